@@ -1,0 +1,198 @@
+//! Every queue by name: one list, read by the command, the scenarios, the manual pages and the test battery.
+//!
+//! The packet path is an enum, [`AnyQueue`], not a trait object.
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::config::{ConfigError, Param, Params};
+use crate::packet::Packet;
+use crate::qdisc::{Backlog, Gauge, Link, Qdisc, Sink};
+use crate::queues::*;
+use crate::rng::Rng;
+use crate::units::Time;
+
+/// What is known of a queue besides its parameters.
+#[derive(Clone, Copy, Debug)]
+pub struct Info {
+    /// One line: what it is.
+    pub title: &'static str,
+    /// The paper's key: author and year.
+    pub paper: &'static str,
+    /// The manual page, in Markdown.
+    pub manual: &'static str,
+}
+
+/// A named set of values for a queue's parameters, scaled to the link where it says so.
+pub struct Preset<C> {
+    /// The name that users write after the slash.
+    pub name: &'static str,
+    /// Where the values come from.
+    pub doc: &'static str,
+    /// The values for this link.
+    pub config: fn(&Link) -> C,
+}
+
+/// What a queue must offer to be in the catalog.
+pub trait Entry: Qdisc + Sized {
+    /// Its parameters.
+    type Config: Params;
+    /// Its description.
+    const INFO: Info;
+    /// Its presets; the first is the default. Every queue has `paper` and `auto`.
+    const PRESETS: &'static [Preset<Self::Config>];
+    /// Builds it, empty, for `link`.
+    ///
+    /// # Errors
+    /// Names the parameter, its value and the bound.
+    fn build(config: &Self::Config, link: Link, dice: Rng) -> Result<Self, ConfigError>;
+    /// State besides the waiting packets at its largest, in bytes: what an operator must have.
+    fn state_bytes(config: &Self::Config, link: &Link) -> u64;
+}
+
+/// One row of the catalog.
+#[derive(Clone, Copy)]
+pub struct Row {
+    /// The name that users write.
+    pub name: &'static str,
+    /// Its description.
+    pub info: Info,
+    /// Its parameters.
+    pub params: &'static [Param],
+    /// Its presets: name and description.
+    pub presets: fn() -> Vec<(&'static str, &'static str)>,
+    config: fn(&str, &Link) -> Option<AnyConfig>,
+}
+
+macro_rules! catalog {
+    ($($key:ident => $variant:ident),+ $(,)?) => {
+        /// Any queue of the catalog.
+        #[derive(Clone, Debug)]
+        #[allow(clippy::large_enum_variant, reason = "one per link, and the packet path must not chase a pointer")]
+        pub enum AnyQueue { $(#[doc = concat!("`", stringify!($key), "`")] $variant($variant)),+ }
+
+        /// The parameters of any queue of the catalog.
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum AnyConfig { $(#[doc = concat!("`", stringify!($key), "`")] $variant(<$variant as Entry>::Config)),+ }
+
+        /// Every queue, in the order of the documentation.
+        pub const QUEUES: &[Row] = &[$(Row {
+            name: stringify!($key),
+            info: <$variant as Entry>::INFO,
+            params: <<$variant as Entry>::Config as Params>::PARAMS,
+            presets: || <$variant as Entry>::PRESETS.iter().map(|p| (p.name, p.doc)).collect(),
+            config: |preset, link| {
+                let found = <$variant as Entry>::PRESETS.iter().find(|p| p.name == preset)?;
+                Some(AnyConfig::$variant((found.config)(link)))
+            },
+        }),+];
+
+        impl Qdisc for AnyQueue {
+            #[inline]
+            fn enqueue<S: Sink + ?Sized>(&mut self, now: Time, pkt: Packet, out: &mut S) {
+                match self { $(AnyQueue::$variant(q) => q.enqueue(now, pkt, out)),+ }
+            }
+            #[inline]
+            fn dequeue<S: Sink + ?Sized>(&mut self, now: Time, out: &mut S) -> Option<Packet> {
+                match self { $(AnyQueue::$variant(q) => q.dequeue(now, out)),+ }
+            }
+            fn advance(&mut self, now: Time) {
+                match self { $(AnyQueue::$variant(q) => q.advance(now)),+ }
+            }
+            #[inline]
+            fn wake_at(&self) -> Option<Time> {
+                match self { $(AnyQueue::$variant(q) => q.wake_at()),+ }
+            }
+            #[inline]
+            fn backlog(&self) -> Backlog {
+                match self { $(AnyQueue::$variant(q) => q.backlog()),+ }
+            }
+            fn probe(&self, see: &mut dyn FnMut(Gauge)) {
+                match self { $(AnyQueue::$variant(q) => q.probe(see)),+ }
+            }
+        }
+
+        impl AnyConfig {
+            /// The queue's name.
+            pub fn name(&self) -> &'static str {
+                match self { $(AnyConfig::$variant(_) => stringify!($key)),+ }
+            }
+
+            /// Sets a parameter from text; on error nothing changes.
+            ///
+            /// # Errors
+            /// An unknown parameter, a text that is no such value, a value out of bounds.
+            pub fn set(&mut self, param: &str, text: &str) -> Result<(), ConfigError> {
+                match self { $(AnyConfig::$variant(c) => c.set(param, text)),+ }
+            }
+
+            /// A parameter as text.
+            pub fn get(&self, param: &str) -> Option<String> {
+                match self { $(AnyConfig::$variant(c) => c.get(param)),+ }
+            }
+
+            /// Builds the queue, empty, for `link`.
+            ///
+            /// # Errors
+            /// Names the parameter, its value and the bound.
+            pub fn build(&self, link: Link, dice: Rng) -> Result<AnyQueue, ConfigError> {
+                match self {
+                    $(AnyConfig::$variant(c) => {
+                        c.check()?;
+                        <$variant as Entry>::build(c, link, dice).map(AnyQueue::$variant)
+                    }),+
+                }
+            }
+
+            /// State besides the waiting packets at its largest, in bytes.
+            pub fn state_bytes(&self, link: &Link) -> u64 {
+                match self { $(AnyConfig::$variant(c) => <$variant as Entry>::state_bytes(c, link)),+ }
+            }
+        }
+    };
+}
+
+catalog! {
+    drop_tail => DropTail,
+}
+
+impl AnyConfig {
+    /// The queue's row in the catalog.
+    pub fn row(&self) -> &'static Row {
+        find(self.name()).expect("every config has a row")
+    }
+
+    /// Every parameter with its value as text, in the order of the manual page.
+    pub fn values(&self) -> Vec<(&'static Param, String)> {
+        self.row().params.iter().map(|p| (p, self.get(p.name).unwrap_or_default())).collect()
+    }
+}
+
+/// The row of the queue called `name`.
+pub fn find(name: &str) -> Option<&'static Row> {
+    QUEUES.iter().find(|row| row.name == name)
+}
+
+/// The parameters of the queue `name` as its preset `preset` gives them for `link`; without a preset, the first.
+///
+/// # Errors
+/// An unknown queue (`field` is `queue`) or preset (`field` is `preset`); `why` lists the known ones.
+pub fn config(name: &str, preset: Option<&str>, link: &Link) -> Result<AnyConfig, ConfigError> {
+    let Some(row) = find(name) else {
+        return Err(ConfigError::new(
+            "queue",
+            name,
+            format!("no such queue; known are {}", list(QUEUES.iter().map(|r| r.name))),
+        ));
+    };
+    let presets = (row.presets)();
+    let chosen = preset.unwrap_or(presets[0].0);
+    (row.config)(chosen, link).ok_or_else(|| {
+        let known = list(presets.iter().map(|p| p.0));
+        ConfigError::new("preset", chosen, format!("no such preset of {name}; known are {known}"))
+    })
+}
+
+fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    names.collect::<Vec<_>>().join(", ")
+}

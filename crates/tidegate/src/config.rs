@@ -1,0 +1,311 @@
+//! Parameters as text and as values: one declaration gives the struct, its bounds, its parser and its table.
+//!
+//! A queue declares its parameters with [`params!`](crate::params); the command line, the scenario reader, the
+//! manual page and the tests all read the same [`Param`] table.
+use alloc::format;
+use alloc::string::{String, ToString};
+use core::fmt;
+
+use crate::units::{self, Bytes, Prob, Rate, Size, Span, UnitError};
+
+/// A configuration that cannot be: which field, what it was, and what it must be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfigError {
+    /// The field's name.
+    pub field: String,
+    /// The value that was refused, as text.
+    pub value: String,
+    /// The bound it breaks, or what was expected.
+    pub why: String,
+}
+
+impl ConfigError {
+    /// `field` was `value`, and that is wrong because of `why`.
+    pub fn new(field: impl Into<String>, value: impl ToString, why: impl Into<String>) -> ConfigError {
+        ConfigError { field: field.into(), value: value.to_string(), why: why.into() }
+    }
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} = {}: {}", self.field, self.value, self.why)
+    }
+}
+
+impl core::error::Error for ConfigError {}
+
+/// What is known of one parameter.
+#[derive(Clone, Copy, Debug)]
+pub struct Param {
+    /// The name that users write.
+    pub name: &'static str,
+    /// The paper's symbol.
+    pub symbol: &'static str,
+    /// What it is, in one line.
+    pub doc: &'static str,
+    /// What kind of text it takes: `number`, `time`, or the words of a choice.
+    pub kind: &'static str,
+    /// Least and greatest value, in the base unit (packets or bytes for a [`Size`]).
+    pub bounds: (f64, f64),
+    /// The bounds as text, units included.
+    pub range: fn() -> String,
+}
+
+/// A type that a parameter can have.
+pub trait Value: Sized {
+    /// What kind of text it takes.
+    const KIND: &'static str;
+    /// Reads it.
+    ///
+    /// # Errors
+    /// When `text` is no such value.
+    fn read(text: &str) -> Result<Self, UnitError>;
+    /// Writes it so that [`read`](Value::read) gives it back.
+    fn write(&self) -> String;
+    /// How large it is, in its base unit, to compare with the bounds.
+    fn magnitude(&self) -> f64;
+    /// A bound as text.
+    fn write_bound(magnitude: f64) -> String;
+}
+
+macro_rules! value {
+    ($type:ty, $kind:literal, $read:expr, $magnitude:expr, $bound:expr) => {
+        impl Value for $type {
+            const KIND: &'static str = $kind;
+            fn read(text: &str) -> Result<Self, UnitError> {
+                ($read)(text)
+            }
+            fn write(&self) -> String {
+                self.to_string()
+            }
+            fn magnitude(&self) -> f64 {
+                ($magnitude)(self)
+            }
+            fn write_bound(magnitude: f64) -> String {
+                ($bound)(magnitude)
+            }
+        }
+    };
+}
+
+fn read_whole(text: &str, most: f64) -> Result<f64, UnitError> {
+    let n = units::parse_number(text)?;
+    // Whole means that nothing is left behind the point; there is no `fract` without the host's mathematics.
+    if n < 0.0 || n > most || (n as u64) as f64 != n {
+        return Err(UnitError { text: text.into(), why: format!("must be a whole number from 0 to {most}") });
+    }
+    Ok(n)
+}
+
+value!(f64, "number", units::parse_number, |v: &f64| *v, units::write_number);
+value!(Span, "time", |t: &str| t.parse(), |v: &Span| v.as_nanos() as f64, |m: f64| Span::from_nanos(m as u64)
+    .to_string());
+value!(Bytes, "bytes", |t: &str| t.parse(), |v: &Bytes| v.get() as f64, |m: f64| Bytes::new(m as u64).to_string());
+value!(Rate, "rate", |t: &str| t.parse(), |v: &Rate| v.as_bps() as f64, |m: f64| Rate::from_bps(m as u64).to_string());
+value!(Prob, "probability", |t: &str| t.parse(), |v: &Prob| v.get(), units::write_number);
+value!(
+    u32,
+    "whole number",
+    |t: &str| read_whole(t, u32::MAX as f64).map(|n| n as u32),
+    |v: &u32| *v as f64,
+    units::write_number
+);
+value!(
+    u64,
+    "whole number",
+    |t: &str| read_whole(t, 9.0e15).map(|n| n as u64),
+    |v: &u64| *v as f64,
+    units::write_number
+);
+value!(
+    Size,
+    "queue length",
+    |t: &str| t.parse(),
+    |v: &Size| match v {
+        Size::Packets(n) | Size::Bytes(n) => *n as f64,
+    },
+    |m: f64| format!("{} packets or bytes", m as u64)
+);
+
+/// Checks `value` against `param`'s bounds.
+///
+/// # Errors
+/// When it lies outside, or is not a number.
+pub fn check_bounds<V: Value>(param: &Param, value: &V) -> Result<(), ConfigError> {
+    let (least, most) = param.bounds;
+    let magnitude = value.magnitude();
+    if magnitude >= least && magnitude <= most {
+        return Ok(());
+    }
+    Err(ConfigError::new(param.name, value.write(), format!("must lie in {}", (param.range)())))
+}
+
+/// A set of parameters that can be read and written by name. Implemented by [`params!`](crate::params).
+pub trait Params: Clone + 'static {
+    /// Every parameter, in the order of the manual page.
+    const PARAMS: &'static [Param];
+    /// Sets the parameter called `name` from text and checks its bounds; on error nothing changes.
+    ///
+    /// # Errors
+    /// An unknown name (`why` lists the known ones), a text that is no such value, a value out of bounds.
+    fn set(&mut self, name: &str, text: &str) -> Result<(), ConfigError>;
+    /// The parameter called `name` as text.
+    fn get(&self, name: &str) -> Option<String>;
+    /// Checks every parameter against its bounds, for a value that was built in code.
+    ///
+    /// # Errors
+    /// The first parameter out of bounds.
+    fn check(&self) -> Result<(), ConfigError>;
+}
+
+/// The error for a name that is no parameter.
+pub fn unknown_param(name: &str, text: &str, params: &[Param]) -> ConfigError {
+    let known: String = params.iter().map(|p| format!("{}, ", p.name)).collect();
+    let why = match known.trim_end_matches(", ") {
+        "" => "no such parameter; this queue has none".to_string(),
+        known => format!("no such parameter; known are {known}"),
+    };
+    ConfigError::new(name, text, why)
+}
+
+/// Declares a struct of parameters: fields with their type, default, paper's symbol and closed bounds.
+///
+/// ```
+/// tidegate::params! {
+///     /// What a toy is made of.
+///     pub struct ToyConfig {
+///         /// How much of it.
+///         weight: f64 = 0.002, "w_q", 1e-9 ..= 1.0;
+///     }
+/// }
+/// use tidegate::config::Params;
+/// let mut toy = ToyConfig::default();
+/// assert!(toy.set("weight", "2").unwrap_err().why.contains("must lie in"));
+/// toy.set("weight", "0.5").unwrap();
+/// assert_eq!(toy.get("weight").unwrap(), "0.5");
+/// ```
+#[macro_export]
+macro_rules! params {
+    (
+        $(#[$meta:meta])*
+        pub struct $name:ident {
+            $( $(#[doc = $doc:literal])+ $field:ident : $type:ty = $default:expr, $symbol:literal, $least:literal ..= $most:literal; )*
+        }
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Debug, PartialEq)]
+        pub struct $name {
+            $( $(#[doc = $doc])+ pub $field: $type, )*
+        }
+
+        impl Default for $name {
+            fn default() -> Self {
+                $name { $( $field: $default, )* }
+            }
+        }
+
+        impl $crate::config::Params for $name {
+            const PARAMS: &'static [$crate::config::Param] = &[
+                $( $crate::config::Param {
+                    name: stringify!($field),
+                    symbol: $symbol,
+                    doc: concat!($($doc),+),
+                    kind: <$type as $crate::config::Value>::KIND,
+                    bounds: ($least as f64, $most as f64),
+                    range: || $crate::config::range_text::<$type>($least as f64, $most as f64),
+                }, )*
+            ];
+
+            #[allow(unused_variables, unused_mut, unused_assignments)]
+            fn set(&mut self, name: &str, text: &str) -> Result<(), $crate::ConfigError> {
+                let mut index = 0;
+                $(
+                    if name == stringify!($field) {
+                        let value = <$type as $crate::config::Value>::read(text)
+                            .map_err(|e| $crate::ConfigError::new(name, e.text, e.why))?;
+                        $crate::config::check_bounds(&Self::PARAMS[index], &value)?;
+                        self.$field = value;
+                        return Ok(());
+                    }
+                    index += 1;
+                )*
+                Err($crate::config::unknown_param(name, text, Self::PARAMS))
+            }
+
+            #[allow(unused_variables)]
+            fn get(&self, name: &str) -> Option<$crate::config::Text> {
+                $( if name == stringify!($field) { return Some($crate::config::Value::write(&self.$field)); } )*
+                None
+            }
+
+            #[allow(unused_variables, unused_mut, unused_assignments)]
+            fn check(&self) -> Result<(), $crate::ConfigError> {
+                let mut index = 0;
+                $(
+                    $crate::config::check_bounds(&Self::PARAMS[index], &self.$field)?;
+                    index += 1;
+                )*
+                Ok(())
+            }
+        }
+    };
+}
+
+/// The owned string that parameters are written into.
+pub type Text = String;
+
+/// Bounds as text. Choices have no bounds and list their words instead.
+pub fn range_text<V: Value>(least: f64, most: f64) -> String {
+    format!("{} to {}", V::write_bound(least), V::write_bound(most))
+}
+
+/// Declares an enum whose variants are words: a mode is an enum, not a boolean. Bounds are `0 ..= 0`.
+///
+/// ```
+/// tidegate::choices! {
+///     /// Which way.
+///     pub enum Way { /** Up. */ Up = "up", /** Down. */ Down = "down" }
+/// }
+/// use tidegate::config::Value;
+/// assert_eq!(Way::read("up").unwrap(), Way::Up);
+/// assert!(Way::read("left").unwrap_err().why.contains("up | down"));
+/// ```
+#[macro_export]
+macro_rules! choices {
+    ($(#[$meta:meta])* pub enum $name:ident { $($(#[$vmeta:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $name { $($(#[$vmeta])* $variant),+ }
+
+        impl $crate::config::Value for $name {
+            const KIND: &'static str = $crate::words!($($word),+);
+            fn read(text: &str) -> Result<Self, $crate::units::UnitError> {
+                match text {
+                    $($word => Ok($name::$variant),)+
+                    _ => Err($crate::config::not_a_choice(text, Self::KIND)),
+                }
+            }
+            fn write(&self) -> $crate::config::Text {
+                match self { $($name::$variant => $word),+ }.into()
+            }
+            fn magnitude(&self) -> f64 {
+                0.0
+            }
+            fn write_bound(_: f64) -> $crate::config::Text {
+                Self::KIND.into()
+            }
+        }
+    };
+}
+
+/// The words of a choice with bars between them.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! words {
+    ($first:literal $(, $rest:literal)*) => { concat!($first $(, " | ", $rest)*) };
+}
+
+/// The error for a word that is none of a choice's.
+pub fn not_a_choice(text: &str, words: &str) -> UnitError {
+    UnitError { text: text.into(), why: format!("must be one of {words}") }
+}

@@ -1,0 +1,41 @@
+//! Queue disciplines that keep fair shares when flows arrive that do not heed congestion.
+//!
+//! A queue here is a plain state machine: it reads no clock, opens no socket, and rolls only the dice it was
+//! given. Whoever drives it (a simulator, a gateway, a benchmark, your test) passes `now` and the packets in and
+//! is told of every drop and every mark through a [`Sink`].
+//!
+//! ```
+//! use tidegate::{catalog, Link, NullSink, Packet, Qdisc, Rng, Time};
+//!
+//! let link = Link::new("10 Mbit/s".parse()?, "200 kB".parse()?, "1000 B".parse()?)?;
+//! let mut config = catalog::config("drop_tail", None, &link)?;
+//! let mut queue = config.build(link, Rng::from_seed(1))?;
+//! let now = Time::from_nanos(0);
+//! queue.enqueue(now, Packet::new(0xf10, 1000), &mut NullSink);
+//! assert_eq!(queue.backlog().packets, 1);
+//! assert_eq!(queue.dequeue(now, &mut NullSink).unwrap().len, 1000);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Start from [`Qdisc`] (what a queue is), [`policy`] (a rule for who may enter a FIFO), [`catalog`] (every queue
+//! by name) and [`units`] (text in, text out).
+#![cfg_attr(not(test), no_std)]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+pub mod catalog;
+pub mod config;
+pub mod packet;
+pub mod parts;
+pub mod policy;
+pub mod qdisc;
+pub mod queues;
+pub mod rng;
+pub mod units;
+
+pub use config::ConfigError;
+pub use packet::{Ecn, Packet};
+pub use qdisc::{Backlog, DropReason, Gauge, Link, MarkReason, NullSink, Qdisc, Sink};
+pub use rng::{Rng, Seed};
+pub use units::{Bytes, Prob, Rate, Size, Span, Time};

@@ -1,0 +1,72 @@
+//! What a queue knows of a packet: 32 bytes, copied about; the payload stays with the driver.
+use crate::units::Time;
+
+/// The two ECN bits of an IP header (RFC 3168 §5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Ecn {
+    /// The sender does not speak ECN: a mark is impossible.
+    #[default]
+    NotEct = 0b00,
+    /// ECN-capable, codepoint ECT(1).
+    Ect1 = 0b01,
+    /// ECN-capable, codepoint ECT(0).
+    Ect0 = 0b10,
+    /// Congestion experienced: marked, here or upstream.
+    Ce = 0b11,
+}
+
+impl Ecn {
+    /// Whether a mark can be set (or is set already).
+    pub const fn is_capable(self) -> bool {
+        !matches!(self, Ecn::NotEct)
+    }
+
+    /// The codepoint in the low two bits of `tos`.
+    pub const fn from_bits(tos: u8) -> Ecn {
+        match tos & 0b11 {
+            0b00 => Ecn::NotEct,
+            0b01 => Ecn::Ect1,
+            0b10 => Ecn::Ect0,
+            _ => Ecn::Ce,
+        }
+    }
+}
+
+/// A packet as a queue sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packet {
+    /// The flow: a keyed hash of whatever the driver's flow key is. Equal for all packets of a flow.
+    pub flow: u64,
+    /// When it was enqueued; [`Qdisc::enqueue`](crate::Qdisc::enqueue) sets it.
+    pub arrived: Time,
+    /// Length on the wire, in bytes.
+    pub len: u32,
+    /// The driver's own: where it keeps the rest of the packet. No queue reads it.
+    pub slot: u32,
+    /// The queue's own, from enqueue to dequeue (SFB keeps its epoch here). No driver reads it.
+    pub tag: u32,
+    /// The class of service the driver gave it; queues without classes ignore it.
+    pub class: u16,
+    /// The ECN codepoint; a queue that marks sets [`Ecn::Ce`].
+    pub ecn: Ecn,
+}
+
+const _: () = assert!(core::mem::size_of::<Packet>() == 32);
+
+impl Packet {
+    /// A Not-ECT packet of `len` bytes of flow `flow`, class 0, slot 0.
+    pub const fn new(flow: u64, len: u32) -> Packet {
+        Packet { flow, arrived: Time::ZERO, len, slot: 0, tag: 0, class: 0, ecn: Ecn::NotEct }
+    }
+
+    /// The same packet with ECN codepoint `ecn`.
+    pub const fn with_ecn(self, ecn: Ecn) -> Packet {
+        Packet { ecn, ..self }
+    }
+
+    /// The same packet with the driver's `slot`.
+    pub const fn with_slot(self, slot: u32) -> Packet {
+        Packet { slot, ..self }
+    }
+}

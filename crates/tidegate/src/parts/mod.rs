@@ -1,0 +1,2 @@
+//! What queues are built from. Parts know no queue.
+pub mod ring;
