@@ -39,3 +39,8 @@ pub use packet::{Ecn, Packet};
 pub use qdisc::{Backlog, DropReason, Gauge, Link, MarkReason, NullSink, Qdisc, Sink};
 pub use rng::{Rng, Seed};
 pub use units::{Bytes, Prob, Rate, Size, Span, Time};
+
+/// The worked example of the contributors' guide, compiled and run with the tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../CONTRIBUTING.md")]
+struct Contributing;

@@ -1,0 +1,48 @@
+# Two commands do all the set-up on a Debian machine with a Rust toolchain, a C linker and make:
+#   make demo   builds Tidegate, runs the main job and says where the reports lie
+#   make test   installs what the tests need and runs them all
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
+TIDEGATE := target/release/tidegate
+FUZZ_SECONDS ?= 600
+
+.PHONY: help build demo test lint bench fuzz validate speed clean
+
+help: ## This list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+build: ## The release binary, target/release/tidegate
+	cargo build --release --locked -p tidegate-cli
+
+demo: build ## A flood against TCP through four queues, simulated and replayed, with reports
+	rm -rf out/demo out/demo-replay
+	$(TIDEGATE) compare flood --out out/demo
+	$(TIDEGATE) replay captures/flood.pcapng --rate "10 Mbit/s" --queue drop_tail --queue red --queue blue --queue sfb --out out/demo-replay
+	@printf '\nOpen these in a browser:\n  %s\n  %s\n' "$(CURDIR)/out/demo/report.html" "$(CURDIR)/out/demo-replay/report.html"
+
+test: test-deps lint ## Format, lints and every test
+	cargo build --locked -p tidegate
+	cargo test --workspace --locked
+
+.PHONY: test-deps
+test-deps:
+	@command -v chromium >/dev/null || { $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core; }
+	@rustup component add rustfmt clippy >/dev/null 2>&1 || cargo fmt --version && cargo clippy --version
+
+lint:
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+
+bench: ## ns per packet of every queue, and the simulator's speed
+	cargo bench --workspace --locked
+
+fuzz: ## Ten minutes for each fuzz target (FUZZ_SECONDS=600); needs cargo-fuzz and a nightly toolchain
+	cd fuzz && for t in $$(cargo +nightly fuzz list); do cargo +nightly fuzz run $$t -- -max_total_time=$(FUZZ_SECONDS); done
+
+validate: build ## The table of agreement with ns-2 (installs the Debian package ns2)
+	@command -v ns >/dev/null || { $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq ns2; }
+	python3 validation/compare.py
+
+clean: ## Removes what was built
+	cargo clean && rm -rf out
