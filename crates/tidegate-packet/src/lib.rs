@@ -1,1 +1,20 @@
-//! Placeholder.
+//! Real packets for Tidegate: what a queue needs to know of a frame, which frames are one flow, and the capture
+//! files that frames come from. Nothing here reads a clock, opens a socket or panics on any input.
+//!
+//! | module | what it reads |
+//! |---|---|
+//! | [`frame`] | Ethernet (VLAN, QinQ), raw IP, Linux cooked captures; IPv4, IPv6 with extension headers; TCP, UDP, UDP-Lite, DCCP and SCTP ports; fragments; frames cut off by a snap length; anything else by its MAC addresses |
+//! | [`flow`] | flow keys (`five-tuple`, `source`, `destination`, `pair`, `source-prefix/N`), their keyed hash and their labels |
+//! | [`ecn`] | the ECN codepoint set to CE, and the IPv4 checksum with it |
+#![forbid(unsafe_code)]
+
+pub mod ecn;
+pub mod ends;
+pub mod flow;
+pub mod frame;
+mod ip;
+
+pub use ecn::{Mark, ipv4_checksum, set_ce};
+pub use ends::{Address, Ends, Transport};
+pub use flow::{Flow, FlowHasher, FlowKey};
+pub use frame::{Frame, LinkType, UnsupportedLinkType};

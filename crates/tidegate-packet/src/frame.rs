@@ -1,0 +1,212 @@
+//! From a frame to what a queue needs: who sends to whom, the length on the wire, the ECN codepoint.
+//!
+//! ```
+//! use tidegate_packet::{Frame, LinkType, Transport};
+//! // Two MAC addresses, EtherType IPv4, and an IPv4 header that a snap length has cut off from its TCP header.
+//! let mut bytes = [0u8; 34];
+//! bytes[12..14].copy_from_slice(&[0x08, 0x00]);
+//! bytes[14..16].copy_from_slice(&[0x45, 0x02]); // version 4, five words; ECT(0)
+//! bytes[16..18].copy_from_slice(&[0x05, 0xdc]); // 1500 bytes in all
+//! bytes[23] = 6;
+//! let frame = Frame::parse(LinkType::Ethernet, &bytes, 1514);
+//! assert_eq!((frame.len, frame.ecn), (1514, tidegate::Ecn::Ect0));
+//! assert_eq!(frame.ends.transport, Transport::Portless { protocol: 6 });
+//! ```
+use core::fmt;
+
+use tidegate::Ecn;
+
+use crate::ends::{Address, Ends, Transport};
+use crate::ip::{self, Ip};
+
+/// What stands before the network header of a frame: the `LINKTYPE_` values of the capture formats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LinkType {
+    /// Ethernet, with any number (up to eight) of VLAN tags: code 1.
+    Ethernet,
+    /// Nothing: the frame begins with its IPv4 or IPv6 header. Codes 101, 228, 229, and 12 and 14 of some systems.
+    Raw,
+    /// Linux "cooked" captures, version 1: code 113.
+    LinuxSll,
+    /// Linux "cooked" captures, version 2: code 276.
+    LinuxSll2,
+}
+
+/// A link type whose frames cannot be read here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnsupportedLinkType(
+    /// Its code in the capture formats.
+    pub u32,
+);
+
+impl LinkType {
+    /// The link type with this code in the capture formats.
+    ///
+    /// # Errors
+    /// When its frames cannot be read here.
+    pub fn from_code(code: u32) -> Result<LinkType, UnsupportedLinkType> {
+        match code {
+            1 => Ok(LinkType::Ethernet),
+            12 | 14 | 101 | 228 | 229 => Ok(LinkType::Raw),
+            113 => Ok(LinkType::LinuxSll),
+            276 => Ok(LinkType::LinuxSll2),
+            _ => Err(UnsupportedLinkType(code)),
+        }
+    }
+}
+
+impl UnsupportedLinkType {
+    /// The name of the link type, where it is one that is met in practice.
+    pub const fn name(self) -> Option<&'static str> {
+        Some(match self.0 {
+            0 => "BSD loopback",
+            6 => "Token Ring",
+            9 => "PPP",
+            10 => "FDDI",
+            50 => "PPP in HDLC framing",
+            51 => "PPPoE",
+            104 => "Cisco HDLC",
+            105 => "IEEE 802.11",
+            108 => "OpenBSD loopback",
+            127 => "IEEE 802.11 with radiotap header",
+            147..=162 => "a private one",
+            187 | 201 => "Bluetooth HCI",
+            189 | 220 => "USB",
+            192 => "PPI",
+            195 | 230 => "IEEE 802.15.4",
+            227 => "SocketCAN",
+            249 => "USBPcap",
+            253 => "Netlink",
+            _ => return None,
+        })
+    }
+}
+
+impl fmt::Display for UnsupportedLinkType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "link type {}", self.0)?;
+        if let Some(name) = self.name() {
+            write!(f, " ({name})")?;
+        }
+        f.write_str(" cannot be read; Ethernet (1), raw IP (101) and Linux cooked captures (113, 276) can")
+    }
+}
+
+impl core::error::Error for UnsupportedLinkType {}
+
+/// What a queue needs to know of a frame, and where its IP header stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frame {
+    /// Length on the wire, in bytes, link header included.
+    pub len: u32,
+    /// ECN codepoint of the (outermost) IP header; Not-ECT for what is not IP.
+    pub ecn: Ecn,
+    /// Who sends to whom.
+    pub ends: Ends,
+    /// The IP header, if there is a whole one.
+    pub(crate) ip: Option<Ip>,
+}
+
+impl Frame {
+    /// Reads `bytes`, the captured beginning of a frame of `wire_len` bytes on a link of type `link`.
+    ///
+    /// There is no frame that it refuses: what cannot be read for want of bytes or of sense counts as what was read
+    /// up to there. An IP header that is cut short or malformed leaves a frame that is not IP; a TCP or UDP header
+    /// that is cut off leaves an IP packet without ports. VLAN tags are passed over and are no part of a flow.
+    pub fn parse(link: LinkType, bytes: &[u8], wire_len: u32) -> Frame {
+        let (macs, network) = match link {
+            LinkType::Ethernet => ethernet(bytes),
+            LinkType::Raw => (MacPair::default(), raw(bytes)),
+            LinkType::LinuxSll => (cooked_source(bytes, 6), Network { ethertype: be16(bytes, 14), at: 16 }),
+            LinkType::LinuxSll2 => (cooked_source(bytes, 12), Network { ethertype: be16(bytes, 0), at: 20 }),
+        };
+        let network = behind_tags(bytes, network);
+        let parsed = match network.ethertype {
+            Some(IPV4) => ip::v4(bytes, network.at),
+            Some(IPV6) => ip::v6(bytes, network.at),
+            _ => None,
+        };
+        match parsed {
+            Some((ip, ecn, ends)) => Frame { len: wire_len, ecn, ends, ip: Some(ip) },
+            None => {
+                // A length in place of a type (IEEE 802.3) differs from frame to frame and names no protocol.
+                let ethertype = network.ethertype.filter(|&e| e >= LEAST_ETHERTYPE).unwrap_or(0);
+                let transport = Transport::NotIp { ethertype };
+                let ends =
+                    Ends { source: Address::Mac(macs.source), destination: Address::Mac(macs.destination), transport };
+                Frame { len: wire_len, ecn: Ecn::NotEct, ends, ip: None }
+            }
+        }
+    }
+
+    /// Where the IP header begins, in bytes from the beginning of the frame; `None` for a frame that is not IP.
+    pub fn ip_offset(&self) -> Option<usize> {
+        self.ip.map(|ip| ip.at())
+    }
+}
+
+const IPV4: u16 = 0x0800;
+const IPV6: u16 = 0x86dd;
+/// IEEE 802.3: smaller values are lengths.
+const LEAST_ETHERTYPE: u16 = 0x0600;
+/// IEEE 802.1Q, 802.1ad (QinQ), and the type QinQ had before it had one.
+const TAGS: [u16; 3] = [0x8100, 0x88a8, 0x9100];
+/// More tags than any network stacks; a frame of nothing but tags is not worth the walk.
+const MOST_TAGS: usize = 8;
+
+#[derive(Default)]
+struct MacPair {
+    source: [u8; 6],
+    destination: [u8; 6],
+}
+
+/// What the link header says of what follows it. No EtherType: there was no room for one.
+struct Network {
+    ethertype: Option<u16>,
+    at: usize,
+}
+
+fn ethernet(bytes: &[u8]) -> (MacPair, Network) {
+    let macs = MacPair {
+        destination: array(bytes, 0).unwrap_or_default(),
+        // A frame cut off in the midst of its addresses: they count as zeros.
+        source: array(bytes, 6).unwrap_or_default(),
+    };
+    (macs, Network { ethertype: be16(bytes, 12), at: 14 })
+}
+
+/// A cooked capture keeps the sender's address only; shorter ones are padded with zeros.
+fn cooked_source(bytes: &[u8], at: usize) -> MacPair {
+    MacPair { source: array(bytes, at).unwrap_or_default(), destination: [0; 6] }
+}
+
+fn raw(bytes: &[u8]) -> Network {
+    let ethertype = match bytes.first().map(|b| b >> 4) {
+        Some(4) => Some(IPV4),
+        Some(6) => Some(IPV6),
+        _ => None,
+    };
+    Network { ethertype, at: 0 }
+}
+
+/// Passes over VLAN tags: two bytes of tag, then the EtherType of what follows.
+fn behind_tags(bytes: &[u8], mut network: Network) -> Network {
+    for _ in 0..MOST_TAGS {
+        if !network.ethertype.is_some_and(|e| TAGS.contains(&e)) {
+            break;
+        }
+        let Some(inner) = be16(bytes, network.at + 2) else { break };
+        network = Network { ethertype: Some(inner), at: network.at + 4 };
+    }
+    network
+}
+
+/// The `N` bytes at `at`, if they are there.
+pub(crate) fn array<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
+    bytes.get(at..)?.first_chunk().copied()
+}
+
+/// The big-endian 16-bit number at `at`, if it is there.
+pub(crate) fn be16(bytes: &[u8], at: usize) -> Option<u16> {
+    array(bytes, at).map(u16::from_be_bytes)
+}
