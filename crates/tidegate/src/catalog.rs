@@ -10,7 +10,10 @@ use crate::packet::Packet;
 use crate::qdisc::{Backlog, Gauge, Link, Qdisc, Sink};
 use crate::queues::*;
 use crate::rng::Rng;
-use crate::units::Time;
+use crate::units::{Span, Time};
+
+/// The round-trip time that every preset `auto` assumes of the flows on a link.
+pub const TARGET_RTT: Span = Span::from_millis(100);
 
 /// What is known of a queue besides its parameters.
 #[derive(Clone, Copy, Debug)]
@@ -154,6 +157,7 @@ macro_rules! catalog {
 
 catalog! {
     drop_tail => DropTail,
+    blue => Blue,
 }
 
 impl AnyConfig {

@@ -33,6 +33,27 @@ choices! {
     }
 }
 
+choices! {
+    /// How a rule speaks to ECN-capable flows: every queue's parameter `ecn`.
+    pub enum Signal {
+        /// By a mark.
+        Mark = "on",
+        /// By a drop, as to everybody else.
+        Drop = "off",
+    }
+}
+
+impl Signal {
+    /// The verdict on a packet that is to carry congestion's signal.
+    #[inline]
+    pub const fn verdict(self, why: MarkReason) -> Verdict {
+        match self {
+            Signal::Mark => Verdict::Mark(why),
+            Signal::Drop => Verdict::Drop(why.as_drop()),
+        }
+    }
+}
+
 /// What a rule may see of the queue it guards. Positions count from the head.
 pub trait QueueView {
     /// What waits, without the packet being judged.

@@ -1,8 +1,49 @@
-//! BLUE against its paper.
+//! BLUE against its paper: the golden trace, the naive twin, and what the paper says of it.
 #[path = "naive/blue.rs"]
 mod naive;
 
 use naive::{Clock, NaiveBlue};
+use tidegate::queues::Blue;
+use tidegate::{DropReason, Ecn, Link, MarkReason, NullSink, Packet, Qdisc, Rng, Sink, Span, Time, catalog};
+
+const MS: u64 = 1_000_000;
+
+fn blue(settings: &[(&str, &str)], link: Link, dice: Rng) -> Blue {
+    let mut config = catalog::config("blue", None, &link).unwrap();
+    for (name, value) in settings {
+        config.set(name, value).unwrap();
+    }
+    match config.build(link, dice).unwrap() {
+        catalog::AnyQueue::Blue(queue) => queue,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn link(limit: &str) -> Link {
+    Link::new("10 Mbit/s".parse().unwrap(), limit.parse().unwrap(), "1000 B".parse().unwrap()).unwrap()
+}
+
+/// What became of the last packet offered.
+#[derive(Default)]
+struct Fate {
+    dropped: Option<DropReason>,
+    marked: Option<MarkReason>,
+}
+
+impl Sink for Fate {
+    fn dropped(&mut self, _: Time, _: &Packet, why: DropReason) {
+        assert_eq!(self.dropped.replace(why), None);
+    }
+    fn marked(&mut self, _: Time, _: &Packet, why: MarkReason) {
+        assert_eq!(self.marked.replace(why), None);
+    }
+}
+
+fn offer(queue: &mut Blue, now: Time, pkt: Packet) -> Fate {
+    let mut fate = Fate::default();
+    queue.enqueue(now, pkt, &mut fate);
+    fate
+}
 
 /// Three overflows and three idle events by hand: the freeze time swallows the second of each.
 #[test]
@@ -16,4 +57,184 @@ fn the_twin_gives_the_golden_trace() {
         blue.idle(now);
     }
     assert!((blue.p_m - 0.0045).abs() < 1e-12);
+}
+
+/// The same trace on the queue. `elapsed` ends with the same value: its second step falls due at .41 s instead.
+#[test]
+fn golden_trace() {
+    for idle in ["event", "elapsed"] {
+        let mut queue = blue(&[("idle", idle)], link("1 packet"), Rng::from_seed(1));
+        let now = Time::ZERO;
+        assert_eq!(offer(&mut queue, now, Packet::new(1, 1000)).dropped, None);
+        for (at, p_m) in [(0, 0.0025), (50, 0.0025), (200, 0.005)] {
+            let fate = offer(&mut queue, Time::from_nanos(at * MS), Packet::new(1, 1000));
+            assert_eq!(fate.dropped, Some(DropReason::Overlimit));
+            assert_eq!(queue.policy().p_m(), p_m, "{idle} at {at} ms");
+        }
+        assert!(queue.dequeue(Time::from_nanos(300 * MS), &mut NullSink).is_some());
+        for (at, p_m) in [(310, 0.00475), (350, 0.00475), (500, 0.0045)] {
+            assert!(queue.dequeue(Time::from_nanos(at * MS), &mut NullSink).is_none());
+            assert!((queue.policy().p_m() - p_m).abs() < 1e-12, "{idle} at {at} ms: {}", queue.policy().p_m());
+        }
+    }
+}
+
+/// A link that asks once and then sleeps for ten seconds: `event` sees one idle event, `elapsed` the 99 freeze times
+/// that passed after it (the hundredth is not over yet at 10 s sharp).
+#[test]
+fn a_sleeping_link() {
+    for (idle, steps) in [("event", 1.0), ("elapsed", 100.0)] {
+        let settings = [("idle", idle), ("d1", "1"), ("d2", "0.001")];
+        let mut queue = blue(&settings, link("1 packet"), Rng::from_seed(1));
+        offer(&mut queue, Time::ZERO, Packet::new(1, 1000));
+        offer(&mut queue, Time::ZERO, Packet::new(1, 1000));
+        assert_eq!(queue.policy().p_m(), 1.0);
+        queue.dequeue(Time::from_nanos(1), &mut NullSink);
+        queue.dequeue(Time::from_nanos(200 * MS), &mut NullSink);
+        queue.advance(Time::from_nanos(10_200 * MS));
+        assert!((queue.policy().p_m() - (1.0 - 0.001 * steps)).abs() < 1e-12, "{idle}: {}", queue.policy().p_m());
+        // What was caught up once is not caught up again.
+        queue.advance(Time::from_nanos(10_200 * MS));
+        assert!((queue.policy().p_m() - (1.0 - 0.001 * steps)).abs() < 1e-12);
+        // A packet that gets in ends the idle time; p_m is near 1, so only a mark lets it in.
+        let fate = offer(&mut queue, Time::from_nanos(10_200 * MS), Packet::new(1, 1000).with_ecn(Ecn::Ect0));
+        assert_eq!(fate.dropped, None);
+        let before = queue.policy().p_m();
+        queue.advance(Time::from_nanos(20_000 * MS));
+        assert_eq!(queue.policy().p_m(), before);
+    }
+}
+
+/// p_m stays within 0 and 1 however often it is pushed.
+#[test]
+fn p_m_is_a_probability() {
+    let mut queue = blue(&[("d1", "0.3"), ("d2", "0.4"), ("freeze_time", "1 us")], link("1 packet"), Rng::from_seed(1));
+    offer(&mut queue, Time::ZERO, Packet::new(1, 1000));
+    let mut at = 0;
+    for p_m in [0.3, 0.6, 0.9, 1.0, 1.0] {
+        at += MS;
+        offer(&mut queue, Time::from_nanos(at), Packet::new(1, 1000));
+        assert!((queue.policy().p_m() - p_m).abs() < 1e-12);
+    }
+    queue.dequeue(Time::from_nanos(at), &mut NullSink);
+    for p_m in [0.6, 0.2, 0.0, 0.0] {
+        at += MS;
+        queue.dequeue(Time::from_nanos(at), &mut NullSink);
+        assert!((queue.policy().p_m() - p_m).abs() < 1e-12);
+    }
+}
+
+/// With `trigger = length` an arrival that finds more than L waiting raises p_m, one that finds L does not.
+#[test]
+fn a_queue_longer_than_l_is_congestion() {
+    for limit in ["10 packets", "10 kB"] {
+        let settings = [("trigger", "length"), ("threshold", "0.3"), ("d1", "0.0001")];
+        let mut queue = blue(&settings, link(limit), Rng::from_seed(1));
+        for (waiting, p_m) in [(0, 0.0), (1, 0.0), (2, 0.0), (3, 0.0), (4, 0.0001), (5, 0.0002)] {
+            let now = Time::ZERO + Span::from_millis(200 * waiting);
+            assert_eq!(queue.backlog().packets as u64, waiting);
+            offer(&mut queue, now, Packet::new(1, 1000));
+            assert!((queue.policy().p_m() - p_m).abs() < 1e-15, "{limit}, {waiting} waiting");
+        }
+    }
+}
+
+/// At p_m = 1 ECN-capable packets are marked and the others dropped; with `ecn = off` all are dropped. BLUE's own
+/// drops leave p_m alone.
+#[test]
+fn marks_and_drops() {
+    for (ecn, signal) in [("on", Fate { dropped: None, marked: Some(MarkReason::Early) }), ("off", EARLY)] {
+        let settings = [("ecn", ecn), ("d1", "1"), ("freeze_time", "1 us")];
+        let mut queue = blue(&settings, link("2 packets"), Rng::from_seed(1));
+        offer(&mut queue, Time::ZERO, Packet::new(1, 1000));
+        offer(&mut queue, Time::ZERO, Packet::new(1, 1000));
+        offer(&mut queue, Time::ZERO, Packet::new(1, 1000));
+        queue.dequeue(Time::ZERO, &mut NullSink);
+        let later = Time::from_nanos(MS);
+        let fate = offer(&mut queue, later, Packet::new(1, 1000));
+        assert_eq!((fate.dropped, fate.marked), (EARLY.dropped, None));
+        let fate = offer(&mut queue, later, Packet::new(1, 1000).with_ecn(Ecn::Ect0));
+        assert_eq!((fate.dropped, fate.marked), (signal.dropped, signal.marked), "ecn {ecn}");
+    }
+}
+
+const EARLY: Fate = Fate { dropped: Some(DropReason::Early), marked: None };
+
+/// A million operations in which overload, calm and sleep take turns; the twin is told of the queue's losses and
+/// idle times and must come to the same p_m, and so to the same verdict on the same dice.
+fn against_the_twin(settings: &[(&str, &str)], mut twin: NaiveBlue, elapsed: bool, seed: u64) {
+    let mut queue = blue(settings, link("20 packets"), Rng::from_seed(seed));
+    let (mut mirror, mut world) = (Rng::from_seed(seed), Rng::from_seed(!seed));
+    let (mut at, mut idle_since) = (0_u64, None);
+    let (mut early, mut lost, mut idles, mut disputed) = (0, 0, 0, 0);
+    for step in 0..1_000_000 {
+        let phase = step / 5_000 % 5; // overload, overload, even, calm, and calm with sleep
+        at += world.below(if phase == 4 { 100 * MS } else { 2 * MS });
+        let (now, secs) = (Time::from_nanos(at), at as f64 / 1e9);
+        let arrives = world.uniform() < [0.8, 0.65, 0.5, 0.3, 0.3][phase];
+        if !arrives {
+            if queue.dequeue(now, &mut NullSink).is_none() {
+                idles += 1;
+                idle_since = idle_since.or(Some(secs));
+                if elapsed { twin.idle_throughout(idle_since.unwrap(), secs) } else { twin.idle(secs) }
+            }
+        } else {
+            let had_room = queue.backlog().packets < 20;
+            let pkt = Packet::new(step as u64, 1000).with_ecn(if step % 3 == 0 { Ecn::Ect0 } else { Ecn::NotEct });
+            let fate = offer(&mut queue, now, pkt);
+            if let (true, Some(since)) = (elapsed, idle_since) {
+                twin.idle_throughout(since, secs);
+            }
+            if had_room {
+                let u = mirror.uniform();
+                let signalled = fate.marked.is_some() || fate.dropped.is_some();
+                disputed += u64::from(signalled != (u < twin.p_m));
+                assert!(signalled == (u < twin.p_m) || (u - twin.p_m).abs() < 1e-6, "step {step}");
+                assert_eq!(fate.marked.is_some(), signalled && pkt.ecn == Ecn::Ect0);
+                early += u64::from(signalled);
+                if fate.dropped.is_none() {
+                    idle_since = None;
+                }
+            } else {
+                assert_eq!(fate.dropped, Some(DropReason::Overlimit));
+                lost += 1;
+                twin.loss(secs);
+            }
+        }
+        let (ours, theirs) = (queue.policy().p_m(), twin.p_m);
+        assert!((ours - theirs).abs() <= 1e-6 * theirs.max(1e-6), "step {step}: {ours} and {theirs}");
+    }
+    assert!(early > 1_000 && lost > 1_000 && idles > 1_000, "{early} {lost} {idles}: every branch was taken");
+    assert!(disputed <= 5, "{disputed} verdicts within 1e-6 of p_m");
+}
+
+#[test]
+fn twin_with_the_papers_constants() {
+    let twin = NaiveBlue::new(0.0025, 0.00025, 0.1, Clock::Shared);
+    against_the_twin(&[], twin, false, 11);
+}
+
+#[test]
+fn twin_with_steep_steps_and_two_clocks() {
+    let settings = [("d1", "0.02"), ("d2", "0.002"), ("clock", "separate"), ("freeze_time", "10 ms")];
+    against_the_twin(&settings, NaiveBlue::new(0.02, 0.002, 0.01, Clock::Separate), false, 12);
+}
+
+#[test]
+fn twin_with_elapsed_idle_times() {
+    let settings = [("idle", "elapsed"), ("freeze_time", "15 ms")];
+    against_the_twin(&settings, NaiveBlue::new(0.0025, 0.00025, 0.015, Clock::Shared), true, 13);
+    let settings = [("idle", "elapsed"), ("freeze_time", "15 ms"), ("clock", "separate")];
+    against_the_twin(&settings, NaiveBlue::new(0.0025, 0.00025, 0.015, Clock::Separate), true, 14);
+}
+
+/// The manual page says 120 bytes.
+#[test]
+fn state_is_as_small_as_the_manual_says() {
+    let config = catalog::config("blue", None, &link("20 packets")).unwrap();
+    assert!(
+        (100..=120).contains(&config.state_bytes(&link("20 packets"))),
+        "{}",
+        config.state_bytes(&link("1 packet"))
+    );
 }

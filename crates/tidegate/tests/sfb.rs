@@ -1,5 +1,6 @@
 //! SFB against its paper.
 #[path = "naive/sfb.rs"]
+#[allow(dead_code, reason = "the queue comes next, and uses the rest")]
 mod naive;
 
 use naive::{DropRule, NaiveSfb, Rehash, Said, Setting};

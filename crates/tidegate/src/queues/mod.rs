@@ -1,4 +1,6 @@
 //! One paper, one file: every queue, with its manual page as the module's documentation.
+pub mod blue;
 pub mod drop_tail;
 
+pub use blue::Blue;
 pub use drop_tail::DropTail;
