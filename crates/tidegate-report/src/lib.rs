@@ -1,1 +1,13 @@
-//! Placeholder.
+//! What Tidegate says: the result document, tables for a terminal, and the HTML report.
+//!
+//! This crate knows neither the simulator nor the gateway nor where files lie: a result may be simulated, replayed or
+//! measured, and looks the same.
+pub mod figure;
+pub mod result;
+pub mod series;
+
+pub use figure::Figure;
+pub use result::{
+    Aggregate, Bottleneck, Conduct, Counts, Delay, Document, Flow, Group, PerFlow, Queue, SCHEMA, SchemaName, Source,
+};
+pub use series::{Line, Quantity, Series};

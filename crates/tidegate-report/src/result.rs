@@ -1,0 +1,280 @@
+//! The result document, `tidegate.result/1`: what one queue did to one mix of traffic.
+//!
+//! It says the same whether the packets were simulated, replayed from a capture or measured on a gateway. Fields may
+//! be added to the schema, never changed; a reader ignores what it does not know. The JSON Schema is
+//! `schema/tidegate.result-1.json` in this crate, also as [`SCHEMA`].
+//!
+//! ```
+//! use tidegate_report::{Document, Figure, Group, Source};
+//! let document = Document {
+//!     source: Source::Simulated,
+//!     scenario: "flood".into(),
+//!     groups: vec![Group { name: "tcp".into(), count: 10, throughput_bps: Figure::exact(9.1e6), ..Group::default() }],
+//!     ..Document::default()
+//! };
+//! let text = document.to_json();
+//! assert!(text.contains(r#""schema": "tidegate.result/1""#));
+//! assert_eq!(Document::read_all(&text)?, vec![document]);
+//! # Ok::<(), serde_json::Error>(())
+//! ```
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Figure;
+
+/// The JSON Schema (draft 2020-12) of the document.
+pub const SCHEMA: &str = include_str!("../schema/tidegate.result-1.json");
+
+/// The schema's name and version. There is one, so it takes no room; another is refused when read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum SchemaName {
+    /// `tidegate.result/1`.
+    #[default]
+    #[serde(rename = "tidegate.result/1")]
+    Result1,
+}
+
+/// Where the packets came from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Source {
+    /// From the simulator's sources.
+    #[default]
+    Simulated,
+    /// From a capture, offered at their recorded times: senders did not react.
+    Replayed,
+    /// From a real network device.
+    Measured,
+}
+
+/// Whether senders slow down when packets are lost or marked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Conduct {
+    /// They heed congestion, like TCP.
+    Responsive,
+    /// They do not, like a UDP flood.
+    Unresponsive,
+}
+
+/// One queue's result in one scenario.
+///
+/// Every [`Figure`] is a mean over the replications (one per seed); `None`, written `null`, where it does not apply.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Document {
+    /// `tidegate.result/1`.
+    pub schema: SchemaName,
+    /// Where the packets came from.
+    pub source: Source,
+    /// The scenario's name, or the capture's.
+    pub scenario: String,
+    /// What this result is called beside others; by default the queue's name.
+    pub label: String,
+    /// The queue at the bottleneck.
+    pub queue: Queue,
+    /// The seed of each replication, in order. Empty where no dice were rolled.
+    pub seeds: Vec<u64>,
+    /// The version of Tidegate that made this.
+    pub version: String,
+    /// Time the work took, over all replications side by side, in seconds of the wall clock.
+    pub wall_s: Option<f64>,
+    /// Events the simulator handled, over all replications.
+    pub events: Option<u64>,
+    /// Packets offered to the queue, over all replications.
+    pub packets: Option<u64>,
+    /// The bottleneck and the time that was measured.
+    #[serde(default)]
+    pub bottleneck: Bottleneck,
+    /// All flows together.
+    pub aggregate: Aggregate,
+    /// Groups of flows, in the scenario's order.
+    pub groups: Vec<Group>,
+    /// Each flow, if asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flows: Option<Vec<Flow>>,
+}
+
+/// The queue and its parameters.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Queue {
+    /// Its name in the catalog.
+    pub name: String,
+    /// The preset its parameters started from, if any.
+    pub preset: Option<String>,
+    /// Every parameter as users write it, with its unit: `"limit": "50 packets"`.
+    pub params: BTreeMap<String, String>,
+}
+
+/// The link that the queue guards.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Bottleneck {
+    /// Its rate, in bit/s.
+    pub rate_bps: Option<f64>,
+    /// The hard limit of the queue, as text with its unit.
+    pub limit: Option<String>,
+    /// The time over which rates were taken in each replication, in seconds.
+    pub duration_s: Option<f64>,
+    /// The time before that, which was discarded, in seconds.
+    pub warmup_s: Option<f64>,
+}
+
+/// All flows together.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Aggregate {
+    /// Jain's index of the flows' throughputs, from 1/n to 1.
+    pub jain: Option<Figure>,
+    /// Bits sent over bits the link could have sent, 0 to 1.
+    pub utilization: Option<Figure>,
+    /// Waiting time in the queue of delivered packets, in ms.
+    pub queue_delay_ms: Delay,
+    /// Bits delivered, in bit/s.
+    #[serde(default)]
+    pub throughput_bps: Option<Figure>,
+    /// Packets lost over packets offered, 0 to 1.
+    #[serde(default)]
+    pub loss_ratio: Option<Figure>,
+    /// Packets marked over packets offered, 0 to 1.
+    #[serde(default)]
+    pub mark_ratio: Option<Figure>,
+    /// Mean length of the queue over time, in packets.
+    #[serde(default)]
+    pub queue_packets: Option<Figure>,
+    /// Drops by reason, in packets per replication.
+    #[serde(default)]
+    pub drops: BTreeMap<String, Figure>,
+    /// Marks by reason, in packets per replication.
+    #[serde(default)]
+    pub marks: BTreeMap<String, Figure>,
+}
+
+/// Waiting time of delivered packets, in ms; waiting only, without the packet's own time on the wire.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Delay {
+    /// Mean.
+    pub mean: Option<Figure>,
+    /// Median.
+    pub p50: Option<Figure>,
+    /// 99th percentile.
+    pub p99: Option<Figure>,
+}
+
+/// A group of flows. Rates are the group's total.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Group {
+    /// Its name in the scenario.
+    pub name: String,
+    /// Number of flows.
+    pub count: u64,
+    /// Bits received, in bit/s.
+    pub throughput_bps: Option<Figure>,
+    /// Bits received that had not been received before, in bit/s.
+    pub goodput_bps: Option<Figure>,
+    /// Packets lost over packets offered, 0 to 1.
+    pub loss_ratio: Option<Figure>,
+    /// Bits lost at the queue, in bit/s.
+    pub loss_bps: Option<Figure>,
+    /// Packets marked over packets offered, 0 to 1.
+    pub mark_ratio: Option<Figure>,
+    /// Throughput of its flows one by one, in bit/s.
+    pub per_flow: PerFlow,
+    /// Its fair share of the bottleneck: the max-min shares of its flows added up, their demand counted where it is
+    /// known, in bit/s.
+    #[serde(default)]
+    pub fair_share_bps: Option<Figure>,
+    /// What it offers or offered to the queue, in bit/s.
+    #[serde(default)]
+    pub offered_bps: Option<Figure>,
+    /// Waiting time of its delivered packets, in ms.
+    #[serde(default)]
+    pub delay_ms: Delay,
+    /// Whether its senders heed congestion, where that is known.
+    #[serde(default)]
+    pub conduct: Option<Conduct>,
+}
+
+/// The spread of a figure over a group's flows, each itself a mean over replications.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PerFlow {
+    /// Mean over flows.
+    pub mean: Option<Figure>,
+    /// The least flow.
+    pub min: Option<Figure>,
+    /// The greatest flow.
+    pub max: Option<Figure>,
+}
+
+/// One flow.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Flow {
+    /// Its place among all flows, from 0.
+    pub index: u64,
+    /// Its name: the scenario's, or the addresses of a capture.
+    pub label: String,
+    /// Its group's name.
+    pub group: Option<String>,
+    /// Bits received, in bit/s.
+    pub throughput_bps: Option<Figure>,
+    /// Bits received that had not been received before, in bit/s.
+    pub goodput_bps: Option<Figure>,
+    /// Packets lost over packets offered, 0 to 1.
+    pub loss_ratio: Option<Figure>,
+    /// Packets marked over packets offered, 0 to 1.
+    pub mark_ratio: Option<Figure>,
+    /// Waiting time of its delivered packets, in ms.
+    pub delay_ms: Delay,
+    /// Its max-min fair share of the bottleneck, in bit/s.
+    #[serde(default)]
+    pub fair_share_bps: Option<Figure>,
+    /// What it offered to the queue, in bit/s.
+    #[serde(default)]
+    pub offered_bps: Option<Figure>,
+    /// Its packets, over all replications.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packets: Option<Counts>,
+    /// Its bytes, over all replications.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<Counts>,
+}
+
+/// What became of a flow's packets or bytes: offered = delivered + dropped + still queued at the end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    /// Offered to the queue.
+    pub offered: u64,
+    /// Sent on.
+    pub delivered: u64,
+    /// Dropped.
+    pub dropped: u64,
+    /// Marked; these are delivered too, unless a head drop took them.
+    pub marked: u64,
+}
+
+impl Document {
+    /// The document as JSON, indented, without a line feed at the end.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("names are strings and numbers are numbers or null")
+    }
+
+    /// A list of documents as JSON, as `compare` prints it.
+    pub fn list_to_json(documents: &[Document]) -> String {
+        serde_json::to_string_pretty(documents).expect("names are strings and numbers are numbers or null")
+    }
+
+    /// Reads one document or a list of them. Unknown fields are ignored.
+    ///
+    /// # Errors
+    /// No JSON, or JSON that is no such document; the error has line and column.
+    pub fn read_all(text: &str) -> Result<Vec<Document>, serde_json::Error> {
+        match text.trim_start().starts_with('[') {
+            true => serde_json::from_str(text),
+            false => serde_json::from_str(text).map(|document| vec![document]),
+        }
+    }
+
+    /// The label, or the queue's name where there is none.
+    pub fn title(&self) -> &str {
+        if self.label.is_empty() { &self.queue.name } else { &self.label }
+    }
+}

@@ -1,0 +1,54 @@
+//! What happened over time in one replication. Kept out of the result document; drawn by the report, and written
+//! beside it as JSON.
+use serde::{Deserialize, Serialize};
+
+/// Lines on one grid of time, from one replication.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Series {
+    /// The replication's seed, where dice were rolled.
+    pub seed: Option<u64>,
+    /// The grid, in seconds since the start, rising.
+    pub time_s: Vec<f64>,
+    /// The lines; each has one value per point of the grid.
+    pub lines: Vec<Line>,
+}
+
+/// One quantity over time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Line {
+    /// What it shows; decides the chart it is drawn in.
+    pub what: Quantity,
+    /// Its name: of a group for a rate, of a gauge in the paper's terms (`avg`, `p_m`), else any.
+    pub name: String,
+    /// Unit of the values: `packets`, `bytes`, `ms`, `bit/s`; empty for a pure number.
+    pub unit: String,
+    /// A value at each point of the grid; `None`, written `null`, where nothing was seen.
+    pub values: Vec<Option<f64>>,
+}
+
+/// What a line shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Quantity {
+    /// Length of the queue, in packets or bytes.
+    Queue,
+    /// Waiting time in the queue, in ms.
+    Delay,
+    /// Throughput of a group, in bit/s.
+    Throughput,
+    /// Inner state of the queue.
+    Gauge,
+}
+
+impl Line {
+    /// A line with its values; what is not finite becomes a gap.
+    pub fn new(
+        what: Quantity,
+        name: impl Into<String>,
+        unit: impl Into<String>,
+        values: impl IntoIterator<Item = f64>,
+    ) -> Line {
+        let values = values.into_iter().map(|v| v.is_finite().then_some(v)).collect();
+        Line { what, name: name.into(), unit: unit.into(), values }
+    }
+}
