@@ -1,1 +1,22 @@
-//! Placeholder.
+//! Experiments: scenarios in, replications on all cores, figures with intervals out.
+//!
+//! [`Scenario`] reads the TOML of `docs/scenarios.md` (every quantity with its unit, unknown keys refused, errors with
+//! the place); [`check`](mod@check) derives what a reader would work out by hand; [`run()`] simulates every queue with
+//! every seed and yields [`tidegate_report`] documents; [`store`] writes a result directory whole or not at all.
+//! Nothing here prints.
+#![forbid(unsafe_code)]
+
+pub mod check;
+mod nearest;
+pub mod problem;
+pub mod run;
+pub mod scenario;
+pub mod spec;
+pub mod store;
+
+pub use check::{Check, check};
+pub use problem::{Place, Problem, Problems};
+pub use run::{Job, Outcome, Progress, RunError, Watch, run};
+pub use scenario::{Scenario, Set};
+pub use spec::QueueSpec;
+pub use store::StoreError;

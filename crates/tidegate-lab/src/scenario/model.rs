@@ -1,0 +1,242 @@
+//! What a scenario says, as values.
+use tidegate::config::Value;
+use tidegate::units::UnitError;
+use tidegate::{Bytes, Link, Rate, Size, Span, choices, params};
+use tidegate_packet::FlowKey;
+
+use crate::spec::QueueSpec;
+
+/// An experiment: who sends over which links through which queue, for how long, how often.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scenario {
+    /// Its short name: the file's, without directory and ending.
+    pub name: String,
+    /// One line for the head of a report.
+    pub title: String,
+    /// More, if there is more to say.
+    pub description: String,
+    /// Duration, seeds and what is recorded.
+    pub run: Run,
+    /// The links.
+    pub network: Network,
+    /// The queue at every managed link that names none of its own.
+    pub queue: QueueSpec,
+    /// The queues that `compare` sets side by side when it is given none.
+    pub compare: Vec<QueueSpec>,
+    /// Groups of flows, in order.
+    pub groups: Vec<Group>,
+}
+
+params! {
+    /// `[run]`: duration, seeds and what is recorded.
+    pub struct Run {
+        /// Simulated time of each replication.
+        duration: Span = Span::from_millis(60_000), "T", 1_000_000 ..= 1_000_000_000_000_000u64;
+        /// Time at the start that does not count; less than `duration`.
+        warmup: Span = Span::from_millis(10_000), "", 0 ..= 1_000_000_000_000_000u64;
+        /// Number of replications; they take the seeds `seed`, `seed` + 1, and so on.
+        seeds: u32 = 5, "R", 1 ..= 10_000;
+        /// First seed.
+        seed: u64 = 1, "", 0 ..= 4_000_000_000_000_000u64;
+        /// Grid of the recorded series; `duration / series` is at most 100000 points.
+        series: Span = Span::from_millis(100), "", 100_000 ..= 1_000_000_000_000_000u64;
+        /// Which packets are one flow to the queue.
+        flow_key: Key = Key(FlowKey::FiveTuple), "", 0 ..= 0;
+    }
+}
+
+/// [`FlowKey`] as a parameter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Key(pub FlowKey);
+
+/// The links.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Network {
+    /// Two routers with one managed link between them; every host has an access link of its own.
+    Dumbbell(Dumbbell),
+    /// Any links between named nodes.
+    Graph(Graph),
+}
+
+params! {
+    /// `[network] kind = "dumbbell"`.
+    pub struct Dumbbell {
+        /// Rate of the bottleneck; required.
+        rate: Rate = Rate::from_bps(10_000_000), "C", 1_000 ..= 1_000_000_000_000u64;
+        /// One-way delay of the bottleneck.
+        delay: Span = Span::from_millis(10), "", 0 ..= 100_000_000_000u64;
+        /// How much may wait in the queue; at least one packet. Required.
+        limit: Size = Size::Packets(100), "", 1 ..= 1_000_000_000_000u64;
+        /// The usual length of a packet, which turns bytes into packets and back.
+        mean_packet: Bytes = Bytes::new(1000), "", 40 ..= 65_535;
+        /// Rate of each host's access link.
+        access_rate: Rate = Rate::from_bps(100_000_000), "", 1_000 ..= 1_000_000_000_000u64;
+        /// One-way delay of each host's access link.
+        access_delay: Span = Span::from_millis(2), "", 0 ..= 100_000_000_000u64;
+    }
+}
+
+/// `[network] kind = "graph"` with its `[[link]]`s.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Graph {
+    /// The usual length of a packet.
+    pub mean_packet: Bytes,
+    /// The links, in order; the nodes are their ends.
+    pub links: Vec<GraphLink>,
+}
+
+/// `[[link]]`: a link both ways. Only the direction `from` → `to` can have a managed queue.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GraphLink {
+    /// One end.
+    pub from: String,
+    /// The other end.
+    pub to: String,
+    /// Rate, each way.
+    pub rate: Rate,
+    /// One-way delay.
+    pub delay: Span,
+    /// With a limit, `from` → `to` has a managed queue; without, it never drops.
+    pub limit: Option<Size>,
+    /// The queue here, if not the scenario's.
+    pub queue: Option<QueueSpec>,
+    /// Whether its figures are the ones reported. Exactly one managed link is watched.
+    pub watch: bool,
+}
+
+/// `[[group]]`: flows of one kind.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Group {
+    /// Its name in results.
+    pub name: String,
+    /// Number of flows.
+    pub count: u32,
+    /// Number of client hosts that the flows spread over.
+    pub hosts: u32,
+    /// When a flow starts.
+    pub start: Start,
+    /// When it stops, if before the end.
+    pub stop: Option<Span>,
+    /// Rates of the hosts' access links, dealt out in turn; empty for the network's (dumbbell) or none (graph).
+    pub access_rate: Vec<Rate>,
+    /// Delays of the hosts' access links, dealt out in turn.
+    pub access_delay: Vec<Span>,
+    /// Nodes (graph) that flows come from, one picked at random for each host.
+    pub from: Vec<String>,
+    /// Nodes (graph) that flows go to, one picked at random for each flow.
+    pub to: Vec<String>,
+    /// What they send.
+    pub source: Source,
+}
+
+/// When a flow starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// At this time.
+    At(Span),
+    /// Uniformly between two times, from the flow's own dice.
+    Uniform(Span, Span),
+}
+
+/// What a flow sends.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Source {
+    /// TCP that always has something to send, or a given amount.
+    Tcp(Tcp),
+    /// Packets at a fixed rate that heed nothing.
+    Cbr(Cbr),
+}
+
+/// The sources: name, one line.
+pub const SOURCES: &[(&str, &str)] = &[
+    ("tcp", "TCP (NewReno or Reno, with or without ECN) that always has something to send"),
+    ("cbr", "packets at a fixed rate, with or without jitter, that heed neither loss nor mark (a UDP flood)"),
+];
+
+choices! {
+    /// On or off.
+    pub enum Switch {
+        /// On.
+        On = "on",
+        /// Off.
+        Off = "off",
+    }
+}
+
+choices! {
+    /// How TCP recovers from loss.
+    pub enum Flavour {
+        /// RFC 6582.
+        NewReno = "newreno",
+        /// Fast recovery ends with any new acknowledgement.
+        Reno = "reno",
+    }
+}
+
+params! {
+    /// A group with `source = "tcp"`.
+    pub struct Tcp {
+        /// How it recovers from loss.
+        flavour: Flavour = Flavour::NewReno, "", 0 ..= 0;
+        /// Length of a data packet on the wire.
+        packet: Bytes = Bytes::new(1000), "L", 41 ..= 65_535;
+        /// Length of an acknowledgement on the wire.
+        ack: Bytes = Bytes::new(40), "", 1 ..= 65_535;
+        /// Whether it speaks ECN (RFC 3168).
+        ecn: Switch = Switch::Off, "", 0 ..= 0;
+    }
+}
+
+params! {
+    /// A group with `source = "cbr"`.
+    pub struct Cbr {
+        /// Rate of each flow, in wire bytes; required.
+        rate: Rate = Rate::from_bps(1_000_000), "r", 1 ..= 1_000_000_000_000u64;
+        /// Length of a packet on the wire.
+        packet: Bytes = Bytes::new(1000), "L", 1 ..= 65_535;
+        /// Each interval is multiplied by a number drawn from 1 − jitter to 1 + jitter.
+        jitter: f64 = 0.5, "", 0.0 ..= 1.0;
+        /// Whether its packets are ECN-capable; it heeds no mark all the same.
+        ecn: Switch = Switch::Off, "", 0 ..= 0;
+    }
+}
+
+impl Value for Key {
+    const KIND: &'static str = "flow key";
+    fn read(text: &str) -> Result<Self, UnitError> {
+        text.parse().map(Key)
+    }
+    fn write(&self) -> String {
+        self.0.to_string()
+    }
+    fn magnitude(&self) -> f64 {
+        0.0
+    }
+    fn write_bound(_: f64) -> String {
+        "five-tuple | source | destination | pair | source-prefix/N".into()
+    }
+}
+
+impl Scenario {
+    /// The number of flows.
+    pub fn flows(&self) -> u64 {
+        self.groups.iter().map(|g| g.count as u64).sum()
+    }
+
+    /// The seeds of the replications, in order.
+    pub fn seeds(&self) -> Vec<u64> {
+        (0..self.run.seeds as u64).map(|i| self.run.seed + i).collect()
+    }
+
+    /// The watched link, whose queue and figures are reported.
+    pub fn bottleneck(&self) -> Link {
+        let (rate, limit, mean_packet) = match &self.network {
+            Network::Dumbbell(d) => (d.rate, d.limit, d.mean_packet),
+            Network::Graph(g) => {
+                let link = g.links.iter().find(|l| l.watch).expect("a scenario has a watched link");
+                (link.rate, link.limit.expect("a watched link is managed"), g.mean_packet)
+            }
+        };
+        Link { rate, limit, mean_packet }
+    }
+}

@@ -1,0 +1,179 @@
+//! A queue as users write it: `NAME[/PRESET][,param=value…][ as LABEL]`.
+//!
+//! ```
+//! use tidegate_lab::QueueSpec;
+//! let spec: QueueSpec = "drop_tail/paper as plain FIFO".parse()?;
+//! assert_eq!((spec.name.as_str(), spec.label().as_str()), ("drop_tail", "plain FIFO"));
+//! assert_eq!(spec.to_string(), "drop_tail/paper as plain FIFO");
+//! # Ok::<(), tidegate::ConfigError>(())
+//! ```
+use std::fmt;
+use std::str::FromStr;
+
+use tidegate::catalog::{self, AnyConfig};
+use tidegate::{ConfigError, Link};
+
+use crate::nearest::did_you_mean;
+
+/// The longest label, in characters.
+const LABEL_LIMIT: usize = 80;
+
+/// Which queue, from which preset, with which parameters changed, and what to call it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QueueSpec {
+    /// The queue's name in the catalog.
+    pub name: String,
+    /// The preset; the queue's first if none is named.
+    pub preset: Option<String>,
+    /// Parameters set on top of the preset, in the order given, as text.
+    pub params: Vec<(String, String)>,
+    /// What tables and charts call it, if not its own text.
+    pub label: Option<String>,
+}
+
+impl QueueSpec {
+    /// The queue `name` with its first preset.
+    pub fn named(name: impl Into<String>) -> QueueSpec {
+        QueueSpec { name: name.into(), preset: None, params: Vec::new(), label: None }
+    }
+
+    /// What to call it: the label, or else the text without one.
+    pub fn label(&self) -> String {
+        self.label.clone().unwrap_or_else(|| self.text())
+    }
+
+    /// The name of the preset that holds for it; empty for a queue that is not in the catalog.
+    pub fn preset(&self) -> &str {
+        let first = || catalog::find(&self.name).and_then(|row| (row.presets)().first().map(|p| p.0));
+        self.preset.as_deref().or_else(first).unwrap_or_default()
+    }
+
+    /// Its parameters on `link`: the preset's, then each change in order.
+    ///
+    /// # Errors
+    /// Names what is unknown (with the nearest known word), or the value that breaks a bound.
+    pub fn resolve(&self, link: &Link) -> Result<AnyConfig, ConfigError> {
+        let suggest = |mut error: ConfigError, word: &str, known: &[&str]| {
+            if let Some(near) = did_you_mean(word, known) {
+                error.why += &near;
+            }
+            error
+        };
+        let mut config = catalog::config(&self.name, self.preset.as_deref(), link).map_err(|error| {
+            let queues: Vec<_> = catalog::QUEUES.iter().map(|row| row.name).collect();
+            let presets: Vec<_> =
+                catalog::find(&self.name).map_or(vec![], |row| (row.presets)().iter().map(|p| p.0).collect());
+            let known = if error.field == "queue" { queues } else { presets };
+            let word = error.value.clone();
+            suggest(error, &word, &known)
+        })?;
+        let known: Vec<_> = config.row().params.iter().map(|p| p.name).collect();
+        for (param, value) in &self.params {
+            config.set(param, value).map_err(|error| match known.contains(&param.as_str()) {
+                true => error,
+                false => suggest(error, param, &known),
+            })?;
+        }
+        Ok(config)
+    }
+
+    /// The text without the label.
+    fn text(&self) -> String {
+        let preset = self.preset.iter().map(|p| format!("/{p}"));
+        let params = self.params.iter().map(|(name, value)| format!(",{name}={value}"));
+        self.name.clone() + &preset.chain(params).collect::<String>()
+    }
+}
+
+impl fmt::Display for QueueSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text())?;
+        match &self.label {
+            Some(label) => write!(f, " as {label}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl FromStr for QueueSpec {
+    type Err = ConfigError;
+
+    /// Reads the text's form only; whether the queue and its parameters exist is [`QueueSpec::resolve`]'s business,
+    /// since bounds depend on the link.
+    fn from_str(text: &str) -> Result<QueueSpec, ConfigError> {
+        let wrong = |why: String| ConfigError::new("queue", text, why);
+        let (body, label) = match text.split_once(" as ") {
+            Some((body, label)) => (body, Some(check_label(label.trim()).map_err(wrong)?)),
+            None => (text, None),
+        };
+        let mut parts = body.split(',').map(str::trim);
+        let head = parts.next().unwrap_or_default();
+        let (name, preset) = match head.split_once('/') {
+            Some((name, preset)) => (name.trim(), Some(preset.trim())),
+            None => (head, None),
+        };
+        if name.is_empty() || preset == Some("") {
+            return Err(wrong("must be NAME[/PRESET][,param=value…][ as LABEL], as in \"sfb/paper,bins=46\"".into()));
+        }
+        let mut params: Vec<(String, String)> = Vec::new();
+        for part in parts {
+            let Some((param, value)) = part.split_once('=') else {
+                return Err(wrong(format!("`{part}` must be written param=value")));
+            };
+            let (param, value) = (param.trim(), value.trim());
+            if param.is_empty() || value.is_empty() {
+                return Err(wrong(format!("`{part}` must be written param=value")));
+            }
+            if params.iter().any(|(name, _)| name == param) {
+                return Err(wrong(format!("`{param}` is given twice")));
+            }
+            params.push((param.into(), value.into()));
+        }
+        Ok(QueueSpec { name: name.into(), preset: preset.map(Into::into), params, label })
+    }
+}
+
+/// A label that can stand in a table: one line, not empty, not too long.
+pub(crate) fn check_label(label: &str) -> Result<String, String> {
+    let length = label.chars().count();
+    if length == 0 || length > LABEL_LIMIT || label.chars().any(char::is_control) {
+        return Err(format!("a label must be one line of 1 to {LABEL_LIMIT} characters"));
+    }
+    Ok(label.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn link() -> Link {
+        Link::new("10 Mbit/s".parse().unwrap(), "100 packets".parse().unwrap(), "1000 B".parse().unwrap()).unwrap()
+    }
+
+    #[test]
+    fn text_in_text_out() {
+        for text in ["drop_tail", "red/paper", "red,min=20 packets,max=60 packets", "sfb/paper,bins=46 as SFB 2×46"] {
+            assert_eq!(text.parse::<QueueSpec>().unwrap().to_string(), text);
+        }
+        let spec: QueueSpec = " red / paper , min = 20 packets  as  mine ".parse().unwrap();
+        assert_eq!(spec.to_string(), "red/paper,min=20 packets as mine");
+        assert_eq!(spec.label(), "mine");
+    }
+
+    #[test]
+    fn forms_that_are_no_queue() {
+        for text in ["", "/paper", "red/", "red,min", "red,=3", "red,min=", "red,a=1,a=2", "red as ", "red,,"] {
+            let error = text.parse::<QueueSpec>().expect_err(text);
+            assert_eq!(error.field, "queue", "{text}");
+            assert_eq!(error.value, text);
+        }
+    }
+
+    #[test]
+    fn unknown_words_bring_the_nearest_known() {
+        let refuse = |text: &str| text.parse::<QueueSpec>().unwrap().resolve(&link()).unwrap_err();
+        assert!(refuse("droptail").why.ends_with("did you mean `drop_tail`?"), "{}", refuse("droptail"));
+        assert!(refuse("drop_tail/papr").why.ends_with("did you mean `paper`?"));
+        assert_eq!(refuse("drop_tail,x=1").field, "x");
+    }
+}
