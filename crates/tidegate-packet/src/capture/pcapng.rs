@@ -1,0 +1,282 @@
+//! The pcapng format: blocks, each with its length before and behind it, in sections with their own byte order.
+use std::io::Read;
+
+use super::error::{CaptureError, Fault};
+use super::source::{Order, Source};
+use super::{MAX_FRAME, Record};
+use crate::frame::{LinkType, UnsupportedLinkType};
+
+/// The type of a section header block, the same in both byte orders.
+pub(super) const MAGIC: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
+const SECTION: u32 = 0x0a0d_0d0a;
+const INTERFACE: u32 = 1;
+const OBSOLETE_PACKET: u32 = 2;
+const SIMPLE_PACKET: u32 = 3;
+const ENHANCED_PACKET: u32 = 6;
+
+const IF_TSRESOL: u16 = 9;
+const IF_TSOFFSET: u16 = 14;
+
+/// No program writes larger blocks; a length above it is damage, and is not worth skipping gigabytes for.
+const MAX_BLOCK: u32 = 1 << 24;
+/// The only table that grows while reading.
+const MAX_INTERFACES: usize = 4096;
+
+#[derive(Debug)]
+pub(super) struct PcapNg {
+    order: Order,
+    /// Of the current section.
+    interfaces: Vec<Interface>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Interface {
+    link: Result<LinkType, UnsupportedLinkType>,
+    /// The most bytes it captures of a frame; 0 for no limit.
+    snap_len: u32,
+    resolution: Resolution,
+    /// Seconds to be added to each stamp.
+    offset: i64,
+}
+
+/// What a stamp counts.
+#[derive(Clone, Copy, Debug)]
+enum Resolution {
+    /// 10^-n seconds.
+    Decimal(u32),
+    /// 2^-n seconds.
+    Binary(u32),
+}
+
+impl Resolution {
+    fn from_option(value: u8) -> Resolution {
+        let exponent = (value & 0x7f) as u32;
+        if value & 0x80 == 0 { Resolution::Decimal(exponent) } else { Resolution::Binary(exponent) }
+    }
+
+    /// A stamp in nanoseconds, rounded down.
+    fn nanos(self, stamp: u64) -> i128 {
+        // 2^64 × 10^9 is below 2^94, so nothing here overflows.
+        let nanos = match self {
+            Resolution::Decimal(n @ 0..=9) => stamp as u128 * 10u128.pow(9 - n),
+            Resolution::Decimal(n) => 10u128.checked_pow(n - 9).map_or(0, |parts| stamp as u128 / parts),
+            Resolution::Binary(n) => (stamp as u128 * 1_000_000_000) >> n,
+        };
+        nanos as i128
+    }
+}
+
+/// The block being read.
+struct Block {
+    /// Where it begins in the file.
+    at: u64,
+    /// Its length, all in all.
+    len: u32,
+    /// What has not been read of it yet, without the length behind it.
+    left: u32,
+    what: &'static str,
+}
+
+impl Block {
+    fn damaged<T>(&self, why: String) -> Result<T, CaptureError> {
+        Err(CaptureError::new(Fault::Damaged, self.at, why))
+    }
+
+    /// The block that begins at byte `at` and says that it is `len` long; `read` of it have been read.
+    fn new(at: u64, len: u32, read: u32, what: &'static str) -> Result<Block, CaptureError> {
+        let block = Block { at, len, left: len.saturating_sub(read + 4), what };
+        if len < read + 4 || !len.is_multiple_of(4) {
+            return block
+                .damaged(format!("{what} of {len} bytes, where at least {} and a multiple of 4 are due", read + 4));
+        }
+        if len > MAX_BLOCK {
+            return block.damaged(format!("{what} of {len} bytes, above the limit of {MAX_BLOCK}"));
+        }
+        Ok(block)
+    }
+
+    /// Counts `len` bytes as read.
+    fn reserve(&mut self, len: u32) -> Result<(), CaptureError> {
+        match self.left.checked_sub(len) {
+            Some(left) => {
+                self.left = left;
+                Ok(())
+            }
+            None => {
+                self.damaged(format!("{} of {} bytes has not the room for what it says it holds", self.what, self.len))
+            }
+        }
+    }
+
+    fn take<const N: usize, R: Read>(&mut self, source: &mut Source<R>) -> Result<[u8; N], CaptureError> {
+        self.reserve(N as u32)?;
+        source.take(self.at, self.what)
+    }
+
+    fn skip<R: Read>(&mut self, source: &mut Source<R>, len: u32) -> Result<(), CaptureError> {
+        self.reserve(len)?;
+        source.skip(len, self.at, self.what)
+    }
+
+    /// Reads a frame of `len` bytes.
+    fn frame<R: Read>(&mut self, source: &mut Source<R>, frame: &mut Vec<u8>, len: u32) -> Result<(), CaptureError> {
+        if len > MAX_FRAME {
+            return self.damaged(format!("a frame of {len} bytes, above the limit of {MAX_FRAME}"));
+        }
+        self.reserve(len)?;
+        frame.resize(len as usize, 0);
+        source.fill(frame, self.at, self.what)
+    }
+
+    /// Passes over the rest and checks the length behind it.
+    fn finish<R: Read>(mut self, source: &mut Source<R>, order: Order) -> Result<(), CaptureError> {
+        self.skip(source, self.left)?;
+        let behind = order.u32(&source.take::<4>(self.at, self.what)?, 0);
+        if behind != self.len {
+            return self.damaged(format!("{} of {} bytes at its beginning, {behind} at its end", self.what, self.len));
+        }
+        Ok(())
+    }
+}
+
+impl PcapNg {
+    /// Reads the first section header behind its first four bytes.
+    pub(super) fn read_header<R: Read>(source: &mut Source<R>) -> Result<PcapNg, CaptureError> {
+        let len = source.take(0, "the first section header")?;
+        let mut pcapng = PcapNg { order: Order::Little, interfaces: Vec::new() };
+        pcapng.section(source, 0, len)?;
+        Ok(pcapng)
+    }
+
+    /// Reads blocks up to the next packet, its bytes into `frame`.
+    pub(super) fn next<R: Read>(
+        &mut self,
+        source: &mut Source<R>,
+        frame: &mut Vec<u8>,
+    ) -> Result<Option<Record>, CaptureError> {
+        loop {
+            let at = source.offset();
+            let Some(header) = source.next::<8>("a block header")? else { return Ok(None) };
+            let (kind, len) = (self.order.u32(&header, 0), self.order.u32(&header, 4));
+            match kind {
+                SECTION => self.section(source, at, [header[4], header[5], header[6], header[7]])?,
+                INTERFACE => self.interface(source, Block::new(at, len, 8, "an interface block")?)?,
+                ENHANCED_PACKET | OBSOLETE_PACKET => {
+                    let block = Block::new(at, len, 8, "a packet block")?;
+                    return self.packet(source, block, kind, frame).map(Some);
+                }
+                SIMPLE_PACKET => {
+                    let block = Block::new(at, len, 8, "a simple packet block")?;
+                    return self.simple_packet(source, block, frame).map(Some);
+                }
+                _ => Block::new(at, len, 8, "a block")?.finish(source, self.order)?,
+            }
+        }
+    }
+
+    /// Reads a section header from its byte-order mark on. What was said of interfaces no longer holds.
+    fn section<R: Read>(&mut self, source: &mut Source<R>, at: u64, len: [u8; 4]) -> Result<(), CaptureError> {
+        let what = "a section header";
+        self.order = match source.take(at, what)? {
+            [0x4d, 0x3c, 0x2b, 0x1a] => Order::Little,
+            [0x1a, 0x2b, 0x3c, 0x4d] => Order::Big,
+            mark => {
+                let why = format!("a section header with {mark:02x?} in place of the byte-order mark");
+                return Err(CaptureError::new(Fault::Damaged, at, why));
+            }
+        };
+        let mut block = Block::new(at, self.order.u32(&len, 0), 12, what)?;
+        let version: [u8; 4] = block.take(source)?;
+        let (major, minor) = (self.order.u16(&version, 0), self.order.u16(&version, 2));
+        if major != 1 {
+            let why = format!("pcapng version {major}.{minor} cannot be read; 1.0 can");
+            return Err(CaptureError::new(Fault::Unsupported, at, why));
+        }
+        self.interfaces.clear();
+        block.finish(source, self.order)
+    }
+
+    fn interface<R: Read>(&mut self, source: &mut Source<R>, mut block: Block) -> Result<(), CaptureError> {
+        if self.interfaces.len() == MAX_INTERFACES {
+            return block.damaged(format!("more than {MAX_INTERFACES} interfaces in a section"));
+        }
+        let fixed: [u8; 8] = block.take(source)?;
+        let mut interface = Interface {
+            link: LinkType::from_code(self.order.u16(&fixed, 0) as u32),
+            snap_len: self.order.u32(&fixed, 4),
+            resolution: Resolution::Decimal(6),
+            offset: 0,
+        };
+        while block.left >= 4 {
+            let option: [u8; 4] = block.take(source)?;
+            let (code, len) = (self.order.u16(&option, 0), self.order.u16(&option, 2) as u32);
+            match (code, len) {
+                (0, _) => break,
+                (IF_TSRESOL, 1) => {
+                    let [value, ..] = block.take::<4, R>(source)?;
+                    interface.resolution = Resolution::from_option(value);
+                }
+                (IF_TSOFFSET, 8) => {
+                    let value: [u8; 8] = block.take(source)?;
+                    interface.offset = match self.order {
+                        Order::Little => i64::from_le_bytes(value),
+                        Order::Big => i64::from_be_bytes(value),
+                    };
+                }
+                (IF_TSRESOL | IF_TSOFFSET, _) => return block.damaged(format!("option {code} with {len} bytes")),
+                _ => block.skip(source, len.next_multiple_of(4))?,
+            }
+        }
+        self.interfaces.push(interface);
+        block.finish(source, self.order)
+    }
+
+    fn packet<R: Read>(
+        &self,
+        source: &mut Source<R>,
+        mut block: Block,
+        kind: u32,
+        frame: &mut Vec<u8>,
+    ) -> Result<Record, CaptureError> {
+        let fixed: [u8; 20] = block.take(source)?;
+        let index = match kind {
+            OBSOLETE_PACKET => self.order.u16(&fixed, 0) as u32,
+            _ => self.order.u32(&fixed, 0),
+        };
+        let [high, low, captured, wire_len] = [4, 8, 12, 16].map(|i| self.order.u32(&fixed, i));
+        let (interface, link) = self.interface_of(&block, index)?;
+        block.frame(source, frame, captured)?;
+        let units = (high as u64) << 32 | low as u64;
+        let stamp = interface.resolution.nanos(units) + interface.offset as i128 * 1_000_000_000;
+        let at = block.at;
+        block.finish(source, self.order)?;
+        Ok(Record { stamp: Some(stamp), link, wire_len, at })
+    }
+
+    /// A simple packet block belongs to the first interface and does not say how much of it was captured.
+    fn simple_packet<R: Read>(
+        &self,
+        source: &mut Source<R>,
+        mut block: Block,
+        frame: &mut Vec<u8>,
+    ) -> Result<Record, CaptureError> {
+        let wire_len = self.order.u32(&block.take::<4, R>(source)?, 0);
+        let (interface, link) = self.interface_of(&block, 0)?;
+        let snap_len = if interface.snap_len == 0 { u32::MAX } else { interface.snap_len };
+        block.frame(source, frame, wire_len.min(snap_len))?;
+        let at = block.at;
+        block.finish(source, self.order)?;
+        Ok(Record { stamp: None, link, wire_len, at })
+    }
+
+    fn interface_of(&self, block: &Block, index: u32) -> Result<(Interface, LinkType), CaptureError> {
+        let Some(interface) = self.interfaces.get(index as usize) else {
+            let known = self.interfaces.len();
+            return block.damaged(format!("a packet of interface {index}, where the section has {known}"));
+        };
+        match interface.link {
+            Ok(link) => Ok((*interface, link)),
+            Err(e) => Err(CaptureError::new(Fault::Unsupported, block.at, format!("interface {index}: {e}"))),
+        }
+    }
+}
