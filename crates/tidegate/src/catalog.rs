@@ -158,6 +158,7 @@ macro_rules! catalog {
 catalog! {
     drop_tail => DropTail,
     blue => Blue,
+    sfb => Sfb,
 }
 
 impl AnyConfig {

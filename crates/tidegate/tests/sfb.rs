@@ -1,9 +1,73 @@
-//! SFB against its paper.
+//! SFB against its paper: golden numbers, the naive twin, and what the paper says that holds on the queue alone.
 #[path = "naive/sfb.rs"]
-#[allow(dead_code, reason = "the queue comes next, and uses the rest")]
 mod naive;
 
+use std::rc::Rc;
+
 use naive::{DropRule, NaiveSfb, Rehash, Said, Setting};
+use tidegate::queues::Sfb;
+use tidegate::queues::sfb::{Bin, misclassification, polluted_bins};
+use tidegate::rng::mix;
+use tidegate::{DropReason, Ecn, Link, MarkReason, NullSink, Packet, Qdisc, Rng, Sink, Time, catalog};
+
+const MS: u64 = 1_000_000;
+const SEC: u64 = 1_000 * MS;
+
+/// The paper's bottleneck: 45 Mbit/s, 200 kB, packets of 1 kB.
+fn papers_link() -> Link {
+    link("45 Mbit/s", "200 kB")
+}
+
+fn link(rate: &str, limit: &str) -> Link {
+    Link::new(rate.parse().unwrap(), limit.parse().unwrap(), "1000 B".parse().unwrap()).unwrap()
+}
+
+fn sfb(preset: &str, settings: &[(&str, &str)], link: Link, seed: u64) -> Sfb {
+    let mut config = catalog::config("sfb", Some(preset), &link).unwrap();
+    for (name, value) in settings {
+        config.set(name, value).unwrap();
+    }
+    match config.build(link, Rng::from_seed(seed)).unwrap() {
+        catalog::AnyQueue::Sfb(queue) => queue,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// What became of the packet offered.
+#[derive(Default, Debug, PartialEq)]
+struct Fate {
+    dropped: Option<DropReason>,
+    marked: Option<MarkReason>,
+}
+
+impl Sink for Fate {
+    fn dropped(&mut self, _: Time, _: &Packet, why: DropReason) {
+        assert_eq!(self.dropped.replace(why), None);
+    }
+    fn marked(&mut self, _: Time, _: &Packet, why: MarkReason) {
+        assert_eq!(self.marked.replace(why), None);
+    }
+}
+
+fn offer(queue: &mut Sfb, at: u64, flow: u64) -> Fate {
+    let mut fate = Fate::default();
+    queue.enqueue(Time::from_nanos(at), Packet::new(flow, 1000).with_ecn(Ecn::Ect0), &mut fate);
+    fate
+}
+
+fn bins(queue: &Sfb, levels: usize) -> impl Iterator<Item = &Bin> {
+    (0..levels).flat_map(|level| queue.policy().level(level))
+}
+
+/// The flow's bins are driven to p_m = 1 (calibrated: 14 packets fill them, 125 steps of .008 make 1).
+fn offend(queue: &mut Sfb, at: u64, flow: u64) {
+    for _ in 0..14 + 125 {
+        offer(queue, at, flow);
+    }
+    assert_eq!(queue.policy().p_min(flow), 1.0);
+}
+
+// ---- golden numbers ------------------------------------------------------------------------------------------------
 
 /// The constants of feng2001 §III-B with one delta of .005 for both directions.
 const LITERAL: Setting = Setting {
@@ -33,4 +97,420 @@ fn the_twin_gives_the_golden_trace() {
         assert_eq!(sfb.active[0][1].p_m, p_m);
         assert_eq!(sfb.active[1][2].p_m, p_m);
     }
+}
+
+/// The same on the queue.
+#[test]
+fn golden_trace() {
+    let mut queue = sfb("literal", &[], papers_link(), 1);
+    for _ in 0..14 {
+        assert_eq!(offer(&mut queue, 0, 1), Fate::default());
+        assert_eq!(queue.policy().p_min(1), 0.0);
+    }
+    for p_m in [0.005, 0.010] {
+        assert_eq!(offer(&mut queue, 0, 1).dropped, Some(DropReason::BinFull));
+        assert_eq!(queue.policy().p_min(1), p_m);
+        let mut touched: Vec<(u32, f64)> = bins(&queue, 2).map(|b| (b.qlen(), b.p_m())).collect();
+        touched.retain(|&(qlen, p)| qlen > 0 || p > 0.0);
+        assert_eq!(touched, [(14, p_m); 2], "one bin on each level, no other");
+    }
+}
+
+/// p_min = 1 is reached at the step that arithmetic says, not one later by rounding.
+#[test]
+fn one_is_reached_exactly() {
+    for (d_up, steps) in [("0.008", 125), ("0.005", 200), ("0.001", 1000), ("0.02", 50), ("0.0005", 2000), ("0.3", 4)] {
+        let mut queue = sfb("paper", &[("d_up", d_up)], papers_link(), 1);
+        for _ in 0..14 + steps - 1 {
+            offer(&mut queue, 0, 1);
+        }
+        assert!(queue.policy().p_min(1) < 1.0, "{d_up}");
+        assert_eq!(offer(&mut queue, 0, 1).dropped, Some(DropReason::BinFull));
+        assert_eq!(queue.policy().p_min(1), 1.0, "{d_up}");
+        offer(&mut queue, 0, 1);
+        assert_eq!(queue.policy().p_min(1), 1.0, "{d_up}: and no further");
+    }
+}
+
+/// Equation (1): our arithmetic, and the numbers of 400 flows that §III-C prints (11, 36, 34, 64).
+#[test]
+fn equation_1() {
+    for (levels, bins, offenders, p, flows) in [
+        (2, 23, 4, 0.0265351, 10.6),
+        (2, 23, 8, 0.0895548, 35.8),
+        (1, 46, 4, 0.0841619, 33.7),
+        (1, 46, 8, 0.1612405, 64.5),
+    ] {
+        let ours = misclassification(levels, bins, offenders);
+        assert!((ours - p).abs() < 5e-8, "{levels} {bins} {offenders}: {ours}");
+        assert!((400.0 * ours - flows).abs() < 0.05);
+    }
+    assert!((misclassification(8, 16, 10) - 0.0026).abs() < 5e-5);
+    assert!((polluted_bins(23, 8) - 6.88).abs() < 0.005);
+    assert_eq!((misclassification(2, 23, 0), misclassification(3, 1, 1), misclassification(1, 0, 1)), (0.0, 1.0, 1.0));
+    assert_eq!((polluted_bins(23, 0), polluted_bins(0, 3)), (0.0, 0.0));
+}
+
+/// Fig. 4: from how many offenders on two levels beat three, and one beats two, with 90 and 900 bins in all.
+#[test]
+fn crossovers_of_figure_4() {
+    let best = |bins: u32, offenders: u32| {
+        let p = |levels: u32| misclassification(levels, bins / levels, offenders);
+        (1..=3).min_by(|&a, &b| p(a).total_cmp(&p(b))).unwrap()
+    };
+    for (bins, two, one) in [(90, 25, 43), (900, 253, 433)] {
+        for offenders in 1..bins {
+            let levels = if offenders < two {
+                3
+            } else if offenders < one {
+                2
+            } else {
+                1
+            };
+            assert_eq!(best(bins, offenders), levels, "{bins} bins, {offenders} offenders");
+        }
+    }
+}
+
+/// How many flows really share all bins with offenders, on the queue's own bins and hash functions, over many seeds.
+/// Seeds are independent and a seed's share lies in 0 to 1, so their mean is nearly normal: 4.9 standard errors
+/// either way are a false alarm rate of 1e-6 for each of the three settings.
+#[test]
+fn misclassification_is_as_equation_1_says() {
+    for (levels, n, offenders) in [(2, 23, 8), (1, 46, 4), (3, 15, 6)] {
+        let settings = [("levels", &*format!("{levels}")), ("bins", &*format!("{n}"))];
+        let (seeds, flows) = (1_500, 60);
+        let shares: Vec<f64> = (0..seeds)
+            .map(|seed| {
+                let mut queue = sfb("paper", &settings, papers_link(), seed);
+                (0..offenders as u64).for_each(|flow| offend(&mut queue, 0, flow));
+                let hit = (0..flows).filter(|flow| queue.policy().p_min(1_000 + flow) == 1.0).count();
+                hit as f64 / flows as f64
+            })
+            .collect();
+        let mean = shares.iter().sum::<f64>() / seeds as f64;
+        let variance = shares.iter().map(|s| (s - mean) * (s - mean)).sum::<f64>() / (seeds - 1) as f64;
+        let error = (variance / seeds as f64).sqrt();
+        let p = misclassification(levels, n, offenders);
+        assert!((mean - p).abs() < 4.9 * error, "{levels} x {n}, {offenders}: {mean} and {p}, {error}");
+        assert!(error < 0.15 * p, "the test is sharp: {error} of {p}");
+    }
+}
+
+/// A packet with p_min between 0 and 1 is marked with exactly that probability: binomial, 4.9 standard deviations
+/// (1e-6) around, over as many seeds as marks could freeze luck.
+#[test]
+fn marks_come_with_p_min() {
+    let (mut marked, mut offered) = (0, 0.0);
+    for seed in 0..200 {
+        let mut queue = sfb("paper", &[("d_up", "0.03")], papers_link(), seed);
+        for _ in 0..14 + 10 {
+            offer(&mut queue, 0, 1);
+        }
+        assert!((queue.policy().p_min(1) - 0.3).abs() < 1e-12);
+        queue.dequeue(Time::ZERO, &mut NullSink); // 13 wait: neither full nor empty
+        for _ in 0..500 {
+            let fate = offer(&mut queue, 0, 1);
+            assert_eq!(fate.dropped, None);
+            marked += u64::from(fate.marked == Some(MarkReason::Early));
+            offered += 1.0;
+            queue.dequeue(Time::ZERO, &mut NullSink);
+        }
+    }
+    assert!((marked as f64 - 0.3 * offered).abs() < 4.9 * (offered * 0.3 * 0.7_f64).sqrt(), "{marked} of {offered}");
+}
+
+// ---- moving hash and double buffer ---------------------------------------------------------------------------------
+
+/// Packets that wait through a rehash leave without touching the new bins.
+#[test]
+fn packets_counted_under_the_old_hash_leave_the_new_bins_alone() {
+    for preset in ["moving", "double"] {
+        let mut queue = sfb(preset, &[], papers_link(), 1);
+        for flow in 0..30 {
+            offer(&mut queue, 2 * SEC - 1, flow);
+        }
+        let total = |queue: &Sfb| bins(queue, 2).map(Bin::qlen).sum::<u32>();
+        assert_eq!(total(&queue), 60);
+        for flow in 0..5 {
+            offer(&mut queue, 2 * SEC, flow); // the first thing after the change
+        }
+        assert_eq!((queue.backlog().packets, total(&queue)), (35, 10), "{preset}: only the new ones count");
+        for _ in 0..30 {
+            queue.dequeue(Time::from_nanos(2 * SEC), &mut NullSink).unwrap();
+            assert_eq!(total(&queue), 10, "{preset}");
+        }
+        for left in (0..5).rev() {
+            queue.dequeue(Time::from_nanos(2 * SEC), &mut NullSink).unwrap();
+            assert_eq!(total(&queue), 2 * left, "{preset}");
+        }
+    }
+}
+
+/// A rehash changes the bins of flows: of 400, about 1/529 keep both, so 20 would be a wonder (P < 1e-18).
+#[test]
+fn a_rehash_moves_flows() {
+    let mut queue = sfb("moving", &[], papers_link(), 1);
+    let place = |queue: &mut Sfb, at, flow| {
+        assert!(offer(queue, at, flow).dropped.is_none());
+        let held: Vec<usize> = bins(queue, 2).enumerate().filter(|(_, b)| b.qlen() > 0).map(|(i, _)| i).collect();
+        queue.dequeue(Time::from_nanos(at), &mut NullSink).unwrap();
+        held
+    };
+    let before: Vec<_> = (0..400).map(|flow| place(&mut queue, 0, flow)).collect();
+    let after: Vec<_> = (0..400).map(|flow| place(&mut queue, 2 * SEC, flow)).collect();
+    let stayed = before.iter().zip(&after).filter(|(a, b)| a == b).count();
+    assert!(stayed < 20, "{stayed} of 400 stayed");
+}
+
+/// What becomes of a caught flow's p_min at the change: kept for ever, forgotten, or learned beforehand.
+#[test]
+fn the_second_set_warms_up() {
+    for (settings, before, after) in [
+        (&[("rehash", "off")][..], 1.0, 1.0),
+        (&[("rehash", "moving")], 1.0, 0.0),
+        (&[("rehash", "double")], 1.0, 1.0),
+        // It is caught too early for a set that learns in the last tenth only.
+        (&[("rehash", "double"), ("warm_up", "0.1")], 1.0, 0.0),
+    ] {
+        let mut queue = sfb("paper", settings, papers_link(), 1);
+        offend(&mut queue, 0, 1);
+        for _ in 0..125 {
+            offer(&mut queue, SEC, 1);
+        }
+        assert_eq!(queue.policy().p_min(1), before, "{settings:?}");
+        queue.advance(Time::from_nanos(2 * SEC));
+        assert_eq!(queue.policy().p_min(1), after, "{settings:?}");
+    }
+    // Within the window, each packet of a caught flow is one step in the second set, and in its bins only.
+    let mut queue = sfb("double", &[("warm_up", "0.1")], papers_link(), 1);
+    offend(&mut queue, 0, 1);
+    for at in [1_800 * MS - 1, 1_800 * MS, 2_000 * MS - 1] {
+        offer(&mut queue, at, 1);
+    }
+    queue.advance(Time::from_nanos(2 * SEC));
+    assert!((queue.policy().p_min(1) - 0.016).abs() < 1e-12, "{}", queue.policy().p_min(1));
+    assert_eq!(bins(&queue, 2).filter(|bin| bin.p_m() > 0.0).count(), 2);
+}
+
+/// An hour of silence at a change per millisecond is not 3.6 million steps, and leaves nothing behind.
+#[test]
+fn a_long_silence_is_caught_up_at_once() {
+    for preset in ["moving", "double"] {
+        let mut queue = sfb(preset, &[("rehash_interval", "1 ms")], papers_link(), 1);
+        offend(&mut queue, 0, 1);
+        queue.advance(Time::from_nanos(3_600 * SEC));
+        assert!(bins(&queue, 2).all(|bin| *bin == Bin::default()), "{preset}");
+        if preset == "double" {
+            assert!((0..2).flat_map(|level| queue.policy().warming_level(level)).all(|bin| *bin == Bin::default()));
+        }
+        while queue.dequeue(Time::from_nanos(3_600 * SEC), &mut NullSink).is_some() {}
+        assert!(bins(&queue, 2).all(|bin| *bin == Bin::default()), "{preset}");
+    }
+}
+
+// ---- the naive twin ------------------------------------------------------------------------------------------------
+
+/// The hash functions as the manual page has them: keys[generation][level / 2].
+fn documented_hash(setting: &Setting, seed: u64) -> impl Fn(usize, usize, u64) -> usize + use<> {
+    let mut dice = Rng::from_seed(Rng::from_seed(seed).bits());
+    let keys: Vec<Vec<u64>> =
+        (0..20_000).map(|_| (0..setting.levels.div_ceil(2)).map(|_| dice.bits()).collect()).collect();
+    let (keys, bins) = (Rc::new(keys), setting.bins as u64);
+    move |generation, level, flow| {
+        let word = mix(flow ^ keys[generation][level / 2]);
+        let half = if level % 2 == 0 { word & 0xffff_ffff } else { word >> 32 };
+        ((half * bins) >> 32) as usize
+    }
+}
+
+/// How often each thing happened.
+#[derive(Default, Debug)]
+struct Tally {
+    full: u64,
+    penalised: u64,
+    paid: u64,
+    coins: u64,
+    early: u64,
+    overlimit: u64,
+    sent: u64,
+    disputed: u64,
+}
+
+fn near(ours: f64, theirs: f64) -> bool {
+    (ours - theirs).abs() <= 1e-6 * theirs.max(1e-3)
+}
+
+fn same_bins(ours: &[Bin], theirs: &[naive::Bin], what: &str) {
+    for (place, (ours, theirs)) in ours.iter().zip(theirs).enumerate() {
+        let same = ours.qlen() == theirs.qlen && near(ours.p_m(), theirs.p_m);
+        assert!(same, "{what}, bin {place}: {ours:?} and {theirs:?}");
+    }
+}
+
+/// One arrival on both sides; verdicts may differ only within 1e-6 of what the dice or the tokens decide.
+fn arrive_on_both(queue: &mut Sfb, twin: &mut NaiveSfb, mirror: &mut Rng, at: u64, pkt: Packet, tally: &mut Tally) {
+    let had_room = queue.backlog().packets < 60;
+    let mut fate = Fate::default();
+    queue.enqueue(Time::from_nanos(at), pkt, &mut fate);
+    let said = twin.arrive(at as f64 / 1e9, pkt.flow);
+    if !had_room {
+        assert_eq!(fate.dropped, Some(DropReason::Overlimit));
+        tally.overlimit += 1;
+        return;
+    }
+    let mut paid = 0.0;
+    match said {
+        Said::Full => {
+            tally.full += 1;
+            assert_eq!(fate.dropped, Some(DropReason::BinFull));
+        }
+        Said::Penalty { tokens } => {
+            tally.penalised += 1;
+            paid = pkt.len as f64;
+            let passed = fate == Fate::default();
+            tally.paid += u64::from(passed);
+            assert!(passed || fate.dropped == Some(DropReason::Penalty), "{fate:?}");
+            assert!(passed == (tokens >= paid) || (tokens - paid).abs() < 1e-6 * paid, "{tokens} for {paid}");
+        }
+        Said::Coin { p_min } => {
+            tally.coins += 1;
+            let (u, ours) = (mirror.uniform(), queue.policy().p_min(pkt.flow));
+            assert!(near(ours, p_min), "{ours} and {p_min}");
+            let signalled = fate != Fate::default();
+            tally.early += u64::from(signalled);
+            tally.disputed += u64::from(signalled != (u < p_min));
+            assert!(signalled == (u < p_min) || (u - p_min).abs() < 1e-6, "{u} and {p_min}: {fate:?}");
+            let expected = match pkt.ecn.is_capable() {
+                true => Fate { dropped: None, marked: Some(MarkReason::Early) },
+                false => Fate { dropped: Some(DropReason::Early), marked: None },
+            };
+            assert!(!signalled || fate == expected, "{fate:?}");
+        }
+    }
+    if fate.dropped.is_none() {
+        twin.enqueue(pkt.flow, paid);
+    }
+}
+
+/// A million operations: 40 flows, of which the first few send most, in phases of overload, calm and sleep.
+fn against_the_twin(setting: Setting, settings: &[(&str, &str)], seed: u64) -> Tally {
+    let mut queue = sfb("literal", settings, link("45 Mbit/s", "60 packets"), seed);
+    let mut twin = NaiveSfb::new(setting, documented_hash(&setting, seed));
+    let (mut mirror, mut world) = (Rng::from_seed(seed), Rng::from_seed(!seed));
+    mirror.bits(); // the seed of the hash functions
+    let (mut at, mut tally) = (0_u64, Tally::default());
+    for step in 0..1_000_000_u64 {
+        let phase = (step / 4_000 % 5) as usize; // flood, flood of one, even, calm, and calm with sleep
+        at += world.below(if phase == 4 && step % 500 == 0 { 3 * SEC } else { 400_000 });
+        if world.uniform() < [0.85, 0.7, 0.5, 0.35, 0.35][phase] {
+            let few = [0.8, 0.9, 0.3, 0.1, 0.1][phase];
+            let flow = if world.uniform() < few { world.below([4, 1, 4, 4, 4][phase]) } else { world.below(40) };
+            let ecn = if flow % 2 == 0 { Ecn::Ect0 } else { Ecn::NotEct };
+            let pkt = Packet::new(flow, [1000, 300, 1500][world.below(3) as usize]).with_ecn(ecn);
+            arrive_on_both(&mut queue, &mut twin, &mut mirror, at, pkt, &mut tally);
+        } else if queue.dequeue(Time::from_nanos(at), &mut NullSink).is_some() {
+            tally.sent += 1;
+            twin.depart(at as f64 / 1e9);
+        }
+        if step % 199 == 0 {
+            queue.advance(Time::from_nanos(at));
+            twin.advance(at as f64 / 1e9);
+            for level in 0..setting.levels {
+                same_bins(queue.policy().level(level), &twin.active[level], &format!("step {step}, level {level}"));
+                if setting.rehash == Rehash::Double {
+                    let warming = queue.policy().warming_level(level);
+                    same_bins(warming, &twin.warming[level], &format!("step {step}, second set, level {level}"));
+                }
+            }
+        }
+    }
+    assert!(tally.disputed <= 5, "{tally:?}");
+    assert!(setting.rehash == Rehash::Off || twin.generation > 100, "{} rehashes", twin.generation);
+    tally
+}
+
+/// Every way out of the rule was taken often.
+fn all_paths(tally: &Tally) {
+    let Tally { full, penalised, paid, coins, early, overlimit, sent, disputed: _ } = *tally;
+    assert!([full, penalised, paid, coins, early, overlimit, sent].iter().all(|&n| n > 100), "{tally:?}");
+    assert!(penalised - paid > 100, "{tally:?}");
+}
+
+#[test]
+fn twin_literal() {
+    against_the_twin(LITERAL, &[], 21);
+}
+
+#[test]
+fn twin_calibrated() {
+    let setting = Setting { d_up: 0.008, d_down: 0.0001, drop_rule: DropRule::Min, ..LITERAL };
+    let settings = [("d_up", "0.008"), ("d_down", "0.0001"), ("drop_rule", "min")];
+    all_paths(&against_the_twin(setting, &settings, 22));
+}
+
+#[test]
+fn twin_moving() {
+    let setting = Setting {
+        d_up: 0.03,
+        d_down: 0.001,
+        drop_rule: DropRule::Min,
+        bin_size: 6,
+        rehash: Rehash::Moving,
+        rehash_interval: 0.3,
+        penalty_rate: 100_000.0,
+        penalty_depth: 3_000.0,
+        ..LITERAL
+    };
+    let settings = [
+        ("d_up", "0.03"),
+        ("d_down", "0.001"),
+        ("drop_rule", "min"),
+        ("bin_size", "6"),
+        ("rehash", "moving"),
+        ("rehash_interval", "300 ms"),
+        ("penalty_rate", "800 kbit/s"),
+        ("penalty_depth", "3 kB"),
+    ];
+    all_paths(&against_the_twin(setting, &settings, 23));
+}
+
+#[test]
+fn twin_double() {
+    let mut setting = Setting {
+        levels: 3,
+        bins: 11,
+        d_up: 0.03,
+        d_down: 0.001,
+        drop_rule: DropRule::Min,
+        bin_size: 6,
+        rehash: Rehash::Double,
+        rehash_interval: 0.3,
+        warm_up: 0.3,
+        ..LITERAL
+    };
+    let mut settings = vec![
+        ("levels", "3"),
+        ("bins", "11"),
+        ("d_up", "0.03"),
+        ("d_down", "0.001"),
+        ("drop_rule", "min"),
+        ("bin_size", "6"),
+        ("rehash", "double"),
+        ("rehash_interval", "300 ms"),
+    ];
+    all_paths(&against_the_twin(setting, &settings, 24));
+    setting.warm_up = 0.075;
+    settings.push(("warm_up", "0.25"));
+    all_paths(&against_the_twin(setting, &settings, 25));
+}
+
+/// The corners of the bounds: eight levels, one bin.
+#[test]
+fn twin_at_the_corners() {
+    let setting = Setting { levels: 8, bins: 16, drop_rule: DropRule::Min, d_down: 0.0, ..LITERAL };
+    against_the_twin(setting, &[("levels", "8"), ("bins", "16"), ("drop_rule", "min"), ("d_down", "0")], 26);
+    let setting = Setting { levels: 1, bins: 1, bin_size: 1, d_up: 1.0, d_down: 1.0, ..LITERAL };
+    let settings = [("levels", "1"), ("bins", "1"), ("bin_size", "1"), ("d_up", "1"), ("d_down", "1")];
+    against_the_twin(setting, &settings, 27);
 }

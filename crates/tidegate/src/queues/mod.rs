@@ -1,6 +1,8 @@
 //! One paper, one file: every queue, with its manual page as the module's documentation.
 pub mod blue;
 pub mod drop_tail;
+pub mod sfb;
 
 pub use blue::Blue;
 pub use drop_tail::DropTail;
+pub use sfb::Sfb;

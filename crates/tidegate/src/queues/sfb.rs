@@ -1,0 +1,429 @@
+#![doc = include_str!("sfb.md")]
+use crate::catalog::{Entry, Info, Preset, TARGET_RTT};
+use crate::choices;
+use crate::config::ConfigError;
+use crate::packet::Packet;
+use crate::parts::bins::{Bins, Places};
+use crate::parts::every::{CATCH_UP, Every};
+use crate::parts::token_bucket::TokenBucket;
+use crate::policy::{Fifo, Policy, QueueView, Signal, Verdict};
+use crate::qdisc::{DropReason, Gauge, Link, MarkReason};
+use crate::rng::Rng;
+use crate::units::{Bytes, Prob, Rate, Size, Span, Time};
+
+/// A FIFO that tells unresponsive flows from the others by a few bins of accounts (feng2001).
+pub type Sfb = Fifo<SfbRule>;
+
+choices! {
+    /// How many of a flow's bins must be full for its packet to be dropped.
+    pub enum DropRule {
+        /// One (feng2001 Fig. 1 to the letter).
+        Any = "any",
+        /// All of them.
+        Min = "min",
+    }
+}
+
+choices! {
+    /// Whether the hash functions change from time to time (feng2001 §III-D).
+    pub enum Rehash {
+        /// Never: a flow that shares all its bins with unresponsive flows suffers for ever.
+        Off = "off",
+        /// New hash functions and empty bins: the unresponsive are on parole until caught again.
+        Moving = "moving",
+        /// As `moving`, with a second set of bins that has learned the unresponsive flows beforehand.
+        Double = "double",
+    }
+}
+
+choices! {
+    /// Whether a packet that finds no room is an arrival to its bins.
+    pub enum Overflow {
+        /// It raises and lowers p_m as every arrival does.
+        Count = "count",
+        /// The bins do not hear of it.
+        Ignore = "ignore",
+    }
+}
+
+crate::params! {
+    /// SFB's parameters. Defaults are the preset `paper`.
+    pub struct SfbConfig {
+        /// Levels of bins, each with its own hash function.
+        levels: u32 = 2, "L", 1 ..= 8;
+        /// Bins on each level.
+        bins: u32 = 23, "N", 1 ..= 65_536;
+        /// A bin that holds more packets than this is full.
+        bin_size: u32 = 13, "bin_size", 1 ..= 16_777_216;
+        /// Added to a bin's p_m by an arrival that finds it full, in steps of 1e-9.
+        d_up: Prob = Prob::clip(0.008), "delta", 0.000000001 ..= 1.0;
+        /// Taken from a bin's p_m by an arrival that finds it empty, in steps of 1e-9.
+        d_down: Prob = Prob::clip(0.0001), "delta", 0.0 ..= 1.0;
+        /// How many of a flow's bins must be full for its packet to be dropped.
+        drop_rule: DropRule = DropRule::Min, "", 0 ..= 0;
+        /// What all flows with p_min = 1 share.
+        penalty_rate: Rate = Rate::from_bps(160_000), "", 0 ..= 1_000_000_000_000_000_u64;
+        /// How much of it they can save up; no longer packet of theirs passes.
+        penalty_depth: Size = Size::Packets(2), "", 1 ..= 1_000_000_000;
+        /// Whether the hash functions change from time to time.
+        rehash: Rehash = Rehash::Off, "", 0 ..= 0;
+        /// How often they change.
+        rehash_interval: Span = Span::from_millis(2_000), "T_h", 1_000_000 ..= 86_400_000_000_000_u64;
+        /// With rehash `double`: the last part of each interval in which the second set of bins learns, as a share.
+        warm_up: Prob = Prob::ONE, "T_w / T_h", 0.0 ..= 1.0;
+        /// Whether a packet that finds no room is an arrival to its bins.
+        overflow: Overflow = Overflow::Count, "", 0 ..= 0;
+        /// Whether ECN-capable packets are marked instead of dropped.
+        ecn: Signal = Signal::Mark, "", 0 ..= 0;
+    }
+}
+
+/// The probability that a responsive flow shares a bin with one of `offenders` unresponsive flows on each of `levels`
+/// levels of `bins` bins, and so is taken for one of them: (1 − (1 − 1/B)^M)^L, feng2001 eq. (1). No bins, no
+/// protection: 1.
+///
+/// ```
+/// use tidegate::queues::sfb::misclassification;
+/// assert!((400.0 * misclassification(2, 23, 8) - 35.8).abs() < 0.05);
+/// ```
+pub fn misclassification(levels: u32, bins: u32, offenders: u32) -> f64 {
+    if bins == 0 {
+        return 1.0;
+    }
+    libm::pow(polluted_bins(bins, offenders) / bins as f64, levels as f64)
+}
+
+/// How many of a level's `bins` bins are expected to hold at least one of `offenders` unresponsive flows:
+/// B (1 − (1 − 1/B)^M), feng2001 §III-C.
+pub fn polluted_bins(bins: u32, offenders: u32) -> f64 {
+    if bins == 0 {
+        return 0.0;
+    }
+    let bins = bins as f64;
+    bins * (1.0 - libm::pow(1.0 - 1.0 / bins, offenders as f64))
+}
+
+/// A probability of 1 in billionths. p_m is a whole number of them, so that steps such as .008 or .0001 are exact
+/// and 125 steps of .008 make 1, neither a rounding less nor more.
+const ONE: u32 = 1_000_000_000;
+
+fn billionths(p: Prob) -> u32 {
+    (p.get() * ONE as f64 + 0.5) as u32
+}
+
+/// One account: what waits in the queue of the flows that share it, and how they are marked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Bin {
+    /// Waiting packets.
+    qlen: u32,
+    /// Marking probability in billionths.
+    p_m: u32,
+}
+
+impl Bin {
+    /// Waiting packets that are counted here.
+    pub fn qlen(&self) -> u32 {
+        self.qlen
+    }
+
+    /// p_m: exactly 1 when unresponsive.
+    pub fn p_m(&self) -> f64 {
+        self.p_m as f64 / ONE as f64
+    }
+}
+
+/// The rule of SFB.
+#[derive(Clone, Debug)]
+pub struct SfbRule {
+    config: SfbConfig,
+    d_up: u32,
+    d_down: u32,
+    active: Bins<Bin>,
+    /// The bins of the next generation (rehash `double`); their qlen stay 0.
+    warming: Bins<Bin>,
+    /// Which hash functions are in use; a packet remembers in its tag under which it was counted.
+    generation: u32,
+    rehash: Every,
+    /// From when on the second set of bins learns.
+    warm_from: Time,
+    bucket: TokenBucket,
+    /// Keys of the hash functions come from dice of their own, so that a rehash never shifts the marking.
+    hash_dice: Rng,
+    /// The bins of the packet being judged.
+    here: Places,
+    arrivals: u64,
+    penalised: u64,
+}
+
+/// What the bins say of an arriving packet.
+struct Seen {
+    p_min: u32,
+    full: bool,
+}
+
+impl SfbRule {
+    fn new(config: &SfbConfig, link: &Link, dice: &mut Rng) -> SfbRule {
+        let mut hash_dice = Rng::from_seed(dice.bits());
+        let mut active = Bins::new(config.levels as usize, config.bins);
+        active.rekey(&mut hash_dice);
+        let mut warming = match config.rehash {
+            Rehash::Double => active.clone(),
+            Rehash::Off | Rehash::Moving => Bins::new(1, 1),
+        };
+        let rehash = match config.rehash {
+            Rehash::Off => Every::never(),
+            Rehash::Moving => Every::new(config.rehash_interval),
+            Rehash::Double => {
+                warming.rekey(&mut hash_dice);
+                Every::new(config.rehash_interval)
+            }
+        };
+        let depth = Bytes::new(config.penalty_depth.in_bytes(link.mean_packet));
+        let mut rule = SfbRule {
+            config: config.clone(),
+            d_up: billionths(config.d_up),
+            d_down: billionths(config.d_down),
+            active,
+            warming,
+            generation: 0,
+            rehash,
+            warm_from: Time::MAX,
+            bucket: TokenBucket::new(config.penalty_rate, depth),
+            hash_dice,
+            here: Places::default(),
+            arrivals: 0,
+            penalised: 0,
+        };
+        rule.schedule_warm_up();
+        rule
+    }
+
+    /// The bins of one level, as they are now.
+    pub fn level(&self, level: usize) -> &[Bin] {
+        self.active.level(level)
+    }
+
+    /// The bins of one level of the second set, which is learning (rehash `double`).
+    pub fn warming_level(&self, level: usize) -> &[Bin] {
+        self.warming.level(level)
+    }
+
+    /// The least p_m of the bins of `flow`: 1 if it is judged unresponsive.
+    pub fn p_min(&self, flow: u64) -> f64 {
+        let places = self.active.places(flow);
+        let p_ms = (0..self.active.levels()).map(|level| self.active[places.on(level)].p_m());
+        p_ms.fold(1.0, f64::min)
+    }
+
+    /// Does the rehashes that have fallen due.
+    #[inline]
+    fn catch_up(&mut self, now: Time) {
+        if now >= self.rehash.due() {
+            self.catch_up_now(now);
+        }
+    }
+
+    #[cold]
+    fn catch_up_now(&mut self, now: Time) {
+        // After so long a silence the bins are empty either way; only which keys are drawn differs.
+        let overdue = self.rehash.overdue(now);
+        self.rehash.skip(overdue.saturating_sub(CATCH_UP));
+        while self.rehash.step(now).is_some() {
+            if self.config.rehash == Rehash::Double {
+                core::mem::swap(&mut self.active, &mut self.warming);
+                self.warming.rekey(&mut self.hash_dice);
+                self.warming.clear();
+            } else {
+                self.active.rekey(&mut self.hash_dice);
+                self.active.clear();
+            }
+            self.generation = self.generation.wrapping_add(1);
+        }
+        self.schedule_warm_up();
+    }
+
+    fn schedule_warm_up(&mut self) {
+        if self.config.rehash == Rehash::Double {
+            let window = self.config.rehash_interval.as_nanos() as f64 * self.config.warm_up.get();
+            let from = self.rehash.due().since(Time::from_nanos(window as u64));
+            self.warm_from = Time::from_nanos(from.as_nanos());
+        }
+    }
+
+    /// The head of Fig. 1: updates the bins of the arriving packet and finds the least p_m.
+    #[inline]
+    fn look(&mut self, now: Time, flow: u64) -> Seen {
+        let (mut p_min, mut full, mut open) = (ONE, false, false);
+        self.here = self.active.places(flow);
+        for level in 0..self.active.levels() {
+            let bin = &mut self.active[self.here.on(level)];
+            if bin.qlen > self.config.bin_size {
+                bin.p_m = (bin.p_m + self.d_up).min(ONE);
+                full = true;
+            } else {
+                open = true;
+                if bin.qlen == 0 {
+                    bin.p_m = bin.p_m.saturating_sub(self.d_down);
+                }
+            }
+            p_min = p_min.min(bin.p_m);
+        }
+        self.arrivals += 1;
+        if p_min == ONE {
+            self.penalised += 1;
+            if now >= self.warm_from {
+                self.warm(flow);
+            }
+        }
+        Seen { p_min, full: full && (self.config.drop_rule == DropRule::Any || !open) }
+    }
+
+    /// The second set of bins hears of a packet of an unresponsive flow (feng2001 §III-D).
+    fn warm(&mut self, flow: u64) {
+        let places = self.warming.places(flow);
+        for level in 0..self.warming.levels() {
+            let bin = &mut self.warming[places.on(level)];
+            bin.p_m = (bin.p_m + self.d_up).min(ONE);
+        }
+    }
+}
+
+impl Policy for SfbRule {
+    #[inline]
+    fn arrive(&mut self, now: Time, pkt: &mut Packet, _: &impl QueueView, dice: &mut Rng) -> Verdict {
+        self.catch_up(now);
+        let seen = self.look(now, pkt.flow);
+        pkt.tag = self.generation;
+        if seen.full {
+            return Verdict::Drop(DropReason::BinFull);
+        }
+        if seen.p_min == ONE {
+            return match self.bucket.take(now, pkt.len) {
+                true => Verdict::Admit,
+                false => Verdict::Drop(DropReason::Penalty),
+            };
+        }
+        if dice.chance(seen.p_min as f64 * (1.0 / ONE as f64)) {
+            return self.config.ecn.verdict(MarkReason::Early);
+        }
+        Verdict::Admit
+    }
+
+    #[inline]
+    fn admitted(&mut self, _: Time, _: &Packet, _: &impl QueueView) {
+        for level in 0..self.active.levels() {
+            self.active[self.here.on(level)].qlen += 1;
+        }
+    }
+
+    #[inline]
+    fn refused(&mut self, now: Time, pkt: &Packet, why: DropReason, _: &impl QueueView) {
+        if why == DropReason::Overlimit && self.config.overflow == Overflow::Count {
+            self.catch_up(now);
+            self.look(now, pkt.flow);
+        }
+    }
+
+    #[inline]
+    fn depart(&mut self, now: Time, pkt: &Packet, _: &impl QueueView, _: &mut Rng) -> Option<MarkReason> {
+        self.catch_up(now);
+        if pkt.tag == self.generation {
+            let places = self.active.places(pkt.flow);
+            for level in 0..self.active.levels() {
+                self.active[places.on(level)].qlen -= 1;
+            }
+        }
+        None
+    }
+
+    fn advance(&mut self, now: Time) {
+        self.catch_up(now);
+    }
+
+    fn probe(&self, see: &mut dyn FnMut(Gauge)) {
+        let mut gauge = |name, unit, value| see(Gauge { name, unit, value });
+        let bins = self.active.levels() as f64 * self.config.bins as f64;
+        let count = |is: fn(&Bin, u32) -> bool| self.active.iter().filter(|b| is(b, self.config.bin_size)).count();
+        gauge("p_max", "", self.active.iter().map(Bin::p_m).fold(0.0, f64::max));
+        gauge("p_mean", "", self.active.iter().map(Bin::p_m).sum::<f64>() / bins);
+        gauge("bins_full", "bins", count(|bin, size| bin.qlen > size) as f64);
+        gauge("bins_at_one", "bins", count(|bin, _| bin.p_m == ONE) as f64);
+        gauge("misclassified", "", self.misclassified());
+        gauge("penalised", "", self.penalised as f64 / self.arrivals.max(1) as f64);
+        gauge("tokens", "B", self.bucket.tokens());
+    }
+}
+
+impl SfbRule {
+    /// The probability that a flow not seen yet falls into bins with p_m = 1 on every level.
+    fn misclassified(&self) -> f64 {
+        let share = |level| {
+            let bins = self.active.level(level);
+            bins.iter().filter(|bin| bin.p_m == ONE).count() as f64 / bins.len() as f64
+        };
+        (0..self.active.levels()).map(share).product()
+    }
+}
+
+/// The paper's numbers scaled to `link`; see the manual page. At the paper's own link it gives them back.
+fn scaled(link: &Link) -> SfbConfig {
+    let limit = link.limit_packets();
+    let in_flight = link.packets_per_second() * TARGET_RTT.as_secs();
+    let most = (limit * 3.0 / 8.0).clamp(8.0, 4096.0);
+    let bins = libm::sqrt(in_flight).clamp(8.0, most) as u32;
+    SfbConfig {
+        bins,
+        bin_size: ((1.5 * limit / bins as f64) as u32).max(1),
+        penalty_rate: Rate::from_bps((link.rate.as_bps() as u128 * 160_000 / 45_000_000) as u64),
+        ..SfbConfig::default()
+    }
+}
+
+impl Entry for Sfb {
+    type Config = SfbConfig;
+    const INFO: Info = Info {
+        title: "Stochastic Fair BLUE: a Bloom filter of accounts finds unresponsive flows and limits their rate",
+        paper: "feng2001",
+        manual: include_str!("sfb.md"),
+    };
+    const PRESETS: &'static [Preset<SfbConfig>] = &[
+        Preset { name: "paper", doc: "feng2001 §III-B, what it leaves out as calibrated", config: |_| calibrated() },
+        Preset { name: "calibrated", doc: "the same by its other name", config: |_| calibrated() },
+        Preset {
+            name: "literal",
+            doc: "Fig. 1 to the letter: one delta of .005, a drop if any bin is full",
+            config: |_| SfbConfig {
+                d_up: Prob::clip(0.005),
+                d_down: Prob::clip(0.005),
+                drop_rule: DropRule::Any,
+                ..calibrated()
+            },
+        },
+        Preset {
+            name: "moving",
+            doc: "new hash functions every 2 s (feng2001 §III-D, Fig. 6a)",
+            config: |_| SfbConfig { rehash: Rehash::Moving, ..calibrated() },
+        },
+        Preset {
+            name: "double",
+            doc: "the same with a second set of bins that warms up (feng2001 §III-D, Fig. 6b)",
+            config: |_| SfbConfig { rehash: Rehash::Double, ..calibrated() },
+        },
+        Preset { name: "auto", doc: "bins, their size and the penalty rate scaled to the link", config: scaled },
+    ];
+
+    fn build(config: &SfbConfig, link: Link, mut dice: Rng) -> Result<Self, ConfigError> {
+        let rule = SfbRule::new(config, &link, &mut dice);
+        Ok(Fifo::new(rule, link, dice))
+    }
+
+    fn state_bytes(config: &SfbConfig, _: &Link) -> u64 {
+        let sets = if config.rehash == Rehash::Double { 2 } else { 1 };
+        let bins = config.levels as u64 * config.bins as u64 * core::mem::size_of::<Bin>() as u64;
+        core::mem::size_of::<SfbRule>() as u64 + sets * bins
+    }
+}
+
+fn calibrated() -> SfbConfig {
+    SfbConfig::default()
+}
