@@ -1,0 +1,27 @@
+# tcptrace.tcl - one NewReno flow over  s -100 Mb/s 1 ms- a -10 Mb/s 24 ms- d  that loses exactly the data packets
+# whose numbers of arrival at the second link (from 0, the SYN being 0) are given, before its queue: every packet
+# the sender puts on the wire, with its time.  A base RTT of about 50 ms keeps the timeout at its least value, 0.2 s, whatever
+# the phase of the clock ticks.
+#   ns tcptrace.tcl T SEQUENCE...        prints lines: seconds,number
+set T [lindex $argv 0]
+set lost [lrange $argv 1 end]
+ns-random 1
+set ns [new Simulator]
+set s [$ns node]; set a [$ns node]; set d [$ns node]
+$ns duplex-link $s $a 100Mb 1ms DropTail
+$ns duplex-link $a $d 10Mb 24ms DropTail
+foreach {x y} [list $s $a $a $s $a $d $d $a] { $ns queue-limit $x $y 1000000 }
+set em [new ErrorModel/List]
+$em unit pkt
+if {[llength $lost]} { $em droplist $lost } else { $em droplist {1000000000} }
+$em drop-target [new Agent/Null]
+$ns lossmodel $em $a $d
+set t [new Agent/TCP/Newreno]
+$t set packetSize_ 960; $t set window_ 10000
+set k [new Agent/TCPSink]
+$ns attach-agent $s $t; $ns attach-agent $d $k; $ns connect $t $k
+set f [new Application/FTP]; $f attach-agent $t
+$ns trace-queue $s $a stdout
+$ns at 0.0 "$f start"
+$ns at $T "exit 0"
+$ns run
