@@ -2,9 +2,12 @@
 //!
 //! This crate knows neither the simulator nor the gateway nor where files lie: a result may be simulated, replayed or
 //! measured, and looks the same.
+pub mod answer;
 pub mod figure;
+pub mod human;
 pub mod result;
 pub mod series;
+pub mod table;
 
 pub use figure::Figure;
 pub use result::{

@@ -121,13 +121,15 @@ pub fn simulated(shape: Shape, tcp: u64) -> Document {
 
 fn tcp_flows(shape: Shape, tcp: u64) -> Vec<Flow> {
     let room = (LINK * 0.995 - shape.flood_bps) / tcp as f64;
+    let mean_wobble = (0..tcp).map(wobble).sum::<f64>() / tcp as f64;
+    let around = |i: u64| 1.0 + 0.35 * (wobble(i) - mean_wobble);
     (0..tcp)
         .map(|i| Flow {
             index: i,
             label: format!("tcp.{i}"),
             group: Some("tcp".into()),
-            throughput_bps: figure(room * (1.0 + 0.35 * wobble(i)), 7.0),
-            goodput_bps: figure(room * (0.98 + 0.35 * wobble(i)), 7.0),
+            throughput_bps: figure(room * around(i), 7.0),
+            goodput_bps: figure(0.98 * room * around(i), 7.0),
             loss_ratio: figure(0.012, 9.0),
             mark_ratio: figure(0.0, 0.0),
             delay_ms: delay(shape.delay_ms),

@@ -1,0 +1,156 @@
+//! The answer in one sentence, computed from the figures: who got what against the fair share.
+use crate::{Conduct, Document, Figure, Group, human};
+
+/// How a group fared against its fair share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It got less than half.
+    Starved,
+    /// It got less than four fifths.
+    Short,
+    /// Near its share.
+    Fair,
+    /// Much more than its share.
+    Greedy,
+}
+
+impl Verdict {
+    /// The verdict on a group that got `share` times its fair share.
+    pub fn of(share: f64) -> Verdict {
+        match share {
+            s if s < 0.5 => Verdict::Starved,
+            s if s < 0.8 => Verdict::Short,
+            s if s <= 1.5 => Verdict::Fair,
+            _ => Verdict::Greedy,
+        }
+    }
+}
+
+/// A group's throughput over its fair share; `None` if either is unknown.
+pub fn share(group: &Group) -> Option<Figure> {
+    group.throughput_bps?.over(group.fair_share_bps?.mean())
+}
+
+/// At most so many results are spelt out; of more, the best and the worst.
+const SPELT_OUT: usize = 4;
+/// At most so many groups of a result are spelt out; of more, those farthest from their share.
+const GROUPS: usize = 3;
+
+/// The answer to "who got what?", one clause per result, the result that protects its responsive groups best first:
+/// `sfb: tcp gets 97 % of its fair share, flood is held to 0.40 Mbit/s; drop_tail: tcp gets 3 %, flood takes …`.
+/// Empty without results.
+pub fn answer(documents: &[&Document]) -> String {
+    let mut ranked: Vec<&Document> = documents.to_vec();
+    // A stable sort: results that protect equally well stay in the order they were asked for.
+    ranked.sort_by(|a, b| protection(b).total_cmp(&protection(a)));
+    let left_out = ranked.len().saturating_sub(SPELT_OUT);
+    if left_out > 0 {
+        ranked = vec![ranked[0], ranked[ranked.len() - 1]];
+    }
+    let mut clauses: Vec<String> = Vec::new();
+    for (i, document) in ranked.iter().enumerate() {
+        let wording = if i == 0 { Wording::Full } else { Wording::Short };
+        let place = match (left_out > 0, i) {
+            (false, _) => "",
+            (true, 0) => "best: ",
+            (true, _) => "worst: ",
+        };
+        clauses.push(format!("{place}{}", clause(document, wording)));
+    }
+    human::plain(&clauses.join("; "))
+}
+
+/// The share of the responsive group that fares worst; of all groups where conduct is unknown.
+fn protection(document: &Document) -> f64 {
+    let heeding = |g: &&Group| g.conduct != Some(Conduct::Unresponsive);
+    document.groups.iter().filter(heeding).filter_map(share).map(|s| s.mean()).fold(f64::INFINITY, f64::min)
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wording {
+    Full,
+    Short,
+}
+
+fn clause(document: &Document, wording: Wording) -> String {
+    let mut groups: Vec<&Group> = document.groups.iter().collect();
+    if groups.len() > GROUPS {
+        let off = |g: &Group| share(g).map_or(0.0, |s| if s.mean() < 1.0 { 1.0 - s.mean() } else { s.mean() - 1.0 });
+        groups.sort_by(|a, b| off(b).total_cmp(&off(a)));
+        groups.truncate(GROUPS);
+    }
+    let parts: Vec<String> = groups.into_iter().map(|group| part(group, wording)).collect();
+    match parts.is_empty() {
+        true => format!("{}: no group of flows", document.title()),
+        false => format!("{}: {}", document.title(), parts.join(", ")),
+    }
+}
+
+fn part(group: &Group, wording: Wording) -> String {
+    let (name, rate) = (&group.name, human::rate_mean(group.throughput_bps));
+    let Some(share) = share(group).map(|s| s.mean()) else {
+        return format!("{name} gets {rate}");
+    };
+    let fair = if wording == Wording::Full { " of its fair share" } else { "" };
+    match (group.conduct, Verdict::of(share)) {
+        (_, Verdict::Greedy) => format!("{name} takes {rate}, {} times its fair share", times(share)),
+        (Some(Conduct::Unresponsive), _) => format!("{name} is held to {rate}"),
+        _ => format!("{name} gets {}{fair}", human::percent(share)),
+    }
+}
+
+fn times(share: f64) -> String {
+    if share < 9.95 { format!("{share:.1}") } else { format!("{share:.0}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn group(name: &str, share: f64, conduct: Option<Conduct>) -> Group {
+        Group {
+            name: name.into(),
+            throughput_bps: Figure::exact(share * 1e6),
+            fair_share_bps: Figure::exact(1e6),
+            conduct,
+            ..Group::default()
+        }
+    }
+
+    fn document(label: &str, tcp: f64, flood: f64) -> Document {
+        let groups =
+            vec![group("tcp", tcp, Some(Conduct::Responsive)), group("flood", flood, Some(Conduct::Unresponsive))];
+        Document { label: label.into(), groups, ..Document::default() }
+    }
+
+    #[test]
+    fn the_best_queue_comes_first() {
+        let (tail, sfb) = (document("drop_tail", 0.03, 28.4), document("sfb", 0.97, 0.4));
+        assert_eq!(
+            answer(&[&tail, &sfb]),
+            "sfb: tcp gets 97 % of its fair share, flood is held to 400 kbit/s; \
+             drop_tail: tcp gets 3 %, flood takes 28.4 Mbit/s, 28 times its fair share"
+        );
+    }
+
+    #[test]
+    fn of_many_queues_the_best_and_the_worst() {
+        let many: Vec<Document> = (1..=6).map(|i| document(&format!("q{i}"), i as f64 / 10.0, 1.0)).collect();
+        let text = answer(&many.iter().collect::<Vec<_>>());
+        assert!(text.starts_with("best: q6: tcp gets 60 %"), "{text}");
+        assert!(text.contains("; worst: q1: tcp gets 10 %"), "{text}");
+    }
+
+    #[test]
+    fn without_a_fair_share_only_rates() {
+        let group = Group { name: "udp".into(), throughput_bps: Figure::exact(2e6), ..Group::default() };
+        let document = Document { label: "red".into(), groups: vec![group], ..Document::default() };
+        assert_eq!(answer(&[&document]), "red: udp gets 2.00 Mbit/s");
+        assert_eq!(answer(&[]), "");
+    }
+
+    #[test]
+    fn a_label_cannot_command_the_terminal() {
+        assert!(!answer(&[&document("\x1b[2J", 1.0, 1.0)]).contains('\x1b'));
+    }
+}

@@ -1,0 +1,151 @@
+//! Numbers as people read them: three digits, a unit, and the interval in the same unit.
+//!
+//! ```
+//! use tidegate_report::{Figure, human};
+//! assert_eq!(human::rate(Figure::new(4.213e6, Some(3.1e4))), "4.21 Mbit/s ± 0.03");
+//! assert_eq!(human::ratio(Figure::exact(0.0312)), "3.12 %");
+//! assert_eq!(human::rate(None), "–");
+//! ```
+use crate::Figure;
+
+/// What stands where a figure does not apply.
+pub const NONE: &str = "–";
+
+const RATES: [(f64, &str); 4] = [(1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s")];
+
+/// A rate in bit/s.
+pub fn rate(figure: Option<Figure>) -> String {
+    write(figure, |mean| unit_of(mean, &RATES))
+}
+
+/// A rate in bit/s without its interval.
+pub fn rate_mean(figure: Option<Figure>) -> String {
+    rate(bare(figure))
+}
+
+/// A ratio as a percentage.
+pub fn ratio(figure: Option<Figure>) -> String {
+    write(figure, |_| (0.01, "%"))
+}
+
+/// A ratio as a percentage, without its interval and without decimals from 10 % on: for sentences.
+pub fn percent(ratio: f64) -> String {
+    let percent = ratio * 100.0;
+    match percent {
+        p if p >= 9.95 => format!("{p:.0} %"),
+        p if p >= 0.05 || p == 0.0 => format!("{} %", trim(&format!("{p:.1}"))),
+        _ => "less than 0.1 %".into(),
+    }
+}
+
+/// A time in milliseconds.
+pub fn millis(figure: Option<Figure>) -> String {
+    write(figure, |mean| if mean.abs() < 0.1 && mean != 0.0 { (1e-3, "us") } else { (1.0, "ms") })
+}
+
+/// `figure` without its interval.
+pub fn bare(figure: Option<Figure>) -> Option<Figure> {
+    figure.and_then(|f| Figure::exact(f.mean()))
+}
+
+/// A pure number.
+pub fn number(figure: Option<Figure>) -> String {
+    write(figure, |_| (1.0, ""))
+}
+
+/// A count with its thousands apart: `3 456 789`.
+pub fn count(n: u64) -> String {
+    let digits = n.to_string();
+    let mut text = String::with_capacity(digits.len() * 2);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(' ');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Text that is safe on a terminal: without control characters, which a label may carry and a terminal would obey.
+pub fn plain(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '·' } else { c }).collect()
+}
+
+fn unit_of(mean: f64, units: &[(f64, &'static str)]) -> (f64, &'static str) {
+    // 999.6 kbit/s would be written as 1000 kbit/s: half a unit in the third digit goes to the next one.
+    let fits = |&&(factor, _): &&(f64, &str)| mean.abs() >= factor * 0.9995;
+    *units.iter().find(fits).unwrap_or(&units[units.len() - 1])
+}
+
+fn write(figure: Option<Figure>, unit: impl Fn(f64) -> (f64, &'static str)) -> String {
+    let Some(figure) = figure else { return NONE.into() };
+    let (factor, unit) = unit(figure.mean());
+    let mean = figure.mean() / factor;
+    let decimals = decimals(mean);
+    let space = if unit.is_empty() { "" } else { " " };
+    let mut text = format!("{mean:.decimals$}{space}{unit}");
+    if let Some(half) = figure.ci95() {
+        text.push_str(&interval(half / factor, decimals));
+    }
+    text
+}
+
+/// Decimals for three digits in all, at most three.
+fn decimals(value: f64) -> usize {
+    match value.abs() {
+        v if v == 0.0 || v >= 99.95 => 0,
+        v if v >= 9.995 => 1,
+        v if v >= 0.9995 => 2,
+        _ => 3,
+    }
+}
+
+/// The half-width with as many decimals as its mean; what rounds to zero is said to be less than the last digit.
+fn interval(half: f64, decimals: usize) -> String {
+    let text = format!("{half:.decimals$}");
+    let rounds_to_zero = text.chars().all(|c| c == '0' || c == '.');
+    match rounds_to_zero && half > 0.0 {
+        true if decimals == 0 => " ± <1".into(),
+        true => format!(" ± <0.{}1", "0".repeat(decimals - 1)),
+        false if rounds_to_zero => " ± 0".into(),
+        false => format!(" ± {text}"),
+    }
+}
+
+/// Without zeros behind the point.
+fn trim(text: &str) -> &str {
+    text.trim_end_matches('0').trim_end_matches('.')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_digits_and_the_interval_in_the_same_unit() {
+        assert_eq!(rate(Figure::new(42.84e6, Some(0.64e6))), "42.8 Mbit/s ± 0.6");
+        assert_eq!(rate(Figure::new(999_600.0, None)), "1.00 Mbit/s");
+        assert_eq!(rate(Figure::new(380_000.0, Some(5_700.0))), "380 kbit/s ± 6");
+        assert_eq!(rate(Figure::new(380_000.0, Some(3.0))), "380 kbit/s ± <1");
+        assert_eq!(rate(Figure::new(1.234e9, Some(1e3))), "1.23 Gbit/s ± <0.01");
+        assert_eq!(rate(Figure::exact(0.0)), "0 bit/s");
+        assert_eq!(rate(Figure::new(0.0, Some(0.0))), "0 bit/s ± 0");
+    }
+
+    #[test]
+    fn ratios_times_and_numbers() {
+        assert_eq!(ratio(Figure::new(0.9917, Some(0.002))), "99.2 % ± 0.2");
+        assert_eq!(ratio(Figure::exact(1.0)), "100 %");
+        assert_eq!(percent(0.973), "97 %");
+        assert_eq!(percent(0.0308), "3.1 %");
+        assert_eq!(percent(0.03), "3 %");
+        assert_eq!(percent(0.0001), "less than 0.1 %");
+        assert_eq!(percent(0.0), "0 %");
+        assert_eq!(millis(Figure::exact(9.1)), "9.10 ms");
+        assert_eq!(millis(Figure::exact(0.013)), "13.0 us");
+        assert_eq!(number(Figure::new(0.8571, Some(0.01))), "0.857 ± 0.010");
+        assert_eq!(count(3_456_789), "3 456 789");
+        assert_eq!(count(12), "12");
+        assert_eq!(plain("a\x1b[31mb"), "a·[31mb");
+    }
+}

@@ -1,0 +1,371 @@
+//! Tables for a terminal: the answer in a sentence, then the figures.
+//!
+//! ```
+//! use tidegate_report::{Document, Figure, Group, table};
+//! let group = Group { name: "tcp".into(), throughput_bps: Figure::exact(9e6), ..Group::default() };
+//! let document = Document { label: "red".into(), groups: vec![group], ..Document::default() };
+//! let text = table::results(&[&document], &table::Look::plain());
+//! assert!(text.starts_with("red: tcp gets 9.00 Mbit/s\n"));
+//! ```
+use std::io::IsTerminal;
+
+use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, Row, Table};
+use comfy_table::{ContentLineStyle, LineStyle, TableStyle};
+
+use crate::answer::{Verdict, answer, share};
+use crate::{Conduct, Counts, Delay, Document, Figure, Flow, Group, human};
+
+/// A rule under the header and nothing else.
+const STYLE: TableStyle = TableStyle::new()
+    .header_lines(ContentLineStyle::none())
+    .header_separator(LineStyle::none().fill('─'))
+    .content_lines(ContentLineStyle::none());
+
+/// Whether colours are used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Colour {
+    /// None at all.
+    Plain,
+    /// The terminal's own sixteen.
+    Ansi,
+}
+
+/// Whether a table has room for intervals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Intervals {
+    Shown,
+    Hidden,
+}
+
+impl Intervals {
+    fn rate(self, figure: Option<Figure>) -> Cell {
+        Cell::new(human::rate(self.of(figure)))
+    }
+
+    fn ratio(self, figure: Option<Figure>) -> Cell {
+        Cell::new(human::ratio(self.of(figure)))
+    }
+
+    fn millis(self, figure: Option<Figure>) -> Cell {
+        Cell::new(human::millis(self.of(figure)))
+    }
+
+    fn of(self, figure: Option<Figure>) -> Option<Figure> {
+        if self == Intervals::Shown { figure } else { human::bare(figure) }
+    }
+}
+
+/// What the table is made for.
+#[derive(Clone, Copy, Debug)]
+pub struct Look {
+    /// Columns of the terminal; `None`: as wide as need be.
+    pub width: Option<u16>,
+    /// Colours.
+    pub colour: Colour,
+}
+
+impl Look {
+    /// As wide as need be, no colours: for files and pipes.
+    pub fn plain() -> Look {
+        Look { width: None, colour: Colour::Plain }
+    }
+
+    /// For the process's standard output: its width and colours if it is a terminal and `NO_COLOR` is unset or empty,
+    /// else [`plain`](Look::plain).
+    pub fn stdout() -> Look {
+        if !std::io::stdout().is_terminal() {
+            return Look::plain();
+        }
+        let asked_for_none = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
+        let colour = if asked_for_none { Colour::Plain } else { Colour::Ansi };
+        Look { width: Table::new().width(), colour }
+    }
+}
+
+/// One result or several: the answer, then a table. Ends with a line feed.
+pub fn results(documents: &[&Document], look: &Look) -> String {
+    let (table, intervals) = match documents {
+        [one] => {
+            choose(look, &[(Columns::All, Intervals::Shown), (Columns::Few, Intervals::Shown)], |columns, with| {
+                group_table(one, look, columns, with)
+            })
+        }
+        many => comparison(many, look),
+    };
+    // One clause a line: a terminal would break the sentence in the middle of a word.
+    let answer = answer(documents).replace("; ", ";\n");
+    format!("{answer}\n\n{table}\n\n{}", notes(documents, intervals))
+}
+
+/// The flows that offered or got most, at most `most` of them. Ends with a line feed.
+pub fn flows(document: &Document, flows: &[Flow], most: usize, look: &Look) -> String {
+    let weight = |f: &Flow| f.packets.map_or(0.0, |p| p.offered as f64) + f.throughput_bps.map_or(0.0, |t| t.mean());
+    let mut order: Vec<&Flow> = flows.iter().collect();
+    order.sort_by(|a, b| weight(b).total_cmp(&weight(a)).then(a.index.cmp(&b.index)));
+    let counted = order.iter().any(|f| f.packets.is_some());
+    let mut table = new(look);
+    let head: &[&str] = match counted {
+        true => {
+            &["flow", "group", "offered", "delivered", "dropped", "marked", "loss", "throughput", "delay p50", "p99"]
+        }
+        false => &["flow", "group", "throughput", "goodput", "loss", "marked", "delay p50", "p99"],
+    };
+    header(&mut table, head);
+    for flow in order.iter().take(most) {
+        table.add_row(if counted { counted_flow(flow) } else { flow_row(flow) });
+    }
+    align(&mut table, 2);
+    let more = order.len().saturating_sub(most);
+    let note = match more {
+        0 => String::new(),
+        _ => format!("and {} more flows; --json --flows lists them all\n", human::count(more as u64)),
+    };
+    format!("{}\n{}\n{note}", human::plain(document.title()), fit(table, look))
+}
+
+fn flow_row(flow: &Flow) -> Vec<Cell> {
+    vec![
+        text(&flow.label),
+        text(flow.group.as_deref().unwrap_or(human::NONE)),
+        Cell::new(human::rate(flow.throughput_bps)),
+        Cell::new(human::rate(flow.goodput_bps)),
+        Cell::new(human::ratio(flow.loss_ratio)),
+        Cell::new(human::ratio(flow.mark_ratio)),
+        Cell::new(human::millis(flow.delay_ms.p50)),
+        Cell::new(human::millis(flow.delay_ms.p99)),
+    ]
+}
+
+fn counted_flow(flow: &Flow) -> Vec<Cell> {
+    let Counts { offered, delivered, dropped, marked } = flow.packets.unwrap_or_default();
+    let mut row = vec![text(&flow.label), text(flow.group.as_deref().unwrap_or(human::NONE))];
+    row.extend([offered, delivered, dropped, marked].map(|n| Cell::new(human::count(n))));
+    row.push(Cell::new(human::ratio(flow.loss_ratio)));
+    row.push(Cell::new(human::rate_mean(flow.throughput_bps)));
+    row.extend(delays(&flow.delay_ms, Intervals::Hidden));
+    row
+}
+
+/// One row per queue if the terminal is wide enough, else one per queue and group; intervals where they fit.
+fn comparison(documents: &[&Document], look: &Look) -> (String, Intervals) {
+    use Intervals::{Hidden, Shown};
+    let layouts = [(Columns::All, Shown), (Columns::Few, Shown), (Columns::All, Hidden), (Columns::Few, Hidden)];
+    choose(look, &layouts, |columns, with| match columns {
+        Columns::All => wide(documents, look, with),
+        Columns::Few => long(documents, look, with),
+    })
+}
+
+/// The first layout that the terminal is wide enough for, else the last.
+fn choose<L: Copy>(
+    look: &Look,
+    layouts: &[(L, Intervals)],
+    make: impl Fn(L, Intervals) -> Table,
+) -> (String, Intervals) {
+    let room = look.width.map_or(usize::MAX, usize::from);
+    let mut last = (String::new(), Intervals::Shown);
+    for &(layout, intervals) in layouts {
+        let table = make(layout, intervals);
+        let fits = widest(&table) <= room;
+        last = (fit(table, look), intervals);
+        if fits {
+            break;
+        }
+    }
+    last
+}
+
+fn wide(documents: &[&Document], look: &Look, with: Intervals) -> Table {
+    let names = group_names(documents);
+    let mut table = new(look);
+    let mut head = vec!["queue".to_string()];
+    for name in &names {
+        head.extend([format!("{name}: of fair share"), "throughput".into(), "loss".into()]);
+    }
+    head.extend(["Jain", "utilization", "delay p50", "p99"].map(String::from));
+    header(&mut table, &head);
+    for document in documents {
+        let mut row = vec![text(document.title()).add_attribute(Attribute::Bold)];
+        for name in &names {
+            match document.groups.iter().find(|g| g.name == *name) {
+                Some(group) => {
+                    row.extend([share_cell(group, with), with.rate(group.throughput_bps), with.ratio(group.loss_ratio)])
+                }
+                None => row.extend([human::NONE; 3].map(Cell::new)),
+            }
+        }
+        row.extend(aggregate(document, with));
+        table.add_row(row);
+    }
+    align(&mut table, 1);
+    table
+}
+
+fn long(documents: &[&Document], look: &Look, with: Intervals) -> Table {
+    let mut table = new(look);
+    header(&mut table, &["queue", "group", "of share", "throughput", "loss", "Jain", "delay p50", "p99"]);
+    for document in documents {
+        let [jain, _, p50, p99] = aggregate(document, with);
+        let mut all = [Some(jain), Some(p50), Some(p99)];
+        let mut name = document.title();
+        for group in &document.groups {
+            let mut row = vec![
+                text(std::mem::take(&mut name)).add_attribute(Attribute::Bold),
+                text(&group.name),
+                share_cell(group, with),
+                with.rate(group.throughput_bps),
+                with.ratio(group.loss_ratio),
+            ];
+            row.extend(all.each_mut().map(|cell| cell.take().unwrap_or_else(|| Cell::new(""))));
+            table.add_row(row);
+        }
+    }
+    align(&mut table, 2);
+    table
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Columns {
+    All,
+    Few,
+}
+
+fn group_table(document: &Document, look: &Look, columns: Columns, with: Intervals) -> Table {
+    let mut table = new(look);
+    let mut head = vec!["group", "flows", "of fair share", "throughput", "loss"];
+    if columns == Columns::All {
+        head.extend(["fair share", "goodput", "marked", "per flow: min", "max", "delay p50", "p99"]);
+    }
+    header(&mut table, &head);
+    for group in &document.groups {
+        let mut row = vec![
+            text(&group.name).add_attribute(Attribute::Bold),
+            Cell::new(human::count(group.count)),
+            share_cell(group, with),
+            with.rate(group.throughput_bps),
+            with.ratio(group.loss_ratio),
+        ];
+        if columns == Columns::All {
+            row.extend([
+                Cell::new(human::rate_mean(group.fair_share_bps)),
+                with.rate(group.goodput_bps),
+                with.ratio(group.mark_ratio),
+                Cell::new(human::rate_mean(group.per_flow.min)),
+                Cell::new(human::rate_mean(group.per_flow.max)),
+            ]);
+            row.extend(delays(&group.delay_ms, with));
+        }
+        table.add_row(row);
+    }
+    align(&mut table, 1);
+    table
+}
+
+/// What stands below a table: for one result its aggregate; always how it came about.
+fn notes(documents: &[&Document], intervals: Intervals) -> String {
+    let Some(first) = documents.first() else { return String::new() };
+    let mut notes = String::new();
+    if let [one] = documents {
+        let [jain, used, p50, p99] = aggregate_text(one, Intervals::Shown);
+        notes += &format!("Jain {jain}, utilization {used}, queueing delay p50 {p50}, p99 {p99}\n");
+    }
+    let mut made = vec![match first.source {
+        crate::Source::Simulated => format!("simulated {}", first.scenario),
+        crate::Source::Replayed => format!("replayed {}", first.scenario),
+        crate::Source::Measured => format!("measured {}", first.scenario),
+    }];
+    match first.seeds.len() {
+        0 => {}
+        1 => made.push(format!("seed {}, so no intervals", first.seeds[0])),
+        n if intervals == Intervals::Shown => made.push(format!("{n} seeds, ± is the 95 % interval")),
+        n => made.push(format!("{n} seeds; a wider terminal shows the 95 % intervals")),
+    }
+    let packets: u64 = documents.iter().filter_map(|d| d.packets).sum();
+    if packets > 0 {
+        made.push(format!("{} packets", human::count(packets)));
+    }
+    let wall: f64 = documents.iter().filter_map(|d| d.wall_s).sum();
+    if wall > 0.0 {
+        made.push(format!("{wall:.2} s"));
+    }
+    notes + &human::plain(&made.join("; ")) + "\n"
+}
+
+fn aggregate_text(document: &Document, with: Intervals) -> [String; 4] {
+    let all = &document.aggregate;
+    [
+        human::number(with.of(all.jain)),
+        human::ratio(with.of(all.utilization)),
+        human::millis(with.of(all.queue_delay_ms.p50)),
+        human::millis(with.of(all.queue_delay_ms.p99)),
+    ]
+}
+
+fn aggregate(document: &Document, with: Intervals) -> [Cell; 4] {
+    aggregate_text(document, with).map(Cell::new)
+}
+
+fn delays(delay: &Delay, with: Intervals) -> [Cell; 2] {
+    [delay.p50, delay.p99].map(|d| with.millis(d))
+}
+
+/// The group's share with its colour: red for the starved and for the greedy, green for who gets what is fair.
+fn share_cell(group: &Group, with: Intervals) -> Cell {
+    let Some(share) = share(group) else { return Cell::new(human::NONE) };
+    let colour = match (Verdict::of(share.mean()), group.conduct) {
+        (Verdict::Greedy, _) => Color::Red,
+        (_, Some(Conduct::Unresponsive)) | (Verdict::Fair, _) => Color::Green,
+        (Verdict::Short, _) => Color::Yellow,
+        (Verdict::Starved, _) => Color::Red,
+    };
+    with.ratio(Some(share)).fg(colour).add_attribute(Attribute::Bold)
+}
+
+fn group_names<'a>(documents: &[&'a Document]) -> Vec<&'a str> {
+    let mut names: Vec<&str> = Vec::new();
+    for group in documents.iter().flat_map(|d| &d.groups) {
+        if !names.contains(&group.name.as_str()) {
+            names.push(&group.name);
+        }
+    }
+    names
+}
+
+fn new(look: &Look) -> Table {
+    let mut table = Table::new();
+    table.load_style(STYLE).set_content_arrangement(ContentArrangement::Disabled);
+    table.force_no_tty();
+    if look.colour == Colour::Ansi {
+        table.enforce_styling();
+    }
+    table
+}
+
+fn header<T: AsRef<str>>(table: &mut Table, head: &[T]) {
+    table.set_header(Row::from(head.iter().map(|t| text(t.as_ref()))));
+}
+
+fn text(text: &str) -> Cell {
+    Cell::new(human::plain(text))
+}
+
+/// Numbers stand on the right; the first `left` columns are names.
+fn align(table: &mut Table, left: usize) {
+    for column in table.column_iter_mut().skip(left) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+}
+
+/// The widest line in columns. Cells hold no wide characters but those of labels.
+fn widest(table: &Table) -> usize {
+    let padding = 2;
+    table.column_max_content_widths().iter().map(|w| usize::from(*w) + padding).sum()
+}
+
+/// The table as text, its lines broken inside cells where the terminal is too narrow.
+fn fit(mut table: Table, look: &Look) -> String {
+    if let Some(width) = look.width.filter(|w| widest(&table) > usize::from(*w)) {
+        table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
+    }
+    table.trim_fmt()
+}
