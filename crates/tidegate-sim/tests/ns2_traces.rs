@@ -1,0 +1,124 @@
+//! What ns-2's NewReno sends when exactly given packets are lost (`validation/ns2/traces`), against the oracle.
+mod naive {
+    pub mod newreno;
+}
+
+use std::collections::{BTreeSet, VecDeque};
+use std::path::PathBuf;
+
+use naive::newreno::Sender;
+
+/// A recorded run: the arrivals lost at the second link, and each packet sent, with its time in seconds.
+struct Trace {
+    name: String,
+    lost: BTreeSet<u64>,
+    sent: Vec<(f64, i64)>,
+}
+
+fn traces() -> Vec<Trace> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../validation/ns2/traces");
+    let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    let read = |path: &PathBuf| {
+        let text = std::fs::read_to_string(path).unwrap();
+        let (head, rows) = text.split_once('\n').unwrap();
+        let row = |line: &str| line.split_once(',').map(|(t, n)| (t.parse().unwrap(), n.parse().unwrap())).unwrap();
+        Trace {
+            name: path.file_stem().unwrap().to_string_lossy().into_owned(),
+            lost: head.split_whitespace().skip(1).map(|n| n.parse().unwrap()).collect(),
+            sent: rows.lines().map(row).collect(),
+        }
+    };
+    files.iter().map(read).collect()
+}
+
+/// A link of the recorded network: when it falls free, and what is under way on it.
+struct Wire {
+    rate: f64,
+    delay: f64,
+    free: f64,
+    under_way: VecDeque<(f64, i64)>,
+}
+
+impl Wire {
+    fn new(rate: f64, delay: f64) -> Wire {
+        Wire { rate, delay, free: 0.0, under_way: VecDeque::new() }
+    }
+
+    fn put(&mut self, now: f64, bits: f64, number: i64) {
+        self.free = self.free.max(now) + bits / self.rate;
+        self.under_way.push_back((self.free + self.delay, number));
+    }
+
+    fn next(&self) -> f64 {
+        self.under_way.front().map_or(f64::INFINITY, |p| p.0)
+    }
+}
+
+/// The network of `tcptrace.tcl`, run until `end`: what the sender sends, and when.
+fn run(lost: &BTreeSet<u64>, end: f64) -> Vec<(f64, i64)> {
+    let mut sender = Sender::new(0.003);
+    let mut wires = [(100e6, 0.001), (10e6, 0.024), (10e6, 0.024), (100e6, 0.001)].map(|(r, d)| Wire::new(r, d));
+    let (mut arrivals, mut expected, mut early) = (0, 0, BTreeSet::new());
+    let mut log = vec![];
+    let mut now = 0.0;
+    sender.send_window(now);
+    loop {
+        for number in sender.out.drain(..) {
+            log.push((now, number));
+            wires[0].put(now, if number == 0 { 320.0 } else { 8000.0 }, number);
+        }
+        let timer = sender.deadline.unwrap_or(f64::INFINITY);
+        let at = (0..4).min_by(|&a, &b| wires[a].next().total_cmp(&wires[b].next())).unwrap();
+        if wires[at].next().min(timer) > end {
+            return log;
+        }
+        if timer < wires[at].next() {
+            now = timer;
+            sender.deadline = None;
+            sender.expire(now);
+            continue;
+        }
+        let (arrival, number) = wires[at].under_way.pop_front().unwrap();
+        now = arrival;
+        match at {
+            0 => {
+                if !lost.contains(&arrivals) {
+                    wires[1].put(now, if number == 0 { 320.0 } else { 8000.0 }, number);
+                }
+                arrivals += 1;
+            }
+            1 => {
+                early.insert(number);
+                while early.remove(&expected) {
+                    expected += 1;
+                }
+                wires[2].put(now, 320.0, expected - 1);
+            }
+            2 => wires[3].put(now, 320.0, number),
+            _ => sender.ack(now, number),
+        }
+    }
+}
+
+#[test]
+fn the_oracle_sends_what_ns2_sends() {
+    let traces = traces();
+    assert_eq!(traces.len(), 11);
+    for trace in traces {
+        // The record has six digits.
+        let end = trace.sent.last().unwrap().0;
+        let ours = run(&trace.lost, end + 1e-4 * end.max(1.0));
+        for (i, (theirs, ours)) in trace.sent.iter().zip(&ours).enumerate() {
+            let near = (theirs.0 - ours.0).abs() <= 1e-5 * theirs.0.max(1.0);
+            assert!(near && theirs.1 == ours.1, "{}, packet {i}: ns-2 {theirs:?}, oracle {ours:?}", trace.name);
+        }
+        assert!(
+            ours.len() >= trace.sent.len(),
+            "{}: ns-2 sent {}, oracle {}",
+            trace.name,
+            trace.sent.len(),
+            ours.len()
+        );
+    }
+}
