@@ -1,0 +1,199 @@
+//! What is simulated: nodes, links, groups of flows. A description only; [`Simulation`](crate::Simulation) runs it.
+use tidegate::{ConfigError, Rate, Span, Time, catalog::AnyQueue};
+
+use crate::sources::Source;
+
+macro_rules! index {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(pub(crate) u32);
+        impl $name {
+            /// As a position: the how-manieth of its kind, from 0.
+            pub const fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
+    };
+}
+
+index! {
+    /// A node of a [`Network`].
+    NodeId
+}
+index! {
+    /// A directed link of a [`Network`].
+    LinkId
+}
+index! {
+    /// A group of flows of a [`Network`].
+    GroupId
+}
+index! {
+    /// A flow of a [`Network`].
+    FlowId
+}
+
+/// The most nodes, links or flows of one network: ten million.
+pub const MOST: usize = 10_000_000;
+
+/// A network: nodes, directed links with or without a queue, and flows in groups.
+///
+/// Routes are static and shortest: fewest hops, then least delay, then the link declared first.
+#[derive(Clone, Debug)]
+pub struct Network<Q = AnyQueue> {
+    pub(crate) nodes: Vec<String>,
+    pub(crate) links: Vec<LinkSpec<Q>>,
+    pub(crate) groups: Vec<String>,
+    pub(crate) flows: Vec<Flow>,
+}
+
+/// A directed link.
+#[derive(Clone, Debug)]
+pub struct LinkSpec<Q> {
+    /// Its name; names the queue's figures in the outcome.
+    pub name: String,
+    /// Where it begins.
+    pub from: NodeId,
+    /// Where it ends.
+    pub to: NodeId,
+    /// Its rate, above zero.
+    pub rate: Rate,
+    /// Its propagation delay; below one nanosecond counts as one (so that no effect is simultaneous with its cause).
+    pub delay: Span,
+    /// The queue before it; without one it holds whatever arrives and drops nothing.
+    pub queue: Option<Q>,
+}
+
+/// A flow: who sends what to whom, and when.
+#[derive(Clone, Debug)]
+pub struct Flow {
+    /// The group it is counted in.
+    pub group: GroupId,
+    /// The sender's node.
+    pub from: NodeId,
+    /// The receiver's node, another one.
+    pub to: NodeId,
+    /// What queues see as [`Packet::flow`](tidegate::Packet::flow), of data and acknowledgements alike. Flows may share one.
+    pub key: u64,
+    /// When it starts.
+    pub start: Time,
+    /// When its sender falls silent (a packet that would be sent at that very moment is not); [`Time::MAX`] for never.
+    pub stop: Time,
+    /// What sends.
+    pub source: Source,
+}
+
+impl<Q> Default for Network<Q> {
+    fn default() -> Self {
+        Network::new()
+    }
+}
+
+impl<Q> Network<Q> {
+    /// A network of nothing.
+    pub const fn new() -> Network<Q> {
+        Network { nodes: Vec::new(), links: Vec::new(), groups: Vec::new(), flows: Vec::new() }
+    }
+
+    /// Adds a node.
+    pub fn node(&mut self, name: impl Into<String>) -> NodeId {
+        self.nodes.push(name.into());
+        NodeId(self.nodes.len() as u32 - 1)
+    }
+
+    /// Adds a link that cannot drop.
+    pub fn link(&mut self, name: impl Into<String>, from: NodeId, to: NodeId, rate: Rate, delay: Span) -> LinkId {
+        self.add(LinkSpec { name: name.into(), from, to, rate, delay, queue: None })
+    }
+
+    /// Adds a link behind `queue`.
+    pub fn queue(
+        &mut self,
+        name: impl Into<String>,
+        (from, to): (NodeId, NodeId),
+        rate: Rate,
+        delay: Span,
+        queue: Q,
+    ) -> LinkId {
+        self.add(LinkSpec { name: name.into(), from, to, rate, delay, queue: Some(queue) })
+    }
+
+    /// Adds a link as described.
+    pub fn add(&mut self, link: LinkSpec<Q>) -> LinkId {
+        self.links.push(link);
+        LinkId(self.links.len() as u32 - 1)
+    }
+
+    /// Adds a link that cannot drop in each direction, named `a->b` and `b->a` after its nodes.
+    pub fn duplex(&mut self, a: NodeId, b: NodeId, rate: Rate, delay: Span) -> (LinkId, LinkId) {
+        let name = |x: NodeId, y: NodeId| format!("{}->{}", self.nodes[x.index()], self.nodes[y.index()]);
+        let (there, back) = (name(a, b), name(b, a));
+        (self.link(there, a, b, rate, delay), self.link(back, b, a, rate, delay))
+    }
+
+    /// Adds a group of flows.
+    pub fn group(&mut self, name: impl Into<String>) -> GroupId {
+        self.groups.push(name.into());
+        GroupId(self.groups.len() as u32 - 1)
+    }
+
+    /// Adds a flow.
+    pub fn flow(&mut self, flow: Flow) -> FlowId {
+        self.flows.push(flow);
+        FlowId(self.flows.len() as u32 - 1)
+    }
+
+    /// The links in the order in which they were added.
+    pub fn links(&self) -> &[LinkSpec<Q>] {
+        &self.links
+    }
+
+    /// The flows in the order in which they were added.
+    pub fn flows(&self) -> &[Flow] {
+        &self.flows
+    }
+
+    /// Whether it can be run.
+    ///
+    /// # Errors
+    /// Names the link or the flow, the field, its value and the bound.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        for (what, count) in [("nodes", self.nodes.len()), ("links", self.links.len()), ("flows", self.flows.len())] {
+            if count > MOST {
+                return Err(ConfigError::new(what, count, format!("must be at most {MOST}")));
+            }
+        }
+        self.links.iter().try_for_each(|link| self.check_link(link))?;
+        self.flows.iter().enumerate().try_for_each(|(i, flow)| self.check_flow(i, flow))
+    }
+
+    fn check_link(&self, link: &LinkSpec<Q>) -> Result<(), ConfigError> {
+        let field = |name: &str| format!("link {}: {name}", link.name);
+        let known = |node: NodeId| node.index() < self.nodes.len();
+        if !known(link.from) || !known(link.to) || link.from == link.to {
+            let ends = format!("{} -> {}", link.from.0, link.to.0);
+            return Err(ConfigError::new(field("ends"), ends, "must be two nodes of this network"));
+        }
+        if link.rate.as_bps() == 0 || link.rate.as_bps() > 1_000_000_000_000_000 {
+            return Err(ConfigError::new(field("rate"), link.rate, "must lie above 0 bit/s, up to 1 Pbit/s"));
+        }
+        if link.delay > Span::from_secs(3600.0) {
+            return Err(ConfigError::new(field("delay"), link.delay, "must be at most an hour"));
+        }
+        Ok(())
+    }
+
+    fn check_flow(&self, index: usize, flow: &Flow) -> Result<(), ConfigError> {
+        let field = |name: &str| format!("flow {index}: {name}");
+        let known = |node: NodeId| node.index() < self.nodes.len();
+        if !known(flow.from) || !known(flow.to) || flow.from == flow.to {
+            let ends = format!("{} -> {}", flow.from.0, flow.to.0);
+            return Err(ConfigError::new(field("ends"), ends, "must be two nodes of this network"));
+        }
+        if flow.group.index() >= self.groups.len() {
+            return Err(ConfigError::new(field("group"), flow.group.0, "must be a group of this network"));
+        }
+        flow.source.check().map_err(|e| ConfigError { field: field(&e.field), ..e })
+    }
+}

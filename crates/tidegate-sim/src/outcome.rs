@@ -1,0 +1,269 @@
+//! What a run yields. All counts are of the measuring window, from the end of the warm-up (included) to the end of
+//! the run (excluded); an arrival, a departure or a delivery counts by its own true time. Bytes are bytes on the wire.
+//!
+//! Everything that a link behind a queue sees counts once per such link: a flow that passes two queues is `offered`
+//! twice. Acknowledgements are in no flow's figures, only in those of the queues that they pass.
+use tidegate::{DropReason, MarkReason, Rate, Span, Time};
+
+use crate::histogram::Histogram;
+use crate::network::{GroupId, LinkId};
+
+/// What to run: how long, and what to keep.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// What happens before is not counted.
+    pub warmup: Time,
+    /// Where the run ends.
+    pub end: Time,
+    /// The grid of the series, counted from time zero; `None` for no series.
+    pub step: Option<Span>,
+    /// Whose queueing delays are kept as histograms.
+    pub delays: Delays,
+}
+
+tidegate::choices! {
+    /// Whose queueing delays are kept as histograms (means are always kept).
+    pub enum Delays {
+        /// Nobody's.
+        Off = "off",
+        /// Each queued link's and each group's.
+        Groups = "groups",
+        /// Each flow's as well: 836 bytes a flow.
+        Flows = "flows",
+    }
+}
+
+impl Plan {
+    /// From time zero to `end`, no warm-up, no series, every delay kept.
+    pub const fn until(end: Time) -> Plan {
+        Plan { warmup: Time::ZERO, end, step: None, delays: Delays::Flows }
+    }
+
+    /// The length of the measuring window.
+    pub const fn window(&self) -> Span {
+        self.end.since(self.warmup)
+    }
+}
+
+/// Packets and their bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Count {
+    /// So many packets.
+    pub packets: u64,
+    /// So many bytes on the wire.
+    pub bytes: u64,
+}
+
+impl Count {
+    /// Counts in a packet of `len` bytes.
+    #[inline]
+    pub fn add(&mut self, len: u32) {
+        self.packets += 1;
+        self.bytes += len as u64;
+    }
+
+    /// Counts in all of `other`.
+    pub fn merge(&mut self, other: Count) {
+        self.packets += other.packets;
+        self.bytes += other.bytes;
+    }
+
+    /// The bytes as a rate over `window`, in bit/s; 0 for an empty window.
+    pub fn rate(self, window: Span) -> f64 {
+        if window == Span::ZERO { 0.0 } else { self.bytes as f64 * 8.0 / window.as_secs() }
+    }
+}
+
+/// A queueing delay: mean and two percentiles, over packets that left the queue; time in transmission is not in it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Delay {
+    /// The mean; `None` if no packet left.
+    pub mean: Option<Span>,
+    /// The median; `None` if no packet left or none was kept.
+    pub p50: Option<Span>,
+    /// The 99th percentile; likewise.
+    pub p99: Option<Span>,
+}
+
+/// Counters of a flow, or of a group: its flows' sums.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Counters {
+    /// Data packets that the source sent, retransmissions included.
+    pub sent: Count,
+    /// Offered to queues.
+    pub offered: Count,
+    /// Sent on by queues. One queue: ns-2's rate, in wire bytes that left the bottleneck.
+    pub departed: Count,
+    /// Arrived at the receiver, duplicates included: throughput.
+    pub delivered: Count,
+    /// Bytes new to the receiver: for TCP when they are in order, for others when they arrive. Goodput.
+    pub goodput_bytes: u64,
+    /// Dropped by queues.
+    pub dropped: Count,
+    /// Marked by queues.
+    pub marked: Count,
+    /// Data segments sent again.
+    pub retransmits: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Waiting times in queues added up, over `departed`, in nanoseconds.
+    pub delay_sum: u64,
+}
+
+impl Counters {
+    /// Counts in all of `other`.
+    pub fn merge(&mut self, other: &Counters) {
+        self.sent.merge(other.sent);
+        self.offered.merge(other.offered);
+        self.departed.merge(other.departed);
+        self.delivered.merge(other.delivered);
+        self.goodput_bytes += other.goodput_bytes;
+        self.dropped.merge(other.dropped);
+        self.marked.merge(other.marked);
+        self.retransmits += other.retransmits;
+        self.timeouts += other.timeouts;
+        self.delay_sum += other.delay_sum;
+    }
+
+    /// Mean waiting time in a queue; `None` if no packet left one.
+    pub fn mean_delay(&self) -> Option<Span> {
+        (self.departed.packets > 0).then(|| Span::from_nanos(self.delay_sum / self.departed.packets))
+    }
+
+    /// The goodput over `window`, in bit/s.
+    pub fn goodput(&self, window: Span) -> f64 {
+        Count { packets: 0, bytes: self.goodput_bytes }.rate(window)
+    }
+}
+
+/// A flow's figures.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct FlowOutcome {
+    /// Its group.
+    pub group: GroupId,
+    /// Its counters.
+    pub counters: Counters,
+    /// Its packets' delay in queues; percentiles with [`Delays::Flows`], good to an eighth.
+    pub delay: Delay,
+}
+
+/// A group's figures.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GroupOutcome {
+    /// Its name.
+    pub name: String,
+    /// How many flows it has.
+    pub flows: usize,
+    /// Its flows' counters added up.
+    pub counters: Counters,
+    /// Its packets' delay in queues.
+    pub delay: Delay,
+    /// Its packets' delays in queues; empty with [`Delays::Off`].
+    pub delays: Histogram,
+}
+
+/// A link behind a queue: its figures.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinkOutcome {
+    /// Which link.
+    pub link: LinkId,
+    /// Its name.
+    pub name: String,
+    /// Its rate.
+    pub rate: Rate,
+    /// Offered to the queue.
+    pub arrivals: Count,
+    /// Sent on by the queue, counted when transmission begins.
+    pub departures: Count,
+    /// Dropped, by [`DropReason`], in the order of [`DropReason::ALL`].
+    pub drops: Vec<Count>,
+    /// Marked, by [`MarkReason`], in the order of [`MarkReason::ALL`].
+    pub marks: Vec<Count>,
+    /// The fraction of the window in which it transmitted.
+    pub utilization: f64,
+    /// Waiting packets, averaged over time.
+    pub mean_packets: f64,
+    /// Waiting bytes, averaged over time.
+    pub mean_bytes: f64,
+    /// Delay in the queue.
+    pub delay: Delay,
+    /// Delays in the queue; empty with [`Delays::Off`].
+    pub delays: Histogram,
+    /// The queue on the grid; `None` without a grid.
+    pub series: Option<QueueSeries>,
+}
+
+impl LinkOutcome {
+    /// Dropped for `why`.
+    pub fn dropped(&self, why: DropReason) -> Count {
+        self.drops[why as usize]
+    }
+
+    /// Marked for `why`.
+    pub fn marked(&self, why: MarkReason) -> Count {
+        self.marks[why as usize]
+    }
+
+    /// Dropped, for whatever reason.
+    pub fn all_drops(&self) -> Count {
+        sum(&self.drops)
+    }
+
+    /// Marked, for whatever reason.
+    pub fn all_marks(&self) -> Count {
+        sum(&self.marks)
+    }
+}
+
+fn sum(counts: &[Count]) -> Count {
+    counts.iter().fold(Count::default(), |mut all, &one| {
+        all.merge(one);
+        all
+    })
+}
+
+/// A queue on the grid. The k-th reading is of time (k + 1) × step, after departures and before arrivals of that
+/// instant. The whole run is in it, warm-up included.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct QueueSeries {
+    /// Waiting packets.
+    pub packets: Vec<u32>,
+    /// Waiting bytes.
+    pub bytes: Vec<u64>,
+    /// Mean waiting time of the packets that left during the step before; `None` if none left.
+    pub delay: Vec<Option<Span>>,
+    /// The queue's gauges, in the order in which it shows them.
+    pub gauges: Vec<GaugeSeries>,
+}
+
+/// One of a queue's gauges on the grid.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GaugeSeries {
+    /// Its name.
+    pub name: &'static str,
+    /// Its unit.
+    pub unit: &'static str,
+    /// Its readings; not-a-number where the queue did not show it.
+    pub values: Vec<f64>,
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// What was run.
+    pub plan: Plan,
+    /// The points of the grid: `step`, 2 `step` … up to the end; empty without a grid.
+    pub grid: Vec<Time>,
+    /// Every flow, in the network's order.
+    pub flows: Vec<FlowOutcome>,
+    /// Every group, in the network's order.
+    pub groups: Vec<GroupOutcome>,
+    /// Every link behind a queue, in the network's order.
+    pub links: Vec<LinkOutcome>,
+    /// For every group, the bytes delivered during the step before each point of the grid.
+    pub delivered_bytes: Vec<Vec<u64>>,
+    /// Events that the simulator processed. The one figure that depends on how it works, not on what it simulates.
+    pub events: u64,
+    /// Packets that sources and receivers sent in the whole run.
+    pub packets: u64,
+}

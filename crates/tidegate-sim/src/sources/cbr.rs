@@ -1,0 +1,77 @@
+//! Constant bit rate: packets of one length at intervals of `8 · packet / rate`, heedless of loss. With jitter j each
+//! interval is multiplied by a number uniform on [1 − j, 1 + j); ns-2's `random_` is j = 0.5.
+use tidegate::units::Pacer;
+use tidegate::{Bytes, ConfigError, Ecn, Prob, Rate, Rng, Time};
+
+/// The parameters of a source of constant bit rate.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cbr {
+    /// The mean rate, counted on the wire.
+    pub rate: Rate,
+    /// The length of a packet on the wire, 1 B to 65535 B.
+    pub packet: Bytes,
+    /// How far an interval may lie from the mean one, as a fraction of it: 0 for strictly periodic, ns-2's `random_` is 0.5.
+    pub jitter: Prob,
+    /// The ECN codepoint that its packets bear.
+    pub ecn: Ecn,
+}
+
+impl Cbr {
+    /// Strictly periodic packets of `packet` at `rate`, Not-ECT.
+    pub const fn new(rate: Rate, packet: Bytes) -> Cbr {
+        Cbr { rate, packet, jitter: Prob::ZERO, ecn: Ecn::NotEct }
+    }
+
+    /// The same with `jitter`.
+    pub fn with_jitter(self, jitter: Prob) -> Cbr {
+        Cbr { jitter, ..self }
+    }
+
+    pub(crate) fn check(&self) -> Result<(), ConfigError> {
+        if self.rate.as_bps() == 0 || self.rate.as_bps() > 1_000_000_000_000_000 {
+            return Err(ConfigError::new("rate", self.rate, "must lie above 0 bit/s, up to 1 Pbit/s"));
+        }
+        if !(1..=65_535).contains(&self.packet.get()) {
+            return Err(ConfigError::new("packet", self.packet, "must lie in 1 B to 65535 B"));
+        }
+        Ok(())
+    }
+}
+
+/// A source of constant bit rate at work.
+#[allow(dead_code, reason = "the engine is being built")]
+#[derive(Clone, Debug)]
+pub(crate) struct CbrSender {
+    pub len: u32,
+    pub ecn: Ecn,
+    pacer: Pacer,
+    jitter: f64,
+    /// How many packets were sent.
+    sent: u32,
+}
+
+#[allow(dead_code, reason = "the engine is being built")]
+impl CbrSender {
+    pub fn new(cbr: &Cbr) -> CbrSender {
+        CbrSender {
+            len: cbr.packet.get() as u32,
+            ecn: cbr.ecn,
+            pacer: Pacer::new(cbr.rate),
+            jitter: cbr.jitter.get(),
+            sent: 0,
+        }
+    }
+
+    /// Sends a packet at `now`: its number, and when to send the next (at least a nanosecond later).
+    pub fn send(&mut self, now: Time, dice: &mut Rng) -> (u32, Time) {
+        let number = self.sent;
+        self.sent = self.sent.wrapping_add(1);
+        let mean = self.pacer.next(self.len).as_nanos();
+        let interval = if self.jitter > 0.0 {
+            (mean as f64 * dice.between(1.0 - self.jitter, 1.0 + self.jitter) + 0.5) as u64
+        } else {
+            mean
+        };
+        (number, now + tidegate::Span::from_nanos(interval.max(1)))
+    }
+}

@@ -1,0 +1,163 @@
+//! TCP: parameters here, the connection's two ends in `sender` and `receiver`, congestion control in `congestion`,
+//! the retransmission timer in `rto`.
+//!
+//! Sequence numbers count segments; every data segment has the same length on the wire. The receiver acknowledges
+//! every segment. Two sets of defaults: [`Tcp::reno`] and [`Tcp::new_reno`] go by the RFCs, [`Tcp::ns2`] does what
+//! ns-2.35 does, off-by-ones included.
+use tidegate::{Bytes, ConfigError, Span};
+
+/// How a connection reacts to loss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flavor {
+    /// Fast retransmit and fast recovery; any new acknowledgement ends recovery (RFC 2581).
+    Reno,
+    /// A partial acknowledgement retransmits the next hole and stays in recovery (RFC 6582).
+    NewReno,
+}
+
+/// What is halved on congestion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Halving {
+    /// The data in flight (RFC 5681 eq. 4).
+    Flight,
+    /// The congestion window (ns-2).
+    Window,
+}
+
+/// The parameters of a TCP connection.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tcp {
+    /// How it reacts to loss.
+    pub flavor: Flavor,
+    /// The length of a data segment on the wire, 1 B to 65535 B.
+    pub segment: Bytes,
+    /// The length of an acknowledgement (and of a SYN) on the wire.
+    pub ack: Bytes,
+    /// Segments to send, at least 1; `None` for data without end.
+    pub data: Option<u32>,
+    /// The window to begin with, in segments.
+    pub initial_window: f64,
+    /// The receiver's window, in segments: the most that may be in flight.
+    pub receiver_window: u32,
+    /// Whether the first round trip is spent on a SYN and its answer.
+    pub handshake: Handshake,
+    /// Whether data segments are ECN-capable (RFC 3168).
+    pub ecn: EcnUse,
+    /// Whether the first two duplicate acknowledgements each let a new segment out (RFC 3042).
+    pub limited_transmit: LimitedTransmit,
+    /// What is halved on congestion.
+    pub halving: Halving,
+    /// The least retransmission timeout.
+    pub min_rto: Span,
+    /// The retransmission timeout before the first measurement.
+    pub initial_rto: Span,
+    /// The greatest retransmission timeout, back-off included.
+    pub max_rto: Span,
+    /// The tick in which round-trip times are measured.
+    pub tick: Span,
+    /// A burst that an acknowledgement allows waits a time uniform on [0, this) (ns-2's `overhead_`); it breaks the
+    /// lock of senders onto the bottleneck's phase. Zero for none.
+    pub overhead: Span,
+}
+
+tidegate::choices! {
+    /// Whether a connection begins with a handshake.
+    pub enum Handshake {
+        /// Data go out at once.
+        Skip = "skip",
+        /// A SYN of the acknowledgement's length, and data when it is answered.
+        Syn = "syn",
+    }
+}
+
+tidegate::choices! {
+    /// Whether a connection speaks ECN.
+    pub enum EcnUse {
+        /// Its packets are Not-ECT.
+        Off = "off",
+        /// Data segments are ECT(0); retransmissions and acknowledgements are not.
+        On = "on",
+    }
+}
+
+tidegate::choices! {
+    /// Whether limited transmit (RFC 3042) is in use.
+    pub enum LimitedTransmit {
+        /// The first two duplicate acknowledgements let nothing out.
+        Off = "off",
+        /// Each lets a new segment out.
+        On = "on",
+    }
+}
+
+impl Tcp {
+    /// Reno by the RFCs: 1000-byte segments, initial window 2, RTO 200 ms to 60 s, tick 10 ms.
+    pub const fn reno() -> Tcp {
+        Tcp {
+            flavor: Flavor::Reno,
+            segment: Bytes::new(1000),
+            ack: Bytes::new(40),
+            data: None,
+            initial_window: 2.0,
+            receiver_window: 1_000_000,
+            handshake: Handshake::Skip,
+            ecn: EcnUse::Off,
+            limited_transmit: LimitedTransmit::On,
+            halving: Halving::Flight,
+            min_rto: Span::from_millis(200),
+            initial_rto: Span::from_millis(3000),
+            max_rto: Span::from_millis(60_000),
+            tick: Span::from_millis(10),
+            overhead: Span::ZERO,
+        }
+    }
+
+    /// NewReno by the RFCs, otherwise as [`Tcp::reno`].
+    pub const fn new_reno() -> Tcp {
+        Tcp { flavor: Flavor::NewReno, ..Tcp::reno() }
+    }
+
+    /// `flavor` as ns-2.35 has it with its defaults, except a receiver's window of 10000.
+    pub const fn ns2(flavor: Flavor) -> Tcp {
+        Tcp { flavor, receiver_window: 10_000, handshake: Handshake::Syn, halving: Halving::Window, ..Tcp::reno() }
+    }
+
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
+        for (name, bytes) in [("segment", self.segment), ("ack", self.ack)] {
+            if !(1..=65_535).contains(&bytes.get()) {
+                return Err(ConfigError::new(name, bytes, "must lie in 1 B to 65535 B"));
+            }
+        }
+        if !(self.initial_window >= 1.0 && self.initial_window <= 1e6) {
+            return Err(ConfigError::new("initial_window", self.initial_window, "must lie in 1 to 1000000 segments"));
+        }
+        if !(1..=1_000_000).contains(&self.receiver_window) {
+            return Err(ConfigError::new("receiver_window", self.receiver_window, "must lie in 1 to 1000000 segments"));
+        }
+        if self.data == Some(0) {
+            return Err(ConfigError::new("data", 0, "must be at least 1 segment"));
+        }
+        self.check_times()
+    }
+
+    fn check_times(&self) -> Result<(), ConfigError> {
+        let hour = Span::from_secs(3600.0);
+        let milli = Span::from_millis(1);
+        if self.tick < Span::from_micros(1) || self.tick > Span::from_secs(1.0) {
+            return Err(ConfigError::new("tick", self.tick, "must lie in 1 us to 1 s"));
+        }
+        if self.min_rto < milli || self.min_rto > self.max_rto {
+            return Err(ConfigError::new("min_rto", self.min_rto, "must lie in 1 ms to max_rto"));
+        }
+        if self.initial_rto < milli || self.initial_rto > self.max_rto {
+            return Err(ConfigError::new("initial_rto", self.initial_rto, "must lie in 1 ms to max_rto"));
+        }
+        if self.max_rto > hour {
+            return Err(ConfigError::new("max_rto", self.max_rto, "must be at most an hour"));
+        }
+        if self.overhead > Span::from_secs(1.0) {
+            return Err(ConfigError::new("overhead", self.overhead, "must be at most 1 s"));
+        }
+        Ok(())
+    }
+}
