@@ -256,7 +256,8 @@ pub type Text = String;
 
 /// Bounds as text. Choices have no bounds and list their words instead.
 pub fn range_text<V: Value>(least: f64, most: f64) -> String {
-    format!("{} to {}", V::write_bound(least), V::write_bound(most))
+    let (least, most) = (V::write_bound(least), V::write_bound(most));
+    if least == most { most } else { format!("{least} to {most}") }
 }
 
 /// Declares an enum whose variants are words: a mode is an enum, not a boolean. Bounds are `0 ..= 0`.

@@ -160,6 +160,11 @@ impl<P: Policy> Fifo<P> {
         &self.policy
     }
 
+    /// The dice as they lie: compared before and after a call, they tell a test what was rolled.
+    pub fn dice(&self) -> &Rng {
+        &self.dice
+    }
+
     #[inline]
     fn refuse<S: Sink + ?Sized>(&mut self, now: Time, pkt: &Packet, why: DropReason, out: &mut S) {
         self.policy.refused(now, pkt, why, &self.line);

@@ -1,0 +1,50 @@
+//! Golden rows: one fixed workload per queue and preset, and what came of it, to the last bit.
+//! `TIDEGATE_BLESS=1` rewrites `tests/golden/`; look at the difference and say in the commit why it changed.
+mod support;
+
+use std::fmt::Write;
+
+use support::checked::Checked;
+use support::workload::Workload;
+use support::{bless, gauges, link};
+use tidegate::{DropReason, MarkReason, NullSink, Qdisc, Rng, catalog};
+
+fn row(name: &str, preset: &str, limit: &str) -> String {
+    let link = link("10 Mbit/s", limit, "1000 B");
+    let config = catalog::config(name, Some(preset), &link).unwrap();
+    // Fixed dice, whatever TIDEGATE_SEED says: a golden row is one run.
+    let mut queue = Checked::new(config.build(link, Rng::from_seed(1)).unwrap(), link);
+    let end = Workload::mixed(5_000).run(&mut queue, &link, &mut Rng::from_seed(2), &mut NullSink);
+    let tally = queue.tally();
+    let mut text = format!("{preset},{limit},{},{}", tally.offered, tally.dequeued);
+    for why in DropReason::ALL {
+        write!(text, ",{}", tally.dropped.get(why).unwrap_or(&0)).unwrap();
+    }
+    for why in MarkReason::ALL {
+        write!(text, ",{}", tally.marked.get(why).unwrap_or(&0)).unwrap();
+    }
+    let backlog = queue.backlog();
+    write!(text, ",{},{},{},{:016x},", backlog.packets, backlog.bytes, end.as_nanos(), queue.trace()).unwrap();
+    let state: Vec<String> = gauges(&queue).iter().map(|g| format!("{}={:?}", g.name, g.value)).collect();
+    text + &state.join(" ") + "\n"
+}
+
+#[test]
+fn golden_rows() {
+    for queue in catalog::QUEUES {
+        let reasons = |all: &[&str], of: &str| all.iter().map(|r| format!("{of}_{r},")).collect::<String>();
+        let drops: Vec<&str> = DropReason::ALL.iter().map(|r| r.name()).collect();
+        let marks: Vec<&str> = MarkReason::ALL.iter().map(|r| r.name()).collect();
+        let mut text = format!(
+            "preset,limit,offered,dequeued,{}{}held_packets,held_bytes,end_ns,trace,gauges\n",
+            reasons(&drops, "dropped"),
+            reasons(&marks, "marked")
+        );
+        for (preset, _) in (queue.presets)() {
+            for limit in ["100 packets", "50 kB"] {
+                text += &row(queue.name, preset, limit);
+            }
+        }
+        bless::assert_file(&format!("tests/golden/{}.csv", queue.name), &text);
+    }
+}

@@ -1,0 +1,95 @@
+//! After warm-up no call of any queue allocates. In a binary of its own, because the allocator counts for all.
+mod support;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+use support::workload::Workload;
+use support::{every_preset, links};
+use tidegate::{NullSink, Packet, Qdisc, Rng, Time};
+
+thread_local! {
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+/// The system's allocator, counting calls of this thread.
+struct Counting;
+
+#[allow(unsafe_code, reason = "an allocator cannot be written without; it only counts and passes on")]
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.with(|n| n.set(n.get() + 1));
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
+        unsafe { System.dealloc(ptr, layout) }
+    }
+    unsafe fn realloc(&self, ptr: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        ALLOCATIONS.with(|n| n.set(n.get() + 1));
+        unsafe { System.realloc(ptr, layout, size) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+fn allocations() -> u64 {
+    ALLOCATIONS.with(Cell::get)
+}
+
+#[test]
+fn the_counter_counts() {
+    let before = allocations();
+    drop(std::hint::black_box(vec![1_u8; 100]));
+    assert_eq!(allocations(), before + 1);
+}
+
+/// Warm-up is one pass of the workload and a queue filled to its limit by the smallest packets.
+#[test]
+fn no_allocation_after_warm_up() {
+    for link in links() {
+        for (row, preset, config) in every_preset(&link) {
+            let mut queue = config.build(link, Rng::from_seed(1)).unwrap();
+            let workload = Workload::mixed(1_000);
+            let warm = workload.run(&mut queue, &link, &mut Rng::from_seed(2), &mut NullSink);
+            for flow in 0..60_000 {
+                queue.enqueue(warm, Packet::new(flow % 50, 40).with_slot(flow as u32), &mut NullSink);
+            }
+            while queue.dequeue(warm, &mut NullSink).is_some() {}
+
+            let mut late = Later(&mut queue, warm);
+            // The same sizes and flows, other dice; time goes on.
+            let before = allocations();
+            workload.run(&mut late, &link, &mut Rng::from_seed(3), &mut NullSink);
+            late.0.probe(&mut |_| {});
+            assert_eq!(allocations(), before, "{}/{preset} on {link:?}", row.name);
+        }
+    }
+}
+
+/// The queue, its clock shifted, so that a second workload may begin where the first ended.
+struct Later<'a, Q>(&'a mut Q, Time);
+
+impl<Q: Qdisc> Later<'_, Q> {
+    fn at(&self, now: Time) -> Time {
+        self.1 + now.since(Time::ZERO)
+    }
+}
+
+impl<Q: Qdisc> Qdisc for Later<'_, Q> {
+    fn enqueue<S: tidegate::Sink + ?Sized>(&mut self, now: Time, pkt: Packet, out: &mut S) {
+        self.0.enqueue(self.at(now), pkt, out);
+    }
+    fn dequeue<S: tidegate::Sink + ?Sized>(&mut self, now: Time, out: &mut S) -> Option<Packet> {
+        self.0.dequeue(self.at(now), out)
+    }
+    fn advance(&mut self, now: Time) {
+        self.0.advance(self.at(now));
+    }
+    fn wake_at(&self) -> Option<Time> {
+        self.0.wake_at().map(|at| Time::ZERO + at.since(self.1))
+    }
+    fn backlog(&self) -> tidegate::Backlog {
+        self.0.backlog()
+    }
+}

@@ -1,0 +1,59 @@
+//! What the tests of every queue share: a checker to wrap around any queue, workloads, statistics with a stated
+//! false-alarm rate, the twin's contract, and files that are blessed.
+#![allow(dead_code, reason = "each test takes the part it needs")]
+
+pub mod bless;
+pub mod checked;
+pub mod stats;
+pub mod twin;
+pub mod workload;
+
+use tidegate::catalog::{self, AnyConfig, Row};
+use tidegate::{Gauge, Link, Qdisc, Seed};
+
+/// The seed from which every random test derives its own. `TIDEGATE_SEED=n` changes it, so that luck is not frozen.
+pub fn base_seed() -> Seed {
+    match std::env::var("TIDEGATE_SEED") {
+        Ok(text) => Seed::new(text.parse().expect("TIDEGATE_SEED is a whole number")),
+        Err(_) => Seed::new(1),
+    }
+}
+
+/// A link from text.
+pub fn link(rate: &str, limit: &str, mean_packet: &str) -> Link {
+    Link::new(rate.parse().unwrap(), limit.parse().unwrap(), mean_packet.parse().unwrap()).unwrap()
+}
+
+/// The link that golden rows and manual pages speak of.
+pub fn reference_link() -> Link {
+    link("10 Mbit/s", "100 packets", "1000 B")
+}
+
+/// Links of several kinds: both units of the limit, tiny and large, slow and fast.
+pub fn links() -> Vec<Link> {
+    vec![
+        reference_link(),
+        link("45 Mbit/s", "200 kB", "1000 B"),
+        link("1 Mbit/s", "1 packet", "1500 B"),
+        link("64 kbit/s", "3 kB", "500 B"),
+        link("10 Gbit/s", "1000 packets", "1000 B"),
+    ]
+}
+
+/// Every queue of the catalog with every preset, as set for `link`.
+pub fn every_preset(link: &Link) -> Vec<(&'static Row, &'static str, AnyConfig)> {
+    let mut all = Vec::new();
+    for row in catalog::QUEUES {
+        for (preset, _) in (row.presets)() {
+            all.push((row, preset, catalog::config(row.name, Some(preset), link).unwrap()));
+        }
+    }
+    all
+}
+
+/// All gauges of a queue, in its own order.
+pub fn gauges(queue: &impl Qdisc) -> Vec<Gauge> {
+    let mut all = Vec::new();
+    queue.probe(&mut |gauge| all.push(gauge));
+    all
+}
