@@ -202,25 +202,24 @@ fn every_queue_is_described() {
     }
 }
 
-/// The parameter table of a manual page, from the catalog.
+/// The parameter table of a manual page, from the catalog, and how each preset differs from the first.
 fn table(row: &Row) -> String {
-    let link = reference_link();
-    let presets = (row.presets)();
-    let named: Vec<String> = presets.iter().map(|(name, _)| format!("`{name}`")).collect();
-    let mut text = format!("| parameter | symbol | {} | range | what |\n", named.join(" | "));
-    text += &format!("|---|---|{}---|---|\n", "---|".repeat(presets.len()));
-    for param in row.params {
-        let values: Vec<String> = presets
-            .iter()
-            .map(|(preset, _)| catalog::config(row.name, Some(preset), &link).unwrap().get(param.name).unwrap())
-            .collect();
+    let config = |preset| catalog::config(row.name, preset, &reference_link()).unwrap();
+    let default = config(None);
+    let mut text = String::from("| parameter | symbol | default | range | what |\n|---|---|---|---|---|\n");
+    for (param, value) in default.values() {
         let range = (param.range)().replace(" | ", ", ");
-        let (name, symbol, doc) = (param.name, param.symbol, param.doc.trim());
-        text += &format!("| `{name}` | {symbol} | {} | {range} | {doc} |\n", values.join(" | "));
+        text += &format!("| `{}` | {} | {value} | {range} | {} |\n", param.name, param.symbol, param.doc.trim());
     }
-    text += "\nPresets, where they depend on the link: for 10 Mbit/s, a limit of 100 packets, 1000 B a packet.\n";
-    for (name, doc) in presets {
-        text += &format!("- `{name}`: {doc}.\n");
+    text += "\nPresets (values that depend on the link: for 10 Mbit/s, a limit of 100 packets, 1000 B a packet):\n";
+    for (preset, doc) in (row.presets)() {
+        let changes = config(Some(preset)).values().into_iter().zip(default.values());
+        let changes: Vec<String> = changes
+            .filter(|((_, its), (_, first))| its != first)
+            .map(|((param, its), _)| format!("`{}` {its}", param.name))
+            .collect();
+        let changes = if changes.is_empty() { String::new() } else { format!(": {}", changes.join(", ")) };
+        text += &format!("- `{preset}`, {doc}{changes}.\n");
     }
     text
 }
