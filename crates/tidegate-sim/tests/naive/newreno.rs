@@ -144,11 +144,9 @@ impl Sender {
     fn duplicate(&mut self, now: f64) {
         self.duplicates += 1;
         match self.duplicates {
-            1 | 2 => {
-                if self.next as f64 <= self.last as f64 + self.cwnd + self.duplicates as f64 {
-                    self.send(now, self.next);
-                    self.next += 1;
-                }
+            1 | 2 if self.next as f64 <= self.last as f64 + self.cwnd + self.duplicates as f64 => {
+                self.send(now, self.next);
+                self.next += 1;
             }
             3 if self.last > self.recover || self.last == 0 => {
                 self.recover = self.highest;
@@ -159,8 +157,7 @@ impl Sender {
                 self.send(now, self.last + 1);
                 self.inflation = 3;
             }
-            3 => {}
-            _ if self.recovering => self.inflation += 1,
+            4.. if self.recovering => self.inflation += 1,
             _ => {}
         }
     }
