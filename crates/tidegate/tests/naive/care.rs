@@ -1,0 +1,122 @@
+//! CARE read straight from its paper (chan2003 §III and §IV-D), recomputing everything for every packet.
+//!
+//! Written to be plainly right, not fast: the capture list is a vector, marks are counted by walking it, the
+//! frequencies are gathered anew, and the jackknife's coefficients come from first principles (the mean number of
+//! distinct animals when i of t occasions are left out) with binomial coefficients as ratios.
+
+/// What CARE would do with an arriving packet.
+#[derive(Clone, Copy, Debug)]
+pub struct Judgement {
+    /// The flow's estimated packets in the virtual buffer.
+    pub rate: f64,
+    /// The estimated number of flows.
+    pub flows: f64,
+    /// The probability with which the packet is dropped.
+    pub drop: f64,
+}
+
+#[derive(Clone, Debug)]
+pub struct NaiveCare {
+    pub t: usize,
+    pub p_cap: f64,
+    pub least_captures: usize,
+    pub list: Vec<u64>,
+    next: usize,
+}
+
+impl NaiveCare {
+    pub fn new(t: usize, p_cap: f64, least_captures: usize) -> NaiveCare {
+        NaiveCare { t, p_cap, least_captures, list: Vec::new(), next: 0 }
+    }
+
+    /// One arriving packet of `flow`; `u` is the die of the capture.
+    pub fn arrive(&mut self, flow: u64, u: f64) -> Judgement {
+        if u < self.p_cap {
+            if self.list.len() < self.t {
+                self.list.push(flow);
+            } else {
+                self.list[self.next] = flow;
+            }
+            self.next = (self.next + 1) % self.t;
+        }
+        if self.list.len() < self.least_captures {
+            return Judgement { rate: 0.0, flows: 0.0, drop: 0.0 };
+        }
+        // While the list fills, as many occasions have passed as there are captures in it.
+        let t = self.list.len();
+        let b = t as f64 / self.p_cap;
+        let m2 = self.list.iter().filter(|&&f| f == flow).count();
+        let rate = b * m2 as f64 / t as f64;
+        let flows = jackknife(&frequencies(&self.list), t);
+        let s = b / flows;
+        Judgement { rate, flows, drop: if rate > s { 1.0 - s / rate } else { 0.0 } }
+    }
+}
+
+/// `f[j]`: how many flows were captured exactly j times (`f[0]` unused).
+pub fn frequencies(list: &[u64]) -> Vec<f64> {
+    let mut f = vec![0.0; list.len() + 1];
+    let mut sorted = list.to_vec();
+    sorted.sort();
+    for run in sorted.chunk_by(|a, b| a == b) {
+        f[run.len()] += 1.0;
+    }
+    f
+}
+
+/// C(n, k), exactly; 0 where k > n.
+fn choose(n: i128, k: i128) -> i128 {
+    if k < 0 || k > n { 0 } else { (0..k).fold(1, |c, i| c * (n - i) / (i + 1)) }
+}
+
+/// a(t, K)_j for j = 0 ..= t, summed exactly in integers over the denominator K! · t (t − 1) … (t − K + 1).
+pub fn coefficients(t: usize, order: usize) -> Vec<f64> {
+    let (t, order) = (t as i128, order as i128);
+    let factorial = |n: i128| (1..=n).product::<i128>();
+    let falling = |from: i128, to: i128| (to..=from).product::<i128>();
+    let denominator = factorial(order) * falling(t, t - order + 1);
+    let a = |j: i128| {
+        let sum: i128 = (0..=order)
+            .map(|i| {
+                let sign = if i % 2 == 0 { 1 } else { -1 };
+                // Caught j times, all on the i occasions left out: then the animal is missed.
+                let (seen, all) = (choose(t, i) - choose(t - j, i - j), choose(t, i));
+                let share = seen * factorial(i) * falling(t - i, t - order + 1); // of seen / all, over the denominator
+                assert_eq!(falling(t, t - order + 1) % all, 0);
+                sign * choose(order, i) * (t - i).pow(order as u32) * share
+            })
+            .sum();
+        sum as f64 / denominator as f64
+    };
+    (0..=t).map(|j| if j == 0 { 0.0 } else { a(j) }).collect()
+}
+
+/// Burnham and Overton's estimate with their choice of the order (5 % level, two-sided) and interpolation,
+/// clamped from below at the number of flows seen and from above at what one buffer can hold.
+pub fn jackknife(f: &[f64], t: usize) -> f64 {
+    let seen: f64 = f.iter().sum();
+    if seen <= 1.0 {
+        return seen;
+    }
+    let highest = 5.min(t);
+    let a: Vec<Vec<f64>> = (0..=highest)
+        .map(|k| if k == 0 { vec![1.0; t + 1] } else { coefficients(t, k) })
+        .collect();
+    let n: Vec<f64> = a.iter().map(|a| a.iter().zip(f).skip(1).map(|(a, f)| a * f).sum()).collect();
+    let mut p = vec![0.0; highest];
+    for m in 1..highest {
+        let d = n[m + 1] - n[m];
+        let squares: f64 = (1..=t).map(|j| (a[m + 1][j] - a[m][j]).powi(2) * f[j]).sum();
+        let variance = seen / (seen - 1.0) * (squares - d * d / seen);
+        p[m] = if variance <= 0.0 { 1.0 } else { libm::erfc(d.abs() / variance.sqrt() / 2f64.sqrt()) };
+    }
+    let estimate = match (1..highest).find(|&m| p[m] > 0.05) {
+        Some(1) => n[1],
+        Some(m) => {
+            let c = (0.05 - p[m - 1]) / (p[m] - p[m - 1]);
+            c * n[m] + (1.0 - c) * n[m - 1]
+        }
+        None => n[highest],
+    };
+    estimate.max(seen)
+}
