@@ -159,6 +159,7 @@ catalog! {
     drop_tail => DropTail,
     blue => Blue,
     sfb => Sfb,
+    care => Care,
 }
 
 impl AnyConfig {

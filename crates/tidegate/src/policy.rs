@@ -66,6 +66,12 @@ pub trait QueueView {
 
 /// A rule for who may enter a FIFO.
 pub trait Policy {
+    /// A packet is offered, whatever becomes of it: for rules that count or roll for every arrival.
+    #[inline]
+    fn offered(&mut self, now: Time, pkt: &Packet, queue: &impl QueueView, dice: &mut Rng) {
+        let _ = (now, pkt, queue, dice);
+    }
+
     /// Judges an arriving packet for which there is room. Nothing is committed yet.
     fn arrive(&mut self, now: Time, pkt: &mut Packet, queue: &impl QueueView, dice: &mut Rng) -> Verdict;
 
@@ -183,6 +189,7 @@ impl<P: Policy> Qdisc for Fifo<P> {
     #[inline]
     fn enqueue<S: Sink + ?Sized>(&mut self, now: Time, mut pkt: Packet, out: &mut S) {
         pkt.arrived = now;
+        self.policy.offered(now, &pkt, &self.line, &mut self.dice);
         if !self.line.link.has_room(self.line.backlog, pkt.len) {
             return self.refuse(now, &pkt, DropReason::Overlimit, out);
         }

@@ -1,5 +1,7 @@
 //! What queues are built from. Parts know no queue.
 pub mod bins;
+pub mod capture_list;
 pub mod every;
+pub mod jackknife;
 pub mod ring;
 pub mod token_bucket;

@@ -1,8 +1,10 @@
 //! One paper, one file: every queue, with its manual page as the module's documentation.
 pub mod blue;
+pub mod care;
 pub mod drop_tail;
 pub mod sfb;
 
 pub use blue::Blue;
+pub use care::Care;
 pub use drop_tail::DropTail;
 pub use sfb::Sfb;

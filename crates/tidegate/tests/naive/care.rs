@@ -7,8 +7,6 @@
 /// What CARE would do with an arriving packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Judgement {
-    /// The flow's estimated packets in the virtual buffer.
-    pub rate: f64,
     /// The estimated number of flows.
     pub flows: f64,
     /// The probability with which the packet is dropped.
@@ -22,11 +20,13 @@ pub struct NaiveCare {
     pub least_captures: usize,
     pub list: Vec<u64>,
     next: usize,
+    /// The coefficients of every order for the list's length; they depend on nothing else.
+    a: Vec<Vec<f64>>,
 }
 
 impl NaiveCare {
     pub fn new(t: usize, p_cap: f64, least_captures: usize) -> NaiveCare {
-        NaiveCare { t, p_cap, least_captures, list: Vec::new(), next: 0 }
+        NaiveCare { t, p_cap, least_captures, list: Vec::new(), next: 0, a: Vec::new() }
     }
 
     /// One arriving packet of `flow`; `u` is the die of the capture.
@@ -34,22 +34,23 @@ impl NaiveCare {
         if u < self.p_cap {
             if self.list.len() < self.t {
                 self.list.push(flow);
+                self.a = all_coefficients(self.list.len());
             } else {
                 self.list[self.next] = flow;
             }
             self.next = (self.next + 1) % self.t;
         }
         if self.list.len() < self.least_captures {
-            return Judgement { rate: 0.0, flows: 0.0, drop: 0.0 };
+            return Judgement { flows: 0.0, drop: 0.0 };
         }
         // While the list fills, as many occasions have passed as there are captures in it.
         let t = self.list.len();
         let b = t as f64 / self.p_cap;
         let m2 = self.list.iter().filter(|&&f| f == flow).count();
         let rate = b * m2 as f64 / t as f64;
-        let flows = jackknife(&frequencies(&self.list), t);
+        let flows = jackknife(&frequencies(&self.list), &self.a);
         let s = b / flows;
-        Judgement { rate, flows, drop: if rate > s { 1.0 - s / rate } else { 0.0 } }
+        Judgement { flows, drop: if rate > s { 1.0 - s / rate } else { 0.0 } }
     }
 }
 
@@ -91,24 +92,28 @@ pub fn coefficients(t: usize, order: usize) -> Vec<f64> {
     (0..=t).map(|j| if j == 0 { 0.0 } else { a(j) }).collect()
 }
 
+/// a(t, K)_j for K = 0 ..= 5 (no higher than t).
+pub fn all_coefficients(t: usize) -> Vec<Vec<f64>> {
+    (0..=5.min(t)).map(|k| if k == 0 { vec![1.0; t + 1] } else { coefficients(t, k) }).collect()
+}
+
 /// Burnham and Overton's estimate with their choice of the order (5 % level, two-sided) and interpolation,
-/// clamped from below at the number of flows seen and from above at what one buffer can hold.
-pub fn jackknife(f: &[f64], t: usize) -> f64 {
+/// clamped from below at the number of flows seen.
+pub fn jackknife(f: &[f64], a: &[Vec<f64>]) -> f64 {
     let seen: f64 = f.iter().sum();
     if seen <= 1.0 {
         return seen;
     }
-    let highest = 5.min(t);
-    let a: Vec<Vec<f64>> = (0..=highest)
-        .map(|k| if k == 0 { vec![1.0; t + 1] } else { coefficients(t, k) })
-        .collect();
+    let highest = a.len() - 1;
     let n: Vec<f64> = a.iter().map(|a| a.iter().zip(f).skip(1).map(|(a, f)| a * f).sum()).collect();
     let mut p = vec![0.0; highest];
     for m in 1..highest {
         let d = n[m + 1] - n[m];
-        let squares: f64 = (1..=t).map(|j| (a[m + 1][j] - a[m][j]).powi(2) * f[j]).sum();
-        let variance = seen / (seen - 1.0) * (squares - d * d / seen);
-        p[m] = if variance <= 0.0 { 1.0 } else { libm::erfc(d.abs() / variance.sqrt() / 2f64.sqrt()) };
+        let squares: f64 = (1..f.len()).map(|j| (a[m + 1][j] - a[m][j]) * (a[m + 1][j] - a[m][j]) * f[j]).sum();
+        let spread = squares - d * d / seen;
+        let variance = seen / (seen - 1.0) * spread;
+        // A variance of zero comes out as zero but for rounding.
+        p[m] = if spread <= 1e-9 * squares { 1.0 } else { libm::erfc(d.abs() / variance.sqrt() / 2f64.sqrt()) };
     }
     let estimate = match (1..highest).find(|&m| p[m] > 0.05) {
         Some(1) => n[1],
