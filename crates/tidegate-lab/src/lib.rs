@@ -9,6 +9,7 @@
 pub mod check;
 mod nearest;
 pub mod problem;
+pub mod replay;
 pub mod run;
 pub mod scenario;
 pub mod spec;
@@ -16,6 +17,7 @@ pub mod store;
 
 pub use check::{Check, check};
 pub use problem::{Place, Problem, Problems};
+pub use replay::{Replay, ReplayError, Replayed, replay};
 pub use run::{Job, Outcome, Progress, RunError, Watch, run};
 pub use scenario::{Scenario, Set};
 pub use spec::QueueSpec;

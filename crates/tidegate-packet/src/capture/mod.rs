@@ -188,6 +188,11 @@ impl<R: Read> Capture<R> {
         self.packets
     }
 
+    /// How many bytes of the file have been read: how far a reader has come.
+    pub fn offset(&self) -> u64 {
+        self.source.offset()
+    }
+
     /// How many packets were stamped earlier than the one before them.
     pub fn backward(&self) -> u64 {
         self.clock.backward()

@@ -1,0 +1,190 @@
+//! The link behind the queue, and what it tells.
+use tidegate::catalog::AnyQueue;
+use tidegate::units::Pacer;
+use tidegate::{Backlog, DropReason, Link, MarkReason, Packet, Qdisc, Sink, Span, Time};
+
+use super::Class;
+use super::delays::{CELLS, Dense};
+use super::flows::{FLOWS, Flows};
+use super::series::Recorder;
+
+/// A queue and the link that it guards.
+pub(super) struct Line {
+    queue: AnyQueue,
+    pacer: Pacer,
+    link: State,
+    pub(super) tally: Tally,
+}
+
+/// What the link is doing.
+#[derive(Clone, Copy, Debug)]
+enum State {
+    /// It sends until then.
+    Busy(Time),
+    /// It asked in vain, then for the last time.
+    Idle(Time),
+}
+
+/// Everything that is counted.
+pub(super) struct Tally {
+    pub(super) flows: Flows,
+    free_cells: u32,
+    pub(super) delays: [Dense; Class::ALL.len()],
+    pub(super) packets: [tidegate_report::Counts; Class::ALL.len()],
+    pub(super) dropped_bytes: [u64; Class::ALL.len()],
+    pub(super) drops: [u64; DropReason::ALL.len()],
+    pub(super) marks: [u64; MarkReason::ALL.len()],
+    pub(super) series: Recorder,
+    phase: Phase,
+    /// Time the link was sending, up to the capture's end, in ns.
+    pub(super) busy: u64,
+    /// Waiting packets times time, up to the capture's end, in packets · ns.
+    pub(super) area: u128,
+    area_at: Time,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// Packets are being offered.
+    Capture,
+    /// The last was offered; what waits is sent on.
+    Draining,
+}
+
+impl Sink for Tally {
+    fn dropped(&mut self, _: Time, pkt: &Packet, why: DropReason) {
+        let (tale, class) = self.flows.tale(pkt.slot);
+        tale.packets.dropped += 1;
+        tale.bytes.dropped += pkt.len as u64;
+        self.packets[class as usize].dropped += 1;
+        self.dropped_bytes[class as usize] += pkt.len as u64;
+        self.drops[why as usize] += 1;
+    }
+
+    fn marked(&mut self, _: Time, pkt: &Packet, why: MarkReason) {
+        let (tale, class) = self.flows.tale(pkt.slot);
+        tale.packets.marked += 1;
+        tale.bytes.marked += pkt.len as u64;
+        self.packets[class as usize].marked += 1;
+        self.marks[why as usize] += 1;
+    }
+}
+
+impl Tally {
+    fn offered(&mut self, pkt: &Packet) {
+        let (tale, class) = self.flows.tale(pkt.slot);
+        tale.packets.offered += 1;
+        tale.bytes.offered += pkt.len as u64;
+        tale.offered[class as usize] += pkt.len as u64;
+        self.packets[class as usize].offered += 1;
+    }
+
+    fn delivered(&mut self, pkt: &Packet, wait: Span) {
+        let (tale, class) = self.flows.tale(pkt.slot);
+        tale.packets.delivered += 1;
+        tale.bytes.delivered += pkt.len as u64;
+        tale.delays.add(wait, &mut self.free_cells);
+        self.packets[class as usize].delivered += 1;
+        self.delays[class as usize].add(wait);
+        if self.phase == Phase::Capture {
+            tale.in_time[class as usize] += pkt.len as u64;
+            self.series.delivered(class, pkt.len, wait);
+        }
+    }
+
+    /// Until `now`, `backlog` waited.
+    fn waited(&mut self, now: Time, backlog: Backlog) {
+        self.area += backlog.packets as u128 * now.since(self.area_at).as_nanos() as u128;
+        self.area_at = now;
+    }
+}
+
+impl Line {
+    pub(super) fn new(queue: AnyQueue, link: &Link) -> Line {
+        let tally = Tally {
+            flows: Flows::new(FLOWS),
+            free_cells: CELLS,
+            delays: Default::default(),
+            packets: Default::default(),
+            dropped_bytes: Default::default(),
+            drops: Default::default(),
+            marks: Default::default(),
+            series: Recorder::new(),
+            phase: Phase::Capture,
+            busy: 0,
+            area: 0,
+            area_at: Time::ZERO,
+        };
+        Line { queue, pacer: Pacer::new(link.rate), link: State::Idle(Time::ZERO), tally }
+    }
+
+    /// Packets offered so far.
+    pub(super) fn offered(&self) -> u64 {
+        self.tally.packets.iter().map(|c| c.offered).sum()
+    }
+
+    /// Offers `pkt` at `now`, which is no earlier than for any packet before.
+    pub(super) fn offer(&mut self, now: Time, pkt: Packet) {
+        self.run_until(now);
+        self.bring_up(now);
+        self.tally.offered(&pkt);
+        self.queue.enqueue(now, pkt, &mut self.tally);
+        if let State::Idle(_) = self.link {
+            self.ask(now);
+        }
+    }
+
+    /// The capture ended at `last`: closes the accounts of time, then sends on what waits.
+    pub(super) fn end(&mut self, last: Time) {
+        self.run_until(last);
+        self.bring_up(last);
+        self.tally.phase = Phase::Draining;
+        if let State::Busy(until) = self.link {
+            self.tally.busy = self.tally.busy.saturating_sub(until.since(last).as_nanos());
+        }
+        self.run_until(Time::MAX);
+    }
+
+    /// Does everything that happens up to `now`, that instant included.
+    fn run_until(&mut self, now: Time) {
+        while let Some(at) = self.next_ask().filter(|&at| at <= now) {
+            self.ask(at);
+        }
+    }
+
+    /// When the link asks next, if nothing is offered before.
+    fn next_ask(&self) -> Option<Time> {
+        match self.link {
+            State::Busy(until) => Some(until),
+            // A queue that holds packets back says when; never again in the same instant.
+            State::Idle(_) if self.queue.backlog().packets == 0 => None,
+            State::Idle(asked) => self.queue.wake_at().map(|at| at.max(asked + Span::from_nanos(1))),
+        }
+    }
+
+    fn ask(&mut self, now: Time) {
+        self.bring_up(now);
+        match self.queue.dequeue(now, &mut self.tally) {
+            Some(pkt) => {
+                self.tally.delivered(&pkt, now.since(pkt.arrived));
+                let sending = self.pacer.next(pkt.len);
+                if self.tally.phase == Phase::Capture {
+                    self.tally.busy += sending.as_nanos();
+                }
+                self.link = State::Busy(now + sending);
+            }
+            None => {
+                self.pacer.reset();
+                self.link = State::Idle(now);
+            }
+        }
+    }
+
+    /// Accounts for the time that has passed before `now`.
+    fn bring_up(&mut self, now: Time) {
+        if self.tally.phase == Phase::Capture {
+            self.tally.series.catch_up(now, &mut self.queue);
+            self.tally.waited(now, self.queue.backlog());
+        }
+    }
+}

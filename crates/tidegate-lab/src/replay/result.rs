@@ -1,0 +1,229 @@
+//! From what was counted to the result document.
+use std::collections::BTreeMap;
+
+use tidegate::catalog::AnyConfig;
+use tidegate::{Link, Rate, Time};
+use tidegate_report::{Aggregate, Bottleneck, Counts, Delay, Document, Figure, Flow, Group, PerFlow, Queue, Source};
+
+use super::delays::{Delays, Dense};
+use super::flows::Tale;
+use super::line::{Line, Tally};
+use super::{Class, Replay};
+use crate::run::Outcome;
+use crate::spec::QueueSpec;
+
+/// The outcome of `line`, whose last packet was offered at `last`.
+pub(super) fn outcome(
+    job: &Replay,
+    link: &Link,
+    spec: &QueueSpec,
+    config: &AnyConfig,
+    line: Line,
+    last: Time,
+) -> Outcome {
+    let over = Over { seconds: last.as_secs(), rate: link.rate };
+    let tally = &line.tally;
+    let fair = fair_shares(tally, &over);
+    let seen: Vec<Class> = Class::ALL.into_iter().filter(|&c| tally.packets[c as usize].offered > 0).collect();
+    let document = Document {
+        source: Source::Replayed,
+        scenario: job.name(),
+        label: spec.label(),
+        queue: Queue {
+            name: spec.name.clone(),
+            preset: Some(spec.preset().to_string()),
+            params: config.values().into_iter().map(|(p, value)| (p.name.to_string(), value)).collect(),
+        },
+        seeds: vec![job.seed],
+        version: env!("CARGO_PKG_VERSION").into(),
+        packets: Some(line.offered()),
+        bottleneck: Bottleneck {
+            rate_bps: Some(link.rate.as_bps() as f64),
+            limit: Some(link.limit.to_string()),
+            duration_s: Some(over.seconds),
+            warmup_s: None,
+        },
+        aggregate: aggregate(tally, &over),
+        groups: seen.iter().map(|&c| group(c, tally, fair.as_deref(), &over)).collect(),
+        flows: Some(listed(tally, fair.as_deref(), &over, job.listed)),
+        ..Document::default()
+    };
+    Outcome { document, series: tally.series.series(job.seed, &seen) }
+}
+
+/// The time over which rates are taken, and the link's rate.
+struct Over {
+    seconds: f64,
+    rate: Rate,
+}
+
+impl Over {
+    /// So many bytes as a rate; `None` for a capture without duration.
+    fn rate(&self, bytes: u64) -> Option<Figure> {
+        Figure::exact(bytes as f64 * 8.0 / self.seconds)
+    }
+}
+
+fn ratio(part: u64, whole: u64) -> Option<Figure> {
+    Figure::exact(part as f64 / whole as f64)
+}
+
+fn delay(delays: &dyn Delays) -> Delay {
+    let millis = |nanos: Option<f64>| nanos.and_then(|n| Figure::exact(n / 1e6));
+    Delay { mean: millis(delays.mean()), p50: millis(delays.quantile(0.5)), p99: millis(delays.quantile(0.99)) }
+}
+
+fn aggregate(tally: &Tally, over: &Over) -> Aggregate {
+    let count = |what: fn(&Counts) -> u64| tally.packets.iter().map(what).sum::<u64>();
+    let offered = count(|c| c.offered);
+    let in_time: Vec<u64> = tally.flows.tales.iter().map(|t| t.in_time.iter().sum()).collect();
+    let mut delays = Dense::default();
+    tally.delays.iter().for_each(|d| delays.merge(d));
+    let nanos = over.seconds * 1e9;
+    Aggregate {
+        jain: tally.flows.complete().then(|| jain(&in_time)).flatten(),
+        utilization: Figure::exact(tally.busy as f64 / nanos),
+        queue_delay_ms: delay(&delays),
+        throughput_bps: over.rate(in_time.iter().sum::<u64>() + tally.flows.others.in_time.iter().sum::<u64>()),
+        loss_ratio: ratio(count(|c| c.dropped), offered),
+        mark_ratio: ratio(count(|c| c.marked), offered),
+        queue_packets: Figure::exact(tally.area as f64 / nanos),
+        drops: reasons(tidegate::DropReason::ALL.iter().map(|r| r.name()), &tally.drops),
+        marks: reasons(tidegate::MarkReason::ALL.iter().map(|r| r.name()), &tally.marks),
+    }
+}
+
+fn reasons<'a>(names: impl Iterator<Item = &'a str>, counts: &[u64]) -> BTreeMap<String, Figure> {
+    let counted = names.zip(counts).filter(|&(_, &n)| n > 0);
+    counted.filter_map(|(name, &n)| Some((name.to_string(), Figure::exact(n as f64)?))).collect()
+}
+
+/// Jain's index of `values`; `None` where all are zero.
+fn jain(values: &[u64]) -> Option<Figure> {
+    let sum: f64 = values.iter().map(|&v| v as f64).sum();
+    let squares: f64 = values.iter().map(|&v| v as f64 * v as f64).sum();
+    Figure::exact(sum * sum / (values.len() as f64 * squares))
+}
+
+/// Each flow's max-min fair share in bit/s, its offered load its demand; `None` where not every flow is known.
+fn fair_shares(tally: &Tally, over: &Over) -> Option<Vec<f64>> {
+    if !tally.flows.complete() || over.seconds <= 0.0 {
+        return None;
+    }
+    let demands: Vec<f64> = tally.flows.tales.iter().map(|t| t.bytes.offered as f64 * 8.0 / over.seconds).collect();
+    Some(max_min(&demands, over.rate.as_bps() as f64))
+}
+
+/// The max-min fair shares of `capacity` for flows with these `demands`.
+fn max_min(demands: &[f64], capacity: f64) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..demands.len()).collect();
+    order.sort_by(|&a, &b| demands[a].total_cmp(&demands[b]).then(a.cmp(&b)));
+    let (mut left, mut shares) = (capacity, vec![0.0; demands.len()]);
+    for (served, &flow) in order.iter().enumerate() {
+        shares[flow] = demands[flow].min(left / (demands.len() - served) as f64);
+        left -= shares[flow];
+    }
+    shares
+}
+
+fn group(class: Class, tally: &Tally, fair: Option<&[f64]>, over: &Over) -> Group {
+    let c = class as usize;
+    let counts = tally.packets[c];
+    let every = tally.flows.tales.iter().chain([&tally.flows.others]);
+    let (offered, in_time) = every.fold((0, 0), |(o, d), t| (o + t.offered[c], d + t.in_time[c]));
+    let members = || tally.flows.tales.iter().enumerate().filter(|(_, t)| t.offered[c] > 0);
+    let rates: Vec<u64> = members().map(|(_, t)| t.in_time[c]).collect();
+    // A flow of several protocols (one client, say) shares out its fair share as it offers.
+    let fair = fair.and_then(|fair| {
+        Figure::exact(members().map(|(i, t)| fair[i] * t.offered[c] as f64 / t.bytes.offered as f64).sum())
+    });
+    Group {
+        name: class.name().into(),
+        count: rates.len() as u64,
+        throughput_bps: over.rate(in_time),
+        loss_ratio: ratio(counts.dropped, counts.offered),
+        loss_bps: over.rate(tally.dropped_bytes[c]),
+        mark_ratio: ratio(counts.marked, counts.offered),
+        per_flow: PerFlow {
+            mean: over.rate(rates.iter().sum()).and_then(|sum| sum.over(rates.len() as f64)),
+            min: rates.iter().min().and_then(|&r| over.rate(r)),
+            max: rates.iter().max().and_then(|&r| over.rate(r)),
+        },
+        fair_share_bps: fair,
+        offered_bps: over.rate(offered),
+        delay_ms: delay(&tally.delays[c]),
+        ..Group::default()
+    }
+}
+
+/// The flows that offered most bytes, at most `most` of them, in the order of their first packets; then the rest as one.
+fn listed(tally: &Tally, fair: Option<&[f64]>, over: &Over, most: usize) -> Vec<Flow> {
+    let tales = &tally.flows.tales;
+    let mut order: Vec<usize> = (0..tales.len()).collect();
+    order.sort_by(|&a, &b| tales[b].bytes.offered.cmp(&tales[a].bytes.offered).then(a.cmp(&b)));
+    let rest = order.split_off(most.min(order.len()));
+    order.sort_unstable();
+    let mut flows: Vec<Flow> =
+        order.into_iter().map(|i| flow(i as u64, &tales[i], fair.map(|fair| fair[i]), over)).collect();
+    if let Some(others) = together(rest.iter().map(|&i| &tales[i]).chain([&tally.flows.others])) {
+        flows.push(Flow { label: "other flows".into(), group: None, ..flow(tales.len() as u64, &others, None, over) });
+    }
+    flows
+}
+
+/// All of `tales` as one, without delays; `None` if no packet is theirs.
+fn together<'a>(tales: impl Iterator<Item = &'a Tale>) -> Option<Tale> {
+    let add = |sum: &mut Counts, more: &Counts| {
+        sum.offered += more.offered;
+        sum.delivered += more.delivered;
+        sum.dropped += more.dropped;
+        sum.marked += more.marked;
+    };
+    let mut sum = Tale::of(None);
+    for tale in tales {
+        add(&mut sum.packets, &tale.packets);
+        add(&mut sum.bytes, &tale.bytes);
+        sum.in_time.iter_mut().zip(tale.in_time).for_each(|(s, t)| *s += t);
+    }
+    (sum.packets.offered > 0).then_some(sum)
+}
+
+fn flow(index: u64, tale: &Tale, fair: Option<f64>, over: &Over) -> Flow {
+    let mut classes = Class::ALL.into_iter().filter(|&c| tale.offered[c as usize] > 0);
+    let group = match (classes.next(), classes.next()) {
+        (Some(only), None) => Some(only.name().to_string()),
+        _ => None,
+    };
+    Flow {
+        index,
+        label: tale.flow.map_or_else(|| "other flows".to_string(), |flow| flow.to_string()),
+        group,
+        throughput_bps: over.rate(tale.in_time.iter().sum()),
+        goodput_bps: None,
+        loss_ratio: ratio(tale.packets.dropped, tale.packets.offered),
+        mark_ratio: ratio(tale.packets.marked, tale.packets.offered),
+        delay_ms: delay(&tale.delays),
+        fair_share_bps: fair.and_then(Figure::exact),
+        offered_bps: over.rate(tale.bytes.offered),
+        packets: Some(tale.packets),
+        bytes: Some(tale.bytes),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn max_min_by_hand() {
+        assert_eq!(max_min(&[1.0, 20.0, 20.0], 10.0), [1.0, 4.5, 4.5]);
+        assert_eq!(max_min(&[1.0, 2.0], 10.0), [1.0, 2.0]);
+        assert_eq!(max_min(&[], 10.0), [0.0; 0]);
+    }
+
+    #[test]
+    fn jain_by_hand() {
+        assert!((jain(&[1, 2, 3]).unwrap().mean() - 36.0 / 42.0).abs() < 1e-12);
+        assert_eq!(jain(&[0, 0]), None);
+    }
+}
