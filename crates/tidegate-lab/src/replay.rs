@@ -215,7 +215,7 @@ fn offer_all(
 ) -> Result<(Option<CaptureError>, Time), ReplayError> {
     let mut last = Time::ZERO;
     loop {
-        if line.offered() % LOOK_EVERY == 0 && !go_on(capture.offset()) {
+        if line.offered().is_multiple_of(LOOK_EVERY) && !go_on(capture.offset()) {
             return Err(ReplayError::Cancelled);
         }
         match capture.next_packet() {
