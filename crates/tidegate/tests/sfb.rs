@@ -220,6 +220,112 @@ fn marks_come_with_p_min() {
     assert!((marked as f64 - 0.3 * offered).abs() < 4.9 * (offered * 0.3 * 0.7_f64).sqrt(), "{marked} of {offered}");
 }
 
+/// A flow that shares one of its two bins with a flow that fills them: `any` drops its packets, `min` does not.
+#[test]
+fn one_full_bin_hurts_only_under_any() {
+    let hash = documented_hash(&LITERAL, 1);
+    let shares_one = |flow: &u64| hash(0, 0, *flow) == hash(0, 0, 1) && hash(0, 1, *flow) != hash(0, 1, 1);
+    let flow = (2..).find(shares_one).unwrap();
+    for (rule, dropped) in [("any", Some(DropReason::BinFull)), ("min", None)] {
+        let mut queue = sfb("paper", &[("drop_rule", rule)], papers_link(), 1);
+        offend(&mut queue, 0, 1);
+        assert_eq!(offer(&mut queue, 0, flow), Fate { dropped, marked: None }, "{rule}");
+        assert_eq!(queue.policy().p_min(flow), 0.0, "its clean bin speaks for it");
+        assert_eq!(bins(&queue, 2).filter(|bin| bin.p_m() == 1.0).count(), 2, "all bins are updated all the same");
+    }
+}
+
+/// A packet that finds no room raises p_m of its bins or does not, as `overflow` says.
+#[test]
+fn packets_without_room() {
+    for (overflow, p_m) in [("count", 0.008), ("ignore", 0.0)] {
+        let mut queue = sfb("paper", &[("overflow", overflow)], link("45 Mbit/s", "14 packets"), 1);
+        for _ in 0..14 {
+            assert_eq!(offer(&mut queue, 0, 1), Fate::default());
+        }
+        assert_eq!(offer(&mut queue, 0, 1).dropped, Some(DropReason::Overlimit));
+        assert_eq!(queue.policy().p_min(1), p_m, "{overflow}");
+    }
+}
+
+/// With `ecn = off` a signal is a drop also to those who could be marked.
+#[test]
+fn without_ecn_signals_are_drops() {
+    for (ecn, fate) in [
+        ("on", Fate { dropped: None, marked: Some(MarkReason::Early) }),
+        ("off", Fate { dropped: Some(DropReason::Early), marked: None }),
+    ] {
+        let settings = [("ecn", ecn), ("d_up", "0.999999999")];
+        let mut queue = sfb("paper", &settings, papers_link(), 1);
+        for _ in 0..15 {
+            offer(&mut queue, 0, 1);
+        }
+        queue.dequeue(Time::ZERO, &mut NullSink);
+        assert_eq!(offer(&mut queue, 0, 1), fate, "ecn {ecn}");
+    }
+}
+
+// ---- presets -------------------------------------------------------------------------------------------------------
+
+/// On the paper's link `auto` gives the paper's numbers back; elsewhere it follows its rule and stays within bounds.
+#[test]
+fn auto_is_the_paper_scaled() {
+    let get = |preset, link: &Link, param| catalog::config("sfb", Some(preset), link).unwrap().get(param).unwrap();
+    for param in ["levels", "bins", "bin_size", "d_up", "d_down", "drop_rule", "penalty_rate", "penalty_depth"] {
+        assert_eq!(get("auto", &papers_link(), param), get("paper", &papers_link(), param), "{param}");
+    }
+    // 10 Gbit/s × 100 ms = 125000 packets, whose root is 353.6; 1.5 × 125000 / 353 = 531.2.
+    let fast = link("10 Gbit/s", "125 MB");
+    let auto = |param| get("auto", &fast, param);
+    assert_eq!((&*auto("bins"), &*auto("bin_size"), &*auto("penalty_rate")), ("353", "531", "35.555555 Mbit/s"));
+    for (rate, limit, bins) in [("1 kbit/s", "1 packet", "8"), ("1000000 Gbit/s", "16777216 packets", "4096")] {
+        let link = link(rate, limit);
+        let config = catalog::config("sfb", Some("auto"), &link).unwrap();
+        assert_eq!(config.get("bins").unwrap(), bins);
+        config.build(link, Rng::from_seed(1)).unwrap();
+    }
+    // A short queue has fewer bins: 3/8 of 40 packets are 15, and 1.5 × 40 / 15 = 4 to a bin.
+    let short = link("10 Gbit/s", "40 packets");
+    assert_eq!((&*get("auto", &short, "bins"), &*get("auto", &short, "bin_size")), ("15", "4"));
+}
+
+/// What the manual page says of the state: under 1 kB for 2 × 23, 8 bytes per bin, twice that with two sets.
+#[test]
+fn state_is_as_small_as_the_manual_says() {
+    let link = papers_link();
+    let bytes = |preset, bins: &str| {
+        let mut config = catalog::config("sfb", Some(preset), &link).unwrap();
+        config.set("bins", bins).unwrap();
+        config.state_bytes(&link)
+    };
+    assert!((46 * 8 + 300..1_000).contains(&bytes("paper", "23")), "{}", bytes("paper", "23"));
+    assert_eq!(bytes("paper", "1023") - bytes("paper", "23"), 2 * 1_000 * 8);
+    assert_eq!(bytes("double", "23") - bytes("paper", "23"), 2 * 23 * 8);
+}
+
+/// What the gauges show after one flood: two bins at 1 and full, 1/23 of each level.
+#[test]
+fn gauges() {
+    let mut queue = sfb("paper", &[], papers_link(), 1);
+    offend(&mut queue, 0, 1);
+    offer(&mut queue, 0, 1);
+    let mut seen = Vec::new();
+    queue.probe(&mut |gauge| seen.push((gauge.name, gauge.value)));
+    let expected = [
+        ("p_max", 1.0),
+        ("p_mean", 2.0 / 46.0),
+        ("bins_full", 2.0),
+        ("bins_at_one", 2.0),
+        ("misclassified", 1.0 / 529.0),
+        ("penalised", 2.0 / 140.0),
+        ("tokens", 2_000.0),
+    ];
+    assert_eq!(seen.len(), expected.len());
+    for ((name, value), (expected_name, expected)) in seen.into_iter().zip(expected) {
+        assert!(name == expected_name && (value - expected).abs() < 1e-12, "{name}: {value}");
+    }
+}
+
 // ---- moving hash and double buffer ---------------------------------------------------------------------------------
 
 /// Packets that wait through a rehash leave without touching the new bins.
