@@ -179,6 +179,9 @@ pub struct Group {
     pub mark_ratio: Option<Figure>,
     /// Throughput of its flows one by one, in bit/s.
     pub per_flow: PerFlow,
+    /// Jain's index of its flows' throughputs in one replication, 0 to 1.
+    #[serde(default)]
+    pub jain: Option<Figure>,
     /// Its fair share of the bottleneck: the max-min shares of its flows added up, their demand counted where it is
     /// known, in bit/s.
     #[serde(default)]

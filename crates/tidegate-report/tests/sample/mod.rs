@@ -46,8 +46,7 @@ pub fn simulated(shape: Shape, tcp: u64) -> Document {
     flows.push(flood_flow(shape, tcp, share));
     let total: f64 = got.iter().sum();
     let all: Vec<f64> = got.iter().copied().chain([shape.flood_bps]).collect();
-    let jain =
-        all.iter().sum::<f64>() * all.iter().sum::<f64>() / (all.len() as f64 * all.iter().map(|x| x * x).sum::<f64>());
+    let jain = jain_index(&all);
     let least = got.iter().copied().fold(f64::MAX, f64::min);
     let most = got.iter().copied().fold(0.0, f64::max);
     let tcp_group = Group {
@@ -59,6 +58,7 @@ pub fn simulated(shape: Shape, tcp: u64) -> Document {
         loss_bps: figure(total * 0.012, 5.0),
         mark_ratio: figure(0.0, 0.0),
         per_flow: PerFlow { mean: figure(total / tcp as f64, 0.8), min: figure(least, 8.0), max: figure(most, 6.0) },
+        jain: figure(jain_index(&got), 1.0),
         fair_share_bps: Figure::exact(share * tcp as f64),
         offered_bps: figure(total * 1.012, 0.8),
         delay_ms: delay(shape.delay_ms),
@@ -77,6 +77,7 @@ pub fn simulated(shape: Shape, tcp: u64) -> Document {
             min: figure(shape.flood_bps, 1.5),
             max: figure(shape.flood_bps, 1.5),
         },
+        jain: Figure::exact(1.0),
         fair_share_bps: Figure::exact(share),
         offered_bps: Figure::exact(LINK),
         delay_ms: delay(shape.delay_ms),
@@ -250,4 +251,9 @@ pub fn series(shape: Shape) -> Series {
         _ => {}
     }
     Series { seed: Some(1), time_s, lines }
+}
+
+fn jain_index(rates: &[f64]) -> f64 {
+    let (sum, squares) = rates.iter().fold((0.0, 0.0), |(s, q), x| (s + x, q + x * x));
+    sum * sum / (rates.len() as f64 * squares)
 }
