@@ -36,28 +36,45 @@ const SPELT_OUT: usize = 4;
 /// At most so many groups of a result are spelt out; of more, those farthest from their share.
 const GROUPS: usize = 3;
 
-/// The answer to "who got what?", one clause per result, the result that protects its responsive groups best first:
-/// `sfb: tcp gets 97 % of its fair share, flood is held to 0.40 Mbit/s; drop_tail: tcp gets 3 %, flood takes …`.
-/// Empty without results.
-pub fn answer(documents: &[&Document]) -> String {
+/// What the answer says of one result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Clause {
+    /// The result, and whether it is the best or worst of many.
+    pub title: String,
+    /// Who got what.
+    pub text: String,
+}
+
+/// The answer to "who got what?", one clause per result, the result that protects its responsive groups best first.
+/// Of many results, the best and the worst.
+pub fn clauses(documents: &[&Document]) -> Vec<Clause> {
     let mut ranked: Vec<&Document> = documents.to_vec();
     // A stable sort: results that protect equally well stay in the order they were asked for.
     ranked.sort_by(|a, b| protection(b).total_cmp(&protection(a)));
-    let left_out = ranked.len().saturating_sub(SPELT_OUT);
-    if left_out > 0 {
+    let many = ranked.len() > SPELT_OUT;
+    if many {
         ranked = vec![ranked[0], ranked[ranked.len() - 1]];
     }
-    let mut clauses: Vec<String> = Vec::new();
-    for (i, document) in ranked.iter().enumerate() {
-        let wording = if i == 0 { Wording::Full } else { Wording::Short };
-        let place = match (left_out > 0, i) {
-            (false, _) => "",
-            (true, 0) => "best: ",
-            (true, _) => "worst: ",
+    let clause = |(i, document): (usize, &&Document)| {
+        let (wording, place) = match (i, many) {
+            (0, false) => (Wording::Full, ""),
+            (0, true) => (Wording::Full, "best of all, "),
+            (_, false) => (Wording::Short, ""),
+            (_, true) => (Wording::Short, "worst, "),
         };
-        clauses.push(format!("{place}{}", clause(document, wording)));
-    }
-    human::plain(&clauses.join("; "))
+        Clause {
+            title: human::plain(&format!("{place}{}", document.title())),
+            text: human::plain(&text(document, wording)),
+        }
+    };
+    ranked.iter().enumerate().map(clause).collect()
+}
+
+/// The [`clauses`] as one sentence:
+/// `sfb: tcp gets 97 % of its fair share, flood is held to 0.40 Mbit/s; drop_tail: tcp gets 3 %, flood takes …`.
+/// Empty without results.
+pub fn answer(documents: &[&Document]) -> String {
+    clauses(documents).iter().map(|c| format!("{}: {}", c.title, c.text)).collect::<Vec<_>>().join("; ")
 }
 
 /// The share of the responsive group that fares worst; of all groups where conduct is unknown.
@@ -72,7 +89,7 @@ enum Wording {
     Short,
 }
 
-fn clause(document: &Document, wording: Wording) -> String {
+fn text(document: &Document, wording: Wording) -> String {
     let mut groups: Vec<&Group> = document.groups.iter().collect();
     if groups.len() > GROUPS {
         let off = |g: &Group| share(g).map_or(0.0, |s| if s.mean() < 1.0 { 1.0 - s.mean() } else { s.mean() - 1.0 });
@@ -80,10 +97,7 @@ fn clause(document: &Document, wording: Wording) -> String {
         groups.truncate(GROUPS);
     }
     let parts: Vec<String> = groups.into_iter().map(|group| part(group, wording)).collect();
-    match parts.is_empty() {
-        true => format!("{}: no group of flows", document.title()),
-        false => format!("{}: {}", document.title(), parts.join(", ")),
-    }
+    if parts.is_empty() { "no group of flows".into() } else { parts.join(", ") }
 }
 
 fn part(group: &Group, wording: Wording) -> String {
@@ -137,8 +151,8 @@ mod tests {
     fn of_many_queues_the_best_and_the_worst() {
         let many: Vec<Document> = (1..=6).map(|i| document(&format!("q{i}"), i as f64 / 10.0, 1.0)).collect();
         let text = answer(&many.iter().collect::<Vec<_>>());
-        assert!(text.starts_with("best: q6: tcp gets 60 %"), "{text}");
-        assert!(text.contains("; worst: q1: tcp gets 10 %"), "{text}");
+        assert!(text.starts_with("best of all, q6: tcp gets 60 %"), "{text}");
+        assert!(text.contains("; worst, q1: tcp gets 10 %"), "{text}");
     }
 
     #[test]

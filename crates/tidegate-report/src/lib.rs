@@ -4,6 +4,7 @@
 //! measured, and looks the same.
 pub mod answer;
 pub mod figure;
+pub mod html;
 pub mod human;
 pub mod result;
 pub mod series;

@@ -12,7 +12,7 @@ use std::io::IsTerminal;
 use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, Row, Table};
 use comfy_table::{ContentLineStyle, LineStyle, TableStyle};
 
-use crate::answer::{Verdict, answer, share};
+use crate::answer::{Verdict, clauses, share};
 use crate::{Conduct, Counts, Delay, Document, Figure, Flow, Group, human};
 
 /// A rule under the header and nothing else.
@@ -93,7 +93,8 @@ pub fn results(documents: &[&Document], look: &Look) -> String {
         many => comparison(many, look),
     };
     // One clause a line: a terminal would break the sentence in the middle of a word.
-    let answer = answer(documents).replace("; ", ";\n");
+    let clauses: Vec<String> = clauses(documents).iter().map(|c| format!("{}: {}", c.title, c.text)).collect();
+    let answer = clauses.join(";\n");
     format!("{answer}\n\n{table}\n\n{}", notes(documents, intervals))
 }
 

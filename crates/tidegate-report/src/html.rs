@@ -1,0 +1,316 @@
+//! The report: one HTML file that needs nothing else, on line or off.
+//!
+//! Figures are written into the page as text, so that it says everything without a script; the charts are drawn by
+//! [Apache ECharts](https://echarts.apache.org), which is vendored and goes into the file. The page's own policy
+//! (`Content-Security-Policy`) forbids it to load anything.
+//!
+//! ```
+//! use tidegate_report::{Document, html::{ReportInput, Run, render}};
+//! let result = Document { scenario: "<b>flood".into(), label: "red".into(), ..Document::default() };
+//! let page = render(&ReportInput { title: "A <flood>", runs: vec![Run::of(&result)], ..ReportInput::default() });
+//! assert!(page.starts_with("<!doctype html>"));
+//! assert!(page.contains("<h1>A &lt;flood&gt;</h1>") && !page.contains("<b>flood"));
+//! ```
+mod tables;
+mod view;
+
+use std::fmt::Write;
+
+use crate::{Document, Figure, Flow, Series, Source, answer, human};
+
+const STYLE: &str = include_str!("html/report.css");
+const SCRIPT: &str = include_str!("html/report.js");
+const CHARTS: &str = include_str!("../vendor/echarts/echarts.common.min.js");
+const NOTICES: [&str; 3] = [
+    include_str!("../vendor/echarts/NOTICE"),
+    include_str!("../vendor/echarts/LICENSE-zrender"),
+    include_str!("../vendor/echarts/LICENSE-d3"),
+];
+
+/// What a report is made of.
+#[derive(Clone, Debug, Default)]
+pub struct ReportInput<'a> {
+    /// The page's title.
+    pub title: &'a str,
+    /// The results, in the order they are shown: one, or several to compare.
+    pub runs: Vec<Run<'a>>,
+    /// The resolved scenario, as TOML.
+    pub scenario: Option<&'a str>,
+    /// The command that makes this report again.
+    pub command: Option<&'a str>,
+}
+
+/// One result with what is drawn but not part of the document.
+#[derive(Clone, Copy, Debug)]
+pub struct Run<'a> {
+    /// The result.
+    pub result: &'a Document,
+    /// Its flows.
+    pub flows: &'a [Flow],
+    /// What happened over time in one replication.
+    pub series: Option<&'a Series>,
+}
+
+impl<'a> Run<'a> {
+    /// A result with the flows it holds, if any, and no series.
+    pub fn of(result: &'a Document) -> Run<'a> {
+        Run { result, flows: result.flows.as_deref().unwrap_or_default(), series: None }
+    }
+
+    /// The same with what happened over time.
+    pub fn with_series(self, series: &'a Series) -> Run<'a> {
+        Run { series: Some(series), ..self }
+    }
+}
+
+/// The report as one HTML page.
+pub fn render(input: &ReportInput) -> String {
+    let mut page = String::with_capacity(CHARTS.len() + 200_000);
+    let title = escape(input.title);
+    let _ = write!(
+        page,
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'unsafe-inline'; \
+         style-src 'unsafe-inline'; img-src data:\">\n\
+         <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n"
+    );
+    head(&mut page, input);
+    page.push_str("<noscript><p class=\"trouble\">The charts need JavaScript; every figure stands in the tables.</p></noscript>\n");
+    outcome(&mut page, input);
+    flows(&mut page, input);
+    over_time(&mut page, input);
+    tables::write(&mut page, input);
+    provenance(&mut page, input);
+    page.push_str("</main>\n");
+    scripts(&mut page, input);
+    page.push_str("</body>\n</html>\n");
+    page
+}
+
+/// Title, answer, and the facts that hold for all results.
+fn head(page: &mut String, input: &ReportInput) {
+    let documents: Vec<&Document> = input.runs.iter().map(|run| run.result).collect();
+    let first = documents.first();
+    let made = match first.map(|d| d.source) {
+        Some(Source::Replayed) => "Replayed from a capture",
+        Some(Source::Measured) => "Measured",
+        _ => "Simulated",
+    };
+    let _ =
+        write!(page, "<header>\n<p class=\"kicker\">Tidegate report · {made}</p>\n<h1>{}</h1>\n", escape(input.title));
+    page.push_str("<ul class=\"answer\">\n");
+    for clause in answer::clauses(&documents) {
+        let _ = writeln!(page, "<li><b>{}</b>: {}</li>", escape(&clause.title), escape(&clause.text));
+    }
+    page.push_str("</ul>\n<dl class=\"facts\">\n");
+    if let Some(document) = first {
+        for (name, value) in facts(document) {
+            let _ = writeln!(page, "<div><dt>{name}</dt><dd>{}</dd></div>", escape(&value));
+        }
+    }
+    page.push_str("</dl>\n</header>\n");
+}
+
+fn facts(document: &Document) -> Vec<(&'static str, String)> {
+    let link = &document.bottleneck;
+    let mut facts = Vec::new();
+    if let Some(rate) = link.rate_bps {
+        facts.push(("Bottleneck", human::rate(Figure::exact(rate))));
+    }
+    if let Some(limit) = &link.limit {
+        facts.push(("Limit", limit.clone()));
+    }
+    if let Some(seconds) = link.duration_s {
+        let after = link.warmup_s.filter(|w| *w > 0.0).map_or(String::new(), |w| format!(" after {w} s of warm-up"));
+        facts.push(("Measured", format!("{seconds} s{after}")));
+    }
+    facts.push(("Flows", human::count(document.groups.iter().map(|g| g.count).sum())));
+    match document.seeds.as_slice() {
+        [] => {}
+        [one] => facts.push(("Seed", format!("{one}, so no intervals"))),
+        many => facts.push(("Seeds", format!("{}; intervals are 95 %", many.len()))),
+    }
+    facts
+}
+
+/// Who got what, and at what price.
+fn outcome(page: &mut String, input: &ReportInput) {
+    let fair = input.runs.iter().any(|run| run.result.groups.iter().any(|g| g.fair_share_bps.is_some()));
+    page.push_str("<section>\n<h2>Who got what</h2>\n");
+    page.push_str("<p class=\"what\">How the bottleneck was divided between the groups of flows");
+    page.push_str(match fair {
+        true => {
+            ", and each group’s throughput over its fair share (max-min, what a group asks for counted where known). \
+                 The scale is logarithmic; whiskers are 95 % intervals.</p>\n"
+        }
+        false => ".</p>\n",
+    });
+    page.push_str("<div class=\"legend\" data-legend=\"groups\"></div>\n<div class=\"cards broad\">\n");
+    card(page, "division", "Throughput", "");
+    if fair {
+        card(page, "share", "Share of the fair share", "");
+    }
+    page.push_str("</div>\n");
+    match input.runs.as_slice() {
+        [one] => tiles(page, one.result),
+        _ => prices(page),
+    }
+    page.push_str("</section>\n");
+}
+
+fn prices(page: &mut String) {
+    page.push_str("<div class=\"cards broad\" style=\"margin-top:1rem\">\n");
+    card(page, "jain", "Fairness", "Jain’s index over flows; 1 is equal");
+    card(page, "delay", "Queueing delay", "from the median to the 99th percentile");
+    card(page, "loss", "Loss", "packets lost over packets offered, per group");
+    card(page, "utilization", "Utilization", "of the bottleneck");
+    page.push_str("</div>\n");
+}
+
+fn tiles(page: &mut String, document: &Document) {
+    let all = &document.aggregate;
+    page.push_str("<div class=\"tiles\">\n");
+    for (name, text) in [
+        ("Jain’s index", human::number(all.jain)),
+        ("Utilization", human::ratio(all.utilization)),
+        ("Delay, median", human::millis(all.queue_delay_ms.p50)),
+        ("Delay, 99th percentile", human::millis(all.queue_delay_ms.p99)),
+        ("Loss", human::ratio(all.loss_ratio)),
+    ] {
+        let (mean, half) =
+            text.split_once(" ± ").map_or((text.as_str(), String::new()), |(m, h)| (m, format!("± {h}")));
+        let _ = writeln!(
+            page,
+            "<div class=\"tile\"><span>{name}</span><strong>{mean}</strong> <small>{half}</small></div>"
+        );
+    }
+    page.push_str("</div>\n");
+}
+
+/// A card with a chart that the script draws into it.
+fn card(page: &mut String, chart: &str, title: &str, what: &str) {
+    let _ = writeln!(page, "<div class=\"card\"><h3>{}</h3>", escape(title));
+    if !what.is_empty() {
+        let _ = writeln!(page, "<p>{what}</p>");
+    }
+    let _ = writeln!(page, "<div class=\"chart\" data-chart=\"{chart}\"></div></div>");
+}
+
+fn flows(page: &mut String, input: &ReportInput) {
+    if input.runs.iter().all(|run| run.flows.is_empty()) {
+        return;
+    }
+    page.push_str(
+        "<section>\n<h2>Every flow</h2>\n<p class=\"what\">One bar per flow: its throughput, in its group’s colour, \
+         against its fair share. Bars that leave the picture bear their figure.</p>\n\
+         <div class=\"legend\"><div data-legend=\"groups\" style=\"display:contents\"></div>\
+         <div class=\"choices\"><div class=\"choice\" data-choice=\"order\"><button type=\"button\" data-value=\"sorted\" \
+         aria-pressed=\"true\">sorted</button><button type=\"button\" data-value=\"index\" aria-pressed=\"false\">in order\
+         </button></div><div class=\"choice\" data-choice=\"scale\"><button type=\"button\" data-value=\"near\" \
+         aria-pressed=\"true\">near the fair share</button><button type=\"button\" data-value=\"full\" \
+         aria-pressed=\"false\">full scale</button></div></div></div>\n<div class=\"cards broad\">\n",
+    );
+    for (i, run) in input.runs.iter().enumerate().filter(|(_, run)| !run.flows.is_empty()) {
+        let shown = view::flows_shown(run.flows).len();
+        let what = match shown == run.flows.len() {
+            true => String::new(),
+            false => format!(
+                "{} of {} flows: the greatest, and of the rest every so-manieth",
+                human::count(shown as u64),
+                human::count(run.flows.len() as u64)
+            ),
+        };
+        card(page, &format!("flows-{i}"), run.result.title(), &what);
+    }
+    page.push_str("</div>\n</section>\n");
+}
+
+fn over_time(page: &mut String, input: &ReportInput) {
+    if input.runs.iter().all(|run| run.series.is_none()) {
+        return;
+    }
+    page.push_str(
+        "<section>\n<h2>Over time</h2>\n<p class=\"what\">Throughput of each group (its fair share dashed), the queue \
+         and the delay it causes, and the queue’s inner state in its paper’s terms. One replication; the same scales \
+         for all queues, except for the inner state.</p>\n<div class=\"legend\" data-legend=\"groups\"></div>\n\
+         <div class=\"cards broad\">\n",
+    );
+    for (i, run) in input.runs.iter().enumerate() {
+        let Some(series) = run.series else { continue };
+        let what = series.seed.map_or(String::new(), |seed| format!("seed {seed}"));
+        card(page, &format!("time-{i}"), run.result.title(), &what);
+    }
+    page.push_str("</div>\n</section>\n");
+}
+
+/// Scenario, seeds, version and the way to make it again.
+fn provenance(page: &mut String, input: &ReportInput) {
+    page.push_str("<section>\n<h2>How this was made</h2>\n");
+    if let Some(command) = input.command {
+        let _ = writeln!(
+            page,
+            "<p class=\"what\">This command makes the report again:</p>\n<pre>{}</pre>",
+            escape(command)
+        );
+    }
+    if let Some(scenario) = input.scenario {
+        let _ = writeln!(
+            page,
+            "<details open><summary>The scenario, resolved</summary>\n<pre>{}</pre></details>",
+            escape(scenario)
+        );
+    }
+    page.push_str("<footer>");
+    if let Some(first) = input.runs.first().map(|run| run.result) {
+        let seeds: Vec<String> = first.seeds.iter().map(u64::to_string).collect();
+        if !seeds.is_empty() {
+            let _ = write!(page, "Seeds {}. ", seeds.join(", "));
+        }
+        let packets: u64 = input.runs.iter().filter_map(|run| run.result.packets).sum();
+        let wall: f64 = input.runs.iter().filter_map(|run| run.result.wall_s).sum();
+        if packets > 0 {
+            let _ = write!(page, "{} packets", human::count(packets));
+            let _ = write!(page, "{}. ", if wall > 0.0 { format!(" in {wall:.2} s") } else { String::new() });
+        }
+        let _ = write!(page, "Tidegate {}. ", escape(&first.version));
+    }
+    page.push_str("Charts by Apache ECharts 6.1.0, Apache License 2.0.</footer>\n</section>\n");
+}
+
+fn scripts(page: &mut String, input: &ReportInput) {
+    let data =
+        serde_json::to_string(&view::View::of(input)).expect("names are strings and numbers are numbers or null");
+    let _ = writeln!(page, "<script type=\"application/json\" id=\"data\">{}</script>", in_script(&data));
+    let _ =
+        writeln!(page, "<script type=\"text/plain\" id=\"notices\">\n{}</script>", in_script(&NOTICES.join("\n\n")));
+    // The watch goes first: it must hear of errors in what follows.
+    page.push_str(
+        "<script>window.addEventListener('error', function (e) { document.documentElement.dataset.error = e.message; });\
+         document.addEventListener('securitypolicyviolation', function (e) { \
+         document.documentElement.dataset.blocked = e.blockedURI || e.violatedDirective; });</script>\n",
+    );
+    let _ = writeln!(page, "<script>{CHARTS}</script>\n<script>\n{SCRIPT}</script>");
+}
+
+/// Text as HTML shows it: `<`, `>`, `&` and quotes escaped, control characters that HTML forbids left out.
+pub fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        match c {
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '&' => escaped.push_str("&amp;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            c if c.is_control() && !matches!(c, '\n' | '\t') => {}
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+/// JSON or text that may stand inside a script element: nothing in it can end the element or open a comment.
+fn in_script(text: &str) -> String {
+    text.replace('<', "\\u003c").replace('>', "\\u003e").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
+}

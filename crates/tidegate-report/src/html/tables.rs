@@ -1,0 +1,205 @@
+//! The figures as tables: what a chart shows, to read, to copy, and for those who cannot see it.
+use std::fmt::Write;
+
+use super::{ReportInput, Run, escape};
+use crate::answer::{Verdict, share};
+use crate::{Conduct, Figure, Flow, Group, human};
+
+/// At most so many flows of a run are listed.
+const FLOWS: usize = 200;
+
+/// All tables.
+pub(super) fn write(page: &mut String, input: &ReportInput) {
+    page.push_str("<section>\n<h2>The figures</h2>\n<p class=\"what\">Rates are a group’s total.</p>\n");
+    groups(page, input);
+    aggregates(page, input);
+    reasons(page, input);
+    for run in input.runs.iter().filter(|run| !run.flows.is_empty()) {
+        flows(page, run);
+    }
+    page.push_str("</section>\n");
+}
+
+fn groups(page: &mut String, input: &ReportInput) {
+    open(page, "Groups", &["queue", "group"]);
+    let heads = ["flows", "throughput", "of fair share", "fair share", "goodput", "loss", "marked", "delay p50", "p99"];
+    heads_then_body(page, &heads);
+    for run in &input.runs {
+        for (i, group) in run.result.groups.iter().enumerate() {
+            let _ = write!(page, "<tr{}>", if i == 0 { " class=\"first\"" } else { "" });
+            if i == 0 {
+                let rows = run.result.groups.len();
+                let _ = write!(page, "<th scope=\"row\" rowspan=\"{rows}\">{}</th>", escape(run.result.title()));
+            }
+            text(page, &group.name);
+            cell(page, &human::count(group.count));
+            cell(page, &human::rate(group.throughput_bps));
+            share_cell(page, group);
+            cell(page, &human::rate(human::bare(group.fair_share_bps)));
+            cell(page, &human::rate(group.goodput_bps));
+            cell(page, &human::ratio(group.loss_ratio));
+            cell(page, &human::ratio(group.mark_ratio));
+            cell(page, &human::millis(group.delay_ms.p50));
+            cell(page, &human::millis(group.delay_ms.p99));
+            page.push_str("</tr>\n");
+        }
+    }
+    close(page);
+}
+
+fn aggregates(page: &mut String, input: &ReportInput) {
+    page.push_str("<div style=\"height:1rem\"></div>");
+    open(page, "All flows together", &["queue"]);
+    heads_then_body(page, &["Jain", "utilization", "loss", "delay mean", "p50", "p99", "queue", "queue’s parameters"]);
+    for run in &input.runs {
+        let (result, all) = (run.result, &run.result.aggregate);
+        let _ = write!(page, "<tr><th scope=\"row\">{}</th>", escape(result.title()));
+        cell(page, &human::number(all.jain));
+        cell(page, &human::ratio(all.utilization));
+        cell(page, &human::ratio(all.loss_ratio));
+        cell(page, &human::millis(all.queue_delay_ms.mean));
+        cell(page, &human::millis(all.queue_delay_ms.p50));
+        cell(page, &human::millis(all.queue_delay_ms.p99));
+        let packets = all.queue_packets.map_or(human::NONE.into(), |f| format!("{} packets", human::number(Some(f))));
+        cell(page, &packets);
+        let params: Vec<String> = result.queue.params.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+        let preset = result.queue.preset.as_ref().map_or(String::new(), |preset| format!("/{preset}"));
+        let _ = writeln!(
+            page,
+            "<td class=\"text\" style=\"white-space:normal;min-width:18rem\">{}{} <small>{}</small></td></tr>",
+            escape(&result.queue.name),
+            escape(&preset),
+            escape(&params.join(", "))
+        );
+    }
+    close(page);
+}
+
+/// Drops and marks by reason, packets per replication.
+fn reasons(page: &mut String, input: &ReportInput) {
+    let all = || input.runs.iter().map(|run| &run.result.aggregate);
+    if all().all(|a| a.drops.is_empty() && a.marks.is_empty()) {
+        return;
+    }
+    page.push_str("<div style=\"height:1rem\"></div>");
+    open(page, "Drops and marks by reason, packets per replication", &["queue", "fate", "reason"]);
+    heads_then_body(page, &["packets"]);
+    for run in &input.runs {
+        let fates = [("dropped", &run.result.aggregate.drops), ("marked", &run.result.aggregate.marks)];
+        for (fate, reasons) in fates {
+            for (reason, packets) in reasons {
+                let _ = write!(page, "<tr><th scope=\"row\">{}</th>", escape(run.result.title()));
+                text(page, fate);
+                text(page, reason);
+                cell(page, &count(*packets));
+                page.push_str("</tr>\n");
+            }
+        }
+    }
+    close(page);
+}
+
+fn count(figure: Figure) -> String {
+    let whole = |x: f64| human::count((x + 0.5) as u64);
+    figure.ci95().map_or(whole(figure.mean()), |half| format!("{} ± {}", whole(figure.mean()), whole(half)))
+}
+
+fn flows(page: &mut String, run: &Run) {
+    let weight = |f: &Flow| f.packets.map_or(0.0, |p| p.offered as f64) + f.throughput_bps.map_or(0.0, |t| t.mean());
+    let mut order: Vec<&Flow> = run.flows.iter().collect();
+    order.sort_by(|a, b| weight(b).total_cmp(&weight(a)).then(a.index.cmp(&b.index)));
+    let counted = order.iter().any(|flow| flow.packets.is_some());
+    let more = match order.len().saturating_sub(FLOWS) {
+        0 => String::new(),
+        _ => format!(", the greatest {FLOWS}"),
+    };
+    let _ = writeln!(
+        page,
+        "<details><summary>{}: {} flows{more}</summary>",
+        escape(run.result.title()),
+        human::count(order.len() as u64)
+    );
+    open(page, "", &["flow", "group"]);
+    match counted {
+        true => heads_then_body(
+            page,
+            &["offered", "delivered", "dropped", "marked", "loss", "throughput", "delay p50", "p99"],
+        ),
+        false => heads_then_body(page, &["throughput", "fair share", "goodput", "loss", "marked", "delay p50", "p99"]),
+    }
+    for flow in order.into_iter().take(FLOWS) {
+        let _ = write!(page, "<tr><th scope=\"row\">{}</th>", escape(&flow.label));
+        text(page, flow.group.as_deref().unwrap_or(human::NONE));
+        match counted {
+            true => {
+                let counts = flow.packets.unwrap_or_default();
+                for n in [counts.offered, counts.delivered, counts.dropped, counts.marked] {
+                    cell(page, &human::count(n));
+                }
+                cell(page, &human::ratio(flow.loss_ratio));
+                cell(page, &human::rate(flow.throughput_bps));
+            }
+            false => {
+                cell(page, &human::rate(flow.throughput_bps));
+                cell(page, &human::rate(human::bare(flow.fair_share_bps)));
+                cell(page, &human::rate(flow.goodput_bps));
+                cell(page, &human::ratio(flow.loss_ratio));
+                cell(page, &human::ratio(flow.mark_ratio));
+            }
+        }
+        cell(page, &human::millis(flow.delay_ms.p50));
+        cell(page, &human::millis(flow.delay_ms.p99));
+        page.push_str("</tr>\n");
+    }
+    close(page);
+    page.push_str("</details>\n");
+}
+
+fn open(page: &mut String, caption: &str, names: &[&str]) {
+    page.push_str("<div class=\"card scroll\"><table>");
+    if !caption.is_empty() {
+        let _ = write!(page, "<caption>{caption}</caption>");
+    }
+    page.push_str("<thead><tr>");
+    for name in names {
+        let _ = write!(page, "<th scope=\"col\" class=\"text\">{name}</th>");
+    }
+}
+
+fn heads_then_body(page: &mut String, heads: &[&str]) {
+    for head in heads {
+        let _ = write!(page, "<th scope=\"col\">{head}</th>");
+    }
+    page.push_str("</tr></thead><tbody>\n");
+}
+
+fn close(page: &mut String) {
+    page.push_str("</tbody></table></div>\n");
+}
+
+fn text(page: &mut String, text: &str) {
+    let _ = write!(page, "<td class=\"text\">{}</td>", escape(text));
+}
+
+/// A figure; its interval stands back behind the mean.
+fn cell(page: &mut String, figure: &str) {
+    cell_of(page, "", figure);
+}
+
+fn share_cell(page: &mut String, group: &Group) {
+    let share = share(group);
+    let class = match (share.map(|s| Verdict::of(s.mean())), group.conduct) {
+        (None | Some(Verdict::Short), _) => "",
+        (Some(Verdict::Greedy), _) => " class=\"bad\"",
+        (_, Some(Conduct::Unresponsive)) | (Some(Verdict::Fair), _) => " class=\"good\"",
+        (Some(Verdict::Starved), _) => " class=\"bad\"",
+    };
+    cell_of(page, class, &human::ratio(share));
+}
+
+fn cell_of(page: &mut String, class: &str, figure: &str) {
+    let _ = match figure.split_once(" ± ") {
+        Some((mean, half)) => write!(page, "<td{class}>{mean} <small>± {}</small></td>", escape(half)),
+        None => write!(page, "<td{class}>{}</td>", escape(figure)),
+    };
+}

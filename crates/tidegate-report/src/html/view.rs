@@ -1,0 +1,177 @@
+//! What the script draws: the figures of the charts and no more, small enough for a page.
+use serde::Serialize;
+
+use super::{ReportInput, Run};
+use crate::{Conduct, Figure, Flow, Line, Quantity, answer};
+
+/// At most so many flows of a run are drawn; more bars than pixels say nothing.
+const FLOWS: usize = 1200;
+/// At most so many points of a line are drawn; of more, neighbours are averaged.
+const POINTS: usize = 1000;
+
+/// The data of the page.
+#[derive(Serialize)]
+pub(super) struct View<'a> {
+    /// Every group of any run, those that heed congestion first.
+    groups: Vec<GroupName<'a>>,
+    runs: Vec<RunView<'a>>,
+}
+
+#[derive(Serialize)]
+struct GroupName<'a> {
+    name: &'a str,
+    conduct: Option<Conduct>,
+}
+
+#[derive(Serialize)]
+struct RunView<'a> {
+    title: &'a str,
+    rate: Option<f64>,
+    jain: Option<Figure>,
+    utilization: Option<Figure>,
+    p50: Option<Figure>,
+    p99: Option<Figure>,
+    groups: Vec<GroupView<'a>>,
+    flows: Vec<FlowView<'a>>,
+    series: Option<SeriesView<'a>>,
+}
+
+#[derive(Serialize)]
+struct GroupView<'a> {
+    name: &'a str,
+    count: u64,
+    throughput: Option<Figure>,
+    fair: Option<f64>,
+    share: Option<Figure>,
+    loss: Option<Figure>,
+}
+
+#[derive(Serialize)]
+struct FlowView<'a> {
+    index: u64,
+    label: &'a str,
+    group: Option<&'a str>,
+    throughput: Option<Figure>,
+    fair: Option<f64>,
+    loss: Option<Figure>,
+}
+
+#[derive(Serialize)]
+struct SeriesView<'a> {
+    time: Vec<f64>,
+    lines: Vec<LineView<'a>>,
+}
+
+#[derive(Serialize)]
+struct LineView<'a> {
+    what: Quantity,
+    name: &'a str,
+    unit: &'a str,
+    values: Vec<Option<f64>>,
+}
+
+impl<'a> View<'a> {
+    /// The view of `input`.
+    pub(super) fn of(input: &ReportInput<'a>) -> View<'a> {
+        let mut groups: Vec<GroupName> = Vec::new();
+        for group in input.runs.iter().flat_map(|run| &run.result.groups) {
+            match groups.iter_mut().find(|known| known.name == group.name) {
+                Some(known) => known.conduct = known.conduct.or(group.conduct),
+                None => groups.push(GroupName { name: &group.name, conduct: group.conduct }),
+            }
+        }
+        groups.sort_by_key(|group| group.conduct == Some(Conduct::Unresponsive));
+        View { groups, runs: input.runs.iter().map(run_view).collect() }
+    }
+}
+
+fn run_view<'a>(run: &Run<'a>) -> RunView<'a> {
+    let Run { result, flows, series } = *run;
+    let groups = result.groups.iter().map(|group| GroupView {
+        name: &group.name,
+        count: group.count,
+        throughput: group.throughput_bps,
+        fair: group.fair_share_bps.map(|f| f.mean()),
+        share: answer::share(group),
+        loss: group.loss_ratio,
+    });
+    RunView {
+        title: result.title(),
+        rate: result.bottleneck.rate_bps,
+        jain: result.aggregate.jain,
+        utilization: result.aggregate.utilization,
+        p50: result.aggregate.queue_delay_ms.p50,
+        p99: result.aggregate.queue_delay_ms.p99,
+        groups: groups.collect(),
+        flows: flows_shown(flows).into_iter().map(flow_view).collect(),
+        series: series.map(|series| {
+            let step = series.time_s.len().div_ceil(POINTS).max(1);
+            SeriesView {
+                time: series.time_s.chunks(step).map(|chunk| chunk[0]).collect(),
+                lines: series.lines.iter().map(|line| line_view(line, step)).collect(),
+            }
+        }),
+    }
+}
+
+fn flow_view(flow: &Flow) -> FlowView<'_> {
+    FlowView {
+        index: flow.index,
+        label: &flow.label,
+        group: flow.group.as_deref(),
+        throughput: flow.throughput_bps,
+        fair: flow.fair_share_bps.map(|f| f.mean()),
+        loss: flow.loss_ratio,
+    }
+}
+
+/// The flows that are drawn, in their order: all, or the greatest and an even sample of the others.
+pub(super) fn flows_shown(flows: &[Flow]) -> Vec<&Flow> {
+    if flows.len() <= FLOWS {
+        return flows.iter().collect();
+    }
+    let throughput = |flow: &Flow| flow.throughput_bps.map_or(0.0, |f| f.mean());
+    let mut sorted: Vec<&Flow> = flows.iter().collect();
+    sorted.sort_by(|a, b| throughput(b).total_cmp(&throughput(a)).then(a.index.cmp(&b.index)));
+    let (greatest, rest) = sorted.split_at(FLOWS / 2);
+    let mut shown = greatest.to_vec();
+    shown.extend(rest.iter().step_by(rest.len().div_ceil(FLOWS / 2)));
+    shown.sort_by_key(|flow| flow.index);
+    shown
+}
+
+/// A line with each `step` neighbours averaged, and as many digits as a screen can show.
+fn line_view(line: &Line, step: usize) -> LineView<'_> {
+    let values = line.values.chunks(step).map(|chunk| {
+        let seen: Vec<f64> = chunk.iter().flatten().copied().filter(|v| v.is_finite()).collect();
+        (!seen.is_empty()).then(|| rounded(seen.iter().sum::<f64>() / seen.len() as f64))
+    });
+    LineView { what: line.what, name: &line.name, unit: &line.unit, values: values.collect() }
+}
+
+/// Six digits: what a chart can show, in half the room.
+fn rounded(value: f64) -> f64 {
+    format!("{value:.5e}").parse().unwrap_or(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_too_many_flows_the_greatest_stay() {
+        let flows: Vec<Flow> = (0..100_000)
+            .map(|index| Flow { index, throughput_bps: Figure::exact(index as f64), ..Flow::default() })
+            .collect();
+        let shown = flows_shown(&flows);
+        assert!(shown.len() <= FLOWS && shown.len() > FLOWS / 2, "{}", shown.len());
+        assert!(shown[shown.len() - FLOWS / 2..].iter().zip(99_400..).all(|(flow, index)| flow.index == index));
+        assert!(shown[0].index < 200, "the least are there too: {}", shown[0].index);
+    }
+
+    #[test]
+    fn long_lines_are_averaged_and_gaps_stay() {
+        let line = Line::new(Quantity::Delay, "d", "ms", [1.0, 3.0, f64::NAN, f64::NAN, 5.0]);
+        assert_eq!(line_view(&line, 2).values, [Some(2.0), None, Some(5.0)]);
+    }
+}
