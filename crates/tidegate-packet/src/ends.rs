@@ -90,7 +90,7 @@ impl Address {
 fn masked(value: u128, width: u32, bits: u8) -> ([u8; 16], [u8; 4]) {
     let cleared = width.saturating_sub(bits as u32);
     // A shift by all 128 bits is none in Rust; it is meant to leave nothing.
-    let kept = value.checked_shr(cleared).unwrap_or(0).checked_shl(cleared).unwrap_or(0);
+    let kept = value.checked_shr(cleared).map_or(0, |upper| upper << cleared);
     (kept.to_be_bytes(), (kept as u32).to_be_bytes())
 }
 

@@ -311,6 +311,28 @@ mod tests {
     }
 
     #[test]
+    fn no_two_kinds_of_flow_share_a_hash() {
+        let transports = [
+            Transport::Ports { protocol: 17, source: 0, destination: 0 },
+            Transport::Simulated { source: 0, destination: 0 },
+            Transport::Portless { protocol: 17 },
+            Transport::Fragment { protocol: 17 },
+            Transport::NotIp { ethertype: 17 },
+        ];
+        let hash = |key: FlowKey, ends| FlowHasher::new(key, [1, 2]).hash(&ends);
+        let mut hashes: Vec<u64> =
+            transports.iter().map(|&transport| hash(FlowKey::FiveTuple, Ends { transport, ..web() })).collect();
+        let network = Ends { source: Address::V4([10, 0, 0, 0]), ..web() };
+        for key in ["source", "destination", "pair", "source-prefix/24", "source-prefix/25"] {
+            hashes.push(hash(key.parse().unwrap(), network));
+        }
+        let kinds = hashes.len();
+        hashes.sort_unstable();
+        hashes.dedup();
+        assert_eq!(hashes.len(), kinds);
+    }
+
+    #[test]
     fn prefixes_at_their_bounds() {
         let address = |ends: Ends, bits| match FlowKey::SourcePrefix(bits).flow(&ends) {
             Flow::SourcePrefix(address, _) => address.to_string(),
