@@ -1,8 +1,11 @@
 //! BLUE against its paper: the golden trace, the naive twin, and what the paper says of it.
 #[path = "naive/blue.rs"]
 mod naive;
+mod support;
 
 use naive::{Clock, NaiveBlue};
+use support::stats;
+use support::twin::{Disputes, OPERATIONS, agree, rolled};
 use tidegate::queues::Blue;
 use tidegate::{DropReason, Ecn, Link, MarkReason, NullSink, Packet, Qdisc, Rng, Sink, Span, Time, catalog};
 
@@ -20,7 +23,7 @@ fn blue(settings: &[(&str, &str)], link: Link, dice: Rng) -> Blue {
 }
 
 fn link(limit: &str) -> Link {
-    Link::new("10 Mbit/s".parse().unwrap(), limit.parse().unwrap(), "1000 B".parse().unwrap()).unwrap()
+    support::link("10 Mbit/s", limit, "1000 B")
 }
 
 /// What became of the last packet offered.
@@ -162,13 +165,14 @@ const EARLY: Fate = Fate { dropped: Some(DropReason::Early), marked: None };
 
 /// A million operations in which overload, calm and sleep take turns; the twin is told of the queue's losses and
 /// idle times and must come to the same p_m, and so to the same verdict on the same dice.
-fn against_the_twin(settings: &[(&str, &str)], mut twin: NaiveBlue, elapsed: bool, seed: u64) {
-    let mut queue = blue(settings, link("20 packets"), Rng::from_seed(seed));
-    let (mut mirror, mut world) = (Rng::from_seed(seed), Rng::from_seed(!seed));
+fn against_the_twin(name: &str, settings: &[(&str, &str)], mut twin: NaiveBlue, elapsed: bool) {
+    let seed = stats::seed(name, 0);
+    let mut queue = blue(settings, link("20 packets"), seed.stream("dice"));
+    let mut world = seed.stream("world");
     let (mut at, mut idle_since) = (0_u64, None);
-    let (mut early, mut lost, mut idles, mut disputed) = (0, 0, 0, 0);
-    for step in 0..1_000_000 {
-        let phase = step / 5_000 % 5; // overload, overload, even, calm, and calm with sleep
+    let (mut early, mut lost, mut idles, mut disputes) = (0, 0, 0, Disputes::default());
+    for step in 0..OPERATIONS {
+        let phase = (step / 5_000 % 5) as usize; // overload, overload, even, calm, and calm with sleep
         at += world.below(if phase == 4 { 100 * MS } else { 2 * MS });
         let (now, secs) = (Time::from_nanos(at), at as f64 / 1e9);
         let arrives = world.uniform() < [0.8, 0.65, 0.5, 0.3, 0.3][phase];
@@ -179,53 +183,50 @@ fn against_the_twin(settings: &[(&str, &str)], mut twin: NaiveBlue, elapsed: boo
                 if elapsed { twin.idle_throughout(idle_since.unwrap(), secs) } else { twin.idle(secs) }
             }
         } else {
-            let had_room = queue.backlog().packets < 20;
-            let pkt = Packet::new(step as u64, 1000).with_ecn(if step % 3 == 0 { Ecn::Ect0 } else { Ecn::NotEct });
+            let before = queue.dice().clone();
+            let pkt = Packet::new(step, 1000).with_ecn(if step % 3 == 0 { Ecn::Ect0 } else { Ecn::NotEct });
             let fate = offer(&mut queue, now, pkt);
             if let (true, Some(since)) = (elapsed, idle_since) {
                 twin.idle_throughout(since, secs);
             }
-            if had_room {
-                let u = mirror.uniform();
-                let signalled = fate.marked.is_some() || fate.dropped.is_some();
-                disputed += u64::from(signalled != (u < twin.p_m));
-                assert!(signalled == (u < twin.p_m) || (u - twin.p_m).abs() < 1e-6, "step {step}");
-                assert_eq!(fate.marked.is_some(), signalled && pkt.ecn == Ecn::Ect0);
-                early += u64::from(signalled);
-                if fate.dropped.is_none() {
-                    idle_since = None;
+            match rolled(&before, queue.dice()) {
+                Some(die) => {
+                    let signalled = fate.marked.is_some() || fate.dropped.is_some();
+                    disputes.verdict(step, die, twin.p_m, signalled);
+                    assert_eq!(fate.marked.is_some(), signalled && pkt.ecn == Ecn::Ect0);
+                    early += u64::from(signalled);
+                    idle_since = idle_since.filter(|_| fate.dropped.is_some());
                 }
-            } else {
-                assert_eq!(fate.dropped, Some(DropReason::Overlimit));
-                lost += 1;
-                twin.loss(secs);
+                None => {
+                    assert_eq!(fate.dropped, Some(DropReason::Overlimit));
+                    lost += 1;
+                    twin.loss(secs);
+                }
             }
         }
-        let (ours, theirs) = (queue.policy().p_m(), twin.p_m);
-        assert!((ours - theirs).abs() <= 1e-6 * theirs.max(1e-6), "step {step}: {ours} and {theirs}");
+        agree("p_m", step, queue.policy().p_m(), twin.p_m, 1e-6);
     }
     assert!(early > 1_000 && lost > 1_000 && idles > 1_000, "{early} {lost} {idles}: every branch was taken");
-    assert!(disputed <= 5, "{disputed} verdicts within 1e-6 of p_m");
+    disputes.settle();
 }
 
 #[test]
 fn twin_with_the_papers_constants() {
-    let twin = NaiveBlue::new(0.0025, 0.00025, 0.1, Clock::Shared);
-    against_the_twin(&[], twin, false, 11);
+    against_the_twin("blue paper", &[], NaiveBlue::new(0.0025, 0.00025, 0.1, Clock::Shared), false);
 }
 
 #[test]
 fn twin_with_steep_steps_and_two_clocks() {
     let settings = [("d1", "0.02"), ("d2", "0.002"), ("clock", "separate"), ("freeze_time", "10 ms")];
-    against_the_twin(&settings, NaiveBlue::new(0.02, 0.002, 0.01, Clock::Separate), false, 12);
+    against_the_twin("blue steep", &settings, NaiveBlue::new(0.02, 0.002, 0.01, Clock::Separate), false);
 }
 
 #[test]
 fn twin_with_elapsed_idle_times() {
     let settings = [("idle", "elapsed"), ("freeze_time", "15 ms")];
-    against_the_twin(&settings, NaiveBlue::new(0.0025, 0.00025, 0.015, Clock::Shared), true, 13);
+    against_the_twin("blue elapsed", &settings, NaiveBlue::new(0.0025, 0.00025, 0.015, Clock::Shared), true);
     let settings = [("idle", "elapsed"), ("freeze_time", "15 ms"), ("clock", "separate")];
-    against_the_twin(&settings, NaiveBlue::new(0.0025, 0.00025, 0.015, Clock::Separate), true, 14);
+    against_the_twin("blue two clocks", &settings, NaiveBlue::new(0.0025, 0.00025, 0.015, Clock::Separate), true);
 }
 
 /// The manual page says 120 bytes.

@@ -1,10 +1,13 @@
 //! SFB against its paper: golden numbers, the naive twin, and what the paper says that holds on the queue alone.
 #[path = "naive/sfb.rs"]
 mod naive;
+mod support;
 
 use std::rc::Rc;
 
 use naive::{DropRule, NaiveSfb, Rehash, Said, Setting};
+use support::stats;
+use support::twin::{Disputes, OPERATIONS, agree, rolled};
 use tidegate::queues::Sfb;
 use tidegate::queues::sfb::{Bin, misclassification, polluted_bins};
 use tidegate::rng::mix;
@@ -19,7 +22,7 @@ fn papers_link() -> Link {
 }
 
 fn link(rate: &str, limit: &str) -> Link {
-    Link::new(rate.parse().unwrap(), limit.parse().unwrap(), "1000 B".parse().unwrap()).unwrap()
+    support::link(rate, limit, "1000 B")
 }
 
 fn sfb(preset: &str, settings: &[(&str, &str)], link: Link, seed: u64) -> Sfb {
@@ -173,36 +176,36 @@ fn crossovers_of_figure_4() {
 }
 
 /// How many flows really share all bins with offenders, on the queue's own bins and hash functions, over many seeds.
-/// Seeds are independent and a seed's share lies in 0 to 1, so their mean is nearly normal: 4.9 standard errors
-/// either way are a false alarm rate of 1e-6 for each of the three settings.
+/// Seeds are independent and a seed's share lies in 0 to 1, so that their mean is nearly normal.
 #[test]
 fn misclassification_is_as_equation_1_says() {
     for (levels, n, offenders) in [(2, 23, 8), (1, 46, 4), (3, 15, 6)] {
         let settings = [("levels", &*format!("{levels}")), ("bins", &*format!("{n}"))];
         let (seeds, flows) = (1_500, 60);
         let shares: Vec<f64> = (0..seeds)
-            .map(|seed| {
+            .map(|index| {
+                let seed = stats::seed("equation 1", index).get();
                 let mut queue = sfb("paper", &settings, papers_link(), seed);
                 (0..offenders as u64).for_each(|flow| offend(&mut queue, 0, flow));
                 let hit = (0..flows).filter(|flow| queue.policy().p_min(1_000 + flow) == 1.0).count();
                 hit as f64 / flows as f64
             })
             .collect();
-        let mean = shares.iter().sum::<f64>() / seeds as f64;
+        let sum = shares.iter().sum::<f64>();
+        let mean = sum / seeds as f64;
         let variance = shares.iter().map(|s| (s - mean) * (s - mean)).sum::<f64>() / (seeds - 1) as f64;
-        let error = (variance / seeds as f64).sqrt();
         let p = misclassification(levels, n, offenders);
-        assert!((mean - p).abs() < 4.9 * error, "{levels} x {n}, {offenders}: {mean} and {p}, {error}");
-        assert!(error < 0.15 * p, "the test is sharp: {error} of {p}");
+        stats::assert_mean(&format!("{levels} x {n}, {offenders} offenders"), sum, seeds, p, variance);
+        assert!((variance / seeds as f64).sqrt() < 0.15 * p, "the test is not sharp: {variance}");
     }
 }
 
-/// A packet with p_min between 0 and 1 is marked with exactly that probability: binomial, 4.9 standard deviations
-/// (1e-6) around, over as many seeds as marks could freeze luck.
+/// A packet with p_min between 0 and 1 is marked with exactly that probability.
 #[test]
 fn marks_come_with_p_min() {
-    let (mut marked, mut offered) = (0, 0.0);
-    for seed in 0..200 {
+    let (mut marked, mut offered) = (0.0, 0);
+    for index in 0..200 {
+        let seed = stats::seed("marks", index).get();
         let mut queue = sfb("paper", &[("d_up", "0.03")], papers_link(), seed);
         for _ in 0..14 + 10 {
             offer(&mut queue, 0, 1);
@@ -212,12 +215,12 @@ fn marks_come_with_p_min() {
         for _ in 0..500 {
             let fate = offer(&mut queue, 0, 1);
             assert_eq!(fate.dropped, None);
-            marked += u64::from(fate.marked == Some(MarkReason::Early));
-            offered += 1.0;
+            marked += f64::from(u8::from(fate.marked == Some(MarkReason::Early)));
+            offered += 1;
             queue.dequeue(Time::ZERO, &mut NullSink);
         }
     }
-    assert!((marked as f64 - 0.3 * offered).abs() < 4.9 * (offered * 0.3 * 0.7_f64).sqrt(), "{marked} of {offered}");
+    stats::assert_mean("marks at p_min = .3", marked, offered, 0.3, 0.3 * 0.7);
 }
 
 /// A flow that shares one of its two bins with a flow that fills them: `any` drops its packets, `min` does not.
@@ -440,26 +443,23 @@ struct Tally {
     early: u64,
     overlimit: u64,
     sent: u64,
-    disputed: u64,
+    disputes: Disputes,
 }
 
-fn near(ours: f64, theirs: f64) -> bool {
-    (ours - theirs).abs() <= 1e-6 * theirs.max(1e-3)
-}
-
-fn same_bins(ours: &[Bin], theirs: &[naive::Bin], what: &str) {
+fn same_bins(step: u64, ours: &[Bin], theirs: &[naive::Bin]) {
     for (place, (ours, theirs)) in ours.iter().zip(theirs).enumerate() {
-        let same = ours.qlen() == theirs.qlen && near(ours.p_m(), theirs.p_m);
-        assert!(same, "{what}, bin {place}: {ours:?} and {theirs:?}");
+        assert_eq!(ours.qlen(), theirs.qlen, "step {step}, bin {place}");
+        agree("p_m", step, ours.p_m(), theirs.p_m, 1e-3);
     }
 }
 
 /// One arrival on both sides; verdicts may differ only within 1e-6 of what the dice or the tokens decide.
-fn arrive_on_both(queue: &mut Sfb, twin: &mut NaiveSfb, mirror: &mut Rng, at: u64, pkt: Packet, tally: &mut Tally) {
+fn arrive_on_both(step: u64, queue: &mut Sfb, twin: &mut NaiveSfb, at: u64, pkt: Packet, tally: &mut Tally) {
     let had_room = queue.backlog().packets < 60;
-    let mut fate = Fate::default();
+    let (mut fate, before) = (Fate::default(), queue.dice().clone());
     queue.enqueue(Time::from_nanos(at), pkt, &mut fate);
     let said = twin.arrive(at as f64 / 1e9, pkt.flow);
+    let die = rolled(&before, queue.dice());
     if !had_room {
         assert_eq!(fate.dropped, Some(DropReason::Overlimit));
         tally.overlimit += 1;
@@ -481,12 +481,10 @@ fn arrive_on_both(queue: &mut Sfb, twin: &mut NaiveSfb, mirror: &mut Rng, at: u6
         }
         Said::Coin { p_min } => {
             tally.coins += 1;
-            let (u, ours) = (mirror.uniform(), queue.policy().p_min(pkt.flow));
-            assert!(near(ours, p_min), "{ours} and {p_min}");
+            agree("p_min", step, queue.policy().p_min(pkt.flow), p_min, 1e-3);
             let signalled = fate != Fate::default();
             tally.early += u64::from(signalled);
-            tally.disputed += u64::from(signalled != (u < p_min));
-            assert!(signalled == (u < p_min) || (u - p_min).abs() < 1e-6, "{u} and {p_min}: {fate:?}");
+            tally.disputes.verdict(step, die.expect("a die is rolled"), p_min, signalled);
             let expected = match pkt.ecn.is_capable() {
                 true => Fate { dropped: None, marked: Some(MarkReason::Early) },
                 false => Fate { dropped: Some(DropReason::Early), marked: None },
@@ -494,19 +492,24 @@ fn arrive_on_both(queue: &mut Sfb, twin: &mut NaiveSfb, mirror: &mut Rng, at: u6
             assert!(!signalled || fate == expected, "{fate:?}");
         }
     }
+    assert_eq!(
+        die.is_some(),
+        matches!(said, Said::Coin { .. }),
+        "a die is rolled only when there is something to decide"
+    );
     if fate.dropped.is_none() {
         twin.enqueue(pkt.flow, paid);
     }
 }
 
 /// A million operations: 40 flows, of which the first few send most, in phases of overload, calm and sleep.
-fn against_the_twin(setting: Setting, settings: &[(&str, &str)], seed: u64) -> Tally {
-    let mut queue = sfb("literal", settings, link("45 Mbit/s", "60 packets"), seed);
-    let mut twin = NaiveSfb::new(setting, documented_hash(&setting, seed));
-    let (mut mirror, mut world) = (Rng::from_seed(seed), Rng::from_seed(!seed));
-    mirror.bits(); // the seed of the hash functions
+fn against_the_twin(name: &str, setting: Setting, settings: &[(&str, &str)]) -> Tally {
+    let seed = stats::seed(name, 0);
+    let mut queue = sfb("literal", settings, link("45 Mbit/s", "60 packets"), seed.get());
+    let mut twin = NaiveSfb::new(setting, documented_hash(&setting, seed.get()));
+    let mut world = seed.stream("world");
     let (mut at, mut tally) = (0_u64, Tally::default());
-    for step in 0..1_000_000_u64 {
+    for step in 0..OPERATIONS {
         let phase = (step / 4_000 % 5) as usize; // flood, flood of one, even, calm, and calm with sleep
         at += world.below(if phase == 4 && step % 500 == 0 { 3 * SEC } else { 400_000 });
         if world.uniform() < [0.85, 0.7, 0.5, 0.35, 0.35][phase] {
@@ -514,45 +517,44 @@ fn against_the_twin(setting: Setting, settings: &[(&str, &str)], seed: u64) -> T
             let flow = if world.uniform() < few { world.below([4, 1, 4, 4, 4][phase]) } else { world.below(40) };
             let ecn = if flow % 2 == 0 { Ecn::Ect0 } else { Ecn::NotEct };
             let pkt = Packet::new(flow, [1000, 300, 1500][world.below(3) as usize]).with_ecn(ecn);
-            arrive_on_both(&mut queue, &mut twin, &mut mirror, at, pkt, &mut tally);
+            arrive_on_both(step, &mut queue, &mut twin, at, pkt, &mut tally);
         } else if queue.dequeue(Time::from_nanos(at), &mut NullSink).is_some() {
             tally.sent += 1;
             twin.depart(at as f64 / 1e9);
         }
-        if step % 199 == 0 {
+        if step % 199 == 0 || step + 1 == OPERATIONS {
             queue.advance(Time::from_nanos(at));
             twin.advance(at as f64 / 1e9);
             for level in 0..setting.levels {
-                same_bins(queue.policy().level(level), &twin.active[level], &format!("step {step}, level {level}"));
+                same_bins(step, queue.policy().level(level), &twin.active[level]);
                 if setting.rehash == Rehash::Double {
-                    let warming = queue.policy().warming_level(level);
-                    same_bins(warming, &twin.warming[level], &format!("step {step}, second set, level {level}"));
+                    same_bins(step, queue.policy().warming_level(level), &twin.warming[level]);
                 }
             }
         }
     }
-    assert!(tally.disputed <= 5, "{tally:?}");
+    tally.disputes.settle();
     assert!(setting.rehash == Rehash::Off || twin.generation > 100, "{} rehashes", twin.generation);
     tally
 }
 
 /// Every way out of the rule was taken often.
 fn all_paths(tally: &Tally) {
-    let Tally { full, penalised, paid, coins, early, overlimit, sent, disputed: _ } = *tally;
+    let Tally { full, penalised, paid, coins, early, overlimit, sent, disputes: _ } = *tally;
     assert!([full, penalised, paid, coins, early, overlimit, sent].iter().all(|&n| n > 100), "{tally:?}");
     assert!(penalised - paid > 100, "{tally:?}");
 }
 
 #[test]
 fn twin_literal() {
-    against_the_twin(LITERAL, &[], 21);
+    against_the_twin("sfb literal", LITERAL, &[]);
 }
 
 #[test]
 fn twin_calibrated() {
     let setting = Setting { d_up: 0.008, d_down: 0.0001, drop_rule: DropRule::Min, ..LITERAL };
     let settings = [("d_up", "0.008"), ("d_down", "0.0001"), ("drop_rule", "min")];
-    all_paths(&against_the_twin(setting, &settings, 22));
+    all_paths(&against_the_twin("sfb calibrated", setting, &settings));
 }
 
 #[test]
@@ -578,7 +580,7 @@ fn twin_moving() {
         ("penalty_rate", "800 kbit/s"),
         ("penalty_depth", "3 kB"),
     ];
-    all_paths(&against_the_twin(setting, &settings, 23));
+    all_paths(&against_the_twin("sfb moving", setting, &settings));
 }
 
 #[test]
@@ -605,18 +607,22 @@ fn twin_double() {
         ("rehash", "double"),
         ("rehash_interval", "300 ms"),
     ];
-    all_paths(&against_the_twin(setting, &settings, 24));
+    all_paths(&against_the_twin("sfb double", setting, &settings));
     setting.warm_up = 0.075;
     settings.push(("warm_up", "0.25"));
-    all_paths(&against_the_twin(setting, &settings, 25));
+    all_paths(&against_the_twin("sfb double, late", setting, &settings));
 }
 
 /// The corners of the bounds: eight levels, one bin.
 #[test]
 fn twin_at_the_corners() {
     let setting = Setting { levels: 8, bins: 16, drop_rule: DropRule::Min, d_down: 0.0, ..LITERAL };
-    against_the_twin(setting, &[("levels", "8"), ("bins", "16"), ("drop_rule", "min"), ("d_down", "0")], 26);
+    against_the_twin(
+        "sfb eight levels",
+        setting,
+        &[("levels", "8"), ("bins", "16"), ("drop_rule", "min"), ("d_down", "0")],
+    );
     let setting = Setting { levels: 1, bins: 1, bin_size: 1, d_up: 1.0, d_down: 1.0, ..LITERAL };
     let settings = [("levels", "1"), ("bins", "1"), ("bin_size", "1"), ("d_up", "1"), ("d_down", "1")];
-    against_the_twin(setting, &settings, 27);
+    against_the_twin("sfb one bin", setting, &settings);
 }

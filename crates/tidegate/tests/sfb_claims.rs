@@ -3,11 +3,13 @@
 //! The others are 400 flows that send their next packet one round trip after the last one got through (or was lost):
 //! they never overload a bin, keep the queue busy, and lose throughput when they lose packets. On the paper's link
 //! their fair share is 0.11 Mbit/s. Each sentence is checked on several seeds of hash functions.
+mod support;
+
 use std::collections::VecDeque;
 
 use tidegate::queues::Sfb;
 use tidegate::rng::mix;
-use tidegate::{DropReason, Ecn, Link, MarkReason, Packet, Qdisc, Rng, Sink, Time, catalog};
+use tidegate::{DropReason, Ecn, MarkReason, Packet, Qdisc, Rng, Sink, Time, catalog};
 
 const SEC: u64 = 1_000_000_000;
 const OTHERS: usize = 400;
@@ -50,8 +52,7 @@ impl Sink for Lost {
 
 impl Bottleneck {
     fn new(preset: &str, seed: u64, floods: &[f64]) -> Bottleneck {
-        let link = Link::new("45 Mbit/s".parse().unwrap(), "200 kB".parse().unwrap(), "1000 B".parse().unwrap());
-        let link = link.unwrap();
+        let link = support::link("45 Mbit/s", "200 kB", "1000 B");
         let config = catalog::config("sfb", Some(preset), &link).unwrap();
         let catalog::AnyQueue::Sfb(queue) = config.build(link, Rng::from_seed(seed)).unwrap() else { panic!() };
         let mut world = Rng::from_seed(!seed);
@@ -172,7 +173,7 @@ fn a_flood_is_held_at_the_penalty_rate_and_the_others_keep_their_share() {
 /// §III-D: with moving hash functions nobody is shut out for long; without them, eight floods shut out some for ever.
 #[test]
 fn moving_hash_functions_spread_the_misfortune() {
-    for seed in SEEDS {
+    for seed in 0..4 {
         let worst = |preset| {
             let mut link = Bottleneck::new(preset, seed, &[45.0; 8]);
             link.run_to(4);
