@@ -5,7 +5,7 @@ pub(crate) fn did_you_mean(word: &str, known: &[&str]) -> Option<String> {
     nearest(word, known).map(|near| format!("; did you mean `{near}`?"))
 }
 
-/// The known word nearest to `word`: at most a third of its letters wrong, and at least one right.
+/// The known word nearest to `word`: about a third of its letters wrong at most, and at least one right.
 pub(crate) fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     // A word of a file may be long, and the distance costs the product of the lengths.
     if word.len() > 64 {
@@ -14,7 +14,7 @@ pub(crate) fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     let plain = |text: &str| text.to_lowercase().replace(['_', '-', ' '], "");
     let asked = plain(word);
     let distance = |known: &str| strsim::damerau_levenshtein(&asked, &plain(known));
-    let near = |known: &str| distance(known) <= (known.len().max(asked.len()) / 3).max(1);
+    let near = |known: &str| distance(known) <= known.len().max(asked.len()).div_ceil(3);
     known.iter().copied().filter(|k| near(k) && k.len() > distance(k)).min_by_key(|k| distance(k))
 }
 

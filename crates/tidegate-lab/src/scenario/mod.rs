@@ -1,8 +1,13 @@
 //! Scenarios: TOML in, checked values out, and back to TOML with every default spelled out.
+mod consistent;
 mod model;
+mod read;
+mod tree;
+mod write;
 
 pub use model::*;
 
+use std::io::Read;
 use std::path::Path;
 use std::str::FromStr;
 
@@ -43,7 +48,15 @@ impl Scenario {
         let wrong = |why: String| {
             Problems::one(Problem { place: Place::File(file.clone()), field: "".into(), value: "".into(), why })
         };
-        let bytes = std::fs::read(path).map_err(|error| wrong(error.to_string()))?;
+        let meta = std::fs::metadata(path).map_err(|error| wrong(why_unreadable(&error)))?;
+        if meta.is_dir() {
+            return Err(wrong("is a directory; a scenario is a .toml file".into()));
+        }
+        // One byte more than allowed, so that `parse` sees the excess, even of a file without end.
+        let mut bytes = Vec::new();
+        std::fs::File::open(path)
+            .and_then(|file| file.take(tree::FILE_LIMIT as u64 + 1).read_to_end(&mut bytes))
+            .map_err(|error| wrong(why_unreadable(&error)))?;
         Scenario::parse(&bytes, &file, sets)
     }
 
@@ -52,13 +65,43 @@ impl Scenario {
     /// # Errors
     /// It is no UTF-8, no TOML, or says what cannot be.
     pub fn parse(bytes: &[u8], file: &str, sets: &[Set]) -> Result<Scenario, Problems> {
-        let _ = (bytes, sets);
-        let why = "scenarios are not read yet".into();
-        Err(Problems::one(Problem { place: Place::File(file.into()), field: "".into(), value: "".into(), why }))
+        let whole = |why: String| {
+            Problems::one(Problem { place: Place::File(file.into()), field: "".into(), value: "".into(), why })
+        };
+        if bytes.len() > tree::FILE_LIMIT {
+            return Err(whole(format!("is too long for a scenario; at most {} bytes are read", tree::FILE_LIMIT)));
+        }
+        let text = std::str::from_utf8(bytes).map_err(|error| {
+            let line = bytes[..error.valid_up_to()].iter().filter(|&&b| b == b'\n').count() + 1;
+            whole(format!("is no text: line {line} is not UTF-8 (byte {})", error.valid_up_to() + 1))
+        })?;
+        if text.trim().is_empty() {
+            return Err(whole("is empty; a scenario has at least [network] and one [[group]]".into()));
+        }
+        let doc = tree::Document { file, text, sets };
+        let several = |found| Problems::new(found).expect("a failure has at least one problem");
+        let root = doc.read().map_err(several)?;
+        let mut reader = read::Reader { doc: &doc, problems: vec![] };
+        let mut scenario = reader.scenario(&root, &name_of(file));
+        if reader.problems.is_empty() {
+            consistent::consistent(&mut reader, &root, &mut scenario);
+        }
+        match Problems::new(reader.problems) {
+            Some(problems) => Err(problems),
+            None => Ok(scenario),
+        }
     }
+}
 
-    /// The scenario as TOML with every default spelled out. Reading it again gives the same scenario.
-    pub fn resolved(&self) -> String {
-        String::new()
+/// The short name of a scenario file: without directories and ending.
+fn name_of(file: &str) -> String {
+    Path::new(file).file_stem().map_or_else(|| file.into(), |stem| stem.to_string_lossy().into_owned())
+}
+
+fn why_unreadable(error: &std::io::Error) -> String {
+    match error.kind() {
+        std::io::ErrorKind::NotFound => "there is no such file".into(),
+        std::io::ErrorKind::PermissionDenied => "may not be read (permission denied)".into(),
+        _ => error.to_string(),
     }
 }

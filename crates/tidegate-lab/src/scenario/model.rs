@@ -129,6 +129,18 @@ pub struct Group {
     pub source: Source,
 }
 
+params! {
+    /// What every `[[group]]` has, whatever it sends.
+    pub struct GroupParams {
+        /// Number of flows; at most 1000000 over all groups.
+        count: u32 = 1, "", 1 ..= 1_000_000;
+        /// Number of client hosts that the flows spread over; by default as many as flows.
+        hosts: u32 = 1, "", 1 ..= 1_000_000;
+        /// When the flows stop; by default they do not.
+        stop: Span = Span::ZERO, "", 0 ..= 1_000_000_000_000_000u64;
+    }
+}
+
 /// When a flow starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
@@ -136,6 +148,13 @@ pub enum Start {
     At(Span),
     /// Uniformly between two times, from the flow's own dice.
     Uniform(Span, Span),
+}
+
+impl Default for Start {
+    /// Within the first second.
+    fn default() -> Start {
+        Start::Uniform(Span::ZERO, Span::from_millis(1000))
+    }
 }
 
 /// What a flow sends.

@@ -1,0 +1,287 @@
+//! What one value must be to another: times in order, names that exist, nodes that can be reached, loads that end.
+use tidegate::{ConfigError, Link, Rng};
+
+use super::model::*;
+use super::read::{Reader, fits};
+use super::tree::{Kind, Node, Origin};
+use crate::spec::QueueSpec;
+
+/// The most flows of a scenario.
+const FLOW_LIMIT: u64 = 1_000_000;
+/// The most connections of one host: what its ports tell apart.
+const CONNECTION_LIMIT: u32 = 60_000;
+/// The most points of a series.
+const POINT_LIMIT: u64 = 100_000;
+/// The most packets of one replication: days of work.
+const PACKET_LIMIT: f64 = 1e10;
+
+/// Adds to the reader's problems what is inconsistent in `scenario`, which was read from `root`.
+pub(super) fn consistent(reader: &mut Reader<'_>, root: &Node, scenario: &mut Scenario) {
+    let mut look = Look { reader, root };
+    if let Network::Graph(graph) = &mut scenario.network {
+        look.graph(graph);
+    }
+    look.run(&scenario.run);
+    look.names(&scenario.groups);
+    for (index, group) in scenario.groups.iter().enumerate() {
+        look.group(scenario, group, index);
+    }
+    if look.reader.problems.is_empty() {
+        look.queues(scenario);
+        look.load(scenario);
+    }
+}
+
+struct Look<'r, 'd> {
+    reader: &'r mut Reader<'d>,
+    root: &'r Node,
+}
+
+impl Look<'_, '_> {
+    fn refuse(&mut self, path: &str, why: impl Into<String>) {
+        let (origin, value) = locate(self.root, path);
+        self.reader.problem(origin, path, &value, why);
+    }
+
+    fn run(&mut self, run: &Run) {
+        if run.warmup >= run.duration {
+            self.refuse("run.warmup", format!("must be less than run.duration, {}", run.duration));
+        }
+        if run.duration.as_nanos() / run.series.as_nanos().max(1) > POINT_LIMIT {
+            let why = format!("makes more than {POINT_LIMIT} points of run.duration, {}", run.duration);
+            self.refuse("run.series", why);
+        }
+    }
+
+    fn names(&mut self, groups: &[Group]) {
+        for (i, group) in groups.iter().enumerate() {
+            if groups[..i].iter().any(|g| g.name == group.name) {
+                let (origin, value) = locate(self.root, &format!("group.#{}.name", i + 1));
+                self.reader.problem(origin, "group.name", &value, "two groups cannot have the same name");
+            }
+        }
+        let flows: u64 = groups.iter().map(|g| g.count as u64).sum();
+        if flows > FLOW_LIMIT && groups.iter().all(|g| g.count as u64 <= FLOW_LIMIT) {
+            self.refuse("group", format!("the groups have {flows} flows together; at most {FLOW_LIMIT} can be"));
+        }
+    }
+
+    fn group(&mut self, scenario: &Scenario, group: &Group, index: usize) {
+        // By number, since names may be the mistake.
+        let at = |key: &str| format!("group.#{}.{key}", index + 1);
+        let field = |key: &str| format!("group.{}.{key}", group.name);
+        let mut refuse = |key: &str, why: String| {
+            let (origin, value) = locate(self.root, &at(key));
+            self.reader.problem(origin, &field(key), &value, why);
+        };
+        if group.hosts > group.count {
+            refuse("hosts", format!("cannot be more than the flows, count = {}", group.count));
+        } else if group.count.div_ceil(group.hosts) > CONNECTION_LIMIT {
+            refuse("hosts", format!("a host has at most {CONNECTION_LIMIT} connections; count = {}", group.count));
+        }
+        let (first, last) = match group.start {
+            Start::At(time) => (time, time),
+            Start::Uniform(low, high) => (low, high),
+        };
+        if first > last {
+            refuse("start", format!("the range begins at {first}, after its end, {last}"));
+        } else if last >= scenario.run.duration {
+            refuse("start", format!("must be before the end, run.duration = {}", scenario.run.duration));
+        }
+        if let Some(stop) = group.stop.filter(|stop| *stop <= last) {
+            refuse("stop", format!("{stop} is not after the start, {last}"));
+        }
+        match &scenario.network {
+            Network::Dumbbell(_) => {
+                for key in ["from", "to"].into_iter().filter(|key| !ends(group, key).is_empty()) {
+                    refuse(key, "is for [network] kind = \"graph\"; in a dumbbell flows go from left to right".into());
+                }
+            }
+            Network::Graph(graph) => {
+                for (key, why) in route_problems(graph, group) {
+                    refuse(key, why);
+                }
+            }
+        }
+    }
+
+    fn graph(&mut self, graph: &mut Graph) {
+        for (i, link) in graph.links.iter().enumerate() {
+            if link.from == link.to && !link.from.is_empty() {
+                self.refuse(&format!("link.{}.to", i + 1), "a link cannot end where it begins");
+            }
+            if link.watch && link.limit.is_none() {
+                let why = "a link without limit never drops and has no queue to watch";
+                self.refuse(&format!("link.{}.watch", i + 1), why);
+            }
+            if link.queue.is_some() && link.limit.is_none() {
+                self.refuse(&format!("link.{}.queue", i + 1), "a link with a queue needs a limit");
+            }
+        }
+        let watched: Vec<usize> = (0..graph.links.len()).filter(|&i| graph.links[i].watch).collect();
+        match watched.as_slice() {
+            [_] => {}
+            [] => match graph.links.iter_mut().find(|l| l.limit.is_some()) {
+                Some(link) => link.watch = true,
+                None => self.refuse("link", "one link at least must have a limit, and so a queue"),
+            },
+            [_, second, ..] => {
+                self.refuse(&format!("link.{}.watch", second + 1), "only one link can be watched");
+            }
+        }
+    }
+
+    /// Every queue must exist and be possible on its link.
+    fn queues(&mut self, scenario: &Scenario) {
+        let bottleneck = scenario.bottleneck();
+        if let Err(error) = Link::new(bottleneck.rate, bottleneck.limit, bottleneck.mean_packet) {
+            let field = match (&scenario.network, error.field.as_str()) {
+                (Network::Graph(_), "limit") => "link".into(),
+                (_, field) => format!("network.{field}"),
+            };
+            return self.refuse(&field, error.why);
+        }
+        self.queue("queue", &scenario.queue, &bottleneck);
+        for (i, spec) in scenario.compare.iter().enumerate() {
+            self.queue(&format!("compare.queues.{}", i + 1), spec, &bottleneck);
+        }
+        let Network::Graph(graph) = &scenario.network else { return };
+        for (i, link) in graph.links.iter().enumerate() {
+            let Some(limit) = link.limit else { continue };
+            match (Link::new(link.rate, limit, graph.mean_packet), &link.queue) {
+                (Err(error), _) => self.refuse(&format!("link.{}.{}", i + 1, error.field), error.why),
+                (Ok(line), Some(spec)) => self.queue(&format!("link.{}.queue", i + 1), spec, &line),
+                (Ok(line), None) => self.queue("queue", &scenario.queue, &line),
+            }
+        }
+    }
+
+    fn queue(&mut self, path: &str, spec: &QueueSpec, link: &Link) {
+        if let Err(error) = possible(spec, link) {
+            let key = if error.field == "queue" { "name" } else { error.field.as_str() };
+            let (mut origin, _) = locate(self.root, path);
+            if let Some((inner, _)) = find(self.root, &format!("{path}.{key}")) {
+                origin = inner;
+            }
+            let field = if error.field == "queue" { path.to_string() } else { format!("{path}.{}", error.field) };
+            self.reader.problem(origin, &field, &error.value, error.why);
+        }
+    }
+
+    /// Packets must fit the queues, and there must not be more of them than anyone would wait for.
+    fn load(&mut self, scenario: &Scenario) {
+        let seconds = scenario.run.duration.as_secs();
+        let limit = scenario.bottleneck().limit;
+        let mut packets = 0.0;
+        for group in &scenario.groups {
+            let (len, offered) = match &group.source {
+                Source::Tcp(tcp) => (tcp.packet.get(), 0.0),
+                Source::Cbr(cbr) => (cbr.packet.get(), cbr.rate.as_bps() as f64 * group.count as f64),
+            };
+            if !fits(limit, len) {
+                let why = format!("the queue's limit, {limit}, is less than one packet");
+                self.refuse(&format!("group.{}.packet", group.name), why);
+            }
+            packets += offered * seconds / (len * 8) as f64;
+        }
+        let bottleneck = scenario.bottleneck();
+        packets += bottleneck.packets_per_second() * seconds;
+        if packets > PACKET_LIMIT {
+            let why = format!("this makes about {packets:.1e} packets; at most {PACKET_LIMIT:.0e} are simulated");
+            self.refuse("run.duration", why);
+        }
+    }
+}
+
+/// Whether `spec` exists and can be built on `link`.
+///
+/// # Errors
+/// As [`QueueSpec::resolve`], and what only building finds, such as two parameters that do not go together.
+pub(crate) fn possible(spec: &QueueSpec, link: &Link) -> Result<(), ConfigError> {
+    spec.resolve(link)?.build(*link, Rng::from_seed(0)).map(|_| ())
+}
+
+fn ends<'g>(group: &'g Group, key: &str) -> &'g [String] {
+    if key == "from" { &group.from } else { &group.to }
+}
+
+/// What is wrong with the ends of a group's flows, by key.
+fn route_problems(graph: &Graph, group: &Group) -> Vec<(&'static str, String)> {
+    let nodes: Vec<&str> = graph.links.iter().flat_map(|l| [l.from.as_str(), l.to.as_str()]).collect();
+    let mut found = vec![];
+    for key in ["from", "to"] {
+        let names = ends(group, key);
+        if names.is_empty() {
+            found.push((key, "this key is required in a graph: a node or a list of nodes".into()));
+        }
+        for name in names.iter().filter(|name| !nodes.contains(&name.as_str())) {
+            let near = crate::nearest::did_you_mean(name, &nodes).unwrap_or_default();
+            found.push((key, format!("no link ends at a node `{name}`{near}")));
+        }
+    }
+    if !found.is_empty() {
+        return found;
+    }
+    if let Some(both) = group.from.iter().find(|name| group.to.contains(name)) {
+        return vec![("to", format!("`{both}` is in from and in to; a flow cannot end where it begins"))];
+    }
+    let Some(reached) = group.from.first().map(|start| component(graph, start)) else { return found };
+    let outside = |names: &[String]| names.iter().find(|name| !reached.contains(&name.as_str())).cloned();
+    match (outside(&group.from), outside(&group.to)) {
+        (Some(name), _) => vec![("from", format!("no links lead from `{name}` to the other nodes named"))],
+        (_, Some(name)) => vec![("to", format!("no links lead from `{}` to `{name}`", group.from[0]))],
+        _ => found,
+    }
+}
+
+/// The nodes that can be reached from `start`.
+fn component<'g>(graph: &'g Graph, start: &'g str) -> Vec<&'g str> {
+    let mut reached = vec![start];
+    let mut next = 0;
+    while next < reached.len() {
+        let here = reached[next];
+        next += 1;
+        for link in &graph.links {
+            for (a, b) in [(&link.from, &link.to), (&link.to, &link.from)] {
+                if a == here && !reached.contains(&b.as_str()) {
+                    reached.push(b);
+                }
+            }
+        }
+    }
+    reached
+}
+
+/// Where the value at `path` stands and what it is; for a value that is not written, where it would stand.
+fn locate(root: &Node, path: &str) -> (Origin, String) {
+    if let Some(found) = find(root, path) {
+        return found;
+    }
+    let mut parent = path;
+    while let Some((up, _)) = parent.rsplit_once('.') {
+        parent = up;
+        if let Some((origin, _)) = find(root, parent) {
+            return (origin, String::new());
+        }
+    }
+    (root.origin, String::new())
+}
+
+/// The value at `path`; elements of lists by `#` and number, by number, or by name.
+fn find(root: &Node, path: &str) -> Option<(Origin, String)> {
+    let mut node = root;
+    for step in path.split('.') {
+        node = match &node.kind {
+            Kind::Table(entries) => &entries.iter().find(|e| e.key == step)?.node,
+            Kind::List(items) => {
+                let number = step.strip_prefix('#').unwrap_or(step).parse::<usize>().ok();
+                match number {
+                    Some(n) => items.get(n.checked_sub(1)?)?,
+                    None => items.iter().find(|item| super::tree::name_of(item) == Some(step))?,
+                }
+            }
+            _ => return None,
+        };
+    }
+    Some((node.origin, node.shown()))
+}

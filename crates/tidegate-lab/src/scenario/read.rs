@@ -1,0 +1,455 @@
+//! From the tree to the values: types, units, bounds and unknown keys. What one value must be to another is checked
+//! in [`super::consistent`].
+use tidegate::config::{Params, Value};
+use tidegate::{ConfigError, Size};
+
+use super::model::*;
+use super::tree::{Document, Entry, Kind, Node, Origin, cut};
+use crate::nearest::did_you_mean;
+use crate::problem::Problem;
+use crate::spec::{QueueSpec, check_label};
+
+/// The longest title, description and name, in characters.
+pub(super) const TEXT_LIMIT: usize = 4000;
+/// The most groups, links, queues to compare, or entries in a list.
+pub(super) const LIST_LIMIT: usize = 1000;
+
+/// A table that is being read.
+#[derive(Clone, Copy)]
+struct Table<'n> {
+    entries: &'n [Entry],
+    origin: Origin,
+    /// What its keys belong to, with a dot: `run.`; empty for the root.
+    path: &'n str,
+}
+
+impl<'n> Table<'n> {
+    fn get(&self, key: &str) -> Option<&'n Node> {
+        self.entries.iter().find(|e| e.key == key).map(|e| &e.node)
+    }
+
+    fn field(&self, key: &str) -> String {
+        format!("{}{key}", self.path)
+    }
+}
+
+/// Reads a tree and collects what is wrong with it. A wrong value is replaced by its default and reading goes on, so
+/// that one reading finds all mistakes; the values only count when there were none.
+pub(super) struct Reader<'a> {
+    pub doc: &'a Document<'a>,
+    pub problems: Vec<Problem>,
+}
+
+impl Reader<'_> {
+    /// The scenario called `name` in the tree `root`.
+    pub fn scenario(&mut self, root: &Node, name: &str) -> Scenario {
+        let table = self.table(root, "");
+        self.only(
+            &table,
+            "the scenario",
+            &["title", "description", "run", "network", "link", "queue", "compare", "group"],
+        );
+        let mut run = Run::default();
+        if let Some(node) = table.get("run") {
+            let table = self.table(node, "run.");
+            self.known(&table, "[run]", Run::PARAMS, &[]);
+            self.params(&table, &mut run, &[]);
+        }
+        Scenario {
+            name: name.into(),
+            title: self.text(&table, "title").unwrap_or_default(),
+            description: self.text(&table, "description").unwrap_or_default(),
+            run,
+            network: self.network(&table),
+            queue: table.get("queue").map_or_else(|| QueueSpec::named("drop_tail"), |node| self.queue(node, "queue")),
+            compare: self.compare(&table),
+            groups: self.groups(&table),
+        }
+    }
+
+    fn network(&mut self, root: &Table<'_>) -> Network {
+        let Some(node) = root.get("network") else {
+            self.missing(root, "network", "the scenario needs a table [network] with a rate and a limit");
+            return Network::Dumbbell(Dumbbell::default());
+        };
+        let table = self.table(node, "network.");
+        let kind = self.text(&table, "kind").unwrap_or_else(|| "dumbbell".into());
+        if kind == "graph" {
+            self.only(&table, "a graph's [network]", &["kind", "mean_packet"]);
+            // The packet length is the dumbbell's parameter too; its declaration serves both.
+            let mut shared = Dumbbell::default();
+            self.params_of(&table, &mut shared, |name| name == "mean_packet");
+            return Network::Graph(Graph { mean_packet: shared.mean_packet, links: self.links(root) });
+        }
+        if kind != "dumbbell" {
+            let near = did_you_mean(&kind, &["dumbbell", "graph"]).unwrap_or_default();
+            self.refuse_key(&table, "kind", format!("must be one of dumbbell | graph{near}"));
+        }
+        let mut dumbbell = Dumbbell::default();
+        self.known(&table, "[network]", Dumbbell::PARAMS, &["kind"]);
+        self.params(&table, &mut dumbbell, &["rate", "limit"]);
+        if let Some(link) = root.get("link") {
+            let why = "links are for [network] kind = \"graph\"; a dumbbell has its own";
+            self.problem(link.origin, "link", "", why);
+        }
+        Network::Dumbbell(dumbbell)
+    }
+
+    fn links(&mut self, root: &Table<'_>) -> Vec<GraphLink> {
+        let Some(node) = root.get("link") else {
+            self.missing(root, "link", "a graph needs at least one [[link]]");
+            return vec![];
+        };
+        let nodes = self.tables(node, "link");
+        nodes.iter().enumerate().map(|(i, node)| self.link(node, &format!("link.{}.", i + 1))).collect()
+    }
+
+    fn link(&mut self, node: &Node, path: &str) -> GraphLink {
+        let table = self.table(node, path);
+        self.only(&table, "a [[link]]", &["from", "to", "rate", "delay", "limit", "queue", "watch"]);
+        let mut line = Dumbbell::default();
+        self.params_of(&table, &mut line, |name| matches!(name, "rate" | "delay" | "limit"));
+        for key in ["from", "to", "rate"] {
+            if table.get(key).is_none() {
+                self.missing(&table, key, "this key is required");
+            }
+        }
+        let watch = match table.get("watch") {
+            None => false,
+            Some(Node { kind: Kind::Flag(flag), .. }) => *flag,
+            Some(Node { kind: Kind::Bare(word), .. }) if word == "true" || word == "false" => word == "true",
+            Some(node) => {
+                self.problem(node.origin, &table.field("watch"), &node.shown(), "must be true or false");
+                false
+            }
+        };
+        GraphLink {
+            from: self.name(&table, "from"),
+            to: self.name(&table, "to"),
+            rate: line.rate,
+            delay: line.delay,
+            limit: table.get("limit").map(|_| line.limit),
+            queue: table.get("queue").map(|node| self.queue(node, &table.field("queue"))),
+            watch,
+        }
+    }
+
+    fn compare(&mut self, root: &Table<'_>) -> Vec<QueueSpec> {
+        let Some(node) = root.get("compare") else { return vec![] };
+        let table = self.table(node, "compare.");
+        self.only(&table, "[compare]", &["queues"]);
+        let Some(node) = table.get("queues") else {
+            self.missing(&table, "queues", "this key is required: a list of queues, as in [\"drop_tail\", \"sfb\"]");
+            return vec![];
+        };
+        let items = self.list(node, "compare.queues");
+        items.iter().map(|item| self.queue(item, "compare.queues")).collect()
+    }
+
+    /// A queue, as its text or as a table of name, preset, label and parameters.
+    fn queue(&mut self, node: &Node, path: &str) -> QueueSpec {
+        if let Kind::Text(text) | Kind::Bare(text) = &node.kind {
+            return text.parse().unwrap_or_else(|error: ConfigError| {
+                self.problem(node.origin, path, &error.value, error.why);
+                QueueSpec::named("drop_tail")
+            });
+        }
+        let prefix = format!("{path}.");
+        let table = self.table(node, &prefix);
+        let Some(name) = self.text(&table, "name") else {
+            if table.get("name").is_none() {
+                self.missing(&table, "name", "this key is required: a queue's name, as in name = \"red\"");
+            }
+            return QueueSpec::named("drop_tail");
+        };
+        let mut spec = QueueSpec { preset: self.text(&table, "preset"), ..QueueSpec::named(name) };
+        if let Some(label) = self.text(&table, "label") {
+            match check_label(&label) {
+                Ok(label) => spec.label = Some(label),
+                Err(why) => self.refuse_key(&table, "label", why),
+            }
+        }
+        for entry in table.entries.iter().filter(|e| !matches!(e.key.as_str(), "name" | "preset" | "label")) {
+            match scalar(&entry.node) {
+                Some(text) => spec.params.push((entry.key.clone(), text)),
+                None => self.problem(entry.node.origin, &table.field(&entry.key), "", "must be a text or a number"),
+            }
+        }
+        spec
+    }
+
+    fn groups(&mut self, root: &Table<'_>) -> Vec<Group> {
+        let Some(node) = root.get("group") else {
+            self.missing(root, "group", "the scenario needs at least one [[group]] of flows");
+            return vec![];
+        };
+        let nodes = self.tables(node, "group");
+        (0..nodes.len()).map(|i| self.group(&nodes[i], i)).collect()
+    }
+
+    fn group(&mut self, node: &Node, index: usize) -> Group {
+        let nameless = format!("group.{}.", index + 1);
+        let table = self.table(node, &nameless);
+        let name = self.name(&table, "name");
+        if table.get("name").is_none() {
+            self.missing(&table, "name", "this key is required: what results call the group");
+        }
+        let named = format!("group.{name}.");
+        let table = if name.is_empty() { table } else { Table { path: &named, ..table } };
+        let mut common = GroupParams::default();
+        self.params_of(&table, &mut common, |_| true);
+        Group {
+            count: common.count,
+            hosts: table.get("hosts").map_or(common.count, |_| common.hosts),
+            start: self.start(&table),
+            stop: table.get("stop").map(|_| common.stop),
+            access_rate: self.values(&table, "access_rate", Dumbbell::default(), |d| d.access_rate),
+            access_delay: self.values(&table, "access_delay", Dumbbell::default(), |d| d.access_delay),
+            from: self.nodes(&table, "from"),
+            to: self.nodes(&table, "to"),
+            source: self.source(&table),
+            name,
+        }
+    }
+
+    fn source(&mut self, table: &Table<'_>) -> Source {
+        const COMMON: [&str; 8] = ["name", "count", "hosts", "source", "start", "stop", "access_rate", "access_delay"];
+        let known: Vec<&str> = SOURCES.iter().map(|s| s.0).collect();
+        let common = [&COMMON[..], &["from", "to"]].concat();
+        match self.text(table, "source").as_deref() {
+            Some("tcp") => {
+                let mut tcp = Tcp::default();
+                self.known(table, "a tcp [[group]]", Tcp::PARAMS, &common);
+                self.params(table, &mut tcp, &[]);
+                return Source::Tcp(tcp);
+            }
+            Some("cbr") => {
+                let mut cbr = Cbr::default();
+                self.known(table, "a cbr [[group]]", Cbr::PARAMS, &common);
+                self.params(table, &mut cbr, &["rate"]);
+                return Source::Cbr(cbr);
+            }
+            Some(word) => {
+                let near = did_you_mean(word, &known).unwrap_or_default();
+                self.refuse_key(table, "source", format!("must be one of {}{near}", known.join(" | ")));
+            }
+            None if table.get("source").is_none() => {
+                self.missing(table, "source", &format!("this key is required: one of {}", known.join(" | ")));
+            }
+            None => {}
+        }
+        Source::Tcp(Tcp::default())
+    }
+
+    fn start(&mut self, table: &Table<'_>) -> Start {
+        let fallback = GroupParams::default().stop;
+        let mut read = |node: &Node| {
+            // A start has the bounds of a stop.
+            let mut times = GroupParams::default();
+            self.param(node, &table.field("start"), "stop", &mut times);
+            times.stop
+        };
+        match table.get("start") {
+            None => Start::default(),
+            Some(Node { kind: Kind::Table(entries), origin }) => {
+                if let [Entry { key, node: Node { kind: Kind::List(ends), .. }, .. }] = entries.as_slice()
+                    && let ("uniform", [low, high]) = (key.as_str(), ends.as_slice())
+                {
+                    return Start::Uniform(read(low), read(high));
+                }
+                let why = "must be a time or { uniform = [\"0 s\", \"1 s\"] }";
+                self.problem(*origin, &table.field("start"), "", why);
+                Start::At(fallback)
+            }
+            Some(node) => Start::At(read(node)),
+        }
+    }
+
+    /// A value or a list of values of the parameter `key` of `of`.
+    fn values<P: Params, T>(&mut self, table: &Table<'_>, key: &str, of: P, value: fn(&P) -> T) -> Vec<T> {
+        let Some(node) = table.get(key) else { return vec![] };
+        let items = match &node.kind {
+            Kind::List(_) => self.list(node, &table.field(key)),
+            _ => std::slice::from_ref(node),
+        };
+        let mut read = |item: &Node| {
+            let mut params = of.clone();
+            self.param(item, &table.field(key), key, &mut params);
+            value(&params)
+        };
+        items.iter().map(&mut read).collect()
+    }
+
+    /// A node's name or a list of them.
+    fn nodes(&mut self, table: &Table<'_>, key: &str) -> Vec<String> {
+        match table.get(key) {
+            None => vec![],
+            Some(node @ Node { kind: Kind::List(_), .. }) => {
+                let field = table.field(key);
+                self.list(node, &field).iter().map(|item| self.name_in(item, &field)).collect()
+            }
+            Some(_) => vec![self.name(table, key)],
+        }
+    }
+
+    // What tables are made of.
+
+    fn table<'n>(&mut self, node: &'n Node, path: &'n str) -> Table<'n> {
+        let entries = match &node.kind {
+            Kind::Table(entries) => entries.as_slice(),
+            _ => {
+                let why = format!("must be a table, not {}", node.what());
+                self.problem(node.origin, path.trim_end_matches('.'), &node.shown(), why);
+                &[]
+            }
+        };
+        Table { entries, origin: node.origin, path }
+    }
+
+    fn tables<'n>(&mut self, node: &'n Node, key: &str) -> &'n [Node] {
+        if let Kind::Table(_) = node.kind {
+            let why = format!("must be a list of tables: write [[{key}]] with double brackets");
+            self.problem(node.origin, key, "", why);
+            return &[];
+        }
+        self.list(node, key)
+    }
+
+    fn list<'n>(&mut self, node: &'n Node, field: &str) -> &'n [Node] {
+        match &node.kind {
+            Kind::List(items) if items.is_empty() || items.len() > LIST_LIMIT => {
+                let why = format!("must have 1 to {LIST_LIMIT} entries, not {}", items.len());
+                self.problem(node.origin, field, "", why);
+                &[]
+            }
+            Kind::List(items) => items,
+            _ => {
+                self.problem(node.origin, field, &node.shown(), format!("must be a list, not {}", node.what()));
+                &[]
+            }
+        }
+    }
+
+    fn text(&mut self, table: &Table<'_>, key: &str) -> Option<String> {
+        let node = table.get(key)?;
+        match &node.kind {
+            Kind::Text(text) | Kind::Bare(text) if text.chars().count() <= TEXT_LIMIT => Some(text.clone()),
+            Kind::Text(text) | Kind::Bare(text) => {
+                let why = format!("must be at most {TEXT_LIMIT} characters long");
+                self.problem(node.origin, &table.field(key), &cut(text, 20), why);
+                None
+            }
+            _ => {
+                let why = format!("must be a text in quotes, not {}", node.what());
+                self.problem(node.origin, &table.field(key), &node.shown(), why);
+                None
+            }
+        }
+    }
+
+    /// The name of a group or of a node; empty if there is none or it cannot be.
+    fn name(&mut self, table: &Table<'_>, key: &str) -> String {
+        table.get(key).map(|node| self.name_in(node, &table.field(key))).unwrap_or_default()
+    }
+
+    fn name_in(&mut self, node: &Node, field: &str) -> String {
+        if let Kind::Text(name) | Kind::Bare(name) = &node.kind {
+            let plain = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
+            // A name of digits only would be mistaken for a number in an override's path.
+            let number = name.chars().all(|c| c.is_ascii_digit());
+            if (1..=40).contains(&name.chars().count()) && name.chars().all(plain) && !number {
+                return name.clone();
+            }
+        }
+        let why = "must be a name of 1 to 40 letters, digits, - or _, not digits only";
+        self.problem(node.origin, field, &node.shown(), why);
+        String::new()
+    }
+
+    // Parameters.
+
+    /// Sets those of `target`'s parameters that the table has; each of `required` must be there.
+    fn params<P: Params>(&mut self, table: &Table<'_>, target: &mut P, required: &[&str]) {
+        self.params_of(table, target, |_| true);
+        for &key in required.iter().filter(|key| table.get(key).is_none()) {
+            let param = P::PARAMS.iter().find(|p| p.name == key).expect("required keys are parameters");
+            self.missing(table, key, &format!("this key is required: a {}", param.kind));
+        }
+    }
+
+    fn params_of<P: Params>(&mut self, table: &Table<'_>, target: &mut P, which: fn(&str) -> bool) {
+        for param in P::PARAMS.iter().filter(|p| which(p.name)) {
+            if let Some(node) = table.get(param.name) {
+                self.param(node, &table.field(param.name), param.name, target);
+            }
+        }
+    }
+
+    fn param<P: Params>(&mut self, node: &Node, field: &str, name: &str, target: &mut P) {
+        let kind = P::PARAMS.iter().find(|p| p.name == name).map_or("", |p| p.kind);
+        let Some(text) = scalar(node) else {
+            self.problem(node.origin, field, "", format!("must be a {kind}, not {}", node.what()));
+            return;
+        };
+        if let (Kind::Text(text), true) = (&node.kind, is_number(kind)) {
+            let why = format!("must be a {kind}, written without quotes");
+            self.problem(node.origin, field, &cut(text, 60), why);
+            return;
+        }
+        if let Err(error) = target.set(name, &text) {
+            self.problem(node.origin, field, &cut(&error.value, 60), error.why);
+        }
+    }
+
+    /// Refuses keys that are neither parameters nor in `also`.
+    fn known(&mut self, table: &Table<'_>, what: &str, params: &[tidegate::config::Param], also: &[&str]) {
+        let known: Vec<&str> = also.iter().copied().chain(params.iter().map(|p| p.name)).collect();
+        self.only(table, what, &known);
+    }
+
+    fn only(&mut self, table: &Table<'_>, what: &str, known: &[&str]) {
+        for entry in table.entries.iter().filter(|e| !known.contains(&e.key.as_str())) {
+            let near = did_you_mean(&entry.key, known).unwrap_or_default();
+            let why = format!("no such key; {what} knows {}{near}", known.join(", "));
+            self.problem(entry.key_origin, &table.field(&cut(&entry.key, 60)), "", why);
+        }
+    }
+
+    // Problems.
+
+    pub fn problem(&mut self, origin: Origin, field: &str, value: &str, why: impl Into<String>) {
+        self.problems.push(self.doc.problem(origin, field, value, why));
+    }
+
+    fn refuse_key(&mut self, table: &Table<'_>, key: &str, why: impl Into<String>) {
+        let (origin, value) = table.get(key).map_or((table.origin, String::new()), |n| (n.origin, n.shown()));
+        self.problem(origin, &table.field(key), &value, why);
+    }
+
+    fn missing(&mut self, table: &Table<'_>, key: &str, why: &str) {
+        self.problem(table.origin, &table.field(key), "", why);
+    }
+}
+
+/// Whether a value of this kind is a TOML number.
+pub(super) fn is_number(kind: &str) -> bool {
+    kind == f64::KIND || kind == u64::KIND
+}
+
+/// A text or a number as text.
+fn scalar(node: &Node) -> Option<String> {
+    match &node.kind {
+        Kind::Text(text) | Kind::Bare(text) => Some(text.clone()),
+        Kind::Whole(n) => Some(n.to_string()),
+        Kind::Number(n) => Some(n.to_string()),
+        Kind::Flag(_) | Kind::List(_) | Kind::Table(_) => None,
+    }
+}
+
+/// Whether a packet of `len` bytes can ever wait in a queue of this limit.
+pub(super) fn fits(limit: Size, len: u64) -> bool {
+    match limit {
+        Size::Packets(n) => n >= 1,
+        Size::Bytes(b) => b >= len,
+    }
+}

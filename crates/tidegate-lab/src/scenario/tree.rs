@@ -1,0 +1,265 @@
+//! The document as a tree in which every value knows where it stands, whether in the file or in an override.
+use toml_span::value::{Value, ValueInner};
+
+use super::Set;
+use crate::problem::{Place, Problem};
+
+/// The largest file that is read, in bytes.
+pub(super) const FILE_LIMIT: usize = 4 << 20;
+
+/// Where a value comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// These bytes of the file.
+    File(usize, usize),
+    /// The override of this number.
+    Set(usize),
+}
+
+/// A value and where it comes from.
+#[derive(Clone, Debug)]
+pub(super) struct Node {
+    pub origin: Origin,
+    pub kind: Kind,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Kind {
+    Text(String),
+    /// The text of an override, which may stand for a text or for a number.
+    Bare(String),
+    Whole(i64),
+    Number(f64),
+    Flag(bool),
+    List(Vec<Node>),
+    Table(Vec<Entry>),
+}
+
+/// `key = value`, in the order of the file.
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    pub key: String,
+    pub key_origin: Origin,
+    pub node: Node,
+}
+
+/// What was read from: to find a place from an origin.
+pub(super) struct Document<'a> {
+    pub file: &'a str,
+    pub text: &'a str,
+    pub sets: &'a [Set],
+}
+
+impl Node {
+    /// What kind of TOML it is.
+    pub fn what(&self) -> &'static str {
+        match &self.kind {
+            Kind::Text(_) | Kind::Bare(_) => "a text",
+            Kind::Whole(_) | Kind::Number(_) => "a number",
+            Kind::Flag(_) => "true or false",
+            Kind::List(_) => "a list",
+            Kind::Table(_) => "a table",
+        }
+    }
+
+    /// The value as it would be shown in a message; empty for a list or a table.
+    pub fn shown(&self) -> String {
+        match &self.kind {
+            Kind::Text(text) | Kind::Bare(text) => cut(text, 60),
+            Kind::Whole(n) => n.to_string(),
+            Kind::Number(n) => n.to_string(),
+            Kind::Flag(flag) => flag.to_string(),
+            Kind::List(_) | Kind::Table(_) => String::new(),
+        }
+    }
+
+    fn table_mut(&mut self) -> Option<&mut Vec<Entry>> {
+        match &mut self.kind {
+            Kind::Table(entries) => Some(entries),
+            _ => None,
+        }
+    }
+}
+
+/// At most `most` characters of the first line of `text`.
+pub(super) fn cut(text: &str, most: usize) -> String {
+    let line = text.lines().next().unwrap_or_default();
+    let shown: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).take(most).collect();
+    if shown.len() < text.len() { shown + "…" } else { shown }
+}
+
+impl Document<'_> {
+    /// The document's tree, overrides applied.
+    pub fn read(&self) -> Result<Node, Vec<Problem>> {
+        let root = toml_span::parse(self.text).map_err(|error| {
+            let origin = Origin::File(error.span.start, error.span.end);
+            vec![self.problem(origin, "", "", sentence(&error))]
+        })?;
+        let mut root = convert(root, None);
+        let problems: Vec<_> = (0..self.sets.len()).filter_map(|i| self.apply(&mut root, i).err()).collect();
+        if problems.is_empty() { Ok(root) } else { Err(problems) }
+    }
+
+    /// A problem at `origin`.
+    pub fn problem(&self, origin: Origin, field: &str, value: &str, why: impl Into<String>) -> Problem {
+        Problem { place: self.place(origin), field: field.into(), value: value.into(), why: why.into() }
+    }
+
+    fn place(&self, origin: Origin) -> Place {
+        let (start, end) = match origin {
+            Origin::File(start, end) => (self.boundary(start), self.boundary(end)),
+            Origin::Set(index) => {
+                let set = &self.sets[index];
+                return Place::Set(cut(&format!("{}={}", set.path, set.value), 120));
+            }
+        };
+        let (before, after) = self.text.split_at(start);
+        let line_start = before.rfind('\n').map_or(0, |i| i + 1);
+        let rest = after.split(['\n', '\r']).next().unwrap_or_default();
+        let shown = |text: &str| text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect::<String>();
+        let (lead, rest) = (shown(&before[line_start..]), shown(rest));
+        let wanted = self.text[start..end.max(start)].chars().count();
+        Place::Line {
+            file: self.file.into(),
+            line: before.matches('\n').count() + 1,
+            column: lead.chars().count() + 1,
+            width: wanted.min(rest.chars().count()).clamp(1, 160),
+            // What is far to the right of the place is of no use, and a line may be megabytes long.
+            text: lead + &rest.chars().take(160).collect::<String>(),
+        }
+    }
+
+    /// The nearest character boundary at or before `index`.
+    fn boundary(&self, index: usize) -> usize {
+        (0..=index.min(self.text.len())).rev().find(|&i| self.text.is_char_boundary(i)).unwrap_or(0)
+    }
+
+    /// Puts override `index` into the tree.
+    fn apply(&self, root: &mut Node, index: usize) -> Result<(), Problem> {
+        let set = &self.sets[index];
+        let origin = Origin::Set(index);
+        let wrong = |why: String| self.problem(origin, "", "", why);
+        let steps: Vec<&str> = set.path.split('.').map(str::trim).collect();
+        if steps.len() > 5 || steps.iter().any(|step| step.is_empty()) {
+            return Err(wrong(
+                "no such path; a path is a table and a key, as in run.duration or group.tcp.count".into(),
+            ));
+        }
+        let value = parse_value(&set.value, index).map_err(wrong)?;
+        let (last, tables) = steps.split_last().expect("a split has at least one part");
+        let mut node = root;
+        for (depth, step) in tables.iter().enumerate() {
+            node = descend(node, step, depth, origin).map_err(wrong)?;
+        }
+        let entries = node.table_mut().ok_or_else(|| wrong(format!("`{}` has no keys", tables.join("."))))?;
+        let entry = Entry { key: (*last).into(), key_origin: origin, node: value };
+        match entries.iter_mut().find(|e| e.key == *last) {
+            Some(old) => *old = entry,
+            None => entries.push(entry),
+        }
+        Ok(())
+    }
+}
+
+/// The child of `node` that the path's `step` names: a key, or an element of a list by its name or number from 1.
+fn descend<'n>(node: &'n mut Node, step: &str, depth: usize, origin: Origin) -> Result<&'n mut Node, String> {
+    match &mut node.kind {
+        Kind::Table(entries) => {
+            let found = entries.iter().position(|e| e.key == step);
+            let at = found.unwrap_or(entries.len());
+            if found.is_none() {
+                if matches!(step, "group" | "link") && depth == 0 {
+                    return Err(format!("the scenario has no [[{step}]]"));
+                }
+                let table = Node { origin, kind: Kind::Table(vec![]) };
+                entries.push(Entry { key: step.into(), key_origin: origin, node: table });
+            }
+            Ok(&mut entries[at].node)
+        }
+        Kind::List(items) => {
+            let names: Vec<String> = items.iter().map(|item| name_of(item).unwrap_or_default().to_string()).collect();
+            let number = step.parse::<usize>().ok().filter(|n| (1..=names.len()).contains(n)).map(|n| n - 1);
+            match names.iter().position(|name| name == step).or(number) {
+                Some(at) => Ok(&mut items[at]),
+                None => {
+                    let known: Vec<&str> = names.iter().map(String::as_str).filter(|name| !name.is_empty()).collect();
+                    let near = crate::nearest::did_you_mean(step, &known).unwrap_or_default();
+                    let known = if known.is_empty() { format!("1 to {}", names.len()) } else { known.join(", ") };
+                    Err(format!("there is no `{step}` here; known are {known}{near}"))
+                }
+            }
+        }
+        _ => Err(format!("`{step}` lies below a value that is no table")),
+    }
+}
+
+/// The value of the key `name` of a table.
+pub(super) fn name_of(node: &Node) -> Option<&str> {
+    let Kind::Table(entries) = &node.kind else { return None };
+    match &entries.iter().find(|e| e.key == "name")?.node.kind {
+        Kind::Text(name) | Kind::Bare(name) => Some(name),
+        _ => None,
+    }
+}
+
+/// The value of an override: TOML if it begins like a list, a table or a quoted text, else bare text.
+fn parse_value(text: &str, index: usize) -> Result<Node, String> {
+    if text.len() > FILE_LIMIT {
+        return Err("the value is too long to be meant".into());
+    }
+    if !text.starts_with(['[', '{', '"', '\'']) {
+        return Ok(Node { origin: Origin::Set(index), kind: Kind::Bare(text.into()) });
+    }
+    let line = format!("value = {text}");
+    let mut root = toml_span::parse(&line).map_err(|error| format!("the value is no TOML: {}", sentence(&error)))?;
+    match root.take() {
+        ValueInner::Table(mut table) if table.len() == 1 => {
+            let value = table.remove("value").ok_or("the value is no TOML value")?;
+            Ok(convert(value, Some(Origin::Set(index))))
+        }
+        _ => Err("the value is more than one TOML value".into()),
+    }
+}
+
+/// Ours from the parser's; all of one origin if one is given.
+fn convert(mut value: Value<'_>, forced: Option<Origin>) -> Node {
+    let of = |span: toml_span::Span| forced.unwrap_or(Origin::File(span.start, span.end));
+    let origin = of(value.span);
+    let kind = match value.take() {
+        ValueInner::String(text) => Kind::Text(text.into_owned()),
+        ValueInner::Integer(n) => Kind::Whole(n),
+        ValueInner::Float(n) => Kind::Number(n),
+        ValueInner::Boolean(flag) => Kind::Flag(flag),
+        ValueInner::Array(items) => Kind::List(items.into_iter().map(|item| convert(item, forced)).collect()),
+        ValueInner::Table(table) => {
+            let entry = |(key, node): (toml_span::value::Key<'_>, Value<'_>)| Entry {
+                key_origin: of(key.span),
+                key: key.name.into_owned(),
+                node: convert(node, forced),
+            };
+            let mut entries: Vec<Entry> = table.into_iter().map(entry).collect();
+            // The parser sorts keys by name; a person reads them, and the errors, in the order of the file.
+            entries.sort_by_key(|entry| match entry.key_origin {
+                Origin::File(start, _) => start,
+                Origin::Set(_) => 0,
+            });
+            Kind::Table(entries)
+        }
+    };
+    Node { origin, kind }
+}
+
+/// The parser's error in our words where we have better ones.
+fn sentence(error: &toml_span::Error) -> String {
+    use toml_span::ErrorKind::*;
+    match &error.kind {
+        DuplicateKey { key, .. } => format!("the key `{}` is given twice", cut(key, 60)),
+        DuplicateTable { name, .. } => format!("the table [{}] is given twice", cut(name, 60)),
+        UnquotedString => "a text must stand in quotes, as in \"10 Mbit/s\"".into(),
+        InvalidNumber => "this is no number; a quantity with its unit stands in quotes, as in \"10 Mbit/s\"".into(),
+        UnexpectedEof => "the file ends in the middle of something".into(),
+        UnterminatedString => "the text has no closing quote".into(),
+        ExceededDepthLimit => "nested too deeply".into(),
+        _ => error.to_string(),
+    }
+}

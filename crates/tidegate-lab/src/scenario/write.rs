@@ -1,0 +1,152 @@
+//! A scenario as TOML, with every default spelled out.
+use std::fmt::Write;
+
+use tidegate::catalog::AnyConfig;
+use tidegate::config::Params;
+use tidegate::{Link, Span};
+
+use super::model::*;
+use super::read::is_number;
+use crate::spec::QueueSpec;
+
+impl Scenario {
+    /// The scenario as TOML with every default spelled out. Reading it again gives the same scenario, its queues'
+    /// presets written out as the values they stand for.
+    pub fn resolved(&self) -> String {
+        let mut out = String::new();
+        line(&mut out, "title", &quoted(&self.title));
+        line(&mut out, "description", &quoted(&self.description));
+        out += "\n[run]\n";
+        params(&mut out, &self.run);
+        let bottleneck = self.bottleneck();
+        match &self.network {
+            Network::Dumbbell(dumbbell) => {
+                out += "\n[network]\nkind = \"dumbbell\"\n";
+                params(&mut out, dumbbell);
+            }
+            Network::Graph(graph) => {
+                out += "\n[network]\nkind = \"graph\"\n";
+                line(&mut out, "mean_packet", &quoted(&graph.mean_packet.to_string()));
+                for link in &graph.links {
+                    write_link(&mut out, link, graph);
+                }
+            }
+        }
+        out += "\n[queue]\n";
+        queue(&mut out, &self.queue, &bottleneck);
+        if !self.compare.is_empty() {
+            let texts: Vec<_> = self.compare.iter().map(|q| quoted(&spelled_out(q, &bottleneck).to_string())).collect();
+            let _ = write!(out, "\n[compare]\nqueues = [\n  {},\n]\n", texts.join(",\n  "));
+        }
+        for group in &self.groups {
+            write_group(&mut out, group);
+        }
+        out
+    }
+}
+
+fn write_link(out: &mut String, link: &GraphLink, graph: &Graph) {
+    *out += "\n[[link]]\n";
+    line(out, "from", &quoted(&link.from));
+    line(out, "to", &quoted(&link.to));
+    line(out, "rate", &quoted(&link.rate.to_string()));
+    line(out, "delay", &quoted(&link.delay.to_string()));
+    let Some(limit) = link.limit else { return };
+    line(out, "limit", &quoted(&limit.to_string()));
+    line(out, "watch", if link.watch { "true" } else { "false" });
+    if let Some(spec) = &link.queue {
+        let line_of = Link { rate: link.rate, limit, mean_packet: graph.mean_packet };
+        line(out, "queue", &quoted(&spelled_out(spec, &line_of).to_string()));
+    }
+}
+
+fn write_group(out: &mut String, group: &Group) {
+    *out += "\n[[group]]\n";
+    line(out, "name", &quoted(&group.name));
+    line(out, "count", &group.count.to_string());
+    line(out, "hosts", &group.hosts.to_string());
+    let time = |span: Span| quoted(&span.to_string());
+    match group.start {
+        Start::At(at) => line(out, "start", &time(at)),
+        Start::Uniform(low, high) => {
+            line(out, "start", &format!("{{ uniform = [{}, {}] }}", time(low), time(high)));
+        }
+    }
+    if let Some(stop) = group.stop {
+        line(out, "stop", &time(stop));
+    }
+    list(out, "access_rate", group.access_rate.iter().map(ToString::to_string));
+    list(out, "access_delay", group.access_delay.iter().map(ToString::to_string));
+    list(out, "from", group.from.iter().cloned());
+    list(out, "to", group.to.iter().cloned());
+    match &group.source {
+        Source::Tcp(tcp) => {
+            line(out, "source", "\"tcp\"");
+            params(out, tcp);
+        }
+        Source::Cbr(cbr) => {
+            line(out, "source", "\"cbr\"");
+            params(out, cbr);
+        }
+    }
+}
+
+/// A queue with each of its parameters, and its label said outright, since the parameters change the default one.
+pub(crate) fn spelled_out(spec: &QueueSpec, link: &Link) -> QueueSpec {
+    let Ok(config) = spec.resolve(link) else { return spec.clone() };
+    QueueSpec {
+        name: spec.name.clone(),
+        preset: Some(spec.preset().into()),
+        params: values(&config).map(|(name, _, value)| (name.into(), value)).collect(),
+        label: Some(spec.label()),
+    }
+}
+
+fn values(config: &AnyConfig) -> impl Iterator<Item = (&'static str, &'static str, String)> {
+    config.values().into_iter().map(|(param, value)| (param.name, param.kind, value))
+}
+
+fn queue(out: &mut String, spec: &QueueSpec, link: &Link) {
+    line(out, "name", &quoted(&spec.name));
+    line(out, "preset", &quoted(spec.preset()));
+    line(out, "label", &quoted(&spec.label()));
+    if let Ok(config) = spec.resolve(link) {
+        for (name, kind, value) in values(&config) {
+            line(out, name, &if is_number(kind) { value } else { quoted(&value) });
+        }
+    }
+}
+
+fn params<P: Params>(out: &mut String, params: &P) {
+    for param in P::PARAMS {
+        let value = params.get(param.name).unwrap_or_default();
+        line(out, param.name, &if is_number(param.kind) { value } else { quoted(&value) });
+    }
+}
+
+fn list(out: &mut String, key: &str, items: impl Iterator<Item = String>) {
+    let items: Vec<_> = items.map(|item| quoted(&item)).collect();
+    if !items.is_empty() {
+        line(out, key, &format!("[{}]", items.join(", ")));
+    }
+}
+
+fn line(out: &mut String, key: &str, value: &str) {
+    let _ = writeln!(out, "{key} = {value}");
+}
+
+/// A TOML basic string.
+fn quoted(text: &str) -> String {
+    let mut out = String::from('"');
+    for c in text.chars() {
+        match c {
+            '"' => out += "\\\"",
+            '\\' => out += "\\\\",
+            c if c.is_control() => {
+                let _ = write!(out, "\\u{:04X}", c as u32);
+            }
+            c => out.push(c),
+        }
+    }
+    out + "\""
+}
