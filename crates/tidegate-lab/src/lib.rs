@@ -8,11 +8,13 @@
 
 pub mod check;
 mod nearest;
+mod plan;
 pub mod problem;
 pub mod replay;
 pub mod run;
 pub mod scenario;
 pub mod spec;
+pub mod stats;
 pub mod store;
 
 pub use check::{Check, check};

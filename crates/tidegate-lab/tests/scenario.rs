@@ -311,7 +311,7 @@ fn bad_overrides_are_named() {
         ("queue.name=reed", "queue", "no such queue"),
         ("queue.min=20 packets", "queue.min", "no such parameter"),
         ("group.tcp.start={ uniform = 3 }", "group.tcp.start", "uniform"),
-        ("group.tcp.start={ uniform = ", "", "no TOML"),
+        ("group.tcp.start={ uniform =", "", "no TOML"),
         ("run..duration=3", "", "no such path"),
         ("a.b.c.d.e.f=3", "", "no such path"),
     ] {

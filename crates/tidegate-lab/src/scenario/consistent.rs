@@ -1,4 +1,5 @@
 //! What one value must be to another: times in order, names that exist, nodes that can be reached, loads that end.
+use tidegate::catalog::AnyConfig;
 use tidegate::{ConfigError, Link, Rng};
 
 use super::model::*;
@@ -193,12 +194,13 @@ impl Look<'_, '_> {
     }
 }
 
-/// Whether `spec` exists and can be built on `link`.
+/// The parameters of `spec` on `link`, if it exists and can be built there.
 ///
 /// # Errors
 /// As [`QueueSpec::resolve`], and what only building finds, such as two parameters that do not go together.
-pub(crate) fn possible(spec: &QueueSpec, link: &Link) -> Result<(), ConfigError> {
-    spec.resolve(link)?.build(*link, Rng::from_seed(0)).map(|_| ())
+pub(crate) fn possible(spec: &QueueSpec, link: &Link) -> Result<AnyConfig, ConfigError> {
+    let config = spec.resolve(link)?;
+    config.build(*link, Rng::from_seed(0)).map(|_| config)
 }
 
 fn ends<'g>(group: &'g Group, key: &str) -> &'g [String] {

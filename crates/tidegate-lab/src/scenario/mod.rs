@@ -5,6 +5,7 @@ mod read;
 mod tree;
 mod write;
 
+pub(crate) use consistent::possible;
 pub use model::*;
 
 use std::io::Read;

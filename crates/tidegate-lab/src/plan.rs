@@ -1,0 +1,341 @@
+//! A scenario laid out for one seed: every host, link and flow, with the dice rolled that belong to the traffic.
+use std::collections::BTreeMap;
+
+use tidegate::{Bytes, Rate, Rng, Seed, Size, Span, Time};
+use tidegate_packet::{Ends, FlowHasher};
+
+use crate::scenario::{Dumbbell, Graph, Group, Network, Scenario, Source, Start};
+use crate::spec::QueueSpec;
+use crate::stats::{Claim, max_min};
+
+/// A directed link.
+#[derive(Clone, Debug)]
+pub(crate) struct Wire {
+    pub from: u32,
+    pub to: u32,
+    pub rate: Rate,
+    pub delay: Span,
+    pub managed: Option<Managed>,
+}
+
+/// A link's queue.
+#[derive(Clone, Debug)]
+pub(crate) struct Managed {
+    pub limit: Size,
+    /// The queue here if it is not the one that is being tried.
+    pub queue: Option<QueueSpec>,
+}
+
+/// A flow.
+#[derive(Clone, Debug)]
+pub(crate) struct Flow {
+    pub group: u32,
+    pub from: u32,
+    pub to: u32,
+    /// The keyed hash that queues see.
+    pub key: u64,
+    pub start: Time,
+    pub stop: Time,
+}
+
+/// A scenario laid out for one seed.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    /// Nodes that have a name; hosts come after them and have none.
+    pub nodes: Vec<String>,
+    pub node_count: u32,
+    pub wires: Vec<Wire>,
+    pub flows: Vec<Flow>,
+    /// The watched link, whose figures are reported.
+    pub watched: u32,
+}
+
+impl Plan {
+    /// Lays out `scenario` for `seed`.
+    pub fn new(scenario: &Scenario, seed: Seed) -> Plan {
+        let mut plan = match &scenario.network {
+            Network::Dumbbell(dumbbell) => Plan::dumbbell(dumbbell),
+            Network::Graph(graph) => Plan::graph(graph),
+        };
+        let hasher = FlowHasher::seeded(scenario.run.flow_key.0, seed);
+        let mut numbers = Numbers { client: 0x0a00_0000, server: 0x0b00_0000 };
+        for (index, group) in scenario.groups.iter().enumerate() {
+            let layout = Layout { scenario, group, index: index as u32, seed, hasher: &hasher };
+            plan.group(&layout, &mut numbers);
+        }
+        plan
+    }
+
+    fn dumbbell(d: &Dumbbell) -> Plan {
+        let managed = Some(Managed { limit: d.limit, queue: None });
+        let there = Wire { from: 0, to: 1, rate: d.rate, delay: d.delay, managed };
+        let back = Wire { from: 1, to: 0, managed: None, ..there.clone() };
+        let nodes = vec!["left".to_string(), "right".to_string()];
+        Plan { nodes, node_count: 2, wires: vec![there, back], flows: vec![], watched: 0 }
+    }
+
+    fn graph(g: &Graph) -> Plan {
+        let mut nodes: Vec<String> = vec![];
+        let mut node = |name: &str| {
+            let known = nodes.iter().position(|n| n == name);
+            known.unwrap_or_else(|| {
+                nodes.push(name.into());
+                nodes.len() - 1
+            }) as u32
+        };
+        let mut wires = vec![];
+        let mut watched = 0;
+        for link in &g.links {
+            let (from, to) = (node(&link.from), node(&link.to));
+            if link.watch {
+                watched = wires.len() as u32;
+            }
+            let managed = link.limit.map(|limit| Managed { limit, queue: link.queue.clone() });
+            let there = Wire { from, to, rate: link.rate, delay: link.delay, managed };
+            wires.push(there.clone());
+            wires.push(Wire { from: to, to: from, managed: None, ..there });
+        }
+        let node_count = nodes.len() as u32;
+        Plan { nodes, node_count, wires, flows: vec![], watched }
+    }
+
+    /// Adds a group's hosts and flows.
+    fn group(&mut self, layout: &Layout<'_>, numbers: &mut Numbers) {
+        let group = layout.group;
+        numbers.next_site();
+        let clients: Vec<(u32, u32)> = (0..group.hosts)
+            .map(|host| {
+                let mut dice = layout.dice("host", host);
+                let at = self.pick(&group.from, 0, &mut dice);
+                (self.host(layout.access(host), at), numbers.client())
+            })
+            .collect();
+        for index in 0..group.count {
+            let mut dice = layout.dice("flow", index);
+            let host = index % group.hosts;
+            let (from, client) = clients[host as usize];
+            let at = self.pick(&group.to, 1, &mut dice);
+            let to = self.host(layout.access(host), at);
+            let connection = index / group.hosts;
+            let ends = Ends::simulated(client, numbers.server(), 1024 + connection as u16, 5001);
+            self.flows.push(Flow {
+                group: layout.index,
+                from,
+                to,
+                key: layout.hasher.hash(&ends),
+                start: Time::ZERO + start(group.start, &mut dice),
+                stop: group.stop.map_or(Time::MAX, |stop| Time::ZERO + stop),
+            });
+        }
+    }
+
+    /// One of the named nodes, drawn from `dice`; in a dumbbell, where none is named, the router `side`.
+    fn pick(&self, names: &[String], side: u32, dice: &mut Rng) -> u32 {
+        let name = match names {
+            [] => return side,
+            [only] => only,
+            several => &several[dice.below(several.len() as u64) as usize],
+        };
+        self.nodes.iter().position(|n| n == name).expect("a scenario's nodes were checked") as u32
+    }
+
+    /// A host at node `at` behind an access link both ways, or the node itself when there is none.
+    fn host(&mut self, access: Option<(Rate, Span)>, at: u32) -> u32 {
+        let Some((rate, delay)) = access else { return at };
+        let host = self.node_count;
+        self.node_count += 1;
+        let up = Wire { from: host, to: at, rate, delay, managed: None };
+        let down = Wire { from: at, to: host, ..up.clone() };
+        self.wires.extend([up, down]);
+        host
+    }
+
+    /// The routes between the flows' ends.
+    pub fn routes(&self) -> Routes<'_> {
+        Routes::new(self)
+    }
+
+    /// The max-min fair rate of each flow in bit/s, the demand of fixed-rate sources and every link counted.
+    pub fn fair_shares(&self, scenario: &Scenario) -> Vec<f64> {
+        let mut routes = self.routes();
+        let paths: Vec<Vec<u32>> = self.flows.iter().map(|flow| routes.path(flow.from, flow.to)).collect();
+        let capacity: Vec<f64> = self.wires.iter().map(|wire| wire.rate.as_bps() as f64).collect();
+        let demand = |flow: &Flow| match &scenario.groups[flow.group as usize].source {
+            Source::Tcp(_) => f64::INFINITY,
+            Source::Cbr(cbr) => cbr.rate.as_bps() as f64,
+        };
+        let claims: Vec<Claim<'_>> =
+            self.flows.iter().zip(&paths).map(|(flow, path)| Claim { path, demand: demand(flow) }).collect();
+        max_min(&capacity, &claims)
+    }
+}
+
+/// What a group's layout depends on.
+struct Layout<'a> {
+    scenario: &'a Scenario,
+    group: &'a Group,
+    index: u32,
+    seed: Seed,
+    hasher: &'a FlowHasher,
+}
+
+impl Layout<'_> {
+    /// Dice by the group's name, so that another group before it changes nothing.
+    fn dice(&self, what: &str, index: u32) -> Rng {
+        self.seed.stream(&format!("{what} {} {index}", self.group.name))
+    }
+
+    /// The access link of client host `host` and of the receivers of its flows; none in a graph unless asked for.
+    fn access(&self, host: u32) -> Option<(Rate, Span)> {
+        let base = match &self.scenario.network {
+            Network::Dumbbell(dumbbell) => dumbbell.clone(),
+            Network::Graph(_) if self.group.access_rate.is_empty() && self.group.access_delay.is_empty() => {
+                return None;
+            }
+            Network::Graph(_) => Dumbbell::default(),
+        };
+        let turn = |len: usize| host as usize % len;
+        let rates = &self.group.access_rate;
+        let delays = &self.group.access_delay;
+        let rate = if rates.is_empty() { base.access_rate } else { rates[turn(rates.len())] };
+        let delay = if delays.is_empty() { base.access_delay } else { delays[turn(delays.len())] };
+        Some((rate, delay))
+    }
+}
+
+/// Made-up addresses: clients from 10.0.0.0, servers from 11.0.0.0; each group begins at a new /24.
+struct Numbers {
+    client: u32,
+    server: u32,
+}
+
+impl Numbers {
+    fn next_site(&mut self) {
+        self.client = self.client.next_multiple_of(256);
+        self.server = self.server.next_multiple_of(256);
+    }
+
+    fn client(&mut self) -> u32 {
+        self.client += 1;
+        self.client
+    }
+
+    fn server(&mut self) -> u32 {
+        self.server += 1;
+        self.server
+    }
+}
+
+fn start(start: Start, dice: &mut Rng) -> Span {
+    match start {
+        Start::At(time) => time,
+        Start::Uniform(low, high) => {
+            let width = (high - low).as_nanos();
+            low + Span::from_nanos(if width == 0 { 0 } else { dice.below(width) })
+        }
+    }
+}
+
+/// Shortest routes, as the simulator takes them: fewest links, then least delay, then the link declared first.
+pub(crate) struct Routes<'p> {
+    plan: &'p Plan,
+    /// Wires out of each node, as a range of `out`.
+    first: Vec<u32>,
+    out: Vec<u32>,
+    /// Routes between named nodes, found so far.
+    found: BTreeMap<(u32, u32), Vec<u32>>,
+}
+
+impl<'p> Routes<'p> {
+    fn new(plan: &'p Plan) -> Routes<'p> {
+        let mut first = vec![0u32; plan.node_count as usize + 1];
+        for wire in &plan.wires {
+            first[wire.from as usize + 1] += 1;
+        }
+        for i in 1..first.len() {
+            first[i] += first[i - 1];
+        }
+        let mut next = first.clone();
+        let mut out = vec![0u32; plan.wires.len()];
+        for (index, wire) in plan.wires.iter().enumerate() {
+            out[next[wire.from as usize] as usize] = index as u32;
+            next[wire.from as usize] += 1;
+        }
+        Routes { plan, first, out, found: BTreeMap::new() }
+    }
+
+    /// The wires from `from` to `to`, in order.
+    pub fn path(&mut self, from: u32, to: u32) -> Vec<u32> {
+        let (up, from) = self.access(from, true);
+        let (down, to) = self.access(to, false);
+        if !self.found.contains_key(&(from, to)) {
+            let core = self.search(from, to);
+            self.found.insert((from, to), core);
+        }
+        up.into_iter().chain(self.found[&(from, to)].iter().copied()).chain(down).collect()
+    }
+
+    /// For a host, its only wire and the node at the other end; a named node as it is.
+    fn access(&self, node: u32, outward: bool) -> (Option<u32>, u32) {
+        if (node as usize) < self.plan.nodes.len() {
+            return (None, node);
+        }
+        let up = self.out[self.first[node as usize] as usize];
+        let at = self.plan.wires[up as usize].to;
+        // A host's wires were added in a pair, out and in.
+        (Some(if outward { up } else { up + 1 }), at)
+    }
+
+    /// Searches among the named nodes, level by level of (links, delay).
+    fn search(&self, from: u32, to: u32) -> Vec<u32> {
+        let named = self.plan.nodes.len();
+        // Per node: links, delay, and the wire by which it is reached best.
+        let mut best: Vec<Option<(u32, u64, Option<u32>)>> = vec![None; named];
+        best[from as usize] = Some((0, 0, None));
+        let mut level = vec![from];
+        for hops in 1..=named as u32 {
+            let mut next: Vec<u32> = vec![];
+            for &node in &level {
+                let delay = best[node as usize].map_or(0, |b| b.1);
+                let wires = &self.out[self.first[node as usize] as usize..self.first[node as usize + 1] as usize];
+                for &index in wires {
+                    let wire = &self.plan.wires[index as usize];
+                    if wire.to as usize >= named {
+                        break; // hosts were added after the named nodes, and carry nothing through
+                    }
+                    let reached = delay + wire.delay.as_nanos();
+                    let slot = &mut best[wire.to as usize];
+                    match slot {
+                        Some((h, d, _)) if (*h, *d) <= (hops, reached) => {}
+                        Some(_) => *slot = Some((hops, reached, Some(index))),
+                        None => {
+                            *slot = Some((hops, reached, Some(index)));
+                            next.push(wire.to);
+                        }
+                    }
+                }
+            }
+            level = next;
+        }
+        let mut path = vec![];
+        let mut node = to;
+        while let Some((_, _, Some(wire))) = best[node as usize] {
+            path.push(wire);
+            node = self.plan.wires[wire as usize].from;
+        }
+        path.reverse();
+        path
+    }
+
+    /// The time of a `there`-byte packet from `from` to `to` and of a `back`-byte answer through empty queues.
+    pub fn base_rtt(&mut self, flow: &Flow, there: Bytes, back: Bytes) -> Span {
+        let mut total = Span::ZERO;
+        for (from, to, len) in [(flow.from, flow.to, there), (flow.to, flow.from, back)] {
+            for index in self.path(from, to) {
+                let wire = &self.plan.wires[index as usize];
+                total += wire.delay + wire.rate.time_to_send(len);
+            }
+        }
+        total
+    }
+}
