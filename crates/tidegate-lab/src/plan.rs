@@ -1,4 +1,5 @@
 //! A scenario laid out for one seed: every host, link and flow, with the dice rolled that belong to the traffic.
+#![allow(dead_code, reason = "the simulator reads the rest, and is being built")]
 use std::collections::BTreeMap;
 
 use tidegate::{Bytes, Rate, Rng, Seed, Size, Span, Time};

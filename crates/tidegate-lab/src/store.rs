@@ -1,6 +1,11 @@
 //! The result directory: written whole or not at all.
 use std::fmt;
+use std::fs;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+
+use serde_json::json;
+use tidegate_report::Document;
 
 use crate::run::Outcome;
 use crate::scenario::Scenario;
@@ -31,11 +36,39 @@ impl fmt::Display for StoreError {
 
 impl std::error::Error for StoreError {}
 
-/// The files that go with `outcomes`: `result.json`, `series.json`, `scenario.toml` and `run.json` (version, seeds).
-/// `report.html` is the report crate's; add it to the list.
+/// The file by which a result directory is known to be ours.
+pub const MARK: &str = "run.json";
+/// What stands in it.
+const MAKER: &str = "tidegate";
+
+/// The files that go with `outcomes`: `result.json` (one document, or a list for several queues), `series.json`,
+/// `scenario.toml` (resolved) and `run.json` (version, seeds, queues). `report.html` is the report crate's; add it.
 pub fn files(scenario: &Scenario, outcomes: &[Outcome]) -> Vec<File> {
-    let _ = (scenario, outcomes);
-    vec![]
+    let result = match outcomes {
+        [only] => only.document.to_json(),
+        several => {
+            let documents: Vec<Document> = several.iter().map(|o| o.document.clone()).collect();
+            Document::list_to_json(&documents)
+        }
+    };
+    let series: Vec<_> = outcomes.iter().map(|o| json!({ "label": o.document.label, "series": o.series })).collect();
+    let queues: Vec<_> = outcomes.iter().map(|o| o.document.label.as_str()).collect();
+    let mark = mark(&scenario.name, &scenario.seeds(), &queues);
+    let text = |name: &str, text: String| File { name: name.into(), bytes: (text + "\n").into_bytes() };
+    vec![
+        text("result.json", result),
+        text("series.json", serde_json::Value::from(series).to_string()),
+        text("scenario.toml", scenario.resolved().trim_end().into()),
+        mark,
+    ]
+}
+
+/// The file [`MARK`]: which version made the directory, from what, with which seeds and queues.
+pub fn mark(scenario: &str, seeds: &[u64], queues: &[&str]) -> File {
+    let text = json!({
+        "made_by": MAKER, "version": env!("CARGO_PKG_VERSION"), "scenario": scenario, "seeds": seeds, "queues": queues,
+    });
+    File { name: MARK.into(), bytes: format!("{text:#}\n").into_bytes() }
 }
 
 /// Whether `dir` can take a result: it does not exist, is empty, or holds an earlier result (to be replaced), and its
@@ -44,7 +77,9 @@ pub fn files(scenario: &Scenario, outcomes: &[Outcome]) -> Vec<File> {
 /// # Errors
 /// It holds something that is not ours, is no directory, or cannot be written.
 pub fn accept(dir: &Path) -> Result<(), StoreError> {
-    let _ = dir;
+    replaceable(dir)?;
+    let parent = parent(dir)?;
+    tempfile::Builder::new().prefix(".tidegate-").tempdir_in(&parent).map_err(|e| wrong(&parent, &e))?;
     Ok(())
 }
 
@@ -53,6 +88,181 @@ pub fn accept(dir: &Path) -> Result<(), StoreError> {
 /// # Errors
 /// As [`accept`]; a full disk.
 pub fn write(dir: &Path, files: &[File]) -> Result<(), StoreError> {
-    let _ = files;
-    accept(dir)
+    replaceable(dir)?;
+    let parent = parent(dir)?;
+    // In the same directory, so that the rename cannot cross a file system. Removed when dropped, whatever happens.
+    let fresh = tempfile::Builder::new().prefix(".tidegate-").tempdir_in(&parent).map_err(|e| wrong(&parent, &e))?;
+    for file in files {
+        let path = fresh.path().join(&file.name);
+        write_file(&path, &file.bytes).map_err(|e| wrong(dir, &e))?;
+    }
+    share(fresh.path()).map_err(|e| wrong(dir, &e))?;
+    // An earlier result steps aside and comes back if the new one cannot take its place.
+    let aside = tempfile::Builder::new().prefix(".tidegate-").tempdir_in(&parent).map_err(|e| wrong(&parent, &e))?;
+    let old = aside.path().join("old");
+    let had_old = dir.exists();
+    if had_old {
+        fs::rename(dir, &old).map_err(|e| wrong(dir, &e))?;
+    }
+    let fresh = fresh.keep();
+    fs::rename(&fresh, dir).map_err(|error| {
+        if had_old {
+            let _ = fs::rename(&old, dir);
+        }
+        let _ = fs::remove_dir_all(&fresh);
+        wrong(dir, &error)
+    })
+}
+
+fn write_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = fs::File::create(path)?;
+    file.write_all(bytes)?;
+    // A full disk may show only now.
+    file.sync_all()
+}
+
+/// A temporary directory is its owner's alone; a result is for whoever the umask allows.
+#[cfg(unix)]
+fn share(dir: &Path) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    let probe = dir.join(".mode");
+    fs::create_dir(&probe)?;
+    let mode = fs::metadata(&probe)?.permissions().mode() & 0o777;
+    fs::remove_dir(&probe)?;
+    fs::set_permissions(dir, fs::Permissions::from_mode(mode))
+}
+
+#[cfg(not(unix))]
+fn share(_: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+/// Whether what is at `dir`, if anything, may be replaced.
+fn replaceable(dir: &Path) -> Result<(), StoreError> {
+    let refuse = |why: &str| Err(StoreError { path: dir.into(), why: why.into() });
+    match fs::symlink_metadata(dir) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(wrong(dir, &error)),
+        Ok(meta) if meta.is_symlink() => return refuse("is a symbolic link; name the directory itself"),
+        Ok(meta) if !meta.is_dir() => return refuse("is a file, not a directory; choose another name"),
+        Ok(_) => {}
+    }
+    let mut entries = fs::read_dir(dir).map_err(|e| wrong(dir, &e))?;
+    if entries.next().is_none() || is_ours(dir) {
+        return Ok(());
+    }
+    refuse("is a directory with other things in it, which are left alone; choose a new or an empty one")
+}
+
+fn is_ours(dir: &Path) -> bool {
+    let text = fs::read_to_string(dir.join(MARK)).unwrap_or_default();
+    let mark: Result<serde_json::Value, _> = serde_json::from_str(&text);
+    mark.is_ok_and(|mark| mark["made_by"] == MAKER)
+}
+
+/// The directory that holds `dir`, made if it is missing.
+fn parent(dir: &Path) -> Result<PathBuf, StoreError> {
+    if dir.file_name().is_none() {
+        let why = "is no name for a new directory; give one, as in results/flood";
+        return Err(StoreError { path: dir.into(), why: why.into() });
+    }
+    let parent = match dir.parent() {
+        Some(parent) if parent.as_os_str().is_empty() => PathBuf::from("."),
+        Some(parent) => parent.into(),
+        None => PathBuf::from("."),
+    };
+    fs::create_dir_all(&parent).map_err(|e| wrong(&parent, &e))?;
+    Ok(parent)
+}
+
+fn wrong(path: &Path, error: &io::Error) -> StoreError {
+    let why = match error.kind() {
+        io::ErrorKind::PermissionDenied => "cannot be written (permission denied)".into(),
+        io::ErrorKind::ReadOnlyFilesystem => "cannot be written (read-only file system)".into(),
+        io::ErrorKind::StorageFull => "cannot be written: the disk is full. Nothing was left behind".into(),
+        io::ErrorKind::NotADirectory => "cannot be made: a part of the path is a file".into(),
+        _ => format!("cannot be written: {error}"),
+    };
+    StoreError { path: path.into(), why }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(dir: &Path) -> Vec<String> {
+        let mut names: Vec<String> =
+            fs::read_dir(dir).unwrap().map(|e| e.unwrap().file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    }
+
+    fn result(text: &str) -> Vec<File> {
+        vec![mark("flood", &[1, 2], &["red"]), File { name: "result.json".into(), bytes: text.into() }]
+    }
+
+    #[test]
+    fn new_empty_and_ours_are_written() {
+        let base = tempfile::tempdir().unwrap();
+        let dir = base.path().join("deep/er/flood");
+        accept(&dir).unwrap();
+        write(&dir, &result("one")).unwrap();
+        assert_eq!(fs::read_to_string(dir.join("result.json")).unwrap(), "one");
+        write(&dir, &[result("two"), vec![File { name: "more".into(), bytes: vec![] }]].concat()).unwrap();
+        assert_eq!(list(&dir), ["more", "result.json", "run.json"]);
+        write(&dir, &result("three")).unwrap();
+        assert_eq!(list(&dir), ["result.json", "run.json"], "the earlier result is replaced, not mixed");
+        assert_eq!(list(dir.parent().unwrap()), ["flood"], "nothing is left beside it");
+        let empty = base.path().join("empty");
+        fs::create_dir(&empty).unwrap();
+        write(&empty, &result("x")).unwrap();
+    }
+
+    #[test]
+    fn what_is_not_ours_is_left_alone() {
+        let base = tempfile::tempdir().unwrap();
+        let home = base.path().join("home");
+        fs::create_dir(&home).unwrap();
+        fs::write(home.join("thesis.tex"), "years of work").unwrap();
+        for refuse in [accept(&home), write(&home, &result("x"))] {
+            assert!(refuse.unwrap_err().to_string().contains("home: is a directory with other things"));
+        }
+        fs::write(home.join(MARK), "{\"made_by\": \"somebody\"}").unwrap();
+        assert!(accept(&home).is_err());
+        assert_eq!(fs::read_to_string(home.join("thesis.tex")).unwrap(), "years of work");
+        let file = base.path().join("file");
+        fs::write(&file, "x").unwrap();
+        assert!(accept(&file).unwrap_err().why.contains("is a file"));
+        let below = accept(&file.join("below")).unwrap_err();
+        assert!(below.why.contains("a part of the path is a file"), "{below}");
+        assert!(accept(Path::new("/")).is_err());
+        assert!(accept(Path::new("no-such-directory/..")).is_err());
+        #[cfg(unix)]
+        {
+            let link = base.path().join("link");
+            std::os::unix::fs::symlink(&home, &link).unwrap();
+            assert!(accept(&link).unwrap_err().why.contains("symbolic link"));
+        }
+        assert_eq!(list(base.path()), ["file", "home", "link"]);
+    }
+
+    #[test]
+    fn nothing_is_left_of_a_failure() {
+        let base = tempfile::tempdir().unwrap();
+        let dir = base.path().join("flood");
+        write(&dir, &result("old")).unwrap();
+        // A name that cannot be a file stands for whatever may go wrong half-way, a full disk for one.
+        let files = [result("new"), vec![File { name: "no/such/directory".into(), bytes: vec![] }]].concat();
+        assert!(write(&dir, &files).is_err());
+        assert_eq!(fs::read_to_string(dir.join("result.json")).unwrap(), "old");
+        assert_eq!(list(base.path()), ["flood"]);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_full_disk_and_a_kernel_directory_say_so() {
+        let full = write_file(Path::new("/dev/full"), &[0; 10]).unwrap_err();
+        assert!(wrong(Path::new("out"), &full).why.contains("the disk is full"), "{full}");
+        assert!(accept(Path::new("/proc/tidegate/flood")).is_err());
+    }
 }

@@ -192,8 +192,37 @@ choices! {
     }
 }
 
+choices! {
+    /// Whether a connection begins with a handshake.
+    pub enum Handshake {
+        /// Data go out at once.
+        Skip = "skip",
+        /// A SYN, and data when it is answered.
+        Syn = "syn",
+    }
+}
+
+choices! {
+    /// What TCP halves on congestion.
+    pub enum Halving {
+        /// The data in flight (RFC 5681).
+        Flight = "flight",
+        /// The congestion window (ns-2).
+        Window = "window",
+    }
+}
+
+/// How much a connection sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Data {
+    /// It always has something to send.
+    Endless,
+    /// So much, in wire bytes; rounded up to whole packets.
+    Amount(Bytes),
+}
+
 params! {
-    /// A group with `source = "tcp"`.
+    /// A group with `source = "tcp"`. The defaults go by the RFCs.
     pub struct Tcp {
         /// How it recovers from loss.
         flavour: Flavour = Flavour::NewReno, "", 0 ..= 0;
@@ -203,6 +232,28 @@ params! {
         ack: Bytes = Bytes::new(40), "", 1 ..= 65_535;
         /// Whether it speaks ECN (RFC 3168).
         ecn: Switch = Switch::Off, "", 0 ..= 0;
+        /// How much each connection sends: `endless`, or an amount as in "5 MB".
+        data: Data = Data::Endless, "", 1 ..= 1_000_000_000_000u64;
+        /// The receiver's window: the most that may be in flight.
+        window: Size = Size::Packets(1_000_000), "", 1 ..= 1_000_000;
+        /// The congestion window to begin with.
+        initial_window: Size = Size::Packets(2), "IW", 1 ..= 1_000_000;
+        /// Whether the first round trip is spent on a SYN and its answer.
+        handshake: Handshake = Handshake::Skip, "", 0 ..= 0;
+        /// Whether the first two duplicate acknowledgements each let a new packet out (RFC 3042).
+        limited_transmit: Switch = Switch::On, "", 0 ..= 0;
+        /// What is halved on congestion.
+        halving: Halving = Halving::Flight, "", 0 ..= 0;
+        /// Least retransmission timeout.
+        min_rto: Span = Span::from_millis(200), "", 1_000_000 ..= 3_600_000_000_000u64;
+        /// Retransmission timeout before the first measurement.
+        initial_rto: Span = Span::from_millis(3000), "", 1_000_000 ..= 3_600_000_000_000u64;
+        /// Greatest retransmission timeout, back-off included.
+        max_rto: Span = Span::from_millis(60_000), "", 1_000_000 ..= 3_600_000_000_000u64;
+        /// The tick in which round-trip times are measured.
+        tick: Span = Span::from_millis(10), "", 1_000 ..= 1_000_000_000u64;
+        /// A burst waits a time uniform on 0 to this (ns-2's `overhead_`), which breaks phase locking.
+        overhead: Span = Span::ZERO, "", 0 ..= 1_000_000_000u64;
     }
 }
 
@@ -233,6 +284,28 @@ impl Value for Key {
     }
     fn write_bound(_: f64) -> String {
         "five-tuple | source | destination | pair | source-prefix/N".into()
+    }
+}
+
+impl Value for Data {
+    const KIND: &'static str = "amount of data or `endless`";
+    fn read(text: &str) -> Result<Self, UnitError> {
+        if text == "endless" { Ok(Data::Endless) } else { text.parse().map(Data::Amount) }
+    }
+    fn write(&self) -> String {
+        match self {
+            Data::Endless => "endless".into(),
+            Data::Amount(bytes) => bytes.to_string(),
+        }
+    }
+    fn magnitude(&self) -> f64 {
+        match self {
+            Data::Endless => 1.0,
+            Data::Amount(bytes) => bytes.get() as f64,
+        }
+    }
+    fn write_bound(magnitude: f64) -> String {
+        Bytes::new(magnitude as u64).to_string()
     }
 }
 
