@@ -160,6 +160,7 @@ catalog! {
     blue => Blue,
     sfb => Sfb,
     care => Care,
+    rem => Rem,
 }
 
 impl AnyConfig {

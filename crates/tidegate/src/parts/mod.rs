@@ -3,5 +3,6 @@ pub mod bins;
 pub mod capture_list;
 pub mod every;
 pub mod jackknife;
+pub mod price;
 pub mod ring;
 pub mod token_bucket;
