@@ -96,7 +96,8 @@ impl Document<'_> {
             vec![self.problem(origin, "", "", sentence(&error))]
         })?;
         let mut root = convert(root, None);
-        let problems: Vec<_> = (0..self.sets.len()).filter_map(|i| self.apply(&mut root, i).err()).collect();
+        let problems: Vec<_> =
+            (0..self.sets.len()).filter_map(|i| self.apply(&mut root, i).err()).map(|p| *p).collect();
         if problems.is_empty() { Ok(root) } else { Err(problems) }
     }
 
@@ -135,10 +136,10 @@ impl Document<'_> {
     }
 
     /// Puts override `index` into the tree.
-    fn apply(&self, root: &mut Node, index: usize) -> Result<(), Problem> {
+    fn apply(&self, root: &mut Node, index: usize) -> Result<(), Box<Problem>> {
         let set = &self.sets[index];
         let origin = Origin::Set(index);
-        let wrong = |why: String| self.problem(origin, "", "", why);
+        let wrong = |why: String| Box::new(self.problem(origin, "", "", why));
         let steps: Vec<&str> = set.path.split('.').map(str::trim).collect();
         if steps.len() > 5 || steps.iter().any(|step| step.is_empty()) {
             return Err(wrong(
