@@ -126,7 +126,7 @@ impl Qdisc for Twinned {
             if pkt.ecn.is_capable() {
                 assert_eq!(fate.dropped, None);
             } else {
-                assert!(!fate.marked && !(self.pass && fate.dropped.is_some()));
+                assert!(!(fate.marked || self.pass && fate.dropped.is_some()));
             }
             if pkt.ecn.is_capable() || !self.pass {
                 self.disputes.verdict(self.operations, die.unwrap(), self.probability(pkt.len), signalled);
