@@ -25,11 +25,12 @@ METRICS = [
 class Setup:
     """One network with one queue."""
 
-    name: str  # of the network
+    name: str  # of the network, and of our scenario
     queue: str  # drop_tail or red
     script: str  # in ns2/
     args: str  # for the script, beyond COMMON
-    seeds: int  # replications on the ns-2 side
+    seeds: int  # replications, on either side
+    ours: tuple  # what `tidegate run` is given beyond the scenario
 
     @property
     def label(self):
@@ -37,7 +38,7 @@ class Setup:
 
     @property
     def twin(self):
-        return HERE / "scenarios" / f"{self.label}.toml"
+        return HERE / "scenarios" / f"{self.name}.toml"
 
     @property
     def ns2_args(self):
@@ -49,16 +50,21 @@ class Setup:
         return RESULTS / f"{self.label}.jsonl"
 
 
-NETWORKS = [
-    ("sfb400-45m", "sfb400.tcl", "udp=45e6 overhead=0.0002 warm=20 T=100", 40),
-    ("sfb400-2m", "sfb400.tcl", "udp=2e6 overhead=0.0002 warm=20 T=100", 40),
-    ("care26", "care26.tcl", "mix=std udp=1e6 overhead=0.0008 warm=100 T=600", 40),
-    ("bare20", "bare20.tcl", "ncbr=1 udp=1e6 overhead=0.0008 warm=20 T=100", 60),
-]
+def drop_tail(path, packets):
+    """Our arguments for drop-tail: ns-2's holds one packet less than its limit."""
+    return ("--queue", "drop_tail", "--set", f"{path}={packets - 1} packets")
+
+
+SFB400 = "overhead=0.0002 warm=20 T=100"
 SETUPS = [
-    Setup(name, queue, script, args, seeds)
-    for name, script, args, seeds in NETWORKS
-    for queue in ("red", "drop_tail")
+    Setup(name, queue, script, args, seeds, ours)
+    for name, script, args, seeds, tail in [
+        ("sfb400-45m", "sfb400.tcl", f"udp=45e6 {SFB400}", 40, drop_tail("link.1.limit", 200)),
+        ("sfb400-2m", "sfb400.tcl", f"udp=2e6 {SFB400}", 40, drop_tail("link.1.limit", 200)),
+        ("care26", "care26.tcl", "mix=std udp=1e6 overhead=0.0008 warm=100 T=600", 40, drop_tail("network.limit", 100)),
+        ("bare20", "bare20.tcl", "ncbr=1 udp=1e6 overhead=0.0008 warm=20 T=100", 60, drop_tail("network.limit", 120)),
+    ]
+    for queue, ours in (("red", ()), ("drop_tail", tail))
 ]
 
 # Two-sided 95 % quantiles of Student's t, by degrees of freedom; between the rows the next smaller
