@@ -157,6 +157,7 @@ macro_rules! catalog {
 
 catalog! {
     drop_tail => DropTail,
+    red => Red,
     blue => Blue,
     sfb => Sfb,
     care => Care,

@@ -2,6 +2,7 @@
 pub mod bins;
 pub mod capture_list;
 pub mod every;
+pub mod ewma;
 pub mod jackknife;
 pub mod price;
 pub mod ring;

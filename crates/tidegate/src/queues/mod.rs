@@ -2,11 +2,13 @@
 pub mod blue;
 pub mod care;
 pub mod drop_tail;
+pub mod red;
 pub mod rem;
 pub mod sfb;
 
 pub use blue::Blue;
 pub use care::Care;
 pub use drop_tail::DropTail;
+pub use red::Red;
 pub use rem::Rem;
 pub use sfb::Sfb;

@@ -1,0 +1,518 @@
+#![doc = include_str!("red.md")]
+use crate::catalog::{Entry, Info, Preset};
+use crate::choices;
+use crate::config::ConfigError;
+use crate::packet::Packet;
+use crate::parts::ewma::Ewma;
+use crate::policy::{Fifo, Policy, QueueView, Signal, Verdict};
+use crate::qdisc::{Backlog, DropReason, Gauge, Link, MarkReason};
+use crate::rng::Rng;
+use crate::units::{Prob, Size, Span, Time};
+
+/// A FIFO that signals congestion early, by the average length of the queue (floyd1993).
+pub type Red = Fifo<RedRule>;
+
+choices! {
+    /// In what the queue is measured.
+    pub enum Mode {
+        /// Packets, whatever their length; each is signalled with the same probability.
+        Packets = "packets",
+        /// Bytes; a long packet is signalled with a higher probability than a short one.
+        Bytes = "bytes",
+    }
+}
+
+choices! {
+    /// In byte mode: where the packet's length enters.
+    pub enum ByteOrder {
+        /// Into p_b, before the correction by the count of packets (floyd1993 §IV).
+        Before = "before",
+        /// Into p_a, after the correction by the count of bytes (ns-2).
+        After = "after",
+    }
+}
+
+choices! {
+    /// What happens above `max`.
+    pub enum Gentle {
+        /// p_b rises from max_p at `max` to 1 at twice `max`.
+        On = "on",
+        /// Every packet is signalled.
+        Off = "off",
+    }
+}
+
+choices! {
+    /// How signals are spread over the packets.
+    pub enum Wait {
+        /// None for 1/p_b packets, then one within the next 1/p_b (ns-2).
+        On = "on",
+        /// One within 1/p_b packets (floyd1993).
+        Off = "off",
+    }
+}
+
+choices! {
+    /// How far `avg` falls over an idle time of m packet times, until the first arrival.
+    pub enum IdleDecay {
+        /// By (1 − w_q)^m (floyd1993).
+        M = "m",
+        /// By (1 − w_q)^(m + 1): the arrival itself finds an empty queue (ns-2).
+        MPlusOne = "m+1",
+    }
+}
+
+choices! {
+    /// Whether the dice are rolled where ns-2 does not.
+    pub enum Leniency {
+        /// Rolled (floyd1993).
+        Roll = "roll",
+        /// The packet passes (ns-2).
+        Pass = "pass",
+    }
+}
+
+choices! {
+    /// Whether ECN-capable packets are marked where RED is certain.
+    pub enum Certain {
+        /// Marked.
+        Mark = "on",
+        /// Dropped: whoever drives the average that high may not be listening (RFC 3168 §7).
+        Drop = "off",
+    }
+}
+
+crate::params! {
+    /// RED's parameters. Defaults are those of floyd1993.
+    pub struct RedConfig {
+        /// Below this average nothing happens.
+        min: Size = Size::Packets(5), "min_th", 0 ..= 1_000_000_000_000_u64;
+        /// At this average p_b has risen to `probability`.
+        max: Size = Size::Packets(15), "max_th", 1 ..= 1_000_000_000_000_u64;
+        /// p_b at `max`.
+        probability: Prob = Prob::clip(0.02), "max_p", 0.0 ..= 1.0;
+        /// Weight of the queue of the moment in its average.
+        weight: f64 = 0.002, "w_q", 1e-9 ..= 1.0;
+        /// In what the queue is measured.
+        mode: Mode = Mode::Packets, "", 0 ..= 0;
+        /// In byte mode: where the packet's length enters, in p_b or, after the correction, in p_a.
+        byte_order: ByteOrder = ByteOrder::After, "", 0 ..= 0;
+        /// Whether p_b rises on from `max` to twice `max` instead of jumping to 1.
+        gentle: Gentle = Gentle::Off, "", 0 ..= 0;
+        /// Whether at least 1/p_b packets pass between two signals.
+        wait: Wait = Wait::Off, "", 0 ..= 0;
+        /// By which power of 1 − w_q the average falls over an idle time of m packet times.
+        idle_decay: IdleDecay = IdleDecay::M, "m", 0 ..= 0;
+        /// What happens to the packet with which the average comes to `min`.
+        on_crossing: Leniency = Leniency::Roll, "", 0 ..= 0;
+        /// What happens to a packet that finds at most one waiting.
+        short_queue: Leniency = Leniency::Roll, "", 0 ..= 0;
+        /// Whether ECN-capable packets are marked instead of dropped.
+        ecn: Signal = Signal::Mark, "", 0 ..= 0;
+        /// Up to this p_b they are marked, above it dropped all the same.
+        mark_up_to: Prob = Prob::ONE, "mark_p", 0.0 ..= 1.0;
+        /// Whether they are marked also where RED is certain.
+        mark_above_max: Certain = Certain::Drop, "", 0 ..= 0;
+    }
+}
+
+/// p_b as a function of the average, in the unit of the mode. Slopes are kept, so that no packet divides.
+#[derive(Clone, Debug)]
+struct Ramp {
+    min: f64,
+    max: f64,
+    /// Here certainty begins.
+    top: f64,
+    max_p: f64,
+    slope: f64,
+    gentle_slope: f64,
+}
+
+impl Ramp {
+    fn set_max_p(&mut self, max_p: f64) {
+        self.max_p = max_p;
+        self.slope = max_p / (self.max - self.min);
+        self.gentle_slope = (1.0 - max_p) / self.max;
+    }
+
+    /// p_b for an average in `min` to `top`.
+    #[inline]
+    fn p_b(&self, avg: f64) -> f64 {
+        if avg < self.max { (avg - self.min) * self.slope } else { self.max_p + (avg - self.max) * self.gentle_slope }
+    }
+}
+
+/// The rule of RED: a die whose bias follows the average length of the queue.
+#[derive(Clone, Debug)]
+pub struct RedRule {
+    avg: Ewma,
+    ramp: Ramp,
+    /// Packets since the last signal, or bytes in mean packets; −1 while the average is below `min`.
+    count: f64,
+    /// The average was at `min` or above at the last arrival.
+    above_min: bool,
+    /// Since when the link has been idle.
+    idle_since: Option<Time>,
+    /// s: the time of a mean packet on the wire, in nanoseconds (not whole: 45 Mbit/s).
+    packet_nanos: f64,
+    /// One over its length in bytes.
+    per_byte: f64,
+    config: RedConfig,
+}
+
+impl RedRule {
+    /// The rule with `config` for `link`, the link idle since the driver's origin.
+    ///
+    /// # Errors
+    /// When `max` is not above `min`.
+    pub fn new(config: &RedConfig, link: &Link) -> Result<RedRule, ConfigError> {
+        let length = |size: Size| match config.mode {
+            Mode::Packets => size.in_packets(link.mean_packet),
+            Mode::Bytes => size.in_bytes(link.mean_packet) as f64,
+        };
+        let (min, max) = (length(config.min), length(config.max));
+        if max <= min {
+            return Err(ConfigError::new("max", config.max, alloc::format!("must be above min = {}", config.min)));
+        }
+        let top = match config.gentle {
+            Gentle::On => 2.0 * max,
+            Gentle::Off => max,
+        };
+        let mut ramp = Ramp { min, max, top, max_p: 0.0, slope: 0.0, gentle_slope: 0.0 };
+        ramp.set_max_p(config.probability.get());
+        Ok(RedRule {
+            avg: Ewma::new(config.weight),
+            ramp,
+            count: -1.0,
+            above_min: false,
+            idle_since: Some(Time::ZERO),
+            packet_nanos: link.mean_packet.bits() as f64 * 1e9 / link.rate.as_bps() as f64,
+            per_byte: 1.0 / link.mean_packet.get() as f64,
+            config: config.clone(),
+        })
+    }
+
+    /// The average length of the queue, in packets or bytes as `mode` has it.
+    #[inline]
+    pub fn avg(&self) -> f64 {
+        self.avg.get()
+    }
+
+    /// What the average is at `now`, later than the last call: on an idle link it falls.
+    pub fn avg_at(&self, now: Time) -> f64 {
+        match self.idle_since {
+            Some(since) => self.avg.decayed(self.packet_times(now.since(since))),
+            None => self.avg.get(),
+        }
+    }
+
+    /// p_b at the average of the last arrival: 0 below `min`, 1 where RED is certain.
+    pub fn p_b(&self) -> f64 {
+        match self.avg() {
+            avg if avg < self.ramp.min => 0.0,
+            avg if avg < self.ramp.top => self.ramp.p_b(avg),
+            _ => 1.0,
+        }
+    }
+
+    /// Packets (byte mode: mean packets) since the last signal; −1 while the average is below `min`.
+    pub fn count(&self) -> f64 {
+        self.count
+    }
+
+    /// p_b at `max`.
+    pub fn max_p(&self) -> f64 {
+        self.ramp.max_p
+    }
+
+    /// Changes p_b at `max`, for rules that adapt it. Must lie in 0 to 1.
+    pub fn set_max_p(&mut self, max_p: f64) {
+        self.ramp.set_max_p(max_p);
+    }
+
+    /// The thresholds, in packets or bytes.
+    pub fn thresholds(&self) -> (f64, f64) {
+        (self.ramp.min, self.ramp.max)
+    }
+
+    /// m: whole packet times in `idle`.
+    fn packet_times(&self, idle: Span) -> u64 {
+        (idle.as_nanos() as f64 / self.packet_nanos) as u64
+    }
+
+    /// Step 1: an arrival brings the average up to date.
+    #[inline]
+    pub fn estimate(&mut self, now: Time, backlog: Backlog) {
+        match self.idle_since {
+            None => self.avg.update(match self.config.mode {
+                Mode::Packets => backlog.packets as f64,
+                Mode::Bytes => backlog.bytes as f64,
+            }),
+            Some(since) => self.wake(now, since),
+        }
+    }
+
+    /// An arrival on an idle link. If it is refused, the idle time goes on from here.
+    #[cold]
+    fn wake(&mut self, now: Time, since: Time) {
+        let m = self.packet_times(now.since(since));
+        self.avg.decay(match self.config.idle_decay {
+            IdleDecay::M => m,
+            IdleDecay::MPlusOne => m.saturating_add(1),
+        });
+        self.idle_since = Some(now);
+    }
+
+    /// Whether the packet passes for what it found: a low average, or (ns-2) a queue of one packet at most.
+    #[inline]
+    fn unmolested(&mut self, waiting: u32) -> bool {
+        let low = self.avg.get() < self.ramp.min || (waiting <= 1 && self.config.short_queue == Leniency::Pass);
+        if low {
+            self.count = -1.0;
+            self.above_min = false;
+        }
+        low
+    }
+
+    /// Steps 2 to 4: what becomes of a packet of `len` bytes that found `waiting` packets.
+    #[inline]
+    pub fn judge(&mut self, len: u32, waiting: u32, dice: &mut Rng) -> Verdict {
+        if self.unmolested(waiting) {
+            return Verdict::Admit;
+        }
+        let crossing = !core::mem::replace(&mut self.above_min, true);
+        if self.avg.get() >= self.ramp.top {
+            self.count = 0.0;
+            return self.certain();
+        }
+        let (mut p_b, mut step, mut ratio) = (self.ramp.p_b(self.avg.get()), 1.0, 1.0);
+        let ramp = p_b;
+        if self.config.mode == Mode::Bytes {
+            let lengths = len as f64 * self.per_byte;
+            match self.config.byte_order {
+                ByteOrder::Before => p_b *= lengths,
+                ByteOrder::After => (step, ratio) = (lengths, lengths),
+            }
+        }
+        if crossing && self.config.on_crossing == Leniency::Pass {
+            self.count = step;
+            return Verdict::Admit;
+        }
+        self.count = (self.count + step).max(0.0);
+        let die = dice.uniform();
+        match spread(p_b, self.count, self.config.wait) {
+            // u < p_a without the division p_b / room; a p_a of 1 is not scaled down by a short packet.
+            Some(room) if room <= p_b || die * room < p_b * ratio => {
+                self.count = 0.0;
+                self.signal(ramp)
+            }
+            _ => Verdict::Admit,
+        }
+    }
+
+    /// The verdict on a packet that the die hit.
+    #[inline]
+    fn signal(&self, p_b: f64) -> Verdict {
+        if p_b <= self.config.mark_up_to.get() {
+            self.config.ecn.verdict(MarkReason::Early)
+        } else {
+            Verdict::Drop(DropReason::Early)
+        }
+    }
+
+    /// The verdict on a packet that no die need be rolled for.
+    fn certain(&self) -> Verdict {
+        match self.config.mark_above_max {
+            Certain::Mark => self.config.ecn.verdict(MarkReason::Forced),
+            Certain::Drop => Verdict::Drop(DropReason::Forced),
+        }
+    }
+
+    /// Step 5: a packet found no room.
+    pub fn overflow(&mut self, waiting: u32) {
+        if !self.unmolested(waiting) {
+            self.count = 0.0;
+            self.above_min = true;
+        }
+    }
+
+    /// Shows `avg`, `p`, `max_p` and `count`.
+    pub fn gauges(&self, see: &mut dyn FnMut(Gauge)) {
+        let unit = match self.config.mode {
+            Mode::Packets => "packets",
+            Mode::Bytes => "bytes",
+        };
+        see(Gauge { name: "avg", unit, value: self.avg() });
+        see(Gauge { name: "p", unit: "", value: self.p_b() });
+        see(Gauge { name: "max_p", unit: "", value: self.max_p() });
+        see(Gauge { name: "count", unit: "packets", value: self.count });
+    }
+}
+
+/// The correction by the count, as the divisor of p_a = p_b / room. A room of p_b or less means certainty;
+/// `None` means p_a = 0.
+#[inline]
+fn spread(p_b: f64, count: f64, wait: Wait) -> Option<f64> {
+    let product = count * p_b;
+    match wait {
+        Wait::Off => Some(1.0 - product),
+        Wait::On if product < 1.0 => None,
+        Wait::On => Some(2.0 - product),
+    }
+}
+
+impl Policy for RedRule {
+    #[inline]
+    fn arrive(&mut self, now: Time, pkt: &mut Packet, queue: &impl QueueView, dice: &mut Rng) -> Verdict {
+        let backlog = queue.backlog();
+        self.estimate(now, backlog);
+        self.judge(pkt.len, backlog.packets, dice)
+    }
+
+    #[inline]
+    fn admitted(&mut self, _: Time, _: &Packet, _: &impl QueueView) {
+        self.idle_since = None;
+    }
+
+    #[inline]
+    fn refused(&mut self, now: Time, _: &Packet, why: DropReason, queue: &impl QueueView) {
+        if why == DropReason::Overlimit {
+            self.estimate(now, queue.backlog());
+            self.overflow(queue.backlog().packets);
+        }
+    }
+
+    #[inline]
+    fn idle(&mut self, now: Time) {
+        self.idle_since = self.idle_since.or(Some(now));
+    }
+
+    fn probe(&self, see: &mut dyn FnMut(Gauge)) {
+        self.gauges(see);
+    }
+}
+
+/// min_th and w_q as floyd2001 §V sets them from the link: half of what the link sends within a delay target of 5 ms,
+/// but at least 5 packets; an average with a time constant of a second, ten times the target RTT. And so that `gentle`
+/// reaches certainty within the limit: min_th is at most a sixth of it.
+pub fn automatic(link: &Link, delay_target: Span) -> (Size, Size, f64) {
+    let rate = link.packets_per_second();
+    let wanted = (delay_target.as_secs() * rate / 2.0).max(5.0);
+    let min = Size::Packets((wanted.min(link.limit_packets() / 6.0) as u64).max(1));
+    let weight = (1.0 - libm::exp(-1.0 / rate)).max(1e-9);
+    (min, min.scale(3.0), weight)
+}
+
+/// The delay target of preset `auto` (floyd2001 §V).
+pub const DELAY_TARGET: Span = Span::from_millis(5);
+
+/// RED as ns-2 has it by default since 2001, and as our comparisons with it set it.
+fn ns2(link: &Link) -> RedConfig {
+    RedConfig {
+        min: share(link, 0.2),
+        max: share(link, 0.8),
+        probability: Prob::clip(0.1),
+        gentle: Gentle::On,
+        wait: Wait::On,
+        idle_decay: IdleDecay::MPlusOne,
+        on_crossing: Leniency::Pass,
+        short_queue: Leniency::Pass,
+        ..RedConfig::default()
+    }
+}
+
+/// A share of the limit; in bytes where whole packets would be too coarse.
+fn share(link: &Link, share: f64) -> Size {
+    let exact = link.limit.in_bytes(link.mean_packet);
+    match link.limit {
+        Size::Packets(n) if n >= 10 => Size::Packets(n).scale(share),
+        _ => Size::Bytes(exact).scale(share),
+    }
+}
+
+fn auto(link: &Link) -> RedConfig {
+    let (min, max, weight) = automatic(link, DELAY_TARGET);
+    RedConfig { min, max, weight, ..ns2(link) }
+}
+
+impl Entry for Red {
+    type Config = RedConfig;
+    const INFO: Info = Info {
+        title: "signals congestion early, by the average length of the queue",
+        paper: "floyd1993",
+        manual: include_str!("red.md"),
+    };
+    const PRESETS: &'static [Preset<RedConfig>] = &[
+        Preset { name: "paper", doc: "the constants and the rules of floyd1993", config: |_| RedConfig::default() },
+        Preset { name: "ns2", doc: "the rules of ns-2, thresholds at 20 % and 80 % of the limit", config: ns2 },
+        Preset { name: "auto", doc: "the rules of ns-2, thresholds and weight from rate and limit", config: auto },
+    ];
+
+    fn build(config: &RedConfig, link: Link, dice: Rng) -> Result<Self, ConfigError> {
+        Ok(Fifo::new(RedRule::new(config, &link)?, link, dice))
+    }
+
+    fn state_bytes(_: &RedConfig, _: &Link) -> u64 {
+        core::mem::size_of::<RedRule>() as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn close(a: f64, b: f64) {
+        assert!((a / b - 1.0).abs() < 1e-4, "{a} is not {b}");
+    }
+
+    fn rule(config: RedConfig) -> RedRule {
+        let link = Link::new("10 Mbit/s".parse().unwrap(), Size::Packets(100), "1000 B".parse().unwrap()).unwrap();
+        RedRule::new(&config, &link).unwrap()
+    }
+
+    /// floyd1993: at avg 10 p_b is .01; gentle at avg 20 with max_p .1 it is .4.
+    #[test]
+    fn golden_p_b() {
+        close(rule(RedConfig::default()).ramp.p_b(10.0), 0.01);
+        let gentle = rule(RedConfig { gentle: Gentle::On, probability: Prob::clip(0.1), ..RedConfig::default() });
+        close(gentle.ramp.p_b(20.0), 0.4);
+        close(gentle.ramp.p_b(15.0), 0.1);
+    }
+
+    #[test]
+    fn golden_p_a() {
+        let p_a = |count, wait| spread(0.01, count, wait).map(|room| 0.01 / room);
+        close(p_a(50.0, Wait::Off).unwrap(), 0.02);
+        close(p_a(99.0, Wait::Off).unwrap(), 1.0);
+        assert_eq!(p_a(99.0, Wait::On), None);
+        close(p_a(150.0, Wait::On).unwrap(), 0.02);
+    }
+
+    /// A tenth of a second of 1000-byte packets at 10 Mbit/s are 125 packet times; ns-2 takes one more.
+    #[test]
+    fn golden_average() {
+        for (idle_decay, avg) in [(IdleDecay::M, 7.7859), (IdleDecay::MPlusOne, 7.7859 * 0.998)] {
+            let mut red = rule(RedConfig { idle_decay, ..RedConfig::default() });
+            red.idle_since = None;
+            red.estimate(Time::ZERO, Backlog { packets: 10, bytes: 10_000 });
+            close(red.avg(), 0.02);
+            for _ in 0..10_000 {
+                red.estimate(Time::ZERO, Backlog { packets: 10, bytes: 10_000 });
+            }
+            close(red.avg(), 10.0);
+            red.idle(Time::ZERO);
+            red.idle(Time::ZERO + Span::from_millis(50)); // asked again in vain: still idle since 0
+            close(red.avg_at(Time::ZERO + Span::from_millis(100)), 7.7859);
+            red.estimate(Time::ZERO + Span::from_millis(100), Backlog::default());
+            close(red.avg(), avg);
+        }
+    }
+
+    #[test]
+    fn max_must_be_above_min() {
+        let link = Link::new("10 Mbit/s".parse().unwrap(), Size::Packets(100), "1000 B".parse().unwrap()).unwrap();
+        let config = RedConfig { min: Size::Bytes(15_000), ..RedConfig::default() };
+        let error = RedRule::new(&config, &link).unwrap_err();
+        assert_eq!((error.field.as_str(), error.why.as_str()), ("max", "must be above min = 15 kB"));
+    }
+}
