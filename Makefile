@@ -40,9 +40,16 @@ bench: ## ns per packet of every queue, and the simulator's speed
 fuzz: ## Ten minutes for each fuzz target (FUZZ_SECONDS=600); needs cargo-fuzz and a nightly toolchain
 	cd fuzz && for t in $$(cargo +nightly fuzz list); do cargo +nightly fuzz run $$t -- -max_total_time=$(FUZZ_SECONDS); done
 
-validate: build ## The table of agreement with ns-2 (installs the Debian package ns2)
-	@command -v ns >/dev/null || { $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq ns2; }
+validate: build ns2 ## The table of agreement with ns-2, whose missing runs are made first
+	python3 validation/ns2/run.py >/dev/null
 	python3 validation/compare.py
+
+speed: build ns2 ## Our time against ns-2's on the same job, in turn
+	python3 validation/speed.py
+
+.PHONY: ns2
+ns2:
+	@command -v ns >/dev/null || { $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq ns2; }
 
 clean: ## Removes what was built
 	cargo clean && rm -rf out

@@ -39,7 +39,7 @@ def versions():
 
 
 def fill(setup, seeds, fresh):
-    """Brings the results file of a set-up to `seeds` runs."""
+    """Brings the results file of a set-up to `seeds` runs; whether any had to be made."""
     path = setup.ns2_results
     path.parent.mkdir(exist_ok=True)
     done = []
@@ -49,18 +49,19 @@ def fill(setup, seeds, fresh):
         if any(row["args"].rsplit(" seed=", 1)[0] != wanted for row in done):
             sys.exit(f"{path} was made with other arguments than `{wanted}`: run with --fresh")
     have = {row["seed"] for row in done}
+    missing = [seed for seed in range(1, seeds + 1) if seed not in have]
     with path.open("w" if fresh else "a") as out:
-        for seed in range(1, seeds + 1):
-            if seed not in have:
-                row = once(setup, seed)
-                done.append(row)
-                out.write(json.dumps(row) + "\n")
-                out.flush()
+        for seed in missing:
+            row = once(setup, seed)
+            done.append(row)
+            out.write(json.dumps(row) + "\n")
+            out.flush()
     print(setup.label, len(done), "runs")
     for name, _ in METRICS:
         mean, ci = mean_ci([row[name] for row in done])
         width = 100 * ci / mean if ci is not None and mean else 0
         print(f"  {name:20} {mean:12.5g} ± {width:.2f} %", flush=True)
+    return bool(missing)
 
 
 def main():
@@ -72,10 +73,9 @@ def main():
     unknown = set(given.labels) - {s.label for s in SETUPS}
     if unknown:
         sys.exit(f"unknown set-up {sorted(unknown)}; known: {[s.label for s in SETUPS]}")
-    for setup in SETUPS:
-        if not given.labels or setup.label in given.labels:
-            fill(setup, given.seeds or setup.seeds, given.fresh)
-    (RESULTS / "versions.json").write_text(json.dumps(versions(), indent=2) + "\n")
+    wanted = [s for s in SETUPS if not given.labels or s.label in given.labels]
+    if any([fill(setup, given.seeds or setup.seeds, given.fresh) for setup in wanted]):
+        (RESULTS / "versions.json").write_text(json.dumps(versions(), indent=2) + "\n")
 
 
 if __name__ == "__main__":
