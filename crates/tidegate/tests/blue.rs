@@ -108,6 +108,82 @@ fn a_sleeping_link() {
     }
 }
 
+/// The freeze time itself is still frozen; one nanosecond later is not.
+#[test]
+fn frozen_until_more_than_the_freeze_time_has_passed() {
+    let mut queue = blue(&[], link("1 packet"), Rng::from_seed(1));
+    offer(&mut queue, Time::ZERO, Packet::new(1, 1000));
+    for (at, p_m) in [(0, 0.0025), (100 * MS, 0.0025), (100 * MS + 1, 0.005)] {
+        offer(&mut queue, Time::from_nanos(at), Packet::new(1, 1000));
+        assert_eq!(queue.policy().p_m(), p_m, "at {at} ns");
+    }
+}
+
+/// An idle event at p_m = 0 changes nothing and yet freezes p_m, as the paper's figure has it; two clocks undo that.
+#[test]
+fn an_idle_event_freezes_even_at_zero() {
+    for (clock, idle, p_m) in [
+        ("shared", "event", 0.0),
+        ("shared", "elapsed", 0.0),
+        ("separate", "event", 0.0025),
+        ("separate", "elapsed", 0.0025),
+    ] {
+        let mut queue = blue(&[("clock", clock), ("idle", idle)], link("1 packet"), Rng::from_seed(1));
+        assert!(queue.dequeue(Time::ZERO, &mut NullSink).is_none());
+        offer(&mut queue, Time::ZERO, Packet::new(1, 1000));
+        assert_eq!(offer(&mut queue, Time::ZERO, Packet::new(1, 1000)).dropped, Some(DropReason::Overlimit));
+        assert_eq!(queue.policy().p_m(), p_m, "{clock}, {idle}");
+    }
+}
+
+/// A packet too long for the queue is lost on an idle link: the idle time before it counts first, its loss after it.
+#[test]
+fn a_loss_ends_no_idle_time() {
+    let settings = [("idle", "elapsed"), ("d1", "0.5"), ("d2", "0.001"), ("clock", "separate")];
+    let mut queue = blue(&settings, link("1 kB"), Rng::from_seed(1));
+    assert!(queue.dequeue(Time::ZERO, &mut NullSink).is_none());
+    for (at, p_m) in [(1_000, 0.5), (2_000, 0.99), (3_000, 1.0)] {
+        offer(&mut queue, Time::from_nanos(at * MS + 1), Packet::new(1, 1001));
+        assert!((queue.policy().p_m() - p_m).abs() < 1e-12, "at {at} ms: {}", queue.policy().p_m());
+    }
+}
+
+/// Signals come with p_m, each by its own roll: how many, and how far apart (geometric).
+#[test]
+fn signals_come_with_p_m_independently() {
+    const P: f64 = 0.2;
+    let (mut signals, mut offered, mut gaps, mut gap) = (0.0, 0, [0_u64; 12], 0);
+    for index in 0..100 {
+        let mut queue = blue(&[("d1", "0.2")], link("2 packets"), stats::dice("blue signals", index));
+        for _ in 0..3 {
+            offer(&mut queue, Time::ZERO, Packet::new(1, 1000));
+        }
+        assert_eq!(queue.policy().p_m(), P);
+        queue.dequeue(Time::ZERO, &mut NullSink);
+        for _ in 0..2_000 {
+            let fate = offer(&mut queue, Time::ZERO, Packet::new(1, 1000).with_ecn(Ecn::Ect0));
+            queue.dequeue(Time::ZERO, &mut NullSink);
+            offered += 1;
+            gap += 1;
+            if fate.marked.is_some() {
+                signals += 1.0;
+                gaps[gap.min(gaps.len()) - 1] += 1;
+                gap = 0;
+            }
+        }
+    }
+    stats::assert_mean("signals", signals, offered, P, P * (1.0 - P));
+    let mut left = signals;
+    let expected: Vec<f64> = (1..=gaps.len())
+        .map(|gap| {
+            let here = if gap == gaps.len() { left } else { left * P };
+            left -= here;
+            here
+        })
+        .collect();
+    stats::assert_counts("gaps between signals", &gaps, &expected);
+}
+
 /// p_m stays within 0 and 1 however often it is pushed.
 #[test]
 fn p_m_is_a_probability() {

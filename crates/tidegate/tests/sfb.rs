@@ -292,7 +292,7 @@ fn auto_is_the_paper_scaled() {
     assert_eq!((&*get("auto", &short, "bins"), &*get("auto", &short, "bin_size")), ("15", "4"));
 }
 
-/// What the manual page says of the state: under 1 kB for 2 × 23, 8 bytes per bin, twice that with two sets.
+/// What the manual page says of the state: 8 bytes per bin, twice that with two sets, and some 400 bytes besides.
 #[test]
 fn state_is_as_small_as_the_manual_says() {
     let link = papers_link();
@@ -301,7 +301,7 @@ fn state_is_as_small_as_the_manual_says() {
         config.set("bins", bins).unwrap();
         config.state_bytes(&link)
     };
-    assert!((46 * 8 + 300..1_000).contains(&bytes("paper", "23")), "{}", bytes("paper", "23"));
+    assert!((46 * 8 + 350..46 * 8 + 450).contains(&bytes("paper", "23")), "{}", bytes("paper", "23"));
     assert_eq!(bytes("paper", "1023") - bytes("paper", "23"), 2 * 1_000 * 8);
     assert_eq!(bytes("double", "23") - bytes("paper", "23"), 2 * 23 * 8);
 }
@@ -402,18 +402,19 @@ fn the_second_set_warms_up() {
     assert_eq!(bins(&queue, 2).filter(|bin| bin.p_m() > 0.0).count(), 2);
 }
 
-/// An hour of silence at a change per millisecond is not 3.6 million steps, and leaves nothing behind.
+/// A century of silence at a change per millisecond is not 10^12 steps, and leaves nothing behind.
 #[test]
 fn a_long_silence_is_caught_up_at_once() {
+    const CENTURY: u64 = 100 * 365 * 86_400 * SEC;
     for preset in ["moving", "double"] {
         let mut queue = sfb(preset, &[("rehash_interval", "1 ms")], papers_link(), 1);
         offend(&mut queue, 0, 1);
-        queue.advance(Time::from_nanos(3_600 * SEC));
+        queue.advance(Time::from_nanos(CENTURY));
         assert!(bins(&queue, 2).all(|bin| *bin == Bin::default()), "{preset}");
         if preset == "double" {
             assert!((0..2).flat_map(|level| queue.policy().warming_level(level)).all(|bin| *bin == Bin::default()));
         }
-        while queue.dequeue(Time::from_nanos(3_600 * SEC), &mut NullSink).is_some() {}
+        while queue.dequeue(Time::from_nanos(CENTURY), &mut NullSink).is_some() {}
         assert!(bins(&queue, 2).all(|bin| *bin == Bin::default()), "{preset}");
     }
 }

@@ -126,9 +126,7 @@ impl BlueRule {
         let Some(last) = self.last_down else { return };
         let freeze = self.config.freeze_time.as_nanos();
         let steps = now.since(last).as_nanos().saturating_sub(1) / freeze;
-        if steps > 0 {
-            self.lower(last + Span::from_nanos(steps * freeze), steps);
-        }
+        self.lower(last + Span::from_nanos(steps * freeze), steps);
     }
 
     #[inline]
