@@ -77,10 +77,18 @@ pub fn answer(documents: &[&Document]) -> String {
     clauses(documents).iter().map(|c| format!("{}: {}", c.title, c.text)).collect::<Vec<_>>().join("; ")
 }
 
-/// The share of the responsive group that fares worst; of all groups where conduct is unknown.
+/// The share of the responsive group that fares worst. A group of unknown conduct counts by how far it is from its
+/// share either way; one that heeds nothing is not protected.
 fn protection(document: &Document) -> f64 {
-    let heeding = |g: &&Group| g.conduct != Some(Conduct::Unresponsive);
-    document.groups.iter().filter(heeding).filter_map(share).map(|s| s.mean()).fold(f64::INFINITY, f64::min)
+    let fared = |group: &Group| {
+        let share = share(group)?.mean();
+        match group.conduct {
+            Some(Conduct::Unresponsive) => None,
+            None if share > 1.0 => Some(1.0 / share),
+            _ => Some(share),
+        }
+    };
+    document.groups.iter().filter_map(fared).fold(f64::INFINITY, f64::min)
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -153,6 +161,17 @@ mod tests {
         let text = answer(&many.iter().collect::<Vec<_>>());
         assert!(text.starts_with("best of all, q6: tcp gets 60 %"), "{text}");
         assert!(text.contains("; worst, q1: tcp gets 10 %"), "{text}");
+    }
+
+    #[test]
+    fn where_conduct_is_unknown_the_queue_nearest_to_fair_comes_first() {
+        let unknown = |label: &str, a: f64, b: f64| {
+            let groups = vec![group("tcp", a, None), group("udp", b, None)];
+            Document { label: label.into(), groups, ..Document::default() }
+        };
+        let (tail, sfb) = (unknown("drop_tail", 0.67, 2.6), unknown("sfb", 0.67, 0.52));
+        let text = answer(&[&tail, &sfb]);
+        assert!(text.starts_with("sfb: tcp gets 67 % of its fair share, udp gets 52 % of its fair share"), "{text}");
     }
 
     #[test]

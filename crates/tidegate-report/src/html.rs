@@ -139,13 +139,11 @@ fn outcome(page: &mut String, input: &ReportInput) {
     let fair = input.runs.iter().any(|run| run.result.groups.iter().any(|g| g.fair_share_bps.is_some()));
     page.push_str("<section>\n<h2>Who got what</h2>\n");
     page.push_str("<p class=\"what\">How the bottleneck was divided between the groups of flows");
-    page.push_str(match fair {
-        true => {
-            ", and each group’s throughput over its fair share (max-min, what a group asks for counted where known). \
-                 The scale is logarithmic; whiskers are 95 % intervals.</p>\n"
-        }
-        false => ".</p>\n",
-    });
+    if fair {
+        page.push_str(", and each group’s throughput over its fair share (max-min, what a group asks for counted where known), on a logarithmic scale");
+    }
+    let intervals = input.runs.iter().any(|run| run.result.seeds.len() > 1);
+    page.push_str(if intervals { ". Whiskers are 95 % intervals.</p>\n" } else { ".</p>\n" });
     page.push_str("<div class=\"legend\" data-legend=\"groups\"></div>\n<div class=\"cards broad\">\n");
     card(page, "division", "Throughput", "");
     if fair {

@@ -163,7 +163,7 @@
       });
       series.push(whisker(group.name, c.of[group.name], spans));
       series.push({
-        name: group.name, type: 'scatter', symbolSize: 11, itemStyle: { color: c.of[group.name] }, data: dots,
+        name: group.name, type: 'scatter', symbolSize: 11, itemStyle: { color: c.of[group.name], opacity: 1 }, data: dots,
         label: { show: true, position: 'right', distance: 8, color: c.ink, fontSize: 12, formatter: (p) => times(p.data.figure.mean) },
         markLine: k > 0 ? undefined : {
           silent: true, symbol: 'none', label: { show: false }, z: 0,
@@ -236,8 +236,8 @@
       }),
       series: [
         Object.assign(whisker('span', c.quiet, both), { lineStyle: { color: c.quiet, width: 5, cap: 'round' } }),
-        { type: 'scatter', symbolSize: 11, itemStyle: { color: c.bar }, data: dots('p50', 'circle') },
-        { type: 'scatter', symbolSize: 11, itemStyle: { color: c.card, borderColor: c.bar, borderWidth: 2.5 }, data: dots('p99', 'circle'),
+        { type: 'scatter', symbolSize: 11, itemStyle: { color: c.bar, opacity: 1 }, data: dots('p50', 'circle') },
+        { type: 'scatter', symbolSize: 11, itemStyle: { color: c.card, borderColor: c.bar, borderWidth: 2.5, opacity: 1 }, data: dots('p99', 'circle'),
           label: { show: true, position: 'right', distance: 7, color: c.ink, fontSize: 12, formatter: (p) => ms(p.data.figure.mean) } },
       ],
     });
@@ -255,7 +255,7 @@
         if (f.ci95 !== null) spans.push([Math.max(0, f.mean - f.ci95) * 100, Math.min(1, f.mean + f.ci95) * 100, y]);
       });
       return [whisker(group.name, c.of[group.name], spans), {
-        name: group.name, type: 'scatter', symbolSize: 10, itemStyle: { color: c.of[group.name] }, data: dots,
+        name: group.name, type: 'scatter', symbolSize: 10, itemStyle: { color: c.of[group.name], opacity: 1 }, data: dots,
         markLine: k > 0 ? undefined : { silent: true, symbol: 'none', label: { show: false }, z: 0, data: between(c) },
         label: { show: groups.length < 4, position: 'right', distance: 7, color: c.ink, fontSize: 12, formatter: (p) => percent(p.data.figure.mean) },
       }];
@@ -294,11 +294,15 @@
       ? [{ name: beyond.length + ' flows above', coord: [beyond[0][1], top / factor] }]
       : beyond.map(([f, i]) => ({ name: '▲ ' + rate(got(f)), coord: [i, top / factor], group: f.group }));
     const many = list.length > 120;
+    // Among hundreds, a bar is a hair: the few that do not heed congestion are drawn again, broad enough to be seen.
+    const offends = new Set(groups.filter((g) => g.conduct === 'unresponsive').map((g) => g.name));
+    const few = many && list.filter((f) => offends.has(f.group)).length <= 20 ? list.map((f) => offends.has(f.group) ? got(f) / factor : null) : [];
     const last = list.length - 1;
+    box.classList.toggle('crisp', many);
     const position = (i) => i > last * 0.7 ? 'left' : i < last * 0.3 ? 'right' : 'bottom';
     return Object.assign(base(c), {
-      height: 230,
-      grid: { left: 58, right: 16, top: 14, bottom: 40 },
+      height: 212,
+      grid: { left: 58, right: 16, top: 14, bottom: 26 },
       xAxis: {
         type: 'category', data: list.map((f) => f.label), axisTick: { show: false }, axisLine: { lineStyle: { color: c.quiet } },
         axisLabel: { show: false }, name: list.length + ' flows, ' + (chosen.order === 'sorted' ? 'the greatest first' : 'in order'),
@@ -316,7 +320,7 @@
         },
       }),
       series: [
-        { type: 'bar', large: false, barCategoryGap: many ? '0%' : '22%', barMaxWidth: 46,
+        { type: 'bar', barGap: '-100%', barWidth: many ? '100%' : '78%', barMaxWidth: 46,
           data: list.map((f) => ({ value: got(f) / factor, itemStyle: { color: c.of[f.group] || c.bar } })),
           markPoint: {
             silent: true, symbol: 'circle', symbolSize: 0.01,
@@ -324,6 +328,7 @@
               show: true, formatter: m.name, position: position(m.coord[0]), distance: 12, color: c.ink, fontSize: 12, fontWeight: 600,
               backgroundColor: c.card, padding: [2, 4], offset: [0, 8], borderRadius: 3 } })),
           } },
+        ...(few.length === 0 ? [] : [{ type: 'bar', silent: true, barWidth: 4, z: 3, data: few.map((v, i) => ({ value: v, itemStyle: { color: c.of[list[i].group] } })) }]),
         { type: 'line', step: 'middle', silent: true, showSymbol: false, symbol: 'none', z: 4,
           data: list.map((f) => f.fair === null ? null : f.fair / factor),
           lineStyle: { color: c.ink, width: 1.6, type: [5, 4] } },
@@ -369,6 +374,10 @@
     const TALL = 84, GAP = 38, TOP = 24;
     const place = (k) => TOP + k * (TALL + GAP);
     const time = run.series.time;
+    // Samples that stand for the interval they begin end where the last interval ends: at 100 s, not at 99.8.
+    const last = time[time.length - 1] || 0, after = last + (time.length > 1 ? last - time[time.length - 2] : 0);
+    const whole = (t) => Math.abs(t - Math.round(t)) < 1e-6;
+    const end = !whole(last) && whole(after) ? Math.round(after) : last;
     const round = (v) => v === 0 ? '0' : Math.abs(v) >= 1e4 || Math.abs(v) < 1e-3 ? v.toExponential(0) : String(+v.toPrecision(3));
     const series = [];
     list.forEach((panel, k) => {
@@ -392,16 +401,16 @@
       title: list.map((panel, k) => ({
         text: panel.title, left: 4, top: place(k) - 22, textStyle: { fontSize: 12, fontWeight: 600, color: c.soft, fontFamily: FONT },
       })),
-      grid: list.map((_, k) => ({ left: 52, right: 14, top: place(k), height: TALL })),
+      grid: list.map((_, k) => ({ left: 52, right: 14, top: place(k), height: TALL, outerBoundsMode: 'none' })),
       axisPointer: { link: [{ xAxisIndex: 'all' }] },
       xAxis: list.map((_, k) => ({
-        type: 'value', gridIndex: k, min: time[0], max: time[time.length - 1],
-        axisLabel: { show: k === list.length - 1, color: c.soft, fontSize: 12, formatter: (t, i) => round(t) + ' s', hideOverlap: true },
+        type: 'value', gridIndex: k, min: time[0] || 0, max: end,
+        axisLabel: { show: k === list.length - 1, color: c.soft, fontSize: 12, formatter: (t) => round(t) + ' s', hideOverlap: true, alignMaxLabel: 'right', alignMinLabel: 'left' },
         axisTick: { show: false }, axisLine: { lineStyle: { color: c.quiet } }, splitLine: { show: false },
       })),
       yAxis: list.map((panel, k) => valueAxis(c, undefined, {
         gridIndex: k, min: 0, max: panel.most ? panel.most * 1.04 : undefined, splitNumber: 3,
-        axisLabel: { color: c.soft, fontSize: 12, showMaxLabel: panel.most ? false : undefined, formatter: round, hideOverlap: true },
+        axisLabel: { color: c.soft, fontSize: 12, verticalAlignMaxLabel: 'top', showMaxLabel: panel.most ? false : undefined, formatter: round, hideOverlap: true },
       })),
       tooltip: Object.assign(base(c).tooltip, {
         trigger: 'axis',
@@ -441,7 +450,8 @@
     const c = palette();
     for (const box of boxes) draw(box, c);
     for (const legend of document.querySelectorAll('[data-legend]')) {
-      const fair = legend.closest('section').querySelector('[data-chart^="flows"]');
+      const bars = legend.closest('section').querySelector('[data-chart^="flows"]');
+      const fair = bars && runs.some((run) => run.flows.some((f) => f.fair !== null));
       legend.innerHTML = groups.map((g) => '<span><i style="background:' + c.of[g.name] + '"></i>' + escape(g.name) + '</span>').join('') +
         (fair ? '<span><i class="dash"></i>fair share</span>' : '');
     }

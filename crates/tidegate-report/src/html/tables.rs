@@ -13,6 +13,7 @@ pub(super) fn write(page: &mut String, input: &ReportInput) {
     page.push_str("<section>\n<h2>The figures</h2>\n<p class=\"what\">Rates are a group’s total.</p>\n");
     groups(page, input);
     aggregates(page, input);
+    parameters(page, input);
     reasons(page, input);
     for run in input.runs.iter().filter(|run| !run.flows.is_empty()) {
         flows(page, run);
@@ -50,7 +51,7 @@ fn groups(page: &mut String, input: &ReportInput) {
 fn aggregates(page: &mut String, input: &ReportInput) {
     page.push_str("<div style=\"height:1rem\"></div>");
     open(page, "All flows together", &["queue"]);
-    heads_then_body(page, &["Jain", "utilization", "loss", "delay mean", "p50", "p99", "queue", "queue’s parameters"]);
+    heads_then_body(page, &["Jain", "utilization", "loss", "delay mean", "p50", "p99", "queue"]);
     for run in &input.runs {
         let (result, all) = (run.result, &run.result.aggregate);
         let _ = write!(page, "<tr><th scope=\"row\">{}</th>", escape(result.title()));
@@ -62,14 +63,30 @@ fn aggregates(page: &mut String, input: &ReportInput) {
         cell(page, &human::millis(all.queue_delay_ms.p99));
         let packets = all.queue_packets.map_or(human::NONE.into(), |f| format!("{} packets", human::number(Some(f))));
         cell(page, &packets);
-        let params: Vec<String> = result.queue.params.iter().map(|(name, value)| format!("{name} = {value}")).collect();
-        let preset = result.queue.preset.as_ref().map_or(String::new(), |preset| format!("/{preset}"));
+        page.push_str("</tr>\n");
+    }
+    close(page);
+}
+
+/// What each queue was told.
+fn parameters(page: &mut String, input: &ReportInput) {
+    page.push_str("<div style=\"height:1rem\"></div>");
+    open(page, "Queues", &["queue", "preset", "parameters"]);
+    heads_then_body(page, &[]);
+    for run in &input.runs {
+        let queue = &run.result.queue;
+        let params: Vec<String> = queue.params.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+        let params = params.join(", ");
+        let name = match run.result.title() {
+            title if title == queue.name => title.to_string(),
+            title => format!("{title} ({})", queue.name),
+        };
+        let _ = write!(page, "<tr><th scope=\"row\">{}</th>", escape(&name));
+        text(page, queue.preset.as_deref().unwrap_or(human::NONE));
         let _ = writeln!(
             page,
-            "<td class=\"text\" style=\"white-space:normal;min-width:18rem\">{}{} <small>{}</small></td></tr>",
-            escape(&result.queue.name),
-            escape(&preset),
-            escape(&params.join(", "))
+            "<td class=\"text wrap\">{}</td></tr>",
+            escape(if params.is_empty() { human::NONE } else { &params })
         );
     }
     close(page);
@@ -85,15 +102,16 @@ fn reasons(page: &mut String, input: &ReportInput) {
     open(page, "Drops and marks by reason, packets per replication", &["queue", "fate", "reason"]);
     heads_then_body(page, &["packets"]);
     for run in &input.runs {
-        let fates = [("dropped", &run.result.aggregate.drops), ("marked", &run.result.aggregate.marks)];
-        for (fate, reasons) in fates {
-            for (reason, packets) in reasons {
-                let _ = write!(page, "<tr><th scope=\"row\">{}</th>", escape(run.result.title()));
-                text(page, fate);
-                text(page, reason);
-                cell(page, &count(*packets));
-                page.push_str("</tr>\n");
-            }
+        let all = &run.result.aggregate;
+        let dropped = all.drops.iter().map(|reason| ("dropped", reason));
+        let marked = all.marks.iter().map(|reason| ("marked", reason));
+        for (i, (fate, (reason, packets))) in dropped.chain(marked).enumerate() {
+            let (class, name) = if i == 0 { (" class=\"first\"", run.result.title()) } else { ("", "") };
+            let _ = write!(page, "<tr{class}><th scope=\"row\">{}</th>", escape(name));
+            text(page, fate);
+            text(page, reason);
+            cell(page, &count(*packets));
+            page.push_str("</tr>\n");
         }
     }
     close(page);
