@@ -2,7 +2,7 @@
 use tidegate::{Ecn, Packet};
 
 /// A packet on its way.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Flight {
     /// When it comes out of the link it is on, in nanoseconds.
     pub time: u64,
@@ -85,10 +85,5 @@ impl Waiting {
         let mut flight = self.flights[packet.slot as usize];
         flight.flags = flight.flags & !flag::ECN | packet.ecn as u8;
         flight
-    }
-
-    /// How many wait.
-    pub fn len(&self) -> usize {
-        self.flights.len() - self.free.len()
     }
 }

@@ -4,9 +4,9 @@
 //! packets' times follow one after the other from that link's, whenever those are worked out, and its packets need no
 //! event. The same holds for a receiver whose acknowledgements enter such a link. Where several streams meet, at a queue,
 //! and at a sender, each packet needs an event, so that they are handled in the order of time.
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::collections::BinaryHeap;
-use std::cmp::Reverse;
 
 use tidegate::ConfigError;
 
@@ -124,7 +124,8 @@ impl Routes {
             }
             which.push(*known);
         }
-        let ports: Vec<u32> = (0..network.links.len() as u32).filter(|&l| network.links[l as usize].queue.is_some()).collect();
+        let ports: Vec<u32> =
+            (0..network.links.len() as u32).filter(|&l| network.links[l as usize].queue.is_some()).collect();
         Ok(Routes::lay(network, &links, &which, ports))
     }
 
@@ -150,8 +151,12 @@ impl Routes {
             }
             ways.push(Way { there: begin, back: if back.is_empty() { 0 } else { turn } });
         }
-        let mut routes =
-            Routes { steps, ways: which.iter().map(|&w| ways[w]).collect(), lookahead: vec![u64::MAX; ports.len()], ports };
+        let mut routes = Routes {
+            steps,
+            ways: which.iter().map(|&w| ways[w]).collect(),
+            lookahead: vec![u64::MAX; ports.len()],
+            ports,
+        };
         routes.look_ahead(network, &ways);
         routes
     }

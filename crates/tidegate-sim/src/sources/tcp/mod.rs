@@ -11,7 +11,7 @@ mod receiver;
 mod rto;
 mod sender;
 
-pub(crate) use receiver::{Received, Receiver};
+pub(crate) use receiver::Receiver;
 pub(crate) use sender::{Output, TcpSender};
 
 /// How a connection reacts to loss.

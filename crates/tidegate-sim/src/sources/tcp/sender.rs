@@ -62,10 +62,8 @@ pub(crate) struct TcpSender {
     pub timeout_at: Time,
     /// When to send the burst that waits; [`Time::MAX`] for none.
     pub send_at: Time,
-    /// Segments sent again.
-    pub retransmits: u64,
-    /// Timeouts.
-    pub timeouts: u64,
+    /// The retransmission timer has run out at least once.
+    ever_timed_out: bool,
     /// One past the last segment to send.
     end: u32,
     flavor: Flavor,
@@ -97,8 +95,7 @@ impl TcpSender {
             rto: Rto::new(tcp.tick, tcp.min_rto, tcp.initial_rto, tcp.max_rto, dice),
             timeout_at: Time::MAX,
             send_at: Time::MAX,
-            retransmits: 0,
-            timeouts: 0,
+            ever_timed_out: false,
             end: tcp.data.map_or(u32::MAX, |n| n.saturating_add(first)),
             flavor: tcp.flavor,
             rules: tcp.rules,
@@ -114,7 +111,7 @@ impl TcpSender {
 
     /// The flow begins, or the burst that waited goes out.
     pub fn wake(&mut self, now: Time, dice: &mut Rng, out: &mut Vec<Output>) {
-        if self.max == 0 {
+        if self.send_at == Time::MAX {
             return self.fill(now, u32::MAX, dice, out);
         }
         self.send_at = Time::MAX;
@@ -144,12 +141,13 @@ impl TcpSender {
     }
 
     /// The retransmission timer has run out: everything from the first hole is sent again as the window allows.
-    pub fn timed_out(&mut self, now: Time, dice: &mut Rng, out: &mut Vec<Output>) {
+    /// Whether there was anything to time out.
+    pub fn timed_out(&mut self, now: Time, dice: &mut Rng, out: &mut Vec<Output>) -> bool {
         self.timeout_at = Time::MAX;
         if self.una == self.max {
-            return;
+            return false;
         }
-        self.timeouts += 1;
+        self.ever_timed_out = true;
         self.duplicates = 0;
         self.recover = self.max;
         if self.last == Last::Echo && self.rules == Rules::Ns2 {
@@ -164,6 +162,7 @@ impl TcpSender {
         self.set_timer(now);
         self.next = self.una;
         self.fill(now, u32::MAX, dice, out);
+        true
     }
 
     /// The round trip is in order: new data are acknowledged and recovery, if any, is over.
@@ -184,7 +183,7 @@ impl TcpSender {
             self.timeout_at = Time::MAX;
         }
         if opening {
-            let lost = self.timeouts > 0 && self.rules == Rules::Ns2;
+            let lost = self.ever_timed_out && self.rules == Rules::Ns2;
             self.window.cwnd = if lost { 1.0 } else { self.initial_window as f64 };
         } else if !echo {
             self.window.grow();
@@ -309,7 +308,6 @@ impl TcpSender {
         let mut flags = 0;
         if again {
             flags |= flag::AGAIN;
-            self.retransmits += 1;
         } else {
             self.max = seq + 1;
             self.rto.sent(seq, now);
