@@ -25,7 +25,7 @@ struct Link<Q> {
 /// What waits before a link.
 enum Line<Q> {
     Unlimited(VecDeque<Flight>),
-    Managed { queue: Q, meter: QueueMeter },
+    Managed { queue: Q, meter: Box<QueueMeter> },
 }
 
 /// An event: its key, a number that keeps simultaneous arrivals on one link in order, and what arrives.
@@ -56,7 +56,7 @@ pub fn simulate_by_packet<Q: Qdisc>(
     let routes = Routes::find(&network)?;
     let link = |(i, spec): (usize, &mut crate::network::LinkSpec<Q>)| Link {
         queue: match spec.queue.take() {
-            Some(queue) => Line::Managed { queue, meter: QueueMeter::new(i as u32, plan) },
+            Some(queue) => Line::Managed { queue, meter: Box::new(QueueMeter::new(i as u32, plan)) },
             None => Line::Unlimited(VecDeque::new()),
         },
         wire: Wire::new(spec.rate, spec.delay),

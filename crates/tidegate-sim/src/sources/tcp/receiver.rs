@@ -90,7 +90,7 @@ mod tests {
         for i in 0..50_000u64 {
             let dice = mix(i);
             // Mostly near what is expected, sometimes far ahead, sometimes old.
-            let span = if dice % 50 == 0 { 3000 } else { 40 };
+            let span = if dice.is_multiple_of(50) { 3000 } else { 40 };
             let seq = (next + (dice >> 32) as u32 % span).saturating_sub(5);
             let before = next;
             if seq >= next {
