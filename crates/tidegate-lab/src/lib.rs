@@ -7,11 +7,14 @@
 #![forbid(unsafe_code)]
 
 pub mod check;
-mod nearest;
+mod document;
+mod lower;
+pub mod nearest;
 mod plan;
 pub mod problem;
 pub mod replay;
 pub mod run;
+mod sample;
 pub mod scenario;
 pub mod spec;
 pub mod stats;

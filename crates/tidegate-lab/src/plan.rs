@@ -1,12 +1,10 @@
 //! A scenario laid out for one seed: every host, link and flow, with the dice rolled that belong to the traffic.
-#![allow(dead_code, reason = "the simulator reads the rest, and is being built")]
 use std::collections::BTreeMap;
 
 use tidegate::{Bytes, Rate, Rng, Seed, Size, Span, Time};
 use tidegate_packet::{Ends, FlowHasher};
 
 use crate::scenario::{Dumbbell, Graph, Group, Network, Scenario, Source, Start};
-use crate::spec::QueueSpec;
 use crate::stats::{Claim, max_min};
 
 /// A directed link.
@@ -16,15 +14,8 @@ pub(crate) struct Wire {
     pub to: u32,
     pub rate: Rate,
     pub delay: Span,
-    pub managed: Option<Managed>,
-}
-
-/// A link's queue.
-#[derive(Clone, Debug)]
-pub(crate) struct Managed {
-    pub limit: Size,
-    /// The queue here if it is not the one that is being tried.
-    pub queue: Option<QueueSpec>,
+    /// With a limit it has a queue.
+    pub limit: Option<Size>,
 }
 
 /// A flow.
@@ -68,9 +59,8 @@ impl Plan {
     }
 
     fn dumbbell(d: &Dumbbell) -> Plan {
-        let managed = Some(Managed { limit: d.limit, queue: None });
-        let there = Wire { from: 0, to: 1, rate: d.rate, delay: d.delay, managed };
-        let back = Wire { from: 1, to: 0, managed: None, ..there.clone() };
+        let there = Wire { from: 0, to: 1, rate: d.rate, delay: d.delay, limit: Some(d.limit) };
+        let back = Wire { from: 1, to: 0, limit: None, ..there.clone() };
         let nodes = vec!["left".to_string(), "right".to_string()];
         Plan { nodes, node_count: 2, wires: vec![there, back], flows: vec![], watched: 0 }
     }
@@ -91,10 +81,9 @@ impl Plan {
             if link.watch {
                 watched = wires.len() as u32;
             }
-            let managed = link.limit.map(|limit| Managed { limit, queue: link.queue.clone() });
-            let there = Wire { from, to, rate: link.rate, delay: link.delay, managed };
+            let there = Wire { from, to, rate: link.rate, delay: link.delay, limit: link.limit };
             wires.push(there.clone());
-            wires.push(Wire { from: to, to: from, managed: None, ..there });
+            wires.push(Wire { from: to, to: from, limit: None, ..there });
         }
         let node_count = nodes.len() as u32;
         Plan { nodes, node_count, wires, flows: vec![], watched }
@@ -145,7 +134,7 @@ impl Plan {
         let Some((rate, delay)) = access else { return at };
         let host = self.node_count;
         self.node_count += 1;
-        let up = Wire { from: host, to: at, rate, delay, managed: None };
+        let up = Wire { from: host, to: at, rate, delay, limit: None };
         let down = Wire { from: at, to: host, ..up.clone() };
         self.wires.extend([up, down]);
         host

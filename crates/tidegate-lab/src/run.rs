@@ -1,11 +1,27 @@
 //! Replications: every queue with every seed, side by side on all cores.
 use std::fmt;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
+use rayon::prelude::*;
+use tidegate::catalog::AnyConfig;
+use tidegate::{ConfigError, Link, Seed, Time};
 use tidegate_report::{Document, Series};
+use tidegate_sim::{Delays, Simulation};
 
-use crate::problem::Problems;
-use crate::scenario::Scenario;
+use crate::check::refused;
+use crate::plan::Plan;
+use crate::problem::{Place, Problem, Problems};
+use crate::sample::{Sample, series};
+use crate::scenario::{Network, Scenario, possible};
 use crate::spec::QueueSpec;
+use crate::{document, lower};
+
+/// Pieces that a replication is run in, to look up between them.
+const PIECES: u64 = 200;
+/// The least time between two calls of [`Watch::progress`].
+const NEWS: Duration = Duration::from_millis(100);
 
 /// What to run.
 #[derive(Clone, Debug)]
@@ -80,7 +96,143 @@ impl std::error::Error for RunError {}
 /// # Errors
 /// A queue that does not exist or whose parameters cannot be; cancelled by `watch`.
 pub fn run(job: &Job, watch: &dyn Watch) -> Result<Vec<Outcome>, RunError> {
-    let _ = job;
-    watch.progress(Progress { fraction: 1.0, done: 0, of: 0 });
-    Err(RunError::Cancelled)
+    let queues = job.queues.iter().map(|spec| Configs::new(&job.scenario, spec)).collect::<Result<Vec<_>, _>>();
+    let queues = queues.map_err(RunError::Invalid)?;
+    let seeds = job.scenario.seeds();
+    let cells: Vec<(usize, usize)> = (0..queues.len()).flat_map(|q| (0..seeds.len()).map(move |s| (q, s))).collect();
+    let news = News::new(watch, cells.len());
+    let threads = rayon::ThreadPoolBuilder::new().num_threads(job.threads.unwrap_or(0)).build();
+    let threads = threads.map_err(|error| RunError::Invalid(whole(&error.to_string())))?;
+    let begin = Instant::now();
+    let cell = |&(q, s): &(usize, usize)| {
+        let from = begin.elapsed();
+        let (sample, series) = replicate(job, &queues[q], seeds[s], s == 0, &news)?;
+        Ok(Cell { sample, series, from, to: begin.elapsed() })
+    };
+    let done: Result<Vec<Cell>, RunError> = threads.install(|| cells.par_iter().map(cell).collect());
+    let mut done = done?.into_iter();
+    let outcome = |queue: &Configs| {
+        let cells: Vec<Cell> = done.by_ref().take(seeds.len()).collect();
+        let from = cells.iter().map(|c| c.from).min().unwrap_or_default();
+        let to = cells.iter().map(|c| c.to).max().unwrap_or_default();
+        let series = cells.first().and_then(|c| c.series.clone()).unwrap_or_default();
+        let samples: Vec<Sample> = cells.into_iter().map(|c| c.sample).collect();
+        let mut document = document::document(job, &queue.spec, &queue.watched, &samples);
+        document.wall_s = Some(to.saturating_sub(from).as_secs_f64());
+        Outcome { document, series }
+    };
+    let outcomes = queues.iter().map(outcome).collect();
+    // Whoever gave up at the very end gets no result either.
+    if watch.cancelled() { Err(RunError::Cancelled) } else { Ok(outcomes) }
+}
+
+/// A finished replication.
+struct Cell {
+    sample: Sample,
+    series: Option<Series>,
+    from: Duration,
+    to: Duration,
+}
+
+/// A queue that is tried, with its parameters on every managed link.
+pub(crate) struct Configs {
+    pub spec: QueueSpec,
+    /// On the watched link.
+    pub watched: AnyConfig,
+    /// On each link of the network's description that has a queue, in order.
+    pub links: Vec<AnyConfig>,
+}
+
+impl Configs {
+    fn new(scenario: &Scenario, spec: &QueueSpec) -> Result<Configs, Problems> {
+        let on = |spec: &QueueSpec, link: &Link| possible(spec, link).map_err(|error| refused(spec, error));
+        let watched = on(spec, &scenario.bottleneck())?;
+        let links = match &scenario.network {
+            Network::Dumbbell(_) => vec![watched.clone()],
+            Network::Graph(graph) => {
+                let managed = graph.links.iter().filter_map(|line| {
+                    let link = Link { rate: line.rate, limit: line.limit?, mean_packet: graph.mean_packet };
+                    Some(on(line.queue.as_ref().unwrap_or(spec), &link))
+                });
+                managed.collect::<Result<_, _>>()?
+            }
+        };
+        Ok(Configs { spec: spec.clone(), watched, links })
+    }
+}
+
+/// One replication.
+fn replicate(
+    job: &Job,
+    queue: &Configs,
+    seed: u64,
+    with_series: bool,
+    news: &News<'_>,
+) -> Result<(Sample, Option<Series>), RunError> {
+    if news.watch.cancelled() {
+        return Err(RunError::Cancelled);
+    }
+    let scenario = &job.scenario;
+    let seed = Seed::new(seed);
+    let plan = Plan::new(scenario, seed);
+    let invalid = |error: ConfigError| RunError::Invalid(whole(&error.to_string()));
+    let network = lower::network(scenario, &plan, queue, seed).map_err(invalid)?;
+    let end = Time::ZERO + scenario.run.duration;
+    let what = tidegate_sim::Plan {
+        warmup: Time::ZERO + scenario.run.warmup,
+        end,
+        step: with_series.then_some(scenario.run.series),
+        delays: if job.flows { Delays::Flows } else { Delays::Groups },
+    };
+    let mut simulation = Simulation::new(network, what, seed).map_err(invalid)?;
+    for piece in 1..=PIECES {
+        simulation.run_until(Time::from_nanos((end.as_nanos() as u128 * piece as u128 / PIECES as u128) as u64));
+        news.piece();
+        if news.watch.cancelled() {
+            return Err(RunError::Cancelled);
+        }
+    }
+    let outcome = simulation.finish();
+    let sample = Sample::new(scenario, &plan, &outcome, job.flows);
+    news.cell();
+    Ok((sample, with_series.then(|| series(seed.get(), &plan, &outcome))))
+}
+
+fn whole(why: &str) -> Problems {
+    Problems::one(Problem { place: Place::File("network".into()), field: "".into(), value: "".into(), why: why.into() })
+}
+
+/// What there is to tell who looks on.
+struct News<'w> {
+    watch: &'w dyn Watch,
+    pieces: AtomicU64,
+    done: AtomicUsize,
+    of: usize,
+    told: Mutex<Option<Instant>>,
+}
+
+impl<'w> News<'w> {
+    fn new(watch: &'w dyn Watch, of: usize) -> News<'w> {
+        News { watch, pieces: AtomicU64::new(0), done: AtomicUsize::new(0), of, told: Mutex::new(None) }
+    }
+
+    fn piece(&self) {
+        self.pieces.fetch_add(1, Ordering::Relaxed);
+        // Whoever finds the lock taken leaves the telling to the other.
+        let Ok(mut told) = self.told.try_lock() else { return };
+        if told.is_none_or(|then| then.elapsed() >= NEWS) {
+            *told = Some(Instant::now());
+            self.watch.progress(self.progress());
+        }
+    }
+
+    fn cell(&self) {
+        self.done.fetch_add(1, Ordering::Relaxed);
+        self.watch.progress(self.progress());
+    }
+
+    fn progress(&self) -> Progress {
+        let fraction = self.pieces.load(Ordering::Relaxed) as f64 / (self.of as u64 * PIECES).max(1) as f64;
+        Progress { fraction, done: self.done.load(Ordering::Relaxed), of: self.of }
+    }
 }

@@ -89,6 +89,15 @@ impl Look<'_, '_> {
         } else if last >= scenario.run.duration {
             refuse("start", format!("must be before the end, run.duration = {}", scenario.run.duration));
         }
+        // The simulator has the last word on a source's parameters among themselves.
+        if let Err(error) = crate::lower::source(&group.source).check() {
+            let key = match error.field.as_str() {
+                "segment" => "packet",
+                "receiver_window" => "window",
+                other => other,
+            };
+            refuse(key, format!("{}: {}", error.value, error.why));
+        }
         if let Some(stop) = group.stop.filter(|stop| *stop <= last) {
             refuse("stop", format!("{stop} is not after the start, {last}"));
         }

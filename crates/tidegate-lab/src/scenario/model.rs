@@ -203,12 +203,12 @@ choices! {
 }
 
 choices! {
-    /// What TCP halves on congestion.
-    pub enum Halving {
-        /// The data in flight (RFC 5681).
-        Flight = "flight",
-        /// The congestion window (ns-2).
-        Window = "window",
+    /// Whose rules TCP goes by where the RFCs and ns-2 differ.
+    pub enum Rules {
+        /// The RFCs'.
+        Rfc = "rfc",
+        /// ns-2.35's, off-by-ones included.
+        Ns2 = "ns2",
     }
 }
 
@@ -235,15 +235,15 @@ params! {
         /// How much each connection sends: `endless`, or an amount as in "5 MB".
         data: Data = Data::Endless, "", 1 ..= 1_000_000_000_000u64;
         /// The receiver's window: the most that may be in flight.
-        window: Size = Size::Packets(1_000_000), "", 1 ..= 1_000_000;
+        window: Size = Size::Packets(1_000_000), "", 1 ..= 1_000_000_000_000u64;
         /// The congestion window to begin with.
-        initial_window: Size = Size::Packets(2), "IW", 1 ..= 1_000_000;
+        initial_window: Size = Size::Packets(2), "IW", 1 ..= 1_000_000_000_000u64;
         /// Whether the first round trip is spent on a SYN and its answer.
         handshake: Handshake = Handshake::Skip, "", 0 ..= 0;
         /// Whether the first two duplicate acknowledgements each let a new packet out (RFC 3042).
         limited_transmit: Switch = Switch::On, "", 0 ..= 0;
-        /// What is halved on congestion.
-        halving: Halving = Halving::Flight, "", 0 ..= 0;
+        /// Whose rules hold where the RFCs and ns-2 differ.
+        rules: Rules = Rules::Rfc, "", 0 ..= 0;
         /// Least retransmission timeout.
         min_rto: Span = Span::from_millis(200), "", 1_000_000 ..= 3_600_000_000_000u64;
         /// Retransmission timeout before the first measurement.

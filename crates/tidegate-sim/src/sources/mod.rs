@@ -5,8 +5,7 @@ mod cbr;
 pub mod tcp;
 
 pub use cbr::Cbr;
-pub(crate) use cbr::CbrSender;
-pub use tcp::{EcnUse, Flavor, Handshake, LimitedTransmit, Rules, Tcp};
+pub use tcp::{Flavor, Halving, Tcp};
 
 /// What a flow sends.
 #[derive(Clone, Debug, PartialEq)]

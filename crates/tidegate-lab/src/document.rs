@@ -1,0 +1,162 @@
+//! From the replications' numbers to the result document: means with their intervals.
+use std::collections::BTreeMap;
+
+use tidegate::catalog::AnyConfig;
+use tidegate_report as report;
+use tidegate_report::{Aggregate, Bottleneck, Conduct, Counts, Document, Figure, PerFlow, Queue};
+
+use crate::check::values;
+use crate::run::Job;
+use crate::sample::{Delays, FlowSample, GroupSample, Rates, Sample};
+use crate::scenario::Source;
+use crate::spec::QueueSpec;
+use crate::stats::{figure, figure_of_some};
+
+/// The result of one queue: `samples` has one entry for each seed.
+pub(crate) fn document(job: &Job, spec: &QueueSpec, config: &AnyConfig, samples: &[Sample]) -> Document {
+    let scenario = &job.scenario;
+    let link = scenario.bottleneck();
+    let seconds = (scenario.run.duration - scenario.run.warmup).as_secs();
+    Document {
+        source: report::Source::Simulated,
+        scenario: scenario.name.clone(),
+        label: spec.label(),
+        queue: Queue {
+            name: spec.name.clone(),
+            preset: Some(spec.preset().into()),
+            params: values(config).into_iter().collect(),
+        },
+        seeds: scenario.seeds(),
+        version: env!("CARGO_PKG_VERSION").into(),
+        events: Some(samples.iter().map(|s| s.events).sum()),
+        packets: Some(samples.iter().map(|s| s.packets).sum()),
+        bottleneck: Bottleneck {
+            rate_bps: Some(link.rate.as_bps() as f64),
+            limit: Some(link.limit.to_string()),
+            duration_s: Some(seconds),
+            warmup_s: Some(scenario.run.warmup.as_secs()),
+        },
+        aggregate: aggregate(samples),
+        groups: (0..scenario.groups.len()).map(|i| group(job, i, samples)).collect(),
+        flows: job.flows.then(|| flows(job, samples)),
+        ..Document::default()
+    }
+}
+
+fn aggregate(samples: &[Sample]) -> Aggregate {
+    let exact = |value: fn(&Sample) -> f64| figure(samples.iter().map(value));
+    let some = |value: fn(&Sample) -> Option<f64>| figure_of_some(samples.iter().map(value));
+    Aggregate {
+        jain: some(|s| s.jain),
+        utilization: exact(|s| s.utilization),
+        queue_delay_ms: delay(samples.iter().map(|s| s.delay)),
+        throughput_bps: exact(|s| s.throughput),
+        loss_ratio: some(|s| s.loss_ratio),
+        mark_ratio: some(|s| s.mark_ratio),
+        queue_packets: exact(|s| s.queue_packets),
+        drops: by_reason(samples, |s| &s.drops),
+        marks: by_reason(samples, |s| &s.marks),
+    }
+}
+
+/// Reasons that occurred at least once.
+fn by_reason(samples: &[Sample], of: fn(&Sample) -> &[(&'static str, f64)]) -> BTreeMap<String, Figure> {
+    let reasons = samples.first().map_or(&[][..], of);
+    let count = |index: usize| samples.iter().map(move |s| of(s)[index].1);
+    let seen = (0..reasons.len()).filter(|&i| count(i).any(|n| n > 0.0));
+    seen.filter_map(|i| Some((reasons[i].0.to_string(), figure(count(i))?))).collect()
+}
+
+fn delay(samples: impl Iterator<Item = Delays> + Clone) -> report::Delay {
+    let nth = |i: usize| figure_of_some(samples.clone().map(move |d| d[i]));
+    report::Delay { mean: nth(0), p50: nth(1), p99: nth(2) }
+}
+
+fn group(job: &Job, index: usize, samples: &[Sample]) -> report::Group {
+    let group = &job.scenario.groups[index];
+    let of = || samples.iter().map(|s| &s.groups[index]);
+    let nth = |i: usize| figure_of_some(of().map(|g: &GroupSample| g.per_flow[i]));
+    let r = Figures::new(of().map(|g| &g.rates));
+    report::Group {
+        name: group.name.clone(),
+        count: group.count as u64,
+        throughput_bps: r.throughput,
+        goodput_bps: r.goodput,
+        loss_ratio: r.loss_ratio,
+        loss_bps: r.loss,
+        mark_ratio: r.mark_ratio,
+        per_flow: PerFlow { mean: nth(0), min: nth(1), max: nth(2) },
+        jain: figure_of_some(of().map(|g| g.jain)),
+        fair_share_bps: r.fair_share,
+        offered_bps: r.offered,
+        delay_ms: r.delay,
+        conduct: Some(match group.source {
+            Source::Tcp(_) => Conduct::Responsive,
+            Source::Cbr(_) => Conduct::Unresponsive,
+        }),
+    }
+}
+
+fn flows(job: &Job, samples: &[Sample]) -> Vec<report::Flow> {
+    let Some(first) = samples.first() else { return vec![] };
+    let mut within = vec![0u32; job.scenario.groups.len()];
+    let flow = |(index, f): (usize, &FlowSample)| {
+        let group = &job.scenario.groups[f.group].name;
+        within[f.group] += 1;
+        let of = || samples.iter().map(move |s| &s.flows[index]);
+        let r = Figures::new(of().map(|f| &f.rates));
+        report::Flow {
+            index: index as u64,
+            label: format!("{group} {}", within[f.group]),
+            group: Some(group.clone()),
+            throughput_bps: r.throughput,
+            goodput_bps: r.goodput,
+            loss_ratio: r.loss_ratio,
+            mark_ratio: r.mark_ratio,
+            delay_ms: r.delay,
+            fair_share_bps: r.fair_share,
+            offered_bps: r.offered,
+            packets: Some(total(of().map(|f| f.packets))),
+            bytes: Some(total(of().map(|f| f.bytes))),
+        }
+    };
+    first.flows.iter().enumerate().map(flow).collect()
+}
+
+fn total(counts: impl Iterator<Item = Counts>) -> Counts {
+    counts.fold(Counts::default(), |a, b| Counts {
+        offered: a.offered + b.offered,
+        delivered: a.delivered + b.delivered,
+        dropped: a.dropped + b.dropped,
+        marked: a.marked + b.marked,
+    })
+}
+
+/// [`Rates`] over replications.
+struct Figures {
+    throughput: Option<Figure>,
+    goodput: Option<Figure>,
+    offered: Option<Figure>,
+    fair_share: Option<Figure>,
+    loss: Option<Figure>,
+    loss_ratio: Option<Figure>,
+    mark_ratio: Option<Figure>,
+    delay: report::Delay,
+}
+
+impl Figures {
+    fn new<'s>(rates: impl Iterator<Item = &'s Rates> + Clone) -> Figures {
+        let exact = |value: fn(&Rates) -> f64| figure(rates.clone().map(value));
+        let some = |value: fn(&Rates) -> Option<f64>| figure_of_some(rates.clone().map(value));
+        Figures {
+            throughput: exact(|r| r.throughput),
+            goodput: exact(|r| r.goodput),
+            offered: exact(|r| r.offered),
+            fair_share: exact(|r| r.fair_share),
+            loss: exact(|r| r.loss),
+            loss_ratio: some(|r| r.loss_ratio),
+            mark_ratio: some(|r| r.mark_ratio),
+            delay: delay(rates.clone().map(|r| r.delay)),
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! From a laid-out scenario to the simulator's network.
+use tidegate::catalog::AnyQueue;
+use tidegate::{Bytes, ConfigError, Ecn, Link, Prob, Seed, Size, Span};
+use tidegate_sim as sim;
+use tidegate_sim::sources::tcp;
+
+use crate::plan::Plan;
+use crate::run::Configs;
+use crate::scenario::{Cbr, Data, Flavour, Handshake, Network, Rules, Scenario, Source, Switch, Tcp};
+
+/// The network of `plan` with `queue` at its managed links.
+///
+/// # Errors
+/// A queue that cannot be built.
+pub(crate) fn network(
+    scenario: &Scenario,
+    plan: &Plan,
+    queue: &Configs,
+    seed: Seed,
+) -> Result<sim::Network<AnyQueue>, ConfigError> {
+    let mut network = sim::Network::new();
+    let name = |node: u32| plan.nodes.get(node as usize).map_or("", String::as_str);
+    let nodes: Vec<sim::NodeId> = (0..plan.node_count).map(|node| network.node(name(node))).collect();
+    let mean_packet = mean_packet(scenario);
+    let mut configs = queue.links.iter();
+    for (index, wire) in plan.wires.iter().enumerate() {
+        let (from, to) = (nodes[wire.from as usize], nodes[wire.to as usize]);
+        let Some(limit) = wire.limit else {
+            // Links that cannot drop have no figures, and so need no name.
+            network.link("", from, to, wire.rate, wire.delay);
+            continue;
+        };
+        let label = format!("{}->{}", name(wire.from), name(wire.to));
+        let config = configs.next().expect("every managed link has a configuration");
+        let link = Link { rate: wire.rate, limit, mean_packet };
+        // By its number, since two links may lie between the same nodes.
+        let dice = seed.stream(&format!("queue {index} {label}"));
+        network.queue(label, (from, to), wire.rate, wire.delay, config.build(link, dice)?);
+    }
+    let groups: Vec<_> = scenario.groups.iter().map(|group| network.group(&group.name)).collect();
+    let sources: Vec<_> = scenario.groups.iter().map(|group| source(&group.source)).collect();
+    for flow in &plan.flows {
+        network.flow(sim::Flow {
+            group: groups[flow.group as usize],
+            from: nodes[flow.from as usize],
+            to: nodes[flow.to as usize],
+            key: flow.key,
+            start: flow.start,
+            stop: flow.stop,
+            source: sources[flow.group as usize].clone(),
+        });
+    }
+    Ok(network)
+}
+
+fn mean_packet(scenario: &Scenario) -> Bytes {
+    match &scenario.network {
+        Network::Dumbbell(dumbbell) => dumbbell.mean_packet,
+        Network::Graph(graph) => graph.mean_packet,
+    }
+}
+
+/// The simulator's source.
+pub(crate) fn source(source: &Source) -> sim::Source {
+    match source {
+        Source::Tcp(tcp) => sim::Source::Tcp(lower_tcp(tcp)),
+        Source::Cbr(cbr) => sim::Source::Cbr(lower_cbr(cbr)),
+    }
+}
+
+fn lower_tcp(t: &Tcp) -> sim::Tcp {
+    let packets = |size: Size| size.in_packets(t.packet);
+    let flavor = match t.flavour {
+        Flavour::NewReno => tcp::Flavor::NewReno,
+        Flavour::Reno => tcp::Flavor::Reno,
+    };
+    let base = match t.rules {
+        Rules::Rfc => sim::Tcp { flavor, ..sim::Tcp::reno() },
+        Rules::Ns2 => sim::Tcp::ns2(flavor),
+    };
+    sim::Tcp {
+        segment: t.packet,
+        ack: t.ack,
+        data: match t.data {
+            Data::Endless => None,
+            Data::Amount(bytes) => Some(bytes.get().div_ceil(t.packet.get()).min(u32::MAX as u64) as u32),
+        },
+        initial_window: packets(t.initial_window),
+        receiver_window: packets(t.window).min(u32::MAX as f64) as u32,
+        handshake: match t.handshake {
+            Handshake::Skip => tcp::Handshake::Skip,
+            Handshake::Syn => tcp::Handshake::Syn,
+        },
+        ecn: if t.ecn == Switch::On { tcp::EcnUse::On } else { tcp::EcnUse::Off },
+        limited_transmit: match t.limited_transmit {
+            Switch::On => tcp::LimitedTransmit::On,
+            Switch::Off => tcp::LimitedTransmit::Off,
+        },
+        min_rto: t.min_rto,
+        initial_rto: t.initial_rto,
+        max_rto: t.max_rto,
+        tick: t.tick,
+        overhead: t.overhead,
+        ..base
+    }
+}
+
+fn lower_cbr(c: &Cbr) -> sim::Cbr {
+    sim::Cbr {
+        rate: c.rate,
+        packet: c.packet,
+        jitter: Prob::clip(c.jitter),
+        ecn: if c.ecn == Switch::On { Ecn::Ect0 } else { Ecn::NotEct },
+    }
+}
+
+/// Milliseconds, the unit of delays in results.
+pub(crate) fn milli(span: Option<Span>) -> Option<f64> {
+    span.map(Span::as_millis)
+}

@@ -1,0 +1,176 @@
+//! What one replication measured, cut down to the numbers that enter the results.
+use tidegate::{DropReason, MarkReason, Span};
+use tidegate_report::{Counts, Line, Quantity, Series};
+use tidegate_sim::{Count, Counters, Delay, LinkOutcome, Outcome};
+
+use crate::lower::milli;
+use crate::plan::Plan;
+use crate::scenario::Scenario;
+use crate::stats;
+
+/// One replication's numbers. Rates in bit/s, delays in ms.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Sample {
+    pub events: u64,
+    /// Offered to the watched queue.
+    pub packets: u64,
+    pub jain: Option<f64>,
+    pub utilization: f64,
+    pub throughput: f64,
+    pub delay: Delays,
+    pub loss_ratio: Option<f64>,
+    pub mark_ratio: Option<f64>,
+    pub queue_packets: f64,
+    pub drops: Vec<(&'static str, f64)>,
+    pub marks: Vec<(&'static str, f64)>,
+    pub groups: Vec<GroupSample>,
+    /// Each flow, if it was asked for.
+    pub flows: Vec<FlowSample>,
+}
+
+/// Mean, median and 99th percentile of the waiting time.
+pub(crate) type Delays = [Option<f64>; 3];
+
+/// One group.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct GroupSample {
+    pub rates: Rates,
+    pub jain: Option<f64>,
+    /// Mean, least and greatest throughput of its flows.
+    pub per_flow: [Option<f64>; 3],
+}
+
+/// One flow.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct FlowSample {
+    pub group: usize,
+    pub rates: Rates,
+    pub packets: Counts,
+    pub bytes: Counts,
+}
+
+/// What groups and flows have in common.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Rates {
+    pub throughput: f64,
+    pub goodput: f64,
+    pub offered: f64,
+    pub fair_share: f64,
+    pub loss: f64,
+    pub loss_ratio: Option<f64>,
+    pub mark_ratio: Option<f64>,
+    pub delay: Delays,
+}
+
+impl Sample {
+    /// What `outcome` of `plan` says; each flow too if `flows`.
+    pub fn new(scenario: &Scenario, plan: &Plan, outcome: &Outcome, flows: bool) -> Sample {
+        let window = outcome.plan.window();
+        let link = watched(plan, outcome);
+        let queues = Queues { single: outcome.links.len() == 1, window };
+        let shares = plan.fair_shares(scenario);
+        let throughputs: Vec<f64> = outcome.flows.iter().map(|f| f.counters.delivered.rate(window)).collect();
+        let group = |index: usize| {
+            let of = |values: &[f64]| -> Vec<f64> {
+                let members = plan.flows.iter().zip(values).filter(|(flow, _)| flow.group as usize == index);
+                members.map(|(_, value)| *value).collect()
+            };
+            let (rates, share) = (of(&throughputs), of(&shares).iter().sum());
+            let end = |pick: fn(f64, f64) -> f64| rates.iter().copied().reduce(pick);
+            let g = &outcome.groups[index];
+            GroupSample {
+                rates: queues.rates(&g.counters, g.delay, share),
+                jain: stats::jain(&rates),
+                per_flow: [stats::mean(&rates), end(f64::min), end(f64::max)],
+            }
+        };
+        let flow = |(index, f): (usize, &tidegate_sim::FlowOutcome)| FlowSample {
+            group: plan.flows[index].group as usize,
+            rates: queues.rates(&f.counters, f.delay, shares[index]),
+            packets: counts(&f.counters, |c| c.packets),
+            bytes: counts(&f.counters, |c| c.bytes),
+        };
+        Sample {
+            events: outcome.events,
+            packets: link.arrivals.packets,
+            jain: stats::jain(&throughputs),
+            utilization: link.utilization,
+            throughput: throughputs.iter().sum(),
+            delay: delays(link.delay),
+            loss_ratio: ratio(link.all_drops().packets, link.arrivals.packets),
+            mark_ratio: ratio(link.all_marks().packets, link.arrivals.packets),
+            queue_packets: link.mean_packets,
+            drops: DropReason::ALL.iter().map(|r| (r.name(), link.dropped(*r).packets as f64)).collect(),
+            marks: MarkReason::ALL.iter().map(|r| (r.name(), link.marked(*r).packets as f64)).collect(),
+            groups: (0..scenario.groups.len()).map(group).collect(),
+            flows: if flows { outcome.flows.iter().enumerate().map(flow).collect() } else { vec![] },
+        }
+    }
+}
+
+/// How to count at the queues that flows cross.
+struct Queues {
+    /// With several queues a packet is offered more than once, and what its sender sent is the base instead.
+    single: bool,
+    window: Span,
+}
+
+impl Queues {
+    fn rates(&self, c: &Counters, delay: Delay, fair_share: f64) -> Rates {
+        let base = if self.single { c.offered } else { c.sent };
+        Rates {
+            throughput: c.delivered.rate(self.window),
+            goodput: c.goodput(self.window),
+            offered: base.rate(self.window),
+            fair_share,
+            loss: c.dropped.rate(self.window),
+            loss_ratio: ratio(c.dropped.packets, base.packets),
+            mark_ratio: ratio(c.marked.packets, base.packets),
+            delay: delays(delay),
+        }
+    }
+}
+
+fn watched<'o>(plan: &Plan, outcome: &'o Outcome) -> &'o LinkOutcome {
+    let found = outcome.links.iter().find(|link| link.link.index() == plan.watched as usize);
+    found.expect("the watched link has a queue, and so an outcome")
+}
+
+/// None of nothing offered; at most 1, since a packet offered before the window may be dropped within it.
+fn ratio(part: u64, of: u64) -> Option<f64> {
+    (of > 0).then(|| (part as f64 / of as f64).min(1.0))
+}
+
+fn delays(delay: Delay) -> Delays {
+    [milli(delay.mean), milli(delay.p50), milli(delay.p99)]
+}
+
+fn counts(c: &Counters, what: fn(&Count) -> u64) -> Counts {
+    Counts {
+        offered: what(&c.offered),
+        delivered: what(&c.departed),
+        dropped: what(&c.dropped),
+        marked: what(&c.marked),
+    }
+}
+
+/// What happened over time, as the report draws it.
+pub(crate) fn series(seed: u64, plan: &Plan, outcome: &Outcome) -> Series {
+    let step = outcome.plan.step.map_or(1.0, Span::as_secs);
+    let link = watched(plan, outcome);
+    let mut lines = vec![];
+    if let Some(queue) = &link.series {
+        let packets = queue.packets.iter().map(|&n| n as f64);
+        lines.push(Line::new(Quantity::Queue, "queue", "packets", packets));
+        let delays = queue.delay.iter().map(|d| milli(*d).unwrap_or(f64::NAN));
+        lines.push(Line::new(Quantity::Delay, "delay", "ms", delays));
+        let gauge =
+            |g: &tidegate_sim::GaugeSeries| Line::new(Quantity::Gauge, g.name, g.unit, g.values.iter().copied());
+        lines.extend(queue.gauges.iter().map(gauge));
+    }
+    for (group, bytes) in outcome.groups.iter().zip(&outcome.delivered_bytes) {
+        let rates = bytes.iter().map(|&b| b as f64 * 8.0 / step);
+        lines.push(Line::new(Quantity::Throughput, &group.name, "bit/s", rates));
+    }
+    Series { seed: Some(seed), time_s: outcome.grid.iter().map(|t| t.as_secs()).collect(), lines }
+}
