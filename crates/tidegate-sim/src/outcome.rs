@@ -3,10 +3,13 @@
 //!
 //! Everything that a link behind a queue sees counts once per such link: a flow that passes two queues is `offered`
 //! twice. Acknowledgements are in no flow's figures, only in those of the queues that they pass.
-use tidegate::{DropReason, MarkReason, Rate, Span, Time};
+use tidegate::{ConfigError, DropReason, MarkReason, Rate, Span, Time};
 
 use crate::histogram::Histogram;
 use crate::network::{GroupId, LinkId};
+
+/// The most readings of a series, over all groups.
+const MOST_READINGS: u64 = 10_000_000;
 
 /// What to run: how long, and what to keep.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,6 +40,26 @@ impl Plan {
     /// From time zero to `end`, no warm-up, no series, every delay kept.
     pub const fn until(end: Time) -> Plan {
         Plan { warmup: Time::ZERO, end, step: None, delays: Delays::Flows }
+    }
+
+    /// Whether it can be run with so many groups.
+    ///
+    /// # Errors
+    /// Names the field, its value and the bound.
+    pub(crate) fn check(&self, groups: usize) -> Result<(), ConfigError> {
+        if self.warmup >= self.end {
+            return Err(ConfigError::new("warmup", self.warmup, format!("must be before the end, {}", self.end)));
+        }
+        if self.end > Time::ZERO + Span::from_secs(1e9) {
+            return Err(ConfigError::new("end", self.end, "must be at most 10^9 s"));
+        }
+        if let Some(step) = self.step {
+            let points = self.end.as_nanos() / step.as_nanos().max(1);
+            if step == Span::ZERO || points.saturating_mul(groups.max(1) as u64) > MOST_READINGS {
+                return Err(ConfigError::new("step", step, "must be above 0 and give at most 10^7 readings"));
+            }
+        }
+        Ok(())
     }
 
     /// The length of the measuring window.

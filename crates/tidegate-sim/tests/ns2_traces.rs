@@ -1,4 +1,5 @@
-//! What ns-2's NewReno sends when exactly given packets are lost (`validation/ns2/traces`), against the oracle.
+//! What ns-2's NewReno sends when exactly given packets are lost (`validation/ns2/traces`), against the oracle and
+//! against the simulator.
 mod naive {
     pub mod newreno;
 }
@@ -7,6 +8,9 @@ use std::collections::{BTreeSet, VecDeque};
 use std::path::PathBuf;
 
 use naive::newreno::Sender;
+use tidegate::{Backlog, DropReason, Packet, Qdisc, Rate, Seed, Sink, Span, Time};
+use tidegate_sim::sources::Flavor;
+use tidegate_sim::{Flow, Network, Plan, Simulation, Source, Tcp};
 
 /// A recorded run: the arrivals lost at the second link, and each packet sent, with its time in seconds.
 struct Trace {
@@ -101,6 +105,66 @@ fn run(lost: &BTreeSet<u64>, end: f64) -> Vec<(f64, i64)> {
     }
 }
 
+/// A queue without limit that loses exactly given arrivals.
+struct Lossy {
+    lost: BTreeSet<u64>,
+    arrivals: u64,
+    line: VecDeque<Packet>,
+}
+
+impl Qdisc for Lossy {
+    fn enqueue<S: Sink + ?Sized>(&mut self, now: Time, mut pkt: Packet, out: &mut S) {
+        pkt.arrived = now;
+        match self.lost.contains(&self.arrivals) {
+            true => out.dropped(now, &pkt, DropReason::Forced),
+            false => self.line.push_back(pkt),
+        }
+        self.arrivals += 1;
+    }
+    fn dequeue<S: Sink + ?Sized>(&mut self, _: Time, _: &mut S) -> Option<Packet> {
+        self.line.pop_front()
+    }
+    fn backlog(&self) -> Backlog {
+        Backlog { packets: self.line.len() as u32, bytes: self.line.iter().map(|p| p.len as u64).sum() }
+    }
+}
+
+/// The same network in the simulator.
+fn simulate(lost: &BTreeSet<u64>, end: f64, seed: u64) -> Vec<(f64, i64)> {
+    let mut network = Network::new();
+    let [s, a, d] = ["s", "a", "d"].map(|name| network.node(name));
+    let (fast, slow) = (Rate::from_bps(100_000_000), Rate::from_bps(10_000_000));
+    network.duplex(s, a, fast, Span::from_millis(1));
+    let queue = Lossy { lost: lost.clone(), arrivals: 0, line: VecDeque::new() };
+    network.queue("a->d", (a, d), slow, Span::from_millis(24), queue);
+    network.link("d->a", d, a, slow, Span::from_millis(24));
+    let group = network.group("tcp");
+    let source = Source::Tcp(Tcp::ns2(Flavor::NewReno));
+    network.flow(Flow { group, from: s, to: d, key: 1, start: Time::ZERO, stop: Time::MAX, source });
+    let plan = Plan::until(Time::ZERO + Span::from_secs(end));
+    let (_, trace) = Simulation::new(network, plan, Seed::new(seed)).unwrap().finish_traced();
+    trace.sent.iter().map(|&(at, _, number, _)| (Time::from_nanos(at).as_secs(), number as i64)).collect()
+}
+
+fn compare(who: &str, trace: &Trace, ours: &[(f64, i64)]) {
+    for (i, (theirs, ours)) in trace.sent.iter().zip(ours).enumerate() {
+        let near = (theirs.0 - ours.0).abs() <= 1e-5 * theirs.0.max(1.0);
+        assert!(near && theirs.1 == ours.1, "{}, packet {i}: ns-2 {theirs:?}, {who} {ours:?}", trace.name);
+    }
+    let (theirs, ours) = (trace.sent.len(), ours.len());
+    assert!(ours >= theirs, "{}: ns-2 sent {theirs}, {who} {ours}", trace.name);
+}
+
+#[test]
+fn the_simulator_sends_what_ns2_sends() {
+    for trace in traces() {
+        let end = trace.sent.last().unwrap().0;
+        for seed in 1..4 {
+            compare("we", &trace, &simulate(&trace.lost, end + 1e-4 * end.max(1.0), seed));
+        }
+    }
+}
+
 #[test]
 fn the_oracle_sends_what_ns2_sends() {
     let traces = traces();
@@ -108,17 +172,6 @@ fn the_oracle_sends_what_ns2_sends() {
     for trace in traces {
         // The record has six digits.
         let end = trace.sent.last().unwrap().0;
-        let ours = run(&trace.lost, end + 1e-4 * end.max(1.0));
-        for (i, (theirs, ours)) in trace.sent.iter().zip(&ours).enumerate() {
-            let near = (theirs.0 - ours.0).abs() <= 1e-5 * theirs.0.max(1.0);
-            assert!(near && theirs.1 == ours.1, "{}, packet {i}: ns-2 {theirs:?}, oracle {ours:?}", trace.name);
-        }
-        assert!(
-            ours.len() >= trace.sent.len(),
-            "{}: ns-2 sent {}, oracle {}",
-            trace.name,
-            trace.sent.len(),
-            ours.len()
-        );
+        compare("oracle", &trace, &run(&trace.lost, end + 1e-4 * end.max(1.0)));
     }
 }

@@ -39,7 +39,6 @@ impl Cbr {
 }
 
 /// A source of constant bit rate at work.
-#[allow(dead_code, reason = "the engine is being built")]
 #[derive(Clone, Debug)]
 pub(crate) struct CbrSender {
     pub len: u32,
@@ -50,7 +49,6 @@ pub(crate) struct CbrSender {
     sent: u32,
 }
 
-#[allow(dead_code, reason = "the engine is being built")]
 impl CbrSender {
     pub fn new(cbr: &Cbr) -> CbrSender {
         CbrSender {

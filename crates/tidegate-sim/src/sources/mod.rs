@@ -5,7 +5,8 @@ mod cbr;
 pub mod tcp;
 
 pub use cbr::Cbr;
-pub use tcp::{Flavor, Halving, Tcp};
+pub(crate) use cbr::CbrSender;
+pub use tcp::{EcnUse, Flavor, Handshake, LimitedTransmit, Rules, Tcp};
 
 /// What a flow sends.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,10 +1,18 @@
-//! TCP: parameters here, the connection's two ends in `sender` and `receiver`, congestion control in `congestion`,
-//! the retransmission timer in `rto`.
+//! TCP: parameters here, the connection's two ends in `sender` and `receiver`, the window in `congestion`, the
+//! retransmission timeout in `rto`.
 //!
 //! Sequence numbers count segments; every data segment has the same length on the wire. The receiver acknowledges
 //! every segment. Two sets of defaults: [`Tcp::reno`] and [`Tcp::new_reno`] go by the RFCs, [`Tcp::ns2`] does what
 //! ns-2.35 does, off-by-ones included.
 use tidegate::{Bytes, ConfigError, Span};
+
+mod congestion;
+mod receiver;
+mod rto;
+mod sender;
+
+pub(crate) use receiver::Receiver;
+pub(crate) use sender::{Output, TcpSender};
 
 /// How a connection reacts to loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,13 +23,17 @@ pub enum Flavor {
     NewReno,
 }
 
-/// What is halved on congestion.
+/// Whose rules hold where the RFCs and ns-2 differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Halving {
-    /// The data in flight (RFC 5681 eq. 4).
-    Flight,
-    /// The congestion window (ns-2).
-    Window,
+pub enum Rules {
+    /// The RFCs': the data in flight are halved (RFC 5681 eq. 4); recovery ends with cwnd = ssthresh; every partial
+    /// acknowledgement restarts the timer of NewReno only if it is the first (RFC 6582, "impatient"); Reno enters
+    /// recovery at every third duplicate.
+    Rfc,
+    /// ns-2.35's: the congestion window is halved, ssthresh rounded down; recovery ends with cwnd where it stands; at most two
+    /// segments leave per acknowledgement during recovery; Reno too enters recovery once per window; a connection whose SYN
+    /// was lost begins with window 1.
+    Ns2,
 }
 
 /// The parameters of a TCP connection.
@@ -45,8 +57,8 @@ pub struct Tcp {
     pub ecn: EcnUse,
     /// Whether the first two duplicate acknowledgements each let a new segment out (RFC 3042).
     pub limited_transmit: LimitedTransmit,
-    /// What is halved on congestion.
-    pub halving: Halving,
+    /// Whose rules hold where the RFCs and ns-2 differ.
+    pub rules: Rules,
     /// The least retransmission timeout.
     pub min_rto: Span,
     /// The retransmission timeout before the first measurement.
@@ -103,7 +115,7 @@ impl Tcp {
             handshake: Handshake::Skip,
             ecn: EcnUse::Off,
             limited_transmit: LimitedTransmit::On,
-            halving: Halving::Flight,
+            rules: Rules::Rfc,
             min_rto: Span::from_millis(200),
             initial_rto: Span::from_millis(3000),
             max_rto: Span::from_millis(60_000),
@@ -119,7 +131,7 @@ impl Tcp {
 
     /// `flavor` as ns-2.35 has it with its defaults, except a receiver's window of 10000.
     pub const fn ns2(flavor: Flavor) -> Tcp {
-        Tcp { flavor, receiver_window: 10_000, handshake: Handshake::Syn, halving: Halving::Window, ..Tcp::reno() }
+        Tcp { flavor, receiver_window: 10_000, handshake: Handshake::Syn, rules: Rules::Ns2, ..Tcp::reno() }
     }
 
     pub(super) fn check(&self) -> Result<(), ConfigError> {

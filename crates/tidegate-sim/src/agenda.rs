@@ -1,0 +1,175 @@
+//! What happens next: keys that order events, and the heap that keeps them.
+//!
+//! A key is (time, class, id) in one 128-bit number, and it alone says what the event is; there is nothing to order by
+//! insertion. That the order of simultaneous events follows from the network and not from who scheduled what first is
+//! what makes the results independent of how many events the engine saves (see [`engine`](crate::engine)).
+
+/// What an event is. The order of simultaneous events: departures before readings before arrivals, then sources.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub(crate) enum Class {
+    /// A port brings its departures up to date; the id is the port's (in the reference, a departure; the link's).
+    Depart,
+    /// Everything is read for the series.
+    Sample,
+    /// A packet comes out of a link; the id is the link's.
+    Arrive,
+    /// A source sends by the clock, not for an acknowledgement; the id is the flow's.
+    Send,
+    /// A retransmission timer may have run out; the id is the flow's.
+    Timeout,
+}
+
+const CLASSES: [Class; 5] = [Class::Depart, Class::Sample, Class::Arrive, Class::Send, Class::Timeout];
+
+/// An event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Key(u128);
+
+impl Key {
+    /// Later than every event.
+    pub const NEVER: Key = Key(u128::MAX);
+
+    #[inline]
+    pub fn new(time: u64, class: Class, id: u32) -> Key {
+        Key((time as u128) << 64 | ((class as u64) << 32 | id as u64) as u128)
+    }
+
+    #[inline]
+    pub fn time(self) -> u64 {
+        (self.0 >> 64) as u64
+    }
+
+    #[inline]
+    pub fn class(self) -> Class {
+        CLASSES[(self.0 as u64 >> 32) as usize]
+    }
+
+    #[inline]
+    pub fn id(self) -> usize {
+        self.0 as u32 as usize
+    }
+}
+
+/// A heap with four children a node: shallower than a binary one, and the children share cache lines.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Agenda {
+    keys: Vec<Key>,
+}
+
+impl Agenda {
+    /// The next event; [`Key::NEVER`] if there is none.
+    #[inline]
+    pub fn next(&self) -> Key {
+        self.keys.first().copied().unwrap_or(Key::NEVER)
+    }
+
+    /// Adds an event.
+    #[inline]
+    pub fn push(&mut self, key: Key) {
+        let mut at = self.keys.len();
+        self.keys.push(key);
+        while at > 0 {
+            let parent = (at - 1) / 4;
+            if self.keys[parent] < key {
+                break;
+            }
+            self.keys[at] = self.keys[parent];
+            at = parent;
+        }
+        self.keys[at] = key;
+    }
+
+    /// Takes the next event off.
+    #[inline]
+    pub fn pop(&mut self) {
+        if let Some(last) = self.keys.pop()
+            && !self.keys.is_empty()
+        {
+            self.sink(last);
+        }
+    }
+
+    /// Takes the next event off and adds `key`: cheaper than one after the other.
+    #[inline]
+    pub fn replace(&mut self, key: Key) {
+        self.sink(key);
+    }
+
+    /// Puts `key` where it belongs, starting from the top, whose own key is given up.
+    #[inline]
+    fn sink(&mut self, key: Key) {
+        let keys = self.keys.as_mut_slice();
+        let mut at = 0;
+        loop {
+            let first = 4 * at + 1;
+            let Some(children) = keys.get(first..(first + 4).min(keys.len())) else { break };
+            let Some((nearest, least)) = least_of(children) else { break };
+            if key < least {
+                break;
+            }
+            keys[at] = least;
+            at = first + nearest;
+        }
+        keys[at] = key;
+    }
+}
+
+#[inline]
+fn least_of(children: &[Key]) -> Option<(usize, Key)> {
+    let mut least = (0, *children.first()?);
+    for (i, &child) in children.iter().enumerate().skip(1) {
+        if child < least.1 {
+            least = (i, child);
+        }
+    }
+    Some(least)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+    use tidegate::rng::mix;
+
+    #[test]
+    fn keys_order_by_time_class_and_id_and_give_them_back() {
+        let keys = [
+            Key::new(1, Class::Timeout, 9),
+            Key::new(2, Class::Depart, 7),
+            Key::new(2, Class::Sample, 0),
+            Key::new(2, Class::Arrive, 3),
+            Key::new(2, Class::Arrive, 4),
+            Key::new(u64::MAX - 1, Class::Send, u32::MAX),
+        ];
+        assert!(keys.is_sorted() && keys[5] < Key::NEVER);
+        assert_eq!((keys[3].time(), keys[3].class(), keys[3].id()), (2, Class::Arrive, 3));
+        assert_eq!((keys[5].class(), keys[5].id()), (Class::Send, u32::MAX as usize));
+    }
+
+    #[test]
+    fn the_heap_agrees_with_a_sorted_set() {
+        let mut heap = Agenda::default();
+        let mut set = BTreeSet::new();
+        for i in 0..20_000u64 {
+            let dice = mix(i);
+            let key = Key::new(dice % 10_000, Class::Arrive, i as u32);
+            match dice >> 62 {
+                0 => {
+                    heap.pop();
+                    set.pop_first();
+                }
+                1 if !set.is_empty() => {
+                    heap.replace(key);
+                    set.pop_first();
+                    set.insert(key);
+                }
+                _ => {
+                    heap.push(key);
+                    set.insert(key);
+                }
+            }
+            assert_eq!(heap.next(), set.first().copied().unwrap_or(Key::NEVER));
+        }
+    }
+}

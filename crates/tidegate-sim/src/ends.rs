@@ -1,0 +1,202 @@
+//! The ends of flows: senders with their timers, and receivers. It knows nothing of the network between them; the engine
+//! and the reference both drive it.
+use tidegate::{Rng, Seed, Time};
+
+use crate::agenda::{Class, Key};
+use crate::flight::{Flight, flag};
+use crate::meters::Meters;
+use crate::network::Flow;
+use crate::routes::{Routes, Way};
+use crate::sources::tcp::{Output, Receiver, TcpSender};
+use crate::sources::{CbrSender, Handshake, Source};
+
+/// Every flow's two ends.
+#[derive(Clone, Debug)]
+pub(crate) struct Ends {
+    senders: Vec<Sender>,
+    receivers: Vec<Receiver>,
+    /// What a sender has just put out; whoever woke it sends that and leaves the list empty.
+    pub out: Vec<Output>,
+}
+
+#[derive(Clone, Debug)]
+enum Work {
+    Tcp(TcpSender),
+    Cbr(CbrSender),
+}
+
+/// A sender and its timers. A timer that moves later is left where it is and set anew when it fires, for that
+/// happens once a timeout, and moving it happens at every acknowledgement.
+#[derive(Clone, Debug)]
+struct Sender {
+    stop: Time,
+    /// The earliest event of class [`Class::Send`] that is pending; others are void.
+    send: Time,
+    /// The same of class [`Class::Timeout`].
+    timeout: Time,
+    work: Work,
+    dice: Rng,
+    way: Way,
+    key: u64,
+    ack_len: u16,
+    /// Whether segment 0 carries no data.
+    syn: bool,
+}
+
+/// The events that a sender asks for; [`Key::NEVER`] for none.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Timers {
+    pub send: Key,
+    pub timeout: Key,
+}
+
+impl Ends {
+    /// The ends of `flows`, each with dice of its own.
+    pub fn new(flows: &[Flow], routes: &Routes, seed: Seed) -> Ends {
+        let sender = |(i, flow): (usize, &Flow)| {
+            let mut dice = seed.stream(&format!("flow {i}"));
+            let (work, ack_len, syn) = match &flow.source {
+                Source::Tcp(tcp) => {
+                    let work = Work::Tcp(TcpSender::new(tcp, &mut dice));
+                    (work, tcp.ack.get() as u16, tcp.handshake == Handshake::Syn)
+                }
+                Source::Cbr(cbr) => (Work::Cbr(CbrSender::new(cbr)), 0, false),
+            };
+            let way = routes.ways[i];
+            Sender {
+                stop: flow.stop,
+                send: flow.start,
+                timeout: Time::MAX,
+                work,
+                dice,
+                way,
+                key: flow.key,
+                ack_len,
+                syn,
+            }
+        };
+        let senders: Vec<Sender> = flows.iter().enumerate().map(sender).collect();
+        Ends { receivers: vec![Receiver::default(); senders.len()], senders, out: Vec::new() }
+    }
+
+    /// The first event of every flow.
+    pub fn starts(&self) -> impl Iterator<Item = Key> {
+        self.senders.iter().enumerate().map(|(i, s)| Key::new(s.send.as_nanos(), Class::Send, i as u32))
+    }
+
+    /// What queues see as the flow of `flow`'s packets.
+    #[inline]
+    pub fn key(&self, flow: u32) -> u64 {
+        self.senders[flow as usize].key
+    }
+
+    /// An event of class [`Class::Send`] of `flow`: it starts, or sends by the clock.
+    pub fn wake(&mut self, now: u64, flow: u32) -> Timers {
+        let sender = &mut self.senders[flow as usize];
+        let now = Time::from_nanos(now);
+        if sender.send != now {
+            return Timers::NONE; // it has been set anew since
+        }
+        sender.send = Time::MAX;
+        if now >= sender.stop {
+            return Timers::NONE;
+        }
+        match &mut sender.work {
+            Work::Tcp(tcp) => {
+                tcp.wake(now, &mut sender.dice, &mut self.out);
+                sender.rearm(flow)
+            }
+            Work::Cbr(cbr) => {
+                let (seq, next) = cbr.send(now, &mut sender.dice);
+                self.out.push(Output { seq, len: cbr.len as u16, flags: cbr.ecn as u8 });
+                sender.send = next;
+                Timers { send: Key::new(next.as_nanos(), Class::Send, flow), timeout: Key::NEVER }
+            }
+        }
+    }
+
+    /// An event of class [`Class::Timeout`] of `flow`: its retransmission timer may have run out.
+    pub fn timeout(&mut self, now: u64, flow: u32, meters: &mut Meters) -> Timers {
+        let sender = &mut self.senders[flow as usize];
+        let now = Time::from_nanos(now);
+        if sender.timeout != now {
+            return Timers::NONE;
+        }
+        sender.timeout = Time::MAX;
+        let Work::Tcp(tcp) = &mut sender.work else { return Timers::NONE };
+        if now >= sender.stop {
+            return Timers::NONE;
+        }
+        if tcp.timeout_at <= now && tcp.timed_out(now, &mut sender.dice, &mut self.out) {
+            meters.timed_out(now.as_nanos(), flow);
+        }
+        sender.rearm(flow)
+    }
+
+    /// `ack` comes back to its sender.
+    #[inline]
+    pub fn acknowledged(&mut self, now: u64, ack: &Flight) -> Timers {
+        let sender = &mut self.senders[ack.flow as usize];
+        let now = Time::from_nanos(now);
+        let Work::Tcp(tcp) = &mut sender.work else { return Timers::NONE };
+        if now >= sender.stop {
+            return Timers::NONE;
+        }
+        tcp.acknowledged(now, ack.seq, ack.flags & flag::ECHO != 0, &mut sender.dice, &mut self.out);
+        sender.rearm(ack.flow)
+    }
+
+    /// `data` arrive at their receiver at `at`; its answer, on its way back.
+    #[inline]
+    pub fn deliver(&mut self, at: u64, data: &Flight, meters: &mut Meters) -> Option<Flight> {
+        let sender = &self.senders[data.flow as usize];
+        if sender.way.back == 0 {
+            meters.delivered(at, data, data.len as u64);
+            return None;
+        }
+        let marked = data.flags & flag::ECN == flag::ECN;
+        let received = self.receivers[data.flow as usize].receive(data.seq, marked, data.flags & flag::REDUCED != 0);
+        // The SYN is the first in order and brings no data.
+        let new = received.new - (sender.syn && received.new > 0 && received.ack == received.new) as u32;
+        meters.delivered(at, data, new as u64 * data.len as u64);
+        meters.answered(at);
+        let echo = if received.echo { flag::ECHO } else { 0 };
+        Some(Flight {
+            time: at,
+            hop: sender.way.back,
+            flow: data.flow,
+            seq: received.ack,
+            len: sender.ack_len,
+            flags: flag::ACK | echo,
+        })
+    }
+
+    /// What a sender has put out, as a packet that leaves `flow`'s node at `now`.
+    #[inline]
+    pub fn launch(&self, now: u64, flow: u32, output: Output) -> Flight {
+        let hop = self.senders[flow as usize].way.there;
+        Flight { time: now, hop, flow, seq: output.seq, len: output.len, flags: output.flags }
+    }
+}
+
+impl Timers {
+    const NONE: Timers = Timers { send: Key::NEVER, timeout: Key::NEVER };
+}
+
+impl Sender {
+    /// The events to add, so that each timer has one pending no later than it is due.
+    #[inline]
+    fn rearm(&mut self, flow: u32) -> Timers {
+        let Work::Tcp(tcp) = &self.work else { return Timers::NONE };
+        let mut timers = Timers::NONE;
+        if tcp.send_at < self.send {
+            self.send = tcp.send_at;
+            timers.send = Key::new(self.send.as_nanos(), Class::Send, flow);
+        }
+        if tcp.timeout_at < self.timeout {
+            self.timeout = tcp.timeout_at;
+            timers.timeout = Key::new(self.timeout.as_nanos(), Class::Timeout, flow);
+        }
+        timers
+    }
+}

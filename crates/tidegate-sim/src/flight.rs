@@ -1,0 +1,89 @@
+//! A packet on its way, and where the rest of a queued packet is kept.
+use tidegate::{Ecn, Packet};
+
+/// A packet on its way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Flight {
+    /// When it comes out of the link it is on, in nanoseconds.
+    pub time: u64,
+    /// Position in the route table of what it does next.
+    pub hop: u32,
+    /// The flow it belongs to.
+    pub flow: u32,
+    /// Its number; of an acknowledgement, the number expected next.
+    pub seq: u32,
+    /// Length on the wire, in bytes.
+    pub len: u16,
+    /// See [`flag`].
+    pub flags: u8,
+}
+
+const _: () = assert!(core::mem::size_of::<Flight>() == 24);
+
+/// Bits of [`Flight::flags`].
+pub(crate) mod flag {
+    /// The ECN codepoint.
+    pub const ECN: u8 = 0b11;
+    /// Not data, but an acknowledgement.
+    pub const ACK: u8 = 1 << 2;
+    /// Congestion experienced, echoed (ECE).
+    pub const ECHO: u8 = 1 << 3;
+    /// Congestion window reduced (CWR).
+    pub const REDUCED: u8 = 1 << 4;
+    /// Sent before.
+    pub const AGAIN: u8 = 1 << 5;
+}
+
+impl Flight {
+    /// Whether it carries data, rather than an acknowledgement.
+    #[inline]
+    pub fn is_data(&self) -> bool {
+        self.flags & flag::ACK == 0
+    }
+
+    /// Its ECN codepoint.
+    #[inline]
+    pub fn ecn(&self) -> Ecn {
+        Ecn::from_bits(self.flags)
+    }
+}
+
+/// Packets that wait in queues: what the queue does not need to know, found by [`Packet::slot`].
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Waiting {
+    flights: Vec<Flight>,
+    free: Vec<u32>,
+}
+
+impl Waiting {
+    /// Keeps `flight`; the packet for the queue.
+    #[inline]
+    pub fn keep(&mut self, flight: Flight, key: u64) -> Packet {
+        let slot = match self.free.pop() {
+            Some(slot) => {
+                self.flights[slot as usize] = flight;
+                slot
+            }
+            None => {
+                self.flights.push(flight);
+                self.flights.len() as u32 - 1
+            }
+        };
+        Packet::new(key, flight.len as u32).with_ecn(flight.ecn()).with_slot(slot)
+    }
+
+    /// What was kept for `packet`.
+    #[inline]
+    pub fn look(&self, packet: &Packet) -> &Flight {
+        &self.flights[packet.slot as usize]
+    }
+
+    /// What was kept for `packet`, for the last time, with the mark that a queue may have set.
+    #[inline]
+    pub fn take(&mut self, packet: &Packet) -> Flight {
+        self.free.push(packet.slot);
+        let mut flight = self.flights[packet.slot as usize];
+        flight.flags = flight.flags & !flag::ECN | packet.ecn as u8;
+        flight
+    }
+}

@@ -1,0 +1,96 @@
+//! A queue and the link behind it, without an event per departure.
+//!
+//! Departures are worked out when somebody needs to know: [`Port::catch_up`] makes all those that begin up to a given
+//! time, each with its own true time, and asks the queue once more at the true time at which the link falls idle.
+//! That is done before every arrival, before every reading, and at the latest when what departs could next meet
+//! something that needs an event ([`Port::due`]).
+use tidegate::{DropReason, MarkReason, Packet, Qdisc, Sink, Time};
+
+use crate::flight::{Flight, Waiting};
+use crate::meters::{Meters, QueueMeter};
+use crate::wire::Wire;
+
+/// A queue and the link behind it.
+#[derive(Clone, Debug)]
+pub(crate) struct Port<Q> {
+    pub queue: Q,
+    pub wire: Wire,
+    pub meter: QueueMeter,
+    /// The link's number.
+    pub link: u32,
+    /// When to ask the queue next; `u64::MAX` when it is empty and knows that the link is idle.
+    next: u64,
+    /// The event of class Depart that is pending, `u64::MAX` for none.
+    pub armed: u64,
+    /// See [`Routes::lookahead`](crate::routes::Routes::lookahead).
+    lookahead: u64,
+}
+
+impl<Q: Qdisc> Port<Q> {
+    pub fn new(queue: Q, wire: Wire, meter: QueueMeter, link: u32, lookahead: u64) -> Port<Q> {
+        Port { queue, wire, meter, link, next: u64::MAX, armed: u64::MAX, lookahead }
+    }
+
+    /// The next departure that begins at or before `now`: the packet and when it comes out at the far end.
+    #[inline]
+    pub fn catch_up(&mut self, now: u64, waiting: &mut Waiting, meters: &mut Meters) -> Option<Flight> {
+        while self.next <= now {
+            let at = self.next;
+            self.meter.hold(at, self.queue.backlog());
+            let mut fate = Fate { waiting, meters, meter: &mut self.meter };
+            if let Some(packet) = self.queue.dequeue(Time::from_nanos(at), &mut fate) {
+                let mut flight = waiting.take(&packet);
+                self.next = self.wire.send(at, packet.len);
+                flight.time = self.next + self.wire.delay;
+                let waited = at.saturating_sub(packet.arrived.as_nanos());
+                self.meter.left(at, self.next, &flight, waited, meters);
+                return Some(flight);
+            }
+            self.next = match self.queue.wake_at() {
+                Some(wake) if self.queue.backlog().packets > 0 => wake.as_nanos().max(at + 1),
+                _ => u64::MAX,
+            };
+        }
+        None
+    }
+
+    /// `flight` arrives at `now`, every departure up to then having been made.
+    #[inline]
+    pub fn offer(&mut self, now: u64, flight: Flight, key: u64, waiting: &mut Waiting, meters: &mut Meters) {
+        self.meter.hold(now, self.queue.backlog());
+        self.meter.offered(now, &flight, meters);
+        let packet = waiting.keep(flight, key);
+        let mut fate = Fate { waiting, meters, meter: &mut self.meter };
+        self.queue.enqueue(Time::from_nanos(now), packet, &mut fate);
+        // Whatever it was waiting for, an idle link asks again now; unless the queue is empty (the packet was dropped).
+        if self.wire.free <= now && self.queue.backlog().packets > 0 {
+            self.next = now;
+        }
+    }
+
+    /// When the departures must have been brought up to date; `u64::MAX` for whenever.
+    #[inline]
+    pub fn due(&self) -> u64 {
+        if self.queue.backlog().packets == 0 { u64::MAX } else { self.next.saturating_add(self.lookahead) }
+    }
+}
+
+/// The sink of a port's queue: counts, and lets go of what was kept for the packet.
+struct Fate<'a> {
+    waiting: &'a mut Waiting,
+    meters: &'a mut Meters,
+    meter: &'a mut QueueMeter,
+}
+
+impl Sink for Fate<'_> {
+    #[inline]
+    fn dropped(&mut self, now: Time, packet: &Packet, why: DropReason) {
+        let flight = self.waiting.take(packet);
+        self.meter.dropped(now.as_nanos(), &flight, why, self.meters);
+    }
+
+    #[inline]
+    fn marked(&mut self, now: Time, packet: &Packet, why: MarkReason) {
+        self.meter.marked(now.as_nanos(), self.waiting.look(packet), why, self.meters);
+    }
+}

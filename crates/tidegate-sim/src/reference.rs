@@ -1,0 +1,251 @@
+//! The same network packet by packet: every link has a queue (unlimited where none was given), every arrival and every
+//! end of a transmission is an event in one heap. Slow and plain; it is what [`engine`](crate::engine) is tested
+//! against. The ends of flows and the meters are shared, all that is between them is not.
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use tidegate::{Backlog, ConfigError, DropReason, MarkReason, Packet, Qdisc, Seed, Sink, Time};
+
+use crate::agenda::{Class, Key};
+use crate::ends::{Ends, Timers};
+use crate::flight::{Flight, Waiting};
+use crate::meters::{Meters, QueueMeter, Trace};
+use crate::network::Network;
+use crate::outcome::{Outcome, Plan};
+use crate::routes::{Kind, Routes};
+use crate::wire::Wire;
+
+/// A link: its queue, whether it transmits, and who counts.
+struct Link<Q> {
+    queue: Line<Q>,
+    wire: Wire,
+    busy: bool,
+}
+
+/// What waits before a link.
+enum Line<Q> {
+    Unlimited(VecDeque<Flight>),
+    Managed { queue: Q, meter: Box<QueueMeter> },
+}
+
+/// An event: its key, a number that keeps simultaneous arrivals on one link in order, and what arrives.
+type Event = Reverse<(Key, u64, Option<Box<Flight>>)>;
+
+struct Reference<Q> {
+    routes: Routes,
+    ends: Ends,
+    meters: Meters,
+    links: Vec<Link<Q>>,
+    waiting: Waiting,
+    agenda: BinaryHeap<Event>,
+    serial: u64,
+    events: u64,
+}
+
+/// Runs `network` packet by packet; the outcome, and what was seen of every packet.
+///
+/// # Errors
+/// As [`Simulation::new`](crate::Simulation::new).
+pub fn simulate_by_packet<Q: Qdisc>(
+    mut network: Network<Q>,
+    plan: &Plan,
+    seed: Seed,
+) -> Result<(Outcome, Trace), ConfigError> {
+    network.check()?;
+    plan.check(network.groups.len())?;
+    let routes = Routes::find(&network)?;
+    let link = |(i, spec): (usize, &mut crate::network::LinkSpec<Q>)| Link {
+        queue: match spec.queue.take() {
+            Some(queue) => Line::Managed { queue, meter: Box::new(QueueMeter::new(i as u32, plan)) },
+            None => Line::Unlimited(VecDeque::new()),
+        },
+        wire: Wire::new(spec.rate, spec.delay),
+        busy: false,
+    };
+    let links = network.links.iter_mut().enumerate().map(link).collect();
+    let mut meters = Meters::new(&network, plan);
+    meters.trace = Some(Box::default());
+    let ends = Ends::new(&network.flows, &routes, seed);
+    let agenda = BinaryHeap::new();
+    let mut run = Reference { routes, ends, meters, links, waiting: Waiting::default(), agenda, serial: 0, events: 0 };
+    run.run(plan);
+    let trace = run.meters.trace.take().map_or_else(Trace::default, |t| *t);
+    let metered = |link: Link<Q>| match link.queue {
+        Line::Managed { meter, .. } => Some(meter.finish(&network)),
+        Line::Unlimited(_) => None,
+    };
+    let links = run.links.into_iter().filter_map(metered).collect();
+    Ok((run.meters.finish(&network, plan.clone(), links, run.events), trace))
+}
+
+impl<Q: Qdisc> Reference<Q> {
+    fn run(&mut self, plan: &Plan) {
+        let starts: Vec<Key> = self.ends.starts().collect();
+        starts.into_iter().for_each(|key| self.schedule(key, None));
+        plan.grid().for_each(|t| self.schedule(Key::new(t.as_nanos(), Class::Sample, 0), None));
+        let end = plan.end.as_nanos();
+        while let Some(Reverse((key, _, flight))) = self.agenda.pop() {
+            // Of the end itself only the reading belongs to the run, and what comes before it at that instant.
+            if key.time() > end || key.time() == end && key.class() > Class::Sample {
+                break;
+            }
+            self.events += 1;
+            self.handle(key, flight);
+        }
+        for link in &mut self.links {
+            if let Line::Managed { queue, meter } = &mut link.queue {
+                meter.hold(end, queue.backlog());
+            }
+        }
+    }
+
+    fn schedule(&mut self, key: Key, flight: Option<Flight>) {
+        if key != Key::NEVER {
+            self.serial += 1;
+            self.agenda.push(Reverse((key, self.serial, flight.map(Box::new))));
+        }
+    }
+
+    fn handle(&mut self, key: Key, flight: Option<Box<Flight>>) {
+        let (now, id) = (key.time(), key.id() as u32);
+        match (key.class(), flight) {
+            (Class::Arrive, Some(flight)) => self.arrive(now, *flight),
+            (Class::Depart, _) => {
+                self.links[key.id()].busy = self.links[key.id()].wire.free > now;
+                self.begin(now, key.id());
+            }
+            (Class::Send, _) => {
+                let timers = self.ends.wake(now, id);
+                self.launch(now, id, timers);
+            }
+            (Class::Timeout, _) => {
+                let timers = self.ends.timeout(now, id, &mut self.meters);
+                self.launch(now, id, timers);
+            }
+            _ => self.sample(now),
+        }
+    }
+
+    fn launch(&mut self, now: u64, flow: u32, timers: Timers) {
+        for output in std::mem::take(&mut self.ends.out) {
+            let flight = self.ends.launch(now, flow, output);
+            self.meters.sent(now, &flight);
+            self.arrive(now, flight);
+        }
+        self.schedule(timers.send, None);
+        self.schedule(timers.timeout, None);
+    }
+
+    /// `flight` is at a node: its end or one more link.
+    fn arrive(&mut self, now: u64, mut flight: Flight) {
+        let step = self.routes.steps[flight.hop as usize];
+        let link = match step.kind() {
+            Kind::Return => {
+                let timers = self.ends.acknowledged(now, &flight);
+                return self.launch(now, flight.flow, timers);
+            }
+            Kind::Reach | Kind::Meet => {
+                if let Some(answer) = self.ends.deliver(now, &flight, &mut self.meters) {
+                    self.arrive(now, answer);
+                }
+                return;
+            }
+            Kind::Queue => self.routes.ports[step.index()] as usize,
+            Kind::Follow | Kind::Enter => step.index(),
+        };
+        flight.hop += 1;
+        self.join(now, link, flight);
+    }
+
+    fn join(&mut self, now: u64, id: usize, flight: Flight) {
+        let key = self.ends.key(flight.flow);
+        let link = &mut self.links[id];
+        match &mut link.queue {
+            Line::Unlimited(line) => line.push_back(flight),
+            Line::Managed { queue, meter } => {
+                meter.hold(now, queue.backlog());
+                meter.offered(now, &flight, &mut self.meters);
+                let packet = self.waiting.keep(flight, key);
+                let mut fate = Fate { waiting: &mut self.waiting, meters: &mut self.meters, meter };
+                queue.enqueue(Time::from_nanos(now), packet, &mut fate);
+            }
+        }
+        if !link.busy && link.queue.backlog().packets > 0 {
+            self.begin(now, id);
+        }
+    }
+
+    /// Link `id`, if it does not transmit, asks for the next packet.
+    fn begin(&mut self, now: u64, id: usize) {
+        let link = &mut self.links[id];
+        if link.busy {
+            return;
+        }
+        let flight = match &mut link.queue {
+            Line::Unlimited(line) => line.pop_front(),
+            Line::Managed { queue, meter } => {
+                meter.hold(now, queue.backlog());
+                let mut fate = Fate { waiting: &mut self.waiting, meters: &mut self.meters, meter };
+                let packet = queue.dequeue(Time::from_nanos(now), &mut fate);
+                packet.map(|p| (p, self.waiting.take(&p))).map(|(packet, flight)| {
+                    let waited = now - packet.arrived.as_nanos();
+                    let done = link.wire.clone().send(now, packet.len);
+                    meter.left(now, done, &flight, waited, &mut self.meters);
+                    flight
+                })
+            }
+        };
+        let Some(flight) = flight else { return self.wake(now, id) };
+        let done = link.wire.send(now, flight.len as u32);
+        let there = done + link.wire.delay;
+        link.busy = true;
+        self.schedule(Key::new(done, Class::Depart, id as u32), None);
+        self.schedule(Key::new(there, Class::Arrive, id as u32), Some(flight));
+    }
+
+    /// The queue of link `id` holds packets back: it is asked again when it says.
+    fn wake(&mut self, now: u64, id: usize) {
+        if let Line::Managed { queue, .. } = &self.links[id].queue
+            && queue.backlog().packets > 0
+            && let Some(at) = queue.wake_at()
+        {
+            self.schedule(Key::new(at.as_nanos().max(now + 1), Class::Depart, id as u32), None);
+        }
+    }
+
+    fn sample(&mut self, now: u64) {
+        for link in &mut self.links {
+            if let Line::Managed { queue, meter } = &mut link.queue {
+                queue.advance(Time::from_nanos(now));
+                meter.read(queue);
+            }
+        }
+    }
+}
+
+impl<Q: Qdisc> Line<Q> {
+    fn backlog(&self) -> Backlog {
+        match self {
+            Line::Unlimited(line) => Backlog { packets: line.len() as u32, bytes: 0 },
+            Line::Managed { queue, .. } => queue.backlog(),
+        }
+    }
+}
+
+/// The sink of a managed queue.
+struct Fate<'a> {
+    waiting: &'a mut Waiting,
+    meters: &'a mut Meters,
+    meter: &'a mut QueueMeter,
+}
+
+impl Sink for Fate<'_> {
+    fn dropped(&mut self, now: Time, packet: &Packet, why: DropReason) {
+        let flight = self.waiting.take(packet);
+        self.meter.dropped(now.as_nanos(), &flight, why, self.meters);
+    }
+
+    fn marked(&mut self, now: Time, packet: &Packet, why: MarkReason) {
+        self.meter.marked(now.as_nanos(), self.waiting.look(packet), why, self.meters);
+    }
+}

@@ -1,0 +1,298 @@
+//! Which way each flow's packets go, and which of their hops need an event.
+//!
+//! A link that cannot drop is *fed in order* if everything that enters it comes out of one other link: then its
+//! packets' times follow one after the other from that link's, whenever those are worked out, and its packets need no
+//! event. The same holds for a receiver whose acknowledgements enter such a link. Where several streams meet, at a queue,
+//! and at a sender, each packet needs an event, so that they are handled in the order of time.
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::collections::BinaryHeap;
+
+use tidegate::ConfigError;
+
+use crate::network::Network;
+use crate::sources::Source;
+
+/// What a packet does next, in one word: the kind in the high bits, a link or a port in the low ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Step(u32);
+
+/// The kinds of a step. Those before [`Kind::Enter`] need no event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Kind {
+    /// Enter a link that is fed in order.
+    Follow,
+    /// Reach a receiver that answers nothing, or into a link that is fed in order.
+    Reach,
+    /// Enter a link that several streams enter.
+    Enter,
+    /// Join a queue.
+    Queue,
+    /// Reach a receiver that answers into a link that several streams enter.
+    Meet,
+    /// Come back to the sender.
+    Return,
+}
+
+const KINDS: [Kind; 8] = {
+    use Kind::*;
+    [Follow, Reach, Enter, Queue, Meet, Return, Return, Return]
+};
+const SHIFT: u32 = 29;
+
+impl Step {
+    fn new(kind: Kind, index: u32) -> Step {
+        debug_assert!(index < 1 << SHIFT);
+        Step((kind as u32) << SHIFT | index)
+    }
+
+    #[inline]
+    pub fn kind(self) -> Kind {
+        KINDS[(self.0 >> SHIFT) as usize]
+    }
+
+    /// The link, or for [`Kind::Queue`] the port.
+    #[inline]
+    pub fn index(self) -> usize {
+        (self.0 & ((1 << SHIFT) - 1)) as usize
+    }
+
+    /// Whether it can be taken at once, without an event.
+    #[inline]
+    pub fn is_free(self) -> bool {
+        self.kind() < Kind::Enter
+    }
+}
+
+/// Where a flow's ways begin in [`Routes::steps`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Way {
+    /// From sender to receiver.
+    pub there: u32,
+    /// And back; for a flow that answers nothing, 0.
+    pub back: u32,
+}
+
+/// All routes.
+#[derive(Clone, Debug)]
+pub(crate) struct Routes {
+    /// Ways, one after the other; each ends at a receiver or a sender.
+    pub steps: Vec<Step>,
+    /// Each flow's.
+    pub ways: Vec<Way>,
+    /// Each port's least latency, from the start of a transmission to the next thing that needs an event; u64::MAX if
+    /// nothing ever does.
+    pub lookahead: Vec<u64>,
+    /// The link of each port, in the order of links.
+    pub ports: Vec<u32>,
+}
+
+/// Who feeds a link.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Feed {
+    Nobody,
+    One(u32),
+    Several,
+}
+
+/// The links of a pair of nodes, there and (if it is answered) back.
+type Links = (Vec<u32>, Vec<u32>);
+
+impl Routes {
+    /// Finds every flow's way.
+    ///
+    /// # Errors
+    /// A flow between whose ends there is no way.
+    pub fn find<Q>(network: &Network<Q>) -> Result<Routes, ConfigError> {
+        let mut finder = Finder::new(network);
+        let mut pairs: BTreeMap<(u32, u32, bool), usize> = BTreeMap::new();
+        let mut links: Vec<Links> = Vec::new();
+        let mut which = Vec::with_capacity(network.flows.len());
+        for (i, flow) in network.flows.iter().enumerate() {
+            let answered = matches!(flow.source, Source::Tcp(_));
+            let known = pairs.entry((flow.from.0, flow.to.0, answered)).or_insert(links.len());
+            if *known == links.len() {
+                let way = |finder: &mut Finder, from: u32, to: u32| {
+                    finder.way(from, to).ok_or_else(|| {
+                        let ends = format!("{} -> {}", network.nodes[from as usize], network.nodes[to as usize]);
+                        ConfigError::new(format!("flow {i}: ends"), ends, "there is no way from the one to the other")
+                    })
+                };
+                let there = way(&mut finder, flow.from.0, flow.to.0)?;
+                let back = if answered { way(&mut finder, flow.to.0, flow.from.0)? } else { Vec::new() };
+                links.push((there, back));
+            }
+            which.push(*known);
+        }
+        let ports: Vec<u32> =
+            (0..network.links.len() as u32).filter(|&l| network.links[l as usize].queue.is_some()).collect();
+        Ok(Routes::lay(network, &links, &which, ports))
+    }
+
+    /// Classifies every hop and writes the ways down.
+    fn lay<Q>(network: &Network<Q>, links: &[Links], which: &[usize], ports: Vec<u32>) -> Routes {
+        let feeds = feeds(network.links.len(), links);
+        let step = |link: u32| match ports.binary_search(&link) {
+            Ok(port) => Step::new(Kind::Queue, port as u32),
+            Err(_) if matches!(feeds[link as usize], Feed::One(_)) => Step::new(Kind::Follow, link),
+            Err(_) => Step::new(Kind::Enter, link),
+        };
+        let mut steps = Vec::new();
+        let mut ways = Vec::with_capacity(links.len());
+        for (there, back) in links {
+            let begin = steps.len() as u32;
+            steps.extend(there.iter().map(|&l| step(l)));
+            let free = back.first().is_none_or(|&l| step(l).is_free());
+            steps.push(Step::new(if free { Kind::Reach } else { Kind::Meet }, 0));
+            let turn = steps.len() as u32;
+            if !back.is_empty() {
+                steps.extend(back.iter().map(|&l| step(l)));
+                steps.push(Step::new(Kind::Return, 0));
+            }
+            ways.push(Way { there: begin, back: if back.is_empty() { 0 } else { turn } });
+        }
+        let mut routes = Routes {
+            steps,
+            ways: which.iter().map(|&w| ways[w]).collect(),
+            lookahead: vec![u64::MAX; ports.len()],
+            ports,
+        };
+        routes.look_ahead(network, &ways);
+        routes
+    }
+
+    /// Works out [`Routes::lookahead`].
+    fn look_ahead<Q>(&mut self, network: &Network<Q>, ways: &[Way]) {
+        let delay = |link: usize| network.links[link].delay.as_nanos().max(1);
+        let mut each = |begin: u32, answered: bool| {
+            for (i, step) in self.steps[begin as usize..].iter().enumerate() {
+                match step.kind() {
+                    Kind::Reach | Kind::Meet | Kind::Return => break,
+                    Kind::Queue => {
+                        let port = step.index();
+                        let mut latency = delay(self.ports[port] as usize);
+                        for next in &self.steps[begin as usize + i + 1..] {
+                            match next.kind() {
+                                Kind::Follow => latency += delay(next.index()),
+                                // The way back is written down behind the way there.
+                                Kind::Reach if answered => {}
+                                Kind::Reach => latency = u64::MAX,
+                                _ => break,
+                            }
+                            if latency == u64::MAX {
+                                break;
+                            }
+                        }
+                        self.lookahead[port] = self.lookahead[port].min(latency);
+                    }
+                    Kind::Follow | Kind::Enter => {}
+                }
+            }
+        };
+        for way in ways {
+            let answered = way.back != 0;
+            each(way.there, answered);
+            if answered {
+                each(way.back, answered);
+            }
+        }
+    }
+}
+
+/// Who feeds each link.
+fn feeds(count: usize, links: &[Links]) -> Vec<Feed> {
+    let mut feeds = vec![Feed::Nobody; count];
+    let mut feed = |link: u32, from: Option<u32>| {
+        let slot = &mut feeds[link as usize];
+        *slot = match (*slot, from) {
+            (Feed::Nobody, Some(one)) => Feed::One(one),
+            (Feed::One(known), Some(one)) if known == one => Feed::One(one),
+            // A sender acts at the time of an event, in no order with any link's packets.
+            _ => Feed::Several,
+        };
+    };
+    for (there, back) in links {
+        let mut from = None;
+        for &link in there.iter().chain(back) {
+            feed(link, from);
+            from = Some(link);
+        }
+    }
+    feeds
+}
+
+/// Finds shortest ways, and remembers the trees of those found so far.
+struct Finder {
+    /// The links out of each node, in the order of links.
+    out: Vec<Vec<u32>>,
+    /// Where each link ends, and its delay.
+    ends: Vec<(u32, u32, u64)>,
+    trees: BTreeMap<u32, Vec<u32>>,
+}
+
+const NONE: u32 = u32::MAX;
+
+impl Finder {
+    fn new<Q>(network: &Network<Q>) -> Finder {
+        let mut out = vec![Vec::new(); network.nodes.len()];
+        for (i, link) in network.links.iter().enumerate() {
+            out[link.from.index()].push(i as u32);
+        }
+        let ends = network.links.iter().map(|l| (l.from.0, l.to.0, l.delay.as_nanos())).collect();
+        Finder { out, ends, trees: BTreeMap::new() }
+    }
+
+    /// The links from `from` to `to`.
+    fn way(&mut self, from: u32, to: u32) -> Option<Vec<u32>> {
+        let mut way = Vec::new();
+        let mut root = from;
+        // A node with one link out, such as a host, has no choice to make; so one tree serves all hosts of a node.
+        if let [only] = self.out[from as usize][..] {
+            way.push(only);
+            root = self.ends[only as usize].1;
+            if root == to {
+                return Some(way);
+            }
+        }
+        let first = way.len();
+        let (out, ends) = (&self.out, &self.ends);
+        let tree = self.trees.entry(root).or_insert_with(|| tree(out, ends, root));
+        let mut at = to;
+        while at != root {
+            let link = tree[at as usize];
+            if link == NONE {
+                return None;
+            }
+            way.push(link);
+            at = self.ends[link as usize].0;
+        }
+        way[first..].reverse();
+        Some(way)
+    }
+}
+
+/// By which link one comes to each node on the shortest way from `root`: fewest hops, least delay, first declared.
+fn tree(out: &[Vec<u32>], ends: &[(u32, u32, u64)], root: u32) -> Vec<u32> {
+    let mut via = vec![NONE; out.len()];
+    let mut cost = vec![(u64::MAX, u64::MAX); out.len()];
+    let mut queue = BinaryHeap::new();
+    cost[root as usize] = (0, 0);
+    queue.push(Reverse(((0, 0), root)));
+    while let Some(Reverse((here, node))) = queue.pop() {
+        if here > cost[node as usize] {
+            continue;
+        }
+        for &link in &out[node as usize] {
+            let (_, to, delay) = ends[link as usize];
+            let there = (here.0 + 1, here.1 + delay);
+            if (there, link) < (cost[to as usize], via[to as usize]) && to != root {
+                if there < cost[to as usize] {
+                    queue.push(Reverse((there, to)));
+                }
+                cost[to as usize] = there;
+                via[to as usize] = link;
+            }
+        }
+    }
+    via
+}

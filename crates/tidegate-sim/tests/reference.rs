@@ -1,0 +1,181 @@
+//! The engine, which saves events, against the same network simulated packet by packet: every packet sent and delivered,
+//! with its time, and every figure must be the same. Times and rates are round on purpose, so that there are ties.
+use tidegate::rng::mix;
+use tidegate::{Bytes, Link, Prob, Rate, Rng, Seed, Size, Span, Time, catalog};
+use tidegate_sim::sources::{EcnUse, Flavor, Handshake, LimitedTransmit, Rules};
+use tidegate_sim::{
+    Cbr, Delays, Flow, GroupId, Network, NodeId, Outcome, Plan, Simulation, Source, Tcp, simulate_by_packet,
+};
+
+/// A network drawn from `dice`.
+struct Draw {
+    dice: Rng,
+    network: Network,
+    groups: [GroupId; 2],
+}
+
+impl Draw {
+    fn new(seed: u64) -> Draw {
+        let mut network = Network::new();
+        let groups = [network.group("a"), network.group("b")];
+        Draw { dice: Rng::from_seed(mix(seed)), network, groups }
+    }
+
+    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        from[self.dice.below(from.len() as u64) as usize]
+    }
+
+    fn chance(&mut self, p: f64) -> bool {
+        self.dice.chance(p)
+    }
+
+    fn delay(&mut self) -> Span {
+        Span::from_micros(self.pick(&[0, 1000, 1000, 2000, 3000, 777]))
+    }
+
+    fn rate(&mut self) -> Rate {
+        Rate::from_bps(self.pick(&[1, 2, 4, 8, 8, 10, 80, 100]) * 1_000_000)
+    }
+
+    /// A link behind some queue of the catalog.
+    fn queue(&mut self, from: NodeId, to: NodeId) {
+        let (rate, delay) = (self.rate(), self.delay());
+        let limit = self.pick(&[Size::Packets(2), Size::Packets(10), Size::Packets(40), Size::Bytes(20_000)]);
+        let link = Link::new(rate, limit, Bytes::new(1000)).unwrap();
+        let row = &catalog::QUEUES[self.dice.below(catalog::QUEUES.len() as u64) as usize];
+        let queue = catalog::config(row.name, None, &link).unwrap();
+        let queue = queue.build(link, Rng::from_seed(self.dice.bits())).unwrap();
+        self.network.queue(format!("{row:?}", row = row.name), (from, to), rate, delay, queue);
+    }
+
+    fn plain(&mut self, from: NodeId, to: NodeId) {
+        let (rate, delay) = (self.rate(), self.delay());
+        self.network.link("plain", from, to, rate, delay);
+    }
+
+    /// A chain of routers, some with a queue in the one direction, some in both, some without.
+    fn chain(&mut self, routers: usize) -> Vec<NodeId> {
+        let nodes: Vec<NodeId> = (0..routers).map(|i| self.network.node(format!("r{i}"))).collect();
+        for pair in nodes.windows(2) {
+            for (from, to) in [(pair[0], pair[1]), (pair[1], pair[0])] {
+                if self.chance(0.6) { self.queue(from, to) } else { self.plain(from, to) }
+            }
+        }
+        nodes
+    }
+
+    fn host(&mut self, router: NodeId) -> NodeId {
+        let host = self.network.node("host");
+        self.plain(host, router);
+        self.plain(router, host);
+        host
+    }
+
+    fn source(&mut self) -> Source {
+        if self.chance(0.3) {
+            let jitter = self.pick(&[Prob::ZERO, Prob::clip(0.5)]);
+            let rate = Rate::from_bps(self.pick(&[100_000, 1_000_000, 8_000_000]));
+            return Source::Cbr(Cbr { jitter, ..Cbr::new(rate, Bytes::new(self.pick(&[1000, 200]))) });
+        }
+        let flavor = self.pick(&[Flavor::Reno, Flavor::NewReno]);
+        Source::Tcp(Tcp {
+            rules: self.pick(&[Rules::Rfc, Rules::Ns2]),
+            ecn: self.pick(&[EcnUse::Off, EcnUse::On]),
+            handshake: self.pick(&[Handshake::Skip, Handshake::Syn]),
+            limited_transmit: self.pick(&[LimitedTransmit::On, LimitedTransmit::Off]),
+            overhead: self.pick(&[Span::ZERO, Span::ZERO, Span::from_micros(500)]),
+            data: self.pick(&[None, None, Some(1), Some(300)]),
+            receiver_window: self.pick(&[4, 20, 10_000]),
+            segment: Bytes::new(self.pick(&[1000, 1000, 333])),
+            ..Tcp { flavor, ..Tcp::reno() }
+        })
+    }
+
+    fn flow(&mut self, from: NodeId, to: NodeId) {
+        let group = self.pick(&self.groups.clone());
+        let start = Time::from_nanos(self.pick(&[0, 0, 1_000_000, 12_345_678, 500_000_000]));
+        let stop = self.pick(&[Time::MAX, Time::MAX, Time::from_nanos(2_500_000_000)]);
+        let key = self.dice.bits();
+        let source = self.source();
+        self.network.flow(Flow { group, from, to, key, start, stop, source });
+    }
+}
+
+/// A chain of 1 to 4 routers; hosts shared or one a flow; flows in both directions, routers as ends at times.
+fn draw(seed: u64) -> Network {
+    let mut draw = Draw::new(seed);
+    let routers = draw.pick(&[1, 2, 2, 3, 4]);
+    let mut nodes = draw.chain(routers);
+    let routers = nodes.clone();
+    let hosts = draw.pick(&[2, 4, 6]);
+    for _ in 0..hosts {
+        let router = draw.pick(&routers);
+        let host = draw.host(router);
+        nodes.push(host);
+    }
+    if draw.chance(0.3) {
+        nodes.drain(..routers.len());
+    }
+    for _ in 0..draw.pick(&[1, 2, 5, 12]) {
+        let (from, to) = (draw.pick(&nodes), draw.pick(&nodes));
+        if from == to {
+            continue;
+        }
+        if draw.chance(0.3) {
+            // Hosts of its own.
+            let (from, to) = (draw.pick(&routers), draw.pick(&routers));
+            let (from, to) = (draw.host(from), draw.host(to));
+            draw.flow(from, to);
+        } else {
+            draw.flow(from, to);
+        }
+    }
+    draw.network
+}
+
+fn plan(seed: u64) -> Plan {
+    let step = [None, Some(Span::from_millis(100)), Some(Span::from_micros(33_333))][(seed % 3) as usize];
+    let end = Time::from_nanos(4_000_000_000);
+    Plan { warmup: Time::from_nanos((seed % 2) * 1_000_000_000), end, step, delays: Delays::Flows }
+}
+
+/// Everything but the number of events. Gauges may be not-a-number, so it is compared as text.
+fn text(outcome: Outcome) -> String {
+    format!("{:?}", Outcome { events: 0, ..outcome })
+}
+
+#[test]
+fn saving_events_changes_nothing() {
+    let (mut packets, mut saved, mut drops) = (0, 0, 0);
+    for seed in 0..300 {
+        let (network, plan) = (draw(seed), plan(seed));
+        let (slow, mut seen) = simulate_by_packet(network.clone(), &plan, Seed::new(seed)).unwrap();
+        seen.delivered.sort_unstable();
+        let (fast, trace) = Simulation::new(network, plan, Seed::new(seed)).unwrap().finish_traced();
+        let first = trace.sent.iter().zip(&seen.sent).position(|(a, b)| a != b);
+        assert!(trace.sent == seen.sent, "seed {seed}: packet {first:?} sent differs");
+        let first = trace.delivered.iter().zip(&seen.delivered).position(|(a, b)| a != b);
+        assert!(trace.delivered == seen.delivered, "seed {seed}: packet {first:?} delivered differs");
+        packets += fast.packets;
+        saved += slow.events.saturating_sub(fast.events);
+        drops += fast.links.iter().map(|l| l.all_drops().packets).sum::<u64>();
+        assert_eq!(text(fast), text(slow), "seed {seed}");
+    }
+    assert!(packets > 300_000 && drops > 3_000, "too little was compared: {packets} packets, {drops} drops");
+    assert!(saved > packets, "no events were saved: {saved} for {packets} packets");
+}
+
+#[test]
+fn the_length_of_steps_changes_nothing() {
+    for seed in 0..20 {
+        let whole = Simulation::new(draw(seed), plan(seed), Seed::new(seed)).unwrap().finish();
+        let mut run = Simulation::new(draw(seed), plan(seed), Seed::new(seed)).unwrap();
+        let mut at = 0;
+        while run.now() < Time::from_nanos(4_000_000_000) {
+            at += 1 + mix(at) % 200_000_000;
+            run.run_until(Time::from_nanos(at));
+        }
+        let stepped = run.finish();
+        assert_eq!(format!("{stepped:?}"), format!("{whole:?}"), "seed {seed}");
+    }
+}
