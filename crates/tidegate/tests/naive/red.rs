@@ -82,7 +82,7 @@ impl NaiveRed {
         }
     }
 
-    fn estimate(&mut self, now: f64, packets: f64, bytes: f64) {
+    pub fn estimate(&mut self, now: f64, packets: f64, bytes: f64) {
         let q = if self.unit == Unit::Packets { packets } else { bytes };
         if self.idle_since.is_some() {
             self.avg = self.avg_at(now);
