@@ -158,6 +158,8 @@ macro_rules! catalog {
 catalog! {
     drop_tail => DropTail,
     red => Red,
+    ared => Ared,
+    feng_red => FengRed,
     blue => Blue,
     sfb => Sfb,
     care => Care,

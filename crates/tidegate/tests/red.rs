@@ -1,16 +1,17 @@
 //! RED against its papers: the golden numbers, the naive twin, the distribution of its signals.
+#[path = "support/red_family.rs"]
+mod family;
 #[path = "naive/red.rs"]
 mod naive;
 mod support;
 
+use family::{Fate, against_the_twin, ns2_twin, twin_link};
 use naive::{NaiveRed, Said, Unit};
 use support::stats;
-use support::twin::{Disputes, OPERATIONS, agree, rolled};
 use tidegate::policy::Verdict;
 use tidegate::queues::{Red, red::RedRule};
 use tidegate::{
-    Backlog, DropReason, Ecn, Link, MarkReason, NullSink, Packet, Qdisc, Rng, Sink, Span, Time, catalog,
-    catalog::AnyQueue,
+    Backlog, DropReason, Ecn, Link, MarkReason, NullSink, Packet, Qdisc, Rng, Span, Time, catalog, catalog::AnyQueue,
 };
 
 fn red(preset: &str, settings: &[(&str, &str)], link: Link, dice: Rng) -> Red {
@@ -21,28 +22,6 @@ fn red(preset: &str, settings: &[(&str, &str)], link: Link, dice: Rng) -> Red {
     match config.build(link, dice).unwrap() {
         AnyQueue::Red(queue) => queue,
         other => panic!("{other:?}"),
-    }
-}
-
-/// What became of the last packet offered.
-#[derive(Debug, Default, PartialEq)]
-struct Fate {
-    dropped: Option<DropReason>,
-    marked: Option<MarkReason>,
-}
-
-impl Sink for Fate {
-    fn dropped(&mut self, _: Time, _: &Packet, why: DropReason) {
-        assert_eq!(self.dropped.replace(why), None);
-    }
-    fn marked(&mut self, _: Time, _: &Packet, why: MarkReason) {
-        assert_eq!(self.marked.replace(why), None);
-    }
-}
-
-impl Fate {
-    fn is_signal(&self) -> bool {
-        *self != Fate::default()
     }
 }
 
@@ -66,115 +45,18 @@ fn the_twin_gives_the_golden_numbers() {
     close(red.avg, 0.02);
 }
 
-/// What a comparison with the twin has seen; every branch must have been taken.
-#[derive(Debug, Default)]
-struct Seen {
-    passed: u64,
-    rolled: u64,
-    early: u64,
-    forced: u64,
-    overflows: u64,
-    idle: u64,
-    above_max: u64,
-}
-
-/// A million operations in which overload, calm and sleep take turns, packets of 40 to 1500 bytes. The twin hears
-/// what the queue decided, and must give the same chances and the same state.
-fn against_the_twin(name: &str, queue: &mut Red, mut twin: NaiveRed, limit: u32) -> Seen {
-    let mut world = stats::dice(name, 1);
-    let (mut at, mut seen, mut disputes) = (0_u64, Seen::default(), Disputes::default());
-    for step in 0..OPERATIONS {
-        let phase = (step / 4_000 % 6) as usize;
-        at += world.below(if phase == 5 { 40_000_000 } else { 1_000_000 });
-        let now = Time::from_nanos(at);
-        if world.uniform() >= [0.55, 0.5, 0.9, 0.52, 0.3, 0.3][phase] {
-            if queue.dequeue(now, &mut NullSink).is_none() {
-                twin.idle(at as f64);
-                seen.idle += 1;
-            }
-            continue;
-        }
-        let pkt = Packet::new(step, 40 + world.below(1461) as u32);
-        let pkt = pkt.with_ecn(if world.chance(0.5) { Ecn::Ect0 } else { Ecn::NotEct });
-        let backlog = queue.backlog();
-        let (packets, bytes) = (backlog.packets as f64, backlog.bytes as f64);
-        let before = queue.dice().clone();
-        let mut fate = Fate::default();
-        queue.enqueue(now, pkt, &mut fate);
-        let die = rolled(&before, queue.dice());
-        if backlog.packets == limit {
-            assert_eq!((fate.dropped, die), (Some(DropReason::Overlimit), None));
-            twin.overflow(at as f64, packets, bytes);
-            seen.overflows += 1;
-        } else {
-            match twin.arrive(at as f64, packets, bytes, pkt.len as f64) {
-                Said::Pass => {
-                    assert_eq!((&fate, die), (&Fate::default(), None), "step {step}: {twin:?}");
-                    seen.passed += 1;
-                }
-                Said::Forced => {
-                    assert_eq!((fate.dropped, die), (Some(DropReason::Forced), None), "step {step}: {twin:?}");
-                    twin.signalled();
-                    seen.forced += 1;
-                }
-                Said::Die { p_a, p_b } => {
-                    disputes.verdict(step, die.expect("a die for every decision"), p_a, fate.is_signal());
-                    seen.rolled += 1;
-                    seen.above_max += u64::from(twin.avg >= twin.max);
-                    agree("p_b", step, queue.policy().p_b(), p_b, 1e-3);
-                    if fate.is_signal() {
-                        twin.signalled();
-                        seen.early += 1;
-                        assert_eq!(fate.marked.is_some(), pkt.ecn == Ecn::Ect0);
-                    }
-                }
-            }
-            if fate.dropped.is_none() {
-                twin.admitted();
-            }
-        }
-        agree("avg", step, queue.policy().avg(), twin.avg, 1e-3);
-        let unit = if twin.unit == Unit::BytesAfter { twin.mean_packet } else { 1.0 };
-        agree("count", step, queue.policy().count(), twin.count / unit, 1.0);
-    }
-    disputes.settle();
-    assert!(seen.passed.min(seen.rolled).min(seen.idle) > 10_000, "{seen:?}");
-    assert!(seen.early.min(seen.overflows) > 1_000, "{seen:?}");
-    seen
-}
-
-/// 10 Mbit/s, 1000 bytes, as the twin's 8·10^5 ns per packet.
-fn twin_link(limit: &str) -> Link {
-    support::link("10 Mbit/s", limit, "1000 B")
-}
-
 #[test]
 fn twin_with_the_papers_constants() {
     let mut queue = red("paper", &[("weight", "0.01")], twin_link("20 packets"), stats::dice("paper", 0));
     let twin = NaiveRed { weight: 0.01, ..NaiveRed::paper(1000.0, 8e5) };
-    let seen = against_the_twin("paper", &mut queue, twin, 20);
+    let seen = against_the_twin("paper", &mut queue, |rule| rule, twin, 20);
     assert!(seen.forced > 1_000, "{seen:?}");
-}
-
-/// ns-2's rules; `weight` .002 as there.
-fn ns2_twin(limit: f64) -> NaiveRed {
-    NaiveRed {
-        min: 0.2 * limit,
-        max: 0.8 * limit,
-        max_p: 0.1,
-        gentle: true,
-        wait: true,
-        idle_plus_one: true,
-        entry_passes: true,
-        short_passes: true,
-        ..NaiveRed::paper(1000.0, 8e5)
-    }
 }
 
 #[test]
 fn twin_with_the_rules_of_ns2() {
     let mut queue = red("ns2", &[], twin_link("20 packets"), stats::dice("ns2", 0));
-    let seen = against_the_twin("ns2", &mut queue, ns2_twin(20.0), 20);
+    let seen = against_the_twin("ns2", &mut queue, |rule| rule, ns2_twin(20.0), 20);
     assert!(seen.above_max > 1_000, "{seen:?}");
 }
 
@@ -189,7 +71,7 @@ fn twin_in_bytes() {
         let settings = [("mode", "bytes"), ("byte_order", order), ("wait", wait), ("short_queue", "roll")];
         let mut queue = red("ns2", &settings, twin_link("20 packets"), stats::dice(order, 0));
         let twin = NaiveRed { unit, min: 4e3, max: 16e3, wait: wait == "on", short_passes: false, ..ns2_twin(20.0) };
-        against_the_twin(order, &mut queue, twin, 20);
+        against_the_twin(order, &mut queue, |rule| rule, twin, 20);
     }
 }
 
@@ -198,7 +80,7 @@ fn twin_gentle_without_wait_to_certainty() {
     let settings = [("gentle", "on"), ("min", "2 packets"), ("max", "7 packets"), ("weight", "0.02")];
     let mut queue = red("paper", &settings, twin_link("20 packets"), stats::dice("gentle", 0));
     let twin = NaiveRed { gentle: true, min: 2.0, max: 7.0, weight: 0.02, ..NaiveRed::paper(1000.0, 8e5) };
-    let seen = against_the_twin("gentle", &mut queue, twin, 20);
+    let seen = against_the_twin("gentle", &mut queue, |rule| rule, twin, 20);
     assert!(seen.above_max > 1_000 && seen.forced > 1_000, "{seen:?}");
 }
 

@@ -1,14 +1,18 @@
 //! One paper, one file: every queue, with its manual page as the module's documentation.
+pub mod ared;
 pub mod blue;
 pub mod care;
 pub mod drop_tail;
+pub mod feng_red;
 pub mod red;
 pub mod rem;
 pub mod sfb;
 
+pub use ared::Ared;
 pub use blue::Blue;
 pub use care::Care;
 pub use drop_tail::DropTail;
+pub use feng_red::FengRed;
 pub use red::Red;
 pub use rem::Rem;
 pub use sfb::Sfb;

@@ -422,7 +422,7 @@ fn ns2(link: &Link) -> RedConfig {
 }
 
 /// A share of the limit; in bytes where whole packets would be too coarse.
-fn share(link: &Link, share: f64) -> Size {
+pub(crate) fn share(link: &Link, share: f64) -> Size {
     let exact = link.limit.in_bytes(link.mean_packet);
     match link.limit {
         Size::Packets(n) if n >= 10 => Size::Packets(n).scale(share),

@@ -1,0 +1,72 @@
+//! Self-configuring RED against its paper.
+#[path = "support/red_family.rs"]
+#[allow(dead_code, reason = "shared with the other tests of RED's family")]
+mod family;
+#[path = "naive/red.rs"]
+#[allow(dead_code, reason = "RED's own test takes every unit")]
+mod naive;
+#[path = "naive/feng_red.rs"]
+mod naive_feng_red;
+mod support;
+
+use family::{Twin, against_the_twin, twin_link};
+use naive::{NaiveRed, Said};
+use naive_feng_red::{NaiveFengRed, Status};
+use support::stats;
+use tidegate::catalog::{self, AnyQueue};
+use tidegate::queues::FengRed;
+
+impl Twin for NaiveFengRed {
+    fn red(&mut self) -> &mut NaiveRed {
+        &mut self.red
+    }
+    fn arrive(&mut self, now: f64, packets: f64, bytes: f64, size: f64) -> Said {
+        NaiveFengRed::arrive(self, now, packets, bytes, size)
+    }
+    fn overflow(&mut self, now: f64, packets: f64, bytes: f64) {
+        NaiveFengRed::overflow(self, now, packets, bytes);
+    }
+}
+
+fn queue(settings: &[(&str, &str)], name: &str) -> FengRed {
+    let link = twin_link("20 packets");
+    let mut config = catalog::config("feng_red", None, &link).unwrap();
+    for (name, value) in settings {
+        config.set(name, value).unwrap();
+    }
+    match config.build(link, stats::dice(name, 0)).unwrap() {
+        AnyQueue::FengRed(queue) => queue,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn new_twin(red: NaiveRed) -> NaiveFengRed {
+    NaiveFengRed { red, status: Status::Below, alpha: 3.0, beta: 2.0, floor: 0.001 }
+}
+
+/// in, above, above, in, above, below.
+#[test]
+fn the_twin_gives_the_golden_sequence() {
+    let mut twin = new_twin(NaiveRed { max_p: 0.1, ..NaiveRed::paper(1000.0, 8e5) });
+    for (avg, max_p) in [(10.0, 0.1), (20.0, 0.2), (20.0, 0.2), (10.0, 0.2), (20.0, 0.4), (1.0, 0.4 / 3.0)] {
+        twin.red.avg = avg;
+        twin.adapt();
+        assert!((twin.red.max_p - max_p).abs() < 1e-12);
+    }
+}
+
+#[test]
+fn twin() {
+    let settings = [("weight", "0.02"), ("min", "4 packets"), ("max", "14 packets")];
+    let red = NaiveRed { weight: 0.02, min: 4.0, max: 14.0, max_p: 0.1, ..NaiveRed::paper(1000.0, 8e5) };
+    let seen = against_the_twin("feng", &mut queue(&settings, "feng"), |rule| rule.red(), new_twin(red), 20);
+    assert!(seen.forced > 1_000, "{seen:?}");
+}
+
+/// The manual page says less than 400 bytes.
+#[test]
+fn state_is_as_small_as_the_manual_says() {
+    let link = twin_link("100 packets");
+    let bytes = catalog::config("feng_red", None, &link).unwrap().state_bytes(&link);
+    assert!((100..400).contains(&bytes), "{bytes}");
+}
