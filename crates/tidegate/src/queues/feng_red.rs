@@ -207,11 +207,13 @@ mod tests {
         // On a threshold nothing changes.
         assert_eq!((at(5), at(20)), (0.4 / 3.0, 0.4 / 3.0));
         for _ in 0..20 {
-            (at(30), at(10));
+            at(30);
+            at(10);
         }
         assert_eq!(at(10), 1.0);
         for _ in 0..20 {
-            (at(1), at(10));
+            at(1);
+            at(10);
         }
         assert_eq!(at(10), 0.001);
     }
