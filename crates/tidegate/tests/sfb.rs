@@ -249,6 +249,13 @@ fn packets_without_room() {
         assert_eq!(offer(&mut queue, 0, 1).dropped, Some(DropReason::Overlimit));
         assert_eq!(queue.policy().p_min(1), p_m, "{overflow}");
     }
+    // It, too, is an arrival at which a rehash falls due: the old bins are full, the new ones empty.
+    let mut queue = sfb("moving", &[], link("45 Mbit/s", "14 packets"), 1);
+    for _ in 0..14 {
+        offer(&mut queue, 0, 1);
+    }
+    assert_eq!(offer(&mut queue, 2 * SEC, 1).dropped, Some(DropReason::Overlimit));
+    assert!(bins(&queue, 2).all(|bin| *bin == Bin::default()));
 }
 
 /// With `ecn = off` a signal is a drop also to those who could be marked.
@@ -309,6 +316,13 @@ fn state_is_as_small_as_the_manual_says() {
 /// What the gauges show after one flood: two bins at 1 and full, 1/23 of each level.
 #[test]
 fn gauges() {
+    let mut queue = sfb("paper", &[], papers_link(), 1);
+    for (waiting, full) in [(13, 0.0), (14, 2.0)] {
+        while queue.backlog().packets < waiting {
+            offer(&mut queue, 0, 1);
+        }
+        queue.probe(&mut |gauge| assert!(gauge.name != "bins_full" || gauge.value == full, "{waiting}: {gauge:?}"));
+    }
     let mut queue = sfb("paper", &[], papers_link(), 1);
     offend(&mut queue, 0, 1);
     offer(&mut queue, 0, 1);
