@@ -19,7 +19,15 @@ use std::fmt::Write;
 use crate::{Document, Figure, Flow, Series, Source, answer, human};
 
 const STYLE: &str = include_str!("html/report.css");
-const SCRIPT: &str = include_str!("html/report.js");
+/// Draws the charts; one script in so many files.
+const SCRIPT: [&str; 6] = [
+    include_str!("html/script/base.js"),
+    include_str!("html/script/outcome.js"),
+    include_str!("html/script/cost.js"),
+    include_str!("html/script/flows.js"),
+    include_str!("html/script/time.js"),
+    include_str!("html/script/page.js"),
+];
 const CHARTS: &str = include_str!("../vendor/echarts/echarts.common.min.js");
 const NOTICES: [&str; 3] = [
     include_str!("../vendor/echarts/NOTICE"),
@@ -288,7 +296,8 @@ fn scripts(page: &mut String, input: &ReportInput) {
          document.addEventListener('securitypolicyviolation', function (e) { \
          document.documentElement.dataset.blocked = e.blockedURI || e.violatedDirective; });</script>\n",
     );
-    let _ = writeln!(page, "<script>{CHARTS}</script>\n<script>\n{SCRIPT}</script>");
+    let _ = writeln!(page, "<script>{CHARTS}</script>");
+    let _ = writeln!(page, "<script>\n(function () {{\n'use strict';\n{}}})();\n</script>", SCRIPT.join("\n"));
 }
 
 /// Text as HTML shows it: `<`, `>`, `&` and quotes escaped, control characters that HTML forbids left out.

@@ -1,0 +1,64 @@
+// Every flow, a bar each, against its fair share.
+/** The top of the axis: near the fair share all charts reach three times the greatest share, so they compare. */
+function flowScale() {
+  const flows = runs.flatMap((run) => run.flows);
+  const got = flows.map((f) => f.throughput ? f.throughput.mean : 0);
+  const most = Math.max(...got, 1);
+  const fair = Math.max(...flows.map((f) => f.fair || 0));
+  return chosen.scale === 'full' || fair === 0 ? most * 1.05 : Math.min(most * 1.05, fair * 3);
+}
+
+function flows(run, box, c) {
+  const got = (f) => f.throughput ? f.throughput.mean : 0;
+  const list = run.flows.slice();
+  if (chosen.order === 'sorted') list.sort((a, b) => got(b) - got(a) || a.index - b.index);
+  const top = flowScale();
+  const [factor, unit] = unitFor(top);
+  const beyond = list.map((f, i) => [f, i]).filter(([f]) => got(f) > top);
+  const marks = beyond.length > 3
+    ? [{ name: beyond.length + ' flows above', coord: [beyond[0][1], top / factor] }]
+    : beyond.map(([f, i]) => ({ name: '▲ ' + rate(got(f)), coord: [i, top / factor], group: f.group }));
+  const many = list.length > 120;
+  // Among hundreds, a bar is a hair: the few that do not heed congestion are drawn again, broad enough to be seen.
+  const offends = new Set(groups.filter((g) => g.conduct === 'unresponsive').map((g) => g.name));
+  const few = many && list.filter((f) => offends.has(f.group)).length <= 20 ? list.map((f) => offends.has(f.group) ? got(f) / factor : null) : [];
+  const last = list.length - 1;
+  box.classList.toggle('crisp', many);
+  const position = (i) => i > last * 0.7 ? 'left' : i < last * 0.3 ? 'right' : 'bottom';
+  return Object.assign(base(c), {
+    height: 212,
+    grid: { left: 58, right: 16, top: 14, bottom: 26 },
+    xAxis: {
+      type: 'category', data: list.map((f) => f.label), axisTick: { show: false }, axisLine: { lineStyle: { color: c.quiet } },
+      axisLabel: { show: false }, name: list.length + ' flows, ' + (chosen.order === 'sorted' ? 'the greatest first' : 'in order'),
+      nameLocation: 'middle', nameGap: 12, nameTextStyle: { color: c.soft, fontSize: 12 },
+    },
+    yAxis: valueAxis(c, unit, { max: top / factor, min: 0, nameGap: 40, axisLabel: { color: c.soft, fontSize: 12, showMaxLabel: false, formatter: (v) => String(+v.toPrecision(3)) } }),
+    tooltip: Object.assign(base(c).tooltip, {
+      trigger: 'axis', axisPointer: { type: 'shadow' },
+      formatter: (items) => {
+        const f = list[items[0].dataIndex];
+        return escape(f.label) + (f.group ? ' (' + escape(f.group) + ')' : '') +
+          '<br><b>' + (f.throughput ? plusMinus(f.throughput, RATE) : '–') + '</b>' +
+          (f.fair ? '<br>fair share ' + rate(f.fair) + ', got ' + times(got(f) / f.fair) : '') +
+          (f.loss ? '<br>loss ' + percent(f.loss.mean) : '');
+      },
+    }),
+    series: [
+      { type: 'bar', barGap: '-100%', barWidth: many ? '100%' : '78%', barMaxWidth: 46,
+        data: list.map((f) => ({ value: got(f) / factor, itemStyle: { color: c.of[f.group] || c.bar } })),
+        markPoint: {
+          silent: true, symbol: 'circle', symbolSize: 0.01,
+          data: marks.map((m) => ({ name: m.name, coord: m.coord, label: {
+            show: true, formatter: m.name, position: position(m.coord[0]), distance: 12, color: c.ink, fontSize: 12, fontWeight: 600,
+            backgroundColor: c.card, padding: [2, 4], offset: [0, 8], borderRadius: 3 } })),
+        } },
+      ...(few.length === 0 ? [] : [{ type: 'bar', silent: true, barWidth: 4, z: 3, data: few.map((v, i) => ({ value: v, itemStyle: { color: c.of[list[i].group] } })) }]),
+      // A halo keeps the dashes apart from the bars.
+      ...[{ color: c.card, width: 3.6, opacity: 0.75 }, { color: c.ink, width: 1.6, type: [5, 4] }].map((lineStyle) => ({
+        type: 'line', step: 'middle', silent: true, showSymbol: false, symbol: 'none', z: 4, lineStyle,
+        data: list.map((f) => f.fair === null ? null : f.fair / factor),
+      })),
+    ],
+  });
+}

@@ -1,0 +1,104 @@
+// Who got what: how the bottleneck was divided, and every group against its fair share.
+function division(box, c) {
+  const fair = runs.map((run) => run.groups.every((g) => g.fair !== null)).every(Boolean);
+  const rows = (fair ? ['fair shares'] : []).concat(titles);
+  const total = (run) => run.groups.reduce((sum, g) => sum + (g.throughput ? g.throughput.mean : 0), 0);
+  const most = Math.max(...runs.map((run) => Math.max(run.rate || 0, total(run))), 1);
+  const [factor, unit] = unitFor(most);
+  const series = groups.map((group) => ({
+    name: group.name, type: 'bar', stack: 'all', barWidth: '62%',
+    itemStyle: { color: c.of[group.name], borderColor: c.card, borderWidth: 1 },
+    label: {
+      show: true, fontSize: 12, color: '#fff', textBorderColor: 'rgba(0,0,0,.45)', textBorderWidth: 2,
+      formatter: (p) => p.value / most * factor > (narrow(box) ? 0.16 : 0.09) ? digits(p.value) : '',
+    },
+    data: rows.map((_, i) => {
+      const run = runs[fair ? Math.max(0, i - 1) : i];
+      const own = of(run, group.name);
+      const value = !own ? 0 : fair && i === 0 ? own.fair : own.throughput ? own.throughput.mean : 0;
+      if (!fair || i > 0) return { value: value / factor };
+      return { value: value / factor, itemStyle: { opacity: 0.3 }, label: { color: c.ink, textBorderWidth: 0, opacity: 1 } };
+    }),
+  }));
+  if (runs.some((run) => run.rate)) {
+    series.push({
+      name: 'unused', type: 'bar', stack: 'all', itemStyle: { color: c.grid },
+      data: rows.map((_, i) => {
+        const run = runs[fair ? Math.max(0, i - 1) : i];
+        const used = fair && i === 0 ? run.groups.reduce((sum, g) => sum + g.fair, 0) : total(run);
+        return Math.max(0, (run.rate || 0) - used) / factor;
+      }),
+    });
+  }
+  return Object.assign(base(c), {
+    height: 64 + rows.length * 36,
+    grid: { left: left(box, rows), right: 18, top: 6, bottom: 44 },
+    xAxis: valueAxis(c, 'throughput, ' + unit, { max: most / factor }),
+    yAxis: {
+      type: 'category', data: rows, inverse: true, axisTick: { show: false }, axisLine: { show: false },
+      axisLabel: {
+        fontSize: 13, formatter: (t) => shorten(t, room(box)),
+        color: (_, i) => fair && i === 0 ? c.soft : c.ink,
+      },
+    },
+    tooltip: Object.assign(base(c).tooltip, {
+      trigger: 'axis', axisPointer: { type: 'shadow' },
+      formatter: (items) => {
+        const i = items[0].dataIndex - (fair ? 1 : 0);
+        const lines = groups.map((group) => {
+          const own = of(runs[Math.max(0, i)], group.name);
+          const text = !own ? '–' : i < 0 ? rate(own.fair) : own.throughput ? plusMinus(own.throughput, RATE) : '–';
+          return escape(group.name) + ': <b>' + text + '</b>';
+        });
+        return escape(rows[items[0].dataIndex]) + '<br>' + lines.join('<br>');
+      },
+    }),
+    series,
+  });
+}
+
+const LADDER = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000, 3000, 1e4];
+
+function share(box, c) {
+  const all = runs.flatMap((run) => run.groups.map((g) => g.share)).filter(Boolean);
+  const above = all.map((f) => f.mean).filter((x) => x > 0);
+  const low = Math.max(0.001, Math.min(0.5, ...above) / 1.6);
+  const high = Math.max(2, ...above) * (narrow(box) ? 4 : 2.2);
+  const inside = (x) => Math.min(high, Math.max(low, x));
+  const step = 0.68 / Math.max(1, groups.length);
+  const series = [];
+  groups.forEach((group, k) => {
+    const dots = [], spans = [];
+    runs.forEach((run, i) => {
+      const own = of(run, group.name);
+      if (!own || !own.share) return;
+      const y = i + (k - (groups.length - 1) / 2) * step, f = own.share;
+      dots.push({ value: [inside(f.mean), y], figure: f, queue: run.title });
+      if (f.ci95 !== null) spans.push([inside(f.mean - f.ci95), inside(f.mean + f.ci95), y]);
+    });
+    series.push(whisker(group.name, c.of[group.name], spans));
+    series.push({
+      name: group.name, type: 'scatter', symbolSize: 11, itemStyle: { color: c.of[group.name], opacity: 1 }, data: dots,
+      label: { show: true, position: 'right', distance: 8, color: c.ink, fontSize: 12, formatter: (p) => times(p.data.figure.mean) },
+      markLine: k > 0 ? undefined : {
+        silent: true, symbol: 'none', label: { show: false }, z: 0,
+        data: [{ xAxis: 1, lineStyle: { color: c.ink, type: 'dashed', width: 1.5 } }].concat(between(c)),
+      },
+    });
+  });
+  const ladder = LADDER.filter((x) => x >= low && x <= high).filter((x, i, all) => !narrow(box) || all.length < 6 || /^1/.test(x.toExponential()));
+  return Object.assign(base(c), {
+    height: 64 + runs.length * Math.max(36, groups.length * 18 + 10),
+    grid: { left: left(box, titles), right: 26, top: 6, bottom: 44 },
+    xAxis: valueAxis(c, 'times the fair share (dashed)', {
+      type: 'log', min: low, max: high,
+      axisLabel: { customValues: ladder, formatter: (x) => x === 1 ? 'fair' : x + '×', color: c.soft, fontSize: 12 },
+      axisTick: { show: false }, splitLine: { show: false },
+    }),
+    yAxis: rowAxis(c, titles, room(box)),
+    tooltip: Object.assign(base(c).tooltip, {
+      formatter: (p) => escape(p.data.queue) + ', ' + escape(p.seriesName) + '<br><b>' + plusMinus(p.data.figure, PERCENT) + '</b> of its fair share',
+    }),
+    series,
+  });
+}

@@ -1,0 +1,86 @@
+// What happened over time: one chart per queue, panels above a common axis.
+const finite = (values) => values.filter((v) => v !== null);
+const mostOf = (what) => Math.max(...runs.flatMap((run) => run.series
+  ? run.series.lines.filter((l) => l.what === what).flatMap((l) => finite(l.values)) : []), 0);
+
+/** The panels of one queue: each an axis of its own above a common time. */
+function panels(run) {
+  const lines = run.series.lines;
+  const list = [];
+  const add = (what, title, unit, factor, same) => {
+    const own = lines.filter((l) => l.what === what);
+    if (own.length) list.push({ what, title: title + (unit ? ', ' + unit : ''), unit, factor, lines: own, most: same ? mostOf(what) / factor : undefined });
+  };
+  const [factor, unit] = unitFor(mostOf('throughput'));
+  add('throughput', 'throughput', unit, factor, true);
+  const queue = lines.find((l) => l.what === 'queue');
+  add('queue', 'queue', queue ? queue.unit : '', 1, true);
+  add('delay', 'delay', 'ms', 1, true);
+  const gauges = lines.filter((l) => l.what === 'gauge');
+  for (const unit of [...new Set(gauges.map((l) => l.unit))]) {
+    const own = gauges.filter((l) => l.unit === unit);
+    // Gauges without a unit may differ in size a thousandfold: each has its own panel.
+    const parts = unit === '' ? own.map((l) => [l]) : [own];
+    for (const part of parts) {
+      list.push({ what: 'gauge', title: part.map((l) => l.name).join(', ') + (unit ? ', ' + unit : ''), unit, factor: 1, lines: part });
+    }
+  }
+  return list;
+}
+
+const GAUGES = ['bar', 'c2', 'c3', 'o1'];
+
+function time(run, box, c) {
+  const list = panels(run);
+  const TALL = 84, GAP = 38, TOP = 24;
+  const place = (k) => TOP + k * (TALL + GAP);
+  const time = run.series.time;
+  // Samples that stand for the interval they begin end where the last interval ends: at 100 s, not at 99.8.
+  const last = time[time.length - 1] || 0, after = last + (time.length > 1 ? last - time[time.length - 2] : 0);
+  const whole = (t) => Math.abs(t - Math.round(t)) < 1e-6;
+  const end = !whole(last) && whole(after) ? Math.round(after) : last;
+  const round = (v) => v === 0 ? '0' : Math.abs(v) >= 1e4 || Math.abs(v) < 1e-3 ? v.toExponential(0) : String(+v.toPrecision(3));
+  const series = [];
+  list.forEach((panel, k) => {
+    panel.lines.forEach((line, n) => {
+      const color = panel.what === 'throughput' ? c.of[line.name] || c.bar
+        : panel.what === 'gauge' ? (n === 0 ? c.bar : css(GAUGES[n % GAUGES.length])) : c.bar;
+      const own = panel.what === 'throughput' ? of(run, line.name) : undefined;
+      series.push({
+        name: line.name, type: 'line', xAxisIndex: k, yAxisIndex: k, showSymbol: false, connectNulls: false,
+        lineStyle: { color, width: 1.4 }, itemStyle: { color },
+        areaStyle: panel.what === 'queue' || panel.what === 'delay' ? { color, opacity: 0.14 } : undefined,
+        data: time.map((t, i) => [t, line.values[i] === null || line.values[i] === undefined ? null : line.values[i] / panel.factor]),
+        markLine: own && own.fair !== null ? {
+          silent: true, symbol: 'none', label: { show: false }, data: [{ yAxis: own.fair / panel.factor }],
+          lineStyle: { color, type: [4, 4], width: 1.2 } } : undefined,
+      });
+    });
+  });
+  return Object.assign(base(c), {
+    height: place(list.length) + 8,
+    title: list.map((panel, k) => ({
+      text: panel.title, left: 4, top: place(k) - 22, textStyle: { fontSize: 12, fontWeight: 600, color: c.soft, fontFamily: FONT },
+    })),
+    grid: list.map((_, k) => ({ left: 52, right: 14, top: place(k), height: TALL, outerBoundsMode: 'none' })),
+    axisPointer: { link: [{ xAxisIndex: 'all' }] },
+    xAxis: list.map((_, k) => ({
+      type: 'value', gridIndex: k, min: time[0] || 0, max: end,
+      axisLabel: { show: k === list.length - 1, color: c.soft, fontSize: 12, formatter: (t) => round(t) + ' s', hideOverlap: true, alignMaxLabel: 'right', alignMinLabel: 'left' },
+      axisTick: { show: false }, axisLine: { lineStyle: { color: c.quiet } }, splitLine: { show: false },
+    })),
+    yAxis: list.map((panel, k) => valueAxis(c, undefined, {
+      gridIndex: k, min: 0, max: panel.most ? panel.most * 1.04 : undefined, splitNumber: 3,
+      axisLabel: { color: c.soft, fontSize: 12, verticalAlignMaxLabel: 'top', showMaxLabel: panel.most ? false : undefined, formatter: round, hideOverlap: true },
+    })),
+    tooltip: Object.assign(base(c).tooltip, {
+      trigger: 'axis',
+      formatter: (items) => digits(items[0].value[0]) + ' s<br>' + items.map((p) => {
+        const panel = list[p.axisIndex !== undefined ? p.axisIndex : 0];
+        const value = p.value[1];
+        return p.marker + escape(p.seriesName) + ': <b>' + (value === null || value === undefined ? '–' : digits(value)) + '</b> ' + escape(panel.unit);
+      }).join('<br>'),
+    }),
+    series,
+  });
+}
