@@ -31,6 +31,16 @@ pub fn share(group: &Group) -> Option<Figure> {
     group.throughput_bps?.over(group.fair_share_bps?.mean())
 }
 
+/// Whether a group takes no heed of congestion and asks for more than its share, so that a queue should hold it back.
+/// A call that sends at a steady 64 kbit/s heeds nothing either, but it asks for no more than is fair.
+pub fn offends(group: &Group) -> bool {
+    let asks_too_much = match (group.offered_bps, group.fair_share_bps) {
+        (Some(offered), Some(fair)) => offered.mean() > fair.mean() * 1.05,
+        _ => true,
+    };
+    group.conduct == Some(Conduct::Unresponsive) && asks_too_much
+}
+
 /// At most so many results are spelt out; of more, the best and the worst.
 const SPELT_OUT: usize = 4;
 /// At most so many groups of a result are spelt out; of more, those farthest from their share.
@@ -83,7 +93,7 @@ fn protection(document: &Document) -> f64 {
     let fared = |group: &Group| {
         let share = share(group)?.mean();
         match group.conduct {
-            Some(Conduct::Unresponsive) => None,
+            _ if offends(group) => None,
             None if share > 1.0 => Some(1.0 / share),
             _ => Some(share),
         }
@@ -114,9 +124,9 @@ fn part(group: &Group, wording: Wording) -> String {
         return format!("{name} gets {rate}");
     };
     let fair = if wording == Wording::Full { " of its fair share" } else { "" };
-    match (group.conduct, Verdict::of(share)) {
-        (_, Verdict::Greedy) => format!("{name} takes {rate}, {} times its fair share", times(share)),
-        (Some(Conduct::Unresponsive), _) => format!("{name} is held to {rate}"),
+    match Verdict::of(share) {
+        Verdict::Greedy => format!("{name} takes {rate}, {} times its fair share", times(share)),
+        _ if offends(group) => format!("{name} is held to {rate}"),
         _ => format!("{name} gets {}{fair}", human::percent(share)),
     }
 }
@@ -172,6 +182,17 @@ mod tests {
         let (tail, sfb) = (unknown("drop_tail", 0.67, 2.6), unknown("sfb", 0.67, 0.52));
         let text = answer(&[&tail, &sfb]);
         assert!(text.starts_with("sfb: tcp gets 67 % of its fair share, udp gets 52 % of its fair share"), "{text}");
+    }
+
+    #[test]
+    fn who_asks_for_no_more_than_is_fair_is_not_held_back_but_served_or_starved() {
+        let mut call = group("voip", 0.4, Some(Conduct::Unresponsive));
+        call.offered_bps = Figure::exact(1e6);
+        let starved = Document { label: "red".into(), groups: vec![call.clone()], ..Document::default() };
+        assert_eq!(answer(&[&starved]), "red: voip gets 40 % of its fair share");
+        call.offered_bps = Figure::exact(9e6);
+        let held = Document { label: "red".into(), groups: vec![call], ..Document::default() };
+        assert_eq!(answer(&[&held]), "red: voip is held to 400 kbit/s");
     }
 
     #[test]

@@ -12,8 +12,8 @@ use std::io::IsTerminal;
 use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, Row, Table};
 use comfy_table::{ContentLineStyle, LineStyle, TableStyle};
 
-use crate::answer::{Verdict, clauses, share};
-use crate::{Conduct, Counts, Delay, Document, Figure, Flow, Group, human};
+use crate::answer::{Verdict, clauses, offends, share};
+use crate::{Counts, Delay, Document, Figure, Flow, Group, human};
 
 /// A rule under the header and nothing else.
 const STYLE: TableStyle = TableStyle::new()
@@ -103,7 +103,8 @@ pub fn flows(document: &Document, flows: &[Flow], most: usize, look: &Look) -> S
     let weight = |f: &Flow| f.packets.map_or(0.0, |p| p.offered as f64) + f.throughput_bps.map_or(0.0, |t| t.mean());
     let mut order: Vec<&Flow> = flows.iter().collect();
     order.sort_by(|a, b| weight(b).total_cmp(&weight(a)).then(a.index.cmp(&b.index)));
-    let counted = order.iter().any(|f| f.packets.is_some());
+    // Where goodput is known, senders were simulated, and what they got says more than what became of each packet.
+    let counted = order.iter().any(|f| f.packets.is_some() && f.goodput_bps.is_none());
     let mut table = new(look);
     let head: &[&str] = match counted {
         true => {
@@ -313,11 +314,12 @@ fn delays(delay: &Delay, with: Intervals) -> [Cell; 2] {
 /// The group's share with its colour: red for the starved and for the greedy, green for who gets what is fair.
 fn share_cell(group: &Group, with: Intervals) -> Cell {
     let Some(share) = share(group) else { return Cell::new(human::NONE) };
-    let colour = match (Verdict::of(share.mean()), group.conduct) {
-        (Verdict::Greedy, _) => Color::Red,
-        (_, Some(Conduct::Unresponsive)) | (Verdict::Fair, _) => Color::Green,
-        (Verdict::Short, _) => Color::Yellow,
-        (Verdict::Starved, _) => Color::Red,
+    let colour = match Verdict::of(share.mean()) {
+        Verdict::Greedy => Color::Red,
+        Verdict::Fair => Color::Green,
+        _ if offends(group) => Color::Green,
+        Verdict::Short => Color::Yellow,
+        Verdict::Starved => Color::Red,
     };
     with.ratio(Some(share)).fg(colour).add_attribute(Attribute::Bold)
 }

@@ -2,8 +2,8 @@
 use std::fmt::Write;
 
 use super::{ReportInput, Run, escape};
-use crate::answer::{Verdict, share};
-use crate::{Conduct, Figure, Flow, Group, human};
+use crate::answer::{Verdict, offends, share};
+use crate::{Figure, Flow, Group, human};
 
 /// At most so many flows of a run are listed.
 const FLOWS: usize = 200;
@@ -126,7 +126,7 @@ fn flows(page: &mut String, run: &Run) {
     let weight = |f: &Flow| f.packets.map_or(0.0, |p| p.offered as f64) + f.throughput_bps.map_or(0.0, |t| t.mean());
     let mut order: Vec<&Flow> = run.flows.iter().collect();
     order.sort_by(|a, b| weight(b).total_cmp(&weight(a)).then(a.index.cmp(&b.index)));
-    let counted = order.iter().any(|flow| flow.packets.is_some());
+    let counted = order.iter().any(|flow| flow.packets.is_some() && flow.goodput_bps.is_none());
     let more = match order.len().saturating_sub(FLOWS) {
         0 => String::new(),
         _ => format!(", the greatest {FLOWS}"),
@@ -206,11 +206,13 @@ fn cell(page: &mut String, figure: &str) {
 
 fn share_cell(page: &mut String, group: &Group) {
     let share = share(group);
-    let class = match (share.map(|s| Verdict::of(s.mean())), group.conduct) {
-        (None | Some(Verdict::Short), _) => "",
-        (Some(Verdict::Greedy), _) => " class=\"bad\"",
-        (_, Some(Conduct::Unresponsive)) | (Some(Verdict::Fair), _) => " class=\"good\"",
-        (Some(Verdict::Starved), _) => " class=\"bad\"",
+    let class = match share.map(|s| Verdict::of(s.mean())) {
+        None => "",
+        Some(Verdict::Greedy) => " class=\"bad\"",
+        Some(Verdict::Fair) => " class=\"good\"",
+        _ if offends(group) => " class=\"good\"",
+        Some(Verdict::Short) => "",
+        Some(Verdict::Starved) => " class=\"bad\"",
     };
     cell_of(page, class, &human::ratio(share));
 }
