@@ -245,8 +245,7 @@ impl SfbRule {
     fn schedule_warm_up(&mut self) {
         if self.config.rehash == Rehash::Double {
             let window = self.config.rehash_interval.as_nanos() as f64 * self.config.warm_up.get();
-            let from = self.rehash.due().since(Time::from_nanos(window as u64));
-            self.warm_from = Time::from_nanos(from.as_nanos());
+            self.warm_from = Time::from_nanos(self.rehash.due().as_nanos().saturating_sub(window as u64));
         }
     }
 
@@ -285,6 +284,15 @@ impl SfbRule {
             let bin = &mut self.warming[places.on(level)];
             bin.p_m = (bin.p_m + self.d_up).min(ONE);
         }
+    }
+
+    /// The probability that a flow not seen yet falls into bins with p_m = 1 on every level.
+    fn misclassified(&self) -> f64 {
+        let share = |level| {
+            let bins = self.active.level(level);
+            bins.iter().filter(|bin| bin.p_m == ONE).count() as f64 / bins.len() as f64
+        };
+        (0..self.active.levels()).map(share).product()
     }
 }
 
@@ -351,17 +359,6 @@ impl Policy for SfbRule {
         gauge("misclassified", "", self.misclassified());
         gauge("penalised", "", self.penalised as f64 / self.arrivals.max(1) as f64);
         gauge("tokens", "B", self.bucket.tokens());
-    }
-}
-
-impl SfbRule {
-    /// The probability that a flow not seen yet falls into bins with p_m = 1 on every level.
-    fn misclassified(&self) -> f64 {
-        let share = |level| {
-            let bins = self.active.level(level);
-            bins.iter().filter(|bin| bin.p_m == ONE).count() as f64 / bins.len() as f64
-        };
-        (0..self.active.levels()).map(share).product()
     }
 }
 
