@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Records what ns-2's NewReno sends when exactly given packets are lost: traces/NAME.csv, one per case.
+"""Records what ns-2's TCP sends when exactly given packets are lost or marked: traces/NAME.csv, one per case.
 
-The first line of a file names the arrivals lost at the lossy link; then `seconds,number` of each packet sent.
-A test of the simulator replays the losses and expects the same numbers at the same times.
+The first line of a file names the sender, the fate and the arrivals that met it at the second link; then
+`seconds,number` of each packet sent. A test of the simulator replays it and expects the same numbers at the
+same times.
 """
 import random
 import subprocess
@@ -17,31 +18,39 @@ def share(part, arrivals, seed):
     return [i for i in range(10, arrivals) if dice.random() < part]
 
 
-# name: (simulated seconds, arrivals lost)
+# name: (sender, fate, simulated seconds, arrivals)
 CASES = {
-    "no-loss": (0.4, []),
-    "one": (3, [20]),
-    "four-of-a-window": (3, [20, 22, 24, 26]),
-    "retransmission-lost": (3, [20, 35, 36, 50]),
-    "small-window": (3, [3]),
-    "first-data": (3, [1]),
-    "syn": (5, [0]),
-    "syn-twice": (11, [0, 1]),
-    "two-in-a-hundred": (20, share(0.02, 20000, 1)),
-    "one-in-ten": (60, share(0.1, 20000, 2)),
-    "one-in-four": (120, share(0.25, 20000, 3)),
+    "no-loss": ("Newreno", "lost", 0.4, []),
+    "one": ("Newreno", "lost", 3, [20]),
+    "four-of-a-window": ("Newreno", "lost", 3, [20, 22, 24, 26]),
+    "retransmission-lost": ("Newreno", "lost", 3, [20, 35, 36, 50]),
+    "small-window": ("Newreno", "lost", 3, [3]),
+    "first-data": ("Newreno", "lost", 3, [1]),
+    "syn": ("Newreno", "lost", 5, [0]),
+    "syn-twice": ("Newreno", "lost", 11, [0, 1]),
+    "two-in-a-hundred": ("Newreno", "lost", 20, share(0.02, 20000, 1)),
+    "one-in-ten": ("Newreno", "lost", 60, share(0.1, 20000, 2)),
+    "one-in-four": ("Newreno", "lost", 120, share(0.25, 20000, 3)),
+    "reno-four-of-a-window": ("Reno", "lost", 3, [20, 22, 24, 26]),
+    "reno-two-in-a-hundred": ("Reno", "lost", 20, share(0.02, 20000, 1)),
+    "reno-one-in-ten": ("Reno", "lost", 60, share(0.1, 20000, 2)),
+    "marked-once": ("Newreno", "marked", 2, [20]),
+    "marked-four-of-a-window": ("Newreno", "marked", 3, [20, 22, 24, 26]),
+    "marked-one-in-a-hundred": ("Newreno", "marked", 20, share(0.01, 20000, 4)),
+    "marked-three-in-a-hundred": ("Newreno", "marked", 20, share(0.03, 20000, 5)),
+    "reno-marked": ("Reno", "marked", 20, share(0.02, 20000, 6)),
 }
 
 
 def main():
     out = HERE / "traces"
     out.mkdir(exist_ok=True)
-    for name, (seconds, lost) in CASES.items():
-        cmd = ["ns", "tcptrace.tcl", str(seconds), *map(str, lost)]
+    for name, (sender, fate, seconds, hit) in CASES.items():
+        cmd = ["ns", "tcptrace.tcl", sender, fate, str(seconds), *map(str, hit)]
         run = subprocess.run(cmd, cwd=HERE, capture_output=True, text=True, check=True)
         sent = [line.split() for line in run.stdout.splitlines() if line.startswith("+ ")]
         rows = [f"{w[1]},{w[10]}" for w in sent if w[2:4] == ["0", "1"]]
-        head = "lost " + " ".join(str(i) for i in lost if i < len(rows) + 1)
+        head = f"{sender.lower()} {fate} " + " ".join(str(i) for i in hit if i < len(rows) + 1)
         (out / f"{name}.csv").write_text("\n".join([head.strip(), *rows]) + "\n")
         print(name, len(rows), "packets")
 

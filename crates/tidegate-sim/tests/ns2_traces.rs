@@ -1,5 +1,5 @@
-//! What ns-2's NewReno sends when exactly given packets are lost (`validation/ns2/traces`), against the oracle and
-//! against the simulator.
+//! What ns-2's TCP sends when exactly given packets are lost or marked (`validation/ns2/traces`), against the oracle
+//! and against the simulator.
 mod naive {
     pub mod newreno;
 }
@@ -8,14 +8,23 @@ use std::collections::{BTreeSet, VecDeque};
 use std::path::PathBuf;
 
 use naive::newreno::Sender;
-use tidegate::{Backlog, DropReason, Packet, Qdisc, Rate, Seed, Sink, Span, Time};
-use tidegate_sim::sources::Flavor;
+use tidegate::{Backlog, DropReason, Ecn, Packet, Qdisc, Rate, Seed, Sink, Span, Time};
+use tidegate_sim::sources::{EcnUse, Flavor};
 use tidegate_sim::{Flow, Network, Plan, Simulation, Source, Tcp};
 
-/// A recorded run: the arrivals lost at the second link, and each packet sent, with its time in seconds.
+/// What becomes of given arrivals at the second link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    Lost,
+    Marked,
+}
+
+/// A recorded run: the arrivals lost or marked at the second link, and each packet sent, with its time in seconds.
 struct Trace {
     name: String,
-    lost: BTreeSet<u64>,
+    flavor: Flavor,
+    fate: Fate,
+    hit: BTreeSet<u64>,
     sent: Vec<(f64, i64)>,
 }
 
@@ -27,9 +36,20 @@ fn traces() -> Vec<Trace> {
         let text = std::fs::read_to_string(path).unwrap();
         let (head, rows) = text.split_once('\n').unwrap();
         let row = |line: &str| line.split_once(',').map(|(t, n)| (t.parse().unwrap(), n.parse().unwrap())).unwrap();
+        let mut words = head.split_whitespace();
         Trace {
             name: path.file_stem().unwrap().to_string_lossy().into_owned(),
-            lost: head.split_whitespace().skip(1).map(|n| n.parse().unwrap()).collect(),
+            flavor: match words.next() {
+                Some("newreno") => Flavor::NewReno,
+                Some("reno") => Flavor::Reno,
+                other => panic!("{path:?}: unknown sender {other:?}"),
+            },
+            fate: match words.next() {
+                Some("lost") => Fate::Lost,
+                Some("marked") => Fate::Marked,
+                other => panic!("{path:?}: unknown fate {other:?}"),
+            },
+            hit: words.map(|n| n.parse().unwrap()).collect(),
             sent: rows.lines().map(row).collect(),
         }
     };
@@ -105,9 +125,10 @@ fn run(lost: &BTreeSet<u64>, end: f64) -> Vec<(f64, i64)> {
     }
 }
 
-/// A queue without limit that loses exactly given arrivals.
+/// A queue without limit that loses or marks exactly given arrivals.
 struct Lossy {
-    lost: BTreeSet<u64>,
+    hit: BTreeSet<u64>,
+    fate: Fate,
     arrivals: u64,
     line: VecDeque<Packet>,
 }
@@ -115,9 +136,13 @@ struct Lossy {
 impl Qdisc for Lossy {
     fn enqueue<S: Sink + ?Sized>(&mut self, now: Time, mut pkt: Packet, out: &mut S) {
         pkt.arrived = now;
-        match self.lost.contains(&self.arrivals) {
-            true => out.dropped(now, &pkt, DropReason::Forced),
-            false => self.line.push_back(pkt),
+        match (self.hit.contains(&self.arrivals), self.fate) {
+            (true, Fate::Lost) => out.dropped(now, &pkt, DropReason::Forced),
+            (true, Fate::Marked) => {
+                pkt.ecn = if pkt.ecn.is_capable() { Ecn::Ce } else { pkt.ecn };
+                self.line.push_back(pkt);
+            }
+            (false, _) => self.line.push_back(pkt),
         }
         self.arrivals += 1;
     }
@@ -130,16 +155,17 @@ impl Qdisc for Lossy {
 }
 
 /// The same network in the simulator.
-fn simulate(lost: &BTreeSet<u64>, end: f64, seed: u64) -> Vec<(f64, i64)> {
+fn simulate(trace: &Trace, end: f64, seed: u64) -> Vec<(f64, i64)> {
     let mut network = Network::new();
     let [s, a, d] = ["s", "a", "d"].map(|name| network.node(name));
     let (fast, slow) = (Rate::from_bps(100_000_000), Rate::from_bps(10_000_000));
     network.duplex(s, a, fast, Span::from_millis(1));
-    let queue = Lossy { lost: lost.clone(), arrivals: 0, line: VecDeque::new() };
+    let queue = Lossy { hit: trace.hit.clone(), fate: trace.fate, arrivals: 0, line: VecDeque::new() };
     network.queue("a->d", (a, d), slow, Span::from_millis(24), queue);
     network.link("d->a", d, a, slow, Span::from_millis(24));
     let group = network.group("tcp");
-    let source = Source::Tcp(Tcp::ns2(Flavor::NewReno));
+    let ecn = if trace.fate == Fate::Marked { EcnUse::On } else { EcnUse::Off };
+    let source = Source::Tcp(Tcp { ecn, ..Tcp::ns2(trace.flavor) });
     network.flow(Flow { group, from: s, to: d, key: 1, start: Time::ZERO, stop: Time::MAX, source });
     let plan = Plan::until(Time::ZERO + Span::from_secs(end));
     let (_, trace) = Simulation::new(network, plan, Seed::new(seed)).unwrap().finish_traced();
@@ -160,7 +186,7 @@ fn the_simulator_sends_what_ns2_sends() {
     for trace in traces() {
         let end = trace.sent.last().unwrap().0;
         for seed in 1..4 {
-            compare("we", &trace, &simulate(&trace.lost, end + 1e-4 * end.max(1.0), seed));
+            compare("we", &trace, &simulate(&trace, end + 1e-4 * end.max(1.0), seed));
         }
     }
 }
@@ -168,10 +194,11 @@ fn the_simulator_sends_what_ns2_sends() {
 #[test]
 fn the_oracle_sends_what_ns2_sends() {
     let traces = traces();
-    assert_eq!(traces.len(), 11);
-    for trace in traces {
+    assert_eq!(traces.len(), 19);
+    // The oracle knows NewReno and losses only.
+    for trace in traces.iter().filter(|t| t.flavor == Flavor::NewReno && t.fate == Fate::Lost) {
         // The record has six digits.
         let end = trace.sent.last().unwrap().0;
-        compare("oracle", &trace, &run(&trace.lost, end + 1e-4 * end.max(1.0)));
+        compare("oracle", trace, &run(&trace.hit, end + 1e-4 * end.max(1.0)));
     }
 }
