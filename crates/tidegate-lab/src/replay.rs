@@ -36,7 +36,6 @@ mod result;
 mod series;
 
 use std::fmt;
-use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -48,6 +47,7 @@ use tidegate_packet::{Capture, CaptureError, Ends, FlowHasher, FlowKey, Transpor
 
 use crate::run::{Outcome, Progress, Watch};
 use crate::spec::QueueSpec;
+use crate::store::{self, File};
 pub use delays::CELLS;
 pub use flows::FLOWS;
 use line::Line;
@@ -177,6 +177,15 @@ pub fn replay(job: &Replay, watch: &dyn Watch) -> Result<Replayed, ReplayError> 
     Ok(Replayed { outcomes: done.into_iter().map(|p| p.outcome).collect(), damage, backward })
 }
 
+/// The files that go with `replayed`: `result.json` (one document, or a list for several queues), `series.json` and
+/// `run.json`. `report.html` is the report crate's; add it.
+pub fn files(job: &Replay, replayed: &Replayed) -> Vec<File> {
+    let queues: Vec<_> = replayed.outcomes.iter().map(|o| o.document.label.as_str()).collect();
+    let mut files = store::results(&replayed.outcomes);
+    files.push(store::mark(&job.name(), &[job.seed], &queues));
+    files
+}
+
 /// One queue's way through the file.
 struct Pass {
     outcome: Outcome,
@@ -202,13 +211,14 @@ fn pass(
     }
     line.end(last);
     let mut outcome = result::outcome(job, link, spec, config, line, last);
+    outcome.document.incomplete = damage.as_ref().map(ToString::to_string);
     outcome.document.wall_s = Some(begun.elapsed().as_secs_f64());
     Ok(Pass { outcome, damage, backward: capture.backward() })
 }
 
 /// Offers every packet that can be read; what stopped the reading, and the time of the last packet.
 fn offer_all(
-    capture: &mut Capture<BufReader<File>>,
+    capture: &mut Capture<BufReader<std::fs::File>>,
     line: &mut Line,
     hasher: FlowHasher,
     go_on: &mut dyn FnMut(u64) -> bool,

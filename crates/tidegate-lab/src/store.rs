@@ -41,9 +41,18 @@ pub const MARK: &str = "run.json";
 /// What stands in it.
 const MAKER: &str = "tidegate";
 
-/// The files that go with `outcomes`: `result.json` (one document, or a list for several queues), `series.json`,
-/// `scenario.toml` (resolved) and `run.json` (version, seeds, queues). `report.html` is the report crate's; add it.
+/// The files that go with `outcomes`: those of [`results`], `scenario.toml` (resolved) and `run.json` (version, seeds,
+/// queues). `report.html` is the report crate's; add it.
 pub fn files(scenario: &Scenario, outcomes: &[Outcome]) -> Vec<File> {
+    let queues: Vec<_> = outcomes.iter().map(|o| o.document.label.as_str()).collect();
+    let mut files = results(outcomes);
+    files.push(text("scenario.toml", scenario.resolved().trim_end().into()));
+    files.push(mark(&scenario.name, &scenario.seeds(), &queues));
+    files
+}
+
+/// `result.json` (one document, or a list for several queues) and `series.json`.
+pub fn results(outcomes: &[Outcome]) -> Vec<File> {
     let result = match outcomes {
         [only] => only.document.to_json(),
         several => {
@@ -52,15 +61,11 @@ pub fn files(scenario: &Scenario, outcomes: &[Outcome]) -> Vec<File> {
         }
     };
     let series: Vec<_> = outcomes.iter().map(|o| json!({ "label": o.document.label, "series": o.series })).collect();
-    let queues: Vec<_> = outcomes.iter().map(|o| o.document.label.as_str()).collect();
-    let mark = mark(&scenario.name, &scenario.seeds(), &queues);
-    let text = |name: &str, text: String| File { name: name.into(), bytes: (text + "\n").into_bytes() };
-    vec![
-        text("result.json", result),
-        text("series.json", serde_json::Value::from(series).to_string()),
-        text("scenario.toml", scenario.resolved().trim_end().into()),
-        mark,
-    ]
+    vec![text("result.json", result), text("series.json", serde_json::Value::from(series).to_string())]
+}
+
+fn text(name: &str, text: String) -> File {
+    File { name: name.into(), bytes: (text + "\n").into_bytes() }
 }
 
 /// The file [`MARK`]: which version made the directory, from what, with which seeds and queues.

@@ -123,6 +123,9 @@ fn head(page: &mut String, input: &ReportInput) {
 fn facts(document: &Document) -> Vec<(&'static str, String)> {
     let link = &document.bottleneck;
     let mut facts = Vec::new();
+    if let Some(why) = &document.incomplete {
+        facts.push(("Incomplete", why.clone()));
+    }
     if let Some(rate) = link.rate_bps {
         facts.push(("Bottleneck", human::rate(Figure::exact(rate))));
     }

@@ -83,6 +83,9 @@ pub struct Document {
     pub events: Option<u64>,
     /// Packets offered to the queue, over all replications.
     pub packets: Option<u64>,
+    /// Why the input could not be read to its end, if it could not: the figures are then of what came before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub incomplete: Option<String>,
     /// The bottleneck and the time that was measured.
     #[serde(default)]
     pub bottleneck: Bottleneck,

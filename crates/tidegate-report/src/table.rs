@@ -16,7 +16,7 @@ use crate::answer::{Verdict, clauses, offends, share};
 use crate::{Counts, Delay, Document, Figure, Flow, Group, human};
 
 /// A rule under the header and nothing else.
-const STYLE: TableStyle = TableStyle::new()
+pub const STYLE: TableStyle = TableStyle::new()
     .header_lines(ContentLineStyle::none())
     .header_separator(LineStyle::none().fill('─'))
     .content_lines(ContentLineStyle::none());
@@ -120,7 +120,7 @@ pub fn flows(document: &Document, flows: &[Flow], most: usize, look: &Look) -> S
     let more = order.len().saturating_sub(most);
     let note = match more {
         0 => String::new(),
-        _ => format!("and {} more flows; --json --flows lists them all\n", human::count(more as u64)),
+        _ => format!("and {} more flows; --json lists more of them\n", human::count(more as u64)),
     };
     format!("{}\n{}\n{note}", human::plain(document.title()), fit(table, look))
 }
@@ -290,7 +290,11 @@ fn notes(documents: &[&Document], intervals: Intervals) -> String {
     if wall > 0.0 {
         made.push(format!("{wall:.2} s"));
     }
-    notes + &human::plain(&made.join("; ")) + "\n"
+    notes += &(human::plain(&made.join("; ")) + "\n");
+    if let Some(why) = documents.iter().find_map(|d| d.incomplete.as_deref()) {
+        notes += &format!("INCOMPLETE: {}\n", human::plain(why));
+    }
+    notes
 }
 
 fn aggregate_text(document: &Document, with: Intervals) -> [String; 4] {

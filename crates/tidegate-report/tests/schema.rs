@@ -21,7 +21,8 @@ fn samples() -> Vec<Document> {
     let mut one_seed = simulated(SHAPES[0], 5);
     one_seed.seeds = vec![7];
     one_seed.flows = None;
-    vec![Document::default(), simulated(SHAPES[3], 20), replayed("red", 0.7), one_seed]
+    let broken = Document { incomplete: Some("the file ends in a header".into()), ..replayed("red", 0.7) };
+    vec![Document::default(), simulated(SHAPES[3], 20), replayed("red", 0.7), one_seed, broken]
 }
 
 #[test]

@@ -149,6 +149,7 @@ fn group(class: Class, tally: &Tally, fair: Option<&[f64]>, over: &Over) -> Grou
             min: rates.iter().min().and_then(|&r| over.rate(r)),
             max: rates.iter().max().and_then(|&r| over.rate(r)),
         },
+        jain: tally.flows.complete().then(|| jain(&rates)).flatten(),
         fair_share_bps: fair,
         offered_bps: over.rate(offered),
         delay_ms: delay(&tally.delays[c]),
