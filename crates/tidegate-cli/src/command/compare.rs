@@ -1,0 +1,40 @@
+//! `tidegate compare`: one scenario, several queues.
+use tidegate_lab::QueueSpec;
+
+use crate::experiment::{Experiment, Shape};
+use crate::failure::Failure;
+
+/// Simulate a scenario with several queues and set the results side by side.
+///
+/// Every queue meets the same traffic with the same seeds. Without --queue, the queues that the scenario itself lists
+/// under `compare` are run.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tidegate compare flood
+  tidegate compare flood --queue drop_tail --queue blue --queue sfb --out out/flood
+  tidegate compare flood --queue sfb --queue \"sfb/literal as Fig. 1 to the letter\" --seeds 10 --json")]
+pub struct Args {
+    #[command(flatten)]
+    experiment: Experiment,
+    /// A queue to compare, NAME[/PRESET][,param=value…][ as LABEL]; give it several times
+    #[arg(long = "queue", value_name = "Q")]
+    queues: Vec<QueueSpec>,
+}
+
+impl Args {
+    pub fn execute(self) -> Result<(), Failure> {
+        let scenario = self.experiment.scenario()?;
+        let queues = match self.queues.is_empty() {
+            true => scenario.compare.clone(),
+            false => self.queues,
+        };
+        if queues.is_empty() {
+            return Err(Failure::Input(format!(
+                "the scenario {} lists no queues to compare; name them with --queue Q --queue Q …",
+                scenario.name
+            )));
+        }
+        self.experiment.run(scenario, queues, Shape::List)
+    }
+}

@@ -1,0 +1,108 @@
+//! `tidegate list`: what there is.
+use clap::ValueEnum;
+use serde_json::{Value, json};
+use tidegate::catalog::QUEUES;
+use tidegate_lab::Scenario;
+use tidegate_lab::scenario::SOURCES;
+
+use crate::failure::Failure;
+use crate::{output, shipped};
+
+/// List the queues, the traffic sources and the shipped scenarios.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tidegate list
+  tidegate list queues
+  tidegate list scenarios --json")]
+pub struct Args {
+    /// What to list; without it, everything
+    kind: Option<Kind>,
+    /// Print JSON: one object with a list for each kind
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Kind {
+    /// Queue disciplines
+    Queues,
+    /// What flows can send
+    Sources,
+    /// Scenarios that come with the command
+    Scenarios,
+}
+
+impl Kind {
+    fn name(self) -> &'static str {
+        match self {
+            Kind::Queues => "queues",
+            Kind::Sources => "sources",
+            Kind::Scenarios => "scenarios",
+        }
+    }
+
+    /// Name and one line of each.
+    fn entries(self) -> Vec<(String, String)> {
+        match self {
+            Kind::Queues => QUEUES.iter().map(|q| (q.name.into(), q.info.title.into())).collect(),
+            Kind::Sources => SOURCES.iter().map(|(name, what)| (name.to_string(), what.to_string())).collect(),
+            Kind::Scenarios => scenarios().map(|s| (s.name, s.title)).collect(),
+        }
+    }
+
+    fn json(self) -> Value {
+        match self {
+            Kind::Queues => QUEUES.iter().map(queue).collect(),
+            Kind::Sources => SOURCES.iter().map(|(name, what)| json!({"name": name, "title": what})).collect(),
+            Kind::Scenarios => scenarios()
+                .map(|s| {
+                    let queues: Vec<String> = s.compare.iter().map(ToString::to_string).collect();
+                    json!({"name": s.name, "title": s.title, "description": s.description, "compare": queues})
+                })
+                .collect(),
+        }
+    }
+}
+
+fn queue(row: &tidegate::catalog::Row) -> Value {
+    let presets: Vec<Value> =
+        (row.presets)().into_iter().map(|(name, doc)| json!({"name": name, "title": doc})).collect();
+    let params: Vec<Value> = row
+        .params
+        .iter()
+        .map(|p| json!({"name": p.name, "symbol": p.symbol, "title": p.doc.trim(), "kind": p.kind, "range": (p.range)()}))
+        .collect();
+    json!({"name": row.name, "title": row.info.title, "paper": row.info.paper, "presets": presets, "params": params})
+}
+
+/// The shipped scenarios; a test holds that every one of them can be read.
+fn scenarios() -> impl Iterator<Item = Scenario> {
+    shipped::SCENARIOS.iter().filter_map(|(name, text)| shipped::shipped(name, text, &[]).ok())
+}
+
+impl Args {
+    pub fn execute(self) -> Result<(), Failure> {
+        let kinds = match self.kind {
+            Some(one) => vec![one],
+            None => vec![Kind::Queues, Kind::Sources, Kind::Scenarios],
+        };
+        if self.json {
+            let all: serde_json::Map<String, Value> = kinds.iter().map(|k| (k.name().into(), k.json())).collect();
+            let text = serde_json::to_string_pretty(&all).map_err(|e| Failure::Runtime(e.to_string()))?;
+            return output::print(&format!("{text}\n"));
+        }
+        let lists: Vec<String> = kinds.into_iter().map(text).collect();
+        output::print(&format!("{}\n`tidegate show NAME` says more of each.\n", lists.join("\n")))
+    }
+}
+
+fn text(kind: Kind) -> String {
+    let entries = kind.entries();
+    let width = entries.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    let mut text = format!("{}\n", kind.name());
+    for (name, title) in entries {
+        text += &format!("  {name:width$}  {title}\n");
+    }
+    text
+}

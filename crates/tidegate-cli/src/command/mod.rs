@@ -1,0 +1,70 @@
+//! The subcommands, one file each. A new one: its file, a variant here, an arm in `execute`.
+mod check;
+mod compare;
+mod list;
+mod replay;
+mod run;
+mod show;
+
+use clap::{Parser, Subcommand};
+
+use crate::failure::Failure;
+
+/// Tells what a bottleneck queue does to the flows that share it.
+///
+/// A queue discipline decides who gets what of a congested link. Tidegate runs queue disciplines from the literature
+/// (drop-tail, RED, BLUE, SFB and more) in a simulator with TCP and unresponsive flows, or on the packets of a capture,
+/// and says who got what against the fair share.
+///
+/// A queue Q is written NAME[/PRESET][,param=value…][ as LABEL], as in "sfb", "red/paper,ecn=on" or
+/// "sfb/auto,bins=46 as SFB 46". Every quantity has its unit: "10 Mbit/s", "50 ms", "200 kB", "40 packets".
+#[derive(Debug, Parser)]
+#[command(
+    name = "tidegate",
+    version,
+    after_help = "\
+Examples:
+  tidegate list                        queues, sources and scenarios
+  tidegate show sfb                    the manual page of a queue
+  tidegate run flood                   simulate a shipped scenario
+  tidegate compare flood               the same with several queues side by side
+  tidegate check flood                 what follows from a scenario, without running it
+  tidegate replay --help               the packets of a capture through a queue
+
+Results go to standard output, everything else to standard error.
+Exit codes: 0 all is well; 1 a run or a write failed; 2 the arguments or a file are wrong; 130 stopped by Ctrl-C.",
+    max_term_width = 120,
+    subcommand_required = true,
+    arg_required_else_help = true
+)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    Run(run::Args),
+    Compare(compare::Args),
+    Check(check::Args),
+    Replay(replay::Args),
+    List(list::Args),
+    Show(show::Args),
+}
+
+impl Command {
+    /// Does what was asked.
+    ///
+    /// # Errors
+    /// See [`Failure`].
+    pub fn execute(self) -> Result<(), Failure> {
+        match self {
+            Command::Run(args) => args.execute(),
+            Command::Compare(args) => args.execute(),
+            Command::Check(args) => args.execute(),
+            Command::Replay(args) => args.execute(),
+            Command::List(args) => args.execute(),
+            Command::Show(args) => args.execute(),
+        }
+    }
+}

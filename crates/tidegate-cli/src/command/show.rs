@@ -1,0 +1,161 @@
+//! `tidegate show`: the manual page of a queue, a source or a scenario.
+use tidegate::catalog::{self, QUEUES, Row};
+use tidegate::config::{Param, Params};
+use tidegate::{Bytes, Link, Rate, Size};
+use tidegate_lab::nearest::did_you_mean;
+use tidegate_lab::scenario::{Cbr, SOURCES, Tcp};
+
+use crate::failure::Failure;
+use crate::manual::{Block, Page};
+use crate::{output, shipped};
+
+/// Show the manual page of a queue, or what a source or a scenario is.
+///
+/// For a queue: what it does, the paper, its parameters with symbol, range and the value that each preset gives them,
+/// where it differs from the paper, and how much state it keeps. Presets may scale values to the link; --rate, --limit
+/// and --mean-packet say which link.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tidegate show blue
+  tidegate show sfb --rate 45Mbit/s --limit 200kB
+  tidegate show tcp
+  tidegate show flood")]
+pub struct Args {
+    /// A queue, a source or a shipped scenario (see `tidegate list`)
+    name: String,
+    /// The rate of the link that presets are scaled to
+    #[arg(long, default_value = "10 Mbit/s", allow_hyphen_values = true)]
+    rate: Rate,
+    /// The queue's limit on that link
+    #[arg(long, value_name = "SIZE", default_value = "100 packets", allow_hyphen_values = true)]
+    limit: Size,
+    /// The usual length of a packet on that link
+    #[arg(long, value_name = "SIZE", default_value = "1000 B", allow_hyphen_values = true)]
+    mean_packet: Bytes,
+}
+
+impl Args {
+    pub fn execute(self) -> Result<(), Failure> {
+        let link = Link::new(self.rate, self.limit, self.mean_packet).map_err(Failure::input)?;
+        let page = if let Some(row) = catalog::find(&self.name) {
+            queue(row, &link)?
+        } else if let Some((name, what)) = SOURCES.iter().find(|(name, _)| *name == self.name) {
+            source(name, what)
+        } else if let Some(text) = shipped::find(&self.name) {
+            scenario(&self.name, text)?
+        } else {
+            return Err(Failure::Input(self.unknown()));
+        };
+        output::print(&page.render())
+    }
+
+    fn unknown(&self) -> String {
+        let kinds: [(&str, Vec<&str>); 3] = [
+            ("queues", QUEUES.iter().map(|q| q.name).collect()),
+            ("sources", SOURCES.iter().map(|s| s.0).collect()),
+            ("scenarios", shipped::names()),
+        ];
+        let known: Vec<String> = kinds
+            .iter()
+            .filter(|k| !k.1.is_empty())
+            .map(|(kind, names)| format!("{kind} {}", names.join(", ")))
+            .collect();
+        let all: Vec<&str> = kinds.iter().flat_map(|k| k.1.iter().copied()).collect();
+        let near = did_you_mean(&self.name, &all).unwrap_or_default();
+        format!("there is nothing called `{}`; there are {}{near}", self.name, known.join("; "))
+    }
+}
+
+fn queue(row: &Row, link: &Link) -> Result<Page, Failure> {
+    let mut page = Page::default();
+    page.add(Block::Title(row.name.into()));
+    for block in Page::parse(row.info.manual) {
+        match block {
+            // The page's own table is for one preset and a link of its choice.
+            Block::Generated => page.extend(parameters(row, link)?),
+            other => page.add(other),
+        }
+    }
+    Ok(page)
+}
+
+/// The presets, every parameter under each of them, and the state they need.
+fn parameters(row: &Row, link: &Link) -> Result<Vec<Block>, Failure> {
+    let presets = (row.presets)();
+    let mut configs = Vec::new();
+    for (name, _) in &presets {
+        configs.push(catalog::config(row.name, Some(name), link).map_err(Failure::input)?);
+    }
+    let mut blocks = vec![Block::Heading("Presets".into())];
+    for ((name, doc), config) in presets.iter().zip(&configs) {
+        blocks.push(Block::Item(format!(
+            "`{name}`: {doc}. State besides the waiting packets: {}.",
+            Bytes::new(config.state_bytes(link))
+        )));
+    }
+    let at = format!(
+        "Their values on a link of {} with a limit of {} and packets of {}:",
+        link.rate, link.limit, link.mean_packet
+    );
+    blocks.push(Block::Heading("Parameters".into()));
+    if row.params.is_empty() {
+        blocks.push(Block::Text("None; the limit is the link's.".into()));
+        return Ok(blocks);
+    }
+    let symbol = |p: &Param| if p.symbol.is_empty() { String::new() } else { format!(" ({})", p.symbol) };
+    for param in row.params {
+        blocks.push(Block::Item(format!(
+            "`{}`{}: {} {}.",
+            param.name,
+            symbol(param),
+            param.doc.trim(),
+            (param.range)()
+        )));
+    }
+    blocks.push(Block::Text(at));
+    let head = ["parameter"].into_iter().chain(presets.iter().map(|p| p.0));
+    let mut rows = vec![head.map(String::from).collect::<Vec<_>>()];
+    for param in row.params {
+        let values = configs.iter().map(|c| c.get(param.name).unwrap_or_default());
+        rows.push(std::iter::once(format!("`{}`", param.name)).chain(values).collect());
+    }
+    blocks.push(Block::Table(rows));
+    Ok(blocks)
+}
+
+fn source(name: &str, what: &str) -> Page {
+    let mut page = Page::default();
+    page.add(Block::Title(name.into()));
+    page.add(Block::Text(format!("{what}.")));
+    page.add(Block::Text(format!("In a scenario: `[[group]]` with `source = \"{name}\"`. Its keys:")));
+    let rows = match name {
+        "tcp" => keys(Tcp::PARAMS, &Tcp::default()),
+        _ => keys(Cbr::PARAMS, &Cbr::default()),
+    };
+    page.add(Block::Table(rows));
+    page
+}
+
+fn keys(params: &[Param], defaults: &impl Params) -> Vec<Vec<String>> {
+    let mut rows = vec![["key", "symbol", "default", "range", "what"].map(String::from).to_vec()];
+    for param in params {
+        let default = defaults.get(param.name).unwrap_or_default();
+        let what = param.doc.trim().to_string();
+        rows.push(vec![format!("`{}`", param.name), param.symbol.into(), default, (param.range)(), what]);
+    }
+    rows
+}
+
+fn scenario(name: &str, text: &str) -> Result<Page, Failure> {
+    let scenario = shipped::shipped(name, text, &[])?;
+    let mut page = Page::default();
+    page.add(Block::Title(name.into()));
+    page.add(Block::Text(scenario.title));
+    page.extend(Page::parse(&scenario.description));
+    page.add(Block::Heading("Run it".into()));
+    page.add(Block::Code(format!("tidegate run {name}\ntidegate compare {name} --out out/{name}")));
+    page.add(Block::Heading(format!("{name}.toml")));
+    page.add(Block::Code(text.trim_end().into()));
+    Ok(page)
+}

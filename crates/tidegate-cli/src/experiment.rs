@@ -1,0 +1,164 @@
+//! What `run` and `compare` have in common: a scenario, its seeds, and where results go.
+use std::path::PathBuf;
+
+use clap::value_parser;
+use tidegate_lab::{Job, Outcome, QueueSpec, RunError, Scenario, Set, run, store};
+use tidegate_report::Document;
+use tidegate_report::html::{self, ReportInput, Run};
+use tidegate_report::table::{self, Look};
+
+use crate::failure::Failure;
+use crate::progress::Onlooker;
+use crate::{interrupt, output, shipped};
+
+/// Arguments of a simulation.
+#[derive(Debug, clap::Args)]
+pub struct Experiment {
+    /// A scenario file, or the name of a shipped scenario (see `tidegate list scenarios`)
+    scenario: String,
+    /// Change a value of the scenario, PATH=VALUE, as in run.duration=5s; give it several times
+    #[arg(long = "set", value_name = "PATH=VALUE")]
+    sets: Vec<Set>,
+    /// Number of replications, 1 to 10000; without it, the scenario's own
+    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=10_000), allow_negative_numbers = true)]
+    seeds: Option<u32>,
+    /// Seed of the first replication; the others take the next ones
+    #[arg(long, value_name = "BASE", value_parser = value_parser!(u64).range(..=4_000_000_000_000_000))]
+    seed: Option<u64>,
+    /// Threads to use, 1 for timing; without it, one a core. The result is the same
+    #[arg(long, value_name = "N", value_parser = value_parser!(u16).range(1..=1024))]
+    threads: Option<u16>,
+    /// Write result.json, series.json, the resolved scenario and report.html into this directory
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Print the result as JSON (schema tidegate.result/1) instead of a table
+    #[arg(long)]
+    json: bool,
+    /// Add each flow to the result
+    #[arg(long)]
+    flows: bool,
+}
+
+/// What `--json` prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// One document.
+    One,
+    /// A list of documents.
+    List,
+}
+
+impl Experiment {
+    /// The scenario, with every argument applied that changes it.
+    ///
+    /// # Errors
+    /// There is none, or it is wrong.
+    pub fn scenario(&self) -> Result<Scenario, Failure> {
+        let mut scenario = shipped::open(&self.scenario, &self.sets)?;
+        scenario.run.seeds = self.seeds.unwrap_or(scenario.run.seeds);
+        scenario.run.seed = self.seed.unwrap_or(scenario.run.seed);
+        Ok(scenario)
+    }
+
+    /// Runs `scenario` with each of `queues` and says what came of it.
+    ///
+    /// # Errors
+    /// A queue is wrong, the output directory cannot be written, or Ctrl-C.
+    pub fn run(&self, scenario: Scenario, queues: Vec<QueueSpec>, shape: Shape) -> Result<(), Failure> {
+        interrupt::listen();
+        if let Some(dir) = &self.out {
+            store::accept(dir).map_err(Failure::input)?;
+        }
+        let job =
+            Job { scenario, queues, flows: self.flows || self.out.is_some(), threads: self.threads.map(usize::from) };
+        let mut outcomes = run(&job, &Onlooker::new()).map_err(|error| match error {
+            RunError::Cancelled => Failure::Interrupted,
+            RunError::Invalid(problems) => Failure::input(problems),
+        })?;
+        if let Some(dir) = &self.out {
+            let mut files = store::files(&job.scenario, &outcomes);
+            let scenario = job.scenario.resolved();
+            files.push(report(&job.scenario.title, Some(&scenario), &outcomes));
+            write(dir, &files)?;
+        }
+        if !self.flows {
+            outcomes.iter_mut().for_each(|o| o.document.flows = None);
+        }
+        let documents: Vec<Document> = outcomes.into_iter().map(|o| o.document).collect();
+        match (self.json, shape) {
+            (true, shape) => json(&documents, shape),
+            (false, _) => human(&documents, usize::MAX),
+        }
+    }
+}
+
+/// The documents as JSON, on standard output.
+///
+/// # Errors
+/// It cannot be written.
+pub fn json(documents: &[Document], shape: Shape) -> Result<(), Failure> {
+    let text = match (shape, documents) {
+        (Shape::One, [one]) => one.to_json(),
+        _ => Document::list_to_json(documents),
+    };
+    output::print(&format!("{text}\n"))
+}
+
+/// The documents as a table, and the `most` weightiest of the flows that each lists.
+///
+/// # Errors
+/// It cannot be written.
+pub fn human(documents: &[Document], most: usize) -> Result<(), Failure> {
+    let look = Look::stdout();
+    let mut text = table::results(&documents.iter().collect::<Vec<_>>(), &look);
+    for document in documents {
+        if let Some(flows) = &document.flows {
+            text += &format!("\n{}", table::flows(document, flows, most, &look));
+        }
+    }
+    output::print(&text)
+}
+
+/// The HTML report on `outcomes`.
+pub fn report(title: &str, scenario: Option<&str>, outcomes: &[Outcome]) -> store::File {
+    let runs = outcomes.iter().map(|o| Run::of(&o.document).with_series(&o.series)).collect();
+    let command = command_line(std::env::args_os().map(|word| word.to_string_lossy().into_owned()));
+    let page = html::render(&ReportInput { title, runs, scenario, command: Some(&command) });
+    store::File { name: "report.html".into(), bytes: page.into_bytes() }
+}
+
+/// Writes a result directory whole or not at all, and says where it lies.
+///
+/// # Errors
+/// It cannot be written, or Ctrl-C came before.
+pub fn write(dir: &std::path::Path, files: &[store::File]) -> Result<(), Failure> {
+    interrupt::uninterrupted(|| {
+        store::write(dir, files).map_err(|error| Failure::Runtime(error.to_string()))?;
+        output::note(&format!("Wrote {}.", dir.join("report.html").display()));
+        Ok(())
+    })
+}
+
+/// The command as one would type it.
+fn command_line(args: impl Iterator<Item = String>) -> String {
+    let quoted = |word: String| {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:+@%".contains(c);
+        match !word.is_empty() && word.chars().all(plain) {
+            true => word,
+            false => format!("'{}'", word.replace('\'', r"'\''")),
+        }
+    };
+    let words = std::iter::once("tidegate".to_string()).chain(args.skip(1).map(quoted));
+    words.collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_line_can_be_pasted() {
+        let args = ["./tidegate", "run", "it's", "--set", "run.duration=5 s", ""].map(String::from);
+        assert_eq!(command_line(args.into_iter()), r"tidegate run 'it'\''s' --set 'run.duration=5 s' ''");
+    }
+}

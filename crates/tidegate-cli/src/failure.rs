@@ -1,0 +1,64 @@
+//! How the command ends when it does not end well.
+use std::panic::PanicHookInfo;
+use std::process::ExitCode;
+
+use crate::output;
+
+/// Exit code: something failed that was asked for rightly.
+pub const RUNTIME: u8 = 1;
+/// Exit code: the arguments or a file are wrong.
+const INPUT: u8 = 2;
+/// Exit code: stopped by Ctrl-C or a termination signal (128 + SIGINT).
+pub const INTERRUPTED: u8 = 130;
+
+/// Why there is no result, or not all of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// The arguments or a file are wrong: what, where, and what was meant.
+    Input(String),
+    /// Something failed that was asked for rightly.
+    Runtime(String),
+    /// Ctrl-C.
+    Interrupted,
+    /// Whoever read our output has gone, and wants no more of it.
+    ClosedPipe,
+}
+
+impl Failure {
+    /// Input that is wrong because of `error`.
+    pub fn input(error: impl ToString) -> Failure {
+        Failure::Input(error.to_string())
+    }
+
+    /// Says it on standard error; the exit code.
+    pub fn tell(self) -> ExitCode {
+        let code = match self {
+            Failure::Input(why) => {
+                output::note(&format!("error: {why}"));
+                INPUT
+            }
+            Failure::Runtime(why) => {
+                output::note(&format!("error: {why}"));
+                RUNTIME
+            }
+            Failure::Interrupted => {
+                output::note("interrupted; nothing was written");
+                INTERRUPTED
+            }
+            Failure::ClosedPipe => 0,
+        };
+        ExitCode::from(code)
+    }
+}
+
+/// What a panic says: it is our fault, where, and in which version.
+pub fn this_is_a_bug(info: &PanicHookInfo) {
+    let payload = info.payload();
+    let text = payload.downcast_ref::<String>().map(String::as_str);
+    let what = text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("no message");
+    let place = info.location().map(|l| format!(" at {}:{}", l.file(), l.line())).unwrap_or_default();
+    output::note(&format!(
+        "error: this is a bug in tidegate {}: {what}{place}\nPlease report it with the command and its input.",
+        env!("CARGO_PKG_VERSION")
+    ));
+}

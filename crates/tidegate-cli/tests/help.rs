@@ -1,0 +1,151 @@
+//! What the command says of itself, and that it is true.
+#![allow(clippy::disallowed_macros, reason = "what is skipped is skipped aloud")]
+mod common;
+
+use common::{Home, repository};
+
+const COMMANDS: [&str; 6] = ["run", "compare", "check", "replay", "list", "show"];
+
+/// The examples in the help of `command`: lines that begin with two blanks and `tidegate`.
+fn examples(home: &Home, command: &[&str]) -> Vec<String> {
+    let ran = home.run(&[command, &["--help"]].concat());
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{command:?}");
+    // A terminal of 100 columns breaks long examples; a break is followed by no blanks.
+    let text = ran.out.split_once("Examples:\n").unwrap_or_else(|| panic!("{command:?} has no examples")).1;
+    let mut found: Vec<String> = vec![];
+    for line in text.lines() {
+        match line.strip_prefix("  tidegate") {
+            Some(_) => found.push(line.trim().into()),
+            None if line.is_empty() || found.is_empty() => break,
+            None => found.last_mut().unwrap().push_str(&format!(" {}", line.trim())),
+        }
+    }
+    assert!(found.len() >= 2, "{text}");
+    found
+}
+
+/// The words of a command line, quotes understood.
+fn words(line: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut quoted = false;
+    for c in line.chars() {
+        match c {
+            '"' => quoted = !quoted,
+            ' ' if !quoted => words.push(String::new()),
+            c => words.last_mut().unwrap().push(c),
+        }
+    }
+    words.retain(|w| !w.is_empty());
+    words
+}
+
+#[test]
+fn examples_of_the_subcommands_run() {
+    let home = Home::new();
+    for command in COMMANDS {
+        for example in examples(&home, &[command]) {
+            let words = words(&example);
+            assert_eq!(words[..2], ["tidegate", command]);
+            let mut args: Vec<&str> = words[1..].iter().map(String::as_str).collect();
+            if ["run", "compare"].contains(&command) {
+                // The examples take minutes in a debug build; what they say is tried on a shorter run.
+                args.retain(|a| !a.starts_with("run.duration"));
+                args.extend(["--set", "run.duration=4s", "--set", "run.warmup=1s"]);
+                if let Some(set) = args.iter().position(|a| *a == "--set").filter(|&i| args[i + 1] == "--seeds") {
+                    args.remove(set);
+                }
+            }
+            if args.contains(&"flood") && !repository().join("scenarios/flood.toml").exists() {
+                eprintln!("skipped, for there is no scenarios/flood.toml yet: {example}");
+                continue;
+            }
+            let ran = home.run(&args);
+            assert_eq!(ran.code, 0, "{example}: {}", ran.err);
+            assert!(!ran.out.trim().is_empty(), "{example}");
+        }
+    }
+}
+
+#[test]
+fn examples_of_the_command_itself_are_commands() {
+    let home = Home::new();
+    for example in examples(&home, &[]) {
+        let command = example.split_whitespace().nth(1).unwrap().to_string();
+        assert!(COMMANDS.contains(&command.as_str()), "{example}");
+    }
+    let help = home.run(&["--help"]).out;
+    for said in ["Exit codes: 0 all is well; 1", "2 the arguments", "130", "NAME[/PRESET][,param=value…][ as LABEL]"]
+    {
+        assert!(help.contains(said), "{said}");
+    }
+    assert!(home.run(&["--version"]).out.starts_with("tidegate 0."));
+    assert_eq!(home.run(&[]).code, 2);
+}
+
+#[test]
+fn every_queue_source_and_scenario_is_listed_and_shown() {
+    let home = Home::new();
+    let list = home.run(&["list", "--json"]).json();
+    let names = |kind: &str| -> Vec<String> {
+        list[kind].as_array().unwrap().iter().map(|q| q["name"].as_str().unwrap().to_string()).collect()
+    };
+    let queues: Vec<&str> = tidegate::catalog::QUEUES.iter().map(|q| q.name).collect();
+    assert_eq!(names("queues"), queues);
+    assert_eq!(names("sources"), ["tcp", "cbr"]);
+    let mut files: Vec<String> = std::fs::read_dir(repository().join("scenarios"))
+        .map(|d| d.map(|e| e.unwrap().path().file_stem().unwrap().to_string_lossy().into_owned()).collect())
+        .unwrap_or_default();
+    files.sort();
+    assert_eq!(names("scenarios"), files, "each is embedded and can be read");
+    let text = home.run(&["list"]).out;
+    for name in ["queues", "sources", "scenarios"].iter().flat_map(|kind| names(kind)) {
+        assert!(text.contains(&format!("  {name} ")), "{name}");
+        let page = home.run(&["show", &name]);
+        assert_eq!(page.code, 0, "{page:?}");
+        assert!(page.out.starts_with(&name) && page.out.lines().count() > 5, "{}", page.out);
+        assert!(page.out.lines().all(|l| l.chars().count() <= 100 || l.starts_with("    ")), "{}", page.out);
+    }
+    let only = home.run(&["list", "sources", "--json"]).json();
+    assert_eq!(only, serde_json::json!({"sources": list["sources"]}));
+}
+
+#[test]
+fn a_page_scales_its_presets_to_the_link() {
+    let home = Home::new();
+    let page = |args: &[&str]| home.run(&[&["show", "sfb"], args].concat()).out;
+    let (slow, fast) = (page(&[]), page(&["--rate", "1 Gbit/s", "--limit", "5 MB"]));
+    assert!(slow.contains("on a link of 10 Mbit/s with a limit of 100 packets"), "{slow}");
+    assert!(fast.contains("on a link of 1 Gbit/s with a limit of 5 MB"), "{fast}");
+    let row = |page: &str, name: &str| page.lines().find(|l| l.starts_with(&format!(" {name}"))).unwrap().to_string();
+    assert_ne!(row(&slow, "bins "), row(&fast, "bins "));
+    assert_eq!(row(&slow, "levels "), row(&fast, "levels "));
+    for preset in tidegate::catalog::find("sfb").map(|row| (row.presets)()).unwrap() {
+        assert!(slow.contains(&format!("  - {}: {}", preset.0, preset.1.split(' ').next().unwrap())), "{slow}");
+    }
+    assert!(slow.contains("State besides the waiting packets: "));
+}
+
+#[test]
+fn nothing_is_said_to_a_reader_who_has_gone() {
+    use std::process::Stdio;
+    let home = Home::new();
+    for args in [&["show", "sfb"][..], &["list"], &["--help"], &["list", "--json"]] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let output = home.command(args).stdout(Stdio::from(writer)).output().unwrap();
+        assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), &b""[..]), "{args:?}");
+    }
+}
+
+#[test]
+fn a_full_device_is_an_error() {
+    if !std::path::Path::new("/dev/full").exists() {
+        return;
+    }
+    use std::process::Stdio;
+    let home = Home::new();
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output = home.command(&["list"]).stdout(Stdio::from(full)).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("cannot write to standard output"));
+}

@@ -1,0 +1,113 @@
+//! `tidegate replay`, as users meet it.
+mod common;
+
+use common::{Home, hold, timeless};
+use serde_json::Value;
+
+const REPLAY: [&str; 6] = ["replay", "capture.pcapng", "--rate", "10 Mbit/s", "--queue", "sfb"];
+
+fn with<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    [&REPLAY[..], more].concat()
+}
+
+#[test]
+fn one_queue_is_a_document_and_several_are_a_list() {
+    let home = Home::new();
+    let one = home.run(&with(&["--json"])).json();
+    hold(&one);
+    assert_eq!((one["source"].as_str(), one["scenario"].as_str()), (Some("replayed"), Some("capture.pcapng")));
+    assert_eq!(one["packets"], 9200);
+    assert_eq!(one["bottleneck"]["limit"], "125 kB", "what the link sends in 100 ms");
+    let two = home.run(&with(&["--queue", "drop_tail as FIFO", "--json"])).json();
+    hold(&two);
+    assert_eq!(two[1]["label"], "FIFO");
+    assert_eq!(timeless(two)[0], timeless(one));
+}
+
+#[test]
+fn every_flow_is_told_of() {
+    let document = Home::new().run(&with(&["--json", "--flow-key", "source"])).json();
+    let flows = document["flows"].as_array().unwrap();
+    let flood = flows.iter().find(|f| f["label"] == "10.0.1.66").unwrap();
+    assert_eq!(flood["packets"]["offered"], 3751, "as the capture's README has it");
+    assert_eq!(flood["bytes"]["offered"], 3_908_542);
+    let client = flows.iter().find(|f| f["label"] == "10.0.1.9").unwrap();
+    assert_eq!(client["packets"]["offered"], 2783, "twenty connections are one flow");
+    for flow in flows {
+        let count = |what: &str| flow["packets"][what].as_u64().unwrap();
+        assert_eq!(count("offered"), count("delivered") + count("dropped"), "{flow}");
+    }
+    let groups: Vec<&str> =
+        document["groups"].as_array().unwrap().iter().map(|g| g["name"].as_str().unwrap()).collect();
+    assert_eq!(groups, ["tcp", "udp", "other"]);
+}
+
+#[test]
+fn the_list_of_flows_can_be_cut() {
+    let document = Home::new().run(&with(&["--json", "--list", "2"])).json();
+    let labels: Vec<&Value> = document["flows"].as_array().unwrap().iter().map(|f| &f["label"]).collect();
+    assert_eq!((labels.len(), labels[2].as_str()), (3, Some("other flows")));
+}
+
+#[test]
+fn the_answer_comes_first_for_people() {
+    let ran = Home::new().run(&with(&["--queue", "drop_tail"]));
+    assert_eq!(ran.code, 0);
+    let first = ran.out.lines().next().unwrap();
+    assert!(first.contains("of its fair share") && first.starts_with("sfb: tcp gets"), "{first}");
+    assert!(ran.out.contains("10.0.1.66:9 -> 10.0.2.1:9 udp"), "{}", ran.out);
+    assert!(!ran.out.contains('\x1b'), "no colours in a pipe");
+    assert_eq!(
+        ran.err,
+        "22 packets were stamped earlier than the one before them; they were offered at that one's time.\n"
+    );
+}
+
+#[test]
+fn same_seed_same_bytes() {
+    let home = Home::new();
+    let result = |seed: &str| {
+        let out = format!("out-{seed}");
+        let ran = home.run(&with(&["--seed", seed, "--queue", "blue/steep", "--json", "--out", &out]));
+        let series = home.read(&format!("{out}/series.json"));
+        (timeless(ran.json()), series)
+    };
+    assert_eq!(result("1"), result("1"));
+    let (one, two) = (result("1"), result("2"));
+    assert_ne!((&one.0[0]["groups"], &one.1), (&two.0[0]["groups"], &two.1));
+}
+
+#[test]
+fn a_directory_holds_it_all() {
+    let home = Home::new();
+    let ran = home.run(&with(&["--out", "deep/result", "--json"]));
+    assert_eq!(ran.json(), serde_json::from_str::<Value>(&home.read("deep/result/result.json")).unwrap());
+    assert!(ran.err.ends_with("Wrote deep/result/report.html.\n"), "{}", ran.err);
+    let files: Vec<String> = home.files().into_iter().filter(|f| f.starts_with("deep")).collect();
+    let names = ["", "/report.html", "/result.json", "/run.json", "/series.json"].map(|n| format!("deep/result{n}"));
+    assert_eq!(files[1..], names);
+    let page = home.read("deep/result/report.html");
+    assert!(
+        page.contains("tidegate replay capture.pcapng --rate &#39;10 Mbit/s&#39;")
+            || page.contains("--rate '10 Mbit/s'")
+    );
+    assert!(page.contains("10.0.1.66:9"), "the flows are in it");
+}
+
+#[test]
+fn a_damaged_capture_gives_what_was_readable_and_an_error() {
+    let home = Home::new();
+    let whole = std::fs::read(home.path("capture.pcapng")).unwrap();
+    home.write("capture.pcapng", &whole[..whole.len() / 2]);
+    let ran = home.run(&with(&["--json", "--out", "result"]));
+    assert_eq!(ran.code, 2, "{ran:?}");
+    let document: Value = serde_json::from_str(&ran.out).unwrap();
+    hold(&document);
+    let packets = document["packets"].as_u64().unwrap();
+    assert!(packets > 4000 && packets < 5000, "{packets}");
+    assert!(ran.err.contains("error: capture.pcapng: the file ends"), "{}", ran.err);
+    assert!(ran.err.contains(&format!("after {packets} packets); the result is of the packets before")), "{}", ran.err);
+    assert_eq!(serde_json::from_str::<Value>(&home.read("result/result.json")).unwrap(), document);
+    assert!(document["incomplete"].as_str().unwrap().contains("the file ends"));
+    assert!(home.run(&REPLAY).out.contains("\nINCOMPLETE: the file ends"));
+}
