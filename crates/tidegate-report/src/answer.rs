@@ -107,6 +107,8 @@ enum Wording {
     Short,
 }
 
+const OF_ITS_SHARE: &str = " of its fair share";
+
 fn text(document: &Document, wording: Wording) -> String {
     let mut groups: Vec<&Group> = document.groups.iter().collect();
     if groups.len() > GROUPS {
@@ -114,7 +116,16 @@ fn text(document: &Document, wording: Wording) -> String {
         groups.sort_by(|a, b| off(b).total_cmp(&off(a)));
         groups.truncate(GROUPS);
     }
-    let parts: Vec<String> = groups.into_iter().map(|group| part(group, wording)).collect();
+    // "of its fair share" is said once.
+    let mut wording = wording;
+    let part = |group: &Group| {
+        let text = part(group, wording);
+        if text.ends_with(OF_ITS_SHARE) {
+            wording = Wording::Short;
+        }
+        text
+    };
+    let parts: Vec<String> = groups.into_iter().map(part).collect();
     if parts.is_empty() { "no group of flows".into() } else { parts.join(", ") }
 }
 
@@ -123,7 +134,7 @@ fn part(group: &Group, wording: Wording) -> String {
     let Some(share) = share(group).map(|s| s.mean()) else {
         return format!("{name} gets {rate}");
     };
-    let fair = if wording == Wording::Full { " of its fair share" } else { "" };
+    let fair = if wording == Wording::Full { OF_ITS_SHARE } else { "" };
     match Verdict::of(share) {
         Verdict::Greedy => format!("{name} takes {rate}, {} times its fair share", times(share)),
         _ if offends(group) => format!("{name} is held to {rate}"),
@@ -181,7 +192,7 @@ mod tests {
         };
         let (tail, sfb) = (unknown("drop_tail", 0.67, 2.6), unknown("sfb", 0.67, 0.52));
         let text = answer(&[&tail, &sfb]);
-        assert!(text.starts_with("sfb: tcp gets 67 % of its fair share, udp gets 52 % of its fair share"), "{text}");
+        assert!(text.starts_with("sfb: tcp gets 67 % of its fair share, udp gets 52 %; "), "{text}");
     }
 
     #[test]

@@ -109,7 +109,7 @@ fn head(page: &mut String, input: &ReportInput) {
         write!(page, "<header>\n<p class=\"kicker\">Tidegate report · {made}</p>\n<h1>{}</h1>\n", escape(input.title));
     page.push_str("<ul class=\"answer\">\n");
     for clause in answer::clauses(&documents) {
-        let _ = writeln!(page, "<li><b>{}</b>: {}</li>", escape(&clause.title), escape(&clause.text));
+        let _ = writeln!(page, "<li><b>{}</b>: {}</li>", escape(&clause.title), escape(&unbroken(&clause.text)));
     }
     page.push_str("</ul>\n<dl class=\"facts\">\n");
     if let Some(document) = first {
@@ -118,6 +118,13 @@ fn head(page: &mut String, input: &ReportInput) {
         }
     }
     page.push_str("</dl>\n</header>\n");
+}
+
+/// The text with each number and its unit kept on one line.
+fn unbroken(text: &str) -> String {
+    [" %", " bit/s", " kbit/s", " Mbit/s", " Gbit/s"]
+        .iter()
+        .fold(text.into(), |text: String, unit| text.replace(unit, &unit.replace(' ', "\u{a0}")))
 }
 
 fn facts(document: &Document) -> Vec<(&'static str, String)> {
@@ -243,7 +250,7 @@ fn over_time(page: &mut String, input: &ReportInput) {
         "<section>\n<h2>Over time</h2>\n<p class=\"what\">Throughput of each group (its fair share dashed), the queue \
          and the delay it causes, and the queue’s inner state in its paper’s terms. One replication; the same scales \
          for all queues, except for the inner state.</p>\n<div class=\"legend\" data-legend=\"groups\"></div>\n\
-         <div class=\"cards broad\">\n",
+         <div class=\"cards broad time\">\n",
     );
     for (i, run) in input.runs.iter().enumerate() {
         let Some(series) = run.series else { continue };

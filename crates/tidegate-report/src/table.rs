@@ -21,6 +21,9 @@ pub const STYLE: TableStyle = TableStyle::new()
     .header_separator(LineStyle::none().fill('─'))
     .content_lines(ContentLineStyle::none());
 
+/// Columns of a pipe or a file, where nobody says how wide it is shown.
+const PAGE: u16 = 140;
+
 /// Whether colours are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Colour {
@@ -71,10 +74,10 @@ impl Look {
     }
 
     /// For the process's standard output: its width and colours if it is a terminal and `NO_COLOR` is unset or empty,
-    /// else [`plain`](Look::plain).
+    /// else plain, and no wider than a page of a log.
     pub fn stdout() -> Look {
         if !std::io::stdout().is_terminal() {
-            return Look::plain();
+            return Look { width: Some(PAGE), ..Look::plain() };
         }
         let asked_for_none = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
         let colour = if asked_for_none { Colour::Plain } else { Colour::Ansi };
@@ -280,7 +283,7 @@ fn notes(documents: &[&Document], intervals: Intervals) -> String {
         0 => {}
         1 => made.push(format!("seed {}, so no intervals", first.seeds[0])),
         n if intervals == Intervals::Shown => made.push(format!("{n} seeds, ± is the 95 % interval")),
-        n => made.push(format!("{n} seeds; a wider terminal shows the 95 % intervals")),
+        n => made.push(format!("{n} seeds; more columns would show the 95 % intervals")),
     }
     let packets: u64 = documents.iter().filter_map(|d| d.packets).sum();
     if packets > 0 {

@@ -52,7 +52,7 @@ fn no_line_is_wider_than_the_terminal() {
 fn eighty_columns_hold_the_comparison_without_broken_cells() {
     let text = show(&four(), Some(80));
     assert_eq!(table_of(&text).len(), 2 + 8, "one line per queue and group:\n{text}");
-    assert!(text.contains("a wider terminal shows the 95 % intervals"), "{text}");
+    assert!(text.contains("more columns would show the 95 % intervals"), "{text}");
     assert!(!table_of(&text).join("").contains('±'), "{text}");
 }
 

@@ -26,7 +26,7 @@ const digits = (x) => {
   return x.toFixed(size >= 99.95 ? 0 : size >= 9.995 ? 1 : size >= 0.9995 ? 2 : 3);
 };
 const rate = (bps) => { const [factor, unit] = unitFor(bps); return digits(bps / factor) + ' ' + unit; };
-const times = (x) => x >= 1.995 ? (x >= 9.95 ? x.toFixed(0) : x.toFixed(1)) + ' ×' : (x * 100).toFixed(x < 0.0995 ? 1 : 0) + ' %';
+const times = (x) => x === 0 ? '0 %' : x >= 1.995 ? (x >= 9.95 ? x.toFixed(0) : x.toFixed(1)) + ' ×' : (x * 100).toFixed(x < 0.0995 ? 1 : 0) + ' %';
 const decimals = (x) => (digits(x).split('.')[1] || '').length;
 /** A figure with its interval in the same unit and with as many decimals; `scale` is [size of the unit, its name]. */
 const plusMinus = (figure, scale) => {
@@ -36,6 +36,7 @@ const plusMinus = (figure, scale) => {
   return digits(mean) + (unit ? ' ' + unit : '') + half;
 };
 const RATE = (bps) => unitFor(bps), PERCENT = () => [0.01, '%'], MS = () => [1, 'ms'], NUMBER = () => [1, ''];
+const greatest = (values, atLeast) => values.reduce((most, x) => x > most ? x : most, atLeast);
 const escape = (text) => String(text).replace(/[&<>"']/g, (c) => '&#' + c.charCodeAt(0) + ';');
 const narrow = (box) => box.clientWidth < 420;
 const shorten = (text, most) => text.length > most ? text.slice(0, most - 1) + '…' : text;
@@ -71,6 +72,13 @@ const whisker = (name, color, spans) => ({
   name, type: 'line', silent: true, showSymbol: false, connectNulls: false, clip: true, z: 1,
   lineStyle: { color, width: 2, opacity: 0.75 }, itemStyle: { color }, tooltip: { show: false },
   data: spans.flatMap(([x1, x2, y]) => [[x1, y], [x2, y], [null, null]]),
+});
+
+/** Figures in words, each to the right of its dot and of its whisker; `ends` are [x, y, text]. */
+const words = (name, c, ends) => ({
+  name, type: 'scatter', silent: true, symbolSize: 0.01, itemStyle: { color: 'transparent', opacity: 1 }, tooltip: { show: false }, z: 4,
+  data: ends.map(([x, y, text]) => ({ value: [x, y], label: { formatter: text } })),
+  label: { show: true, position: 'right', distance: 8, padding: [1, 2], backgroundColor: c.card, color: c.ink, fontSize: 12 },
 });
 
 /** Thin lines between the rows of a row axis. */

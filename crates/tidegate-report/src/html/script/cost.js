@@ -6,6 +6,7 @@ function bars(box, c, pick, axis, write, scale, unit) {
   const figures = runs.map(pick);
   const spans = figures.flatMap((f, i) => f && f.ci95 !== null
     ? [[Math.max(0, f.mean - f.ci95) * scale, Math.min(1, f.mean + f.ci95) * scale, i]] : []);
+  const ends = figures.flatMap((f, i) => f ? [[Math.min(1, f.mean + (f.ci95 || 0)) * scale, i, write(f.mean)]] : []);
   return Object.assign(base(c), {
     height: 60 + runs.length * 30,
     grid: { left: left(box, titles), right: 60, top: 4, bottom: 44 },
@@ -20,9 +21,9 @@ function bars(box, c, pick, axis, write, scale, unit) {
     }),
     series: [
       { type: 'bar', barWidth: '52%', itemStyle: { color: c.bar, borderRadius: [0, 3, 3, 0] },
-        label: { show: true, position: 'right', distance: 8, color: c.ink, fontSize: 12, formatter: (p) => figures[p.dataIndex] ? write(figures[p.dataIndex].mean) : '' },
         data: figures.map((f) => f ? f.mean * scale : null) },
       Object.assign(whisker('interval', c.ink, spans), { yAxisIndex: 1, z: 3 }),
+      Object.assign(words('figure', c, ends), { yAxisIndex: 1 }),
     ],
   });
 }
@@ -55,18 +56,18 @@ function delay(box, c) {
 function loss(box, c) {
   const step = 0.68 / Math.max(1, groups.length);
   const series = groups.flatMap((group, k) => {
-    const dots = [], spans = [];
+    const dots = [], spans = [], ends = [];
     runs.forEach((run, i) => {
       const own = of(run, group.name);
       if (!own || !own.loss) return;
       const y = i + (k - (groups.length - 1) / 2) * step, f = own.loss;
       dots.push({ value: [f.mean * 100, y], figure: f, queue: run.title });
       if (f.ci95 !== null) spans.push([Math.max(0, f.mean - f.ci95) * 100, Math.min(1, f.mean + f.ci95) * 100, y]);
+      if (groups.length < 5) ends.push([Math.min(1, f.mean + (f.ci95 || 0)) * 100, y, percent(f.mean)]);
     });
-    return [whisker(group.name, c.of[group.name], spans), {
+    return [whisker(group.name, c.of[group.name], spans), words(group.name, c, ends), {
       name: group.name, type: 'scatter', symbolSize: 10, itemStyle: { color: c.of[group.name], opacity: 1 }, data: dots,
       markLine: k > 0 ? undefined : { silent: true, symbol: 'none', label: { show: false }, z: 0, data: between(c) },
-      label: { show: groups.length < 4, position: 'right', distance: 7, color: c.ink, fontSize: 12, formatter: (p) => percent(p.data.figure.mean) },
     }];
   });
   return Object.assign(base(c), {

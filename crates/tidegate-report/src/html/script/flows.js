@@ -3,8 +3,8 @@
 function flowScale() {
   const flows = runs.flatMap((run) => run.flows);
   const got = flows.map((f) => f.throughput ? f.throughput.mean : 0);
-  const most = Math.max(...got, 1);
-  const fair = Math.max(...flows.map((f) => f.fair || 0));
+  const most = greatest(got, 1);
+  const fair = greatest(flows.map((f) => f.fair || 0), 0);
   return chosen.scale === 'full' || fair === 0 ? most * 1.05 : Math.min(most * 1.05, fair * 3);
 }
 

@@ -63,30 +63,31 @@ function share(box, c) {
   const all = runs.flatMap((run) => run.groups.map((g) => g.share)).filter(Boolean);
   const above = all.map((f) => f.mean).filter((x) => x > 0);
   const low = Math.max(0.001, Math.min(0.5, ...above) / 1.6);
-  const high = Math.max(2, ...above) * (narrow(box) ? 4 : 2.2);
+  const high = Math.max(2, ...all.map((f) => f.mean + (f.ci95 || 0))) * (narrow(box) ? 4 : 2.2);
   const inside = (x) => Math.min(high, Math.max(low, x));
   const step = 0.68 / Math.max(1, groups.length);
   const series = [];
   groups.forEach((group, k) => {
-    const dots = [], spans = [];
+    const dots = [], spans = [], ends = [];
     runs.forEach((run, i) => {
       const own = of(run, group.name);
       if (!own || !own.share) return;
       const y = i + (k - (groups.length - 1) / 2) * step, f = own.share;
       dots.push({ value: [inside(f.mean), y], figure: f, queue: run.title });
       if (f.ci95 !== null) spans.push([inside(f.mean - f.ci95), inside(f.mean + f.ci95), y]);
+      ends.push([inside(f.mean + (f.ci95 || 0)), y, times(f.mean)]);
     });
-    series.push(whisker(group.name, c.of[group.name], spans));
+    series.push(whisker(group.name, c.of[group.name], spans), words(group.name, c, ends));
     series.push({
       name: group.name, type: 'scatter', symbolSize: 11, itemStyle: { color: c.of[group.name], opacity: 1 }, data: dots,
-      label: { show: true, position: 'right', distance: 8, color: c.ink, fontSize: 12, formatter: (p) => times(p.data.figure.mean) },
       markLine: k > 0 ? undefined : {
         silent: true, symbol: 'none', label: { show: false }, z: 0,
         data: [{ xAxis: 1, lineStyle: { color: c.ink, type: 'dashed', width: 1.5 } }].concat(between(c)),
       },
     });
   });
-  const ladder = LADDER.filter((x) => x >= low && x <= high).filter((x, i, all) => !narrow(box) || all.length < 6 || /^1/.test(x.toExponential()));
+  const steps = LADDER.filter((x) => x >= low && x <= high);
+  const ladder = steps.length <= (narrow(box) ? 5 : 8) ? steps : steps.filter((x) => x.toExponential().startsWith('1'));
   return Object.assign(base(c), {
     height: 64 + runs.length * Math.max(36, groups.length * 18 + 10),
     grid: { left: left(box, titles), right: 26, top: 6, bottom: 44 },

@@ -1,6 +1,6 @@
 // What happened over time: one chart per queue, panels above a common axis.
 const finite = (values) => values.filter((v) => v !== null);
-const mostOf = (what) => Math.max(...runs.flatMap((run) => run.series
+const mostOf = (what) => greatest(runs.flatMap((run) => run.series
   ? run.series.lines.filter((l) => l.what === what).flatMap((l) => finite(l.values)) : []), 0);
 
 /** The panels of one queue: each an axis of its own above a common time. */
@@ -32,19 +32,27 @@ const GAUGES = ['bar', 'c2', 'c3', 'o1'];
 
 function time(run, box, c) {
   const list = panels(run);
-  const TALL = 84, GAP = 38, TOP = 24;
-  const place = (k) => TOP + k * (TALL + GAP);
+  const GAP = 38, TOP = 24;
+  const tall = (panel) => panel.what === 'gauge' ? 62 : 84;
+  const place = (k) => list.slice(0, k).reduce((top, panel) => top + tall(panel) + GAP, TOP);
   const time = run.series.time;
   // Samples that stand for the interval they begin end where the last interval ends: at 100 s, not at 99.8.
   const last = time[time.length - 1] || 0, after = last + (time.length > 1 ? last - time[time.length - 2] : 0);
   const whole = (t) => Math.abs(t - Math.round(t)) < 1e-6;
   const end = !whole(last) && whole(after) ? Math.round(after) : last;
+  const start = time.length > 2 && time[0] <= 2 * (time[1] - time[0]) ? 0 : time[0] || 0;
   const round = (v) => v === 0 ? '0' : Math.abs(v) >= 1e4 || Math.abs(v) < 1e-3 ? v.toExponential(0) : String(+v.toPrecision(3));
   const series = [];
+  const colour = (panel, line, n) => panel.what === 'throughput' ? c.of[line.name] || c.bar
+    : panel.what === 'gauge' && n > 0 ? css(GAUGES[n % GAUGES.length]) : c.bar;
+  // Where a panel has several gauges, each name in its line's colour is the legend.
+  const heading = (panel) => panel.what !== 'gauge' || panel.lines.length < 2 ? { text: panel.title, rich: {} } : {
+    text: panel.lines.map((l, n) => '{l' + n + '|' + l.name.replace(/[{}|]/g, ' ') + '}').join(', ') + (panel.unit ? ', ' + panel.unit : ''),
+    rich: Object.fromEntries(panel.lines.map((l, n) => ['l' + n, { color: colour(panel, l, n), fontSize: 12, fontWeight: 600 }])),
+  };
   list.forEach((panel, k) => {
     panel.lines.forEach((line, n) => {
-      const color = panel.what === 'throughput' ? c.of[line.name] || c.bar
-        : panel.what === 'gauge' ? (n === 0 ? c.bar : css(GAUGES[n % GAUGES.length])) : c.bar;
+      const color = colour(panel, line, n);
       const own = panel.what === 'throughput' ? of(run, line.name) : undefined;
       series.push({
         name: line.name, type: 'line', xAxisIndex: k, yAxisIndex: k, showSymbol: false, connectNulls: false,
@@ -60,17 +68,18 @@ function time(run, box, c) {
   return Object.assign(base(c), {
     height: place(list.length) + 8,
     title: list.map((panel, k) => ({
-      text: panel.title, left: 4, top: place(k) - 22, textStyle: { fontSize: 12, fontWeight: 600, color: c.soft, fontFamily: FONT },
+      text: heading(panel).text, left: 4, top: place(k) - 22,
+      textStyle: { fontSize: 12, fontWeight: 600, color: c.soft, fontFamily: FONT, rich: heading(panel).rich },
     })),
-    grid: list.map((_, k) => ({ left: 52, right: 14, top: place(k), height: TALL, outerBoundsMode: 'none' })),
+    grid: list.map((_, k) => ({ left: 52, right: 14, top: place(k), height: tall(list[k]), outerBoundsMode: 'none' })),
     axisPointer: { link: [{ xAxisIndex: 'all' }] },
     xAxis: list.map((_, k) => ({
-      type: 'value', gridIndex: k, min: time[0] || 0, max: end,
+      type: 'value', gridIndex: k, min: start, max: end,
       axisLabel: { show: k === list.length - 1, color: c.soft, fontSize: 12, formatter: (t) => round(t) + ' s', hideOverlap: true, alignMaxLabel: 'right', alignMinLabel: 'left' },
       axisTick: { show: false }, axisLine: { lineStyle: { color: c.quiet } }, splitLine: { show: false },
     })),
     yAxis: list.map((panel, k) => valueAxis(c, undefined, {
-      gridIndex: k, min: 0, max: panel.most ? panel.most * 1.04 : undefined, splitNumber: 3,
+      gridIndex: k, min: 0, max: panel.most ? panel.most * 1.04 : undefined, splitNumber: panel.what === 'gauge' ? 2 : 3,
       axisLabel: { color: c.soft, fontSize: 12, verticalAlignMaxLabel: 'top', showMaxLabel: panel.most ? false : undefined, formatter: round, hideOverlap: true },
     })),
     tooltip: Object.assign(base(c).tooltip, {
