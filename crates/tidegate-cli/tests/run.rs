@@ -1,0 +1,99 @@
+//! `tidegate run`, `compare` and `check`, as users meet them.
+mod common;
+
+use common::{Home, hold, timeless};
+use serde_json::Value;
+
+#[test]
+fn run_prints_one_document_and_compare_a_list() {
+    let home = Home::new();
+    let one = home.run(&["run", "small.toml", "--queue", "blue as BLUE", "--json"]).json();
+    hold(&one);
+    assert_eq!((one["schema"].as_str(), one["source"].as_str()), (Some("tidegate.result/1"), Some("simulated")));
+    assert_eq!((one["scenario"].as_str(), one["label"].as_str()), (Some("small"), Some("BLUE")));
+    assert_eq!(one["queue"]["params"]["freeze_time"], "100 ms");
+    assert_eq!(one["seeds"], serde_json::json!([1, 2]));
+    assert!(one["aggregate"]["utilization"]["ci95"].is_number(), "two seeds have an interval");
+    assert!(one.get("flows").is_none());
+    let both = home.run(&["compare", "small.toml", "--json"]).json();
+    hold(&both);
+    let labels: Vec<&str> = both.as_array().unwrap().iter().map(|d| d["label"].as_str().unwrap()).collect();
+    assert_eq!(labels, ["drop_tail", "BLUE"], "the scenario's own list");
+    assert_eq!(timeless(both)[1], timeless(one), "the same, alone or beside others");
+    let chosen = home.run(&["compare", "small.toml", "--queue", "sfb", "--json"]).json();
+    hold(&chosen);
+    assert_eq!(chosen.as_array().unwrap().len(), 1, "a list even of one");
+}
+
+#[test]
+fn same_seed_same_bytes_on_any_number_of_threads() {
+    let home = Home::new();
+    let result = |more: &[&str], out: &str| {
+        let args = [&["compare", "small.toml", "--flows", "--json", "--out", out], more].concat();
+        (timeless(home.run(&args).json()), home.read(&format!("{out}/series.json")))
+    };
+    let one = result(&["--threads", "1"], "one");
+    assert_eq!(one, result(&["--threads", "1"], "again"));
+    assert_eq!(one, result(&["--threads", "2"], "two"));
+    assert_eq!(one, result(&[], "all"));
+    assert_ne!(one.1, result(&["--seed", "7"], "other").1);
+}
+
+#[test]
+fn one_seed_has_no_interval_and_flows_are_added_on_request() {
+    let home = Home::new();
+    let document = home.run(&["run", "small.toml", "--seeds", "1", "--seed", "9", "--flows", "--json"]).json();
+    hold(&document);
+    assert_eq!(document["seeds"], serde_json::json!([9]));
+    let text = document.to_string();
+    assert!(text.contains("\"ci95\":null") && !text.contains("\"ci95\":0"), "{text}");
+    let labels: Vec<&Value> = document["flows"].as_array().unwrap().iter().map(|f| &f["group"]).collect();
+    assert_eq!(labels, ["tcp", "tcp", "tcp", "flood"]);
+    let table = home.run(&["run", "small.toml", "--flows"]).out;
+    assert!(table.contains("\n tcp 3 "), "{table}");
+}
+
+#[test]
+fn values_of_the_scenario_can_be_changed() {
+    let home = Home::new();
+    let run = |set: &str| home.run(&["run", "small.toml", "--set", set, "--json"]).json();
+    assert_eq!(run("network.rate=3 Mbit/s")["bottleneck"]["rate_bps"], 3e6);
+    assert_eq!(run("group.tcp.count=5")["groups"][0]["count"], 5);
+    assert_eq!(run("run.seeds=3")["seeds"], serde_json::json!([1, 2, 3]));
+}
+
+#[test]
+fn a_directory_holds_the_result_and_what_it_takes_to_repeat_it() {
+    let home = Home::new();
+    let ran = home.run(&["compare", "small.toml", "--seeds", "3", "--out", "result", "--json"]);
+    let files: Vec<String> = home.files().into_iter().filter(|f| f.starts_with("result/")).collect();
+    let names = ["report.html", "result.json", "run.json", "scenario.toml", "series.json"];
+    assert_eq!(files, names.map(|n| format!("result/{n}")));
+    let mut stored: Value = serde_json::from_str(&home.read("result/result.json")).unwrap();
+    hold(&stored);
+    for document in stored.as_array_mut().unwrap() {
+        assert!(document.as_object_mut().unwrap().remove("flows").is_some(), "the directory has the flows");
+    }
+    let printed = ran.json();
+    assert_eq!(stored, printed);
+    let again = home.run(&["compare", "result/scenario.toml", "--json"]).json();
+    let nameless = |mut list: Value| {
+        list.as_array_mut().unwrap().iter_mut().for_each(|d| d["scenario"] = Value::Null);
+        timeless(list)
+    };
+    assert_eq!(nameless(again), nameless(printed), "the resolved scenario gives the same result");
+    // An earlier result is replaced.
+    assert_eq!(home.run(&["run", "small.toml", "--out", "result"]).code, 0);
+    assert!(home.read("result/result.json").starts_with('{'));
+}
+
+#[test]
+fn check_says_what_follows() {
+    let home = Home::new();
+    let ran = home.run(&["check", "small.toml", "--set", "network.rate=4 Mbit/s"]);
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+    for said in ["4 flows over 4 Mbit/s", "30 packets = 60.0 ms", "fair share 1.000 Mbit/s each"] {
+        assert!(ran.out.contains(said), "{}", ran.out);
+    }
+    assert!(home.run(&["check", "small.toml", "--queue", "sfb"]).out.contains("752 B of state"));
+}
