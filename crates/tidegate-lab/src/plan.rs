@@ -145,17 +145,29 @@ impl Plan {
         Routes::new(self)
     }
 
-    /// The max-min fair rate of each flow in bit/s, the demand of fixed-rate sources and every link counted.
+    /// The max-min fair rate of each flow in bit/s, the demand of fixed-rate sources and every link counted. What the
+    /// flow key makes one flow has one share, split evenly among its connections.
     pub fn fair_shares(&self, scenario: &Scenario) -> Vec<f64> {
         let mut routes = self.routes();
         let paths: Vec<Vec<u32>> = self.flows.iter().map(|flow| routes.path(flow.from, flow.to)).collect();
         let capacity: Vec<f64> = self.wires.iter().map(|wire| wire.rate.as_bps() as f64).collect();
-        let demand = |flow: &Flow| match &scenario.groups[flow.group as usize].source {
-            Source::Tcp(_) => f64::INFINITY,
-            Source::Cbr(cbr) => cbr.rate.as_bps() as f64,
+        let mut of_key: BTreeMap<u64, u32> = BTreeMap::new();
+        for flow in &self.flows {
+            *of_key.entry(flow.key).or_default() += 1;
+        }
+        let terms = |flow: &Flow| match &scenario.groups[flow.group as usize].source {
+            Source::Tcp(_) => (f64::INFINITY, 1.0 / of_key[&flow.key] as f64),
+            Source::Cbr(cbr) => (cbr.rate.as_bps() as f64, 1.0 / of_key[&flow.key] as f64),
         };
-        let claims: Vec<Claim<'_>> =
-            self.flows.iter().zip(&paths).map(|(flow, path)| Claim { path, demand: demand(flow) }).collect();
+        let claims: Vec<Claim<'_>> = self
+            .flows
+            .iter()
+            .zip(&paths)
+            .map(|(flow, path)| {
+                let (demand, weight) = terms(flow);
+                Claim { path, demand, weight }
+            })
+            .collect();
         max_min(&capacity, &claims)
     }
 }

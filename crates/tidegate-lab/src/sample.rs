@@ -1,4 +1,6 @@
 //! What one replication measured, cut down to the numbers that enter the results.
+use std::collections::BTreeMap;
+
 use tidegate::{DropReason, MarkReason, Span};
 use tidegate_report::{Counts, Line, Quantity, Series};
 use tidegate_sim::{Count, Counters, Delay, LinkOutcome, Outcome};
@@ -80,7 +82,7 @@ impl Sample {
             let g = &outcome.groups[index];
             GroupSample {
                 rates: queues.rates(&g.counters, g.delay, share),
-                jain: stats::jain(&rates),
+                jain: jain_by_key(plan, &throughputs, Some(index)),
                 per_flow: [stats::mean(&rates), end(f64::min), end(f64::max)],
             }
         };
@@ -93,7 +95,7 @@ impl Sample {
         Sample {
             events: outcome.events,
             packets: link.arrivals.packets,
-            jain: stats::jain(&throughputs),
+            jain: jain_by_key(plan, &throughputs, None),
             utilization: link.utilization,
             throughput: throughputs.iter().sum(),
             delay: delays(link.delay),
@@ -106,6 +108,18 @@ impl Sample {
             flows: if flows { outcome.flows.iter().enumerate().map(flow).collect() } else { vec![] },
         }
     }
+}
+
+/// Jain's index over what the flow key makes one flow, since that is what can be given equal shares; of one group, or
+/// of all.
+fn jain_by_key(plan: &Plan, throughputs: &[f64], group: Option<usize>) -> Option<f64> {
+    let mut of_key: BTreeMap<u64, f64> = BTreeMap::new();
+    for (flow, rate) in plan.flows.iter().zip(throughputs) {
+        if group.is_none_or(|group| flow.group as usize == group) {
+            *of_key.entry(flow.key).or_default() += rate;
+        }
+    }
+    stats::jain(&of_key.into_values().collect::<Vec<f64>>())
 }
 
 /// How to count at the queues that flows cross.

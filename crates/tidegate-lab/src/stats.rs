@@ -68,36 +68,45 @@ pub struct Claim<'p> {
     pub path: &'p [u32],
     /// Greatest rate it can use; infinite for one that takes all it gets.
     pub demand: f64,
+    /// Its part of a fair unit: 1, or 1/n for one of n connections that are one flow to the queue.
+    pub weight: f64,
 }
 
-/// The max-min fair rates of `claims` over links of `capacity`: no rate can grow without another, no greater one,
-/// falling. Found by filling all flows evenly and stopping each at its demand or at its first full link.
+/// The max-min fair rates of `claims` over links of `capacity`: no rate can grow without another, no greater one (per
+/// weight), falling. Found by filling all flows evenly and stopping each at its demand or at its first full link.
 pub fn max_min(capacity: &[f64], claims: &[Claim<'_>]) -> Vec<f64> {
     let mut left = capacity.to_vec();
+    // Open flows on each link, and their weights together.
     let mut users = vec![0u32; capacity.len()];
-    for link in claims.iter().flat_map(|c| c.path) {
-        users[*link as usize] += 1;
+    let mut weight = vec![0.0; capacity.len()];
+    for claim in claims {
+        for &link in claim.path {
+            users[link as usize] += 1;
+            weight[link as usize] += claim.weight;
+        }
     }
     let mut rates = vec![0.0; claims.len()];
     let mut open: Vec<usize> = (0..claims.len()).collect();
     while !open.is_empty() {
         // How far the open flows can rise: to the level at which the tightest link is full, or the least demand is met.
-        let full = |link: usize| left[link].max(0.0) / users[link] as f64;
+        let full = |link: usize| left[link].max(0.0) / weight[link];
+        let met = |claim: &Claim<'_>| claim.demand / claim.weight;
         let links = (0..left.len()).filter(|&l| users[l] > 0).map(full);
-        let level = links.chain(open.iter().map(|&i| claims[i].demand)).fold(f64::INFINITY, f64::min);
+        let level = links.chain(open.iter().map(|&i| met(&claims[i]))).fold(f64::INFINITY, f64::min);
         // Rounding must not keep a full link open for ever.
         let most = level * (1.0 + 1e-12);
         let tight: Vec<bool> = (0..left.len()).map(|l| users[l] > 0 && full(l) <= most).collect();
-        let done = |i: &usize| claims[*i].demand <= most || claims[*i].path.iter().any(|&l| tight[l as usize]);
+        let done = |i: &usize| met(&claims[*i]) <= most || claims[*i].path.iter().any(|&l| tight[l as usize]);
         let (closed, rest): (Vec<usize>, Vec<usize>) = open.into_iter().partition(done);
         if closed.is_empty() {
             break; // nothing limits what is left: infinite demands over no links
         }
         for i in closed {
-            rates[i] = level;
+            rates[i] = level * claims[i].weight;
             for &link in claims[i].path {
-                left[link as usize] -= level;
+                left[link as usize] -= rates[i];
                 users[link as usize] -= 1;
+                weight[link as usize] -= claims[i].weight;
             }
         }
         open = rest;
@@ -168,7 +177,7 @@ mod tests {
     fn fair_shares() {
         let inf = f64::INFINITY;
         let share = |capacity: &[f64], claims: &[(&[u32], f64)]| {
-            let claims: Vec<_> = claims.iter().map(|&(path, demand)| Claim { path, demand }).collect();
+            let claims: Vec<_> = claims.iter().map(|&(path, demand)| Claim { path, demand, weight: 1.0 }).collect();
             max_min(capacity, &claims)
         };
         // 10 Mbit/s, 35 that take all and one of .1 Mbit/s: .2829 each (the table of CARE's first experiment).
@@ -181,6 +190,8 @@ mod tests {
         assert_eq!(share(&[1.0, 2.0], &[(&[0, 1], inf), (&[0], inf), (&[1], inf)]), [0.5, 0.5, 1.5]);
         assert_eq!(share(&[10.0], &[(&[0], 2.0), (&[0], 20.0)]), [2.0, 8.0]);
         assert_eq!(share(&[10.0], &[(&[0], 2.0), (&[0], 3.0)]), [2.0, 3.0], "demand below capacity is met");
+        let claim = |weight| Claim { path: &[0], demand: inf, weight };
+        assert_eq!(max_min(&[9.0], &[claim(1.0), claim(1.0), claim(0.5), claim(0.5)]), [3.0, 3.0, 1.5, 1.5]);
         assert_eq!(share(&[], &[(&[], 3.0)]), [3.0]);
         assert_eq!(share(&[1.0], &[]), [0.0; 0]);
     }
@@ -196,7 +207,7 @@ mod tests {
                 let path: std::collections::BTreeSet<u32> = p.iter().map(|l| l % links).collect();
                 path.into_iter().collect()
             }).collect();
-            let claims: Vec<Claim> = paths.iter().zip(&flows).map(|(p, f)| Claim { path: p, demand: f.1 }).collect();
+            let claims: Vec<Claim> = paths.iter().zip(&flows).map(|(p, f)| Claim { path: p, demand: f.1, weight: 1.0 }).collect();
             let rates = max_min(&capacity, &claims);
             let load = |l: u32| rates.iter().zip(&paths).filter(|(_, p)| p.contains(&l)).map(|(r, _)| r).sum::<f64>();
             for l in 0..links {

@@ -1,0 +1,217 @@
+//! Whole jobs: what they yield, that they can be given up, and that threads change nothing.
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tidegate_lab::{Job, Outcome, Progress, QueueSpec, RunError, Scenario, Set, Watch, check, run, store};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn flood(sets: &[&str]) -> Scenario {
+    let short = ["run.duration=4 s", "run.warmup=1 s", "run.seeds=3"];
+    let sets: Vec<Set> = short.iter().chain(sets).map(|s| s.parse().unwrap()).collect();
+    Scenario::open(&root().join("scenarios/flood.toml"), &sets).unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn job(scenario: Scenario, queues: &[&str]) -> Job {
+    Job { scenario, queues: queues.iter().map(|q| q.parse().unwrap()).collect(), flows: true, threads: None }
+}
+
+/// Outcomes without the one figure that differs from run to run.
+fn timeless(outcomes: Vec<Outcome>) -> Vec<Outcome> {
+    let strip = |mut outcome: Outcome| {
+        assert!(outcome.document.wall_s.take().unwrap() >= 0.0);
+        outcome
+    };
+    outcomes.into_iter().map(strip).collect()
+}
+
+#[test]
+fn the_same_on_one_thread_or_many() {
+    let queues = ["drop_tail", "red", "blue", "sfb/double"];
+    let on = |threads| {
+        let job = Job { threads: Some(threads), ..job(flood(&[]), &queues) };
+        let outcomes = timeless(run(&job, &()).unwrap());
+        let bytes: Vec<u8> = store::files(&job.scenario, &outcomes).into_iter().flat_map(|f| f.bytes).collect();
+        (outcomes, bytes)
+    };
+    let one = on(1);
+    assert_eq!(one, on(4));
+    assert_eq!(one, on(3), "and once more");
+    assert_eq!(one.0.len(), 4);
+}
+
+#[test]
+fn another_seed_is_another_run() {
+    let throughput = |seed: &str| {
+        let outcomes = run(&job(flood(&[seed, "run.seeds=1"]), &["sfb/double"]), &()).unwrap();
+        outcomes[0].document.groups[0].throughput_bps.unwrap()
+    };
+    assert_ne!(throughput("run.seed=1"), throughput("run.seed=2"));
+    assert_eq!(throughput("run.seed=1").ci95(), None, "one seed has no interval");
+}
+
+#[test]
+fn what_fits_is_delivered_whole() {
+    // Three flows of 1 Mbit/s over 10 Mbit/s: nothing is lost, nobody waits, each has what it asked for.
+    let text = br#"
+[run]
+duration = "11 s"
+warmup = "1 s"
+seeds = 2
+[network]
+rate = "10 Mbit/s"
+limit = "100 packets"
+[[group]]
+name = "udp"
+count = 3
+source = "cbr"
+rate = "1 Mbit/s"
+jitter = 0
+start = "0 s"
+"#;
+    let scenario = Scenario::parse(text, "fits.toml", &[]).unwrap();
+    let outcomes = run(&job(scenario.clone(), &["drop_tail"]), &()).unwrap();
+    let document = &outcomes[0].document;
+    let group = &document.groups[0];
+    // A packet more or less at either end of ten seconds of 125 packets a second each.
+    let near = |x: f64, y: f64| (x - y).abs() < 2.5 * 8000.0 / 10.0;
+    assert!(near(group.throughput_bps.unwrap().mean(), 3e6), "{:?}", group.throughput_bps);
+    assert!(near(group.goodput_bps.unwrap().mean(), 3e6) && near(group.offered_bps.unwrap().mean(), 3e6));
+    assert_eq!((group.loss_ratio.unwrap().mean(), group.mark_ratio.unwrap().mean()), (0.0, 0.0));
+    assert_eq!(group.fair_share_bps.unwrap().mean(), 3e6, "the demand is known");
+    assert!((document.aggregate.utilization.unwrap().mean() - 0.3).abs() < 0.001);
+    assert!(document.aggregate.jain.unwrap().mean() > 0.9999);
+    assert_eq!(document.aggregate.drops.len(), 0);
+    assert_eq!(document.seeds, [1, 2]);
+    let flows = document.flows.as_ref().unwrap();
+    assert_eq!((flows.len(), flows[2].label.as_str()), (3, "udp 3"));
+    // 11 s, less the time on the way: 2 seeds of 1250 packets.
+    assert!((2498..=2502).contains(&flows[0].packets.unwrap().offered), "{:?}", flows[0].packets);
+    let derived = check(&scenario, &[]).unwrap();
+    assert_eq!(derived.groups[0].fair_share.to_string(), "1 Mbit/s");
+    assert_eq!(derived.groups[0].offered.unwrap().to_string(), "3 Mbit/s");
+    // 10 ms + 2 × 2 ms each way; 1000 B and a 40-B answer over 100, 10 and 100 Mbit/s.
+    let rtt = 28.0 + (0.8 + 2.0 * 0.08) * 1.04;
+    assert!((derived.base_rtt.0.as_millis() - rtt).abs() < 1e-6, "{:?}", derived.base_rtt);
+    assert_eq!(derived.limit_delay.as_millis(), 80.0);
+    assert!(derived.to_string().contains("fair share 1.000 Mbit/s each"), "{derived}");
+}
+
+#[test]
+fn every_packet_is_accounted_for() {
+    let outcomes = run(&job(flood(&[]), &["sfb/double"]), &()).unwrap();
+    let document = &outcomes[0].document;
+    for flow in document.flows.as_ref().unwrap() {
+        let p = flow.packets.unwrap();
+        // Three seeds, and a queue of a hundred packets at either end of the window.
+        let held = p.offered as i64 - p.delivered as i64 - p.dropped as i64;
+        assert!(held.abs() <= 300, "{flow:?}");
+        assert!(p.marked <= p.offered);
+    }
+    let rate = |name: &str| document.groups.iter().find(|g| g.name == name).unwrap().throughput_bps.unwrap().mean();
+    let all = document.aggregate.throughput_bps.unwrap().mean();
+    assert!((rate("tcp") + rate("greedy") + rate("flood") - all).abs() < 1.0);
+}
+
+#[test]
+fn a_client_with_many_connections_has_one_share() {
+    let of = |key: &str| {
+        let scenario = flood(&[&format!("run.flow_key={key}")]);
+        let shares = check(&scenario, &[]).unwrap();
+        shares.groups.iter().map(|g| (g.fair_share.as_bps() as f64 / 1e5).round() / 10.0).collect::<Vec<_>>()
+    };
+    // 10 Mbit/s over 41 connections, or over 22 sources of which one has twenty.
+    assert_eq!(of("five-tuple"), [0.2, 0.2, 0.2]);
+    assert_eq!(of("source"), [0.5, 0.0, 0.5]);
+}
+
+#[test]
+fn a_queue_that_cannot_be_is_refused_before_the_work() {
+    let refused = |queue: &str| match run(&job(flood(&[]), &["drop_tail", queue]), &()) {
+        Err(RunError::Invalid(problems)) => problems.to_string(),
+        other => panic!("{other:?}"),
+    };
+    assert!(refused("sbf").contains("did you mean `sfb`?"));
+    assert!(refused("red,min=80 packets,max=20 packets").contains("m"), "a check of two parameters");
+    assert!(refused("red,weight=2").contains("must lie in"));
+}
+
+struct Patience {
+    looks: AtomicUsize,
+    patience: usize,
+    seen: Mutex<Vec<Progress>>,
+}
+
+impl Watch for Patience {
+    fn progress(&self, progress: Progress) {
+        self.seen.lock().unwrap().push(progress);
+    }
+    fn cancelled(&self) -> bool {
+        self.looks.fetch_add(1, Ordering::Relaxed) >= self.patience
+    }
+}
+
+fn patience(patience: usize) -> Patience {
+    Patience { looks: AtomicUsize::new(0), patience, seen: Mutex::new(vec![]) }
+}
+
+#[test]
+fn it_can_be_given_up_at_any_time() {
+    for looks in [0, 1, 50, 500] {
+        let watch = patience(looks);
+        assert_eq!(run(&job(flood(&[]), &["sfb"]), &watch), Err(RunError::Cancelled), "after {looks} looks");
+        // At most one more look by each thread that was at work.
+        assert!(watch.looks.load(Ordering::Relaxed) <= looks + 3 + 2);
+    }
+}
+
+#[test]
+fn progress_rises_to_the_end() {
+    let watch = patience(usize::MAX);
+    run(&job(flood(&[]), &["drop_tail", "sfb"]), &watch).unwrap();
+    let seen = watch.seen.into_inner().unwrap();
+    let last = seen.iter().map(|p| p.done).max().unwrap();
+    assert_eq!((last, seen[0].of), (6, 6));
+    assert!(seen.iter().all(|p| (0.0..=1.0).contains(&p.fraction)));
+    assert_eq!(seen.iter().map(|p| p.fraction).fold(0.0, f64::max), 1.0);
+}
+
+/// Every scenario in the repository is read, survives being written, and runs, cut short.
+#[test]
+fn no_shipped_scenario_rots() {
+    let mut files = vec![];
+    for dir in ["scenarios", "papers", "validation"] {
+        collect(&root().join(dir), &mut files);
+    }
+    assert!(files.len() >= 4, "{files:?}");
+    for file in files {
+        let sets = ["run.duration=1500 ms", "run.warmup=500 ms", "run.seeds=2"].map(|s| s.parse().unwrap());
+        let scenario = Scenario::open(&file, &sets).unwrap_or_else(|e| panic!("{e}"));
+        let again = Scenario::parse(scenario.resolved().as_bytes(), &file.display().to_string(), &[]);
+        assert_eq!(again.unwrap_or_else(|e| panic!("{e}")).resolved(), scenario.resolved());
+        let mut queues: Vec<QueueSpec> = scenario.compare.clone();
+        queues.push(scenario.queue.clone());
+        let outcomes = run(&Job { scenario, queues, flows: false, threads: None }, &()).unwrap();
+        for outcome in outcomes {
+            let sent = outcome.document.aggregate.throughput_bps.unwrap().mean();
+            assert!(sent > 0.0, "{}: {}", file.display(), outcome.document.label);
+            assert!(!outcome.series.time_s.is_empty());
+        }
+    }
+}
+
+fn collect(dir: &Path, files: &mut Vec<PathBuf>) {
+    let Ok(entries) = std::fs::read_dir(dir) else { return };
+    for entry in entries.map(|e| e.unwrap().path()) {
+        if entry.is_dir() {
+            collect(&entry, files);
+        } else if entry.extension().is_some_and(|e| e == "toml") && entry.file_name().is_some_and(|n| n != "paper.toml")
+        {
+            files.push(entry);
+        }
+    }
+    files.sort();
+}
