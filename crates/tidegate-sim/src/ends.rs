@@ -6,7 +6,7 @@ use crate::agenda::{Class, Key};
 use crate::flight::{Flight, flag};
 use crate::meters::Meters;
 use crate::network::Flow;
-use crate::routes::{Routes, Way};
+use crate::routes::Routes;
 use crate::sources::tcp::{Output, Receiver, TcpSender};
 use crate::sources::{CbrSender, Handshake, Source};
 
@@ -14,7 +14,8 @@ use crate::sources::{CbrSender, Handshake, Source};
 #[derive(Clone, Debug)]
 pub(crate) struct Ends {
     senders: Vec<Sender>,
-    receivers: Vec<Receiver>,
+    far: Vec<Far>,
+    keys: Vec<u64>,
     /// What a sender has just put out; whoever woke it sends that and leaves the list empty.
     pub out: Vec<Output>,
 }
@@ -22,7 +23,8 @@ pub(crate) struct Ends {
 #[derive(Clone, Debug)]
 enum Work {
     Tcp(TcpSender),
-    Cbr(CbrSender),
+    /// With its place in the agenda.
+    Cbr(CbrSender, u32),
 }
 
 /// A sender and its timers. A timer that moves later is left where it is and set anew when it fires, for that
@@ -30,14 +32,22 @@ enum Work {
 #[derive(Clone, Debug)]
 struct Sender {
     stop: Time,
-    /// The earliest event of class [`Class::Send`] that is pending; others are void.
+    /// Of a connection, the earliest event of class [`Class::Send`] that is pending, others are void; else the start.
     send: Time,
     /// The same of class [`Class::Timeout`].
     timeout: Time,
     work: Work,
     dice: Rng,
-    way: Way,
-    key: u64,
+    /// Where its way begins.
+    there: u32,
+}
+
+/// A flow's receiving end.
+#[derive(Clone, Debug)]
+struct Far {
+    receiver: Receiver,
+    /// Where the way back begins; 0 for a flow that is not answered.
+    back: u32,
     ack_len: u16,
     /// Whether segment 0 carries no data.
     syn: bool,
@@ -52,45 +62,65 @@ pub(crate) struct Timers {
 
 impl Ends {
     /// The ends of `flows`, each with dice of its own.
-    pub fn new(flows: &[Flow], routes: &Routes, seed: Seed) -> Ends {
+    /// `player` gives a place in the agenda to each source of constant rate.
+    pub fn new(flows: &[Flow], routes: &Routes, seed: Seed, mut player: impl FnMut() -> u32) -> Ends {
         let sender = |(i, flow): (usize, &Flow)| {
             let mut dice = seed.stream(&format!("flow {i}"));
-            let (work, ack_len, syn) = match &flow.source {
-                Source::Tcp(tcp) => {
-                    let work = Work::Tcp(TcpSender::new(tcp, &mut dice));
-                    (work, tcp.ack.get() as u16, tcp.handshake == Handshake::Syn)
-                }
-                Source::Cbr(cbr) => (Work::Cbr(CbrSender::new(cbr)), 0, false),
+            let work = match &flow.source {
+                Source::Tcp(tcp) => Work::Tcp(TcpSender::new(tcp, &mut dice)),
+                Source::Cbr(cbr) => Work::Cbr(CbrSender::new(cbr), player()),
             };
-            let way = routes.ways[i];
-            Sender {
-                stop: flow.stop,
-                send: flow.start,
-                timeout: Time::MAX,
-                work,
-                dice,
-                way,
-                key: flow.key,
-                ack_len,
-                syn,
-            }
+            let there = routes.ways[i].there;
+            Sender { stop: flow.stop, send: flow.start, timeout: Time::MAX, work, dice, there }
         };
-        let senders: Vec<Sender> = flows.iter().enumerate().map(sender).collect();
-        Ends { receivers: vec![Receiver::default(); senders.len()], senders, out: Vec::new() }
+        let far = |(i, flow): (usize, &Flow)| {
+            let (ack_len, syn) = match &flow.source {
+                Source::Tcp(tcp) => (tcp.ack.get() as u16, tcp.handshake == Handshake::Syn),
+                Source::Cbr(_) => (0, false),
+            };
+            Far { receiver: Receiver::default(), back: routes.ways[i].back, ack_len, syn }
+        };
+        Ends {
+            senders: flows.iter().enumerate().map(sender).collect(),
+            far: flows.iter().enumerate().map(far).collect(),
+            keys: flows.iter().map(|f| f.key).collect(),
+            out: Vec::new(),
+        }
     }
 
-    /// The first event of every flow.
-    pub fn starts(&self) -> impl Iterator<Item = Key> {
-        self.senders.iter().enumerate().map(|(i, s)| Key::new(s.send.as_nanos(), Class::Send, i as u32))
+    /// The first event of every flow, with the flow's place in the agenda if it has one.
+    pub fn starts(&self) -> impl Iterator<Item = (Option<u32>, Key)> {
+        self.senders.iter().enumerate().map(|(i, s)| {
+            let player = match s.work {
+                Work::Cbr(_, player) => Some(player),
+                Work::Tcp(_) => None,
+            };
+            (player, Key::new(s.send.as_nanos(), Class::Send, i as u32))
+        })
     }
 
     /// What queues see as the flow of `flow`'s packets.
     #[inline]
     pub fn key(&self, flow: u32) -> u64 {
-        self.senders[flow as usize].key
+        self.keys[flow as usize]
     }
 
-    /// An event of class [`Class::Send`] of `flow`: it starts, or sends by the clock.
+    /// An event of class [`Class::Send`] of `flow`, if it is one of constant rate: its place in the agenda, its packet
+    /// (none if it has stopped) and its next event.
+    #[inline]
+    pub fn tick(&mut self, now: u64, flow: u32) -> Option<(u32, Option<Flight>, Key)> {
+        let sender = &mut self.senders[flow as usize];
+        let Work::Cbr(cbr, player) = &mut sender.work else { return None };
+        if now >= sender.stop.as_nanos() {
+            return Some((*player, None, Key::NEVER));
+        }
+        let (seq, next) = cbr.send(Time::from_nanos(now), &mut sender.dice);
+        let flags = cbr.ecn as u8;
+        let flight = Flight { time: now, hop: sender.there, flow, seq, len: cbr.len as u16, flags };
+        Some((*player, Some(flight), Key::new(next.as_nanos(), Class::Send, flow)))
+    }
+
+    /// An event of class [`Class::Send`] of connection `flow`: it starts, or a burst that waited goes out.
     pub fn wake(&mut self, now: u64, flow: u32) -> Timers {
         let sender = &mut self.senders[flow as usize];
         let now = Time::from_nanos(now);
@@ -98,21 +128,12 @@ impl Ends {
             return Timers::NONE; // it has been set anew since
         }
         sender.send = Time::MAX;
+        let Work::Tcp(tcp) = &mut sender.work else { return Timers::NONE };
         if now >= sender.stop {
             return Timers::NONE;
         }
-        match &mut sender.work {
-            Work::Tcp(tcp) => {
-                tcp.wake(now, &mut sender.dice, &mut self.out);
-                sender.rearm(flow)
-            }
-            Work::Cbr(cbr) => {
-                let (seq, next) = cbr.send(now, &mut sender.dice);
-                self.out.push(Output { seq, len: cbr.len as u16, flags: cbr.ecn as u8 });
-                sender.send = next;
-                Timers { send: Key::new(next.as_nanos(), Class::Send, flow), timeout: Key::NEVER }
-            }
-        }
+        tcp.wake(now, &mut sender.dice, &mut self.out);
+        sender.rearm(flow)
     }
 
     /// An event of class [`Class::Timeout`] of `flow`: its retransmission timer may have run out.
@@ -149,24 +170,24 @@ impl Ends {
     /// `data` arrive at their receiver at `at`; its answer, on its way back.
     #[inline]
     pub fn deliver(&mut self, at: u64, data: &Flight, meters: &mut Meters) -> Option<Flight> {
-        let sender = &self.senders[data.flow as usize];
-        if sender.way.back == 0 {
+        let far = &mut self.far[data.flow as usize];
+        if far.back == 0 {
             meters.delivered(at, data, data.len as u64);
             return None;
         }
         let marked = data.flags & flag::ECN == flag::ECN;
-        let received = self.receivers[data.flow as usize].receive(data.seq, marked, data.flags & flag::REDUCED != 0);
+        let received = far.receiver.receive(data.seq, marked, data.flags & flag::REDUCED != 0);
         // The SYN is the first in order and brings no data.
-        let new = received.new - (sender.syn && received.new > 0 && received.ack == received.new) as u32;
+        let new = received.new - (far.syn && received.new > 0 && received.ack == received.new) as u32;
         meters.delivered(at, data, new as u64 * data.len as u64);
         meters.answered(at);
         let echo = if received.echo { flag::ECHO } else { 0 };
         Some(Flight {
             time: at,
-            hop: sender.way.back,
+            hop: far.back,
             flow: data.flow,
             seq: received.ack,
-            len: sender.ack_len,
+            len: far.ack_len,
             flags: flag::ACK | echo,
         })
     }
@@ -174,7 +195,7 @@ impl Ends {
     /// What a sender has put out, as a packet that leaves `flow`'s node at `now`.
     #[inline]
     pub fn launch(&self, now: u64, flow: u32, output: Output) -> Flight {
-        let hop = self.senders[flow as usize].way.there;
+        let hop = self.senders[flow as usize].there;
         Flight { time: now, hop, flow, seq: output.seq, len: output.len, flags: output.flags }
     }
 }

@@ -9,8 +9,8 @@
 //!
 //! # What is pending
 //! One key per link with packets that need an event at its far end (they come out in order, so the line itself keeps
-//! them), per port whose departures fall due, per source that sends by the clock: a small heap that stays in cache.
-//! Retransmission timers, one per connection, are in a heap of their own, which is touched once per timeout.
+//! them), per port whose departures fall due, per source of constant rate: a tournament that stays in cache. The timers
+//! of connections, which fire once per timeout (and once per flow, to start), are in a heap; its head is one more player.
 //!
 //! # Simultaneous events
 //! Keys order by time, then class, then the number of the link or flow (`agenda`); never by who was first to schedule.
@@ -18,20 +18,24 @@
 //! the line; then sources by the clock, in the order of flows. As a link takes at least a nanosecond, no effect is
 //! simultaneous with its cause. So the order is the network's own and not the engine's, and the reference, which spends
 //! an event on every arrival and departure, has the same (`reference`; the test is `tests/reference.rs`).
-use std::collections::VecDeque;
-
 use tidegate::catalog::AnyQueue;
 use tidegate::{ConfigError, Qdisc, Seed, Time};
 
-use crate::agenda::{Agenda, Class, Key};
+use crate::agenda::{Agenda, Class, Heap, Key};
 use crate::ends::{Ends, Timers};
 use crate::flight::{Flight, Waiting};
+use crate::line::Line;
 use crate::meters::{Meters, QueueMeter, Trace};
 use crate::network::Network;
 use crate::outcome::{Outcome, Plan};
 use crate::port::Port;
 use crate::routes::{Kind, Routes};
 use crate::wire::Wire;
+
+/// The players of the agenda that there are always: the timers' heap and the series' readings.
+const TIMERS: u32 = 0;
+const READINGS: u32 = 1;
+const FIRST: u32 = 2;
 
 /// A network being run.
 #[derive(Clone, Debug)]
@@ -45,11 +49,11 @@ pub struct Simulation<Q: Qdisc = AnyQueue> {
     /// The links without a queue, by number of the link; those of links with one are not used.
     wires: Vec<Wire>,
     /// What comes out of each link and needs an event there.
-    lines: Vec<VecDeque<Flight>>,
+    lines: Vec<Line>,
     waiting: Waiting,
     agenda: Agenda,
-    /// Retransmission timers.
-    timers: Agenda,
+    /// Timers of connections; the first is in `agenda` as well.
+    timers: Heap,
     now: u64,
     events: u64,
     concluded: bool,
@@ -65,33 +69,51 @@ impl<Q: Qdisc> Simulation<Q> {
         plan.check(network.groups.len())?;
         let routes = Routes::find(&network)?;
         let wires: Vec<Wire> = network.links.iter().map(|l| Wire::new(l.rate, l.delay)).collect();
+        let mut players = FIRST;
+        let mut player = || {
+            players += 1;
+            players - 1
+        };
         let mut ports = Vec::with_capacity(routes.ports.len());
         for (&link, &lookahead) in routes.ports.iter().zip(&routes.lookahead) {
             let Some(queue) = network.links[link as usize].queue.take() else { continue };
-            ports.push(Port::new(queue, wires[link as usize].clone(), QueueMeter::new(link, &plan), link, lookahead));
+            let meter = QueueMeter::new(link, &plan);
+            ports.push(Port::new(queue, wires[link as usize].clone(), meter, link, lookahead, player()));
         }
-        let ends = Ends::new(&network.flows, &routes, seed);
-        let mut agenda = Agenda::default();
-        ends.starts().for_each(|key| agenda.push(key));
-        if let Some(first) = plan.grid().next() {
-            agenda.push(Key::new(first.as_nanos(), Class::Sample, 0));
-        }
-        Ok(Simulation {
+        let lines = routes.events.iter().map(|&needed| Line::new(if needed { player() } else { u32::MAX })).collect();
+        let ends = Ends::new(&network.flows, &routes, seed, player);
+        let mut run = Simulation {
             meters: Meters::new(&network, &plan),
-            lines: vec![VecDeque::new(); network.links.len()],
             network,
             plan,
             routes,
             ends,
             ports,
             wires,
+            lines,
             waiting: Waiting::default(),
-            agenda,
-            timers: Agenda::default(),
+            agenda: Agenda::new(players as usize),
+            timers: Heap::default(),
             now: 0,
             events: 0,
             concluded: false,
-        })
+        };
+        run.begin();
+        Ok(run)
+    }
+
+    /// Schedules what happens first.
+    fn begin(&mut self) {
+        for (player, key) in self.ends.starts() {
+            match player {
+                Some(player) => self.agenda.set(player, key),
+                None => self.timers.push(key),
+            }
+        }
+        self.agenda.set(TIMERS, self.timers.next());
+        if let Some(first) = self.plan.grid().next() {
+            self.agenda.set(READINGS, Key::new(first.as_nanos(), Class::Sample, 0));
+        }
     }
 
     /// Runs up to `until` (excluded), or to the end of the plan if that is earlier. Call it in steps to show progress
@@ -99,22 +121,14 @@ impl<Q: Qdisc> Simulation<Q> {
     pub fn run_until(&mut self, until: Time) {
         let until = until.min(self.plan.end).as_nanos();
         loop {
-            let (key, timer) = (self.agenda.next(), self.timers.next());
-            if timer < key {
-                if timer.time() >= until {
-                    break;
-                }
-                self.step(timer);
-                self.timers.pop();
-                let timers = self.ends.timeout(timer.time(), timer.id() as u32, &mut self.meters);
-                self.launch(timer.id() as u32, timers);
-            } else {
-                if key.time() >= until {
-                    break;
-                }
-                self.step(key);
-                self.handle(key);
+            let key = self.agenda.next();
+            if key.time() >= until {
+                break;
             }
+            assert!(key.time() >= self.now, "time ran back: an event of {} ns at {} ns", key.time(), self.now);
+            self.now = key.time();
+            self.events += 1;
+            self.handle(key);
         }
         self.now = self.now.max(until);
     }
@@ -151,20 +165,11 @@ impl<Q: Qdisc> Simulation<Q> {
         for id in 0..self.ports.len() {
             // What begins at the very end is outside the window, but a reading at that time comes after it.
             self.depart(id, end.as_nanos());
-            let port = &mut self.ports[id];
-            port.meter.hold(end.as_nanos(), port.queue.backlog());
+            self.ports[id].conclude(end.as_nanos());
         }
         if self.plan.grid().last() == Some(end) {
             self.sample(end.as_nanos());
         }
-    }
-
-    /// Moves time on to `key`.
-    #[inline]
-    fn step(&mut self, key: Key) {
-        assert!(key.time() >= self.now, "time ran back: an event of {} ns at {} ns", key.time(), self.now);
-        self.now = key.time();
-        self.events += 1;
     }
 
     #[inline]
@@ -173,33 +178,43 @@ impl<Q: Qdisc> Simulation<Q> {
         match key.class() {
             Class::Arrive => {
                 let line = &mut self.lines[id];
-                let Some(flight) = line.pop_front() else { unreachable!("an event for an empty line") };
-                match line.front() {
-                    Some(next) => self.agenda.replace(Key::new(next.time, Class::Arrive, id as u32)),
-                    None => self.agenda.pop(),
-                }
+                let Some((flight, next)) = line.pop() else { unreachable!("an event for an empty line") };
+                let next = next.map_or(Key::NEVER, |time| Key::new(time, Class::Arrive, id as u32));
+                self.agenda.set(line.player, next);
                 self.travel(flight, now);
             }
-            Class::Send => {
-                self.agenda.pop();
-                let timers = self.ends.wake(now, id as u32);
+            Class::Send => match self.ends.tick(now, id as u32) {
+                Some((player, flight, next)) => {
+                    self.agenda.set(player, next);
+                    if let Some(flight) = flight {
+                        self.meters.sent(now, &flight);
+                        self.travel(flight, now);
+                    }
+                }
+                None => {
+                    self.timers.pop();
+                    let timers = self.ends.wake(now, id as u32);
+                    self.launch(id as u32, timers);
+                    self.agenda.set(TIMERS, self.timers.next());
+                }
+            },
+            Class::Timeout => {
+                self.timers.pop();
+                let timers = self.ends.timeout(now, id as u32, &mut self.meters);
                 self.launch(id as u32, timers);
+                self.agenda.set(TIMERS, self.timers.next());
             }
             Class::Depart => {
-                self.agenda.pop();
-                if self.ports[id].armed == now {
-                    self.ports[id].armed = u64::MAX;
-                    self.depart(id, now);
-                    self.arm(id);
-                }
+                self.agenda.set(self.ports[id].player, Key::NEVER);
+                self.ports[id].armed = u64::MAX;
+                self.depart(id, now);
+                self.arm(id);
             }
             Class::Sample => {
-                self.agenda.pop();
                 self.sample(now);
                 let next = Time::from_nanos(now) + self.plan.step.unwrap_or_default();
-                self.agenda.push(Key::new(next.as_nanos(), Class::Sample, 0));
+                self.agenda.set(READINGS, Key::new(next.as_nanos(), Class::Sample, 0));
             }
-            Class::Timeout => unreachable!("timeouts have an agenda of their own"),
         }
     }
 
@@ -214,11 +229,19 @@ impl<Q: Qdisc> Simulation<Q> {
             self.travel(flight, now);
         }
         self.ends.out = out;
-        if timers.send != Key::NEVER {
-            self.agenda.push(timers.send);
-        }
-        if timers.timeout != Key::NEVER {
-            self.timers.push(timers.timeout);
+        self.set_timers(timers);
+    }
+
+    #[inline]
+    fn set_timers(&mut self, timers: Timers) {
+        for key in [timers.send, timers.timeout] {
+            if key != Key::NEVER {
+                let first = key < self.timers.next();
+                self.timers.push(key);
+                if first {
+                    self.agenda.set(TIMERS, key);
+                }
+            }
         }
     }
 
@@ -227,7 +250,7 @@ impl<Q: Qdisc> Simulation<Q> {
     fn travel(&mut self, mut flight: Flight, mut at: u64) {
         loop {
             let step = self.routes.steps[flight.hop as usize];
-            match step.kind() {
+            match step.kind {
                 Kind::Follow | Kind::Enter => {
                     let link = step.index();
                     at = self.wires[link].transit(at, flight.len as u32);
@@ -254,10 +277,9 @@ impl<Q: Qdisc> Simulation<Q> {
     #[inline]
     fn line_up(&mut self, link: usize, flight: Flight) {
         let line = &mut self.lines[link];
-        if line.is_empty() {
-            self.agenda.push(Key::new(flight.time, Class::Arrive, link as u32));
+        if line.push(flight) {
+            self.agenda.set(line.player, Key::new(flight.time, Class::Arrive, link as u32));
         }
-        line.push_back(flight);
     }
 
     /// `flight` joins the queue of port `id` at `now`.
@@ -284,14 +306,14 @@ impl<Q: Qdisc> Simulation<Q> {
         }
     }
 
-    /// Sees to it that port `id` is looked at in time. An event that is early does no harm and is not moved.
+    /// Sees to it that port `id` is looked at in time. An event that is early does no harm and is left where it is.
     #[inline]
     fn arm(&mut self, id: usize) {
         let port = &mut self.ports[id];
         let due = port.due();
         if due < port.armed {
             port.armed = due;
-            self.agenda.push(Key::new(due, Class::Depart, id as u32));
+            self.agenda.set(port.player, Key::new(due, Class::Depart, id as u32));
         }
     }
 

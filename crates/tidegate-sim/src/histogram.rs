@@ -39,6 +39,12 @@ pub(crate) fn part(bits: u32, nanos: u64) -> usize {
     (((octave - FLOOR) << bits) + within + 1) as usize
 }
 
+/// The part among `2^bits` an octave in which part `index` among `2^BITS` lies.
+#[inline]
+pub(crate) fn coarser(index: usize, bits: u32) -> usize {
+    if index == 0 { 0 } else { ((index - 1) >> (BITS - bits)) + 1 }
+}
+
 /// Where part `index` begins and ends, in nanoseconds.
 fn edges(bits: u32, index: usize) -> (u64, u64) {
     if index == 0 {
@@ -80,7 +86,7 @@ pub struct Histogram {
 }
 
 /// The parts an octave of a [`Histogram`], as a power of two.
-const BITS: u32 = 5;
+pub(crate) const BITS: u32 = 5;
 
 impl Histogram {
     /// An empty one.
@@ -91,10 +97,16 @@ impl Histogram {
     /// Counts `time` in.
     #[inline]
     pub fn record(&mut self, time: Span) {
-        let count = &mut self.counts[part(BITS, time.as_nanos())];
+        self.record_in(part(BITS, time.as_nanos()), time.as_nanos());
+    }
+
+    /// Counts `nanos` in, of which `part` is the part.
+    #[inline]
+    pub(crate) fn record_in(&mut self, part: usize, nanos: u64) {
+        let count = &mut self.counts[part];
         *count = count.saturating_add(1);
         self.count += 1;
-        self.sum += time.as_nanos() as u128;
+        self.sum += nanos as u128;
     }
 
     /// Counts in what `other` holds.
@@ -153,6 +165,15 @@ mod tests {
             for index in 1..parts(bits) {
                 assert_eq!(edges(bits, index - 1).1, edges(bits, index).0);
             }
+        }
+    }
+
+    #[test]
+    fn a_coarser_part_is_the_part_in_the_coarser_histogram() {
+        let mut nanos = 1u64;
+        while nanos < 1 << 40 {
+            assert_eq!(coarser(part(BITS, nanos), 3), part(3, nanos), "{nanos}");
+            nanos += nanos / 211 + 1;
         }
     }
 

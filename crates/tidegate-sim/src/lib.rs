@@ -6,6 +6,7 @@ mod ends;
 mod engine;
 mod flight;
 mod histogram;
+mod line;
 mod meters;
 mod network;
 mod outcome;

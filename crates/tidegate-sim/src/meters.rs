@@ -3,7 +3,7 @@
 use tidegate::{Backlog, DropReason, Gauge, MarkReason, Qdisc, Span, Time};
 
 use crate::flight::{Flight, flag};
-use crate::histogram::{Histogram, part, parts, quantile};
+use crate::histogram::{BITS, Histogram, coarser, part, parts, quantile};
 use crate::network::{GroupId, LinkId, Network};
 use crate::outcome::{
     Count, Counters, Delay, Delays, FlowOutcome, GaugeSeries, GroupOutcome, LinkOutcome, Outcome, Plan, QueueSeries,
@@ -126,15 +126,15 @@ impl Meters {
 
     /// `data` leave a queue after `waited`.
     #[inline]
-    fn left(&mut self, data: &Flight, waited: u64) {
+    fn left(&mut self, data: &Flight, waited: u64, part: usize) {
         let flow = &mut self.flows[data.flow as usize];
         flow.departed.add(data.len as u32);
         flow.delay_sum += waited;
         if self.delays != Delays::Off {
-            self.group_delays[self.groups[data.flow as usize] as usize].record(Span::from_nanos(waited));
+            self.group_delays[self.groups[data.flow as usize] as usize].record_in(part, waited);
         }
         if self.delays == Delays::Flows {
-            let count = &mut self.flow_delays[data.flow as usize * parts(FLOW_BITS) + part(FLOW_BITS, waited)];
+            let count = &mut self.flow_delays[data.flow as usize * parts(FLOW_BITS) + coarser(part, FLOW_BITS)];
             *count = count.saturating_add(1);
         }
     }
@@ -179,6 +179,7 @@ pub(crate) struct QueueMeter {
     link: u32,
     warmup: u64,
     window: u64,
+    end: u64,
     arrivals: Count,
     departures: Count,
     drops: [Count; DropReason::ALL.len()],
@@ -204,6 +205,7 @@ impl QueueMeter {
             link,
             warmup: plan.warmup.as_nanos(),
             window: plan.window().as_nanos(),
+            end: plan.end.as_nanos(),
             arrivals: Count::default(),
             departures: Count::default(),
             drops: Default::default(),
@@ -211,7 +213,7 @@ impl QueueMeter {
             busy: 0,
             packet_time: 0,
             byte_time: 0,
-            last: 0,
+            last: plan.warmup.as_nanos(),
             waited: 0,
             delays: Histogram::new(),
             keep: plan.delays != Delays::Off,
@@ -229,9 +231,10 @@ impl QueueMeter {
     /// The backlog, `held` since the last call, may change at `at`.
     #[inline]
     pub fn hold(&mut self, at: u64, held: Backlog) {
-        let until = at.min(self.warmup.saturating_add(self.window));
+        // `last` begins at the end of the warm-up: what was held before that does not count.
+        let until = at.min(self.end);
         if until > self.last {
-            let since = until - self.last.max(self.warmup).min(until);
+            let since = until - self.last;
             self.packet_time += held.packets as u64 * since;
             self.byte_time += held.bytes as u128 * since as u128;
             self.last = until;
@@ -275,16 +278,16 @@ impl QueueMeter {
     pub fn left(&mut self, at: u64, done: u64, flight: &Flight, waited: u64, meters: &mut Meters) {
         self.step_waited += waited;
         self.step_left += 1;
-        let end = self.warmup.saturating_add(self.window);
-        self.busy += done.min(end).saturating_sub(at.max(self.warmup));
+        self.busy += done.min(self.end).saturating_sub(at.max(self.warmup));
         if self.counts(at) {
             self.departures.add(flight.len as u32);
             self.waited += waited;
+            let part = part(BITS, waited);
             if self.keep {
-                self.delays.record(Span::from_nanos(waited));
+                self.delays.record_in(part, waited);
             }
             if flight.is_data() {
-                meters.left(flight, waited);
+                meters.left(flight, waited, part);
             }
         }
     }

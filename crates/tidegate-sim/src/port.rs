@@ -4,7 +4,7 @@
 //! time, each with its own true time, and asks the queue once more at the true time at which the link falls idle.
 //! That is done before every arrival, before every reading, and at the latest when what departs could next meet
 //! something that needs an event ([`Port::due`]).
-use tidegate::{DropReason, MarkReason, Packet, Qdisc, Sink, Time};
+use tidegate::{Backlog, DropReason, MarkReason, Packet, Qdisc, Sink, Time};
 
 use crate::flight::{Flight, Waiting};
 use crate::meters::{Meters, QueueMeter};
@@ -18,17 +18,21 @@ pub(crate) struct Port<Q> {
     pub meter: QueueMeter,
     /// The link's number.
     pub link: u32,
+    /// What waits in the queue, as it was last told.
+    held: Backlog,
     /// When to ask the queue next; `u64::MAX` when it is empty and knows that the link is idle.
     next: u64,
-    /// The event of class Depart that is pending, `u64::MAX` for none.
+    /// When its pending event of class Depart is, `u64::MAX` for none.
     pub armed: u64,
+    /// Its place among the players of the [`Agenda`](crate::agenda::Agenda).
+    pub player: u32,
     /// See [`Routes::lookahead`](crate::routes::Routes::lookahead).
     lookahead: u64,
 }
 
 impl<Q: Qdisc> Port<Q> {
-    pub fn new(queue: Q, wire: Wire, meter: QueueMeter, link: u32, lookahead: u64) -> Port<Q> {
-        Port { queue, wire, meter, link, next: u64::MAX, armed: u64::MAX, lookahead }
+    pub fn new(queue: Q, wire: Wire, meter: QueueMeter, link: u32, lookahead: u64, player: u32) -> Port<Q> {
+        Port { queue, wire, meter, link, held: Backlog::default(), next: u64::MAX, armed: u64::MAX, player, lookahead }
     }
 
     /// The next departure that begins at or before `now`: the packet and when it comes out at the far end.
@@ -36,9 +40,11 @@ impl<Q: Qdisc> Port<Q> {
     pub fn catch_up(&mut self, now: u64, waiting: &mut Waiting, meters: &mut Meters) -> Option<Flight> {
         while self.next <= now {
             let at = self.next;
-            self.meter.hold(at, self.queue.backlog());
+            self.meter.hold(at, self.held);
             let mut fate = Fate { waiting, meters, meter: &mut self.meter };
-            if let Some(packet) = self.queue.dequeue(Time::from_nanos(at), &mut fate) {
+            let packet = self.queue.dequeue(Time::from_nanos(at), &mut fate);
+            self.held = self.queue.backlog();
+            if let Some(packet) = packet {
                 let mut flight = waiting.take(&packet);
                 self.next = self.wire.send(at, packet.len);
                 flight.time = self.next + self.wire.delay;
@@ -47,7 +53,7 @@ impl<Q: Qdisc> Port<Q> {
                 return Some(flight);
             }
             self.next = match self.queue.wake_at() {
-                Some(wake) if self.queue.backlog().packets > 0 => wake.as_nanos().max(at + 1),
+                Some(wake) if self.held.packets > 0 => wake.as_nanos().max(at + 1),
                 _ => u64::MAX,
             };
         }
@@ -57,13 +63,14 @@ impl<Q: Qdisc> Port<Q> {
     /// `flight` arrives at `now`, every departure up to then having been made.
     #[inline]
     pub fn offer(&mut self, now: u64, flight: Flight, key: u64, waiting: &mut Waiting, meters: &mut Meters) {
-        self.meter.hold(now, self.queue.backlog());
+        self.meter.hold(now, self.held);
         self.meter.offered(now, &flight, meters);
         let packet = waiting.keep(flight, key);
         let mut fate = Fate { waiting, meters, meter: &mut self.meter };
         self.queue.enqueue(Time::from_nanos(now), packet, &mut fate);
+        self.held = self.queue.backlog();
         // Whatever it was waiting for, an idle link asks again now; unless the queue is empty (the packet was dropped).
-        if self.wire.free <= now && self.queue.backlog().packets > 0 {
+        if self.wire.free <= now && self.held.packets > 0 {
             self.next = now;
         }
     }
@@ -71,7 +78,7 @@ impl<Q: Qdisc> Port<Q> {
     /// When the departures must have been brought up to date; `u64::MAX` for whenever.
     #[inline]
     pub fn due(&self) -> u64 {
-        if self.queue.backlog().packets == 0 { u64::MAX } else { self.next.saturating_add(self.lookahead) }
+        if self.held.packets == 0 { u64::MAX } else { self.next.saturating_add(self.lookahead) }
     }
 }
 
@@ -92,5 +99,12 @@ impl Sink for Fate<'_> {
     #[inline]
     fn marked(&mut self, now: Time, packet: &Packet, why: MarkReason) {
         self.meter.marked(now.as_nanos(), self.waiting.look(packet), why, self.meters);
+    }
+}
+
+impl<Q> Port<Q> {
+    /// The meter, told that the end has come at `end`.
+    pub fn conclude(&mut self, end: u64) {
+        self.meter.hold(end, self.held);
     }
 }

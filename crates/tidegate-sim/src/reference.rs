@@ -65,7 +65,7 @@ pub fn simulate_by_packet<Q: Qdisc>(
     let links = network.links.iter_mut().enumerate().map(link).collect();
     let mut meters = Meters::new(&network, plan);
     meters.trace = Some(Box::default());
-    let ends = Ends::new(&network.flows, &routes, seed);
+    let ends = Ends::new(&network.flows, &routes, seed, || 0);
     let agenda = BinaryHeap::new();
     let mut run = Reference { routes, ends, meters, links, waiting: Waiting::default(), agenda, serial: 0, events: 0 };
     run.run(plan);
@@ -80,7 +80,7 @@ pub fn simulate_by_packet<Q: Qdisc>(
 
 impl<Q: Qdisc> Reference<Q> {
     fn run(&mut self, plan: &Plan) {
-        let starts: Vec<Key> = self.ends.starts().collect();
+        let starts: Vec<Key> = self.ends.starts().map(|(_, key)| key).collect();
         starts.into_iter().for_each(|key| self.schedule(key, None));
         plan.grid().for_each(|t| self.schedule(Key::new(t.as_nanos(), Class::Sample, 0), None));
         let end = plan.end.as_nanos();
@@ -115,6 +115,14 @@ impl<Q: Qdisc> Reference<Q> {
                 self.begin(now, key.id());
             }
             (Class::Send, _) => {
+                if let Some((_, flight, next)) = self.ends.tick(now, id) {
+                    self.schedule(next, None);
+                    if let Some(flight) = flight {
+                        self.meters.sent(now, &flight);
+                        self.arrive(now, flight);
+                    }
+                    return;
+                }
                 let timers = self.ends.wake(now, id);
                 self.launch(now, id, timers);
             }
@@ -139,7 +147,7 @@ impl<Q: Qdisc> Reference<Q> {
     /// `flight` is at a node: its end or one more link.
     fn arrive(&mut self, now: u64, mut flight: Flight) {
         let step = self.routes.steps[flight.hop as usize];
-        let link = match step.kind() {
+        let link = match step.kind {
             Kind::Return => {
                 let timers = self.ends.acknowledged(now, &flight);
                 return self.launch(now, flight.flow, timers);

@@ -13,9 +13,12 @@ use tidegate::ConfigError;
 use crate::network::Network;
 use crate::sources::Source;
 
-/// What a packet does next, in one word: the kind in the high bits, a link or a port in the low ones.
+/// What a packet does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Step(u32);
+pub(crate) struct Step {
+    pub kind: Kind,
+    index: u32,
+}
 
 /// The kinds of a step. Those before [`Kind::Enter`] need no event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,33 +37,21 @@ pub(crate) enum Kind {
     Return,
 }
 
-const KINDS: [Kind; 8] = {
-    use Kind::*;
-    [Follow, Reach, Enter, Queue, Meet, Return, Return, Return]
-};
-const SHIFT: u32 = 29;
-
 impl Step {
     fn new(kind: Kind, index: u32) -> Step {
-        debug_assert!(index < 1 << SHIFT);
-        Step((kind as u32) << SHIFT | index)
-    }
-
-    #[inline]
-    pub fn kind(self) -> Kind {
-        KINDS[(self.0 >> SHIFT) as usize]
+        Step { kind, index }
     }
 
     /// The link, or for [`Kind::Queue`] the port.
     #[inline]
     pub fn index(self) -> usize {
-        (self.0 & ((1 << SHIFT) - 1)) as usize
+        self.index as usize
     }
 
     /// Whether it can be taken at once, without an event.
     #[inline]
     pub fn is_free(self) -> bool {
-        self.kind() < Kind::Enter
+        self.kind < Kind::Enter
     }
 }
 
@@ -85,6 +76,8 @@ pub(crate) struct Routes {
     pub lookahead: Vec<u64>,
     /// The link of each port, in the order of links.
     pub ports: Vec<u32>,
+    /// Whether any packet needs an event at the far end of each link.
+    pub events: Vec<bool>,
 }
 
 /// Who feeds a link.
@@ -156,9 +149,23 @@ impl Routes {
             ways: which.iter().map(|&w| ways[w]).collect(),
             lookahead: vec![u64::MAX; ports.len()],
             ports,
+            events: vec![false; network.links.len()],
         };
+        routes.find_events();
         routes.look_ahead(network, &ways);
         routes
+    }
+
+    /// Works out [`Routes::events`].
+    fn find_events(&mut self) {
+        for pair in self.steps.windows(2) {
+            let link = match pair[0].kind {
+                Kind::Follow | Kind::Enter => pair[0].index(),
+                Kind::Queue => self.ports[pair[0].index()] as usize,
+                Kind::Reach | Kind::Meet | Kind::Return => continue,
+            };
+            self.events[link] |= !pair[1].is_free();
+        }
     }
 
     /// Works out [`Routes::lookahead`].
@@ -166,13 +173,13 @@ impl Routes {
         let delay = |link: usize| network.links[link].delay.as_nanos().max(1);
         let mut each = |begin: u32, answered: bool| {
             for (i, step) in self.steps[begin as usize..].iter().enumerate() {
-                match step.kind() {
+                match step.kind {
                     Kind::Reach | Kind::Meet | Kind::Return => break,
                     Kind::Queue => {
                         let port = step.index();
                         let mut latency = delay(self.ports[port] as usize);
                         for next in &self.steps[begin as usize + i + 1..] {
-                            match next.kind() {
+                            match next.kind {
                                 Kind::Follow => latency += delay(next.index()),
                                 // The way back is written down behind the way there.
                                 Kind::Reach if answered => {}

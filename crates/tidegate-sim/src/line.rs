@@ -1,0 +1,78 @@
+//! The packets on a link that need an event at its far end, in the order in which they come out.
+use crate::flight::Flight;
+
+/// A first-in first-out line in a ring whose length is a power of two; it grows and never shrinks.
+#[derive(Clone, Debug)]
+pub(crate) struct Line {
+    ring: Box<[Flight]>,
+    head: u32,
+    len: u32,
+    /// The link's place among the players of the [`Agenda`](crate::agenda::Agenda).
+    pub player: u32,
+}
+
+impl Line {
+    /// An empty line; it takes no memory yet.
+    pub fn new(player: u32) -> Line {
+        Line { ring: Box::default(), head: 0, len: 0, player }
+    }
+
+    /// Joins the tail. Whether the line was empty.
+    #[inline]
+    pub fn push(&mut self, flight: Flight) -> bool {
+        if self.len as usize == self.ring.len() {
+            self.grow();
+        }
+        let mask = self.ring.len() - 1;
+        self.ring[(self.head + self.len) as usize & mask] = flight;
+        self.len += 1;
+        self.len == 1
+    }
+
+    /// Leaves from the head; and the time of the one that is then at the head.
+    #[inline]
+    pub fn pop(&mut self) -> Option<(Flight, Option<u64>)> {
+        if self.len == 0 {
+            return None;
+        }
+        let mask = self.ring.len() - 1;
+        let flight = self.ring[self.head as usize & mask];
+        self.head = (self.head + 1) & mask as u32;
+        self.len -= 1;
+        Some((flight, (self.len > 0).then(|| self.ring[self.head as usize & mask].time)))
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let mut wider = vec![Flight::default(); (self.ring.len() * 2).max(4)];
+        for (i, slot) in wider.iter_mut().enumerate().take(self.len as usize) {
+            *slot = self.ring[(self.head as usize + i) & (self.ring.len() - 1)];
+        }
+        self.ring = wider.into();
+        self.head = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::VecDeque;
+    use tidegate::rng::mix;
+
+    #[test]
+    fn it_agrees_with_a_deque() {
+        let (mut line, mut deque) = (Line::new(0), VecDeque::new());
+        for i in 0..10_000u64 {
+            // Waves, so that it grows, wraps and runs empty.
+            if mix(i) % 100 < 35 + 30 * (i / 500 % 2) {
+                let flight = Flight { time: i, ..Flight::default() };
+                assert_eq!(line.push(flight), deque.is_empty());
+                deque.push_back(flight);
+            } else {
+                let head = deque.pop_front();
+                let next = deque.front().map(|f| f.time);
+                assert_eq!(line.pop(), head.map(|f| (f, next)));
+            }
+        }
+    }
+}
