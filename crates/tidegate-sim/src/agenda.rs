@@ -2,7 +2,7 @@
 //! many that happen seldom.
 //!
 //! A key is (time, class, id) in one 128-bit number, and it alone says what the event is; there is nothing to order by
-//! insertion. That the order of simultaneous events follows from the network and not from who scheduled what first is
+//! insertion. Players of the tournament are numbered in the order of their keys. That the order of simultaneous events follows from the network and not from who scheduled what first is
 //! what makes the results independent of how many events the engine saves (see [`engine`](crate::engine)).
 
 /// What an event is. The order of simultaneous events: departures before readings before arrivals, then sources.
@@ -15,13 +15,15 @@ pub(crate) enum Class {
     Sample,
     /// A packet comes out of a link; the id is the link's.
     Arrive,
-    /// A source sends by the clock, not for an acknowledgement; the id is the flow's.
+    /// A source of constant rate sends; the id is the flow's.
+    Tick,
+    /// A connection starts, or sends what waited; the id is the flow's.
     Send,
     /// A retransmission timer may have run out; the id is the flow's.
     Timeout,
 }
 
-const CLASSES: [Class; 5] = [Class::Depart, Class::Sample, Class::Arrive, Class::Send, Class::Timeout];
+const CLASSES: [Class; 6] = [Class::Depart, Class::Sample, Class::Arrive, Class::Tick, Class::Send, Class::Timeout];
 
 /// An event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -52,43 +54,54 @@ impl Key {
     }
 }
 
-/// The pending event of each of a fixed set of players, and the next of all: a tree of winners. To change a player's
-/// event costs one comparison a round, and none of the rounds that it does not change.
+/// When each of a fixed set of players acts next, and who is the next of all: a tree of winners. To change a player's
+/// time costs one comparison a round, and none of the rounds that it does not change.
+///
+/// A time and its player are one number; of simultaneous players the one with the lower number is first.
 #[derive(Clone, Debug)]
 pub(crate) struct Agenda {
     /// The winner of all at 1, the matches of round r at 2^r and on, the players in the last round.
-    keys: Vec<Key>,
+    turns: Box<[u64]>,
+    /// How many bits of a turn are the player.
+    bits: u32,
 }
+
+/// A turn that never comes.
+const NEVER: u64 = u64::MAX;
 
 impl Agenda {
     /// For so many players, with nothing pending.
     pub fn new(players: usize) -> Agenda {
-        Agenda { keys: vec![Key::NEVER; 2 * players.next_power_of_two().max(1)] }
+        let players = players.next_power_of_two();
+        Agenda { turns: vec![NEVER; 2 * players].into(), bits: players.trailing_zeros() }
     }
 
-    /// The next event; [`Key::NEVER`] if there is none.
-    #[inline]
-    pub fn next(&self) -> Key {
-        self.keys[1]
+    /// Times from this on are never.
+    pub fn horizon(&self) -> u64 {
+        NEVER >> self.bits
     }
 
-    /// `player`'s pending event is `key`, in place of the one before.
+    /// The time of the next turn and whose it is. If there is none, a time not before the horizon.
     #[inline]
-    pub fn set(&mut self, player: u32, key: Key) {
-        let keys = self.keys.as_mut_slice();
-        let mut at = keys.len() / 2 + player as usize;
-        let mut winner = key;
-        keys[at] = key;
+    pub fn next(&self) -> (u64, u32) {
+        let turn = self.turns[1];
+        (turn >> self.bits, (turn & ((1 << self.bits) - 1)) as u32)
+    }
+
+    /// `player` acts next at `time`, in place of whenever it would have.
+    #[inline]
+    pub fn set(&mut self, player: u32, time: u64) {
+        let turns = &mut *self.turns;
+        let mut at = turns.len() / 2 + player as usize;
+        let mut winner = if time < NEVER >> self.bits { time << self.bits | player as u64 } else { NEVER };
+        turns[at] = winner;
         while at > 1 {
-            let rival = keys[at ^ 1];
-            if rival < winner {
-                winner = rival;
-            }
+            winner = winner.min(turns[at ^ 1]);
             at /= 2;
-            if keys[at] == winner {
+            if turns[at] == winner {
                 return;
             }
-            keys[at] = winner;
+            turns[at] = winner;
         }
     }
 }
@@ -205,15 +218,18 @@ mod tests {
     fn the_tournament_agrees_with_a_search() {
         for players in [1usize, 2, 3, 17, 64] {
             let mut agenda = Agenda::new(players);
-            let mut all = vec![Key::NEVER; players];
+            let mut all = vec![u64::MAX; players];
             for i in 0..5_000u64 {
                 let dice = mix(i);
                 let player = (dice >> 32) as usize % players;
-                let never = dice.is_multiple_of(5);
-                let key = if never { Key::NEVER } else { Key::new(dice % 1_000, Class::Arrive, player as u32) };
-                all[player] = key;
-                agenda.set(player as u32, key);
-                assert_eq!(Some(agenda.next()), all.iter().copied().min());
+                all[player] = if dice.is_multiple_of(5) { u64::MAX } else { dice % 1_000 };
+                agenda.set(player as u32, all[player]);
+                // Of equals the first.
+                let first = (0..players).min_by_key(|&p| all[p]).unwrap();
+                match all[first] {
+                    u64::MAX => assert!(agenda.next().0 >= agenda.horizon()),
+                    time => assert_eq!(agenda.next(), (time, first as u32)),
+                }
             }
         }
     }

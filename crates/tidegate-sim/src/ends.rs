@@ -63,12 +63,12 @@ pub(crate) struct Timers {
 impl Ends {
     /// The ends of `flows`, each with dice of its own.
     /// `player` gives a place in the agenda to each source of constant rate.
-    pub fn new(flows: &[Flow], routes: &Routes, seed: Seed, mut player: impl FnMut() -> u32) -> Ends {
+    pub fn new(flows: &[Flow], routes: &Routes, seed: Seed, mut player: impl FnMut(u32) -> u32) -> Ends {
         let sender = |(i, flow): (usize, &Flow)| {
             let mut dice = seed.stream(&format!("flow {i}"));
             let work = match &flow.source {
                 Source::Tcp(tcp) => Work::Tcp(TcpSender::new(tcp, &mut dice)),
-                Source::Cbr(cbr) => Work::Cbr(CbrSender::new(cbr), player()),
+                Source::Cbr(cbr) => Work::Cbr(CbrSender::new(cbr), player(i as u32)),
             };
             let there = routes.ways[i].there;
             Sender { stop: flow.stop, send: flow.start, timeout: Time::MAX, work, dice, there }
@@ -91,11 +91,11 @@ impl Ends {
     /// The first event of every flow, with the flow's place in the agenda if it has one.
     pub fn starts(&self) -> impl Iterator<Item = (Option<u32>, Key)> {
         self.senders.iter().enumerate().map(|(i, s)| {
-            let player = match s.work {
-                Work::Cbr(_, player) => Some(player),
-                Work::Tcp(_) => None,
+            let (player, class) = match s.work {
+                Work::Cbr(_, player) => (Some(player), Class::Tick),
+                Work::Tcp(_) => (None, Class::Send),
             };
-            (player, Key::new(s.send.as_nanos(), Class::Send, i as u32))
+            (player, Key::new(s.send.as_nanos(), class, i as u32))
         })
     }
 
@@ -105,19 +105,19 @@ impl Ends {
         self.keys[flow as usize]
     }
 
-    /// An event of class [`Class::Send`] of `flow`, if it is one of constant rate: its place in the agenda, its packet
-    /// (none if it has stopped) and its next event.
+    /// `flow`, which is of constant rate, sends: its packet (none if it has stopped), and when it sends next (`u64::MAX`
+    /// for never).
     #[inline]
-    pub fn tick(&mut self, now: u64, flow: u32) -> Option<(u32, Option<Flight>, Key)> {
+    pub fn tick(&mut self, now: u64, flow: u32) -> (Option<Flight>, u64) {
         let sender = &mut self.senders[flow as usize];
-        let Work::Cbr(cbr, player) = &mut sender.work else { return None };
+        let Work::Cbr(cbr, _) = &mut sender.work else { return (None, u64::MAX) };
         if now >= sender.stop.as_nanos() {
-            return Some((*player, None, Key::NEVER));
+            return (None, u64::MAX);
         }
         let (seq, next) = cbr.send(Time::from_nanos(now), &mut sender.dice);
         let flags = cbr.ecn as u8;
         let flight = Flight { time: now, hop: sender.there, flow, seq, len: cbr.len as u16, flags };
-        Some((*player, Some(flight), Key::new(next.as_nanos(), Class::Send, flow)))
+        (Some(flight), next.as_nanos())
     }
 
     /// An event of class [`Class::Send`] of connection `flow`: it starts, or a burst that waited goes out.

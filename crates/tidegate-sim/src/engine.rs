@@ -15,7 +15,7 @@
 //! # Simultaneous events
 //! Keys order by time, then class, then the number of the link or flow (`agenda`); never by who was first to schedule.
 //! Departures come before readings, those before arrivals, these in the order of links and on one link in the order of
-//! the line; then sources by the clock, in the order of flows. As a link takes at least a nanosecond, no effect is
+//! the line; then sources of constant rate, and then connections' timers, in the order of flows. As a link takes at least a nanosecond, no effect is
 //! simultaneous with its cause. So the order is the network's own and not the engine's, and the reference, which spends
 //! an event on every arrival and departure, has the same (`reference`; the test is `tests/reference.rs`).
 use tidegate::catalog::AnyQueue;
@@ -32,10 +32,20 @@ use crate::port::Port;
 use crate::routes::{Kind, Routes};
 use crate::wire::Wire;
 
-/// The players of the agenda that there are always: the timers' heap and the series' readings.
-const TIMERS: u32 = 0;
-const READINGS: u32 = 1;
-const FIRST: u32 = 2;
+/// Who acts when a player's turn comes. Players are numbered in the order of [`Class`] and id.
+#[derive(Clone, Copy, Debug)]
+enum Player {
+    /// The port of this number.
+    Port(u32),
+    /// The series are read.
+    Readings,
+    /// The line of the link of this number.
+    Line(u32),
+    /// The flow of this number, which is of constant rate.
+    Source(u32),
+    /// The first of the timers of connections.
+    Timers,
+}
 
 /// A network being run.
 #[derive(Clone, Debug)]
@@ -52,7 +62,11 @@ pub struct Simulation<Q: Qdisc = AnyQueue> {
     lines: Vec<Line>,
     waiting: Waiting,
     agenda: Agenda,
-    /// Timers of connections; the first is in `agenda` as well.
+    players: Vec<Player>,
+    /// The players of whom there is one each.
+    readings: u32,
+    timers_player: u32,
+    /// Timers of connections; the time of the first is in `agenda` as well.
     timers: Heap,
     now: u64,
     events: u64,
@@ -69,19 +83,29 @@ impl<Q: Qdisc> Simulation<Q> {
         plan.check(network.groups.len())?;
         let routes = Routes::find(&network)?;
         let wires: Vec<Wire> = network.links.iter().map(|l| Wire::new(l.rate, l.delay)).collect();
-        let mut players = FIRST;
-        let mut player = || {
-            players += 1;
-            players - 1
-        };
+        let mut players = Vec::new();
         let mut ports = Vec::with_capacity(routes.ports.len());
-        for (&link, &lookahead) in routes.ports.iter().zip(&routes.lookahead) {
+        for (i, (&link, &lookahead)) in routes.ports.iter().zip(&routes.lookahead).enumerate() {
             let Some(queue) = network.links[link as usize].queue.take() else { continue };
-            let meter = QueueMeter::new(link, &plan);
-            ports.push(Port::new(queue, wires[link as usize].clone(), meter, link, lookahead, player()));
+            let (wire, meter) = (wires[link as usize].clone(), QueueMeter::new(link, &plan));
+            ports.push(Port::new(queue, wire, meter, link, lookahead, join(&mut players, Player::Port(i as u32))));
         }
-        let lines = routes.events.iter().map(|&needed| Line::new(if needed { player() } else { u32::MAX })).collect();
-        let ends = Ends::new(&network.flows, &routes, seed, player);
+        let readings = join(&mut players, Player::Readings);
+        let mut line = |(i, &needed): (usize, &bool)| {
+            Line::new(if needed { join(&mut players, Player::Line(i as u32)) } else { u32::MAX })
+        };
+        let lines = routes.events.iter().enumerate().map(&mut line).collect();
+        let ends = Ends::new(&network.flows, &routes, seed, |flow| join(&mut players, Player::Source(flow)));
+        let timers = join(&mut players, Player::Timers);
+        let agenda = Agenda::new(players.len());
+        if plan.end.as_nanos() > agenda.horizon() / 2 {
+            let most = Time::from_nanos(agenda.horizon() / 2);
+            return Err(ConfigError::new(
+                "end",
+                plan.end,
+                format!("must be at most {most} for a network of this size"),
+            ));
+        }
         let mut run = Simulation {
             meters: Meters::new(&network, &plan),
             network,
@@ -92,7 +116,10 @@ impl<Q: Qdisc> Simulation<Q> {
             wires,
             lines,
             waiting: Waiting::default(),
-            agenda: Agenda::new(players as usize),
+            agenda,
+            players,
+            readings,
+            timers_player: timers,
             timers: Heap::default(),
             now: 0,
             events: 0,
@@ -106,13 +133,13 @@ impl<Q: Qdisc> Simulation<Q> {
     fn begin(&mut self) {
         for (player, key) in self.ends.starts() {
             match player {
-                Some(player) => self.agenda.set(player, key),
+                Some(player) => self.agenda.set(player, key.time()),
                 None => self.timers.push(key),
             }
         }
-        self.agenda.set(TIMERS, self.timers.next());
+        self.agenda.set(self.timers_player, self.timers.next().time());
         if let Some(first) = self.plan.grid().next() {
-            self.agenda.set(READINGS, Key::new(first.as_nanos(), Class::Sample, 0));
+            self.agenda.set(self.readings, first.as_nanos());
         }
     }
 
@@ -121,14 +148,14 @@ impl<Q: Qdisc> Simulation<Q> {
     pub fn run_until(&mut self, until: Time) {
         let until = until.min(self.plan.end).as_nanos();
         loop {
-            let key = self.agenda.next();
-            if key.time() >= until {
+            let (time, player) = self.agenda.next();
+            if time >= until {
                 break;
             }
-            assert!(key.time() >= self.now, "time ran back: an event of {} ns at {} ns", key.time(), self.now);
-            self.now = key.time();
+            assert!(time >= self.now, "time ran back: an event of {time} ns at {} ns", self.now);
+            self.now = time;
             self.events += 1;
-            self.handle(key);
+            self.handle(time, player);
         }
         self.now = self.now.max(until);
     }
@@ -173,49 +200,49 @@ impl<Q: Qdisc> Simulation<Q> {
     }
 
     #[inline]
-    fn handle(&mut self, key: Key) {
-        let (now, id) = (key.time(), key.id());
-        match key.class() {
-            Class::Arrive => {
-                let line = &mut self.lines[id];
-                let Some((flight, next)) = line.pop() else { unreachable!("an event for an empty line") };
-                let next = next.map_or(Key::NEVER, |time| Key::new(time, Class::Arrive, id as u32));
-                self.agenda.set(line.player, next);
+    fn handle(&mut self, now: u64, player: u32) {
+        match self.players[player as usize] {
+            Player::Line(link) => {
+                let Some((flight, next)) = self.lines[link as usize].pop() else {
+                    unreachable!("an event for an empty line")
+                };
+                self.agenda.set(player, next);
                 self.travel(flight, now);
             }
-            Class::Send => match self.ends.tick(now, id as u32) {
-                Some((player, flight, next)) => {
-                    self.agenda.set(player, next);
-                    if let Some(flight) = flight {
-                        self.meters.sent(now, &flight);
-                        self.travel(flight, now);
-                    }
+            Player::Source(flow) => {
+                let (flight, next) = self.ends.tick(now, flow);
+                self.agenda.set(player, next);
+                if let Some(flight) = flight {
+                    self.meters.sent(now, &flight);
+                    self.travel(flight, now);
                 }
-                None => {
-                    self.timers.pop();
-                    let timers = self.ends.wake(now, id as u32);
-                    self.launch(id as u32, timers);
-                    self.agenda.set(TIMERS, self.timers.next());
-                }
-            },
-            Class::Timeout => {
-                self.timers.pop();
-                let timers = self.ends.timeout(now, id as u32, &mut self.meters);
-                self.launch(id as u32, timers);
-                self.agenda.set(TIMERS, self.timers.next());
             }
-            Class::Depart => {
-                self.agenda.set(self.ports[id].player, Key::NEVER);
-                self.ports[id].armed = u64::MAX;
-                self.depart(id, now);
-                self.arm(id);
+            Player::Timers => self.timer(),
+            Player::Port(port) => {
+                self.ports[port as usize].armed = u64::MAX;
+                self.agenda.set(player, u64::MAX);
+                self.depart(port as usize, now);
+                self.arm(port as usize);
             }
-            Class::Sample => {
+            Player::Readings => {
                 self.sample(now);
                 let next = Time::from_nanos(now) + self.plan.step.unwrap_or_default();
-                self.agenda.set(READINGS, Key::new(next.as_nanos(), Class::Sample, 0));
+                self.agenda.set(player, next.as_nanos());
             }
         }
+    }
+
+    /// The first of the timers fires.
+    fn timer(&mut self) {
+        let key = self.timers.next();
+        let (now, flow) = (key.time(), key.id() as u32);
+        self.timers.pop();
+        let timers = match key.class() {
+            Class::Send => self.ends.wake(now, flow),
+            _ => self.ends.timeout(now, flow, &mut self.meters),
+        };
+        self.launch(flow, timers);
+        self.agenda.set(self.timers_player, self.timers.next().time());
     }
 
     /// Sends what `flow`'s sender has put out and sets its timers.
@@ -239,7 +266,7 @@ impl<Q: Qdisc> Simulation<Q> {
                 let first = key < self.timers.next();
                 self.timers.push(key);
                 if first {
-                    self.agenda.set(TIMERS, key);
+                    self.agenda.set(self.timers_player, key.time());
                 }
             }
         }
@@ -264,7 +291,7 @@ impl<Q: Qdisc> Simulation<Q> {
                     Some(answer) => flight = answer,
                     None => return,
                 },
-                Kind::Queue => return self.join(step.index(), flight, at),
+                Kind::Queue => return self.offer(step.index(), flight, at),
                 Kind::Return => {
                     let timers = self.ends.acknowledged(at, &flight);
                     return self.launch(flight.flow, timers);
@@ -278,13 +305,13 @@ impl<Q: Qdisc> Simulation<Q> {
     fn line_up(&mut self, link: usize, flight: Flight) {
         let line = &mut self.lines[link];
         if line.push(flight) {
-            self.agenda.set(line.player, Key::new(flight.time, Class::Arrive, link as u32));
+            self.agenda.set(line.player, flight.time);
         }
     }
 
     /// `flight` joins the queue of port `id` at `now`.
     #[inline]
-    fn join(&mut self, id: usize, flight: Flight, now: u64) {
+    fn offer(&mut self, id: usize, flight: Flight, now: u64) {
         self.depart(id, now);
         let key = self.ends.key(flight.flow);
         self.ports[id].offer(now, flight, key, &mut self.waiting, &mut self.meters);
@@ -313,7 +340,7 @@ impl<Q: Qdisc> Simulation<Q> {
         let due = port.due();
         if due < port.armed {
             port.armed = due;
-            self.agenda.set(port.player, Key::new(due, Class::Depart, id as u32));
+            self.agenda.set(port.player, due);
         }
     }
 
@@ -325,6 +352,12 @@ impl<Q: Qdisc> Simulation<Q> {
             port.meter.read(&port.queue);
         }
     }
+}
+
+/// The number of a new player.
+fn join(players: &mut Vec<Player>, player: Player) -> u32 {
+    players.push(player);
+    players.len() as u32 - 1
 }
 
 /// Runs `network` as `plan` says, from start to end.

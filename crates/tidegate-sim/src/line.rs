@@ -29,9 +29,9 @@ impl Line {
         self.len == 1
     }
 
-    /// Leaves from the head; and the time of the one that is then at the head.
+    /// Leaves from the head; and the time of the one that is then at the head, `u64::MAX` if there is none.
     #[inline]
-    pub fn pop(&mut self) -> Option<(Flight, Option<u64>)> {
+    pub fn pop(&mut self) -> Option<(Flight, u64)> {
         if self.len == 0 {
             return None;
         }
@@ -39,7 +39,8 @@ impl Line {
         let flight = self.ring[self.head as usize & mask];
         self.head = (self.head + 1) & mask as u32;
         self.len -= 1;
-        Some((flight, (self.len > 0).then(|| self.ring[self.head as usize & mask].time)))
+        let next = if self.len > 0 { self.ring[self.head as usize & mask].time } else { u64::MAX };
+        Some((flight, next))
     }
 
     #[cold]
@@ -70,7 +71,7 @@ mod tests {
                 deque.push_back(flight);
             } else {
                 let head = deque.pop_front();
-                let next = deque.front().map(|f| f.time);
+                let next = deque.front().map_or(u64::MAX, |f| f.time);
                 assert_eq!(line.pop(), head.map(|f| (f, next)));
             }
         }

@@ -65,7 +65,7 @@ pub fn simulate_by_packet<Q: Qdisc>(
     let links = network.links.iter_mut().enumerate().map(link).collect();
     let mut meters = Meters::new(&network, plan);
     meters.trace = Some(Box::default());
-    let ends = Ends::new(&network.flows, &routes, seed, || 0);
+    let ends = Ends::new(&network.flows, &routes, seed, |_| 0);
     let agenda = BinaryHeap::new();
     let mut run = Reference { routes, ends, meters, links, waiting: Waiting::default(), agenda, serial: 0, events: 0 };
     run.run(plan);
@@ -114,15 +114,15 @@ impl<Q: Qdisc> Reference<Q> {
                 self.links[key.id()].busy = self.links[key.id()].wire.free > now;
                 self.begin(now, key.id());
             }
-            (Class::Send, _) => {
-                if let Some((_, flight, next)) = self.ends.tick(now, id) {
-                    self.schedule(next, None);
-                    if let Some(flight) = flight {
-                        self.meters.sent(now, &flight);
-                        self.arrive(now, flight);
-                    }
-                    return;
+            (Class::Tick, _) => {
+                let (flight, next) = self.ends.tick(now, id);
+                if let Some(flight) = flight {
+                    self.schedule(Key::new(next, Class::Tick, id), None);
+                    self.meters.sent(now, &flight);
+                    self.arrive(now, flight);
                 }
+            }
+            (Class::Send, _) => {
                 let timers = self.ends.wake(now, id);
                 self.launch(now, id, timers);
             }

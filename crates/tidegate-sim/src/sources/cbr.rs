@@ -44,18 +44,21 @@ pub(crate) struct CbrSender {
     pub len: u32,
     pub ecn: Ecn,
     pacer: Pacer,
-    jitter: f64,
+    /// Of the interval, where there is jitter: the least in nanoseconds, and the width above it.
+    spread: (f64, f64),
     /// How many packets were sent.
     sent: u32,
 }
 
 impl CbrSender {
     pub fn new(cbr: &Cbr) -> CbrSender {
+        let jitter = cbr.jitter.get();
+        let mean = cbr.packet.bits() as f64 * 1e9 / cbr.rate.as_bps() as f64;
         CbrSender {
             len: cbr.packet.get() as u32,
             ecn: cbr.ecn,
             pacer: Pacer::new(cbr.rate),
-            jitter: cbr.jitter.get(),
+            spread: (mean * (1.0 - jitter), mean * 2.0 * jitter),
             sent: 0,
         }
     }
@@ -64,11 +67,11 @@ impl CbrSender {
     pub fn send(&mut self, now: Time, dice: &mut Rng) -> (u32, Time) {
         let number = self.sent;
         self.sent = self.sent.wrapping_add(1);
-        let mean = self.pacer.next(self.len).as_nanos();
-        let interval = if self.jitter > 0.0 {
-            (mean as f64 * dice.between(1.0 - self.jitter, 1.0 + self.jitter) + 0.5) as u64
+        let (least, width) = self.spread;
+        let interval = if width > 0.0 {
+            (least + width * dice.uniform() + 0.5) as u64
         } else {
-            mean
+            self.pacer.next(self.len).as_nanos()
         };
         (number, now + tidegate::Span::from_nanos(interval.max(1)))
     }
