@@ -252,15 +252,18 @@ impl RedRule {
         }
     }
 
-    /// An arrival on an idle link. If it is refused, the idle time goes on from here.
+    /// An arrival on an idle link. If it is refused, the idle time goes on; what is left of a packet time is kept, for
+    /// else arrivals more often than once in a packet time would hold the average up, and be refused, for ever. One
+    /// more than m needs no rest: there the average falls with every arrival.
     #[cold]
     fn wake(&mut self, now: Time, since: Time) {
         let m = self.packet_times(now.since(since));
-        self.avg.decay(match self.config.idle_decay {
-            IdleDecay::M => m,
-            IdleDecay::MPlusOne => m.saturating_add(1),
-        });
-        self.idle_since = Some(now);
+        let (power, counted) = match self.config.idle_decay {
+            IdleDecay::M => (m, since + Span::from_nanos((m as f64 * self.packet_nanos) as u64)),
+            IdleDecay::MPlusOne => (m.saturating_add(1), now),
+        };
+        self.avg.decay(power);
+        self.idle_since = Some(counted);
     }
 
     /// Whether the packet passes for what it found: a low average, or (ns-2) a queue of one packet at most.
@@ -505,6 +508,25 @@ mod tests {
             close(red.avg_at(Time::ZERO + Span::from_millis(100)), 7.7859);
             red.estimate(Time::ZERO + Span::from_millis(100), Backlog::default());
             close(red.avg(), avg);
+        }
+    }
+
+    /// A flood at twice the link's rate that starts while the average is high and the queue empty: it is refused, but
+    /// the average falls as on a silent link, and the queue opens again.
+    #[test]
+    fn refused_arrivals_do_not_hold_the_average_up() {
+        for idle_decay in [IdleDecay::M, IdleDecay::MPlusOne] {
+            let mut red = rule(RedConfig { idle_decay, ..RedConfig::default() });
+            red.idle_since = None;
+            for _ in 0..10_000 {
+                red.estimate(Time::ZERO, Backlog { packets: 20, bytes: 20_000 });
+            }
+            red.idle(Time::ZERO);
+            for i in 1..=250 {
+                red.estimate(Time::from_nanos(i * 400_000), Backlog::default());
+            }
+            let most = if idle_decay == IdleDecay::M { 20.0 * 0.77859 } else { 20.0 * 0.77859 * 0.998 };
+            assert!(red.avg() < most * 1.0001, "{idle_decay:?}: {}", red.avg());
         }
     }
 

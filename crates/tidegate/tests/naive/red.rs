@@ -84,12 +84,15 @@ impl NaiveRed {
 
     pub fn estimate(&mut self, now: f64, packets: f64, bytes: f64) {
         let q = if self.unit == Unit::Packets { packets } else { bytes };
-        if self.idle_since.is_some() {
+        if let Some(since) = self.idle_since {
             self.avg = self.avg_at(now);
             if self.idle_plus_one {
                 self.avg *= 1.0 - self.weight;
+                self.idle_since = Some(now);
+            } else {
+                // The packet times that have been counted are over; what is left of one is not.
+                self.idle_since = Some(since + ((now - since) / self.s).floor() * self.s);
             }
-            self.idle_since = Some(now);
         } else {
             self.avg = (1.0 - self.weight) * self.avg + self.weight * q;
         }
