@@ -227,8 +227,11 @@ impl TcpSender {
 
     /// Fast retransmit, unless the loss is of a window already cut.
     fn third_duplicate(&mut self, now: Time, out: &mut Vec<Output>) {
-        let first = (self.handshake == Handshake::Syn) as u32;
-        let news = self.una > self.recover || self.una == first;
+        let beginning = match self.rules {
+            Rules::Rfc => self.recover == 0,
+            Rules::Ns2 => self.una == (self.handshake == Handshake::Syn) as u32,
+        };
+        let news = self.una > self.recover || beginning;
         let again = self.flavor == Flavor::Reno && self.rules == Rules::Rfc;
         let cut = self.last == Last::Echo && self.una <= self.recover;
         if cut {
@@ -330,3 +333,7 @@ impl TcpSender {
         self.timeout_at = now + self.rto.timeout();
     }
 }
+
+#[cfg(test)]
+#[path = "sender_tests.rs"]
+mod tests;

@@ -1,0 +1,61 @@
+//! After warm-up the simulator allocates nothing.
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tidegate::{Bytes, Link, Prob, Rate, Rng, Seed, Size, Span, Time, catalog};
+use tidegate_sim::sources::Flavor;
+use tidegate_sim::{Cbr, Flow, Network, Plan, Simulation, Source, Tcp};
+
+/// The system's allocator, counting.
+struct Counting;
+
+static CALLS: AtomicU64 = AtomicU64::new(0);
+
+#[allow(unsafe_code, reason = "an allocator that counts can be written in no other way")]
+// SAFETY: every call is passed on to the system's allocator unchanged.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        CALLS.fetch_add(1, Ordering::Relaxed);
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        unsafe { System.dealloc(at, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+#[test]
+fn nothing_is_allocated_after_warm_up() {
+    let mut network = Network::new();
+    let [a, b] = ["a", "b"].map(|name| network.node(name));
+    let rate = Rate::from_bps(10_000_000);
+    let link = Link::new(rate, Size::Packets(50), Bytes::new(1000)).unwrap();
+    let queue = catalog::config("drop_tail", None, &link).unwrap().build(link, Rng::from_seed(1)).unwrap();
+    network.queue("a->b", (a, b), rate, Span::from_millis(5), queue);
+    network.link("b->a", b, a, rate, Span::from_millis(5));
+    let group = network.group("all");
+    for i in 0..20 {
+        let [from, to] = [a, b].map(|router| {
+            let host = network.node("host");
+            network.duplex(host, router, Rate::from_bps(100_000_000), Span::from_millis(2));
+            host
+        });
+        let source = match i % 5 {
+            0 => Source::Cbr(Cbr::new(Rate::from_bps(500_000), Bytes::new(1000)).with_jitter(Prob::clip(0.5))),
+            _ => Source::Tcp(Tcp::ns2(Flavor::NewReno)),
+        };
+        network.flow(Flow { group, from, to, key: i, start: Time::ZERO, stop: Time::MAX, source });
+    }
+    let second = Span::from_secs(1.0);
+    let plan = Plan { warmup: Time::ZERO + second, ..Plan::until(Time::ZERO + Span::from_secs(60.0)) };
+    let mut run = Simulation::new(network, plan, Seed::new(1)).unwrap();
+    run.run_until(Time::ZERO + Span::from_secs(20.0));
+    let before = CALLS.load(Ordering::Relaxed);
+    run.run_until(Time::ZERO + Span::from_secs(59.0));
+    let calls = CALLS.load(Ordering::Relaxed) - before;
+    let outcome = run.finish();
+    assert!(outcome.links[0].departures.packets > 70_000, "it ran");
+    assert_eq!(calls, 0);
+}
