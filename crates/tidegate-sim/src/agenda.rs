@@ -107,12 +107,17 @@ impl Agenda {
 }
 
 /// A heap with four children a node: shallower than a binary one, and the children share cache lines.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Heap {
     keys: Vec<Key>,
 }
 
 impl Heap {
+    /// Empty, with room for so many events.
+    pub fn with_room(events: usize) -> Heap {
+        Heap { keys: Vec::with_capacity(events) }
+    }
+
     /// The next event; [`Key::NEVER`] if there is none.
     #[inline]
     pub fn next(&self) -> Key {
@@ -198,7 +203,7 @@ mod tests {
 
     #[test]
     fn the_heap_agrees_with_a_sorted_set() {
-        let mut heap = Heap::default();
+        let mut heap = Heap::with_room(0);
         let mut set = BTreeSet::new();
         for i in 0..20_000u64 {
             let dice = mix(i);

@@ -84,7 +84,7 @@ impl Ends {
             senders: flows.iter().enumerate().map(sender).collect(),
             far: flows.iter().enumerate().map(far).collect(),
             keys: flows.iter().map(|f| f.key).collect(),
-            out: Vec::new(),
+            out: Vec::with_capacity(64),
         }
     }
 

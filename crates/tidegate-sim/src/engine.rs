@@ -97,6 +97,7 @@ impl<Q: Qdisc> Simulation<Q> {
         let lines = routes.events.iter().enumerate().map(&mut line).collect();
         let ends = Ends::new(&network.flows, &routes, seed, |flow| join(&mut players, Player::Source(flow)));
         let timers = join(&mut players, Player::Timers);
+        let timers_room = 4 * network.flows.len();
         let agenda = Agenda::new(players.len());
         if plan.end.as_nanos() > agenda.horizon() / 2 {
             let most = Time::from_nanos(agenda.horizon() / 2);
@@ -120,7 +121,7 @@ impl<Q: Qdisc> Simulation<Q> {
             players,
             readings,
             timers_player: timers,
-            timers: Heap::default(),
+            timers: Heap::with_room(timers_room),
             now: 0,
             events: 0,
             concluded: false,

@@ -45,7 +45,7 @@ impl Line {
 
     #[cold]
     fn grow(&mut self) {
-        let mut wider = vec![Flight::default(); (self.ring.len() * 2).max(4)];
+        let mut wider = vec![Flight::default(); (self.ring.len() * 2).max(16)];
         for (i, slot) in wider.iter_mut().enumerate().take(self.len as usize) {
             *slot = self.ring[(self.head as usize + i) & (self.ring.len() - 1)];
         }
