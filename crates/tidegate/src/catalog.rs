@@ -164,6 +164,8 @@ catalog! {
     sfb => Sfb,
     care => Care,
     rem => Rem,
+    bare => Bare,
+    fred => Fred,
 }
 
 impl AnyConfig {

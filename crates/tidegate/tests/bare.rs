@@ -1,8 +1,53 @@
 //! BARE against its paper: the naive twin, the golden numbers, and what the paper says that holds on the queue alone.
 #[path = "naive/bare.rs"]
 mod naive;
+mod support;
 
 use naive::{NaiveBare, Setting, Threshold};
+use support::stats;
+use support::twin::{Disputes, OPERATIONS, agree, rolled};
+use support::workload::{Phase, Workload};
+use tidegate::queues::Bare;
+use tidegate::{Backlog, DropReason, Link, MarkReason, NullSink, Packet, Qdisc, Rng, Sink, Span, Time, catalog};
+
+fn bare(settings: &[(&str, &str)], link: Link, dice: Rng) -> Bare {
+    let mut config = catalog::config("bare", None, &link).unwrap();
+    for (name, value) in settings {
+        config.set(name, value).unwrap();
+    }
+    match config.build(link, dice).unwrap() {
+        catalog::AnyQueue::Bare(queue) => queue,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The paper's bottleneck.
+fn papers_link() -> Link {
+    support::link("10 Mbit/s", "160 kB", "1000 B")
+}
+
+/// What became of the packet offered.
+#[derive(Default)]
+struct Fate(Option<DropReason>);
+
+impl Sink for Fate {
+    fn dropped(&mut self, _: Time, _: &Packet, why: DropReason) {
+        assert_eq!(self.0.replace(why), None);
+    }
+    fn marked(&mut self, _: Time, _: &Packet, _: MarkReason) {
+        panic!("BARE does not mark");
+    }
+}
+
+fn offer(queue: &mut Bare, now: Time, flow: u64, len: u32) -> Option<DropReason> {
+    let mut fate = Fate::default();
+    queue.enqueue(now, Packet::new(flow, len), &mut fate);
+    fate.0
+}
+
+fn ms(n: u64) -> Time {
+    Time::ZERO + Span::from_millis(n)
+}
 
 /// cho2001 §III-A, on its link of 10 Mbit/s.
 const PAPER: Setting = Setting {
@@ -92,4 +137,325 @@ fn the_twin_forgets() {
     assert_eq!(bare.flows.len(), 2);
     bare.forget(1500.0 * MS);
     assert_eq!(bare.flows.keys().collect::<Vec<_>>(), [&2]);
+}
+
+// ---- the twin ------------------------------------------------------------------------------------------------------
+
+/// BARE with its twin beside it: every verdict and every number compared.
+struct Twinned {
+    queue: Bare,
+    twin: NaiveBare,
+    link: Link,
+    /// One flow of each comparison is looked at, in turn; all have come round many times in the end.
+    flows: u64,
+    operations: u64,
+    disputes: Disputes,
+    early: u64,
+    forced: u64,
+    forgotten: u64,
+}
+
+impl Twinned {
+    fn compare(&mut self) {
+        self.operations += 1;
+        let (step, rule, twin) = (self.operations, self.queue.policy(), &self.twin);
+        assert_eq!(rule.flows() as usize, twin.flows.len(), "step {step}: N");
+        agree("avg", step, rule.avg(), twin.avg_q, 1.0);
+        if !twin.flows.is_empty() {
+            agree("max_th", step, rule.max_th(), twin.max_th(), 1.0);
+            agree("target", step, rule.target(), twin.target_q(), 1.0);
+        }
+        let id = tidegate::rng::mix(step % self.flows);
+        match (rule.flow(id), twin.flows.get(&id)) {
+            (Some((queued, rate, beta)), Some(flow)) => {
+                assert_eq!(queued as f64, flow.q, "step {step}: q");
+                agree("rate", step, rate, flow.rate, 1.0);
+                agree("beta", step, beta, flow.beta, 1e-3);
+            }
+            (ours, theirs) => assert!(ours.is_none() && theirs.is_none(), "step {step}: {ours:?} {theirs:?}"),
+        }
+    }
+
+    /// Lets the twin forget what time has come for.
+    fn forget(&mut self, now: Time) {
+        let before = self.twin.flows.len();
+        self.twin.forget(now.as_nanos() as f64);
+        self.forgotten += (before - self.twin.flows.len()) as u64;
+    }
+}
+
+impl Qdisc for Twinned {
+    fn enqueue<S: Sink + ?Sized>(&mut self, now: Time, pkt: Packet, _: &mut S) {
+        self.forget(now);
+        let has_room = self.link.has_room(self.queue.backlog(), pkt.len);
+        let (nanos, len) = (now.as_nanos() as f64, pkt.len as f64);
+        let p = self.twin.arrive(nanos, pkt.flow, len);
+        let before = self.queue.dice().clone();
+        let fate = offer(&mut self.queue, now, pkt.flow, pkt.len);
+        let die = rolled(&before, self.queue.dice());
+        match (has_room, p) {
+            (false, _) => assert_eq!((fate, die), (Some(DropReason::Overlimit), None)),
+            (true, None) => assert_eq!((fate, die), (None, None), "a new flow is let in"),
+            (true, Some(p)) => {
+                self.disputes.verdict(self.operations, die.unwrap(), p, fate.is_some());
+                assert!(fate != Some(DropReason::Forced) || p > 1.0 - 1e-9);
+            }
+        }
+        if fate.is_none() {
+            self.twin.buffered(nanos, pkt.flow, len);
+        }
+        self.early += u64::from(fate == Some(DropReason::Early));
+        self.forced += u64::from(fate == Some(DropReason::Forced));
+        self.compare();
+    }
+
+    fn dequeue<S: Sink + ?Sized>(&mut self, now: Time, out: &mut S) -> Option<Packet> {
+        let before = self.queue.dice().clone();
+        let pkt = self.queue.dequeue(now, out)?;
+        assert_eq!(rolled(&before, self.queue.dice()), None);
+        self.forget(now);
+        self.twin.depart(now.as_nanos() as f64, pkt.flow, pkt.len as f64);
+        self.compare();
+        Some(pkt)
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.queue.backlog()
+    }
+}
+
+/// Overload, idleness, flows that come and go (skewed shares and a short timeout), mixed sizes.
+fn drive(what: &str, settings: &[(&str, &str)], set: Setting, flows: u32, link: Link, operations: u64) -> Twinned {
+    let phase = |load, idle| Phase { load, packets: operations / 12, idle: Span::from_millis(idle) };
+    let phases =
+        vec![phase(1.6, 0), phase(0.7, 0), phase(1.05, 3_000), phase(0.98, 5), phase(3.0, 40), phase(0.3, 200)];
+    let mut twinned = Twinned {
+        queue: bare(settings, link, stats::dice(what, 0)),
+        twin: NaiveBare::new(set),
+        link,
+        flows: flows as u64,
+        operations: 0,
+        disputes: Disputes::default(),
+        early: 0,
+        forced: 0,
+        forgotten: 0,
+    };
+    let workload = Workload::new(flows, 1.1, (40, 1500), 0.6, phases);
+    workload.run(&mut twinned, &link, &mut stats::dice(what, 1), &mut NullSink);
+    twinned.disputes.settle();
+    assert!(twinned.early > 1_000 && twinned.forgotten > 100, "{what}: {} {}", twinned.early, twinned.forgotten);
+    twinned
+}
+
+#[test]
+fn twin_agrees_over_a_million_operations() {
+    let twinned = drive("paper", &[], PAPER, 60, papers_link(), OPERATIONS);
+    assert!(twinned.operations >= OPERATIONS * 3 / 4, "{}", twinned.operations);
+    assert!(twinned.forced > 1_000, "{}", twinned.forced);
+}
+
+/// Every constant another than the paper's, on a link of which the limit is often reached.
+#[test]
+fn twin_agrees_with_other_constants() {
+    let settings = [
+        ("most", "9 packets"),
+        ("least", "3000 B"),
+        ("roomy", "5"),
+        ("crowded", "11"),
+        ("target", "0.3"),
+        ("weight", "0.02"),
+        ("memory", "50 ms"),
+        ("beta", "3"),
+        ("beta_min", "0.7"),
+        ("beta_max", "5"),
+        ("increase", "1.1"),
+        ("update_after", "2.5"),
+        ("timeout", "120 ms"),
+    ];
+    let set = Setting {
+        c: 1.1,
+        w_q: 0.02,
+        beta_max: 5.0,
+        beta_min: 0.7,
+        beta_init: 3.0,
+        k: 0.05,
+        mu: 2_500_000.0,
+        threshold: Threshold { most: 6930.0, least: 3000.0, roomy: 5.0, crowded: 11.0 },
+        target: 0.3,
+        trigger: 2.5,
+        timeout: 0.12,
+    };
+    let link = support::link("20 Mbit/s", "30 packets", "770 B");
+    drive("other constants", &settings, set, 25, link, 300_000);
+}
+
+// ---- golden numbers ------------------------------------------------------------------------------------------------
+
+/// Drops of a packet that makes `queued` wait, of a flow alone (max_th 8000 B), in so many queues with dice of their own.
+fn drops_at(queued: u32, queues: u64) -> (u64, u64) {
+    let mut counts = (0, 0);
+    for n in 0..queues {
+        let mut queue = bare(&[("flows", "4")], papers_link(), stats::dice("eq. 6", n * 8 + queued as u64 / 1000));
+        assert_eq!(offer(&mut queue, Time::ZERO, 1, queued - 1000), None, "the first packet is let in");
+        match offer(&mut queue, Time::ZERO, 1, 1000) {
+            Some(DropReason::Early) => counts.0 += 1,
+            Some(DropReason::Forced) => counts.1 += 1,
+            other => assert_eq!(other, None),
+        }
+    }
+    counts
+}
+
+/// Eq. 6 with the paper's numbers: binomial with .5^7.5, .75^7.5 and 1 (z test, false alarm 1e-6).
+#[test]
+fn drops_are_a_power_of_the_share() {
+    let n = 20_000;
+    for (queued, p) in [(4000, 0.0055243), (6000, 0.1156004), (7000, libm::pow(0.875, 7.5))] {
+        let (early, forced) = drops_at(queued, n);
+        assert_eq!(forced, 0);
+        stats::assert_mean(&format!("{queued} B"), early as f64, n, p, p * (1.0 - p));
+    }
+    assert_eq!(drops_at(8000, 50), (0, 50), "at max_th the dice are not asked");
+    assert_eq!(drops_at(9000, 50), (0, 50));
+}
+
+/// 1000 B every 8 ms: 2577.2 B/s after the first gap, 125 000 B/s in the end.
+#[test]
+fn golden_rate() {
+    let mut queue = bare(&[], papers_link(), Rng::from_seed(1));
+    for n in 0..=600 {
+        assert_eq!(offer(&mut queue, ms(8 * n), 1, 1000), None);
+        let (_, rate, _) = queue.policy().flow(1).unwrap();
+        match n {
+            0 => assert_eq!(rate, 0.0),
+            1 => close("first step", rate, 2577.227, 0.0005),
+            _ => {}
+        }
+        queue.dequeue(ms(8 * n), &mut NullSink);
+    }
+    close("fixed point", queue.policy().flow(1).unwrap().1, 125_000.0, 1.0);
+}
+
+/// The thresholds and targets of bare.md's table, with so many flows known, in every preset that reads Fig. 1.
+#[test]
+fn golden_thresholds() {
+    let thresholds = |preset: &str, flows: u64| {
+        let config = catalog::config("bare", Some(preset), &papers_link()).unwrap();
+        let catalog::AnyQueue::Bare(mut queue) = config.build(papers_link(), Rng::from_seed(1)).unwrap() else {
+            panic!()
+        };
+        for flow in 0..flows {
+            assert_eq!(offer(&mut queue, Time::ZERO, flow, 1000), None);
+        }
+        (queue.policy().max_th(), queue.policy().target())
+    };
+    for (n, max_th, target) in [
+        (1, 8000.0, 4000.0),
+        (5, 8000.0, 20_000.0),
+        (14, 8000.0, 56_000.0),
+        (20, 6153.85, 61_538.5),
+        (30, 4717.95, 70_769.2),
+        (40, 4000.0, 80_000.0),
+        (68, 4000.0, 136_000.0),
+    ] {
+        let (ours, our_target) = thresholds("paper", n);
+        close("max_th", ours, max_th, 0.005);
+        close("target", our_target, target, 0.05);
+    }
+    for (preset, n, vth) in [
+        ("flat120", 15, 120e3),
+        ("flat120", 22, 120e3),
+        ("flat120", 31, 124e3),
+        ("flat160", 20, 160e3),
+        ("flat160", 33, 160e3),
+        ("auto", 14, 112e3),
+        ("auto", 40, 160e3),
+    ] {
+        close(preset, thresholds(preset, n).1, vth / 2.0, 0.05);
+    }
+}
+
+/// Preset `auto` gives the paper's numbers at the paper's link: K, N_1, N_2, and a timeout of 4 K.
+#[test]
+fn auto_is_the_paper_at_its_link() {
+    let config = catalog::config("bare", Some("auto"), &papers_link()).unwrap();
+    for (param, value) in
+        [("memory", "384 ms"), ("roomy", "14"), ("crowded", "40"), ("timeout", "1.536 s"), ("most", "8 packets")]
+    {
+        assert_eq!(config.get(param).as_deref(), Some(value), "{param}");
+    }
+    let fast = catalog::config("bare", Some("auto"), &support::link("10 Gbit/s", "1000 packets", "1000 B")).unwrap();
+    assert_eq!(fast.get("memory").as_deref(), Some("100 ms"));
+    assert_eq!(fast.get("timeout").as_deref(), Some("1.5 s"));
+}
+
+/// Constants that contradict each other are refused by name.
+#[test]
+fn contradictions_are_refused() {
+    for (settings, field) in [
+        (&[("roomy", "41")][..], "crowded"),
+        (&[("beta_max", "0.4"), ("beta", "0.4")], "beta_max"),
+        (&[("beta", "0.4")], "beta"),
+        (&[("beta", "11")], "beta"),
+    ] {
+        let mut config = catalog::config("bare", None, &papers_link()).unwrap();
+        settings.iter().for_each(|(name, value)| config.set(name, value).unwrap());
+        let error = config.build(papers_link(), Rng::from_seed(1)).unwrap_err();
+        assert_eq!(error.field, field, "{error}");
+        assert!(error.why.contains("must"), "{error}");
+    }
+}
+
+// ---- the table -----------------------------------------------------------------------------------------------------
+
+/// Forgotten 1.5 s after the last packet that was let in: not earlier, and not while something waits.
+#[test]
+fn idle_flows_are_forgotten() {
+    let mut queue = bare(&[], papers_link(), Rng::from_seed(1));
+    offer(&mut queue, ms(0), 1, 1000);
+    offer(&mut queue, ms(100), 2, 1000);
+    offer(&mut queue, ms(200), 3, 1000);
+    queue.dequeue(ms(300), &mut NullSink);
+    queue.dequeue(ms(300), &mut NullSink);
+    for (at, flows) in [(1499, 3), (1500, 2), (1599, 2), (1600, 1), (9000, 1)] {
+        queue.advance(ms(at));
+        assert_eq!(queue.policy().flows(), flows, "at {at} ms");
+    }
+    // What was waiting leaves; its time is long over.
+    queue.dequeue(ms(9000), &mut NullSink);
+    queue.advance(ms(9000));
+    assert_eq!(queue.policy().flows(), 0);
+}
+
+/// A refused packet does not keep its flow alive; one that is let in does.
+#[test]
+fn only_what_is_let_in_keeps_a_flow() {
+    for (len, flows) in [(9000, 0), (1000, 1)] {
+        let mut queue = bare(&[], papers_link(), Rng::from_seed(1));
+        offer(&mut queue, ms(0), 1, 1000);
+        queue.dequeue(ms(1), &mut NullSink);
+        assert_eq!(offer(&mut queue, ms(1400), 1, len).is_some(), len == 9000);
+        queue.dequeue(ms(1401), &mut NullSink);
+        queue.advance(ms(1501));
+        assert_eq!(queue.policy().flows(), flows, "{len} B");
+    }
+}
+
+/// A full table forgets the flow that is idle longest; if all have packets waiting, the newcomer is refused.
+#[test]
+fn a_full_table() {
+    let mut queue = bare(&[("flows", "3")], papers_link(), Rng::from_seed(1));
+    for flow in 1..=3 {
+        assert_eq!(offer(&mut queue, ms(flow), flow, 1000), None);
+    }
+    assert_eq!(offer(&mut queue, ms(4), 4, 1000), Some(DropReason::Overlimit));
+    assert!(queue.policy().flow(4).is_none());
+    queue.dequeue(ms(5), &mut NullSink);
+    queue.dequeue(ms(5), &mut NullSink);
+    // Flow 1 comes back, so flow 2 has been idle longest.
+    assert_eq!(offer(&mut queue, ms(6), 1, 1000), None);
+    assert_eq!(offer(&mut queue, ms(7), 4, 1000), None);
+    let known: Vec<u64> = (1..=4).filter(|&flow| queue.policy().flow(flow).is_some()).collect();
+    assert_eq!(known, [1, 3, 4]);
+    assert_eq!(queue.policy().flows(), 3);
 }

@@ -1,8 +1,48 @@
 //! FRED against its paper: the naive twin, the golden numbers, and what the paper says that holds on the queue alone.
 #[path = "naive/fred.rs"]
 mod naive;
+mod support;
 
 use naive::{Above, Flow, NaiveFred, Said, Setting};
+use support::stats;
+use support::twin::{Disputes, OPERATIONS, agree, rolled};
+use support::workload::{Phase, Workload};
+use tidegate::queues::Fred;
+use tidegate::{Backlog, DropReason, Link, MarkReason, NullSink, Packet, Qdisc, Rng, Sink, Span, Time, catalog};
+
+fn fred(preset: &str, settings: &[(&str, &str)], link: Link, dice: Rng) -> Fred {
+    let mut config = catalog::config("fred", Some(preset), &link).unwrap();
+    for (name, value) in settings {
+        config.set(name, value).unwrap();
+    }
+    match config.build(link, dice).unwrap() {
+        catalog::AnyQueue::Fred(queue) => queue,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn papers_link() -> Link {
+    support::link("10 Mbit/s", "160 kB", "1000 B")
+}
+
+/// What became of the packet offered.
+#[derive(Default)]
+struct Fate(Option<DropReason>);
+
+impl Sink for Fate {
+    fn dropped(&mut self, _: Time, _: &Packet, why: DropReason) {
+        assert_eq!(self.0.replace(why), None);
+    }
+    fn marked(&mut self, _: Time, _: &Packet, _: MarkReason) {
+        panic!("FRED does not mark");
+    }
+}
+
+fn offer(queue: &mut Fred, now: Time, flow: u64, len: u32) -> Option<DropReason> {
+    let mut fate = Fate::default();
+    queue.enqueue(now, Packet::new(flow, len), &mut fate);
+    fate.0
+}
 
 /// cho2001 §IV-A: thresholds of 40 and 160 kB, max_p .2, minq 2000 B.
 const CHO2001: Setting = Setting {
@@ -54,4 +94,303 @@ fn the_twin_above_max() {
     ] {
         assert_eq!(with(above, qlen), said, "{above:?} {qlen}");
     }
+}
+
+// ---- the twin ------------------------------------------------------------------------------------------------------
+
+/// FRED with its twin beside it: every verdict and every number compared.
+struct Twinned {
+    queue: Fred,
+    twin: NaiveFred,
+    link: Link,
+    bytes: bool,
+    flows: u64,
+    operations: u64,
+    disputes: Disputes,
+    early: u64,
+    forced: u64,
+    struck: u64,
+}
+
+impl Twinned {
+    fn compare(&mut self) {
+        self.operations += 1;
+        let (step, rule, twin) = (self.operations, self.queue.policy(), &self.twin);
+        assert_eq!(rule.flows() as usize, twin.flows.len(), "step {step}: N");
+        agree("avg", step, rule.avg(), twin.avg, 1.0);
+        agree("avgcq", step, rule.share(), twin.avgcq(), 1.0);
+        let id = tidegate::rng::mix(step % self.flows);
+        let theirs = twin.flows.get(&id).map(|flow| flow.strike as u32);
+        assert_eq!(rule.flow(id).map(|(_, strikes)| strikes), theirs, "step {step}: strikes");
+    }
+}
+
+impl Qdisc for Twinned {
+    fn enqueue<S: Sink + ?Sized>(&mut self, now: Time, pkt: Packet, _: &mut S) {
+        let has_room = self.link.has_room(self.queue.backlog(), pkt.len);
+        let nanos = now.as_nanos() as f64;
+        let before = self.queue.dice().clone();
+        let fate = offer(&mut self.queue, now, pkt.flow, pkt.len);
+        let die = rolled(&before, self.queue.dice());
+        if !has_room {
+            assert_eq!((fate, die), (Some(DropReason::Overlimit), None));
+            return;
+        }
+        let struck = self.twin.flows.get(&pkt.flow).is_some_and(|flow| flow.strike > self.twin.set.strikes);
+        match self.twin.arrive(nanos, pkt.flow) {
+            Said::Pass => assert_eq!((fate, die), (None, None), "step {}", self.operations),
+            Said::Drop => assert_eq!((fate, die), (Some(DropReason::Forced), None), "step {}", self.operations),
+            Said::Die(p) => {
+                assert!(fate.is_none() || fate == Some(DropReason::Early));
+                self.disputes.verdict(self.operations, die.unwrap(), p, fate.is_some());
+                self.early += u64::from(fate.is_some());
+            }
+        }
+        match fate {
+            Some(DropReason::Early) => self.twin.dropped(),
+            Some(_) => {
+                self.forced += 1;
+                self.struck += struck as u64;
+            }
+            None => self.twin.accepted(nanos, pkt.flow, if self.bytes { pkt.len as f64 } else { 1.0 }),
+        }
+        self.compare();
+    }
+
+    fn dequeue<S: Sink + ?Sized>(&mut self, now: Time, out: &mut S) -> Option<Packet> {
+        let before = self.queue.dice().clone();
+        let pkt = self.queue.dequeue(now, out);
+        assert_eq!(rolled(&before, self.queue.dice()), None);
+        if let Some(pkt) = pkt {
+            self.twin.depart(now.as_nanos() as f64, pkt.flow, if self.bytes { pkt.len as f64 } else { 1.0 });
+            self.compare();
+        }
+        pkt
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.queue.backlog()
+    }
+}
+
+/// Overload, underload and idleness with skewed flows and mixed sizes.
+fn drive(what: &str, settings: &[(&str, &str)], set: Setting, operations: u64) -> Twinned {
+    let link = support::link("10 Mbit/s", "60 packets", "770 B");
+    let phase = |load, idle| Phase { load, packets: operations / 12, idle: Span::from_millis(idle) };
+    let phases = vec![phase(1.6, 0), phase(0.7, 0), phase(1.05, 100), phase(0.98, 5), phase(3.0, 40), phase(0.3, 200)];
+    let bytes = settings.contains(&("mode", "bytes"));
+    let mut twinned = Twinned {
+        queue: fred("paper", settings, link, stats::dice(what, 0)),
+        twin: NaiveFred::new(Setting { s: 770.0 * 8.0 * 100.0, one: if bytes { 770.0 } else { 1.0 }, ..set }),
+        link,
+        bytes,
+        flows: 20,
+        operations: 0,
+        disputes: Disputes::default(),
+        early: 0,
+        forced: 0,
+        struck: 0,
+    };
+    let workload = Workload::new(20, 1.1, (40, 1500), 0.6, phases);
+    workload.run(&mut twinned, &link, &mut stats::dice(what, 1), &mut NullSink);
+    twinned.disputes.settle();
+    assert!(twinned.forced > 1_000 && twinned.early > 500, "{what}: {} {}", twinned.forced, twinned.early);
+    assert!(twinned.struck > 100, "{what}: {}", twinned.struck);
+    twinned
+}
+
+/// lin1997's constants for a limit of 60 packets, but an average that moves and a maxq that is often met.
+const MOVING: Setting =
+    Setting { min: 15.0, max: 30.0, max_p: 0.1, weight: 0.01, min_q: 3.0, max_q: 9.0, one: 1.0, ..CHO2001 };
+
+const MOVES: [(&str, &str); 4] =
+    [("probability", "0.1"), ("weight", "0.01"), ("min_queue", "3 packets"), ("max_queue", "9 packets")];
+
+#[test]
+fn twin_agrees_over_a_million_operations() {
+    let twinned = drive("paper", &MOVES, MOVING, OPERATIONS);
+    assert!(twinned.operations >= OPERATIONS * 3 / 4, "{}", twinned.operations);
+}
+
+#[test]
+fn twin_agrees_in_every_mode() {
+    for (many, above) in [("off", Above::Tail), ("on", Above::Two), ("both", Above::Both)] {
+        let settings = [&MOVES[..], &[("many_flows", many), ("strikes", "3"), ("shares", "1.5")]].concat();
+        drive(many, &settings, Setting { above, strikes: 3.0, multiple: 1.5, ..MOVING }, 200_000);
+    }
+    let settings = [&MOVES[..3], &[("mode", "bytes"), ("max_queue", "7 kB")]].concat();
+    let set = Setting { min: 15.0 * 770.0, max: 30.0 * 770.0, min_q: 3.0 * 770.0, max_q: 7e3, ..MOVING };
+    drive("bytes", &settings, set, 200_000);
+}
+
+// ---- golden numbers ------------------------------------------------------------------------------------------------
+
+/// A queue of two flows with so many packets each, in which avg is the queue (w_q = 1).
+fn filled(settings: &[(&str, &str)], packets: [u32; 2]) -> Fred {
+    let all = [&[("weight", "1"), ("probability", "0")], settings].concat();
+    let mut queue = fred("cho2001", &all, support::link("10 Mbit/s", "1000 kB", "1000 B"), Rng::from_seed(1));
+    for n in 0..packets[0].max(packets[1]) {
+        for flow in [1, 2] {
+            if n < packets[flow as usize - 1] {
+                assert_eq!(offer(&mut queue, Time::ZERO, flow, 1000), None);
+            }
+        }
+    }
+    queue
+}
+
+/// Two flows, 60 kB: avgcq is about 30 kB (avg has not seen the last packet). maxq is 40 kB.
+#[test]
+fn golden_verdicts() {
+    let mut queue = filled(&[], [39, 21]);
+    assert_eq!(queue.policy().share(), 29_500.0);
+    assert_eq!(offer(&mut queue, Time::ZERO, 1, 1000), None, "39 kB are below maxq");
+    for strikes in 1..=2 {
+        assert_eq!(offer(&mut queue, Time::ZERO, 1, 1000), Some(DropReason::Forced), "40 kB are not");
+        assert_eq!(queue.policy().flow(1), Some((40, strikes)));
+    }
+    // With two strikes the flow has the average share and no more: 31 kB would be too much, 30 kB are.
+    for left in (31..40).rev() {
+        while queue.policy().flow(1).unwrap().0 > left {
+            queue.dequeue(Time::ZERO, &mut NullSink);
+        }
+        assert_eq!(offer(&mut queue, Time::ZERO, 1, 1000), Some(DropReason::Forced), "{left} kB with strikes");
+    }
+    assert_eq!(offer(&mut queue, Time::ZERO, 2, 1000), None);
+}
+
+/// Strikes last as long as something of the flow waits.
+#[test]
+fn strikes_are_forgotten_with_the_flow() {
+    let mut queue = filled(&[], [40, 1]);
+    for strikes in 1..=5 {
+        assert_eq!(offer(&mut queue, Time::ZERO, 1, 1000), Some(DropReason::Forced));
+        assert_eq!(queue.policy().flow(1).unwrap().1, strikes);
+    }
+    while queue.dequeue(Time::ZERO, &mut NullSink).is_some() {}
+    assert_eq!((queue.policy().flow(1), queue.policy().flows()), (None, 0));
+    offer(&mut queue, Time::ZERO, 1, 1000);
+    assert_eq!(queue.policy().flow(1), Some((1, 0)));
+}
+
+/// An idle time of 125 packet times: (1 − .002)^125 = .778606 times what it was; a second packet takes nothing more.
+#[test]
+fn golden_idle_decay() {
+    let mut queue = filled(&[("weight", "0.002")], [10, 10]);
+    while queue.dequeue(Time::ZERO, &mut NullSink).is_some() {}
+    let before = queue.policy().avg();
+    let late = Time::ZERO + Span::from_millis(100);
+    offer(&mut queue, late, 1, 1000);
+    let after = queue.policy().avg();
+    assert!((after / before - 0.778606).abs() < 1e-6, "{after} {before}");
+    queue.dequeue(late, &mut NullSink);
+    offer(&mut queue, late, 1, 1000);
+    assert!((queue.policy().avg() / after - 0.998).abs() < 1e-9);
+}
+
+/// Random drops at constant p_b = .05 of a flow above its share: gaps are uniform on 1 … 19, as RED's are after a drop.
+#[test]
+fn gaps_between_random_drops_are_uniform() {
+    let settings = [("min", "0 B"), ("max", "40 kB"), ("probability", "0.1"), ("weight", "1"), ("max_queue", "99 kB")];
+    let mut counts = [0_u64; 19];
+    for run in 0..2_000 {
+        let mut queue = fred("cho2001", &settings, papers_link(), stats::dice("fred's gaps", run));
+        while queue.backlog().packets < 21 {
+            offer(&mut queue, Time::ZERO, 1, 1000);
+        }
+        let (mut gap, mut drops) = (0, 0);
+        while drops < 6 {
+            // avg is what the last departure left: 20 kB, half of max, so p_b = .05.
+            if queue.backlog().packets > 20 {
+                queue.dequeue(Time::ZERO, &mut NullSink);
+            }
+            assert_eq!(queue.policy().avg(), 20e3);
+            gap += 1;
+            if let Some(why) = offer(&mut queue, Time::ZERO, 1, 1000) {
+                assert_eq!(why, DropReason::Early);
+                if drops > 0 {
+                    counts[gap - 1] += 1;
+                }
+                (gap, drops) = (0, drops + 1);
+            }
+        }
+    }
+    stats::assert_counts("gaps", &counts, &[10_000.0 / 19.0; 19]);
+}
+
+// ---- what the paper says -------------------------------------------------------------------------------------------
+
+/// Below max_th FRED never drops a packet of a flow that has less than minq waiting (unless it has earned strikes):
+/// twenty flows of which ten flood, so that the dice are busy and strikes are many.
+#[test]
+fn a_flow_under_minq_loses_nothing() {
+    for (preset, minq) in [("paper", 2), ("cho2001", 2), ("many", 2), ("auto", 2)] {
+        let link = papers_link();
+        let mut queue =
+            fred(preset, &[("min", "10 packets"), ("max_queue", "4 packets")], link, stats::dice("minq", minq));
+        let mut traffic = stats::dice("minq's traffic", minq);
+        let max = if preset == "cho2001" { 160e3 } else { 80.0 };
+        let (mut early, mut forced, mut under, mut high) = (0, 0, 0, 0);
+        for n in 0..200_000_u64 {
+            let now = Time::ZERO + Span::from_micros(400 * n);
+            let flow = if traffic.chance(0.9) { traffic.below(10) } else { traffic.below(20) };
+            let (waiting, strikes) = queue.policy().flow(flow).unwrap_or_default();
+            let is_under = waiting < minq as u32 && strikes <= 1 && queue.policy().avg() < max;
+            let room = link.has_room(queue.backlog(), 1000);
+            let fate = offer(&mut queue, now, flow, 1000);
+            match fate {
+                Some(DropReason::Early) => early += 1,
+                Some(DropReason::Forced) => forced += 1,
+                _ => {}
+            }
+            high += u64::from(queue.policy().avg() >= max);
+            if is_under && room {
+                under += 1;
+                assert_eq!(fate, None, "{preset}, packet {n}: {waiting} waiting, {strikes} strikes");
+            }
+            if n % 2 == 1 {
+                queue.dequeue(now, &mut NullSink);
+            }
+        }
+        assert!(early > 100 && forced > 100 && under > 1_000, "{preset}: {early} {forced} {under} {high}");
+    }
+}
+
+/// The extension for many flows: with the average above max_th each flow finds room for two packets, where the rules
+/// for one queue drop everything.
+#[test]
+fn many_flows_have_two_packets_each() {
+    for (many, most) in [("on", 2), ("off", 0), ("both", 0)] {
+        let settings = [("many_flows", many), ("max", "50 kB"), ("min", "20 kB")];
+        let mut queue = filled(&settings, [26, 25]);
+        assert!(queue.policy().avg() >= 50e3);
+        for flow in 10..20 {
+            for n in 0..4 {
+                let fate = offer(&mut queue, Time::ZERO, flow, 1000);
+                assert_eq!(fate, (n >= most).then_some(DropReason::Forced), "{many}: packet {n} of flow {flow}");
+            }
+        }
+    }
+}
+
+/// A full table refuses a new flow and changes nothing.
+#[test]
+fn a_full_table() {
+    let mut queue = fred("paper", &[("flows", "2")], papers_link(), Rng::from_seed(1));
+    assert_eq!(
+        [1, 2, 3, 1].map(|flow| offer(&mut queue, Time::ZERO, flow, 1000)),
+        [None, None, Some(DropReason::Overlimit), None]
+    );
+    queue.dequeue(Time::ZERO, &mut NullSink);
+    queue.dequeue(Time::ZERO, &mut NullSink);
+    assert_eq!(offer(&mut queue, Time::ZERO, 3, 1000), None, "flow 2 has left its place");
+    assert_eq!(queue.policy().flows(), 2);
+}
+
+#[test]
+fn max_must_be_above_min() {
+    let mut config = catalog::config("fred", None, &papers_link()).unwrap();
+    config.set("max", "40 packets").unwrap();
+    let error = config.build(papers_link(), Rng::from_seed(1)).unwrap_err();
+    assert_eq!((error.field.as_str(), error.why.as_str()), ("max", "must be above min = 40 packets"));
 }

@@ -1,18 +1,22 @@
 //! One paper, one file: every queue, with its manual page as the module's documentation.
 pub mod ared;
+pub mod bare;
 pub mod blue;
 pub mod care;
 pub mod drop_tail;
 pub mod feng_red;
+pub mod fred;
 pub mod red;
 pub mod rem;
 pub mod sfb;
 
 pub use ared::Ared;
+pub use bare::Bare;
 pub use blue::Blue;
 pub use care::Care;
 pub use drop_tail::DropTail;
 pub use feng_red::FengRed;
+pub use fred::Fred;
 pub use red::Red;
 pub use rem::Rem;
 pub use sfb::Sfb;

@@ -1,0 +1,391 @@
+#![doc = include_str!("bare.md")]
+use crate::catalog::{Entry, Info, Preset, TARGET_RTT};
+use crate::config::ConfigError;
+use crate::packet::Packet;
+use crate::parts::ewma::Ewma;
+use crate::parts::flow_table::FlowTable;
+use crate::parts::power;
+use crate::parts::rate::RateEstimator;
+use crate::policy::{Fifo, Policy, QueueView, Verdict};
+use crate::qdisc::{DropReason, Gauge, Link, MarkReason};
+use crate::rng::Rng;
+use crate::units::{Bytes, Prob, Size, Span, Time};
+
+/// A FIFO that drops from each flow by its share of the buffer and its rate (cho2001).
+pub type Bare = Fifo<BareRule>;
+
+crate::params! {
+    /// BARE's parameters. Defaults are the preset `paper`.
+    pub struct BareConfig {
+        /// What a flow may have waiting while there are few flows.
+        most: Size = Size::Bytes(8000), "", 1 ..= 1_000_000_000;
+        /// What a flow may have waiting while there are many.
+        least: Size = Size::Bytes(4000), "", 1 ..= 1_000_000_000;
+        /// Up to so many flows there are few; from here the threshold goes to `crowded` in a straight line.
+        roomy: u32 = 14, "N_1", 1 ..= 16_777_216;
+        /// From so many flows on there are many.
+        crowded: u32 = 40, "N_2", 1 ..= 16_777_216;
+        /// The backlog aimed at, as a share of the virtual threshold.
+        target: Prob = Prob::clip(0.5), "target_q / vmax_q", 0.0 ..= 1.0;
+        /// Weight of the backlog of the moment in its average.
+        weight: f64 = 0.006, "w_q", 1e-9 ..= 1.0;
+        /// Time constant of the rates.
+        memory: Span = Span::from_millis(384), "K", 1_000 ..= 3_600_000_000_000_u64;
+        /// Exponent of the drop law for a flow that is new.
+        beta: f64 = 7.5, "beta_init", 0.0 ..= 1000.0;
+        /// Its least value: that of flows far above the fair rate.
+        beta_min: f64 = 0.5, "beta_min", 0.0 ..= 1000.0;
+        /// Its greatest value.
+        beta_max: f64 = 10.0, "beta_max", 0.0 ..= 1000.0;
+        /// The factor by which it grows.
+        increase: f64 = 1.2, "c", 1.0 ..= 1000.0;
+        /// It is adjusted whenever so many times the flow's threshold have gone by.
+        update_after: f64 = 6.0, "", 0.0 ..= 1_000_000.0;
+        /// After so long without a packet a flow is forgotten.
+        timeout: Span = Span::from_millis(1500), "", 1_000 ..= 86_400_000_000_000_u64;
+        /// The most flows that are known at a time; a new one takes the place of the one that is idle longest.
+        flows: u32 = 65_536, "", 1 ..= 16_777_216;
+    }
+}
+
+/// The virtual threshold V_th(N) of Fig. 1, in bytes.
+#[derive(Clone, Copy, Debug)]
+struct Threshold {
+    most: f64,
+    least: f64,
+    roomy: f64,
+    crowded: f64,
+    /// Of the straight line between, per flow.
+    slope: f64,
+}
+
+impl Threshold {
+    fn new(config: &BareConfig, mean_packet: Bytes) -> Threshold {
+        let bytes = |size: Size| size.in_bytes(mean_packet) as f64;
+        let (most, least) = (bytes(config.most), bytes(config.least));
+        let (roomy, crowded) = (config.roomy as f64, config.crowded as f64);
+        let slope = if crowded > roomy { (least * crowded - most * roomy) / (crowded - roomy) } else { 0.0 };
+        Threshold { most, least, roomy, crowded, slope }
+    }
+
+    fn at(&self, flows: f64) -> f64 {
+        if flows <= self.roomy {
+            self.most * flows
+        } else if flows < self.crowded {
+            self.most * self.roomy + self.slope * (flows - self.roomy)
+        } else {
+            self.least * flows
+        }
+    }
+}
+
+/// What follows from the number of flows.
+#[derive(Clone, Copy, Debug)]
+struct Bounds {
+    /// What one flow may have waiting, in bytes, and one over it.
+    max_th: f64,
+    per_max_th: f64,
+    target_q: f64,
+    /// One over the fair rate, in seconds per byte.
+    per_rate_fair: f64,
+    /// beta is adjusted after so many bytes of a flow.
+    update_after: f64,
+}
+
+/// What is known of a flow.
+#[derive(Clone, Copy, Debug)]
+struct Flow {
+    queued: u64,
+    /// Bytes since the last adjustment of beta.
+    count: u64,
+    rate: f64,
+    beta: f64,
+    /// When it last buffered a packet.
+    last: Time,
+    packets: u32,
+}
+
+/// The arriving packet's flow, found or made when the packet was offered.
+#[derive(Clone, Copy, Debug)]
+enum Here {
+    New,
+    Known(u32),
+}
+
+/// The rule of BARE.
+#[derive(Clone, Debug)]
+pub struct BareRule {
+    config: BareConfig,
+    threshold: Threshold,
+    bounds: Bounds,
+    flows: FlowTable<Flow>,
+    avg: Ewma,
+    estimator: RateEstimator,
+    /// The link's rate in bytes per second.
+    mu: f64,
+    here: Here,
+}
+
+impl BareRule {
+    fn new(config: &BareConfig, link: &Link) -> BareRule {
+        let nothing = Bounds { max_th: 0.0, per_max_th: 0.0, target_q: 0.0, per_rate_fair: 0.0, update_after: 0.0 };
+        let mut rule = BareRule {
+            config: config.clone(),
+            threshold: Threshold::new(config, link.mean_packet),
+            bounds: nothing,
+            flows: FlowTable::new(config.flows),
+            avg: Ewma::new(config.weight),
+            estimator: RateEstimator::new(config.memory),
+            mu: link.rate.as_bps() as f64 / 8.0,
+            here: Here::New,
+        };
+        rule.refresh();
+        rule
+    }
+
+    /// N_act: how many flows are known.
+    pub fn flows(&self) -> u32 {
+        self.flows.len()
+    }
+
+    /// The average backlog, in bytes.
+    pub fn avg(&self) -> f64 {
+        self.avg.get()
+    }
+
+    /// What one flow may have waiting now, in bytes.
+    pub fn max_th(&self) -> f64 {
+        self.bounds.max_th
+    }
+
+    /// The backlog aimed at now, in bytes.
+    pub fn target(&self) -> f64 {
+        self.bounds.target_q
+    }
+
+    /// A flow's bytes that wait, its rate in bytes per second, and its beta; `None` if it is not known.
+    pub fn flow(&self, flow: u64) -> Option<(u64, f64, f64)> {
+        self.flows.find(flow).map(|slot| (self.flows[slot].queued, self.flows[slot].rate, self.flows[slot].beta))
+    }
+
+    /// Lines 3 to 6, whenever the number of flows has changed.
+    fn refresh(&mut self) {
+        let flows = self.flows.len().max(1) as f64;
+        let vmax_q = self.threshold.at(flows);
+        let max_th = vmax_q / flows;
+        self.bounds = Bounds {
+            max_th,
+            per_max_th: 1.0 / max_th,
+            target_q: vmax_q * self.config.target.get(),
+            per_rate_fair: flows / self.mu,
+            update_after: self.config.update_after * max_th,
+        };
+    }
+
+    /// §V-B: forgets the flows of which nothing waits and which have buffered nothing for the timeout. In a FIFO flows
+    /// fall idle in the order of their last packets, so the line of the retired is sorted by `last`.
+    #[inline]
+    fn forget(&mut self, now: Time) {
+        if let Some(oldest) = self.flows.oldest_retired()
+            && now.since(self.flows[oldest].last) >= self.config.timeout
+        {
+            self.forget_now(now);
+        }
+    }
+
+    #[cold]
+    fn forget_now(&mut self, now: Time) {
+        while let Some(oldest) = self.flows.oldest_retired()
+            && now.since(self.flows[oldest].last) >= self.config.timeout
+        {
+            self.flows.remove(oldest);
+        }
+        self.refresh();
+    }
+
+    /// Lines 16 and 29: adjusts beta, when enough bytes have gone by.
+    #[inline]
+    fn update_beta(&mut self, slot: u32) {
+        let flow = &mut self.flows[slot];
+        if (flow.count as f64) < self.bounds.update_after {
+            return;
+        }
+        flow.count = 0;
+        let ratio = flow.rate * self.bounds.per_rate_fair;
+        flow.beta = if ratio > 1.0 && self.avg.get() > self.bounds.target_q {
+            (flow.beta / ratio).max(self.config.beta_min)
+        } else {
+            (flow.beta * self.config.increase).min(self.config.beta_max)
+        };
+    }
+
+    /// Lines 2 to 12; in a full table the flow that is idle longest makes room. `None` if there is none such.
+    fn enter(&mut self, now: Time, pkt: &Packet) -> Option<u32> {
+        let new = Flow { queued: 0, count: pkt.len as u64, rate: 0.0, beta: self.config.beta, last: now, packets: 0 };
+        let slot = match self.flows.insert(pkt.flow, new) {
+            None => {
+                self.flows.remove(self.flows.oldest_retired()?);
+                self.flows.insert(pkt.flow, new)
+            }
+            slot => slot,
+        };
+        self.refresh();
+        slot
+    }
+
+    /// Lines 17 and 18 (eq. 6).
+    #[inline]
+    fn judge(&self, slot: u32, len: u32, dice: &mut Rng) -> Verdict {
+        let flow = &self.flows[slot];
+        let queued = (flow.queued + len as u64) as f64;
+        let die = dice.uniform();
+        if queued >= self.bounds.max_th {
+            Verdict::Drop(DropReason::Forced)
+        } else if power::is_below(die, queued * self.bounds.per_max_th, flow.beta) {
+            Verdict::Drop(DropReason::Early)
+        } else {
+            Verdict::Admit
+        }
+    }
+}
+
+impl Policy for BareRule {
+    /// Lines 1 and 14 to 16, also for a packet that finds no room.
+    #[inline]
+    fn offered(&mut self, now: Time, pkt: &Packet, _: &impl QueueView, _: &mut Rng) {
+        self.forget(now);
+        self.here = match self.flows.find(pkt.flow) {
+            Some(slot) => {
+                self.flows[slot].count += pkt.len as u64;
+                self.update_beta(slot);
+                Here::Known(slot)
+            }
+            None => Here::New,
+        };
+    }
+
+    #[inline]
+    fn arrive(&mut self, now: Time, pkt: &mut Packet, _: &impl QueueView, dice: &mut Rng) -> Verdict {
+        match self.here {
+            Here::Known(slot) => {
+                pkt.tag = slot;
+                self.judge(slot, pkt.len, dice)
+            }
+            Here::New => match self.enter(now, pkt) {
+                Some(slot) => {
+                    pkt.tag = slot;
+                    Verdict::Admit
+                }
+                None => Verdict::Drop(DropReason::Overlimit),
+            },
+        }
+    }
+
+    /// Lines 11 and 22 to 25 (eq. 4).
+    #[inline]
+    fn admitted(&mut self, now: Time, pkt: &Packet, queue: &impl QueueView) {
+        self.avg.update((queue.backlog().bytes + pkt.len as u64) as f64);
+        if let Here::Known(slot) = self.here {
+            let flow = &mut self.flows[slot];
+            flow.rate = self.estimator.update(flow.rate, pkt.len, now.since(flow.last));
+            flow.last = now;
+            if flow.packets == 0 {
+                self.flows.recall(slot);
+            }
+        }
+        let flow = &mut self.flows[pkt.tag];
+        flow.queued += pkt.len as u64;
+        flow.packets += 1;
+    }
+
+    /// Lines 27 to 30.
+    #[inline]
+    fn depart(&mut self, now: Time, pkt: &Packet, queue: &impl QueueView, _: &mut Rng) -> Option<MarkReason> {
+        self.forget(now);
+        let flow = &mut self.flows[pkt.tag];
+        flow.queued -= pkt.len as u64;
+        flow.packets -= 1;
+        if flow.packets == 0 {
+            self.flows.retire(pkt.tag);
+        }
+        self.update_beta(pkt.tag);
+        self.avg.update(queue.backlog().bytes as f64);
+        None
+    }
+
+    fn advance(&mut self, now: Time) {
+        self.forget(now);
+    }
+
+    fn probe(&self, see: &mut dyn FnMut(Gauge)) {
+        see(Gauge { name: "flows", unit: "", value: self.flows() as f64 });
+        see(Gauge { name: "max_th", unit: "bytes", value: self.max_th() });
+        see(Gauge { name: "target", unit: "bytes", value: self.target() });
+        see(Gauge { name: "avg", unit: "bytes", value: self.avg() });
+    }
+}
+
+/// The paper's numbers scaled to `link`; see the manual page.
+fn auto(link: &Link) -> BareConfig {
+    let bytes = link.limit.in_bytes(link.mean_packet) as f64;
+    let limit = bytes / link.mean_packet.get() as f64;
+    let longest_delay = bytes * 8.0 / link.rate.as_bps() as f64;
+    let memory = Span::from_secs((3.0 * longest_delay).max(TARGET_RTT.as_secs()).min(3600.0));
+    let crowded = (limit / 4.0).clamp(1.0, 16_777_216.0) as u32;
+    BareConfig {
+        most: Size::Packets(8),
+        least: Size::Packets(4),
+        roomy: ((limit * 0.7 / 8.0) as u32).clamp(1, crowded),
+        crowded,
+        memory,
+        timeout: Span::from_nanos(4 * memory.as_nanos()).max(Span::from_millis(1500)),
+        ..BareConfig::default()
+    }
+}
+
+impl Entry for Bare {
+    type Config = BareConfig;
+    const INFO: Info = Info {
+        title: "drops from each flow by its share of the buffer and its rate, nearly periodically",
+        paper: "cho2001",
+        manual: include_str!("bare.md"),
+    };
+    const PRESETS: &'static [Preset<BareConfig>] = &[
+        Preset {
+            name: "paper",
+            doc: "cho2001 §III-A; of its Fig. 1, which is lost, our reading: sloping from 14 to 40 flows",
+            config: |_| BareConfig::default(),
+        },
+        Preset {
+            name: "flat120",
+            doc: "another reading: a plateau of 120 kB from 15 to 30 flows",
+            config: |_| BareConfig { roomy: 15, crowded: 30, ..BareConfig::default() },
+        },
+        Preset {
+            name: "flat160",
+            doc: "another reading: a plateau of 160 kB from 20 to 40 flows",
+            config: |_| BareConfig { roomy: 20, crowded: 40, ..BareConfig::default() },
+        },
+        Preset { name: "auto", doc: "thresholds from the limit, K and the timeout from limit and rate", config: auto },
+    ];
+
+    fn build(config: &BareConfig, link: Link, dice: Rng) -> Result<Self, ConfigError> {
+        if config.crowded < config.roomy {
+            let why = alloc::format!("must not be below roomy = {}", config.roomy);
+            return Err(ConfigError::new("crowded", config.crowded, why));
+        }
+        if config.beta_max < config.beta_min {
+            let why = alloc::format!("must not be below beta_min = {}", config.beta_min);
+            return Err(ConfigError::new("beta_max", config.beta_max, why));
+        }
+        if !(config.beta_min..=config.beta_max).contains(&config.beta) {
+            let why = alloc::format!("must lie in beta_min = {} to beta_max = {}", config.beta_min, config.beta_max);
+            return Err(ConfigError::new("beta", config.beta, why));
+        }
+        Ok(Fifo::new(BareRule::new(config, &link), link, dice))
+    }
+
+    fn state_bytes(config: &BareConfig, _: &Link) -> u64 {
+        core::mem::size_of::<BareRule>() as u64 + FlowTable::<Flow>::state_bytes(config.flows)
+    }
+}
