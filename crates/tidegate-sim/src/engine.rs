@@ -99,14 +99,7 @@ impl<Q: Qdisc> Simulation<Q> {
         let timers = join(&mut players, Player::Timers);
         let timers_room = 4 * network.flows.len();
         let agenda = Agenda::new(players.len());
-        if plan.end.as_nanos() > agenda.horizon() / 2 {
-            let most = Time::from_nanos(agenda.horizon() / 2);
-            return Err(ConfigError::new(
-                "end",
-                plan.end,
-                format!("must be at most {most} for a network of this size"),
-            ));
-        }
+        check_horizon(&agenda, plan.end)?;
         let mut run = Simulation {
             meters: Meters::new(&network, &plan),
             network,
@@ -353,6 +346,15 @@ impl<Q: Qdisc> Simulation<Q> {
             port.meter.read(&port.queue);
         }
     }
+}
+
+/// Whether the agenda's words have bits enough for the time up to `end`.
+fn check_horizon(agenda: &Agenda, end: Time) -> Result<(), ConfigError> {
+    let most = Time::from_nanos(agenda.horizon() / 2);
+    if end > most {
+        return Err(ConfigError::new("end", end, format!("must be at most {most} for a network of this size")));
+    }
+    Ok(())
 }
 
 /// The number of a new player.

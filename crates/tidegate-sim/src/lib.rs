@@ -1,4 +1,36 @@
-//! A fast, deterministic packet simulator around [`tidegate::Qdisc`]. It knows nothing of files.
+//! A fast, deterministic packet simulator around [`tidegate::Qdisc`]. It knows nothing of files, clocks or threads.
+//!
+//! Describe a [`Network`] (nodes, links, flows), say for how long ([`Plan`]), and [`simulate`] it. The same seed gives the
+//! same [`Outcome`], bit for bit; every flow draws from a stream of its own, so that adding one shifts nobody's dice.
+//!
+//! ```
+//! use tidegate::{Link, Rate, Seed, Span, Time, catalog};
+//! use tidegate_sim::{Cbr, Flow, Network, Plan, Source, Tcp, simulate};
+//!
+//! let (rate, delay): (Rate, Span) = ("10 Mbit/s".parse()?, "20 ms".parse()?);
+//! let link = Link::new(rate, "50 packets".parse()?, "1000 B".parse()?)?;
+//! let seed = Seed::new(1);
+//! let queue = catalog::config("drop_tail", None, &link)?.build(link, seed.stream("queue a->b"))?;
+//!
+//! let mut network = Network::new();
+//! let (a, b) = (network.node("a"), network.node("b"));
+//! network.queue("a->b", (a, b), rate, delay, queue);
+//! network.link("b->a", b, a, rate, delay);
+//! let (tcp, flood) = (network.group("tcp"), network.group("flood"));
+//! let flow = |group, key, source| Flow { group, from: a, to: b, key, start: Time::ZERO, stop: Time::MAX, source };
+//! network.flow(flow(tcp, 1, Source::Tcp(Tcp::new_reno())));
+//! network.flow(flow(flood, 2, Source::Cbr(Cbr::new("8 Mbit/s".parse()?, "1000 B".parse()?))));
+//!
+//! let plan = Plan { warmup: Time::ZERO + Span::from_secs(1.0), ..Plan::until("11 s".parse()?) };
+//! let outcome = simulate(network, &plan, seed)?;
+//! let got = |g: usize| outcome.groups[g].counters.delivered.rate(plan.window());
+//! assert!(got(1) > 7e6 && got(0) > 1e6 && got(0) + got(1) < 10.1e6);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! A queue is anything that is a [`Qdisc`](tidegate::Qdisc); the default is any of the catalog. To show progress or to
+//! give up, run a [`Simulation`] in steps. How it works, and why so few events are enough, is in the module `engine`;
+//! what is counted, and over which time, in the types of an [`Outcome`].
 #![forbid(unsafe_code)]
 
 mod agenda;
