@@ -1,0 +1,55 @@
+//! The hit cache, the sampling and the count of flows that BLACK and Purge share, read straight from §3 of the Purge
+//! paper: a list that is searched, a list of minima that is sorted, everything worked out anew.
+
+/// A flow in the cache; the list is kept in the order of last hits, newest last.
+#[derive(Clone, Debug)]
+pub struct Cached {
+    pub flow: u64,
+    pub hits: f64,
+    pub fraction: f64,
+}
+
+#[derive(Clone, Debug)]
+pub struct NaiveHits {
+    pub most: usize,
+    pub list: Vec<Cached>,
+    pub samplings: f64,
+    pub samplings_before: f64,
+}
+
+impl NaiveHits {
+    pub fn new(most: usize) -> NaiveHits {
+        NaiveHits { most, list: Vec::new(), samplings: 0.0, samplings_before: 0.0 }
+    }
+
+    pub fn hit(&mut self, flow: u64) {
+        self.samplings += 1.0;
+        let mut entry = match self.list.iter().position(|e| e.flow == flow) {
+            Some(at) => self.list.remove(at),
+            None => Cached { flow, hits: 0.0, fraction: 0.0 },
+        };
+        entry.hits += 1.0;
+        if self.list.len() == self.most {
+            self.list.remove(0);
+        }
+        self.list.push(entry);
+    }
+
+    /// Omega of a flow, 0 for one that is not in the cache.
+    pub fn fraction(&self, flow: u64) -> f64 {
+        self.list.iter().find(|e| e.flow == flow).map_or(0.0, |e| e.fraction)
+    }
+
+    /// Eq. (2), with its plus signs.
+    pub fn end_of_period(&mut self) {
+        let both = self.samplings_before + self.samplings;
+        for entry in &mut self.list {
+            if both > 0.0 {
+                entry.fraction = (entry.hits + entry.fraction * self.samplings_before) / both;
+            }
+            entry.hits = 0.0;
+        }
+        self.samplings_before = self.samplings;
+        self.samplings = 0.0;
+    }
+}

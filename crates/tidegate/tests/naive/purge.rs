@@ -1,0 +1,81 @@
+//! Purge read straight from its paper (§3, eqs. (1) to (4), with their lost signs), in floats and bits.
+
+use crate::hits::NaiveHits;
+
+/// What Purge would do with a packet for which there is room.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Said {
+    /// Mark with this probability.
+    Mark(f64),
+    /// Drop with this probability.
+    Drop(f64),
+}
+
+#[derive(Clone, Debug)]
+pub struct NaivePurge {
+    pub alpha: f64,
+    pub gamma: f64,
+    pub phi: f64,
+    /// b*, in bits.
+    pub target: f64,
+    /// The link's rate, in bit/s.
+    pub capacity: f64,
+    /// Bits of a mean packet: the unit of the price.
+    pub packet: f64,
+    /// Seconds of a price period and of a hit period.
+    pub price_period: f64,
+    pub period: f64,
+    pub persist: u32,
+
+    pub price: f64,
+    /// Bits let in since the last price update.
+    pub admitted: f64,
+    /// Bits offered in this period.
+    pub offered: f64,
+    pub input: f64,
+    pub overload_run: u32,
+    pub cache: NaiveHits,
+    /// The different flows offered in this period.
+    pub seen: Vec<u64>,
+    pub flows: f64,
+}
+
+impl NaivePurge {
+    /// Eq. (1), in mean packets per price period, over what was let in.
+    pub fn price_update(&mut self, backlog: f64) {
+        let capacity = self.capacity * self.price_period / self.packet;
+        let mismatch = self.alpha * (backlog - self.target) / self.packet + self.admitted / self.packet - capacity;
+        self.price = (self.price + self.gamma * mismatch).max(0.0);
+        self.admitted = 0.0;
+    }
+
+    /// The period ends: eq. (2), the number of flows (here counted one by one), the input rate of eq. (3).
+    pub fn end_of_period(&mut self) {
+        self.cache.end_of_period();
+        self.seen.sort();
+        self.seen.dedup();
+        self.flows = self.seen.len() as f64;
+        self.seen.clear();
+        self.input = self.offered / self.period;
+        self.offered = 0.0;
+        self.overload_run = if self.input > self.capacity { self.overload_run + 1 } else { 0 };
+    }
+
+    /// The weighted sum of the mismatches in eq. (3), in bits and bit/s.
+    pub fn mismatch(&self, backlog: f64) -> f64 {
+        self.alpha * (backlog - self.target) + self.input - self.capacity
+    }
+
+    /// A packet of `flow` with `backlog` bits waiting.
+    pub fn judge(&self, flow: u64, backlog: f64) -> Said {
+        let fraction = self.cache.fraction(flow);
+        let w = self.mismatch(backlog);
+        let by = |price: f64| 1.0 - libm::pow(self.phi, -price);
+        if self.flows > 0.0 && fraction > 1.0 / self.flows && w > 0.0 {
+            let d = (fraction * self.flows - 1.0) * self.gamma * w;
+            if self.overload_run >= self.persist { Said::Drop(by(d)) } else { Said::Mark(by(d.max(self.price))) }
+        } else {
+            Said::Mark(by(self.price))
+        }
+    }
+}
