@@ -72,6 +72,14 @@ pub trait Policy {
         let _ = (now, pkt, queue, dice);
     }
 
+    /// There is no room for `pkt`: the position of a queued packet to evict for it, if the rule knows one. Asked again
+    /// while there still is none.
+    #[inline]
+    fn make_room(&mut self, now: Time, pkt: &Packet, queue: &impl QueueView) -> Option<usize> {
+        let _ = (now, pkt, queue);
+        None
+    }
+
     /// Judges an arriving packet for which there is room. Nothing is committed yet.
     fn arrive(&mut self, now: Time, pkt: &mut Packet, queue: &impl QueueView, dice: &mut Rng) -> Verdict;
 
@@ -177,6 +185,13 @@ impl<P: Policy> Fifo<P> {
         out.dropped(now, pkt, why);
     }
 
+    fn evict<S: Sink + ?Sized>(&mut self, now: Time, position: usize, why: DropReason, out: &mut S) {
+        let victim = self.line.packets.remove(position);
+        self.line.backlog.remove(victim.len);
+        self.policy.evicted(now, &victim, &self.line);
+        out.dropped(now, &victim, why);
+    }
+
     #[inline]
     fn admit(&mut self, now: Time, pkt: Packet) {
         self.policy.admitted(now, &pkt, &self.line);
@@ -190,8 +205,11 @@ impl<P: Policy> Qdisc for Fifo<P> {
     fn enqueue<S: Sink + ?Sized>(&mut self, now: Time, mut pkt: Packet, out: &mut S) {
         pkt.arrived = now;
         self.policy.offered(now, &pkt, &self.line, &mut self.dice);
-        if !self.line.link.has_room(self.line.backlog, pkt.len) {
-            return self.refuse(now, &pkt, DropReason::Overlimit, out);
+        while !self.line.link.has_room(self.line.backlog, pkt.len) {
+            match self.policy.make_room(now, &pkt, &self.line) {
+                Some(position) => self.evict(now, position, DropReason::Evicted, out),
+                None => return self.refuse(now, &pkt, DropReason::Overlimit, out),
+            }
         }
         match self.policy.arrive(now, &mut pkt, &self.line, &mut self.dice) {
             Verdict::Admit => self.admit(now, pkt),
@@ -208,10 +226,7 @@ impl<P: Policy> Qdisc for Fifo<P> {
                 }
             }
             Verdict::Evict(position, why) => {
-                let victim = self.line.packets.remove(position);
-                self.line.backlog.remove(victim.len);
-                self.policy.evicted(now, &victim, &self.line);
-                out.dropped(now, &victim, why);
+                self.evict(now, position, why, out);
                 self.admit(now, pkt);
             }
         }

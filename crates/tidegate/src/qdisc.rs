@@ -82,6 +82,8 @@ reasons! {
         BinFull = "bin_full",
         /// The flow is judged unresponsive and had no token left (SFB's penalty box).
         Penalty = "penalty",
+        /// The flow holds more than its share (BLACK, Purge).
+        Unfair = "unfair",
         /// Evicted to make room for another packet.
         Evicted = "evicted",
     }

@@ -73,6 +73,12 @@ impl HitCache {
         }
     }
 
+    /// What a cache for `most` flows takes, in bytes.
+    pub fn bytes(most: u32) -> u64 {
+        let most = most.clamp(1, MOST_FLOWS) as u64;
+        most * core::mem::size_of::<Entry>() as u64 + (2 * most).next_power_of_two() * 4
+    }
+
     /// Ψ: samplings in this period.
     pub fn samplings(&self) -> u64 {
         self.samplings

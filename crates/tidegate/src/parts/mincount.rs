@@ -100,6 +100,11 @@ impl MinCount {
         self.key = key;
     }
 
+    /// What it hashes with.
+    pub fn key(&self) -> u64 {
+        self.key
+    }
+
     /// The estimated number of different flows since the last [`clear`](MinCount::clear).
     pub fn estimate(&self) -> f64 {
         let full = self.minima.chunks_exact(self.k).filter(|bucket| bucket[self.k - 1] != FREE).count();

@@ -1,0 +1,398 @@
+#![doc = include_str!("purge.md")]
+use crate::catalog::{Entry, Info, Preset, TARGET_RTT};
+use crate::choices;
+use crate::config::ConfigError;
+use crate::packet::Packet;
+use crate::parts::every::{CATCH_UP, Every};
+use crate::parts::hit_cache::{HitCache, Replace};
+use crate::parts::mincount::{Estimator, MinCount};
+use crate::parts::price::Price;
+use crate::policy::{Fifo, NonEct, Policy, QueueView, Signal, Verdict};
+use crate::qdisc::{DropReason, Gauge, Link, MarkReason};
+use crate::rng::Rng;
+use crate::units::{Bytes, Size, Span, Time};
+
+/// A FIFO that marks by REM's price and purges what takes more than its share while the link is overloaded.
+pub type Purge = Fifo<PurgeRule>;
+
+choices! {
+    /// In what eq. (3) counts.
+    pub enum Unit {
+        /// Bits and bits per second.
+        Bits = "bits",
+        /// Bytes and bytes per second.
+        Bytes = "bytes",
+        /// Mean packets and mean packets per second.
+        Packets = "packets",
+    }
+}
+
+choices! {
+    /// What the price of eq. (1) counts as input.
+    pub enum Input {
+        /// What was let in.
+        Admitted = "admitted",
+        /// Whatever was offered, as printed.
+        Offered = "offered",
+    }
+}
+
+choices! {
+    /// With what a high-bandwidth flow is marked.
+    pub enum Stronger {
+        /// The larger of its own price and the link's.
+        Larger = "larger",
+        /// Its own, as printed, although it may be the smaller one.
+        Literal = "literal",
+    }
+}
+
+choices! {
+    /// What becomes of the hit fractions while nothing is sampled.
+    pub enum Memory {
+        /// They last.
+        Hold = "hold",
+        /// They last, but flows are purged only while the queue is above b*.
+        Gate = "gate",
+        /// They halve in each period without a sampling.
+        Fade = "fade",
+    }
+}
+
+choices! {
+    /// Who is dropped when there is no room.
+    pub enum PushOut {
+        /// The arriving packet.
+        Off = "off",
+        /// The newest of the last 256 waiting packets that is of a high-bandwidth flow, if there is one.
+        On = "on",
+    }
+}
+
+crate::params! {
+    /// Purge's parameters. Defaults are Table 1 of its paper, and our choices where it is silent.
+    pub struct PurgeConfig {
+        /// Step of the price.
+        gamma: f64 = 0.001, "gamma", 1e-12 ..= 1e6;
+        /// Weight of the backlog against the rate.
+        alpha: f64 = 0.1, "alpha", 0.0 ..= 1e6;
+        /// Base of the marking probability.
+        phi: f64 = 1.001, "phi", 1.000000001 ..= 1000.0;
+        /// The backlog aimed at; above it the queue is sampled.
+        target: Size = Size::Bytes(250_000), "b*", 1 ..= 1_000_000_000_000_u64;
+        /// Time between two price updates.
+        price_interval: Span = Span::from_millis(10), "T_u", 1_000 ..= 60_000_000_000_u64;
+        /// Length of a sampling period, in which flows are counted.
+        interval: Span = Span::from_millis(1000), "t", 1_000_000 ..= 3_600_000_000_000_u64;
+        /// How many high-bandwidth flows are remembered.
+        cache: u32 = 50, "HBF", 1 ..= 65536;
+        /// Who makes room in a full cache.
+        replace: Replace = Replace::Oldest, "", 0 ..= 0;
+        /// Buckets of MINCOUNT.
+        buckets: u32 = 1024, "m", 2 ..= 1048576;
+        /// Minima in each bucket.
+        minima: u32 = 3, "k", 1 ..= 16;
+        /// How the minima become a number of flows.
+        estimator: Estimator = Estimator::Auto, "", 0 ..= 0;
+        /// Overloaded periods in a row after which high-bandwidth flows are dropped rather than marked.
+        persist: u32 = 2, "", 0 ..= 1000000;
+        /// In what eq. (3) counts.
+        unit: Unit = Unit::Bits, "", 0 ..= 0;
+        /// What the price counts as input.
+        input: Input = Input::Admitted, "X", 0 ..= 0;
+        /// With what a high-bandwidth flow is marked.
+        stronger: Stronger = Stronger::Larger, "", 0 ..= 0;
+        /// What becomes of the hit fractions while nothing is sampled.
+        memory: Memory = Memory::Hold, "", 0 ..= 0;
+        /// Who is dropped when there is no room.
+        push_out: PushOut = PushOut::Off, "", 0 ..= 0;
+        /// Whether ECN-capable packets are marked instead of dropped.
+        ecn: Signal = Signal::Mark, "", 0 ..= 0;
+        /// What becomes of a packet that was to be marked but is Not-ECT.
+        non_ect: NonEct = NonEct::Pass, "", 0 ..= 0;
+    }
+}
+
+/// How far the push-out looks back from the tail.
+const PUSH_OUT_REACH: usize = 256;
+
+/// The rule of Purge.
+#[derive(Clone, Debug)]
+pub struct PurgeRule {
+    config: PurgeConfig,
+    price: Price,
+    price_due: Every,
+    /// 1 / mean packet.
+    per_byte: f64,
+    cache: HitCache,
+    sketch: MinCount,
+    period: Every,
+    /// N_act; 0 before the first estimate.
+    flows: f64,
+    /// Offered in this period, in bytes.
+    offered: u64,
+    /// X of the last period, c and b*, in the unit of eq. (3), and how many of it a byte is.
+    input: f64,
+    capacity: f64,
+    target: f64,
+    of_a_byte: f64,
+    overload_run: u32,
+    target_bytes: u64,
+    /// What waited at the last call, in bytes.
+    backlog: u64,
+}
+
+impl PurgeRule {
+    fn new(config: &PurgeConfig, link: &Link, dice: &mut Rng) -> PurgeRule {
+        let per_second = link.rate.as_bps() as f64 / 8.0;
+        let of_a_byte = match config.unit {
+            Unit::Bits => 8.0,
+            Unit::Bytes => 1.0,
+            Unit::Packets => 1.0 / link.mean_packet.get() as f64,
+        };
+        let target_bytes = config.target.in_bytes(link.mean_packet);
+        let per_update = link.packets_per_second() * config.price_interval.as_secs();
+        let target_packets = config.target.in_packets(link.mean_packet);
+        PurgeRule {
+            price: Price::new(config.alpha, config.gamma, config.phi, target_packets, per_update, 1.0),
+            price_due: Every::new(config.price_interval),
+            per_byte: 1.0 / link.mean_packet.get() as f64,
+            cache: HitCache::new(config.cache, config.replace),
+            sketch: MinCount::new(config.buckets, config.minima, config.estimator, dice.bits()),
+            period: Every::new(config.interval),
+            flows: 0.0,
+            offered: 0,
+            input: 0.0,
+            capacity: per_second * of_a_byte,
+            target: target_bytes as f64 * of_a_byte,
+            of_a_byte,
+            overload_run: 0,
+            target_bytes,
+            backlog: 0,
+            config: config.clone(),
+        }
+    }
+
+    /// N_act: the estimated number of flows, 0 before the first estimate.
+    pub fn flows(&self) -> f64 {
+        self.flows
+    }
+
+    /// The link's price.
+    pub fn price(&self) -> &Price {
+        &self.price
+    }
+
+    /// The cache of sampled flows.
+    pub fn cache(&self) -> &HitCache {
+        &self.cache
+    }
+
+    /// α (b − b*) + X − c of eq. (3), in its unit.
+    pub fn mismatch(&self, backlog: u64) -> f64 {
+        self.config.alpha * (backlog as f64 * self.of_a_byte - self.target) + self.input - self.capacity
+    }
+
+    /// d_i of eq. (3) for a flow above its fair share on an overloaded link; `None` for any other. Two negative factors
+    /// make no price.
+    #[inline]
+    pub fn own_price(&self, flow: u64, backlog: u64) -> Option<f64> {
+        let excess = self.cache.fraction(flow)? * self.flows - 1.0;
+        let mismatch = self.mismatch(backlog);
+        let gated = self.config.memory == Memory::Gate && backlog <= self.target_bytes;
+        (excess > 0.0 && mismatch > 0.0 && !gated).then_some(excess * self.config.gamma * mismatch)
+    }
+
+    #[inline]
+    fn catch_up(&mut self, now: Time, backlog: u64) {
+        self.backlog = backlog;
+        if now >= self.price_due.due() {
+            self.update_price(now);
+        }
+        if now >= self.period.due() {
+            self.end_periods(now);
+        }
+    }
+
+    #[cold]
+    fn update_price(&mut self, now: Time) {
+        let backlog = self.backlog as f64 * self.per_byte;
+        let overdue = self.price_due.overdue(now);
+        if overdue > CATCH_UP {
+            self.price.period(backlog);
+            self.price.periods_without_arrivals(overdue - 1, backlog);
+            self.price_due.skip(overdue);
+        }
+        while self.price_due.step(now).is_some() {
+            self.price.period(backlog);
+        }
+    }
+
+    #[cold]
+    fn end_periods(&mut self, now: Time) {
+        let overdue = self.period.overdue(now);
+        if overdue > CATCH_UP {
+            // After 64 empty periods fading fractions are nothing, and lasting ones have not changed since the second.
+            self.period.skip(overdue - CATCH_UP);
+        }
+        while self.period.step(now).is_some() {
+            self.end_period();
+        }
+    }
+
+    fn end_period(&mut self) {
+        let sampled = self.cache.samplings() > 0;
+        self.cache.end_of_period();
+        if !sampled && self.config.memory == Memory::Fade {
+            self.cache.fade(0.5);
+        }
+        self.flows = self.sketch.estimate();
+        // A key for each period: a collision does not outlive it. Derived, so that the dice are the packets' alone.
+        self.sketch.clear(crate::rng::mix(self.sketch.key()));
+        self.input = self.offered as f64 * self.of_a_byte / self.config.interval.as_secs();
+        self.offered = 0;
+        self.overload_run = if self.input > self.capacity { self.overload_run.saturating_add(1) } else { 0 };
+    }
+}
+
+impl Policy for PurgeRule {
+    #[inline]
+    fn offered(&mut self, now: Time, pkt: &Packet, queue: &impl QueueView, dice: &mut Rng) {
+        let backlog = queue.backlog();
+        self.catch_up(now, backlog.bytes);
+        self.offered += pkt.len as u64;
+        if self.config.input == Input::Offered {
+            self.price.arrived(pkt.len as f64 * self.per_byte);
+        }
+        self.sketch.add(pkt.flow);
+        if backlog.bytes > self.target_bytes {
+            self.cache.hit(queue.flow_at(dice.below(backlog.packets as u64) as usize));
+        }
+    }
+
+    #[inline]
+    fn arrive(&mut self, _: Time, pkt: &mut Packet, queue: &impl QueueView, dice: &mut Rng) -> Verdict {
+        let mut price = self.price.get();
+        if let Some(own) = self.own_price(pkt.flow, queue.backlog().bytes) {
+            if self.overload_run >= self.config.persist {
+                return match dice.chance(self.price.probability_of(own)) {
+                    true => Verdict::Drop(DropReason::Unfair),
+                    false => Verdict::Admit,
+                };
+            }
+            price = match self.config.stronger {
+                Stronger::Larger => own.max(price),
+                Stronger::Literal => own,
+            };
+        }
+        let common = price == self.price.get();
+        let m = if common { self.price.probability() } else { self.price.probability_of(price) };
+        match dice.chance(m) {
+            true => self.config.ecn.verdict(MarkReason::Early),
+            false => Verdict::Admit,
+        }
+    }
+
+    #[inline]
+    fn admitted(&mut self, _: Time, pkt: &Packet, queue: &impl QueueView) {
+        if self.config.input == Input::Admitted {
+            self.price.arrived(pkt.len as f64 * self.per_byte);
+        }
+        self.backlog = queue.backlog().bytes + pkt.len as u64;
+    }
+
+    fn make_room(&mut self, _: Time, _: &Packet, queue: &impl QueueView) -> Option<usize> {
+        if self.config.push_out == PushOut::Off {
+            return None;
+        }
+        let (waiting, bytes) = (queue.backlog().packets as usize, queue.backlog().bytes);
+        let reach = waiting.saturating_sub(PUSH_OUT_REACH)..waiting;
+        reach.rev().find(|&position| self.own_price(queue.flow_at(position), bytes).is_some())
+    }
+
+    #[inline]
+    fn depart(&mut self, now: Time, pkt: &Packet, queue: &impl QueueView, _: &mut Rng) -> Option<MarkReason> {
+        let backlog = queue.backlog().bytes;
+        self.catch_up(now, backlog + pkt.len as u64);
+        self.backlog = backlog;
+        None
+    }
+
+    #[inline]
+    fn idle(&mut self, now: Time) {
+        self.catch_up(now, 0);
+    }
+
+    fn advance(&mut self, now: Time) {
+        self.catch_up(now, self.backlog);
+    }
+
+    fn probe(&self, see: &mut dyn FnMut(Gauge)) {
+        see(Gauge { name: "price", unit: "", value: self.price.get() });
+        see(Gauge { name: "m", unit: "", value: self.price.probability() });
+        see(Gauge { name: "flows", unit: "", value: self.flows });
+        let fair = if self.flows > 0.0 { 1.0 / self.flows } else { 1.0 };
+        let above = self.cache.fractions().filter(|&(_, fraction)| fraction > fair).count();
+        see(Gauge { name: "offenders", unit: "", value: above as f64 });
+        see(Gauge { name: "overload_run", unit: "periods", value: self.overload_run as f64 });
+    }
+
+    #[inline]
+    fn non_ect(&self) -> NonEct {
+        self.config.non_ect
+    }
+}
+
+impl Entry for Purge {
+    type Config = PurgeConfig;
+    const INFO: Info = Info {
+        title: "REM's price for all, a price of their own and drops for flows above the fair share of the buffer",
+        paper: "purge",
+        manual: include_str!("purge.md"),
+    };
+    const PRESETS: &'static [Preset<PurgeConfig>] = &[
+        Preset {
+            name: "paper",
+            doc: "Table 1, with b* one fifth of the limit (250 kB of its 1250 kB)",
+            config: |link| PurgeConfig { target: fifth(link), ..PurgeConfig::default() },
+        },
+        Preset {
+            name: "literal",
+            doc: "the printed sentences where we read them otherwise: the price counts all that is offered, flows are marked with their own price alone",
+            config: |link| PurgeConfig {
+                target: fifth(link),
+                input: Input::Offered,
+                stronger: Stronger::Literal,
+                estimator: Estimator::Paper,
+                ..PurgeConfig::default()
+            },
+        },
+        Preset {
+            name: "auto",
+            doc: "the price's gain scaled to the rate, updates twenty times in a target RTT, 1024 flows remembered",
+            config: |link| PurgeConfig {
+                target: fifth(link),
+                gamma: 0.001 / (link.packets_per_second() / 1250.0).clamp(1e-6, 1e6),
+                price_interval: Span::from_nanos(TARGET_RTT.as_nanos() / 20),
+                cache: 1024,
+                ..PurgeConfig::default()
+            },
+        },
+    ];
+
+    fn build(config: &PurgeConfig, link: Link, mut dice: Rng) -> Result<Self, ConfigError> {
+        let rule = PurgeRule::new(config, &link, &mut dice);
+        Ok(Fifo::new(rule, link, dice))
+    }
+
+    fn state_bytes(config: &PurgeConfig, _: &Link) -> u64 {
+        let sketch = config.buckets as u64 * config.minima as u64 * 4;
+        core::mem::size_of::<PurgeRule>() as u64 + HitCache::bytes(config.cache) + sketch
+    }
+}
+
+/// b* as the paper has it: 15 to 20 % of the buffer, and never nothing.
+fn fifth(link: &Link) -> Size {
+    let bytes = link.limit.in_bytes(link.mean_packet) / 5;
+    Size::Bytes(Bytes::new(bytes).get().max(1))
+}
