@@ -164,6 +164,8 @@ catalog! {
     sfb => Sfb,
     care => Care,
     rem => Rem,
+    black => Black,
+    purge => Purge,
     bare => Bare,
     fred => Fred,
 }
