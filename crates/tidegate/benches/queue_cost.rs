@@ -80,7 +80,7 @@ fn rolled(c: &Counts) -> u64 {
 struct Counts {
     offered: u64,
     sent: u64,
-    by_reason: [u64; 6],
+    by_reason: [u64; DropReason::ALL.len()],
     marks: u64,
     /// Arrivals that saw RED's average below `min`, by samples.
     below_min: u64,
@@ -91,8 +91,6 @@ impl Counts {
         self.by_reason[why as usize]
     }
 }
-
-const _: () = assert!(DropReason::ALL.len() == 6);
 
 impl Sink for Counts {
     #[inline]
