@@ -1,0 +1,48 @@
+//! The tables of `docs/scenarios.md` are those of the code. `TIDEGATE_BLESS=1` rewrites them.
+use std::fmt::Write;
+use std::path::Path;
+
+use tidegate::config::Params;
+use tidegate_lab::scenario::{Cbr, Dumbbell, GroupParams, Run, Tcp};
+
+fn table<P: Params + Default>(required: &[&str], unset: &[(&str, &str)]) -> String {
+    let mut out = String::from("| key | default | range | what |\n|---|---|---|---|\n");
+    let defaults = P::default();
+    for param in P::PARAMS {
+        let own = defaults.get(param.name).unwrap();
+        let special = unset.iter().find(|(name, _)| *name == param.name).map(|(_, text)| text.to_string());
+        let default = if required.contains(&param.name) { "required".into() } else { special.unwrap_or(own) };
+        // A bar between two words would end the cell.
+        let range = (param.range)().replace(" | ", ", ");
+        let _ = writeln!(out, "| `{}` | {default} | {range} | {} |", param.name, param.doc.trim());
+    }
+    out
+}
+
+#[test]
+fn the_tables_are_those_of_the_code() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/scenarios.md");
+    let page = std::fs::read_to_string(&path).unwrap();
+    let mut wanted = page.clone();
+    for (name, table) in [
+        ("run", table::<Run>(&[], &[])),
+        ("dumbbell", table::<Dumbbell>(&["rate", "limit"], &[])),
+        ("group", table::<GroupParams>(&[], &[("hosts", "as many as flows"), ("stop", "never")])),
+        ("tcp", table::<Tcp>(&[], &[])),
+        ("cbr", table::<Cbr>(&["rate"], &[])),
+    ] {
+        let begin = format!("<!-- {name}: generated, TIDEGATE_BLESS=1 rewrites -->\n");
+        let end = format!("<!-- end of {name} -->");
+        let from = wanted.find(&begin).unwrap_or_else(|| panic!("no table {name}")) + begin.len();
+        let to = from + wanted[from..].find(&end).unwrap_or_else(|| panic!("no end of {name}"));
+        wanted.replace_range(from..to, &table);
+    }
+    if std::env::var_os("TIDEGATE_BLESS").is_some() {
+        std::fs::write(&path, wanted).unwrap();
+    } else {
+        assert!(
+            page == wanted,
+            "docs/scenarios.md is out of date: TIDEGATE_BLESS=1 cargo test -p tidegate-lab --test docs"
+        );
+    }
+}
