@@ -60,25 +60,23 @@ impl Key {
 /// A time and its player are one number; of simultaneous players the one with the lower number is first.
 #[derive(Clone, Debug)]
 pub(crate) struct Agenda {
-    /// The winner of all at 1, the matches of round r at 2^r and on, the players in the last round.
+    /// The winner of all at 1, the players from the middle on; at each other place the lower of the two at twice its index
+    /// and the next. As a match has no sides, that works for any number of players.
     turns: Box<[u64]>,
     /// How many bits of a turn are the player.
     bits: u32,
 }
 
-/// A turn that never comes.
-const NEVER: u64 = u64::MAX;
-
 impl Agenda {
     /// For so many players, with nothing pending.
     pub fn new(players: usize) -> Agenda {
-        let players = players.next_power_of_two();
-        Agenda { turns: vec![NEVER; 2 * players].into(), bits: players.trailing_zeros() }
+        let players = players.max(1);
+        Agenda { turns: vec![u64::MAX; 2 * players].into(), bits: players.next_power_of_two().trailing_zeros() }
     }
 
     /// Times from this on are never.
     pub fn horizon(&self) -> u64 {
-        NEVER >> self.bits
+        u64::MAX >> self.bits
     }
 
     /// The time of the next turn and whose it is. If there is none, a time not before the horizon.
@@ -91,9 +89,9 @@ impl Agenda {
     /// `player` acts next at `time`, in place of whenever it would have.
     #[inline]
     pub fn set(&mut self, player: u32, time: u64) {
+        let mut winner = time.min(self.horizon()) << self.bits | player as u64;
         let turns = &mut *self.turns;
         let mut at = turns.len() / 2 + player as usize;
-        let mut winner = if time < NEVER >> self.bits { time << self.bits | player as u64 } else { NEVER };
         turns[at] = winner;
         while at > 1 {
             winner = winner.min(turns[at ^ 1]);
