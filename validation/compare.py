@@ -2,13 +2,15 @@
 """Runs our side of every set-up and prints the table of agreement with ns-2. Status 1 if a row disagrees.
 
 usage: compare.py [--seeds N] [LABEL …]     the ns-2 side is read from ns2/results (see ns2/run.py)
+
+A run over all set-ups, seeds as setups.py says, is kept in agreement.md.
 """
 import argparse
 import json
 import subprocess
 import sys
 
-from setups import HERE, METRICS, SETUPS, mean_ci
+from setups import HERE, METRICS, RESULTS, SETUPS, mean_ci
 
 TIDEGATE = HERE.parent / "target" / "release" / "tidegate"
 WITHIN = 0.05  # what counts as agreement
@@ -24,7 +26,7 @@ def theirs(setup):
 
 
 def ours(setup, seeds):
-    """Our mean and half width for each figure."""
+    """Our version, and our mean and half width for each figure."""
     cmd = [str(TIDEGATE), "run", str(setup.twin), *setup.ours, "--seeds", str(seeds or setup.seeds), "--json"]
     run = subprocess.run(cmd, capture_output=True, text=True)
     if run.returncode:
@@ -37,7 +39,7 @@ def ours(setup, seeds):
         ci = value["ci95"]
         return value["mean"] * scale, None if ci is None else ci * scale
 
-    return {
+    return document["version"], {
         "udp_thr_mbps": figure(groups["udp"]["throughput_bps"], 1e-6),
         "tcp_thr_mean_mbps": figure(groups["tcp"]["per_flow"]["mean"], 1e-6),
         "jain_tcp": figure(groups["tcp"]["jain"]),
@@ -60,6 +62,26 @@ def judge(a, b):
     return ratio, "yes" if abs(ratio - 1) <= WITHIN else "NO"
 
 
+def row(label, what, a, b):
+    """A row of the table."""
+    ratio, verdict = judge(a, b)
+    cells = [f"{mean:.5g} ± {100 * width(mean, ci):.2g} %" for mean, ci in (a, b)]
+    return f"| {label} | {what} | {cells[0]} | {cells[1]} | {ratio:.4f} | {verdict} |"
+
+
+def keep(version, table):
+    """Writes the whole table to agreement.md."""
+    package = json.loads((RESULTS / "versions.json").read_text())["ns2"]
+    head = [
+        "# Agreement with ns-2",
+        "",
+        f"Written by `validation/compare.py`; {package} against tidegate {version}. Mean ± half width of the 95 %",
+        "interval over the seeds, in percent of the mean. What is compared, and how it was made the same: README.md.",
+        "",
+    ]
+    (HERE / "agreement.md").write_text("\n".join([*head, *table]) + "\n")
+
+
 def main():
     ask = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     ask.add_argument("--seeds", type=int, help="our replications (default: as setups.py says)")
@@ -70,19 +92,19 @@ def main():
         sys.exit(f"unknown set-up {sorted(unknown)}; known: {[s.label for s in SETUPS]}")
     if not TIDEGATE.exists():
         sys.exit(f"{TIDEGATE} is missing: run `make build`")
+    wanted = [s for s in SETUPS if not given.labels or s.label in given.labels]
+    table = ["| set-up | figure | ns-2 | ours | ours / ns-2 | within 5 % |", "|---|---|---|---|---|---|"]
+    print("\n".join(table), flush=True)
     good = True
-    print("| set-up | figure | ns-2 | ours | ours / ns-2 | within 5 % |")
-    print("|---|---|---|---|---|---|")
-    for setup in SETUPS:
-        if given.labels and setup.label not in given.labels:
-            continue
-        left, right = theirs(setup), ours(setup, given.seeds)
-        for name, what in METRICS:
-            a, b = left[name], right[name]
-            ratio, verdict = judge(a, b)
-            good &= verdict == "yes"
-            cells = [f"{mean:.5g} ± {100 * width(mean, ci):.2g} %" for mean, ci in (a, b)]
-            print(f"| {setup.label} | {what} | {cells[0]} | {cells[1]} | {ratio:.4f} | {verdict} |", flush=True)
+    for setup in wanted:
+        left = theirs(setup)
+        version, right = ours(setup, given.seeds)
+        rows = [row(setup.label, what, left[name], right[name]) for name, what in METRICS]
+        print("\n".join(rows), flush=True)
+        table += rows
+        good &= all(line.endswith("| yes |") for line in rows)
+    if len(wanted) == len(SETUPS) and not given.seeds:
+        keep(version, table)
     sys.exit(0 if good else 1)
 
 

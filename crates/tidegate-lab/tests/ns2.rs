@@ -1,0 +1,67 @@
+//! Our twins of two ns-2 set-ups against what ns-2 gave (`validation/ns2/results`): a few of the seeds that
+//! `validation/compare.py` takes, so that a change of TCP, RED or the simulator that spoils the agreement is seen here.
+use std::path::{Path, PathBuf};
+
+use tidegate_lab::{Job, Scenario, Set, run};
+use tidegate_report::{Document, Figure};
+
+/// Agreement, as everywhere in `validation`.
+const WITHIN: f64 = 0.05;
+
+fn validation() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../validation")
+}
+
+/// ns-2's mean of the figure `name` over its seeds.
+fn theirs(label: &str, name: &str) -> f64 {
+    let path = validation().join(format!("ns2/results/{label}.jsonl"));
+    let text = std::fs::read_to_string(path).unwrap();
+    let rows =
+        text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()[name].as_f64().unwrap());
+    let values: Vec<f64> = rows.collect();
+    assert!(values.len() >= 40, "{label}: {} runs", values.len());
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+fn ours(network: &str, queue: Option<&str>, sets: &[&str]) -> Document {
+    let path = validation().join(format!("scenarios/{network}.toml"));
+    let sets: Vec<Set> = sets.iter().map(|set| set.parse().unwrap()).collect();
+    let scenario = Scenario::open(&path, &sets).unwrap_or_else(|problems| panic!("{problems}"));
+    let queue = queue.map_or_else(|| scenario.queue.clone(), |q| q.parse().unwrap());
+    let job = Job { scenario, queues: vec![queue], flows: false, threads: None };
+    run(&job, &()).unwrap().remove(0).document
+}
+
+/// Every figure that is steady enough over so few seeds.
+fn compare(label: &str, ours: &Document, names: &[&str]) {
+    let group = |name: &str| ours.groups.iter().find(|g| g.name == name).unwrap();
+    let (tcp, udp) = (group("tcp"), group("udp"));
+    for &name in names {
+        let (figure, scale): (Option<Figure>, f64) = match name {
+            "udp_thr_mbps" => (udp.throughput_bps, 1e-6),
+            "tcp_thr_mean_mbps" => (tcp.per_flow.mean, 1e-6),
+            "jain_tcp" => (tcp.jain, 1.0),
+            "loss_tcp" => (tcp.loss_ratio, 1.0),
+            "loss_udp" => (udp.loss_ratio, 1.0),
+            "mean_q_pkts" => (ours.aggregate.queue_packets, 1.0),
+            _ => panic!("{name} is not compared"),
+        };
+        let ratio = figure.unwrap().mean() * scale / theirs(label, name);
+        assert!((ratio - 1.0).abs() <= WITHIN, "{label}: {name} is {ratio} of ns-2's");
+    }
+}
+
+#[test]
+fn four_hundred_tcp_and_a_flood_through_red() {
+    let all = ["udp_thr_mbps", "tcp_thr_mean_mbps", "jain_tcp", "loss_tcp", "loss_udp", "mean_q_pkts"];
+    compare("sfb400-45m-red", &ours("sfb400-45m", None, &["run.seeds=4"]), &all);
+}
+
+#[test]
+fn twenty_flows_through_red_in_bytes_and_drop_tail() {
+    let steady = ["udp_thr_mbps", "tcp_thr_mean_mbps", "jain_tcp", "loss_tcp", "mean_q_pkts"];
+    compare("bare20-red", &ours("bare20", None, &["run.seeds=8"]), &steady);
+    // ns-2's drop-tail holds one packet less than its limit.
+    let tail = ours("bare20", Some("drop_tail"), &["run.seeds=8", "network.limit=119 packets"]);
+    compare("bare20-drop_tail", &tail, &steady);
+}
