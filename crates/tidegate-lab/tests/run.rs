@@ -215,3 +215,10 @@ fn collect(dir: &Path, files: &mut Vec<PathBuf>) {
     }
     files.sort();
 }
+
+/// The paper's first experiment stands in two places, since it is both an example and a witness.
+#[test]
+fn the_example_is_the_papers_experiment() {
+    let read = |file: &str| std::fs::read_to_string(root().join(file)).unwrap();
+    assert_eq!(read("scenarios/feng2001-45mbit.toml"), read("papers/sfb/c1.toml"));
+}
