@@ -45,7 +45,7 @@ impl Draw {
         let row = &catalog::QUEUES[self.dice.below(catalog::QUEUES.len() as u64) as usize];
         let queue = catalog::config(row.name, None, &link).unwrap();
         let queue = queue.build(link, Rng::from_seed(self.dice.bits())).unwrap();
-        self.network.queue(format!("{row:?}", row = row.name), (from, to), rate, delay, queue);
+        self.network.queue(row.name, (from, to), rate, delay, queue);
     }
 
     fn plain(&mut self, from: NodeId, to: NodeId) {

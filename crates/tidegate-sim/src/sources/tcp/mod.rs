@@ -19,15 +19,15 @@ pub(crate) use sender::{Output, TcpSender};
 pub enum Flavor {
     /// Fast retransmit and fast recovery; any new acknowledgement ends recovery (RFC 2581).
     Reno,
-    /// A partial acknowledgement retransmits the next hole and stays in recovery (RFC 6582).
+    /// A partial acknowledgement retransmits the next hole and stays in recovery; only the first restarts the timer
+    /// (RFC 6582, "impatient").
     NewReno,
 }
 
 /// Whose rules hold where the RFCs and ns-2 differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rules {
-    /// The RFCs': the data in flight are halved (RFC 5681 eq. 4); recovery ends with cwnd = ssthresh; every partial
-    /// acknowledgement restarts the timer of NewReno only if it is the first (RFC 6582, "impatient"); Reno enters
+    /// The RFCs': the data in flight are halved (RFC 5681 eq. 4); recovery ends with cwnd = ssthresh; Reno enters
     /// recovery at every third duplicate.
     Rfc,
     /// ns-2.35's: the congestion window is halved, ssthresh rounded down; recovery ends with cwnd where it stands; at most two
