@@ -42,7 +42,7 @@ impl Onlooker {
 
 impl Watch for Onlooker {
     fn progress(&self, progress: Progress) {
-        if self.audience == Audience::Nobody || self.begun.elapsed() < PATIENCE {
+        if self.audience == Audience::Nobody || self.begun.elapsed() < PATIENCE || progress.fraction <= 0.0 {
             return;
         }
         let bar = self.bar.get_or_init(|| self.bar());

@@ -132,6 +132,8 @@ pub struct Replayed {
     pub damage: Option<CaptureError>,
     /// How many packets were stamped earlier than the one before them; they were offered at that one's time.
     pub backward: u64,
+    /// How many packets were of flows for which there was no room any more (see [`FLOWS`]).
+    pub crowded: u64,
 }
 
 /// Why there is no result at all.
@@ -173,8 +175,9 @@ pub fn replay(job: &Replay, watch: &dyn Watch) -> Result<Replayed, ReplayError> 
         .enumerate()
         .map(|(i, (spec, config))| pass(job, &link, spec, config, &mut |at| passes.tell(i, at)))
         .collect::<Result<_, _>>()?;
-    let (damage, backward) = done.first().map_or((None, 0), |p| (p.damage.clone(), p.backward));
-    Ok(Replayed { outcomes: done.into_iter().map(|p| p.outcome).collect(), damage, backward })
+    // Every pass has read the same file.
+    let (damage, backward, crowded) = done.first().map_or((None, 0, 0), |p| (p.damage.clone(), p.backward, p.crowded));
+    Ok(Replayed { outcomes: done.into_iter().map(|p| p.outcome).collect(), damage, backward, crowded })
 }
 
 /// The files that go with `replayed`: `result.json` (one document, or a list for several queues), `series.json` and
@@ -191,6 +194,7 @@ struct Pass {
     outcome: Outcome,
     damage: Option<CaptureError>,
     backward: u64,
+    crowded: u64,
 }
 
 fn pass(
@@ -210,10 +214,11 @@ fn pass(
         return Err(damage.map_or_else(|| ReplayError::Empty(job.capture.clone()), ReplayError::Capture));
     }
     line.end(last);
+    let crowded = line.tally.flows.others.packets.offered;
     let mut outcome = result::outcome(job, link, spec, config, line, last);
     outcome.document.incomplete = damage.as_ref().map(ToString::to_string);
     outcome.document.wall_s = Some(begun.elapsed().as_secs_f64());
-    Ok(Pass { outcome, damage, backward: capture.backward() })
+    Ok(Pass { outcome, damage, backward: capture.backward(), crowded })
 }
 
 /// Offers every packet that can be read; what stopped the reading, and the time of the last packet.

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 
 use clap::value_parser;
 use tidegate::{Bytes, Rate, Size};
-use tidegate_lab::replay::{Replay, ReplayError, default_limit, replay};
+use tidegate_lab::replay::{FLOWS, Replay, ReplayError, Replayed, default_limit, replay};
 use tidegate_lab::{QueueSpec, store};
 use tidegate_packet::FlowKey;
 use tidegate_report::Document;
@@ -74,12 +74,7 @@ impl Args {
             store::accept(dir).map_err(Failure::input)?;
         }
         let replayed = replay(&job, &Onlooker::new()).map_err(|error| self.failure(error))?;
-        if replayed.backward > 0 {
-            output::note(&format!(
-                "{} packets were stamped earlier than the one before them; they were offered at that one's time.",
-                replayed.backward
-            ));
-        }
+        notes(&replayed);
         if let Some(dir) = &self.out {
             let title = format!("{} at {}", job.name(), job.rate);
             let mut files = tidegate_lab::replay::files(&job, &replayed);
@@ -117,5 +112,22 @@ impl Args {
             ReplayError::Capture(error) => Failure::Input(format!("{}: {error}", self.capture.display())),
             other => Failure::input(other),
         }
+    }
+}
+
+/// What is odd about the capture, on standard error.
+fn notes(replayed: &Replayed) {
+    if replayed.backward > 0 {
+        output::note(&format!(
+            "{} packets were stamped earlier than the one before them; they were offered at that one's time.",
+            replayed.backward
+        ));
+    }
+    if replayed.crowded > 0 {
+        output::note(&format!(
+            "The capture has more than {FLOWS} flows: {} packets of later ones are counted together, and there is no Jain \
+             index and no fair share. A coarser --flow-key makes fewer flows.",
+            replayed.crowded
+        ));
     }
 }

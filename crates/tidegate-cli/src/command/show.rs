@@ -103,16 +103,7 @@ fn parameters(row: &Row, link: &Link) -> Result<Vec<Block>, Failure> {
         blocks.push(Block::Text("None; the limit is the link's.".into()));
         return Ok(blocks);
     }
-    let symbol = |p: &Param| if p.symbol.is_empty() { String::new() } else { format!(" ({})", p.symbol) };
-    for param in row.params {
-        blocks.push(Block::Item(format!(
-            "`{}`{}: {} {}.",
-            param.name,
-            symbol(param),
-            param.doc.trim(),
-            (param.range)()
-        )));
-    }
+    blocks.extend(row.params.iter().map(|param| Block::Item(described(param))));
     blocks.push(Block::Text(at));
     let head = ["parameter"].into_iter().chain(presets.iter().map(|p| p.0));
     let mut rows = vec![head.map(String::from).collect::<Vec<_>>()];
@@ -129,22 +120,22 @@ fn source(name: &str, what: &str) -> Page {
     page.add(Block::Title(name.into()));
     page.add(Block::Text(format!("{what}.")));
     page.add(Block::Text(format!("In a scenario: `[[group]]` with `source = \"{name}\"`. Its keys:")));
-    let rows = match name {
+    page.extend(match name {
         "tcp" => keys(Tcp::PARAMS, &Tcp::default()),
         _ => keys(Cbr::PARAMS, &Cbr::default()),
-    };
-    page.add(Block::Table(rows));
+    });
     page
 }
 
-fn keys(params: &[Param], defaults: &impl Params) -> Vec<Vec<String>> {
-    let mut rows = vec![["key", "symbol", "default", "range", "what"].map(String::from).to_vec()];
-    for param in params {
-        let default = defaults.get(param.name).unwrap_or_default();
-        let what = param.doc.trim().to_string();
-        rows.push(vec![format!("`{}`", param.name), param.symbol.into(), default, (param.range)(), what]);
-    }
-    rows
+fn keys(params: &[Param], defaults: &impl Params) -> Vec<Block> {
+    let default = |param: &Param| defaults.get(param.name).unwrap_or_default();
+    params.iter().map(|p| Block::Item(format!("{} By default {}.", described(p), default(p)))).collect()
+}
+
+/// Name, symbol, what it is, and its range.
+fn described(param: &Param) -> String {
+    let symbol = if param.symbol.is_empty() { String::new() } else { format!(" ({})", param.symbol) };
+    format!("`{}`{symbol}: {} {}.", param.name, param.doc.trim(), (param.range)())
 }
 
 fn scenario(name: &str, text: &str) -> Result<Page, Failure> {
