@@ -53,9 +53,9 @@ impl Page {
                 blocks.push(Block::Generated);
             } else if let Some(heading) = line.strip_prefix('#') {
                 blocks.push(Block::Heading(heading.trim_start_matches('#').trim().into()));
-            } else if line.starts_with('|') {
+            } else if is_row(line) {
                 let mut rows = vec![cells(line)];
-                while let Some(row) = lines.next_if(|l| l.starts_with('|')) {
+                while let Some(row) = lines.next_if(|l| is_row(l)) {
                     rows.push(cells(row));
                 }
                 rows.retain(|row| row.iter().any(|cell| cell.chars().any(|c| c != '-' && c != ':')));
@@ -96,8 +96,13 @@ impl Page {
 /// Whether `line` goes on with the paragraph or item before it.
 fn continues(line: &str) -> bool {
     let numbered = line.split_once(". ").is_some_and(|(n, _)| !n.is_empty() && n.chars().all(|c| c.is_ascii_digit()));
-    let begins = ["- ", "* ", "#", "|", "```", "<!--"].iter().any(|mark| line.starts_with(mark));
-    !line.trim().is_empty() && !begins && !numbered
+    let begins = ["- ", "* ", "#", "```", "<!--"].iter().any(|mark| line.starts_with(mark));
+    !line.trim().is_empty() && !begins && !numbered && !is_row(line)
+}
+
+/// Whether `line` is a table's, which may stand in a list.
+fn is_row(line: &str) -> bool {
+    line.trim_start().starts_with('|')
 }
 
 fn cells(row: &str) -> Vec<String> {
@@ -267,7 +272,7 @@ mod tests {
 
     #[test]
     fn blocks_of_a_page() {
-        let page = "One\nline.\n\n- item\n  goes on\n- item\n\n| a | b |\n|---|:-:|\n| 1 | 2 |\n\n\
+        let page = "One\nline.\n\n- item\n  goes on\n- item\n\n  | a | b |\n  |---|:-:|\n  | 1 | 2 |\n\n\
                     <!-- parameters: x -->\n| gone |\n<!-- end of parameters -->\n```\ncode\n\n# hidden\nmore\n```\n## End";
         let expected = [
             Block::Text("One line.".into()),
@@ -286,7 +291,10 @@ mod tests {
         for row in tidegate::catalog::QUEUES {
             let blocks = Page::parse(row.info.manual);
             let text: String = blocks.iter().map(|b| PEN.block(b)).collect();
-            assert!(!text.contains("**") && !text.contains("<!--") && !text.contains("|--"), "{}: {text}", row.name);
+            for mark in ["**", "<!--", "|--"] {
+                let left = text.lines().find(|line| line.contains(mark));
+                assert_eq!(left, None, "{}: {mark} is left over", row.name);
+            }
             assert!(blocks.len() > 4 || row.params.is_empty(), "{}", row.name);
         }
     }
