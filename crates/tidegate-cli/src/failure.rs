@@ -53,12 +53,35 @@ impl Failure {
 
 /// What a panic says: it is our fault, where, and in which version.
 pub fn this_is_a_bug(info: &PanicHookInfo) {
+    output::note(&told(info));
+}
+
+fn told(info: &PanicHookInfo) -> String {
     let payload = info.payload();
     let text = payload.downcast_ref::<String>().map(String::as_str);
     let what = text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("no message");
     let place = info.location().map(|l| format!(" at {}:{}", l.file(), l.line())).unwrap_or_default();
-    output::note(&format!(
-        "error: this is a bug in tidegate {}: {what}{place}\nPlease report it with the command and its input.",
-        env!("CARGO_PKG_VERSION")
-    ));
+    let version = env!("CARGO_PKG_VERSION");
+    format!(
+        "error: this is a bug in tidegate {version}: {what}{place}\nPlease report it with the command and its input."
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_says_that_it_is_our_fault_and_in_which_version() {
+        static SAID: std::sync::Mutex<Vec<String>> = std::sync::Mutex::new(vec![]);
+        std::panic::set_hook(Box::new(|info| SAID.lock().unwrap().push(told(info))));
+        let _ = std::panic::catch_unwind(|| panic!("{} is odd", 2));
+        let _ = std::panic::catch_unwind(|| panic!("plain"));
+        let _ = std::panic::take_hook();
+        let said = SAID.lock().unwrap();
+        let version = env!("CARGO_PKG_VERSION");
+        let expected = format!("error: this is a bug in tidegate {version}: 2 is odd at ");
+        assert!(said[0].starts_with(&expected) && said[0].contains("failure.rs:"), "{}", said[0]);
+        assert!(said[1].contains(": plain at ") && said[1].contains("Please report"), "{}", said[1]);
+    }
 }
