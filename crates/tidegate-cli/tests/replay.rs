@@ -84,8 +84,12 @@ fn a_directory_holds_it_all() {
     assert_eq!(ran.json(), serde_json::from_str::<Value>(&home.read("deep/result/result.json")).unwrap());
     assert!(ran.err.ends_with("Wrote deep/result/report.html.\n"), "{}", ran.err);
     let files: Vec<String> = home.files().into_iter().filter(|f| f.starts_with("deep")).collect();
-    let names = ["", "/report.html", "/result.json", "/run.json", "/series.json"].map(|n| format!("deep/result{n}"));
+    let names = ["", "/replay.toml", "/report.html", "/result.json", "/run.json", "/series.json"]
+        .map(|n| format!("deep/result{n}"));
     assert_eq!(files[1..], names);
+    let job = home.read("deep/result/replay.toml");
+    assert!(job.contains("limit = \"125 kB\"\n") && job.contains("flow_key = \"five-tuple\"\n"), "{job}");
+    assert!(job.contains("queues = [\"sfb\"]\n") && job.contains("rate = \"10 Mbit/s\"\n"), "{job}");
     let page = home.read("deep/result/report.html");
     assert!(
         page.contains("tidegate replay capture.pcapng --rate &#39;10 Mbit/s&#39;")

@@ -103,6 +103,22 @@ impl Replay {
         self.capture.file_name().unwrap_or(self.capture.as_os_str()).to_string_lossy().into_owned()
     }
 
+    /// The job as TOML with every default spelled out, for people to read.
+    pub fn resolved(&self) -> String {
+        let quoted = |text: String| serde_json::Value::from(text).to_string();
+        let queues: Vec<String> = self.queues.iter().map(|q| quoted(q.to_string())).collect();
+        let pairs = [
+            ("capture", quoted(self.name())),
+            ("rate", quoted(self.rate.to_string())),
+            ("limit", quoted(self.limit.to_string())),
+            ("mean_packet", quoted(self.mean_packet.to_string())),
+            ("flow_key", quoted(self.flow_key.to_string())),
+            ("seed", self.seed.to_string()),
+            ("queues", format!("[{}]", queues.join(", "))),
+        ];
+        pairs.map(|(key, value)| format!("{key} = {value}\n")).concat()
+    }
+
     /// The link and every queue's parameters on it.
     ///
     /// # Errors
@@ -180,11 +196,12 @@ pub fn replay(job: &Replay, watch: &dyn Watch) -> Result<Replayed, ReplayError> 
     Ok(Replayed { outcomes: done.into_iter().map(|p| p.outcome).collect(), damage, backward, crowded })
 }
 
-/// The files that go with `replayed`: `result.json` (one document, or a list for several queues), `series.json` and
-/// `run.json`. `report.html` is the report crate's; add it.
+/// The files that go with `replayed`: `result.json` (one document, or a list for several queues), `series.json`,
+/// `replay.toml` (resolved) and `run.json`. `report.html` is the report crate's; add it.
 pub fn files(job: &Replay, replayed: &Replayed) -> Vec<File> {
     let queues: Vec<_> = replayed.outcomes.iter().map(|o| o.document.label.as_str()).collect();
     let mut files = store::results(&replayed.outcomes);
+    files.push(File { name: "replay.toml".into(), bytes: job.resolved().into_bytes() });
     files.push(store::mark(&job.name(), &[job.seed], &queues));
     files
 }

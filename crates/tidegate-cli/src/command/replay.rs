@@ -57,7 +57,7 @@ pub struct Args {
     /// List so many flows in the result, those that offered most; the others are summed up as one
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = value_parser!(u32).range(..=1_000_000))]
     list: u32,
-    /// Write result.json, series.json and report.html into this directory
+    /// Write result.json, series.json, replay.toml and report.html into this directory
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Print the result as JSON (schema tidegate.result/1; a list if there are several queues) instead of a table
@@ -78,7 +78,7 @@ impl Args {
         if let Some(dir) = &self.out {
             let title = format!("{} at {}", job.name(), job.rate);
             let mut files = tidegate_lab::replay::files(&job, &replayed);
-            files.push(experiment::report(&title, None, &replayed.outcomes));
+            files.push(experiment::report(&title, Some(&job.resolved()), &replayed.outcomes));
             experiment::write(dir, &files)?;
         }
         let documents: Vec<Document> = replayed.outcomes.into_iter().map(|o| o.document).collect();
