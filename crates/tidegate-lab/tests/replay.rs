@@ -149,7 +149,12 @@ fn every_packet_has_one_fate() {
         let marks: f64 = document.aggregate.marks.values().map(|f| f.mean()).sum();
         assert_eq!(marks, sum.marked as f64, "{}", queue.name);
         let used = document.aggregate.utilization.unwrap().mean();
-        assert!(used > 0.8 && used <= 1.0, "{}: {used}", queue.name);
+        // How much a queue drops is its own business; the link sends whatever it lets through, and never two at once.
+        let (sent, seconds) =
+            (document.aggregate.throughput_bps.unwrap().mean(), document.bottleneck.duration_s.unwrap());
+        let bytes_apart = (sent - used * 10e6) * seconds / 8.0;
+        assert!(used <= 1.0 && (-1.0..=1515.0).contains(&bytes_apart), "{}: {used}, {bytes_apart} B", queue.name);
+        assert!(used > 0.99 || queue.name != "drop_tail", "{used}");
     }
 }
 
