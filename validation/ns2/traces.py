@@ -38,6 +38,8 @@ CASES = {
     "marked-four-of-a-window": ("Newreno", "marked", 3, [20, 22, 24, 26]),
     "marked-one-in-a-hundred": ("Newreno", "marked", 20, share(0.01, 20000, 4)),
     "marked-three-in-a-hundred": ("Newreno", "marked", 20, share(0.03, 20000, 5)),
+    "marked-one-in-ten": ("Newreno", "marked", 20, share(0.1, 20000, 4)),
+    "marked-one-in-two": ("Newreno", "marked", 60, share(0.5, 20000, 5)),
     "reno-marked": ("Reno", "marked", 20, share(0.02, 20000, 6)),
 }
 

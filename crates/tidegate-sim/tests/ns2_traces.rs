@@ -194,7 +194,7 @@ fn the_simulator_sends_what_ns2_sends() {
 #[test]
 fn the_oracle_sends_what_ns2_sends() {
     let traces = traces();
-    assert_eq!(traces.len(), 19);
+    assert_eq!(traces.len(), 21);
     // The oracle knows NewReno and losses only.
     for trace in traces.iter().filter(|t| t.flavor == Flavor::NewReno && t.fate == Fate::Lost) {
         // The record has six digits.

@@ -47,7 +47,7 @@ impl Window {
         }
     }
 
-    /// A loss or an echoed mark, with `flight` segments in flight: half the window.
+    /// A loss, with `flight` segments in flight: half the window.
     pub fn halve(&mut self, flight: u32) {
         let half = self.half(flight);
         match self.rules {
@@ -57,9 +57,27 @@ impl Window {
             }
             Rules::Ns2 => {
                 self.ssthresh = ((half as u64) as f64).max(LEAST);
-                self.cwnd = half.max(1.0);
+                self.cwnd = half;
             }
         }
+    }
+
+    /// An echoed mark, with `flight` segments in flight: half the window. From one segment it falls below one.
+    pub fn mark(&mut self, flight: u32) {
+        match self.rules {
+            Rules::Rfc => {
+                let half = self.half(flight);
+                self.ssthresh = half.max(LEAST);
+                self.cwnd = if self.cwnd <= 1.0 { 0.5 } else { half.max(1.0) };
+            }
+            Rules::Ns2 => self.halve(flight),
+        }
+    }
+
+    /// Whether it lies below one segment, so that nothing is sent before the timer runs out (RFC 3168 §6.1.2).
+    #[inline]
+    pub fn closed(&self) -> bool {
+        self.cwnd < 1.0
     }
 
     /// A timeout: back to one segment. `first` says that the segment was not lost by timeout before (RFC 5681 §3.1 holds

@@ -58,14 +58,16 @@ impl Rto {
         self.timed = None;
     }
 
-    /// Everything below `ack` is acknowledged. If that ends a measurement, the back-off ends.
+    /// Everything below `ack` is acknowledged. If that ends a measurement, the back-off ends, unless it is to go on.
     #[inline]
-    pub fn acked(&mut self, ack: u32, now: Time) {
+    pub fn acked(&mut self, ack: u32, now: Time, go_on: bool) {
         if let Some((seq, at)) = self.timed
             && ack > seq
         {
             self.timed = None;
-            self.backoff = 1;
+            if !go_on {
+                self.backoff = 1;
+            }
             self.measure(at, now.as_nanos());
         }
     }
@@ -117,7 +119,7 @@ mod tests {
 
     fn sample(rto: &mut Rto, seq: u32, at_ms: u64, rtt_ms: u64) {
         rto.sent(seq, Time::from_nanos(at_ms * 1_000_000));
-        rto.acked(seq + 1, Time::from_nanos((at_ms + rtt_ms) * 1_000_000));
+        rto.acked(seq + 1, Time::from_nanos((at_ms + rtt_ms) * 1_000_000), false);
     }
 
     #[test]
@@ -153,7 +155,7 @@ mod tests {
         rto.sent(1, Time::from_nanos(100_000_000));
         rto.back_off();
         rto.abandon();
-        rto.acked(2, Time::from_nanos(900_000_000));
+        rto.acked(2, Time::from_nanos(900_000_000), false);
         assert_eq!(rto.timeout(), Span::from_millis(400));
         sample(&mut rto, 2, 1000, 20);
         assert_eq!(rto.timeout(), Span::from_millis(200));

@@ -53,8 +53,10 @@ pub(crate) struct TcpSender {
     last: Last,
     /// A partial acknowledgement has come in this recovery.
     partial: bool,
-    /// The next new segment tells the receiver that the window was reduced.
+    /// The next new segment (ns-2: the next segment) tells the receiver that the window was reduced.
     reduced: bool,
+    /// The last mark came when the window could not be halved: another one doubles the timer instead.
+    doubling: bool,
     /// The segment whose timer ran out last.
     timed_out: u32,
     rto: Rto,
@@ -91,6 +93,7 @@ impl TcpSender {
             last: Last::Nothing,
             partial: false,
             reduced: false,
+            doubling: false,
             timed_out: u32::MAX,
             rto: Rto::new(tcp.tick, tcp.min_rto, tcp.initial_rto, tcp.max_rto, dice),
             timeout_at: Time::MAX,
@@ -121,7 +124,7 @@ impl TcpSender {
     /// Every segment below `ack` has arrived; `echo` says that a mark did.
     pub fn acknowledged(&mut self, now: Time, ack: u32, echo: bool, dice: &mut Rng, out: &mut Vec<Output>) {
         if echo && self.ecn == EcnUse::On {
-            self.echoed(now, ack);
+            self.echoed(ack);
         }
         if ack > self.una {
             if self.last == Last::Duplicates && ack < self.recover && self.flavor == Flavor::NewReno {
@@ -145,11 +148,13 @@ impl TcpSender {
     pub fn timed_out(&mut self, now: Time, dice: &mut Rng, out: &mut Vec<Output>) -> bool {
         self.timeout_at = Time::MAX;
         if self.una == self.max {
+            self.reopen(now, dice, out);
             return false;
         }
         self.ever_timed_out = true;
         self.duplicates = 0;
         self.recover = self.max;
+        self.reduced = true;
         if self.last == Last::Echo && self.rules == Rules::Ns2 {
             self.window.restart(); // the mark has cut ssthresh already
         } else {
@@ -165,6 +170,21 @@ impl TcpSender {
         true
     }
 
+    /// Marks had closed the window, and the timer has run out with nothing in flight: one segment may go.
+    fn reopen(&mut self, now: Time, dice: &mut Rng, out: &mut Vec<Output>) {
+        if !self.window.closed() {
+            return;
+        }
+        self.window.restart();
+        self.duplicates = 0;
+        self.recover = self.max;
+        self.last = Last::Timeout;
+        self.reduced = true;
+        self.rto.abandon();
+        self.set_timer(now);
+        self.fill(now, u32::MAX, dice, out);
+    }
+
     /// The round trip is in order: new data are acknowledged and recovery, if any, is over.
     #[inline]
     fn advance(&mut self, now: Time, ack: u32, echo: bool) {
@@ -176,8 +196,8 @@ impl TcpSender {
         let opening = self.una == 0 && self.handshake == Handshake::Syn;
         self.una = ack;
         self.next = self.next.max(ack);
-        self.rto.acked(ack, now);
-        if self.una < self.max {
+        self.rto.acked(ack, now, echo && self.doubling);
+        if self.una < self.max || self.window.closed() {
             self.set_timer(now);
         } else {
             self.timeout_at = Time::MAX;
@@ -186,6 +206,7 @@ impl TcpSender {
             let lost = self.ever_timed_out && self.rules == Rules::Ns2;
             self.window.cwnd = if lost { 1.0 } else { self.initial_window as f64 };
         } else if !echo {
+            self.doubling = false;
             self.window.grow();
         }
     }
@@ -239,6 +260,7 @@ impl TcpSender {
         } else if news || again {
             self.window.halve(self.next - self.una);
             self.recover = self.max;
+            self.reduced = true;
         } else {
             return;
         }
@@ -250,20 +272,21 @@ impl TcpSender {
     }
 
     /// An echoed mark: at most one reduction per window of data (RFC 3168 §6.1.2).
-    fn echoed(&mut self, now: Time, ack: u32) {
+    fn echoed(&mut self, ack: u32) {
         if ack <= self.recover && self.last != Last::Timeout {
             return;
         }
         if self.last == Last::Duplicates && ack < self.recover {
             return;
         }
-        if self.window.cwnd <= 1.0 {
-            // The window cannot be smaller: wait for the timer instead (RFC 3168 §6.1.2).
-            self.set_timer(now);
+        if self.window.cwnd > 1.0 {
+            self.doubling = false;
+        } else if std::mem::replace(&mut self.doubling, true) {
+            self.rto.back_off();
         }
         self.recover = self.max;
         self.last = Last::Echo;
-        self.window.halve(self.next - self.una);
+        self.window.mark(self.next - self.una);
         self.reduced = true;
     }
 
@@ -314,12 +337,12 @@ impl TcpSender {
         } else {
             self.max = seq + 1;
             self.rto.sent(seq, now);
-            if self.ecn == EcnUse::On && !syn {
-                flags |= Ecn::Ect0 as u8;
-                if self.reduced {
-                    flags |= flag::REDUCED;
-                    self.reduced = false;
-                }
+        }
+        // RFC 3168 §6.1.5: what is sent again is not ECN-capable, and only new data say that the window was reduced.
+        if self.ecn == EcnUse::On && !syn && (!again || self.rules == Rules::Ns2) {
+            flags |= Ecn::Ect0 as u8;
+            if std::mem::take(&mut self.reduced) {
+                flags |= flag::REDUCED;
             }
         }
         if idle || self.timeout_at == Time::MAX {

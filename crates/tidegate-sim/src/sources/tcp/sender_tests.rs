@@ -161,6 +161,56 @@ fn marks_reduce_once_a_window_and_are_answered() {
     assert!(bench.sender.window.ssthresh < 8.0);
 }
 
+/// RFC 3168 §6.1.2: with a window of one the next segment waits for the timer; a second mark doubles it (ns-2).
+#[test]
+fn marks_at_a_window_of_one_wait_for_the_timer() {
+    for rules in [Rules::Rfc, Rules::Ns2] {
+        let mut bench = Bench::new(Tcp { ecn: EcnUse::On, rules, ..one(Flavor::NewReno) });
+        assert_eq!(bench.take(), [0]);
+        let mut waits = Vec::new();
+        for (ack, doubled) in [(1, 1), (2, 2)] {
+            bench.now += RTT;
+            bench.acknowledge(ack, true);
+            assert_eq!(bench.take(), [], "{rules:?}: the window is closed");
+            let due = bench.sender.timeout_at.as_nanos();
+            waits.push((due - bench.now) / doubled);
+            bench.now = due;
+            assert!(
+                !bench.sender.timed_out(Time::from_nanos(due), &mut bench.dice, &mut bench.out),
+                "nothing was lost"
+            );
+            assert!(bench.out.iter().all(|o| o.flags & flag::REDUCED != 0));
+            assert_eq!(bench.take(), [ack]);
+        }
+        // One sample of 100 ms: 100 + 4 · 50; two: 100 + 4 · 37.5 rounded down to whole ticks; a tick of phase each.
+        assert!(
+            waits[0].abs_diff(300_000_000) <= 50_000_000 && waits[1].abs_diff(250_000_000) <= 50_000_000,
+            "{waits:?}"
+        );
+        bench.now += RTT;
+        bench.acknowledge(3, false);
+        assert_eq!(bench.take(), [3, 4], "{rules:?}: without a mark it opens again");
+    }
+}
+
+/// RFC 3168 §6.1.2 and §6.1.5: new data tell of any reduction, and what is sent again is not ECN-capable; by ns-2's
+/// rules the retransmission is and does.
+#[test]
+fn a_loss_is_answered_like_a_mark() {
+    for rules in [Rules::Rfc, Rules::Ns2] {
+        let mut bench = Bench::avoiding(Tcp { ecn: EcnUse::On, rules, ..one(Flavor::NewReno) }, 16);
+        (0..16).for_each(|_| bench.acknowledge(0, false));
+        let again: Vec<u8> = bench.out.iter().filter(|o| o.seq == 0).map(|o| o.flags).collect();
+        let reduced: Vec<u32> = bench.out.iter().filter(|o| o.flags & flag::REDUCED != 0).map(|o| o.seq).collect();
+        let (capable, told) = match rules {
+            Rules::Rfc => (0, 16),
+            Rules::Ns2 => (Ecn::Ect0 as u8, 0),
+        };
+        assert_eq!(again.iter().map(|f| f & flag::ECN).collect::<Vec<_>>(), [capable], "{rules:?}");
+        assert_eq!(reduced, [told], "{rules:?}");
+    }
+}
+
 #[test]
 fn finite_data_end() {
     let mut bench = Bench::new(Tcp { data: Some(3), handshake: Handshake::Syn, ..Tcp::reno() });
