@@ -28,7 +28,7 @@ choices! {
 }
 
 /// Most flows that a cache may hold.
-pub const MOST_FLOWS: u32 = 65536;
+pub const MOST_FLOWS: u32 = 4096;
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {

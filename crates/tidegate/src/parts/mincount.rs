@@ -40,7 +40,7 @@ choices! {
 }
 
 /// Most buckets of a sketch.
-pub const MOST_BUCKETS: u32 = 1 << 20;
+pub const MOST_BUCKETS: u32 = 1 << 16;
 /// Most minima kept in a bucket.
 pub const MOST_MINIMA: u32 = 16;
 

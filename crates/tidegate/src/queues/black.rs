@@ -17,11 +17,11 @@ crate::params! {
     /// BLACK's parameters, RED's among them.
     pub struct BlackConfig {
         /// How many high-bandwidth flows are remembered.
-        cache: u32 = 50, "HBF", 1 ..= 65536;
+        cache: u32 = 50, "HBF", 1 ..= 4096;
         /// Who makes room in a full cache.
         replace: Replace = Replace::Oldest, "", 0 ..= 0;
         /// Length of a sampling period.
-        interval: Span = Span::from_millis(1000), "T", 1_000_000 ..= 3_600_000_000_000_u64;
+        interval: Span = Span::from_millis(1000), "T", 10_000_000 ..= 3_600_000_000_000_u64;
         /// Below this average RED does nothing; above this queue BLACK samples and judges.
         min: Size = Size::Packets(5), "min_th", 0 ..= 1_000_000_000_000_u64;
         /// At this average RED's p_b has risen to `probability`.

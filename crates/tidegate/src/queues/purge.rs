@@ -83,13 +83,13 @@ crate::params! {
         /// Time between two price updates.
         price_interval: Span = Span::from_millis(10), "T_u", 1_000 ..= 60_000_000_000_u64;
         /// Length of a sampling period, in which flows are counted.
-        interval: Span = Span::from_millis(1000), "t", 1_000_000 ..= 3_600_000_000_000_u64;
+        interval: Span = Span::from_millis(1000), "t", 10_000_000 ..= 3_600_000_000_000_u64;
         /// How many high-bandwidth flows are remembered.
-        cache: u32 = 50, "HBF", 1 ..= 65536;
+        cache: u32 = 50, "HBF", 1 ..= 4096;
         /// Who makes room in a full cache.
         replace: Replace = Replace::Oldest, "", 0 ..= 0;
         /// Buckets of MINCOUNT.
-        buckets: u32 = 1024, "m", 2 ..= 1048576;
+        buckets: u32 = 1024, "m", 2 ..= 65536;
         /// Minima in each bucket.
         minima: u32 = 3, "k", 1 ..= 16;
         /// How the minima become a number of flows.
