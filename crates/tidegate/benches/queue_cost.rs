@@ -66,6 +66,19 @@ const SUBJECTS: &[Subject] = &[
         path: "is judged by its bins, none for want of room",
         took: |c| c.offered - c.dropped(DropReason::Overlimit),
     },
+    Subject {
+        // At 4000 bytes a flow a thousand flows would fill the limit before their dice fall.
+        name: "bare",
+        settings: &[("least", "2500 B")],
+        path: "rolls a die, biased by its flow's account",
+        took: |c| c.offered - c.dropped(DropReason::Overlimit),
+    },
+    Subject {
+        name: "fred",
+        settings: &[("min", "200 packets"), ("max", "1600 packets"), ("min_queue", "1 packet"), ("probability", "1")],
+        path: "is judged by its flow's account between the thresholds",
+        took: |c| c.offered - c.dropped(DropReason::Overlimit) - c.below_min,
+    },
 ];
 
 const DIE: &str = "rolls a die between the thresholds";
