@@ -222,15 +222,12 @@ impl BareRule {
     /// Lines 2 to 12; in a full table the flow that is idle longest makes room. `None` if there is none such.
     fn enter(&mut self, now: Time, pkt: &Packet) -> Option<u32> {
         let new = Flow { queued: 0, count: pkt.len as u64, rate: 0.0, beta: self.config.beta, last: now, packets: 0 };
-        let slot = match self.flows.insert(pkt.flow, new) {
-            None => {
-                self.flows.remove(self.flows.oldest_retired()?);
-                self.flows.insert(pkt.flow, new)
-            }
-            slot => slot,
-        };
-        self.refresh();
-        slot
+        if let Some(slot) = self.flows.insert(pkt.flow, new) {
+            self.refresh();
+            return Some(slot);
+        }
+        self.flows.remove(self.flows.oldest_retired()?);
+        self.flows.insert(pkt.flow, new)
     }
 
     /// Lines 17 and 18 (eq. 6).

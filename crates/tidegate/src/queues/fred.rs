@@ -9,7 +9,7 @@ use crate::policy::{Fifo, Policy, QueueView, Verdict};
 use crate::qdisc::{DropReason, Gauge, Link, MarkReason};
 use crate::queues::red;
 use crate::rng::Rng;
-use crate::units::{Bytes, Prob, Size, Time};
+use crate::units::{Bytes, Prob, Size, Span, Time};
 
 /// A FIFO with RED's average, judged flow by flow (lin1997).
 pub type Fred = Fifo<FredRule>;
@@ -167,12 +167,13 @@ impl FredRule {
         }
     }
 
-    /// The average falls with the time for which the queue has been empty.
+    /// The average falls with the time for which the queue has been empty, by whole packet times. What is left of one is
+    /// kept: else refused arrivals more often than that would hold the average up, and be refused, for ever.
     #[cold]
     fn decay(&mut self, now: Time) {
-        let idle = now.since(self.empty_since).as_nanos() as f64;
-        self.avg.decay((idle / self.packet_nanos) as u64);
-        self.empty_since = now;
+        let m = (now.since(self.empty_since).as_nanos() as f64 / self.packet_nanos) as u64;
+        self.avg.decay(m);
+        self.empty_since += Span::from_nanos((m as f64 * self.packet_nanos) as u64);
     }
 
     /// Whether a flow with `qlen` waiting and so many strikes is not to have more, whatever the dice say.
@@ -347,5 +348,23 @@ impl Entry for Fred {
 
     fn state_bytes(config: &FredConfig, _: &Link) -> u64 {
         core::mem::size_of::<FredRule>() as u64 + FlowTable::<Flow>::state_bytes(config.flows)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A flood at twice the link's rate that finds an empty queue and a high average is refused, but the average falls as
+    /// on a silent link: over 125 packet times to .7786 of what it was.
+    #[test]
+    fn refused_arrivals_do_not_hold_the_average_up() {
+        let link = Link::new("10 Mbit/s".parse().unwrap(), Size::Packets(100), "1000 B".parse().unwrap()).unwrap();
+        let mut fred = FredRule::new(&FredConfig::default(), &link).unwrap();
+        (0..10_000).for_each(|_| fred.avg.update(60.0));
+        for n in 1..=250 {
+            fred.decay(Time::from_nanos(n * 400_000));
+        }
+        assert!((fred.avg() - 60.0 * 0.778606).abs() < 1e-3, "{}", fred.avg());
     }
 }

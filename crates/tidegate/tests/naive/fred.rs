@@ -54,7 +54,7 @@ pub struct NaiveFred {
     pub q: f64,
     pub avg: f64,
     pub count: f64,
-    /// Since when the queue is empty.
+    /// Since when the queue is empty, without the packet times that have been taken off the average.
     pub q_time: f64,
 }
 
@@ -75,7 +75,7 @@ impl NaiveFred {
         } else {
             let m = ((now - self.q_time) / self.set.s).floor();
             self.avg *= libm::pow(1.0 - w, m);
-            self.q_time = now;
+            self.q_time += m * self.set.s;
         }
     }
 
