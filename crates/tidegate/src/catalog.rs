@@ -168,6 +168,7 @@ catalog! {
     purge => Purge,
     bare => Bare,
     fred => Fred,
+    codel => Codel,
 }
 
 impl AnyConfig {

@@ -1,6 +1,7 @@
 //! What queues are built from. Parts know no queue.
 pub mod bins;
 pub mod capture_list;
+pub mod codel_law;
 pub mod every;
 pub mod ewma;
 pub mod flow_table;

@@ -1,0 +1,158 @@
+//! CoDel's law (nichols2018 §5): watch how long packets waited, and signal ever more often while they wait too long.
+//!
+//! The law is given a [`Line`] when the link asks for a packet; it takes packets off its head, has some of them
+//! signalled, and hands back the one to send. It holds no packet itself, so one line may follow it or a thousand.
+//!
+//! ```
+//! use tidegate::{Span, Time, parts::codel_law::Law};
+//! let law = Law { target: Span::from_millis(5), interval: Span::from_millis(100), mtu: 1500 };
+//! let after = |count| law.next(Time::ZERO, count).as_secs();
+//! assert_eq!((after(1), after(4), after(100)), (0.1, 0.05, 0.01));
+//! ```
+use crate::packet::Packet;
+use crate::units::{Span, Time};
+
+/// The constants of the law (nichols2018 §5.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Law {
+    /// A standing delay below this is acceptable.
+    pub target: Span,
+    /// How long the delay must have been above `target` before the first signal, and the time between the first two.
+    pub interval: Span,
+    /// With no more than this waiting behind it, in bytes, a packet is never signalled.
+    pub mtu: u64,
+}
+
+impl Law {
+    /// When the next signal is due, after one at `from` that was the `count`-th: interval / sqrt(count) later, so that
+    /// the rate of signals rises as the square root of their number (§5.6). `count` of 0 counts as 1.
+    #[inline]
+    pub fn next(&self, from: Time, count: u32) -> Time {
+        from + Span::from_nanos((self.interval.as_nanos() as f64 / libm::sqrt(count.max(1) as f64)) as u64)
+    }
+}
+
+/// The line that the law takes packets from.
+pub trait Line {
+    /// Takes the head off.
+    fn take(&mut self) -> Option<Packet>;
+    /// What still waits, in bytes.
+    fn waits(&self) -> u64;
+    /// Gives the packet its signal: `Some` is the packet, marked, which goes on; `None`, it was dropped.
+    fn signal(&mut self, pkt: Packet) -> Option<Packet>;
+}
+
+/// What the law remembers of one line (nichols2018 §5.2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Control {
+    /// When signals may begin if the delay stays above target until then; `None` while it is below.
+    first_above: Option<Time>,
+    /// When the next signal is due, in the dropping state.
+    drop_next: Time,
+    /// Signals since the dropping state was entered.
+    count: u32,
+    /// `count` as it was set when the dropping state was entered.
+    last_count: u32,
+    /// In the dropping state.
+    dropping: bool,
+    /// How long the last packet taken had waited.
+    sojourn: Span,
+}
+
+impl Control {
+    /// How long the last packet taken had waited.
+    pub fn sojourn(&self) -> Span {
+        self.sojourn
+    }
+
+    /// Signals since the dropping state was last entered (begun with what held the line the last time).
+    pub fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// Whether the delay has been above target for an interval: signals fall due.
+    pub fn is_dropping(&self) -> bool {
+        self.dropping
+    }
+
+    /// The packet to send at `now`, after the signals that are due by then (§5.5).
+    #[inline]
+    pub fn dequeue(&mut self, law: &Law, now: Time, line: &mut impl Line) -> Option<Packet> {
+        let (pkt, too_long) = self.take(law, now, line);
+        if !self.dropping && !too_long {
+            return pkt;
+        }
+        if !self.dropping {
+            self.enter(law, now);
+            return line.signal(pkt?).or_else(|| self.take(law, now, line).0);
+        }
+        self.dropping = too_long;
+        if !too_long || now < self.drop_next {
+            return pkt;
+        }
+        self.signal_all_due(law, now, pkt?, line)
+    }
+
+    /// Signals `pkt` and, as long as drops are due and the delay is still too long, those behind it. A packet that is
+    /// marked goes on, so it is the last (the RFC drops only; so do the kernels that mark).
+    fn signal_all_due(&mut self, law: &Law, now: Time, mut pkt: Packet, line: &mut impl Line) -> Option<Packet> {
+        while now >= self.drop_next {
+            self.count = self.count.saturating_add(1);
+            if let Some(marked) = line.signal(pkt) {
+                self.drop_next = law.next(self.drop_next, self.count);
+                return Some(marked);
+            }
+            let (next, too_long) = self.take(law, now, line);
+            self.dropping = too_long;
+            if !too_long {
+                return next;
+            }
+            self.drop_next = law.next(self.drop_next, self.count);
+            pkt = next?;
+        }
+        Some(pkt)
+    }
+
+    /// Takes the head, and says whether the delay has been above target for an interval (§5.6).
+    #[inline]
+    fn take(&mut self, law: &Law, now: Time, line: &mut impl Line) -> (Option<Packet>, bool) {
+        let Some(pkt) = line.take() else {
+            self.first_above = None;
+            return (None, false);
+        };
+        self.sojourn = now.since(pkt.arrived);
+        if self.sojourn < law.target || line.waits() <= law.mtu {
+            self.first_above = None;
+            return (Some(pkt), false);
+        }
+        let since = *self.first_above.get_or_insert(now + law.interval);
+        (Some(pkt), now >= since)
+    }
+
+    /// Enters the dropping state. Soon after the last time, the rate that held the line then is where to begin (§5.5).
+    fn enter(&mut self, law: &Law, now: Time) {
+        self.dropping = true;
+        let risen = self.count - self.last_count;
+        // The RFC's 16 intervals; a signal still due in the future counts as just now.
+        let soon = now.since(self.drop_next).as_nanos() < law.interval.as_nanos().saturating_mul(16);
+        self.count = if risen > 1 && soon { risen } else { 1 };
+        self.last_count = self.count;
+        self.drop_next = law.next(now, self.count);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// interval = 100 ms: the tenth signal comes 100 (1 + 1/√2 + … + 1/√9) = 470.477 ms after the first.
+    #[test]
+    fn golden_times() {
+        let law = Law { target: Span::from_millis(5), interval: Span::from_millis(100), mtu: 1500 };
+        assert_eq!(law.next(Time::ZERO, 2).as_nanos(), 70_710_678);
+        assert_eq!(law.next(Time::ZERO, 3).as_nanos(), 57_735_026);
+        let tenth = (1..10).fold(Time::ZERO, |at, count| law.next(at, count));
+        assert_eq!(tenth.as_nanos(), 470_477_011);
+        assert_eq!(law.next(Time::ZERO, 0), law.next(Time::ZERO, 1), "no division by zero");
+    }
+}
