@@ -7,7 +7,7 @@ SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 TIDEGATE := target/release/tidegate
 FUZZ_SECONDS ?= 600
 
-.PHONY: help build demo test lint bench fuzz validate speed clean
+.PHONY: help build demo test lint bench fuzz validate speed papers clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -43,6 +43,9 @@ fuzz: ## Ten minutes for each fuzz target (FUZZ_SECONDS=600); needs cargo-fuzz a
 validate: build ns2 ## The table of agreement with ns-2, whose missing runs are made first
 	python3 validation/ns2/run.py >/dev/null
 	python3 validation/compare.py
+
+papers: build ## Our numbers beside the papers' printed ones (papers/*/printed.csv)
+	python3 papers/refresh.py
 
 speed: build ns2 ## Our time against ns-2's on the same job, in turn
 	python3 validation/speed.py
