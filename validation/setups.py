@@ -26,7 +26,7 @@ class Setup:
     """One network with one queue."""
 
     name: str  # of the network, and of our scenario
-    queue: str  # drop_tail or red
+    queue: str  # drop_tail, red, or red-ecn (RED that marks, TCP with ECN)
     script: str  # in ns2/
     args: str  # for the script, beyond COMMON
     seeds: int  # replications, on either side
@@ -42,8 +42,9 @@ class Setup:
 
     @property
     def ns2_args(self):
-        kind = {"drop_tail": "DropTail", "red": "RED"}[self.queue]
-        return f"queue={kind} {self.args} {COMMON}".split()
+        kind = "DropTail" if self.queue == "drop_tail" else "RED"
+        words = f"queue={kind} {self.args} {COMMON}".split()
+        return words + ["ecn=1"] if self.queue == "red-ecn" else words  # the last word wins
 
     @property
     def ns2_results(self):
@@ -55,6 +56,7 @@ def drop_tail(path, packets):
     return ("--queue", "drop_tail", "--set", f"{path}={packets - 1} packets")
 
 
+ECN = ("--set", "group.tcp.ecn=on")
 SFB400 = "overhead=0.0002 warm=20 T=100"
 SETUPS = [
     Setup(name, queue, script, args, seeds, ours)
@@ -64,7 +66,8 @@ SETUPS = [
         ("care26", "care26.tcl", "mix=std udp=1e6 overhead=0.0008 warm=100 T=600", 40, drop_tail("network.limit", 100)),
         ("bare20", "bare20.tcl", "ncbr=1 udp=1e6 overhead=0.0008 warm=20 T=100", 60, drop_tail("network.limit", 120)),
     ]
-    for queue, ours in (("red", ()), ("drop_tail", tail))
+    for queue, ours in (("red", ()), ("drop_tail", tail), ("red-ecn", ECN))
+    if queue != "red-ecn" or name.startswith("sfb400")
 ]
 
 # Two-sided 95 % quantiles of Student's t, by degrees of freedom; between the rows the next smaller

@@ -43,7 +43,8 @@ impl Window {
     fn half(&self, flight: u32) -> f64 {
         match self.rules {
             Rules::Rfc => flight as f64 / 2.0,
-            Rules::Ns2 => self.cwnd.min(self.most as f64) / 2.0,
+            // A mark echoed as recovery ends finds the window still inflated.
+            Rules::Ns2 => (self.cwnd + self.inflation as f64).min(self.most as f64) / 2.0,
         }
     }
 
@@ -83,6 +84,7 @@ impl Window {
     /// A timeout: back to one segment. `first` says that the segment was not lost by timeout before (RFC 5681 §3.1 holds
     /// ssthresh otherwise).
     pub fn collapse(&mut self, flight: u32, first: bool) {
+        self.inflation = 0;
         match self.rules {
             Rules::Rfc if first => self.ssthresh = self.half(flight).max(LEAST),
             Rules::Rfc => {}
