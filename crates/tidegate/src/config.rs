@@ -88,11 +88,14 @@ macro_rules! value {
     };
 }
 
+/// What [`read_whole`] says; [`read_error`] adds the parameter's own range.
+const NOT_WHOLE: &str = "must be a whole number";
+
 fn read_whole(text: &str, most: f64) -> Result<f64, UnitError> {
     let n = units::parse_number(text)?;
     // Whole means that nothing is left behind the point; there is no `fract` without the host's mathematics.
     if n < 0.0 || n > most || (n as u64) as f64 != n {
-        return Err(UnitError { text: text.into(), why: format!("must be a whole number from 0 to {most}") });
+        return Err(UnitError { text: text.into(), why: NOT_WHOLE.into() });
     }
     Ok(n)
 }
@@ -126,6 +129,15 @@ value!(
     },
     |m: f64| format!("{} packets or bytes", m as u64)
 );
+
+/// The error for a text that is no value of `param`'s type.
+pub fn read_error(param: &Param, error: UnitError) -> ConfigError {
+    let why = match error.why.as_str() {
+        NOT_WHOLE => format!("{NOT_WHOLE} from {}", (param.range)()),
+        _ => error.why,
+    };
+    ConfigError::new(param.name, error.text, why)
+}
 
 /// Checks `value` against `param`'s bounds.
 ///
@@ -222,7 +234,7 @@ macro_rules! params {
                 $(
                     if name == stringify!($field) {
                         let value = <$type as $crate::config::Value>::read(text)
-                            .map_err(|e| $crate::ConfigError::new(name, e.text, e.why))?;
+                            .map_err(|e| $crate::config::read_error(&Self::PARAMS[index], e))?;
                         $crate::config::check_bounds(&Self::PARAMS[index], &value)?;
                         self.$field = value;
                         return Ok(());
@@ -309,4 +321,20 @@ macro_rules! words {
 /// The error for a word that is none of a choice's.
 pub fn not_a_choice(text: &str, words: &str) -> UnitError {
     UnitError { text: text.into(), why: format!("must be one of {words}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Link, Size, catalog};
+
+    #[test]
+    fn a_text_that_is_no_whole_number_is_told_the_range() {
+        let link = Link::new("10 Mbit/s".parse().unwrap(), Size::Packets(100), "1000 B".parse().unwrap()).unwrap();
+        let mut sfb = catalog::config("sfb", None, &link).unwrap();
+        for text in ["2.5", "-1", "1e300"] {
+            let error = sfb.set("levels", text).unwrap_err();
+            assert_eq!((error.field.as_str(), error.value.as_str()), ("levels", text));
+            assert_eq!(error.why, "must be a whole number from 1 to 8");
+        }
+    }
 }

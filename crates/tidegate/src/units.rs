@@ -486,7 +486,13 @@ impl FromStr for Size {
     fn from_str(text: &str) -> Result<Self, UnitError> {
         let (value, unit) = split(text)?;
         if PACKET_UNITS.iter().any(|(name, _)| *name == unit) {
-            return whole(text, value, "a length").map(Size::Packets);
+            let packets = whole(text, value, "a length")?;
+            // Half a packet would be rounded to one more or none, which nobody meant.
+            return if packets as f64 == value {
+                Ok(Size::Packets(packets))
+            } else {
+                Err(refuse(text, "a length in packets is a whole number"))
+            };
         }
         if unit.is_empty() {
             return Err(refuse(text, "a queue length needs a unit, as in \"200 kB\" or \"40 packets\""));
@@ -560,6 +566,10 @@ mod tests {
         assert!(rate("1e30 bit/s").contains("too large"));
         assert!("50 packets".parse::<Span>().is_err());
         assert!("5 cats".parse::<Size>().unwrap_err().why.ends_with("packets"));
+        assert!("0.4 packets".parse::<Size>().unwrap_err().why.contains("whole number"));
+        assert!("1.5 packets".parse::<Size>().unwrap_err().why.contains("whole number"));
+        assert!("-1 packets".parse::<Size>().unwrap_err().why.contains("negative"));
+        assert_eq!("2.0 packets".parse(), Ok(Size::Packets(2)));
         assert!("1.1".parse::<Prob>().is_err());
     }
 
