@@ -1,0 +1,117 @@
+//! FQ-CoDel read straight from hoeiland2018 (RFC 8290 §4), on top of the naive CoDel.
+//!
+//! Which queue a flow hashes to is told by the driver; everything else is decided here, and must be what the queue
+//! decides: FQ-CoDel rolls no dice for a packet.
+use std::collections::VecDeque;
+
+use crate::naive_codel::{Did, Item, NaiveCodel};
+
+/// The packet limit, in whichever unit (§5.2.3).
+#[derive(Clone, Copy, Debug)]
+pub enum Limit {
+    Packets(usize),
+    Bytes(u64),
+}
+
+#[derive(Clone, Debug)]
+pub struct NaiveFqCodel {
+    pub limit: Limit,
+    pub quantum: i64,
+    pub batch: usize,
+    pub queues: Vec<NaiveCodel>,
+    pub credits: Vec<i64>,
+    /// The lists of new and of old queues (§4); a queue in neither is inactive.
+    pub new: VecDeque<usize>,
+    pub old: VecDeque<usize>,
+}
+
+impl NaiveFqCodel {
+    pub fn new(queues: usize, quantum: i64, batch: usize, limit: Limit, codel: &NaiveCodel) -> NaiveFqCodel {
+        NaiveFqCodel {
+            limit,
+            quantum,
+            batch,
+            queues: vec![codel.clone(); queues],
+            credits: vec![0; queues],
+            new: VecDeque::new(),
+            old: VecDeque::new(),
+        }
+    }
+
+    pub fn packets(&self) -> usize {
+        self.queues.iter().map(|q| q.items.len()).sum()
+    }
+
+    pub fn bytes(&self) -> u64 {
+        self.queues.iter().map(NaiveCodel::bytes).sum()
+    }
+
+    fn too_much(&self) -> bool {
+        match self.limit {
+            Limit::Packets(most) => self.packets() > most,
+            Limit::Bytes(most) => self.bytes() > most,
+        }
+    }
+
+    /// §4.1: the packet joins its queue, which becomes a new one if it was inactive; above the limit, half the packets
+    /// of the queue with the most bytes, up to a batch, are dropped from its head. Returns what was dropped.
+    ///
+    /// Half of one packet is one; of several fattest queues the first; a packet that is longer than the limit itself is
+    /// refused instead of emptying everything. On all three the RFC is silent.
+    pub fn enqueue(&mut self, queue: usize, item: Item) -> Vec<u32> {
+        if matches!(self.limit, Limit::Bytes(most) if item.bytes > most) {
+            return vec![item.id];
+        }
+        self.queues[queue].items.push_back(item);
+        if !self.new.contains(&queue) && !self.old.contains(&queue) {
+            self.new.push_back(queue);
+            self.credits[queue] = self.quantum;
+        }
+        let mut dropped = Vec::new();
+        while self.too_much() {
+            let mut fattest = 0;
+            for q in 1..self.queues.len() {
+                if self.queues[q].bytes() > self.queues[fattest].bytes() {
+                    fattest = q;
+                }
+            }
+            let items = &mut self.queues[fattest].items;
+            let half = (items.len() / 2).clamp(1, self.batch);
+            dropped.extend(items.drain(..half).map(|item| item.id));
+        }
+        dropped
+    }
+
+    /// §4.2: new queues before old ones; a queue whose credits are used up gets a quantum and goes to the end of the old
+    /// list; an empty one goes from the new list to the end of the old one, from the old list away.
+    pub fn dequeue(&mut self, now: u64) -> Did {
+        let mut did = Did::default();
+        loop {
+            let from_new = !self.new.is_empty();
+            let list = if from_new { &mut self.new } else { &mut self.old };
+            let Some(&queue) = list.front() else {
+                return did;
+            };
+            if self.credits[queue] <= 0 {
+                self.credits[queue] += self.quantum;
+                list.pop_front();
+                self.old.push_back(queue);
+                continue;
+            }
+            let bytes: Vec<(u32, u64)> = self.queues[queue].items.iter().map(|i| (i.id, i.bytes)).collect();
+            let codel = self.queues[queue].dequeue(now);
+            did.dropped.extend(codel.dropped);
+            did.marked.extend(codel.marked);
+            if let Some(sent) = codel.sent {
+                let size = bytes.iter().find(|(id, _)| *id == sent).unwrap().1;
+                self.credits[queue] -= size as i64;
+                did.sent = Some(sent);
+                return did;
+            }
+            list.pop_front();
+            if from_new {
+                self.old.push_back(queue);
+            }
+        }
+    }
+}
