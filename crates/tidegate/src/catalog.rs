@@ -169,6 +169,7 @@ catalog! {
     bare => Bare,
     fred => Fred,
     codel => Codel,
+    fq_codel => FqCodel,
 }
 
 impl AnyConfig {

@@ -14,6 +14,11 @@ impl<T> Ring<T> {
         Ring { items: VecDeque::new() }
     }
 
+    /// An empty line that has room for `items` from the start.
+    pub fn with_capacity(items: usize) -> Ring<T> {
+        Ring { items: VecDeque::with_capacity(items) }
+    }
+
     /// Joins the tail.
     #[inline]
     pub fn push(&mut self, item: T) {

@@ -1,0 +1,158 @@
+//! Many first-in first-out lines of packets in one pool of places, so that memory goes by what waits, not by the number of
+//! lines. The pool grows to what is needed and then allocates no more.
+//!
+//! ```
+//! use tidegate::{Packet, parts::lines::Lines};
+//! let mut lines = Lines::new(1024);
+//! lines.push(7, Packet::new(1, 1000));
+//! lines.push(9, Packet::new(2, 500));
+//! assert_eq!(lines.backlog(7).bytes, 1000);
+//! assert_eq!(lines.pop(7).unwrap().flow, 1);
+//! assert!(lines.pop(7).is_none());
+//! ```
+use alloc::vec;
+use alloc::vec::Vec;
+
+use crate::packet::Packet;
+use crate::qdisc::Backlog;
+
+const NONE: u32 = u32::MAX;
+
+/// Several lines of packets over one pool.
+#[derive(Clone, Debug)]
+pub struct Lines {
+    places: Vec<Place>,
+    /// The first free place; the others follow by `next`.
+    free: u32,
+    lines: Vec<Ends>,
+}
+
+#[derive(Clone, Debug)]
+struct Place {
+    pkt: Packet,
+    /// The place behind this one in its line, or the next free one.
+    next: u32,
+}
+
+/// `head` means something only while the backlog is not empty; so does `tail`.
+#[derive(Clone, Debug, Default)]
+struct Ends {
+    head: u32,
+    tail: u32,
+    backlog: Backlog,
+}
+
+impl Lines {
+    /// `lines` empty lines, numbered from 0.
+    pub fn new(lines: usize) -> Lines {
+        Lines { places: Vec::new(), free: NONE, lines: vec![Ends::default(); lines] }
+    }
+
+    /// What `lines` lines with up to `packets` packets in all take besides the packets, in bytes.
+    pub const fn bytes(lines: u64, packets: u64) -> u64 {
+        let place = core::mem::size_of::<Place>() - core::mem::size_of::<Packet>();
+        lines * core::mem::size_of::<Ends>() as u64 + packets * place as u64
+    }
+
+    /// How many lines.
+    pub fn len(&self) -> usize {
+        self.lines.len()
+    }
+
+    /// Whether there is no line at all.
+    pub fn is_empty(&self) -> bool {
+        self.lines.is_empty()
+    }
+
+    /// How many packets have ever waited at once: the size of the pool.
+    pub fn places(&self) -> usize {
+        self.places.len()
+    }
+
+    /// What waits in `line`.
+    #[inline]
+    pub fn backlog(&self, line: usize) -> Backlog {
+        self.lines[line].backlog
+    }
+
+    /// `pkt` joins the tail of `line`.
+    ///
+    /// # Panics
+    /// When there is no such line, or 2^32 − 1 packets wait already.
+    #[inline]
+    pub fn push(&mut self, line: usize, pkt: Packet) {
+        let place = self.place_for(pkt);
+        let ends = &mut self.lines[line];
+        match ends.backlog.packets {
+            0 => ends.head = place,
+            _ => self.places[ends.tail as usize].next = place,
+        }
+        ends.tail = place;
+        ends.backlog.add(pkt.len);
+    }
+
+    /// The head of `line` leaves.
+    #[inline]
+    pub fn pop(&mut self, line: usize) -> Option<Packet> {
+        let ends = &mut self.lines[line];
+        if ends.backlog.packets == 0 {
+            return None;
+        }
+        let at = ends.head;
+        let place = &mut self.places[at as usize];
+        ends.backlog.remove(place.pkt.len);
+        ends.head = place.next;
+        place.next = self.free;
+        self.free = at;
+        Some(place.pkt)
+    }
+
+    /// A place with `pkt` in it.
+    #[inline]
+    fn place_for(&mut self, pkt: Packet) -> u32 {
+        if self.free == NONE {
+            let at = self.places.len();
+            assert!(at < NONE as usize, "too many packets wait");
+            self.places.push(Place { pkt, next: NONE });
+            return at as u32;
+        }
+        let at = self.free;
+        let place = &mut self.places[at as usize];
+        self.free = place.next;
+        *place = Place { pkt, next: NONE };
+        at
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::Rng;
+    use alloc::collections::VecDeque;
+
+    /// Against one deque per line; the pool is never larger than what has waited at once.
+    #[test]
+    fn lines_are_lines() {
+        let mut dice = Rng::from_seed(5);
+        let (mut lines, mut naive) = (Lines::new(7), vec![VecDeque::new(); 7]);
+        let (mut held, mut most) = (0, 0);
+        for n in 0..100_000_u64 {
+            let line = dice.below(7) as usize;
+            // Fuller and emptier in turn.
+            if dice.chance(if n / 1000 % 2 == 0 { 0.6 } else { 0.4 }) {
+                let pkt = Packet::new(n, dice.below(1500) as u32);
+                lines.push(line, pkt);
+                naive[line].push_back(pkt);
+                held += 1;
+                most = most.max(held);
+            } else {
+                let popped = naive[line].pop_front();
+                assert_eq!(lines.pop(line), popped);
+                held -= popped.is_some() as usize;
+            }
+            let bytes = naive[line].iter().map(|p: &Packet| p.len as u64).sum();
+            assert_eq!(lines.backlog(line), Backlog { packets: naive[line].len() as u32, bytes });
+        }
+        assert_eq!(lines.places(), most);
+    }
+}

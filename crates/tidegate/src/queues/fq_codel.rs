@@ -1,0 +1,291 @@
+#![doc = include_str!("fq_codel.md")]
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::codel::{auto_mtu, auto_times, signal};
+use crate::catalog::{Entry, Info, Preset};
+use crate::config::ConfigError;
+use crate::packet::Packet;
+use crate::parts::codel_law::{Control, Law, Line};
+use crate::parts::heaviest::Heaviest;
+use crate::parts::lines::Lines;
+use crate::parts::ring::Ring;
+use crate::policy::Signal;
+use crate::qdisc::{Backlog, DropReason, Gauge, Link, Qdisc, Sink};
+use crate::rng::{Rng, mix};
+use crate::units::{Bytes, Size, Span, Time};
+
+crate::params! {
+    /// FQ-CoDel's parameters. Defaults are those of hoeiland2018.
+    pub struct FqCodelConfig {
+        /// How many queues flows are hashed to.
+        flows: u32 = 1024, "", 1 ..= 65536;
+        /// How many bytes a queue may send before the next one's turn.
+        quantum: Bytes = Bytes::new(1514), "", 256 ..= 1_000_000_000;
+        /// A standing delay below this is acceptable, per queue.
+        target: Span = Span::from_millis(5), "target", 0 ..= 60_000_000_000_u64;
+        /// How long the delay of a queue must stay above target before the first signal.
+        interval: Span = Span::from_millis(100), "interval", 1_000 ..= 600_000_000_000_u64;
+        /// The link's longest packet: with no more than this behind it in its queue no packet is signalled.
+        mtu: Bytes = Bytes::new(1500), "maxpacket", 0 ..= 1_000_000_000;
+        /// Most packets that are dropped at once from the fattest queue when the limit is passed.
+        drop_batch: u32 = 64, "", 1 ..= 65536;
+        /// Whether ECN-capable packets are marked instead of dropped.
+        ecn: Signal = Signal::Mark, "", 0 ..= 0;
+    }
+}
+
+/// Fair queueing by hashed flow, a CoDel in every queue (hoeiland2018).
+#[derive(Clone, Debug)]
+pub struct FqCodel {
+    held: Held,
+    flows: Vec<Flow>,
+    /// Queues that became active and have not used up their first quantum; their order is their turn.
+    new: Ring<u32>,
+    /// The other active queues.
+    old: Ring<u32>,
+    law: Law,
+    link: Link,
+    ecn: Signal,
+    quantum: i64,
+    drop_batch: u32,
+    /// The random number that goes into the hash, so that nobody can choose flows that collide.
+    perturbation: u64,
+}
+
+/// The packets, and what they weigh.
+#[derive(Clone, Debug)]
+struct Held {
+    lines: Lines,
+    /// Bytes by queue.
+    fattest: Heaviest,
+    backlog: Backlog,
+}
+
+/// What is kept of a queue besides its packets.
+#[derive(Clone, Debug, Default)]
+struct Flow {
+    control: Control,
+    /// What it may still send in its turn, in bytes; a last packet may overdraw it.
+    credit: i64,
+    /// Whether it stands in one of the lists. It may stand there empty.
+    active: bool,
+}
+
+impl Held {
+    #[inline]
+    fn push(&mut self, queue: usize, pkt: Packet) {
+        self.backlog.add(pkt.len);
+        self.lines.push(queue, pkt);
+        self.fattest.set(queue, self.lines.backlog(queue).bytes);
+    }
+
+    #[inline]
+    fn pop(&mut self, queue: usize) -> Option<Packet> {
+        let pkt = self.lines.pop(queue)?;
+        self.backlog.remove(pkt.len);
+        self.fattest.set(queue, self.lines.backlog(queue).bytes);
+        Some(pkt)
+    }
+}
+
+/// One queue as CoDel's law sees it.
+struct Head<'a, S: ?Sized> {
+    held: &'a mut Held,
+    queue: usize,
+    ecn: Signal,
+    now: Time,
+    out: &'a mut S,
+}
+
+impl<S: Sink + ?Sized> Line for Head<'_, S> {
+    #[inline]
+    fn take(&mut self) -> Option<Packet> {
+        self.held.pop(self.queue)
+    }
+
+    #[inline]
+    fn waits(&self) -> u64 {
+        self.held.lines.backlog(self.queue).bytes
+    }
+
+    fn signal(&mut self, pkt: Packet) -> Option<Packet> {
+        signal(self.ecn, self.now, pkt, self.out)
+    }
+}
+
+impl FqCodel {
+    /// Which queue the packets of `flow` join.
+    #[inline]
+    pub fn queue_of(&self, flow: u64) -> usize {
+        // The high half of a product is uniform on 0 .. n, without a division.
+        ((mix(flow ^ self.perturbation) as u128 * self.flows.len() as u128) >> 64) as usize
+    }
+
+    /// What waits in `queue`, of those from 0 to `flows` - 1.
+    ///
+    /// # Panics
+    /// When there is no such queue.
+    pub fn queue_backlog(&self, queue: usize) -> Backlog {
+        self.held.lines.backlog(queue)
+    }
+
+    /// How many packets there are places for: as many as ever waited at once, and one for the arrival.
+    pub fn places(&self) -> usize {
+        self.held.lines.places()
+    }
+
+    /// Whether more waits than the limit allows.
+    #[inline]
+    fn over_limit(&self) -> bool {
+        let backlog = self.held.backlog;
+        match self.link.limit {
+            Size::Packets(most) => backlog.packets as u64 > most,
+            Size::Bytes(most) => backlog.bytes > most,
+        }
+    }
+
+    /// Drops half the packets of the queue with the most bytes, no more than a batch, from its head (§4.1). `arrival` is the
+    /// queue of the packet for which this happens: if that queue is emptied, the arrival itself went last.
+    #[cold]
+    fn drop_from_fattest<S: Sink + ?Sized>(&mut self, now: Time, arrival: usize, out: &mut S) {
+        let (queue, _) = self.held.fattest.get();
+        let half = (self.held.lines.backlog(queue).packets / 2).clamp(1, self.drop_batch);
+        for _ in 0..half {
+            let Some(victim) = self.held.pop(queue) else {
+                return;
+            };
+            let last = queue == arrival && self.held.lines.backlog(queue).packets == 0;
+            out.dropped(now, &victim, if last { DropReason::Overlimit } else { DropReason::Evicted });
+        }
+    }
+
+    /// Puts an inactive queue on the list of new ones, with a quantum to send (§4.1).
+    #[inline]
+    fn activate(&mut self, queue: usize) {
+        let flow = &mut self.flows[queue];
+        if !flow.active {
+            flow.active = true;
+            flow.credit = self.quantum;
+            self.new.push(queue as u32);
+        }
+    }
+
+    /// What CoDel lets go from `queue` (§4.2).
+    #[inline]
+    fn send<S: Sink + ?Sized>(&mut self, queue: usize, now: Time, out: &mut S) -> Option<Packet> {
+        let flow = &mut self.flows[queue];
+        let mut head = Head { held: &mut self.held, queue, ecn: self.ecn, now, out };
+        let pkt = flow.control.dequeue(&self.law, now, &mut head)?;
+        flow.credit -= pkt.len as i64;
+        Some(pkt)
+    }
+}
+
+impl Qdisc for FqCodel {
+    #[inline]
+    fn enqueue<S: Sink + ?Sized>(&mut self, now: Time, mut pkt: Packet, out: &mut S) {
+        pkt.arrived = now;
+        if !self.link.has_room(Backlog::default(), pkt.len) {
+            // It would not fit an empty queue; everything else would be dropped for it in vain.
+            return out.dropped(now, &pkt, DropReason::Overlimit);
+        }
+        let queue = self.queue_of(pkt.flow);
+        self.held.push(queue, pkt);
+        self.activate(queue);
+        while self.over_limit() {
+            self.drop_from_fattest(now, queue, out);
+        }
+    }
+
+    #[inline]
+    fn dequeue<S: Sink + ?Sized>(&mut self, now: Time, out: &mut S) -> Option<Packet> {
+        loop {
+            let first = self.new.head().copied();
+            let queue = first.or_else(|| self.old.head().copied())?;
+            let flow = &mut self.flows[queue as usize];
+            let used_up = flow.credit <= 0;
+            if used_up {
+                flow.credit += self.quantum;
+            } else if let Some(pkt) = self.send(queue as usize, now, out) {
+                return Some(pkt);
+            }
+            // A queue that leaves the new list, spent or empty, has to stand in the old one for a round: else one that
+            // is refilled whenever it is empty would always come first.
+            if first.is_some() {
+                self.new.pop();
+                self.old.push(queue);
+            } else {
+                self.old.pop();
+                match used_up {
+                    true => self.old.push(queue),
+                    false => self.flows[queue as usize].active = false,
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        self.held.backlog
+    }
+
+    fn probe(&self, see: &mut dyn FnMut(Gauge)) {
+        see(Gauge { name: "new_flows", unit: "", value: self.new.len() as f64 });
+        see(Gauge { name: "old_flows", unit: "", value: self.old.len() as f64 });
+        see(Gauge { name: "fattest", unit: "B", value: self.held.fattest.get().1 as f64 });
+    }
+}
+
+/// `auto`: target and interval as CoDel's `auto`.
+fn auto(link: &Link) -> FqCodelConfig {
+    let mtu = auto_mtu(link);
+    let (target, interval) = auto_times(link, mtu);
+    // The RFC's 1514 is an Ethernet frame of 1500 bytes.
+    FqCodelConfig { target, interval, mtu, quantum: Bytes::new(mtu.get() + 14), ..FqCodelConfig::default() }
+}
+
+impl Entry for FqCodel {
+    type Config = FqCodelConfig;
+    const INFO: Info = Info {
+        title: "fair queueing by hashed flow, sparse flows first, CoDel in every queue",
+        paper: "hoeiland2018",
+        manual: include_str!("fq_codel.md"),
+    };
+    const PRESETS: &'static [Preset<FqCodelConfig>] = &[
+        Preset { name: "paper", doc: "the constants of hoeiland2018", config: |_| FqCodelConfig::default() },
+        Preset {
+            name: "auto",
+            doc: "target at least two packets' time at the link's rate, interval at least ten targets",
+            config: auto,
+        },
+    ];
+
+    fn build(config: &FqCodelConfig, link: Link, mut dice: Rng) -> Result<Self, ConfigError> {
+        let flows = config.flows as usize;
+        Ok(FqCodel {
+            held: Held { lines: Lines::new(flows), fattest: Heaviest::new(flows), backlog: Backlog::default() },
+            flows: vec![Flow::default(); flows],
+            new: Ring::with_capacity(flows),
+            old: Ring::with_capacity(flows),
+            law: Law { target: config.target, interval: config.interval, mtu: config.mtu.get() },
+            link,
+            ecn: config.ecn,
+            quantum: config.quantum.get() as i64,
+            drop_batch: config.drop_batch,
+            perturbation: dice.bits(),
+        })
+    }
+
+    fn state_bytes(config: &FqCodelConfig, link: &Link) -> u64 {
+        let flows = config.flows as u64;
+        let per_flow = core::mem::size_of::<Flow>() + 2 * core::mem::size_of::<u32>();
+        let packets = match link.limit {
+            Size::Packets(most) => most,
+            // A packet has at least its own header of 20 bytes.
+            Size::Bytes(most) => most / 20,
+        };
+        let lists = Lines::bytes(flows, packets) + Heaviest::bytes(flows) + flows * per_flow as u64;
+        core::mem::size_of::<FqCodel>() as u64 + lists
+    }
+}
