@@ -12,20 +12,20 @@ use tidegate::{Backlog, DropReason, Ecn, Packet, Qdisc, Rate, Seed, Sink, Span, 
 use tidegate_sim::sources::{EcnUse, Flavor};
 use tidegate_sim::{Flow, Network, Plan, Simulation, Source, Tcp};
 
-/// What becomes of given arrivals at the second link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fate {
-    Lost,
-    Marked,
-}
-
-/// A recorded run: the arrivals lost or marked at the second link, and each packet sent, with its time in seconds.
+/// A recorded run: what the second link did, and each packet sent, with its time in seconds.
 struct Trace {
     name: String,
     flavor: Flavor,
-    fate: Fate,
-    hit: BTreeSet<u64>,
+    /// Arrivals lost, by number.
+    lost: BTreeSet<u64>,
+    /// Those marked, by number among the others; `None` without ECN.
+    marked: Option<BTreeSet<u64>>,
     sent: Vec<(f64, i64)>,
+}
+
+/// The numbers in `words`.
+fn numbers(words: &str) -> BTreeSet<u64> {
+    words.split_whitespace().map(|n| n.parse().unwrap()).collect()
 }
 
 fn traces() -> Vec<Trace> {
@@ -36,20 +36,17 @@ fn traces() -> Vec<Trace> {
         let text = std::fs::read_to_string(path).unwrap();
         let (head, rows) = text.split_once('\n').unwrap();
         let row = |line: &str| line.split_once(',').map(|(t, n)| (t.parse().unwrap(), n.parse().unwrap())).unwrap();
-        let mut words = head.split_whitespace();
+        let (sender, fates) = head.split_once(" lost").unwrap();
+        let (lost, marked) = fates.split_once(" marked").map_or((fates, None), |(l, m)| (l, Some(m)));
         Trace {
             name: path.file_stem().unwrap().to_string_lossy().into_owned(),
-            flavor: match words.next() {
-                Some("newreno") => Flavor::NewReno,
-                Some("reno") => Flavor::Reno,
+            flavor: match sender {
+                "newreno" => Flavor::NewReno,
+                "reno" => Flavor::Reno,
                 other => panic!("{path:?}: unknown sender {other:?}"),
             },
-            fate: match words.next() {
-                Some("lost") => Fate::Lost,
-                Some("marked") => Fate::Marked,
-                other => panic!("{path:?}: unknown fate {other:?}"),
-            },
-            hit: words.map(|n| n.parse().unwrap()).collect(),
+            lost: numbers(lost),
+            marked: marked.map(numbers),
             sent: rows.lines().map(row).collect(),
         }
     };
@@ -127,24 +124,25 @@ fn run(lost: &BTreeSet<u64>, end: f64) -> Vec<(f64, i64)> {
 
 /// A queue without limit that loses or marks exactly given arrivals.
 struct Lossy {
-    hit: BTreeSet<u64>,
-    fate: Fate,
+    lost: BTreeSet<u64>,
+    marked: BTreeSet<u64>,
     arrivals: u64,
+    survivors: u64,
     line: VecDeque<Packet>,
 }
 
 impl Qdisc for Lossy {
     fn enqueue<S: Sink + ?Sized>(&mut self, now: Time, mut pkt: Packet, out: &mut S) {
         pkt.arrived = now;
-        match (self.hit.contains(&self.arrivals), self.fate) {
-            (true, Fate::Lost) => out.dropped(now, &pkt, DropReason::Forced),
-            (true, Fate::Marked) => {
-                pkt.ecn = if pkt.ecn.is_capable() { Ecn::Ce } else { pkt.ecn };
-                self.line.push_back(pkt);
-            }
-            (false, _) => self.line.push_back(pkt),
-        }
         self.arrivals += 1;
+        if self.lost.contains(&(self.arrivals - 1)) {
+            return out.dropped(now, &pkt, DropReason::Forced);
+        }
+        if self.marked.contains(&self.survivors) && pkt.ecn.is_capable() {
+            pkt.ecn = Ecn::Ce;
+        }
+        self.survivors += 1;
+        self.line.push_back(pkt);
     }
     fn dequeue<S: Sink + ?Sized>(&mut self, _: Time, _: &mut S) -> Option<Packet> {
         self.line.pop_front()
@@ -160,11 +158,17 @@ fn simulate(trace: &Trace, end: f64, seed: u64) -> Vec<(f64, i64)> {
     let [s, a, d] = ["s", "a", "d"].map(|name| network.node(name));
     let (fast, slow) = (Rate::from_bps(100_000_000), Rate::from_bps(10_000_000));
     network.duplex(s, a, fast, Span::from_millis(1));
-    let queue = Lossy { hit: trace.hit.clone(), fate: trace.fate, arrivals: 0, line: VecDeque::new() };
+    let queue = Lossy {
+        lost: trace.lost.clone(),
+        marked: trace.marked.clone().unwrap_or_default(),
+        arrivals: 0,
+        survivors: 0,
+        line: VecDeque::new(),
+    };
     network.queue("a->d", (a, d), slow, Span::from_millis(24), queue);
     network.link("d->a", d, a, slow, Span::from_millis(24));
     let group = network.group("tcp");
-    let ecn = if trace.fate == Fate::Marked { EcnUse::On } else { EcnUse::Off };
+    let ecn = if trace.marked.is_some() { EcnUse::On } else { EcnUse::Off };
     let source = Source::Tcp(Tcp { ecn, ..Tcp::ns2(trace.flavor) });
     network.flow(Flow { group, from: s, to: d, key: 1, start: Time::ZERO, stop: Time::MAX, source });
     let plan = Plan::until(Time::ZERO + Span::from_secs(end));
@@ -194,11 +198,11 @@ fn the_simulator_sends_what_ns2_sends() {
 #[test]
 fn the_oracle_sends_what_ns2_sends() {
     let traces = traces();
-    assert_eq!(traces.len(), 21);
+    assert_eq!(traces.len(), 23);
     // The oracle knows NewReno and losses only.
-    for trace in traces.iter().filter(|t| t.flavor == Flavor::NewReno && t.fate == Fate::Lost) {
+    for trace in traces.iter().filter(|t| t.flavor == Flavor::NewReno && t.marked.is_none()) {
         // The record has six digits.
         let end = trace.sent.last().unwrap().0;
-        compare("oracle", trace, &run(&trace.hit, end + 1e-4 * end.max(1.0)));
+        compare("oracle", trace, &run(&trace.lost, end + 1e-4 * end.max(1.0)));
     }
 }

@@ -132,7 +132,8 @@ impl TcpSender {
             } else {
                 self.advance(now, ack, echo);
             }
-        } else if ack == self.una && self.max > self.una {
+        } else if ack == self.una && (self.max > self.una || self.rules == Rules::Ns2 && self.una < self.end) {
+            // ns-2 counts duplicates also when nothing is in flight (RFC 5681 §2 does not).
             self.duplicate(now, out);
         }
         if self.duplicates == 0 {
