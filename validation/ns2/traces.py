@@ -41,7 +41,7 @@ CASES = {
     "marked-one-in-ten": ("Newreno", 20, [], share(0.1, 20000, 4)),
     "marked-one-in-two": ("Newreno", 60, [], share(0.5, 20000, 5)),
     "lost-and-marked": ("Newreno", 60, share(0.04, 20000, 7), share(0.18, 20000, 8)),
-    "mostly-lost-and-marked": ("Newreno", 200, share(0.2, 20000, 9), share(0.12, 20000, 10)),
+    "mostly-lost-and-marked": ("Newreno", 200, share(0.2, 20000, 31), share(0.12, 20000, 32)),
     "reno-marked": ("Reno", 20, [], share(0.02, 20000, 6)),
 }
 

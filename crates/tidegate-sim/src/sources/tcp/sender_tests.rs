@@ -193,6 +193,21 @@ fn marks_at_a_window_of_one_wait_for_the_timer() {
     }
 }
 
+/// With nothing in flight there are no duplicates (RFC 5681 §2); ns-2 counts them and sends by limited transmit.
+#[test]
+fn duplicates_when_a_mark_has_closed_the_window() {
+    for (rules, sent) in [(Rules::Rfc, vec![]), (Rules::Ns2, vec![1])] {
+        let limited_transmit = LimitedTransmit::On;
+        let mut bench = Bench::new(Tcp { ecn: EcnUse::On, rules, limited_transmit, ..one(Flavor::NewReno) });
+        assert_eq!(bench.take(), [0]);
+        bench.now += RTT;
+        bench.acknowledge(1, true);
+        assert_eq!(bench.take(), []);
+        bench.acknowledge(1, true);
+        assert_eq!(bench.take(), sent, "{rules:?}");
+    }
+}
+
 /// RFC 3168 §6.1.2 and §6.1.5: new data tell of any reduction, and what is sent again is not ECN-capable; by ns-2's
 /// rules the retransmission is and does.
 #[test]
