@@ -459,3 +459,57 @@ fn a_full_table() {
     assert_eq!(known, [1, 3, 4]);
     assert_eq!(queue.policy().flows(), 3);
 }
+
+/// At the fair rate exactly, and at the target exactly, beta still grows; above both it is divided by the ratio. One flow
+/// on a link of 1000 B/s, K = 1 s, packets without a gap: its rate goes 0, 1000, 2000 B/s; avg is what waits.
+#[test]
+fn beta_shrinks_only_above_the_fair_rate_and_the_target() {
+    let betas = |target: &str| {
+        let settings = [("memory", "1 s"), ("weight", "1"), ("update_after", "0.125"), ("target", target)];
+        let mut queue = bare(&settings, support::link("8 kbit/s", "160 kB", "1000 B"), Rng::from_seed(1));
+        [0, 1000, 2000, 3000].map(|rate| {
+            assert_eq!(offer(&mut queue, Time::ZERO, 1, 1000), None);
+            let (_, after, beta) = queue.policy().flow(1).unwrap();
+            assert_eq!(after, rate as f64);
+            beta
+        })
+    };
+    assert_eq!(betas("0.1"), [7.5, 9.0, 10.0, 5.0], "800 B: above the target from the second packet on");
+    assert_eq!(betas("0.375"), [7.5, 9.0, 10.0, 10.0], "3000 B: at the target when the fourth packet comes");
+}
+
+/// Without a slope, few flows end at `roomy`, that number included.
+#[test]
+fn a_threshold_without_a_slope() {
+    let mut queue = bare(&[("roomy", "2"), ("crowded", "2")], papers_link(), Rng::from_seed(1));
+    for (flow, max_th) in [(1, 8000.0), (2, 8000.0), (3, 4000.0)] {
+        assert_eq!(offer(&mut queue, Time::ZERO, flow, 1000), None);
+        assert_eq!(queue.policy().max_th(), max_th, "{flow} flows");
+    }
+}
+
+/// Line 29: a new flow lowers max_th, and what has gone by is enough for an adjustment at the next departure already.
+#[test]
+fn beta_is_adjusted_at_departures_too() {
+    let settings = [("roomy", "1"), ("crowded", "2"), ("update_after", "1")];
+    let mut queue = bare(&settings, papers_link(), Rng::from_seed(1));
+    for _ in 0..4 {
+        assert_eq!(offer(&mut queue, Time::ZERO, 1, 1000), None);
+    }
+    offer(&mut queue, Time::ZERO, 2, 1000);
+    assert_eq!((queue.policy().max_th(), queue.policy().flow(1).unwrap().2), (4000.0, 7.5));
+    queue.dequeue(Time::ZERO, &mut NullSink);
+    assert_eq!((queue.policy().flow(1).unwrap().2, queue.policy().flow(2).unwrap().2), (9.0, 7.5));
+}
+
+/// Bounds that coincide are no contradiction: the exponent is then the same for all.
+#[test]
+fn one_exponent_for_all() {
+    let settings = [("beta_min", "3"), ("beta", "3"), ("beta_max", "3"), ("update_after", "0")];
+    let mut queue = bare(&settings, papers_link(), Rng::from_seed(1));
+    for n in 0..20 {
+        offer(&mut queue, ms(n), 1, 1000);
+        queue.dequeue(ms(n), &mut NullSink);
+        assert_eq!(queue.policy().flow(1).unwrap().2, 3.0);
+    }
+}

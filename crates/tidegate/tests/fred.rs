@@ -394,3 +394,32 @@ fn max_must_be_above_min() {
     let error = config.build(papers_link(), Rng::from_seed(1)).unwrap_err();
     assert_eq!((error.field.as_str(), error.why.as_str()), ("max", "must be above min = 40 packets"));
 }
+
+/// A flow with strikes may have less than the average share, not the share itself.
+#[test]
+fn the_share_itself_is_too_much_for_a_flow_with_strikes() {
+    let mut queue = filled(&[], [40, 39]);
+    for _ in 0..2 {
+        assert_eq!(offer(&mut queue, Time::ZERO, 1, 1000), Some(DropReason::Forced));
+    }
+    while queue.backlog().packets > 59 {
+        queue.dequeue(Time::ZERO, &mut NullSink);
+    }
+    assert_eq!((queue.policy().flow(1), queue.policy().flow(2)), (Some((30, 2)), Some((29, 0))));
+    assert_eq!(offer(&mut queue, Time::ZERO, 2, 1000), None);
+    queue.dequeue(Time::ZERO, &mut NullSink);
+    queue.dequeue(Time::ZERO, &mut NullSink);
+    assert_eq!((queue.policy().flow(1), queue.policy().share()), (Some((29, 2)), 29e3));
+    assert_eq!(offer(&mut queue, Time::ZERO, 1, 1000), Some(DropReason::Forced));
+}
+
+/// At max_th itself all is dropped; a strike is for a flow above so many shares, not at them.
+#[test]
+fn strikes_at_max() {
+    for (packets, flow, strikes) in [([30, 21], 1, 1), ([30, 21], 2, 0), ([26, 25], 2, 0), ([26, 25], 1, 1)] {
+        let mut queue = filled(&[("max", "50 kB"), ("shares", "1"), ("min", "20 kB")], packets);
+        assert_eq!((queue.policy().avg(), queue.policy().share()), (50e3, 25e3));
+        assert_eq!(offer(&mut queue, Time::ZERO, flow, 1000), Some(DropReason::Forced));
+        assert_eq!(queue.policy().flow(flow).unwrap().1, strikes, "flow {flow} of {packets:?}");
+    }
+}
