@@ -423,3 +423,28 @@ fn strikes_at_max() {
         assert_eq!(queue.policy().flow(flow).unwrap().1, strikes, "flow {flow} of {packets:?}");
     }
 }
+
+/// lin1997's rule for the thresholds, and the weight of an average that looks back over a second at two updates a packet.
+#[test]
+fn presets_follow_the_link() {
+    let value = |preset, limit: &str, param| {
+        let link = support::link("10 Mbit/s", limit, "1000 B");
+        catalog::config("fred", Some(preset), &link).unwrap().get(param).unwrap()
+    };
+    for (limit, min, max, minq) in [
+        ("100 packets", "25 packets", "50 packets", "2 packets"),
+        ("199 packets", "49 packets", "98 packets", "2 packets"),
+        ("200 packets", "50 packets", "100 packets", "4 packets"),
+        ("2 MB", "125 packets", "250 packets", "4 packets"), // what is in flight in 100 ms, a sixteenth of the limit
+        ("1 packet", "1 packet", "2 packets", "2 packets"),
+    ] {
+        let texts = ["min", "max", "max_queue", "min_queue"].map(|param| value("paper", limit, param));
+        assert_eq!(texts, [min, max, min, minq], "{limit}");
+    }
+    let weight: f64 = value("auto", "100 packets", "weight").parse().unwrap();
+    assert!((weight - 1.0 / 2500.0).abs() < 1e-6, "{weight}");
+    assert_eq!(
+        (value("auto", "100 packets", "many_flows"), value("many", "2 MB", "many_flows")),
+        ("on".into(), "on".into())
+    );
+}
