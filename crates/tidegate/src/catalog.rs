@@ -170,6 +170,7 @@ catalog! {
     fred => Fred,
     codel => Codel,
     fq_codel => FqCodel,
+    pie => Pie,
 }
 
 impl AnyConfig {
