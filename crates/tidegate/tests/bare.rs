@@ -336,7 +336,7 @@ fn golden_rate() {
     close("fixed point", queue.policy().flow(1).unwrap().1, 125_000.0, 1.0);
 }
 
-/// The thresholds and targets of bare.md's table, with so many flows known, in every preset that reads Fig. 1.
+/// The thresholds and targets with so many flows known, in every preset that reads Fig. 1.
 #[test]
 fn golden_thresholds() {
     let thresholds = |preset: &str, flows: u64| {

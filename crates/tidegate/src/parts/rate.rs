@@ -77,7 +77,7 @@ mod tests {
         }
     }
 
-    /// bare.md's numbers (cho2001): first step and fixed point of 1000 bytes every 8 ms; and what no gap means.
+    /// The numbers that follow from eq. 4 of cho2001: first step and fixed point of 1000 bytes every 8 ms; and what no gap means.
     #[test]
     fn golden() {
         let estimator = RateEstimator::new(Span::from_millis(384));
