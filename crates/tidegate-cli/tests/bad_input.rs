@@ -74,6 +74,9 @@ fn arguments_that_cannot_be() {
     home.refuses(2, &["show", "sbf"], &["nothing called `sbf`", "did you mean `sfb`?"]);
     home.refuses(2, &["show", "sfb", "--limit", "0 packets"], &["limit = 0 packets", "at least one packet"]);
     home.refuses(2, &["list", "queue"], &["queue", "queues"]);
+    let same = ["--queue", "red as a", "--queue", "blue as a"];
+    let words = ["queue blue as a", "label = a", "another queue is called that too"];
+    home.refuses(2, &[&["compare", "small.toml"][..], &same].concat(), &words);
     home.write("alone.toml", SMALL.replace("[compare]\nqueues = [\"drop_tail\", \"blue as BLUE\"]\n", ""));
     home.refuses(2, &["compare", "alone.toml"], &["lists no queues to compare", "--queue"]);
 }

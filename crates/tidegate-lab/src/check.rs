@@ -82,6 +82,7 @@ pub fn check(scenario: &Scenario, queues: &[QueueSpec]) -> Result<Check, Problem
     let link = scenario.bottleneck();
     let own = [scenario.queue.clone()];
     let queues = if queues.is_empty() { &own[..] } else { queues };
+    QueueSpec::distinct(queues).map_err(|(spec, error)| refused(spec, error))?;
     let rows = queues.iter().map(|spec| queue_check(spec, &link)).collect::<Result<Vec<_>, _>>()?;
     let plan = Plan::new(scenario, Seed::new(scenario.run.seed));
     let shares = plan.fair_shares(scenario);

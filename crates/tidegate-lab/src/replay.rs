@@ -122,9 +122,10 @@ impl Replay {
     /// The link and every queue's parameters on it.
     ///
     /// # Errors
-    /// A link that cannot be, a queue that does not exist, a parameter out of bounds.
+    /// A link that cannot be, a queue that does not exist, a parameter out of bounds, two queues of one label.
     pub fn resolve(&self) -> Result<(Link, Vec<AnyConfig>), ConfigError> {
         let link = Link::new(self.rate, self.limit, self.mean_packet)?;
+        QueueSpec::distinct(&self.queues).map_err(|(_, error)| error)?;
         let configs: Vec<AnyConfig> = self.queues.iter().map(|q| q.resolve(&link)).collect::<Result<_, _>>()?;
         for config in &configs {
             config.build(link, Seed::new(self.seed).stream("queue"))?;

@@ -96,6 +96,7 @@ impl std::error::Error for RunError {}
 /// # Errors
 /// A queue that does not exist or whose parameters cannot be; cancelled by `watch`.
 pub fn run(job: &Job, watch: &dyn Watch) -> Result<Vec<Outcome>, RunError> {
+    QueueSpec::distinct(&job.queues).map_err(|(spec, error)| RunError::Invalid(refused(spec, error)))?;
     let queues = job.queues.iter().map(|spec| Configs::new(&job.scenario, spec)).collect::<Result<Vec<_>, _>>();
     let queues = queues.map_err(RunError::Invalid)?;
     let seeds = job.scenario.seeds();

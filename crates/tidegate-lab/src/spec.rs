@@ -42,6 +42,21 @@ impl QueueSpec {
         self.label.clone().unwrap_or_else(|| self.text())
     }
 
+    /// Checks that no two different queues of `specs` are called the same: a reader could not tell their results apart.
+    ///
+    /// # Errors
+    /// The label that two of them have.
+    pub(crate) fn distinct(specs: &[QueueSpec]) -> Result<(), (&QueueSpec, ConfigError)> {
+        for (i, spec) in specs.iter().enumerate() {
+            let label = spec.label();
+            if specs[..i].iter().any(|other| other.label() == label && other != spec) {
+                let why = "another queue is called that too; give each its own, as in \"red as RED 1\"";
+                return Err((spec, ConfigError::new("label", label, why)));
+            }
+        }
+        Ok(())
+    }
+
     /// The name of the preset that holds for it; empty for a queue that is not in the catalog.
     pub fn preset(&self) -> &str {
         let first = || catalog::find(&self.name).and_then(|row| (row.presets)().first().map(|p| p.0));
@@ -167,6 +182,17 @@ mod tests {
             assert_eq!(error.field, "queue", "{text}");
             assert_eq!(error.value, text);
         }
+    }
+
+    #[test]
+    fn different_queues_have_different_labels() {
+        let specs = |texts: &[&str]| -> Vec<QueueSpec> { texts.iter().map(|t| t.parse().unwrap()).collect() };
+        for texts in [&["red", "red/auto", "red/auto as auto"][..], &["sfb", "sfb"], &[]] {
+            assert_eq!(QueueSpec::distinct(&specs(texts)), Ok(()), "{texts:?}");
+        }
+        let two = specs(&["sfb", "red as a", "blue as a"]);
+        let (spec, error) = QueueSpec::distinct(&two).unwrap_err();
+        assert_eq!((spec, error.field.as_str(), error.value.as_str()), (&two[2], "label", "a"));
     }
 
     #[test]

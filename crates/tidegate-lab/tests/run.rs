@@ -193,7 +193,7 @@ fn no_shipped_scenario_rots() {
         let again = Scenario::parse(scenario.resolved().as_bytes(), &file.display().to_string(), &[]);
         assert_eq!(again.unwrap_or_else(|e| panic!("{e}")).resolved(), scenario.resolved());
         let mut queues: Vec<QueueSpec> = scenario.compare.clone();
-        queues.push(scenario.queue.clone());
+        queues.push(QueueSpec { label: Some("its own".into()), ..scenario.queue.clone() });
         let outcomes = run(&Job { scenario, queues, flows: false, threads: None }, &()).unwrap();
         for outcome in outcomes {
             let sent = outcome.document.aggregate.throughput_bps.unwrap().mean();
