@@ -1,6 +1,10 @@
 //! The answer in one sentence, computed from the figures: who got what against the fair share.
 use crate::{Conduct, Document, Figure, Group, human};
 
+/// What must be known of every replay, in one line.
+pub const REPLAY: &str = "In a replay senders do not react: this is what each queue would have done to these packets, \
+                          not what would have become of the traffic.";
+
 /// How a group fared against its fair share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {

@@ -111,7 +111,11 @@ fn head(page: &mut String, input: &ReportInput) {
     for clause in answer::clauses(&documents) {
         let _ = writeln!(page, "<li><b>{}</b>: {}</li>", escape(&clause.title), escape(&unbroken(&clause.text)));
     }
-    page.push_str("</ul>\n<dl class=\"facts\">\n");
+    page.push_str("</ul>\n");
+    if first.is_some_and(|d| d.source == Source::Replayed) {
+        let _ = writeln!(page, "<p class=\"caveat\">{}</p>", answer::REPLAY);
+    }
+    page.push_str("<dl class=\"facts\">\n");
     if let Some(document) = first {
         for (name, value) in facts(document) {
             let _ = writeln!(page, "<div><dt>{name}</dt><dd>{}</dd></div>", escape(&value));
@@ -140,8 +144,11 @@ fn facts(document: &Document) -> Vec<(&'static str, String)> {
         facts.push(("Limit", limit.clone()));
     }
     if let Some(seconds) = link.duration_s {
-        let after = link.warmup_s.filter(|w| *w > 0.0).map_or(String::new(), |w| format!(" after {w} s of warm-up"));
-        facts.push(("Measured", format!("{seconds} s{after}")));
+        let after = link
+            .warmup_s
+            .filter(|w| *w > 0.0)
+            .map_or(String::new(), |w| format!(" after {} of warm-up", human::seconds(w)));
+        facts.push(("Measured", human::seconds(seconds) + &after));
     }
     facts.push(("Flows", human::count(document.groups.iter().map(|g| g.count).sum())));
     match document.seeds.as_slice() {
@@ -219,7 +226,7 @@ fn flows(page: &mut String, input: &ReportInput) {
     }
     page.push_str(
         "<section>\n<h2>Every flow</h2>\n<p class=\"what\">One bar per flow: its throughput, in its group’s colour, \
-         against its fair share. Bars that leave the picture bear their figure.</p>\n\
+         against its fair share, the tick. Bars that leave the picture bear their figure.</p>\n\
          <div class=\"legend\"><div data-legend=\"groups\" style=\"display:contents\"></div>\
          <div class=\"choices\"><div class=\"choice\" data-choice=\"order\"><button type=\"button\" data-value=\"sorted\" \
          aria-pressed=\"true\">sorted</button><button type=\"button\" data-value=\"index\" aria-pressed=\"false\">in order\
@@ -283,10 +290,10 @@ fn provenance(page: &mut String, input: &ReportInput) {
         if !seeds.is_empty() {
             let _ = write!(page, "Seeds {}. ", seeds.join(", "));
         }
-        let packets: u64 = input.runs.iter().filter_map(|run| run.result.packets).sum();
+        let documents: Vec<&Document> = input.runs.iter().map(|run| run.result).collect();
         let wall: f64 = input.runs.iter().filter_map(|run| run.result.wall_s).sum();
-        if packets > 0 {
-            let _ = write!(page, "{} packets", human::count(packets));
+        if let Some(packets) = human::packets(&documents) {
+            let _ = write!(page, "{packets}");
             let _ = write!(page, "{}. ", if wall > 0.0 { format!(" in {wall:.2} s") } else { String::new() });
         }
         let _ = write!(page, "Tidegate {}. ", escape(&first.version));

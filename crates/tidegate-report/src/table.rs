@@ -12,7 +12,7 @@ use std::io::IsTerminal;
 use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, Row, Table};
 use comfy_table::{ContentLineStyle, LineStyle, TableStyle};
 
-use crate::answer::{Verdict, clauses, offends, share};
+use crate::answer::{REPLAY, Verdict, clauses, offends, share};
 use crate::{Counts, Delay, Document, Figure, Flow, Group, human};
 
 /// A rule under the header and nothing else.
@@ -285,15 +285,15 @@ fn notes(documents: &[&Document], intervals: Intervals) -> String {
         n if intervals == Intervals::Shown => made.push(format!("{n} seeds, ± is the 95 % interval")),
         n => made.push(format!("{n} seeds; more columns would show the 95 % intervals")),
     }
-    let packets: u64 = documents.iter().filter_map(|d| d.packets).sum();
-    if packets > 0 {
-        made.push(format!("{} packets", human::count(packets)));
-    }
+    made.extend(human::packets(documents));
     let wall: f64 = documents.iter().filter_map(|d| d.wall_s).sum();
     if wall > 0.0 {
         made.push(format!("{wall:.2} s"));
     }
     notes += &(human::plain(&made.join("; ")) + "\n");
+    if first.source == crate::Source::Replayed {
+        notes += &format!("{REPLAY}\n");
+    }
     if let Some(why) = documents.iter().find_map(|d| d.incomplete.as_deref()) {
         notes += &format!("INCOMPLETE: {}\n", human::plain(why));
     }

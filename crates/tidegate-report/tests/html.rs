@@ -50,6 +50,8 @@ fn a_replay_lists_what_became_of_each_flow() {
                <td>18 600</td><td>12 400</td><td>0</td><td>40.0 %</td>";
     assert!(visible(&page).contains(row), "{}", visible(&page));
     assert!(!visible(&page).contains("Whiskers"), "one replay has no intervals");
+    assert!(visible(&page).contains("In a replay senders do not react"), "the caveat stands in the page");
+    assert!(!visible(&compare()).contains("replay"), "and only there");
 }
 
 #[test]

@@ -82,6 +82,14 @@ fn one_result_shows_its_groups_and_aggregate() {
 }
 
 #[test]
+fn a_replay_says_that_senders_do_not_react() {
+    let text = show(&[replayed("red", 0.4), replayed("sfb", 0.9)], None);
+    assert_eq!(text.lines().filter(|line| line.starts_with("In a replay senders do not react: ")).count(), 1, "{text}");
+    assert!(text.contains(" packets through each of 2 queues"), "{text}");
+    assert!(!show(&four(), None).contains("senders do not react"));
+}
+
+#[test]
 fn flows_of_a_replay_with_the_greatest_first() {
     let document = replayed("red", 0.4);
     let text = flows(&document, document.flows.as_ref().unwrap(), 2, &Look::plain());

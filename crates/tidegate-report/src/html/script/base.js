@@ -26,7 +26,7 @@ const digits = (x) => {
   return x.toFixed(size >= 99.95 ? 0 : size >= 9.995 ? 1 : size >= 0.9995 ? 2 : 3);
 };
 const rate = (bps) => { const [factor, unit] = unitFor(bps); return digits(bps / factor) + ' ' + unit; };
-const times = (x) => x === 0 ? '0 %' : x >= 1.995 ? (x >= 9.95 ? x.toFixed(0) : x.toFixed(1)) + ' ×' : (x * 100).toFixed(x < 0.0995 ? 1 : 0) + ' %';
+const percent = (x) => digits(x * 100) + ' %';
 const decimals = (x) => (digits(x).split('.')[1] || '').length;
 /** A figure with its interval in the same unit and with as many decimals; `scale` is [size of the unit, its name]. */
 const plusMinus = (figure, scale) => {
@@ -39,6 +39,8 @@ const RATE = (bps) => unitFor(bps), PERCENT = () => [0.01, '%'], MS = () => [1, 
 const greatest = (values, atLeast) => values.reduce((most, x) => x > most ? x : most, atLeast);
 const escape = (text) => String(text).replace(/[&<>"']/g, (c) => '&#' + c.charCodeAt(0) + ';');
 const narrow = (box) => box.clientWidth < 420;
+/** Whether this card stands beside another of its row, and not below it. */
+const beside = (box) => box.closest('.cards').clientWidth > box.clientWidth * 1.5;
 const shorten = (text, most) => text.length > most ? text.slice(0, most - 1) + '…' : text;
 
 const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "DejaVu Sans", Arial, sans-serif';
@@ -74,10 +76,10 @@ const whisker = (name, color, spans) => ({
   data: spans.flatMap(([x1, x2, y]) => [[x1, y], [x2, y], [null, null]]),
 });
 
-/** Figures in words, each to the right of its dot and of its whisker; `ends` are [x, y, text]. */
+/** Figures in words, each to the right of its dot and of its whisker; `ends` are [x, y, text, position if another]. */
 const words = (name, c, ends) => ({
   name, type: 'scatter', silent: true, symbolSize: 0.01, itemStyle: { color: 'transparent', opacity: 1 }, tooltip: { show: false }, z: 4,
-  data: ends.map(([x, y, text]) => ({ value: [x, y], label: { formatter: text } })),
+  data: ends.map(([x, y, text, position]) => ({ value: [x, y], label: { formatter: text, position: position || 'right' } })),
   label: { show: true, position: 'right', distance: 8, padding: [1, 2], backgroundColor: c.card, color: c.ink, fontSize: 12 },
 });
 

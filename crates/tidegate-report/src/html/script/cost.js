@@ -1,14 +1,16 @@
 // At what price: fairness, delay, loss and utilization, queue by queue.
-const percent = (x) => digits(x * 100) + ' %';
+
+const PLAIN = 60 + runs.length * 30;
+const lossHeight = 60 + runs.length * Math.max(30, groups.length * 18 + 6);
 
 /** One bar with its interval per queue, from 0 to 1. */
-function bars(box, c, pick, axis, write, scale, unit) {
+function bars(box, c, pick, axis, write, scale, unit, height) {
   const figures = runs.map(pick);
   const spans = figures.flatMap((f, i) => f && f.ci95 !== null
     ? [[Math.max(0, f.mean - f.ci95) * scale, Math.min(1, f.mean + f.ci95) * scale, i]] : []);
   const ends = figures.flatMap((f, i) => f ? [[Math.min(1, f.mean + (f.ci95 || 0)) * scale, i, write(f.mean)]] : []);
   return Object.assign(base(c), {
-    height: 60 + runs.length * 30,
+    height,
     grid: { left: left(box, titles), right: 60, top: 4, bottom: 44 },
     xAxis: valueAxis(c, axis, { min: 0, max: scale, interval: scale / 4 }),
     yAxis: [
@@ -20,7 +22,7 @@ function bars(box, c, pick, axis, write, scale, unit) {
       formatter: (p) => escape(titles[p.dataIndex]) + '<br><b>' + (figures[p.dataIndex] ? plusMinus(figures[p.dataIndex], unit) : '–') + '</b>',
     }),
     series: [
-      { type: 'bar', barWidth: '52%', itemStyle: { color: c.bar, borderRadius: [0, 3, 3, 0] },
+      { type: 'bar', barWidth: '52%', barMaxWidth: 30, itemStyle: { color: c.bar, borderRadius: [0, 3, 3, 0] },
         data: figures.map((f) => f ? f.mean * scale : null) },
       Object.assign(whisker('interval', c.ink, spans), { yAxisIndex: 1, z: 3 }),
       Object.assign(words('figure', c, ends), { yAxisIndex: 1 }),
@@ -28,8 +30,8 @@ function bars(box, c, pick, axis, write, scale, unit) {
   });
 }
 
-const jain = (box, c) => bars(box, c, (run) => run.jain, 'Jain’s index', (x) => x.toFixed(3), 1, NUMBER);
-const utilization = (box, c) => bars(box, c, (run) => run.utilization, 'utilization, %', percent, 100, PERCENT);
+const jain = (box, c) => bars(box, c, (run) => run.jain, 'Jain’s index', (x) => x.toFixed(3), 1, NUMBER, PLAIN);
+const utilization = (box, c) => bars(box, c, (run) => run.utilization, 'utilization, %', percent, 100, PERCENT, beside(box) ? lossHeight : PLAIN);
 
 function delay(box, c) {
   const dots = (key, symbol) => runs.flatMap((run, i) => run[key]
@@ -37,7 +39,7 @@ function delay(box, c) {
   const both = runs.flatMap((run, i) => run.p50 && run.p99 ? [[run.p50.mean, run.p99.mean, i]] : []);
   const ms = (x) => digits(x) + ' ms';
   return Object.assign(base(c), {
-    height: 60 + runs.length * 30,
+    height: PLAIN,
     grid: { left: left(box, titles), right: 60, top: 4, bottom: 44 },
     xAxis: valueAxis(c, 'delay, ms', { min: 0 }),
     yAxis: rowAxis(c, titles, room(box)),
@@ -71,7 +73,7 @@ function loss(box, c) {
     }];
   });
   return Object.assign(base(c), {
-    height: 60 + runs.length * Math.max(30, groups.length * 18 + 6),
+    height: lossHeight,
     grid: { left: left(box, titles), right: 60, top: 4, bottom: 44 },
     xAxis: valueAxis(c, 'loss, %', { min: 0, max: 100, interval: 25 }),
     yAxis: rowAxis(c, titles, room(box)),

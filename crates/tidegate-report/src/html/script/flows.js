@@ -8,10 +8,26 @@ function flowScale() {
   return chosen.scale === 'full' || fair === 0 ? most * 1.05 : Math.min(most * 1.05, fair * 3);
 }
 
+/** A tick per bar at its fair share, as one broken line; among hundreds of hairs, equal neighbours share a tick. */
+function fairTicks(list, many, factor) {
+  const data = [], half = many ? 0.5 : 0.44;
+  for (let i = 0, from = 0; i < list.length; i++) {
+    const fair = list[i].fair, next = list[i + 1];
+    if (many && next && next.fair === fair) continue;
+    if (fair !== null) data.push([from - half, fair / factor], [i + half, fair / factor], [null, null]);
+    from = i + 1;
+  }
+  return data;
+}
+
 function flows(run, box, c) {
   const got = (f) => f.throughput ? f.throughput.mean : 0;
   const list = run.flows.slice();
-  if (chosen.order === 'sorted') list.sort((a, b) => got(b) - got(a) || a.index - b.index);
+  // Where there are a few fair shares, flows of one stand together: their ticks make a line each.
+  const level = (f) => +(f.fair || 0).toPrecision(4);
+  const levels = new Set(list.map(level)).size;
+  const apart = levels > 1 && levels < 5;
+  if (chosen.order === 'sorted') list.sort((a, b) => (apart ? level(b) - level(a) : 0) || got(b) - got(a) || a.index - b.index);
   const top = flowScale();
   const [factor, unit] = unitFor(top);
   const beyond = list.map((f, i) => [f, i]).filter(([f]) => got(f) > top);
@@ -28,11 +44,11 @@ function flows(run, box, c) {
   return Object.assign(base(c), {
     height: 212,
     grid: { left: 58, right: 16, top: 14, bottom: 26 },
-    xAxis: {
+    xAxis: [{
       type: 'category', data: list.map((f) => f.label), axisTick: { show: false }, axisLine: { lineStyle: { color: c.quiet } },
-      axisLabel: { show: false }, name: list.length + ' flows, ' + (chosen.order === 'sorted' ? 'the greatest first' : 'in order'),
+      axisLabel: { show: false }, name: list.length + ' flows, ' + (chosen.order !== 'sorted' ? 'in order' : apart ? 'by fair share, then the greatest first' : 'the greatest first'),
       nameLocation: 'middle', nameGap: 12, nameTextStyle: { color: c.soft, fontSize: 12 },
-    },
+    }, { type: 'value', show: false, min: -0.5, max: list.length - 0.5, axisPointer: { show: false } }],
     yAxis: valueAxis(c, unit, { max: top / factor, min: 0, nameGap: 40, axisLabel: { color: c.soft, fontSize: 12, showMaxLabel: false, formatter: (v) => String(+v.toPrecision(3)) } }),
     tooltip: Object.assign(base(c).tooltip, {
       trigger: 'axis', axisPointer: { type: 'shadow' },
@@ -40,7 +56,7 @@ function flows(run, box, c) {
         const f = list[items[0].dataIndex];
         return escape(f.label) + (f.group ? ' (' + escape(f.group) + ')' : '') +
           '<br><b>' + (f.throughput ? plusMinus(f.throughput, RATE) : '–') + '</b>' +
-          (f.fair ? '<br>fair share ' + rate(f.fair) + ', got ' + times(got(f) / f.fair) : '') +
+          (f.fair ? '<br>fair share ' + rate(f.fair) + ', got ' + percent(got(f) / f.fair) : '') +
           (f.loss ? '<br>loss ' + percent(f.loss.mean) : '');
       },
     }),
@@ -54,10 +70,10 @@ function flows(run, box, c) {
             backgroundColor: c.card, padding: [2, 4], offset: [0, 8], borderRadius: 3 } })),
         } },
       ...(few.length === 0 ? [] : [{ type: 'bar', silent: true, barWidth: 4, z: 3, data: few.map((v, i) => ({ value: v, itemStyle: { color: c.of[list[i].group] } })) }]),
-      // A halo keeps the dashes apart from the bars.
-      ...[{ color: c.card, width: 3.6, opacity: 0.75 }, { color: c.ink, width: 1.6, type: [5, 4] }].map((lineStyle) => ({
-        type: 'line', step: 'middle', silent: true, showSymbol: false, symbol: 'none', z: 4, lineStyle,
-        data: list.map((f) => f.fair === null ? null : f.fair / factor),
+      // A halo keeps the ticks apart from the bars.
+      ...[{ color: c.card, width: 4, opacity: 0.75 }, { color: c.ink, width: 2 }].map((lineStyle) => ({
+        type: 'line', xAxisIndex: 1, silent: true, showSymbol: false, symbol: 'none', z: 4, connectNulls: false,
+        lineStyle: Object.assign({ cap: 'butt' }, lineStyle), tooltip: { show: false }, data: fairTicks(list, many, factor),
       })),
     ],
   });

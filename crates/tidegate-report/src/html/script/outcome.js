@@ -1,4 +1,11 @@
 // Who got what: how the bottleneck was divided, and every group against its fair share.
+/** Both charts of this row are as tall as the taller; below each other, as tall as they need be. `bars`: rows of the first. */
+function outcomeHeight(box, bars) {
+  const shares = runs.some((run) => run.groups.some((g) => g.share)) ? runs.length * Math.max(36, groups.length * 18 + 10) : 0;
+  const rows = beside(box) ? runs.length + 1 : bars;
+  return 64 + (bars > 0 && !beside(box) ? rows * 36 : Math.max(rows * 36, shares));
+}
+
 function division(box, c) {
   const fair = runs.map((run) => run.groups.every((g) => g.fair !== null)).every(Boolean);
   const rows = (fair ? ['fair shares'] : []).concat(titles);
@@ -6,7 +13,7 @@ function division(box, c) {
   const most = Math.max(...runs.map((run) => Math.max(run.rate || 0, total(run))), 1);
   const [factor, unit] = unitFor(most);
   const series = groups.map((group) => ({
-    name: group.name, type: 'bar', stack: 'all', barWidth: '62%',
+    name: group.name, type: 'bar', stack: 'all', barWidth: '62%', barMaxWidth: 30,
     itemStyle: { color: c.of[group.name], borderColor: c.card, borderWidth: 1 },
     label: {
       show: true, fontSize: 12, color: '#fff', textBorderColor: 'rgba(0,0,0,.45)', textBorderWidth: 2,
@@ -31,7 +38,7 @@ function division(box, c) {
     });
   }
   return Object.assign(base(c), {
-    height: 64 + rows.length * 36,
+    height: outcomeHeight(box, rows.length),
     grid: { left: left(box, rows), right: 18, top: 6, bottom: 44 },
     xAxis: valueAxis(c, 'throughput, ' + unit, { max: most / factor }),
     yAxis: {
@@ -57,43 +64,57 @@ function division(box, c) {
   });
 }
 
-const LADDER = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000, 3000, 1e4];
+const LADDER = [0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000, 3000, 1e4];
+/** Shares below this are off the scale: marked at its edge with an arrow and their figure. */
+const LEAST_SHARE = 0.0001;
+
+/** The ends of the axis of shares: all figures with their whiskers, and room for words on both sides. */
+function shareScale(box) {
+  const all = runs.flatMap((run) => run.groups.map((g) => g.share)).filter(Boolean);
+  const lows = all.flatMap((f) => [f.mean - (f.ci95 || 0), f.mean]).filter((x) => x >= LEAST_SHARE);
+  const low = Math.min(0.5, ...lows) / 1.2, high = Math.max(2, ...all.map((f) => f.mean + (f.ci95 || 0))) * 1.2;
+  const words = Math.min(0.3, 74 / Math.max(200, box.clientWidth - left(box, titles) - 26));
+  const margin = Math.pow(high / low, words / (1 - 2 * words));
+  return [low / margin, high * margin];
+}
+
+/** One group's dots, whiskers and words. Words stand outwards, so that the line at the fair share crosses none. */
+function shareMarks(group, k, low) {
+  const step = 0.68 / Math.max(1, groups.length);
+  const dots = [], spans = [], ends = [];
+  runs.forEach((run, i) => {
+    const own = of(run, group.name);
+    if (!own || !own.share) return;
+    const y = i + (k - (groups.length - 1) / 2) * step, f = own.share, half = f.ci95 || 0;
+    const off = f.mean < low, from = Math.max(low, f.mean - half), to = Math.max(low, f.mean + half);
+    dots.push({ value: [Math.max(low, f.mean), y], figure: f, queue: run.title, symbol: off ? 'triangle' : 'circle', symbolRotate: off ? 90 : 0 });
+    if (f.ci95 !== null && !off) spans.push([from, to, y]);
+    const inward = off || f.mean >= 1;
+    ends.push([inward ? to : from, y, percent(f.mean) + (off ? ', off the scale' : ''), inward ? 'right' : 'left']);
+  });
+  return { dots, spans, ends };
+}
 
 function share(box, c) {
-  const all = runs.flatMap((run) => run.groups.map((g) => g.share)).filter(Boolean);
-  const above = all.map((f) => f.mean).filter((x) => x > 0);
-  const low = Math.max(0.001, Math.min(0.5, ...above) / 1.6);
-  const high = Math.max(2, ...all.map((f) => f.mean + (f.ci95 || 0))) * (narrow(box) ? 4 : 2.2);
-  const inside = (x) => Math.min(high, Math.max(low, x));
-  const step = 0.68 / Math.max(1, groups.length);
-  const series = [];
-  groups.forEach((group, k) => {
-    const dots = [], spans = [], ends = [];
-    runs.forEach((run, i) => {
-      const own = of(run, group.name);
-      if (!own || !own.share) return;
-      const y = i + (k - (groups.length - 1) / 2) * step, f = own.share;
-      dots.push({ value: [inside(f.mean), y], figure: f, queue: run.title });
-      if (f.ci95 !== null) spans.push([inside(f.mean - f.ci95), inside(f.mean + f.ci95), y]);
-      ends.push([inside(f.mean + (f.ci95 || 0)), y, times(f.mean)]);
-    });
-    series.push(whisker(group.name, c.of[group.name], spans), words(group.name, c, ends));
-    series.push({
-      name: group.name, type: 'scatter', symbolSize: 11, itemStyle: { color: c.of[group.name], opacity: 1 }, data: dots,
+  const [low, high] = shareScale(box);
+  const series = groups.flatMap((group, k) => {
+    const { dots, spans, ends } = shareMarks(group, k, low);
+    return [whisker(group.name, c.of[group.name], spans), words(group.name, c, ends), {
+      name: group.name, type: 'scatter', symbolSize: 11, clip: false, itemStyle: { color: c.of[group.name], opacity: 1 }, data: dots,
       markLine: k > 0 ? undefined : {
         silent: true, symbol: 'none', label: { show: false }, z: 0,
         data: [{ xAxis: 1, lineStyle: { color: c.ink, type: 'dashed', width: 1.5 } }].concat(between(c)),
       },
-    });
+    }];
   });
   const steps = LADDER.filter((x) => x >= low && x <= high);
   const ladder = steps.length <= (narrow(box) ? 5 : 8) ? steps : steps.filter((x) => x.toExponential().startsWith('1'));
   return Object.assign(base(c), {
-    height: 64 + runs.length * Math.max(36, groups.length * 18 + 10),
+    height: outcomeHeight(box, 0),
     grid: { left: left(box, titles), right: 26, top: 6, bottom: 44 },
-    xAxis: valueAxis(c, 'times the fair share (dashed)', {
+    xAxis: valueAxis(c, '% of the fair share (dashed)', {
       type: 'log', min: low, max: high,
-      axisLabel: { customValues: ladder, formatter: (x) => x === 1 ? 'fair' : x + '×', color: c.soft, fontSize: 12 },
+      axisLabel: { customValues: ladder, formatter: (x) => x === 1 ? 'fair' : +(x * 100).toPrecision(1) + ' %', color: c.soft, fontSize: 12 },
       axisTick: { show: false }, splitLine: { show: false },
     }),
     yAxis: rowAxis(c, titles, room(box)),

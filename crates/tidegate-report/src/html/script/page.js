@@ -26,7 +26,7 @@ function drawAll() {
     const bars = legend.closest('section').querySelector('[data-chart^="flows"]');
     const fair = bars && runs.some((run) => run.flows.some((f) => f.fair !== null));
     legend.innerHTML = groups.map((g) => '<span><i style="background:' + c.of[g.name] + '"></i>' + escape(g.name) + '</span>').join('') +
-      (fair ? '<span><i class="dash"></i>fair share</span>' : '');
+      (fair ? '<span><i class="tick"></i>fair share</span>' : '');
   }
   document.documentElement.dataset.ready = charts.size;
 }
