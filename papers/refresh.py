@@ -4,8 +4,8 @@
 usage: refresh.py [KEY ...]     build first; `make papers` does both
 
 Each [[run]] of a paper.toml names the rows of printed.csv that it fills (experiment, setting), a scenario, and what is
-set in it; a row's queue is the label of a result. Verdicts are computed: `holds` within the paper's tolerance,
-`differs` outside; where a parameter was fitted to the number, `fitted` or `fitted, not met`. Rows that no run fills are
+set in it; a row's queue is the label of a result. Verdicts are computed: `holds` within the paper's tolerance (a share
+of what is printed, or points where that is per cent), `differs` outside; where a parameter was fitted to the number, `fitted` or `fitted, not met`. Rows that no run fills are
 `not run`. Python's standard library only.
 """
 import csv
@@ -19,22 +19,27 @@ HERE = pathlib.Path(__file__).resolve().parent
 TIDEGATE = HERE.parent / "target" / "release" / "tidegate"
 
 
-def figure(document, quantity):
-    """The mean and 95 % interval of `quantity`, both in Mbit/s; the interval None where it is not known."""
-    what, group = quantity.split()[:2]
-    field = {"loss": "loss_bps", "throughput": "throughput_bps"}[what]
-    figures = [g[field] for g in document["groups"] if group in (g["name"], "total")]
-    if not figures:
-        sys.exit(f"{quantity}: no group {group}")
-    mean = sum(f["mean"] for f in figures) / 1e6
-    alone = figures[0]["ci95"] if len(figures) == 1 else None
-    return mean, None if alone is None else alone / 1e6
+def figure(document, row):
+    """The mean and 95 % interval of the row's quantity in its unit; the interval None where it is not known."""
+    what, group = row["quantity"].split()[:2]
+    field = {"loss": "loss_bps", "throughput": "throughput_bps", "goodput": "goodput_bps"}[what]
+    groups = [g for g in document["groups"] if group in (g["name"], "total")]
+    if not groups:
+        sys.exit(f"{row['quantity']}: no group {group}")
+    fair = sum(g["fair_share_bps"]["mean"] for g in groups)
+    scale = {"Mbit/s": 1e-6, "% of fair share": 100 / fair}[row["unit"]]
+    mean = sum(g[field]["mean"] for g in groups) * scale
+    alone = groups[0][field]["ci95"] if len(groups) == 1 else None
+    return mean, None if alone is None else alone * scale
 
 
-def verdict(row, mean, tolerance, fitted):
+def verdict(row, mean, paper):
     """What the number says of the printed one."""
-    near = abs(mean - float(row["printed"])) <= tolerance * abs(float(row["printed"]))
-    if fitted:
+    printed, tolerance = float(row["printed"]), paper["tolerance"]
+    share = tolerance.get(row["queue"], tolerance.get("default"))
+    most = tolerance["points"] if row["unit"].startswith("%") else share * printed
+    near = abs(mean - printed) <= most
+    if [row["queue"], row["quantity"]] in paper.get("fitted", []):
         return "fitted" if near else "fitted, not met"
     return "holds" if near else "differs"
 
@@ -62,12 +67,10 @@ def refresh(folder):
         results = run(folder, spec, paper["seeds"])
         for row in mine:
             if row["queue"] in results:
-                mean, ci95 = figure(results[row["queue"]], row["quantity"])
-                fitted = [row["queue"], row["quantity"]] in paper.get("fitted", [])
-                tolerance = paper["tolerance"].get(row["queue"], paper["tolerance"]["default"])
-                row["ours"] = f"{mean:.3f}"
+                mean, ci95 = figure(results[row["queue"]], row)
+                row["ours"] = f"{mean:.2f}" if row["unit"].startswith("%") else f"{mean:.3f}"
                 row["ci95"] = "" if ci95 is None else f"{ci95:.3f}"
-                row["verdict"] = verdict(row, mean, tolerance, fitted)
+                row["verdict"] = verdict(row, mean, paper)
                 print(", ".join(row.values()), flush=True)
     with path.open("w", newline="") as file:
         writer = csv.DictWriter(file, rows[0].keys(), lineterminator="\n")
