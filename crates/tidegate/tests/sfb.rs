@@ -277,13 +277,14 @@ fn without_ecn_signals_are_drops() {
 
 // ---- presets -------------------------------------------------------------------------------------------------------
 
-/// On the paper's link `auto` gives the paper's numbers back; elsewhere it follows its rule and stays within bounds.
+/// On the paper's link `auto` gives the paper's numbers back, with the double-buffered hash; elsewhere it follows its rule and stays within bounds.
 #[test]
 fn auto_is_the_paper_scaled() {
     let get = |preset, link: &Link, param| catalog::config("sfb", Some(preset), link).unwrap().get(param).unwrap();
     for param in ["levels", "bins", "bin_size", "d_up", "d_down", "drop_rule", "penalty_rate", "penalty_depth"] {
         assert_eq!(get("auto", &papers_link(), param), get("paper", &papers_link(), param), "{param}");
     }
+    assert_eq!(get("auto", &papers_link(), "rehash"), "double"); // the one thing that is not the preset paper's
     // 10 Gbit/s × 100 ms = 125000 packets, whose root is 353.6; 1.5 × 125000 / 353 = 531.2.
     let fast = link("10 Gbit/s", "125 MB");
     let auto = |param| get("auto", &fast, param);

@@ -372,6 +372,8 @@ fn scaled(link: &Link) -> SfbConfig {
         bins,
         bin_size: ((1.5 * limit / bins as f64) as u32).max(1),
         penalty_rate: Rate::from_bps((link.rate.as_bps() as u128 * 160_000 / 45_000_000) as u64),
+        // Without a rehash the innocent who shares all bins with a flood suffers for as long as the flood lasts.
+        rehash: Rehash::Double,
         ..SfbConfig::default()
     }
 }
@@ -406,7 +408,7 @@ impl Entry for Sfb {
             doc: "the same with a second set of bins that warms up (feng2001 §III-D, Fig. 6b)",
             config: |_| SfbConfig { rehash: Rehash::Double, ..calibrated() },
         },
-        Preset { name: "auto", doc: "bins, their size and the penalty rate scaled to the link", config: scaled },
+        Preset { name: "auto", doc: "bins, their size and the penalty rate scaled to the link; double-buffered hash", config: scaled },
     ];
 
     fn build(config: &SfbConfig, link: Link, mut dice: Rng) -> Result<Self, ConfigError> {
