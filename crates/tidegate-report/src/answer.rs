@@ -5,6 +5,17 @@ use crate::{Conduct, Document, Figure, Group, human};
 pub const REPLAY: &str = "In a replay senders do not react: this is what each queue would have done to these packets, \
                           not what would have become of the traffic.";
 
+/// Why goodput can exceed throughput.
+pub const GOODPUT: &str = "Goodput counts bytes when they are in order at the receiver, throughput when they arrive. \
+                           Where a gap is filled after the warm-up, goodput includes what had arrived behind the gap \
+                           before, so that of starved flows it can be above throughput.";
+
+/// Whether some group's goodput is above its throughput, so that [`GOODPUT`] must be said.
+pub fn goodput_exceeds(document: &Document) -> bool {
+    let exceeds = |g: &Group| matches!((g.goodput_bps, g.throughput_bps), (Some(g), Some(t)) if g.mean() > t.mean());
+    document.groups.iter().any(exceeds)
+}
+
 /// How a group fared against its fair share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
@@ -63,12 +74,15 @@ pub struct Clause {
 /// Of many results, the best and the worst.
 pub fn clauses(documents: &[&Document]) -> Vec<Clause> {
     let mut ranked: Vec<&Document> = documents.to_vec();
+    let rank = |document: &Document| least(document).map_or(f64::INFINITY, |(_, share)| share.mean());
     // A stable sort: results that protect equally well stay in the order they were asked for.
-    ranked.sort_by(|a, b| protection(b).total_cmp(&protection(a)));
+    ranked.sort_by(|a, b| rank(b).total_cmp(&rank(a)));
+    let tied = ties(&ranked);
     let many = ranked.len() > SPELT_OUT;
     if many {
         ranked = vec![ranked[0], ranked[ranked.len() - 1]];
     }
+    let tied = if many { vec![tied[0].clone(), tied[tied.len() - 1].clone()] } else { tied };
     let clause = |(i, document): (usize, &&Document)| {
         let (wording, place) = match (i, many) {
             (0, false) => (Wording::Full, ""),
@@ -78,7 +92,7 @@ pub fn clauses(documents: &[&Document]) -> Vec<Clause> {
         };
         Clause {
             title: human::plain(&format!("{place}{}", document.title())),
-            text: human::plain(&text(document, wording)),
+            text: human::plain(&text(document, wording, &tied[i])),
         }
     };
     ranked.iter().enumerate().map(clause).collect()
@@ -91,18 +105,52 @@ pub fn answer(documents: &[&Document]) -> String {
     clauses(documents).iter().map(|c| format!("{}: {}", c.title, c.text)).collect::<Vec<_>>().join("; ")
 }
 
-/// The share of the responsive group that fares worst. A group of unknown conduct counts by how far it is from its
-/// share either way; one that heeds nothing is not protected.
-fn protection(document: &Document) -> f64 {
-    let fared = |group: &Group| {
-        let share = share(group)?.mean();
-        match group.conduct {
+/// The responsive group that fares worst, and its share. A group of unknown conduct counts by how far it is from its
+/// share either way; one that heeds nothing is not protected. `None`: there is nobody to protect.
+fn least(document: &Document) -> Option<(&Group, Figure)> {
+    let fared = |group| {
+        let share = share(group)?;
+        let fared = match group.conduct {
             _ if offends(group) => None,
-            None if share > 1.0 => Some(1.0 / share),
+            // As far above its share as the inverse is below; so is the interval, to first order.
+            None if share.mean() > 1.0 => share.over(share.mean() * share.mean()),
             _ => Some(share),
+        };
+        Some((group, fared?))
+    };
+    document.groups.iter().filter_map(fared).min_by(|(_, a), (_, b)| a.mean().total_cmp(&b.mean()))
+}
+
+/// For each of the `ranked` results, of which others its rank cannot be told: those whose 95 % intervals overlap its own.
+/// Of the first, whatever comes after it; of any other, what comes before it. Empty where the rank is plain.
+fn ties(ranked: &[&Document]) -> Vec<String> {
+    let spans: Vec<Option<(f64, f64)>> = ranked
+        .iter()
+        .map(|document| least(document).and_then(|(_, f)| f.ci95().map(|half| (f.mean() - half, f.mean() + half))))
+        .collect();
+    let overlap = |a: usize, b: usize| match (spans[a], spans[b]) {
+        (Some(a), Some(b)) => a.0 <= b.1 && b.0 <= a.1,
+        _ => false,
+    };
+    let others = |i: usize| if i == 0 && ranked.len() > SPELT_OUT { 1..ranked.len() } else { 0..i };
+    let tie = |i: usize| {
+        let names: Vec<&str> = others(i).filter(|&j| overlap(i, j)).map(|j| ranked[j].title()).collect();
+        match names.as_slice() {
+            [] => String::new(),
+            names => format!(" (not distinguishable from {})", listed(names)),
         }
     };
-    document.groups.iter().filter_map(fared).fold(f64::INFINITY, f64::min)
+    (0..ranked.len()).map(tie).collect()
+}
+
+/// `a, b and c`; of many, the first two and how many more.
+fn listed(names: &[&str]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => (*one).into(),
+        [first @ .., last] if names.len() < 4 => format!("{} and {last}", first.join(", ")),
+        [first, second, rest @ ..] => format!("{first}, {second} and {} others", rest.len()),
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -111,23 +159,25 @@ enum Wording {
     Short,
 }
 
-const OF_ITS_SHARE: &str = " of its fair share";
-
-fn text(document: &Document, wording: Wording) -> String {
+fn text(document: &Document, wording: Wording, tie: &str) -> String {
+    let deciding = least(document).map(|(group, _)| group.name.as_str());
     let mut groups: Vec<&Group> = document.groups.iter().collect();
     if groups.len() > GROUPS {
         let off = |g: &Group| share(g).map_or(0.0, |s| if s.mean() < 1.0 { 1.0 - s.mean() } else { s.mean() - 1.0 });
         groups.sort_by(|a, b| off(b).total_cmp(&off(a)));
+        // The group that decides the rank is always spelt out.
+        groups.sort_by_key(|g| deciding != Some(g.name.as_str()));
         groups.truncate(GROUPS);
     }
     // "of its fair share" is said once.
     let mut wording = wording;
     let part = |group: &Group| {
         let text = part(group, wording);
-        if text.ends_with(OF_ITS_SHARE) {
+        if text.ends_with(" fair share") && !text.contains(" times ") {
             wording = Wording::Short;
         }
-        text
+        // The tie is said of the group that decides the rank.
+        if deciding == Some(group.name.as_str()) { text + tie } else { text }
     };
     let parts: Vec<String> = groups.into_iter().map(part).collect();
     if parts.is_empty() { "no group of flows".into() } else { parts.join(", ") }
@@ -135,15 +185,27 @@ fn text(document: &Document, wording: Wording) -> String {
 
 fn part(group: &Group, wording: Wording) -> String {
     let (name, rate) = (&group.name, human::rate_mean(group.throughput_bps));
-    let Some(share) = share(group).map(|s| s.mean()) else {
-        return format!("{name} gets {rate}");
+    let [gets, takes, is, its] = match plural(name) {
+        true => ["get", "take", "are", "their"],
+        false => ["gets", "takes", "is", "its"],
     };
-    let fair = if wording == Wording::Full { OF_ITS_SHARE } else { "" };
+    let Some(share) = share(group).map(|s| s.mean()) else {
+        return format!("{name} {gets} {rate}");
+    };
+    let fair = if wording == Wording::Full { format!(" of {its} fair share") } else { String::new() };
     match Verdict::of(share) {
-        Verdict::Greedy => format!("{name} takes {rate}, {} times its fair share", times(share)),
-        _ if offends(group) => format!("{name} is held to {rate}"),
-        _ => format!("{name} gets {}{fair}", human::percent(share)),
+        Verdict::Greedy => format!("{name} {takes} {rate}, {} times {its} fair share", times(share)),
+        _ if offends(group) => format!("{name} {is} held to {rate}"),
+        _ => format!("{name} {gets} {}{fair}", human::percent(share)),
     }
+}
+
+/// Whether a group's name is the plural of a word, as `users` is. Protocols and abbreviations that end in s are not.
+fn plural(name: &str) -> bool {
+    let word = name.rsplit([' ', '-', '_']).next().unwrap_or(name);
+    let stem = word.strip_suffix('s').unwrap_or_default();
+    let a_word = stem.len() >= 3 && stem.chars().all(|c| c.is_ascii_alphabetic()) && !word.ends_with("ttps");
+    a_word && stem.chars().skip(1).all(|c| c.is_ascii_lowercase()) && !stem.ends_with(['s', 'u', 'i'])
 }
 
 fn times(share: f64) -> String {
@@ -216,6 +278,48 @@ mod tests {
         let document = Document { label: "red".into(), groups: vec![group], ..Document::default() };
         assert_eq!(answer(&[&document]), "red: udp gets 2.00 Mbit/s");
         assert_eq!(answer(&[]), "");
+    }
+
+    fn with_interval(label: &str, tcp: f64, half: f64) -> Document {
+        let mut document = document(label, tcp, 20.0);
+        document.groups[0].throughput_bps = Figure::new(tcp * 1e6, Some(half * 1e6));
+        document
+    }
+
+    #[test]
+    fn where_intervals_overlap_no_rank_is_claimed() {
+        let all =
+            [("red", 0.0187, 0.0027), ("blue", 0.0161, 0.0060), ("sfb", 0.91, 0.02), ("drop_tail", 0.0005, 0.0001)];
+        let all = all.map(|(label, share, half)| with_interval(label, share, half));
+        let texts: Vec<String> = clauses(&all.iter().collect::<Vec<_>>()).into_iter().map(|c| c.text).collect();
+        let tied: Vec<bool> = texts.iter().map(|text| text.contains("not distinguishable")).collect();
+        assert_eq!(tied, [false, false, true, false], "{texts:?}");
+        assert!(texts[2].starts_with("tcp gets 1.6 % (not distinguishable from red), flood takes "), "{}", texts[2]);
+        let one_seed = [document("red", 0.018, 20.0), document("blue", 0.018, 20.0)];
+        assert!(
+            !answer(&[&one_seed[0], &one_seed[1]]).contains("distinguishable"),
+            "without intervals nothing is known"
+        );
+    }
+
+    #[test]
+    fn the_best_of_many_says_who_may_be_as_good() {
+        let many: Vec<Document> =
+            (1..=6).map(|i| with_interval(&format!("q{i}"), 0.5 + i as f64 / 100.0, 0.007)).collect();
+        let text = answer(&many.iter().collect::<Vec<_>>());
+        let best = "best of all, q6: tcp gets 56 % of its fair share (not distinguishable from q5), flood takes ";
+        assert!(text.starts_with(best), "{text}");
+        assert!(text.contains("worst, q1: tcp gets 51 % (not distinguishable from q2), "), "{text}");
+    }
+
+    #[test]
+    fn groups_named_in_the_plural() {
+        let users = vec![group("users", 0.9, None), group("calls", 0.8, None), group("bursts", 3.0, None)];
+        let document = Document { label: "red".into(), groups: users, ..Document::default() };
+        let said = "red: users get 90 % of their fair share, calls get 80 %, bursts take 3.00 Mbit/s, 3.0 times their fair share";
+        assert_eq!(answer(&[&document]), said);
+        assert!(["users", "web users", "voip_calls", "Users"].into_iter().all(plural));
+        assert!(!["tcp", "https", "dns", "bus", "s", "", "access", "QUICs", "DNS"].into_iter().any(plural));
     }
 
     #[test]

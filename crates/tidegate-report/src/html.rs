@@ -16,7 +16,7 @@ mod view;
 
 use std::fmt::Write;
 
-use crate::{Document, Figure, Flow, Series, Source, answer, human};
+use crate::{Document, Figure, Flow, Quantity, Series, Source, answer, human};
 
 const STYLE: &str = include_str!("html/report.css");
 /// Draws the charts; one script in so many files.
@@ -257,14 +257,23 @@ fn over_time(page: &mut String, input: &ReportInput) {
         "<section>\n<h2>Over time</h2>\n<p class=\"what\">Throughput of each group (its fair share dashed), the queue \
          and the delay it causes, and the queue’s inner state in its paper’s terms. One replication; the same scales \
          for all queues, except for the inner state.</p>\n<div class=\"legend\" data-legend=\"groups\"></div>\n\
-         <div class=\"cards broad time\">\n",
+         <div class=\"cards broad\">\n",
     );
     for (i, run) in input.runs.iter().enumerate() {
         let Some(series) = run.series else { continue };
         let what = series.seed.map_or(String::new(), |seed| format!("seed {seed}"));
         card(page, &format!("time-{i}"), run.result.title(), &what);
     }
-    page.push_str("</div>\n</section>\n");
+    page.push_str("</div>\n");
+    let inner = |run: &Run| run.series.is_some_and(|s| s.lines.iter().any(|l| l.what == Quantity::Gauge));
+    if input.runs.iter().any(inner) {
+        page.push_str("<div class=\"cards state\">\n");
+        for (i, run) in input.runs.iter().enumerate().filter(|(_, run)| inner(run)) {
+            card(page, &format!("state-{i}"), &format!("{}: inner state", run.result.title()), "");
+        }
+        page.push_str("</div>\n");
+    }
+    page.push_str("</section>\n");
 }
 
 /// Scenario, seeds, version and the way to make it again.

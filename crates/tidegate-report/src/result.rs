@@ -172,7 +172,8 @@ pub struct Group {
     pub count: u64,
     /// Bits received, in bit/s.
     pub throughput_bps: Option<Figure>,
-    /// Bits received that had not been received before, in bit/s.
+    /// Bits that were new to the receiver, in bit/s; of TCP counted when they are in order, so that it can exceed the
+    /// throughput where a gap from before the measured time is filled.
     pub goodput_bps: Option<Figure>,
     /// Packets lost over packets offered, 0 to 1.
     pub loss_ratio: Option<Figure>,
@@ -222,7 +223,8 @@ pub struct Flow {
     pub group: Option<String>,
     /// Bits received, in bit/s.
     pub throughput_bps: Option<Figure>,
-    /// Bits received that had not been received before, in bit/s.
+    /// Bits that were new to the receiver, in bit/s; of TCP counted when they are in order, so that it can exceed the
+    /// throughput where a gap from before the measured time is filled.
     pub goodput_bps: Option<Figure>,
     /// Packets lost over packets offered, 0 to 1.
     pub loss_ratio: Option<Figure>,

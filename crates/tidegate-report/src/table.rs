@@ -12,7 +12,7 @@ use std::io::IsTerminal;
 use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, Row, Table};
 use comfy_table::{ContentLineStyle, LineStyle, TableStyle};
 
-use crate::answer::{REPLAY, Verdict, clauses, offends, share};
+use crate::answer::{GOODPUT, REPLAY, Verdict, clauses, goodput_exceeds, offends, share};
 use crate::{Counts, Delay, Document, Figure, Flow, Group, human};
 
 /// A rule under the header and nothing else.
@@ -273,6 +273,9 @@ fn notes(documents: &[&Document], intervals: Intervals) -> String {
     if let [one] = documents {
         let [jain, used, p50, p99] = aggregate_text(one, Intervals::Shown);
         notes += &format!("Jain {jain}, utilization {used}, queueing delay p50 {p50}, p99 {p99}\n");
+        if goodput_exceeds(one) {
+            notes += &format!("{GOODPUT}\n");
+        }
     }
     let mut made = vec![match first.source {
         crate::Source::Simulated => format!("simulated {}", first.scenario),

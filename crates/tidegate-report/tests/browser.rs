@@ -139,7 +139,7 @@ const VERMILION: &str = "#d55e00";
 fn a_comparison_draws_every_chart() {
     let (documents, series) = comparison(20);
     let Some(dom) = load("compare", &render(&input(&documents, &series)), &[]) else { return };
-    assert_drawn(&dom, 6 + 4 + 4);
+    assert_drawn(&dom, 6 + 4 + 4 + 3);
     assert_eq!(shapes(&dom, "flows-0", BLUE), 20, "a bar for every TCP flow");
     assert_eq!(shapes(&dom, "flows-0", VERMILION), 1, "a bar for the flood");
     assert_eq!(shapes(&dom, "share", BLUE), 4, "a dot for every queue");
@@ -150,7 +150,7 @@ fn a_comparison_draws_every_chart() {
 fn four_hundred_flows_are_all_there() {
     let (documents, series) = comparison(400);
     let Some(dom) = load("400", &render(&input(&documents, &series)), &[]) else { return };
-    assert_drawn(&dom, 6 + 4 + 4);
+    assert_drawn(&dom, 6 + 4 + 4 + 3);
     assert_eq!(shapes(&dom, "flows-3", BLUE), 400);
 }
 
@@ -162,7 +162,7 @@ fn one_result_and_a_replay_draw_too() {
     let runs = replays.iter().map(Run::of).collect();
     let replay = render(&ReportInput { title: "capture", runs, ..ReportInput::default() });
     let Some(dom) = load("one", &one, &[]) else { return };
-    assert_drawn(&dom, 2 + 1 + 1);
+    assert_drawn(&dom, 2 + 1 + 1 + 1);
     assert_drawn(&load("replay", &replay, &[]).unwrap(), 6 + 2);
 }
 
@@ -181,7 +181,7 @@ fn dark_and_narrow_draw_too() {
     let page = render(&input(&documents, &series));
     let flags = ["--blink-settings=preferredColorScheme=0", "--window-size=500,900"];
     let Some(dom) = load("dark", &page, &flags) else { return };
-    assert_drawn(&dom, 6 + 4 + 4);
+    assert_drawn(&dom, 6 + 4 + 4 + 3);
     assert_eq!(shapes(&dom, "flows-0", BLUE), 0, "the light colours are for light pages");
     assert_eq!(shapes(&dom, "flows-0", "#4aa8e0"), 20);
 }
@@ -214,7 +214,7 @@ fn hostile_names_stay_text() {
     let page = render(&ReportInput { title: evil, runs, scenario: Some(evil), command: Some(evil) });
     assert!(!page.contains("<img src=x"));
     let Some(dom) = load("evil", &page, &[]) else { return };
-    assert_drawn(&dom, 6 + 2 + 1);
+    assert_drawn(&dom, 6 + 2 + 1 + 1);
     let body = &dom[..dom.find("<script").expect("scripts at the end")];
     assert!(!body.contains("<img"), "a name became an element");
     assert!(body.contains("&lt;img src=x onerror=alert(1)&gt;"), "the name is there, as text");

@@ -55,6 +55,15 @@ fn a_replay_lists_what_became_of_each_flow() {
 }
 
 #[test]
+fn goodput_above_throughput_is_explained() {
+    let mut document = simulated(SHAPES[0], 20);
+    let page = |document: &Document| render(&ReportInput { runs: vec![Run::of(document)], ..ReportInput::default() });
+    assert!(!page(&document).contains("Goodput counts bytes when they are in order"));
+    document.groups[0].goodput_bps = document.groups[0].throughput_bps.and_then(|f| f.over(0.5));
+    assert!(page(&document).contains("Goodput counts bytes when they are in order"));
+}
+
+#[test]
 fn the_page_names_no_other_file_or_place() {
     let page = compare();
     let (text, head) = (visible(&page), &page[..page.find("<main>").unwrap()]);

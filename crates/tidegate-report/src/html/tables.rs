@@ -2,7 +2,7 @@
 use std::fmt::Write;
 
 use super::{ReportInput, Run, escape};
-use crate::answer::{Verdict, offends, share};
+use crate::answer::{self, Verdict, offends, share};
 use crate::{Figure, Flow, Group, human};
 
 /// At most so many flows of a run are listed.
@@ -46,6 +46,9 @@ fn groups(page: &mut String, input: &ReportInput) {
         }
     }
     close(page);
+    if input.runs.iter().any(|run| answer::goodput_exceeds(run.result)) {
+        let _ = writeln!(page, "<p class=\"what note\">{}</p>", answer::GOODPUT);
+    }
 }
 
 fn aggregates(page: &mut String, input: &ReportInput) {

@@ -2,12 +2,15 @@
 use serde::Serialize;
 
 use super::{ReportInput, Run};
-use crate::{Conduct, Figure, Flow, Line, Quantity, answer};
+use crate::{Conduct, Figure, Flow, Line, Quantity, Series, answer};
 
 /// At most so many flows of a run are drawn; more bars than pixels say nothing.
 const FLOWS: usize = 1200;
 /// At most so many points of a line are drawn; of more, neighbours are averaged.
 const POINTS: usize = 1000;
+
+/// At most so many points of a throughput, which is counted in packets: on a finer grid it is noise.
+const RATES: usize = 200;
 
 /// The data of the page.
 #[derive(Serialize)]
@@ -59,6 +62,8 @@ struct FlowView<'a> {
 #[derive(Serialize)]
 struct SeriesView<'a> {
     time: Vec<f64>,
+    /// The grid of throughputs.
+    coarse: Vec<f64>,
     lines: Vec<LineView<'a>>,
 }
 
@@ -104,13 +109,18 @@ fn run_view<'a>(run: &Run<'a>) -> RunView<'a> {
         p99: result.aggregate.queue_delay_ms.p99,
         groups: groups.collect(),
         flows: flows_shown(flows).into_iter().map(flow_view).collect(),
-        series: series.map(|series| {
-            let step = series.time_s.len().div_ceil(POINTS).max(1);
-            SeriesView {
-                time: series.time_s.chunks(step).map(|chunk| chunk[0]).collect(),
-                lines: series.lines.iter().map(|line| line_view(line, step)).collect(),
-            }
-        }),
+        series: series.map(series_view),
+    }
+}
+
+fn series_view(series: &Series) -> SeriesView<'_> {
+    let step = |most: usize| series.time_s.len().div_ceil(most).max(1);
+    let grid = |step: usize| series.time_s.chunks(step).map(|chunk| chunk[0]).collect();
+    let of = |line: &Line| if line.what == Quantity::Throughput { step(RATES) } else { step(POINTS) };
+    SeriesView {
+        time: grid(step(POINTS)),
+        coarse: grid(step(RATES)),
+        lines: series.lines.iter().map(|line| line_view(line, of(line))).collect(),
     }
 }
 
@@ -173,5 +183,15 @@ mod tests {
     fn long_lines_are_averaged_and_gaps_stay() {
         let line = Line::new(Quantity::Delay, "d", "ms", [1.0, 3.0, f64::NAN, f64::NAN, 5.0]);
         assert_eq!(line_view(&line, 2).values, [Some(2.0), None, Some(5.0)]);
+    }
+
+    #[test]
+    fn throughputs_stand_on_a_grid_that_can_be_read() {
+        let many = || (0..4000).map(f64::from);
+        let lines = [Quantity::Throughput, Quantity::Queue].map(|what| Line::new(what, "l", "", many()));
+        let series = Series { seed: None, time_s: many().collect(), lines: lines.into() };
+        let view = series_view(&series);
+        let lengths = [view.coarse.len(), view.lines[0].values.len(), view.time.len(), view.lines[1].values.len()];
+        assert_eq!(lengths, [RATES, RATES, POINTS, POINTS]);
     }
 }

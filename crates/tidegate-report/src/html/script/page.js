@@ -5,6 +5,7 @@ function optionOf(box, c) {
   const [kind, index] = box.dataset.chart.split('-');
   if (kind === 'flows') return flows(runs[+index], box, c);
   if (kind === 'time') return time(runs[+index], box, c);
+  if (kind === 'state') return state(runs[+index], box, c);
   return single[kind](box, c);
 }
 

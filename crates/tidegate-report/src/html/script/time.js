@@ -1,10 +1,11 @@
-// What happened over time: one chart per queue, panels above a common axis.
+// What happened over time: per queue one chart of what all have in common, panels above a common axis, and one of its
+// inner state, panels side by side.
 const finite = (values) => values.filter((v) => v !== null);
 const mostOf = (what) => greatest(runs.flatMap((run) => run.series
   ? run.series.lines.filter((l) => l.what === what).flatMap((l) => finite(l.values)) : []), 0);
 
-/** The panels of one queue: each an axis of its own above a common time. */
-function panels(run) {
+/** The panels of one queue that every queue has: each an axis of its own above a common time. */
+function commonPanels(run) {
   const lines = run.series.lines;
   const list = [];
   const add = (what, title, unit, factor, same) => {
@@ -16,7 +17,13 @@ function panels(run) {
   const queue = lines.find((l) => l.what === 'queue');
   add('queue', 'queue', queue ? queue.unit : '', 1, true);
   add('delay', 'delay', 'ms', 1, true);
-  const gauges = lines.filter((l) => l.what === 'gauge');
+  return list;
+}
+
+/** The panels of a queue's inner state. */
+function gaugePanels(run) {
+  const list = [];
+  const gauges = run.series.lines.filter((l) => l.what === 'gauge');
   for (const unit of [...new Set(gauges.map((l) => l.unit))]) {
     const own = gauges.filter((l) => l.unit === unit);
     // Gauges without a unit may differ in size a thousandfold: each has its own panel.
@@ -30,11 +37,26 @@ function panels(run) {
 
 const GAUGES = ['bar', 'c2', 'c3', 'o1'];
 
-function time(run, box, c) {
-  const list = panels(run);
-  const GAP = 38, TOP = 24;
-  const tall = (panel) => panel.what === 'gauge' ? 62 : 84;
-  const place = (k) => list.slice(0, k).reduce((top, panel) => top + tall(panel) + GAP, TOP);
+/** Where each panel stands: below each other, or, of the inner state, in rows as full as can be. */
+function places(list, box, inner) {
+  const GAP = 38, TOP = 24, LEFT = 52, RIGHT = 14, wide = box.clientWidth;
+  const tall = inner ? 76 : 84;
+  const most = inner ? Math.max(1, Math.min(3, Math.floor(wide / 300))) : 1;
+  const rows = Math.ceil(list.length / most), columns = Math.ceil(list.length / rows);
+  return list.map((_, k) => {
+    const row = Math.floor(k / columns), mates = Math.min(columns, list.length - row * columns);
+    const cell = wide / mates, x = (k - row * columns) * cell;
+    const last = inner || k === list.length - 1;
+    return { left: x + LEFT, width: cell - LEFT - RIGHT, top: TOP + row * (tall + GAP + (inner ? 16 : 0)), height: tall, last };
+  });
+}
+
+const time = (run, box, c) => overTime(run, box, c, commonPanels(run), false);
+const state = (run, box, c) => overTime(run, box, c, gaugePanels(run), true);
+
+function overTime(run, box, c, list, inner) {
+  const place = places(list, box, inner);
+  const bottom = place.length ? place[place.length - 1].top + place[place.length - 1].height : 0;
   const time = run.series.time;
   // Samples that stand for the interval they begin end where the last interval ends: at 100 s, not at 99.8.
   const last = time[time.length - 1] || 0, after = last + (time.length > 1 ? last - time[time.length - 2] : 0);
@@ -58,7 +80,7 @@ function time(run, box, c) {
         name: line.name, type: 'line', xAxisIndex: k, yAxisIndex: k, showSymbol: false, connectNulls: false,
         lineStyle: { color, width: 1.4 }, itemStyle: { color },
         areaStyle: panel.what === 'queue' || panel.what === 'delay' ? { color, opacity: 0.14 } : undefined,
-        data: time.map((t, i) => [t, line.values[i] === null || line.values[i] === undefined ? null : line.values[i] / panel.factor]),
+        data: (panel.what === 'throughput' ? run.series.coarse : time).map((t, i) => [t, line.values[i] === null || line.values[i] === undefined ? null : line.values[i] / panel.factor]),
         markLine: own && own.fair !== null ? {
           silent: true, symbol: 'none', label: { show: false }, data: [{ yAxis: own.fair / panel.factor }],
           lineStyle: { color, type: [4, 4], width: 1.2 } } : undefined,
@@ -66,16 +88,16 @@ function time(run, box, c) {
     });
   });
   return Object.assign(base(c), {
-    height: place(list.length) + 8,
+    height: bottom + 30,
     title: list.map((panel, k) => ({
-      text: heading(panel).text, left: 4, top: place(k) - 22,
+      text: heading(panel).text, left: place[k].left - 48, top: place[k].top - 22,
       textStyle: { fontSize: 12, fontWeight: 600, color: c.soft, fontFamily: FONT, rich: heading(panel).rich },
     })),
-    grid: list.map((_, k) => ({ left: 52, right: 14, top: place(k), height: tall(list[k]), outerBoundsMode: 'none' })),
+    grid: place.map(({ left, width, top, height }) => ({ left, width, top, height, outerBoundsMode: 'none' })),
     axisPointer: { link: [{ xAxisIndex: 'all' }] },
     xAxis: list.map((_, k) => ({
       type: 'value', gridIndex: k, min: start, max: end,
-      axisLabel: { show: k === list.length - 1, color: c.soft, fontSize: 12, formatter: (t) => round(t) + ' s', hideOverlap: true, alignMaxLabel: 'right', alignMinLabel: 'left' },
+      axisLabel: { show: place[k].last, color: c.soft, fontSize: 12, formatter: (t) => round(t) + ' s', hideOverlap: true, alignMaxLabel: 'right', alignMinLabel: 'left' },
       axisTick: { show: false }, axisLine: { lineStyle: { color: c.quiet } }, splitLine: { show: false },
     })),
     yAxis: list.map((panel, k) => valueAxis(c, undefined, {
