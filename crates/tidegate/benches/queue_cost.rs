@@ -107,6 +107,39 @@ const SUBJECTS: &[Subject] = &[
         took: |c| c.offered - c.dropped(DropReason::Overlimit) - c.below_min,
         mixes: Mixes::All,
     },
+    Subject {
+        // An interval so short that the law itself sheds half of the packets: a root and a division for each.
+        name: "codel",
+        settings: &[("target", "100 us"), ("interval", "10 us")],
+        path: "finds room: the surplus is shed at the head, by the law",
+        took: |c| c.offered - c.dropped(DropReason::Overlimit),
+        mixes: Mixes::All,
+    },
+    Subject {
+        // Two packets per flow: the dearest case, as a batch is one packet.
+        name: "fq_codel",
+        settings: &[],
+        path: "joins its queue, and each second one costs a head: of the fattest queue, or by its CoDel",
+        took: |c| {
+            let heads = [DropReason::Evicted, DropReason::Overlimit, DropReason::Forced];
+            2 * heads.iter().map(|&why| c.dropped(why)).sum::<u64>()
+        },
+        mixes: Mixes::All,
+    },
+    Subject {
+        // Gains for delays of a millisecond, where the paper's are for tens of them.
+        name: "pie",
+        settings: &[
+            ("target", "500 us"),
+            ("tupdate", "1 ms"),
+            ("alpha", "10"),
+            ("beta", "100"),
+            ("derandomize", "off"),
+        ],
+        path: "is judged with a die, none for want of room",
+        took: |c| c.offered - c.dropped(DropReason::Overlimit),
+        mixes: Mixes::All,
+    },
 ];
 
 const DIE: &str = "rolls a die between the thresholds";
