@@ -2,6 +2,7 @@
 use std::collections::BTreeMap;
 
 use tidegate::catalog::AnyConfig;
+use tidegate_packet::FlowKey;
 use tidegate_report as report;
 use tidegate_report::{Aggregate, Bottleneck, Conduct, Counts, Document, Figure, PerFlow, Queue};
 
@@ -16,6 +17,7 @@ use crate::stats::{figure, figure_of_some};
 pub(crate) fn document(job: &Job, spec: &QueueSpec, config: &AnyConfig, samples: &[Sample]) -> Document {
     let scenario = &job.scenario;
     let link = scenario.bottleneck();
+    let by_key = Some(scenario.run.flow_key.0).filter(|key| *key != FlowKey::FiveTuple);
     let seconds = (scenario.run.duration - scenario.run.warmup).as_secs();
     Document {
         source: report::Source::Simulated,
@@ -35,6 +37,8 @@ pub(crate) fn document(job: &Job, spec: &QueueSpec, config: &AnyConfig, samples:
             limit: Some(link.limit.to_string()),
             duration_s: Some(seconds),
             warmup_s: Some(scenario.run.warmup.as_secs()),
+            flow_key: by_key.map(|key| key.to_string()),
+            flow_count: by_key.and_then(|_| samples.iter().map(|s| s.flow_count as u64).max()),
         },
         aggregate: aggregate(samples),
         groups: (0..scenario.groups.len()).map(|i| group(job, i, samples)).collect(),

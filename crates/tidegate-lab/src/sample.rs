@@ -1,5 +1,5 @@
 //! What one replication measured, cut down to the numbers that enter the results.
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tidegate::{DropReason, MarkReason, Span};
 use tidegate_report::{Counts, Line, Quantity, Series};
@@ -23,6 +23,8 @@ pub(crate) struct Sample {
     pub loss_ratio: Option<f64>,
     pub mark_ratio: Option<f64>,
     pub queue_packets: f64,
+    /// Flows as the flow key makes them.
+    pub flow_count: usize,
     pub drops: Vec<(&'static str, f64)>,
     pub marks: Vec<(&'static str, f64)>,
     pub groups: Vec<GroupSample>,
@@ -102,6 +104,7 @@ impl Sample {
             loss_ratio: ratio(link.all_drops().packets, link.arrivals.packets),
             mark_ratio: ratio(link.all_marks().packets, link.arrivals.packets),
             queue_packets: link.mean_packets,
+            flow_count: plan.flows.iter().map(|flow| flow.key).collect::<BTreeSet<_>>().len(),
             drops: DropReason::ALL.iter().map(|r| (r.name(), link.dropped(*r).packets as f64)).collect(),
             marks: MarkReason::ALL.iter().map(|r| (r.name(), link.marked(*r).packets as f64)).collect(),
             groups: (0..scenario.groups.len()).map(group).collect(),

@@ -150,7 +150,13 @@ fn facts(document: &Document) -> Vec<(&'static str, String)> {
             .map_or(String::new(), |w| format!(" after {} of warm-up", human::seconds(w)));
         facts.push(("Measured", human::seconds(seconds) + &after));
     }
-    facts.push(("Flows", human::count(document.groups.iter().map(|g| g.count).sum())));
+    let members = human::count(document.groups.iter().map(|g| g.count).sum());
+    match (&link.flow_key, link.flow_count) {
+        (Some(key), Some(flows)) => {
+            facts.push(("Traffic", format!("{members} connections, {} flows by {key}", human::count(flows))));
+        }
+        _ => facts.push(("Flows", members)),
+    }
     match document.seeds.as_slice() {
         [] => {}
         [one] => facts.push(("Seed", format!("{one}, so no intervals"))),
@@ -224,9 +230,13 @@ fn flows(page: &mut String, input: &ReportInput) {
     if input.runs.iter().all(|run| run.flows.is_empty()) {
         return;
     }
-    page.push_str(
-        "<section>\n<h2>Every flow</h2>\n<p class=\"what\">One bar per flow: its throughput, in its group’s colour, \
-         against its fair share, the tick. Bars that leave the picture bear their figure.</p>\n\
+    let members = input.runs.first().map_or("flows", |run| run.result.members());
+    let one = members.trim_end_matches('s');
+    let split = if one == "flow" { "" } else { " (a flow’s share is split evenly among its connections)" };
+    let _ = write!(
+        page,
+        "<section>\n<h2>Every {one}</h2>\n<p class=\"what\">One bar per {one}: its throughput, in its group’s colour, \
+         against its fair share, the tick{split}. Bars that leave the picture bear their figure.</p>\n\
          <div class=\"legend\"><div data-legend=\"groups\" style=\"display:contents\"></div>\
          <div class=\"choices\"><div class=\"choice\" data-choice=\"order\"><button type=\"button\" data-value=\"sorted\" \
          aria-pressed=\"true\">sorted</button><button type=\"button\" data-value=\"index\" aria-pressed=\"false\">in order\
@@ -239,7 +249,7 @@ fn flows(page: &mut String, input: &ReportInput) {
         let what = match shown == run.flows.len() {
             true => String::new(),
             false => format!(
-                "{} of {} flows: the greatest, and of the rest every so-manieth",
+                "{} of {} {members}: the greatest, and of the rest every so-manieth",
                 human::count(shown as u64),
                 human::count(run.flows.len() as u64)
             ),

@@ -121,6 +121,12 @@ pub struct Bottleneck {
     pub duration_s: Option<f64>,
     /// The time before that, which was discarded, in seconds.
     pub warmup_s: Option<f64>,
+    /// What makes packets one flow to the queue (`source`), where that is not the connection that groups count.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flow_key: Option<String>,
+    /// How many flows that key makes of all connections.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flow_count: Option<u64>,
 }
 
 /// All flows together.
@@ -279,6 +285,11 @@ impl Document {
             true => serde_json::from_str(text),
             false => serde_json::from_str(text).map(|document| vec![document]),
         }
+    }
+
+    /// What its groups count and its flows are: `connections` where the queue makes one flow of several, else `flows`.
+    pub fn members(&self) -> &'static str {
+        if self.bottleneck.flow_key.is_some() { "connections" } else { "flows" }
     }
 
     /// The label, or the queue's name where there is none.

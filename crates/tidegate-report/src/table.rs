@@ -237,7 +237,7 @@ enum Columns {
 
 fn group_table(document: &Document, look: &Look, columns: Columns, with: Intervals) -> Table {
     let mut table = new(look);
-    let mut head = vec!["group", "flows", "of fair share", "throughput", "loss"];
+    let mut head = vec!["group", document.members(), "of fair share", "throughput", "loss"];
     if columns == Columns::All {
         head.extend(["fair share", "goodput", "marked", "per flow: min", "max", "delay p50", "p99"]);
     }

@@ -55,6 +55,18 @@ fn a_replay_lists_what_became_of_each_flow() {
 }
 
 #[test]
+fn connections_that_are_fewer_flows_are_called_so() {
+    let mut document = simulated(SHAPES[0], 20);
+    document.bottleneck.flow_key = Some("source".into());
+    document.bottleneck.flow_count = Some(3);
+    let page = render(&ReportInput { runs: vec![Run::of(&document)], ..ReportInput::default() });
+    for said in ["21 connections, 3 flows by source", "Every connection", "<th scope=\"col\">connections</th>"] {
+        assert!(visible(&page).contains(said), "{said} is not in the page");
+    }
+    assert!(!visible(&page).contains("21 flows") && visible(&compare()).contains("Every flow"));
+}
+
+#[test]
 fn goodput_above_throughput_is_explained() {
     let mut document = simulated(SHAPES[0], 20);
     let page = |document: &Document| render(&ReportInput { runs: vec![Run::of(document)], ..ReportInput::default() });

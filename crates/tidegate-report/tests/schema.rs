@@ -22,7 +22,10 @@ fn samples() -> Vec<Document> {
     one_seed.seeds = vec![7];
     one_seed.flows = None;
     let broken = Document { incomplete: Some("the file ends in a header".into()), ..replayed("red", 0.7) };
-    vec![Document::default(), simulated(SHAPES[3], 20), replayed("red", 0.7), one_seed, broken]
+    let mut by_source = simulated(SHAPES[1], 5);
+    by_source.bottleneck.flow_key = Some("source".into());
+    by_source.bottleneck.flow_count = Some(2);
+    vec![Document::default(), simulated(SHAPES[3], 20), replayed("red", 0.7), one_seed, broken, by_source]
 }
 
 #[test]

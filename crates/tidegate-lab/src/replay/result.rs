@@ -41,7 +41,7 @@ pub(super) fn outcome(
             rate_bps: Some(link.rate.as_bps() as f64),
             limit: Some(link.limit.to_string()),
             duration_s: Some(over.seconds),
-            warmup_s: None,
+            ..Bottleneck::default()
         },
         aggregate: aggregate(tally, &over),
         groups: seen.iter().map(|&c| group(c, tally, fair.as_deref(), &over)).collect(),

@@ -23,7 +23,8 @@ pub(super) fn write(page: &mut String, input: &ReportInput) {
 
 fn groups(page: &mut String, input: &ReportInput) {
     open(page, "Groups", &["queue", "group"]);
-    let heads = ["flows", "throughput", "of fair share", "fair share", "goodput", "loss", "marked", "delay p50", "p99"];
+    let members = input.runs.first().map_or("flows", |run| run.result.members());
+    let heads = [members, "throughput", "of fair share", "fair share", "goodput", "loss", "marked", "delay p50", "p99"];
     heads_then_body(page, &heads);
     for run in &input.runs {
         for (i, group) in run.result.groups.iter().enumerate() {
@@ -136,9 +137,10 @@ fn flows(page: &mut String, run: &Run) {
     };
     let _ = writeln!(
         page,
-        "<details><summary>{}: {} flows{more}</summary>",
+        "<details><summary>{}: {} {}{more}</summary>",
         escape(run.result.title()),
-        human::count(order.len() as u64)
+        human::count(order.len() as u64),
+        run.result.members()
     );
     open(page, "", &["flow", "group"]);
     match counted {

@@ -29,6 +29,8 @@ struct GroupName<'a> {
 #[derive(Serialize)]
 struct RunView<'a> {
     title: &'a str,
+    /// What its flows are called.
+    members: &'static str,
     rate: Option<f64>,
     jain: Option<Figure>,
     utilization: Option<Figure>,
@@ -102,6 +104,7 @@ fn run_view<'a>(run: &Run<'a>) -> RunView<'a> {
     });
     RunView {
         title: result.title(),
+        members: result.members(),
         rate: result.bottleneck.rate_bps,
         jain: result.aggregate.jain,
         utilization: result.aggregate.utilization,

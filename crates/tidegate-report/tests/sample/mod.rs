@@ -102,6 +102,7 @@ pub fn simulated(shape: Shape, tcp: u64) -> Document {
             limit: Some("200 packets".into()),
             duration_s: Some(90.0),
             warmup_s: Some(10.0),
+            ..Bottleneck::default()
         },
         aggregate: Aggregate {
             jain: figure(jain, 1.0),

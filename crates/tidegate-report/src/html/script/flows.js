@@ -32,7 +32,7 @@ function flows(run, box, c) {
   const [factor, unit] = unitFor(top);
   const beyond = list.map((f, i) => [f, i]).filter(([f]) => got(f) > top);
   const marks = beyond.length > 3
-    ? [{ name: beyond.length + ' flows above', coord: [beyond[0][1], top / factor] }]
+    ? [{ name: beyond.length + ' ' + run.members + ' above', coord: [beyond[0][1], top / factor] }]
     : beyond.map(([f, i]) => ({ name: '▲ ' + rate(got(f)), coord: [i, top / factor], group: f.group }));
   const many = list.length > 120;
   // Among hundreds, a bar is a hair: the few that do not heed congestion are drawn again, broad enough to be seen.
@@ -46,7 +46,7 @@ function flows(run, box, c) {
     grid: { left: 58, right: 16, top: 14, bottom: 26 },
     xAxis: [{
       type: 'category', data: list.map((f) => f.label), axisTick: { show: false }, axisLine: { lineStyle: { color: c.quiet } },
-      axisLabel: { show: false }, name: list.length + ' flows, ' + (chosen.order !== 'sorted' ? 'in order' : apart ? 'by fair share, then the greatest first' : 'the greatest first'),
+      axisLabel: { show: false }, name: list.length + ' ' + run.members + ', ' + (chosen.order !== 'sorted' ? 'in order' : apart ? 'by fair share, then the greatest first' : 'the greatest first'),
       nameLocation: 'middle', nameGap: 12, nameTextStyle: { color: c.soft, fontSize: 12 },
     }, { type: 'value', show: false, min: -0.5, max: list.length - 0.5, axisPointer: { show: false } }],
     yAxis: valueAxis(c, unit, { max: top / factor, min: 0, nameGap: 40, axisLabel: { color: c.soft, fontSize: 12, showMaxLabel: false, formatter: (v) => String(+v.toPrecision(3)) } }),
