@@ -78,6 +78,14 @@ function shareScale(box) {
   return [low / margin, high * margin];
 }
 
+/** The labelled shares: as fine as there is room for, the fair share always among them. */
+function rungs(low, high, most) {
+  const steps = LADDER.filter((x) => x >= low && x <= high);
+  const tens = steps.map((x) => Math.log10(x)).filter((e) => Math.abs(e - Math.round(e)) < 1e-9).map(Math.round);
+  const every = [1, 2, 3, 4].find((n) => tens.filter((e) => e % n === 0).length <= most) || 8;
+  return steps.length <= most ? steps : tens.filter((e) => e % every === 0).map((e) => Math.pow(10, e));
+}
+
 /** One group's dots, whiskers and words. Words stand outwards, so that the line at the fair share crosses none. */
 function shareMarks(group, k, low) {
   const step = 0.68 / Math.max(1, groups.length);
@@ -107,14 +115,13 @@ function share(box, c) {
       },
     }];
   });
-  const steps = LADDER.filter((x) => x >= low && x <= high);
-  const ladder = steps.length <= (narrow(box) ? 5 : 8) ? steps : steps.filter((x) => x.toExponential().startsWith('1'));
+  const ladder = rungs(low, high, Math.floor((box.clientWidth - left(box, titles) - 26) / 62));
   return Object.assign(base(c), {
     height: outcomeHeight(box, 0),
     grid: { left: left(box, titles), right: 26, top: 6, bottom: 44 },
     xAxis: valueAxis(c, '% of the fair share (dashed)', {
       type: 'log', min: low, max: high,
-      axisLabel: { customValues: ladder, formatter: (x) => x === 1 ? 'fair' : +(x * 100).toPrecision(1) + ' %', color: c.soft, fontSize: 12 },
+      axisLabel: { customValues: ladder, formatter: (x) => Math.abs(x - 1) < 1e-9 ? 'fair' : +(x * 100).toPrecision(1) + ' %', color: c.soft, fontSize: 12 },
       axisTick: { show: false }, splitLine: { show: false },
     }),
     yAxis: rowAxis(c, titles, room(box)),
