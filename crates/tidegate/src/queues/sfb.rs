@@ -408,11 +408,7 @@ impl Entry for Sfb {
             doc: "the same with a second set of bins that warms up (feng2001 §III-D, Fig. 6b)",
             config: |_| SfbConfig { rehash: Rehash::Double, ..calibrated() },
         },
-        Preset {
-            name: "auto",
-            doc: "bins, their size and the penalty rate scaled to the link; double-buffered hash",
-            config: scaled,
-        },
+        Preset { name: "auto", doc: "the paper's numbers scaled to the link, double-buffered hash", config: scaled },
     ];
 
     fn build(config: &SfbConfig, link: Link, mut dice: Rng) -> Result<Self, ConfigError> {
