@@ -1,7 +1,6 @@
 //! What `run` and `compare` have in common: a scenario, its seeds, and where results go.
 use std::path::PathBuf;
 
-use clap::value_parser;
 use tidegate_lab::{Job, Outcome, QueueSpec, RunError, Scenario, Set, run, store};
 use tidegate_report::Document;
 use tidegate_report::html::{self, ReportInput, Run};
@@ -20,13 +19,13 @@ pub struct Experiment {
     #[arg(long = "set", value_name = "PATH=VALUE")]
     sets: Vec<Set>,
     /// Number of replications, 1 to 10000; without it, the scenario's own
-    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=10_000), allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = whole::<u32>(1, 10_000), allow_negative_numbers = true)]
     seeds: Option<u32>,
     /// Seed of the first replication; the others take the next ones
-    #[arg(long, value_name = "BASE", value_parser = value_parser!(u64).range(..=4_000_000_000_000_000))]
+    #[arg(long, value_name = "BASE", value_parser = whole::<u64>(0, 4_000_000_000_000_000), allow_negative_numbers = true)]
     seed: Option<u64>,
     /// Threads to use, 1 for timing; without it, one a core. The result is the same
-    #[arg(long, value_name = "N", value_parser = value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "N", value_parser = whole::<u16>(1, 1024), allow_negative_numbers = true)]
     threads: Option<u16>,
     /// Write result.json, series.json, the resolved scenario and report.html into this directory
     #[arg(long, value_name = "DIR")]
@@ -137,6 +136,15 @@ pub fn write(dir: &std::path::Path, files: &[store::File]) -> Result<(), Failure
         output::note(&format!("Wrote {}.", dir.join("report.html").display()));
         Ok(())
     })
+}
+
+/// Reads a whole number from `least` to `most`, which must fit a `T`.
+pub fn whole<T: TryFrom<i128>>(least: i128, most: i128) -> impl Fn(&str) -> Result<T, String> + Clone {
+    move |text| match text.parse::<i128>().map(|n| (n, T::try_from(n))) {
+        Ok((n, Ok(value))) if (least..=most).contains(&n) => Ok(value),
+        Ok(_) => Err(format!("must lie in {least} to {most}")),
+        Err(_) => Err(format!("must be a whole number from {least} to {most}")),
+    }
 }
 
 /// The command as one would type it.

@@ -55,10 +55,12 @@ fn values_that_cannot_be() {
 fn arguments_that_cannot_be() {
     let home = Home::new();
     let run = |more: &[&str], words: &[&str]| home.refuses(2, &[&["run", "small.toml"], more].concat(), words);
-    run(&["--seeds", "0"], &["--seeds", "0 is not in 1..=10000"]);
-    run(&["--seeds", "-1"], &["--seeds", "-1"]);
-    run(&["--seeds", "many"], &["--seeds", "many"]);
-    run(&["--threads", "0"], &["--threads", "0 is not in 1..=1024"]);
+    run(&["--seeds", "0"], &["--seeds", "must lie in 1 to 10000"]);
+    run(&["--seeds", "-1"], &["--seeds", "-1", "must lie in 1 to 10000"]);
+    run(&["--seeds", "many"], &["--seeds", "many", "must be a whole number from 1 to 10000"]);
+    run(&["--seeds", "99999999999999999999999999999999999999999"], &["--seeds", "from 1 to 10000"]);
+    run(&["--seed", "-1"], &["--seed", "must lie in 0 to 4000000000000000"]);
+    run(&["--threads", "0"], &["--threads", "must lie in 1 to 1024"]);
     run(&["--set", "network.rate"], &["path=value"]);
     run(&["--set", "network.rate=10 mbps"], &["--set network.rate=10 mbps", "\"10 Mbit/s\" or \"10 MB/s\""]);
     run(&["--set", "network.rat=10 Mbit/s"], &["network.rat", "did you mean", "rate"]);
@@ -70,6 +72,12 @@ fn arguments_that_cannot_be() {
     run(&["--queue", "sfb,bins=0"], &["bins = 0", "1 to 65536"]);
     run(&["--queue", "sfb,bins"], &["param=value"]);
     run(&["--sedes", "3"], &["--sedes", "--seeds"]);
+    for command in
+        [&["compare", "small.toml"][..], &["check", "small.toml"], &["replay", "capture.pcapng", "--rate", "1Mbit/s"]]
+    {
+        let twice = [command, &["--queue", "sfb", "--queue", "sfb"]].concat();
+        home.refuses(2, &twice, &["label = sfb: another queue is called that too"]);
+    }
     home.refuses(2, &["comapre"], &["comapre", "compare"]);
     home.refuses(2, &["show", "sbf"], &["nothing called `sbf`", "did you mean `sfb`?"]);
     home.refuses(2, &["show", "sfb", "--limit", "0 packets"], &["limit = 0 packets", "at least one packet"]);
@@ -95,7 +103,7 @@ fn captures_that_are_none() {
         let args = [&["replay", name][..], &LINK, &["--out", "result"]].concat();
         home.refuses(2, &args, &[&["error: "], words].concat());
     };
-    refuses("none.pcap", &["none.pcap", "No such file"]);
+    refuses("none.pcap", &["error: cannot open `none.pcap`: No such file"]);
     refuses("dir", &["dir", "is a directory"]);
     refuses("empty.pcap", &["empty.pcap: the file is empty"]);
     refuses("text.pcap", &["text.pcap: neither pcap nor pcapng"]);
@@ -133,7 +141,10 @@ fn directories_that_cannot_be_written() {
         refuses("mine", &["mine: is a directory with other things in it"]);
         refuses("file", &["file: is a file, not a directory"]);
         refuses("file/below", &["file"]);
-        refuses("/proc/tidegate", &["/proc"]);
+        refuses("/proc/tidegate", &["error: /proc/tidegate: cannot be written"]);
+        refuses("/proc/tidegate/deep/er", &["error: /proc/tidegate/deep/er: cannot be"]);
+        let told = home.run(&[command, &["/proc/tidegate"]].concat()).err;
+        assert!(!told.contains(".tidegate-"), "{told}");
     }
     assert_eq!(home.read("mine/thesis.tex"), "years of work");
 }
@@ -179,7 +190,11 @@ fn a_disk_that_cannot_be_written_is_found_before_the_work() {
     let Some(_disk) = small_disk(&home, "size=64k,ro") else { return };
     let begun = Instant::now();
     let long = ["run", "small.toml", "--set", "run.duration=1000000 s", "--set", "run.series=1000 s"];
-    home.refuses(2, &[&long[..], &["--out", "mine/result"]].concat(), &["mine", "read-only file system"]);
+    home.refuses(
+        2,
+        &[&long[..], &["--out", "mine/result"]].concat(),
+        &["error: mine/result: ", "read-only file system"],
+    );
     assert!(begun.elapsed() < Duration::from_secs(5));
 }
 
@@ -217,7 +232,9 @@ fn ctrl_c_ends_a_long_replay_without_a_result() {
     home.write("long.pcap", bytes);
     let before = home.files();
     let queues = ["sfb", "blue", "red", "care", "drop_tail", "sfb/double", "sfb/moving"];
-    let queues: Vec<&str> = queues.iter().chain(&queues).flat_map(|q| ["--queue", q]).collect();
+    let queues: Vec<String> =
+        queues.iter().chain(&queues).enumerate().map(|(i, queue)| format!("--queue={queue} as {i}")).collect();
+    let queues: Vec<&str> = queues.iter().map(String::as_str).collect();
     let args = [&["replay", "long.pcap", "--rate", "10 Mbit/s", "--json", "--out", "result"], &queues[..]].concat();
     interrupted(&home, &args).refused(130, &["interrupted"]);
     assert_eq!(home.files(), before);

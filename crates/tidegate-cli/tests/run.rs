@@ -87,13 +87,64 @@ fn a_directory_holds_the_result_and_what_it_takes_to_repeat_it() {
     assert!(home.read("result/result.json").starts_with('{'));
 }
 
+/// What was tried, not what the scenario says, is what the directory repeats.
+#[test]
+fn a_directory_repeats_the_queues_that_were_given() {
+    let home = Home::new();
+    let repeats = |command: &str, queues: &[&str]| {
+        let out = ["--out", "result", "--json"];
+        let ran = home.run(&[&[command, "small.toml"], queues, &out].concat()).json();
+        let scenario = home.read("result/scenario.toml");
+        let mut again = home.run(&[command, "result/scenario.toml", "--json"]).json();
+        let mut documents = vec![&mut again];
+        if documents[0].is_array() {
+            documents = again.as_array_mut().unwrap().iter_mut().collect();
+        }
+        for document in documents {
+            document["scenario"] = "small".into();
+        }
+        // The preset's values have become parameters, and its name stays.
+        assert_eq!(timeless(again), timeless(ran), "{scenario}");
+        scenario
+    };
+    let queue = repeats("run", &["--queue", "sfb/auto"]);
+    let table = queue.split("[queue]").nth(1).unwrap();
+    assert!(table.starts_with("\nname = \"sfb\"\npreset = \"auto\"\nlabel = \"sfb/auto\"\n"), "{queue}");
+    assert!(table.contains("penalty_rate = "), "{queue}");
+    let compare = repeats("compare", &["--queue", "sfb", "--queue", "care as CARE"]);
+    let list = compare.split("[compare]").nth(1).unwrap();
+    assert!(list.contains("sfb/") && list.contains(",penalty_rate=") && list.contains(" as sfb\""), "{compare}");
+    assert!(list.contains(" as CARE\"") && !list.contains("blue"), "{compare}");
+}
+
+/// Two managed links, the watched one with a queue of its own.
+#[test]
+fn a_watched_link_with_its_own_queue_takes_no_other() {
+    let home = Home::new();
+    let links = "kind = \"graph\"\n[[link]]\nfrom = \"A\"\nto = \"B\"\nrate = \"2 Mbit/s\"\nlimit = \"30 packets\"\n\
+                 queue = \"blue as OWN\"\n";
+    let text = common::SMALL
+        .replace("kind = \"dumbbell\"\nrate = \"2 Mbit/s\"\nlimit = \"30 packets\"\n", links)
+        .replace("[compare]\nqueues = [\"drop_tail\", \"blue as BLUE\"]\n", "")
+        .replace("source =", "from = \"A\"\nto = \"B\"\nsource =");
+    home.write("own.toml", text);
+    let document = home.run(&["run", "own.toml", "--json"]).json();
+    assert_eq!((document["label"].as_str(), document["queue"]["name"].as_str()), (Some("OWN"), Some("blue")));
+    for command in ["run", "compare", "check"] {
+        let words = ["error: own.toml:", "keeps its own queue", "`sfb` would never be tried", "remove this key"];
+        home.refuses(2, &[command, "own.toml", "--queue", "sfb"], &words);
+    }
+    assert!(home.run(&["check", "own.toml"]).out.contains("A->B (watched): 2 Mbit/s, 30 packets, OWN"));
+}
+
 #[test]
 fn check_says_what_follows() {
     let home = Home::new();
     let ran = home.run(&["check", "small.toml", "--set", "network.rate=4 Mbit/s"]);
     assert_eq!((ran.code, ran.err.as_str()), (0, ""));
-    for said in ["4 flows over 4 Mbit/s", "30 packets = 60.0 ms", "fair share 1.000 Mbit/s each"] {
+    for said in ["4 flows over 4 Mbit/s", "30 packets = 60.0 ms", "fair share 1 Mbit/s each"] {
         assert!(ran.out.contains(said), "{}", ran.out);
     }
+    assert!(ran.out.contains("BLUE (blue/") && ran.out.contains("4 replications"), "{}", ran.out);
     assert!(home.run(&["check", "small.toml", "--queue", "sfb"]).out.contains("752 B of state"));
 }

@@ -6,7 +6,8 @@ use tidegate::{Bytes, ConfigError, Link, Rate, Seed, Size, Span};
 
 use crate::plan::Plan;
 use crate::problem::{Place, Problem, Problems};
-use crate::scenario::{Scenario, Source};
+use crate::sample::FlowSample;
+use crate::scenario::{GraphLink, Network, Scenario, Source};
 use crate::spec::QueueSpec;
 use crate::stats;
 
@@ -14,6 +15,12 @@ use crate::stats;
 const EVENTS_PER_HOP: f64 = 1.0;
 /// Seconds for one event on one core, measured on a two-core virtual machine of 2026.
 const SECONDS_PER_EVENT: f64 = 60e-9;
+/// Seconds to lay out one flow and to take its figures, on the same machine: 5 to 7 us with 10^4 to 3·10^5 flows.
+const SECONDS_PER_FLOW: f64 = 7e-6;
+/// Bytes that one flow takes while its replication runs: 4.4 kB with 10^4 to 3·10^5 flows, TCP or not.
+const BYTES_PER_FLOW: f64 = 4400.0;
+/// Bytes that the program takes without any flow.
+const BYTES_TO_BEGIN: f64 = 5e6;
 
 /// What follows from a scenario. [`Display`](fmt::Display) writes it as text.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,12 +43,39 @@ pub struct Check {
     pub base_rtt: (Span, Span),
     /// What each group asks for and what it would get if all were fair.
     pub groups: Vec<GroupCheck>,
-    /// The queues on this link.
+    /// The managed links of a graph; empty for a dumbbell, which has the one.
+    pub links: Vec<LinkCheck>,
+    /// The queues on the watched link: the one that `run` takes, then those that `compare` takes.
     pub queues: Vec<QueueCheck>,
     /// Simulator events of one replication, estimated.
     pub events: f64,
-    /// Time for all replications of all queues on this machine, in seconds, estimated.
+    /// Replications of all the queues that are compared, or of the one that is run.
+    pub replications: u64,
+    /// How many of them run at once on this machine.
+    pub at_once: u64,
+    /// Time for one replication on an idle core, in seconds, estimated.
+    pub replication_s: f64,
+    /// Time for all replications on this machine, idle, in seconds, estimated.
     pub wall_s: f64,
+    /// Memory for the replications that run at once, in bytes, estimated.
+    pub memory_bytes: f64,
+    /// Memory besides for each flow's figures, if the result has them, in bytes, estimated.
+    pub flows_bytes: f64,
+}
+
+/// A managed link of a graph.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinkCheck {
+    /// Its ends, as in `A->B`.
+    pub name: String,
+    /// Its rate.
+    pub rate: Rate,
+    /// Its queue's hard limit.
+    pub limit: Size,
+    /// The queue that stays there; `None` for whichever is tried.
+    pub queue: Option<String>,
+    /// Whether its figures are reported.
+    pub watched: bool,
 }
 
 /// What follows for one group.
@@ -74,24 +108,34 @@ pub struct QueueCheck {
     pub state_bytes: u64,
 }
 
-/// Derives what follows from `scenario` with `queues` (the scenario's own when empty), for its first seed.
+/// Derives what follows from `scenario` with `queues` (the scenario's own and those it compares when empty), for its first
+/// seed.
 ///
 /// # Errors
-/// A queue that does not exist, or whose parameters cannot be on this link.
+/// A queue that does not exist, whose parameters cannot be on this link, or that is there twice; a watched link that keeps
+/// its own.
 pub fn check(scenario: &Scenario, queues: &[QueueSpec]) -> Result<Check, Problems> {
     let link = scenario.bottleneck();
-    let own = [scenario.queue.clone()];
-    let queues = if queues.is_empty() { &own[..] } else { queues };
-    QueueSpec::distinct(queues).map_err(|(spec, error)| refused(spec, error))?;
-    let rows = queues.iter().map(|spec| queue_check(spec, &link)).collect::<Result<Vec<_>, _>>()?;
+    scenario.open_to(queues)?;
+    let own = scenario.own_queue();
+    let tried = match (queues, scenario.compare.as_slice()) {
+        ([], []) => std::slice::from_ref(own),
+        ([], compared) => compared,
+        (given, _) => given,
+    };
+    let alone = (queues.is_empty() && !tried.contains(own)).then_some(own);
+    let rows = alone.into_iter().chain(tried).map(|spec| queue_check(spec, &link)).collect::<Result<Vec<_>, _>>()?;
     let plan = Plan::new(scenario, Seed::new(scenario.run.seed));
     let shares = plan.fair_shares(scenario);
     let rtts = base_rtts(scenario, &plan);
     let groups = group_checks(scenario, &plan, &shares, &rtts);
     let mean_rtt = rtts.iter().map(|rtt| rtt.as_secs()).sum::<f64>() / rtts.len().max(1) as f64;
     let events = events(scenario, &plan, &shares);
-    let cells = queues.len() as f64 * scenario.run.seeds as f64;
-    let cores = std::thread::available_parallelism().map_or(1, |n| n.get()) as f64;
+    let replications = tried.len() as u64 * scenario.run.seeds as u64;
+    let at_once = std::thread::available_parallelism().map_or(1, |n| n.get() as u64).min(replications);
+    let flows = scenario.flows() as f64;
+    let replication_s = events * SECONDS_PER_EVENT + flows * SECONDS_PER_FLOW;
+    let state = rows.iter().map(|row| row.state_bytes).max().unwrap_or(0) as f64;
     Ok(Check {
         scenario: scenario.name.clone(),
         flows: scenario.flows(),
@@ -102,10 +146,32 @@ pub fn check(scenario: &Scenario, queues: &[QueueSpec]) -> Result<Check, Problem
         bdp: Bytes::new((link.rate.as_bps() as f64 / 8.0 * mean_rtt) as u64),
         base_rtt: spread(rtts.iter().copied()),
         groups,
+        links: links(scenario),
         queues: rows,
         events,
-        wall_s: events * SECONDS_PER_EVENT * (cells / cores.min(cells)).ceil(),
+        replications,
+        at_once,
+        replication_s,
+        wall_s: replication_s * replications.div_ceil(at_once.max(1)) as f64,
+        memory_bytes: BYTES_TO_BEGIN + at_once as f64 * (flows * BYTES_PER_FLOW + state),
+        flows_bytes: replications as f64 * flows * size_of::<FlowSample>() as f64,
     })
+}
+
+/// The managed links of a graph, with the queues that stay there.
+fn links(scenario: &Scenario) -> Vec<LinkCheck> {
+    let Network::Graph(graph) = &scenario.network else { return vec![] };
+    let shared = scenario.watched_queue.as_ref().map(|_| &scenario.queue);
+    let link = |line: &GraphLink| {
+        Some(LinkCheck {
+            name: format!("{}->{}", line.from, line.to),
+            rate: line.rate,
+            limit: line.limit?,
+            queue: line.queue.as_ref().or(shared).map(QueueSpec::label),
+            watched: line.watch,
+        })
+    };
+    graph.links.iter().filter_map(link).collect()
 }
 
 /// A queue that was refused, as a problem of the command line rather than of a file.
@@ -187,7 +253,7 @@ fn events(scenario: &Scenario, plan: &Plan, shares: &[f64]) -> f64 {
 
 impl fmt::Display for Check {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{}: {} flows over {}", self.scenario, self.flows, self.rate)?;
+        writeln!(f, "{}: {} over {}", self.scenario, counted(self.flows, "flow"), self.rate)?;
         let range = |(low, high): (Span, Span)| match low == high {
             true => milli(low),
             false => format!("{} to {}", milli(low), milli(high)),
@@ -203,14 +269,12 @@ impl fmt::Display for Check {
         )?;
         writeln!(f, "  groups")?;
         for group in &self.groups {
-            let offered = group.offered.map_or_else(|| "all it gets".into(), |rate| format!("offers {}", mega(rate)));
-            let (name, count, share) = (&group.name, group.count, mega(group.fair_share));
-            writeln!(
-                f,
-                "    {name}: {count} flows, {offered}, fair share {share} each, RTT {}",
-                range(group.base_rtt)
-            )?;
+            let offered =
+                group.offered.map_or_else(|| "all it gets".into(), |rate| format!("offers {}", rate_text(rate)));
+            let (name, count, share) = (&group.name, counted(group.count as u64, "flow"), rate_text(group.fair_share));
+            writeln!(f, "    {name}: {count}, {offered}, fair share {share} each, RTT {}", range(group.base_rtt))?;
         }
+        self.write_links(f)?;
         writeln!(f, "  queues")?;
         for queue in &self.queues {
             let params: Vec<_> = queue.params.iter().map(|(name, value)| format!("{name} = {value}")).collect();
@@ -224,11 +288,40 @@ impl fmt::Display for Check {
                 Bytes::new(queue.state_bytes)
             )?;
         }
-        write!(f, "  about {:.1} million events a replication, {:.1} s for everything", self.events / 1e6, self.wall_s)
+        self.write_costs(f)
     }
 }
 
 impl Check {
+    fn write_links(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.links.is_empty() {
+            writeln!(f, "  managed links")?;
+        }
+        let tried = match self.queues.as_slice() {
+            [only] => only.label.as_str(),
+            _ => "each of the queues below",
+        };
+        for link in &self.links {
+            let watched = if link.watched { " (watched)" } else { "" };
+            let queue = link.queue.as_deref().unwrap_or(tried);
+            writeln!(f, "    {}{watched}: {}, {}, {queue}", link.name, link.rate, link.limit)?;
+        }
+        Ok(())
+    }
+
+    fn write_costs(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (events, one) = (self.events / 1e6, seconds(self.replication_s));
+        writeln!(f, "  a replication   about {events:.1} million events, {one} on an idle core")?;
+        let (all, wall) = (counted(self.replications, "replication"), seconds(self.wall_s));
+        let memory = scaled(self.memory_bytes, BYTE_STEPS, 2);
+        write!(f, "  everything      {all}, {} at once: about {wall} and {memory} of memory", self.at_once)?;
+        // Worth a word only where it weighs.
+        if self.flows_bytes > self.memory_bytes / 10.0 {
+            write!(f, ", {} more with --flows or --out", scaled(self.flows_bytes, BYTE_STEPS, 2))?;
+        }
+        Ok(())
+    }
+
     fn limit_bytes(&self) -> f64 {
         self.rate.as_bps() as f64 / 8.0 * self.limit_delay.as_secs()
     }
@@ -238,6 +331,49 @@ fn milli(span: Span) -> String {
     format!("{:.1} ms", span.as_millis())
 }
 
-fn mega(rate: Rate) -> String {
-    format!("{:.3} Mbit/s", rate.as_bps() as f64 / 1e6)
+const RATE_STEPS: [&str; 4] = ["bit/s", "kbit/s", "Mbit/s", "Gbit/s"];
+const BYTE_STEPS: [&str; 4] = ["B", "kB", "MB", "GB"];
+
+fn rate_text(rate: Rate) -> String {
+    scaled(rate.as_bps() as f64, RATE_STEPS, 4)
+}
+
+/// `value` in the unit that leaves one to three digits before the point, with so many digits in all, or fewer where the
+/// last ones would be zeros.
+fn scaled(value: f64, units: [&str; 4], digits: usize) -> String {
+    let (mut value, mut unit) = (value, 0);
+    while value >= 1000.0 && unit + 1 < units.len() {
+        value /= 1000.0;
+        unit += 1;
+    }
+    let before = [10.0, 100.0, 1000.0].iter().filter(|&&step| value >= step).count() + 1;
+    let text = format!("{value:.*}", digits.saturating_sub(before));
+    let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    format!("{text} {}", units[unit])
+}
+
+fn seconds(seconds: f64) -> String {
+    if seconds < 100.0 { format!("{seconds:.1} s") } else { format!("{seconds:.0} s") }
+}
+
+fn counted(count: u64, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_and_bytes_are_written_in_fitting_units() {
+        let rate = |bps| rate_text(Rate::from_bps(bps));
+        assert_eq!(
+            [rate(0), rate(12), rate(1200), rate(243_902)],
+            ["0 bit/s", "12 bit/s", "1.2 kbit/s", "243.9 kbit/s"]
+        );
+        assert_eq!([rate(30_000_000), rate(1_666_666)], ["30 Mbit/s", "1.667 Mbit/s"]);
+        assert_eq!(rate(5_000_000_000_000), "5000 Gbit/s");
+        assert_eq!([scaled(4.4e9, BYTE_STEPS, 2), scaled(445e6, BYTE_STEPS, 2)], ["4.4 GB", "445 MB"]);
+        assert_eq!([counted(1, "flow"), counted(2, "flow")], ["1 flow", "2 flows"]);
+    }
 }

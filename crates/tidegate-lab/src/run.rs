@@ -151,9 +151,13 @@ impl Configs {
         let links = match &scenario.network {
             Network::Dumbbell(_) => vec![watched.clone()],
             Network::Graph(graph) => {
+                // The queue that is tried is the watched link's, and that of the links that name none. Where the watched
+                // link's own queue is run, the others keep the scenario's.
+                let shared = if scenario.watched_queue.is_some() { &scenario.queue } else { spec };
                 let managed = graph.links.iter().filter_map(|line| {
                     let link = Link { rate: line.rate, limit: line.limit?, mean_packet: graph.mean_packet };
-                    Some(on(line.queue.as_ref().unwrap_or(spec), &link))
+                    let there = if line.watch { spec } else { line.queue.as_ref().unwrap_or(shared) };
+                    Some(on(there, &link))
                 });
                 managed.collect::<Result<_, _>>()?
             }

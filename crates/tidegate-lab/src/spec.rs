@@ -15,6 +15,8 @@ use tidegate::{ConfigError, Link};
 
 use crate::nearest::did_you_mean;
 
+/// What is wrong with the second queue of a label.
+pub(crate) const SAME_LABEL: &str = "another queue is called that too; give each its own, as in \"red as RED 1\"";
 /// The longest label, in characters.
 const LABEL_LIMIT: usize = 80;
 
@@ -42,19 +44,15 @@ impl QueueSpec {
         self.label.clone().unwrap_or_else(|| self.text())
     }
 
-    /// Checks that no two different queues of `specs` are called the same: a reader could not tell their results apart.
+    /// Checks that no two queues of `specs` are called the same: a reader could not tell their results apart.
     ///
     /// # Errors
     /// The label that two of them have.
     pub(crate) fn distinct(specs: &[QueueSpec]) -> Result<(), (&QueueSpec, ConfigError)> {
-        for (i, spec) in specs.iter().enumerate() {
-            let label = spec.label();
-            if specs[..i].iter().any(|other| other.label() == label && other != spec) {
-                let why = "another queue is called that too; give each its own, as in \"red as RED 1\"";
-                return Err((spec, ConfigError::new("label", label, why)));
-            }
+        match twice(specs) {
+            None => Ok(()),
+            Some(again) => Err((&specs[again], ConfigError::new("label", specs[again].label(), SAME_LABEL))),
         }
-        Ok(())
     }
 
     /// The name of the preset that holds for it; empty for a queue that is not in the catalog.
@@ -148,6 +146,12 @@ impl FromStr for QueueSpec {
     }
 }
 
+/// The first of `specs` that is called what one before it is called: its index.
+pub(crate) fn twice(specs: &[QueueSpec]) -> Option<usize> {
+    let labels: Vec<String> = specs.iter().map(QueueSpec::label).collect();
+    (0..labels.len()).find(|&i| labels[..i].contains(&labels[i]))
+}
+
 /// A label that can stand in a table: one line, not empty, not too long.
 pub(crate) fn check_label(label: &str) -> Result<String, String> {
     let length = label.chars().count();
@@ -185,14 +189,15 @@ mod tests {
     }
 
     #[test]
-    fn different_queues_have_different_labels() {
+    fn queues_have_different_labels() {
         let specs = |texts: &[&str]| -> Vec<QueueSpec> { texts.iter().map(|t| t.parse().unwrap()).collect() };
-        for texts in [&["red", "red/auto", "red/auto as auto"][..], &["sfb", "sfb"], &[]] {
+        for texts in [&["red", "red/auto", "red/auto as auto"][..], &["sfb", "sfb as again"], &[]] {
             assert_eq!(QueueSpec::distinct(&specs(texts)), Ok(()), "{texts:?}");
         }
         let two = specs(&["sfb", "red as a", "blue as a"]);
         let (spec, error) = QueueSpec::distinct(&two).unwrap_err();
         assert_eq!((spec, error.field.as_str(), error.value.as_str()), (&two[2], "label", "a"));
+        assert!(QueueSpec::distinct(&specs(&["sfb", "sfb"])).is_err(), "nor could two of the same be told apart");
     }
 
     #[test]

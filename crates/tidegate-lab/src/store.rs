@@ -84,7 +84,7 @@ pub fn mark(scenario: &str, seeds: &[u64], queues: &[&str]) -> File {
 pub fn accept(dir: &Path) -> Result<(), StoreError> {
     replaceable(dir)?;
     let parent = parent(dir)?;
-    tempfile::Builder::new().prefix(".tidegate-").tempdir_in(&parent).map_err(|e| wrong(&parent, &e))?;
+    tempfile::Builder::new().prefix(".tidegate-").tempdir_in(&parent).map_err(|e| wrong(dir, &e))?;
     Ok(())
 }
 
@@ -96,14 +96,14 @@ pub fn write(dir: &Path, files: &[File]) -> Result<(), StoreError> {
     replaceable(dir)?;
     let parent = parent(dir)?;
     // In the same directory, so that the rename cannot cross a file system. Removed when dropped, whatever happens.
-    let fresh = tempfile::Builder::new().prefix(".tidegate-").tempdir_in(&parent).map_err(|e| wrong(&parent, &e))?;
+    let fresh = tempfile::Builder::new().prefix(".tidegate-").tempdir_in(&parent).map_err(|e| wrong(dir, &e))?;
     for file in files {
         let path = fresh.path().join(&file.name);
         write_file(&path, &file.bytes).map_err(|e| wrong(dir, &e))?;
     }
     share(fresh.path()).map_err(|e| wrong(dir, &e))?;
     // An earlier result steps aside and comes back if the new one cannot take its place.
-    let aside = tempfile::Builder::new().prefix(".tidegate-").tempdir_in(&parent).map_err(|e| wrong(&parent, &e))?;
+    let aside = tempfile::Builder::new().prefix(".tidegate-").tempdir_in(&parent).map_err(|e| wrong(dir, &e))?;
     let old = aside.path().join("old");
     let had_old = dir.exists();
     if had_old {
@@ -176,7 +176,7 @@ fn parent(dir: &Path) -> Result<PathBuf, StoreError> {
         Some(parent) => parent.into(),
         None => PathBuf::from("."),
     };
-    fs::create_dir_all(&parent).map_err(|e| wrong(&parent, &e))?;
+    fs::create_dir_all(&parent).map_err(|e| wrong(dir, &e))?;
     Ok(parent)
 }
 
@@ -186,7 +186,8 @@ fn wrong(path: &Path, error: &io::Error) -> StoreError {
         io::ErrorKind::ReadOnlyFilesystem => "cannot be written (read-only file system)".into(),
         io::ErrorKind::StorageFull => "cannot be written: the disk is full. Nothing was left behind".into(),
         io::ErrorKind::NotADirectory => "cannot be made: a part of the path is a file".into(),
-        _ => format!("cannot be written: {error}"),
+        // Not the error's own text, which may name a temporary file.
+        kind => format!("cannot be written: {kind}"),
     };
     StoreError { path: path.into(), why }
 }

@@ -149,9 +149,32 @@ const BAD: &[(&str, &str, &str, &str, &str)] = &[
     ("seeds = 5", "seeds = 0", "run.seeds", "0", "must lie in 1 to 10000"),
     ("seeds = 5", "seeds = 10001", "run.seeds", "10001", "must lie in 1 to 10000"),
     ("seeds = 5", "seeds = 2.5", "run.seeds", "2.5", "whole number"),
-    ("seeds = 5", "seeds = -1", "run.seeds", "-1", "whole number"),
+    ("seeds = 5", "seeds = -1", "run.seeds", "-1", "whole number from 1 to 10000"),
+    ("seeds = 5", "seeds = 99_999_999_999_999_999_999", "run.seeds", "99_999_999_999_999_999_999", "from 1 to 10000"),
+    ("seeds = 5", "seeds = -99999999999999999999", "run.seeds", "-99999999999999999999", "from 1 to 10000"),
+    ("seeds = 5", "seeds = +99999999999999999999", "", "", ""),
+    ("count = 20", "count = -1", "group.tcp.count", "-1", "must be a whole number from 1 to 1000000"),
+    ("count = 20", "count = 99999999999999999999", "group.tcp.count", "99999999999999999999", "from 1 to 1000000"),
+    ("start = \"1 s\"", "jitter = 1e400", "group.flood.jitter", "1e400", "too large"),
+    (
+        "title = \"A flood against twenty TCP users\"",
+        "title = 99999999999999999999",
+        "title",
+        "99999999999999999999",
+        "a text",
+    ),
+    ("\"60 s\"", "\"30 m\"", "run.duration", "30 m", "use s, ms, us, ns, min, h"),
+    ("rate = \"10 Mbit/s\"", "rate = \"3 furlongs\"", "network.rate", "3 furlongs", "Gbit/s, Mb/s, MB/s"),
+    ("rate = \"10 Mbit/s\"", "rate = \"1e309 Mbit/s\"", "network.rate", "1e309 Mbit/s", "too large to be meant"),
+    ("plain\"]", "plain\", \"drop_tail\"]", "compare.queues", "drop_tail", "another queue is called that too"),
     ("seeds = 5", "seeds = nan", "run.seeds", "NaN", "does not begin with a number"),
-    ("seeds = 5", "series = \"100 us\"", "run.series", "100 us", "more than 100000 points"),
+    (
+        "seeds = 5",
+        "series = \"100 us\"",
+        "run.series",
+        "100 us",
+        "makes 600000 points of run.duration = 60 s (line 5); at most 100000 can be: series = \"600 us\"",
+    ),
     ("seeds = 5", "durration = \"1 s\"", "run.durration", "", "did you mean `duration`?"),
     ("seeds = 5", "colour = 3", "run.colour", "", "[run] knows duration, warmup"),
     ("\"source-prefix/24\"", "\"5-tuple\"", "run.flow_key", "5-tuple", "did you mean `five-tuple`?"),
@@ -250,6 +273,77 @@ fn the_line_is_the_line_of_the_mistake() {
             assert_eq!(*line, wanted, "{problem}");
         }
     }
+}
+
+#[test]
+fn a_wrong_kind_of_network_is_one_mistake() {
+    for kind in ["grph", "star"] {
+        let text = GRAPH.replacen("\"graph\"", &format!("{kind:?}"), 1);
+        let problems = parse(&text, &[]).unwrap_err();
+        assert_eq!(problems.list().len(), 1, "{problems}");
+        assert_eq!(problems.list()[0].field, "network.kind");
+    }
+}
+
+#[test]
+fn too_many_points_say_where_the_duration_comes_from() {
+    let problem = refused(GOOD, &["run.duration=1000000 s"]);
+    assert_eq!((problem.field.as_str(), problem.value.as_str()), ("run.series", "100 ms"));
+    assert_eq!(problem.place, Place::Set("run.duration=1000000 s".into()));
+    let said = "this default makes 10000000 points of run.duration = 1000000 s (by --set); at most 100000 can be: series = \"10 s\"";
+    assert!(problem.why.starts_with(said), "{problem}");
+    let problem = refused(GRAPH, &["run.series=100 us"]);
+    assert!(problem.why.contains("run.duration = 60 s (the default)"), "{problem}");
+}
+
+#[test]
+fn a_watched_link_keeps_its_own_queue_and_says_so() {
+    let own = GRAPH.replacen("limit = \"200 kB\"", "limit = \"200 kB\"\nqueue = \"red as OWN\"", 1);
+    let scenario = parse(&own, &[]).unwrap();
+    assert_eq!(scenario.own_queue().label(), "OWN");
+    let told = [
+        scenario.clone().with_queue("sfb".parse().unwrap()).unwrap_err().to_string(),
+        scenario.clone().with_compare(vec!["sfb".parse().unwrap()]).unwrap_err().to_string(),
+        parse(&format!("{own}[compare]\nqueues = [\"sfb\"]\n"), &[]).unwrap_err().to_string(),
+    ];
+    for told in told {
+        assert!(told.starts_with("dir/flood.toml:10:"), "{told}");
+        assert!(
+            told.contains("keeps its own queue") && told.contains("remove this key, or set watch = true"),
+            "{told}"
+        );
+    }
+    // At a link that is not watched it is nobody's business.
+    let other = GRAPH.replacen("[[group]]", "limit = \"200 kB\"\nqueue = \"red as OWN\"\n[[group]]", 1);
+    let scenario = parse(&other, &[]).unwrap().with_queue("sfb".parse().unwrap()).unwrap();
+    assert_eq!(scenario.own_queue().label(), "sfb");
+}
+
+#[test]
+fn the_same_label_twice_is_refused() {
+    let twice = vec!["sfb".parse().unwrap(), "red as sfb".parse().unwrap()];
+    let told = parse(GOOD, &[]).unwrap().with_compare(twice).unwrap_err().to_string();
+    assert!(told.starts_with("queue red as sfb: label = sfb: another queue is called that too"), "{told}");
+}
+
+/// What a preset makes of one link's rate must not be written down as if it were everybody's.
+#[test]
+fn a_preset_that_goes_by_the_link_stays_a_preset_on_several() {
+    let limit = "limit = \"200 kB\"\n";
+    let same = GRAPH.replacen("[[group]]", &format!("{limit}[[group]]"), 1);
+    let other = same.replacen("to = \"C\"\nrate = \"45 Mbit/s\"", "to = \"C\"\nrate = \"2 Mbit/s\"", 1);
+    let resolved = |text: &str| {
+        let scenario = parse(text, &[]).unwrap().with_queue("sfb/auto,bins=46".parse().unwrap()).unwrap();
+        let resolved = scenario.resolved();
+        assert_eq!(parse(&resolved, &[]).unwrap().resolved(), resolved);
+        resolved
+    };
+    assert!(resolved(&same).contains("penalty_rate = "), "{}", resolved(&same));
+    let text = resolved(&other);
+    assert!(
+        text.contains("preset = \"auto\"") && text.contains("bins = \"46\"") && !text.contains("penalty_rate"),
+        "{text}"
+    );
 }
 
 #[test]

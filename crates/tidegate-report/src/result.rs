@@ -199,7 +199,8 @@ pub struct Group {
     /// What it offers or offered to the queue, in bit/s.
     #[serde(default)]
     pub offered_bps: Option<Figure>,
-    /// Waiting time of its delivered packets, in ms.
+    /// Waiting time of its packets at one queue, in ms, over every passage through a managed queue: with several managed
+    /// links neither the watched link's alone nor the sum over a path.
     #[serde(default)]
     pub delay_ms: Delay,
     /// Whether its senders heed congestion, where that is known.
@@ -236,7 +237,8 @@ pub struct Flow {
     pub loss_ratio: Option<Figure>,
     /// Packets marked over packets offered, 0 to 1.
     pub mark_ratio: Option<Figure>,
-    /// Waiting time of its delivered packets, in ms.
+    /// Waiting time of its packets at one queue, in ms, over every passage through a managed queue: with several managed
+    /// links neither the watched link's alone nor the sum over a path.
     pub delay_ms: Delay,
     /// Its max-min fair share of the bottleneck, in bit/s.
     #[serde(default)]

@@ -311,19 +311,22 @@ impl fmt::Display for UnitError {
 
 impl core::error::Error for UnitError {}
 
+/// How many units a message lists; the usual ones come first in the tables.
+const SHOWN: usize = 6;
+
 /// One unit: how it is written, and how many of the base unit it is.
 type Unit = (&'static str, f64);
 
 const TIME_UNITS: &[Unit] =
-    &[("s", 1e9), ("ms", 1e6), ("us", 1e3), ("ns", 1.0), ("µs", 1e3), ("μs", 1e3), ("min", 60e9), ("h", 3600e9)];
+    &[("s", 1e9), ("ms", 1e6), ("us", 1e3), ("ns", 1.0), ("min", 60e9), ("h", 3600e9), ("µs", 1e3), ("μs", 1e3)];
 const BYTE_UNITS: &[Unit] = &[
     ("B", 1.0),
     ("kB", 1e3),
     ("MB", 1e6),
     ("GB", 1e9),
-    ("KB", 1e3),
     ("KiB", 1024.0),
     ("MiB", 1048576.0),
+    ("KB", 1e3),
     ("GiB", 1073741824.0),
     ("bytes", 1.0),
     ("byte", 1.0),
@@ -333,9 +336,10 @@ const RATE_UNITS: &[Unit] = &[
     ("kbit/s", 1e3),
     ("Mbit/s", 1e6),
     ("Gbit/s", 1e9),
+    ("Mb/s", 1e6),
+    ("MB/s", 8e6),
     ("b/s", 1.0),
     ("kb/s", 1e3),
-    ("Mb/s", 1e6),
     ("Gb/s", 1e9),
     ("bit", 1.0),
     ("kbit", 1e3),
@@ -345,7 +349,6 @@ const RATE_UNITS: &[Unit] = &[
     ("Gbit", 1e9),
     ("B/s", 8.0),
     ("kB/s", 8e3),
-    ("MB/s", 8e6),
     ("GB/s", 8e9),
 ];
 const PACKET_UNITS: &[Unit] = &[("packets", 1.0), ("packet", 1.0), ("pkts", 1.0), ("pkt", 1.0)];
@@ -366,6 +369,7 @@ fn split(text: &str) -> Result<(f64, &str), UnitError> {
     let digits: String = number.chars().filter(|&c| c != '_').collect();
     match digits.parse::<f64>() {
         Ok(value) if value.is_finite() => Ok((value, unit)),
+        Ok(_) => Err(refuse(text, "the number is too large to be meant")),
         _ => Err(refuse(text, "does not begin with a number")),
     }
 }
@@ -413,7 +417,7 @@ fn wrong_unit(value: f64, unit: &str, what: &str, units: &[Unit]) -> String {
     if let Some((name, _)) = units.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit)) {
         return format!("`{unit}` is not a unit of {what}; did you mean \"{value} {name}\"?");
     }
-    let known: String = units.iter().take(4).map(|(name, _)| format!("{name}, ")).collect();
+    let known: String = units.iter().take(SHOWN).map(|(name, _)| format!("{name}, ")).collect();
     format!("`{unit}` is not a unit of {what}; use {}", known.trim_end_matches(", "))
 }
 

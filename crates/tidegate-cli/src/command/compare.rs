@@ -25,10 +25,11 @@ pub struct Args {
 impl Args {
     pub fn execute(self) -> Result<(), Failure> {
         let scenario = self.experiment.scenario()?;
-        let queues = match self.queues.is_empty() {
-            true => scenario.compare.clone(),
-            false => self.queues,
+        let scenario = match self.queues.is_empty() {
+            true => scenario,
+            false => scenario.with_compare(self.queues).map_err(Failure::input)?,
         };
+        let queues = scenario.compare.clone();
         if queues.is_empty() {
             return Err(Failure::Input(format!(
                 "the scenario {} lists no queues to compare; name them with --queue Q --queue Q …",

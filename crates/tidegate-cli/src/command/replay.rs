@@ -1,14 +1,13 @@
 //! `tidegate replay`: the packets of a capture through a queue.
 use std::path::PathBuf;
 
-use clap::value_parser;
 use tidegate::{Bytes, Rate, Size};
 use tidegate_lab::replay::{FLOWS, Replay, ReplayError, Replayed, default_limit, replay};
 use tidegate_lab::{QueueSpec, store};
-use tidegate_packet::FlowKey;
+use tidegate_packet::{Fault, FlowKey};
 use tidegate_report::Document;
 
-use crate::experiment::{self, Shape};
+use crate::experiment::{self, Shape, whole};
 use crate::failure::Failure;
 use crate::progress::Onlooker;
 use crate::{interrupt, output};
@@ -55,7 +54,7 @@ pub struct Args {
     #[arg(long, value_name = "SEED", default_value_t = 1)]
     seed: u64,
     /// List so many flows in the result, those that offered most; the others are summed up as one
-    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = value_parser!(u32).range(..=1_000_000))]
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = whole::<u32>(0, 1_000_000), allow_negative_numbers = true)]
     list: u32,
     /// Write result.json, series.json, replay.toml and report.html into this directory
     #[arg(long, value_name = "DIR")]
@@ -109,6 +108,8 @@ impl Args {
     fn failure(&self, error: ReplayError) -> Failure {
         match error {
             ReplayError::Cancelled => Failure::Interrupted,
+            // A file that cannot be opened is named by the error.
+            ReplayError::Capture(error) if error.fault == Fault::Open => Failure::input(error),
             ReplayError::Capture(error) => Failure::Input(format!("{}: {error}", self.capture.display())),
             other => Failure::input(other),
         }

@@ -18,7 +18,7 @@ Examples:
 pub struct Args {
     #[command(flatten)]
     experiment: Experiment,
-    /// The queue at the bottleneck, NAME[/PRESET][,param=value…][ as LABEL]; without it, the scenario's own
+    /// The queue at the bottleneck, NAME[/PRESET][,param=value…][ as LABEL]; without it, the watched link's own or the scenario's
     #[arg(long, value_name = "Q")]
     queue: Option<QueueSpec>,
 }
@@ -26,7 +26,11 @@ pub struct Args {
 impl Args {
     pub fn execute(self) -> Result<(), Failure> {
         let scenario = self.experiment.scenario()?;
-        let queue = self.queue.unwrap_or_else(|| scenario.queue.clone());
+        let scenario = match self.queue {
+            Some(queue) => scenario.with_queue(queue).map_err(Failure::input)?,
+            None => scenario,
+        };
+        let queue = scenario.own_queue().clone();
         self.experiment.run(scenario, vec![queue], Shape::One)
     }
 }

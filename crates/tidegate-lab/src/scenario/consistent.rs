@@ -1,11 +1,12 @@
 //! What one value must be to another: times in order, names that exist, nodes that can be reached, loads that end.
 use tidegate::catalog::AnyConfig;
-use tidegate::{ConfigError, Link, Rng};
+use tidegate::{ConfigError, Link, Rng, Span};
 
 use super::model::*;
 use super::read::{Reader, fits};
 use super::tree::{Kind, Node, Origin};
-use crate::spec::QueueSpec;
+use crate::problem::Place;
+use crate::spec::{QueueSpec, SAME_LABEL, twice};
 
 /// The most flows of a scenario.
 const FLOW_LIMIT: u64 = 1_000_000;
@@ -27,6 +28,7 @@ pub(super) fn consistent(reader: &mut Reader<'_>, root: &Node, scenario: &mut Sc
     for (index, group) in scenario.groups.iter().enumerate() {
         look.group(scenario, group, index);
     }
+    look.compare(scenario);
     if look.reader.problems.is_empty() {
         look.queues(scenario);
         look.load(scenario);
@@ -49,9 +51,30 @@ impl Look<'_, '_> {
             self.refuse("run.warmup", format!("must be less than run.duration, {}", run.duration));
         }
         if run.duration.as_nanos() / run.series.as_nanos().max(1) > POINT_LIMIT {
-            let why = format!("makes more than {POINT_LIMIT} points of run.duration, {}", run.duration);
-            self.refuse("run.series", why);
+            self.points(run);
         }
+    }
+
+    /// Too many points. Either of two values may be the cause and the other a default, so both are named with where they
+    /// come from.
+    fn points(&mut self, run: &Run) {
+        let points = run.duration.as_nanos() / run.series.as_nanos().max(1);
+        let least = Span::from_nanos(run.duration.as_nanos().div_ceil(POINT_LIMIT));
+        let [series, duration] = ["run.series", "run.duration"].map(|path| find(self.root, path).map(|found| found.0));
+        let said = |origin: Option<Origin>| match origin.map(|origin| self.reader.doc.place(origin)) {
+            None => " (the default)".into(),
+            Some(Place::Line { line, .. }) => format!(" (line {line})"),
+            Some(Place::Set(_) | Place::File(_)) => " (by --set)".to_string(),
+        };
+        let why = format!(
+            "{} makes {points} points of run.duration = {}{}; at most {POINT_LIMIT} can be: series = \"{least}\" or more, \
+             or a shorter duration",
+            if series.is_none() { "this default" } else { "this" },
+            run.duration,
+            said(duration),
+        );
+        let origin = series.or(duration).unwrap_or(locate(self.root, "run.series").0);
+        self.reader.problem(origin, "run.series", &run.series.to_string(), why);
     }
 
     fn names(&mut self, groups: &[Group]) {
@@ -138,6 +161,23 @@ impl Look<'_, '_> {
             [_, second, ..] => {
                 self.refuse(&format!("link.{}.watch", second + 1), "only one link can be watched");
             }
+        }
+    }
+
+    /// Queues to compare need labels that tell them apart, and a watched link that takes them.
+    fn compare(&mut self, scenario: &mut Scenario) {
+        if let Some(index) = twice(&scenario.compare) {
+            let (origin, value) = locate(self.root, &format!("compare.queues.{}", index + 1));
+            self.reader.problem(origin, "compare.queues", &value, SAME_LABEL);
+        }
+        let Network::Graph(graph) = &scenario.network else { return };
+        let Some(i) = graph.links.iter().position(|l| l.watch && l.queue.is_some()) else { return };
+        let field = format!("link.{}.queue", i + 1);
+        let (origin, _) = locate(self.root, &field);
+        scenario.watched_queue = Some(self.reader.doc.place(origin));
+        if !scenario.compare.is_empty() {
+            let why = format!("{OWN_QUEUE}, so the queues of [compare] would never be tried: {OWN_QUEUE_REMEDY}");
+            self.refuse(&field, why);
         }
     }
 

@@ -4,7 +4,13 @@ use tidegate::units::UnitError;
 use tidegate::{Bytes, Link, Rate, Size, Span, choices, params};
 use tidegate_packet::FlowKey;
 
+use crate::problem::{Place, Problem, Problems};
 use crate::spec::QueueSpec;
+
+/// Why no other queue can be tried at a watched link with a queue of its own.
+pub(super) const OWN_QUEUE: &str = "the watched link keeps its own queue";
+/// What to do about it.
+pub(super) const OWN_QUEUE_REMEDY: &str = "remove this key, or set watch = true at another link";
 
 /// An experiment: who sends over which links through which queue, for how long, how often.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,6 +31,8 @@ pub struct Scenario {
     pub compare: Vec<QueueSpec>,
     /// Groups of flows, in order.
     pub groups: Vec<Group>,
+    /// Where the watched link's own queue stands, if it has one. No other queue can then be tried there.
+    pub watched_queue: Option<Place>,
 }
 
 params! {
@@ -318,6 +326,46 @@ impl Scenario {
     /// The seeds of the replications, in order.
     pub fn seeds(&self) -> Vec<u64> {
         (0..self.run.seeds as u64).map(|i| self.run.seed + i).collect()
+    }
+
+    /// The queue at the watched link when none is tried in its place: the link's own, or else the scenario's.
+    pub fn own_queue(&self) -> &QueueSpec {
+        let own = match &self.network {
+            Network::Dumbbell(_) => None,
+            Network::Graph(graph) => graph.links.iter().find(|l| l.watch).and_then(|l| l.queue.as_ref()),
+        };
+        own.unwrap_or(&self.queue)
+    }
+
+    /// This scenario with `queue` as its queue.
+    ///
+    /// # Errors
+    /// The watched link has a queue of its own.
+    pub fn with_queue(self, queue: QueueSpec) -> Result<Scenario, Problems> {
+        self.open_to(std::slice::from_ref(&queue))?;
+        Ok(Scenario { queue, ..self })
+    }
+
+    /// This scenario with `queues` to compare.
+    ///
+    /// # Errors
+    /// Two of them have the same label; the watched link has a queue of its own.
+    pub fn with_compare(self, queues: Vec<QueueSpec>) -> Result<Scenario, Problems> {
+        self.open_to(&queues)?;
+        Ok(Scenario { compare: queues, ..self })
+    }
+
+    /// Whether `queues` can be tried, one after the other, at the watched link.
+    ///
+    /// # Errors
+    /// Two of them have the same label; the watched link has a queue of its own.
+    pub fn open_to(&self, queues: &[QueueSpec]) -> Result<(), Problems> {
+        QueueSpec::distinct(queues).map_err(|(spec, error)| crate::check::refused(spec, error))?;
+        let (Some(place), Some(first)) = (&self.watched_queue, queues.first()) else { return Ok(()) };
+        let why = format!("{OWN_QUEUE}, so `{first}` would never be tried: {OWN_QUEUE_REMEDY}");
+        let field = "link.queue".into();
+        let value = self.own_queue().to_string();
+        Err(Problems::one(Problem { place: place.clone(), field, value, why }))
     }
 
     /// The watched link, whose queue and figures are reported.

@@ -64,6 +64,7 @@ impl Reader<'_> {
             queue: table.get("queue").map_or_else(|| QueueSpec::named("drop_tail"), |node| self.queue(node, "queue")),
             compare: self.compare(&table),
             groups: self.groups(&table),
+            watched_queue: None,
         }
     }
 
@@ -84,6 +85,8 @@ impl Reader<'_> {
         if kind != "dumbbell" {
             let near = did_you_mean(&kind, &["dumbbell", "graph"]).unwrap_or_default();
             self.refuse_key(&table, "kind", format!("must be one of dumbbell | graph{near}"));
+            // Which keys belong here depends on what was meant.
+            return Network::Dumbbell(Dumbbell::default());
         }
         let mut dumbbell = Dumbbell::default();
         self.known(&table, "[network]", Dumbbell::PARAMS, &["kind"]);
@@ -439,7 +442,7 @@ pub(super) fn is_number(kind: &str) -> bool {
 /// A text or a number as text.
 fn scalar(node: &Node) -> Option<String> {
     match &node.kind {
-        Kind::Text(text) | Kind::Bare(text) => Some(text.clone()),
+        Kind::Text(text) | Kind::Bare(text) | Kind::Large(text) => Some(text.clone()),
         Kind::Whole(n) => Some(n.to_string()),
         Kind::Number(n) => Some(n.to_string()),
         Kind::Flag(_) | Kind::List(_) | Kind::Table(_) => None,

@@ -7,6 +7,9 @@ use crate::problem::{Place, Problem};
 /// The largest file that is read, in bytes.
 pub(super) const FILE_LIMIT: usize = 4 << 20;
 
+/// The most numbers of a file that are too large and yet get a message each.
+const LARGE_LIMIT: usize = 20;
+
 /// Where a value comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Origin {
@@ -30,6 +33,8 @@ pub(super) enum Kind {
     Bare(String),
     Whole(i64),
     Number(f64),
+    /// A number too large for the other kinds, as it is written.
+    Large(String),
     Flag(bool),
     List(Vec<Node>),
     Table(Vec<Entry>),
@@ -55,7 +60,7 @@ impl Node {
     pub fn what(&self) -> &'static str {
         match &self.kind {
             Kind::Text(_) | Kind::Bare(_) => "a text",
-            Kind::Whole(_) | Kind::Number(_) => "a number",
+            Kind::Whole(_) | Kind::Number(_) | Kind::Large(_) => "a number",
             Kind::Flag(_) => "true or false",
             Kind::List(_) => "a list",
             Kind::Table(_) => "a table",
@@ -65,7 +70,7 @@ impl Node {
     /// The value as it would be shown in a message; empty for a list or a table.
     pub fn shown(&self) -> String {
         match &self.kind {
-            Kind::Text(text) | Kind::Bare(text) => cut(text, 60),
+            Kind::Text(text) | Kind::Bare(text) | Kind::Large(text) => cut(text, 60),
             Kind::Whole(n) => n.to_string(),
             Kind::Number(n) => n.to_string(),
             Kind::Flag(flag) => flag.to_string(),
@@ -91,14 +96,64 @@ pub(super) fn cut(text: &str, most: usize) -> String {
 impl Document<'_> {
     /// The document's tree, overrides applied.
     pub fn read(&self) -> Result<Node, Vec<Problem>> {
-        let root = toml_span::parse(self.text).map_err(|error| {
+        let mut root = self.parse().map_err(|error| {
             let origin = Origin::File(error.span.start, error.span.end);
             vec![self.problem(origin, "", "", sentence(&error))]
         })?;
-        let mut root = convert(root, None);
         let problems: Vec<_> =
             (0..self.sets.len()).filter_map(|i| self.apply(&mut root, i).err()).map(|p| *p).collect();
         if problems.is_empty() { Ok(root) } else { Err(problems) }
+    }
+
+    /// The file's tree. The parser gives up at a number that it cannot hold and does not say whose; such a number is passed
+    /// over and put back, so that its field's bounds refuse it.
+    fn parse(&self) -> Result<Node, toml_span::Error> {
+        let mut text = self.text.to_string();
+        let mut large: Vec<(usize, usize)> = vec![];
+        let mut first = None;
+        loop {
+            let error = match (toml_span::parse(&text), &first) {
+                (Err(error), _) => error,
+                (Ok(root), None) => return Ok(convert(root, None)),
+                (Ok(root), Some(_)) => {
+                    let mut root = convert(root, None);
+                    let whole = self.put_back(&mut root, &large) == large.len();
+                    return if whole { Ok(root) } else { first.map_or(Ok(root), Err) };
+                }
+            };
+            let Some((start, end)) = self.large(&error).filter(|_| large.len() < LARGE_LIMIT) else {
+                return Err(first.unwrap_or(error));
+            };
+            text.replace_range(start..end, &format!("{:<1$}", 1, end - start));
+            large.push((start, end));
+            first.get_or_insert(error);
+        }
+    }
+
+    /// Where the number stands that `error` is about, if it is one and too large.
+    fn large(&self, error: &toml_span::Error) -> Option<(usize, usize)> {
+        let toml_span::ErrorKind::InvalidNumber = error.kind else { return None };
+        let (start, end) = (error.span.start, error.span.end);
+        let word = self.text.get(start..end)?.replace('_', "");
+        let digits = word.trim_start_matches('-');
+        let number = digits.starts_with(|c: char| ('1'..='9').contains(&c)) && word.parse::<f64>().is_ok();
+        (number && word.parse::<i64>().is_err() && !self.text[..start].ends_with('+')).then_some((start, end))
+    }
+
+    /// Puts the numbers at `large` back below `node`; how many were found.
+    fn put_back(&self, node: &mut Node, large: &[(usize, usize)]) -> usize {
+        if let (Kind::Whole(_), Origin::File(start, _)) = (&node.kind, node.origin)
+            && let Some(&(start, end)) = large.iter().find(|span| span.0 == start)
+        {
+            let kind = Kind::Large(self.text[start..end].into());
+            *node = Node { origin: Origin::File(start, end), kind };
+            return 1;
+        }
+        match &mut node.kind {
+            Kind::List(items) => items.iter_mut().map(|item| self.put_back(item, large)).sum(),
+            Kind::Table(entries) => entries.iter_mut().map(|entry| self.put_back(&mut entry.node, large)).sum(),
+            _ => 0,
+        }
     }
 
     /// A problem at `origin`.
@@ -106,7 +161,8 @@ impl Document<'_> {
         Problem { place: self.place(origin), field: field.into(), value: value.into(), why: why.into() }
     }
 
-    fn place(&self, origin: Origin) -> Place {
+    /// Where `origin` is, for a message.
+    pub fn place(&self, origin: Origin) -> Place {
         let (start, end) = match origin {
             Origin::File(start, end) => (self.boundary(start), self.boundary(end)),
             Origin::Set(index) => {

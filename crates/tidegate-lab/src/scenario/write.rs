@@ -18,7 +18,7 @@ impl Scenario {
         line(&mut out, "description", &quoted(&self.description));
         out += "\n[run]\n";
         params(&mut out, &self.run);
-        let bottleneck = self.bottleneck();
+        let shared = self.sharing_links();
         match &self.network {
             Network::Dumbbell(dumbbell) => {
                 out += "\n[network]\nkind = \"dumbbell\"\n";
@@ -33,15 +33,25 @@ impl Scenario {
             }
         }
         out += "\n[queue]\n";
-        queue(&mut out, &self.queue, &bottleneck);
+        queue(&mut out, &self.queue, &shared);
         if !self.compare.is_empty() {
-            let texts: Vec<_> = self.compare.iter().map(|q| quoted(&spelled_out(q, &bottleneck).to_string())).collect();
+            let texts: Vec<_> = self.compare.iter().map(|q| quoted(&spelled_out(q, &shared).to_string())).collect();
             let _ = write!(out, "\n[compare]\nqueues = [\n  {},\n]\n", texts.join(",\n  "));
         }
         for group in &self.groups {
             write_group(&mut out, group);
         }
         out
+    }
+
+    /// The managed links that have the scenario's queue, or the queue that is tried.
+    fn sharing_links(&self) -> Vec<Link> {
+        let Network::Graph(graph) = &self.network else { return vec![self.bottleneck()] };
+        let link = |line: &GraphLink| match (line.limit, &line.queue) {
+            (Some(limit), None) => Some(Link { rate: line.rate, limit, mean_packet: graph.mean_packet }),
+            _ => None,
+        };
+        graph.links.iter().filter_map(link).collect()
     }
 }
 
@@ -56,7 +66,7 @@ fn write_link(out: &mut String, link: &GraphLink, graph: &Graph) {
     line(out, "watch", if link.watch { "true" } else { "false" });
     if let Some(spec) = &link.queue {
         let line_of = Link { rate: link.rate, limit, mean_packet: graph.mean_packet };
-        line(out, "queue", &quoted(&spelled_out(spec, &line_of).to_string()));
+        line(out, "queue", &quoted(&spelled_out(spec, &[line_of]).to_string()));
     }
 }
 
@@ -91,29 +101,43 @@ fn write_group(out: &mut String, group: &Group) {
     }
 }
 
-/// A queue with each of its parameters, and its label said outright, since the parameters change the default one.
-pub(crate) fn spelled_out(spec: &QueueSpec, link: &Link) -> QueueSpec {
-    let Ok(config) = spec.resolve(link) else { return spec.clone() };
+/// A queue with each of its parameters, and its label said outright, since the parameters change the default one. A
+/// preset that has other values on another of `links` stays a preset: one link's values would change the others'.
+fn spelled_out(spec: &QueueSpec, links: &[Link]) -> QueueSpec {
+    let params = match spelled_params(spec, links) {
+        Some(params) => params.into_iter().map(|(name, _, value)| (name.into(), value)).collect(),
+        None => spec.params.clone(),
+    };
     QueueSpec {
         name: spec.name.clone(),
-        preset: Some(spec.preset().into()),
-        params: values(&config).map(|(name, _, value)| (name.into(), value)).collect(),
+        preset: Some(spec.preset().to_string()).filter(|preset| !preset.is_empty()),
+        params,
         label: Some(spec.label()),
     }
+}
+
+/// Name, kind and value of each parameter, if they are the same on all of `links`, of which there is one at least.
+fn spelled_params(spec: &QueueSpec, links: &[Link]) -> Option<Vec<(&'static str, &'static str, String)>> {
+    let mut all = links.iter().map(|link| spec.resolve(link).ok().map(|config| values(&config).collect::<Vec<_>>()));
+    let first = all.next()??;
+    all.all(|other| other.as_ref() == Some(&first)).then_some(first)
 }
 
 fn values(config: &AnyConfig) -> impl Iterator<Item = (&'static str, &'static str, String)> {
     config.values().into_iter().map(|(param, value)| (param.name, param.kind, value))
 }
 
-fn queue(out: &mut String, spec: &QueueSpec, link: &Link) {
+fn queue(out: &mut String, spec: &QueueSpec, links: &[Link]) {
     line(out, "name", &quoted(&spec.name));
     line(out, "preset", &quoted(spec.preset()));
     line(out, "label", &quoted(&spec.label()));
-    if let Ok(config) = spec.resolve(link) {
-        for (name, kind, value) in values(&config) {
-            line(out, name, &if is_number(kind) { value } else { quoted(&value) });
+    match spelled_params(spec, links) {
+        Some(params) => {
+            for (name, kind, value) in params {
+                line(out, name, &if is_number(kind) { value } else { quoted(&value) });
+            }
         }
+        None => spec.params.iter().for_each(|(name, value)| line(out, name, &quoted(value))),
     }
 }
 
