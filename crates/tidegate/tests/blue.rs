@@ -4,10 +4,11 @@ mod naive;
 mod support;
 
 use naive::{Clock, NaiveBlue};
+use support::Fate;
 use support::stats;
 use support::twin::{Disputes, OPERATIONS, agree, rolled};
 use tidegate::queues::Blue;
-use tidegate::{DropReason, Ecn, Link, MarkReason, NullSink, Packet, Qdisc, Rng, Sink, Span, Time, catalog};
+use tidegate::{DropReason, Ecn, Link, MarkReason, NullSink, Packet, Qdisc, Rng, Span, Time, catalog};
 
 const MS: u64 = 1_000_000;
 
@@ -24,22 +25,6 @@ fn blue(settings: &[(&str, &str)], link: Link, dice: Rng) -> Blue {
 
 fn link(limit: &str) -> Link {
     support::link("10 Mbit/s", limit, "1000 B")
-}
-
-/// What became of the last packet offered.
-#[derive(Default)]
-struct Fate {
-    dropped: Option<DropReason>,
-    marked: Option<MarkReason>,
-}
-
-impl Sink for Fate {
-    fn dropped(&mut self, _: Time, _: &Packet, why: DropReason) {
-        assert_eq!(self.dropped.replace(why), None);
-    }
-    fn marked(&mut self, _: Time, _: &Packet, why: MarkReason) {
-        assert_eq!(self.marked.replace(why), None);
-    }
 }
 
 fn offer(queue: &mut Blue, now: Time, pkt: Packet) -> Fate {

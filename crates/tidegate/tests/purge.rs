@@ -12,11 +12,12 @@ use std::collections::VecDeque;
 use black::NaiveBlack;
 use hits::NaiveHits;
 use purge::{NaivePurge, Said};
+use support::Fate;
 use support::twin::{Disputes, OPERATIONS, agree};
 use support::workload::{Phase, Workload};
 use tidegate::catalog::AnyQueue;
 use tidegate::queues::{Black, Purge};
-use tidegate::{Backlog, DropReason, Ecn, Link, MarkReason, NullSink, Packet, Qdisc, Rng, Sink, Span, Time, catalog};
+use tidegate::{Backlog, DropReason, Ecn, Link, NullSink, Packet, Qdisc, Rng, Sink, Span, Time, catalog};
 
 fn build(name: &str, settings: &[(&str, &str)], link: Link, dice: Rng) -> AnyQueue {
     let mut config = catalog::config(name, None, &link).unwrap();
@@ -37,22 +38,6 @@ fn a_black(settings: &[(&str, &str)], link: Link, dice: Rng) -> Black {
     match build("black", settings, link, dice) {
         AnyQueue::Black(queue) => queue,
         other => panic!("{other:?}"),
-    }
-}
-
-/// What became of the packet offered.
-#[derive(Default)]
-struct Fate {
-    dropped: Option<DropReason>,
-    marked: bool,
-}
-
-impl Sink for Fate {
-    fn dropped(&mut self, _: Time, _: &Packet, why: DropReason) {
-        assert_eq!(self.dropped.replace(why), None);
-    }
-    fn marked(&mut self, _: Time, _: &Packet, _: MarkReason) {
-        assert!(!std::mem::replace(&mut self.marked, true));
     }
 }
 
@@ -175,16 +160,16 @@ impl Qdisc for TwinnedPurge {
             let die = dice.uniform();
             match said {
                 Said::Drop(p) => {
-                    assert!(!fate.marked);
+                    assert!(fate.marked.is_none());
                     self.disputes.verdict(self.operations, die, p, fate.dropped == Some(DropReason::Unfair));
                     self.purged += fate.dropped.is_some() as u64;
                 }
                 Said::Mark(p) => {
                     assert_eq!(fate.dropped, None);
                     if pkt.ecn.is_capable() {
-                        self.disputes.verdict(self.operations, die, p, fate.marked);
+                        self.disputes.verdict(self.operations, die, p, fate.marked.is_some());
                     }
-                    self.marked += fate.marked as u64;
+                    self.marked += fate.marked.is_some() as u64;
                 }
             }
         }
@@ -259,7 +244,7 @@ fn black_agrees_with_its_twin_over_a_million_operations() {
         queue.enqueue(Time::from_nanos(now), Packet::new(flow, 900).with_ecn(Ecn::Ect0), &mut fate);
         match judged {
             Some(p) if room => {
-                assert!(!fate.marked);
+                assert!(fate.marked.is_none());
                 disputes.verdict(step, dice.uniform(), p, fate.dropped == Some(DropReason::Unfair));
                 dropped += fate.dropped.is_some() as u64;
             }
@@ -328,7 +313,7 @@ fn nothing_is_dropped_for_a_standing_queue() {
         let flow = if n % 2 == 0 { 99 } else { n % 10 };
         queue.enqueue(now, Packet::new(flow, 1000).with_ecn(Ecn::Ect0), &mut fate);
         assert_eq!(fate.dropped, None, "packet {n}");
-        fate.marked = false;
+        fate.marked = None;
     }
     assert_eq!(queue.backlog().packets, 900);
 }

@@ -4,10 +4,11 @@ mod naive;
 mod support;
 
 use naive::NaiveRem;
+use support::Fate;
 use support::twin::{Disputes, OPERATIONS, agree, rolled};
 use support::workload::{Phase, Workload};
 use tidegate::queues::Rem;
-use tidegate::{Backlog, DropReason, Ecn, Link, MarkReason, NullSink, Packet, Qdisc, Rng, Sink, Span, Time, catalog};
+use tidegate::{Backlog, DropReason, Ecn, Link, NullSink, Packet, Qdisc, Rng, Sink, Span, Time, catalog};
 
 fn rem(settings: &[(&str, &str)], link: Link, dice: Rng) -> Rem {
     let mut config = catalog::config("rem", None, &link).unwrap();
@@ -31,22 +32,6 @@ fn the_twin_gives_the_golden_numbers() {
     assert!((twin.mark_probability() - 0.095117).abs() < 1e-6);
     twin.price = 1000.0;
     assert!((twin.mark_probability() - 0.631936).abs() < 1e-6);
-}
-
-/// What became of the packet offered.
-#[derive(Default)]
-struct Fate {
-    dropped: Option<DropReason>,
-    marked: bool,
-}
-
-impl Sink for Fate {
-    fn dropped(&mut self, _: Time, _: &Packet, why: DropReason) {
-        assert_eq!(self.dropped.replace(why), None);
-    }
-    fn marked(&mut self, _: Time, _: &Packet, _: MarkReason) {
-        assert!(!std::mem::replace(&mut self.marked, true));
-    }
 }
 
 /// REM with its twin beside it: every price and every verdict compared.
@@ -118,21 +103,21 @@ impl Qdisc for Twinned {
         let die = rolled(&before, self.queue.dice());
         let later = self.at_departure && pkt.ecn.is_capable();
         if !self.link.has_room(backlog, pkt.len) {
-            assert_eq!((fate.dropped, fate.marked, die), (Some(DropReason::Overlimit), false, None));
+            assert_eq!((fate.dropped, fate.marked.is_some(), die), (Some(DropReason::Overlimit), false, None));
         } else if later {
-            assert_eq!((fate.dropped, fate.marked, die), (None, false, None));
+            assert_eq!((fate.dropped, fate.marked.is_some(), die), (None, false, None));
         } else {
-            let signalled = fate.marked || fate.dropped.is_some();
+            let signalled = fate.marked.is_some() || fate.dropped.is_some();
             if pkt.ecn.is_capable() {
                 assert_eq!(fate.dropped, None);
             } else {
-                assert!(!(fate.marked || self.pass && fate.dropped.is_some()));
+                assert!(!(fate.marked.is_some() || self.pass && fate.dropped.is_some()));
             }
             if pkt.ecn.is_capable() || !self.pass {
                 self.disputes.verdict(self.operations, die.unwrap(), self.probability(pkt.len), signalled);
             }
         }
-        self.marks += fate.marked as u64;
+        self.marks += fate.marked.is_some() as u64;
         self.drops += fate.dropped.is_some() as u64;
         self.compare();
     }
@@ -145,12 +130,12 @@ impl Qdisc for Twinned {
         let pkt = self.queue.dequeue(now, &mut fate);
         let die = rolled(&before, self.queue.dice());
         match pkt {
-            Some(pkt) if self.at_departure && (fate.marked || pkt.ecn.is_capable()) => {
-                self.disputes.verdict(self.operations, die.unwrap(), self.probability(pkt.len), fate.marked);
+            Some(pkt) if self.at_departure && (fate.marked.is_some() || pkt.ecn.is_capable()) => {
+                self.disputes.verdict(self.operations, die.unwrap(), self.probability(pkt.len), fate.marked.is_some());
             }
-            _ => assert_eq!((die, fate.marked), (None, false)),
+            _ => assert_eq!((die, fate.marked.is_some()), (None, false)),
         }
-        self.marks += fate.marked as u64;
+        self.marks += fate.marked.is_some() as u64;
         self.compare();
         pkt
     }

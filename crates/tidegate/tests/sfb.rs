@@ -6,12 +6,13 @@ mod support;
 use std::rc::Rc;
 
 use naive::{DropRule, NaiveSfb, Rehash, Said, Setting};
+use support::Fate;
 use support::stats;
 use support::twin::{Disputes, OPERATIONS, agree, rolled};
 use tidegate::queues::Sfb;
 use tidegate::queues::sfb::{Bin, misclassification, polluted_bins};
 use tidegate::rng::mix;
-use tidegate::{DropReason, Ecn, Link, MarkReason, NullSink, Packet, Qdisc, Rng, Sink, Time, catalog};
+use tidegate::{DropReason, Ecn, Link, MarkReason, NullSink, Packet, Qdisc, Rng, Time, catalog};
 
 const MS: u64 = 1_000_000;
 const SEC: u64 = 1_000 * MS;
@@ -33,22 +34,6 @@ fn sfb(preset: &str, settings: &[(&str, &str)], link: Link, seed: u64) -> Sfb {
     match config.build(link, Rng::from_seed(seed)).unwrap() {
         catalog::AnyQueue::Sfb(queue) => queue,
         other => panic!("{other:?}"),
-    }
-}
-
-/// What became of the packet offered.
-#[derive(Default, Debug, PartialEq)]
-struct Fate {
-    dropped: Option<DropReason>,
-    marked: Option<MarkReason>,
-}
-
-impl Sink for Fate {
-    fn dropped(&mut self, _: Time, _: &Packet, why: DropReason) {
-        assert_eq!(self.dropped.replace(why), None);
-    }
-    fn marked(&mut self, _: Time, _: &Packet, why: MarkReason) {
-        assert_eq!(self.marked.replace(why), None);
     }
 }
 

@@ -9,7 +9,7 @@ pub mod twin;
 pub mod workload;
 
 use tidegate::catalog::{self, AnyConfig, Row};
-use tidegate::{Gauge, Link, Qdisc, Seed};
+use tidegate::{DropReason, Gauge, Link, MarkReason, Packet, Qdisc, Seed, Sink, Time};
 
 /// The seed from which every random test derives its own. `TIDEGATE_SEED=n` changes it, so that luck is not frozen.
 pub fn base_seed() -> Seed {
@@ -56,4 +56,20 @@ pub fn gauges(queue: &impl Qdisc) -> Vec<Gauge> {
     let mut all = Vec::new();
     queue.probe(&mut |gauge| all.push(gauge));
     all
+}
+
+/// What became of the packet offered: told once at most.
+#[derive(Debug, Default, PartialEq)]
+pub struct Fate {
+    pub dropped: Option<DropReason>,
+    pub marked: Option<MarkReason>,
+}
+
+impl Sink for Fate {
+    fn dropped(&mut self, _: Time, _: &Packet, why: DropReason) {
+        assert_eq!(self.dropped.replace(why), None);
+    }
+    fn marked(&mut self, _: Time, _: &Packet, why: MarkReason) {
+        assert_eq!(self.marked.replace(why), None);
+    }
 }
