@@ -4,11 +4,12 @@ mod naive;
 mod support;
 
 use naive::{Above, Flow, NaiveFred, Said, Setting};
+use support::Fate;
 use support::stats;
 use support::twin::{Disputes, OPERATIONS, agree, rolled};
 use support::workload::{Phase, Workload};
 use tidegate::queues::Fred;
-use tidegate::{Backlog, DropReason, Link, MarkReason, NullSink, Packet, Qdisc, Rng, Sink, Span, Time, catalog};
+use tidegate::{Backlog, DropReason, Link, NullSink, Packet, Qdisc, Rng, Sink, Span, Time, catalog};
 
 fn fred(preset: &str, settings: &[(&str, &str)], link: Link, dice: Rng) -> Fred {
     let mut config = catalog::config("fred", Some(preset), &link).unwrap();
@@ -25,23 +26,11 @@ fn papers_link() -> Link {
     support::link("10 Mbit/s", "160 kB", "1000 B")
 }
 
-/// What became of the packet offered.
-#[derive(Default)]
-struct Fate(Option<DropReason>);
-
-impl Sink for Fate {
-    fn dropped(&mut self, _: Time, _: &Packet, why: DropReason) {
-        assert_eq!(self.0.replace(why), None);
-    }
-    fn marked(&mut self, _: Time, _: &Packet, _: MarkReason) {
-        panic!("FRED does not mark");
-    }
-}
-
 fn offer(queue: &mut Fred, now: Time, flow: u64, len: u32) -> Option<DropReason> {
     let mut fate = Fate::default();
     queue.enqueue(now, Packet::new(flow, len), &mut fate);
-    fate.0
+    assert_eq!(fate.marked, None, "FRED does not mark");
+    fate.dropped
 }
 
 /// cho2001 §IV-A: thresholds of 40 and 160 kB, max_p .2, minq 2000 B.

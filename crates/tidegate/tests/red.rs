@@ -5,8 +5,9 @@ mod family;
 mod naive;
 mod support;
 
-use family::{Fate, against_the_twin, ns2_twin, twin_link};
+use family::{against_the_twin, ns2_twin, twin_link};
 use naive::{NaiveRed, Said, Unit};
+use support::Fate;
 use support::stats;
 use tidegate::policy::Verdict;
 use tidegate::queues::{Red, red::RedRule};

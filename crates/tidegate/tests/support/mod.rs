@@ -73,3 +73,10 @@ impl Sink for Fate {
         assert_eq!(self.marked.replace(why), None);
     }
 }
+
+impl Fate {
+    /// Whether it was dropped or marked.
+    pub fn is_signal(&self) -> bool {
+        *self != Fate::default()
+    }
+}

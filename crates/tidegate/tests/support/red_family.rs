@@ -1,10 +1,10 @@
 //! What the tests of RED, Adaptive RED and self-configuring RED share: the comparison with a naive twin.
 use crate::naive::{NaiveRed, Said, Unit};
 use crate::support::twin::{Disputes, OPERATIONS, agree, rolled};
-use crate::support::{self, stats};
+use crate::support::{self, Fate, stats};
 use tidegate::policy::{Fifo, Policy};
 use tidegate::queues::red::RedRule;
-use tidegate::{DropReason, Ecn, Link, MarkReason, NullSink, Packet, Qdisc, Sink, Time};
+use tidegate::{DropReason, Ecn, Link, NullSink, Packet, Qdisc, Time};
 
 /// A twin of the family.
 pub trait Twin: std::fmt::Debug {
@@ -25,28 +25,6 @@ impl Twin for NaiveRed {
     }
     fn overflow(&mut self, now: f64, packets: f64, bytes: f64) {
         NaiveRed::overflow(self, now, packets, bytes);
-    }
-}
-
-/// What became of the last packet offered.
-#[derive(Debug, Default, PartialEq)]
-pub struct Fate {
-    pub dropped: Option<DropReason>,
-    pub marked: Option<MarkReason>,
-}
-
-impl Sink for Fate {
-    fn dropped(&mut self, _: Time, _: &Packet, why: DropReason) {
-        assert_eq!(self.dropped.replace(why), None);
-    }
-    fn marked(&mut self, _: Time, _: &Packet, why: MarkReason) {
-        assert_eq!(self.marked.replace(why), None);
-    }
-}
-
-impl Fate {
-    pub fn is_signal(&self) -> bool {
-        *self != Fate::default()
     }
 }
 
