@@ -1,0 +1,130 @@
+//! Networks of our own to try things in: namespaces joined by virtual Ethernet, removed when they are dropped.
+//!
+//! Everything is made and removed with iproute2 and ethtool, so that what happens here can be done by hand.
+use std::io;
+use std::process::{Command, Output};
+
+/// A network namespace that is removed, with what is in it, when this is dropped.
+#[derive(Debug)]
+pub struct Namespace {
+    name: String,
+}
+
+impl Namespace {
+    /// Makes an empty namespace called `name`, with IPv6 off so that nothing speaks unasked.
+    ///
+    /// # Errors
+    /// The command that failed, and what it said. One that exists already is an error: it is somebody's.
+    pub fn new(name: &str) -> io::Result<Namespace> {
+        run(Command::new("ip").args(["netns", "add", name]))?;
+        let namespace = Namespace { name: name.into() };
+        namespace.run(&[
+            "sysctl",
+            "-qw",
+            "net.ipv6.conf.all.disable_ipv6=1",
+            "net.ipv6.conf.default.disable_ipv6=1",
+        ])?;
+        namespace.run(&["ip", "link", "set", "lo", "up"])?;
+        Ok(namespace)
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// `program` with its arguments, to be run inside.
+    pub fn command(&self, program: &[&str]) -> Command {
+        let mut command = Command::new("ip");
+        command.args(["netns", "exec", &self.name]).args(program);
+        command
+    }
+
+    /// Runs `program` inside to its end; its standard output.
+    ///
+    /// # Errors
+    /// The command that failed, and what it said.
+    pub fn run(&self, program: &[&str]) -> io::Result<String> {
+        run(&mut self.command(program))
+    }
+}
+
+impl Drop for Namespace {
+    fn drop(&mut self) {
+        // Nothing can be done about a failure here, and the next one to make it will say so.
+        let _ = run(Command::new("ip").args(["netns", "delete", &self.name]));
+    }
+}
+
+/// Joins an interface `a` in one namespace with `b` in another by a virtual cable of this `mtu`, both up, with the
+/// offloads off that leave frames unfinished or larger than the wire carries.
+///
+/// # Errors
+/// The command that failed, and what it said.
+pub fn cable(left: (&Namespace, &str), right: (&Namespace, &str), mtu: u32) -> io::Result<()> {
+    let ((left, a), (right, b)) = (left, right);
+    let (at, to) = (left.name(), right.name());
+    run(Command::new("ip").args(["link", "add", a, "netns", at, "type", "veth", "peer", "name", b, "netns", to]))?;
+    for (side, interface) in [(left, a), (right, b)] {
+        side.run(&["ethtool", "-K", interface, "tx", "off", "tso", "off", "gso", "off", "gro", "off"])?;
+        side.run(&["ethtool", "-K", interface, "tx-udp-segmentation", "off"])?;
+        side.run(&["ip", "link", "set", interface, "mtu", &mtu.to_string(), "up"])?;
+    }
+    Ok(())
+}
+
+/// Runs `command` to its end; its standard output.
+///
+/// # Errors
+/// The command and what it said.
+pub fn run(command: &mut Command) -> io::Result<String> {
+    let told = format!("{command:?}");
+    let Output { status, stdout, stderr } = command.output().map_err(|e| io::Error::other(format!("{told}: {e}")))?;
+    match status.success() {
+        true => Ok(String::from_utf8_lossy(&stdout).into_owned()),
+        false => Err(io::Error::other(format!("{told}: {status}: {}", String::from_utf8_lossy(&stderr).trim()))),
+    }
+}
+
+/// Whether this process may make namespaces: it is root, and iproute2 and ethtool are there.
+///
+/// # Errors
+/// What is missing, as a sentence.
+pub fn possible() -> Result<(), String> {
+    let root = std::fs::metadata("/proc/self").is_ok_and(|me| std::os::unix::fs::MetadataExt::uid(&me) == 0);
+    if !root {
+        return Err("not root".into());
+    }
+    for program in ["ip", "ethtool", "sysctl"] {
+        let found =
+            Command::new(program).arg("-V").output().or_else(|_| Command::new(program).arg("--version").output());
+        found.map_err(|_| format!("{program} is not installed"))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cable_carries_packets_and_namespaces_go_when_dropped() {
+        if let Err(why) = possible() {
+            eprintln!("SKIPPED: {why}");
+            return;
+        }
+        let (a, b) = (format!("tg-a-{}", std::process::id()), format!("tg-b-{}", std::process::id()));
+        {
+            let (left, right) = (Namespace::new(&a).unwrap(), Namespace::new(&b).unwrap());
+            cable((&left, "east"), (&right, "west"), 1500).unwrap();
+            left.run(&["ip", "address", "add", "10.77.0.1/24", "dev", "east"]).unwrap();
+            right.run(&["ip", "address", "add", "10.77.0.2/24", "dev", "west"]).unwrap();
+            let refused = Namespace::new(&a).unwrap_err().to_string();
+            assert!(refused.contains("File exists"), "{refused}");
+            let route = left.run(&["ip", "route", "get", "10.77.0.2"]).unwrap();
+            assert!(route.contains("dev east"), "{route}");
+        }
+        let left = run(Command::new("ip").args(["netns", "list"])).unwrap();
+        assert!(!left.contains(&a) && !left.contains(&b), "{left}");
+    }
+}

@@ -1,0 +1,51 @@
+//! One end of the wire: where frames come in and go out.
+use std::io;
+
+/// A network device, or what stands for one in a test.
+///
+/// Frames are whole Ethernet frames without the frame check sequence, tags included, byte for byte as on the wire.
+pub trait Port {
+    /// Shows up to `most` frames that have arrived to `take`, oldest first; how many there were. Never waits.
+    ///
+    /// # Errors
+    /// The device is gone or down; it may come back.
+    fn receive(&mut self, most: usize, take: &mut impl FnMut(Received<'_>)) -> io::Result<usize>;
+
+    /// Takes `frame` to be sent, in order, no later than the next [`flush`](Port::flush).
+    ///
+    /// # Errors
+    /// Why not: it is not sent then, now or later.
+    fn send(&mut self, frame: &[u8]) -> Result<(), Unsent>;
+
+    /// Sends what [`send`](Port::send) took. Never waits.
+    ///
+    /// # Errors
+    /// The device is gone or down; what could not be sent is counted in [`unsent`](Port::unsent).
+    fn flush(&mut self) -> io::Result<()>;
+
+    /// Frames that arrived but that the kernel had no room for, since the beginning.
+    fn missed(&mut self) -> u64;
+
+    /// Frames that were taken by [`send`](Port::send) and could not be sent after all, since the beginning.
+    fn unsent(&self) -> u64;
+}
+
+/// A frame that has arrived.
+#[derive(Debug)]
+pub struct Received<'a> {
+    /// Its bytes, cut off if the device had no room for all of them.
+    pub bytes: &'a [u8],
+    /// Its length on the wire in bytes; more than `bytes.len()` if it was cut off, and then it cannot be sent on.
+    pub wire_len: u32,
+    /// Whether its checksum is still to be filled in: the sender leaves that to hardware that is not there.
+    pub checksum_missing: bool,
+}
+
+/// Why a frame was not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unsent {
+    /// There is no room until frames before it are sent.
+    Full,
+    /// The device carries no frame of this length.
+    Length,
+}
