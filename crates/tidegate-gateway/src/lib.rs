@@ -2,5 +2,6 @@
 //!
 //! The only crate of Tidegate that reads a clock or talks to a network. What decides about packets is told the time
 //! and sees devices through one small trait, [`Port`](port::Port), so that it runs in tests without either.
+pub mod memory;
 pub mod namespaces;
 pub mod port;
