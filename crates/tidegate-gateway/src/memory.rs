@@ -121,6 +121,10 @@ impl End {
 }
 
 impl Port for End {
+    fn waiting(&mut self, most: usize) -> usize {
+        self.arrives.borrow().frames.len().min(most)
+    }
+
     fn receive(&mut self, most: usize, take: &mut impl FnMut(Received<'_>)) -> io::Result<usize> {
         self.still_up()?;
         let mut count = 0;
@@ -182,6 +186,7 @@ mod tests {
         }
         assert!(there.all().unwrap().is_empty());
         here.flush().unwrap();
+        assert_eq!((there.waiting(3), there.waiting(usize::MAX), here.waiting(1)), (3, 5, 0));
         let mut first = Vec::new();
         assert_eq!(there.receive(2, &mut |frame| first.push(frame.bytes[0])).unwrap(), 2);
         assert_eq!(first, [0, 1]);

@@ -5,6 +5,13 @@ use std::io;
 ///
 /// Frames are whole Ethernet frames without the frame check sequence, tags included, byte for byte as on the wire.
 pub trait Port {
+    /// How many frames have arrived that were not received yet, counted up to `most`. Never waits, takes nothing.
+    ///
+    /// Whoever forwards counts first, then reads the clock, then judges by it whether the kernel's program still left
+    /// the frames to us, and receives no more than were counted: a process that is stopped between any two of these
+    /// steps then never sends on what the kernel has forwarded in the meantime.
+    fn waiting(&mut self, most: usize) -> usize;
+
     /// Shows up to `most` frames that have arrived to `take`, oldest first; how many there were. Never waits.
     ///
     /// # Errors
