@@ -1,8 +1,11 @@
 //! Networks of our own to try things in: namespaces joined by virtual Ethernet, removed when they are dropped.
 //!
 //! Everything is made and removed with iproute2 and ethtool, so that what happens here can be done by hand.
+use std::fs::File;
 use std::io;
 use std::process::{Command, Output};
+
+use nix::sched::CloneFlags;
 
 /// A network namespace that is removed, with what is in it, when this is dropped.
 #[derive(Debug)]
@@ -38,6 +41,19 @@ impl Namespace {
         let mut command = Command::new("ip");
         command.args(["netns", "exec", &self.name]).args(program);
         command
+    }
+
+    /// Does `work` inside, on a thread of its own; sockets that it opens stay inside wherever they are used.
+    ///
+    /// # Errors
+    /// The namespace cannot be entered.
+    pub fn inside<T: Send>(&self, work: impl FnOnce() -> T + Send) -> io::Result<T> {
+        let namespace = File::open(format!("/run/netns/{}", self.name))?;
+        let enter = || nix::sched::setns(&namespace, CloneFlags::CLONE_NEWNET).map_err(io::Error::from);
+        std::thread::scope(|scope| {
+            let thread = scope.spawn(|| enter().map(|()| work()));
+            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
     }
 
     /// Runs `program` inside to its end; its standard output.
@@ -123,6 +139,9 @@ mod tests {
             assert!(refused.contains("File exists"), "{refused}");
             let route = left.run(&["ip", "route", "get", "10.77.0.2"]).unwrap();
             assert!(route.contains("dev east"), "{route}");
+            let answer = right.inside(|| std::net::TcpListener::bind("10.77.0.2:0")).unwrap().unwrap();
+            let asked = answer.local_addr().unwrap();
+            left.inside(|| std::net::TcpStream::connect(asked)).unwrap().unwrap();
         }
         let left = run(Command::new("ip").args(["netns", "list"])).unwrap();
         assert!(!left.contains(&a) && !left.contains(&b), "{left}");
