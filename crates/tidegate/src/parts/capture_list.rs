@@ -7,6 +7,9 @@ use alloc::vec::Vec;
 use super::jackknife::{Frequencies, HIGHEST_ORDER};
 use crate::rng::mix;
 
+/// A free slot.
+const FREE: (u64, u32) = (0, 0);
+
 /// The last `size` captures.
 #[derive(Clone, Debug)]
 pub struct CaptureList {
@@ -22,14 +25,19 @@ impl CaptureList {
     /// An empty list of `size` captures, at least one.
     pub fn new(size: u32) -> CaptureList {
         let size = size.max(1) as usize;
-        let slots = (2 * size).next_power_of_two();
         CaptureList {
             ring: Vec::with_capacity(size),
             size,
             next: 0,
-            slots: alloc::vec![(0, 0); slots],
+            slots: alloc::vec![FREE; (2 * size).next_power_of_two()],
             frequencies: Frequencies::default(),
         }
+    }
+
+    /// What a list of `size` captures takes, in bytes.
+    pub fn bytes(size: u32) -> u64 {
+        let size = size.max(1) as u64;
+        size * size_of::<u64>() as u64 + (2 * size).next_power_of_two() * size_of_val(&FREE) as u64
     }
 
     /// How many captures it holds.

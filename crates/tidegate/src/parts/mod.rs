@@ -9,6 +9,7 @@ pub mod heaviest;
 pub mod hit_cache;
 pub mod jackknife;
 pub mod lines;
+pub mod matches;
 pub mod mincount;
 pub mod power;
 pub mod price;

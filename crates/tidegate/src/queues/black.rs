@@ -4,6 +4,7 @@ use crate::config::ConfigError;
 use crate::packet::Packet;
 use crate::parts::every::{CATCH_UP, Every};
 use crate::parts::hit_cache::{HitCache, Replace};
+use crate::parts::matches::Matches;
 use crate::policy::{Fifo, Policy, QueueView, Signal, Verdict};
 use crate::qdisc::{DropReason, Gauge, Link, MarkReason};
 use crate::queues::red::{self, Gentle, RedConfig, RedRule, Wait};
@@ -60,7 +61,7 @@ impl BlackConfig {
 pub struct BlackRule {
     red: RedRule,
     cache: HitCache,
-    matches: u64,
+    matches: Matches,
     /// N_act; 0 before the first estimate.
     flows: f64,
     every: Every,
@@ -93,10 +94,8 @@ impl BlackRule {
             self.every.skip(overdue - 2);
         }
         while self.every.step(now).is_some() {
-            if self.matches > 0 {
-                self.flows = self.cache.samplings() as f64 / self.matches as f64;
-            }
-            self.matches = 0;
+            self.flows = self.matches.estimate().unwrap_or(self.flows);
+            self.matches.clear();
             self.cache.end_of_period();
         }
     }
@@ -125,7 +124,7 @@ impl Policy for BlackRule {
         if self.above_threshold(queue) {
             let sampled = queue.flow_at(dice.below(queue.backlog().packets as u64) as usize);
             self.cache.hit(sampled);
-            self.matches += (sampled == pkt.flow) as u64;
+            self.matches.sample(sampled, pkt.flow);
         }
     }
 
@@ -220,7 +219,7 @@ impl Entry for Black {
         let rule = BlackRule {
             red: config.red(&link)?,
             cache: HitCache::new(config.cache, config.replace),
-            matches: 0,
+            matches: Matches::default(),
             flows: 0.0,
             every: Every::new(config.interval),
             threshold: config.min,

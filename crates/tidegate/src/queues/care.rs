@@ -152,8 +152,8 @@ impl Entry for Care {
     }
 
     fn state_bytes(config: &CareConfig, _: &Link) -> u64 {
-        let list = |t: u32| t as u64 * 8 + (2 * t as u64).next_power_of_two() * 16;
-        let newest = if config.flow_occasions < config.occasions { list(config.flow_occasions) } else { 0 };
-        core::mem::size_of::<CareRule>() as u64 + list(config.occasions) + newest
+        let separate = config.flow_occasions < config.occasions;
+        let newest = if separate { CaptureList::bytes(config.flow_occasions) } else { 0 };
+        core::mem::size_of::<CareRule>() as u64 + CaptureList::bytes(config.occasions) + newest
     }
 }
