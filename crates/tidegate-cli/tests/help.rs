@@ -3,7 +3,7 @@ mod common;
 
 use common::{Home, repository};
 
-const COMMANDS: [&str; 6] = ["run", "compare", "check", "replay", "list", "show"];
+const COMMANDS: [&str; 7] = ["run", "compare", "check", "replay", "list", "show", "sketch"];
 
 /// The examples in the help of `command`: lines that begin with two blanks and `tidegate`.
 fn examples(home: &Home, command: &[&str]) -> Vec<String> {

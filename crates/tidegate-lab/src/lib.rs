@@ -2,7 +2,7 @@
 //!
 //! [`Scenario`] reads the TOML of `docs/scenarios.md` (every quantity with its unit, unknown keys refused, errors with
 //! the place); [`check`](mod@check) derives what a reader would work out by hand; [`run()`] simulates every queue with
-//! every seed and yields [`tidegate_report`] documents; [`store`] writes a result directory whole or not at all.
+//! every seed and yields [`tidegate_report`] documents; [`sketch`] measures how well flows are counted; [`store`] writes a result directory whole or not at all.
 //! Nothing here prints.
 #![forbid(unsafe_code)]
 
@@ -16,6 +16,7 @@ pub mod replay;
 pub mod run;
 mod sample;
 pub mod scenario;
+pub mod sketch;
 pub mod spec;
 pub mod stats;
 pub mod store;

@@ -39,7 +39,7 @@ pub struct Job {
 /// How far a job has come.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Progress {
-    /// Simulated time done over simulated time asked for, over all replications: 0 to 1.
+    /// Work done over work asked for (of a simulation, simulated time), over all replications: 0 to 1.
     pub fraction: f64,
     /// Replications finished.
     pub done: usize,
@@ -101,7 +101,7 @@ pub fn run(job: &Job, watch: &dyn Watch) -> Result<Vec<Outcome>, RunError> {
     let queues = queues.map_err(RunError::Invalid)?;
     let seeds = job.scenario.seeds();
     let cells: Vec<(usize, usize)> = (0..queues.len()).flat_map(|q| (0..seeds.len()).map(move |s| (q, s))).collect();
-    let news = News::new(watch, cells.len());
+    let news = News::new(watch, cells.len(), cells.len() as u64 * PIECES);
     let threads = rayon::ThreadPoolBuilder::new().num_threads(job.threads.unwrap_or(0)).build();
     let threads = threads.map_err(|error| RunError::Invalid(whole(&error.to_string())))?;
     let begin = Instant::now();
@@ -207,21 +207,24 @@ fn whole(why: &str) -> Problems {
     Problems::one(Problem { place: Place::File("network".into()), field: "".into(), value: "".into(), why: why.into() })
 }
 
-/// What there is to tell who looks on.
-struct News<'w> {
-    watch: &'w dyn Watch,
+/// What there is to tell who looks on at a job of many cells, each done in pieces.
+pub(crate) struct News<'w> {
+    pub watch: &'w dyn Watch,
     pieces: AtomicU64,
+    of_pieces: u64,
     done: AtomicUsize,
     of: usize,
     told: Mutex<Option<Instant>>,
 }
 
 impl<'w> News<'w> {
-    fn new(watch: &'w dyn Watch, of: usize) -> News<'w> {
-        News { watch, pieces: AtomicU64::new(0), done: AtomicUsize::new(0), of, told: Mutex::new(None) }
+    /// A job of `of` cells and `of_pieces` pieces in all, none of them done.
+    pub fn new(watch: &'w dyn Watch, of: usize, of_pieces: u64) -> News<'w> {
+        News { watch, pieces: 0.into(), of_pieces, done: 0.into(), of, told: Mutex::new(None) }
     }
 
-    fn piece(&self) {
+    /// One more piece is done.
+    pub fn piece(&self) {
         self.pieces.fetch_add(1, Ordering::Relaxed);
         // Whoever finds the lock taken leaves the telling to the other.
         let Ok(mut told) = self.told.try_lock() else { return };
@@ -231,13 +234,14 @@ impl<'w> News<'w> {
         }
     }
 
-    fn cell(&self) {
+    /// One more cell is done.
+    pub fn cell(&self) {
         self.done.fetch_add(1, Ordering::Relaxed);
         self.watch.progress(self.progress());
     }
 
     fn progress(&self) -> Progress {
-        let fraction = self.pieces.load(Ordering::Relaxed) as f64 / (self.of as u64 * PIECES).max(1) as f64;
+        let fraction = self.pieces.load(Ordering::Relaxed) as f64 / self.of_pieces.max(1) as f64;
         Progress { fraction, done: self.done.load(Ordering::Relaxed), of: self.of }
     }
 }

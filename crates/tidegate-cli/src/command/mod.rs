@@ -5,6 +5,7 @@ mod list;
 mod replay;
 mod run;
 mod show;
+mod sketch;
 
 use clap::{Parser, Subcommand};
 
@@ -30,6 +31,7 @@ Examples:
   tidegate compare flood               the same with several queues side by side
   tidegate check flood                 what follows from a scenario, without running it
   tidegate replay --help               the packets of a capture through a queue
+  tidegate sketch --quick              how well flows are counted
 
 Results go to standard output, everything else to standard error.
 Exit codes: 0 all is well; 1 a run or a write failed; 2 the arguments or a file are wrong; 130 stopped by Ctrl-C.",
@@ -50,6 +52,7 @@ pub enum Command {
     Replay(replay::Args),
     List(list::Args),
     Show(show::Args),
+    Sketch(sketch::Args),
 }
 
 impl Command {
@@ -65,6 +68,7 @@ impl Command {
             Command::Replay(args) => args.execute(),
             Command::List(args) => args.execute(),
             Command::Show(args) => args.execute(),
+            Command::Sketch(args) => args.execute(),
         }
     }
 }
