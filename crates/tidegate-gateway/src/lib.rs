@@ -2,6 +2,25 @@
 //!
 //! The only crate of Tidegate that reads a clock or talks to a network. What decides about packets is told the time
 //! and sees devices through one small trait, [`Port`](port::Port), so that it runs in tests without either.
+//!
+//! | module | what it does |
+//! |---|---|
+//! | [`port`], [`memory`] | a device; one in memory, for tests |
+//! | [`pool`], [`overhead`] | the memory of waiting frames; what a frame takes on the wire |
+//! | [`lane`], [`wire`] | the managed direction: queue, pace, delay; the reverse direction: delay |
+//! | [`gate`] | both directions over two devices, without a clock |
+//! | [`guard`], [`witness`] | what keeps the kernel informed that we live; who is shown every frame with its fate |
+//! | [`counters`] | what became of every frame |
+//! | [`namespaces`] | networks of our own to try things in |
+pub mod counters;
+mod delay;
+pub mod gate;
+pub mod guard;
+pub mod lane;
 pub mod memory;
 pub mod namespaces;
+pub mod overhead;
+pub mod pool;
 pub mod port;
+pub mod wire;
+pub mod witness;

@@ -1,6 +1,8 @@
 //! One end of the wire: where frames come in and go out.
 use std::io;
 
+use crate::counters::Tally;
+
 /// A network device, or what stands for one in a test.
 ///
 /// Frames are whole Ethernet frames without the frame check sequence, tags included, byte for byte as on the wire.
@@ -34,7 +36,7 @@ pub trait Port {
     fn missed(&mut self) -> u64;
 
     /// Frames that were taken by [`send`](Port::send) and could not be sent after all, since the beginning.
-    fn unsent(&self) -> u64;
+    fn unsent(&self) -> Tally;
 }
 
 /// A frame that has arrived.
