@@ -1,5 +1,5 @@
 //! One end of the wire: where frames come in and go out.
-use std::io;
+use std::{fmt, io};
 
 use crate::counters::Tally;
 
@@ -58,3 +58,14 @@ pub enum Unsent {
     /// The device carries no frame of this length.
     Length,
 }
+
+impl fmt::Display for Unsent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Unsent::Full => "there is no room until frames before it are sent",
+            Unsent::Length => "the device carries no frame of this length",
+        })
+    }
+}
+
+impl std::error::Error for Unsent {}
