@@ -5,7 +5,7 @@
 //!
 //! | module | what it does |
 //! |---|---|
-//! | [`port`], [`memory`] | a device; one in memory, for tests |
+//! | [`port`], [`ring`], [`memory`] | a device: a network interface; one in memory, for tests |
 //! | [`pool`], [`overhead`] | the memory of waiting frames; what a frame takes on the wire |
 //! | [`lane`], [`wire`] | the managed direction: queue, pace, delay; the reverse direction: delay |
 //! | [`gate`] | both directions over two devices, without a clock |
@@ -22,5 +22,7 @@ pub mod namespaces;
 pub mod overhead;
 pub mod pool;
 pub mod port;
+pub mod ring;
+mod system;
 pub mod wire;
 pub mod witness;
