@@ -28,6 +28,8 @@ test: test-deps lint ## Format, lints and every test
 .PHONY: test-deps
 test-deps:
 	@command -v chromium >/dev/null || { $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core; }
+	@for p in ip:iproute2 ethtool:ethtool clang:clang; do command -v $${p%:*} >/dev/null || need="$${need-} $${p#*:}"; done; \
+	  [ -z "$${need-}" ] || { $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq --no-install-recommends $$need; }
 	@rustup component add rustfmt clippy >/dev/null 2>&1 || cargo fmt --version && cargo clippy --version
 
 lint:
@@ -53,6 +55,13 @@ speed: build ns2 ## Our time against ns-2's on the same job, in turn
 .PHONY: ns2
 ns2:
 	@command -v ns >/dev/null || { $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq ns2; }
+
+BPF := crates/tidegate-gateway/src/failopen/gate.bpf
+BPF_OBJECT ?= $(BPF).o
+
+.PHONY: bpf
+bpf: ## The gateway's program in the kernel, anew from its source (needs clang 14; the object is committed)
+	clang -O2 -target bpf -Wall -Werror -I/usr/include/$$(uname -m)-linux-gnu -c $(BPF).c -o $(BPF_OBJECT)
 
 clean: ## Removes what was built
 	cargo clean && rm -rf out

@@ -1,0 +1,320 @@
+//! The wire that stays open when we do not: a program in the kernel forwards whenever our heartbeat is stale.
+//!
+//! It sits at the ingress of both interfaces, behind the point where packet sockets take their copies. While the gate
+//! lives it ends every frame there: the gate has its copy, and the machine's own stack is to see nothing. When
+//! [`beat`](FailOpen::beat) was not called for [`VALID`], because every process of ours was killed or is stopped, it
+//! sends each frame out of the other interface instead, unmanaged. It needs nobody to do so, and it stays until
+//! [`remove`] or a next gate comes.
+//!
+//! **Why no frame goes out twice.** A frame is ours or the kernel's by the clock's reading when it passed the program,
+//! a few microseconds after its copy was made. Whoever forwards therefore counts the frames that wait, then reads the
+//! clock, then calls `beat`, and takes no more than were counted: what had arrived by a moment at which the heartbeat
+//! was still fresh is ours, all of it. [`GUARD`] is left between what we and the program call fresh, for a processor
+//! that is interrupted between copy and program. After a lapse `beat` renews first and says [`Beat::Lapsed`]; then what
+//! waits is thrown away, for the kernel has forwarded it, and what comes is ours again. A frame that comes in between
+//! may be lost by that; none is sent twice. (This needs the program to see our renewal or us to see the frame; the
+//! kernel's wake-up of a packet socket's reader has the memory barrier for its side, we have a fence for ours.)
+pub mod attach;
+
+use std::io;
+use std::sync::atomic::{Ordering, fence};
+
+use aya::Ebpf;
+use aya::maps::{Array, MapData, MapInfo, PerCpuArray};
+use aya::programs::{SchedClassifier, loaded_programs};
+use tidegate::{Span, Time};
+
+use crate::netlink::Netlink;
+use attach::Place;
+
+/// How long the heartbeat stays fresh after it was renewed.
+pub const VALID: Span = Span::from_millis(300);
+/// How often it is renewed.
+pub const PERIOD: Span = Span::from_millis(50);
+/// How long before its end we call it stale ourselves.
+pub const GUARD: Span = Span::from_millis(100);
+
+/// What `gate.bpf.c` compiles to.
+const OBJECT: &[u8] = aya::include_bytes_aligned!("gate.bpf.o");
+
+/// What `struct gate` of the program says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gate {
+    /// The heartbeat is fresh before this time of the monotonic clock.
+    pub valid_until: Time,
+    /// The two interfaces, by index.
+    pub interfaces: [u32; 2],
+    /// The process that holds them, or held them.
+    pub process: u32,
+    /// What is to be undone at each interface when the program is removed.
+    restore: [Restore; 2],
+}
+
+/// What was changed at an interface besides the filter.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Restore {
+    /// The discipline was added by us.
+    clsact: bool,
+    /// It was we who told it to take frames for any address.
+    promiscuous: bool,
+}
+
+impl Gate {
+    fn words(&self) -> [u64; 5] {
+        let restore = self.restore.map(|r| u64::from(r.clsact) | u64::from(r.promiscuous) << 1);
+        let [one, other] = self.interfaces.map(u64::from);
+        [self.valid_until.as_nanos(), one, other, self.process.into(), restore[0] | restore[1] << 2]
+    }
+
+    fn from_words([valid_until, one, other, process, restore]: [u64; 5]) -> Gate {
+        let bit = |n: u32| restore >> n & 1 == 1;
+        Gate {
+            valid_until: Time::from_nanos(valid_until),
+            interfaces: [one as u32, other as u32],
+            process: process as u32,
+            restore: [0, 2].map(|at| Restore { clsact: bit(at), promiscuous: bit(at + 1) }),
+        }
+    }
+
+    /// Whether a living gate holds the interfaces.
+    pub fn is_alive(&self, now: Time) -> bool {
+        now < self.valid_until
+    }
+
+    fn restore_of(&self, interface: u32) -> Restore {
+        match self.interfaces.iter().position(|&i| i == interface) {
+            Some(at) => self.restore[at],
+            None => Restore::default(),
+        }
+    }
+}
+
+/// Whether the frames that were counted before the beat are ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Beat {
+    /// They are.
+    Fresh,
+    /// The kernel may have forwarded them: throw away everything that waits now, then go on.
+    Lapsed,
+}
+
+/// What the program did, since it was loaded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Passed {
+    /// Frames that it left to us.
+    pub taken: u64,
+    /// Frames that it forwarded itself.
+    pub unmanaged: u64,
+}
+
+/// The loaded program and its heartbeat. The program stays when this is dropped, and forwards from then on.
+pub struct FailOpen {
+    state: Array<MapData, [u64; 5]>,
+    counts: PerCpuArray<MapData, [u64; 2]>,
+    gate: Gate,
+    renewed: Time,
+}
+
+impl FailOpen {
+    /// Loads the program and puts it at both interfaces, which from then on are joined, unmanaged until the first beat.
+    /// What a gate that is gone has left there is replaced.
+    ///
+    /// # Errors
+    /// A living gate holds one of them; the kernel refuses. Then everything is as it was, but for leftovers.
+    pub fn install(interfaces: [u32; 2], now: Time) -> io::Result<FailOpen> {
+        let netlink = &mut Netlink::open()?;
+        let mut places = [Place::Empty; 2];
+        let mut restore = [Restore::default(); 2];
+        for (at, &interface) in interfaces.iter().enumerate() {
+            let Some(old) = find(netlink, interface)? else { continue };
+            if old.is_alive(now) {
+                return Err(io::Error::new(io::ErrorKind::ResourceBusy, held(&old)));
+            }
+            (places[at], restore[at]) = (Place::Replace, old.restore_of(interface));
+            // The other end of a pair that is not ours: its program would go on sending here.
+            for other in old.interfaces.into_iter().filter(|other| !interfaces.contains(other)) {
+                take_away(netlink, other)?;
+            }
+        }
+        let gate = Gate { valid_until: Time::ZERO, interfaces, process: std::process::id(), restore };
+        let (mut fail_open, program) = FailOpen::load(gate)?;
+        if let Err(why) = fail_open.put(netlink, &program, places) {
+            // The first error is the one to tell.
+            let _ = remove(interfaces);
+            return Err(why);
+        }
+        Ok(fail_open)
+    }
+
+    fn load(gate: Gate) -> io::Result<(FailOpen, Ebpf)> {
+        let mut program = Ebpf::load(OBJECT).map_err(told("the program cannot be loaded"))?;
+        let state = program.take_map("GATE").ok_or_else(damaged)?;
+        let counts = program.take_map("COUNTS").ok_or_else(damaged)?;
+        let mut fail_open = FailOpen {
+            state: Array::try_from(state).map_err(io::Error::other)?,
+            counts: PerCpuArray::try_from(counts).map_err(io::Error::other)?,
+            gate,
+            renewed: Time::ZERO,
+        };
+        fail_open.write(gate)?;
+        classifier(&mut program)?.load().map_err(told("the program cannot be loaded"))?;
+        Ok((fail_open, program))
+    }
+
+    /// Puts the program in its places; what has to be undone later is written down before it is done.
+    fn put(&mut self, netlink: &mut Netlink, program: &Ebpf, places: [Place; 2]) -> io::Result<()> {
+        let fd = program.program(attach::NAME).ok_or_else(damaged)?.fd().map_err(io::Error::other)?;
+        let fd = std::os::fd::AsFd::as_fd(fd);
+        for (at, place) in places.into_iter().enumerate() {
+            let interface = self.gate.interfaces[at];
+            let lacks_clsact = !attach::has_clsact(netlink, interface)?;
+            let modest = !attach::is_promiscuous(netlink, interface)?;
+            let mut gate = self.gate;
+            gate.restore[at].clsact |= lacks_clsact;
+            gate.restore[at].promiscuous |= modest;
+            self.write(gate)?;
+            if lacks_clsact {
+                attach::add_clsact(netlink, interface)?;
+            }
+            attach::attach(netlink, interface, fd, place)?;
+            if modest {
+                attach::set_promiscuous(netlink, interface, true)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Says that we live, as of `now`. Call it after the frames that wait were counted and `now` was read, before they
+    /// are taken, and no more than [`PERIOD`] after the last time.
+    ///
+    /// # Errors
+    /// The kernel's: the program forwards then, so do not take frames.
+    pub fn beat(&mut self, now: Time) -> io::Result<Beat> {
+        let lapsed = now + GUARD > self.gate.valid_until;
+        if lapsed || now >= self.renewed + PERIOD {
+            self.write(Gate { valid_until: now + VALID, ..self.gate })?;
+            self.renewed = now;
+            fence(Ordering::SeqCst);
+        }
+        Ok(if lapsed { Beat::Lapsed } else { Beat::Fresh })
+    }
+
+    /// Ends the heartbeat: from here on the kernel forwards.
+    ///
+    /// # Errors
+    /// The kernel's; the heartbeat ends by itself then.
+    pub fn open(&mut self) -> io::Result<()> {
+        self.write(Gate { valid_until: Time::ZERO, ..self.gate })
+    }
+
+    /// What the program did so far.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn passed(&self) -> io::Result<Passed> {
+        let each = self.counts.get(&0, 0).map_err(io::Error::other)?;
+        let sum = |word: usize| each.iter().map(|words| words[word]).sum();
+        Ok(Passed { taken: sum(0), unmanaged: sum(1) })
+    }
+
+    fn write(&mut self, gate: Gate) -> io::Result<()> {
+        self.state.set(0, gate.words(), 0).map_err(told("the heartbeat cannot be written"))?;
+        self.gate = gate;
+        Ok(())
+    }
+}
+
+impl Drop for FailOpen {
+    fn drop(&mut self) {
+        // If this fails the heartbeat ends by itself.
+        let _ = self.open();
+    }
+}
+
+/// The gate that is installed at `interface`, alive or left over.
+///
+/// # Errors
+/// The kernel's; a filter of our name that is not ours.
+pub fn find(netlink: &mut Netlink, interface: u32) -> io::Result<Option<Gate>> {
+    let filter = attach::filters(netlink, interface)?.into_iter().find(attach::Filter::is_ours);
+    let Some(program) = filter.and_then(|f| f.program) else { return Ok(None) };
+    let map = loaded_programs().flatten().find(|p| p.id() == program).and_then(|p| p.map_ids().ok().flatten());
+    let named = |id: &u32| MapInfo::from_id(*id).is_ok_and(|m| m.name_as_str() == Some("GATE"));
+    let id = map.into_iter().flatten().find(named).ok_or_else(|| foreign("has no map of ours"))?;
+    let map = aya::maps::Map::from_map_data(MapData::from_id(id).map_err(io::Error::other)?);
+    let state = map.and_then(Array::<_, [u64; 5]>::try_from).map_err(io::Error::other)?;
+    Ok(Some(Gate::from_words(state.get(&0, 0).map_err(io::Error::other)?)))
+}
+
+/// Takes our program from both interfaces and undoes what was changed for it; what was removed from where.
+///
+/// # Errors
+/// The kernel's; both are tried.
+pub fn remove(interfaces: [u32; 2]) -> io::Result<[bool; 2]> {
+    let netlink = &mut Netlink::open()?;
+    let [one, other] = interfaces.map(|interface| take_away(netlink, interface));
+    Ok([one?, other?])
+}
+
+/// Whether there was anything of ours at `interface`, which now is as before.
+fn take_away(netlink: &mut Netlink, interface: u32) -> io::Result<bool> {
+    let Some(gate) = find(netlink, interface)? else { return Ok(false) };
+    let restore = gate.restore_of(interface);
+    attach::detach(netlink, interface)?;
+    if restore.clsact && attach::filters(netlink, interface)?.is_empty() {
+        attach::delete_clsact(netlink, interface)?;
+    }
+    if restore.promiscuous {
+        attach::set_promiscuous(netlink, interface, false)?;
+    }
+    Ok(true)
+}
+
+/// That `gate` holds an interface, as a sentence.
+pub fn held(gate: &Gate) -> String {
+    format!("a gate that runs as process {} holds it", gate.process)
+}
+
+fn classifier(program: &mut Ebpf) -> io::Result<&mut SchedClassifier> {
+    program.program_mut(attach::NAME).ok_or_else(damaged)?.try_into().map_err(io::Error::other)
+}
+
+fn damaged() -> io::Error {
+    io::Error::other("the compiled program is not the one of the source")
+}
+
+fn foreign(how: &str) -> io::Error {
+    io::Error::other(format!("a filter named {} that {how} is installed", attach::NAME))
+}
+
+fn told<E: std::error::Error>(what: &str) -> impl Fn(E) -> io::Error {
+    move |error| {
+        // The kernel's own answer is the last in the chain.
+        let mut told = format!("{what}: {error}");
+        let mut cause = error.source();
+        while let Some(error) = cause {
+            told = format!("{told}: {error}");
+            cause = error.source();
+        }
+        io::Error::other(told)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_kernel_is_told_can_be_read_back() {
+        let on = Restore { clsact: true, promiscuous: false };
+        let off = Restore { clsact: false, promiscuous: true };
+        for restore in [[on, off], [off, on], [on, on], [Restore::default(), off]] {
+            let gate = Gate { valid_until: Time::from_nanos(7), interfaces: [3, 9], process: 77, restore };
+            assert_eq!(Gate::from_words(gate.words()), gate);
+            assert_eq!((gate.restore_of(3), gate.restore_of(9)), (restore[0], restore[1]));
+            assert_eq!(gate.restore_of(4), Restore::default());
+            assert!(gate.is_alive(Time::from_nanos(6)) && !gate.is_alive(Time::from_nanos(7)));
+        }
+    }
+}
