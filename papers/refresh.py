@@ -5,8 +5,11 @@ usage: refresh.py [KEY ...]     build first; `make papers` does both
 
 Each [[run]] of a paper.toml names the rows of printed.csv that it fills (experiment, setting), a scenario, and what is
 set in it; a row's queue is the label of a result. Verdicts are computed: `holds` within the paper's tolerance (a share
-of what is printed, or points where that is per cent), `differs` outside; where a parameter was fitted to the number, `fitted` or `fitted, not met`. Rows that no run fills are
-`not run`. Python's standard library only.
+of what is printed, or points where that is per cent), `differs` outside; where a parameter was fitted to the number,
+`fitted` or `fitted, not met`. Where a figure has no numbers, `printed` is what it says: `> black`, more than the same
+quantity of that queue, holds if the two 95 % intervals lie apart in that order, differs if they do in the other, and
+`cannot be told` if they meet; `<= 1` holds up to that number and the tolerance. Rows that no run fills are `not run`.
+Python's standard library only.
 """
 import csv
 import json
@@ -33,12 +36,24 @@ def figure(document, row):
     return mean, None if alone is None else alone * scale
 
 
-def verdict(row, mean, paper):
-    """What the number says of the printed one."""
-    printed, tolerance = float(row["printed"]), paper["tolerance"]
+def order(row, ours, theirs):
+    """What two figures, each with its interval, say of a printed `>` or `<`."""
+    ahead = ours[0] - theirs[0] if row["printed"].startswith(">") else theirs[0] - ours[0]
+    if abs(ahead) <= ours[1] + theirs[1]:
+        return "cannot be told"
+    return "holds" if ahead > 0 else "differs"
+
+
+def verdict(row, results, paper):
+    """What our number says of the printed one."""
+    mean, ci95 = figure(results[row["queue"]], row)
+    sign, _, operand = row["printed"].rpartition(" ")
+    if sign in ("<", ">"):
+        return order(row, (mean, ci95), figure(results[operand], row))
+    printed, tolerance = float(operand), paper["tolerance"]
     share = tolerance.get(row["queue"], tolerance.get("default"))
     most = tolerance["points"] if row["unit"].startswith("%") else share * printed
-    near = abs(mean - printed) <= most
+    near = mean - printed <= most and (sign == "<=" or printed - mean <= most)
     if [row["queue"], row["quantity"]] in paper.get("fitted", []):
         return "fitted" if near else "fitted, not met"
     return "holds" if near else "differs"
@@ -70,7 +85,7 @@ def refresh(folder):
                 mean, ci95 = figure(results[row["queue"]], row)
                 row["ours"] = f"{mean:.2f}" if row["unit"].startswith("%") else f"{mean:.3f}"
                 row["ci95"] = "" if ci95 is None else f"{ci95:.3f}"
-                row["verdict"] = verdict(row, mean, paper)
+                row["verdict"] = verdict(row, results, paper)
                 print(", ".join(row.values()), flush=True)
     with path.open("w", newline="") as file:
         writer = csv.DictWriter(file, rows[0].keys(), lineterminator="\n")

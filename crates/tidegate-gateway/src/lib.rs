@@ -2,10 +2,30 @@
 //!
 //! The only crate of Tidegate that reads a clock or talks to a network. What decides about packets is told the time
 //! and sees devices through one small trait, [`Port`](port::Port), so that it runs in tests without either.
-#[cfg(target_os = "linux")]
+//!
+//! | module | what it does |
+//! |---|---|
+//! | [`port`], [`ring`], [`memory`] | a device: a network interface; one in memory, for tests |
+//! | [`pool`], [`overhead`] | the memory of waiting frames; what a frame takes on the wire |
+//! | [`lane`], [`wire`] | the managed direction: queue, pace, delay; the reverse direction: delay |
+//! | [`gate`] | both directions over two devices, without a clock |
+//! | [`failopen`], [`netlink`] | the program in the kernel that forwards when we do not; questions to the kernel |
+//! | [`guard`], [`witness`] | what keeps the kernel informed that we live; who is shown every frame with its fate |
+//! | [`counters`] | what became of every frame |
+//! | [`namespaces`] | networks of our own to try things in |
+pub mod counters;
+mod delay;
 pub mod failopen;
+pub mod gate;
+pub mod guard;
+pub mod lane;
 pub mod memory;
 pub mod namespaces;
-#[cfg(target_os = "linux")]
 pub mod netlink;
+pub mod overhead;
+pub mod pool;
 pub mod port;
+pub mod ring;
+mod system;
+pub mod wire;
+pub mod witness;

@@ -14,6 +14,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::rc::Rc;
 
+use crate::counters::Tally;
 use crate::port::{Port, Received, Unsent};
 
 /// What a cable carries.
@@ -42,7 +43,7 @@ pub struct End {
     arrives: Rc<RefCell<Line>>,
     leaves: Rc<RefCell<Line>>,
     taken: VecDeque<Frame>,
-    unsent: u64,
+    unsent: Tally,
 }
 
 /// What is on its way in one direction.
@@ -70,7 +71,7 @@ pub fn cable(cable: Cable) -> (End, End) {
         arrives: arrives.clone(),
         leaves: leaves.clone(),
         taken: VecDeque::new(),
-        unsent: 0,
+        unsent: Tally::default(),
     };
     (end(&east, &west), end(&west, &east))
 }
@@ -155,8 +156,7 @@ impl Port for End {
 
     fn flush(&mut self) -> io::Result<()> {
         if let Err(down) = self.still_up() {
-            self.unsent += self.taken.len() as u64;
-            self.taken.clear();
+            self.taken.drain(..).for_each(|frame| self.unsent.add(frame.wire_len));
             return Err(down);
         }
         while let Some(frame) = self.taken.pop_front() {
@@ -169,7 +169,7 @@ impl Port for End {
         self.arrives.borrow().missed
     }
 
-    fn unsent(&self) -> u64 {
+    fn unsent(&self) -> Tally {
         self.unsent
     }
 }
@@ -204,7 +204,7 @@ mod tests {
         assert_eq!(here.send(&[0; 100]), Err(Unsent::Full));
         here.flush().unwrap();
         assert_eq!((there.all().unwrap().len(), there.missed()), (3, 1));
-        assert_eq!((here.missed(), here.unsent()), (0, 0));
+        assert_eq!((here.missed(), here.unsent()), (0, Tally::default()));
     }
 
     #[test]
@@ -213,7 +213,7 @@ mod tests {
         here.send(&[0; 60]).unwrap();
         there.set_up(false);
         assert!(here.flush().is_err() && there.all().is_err());
-        assert_eq!(here.unsent(), 1);
+        assert_eq!(here.unsent(), Tally { frames: 1, bytes: 60 });
         there.set_up(true);
         here.send(&[1; 60]).unwrap();
         here.flush().unwrap();

@@ -1,5 +1,7 @@
 //! One end of the wire: where frames come in and go out.
-use std::io;
+use std::{fmt, io};
+
+use crate::counters::Tally;
 
 /// A network device, or what stands for one in a test.
 ///
@@ -34,7 +36,7 @@ pub trait Port {
     fn missed(&mut self) -> u64;
 
     /// Frames that were taken by [`send`](Port::send) and could not be sent after all, since the beginning.
-    fn unsent(&self) -> u64;
+    fn unsent(&self) -> Tally;
 }
 
 /// A frame that has arrived.
@@ -56,3 +58,14 @@ pub enum Unsent {
     /// The device carries no frame of this length.
     Length,
 }
+
+impl fmt::Display for Unsent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Unsent::Full => "there is no room until frames before it are sent",
+            Unsent::Length => "the device carries no frame of this length",
+        })
+    }
+}
+
+impl std::error::Error for Unsent {}

@@ -1,0 +1,131 @@
+//! What became of every frame, one direction at a time: received = sent + dropped by reason + held.
+use tidegate::{DropReason, MarkReason};
+
+/// Frames and their bytes, as received: without the framing overhead that they are paced with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Frames.
+    pub frames: u64,
+    /// Their lengths added up, in bytes.
+    pub bytes: u64,
+}
+
+impl Tally {
+    /// Counts a frame of `len` bytes in.
+    #[inline]
+    pub fn add(&mut self, len: u32) {
+        self.frames += 1;
+        self.bytes += len as u64;
+    }
+
+    /// Counts a frame of `len` bytes out.
+    #[inline]
+    pub fn remove(&mut self, len: u32) {
+        self.frames -= 1;
+        self.bytes -= len as u64;
+    }
+}
+
+/// Why a frame was not sent on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loss {
+    /// The queue's verdict.
+    Queue(DropReason),
+    /// The memory for waiting frames was used up.
+    NoMemory,
+    /// It was longer than the receiving device had room for.
+    CutOff,
+    /// The sending device carries no frame of this length.
+    TooLong,
+    /// The sending device did not take it: down, gone, or no room even after what waited there was sent.
+    Unsent,
+    /// The kernel had sent it on already, while we were not to be seen.
+    Lapsed,
+}
+
+impl Loss {
+    /// The gateway's own reasons, in order; the queue's come before them.
+    pub const OWN: [Loss; 5] = [Loss::NoMemory, Loss::CutOff, Loss::TooLong, Loss::Unsent, Loss::Lapsed];
+
+    /// Every reason, in order.
+    pub fn all() -> impl Iterator<Item = Loss> {
+        DropReason::ALL.iter().map(|&why| Loss::Queue(why)).chain(Loss::OWN)
+    }
+
+    /// The reason as a word, for tables and JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Loss::Queue(why) => why.name(),
+            Loss::NoMemory => "no_memory",
+            Loss::CutOff => "cut_off",
+            Loss::TooLong => "too_long",
+            Loss::Unsent => "unsent",
+            Loss::Lapsed => "lapsed",
+        }
+    }
+
+    const fn index(self) -> usize {
+        match self {
+            Loss::Queue(why) => why as usize,
+            Loss::NoMemory => DropReason::ALL.len(),
+            Loss::CutOff => DropReason::ALL.len() + 1,
+            Loss::TooLong => DropReason::ALL.len() + 2,
+            Loss::Unsent => DropReason::ALL.len() + 3,
+            Loss::Lapsed => DropReason::ALL.len() + 4,
+        }
+    }
+}
+
+/// What became of the frames of one direction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Taken over from the receiving device.
+    pub received: Tally,
+    /// Given to the sending device, which took them.
+    pub sent: Tally,
+    /// Waiting now: in the queue and in the delay line.
+    pub held: Tally,
+    /// Not sent on, by [`Loss::index`].
+    lost: [Tally; DropReason::ALL.len() + Loss::OWN.len()],
+    /// Marked by the queue, by reason; they are sent too.
+    pub marked: [u64; MarkReason::ALL.len()],
+    /// Received with a checksum that the sender left to hardware which is not there. They are sent on as they are, and
+    /// whoever receives them finds them damaged.
+    pub unfinished: u64,
+    /// Arrived, but the kernel had no room for them: never received here.
+    pub missed: u64,
+}
+
+impl Counters {
+    /// What was lost for this reason.
+    pub fn lost(&self, why: Loss) -> Tally {
+        self.lost[why.index()]
+    }
+
+    /// What was lost for any reason.
+    pub fn lost_in_all(&self) -> Tally {
+        self.lost
+            .iter()
+            .fold(Tally::default(), |sum, one| Tally { frames: sum.frames + one.frames, bytes: sum.bytes + one.bytes })
+    }
+
+    /// Whether every frame and every byte received is accounted for.
+    pub fn balanced(&self) -> bool {
+        let sum = |of: fn(&Tally) -> u64| of(&self.sent) + of(&self.held) + of(&self.lost_in_all());
+        self.received.frames == sum(|t| t.frames) && self.received.bytes == sum(|t| t.bytes)
+    }
+
+    /// A frame of `len` bytes is lost.
+    #[inline]
+    pub(crate) fn lose(&mut self, why: Loss, len: u32) {
+        self.lost[why.index()].add(len);
+    }
+
+    /// Frames that counted as sent were not sent after all.
+    pub(crate) fn take_back(&mut self, unsent: Tally) {
+        let lost = &mut self.lost[Loss::Unsent.index()];
+        *lost = Tally { frames: lost.frames + unsent.frames, bytes: lost.bytes + unsent.bytes };
+        let sent = self.sent;
+        self.sent = Tally { frames: sent.frames - unsent.frames, bytes: sent.bytes - unsent.bytes };
+    }
+}

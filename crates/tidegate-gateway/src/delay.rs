@@ -1,0 +1,94 @@
+//! A delay line: everything leaves so long after it came in, in order.
+use std::collections::VecDeque;
+
+use tidegate::{MarkReason, Span, Time};
+
+use crate::counters::{Counters, Loss};
+use crate::pool::Pool;
+use crate::port::Unsent;
+use crate::witness::Witness;
+
+/// Frames under way, and how long that takes.
+#[derive(Debug)]
+pub(crate) struct DelayLine {
+    delay: Span,
+    waiting: VecDeque<Passing>,
+}
+
+/// A frame under way.
+#[derive(Clone, Copy, Debug)]
+struct Passing {
+    due: Time,
+    arrived: Time,
+    slot: u32,
+}
+
+impl DelayLine {
+    pub(crate) fn new(delay: Span) -> DelayLine {
+        DelayLine { delay, waiting: VecDeque::new() }
+    }
+
+    /// The frame in `slot`, which had arrived at `arrived`, comes in at `at`, no earlier than any before it.
+    #[inline]
+    pub(crate) fn push(&mut self, at: Time, arrived: Time, slot: u32) {
+        self.waiting.push_back(Passing { due: at + self.delay, arrived, slot });
+    }
+
+    /// When the next frame leaves.
+    #[inline]
+    pub(crate) fn next(&self) -> Option<Time> {
+        self.waiting.front().map(|frame| frame.due)
+    }
+
+    /// Gives every frame that is due by `now` to `send`, and accounts for it.
+    #[inline]
+    pub(crate) fn release<W: Witness>(
+        &mut self,
+        now: Time,
+        pool: &mut Pool,
+        counters: &mut Counters,
+        witness: &mut W,
+        send: &mut impl FnMut(&[u8]) -> Result<(), Unsent>,
+    ) {
+        while let Some(&frame) = self.waiting.front().filter(|frame| frame.due <= now) {
+            self.waiting.pop_front();
+            let (mark, bytes) = (mark_of(pool.note(frame.slot)), pool.bytes(frame.slot));
+            let len = bytes.len() as u32;
+            counters.held.remove(len);
+            match given(send(bytes), len, counters) {
+                None => {
+                    let waited = frame.due.since(frame.arrived + self.delay);
+                    witness.sent(frame.due, waited, mark, bytes);
+                }
+                Some(why) => witness.lost(now, why, bytes),
+            }
+            pool.free(frame.slot);
+        }
+    }
+}
+
+/// Accounts for a frame of `len` bytes that was offered to a device with this result; why it is lost, if it is.
+#[inline]
+pub(crate) fn given(result: Result<(), Unsent>, len: u32, counters: &mut Counters) -> Option<Loss> {
+    let why = match result {
+        Ok(()) => {
+            counters.sent.add(len);
+            return None;
+        }
+        Err(Unsent::Full) => Loss::Unsent,
+        Err(Unsent::Length) => Loss::TooLong,
+    };
+    counters.lose(why, len);
+    Some(why)
+}
+
+/// A mark's reason as a [note](Pool::note) of the frame.
+#[inline]
+pub(crate) fn note_of(mark: MarkReason) -> u8 {
+    mark as u8 + 1
+}
+
+#[inline]
+fn mark_of(note: u8) -> Option<MarkReason> {
+    MarkReason::ALL.get((note as usize).wrapping_sub(1)).copied()
+}

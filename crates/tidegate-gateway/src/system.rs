@@ -1,0 +1,179 @@
+//! System calls about packets that the standard library does not know, each made safe to call and otherwise as it is.
+#![allow(unsafe_code)] // system calls: what each is trusted with stands beside it
+
+use std::ffi::{c_int, c_ulong, c_void};
+use std::io;
+use std::mem::{MaybeUninit, size_of, zeroed};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::ptr::{self, NonNull};
+
+/// Every protocol, as a packet socket wants it: in network order.
+const ALL_PROTOCOLS: u16 = (libc::ETH_P_ALL as u16).to_be();
+
+/// Frames that [`send_batch`] hands over in one call at most.
+pub const BATCH: usize = 64;
+
+/// What may cross [`set_option`] and [`option`]: plain numbers, of which any bytes are a value and none a pointer.
+///
+/// # Safety
+/// The implementing type is `repr(C)`, without padding, without pointers, and all zero is a value of it.
+pub unsafe trait Plain: Copy {}
+// SAFETY: numbers, and structures of numbers of one width.
+unsafe impl Plain for c_int {}
+unsafe impl Plain for libc::tpacket_req {}
+unsafe impl Plain for libc::tpacket_stats {}
+
+/// A packet socket for whole frames that nothing reaches before [`bind`], and on which no call waits.
+pub fn packet_socket() -> io::Result<OwnedFd> {
+    let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
+    // SAFETY: no memory is passed.
+    let socket = done(unsafe { libc::socket(libc::AF_PACKET, kind, 0) })?;
+    // SAFETY: the descriptor was made just now and nobody else has it.
+    Ok(unsafe { OwnedFd::from_raw_fd(socket) })
+}
+
+/// Sets a socket option.
+pub fn set_option<T: Plain>(socket: BorrowedFd<'_>, level: c_int, name: c_int, value: T) -> io::Result<()> {
+    let (at, len) = (ptr::from_ref(&value).cast::<c_void>(), size_of::<T>() as libc::socklen_t);
+    // SAFETY: `value` outlives the call, which reads `len` bytes of it; `Plain` has no pointers to follow.
+    done(unsafe { libc::setsockopt(socket.as_raw_fd(), level, name, at, len) }).map(drop)
+}
+
+/// Reads a socket option.
+pub fn option<T: Plain>(socket: BorrowedFd<'_>, level: c_int, name: c_int) -> io::Result<T> {
+    let mut value = MaybeUninit::<T>::zeroed();
+    let mut len = size_of::<T>() as libc::socklen_t;
+    let at = value.as_mut_ptr().cast::<c_void>();
+    // SAFETY: `value` outlives the call, which writes at most `len` bytes into it.
+    done(unsafe { libc::getsockopt(socket.as_raw_fd(), level, name, at, &raw mut len) })?;
+    // SAFETY: zeros are a `Plain` value, and so is whatever the kernel wrote over them.
+    Ok(unsafe { value.assume_init() })
+}
+
+/// What is to be known of an interface before a ring is laid out for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interface {
+    /// Its number.
+    pub index: c_int,
+    /// The longest packet it carries, in bytes without the Ethernet header.
+    pub mtu: usize,
+    /// Whether it is set up, whatever its cable says.
+    pub up: bool,
+}
+
+/// The interface called `name` in the namespace of `socket`.
+pub fn interface(socket: BorrowedFd<'_>, name: &str) -> io::Result<Interface> {
+    // SAFETY: all zero is a value of every field of `ifreq`.
+    let mut request: libc::ifreq = unsafe { zeroed() };
+    if name.is_empty() || name.len() >= request.ifr_name.len() || name.contains('\0') {
+        let why = format!("interface {name:?}: a name has 1 to {} bytes", request.ifr_name.len() - 1);
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+    }
+    for (to, from) in request.ifr_name.iter_mut().zip(name.bytes()) {
+        *to = from as _;
+    }
+    let mut ask = |what: c_ulong| {
+        // SAFETY: `request` is a zero-terminated name and room for the answer, and outlives the call.
+        done(unsafe { libc::ioctl(socket.as_raw_fd(), what, &raw mut request) })?;
+        io::Result::Ok(request.ifr_ifru)
+    };
+    // SAFETY: each call fills the very field that is read after it.
+    unsafe {
+        let index = ask(libc::SIOCGIFINDEX)?.ifru_ifindex;
+        let mtu = ask(libc::SIOCGIFMTU)?.ifru_mtu as usize;
+        let up = ask(libc::SIOCGIFFLAGS)?.ifru_flags as c_int & libc::IFF_UP != 0;
+        Ok(Interface { index, mtu, up })
+    }
+}
+
+/// Ties `socket` to the interface with this index: from now on its frames, of every protocol, come and go there.
+pub fn bind(socket: BorrowedFd<'_>, index: c_int) -> io::Result<()> {
+    // SAFETY: all zero is a value of every field of `sockaddr_ll`.
+    let mut address: libc::sockaddr_ll = unsafe { zeroed() };
+    address.sll_family = libc::AF_PACKET as u16;
+    address.sll_protocol = ALL_PROTOCOLS;
+    address.sll_ifindex = index;
+    let (at, len) = (ptr::from_ref(&address).cast(), size_of::<libc::sockaddr_ll>() as libc::socklen_t);
+    // SAFETY: `address` outlives the call, which reads `len` bytes of it.
+    done(unsafe { libc::bind(socket.as_raw_fd(), at, len) }).map(drop)
+}
+
+/// Lets `socket` receive the frames on interface `index` that are for others; the kernel forgets it with the socket.
+pub fn hear_all(socket: BorrowedFd<'_>, index: c_int) -> io::Result<()> {
+    let wish = libc::packet_mreq {
+        mr_ifindex: index,
+        mr_type: libc::PACKET_MR_PROMISC as u16,
+        mr_alen: 0,
+        mr_address: [0; 8],
+    };
+    let (at, len) = (ptr::from_ref(&wish).cast(), size_of::<libc::packet_mreq>() as libc::socklen_t);
+    // SAFETY: `wish` outlives the call, which reads `len` bytes of it.
+    let answer =
+        unsafe { libc::setsockopt(socket.as_raw_fd(), libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, at, len) };
+    done(answer).map(drop)
+}
+
+/// Sends `frames` in order in one call, up to [`BATCH`] of them; how many were sent before the first that was not.
+/// An error concerns the first.
+pub fn send_batch<'a>(socket: BorrowedFd<'_>, frames: impl Iterator<Item = &'a [u8]>) -> io::Result<usize> {
+    let mut parts = [libc::iovec { iov_base: ptr::null_mut(), iov_len: 0 }; BATCH];
+    // SAFETY: all zero is a value of every field of `mmsghdr`.
+    let mut messages: [libc::mmsghdr; BATCH] = unsafe { zeroed() };
+    let mut count = 0;
+    for ((part, message), frame) in parts.iter_mut().zip(&mut messages).zip(frames) {
+        *part = libc::iovec { iov_base: frame.as_ptr().cast_mut().cast(), iov_len: frame.len() };
+        message.msg_hdr.msg_iov = part;
+        message.msg_hdr.msg_iovlen = 1;
+        count += 1;
+    }
+    // SAFETY: the first `count` messages point at parts and frames that outlive the call, which only reads them.
+    let sent = unsafe { libc::sendmmsg(socket.as_raw_fd(), messages.as_mut_ptr(), count, libc::MSG_DONTWAIT) };
+    done(sent).map(|sent| sent as usize)
+}
+
+/// Memory that the kernel shares with us, zero at first, ours until this is dropped.
+#[derive(Debug)]
+pub struct Shared {
+    start: NonNull<u8>,
+    len: usize,
+}
+
+// SAFETY: it is memory; only the kernel and the owner of this touch it, whatever thread the owner is on.
+unsafe impl Send for Shared {}
+
+impl Shared {
+    /// The first `len` bytes of what `socket` shares.
+    pub fn new(socket: BorrowedFd<'_>, len: usize) -> io::Result<Shared> {
+        let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_POPULATE);
+        // SAFETY: a new mapping at an address of the kernel's choice replaces nothing.
+        let start = unsafe { libc::mmap(ptr::null_mut(), len, access, kind, socket.as_raw_fd(), 0) };
+        match NonNull::new(start.cast::<u8>()) {
+            Some(start) if start.as_ptr().cast() != libc::MAP_FAILED => Ok(Shared { start, len }),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+
+    /// Where it begins: an address on a page's boundary.
+    pub fn start(&self) -> NonNull<u8> {
+        self.start
+    }
+
+    /// How long it is, in bytes.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        // SAFETY: this very mapping, made by `new`; who borrowed from it is gone.
+        unsafe { libc::munmap(self.start.as_ptr().cast(), self.len) };
+    }
+}
+
+fn done(answer: c_int) -> io::Result<c_int> {
+    match answer {
+        0.. => Ok(answer),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
