@@ -15,7 +15,6 @@
 use alloc::vec::Vec;
 
 use crate::choices;
-use crate::rng::mix;
 
 choices! {
     /// Which flow makes room when a new one is sampled and the cache is full.
@@ -30,28 +29,34 @@ choices! {
 /// Most flows that a cache may hold.
 pub const MOST_FLOWS: u32 = 4096;
 
+/// 32 bytes: two to a cache line.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     flow: u64,
-    hits: u32,
     fraction: f64,
-    /// Neighbours in the order of last hits; the head was hit last.
-    newer: u32,
-    older: u32,
+    hits: u32,
+    /// Neighbours in the order of last hits, a ring: newer than the newest is the oldest.
+    newer: u16,
+    older: u16,
+    /// The next entry whose flow has the same head.
+    next: u16,
 }
 
-const NONE: u32 = u32::MAX;
+const NONE: u16 = u16::MAX;
+const _: () = assert!(MOST_FLOWS < NONE as u32);
 
-/// The cache.
+/// The cache. In a buffer that many flows share nearly every sampling is of a flow that is not in it, so that is what it
+/// is built for: to find none is one look at a head, and the oldest becomes the newest by a turn of the ring.
 #[derive(Clone, Debug)]
 pub struct HitCache {
     entries: Vec<Entry>,
     most: usize,
     replace: Replace,
-    newest: u32,
-    oldest: u32,
-    /// Open hash table from flow to entry, at least twice as large as the cache; [`NONE`] is free.
-    index: Vec<u32>,
+    newest: u16,
+    /// Hash table: the first entry of each chain, or [`NONE`]; eight heads or more for an entry, so most are free.
+    heads: Vec<u16>,
+    /// What is left of a flow's hash for its head.
+    shift: u32,
     /// Ψ of this period and of the last.
     samplings: u64,
     samplings_before: u64,
@@ -60,14 +65,15 @@ pub struct HitCache {
 impl HitCache {
     /// An empty cache for `most` flows (1 to [`MOST_FLOWS`]; other values are brought to the nearest bound).
     pub fn new(most: u32, replace: Replace) -> HitCache {
-        let most = most.clamp(1, MOST_FLOWS) as usize;
+        let most = most.clamp(1, MOST_FLOWS);
+        let heads = heads(most);
         HitCache {
-            entries: Vec::with_capacity(most),
-            most,
+            entries: Vec::with_capacity(most as usize),
+            most: most as usize,
             replace,
             newest: NONE,
-            oldest: NONE,
-            index: alloc::vec![NONE; (2 * most).next_power_of_two()],
+            heads: alloc::vec![NONE; heads],
+            shift: 64 - heads.trailing_zeros(),
             samplings: 0,
             samplings_before: 0,
         }
@@ -75,8 +81,8 @@ impl HitCache {
 
     /// What a cache for `most` flows takes, in bytes.
     pub fn bytes(most: u32) -> u64 {
-        let most = most.clamp(1, MOST_FLOWS) as u64;
-        most * core::mem::size_of::<Entry>() as u64 + (2 * most).next_power_of_two() * 4
+        let most = most.clamp(1, MOST_FLOWS);
+        most as u64 * size_of::<Entry>() as u64 + heads(most) as u64 * 2
     }
 
     /// Ψ: samplings in this period.
@@ -97,7 +103,7 @@ impl HitCache {
     /// Ω of `flow` as the last period left it; `None` for a flow that is not in the cache.
     #[inline]
     pub fn fraction(&self, flow: u64) -> Option<f64> {
-        match self.index[self.find(flow)] {
+        match self.find(flow) {
             NONE => None,
             at => Some(self.entries[at as usize].fraction),
         }
@@ -109,17 +115,15 @@ impl HitCache {
     }
 
     /// A queued packet of `flow` was sampled.
+    #[inline]
     pub fn hit(&mut self, flow: u64) {
         self.samplings += 1;
-        let slot = self.find(flow);
-        let at = match self.index[slot] {
+        match self.find(flow) {
             NONE => self.admit(flow),
-            at => at,
-        };
-        self.entries[at as usize].hits += 1;
-        if self.newest != at {
-            self.unlink(at);
-            self.link_newest(at);
+            at => {
+                self.entries[at as usize].hits += 1;
+                self.make_newest(at);
+            }
         }
     }
 
@@ -142,30 +146,39 @@ impl HitCache {
         self.entries.iter_mut().for_each(|entry| entry.fraction *= factor);
     }
 
-    /// An entry for `flow`, a new one or the victim's.
-    fn admit(&mut self, flow: u64) -> u32 {
-        let fresh = Entry { flow, hits: 0, fraction: 0.0, newer: NONE, older: NONE };
+    /// Takes in `flow` with its first hit: in a new entry, or in the victim's.
+    #[inline]
+    fn admit(&mut self, flow: u64) {
+        let head = self.head(flow);
         let at = if self.entries.len() < self.most {
-            self.entries.push(fresh);
-            self.entries.len() as u32 - 1
+            self.grow()
         } else {
             let at = self.victim();
-            self.unlink(at);
-            let slot = self.find(self.entries[at as usize].flow);
-            self.index[slot] = NONE;
-            self.close_gap(slot);
-            self.entries[at as usize] = fresh;
+            self.unchain(at);
+            self.make_newest(at);
             at
         };
-        let slot = self.find(flow);
-        self.index[slot] = at;
-        self.link_newest(at);
+        let entry = &mut self.entries[at as usize];
+        *entry = Entry { flow, fraction: 0.0, hits: 1, next: self.heads[head], ..*entry };
+        self.heads[head] = at;
+    }
+
+    /// One more entry, as the newest; the first is a ring of its own.
+    #[cold]
+    fn grow(&mut self) -> u16 {
+        let at = self.entries.len() as u16;
+        self.entries.push(Entry { flow: 0, fraction: 0.0, hits: 0, newer: at, older: at, next: NONE });
+        if at > 0 {
+            self.link_newest(at);
+        }
+        self.newest = at;
         at
     }
 
-    fn victim(&self) -> u32 {
+    #[inline]
+    fn victim(&self) -> u16 {
         match self.replace {
-            Replace::Oldest => self.oldest,
+            Replace::Oldest => self.oldest(),
             Replace::Least => {
                 let order = |e: &Entry| (e.fraction, e.hits);
                 let least = self
@@ -173,58 +186,75 @@ impl HitCache {
                     .iter()
                     .enumerate()
                     .min_by(|(_, a), (_, b)| order(a).partial_cmp(&order(b)).unwrap_or(core::cmp::Ordering::Equal));
-                least.map_or(0, |(at, _)| at as u32)
+                least.map_or(0, |(at, _)| at as u16)
             }
         }
     }
 
-    fn link_newest(&mut self, at: u32) {
-        self.entries[at as usize].newer = NONE;
-        self.entries[at as usize].older = self.newest;
-        match self.newest {
-            NONE => self.oldest = at,
-            head => self.entries[head as usize].newer = at,
+    #[inline]
+    fn oldest(&self) -> u16 {
+        self.entries[self.newest as usize].newer
+    }
+
+    /// `at` was hit last.
+    #[inline]
+    fn make_newest(&mut self, at: u16) {
+        // The oldest has its place already: next to the newest.
+        if at != self.newest && at != self.oldest() {
+            let Entry { newer, older, .. } = self.entries[at as usize];
+            self.entries[newer as usize].older = older;
+            self.entries[older as usize].newer = newer;
+            self.link_newest(at);
         }
         self.newest = at;
     }
 
-    fn unlink(&mut self, at: u32) {
-        let Entry { newer, older, .. } = self.entries[at as usize];
-        match newer {
-            NONE => self.newest = older,
-            n => self.entries[n as usize].older = older,
-        }
-        match older {
-            NONE => self.oldest = newer,
-            o => self.entries[o as usize].newer = newer,
-        }
-    }
-
-    /// The slot of `flow`, or the free one where it would go.
+    /// Links `at`, which is in no ring, between the newest and the oldest.
     #[inline]
-    fn find(&self, flow: u64) -> usize {
-        let mask = self.index.len() - 1;
-        let mut slot = mix(flow) as usize & mask;
-        while self.index[slot] != NONE && self.entries[self.index[slot] as usize].flow != flow {
-            slot = (slot + 1) & mask;
-        }
-        slot
+    fn link_newest(&mut self, at: u16) {
+        let (newest, oldest) = (self.newest, self.oldest());
+        self.entries[newest as usize].newer = at;
+        self.entries[oldest as usize].older = at;
+        let entry = &mut self.entries[at as usize];
+        (entry.older, entry.newer) = (newest, oldest);
     }
 
-    /// Moves later members of the probing run into the freed slot.
-    fn close_gap(&mut self, mut gap: usize) {
-        let mask = self.index.len() - 1;
-        let mut slot = (gap + 1) & mask;
-        while self.index[slot] != NONE {
-            let home = mix(self.entries[self.index[slot] as usize].flow) as usize & mask;
-            if slot.wrapping_sub(home) & mask >= slot.wrapping_sub(gap) & mask {
-                self.index[gap] = self.index[slot];
-                self.index[slot] = NONE;
-                gap = slot;
-            }
-            slot = (slot + 1) & mask;
-        }
+    /// Where the chain of `flow` begins: the top bits of a product (a flow is a keyed hash already).
+    #[inline]
+    fn head(&self, flow: u64) -> usize {
+        (flow.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift) as usize
     }
+
+    /// The entry of `flow`, or [`NONE`].
+    #[inline]
+    fn find(&self, flow: u64) -> u16 {
+        let mut at = self.heads[self.head(flow)];
+        while at != NONE && self.entries[at as usize].flow != flow {
+            at = self.entries[at as usize].next;
+        }
+        at
+    }
+
+    /// Takes an entry out of its chain.
+    #[inline]
+    fn unchain(&mut self, at: u16) {
+        let Entry { flow, next, .. } = self.entries[at as usize];
+        let head = self.head(flow);
+        let mut before = self.heads[head];
+        if before == at {
+            self.heads[head] = next;
+            return;
+        }
+        while self.entries[before as usize].next != at {
+            before = self.entries[before as usize].next;
+        }
+        self.entries[before as usize].next = next;
+    }
+}
+
+/// Heads for `most` flows.
+fn heads(most: u32) -> usize {
+    (8 * most as usize).next_power_of_two()
 }
 
 #[cfg(test)]
