@@ -45,6 +45,7 @@ pub(crate) fn network(
             from: nodes[flow.from as usize],
             to: nodes[flow.to as usize],
             key: flow.key,
+            class: scenario.groups[flow.group as usize].class,
             start: flow.start,
             stop: flow.stop,
             source: sources[flow.group as usize].clone(),

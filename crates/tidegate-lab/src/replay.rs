@@ -7,7 +7,8 @@
 //!
 //! **Figures.** Rates, utilization and the mean queue are taken over the capture's duration, from its first packet to
 //! its last. What still waits then is sent on, so that every packet's fate is known: counts and delays are of all
-//! packets. The series ends with the capture. Groups are by protocol, packet by packet: `tcp`, `udp`, `other`. Goodput is not known to a replay.
+//! packets. The series ends with the capture. Groups are by protocol, packet by packet: `tcp`, `udp`, `other`, which are also
+//! the packets' classes 0, 1 and 2 to queues with classes. Goodput is not known to a replay.
 //!
 //! **Memory** does not grow with the file. There is room for [`FLOWS`] flows; packets of later ones are counted together
 //! as `other flows`, and then there is no Jain index and no fair share, which would need every flow. Flows share
@@ -255,9 +256,10 @@ fn offer_all(
             Ok(Some(packet)) => {
                 last = packet.time;
                 let frame = packet.frame();
-                let slot =
-                    line.tally.flows.slot(hasher.hash(&frame.ends), class(&frame.ends), || hasher.flow(&frame.ends));
-                let packet = Packet::new(slot.flow_hash, frame.len).with_ecn(frame.ecn).with_slot(slot.number);
+                let class = class(&frame.ends);
+                let slot = line.tally.flows.slot(hasher.hash(&frame.ends), class, || hasher.flow(&frame.ends));
+                let packet = Packet::new(slot.flow_hash, frame.len).with_class(class as u16);
+                let packet = packet.with_ecn(frame.ecn).with_slot(slot.number);
                 line.offer(last, packet);
             }
             Ok(None) => return Ok((None, last)),

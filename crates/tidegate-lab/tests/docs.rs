@@ -27,7 +27,13 @@ fn the_tables_are_those_of_the_code() {
     for (name, table) in [
         ("run", table::<Run>(&[], &[])),
         ("dumbbell", table::<Dumbbell>(&["rate", "limit"], &[])),
-        ("group", table::<GroupParams>(&[], &[("hosts", "as many as flows"), ("stop", "never")])),
+        (
+            "group",
+            table::<GroupParams>(
+                &[],
+                &[("hosts", "as many as flows"), ("class", "the group's place"), ("stop", "never")],
+            ),
+        ),
         ("tcp", table::<Tcp>(&[], &[])),
         ("cbr", table::<Cbr>(&["rate"], &[])),
     ] {

@@ -50,7 +50,7 @@ fn network(queue: &str, flows: u64, scale: u64, seed: Seed) -> Network {
             true => (flood, Source::Cbr(cbr.clone())),
             false => (tcp, Source::Tcp(Tcp::ns2(Flavor::NewReno))),
         };
-        network.flow(Flow { group, from, to, key: tidegate::rng::mix(i), start, stop: Time::MAX, source });
+        network.flow(Flow { group, from, to, key: tidegate::rng::mix(i), class: 0, start, stop: Time::MAX, source });
     }
     network
 }

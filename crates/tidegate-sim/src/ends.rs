@@ -3,7 +3,7 @@
 use tidegate::{Rng, Seed, Time};
 
 use crate::agenda::{Class, Key};
-use crate::flight::{Flight, flag};
+use crate::flight::{Flight, Label, flag};
 use crate::meters::Meters;
 use crate::network::Flow;
 use crate::routes::Routes;
@@ -15,7 +15,7 @@ use crate::sources::{CbrSender, Handshake, Source};
 pub(crate) struct Ends {
     senders: Vec<Sender>,
     far: Vec<Far>,
-    keys: Vec<u64>,
+    labels: Vec<Label>,
     /// What a sender has just put out; whoever woke it sends that and leaves the list empty.
     pub out: Vec<Output>,
 }
@@ -83,7 +83,7 @@ impl Ends {
         Ends {
             senders: flows.iter().enumerate().map(sender).collect(),
             far: flows.iter().enumerate().map(far).collect(),
-            keys: flows.iter().map(|f| f.key).collect(),
+            labels: flows.iter().map(|f| Label { flow: f.key, class: f.class }).collect(),
             out: Vec::with_capacity(64),
         }
     }
@@ -99,10 +99,10 @@ impl Ends {
         })
     }
 
-    /// What queues see as the flow of `flow`'s packets.
+    /// What queues see of `flow`'s packets.
     #[inline]
-    pub fn key(&self, flow: u32) -> u64 {
-        self.keys[flow as usize]
+    pub fn label(&self, flow: u32) -> Label {
+        self.labels[flow as usize]
     }
 
     /// `flow`, which is of constant rate, sends: its packet (none if it has stopped), and when it sends next (`u64::MAX`

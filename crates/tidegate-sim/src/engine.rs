@@ -307,8 +307,8 @@ impl<Q: Qdisc> Simulation<Q> {
     #[inline]
     fn offer(&mut self, id: usize, flight: Flight, now: u64) {
         self.depart(id, now);
-        let key = self.ends.key(flight.flow);
-        self.ports[id].offer(now, flight, key, &mut self.waiting, &mut self.meters);
+        let label = self.ends.label(flight.flow);
+        self.ports[id].offer(now, flight, label, &mut self.waiting, &mut self.meters);
         self.depart(id, now);
         self.arm(id);
     }

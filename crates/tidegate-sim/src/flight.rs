@@ -48,6 +48,15 @@ impl Flight {
     }
 }
 
+/// What queues see of a packet's flow.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Label {
+    /// [`Packet::flow`].
+    pub flow: u64,
+    /// [`Packet::class`].
+    pub class: u16,
+}
+
 /// Packets that wait in queues: what the queue does not need to know, found by [`Packet::slot`].
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Waiting {
@@ -58,7 +67,7 @@ pub(crate) struct Waiting {
 impl Waiting {
     /// Keeps `flight`; the packet for the queue.
     #[inline]
-    pub fn keep(&mut self, flight: Flight, key: u64) -> Packet {
+    pub fn keep(&mut self, flight: Flight, label: Label) -> Packet {
         let slot = match self.free.pop() {
             Some(slot) => {
                 self.flights[slot as usize] = flight;
@@ -69,7 +78,7 @@ impl Waiting {
                 self.flights.len() as u32 - 1
             }
         };
-        Packet::new(key, flight.len as u32).with_ecn(flight.ecn()).with_slot(slot)
+        Packet::new(label.flow, flight.len as u32).with_class(label.class).with_ecn(flight.ecn()).with_slot(slot)
     }
 
     /// What was kept for `packet`.

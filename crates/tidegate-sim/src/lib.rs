@@ -17,7 +17,7 @@
 //! network.queue("a->b", (a, b), rate, delay, queue);
 //! network.link("b->a", b, a, rate, delay);
 //! let (tcp, flood) = (network.group("tcp"), network.group("flood"));
-//! let flow = |group, key, source| Flow { group, from: a, to: b, key, start: Time::ZERO, stop: Time::MAX, source };
+//! let flow = |group, key, source| Flow { group, from: a, to: b, key, class: 0, start: Time::ZERO, stop: Time::MAX, source };
 //! network.flow(flow(tcp, 1, Source::Tcp(Tcp::new_reno())));
 //! network.flow(flow(flood, 2, Source::Cbr(Cbr::new("8 Mbit/s".parse()?, "1000 B".parse()?))));
 //!

@@ -76,6 +76,8 @@ pub struct Flow {
     pub to: NodeId,
     /// What queues see as [`Packet::flow`](tidegate::Packet::flow), of data and acknowledgements alike. Flows may share one.
     pub key: u64,
+    /// What queues see as [`Packet::class`](tidegate::Packet::class), of data and acknowledgements alike.
+    pub class: u16,
     /// When it starts.
     pub start: Time,
     /// When its sender falls silent (a packet that would be sent at that very moment is not); [`Time::MAX`] for never.

@@ -6,7 +6,7 @@
 //! something that needs an event ([`Port::due`]).
 use tidegate::{Backlog, DropReason, MarkReason, Packet, Qdisc, Sink, Time};
 
-use crate::flight::{Flight, Waiting};
+use crate::flight::{Flight, Label, Waiting};
 use crate::meters::{Meters, QueueMeter};
 use crate::wire::Wire;
 
@@ -62,10 +62,10 @@ impl<Q: Qdisc> Port<Q> {
 
     /// `flight` arrives at `now`, every departure up to then having been made.
     #[inline]
-    pub fn offer(&mut self, now: u64, flight: Flight, key: u64, waiting: &mut Waiting, meters: &mut Meters) {
+    pub fn offer(&mut self, now: u64, flight: Flight, label: Label, waiting: &mut Waiting, meters: &mut Meters) {
         self.meter.hold(now, self.held);
         self.meter.offered(now, &flight, meters);
-        let packet = waiting.keep(flight, key);
+        let packet = waiting.keep(flight, label);
         let mut fate = Fate { waiting, meters, meter: &mut self.meter };
         self.queue.enqueue(Time::from_nanos(now), packet, &mut fate);
         self.held = self.queue.backlog();

@@ -166,14 +166,14 @@ impl<Q: Qdisc> Reference<Q> {
     }
 
     fn join(&mut self, now: u64, id: usize, flight: Flight) {
-        let key = self.ends.key(flight.flow);
+        let label = self.ends.label(flight.flow);
         let link = &mut self.links[id];
         match &mut link.queue {
             Line::Unlimited(line) => line.push_back(flight),
             Line::Managed { queue, meter } => {
                 meter.hold(now, queue.backlog());
                 meter.offered(now, &flight, &mut self.meters);
-                let packet = self.waiting.keep(flight, key);
+                let packet = self.waiting.keep(flight, label);
                 let mut fate = Fate { waiting: &mut self.waiting, meters: &mut self.meters, meter };
                 queue.enqueue(Time::from_nanos(now), packet, &mut fate);
             }

@@ -49,7 +49,7 @@ fn nothing_is_allocated_after_warm_up() {
             0 => Source::Cbr(Cbr::new(Rate::from_bps(500_000), Bytes::new(1000)).with_jitter(Prob::clip(0.5))),
             _ => Source::Tcp(Tcp::ns2(Flavor::NewReno)),
         };
-        network.flow(Flow { group, from, to, key: i, start: Time::ZERO, stop: Time::MAX, source });
+        network.flow(Flow { group, from, to, key: i, class: 0, start: Time::ZERO, stop: Time::MAX, source });
     }
     let second = Span::from_secs(1.0);
     let plan = Plan { warmup: Time::ZERO + second, ..Plan::until(Time::ZERO + Span::from_secs(60.0)) };

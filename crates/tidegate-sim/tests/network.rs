@@ -20,7 +20,7 @@ fn drop_tail(rate: Rate, limit: Size) -> catalog::AnyQueue {
 }
 
 fn flow(group: GroupId, from: NodeId, to: NodeId, source: Source) -> Flow {
-    Flow { group, from, to, key: 1, start: Time::ZERO, stop: Time::MAX, source }
+    Flow { group, from, to, key: 1, class: 0, start: Time::ZERO, stop: Time::MAX, source }
 }
 
 /// s -100 Mbit/s 1 ms- a =10 Mbit/s 20 ms= b -100 Mbit/s 1 ms- d, with `queue` before the bottleneck.

@@ -170,7 +170,7 @@ fn simulate(trace: &Trace, end: f64, seed: u64) -> Vec<(f64, i64)> {
     let group = network.group("tcp");
     let ecn = if trace.marked.is_some() { EcnUse::On } else { EcnUse::Off };
     let source = Source::Tcp(Tcp { ecn, ..Tcp::ns2(trace.flavor) });
-    network.flow(Flow { group, from: s, to: d, key: 1, start: Time::ZERO, stop: Time::MAX, source });
+    network.flow(Flow { group, from: s, to: d, key: 1, class: 0, start: Time::ZERO, stop: Time::MAX, source });
     let plan = Plan::until(Time::ZERO + Span::from_secs(end));
     let (_, trace) = Simulation::new(network, plan, Seed::new(seed)).unwrap().finish_traced();
     trace.sent.iter().map(|&(at, _, number, _)| (Time::from_nanos(at).as_secs(), number as i64)).collect()

@@ -96,8 +96,9 @@ impl Draw {
         let start = Time::from_nanos(self.pick(&[0, 0, 1_000_000, 12_345_678, 500_000_000]));
         let stop = self.pick(&[Time::MAX, Time::MAX, Time::from_nanos(2_500_000_000)]);
         let key = self.dice.bits();
+        let class = group.index() as u16;
         let source = self.source();
-        self.network.flow(Flow { group, from, to, key, start, stop, source });
+        self.network.flow(Flow { group, from, to, key, class, start, stop, source });
     }
 }
 

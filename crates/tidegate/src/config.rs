@@ -2,11 +2,14 @@
 //!
 //! A queue declares its parameters with [`params!`](crate::params); the command line, the scenario reader, the
 //! manual page and the tests all read the same [`Param`] table.
+mod by_class;
+
 use alloc::format;
 use alloc::string::{String, ToString};
 use core::fmt;
 
 use crate::units::{self, Bytes, Prob, Rate, Size, Span, UnitError};
+pub use by_class::{ByClass, Element, SEPARATOR};
 
 /// A configuration that cannot be: which field, what it was, and what it must be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,6 +67,10 @@ pub trait Value: Sized {
     fn write(&self) -> String;
     /// How large it is, in its base unit, to compare with the bounds.
     fn magnitude(&self) -> f64;
+    /// The least and the greatest magnitude in it, for values that are several.
+    fn extent(&self) -> (f64, f64) {
+        (self.magnitude(), self.magnitude())
+    }
     /// A bound as text.
     fn write_bound(magnitude: f64) -> String;
 }
@@ -145,8 +152,8 @@ pub fn read_error(param: &Param, error: UnitError) -> ConfigError {
 /// When it lies outside, or is not a number.
 pub fn check_bounds<V: Value>(param: &Param, value: &V) -> Result<(), ConfigError> {
     let (least, most) = param.bounds;
-    let magnitude = value.magnitude();
-    if magnitude >= least && magnitude <= most {
+    let (smallest, largest) = value.extent();
+    if smallest >= least && largest <= most {
         return Ok(());
     }
     Err(ConfigError::new(param.name, value.write(), format!("must lie in {}", (param.range)())))

@@ -65,6 +65,11 @@ impl Packet {
         Packet { ecn, ..self }
     }
 
+    /// The same packet in class `class`.
+    pub const fn with_class(self, class: u16) -> Packet {
+        Packet { class, ..self }
+    }
+
     /// The same packet with the driver's `slot`.
     pub const fn with_slot(self, slot: u32) -> Packet {
         Packet { slot, ..self }

@@ -121,6 +121,8 @@ pub struct Group {
     pub count: u32,
     /// Number of client hosts that the flows spread over.
     pub hosts: u32,
+    /// The class that queues with classes see.
+    pub class: u16,
     /// When a flow starts.
     pub start: Start,
     /// When it stops, if before the end.
@@ -144,6 +146,8 @@ params! {
         count: u32 = 1, "", 1 ..= 1_000_000;
         /// Number of client hosts that the flows spread over; by default as many as flows.
         hosts: u32 = 1, "", 1 ..= 1_000_000;
+        /// The class of its packets, for queues with classes; by default the group's place, from 0.
+        class: u32 = 0, "", 0 ..= 65_535;
         /// When the flows stop; by default they do not.
         stop: Span = Span::ZERO, "", 0 ..= 1_000_000_000_000_000u64;
     }

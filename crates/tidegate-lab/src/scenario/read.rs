@@ -1,6 +1,6 @@
 //! From the tree to the values: types, units, bounds and unknown keys. What one value must be to another is checked
 //! in [`super::consistent`].
-use tidegate::config::{Params, Value};
+use tidegate::config::{Params, SEPARATOR, Value};
 use tidegate::{ConfigError, Size};
 
 use super::model::*;
@@ -173,9 +173,14 @@ impl Reader<'_> {
             }
         }
         for entry in table.entries.iter().filter(|e| !matches!(e.key.as_str(), "name" | "preset" | "label")) {
-            match scalar(&entry.node) {
+            match by_class(&entry.node) {
                 Some(text) => spec.params.push((entry.key.clone(), text)),
-                None => self.problem(entry.node.origin, &table.field(&entry.key), "", "must be a text or a number"),
+                None => self.problem(
+                    entry.node.origin,
+                    &table.field(&entry.key),
+                    "",
+                    "must be a text, a number or a list of these",
+                ),
             }
         }
         spec
@@ -204,6 +209,7 @@ impl Reader<'_> {
         Group {
             count: common.count,
             hosts: table.get("hosts").map_or(common.count, |_| common.hosts),
+            class: table.get("class").map_or(index as u32, |_| common.class) as u16,
             start: self.start(&table),
             stop: table.get("stop").map(|_| common.stop),
             access_rate: self.values(&table, "access_rate", Dumbbell::default(), |d| d.access_rate),
@@ -216,7 +222,8 @@ impl Reader<'_> {
     }
 
     fn source(&mut self, table: &Table<'_>) -> Source {
-        const COMMON: [&str; 8] = ["name", "count", "hosts", "source", "start", "stop", "access_rate", "access_delay"];
+        const COMMON: [&str; 9] =
+            ["name", "count", "hosts", "class", "source", "start", "stop", "access_rate", "access_delay"];
         let known: Vec<&str> = SOURCES.iter().map(|s| s.0).collect();
         let common = [&COMMON[..], &["from", "to"]].concat();
         match self.text(table, "source").as_deref() {
@@ -437,6 +444,14 @@ impl Reader<'_> {
 /// Whether a value of this kind is a TOML number.
 pub(super) fn is_number(kind: &str) -> bool {
     kind == f64::KIND || kind == u64::KIND
+}
+
+/// A parameter of a queue as text: a list, which deals out values by class, has its entries joined by colons.
+fn by_class(node: &Node) -> Option<String> {
+    match &node.kind {
+        Kind::List(items) => Some(items.iter().map(scalar).collect::<Option<Vec<_>>>()?.join(SEPARATOR)),
+        _ => scalar(node),
+    }
 }
 
 /// A text or a number as text.

@@ -75,6 +75,7 @@ fn write_group(out: &mut String, group: &Group) {
     line(out, "name", &quoted(&group.name));
     line(out, "count", &group.count.to_string());
     line(out, "hosts", &group.hosts.to_string());
+    line(out, "class", &group.class.to_string());
     let time = |span: Span| quoted(&span.to_string());
     match group.start {
         Start::At(at) => line(out, "start", &time(at)),
