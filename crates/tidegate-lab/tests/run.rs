@@ -43,6 +43,23 @@ fn the_same_on_one_thread_or_many() {
     assert_eq!(one.0.len(), 4);
 }
 
+/// A queue with classes sees each group's own: by weight, whatever the groups send.
+#[test]
+fn classes_reach_the_queue() {
+    let divided = |queue: &str, sets: &[&str]| {
+        let outcomes = run(&job(flood(&[&["run.seeds=1"], sets].concat()), &[queue]), &()).unwrap();
+        let rates = outcomes[0].document.groups.iter().map(|g| g.throughput_bps.unwrap().mean() / 1e6);
+        rates.collect::<Vec<_>>()
+    };
+    let near = |rates: &[f64], expected: [f64; 3]| {
+        assert!(rates.iter().zip(expected).all(|(rate, e)| (rate - e).abs() < 0.1), "{rates:?}, expected {expected:?}");
+    };
+    near(&divided("wfq/paper", &[]), [10.0 / 3.0; 3]);
+    near(&divided("wfq/paper,weights=7:1:2", &[]), [7.0, 1.0, 2.0]);
+    let swapped = ["group.flood.class=0", "group.tcp.class=2"];
+    near(&divided("wfq/paper,weights=7:1:2", &swapped), [2.0, 1.0, 7.0]);
+}
+
 #[test]
 fn another_seed_is_another_run() {
     let throughput = |seed: &str| {

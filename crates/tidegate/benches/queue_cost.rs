@@ -140,6 +140,14 @@ const SUBJECTS: &[Subject] = &[
         took: |c| c.offered - c.dropped(DropReason::Overlimit),
         mixes: Mixes::All,
     },
+    Subject {
+        // All classes have packets, and the buffer of each, 20 packets, is what sheds.
+        name: "wfq",
+        settings: &[("classes", "100")],
+        path: "joins one of a hundred classes, all busy, and each second one finds its class's buffer full",
+        took: |c| 2 * c.dropped(DropReason::Overlimit),
+        mixes: Mixes::Thousand,
+    },
 ];
 
 const DIE: &str = "rolls a die between the thresholds";

@@ -171,6 +171,7 @@ catalog! {
     codel => Codel,
     fq_codel => FqCodel,
     pie => Pie,
+    wfq => Wfq,
 }
 
 impl AnyConfig {

@@ -185,6 +185,15 @@ impl Link {
         self.limit.in_packets(self.mean_packet)
     }
 
+    /// The most packets that can wait.
+    pub fn most_packets(&self) -> u64 {
+        match self.limit {
+            Size::Packets(most) => most,
+            // A packet has at least its own header of 20 bytes.
+            Size::Bytes(most) => most / 20,
+        }
+    }
+
     /// How many mean packets the link sends in a second.
     pub fn packets_per_second(&self) -> f64 {
         self.rate.as_bps() as f64 / self.mean_packet.bits() as f64

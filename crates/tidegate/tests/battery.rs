@@ -83,6 +83,10 @@ fn gauges_are_finite_and_distinct() {
 
 /// Texts for the ends of a parameter's range; every word of a choice.
 fn extremes(param: &Param) -> Vec<String> {
+    if let Some(kind) = param.kind.strip_suffix(" by class") {
+        let each = extremes(&Param { kind, ..*param });
+        return [each.clone(), vec![each.join(":")]].concat();
+    }
     let unit = match param.kind {
         "number" | "probability" | "whole number" => &[""][..],
         "time" => &["ns"],

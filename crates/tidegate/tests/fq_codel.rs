@@ -9,7 +9,7 @@ use naive::{Limit, NaiveFqCodel};
 use naive_codel::{Did, Item, NaiveCodel};
 use support::stats;
 use support::twin::OPERATIONS;
-use support::workload::{Phase, Workload};
+use support::workload::Workload;
 use tidegate::queues::FqCodel;
 use tidegate::{
     Backlog, DropReason, Ecn, Link, MarkReason, NullSink, Packet, Qdisc, Rng, Sink, Size, Span, Time, catalog,
@@ -152,10 +152,7 @@ fn drive(settings: &[(&str, &str)], limit: &str, operations: u64) -> Twinned {
     all.extend_from_slice(settings);
     let queue = fq_codel(&all, link, 7);
     let mut twinned = Twinned { queue, twin, operations: 0, drops: 0, marks: 0, by_limit: 0, longest: 0, itself: 0 };
-    let phase = |&(load, idle)| Phase { load, packets: 1_000, idle: Span::from_millis(idle) };
-    let stretches = [(1.05, 0), (0.98, 5), (1.6, 0), (0.7, 200), (1.01, 0), (3.0, 2_000)];
-    let phases = (0..(operations / 12_000).max(1)).flat_map(|_| stretches.iter().map(phase)).collect();
-    Workload::new(30, 1.1, (40, 1500), 0.6, phases).run(&mut twinned, &link, &mut Rng::from_seed(11), &mut NullSink);
+    Workload::restless(operations).run(&mut twinned, &link, &mut Rng::from_seed(11), &mut NullSink);
     twinned
 }
 

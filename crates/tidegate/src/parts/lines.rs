@@ -91,6 +91,13 @@ impl Lines {
         ends.backlog.add(pkt.len);
     }
 
+    /// The head of `line`.
+    #[inline]
+    pub fn head(&self, line: usize) -> Option<&Packet> {
+        let ends = &self.lines[line];
+        (ends.backlog.packets > 0).then(|| &self.places[ends.head as usize].pkt)
+    }
+
     /// The head of `line` leaves.
     #[inline]
     pub fn pop(&mut self, line: usize) -> Option<Packet> {
@@ -146,6 +153,7 @@ mod tests {
                 held += 1;
                 most = most.max(held);
             } else {
+                assert_eq!(lines.head(line), naive[line].front());
                 let popped = naive[line].pop_front();
                 assert_eq!(lines.pop(line), popped);
                 held -= popped.is_some() as usize;

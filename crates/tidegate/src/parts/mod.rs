@@ -1,9 +1,11 @@
 //! What queues are built from. Parts know no queue.
 pub mod bins;
 pub mod capture_list;
+pub mod class_lines;
 pub mod codel_law;
 pub mod every;
 pub mod ewma;
+pub mod fair_clock;
 pub mod flow_table;
 pub mod heaviest;
 pub mod hit_cache;
@@ -15,4 +17,5 @@ pub mod power;
 pub mod price;
 pub mod rate;
 pub mod ring;
+pub mod spread;
 pub mod token_bucket;

@@ -10,9 +10,10 @@ use crate::parts::codel_law::{Control, Law, Line};
 use crate::parts::heaviest::Heaviest;
 use crate::parts::lines::Lines;
 use crate::parts::ring::Ring;
+use crate::parts::spread::Spread;
 use crate::policy::Signal;
 use crate::qdisc::{Backlog, DropReason, Gauge, Link, Qdisc, Sink};
-use crate::rng::{Rng, mix};
+use crate::rng::Rng;
 use crate::units::{Bytes, Size, Span, Time};
 
 crate::params! {
@@ -49,8 +50,7 @@ pub struct FqCodel {
     ecn: Signal,
     quantum: i64,
     drop_batch: u32,
-    /// The random number that goes into the hash, so that nobody can choose flows that collide.
-    perturbation: u64,
+    spread: Spread,
 }
 
 /// The packets, and what they weigh.
@@ -118,8 +118,7 @@ impl FqCodel {
     /// Which queue the packets of `flow` join.
     #[inline]
     pub fn queue_of(&self, flow: u64) -> usize {
-        // The high half of a product is uniform on 0 .. n, without a division.
-        ((mix(flow ^ self.perturbation) as u128 * self.flows.len() as u128) >> 64) as usize
+        self.spread.of(flow)
     }
 
     /// What waits in `queue`, of those from 0 to `flows` - 1.
@@ -273,19 +272,14 @@ impl Entry for FqCodel {
             ecn: config.ecn,
             quantum: config.quantum.get() as i64,
             drop_batch: config.drop_batch,
-            perturbation: dice.bits(),
+            spread: Spread::new(config.flows, &mut dice),
         })
     }
 
     fn state_bytes(config: &FqCodelConfig, link: &Link) -> u64 {
         let flows = config.flows as u64;
         let per_flow = core::mem::size_of::<Flow>() + 2 * core::mem::size_of::<u32>();
-        let packets = match link.limit {
-            Size::Packets(most) => most,
-            // A packet has at least its own header of 20 bytes.
-            Size::Bytes(most) => most / 20,
-        };
-        let lists = Lines::bytes(flows, packets) + Heaviest::bytes(flows) + flows * per_flow as u64;
+        let lists = Lines::bytes(flows, link.most_packets()) + Heaviest::bytes(flows) + flows * per_flow as u64;
         core::mem::size_of::<FqCodel>() as u64 + lists
     }
 }

@@ -14,6 +14,7 @@ pub mod purge;
 pub mod red;
 pub mod rem;
 pub mod sfb;
+pub mod wfq;
 
 pub use ared::Ared;
 pub use bare::Bare;
@@ -30,3 +31,4 @@ pub use purge::Purge;
 pub use red::Red;
 pub use rem::Rem;
 pub use sfb::Sfb;
+pub use wfq::Wfq;

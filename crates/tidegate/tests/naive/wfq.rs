@@ -1,4 +1,4 @@
-//! WF2Q+ and SCFQ with a buffer for each class, read straight from their papers: bennett1997 §IV and golestani1994 §III;
+//! WF2Q+ and SCFQ with a buffer for each class, read straight from their papers: bennett1997 and golestani1994;
 //! static buffers from §V of the EWFQ paper.
 //!
 //! Tags in bytes per unit of weight. Everything is searched, nothing is sorted. Tags that differ by rounding only are
@@ -52,7 +52,7 @@ impl NaiveWfq {
     }
 
     /// A packet joins its class. One that comes to an empty class starts at V, or where the class's last one finished if
-    /// that is later (bennett1997 eq. 28, golestani1994 eq. 4).
+    /// that is later.
     pub fn push(&mut self, class: usize, id: u32, len: f64) {
         let v = self.v;
         let class = &mut self.classes[class];
@@ -74,7 +74,7 @@ impl NaiveWfq {
         }
         let may: Vec<usize> = match self.order {
             Order::Wf2qPlus => {
-                // eq. 27, and only who would have started in the fluid system may be sent.
+                // V never falls behind all of those who wait, and only who would have started in the fluid system may be sent.
                 let all: f64 = self.classes.iter().map(|class| class.weight).sum();
                 let least = backlogged.iter().map(|&i| self.classes[i].start).fold(f64::INFINITY, f64::min);
                 self.v = (self.v + self.sent / all).max(least);
@@ -86,7 +86,7 @@ impl NaiveWfq {
         let i = *may.iter().find(|&&i| self.classes[i].finish <= first + SAME).unwrap();
         let class = &mut self.classes[i];
         if self.order == Order::Scfq {
-            self.v = class.finish; // golestani1994 eq. 3: the tag of the packet in service
+            self.v = class.finish; // the tag of the packet in service
         }
         let (id, len) = class.packets.pop_front().unwrap();
         self.sent = len;

@@ -52,6 +52,14 @@ impl Workload {
         Workload::new(50, 1.1, (40, 1500), 0.5, phases)
     }
 
+    /// For a comparison with a twin: `operations` in load just above and below the rate, in overload and after idleness.
+    pub fn restless(operations: u64) -> Workload {
+        let phase = |&(load, idle)| Phase { load, packets: 1_000, idle: Span::from_millis(idle) };
+        let stretches = [(1.05, 0), (0.98, 5), (1.6, 0), (0.7, 200), (1.01, 0), (3.0, 2_000)];
+        let phases = (0..(operations / 12_000).max(1)).flat_map(|_| stretches.iter().map(phase)).collect();
+        Workload::new(30, 1.1, (40, 1500), 0.6, phases)
+    }
+
     fn packet(&self, slot: u32, dice: &mut Rng) -> Packet {
         let u = dice.uniform();
         let flow = self.flows.partition_point(|&sum| sum <= u).min(self.flows.len() - 1) as u64;

@@ -1,0 +1,85 @@
+//! Packets in a line for each class, served by weight: lines over one pool and the clock that says whose turn it is.
+//!
+//! ```
+//! use tidegate::config::ByClass;
+//! use tidegate::{Packet, parts::class_lines::ClassLines, parts::fair_clock::Order};
+//! let mut held = ClassLines::new(2, &ByClass::all(1.0), Order::Wf2qPlus);
+//! for flow in [7, 7, 8] {
+//!     held.push((flow - 7) as usize, Packet::new(flow, 1000));
+//! }
+//! let flows = [(); 3].map(|()| held.pop().unwrap().flow);
+//! assert_eq!(flows, [7, 8, 7]);
+//! ```
+use crate::config::ByClass;
+use crate::packet::Packet;
+use crate::parts::fair_clock::{FairClock, Order};
+use crate::parts::lines::Lines;
+use crate::qdisc::{Backlog, Link};
+
+/// Packets in a line for each class, served by weight.
+#[derive(Clone, Debug)]
+pub struct ClassLines {
+    lines: Lines,
+    clock: FairClock,
+    backlog: Backlog,
+}
+
+impl ClassLines {
+    /// `classes` empty classes, numbered from 0.
+    pub fn new(classes: u32, weights: &ByClass<f64>, order: Order) -> ClassLines {
+        let classes = classes as usize;
+        ClassLines {
+            lines: Lines::new(classes),
+            clock: FairClock::new((0..classes).map(|class| weights.of(class)), order),
+            backlog: Backlog::default(),
+        }
+    }
+
+    /// What `classes` classes and as many packets as `link` can hold take besides the packets, in bytes.
+    pub fn bytes(classes: u64, link: &Link) -> u64 {
+        Lines::bytes(classes, link.most_packets()) + FairClock::bytes(classes)
+    }
+
+    /// What waits, all together.
+    #[inline]
+    pub fn all(&self) -> Backlog {
+        self.backlog
+    }
+
+    /// What waits in `class`.
+    ///
+    /// # Panics
+    /// When there is no such class.
+    #[inline]
+    pub fn of(&self, class: usize) -> Backlog {
+        self.lines.backlog(class)
+    }
+
+    /// How many classes have packets waiting.
+    pub fn busy(&self) -> usize {
+        self.clock.backlogged_classes()
+    }
+
+    /// `pkt` joins `class`.
+    ///
+    /// # Panics
+    /// When there is no such class.
+    #[inline]
+    pub fn push(&mut self, class: usize, pkt: Packet) {
+        if self.lines.backlog(class).packets == 0 {
+            self.clock.backlogged(class, pkt.len);
+        }
+        self.backlog.add(pkt.len);
+        self.lines.push(class, pkt);
+    }
+
+    /// The packet whose turn it is.
+    #[inline]
+    pub fn pop(&mut self) -> Option<Packet> {
+        let class = self.clock.next()?;
+        let pkt = self.lines.pop(class)?;
+        self.backlog.remove(pkt.len);
+        self.clock.sent(class, pkt.len, self.lines.head(class).map(|next| next.len));
+        Some(pkt)
+    }
+}
