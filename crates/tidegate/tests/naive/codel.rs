@@ -31,6 +31,8 @@ pub struct NaiveCodel {
     /// Whether what can be marked is marked instead of dropped.
     pub ecn: bool,
     pub items: VecDeque<Item>,
+    /// What waits for the same link in other queues, in bytes (§4.4).
+    pub elsewhere: u64,
     /// The state of §5.2; `None` is the RFC's 0.
     pub first_above: Option<u64>,
     pub drop_next: u64,
@@ -47,6 +49,7 @@ impl NaiveCodel {
             mtu,
             ecn,
             items: VecDeque::new(),
+            elsewhere: 0,
             first_above: None,
             drop_next: 0,
             count: 0,
@@ -64,13 +67,14 @@ impl NaiveCodel {
         from + (self.interval as f64 / (count as f64).sqrt()).floor() as u64
     }
 
-    /// §5.6: takes the head, and says whether its delay has been above target for a whole interval.
+    /// §5.6: takes the head, and says whether its delay has been above target for a whole interval. What is left for the
+    /// link to send counts, in whichever of its queues it waits (§4.4).
     fn take(&mut self, now: u64) -> Option<(Item, bool)> {
         let Some(head) = self.items.pop_front() else {
             self.first_above = None;
             return None;
         };
-        if now - head.stamp < self.target || self.bytes() <= self.mtu {
+        if now - head.stamp < self.target || self.bytes() + self.elsewhere <= self.mtu {
             self.first_above = None;
             return Some((head, false));
         }

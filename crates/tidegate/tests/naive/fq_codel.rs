@@ -87,6 +87,7 @@ impl NaiveFqCodel {
     pub fn dequeue(&mut self, now: u64) -> Did {
         let mut did = Did::default();
         loop {
+            let waits = self.bytes();
             let from_new = !self.new.is_empty();
             let list = if from_new { &mut self.new } else { &mut self.old };
             let Some(&queue) = list.front() else {
@@ -99,6 +100,8 @@ impl NaiveFqCodel {
                 continue;
             }
             let bytes: Vec<(u32, u64)> = self.queues[queue].items.iter().map(|i| (i.id, i.bytes)).collect();
+            // nichols2018 §4.4: what waits in the other queues keeps the link busy, too.
+            self.queues[queue].elsewhere = waits - self.queues[queue].bytes();
             let codel = self.queues[queue].dequeue(now);
             did.dropped.extend(codel.dropped);
             did.marked.extend(codel.marked);
