@@ -176,6 +176,28 @@ fn twin_agrees_in_every_mode() {
     drive(&[("quantum", "20000 B")], "1000 packets", 100_000);
 }
 
+/// nichols2018 §4.4, §5.6: a packet that waited too long is spared only when no more than one MTU is left for the link to
+/// send. The others' backlog counts: here one queue never holds more than one packet, and yet has signals.
+#[test]
+fn the_backlog_of_all_queues_counts() {
+    for (others, signalled) in [(1, false), (2, true)] {
+        let mut queue = fq_codel(&[], support::link("8 Mbit/s", "1000 packets", "1000 B"), 1);
+        let flows = apart(&queue, 3);
+        let mut heard = Heard::default();
+        // One packet of each flow waits at a time, and the turns are so slow that all wait longer than the target.
+        for round in 0..100 {
+            for &flow in &flows[..1 + others] {
+                if queue.queue_backlog(queue.queue_of(flow)).packets == 0 {
+                    queue.enqueue(at(round * 20_000_000), Packet::new(flow, 1000), &mut heard);
+                }
+            }
+            assert!(queue.dequeue(at(round * 20_000_000 + 19_000_000), &mut heard).is_some());
+        }
+        assert_eq!(heard.did.dropped.len() > 5, signalled, "{}", heard.did.dropped.len());
+        assert!(signalled || heard.did.dropped.is_empty());
+    }
+}
+
 fn link() -> Link {
     support::link("8 Mbit/s", "1000 packets", "1000 B")
 }

@@ -36,7 +36,7 @@ impl Law {
 pub trait Line {
     /// Takes the head off.
     fn take(&mut self) -> Option<Packet>;
-    /// What still waits, in bytes.
+    /// What still waits for the link, in bytes: in this line and in those beside it (nichols2018 §4.4).
     fn waits(&self) -> u64;
     /// Gives the packet its signal: `Some` is the packet, marked, which goes on; `None`, it was dropped.
     fn signal(&mut self, pkt: Packet) -> Option<Packet>;

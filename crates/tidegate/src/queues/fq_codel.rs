@@ -27,7 +27,7 @@ crate::params! {
         target: Span = Span::from_millis(5), "target", 0 ..= 60_000_000_000_u64;
         /// How long the delay of a queue must stay above target before the first signal.
         interval: Span = Span::from_millis(100), "interval", 1_000 ..= 600_000_000_000_u64;
-        /// The link's longest packet: with no more than this behind it in its queue no packet is signalled.
+        /// The link's longest packet: with no more than this behind it in all queues together no packet is signalled.
         mtu: Bytes = Bytes::new(1500), "maxpacket", 0 ..= 1_000_000_000;
         /// Most packets that are dropped at once from the fattest queue when the limit is passed.
         drop_batch: u32 = 64, "", 1 ..= 65536;
@@ -106,7 +106,7 @@ impl<S: Sink + ?Sized> Line for Head<'_, S> {
 
     #[inline]
     fn waits(&self) -> u64 {
-        self.held.lines.backlog(self.queue).bytes
+        self.held.backlog.bytes
     }
 
     fn signal(&mut self, pkt: Packet) -> Option<Packet> {
