@@ -370,7 +370,7 @@ fn a_batch_goes_from_the_head_of_the_fattest() {
     }
 }
 
-/// §4.1.1, §5.3: flows are spread evenly over the queues, differently for each random number (chi-square, false alarm
+/// §4.1, §5.3: flows are spread evenly over the queues, differently for each random number (chi-square, false alarm
 /// 1e-6 each).
 #[test]
 fn flows_are_spread_evenly() {

@@ -133,7 +133,7 @@ impl Control {
     fn enter(&mut self, law: &Law, now: Time) {
         self.dropping = true;
         let risen = self.count - self.last_count;
-        // The RFC's 16 intervals; a signal still due in the future counts as just now.
+        // §5.5's 16 intervals; a signal still due in the future counts as just now.
         let soon = now.since(self.drop_next).as_nanos() < law.interval.as_nanos().saturating_mul(16);
         self.count = if risen > 1 && soon { risen } else { 1 };
         self.last_count = self.count;
