@@ -26,6 +26,8 @@ pub struct NaivePie {
     /// §5.4 and §5.5, the optional enhancements.
     pub derandomize: bool,
     pub cap: bool,
+    /// Decay below half the target (appendix B) instead of without any delay (§4.2, appendix A).
+    pub decay_when_calm: bool,
     pub drop_prob: f64,
     pub qdelay_old: f64,
     pub burst_allowance: f64,
@@ -44,6 +46,7 @@ impl NaivePie {
             mean_packet,
             derandomize: true,
             cap: true,
+            decay_when_calm: false,
             drop_prob: 0.0,
             qdelay_old: 0.0,
             burst_allowance: 150.0,
@@ -101,8 +104,10 @@ impl NaivePie {
             p = 0.02;
         }
         self.drop_prob += p;
-        // §4.2: decays by 2 % when there is no delay at all.
-        if qdelay == 0.0 && self.qdelay_old == 0.0 {
+        // §4.2: decays by 2 % when there is no delay at all; in appendix B, while there is little.
+        let idle = qdelay == 0.0 && self.qdelay_old == 0.0;
+        let calm = qdelay < self.target / 2.0 && self.qdelay_old < self.target / 2.0;
+        if if self.decay_when_calm { calm } else { idle } {
             self.drop_prob *= 0.98;
         }
         self.drop_prob = self.drop_prob.clamp(0.0, 1.0);
