@@ -42,6 +42,14 @@ fn the_twin_gives_the_golden_numbers() {
     near(step(0.5, 0.015, 0.035), 0.52);
     near(step(0.5, 0.035, 0.015), 0.475);
     near(step(0.5, 0.0, 0.0), (0.5 - 0.001875) * 0.98);
+    // Appendix B decays at 7 ms, too, but not at half the target.
+    let mut calm = NaivePie { drop_prob: 0.5, qdelay_old: 0.007, decay_when_calm: true, ..paper() };
+    calm.update(0.007);
+    near(calm.drop_prob, (0.5 - 0.001) * 0.98);
+    near(step(0.5, 0.007, 0.007), 0.5 - 0.001);
+    calm = NaivePie { drop_prob: 0.5, qdelay_old: 0.0075, ..calm };
+    calm.update(0.0075);
+    near(calm.drop_prob, 0.5 - 0.0009375);
     assert_eq!((step(0.0, 0.1, 0.0), step(0.99, 0.0, 0.9)), (0.0, 1.0));
 }
 
@@ -158,8 +166,13 @@ impl Qdisc for Twinned {
 fn drive(settings: &[(&str, &str)], limit: &str, operations: u64) -> Twinned {
     let link = support::link("10 Mbit/s", limit, "770 B");
     let has = |name, value| settings.contains(&(name, value));
-    let twin =
-        NaivePie { mean_packet: 770.0, derandomize: !has("derandomize", "off"), cap: !has("cap", "off"), ..paper() };
+    let twin = NaivePie {
+        mean_packet: 770.0,
+        derandomize: !has("derandomize", "off"),
+        cap: !has("cap", "off"),
+        decay_when_calm: has("decay", "calm"),
+        ..paper()
+    };
     let mut twinned = Twinned {
         queue: pie(settings, link, Rng::from_seed(3)),
         twin,
@@ -197,6 +210,7 @@ fn twin_agrees_in_every_mode() {
     let plain = drive(&[("derandomize", "off")], "500 packets", 260_000);
     assert!(plain.marks > 100 && plain.sure == 0);
     drive(&[("cap", "off")], "300 kB", 260_000);
+    drive(&[("decay", "calm")], "500 packets", 260_000);
     assert_eq!(drive(&[("ecn", "off")], "100 packets", 260_000).marks, 0);
 }
 
@@ -292,6 +306,34 @@ fn the_delay_settles_at_the_target() {
     let (delay, lost) = (waits as f64 / seen as f64, drops as f64 / seen as f64);
     assert!((delay - 15.0).abs() < 1.0, "{delay} ms");
     assert!((lost - 1.0 / 6.0).abs() < 0.002, "{lost}");
+}
+
+/// Appendix B: with a delay that stays below half the target the probability is gone sooner than by §4.2 (where it still
+/// falls, because the delay is below the target). Without beta, which would do it at once.
+#[test]
+fn the_decay_of_appendix_b_begins_earlier() {
+    let updates = |decay| {
+        let settings = [("decay", decay), ("ecn", "off"), ("max_burst", "0 ns"), ("beta", "0")];
+        let mut queue = pie(&settings, link(), Rng::from_seed(1));
+        let mut now = offer(&mut queue, 0, 10.0, 3_000, Ecn::NotEct, |_, _, _| ());
+        assert!(queue.policy().probability() > 0.9);
+        while queue.backlog().packets > 2 {
+            queue.dequeue(Time::from_nanos(now), &mut NullSink);
+        }
+        // Three packets stand (the third always enters), one leaves a millisecond: a delay of 3 ms.
+        let began = now;
+        while queue.policy().probability() > 0.2 {
+            if queue.backlog().packets < 3 {
+                queue.enqueue(Time::from_nanos(now), Packet::new(1, 1000), &mut NullSink);
+            }
+            now += 1_000_000;
+            queue.dequeue(Time::from_nanos(now), &mut NullSink);
+        }
+        (now - began) / 15_000_000
+    };
+    // From 1 to .2: -.0015 a step takes 533; a factor of .98 as well, ln(.2) / ln(.98) = 80 at the most.
+    let (idle, calm) = (updates("idle"), updates("calm"));
+    assert!((500..=540).contains(&idle) && (60..=80).contains(&calm), "{idle} {calm}");
 }
 
 /// §5.4: with a steady probability no two drops are nearer than .85 / p packets; without, some are next to each other.

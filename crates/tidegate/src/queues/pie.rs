@@ -32,6 +32,16 @@ choices! {
     }
 }
 
+choices! {
+    /// When the probability decays; the RFC gives both.
+    pub enum Decay {
+        /// While there is no delay at all, now and at the last update (pan2017 §4.2, appendix A).
+        Idle = "idle",
+        /// While the delay is below half the target, now and at the last update (appendix B).
+        Calm = "calm",
+    }
+}
+
 crate::params! {
     /// PIE's parameters. Defaults are those of pan2017.
     pub struct PieConfig {
@@ -51,6 +61,8 @@ crate::params! {
         derandomize: Derandomize = Derandomize::On, "", 0 ..= 0;
         /// Whether a step up is limited while the probability is high.
         cap: Cap = Cap::On, "", 0 ..= 0;
+        /// When the probability decays by 2 % per update: without any delay, or while it is below half the target.
+        decay: Decay = Decay::Idle, "", 0 ..= 0;
         /// Whether ECN-capable packets are marked instead of dropped.
         ecn: Signal = Signal::Mark, "", 0 ..= 0;
     }
@@ -58,7 +70,7 @@ crate::params! {
 
 /// Below a probability, the step of an update is divided by this (pan2017 §4.2): small probabilities take small steps.
 const SCALING: [(f64, f64); 6] = [(1e-6, 2048.0), (1e-5, 512.0), (1e-4, 128.0), (1e-3, 32.0), (1e-2, 8.0), (0.1, 2.0)];
-/// What is left of the probability in an update without any delay (§4.2).
+/// What is left of the probability in an update in which it decays (§4.2).
 const DECAY: f64 = 0.98;
 /// Between these sums of probabilities since the last signal the die decides (§5.4).
 const ACCUMULATED: (f64, f64) = (0.85, 8.5);
@@ -148,7 +160,12 @@ impl PieRule {
             step = step.min(CAPPED.1);
         }
         self.probability += step;
-        if self.delay == 0.0 && self.delay_old == 0.0 {
+        let longest = if self.delay > self.delay_old { self.delay } else { self.delay_old };
+        let decays = match self.config.decay {
+            Decay::Idle => longest == 0.0,
+            Decay::Calm => longest < self.half_target,
+        };
+        if decays {
             self.probability *= DECAY;
         }
         self.probability = self.probability.clamp(0.0, 1.0);
