@@ -85,8 +85,6 @@ pub struct Account {
 #[derive(Debug)]
 struct Exit<P> {
     port: P,
-    /// Whether it took frames since it was flushed.
-    full: bool,
     trouble: Option<io::Error>,
 }
 
@@ -114,12 +112,13 @@ impl<A: Port, B: Port, W: Witness> Gate<A, B, W> {
     }
 
     /// Throws everything away that has arrived and was not received: the kernel has sent it on while the promise did
-    /// not hold. The promise must have been renewed before.
-    pub fn discard(&mut self, now: Time) {
-        let (waiting, lane) = (self.inner.port.waiting(usize::MAX), &mut self.lane);
-        self.inner.receive(waiting, |frame| lane.discard(now, &frame));
-        let (waiting, wire) = (self.outer.port.waiting(usize::MAX), &mut self.wire);
-        self.outer.receive(waiting, |frame| wire.discard(&frame));
+    /// not hold. The promise must have been renewed before. How many frames that were.
+    pub fn discard(&mut self, now: Time) -> u64 {
+        let (from_inner, lane) = (self.inner.port.waiting(usize::MAX), &mut self.lane);
+        self.inner.receive(from_inner, |frame| lane.discard(now, &frame));
+        let (from_outer, wire) = (self.outer.port.waiting(usize::MAX), &mut self.wire);
+        self.outer.receive(from_outer, |frame| wire.discard(&frame));
+        (from_inner + from_outer) as u64
     }
 
     /// What became of the frames so far.
@@ -176,7 +175,7 @@ impl<A: Port, B: Port, W: Witness> Gate<A, B, W> {
 
 impl<P: Port> Exit<P> {
     fn new(port: P) -> Exit<P> {
-        Exit { port, full: false, trouble: None }
+        Exit { port, trouble: None }
     }
 
     /// How many frames may be received. They are counted before the clock is read, so that whoever is stopped in
@@ -189,6 +188,7 @@ impl<P: Port> Exit<P> {
         }
     }
 
+    /// Receives what is [ours](Exit::ours); a device that has nothing for us is asked all the same whether it is well.
     #[inline]
     fn receive(&mut self, most: usize, mut take: impl FnMut(crate::port::Received<'_>)) {
         if let Err(error) = self.port.receive(most, &mut take) {
@@ -199,11 +199,9 @@ impl<P: Port> Exit<P> {
     /// Gives a frame to the device; if there is no room, after what waits there was sent.
     #[inline]
     fn give(&mut self, frame: &[u8]) -> Result<(), Unsent> {
-        self.full = true;
         match self.port.send(frame) {
             Err(Unsent::Full) => {
                 self.flush();
-                self.full = true;
                 self.port.send(frame)
             }
             other => other,
@@ -212,9 +210,7 @@ impl<P: Port> Exit<P> {
 
     #[inline]
     fn flush(&mut self) {
-        if std::mem::take(&mut self.full)
-            && let Err(error) = self.port.flush()
-        {
+        if let Err(error) = self.port.flush() {
             self.trouble = Some(error);
         }
     }

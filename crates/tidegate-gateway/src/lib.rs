@@ -11,8 +11,10 @@
 //! | [`gate`] | both directions over two devices, without a clock |
 //! | [`failopen`], [`netlink`] | the program in the kernel that forwards when we do not; questions to the kernel |
 //! | [`guard`], [`witness`] | what keeps the kernel informed that we live; who is shown every frame with its fate |
+//! | [`plan`], [`pump`], [`clock`] | what is to be done, checked before; the loop that gives the gate the time |
 //! | [`counters`] | what became of every frame |
 //! | [`namespaces`] | networks of our own to try things in |
+pub mod clock;
 pub mod counters;
 mod delay;
 pub mod failopen;
@@ -23,8 +25,10 @@ pub mod memory;
 pub mod namespaces;
 pub mod netlink;
 pub mod overhead;
+pub mod plan;
 pub mod pool;
 pub mod port;
+pub mod pump;
 pub mod ring;
 mod system;
 pub mod wire;

@@ -1,0 +1,146 @@
+//! The loop that gives a gate the time: it sleeps until shortly before the next departure, then looks at the clock until
+//! it has come.
+use std::io;
+use std::os::fd::AsFd;
+
+use tidegate::{Span, Time};
+
+use crate::clock;
+use crate::gate::{Account, Gate, Next};
+use crate::guard::{BEAT, Guard, Promise};
+use crate::port::Port;
+use crate::witness::Witness;
+
+/// A sleep may end so late, on a machine like ours; what is nearer than that is waited for awake.
+const AWAKE: Span = Span::from_micros(60);
+
+/// How long to pump, and whom to tell.
+pub struct Orders<'a> {
+    /// When to stop by itself.
+    pub duration: Option<Span>,
+    /// How often to tell how things stand.
+    pub status: Option<Span>,
+    /// Whether to stop; asked every [`BEAT`].
+    pub stop: &'a dyn Fn() -> bool,
+    /// Is told what happens. It must not wait: frames do.
+    pub tell: &'a mut dyn FnMut(News),
+}
+
+/// Something has happened.
+#[derive(Debug)]
+pub enum News {
+    /// How things stand after so long.
+    Status(Span, Box<Account>),
+    /// A device is in trouble; frames for it are lost until it is well again.
+    Trouble(Side, io::Error),
+    /// A device is well again.
+    Well(Side),
+    /// We were not to be seen for a while, and the kernel forwarded frames in our stead; so many that had arrived
+    /// meanwhile were thrown away in both directions.
+    Lapsed(u64),
+}
+
+/// Which device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// The one that floods come from.
+    Inner,
+    /// The one that the protected link leads to.
+    Outer,
+}
+
+/// Moves frames until it is told to stop, or its time is over; how long it was.
+///
+/// # Errors
+/// The system refuses to wait.
+pub fn pump<A, B, W, G>(gate: &mut Gate<A, B, W>, guard: &mut G, mut orders: Orders<'_>) -> io::Result<Span>
+where
+    A: Port + AsFd,
+    B: Port + AsFd,
+    W: Witness,
+    G: Guard,
+{
+    // Where the system refuses, sleeps end later and frames leave later; nothing else.
+    let _ = clock::punctual();
+    let begun = clock::now();
+    let mut chores = Chores { begun, due: begun, status_due: begun, ill: [false; 2] };
+    let end = orders.duration.map_or(Time::MAX, |span| begun + span);
+    loop {
+        let now = clock::now();
+        if now >= end || (now >= chores.due && (orders.stop)()) {
+            return Ok(now.since(begun));
+        }
+        if now >= chores.due {
+            chores.due = (now + BEAT).min(end);
+            chores.look_after(now, gate, &mut orders);
+            beat(now, gate, guard, &mut orders);
+        }
+        match gate.turn(now, guard) {
+            Next::Now => {}
+            Next::Renewal => beat(clock::now(), gate, guard, &mut orders),
+            Next::At(departure) => sleep(gate, chores.due.min(shortly_before(departure)))?,
+            Next::Arrival => sleep(gate, chores.due)?,
+        }
+    }
+}
+
+/// Renews the promise, and throws away what the kernel has forwarded while it had lapsed.
+fn beat<A: Port, B: Port, W: Witness>(
+    now: Time,
+    gate: &mut Gate<A, B, W>,
+    guard: &mut impl Guard,
+    orders: &mut Orders<'_>,
+) {
+    if guard.beat(now) == Promise::Lapsed {
+        let lost = gate.discard(now);
+        (orders.tell)(News::Lapsed(lost));
+    }
+}
+
+fn shortly_before(departure: Time) -> Time {
+    Time::from_nanos(departure.as_nanos().saturating_sub(AWAKE.as_nanos()))
+}
+
+/// Waits until a frame arrives, but not longer than until `then`.
+fn sleep<A: Port + AsFd, B: Port + AsFd, W: Witness>(gate: &Gate<A, B, W>, then: Time) -> io::Result<()> {
+    let left = then.since(clock::now());
+    if left == Span::ZERO {
+        return Ok(());
+    }
+    clock::wait(gate.ports(), left)
+}
+
+/// What is done now and then.
+struct Chores {
+    begun: Time,
+    due: Time,
+    status_due: Time,
+    /// Which of the devices were in trouble when last looked at.
+    ill: [bool; 2],
+}
+
+impl Chores {
+    fn look_after<A: Port, B: Port, W: Witness>(
+        &mut self,
+        now: Time,
+        gate: &mut Gate<A, B, W>,
+        orders: &mut Orders<'_>,
+    ) {
+        for ((trouble, ill), side) in gate.trouble().into_iter().zip(&mut self.ill).zip([Side::Inner, Side::Outer]) {
+            match (trouble, *ill) {
+                (Some(error), false) => (orders.tell)(News::Trouble(side, error)),
+                (None, true) => (orders.tell)(News::Well(side)),
+                (Some(_), true) | (None, false) => continue,
+            }
+            *ill = !*ill;
+        }
+        if let Some(every) = orders.status
+            && now >= self.status_due
+        {
+            if self.status_due > self.begun {
+                (orders.tell)(News::Status(now.since(self.begun), Box::new(gate.account())));
+            }
+            self.status_due = now + every;
+        }
+    }
+}
