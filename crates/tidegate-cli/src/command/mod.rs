@@ -1,6 +1,7 @@
 //! The subcommands, one file each. A new one: its file, a variant here, an arm in `execute`.
 mod check;
 mod compare;
+mod gate;
 mod list;
 mod replay;
 mod run;
@@ -31,6 +32,7 @@ Examples:
   tidegate compare flood               the same with several queues side by side
   tidegate check flood                 what follows from a scenario, without running it
   tidegate replay --help               the packets of a capture through a queue
+  tidegate gate --help                 a live link through a queue
   tidegate sketch --quick              how well flows are counted
 
 Results go to standard output, everything else to standard error.
@@ -50,6 +52,7 @@ pub enum Command {
     Compare(compare::Args),
     Check(check::Args),
     Replay(replay::Args),
+    Gate(gate::Args),
     List(list::Args),
     Show(show::Args),
     Sketch(sketch::Args),
@@ -66,6 +69,7 @@ impl Command {
             Command::Compare(args) => args.execute(),
             Command::Check(args) => args.execute(),
             Command::Replay(args) => args.execute(),
+            Command::Gate(args) => args.execute(),
             Command::List(args) => args.execute(),
             Command::Show(args) => args.execute(),
             Command::Sketch(args) => args.execute(),

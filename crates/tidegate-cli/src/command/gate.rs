@@ -1,0 +1,267 @@
+//! `tidegate gate`: a bump in the wire.
+use std::sync::mpsc::{Receiver, sync_channel};
+
+use serde_json::{Map, Value, json};
+use tidegate::{Bytes, Link, MarkReason, Rate, Size, Span};
+use tidegate_gateway::clock;
+use tidegate_gateway::counters::{Counters, Loss, Tally};
+use tidegate_gateway::gate::{Account, Gate};
+use tidegate_gateway::guard::Unguarded;
+use tidegate_gateway::overhead::Overhead;
+use tidegate_gateway::plan::{Plan, Settings};
+use tidegate_gateway::pump::{News, Orders, Side, pump};
+use tidegate_gateway::ring::Ring;
+use tidegate_lab::QueueSpec;
+use tidegate_lab::replay::default_limit;
+use tidegate_packet::FlowKey;
+use tidegate_report::{Figure, human};
+
+use crate::failure::Failure;
+use crate::manual::{Block, Page};
+use crate::{interrupt, output};
+
+/// How many news may wait to be written; what comes then is not told.
+const NEWS: usize = 16;
+
+/// Manage a live link: a bump in the wire.
+///
+/// Takes every frame that comes in on one interface, passes it through a queue that leads to a link of the given rate,
+/// and sends it out on the other interface, and every frame of the other direction back unmanaged. Hosts on either side
+/// see nothing of it but its decisions. Linux, root (or CAP_NET_RAW, CAP_NET_ADMIN, CAP_BPF).
+///
+/// A frame leaves when the one before it has been sent at the rate, by a computed schedule. Lengths count as Ethernet
+/// frames without check sequence; --overhead adds what the managed link adds.
+///
+/// At the end it says what was received, sent, lost for which reason, marked, and held. It stops after --duration, or
+/// on Ctrl-C.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tidegate gate --in eth1 --out eth2 --rate 100mbit --queue sfb --dry-run
+  tidegate gate --in eth1 --out eth2 --rate \"95 Mbit/s\" --queue sfb,bins=46 --overhead ethernet
+  tidegate gate --in eth1 --out eth2 --rate 100mbit --queue drop_tail --delay 20ms --duration 10s --json")]
+pub struct Args {
+    /// The interface on the side that floods come from
+    #[arg(long = "in", value_name = "IF1")]
+    inner: String,
+    /// The interface that the protected link leads to
+    #[arg(long = "out", value_name = "IF2")]
+    outer: String,
+    /// The managed link's rate, as in "100 Mbit/s" or tc's 100mbit
+    #[arg(long, allow_hyphen_values = true)]
+    rate: Rate,
+    /// The queue, NAME[/PRESET][,param=value…][ as LABEL]
+    #[arg(long, value_name = "Q")]
+    queue: QueueSpec,
+    /// How much may wait, as in "125 kB" or "100 packets" [default: what the link sends in 100 ms]
+    #[arg(long, value_name = "SIZE", allow_hyphen_values = true)]
+    limit: Option<Size>,
+    /// The usual length of a packet, by which queues turn bytes into packets and back
+    #[arg(long, value_name = "SIZE", default_value = "1000 B", allow_hyphen_values = true)]
+    mean_packet: Bytes,
+    /// Which packets are one flow: five-tuple, source, destination, pair, or source-prefix/N
+    #[arg(long, value_name = "K", default_value = "five-tuple")]
+    flow_key: FlowKey,
+    /// Added to every frame's length: bytes, or `ethernet` (check sequence, preamble, gap: 24 B; at least 84 B in all)
+    #[arg(long, value_name = "SIZE", default_value = "0 B", allow_hyphen_values = true)]
+    overhead: Overhead,
+    /// Let frames be under way for so long, after the queue and in the reverse direction
+    #[arg(long, value_name = "TIME", default_value = "0 s", allow_hyphen_values = true)]
+    delay: Span,
+    /// Stop after so long
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    duration: Option<Span>,
+    /// Say how things stand every so often, on standard error
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    status: Option<Span>,
+    /// Check everything, print what would be done, and do nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Print the plan or the account as JSON instead of a table
+    #[arg(long)]
+    json: bool,
+}
+
+impl Args {
+    pub fn execute(self) -> Result<(), Failure> {
+        let plan = self.plan()?;
+        if self.dry_run {
+            return self.print_plan(&plan);
+        }
+        interrupt::listen();
+        let (span, account) = self.run(&plan)?;
+        match self.json {
+            true => output::print(&format!("{:#}\n", document(&plan, span, &account))),
+            false => output::print(&page(&plan, span, &account)),
+        }
+    }
+
+    /// Everything that can be checked without touching the network.
+    fn plan(&self) -> Result<Plan, Failure> {
+        let limit = self.limit.unwrap_or_else(|| default_limit(self.rate, self.mean_packet));
+        let link = Link::new(self.rate, limit, self.mean_packet).map_err(Failure::input)?;
+        let settings = Settings {
+            inner: self.inner.clone(),
+            outer: self.outer.clone(),
+            link,
+            queue: self.queue.resolve(&link).map_err(Failure::input)?,
+            label: self.queue.label(),
+            flow_key: self.flow_key,
+            overhead: self.overhead,
+            delay: self.delay,
+        };
+        Plan::new(settings, mtu(&self.inner)?.max(mtu(&self.outer)?)).map_err(Failure::input)
+    }
+
+    fn print_plan(&self, plan: &Plan) -> Result<(), Failure> {
+        match self.json {
+            true => output::print(&format!("{:#}\n", named(plan))),
+            false => {
+                let lines = plan.lines();
+                let width = lines.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+                output::print(&lines.iter().map(|(name, text)| format!("{name:width$}  {text}\n")).collect::<String>())
+            }
+        }
+    }
+
+    /// Moves frames until it is time to stop; how long it was, and what became of them.
+    fn run(&self, plan: &Plan) -> Result<(Span, Account), Failure> {
+        let runtime = |error: std::io::Error| Failure::Runtime(error.to_string());
+        let [one, two, seed] = clock::random().map_err(runtime)?;
+        let (lane, wire) = plan.lanes([one, two], seed, ()).map_err(Failure::input)?;
+        let inner = Ring::open(&self.inner).map_err(runtime)?;
+        let outer = Ring::open(&self.outer).map_err(runtime)?;
+        let mut gate = Gate::new(lane, wire, inner, outer);
+        let (tell, news) = sync_channel(NEWS);
+        let names = [self.inner.clone(), self.outer.clone()];
+        let teller = std::thread::spawn(move || tell_all(&news, &names));
+        let orders = Orders {
+            duration: self.duration,
+            status: self.status,
+            stop: &interrupt::asked,
+            // News that find no room are lost: frames must not wait for a terminal.
+            tell: &mut |news| drop(tell.try_send(news)),
+        };
+        let span = pump(&mut gate, &mut Unguarded, orders).map_err(runtime)?;
+        drop(tell);
+        let _ = teller.join();
+        Ok((span, gate.account()))
+    }
+}
+
+/// The MTU of the interface `name`.
+fn mtu(name: &str) -> Result<u32, Failure> {
+    let missing = || Failure::Input(format!("interface `{name}` is not there"));
+    std::fs::read_to_string(format!("/sys/class/net/{name}/mtu"))
+        .map_err(|_| missing())?
+        .trim()
+        .parse()
+        .map_err(|_| missing())
+}
+
+/// Writes the news to standard error until there are no more.
+fn tell_all(news: &Receiver<News>, names: &[String; 2]) {
+    let name = |side: Side| &names[side as usize];
+    for one in news {
+        output::note(&match one {
+            News::Status(span, account) => status(span, &account),
+            News::Trouble(side, error) => format!("{}: {error}; frames for it are lost meanwhile", name(side)),
+            News::Well(side) => format!("{}: well again", name(side)),
+            News::Lapsed(frames) => {
+                format!(
+                    "we were stopped, and the kernel forwarded: {frames} frames that it has sent on were thrown away"
+                )
+            }
+        });
+    }
+}
+
+fn status(span: Span, account: &Account) -> String {
+    let Counters { received, sent, held, .. } = account.managed;
+    let marked: u64 = account.managed.marked.iter().sum();
+    format!(
+        "{:.0} s: received {}, sent {}, lost {}, marked {marked}, held {}; back {}",
+        span.as_secs(),
+        received.frames,
+        sent.frames,
+        account.managed.lost_in_all().frames,
+        held.frames,
+        account.reverse.sent.frames
+    )
+}
+
+/// The plan as an object.
+fn named(plan: &Plan) -> Value {
+    Value::Object(plan.lines().into_iter().map(|(name, text)| (name.into(), text.into())).collect())
+}
+
+/// The account as a document.
+fn document(plan: &Plan, span: Span, account: &Account) -> Value {
+    json!({
+        "schema": "tidegate.gate/1",
+        "plan": named(plan),
+        "duration_s": span.as_secs(),
+        "managed": direction(&account.managed),
+        "reverse": direction(&account.reverse),
+    })
+}
+
+fn direction(counters: &Counters) -> Value {
+    let tally = |t: Tally| json!({ "frames": t.frames, "bytes": t.bytes });
+    let lost: Map<_, _> = Loss::all().map(|why| (why.name().into(), tally(counters.lost(why)))).collect();
+    let marked: Map<_, _> =
+        MarkReason::ALL.iter().map(|&why| (why.name().into(), counters.marked[why as usize].into())).collect();
+    json!({
+        "received": tally(counters.received),
+        "sent": tally(counters.sent),
+        "held": tally(counters.held),
+        "lost": lost,
+        "marked": marked,
+        "unfinished": counters.unfinished,
+        "missed": counters.missed,
+    })
+}
+
+/// The account as a table.
+fn page(plan: &Plan, span: Span, account: &Account) -> String {
+    let settings = plan.settings();
+    let head = [
+        format!("in {:.1} s", span.as_secs()),
+        format!("{} -> {} ({})", settings.inner, settings.outer, settings.label),
+        format!("{} -> {}", settings.outer, settings.inner),
+    ];
+    let both = [&account.managed, &account.reverse];
+    let sizes =
+        |name: &str, of: &dyn Fn(&Counters) -> Tally| [name.into(), size(of(both[0]), span), size(of(both[1]), span)];
+    let counts = |name: &str, of: &dyn Fn(&Counters) -> u64| [name.into(), count(of(both[0])), count(of(both[1]))];
+    let mut rows = vec![head, sizes("received", &|c| c.received), sizes("sent", &|c| c.sent)];
+    let mut rare: Vec<[String; 3]> =
+        Loss::all().map(|why| sizes(&format!("lost: {}", why.name()), &|c| c.lost(why))).collect();
+    rare.extend(
+        MarkReason::ALL.iter().map(|&why| counts(&format!("marked: {}", why.name()), &|c| c.marked[why as usize])),
+    );
+    rare.push(sizes("held at the end", &|c| c.held));
+    rare.push(counts("missed by the kernel", &|c| c.missed));
+    rare.push(counts("checksum not filled in", &|c| c.unfinished));
+    rare.retain(|[_, there, back]| there != NOTHING || back != NOTHING);
+    rows.extend(rare);
+    let mut page = Page::default();
+    page.add(Block::Table(rows.into_iter().map(Vec::from).collect()));
+    page.render()
+}
+
+/// What stands where nothing happened.
+const NOTHING: &str = "–";
+
+fn count(frames: u64) -> String {
+    if frames == 0 { NOTHING.into() } else { human::count(frames) }
+}
+
+/// Frames, and what they were as a rate.
+fn size(tally: Tally, span: Span) -> String {
+    if tally.frames == 0 {
+        return NOTHING.into();
+    }
+    let rate = Figure::exact(tally.bytes as f64 * 8.0 / span.as_secs().max(1e-9));
+    format!("{} ({})", human::count(tally.frames), human::rate(rate))
+}
