@@ -76,9 +76,18 @@ impl MinCount {
     pub fn add(&mut self, flow: u64) {
         let scaled = mix(flow ^ self.key) as u128 * self.buckets as u128;
         let fraction = ((scaled as u64 >> 32) as u32).min(FREE - 1);
-        let first = (scaled >> 64) as usize * self.k;
-        // The usual case: the bucket is full of smaller ones.
-        if fraction < self.minima[first + self.k - 1] {
+        self.offer((scaled >> 64) as usize * self.k, fraction);
+    }
+
+    /// A hash value fell into the bucket that begins at `first`.
+    #[inline]
+    fn offer(&mut self, first: usize, fraction: u32) {
+        let bucket = &self.minima[first..first + self.k];
+        // Nothing is to be done if the k-th is no larger, or if it is the same flow again (order statistics are of
+        // different flows). Both in one branch, which is taken once for a flow, so that no mix of flows misleads the
+        // predictor: 0 if either is so.
+        let (smaller, kth) = (&bucket[..self.k - 1], bucket[self.k - 1]);
+        if smaller.iter().fold(kth.saturating_sub(fraction), |least, &u| least.min(u ^ fraction)) != 0 {
             self.insert(first, fraction);
         }
     }
@@ -87,11 +96,8 @@ impl MinCount {
     fn insert(&mut self, first: usize, fraction: u32) {
         let bucket = &mut self.minima[first..first + self.k];
         let place = bucket.partition_point(|&u| u < fraction);
-        // The same flow again: order statistics are of different flows.
-        if bucket[place] != fraction {
-            bucket[place..].rotate_right(1);
-            bucket[place] = fraction;
-        }
+        bucket[place..].rotate_right(1);
+        bucket[place] = fraction;
     }
 
     /// Forgets everything; from here it hashes with `key`.
@@ -161,9 +167,32 @@ mod tests {
     fn golden_censored() {
         let mut sketch = MinCount::new(4, 2, Estimator::Censored, 0);
         for (bucket, u) in [(0, 0.4), (0, 0.1), (1, 0.2), (1, 0.5), (2, 0.25), (2, 0.25)] {
-            sketch.insert(bucket * 2, (u * 4_294_967_296.0) as u32);
+            sketch.offer(bucket * 2, (u * 4_294_967_296.0) as u32);
         }
         assert!((sketch.estimate() - 5.5172).abs() < 1e-4, "{}", sketch.estimate());
+    }
+
+    /// Against sorting: of the hash values that fell into a bucket, the k smallest different ones, whatever their order.
+    #[test]
+    fn keeps_the_smallest_different_values() {
+        for (buckets, k) in [(2, 1), (7, 3), (1024, 3), (5, 16)] {
+            let mut dice = crate::rng::Rng::from_seed(k as u64);
+            let mut sketch = MinCount::new(buckets, k, Estimator::Auto, 0x5eed);
+            let mut plain = vec![Vec::new(); buckets as usize];
+            for _ in 0..5_000 {
+                // Small numbers often, large ones seldom: the same flows again and new ones.
+                let flow = dice.bits() >> dice.below(64);
+                sketch.add(flow);
+                let scaled = mix(flow ^ 0x5eed) as u128 * buckets as u128;
+                plain[(scaled >> 64) as usize].push((scaled as u64 >> 32) as u32);
+            }
+            for (ours, values) in sketch.minima.chunks_exact(k as usize).zip(&mut plain) {
+                values.sort();
+                values.dedup();
+                values.resize(values.len().max(k as usize), FREE);
+                assert_eq!(ours, &values[..k as usize]);
+            }
+        }
     }
 
     #[test]
