@@ -141,6 +141,14 @@ const SUBJECTS: &[Subject] = &[
         mixes: Mixes::All,
     },
     Subject {
+        // As many samples as ten for each of a thousand flows; m_fair is where half of the packets go.
+        name: "afd",
+        settings: &[("shadow", "10000"), ("sample", "250"), ("alpha", "0.34"), ("beta", "0.36")],
+        path: "is judged by its flow's samples, none for want of room",
+        took: |c| c.offered - c.dropped(DropReason::Overlimit),
+        mixes: Mixes::Thousand,
+    },
+    Subject {
         // All classes have packets, and the buffer of each, 20 packets, is what sheds.
         name: "wfq",
         settings: &[("classes", "100")],

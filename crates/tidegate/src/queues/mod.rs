@@ -1,4 +1,5 @@
 //! One paper, one file: every queue, with its manual page as the module's documentation.
+pub mod afd;
 pub mod ared;
 pub mod bare;
 pub mod black;
@@ -16,6 +17,7 @@ pub mod rem;
 pub mod sfb;
 pub mod wfq;
 
+pub use afd::Afd;
 pub use ared::Ared;
 pub use bare::Bare;
 pub use black::Black;
