@@ -35,8 +35,8 @@ struct Ledger {
     now: Time,
     /// By slot.
     packets: Vec<Known>,
-    /// The last slot that left, by flow.
-    last_out: BTreeMap<u64, u32>,
+    /// The last slot that left, by flow and class: a flow of several classes may overtake itself.
+    last_out: BTreeMap<(u64, u16), u32>,
     held: Backlog,
     tally: Tally,
     trace: u64,
@@ -154,7 +154,7 @@ impl<Q: Qdisc> Qdisc for Checked<Q> {
                 self.ledger.leaves(pkt);
                 self.ledger.tally.dequeued += 1;
                 self.ledger.note(3 << 40 | pkt.slot as u64);
-                let before = self.ledger.last_out.insert(pkt.flow, pkt.slot);
+                let before = self.ledger.last_out.insert((pkt.flow, pkt.class), pkt.slot);
                 assert!(before < Some(pkt.slot), "flow {} out of order: {before:?}, {}", pkt.flow, pkt.slot);
             }
             None => {

@@ -1,0 +1,36 @@
+//! Arbitrary sequences of calls on every queue of the catalog, arbitrarily set: the fuzz target `queue` in short, the
+//! same for everybody.
+mod support;
+
+use std::cell::Cell;
+
+use proptest::prelude::*;
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use support::checked::Checked;
+use support::sequence::{Case, Tape, play};
+use tidegate::catalog::QUEUES;
+
+/// Cases for each queue.
+const CASES: u32 = 300;
+
+#[test]
+fn any_sequence_of_calls_keeps_the_rules() {
+    for row in QUEUES {
+        let seed = support::base_seed().stream(row.name).bits();
+        let dice = TestRng::from_seed(RngAlgorithm::ChaCha, &[seed.to_le_bytes(); 4].concat());
+        let config = Config { cases: CASES, failure_persistence: None, ..Config::default() };
+        let built = Cell::new(0);
+        let bytes = prop::collection::vec(any::<u8>(), 0..1200);
+        let result = TestRunner::new_with_rng(config, dice).run(&bytes, |bytes| {
+            let mut tape = Tape(&bytes);
+            if let Some(case) = Case::of(row, &mut tape) {
+                built.set(built.get() + 1);
+                let queue = case.config.build(case.link, case.dice.clone()).unwrap();
+                play(&mut Checked::new(queue, case.link), &case.link, &mut tape);
+            }
+            Ok(())
+        });
+        result.unwrap_or_else(|error| panic!("{}: {error}", row.name));
+        assert!(built.get() > CASES / 3, "{}: only {} could be built", row.name, built.get());
+    }
+}
