@@ -370,6 +370,19 @@ fn a_batch_goes_from_the_head_of_the_fattest() {
     }
 }
 
+/// Packets without length, which a capture may have: no queue is the fattest, and one of the arrival's own is dropped.
+#[test]
+fn packets_without_length() {
+    let mut queue = fq_codel(&[], support::link("8 Mbit/s", "3 packets", "1000 B"), 1);
+    let flows = apart(&queue, 4);
+    let mut heard = Heard::default();
+    for (slot, flow) in [0, 1, 2, 3, 1].into_iter().enumerate() {
+        queue.enqueue(at(0), Packet::new(flows[flow], 0).with_slot(slot as u32), &mut heard);
+    }
+    assert_eq!(heard.by_limit, [3, 1], "an arrival that is alone in its queue, then the head of its queue");
+    assert_eq!(queue.backlog(), Backlog { packets: 3, bytes: 0 });
+}
+
 /// §4.1, §5.3: flows are spread evenly over the queues, differently for each random number (chi-square, false alarm
 /// 1e-6 each).
 #[test]

@@ -148,7 +148,8 @@ impl FqCodel {
     /// queue of the packet for which this happens: if that queue is emptied, the arrival itself went last.
     #[cold]
     fn drop_from_fattest<S: Sink + ?Sized>(&mut self, now: Time, arrival: usize, out: &mut S) {
-        let (queue, _) = self.held.fattest.get();
+        // Where no packet has any length there is no fattest queue, but the arrival's own has a packet.
+        let (queue, _) = Some(self.held.fattest.get()).filter(|&(_, bytes)| bytes > 0).unwrap_or((arrival, 0));
         let half = (self.held.lines.backlog(queue).packets / 2).clamp(1, self.drop_batch);
         for _ in 0..half {
             let Some(victim) = self.held.pop(queue) else {

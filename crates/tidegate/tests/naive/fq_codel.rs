@@ -57,7 +57,8 @@ impl NaiveFqCodel {
     /// of the queue with the most bytes, up to a batch, are dropped from its head. Returns what was dropped.
     ///
     /// Half of one packet is one; of several fattest queues the first; a packet that is longer than the limit itself is
-    /// refused instead of emptying everything. On all three the RFC is silent.
+    /// refused instead of emptying everything; if all packets have no length, the packet's own queue is taken for the
+    /// fattest. On all four the RFC is silent.
     pub fn enqueue(&mut self, queue: usize, item: Item) -> Vec<u32> {
         if matches!(self.limit, Limit::Bytes(most) if item.bytes > most) {
             return vec![item.id];
@@ -69,7 +70,7 @@ impl NaiveFqCodel {
         }
         let mut dropped = Vec::new();
         while self.too_much() {
-            let mut fattest = 0;
+            let mut fattest = if self.bytes() > 0 { 0 } else { queue };
             for q in 1..self.queues.len() {
                 if self.queues[q].bytes() > self.queues[fattest].bytes() {
                     fattest = q;
