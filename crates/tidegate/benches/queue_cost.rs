@@ -93,6 +93,22 @@ const SUBJECTS: &[Subject] = &[
         mixes: Mixes::All,
     },
     Subject {
+        // RED as above, so that the surplus is shed by dice and not by the limit.
+        name: "black",
+        settings: &[("min", "200 packets"), ("max", "800 packets"), ("wait", "off")],
+        path: "samples the queue and rolls a die, RED's or its own",
+        took: rolled,
+        mixes: Mixes::All,
+    },
+    Subject {
+        // What cannot be marked passes, so the queue is full: dearest, since every arrival samples.
+        name: "purge",
+        settings: &[],
+        path: "samples a full queue; each second one finds room and is judged",
+        took: |c| 2 * c.dropped(DropReason::Overlimit),
+        mixes: Mixes::All,
+    },
+    Subject {
         // At 4000 bytes a flow a thousand flows would fill the limit before their dice fall.
         name: "bare",
         settings: &[("least", "2500 B")],
