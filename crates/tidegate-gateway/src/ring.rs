@@ -2,9 +2,8 @@
 //!
 //! What arrives is read from an AF_PACKET receive ring of version 2, which hands over each frame at once; version 3
 //! would save some work, but its blocks close by a timer of a millisecond at best, and a queue of our own is no excuse
-//! for that delay on an idle link. What is sent goes by `sendmmsg`, which copies it, and not through a transmit ring:
-//! that lends its own pages to the frames and takes them back as soon as the socket is no longer charged for them,
-//! which on virtual Ethernet is before a receiver on the same machine has read them.
+//! for that delay on an idle link. What is sent goes by `sendmmsg`, which copies it. A transmit ring spares that copy
+//! only on hardware: where a frame stays on the machine the kernel copies it after all, once it meets its receiver.
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
