@@ -12,7 +12,7 @@
 //! | [`failopen`], [`netlink`] | the program in the kernel that forwards when we do not; questions to the kernel |
 //! | [`guard`], [`witness`] | what keeps the kernel informed that we live; who is shown every frame with its fate |
 //! | [`plan`], [`pump`], [`clock`] | what is to be done, checked before; the loop that gives the gate the time |
-//! | [`counters`] | what became of every frame |
+//! | [`counters`], [`record`] | what became of every frame; the same as a capture file |
 //! | [`namespaces`] | networks of our own to try things in |
 pub mod clock;
 pub mod counters;
@@ -29,6 +29,7 @@ pub mod plan;
 pub mod pool;
 pub mod port;
 pub mod pump;
+pub mod record;
 pub mod ring;
 mod system;
 pub mod wire;
