@@ -199,10 +199,9 @@ impl Port for Ring {
             };
             match error.raw_os_error() {
                 Some(libc::EINTR) => {}
-                // So much is on its way that no more is taken now: later.
-                Some(libc::EAGAIN) => return Ok(()),
-                // The device dropped it (its cable is out, its queue full), or its MTU has shrunk meanwhile.
-                Some(libc::ENOBUFS | libc::EMSGSIZE | libc::EINVAL) => {
+                // The device dropped it (its cable is out, its queue full), has more on its way than it may, or its MTU
+                // has shrunk meanwhile.
+                Some(libc::ENOBUFS | libc::EAGAIN | libc::EMSGSIZE | libc::EINVAL) => {
                     self.leaving.skip().into_iter().for_each(|len| self.unsent.add(len));
                 }
                 _ => return Err(self.lose(error)),
