@@ -2,16 +2,12 @@
 #[path = "support/red_family.rs"]
 #[allow(dead_code, reason = "shared with the other tests of RED's family")]
 mod family;
-#[path = "naive/red.rs"]
-#[allow(dead_code, reason = "RED's own test takes every unit")]
 mod naive;
-#[path = "naive/ared.rs"]
-mod naive_ared;
 mod support;
 
 use family::{Twin, against_the_twin, ns2_twin, twin_link};
-use naive::{NaiveRed, Said};
-use naive_ared::NaiveAred;
+use naive::ared::NaiveAred;
+use naive::red::{NaiveRed, Said};
 use support::stats;
 use tidegate::catalog::{self, AnyQueue};
 use tidegate::queues::Ared;

@@ -1,9 +1,8 @@
 //! BARE against its paper: the naive twin, the golden numbers, and what the paper says that holds on the queue alone.
-#[path = "naive/bare.rs"]
 mod naive;
 mod support;
 
-use naive::{NaiveBare, Setting, Threshold};
+use naive::bare::{NaiveBare, Setting, Threshold};
 use support::Fate;
 use support::stats;
 use support::twin::{Disputes, OPERATIONS, agree, rolled};

@@ -1,9 +1,8 @@
 //! BLUE against its paper: the golden trace, the naive twin, and what the paper says of it.
-#[path = "naive/blue.rs"]
 mod naive;
 mod support;
 
-use naive::{Clock, NaiveBlue};
+use naive::blue::{Clock, NaiveBlue};
 use support::Fate;
 use support::stats;
 use support::twin::{Disputes, OPERATIONS, agree, rolled};

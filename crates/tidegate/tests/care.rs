@@ -1,8 +1,7 @@
 //! CARE against its paper: the naive twin, the golden numbers, and the accuracy of its estimate.
-#[path = "naive/care.rs"]
 mod naive;
 
-use naive::NaiveCare;
+use naive::care::NaiveCare;
 use tidegate::parts::jackknife::{Frequencies, Jackknife};
 use tidegate::queues::Care;
 use tidegate::{DropReason, Link, MarkReason, NullSink, Packet, Qdisc, Rng, Sink, Time, catalog};
@@ -39,7 +38,7 @@ impl Sink for Fate {
 fn closed_forms_are_the_definition() {
     for t in [5u32, 6, 18, 50, 200, 1000] {
         for order in 1..=5usize {
-            let exact = naive::coefficients(t as usize, order);
+            let exact = naive::care::coefficients(t as usize, order);
             for (j, &exact) in exact.iter().enumerate().take(6).skip(1) {
                 let mut f = Frequencies { seen: 1, once_to_five: [0; 5] };
                 f.once_to_five[j - 1] = 1;

@@ -1,9 +1,8 @@
 //! CoDel against nichols2018 (RFC 8289): the naive twin, and the RFC's sentences.
-#[path = "naive/codel.rs"]
 mod naive;
 mod support;
 
-use naive::{Did, Item, NaiveCodel};
+use naive::codel::{Did, Item, NaiveCodel};
 use support::twin::OPERATIONS;
 use support::workload::{Phase, Workload};
 use tidegate::queues::Codel;

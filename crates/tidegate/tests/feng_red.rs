@@ -2,16 +2,12 @@
 #[path = "support/red_family.rs"]
 #[allow(dead_code, reason = "shared with the other tests of RED's family")]
 mod family;
-#[path = "naive/red.rs"]
-#[allow(dead_code, reason = "RED's own test takes every unit")]
 mod naive;
-#[path = "naive/feng_red.rs"]
-mod naive_feng_red;
 mod support;
 
 use family::{Twin, against_the_twin, twin_link};
-use naive::{NaiveRed, Said};
-use naive_feng_red::{NaiveFengRed, Status};
+use naive::feng_red::{NaiveFengRed, Status};
+use naive::red::{NaiveRed, Said};
 use support::stats;
 use tidegate::catalog::{self, AnyQueue};
 use tidegate::queues::FengRed;

@@ -1,12 +1,9 @@
 //! FQ-CoDel against hoeiland2018 (RFC 8290): the naive twin, and the RFC's sentences.
-#[path = "naive/fq_codel.rs"]
 mod naive;
-#[path = "naive/codel.rs"]
-mod naive_codel;
 mod support;
 
-use naive::{Limit, NaiveFqCodel};
-use naive_codel::{Did, Item, NaiveCodel};
+use naive::codel::{Did, Item, NaiveCodel};
+use naive::fq_codel::{Limit, NaiveFqCodel};
 use support::stats;
 use support::twin::OPERATIONS;
 use support::workload::Workload;

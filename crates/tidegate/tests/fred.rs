@@ -1,9 +1,8 @@
 //! FRED against its paper: the naive twin, the golden numbers, and what the paper says that holds on the queue alone.
-#[path = "naive/fred.rs"]
 mod naive;
 mod support;
 
-use naive::{Above, Flow, NaiveFred, Said, Setting};
+use naive::fred::{Above, Flow, NaiveFred, Said, Setting};
 use support::Fate;
 use support::stats;
 use support::twin::{Disputes, OPERATIONS, agree, rolled};

@@ -1,9 +1,8 @@
 //! PIE against pan2017 (RFC 8033): golden numbers, the naive twin, and the RFC's sentences.
-#[path = "naive/pie.rs"]
 mod naive;
 mod support;
 
-use naive::{NaivePie, Said};
+use naive::pie::{NaivePie, Said};
 use support::stats;
 use support::twin::{Disputes, OPERATIONS, agree, rolled};
 use support::workload::{Phase, Workload};

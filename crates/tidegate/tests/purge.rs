@@ -1,17 +1,12 @@
 //! BLACK and Purge against their paper: golden numbers, the naive twins, and what the paper says of them.
-#[path = "naive/black.rs"]
-mod black;
-#[path = "naive/hits.rs"]
-mod hits;
-#[path = "naive/purge.rs"]
-mod purge;
+mod naive;
 mod support;
 
 use std::collections::VecDeque;
 
-use black::NaiveBlack;
-use hits::NaiveHits;
-use purge::{NaivePurge, Said};
+use naive::black::NaiveBlack;
+use naive::hits::{self, NaiveHits};
+use naive::purge::{NaivePurge, Said};
 use support::Fate;
 use support::twin::{Disputes, OPERATIONS, agree};
 use support::workload::{Phase, Workload};

@@ -1,12 +1,11 @@
 //! RED against its papers: the golden numbers, the naive twin, the distribution of its signals.
 #[path = "support/red_family.rs"]
 mod family;
-#[path = "naive/red.rs"]
 mod naive;
 mod support;
 
 use family::{against_the_twin, ns2_twin, twin_link};
-use naive::{NaiveRed, Said, Unit};
+use naive::red::{NaiveRed, Said, Unit};
 use support::Fate;
 use support::stats;
 use tidegate::policy::Verdict;

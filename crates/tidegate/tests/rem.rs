@@ -1,9 +1,8 @@
 //! REM against its paper: golden numbers and the naive twin.
-#[path = "naive/rem.rs"]
 mod naive;
 mod support;
 
-use naive::NaiveRem;
+use naive::rem::NaiveRem;
 use support::Fate;
 use support::twin::{Disputes, OPERATIONS, agree, rolled};
 use support::workload::{Phase, Workload};

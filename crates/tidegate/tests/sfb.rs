@@ -1,11 +1,10 @@
 //! SFB against its paper: golden numbers, the naive twin, and what the paper says that holds on the queue alone.
-#[path = "naive/sfb.rs"]
 mod naive;
 mod support;
 
 use std::rc::Rc;
 
-use naive::{DropRule, NaiveSfb, Rehash, Said, Setting};
+use naive::sfb::{DropRule, NaiveSfb, Rehash, Said, Setting};
 use support::Fate;
 use support::stats;
 use support::twin::{Disputes, OPERATIONS, agree, rolled};
@@ -447,7 +446,7 @@ struct Tally {
     disputes: Disputes,
 }
 
-fn same_bins(step: u64, ours: &[Bin], theirs: &[naive::Bin]) {
+fn same_bins(step: u64, ours: &[Bin], theirs: &[naive::sfb::Bin]) {
     for (place, (ours, theirs)) in ours.iter().zip(theirs).enumerate() {
         assert_eq!(ours.qlen(), theirs.qlen, "step {step}, bin {place}");
         agree("p_m", step, ours.p_m(), theirs.p_m, 1e-3);

@@ -1,5 +1,5 @@
 //! Adaptive RED read from its paper (floyd2001 §IV), around the naive RED: max_p moves on a true timer.
-use crate::naive::{NaiveRed, Said};
+use super::red::{NaiveRed, Said};
 
 #[derive(Clone, Debug)]
 pub struct NaiveAred {

@@ -1,6 +1,6 @@
 //! BLACK as §2 and §3 of the Purge paper describe it, in floats; RED beside it has a twin of its own.
 
-use crate::hits::NaiveHits;
+use super::hits::NaiveHits;
 
 #[derive(Clone, Debug)]
 pub struct NaiveBlack {

@@ -1,5 +1,5 @@
 //! Self-configuring RED read from its paper (feng1999, the algorithm's figure), around the naive RED.
-use crate::naive::{NaiveRed, Said};
+use super::red::{NaiveRed, Said};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Status {

@@ -4,7 +4,7 @@
 //! decides: FQ-CoDel rolls no dice for a packet.
 use std::collections::VecDeque;
 
-use crate::naive_codel::{Did, Item, NaiveCodel};
+use super::codel::{Did, Item, NaiveCodel};
 
 /// The packet limit, in whichever unit (§5.2.3).
 #[derive(Clone, Copy, Debug)]

@@ -1,6 +1,6 @@
 //! Purge read straight from its paper (§3, eqs. (1) to (4), with their lost signs), in floats and bits.
 
-use crate::hits::NaiveHits;
+use super::hits::NaiveHits;
 
 /// What Purge would do with a packet for which there is room.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,5 +1,5 @@
 //! What the tests of RED, Adaptive RED and self-configuring RED share: the comparison with a naive twin.
-use crate::naive::{NaiveRed, Said, Unit};
+use crate::naive::red::{NaiveRed, Said, Unit};
 use crate::support::twin::{Disputes, OPERATIONS, agree, rolled};
 use crate::support::{self, Fate, stats};
 use tidegate::policy::{Fifo, Policy};

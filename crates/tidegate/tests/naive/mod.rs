@@ -1,0 +1,18 @@
+//! The naive twins, one a queue, each from its paper alone.
+#![allow(dead_code, reason = "each test takes the twins it needs")]
+
+pub mod ared;
+pub mod bare;
+pub mod black;
+pub mod blue;
+pub mod care;
+pub mod codel;
+pub mod feng_red;
+pub mod fq_codel;
+pub mod fred;
+pub mod hits;
+pub mod pie;
+pub mod purge;
+pub mod red;
+pub mod rem;
+pub mod sfb;
