@@ -1,0 +1,446 @@
+//! The gate over two cables in memory: what comes through, in which order, when, and what is said of the rest.
+#[path = "support/frames.rs"]
+mod frames;
+
+use frames::{frame, kind, label, runt};
+use tidegate::catalog::{self, QUEUES};
+use tidegate::{DropReason, Ecn, Link, MarkReason, Rate, Rng, Size, Span, Time};
+use tidegate_gateway::counters::{Loss, Tally};
+use tidegate_gateway::gate::{Gate, Next};
+use tidegate_gateway::guard::{Guard, Promise, Unguarded};
+use tidegate_gateway::lane::{Lane, Managed};
+use tidegate_gateway::memory::{Cable, End, cable};
+use tidegate_gateway::overhead::Overhead;
+use tidegate_gateway::pool::Pool;
+use tidegate_gateway::port::Port;
+use tidegate_gateway::wire::Wire;
+use tidegate_gateway::witness::Witness;
+use tidegate_packet::{FlowHasher, FlowKey, ipv4_checksum};
+
+/// Everything that the witness saw.
+#[derive(Debug, Default)]
+struct Seen {
+    sent: Vec<(Time, Span, Option<MarkReason>, Vec<u8>)>,
+    lost: Vec<(Loss, Vec<u8>)>,
+}
+
+impl Witness for &mut Seen {
+    fn sent(&mut self, at: Time, waited: Span, mark: Option<MarkReason>, frame: &[u8]) {
+        self.sent.push((at, waited, mark, frame.to_vec()));
+    }
+    fn lost(&mut self, _: Time, why: Loss, frame: &[u8]) {
+        self.lost.push((why, frame.to_vec()));
+    }
+}
+
+/// What a test varies.
+struct Setup {
+    queue: &'static str,
+    rate: &'static str,
+    limit: Size,
+    overhead: Overhead,
+    delay: Span,
+    cells: u32,
+    cable: Cable,
+}
+
+impl Default for Setup {
+    fn default() -> Setup {
+        Setup {
+            queue: "drop_tail",
+            rate: "10 Mbit/s",
+            limit: Size::Packets(100),
+            overhead: Overhead::default(),
+            delay: Span::ZERO,
+            cells: 10_000,
+            cable: Cable { longest: 9022, ..Cable::default() },
+        }
+    }
+}
+
+/// The two far ends, and the gate between them.
+struct Rig<'a> {
+    clients: End,
+    servers: End,
+    gate: Gate<End, End, &'a mut Seen>,
+}
+
+impl Setup {
+    fn rig(self, seen: &mut Seen) -> Rig<'_> {
+        let rate: Rate = self.rate.parse().unwrap();
+        let link = Link::new(rate, self.limit, "1000 B".parse().unwrap()).unwrap();
+        let lane = Managed {
+            queue: catalog::config(self.queue, None, &link).unwrap().build(link, Rng::from_seed(1)).unwrap(),
+            rate,
+            overhead: self.overhead,
+            hasher: FlowHasher::new(FlowKey::FiveTuple, [1, 2]),
+            delay: self.delay,
+            pool: Pool::new(self.cells, 9022),
+        };
+        let ((clients, inner), (outer, servers)) = (cable(self.cable), cable(self.cable));
+        let wire = Wire::new(self.delay, Pool::new(self.cells, 9022));
+        Rig { clients, servers, gate: Gate::new(Lane::new(lane, seen), wire, inner, outer) }
+    }
+}
+
+fn send(end: &mut End, frame: &[u8]) {
+    end.send(frame).unwrap();
+    end.flush().unwrap();
+}
+
+fn at(nanos: u64) -> Time {
+    Time::from_nanos(nanos)
+}
+
+/// Turns until nothing is left to be done; the time then.
+fn settle(rig: &mut Rig<'_>, mut now: Time) -> Time {
+    loop {
+        match rig.gate.turn(now, &mut Unguarded) {
+            Next::Now => {}
+            Next::At(then) => now = now.max(then),
+            Next::Arrival => return now,
+            Next::Renewal => unreachable!("nobody keeps a promise here"),
+        }
+    }
+}
+
+const ECNS: [Ecn; 4] = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce];
+
+fn varied(dice: &mut Rng, number: u32) -> Vec<u8> {
+    let len = match dice.below(200) {
+        0 => 9014,
+        1..100 => 60,
+        _ => 60 + dice.below(1455) as usize,
+    };
+    let (flow, ecn) = (dice.below(40) as u8, ECNS[dice.below(4) as usize]);
+    frame(dice, flow, number, ecn, len)
+}
+
+#[test]
+fn every_kind_of_frame_comes_through_unchanged_and_in_order_in_both_directions() {
+    let mut seen = Seen::default();
+    let setup = Setup { rate: "1 Gbit/s", limit: Size::Packets(5000), cells: 50_000, ..Setup::default() };
+    let mut rig = setup.rig(&mut seen);
+    let mut dice = Rng::from_seed(3);
+    let mut now = at(1);
+    for round in 0..20 {
+        let batch: Vec<Vec<u8>> =
+            (0..500).map(|i| if i % 50 == 7 { runt(&mut dice) } else { varied(&mut dice, round * 500 + i) }).collect();
+        batch.iter().for_each(|f| send(&mut rig.clients, f));
+        batch.iter().rev().for_each(|f| send(&mut rig.servers, f));
+        now = settle(&mut rig, now);
+        let there = rig.servers.all().unwrap();
+        assert!(there == batch, "forward, round {round}");
+        assert!(rig.clients.all().unwrap().iter().eq(batch.iter().rev()), "back, round {round}");
+    }
+    let account = rig.gate.account();
+    assert!(account.managed.balanced() && account.reverse.balanced());
+    assert_eq!((account.managed.sent.frames, account.reverse.sent.frames), (10_000, 10_000));
+}
+
+#[test]
+fn what_was_received_is_sent_or_lost_for_a_reason_or_held_under_every_queue() {
+    for row in QUEUES {
+        let mut seen = Seen::default();
+        let setup = Setup { queue: row.name, cells: 900, delay: Span::from_millis(3), ..Setup::default() };
+        let mut rig = setup.rig(&mut seen);
+        let mut dice = Rng::from_seed(5);
+        let (mut now, mut offered) = (at(1), Tally::default());
+        let mut last = [0u32; 256];
+        let mut arrived = 0;
+        for number in 1..=15_000 {
+            let frame = varied(&mut dice, number);
+            offered.add(frame.len() as u32);
+            send(&mut rig.clients, &frame);
+            send(&mut rig.servers, &frame);
+            // About three times the link's rate in bursts; whoever calls is late now and then.
+            if dice.chance(0.3) {
+                now = now + Span::from_nanos(dice.below(700_000));
+                rig.gate.turn(now, &mut Unguarded);
+                let account = rig.gate.account();
+                assert!(account.managed.balanced() && account.reverse.balanced(), "{}: {account:?}", row.name);
+            }
+            for frame in rig.servers.all().unwrap() {
+                let (flow, number) = label(&frame).unwrap();
+                assert!(number > last[flow as usize], "{}: flow {flow} out of order", row.name);
+                last[flow as usize] = number;
+                arrived += 1;
+            }
+        }
+        settle(&mut rig, now);
+        arrived += rig.servers.all().unwrap().len();
+        let managed = rig.gate.account().managed;
+        assert_eq!((managed.received, managed.held), (offered, Tally::default()), "{}", row.name);
+        assert_eq!(managed.sent.frames as usize, arrived, "{}", row.name);
+        assert!(managed.lost_in_all().frames > 5_000, "{}: the link was not overloaded", row.name);
+        drop(rig);
+        assert_eq!((seen.sent.len(), seen.lost.len()), (arrived, 15_000 - arrived), "{}", row.name);
+        for why in Loss::all() {
+            let told = seen.lost.iter().filter(|(w, _)| *w == why).count();
+            assert_eq!(managed.lost(why).frames as usize, told, "{}: {}", row.name, why.name());
+        }
+    }
+}
+
+/// What leaves may differ from what arrived in its mark, and in nothing else.
+#[test]
+fn marks_are_set_where_the_sender_speaks_ecn_and_the_checksum_stays_right() {
+    for queue in ["red", "blue", "sfb", "codel"] {
+        let mut seen = Seen::default();
+        let setup = Setup { queue, rate: "20 Mbit/s", limit: Size::Packets(200), ..Setup::default() };
+        let mut rig = setup.rig(&mut seen);
+        let mut dice = Rng::from_seed(9);
+        let (mut now, mut offered) = (at(1), Vec::new());
+        for number in 0..20_000u32 {
+            let flow = dice.below(40) as u8;
+            let sent = frame(&mut dice, flow, number, ECNS[number as usize % 4], 1000);
+            send(&mut rig.clients, &sent);
+            offered.push(sent);
+            now = now + Span::from_micros(300);
+            rig.gate.turn(now, &mut Unguarded);
+            while let Next::At(then) = rig.gate.turn(now, &mut Unguarded)
+                && then <= now
+            {}
+        }
+        settle(&mut rig, now);
+        let managed = rig.gate.account().managed;
+        drop(rig);
+        let mut marked = 0;
+        for (_, _, mark, bytes) in &seen.sent {
+            let (flow, number) = label(bytes).unwrap();
+            let original = &offered[number as usize];
+            let Some(ip) = kind(flow).ip_at().filter(|_| bytes != original) else {
+                assert!(bytes == original && (mark.is_none() || number % 4 == 3), "{queue}: {mark:?} {number}");
+                marked += mark.is_some() as u64;
+                continue;
+            };
+            assert!(mark.is_some() && (number % 4 == 1 || number % 4 == 2), "{queue}: ECT(0) or ECT(1) only");
+            marked += 1;
+            let mut expected = original.clone();
+            match expected[ip] >> 4 {
+                4 => {
+                    expected[ip + 1] |= 3;
+                    let sum = ipv4_checksum(&expected[ip..ip + 20]);
+                    expected[ip + 10..ip + 12].copy_from_slice(&sum.to_be_bytes());
+                }
+                _ => expected[ip + 1] |= 0x30,
+            }
+            assert_eq!(*bytes, expected, "{queue}");
+        }
+        assert!(marked > 200, "{queue} marked hardly anything: {marked}");
+        assert!(managed.marked.iter().sum::<u64>() >= marked, "{queue}: what was marked may be dropped later");
+    }
+}
+
+/// The schedule in exact arithmetic: each frame leaves at max(end of the one before, arrival); while frames wait,
+/// fractions of a nanosecond are carried.
+fn schedule(arrivals: &[(u64, u32)], rate: u64) -> Vec<u64> {
+    let (mut begun, mut work) = (0u64, 0u128);
+    let mut free = 0u64;
+    arrivals
+        .iter()
+        .map(|&(arrival, len)| {
+            // An idle link begins anew. A frame that comes in the instant in which it falls free still follows on.
+            if arrival > free {
+                (begun, work) = (arrival, 0);
+            }
+            let departure = begun + (work / rate as u128) as u64;
+            work += len as u128 * 8_000_000_000;
+            free = begun + (work / rate as u128) as u64;
+            departure
+        })
+        .collect()
+}
+
+#[test]
+fn departures_follow_the_computed_schedule_however_late_the_caller_is() {
+    for (rate, overhead) in [("10 Mbit/s", "0 B"), ("100 Mbit/s", "ethernet"), ("333333333 bit/s", "24 B")] {
+        for tardy in [1, 2_000_000] {
+            let overhead: Overhead = overhead.parse().unwrap();
+            let mut seen = Seen::default();
+            let setup = Setup { rate, overhead, limit: Size::Packets(100_000), cells: 700_000, ..Setup::default() };
+            let mut rig = setup.rig(&mut seen);
+            let mut dice = Rng::from_seed(11);
+            let (mut now, mut arrivals) = (at(1), Vec::new());
+            let bits = rate.parse::<Rate>().unwrap().as_bps();
+            for number in 0..20_000 {
+                let len = 60 + dice.below(1455) as usize;
+                let sent = frame(&mut dice, 0, number, Ecn::NotEct, len);
+                // A load of 0.9 of the link, so that it falls idle again and again.
+                let gap = dice.exponential(8e9 * 830.0 / 0.9 / bits as f64);
+                let due = now + Span::from_nanos(gap as u64);
+                while let Next::At(then) = rig.gate.turn(now, &mut Unguarded)
+                    && then <= due
+                {
+                    now = now.max(then) + Span::from_nanos(dice.below(tardy));
+                }
+                now = now.max(due);
+                send(&mut rig.clients, &sent);
+                arrivals.push((now.as_nanos(), overhead.on_wire(sent.len() as u32)));
+                rig.gate.turn(now, &mut Unguarded);
+            }
+            settle(&mut rig, now);
+            drop(rig);
+            let left: Vec<u64> = seen.sent.iter().map(|(at, ..)| at.as_nanos()).collect();
+            assert_eq!(left, schedule(&arrivals, bits), "{rate}, {overhead}, {tardy}");
+            for ((at, waited, ..), (arrival, _)) in seen.sent.iter().zip(&arrivals) {
+                assert_eq!(waited.as_nanos(), at.as_nanos() - arrival);
+            }
+        }
+    }
+}
+
+#[test]
+fn delay_lines_hold_frames_for_their_time_in_both_directions() {
+    let mut seen = Seen::default();
+    let mut rig = Setup { rate: "8 Mbit/s", delay: Span::from_millis(20), ..Setup::default() }.rig(&mut seen);
+    for byte in 0..2 {
+        send(&mut rig.clients, &[byte; 1000]);
+    }
+    send(&mut rig.servers, &[9; 60]);
+    assert_eq!(rig.gate.turn(at(5), &mut Unguarded), Next::Now);
+    let mut due = Vec::new();
+    let mut now = at(5);
+    while let Next::At(then) = rig.gate.turn(now, &mut Unguarded) {
+        now = then;
+        rig.gate.turn(now, &mut Unguarded);
+        for (far, end) in [(false, &mut rig.servers), (true, &mut rig.clients)] {
+            due.extend(end.all().unwrap().into_iter().map(|frame| (now.as_nanos(), far, frame[0])));
+        }
+    }
+    assert_eq!(due, [(20_000_005, false, 0), (20_000_005, true, 9), (21_000_005, false, 1)]);
+    drop(rig);
+    assert_eq!(seen.sent[1].1, Span::from_millis(1), "the delay line is no waiting");
+}
+
+#[test]
+fn what_cannot_be_sent_is_lost_for_its_own_reason() {
+    let mut seen = Seen::default();
+    let mut rig =
+        Setup { cells: 12, cable: Cable { longest: 1514, ..Cable::default() }, ..Setup::default() }.rig(&mut seen);
+    rig.clients.send_cut_off(&[1; 60], 9000);
+    rig.clients.send_unfinished(&[2; 60]);
+    // The first of these is on its way at once, so that its cells are free again when the last come.
+    for byte in 3..10 {
+        send(&mut rig.clients, &[byte; 1000]);
+    }
+    rig.gate.turn(at(1), &mut Unguarded);
+    let managed = rig.gate.account().managed;
+    assert_eq!((managed.lost(Loss::CutOff), managed.unfinished), (Tally { frames: 1, bytes: 9000 }, 1));
+    assert!(managed.balanced());
+    settle(&mut rig, at(2));
+    let managed = rig.gate.account().managed;
+    assert_eq!(managed.lost(Loss::NoMemory).frames, 5, "{managed:?}");
+
+    // A cable that is pulled out while frames wait for it.
+    rig.servers.set_up(false);
+    send(&mut rig.clients, &[20; 500]);
+    settle(&mut rig, at(1_000_000_000));
+    let [inner, outer] = rig.gate.trouble();
+    assert!(inner.is_none() && outer.is_some());
+    rig.servers.set_up(true);
+    send(&mut rig.clients, &[21; 500]);
+    settle(&mut rig, at(2_000_000_000));
+    let managed = rig.gate.account().managed;
+    assert_eq!(managed.lost(Loss::Unsent), Tally { frames: 1, bytes: 500 });
+    assert!(managed.balanced());
+    assert_eq!(rig.servers.all().unwrap(), [[21; 500]]);
+}
+
+#[test]
+fn a_frame_for_which_the_other_side_is_too_narrow_is_too_long() {
+    let mut seen = Seen::default();
+    let link = Link::new(Rate::from_bps(1_000_000), Size::Packets(10), "1000 B".parse().unwrap()).unwrap();
+    let managed = Managed {
+        queue: catalog::config("drop_tail", None, &link).unwrap().build(link, Rng::from_seed(1)).unwrap(),
+        rate: link.rate,
+        overhead: Overhead::default(),
+        hasher: FlowHasher::new(FlowKey::FiveTuple, [1, 2]),
+        delay: Span::ZERO,
+        pool: Pool::new(1000, 1518),
+    };
+    let (mut clients, inner) = cable(Cable { longest: 9014, ..Cable::default() });
+    let (outer, _servers) = cable(Cable { longest: 1000, ..Cable::default() });
+    let mut gate = Gate::new(Lane::new(managed, &mut seen), Wire::new(Span::ZERO, Pool::new(0, 1518)), inner, outer);
+    for len in [1000, 1001, 9000] {
+        send(&mut clients, &vec![0; len]);
+    }
+    gate.turn(at(1), &mut Unguarded);
+    gate.turn(at(100_000_000), &mut Unguarded);
+    let managed = gate.account().managed;
+    assert_eq!((managed.sent.frames, managed.lost(Loss::TooLong)), (1, Tally { frames: 2, bytes: 10_001 }));
+    assert!(managed.balanced());
+}
+
+#[test]
+fn more_frames_than_the_device_takes_at_once_are_sent_all_the_same() {
+    let mut seen = Seen::default();
+    let cable = Cable { longest: 1514, arrived: 5000, taken: 3 };
+    let mut rig = Setup { cable, rate: "1 Gbit/s", limit: Size::Packets(2000), ..Setup::default() }.rig(&mut seen);
+    for _ in 0..1000 {
+        send(&mut rig.clients, &[0; 100]);
+        send(&mut rig.servers, &[0; 100]);
+    }
+    rig.gate.turn(at(1), &mut Unguarded);
+    for now in [1, 1_000_000_000] {
+        while rig.gate.turn(at(now), &mut Unguarded) == Next::Now {}
+    }
+    assert_eq!((rig.servers.all().unwrap().len(), rig.clients.all().unwrap().len()), (1000, 1000));
+}
+
+/// A promise that lapses when it is told to.
+struct Lapsing {
+    holds: bool,
+    promise: Promise,
+}
+
+impl Guard for Lapsing {
+    fn beat(&mut self, _: Time) -> Promise {
+        self.holds = true;
+        std::mem::replace(&mut self.promise, Promise::Kept)
+    }
+    fn ours(&mut self) -> bool {
+        self.holds
+    }
+}
+
+#[test]
+fn frames_that_the_kernel_has_forwarded_are_thrown_away_and_nothing_else() {
+    let mut seen = Seen::default();
+    let mut rig = Setup::default().rig(&mut seen);
+    let mut guard = Lapsing { holds: true, promise: Promise::Kept };
+    send(&mut rig.clients, &[1; 1000]);
+    send(&mut rig.clients, &[2; 1000]);
+    assert_eq!(rig.gate.turn(at(1), &mut guard), Next::Now);
+    guard = Lapsing { holds: false, promise: Promise::Lapsed };
+    for _ in 0..300 {
+        send(&mut rig.clients, &[3; 1000]);
+        send(&mut rig.servers, &[4; 1000]);
+    }
+    assert_eq!(rig.gate.turn(at(1_000_000_000), &mut guard), Next::Renewal);
+    assert_eq!(guard.beat(at(1_000_000_001)), Promise::Lapsed);
+    assert_eq!(rig.gate.discard(at(1_000_000_001)), 600);
+    send(&mut rig.clients, &[5; 1000]);
+    while rig.gate.turn(at(1_000_000_002), &mut guard) == Next::Now {}
+    assert_eq!(rig.servers.all().unwrap(), [[1; 1000], [2; 1000], [5; 1000]]);
+    let account = rig.gate.account();
+    assert_eq!((account.managed.lost(Loss::Lapsed).frames, account.reverse.lost(Loss::Lapsed).frames), (300, 300));
+    assert!(account.managed.balanced() && account.reverse.balanced());
+}
+
+#[test]
+fn not_ect_is_dropped_where_others_are_marked() {
+    let mut seen = Seen::default();
+    let setup = Setup { queue: "red", rate: "20 Mbit/s", limit: Size::Packets(200), ..Setup::default() };
+    let mut rig = setup.rig(&mut seen);
+    let mut dice = Rng::from_seed(13);
+    let mut now = at(1);
+    for number in 0..20_000 {
+        send(&mut rig.clients, &frame(&mut dice, 0, number, Ecn::NotEct, 1000));
+        now = now + Span::from_micros(350);
+        while rig.gate.turn(now, &mut Unguarded) == Next::Now {}
+    }
+    let managed = rig.gate.account().managed;
+    assert_eq!(managed.marked, [0, 0]);
+    assert!(managed.lost(Loss::Queue(DropReason::Early)).frames > 200, "{managed:?}");
+}
