@@ -89,6 +89,17 @@ pub fn cable(left: (&Namespace, &str), right: (&Namespace, &str), mtu: u32) -> i
     Ok(())
 }
 
+/// Waits until nobody else holds this, whatever process it is: for what loads the machine and measures time. Held until
+/// the file is dropped.
+///
+/// # Errors
+/// The lock file cannot be made.
+pub fn alone() -> io::Result<File> {
+    let file = File::create(std::env::temp_dir().join("tidegate-alone.lock"))?;
+    file.lock()?;
+    Ok(file)
+}
+
 /// Runs `command` to its end; its standard output.
 ///
 /// # Errors

@@ -155,7 +155,7 @@ fn what_was_received_is_sent_or_lost_for_a_reason_or_held_under_every_queue() {
             send(&mut rig.servers, &frame);
             // About three times the link's rate in bursts; whoever calls is late now and then.
             if dice.chance(0.3) {
-                now = now + Span::from_nanos(dice.below(700_000));
+                now += Span::from_nanos(dice.below(700_000));
                 rig.gate.turn(now, &mut Unguarded);
                 let account = rig.gate.account();
                 assert!(account.managed.balanced() && account.reverse.balanced(), "{}: {account:?}", row.name);
@@ -196,7 +196,7 @@ fn marks_are_set_where_the_sender_speaks_ecn_and_the_checksum_stays_right() {
             let sent = frame(&mut dice, flow, number, ECNS[number as usize % 4], 1000);
             send(&mut rig.clients, &sent);
             offered.push(sent);
-            now = now + Span::from_micros(300);
+            now += Span::from_micros(300);
             rig.gate.turn(now, &mut Unguarded);
             while let Next::At(then) = rig.gate.turn(now, &mut Unguarded)
                 && then <= now
@@ -437,7 +437,7 @@ fn not_ect_is_dropped_where_others_are_marked() {
     let mut now = at(1);
     for number in 0..20_000 {
         send(&mut rig.clients, &frame(&mut dice, 0, number, Ecn::NotEct, 1000));
-        now = now + Span::from_micros(350);
+        now += Span::from_micros(350);
         while rig.gate.turn(now, &mut Unguarded) == Next::Now {}
     }
     let managed = rig.gate.account().managed;

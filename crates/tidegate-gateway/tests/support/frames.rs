@@ -1,4 +1,5 @@
 //! Frames of every kind that a wire carries, made by hand from the headers' definitions.
+#![allow(dead_code, reason = "each test takes what it needs")]
 use tidegate::{Ecn, Rng};
 
 /// Bytes at the end of a frame that say which flow it belongs to, and which of its frames it is.
