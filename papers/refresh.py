@@ -30,7 +30,8 @@ def figure(document, row):
     if not groups:
         sys.exit(f"{row['quantity']}: no group {group}")
     fair = sum(g["fair_share_bps"]["mean"] for g in groups)
-    scale = {"Mbit/s": 1e-6, "% of fair share": 100 / fair}[row["unit"]]
+    count = sum(g["count"] for g in groups)
+    scale = {"Mbit/s": 1e-6, "kbit/s each": 1e-3 / count, "% of fair share": 100 / fair}[row["unit"]]
     mean = sum(g[field]["mean"] for g in groups) * scale
     alone = groups[0][field]["ci95"] if len(groups) == 1 else None
     return mean, None if alone is None else alone * scale
