@@ -10,6 +10,7 @@
 //! | [`lane`], [`wire`] | the managed direction: queue, pace, delay; the reverse direction: delay |
 //! | [`gate`] | both directions over two devices, without a clock |
 //! | [`failopen`], [`netlink`] | the program in the kernel that forwards when we do not; questions to the kernel |
+//! | [`facts`], [`preflight`] | what interfaces are; what stands against joining them |
 //! | [`guard`], [`witness`] | what keeps the kernel informed that we live; who is shown every frame with its fate |
 //! | [`plan`], [`pump`], [`clock`] | what is to be done, checked before; the loop that gives the gate the time |
 //! | [`counters`], [`record`] | what became of every frame; the same as a capture file |
@@ -17,6 +18,7 @@
 pub mod clock;
 pub mod counters;
 mod delay;
+pub mod facts;
 pub mod failopen;
 pub mod gate;
 pub mod guard;
@@ -28,6 +30,7 @@ pub mod overhead;
 pub mod plan;
 pub mod pool;
 pub mod port;
+pub mod preflight;
 pub mod pump;
 pub mod record;
 pub mod ring;

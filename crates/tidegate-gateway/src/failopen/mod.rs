@@ -2,21 +2,23 @@
 //!
 //! It sits at the ingress of both interfaces, behind the point where packet sockets take their copies. While the gate
 //! lives it ends every frame there: the gate has its copy, and the machine's own stack is to see nothing. When
-//! [`beat`](FailOpen::beat) was not called for [`VALID`], because every process of ours was killed or is stopped, it
+//! its [`beat`](Guard::beat) was not called for [`VALID`], because every process of ours was killed or is stopped, it
 //! sends each frame out of the other interface instead, unmanaged. It needs nobody to do so, and it stays until
 //! [`remove`] or a next gate comes.
 //!
 //! **Why no frame goes out twice.** A frame is ours or the kernel's by the clock's reading when it passed the program,
-//! a few microseconds after its copy was made. Whoever forwards therefore counts the frames that wait, then reads the
-//! clock, then calls `beat`, and takes no more than were counted: what had arrived by a moment at which the heartbeat
-//! was still fresh is ours, all of it. [`GUARD`] is left between what we and the program call fresh, for a processor
-//! that is interrupted between copy and program. After a lapse `beat` renews first and says [`Beat::Lapsed`]; then what
-//! waits is thrown away, for the kernel has forwarded it, and what comes is ours again. A frame that comes in between
-//! may be lost by that; none is sent twice. (This needs the program to see our renewal or us to see the frame; the
-//! kernel's wake-up of a packet socket's reader has the memory barrier for its side, we have a fence for ours.)
+//! a few microseconds after its copy was made. Whoever forwards therefore counts the frames that wait, then asks
+//! whether they are [`ours`](Guard::ours), which reads the clock, and takes no more than were counted: what had arrived
+//! by a moment at which the heartbeat was still fresh is ours, all of it. [`GUARD`] is left between what we and the
+//! program call fresh, for a processor that is interrupted between copy and program. After a lapse `beat` renews first
+//! and says [`Promise::Lapsed`]; then what waits is thrown away, for the kernel has forwarded it, and what comes is
+//! ours again. A frame that comes in between may be lost by that; none is sent twice. (This needs the program to see
+//! our renewal or us to see the frame; the kernel's wake-up of a packet socket's reader has the memory barrier for its
+//! side, we have a fence for ours.)
 pub mod attach;
 
 use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{Ordering, fence};
 
 use aya::Ebpf;
@@ -24,13 +26,14 @@ use aya::maps::{Array, MapData, MapInfo, PerCpuArray};
 use aya::programs::{SchedClassifier, loaded_programs};
 use tidegate::{Span, Time};
 
+use crate::clock;
+use crate::guard::{Guard, Promise};
 use crate::netlink::Netlink;
 use attach::Place;
 
-/// How long the heartbeat stays fresh after it was renewed.
+/// How long the heartbeat stays fresh after it was renewed, of which [`GUARD`] is not ours: time for four of the
+/// [`BEAT`](crate::guard::BEAT)s, so that a busy machine does not make it lapse.
 pub const VALID: Span = Span::from_millis(300);
-/// How often it is renewed.
-pub const PERIOD: Span = Span::from_millis(50);
 /// How long before its end we call it stale ourselves.
 pub const GUARD: Span = Span::from_millis(100);
 
@@ -89,16 +92,6 @@ impl Gate {
     }
 }
 
-/// Whether the frames that were counted before the beat are ours.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[must_use]
-pub enum Beat {
-    /// They are.
-    Fresh,
-    /// The kernel may have forwarded them: throw away everything that waits now, then go on.
-    Lapsed,
-}
-
 /// What the program did, since it was loaded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Passed {
@@ -113,7 +106,6 @@ pub struct FailOpen {
     state: Array<MapData, [u64; 5]>,
     counts: PerCpuArray<MapData, [u64; 2]>,
     gate: Gate,
-    renewed: Time,
 }
 
 impl FailOpen {
@@ -147,6 +139,21 @@ impl FailOpen {
         Ok(fail_open)
     }
 
+    /// Puts the program at the loopback interface and takes it away again, to see whether this kernel lets us. For a
+    /// network namespace in which nobody minds.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub(crate) fn try_out() -> io::Result<()> {
+        let netlink = &mut Netlink::open()?;
+        let loopback = [1, 1];
+        let gate = Gate { valid_until: Time::ZERO, interfaces: loopback, process: 0, restore: Default::default() };
+        let (_fail_open, program) = FailOpen::load(gate)?;
+        attach::add_clsact(netlink, 1)?;
+        attach::attach(netlink, 1, program_fd(&program)?, Place::Empty)?;
+        remove(loopback).map(drop)
+    }
+
     fn load(gate: Gate) -> io::Result<(FailOpen, Ebpf)> {
         let mut program = Ebpf::load(OBJECT).map_err(told("the program cannot be loaded"))?;
         let state = program.take_map("GATE").ok_or_else(damaged)?;
@@ -155,7 +162,6 @@ impl FailOpen {
             state: Array::try_from(state).map_err(io::Error::other)?,
             counts: PerCpuArray::try_from(counts).map_err(io::Error::other)?,
             gate,
-            renewed: Time::ZERO,
         };
         fail_open.write(gate)?;
         classifier(&mut program)?.load().map_err(told("the program cannot be loaded"))?;
@@ -164,8 +170,7 @@ impl FailOpen {
 
     /// Puts the program in its places; what has to be undone later is written down before it is done.
     fn put(&mut self, netlink: &mut Netlink, program: &Ebpf, places: [Place; 2]) -> io::Result<()> {
-        let fd = program.program(attach::NAME).ok_or_else(damaged)?.fd().map_err(io::Error::other)?;
-        let fd = std::os::fd::AsFd::as_fd(fd);
+        let fd = program_fd(program)?;
         for (at, place) in places.into_iter().enumerate() {
             let interface = self.gate.interfaces[at];
             let lacks_clsact = !attach::has_clsact(netlink, interface)?;
@@ -183,21 +188,6 @@ impl FailOpen {
             }
         }
         Ok(())
-    }
-
-    /// Says that we live, as of `now`. Call it after the frames that wait were counted and `now` was read, before they
-    /// are taken, and no more than [`PERIOD`] after the last time.
-    ///
-    /// # Errors
-    /// The kernel's: the program forwards then, so do not take frames.
-    pub fn beat(&mut self, now: Time) -> io::Result<Beat> {
-        let lapsed = now + GUARD > self.gate.valid_until;
-        if lapsed || now >= self.renewed + PERIOD {
-            self.write(Gate { valid_until: now + VALID, ..self.gate })?;
-            self.renewed = now;
-            fence(Ordering::SeqCst);
-        }
-        Ok(if lapsed { Beat::Lapsed } else { Beat::Fresh })
     }
 
     /// Ends the heartbeat: from here on the kernel forwards.
@@ -218,10 +208,30 @@ impl FailOpen {
         Ok(Passed { taken: sum(0), unmanaged: sum(1) })
     }
 
+    fn is_fresh(&self, now: Time) -> bool {
+        now + GUARD <= self.gate.valid_until
+    }
+
     fn write(&mut self, gate: Gate) -> io::Result<()> {
         self.state.set(0, gate.words(), 0).map_err(told("the heartbeat cannot be written"))?;
         self.gate = gate;
         Ok(())
+    }
+}
+
+impl Guard for FailOpen {
+    fn beat(&mut self, now: Time) -> Promise {
+        let held = self.is_fresh(now);
+        let renewed = self.write(Gate { valid_until: now + VALID, ..self.gate });
+        fence(Ordering::SeqCst);
+        match held && renewed.is_ok() {
+            true => Promise::Kept,
+            false => Promise::Lapsed,
+        }
+    }
+
+    fn ours(&mut self) -> bool {
+        self.is_fresh(clock::now())
     }
 }
 
@@ -278,6 +288,10 @@ pub fn held(gate: &Gate) -> String {
 
 fn classifier(program: &mut Ebpf) -> io::Result<&mut SchedClassifier> {
     program.program_mut(attach::NAME).ok_or_else(damaged)?.try_into().map_err(io::Error::other)
+}
+
+fn program_fd(program: &Ebpf) -> io::Result<BorrowedFd<'_>> {
+    Ok(program.program(attach::NAME).ok_or_else(damaged)?.fd().map_err(io::Error::other)?.as_fd())
 }
 
 fn damaged() -> io::Error {

@@ -1,0 +1,118 @@
+//! What a start is refused for, and that the command named for it mends it, on real interfaces.
+#![cfg(target_os = "linux")]
+use tidegate::Span;
+use tidegate_gateway::clock::now;
+use tidegate_gateway::failopen::{FailOpen, remove};
+use tidegate_gateway::guard::Guard;
+use tidegate_gateway::namespaces::{Namespace, cable, possible};
+use tidegate_gateway::preflight::{Force, Preflight, inspect};
+
+/// A machine with three interfaces, whose cables lead to another.
+struct Rig {
+    gate: Namespace,
+    far: Namespace,
+}
+
+impl Rig {
+    /// None, and a line that says why, where namespaces cannot be made.
+    fn new(test: &str) -> Option<Rig> {
+        if let Err(why) = possible() {
+            eprintln!("SKIPPED: {why}");
+            return None;
+        }
+        let namespace = |part| Namespace::new(&format!("tg-{test}-{part}-{}", std::process::id())).unwrap();
+        let rig = Rig { gate: namespace("gate"), far: namespace("far") };
+        for (near, far) in [("if1", "far1"), ("if2", "far2"), ("if3", "far3")] {
+            cable((&rig.gate, near), (&rig.far, far), 1500).unwrap();
+        }
+        Some(rig)
+    }
+
+    fn inspect(&self, ends: [&str; 2]) -> Preflight {
+        self.gate.inside(|| inspect(ends, now())).unwrap().unwrap()
+    }
+
+    /// What stands against joining the first two, as text.
+    fn against(&self) -> Vec<String> {
+        self.inspect(["if1", "if2"]).findings.iter().map(ToString::to_string).collect()
+    }
+
+    fn shell(&self, command: &str) {
+        self.gate.run(&["sh", "-ec", command]).unwrap();
+    }
+}
+
+#[test]
+fn each_obstacle_is_found_can_be_forced_and_is_mended_by_the_command_named() {
+    let Some(rig) = Rig::new("mend") else { return };
+    assert_eq!(rig.against(), [""; 0]);
+    assert!(rig.inspect(["if1", "if2"]).cleared(Force::No).is_ok());
+    let cases = [
+        ("ip link set if1 down", "if1 is down"),
+        ("ip address add 10.1.1.1/24 dev if1", "if1 is already used: it has the address 10.1.1.1"),
+        (
+            "sysctl -qw net.ipv6.conf.if2.disable_ipv6=0; ip address add fd00::1/64 dev if2 nodad; ip -6 address flush scope link",
+            "if2 is already used: it has the address fd00::1",
+        ),
+        ("ip route add default dev if2; ip route add 10.9.0.0/16 dev if1", "the default route leads through if2"),
+        ("ip link add br0 type bridge; ip link set if1 master br0", "if1 is already used: it is part of br0"),
+        ("ip link set if1 mtu 9000", "if1 carries packets of up to 9000 B, the other interface only of up to 1500 B"),
+        ("ip link set if1 mtu 1280", "if2 carries packets of up to 1500 B, the other interface only of up to 1280 B"),
+        (
+            "tc qdisc add dev if2 clsact; tc filter add dev if2 egress bpf bytecode '1,6 0 0 0,'",
+            "if2 is already used: filters of others are at it (bpf)",
+        ),
+        ("ethtool -K if1 gro on", "if1 makes one frame of several that arrive (gro)"),
+    ];
+    for (harm, told) in cases {
+        rig.shell(harm);
+        let found = rig.inspect(["if1", "if2"]);
+        assert_eq!(rig.against(), [told], "{harm}");
+        assert!(found.cleared(Force::No).is_err() && found.cleared(Force::Yes).is_ok(), "{harm}");
+        rig.shell(&found.findings[0].mend().unwrap());
+        assert_eq!(rig.against(), [""; 0], "{harm}; {:?}", found.findings[0].mend());
+    }
+}
+
+#[test]
+fn an_interface_without_carrier_is_found() {
+    let Some(rig) = Rig::new("carry") else { return };
+    rig.far.run(&["ip", "link", "set", "far2", "down"]).unwrap();
+    assert_eq!(rig.against(), ["if2 has no carrier: nothing is up at the other end of its cable"]);
+}
+
+#[test]
+fn what_cannot_be_joined_cannot_be_forced_either() {
+    let Some(rig) = Rig::new("force") else { return };
+    let told = |ends| {
+        let preflight = rig.inspect(ends);
+        let refused = preflight.cleared(Force::Yes).expect_err("must be refused");
+        refused.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        told(["if1", "eth9"]),
+        ["there is no interface eth9; there are if1, if2, if3"].map(str::to_string),
+        "in the order of their numbers"
+    );
+    assert_eq!(told(["eth8", "eth9"]).len(), 2);
+    assert_eq!(told(["if1", "if1"]), ["if1 cannot be both ends"]);
+    assert_eq!(told(["if1", "lo"]), ["lo does not carry Ethernet frames"]);
+}
+
+#[test]
+fn a_living_gate_is_in_the_way_and_what_a_dead_one_left_is_not() {
+    let Some(rig) = Rig::new("alive") else { return };
+    let interfaces = rig.inspect(["if1", "if2"]).ends.unwrap().map(|end| end.index);
+    let mut gate = rig.gate.inside(|| FailOpen::install(interfaces, now())).unwrap().unwrap();
+    let _ = gate.beat(now() + Span::from_secs(60.0));
+    let found = rig.inspect(["if2", "if3"]);
+    let told: Vec<_> = found.cleared(Force::Yes).unwrap_err().iter().map(ToString::to_string).collect();
+    let process = std::process::id();
+    assert_eq!(told, [format!("if2 is already used: a gate that runs as process {process} holds it")]);
+    assert_eq!(found.findings[0].mend(), Some(format!("kill {process}")));
+    drop(gate);
+    let found = rig.inspect(["if2", "if3"]);
+    assert_eq!((found.findings, found.leftovers), (vec![], vec!["if2".to_string()]));
+    rig.gate.inside(|| remove(interfaces)).unwrap().unwrap();
+    assert_eq!(rig.inspect(["if1", "if2"]).leftovers, [""; 0]);
+}
