@@ -10,7 +10,7 @@
 //! | [`lane`], [`wire`] | the managed direction: queue, pace, delay; the reverse direction: delay |
 //! | [`gate`] | both directions over two devices, without a clock |
 //! | [`failopen`], [`netlink`] | the program in the kernel that forwards when we do not; questions to the kernel |
-//! | [`facts`], [`preflight`] | what interfaces are; what stands against joining them |
+//! | [`facts`], [`preflight`], [`doctor`] | what interfaces are; what stands against joining them; what a machine lacks |
 //! | [`guard`], [`witness`] | what keeps the kernel informed that we live; who is shown every frame with its fate |
 //! | [`plan`], [`pump`], [`clock`] | what is to be done, checked before; the loop that gives the gate the time |
 //! | [`counters`], [`record`] | what became of every frame; the same as a capture file |
@@ -18,6 +18,7 @@
 pub mod clock;
 pub mod counters;
 mod delay;
+pub mod doctor;
 pub mod facts;
 pub mod failopen;
 pub mod gate;

@@ -1,6 +1,7 @@
 //! The subcommands, one file each. A new one: its file, a variant here, an arm in `execute`.
 mod check;
 mod compare;
+mod doctor;
 mod gate;
 mod list;
 mod replay;
@@ -53,6 +54,7 @@ pub enum Command {
     Check(check::Args),
     Replay(replay::Args),
     Gate(gate::Args),
+    Doctor(doctor::Args),
     List(list::Args),
     Show(show::Args),
     Sketch(sketch::Args),
@@ -70,6 +72,7 @@ impl Command {
             Command::Check(args) => args.execute(),
             Command::Replay(args) => args.execute(),
             Command::Gate(args) => args.execute(),
+            Command::Doctor(args) => args.execute(),
             Command::List(args) => args.execute(),
             Command::Show(args) => args.execute(),
             Command::Sketch(args) => args.execute(),

@@ -1,0 +1,72 @@
+//! `tidegate doctor`: what this machine lacks to run a gateway.
+use serde_json::json;
+use tidegate_gateway::doctor::{self, Check, State};
+use tidegate_gateway::{clock, preflight};
+
+use crate::failure::Failure;
+use crate::output;
+
+/// Tell what this machine lacks to run a gateway, with the command that mends it.
+///
+/// Looks at the kernel, what we may do, whether the program that fails open can be loaded, the clock and the processors;
+/// with --in and --out also at the two interfaces, as a start would. Changes nothing. Linux, root.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tidegate doctor
+  tidegate doctor --in eth1 --out eth2
+
+Exit codes: 0 nothing is lacking, 1 something is.")]
+pub struct Args {
+    /// The interface on the side that floods come from
+    #[arg(long = "in", value_name = "IF1", requires = "outer")]
+    inner: Option<String>,
+    /// The interface that the protected link leads to
+    #[arg(long = "out", value_name = "IF2", requires = "inner")]
+    outer: Option<String>,
+    /// Print JSON instead of lines
+    #[arg(long)]
+    json: bool,
+}
+
+impl Args {
+    pub fn execute(self) -> Result<(), Failure> {
+        let mut checks = doctor::machine();
+        if let (Some(inner), Some(outer)) = (&self.inner, &self.outer) {
+            let told = preflight::inspect([inner, outer], clock::now());
+            checks.extend(doctor::interfaces(&told.map_err(|e| Failure::Runtime(e.to_string()))?));
+        }
+        match self.json {
+            true => output::print(&format!("{:#}\n", document(&checks)))?,
+            false => output::print(&checks.iter().map(lines).collect::<String>())?,
+        }
+        match lacking(&checks) {
+            0 => Ok(()),
+            n => Err(Failure::Runtime(format!("a gateway lacks {n} thing{} here", if n == 1 { "" } else { "s" }))),
+        }
+    }
+}
+
+fn lacking(checks: &[Check]) -> usize {
+    checks.iter().filter(|check| check.state == State::Lacks).count()
+}
+
+fn lines(check: &Check) -> String {
+    let line = format!("{:6}  {:14}  {}\n", check.state.name(), check.name, check.found);
+    match &check.mend {
+        Some(command) => format!("{line}{:24}{command}\n", ""),
+        None => line,
+    }
+}
+
+fn document(checks: &[Check]) -> serde_json::Value {
+    let one = |check: &Check| {
+        let Check { name, state, found, mend } = check;
+        json!({ "name": name, "state": state.name(), "found": found, "mend": mend })
+    };
+    json!({
+        "schema": "tidegate.doctor/1",
+        "ready": lacking(checks) == 0,
+        "checks": checks.iter().map(one).collect::<Vec<_>>(),
+    })
+}
