@@ -2,7 +2,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use tidegate::{DropReason, MarkReason, Span};
-use tidegate_report::{Counts, Line, Quantity, Series};
+use tidegate_report::{Counts, Line, Quantity, Series, fair};
 use tidegate_sim::{Count, Counters, Delay, LinkOutcome, Outcome};
 
 use crate::lower::milli;
@@ -122,7 +122,7 @@ fn jain_by_key(plan: &Plan, throughputs: &[f64], group: Option<usize>) -> Option
             *of_key.entry(flow.key).or_default() += rate;
         }
     }
-    stats::jain(&of_key.into_values().collect::<Vec<f64>>())
+    fair::jain(&of_key.into_values().collect::<Vec<f64>>())
 }
 
 /// How to count at the queues that flows cross.

@@ -30,12 +30,6 @@ pub fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// Jain's index of fairness, (Σx)² / (n Σx²): 1 when all are equal, 1/n when one has all. None without any traffic.
-pub fn jain(rates: &[f64]) -> Option<f64> {
-    let (sum, squares) = rates.iter().fold((0.0, 0.0), |(s, q), x| (s + x, q + x * x));
-    (squares > 0.0).then(|| sum * sum / (rates.len() as f64 * squares))
-}
-
 /// The distance to the fair share, √Σ(b_j − b_fair)², in the unit of the rates (chan2010's `norm`).
 pub fn norm(rates: &[f64], fair: f64) -> f64 {
     rates.iter().map(|b| (b - fair) * (b - fair)).sum::<f64>().sqrt()
@@ -116,6 +110,8 @@ pub fn max_min(capacity: &[f64], claims: &[Claim<'_>]) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
+    use tidegate_report::fair::jain;
+
     use super::*;
     use proptest::prelude::*;
 

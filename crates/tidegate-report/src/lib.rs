@@ -3,6 +3,7 @@
 //! This crate knows neither the simulator nor the gateway nor where files lie: a result may be simulated, replayed or
 //! measured, and looks the same.
 pub mod answer;
+pub mod fair;
 pub mod figure;
 pub mod html;
 pub mod human;

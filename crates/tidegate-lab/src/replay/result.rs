@@ -3,7 +3,9 @@ use std::collections::BTreeMap;
 
 use tidegate::catalog::AnyConfig;
 use tidegate::{Link, Rate, Time};
-use tidegate_report::{Aggregate, Bottleneck, Counts, Delay, Document, Figure, Flow, Group, PerFlow, Queue, Source};
+use tidegate_report::{
+    Aggregate, Bottleneck, Counts, Delay, Document, Figure, Flow, Group, PerFlow, Queue, Source, fair,
+};
 
 use super::delays::{Delays, Dense};
 use super::flows::Tale;
@@ -100,9 +102,7 @@ fn reasons<'a>(names: impl Iterator<Item = &'a str>, counts: &[u64]) -> BTreeMap
 
 /// Jain's index of `values`; `None` where all are zero.
 fn jain(values: &[u64]) -> Option<Figure> {
-    let sum: f64 = values.iter().map(|&v| v as f64).sum();
-    let squares: f64 = values.iter().map(|&v| v as f64 * v as f64).sum();
-    Figure::exact(sum * sum / (values.len() as f64 * squares))
+    fair::jain(&values.iter().map(|&v| v as f64).collect::<Vec<_>>()).and_then(Figure::exact)
 }
 
 /// Each flow's max-min fair share in bit/s, its offered load its demand; `None` where not every flow is known.
@@ -111,19 +111,7 @@ fn fair_shares(tally: &Tally, over: &Over) -> Option<Vec<f64>> {
         return None;
     }
     let demands: Vec<f64> = tally.flows.tales.iter().map(|t| t.bytes.offered as f64 * 8.0 / over.seconds).collect();
-    Some(max_min(&demands, over.rate.as_bps() as f64))
-}
-
-/// The max-min fair shares of `capacity` for flows with these `demands`.
-fn max_min(demands: &[f64], capacity: f64) -> Vec<f64> {
-    let mut order: Vec<usize> = (0..demands.len()).collect();
-    order.sort_by(|&a, &b| demands[a].total_cmp(&demands[b]).then(a.cmp(&b)));
-    let (mut left, mut shares) = (capacity, vec![0.0; demands.len()]);
-    for (served, &flow) in order.iter().enumerate() {
-        shares[flow] = demands[flow].min(left / (demands.len() - served) as f64);
-        left -= shares[flow];
-    }
-    shares
+    Some(fair::max_min(&demands, over.rate.as_bps() as f64))
 }
 
 fn group(class: Class, tally: &Tally, fair: Option<&[f64]>, over: &Over) -> Group {
@@ -208,23 +196,5 @@ fn flow(index: u64, tale: &Tale, fair: Option<f64>, over: &Over) -> Flow {
         offered_bps: over.rate(tale.bytes.offered),
         packets: Some(tale.packets),
         bytes: Some(tale.bytes),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn max_min_by_hand() {
-        assert_eq!(max_min(&[1.0, 20.0, 20.0], 10.0), [1.0, 4.5, 4.5]);
-        assert_eq!(max_min(&[1.0, 2.0], 10.0), [1.0, 2.0]);
-        assert_eq!(max_min(&[], 10.0), [0.0; 0]);
-    }
-
-    #[test]
-    fn jain_by_hand() {
-        assert!((jain(&[1, 2, 3]).unwrap().mean() - 36.0 / 42.0).abs() < 1e-12);
-        assert_eq!(jain(&[0, 0]), None);
     }
 }
