@@ -5,15 +5,22 @@ use crate::failure::{Failure, INTERRUPTED};
 
 static ASKED: AtomicBool = AtomicBool::new(false);
 static WRITING: AtomicBool = AtomicBool::new(false);
+static TIDYING: AtomicBool = AtomicBool::new(false);
 
 /// From now on Ctrl-C (and a termination signal) asks to stop; asked twice, the command ends at once.
 pub fn listen() {
     // Without a handler Ctrl-C simply kills; results are still whole or not there.
     let _ = ctrlc::set_handler(|| {
-        if ASKED.swap(true, SeqCst) && !WRITING.load(SeqCst) {
+        if ASKED.swap(true, SeqCst) && !WRITING.load(SeqCst) && !TIDYING.load(SeqCst) {
             std::process::exit(INTERRUPTED.into());
         }
     });
+}
+
+/// As [`listen`], but for work that leaves something to be removed: asked twice, it still ends in order.
+pub fn listen_and_tidy() {
+    TIDYING.store(true, SeqCst);
+    listen();
 }
 
 /// Whether somebody asked to stop.

@@ -55,6 +55,31 @@ impl Watch for Onlooker {
     }
 }
 
+/// One of several measurements, looked on at.
+pub struct Part<'o> {
+    onlooker: &'o Onlooker,
+    done: usize,
+    of: usize,
+}
+
+impl Onlooker {
+    /// Looks on at the measurement that comes after `done` of `of`.
+    pub fn part(&self, done: usize, of: usize) -> Part<'_> {
+        Part { onlooker: self, done, of }
+    }
+}
+
+impl tidegate_gateway::demo::Watch for Part<'_> {
+    fn progress(&self, fraction: f64) {
+        let Part { done, of, .. } = *self;
+        self.onlooker.progress(Progress { fraction: (done as f64 + fraction) / of as f64, done, of });
+    }
+
+    fn cancelled(&self) -> bool {
+        interrupt::asked()
+    }
+}
+
 impl Drop for Onlooker {
     fn drop(&mut self) {
         if let Some(bar) = self.bar.get() {

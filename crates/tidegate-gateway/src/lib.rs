@@ -14,10 +14,12 @@
 //! | [`guard`], [`witness`] | what keeps the kernel informed that we live; who is shown every frame with its fate |
 //! | [`plan`], [`pump`], [`clock`] | what is to be done, checked before; the loop that gives the gate the time |
 //! | [`counters`], [`record`] | what became of every frame; the same as a capture file |
+//! | [`demo`] | who gets what, measured: kernel TCP and a flood through the gateway |
 //! | [`namespaces`] | networks of our own to try things in |
 pub mod clock;
 pub mod counters;
 mod delay;
+pub mod demo;
 pub mod doctor;
 pub mod facts;
 pub mod failopen;

@@ -48,7 +48,7 @@ impl QueueSpec {
     ///
     /// # Errors
     /// The label that two of them have.
-    pub(crate) fn distinct(specs: &[QueueSpec]) -> Result<(), (&QueueSpec, ConfigError)> {
+    pub fn distinct(specs: &[QueueSpec]) -> Result<(), (&QueueSpec, ConfigError)> {
         match twice(specs) {
             None => Ok(()),
             Some(again) => Err((&specs[again], ConfigError::new("label", specs[again].label(), SAME_LABEL))),

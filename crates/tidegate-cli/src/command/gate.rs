@@ -1,4 +1,6 @@
 //! `tidegate gate`: a bump in the wire.
+mod demo;
+
 use std::sync::mpsc::{Receiver, sync_channel};
 
 use serde_json::{Map, Value, json};
@@ -35,12 +37,37 @@ const NEWS: usize = 16;
 /// At the end it says what was received, sent, lost for which reason, marked, and held. It stops after --duration, or
 /// on Ctrl-C.
 #[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 #[command(after_help = "\
 Examples:
   tidegate gate --in eth1 --out eth2 --rate 100mbit --queue sfb --dry-run
   tidegate gate --in eth1 --out eth2 --rate \"95 Mbit/s\" --queue sfb,bins=46 --overhead ethernet
   tidegate gate --in eth1 --out eth2 --rate 100mbit --queue drop_tail --delay 20ms --duration 10s --json")]
-pub struct Args {
+pub struct Gateway {
+    #[command(subcommand)]
+    other: Option<Other>,
+    #[command(flatten)]
+    live: Option<Args>,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Other {
+    Demo(demo::Args),
+}
+
+impl Gateway {
+    pub fn execute(self) -> Result<(), Failure> {
+        match (self.other, self.live) {
+            (Some(Other::Demo(demo)), _) => demo.execute(),
+            (None, Some(live)) => live.execute(),
+            (None, None) => Err(Failure::Input("name the two interfaces, with --in and --out".into())),
+        }
+    }
+}
+
+/// A live link.
+#[derive(Debug, clap::Args)]
+struct Args {
     /// The interface on the side that floods come from
     #[arg(long = "in", value_name = "IF1")]
     inner: String,

@@ -1,0 +1,195 @@
+//! `tidegate gate demo`: who gets what when kernel TCP and a flood go through the gateway.
+use std::path::PathBuf;
+
+use tidegate::{Link, Rate, Size, Span};
+use tidegate_gateway::demo::FRAME;
+use tidegate_gateway::demo::{Demo, DemoError, Group, Measured, Sending, Trial, congestion_controls, possible};
+use tidegate_lab::replay::default_limit;
+use tidegate_lab::{Outcome, QueueSpec, store};
+use tidegate_packet::FlowKey;
+use tidegate_report::Document;
+
+use crate::experiment::{self, Shape, whole};
+use crate::failure::Failure;
+use crate::progress::Onlooker;
+use crate::{interrupt, output};
+
+/// The queues without --queue: what most links have, what was meant to be better, and those that were meant for floods.
+const QUEUES: [&str; 6] = [
+    "drop_tail",
+    "red/auto as red",
+    "sfb/auto as sfb",
+    "care/auto as care",
+    "purge/auto as purge",
+    "bare/auto as bare",
+];
+/// The congestion control of the group `tcp`.
+const CUBIC: &str = "cubic";
+/// A group of its own, where the kernel has it.
+const BBR: &str = "bbr";
+
+/// Send kernel TCP and a flood of UDP through the gateway, and say who got what behind each queue.
+///
+/// Makes three network namespaces, clients, gateway and server, that nothing else on this machine sees, and sends real
+/// packets through `tidegate gate` for a few seconds with each queue: TCP connections of this kernel and one UDP sender
+/// at three times the line. What came in and what arrived is counted on the wires. All of it is removed at the end, also
+/// after Ctrl-C.
+///
+/// Needs root, iproute2, ethtool and iperf3. Meant for a machine with two cores or more that has nothing else to do.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tidegate gate demo
+  tidegate gate demo --queue drop_tail --queue sfb/double --duration 20s --out out/gate
+  tidegate gate demo --congestion reno --bbr 0 --flood 50Mbit/s --json")]
+pub struct Args {
+    /// A queue to measure, NAME[/PRESET][,param=value…][ as LABEL]; give it several times
+    #[arg(long = "queue", value_name = "Q", default_values = QUEUES)]
+    queues: Vec<QueueSpec>,
+    /// How long is measured with each queue
+    #[arg(long, value_name = "TIME", default_value = "5 s", value_parser = within("100 ms", "1000 s"), allow_hyphen_values = true)]
+    duration: Span,
+    /// How long everybody sends before that
+    #[arg(long, value_name = "TIME", default_value = "2 s", value_parser = within("0 s", "1000 s"), allow_hyphen_values = true)]
+    warmup: Span,
+    /// The gateway's rate
+    #[arg(long, default_value = "100 Mbit/s", allow_hyphen_values = true)]
+    rate: Rate,
+    /// How much may wait in the queue, as in "125 kB" or "100 packets" [default: what the link sends in 100 ms]
+    #[arg(long, value_name = "SIZE", allow_hyphen_values = true)]
+    limit: Option<Size>,
+    /// How long every packet is under way, each way
+    #[arg(long, value_name = "TIME", default_value = "20 ms", value_parser = within("0 s", "1 s"), allow_hyphen_values = true)]
+    delay: Span,
+    /// What is one flow to the queue: five-tuple, source, destination, pair, or source-prefix/N
+    #[arg(long, value_name = "K", default_value = "five-tuple")]
+    flow_key: FlowKey,
+    /// TCP connections, each from an address of its own
+    #[arg(long, value_name = "N", default_value = "8", value_parser = whole::<u16>(1, 100), allow_negative_numbers = true)]
+    tcp: u16,
+    /// The congestion control of these connections, one that the kernel has
+    #[arg(long, value_name = "NAME", default_value = CUBIC)]
+    congestion: String,
+    /// Connections of a second group, `bbr`, if the kernel has that
+    #[arg(long, value_name = "N", default_value = "2", value_parser = whole::<u16>(0, 100), allow_negative_numbers = true)]
+    bbr: u16,
+    /// The rate of the UDP flood; 0 bit/s for none
+    #[arg(long, value_name = "RATE", default_value = "300 Mbit/s", allow_hyphen_values = true)]
+    flood: Rate,
+    /// Write result.json, series.json and report.html into this directory
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Print the result as JSON (schema tidegate.result/1, a list) instead of a table
+    #[arg(long)]
+    json: bool,
+    /// Add each flow to the result
+    #[arg(long)]
+    flows: bool,
+}
+
+impl Args {
+    pub fn execute(self) -> Result<(), Failure> {
+        interrupt::listen_and_tidy();
+        possible().map_err(Failure::Runtime)?;
+        let demo = self.demo()?;
+        let trials = self.trials(&demo.link)?;
+        if let Some(dir) = &self.out {
+            store::accept(dir).map_err(Failure::input)?;
+        }
+        let onlooker = Onlooker::new();
+        let mut outcomes = Vec::new();
+        for (done, trial) in trials.iter().enumerate() {
+            let part = onlooker.part(done, trials.len());
+            outcomes.push(demo.measure(trial, &part).map(outcome).map_err(failure)?);
+        }
+        drop(onlooker);
+        if let Some(dir) = &self.out {
+            let labels: Vec<&str> = trials.iter().map(|trial| trial.label.as_str()).collect();
+            let mut files = store::results(&outcomes);
+            files.push(store::mark("gate demo", &[], &labels));
+            files.push(experiment::report(&self.title(), None, &outcomes));
+            experiment::write(dir, &files)?;
+        }
+        let mut documents: Vec<Document> = outcomes.into_iter().map(|o| o.document).collect();
+        if !self.flows {
+            documents.iter_mut().for_each(|d| d.flows = None);
+        }
+        match self.json {
+            true => experiment::json(&documents, Shape::List),
+            false => experiment::human(&documents, usize::MAX),
+        }
+    }
+
+    fn title(&self) -> String {
+        format!("Kernel TCP and a flood of {} through {}", self.flood, self.rate)
+    }
+
+    fn demo(&self) -> Result<Demo, Failure> {
+        let limit = self.limit.unwrap_or_else(|| default_limit(self.rate, FRAME));
+        let link = Link::new(self.rate, limit, FRAME).map_err(Failure::input)?;
+        let program = std::env::current_exe()
+            .map_err(|error| Failure::Runtime(format!("cannot find this command's own file: {error}")))?;
+        let groups = self.groups()?;
+        let Args { delay, flow_key, warmup, duration, .. } = *self;
+        Ok(Demo { program, link, delay, flow_key, groups, warmup, duration })
+    }
+
+    fn groups(&self) -> Result<Vec<Group>, Failure> {
+        let known = congestion_controls().map_err(Failure::input)?;
+        let has = |name: &str| known.iter().any(|k| k == name);
+        if !has(&self.congestion) {
+            let (asked, known) = (&self.congestion, known.join(", "));
+            return Err(Failure::Input(format!("--congestion {asked}: this kernel has no such; it has {known}")));
+        }
+        let tcp = |name: &str, congestion: &str, count| Group {
+            name: name.into(),
+            count,
+            sending: Sending::Tcp(congestion.into()),
+        };
+        let mut groups = vec![tcp("tcp", &self.congestion, self.tcp)];
+        match self.bbr {
+            0 => {}
+            _ if !has(BBR) => output::note("This kernel has no bbr, so there is no group of it."),
+            count => groups.push(tcp(BBR, BBR, count)),
+        }
+        if self.flood.as_bps() > 0 {
+            let sending = Sending::Udp { rate: self.flood, length: FRAME.get() as u32 };
+            groups.push(Group { name: "flood".into(), count: 1, sending });
+        }
+        Ok(groups)
+    }
+
+    fn trials(&self, link: &Link) -> Result<Vec<Trial>, Failure> {
+        QueueSpec::distinct(&self.queues).map_err(|(_, error)| Failure::input(error))?;
+        let trial = |spec: &QueueSpec| {
+            let config = spec.resolve(link).map_err(Failure::input)?;
+            config.build(*link, tidegate::Rng::from_seed(0)).map_err(Failure::input)?;
+            let bare = QueueSpec { label: None, ..spec.clone() };
+            Ok(Trial { queue: bare.to_string(), label: spec.label(), preset: spec.preset().into(), config })
+        };
+        self.queues.iter().map(trial).collect()
+    }
+}
+
+fn outcome(measured: Measured) -> Outcome {
+    Outcome { document: measured.document, series: measured.series }
+}
+
+fn failure(error: DemoError) -> Failure {
+    match error {
+        DemoError::Cancelled => Failure::Interrupted,
+        DemoError::Failed(error) => Failure::Runtime(error.to_string()),
+    }
+}
+
+/// Reads a time from `least` to `most`.
+fn within(least: &'static str, most: &'static str) -> impl Fn(&str) -> Result<Span, String> + Clone {
+    let bounds: [Span; 2] = [least, most].map(|bound| bound.parse().expect("a bound is a time"));
+    move |text| {
+        let span: Span = text.parse().map_err(|error: tidegate::units::UnitError| error.to_string())?;
+        match (bounds[0]..=bounds[1]).contains(&span) {
+            true => Ok(span),
+            false => Err(format!("must lie in {least} to {most}")),
+        }
+    }
+}

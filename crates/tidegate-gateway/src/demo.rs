@@ -1,0 +1,250 @@
+//! `tidegate gate demo`: kernel TCP and a flood through the gateway, in three network namespaces.
+//!
+//! Senders and receivers are iperf3's, the gateway is a process of its own with its own command line, and who got what
+//! is counted on the wires at its two ends. Everything is gone when a measurement ends, however it ends.
+mod meter;
+mod result;
+mod rig;
+mod tap;
+mod traffic;
+
+use std::io;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use tidegate::catalog::AnyConfig;
+use tidegate::{Bytes, Link, Span};
+use tidegate_packet::FlowKey;
+use tidegate_report::{Document, Series};
+
+use crate::namespaces;
+use meter::Meter;
+pub use rig::Rig;
+use traffic::Traffic;
+pub use traffic::{Group, Process, Sending};
+
+/// What every measurement has in common.
+#[derive(Clone, Debug)]
+pub struct Demo {
+    /// The command whose `gate` is measured.
+    pub program: PathBuf,
+    /// The gateway's rate, limit and usual length of a packet.
+    pub link: Link,
+    /// The gateway's delay line, each way.
+    pub delay: Span,
+    /// What is one flow to the queue.
+    pub flow_key: FlowKey,
+    /// Who sends; those that heed congestion first, since they are connected before the flood comes.
+    pub groups: Vec<Group>,
+    /// How long everybody sends before it counts.
+    pub warmup: Span,
+    /// How long is measured.
+    pub duration: Span,
+}
+
+/// A queue to measure.
+#[derive(Clone, Debug)]
+pub struct Trial {
+    /// The queue as `--queue` takes it.
+    pub queue: String,
+    /// What results call it.
+    pub label: String,
+    /// The preset that its parameters started from.
+    pub preset: String,
+    /// Its parameters.
+    pub config: AnyConfig,
+}
+
+/// What came of it.
+#[derive(Clone, Debug)]
+pub struct Measured {
+    /// The figures.
+    pub document: Document,
+    /// What happened over time, from before the first sender began.
+    pub series: Series,
+}
+
+/// Who looks on.
+pub trait Watch {
+    /// So much of the time that this measurement takes has gone, 0 to 1.
+    fn progress(&self, fraction: f64);
+    /// Whether to give up.
+    fn cancelled(&self) -> bool;
+}
+
+/// Why nothing was measured.
+#[derive(Debug)]
+pub enum DemoError {
+    /// [`Watch::cancelled`] said so.
+    Cancelled,
+    /// What went wrong.
+    Failed(io::Error),
+}
+
+impl From<io::Error> for DemoError {
+    fn from(error: io::Error) -> DemoError {
+        DemoError::Failed(error)
+    }
+}
+
+/// A full frame of the rig, Ethernet header included: what TCP sends, and the flood.
+pub const FRAME: Bytes = Bytes::new(1514);
+/// The same without the header.
+const MTU: u32 = 1500;
+/// Between looks at who has ended and who wants to stop.
+const BEAT: Duration = Duration::from_millis(50);
+/// How long the gateway, or a group of senders, may take to begin.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// How much longer senders go on than they are needed, if nobody ends them.
+const SPARE: Duration = Duration::from_secs(30);
+
+impl Demo {
+    /// How long one queue takes, about.
+    pub fn expected(&self) -> Span {
+        self.warmup + self.duration + Span::from_millis(1500)
+    }
+
+    /// Measures `trial`.
+    ///
+    /// # Errors
+    /// See [`DemoError`]. Nothing is left behind.
+    pub fn measure(&self, trial: &Trial, watch: &dyn Watch) -> Result<Measured, DemoError> {
+        let begun = Instant::now();
+        let flows = traffic::flows(&self.groups);
+        let rig = Rig::new(flows.len() as u16, MTU)?;
+        let mut running =
+            Running { demo: self, watch, begun, gate: self.gate(&rig, trial)?, traffic: Traffic::default() };
+        running.until_open(&rig)?;
+        let meter = Meter::start(&rig, flows.len())?;
+        running.traffic = Traffic::listen(&rig, &self.groups)?;
+        let time = Duration::from_nanos((self.warmup + self.duration).as_nanos()) + SPARE;
+        let group_of = |flow: &traffic::Flow| flow.group;
+        for group in flows.chunk_by(|a, b| group_of(a) == group_of(b)) {
+            for flow in group {
+                running.traffic.send(&rig, &self.groups, *flow, time)?;
+            }
+            let all = usize::from(group[group.len() - 1].index) + 1;
+            running.until("a sender does not get through", || meter.begun() >= all)?;
+        }
+        running.wait(self.warmup)?;
+        meter.measure(self.duration);
+        running.wait(self.duration)?;
+        running.wait(self.longest_stay())?;
+        let reading = meter.finish()?;
+        drop(running.traffic);
+        running.gate.finish().map_err(|error| io::Error::other(format!("the gateway failed: {error}")))?;
+        Ok(result::measured(self, trial, reading, begun.elapsed()))
+    }
+
+    /// The gateway, between the rig's two interfaces.
+    fn gate(&self, rig: &Rig, trial: &Trial) -> io::Result<Process> {
+        let program = self.program.to_string_lossy();
+        let Link { rate, limit, mean_packet } = self.link;
+        let named = [
+            ("--in", rig::WEST.to_string()),
+            ("--out", rig::EAST.to_string()),
+            ("--rate", rate.to_string()),
+            ("--limit", limit.to_string()),
+            ("--mean-packet", mean_packet.to_string()),
+            ("--delay", self.delay.to_string()),
+            ("--flow-key", self.flow_key.to_string()),
+            ("--queue", trial.queue.clone()),
+        ];
+        let mut call = vec![&*program, "gate", "--json"];
+        call.extend(named.iter().flat_map(|(name, value)| [*name, value]));
+        Process::start(&rig.gateway, &call)
+    }
+
+    /// The longest that a frame can be on its way through.
+    fn longest_stay(&self) -> Span {
+        let Link { rate, limit, mean_packet } = self.link;
+        let waiting = rate.time_to_send(Bytes::new(limit.in_bytes(mean_packet)));
+        waiting + self.delay + Span::from_millis(50)
+    }
+}
+
+/// A measurement under way.
+struct Running<'d> {
+    demo: &'d Demo,
+    watch: &'d dyn Watch,
+    begun: Instant,
+    gate: Process,
+    traffic: Traffic,
+}
+
+impl Running<'_> {
+    /// Looks after everybody.
+    fn beat(&mut self) -> Result<(), DemoError> {
+        self.watch.progress((self.begun.elapsed().as_secs_f64() / self.demo.expected().as_secs()).min(1.0));
+        if self.watch.cancelled() {
+            return Err(DemoError::Cancelled);
+        }
+        if let Some(said) = self.gate.ended()? {
+            return Err(io::Error::other(format!("the gateway has ended: {said}")).into());
+        }
+        match self.traffic.broken()? {
+            Some(trouble) => Err(io::Error::other(trouble).into()),
+            None => Ok(()),
+        }
+    }
+
+    fn wait(&mut self, time: Span) -> Result<(), DemoError> {
+        let end = Instant::now() + Duration::from_nanos(time.as_nanos());
+        loop {
+            self.beat()?;
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(());
+            }
+            std::thread::sleep(left.min(BEAT));
+        }
+    }
+
+    fn until(&mut self, trouble: &str, mut done: impl FnMut() -> bool) -> Result<(), DemoError> {
+        let begun = Instant::now();
+        while !done() {
+            self.beat()?;
+            if begun.elapsed() > PATIENCE {
+                return Err(io::Error::other(trouble).into());
+            }
+            std::thread::sleep(BEAT / 5);
+        }
+        Ok(())
+    }
+
+    /// Waits until a packet finds its way through the gateway and back.
+    fn until_open(&mut self, rig: &Rig) -> Result<(), DemoError> {
+        let mut trouble = Ok(());
+        self.until("no packet comes through the gateway", || match rig.connected(Duration::from_millis(200)) {
+            Ok(open) => open,
+            Err(error) => {
+                trouble = Err(error);
+                true
+            }
+        })?;
+        Ok(trouble?)
+    }
+}
+
+/// Whether a demo can run here.
+///
+/// # Errors
+/// What is missing, as a sentence.
+pub fn possible() -> Result<(), String> {
+    namespaces::possible()?;
+    for program in ["iperf3", "setpriv"] {
+        let found = Command::new(program).arg("--version").output();
+        found.map_err(|_| format!("{program} is not installed (apt-get install iperf3 util-linux)"))?;
+    }
+    Ok(())
+}
+
+/// The congestion controls that this kernel has.
+///
+/// # Errors
+/// They cannot be read.
+pub fn congestion_controls() -> io::Result<Vec<String>> {
+    let known = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control")?;
+    Ok(known.split_whitespace().map(String::from).collect())
+}

@@ -1,0 +1,109 @@
+//! Three namespaces in a row: clients, the gateway, a server.
+//!
+//! ```text
+//! clients 10.77.1.1, .2, … "users" --- "west" gateway "east" --- "server" 10.77.0.2
+//! ```
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::process::Command;
+use std::time::Duration;
+
+use crate::namespaces::{Namespace, cable, run};
+
+/// Where the server is.
+pub const SERVER: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
+/// The gateway's interface towards the clients.
+pub const WEST: &str = "west";
+/// The gateway's interface towards the server.
+pub const EAST: &str = "east";
+const USERS: &str = "users";
+/// The server's interface.
+pub const ARRIVALS: &str = "server";
+/// The beginning of the namespaces' names; the process's id and what it is follow.
+const PREFIX: &str = "gdemo";
+/// Nobody listens there, so that whoever asks is refused: then the way there and back is open.
+const CLOSED_PORT: u16 = 9;
+
+/// The three namespaces. What runs inside must have ended before they are dropped.
+#[derive(Debug)]
+pub struct Rig {
+    /// Where the senders are.
+    pub clients: Namespace,
+    /// Where the gateway is, between [`WEST`] and [`EAST`].
+    pub gateway: Namespace,
+    /// Where the receivers are.
+    pub server: Namespace,
+}
+
+impl Rig {
+    /// Builds it, for clients of `hosts` addresses. Removes what a rig left that could not clean up after itself.
+    ///
+    /// # Errors
+    /// The command that failed, and what it said.
+    pub fn new(hosts: u16, mtu: u32) -> io::Result<Rig> {
+        sweep()?;
+        let named = |what| Namespace::new(&format!("{PREFIX}-{}-{what}", std::process::id()));
+        let rig = Rig { clients: named("clients")?, gateway: named("gateway")?, server: named("server")? };
+        cable((&rig.clients, USERS), (&rig.gateway, WEST), mtu)?;
+        cable((&rig.gateway, EAST), (&rig.server, ARRIVALS), mtu)?;
+        for host in 0..hosts {
+            let address = format!("{}/16", client(host));
+            rig.clients.run(&["ip", "address", "add", &address, "dev", USERS])?;
+        }
+        rig.server.run(&["ip", "address", "add", &format!("{SERVER}/16"), "dev", ARRIVALS])?;
+        rig.introduce(hosts)?;
+        for ends in [&rig.clients, &rig.server] {
+            // ECN is asked for; what one run learned of the path is no help to the next.
+            ends.run(&["sysctl", "-qw", "net.ipv4.tcp_ecn=1", "net.ipv4.tcp_no_metrics_save=1"])?;
+        }
+        Ok(rig)
+    }
+
+    /// Tells both sides each other's hardware addresses: a flood must not starve the question.
+    fn introduce(&self, hosts: u16) -> io::Result<()> {
+        let theirs = hardware_address(&self.server, ARRIVALS)?;
+        let ours = hardware_address(&self.clients, USERS)?;
+        let neighbour = |at: &Namespace, who: Ipv4Addr, address: &str, device: &str| {
+            let who = who.to_string();
+            at.run(&["ip", "neighbour", "add", &who, "lladdr", address, "dev", device, "nud", "permanent"])
+        };
+        neighbour(&self.clients, SERVER, &theirs, USERS)?;
+        for host in 0..hosts {
+            neighbour(&self.server, client(host), &ours, ARRIVALS)?;
+        }
+        Ok(())
+    }
+
+    /// Whether a packet finds its way to the server and an answer back, within `patience`.
+    ///
+    /// # Errors
+    /// The clients' namespace cannot be entered.
+    pub fn connected(&self, patience: Duration) -> io::Result<bool> {
+        let there = SocketAddr::from((SERVER, CLOSED_PORT));
+        let answer = self.clients.inside(|| TcpStream::connect_timeout(&there, patience))?;
+        Ok(answer.is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused))
+    }
+}
+
+/// The address of a client, by its number.
+pub fn client(host: u16) -> Ipv4Addr {
+    let [upper, lower] = (host + 1).to_be_bytes();
+    Ipv4Addr::new(10, 77, upper + 1, lower)
+}
+
+fn hardware_address(at: &Namespace, interface: &str) -> io::Result<String> {
+    Ok(at.run(&["cat", &format!("/sys/class/net/{interface}/address")])?.trim().into())
+}
+
+/// Removes the rigs of processes that are gone. Those of processes that live are theirs.
+fn sweep() -> io::Result<()> {
+    for line in run(Command::new("ip").args(["netns", "list"]))?.lines() {
+        let name = line.split_whitespace().next().unwrap_or_default();
+        let owner = name.strip_prefix(PREFIX).and_then(|rest| rest.split('-').nth(1)?.parse::<u32>().ok());
+        // One that has ended but was not yet waited for has no program any more.
+        if owner.is_some_and(|pid| std::fs::read_link(format!("/proc/{pid}/exe")).is_err()) {
+            run(Command::new("ip").args(["netns", "delete", name]))?;
+        }
+    }
+    Ok(())
+}

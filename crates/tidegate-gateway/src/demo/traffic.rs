@@ -1,0 +1,224 @@
+//! Who sends: kernel TCP and floods of UDP, by iperf3.
+//!
+//! iperf3 speaks to its receiver over a TCP connection of its own, which a flood can starve. It is needed only to begin:
+//! everybody is connected before the flood comes, nothing is asked of iperf3 at the end, and what was received is
+//! counted on the wire.
+use std::io::{self, Read};
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use tidegate::Rate;
+
+use super::rig::{Rig, SERVER, client};
+use crate::namespaces::Namespace;
+
+/// Ethernet, IPv4 and UDP headers, in bytes: what a datagram is longer on the wire.
+const UDP_HEADERS: u32 = 14 + 20 + 8;
+/// iperf3 numbers its datagrams.
+const LEAST_PAYLOAD: u32 = 16;
+/// How often iperf3 looks whether datagrams are due, in microseconds; in a millisecond, its default, they would pile up.
+const PACING: &str = "100";
+/// How long a receiver may take to begin.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// The first receiver's port; each flow has a receiver of its own, on the next port.
+const FIRST_PORT: u16 = 5201;
+
+/// How a group sends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Sending {
+    /// The kernel's TCP with this congestion control, as much as it may.
+    Tcp(String),
+    /// UDP at this rate, its frames `length` bytes long.
+    Udp {
+        /// Of each flow, counted in whole frames.
+        rate: Rate,
+        /// Of a frame, its Ethernet header included.
+        length: u32,
+    },
+}
+
+/// Flows that send alike, each from an address of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// What results call it.
+    pub name: String,
+    /// Number of flows.
+    pub count: u16,
+    /// How they send.
+    pub sending: Sending,
+}
+
+/// One flow: its place among all is its client's number and its receiver's port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flow {
+    /// The index of its group.
+    pub group: usize,
+    /// Its place among all flows.
+    pub index: u16,
+}
+
+impl Flow {
+    /// Its receiver's port.
+    pub fn port(self) -> u16 {
+        FIRST_PORT + self.index
+    }
+
+    /// The flow whose receiver has this port, by its place, if there are so many.
+    pub fn at_port(port: u16, flows: usize) -> Option<usize> {
+        port.checked_sub(FIRST_PORT).map(usize::from).filter(|index| *index < flows)
+    }
+}
+
+/// The flows of `groups`, group by group.
+pub fn flows(groups: &[Group]) -> Vec<Flow> {
+    let groups = groups.iter().enumerate().flat_map(|(i, group)| std::iter::repeat_n(i, group.count.into()));
+    groups.zip(0..).map(|(group, index)| Flow { group, index }).collect()
+}
+
+/// A process that is ended when this is dropped, or when the thread that began it ends.
+#[derive(Debug)]
+pub struct Process(Child);
+
+impl Process {
+    /// Starts `program` in `namespace`, its standard output and error kept.
+    ///
+    /// # Errors
+    /// It cannot be started.
+    pub fn start(namespace: &Namespace, program: &[&str]) -> io::Result<Process> {
+        let tied = [&["setpriv", "--pdeathsig", "KILL"], program].concat();
+        let child = namespace.command(&tied).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+        child.map(Process).map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", program[0])))
+    }
+
+    /// Its id.
+    pub fn id(&self) -> u32 {
+        self.0.id()
+    }
+
+    /// What it said, if it has ended.
+    ///
+    /// # Errors
+    /// That cannot be told.
+    pub fn ended(&mut self) -> io::Result<Option<String>> {
+        let Some(status) = self.0.try_wait()? else { return Ok(None) };
+        let mut said = String::new();
+        if let Some(err) = &mut self.0.stderr {
+            err.read_to_string(&mut said)?;
+        }
+        if let (true, Some(out)) = (said.trim().is_empty(), &mut self.0.stdout) {
+            out.read_to_string(&mut said)?;
+        }
+        Ok(Some(format!("{status}: {}", said.trim())))
+    }
+
+    /// Asks it to end, as Ctrl-C does, and waits for it; its standard output.
+    ///
+    /// # Errors
+    /// It failed; the error has what it said.
+    pub fn finish(mut self) -> io::Result<String> {
+        let pid = nix::unistd::Pid::from_raw(self.0.id() as i32);
+        // One that has ended already says so below.
+        let _ = nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGINT);
+        let mut said = (String::new(), String::new());
+        if let (Some(mut out), Some(mut err)) = (self.0.stdout.take(), self.0.stderr.take()) {
+            out.read_to_string(&mut said.0)?;
+            err.read_to_string(&mut said.1)?;
+        }
+        match self.0.wait()? {
+            status if status.success() => Ok(said.0),
+            status => Err(io::Error::other(format!("{status}: {}", said.1.trim()))),
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Senders with their receivers.
+#[derive(Debug, Default)]
+pub struct Traffic {
+    running: Vec<(String, Process)>,
+}
+
+impl Traffic {
+    /// Starts the receivers of all flows of `groups`, and waits until they listen.
+    ///
+    /// # Errors
+    /// iperf3 cannot be started, or does not listen.
+    pub fn listen(rig: &Rig, groups: &[Group]) -> io::Result<Traffic> {
+        let mut traffic = Traffic::default();
+        let flows = flows(groups);
+        for flow in &flows {
+            let receiver = ["iperf3", "-4", "-s", "-1", "-p", &flow.port().to_string()];
+            traffic.running.push((named("receiver", groups, *flow), Process::start(&rig.server, &receiver)?));
+        }
+        let begun = Instant::now();
+        while !flows.iter().all(|flow| listening(rig).is_ok_and(|ports| ports.contains(&flow.port()))) {
+            if let Some(trouble) = traffic.broken()? {
+                return Err(io::Error::other(trouble));
+            }
+            if begun.elapsed() > PATIENCE {
+                return Err(io::Error::other("iperf3 does not listen"));
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        Ok(traffic)
+    }
+
+    /// Lets `flow` of `groups` send for `time` at most.
+    ///
+    /// # Errors
+    /// iperf3 cannot be started.
+    pub fn send(&mut self, rig: &Rig, groups: &[Group], flow: Flow, time: Duration) -> io::Result<()> {
+        let (here, there) = (client(flow.index).to_string(), SERVER.to_string());
+        let (port, seconds) = (flow.port().to_string(), time.as_secs().max(1).to_string());
+        let mut call = vec!["iperf3", "-c", &there, "-B", &here, "-p", &port, "-t", &seconds];
+        let way = match &groups[flow.group].sending {
+            Sending::Tcp(congestion) => vec!["-C".into(), congestion.clone()],
+            Sending::Udp { rate, length } => {
+                let payload = length.saturating_sub(UDP_HEADERS).max(LEAST_PAYLOAD);
+                let bits = (rate.as_bps() as f64 * f64::from(payload) / f64::from(*length)).round();
+                let words = ["-u", "-b", &bits.to_string(), "-l", &payload.to_string(), "--pacing-timer", PACING];
+                words.map(String::from).to_vec()
+            }
+        };
+        call.extend(way.iter().map(String::as_str));
+        self.running.push((named("sender", groups, flow), Process::start(&rig.clients, &call)?));
+        Ok(())
+    }
+
+    /// The first process that has ended before its time, and what it said.
+    ///
+    /// # Errors
+    /// That cannot be told.
+    pub fn broken(&mut self) -> io::Result<Option<String>> {
+        for (name, process) in &mut self.running {
+            if let Some(said) = process.ended()? {
+                return Ok(Some(format!("the {name} has ended: {said}")));
+            }
+        }
+        Ok(None)
+    }
+}
+
+fn named(what: &str, groups: &[Group], flow: Flow) -> String {
+    format!("{what} of flow {} ({})", flow.index, groups[flow.group].name)
+}
+
+/// The TCP ports at which somebody listens for IPv4 in the server's namespace.
+fn listening(rig: &Rig) -> io::Result<Vec<u16>> {
+    const LISTEN: &str = "0A";
+    let table = rig.server.inside(|| std::fs::read_to_string("/proc/thread-self/net/tcp"))??;
+    let port = |line: &str| {
+        let mut words = line.split_whitespace();
+        let (local, state) = (words.nth(1)?, words.nth(1)?);
+        let port = u16::from_str_radix(local.rsplit(':').next()?, 16).ok()?;
+        (state == LISTEN).then_some(port)
+    };
+    Ok(table.lines().filter_map(port).collect())
+}
