@@ -65,7 +65,7 @@ fn twin(occasions: u32, capture: f64, flows: u64, packets: usize) {
         // Half the packets from one flow in eight, so that there is something to drop.
         let flow = if traffic.chance(0.5) { traffic.below(flows / 8 + 1) } else { traffic.below(flows) };
         let has_room = queue.backlog().packets < 150;
-        let judged = twin.arrive(flow, their_dice.uniform());
+        let judged = twin.arrive(flow, 1000, their_dice.uniform());
         let mut fate = Fate::default();
         queue.enqueue(now, Packet::new(flow, 1000), &mut fate);
         let estimate = queue.policy().flows();

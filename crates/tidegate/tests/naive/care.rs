@@ -18,7 +18,10 @@ pub struct NaiveCare {
     pub t: usize,
     pub p_cap: f64,
     pub least_captures: usize,
-    pub list: Vec<u64>,
+    /// A capture weighs what the packet is long instead of 1.
+    pub bytes: bool,
+    /// Flows and what their captures weigh.
+    pub list: Vec<(u64, f64)>,
     next: usize,
     /// The coefficients of every order for the list's length; they depend on nothing else.
     a: Vec<Vec<f64>>,
@@ -26,17 +29,18 @@ pub struct NaiveCare {
 
 impl NaiveCare {
     pub fn new(t: usize, p_cap: f64, least_captures: usize) -> NaiveCare {
-        NaiveCare { t, p_cap, least_captures, list: Vec::new(), next: 0, a: Vec::new() }
+        NaiveCare { t, p_cap, least_captures, bytes: false, list: Vec::new(), next: 0, a: Vec::new() }
     }
 
-    /// One arriving packet of `flow`; `u` is the die of the capture.
-    pub fn arrive(&mut self, flow: u64, u: f64) -> Judgement {
+    /// One arriving packet of `flow`, `len` bytes long; `u` is the die of the capture.
+    pub fn arrive(&mut self, flow: u64, len: u32, u: f64) -> Judgement {
         if u < self.p_cap {
+            let capture = (flow, if self.bytes { len as f64 } else { 1.0 });
             if self.list.len() < self.t {
-                self.list.push(flow);
+                self.list.push(capture);
                 self.a = all_coefficients(self.list.len());
             } else {
-                self.list[self.next] = flow;
+                self.list[self.next] = capture;
             }
             self.next = (self.next + 1) % self.t;
         }
@@ -44,11 +48,13 @@ impl NaiveCare {
             return Judgement { flows: 0.0, drop: 0.0 };
         }
         // While the list fills, as many occasions have passed as there are captures in it.
-        let t = self.list.len();
-        let b = t as f64 / self.p_cap;
-        let m2 = self.list.iter().filter(|&&f| f == flow).count();
-        let rate = b * m2 as f64 / t as f64;
-        let flows = jackknife(&frequencies(&self.list), &self.a);
+        let t: f64 = self.list.iter().map(|(_, weight)| weight).sum();
+        let b = t / self.p_cap;
+        let m2: f64 = self.list.iter().filter(|(f, _)| *f == flow).map(|(_, weight)| weight).sum();
+        let rate = b * m2 / t;
+        // Flows are counted by captures, whatever they weigh.
+        let captured: Vec<u64> = self.list.iter().map(|(f, _)| *f).collect();
+        let flows = jackknife(&frequencies(&captured), &self.a);
         let s = b / flows;
         Judgement { flows, drop: if rate > s { 1.0 - s / rate } else { 0.0 } }
     }
