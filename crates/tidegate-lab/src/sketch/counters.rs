@@ -156,7 +156,7 @@ impl Counter for Captures {
     fn pass(&mut self, flows: &[u64]) {
         for &flow in flows {
             if self.dice.chance(CAPTURE) {
-                self.list.capture(flow);
+                self.list.capture(flow, 1);
             }
         }
     }

@@ -1,5 +1,6 @@
 #![doc = include_str!("care.md")]
 use crate::catalog::{Entry, Info, Preset, TARGET_RTT};
+use crate::choices;
 use crate::config::ConfigError;
 use crate::packet::Packet;
 use crate::parts::capture_list::CaptureList;
@@ -12,6 +13,16 @@ use crate::units::{Prob, Time};
 /// A FIFO that judges flows by how often they stand among recently captured packets (chan2003).
 pub type Care = Fifo<CareRule>;
 
+choices! {
+    /// What a captured packet counts for when flows are judged.
+    pub enum Weigh {
+        /// One, as in the paper: packets of equal length are assumed.
+        Packets = "packets",
+        /// Its length: the share of a flow is that of its bytes.
+        Bytes = "bytes",
+    }
+}
+
 crate::params! {
     /// CARE's parameters. Defaults are those of the paper's throughput experiments.
     pub struct CareConfig {
@@ -23,6 +34,8 @@ crate::params! {
         flow_occasions: u32 = 200, "t", 1 ..= 65536;
         /// Below so many captures no packet is judged.
         least_captures: u32 = 5, "", 1 ..= 65536;
+        /// What a captured packet counts for when flows are judged.
+        weigh: Weigh = Weigh::Packets, "", 0 ..= 0;
     }
 }
 
@@ -56,7 +69,7 @@ impl FlowCount {
     fn update(&mut self, all: &CaptureList, flow: u64) {
         let list = match &mut self.newest {
             Some(newest) => {
-                newest.capture(flow);
+                newest.capture(flow, 1);
                 &*newest
             }
             None => all,
@@ -76,15 +89,15 @@ impl CareRule {
     }
 
     /// The probability with which a packet of `flow` is dropped now: 1 − t / (n m_2), which is the paper's
-    /// 1 − S / rate with B, common to both, divided out.
+    /// 1 − S / rate with B, common to both, divided out. With bytes, t and m_2 are those of all captures and of the flow's.
     #[inline]
     pub fn drop_probability(&self, flow: u64) -> f64 {
-        let captured = self.list.len();
-        if captured < self.config.least_captures as usize {
+        if self.list.len() < self.config.least_captures as usize {
             return 0.0;
         }
-        let share = self.flows.estimate * self.list.count(flow) as f64;
-        if share > captured as f64 { 1.0 - captured as f64 / share } else { 0.0 }
+        let captured = self.list.total_weight() as f64;
+        let share = self.flows.estimate * self.list.weight(flow) as f64;
+        if share > captured { 1.0 - captured / share } else { 0.0 }
     }
 }
 
@@ -93,7 +106,11 @@ impl Policy for CareRule {
     #[inline]
     fn offered(&mut self, _: Time, pkt: &Packet, _: &impl QueueView, dice: &mut Rng) {
         if dice.chance(self.config.capture.get()) {
-            self.list.capture(pkt.flow);
+            let weight = match self.config.weigh {
+                Weigh::Packets => 1,
+                Weigh::Bytes => pkt.len.min(u16::MAX as u32) as u16,
+            };
+            self.list.capture(pkt.flow, weight);
             self.flows.update(&self.list, pkt.flow);
         }
         self.drop = self.drop_probability(pkt.flow);
