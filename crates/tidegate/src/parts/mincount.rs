@@ -12,6 +12,7 @@
 //! full. It is unbiased to .4 % at every N and no worse than the paper's where that works.
 //!
 //! Accuracy: relative standard error √(ψ'(k) / m), 1.96 % at m = 1024, k = 3, in m k words of 4 bytes: 12 KiB.
+//! Speed: a hash and k comparisons in one branch, 3.5 to 5 ns at k = 3 for few flows and for many (`benches/mincount.rs`).
 //!
 //! ```
 //! use tidegate::parts::mincount::{Estimator, MinCount};
