@@ -54,7 +54,8 @@ impl NaiveCare {
         let rate = b * m2 / t;
         // Flows are counted by captures, whatever they weigh.
         let captured: Vec<u64> = self.list.iter().map(|(f, _)| *f).collect();
-        let flows = jackknife(&frequencies(&captured), &self.a);
+        // No more than the packets that the list stands for.
+        let flows = jackknife(&frequencies(&captured), &self.a).min(captured.len() as f64 / self.p_cap);
         let s = b / flows;
         Judgement { flows, drop: if rate > s { 1.0 - s / rate } else { 0.0 } }
     }
