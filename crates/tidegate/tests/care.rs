@@ -134,6 +134,22 @@ fn golden_drop_probability() {
     assert!(p > 0.5);
 }
 
+/// Every packet captured, each of a flow of its own: t captures stand for t packets, which no more than t flows can have
+/// sent, and so none of them is above its share. (The jackknife alone makes 399 of 200.)
+#[test]
+fn no_more_flows_than_packets() {
+    let alone = Jackknife::new(200).estimate(&Frequencies { seen: 200, once_to_five: [200, 0, 0, 0, 0] });
+    assert_eq!(alone, 399.0);
+    let mut queue = care(&[("capture", "1")], Rng::from_seed(1));
+    for n in 0..1_000 {
+        let mut fate = Fate::default();
+        queue.enqueue(Time::from_nanos(n), Packet::new(n, 1000), &mut fate);
+        assert_eq!(fate.0, None);
+        queue.dequeue(Time::from_nanos(n), &mut NullSink);
+        assert_eq!(queue.policy().flows(), (n + 1).min(200) as f64);
+    }
+}
+
 /// Two flows at three times the bytes of each of eight others, one in packets of 1500 B, one of 300 B. By bytes both have 3
 /// of 14 shares where 1 of 10 is fair, so both lose 1 − (1/10) / (3/14) = .533. By packets the first has 2 of 20, its fair
 /// share, and the second 10 of 20 and loses 1 − (1/10) / (1/2) = .8. About 20 lists of 5000 captures, in which the first
