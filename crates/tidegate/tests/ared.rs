@@ -26,11 +26,7 @@ impl Twin for NaiveAred {
 
 fn queue(settings: &[(&str, &str)], name: &str) -> Ared {
     let link = twin_link("20 packets");
-    let mut config = catalog::config("ared", None, &link).unwrap();
-    for (name, value) in settings {
-        config.set(name, value).unwrap();
-    }
-    match config.build(link, stats::dice(name, 0)).unwrap() {
+    match support::config("ared", None, settings, &link).build(link, stats::dice(name, 0)).unwrap() {
         AnyQueue::Ared(queue) => queue,
         other => panic!("{other:?}"),
     }

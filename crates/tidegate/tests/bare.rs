@@ -1,21 +1,20 @@
 //! BARE against its paper: the naive twin, the golden numbers, and what the paper says that holds on the queue alone.
 mod naive;
 mod support;
+mod twinned;
 
 use naive::bare::{NaiveBare, Setting, Threshold};
 use support::Fate;
 use support::stats;
-use support::twin::{Disputes, OPERATIONS, agree, rolled};
+use support::twin::OPERATIONS;
 use support::workload::{Phase, Workload};
 use tidegate::queues::Bare;
-use tidegate::{Backlog, DropReason, Link, NullSink, Packet, Qdisc, Rng, Sink, Span, Time, catalog};
+use tidegate::{DropReason, Link, NullSink, Packet, Qdisc, Rng, Sink, Span, Time, catalog};
+use twinned::Twinned as _;
+use twinned::bare::Twinned;
 
 fn bare(settings: &[(&str, &str)], link: Link, dice: Rng) -> Bare {
-    let mut config = catalog::config("bare", None, &link).unwrap();
-    for (name, value) in settings {
-        config.set(name, value).unwrap();
-    }
-    match config.build(link, dice).unwrap() {
+    match support::config("bare", None, settings, &link).build(link, dice).unwrap() {
         catalog::AnyQueue::Bare(queue) => queue,
         other => panic!("{other:?}"),
     }
@@ -129,105 +128,15 @@ fn the_twin_forgets() {
 
 // ---- the twin ------------------------------------------------------------------------------------------------------
 
-/// BARE with its twin beside it: every verdict and every number compared.
-struct Twinned {
-    queue: Bare,
-    twin: NaiveBare,
-    link: Link,
-    /// One flow of each comparison is looked at, in turn; all have come round many times in the end.
-    flows: u64,
-    operations: u64,
-    disputes: Disputes,
-    early: u64,
-    forced: u64,
-    forgotten: u64,
-}
-
-impl Twinned {
-    fn compare(&mut self) {
-        self.operations += 1;
-        let (step, rule, twin) = (self.operations, self.queue.policy(), &self.twin);
-        assert_eq!(rule.flows() as usize, twin.flows.len(), "step {step}: N");
-        agree("avg", step, rule.avg(), twin.avg_q, 1.0);
-        if !twin.flows.is_empty() {
-            agree("max_th", step, rule.max_th(), twin.max_th(), 1.0);
-            agree("target", step, rule.target(), twin.target_q(), 1.0);
-        }
-        let id = tidegate::rng::mix(step % self.flows);
-        match (rule.flow(id), twin.flows.get(&id)) {
-            (Some((queued, rate, beta)), Some(flow)) => {
-                assert_eq!(queued as f64, flow.q, "step {step}: q");
-                agree("rate", step, rate, flow.rate, 1.0);
-                agree("beta", step, beta, flow.beta, 1e-3);
-            }
-            (ours, theirs) => assert!(ours.is_none() && theirs.is_none(), "step {step}: {ours:?} {theirs:?}"),
-        }
-    }
-
-    /// Lets the twin forget what time has come for.
-    fn forget(&mut self, now: Time) {
-        let before = self.twin.flows.len();
-        self.twin.forget(now.as_nanos() as f64);
-        self.forgotten += (before - self.twin.flows.len()) as u64;
-    }
-}
-
-impl Qdisc for Twinned {
-    fn enqueue<S: Sink + ?Sized>(&mut self, now: Time, pkt: Packet, _: &mut S) {
-        self.forget(now);
-        let has_room = self.link.has_room(self.queue.backlog(), pkt.len);
-        let (nanos, len) = (now.as_nanos() as f64, pkt.len as f64);
-        let p = self.twin.arrive(nanos, pkt.flow, len);
-        let before = self.queue.dice().clone();
-        let fate = offer(&mut self.queue, now, pkt.flow, pkt.len);
-        let die = rolled(&before, self.queue.dice());
-        match (has_room, p) {
-            (false, _) => assert_eq!((fate, die), (Some(DropReason::Overlimit), None)),
-            (true, None) => assert_eq!((fate, die), (None, None), "a new flow is let in"),
-            (true, Some(p)) => {
-                self.disputes.verdict(self.operations, die.unwrap(), p, fate.is_some());
-                assert!(fate != Some(DropReason::Forced) || p > 1.0 - 1e-9);
-            }
-        }
-        if fate.is_none() {
-            self.twin.buffered(nanos, pkt.flow, len);
-        }
-        self.early += u64::from(fate == Some(DropReason::Early));
-        self.forced += u64::from(fate == Some(DropReason::Forced));
-        self.compare();
-    }
-
-    fn dequeue<S: Sink + ?Sized>(&mut self, now: Time, out: &mut S) -> Option<Packet> {
-        let before = self.queue.dice().clone();
-        let pkt = self.queue.dequeue(now, out)?;
-        assert_eq!(rolled(&before, self.queue.dice()), None);
-        self.forget(now);
-        self.twin.depart(now.as_nanos() as f64, pkt.flow, pkt.len as f64);
-        self.compare();
-        Some(pkt)
-    }
-
-    fn backlog(&self) -> Backlog {
-        self.queue.backlog()
-    }
-}
-
 /// Overload, idleness, flows that come and go (skewed shares and a short timeout), mixed sizes.
 fn drive(what: &str, settings: &[(&str, &str)], set: Setting, flows: u32, link: Link, operations: u64) -> Twinned {
     let phase = |load, idle| Phase { load, packets: operations / 12, idle: Span::from_millis(idle) };
     let phases =
         vec![phase(1.6, 0), phase(0.7, 0), phase(1.05, 3_000), phase(0.98, 5), phase(3.0, 40), phase(0.3, 200)];
-    let mut twinned = Twinned {
-        queue: bare(settings, link, stats::dice(what, 0)),
-        twin: NaiveBare::new(set),
-        link,
-        flows: flows as u64,
-        operations: 0,
-        disputes: Disputes::default(),
-        early: 0,
-        forced: 0,
-        forgotten: 0,
-    };
+    let config = support::config("bare", None, settings, &link);
+    let mut twinned = Twinned::beside(&config, link, stats::dice(what, 0)).unwrap();
+    assert_eq!(twinned.twin.set, set, "the parameters mean what is written here");
+    twinned.flows = flows as u64;
     let workload = Workload::new(flows, 1.1, (40, 1500), 0.6, phases);
     workload.run(&mut twinned, &link, &mut stats::dice(what, 1), &mut NullSink);
     twinned.disputes.settle();

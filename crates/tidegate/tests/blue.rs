@@ -12,11 +12,7 @@ use tidegate::{DropReason, Ecn, Link, MarkReason, NullSink, Packet, Qdisc, Rng, 
 const MS: u64 = 1_000_000;
 
 fn blue(settings: &[(&str, &str)], link: Link, dice: Rng) -> Blue {
-    let mut config = catalog::config("blue", None, &link).unwrap();
-    for (name, value) in settings {
-        config.set(name, value).unwrap();
-    }
-    match config.build(link, dice).unwrap() {
+    match support::config("blue", None, settings, &link).build(link, dice).unwrap() {
         catalog::AnyQueue::Blue(queue) => queue,
         other => panic!("{other:?}"),
     }

@@ -1,12 +1,14 @@
 //! CoDel against nichols2018 (RFC 8289): the naive twin, and the RFC's sentences.
 mod naive;
 mod support;
+mod twinned;
 
-use naive::codel::{Did, Item, NaiveCodel};
 use support::twin::OPERATIONS;
 use support::workload::{Phase, Workload};
 use tidegate::queues::Codel;
-use tidegate::{Backlog, DropReason, Ecn, Link, MarkReason, NullSink, Packet, Qdisc, Rng, Sink, Span, Time, catalog};
+use tidegate::{DropReason, Ecn, Link, MarkReason, NullSink, Packet, Qdisc, Rng, Sink, Span, Time, catalog};
+use twinned::Twinned as _;
+use twinned::codel::{Heard, Twinned};
 
 const MS: u64 = 1_000_000;
 
@@ -15,102 +17,18 @@ fn at(nanos: u64) -> Time {
 }
 
 fn codel(settings: &[(&str, &str)], link: Link) -> Codel {
-    let mut config = catalog::config("codel", None, &link).unwrap();
-    for (name, value) in settings {
-        config.set(name, value).unwrap();
-    }
-    match config.build(link, Rng::from_seed(1)).unwrap() {
+    match support::config("codel", None, settings, &link).build(link, Rng::from_seed(1)).unwrap() {
         catalog::AnyQueue::Codel(queue) => queue,
         other => panic!("{other:?}"),
-    }
-}
-
-/// What a call told.
-#[derive(Debug, Default)]
-struct Heard {
-    did: Did,
-    overlimit: u32,
-}
-
-impl Sink for Heard {
-    fn dropped(&mut self, _: Time, pkt: &Packet, why: DropReason) {
-        match why {
-            DropReason::Forced => self.did.dropped.push(pkt.slot),
-            DropReason::Overlimit => self.overlimit += 1,
-            other => panic!("CoDel drops for {other:?}"),
-        }
-    }
-    fn marked(&mut self, _: Time, pkt: &Packet, why: MarkReason) {
-        assert_eq!(why, MarkReason::Forced);
-        self.did.marked.push(pkt.slot);
-    }
-}
-
-/// The queue with its twin beside it.
-struct Twinned {
-    queue: Codel,
-    twin: NaiveCodel,
-    link: Link,
-    operations: u64,
-    drops: u64,
-    marks: u64,
-    overlimit: u64,
-    /// The most drops in one call, and how often the dropping state began with more than one.
-    longest: usize,
-    resumed: u64,
-}
-
-impl Qdisc for Twinned {
-    fn enqueue<S: Sink + ?Sized>(&mut self, now: Time, pkt: Packet, _: &mut S) {
-        let fits = self.link.has_room(self.queue.backlog(), pkt.len);
-        let mut heard = Heard::default();
-        self.queue.enqueue(now, pkt, &mut heard);
-        assert_eq!((heard.did, heard.overlimit), (Did::default(), !fits as u32));
-        if fits {
-            let (bytes, markable) = (pkt.len as u64, pkt.ecn != Ecn::NotEct);
-            self.twin.items.push_back(Item { id: pkt.slot, bytes, stamp: now.as_nanos(), markable });
-        }
-        self.overlimit += !fits as u64;
-        self.operations += 1;
-    }
-
-    fn dequeue<S: Sink + ?Sized>(&mut self, now: Time, _: &mut S) -> Option<Packet> {
-        let mut heard = Heard::default();
-        let sent = self.queue.dequeue(now, &mut heard);
-        heard.did.sent = sent.map(|pkt| pkt.slot);
-        let before = self.twin.dropping;
-        let did = self.twin.dequeue(now.as_nanos());
-        assert_eq!(heard.did, did, "operation {}", self.operations);
-        let mut state = Vec::new();
-        self.queue.probe(&mut |g| state.push(g.value));
-        assert_eq!(state[1..], [self.twin.count as f64, self.twin.dropping as u8 as f64]);
-        assert_eq!(self.queue.backlog().packets as usize, self.twin.items.len());
-        self.drops += did.dropped.len() as u64;
-        self.marks += did.marked.len() as u64;
-        self.longest = self.longest.max(did.dropped.len());
-        self.resumed += (!before && self.twin.dropping && self.twin.count > 1) as u64;
-        self.operations += 1;
-        sent
-    }
-
-    fn backlog(&self) -> Backlog {
-        self.queue.backlog()
     }
 }
 
 /// Load above and below the rate and idle times, mixed sizes; the twin must do the same at every step.
 fn drive(settings: &[(&str, &str)], limit: &str, operations: u64) -> Twinned {
     let link = support::link("10 Mbit/s", limit, "770 B");
-    let nanos = |name, otherwise: u64| {
-        let text = settings.iter().find(|(n, _)| *n == name).map(|(_, v)| v.parse::<Span>().unwrap());
-        text.map_or(otherwise, Span::as_nanos)
-    };
-    let ecn = !settings.contains(&("ecn", "off"));
-    let twin = NaiveCodel::new(nanos("target", 5 * MS), nanos("interval", 100 * MS), 1500, ecn);
-    let (queue, phases) =
-        (codel(settings, link), [(1.05, 0), (0.98, 5), (1.6, 0), (0.7, 200), (1.01, 0), (3.0, 2_000)]);
+    let phases = [(1.05, 0), (0.98, 5), (1.6, 0), (0.7, 200), (1.01, 0), (3.0, 2_000)];
     let mut twinned =
-        Twinned { queue, twin, link, operations: 0, drops: 0, marks: 0, overlimit: 0, longest: 0, resumed: 0 };
+        Twinned::beside(&support::config("codel", None, settings, &link), link, Rng::from_seed(1)).unwrap();
     // Each stretch short, so that the dropping state is entered and left again and again.
     let rounds = (operations / 12_000).max(1);
     let phase = |&(load, idle)| Phase { load, packets: 1_000, idle: Span::from_millis(idle) };

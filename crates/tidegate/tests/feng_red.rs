@@ -26,11 +26,7 @@ impl Twin for NaiveFengRed {
 
 fn queue(settings: &[(&str, &str)], name: &str) -> FengRed {
     let link = twin_link("20 packets");
-    let mut config = catalog::config("feng_red", None, &link).unwrap();
-    for (name, value) in settings {
-        config.set(name, value).unwrap();
-    }
-    match config.build(link, stats::dice(name, 0)).unwrap() {
+    match support::config("feng_red", None, settings, &link).build(link, stats::dice(name, 0)).unwrap() {
         AnyQueue::FengRed(queue) => queue,
         other => panic!("{other:?}"),
     }

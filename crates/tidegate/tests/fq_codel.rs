@@ -1,154 +1,33 @@
 //! FQ-CoDel against hoeiland2018 (RFC 8290): the naive twin, and the RFC's sentences.
 mod naive;
 mod support;
+mod twinned;
 
-use naive::codel::{Did, Item, NaiveCodel};
-use naive::fq_codel::{Limit, NaiveFqCodel};
 use support::stats;
 use support::twin::OPERATIONS;
 use support::workload::Workload;
 use tidegate::queues::FqCodel;
-use tidegate::{
-    Backlog, DropReason, Ecn, Link, MarkReason, NullSink, Packet, Qdisc, Rng, Sink, Size, Span, Time, catalog,
-};
+use tidegate::{Backlog, Link, NullSink, Packet, Qdisc, Rng, Sink, Span, Time, catalog};
+use twinned::Twinned as _;
+use twinned::fq_codel::{Heard, Twinned};
 
 fn at(nanos: u64) -> Time {
     Time::from_nanos(nanos)
 }
 
 fn fq_codel(settings: &[(&str, &str)], link: Link, seed: u64) -> FqCodel {
-    let mut config = catalog::config("fq_codel", None, &link).unwrap();
-    for (name, value) in settings {
-        config.set(name, value).unwrap();
-    }
-    match config.build(link, Rng::from_seed(seed)).unwrap() {
+    match support::config("fq_codel", None, settings, &link).build(link, Rng::from_seed(seed)).unwrap() {
         catalog::AnyQueue::FqCodel(queue) => queue,
         other => panic!("{other:?}"),
-    }
-}
-
-/// What a call told, drops with their flow.
-#[derive(Debug, Default)]
-struct Heard {
-    did: Did,
-    by_limit: Vec<u32>,
-    flows: Vec<u64>,
-}
-
-impl Sink for Heard {
-    fn dropped(&mut self, _: Time, pkt: &Packet, why: DropReason) {
-        self.flows.push(pkt.flow);
-        match why {
-            DropReason::Forced => self.did.dropped.push(pkt.slot),
-            DropReason::Overlimit | DropReason::Evicted => self.by_limit.push(pkt.slot),
-            other => panic!("FQ-CoDel drops for {other:?}"),
-        }
-    }
-    fn marked(&mut self, _: Time, pkt: &Packet, _: MarkReason) {
-        self.did.marked.push(pkt.slot);
-    }
-}
-
-/// The queue with its twin beside it.
-struct Twinned {
-    queue: FqCodel,
-    twin: NaiveFqCodel,
-    operations: u64,
-    drops: u64,
-    marks: u64,
-    by_limit: u64,
-    /// The most packets that one arrival cost, and how often it was itself among them.
-    longest: usize,
-    itself: u64,
-}
-
-impl Qdisc for Twinned {
-    fn enqueue<S: Sink + ?Sized>(&mut self, now: Time, pkt: Packet, _: &mut S) {
-        let (mut heard, mut reason) = (Heard::default(), Reason(None, pkt.slot));
-        self.queue.enqueue(now, pkt, &mut Both(&mut heard, &mut reason));
-        let item =
-            Item { id: pkt.slot, bytes: pkt.len as u64, stamp: now.as_nanos(), markable: pkt.ecn != Ecn::NotEct };
-        let dropped = self.twin.enqueue(self.queue.queue_of(pkt.flow), item);
-        assert_eq!(heard.did, Did::default());
-        assert_eq!(heard.by_limit, dropped, "operation {}", self.operations);
-        // The arrival is told apart from the victims that went before it.
-        assert_eq!(reason.0 == Some(DropReason::Overlimit), dropped.contains(&pkt.slot));
-        self.by_limit += dropped.len() as u64;
-        self.longest = self.longest.max(dropped.len());
-        self.itself += dropped.contains(&pkt.slot) as u64;
-        self.operations += 1;
-    }
-
-    fn dequeue<S: Sink + ?Sized>(&mut self, now: Time, _: &mut S) -> Option<Packet> {
-        let mut heard = Heard::default();
-        let sent = self.queue.dequeue(now, &mut heard);
-        heard.did.sent = sent.map(|pkt| pkt.slot);
-        assert_eq!(heard.did, self.twin.dequeue(now.as_nanos()), "operation {}", self.operations);
-        let mut lists = Vec::new();
-        self.queue.probe(&mut |g| lists.push(g.value as usize));
-        let fattest = self.twin.queues.iter().map(NaiveCodel::bytes).max().unwrap() as usize;
-        assert_eq!(lists, [self.twin.new.len(), self.twin.old.len(), fattest]);
-        let backlog = self.queue.backlog();
-        assert_eq!((backlog.packets as usize, backlog.bytes), (self.twin.packets(), self.twin.bytes()));
-        self.drops += heard.did.dropped.len() as u64;
-        self.marks += heard.did.marked.len() as u64;
-        self.operations += 1;
-        sent
-    }
-
-    fn backlog(&self) -> Backlog {
-        self.queue.backlog()
-    }
-}
-
-/// The reason told for the packet in this slot.
-struct Reason(Option<DropReason>, u32);
-
-impl Sink for Reason {
-    fn dropped(&mut self, _: Time, pkt: &Packet, why: DropReason) {
-        if pkt.slot == self.1 {
-            self.0 = Some(why);
-        } else {
-            assert_ne!(why, DropReason::Overlimit);
-        }
-    }
-    fn marked(&mut self, _: Time, _: &Packet, _: MarkReason) {}
-}
-
-/// Two sinks that hear the same.
-struct Both<'a>(&'a mut Heard, &'a mut Reason);
-
-impl Sink for Both<'_> {
-    fn dropped(&mut self, now: Time, pkt: &Packet, why: DropReason) {
-        self.0.dropped(now, pkt, why);
-        self.1.dropped(now, pkt, why);
-    }
-    fn marked(&mut self, now: Time, pkt: &Packet, why: MarkReason) {
-        self.0.marked(now, pkt, why);
     }
 }
 
 /// Thirty flows in eight queues, load above and below the rate and idle times; the twin must do the same at every step.
 fn drive(settings: &[(&str, &str)], limit: &str, operations: u64) -> Twinned {
     let link = support::link("10 Mbit/s", limit, "770 B");
-    let number = |name, otherwise| {
-        settings.iter().find(|(n, _)| *n == name).map_or(otherwise, |(_, v)| v.trim_end_matches(" B").parse().unwrap())
-    };
-    let nanos = |name, otherwise| {
-        let text = settings.iter().find(|(n, _)| *n == name).map(|(_, v)| v.parse::<Span>().unwrap());
-        text.map_or(otherwise, Span::as_nanos)
-    };
-    let ecn = !settings.contains(&("ecn", "off"));
-    let codel = NaiveCodel::new(nanos("target", 5_000_000), nanos("interval", 100_000_000), 1500, ecn);
-    let limit = match link.limit {
-        Size::Packets(n) => Limit::Packets(n as usize),
-        Size::Bytes(b) => Limit::Bytes(b),
-    };
-    let twin = NaiveFqCodel::new(8, number("quantum", 1514), number("drop_batch", 64) as usize, limit, &codel);
-    let mut all = vec![("flows", "8")];
-    all.extend_from_slice(settings);
-    let queue = fq_codel(&all, link, 7);
-    let mut twinned = Twinned { queue, twin, operations: 0, drops: 0, marks: 0, by_limit: 0, longest: 0, itself: 0 };
+    let settings = [&[("flows", "8")], settings].concat();
+    let config = support::config("fq_codel", None, &settings, &link);
+    let mut twinned = Twinned::beside(&config, link, Rng::from_seed(7)).unwrap();
     Workload::restless(operations).run(&mut twinned, &link, &mut Rng::from_seed(11), &mut NullSink);
     twinned
 }

@@ -1,21 +1,20 @@
 //! FRED against its paper: the naive twin, the golden numbers, and what the paper says that holds on the queue alone.
 mod naive;
 mod support;
+mod twinned;
 
 use naive::fred::{Above, Flow, NaiveFred, Said, Setting};
 use support::Fate;
 use support::stats;
-use support::twin::{Disputes, OPERATIONS, agree, rolled};
+use support::twin::OPERATIONS;
 use support::workload::{Phase, Workload};
 use tidegate::queues::Fred;
-use tidegate::{Backlog, DropReason, Link, NullSink, Packet, Qdisc, Rng, Sink, Span, Time, catalog};
+use tidegate::{DropReason, Link, NullSink, Packet, Qdisc, Rng, Span, Time, catalog};
+use twinned::Twinned as _;
+use twinned::fred::Twinned;
 
 fn fred(preset: &str, settings: &[(&str, &str)], link: Link, dice: Rng) -> Fred {
-    let mut config = catalog::config("fred", Some(preset), &link).unwrap();
-    for (name, value) in settings {
-        config.set(name, value).unwrap();
-    }
-    match config.build(link, dice).unwrap() {
+    match support::config("fred", Some(preset), settings, &link).build(link, dice).unwrap() {
         catalog::AnyQueue::Fred(queue) => queue,
         other => panic!("{other:?}"),
     }
@@ -86,99 +85,16 @@ fn the_twin_above_max() {
 
 // ---- the twin ------------------------------------------------------------------------------------------------------
 
-/// FRED with its twin beside it: every verdict and every number compared.
-struct Twinned {
-    queue: Fred,
-    twin: NaiveFred,
-    link: Link,
-    bytes: bool,
-    flows: u64,
-    operations: u64,
-    disputes: Disputes,
-    early: u64,
-    forced: u64,
-    struck: u64,
-}
-
-impl Twinned {
-    fn compare(&mut self) {
-        self.operations += 1;
-        let (step, rule, twin) = (self.operations, self.queue.policy(), &self.twin);
-        assert_eq!(rule.flows() as usize, twin.flows.len(), "step {step}: N");
-        agree("avg", step, rule.avg(), twin.avg, 1.0);
-        agree("avgcq", step, rule.share(), twin.avgcq(), 1.0);
-        let id = tidegate::rng::mix(step % self.flows);
-        let theirs = twin.flows.get(&id).map(|flow| flow.strike as u32);
-        assert_eq!(rule.flow(id).map(|(_, strikes)| strikes), theirs, "step {step}: strikes");
-    }
-}
-
-impl Qdisc for Twinned {
-    fn enqueue<S: Sink + ?Sized>(&mut self, now: Time, pkt: Packet, _: &mut S) {
-        let has_room = self.link.has_room(self.queue.backlog(), pkt.len);
-        let nanos = now.as_nanos() as f64;
-        let before = self.queue.dice().clone();
-        let fate = offer(&mut self.queue, now, pkt.flow, pkt.len);
-        let die = rolled(&before, self.queue.dice());
-        if !has_room {
-            assert_eq!((fate, die), (Some(DropReason::Overlimit), None));
-            return;
-        }
-        let struck = self.twin.flows.get(&pkt.flow).is_some_and(|flow| flow.strike > self.twin.set.strikes);
-        match self.twin.arrive(nanos, pkt.flow) {
-            Said::Pass => assert_eq!((fate, die), (None, None), "step {}", self.operations),
-            Said::Drop => assert_eq!((fate, die), (Some(DropReason::Forced), None), "step {}", self.operations),
-            Said::Die(p) => {
-                assert!(fate.is_none() || fate == Some(DropReason::Early));
-                self.disputes.verdict(self.operations, die.unwrap(), p, fate.is_some());
-                self.early += u64::from(fate.is_some());
-            }
-        }
-        match fate {
-            Some(DropReason::Early) => self.twin.dropped(),
-            Some(_) => {
-                self.forced += 1;
-                self.struck += struck as u64;
-            }
-            None => self.twin.accepted(nanos, pkt.flow, if self.bytes { pkt.len as f64 } else { 1.0 }),
-        }
-        self.compare();
-    }
-
-    fn dequeue<S: Sink + ?Sized>(&mut self, now: Time, out: &mut S) -> Option<Packet> {
-        let before = self.queue.dice().clone();
-        let pkt = self.queue.dequeue(now, out);
-        assert_eq!(rolled(&before, self.queue.dice()), None);
-        if let Some(pkt) = pkt {
-            self.twin.depart(now.as_nanos() as f64, pkt.flow, if self.bytes { pkt.len as f64 } else { 1.0 });
-            self.compare();
-        }
-        pkt
-    }
-
-    fn backlog(&self) -> Backlog {
-        self.queue.backlog()
-    }
-}
-
 /// Overload, underload and idleness with skewed flows and mixed sizes.
 fn drive(what: &str, settings: &[(&str, &str)], set: Setting, operations: u64) -> Twinned {
     let link = support::link("10 Mbit/s", "60 packets", "770 B");
     let phase = |load, idle| Phase { load, packets: operations / 12, idle: Span::from_millis(idle) };
     let phases = vec![phase(1.6, 0), phase(0.7, 0), phase(1.05, 100), phase(0.98, 5), phase(3.0, 40), phase(0.3, 200)];
     let bytes = settings.contains(&("mode", "bytes"));
-    let mut twinned = Twinned {
-        queue: fred("paper", settings, link, stats::dice(what, 0)),
-        twin: NaiveFred::new(Setting { s: 770.0 * 8.0 * 100.0, one: if bytes { 770.0 } else { 1.0 }, ..set }),
-        link,
-        bytes,
-        flows: 20,
-        operations: 0,
-        disputes: Disputes::default(),
-        early: 0,
-        forced: 0,
-        struck: 0,
-    };
+    let config = support::config("fred", Some("paper"), settings, &link);
+    let mut twinned = Twinned::beside(&config, link, stats::dice(what, 0)).unwrap();
+    let set = Setting { s: 770.0 * 8.0 * 100.0, one: if bytes { 770.0 } else { 1.0 }, ..set };
+    assert_eq!(twinned.twin.set, set, "the parameters mean what is written here");
     let workload = Workload::new(20, 1.1, (40, 1500), 0.6, phases);
     workload.run(&mut twinned, &link, &mut stats::dice(what, 1), &mut NullSink);
     twinned.disputes.settle();

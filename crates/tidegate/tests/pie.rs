@@ -1,20 +1,20 @@
 //! PIE against pan2017 (RFC 8033): golden numbers, the naive twin, and the RFC's sentences.
 mod naive;
 mod support;
+mod twinned;
 
-use naive::pie::{NaivePie, Said};
+use naive::pie::NaivePie;
+use support::Fate;
 use support::stats;
-use support::twin::{Disputes, OPERATIONS, agree, rolled};
+use support::twin::OPERATIONS;
 use support::workload::{Phase, Workload};
 use tidegate::queues::Pie;
-use tidegate::{Backlog, DropReason, Ecn, Link, MarkReason, NullSink, Packet, Qdisc, Rng, Sink, Span, Time, catalog};
+use tidegate::{Ecn, Link, NullSink, Packet, Qdisc, Rng, Sink, Span, Time, catalog};
+use twinned::Twinned as _;
+use twinned::pie::Twinned;
 
 fn pie(settings: &[(&str, &str)], link: Link, dice: Rng) -> Pie {
-    let mut config = catalog::config("pie", None, &link).unwrap();
-    for (name, value) in settings {
-        config.set(name, value).unwrap();
-    }
-    match config.build(link, dice).unwrap() {
+    match support::config("pie", None, settings, &link).build(link, dice).unwrap() {
         catalog::AnyQueue::Pie(queue) => queue,
         other => panic!("{other:?}"),
     }
@@ -52,142 +52,11 @@ fn the_twin_gives_the_golden_numbers() {
     assert_eq!((step(0.0, 0.1, 0.0), step(0.99, 0.0, 0.9)), (0.0, 1.0));
 }
 
-/// What became of the packet offered.
-#[derive(Default, Debug, PartialEq)]
-struct Fate {
-    dropped: Option<DropReason>,
-    marked: bool,
-}
-
-impl Sink for Fate {
-    fn dropped(&mut self, _: Time, _: &Packet, why: DropReason) {
-        assert_eq!(self.dropped.replace(why), None);
-    }
-    fn marked(&mut self, _: Time, _: &Packet, why: MarkReason) {
-        assert_eq!(why, MarkReason::Early);
-        assert!(!std::mem::replace(&mut self.marked, true));
-    }
-}
-
-/// PIE with its twin beside it: every probability and every verdict compared.
-struct Twinned {
-    queue: Pie,
-    twin: NaivePie,
-    link: Link,
-    ecn: bool,
-    delay: f64,
-    update: u64,
-    due: u64,
-    operations: u64,
-    disputes: Disputes,
-    marks: u64,
-    drops: u64,
-    passed: u64,
-    sure: u64,
-    /// Arrivals within the allowance for bursts, after the first.
-    bursts: u64,
-}
-
-impl Twinned {
-    fn updates(&mut self, now: Time) {
-        while self.due <= now.as_nanos() {
-            self.twin.update(self.delay);
-            self.due += self.update;
-        }
-    }
-
-    fn compare(&mut self) {
-        self.operations += 1;
-        agree("p", self.operations, self.queue.policy().probability(), self.twin.drop_prob, 1e-9);
-        agree("burst", self.operations, self.queue.policy().burst().as_millis(), self.twin.burst_allowance, 1.0);
-    }
-}
-
-impl Qdisc for Twinned {
-    fn enqueue<S: Sink + ?Sized>(&mut self, now: Time, pkt: Packet, _: &mut S) {
-        let backlog = self.queue.backlog();
-        self.updates(now);
-        let before = self.queue.dice().clone();
-        let mut fate = Fate::default();
-        self.queue.enqueue(now, pkt, &mut fate);
-        let die = rolled(&before, self.queue.dice());
-        let signalled = fate != Fate::default();
-        if !self.link.has_room(backlog, pkt.len) {
-            assert_eq!((fate.dropped, die), (Some(DropReason::Overlimit), None));
-            self.twin.signalled();
-        } else {
-            match self.twin.arrive(backlog.bytes as f64, self.delay) {
-                Said::Pass => {
-                    assert_eq!((signalled, die), (false, None), "operation {}: {:?}", self.operations, self.twin);
-                    self.passed += 1;
-                }
-                Said::Sure => {
-                    assert_eq!((signalled, die), (true, None));
-                    self.sure += 1;
-                }
-                Said::Die(p) => self.disputes.verdict(self.operations, die.unwrap(), p, signalled),
-            }
-            if signalled {
-                self.twin.signalled();
-                let marked = self.ecn && pkt.ecn != Ecn::NotEct && self.twin.drop_prob < 0.1;
-                assert_eq!(fate, Fate { dropped: (!marked).then_some(DropReason::Early), marked });
-            }
-            self.drops += fate.dropped.is_some() as u64;
-            self.marks += fate.marked as u64;
-            self.bursts += (self.twin.burst_allowance > 0.0 && self.operations > 10_000) as u64;
-        }
-        self.compare();
-    }
-
-    fn dequeue<S: Sink + ?Sized>(&mut self, now: Time, _: &mut S) -> Option<Packet> {
-        self.updates(now);
-        let sent = self.queue.dequeue(now, &mut NullSink);
-        if let Some(pkt) = sent {
-            let waits = self.queue.backlog().packets > 0;
-            self.delay = if waits { (now.as_nanos() - pkt.arrived.as_nanos()) as f64 / 1e9 } else { 0.0 };
-        }
-        self.compare();
-        sent
-    }
-
-    fn advance(&mut self, now: Time) {
-        self.updates(now);
-        self.queue.advance(now);
-        self.compare();
-    }
-
-    fn backlog(&self) -> Backlog {
-        self.queue.backlog()
-    }
-}
-
 /// Load above and below the rate, mixed sizes, idle times of up to twenty seconds (1300 updates).
 fn drive(settings: &[(&str, &str)], limit: &str, operations: u64) -> Twinned {
     let link = support::link("10 Mbit/s", limit, "770 B");
-    let has = |name, value| settings.contains(&(name, value));
-    let twin = NaivePie {
-        mean_packet: 770.0,
-        derandomize: !has("derandomize", "off"),
-        cap: !has("cap", "off"),
-        decay_when_calm: has("decay", "calm"),
-        ..paper()
-    };
-    let mut twinned = Twinned {
-        queue: pie(settings, link, Rng::from_seed(3)),
-        twin,
-        link,
-        ecn: !has("ecn", "off"),
-        delay: 0.0,
-        update: 15_000_000,
-        due: 15_000_000,
-        operations: 0,
-        disputes: Disputes::default(),
-        marks: 0,
-        drops: 0,
-        passed: 0,
-        sure: 0,
-        bursts: 0,
-    };
+    let config = support::config("pie", None, settings, &link);
+    let mut twinned = Twinned::beside(&config, link, Rng::from_seed(3)).unwrap();
     let phase = |&(load, idle)| Phase { load, packets: 20_000, idle: Span::from_millis(idle) };
     let stretches = [(1.05, 0), (1.6, 0), (0.7, 0), (1.1, 20_000), (0.98, 5), (3.0, 40), (0.3, 200)];
     let phases = (0..(operations / 260_000).max(1)).flat_map(|_| stretches.iter().map(phase)).collect();
@@ -282,8 +151,8 @@ fn marks_below_ten_per_cent() {
     let (mut marks, mut drops) = (0, 0);
     offer(&mut queue, 0, 1.5, 20_000, Ecn::Ect0, |_, queue, fate| {
         let below = queue.policy().probability() < 0.1;
-        assert!(if below { fate.dropped.is_none() } else { !fate.marked });
-        marks += fate.marked as u32;
+        assert!(if below { fate.dropped.is_none() } else { fate.marked.is_none() });
+        marks += fate.marked.is_some() as u32;
         drops += fate.dropped.is_some() as u32;
     });
     assert!(marks > 5 && drops > 1_000, "{marks} {drops}");

@@ -1,6 +1,7 @@
 //! BLACK and Purge against their paper: golden numbers, the naive twins, and what the paper says of them.
 mod naive;
 mod support;
+mod twinned;
 
 use std::collections::VecDeque;
 
@@ -12,14 +13,12 @@ use support::twin::{Disputes, OPERATIONS, agree};
 use support::workload::{Phase, Workload};
 use tidegate::catalog::AnyQueue;
 use tidegate::queues::{Black, Purge};
-use tidegate::{Backlog, DropReason, Ecn, Link, NullSink, Packet, Qdisc, Rng, Sink, Span, Time, catalog};
+use tidegate::{DropReason, Ecn, Link, NullSink, Packet, Qdisc, Rng, Span, Time};
+use twinned::Twinned as _;
+use twinned::purge::Twinned;
 
 fn build(name: &str, settings: &[(&str, &str)], link: Link, dice: Rng) -> AnyQueue {
-    let mut config = catalog::config(name, None, &link).unwrap();
-    for (name, value) in settings {
-        config.set(name, value).unwrap();
-    }
-    config.build(link, dice).unwrap()
+    support::config(name, None, settings, &link).build(link, dice).unwrap()
 }
 
 fn a_purge(settings: &[(&str, &str)], link: Link, dice: Rng) -> Purge {
@@ -81,118 +80,6 @@ fn naive_purge(link: &Link) -> NaivePurge {
     }
 }
 
-/// Purge with its twin beside it. The twin counts flows one by one, so there are fewer of them than MINCOUNT needs to
-/// fill a bucket with `minima` = 16, where it counts exactly too.
-struct TwinnedPurge {
-    queue: Purge,
-    twin: NaivePurge,
-    link: Link,
-    waiting: VecDeque<(u64, u32)>,
-    bits: f64,
-    due: [u64; 2],
-    operations: u64,
-    disputes: Disputes,
-    purged: u64,
-    marked: u64,
-}
-
-impl TwinnedPurge {
-    fn new(link: Link) -> TwinnedPurge {
-        TwinnedPurge {
-            queue: a_purge(&[("minima", "16")], link, Rng::from_seed(5)),
-            twin: naive_purge(&link),
-            link,
-            waiting: VecDeque::new(),
-            bits: 0.0,
-            due: [10_000_000, 1_000_000_000],
-            operations: 0,
-            disputes: Disputes::default(),
-            purged: 0,
-            marked: 0,
-        }
-    }
-
-    fn periods(&mut self, now: Time) {
-        // Both clocks run on their own; neither reads what the other sets within the same instant.
-        while self.due[0] <= now.as_nanos() {
-            self.twin.price_update(self.bits);
-            self.due[0] += 10_000_000;
-        }
-        while self.due[1] <= now.as_nanos() {
-            self.twin.end_of_period();
-            self.due[1] += 1_000_000_000;
-        }
-    }
-
-    fn compare(&mut self) {
-        self.operations += 1;
-        let (ours, twin) = (self.queue.policy(), &self.twin);
-        agree("price", self.operations, ours.price().get(), twin.price, 1e-3);
-        agree("flows", self.operations, ours.flows(), twin.flows, 1.0);
-        if let Some(cached) = twin.cache.list.last() {
-            let fraction = ours.cache().fraction(cached.flow).expect("the flow hit last is in the cache");
-            agree("fraction", self.operations, fraction, cached.fraction, 1e-3);
-        }
-    }
-}
-
-impl Qdisc for TwinnedPurge {
-    fn enqueue<S: Sink + ?Sized>(&mut self, now: Time, pkt: Packet, _: &mut S) {
-        self.periods(now);
-        let mut dice = self.queue.dice().clone();
-        let room = self.link.has_room(self.queue.backlog(), pkt.len);
-        self.twin.offered += pkt.len as f64 * 8.0;
-        self.twin.seen.push(pkt.flow);
-        if self.bits > self.twin.target {
-            self.twin.cache.hit(self.waiting[dice.below(self.waiting.len() as u64) as usize].0);
-        }
-        let said = self.twin.judge(pkt.flow, self.bits);
-        let mut fate = Fate::default();
-        self.queue.enqueue(now, pkt, &mut fate);
-        if !room {
-            assert_eq!(fate.dropped, Some(DropReason::Overlimit));
-        } else {
-            let die = dice.uniform();
-            match said {
-                Said::Drop(p) => {
-                    assert!(fate.marked.is_none());
-                    self.disputes.verdict(self.operations, die, p, fate.dropped == Some(DropReason::Unfair));
-                    self.purged += fate.dropped.is_some() as u64;
-                }
-                Said::Mark(p) => {
-                    assert_eq!(fate.dropped, None);
-                    if pkt.ecn.is_capable() {
-                        self.disputes.verdict(self.operations, die, p, fate.marked.is_some());
-                    }
-                    self.marked += fate.marked.is_some() as u64;
-                }
-            }
-        }
-        assert_eq!(&dice, self.queue.dice(), "operation {}: as many dice as the twin's", self.operations);
-        if fate.dropped.is_none() {
-            self.waiting.push_back((pkt.flow, pkt.len));
-            self.bits += pkt.len as f64 * 8.0;
-            self.twin.admitted += pkt.len as f64 * 8.0;
-        }
-        self.compare();
-    }
-
-    fn dequeue<S: Sink + ?Sized>(&mut self, now: Time, out: &mut S) -> Option<Packet> {
-        self.periods(now);
-        let pkt = self.queue.dequeue(now, out);
-        if let Some(pkt) = pkt {
-            assert_eq!(self.waiting.pop_front(), Some((pkt.flow, pkt.len)));
-            self.bits -= pkt.len as f64 * 8.0;
-        }
-        self.compare();
-        pkt
-    }
-
-    fn backlog(&self) -> Backlog {
-        self.queue.backlog()
-    }
-}
-
 fn phases(packets: u64) -> Vec<Phase> {
     let phase = |load, idle| Phase { load, packets: packets / 6, idle: Span::from_millis(idle) };
     vec![phase(1.6, 0), phase(0.7, 0), phase(1.2, 3_000), phase(3.0, 5), phase(0.9, 400), phase(1.4, 0)]
@@ -201,7 +88,8 @@ fn phases(packets: u64) -> Vec<Phase> {
 #[test]
 fn purge_agrees_with_its_twin_over_a_million_operations() {
     let link = table_1();
-    let mut twinned = TwinnedPurge::new(link);
+    let config = support::config("purge", None, &[], &link);
+    let mut twinned = Twinned::beside(&config, link, Rng::from_seed(5)).unwrap();
     Workload::new(80, 1.1, (300, 1500), 0.6, phases(OPERATIONS * 6 / 10)).run(
         &mut twinned,
         &link,

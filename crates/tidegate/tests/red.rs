@@ -15,11 +15,7 @@ use tidegate::{
 };
 
 fn red(preset: &str, settings: &[(&str, &str)], link: Link, dice: Rng) -> Red {
-    let mut config = catalog::config("red", Some(preset), &link).unwrap();
-    for (name, value) in settings {
-        config.set(name, value).unwrap();
-    }
-    match config.build(link, dice).unwrap() {
+    match support::config("red", Some(preset), settings, &link).build(link, dice).unwrap() {
         AnyQueue::Red(queue) => queue,
         other => panic!("{other:?}"),
     }

@@ -1,17 +1,18 @@
-//! Arbitrary sequences of calls on every queue of the catalog, arbitrarily set: the fuzz target `queue` in short, the
-//! same for everybody.
+//! Arbitrary sequences of calls on every queue of the catalog, arbitrarily set, beside its naive twin: the fuzz target
+//! `queue` in short, the same for everybody.
+mod naive;
 mod support;
+mod twinned;
 
 use std::cell::Cell;
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
-use support::checked::Checked;
-use support::sequence::{Case, Tape, play};
+use support::sequence::{Case, Tape};
 use tidegate::catalog::QUEUES;
 
 /// Cases for each queue.
-const CASES: u32 = 300;
+const CASES: u32 = 200;
 
 #[test]
 fn any_sequence_of_calls_keeps_the_rules() {
@@ -25,8 +26,7 @@ fn any_sequence_of_calls_keeps_the_rules() {
             let mut tape = Tape(&bytes);
             if let Some(case) = Case::of(row, &mut tape) {
                 built.set(built.get() + 1);
-                let queue = case.config.build(case.link, case.dice.clone()).unwrap();
-                play(&mut Checked::new(queue, case.link), &case.link, &mut tape);
+                twinned::run(&case, &mut tape);
             }
             Ok(())
         });

@@ -26,11 +26,7 @@ fn link(rate: &str, limit: &str) -> Link {
 }
 
 fn sfb(preset: &str, settings: &[(&str, &str)], link: Link, seed: u64) -> Sfb {
-    let mut config = catalog::config("sfb", Some(preset), &link).unwrap();
-    for (name, value) in settings {
-        config.set(name, value).unwrap();
-    }
-    match config.build(link, Rng::from_seed(seed)).unwrap() {
+    match support::config("sfb", Some(preset), settings, &link).build(link, Rng::from_seed(seed)).unwrap() {
         catalog::AnyQueue::Sfb(queue) => queue,
         other => panic!("{other:?}"),
     }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 /// The virtual threshold (Fig. 1): `most` bytes per flow up to `roomy` flows, `least` from `crowded` flows on, a
 /// straight line between.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Threshold {
     pub most: f64,
     pub least: f64,
@@ -29,7 +29,7 @@ impl Threshold {
 }
 
 /// The paper's constants; sizes in bytes, times in seconds.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Setting {
     pub c: f64,
     pub w_q: f64,

@@ -13,7 +13,7 @@ pub enum Above {
     Both,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Setting {
     pub min: f64,
     pub max: f64,

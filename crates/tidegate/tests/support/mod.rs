@@ -52,6 +52,15 @@ pub fn every_preset(link: &Link) -> Vec<(&'static Row, &'static str, AnyConfig)>
     all
 }
 
+/// The parameters of the queue `name`, as `preset` has them (without one, the first), but for `settings`.
+pub fn config(name: &str, preset: Option<&str>, settings: &[(&str, &str)], link: &Link) -> AnyConfig {
+    let mut config = catalog::config(name, preset, link).unwrap();
+    for (param, value) in settings {
+        config.set(param, value).unwrap();
+    }
+    config
+}
+
 /// All gauges of a queue, in its own order.
 pub fn gauges(queue: &impl Qdisc) -> Vec<Gauge> {
     let mut all = Vec::new();
@@ -79,5 +88,19 @@ impl Fate {
     /// Whether it was dropped or marked.
     pub fn is_signal(&self) -> bool {
         *self != Fate::default()
+    }
+}
+
+/// Two sinks that hear the same.
+pub struct Both<'a, A: ?Sized, B: ?Sized>(pub &'a mut A, pub &'a mut B);
+
+impl<A: Sink + ?Sized, B: Sink + ?Sized> Sink for Both<'_, A, B> {
+    fn dropped(&mut self, now: Time, pkt: &Packet, why: DropReason) {
+        self.0.dropped(now, pkt, why);
+        self.1.dropped(now, pkt, why);
+    }
+    fn marked(&mut self, now: Time, pkt: &Packet, why: MarkReason) {
+        self.0.marked(now, pkt, why);
+        self.1.marked(now, pkt, why);
     }
 }

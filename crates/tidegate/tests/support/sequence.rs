@@ -26,6 +26,11 @@ impl Tape<'_> {
         first
     }
 
+    /// Heads or tails.
+    pub fn coin(&mut self) -> bool {
+        self.byte() & 1 == 1
+    }
+
     fn below(&mut self, n: u64) -> u64 {
         self.byte() as u64 % n
     }
@@ -161,9 +166,23 @@ fn value(param: &Param, tape: &mut Tape) -> Option<String> {
     Some(if whole { format!("{}{unit}", number as u64) } else { format!("{number}{unit}") })
 }
 
-/// Does to `queue` what the tape says, to its end. Time never runs back; whoever is to be believed asserts the rest.
-pub fn play<Q: Qdisc>(queue: &mut Q, link: &Link, tape: &mut Tape) {
-    let mut driver = Driver { queue, now: Time::ZERO, slot: 0, calls: 0 };
+/// What is spared a queue.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    /// How long the queue is left alone at the most, in nanoseconds.
+    pub patience: u64,
+    /// The shortest packet, in bytes.
+    pub least: u32,
+}
+
+impl Bounds {
+    /// Nothing is spared.
+    pub const NONE: Bounds = Bounds { patience: u64::MAX, least: 0 };
+}
+
+/// Does to `queue` what the tape says, to its end. Time never runs back; the queue under watch asserts the rest.
+pub fn play<Q: Qdisc>(queue: &mut Q, link: &Link, bounds: Bounds, tape: &mut Tape) {
+    let mut driver = Driver { queue, now: Time::ZERO, called: Time::ZERO, bounds, slot: 0, calls: 0 };
     // What the link sends in a while, so that queues fill, empty and idle.
     let packet = link.rate.time_to_send(link.mean_packet).as_nanos().max(1);
     while !tape.0.is_empty() && driver.calls < MOST_CALLS {
@@ -174,6 +193,9 @@ pub fn play<Q: Qdisc>(queue: &mut Q, link: &Link, tape: &mut Tape) {
 struct Driver<'q, Q> {
     queue: &'q mut Q,
     now: Time,
+    /// When the queue was last called.
+    called: Time,
+    bounds: Bounds,
     slot: u32,
     calls: usize,
 }
@@ -205,7 +227,7 @@ impl<Q: Qdisc> Driver<'_, Q> {
                 self.wait(nanos);
             }
             14 => {
-                self.calls += 1;
+                self.call();
                 self.queue.advance(self.now);
             }
             _ => self.wake(),
@@ -214,8 +236,14 @@ impl<Q: Qdisc> Driver<'_, Q> {
         assert!(all.iter().all(|gauge| gauge.value.is_finite()), "{all:?}");
     }
 
+    fn call(&mut self) {
+        self.called = self.now;
+        self.calls += 1;
+    }
+
     fn wait(&mut self, nanos: u64) {
-        self.now += Span::from_nanos(nanos);
+        let latest = self.called + Span::from_nanos(self.bounds.patience);
+        self.now = (self.now + Span::from_nanos(nanos)).min(latest);
     }
 
     fn offer(&mut self, tape: &mut Tape) {
@@ -230,14 +258,14 @@ impl<Q: Qdisc> Driver<'_, Q> {
     }
 
     fn enqueue(&mut self, flow: u64, len: u32, ecn: Ecn, class: u16) {
-        let pkt = Packet { class, ..Packet::new(flow, len).with_slot(self.slot).with_ecn(ecn) };
+        let pkt = Packet { class, ..Packet::new(flow, len.max(self.bounds.least)).with_slot(self.slot).with_ecn(ecn) };
         self.slot += 1;
-        self.calls += 1;
+        self.call();
         self.queue.enqueue(self.now, pkt, &mut NullSink);
     }
 
     fn ask(&mut self) {
-        self.calls += 1;
+        self.call();
         self.queue.dequeue(self.now, &mut NullSink);
     }
 

@@ -1,0 +1,95 @@
+//! Queues with their naive twins beside them: each is a `Qdisc` that passes every call on to the queue, tells the twin of
+//! it, and asserts the twin's contract (`support/twin.rs`) for whatever parameters the twin knows.
+#![allow(dead_code, reason = "each test takes the queues it needs")]
+
+pub mod bare;
+pub mod codel;
+pub mod fq_codel;
+pub mod fred;
+pub mod pie;
+pub mod purge;
+pub mod rem;
+
+use crate::support::checked::Checked;
+use crate::support::sequence::{Bounds, Case, Tape, play};
+use tidegate::catalog::AnyConfig;
+use tidegate::{Bytes, Link, Qdisc, Rng, Size, Span};
+
+/// A queue with its twin.
+pub trait Twinned: Qdisc + Sized {
+    /// The queue of `config`, empty, what its twin does not know set to what it knows; `None` where that cannot be.
+    fn beside(config: &AnyConfig, link: Link, dice: Rng) -> Option<Self>;
+
+    /// The shortest packet that the twin knows, in bytes.
+    const LEAST: u32 = 0;
+
+    /// How long nothing may happen in one go, in nanoseconds. Twins count in floats and make every periodic step.
+    fn patience(&self) -> u64 {
+        1 << 40
+    }
+}
+
+/// Plays the tape on the queue of `case` under watch, beside its twin if the tape says so and the twin knows the case.
+/// A queue of the catalog that has no line here is played on its own.
+pub fn run(case: &Case, tape: &mut Tape) {
+    let beside = tape.coin();
+    let played = beside
+        && match case.config.name() {
+            "bare" => with::<bare::Twinned>(case, tape),
+            "codel" => with::<codel::Twinned>(case, tape),
+            "fq_codel" => with::<fq_codel::Twinned>(case, tape),
+            "fred" => with::<fred::Twinned>(case, tape),
+            "pie" => with::<pie::Twinned>(case, tape),
+            "purge" => with::<purge::Twinned>(case, tape),
+            "rem" => with::<rem::Twinned>(case, tape),
+            _ => false,
+        };
+    if !played {
+        let queue = case.config.build(case.link, case.dice.clone()).expect("it was built before");
+        play(&mut Checked::new(queue, case.link), &case.link, Bounds::NONE, tape);
+    }
+}
+
+/// Whether there is a twin for `case`; then the tape was played.
+fn with<Q: Twinned>(case: &Case, tape: &mut Tape) -> bool {
+    let Some(queue) = Q::beside(&case.config, case.link, case.dice.clone()) else { return false };
+    let bounds = Bounds { patience: queue.patience(), least: Q::LEAST };
+    play(&mut Checked::new(queue, case.link), &case.link, bounds, tape);
+    true
+}
+
+/// `config` with these parameters.
+fn with_known(config: &AnyConfig, known: &[(&str, &str)]) -> AnyConfig {
+    let mut config = config.clone();
+    for (name, value) in known {
+        config.set(name, value).unwrap_or_else(|error| panic!("{error}"));
+    }
+    config
+}
+
+/// What a configuration says, by parameter.
+struct Set<'c>(&'c AnyConfig);
+
+impl Set<'_> {
+    fn text(&self, name: &str) -> String {
+        self.0.get(name).unwrap_or_else(|| panic!("no parameter {name}"))
+    }
+    fn number(&self, name: &str) -> f64 {
+        self.text(name).parse().unwrap()
+    }
+    fn nanos(&self, name: &str) -> u64 {
+        self.text(name).parse::<Span>().unwrap().as_nanos()
+    }
+    fn secs(&self, name: &str) -> f64 {
+        self.nanos(name) as f64 / 1e9
+    }
+    fn bytes(&self, name: &str) -> u64 {
+        self.text(name).parse::<Bytes>().unwrap().get()
+    }
+    fn size(&self, name: &str) -> Size {
+        self.text(name).parse().unwrap()
+    }
+    fn is(&self, name: &str, word: &str) -> bool {
+        self.text(name) == word
+    }
+}

@@ -1,0 +1,181 @@
+//! Purge and its twin.
+use std::collections::VecDeque;
+
+use super::{Set, with_known};
+use crate::naive::hits::NaiveHits;
+use crate::naive::purge::{NaivePurge, Said};
+use crate::support::twin::{Disputes, agree};
+use crate::support::{Both, Fate};
+use tidegate::catalog::{AnyConfig, AnyQueue};
+use tidegate::queues::Purge;
+use tidegate::{Backlog, DropReason, Gauge, Link, Packet, Qdisc, Rng, Sink, Time};
+
+/// Purge with its twin beside it. The twin counts flows one by one, so there are fewer of them than MINCOUNT needs to
+/// fill a bucket with `minima` = 16, where it counts exactly too.
+pub struct Twinned {
+    pub queue: Purge,
+    pub twin: NaivePurge,
+    pub link: Link,
+    pub waiting: VecDeque<(u64, u32)>,
+    pub bits: f64,
+    /// When the next price and the next period are due, and how far apart they are.
+    pub due: [u64; 2],
+    pub every: [u64; 2],
+    pub operations: u64,
+    pub disputes: Disputes,
+    pub purged: u64,
+    pub marked: u64,
+}
+
+impl Twinned {
+    fn periods(&mut self, now: Time) {
+        // Both clocks run on their own; neither reads what the other sets within the same instant.
+        while self.due[0] <= now.as_nanos() {
+            self.twin.price_update(self.bits);
+            self.due[0] += self.every[0];
+        }
+        while self.due[1] <= now.as_nanos() {
+            self.twin.end_of_period();
+            self.due[1] += self.every[1];
+        }
+    }
+
+    fn compare(&mut self) {
+        self.operations += 1;
+        let (ours, twin) = (self.queue.policy(), &self.twin);
+        agree("price", self.operations, ours.price().get(), twin.price, 1e-3);
+        agree("flows", self.operations, ours.flows(), twin.flows, 1.0);
+        if let Some(cached) = twin.cache.list.last() {
+            let fraction = ours.cache().fraction(cached.flow).expect("the flow hit last is in the cache");
+            agree("fraction", self.operations, fraction, cached.fraction, 1e-3);
+        }
+    }
+}
+
+impl Qdisc for Twinned {
+    fn enqueue<S: Sink + ?Sized>(&mut self, now: Time, pkt: Packet, out: &mut S) {
+        self.periods(now);
+        let mut dice = self.queue.dice().clone();
+        let room = self.link.has_room(self.queue.backlog(), pkt.len);
+        self.twin.offered += pkt.len as f64 * 8.0;
+        self.twin.seen.push(pkt.flow);
+        if self.bits > self.twin.target {
+            self.twin.cache.hit(self.waiting[dice.below(self.waiting.len() as u64) as usize].0);
+        }
+        let said = self.twin.judge(pkt.flow, self.bits);
+        let mut fate = Fate::default();
+        self.queue.enqueue(now, pkt, &mut Both(&mut fate, out));
+        if !room {
+            assert_eq!(fate.dropped, Some(DropReason::Overlimit));
+        } else {
+            let die = dice.uniform();
+            match said {
+                Said::Drop(p) => {
+                    assert!(fate.marked.is_none());
+                    self.disputes.verdict(self.operations, die, p, fate.dropped == Some(DropReason::Unfair));
+                    self.purged += fate.dropped.is_some() as u64;
+                }
+                Said::Mark(p) => {
+                    assert_eq!(fate.dropped, None);
+                    if pkt.ecn.is_capable() {
+                        self.disputes.verdict(self.operations, die, p, fate.marked.is_some());
+                    }
+                    self.marked += fate.marked.is_some() as u64;
+                }
+            }
+        }
+        assert_eq!(&dice, self.queue.dice(), "operation {}: as many dice as the twin's", self.operations);
+        if fate.dropped.is_none() {
+            self.waiting.push_back((pkt.flow, pkt.len));
+            self.bits += pkt.len as f64 * 8.0;
+            self.twin.admitted += pkt.len as f64 * 8.0;
+        }
+        self.compare();
+    }
+
+    fn dequeue<S: Sink + ?Sized>(&mut self, now: Time, out: &mut S) -> Option<Packet> {
+        self.periods(now);
+        let pkt = self.queue.dequeue(now, out);
+        if let Some(pkt) = pkt {
+            assert_eq!(self.waiting.pop_front(), Some((pkt.flow, pkt.len)));
+            self.bits -= pkt.len as f64 * 8.0;
+        }
+        self.compare();
+        pkt
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.queue.backlog()
+    }
+
+    fn advance(&mut self, now: Time) {
+        self.periods(now);
+        self.queue.advance(now);
+        self.compare();
+    }
+
+    fn probe(&self, see: &mut dyn FnMut(Gauge)) {
+        self.queue.probe(see);
+    }
+}
+
+/// What the paper has, with our readings of it, and so many minima that MINCOUNT counts a few hundred flows exactly.
+const KNOWN: [(&str, &str); 11] = [
+    ("replace", "oldest"),
+    ("unit", "bits"),
+    ("input", "admitted"),
+    ("stronger", "larger"),
+    ("memory", "hold"),
+    ("push_out", "off"),
+    ("ecn", "on"),
+    ("non_ect", "pass"),
+    ("buckets", "1024"),
+    ("minima", "16"),
+    ("estimator", "auto"),
+];
+
+impl super::Twinned for Twinned {
+    fn beside(config: &AnyConfig, link: Link, dice: Rng) -> Option<Twinned> {
+        let config = with_known(config, &KNOWN);
+        let AnyQueue::Purge(queue) = config.build(link, dice).ok()? else { return None };
+        let set = Set(&config);
+        let twin = NaivePurge {
+            alpha: set.number("alpha"),
+            gamma: set.number("gamma"),
+            phi: set.number("phi"),
+            target: set.size("target").in_bytes(link.mean_packet) as f64 * 8.0,
+            capacity: link.rate.as_bps() as f64,
+            packet: link.mean_packet.bits() as f64,
+            price_period: set.secs("price_interval"),
+            period: set.secs("interval"),
+            persist: set.number("persist") as u32,
+            price: 0.0,
+            admitted: 0.0,
+            offered: 0.0,
+            input: 0.0,
+            overload_run: 0,
+            cache: NaiveHits::new(set.number("cache") as usize),
+            seen: Vec::new(),
+            flows: 0.0,
+        };
+        let every = ["price_interval", "interval"].map(|name| set.nanos(name));
+        Some(Twinned {
+            queue,
+            twin,
+            link,
+            waiting: VecDeque::new(),
+            bits: 0.0,
+            due: every,
+            every,
+            operations: 0,
+            disputes: Disputes::default(),
+            purged: 0,
+            marked: 0,
+        })
+    }
+
+    /// 64 periods are caught up one by one.
+    fn patience(&self) -> u64 {
+        (1_000 * self.every[0]).min(60 * self.every[1])
+    }
+}
