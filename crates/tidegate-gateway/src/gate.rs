@@ -142,6 +142,11 @@ impl<A: Port, B: Port, W: Witness> Gate<A, B, W> {
         (&self.inner.port, &self.outer.port)
     }
 
+    /// Who was told everything. Ends the gate.
+    pub fn into_witness(self) -> W {
+        self.lane.into_witness()
+    }
+
     /// The managed direction.
     pub fn lane(&self) -> &Lane<W> {
         &self.lane

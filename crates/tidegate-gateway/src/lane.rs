@@ -120,6 +120,11 @@ impl<W: Witness> Lane<W> {
         self.queue.backlog()
     }
 
+    /// Who was told everything.
+    pub(crate) fn into_witness(self) -> W {
+        self.witness
+    }
+
     fn lose(&mut self, now: Time, why: Loss, len: u32, bytes: &[u8]) {
         self.counters.lose(why, len);
         self.witness.lost(now, why, bytes);

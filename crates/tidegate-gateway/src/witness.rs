@@ -19,3 +19,19 @@ impl Witness for () {
     #[inline]
     fn lost(&mut self, _: Time, _: Loss, _: &[u8]) {}
 }
+
+/// Somebody looks, or nobody.
+impl<W: Witness> Witness for Option<W> {
+    #[inline]
+    fn sent(&mut self, at: Time, waited: Span, mark: Option<MarkReason>, frame: &[u8]) {
+        if let Some(witness) = self {
+            witness.sent(at, waited, mark, frame);
+        }
+    }
+    #[inline]
+    fn lost(&mut self, at: Time, why: Loss, frame: &[u8]) {
+        if let Some(witness) = self {
+            witness.lost(at, why, frame);
+        }
+    }
+}

@@ -1,7 +1,9 @@
 //! `tidegate gate`: a bump in the wire.
 mod demo;
 
+use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, sync_channel};
+use std::time::{Duration, SystemTime};
 
 use serde_json::{Map, Value, json};
 use tidegate::{Bytes, Link, MarkReason, Rate, Size, Span};
@@ -12,6 +14,7 @@ use tidegate_gateway::guard::Unguarded;
 use tidegate_gateway::overhead::Overhead;
 use tidegate_gateway::plan::{Plan, Settings};
 use tidegate_gateway::pump::{News, Orders, Side, pump};
+use tidegate_gateway::record::{Recorded, Recorder, Recording};
 use tidegate_gateway::ring::Ring;
 use tidegate_lab::QueueSpec;
 use tidegate_lab::replay::default_limit;
@@ -101,6 +104,12 @@ struct Args {
     /// Say how things stand every so often, on standard error
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     status: Option<Span>,
+    /// Write every frame of the managed direction, with what became of it as a comment, into this capture (pcapng)
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+    /// Let the capture grow to so much and no more
+    #[arg(long, value_name = "SIZE", requires = "record", allow_hyphen_values = true)]
+    record_limit: Option<Bytes>,
     /// Check everything, print what would be done, and do nothing
     #[arg(long)]
     dry_run: bool,
@@ -116,10 +125,10 @@ impl Args {
             return self.print_plan(&plan);
         }
         interrupt::listen();
-        let (span, account) = self.run(&plan)?;
+        let (span, account, recorded) = self.run(&plan)?;
         match self.json {
-            true => output::print(&format!("{:#}\n", document(&plan, span, &account))),
-            false => output::print(&page(&plan, span, &account)),
+            true => output::print(&format!("{:#}\n", document(&plan, span, &account, recorded.as_ref()))),
+            false => output::print(&page(&plan, span, &account, recorded.as_ref())),
         }
     }
 
@@ -152,10 +161,10 @@ impl Args {
     }
 
     /// Moves frames until it is time to stop; how long it was, and what became of them.
-    fn run(&self, plan: &Plan) -> Result<(Span, Account), Failure> {
+    fn run(&self, plan: &Plan) -> Result<(Span, Account, Option<Recorded>), Failure> {
         let runtime = |error: std::io::Error| Failure::Runtime(error.to_string());
         let [one, two, seed] = clock::random().map_err(runtime)?;
-        let (lane, wire) = plan.lanes([one, two], seed, ()).map_err(Failure::input)?;
+        let (lane, wire) = plan.lanes([one, two], seed, self.recorder(plan)?).map_err(Failure::input)?;
         let inner = Ring::open(&self.inner).map_err(runtime)?;
         let outer = Ring::open(&self.outer).map_err(runtime)?;
         let mut gate = Gate::new(lane, wire, inner, outer);
@@ -172,7 +181,21 @@ impl Args {
         let span = pump(&mut gate, &mut Unguarded, orders).map_err(runtime)?;
         drop(tell);
         let _ = teller.join();
-        Ok((span, gate.account()))
+        let account = gate.account();
+        Ok((span, account, gate.into_witness().map(Recorder::finish)))
+    }
+
+    /// What writes the capture, if there is to be one.
+    fn recorder(&self, plan: &Plan) -> Result<Option<Recorder>, Failure> {
+        let Some(path) = &self.record else { return Ok(None) };
+        let recording = Recording {
+            interface: self.inner.clone(),
+            about: format!("to {} through {} at {}", self.outer, plan.settings().label, self.rate),
+            zero: SystemTime::now() - Duration::from_nanos(clock::now().as_nanos()),
+            limit: self.record_limit,
+        };
+        let recorder = Recorder::create(path, &recording);
+        recorder.map(Some).map_err(|error| Failure::Input(format!("{}: {error}", path.display())))
     }
 }
 
@@ -223,13 +246,16 @@ fn named(plan: &Plan) -> Value {
 }
 
 /// The account as a document.
-fn document(plan: &Plan, span: Span, account: &Account) -> Value {
+fn document(plan: &Plan, span: Span, account: &Account, recorded: Option<&Recorded>) -> Value {
+    let recorded = recorded
+        .map(|r| json!({ "written": r.written, "unwritten": r.unwritten, "bytes": r.bytes, "trouble": r.trouble }));
     json!({
         "schema": "tidegate.gate/1",
         "plan": named(plan),
         "duration_s": span.as_secs(),
         "managed": direction(&account.managed),
         "reverse": direction(&account.reverse),
+        "recorded": recorded,
     })
 }
 
@@ -250,7 +276,7 @@ fn direction(counters: &Counters) -> Value {
 }
 
 /// The account as a table.
-fn page(plan: &Plan, span: Span, account: &Account) -> String {
+fn page(plan: &Plan, span: Span, account: &Account, recorded: Option<&Recorded>) -> String {
     let settings = plan.settings();
     let head = [
         format!("in {:.1} s", span.as_secs()),
@@ -274,6 +300,12 @@ fn page(plan: &Plan, span: Span, account: &Account) -> String {
     rows.extend(rare);
     let mut page = Page::default();
     page.add(Block::Table(rows.into_iter().map(Vec::from).collect()));
+    if let Some(Recorded { written, unwritten, bytes, trouble }) = recorded {
+        let because = trouble.as_ref().map(|why| format!(" ({why})")).unwrap_or_default();
+        let (written, unwritten) = (human::count(*written), human::count(*unwritten));
+        let size = Bytes::new(*bytes);
+        page.add(Block::Text(format!("Recorded {written} frames in {size}; {unwritten} went unrecorded{because}.")));
+    }
     page.render()
 }
 
