@@ -9,7 +9,7 @@ use support::stats;
 use support::twin::OPERATIONS;
 use support::workload::{Phase, Workload};
 use tidegate::queues::Bare;
-use tidegate::{DropReason, Link, NullSink, Packet, Qdisc, Rng, Sink, Span, Time, catalog};
+use tidegate::{DropReason, Link, NullSink, Packet, Qdisc, Rng, Span, Time, catalog};
 use twinned::Twinned as _;
 use twinned::bare::Twinned;
 

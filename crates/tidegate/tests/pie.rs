@@ -9,7 +9,7 @@ use support::stats;
 use support::twin::OPERATIONS;
 use support::workload::{Phase, Workload};
 use tidegate::queues::Pie;
-use tidegate::{Ecn, Link, NullSink, Packet, Qdisc, Rng, Sink, Span, Time, catalog};
+use tidegate::{Ecn, Link, NullSink, Packet, Qdisc, Rng, Span, Time, catalog};
 use twinned::Twinned as _;
 use twinned::pie::Twinned;
 
