@@ -7,7 +7,7 @@ use support::stats;
 use support::twin::OPERATIONS;
 use support::workload::Workload;
 use tidegate::queues::FqCodel;
-use tidegate::{Backlog, Link, NullSink, Packet, Qdisc, Rng, Sink, Span, Time, catalog};
+use tidegate::{Backlog, Link, NullSink, Packet, Qdisc, Rng, Span, Time, catalog};
 use twinned::Twinned as _;
 use twinned::fq_codel::{Heard, Twinned};
 
