@@ -7,11 +7,13 @@ pub struct NaiveBlack {
     pub cache: NaiveHits,
     pub matches: f64,
     pub flows: f64,
+    /// A period ends with so many samplings; 0: when it is told to.
+    pub period: f64,
 }
 
 impl NaiveBlack {
     pub fn new(most: usize) -> NaiveBlack {
-        NaiveBlack { cache: NaiveHits::new(most), matches: 0.0, flows: 0.0 }
+        NaiveBlack { cache: NaiveHits::new(most), matches: 0.0, flows: 0.0, period: 0.0 }
     }
 
     /// A packet of `flow` finds the queue above the threshold and a packet of `sampled` is drawn from it.
@@ -19,6 +21,9 @@ impl NaiveBlack {
         self.cache.hit(sampled);
         if flow == sampled {
             self.matches += 1.0;
+        }
+        if self.period > 0.0 && self.cache.samplings == self.period {
+            self.end_of_period();
         }
     }
 
