@@ -102,17 +102,17 @@ fn purge_agrees_with_its_twin_over_a_million_operations() {
 }
 
 /// BLACK: the hits, the number of flows and the verdicts on high-bandwidth flows; RED has its own twin.
-#[test]
-fn black_agrees_with_its_twin_over_a_million_operations() {
+fn black_beside_its_twin(samplings: u64, operations: u64) {
     let link = support::link("10 Mbit/s", "100 packets", "900 B");
-    let mut queue = a_black(&[("cache", "10")], link, Rng::from_seed(5));
-    let mut twin = NaiveBlack::new(10);
+    let settings = [("cache", "10"), ("samplings", &*samplings.to_string())];
+    let mut queue = a_black(&settings, link, Rng::from_seed(5));
+    let mut twin = NaiveBlack { period: samplings as f64, ..NaiveBlack::new(10) };
     let mut waiting: VecDeque<u64> = VecDeque::new();
     let mut traffic = Rng::from_seed(6);
     let (mut disputes, mut due, mut dropped) = (Disputes::default(), 1_000_000_000u64, 0u64);
-    for step in 0..OPERATIONS {
+    for step in 0..operations {
         let now = step * 360_000;
-        while due <= now {
+        while samplings == 0 && due <= now {
             twin.end_of_period();
             due += 1_000_000_000;
         }
@@ -146,6 +146,17 @@ fn black_agrees_with_its_twin_over_a_million_operations() {
     }
     disputes.settle();
     assert!(dropped > 1000, "{dropped}");
+}
+
+#[test]
+fn black_agrees_with_its_twin_over_a_million_operations() {
+    black_beside_its_twin(0, OPERATIONS);
+}
+
+#[test]
+fn black_agrees_with_its_twin_in_periods_of_samplings() {
+    black_beside_its_twin(1_000, 100_000);
+    black_beside_its_twin(20, 100_000);
 }
 
 /// With push-out a full queue evicts the newest waiting packet of a high-bandwidth flow instead of the arriving one.

@@ -23,6 +23,8 @@ crate::params! {
         replace: Replace = Replace::Oldest, "", 0 ..= 0;
         /// Length of a sampling period.
         interval: Span = Span::from_millis(1000), "T", 10_000_000 ..= 3_600_000_000_000_u64;
+        /// A sampling period ends with so many samplings instead; 0: after `interval`.
+        samplings: u32 = 0, "m_s", 0 ..= 1_000_000_000;
         /// Below this average RED does nothing; above this queue BLACK samples and judges.
         min: Size = Size::Packets(5), "min_th", 0 ..= 1_000_000_000_000_u64;
         /// At this average RED's p_b has risen to `probability`.
@@ -65,6 +67,8 @@ pub struct BlackRule {
     /// N_act; 0 before the first estimate.
     flows: f64,
     every: Every,
+    /// With how many samplings a period ends; 0: by `every`.
+    samplings: u64,
     threshold: Size,
 }
 
@@ -81,7 +85,7 @@ impl BlackRule {
 
     #[inline]
     fn catch_up(&mut self, now: Time) {
-        if now >= self.every.due() {
+        if now >= self.every.due() && self.samplings == 0 {
             self.periods(now);
         }
     }
@@ -94,10 +98,14 @@ impl BlackRule {
             self.every.skip(overdue - 2);
         }
         while self.every.step(now).is_some() {
-            self.flows = self.matches.estimate().unwrap_or(self.flows);
-            self.matches.clear();
-            self.cache.end_of_period();
+            self.end_of_period();
         }
+    }
+
+    fn end_of_period(&mut self) {
+        self.flows = self.matches.estimate().unwrap_or(self.flows);
+        self.matches.clear();
+        self.cache.end_of_period();
     }
 
     #[inline]
@@ -125,6 +133,9 @@ impl Policy for BlackRule {
             let sampled = queue.flow_at(dice.below(queue.backlog().packets as u64) as usize);
             self.cache.hit(sampled);
             self.matches.sample(sampled, pkt.flow);
+            if self.cache.samplings() == self.samplings {
+                self.end_of_period();
+            }
         }
     }
 
@@ -222,6 +233,7 @@ impl Entry for Black {
             matches: Matches::default(),
             flows: 0.0,
             every: Every::new(config.interval),
+            samplings: config.samplings as u64,
             threshold: config.min,
         };
         Ok(Fifo::new(rule, link, dice))
