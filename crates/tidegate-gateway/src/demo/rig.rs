@@ -8,6 +8,8 @@ use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::process::Command;
 use std::time::Duration;
 
+use tidegate::Rate;
+
 use crate::namespaces::{Namespace, cable, run};
 
 /// Where the server is.
@@ -71,6 +73,24 @@ impl Rig {
         for host in 0..hosts {
             neighbour(&self.server, client(host), &ours, ARRIVALS)?;
         }
+        Ok(())
+    }
+
+    /// Lets what the clients send to `port` by UDP out at `rate` and no faster, in frames of `length` bytes, each at its
+    /// own time: the kernel's timers keep it evenly spaced whoever wants the processor.
+    ///
+    /// # Errors
+    /// The command that failed, and what it said.
+    pub fn pace(&self, port: u16, rate: Rate, length: u32) -> io::Result<()> {
+        let tc = |words: &str| self.clients.run(&["tc"].into_iter().chain(words.split(' ')).collect::<Vec<_>>());
+        // What is in no class, all of TCP, goes out at once. Made anew it would lose the classes it has.
+        if !tc(&format!("qdisc show dev {USERS}"))?.contains("htb") {
+            tc(&format!("qdisc add dev {USERS} root handle 1: htb"))?;
+        }
+        let (rate, burst, class) = (rate.as_bps(), 2 * length, format!("1:{port:x}"));
+        tc(&format!("class add dev {USERS} parent 1: classid {class} htb rate {rate} burst {burst} cburst {burst}"))?;
+        let udp_to_port = format!("match ip protocol 17 0xff match ip dport {port} 0xffff");
+        tc(&format!("filter add dev {USERS} parent 1: protocol ip u32 {udp_to_port} flowid {class}"))?;
         Ok(())
     }
 

@@ -16,8 +16,6 @@ use crate::namespaces::Namespace;
 const UDP_HEADERS: u32 = 14 + 20 + 8;
 /// iperf3 numbers its datagrams.
 const LEAST_PAYLOAD: u32 = 16;
-/// How often iperf3 looks whether datagrams are due, in microseconds; in a millisecond, its default, they would pile up.
-const PACING: &str = "100";
 /// How long a receiver may take to begin.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// The first receiver's port; each flow has a receiver of its own, on the next port.
@@ -181,10 +179,10 @@ impl Traffic {
         let way = match &groups[flow.group].sending {
             Sending::Tcp(congestion) => vec!["-C".into(), congestion.clone()],
             Sending::Udp { rate, length } => {
+                rig.pace(flow.port(), *rate, *length)?;
                 let payload = length.saturating_sub(UDP_HEADERS).max(LEAST_PAYLOAD);
-                let bits = (rate.as_bps() as f64 * f64::from(payload) / f64::from(*length)).round();
-                let words = ["-u", "-b", &bits.to_string(), "-l", &payload.to_string(), "--pacing-timer", PACING];
-                words.map(String::from).to_vec()
+                // As fast as the kernel lets it: a process cannot keep time where others want to run too.
+                ["-u", "-b", "0", "-l", &payload.to_string()].map(String::from).to_vec()
             }
         };
         call.extend(way.iter().map(String::as_str));
