@@ -20,7 +20,7 @@ use tidegate_report::{Document, Series};
 
 use crate::namespaces;
 use meter::Meter;
-pub use rig::Rig;
+pub use rig::{Rig, SERVER};
 use traffic::Traffic;
 pub use traffic::{Group, Process, Sending};
 
@@ -137,8 +137,11 @@ impl Demo {
         Ok(result::measured(self, trial, reading, begun.elapsed()))
     }
 
-    /// The gateway, between the rig's two interfaces.
-    fn gate(&self, rig: &Rig, trial: &Trial) -> io::Result<Process> {
+    /// Starts the gateway between the rig's two interfaces.
+    ///
+    /// # Errors
+    /// It cannot be started. That it ends at once is no error: see [`Process::ended`].
+    pub fn gate(&self, rig: &Rig, trial: &Trial) -> io::Result<Process> {
         let program = self.program.to_string_lossy();
         let Link { rate, limit, mean_packet } = self.link;
         let named = [

@@ -1,0 +1,176 @@
+//! The gateway with the kernel's TCP, in network namespaces. Skipped, and says so, where they cannot be made.
+mod common;
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+use common::{Home, hold};
+use serde_json::Value;
+use tidegate::catalog::{self, QUEUES};
+use tidegate::{Link, Span};
+use tidegate_gateway::demo::{Demo, FRAME, Process, Rig, SERVER, Trial, possible};
+use tidegate_packet::FlowKey;
+
+/// Two that load the machine at once would measure each other.
+static ALONE: Mutex<()> = Mutex::new(());
+
+fn alone() -> Option<MutexGuard<'static, ()>> {
+    if let Err(why) = possible() {
+        eprintln!("SKIPPED: {why}");
+        return None;
+    }
+    Some(ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner()))
+}
+
+/// What one connection sends through a queue: 160 ms of the line below.
+const SENT: usize = 1_000_000;
+/// How long that may take: an RTT is 10 ms, so TCP may fail and begin anew several times.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+fn demo() -> Demo {
+    Demo {
+        program: env!("CARGO_BIN_EXE_tidegate").into(),
+        link: Link::new("50 Mbit/s".parse().unwrap(), "100 packets".parse().unwrap(), FRAME).unwrap(),
+        delay: Span::from_millis(5),
+        flow_key: FlowKey::FiveTuple,
+        groups: vec![],
+        warmup: Span::ZERO,
+        duration: Span::ZERO,
+    }
+}
+
+/// A gateway with the first preset of `queue`, through which packets come.
+fn open(demo: &Demo, rig: &Rig, queue: &str) -> Process {
+    let config = catalog::config(queue, None, &demo.link).unwrap();
+    let trial = Trial { queue: queue.into(), label: queue.into(), preset: String::new(), config };
+    let mut gate = demo.gate(rig, &trial).unwrap();
+    let begun = Instant::now();
+    while !rig.connected(Duration::from_millis(100)).unwrap() {
+        if let Some(said) = gate.ended().unwrap() {
+            panic!("{queue}: the gateway has ended: {said}");
+        }
+        assert!(begun.elapsed() < PATIENCE, "{queue}: no packet comes through");
+    }
+    gate
+}
+
+/// What is sent: nothing that a lost, doubled or misplaced piece would leave as it is.
+fn letter() -> Vec<u8> {
+    (0..SENT as u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect()
+}
+
+#[test]
+fn tcp_gets_through_every_queue_whole() {
+    let Some(_alone) = alone() else { return };
+    let (demo, letter) = (demo(), letter());
+    let rig = Rig::new(1, 1500).unwrap();
+    for row in QUEUES {
+        let gate = open(&demo, &rig, row.name);
+        let listener = rig.server.inside(|| TcpListener::bind((SERVER, 0))).unwrap().unwrap();
+        let address = listener.local_addr().unwrap();
+        let begun = Instant::now();
+        let mut stream = rig.clients.inside(|| TcpStream::connect_timeout(&address, PATIENCE)).unwrap().unwrap();
+        let mut received = Vec::with_capacity(SENT);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                stream.set_write_timeout(Some(PATIENCE)).unwrap();
+                stream.write_all(&letter).unwrap();
+                drop(stream);
+            });
+            let (mut reader, _) = listener.accept().unwrap();
+            reader.set_read_timeout(Some(PATIENCE)).unwrap();
+            reader
+                .read_to_end(&mut received)
+                .unwrap_or_else(|e| panic!("{}: {} bytes, then {e}", row.name, received.len()));
+        });
+        assert!(received == letter, "{}: what came is not what was sent", row.name);
+        assert!(begun.elapsed() < PATIENCE, "{}: {:?}", row.name, begun.elapsed());
+        let account: Value = serde_json::from_str(&gate.finish().unwrap()).unwrap();
+        let through = account["managed"]["sent"]["bytes"].as_u64().unwrap();
+        assert!(through > SENT as u64, "{}: TCP went by another way: {account}", row.name);
+    }
+}
+
+/// Namespaces of `gate demo`s of the process `pid`.
+fn left_behind(pid: u32) -> Vec<String> {
+    let names = tidegate_gateway::namespaces::run(std::process::Command::new("ip").args(["netns", "list"])).unwrap();
+    let ours = format!("gdemo-{pid}-");
+    names.lines().filter(|line| line.starts_with(&ours)).map(String::from).collect()
+}
+
+const SHORT: [&str; 12] = [
+    "gate",
+    "demo",
+    "--queue",
+    "drop_tail as plain",
+    "--duration",
+    "1s",
+    "--warmup",
+    "500ms",
+    "--tcp",
+    "2",
+    "--bbr",
+    "0",
+];
+
+#[test]
+fn the_demo_measures_what_it_says() {
+    let Some(_alone) = alone() else { return };
+    let home = Home::new();
+    let more = ["--flood", "60Mbit/s", "--rate", "20Mbit/s", "--delay", "5ms", "--json", "--flows", "--out", "out"];
+    let result = home.run(&[&SHORT[..], &more].concat()).json();
+    hold(&result);
+    let [document] = result.as_array().unwrap().as_slice() else { panic!("{result}") };
+    assert_eq!((document["source"].as_str(), document["label"].as_str()), (Some("measured"), Some("plain")));
+    let names: Vec<_> = document["groups"].as_array().unwrap().iter().map(|g| g["name"].clone()).collect();
+    assert_eq!(names, ["tcp", "flood"]);
+    let mean = |group: usize, what: &str| document["groups"][group][what]["mean"].as_f64().unwrap();
+    // The line is full, and no more than full; the flood, three times the line, keeps TCP out of a plain FIFO.
+    let total = mean(0, "throughput_bps") + mean(1, "throughput_bps");
+    assert!((18e6..20.4e6).contains(&total), "{document:#}");
+    assert!(mean(0, "throughput_bps") < 2e6, "{document:#}");
+    assert!(mean(1, "offered_bps") > 40e6 && (0.5..0.7).contains(&mean(1, "loss_ratio")), "{document:#}");
+    // 100 ms of waiting make a full queue.
+    let waits = document["aggregate"]["queue_delay_ms"]["p50"]["mean"].as_f64().unwrap();
+    assert!((90.0..130.0).contains(&waits), "{document:#}");
+    assert_eq!(document["flows"].as_array().unwrap().len(), 3);
+    let page = home.read("out/report.html");
+    assert!(page.contains("Tidegate report · Measured") && page.contains("<b>plain</b>: "));
+}
+
+#[test]
+fn nothing_is_left_behind_after_ctrl_c() {
+    let Some(_alone) = alone() else { return };
+    let home = Home::new();
+    let child = home.command(&SHORT).spawn().unwrap();
+    let pid = child.id();
+    let begun = Instant::now();
+    while left_behind(pid).len() < 3 {
+        assert!(begun.elapsed() < PATIENCE, "it does not begin");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    std::thread::sleep(Duration::from_millis(500));
+    // A terminal may send it twice, and to the children too.
+    for _ in 0..2 {
+        let told = std::process::Command::new("kill").args(["-INT", &pid.to_string()]).status().unwrap();
+        assert!(told.success());
+    }
+    let ran: common::Ran = child.wait_with_output().unwrap().into();
+    ran.refused(130, &["interrupted"]);
+    assert_eq!(left_behind(pid), Vec::<String>::new());
+}
+
+#[test]
+fn what_cannot_be_measured_is_refused_before_anything_is_touched() {
+    let Some(_alone) = alone() else { return };
+    let home = Home::new();
+    let refuses = |more: &[&str], words: &[&str]| home.refuses(2, &[&["gate", "demo"], more].concat(), words);
+    refuses(&["--queue", "sbf"], &["sbf", "did you mean `sfb`?"]);
+    refuses(&["--queue", "red", "--queue", "red"], &["another queue is called that too"]);
+    refuses(&["--congestion", "vegan"], &["--congestion vegan", "it has ", "cubic"]);
+    refuses(&["--duration", "5"], &["--duration", "unit"]);
+    refuses(&["--duration", "1 us"], &["must lie in 100 ms to 1000 s"]);
+    refuses(&["--out", "small.toml"], &["small.toml: is a file"]);
+}
