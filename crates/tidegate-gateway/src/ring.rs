@@ -9,7 +9,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use crate::counters::Tally;
 use crate::port::{Port, Received, Unsent};
-use crate::system::{self, BATCH, Interface};
+use crate::system::{self, BATCH, Interface, Protocol};
 
 mod slots;
 
@@ -39,6 +39,7 @@ pub struct Ring {
     // Before the socket, so that its memory goes first.
     slots: Slots,
     socket: OwnedFd,
+    exit: OwnedFd,
     leaving: Leaving,
     missed: u64,
     unsent: Tally,
@@ -72,6 +73,7 @@ impl Ring {
     pub fn with_slots(name: &str, slots: usize) -> io::Result<Ring> {
         let named = |error: io::Error| io::Error::new(error.kind(), format!("interface {name}: {error}"));
         let socket = system::packet_socket().map_err(named)?;
+        let exit = system::packet_socket().map_err(named)?;
         let interface = system::interface(socket.as_fd(), name).map_err(named)?;
         if !interface.up {
             return Err(named(io::Error::new(io::ErrorKind::NetworkDown, "it is down")));
@@ -83,16 +85,17 @@ impl Ring {
             interface: Interface { index: 0, ..interface },
             slots,
             socket,
+            exit,
             leaving: Leaving { bytes: Vec::with_capacity(BATCH * longest), ends: Vec::with_capacity(BATCH), sent: 0 },
             missed: 0,
             unsent: Tally::default(),
             idle: 0,
             down: false,
         };
-        for option in [libc::PACKET_IGNORE_OUTGOING, libc::PACKET_QDISC_BYPASS] {
-            system::set_option(ring.socket.as_fd(), libc::SOL_PACKET, option, 1).map_err(named)?;
-        }
-        system::set_option(ring.socket.as_fd(), libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, SEND_BUFFER).map_err(named)?;
+        let (entry, exit) = (ring.socket.as_fd(), ring.exit.as_fd());
+        system::set_option(entry, libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, 1).map_err(named)?;
+        system::set_option(exit, libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, 1).map_err(named)?;
+        system::set_option(exit, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, SEND_BUFFER).map_err(named)?;
         ring.attach(interface).map_err(named)?;
         Ok(ring)
     }
@@ -102,17 +105,25 @@ impl Ring {
         &self.name
     }
 
+    /// The interface's number.
+    pub fn index(&self) -> u32 {
+        self.interface.index as u32
+    }
+
     /// The longest frame that can be sent, in bytes with the Ethernet header and without a tag.
     pub fn longest(&self) -> usize {
         self.interface.mtu + ETHERNET
     }
 
-    /// Ties the socket to `now`, which may be a new interface of the old name.
+    /// Ties the sockets to `now`, which may be a new interface of the old name.
     fn attach(&mut self, now: Interface) -> io::Result<()> {
         if now.index != self.interface.index {
             system::hear_all(self.socket.as_fd(), now.index)?;
         }
-        system::bind(self.socket.as_fd(), now.index)?;
+        system::bind(self.socket.as_fd(), now.index, Protocol::All)?;
+        system::bind(self.exit.as_fd(), now.index, Protocol::None)?;
+        // What it has to say of the time before would be said of the first frame.
+        system::option::<libc::c_int>(self.exit.as_fd(), libc::SOL_SOCKET, libc::SO_ERROR)?;
         self.interface = now;
         Ok(())
     }
@@ -189,8 +200,7 @@ impl Port for Ring {
 
     fn flush(&mut self) -> io::Result<()> {
         while self.leaving.waiting() > 0 {
-            let socket = self.socket.as_fd();
-            let error = match system::send_batch(socket, self.leaving.frames()) {
+            let error = match system::send_batch(self.exit.as_fd(), self.leaving.frames()) {
                 Ok(count) => {
                     self.leaving.sent += count;
                     continue;

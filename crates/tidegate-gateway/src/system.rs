@@ -7,8 +7,15 @@ use std::mem::{MaybeUninit, size_of, zeroed};
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::ptr::{self, NonNull};
 
-/// Every protocol, as a packet socket wants it: in network order.
-const ALL_PROTOCOLS: u16 = (libc::ETH_P_ALL as u16).to_be();
+/// Which frames a packet socket is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    /// Every one.
+    All,
+    /// Those of a type that is reserved never to be used, that is, none. It stands beside each frame that is sent, not
+    /// in it, and spares the kernel a look into the frame for where its headers begin.
+    None,
+}
 
 /// Frames that [`send_batch`] hands over in one call at most.
 pub const BATCH: usize = 64;
@@ -128,12 +135,16 @@ fn ethtool(name: &str, words: &mut [u32]) -> io::Result<()> {
     done(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCETHTOOL, &raw mut request) }).map(drop)
 }
 
-/// Ties `socket` to the interface with this index: from now on its frames, of every protocol, come and go there.
-pub fn bind(socket: BorrowedFd<'_>, index: c_int) -> io::Result<()> {
+/// Ties `socket` to the interface with this index: from now on frames come and go there.
+pub fn bind(socket: BorrowedFd<'_>, index: c_int, protocol: Protocol) -> io::Result<()> {
     // SAFETY: all zero is a value of every field of `sockaddr_ll`.
     let mut address: libc::sockaddr_ll = unsafe { zeroed() };
     address.sll_family = libc::AF_PACKET as u16;
-    address.sll_protocol = ALL_PROTOCOLS;
+    let number = match protocol {
+        Protocol::All => libc::ETH_P_ALL as u16,
+        Protocol::None => 0xffff,
+    };
+    address.sll_protocol = number.to_be();
     address.sll_ifindex = index;
     let (at, len) = (ptr::from_ref(&address).cast(), size_of::<libc::sockaddr_ll>() as libc::socklen_t);
     // SAFETY: `address` outlives the call, which reads `len` bytes of it.

@@ -14,10 +14,13 @@ use crate::system::{self, Shared};
 
 /// Where the tag stands in a frame: behind the two addresses.
 const ADDRESSES: usize = 12;
-/// What the kernel may put between a slot's start and its frame, besides the headroom that we ask for.
-const OVERHEAD: usize = libc::TPACKET2_HDRLEN + 16;
 /// Slots are a multiple of a cache line apart.
 const LINE: usize = 64;
+/// Where in its slot a frame begins: on a cache line's boundary, so that the shortest take no more than one.
+const START: usize = 2 * LINE;
+/// The headroom that makes it so. The kernel leaves room for its header, an address and 16 bytes, up to a multiple of
+/// 16, then for this; there the Ethernet header ends. A tag that the kernel has taken out of the frame is put back here.
+const HEADROOM: usize = START + super::ETHERNET - (libc::TPACKET2_HDRLEN + 16).next_multiple_of(16);
 /// What the kernel is asked for at a time: big enough to waste little, small enough to be found.
 const BLOCK: usize = 256 << 10;
 /// How many slots ahead the frame is fetched into the cache: the sender's core has written it.
@@ -41,10 +44,9 @@ impl Slots {
     pub fn new(socket: BorrowedFd<'_>, count: usize, longest: usize) -> io::Result<Slots> {
         let set = |name, value: i32| system::set_option(socket, libc::SOL_PACKET, name, value);
         set(libc::PACKET_VERSION, libc::tpacket_versions::TPACKET_V2 as i32)?;
-        // Room to put a tag back that the kernel has taken out of the frame.
-        set(libc::PACKET_RESERVE, TAG as i32)?;
+        set(libc::PACKET_RESERVE, HEADROOM as i32)?;
         // An odd number of lines, so that the slots' first lines do not fight for the same places in the cache.
-        let size = ((OVERHEAD + TAG + longest).div_ceil(LINE) | 1) * LINE;
+        let size = ((START + longest).div_ceil(LINE) | 1) * LINE;
         let block = BLOCK.max(size.next_power_of_two());
         let per_block = block / size;
         let blocks = count.max(1).div_ceil(per_block);
@@ -101,8 +103,7 @@ impl Slots {
         unsafe {
             use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
             _mm_prefetch::<_MM_HINT_T0>(slot.as_ptr().cast());
-            _mm_prefetch::<_MM_HINT_T0>(slot.as_ptr().add(LINE).cast());
-            _mm_prefetch::<_MM_HINT_T0>(slot.as_ptr().add(2 * LINE).cast());
+            _mm_prefetch::<_MM_HINT_T0>(slot.as_ptr().add(START).cast());
         }
         #[cfg(not(target_arch = "x86_64"))]
         let _ = slot;
