@@ -7,7 +7,7 @@ SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 TIDEGATE := target/release/tidegate
 FUZZ_SECONDS ?= 600
 
-.PHONY: help build demo test lint bench fuzz validate speed papers clean
+.PHONY: help build demo test lint bench bench-gate fuzz validate speed papers clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -38,6 +38,9 @@ lint:
 
 bench: ## ns per packet of every queue, and the simulator's speed
 	cargo bench --workspace --locked
+
+bench-gate: ## Frames a second through the gateway, and what one costs; root, and an idle machine
+	cargo bench --locked -p tidegate-gateway --bench throughput
 
 fuzz: ## Ten minutes for each fuzz target (FUZZ_SECONDS=600); needs cargo-fuzz and a nightly toolchain
 	cd fuzz && for t in $$(cargo +nightly fuzz list); do cargo +nightly fuzz run $$t -- -max_total_time=$(FUZZ_SECONDS); done

@@ -1,0 +1,185 @@
+//! How many frames a second the gateway moves between two virtual cables, and what one costs it.
+//!
+//! `cargo bench -p tidegate-gateway --bench throughput [-- QUEUE …]`; root, two cores, and nothing else running. The
+//! gateway, which fails open like any other, has core 0. On core 1 a program in the kernel sends more than it can take;
+//! the kernel counts what arrives at the far end. Receiving a frame from a virtual cable is work of whoever sent it: what
+//! it takes to put frames into the gateway's ring is spent on core 1, what it takes the far end to receive them on core 0.
+mod flood;
+
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nix::net::if_::if_nametoindex;
+use nix::sched::{CpuSet, sched_setaffinity};
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::unistd::Pid;
+use tidegate::{Bytes, Link, Rate, Span, catalog};
+use tidegate_gateway::clock;
+use tidegate_gateway::failopen::FailOpen;
+use tidegate_gateway::gate::Gate;
+use tidegate_gateway::namespaces::{Namespace, cable, possible};
+use tidegate_gateway::overhead::Overhead;
+use tidegate_gateway::plan::{Plan, Settings};
+use tidegate_gateway::pump::{Orders, pump};
+use tidegate_gateway::ring::Ring;
+use tidegate_packet::FlowKey;
+
+use flood::{BURST, Flood};
+
+/// Where the gateway runs, and where everybody else does.
+const CORES: [usize; 2] = [0, 1];
+/// How long each run is, and how many there are of each kind, in turn.
+const RUN: Span = Span::from_millis(1500);
+const ROUNDS: usize = 5;
+
+/// What a run gave.
+#[derive(Clone, Copy, Debug)]
+struct Figures {
+    /// Frames a second that came out at the far end.
+    frames: f64,
+    /// Seconds of core 0 for each.
+    cost: f64,
+    /// Frames a second that were offered.
+    offered: f64,
+}
+
+fn main() -> ExitCode {
+    if let Err(why) = possible() {
+        eprintln!("SKIPPED: {why}");
+        return ExitCode::SUCCESS;
+    }
+    let named: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
+    let queues: Vec<&str> = match named.is_empty() {
+        true => vec!["drop_tail", "red", "sfb"],
+        false => named.iter().map(String::as_str).collect(),
+    };
+    println!("{:>5}  {:>10}  {:>7}  {:>7}  {:>8}  {:>8}", "bytes", "queue", "Mpps", "Gbit/s", "us/frame", "offered");
+    for len in [64, 1514] {
+        let mut runs = vec![Vec::new(); queues.len()];
+        for _ in 0..ROUNDS {
+            for (queue, runs) in queues.iter().zip(&mut runs) {
+                runs.push(run(queue, len));
+            }
+        }
+        for (queue, runs) in queues.iter().zip(&mut runs) {
+            let best = |of: fn(&Figures) -> f64| runs.iter().map(of).fold(0.0, f64::max);
+            let frames = median(runs, |run| run.frames);
+            println!(
+                "{len:>5}  {queue:>10}  {:>7.3}  {:>7.2}  {:>8.3}  {:>8.3}   best {:.3} Mpps, {:.2} Gbit/s, {:.3} us",
+                frames / 1e6,
+                frames * len as f64 * 8.0 / 1e9,
+                median(runs, |run| run.cost) * 1e6,
+                median(runs, |run| run.offered) / 1e6,
+                best(|run| run.frames) / 1e6,
+                best(|run| run.frames) * len as f64 * 8.0 / 1e9,
+                1e6 / best(|run| 1.0 / run.cost),
+            );
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+fn median(runs: &[Figures], of: fn(&Figures) -> f64) -> f64 {
+    let mut all: Vec<f64> = runs.iter().map(of).collect();
+    all.sort_by(f64::total_cmp);
+    all[all.len() / 2]
+}
+
+/// One run through `queue` with frames of `len` bytes.
+fn run(queue: &str, len: usize) -> Figures {
+    let process = std::process::id();
+    let [left, middle, right] = ["l", "m", "r"].map(|at| Namespace::new(&format!("tg-load-{at}-{process}")).unwrap());
+    cable((&left, "from"), (&middle, "in"), 1500).unwrap();
+    cable((&right, "to"), (&middle, "out"), 1500).unwrap();
+    // Frames made by a program arrive by way of this.
+    middle.run(&["ethtool", "-K", "in", "gro", "on"]).unwrap();
+    let stop = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let generator = scope.spawn(|| {
+            pin(CORES[1]);
+            left.inside(|| generate(len, &stop)).unwrap()
+        });
+        let gateway = scope.spawn(|| {
+            pin(CORES[0]);
+            gateway(&middle, queue)
+        });
+        thread::sleep(Duration::from_millis(300));
+        let (before, start) = (arrived(&right), Instant::now());
+        thread::sleep(Duration::from_nanos(RUN.as_nanos() - 500_000_000));
+        let (count, span) = (arrived(&right) - before, start.elapsed());
+        let cost = gateway.join().unwrap();
+        stop.store(true, Ordering::Relaxed);
+        let offered = generator.join().unwrap();
+        Figures { frames: count as f64 / span.as_secs_f64(), cost, offered }
+    })
+}
+
+/// Runs the gateway; the processor time for each frame sent.
+fn gateway(middle: &Namespace, queue: &str) -> f64 {
+    let link = Link::new(Rate::from_bps(10_000_000_000), "1000 packets".parse().unwrap(), Bytes::new(1000)).unwrap();
+    let settings = Settings {
+        inner: "in".into(),
+        outer: "out".into(),
+        link,
+        queue: catalog::config(queue, None, &link).unwrap(),
+        label: queue.into(),
+        flow_key: FlowKey::FiveTuple,
+        overhead: Overhead::default(),
+        delay: Span::ZERO,
+    };
+    let (lane, wire) = Plan::new(settings, 1500).unwrap().lanes([1, 2], 3, ()).unwrap();
+    let work = || {
+        let (inner, outer) = (Ring::open("in").unwrap(), Ring::open("out").unwrap());
+        let mut guard = FailOpen::install([&inner, &outer].map(Ring::index), clock::now()).unwrap();
+        let mut gate = Gate::new(lane, wire, inner, outer);
+        let orders = Orders { duration: Some(RUN), status: None, stop: &|| false, tell: &mut |_| () };
+        let before = spent();
+        pump(&mut gate, &mut guard, orders).unwrap();
+        (spent() - before) / gate.account().managed.sent.frames as f64
+    };
+    middle.inside(work).unwrap()
+}
+
+/// Sends frames as fast as they go; how many were offered in a second.
+fn generate(len: usize, stop: &AtomicBool) -> f64 {
+    let flood = Flood::new(frame(len), if_nametoindex("from").unwrap()).unwrap();
+    let (mut count, start) = (0, Instant::now());
+    while !stop.load(Ordering::Relaxed) {
+        flood.burst().unwrap();
+        count += u64::from(BURST);
+    }
+    count as f64 / start.elapsed().as_secs_f64()
+}
+
+/// A UDP datagram to nobody.
+fn frame(len: usize) -> Vec<u8> {
+    let mut frame = vec![2, 0, 0, 0, 9, 9, 2, 0, 0, 0, 0, 1, 8, 0];
+    let total = (len - 14) as u16;
+    let [high, low] = total.to_be_bytes();
+    frame.extend([0x45, 0, high, low, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
+    let sum = tidegate_packet::ipv4_checksum(&frame[14..34]);
+    frame[24..26].copy_from_slice(&sum.to_be_bytes());
+    frame.extend([0, 0, 0, 9]);
+    frame.extend((total - 20).to_be_bytes());
+    frame.resize(len, 0);
+    frame
+}
+
+/// How many frames have come in at the far end.
+fn arrived(right: &Namespace) -> u64 {
+    right.run(&["cat", "/sys/class/net/to/statistics/rx_packets"]).unwrap().trim().parse().unwrap()
+}
+
+/// Processor time of this thread so far, in seconds.
+fn spent() -> f64 {
+    let usage = getrusage(UsageWho::RUSAGE_THREAD).unwrap();
+    [usage.user_time(), usage.system_time()].iter().map(|t| t.tv_sec() as f64 + t.tv_usec() as f64 / 1e6).sum()
+}
+
+fn pin(core: usize) {
+    let mut set = CpuSet::new();
+    set.set(core).unwrap();
+    sched_setaffinity(Pid::from_raw(0), &set).unwrap();
+}
