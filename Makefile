@@ -39,8 +39,8 @@ lint:
 bench: ## ns per packet of every queue, and the simulator's speed
 	cargo bench --workspace --locked
 
-bench-gate: ## Frames a second through the gateway, and what one costs; root, and an idle machine
-	cargo bench --locked -p tidegate-gateway --bench throughput
+bench-gate: ## The gateway: frames a second and what one costs, how exactly they leave; root, and an idle machine
+	cargo bench --locked -p tidegate-gateway --bench throughput --bench pacing
 
 fuzz: ## Ten minutes for each fuzz target (FUZZ_SECONDS=600); needs cargo-fuzz and a nightly toolchain
 	cd fuzz && for t in $$(cargo +nightly fuzz list); do cargo +nightly fuzz run $$t -- -max_total_time=$(FUZZ_SECONDS); done

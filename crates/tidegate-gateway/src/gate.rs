@@ -47,8 +47,9 @@ use crate::port::{Port, Unsent};
 use crate::wire::Wire;
 use crate::witness::Witness;
 
-/// How many frames are taken from a device before the other one has its turn, and departures theirs.
-const BATCH: usize = 64;
+/// How many frames are taken from a device before the other one has its turn, and departures theirs. No departure is
+/// late by more than what it takes to receive so many, some microseconds.
+const BATCH: usize = 16;
 
 /// Two directions over two devices.
 #[derive(Debug)]

@@ -14,6 +14,8 @@ use std::collections::VecDeque;
 use std::io;
 use std::rc::Rc;
 
+use tidegate::Time;
+
 use crate::counters::Tally;
 use crate::port::{Port, Received, Unsent};
 
@@ -133,7 +135,7 @@ impl Port for End {
             // The line is free while the frame is looked at: who takes it may send.
             let Some(frame) = self.arrives.borrow_mut().frames.pop_front() else { break };
             let Frame { bytes, wire_len, checksum_missing } = frame;
-            take(Received { bytes: &bytes, wire_len, checksum_missing });
+            take(Received { bytes: &bytes, wire_len, stamp: Time::ZERO, checksum_missing });
             self.arrives.borrow_mut().spare.push(bytes);
             count += 1;
         }

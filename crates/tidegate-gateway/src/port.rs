@@ -1,6 +1,8 @@
 //! One end of the wire: where frames come in and go out.
 use std::{fmt, io};
 
+use tidegate::Time;
+
 use crate::counters::Tally;
 
 /// A network device, or what stands for one in a test.
@@ -46,6 +48,9 @@ pub struct Received<'a> {
     pub bytes: &'a [u8],
     /// Its length on the wire in bytes; more than `bytes.len()` if it was cut off, and then it cannot be sent on.
     pub wire_len: u32,
+    /// When the kernel took it from the wire, by the clock of the day (from 1970 on); zero where nobody says. For meters:
+    /// what decides goes by the time at which a frame is received.
+    pub stamp: Time,
     /// Whether its checksum is still to be filled in: the sender leaves that to hardware that is not there.
     pub checksum_missing: bool,
 }

@@ -9,6 +9,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use libc::tpacket2_hdr;
 
 use super::TAG;
+use tidegate::Time;
+
 use crate::port::Received;
 use crate::system::{self, Shared};
 
@@ -146,6 +148,7 @@ unsafe fn frame<'a>(slot: NonNull<u8>, size: usize) -> Received<'a> {
     Received {
         bytes,
         wire_len: header.tp_len + added as u32,
+        stamp: Time::from_nanos(u64::from(header.tp_sec) * 1_000_000_000 + u64::from(header.tp_nsec)),
         checksum_missing: header.tp_status & libc::TP_STATUS_CSUMNOTREADY != 0,
     }
 }

@@ -1,0 +1,221 @@
+//! How exactly frames leave, and how long a frame is on its way through an idle gateway: `make bench-gate`.
+//!
+//! Three namespaces in a row. Times are the kernel's own, stamped when the gateway's frame reaches the other end of the
+//! last cable, so that no reader's wake-up is measured. Needs root and two idle cores; says how busy the machine was.
+#![allow(clippy::disallowed_macros, reason = "a benchmark prints")]
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
+
+use nix::sched::{CpuSet, sched_setaffinity};
+use nix::unistd::Pid;
+use tidegate::{Link, MarkReason, Rate, Size, Span, Time, catalog};
+use tidegate_gateway::clock;
+use tidegate_gateway::counters::Loss;
+use tidegate_gateway::gate::Gate;
+use tidegate_gateway::guard::Unguarded;
+use tidegate_gateway::namespaces::{Namespace, alone, cable, possible};
+use tidegate_gateway::plan::{Plan, Settings};
+use tidegate_gateway::port::Port;
+use tidegate_gateway::pump::{Orders, pump};
+use tidegate_gateway::ring::Ring;
+use tidegate_gateway::witness::Witness;
+
+/// A full frame of Ethernet, in bytes.
+const LEN: usize = 1514;
+const CLIENT: [u8; 6] = [2, 0, 0, 0, 0, 1];
+const SERVER: [u8; 6] = [2, 0, 0, 0, 0, 2];
+
+fn main() {
+    if let Err(why) = possible() {
+        println!("SKIPPED: {why}");
+        return;
+    }
+    let _alone = alone().expect("a lock");
+    let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    println!("load average {}", load.split(' ').next().unwrap_or("unknown"));
+    println!("{:>10} {:>33} {:>21} {:>8}", "", "gap between frames, us", "late when sent, us", "");
+    println!(
+        "{:>10} {:>10} {:>10} {:>11} {:>10} {:>10} {:>8}",
+        "rate", "due", "p50", "|off| p99", "p50", "p99", "frames"
+    );
+    for (rate, millis) in [("10 Mbit/s", 900), ("100 Mbit/s", 900), ("500 Mbit/s", 800), ("1 Gbit/s", 800)] {
+        let rate: Rate = rate.parse().expect("a rate");
+        let (stamps, mut late) = Rig::new().paced(rate, Duration::from_millis(millis));
+        let due = LEN as f64 * 8e9 / rate.as_bps() as f64;
+        // The first frames come while the queue fills.
+        let mut gaps: Vec<f64> = stamps[stamps.len() / 10..].windows(2).map(|w| (w[1] - w[0]) as f64).collect();
+        let mut off: Vec<f64> = gaps.iter().map(|gap| (gap - due).abs()).collect();
+        let figures = [
+            due,
+            quantile(&mut gaps, 0.5),
+            quantile(&mut off, 0.99),
+            quantile(&mut late, 0.5),
+            quantile(&mut late, 0.99),
+        ];
+        let [due, gap, off, late, latest] = figures.map(|nanos| nanos / 1e3);
+        println!(
+            "{:>10} {due:>10.3} {gap:>10.3} {off:>11.3} {late:>10.3} {latest:>10.3} {:>8}",
+            rate.to_string(),
+            stamps.len()
+        );
+    }
+    let mut round = Rig::new().idle(2000);
+    let [p50, p99] = [quantile(&mut round, 0.5), quantile(&mut round, 0.99)].map(|nanos| nanos / 1e3);
+    println!("idle, there and back: p50 {p50:.1} us, p99 {p99:.1} us ({} echoes)", round.len());
+}
+
+fn quantile(values: &mut [f64], q: f64) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[(values.len() as f64 * q) as usize]
+}
+
+/// By how much each frame was later than its departure when it was given to the device, in ns.
+struct Late(Vec<f64>);
+
+impl Witness for Late {
+    fn sent(&mut self, at: Time, _: Span, _: Option<MarkReason>, _: &[u8]) {
+        self.0.push(clock::now().since(at).as_nanos() as f64);
+    }
+    fn lost(&mut self, _: Time, _: Loss, _: &[u8]) {}
+}
+
+struct Rig {
+    clients: Namespace,
+    gate: Namespace,
+    servers: Namespace,
+}
+
+impl Rig {
+    fn new() -> Rig {
+        let namespace = |part| Namespace::new(&format!("tg-pace-{part}-{}", std::process::id())).expect("a namespace");
+        let rig = Rig { clients: namespace("c"), gate: namespace("g"), servers: namespace("s") };
+        cable((&rig.clients, "west"), (&rig.gate, "if1"), 1500).expect("a cable");
+        cable((&rig.gate, "if2"), (&rig.servers, "east"), 1500).expect("a cable");
+        let run = |of: &Namespace, line: &str| of.run(&line.split(' ').collect::<Vec<_>>()).expect("a command");
+        run(&rig.clients, "ip link set west address 02:00:00:00:00:01");
+        run(&rig.servers, "ip link set east address 02:00:00:00:00:02");
+        run(&rig.servers, "ip address add 10.77.0.2/24 dev east");
+        run(&rig.servers, "ip neighbour add 10.77.0.1 lladdr 02:00:00:00:00:01 dev east nud permanent");
+        rig
+    }
+
+    fn ring(of: &Namespace, name: &str) -> Ring {
+        of.inside(|| Ring::open(name)).expect("a namespace").expect("a ring")
+    }
+
+    /// Runs a drop-tail gate at `rate` while `work` does its work.
+    fn gate<T>(&self, rate: Rate, work: impl FnOnce(&mut Ring) -> T) -> (T, Vec<f64>) {
+        let (inner, outer) = (Rig::ring(&self.gate, "if1"), Rig::ring(&self.gate, "if2"));
+        let mut west = Rig::ring(&self.clients, "west");
+        let plan = plan(rate);
+        let stop = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let gate = scope.spawn(|| {
+                pin(1);
+                let (lane, wire) = plan.lanes([1, 2], 3, Late(Vec::with_capacity(1 << 18))).expect("lanes");
+                let mut gate = Gate::new(lane, wire, inner, outer);
+                let stop = &|| stop.load(Relaxed);
+                pump(&mut gate, &mut Unguarded, Orders { duration: None, status: None, stop, tell: &mut |_| () })
+                    .expect("the pump");
+                gate.into_witness().0
+            });
+            pin(0);
+            std::thread::sleep(Duration::from_millis(100));
+            let found = work(&mut west);
+            stop.store(true, Relaxed);
+            (found, gate.join().expect("the gate"))
+        })
+    }
+
+    /// When each frame came that left at `rate`, of a sender that always has more, in ns.
+    fn paced(&self, rate: Rate, during: Duration) -> (Vec<u64>, Vec<f64>) {
+        let mut east = Rig::ring(&self.servers, "east");
+        let mut seen = Vec::with_capacity(100_000);
+        let ((), late) = self.gate(rate, |west| {
+            let frame = [&SERVER[..], &CLIENT, &[0x88, 0xb5], &[0; LEN - 14]].concat();
+            let begun = clock::now();
+            let mut offered = 0u64;
+            while clock::now().since(begun) < Span::from_nanos(during.as_nanos() as u64) {
+                // A fifth more than the rate, a few frames at a time.
+                let due = rate.bytes_in(clock::now().since(begun)).get() * 6 / 5;
+                while offered < due {
+                    west.send(&frame).expect("room");
+                    west.flush().expect("a cable");
+                    offered += LEN as u64;
+                }
+                stamps(&mut east, &SERVER, &mut seen);
+                std::thread::sleep(Duration::from_micros(100));
+            }
+        });
+        assert_eq!(east.missed(), 0, "the meter missed frames");
+        (seen.into_iter().map(|(_, stamp)| stamp).collect(), late)
+    }
+
+    /// How long echoes took that the kernel on the other side answers, one at a time, in ns.
+    fn idle(&self, count: u16) -> Vec<f64> {
+        let mut seen = Vec::new();
+        let (sent, _) = self.gate(Rate::from_bps(1_000_000_000), |west| {
+            let send = |number| {
+                let frame = echo(number);
+                let at = realtime();
+                west.send(&frame).expect("room");
+                west.flush().expect("a cable");
+                std::thread::sleep(Duration::from_millis(1));
+                stamps(west, &CLIENT, &mut seen);
+                at
+            };
+            (0..count).map(send).collect::<Vec<u64>>()
+        });
+        seen.iter().map(|&(number, stamp)| (stamp - sent[number as usize]) as f64).collect()
+    }
+}
+
+/// Keeps this thread on one processor, so that the gate has one to itself; where there is none, wherever it is.
+fn pin(processor: usize) {
+    let mut only = CpuSet::new();
+    let _ = only.set(processor).and_then(|()| sched_setaffinity(Pid::from_raw(0), &only));
+}
+
+fn plan(rate: Rate) -> Plan {
+    let link = Link::new(rate, Size::Packets(1000), "1514 B".parse().expect("a length")).expect("a link");
+    let settings = Settings {
+        inner: "if1".into(),
+        outer: "if2".into(),
+        link,
+        queue: catalog::config("drop_tail", None, &link).expect("a queue"),
+        label: "drop_tail".into(),
+        flow_key: Default::default(),
+        overhead: Default::default(),
+        delay: Span::ZERO,
+    };
+    Plan::new(settings, 1500).expect("a plan")
+}
+
+/// Of every frame that is there for `address`: the number in an echo, and when the kernel took it from the wire, in ns.
+fn stamps(ring: &mut Ring, address: &[u8; 6], into: &mut Vec<(u16, u64)>) {
+    ring.receive(usize::MAX, &mut |frame| {
+        if frame.bytes[..6] == address[..] {
+            into.push((u16::from_be_bytes([frame.bytes[40], frame.bytes[41]]), frame.stamp.as_nanos()));
+        }
+    })
+    .expect("a cable");
+}
+
+fn realtime() -> u64 {
+    std::time::UNIX_EPOCH.elapsed().expect("a time after 1970").as_nanos() as u64
+}
+
+/// ICMP echo request `number` from 10.77.0.1 to 10.77.0.2 as a frame.
+fn echo(number: u16) -> Vec<u8> {
+    let [high, low] = number.to_be_bytes();
+    let mut frame = [&SERVER[..], &CLIENT, &[8, 0]].concat();
+    frame.extend([0x45, 0, 0, 46, 0, 0, 0, 0, 64, 1, 0, 0, 10, 77, 0, 1, 10, 77, 0, 2]);
+    frame.extend([8, 0, 0, 0, 0, 7, high, low]);
+    frame.extend([0; 18]);
+    for (from, to, at) in [(14, 34, 24), (34, 60, 36)] {
+        let sum: u32 = frame[from..to].chunks(2).map(|w| u16::from_be_bytes([w[0], w[1]]) as u32).sum();
+        let checksum = !((sum & 0xffff) as u16 + (sum >> 16) as u16);
+        frame[at..at + 2].copy_from_slice(&checksum.to_be_bytes());
+    }
+    frame
+}
