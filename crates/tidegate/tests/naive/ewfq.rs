@@ -1,0 +1,163 @@
+//! EWFQ read straight from lu2012 §§III to V; the order of service is the naive WF2Q+'s. Sample-and-hold from estan2002, as
+//! §III-B there has it with match-hit.
+//!
+//! It rolls a copy of the queue's own dice. Weights are such that the least is 1 (§III-A).
+use std::collections::BTreeMap;
+
+use tidegate::Rng;
+
+#[derive(Clone, Debug)]
+pub struct Class {
+    pub weight: f64,
+    pub responsive: bool,
+    /// n_i.
+    pub flows: f64,
+}
+
+/// A class in the holding table.
+#[derive(Clone, Debug)]
+pub struct Held {
+    /// m_i: bytes in this interval, and in the one before if it was held then.
+    pub m: f64,
+    pub m_last: Option<f64>,
+    pub gamma: f64,
+    /// In seconds.
+    pub since: f64,
+}
+
+/// Table I, and what it leaves open.
+#[derive(Clone, Debug)]
+pub struct Setting {
+    pub alpha: f64,
+    pub beta: f64,
+    /// q_target, bytes.
+    pub target: f64,
+    /// C t_i / 8.
+    pub link: f64,
+    /// t_i, in updates of 1/f_s and in seconds.
+    pub updates: u32,
+    pub interval: f64,
+    pub rtt: f64,
+    /// size_p.
+    pub packet: f64,
+    /// p, per byte.
+    pub p: f64,
+    /// T over the mean of m_fair.
+    pub threshold: f64,
+    pub stages: u32,
+    /// N_c.
+    pub cache: usize,
+    /// p_c, and whether it goes for every packet that is not held or for the sampled ones.
+    pub insertion: f64,
+    pub every: bool,
+    /// A class is not judged before it has been held so long.
+    pub settle: f64,
+}
+
+#[derive(Clone, Debug)]
+pub struct NaiveEwfq {
+    pub set: Setting,
+    pub classes: Vec<Class>,
+    pub held: BTreeMap<usize, Held>,
+    pub matches: BTreeMap<usize, u32>,
+    pub packets: Vec<usize>,
+    pub m_fair: f64,
+    pub q_old: f64,
+    pub m_fairs: Vec<f64>,
+}
+
+impl NaiveEwfq {
+    pub fn new(set: Setting, classes: Vec<Class>, m_fair: f64) -> NaiveEwfq {
+        NaiveEwfq {
+            set,
+            classes,
+            held: BTreeMap::new(),
+            matches: BTreeMap::new(),
+            packets: Vec::new(),
+            m_fair,
+            q_old: 0.0,
+            m_fairs: Vec::new(),
+        }
+    }
+
+    /// §III-B: a packet of a class that is not held is sampled by the byte; a sampled one is compared with a packet of the
+    /// cache, and at the k-th match of an interval its class is held.
+    fn identify(&mut self, now: f64, class: usize, len: f64, dice: &mut Rng) {
+        let p = self.set.p / self.classes[class].weight;
+        let sampled = dice.uniform() < 1.0 - (1.0 - p).powf(len);
+        if sampled && !self.packets.is_empty() {
+            let other = self.packets[dice.below(self.packets.len() as u64) as usize];
+            if other == class {
+                *self.matches.entry(class).or_default() += 1;
+                if self.matches[&class] == self.set.stages {
+                    self.held.insert(class, Held { m: len, m_last: None, gamma: 1.0, since: now });
+                }
+            }
+        }
+        if (sampled || self.set.every) && dice.uniform() < self.set.insertion {
+            if self.packets.len() < self.set.cache {
+                self.packets.push(class);
+            } else {
+                let place = dice.below(self.set.cache as u64) as usize;
+                self.packets[place] = class;
+            }
+        }
+    }
+
+    /// Eq. (1) for the fair amount of the moment.
+    pub fn eq1(&self) -> f64 {
+        let window = self.m_fair / self.set.packet * self.set.rtt / self.set.interval;
+        1.0 / (0.66 * window * window)
+    }
+
+    /// The probability with which a packet of `class` is dropped: eq. (2), or §III-A for a class that heeds nothing.
+    pub fn drop(&self, now: f64, class: usize) -> f64 {
+        let Some(held) = self.held.get(&class) else { return 0.0 };
+        let elapsed = now - held.since;
+        let m = match held.m_last {
+            Some(m) => m,
+            None if elapsed >= self.set.settle => held.m * self.set.interval / elapsed,
+            None => return 0.0,
+        };
+        let Class { weight, responsive, flows } = self.classes[class];
+        if m / weight <= self.m_fair {
+            0.0
+        } else if responsive {
+            held.gamma * held.gamma * flows * flows / (weight * weight) * self.eq1()
+        } else {
+            1.0 - self.m_fair * weight / m
+        }
+    }
+
+    /// A packet arrives: the probability with which it is dropped. It counts whatever becomes of it.
+    pub fn arrive(&mut self, now: f64, class: usize, len: f64, dice: &mut Rng) -> f64 {
+        match self.held.get_mut(&class) {
+            Some(held) => held.m += len,
+            None => self.identify(now, class, len, dice),
+        }
+        self.drop(now, class)
+    }
+
+    /// 1/f_s has gone by and `q` bytes wait; at the last update of an interval, §IV-B.
+    pub fn update(&mut self, q: f64) {
+        self.m_fair += self.set.alpha * (self.q_old - self.set.target) - self.set.beta * (q - self.set.target);
+        self.m_fair = self.m_fair.max(self.set.packet).min(self.set.link.max(self.set.packet));
+        self.q_old = q;
+        self.m_fairs.push(self.m_fair);
+        if self.m_fairs.len() < self.set.updates as usize {
+            return;
+        }
+        let mean = self.m_fairs.iter().sum::<f64>() / self.m_fairs.len() as f64;
+        self.m_fairs.clear();
+        self.matches.clear();
+        let mut kept = BTreeMap::new();
+        for (&class, held) in &self.held {
+            let m = held.m / self.classes[class].weight;
+            if m >= self.set.threshold * mean {
+                let gamma = (0.5 * held.gamma + 0.5 * held.gamma * m / mean).max(1.0);
+                kept.insert(class, Held { m: 0.0, m_last: Some(held.m), gamma, since: held.since });
+            }
+        }
+        self.held = kept;
+    }
+}
