@@ -172,6 +172,14 @@ const SUBJECTS: &[Subject] = &[
         took: |c| 2 * c.dropped(DropReason::Overlimit),
         mixes: Mixes::Thousand,
     },
+    Subject {
+        // Each class offers twice its share; all are held, and their drops keep the queue near its target.
+        name: "ewfq",
+        settings: &[("classes", "100"), ("busy", "100")],
+        path: "is judged by what its class sends, one of a hundred, none for want of room",
+        took: |c| c.offered - c.dropped(DropReason::Overlimit),
+        mixes: Mixes::Thousand,
+    },
 ];
 
 const DIE: &str = "rolls a die between the thresholds";

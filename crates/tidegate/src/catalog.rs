@@ -172,6 +172,7 @@ catalog! {
     fq_codel => FqCodel,
     pie => Pie,
     wfq => Wfq,
+    ewfq => Ewfq,
     afd => Afd,
 }
 

@@ -44,6 +44,15 @@ impl<T: Copy> ByClass<T> {
         ByClass { values: vec![value] }
     }
 
+    /// These in turn, and the last one for all further classes.
+    ///
+    /// # Panics
+    /// When there is none.
+    pub fn each(values: &[T]) -> ByClass<T> {
+        assert!(!values.is_empty(), "a value for class 0");
+        ByClass { values: values.to_vec() }
+    }
+
     /// The value of `class`.
     pub fn of(&self, class: usize) -> T {
         self.values[class.min(self.values.len() - 1)]

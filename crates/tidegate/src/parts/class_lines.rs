@@ -2,19 +2,24 @@
 //!
 //! ```
 //! use tidegate::config::ByClass;
-//! use tidegate::{Packet, parts::class_lines::ClassLines, parts::fair_clock::Order};
-//! let mut held = ClassLines::new(2, &ByClass::all(1.0), Order::Wf2qPlus);
+//! use tidegate::{Link, Packet, parts::class_lines::ClassLines, parts::fair_clock::Order};
+//! let link = Link::new("10 Mbit/s".parse()?, "100 packets".parse()?, "1000 B".parse()?)?;
+//! let mut held = ClassLines::new(2, &ByClass::all(1.0), Order::Wf2qPlus, &link);
 //! for flow in [7, 7, 8] {
 //!     held.push((flow - 7) as usize, Packet::new(flow, 1000));
 //! }
 //! let flows = [(); 3].map(|()| held.pop().unwrap().flow);
 //! assert_eq!(flows, [7, 8, 7]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 use crate::config::ByClass;
 use crate::packet::Packet;
 use crate::parts::fair_clock::{FairClock, Order};
 use crate::parts::lines::Lines;
 use crate::qdisc::{Backlog, Link};
+
+/// The most packets for which there is room from the start; a queue that drops early may never fill a larger limit.
+const MOST_ROOM: u64 = 4096;
 
 /// Packets in a line for each class, served by weight.
 #[derive(Clone, Debug)]
@@ -25,11 +30,12 @@ pub struct ClassLines {
 }
 
 impl ClassLines {
-    /// `classes` empty classes, numbered from 0.
-    pub fn new(classes: u32, weights: &ByClass<f64>, order: Order) -> ClassLines {
+    /// `classes` empty classes, numbered from 0, for `link`.
+    pub fn new(classes: u32, weights: &ByClass<f64>, order: Order, link: &Link) -> ClassLines {
         let classes = classes as usize;
+        let room = link.most_packets().min(MOST_ROOM) as usize;
         ClassLines {
-            lines: Lines::new(classes),
+            lines: Lines::with_room(classes, room),
             clock: FairClock::new((0..classes).map(|class| weights.of(class)), order),
             backlog: Backlog::default(),
         }

@@ -157,6 +157,23 @@ impl<T: Copy> FlowTable<T> {
         self.len -= 1;
     }
 
+    /// Asks `keep` of every flow, in no particular order, and forgets those of which it says no. Takes time for every slot
+    /// that was ever in use.
+    pub fn retain(&mut self, mut keep: impl FnMut(u64, &mut T) -> bool) {
+        for slot in 0..self.slots.len() as u32 {
+            let flow = self.slots[slot as usize].flow;
+            // A freed slot keeps its flow, which then is nowhere, or in another slot.
+            if self.find(flow) == Some(slot) && !keep(flow, &mut self.slots[slot as usize].state) {
+                self.remove(slot);
+            }
+        }
+    }
+
+    /// What is known of each flow, in no particular order.
+    pub fn states(&self) -> impl Iterator<Item = &T> {
+        self.places.iter().filter(|place| place[1] != 0).map(|place| &self.slots[place[1] as usize - 1].state)
+    }
+
     /// Moves later members of the probing run into the freed place, so that none becomes unreachable.
     fn close_gap(&mut self, mut gap: usize) {
         let mask = self.places.len() - 1;
@@ -296,6 +313,32 @@ mod tests {
                 }
             }
             assert!(table.is_empty() && flows.iter().all(|&flow| table.find(flow).is_none()));
+        }
+    }
+
+    /// Whatever was removed and came back before: each flow is asked once, and those that go are gone.
+    #[test]
+    fn retains_what_is_to_stay() {
+        let mut dice = Rng::from_seed(8);
+        let mut table = FlowTable::new(40);
+        for _ in 0..300 {
+            for _ in 0..50 {
+                let flow = dice.below(60);
+                match table.find(flow) {
+                    Some(slot) if dice.chance(0.5) => table.remove(slot),
+                    Some(_) => {}
+                    None => drop(table.insert(flow, flow)),
+                }
+            }
+            let (before, mut asked) = (table.len(), BTreeMap::new());
+            assert_eq!(table.states().count() as u32, before);
+            let odd = dice.below(2);
+            table.retain(|flow, state| asked.insert(flow, *state).is_none() && flow % 2 == odd);
+            assert_eq!(asked.len() as u32, before);
+            assert!(asked.iter().all(|(flow, state)| flow == state));
+            let stay = asked.keys().filter(|flow| *flow % 2 == odd).count();
+            assert_eq!((table.len() as usize, table.states().count()), (stay, stay));
+            assert!(asked.keys().all(|&flow| table.find(flow).is_some() == (flow % 2 == odd)));
         }
     }
 

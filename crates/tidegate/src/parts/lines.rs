@@ -48,6 +48,11 @@ impl Lines {
         Lines { places: Vec::new(), free: NONE, lines: vec![Ends::default(); lines] }
     }
 
+    /// The same with room for `packets` packets from the start.
+    pub fn with_room(lines: usize, packets: usize) -> Lines {
+        Lines { places: Vec::with_capacity(packets), ..Lines::new(lines) }
+    }
+
     /// What `lines` lines with up to `packets` packets in all take besides the packets, in bytes.
     pub const fn bytes(lines: u64, packets: u64) -> u64 {
         let place = core::mem::size_of::<Place>() - core::mem::size_of::<Packet>();

@@ -18,6 +18,7 @@ pub mod power;
 pub mod price;
 pub mod rate;
 pub mod ring;
+pub mod sample_hold;
 pub mod shadow;
 pub mod spread;
 pub mod token_bucket;

@@ -133,7 +133,7 @@ impl Entry for Wfq {
     fn build(config: &WfqConfig, link: Link, mut dice: Rng) -> Result<Self, ConfigError> {
         Ok(Wfq {
             classes: Classes::new(config.map, config.classes, &mut dice),
-            held: ClassLines::new(config.classes, &config.weights, config.order),
+            held: ClassLines::new(config.classes, &config.weights, config.order, &link),
             buffers: divide(config, &link),
             link,
         })

@@ -84,7 +84,7 @@ impl NaiveEwfq {
     /// cache, and at the k-th match of an interval its class is held.
     fn identify(&mut self, now: f64, class: usize, len: f64, dice: &mut Rng) {
         let p = self.set.p / self.classes[class].weight;
-        let sampled = dice.uniform() < 1.0 - (1.0 - p).powf(len);
+        let sampled = dice.uniform() < 1.0 - libm::pow(1.0 - p, len);
         if sampled && !self.packets.is_empty() {
             let other = self.packets[dice.below(self.packets.len() as u64) as usize];
             if other == class {
@@ -154,7 +154,11 @@ impl NaiveEwfq {
         for (&class, held) in &self.held {
             let m = held.m / self.classes[class].weight;
             if m >= self.set.threshold * mean {
-                let gamma = (0.5 * held.gamma + 0.5 * held.gamma * m / mean).max(1.0);
+                // Of use for a class that heeds drops only; beyond 10^9 nothing passes and so nothing changes.
+                let gamma = match self.classes[class].responsive {
+                    true => (0.5 * held.gamma + 0.5 * held.gamma * m / mean).clamp(1.0, 1e9),
+                    false => 1.0,
+                };
                 kept.insert(class, Held { m: 0.0, m_last: Some(held.m), gamma, since: held.since });
             }
         }

@@ -15,6 +15,7 @@ pub enum Order {
 }
 
 #[derive(Clone, Debug)]
+#[allow(dead_code, reason = "EWFQ's test takes the order only: its classes share one buffer")]
 pub struct Class {
     pub weight: f64,
     /// B_i, bytes or packets.
@@ -42,10 +43,12 @@ impl NaiveWfq {
         NaiveWfq { order, classes: classes.iter().map(class).collect(), v: 0.0, sent: 0.0 }
     }
 
+    #[allow(dead_code, reason = "see above")]
     pub fn bytes(&self, class: usize) -> f64 {
         self.classes[class].packets.iter().map(|p| p.1).sum()
     }
 
+    #[allow(dead_code, reason = "see above")]
     /// §V of the EWFQ paper: the class's own buffer decides, in bytes here.
     pub fn has_room(&self, class: usize, len: f64) -> bool {
         self.bytes(class) + len <= self.classes[class].buffer

@@ -1,0 +1,423 @@
+#![doc = include_str!("ewfq.md")]
+use alloc::format;
+use alloc::vec::Vec;
+
+use crate::catalog::{Entry, Info, Preset};
+use crate::choices;
+use crate::config::{ByClass, ConfigError, Element};
+use crate::packet::Packet;
+use crate::parts::class_lines::ClassLines;
+use crate::parts::every::Every;
+use crate::parts::fair_clock::Order;
+use crate::parts::fair_control::FairControl;
+use crate::parts::sample_hold::{Insert, Rules, SampleHold, chance_per_byte};
+use crate::parts::spread::{Classes, Map};
+use crate::qdisc::{Backlog, DropReason, Gauge, Link, Qdisc, Sink};
+use crate::rng::Rng;
+use crate::units::{Bytes, Prob, Span, Time};
+
+choices! {
+    /// Whether a class heeds drops.
+    pub enum Responsive {
+        /// TCP: its drops are so rare that it sends the fair amount by itself (eq. 2).
+        On = "on",
+        /// What is too much is dropped (§III-A).
+        Off = "off",
+    }
+}
+
+choices! {
+    /// In which unit the controller of m_fair sees the backlog.
+    pub enum Unit {
+        /// Bytes.
+        Bytes = "bytes",
+        /// Bits: gains eight times as high.
+        Bits = "bits",
+    }
+}
+
+impl Element for Responsive {
+    const KIND_BY_CLASS: &'static str = "on | off by class";
+}
+
+crate::params! {
+    /// EWFQ's parameters. Defaults are the preset `auto`.
+    pub struct EwfqConfig {
+        /// How many classes there are.
+        classes: u32 = 1024, "n", 1 ..= 65_536;
+        /// What decides the class of a packet: a hash of its flow, or the class that the driver gave it.
+        map: Map = Map::Flow, "", 0 ..= 0;
+        /// Each class's part of the link, in proportion.
+        weights: ByClass<f64> = ByClass::all(1.0), "w_i", 0.01 ..= 10_000.0;
+        /// Whether each class heeds drops.
+        responsive: ByClass<Responsive> = ByClass::all(Responsive::Off), "", 0 ..= 0;
+        /// How many responsive flows each class has; 1 if unknown.
+        flows: ByClass<f64> = ByClass::all(1.0), "n_i", 1.0 ..= 1_000_000.0;
+        /// In which order classes are served.
+        order: Order = Order::Wf2qPlus, "", 0 ..= 0;
+        /// Time between two steps of m_fair.
+        update: Span = Span::from_millis(10), "1 / f_s", 1_000 ..= 3_600_000_000_000_u64;
+        /// The backlog aimed at, as a share of the limit.
+        target: Prob = Prob::clip(0.5), "q_target", 0.0 ..= 1.0;
+        /// In which unit the controller sees the backlog; m_fair is in bytes.
+        unit: Unit = Unit::Bytes, "", 0 ..= 0;
+        /// What the backlog at the step before weighs.
+        alpha: f64 = 0.85, "alpha", 0.0 ..= 1_000_000.0;
+        /// What the backlog of the moment weighs.
+        beta: f64 = 0.9, "beta", 0.0 ..= 1_000_000.0;
+        /// Over what time bytes are counted, in whole updates.
+        interval: Span = Span::from_millis(1000), "t_i", 1_000 ..= 3_600_000_000_000_u64;
+        /// The greatest round-trip time that flows may have.
+        rtt: Span = Span::from_millis(500), "RTT_o", 1_000 ..= 3_600_000_000_000_u64;
+        /// Length of a TCP flow's packets.
+        packet: Bytes = Bytes::new(1000), "size_p", 1 ..= 65_535;
+        /// How many classes are taken to be busy (no more than there are), for the first m_fair and for the sampling.
+        busy: u32 = 16, "", 1 ..= 65_536;
+        /// How likely a class with a fair share among these is not found in an interval; the sampling follows from it.
+        miss: Prob = Prob::clip(0.1), "", 0.0 ..= 1.0;
+        /// How many matches it takes to be held.
+        stages: u32 = 1, "k", 1 ..= 16;
+        /// How many packets the cache remembers.
+        cache: u32 = 100, "N_c", 1 ..= 1_048_576;
+        /// With which chance a packet gets into the cache.
+        insertion: Prob = Prob::clip(0.1), "p_c", 0.0 ..= 1.0;
+        /// Which packets can: those that were sampled, or all of classes that are not held.
+        insert: Insert = Insert::Sampled, "", 0 ..= 0;
+        /// A class is held on if it sent so much of the mean m_fair in an interval, by weight.
+        threshold: f64 = 0.5, "T", 0.001 ..= 1000.0;
+        /// How long a class is held before it is judged by what it has sent since.
+        settle: Span = Span::from_millis(10), "", 1_000 ..= 3_600_000_000_000_u64;
+    }
+}
+
+/// The most updates of an interval.
+const MOST_UPDATES: u64 = 100_000;
+/// Far below this gamma everything is dropped; it must not grow without end for a class that heeds nothing all the same.
+const MOST_GAMMA: f64 = 1e9;
+
+/// What is known of a class that sends much.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Held {
+    /// m_i: bytes in this interval, dropped or not.
+    pub bytes: u64,
+    /// The same in the interval before; `None` if it was not held then.
+    pub before: Option<u64>,
+    /// RTT_o / RTT of a class that heeds drops, as far as it is known; else 1.
+    pub gamma: f64,
+    /// Since when it is held.
+    pub since: Time,
+}
+
+/// What a class is, and what follows from its weight.
+#[derive(Clone, Copy, Debug)]
+struct Class {
+    responsive: Responsive,
+    /// 1 / w_i, the least of all w being 1.
+    per_weight: f64,
+    /// n_i² / w_i².
+    factor: f64,
+    /// p / w_i.
+    chance: f64,
+}
+
+/// Weighted fair queueing over one shared buffer, with differential dropping (lu2012).
+#[derive(Clone, Debug)]
+pub struct Ewfq {
+    classes: Classes,
+    kinds: Vec<Class>,
+    held: ClassLines,
+    senders: SampleHold<Held>,
+    control: FairControl,
+    every: Every,
+    /// Updates in an interval, and how many of this one have been.
+    updates: u64,
+    updated: u64,
+    /// m_fair at these, added up.
+    sum: f64,
+    /// Eq. (1) is this over m_fair².
+    eq1: f64,
+    threshold: f64,
+    settle: Span,
+    /// t_i in seconds.
+    interval: f64,
+    link: Link,
+    dice: Rng,
+}
+
+impl Ewfq {
+    /// The class of `pkt`.
+    #[inline]
+    pub fn class_of(&self, pkt: &Packet) -> usize {
+        self.classes.of(pkt)
+    }
+
+    /// m_fair: what a class of weight 1 may send in an interval, in bytes.
+    pub fn m_fair(&self) -> f64 {
+        self.control.m_fair
+    }
+
+    /// What is known of `class`, if it is held.
+    pub fn sender(&self, class: usize) -> Option<Held> {
+        self.senders.find(class as u64).map(|slot| self.senders[slot])
+    }
+
+    /// The dice as they lie.
+    pub fn dice(&self) -> &Rng {
+        &self.dice
+    }
+
+    #[inline]
+    fn catch_up(&mut self, now: Time) {
+        if now >= self.every.due() {
+            self.steps(now);
+        }
+    }
+
+    /// Nothing has changed since the last call, so that all overdue updates see the same queue.
+    #[cold]
+    fn steps(&mut self, now: Time) {
+        let q = self.held.all().bytes as f64;
+        while self.every.step(now).is_some() {
+            self.control.step(q);
+            self.sum += self.control.m_fair;
+            self.updated += 1;
+            if self.updated == self.updates {
+                self.end_interval();
+            }
+            // With nobody held whole intervals without an arrival are but steps of m_fair.
+            if self.updated == 0 && self.senders.is_empty() {
+                let idle = self.every.overdue(now) / self.updates * self.updates;
+                self.control.steps(q, idle);
+                self.every.skip(idle);
+            }
+        }
+    }
+
+    /// §IV-B: gamma, and who is held on.
+    fn end_interval(&mut self) {
+        let mean = self.sum / self.updates as f64;
+        (self.sum, self.updated) = (0.0, 0);
+        let (kinds, threshold) = (&self.kinds, self.threshold * mean);
+        self.senders.retain(|class, held| {
+            let kind = &kinds[class as usize];
+            let bytes = held.bytes as f64 * kind.per_weight;
+            if kind.responsive == Responsive::On {
+                held.gamma = (0.5 * held.gamma * (1.0 + bytes / mean)).clamp(1.0, MOST_GAMMA);
+            }
+            held.before = Some(held.bytes);
+            held.bytes = 0;
+            bytes >= threshold
+        });
+    }
+
+    /// Counts the packet, or tries to find its class: what is known of the class, if it is held.
+    #[inline]
+    fn count(&mut self, now: Time, class: usize, len: u32) -> Option<Held> {
+        if let Some(slot) = self.senders.find(class as u64) {
+            self.senders[slot].bytes += len as u64;
+            return Some(self.senders[slot]);
+        }
+        if self.senders.identify(class as u64, len, self.kinds[class].chance, &mut self.dice) {
+            let held = Held { bytes: len as u64, before: None, gamma: 1.0, since: now };
+            self.senders.hold(class as u64, held)?;
+            return Some(held);
+        }
+        None
+    }
+
+    /// The probability with which a packet of `class` is dropped: eq. (2) for one that heeds drops, else what it sends too
+    /// much; 0 for one that does not send too much. Eq. (2) may exceed 1.
+    #[inline]
+    fn drop(&self, now: Time, class: usize, held: &Held) -> f64 {
+        let sent = match held.before {
+            Some(bytes) => bytes as f64,
+            None => {
+                let elapsed = now.since(held.since);
+                if elapsed < self.settle {
+                    return 0.0;
+                }
+                held.bytes as f64 * self.interval / elapsed.as_secs()
+            }
+        };
+        let (kind, m_fair) = (&self.kinds[class], self.control.m_fair);
+        let normalised = sent * kind.per_weight;
+        if normalised <= m_fair {
+            return 0.0;
+        }
+        match kind.responsive {
+            Responsive::Off => self.control.drop(normalised),
+            Responsive::On => held.gamma * held.gamma * kind.factor * self.eq1 / (m_fair * m_fair),
+        }
+    }
+
+    /// Whether the packet goes, and why.
+    #[inline]
+    fn judge(&mut self, now: Time, class: usize, len: u32) -> Option<DropReason> {
+        let held = self.count(now, class, len)?;
+        let drop = self.drop(now, class, &held);
+        if drop <= 0.0 || !self.dice.chance(drop) {
+            return None;
+        }
+        Some(match self.kinds[class].responsive {
+            Responsive::On => DropReason::Early,
+            Responsive::Off => DropReason::Unfair,
+        })
+    }
+}
+
+impl Qdisc for Ewfq {
+    #[inline]
+    fn enqueue<S: Sink + ?Sized>(&mut self, now: Time, mut pkt: Packet, out: &mut S) {
+        pkt.arrived = now;
+        self.catch_up(now);
+        let class = self.classes.of(&pkt);
+        if let Some(why) = self.judge(now, class, pkt.len) {
+            out.dropped(now, &pkt, why);
+        } else if self.link.has_room(self.held.all(), pkt.len) {
+            self.held.push(class, pkt);
+        } else {
+            out.dropped(now, &pkt, DropReason::Overlimit);
+        }
+    }
+
+    #[inline]
+    fn dequeue<S: Sink + ?Sized>(&mut self, now: Time, _: &mut S) -> Option<Packet> {
+        self.catch_up(now);
+        self.held.pop()
+    }
+
+    fn advance(&mut self, now: Time) {
+        self.catch_up(now);
+    }
+
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        self.held.all()
+    }
+
+    fn probe(&self, see: &mut dyn FnMut(Gauge)) {
+        see(Gauge { name: "m_fair", unit: "B", value: self.control.m_fair });
+        see(Gauge { name: "held_classes", unit: "", value: self.senders.len() as f64 });
+        see(Gauge { name: "busy_classes", unit: "", value: self.held.busy() as f64 });
+        let gamma = self.senders.states().fold(1.0, |most: f64, held| most.max(held.gamma));
+        see(Gauge { name: "largest_gamma", unit: "", value: gamma });
+    }
+}
+
+impl EwfqConfig {
+    fn rules(&self) -> Rules {
+        Rules { stages: self.stages, cache: self.cache, insertion: self.insertion.get(), insert: self.insert }
+    }
+
+    /// t_i in updates of 1/f_s: the nearest whole number, one at least.
+    fn updates(&self) -> u64 {
+        let update = self.update.as_nanos();
+        ((self.interval.as_nanos() + update / 2) / update).max(1)
+    }
+
+    /// t_i in seconds.
+    fn seconds(&self) -> f64 {
+        self.updates() as f64 * self.update.as_secs()
+    }
+
+    /// What a class with the fair share among the busy ones sends in an interval, in bytes.
+    fn fair(&self, link: &Link) -> f64 {
+        link.rate.as_bps() as f64 / 8.0 * self.seconds() / self.busy.min(self.classes) as f64
+    }
+
+    fn control(&self, link: &Link) -> FairControl {
+        let least = self.packet.get() as f64;
+        let gain = match self.unit {
+            Unit::Bytes => 1.0,
+            Unit::Bits => 8.0,
+        };
+        let most = (link.rate.as_bps() as f64 / 8.0 * self.seconds()).max(least);
+        FairControl {
+            m_fair: self.fair(link).clamp(least, most),
+            q_old: 0.0,
+            alpha: self.alpha * gain,
+            beta: self.beta * gain,
+            target: self.target.get() * link.limit.in_bytes(link.mean_packet) as f64,
+            range: (least, most),
+        }
+    }
+
+    fn kinds(&self, link: &Link) -> Vec<Class> {
+        let len = self.packet.get() as f64;
+        let share = 1.0 / self.busy.min(self.classes) as f64;
+        let packets = (self.fair(link) / len) as u64;
+        let chance = chance_per_byte(self.miss.get(), packets, share, self.stages, len);
+        let weights = (0..self.classes as usize).map(|class| self.weights.of(class));
+        let least = weights.clone().fold(f64::INFINITY, f64::min);
+        let kind = |(class, weight): (usize, f64)| {
+            let per_weight = least / weight;
+            let flows = self.flows.of(class) * per_weight;
+            Class {
+                responsive: self.responsive.of(class),
+                per_weight,
+                factor: flows * flows,
+                chance: chance * per_weight,
+            }
+        };
+        weights.enumerate().map(kind).collect()
+    }
+}
+
+impl Entry for Ewfq {
+    type Config = EwfqConfig;
+    const INFO: Info = Info {
+        title: "weighted fair queueing over one shared buffer, with drops by what each class sends",
+        paper: "lu2012",
+        manual: include_str!("ewfq.md"),
+    };
+    const PRESETS: &'static [Preset<EwfqConfig>] = &[
+        Preset {
+            name: "auto",
+            doc: "flows hashed to 1024 classes, none of which is known to heed drops",
+            config: |_| EwfqConfig::default(),
+        },
+        Preset {
+            name: "paper",
+            doc: "lu2012 §V: three classes as the driver gives them, the first two TCP; the backlog in bits",
+            config: |_| EwfqConfig {
+                classes: 3,
+                map: Map::Class,
+                responsive: ByClass::each(&[Responsive::On, Responsive::On, Responsive::Off]),
+                unit: Unit::Bits,
+                ..EwfqConfig::default()
+            },
+        },
+    ];
+
+    fn build(config: &EwfqConfig, link: Link, mut dice: Rng) -> Result<Self, ConfigError> {
+        if config.updates() > MOST_UPDATES {
+            let why = format!("must be at most {MOST_UPDATES} updates of {}", config.update);
+            return Err(ConfigError::new("interval", config.interval, why));
+        }
+        let window = config.rtt.as_secs() / config.seconds() / config.packet.get() as f64;
+        Ok(Ewfq {
+            classes: Classes::new(config.map, config.classes, &mut dice),
+            kinds: config.kinds(&link),
+            held: ClassLines::new(config.classes, &config.weights, config.order, &link),
+            senders: SampleHold::new(config.classes, config.rules()),
+            control: config.control(&link),
+            every: Every::new(config.update),
+            updates: config.updates(),
+            updated: 0,
+            sum: 0.0,
+            eq1: 1.0 / (0.66 * window * window),
+            threshold: config.threshold,
+            settle: config.settle,
+            interval: config.seconds(),
+            link,
+            dice,
+        })
+    }
+
+    fn state_bytes(config: &EwfqConfig, link: &Link) -> u64 {
+        let classes = config.classes as u64;
+        let kinds = classes * core::mem::size_of::<Class>() as u64;
+        let senders = SampleHold::<Held>::bytes(config.classes, &config.rules());
+        core::mem::size_of::<Ewfq>() as u64 + kinds + ClassLines::bytes(classes, link) + senders
+    }
+}
