@@ -16,6 +16,7 @@ use tidegate_packet::FlowKey;
 /// Two that load the machine at once would measure each other.
 static ALONE: Mutex<()> = Mutex::new(());
 
+#[allow(clippy::disallowed_macros, reason = "said of a test, not by the command")]
 fn alone() -> Option<MutexGuard<'static, ()>> {
     if let Err(why) = possible() {
         eprintln!("SKIPPED: {why}");

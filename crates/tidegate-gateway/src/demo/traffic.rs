@@ -16,6 +16,8 @@ use crate::namespaces::Namespace;
 const UDP_HEADERS: u32 = 14 + 20 + 8;
 /// iperf3 numbers its datagrams.
 const LEAST_PAYLOAD: u32 = 16;
+/// The kernel counts 2304 bytes, twice over, for a full frame: some 900 frames, of which its queue takes a thousand.
+const STOCK: u64 = 1_000_000;
 /// How long a receiver may take to begin.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// The first receiver's port; each flow has a receiver of its own, on the next port.
@@ -182,7 +184,8 @@ impl Traffic {
                 rig.pace(flow.port(), *rate, *length)?;
                 let payload = length.saturating_sub(UDP_HEADERS).max(LEAST_PAYLOAD);
                 // As fast as the kernel lets it: a process cannot keep time where others want to run too.
-                ["-u", "-b", "0", "-l", &payload.to_string()].map(String::from).to_vec()
+                let words = ["-u", "-b", "0", "-l", &payload.to_string(), "-w", &stock()?.to_string()];
+                words.map(String::from).to_vec()
             }
         };
         call.extend(way.iter().map(String::as_str));
@@ -202,6 +205,13 @@ impl Traffic {
         }
         Ok(None)
     }
+}
+
+/// Bytes that a flood may leave with the kernel, so that it does not run dry while its process waits for a processor.
+fn stock() -> io::Result<u64> {
+    let most = |what: &str| std::fs::read_to_string(format!("/proc/sys/net/core/{what}_max"));
+    let most = |what| Ok::<_, io::Error>(most(what)?.trim().parse().unwrap_or(STOCK));
+    Ok(STOCK.min(most("wmem")?).min(most("rmem")?))
 }
 
 fn named(what: &str, groups: &[Group], flow: Flow) -> String {
