@@ -71,7 +71,11 @@ impl Plan {
         let (managed, reverse) = (managed_cells(&settings, mtu), reverse_cells(settings.delay));
         if Pool::memory(managed + reverse) > MOST_MEMORY {
             let needed = Bytes::new(Pool::memory(managed + reverse));
-            let why = format!("with delay {} needs {needed} for frames; at most {MOST_MEMORY} B", settings.delay);
+            let why = format!(
+                "with delay {} needs {needed} for frames; may be at most {}",
+                settings.delay,
+                Bytes::new(MOST_MEMORY)
+            );
             return Err(ConfigError::new("limit", settings.link.limit, why));
         }
         Ok(Plan { settings, mtu, managed_cells: managed as u32, reverse_cells: reverse as u32 })
