@@ -1,13 +1,16 @@
 //! BLUE against its paper: the golden trace, the naive twin, and what the paper says of it.
 mod naive;
 mod support;
+mod twinned;
 
 use naive::blue::{Clock, NaiveBlue};
 use support::Fate;
 use support::stats;
-use support::twin::{Disputes, OPERATIONS, agree, rolled};
+use support::twin::OPERATIONS;
 use tidegate::queues::Blue;
 use tidegate::{DropReason, Ecn, Link, MarkReason, NullSink, Packet, Qdisc, Rng, Span, Time, catalog};
+use twinned::Twinned as _;
+use twinned::blue::Twinned;
 
 const MS: u64 = 1_000_000;
 
@@ -221,68 +224,46 @@ const EARLY: Fate = Fate { dropped: Some(DropReason::Early), marked: None };
 
 /// A million operations in which overload, calm and sleep take turns; the twin is told of the queue's losses and
 /// idle times and must come to the same p_m, and so to the same verdict on the same dice.
-fn against_the_twin(name: &str, settings: &[(&str, &str)], mut twin: NaiveBlue, elapsed: bool) {
+fn against_the_twin(name: &str, settings: &[(&str, &str)]) {
     let seed = stats::seed(name, 0);
-    let mut queue = blue(settings, link("20 packets"), seed.stream("dice"));
+    let link = link("20 packets");
+    let config = support::config("blue", None, settings, &link);
+    let mut queue = Twinned::beside(&config, link, seed.stream("dice")).unwrap();
     let mut world = seed.stream("world");
-    let (mut at, mut idle_since) = (0_u64, None);
-    let (mut early, mut lost, mut idles, mut disputes) = (0, 0, 0, Disputes::default());
+    let mut at = 0;
     for step in 0..OPERATIONS {
         let phase = (step / 5_000 % 5) as usize; // overload, overload, even, calm, and calm with sleep
         at += world.below(if phase == 4 { 100 * MS } else { 2 * MS });
-        let (now, secs) = (Time::from_nanos(at), at as f64 / 1e9);
-        let arrives = world.uniform() < [0.8, 0.65, 0.5, 0.3, 0.3][phase];
-        if !arrives {
-            if queue.dequeue(now, &mut NullSink).is_none() {
-                idles += 1;
-                idle_since = idle_since.or(Some(secs));
-                if elapsed { twin.idle_throughout(idle_since.unwrap(), secs) } else { twin.idle(secs) }
-            }
-        } else {
-            let before = queue.dice().clone();
+        let now = Time::from_nanos(at);
+        if world.uniform() < [0.8, 0.65, 0.5, 0.3, 0.3][phase] {
             let pkt = Packet::new(step, 1000).with_ecn(if step % 3 == 0 { Ecn::Ect0 } else { Ecn::NotEct });
-            let fate = offer(&mut queue, now, pkt);
-            if let (true, Some(since)) = (elapsed, idle_since) {
-                twin.idle_throughout(since, secs);
-            }
-            match rolled(&before, queue.dice()) {
-                Some(die) => {
-                    let signalled = fate.marked.is_some() || fate.dropped.is_some();
-                    disputes.verdict(step, die, twin.p_m, signalled);
-                    assert_eq!(fate.marked.is_some(), signalled && pkt.ecn == Ecn::Ect0);
-                    early += u64::from(signalled);
-                    idle_since = idle_since.filter(|_| fate.dropped.is_some());
-                }
-                None => {
-                    assert_eq!(fate.dropped, Some(DropReason::Overlimit));
-                    lost += 1;
-                    twin.loss(secs);
-                }
-            }
+            queue.enqueue(now, pkt, &mut NullSink);
+        } else {
+            queue.dequeue(now, &mut NullSink);
         }
-        agree("p_m", step, queue.policy().p_m(), twin.p_m, 1e-6);
     }
+    let Twinned { early, lost, idles, disputes, .. } = queue;
     assert!(early > 1_000 && lost > 1_000 && idles > 1_000, "{early} {lost} {idles}: every branch was taken");
     disputes.settle();
 }
 
 #[test]
 fn twin_with_the_papers_constants() {
-    against_the_twin("blue paper", &[], NaiveBlue::new(0.0025, 0.00025, 0.1, Clock::Shared), false);
+    against_the_twin("blue paper", &[]);
 }
 
 #[test]
 fn twin_with_steep_steps_and_two_clocks() {
     let settings = [("d1", "0.02"), ("d2", "0.002"), ("clock", "separate"), ("freeze_time", "10 ms")];
-    against_the_twin("blue steep", &settings, NaiveBlue::new(0.02, 0.002, 0.01, Clock::Separate), false);
+    against_the_twin("blue steep", &settings);
 }
 
 #[test]
 fn twin_with_elapsed_idle_times() {
     let settings = [("idle", "elapsed"), ("freeze_time", "15 ms")];
-    against_the_twin("blue elapsed", &settings, NaiveBlue::new(0.0025, 0.00025, 0.015, Clock::Shared), true);
+    against_the_twin("blue elapsed", &settings);
     let settings = [("idle", "elapsed"), ("freeze_time", "15 ms"), ("clock", "separate")];
-    against_the_twin("blue two clocks", &settings, NaiveBlue::new(0.0025, 0.00025, 0.015, Clock::Separate), true);
+    against_the_twin("blue two clocks", &settings);
 }
 
 /// The manual page says 120 bytes.

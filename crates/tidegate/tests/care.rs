@@ -1,35 +1,23 @@
 //! CARE against its paper: the naive twin, the golden numbers, and the accuracy of its estimate.
 mod naive;
+mod support;
+mod twinned;
 
-use naive::care::NaiveCare;
+use support::Fate;
 use tidegate::parts::jackknife::{Frequencies, Jackknife};
 use tidegate::queues::Care;
-use tidegate::{DropReason, Link, MarkReason, NullSink, Packet, Qdisc, Rng, Sink, Time, catalog};
+use tidegate::{Link, NullSink, Packet, Qdisc, Rng, Time, catalog};
+use twinned::Twinned as _;
+use twinned::care::Twinned;
 
 fn link() -> Link {
-    Link::new("10 Mbit/s".parse().unwrap(), "150 packets".parse().unwrap(), "1000 B".parse().unwrap()).unwrap()
+    support::link("10 Mbit/s", "150 packets", "1000 B")
 }
 
 fn care(settings: &[(&str, &str)], dice: Rng) -> Care {
-    let mut config = catalog::config("care", None, &link()).unwrap();
-    for (name, value) in settings {
-        config.set(name, value).unwrap();
-    }
-    match config.build(link(), dice).unwrap() {
+    match support::config("care", None, settings, &link()).build(link(), dice).unwrap() {
         catalog::AnyQueue::Care(queue) => queue,
         other => panic!("{other:?}"),
-    }
-}
-
-#[derive(Default)]
-struct Fate(Option<DropReason>);
-
-impl Sink for Fate {
-    fn dropped(&mut self, _: Time, _: &Packet, why: DropReason) {
-        assert_eq!(self.0.replace(why), None);
-    }
-    fn marked(&mut self, _: Time, _: &Packet, _: MarkReason) {
-        panic!("CARE does not mark");
     }
 }
 
@@ -52,50 +40,23 @@ fn closed_forms_are_the_definition() {
 
 /// 10^6 packets, skewed flows, every verdict and the estimate compared; the twin rolls the same dice.
 fn twin(occasions: u32, capture: f64, flows: u64, packets: usize, weigh: &str) {
-    let dice = Rng::from_seed(41);
-    let (occasions_text, capture_text) = (occasions.to_string(), capture.to_string());
-    let settings = [
-        ("occasions", &*occasions_text),
-        ("flow_occasions", &*occasions_text),
-        ("capture", &*capture_text),
-        ("weigh", weigh),
-    ];
-    let mut queue = care(&settings, dice.clone());
-    let mut twin = NaiveCare::new(occasions as usize, capture, 5);
-    twin.bytes = weigh == "bytes";
-    let mut their_dice = dice;
+    let (occasions, capture) = (occasions.to_string(), capture.to_string());
+    let settings =
+        [("occasions", &*occasions), ("flow_occasions", &*occasions), ("capture", &*capture), ("weigh", weigh)];
+    let config = support::config("care", None, &settings, &link());
+    let mut queue = Twinned::beside(&config, link(), Rng::from_seed(41)).unwrap();
     let mut traffic = Rng::from_seed(7);
-    let (mut drops, mut full) = (0, 0);
     for n in 0..packets as u64 {
         let now = Time::from_nanos(n * 1000);
         // Half the packets from one flow in eight, so that there is something to drop.
         let flow = if traffic.chance(0.5) { traffic.below(flows / 8 + 1) } else { traffic.below(flows) };
-        let len = 40 + (flow * 97 % 1461) as u32;
-        let has_room = queue.backlog().packets < 150;
-        let judged = twin.arrive(flow, len, their_dice.uniform());
-        let mut fate = Fate::default();
-        queue.enqueue(now, Packet::new(flow, len), &mut fate);
-        let estimate = queue.policy().flows();
-        if judged.flows > 0.0 {
-            assert!((estimate / judged.flows - 1.0).abs() < 1e-6, "packet {n}: {estimate} {}", judged.flows);
-        }
-        if !has_room {
-            assert_eq!(fate.0, Some(DropReason::Overlimit));
-            full += 1;
-        } else if judged.drop > 0.0 {
-            let u = their_dice.uniform();
-            if (u - judged.drop).abs() > 1e-6 {
-                assert_eq!(fate.0.is_some(), u < judged.drop, "packet {n}: u {u}, p {}", judged.drop);
-            }
-            drops += fate.0.is_some() as u32;
-        } else {
-            assert_eq!(fate.0, None, "packet {n}");
-        }
+        queue.enqueue(now, Packet::new(flow, 40 + (flow * 97 % 1461) as u32), &mut NullSink);
         if traffic.chance(0.45) {
             queue.dequeue(now, &mut NullSink);
         }
     }
-    assert!(drops > 1000 && full > 0, "the test must see both fates: {drops} {full}");
+    queue.disputes.settle();
+    assert!(queue.drops > 1000 && queue.full > 0, "the test must see both fates: {} {}", queue.drops, queue.full);
 }
 
 #[test]
@@ -144,7 +105,7 @@ fn no_more_flows_than_packets() {
     for n in 0..1_000 {
         let mut fate = Fate::default();
         queue.enqueue(Time::from_nanos(n), Packet::new(n, 1000), &mut fate);
-        assert_eq!(fate.0, None);
+        assert_eq!(fate.dropped, None);
         queue.dequeue(Time::from_nanos(n), &mut NullSink);
         assert_eq!(queue.policy().flows(), (n + 1).min(200) as f64);
     }
@@ -172,7 +133,7 @@ fn weighed_by_bytes_long_packets_and_short_ones_lose_alike() {
             queue.dequeue(Time::from_nanos(n), &mut NullSink);
             if flow < 2 && n >= 10_000 {
                 sent[flow as usize] += 1.0;
-                lost[flow as usize] += fate.0.is_some() as u32 as f64;
+                lost[flow as usize] += fate.dropped.is_some() as u32 as f64;
             }
         }
         assert_eq!(queue.policy().flows(), 10.0);

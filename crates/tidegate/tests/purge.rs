@@ -3,16 +3,13 @@ mod naive;
 mod support;
 mod twinned;
 
-use std::collections::VecDeque;
-
-use naive::black::NaiveBlack;
 use naive::hits::{self, NaiveHits};
 use naive::purge::{NaivePurge, Said};
 use support::Fate;
-use support::twin::{Disputes, OPERATIONS, agree};
+use support::twin::OPERATIONS;
 use support::workload::{Phase, Workload};
 use tidegate::catalog::AnyQueue;
-use tidegate::queues::{Black, Purge};
+use tidegate::queues::Purge;
 use tidegate::{DropReason, Ecn, Link, NullSink, Packet, Qdisc, Rng, Span, Time};
 use twinned::Twinned as _;
 use twinned::purge::Twinned;
@@ -24,13 +21,6 @@ fn build(name: &str, settings: &[(&str, &str)], link: Link, dice: Rng) -> AnyQue
 fn a_purge(settings: &[(&str, &str)], link: Link, dice: Rng) -> Purge {
     match build("purge", settings, link, dice) {
         AnyQueue::Purge(queue) => queue,
-        other => panic!("{other:?}"),
-    }
-}
-
-fn a_black(settings: &[(&str, &str)], link: Link, dice: Rng) -> Black {
-    match build("black", settings, link, dice) {
-        AnyQueue::Black(queue) => queue,
         other => panic!("{other:?}"),
     }
 }
@@ -105,47 +95,19 @@ fn purge_agrees_with_its_twin_over_a_million_operations() {
 fn black_beside_its_twin(samplings: u64, operations: u64) {
     let link = support::link("10 Mbit/s", "100 packets", "900 B");
     let settings = [("cache", "10"), ("samplings", &*samplings.to_string())];
-    let mut queue = a_black(&settings, link, Rng::from_seed(5));
-    let mut twin = NaiveBlack { period: samplings as f64, ..NaiveBlack::new(10) };
-    let mut waiting: VecDeque<u64> = VecDeque::new();
+    let config = support::config("black", None, &settings, &link);
+    let mut queue = twinned::black::Twinned::beside(&config, link, Rng::from_seed(5)).unwrap();
     let mut traffic = Rng::from_seed(6);
-    let (mut disputes, mut due, mut dropped) = (Disputes::default(), 1_000_000_000u64, 0u64);
     for step in 0..operations {
-        let now = step * 360_000;
-        while samplings == 0 && due <= now {
-            twin.end_of_period();
-            due += 1_000_000_000;
-        }
+        let now = Time::from_nanos(step * 360_000);
         let flow = if traffic.chance(0.4) { 99 } else { traffic.below(20) };
-        let mut dice = queue.dice().clone();
-        if waiting.len() > 20 {
-            twin.sample(flow, waiting[dice.below(waiting.len() as u64) as usize]);
-        }
-        let room = waiting.len() < 100;
-        let judged = if waiting.len() > 20 { twin.drop(flow) } else { None };
-        let mut fate = Fate::default();
-        queue.enqueue(Time::from_nanos(now), Packet::new(flow, 900).with_ecn(Ecn::Ect0), &mut fate);
-        match judged {
-            Some(p) if room => {
-                assert!(fate.marked.is_none());
-                disputes.verdict(step, dice.uniform(), p, fate.dropped == Some(DropReason::Unfair));
-                dropped += fate.dropped.is_some() as u64;
-            }
-            _ => assert_ne!(fate.dropped, Some(DropReason::Unfair)),
-        }
-        if fate.dropped.is_none() {
-            waiting.push_back(flow);
-        }
-        if step % 2 == 0 && queue.dequeue(Time::from_nanos(now), &mut NullSink).is_some() {
-            waiting.pop_front();
-        }
-        agree("flows", step, queue.policy().flows(), twin.flows, 1.0);
-        if let Some(last) = twin.cache.list.last() {
-            agree("fraction", step, queue.policy().cache().fraction(last.flow).unwrap(), last.fraction, 1e-3);
+        queue.enqueue(now, Packet::new(flow, 900).with_ecn(Ecn::Ect0), &mut NullSink);
+        if step % 2 == 0 {
+            queue.dequeue(now, &mut NullSink);
         }
     }
-    disputes.settle();
-    assert!(dropped > 1000, "{dropped}");
+    queue.disputes.settle();
+    assert!(queue.dropped > 1000, "{}", queue.dropped);
 }
 
 #[test]

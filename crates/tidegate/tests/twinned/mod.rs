@@ -3,6 +3,9 @@
 #![allow(dead_code, reason = "each test takes the queues it needs")]
 
 pub mod bare;
+pub mod black;
+pub mod blue;
+pub mod care;
 pub mod codel;
 pub mod fq_codel;
 pub mod fred;
@@ -36,6 +39,9 @@ pub fn run(case: &Case, tape: &mut Tape) {
     let played = beside
         && match case.config.name() {
             "bare" => with::<bare::Twinned>(case, tape),
+            "black" => with::<black::Twinned>(case, tape),
+            "blue" => with::<blue::Twinned>(case, tape),
+            "care" => with::<care::Twinned>(case, tape),
             "codel" => with::<codel::Twinned>(case, tape),
             "fq_codel" => with::<fq_codel::Twinned>(case, tape),
             "fred" => with::<fred::Twinned>(case, tape),
