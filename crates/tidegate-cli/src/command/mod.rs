@@ -53,7 +53,7 @@ pub enum Command {
     Compare(compare::Args),
     Check(check::Args),
     Replay(replay::Args),
-    Gate(gate::Gateway),
+    Gate(Box<gate::Gateway>),
     Doctor(doctor::Args),
     List(list::Args),
     Show(show::Args),
