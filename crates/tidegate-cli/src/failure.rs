@@ -30,6 +30,11 @@ impl Failure {
         Failure::Input(error.to_string())
     }
 
+    /// Something that failed because of `error`.
+    pub fn runtime(error: impl ToString) -> Failure {
+        Failure::Runtime(error.to_string())
+    }
+
     /// Says it on standard error; the exit code.
     pub fn tell(self) -> ExitCode {
         let code = match self {

@@ -153,6 +153,7 @@ impl Demo {
             ("--delay", self.delay.to_string()),
             ("--flow-key", self.flow_key.to_string()),
             ("--queue", trial.queue.clone()),
+            ("--on-exit", "close".into()),
         ];
         let mut call = vec![&*program, "gate", "--json"];
         call.extend(named.iter().flat_map(|(name, value)| [*name, value]));

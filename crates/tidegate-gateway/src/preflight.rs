@@ -181,7 +181,7 @@ pub fn inspect(names: [&str; 2], now: Time) -> io::Result<Preflight> {
     };
     for end in [one, other] {
         let details = facts::details(netlink, end)?;
-        if details.gate.is_some_and(|gate| !gate.is_alive(now)) {
+        if details.gate.is_some_and(|gate| gate.held(now).is_none()) {
             preflight.leftovers.push(end.name.clone());
         }
         preflight.findings.extend(judge(end, &details, &all, now).into_iter().map(|o| finding(&end.name, o)));
@@ -206,11 +206,11 @@ fn judge(end: &Interface, details: &Details, all: &[Interface], now: Time) -> Ve
             against.push(what);
         }
     };
-    let alive = details.gate.filter(|gate| gate.is_alive(now));
+    let holder = details.gate.and_then(|gate| gate.held(now));
     let controller = end.controller.map(|index| name_of(index, all));
     let on_it: Vec<String> = all.iter().filter(|other| stands_on(other, end)).map(|o| o.name.clone()).collect();
     let foreign: Vec<String> = details.filters.iter().filter(|f| !f.is_ours()).map(|f| f.kind.clone()).collect();
-    found(alive.is_some(), Held(alive.map_or(0, |gate| gate.process)));
+    found(holder.is_some(), Held(holder.unwrap_or(0)));
     found(!end.up, Down);
     found(end.up && !end.carrier, NoCarrier);
     found(details.default_route, DefaultRoute);

@@ -34,7 +34,7 @@ impl Args {
         let mut checks = doctor::machine();
         if let (Some(inner), Some(outer)) = (&self.inner, &self.outer) {
             let told = preflight::inspect([inner, outer], clock::now());
-            checks.extend(doctor::interfaces(&told.map_err(|e| Failure::Runtime(e.to_string()))?));
+            checks.extend(doctor::interfaces(&told.map_err(Failure::runtime)?));
         }
         match self.json {
             true => output::print(&format!("{:#}\n", document(&checks)))?,

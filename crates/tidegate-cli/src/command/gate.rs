@@ -1,5 +1,6 @@
 //! `tidegate gate`: a bump in the wire.
 mod demo;
+mod joint;
 
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, sync_channel};
@@ -9,10 +10,11 @@ use serde_json::{Map, Value, json};
 use tidegate::{Bytes, Link, MarkReason, Rate, Size, Span};
 use tidegate_gateway::clock;
 use tidegate_gateway::counters::{Counters, Loss, Tally};
+use tidegate_gateway::facts::Interface;
 use tidegate_gateway::gate::{Account, Gate};
-use tidegate_gateway::guard::Unguarded;
 use tidegate_gateway::overhead::Overhead;
 use tidegate_gateway::plan::{Plan, Settings};
+use tidegate_gateway::preflight::Force;
 use tidegate_gateway::pump::{News, Orders, Side, pump};
 use tidegate_gateway::record::{Recorded, Recorder, Recording};
 use tidegate_gateway::ring::Ring;
@@ -24,6 +26,7 @@ use tidegate_report::{Figure, human};
 use crate::failure::Failure;
 use crate::manual::{Block, Page};
 use crate::{interrupt, output};
+use joint::{Joint, OnExit};
 
 /// How many news may wait to be written; what comes then is not told.
 const NEWS: usize = 16;
@@ -32,7 +35,11 @@ const NEWS: usize = 16;
 ///
 /// Takes every frame that comes in on one interface, passes it through a queue that leads to a link of the given rate,
 /// and sends it out on the other interface, and every frame of the other direction back unmanaged. Hosts on either side
-/// see nothing of it but its decisions. Linux, root (or CAP_NET_RAW, CAP_NET_ADMIN, CAP_BPF).
+/// see nothing of it but its decisions. Linux, root; `tidegate doctor` says what is lacking.
+///
+/// It does not start on interfaces that the machine needs otherwise, unless --force is given. A small program in the
+/// kernel forwards, unmanaged, whenever the gate is not to be seen for 0.3 s, even if it was killed; it stays when the
+/// gate stops (--on-exit close takes it away).
 ///
 /// A frame leaves when the one before it has been sent at the rate, by a computed schedule. Lengths count as Ethernet
 /// frames without check sequence; --overhead adds what the managed link adds.
@@ -45,7 +52,8 @@ const NEWS: usize = 16;
 Examples:
   tidegate gate --in eth1 --out eth2 --rate 100mbit --queue sfb --dry-run
   tidegate gate --in eth1 --out eth2 --rate \"95 Mbit/s\" --queue sfb,bins=46 --overhead ethernet
-  tidegate gate --in eth1 --out eth2 --rate 100mbit --queue drop_tail --delay 20ms --duration 10s --json")]
+  tidegate gate --in eth1 --out eth2 --rate 100mbit --queue drop_tail --delay 20ms --duration 10s --json
+  tidegate gate --remove --in eth1 --out eth2")]
 pub struct Gateway {
     #[command(subcommand)]
     other: Option<Other>,
@@ -68,6 +76,9 @@ impl Gateway {
     }
 }
 
+/// A gate between two interfaces of the kernel.
+type Live = Gate<Ring, Ring, Option<Recorder>>;
+
 /// A live link.
 #[derive(Debug, clap::Args)]
 struct Args {
@@ -78,11 +89,11 @@ struct Args {
     #[arg(long = "out", value_name = "IF2")]
     outer: String,
     /// The managed link's rate, as in "100 Mbit/s" or tc's 100mbit
-    #[arg(long, allow_hyphen_values = true)]
-    rate: Rate,
+    #[arg(long, allow_hyphen_values = true, required_unless_present = "remove")]
+    rate: Option<Rate>,
     /// The queue, NAME[/PRESET][,param=value…][ as LABEL]
-    #[arg(long, value_name = "Q")]
-    queue: QueueSpec,
+    #[arg(long, value_name = "Q", required_unless_present = "remove")]
+    queue: Option<QueueSpec>,
     /// How much may wait, as in "125 kB" or "100 packets" [default: what the link sends in 100 ms]
     #[arg(long, value_name = "SIZE", allow_hyphen_values = true)]
     limit: Option<Size>,
@@ -116,44 +127,63 @@ struct Args {
     /// Print the plan or the account as JSON instead of a table
     #[arg(long)]
     json: bool,
+    /// Start in spite of what was found at the interfaces
+    #[arg(long)]
+    force: bool,
+    /// What the wire does when the gate has stopped
+    #[arg(long, value_name = "STATE", value_enum, default_value = "open")]
+    on_exit: OnExit,
+    /// Remove what a gate that is gone has left at the interfaces, and do nothing else
+    #[arg(long, conflicts_with_all = ["rate", "queue", "dry_run"])]
+    remove: bool,
 }
 
 impl Args {
     pub fn execute(self) -> Result<(), Failure> {
-        let plan = self.plan()?;
+        let names = [self.inner.as_str(), self.outer.as_str()];
+        if self.remove {
+            return joint::remove(names);
+        }
+        let (preflight, ends) = joint::cleared(names, if self.force { Force::Yes } else { Force::No })?;
+        let plan = self.plan(ends[0].mtu.max(ends[1].mtu))?;
         if self.dry_run {
-            return self.print_plan(&plan);
+            return self.print_plan(&plan, joint::lines(&preflight, &ends, self.on_exit));
         }
         interrupt::listen();
-        let (span, account, recorded) = self.run(&plan)?;
+        let (span, account, recorded) = self.run(&plan, &ends)?;
         match self.json {
             true => output::print(&format!("{:#}\n", document(&plan, span, &account, recorded.as_ref()))),
             false => output::print(&page(&plan, span, &account, recorded.as_ref())),
         }
     }
 
-    /// Everything that can be checked without touching the network.
-    fn plan(&self) -> Result<Plan, Failure> {
-        let limit = self.limit.unwrap_or_else(|| default_limit(self.rate, self.mean_packet));
-        let link = Link::new(self.rate, limit, self.mean_packet).map_err(Failure::input)?;
+    /// Everything that can be checked without touching the network, for interfaces that carry packets of up to `mtu`
+    /// bytes.
+    fn plan(&self, mtu: u32) -> Result<Plan, Failure> {
+        let (Some(rate), Some(queue)) = (self.rate, &self.queue) else {
+            return Err(Failure::input("--rate and --queue are needed")); // the parser has said so before
+        };
+        let limit = self.limit.unwrap_or_else(|| default_limit(rate, self.mean_packet));
+        let link = Link::new(rate, limit, self.mean_packet).map_err(Failure::input)?;
         let settings = Settings {
             inner: self.inner.clone(),
             outer: self.outer.clone(),
             link,
-            queue: self.queue.resolve(&link).map_err(Failure::input)?,
-            label: self.queue.label(),
+            queue: queue.resolve(&link).map_err(Failure::input)?,
+            label: queue.label(),
             flow_key: self.flow_key,
             overhead: self.overhead,
             delay: self.delay,
         };
-        Plan::new(settings, mtu(&self.inner)?.max(mtu(&self.outer)?)).map_err(Failure::input)
+        Plan::new(settings, mtu).map_err(Failure::input)
     }
 
-    fn print_plan(&self, plan: &Plan) -> Result<(), Failure> {
+    /// The plan, and what joining the interfaces does besides.
+    fn print_plan(&self, plan: &Plan, joining: Vec<(&'static str, String)>) -> Result<(), Failure> {
+        let lines = [plan.lines(), joining].concat();
         match self.json {
-            true => output::print(&format!("{:#}\n", named(plan))),
+            true => output::print(&format!("{:#}\n", named(lines))),
             false => {
-                let lines = plan.lines();
                 let width = lines.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
                 output::print(&lines.iter().map(|(name, text)| format!("{name:width$}  {text}\n")).collect::<String>())
             }
@@ -161,13 +191,19 @@ impl Args {
     }
 
     /// Moves frames until it is time to stop; how long it was, and what became of them.
-    fn run(&self, plan: &Plan) -> Result<(Span, Account, Option<Recorded>), Failure> {
-        let runtime = |error: std::io::Error| Failure::Runtime(error.to_string());
-        let [one, two, seed] = clock::random().map_err(runtime)?;
-        let (lane, wire) = plan.lanes([one, two], seed, self.recorder(plan)?).map_err(Failure::input)?;
-        let inner = Ring::open(&self.inner).map_err(runtime)?;
-        let outer = Ring::open(&self.outer).map_err(runtime)?;
-        let mut gate = Gate::new(lane, wire, inner, outer);
+    fn run(&self, plan: &Plan, ends: &[Interface; 2]) -> Result<(Span, Account, Option<Recorded>), Failure> {
+        let recorder = self.recorder(plan)?;
+        let mut joint = Joint::new(ends, self.on_exit)?;
+        let mut gate = match self.open(plan, recorder) {
+            Ok(gate) => gate,
+            Err(failure) => {
+                joint.undo();
+                return Err(failure);
+            }
+        };
+        joint.take_over();
+        // What has arrived before that was forwarded by the kernel.
+        gate.discard(clock::now());
         let (tell, news) = sync_channel(NEWS);
         let names = [self.inner.clone(), self.outer.clone()];
         let teller = std::thread::spawn(move || tell_all(&news, &names));
@@ -178,9 +214,14 @@ impl Args {
             // News that find no room are lost: frames must not wait for a terminal.
             tell: &mut |news| drop(tell.try_send(news)),
         };
-        let span = pump(&mut gate, &mut Unguarded, orders).map_err(runtime)?;
+        let pumped = pump(&mut gate, joint.guard(), orders);
+        let parted = joint.part();
         drop(tell);
         let _ = teller.join();
+        let (span, unmanaged) = (pumped.map_err(Failure::runtime)?, parted?);
+        if unmanaged > 0 {
+            output::note(&format!("{unmanaged} frames were forwarded by the kernel meanwhile, unmanaged"));
+        }
         let account = gate.account();
         Ok((span, account, gate.into_witness().map(Recorder::finish)))
     }
@@ -188,25 +229,25 @@ impl Args {
     /// What writes the capture, if there is to be one.
     fn recorder(&self, plan: &Plan) -> Result<Option<Recorder>, Failure> {
         let Some(path) = &self.record else { return Ok(None) };
+        let Settings { label, link, .. } = plan.settings();
         let recording = Recording {
             interface: self.inner.clone(),
-            about: format!("to {} through {} at {}", self.outer, plan.settings().label, self.rate),
+            about: format!("to {} through {label} at {}", self.outer, link.rate),
             zero: SystemTime::now() - Duration::from_nanos(clock::now().as_nanos()),
             limit: self.record_limit,
         };
         let recorder = Recorder::create(path, &recording);
         recorder.map(Some).map_err(|error| Failure::Input(format!("{}: {error}", path.display())))
     }
-}
 
-/// The MTU of the interface `name`.
-fn mtu(name: &str) -> Result<u32, Failure> {
-    let missing = || Failure::Input(format!("interface `{name}` is not there"));
-    std::fs::read_to_string(format!("/sys/class/net/{name}/mtu"))
-        .map_err(|_| missing())?
-        .trim()
-        .parse()
-        .map_err(|_| missing())
+    /// Both interfaces, and what is between them.
+    fn open(&self, plan: &Plan, recorder: Option<Recorder>) -> Result<Live, Failure> {
+        let [one, two, seed] = clock::random().map_err(Failure::runtime)?;
+        let (lane, wire) = plan.lanes([one, two], seed, recorder).map_err(Failure::input)?;
+        let inner = Ring::open(&self.inner).map_err(Failure::runtime)?;
+        let outer = Ring::open(&self.outer).map_err(Failure::runtime)?;
+        Ok(Gate::new(lane, wire, inner, outer))
+    }
 }
 
 /// Writes the news to standard error until there are no more.
@@ -241,8 +282,8 @@ fn status(span: Span, account: &Account) -> String {
 }
 
 /// The plan as an object.
-fn named(plan: &Plan) -> Value {
-    Value::Object(plan.lines().into_iter().map(|(name, text)| (name.into(), text.into())).collect())
+fn named(lines: Vec<(&'static str, String)>) -> Value {
+    Value::Object(lines.into_iter().map(|(name, text)| (name.into(), text.into())).collect())
 }
 
 /// The account as a document.
@@ -251,7 +292,7 @@ fn document(plan: &Plan, span: Span, account: &Account, recorded: Option<&Record
         .map(|r| json!({ "written": r.written, "unwritten": r.unwritten, "bytes": r.bytes, "trouble": r.trouble }));
     json!({
         "schema": "tidegate.gate/1",
-        "plan": named(plan),
+        "plan": named(plan.lines()),
         "duration_s": span.as_secs(),
         "managed": direction(&account.managed),
         "reverse": direction(&account.reverse),

@@ -19,11 +19,12 @@ struct bpf_map_def {
 	unsigned int type, key_size, value_size, max_entries, map_flags;
 };
 
-/* Five words; `mod.rs` has the same order. */
+/* Six words; `mod.rs` has the same order. */
 struct gate {
 	__u64 valid_until; /* ns of the monotonic clock; the gate lives until then */
 	__u64 one, other;  /* the indices of the two interfaces */
-	__u64 process;     /* who holds them */
+	__u64 process;     /* who holds them; 0: nobody */
+	__u64 started;     /* when that process began, as /proc tells it: numbers of processes come again */
 	__u64 restore;     /* what to undo when this is removed; not read here */
 };
 

@@ -47,10 +47,41 @@ pub struct Gate {
     pub valid_until: Time,
     /// The two interfaces, by index.
     pub interfaces: [u32; 2],
-    /// The process that holds them, or held them.
-    pub process: u32,
+    /// The process that holds them, or held them until it was killed.
+    pub holder: Option<Holder>,
     /// What is to be undone at each interface when the program is removed.
     restore: [Restore; 2],
+}
+
+/// A process, told from others that had its number before or will have it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Holder {
+    /// Its number.
+    pub process: u32,
+    /// When it began, in the system's ticks.
+    pub started: u64,
+}
+
+impl Holder {
+    fn ourselves() -> Holder {
+        let process = std::process::id();
+        Holder { process, started: start_of(process).unwrap_or(0) }
+    }
+
+    fn lives(&self) -> bool {
+        start_of(self.process) == Some(self.started)
+    }
+}
+
+/// When the process with this number began, if there is one that has not ended.
+fn start_of(process: u32) -> Option<u64> {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    // The name stands in parentheses and may have some itself; after it the state, and the start as the 22nd of all.
+    let mut fields = stat.rsplit_once(')')?.1.split_ascii_whitespace();
+    match fields.next()? {
+        "Z" | "X" => None, // ended, and not yet waited for
+        _ => fields.nth(18)?.parse().ok(),
+    }
 }
 
 /// What was changed at an interface besides the filter.
@@ -63,25 +94,28 @@ struct Restore {
 }
 
 impl Gate {
-    fn words(&self) -> [u64; 5] {
+    fn words(&self) -> [u64; 6] {
         let restore = self.restore.map(|r| u64::from(r.clsact) | u64::from(r.promiscuous) << 1);
         let [one, other] = self.interfaces.map(u64::from);
-        [self.valid_until.as_nanos(), one, other, self.process.into(), restore[0] | restore[1] << 2]
+        let (process, started) = self.holder.map_or((0, 0), |holder| (holder.process.into(), holder.started));
+        [self.valid_until.as_nanos(), one, other, process, started, restore[0] | restore[1] << 2]
     }
 
-    fn from_words([valid_until, one, other, process, restore]: [u64; 5]) -> Gate {
+    fn from_words([valid_until, one, other, process, started, restore]: [u64; 6]) -> Gate {
         let bit = |n: u32| restore >> n & 1 == 1;
         Gate {
             valid_until: Time::from_nanos(valid_until),
             interfaces: [one as u32, other as u32],
-            process: process as u32,
+            holder: (process != 0).then_some(Holder { process: process as u32, started }),
             restore: [0, 2].map(|at| Restore { clsact: bit(at), promiscuous: bit(at + 1) }),
         }
     }
 
-    /// Whether a living gate holds the interfaces.
-    pub fn is_alive(&self, now: Time) -> bool {
-        now < self.valid_until
+    /// The process that holds the interfaces, if it lives: its heartbeat is fresh, or it is stopped or starved and may
+    /// go on.
+    pub fn held(&self, now: Time) -> Option<u32> {
+        let holder = self.holder.filter(|holder| now < self.valid_until || holder.lives());
+        holder.map(|holder| holder.process)
     }
 
     fn restore_of(&self, interface: u32) -> Restore {
@@ -103,7 +137,7 @@ pub struct Passed {
 
 /// The loaded program and its heartbeat. The program stays when this is dropped, and forwards from then on.
 pub struct FailOpen {
-    state: Array<MapData, [u64; 5]>,
+    state: Array<MapData, [u64; 6]>,
     counts: PerCpuArray<MapData, [u64; 2]>,
     gate: Gate,
 }
@@ -120,8 +154,9 @@ impl FailOpen {
         let mut restore = [Restore::default(); 2];
         for (at, &interface) in interfaces.iter().enumerate() {
             let Some(old) = find(netlink, interface)? else { continue };
-            if old.is_alive(now) {
-                return Err(io::Error::new(io::ErrorKind::ResourceBusy, held(&old)));
+            if let Some(process) = old.held(now) {
+                let why = format!("a gate that runs as process {process} holds it");
+                return Err(io::Error::new(io::ErrorKind::ResourceBusy, why));
             }
             (places[at], restore[at]) = (Place::Replace, old.restore_of(interface));
             // The other end of a pair that is not ours: its program would go on sending here.
@@ -129,7 +164,7 @@ impl FailOpen {
                 take_away(netlink, other)?;
             }
         }
-        let gate = Gate { valid_until: Time::ZERO, interfaces, process: std::process::id(), restore };
+        let gate = Gate { valid_until: Time::ZERO, interfaces, holder: Some(Holder::ourselves()), restore };
         let (mut fail_open, program) = FailOpen::load(gate)?;
         if let Err(why) = fail_open.put(netlink, &program, places) {
             // The first error is the one to tell.
@@ -147,7 +182,7 @@ impl FailOpen {
     pub(crate) fn try_out() -> io::Result<()> {
         let netlink = &mut Netlink::open()?;
         let loopback = [1, 1];
-        let gate = Gate { valid_until: Time::ZERO, interfaces: loopback, process: 0, restore: Default::default() };
+        let gate = Gate { valid_until: Time::ZERO, interfaces: loopback, holder: None, restore: Default::default() };
         let (_fail_open, program) = FailOpen::load(gate)?;
         attach::add_clsact(netlink, 1)?;
         attach::attach(netlink, 1, program_fd(&program)?, Place::Empty)?;
@@ -195,7 +230,10 @@ impl FailOpen {
     /// # Errors
     /// The kernel's; the heartbeat ends by itself then.
     pub fn open(&mut self) -> io::Result<()> {
-        self.write(Gate { valid_until: Time::ZERO, ..self.gate })
+        let ours = self.gate;
+        let result = self.write(Gate { valid_until: Time::ZERO, holder: None, ..ours });
+        self.gate.holder = ours.holder; // a beat takes it up again
+        result
     }
 
     /// What the program did so far.
@@ -253,7 +291,7 @@ pub fn find(netlink: &mut Netlink, interface: u32) -> io::Result<Option<Gate>> {
     let named = |id: &u32| MapInfo::from_id(*id).is_ok_and(|m| m.name_as_str() == Some("GATE"));
     let id = map.into_iter().flatten().find(named).ok_or_else(|| foreign("has no map of ours"))?;
     let map = aya::maps::Map::from_map_data(MapData::from_id(id).map_err(io::Error::other)?);
-    let state = map.and_then(Array::<_, [u64; 5]>::try_from).map_err(io::Error::other)?;
+    let state = map.and_then(Array::<_, [u64; 6]>::try_from).map_err(io::Error::other)?;
     Ok(Some(Gate::from_words(state.get(&0, 0).map_err(io::Error::other)?)))
 }
 
@@ -279,11 +317,6 @@ fn take_away(netlink: &mut Netlink, interface: u32) -> io::Result<bool> {
         attach::set_promiscuous(netlink, interface, false)?;
     }
     Ok(true)
-}
-
-/// That `gate` holds an interface, as a sentence.
-pub fn held(gate: &Gate) -> String {
-    format!("a gate that runs as process {} holds it", gate.process)
 }
 
 fn classifier(program: &mut Ebpf) -> io::Result<&mut SchedClassifier> {
@@ -324,11 +357,23 @@ mod tests {
         let on = Restore { clsact: true, promiscuous: false };
         let off = Restore { clsact: false, promiscuous: true };
         for restore in [[on, off], [off, on], [on, on], [Restore::default(), off]] {
-            let gate = Gate { valid_until: Time::from_nanos(7), interfaces: [3, 9], process: 77, restore };
+            let holder = [Some(Holder { process: 77, started: 1 << 40 }), None][restore[0].clsact as usize];
+            let gate = Gate { valid_until: Time::from_nanos(7), interfaces: [3, 9], holder, restore };
             assert_eq!(Gate::from_words(gate.words()), gate);
             assert_eq!((gate.restore_of(3), gate.restore_of(9)), (restore[0], restore[1]));
             assert_eq!(gate.restore_of(4), Restore::default());
-            assert!(gate.is_alive(Time::from_nanos(6)) && !gate.is_alive(Time::from_nanos(7)));
         }
+    }
+
+    #[test]
+    fn a_gate_is_held_while_its_heartbeat_is_fresh_or_its_process_lives() {
+        let ourselves = Holder::ourselves();
+        assert!(ourselves.started > 0);
+        let gone = Holder { started: ourselves.started - 1, ..ourselves };
+        let gate =
+            |holder| Gate { valid_until: Time::from_nanos(7), interfaces: [3, 9], holder, restore: Default::default() };
+        let held = |holder| [6, 7].map(|now| gate(holder).held(Time::from_nanos(now)));
+        let us = Some(std::process::id());
+        assert_eq!((held(Some(ourselves)), held(Some(gone)), held(None)), ([us, us], [us, None], [None, None]));
     }
 }

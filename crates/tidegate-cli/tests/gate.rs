@@ -1,0 +1,372 @@
+//! `tidegate gate` between namespaces: what it refuses, what it leaves behind, and that the wire stays open without it.
+#![cfg(target_os = "linux")]
+#![allow(clippy::disallowed_macros)] // a test that is skipped says so
+
+use std::net::UdpSocket;
+use std::process::{Child, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard};
+use std::thread::sleep;
+use std::time::Duration;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use tidegate::{Span, Time};
+use tidegate_gateway::clock::now;
+use tidegate_gateway::demo::Rig;
+use tidegate_gateway::failopen;
+use tidegate_gateway::namespaces::{alone, possible};
+use tidegate_gateway::netlink::Netlink;
+
+const PORT: u16 = 7777;
+/// What takes less than this to get across has not passed a gate: theirs here have a delay line of twice as much.
+const QUICK: Span = Span::from_millis(10);
+
+/// A network whose gate is between `west`, where 10.77.1.1 is, and `east`, where 10.77.0.2 is.
+struct Net {
+    rig: Rig,
+    /// The number of the gate's first interface.
+    west: u32,
+    client: UdpSocket,
+    server: UdpSocket,
+    _alone: std::fs::File,
+    _turn: MutexGuard<'static, ()>,
+}
+
+impl Net {
+    /// None, and a line that says why, where namespaces cannot be made. There is one at a time.
+    fn new() -> Option<Net> {
+        static TURN: Mutex<()> = Mutex::new(());
+        if let Err(why) = possible() {
+            eprintln!("SKIPPED: {why}");
+            return None;
+        }
+        let _turn = TURN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let _alone = alone().unwrap();
+        let rig = Rig::new(1, 1500).unwrap();
+        let client = rig.clients.inside(|| UdpSocket::bind(("10.77.1.1", PORT)).unwrap()).unwrap();
+        let server = rig.server.inside(|| UdpSocket::bind(("10.77.0.2", PORT)).unwrap()).unwrap();
+        for socket in [&client, &server] {
+            socket.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
+        }
+        let west = rig.gateway.run(&["cat", "/sys/class/net/west/ifindex"]).unwrap().trim().parse().unwrap();
+        Some(Net { rig, west, client, server, _alone, _turn })
+    }
+
+    /// The command at the gate, with `more` arguments. First in the line for a processor: if it had to wait for 0.3 s,
+    /// as on a machine that runs other tests, the kernel would stand in for it.
+    fn command(&self, more: &[&str]) -> std::process::Command {
+        let tidegate = ["nice", "-n", "-20", env!("CARGO_BIN_EXE_tidegate"), "gate", "--in", "west", "--out", "east"];
+        self.rig.gateway.command(&[&tidegate, more].concat())
+    }
+
+    /// Starts a gate that slows nothing, and waits until it has taken over.
+    fn start(&self, more: &[&str]) -> Running {
+        let queue = ["--rate", "10 Gbit/s", "--queue", "drop_tail", "--limit", "20000 packets", "--delay", "20ms"];
+        let child =
+            self.command(&[&queue, more].concat()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let gate = Running(child);
+        let end = now() + Span::from_secs(10.0);
+        while !self.is_held_by(gate.0.id()) {
+            if now() > end {
+                panic!("the gate did not take over: {:?}", gate.stop());
+            }
+        }
+        gate
+    }
+
+    /// Whether the heartbeat of this process is fresh.
+    fn is_held_by(&self, process: u32) -> bool {
+        let find = || failopen::find(&mut Netlink::open().unwrap(), self.west);
+        let gate = self.rig.gateway.inside(find).unwrap().unwrap();
+        gate.is_some_and(|gate| gate.holder.is_some_and(|h| h.process == process) && now() < gate.valid_until)
+    }
+
+    /// Exit code, standard output and standard error of the command with `more` arguments, which is to end by itself.
+    fn run(&self, more: &[&str]) -> (i32, String, String) {
+        let ran = self.command(more).output().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        (ran.status.code().unwrap(), text(ran.stdout), text(ran.stderr))
+    }
+
+    /// How long a datagram takes to get across, if it does.
+    fn crossing(&self) -> Option<Span> {
+        while self.server.set_nonblocking(true).is_ok() && self.server.recv(&mut [0; 64]).is_ok() {}
+        self.server.set_nonblocking(false).unwrap();
+        let begun = now();
+        self.client.send_to(&begun.as_nanos().to_le_bytes(), ("10.77.0.2", PORT)).unwrap();
+        self.server.recv(&mut [0; 64]).ok().map(|_| now().since(begun))
+    }
+
+    /// Datagrams go in both directions while `work` is done; how they came.
+    fn traffic(&self, gap: Duration, work: impl FnOnce()) -> [Arrivals; 2] {
+        let stop = AtomicBool::new(false);
+        let (stop, client, server) = (&stop, &self.client, &self.server);
+        std::thread::scope(|scope| {
+            scope.spawn(move || send(client, "10.77.0.2", gap, stop));
+            scope.spawn(move || send(server, "10.77.1.1", gap, stop));
+            let there = scope.spawn(|| receive(server, stop));
+            let back = scope.spawn(|| receive(client, stop));
+            let _stop = Stop(stop);
+            work();
+            drop(_stop);
+            [there.join().unwrap(), back.join().unwrap()]
+        })
+    }
+
+    /// What there is at the gate's interfaces, as iproute2 tells it.
+    fn traces(&self) -> String {
+        let told = |command: &[&str]| self.rig.gateway.run(command).unwrap();
+        let each = ["west", "east"].map(|interface| {
+            let filters = self.rig.gateway.run(&["tc", "filter", "show", "dev", interface, "ingress"]);
+            let link = told(&["ip", "-o", "link", "show", "dev", interface]);
+            let flags = link.split_once('>').unwrap().0.to_string();
+            filters.unwrap_or_default() + &told(&["tc", "qdisc", "show", "dev", interface]) + &flags
+        });
+        each.concat()
+    }
+}
+
+/// However a test ends, what it sends ends with it.
+struct Stop<'a>(&'a AtomicBool);
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Relaxed);
+    }
+}
+
+/// A gate that is killed when this is dropped.
+struct Running(Child);
+
+impl Running {
+    fn signal(&self, signal: Signal) {
+        kill(Pid::from_raw(self.0.id() as i32), signal).unwrap();
+    }
+
+    /// Exit code, standard output and standard error after a polite request to stop.
+    fn stop(mut self) -> (i32, String, String) {
+        self.signal(Signal::SIGTERM);
+        let code = self.0.wait().unwrap().code().unwrap();
+        let read = |from: &mut dyn std::io::Read| std::io::read_to_string(from).unwrap();
+        let out = read(self.0.stdout.as_mut().unwrap());
+        (code, out, read(self.0.stderr.as_mut().unwrap()))
+    }
+
+    /// SIGKILL, and it is gone.
+    fn kill(mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Sends numbered datagrams that say when they were sent.
+fn send(from: &UdpSocket, to: &str, gap: Duration, stop: &AtomicBool) {
+    for number in 0u64.. {
+        if stop.load(Relaxed) {
+            return;
+        }
+        let bytes = [number.to_le_bytes(), now().as_nanos().to_le_bytes()].concat();
+        // An interface that is down, or its far end, is no reason to stop.
+        let _ = from.send_to(&bytes, (to, PORT));
+        sleep(gap);
+    }
+}
+
+/// Datagrams that came, in the order in which they did: number, when it was sent, when it came.
+struct Arrivals(Vec<(u64, Time, Time)>);
+
+fn receive(to: &UdpSocket, stop: &AtomicBool) -> Arrivals {
+    let mut came = Vec::new();
+    let mut word = [0; 64];
+    let mut read = || match to.recv(&mut word) {
+        Ok(16) => {
+            let number = |at: usize| u64::from_le_bytes(word[at..at + 8].try_into().unwrap());
+            came.push((number(0), Time::from_nanos(number(8)), now()));
+            true
+        }
+        other => other.is_ok(),
+    };
+    while !stop.load(Relaxed) {
+        read();
+    }
+    while read() {}
+    Arrivals(came)
+}
+
+impl Arrivals {
+    /// Asserts that none came twice.
+    fn once(&self) -> &Arrivals {
+        let mut numbers: Vec<u64> = self.0.iter().map(|(number, _, _)| *number).collect();
+        let count = numbers.len();
+        numbers.sort();
+        numbers.dedup();
+        assert_eq!(count - numbers.len(), 0, "of {count} so many came twice");
+        self
+    }
+
+    /// The longest time between the sending of two that came one after the other, from `since` on.
+    fn longest_gap(&self, since: Time) -> Span {
+        let sent: Vec<Time> = self.0.iter().map(|(_, sent, _)| *sent).filter(|&sent| sent >= since).collect();
+        let mut sorted = sent;
+        sorted.sort();
+        sorted.windows(2).map(|pair| pair[1].since(pair[0])).max().expect("some came")
+    }
+
+    /// How many of those that were sent in a span of time came, and how many of them quickly.
+    fn between(&self, from: Time, to: Time) -> (usize, usize) {
+        let sent = self.0.iter().filter(|(_, sent, _)| (from..to).contains(sent));
+        let quick = sent.clone().filter(|(_, sent, came)| came.since(*sent) < QUICK);
+        (sent.count(), quick.count())
+    }
+}
+
+#[test]
+fn after_kill_9_traffic_flows_again_within_a_second_and_nothing_comes_twice() {
+    let Some(net) = Net::new() else { return };
+    let gate = net.start(&[]);
+    let mut killed = Time::ZERO;
+    let half = Span::from_millis(500);
+    let begun = now();
+    let ways = net.traffic(Duration::from_micros(200), || {
+        sleep(Duration::from_millis(700));
+        killed = now();
+        gate.kill();
+        sleep(Duration::from_millis(1500));
+    });
+    for came in &ways {
+        let gap = came.once().longest_gap(begun);
+        assert!(gap < Span::from_secs(1.0), "an interruption of {gap}");
+        let (managed, quick) = came.between(begun, begun + half);
+        assert!(managed > 100 && quick == 0, "before: {quick} of {managed} past the gate");
+        let (unmanaged, quick) = came.between(killed + half + half, killed + half + half + half);
+        assert!(unmanaged > 100 && quick > unmanaged / 2, "after: {quick} of {unmanaged} quickly");
+        println!("interrupted for {gap}");
+    }
+    let (code, out, err) = net.run(&["--remove"]);
+    assert_eq!((code, out.as_str(), err.as_str()), (0, "west: removed\neast: removed\n", ""));
+    assert_eq!(net.crossing(), None);
+}
+
+#[test]
+fn a_gate_that_is_stopped_and_goes_on_sends_nothing_that_the_kernel_has_sent() {
+    let Some(net) = Net::new() else { return };
+    let gate = net.start(&[]);
+    let begun = now();
+    let mut resumed = Time::ZERO;
+    let ways = net.traffic(Duration::from_micros(50), || {
+        // Many short stops, since what matters is where in its work it is stopped; and a long one.
+        for stopped in [420, 370, 450, 390, 410, 430, 2000] {
+            gate.signal(Signal::SIGSTOP);
+            sleep(Duration::from_millis(stopped));
+            gate.signal(Signal::SIGCONT);
+            resumed = now();
+            sleep(Duration::from_millis(150));
+        }
+        sleep(Duration::from_millis(500));
+    });
+    for came in &ways {
+        let gap = came.once().longest_gap(begun);
+        assert!(gap < Span::from_secs(1.0), "an interruption of {gap}");
+        let (stood_in, quick) = came.between(begun, resumed);
+        assert!(quick > stood_in / 4, "the kernel has forwarded only {quick} of {stood_in}");
+        let (managed, quick) = came.between(resumed + Span::from_millis(200), resumed + Span::from_millis(600));
+        assert!(managed > 100 && quick == 0, "afterwards {quick} of {managed} past the gate");
+    }
+    let (code, out, err) = gate.stop();
+    assert!(code == 0 && out.contains("lost: "), "{out}{err}");
+    assert!(err.matches("we were stopped, and the kernel forwarded").count() >= 7, "{err}");
+}
+
+#[test]
+fn interfaces_may_go_down_and_come_up_under_a_running_gate() {
+    let Some(net) = Net::new() else { return };
+    let gate = net.start(&[]);
+    for interface in ["west", "east"] {
+        let ways = net.traffic(Duration::from_micros(500), || {
+            net.rig.gateway.run(&["ip", "link", "set", interface, "down"]).unwrap();
+            sleep(Duration::from_millis(500));
+            net.rig.gateway.run(&["ip", "link", "set", interface, "up"]).unwrap();
+            sleep(Duration::from_millis(500));
+        });
+        for came in &ways {
+            came.once();
+        }
+        assert!(net.crossing().is_some_and(|span| span >= QUICK), "{interface}: not well again");
+    }
+    let (code, out, err) = gate.stop();
+    assert!(code == 0, "{out}{err}");
+    assert!(err.contains("west: well again") && err.contains("east: well again"), "{err}");
+}
+
+#[test]
+fn what_is_left_behind_is_what_was_asked_for() {
+    let Some(net) = Net::new() else { return };
+    let before = net.traces();
+    let gate = net.start(&["--on-exit", "close"]);
+    let (code, _, err) = gate.stop();
+    assert_eq!((code, net.crossing(), net.traces()), (0, None, before.clone()), "{err}");
+
+    let (code, _, err) = net.start(&[]).stop();
+    assert!(code == 0 && err.contains("tidegate gate --remove --in west --out east"), "{err}");
+    assert!(net.crossing().is_some_and(|span| span < QUICK), "the wire stays open");
+    let (code, plan, err) = net.run(&["--rate", "1mbit", "--queue", "red", "--dry-run"]);
+    assert!(code == 0 && plan.contains("what a gate that is gone has left at west, east"), "{plan}{err}");
+
+    // The next finds what is left, and takes it away with what it brought.
+    net.start(&[]).kill();
+    let gate = net.start(&["--on-exit", "close"]);
+    let (code, _, refused) = net.run(&["--remove"]);
+    assert!(code == 1 && refused.contains("a gate that runs as process"), "{refused}");
+    assert_eq!((gate.stop().0, net.traces()), (0, before));
+}
+
+#[test]
+fn a_start_is_refused_before_anything_is_touched() {
+    let Some(net) = Net::new() else { return };
+    let settings = ["--rate", "1mbit", "--queue", "drop_tail"];
+    let shell = |command: &str| net.rig.gateway.run(&["sh", "-ec", command]).unwrap();
+    for (harm, told, mend) in [
+        ("ip link set west down", "west is down", "ip link set west up"),
+        (
+            "ip address add 10.99.0.1/24 dev east",
+            "east is already used: it has the address 10.99.0.1",
+            "ip -4 address flush dev east",
+        ),
+        ("ip route add default dev west", "the default route leads through west", "ip route delete default dev west"),
+        (
+            "ip link set east mtu 9000",
+            "east carries packets of up to 9000 B, the other interface only of up to 1500 B",
+            "ip link set east mtu 1500",
+        ),
+    ] {
+        shell(harm);
+        let before = net.traces();
+        let (code, out, err) = net.run(&settings);
+        let refusal =
+            format!("error: this cannot start\n  {told}\n      {mend}\nWith --force it starts all the same.\n");
+        assert_eq!((code, out.as_str(), err, net.traces()), (1, "", refusal, before));
+        let (code, plan, err) = net.run(&[&settings[..], &["--force", "--dry-run"]].concat());
+        assert!(code == 0 && plan.contains(&format!("in_spite_of     {told}")), "{plan}{err}");
+        shell(mend);
+    }
+    let gate = net.start(&[]);
+    let (code, _, err) = net.run(&[&settings[..], &["--force"]].concat());
+    let told = format!("west is already used: a gate that runs as process {} holds it", gate.0.id());
+    assert!(code == 1 && err.contains(&told) && err.contains(&format!("kill {}", gate.0.id())), "{err}");
+    drop(gate);
+
+    let missing = ["--in", "west", "--out", "nowhere"];
+    let tidegate = [env!("CARGO_BIN_EXE_tidegate"), "gate"];
+    let ran = net.rig.gateway.command(&[&tidegate[..], &missing, &settings].concat()).output().unwrap();
+    let err = String::from_utf8(ran.stderr).unwrap();
+    assert_eq!(ran.status.code(), Some(2), "{err}");
+    assert!(err.contains("there is no interface nowhere; there are"), "{err}");
+}
