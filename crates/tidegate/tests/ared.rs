@@ -4,33 +4,13 @@
 mod family;
 mod naive;
 mod support;
+mod twinned;
 
-use family::{Twin, against_the_twin, ns2_twin, twin_link};
+use family::{against_the_twin, ns2_twin, twin_link};
 use naive::ared::NaiveAred;
-use naive::red::{NaiveRed, Said};
-use support::stats;
-use tidegate::catalog::{self, AnyQueue};
-use tidegate::queues::Ared;
-
-impl Twin for NaiveAred {
-    fn red(&mut self) -> &mut NaiveRed {
-        &mut self.red
-    }
-    fn arrive(&mut self, now: f64, packets: f64, bytes: f64, size: f64) -> Said {
-        NaiveAred::arrive(self, now, packets, bytes, size)
-    }
-    fn overflow(&mut self, now: f64, packets: f64, bytes: f64) {
-        NaiveAred::overflow(self, now, packets, bytes);
-    }
-}
-
-fn queue(settings: &[(&str, &str)], name: &str) -> Ared {
-    let link = twin_link("20 packets");
-    match support::config("ared", None, settings, &link).build(link, stats::dice(name, 0)).unwrap() {
-        AnyQueue::Ared(queue) => queue,
-        other => panic!("{other:?}"),
-    }
-}
+use naive::red::NaiveRed;
+use tidegate::catalog;
+use tidegate::queues::ared::AredRule;
 
 /// The printed steps.
 #[test]
@@ -49,8 +29,8 @@ fn twin() {
     for (interval, ns) in [("500 ms", 5e8), ("3 s", 3e9), ("1 ms", 1e6)] {
         let settings = [("interval", interval), ("weight", "0.02"), ("min", "4 packets"), ("max", "16 packets")];
         let red = NaiveRed { weight: 0.02, min: 4.0, max: 16.0, ..ns2_twin(20.0) };
-        let seen =
-            against_the_twin(interval, &mut queue(&settings, interval), |rule| rule.red(), NaiveAred::new(red, ns), 20);
+        let twin = NaiveAred::new(red, ns);
+        let seen = against_the_twin::<AredRule, _>(("ared", None), &settings, &twin, interval);
         assert!(seen.above_max > 100, "{seen:?}");
     }
 }

@@ -4,33 +4,13 @@
 mod family;
 mod naive;
 mod support;
+mod twinned;
 
-use family::{Twin, against_the_twin, twin_link};
+use family::{against_the_twin, twin_link};
 use naive::feng_red::{NaiveFengRed, Status};
-use naive::red::{NaiveRed, Said};
-use support::stats;
-use tidegate::catalog::{self, AnyQueue};
-use tidegate::queues::FengRed;
-
-impl Twin for NaiveFengRed {
-    fn red(&mut self) -> &mut NaiveRed {
-        &mut self.red
-    }
-    fn arrive(&mut self, now: f64, packets: f64, bytes: f64, size: f64) -> Said {
-        NaiveFengRed::arrive(self, now, packets, bytes, size)
-    }
-    fn overflow(&mut self, now: f64, packets: f64, bytes: f64) {
-        NaiveFengRed::overflow(self, now, packets, bytes);
-    }
-}
-
-fn queue(settings: &[(&str, &str)], name: &str) -> FengRed {
-    let link = twin_link("20 packets");
-    match support::config("feng_red", None, settings, &link).build(link, stats::dice(name, 0)).unwrap() {
-        AnyQueue::FengRed(queue) => queue,
-        other => panic!("{other:?}"),
-    }
-}
+use naive::red::NaiveRed;
+use tidegate::catalog;
+use tidegate::queues::feng_red::FengRedRule;
 
 fn new_twin(red: NaiveRed) -> NaiveFengRed {
     NaiveFengRed { red, status: Status::Below, alpha: 3.0, beta: 2.0, floor: 0.001 }
@@ -51,7 +31,7 @@ fn the_twin_gives_the_golden_sequence() {
 fn twin() {
     let settings = [("weight", "0.02"), ("min", "4 packets"), ("max", "14 packets")];
     let red = NaiveRed { weight: 0.02, min: 4.0, max: 14.0, max_p: 0.1, ..NaiveRed::paper(1000.0, 8e5) };
-    let seen = against_the_twin("feng", &mut queue(&settings, "feng"), |rule| rule.red(), new_twin(red), 20);
+    let seen = against_the_twin::<FengRedRule, _>(("feng_red", None), &settings, &new_twin(red), "feng");
     assert!(seen.forced > 1_000, "{seen:?}");
 }
 

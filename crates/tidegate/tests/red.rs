@@ -3,6 +3,7 @@
 mod family;
 mod naive;
 mod support;
+mod twinned;
 
 use family::{against_the_twin, ns2_twin, twin_link};
 use naive::red::{NaiveRed, Said, Unit};
@@ -43,40 +44,37 @@ fn the_twin_gives_the_golden_numbers() {
 
 #[test]
 fn twin_with_the_papers_constants() {
-    let mut queue = red("paper", &[("weight", "0.01")], twin_link("20 packets"), stats::dice("paper", 0));
     let twin = NaiveRed { weight: 0.01, ..NaiveRed::paper(1000.0, 8e5) };
-    let seen = against_the_twin("paper", &mut queue, |rule| rule, twin, 20);
+    let seen = against_the_twin::<RedRule, _>(("red", Some("paper")), &[("weight", "0.01")], &twin, "paper");
     assert!(seen.forced > 1_000, "{seen:?}");
 }
 
 #[test]
 fn twin_with_the_rules_of_ns2() {
-    let mut queue = red("ns2", &[], twin_link("20 packets"), stats::dice("ns2", 0));
-    let seen = against_the_twin("ns2", &mut queue, |rule| rule, ns2_twin(20.0), 20);
+    let seen = against_the_twin::<RedRule, _>(("red", Some("ns2")), &[], &ns2_twin(20.0), "ns2");
     assert!(seen.above_max > 1_000, "{seen:?}");
 }
 
 #[test]
 fn twin_in_bytes() {
-    for (order, wait, unit) in [
-        ("before", "off", Unit::BytesBefore),
-        ("before", "on", Unit::BytesBefore),
-        ("after", "off", Unit::BytesAfter),
-        ("after", "on", Unit::BytesAfter),
+    for (order, wait, unit, count) in [
+        ("before", "off", Unit::BytesBefore, -1.0),
+        ("before", "on", Unit::BytesBefore, -1.0),
+        ("after", "off", Unit::BytesAfter, -1000.0),
+        ("after", "on", Unit::BytesAfter, -1000.0),
     ] {
         let settings = [("mode", "bytes"), ("byte_order", order), ("wait", wait), ("short_queue", "roll")];
-        let mut queue = red("ns2", &settings, twin_link("20 packets"), stats::dice(order, 0));
-        let twin = NaiveRed { unit, min: 4e3, max: 16e3, wait: wait == "on", short_passes: false, ..ns2_twin(20.0) };
-        against_the_twin(order, &mut queue, |rule| rule, twin, 20);
+        let (wait, short_passes) = (wait == "on", false);
+        let twin = NaiveRed { unit, count, min: 4e3, max: 16e3, wait, short_passes, ..ns2_twin(20.0) };
+        against_the_twin::<RedRule, _>(("red", Some("ns2")), &settings, &twin, order);
     }
 }
 
 #[test]
 fn twin_gentle_without_wait_to_certainty() {
     let settings = [("gentle", "on"), ("min", "2 packets"), ("max", "7 packets"), ("weight", "0.02")];
-    let mut queue = red("paper", &settings, twin_link("20 packets"), stats::dice("gentle", 0));
     let twin = NaiveRed { gentle: true, min: 2.0, max: 7.0, weight: 0.02, ..NaiveRed::paper(1000.0, 8e5) };
-    let seen = against_the_twin("gentle", &mut queue, |rule| rule, twin, 20);
+    let seen = against_the_twin::<RedRule, _>(("red", Some("paper")), &settings, &twin, "gentle");
     assert!(seen.above_max > 1_000 && seen.forced > 1_000, "{seen:?}");
 }
 

@@ -11,6 +11,7 @@ pub mod fq_codel;
 pub mod fred;
 pub mod pie;
 pub mod purge;
+pub mod red;
 pub mod rem;
 
 use crate::support::checked::Checked;
@@ -38,15 +39,18 @@ pub fn run(case: &Case, tape: &mut Tape) {
     let beside = tape.coin();
     let played = beside
         && match case.config.name() {
+            "ared" => with::<red::Twinned<_, crate::naive::ared::NaiveAred>>(case, tape),
             "bare" => with::<bare::Twinned>(case, tape),
             "black" => with::<black::Twinned>(case, tape),
             "blue" => with::<blue::Twinned>(case, tape),
             "care" => with::<care::Twinned>(case, tape),
             "codel" => with::<codel::Twinned>(case, tape),
+            "feng_red" => with::<red::Twinned<_, crate::naive::feng_red::NaiveFengRed>>(case, tape),
             "fq_codel" => with::<fq_codel::Twinned>(case, tape),
             "fred" => with::<fred::Twinned>(case, tape),
             "pie" => with::<pie::Twinned>(case, tape),
             "purge" => with::<purge::Twinned>(case, tape),
+            "red" => with::<red::Twinned<_, crate::naive::red::NaiveRed>>(case, tape),
             "rem" => with::<rem::Twinned>(case, tape),
             _ => false,
         };
