@@ -59,6 +59,10 @@ fn main() -> ExitCode {
         eprintln!("SKIPPED: {why}");
         return ExitCode::SUCCESS;
     }
+    if thread::available_parallelism().map_or(1, |cores| cores.get()) < CORES.len() {
+        eprintln!("SKIPPED: it takes two cores");
+        return ExitCode::SUCCESS;
+    }
     let named: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
     let queues: Vec<&str> = match named.is_empty() {
         true => vec!["drop_tail", "red", "sfb"],
