@@ -66,7 +66,7 @@ impl Ring {
         Ring::with_slots(name, SLOTS)
     }
 
-    /// The same with room for about `slots` frames.
+    /// The same with room for about `slots` frames, or as many as 64 MiB hold.
     ///
     /// # Errors
     /// Those of [`open`](Ring::open).

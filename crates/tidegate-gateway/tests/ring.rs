@@ -102,7 +102,7 @@ fn frame(tags: &[(u16, u16)], len: usize) -> Vec<u8> {
 #[test]
 fn frames_of_every_kind_arrive_as_they_were_sent() {
     const QINQ: [(u16, u16); 2] = [(0x88a8, 0x2064), (0x8100, 0x0007)];
-    for mtu in [1500, 9000] {
+    for mtu in [1500, 9000, 65_535] {
         let Some(rig) = Rig::new(mtu) else { return };
         let (mut from, mut to) = (rig.west(), rig.east());
         let longest = mtu as usize + 14;

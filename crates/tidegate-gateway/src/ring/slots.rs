@@ -25,6 +25,8 @@ const START: usize = 2 * LINE;
 const HEADROOM: usize = START + super::ETHERNET - (libc::TPACKET2_HDRLEN + 16).next_multiple_of(16);
 /// What the kernel is asked for at a time: big enough to waste little, small enough to be found.
 const BLOCK: usize = 256 << 10;
+/// Memory that a ring takes at most: slots for the longest frames there are would take a quarter of a gigabyte.
+const MOST: usize = 64 << 20;
 /// How many slots ahead the frame is fetched into the cache: the sender's core has written it.
 const AHEAD: usize = 3;
 
@@ -42,7 +44,8 @@ pub struct Slots {
 }
 
 impl Slots {
-    /// Lays out about `count` slots for frames of up to `longest` bytes in the ring of `socket`.
+    /// Lays out about `count` slots for frames of up to `longest` bytes in the ring of `socket`, fewer if they would take
+    /// more than 64 MiB.
     pub fn new(socket: BorrowedFd<'_>, count: usize, longest: usize) -> io::Result<Slots> {
         let set = |name, value: i32| system::set_option(socket, libc::SOL_PACKET, name, value);
         set(libc::PACKET_VERSION, libc::tpacket_versions::TPACKET_V2 as i32)?;
@@ -51,7 +54,7 @@ impl Slots {
         let size = ((START + longest).div_ceil(LINE) | 1) * LINE;
         let block = BLOCK.max(size.next_power_of_two());
         let per_block = block / size;
-        let blocks = count.max(1).div_ceil(per_block);
+        let blocks = count.clamp(1, MOST / size).div_ceil(per_block);
         let layout = libc::tpacket_req {
             tp_block_size: block as u32,
             tp_block_nr: blocks as u32,
