@@ -16,7 +16,6 @@ use tidegate_gateway::clock::now;
 use tidegate_gateway::demo::Rig;
 use tidegate_gateway::failopen;
 use tidegate_gateway::namespaces::{alone, possible};
-use tidegate_gateway::netlink::Netlink;
 
 const PORT: u16 = 7777;
 /// What takes less than this to get across has not passed a gate: theirs here have a delay line of twice as much.
@@ -49,7 +48,7 @@ impl Net {
         for socket in [&client, &server] {
             socket.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
         }
-        let west = rig.gateway.run(&["cat", "/sys/class/net/west/ifindex"]).unwrap().trim().parse().unwrap();
+        let west = rig.gateway.index("west").unwrap();
         Some(Net { rig, west, client, server, _alone, _turn })
     }
 
@@ -75,11 +74,9 @@ impl Net {
         gate
     }
 
-    /// Whether the heartbeat of this process is fresh.
+    /// Whether frames take their way through this process.
     fn is_held_by(&self, process: u32) -> bool {
-        let find = || failopen::find(&mut Netlink::open().unwrap(), self.west);
-        let gate = self.rig.gateway.inside(find).unwrap().unwrap();
-        gate.is_some_and(|gate| gate.holder.is_some_and(|h| h.process == process) && now() < gate.valid_until)
+        self.rig.gateway.inside(|| failopen::holds(process, self.west, now())).unwrap().unwrap()
     }
 
     /// Exit code, standard output and standard error of the command with `more` arguments, which is to end by itself.

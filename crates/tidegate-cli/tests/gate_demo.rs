@@ -48,7 +48,7 @@ fn open(demo: &Demo, rig: &Rig, queue: &str) -> Process {
     let trial = Trial { queue: queue.into(), label: queue.into(), preset: String::new(), config };
     let mut gate = demo.gate(rig, &trial).unwrap();
     let begun = Instant::now();
-    while !rig.connected(Duration::from_millis(100)).unwrap() {
+    while !rig.connected(gate.id(), Duration::from_millis(100)).unwrap() {
         if let Some(said) = gate.ended().unwrap() {
             panic!("{queue}: the gateway has ended: {said}");
         }

@@ -219,8 +219,8 @@ impl Running<'_> {
 
     /// Waits until a packet finds its way through the gateway and back.
     fn until_open(&mut self, rig: &Rig) -> Result<(), DemoError> {
-        let mut trouble = Ok(());
-        self.until("no packet comes through the gateway", || match rig.connected(Duration::from_millis(200)) {
+        let (mut trouble, gate) = (Ok(()), self.gate.id());
+        self.until("no packet comes through the gateway", || match rig.connected(gate, Duration::from_millis(200)) {
             Ok(open) => open,
             Err(error) => {
                 trouble = Err(error);

@@ -56,6 +56,15 @@ impl Namespace {
         })
     }
 
+    /// The number of the interface called `name` inside.
+    ///
+    /// # Errors
+    /// There is none of that name.
+    pub fn index(&self, name: &str) -> io::Result<u32> {
+        let told = self.run(&["cat", &format!("/sys/class/net/{name}/ifindex")])?;
+        told.trim().parse().map_err(|_| io::Error::other(format!("{name}: no number of an interface: {told}")))
+    }
+
     /// Runs `program` inside to its end; its standard output.
     ///
     /// # Errors

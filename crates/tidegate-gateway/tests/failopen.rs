@@ -46,12 +46,7 @@ impl Rig {
     }
 
     fn interfaces(&self) -> [u32; 2] {
-        ["if1", "if2"].map(|name| self.index(name))
-    }
-
-    fn index(&self, name: &str) -> u32 {
-        let told = self.gate.run(&["cat", &format!("/sys/class/net/{name}/ifindex")]).unwrap();
-        told.trim().parse().unwrap()
+        ["if1", "if2"].map(|name| self.gate.index(name).unwrap())
     }
 
     fn install(&self) -> std::io::Result<FailOpen> {
@@ -221,7 +216,8 @@ fn leftovers_are_replaced_and_a_living_gate_is_not() {
 
     // A next gate between one of these interfaces and another: the third is let go.
     rig.gate.run(&["ip", "link", "add", "if3", "type", "veth", "peer", "name", "if4"]).unwrap();
-    let (pair, third) = ([rig.index("if1"), rig.index("if3")], rig.index("if2"));
+    let (pair, third) =
+        ([rig.gate.index("if1").unwrap(), rig.gate.index("if3").unwrap()], rig.gate.index("if2").unwrap());
     let gate = rig.gate.inside(|| FailOpen::install(pair, now())).unwrap().unwrap();
     let found = rig.gate.inside(|| failopen::find(&mut Netlink::open().unwrap(), third)).unwrap().unwrap();
     assert_eq!((found, programs), (None, rig.traces().matches(attach::NAME).count() * 2));

@@ -11,6 +11,7 @@ use std::time::Duration;
 use tidegate::Rate;
 
 use crate::namespaces::{Namespace, cable, run};
+use crate::{clock, failopen};
 
 /// Where the server is.
 pub const SERVER: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
@@ -94,11 +95,16 @@ impl Rig {
         Ok(())
     }
 
-    /// Whether a packet finds its way to the server and an answer back, within `patience`.
+    /// Whether a packet finds its way through the process `gate` to the server and an answer back, within `patience`.
+    /// Before it has taken over, the kernel forwards past it.
     ///
     /// # Errors
     /// The clients' namespace cannot be entered.
-    pub fn connected(&self, patience: Duration) -> io::Result<bool> {
+    pub fn connected(&self, gate: u32, patience: Duration) -> io::Result<bool> {
+        let west = self.gateway.index(WEST)?;
+        if !self.gateway.inside(|| failopen::holds(gate, west, clock::now()))?? {
+            return Ok(false);
+        }
         let there = SocketAddr::from((SERVER, CLOSED_PORT));
         let answer = self.clients.inside(|| TcpStream::connect_timeout(&there, patience))?;
         Ok(answer.is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused))

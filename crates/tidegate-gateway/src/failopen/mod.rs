@@ -295,6 +295,15 @@ pub fn find(netlink: &mut Netlink, interface: u32) -> io::Result<Option<Gate>> {
     Ok(Some(Gate::from_words(state.get(&0, 0).map_err(io::Error::other)?)))
 }
 
+/// Whether the process with this number holds `interface` and its heartbeat is fresh: frames take their way through it.
+///
+/// # Errors
+/// The kernel's.
+pub fn holds(process: u32, interface: u32, now: Time) -> io::Result<bool> {
+    let gate = find(&mut Netlink::open()?, interface)?;
+    Ok(gate.is_some_and(|gate| gate.holder.is_some_and(|h| h.process == process) && now < gate.valid_until))
+}
+
 /// Takes our program from both interfaces and undoes what was changed for it; what was removed from where.
 ///
 /// # Errors
