@@ -367,3 +367,38 @@ fn a_start_is_refused_before_anything_is_touched() {
     assert_eq!(ran.status.code(), Some(2), "{err}");
     assert!(err.contains("there is no interface nowhere; there are"), "{err}");
 }
+
+#[test]
+fn what_it_records_is_a_capture_of_every_frame() {
+    let Some(net) = Net::new() else { return };
+    let before = net.traces();
+    let nowhere = ["--rate", "1mbit", "--queue", "drop_tail", "--record", "/nowhere/at/all"];
+    let (code, _, err) = net.run(&nowhere);
+    assert!(code == 2 && err.contains("/nowhere/at/all: No such file"), "{code}: {err}");
+    assert_eq!(net.traces(), before);
+
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("gate.pcapng");
+    let gate = net.start(&["--json", "--record", file.to_str().unwrap()]);
+    net.traffic(Duration::from_millis(1), || sleep(Duration::from_millis(300)));
+    let (code, out, err) = gate.stop();
+    assert_eq!(code, 0, "{err}");
+    let document: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let recorded = &document["recorded"];
+    let written = recorded["written"].as_u64().unwrap();
+    let managed = &document["managed"];
+    let count = |tally: &serde_json::Value| tally["frames"].as_u64().unwrap();
+    let lost: u64 = managed["lost"].as_object().unwrap().values().map(count).sum();
+    assert_eq!(written, count(&managed["sent"]) + lost, "{out}");
+    assert!(written > 50 && recorded["trouble"].is_null(), "{out}");
+    assert_eq!(
+        (recorded["unwritten"].as_u64(), recorded["bytes"].as_u64()),
+        (Some(0), Some(file.metadata().unwrap().len()))
+    );
+    let mut capture = tidegate_packet::Capture::open(&file).unwrap();
+    let mut found = 0;
+    while capture.next_packet().unwrap().is_some() {
+        found += 1;
+    }
+    assert_eq!(found, written);
+}
