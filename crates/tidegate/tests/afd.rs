@@ -1,22 +1,19 @@
 //! AFD against pan2003: the naive twin, the golden numbers, and what the paper says that holds on the queue alone.
-#[path = "naive/afd.rs"]
 mod naive;
 mod support;
+mod twinned;
 
-use naive::NaiveAfd;
-use support::twin::{Disputes, OPERATIONS, agree};
+use naive::afd::NaiveAfd;
+use support::twin::OPERATIONS;
 use support::workload::Workload;
 use support::{Fate, stats};
-use tidegate::parts::every::Every;
 use tidegate::queues::Afd;
-use tidegate::{Backlog, DropReason, Link, NullSink, Packet, Qdisc, Rng, Sink, Size, Span, Time, catalog};
+use tidegate::{Link, NullSink, Packet, Qdisc, Rng, Span, Time, catalog};
+use twinned::Twinned as _;
+use twinned::afd::Twinned;
 
 fn afd(settings: &[(&str, &str)], link: Link, seed: u64) -> Afd {
-    let mut config = catalog::config("afd", None, &link).unwrap();
-    for (name, value) in settings {
-        config.set(name, value).unwrap();
-    }
-    match config.build(link, Rng::from_seed(seed)).unwrap() {
+    match support::config("afd", None, settings, &link).build(link, Rng::from_seed(seed)).unwrap() {
         catalog::AnyQueue::Afd(queue) => queue,
         other => panic!("{other:?}"),
     }
@@ -33,98 +30,11 @@ fn the_twin_gives_the_golden_numbers() {
     assert!((twin.m_fair - 81.0).abs() < 1e-12);
 }
 
-/// AFD with its twin beside it.
-struct Twinned {
-    queue: Afd,
-    twin: NaiveAfd,
-    every: Every,
-    link: Link,
-    operations: u64,
-    disputes: Disputes,
-    samples: u64,
-    dropped: u64,
-    overflows: u64,
-    /// Most steps that were due at once.
-    most_due: u64,
-}
-
-impl Twinned {
-    fn q(&self) -> f64 {
-        match self.link.limit {
-            Size::Packets(_) => self.queue.backlog().packets as f64,
-            Size::Bytes(_) => self.queue.backlog().bytes as f64 / self.link.mean_packet.get() as f64,
-        }
-    }
-
-    fn update(&mut self, now: Time) {
-        let q = self.q();
-        let mut due = 0;
-        while self.every.step(now).is_some() {
-            self.twin.update(q);
-            due += 1;
-        }
-        self.most_due = self.most_due.max(due);
-    }
-
-    fn compare(&mut self, flow: u64) {
-        self.operations += 1;
-        agree("m_fair", self.operations, self.queue.policy().m_fair(), self.twin.m_fair, 1.0);
-        // To count is slow in the twin; flows come round.
-        if self.operations.is_multiple_of(16) {
-            assert_eq!(self.queue.policy().count(flow) as f64, self.twin.count(flow));
-        }
-    }
-}
-
-impl Qdisc for Twinned {
-    fn enqueue<S: Sink + ?Sized>(&mut self, now: Time, pkt: Packet, _: &mut S) {
-        self.update(now);
-        let has_room = self.link.has_room(self.queue.backlog(), pkt.len);
-        let mut mirror = self.queue.dice().clone();
-        let rolled = self.twin.arrive(pkt.flow, has_room, &mut mirror);
-        let mut fate = Fate::default();
-        self.queue.enqueue(now, pkt, &mut fate);
-        assert_eq!(&mirror, self.queue.dice(), "operation {}: as many dice", self.operations);
-        match rolled.drop {
-            None => assert_eq!(fate.dropped, Some(DropReason::Overlimit)),
-            Some((p, die)) => {
-                self.disputes.verdict(self.operations, die, p, fate.dropped == Some(DropReason::Unfair));
-                assert_ne!(fate.dropped, Some(DropReason::Overlimit));
-                self.dropped += u64::from(fate.dropped.is_some());
-            }
-        }
-        self.samples += u64::from(rolled.sampled);
-        self.overflows += u64::from(!has_room);
-        self.compare(pkt.flow);
-    }
-
-    fn dequeue<S: Sink + ?Sized>(&mut self, now: Time, out: &mut S) -> Option<Packet> {
-        self.update(now);
-        let pkt = self.queue.dequeue(now, out);
-        self.compare(pkt.map_or(0, |pkt| pkt.flow));
-        pkt
-    }
-
-    fn backlog(&self) -> Backlog {
-        self.queue.backlog()
-    }
-}
-
 fn drive(settings: &[(&str, &str)], twin: NaiveAfd, limit: &str, operations: u64) -> Twinned {
     let link = support::link("10 Mbit/s", limit, "770 B");
-    let update = settings.iter().find(|s| s.0 == "update").map_or("6.25 ms", |s| s.1);
-    let mut twinned = Twinned {
-        queue: afd(settings, link, 7),
-        twin,
-        every: Every::new(update.parse().unwrap()),
-        link,
-        operations: 0,
-        disputes: Disputes::default(),
-        samples: 0,
-        dropped: 0,
-        overflows: 0,
-        most_due: 0,
-    };
+    let config = support::config("afd", None, settings, &link);
+    let mut twinned = Twinned::beside(&config, link, Rng::from_seed(7)).unwrap();
+    assert_eq!(twinned.twin, twin, "the parameters mean what is written in the test");
     Workload::restless(operations).run(&mut twinned, &link, &mut Rng::from_seed(11), &mut NullSink);
     twinned.disputes.settle();
     twinned

@@ -12,7 +12,7 @@ use support::sequence::{Case, Tape};
 use tidegate::catalog::QUEUES;
 
 /// Cases for each queue.
-const CASES: u32 = 200;
+const CASES: u32 = 100;
 
 #[test]
 fn any_sequence_of_calls_keeps_the_rules() {

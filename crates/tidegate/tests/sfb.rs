@@ -1,17 +1,17 @@
 //! SFB against its paper: golden numbers, the naive twin, and what the paper says that holds on the queue alone.
 mod naive;
 mod support;
-
-use std::rc::Rc;
+mod twinned;
 
 use naive::sfb::{DropRule, NaiveSfb, Rehash, Said, Setting};
 use support::Fate;
 use support::stats;
-use support::twin::{Disputes, OPERATIONS, agree, rolled};
+use support::twin::OPERATIONS;
 use tidegate::queues::Sfb;
 use tidegate::queues::sfb::{Bin, misclassification, polluted_bins};
-use tidegate::rng::mix;
 use tidegate::{DropReason, Ecn, Link, MarkReason, NullSink, Packet, Qdisc, Rng, Time, catalog};
+use twinned::Twinned as _;
+use twinned::sfb::{Twinned, documented_hash};
 
 const MS: u64 = 1_000_000;
 const SEC: u64 = 1_000 * MS;
@@ -206,7 +206,7 @@ fn marks_come_with_p_min() {
 /// A flow that shares one of its two bins with a flow that fills them: `any` drops its packets, `min` does not.
 #[test]
 fn one_full_bin_hurts_only_under_any() {
-    let hash = documented_hash(&LITERAL, 1);
+    let hash = documented_hash(&LITERAL, Rng::from_seed(1));
     let shares_one = |flow: &u64| hash(0, 0, *flow) == hash(0, 0, 1) && hash(0, 1, *flow) != hash(0, 1, 1);
     let flow = (2..).find(shares_one).unwrap();
     for (rule, dropped) in [("any", Some(DropReason::BinFull)), ("min", None)] {
@@ -416,129 +416,49 @@ fn a_long_silence_is_caught_up_at_once() {
 
 // ---- the naive twin ------------------------------------------------------------------------------------------------
 
-/// The hash functions as the manual page has them: keys[generation][level / 2].
-fn documented_hash(setting: &Setting, seed: u64) -> impl Fn(usize, usize, u64) -> usize + use<> {
-    let mut dice = Rng::from_seed(Rng::from_seed(seed).bits());
-    let keys: Vec<Vec<u64>> =
-        (0..20_000).map(|_| (0..setting.levels.div_ceil(2)).map(|_| dice.bits()).collect()).collect();
-    let (keys, bins) = (Rc::new(keys), setting.bins as u64);
-    move |generation, level, flow| {
-        let word = mix(flow ^ keys[generation][level / 2]);
-        let half = if level % 2 == 0 { word & 0xffff_ffff } else { word >> 32 };
-        ((half * bins) >> 32) as usize
-    }
-}
-
-/// How often each thing happened.
-#[derive(Default, Debug)]
-struct Tally {
-    full: u64,
-    penalised: u64,
-    paid: u64,
-    coins: u64,
-    early: u64,
-    overlimit: u64,
-    sent: u64,
-    disputes: Disputes,
-}
-
-fn same_bins(step: u64, ours: &[Bin], theirs: &[naive::sfb::Bin]) {
-    for (place, (ours, theirs)) in ours.iter().zip(theirs).enumerate() {
-        assert_eq!(ours.qlen(), theirs.qlen, "step {step}, bin {place}");
-        agree("p_m", step, ours.p_m(), theirs.p_m, 1e-3);
-    }
-}
-
-/// One arrival on both sides; verdicts may differ only within 1e-6 of what the dice or the tokens decide.
-fn arrive_on_both(step: u64, queue: &mut Sfb, twin: &mut NaiveSfb, at: u64, pkt: Packet, tally: &mut Tally) {
-    let had_room = queue.backlog().packets < 60;
-    let (mut fate, before) = (Fate::default(), queue.dice().clone());
-    queue.enqueue(Time::from_nanos(at), pkt, &mut fate);
-    let said = twin.arrive(at as f64 / 1e9, pkt.flow);
-    let die = rolled(&before, queue.dice());
-    if !had_room {
-        assert_eq!(fate.dropped, Some(DropReason::Overlimit));
-        tally.overlimit += 1;
-        return;
-    }
-    let mut paid = 0.0;
-    match said {
-        Said::Full => {
-            tally.full += 1;
-            assert_eq!(fate.dropped, Some(DropReason::BinFull));
-        }
-        Said::Penalty { tokens } => {
-            tally.penalised += 1;
-            paid = pkt.len as f64;
-            let passed = fate == Fate::default();
-            tally.paid += u64::from(passed);
-            assert!(passed || fate.dropped == Some(DropReason::Penalty), "{fate:?}");
-            assert!(passed == (tokens >= paid) || (tokens - paid).abs() < 1e-6 * paid, "{tokens} for {paid}");
-        }
-        Said::Coin { p_min } => {
-            tally.coins += 1;
-            agree("p_min", step, queue.policy().p_min(pkt.flow), p_min, 1e-3);
-            let signalled = fate != Fate::default();
-            tally.early += u64::from(signalled);
-            tally.disputes.verdict(step, die.expect("a die is rolled"), p_min, signalled);
-            let expected = match pkt.ecn.is_capable() {
-                true => Fate { dropped: None, marked: Some(MarkReason::Early) },
-                false => Fate { dropped: Some(DropReason::Early), marked: None },
-            };
-            assert!(!signalled || fate == expected, "{fate:?}");
-        }
-    }
-    assert_eq!(
-        die.is_some(),
-        matches!(said, Said::Coin { .. }),
-        "a die is rolled only when there is something to decide"
-    );
-    if fate.dropped.is_none() {
-        twin.enqueue(pkt.flow, paid);
-    }
-}
-
 /// A million operations: 40 flows, of which the first few send most, in phases of overload, calm and sleep.
-fn against_the_twin(name: &str, setting: Setting, settings: &[(&str, &str)]) -> Tally {
+/// `setting` has seconds.
+fn against_the_twin(name: &str, setting: Setting, settings: &[(&str, &str)]) -> Twinned {
     let seed = stats::seed(name, 0);
-    let mut queue = sfb("literal", settings, link("45 Mbit/s", "60 packets"), seed.get());
-    let mut twin = NaiveSfb::new(setting, documented_hash(&setting, seed.get()));
+    let link = link("45 Mbit/s", "60 packets");
+    let config = support::config("sfb", Some("literal"), settings, &link);
+    let mut queue = Twinned::beside(&config, link, Rng::from_seed(seed.get())).unwrap();
+    let setting = Setting {
+        penalty_rate: setting.penalty_rate / 1e9,
+        rehash_interval: setting.rehash_interval * 1e9,
+        warm_up: setting.warm_up * 1e9,
+        ..setting
+    };
+    assert_eq!(queue.twin.setting, setting, "the parameters mean what is written in the test");
     let mut world = seed.stream("world");
-    let (mut at, mut tally) = (0_u64, Tally::default());
+    let mut at = 0;
     for step in 0..OPERATIONS {
         let phase = (step / 4_000 % 5) as usize; // flood, flood of one, even, calm, and calm with sleep
         at += world.below(if phase == 4 && step % 500 == 0 { 3 * SEC } else { 400_000 });
+        let now = Time::from_nanos(at);
         if world.uniform() < [0.85, 0.7, 0.5, 0.35, 0.35][phase] {
             let few = [0.8, 0.9, 0.3, 0.1, 0.1][phase];
             let flow = if world.uniform() < few { world.below([4, 1, 4, 4, 4][phase]) } else { world.below(40) };
             let ecn = if flow % 2 == 0 { Ecn::Ect0 } else { Ecn::NotEct };
             let pkt = Packet::new(flow, [1000, 300, 1500][world.below(3) as usize]).with_ecn(ecn);
-            arrive_on_both(step, &mut queue, &mut twin, at, pkt, &mut tally);
-        } else if queue.dequeue(Time::from_nanos(at), &mut NullSink).is_some() {
-            tally.sent += 1;
-            twin.depart(at as f64 / 1e9);
+            queue.enqueue(now, pkt, &mut NullSink);
+        } else {
+            queue.dequeue(now, &mut NullSink);
         }
         if step % 199 == 0 || step + 1 == OPERATIONS {
-            queue.advance(Time::from_nanos(at));
-            twin.advance(at as f64 / 1e9);
-            for level in 0..setting.levels {
-                same_bins(step, queue.policy().level(level), &twin.active[level]);
-                if setting.rehash == Rehash::Double {
-                    same_bins(step, queue.policy().warming_level(level), &twin.warming[level]);
-                }
-            }
+            queue.advance(now);
         }
     }
-    tally.disputes.settle();
-    assert!(setting.rehash == Rehash::Off || twin.generation > 100, "{} rehashes", twin.generation);
-    tally
+    queue.disputes.settle();
+    assert!(setting.rehash == Rehash::Off || queue.twin.generation > 100, "{} rehashes", queue.twin.generation);
+    queue
 }
 
 /// Every way out of the rule was taken often.
-fn all_paths(tally: &Tally) {
-    let Tally { full, penalised, paid, coins, early, overlimit, sent, disputes: _ } = *tally;
-    assert!([full, penalised, paid, coins, early, overlimit, sent].iter().all(|&n| n > 100), "{tally:?}");
-    assert!(penalised - paid > 100, "{tally:?}");
+fn all_paths(queue: &Twinned) {
+    let Twinned { full, penalised, paid, coins, early, overlimit, sent, .. } = *queue;
+    let seen = [full, penalised, paid, coins, early, overlimit, sent, penalised - paid];
+    assert!(seen.iter().all(|&n| n > 100), "{seen:?}");
 }
 
 #[test]
@@ -562,6 +482,7 @@ fn twin_moving() {
         bin_size: 6,
         rehash: Rehash::Moving,
         rehash_interval: 0.3,
+        warm_up: 0.3,
         penalty_rate: 100_000.0,
         penalty_depth: 3_000.0,
         ..LITERAL

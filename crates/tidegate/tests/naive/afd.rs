@@ -11,7 +11,7 @@ pub struct Rolled {
     pub drop: Option<(f64, f64)>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct NaiveAfd {
     /// b: how many packets the shadow buffer has room for.
     pub size: usize,

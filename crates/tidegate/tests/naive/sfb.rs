@@ -1,4 +1,5 @@
-//! SFB read straight from feng2001 (Fig. 1 and §III-D), in floats, seconds and vectors of vectors.
+//! SFB read straight from feng2001 (Fig. 1 and §III-D), in floats and vectors of vectors. Time has the unit that whoever
+//! drives it likes.
 //!
 //! Written to be plainly right, not fast. It holds the bins, the token bucket and a list of what waits; whoever
 //! drives it rolls the dice and says which packets got in. The paper leaves the hash functions open, so they come
@@ -20,7 +21,7 @@ pub enum Rehash {
     Double,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Setting {
     pub levels: usize,
     pub bins: usize,
@@ -28,14 +29,14 @@ pub struct Setting {
     pub d_up: f64,
     pub d_down: f64,
     pub drop_rule: DropRule,
-    /// Bytes per second that all penalised flows share.
+    /// Bytes per unit of time that all penalised flows share.
     pub penalty_rate: f64,
     /// Bytes that the token bucket holds.
     pub penalty_depth: f64,
     pub rehash: Rehash,
-    /// Seconds from one rehash to the next.
+    /// Time from one rehash to the next.
     pub rehash_interval: f64,
-    /// The last so many seconds before a rehash in which the second set of bins learns.
+    /// So long before a rehash in which the second set of bins learns.
     pub warm_up: f64,
 }
 

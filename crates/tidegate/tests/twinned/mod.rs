@@ -2,6 +2,7 @@
 //! it, and asserts the twin's contract (`support/twin.rs`) for whatever parameters the twin knows.
 #![allow(dead_code, reason = "each test takes the queues it needs")]
 
+pub mod afd;
 pub mod bare;
 pub mod black;
 pub mod blue;
@@ -13,6 +14,7 @@ pub mod pie;
 pub mod purge;
 pub mod red;
 pub mod rem;
+pub mod sfb;
 
 use crate::support::checked::Checked;
 use crate::support::sequence::{Bounds, Case, Tape, play};
@@ -39,6 +41,7 @@ pub fn run(case: &Case, tape: &mut Tape) {
     let beside = tape.coin();
     let played = beside
         && match case.config.name() {
+            "afd" => with::<afd::Twinned>(case, tape),
             "ared" => with::<red::Twinned<_, crate::naive::ared::NaiveAred>>(case, tape),
             "bare" => with::<bare::Twinned>(case, tape),
             "black" => with::<black::Twinned>(case, tape),
@@ -52,6 +55,7 @@ pub fn run(case: &Case, tape: &mut Tape) {
             "purge" => with::<purge::Twinned>(case, tape),
             "red" => with::<red::Twinned<_, crate::naive::red::NaiveRed>>(case, tape),
             "rem" => with::<rem::Twinned>(case, tape),
+            "sfb" => with::<sfb::Twinned>(case, tape),
             _ => false,
         };
     if !played {

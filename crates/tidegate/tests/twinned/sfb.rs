@@ -1,0 +1,212 @@
+//! SFB and its twin.
+use std::cell::RefCell;
+
+use super::{Set, with_known};
+use crate::naive::sfb::{DropRule, NaiveSfb, Rehash, Said, Setting};
+use crate::support::twin::{Disputes, agree, rolled};
+use crate::support::{Both, Fate};
+use tidegate::catalog::{AnyConfig, AnyQueue};
+use tidegate::queues::Sfb;
+use tidegate::queues::sfb::Bin;
+use tidegate::rng::mix;
+use tidegate::{Backlog, DropReason, Gauge, Link, MarkReason, Packet, Qdisc, Rng, Sink, Time};
+
+/// The hash functions as the manual page has them, of a queue that was given `dice`: two levels share a key, and each
+/// generation has keys of its own.
+pub fn documented_hash(setting: &Setting, mut dice: Rng) -> impl Fn(usize, usize, u64) -> usize + use<> {
+    let (keys, bins) = (setting.levels.div_ceil(2), setting.bins as u64);
+    let drawn: RefCell<(Rng, Vec<Vec<u64>>)> = RefCell::new((Rng::from_seed(dice.bits()), Vec::new()));
+    move |generation, level, flow| {
+        let (dice, generations) = &mut *drawn.borrow_mut();
+        while generations.len() <= generation {
+            generations.push((0..keys).map(|_| dice.bits()).collect());
+        }
+        let word = mix(flow ^ generations[generation][level / 2]);
+        let half = if level % 2 == 0 { word & 0xffff_ffff } else { word >> 32 };
+        ((half * bins) >> 32) as usize
+    }
+}
+
+/// SFB with its twin beside it; verdicts may differ only within 1e-6 of what the dice or the tokens decide.
+pub struct Twinned {
+    pub queue: Sfb,
+    pub twin: NaiveSfb,
+    pub link: Link,
+    ecn: bool,
+    /// Whether a packet that finds no room is an arrival to its bins.
+    counts_overflow: bool,
+    operations: u64,
+    pub full: u64,
+    pub penalised: u64,
+    pub paid: u64,
+    pub coins: u64,
+    pub early: u64,
+    pub overlimit: u64,
+    pub sent: u64,
+    pub disputes: Disputes,
+}
+
+impl Twinned {
+    /// Time goes by, also where a call did not need to know: beyond 64 rehashes at once the queue draws fewer keys.
+    fn catch_up(&mut self, now: Time) {
+        self.queue.advance(now);
+        self.twin.advance(now.as_nanos() as f64);
+    }
+
+    /// All bins on both sides.
+    fn compare(&mut self) {
+        for level in 0..self.twin.setting.levels {
+            self.same_bins(self.queue.policy().level(level), &self.twin.active[level]);
+            if self.twin.setting.rehash == Rehash::Double {
+                self.same_bins(self.queue.policy().warming_level(level), &self.twin.warming[level]);
+            }
+        }
+    }
+
+    fn same_bins(&self, ours: &[Bin], theirs: &[crate::naive::sfb::Bin]) {
+        let step = self.operations;
+        for (place, (ours, theirs)) in ours.iter().zip(theirs).enumerate() {
+            assert_eq!(ours.qlen(), theirs.qlen, "step {step}, bin {place}");
+            agree("p_m", step, ours.p_m(), theirs.p_m, 1e-3);
+        }
+    }
+
+    /// What the twin says of the packet, and what became of it.
+    fn judge(&mut self, said: Said, pkt: &Packet, fate: &Fate, die: Option<f64>) {
+        let mut paid = 0.0;
+        match said {
+            Said::Full => {
+                self.full += 1;
+                assert_eq!(fate.dropped, Some(DropReason::BinFull));
+            }
+            Said::Penalty { tokens } => {
+                self.penalised += 1;
+                paid = pkt.len as f64;
+                let passed = *fate == Fate::default();
+                self.paid += u64::from(passed);
+                assert!(passed || fate.dropped == Some(DropReason::Penalty), "{fate:?}");
+                assert!(passed == (tokens >= paid) || (tokens - paid).abs() < 1e-6 * paid, "{tokens} for {paid}");
+            }
+            Said::Coin { p_min } => {
+                self.coins += 1;
+                agree("p_min", self.operations, self.queue.policy().p_min(pkt.flow), p_min, 1e-3);
+                let signalled = fate.is_signal();
+                self.early += u64::from(signalled);
+                self.disputes.verdict(self.operations, die.expect("a die is rolled"), p_min, signalled);
+                let expected = match self.ecn && pkt.ecn.is_capable() {
+                    true => Fate { dropped: None, marked: Some(MarkReason::Early) },
+                    false => Fate { dropped: Some(DropReason::Early), marked: None },
+                };
+                assert!(!signalled || *fate == expected, "{fate:?}");
+            }
+        }
+        let decides = matches!(said, Said::Coin { .. });
+        assert_eq!(die.is_some(), decides, "a die is rolled only when there is something to decide");
+        if fate.dropped.is_none() {
+            self.twin.enqueue(pkt.flow, paid);
+        }
+    }
+}
+
+impl Qdisc for Twinned {
+    fn enqueue<S: Sink + ?Sized>(&mut self, now: Time, pkt: Packet, out: &mut S) {
+        let has_room = self.link.has_room(self.queue.backlog(), pkt.len);
+        let (mut fate, before) = (Fate::default(), self.queue.dice().clone());
+        self.queue.enqueue(now, pkt, &mut Both(&mut fate, out));
+        let die = rolled(&before, self.queue.dice());
+        let nanos = now.as_nanos() as f64;
+        if has_room {
+            let said = self.twin.arrive(nanos, pkt.flow);
+            self.judge(said, &pkt, &fate, die);
+        } else {
+            assert_eq!(fate.dropped, Some(DropReason::Overlimit));
+            if self.counts_overflow {
+                self.twin.arrive(nanos, pkt.flow);
+            }
+            self.overlimit += 1;
+            self.catch_up(now);
+        }
+        self.operations += 1;
+    }
+
+    fn dequeue<S: Sink + ?Sized>(&mut self, now: Time, out: &mut S) -> Option<Packet> {
+        let pkt = self.queue.dequeue(now, out);
+        if pkt.is_some() {
+            self.sent += 1;
+            self.twin.depart(now.as_nanos() as f64);
+        } else {
+            self.catch_up(now);
+        }
+        self.operations += 1;
+        pkt
+    }
+
+    fn advance(&mut self, now: Time) {
+        self.catch_up(now);
+        self.compare();
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.queue.backlog()
+    }
+
+    fn probe(&self, see: &mut dyn FnMut(Gauge)) {
+        self.queue.probe(see);
+    }
+}
+
+impl super::Twinned for Twinned {
+    fn beside(config: &AnyConfig, link: Link, dice: Rng) -> Option<Twinned> {
+        // In whole steps of 1e-9, in which p_m is kept; in the twin times are nanoseconds, which floats hold exactly.
+        let steps = |name| format!("{}", (Set(config).number(name) * 1e9).round() / 1e9);
+        let millis = format!("{} ms", Set(config).nanos("rehash_interval").div_ceil(1_000_000));
+        let quarters = format!("{}", (Set(config).number("warm_up") * 4.0).round() / 4.0);
+        let known = [
+            ("d_up", &*steps("d_up")),
+            ("d_down", &*steps("d_down")),
+            ("rehash_interval", &*millis),
+            ("warm_up", &*quarters),
+        ];
+        let config = with_known(config, &known);
+        let AnyQueue::Sfb(queue) = config.build(link, dice.clone()).ok()? else { return None };
+        let set = Set(&config);
+        let setting = Setting {
+            levels: set.number("levels") as usize,
+            bins: set.number("bins") as usize,
+            bin_size: set.number("bin_size") as u32,
+            d_up: set.number("d_up"),
+            d_down: set.number("d_down"),
+            drop_rule: if set.is("drop_rule", "any") { DropRule::Any } else { DropRule::Min },
+            penalty_rate: set.text("penalty_rate").parse::<tidegate::Rate>().unwrap().as_bps() as f64 / 8e9,
+            penalty_depth: set.size("penalty_depth").in_bytes(link.mean_packet) as f64,
+            rehash: match set.text("rehash").as_str() {
+                "off" => Rehash::Off,
+                "moving" => Rehash::Moving,
+                _ => Rehash::Double,
+            },
+            rehash_interval: set.nanos("rehash_interval") as f64,
+            warm_up: set.number("warm_up") * set.nanos("rehash_interval") as f64,
+        };
+        let twin = NaiveSfb::new(setting, documented_hash(&setting, dice));
+        Some(Twinned {
+            queue,
+            twin,
+            link,
+            ecn: set.is("ecn", "on"),
+            counts_overflow: set.is("overflow", "count"),
+            operations: 0,
+            full: 0,
+            penalised: 0,
+            paid: 0,
+            coins: 0,
+            early: 0,
+            overlimit: 0,
+            sent: 0,
+            disputes: Disputes::default(),
+        })
+    }
+
+    fn patience(&self) -> u64 {
+        60 * self.twin.setting.rehash_interval as u64
+    }
+}
