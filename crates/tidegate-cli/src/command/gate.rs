@@ -1,4 +1,5 @@
 //! `tidegate gate`: a bump in the wire.
+mod account;
 mod demo;
 mod joint;
 
@@ -6,10 +7,9 @@ use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::{Duration, SystemTime};
 
-use serde_json::{Map, Value, json};
-use tidegate::{Bytes, Link, MarkReason, Rate, Size, Span};
+use tidegate::catalog;
+use tidegate::{Bytes, Link, Rate, Size, Span};
 use tidegate_gateway::clock;
-use tidegate_gateway::counters::{Counters, Loss, Tally};
 use tidegate_gateway::facts::Interface;
 use tidegate_gateway::gate::{Account, Gate};
 use tidegate_gateway::overhead::Overhead;
@@ -21,10 +21,8 @@ use tidegate_gateway::ring::Ring;
 use tidegate_lab::QueueSpec;
 use tidegate_lab::replay::default_limit;
 use tidegate_packet::FlowKey;
-use tidegate_report::{Figure, human};
 
 use crate::failure::Failure;
-use crate::manual::{Block, Page};
 use crate::{interrupt, output};
 use joint::{Joint, OnExit};
 
@@ -43,6 +41,8 @@ const NEWS: usize = 16;
 ///
 /// A frame leaves when the one before it has been sent at the rate, by a computed schedule. Lengths count as Ethernet
 /// frames without check sequence; --overhead adds what the managed link adds.
+///
+/// A queue that would pass what it cannot mark (its parameter non_ect) drops it here, unless told otherwise.
 ///
 /// At the end it says what was received, sent, lost for which reason, marked, and held. It stops after --duration, or
 /// on Ctrl-C.
@@ -152,8 +152,8 @@ impl Args {
         interrupt::listen();
         let (span, account, recorded) = self.run(&plan, &ends)?;
         match self.json {
-            true => output::print(&format!("{:#}\n", document(&plan, span, &account, recorded.as_ref()))),
-            false => output::print(&page(&plan, span, &account, recorded.as_ref())),
+            true => output::print(&format!("{:#}\n", account::document(&plan, span, &account, recorded.as_ref()))),
+            false => output::print(&account::page(&plan, span, &account, recorded.as_ref())),
         }
     }
 
@@ -163,6 +163,7 @@ impl Args {
         let (Some(rate), Some(queue)) = (self.rate, &self.queue) else {
             return Err(Failure::input("--rate and --queue are needed")); // the parser has said so before
         };
+        let queue = on_a_wire(queue);
         let limit = self.limit.unwrap_or_else(|| default_limit(rate, self.mean_packet));
         let link = Link::new(rate, limit, self.mean_packet).map_err(Failure::input)?;
         let settings = Settings {
@@ -182,7 +183,7 @@ impl Args {
     fn print_plan(&self, plan: &Plan, joining: Vec<(&'static str, String)>) -> Result<(), Failure> {
         let lines = [plan.lines(), joining].concat();
         match self.json {
-            true => output::print(&format!("{:#}\n", named(lines))),
+            true => output::print(&format!("{:#}\n", account::named(lines))),
             false => {
                 let width = lines.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
                 output::print(&lines.iter().map(|(name, text)| format!("{name:width$}  {text}\n")).collect::<String>())
@@ -250,12 +251,24 @@ impl Args {
     }
 }
 
+/// The queue as it is to be on a wire: a packet that is to carry congestion's signal and cannot be marked is dropped
+/// (RFC 3168 §5), also by queues whose papers only mark, unless their parameter says otherwise.
+fn on_a_wire(spec: &QueueSpec) -> QueueSpec {
+    const NON_ECT: &str = "non_ect";
+    let mut spec = spec.clone();
+    let knows = catalog::find(&spec.name).is_some_and(|row| row.params.iter().any(|p| p.name == NON_ECT));
+    if knows && spec.params.iter().all(|(name, _)| name != NON_ECT) {
+        spec.params.push((NON_ECT.into(), "drop".into()));
+    }
+    spec
+}
+
 /// Writes the news to standard error until there are no more.
 fn tell_all(news: &Receiver<News>, names: &[String; 2]) {
     let name = |side: Side| &names[side as usize];
     for one in news {
         output::note(&match one {
-            News::Status(span, account) => status(span, &account),
+            News::Status(span, account) => account::status(span, &account),
             News::Trouble(side, error) => format!("{}: {error}; frames for it are lost meanwhile", name(side)),
             News::Well(side) => format!("{}: well again", name(side)),
             News::Lapsed(frames) => {
@@ -267,101 +280,17 @@ fn tell_all(news: &Receiver<News>, names: &[String; 2]) {
     }
 }
 
-fn status(span: Span, account: &Account) -> String {
-    let Counters { received, sent, held, .. } = account.managed;
-    let marked: u64 = account.managed.marked.iter().sum();
-    format!(
-        "{:.0} s: received {}, sent {}, lost {}, marked {marked}, held {}; back {}",
-        span.as_secs(),
-        received.frames,
-        sent.frames,
-        account.managed.lost_in_all().frames,
-        held.frames,
-        account.reverse.sent.frames
-    )
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// The plan as an object.
-fn named(lines: Vec<(&'static str, String)>) -> Value {
-    Value::Object(lines.into_iter().map(|(name, text)| (name.into(), text.into())).collect())
-}
-
-/// The account as a document.
-fn document(plan: &Plan, span: Span, account: &Account, recorded: Option<&Recorded>) -> Value {
-    let recorded = recorded
-        .map(|r| json!({ "written": r.written, "unwritten": r.unwritten, "bytes": r.bytes, "trouble": r.trouble }));
-    json!({
-        "schema": "tidegate.gate/1",
-        "plan": named(plan.lines()),
-        "duration_s": span.as_secs(),
-        "managed": direction(&account.managed),
-        "reverse": direction(&account.reverse),
-        "recorded": recorded,
-    })
-}
-
-fn direction(counters: &Counters) -> Value {
-    let tally = |t: Tally| json!({ "frames": t.frames, "bytes": t.bytes });
-    let lost: Map<_, _> = Loss::all().map(|why| (why.name().into(), tally(counters.lost(why)))).collect();
-    let marked: Map<_, _> =
-        MarkReason::ALL.iter().map(|&why| (why.name().into(), counters.marked[why as usize].into())).collect();
-    json!({
-        "received": tally(counters.received),
-        "sent": tally(counters.sent),
-        "held": tally(counters.held),
-        "lost": lost,
-        "marked": marked,
-        "unfinished": counters.unfinished,
-        "missed": counters.missed,
-    })
-}
-
-/// The account as a table.
-fn page(plan: &Plan, span: Span, account: &Account, recorded: Option<&Recorded>) -> String {
-    let settings = plan.settings();
-    let head = [
-        format!("in {:.1} s", span.as_secs()),
-        format!("{} -> {} ({})", settings.inner, settings.outer, settings.label),
-        format!("{} -> {}", settings.outer, settings.inner),
-    ];
-    let both = [&account.managed, &account.reverse];
-    let sizes =
-        |name: &str, of: &dyn Fn(&Counters) -> Tally| [name.into(), size(of(both[0]), span), size(of(both[1]), span)];
-    let counts = |name: &str, of: &dyn Fn(&Counters) -> u64| [name.into(), count(of(both[0])), count(of(both[1]))];
-    let mut rows = vec![head, sizes("received", &|c| c.received), sizes("sent", &|c| c.sent)];
-    let mut rare: Vec<[String; 3]> =
-        Loss::all().map(|why| sizes(&format!("lost: {}", why.name()), &|c| c.lost(why))).collect();
-    rare.extend(
-        MarkReason::ALL.iter().map(|&why| counts(&format!("marked: {}", why.name()), &|c| c.marked[why as usize])),
-    );
-    rare.push(sizes("held at the end", &|c| c.held));
-    rare.push(counts("missed by the kernel", &|c| c.missed));
-    rare.push(counts("checksum not filled in", &|c| c.unfinished));
-    rare.retain(|[_, there, back]| there != NOTHING || back != NOTHING);
-    rows.extend(rare);
-    let mut page = Page::default();
-    page.add(Block::Table(rows.into_iter().map(Vec::from).collect()));
-    if let Some(Recorded { written, unwritten, bytes, trouble }) = recorded {
-        let because = trouble.as_ref().map(|why| format!(" ({why})")).unwrap_or_default();
-        let (written, unwritten) = (human::count(*written), human::count(*unwritten));
-        let size = Bytes::new(*bytes);
-        page.add(Block::Text(format!("Recorded {written} frames in {size}; {unwritten} went unrecorded{because}.")));
+    #[test]
+    fn what_cannot_be_marked_is_dropped_unless_somebody_says_otherwise() {
+        let told = |text: &str| on_a_wire(&text.parse().unwrap()).to_string();
+        assert_eq!(told("rem"), "rem,non_ect=drop");
+        assert_eq!(told("purge/paper as P"), "purge/paper,non_ect=drop as P");
+        assert_eq!(told("rem,non_ect=pass"), "rem,non_ect=pass");
+        assert_eq!(told("sfb,bins=46"), "sfb,bins=46");
+        assert_eq!(told("no such queue"), "no such queue");
     }
-    page.render()
-}
-
-/// What stands where nothing happened.
-const NOTHING: &str = "–";
-
-fn count(frames: u64) -> String {
-    if frames == 0 { NOTHING.into() } else { human::count(frames) }
-}
-
-/// Frames, and what they were as a rate.
-fn size(tally: Tally, span: Span) -> String {
-    if tally.frames == 0 {
-        return NOTHING.into();
-    }
-    let rate = Figure::exact(tally.bytes as f64 * 8.0 / span.as_secs().max(1e-9));
-    format!("{} ({})", human::count(tally.frames), human::rate(rate))
 }

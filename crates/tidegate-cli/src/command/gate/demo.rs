@@ -160,14 +160,15 @@ impl Args {
     }
 
     fn trials(&self, link: &Link) -> Result<Vec<Trial>, Failure> {
-        QueueSpec::distinct(&self.queues).map_err(|(_, error)| Failure::input(error))?;
+        let queues: Vec<QueueSpec> = self.queues.iter().map(super::on_a_wire).collect();
+        QueueSpec::distinct(&queues).map_err(|(_, error)| Failure::input(error))?;
         let trial = |spec: &QueueSpec| {
             let config = spec.resolve(link).map_err(Failure::input)?;
             config.build(*link, tidegate::Rng::from_seed(0)).map_err(Failure::input)?;
             let bare = QueueSpec { label: None, ..spec.clone() };
             Ok(Trial { queue: bare.to_string(), label: spec.label(), preset: spec.preset().into(), config })
         };
-        self.queues.iter().map(trial).collect()
+        queues.iter().map(trial).collect()
     }
 }
 
