@@ -25,6 +25,9 @@ TIDEGATE = HERE.parent / "target" / "release" / "tidegate"
 def figure(document, row):
     """The mean and 95 % interval of the row's quantity in its unit; the interval None where it is not known."""
     what, group = row["quantity"].split()[:2]
+    if what == "jain":
+        jain = document["aggregate"]["jain"]
+        return jain["mean"], jain["ci95"]
     field = {"loss": "loss_bps", "throughput": "throughput_bps", "goodput": "goodput_bps"}[what]
     groups = [g for g in document["groups"] if group in (g["name"], "total")]
     if not groups:
@@ -50,14 +53,16 @@ def verdict(row, results, paper):
     mean, ci95 = figure(results[row["queue"]], row)
     sign, _, operand = row["printed"].rpartition(" ")
     if sign in ("<", ">"):
-        return order(row, (mean, ci95), figure(results[operand], row))
-    printed, tolerance = float(operand), paper["tolerance"]
-    share = tolerance.get(row["queue"], tolerance.get("default"))
-    most = tolerance["points"] if row["unit"].startswith("%") else share * printed
-    near = mean - printed <= most and (sign == "<=" or printed - mean <= most)
+        said = order(row, (mean, ci95), figure(results[operand], row))
+    else:
+        printed, tolerance = float(operand), paper["tolerance"]
+        share = tolerance.get(row["queue"], tolerance.get("default"))
+        most = tolerance["points"] if row["unit"].startswith("%") else share * printed
+        near = mean - printed <= most and (sign == "<=" or printed - mean <= most)
+        said = "holds" if near else "differs"
     if [row["queue"], row["quantity"]] in paper.get("fitted", []):
-        return "fitted" if near else "fitted, not met"
-    return "holds" if near else "differs"
+        return "fitted" if said == "holds" else "fitted, not met"
+    return said
 
 
 def run(folder, spec, seeds):
@@ -84,8 +89,9 @@ def refresh(folder):
         for row in mine:
             if row["queue"] in results:
                 mean, ci95 = figure(results[row["queue"]], row)
-                row["ours"] = f"{mean:.2f}" if row["unit"].startswith("%") else f"{mean:.3f}"
-                row["ci95"] = "" if ci95 is None else f"{ci95:.3f}"
+                digits = 4 if not row["unit"] else 2 if row["unit"].startswith("%") else 3
+                row["ours"] = f"{mean:.{digits}f}"
+                row["ci95"] = "" if ci95 is None else f"{ci95:.{max(digits, 3)}f}"
                 row["verdict"] = verdict(row, results, paper)
                 print(", ".join(row.values()), flush=True)
     with path.open("w", newline="") as file:
