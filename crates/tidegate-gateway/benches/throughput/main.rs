@@ -18,13 +18,16 @@ use nix::net::if_::if_nametoindex;
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::unistd::Pid;
-use tidegate::{Bytes, Link, Rate, Span, catalog};
+use tidegate::{Bytes, Link, Rate, Span, Time, catalog};
 use tidegate_gateway::clock;
 use tidegate_gateway::failopen::FailOpen;
 use tidegate_gateway::gate::Gate;
+use tidegate_gateway::guard::Unguarded;
+use tidegate_gateway::memory::{Cable, cable as cable_in_memory};
 use tidegate_gateway::namespaces::{Namespace, cable, possible};
 use tidegate_gateway::overhead::Overhead;
 use tidegate_gateway::plan::{Plan, Settings};
+use tidegate_gateway::port::Port;
 use tidegate_gateway::pump::{Orders, pump};
 use tidegate_gateway::ring::Ring;
 use tidegate_packet::FlowKey;
@@ -80,6 +83,12 @@ fn main() -> ExitCode {
             tell(queue, kind, runs);
         }
     }
+    println!("without devices, ns per frame:");
+    for len in [64, 1514] {
+        for queue in &queues {
+            println!("{len:>8}           {queue:<10}  {:>7.0}", without_devices(queue, len) * 1e9);
+        }
+    }
     ExitCode::SUCCESS
 }
 
@@ -133,20 +142,35 @@ fn run(queue: &str, (len, rate): (usize, Rate)) -> Figures {
     })
 }
 
+/// What a frame costs besides the devices, in seconds: the median of many turns with cables in memory, so that what else
+/// the machine does hardly matters.
+fn without_devices(queue: &str, len: usize) -> f64 {
+    const FRAMES: u32 = 16;
+    let (lane, wire) = plan(queue, FAST).lanes([1, 2], 3, ()).unwrap();
+    let ((mut here, inner), (outer, mut there)) =
+        (cable_in_memory(Cable::default()), cable_in_memory(Cable::default()));
+    let mut gate = Gate::new(lane, wire, inner, outer);
+    let (mut frame, mut now, mut turns) = (frame(len), Time::ZERO, Vec::new());
+    for round in 0..100_000_u32 {
+        for i in 0..FRAMES {
+            let flow = (round.wrapping_mul(7919).wrapping_add(i * 31) % 1024) as u16;
+            frame[34..36].copy_from_slice(&flow.to_be_bytes());
+            here.send(&frame).unwrap();
+        }
+        here.flush().unwrap();
+        now += FAST.time_to_send(Bytes::new(u64::from(FRAMES) * len as u64));
+        let start = Instant::now();
+        gate.turn(now, &mut Unguarded);
+        turns.push(start.elapsed());
+        there.receive(usize::MAX, &mut |_| ()).unwrap();
+    }
+    turns.sort();
+    turns[turns.len() / 2].as_secs_f64() / f64::from(FRAMES)
+}
+
 /// Runs the gateway; the processor time for each frame received, and which part of all was missed.
 fn gateway(middle: &Namespace, queue: &str, rate: Rate) -> (f64, f64) {
-    let link = Link::new(rate, "1000 packets".parse().unwrap(), Bytes::new(1000)).unwrap();
-    let settings = Settings {
-        inner: "in".into(),
-        outer: "out".into(),
-        link,
-        queue: catalog::config(queue, None, &link).unwrap(),
-        label: queue.into(),
-        flow_key: FlowKey::FiveTuple,
-        overhead: Overhead::default(),
-        delay: Span::ZERO,
-    };
-    let (lane, wire) = Plan::new(settings, 1500).unwrap().lanes([1, 2], 3, ()).unwrap();
+    let (lane, wire) = plan(queue, rate).lanes([1, 2], 3, ()).unwrap();
     let work = || {
         let (inner, outer) = (Ring::open("in").unwrap(), Ring::open("out").unwrap());
         let mut guard = FailOpen::install([&inner, &outer].map(Ring::index), clock::now()).unwrap();
@@ -159,6 +183,22 @@ fn gateway(middle: &Namespace, queue: &str, rate: Rate) -> (f64, f64) {
         (cost / received, missed / (received + missed))
     };
     middle.inside(work).unwrap()
+}
+
+/// A gateway between links of this rate.
+fn plan(queue: &str, rate: Rate) -> Plan {
+    let link = Link::new(rate, "1000 packets".parse().unwrap(), Bytes::new(1000)).unwrap();
+    let settings = Settings {
+        inner: "in".into(),
+        outer: "out".into(),
+        link,
+        queue: catalog::config(queue, None, &link).unwrap(),
+        label: queue.into(),
+        flow_key: FlowKey::FiveTuple,
+        overhead: Overhead::default(),
+        delay: Span::ZERO,
+    };
+    Plan::new(settings, 1500).unwrap()
 }
 
 /// Sends frames as fast as they go; how many were offered in a second.
