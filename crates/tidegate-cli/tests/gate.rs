@@ -1,6 +1,5 @@
 //! `tidegate gate` between namespaces: what it refuses, what it leaves behind, and that the wire stays open without it.
 #![cfg(target_os = "linux")]
-#![allow(clippy::disallowed_macros)] // a test that is skipped says so
 
 use std::net::UdpSocket;
 use std::process::{Child, Stdio};
@@ -15,7 +14,7 @@ use tidegate::{Span, Time};
 use tidegate_gateway::clock::now;
 use tidegate_gateway::demo::Rig;
 use tidegate_gateway::failopen;
-use tidegate_gateway::namespaces::{alone, possible};
+use tidegate_gateway::namespaces::{alone, possible, skip};
 
 const PORT: u16 = 7777;
 /// What takes less than this to get across has not passed a gate: theirs here have a delay line of twice as much.
@@ -37,7 +36,7 @@ impl Net {
     fn new() -> Option<Net> {
         static TURN: Mutex<()> = Mutex::new(());
         if let Err(why) = possible() {
-            eprintln!("SKIPPED: {why}");
+            skip(&why);
             return None;
         }
         let _turn = TURN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
@@ -245,7 +244,6 @@ fn after_kill_9_traffic_flows_again_within_a_second_and_nothing_comes_twice() {
         assert!(managed > 100 && quick == 0, "before: {quick} of {managed} past the gate");
         let (unmanaged, quick) = came.between(killed + half + half, killed + half + half + half);
         assert!(unmanaged > 100 && quick > unmanaged / 2, "after: {quick} of {unmanaged} quickly");
-        println!("interrupted for {gap}");
     }
     let (code, out, err) = net.run(&["--remove"]);
     assert_eq!((code, out.as_str(), err.as_str()), (0, "west: removed\neast: removed\n", ""));

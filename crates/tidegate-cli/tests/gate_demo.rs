@@ -11,15 +11,15 @@ use serde_json::Value;
 use tidegate::catalog::{self, QUEUES};
 use tidegate::{Link, Span};
 use tidegate_gateway::demo::{Demo, FRAME, Process, Rig, SERVER, Trial, possible};
+use tidegate_gateway::namespaces::skip;
 use tidegate_packet::FlowKey;
 
 /// Two that load the machine at once would measure each other.
 static ALONE: Mutex<()> = Mutex::new(());
 
-#[allow(clippy::disallowed_macros, reason = "said of a test, not by the command")]
 fn alone() -> Option<MutexGuard<'static, ()>> {
     if let Err(why) = possible() {
-        eprintln!("SKIPPED: {why}");
+        skip(&why);
         return None;
     }
     Some(ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner()))

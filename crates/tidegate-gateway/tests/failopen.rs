@@ -8,13 +8,16 @@ use tidegate::{Span, Time};
 use tidegate_gateway::clock::now;
 use tidegate_gateway::failopen::{self, FailOpen, GUARD, Passed, VALID, attach};
 use tidegate_gateway::guard::{BEAT, Guard, Promise};
-use tidegate_gateway::namespaces::{Namespace, cable, possible};
+use tidegate_gateway::namespaces::{Namespace, cable, possible, skip};
 use tidegate_gateway::netlink::Netlink;
+use tidegate_gateway::port::Port;
+use tidegate_gateway::ring::Ring;
 
 /// A machine to protect, one that floods it, and the gate's between them.
 struct Rig {
     gate: Namespace,
-    _ends: [Namespace; 2],
+    /// Whence and whither.
+    ends: [Namespace; 2],
     sender: UdpSocket,
     receiver: UdpSocket,
 }
@@ -23,7 +26,7 @@ impl Rig {
     /// None, and a line that says why, where namespaces cannot be made.
     fn new(test: &str) -> Option<Rig> {
         if let Err(why) = possible() {
-            eprintln!("SKIPPED: {why}");
+            skip(&why);
             return None;
         }
         let namespace = |part| Namespace::new(&format!("tg-{test}-{part}-{}", std::process::id())).unwrap();
@@ -42,7 +45,7 @@ impl Rig {
         let socket = |end: &Namespace, own: &str| end.inside(|| UdpSocket::bind((own, 7777)).unwrap()).unwrap();
         let (sender, receiver) = (socket(&outside, "10.77.0.1"), socket(&inside, "0.0.0.0"));
         sender.set_broadcast(true).unwrap();
-        Some(Rig { gate, _ends: [outside, inside], sender, receiver })
+        Some(Rig { gate, ends: [outside, inside], sender, receiver })
     }
 
     fn interfaces(&self) -> [u32; 2] {
@@ -157,6 +160,26 @@ fn datagrams_of_every_length_pass_when_it_is_stale() {
 }
 
 #[test]
+fn tags_stay_where_they_are_when_it_is_stale() {
+    let Some(rig) = Rig::new("tags") else { return };
+    let _gate = rig.install().unwrap();
+    let open = |end: &Namespace, name| end.inside(|| Ring::open(name).unwrap()).unwrap();
+    let (mut far, mut near) = (open(&rig.ends[0], "far"), open(&rig.ends[1], "near"));
+    let addresses = [[0xff; 6], [2, 0, 0, 0, 0, 9]].concat();
+    let tags: [&[u8]; 4] = [&[], &[0x81, 0, 0xa0, 42], &[0x88, 0xa8, 0, 7], &[0x88, 0xa8, 0, 7, 0x81, 0, 0, 42]];
+    // A type that is nobody's protocol (IEEE 802's for experiments).
+    let frames = tags.map(|tag| [&addresses, tag, &[0x88, 0xb5], &[7; 1000]].concat());
+    for frame in &frames {
+        far.send(frame).unwrap();
+    }
+    far.flush().unwrap();
+    sleep(Duration::from_millis(50));
+    let mut came = Vec::new();
+    near.receive(usize::MAX, &mut |frame| came.push(frame.bytes.to_vec())).unwrap();
+    assert!(came == frames, "{} of {}", came.len(), frames.len());
+}
+
+#[test]
 fn a_heartbeat_is_called_stale_by_us_before_it_is_by_the_kernel() {
     let Some(rig) = Rig::new("guard") else { return };
     let mut gate = rig.install().unwrap();
@@ -244,8 +267,7 @@ fn the_committed_program_is_what_the_source_gives() {
     let version = std::process::Command::new("clang").arg("--version").output();
     let version = version.map(|told| String::from_utf8_lossy(&told.stdout).into_owned()).unwrap_or_default();
     if !version.contains("clang version 14.") {
-        eprintln!("SKIPPED: another clang than 14 may put the same into other instructions; here: {version:?}");
-        return;
+        return skip(&format!("another clang than 14 may put the same into other instructions; here: {version:?}"));
     }
     let here = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
     let made = std::env::temp_dir().join(format!("tg-gate-{}.bpf.o", std::process::id()));

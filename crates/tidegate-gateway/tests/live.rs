@@ -12,7 +12,7 @@ use tidegate::{Ecn, Link, Rng, Span, Time, catalog};
 use tidegate_gateway::clock;
 use tidegate_gateway::gate::{Account, Gate};
 use tidegate_gateway::guard::Unguarded;
-use tidegate_gateway::namespaces::{Namespace, alone, cable, possible};
+use tidegate_gateway::namespaces::{Namespace, alone, cable, possible, skip};
 use tidegate_gateway::overhead::Overhead;
 use tidegate_gateway::plan::{Plan, Settings};
 use tidegate_gateway::port::{Port, Unsent};
@@ -32,7 +32,7 @@ impl Rig {
     /// None, and a line that says why, where namespaces cannot be made.
     fn new(mtu: u32) -> Option<Rig> {
         if let Err(why) = possible() {
-            eprintln!("SKIPPED: {why}");
+            skip(&why);
             return None;
         }
         static COUNT: AtomicU32 = AtomicU32::new(0);

@@ -4,7 +4,7 @@ use tidegate::Span;
 use tidegate_gateway::clock::now;
 use tidegate_gateway::failopen::{FailOpen, remove};
 use tidegate_gateway::guard::Guard;
-use tidegate_gateway::namespaces::{Namespace, cable, possible};
+use tidegate_gateway::namespaces::{Namespace, cable, possible, skip};
 use tidegate_gateway::preflight::{Force, Preflight, inspect};
 
 /// A machine with three interfaces, whose cables lead to another.
@@ -17,7 +17,7 @@ impl Rig {
     /// None, and a line that says why, where namespaces cannot be made.
     fn new(test: &str) -> Option<Rig> {
         if let Err(why) = possible() {
-            eprintln!("SKIPPED: {why}");
+            skip(&why);
             return None;
         }
         let namespace = |part| Namespace::new(&format!("tg-{test}-{part}-{}", std::process::id())).unwrap();

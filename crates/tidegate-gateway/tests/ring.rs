@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use tidegate_gateway::counters::Tally;
-use tidegate_gateway::namespaces::{Namespace, cable, possible, run};
+use tidegate_gateway::namespaces::{Namespace, cable, possible, run, skip};
 use tidegate_gateway::port::{Port, Received, Unsent};
 use tidegate_gateway::ring::Ring;
 
@@ -25,7 +25,7 @@ impl Rig {
     fn new(mtu: u32) -> Option<Rig> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         if let Err(why) = possible() {
-            eprintln!("SKIPPED: {why}");
+            skip(&why);
             return None;
         }
         let (process, count) = (std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
