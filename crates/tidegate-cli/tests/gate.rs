@@ -302,6 +302,22 @@ fn interfaces_may_go_down_and_come_up_under_a_running_gate() {
 }
 
 #[test]
+fn a_gate_ends_when_an_interface_is_taken_away() {
+    let Some(net) = Net::new() else { return };
+    let mut gate = net.start(&[]);
+    net.rig.gateway.run(&["ip", "link", "delete", "east"]).unwrap();
+    let end = now() + Span::from_secs(10.0);
+    while gate.0.try_wait().unwrap().is_none() {
+        assert!(now() < end, "it goes on");
+        sleep(Duration::from_millis(20));
+    }
+    let err = std::io::read_to_string(gate.0.stderr.as_mut().unwrap()).unwrap();
+    assert!(err.ends_with("error: east is gone, and with it the gate\n"), "{err}");
+    let left = net.rig.gateway.run(&["tc", "qdisc", "show", "dev", "west"]).unwrap();
+    assert!(!left.contains("clsact"), "{left}");
+}
+
+#[test]
 fn what_is_left_behind_is_what_was_asked_for() {
     let Some(net) = Net::new() else { return };
     let before = net.traces();

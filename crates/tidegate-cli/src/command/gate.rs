@@ -3,10 +3,12 @@ mod account;
 mod demo;
 mod joint;
 
+use std::cell::Cell;
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::{Duration, SystemTime};
 
+use nix::errno::Errno;
 use tidegate::catalog;
 use tidegate::{Bytes, Link, Rate, Size, Span};
 use tidegate_gateway::clock;
@@ -208,15 +210,28 @@ impl Args {
         let (tell, news) = sync_channel(NEWS);
         let names = [self.inner.clone(), self.outer.clone()];
         let teller = std::thread::spawn(move || tell_all(&news, &names));
+        let gone = Cell::new(None);
         let orders = Orders {
             duration: self.duration,
             status: self.status,
-            stop: &interrupt::asked,
-            // News that find no room are lost: frames must not wait for a terminal.
-            tell: &mut |news| drop(tell.try_send(news)),
+            stop: &|| interrupt::asked() || gone.get().is_some(),
+            tell: &mut |news| {
+                gone.set(gone.get().or(is_gone(&news)));
+                // News that find no room are lost: frames must not wait for a terminal.
+                drop(tell.try_send(news));
+            },
         };
         let pumped = pump(&mut gate, joint.guard(), orders);
-        let parted = joint.part();
+        let parted = match gone.get() {
+            None => joint.part(),
+            Some(side) => {
+                joint.undo();
+                Err(Failure::Runtime(format!(
+                    "{} is gone, and with it the gate",
+                    [&self.inner, &self.outer][side as usize]
+                )))
+            }
+        };
         drop(tell);
         let _ = teller.join();
         let (span, unmanaged) = (pumped.map_err(Failure::runtime)?, parted?);
@@ -261,6 +276,14 @@ fn on_a_wire(spec: &QueueSpec) -> QueueSpec {
         spec.params.push((NON_ECT.into(), "drop".into()));
     }
     spec
+}
+
+/// The interface that was taken away, if these are such news: one of its name may come again, but is another.
+fn is_gone(news: &News) -> Option<Side> {
+    match news {
+        News::Trouble(side, error) if error.raw_os_error() == Some(Errno::ENODEV as i32) => Some(*side),
+        _ => None,
+    }
 }
 
 /// Writes the news to standard error until there are no more.
