@@ -3,7 +3,7 @@ mod naive;
 mod support;
 mod twinned;
 
-use naive::bare::{NaiveBare, Setting, Threshold};
+use naive::bare::{Count, Growth, NaiveBare, Setting, Threshold};
 use support::Fate;
 use support::stats;
 use support::twin::OPERATIONS;
@@ -49,6 +49,8 @@ const PAPER: Setting = Setting {
     target: 0.5,
     trigger: 6.0,
     timeout: 1.5,
+    growth: Growth::Constant,
+    count: Count::Reset,
 };
 
 const MS: f64 = 1e6;
@@ -102,6 +104,20 @@ fn the_twin_gives_the_golden_betas() {
     };
     assert_eq!(after(4001.0), [3.75, 1.875, 0.9375, 0.5, 0.5]);
     assert_eq!(after(4000.0), [9.0, 10.0, 10.0, 10.0, 10.0]);
+}
+
+/// With growth by the ratio beta doubles at half the fair rate, stays at the fair rate, and doubles at twice it below the
+/// target. Without a reset of count each packet adjusts it.
+#[test]
+fn the_twin_gives_the_other_betas() {
+    let mut bare = NaiveBare::new(Setting { growth: Growth::Ratio, count: Count::Keep, beta_max: 50.0, ..PAPER });
+    bare.buffered(0.0, 1, 48_000.0);
+    let betas = [0.5, 1.0, 2.0, 4.0].map(|ratio| {
+        bare.flows.get_mut(&1).unwrap().rate = ratio * PAPER.mu;
+        bare.arrive(0.0, 1, 1000.0);
+        bare.flows[&1].beta
+    });
+    assert_eq!(betas, [15.0, 15.0, 30.0, 50.0]);
 }
 
 /// The virtual threshold: 8000 B a flow to 14 flows, 160 kB at 40, 4000 B a flow beyond.
@@ -181,6 +197,7 @@ fn twin_agrees_with_other_constants() {
         target: 0.3,
         trigger: 2.5,
         timeout: 0.12,
+        ..PAPER
     };
     let link = support::link("20 Mbit/s", "30 packets", "770 B");
     drive("other constants", &settings, set, 25, link, 300_000);

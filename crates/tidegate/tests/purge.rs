@@ -4,7 +4,7 @@ mod support;
 mod twinned;
 
 use naive::hits::{self, NaiveHits};
-use naive::purge::{NaivePurge, Said};
+use naive::purge::{Count, NaivePurge, Said};
 use support::Fate;
 use support::twin::OPERATIONS;
 use support::workload::{Phase, Workload};
@@ -35,7 +35,7 @@ fn table_1() -> Link {
 #[test]
 fn golden_prices() {
     let mut twin = naive_purge(&table_1());
-    twin.cache.list.push(hits::Cached { flow: 7, hits: 0.0, fraction: 0.24 });
+    twin.cache.list.push(hits::Cached { flow: 7, hits: 0.0, fraction: 0.24, place: 0 });
     twin.flows = 10.0;
     twin.input = 10e6 + 1.0;
     twin.overload_run = 2;
@@ -65,6 +65,7 @@ fn naive_purge(link: &Link) -> NaivePurge {
         input: 0.0,
         overload_run: 0,
         cache: NaiveHits::new(50),
+        count: Count::Offered,
         seen: Vec::new(),
         flows: 0.0,
     }

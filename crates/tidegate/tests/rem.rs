@@ -25,6 +25,10 @@ fn the_twin_gives_the_golden_numbers() {
     twin.arrived = 12.0;
     twin.period(50.0);
     assert!((twin.price - 0.005).abs() < 1e-12);
+    // From 30 to 50 waiting: .001 (50 − .9 · 30 − .1 · 20).
+    (twin.price, twin.backlog) = (0.0, 30.0);
+    twin.period_by_backlog(50.0);
+    assert!((twin.price - 0.021).abs() < 1e-12);
     twin.price = 100.0;
     assert!((twin.mark_probability() - 0.095117).abs() < 1e-6);
     twin.price = 1000.0;

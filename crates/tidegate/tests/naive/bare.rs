@@ -28,6 +28,24 @@ impl Threshold {
     }
 }
 
+/// By what beta grows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Growth {
+    /// By c (line 16's procedure).
+    Constant,
+    /// By as much as the flow's rate is away from the fair one, up or down: how it shrinks, read into the text.
+    Ratio,
+}
+
+/// What beta's update does to `count`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Count {
+    /// Sets it back.
+    Reset,
+    /// Nothing, as printed.
+    Keep,
+}
+
 /// The paper's constants; sizes in bytes, times in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Setting {
@@ -43,6 +61,8 @@ pub struct Setting {
     /// beta is updated after so many times max_th.
     pub trigger: f64,
     pub timeout: f64,
+    pub growth: Growth,
+    pub count: Count,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -101,9 +121,16 @@ impl NaiveBare {
         flow.beta = if ratio > 1.0 && congested {
             (flow.beta / ratio).max(set.beta_min)
         } else {
-            (flow.beta * set.c).min(set.beta_max)
+            let factor = match set.growth {
+                Growth::Constant => set.c,
+                Growth::Ratio if ratio < 1.0 => 1.0 / ratio,
+                Growth::Ratio => ratio,
+            };
+            (flow.beta * factor).min(set.beta_max)
         };
-        flow.count = 0.0;
+        if set.count == Count::Reset {
+            flow.count = 0.0;
+        }
     }
 
     /// §V-B: a flow of which nothing waits, and which has buffered nothing for so long, is forgotten.

@@ -7,11 +7,25 @@ pub struct Cached {
     pub flow: u64,
     pub hits: f64,
     pub fraction: f64,
+    /// Which of the cache's places it has.
+    pub place: usize,
+}
+
+/// Who makes room in a full cache.
+#[derive(Clone, Copy, Debug)]
+pub enum Room {
+    /// Who was hit longest ago.
+    Oldest,
+    /// The least hit fraction, then the fewest hits; among equals the first place.
+    Least,
+    /// The least weight in eq. (2), which the newcomer takes over (metwally2005); among equals the first place.
+    SpaceSaving,
 }
 
 #[derive(Clone, Debug)]
 pub struct NaiveHits {
     pub most: usize,
+    pub room: Room,
     pub list: Vec<Cached>,
     pub samplings: f64,
     pub samplings_before: f64,
@@ -19,20 +33,35 @@ pub struct NaiveHits {
 
 impl NaiveHits {
     pub fn new(most: usize) -> NaiveHits {
-        NaiveHits { most, list: Vec::new(), samplings: 0.0, samplings_before: 0.0 }
+        NaiveHits { most, room: Room::Oldest, list: Vec::new(), samplings: 0.0, samplings_before: 0.0 }
     }
 
     pub fn hit(&mut self, flow: u64) {
         self.samplings += 1.0;
         let mut entry = match self.list.iter().position(|e| e.flow == flow) {
             Some(at) => self.list.remove(at),
-            None => Cached { flow, hits: 0.0, fraction: 0.0 },
+            None if self.list.len() < self.most => Cached { flow, hits: 0.0, fraction: 0.0, place: self.list.len() },
+            None => self.replaced(flow),
         };
         entry.hits += 1.0;
-        if self.list.len() == self.most {
-            self.list.remove(0);
-        }
         self.list.push(entry);
+    }
+
+    /// The place of whoever makes room, for `flow`.
+    fn replaced(&mut self, flow: u64) -> Cached {
+        let before = self.samplings_before;
+        let key = |e: &Cached| match self.room {
+            Room::Oldest => (0.0, 0.0, 0),
+            Room::Least => (e.fraction, e.hits, e.place),
+            Room::SpaceSaving => (e.hits + e.fraction * before, 0.0, e.place),
+        };
+        let keys: Vec<_> = self.list.iter().map(key).collect();
+        let least = keys.iter().copied().reduce(|a, b| if b < a { b } else { a }).unwrap();
+        let gone = self.list.remove(keys.iter().position(|&k| k == least).unwrap());
+        match self.room {
+            Room::Oldest | Room::Least => Cached { flow, hits: 0.0, fraction: 0.0, place: gone.place },
+            Room::SpaceSaving => Cached { flow, ..gone },
+        }
     }
 
     /// Omega of a flow, 0 for one that is not in the cache.

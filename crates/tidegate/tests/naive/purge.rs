@@ -11,6 +11,13 @@ pub enum Said {
     Drop(f64),
 }
 
+/// Which packets' flows are counted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Count {
+    Offered,
+    Admitted,
+}
+
 #[derive(Clone, Debug)]
 pub struct NaivePurge {
     pub alpha: f64,
@@ -35,12 +42,29 @@ pub struct NaivePurge {
     pub input: f64,
     pub overload_run: u32,
     pub cache: NaiveHits,
-    /// The different flows offered in this period.
+    pub count: Count,
+    /// The flows of what was counted in this period.
     pub seen: Vec<u64>,
     pub flows: f64,
 }
 
 impl NaivePurge {
+    /// A packet is offered, whatever becomes of it.
+    pub fn offer(&mut self, flow: u64, bits: f64) {
+        self.offered += bits;
+        if self.count == Count::Offered {
+            self.seen.push(flow);
+        }
+    }
+
+    /// It was let in.
+    pub fn let_in(&mut self, flow: u64, bits: f64) {
+        self.admitted += bits;
+        if self.count == Count::Admitted {
+            self.seen.push(flow);
+        }
+    }
+
     /// Eq. (1), in mean packets per price period, over what was let in.
     pub fn price_update(&mut self, backlog: f64) {
         let capacity = self.capacity * self.price_period / self.packet;

@@ -18,11 +18,13 @@ pub struct NaiveRem {
     /// Arrived in this period, in mean packets.
     pub arrived: f64,
     pub input: f64,
+    /// b at the last update, in mean packets.
+    pub backlog: f64,
 }
 
 impl NaiveRem {
     pub fn new(alpha: f64, gamma: f64, phi: f64, target: f64, capacity: f64, weight: f64) -> NaiveRem {
-        NaiveRem { alpha, gamma, phi, target, capacity, weight, price: 0.0, arrived: 0.0, input: 0.0 }
+        NaiveRem { alpha, gamma, phi, target, capacity, weight, price: 0.0, arrived: 0.0, input: 0.0, backlog: 0.0 }
     }
 
     /// The period ends with `backlog` mean packets waiting.
@@ -31,6 +33,13 @@ impl NaiveRem {
         self.arrived = 0.0;
         let mismatch = self.alpha * (backlog - self.target) + self.input - self.capacity;
         self.price = (self.price + self.gamma * mismatch).max(0.0);
+    }
+
+    /// The same in the form without rates: what was taken in beyond capacity is what the backlog grew by.
+    pub fn period_by_backlog(&mut self, backlog: f64) {
+        let mismatch = backlog - (1.0 - self.alpha) * self.backlog - self.alpha * self.target;
+        self.price = (self.price + self.gamma * mismatch).max(0.0);
+        self.backlog = backlog;
     }
 
     /// The probability with which a packet is marked now.

@@ -1,6 +1,6 @@
 //! BARE and its twin.
 use super::{Set, with_known};
-use crate::naive::bare::{NaiveBare, Setting, Threshold};
+use crate::naive::bare::{Count, Growth, NaiveBare, Setting, Threshold};
 use crate::support::twin::{Disputes, agree, rolled};
 use crate::support::{Both, Fate};
 use tidegate::catalog::{AnyConfig, AnyQueue};
@@ -128,6 +128,8 @@ impl super::Twinned for Twinned {
             target: set.number("target"),
             trigger: set.number("update_after"),
             timeout: set.secs("timeout"),
+            growth: Growth::Constant,
+            count: Count::Reset,
         };
         Some(Twinned {
             queue,

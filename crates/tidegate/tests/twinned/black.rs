@@ -47,15 +47,15 @@ impl Qdisc for Twinned {
         self.periods(now);
         let backlog = self.queue.backlog();
         let mut dice = self.queue.dice().clone();
-        let above = match self.threshold {
-            Size::Packets(n) => backlog.packets as u64 > n,
-            Size::Bytes(n) => backlog.bytes > n,
+        let waiting = match self.threshold {
+            Size::Packets(_) => backlog.packets as f64,
+            Size::Bytes(_) => backlog.bytes as f64,
         };
-        if above {
+        if self.twin.samples(waiting) {
             self.twin.sample(pkt.flow, self.waiting[dice.below(self.waiting.len() as u64) as usize]);
         }
         let has_room = self.link.has_room(backlog, pkt.len);
-        let judged = if above { self.twin.drop(pkt.flow) } else { None };
+        let judged = self.twin.drop(pkt.flow, waiting);
         let mut fate = Fate::default();
         self.queue.enqueue(now, pkt, &mut Both(&mut fate, out));
         match judged {
@@ -102,9 +102,15 @@ impl super::Twinned for Twinned {
         let config = with_known(config, &[("replace", "oldest")]);
         let AnyQueue::Black(queue) = config.build(link, dice).ok()? else { return None };
         let set = Set(&config);
+        let (Size::Packets(most) | Size::Bytes(most)) = set.size("min");
+        let twin = NaiveBlack {
+            period: set.number("samplings"),
+            threshold: most as f64,
+            ..NaiveBlack::new(set.number("cache") as usize)
+        };
         Some(Twinned {
             queue,
-            twin: NaiveBlack { period: set.number("samplings"), ..NaiveBlack::new(set.number("cache") as usize) },
+            twin,
             link,
             threshold: set.size("min"),
             waiting: VecDeque::new(),

@@ -3,7 +3,7 @@ use std::collections::VecDeque;
 
 use super::{Set, with_known};
 use crate::naive::hits::NaiveHits;
-use crate::naive::purge::{NaivePurge, Said};
+use crate::naive::purge::{Count, NaivePurge, Said};
 use crate::support::twin::{Disputes, agree};
 use crate::support::{Both, Fate};
 use tidegate::catalog::{AnyConfig, AnyQueue};
@@ -57,8 +57,7 @@ impl Qdisc for Twinned {
         self.periods(now);
         let mut dice = self.queue.dice().clone();
         let room = self.link.has_room(self.queue.backlog(), pkt.len);
-        self.twin.offered += pkt.len as f64 * 8.0;
-        self.twin.seen.push(pkt.flow);
+        self.twin.offer(pkt.flow, pkt.len as f64 * 8.0);
         if self.bits > self.twin.target {
             self.twin.cache.hit(self.waiting[dice.below(self.waiting.len() as u64) as usize].0);
         }
@@ -88,7 +87,7 @@ impl Qdisc for Twinned {
         if fate.dropped.is_none() {
             self.waiting.push_back((pkt.flow, pkt.len));
             self.bits += pkt.len as f64 * 8.0;
-            self.twin.admitted += pkt.len as f64 * 8.0;
+            self.twin.let_in(pkt.flow, pkt.len as f64 * 8.0);
         }
         self.compare();
     }
@@ -155,6 +154,7 @@ impl super::Twinned for Twinned {
             input: 0.0,
             overload_run: 0,
             cache: NaiveHits::new(set.number("cache") as usize),
+            count: Count::Offered,
             seen: Vec::new(),
             flows: 0.0,
         };
