@@ -59,10 +59,29 @@ fn twin_agrees_over_a_million_operations() {
 #[test]
 fn twin_agrees_in_every_mode() {
     drive(&[("weight", "0.2")], "100 packets", 200_000);
+    drive(&[("form", "backlog")], "100 packets", 200_000);
     drive(&[("mode", "bytes")], "100 kB", 200_000);
     drive(&[("mark_at", "dequeue")], "100 packets", 200_000);
     let dropped = drive(&[("non_ect", "drop")], "1000 packets", 200_000);
     assert!(dropped.drops > 1000);
+}
+
+/// A full queue that sends nothing, and twenty more packets refused in each interval: by rates these count against a
+/// capacity of ten, by backlogs only what waits does. α (100 − 20) = 8 in both.
+#[test]
+fn what_a_full_queue_refuses_counts_by_rates_only() {
+    for (form, prices) in [("rate", [0.118, 0.136, 0.154]), ("backlog", [0.098, 0.106, 0.114])] {
+        let mut queue = rem(&[("form", form)], support::link("8 Mbit/s", "100 packets", "1000 B"), Rng::from_seed(1));
+        let at = |ms| Time::ZERO + Span::from_millis(ms);
+        (0..100).for_each(|_| queue.enqueue(at(0), Packet::new(1, 1000), &mut NullSink));
+        for (n, price) in (0..).zip(prices) {
+            (0..20).for_each(|_| queue.enqueue(at(10 * n + 5), Packet::new(1, 1000), &mut NullSink));
+            queue.advance(at(10 * (n + 1)));
+            let ours = queue.policy().price().get();
+            assert!((ours - price).abs() < 1e-12, "{form}: {ours}, {price}");
+        }
+        assert_eq!(queue.backlog().packets, 100);
+    }
 }
 
 /// The paper's claim: in equilibrium the backlog is b*, whatever the number of flows. Senders that answer marks with a

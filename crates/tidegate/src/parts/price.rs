@@ -1,7 +1,9 @@
 //! The link price of REM: how far supply and demand are apart, summed up over time (athuraliya2001).
 //!
 //! p(t) = max(0, p(t − 1) + γ (α (b − b*) + X − c)), with backlog b, target b*, input X and capacity c of one period, all
-//! in one unit (mean packets); a packet is marked with probability m = 1 − φ^−p.
+//! in one unit (mean packets); a packet is marked with probability m = 1 − φ^−p. Without rates the same step is
+//! γ (b(t) − (1 − α) b(t − 1) − α b*): what came in beyond capacity is what the backlog grew by, as long as the queue neither
+//! runs empty nor refuses anything.
 //!
 //! ```
 //! use tidegate::parts::price::Price;
@@ -10,6 +12,18 @@
 //! price.period(50.0);
 //! assert!((price.get() - 0.005).abs() < 1e-12); // .001 (.1 (50 − 20) + 12 − 10)
 //! ```
+
+use crate::choices;
+
+choices! {
+    /// From what the price's step is worked out.
+    pub enum Form {
+        /// Input and capacity, and the backlog of the moment.
+        Rate = "rate",
+        /// The backlog of the moment and that of the update before.
+        Backlog = "backlog",
+    }
+}
 
 /// A price and what it is made of. Lengths are in mean packets.
 #[derive(Clone, Debug)]
@@ -21,9 +35,12 @@ pub struct Price {
     target: f64,
     capacity: f64,
     weight: f64,
+    form: Form,
     price: f64,
     arrived: f64,
     input: f64,
+    /// b of the update before.
+    before: f64,
     probability: f64,
 }
 
@@ -38,11 +55,18 @@ impl Price {
             target,
             capacity,
             weight,
+            form: Form::Rate,
             price: 0.0,
             arrived: 0.0,
             input: 0.0,
+            before: 0.0,
             probability: 0.0,
         }
+    }
+
+    /// The same price in this form; [`new`](Price::new) has it in rates.
+    pub fn in_form(self, form: Form) -> Price {
+        Price { form, ..self }
     }
 
     /// p.
@@ -67,9 +91,12 @@ impl Price {
         self.arrived += packets;
     }
 
-    /// α (b − b*) + X − c as the last period left it, for a backlog of `backlog` mean packets.
+    /// What γ multiplies, as the last period left it, for a backlog of `backlog` mean packets.
     pub fn mismatch(&self, backlog: f64) -> f64 {
-        self.alpha * (backlog - self.target) + self.input - self.capacity
+        match self.form {
+            Form::Rate => self.alpha * (backlog - self.target) + self.input - self.capacity,
+            Form::Backlog => backlog - (1.0 - self.alpha) * self.before - self.alpha * self.target,
+        }
     }
 
     /// A period ends with `backlog` mean packets waiting.
@@ -77,6 +104,7 @@ impl Price {
         self.input = (1.0 - self.weight) * self.input + self.weight * self.arrived;
         self.arrived = 0.0;
         self.price = (self.price + self.gamma * self.mismatch(backlog)).max(0.0);
+        self.before = backlog;
         self.probability = self.probability_of(self.price);
     }
 
@@ -110,10 +138,31 @@ mod tests {
         assert!((price.probability_of(1000.0) - 0.631936).abs() < 1e-6);
     }
 
+    /// While the queue neither runs empty nor refuses, both forms count the same; they differ in the backlog that α weighs.
+    #[test]
+    fn both_forms_follow_a_queue_that_is_never_empty() {
+        let mut rates = Price::new(0.1, 0.001, 1.001, 20.0, 10.0, 1.0);
+        let mut backlogs = rates.clone().in_form(Form::Backlog);
+        let mut backlog = 0.0;
+        let mut weighed = 0.0;
+        for arrived in [60.0, 12.0, 10.0, 14.0, 9.0] {
+            let before = backlog;
+            backlog += arrived - 10.0;
+            weighed += 0.1 * (backlog - before);
+            rates.arrived(arrived);
+            rates.period(backlog);
+            backlogs.period(backlog);
+            assert!((rates.get() - backlogs.get() - 0.001 * weighed).abs() < 1e-12);
+        }
+        assert!(rates.get() > 0.05, "neither was cut off at 0");
+    }
+
     #[test]
     fn closed_form_is_the_steps() {
-        for (weight, backlog) in [(1.0, 0.0), (1.0, 500.0), (0.5, 0.0), (0.5, 300.0)] {
-            let mut stepped = Price::new(0.1, 0.01, 1.001, 20.0, 10.0, weight);
+        let rate = [(1.0, 0.0), (1.0, 500.0), (0.5, 0.0), (0.5, 300.0)].map(|(w, b)| (w, b, Form::Rate));
+        let backlog = [(1.0, 0.0, Form::Backlog), (1.0, 500.0, Form::Backlog)];
+        for (weight, backlog, form) in rate.into_iter().chain(backlog) {
+            let mut stepped = Price::new(0.1, 0.01, 1.001, 20.0, 10.0, weight).in_form(form);
             stepped.arrived(5_000.0);
             stepped.period(100.0);
             let mut closed = stepped.clone();

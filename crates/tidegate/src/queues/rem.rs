@@ -4,7 +4,7 @@ use crate::choices;
 use crate::config::ConfigError;
 use crate::packet::Packet;
 use crate::parts::every::{CATCH_UP, Every};
-use crate::parts::price::Price;
+use crate::parts::price::{Form, Price};
 use crate::policy::{Fifo, NonEct, Policy, QueueView, Signal, Verdict};
 use crate::qdisc::{Gauge, Link, MarkReason};
 use crate::rng::Rng;
@@ -46,6 +46,8 @@ crate::params! {
         target: Size = Size::Packets(20), "b*", 0 ..= 1000000000;
         /// Time between two price updates.
         interval: Span = Span::from_millis(10), "T_u", 1_000 ..= 60_000_000_000_u64;
+        /// From what the price's step is worked out.
+        form: Form = Form::Rate, "", 0 ..= 0;
         /// Weight of the newest interval in the input rate; 1 keeps no memory.
         weight: f64 = 1.0, "inw", 1e-6 ..= 1.0;
         /// Where packets are marked.
@@ -64,7 +66,7 @@ impl RemConfig {
     fn price(&self, link: &Link) -> Price {
         let capacity = link.packets_per_second() * self.interval.as_secs();
         let target = self.target.in_packets(link.mean_packet);
-        Price::new(self.alpha, self.gamma, self.phi, target, capacity, self.weight)
+        Price::new(self.alpha, self.gamma, self.phi, target, capacity, self.weight).in_form(self.form)
     }
 }
 

@@ -14,6 +14,7 @@ pub struct Twinned {
     pub link: Link,
     pub interval: u64,
     pub due: u64,
+    pub by_backlog: bool,
     pub byte_mode: bool,
     pub at_departure: bool,
     pub ecn: bool,
@@ -28,7 +29,11 @@ impl Twinned {
     /// Every period that ended by `now`, with what waited all the while.
     fn periods(&mut self, now: Time, backlog: u64) {
         while self.due <= now.as_nanos() {
-            self.twin.period(backlog as f64 / self.link.mean_packet.get() as f64);
+            let backlog = backlog as f64 / self.link.mean_packet.get() as f64;
+            match self.by_backlog {
+                true => self.twin.period_by_backlog(backlog),
+                false => self.twin.period(backlog),
+            }
             self.due += self.interval;
         }
     }
@@ -126,6 +131,7 @@ impl super::Twinned for Twinned {
             link,
             interval,
             due: interval,
+            by_backlog: set.is("form", "backlog"),
             byte_mode: set.is("mode", "bytes"),
             at_departure: set.is("mark_at", "dequeue"),
             ecn: set.is("ecn", "on"),
