@@ -201,6 +201,17 @@ fn twin_agrees_with_other_constants() {
     };
     let link = support::link("20 Mbit/s", "30 packets", "770 B");
     drive("other constants", &settings, set, 25, link, 300_000);
+    for (what, growth, count) in [
+        ("growth by the ratio", Growth::Ratio, Count::Reset),
+        ("no reset", Growth::Constant, Count::Keep),
+        ("neither", Growth::Ratio, Count::Keep),
+    ] {
+        let words = [
+            ("growth", if growth == Growth::Ratio { "ratio" } else { "constant" }),
+            ("count", if count == Count::Keep { "keep" } else { "reset" }),
+        ];
+        drive(what, &[&settings[..], &words].concat(), Setting { growth, count, ..set }, 25, link, 200_000);
+    }
 }
 
 // ---- golden numbers ------------------------------------------------------------------------------------------------
@@ -390,6 +401,35 @@ fn beta_shrinks_only_above_the_fair_rate_and_the_target() {
     };
     assert_eq!(betas("0.1"), [7.5, 9.0, 10.0, 5.0], "800 B: above the target from the second packet on");
     assert_eq!(betas("0.375"), [7.5, 9.0, 10.0, 10.0], "3000 B: at the target when the fourth packet comes");
+}
+
+/// One flow on a link of 4000 B/s, K = 1 s, packets without a gap, each sent at once: adjusted at every third packet, when
+/// its rate is 1000, 4000 and 7000 B/s; always below the target. Without a reset of the count it is adjusted from there at
+/// each arrival and departure.
+#[test]
+fn by_what_and_how_often_beta_grows() {
+    let betas = |growth: &str, count: &str| {
+        let settings = [("memory", "1 s"), ("update_after", "0.375"), ("beta_max", "1000")];
+        let choices = [("growth", growth), ("count", count)];
+        let link = support::link("32 kbit/s", "160 kB", "1000 B");
+        let mut queue = bare(&[&settings[..], &choices].concat(), link, Rng::from_seed(1));
+        [(); 9].map(|()| {
+            assert_eq!(offer(&mut queue, Time::ZERO, 1, 1000), None);
+            let (_, _, beta) = queue.policy().flow(1).unwrap();
+            queue.dequeue(Time::ZERO, &mut NullSink);
+            beta
+        })
+    };
+    let check = |what: &str, ours: [f64; 9], expected: [f64; 9]| {
+        for (a, b) in ours.into_iter().zip(expected) {
+            close(what, a, b, 1e-9 * b);
+        }
+    };
+    check("constant", betas("constant", "reset"), [7.5, 7.5, 9.0, 9.0, 9.0, 10.8, 10.8, 10.8, 12.96]);
+    check("ratio", betas("ratio", "reset"), [7.5, 7.5, 30.0, 30.0, 30.0, 30.0, 30.0, 30.0, 52.5]);
+    let grown = |times: i32| 7.5 * libm::pow(1.2, times as f64);
+    let kept = [0, 0, 1, 3, 5, 7, 9, 11, 13].map(grown);
+    check("keep", betas("constant", "keep"), kept);
 }
 
 /// Without a slope, few flows end at `roomy`, that number included.

@@ -1,5 +1,6 @@
 #![doc = include_str!("bare.md")]
 use crate::catalog::{Entry, Info, Preset, TARGET_RTT};
+use crate::choices;
 use crate::config::ConfigError;
 use crate::packet::Packet;
 use crate::parts::ewma::Ewma;
@@ -13,6 +14,26 @@ use crate::units::{Bytes, Prob, Size, Span, Time};
 
 /// A FIFO that drops from each flow by its share of the buffer and its rate (cho2001).
 pub type Bare = Fifo<BareRule>;
+
+choices! {
+    /// By what beta grows.
+    pub enum Growth {
+        /// By `increase`, as in the pseudo-code.
+        Constant = "constant",
+        /// By as much as the flow's rate is above or below the fair one.
+        Ratio = "ratio",
+    }
+}
+
+choices! {
+    /// What an adjustment of beta does to the bytes that have gone by.
+    pub enum Count {
+        /// They count from zero again.
+        Reset = "reset",
+        /// Nothing, as printed: once it is due, every packet of the flow adjusts beta.
+        Keep = "keep",
+    }
+}
 
 crate::params! {
     /// BARE's parameters. Defaults are the preset `paper`.
@@ -37,10 +58,14 @@ crate::params! {
         beta_min: f64 = 0.5, "beta_min", 0.0 ..= 1000.0;
         /// Its greatest value.
         beta_max: f64 = 10.0, "beta_max", 0.0 ..= 1000.0;
-        /// The factor by which it grows.
+        /// By what it grows.
+        growth: Growth = Growth::Constant, "", 0 ..= 0;
+        /// The factor, if that is constant.
         increase: f64 = 1.2, "c", 1.0 ..= 1000.0;
         /// It is adjusted whenever so many times the flow's threshold have gone by.
         update_after: f64 = 6.0, "", 0.0 ..= 1_000_000.0;
+        /// What becomes of the bytes that have gone by when it is adjusted.
+        count: Count = Count::Reset, "count_i", 0 ..= 0;
         /// After so long without a packet a flow is forgotten.
         timeout: Span = Span::from_millis(1500), "", 1_000 ..= 86_400_000_000_000_u64;
         /// The most flows that are known at a time; a new one takes the place of the one that is idle longest.
@@ -210,12 +235,19 @@ impl BareRule {
         if (flow.count as f64) < self.bounds.update_after {
             return;
         }
-        flow.count = 0;
+        if self.config.count == Count::Reset {
+            flow.count = 0;
+        }
         let ratio = flow.rate * self.bounds.per_rate_fair;
         flow.beta = if ratio > 1.0 && self.avg.get() > self.bounds.target_q {
             (flow.beta / ratio).max(self.config.beta_min)
         } else {
-            (flow.beta * self.config.increase).min(self.config.beta_max)
+            let factor = match self.config.growth {
+                Growth::Constant => self.config.increase,
+                Growth::Ratio if ratio < 1.0 => 1.0 / ratio,
+                Growth::Ratio => ratio,
+            };
+            (flow.beta * factor).min(self.config.beta_max)
         };
     }
 

@@ -128,8 +128,8 @@ impl super::Twinned for Twinned {
             target: set.number("target"),
             trigger: set.number("update_after"),
             timeout: set.secs("timeout"),
-            growth: Growth::Constant,
-            count: Count::Reset,
+            growth: if set.is("growth", "constant") { Growth::Constant } else { Growth::Ratio },
+            count: if set.is("count", "reset") { Count::Reset } else { Count::Keep },
         };
         Some(Twinned {
             queue,
