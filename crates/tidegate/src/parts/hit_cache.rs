@@ -5,6 +5,11 @@
 //! Ω(t) = (Hit(t) + Ω(t − 1) Ψ(t − 1)) / (Ψ(t − 1) + Ψ(t)). In the printed eq. (2) both plus signs are lost; as printed
 //! it has the wrong dimension, and eq. (3) repeats the numerator with the same gap.
 //!
+//! With space-saving replacement (A. Metwally, D. Agrawal, A. El Abbadi, ICDT 2005) the numerator of eq. (2) is the counter, and
+//! nothing of it is ever lost: all Ω of a full cache sum to 1, a flow with more than one in `most` of the samplings is always
+//! in it, and no Ω is too small. But each may be too large by 1 / `most`: when many more flows share the buffer than the
+//! cache holds, all that it holds look alike. Here the newcomer takes over both parts of the counter, hits and Ω.
+//!
 //! ```
 //! use tidegate::parts::hit_cache::{HitCache, Replace};
 //! let mut cache = HitCache::new(50, Replace::Oldest);
@@ -23,6 +28,8 @@ choices! {
         Oldest = "oldest",
         /// The one with the least hit fraction, and among those with the fewest hits.
         Least = "least",
+        /// The one with the least weight in eq. (2), which the new flow takes over (metwally2005).
+        SpaceSaving = "space_saving",
     }
 }
 
@@ -40,6 +47,14 @@ struct Entry {
     older: u16,
     /// The next entry whose flow has the same head.
     next: u16,
+}
+
+impl Entry {
+    /// Hit + Ω' Ψ': what eq. (2) is going to divide by Ψ' + Ψ, if `before` is Ψ'.
+    #[inline]
+    fn weight(&self, before: f64) -> f64 {
+        self.hits as f64 + self.fraction * before
+    }
 }
 
 const NONE: u16 = u16::MAX;
@@ -133,7 +148,7 @@ impl HitCache {
         let (now, before) = (self.samplings as f64, self.samplings_before as f64);
         for entry in &mut self.entries {
             if now + before > 0.0 {
-                entry.fraction = (entry.hits as f64 + entry.fraction * before) / (before + now);
+                entry.fraction = entry.weight(before) / (before + now);
             }
             entry.hits = 0;
         }
@@ -159,7 +174,10 @@ impl HitCache {
             at
         };
         let entry = &mut self.entries[at as usize];
-        *entry = Entry { flow, fraction: 0.0, hits: 1, next: self.heads[head], ..*entry };
+        if self.replace != Replace::SpaceSaving {
+            (entry.fraction, entry.hits) = (0.0, 0);
+        }
+        *entry = Entry { flow, hits: entry.hits + 1, next: self.heads[head], ..*entry };
         self.heads[head] = at;
     }
 
@@ -179,16 +197,16 @@ impl HitCache {
     fn victim(&self) -> u16 {
         match self.replace {
             Replace::Oldest => self.oldest(),
-            Replace::Least => {
-                let order = |e: &Entry| (e.fraction, e.hits);
-                let least = self
-                    .entries
-                    .iter()
-                    .enumerate()
-                    .min_by(|(_, a), (_, b)| order(a).partial_cmp(&order(b)).unwrap_or(core::cmp::Ordering::Equal));
-                least.map_or(0, |(at, _)| at as u16)
-            }
+            Replace::Least => self.least(|e| (e.fraction, e.hits)),
+            Replace::SpaceSaving => self.least(|e| (e.weight(self.samplings_before as f64), 0)),
         }
+    }
+
+    /// The entry that comes first in this order; among equals, in the cache.
+    fn least(&self, order: impl Fn(&Entry) -> (f64, u32)) -> u16 {
+        let compare = |a: &Entry, b: &Entry| order(a).partial_cmp(&order(b)).unwrap_or(core::cmp::Ordering::Equal);
+        let least = self.entries.iter().enumerate().min_by(|(_, a), (_, b)| compare(a, b));
+        least.map_or(0, |(at, _)| at as u16)
     }
 
     #[inline]
@@ -283,12 +301,60 @@ mod tests {
         assert_eq!(cache.fraction(7), kept, "no sampling in two periods: the fractions stay");
     }
 
+    /// Three, two and one hit in a cache for two: who makes room for flow 3, and what is said of whom.
+    #[test]
+    fn who_makes_room() {
+        for (replace, fractions) in [
+            (Replace::Oldest, [None, Some(2.0 / 6.0), Some(1.0 / 6.0)]),
+            (Replace::Least, [Some(3.0 / 6.0), None, Some(1.0 / 6.0)]),
+            (Replace::SpaceSaving, [Some(3.0 / 6.0), None, Some(3.0 / 6.0)]),
+        ] {
+            let mut cache = HitCache::new(2, replace);
+            for flow in [1, 1, 1, 2, 2, 3] {
+                cache.hit(flow);
+            }
+            cache.end_of_period();
+            assert_eq!([1, 2, 3].map(|flow| cache.fraction(flow)), fractions, "{replace:?}");
+        }
+    }
+
+    /// A flow has a third of the samplings, in bursts between which more new flows come than the cache holds. By the time of
+    /// the last hit it is forgotten in each; by space-saving never, its Ω is at most a fifth too large, and all sum to 1.
+    #[test]
+    fn space_saving_loses_no_large_flow() {
+        for replace in [Replace::Oldest, Replace::SpaceSaving] {
+            let mut cache = HitCache::new(5, replace);
+            let mut mice = 1_000..;
+            for _ in 0..40 {
+                for _ in 0..3 {
+                    (0..20).for_each(|_| cache.hit(7));
+                    mice.by_ref().take(40).for_each(|mouse| cache.hit(mouse));
+                    assert_eq!(cache.fraction(7).is_some(), replace == Replace::SpaceSaving);
+                }
+                cache.end_of_period();
+                let sum: f64 = cache.fractions().map(|(_, fraction)| fraction).sum();
+                if replace == Replace::SpaceSaving {
+                    let fraction = cache.fraction(7).unwrap();
+                    assert!((1.0 / 3.0 - 1e-9..=1.0 / 3.0 + 0.2).contains(&fraction), "{fraction}");
+                    assert!((sum - 1.0).abs() < 1e-9, "{sum}");
+                } else {
+                    assert!(sum < 0.1, "{sum}");
+                }
+            }
+        }
+    }
+
     /// Against a plain list that is searched and sorted.
     #[test]
     fn behaves_as_a_list() {
-        for (most, flows, replace) in
-            [(1, 3, Replace::Oldest), (5, 9, Replace::Oldest), (50, 200, Replace::Oldest), (5, 9, Replace::Least)]
-        {
+        for (most, flows, replace) in [
+            (1, 3, Replace::Oldest),
+            (5, 9, Replace::Oldest),
+            (50, 200, Replace::Oldest),
+            (5, 9, Replace::Least),
+            (5, 9, Replace::SpaceSaving),
+            (50, 200, Replace::SpaceSaving),
+        ] {
             let mut rng = Rng::from_seed(most as u64);
             let mut cache = HitCache::new(most, replace);
             // Newest last: (flow, hits, fraction).
@@ -303,11 +369,15 @@ mod tests {
                     entry.1 += 1;
                     list.push(entry);
                 } else {
+                    let mut entry = (flow, 1, 0.0);
                     if list.len() == most as usize {
                         let at = match replace {
                             Replace::Oldest => 0,
-                            Replace::Least => {
-                                let key = |e: &(u64, u32, f64)| (e.2, e.1);
+                            Replace::Least | Replace::SpaceSaving => {
+                                let key = |e: &(u64, u32, f64)| match replace {
+                                    Replace::SpaceSaving => (e.1 as f64 + e.2 * before as f64, 0),
+                                    _ => (e.2, e.1),
+                                };
                                 let least = list.iter().map(key).min_by(|a, b| a.partial_cmp(b).unwrap()).unwrap();
                                 // Ties are the cache's to break: follow it.
                                 list.iter()
@@ -315,9 +385,12 @@ mod tests {
                                     .expect("the cache evicted one of the least")
                             }
                         };
-                        list.remove(at);
+                        let (_, hits, fraction) = list.remove(at);
+                        if replace == Replace::SpaceSaving {
+                            entry = (flow, hits + 1, fraction);
+                        }
                     }
-                    list.push((flow, 1, 0.0));
+                    list.push(entry);
                 }
                 if rng.chance(0.005) {
                     cache.end_of_period();

@@ -1,5 +1,6 @@
 #![doc = include_str!("black.md")]
 use crate::catalog::{Entry, Info, Preset, TARGET_RTT};
+use crate::choices;
 use crate::config::ConfigError;
 use crate::packet::Packet;
 use crate::parts::every::{CATCH_UP, Every};
@@ -14,6 +15,16 @@ use crate::units::{Prob, Size, Span, Time};
 /// A RED queue that drops from flows which hold more than their share of the buffer (chatranon2003).
 pub type Black = Fifo<BlackRule>;
 
+choices! {
+    /// When flows are judged by their hit fractions, which are as old as the last period.
+    pub enum Gate {
+        /// While the queue is above the threshold for sampling.
+        On = "on",
+        /// Always.
+        Off = "off",
+    }
+}
+
 crate::params! {
     /// BLACK's parameters, RED's among them.
     pub struct BlackConfig {
@@ -25,7 +36,11 @@ crate::params! {
         interval: Span = Span::from_millis(1000), "T", 10_000_000 ..= 3_600_000_000_000_u64;
         /// A sampling period ends with so many samplings instead; 0: after `interval`.
         samplings: u32 = 0, "m_s", 0 ..= 1_000_000_000;
-        /// Below this average RED does nothing; above this queue BLACK samples and judges.
+        /// Above this queue BLACK samples; 0: above RED's `min`. With 1 B whatever waits is enough.
+        threshold: Size = Size::Packets(0), "q_th", 0 ..= 1_000_000_000_000_u64;
+        /// Whether flows are judged only while the queue is above that.
+        gate: Gate = Gate::On, "", 0 ..= 0;
+        /// Below this average RED does nothing.
         min: Size = Size::Packets(5), "min_th", 0 ..= 1_000_000_000_000_u64;
         /// At this average RED's p_b has risen to `probability`.
         max: Size = Size::Packets(15), "max_th", 1 ..= 1_000_000_000_000_u64;
@@ -56,6 +71,14 @@ impl BlackConfig {
         };
         RedRule::new(&config, link)
     }
+
+    /// q_th.
+    fn threshold(&self) -> Size {
+        match self.threshold {
+            Size::Packets(0) | Size::Bytes(0) => self.min,
+            threshold => threshold,
+        }
+    }
 }
 
 /// The rule of BLACK: RED, and a drop for each packet of a flow by how far its share of the buffer exceeds the fair one.
@@ -70,6 +93,7 @@ pub struct BlackRule {
     /// With how many samplings a period ends; 0: by `every`.
     samplings: u64,
     threshold: Size,
+    gate: Gate,
 }
 
 impl BlackRule {
@@ -141,7 +165,7 @@ impl Policy for BlackRule {
 
     #[inline]
     fn arrive(&mut self, now: Time, pkt: &mut Packet, queue: &impl QueueView, dice: &mut Rng) -> Verdict {
-        if self.above_threshold(queue)
+        if (self.gate == Gate::Off || self.above_threshold(queue))
             && let Some(excess) = self.excess(pkt.flow)
         {
             // RED's average follows the queue also where RED is not asked.
@@ -234,7 +258,8 @@ impl Entry for Black {
             flows: 0.0,
             every: Every::new(config.interval),
             samplings: config.samplings as u64,
-            threshold: config.min,
+            threshold: config.threshold(),
+            gate: config.gate,
         };
         Ok(Fifo::new(rule, link, dice))
     }

@@ -28,11 +28,11 @@ choices! {
 }
 
 choices! {
-    /// What the price of eq. (1) counts as input.
+    /// Which packets count.
     pub enum Input {
         /// What was let in.
         Admitted = "admitted",
-        /// Whatever was offered, as printed.
+        /// Whatever was offered.
         Offered = "offered",
     }
 }
@@ -96,9 +96,11 @@ crate::params! {
         estimator: Estimator = Estimator::Auto, "", 0 ..= 0;
         /// Overloaded periods in a row after which high-bandwidth flows are dropped rather than marked.
         persist: u32 = 2, "", 0 ..= 1000000;
+        /// Which packets' flows are counted.
+        count: Input = Input::Offered, "", 0 ..= 0;
         /// In what eq. (3) counts.
         unit: Unit = Unit::Bits, "", 0 ..= 0;
-        /// What the price counts as input.
+        /// Which packets the price counts as input.
         input: Input = Input::Admitted, "X", 0 ..= 0;
         /// With what a high-bandwidth flow is marked.
         stronger: Stronger = Stronger::Larger, "", 0 ..= 0;
@@ -264,7 +266,9 @@ impl Policy for PurgeRule {
         if self.config.input == Input::Offered {
             self.price.arrived(pkt.len as f64 * self.per_byte);
         }
-        self.sketch.add(pkt.flow);
+        if self.config.count == Input::Offered {
+            self.sketch.add(pkt.flow);
+        }
         if backlog.bytes > self.target_bytes {
             self.cache.hit(queue.flow_at(dice.below(backlog.packets as u64) as usize));
         }
@@ -297,6 +301,9 @@ impl Policy for PurgeRule {
     fn admitted(&mut self, _: Time, pkt: &Packet, queue: &impl QueueView) {
         if self.config.input == Input::Admitted {
             self.price.arrived(pkt.len as f64 * self.per_byte);
+        }
+        if self.config.count == Input::Admitted {
+            self.sketch.add(pkt.flow);
         }
         self.backlog = queue.backlog().bytes + pkt.len as u64;
     }

@@ -1,8 +1,8 @@
 //! BLACK and its twin.
 use std::collections::VecDeque;
 
-use super::{Set, with_known};
-use crate::naive::black::NaiveBlack;
+use super::Set;
+use crate::naive::black::{Judges, NaiveBlack};
 use crate::support::twin::{Disputes, agree};
 use crate::support::{Both, Fate};
 use tidegate::catalog::{AnyConfig, AnyQueue};
@@ -99,20 +99,25 @@ impl Qdisc for Twinned {
 
 impl super::Twinned for Twinned {
     fn beside(config: &AnyConfig, link: Link, dice: Rng) -> Option<Twinned> {
-        let config = with_known(config, &[("replace", "oldest")]);
         let AnyQueue::Black(queue) = config.build(link, dice).ok()? else { return None };
-        let set = Set(&config);
-        let (Size::Packets(most) | Size::Bytes(most)) = set.size("min");
+        let set = Set(config);
+        let threshold = match set.size("threshold") {
+            Size::Packets(0) | Size::Bytes(0) => set.size("min"),
+            threshold => threshold,
+        };
+        let (Size::Packets(most) | Size::Bytes(most)) = threshold;
         let twin = NaiveBlack {
             period: set.number("samplings"),
             threshold: most as f64,
-            ..NaiveBlack::new(set.number("cache") as usize)
+            judges: if set.is("gate", "on") { Judges::Above } else { Judges::Always },
+            cache: set.hits(),
+            ..NaiveBlack::new(0)
         };
         Some(Twinned {
             queue,
             twin,
             link,
-            threshold: set.size("min"),
+            threshold,
             waiting: VecDeque::new(),
             due: set.nanos("interval"),
             every: set.nanos("interval"),

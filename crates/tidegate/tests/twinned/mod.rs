@@ -16,6 +16,7 @@ pub mod red;
 pub mod rem;
 pub mod sfb;
 
+use crate::naive::hits::{NaiveHits, Room};
 use crate::support::checked::Checked;
 use crate::support::sequence::{Bounds, Case, Tape, play};
 use tidegate::catalog::AnyConfig;
@@ -102,6 +103,16 @@ impl Set<'_> {
     }
     fn size(&self, name: &str) -> Size {
         self.text(name).parse().unwrap()
+    }
+    /// The cache of hits as `cache` and `replace` have it.
+    fn hits(&self) -> NaiveHits {
+        let room = match self.text("replace").as_str() {
+            "oldest" => Room::Oldest,
+            "least" => Room::Least,
+            "space_saving" => Room::SpaceSaving,
+            other => panic!("{other}"),
+        };
+        NaiveHits { room, ..NaiveHits::new(self.number("cache") as usize) }
     }
     fn is(&self, name: &str, word: &str) -> bool {
         self.text(name) == word

@@ -2,7 +2,6 @@
 use std::collections::VecDeque;
 
 use super::{Set, with_known};
-use crate::naive::hits::NaiveHits;
 use crate::naive::purge::{Count, NaivePurge, Said};
 use crate::support::twin::{Disputes, agree};
 use crate::support::{Both, Fate};
@@ -119,8 +118,7 @@ impl Qdisc for Twinned {
 }
 
 /// What the paper has, with our readings of it, and so many minima that MINCOUNT counts a few hundred flows exactly.
-const KNOWN: [(&str, &str); 11] = [
-    ("replace", "oldest"),
+const KNOWN: [(&str, &str); 10] = [
     ("unit", "bits"),
     ("input", "admitted"),
     ("stronger", "larger"),
@@ -153,8 +151,8 @@ impl super::Twinned for Twinned {
             offered: 0.0,
             input: 0.0,
             overload_run: 0,
-            cache: NaiveHits::new(set.number("cache") as usize),
-            count: Count::Offered,
+            cache: set.hits(),
+            count: if set.is("count", "offered") { Count::Offered } else { Count::Admitted },
             seen: Vec::new(),
             flows: 0.0,
         };
