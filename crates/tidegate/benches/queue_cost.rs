@@ -93,6 +93,23 @@ const SUBJECTS: &[Subject] = &[
         mixes: Mixes::All,
     },
     Subject {
+        // Packets are Not-ECT, so it drops. By rates the price counts what REM has dropped itself, and under a load
+        // that does not answer rises until nothing passes; by backlogs it finds the price at which half does. A packet's
+        // path is the same.
+        name: "rem",
+        settings: &[
+            ("form", "backlog"),
+            ("interval", "100 us"),
+            ("gamma", "2"),
+            ("alpha", "0.05"),
+            ("target", "500 packets"),
+            ("non_ect", "drop"),
+        ],
+        path: "rolls a die of m, none for want of room",
+        took: |c| c.offered - c.dropped(DropReason::Overlimit),
+        mixes: Mixes::All,
+    },
+    Subject {
         // RED as above, so that the surplus is shed by dice and not by the limit.
         name: "black",
         settings: &[("min", "200 packets"), ("max", "800 packets"), ("wait", "off")],
