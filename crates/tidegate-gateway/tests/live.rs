@@ -2,6 +2,8 @@
 #![cfg(target_os = "linux")]
 #[path = "support/frames.rs"]
 mod frames;
+#[path = "support/rings.rs"]
+mod rings;
 
 use std::fs::File;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
@@ -15,9 +17,11 @@ use tidegate_gateway::guard::Unguarded;
 use tidegate_gateway::namespaces::{Namespace, alone, cable, possible, skip};
 use tidegate_gateway::overhead::Overhead;
 use tidegate_gateway::plan::{Plan, Settings};
-use tidegate_gateway::port::{Port, Unsent};
+use tidegate_gateway::port::Port;
 use tidegate_gateway::pump::{Orders, pump};
 use tidegate_gateway::ring::Ring;
+
+use rings::send;
 
 /// Three namespaces in a row.
 struct Rig {
@@ -107,17 +111,6 @@ impl Wanted {
         };
         Plan::new(settings, mtu).unwrap()
     }
-}
-
-/// Sends `frames`, all of them.
-fn send(ring: &mut Ring, frames: &[Vec<u8>]) {
-    for frame in frames {
-        if ring.send(frame) == Err(Unsent::Full) {
-            ring.flush().unwrap();
-            ring.send(frame).unwrap();
-        }
-    }
-    ring.flush().unwrap();
 }
 
 /// Receives until `count` frames have come or ten seconds have passed.

@@ -1,4 +1,7 @@
 //! Rings at the two ends of a virtual cable: frames arrive as they were sent, and what cannot be is told.
+#[path = "support/rings.rs"]
+mod rings;
+
 use std::io;
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -8,6 +11,8 @@ use tidegate_gateway::counters::Tally;
 use tidegate_gateway::namespaces::{Namespace, cable, possible, run, skip};
 use tidegate_gateway::port::{Port, Received, Unsent};
 use tidegate_gateway::ring::Ring;
+
+use rings::send;
 
 const EAST: &str = "02:00:00:00:00:01";
 const WEST: &str = "02:00:00:00:00:02";
@@ -48,17 +53,6 @@ impl Rig {
     fn west(&self) -> Ring {
         self.right.inside(|| Ring::open("west")).unwrap().unwrap()
     }
-}
-
-/// Sends `frames` with as many flushes as it takes.
-fn send(ring: &mut Ring, frames: &[Vec<u8>]) {
-    for frame in frames {
-        if ring.send(frame) == Err(Unsent::Full) {
-            ring.flush().unwrap();
-            ring.send(frame).unwrap();
-        }
-    }
-    ring.flush().unwrap();
 }
 
 /// Receives until `count` frames are there or two seconds have passed.

@@ -54,7 +54,7 @@ impl Slots {
         let size = ((START + longest).div_ceil(LINE) | 1) * LINE;
         let block = BLOCK.max(size.next_power_of_two());
         let per_block = block / size;
-        let blocks = count.clamp(1, MOST / size).div_ceil(per_block);
+        let blocks = count.clamp(AHEAD + 1, MOST / size).div_ceil(per_block);
         let layout = libc::tpacket_req {
             tp_block_size: block as u32,
             tp_block_nr: blocks as u32,
@@ -86,7 +86,7 @@ impl Slots {
         true
     }
 
-    /// The slot `ahead` of the next one; `ahead` is at most the number of slots.
+    /// The slot `ahead` of the next one; there are more slots than that.
     fn slot(&self, ahead: usize) -> NonNull<u8> {
         let index = self.next + ahead;
         let index = if index >= self.count { index - self.count } else { index };

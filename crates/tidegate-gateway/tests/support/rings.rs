@@ -1,0 +1,14 @@
+//! Frames sent by hand.
+use tidegate_gateway::port::{Port, Unsent};
+use tidegate_gateway::ring::Ring;
+
+/// Sends `frames`, all of them, with as many flushes as it takes.
+pub fn send(ring: &mut Ring, frames: &[Vec<u8>]) {
+    for frame in frames {
+        if ring.send(frame) == Err(Unsent::Full) {
+            ring.flush().unwrap();
+            ring.send(frame).unwrap();
+        }
+    }
+    ring.flush().unwrap();
+}
