@@ -174,9 +174,10 @@ const SUBJECTS: &[Subject] = &[
         mixes: Mixes::All,
     },
     Subject {
-        // As many samples as ten for each of a thousand flows; m_fair is where half of the packets go.
+        // Ten samples for each of a thousand flows; steps and gains for a queue that fills in a fifth of a millisecond, where
+        // the paper's are for tens of them. m_fair is where half of the packets go.
         name: "afd",
-        settings: &[("shadow", "10000"), ("sample", "250"), ("alpha", "0.34"), ("beta", "0.36")],
+        settings: &[("shadow", "10000"), ("sample", "250"), ("update", "100 us"), ("alpha", "0.01"), ("beta", "0.011")],
         path: "is judged by its flow's samples, none for want of room",
         took: |c| c.offered - c.dropped(DropReason::Overlimit),
         mixes: Mixes::Thousand,
