@@ -8,7 +8,7 @@ use support::workload::Workload;
 use support::{base_seed, bless, every_preset, gauges, links, reference_link};
 use tidegate::catalog::{self, AnyConfig, Row};
 use tidegate::config::Param;
-use tidegate::{Link, NullSink, Qdisc, Rng, Size};
+use tidegate::{Link, NullSink, Packet, Qdisc, Rng, Size, Time};
 
 /// A queue under watch, after the mixed workload.
 fn run(config: &AnyConfig, link: Link, seed: u64, packets: u64) -> Checked<catalog::AnyQueue> {
@@ -154,6 +154,34 @@ fn parameters_at_their_bounds_together() {
             built += u64::from(try_out(row, &config, reference_link()));
         }
         assert!(built > 0, "{}: no combination could be built", row.name);
+    }
+}
+
+/// A century in which nothing happens is caught up at once, however short a queue's periods: by every call that may come
+/// first.
+#[test]
+fn a_century_of_silence_takes_no_time() {
+    let (link, century) = (reference_link(), Time::from_nanos(100 * 365 * 86_400 * 1_000_000_000));
+    for (row, preset, mut config) in every_preset(&link) {
+        for param in row.params.iter().filter(|param| param.kind == "time") {
+            let mut shortest = config.clone();
+            shortest.set(param.name, &extremes(param)[0]).unwrap();
+            if shortest.build(link, Rng::from_seed(1)).is_ok() {
+                config = shortest;
+            }
+        }
+        for first in 0..3 {
+            let mut queue = Checked::new(config.build(link, Rng::from_seed(1)).unwrap(), link);
+            for slot in 0..50 {
+                queue.enqueue(Time::ZERO, Packet::new(slot as u64 % 7, 1000).with_slot(slot), &mut NullSink);
+            }
+            match first {
+                0 => queue.advance(century),
+                1 => drop(queue.dequeue(century, &mut NullSink)),
+                _ => queue.enqueue(century, Packet::new(1, 1000).with_slot(50), &mut NullSink),
+            }
+            assert!(gauges(&queue).iter().all(|gauge| gauge.value.is_finite()), "{}/{preset}", row.name);
+        }
     }
 }
 

@@ -127,6 +127,30 @@ fn black_beside_its_twin(settings: &[(&str, &str)], operations: u64) {
     assert!(queue.dropped > 1000, "{settings:?}: {}", queue.dropped);
 }
 
+/// RED's parameters reach the RED inside, every one of them other than by default.
+#[test]
+fn black_agrees_with_its_twin_in_every_mode_of_red() {
+    let link = support::link("10 Mbit/s", "100 packets", "900 B");
+    let base = [("min", "7 packets"), ("max", "23 packets"), ("probability", "0.03"), ("weight", "0.01")];
+    for mode in
+        [[("gentle", "off"), ("wait", "off"), ("ecn", "off")], [("gentle", "on"), ("wait", "on"), ("ecn", "on")]]
+    {
+        let config = support::config("black", None, &[&base[..], &mode[..]].concat(), &link);
+        let mut queue = twinned::black::Twinned::beside(&config, link, Rng::from_seed(5)).unwrap();
+        let mut traffic = Rng::from_seed(6);
+        for step in 0..200_000 {
+            let now = Time::from_nanos(step * 700_000);
+            let ecn = if traffic.chance(0.5) { Ecn::Ect0 } else { Ecn::NotEct };
+            queue.enqueue(now, Packet::new(traffic.below(20), 900).with_ecn(ecn), &mut NullSink);
+            if traffic.chance([0.9, 0.97, 1.0][step as usize / 2_000 % 3]) {
+                queue.dequeue(now, &mut NullSink);
+            }
+        }
+        queue.disputes.settle();
+        assert!(queue.by_red > 100, "{mode:?}: {}", queue.by_red);
+    }
+}
+
 #[test]
 fn black_agrees_with_its_twin_over_a_million_operations() {
     black_beside_its_twin(&[], OPERATIONS);

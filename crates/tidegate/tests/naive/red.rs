@@ -74,6 +74,18 @@ impl NaiveRed {
         }
     }
 
+    /// The same on `link`, with packets of its mean length.
+    pub fn of(link: &tidegate::Link) -> NaiveRed {
+        let s = link.mean_packet.bits() as f64 * 1e9 / link.rate.as_bps() as f64;
+        NaiveRed::paper(link.mean_packet.get() as f64, s)
+    }
+
+    /// Whether rounding decides on which side of a threshold avg lies.
+    pub fn is_edge(&self) -> bool {
+        let edges = [self.min, self.max, 2.0 * self.max];
+        edges.iter().any(|&edge| self.avg != edge && (self.avg - edge).abs() <= 1e-9 * edge)
+    }
+
     /// What avg is at `now` if nothing arrives on an idle link.
     pub fn avg_at(&self, now: f64) -> f64 {
         match self.idle_since {

@@ -1,19 +1,24 @@
-//! BLACK and its twin.
+//! BLACK and its twins: its own, and RED's for the packets that BLACK leaves to RED.
 use std::collections::VecDeque;
 
 use super::Set;
 use crate::naive::black::{Judges, NaiveBlack};
+use crate::naive::red::{NaiveRed, Said};
 use crate::support::twin::{Disputes, agree};
 use crate::support::{Both, Fate};
 use tidegate::catalog::{AnyConfig, AnyQueue};
 use tidegate::queues::Black;
-use tidegate::{Backlog, DropReason, Gauge, Link, Packet, Qdisc, Rng, Sink, Size, Time};
+use tidegate::{Backlog, DropReason, Gauge, Link, MarkReason, Packet, Qdisc, Rng, Sink, Size, Time};
 
-/// BLACK with its twin beside it: the hits, the number of flows and the verdicts on high-bandwidth flows. RED has a twin of
-/// its own.
+/// BLACK with its twins beside it: the hits, the number of flows, the verdicts on high-bandwidth flows, and those of RED on
+/// the others.
 pub struct Twinned {
     pub queue: Black,
     pub twin: NaiveBlack,
+    pub red: NaiveRed,
+    ecn: bool,
+    /// Rounding has decided, in RED or on who is above the fair share: from there on RED is not compared.
+    on_the_edge: bool,
     pub link: Link,
     pub threshold: Size,
     pub waiting: VecDeque<u64>,
@@ -22,6 +27,8 @@ pub struct Twinned {
     pub operations: u64,
     pub disputes: Disputes,
     pub dropped: u64,
+    /// Signals of RED's.
+    pub by_red: u64,
 }
 
 impl Twinned {
@@ -32,8 +39,35 @@ impl Twinned {
         }
     }
 
+    /// What RED says of a packet of which BLACK says nothing.
+    fn judge_by_red(&mut self, said: Said, pkt: &Packet, fate: &Fate, dice: &mut Rng) {
+        let signal = |why: DropReason| match self.ecn && pkt.ecn.is_capable() && why == DropReason::Early {
+            true => Fate { dropped: None, marked: Some(MarkReason::Early) },
+            false => Fate { dropped: Some(why), marked: None },
+        };
+        let expected = match said {
+            _ if self.on_the_edge => return,
+            Said::Pass => Fate::default(),
+            Said::Forced => signal(DropReason::Forced),
+            Said::Die { p_a, .. } => {
+                self.disputes.verdict(self.operations, dice.uniform(), p_a, fate.is_signal());
+                if fate.is_signal() { signal(DropReason::Early) } else { Fate::default() }
+            }
+        };
+        assert_eq!(*fate, expected, "operation {}: {:?}", self.operations, self.red);
+        if fate.is_signal() {
+            self.red.signalled();
+            self.by_red += 1;
+        }
+    }
+
     fn compare(&mut self) {
         self.operations += 1;
+        if !self.on_the_edge {
+            let mut avg = f64::NAN;
+            self.queue.probe(&mut |gauge| avg = if gauge.name == "avg" { gauge.value } else { avg });
+            agree("avg", self.operations, avg, self.red.avg, 1e-3);
+        }
         agree("flows", self.operations, self.queue.policy().flows(), self.twin.flows, 1.0);
         if let Some(last) = self.twin.cache.list.last() {
             let fraction = self.queue.policy().cache().fraction(last.flow).expect("the flow hit last is in the cache");
@@ -58,16 +92,32 @@ impl Qdisc for Twinned {
         let judged = self.twin.drop(pkt.flow, waiting);
         let mut fate = Fate::default();
         self.queue.enqueue(now, pkt, &mut Both(&mut fate, out));
+        let (nanos, packets, bytes) = (now.as_nanos() as f64, backlog.packets as f64, backlog.bytes as f64);
         match judged {
+            _ if !has_room => {
+                assert_eq!(fate.dropped, Some(DropReason::Overlimit));
+                self.red.overflow(nanos, packets, bytes);
+            }
             // At exactly the fair share one of the two may see an excess of rounding.
-            Some(p) if has_room && p > 1e-12 => {
+            Some(p) if p > 1e-12 => {
                 assert!(fate.marked.is_none());
                 let unfair = fate.dropped == Some(DropReason::Unfair);
                 self.disputes.verdict(self.operations, dice.uniform(), p, unfair);
                 self.dropped += u64::from(unfair);
+                self.red.estimate(nanos, packets, bytes);
             }
-            _ => assert_ne!(fate.dropped, Some(DropReason::Unfair)),
+            Some(_) => self.on_the_edge = true,
+            None => {
+                assert_ne!(fate.dropped, Some(DropReason::Unfair));
+                let said = self.red.arrive(nanos, packets, bytes, pkt.len as f64);
+                self.on_the_edge |= self.red.is_edge();
+                self.judge_by_red(said, &pkt, &fate, &mut dice);
+            }
         }
+        if has_room && fate.dropped.is_none() {
+            self.red.admitted();
+        }
+        assert!(self.on_the_edge || &dice == self.queue.dice(), "operation {}: as many dice", self.operations);
         if fate.dropped.is_none() {
             self.waiting.push_back(pkt.flow);
         }
@@ -78,6 +128,9 @@ impl Qdisc for Twinned {
         self.periods(now);
         let pkt = self.queue.dequeue(now, out);
         assert_eq!(pkt.map(|pkt| pkt.flow), self.waiting.pop_front());
+        if pkt.is_none() {
+            self.red.idle(now.as_nanos() as f64);
+        }
         self.compare();
         pkt
     }
@@ -116,6 +169,17 @@ impl super::Twinned for Twinned {
         Some(Twinned {
             queue,
             twin,
+            red: NaiveRed {
+                min: set.size("min").in_packets(link.mean_packet),
+                max: set.size("max").in_packets(link.mean_packet),
+                max_p: set.number("probability"),
+                weight: set.number("weight"),
+                gentle: set.is("gentle", "on"),
+                wait: set.is("wait", "on"),
+                ..NaiveRed::of(&link)
+            },
+            ecn: set.is("ecn", "on"),
+            on_the_edge: false,
             link,
             threshold,
             waiting: VecDeque::new(),
@@ -124,6 +188,7 @@ impl super::Twinned for Twinned {
             operations: 0,
             disputes: Disputes::default(),
             dropped: 0,
+            by_red: 0,
         })
     }
 

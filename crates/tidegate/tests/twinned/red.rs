@@ -98,12 +98,6 @@ impl<P, T: Twin> Twinned<P, T> {
 }
 
 impl<P: Policy, T: Twin> Twinned<P, T> {
-    /// Whether rounding decides what is to become of the arrival.
-    fn is_edge(&mut self) -> bool {
-        let red = self.twin.red();
-        [red.min, red.max, 2.0 * red.max].iter().any(|&edge| red.avg != edge && (red.avg - edge).abs() <= 1e-9 * edge)
-    }
-
     fn arrival(&mut self, now: f64, backlog: Backlog, pkt: &Packet, fate: &Fate, die: Option<f64>) {
         let (packets, bytes) = (backlog.packets as f64, backlog.bytes as f64);
         if !self.link.has_room(backlog, pkt.len) {
@@ -114,7 +108,7 @@ impl<P: Policy, T: Twin> Twinned<P, T> {
         }
         let step = self.seen.operations;
         let said = self.twin.arrive(now, packets, bytes, pkt.len as f64);
-        self.on_the_edge = self.on_the_edge || self.is_edge();
+        self.on_the_edge = self.on_the_edge || self.twin.red().is_edge();
         if self.on_the_edge {
             return;
         }
@@ -207,7 +201,6 @@ fn naive(config: &AnyConfig, link: &Link) -> NaiveRed {
         (true, "before") => Unit::BytesBefore,
         (true, _) => Unit::BytesAfter,
     };
-    let s = link.mean_packet.bits() as f64 * 1e9 / link.rate.as_bps() as f64;
     NaiveRed {
         unit,
         min: length(set.size("min")),
@@ -216,7 +209,7 @@ fn naive(config: &AnyConfig, link: &Link) -> NaiveRed {
         weight: set.number("weight"),
         wait: set.is("wait", "on"),
         count: if unit == Unit::BytesAfter { -(link.mean_packet.get() as f64) } else { -1.0 },
-        ..NaiveRed::paper(link.mean_packet.get() as f64, s)
+        ..NaiveRed::of(link)
     }
 }
 
