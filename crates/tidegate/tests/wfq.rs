@@ -1,64 +1,22 @@
 //! WFQ against its papers: the naive twin, the order of service that tells WF2Q+ from WFQ, and the buffers.
-#[path = "naive/wfq.rs"]
 mod naive;
 mod support;
+mod twinned;
 
-use naive::{NaiveWfq, Order};
+use naive::wfq::Order;
 use support::twin::OPERATIONS;
 use support::workload::Workload;
 use support::{Fate, stats};
 use tidegate::queues::Wfq;
-use tidegate::{Backlog, DropReason, Link, NullSink, Packet, Qdisc, Rng, Sink, Size, Time, catalog};
+use tidegate::{Link, NullSink, Packet, Qdisc, Rng, Size, Time, catalog};
+use twinned::Twinned as _;
+use twinned::wfq::Twinned;
 
 fn wfq(settings: &[(&str, &str)], link: Link, seed: u64) -> Wfq {
-    let mut config = catalog::config("wfq", Some("paper"), &link).unwrap();
-    config.set("map", "flow").unwrap();
-    for (name, value) in settings {
-        config.set(name, value).unwrap();
-    }
-    match config.build(link, Rng::from_seed(seed)).unwrap() {
+    let settings = [&[("map", "flow")], settings].concat();
+    match support::config("wfq", Some("paper"), &settings, &link).build(link, Rng::from_seed(seed)).unwrap() {
         catalog::AnyQueue::Wfq(queue) => queue,
         other => panic!("{other:?}"),
-    }
-}
-
-/// The queue with its twin beside it: the same packets in, dropped and out.
-struct Twinned {
-    queue: Wfq,
-    twin: NaiveWfq,
-    operations: u64,
-    dropped: u64,
-    idle: u64,
-    busiest: usize,
-}
-
-impl Qdisc for Twinned {
-    fn enqueue<S: Sink + ?Sized>(&mut self, now: Time, pkt: Packet, _: &mut S) {
-        let class = self.queue.class_of(&pkt);
-        let mut fate = Fate::default();
-        self.queue.enqueue(now, pkt, &mut fate);
-        let fits = self.twin.has_room(class, pkt.len as f64);
-        assert_eq!(fate.dropped, (!fits).then_some(DropReason::Overlimit), "operation {}", self.operations);
-        if fits {
-            self.twin.push(class, pkt.slot, pkt.len as f64);
-        }
-        self.dropped += u64::from(!fits);
-        self.operations += 1;
-    }
-
-    fn dequeue<S: Sink + ?Sized>(&mut self, now: Time, out: &mut S) -> Option<Packet> {
-        let busy = self.twin.classes.iter().filter(|class| !class.packets.is_empty()).count();
-        self.busiest = self.busiest.max(busy);
-        let sent = self.queue.dequeue(now, out);
-        let expected = self.twin.pop();
-        assert_eq!(sent.map(|pkt| (self.queue.class_of(&pkt), pkt.slot)), expected, "operation {}", self.operations);
-        self.idle += u64::from(sent.is_none());
-        self.operations += 1;
-        sent
-    }
-
-    fn backlog(&self) -> Backlog {
-        self.queue.backlog()
     }
 }
 
@@ -68,13 +26,15 @@ fn drive(order: (&str, Order), weights: &[f64], operations: u64) -> Twinned {
     let classes = weights.len().to_string();
     let settings = [("order", order.0), ("weights", text.as_str()), ("classes", classes.as_str())];
     let buffer = 100_000 / weights.len() as u64;
-    let twin: Vec<(f64, f64)> = weights.iter().map(|&weight| (weight, buffer as f64)).collect();
-    let queue = wfq(&settings, link, 7);
-    for class in 0..weights.len() {
-        assert_eq!(queue.buffer(class), Size::Bytes(buffer));
+    let settings = [&[("map", "flow")], &settings[..]].concat();
+    let config = support::config("wfq", Some("paper"), &settings, &link);
+    let mut twinned = Twinned::beside(&config, link, Rng::from_seed(7)).unwrap();
+    for (class, &weight) in weights.iter().enumerate() {
+        assert_eq!(twinned.queue.buffer(class), Size::Bytes(buffer));
+        let theirs = &twinned.twin.classes[class];
+        assert_eq!((theirs.weight, theirs.buffer), (weight, buffer as f64));
     }
-    let twin = NaiveWfq::new(order.1, &twin);
-    let mut twinned = Twinned { queue, twin, operations: 0, dropped: 0, idle: 0, busiest: 0 };
+    assert_eq!(twinned.twin.order, order.1);
     Workload::restless(operations).run(&mut twinned, &link, &mut Rng::from_seed(11), &mut NullSink);
     twinned
 }

@@ -17,3 +17,4 @@ pub mod purge;
 pub mod red;
 pub mod rem;
 pub mod sfb;
+pub mod wfq;

@@ -71,6 +71,13 @@ impl Case {
         Case::of(&QUEUES[at], tape)
     }
 
+    /// The same with these parameters.
+    pub fn with(&self, settings: &[(&str, &str)]) -> Case {
+        let mut case = self.clone();
+        settings.iter().for_each(|(name, value)| case.config.set(name, value).unwrap());
+        case
+    }
+
     /// A case of the queue `row`: a preset and, one after the other, the parameters that it takes besides.
     pub fn of(row: &'static Row, tape: &mut Tape) -> Option<Case> {
         let link = link(tape)?;

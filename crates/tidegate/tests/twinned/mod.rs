@@ -15,6 +15,7 @@ pub mod purge;
 pub mod red;
 pub mod rem;
 pub mod sfb;
+pub mod wfq;
 
 use crate::naive::hits::{NaiveHits, Room};
 use crate::support::checked::Checked;
@@ -57,6 +58,8 @@ pub fn run(case: &Case, tape: &mut Tape) {
             "red" => with::<red::Twinned<_, crate::naive::red::NaiveRed>>(case, tape),
             "rem" => with::<rem::Twinned>(case, tape),
             "sfb" => with::<sfb::Twinned>(case, tape),
+            // Tags that differ by rounding are equal: weights are such that true differences are far larger.
+            "wfq" => with::<wfq::Twinned>(&case.with(&[("weights", "1:2:4")]), tape),
             _ => false,
         };
     if !played {
