@@ -5,6 +5,7 @@
 mod meter;
 mod result;
 mod rig;
+mod spoof;
 mod tap;
 mod traffic;
 
@@ -14,13 +15,16 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use tidegate::catalog::AnyConfig;
-use tidegate::{Bytes, Link, Span};
+use tidegate::{Bytes, ConfigError, Link, Span};
 use tidegate_packet::FlowKey;
 use tidegate_report::{Document, Series};
 
 use crate::namespaces;
+use crate::overhead::Overhead;
+use crate::plan::{Plan, Settings};
 use meter::Meter;
 pub use rig::{Rig, SERVER};
+pub use spoof::{Spoofed, Users};
 use traffic::Traffic;
 pub use traffic::{Group, Process, Sending};
 
@@ -158,6 +162,24 @@ impl Demo {
         let mut call = vec![&*program, "gate", "--json"];
         call.extend(named.iter().flat_map(|(name, value)| [*name, value]));
         Process::start(&rig.gateway, &call)
+    }
+
+    /// The most memory that the gateway of `trial` says it takes for waiting frames and the queue's state, in bytes.
+    ///
+    /// # Errors
+    /// Names what cannot be.
+    pub fn memory(&self, trial: &Trial) -> Result<u64, ConfigError> {
+        let settings = Settings {
+            inner: rig::WEST.into(),
+            outer: rig::EAST.into(),
+            link: self.link,
+            queue: trial.config.clone(),
+            label: trial.label.clone(),
+            flow_key: self.flow_key,
+            overhead: Overhead::default(),
+            delay: self.delay,
+        };
+        Ok(Plan::new(settings, MTU)?.memory())
     }
 
     /// The longest that a frame can be on its way through.

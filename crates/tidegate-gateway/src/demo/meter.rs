@@ -36,7 +36,7 @@ pub struct Account {
     /// How many of those were marked on the way.
     pub marked: u64,
     /// How long those took from one wire to the other.
-    pub took: Vec<(Span, u32)>,
+    pub took: Vec<Span>,
     /// Bytes that reached the server in the measured time.
     pub received_bytes: u64,
     /// Bytes that reached the server in each piece of the grid, from the beginning.
@@ -186,7 +186,7 @@ impl Count {
             let account = &mut self.reading.flows[inside.flow];
             account.delivered += 1;
             account.marked += u64::from(ecn == Ecn::Ce);
-            account.took.push((took, seen.len));
+            account.took.push(took);
         }
     }
 
@@ -273,7 +273,7 @@ mod tests {
             offered_bytes: 240,
             delivered: 3,
             marked: 1,
-            took: vec![(Span::from_millis(100), 60), (Span::from_millis(100), 60), (Span::from_millis(980), 60)],
+            took: [100, 100, 980].map(Span::from_millis).to_vec(),
             received_bytes: 120,
             received_over_time: vec![0, 120, 0, 0, 0, 0, 0, 0, 0, 0, 60],
         };

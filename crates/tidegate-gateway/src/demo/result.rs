@@ -2,7 +2,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use tidegate::{Bytes, Span};
+use tidegate::Span;
 use tidegate_packet::{Address, Ends, FlowKey, Transport};
 use tidegate_report as report;
 use tidegate_report::{
@@ -94,13 +94,9 @@ impl<'d> View<'d> {
         bytes as f64 * 8.0 / self.demo.duration.as_secs()
     }
 
-    /// How long frames waited that took so long: without the delay line and their own time on the wire.
+    /// How long frames waited: what they took beyond the delay line. A frame leaves when its own time on the wire begins.
     fn waits(&self, flows: impl Iterator<Item = usize>) -> Vec<f64> {
-        let link = &self.demo.link;
-        let wait = |&(took, len): &(Span, u32)| {
-            let own = self.demo.delay + link.rate.time_to_send(Bytes::new(len.into()));
-            (took.as_millis() - own.as_millis()).max(0.0)
-        };
+        let wait = |took: &Span| (took.as_millis() - self.demo.delay.as_millis()).max(0.0);
         let mut waits: Vec<f64> = flows.flat_map(|i| self.accounts[i].took.iter().map(wait)).collect();
         waits.sort_by(f64::total_cmp);
         waits

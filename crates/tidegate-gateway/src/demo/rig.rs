@@ -19,7 +19,8 @@ pub const SERVER: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
 pub const WEST: &str = "west";
 /// The gateway's interface towards the server.
 pub const EAST: &str = "east";
-const USERS: &str = "users";
+/// The clients' interface.
+pub const USERS: &str = "users";
 /// The server's interface.
 pub const ARRIVALS: &str = "server";
 /// The beginning of the namespaces' names; the process's id and what it is follow.

@@ -95,6 +95,17 @@ impl Process {
         self.0.id()
     }
 
+    /// Memory that it has for itself alone, in bytes.
+    ///
+    /// # Errors
+    /// It has ended.
+    pub fn memory(&self) -> io::Result<u64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.id()))?;
+        let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap_or_default();
+        let kib: u64 = line.trim().trim_end_matches(" kB").parse().map_err(io::Error::other)?;
+        Ok(kib * 1024)
+    }
+
     /// What it said, if it has ended.
     ///
     /// # Errors

@@ -15,13 +15,14 @@ use crate::progress::Onlooker;
 use crate::{interrupt, output};
 
 /// The queues without --queue: what most links have, what was meant to be better, and those that were meant for floods.
-const QUEUES: [&str; 6] = [
+const QUEUES: [&str; 7] = [
     "drop_tail",
     "red/auto as red",
     "sfb/auto as sfb",
     "care/auto as care",
     "purge/auto as purge",
     "bare/auto as bare",
+    "ewfq/auto as ewfq",
 ];
 /// The congestion control of the group `tcp`.
 const CUBIC: &str = "cubic";

@@ -1,0 +1,135 @@
+//! A flood of five million forged sources through the gateway: what users who are not to blame are left with, behind each
+//! queue and under each flow key, and what memory the gateway takes.
+//!
+//! `make validate-spoofed [QUEUES="sfb care"]`; root, two cores, nothing else running. Prints the table that is kept in
+//! validation/spoofed.md.
+use std::process::ExitCode;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use tidegate::catalog::{self, QUEUES};
+use tidegate::{Bytes, Link, Span};
+use tidegate_gateway::demo::{Demo, FRAME, Process, Rig, Spoofed, Trial, Users, possible};
+use tidegate_packet::FlowKey;
+
+/// Sources of the flood.
+const FLOWS: u64 = 5_000_000;
+/// Users, each with one connection.
+const USERS: u16 = 8;
+/// How long users have the line to themselves.
+const BEFORE: Duration = Duration::from_secs(3);
+/// After the flood has begun, time that does not count.
+const SETTLING: Duration = Duration::from_secs(2);
+/// Flow keys that are tried: every datagram of the flood is a flow, under the first two; the whole flood is one, under
+/// the third.
+const KEYS: [FlowKey; 3] = [FlowKey::FiveTuple, FlowKey::Source, FlowKey::Destination];
+/// Memory is given by the page, to each thread's stack and by the allocator's own measure: so much is nobody's.
+const PAGES: u64 = 256 << 10;
+/// What of a full TCP frame is data: 14 bytes of Ethernet, 20 of IPv4, 32 of TCP with time stamps are not.
+const DATA: f64 = 1448.0 / 1514.0;
+
+#[allow(clippy::disallowed_macros, reason = "a bench has no command's output to go through")]
+fn main() -> ExitCode {
+    if let Err(why) = possible() {
+        eprintln!("SKIPPED: {why}");
+        return ExitCode::SUCCESS;
+    }
+    let named: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
+    let wanted = |name: &str| named.is_empty() || named.iter().any(|n| n == name);
+    println!("| queue | flow key | flood, kpps | users before | users during | of the line | memory took | may take |");
+    println!("|---|---|---|---|---|---|---|---|");
+    let mut sound = true;
+    for row in QUEUES.iter().filter(|row| wanted(row.name)) {
+        for key in KEYS {
+            match measure(row.name, key) {
+                Ok(found) => {
+                    println!("| {} | {key} | {found} |", row.name);
+                    sound &= found.took <= found.may_take;
+                }
+                Err(error) => {
+                    println!("| {} | {key} | FAILED: {error} |", row.name);
+                    sound = false;
+                }
+            }
+        }
+    }
+    if sound { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+struct Found {
+    /// Datagrams a second.
+    flood: f64,
+    /// The users' share of the line, before and during the flood.
+    share: [f64; 2],
+    /// What the gateway took more than before the flood, and what it says that it takes at most, in bytes.
+    took: u64,
+    may_take: u64,
+}
+
+impl std::fmt::Display for Found {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        let Found { flood, share: [before, during], took, may_take } = self;
+        let rate = |share: f64| format!("{:.1} Mbit/s", share * LINE / 1e6);
+        let [took, may_take] = [took, may_take].map(|bytes| Bytes::new(*bytes));
+        let (kpps, percent) = (flood / 1e3, during * 100.0);
+        write!(f, "{kpps:.0} | {} | {} | {percent:.1} % | {took} | {may_take}", rate(*before), rate(*during))
+    }
+}
+
+/// The line, in bit/s.
+const LINE: f64 = 100e6;
+
+fn measure(queue: &str, flow_key: FlowKey) -> std::io::Result<Found> {
+    let link = Link::new("100 Mbit/s".parse().unwrap(), "1250 kB".parse().unwrap(), FRAME).unwrap();
+    let config = catalog::config(queue, Some("auto"), &link).unwrap();
+    let demo = Demo {
+        program: env!("CARGO_BIN_EXE_tidegate").into(),
+        link,
+        delay: Span::from_millis(20),
+        flow_key,
+        groups: vec![],
+        warmup: Span::ZERO,
+        duration: Span::ZERO,
+    };
+    let trial = Trial { queue: format!("{queue}/auto"), label: queue.into(), preset: "auto".into(), config };
+    let may_take = demo.memory(&trial).map_err(std::io::Error::other)? + PAGES;
+    let rig = Rig::new(USERS, 1500)?;
+    let mut gate = demo.gate(&rig, &trial)?;
+    while !rig.connected(gate.id(), Duration::from_millis(100))? {
+        alive(&mut gate)?;
+    }
+    let users = Users::start(&rig, USERS)?;
+    let taken = gate.memory()?;
+    sleep(Duration::from_secs(1));
+    let before = rate(&users, BEFORE, || true);
+    let flood = Spoofed::start(&rig, FLOWS)?;
+    let begun = Instant::now();
+    sleep(SETTLING);
+    let during = rate(&users, Duration::from_secs(600), || !flood.is_over());
+    let (sent, span) = (flood.sent(), begun.elapsed());
+    if sent < FLOWS {
+        return Err(std::io::Error::other(format!("the flood ended after {sent} datagrams")));
+    }
+    let took = gate.memory()?.saturating_sub(taken);
+    alive(&mut gate)?;
+    drop((users, flood));
+    gate.finish()?;
+    let flood = sent as f64 / span.as_secs_f64();
+    Ok(Found { flood, share: [before, during].map(|rate| rate / LINE), took, may_take })
+}
+
+/// What the users get on the wire, in bit/s, while `on` and no longer than `most`.
+fn rate(users: &Users, most: Duration, on: impl Fn() -> bool) -> f64 {
+    let (from, begun) = (users.received(), Instant::now());
+    while on() && begun.elapsed() < most {
+        sleep(Duration::from_millis(20));
+    }
+    (users.received() - from) as f64 * 8.0 / begun.elapsed().as_secs_f64() / DATA
+}
+
+fn alive(gate: &mut Process) -> std::io::Result<()> {
+    match gate.ended()? {
+        Some(said) => Err(std::io::Error::other(format!("the gateway has ended: {said}"))),
+        None => Ok(()),
+    }
+}
