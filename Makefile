@@ -7,7 +7,7 @@ SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 TIDEGATE := target/release/tidegate
 FUZZ_SECONDS ?= 600
 
-.PHONY: help build demo test lint bench bench-gate fuzz validate speed papers clean
+.PHONY: help build demo test lint bench bench-gate fuzz validate validate-gateway validate-spoofed speed papers clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -48,6 +48,12 @@ fuzz: ## Ten minutes for each fuzz target (FUZZ_SECONDS=600); needs cargo-fuzz a
 validate: build ns2 ## The table of agreement with ns-2, whose missing runs are made first
 	python3 validation/ns2/run.py >/dev/null
 	python3 validation/compare.py
+
+validate-gateway: build test-deps ## The gateway against the simulator, every queue, TCP and a flood; root, half an hour on an idle machine
+	python3 validation/gateway.py --rounds 2
+
+validate-spoofed: test-deps ## Forged sources: what users are left with behind every queue, and the memory it takes; root, half an hour
+	cargo bench --locked -p tidegate-cli --bench spoofed | tee validation/spoofed.md
 
 papers: build ## Our numbers beside the papers' printed ones (papers/*/printed.csv)
 	python3 papers/refresh.py
