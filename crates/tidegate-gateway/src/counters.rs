@@ -39,13 +39,16 @@ pub enum Loss {
     TooLong,
     /// The sending device did not take it: down, gone, or no room even after what waited there was sent.
     Unsent,
-    /// The kernel had sent it on already, while we were not to be seen.
+    /// It was marked while marks went unheeded (RFC 7567 §4.2.1).
+    Overload,
+    /// We were not to be seen, so that the kernel had sent it on already or had sent newer ones before it.
     Lapsed,
 }
 
 impl Loss {
     /// The gateway's own reasons, in order; the queue's come before them.
-    pub const OWN: [Loss; 5] = [Loss::NoMemory, Loss::CutOff, Loss::TooLong, Loss::Unsent, Loss::Lapsed];
+    pub const OWN: [Loss; 6] =
+        [Loss::NoMemory, Loss::CutOff, Loss::TooLong, Loss::Unsent, Loss::Overload, Loss::Lapsed];
 
     /// Every reason, in order.
     pub fn all() -> impl Iterator<Item = Loss> {
@@ -60,6 +63,7 @@ impl Loss {
             Loss::CutOff => "cut_off",
             Loss::TooLong => "too_long",
             Loss::Unsent => "unsent",
+            Loss::Overload => "overload",
             Loss::Lapsed => "lapsed",
         }
     }
@@ -71,7 +75,8 @@ impl Loss {
             Loss::CutOff => DropReason::ALL.len() + 1,
             Loss::TooLong => DropReason::ALL.len() + 2,
             Loss::Unsent => DropReason::ALL.len() + 3,
-            Loss::Lapsed => DropReason::ALL.len() + 4,
+            Loss::Overload => DropReason::ALL.len() + 4,
+            Loss::Lapsed => DropReason::ALL.len() + 5,
         }
     }
 }
@@ -87,7 +92,7 @@ pub struct Counters {
     pub held: Tally,
     /// Not sent on, by [`Loss::index`].
     lost: [Tally; DropReason::ALL.len() + Loss::OWN.len()],
-    /// Marked by the queue, by reason; they are sent too.
+    /// Marked by the queue, by reason; they are sent too, unless dropped afterwards.
     pub marked: [u64; MarkReason::ALL.len()],
     /// Received with a checksum that the sender left to hardware which is not there. They are sent on as they are, and
     /// whoever receives them finds them damaged.

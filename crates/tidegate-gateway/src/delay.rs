@@ -40,6 +40,11 @@ impl DelayLine {
         self.waiting.front().map(|frame| frame.due)
     }
 
+    /// Gives the slots of all frames under way to `lose` and is empty then.
+    pub(crate) fn forget(&mut self, mut lose: impl FnMut(u32)) {
+        self.waiting.drain(..).for_each(|frame| lose(frame.slot));
+    }
+
     /// Gives every frame that is due by `now` to `send`, and accounts for it.
     #[inline]
     pub(crate) fn release<W: Witness>(

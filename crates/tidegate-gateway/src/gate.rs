@@ -98,6 +98,10 @@ impl<A: Port, B: Port, W: Witness> Gate<A, B, W> {
     /// Does what is to be done at `now`, which is no earlier than in any call before: sends what is due, receives what
     /// `guard` says is ours.
     pub fn turn(&mut self, now: Time, guard: &mut impl Guard) -> Next {
+        // Before anything is sent, too: what waited while the kernel forwarded newer frames must not follow them.
+        if !guard.ours() {
+            return Next::Renewal;
+        }
         self.depart(now);
         let (Some(one), Some(other)) = (self.receive_inner(now, guard), self.receive_outer(now, guard)) else {
             return Next::Renewal;
@@ -113,8 +117,11 @@ impl<A: Port, B: Port, W: Witness> Gate<A, B, W> {
     }
 
     /// Throws everything away that has arrived and was not received: the kernel has sent it on while the promise did
-    /// not hold. The promise must have been renewed before. How many frames that were.
+    /// not hold. The promise must have been renewed before. What waits and what is under way goes too: newer frames
+    /// of the same flows have overtaken it. How many frames had arrived.
     pub fn discard(&mut self, now: Time) -> u64 {
+        self.lane.forget(now);
+        self.wire.forget();
         let (from_inner, lane) = (self.inner.port.waiting(usize::MAX), &mut self.lane);
         self.inner.receive(from_inner, |frame| lane.discard(now, &frame));
         let (from_outer, wire) = (self.outer.port.waiting(usize::MAX), &mut self.wire);

@@ -10,6 +10,7 @@ use tidegate_packet::{FlowHasher, Frame, LinkType, set_ce};
 use crate::counters::{Counters, Loss};
 use crate::delay::{DelayLine, note_of};
 use crate::overhead::Overhead;
+use crate::overload::Overload;
 use crate::pool::Pool;
 use crate::port::{Received, Unsent};
 use crate::witness::Witness;
@@ -39,6 +40,7 @@ pub struct Lane<W> {
     hasher: FlowHasher,
     pacer: Pacer,
     link: State,
+    overload: Overload,
     delay: DelayLine,
     pool: Pool,
     counters: Counters,
@@ -63,6 +65,7 @@ impl<W: Witness> Lane<W> {
             hasher: of.hasher,
             pacer: Pacer::new(of.rate),
             link: State::Idle(Time::ZERO),
+            overload: Overload::new(),
             delay: DelayLine::new(of.delay),
             pool: of.pool,
             counters: Counters::default(),
@@ -95,6 +98,17 @@ impl<W: Witness> Lane<W> {
     pub fn discard(&mut self, now: Time, frame: &Received<'_>) {
         self.counters.received.add(frame.wire_len);
         self.lose(now, Loss::Lapsed, frame.wire_len, frame.bytes);
+    }
+
+    /// Loses everything that waits in the queue and is under way: whoever waited for it has had newer frames meanwhile.
+    pub fn forget(&mut self, now: Time) {
+        let (pool, counters, witness) = (&mut self.pool, &mut self.counters, &mut self.witness);
+        self.delay.forget(|slot| lose_held(now, Loss::Lapsed, slot, pool, counters, witness));
+        loop {
+            let fate = &mut Fate { pool, counters, witness, overload: &mut self.overload, arriving: None };
+            let Some(packet) = self.queue.dequeue(now, fate) else { break };
+            lose_held(now, Loss::Lapsed, packet.slot, pool, counters, witness);
+        }
     }
 
     /// Gives every frame that is to be on its way by `now` to `send`.
@@ -140,12 +154,16 @@ impl<W: Witness> Lane<W> {
             .with_ecn(parsed.ecn)
             .with_slot(slot);
         let (pool, counters, witness) = (&mut self.pool, &mut self.counters, &mut self.witness);
-        let mut fate = Fate { pool, counters, witness, arriving: Some(Arriving { slot, bytes }) };
+        let overload = &mut self.overload;
+        let mut fate = Fate { pool, counters, witness, overload, arriving: Some(Arriving { slot, bytes }) };
         self.queue.enqueue(now, packet, &mut fate);
         match fate.arriving {
             Some(_) => {
                 self.pool.fill(slot, bytes);
                 self.counters.held.add(len);
+                if parsed.ecn.is_capable() {
+                    self.overload.admitted(now);
+                }
             }
             None => self.pool.give_back(slot),
         }
@@ -172,8 +190,7 @@ impl<W: Witness> Lane<W> {
 
     /// The link is free at `now` and takes the next frame, if there is one.
     fn ask(&mut self, now: Time) {
-        let (pool, counters, witness) = (&mut self.pool, &mut self.counters, &mut self.witness);
-        match self.queue.dequeue(now, &mut Fate { pool, counters, witness, arriving: None }) {
+        match self.next_frame(now) {
             Some(packet) => {
                 if packet.ecn == Ecn::Ce {
                     mark(self.pool.beginning(packet.slot));
@@ -187,6 +204,28 @@ impl<W: Witness> Lane<W> {
             }
         }
     }
+
+    /// The frame that the queue gives; under overload, the next that it has not marked.
+    fn next_frame(&mut self, now: Time) -> Option<Packet> {
+        let (pool, counters, witness) = (&mut self.pool, &mut self.counters, &mut self.witness);
+        loop {
+            let fate = &mut Fate { pool, counters, witness, overload: &mut self.overload, arriving: None };
+            let packet = self.queue.dequeue(now, fate)?;
+            if !self.overload.is_on() || pool.note(packet.slot) == 0 {
+                return Some(packet);
+            }
+            lose_held(now, Loss::Overload, packet.slot, pool, counters, witness);
+        }
+    }
+}
+
+/// Loses the frame in `slot`, which was held, and gives its memory back.
+fn lose_held<W: Witness>(now: Time, why: Loss, slot: u32, pool: &mut Pool, counters: &mut Counters, witness: &mut W) {
+    let len = pool.len(slot);
+    counters.held.remove(len);
+    counters.lose(why, len);
+    witness.lost(now, why, pool.bytes(slot));
+    pool.free(slot);
 }
 
 /// Sets CE in a frame, of which the `beginning` with the whole IP header is given. Of one that bore it already, nothing
@@ -201,6 +240,7 @@ struct Fate<'a, W> {
     pool: &'a mut Pool,
     counters: &'a mut Counters,
     witness: &'a mut W,
+    overload: &'a mut Overload,
     /// The frame that is being offered; `None` when it was dropped, or none is.
     arriving: Option<Arriving<'a>>,
 }
@@ -219,16 +259,13 @@ impl<W: Witness> Sink for Fate<'_, W> {
             self.counters.lose(why, bytes.len() as u32);
             return self.witness.lost(now, why, bytes);
         }
-        let len = self.pool.len(packet.slot);
-        self.counters.held.remove(len);
-        self.counters.lose(why, len);
-        self.witness.lost(now, why, self.pool.bytes(packet.slot));
-        self.pool.free(packet.slot);
+        lose_held(now, why, packet.slot, self.pool, self.counters, self.witness);
     }
 
     #[inline]
     fn marked(&mut self, _: Time, packet: &Packet, why: MarkReason) {
         self.counters.marked[why as usize] += 1;
+        self.overload.marked();
         self.pool.write_note(packet.slot, note_of(why));
     }
 }

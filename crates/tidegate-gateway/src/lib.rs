@@ -30,6 +30,7 @@ pub mod memory;
 pub mod namespaces;
 pub mod netlink;
 pub mod overhead;
+mod overload;
 pub mod plan;
 pub mod pool;
 pub mod port;

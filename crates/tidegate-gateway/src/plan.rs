@@ -13,8 +13,8 @@ use crate::witness::Witness;
 const LONGEST_DELAY: Span = Span::from_millis(2000);
 /// The most memory for waiting frames that is meant seriously, in bytes.
 const MOST_MEMORY: u64 = 8_000_000_000;
-/// The shortest frame that a limit in bytes is laid out for: the least of Ethernet, rounded up.
-const SHORT: u64 = 64;
+/// The shortest frame that a limit in bytes is laid out for: the least of Ethernet, without its check sequence.
+const SHORT: u64 = 60;
 /// Frames and bytes a second that the reverse direction is laid out for, which nothing limits but this machine.
 const REVERSE: (Rate, u64) = (Rate::from_bps(10_000_000_000), 1_000_000);
 /// The least MTU of IPv4 (RFC 791), and the most of Linux.

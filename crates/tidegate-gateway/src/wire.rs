@@ -50,6 +50,19 @@ impl Wire {
         self.counters.lose(Loss::Lapsed, frame.wire_len);
     }
 
+    /// Loses everything that is under way.
+    pub fn forget(&mut self) {
+        let (pool, counters) = (&mut self.pool, &mut self.counters);
+        if let Some(delay) = &mut self.delay {
+            delay.forget(|slot| {
+                let len = pool.len(slot);
+                counters.held.remove(len);
+                counters.lose(Loss::Lapsed, len);
+                pool.free(slot);
+            });
+        }
+    }
+
     /// Gives every frame that is due by `now` to `send`.
     #[inline]
     pub fn depart(&mut self, now: Time, send: &mut impl FnMut(&[u8]) -> Result<(), Unsent>) {

@@ -36,6 +36,7 @@ impl Witness for &mut Seen {
 /// What a test varies.
 struct Setup {
     queue: &'static str,
+    set: &'static [(&'static str, &'static str)],
     rate: &'static str,
     limit: Size,
     overhead: Overhead,
@@ -48,6 +49,7 @@ impl Default for Setup {
     fn default() -> Setup {
         Setup {
             queue: "drop_tail",
+            set: &[],
             rate: "10 Mbit/s",
             limit: Size::Packets(100),
             overhead: Overhead::default(),
@@ -69,8 +71,10 @@ impl Setup {
     fn rig(self, seen: &mut Seen) -> Rig<'_> {
         let rate: Rate = self.rate.parse().unwrap();
         let link = Link::new(rate, self.limit, "1000 B".parse().unwrap()).unwrap();
+        let mut queue = catalog::config(self.queue, None, &link).unwrap();
+        self.set.iter().for_each(|(name, value)| queue.set(name, value).unwrap());
         let lane = Managed {
-            queue: catalog::config(self.queue, None, &link).unwrap().build(link, Rng::from_seed(1)).unwrap(),
+            queue: queue.build(link, Rng::from_seed(1)).unwrap(),
             rate,
             overhead: self.overhead,
             hasher: FlowHasher::new(FlowKey::FiveTuple, [1, 2]),
@@ -405,7 +409,7 @@ impl Guard for Lapsing {
 }
 
 #[test]
-fn frames_that_the_kernel_has_forwarded_are_thrown_away_and_nothing_else() {
+fn after_a_lapse_what_the_kernel_has_forwarded_or_overtaken_is_thrown_away_and_nothing_else() {
     let mut seen = Seen::default();
     let mut rig = Setup::default().rig(&mut seen);
     let mut guard = Lapsing { holds: true, promise: Promise::Kept };
@@ -422,10 +426,81 @@ fn frames_that_the_kernel_has_forwarded_are_thrown_away_and_nothing_else() {
     assert_eq!(rig.gate.discard(at(1_000_000_001)), 600);
     send(&mut rig.clients, &[5; 1000]);
     while rig.gate.turn(at(1_000_000_002), &mut guard) == Next::Now {}
-    assert_eq!(rig.servers.all().unwrap(), [[1; 1000], [2; 1000], [5; 1000]]);
+    // The second had waited when the kernel sent all the threes: it would come after them.
+    assert_eq!(rig.servers.all().unwrap().iter().map(|frame| frame[0]).collect::<Vec<_>>(), [1, 5]);
     let account = rig.gate.account();
-    assert_eq!((account.managed.lost(Loss::Lapsed).frames, account.reverse.lost(Loss::Lapsed).frames), (300, 300));
+    assert_eq!((account.managed.lost(Loss::Lapsed).frames, account.reverse.lost(Loss::Lapsed).frames), (301, 300));
     assert!(account.managed.balanced() && account.reverse.balanced());
+}
+
+#[test]
+fn after_a_lapse_the_delay_lines_and_every_queue_are_empty() {
+    for row in QUEUES {
+        let mut seen = Seen::default();
+        let setup = Setup { queue: row.name, delay: Span::from_millis(20), ..Setup::default() };
+        let mut rig = setup.rig(&mut seen);
+        let (mut dice, mut now) = (Rng::from_seed(17), at(1));
+        for number in 0..200u32 {
+            send(&mut rig.clients, &frame(&mut dice, (number % 9) as u8, number, Ecn::Ect0, 1000));
+            send(&mut rig.servers, &frame(&mut dice, (number % 9) as u8, number, Ecn::Ect0, 1000));
+            now += Span::from_micros(200);
+            while rig.gate.turn(now, &mut Unguarded) == Next::Now {}
+        }
+        let before = rig.gate.account();
+        assert!(before.managed.held.frames > 20 && before.reverse.held.frames > 20, "{}: {before:?}", row.name);
+        assert_eq!(rig.gate.discard(now), 0);
+        let after = rig.gate.account();
+        assert_eq!((after.managed.held, after.reverse.held), (Tally::default(), Tally::default()), "{}", row.name);
+        assert!(after.managed.balanced() && after.reverse.balanced(), "{}", row.name);
+        assert!(after.reverse.lost(Loss::Lapsed) == before.reverse.held, "{}", row.name);
+        send(&mut rig.clients, &frame(&mut dice, 0, 0, Ecn::Ect0, 1000));
+        settle(&mut rig, now + Span::from_millis(200));
+        assert!(rig.gate.account().managed.balanced(), "{}", row.name);
+    }
+}
+
+/// Five seconds of a queue that marks, offered `times` its link's rate, all of it ECN-capable.
+fn capable_flood(
+    queue: &'static str,
+    set: &'static [(&'static str, &'static str)],
+    times: u64,
+) -> tidegate_gateway::counters::Counters {
+    let mut seen = Seen::default();
+    let setup = Setup { queue, set, rate: "8 Mbit/s", limit: Size::Packets(100), ..Setup::default() };
+    let mut rig = setup.rig(&mut seen);
+    let (mut dice, mut now) = (Rng::from_seed(19), at(1));
+    for number in 0..5000 * times as u32 {
+        send(&mut rig.clients, &frame(&mut dice, 0, number, Ecn::Ect0, 1000));
+        now += Span::from_nanos(1_000_000 / times);
+        while rig.gate.turn(now, &mut Unguarded) == Next::Now {}
+    }
+    rig.gate.account().managed
+}
+
+#[test]
+fn a_flood_that_claims_to_speak_ecn_is_dropped_when_it_heeds_no_mark() {
+    // RFC 7567 §4.2.1. BLUE marks more and more while the buffer stays full, and here in big steps.
+    let flooded = capable_flood("blue", &[("d1", "0.2")], 2);
+    assert!(flooded.lost(Loss::Overload).frames > 2000, "{flooded:?}");
+    assert!(flooded.balanced());
+}
+
+#[test]
+fn marks_that_are_a_signal_stay_marks() {
+    let account = capable_flood("codel", &[], 1);
+    assert_eq!(account.lost(Loss::Overload), Tally::default(), "{account:?}");
+    let mut seen = Seen::default();
+    let setup = Setup { queue: "red", rate: "20 Mbit/s", limit: Size::Packets(200), ..Setup::default() };
+    let mut rig = setup.rig(&mut seen);
+    let (mut dice, mut now) = (Rng::from_seed(13), at(1));
+    for number in 0..20_000 {
+        send(&mut rig.clients, &frame(&mut dice, 0, number, Ecn::Ect0, 1000));
+        now += Span::from_micros(if number % 400 < 200 { 350 } else { 450 });
+        while rig.gate.turn(now, &mut Unguarded) == Next::Now {}
+    }
+    let managed = rig.gate.account().managed;
+    assert!(managed.marked[MarkReason::Early as usize] > 200, "{managed:?}");
+    assert_eq!(managed.lost(Loss::Overload), Tally::default(), "{managed:?}");
 }
 
 #[test]

@@ -51,7 +51,7 @@ fn end_of(len: usize) -> Time {
 
 #[test]
 fn a_full_queue_and_a_full_delay_line_find_memory_whatever_the_frames_are() {
-    for (limit, len) in [("300 packets", 1514), ("300 packets", 9014), ("200 kB", 64), ("200 kB", 1514), ("30 kB", 257)]
+    for (limit, len) in [("300 packets", 1514), ("300 packets", 9014), ("200 kB", 60), ("200 kB", 1514), ("30 kB", 257)]
     {
         let plan = Plan::new(settings(limit, Span::from_millis(30)), 9000).unwrap();
         let (lane, wire) = plan.lanes([1, 2], 3, ()).unwrap();
