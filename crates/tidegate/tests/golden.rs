@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 use support::checked::Checked;
 use support::workload::Workload;
-use support::{bless, gauges, link};
+use support::{bless, gauges, link, links};
 use tidegate::{DropReason, MarkReason, NullSink, Qdisc, Rng, catalog};
 
 fn row(name: &str, preset: &str, limit: &str) -> String {
@@ -46,5 +46,23 @@ fn golden_rows() {
             }
         }
         bless::assert_file(&format!("tests/golden/{}.csv", queue.name), &text);
+    }
+}
+
+/// What every preset makes of links of several kinds: the rules behind the presets.
+#[test]
+fn presets() {
+    for row in catalog::QUEUES.iter().filter(|row| !row.params.is_empty()) {
+        let names: Vec<&str> = row.params.iter().map(|param| param.name).collect();
+        let mut text = format!("link,preset,{}\n", names.join(","));
+        for link in links() {
+            for (preset, _) in (row.presets)() {
+                let config = catalog::config(row.name, Some(preset), &link).unwrap();
+                let values: Vec<String> = config.values().into_iter().map(|(_, value)| value).collect();
+                text += &format!("{} {} {},{preset},", link.rate, link.limit, link.mean_packet);
+                text += &format!("{}\n", values.join(","));
+            }
+        }
+        bless::assert_file(&format!("tests/golden/presets/{}.csv", row.name), &text);
     }
 }
