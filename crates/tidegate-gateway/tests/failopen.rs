@@ -1,6 +1,7 @@
 //! The kernel's program against a real kernel: when it forwards, when it does not, and what it leaves behind.
 #![cfg(target_os = "linux")]
 use std::net::UdpSocket;
+use std::sync::Barrier;
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -202,7 +203,7 @@ fn what_is_removed_leaves_no_trace_and_what_was_there_before_stays() {
     let Some(rig) = Rig::new("trace") else { return };
     let before = rig.traces();
     let interfaces = rig.interfaces();
-    let remove = || rig.gate.inside(|| failopen::remove(interfaces)).unwrap().unwrap();
+    let remove = || rig.gate.inside(|| interfaces.map(|i| failopen::remove(i).unwrap())).unwrap();
     drop(rig.install().unwrap());
     let during = rig.traces();
     assert!(during.matches(attach::NAME).count() >= 2 && during.matches("PROMISC").count() == 2, "{during}");
@@ -245,8 +246,76 @@ fn leftovers_are_replaced_and_a_living_gate_is_not() {
     let found = rig.gate.inside(|| failopen::find(&mut Netlink::open().unwrap(), third)).unwrap().unwrap();
     assert_eq!((found, programs), (None, rig.traces().matches(attach::NAME).count() * 2));
     drop(gate);
-    rig.gate.inside(|| failopen::remove(pair)).unwrap().unwrap();
+    rig.gate.inside(|| pair.map(|i| failopen::remove(i).unwrap())).unwrap();
     assert_eq!(rig.traces(), before, "what the first changed is undone by the last");
+}
+
+#[test]
+fn of_two_that_start_at_once_one_has_both_interfaces_and_the_other_touches_nothing() {
+    let Some(rig) = Rig::new("race") else { return };
+    let [one, other] = rig.interfaces();
+    let programs = || {
+        let told = ["if1", "if2"].map(|i| rig.gate.run(&["tc", "filter", "show", "dev", i, "ingress"]).unwrap());
+        let id = |told: &str| told.split_once(" id ").and_then(|(_, id)| id.split(' ').next()).map(str::to_owned);
+        let mut ids: Vec<_> = told.iter().flat_map(|told| id(told)).collect();
+        assert_eq!(ids.len(), 2, "{told:?}");
+        ids.dedup();
+        ids.len()
+    };
+    for round in 0..12 {
+        let together = Barrier::new(2);
+        let start = |interfaces: [u32; 2]| {
+            together.wait();
+            FailOpen::install(interfaces, now())
+        };
+        // Both orders; on nothing at first and in every other round, then on what is left.
+        let ends = [[one, other], [other, one]];
+        let (gate, start) = (&rig.gate, &start);
+        let started = std::thread::scope(|scope| {
+            let threads = ends.map(|ends| scope.spawn(move || gate.inside(|| start(ends)).unwrap()));
+            threads.map(|thread| thread.join().unwrap())
+        });
+        let won: Vec<_> = started
+            .into_iter()
+            .filter_map(|result| match result {
+                Ok(gate) => Some(gate),
+                Err(why) => {
+                    assert!(why.to_string().ends_with(" holds it"), "{why}");
+                    None
+                }
+            })
+            .collect();
+        assert_eq!((won.len(), programs()), (1, 1), "round {round}");
+        assert_eq!((rig.arrivals(), rig.arrivals_back()), (10, 10), "round {round}");
+        drop(won);
+        if round % 2 == 0 {
+            rig.gate.inside(|| [one, other].map(|i| failopen::remove(i).unwrap())).unwrap();
+        }
+    }
+}
+
+#[test]
+fn who_cannot_start_takes_nothing_away_but_his_own() {
+    let Some(rig) = Rig::new("own") else { return };
+    let [one, other] = rig.interfaces();
+    // A filter of somebody else's where ours would stand at the second: the first is as it was.
+    rig.gate.run(&["tc", "qdisc", "add", "dev", "if2", "clsact"]).unwrap();
+    let never =
+        ["tc", "filter", "add", "dev", "if2", "ingress", "prio", "1", "handle", "1", "bpf", "bytecode", "1,6 0 0 0,"];
+    rig.gate.run(&never).unwrap();
+    let before = rig.traces();
+    assert!(rig.install().is_err());
+    assert_eq!(rig.traces(), before);
+    rig.gate.run(&["tc", "qdisc", "delete", "dev", "if2", "clsact"]).unwrap();
+
+    // Another program has been put in our place meanwhile.
+    let first = rig.install().unwrap();
+    let taken = rig.gate.run(&["tc", "filter", "show", "dev", "if1", "ingress"]).unwrap();
+    rig.gate.run(&["tc", "qdisc", "delete", "dev", "if1", "clsact"]).unwrap();
+    rig.gate.inside(|| first.remove()).unwrap().unwrap();
+    assert!(taken.contains(attach::NAME));
+    let found = rig.gate.inside(|| [one, other].map(|i| failopen::find(&mut Netlink::open().unwrap(), i).unwrap()));
+    assert_eq!(found.unwrap(), [None, None]);
 }
 
 #[test]

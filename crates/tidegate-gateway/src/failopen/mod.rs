@@ -16,6 +16,7 @@
 //! our renewal or us to see the frame; the kernel's wake-up of a packet socket's reader has the memory barrier for its
 //! side, we have a fence for ours.)
 pub mod attach;
+mod hold;
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -30,6 +31,7 @@ use crate::clock;
 use crate::guard::{Guard, Promise};
 use crate::netlink::Netlink;
 use attach::Place;
+use hold::Hold;
 
 /// How long the heartbeat stays fresh after it was renewed, of which [`GUARD`] is not ours: time for four of the
 /// [`BEAT`](crate::guard::BEAT)s, so that a busy machine does not make it lapse.
@@ -135,11 +137,15 @@ pub struct Passed {
     pub unmanaged: u64,
 }
 
-/// The loaded program and its heartbeat. The program stays when this is dropped, and forwards from then on.
+/// The loaded program and its heartbeat, at two interfaces that nobody else may have meanwhile. The program stays when
+/// this is dropped, and forwards from then on.
 pub struct FailOpen {
+    _holds: Option<[Hold; 2]>,
     state: Array<MapData, [u64; 6]>,
     counts: PerCpuArray<MapData, [u64; 2]>,
     gate: Gate,
+    /// The program's number.
+    program: u32,
 }
 
 impl FailOpen {
@@ -149,29 +155,29 @@ impl FailOpen {
     /// # Errors
     /// A living gate holds one of them; the kernel refuses. Then everything is as it was, but for leftovers.
     pub fn install(interfaces: [u32; 2], now: Time) -> io::Result<FailOpen> {
+        let holds = Hold::both(interfaces)?;
         let netlink = &mut Netlink::open()?;
-        let mut places = [Place::Empty; 2];
-        let mut restore = [Restore::default(); 2];
-        for (at, &interface) in interfaces.iter().enumerate() {
-            let Some(old) = find(netlink, interface)? else { continue };
-            if let Some(process) = old.held(now) {
-                let why = format!("a gate that runs as process {process} holds it");
-                return Err(io::Error::new(io::ErrorKind::ResourceBusy, why));
-            }
-            (places[at], restore[at]) = (Place::Replace, old.restore_of(interface));
-            // The other end of a pair that is not ours: its program would go on sending here.
-            for other in old.interfaces.into_iter().filter(|other| !interfaces.contains(other)) {
-                take_away(netlink, other)?;
-            }
+        let [one, other] = interfaces.map(|interface| installed(netlink, interface));
+        let old = [one?, other?];
+        if let Some(process) = old.iter().flatten().find_map(|old| old.gate.held(now)) {
+            return Err(hold::busy(Some(process)));
         }
+        for old in old.iter().flatten() {
+            old.let_go_of_others(netlink, interfaces)?;
+        }
+        let restore = [0, 1].map(|at| old[at].map_or_else(Restore::default, |o| o.gate.restore_of(interfaces[at])));
+        let places = old.map(|old| if old.is_some() { Place::Replace } else { Place::Empty });
         let gate = Gate { valid_until: Time::ZERO, interfaces, holder: Some(Holder::ourselves()), restore };
         let (mut fail_open, program) = FailOpen::load(gate)?;
-        if let Err(why) = fail_open.put(netlink, &program, places) {
-            // The first error is the one to tell.
-            let _ = remove(interfaces);
-            return Err(why);
+        fail_open._holds = Some(holds);
+        match fail_open.put(netlink, &program, places) {
+            Ok(()) => Ok(fail_open),
+            Err(why) => {
+                // The first error is the one to tell.
+                let _ = fail_open.remove();
+                Err(why)
+            }
         }
-        Ok(fail_open)
     }
 
     /// Puts the program at the loopback interface and takes it away again, to see whether this kernel lets us. For a
@@ -186,20 +192,24 @@ impl FailOpen {
         let (_fail_open, program) = FailOpen::load(gate)?;
         attach::add_clsact(netlink, 1)?;
         attach::attach(netlink, 1, program_fd(&program)?, Place::Empty)?;
-        remove(loopback).map(drop)
+        attach::detach(netlink, 1)?;
+        attach::delete_clsact(netlink, 1)
     }
 
     fn load(gate: Gate) -> io::Result<(FailOpen, Ebpf)> {
         let mut program = Ebpf::load(OBJECT).map_err(told("the program cannot be loaded"))?;
         let state = program.take_map("GATE").ok_or_else(damaged)?;
         let counts = program.take_map("COUNTS").ok_or_else(damaged)?;
+        classifier(&mut program)?.load().map_err(told("the program cannot be loaded"))?;
+        let number = classifier(&mut program)?.info().map_err(io::Error::other)?.id();
         let mut fail_open = FailOpen {
+            _holds: None,
             state: Array::try_from(state).map_err(io::Error::other)?,
             counts: PerCpuArray::try_from(counts).map_err(io::Error::other)?,
             gate,
+            program: number,
         };
         fail_open.write(gate)?;
-        classifier(&mut program)?.load().map_err(told("the program cannot be loaded"))?;
         Ok((fail_open, program))
     }
 
@@ -217,7 +227,13 @@ impl FailOpen {
             if lacks_clsact {
                 attach::add_clsact(netlink, interface)?;
             }
-            attach::attach(netlink, interface, fd, place)?;
+            if let Err(why) = attach::attach(netlink, interface, fd, place) {
+                // Whoever removes later goes by the programs that he finds.
+                if lacks_clsact && attach::filters(netlink, interface)?.is_empty() {
+                    attach::delete_clsact(netlink, interface)?;
+                }
+                return Err(why);
+            }
             if modest {
                 attach::set_promiscuous(netlink, interface, true)?;
             }
@@ -234,6 +250,20 @@ impl FailOpen {
         let result = self.write(Gate { valid_until: Time::ZERO, holder: None, ..ours });
         self.gate.holder = ours.holder; // a beat takes it up again
         result
+    }
+
+    /// Ends the heartbeat and takes the program away, from wherever it still is; the interfaces are as before.
+    ///
+    /// # Errors
+    /// The kernel's; both are tried.
+    pub fn remove(mut self) -> io::Result<()> {
+        let netlink = &mut Netlink::open()?;
+        let opened = self.open();
+        let [one, other] = self.gate.interfaces.map(|interface| {
+            let ours = installed(netlink, interface)?.filter(|found| found.program == self.program);
+            ours.map_or(Ok(()), |found| found.take_away(netlink))
+        });
+        opened.and(one).and(other)
     }
 
     /// What the program did so far.
@@ -280,11 +310,45 @@ impl Drop for FailOpen {
     }
 }
 
-/// The gate that is installed at `interface`, alive or left over.
-///
-/// # Errors
-/// The kernel's; a filter of our name that is not ours.
-pub fn find(netlink: &mut Netlink, interface: u32) -> io::Result<Option<Gate>> {
+/// A program of ours that was found.
+#[derive(Clone, Copy, Debug)]
+struct Installed {
+    /// Where it was found.
+    interface: u32,
+    /// Its number.
+    program: u32,
+    gate: Gate,
+}
+
+impl Installed {
+    /// Takes it from its interface and undoes what was changed there for it.
+    fn take_away(&self, netlink: &mut Netlink) -> io::Result<()> {
+        let (restore, interface) = (self.gate.restore_of(self.interface), self.interface);
+        attach::detach(netlink, interface)?;
+        if restore.clsact && attach::filters(netlink, interface)?.is_empty() {
+            attach::delete_clsact(netlink, interface)?;
+        }
+        if restore.promiscuous {
+            attach::set_promiscuous(netlink, interface, false)?;
+        }
+        Ok(())
+    }
+
+    /// Takes it from the other end of its pair unless that is one of `interfaces`: it would go on sending here.
+    fn let_go_of_others(&self, netlink: &mut Netlink, interfaces: [u32; 2]) -> io::Result<()> {
+        for other in self.gate.interfaces.into_iter().filter(|other| !interfaces.contains(other)) {
+            // Who holds it replaces what is there, or has done so.
+            let Ok(_hold) = Hold::take(other) else { continue };
+            if let Some(same) = installed(netlink, other)?.filter(|found| found.program == self.program) {
+                same.take_away(netlink)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The program of ours at `interface`.
+fn installed(netlink: &mut Netlink, interface: u32) -> io::Result<Option<Installed>> {
     let filter = attach::filters(netlink, interface)?.into_iter().find(attach::Filter::is_ours);
     let Some(program) = filter.and_then(|f| f.program) else { return Ok(None) };
     let map = loaded_programs().flatten().find(|p| p.id() == program).and_then(|p| p.map_ids().ok().flatten());
@@ -292,7 +356,16 @@ pub fn find(netlink: &mut Netlink, interface: u32) -> io::Result<Option<Gate>> {
     let id = map.into_iter().flatten().find(named).ok_or_else(|| foreign("has no map of ours"))?;
     let map = aya::maps::Map::from_map_data(MapData::from_id(id).map_err(io::Error::other)?);
     let state = map.and_then(Array::<_, [u64; 6]>::try_from).map_err(io::Error::other)?;
-    Ok(Some(Gate::from_words(state.get(&0, 0).map_err(io::Error::other)?)))
+    let gate = Gate::from_words(state.get(&0, 0).map_err(io::Error::other)?);
+    Ok(Some(Installed { interface, program, gate }))
+}
+
+/// The gate that is installed at `interface`, alive or left over.
+///
+/// # Errors
+/// The kernel's; a filter of our name that is not ours.
+pub fn find(netlink: &mut Netlink, interface: u32) -> io::Result<Option<Gate>> {
+    Ok(installed(netlink, interface)?.map(|found| found.gate))
 }
 
 /// Whether the process with this number holds `interface` and its heartbeat is fresh: frames take their way through it.
@@ -304,27 +377,15 @@ pub fn holds(process: u32, interface: u32, now: Time) -> io::Result<bool> {
     Ok(gate.is_some_and(|gate| gate.holder.is_some_and(|h| h.process == process) && now < gate.valid_until))
 }
 
-/// Takes our program from both interfaces and undoes what was changed for it; what was removed from where.
+/// Takes away what a gate that is gone has left at `interface`, which then is as before; whether there was any.
 ///
 /// # Errors
-/// The kernel's; both are tried.
-pub fn remove(interfaces: [u32; 2]) -> io::Result<[bool; 2]> {
+/// A gate holds it; the kernel's.
+pub fn remove(interface: u32) -> io::Result<bool> {
+    let _hold = Hold::take(interface)?;
     let netlink = &mut Netlink::open()?;
-    let [one, other] = interfaces.map(|interface| take_away(netlink, interface));
-    Ok([one?, other?])
-}
-
-/// Whether there was anything of ours at `interface`, which now is as before.
-fn take_away(netlink: &mut Netlink, interface: u32) -> io::Result<bool> {
-    let Some(gate) = find(netlink, interface)? else { return Ok(false) };
-    let restore = gate.restore_of(interface);
-    attach::detach(netlink, interface)?;
-    if restore.clsact && attach::filters(netlink, interface)?.is_empty() {
-        attach::delete_clsact(netlink, interface)?;
-    }
-    if restore.promiscuous {
-        attach::set_promiscuous(netlink, interface, false)?;
-    }
+    let Some(found) = installed(netlink, interface)? else { return Ok(false) };
+    found.take_away(netlink)?;
     Ok(true)
 }
 

@@ -3,6 +3,7 @@ use std::time::Duration;
 
 use tidegate_gateway::failopen::{self, FailOpen};
 use tidegate_gateway::guard::Guard;
+use tidegate_gateway::netlink::Netlink;
 use tidegate_gateway::preflight::{self, Finding, Force, Obstacle, Preflight};
 use tidegate_gateway::{clock, facts};
 
@@ -92,7 +93,6 @@ pub fn lines(
 pub struct Joint {
     fail_open: FailOpen,
     names: [String; 2],
-    interfaces: [u32; 2],
     on_exit: OnExit,
 }
 
@@ -104,7 +104,7 @@ impl Joint {
     pub fn new(ends: &[facts::Interface; 2], on_exit: OnExit) -> Result<Joint, Failure> {
         let interfaces = ends.each_ref().map(|end| end.index);
         let fail_open = FailOpen::install(interfaces, clock::now()).map_err(Failure::runtime)?;
-        Ok(Joint { fail_open, names: ends.each_ref().map(|end| end.name.clone()), interfaces, on_exit })
+        Ok(Joint { fail_open, names: ends.each_ref().map(|end| end.name.clone()), on_exit })
     }
 
     /// Begins the heartbeat: what arrives from here on is ours.
@@ -119,9 +119,8 @@ impl Joint {
 
     /// Nothing was begun: everything as it was before.
     pub fn undo(self) {
-        drop(self.fail_open);
         // Whoever undoes has a failure to tell already.
-        let _ = failopen::remove(self.interfaces);
+        let _ = self.fail_open.remove();
     }
 
     /// Lets the interfaces go, as was asked for; how many frames the kernel has forwarded in our stead.
@@ -131,10 +130,9 @@ impl Joint {
     pub fn part(mut self) -> Result<u64, Failure> {
         self.fail_open.open().map_err(Failure::runtime)?;
         let unmanaged = self.fail_open.passed().map_err(Failure::runtime)?.unmanaged;
-        drop(self.fail_open);
         let [one, other] = &self.names;
         match self.on_exit {
-            OnExit::Close => failopen::remove(self.interfaces).map(drop).map_err(Failure::runtime)?,
+            OnExit::Close => self.fail_open.remove().map_err(Failure::runtime)?,
             OnExit::Open => output::note(&format!(
                 "the kernel goes on forwarding between {one} and {other}, unmanaged; this ends it:\n  \
                  tidegate gate --remove --in {one} --out {other}"
@@ -144,24 +142,22 @@ impl Joint {
     }
 }
 
-/// `--remove`: takes away what a gate that is gone has left at the interfaces called `names`.
+/// `--remove`: takes away what a gate that is gone has left at the interfaces called `names`. What is left at one can be
+/// taken away when the other is gone.
 ///
 /// # Errors
-/// An interface is missing, a living gate holds it, or the kernel refuses.
+/// An interface is missing, a living gate holds one, or the kernel refuses; the other's is taken away all the same.
 pub fn remove(names: [&str; 2]) -> Result<(), Failure> {
-    let preflight = inspect(names)?;
-    let Some(ends) = &preflight.ends else {
-        let missing: Vec<_> = preflight.findings.iter().map(ToString::to_string).collect();
-        return Err(Failure::Input(missing.join("; ")));
-    };
-    if let Some(held) = holder(&preflight) {
-        let stop = held.mend().unwrap_or_default();
-        return Err(Failure::Runtime(format!("{held}; stop it first:\n  {stop}")));
+    let all = Netlink::open().and_then(|mut line| facts::interfaces(&mut line)).map_err(Failure::runtime)?;
+    let mut failures = Vec::new();
+    for name in names {
+        let index = all.iter().find(|interface| interface.name == name).map(|interface| interface.index);
+        match index.map(failopen::remove) {
+            None => failures.push(Failure::Input(format!("there is no interface {name}"))),
+            Some(Ok(true)) => output::print(&format!("{name}: removed\n"))?,
+            Some(Ok(false)) => output::print(&format!("{name}: there was nothing of ours\n"))?,
+            Some(Err(error)) => failures.push(Failure::Runtime(format!("{name}: {error}"))),
+        }
     }
-    let removed = failopen::remove(ends.each_ref().map(|end| end.index)).map_err(Failure::runtime)?;
-    let lines = ends.iter().zip(removed).map(|(end, removed)| match removed {
-        true => format!("{}: removed\n", end.name),
-        false => format!("{}: there was nothing of ours\n", end.name),
-    });
-    output::print(&lines.collect::<String>())
+    failures.into_iter().next().map_or(Ok(()), Err)
 }
