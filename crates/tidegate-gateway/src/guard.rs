@@ -2,7 +2,7 @@
 //!
 //! While the promise holds, a program in the kernel keeps its hands off the frames that arrive; when it has lapsed, the
 //! program forwards them itself. Here is only what the pump and the gate must ask; who keeps the promise is a [`Guard`].
-use tidegate::{Span, Time};
+use tidegate::Span;
 
 /// How often the promise is renewed, at the least.
 pub const BEAT: Span = Span::from_millis(50);
@@ -18,9 +18,10 @@ pub enum Promise {
 
 /// Keeps the promise.
 pub trait Guard {
-    /// Renews the promise; what had become of it. Called once every [`BEAT`] or so, and whenever it is not
-    /// [ours](Guard::ours).
-    fn beat(&mut self, now: Time) -> Promise;
+    /// Renews the promise from the moment of the call on; what had become of it until it was renewed. Reads a clock:
+    /// whoever is stopped on the way here is not to renew by the time before that. Called once every [`BEAT`] or so,
+    /// and whenever it is not [ours](Guard::ours).
+    fn beat(&mut self) -> Promise;
 
     /// Whether the promise holds at the moment of the call, so that all frames that arrived before it are ours alone
     /// to forward. Reads a clock: called after frames were counted and before they are received.
@@ -32,7 +33,7 @@ pub trait Guard {
 pub struct Unguarded;
 
 impl Guard for Unguarded {
-    fn beat(&mut self, _: Time) -> Promise {
+    fn beat(&mut self) -> Promise {
         Promise::Kept
     }
 

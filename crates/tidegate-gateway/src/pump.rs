@@ -91,7 +91,7 @@ fn beat<A: Port, B: Port, W: Witness>(
     guard: &mut impl Guard,
     orders: &mut Orders<'_>,
 ) {
-    if guard.beat(now) == Promise::Lapsed {
+    if guard.beat() == Promise::Lapsed {
         let lost = gate.discard(now);
         (orders.tell)(News::Lapsed(lost));
     }

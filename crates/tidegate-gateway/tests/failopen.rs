@@ -118,18 +118,18 @@ fn it_forwards_both_ways_exactly_while_nobody_beats() {
     assert_eq!((rig.arrivals(), rig.arrivals_back()), (10, 10), "before the first beat");
     assert_eq!(gate.passed().unwrap(), Passed { taken: 0, unmanaged: 20 });
 
-    assert_eq!(gate.beat(later()), Promise::Lapsed, "there was none before");
+    assert_eq!(gate.promise(later()), Promise::Lapsed, "there was none before");
     assert_eq!((rig.arrivals(), rig.arrivals_back()), (0, 0), "they are the gate's, who does nothing here");
     assert_eq!(gate.passed().unwrap(), Passed { taken: 20, unmanaged: 20 });
 
-    assert_eq!(gate.beat(now()), Promise::Kept);
+    assert_eq!(gate.beat(), Promise::Kept);
     sleep(Duration::from_nanos(VALID.as_nanos()));
     assert_eq!((rig.arrivals(), rig.arrivals_back()), (10, 10), "the heartbeat is stale");
-    assert_eq!(gate.beat(later()), Promise::Lapsed);
+    assert_eq!(gate.promise(later()), Promise::Lapsed);
     assert_eq!(rig.arrivals(), 0);
     gate.open().unwrap();
     assert_eq!(rig.arrivals(), 10, "said to be over");
-    assert_eq!(gate.beat(later()), Promise::Lapsed);
+    assert_eq!(gate.promise(later()), Promise::Lapsed);
     drop(gate);
     assert_eq!((rig.arrivals(), rig.arrivals_back()), (10, 10), "it outlives who loaded it");
 }
@@ -145,7 +145,7 @@ fn the_machines_own_stack_sees_nothing() {
     assert_eq!(broadcast(), (0, 10), "without the program it does");
     let mut gate = rig.install().unwrap();
     assert_eq!(broadcast(), (10, 0), "stale");
-    let _ = gate.beat(later());
+    let _ = gate.promise(later());
     assert_eq!(broadcast(), (0, 0), "fresh");
 }
 
@@ -184,18 +184,29 @@ fn tags_stay_where_they_are_when_it_is_stale() {
 fn a_heartbeat_is_called_stale_by_us_before_it_is_by_the_kernel() {
     let Some(rig) = Rig::new("guard") else { return };
     let mut gate = rig.install().unwrap();
-    let start = now();
-    assert_eq!(gate.beat(start), Promise::Lapsed);
-    let last = start + (VALID - GUARD);
-    assert_eq!(gate.beat(last), Promise::Kept, "the last moment that is fresh");
-    let just_after = last + (VALID - GUARD) + Span::from_nanos(1);
-    assert_eq!(gate.beat(just_after), Promise::Lapsed);
+    assert_eq!(gate.beat(), Promise::Lapsed);
+    let _ = gate.promise(now() + GUARD + Span::from_secs(30.0));
+    assert_eq!(gate.beat(), Promise::Kept, "fresh to both");
+    let _ = gate.promise(now() + (GUARD - Span::from_micros(1)));
+    assert_eq!((gate.ours(), gate.beat()), (false, Promise::Lapsed), "fresh to the kernel, not to us");
     gate.open().unwrap();
     assert!(!gate.ours());
-    assert_eq!(gate.beat(now()), Promise::Lapsed);
+    assert_eq!(gate.beat(), Promise::Lapsed);
     assert!(gate.ours(), "renewed");
     sleep(Duration::from_nanos((VALID - GUARD).as_nanos()));
     assert!(!gate.ours() && BEAT < VALID - GUARD);
+}
+
+#[test]
+fn who_is_stopped_between_the_clock_and_the_renewal_is_told_that_it_had_lapsed() {
+    let Some(rig) = Rig::new("old") else { return };
+    let mut gate = rig.install().unwrap();
+    let short = Span::from_millis(20);
+    let _ = gate.promise(now() + GUARD + short);
+    // The clock is read while the heartbeat is fresh, and what follows from it is written when it no longer is.
+    let until = now() + VALID;
+    sleep(Duration::from_nanos(2 * short.as_nanos()));
+    assert_eq!(gate.promise(until), Promise::Lapsed);
 }
 
 #[test]
@@ -226,14 +237,14 @@ fn leftovers_are_replaced_and_a_living_gate_is_not() {
     let Some(rig) = Rig::new("left") else { return };
     let before = rig.traces();
     let mut first = rig.install().unwrap();
-    let _ = first.beat(later());
+    let _ = first.promise(later());
     let refused = rig.install().err().expect("a living gate holds them").to_string();
     assert_eq!(refused, format!("a gate that runs as process {} holds it", std::process::id()));
     assert_eq!(rig.arrivals(), 0, "and it still does");
     drop(first);
     let mut second = rig.install().unwrap();
     assert_eq!(rig.arrivals(), 10);
-    let _ = second.beat(later());
+    let _ = second.promise(later());
     assert_eq!((rig.arrivals(), second.passed().unwrap()), (0, Passed { taken: 10, unmanaged: 10 }));
     let programs = rig.traces().matches(attach::NAME).count();
     drop(second);

@@ -399,7 +399,7 @@ struct Lapsing {
 }
 
 impl Guard for Lapsing {
-    fn beat(&mut self, _: Time) -> Promise {
+    fn beat(&mut self) -> Promise {
         self.holds = true;
         std::mem::replace(&mut self.promise, Promise::Kept)
     }
@@ -422,7 +422,7 @@ fn after_a_lapse_what_the_kernel_has_forwarded_or_overtaken_is_thrown_away_and_n
         send(&mut rig.servers, &[4; 1000]);
     }
     assert_eq!(rig.gate.turn(at(1_000_000_000), &mut guard), Next::Renewal);
-    assert_eq!(guard.beat(at(1_000_000_001)), Promise::Lapsed);
+    assert_eq!(guard.beat(), Promise::Lapsed);
     assert_eq!(rig.gate.discard(at(1_000_000_001)), 600);
     send(&mut rig.clients, &[5; 1000]);
     while rig.gate.turn(at(1_000_000_002), &mut guard) == Next::Now {}

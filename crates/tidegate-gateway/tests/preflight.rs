@@ -3,7 +3,6 @@
 use tidegate::Span;
 use tidegate_gateway::clock::now;
 use tidegate_gateway::failopen::{FailOpen, remove};
-use tidegate_gateway::guard::Guard;
 use tidegate_gateway::namespaces::{Namespace, cable, possible, skip};
 use tidegate_gateway::preflight::{Force, Preflight, inspect};
 
@@ -104,7 +103,7 @@ fn a_living_gate_is_in_the_way_and_what_a_dead_one_left_is_not() {
     let Some(rig) = Rig::new("alive") else { return };
     let interfaces = rig.inspect(["if1", "if2"]).ends.unwrap().map(|end| end.index);
     let mut gate = rig.gate.inside(|| FailOpen::install(interfaces, now())).unwrap().unwrap();
-    let _ = gate.beat(now() + Span::from_secs(60.0));
+    let _ = gate.promise(now() + Span::from_secs(60.0));
     let found = rig.inspect(["if2", "if3"]);
     let told: Vec<_> = found.cleared(Force::Yes).unwrap_err().iter().map(ToString::to_string).collect();
     let process = std::process::id();

@@ -241,6 +241,18 @@ impl FailOpen {
         Ok(())
     }
 
+    /// Lets the heartbeat be fresh until `until`. Whether it had held is judged when that is written, not when `until`
+    /// was decided upon: whoever is stopped in between finds out here.
+    pub fn promise(&mut self, until: Time) -> Promise {
+        let old = self.gate.valid_until;
+        let renewed = self.write(Gate { valid_until: until, ..self.gate });
+        fence(Ordering::SeqCst);
+        match clock::now() + GUARD <= old && renewed.is_ok() {
+            true => Promise::Kept,
+            false => Promise::Lapsed,
+        }
+    }
+
     /// Ends the heartbeat: from here on the kernel forwards.
     ///
     /// # Errors
@@ -276,10 +288,6 @@ impl FailOpen {
         Ok(Passed { taken: sum(0), unmanaged: sum(1) })
     }
 
-    fn is_fresh(&self, now: Time) -> bool {
-        now + GUARD <= self.gate.valid_until
-    }
-
     fn write(&mut self, gate: Gate) -> io::Result<()> {
         self.state.set(0, gate.words(), 0).map_err(told("the heartbeat cannot be written"))?;
         self.gate = gate;
@@ -288,18 +296,12 @@ impl FailOpen {
 }
 
 impl Guard for FailOpen {
-    fn beat(&mut self, now: Time) -> Promise {
-        let held = self.is_fresh(now);
-        let renewed = self.write(Gate { valid_until: now + VALID, ..self.gate });
-        fence(Ordering::SeqCst);
-        match held && renewed.is_ok() {
-            true => Promise::Kept,
-            false => Promise::Lapsed,
-        }
+    fn beat(&mut self) -> Promise {
+        self.promise(clock::now() + VALID)
     }
 
     fn ours(&mut self) -> bool {
-        self.is_fresh(clock::now())
+        clock::now() + GUARD <= self.gate.valid_until
     }
 }
 

@@ -109,7 +109,7 @@ impl Joint {
 
     /// Begins the heartbeat: what arrives from here on is ours.
     pub fn take_over(&mut self) {
-        let _ = self.fail_open.beat(clock::now()); // there was none before, so that it had lapsed
+        let _ = self.fail_open.beat(); // there was none before, so that it had lapsed
     }
 
     /// Who goes on with it.
