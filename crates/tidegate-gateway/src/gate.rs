@@ -43,7 +43,7 @@ use tidegate::Time;
 use crate::counters::Counters;
 use crate::guard::Guard;
 use crate::lane::Lane;
-use crate::port::{Port, Unsent};
+use crate::port::{Port, Received, Unsent};
 use crate::wire::Wire;
 use crate::witness::Witness;
 
@@ -87,6 +87,19 @@ pub struct Account {
 struct Exit<P> {
     port: P,
     trouble: Option<io::Error>,
+    /// How many of the next frames the kernel has sent on.
+    stale: usize,
+    /// How many frames the device had no room for before the gate began.
+    missed_before: u64,
+}
+
+/// Whose a received frame is to forward.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Whose {
+    /// Ours.
+    Ours,
+    /// It was the kernel's.
+    Kernels,
 }
 
 impl<A: Port, B: Port, W: Witness> Gate<A, B, W> {
@@ -122,19 +135,25 @@ impl<A: Port, B: Port, W: Witness> Gate<A, B, W> {
     pub fn discard(&mut self, now: Time) -> u64 {
         self.lane.forget(now);
         self.wire.forget();
-        let (from_inner, lane) = (self.inner.port.waiting(usize::MAX), &mut self.lane);
-        self.inner.receive(from_inner, |frame| lane.discard(now, &frame));
-        let (from_outer, wire) = (self.outer.port.waiting(usize::MAX), &mut self.wire);
-        self.outer.receive(from_outer, |frame| wire.discard(&frame));
-        (from_inner + from_outer) as u64
+        let (from_inner, lane) = (self.inner.give_up(), &mut self.lane);
+        self.inner.receive(from_inner, |frame, _| lane.discard(now, &frame));
+        let (from_outer, wire) = (self.outer.give_up(), &mut self.wire);
+        self.outer.receive(from_outer, |frame, _| wire.discard(&frame));
+        (from_inner + self.inner.stale + from_outer + self.outer.stale) as u64
+    }
+
+    /// Forgets what has arrived so far, uncounted: it came before the gate was responsible for any frame.
+    pub fn begin(&mut self) {
+        self.inner.begin();
+        self.outer.begin();
     }
 
     /// What became of the frames so far.
     pub fn account(&mut self) -> Account {
         let mut managed = *self.lane.counters();
         let mut reverse = *self.wire.counters();
-        managed.missed = self.inner.port.missed();
-        reverse.missed = self.outer.port.missed();
+        managed.missed = self.inner.missed();
+        reverse.missed = self.outer.missed();
         managed.take_back(self.outer.port.unsent());
         reverse.take_back(self.inner.port.unsent());
         Account { managed, reverse }
@@ -174,21 +193,27 @@ impl<A: Port, B: Port, W: Witness> Gate<A, B, W> {
     fn receive_inner(&mut self, now: Time, guard: &mut impl Guard) -> Option<usize> {
         let lane = &mut self.lane;
         let ours = self.inner.ours(guard)?;
-        self.inner.receive(ours, |frame| lane.arrive(now, &frame));
+        self.inner.receive(ours, |frame, whose| match whose {
+            Whose::Ours => lane.arrive(now, &frame),
+            Whose::Kernels => lane.discard(now, &frame),
+        });
         Some(ours)
     }
 
     fn receive_outer(&mut self, now: Time, guard: &mut impl Guard) -> Option<usize> {
         let (wire, inner) = (&mut self.wire, &mut self.inner);
         let ours = self.outer.ours(guard)?;
-        self.outer.receive(ours, |frame| wire.arrive(now, &frame, &mut |frame| inner.give(frame)));
+        self.outer.receive(ours, |frame, whose| match whose {
+            Whose::Ours => wire.arrive(now, &frame, &mut |frame| inner.give(frame)),
+            Whose::Kernels => wire.discard(&frame),
+        });
         Some(ours)
     }
 }
 
 impl<P: Port> Exit<P> {
     fn new(port: P) -> Exit<P> {
-        Exit { port, trouble: None }
+        Exit { port, trouble: None, stale: 0, missed_before: 0 }
     }
 
     /// How many frames may be received. They are counted before the clock is read, so that whoever is stopped in
@@ -203,10 +228,35 @@ impl<P: Port> Exit<P> {
 
     /// Receives what is [ours](Exit::ours); a device that has nothing for us is asked all the same whether it is well.
     #[inline]
-    fn receive(&mut self, most: usize, mut take: impl FnMut(crate::port::Received<'_>)) {
-        if let Err(error) = self.port.receive(most, &mut take) {
-            self.trouble = Some(error);
+    fn receive(&mut self, most: usize, mut take: impl FnMut(Received<'_>, Whose)) {
+        let Exit { port, trouble, stale, .. } = self;
+        let received = port.receive(most, &mut |frame| match *stale {
+            0 => take(frame, Whose::Ours),
+            _ => {
+                *stale -= 1;
+                take(frame, Whose::Kernels);
+            }
+        });
+        if let Err(error) = received {
+            *trouble = Some(error);
         }
+    }
+
+    /// Nothing that has arrived is ours to forward, nor is what stands before it and is still being written. How many
+    /// frames can be received at once of these.
+    fn give_up(&mut self) -> usize {
+        self.stale = self.port.begun();
+        self.port.waiting(self.stale)
+    }
+
+    fn begin(&mut self) {
+        let most = self.give_up();
+        self.receive(most, |_, _| ());
+        self.missed_before = self.port.missed();
+    }
+
+    fn missed(&mut self) -> u64 {
+        self.port.missed() - self.missed_before
     }
 
     /// Gives a frame to the device; if there is no room, after what waits there was sent.

@@ -16,6 +16,12 @@ pub trait Port {
     /// steps then never sends on what the kernel has forwarded in the meantime.
     fn waiting(&mut self, most: usize) -> usize;
 
+    /// How many frames there are up to the last that has arrived, with those before it that are still being written: a
+    /// device with several queues may finish a later one first. Never waits, takes nothing.
+    fn begun(&mut self) -> usize {
+        self.waiting(usize::MAX)
+    }
+
     /// Shows up to `most` frames that have arrived to `take`, oldest first; how many there were. Never waits.
     ///
     /// # Errors

@@ -173,6 +173,10 @@ impl Port for Ring {
         self.slots.waiting(most)
     }
 
+    fn begun(&mut self) -> usize {
+        self.slots.begun()
+    }
+
     fn receive(&mut self, most: usize, take: &mut impl FnMut(Received<'_>)) -> io::Result<usize> {
         let mut count = 0;
         while count < most && self.slots.next(take) {

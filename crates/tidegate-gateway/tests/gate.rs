@@ -2,6 +2,9 @@
 #[path = "support/frames.rs"]
 mod frames;
 
+use std::cell::Cell;
+use std::rc::Rc;
+
 use frames::{frame, kind, label, runt};
 use tidegate::catalog::{self, QUEUES};
 use tidegate::{DropReason, Ecn, Link, MarkReason, Rate, Rng, Size, Span, Time};
@@ -12,7 +15,7 @@ use tidegate_gateway::lane::{Lane, Managed};
 use tidegate_gateway::memory::{Cable, End, cable};
 use tidegate_gateway::overhead::Overhead;
 use tidegate_gateway::pool::Pool;
-use tidegate_gateway::port::Port;
+use tidegate_gateway::port::{Port, Received, Unsent};
 use tidegate_gateway::wire::Wire;
 use tidegate_gateway::witness::Witness;
 use tidegate_packet::{FlowHasher, FlowKey, ipv4_checksum};
@@ -68,19 +71,23 @@ struct Rig<'a> {
 }
 
 impl Setup {
-    fn rig(self, seen: &mut Seen) -> Rig<'_> {
+    fn managed(&self) -> Managed {
         let rate: Rate = self.rate.parse().unwrap();
         let link = Link::new(rate, self.limit, "1000 B".parse().unwrap()).unwrap();
         let mut queue = catalog::config(self.queue, None, &link).unwrap();
         self.set.iter().for_each(|(name, value)| queue.set(name, value).unwrap());
-        let lane = Managed {
+        Managed {
             queue: queue.build(link, Rng::from_seed(1)).unwrap(),
             rate,
             overhead: self.overhead,
             hasher: FlowHasher::new(FlowKey::FiveTuple, [1, 2]),
             delay: self.delay,
             pool: Pool::new(self.cells, 9022),
-        };
+        }
+    }
+
+    fn rig(self, seen: &mut Seen) -> Rig<'_> {
+        let lane = self.managed();
         let ((clients, inner), (outer, servers)) = (cable(self.cable), cable(self.cable));
         let wire = Wire::new(self.delay, Pool::new(self.cells, 9022));
         Rig { clients, servers, gate: Gate::new(Lane::new(lane, seen), wire, inner, outer) }
@@ -431,6 +438,75 @@ fn after_a_lapse_what_the_kernel_has_forwarded_or_overtaken_is_thrown_away_and_n
     let account = rig.gate.account();
     assert_eq!((account.managed.lost(Loss::Lapsed).frames, account.reverse.lost(Loss::Lapsed).frames), (301, 300));
     assert!(account.managed.balanced() && account.reverse.balanced());
+}
+
+/// A device that fills frames in by several hands: the first that waits is not finished for the time being.
+struct Unfinished {
+    end: End,
+    first: Rc<Cell<bool>>,
+}
+
+impl Port for Unfinished {
+    fn waiting(&mut self, most: usize) -> usize {
+        if self.first.get() { 0 } else { self.end.waiting(most) }
+    }
+    fn begun(&mut self) -> usize {
+        self.end.begun()
+    }
+    fn receive(&mut self, most: usize, take: &mut impl FnMut(Received<'_>)) -> std::io::Result<usize> {
+        if self.first.get() { Ok(0) } else { self.end.receive(most, take) }
+    }
+    fn send(&mut self, frame: &[u8]) -> Result<(), Unsent> {
+        self.end.send(frame)
+    }
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.end.flush()
+    }
+    fn missed(&mut self) -> u64 {
+        self.end.missed()
+    }
+    fn unsent(&self) -> Tally {
+        self.end.unsent()
+    }
+}
+
+#[test]
+fn what_stands_behind_an_unfinished_frame_is_thrown_away_too() {
+    for beginning in [false, true] {
+        let ((mut clients, inner), (outer, mut servers)) = (cable(Cable::default()), cable(Cable::default()));
+        let first = Rc::new(Cell::new(true));
+        let inner = Unfinished { end: inner, first: first.clone() };
+        let mut seen = Seen::default();
+        let lane = Lane::new(Setup::default().managed(), &mut seen);
+        let mut gate = Gate::new(lane, Wire::new(Span::ZERO, Pool::new(0, 1514)), inner, outer);
+        for _ in 0..3 {
+            send(&mut clients, &[1; 1000]);
+        }
+        match beginning {
+            true => gate.begin(),
+            false => assert_eq!(gate.discard(at(1)), 3),
+        }
+        send(&mut clients, &[2; 1000]);
+        first.set(false);
+        while gate.turn(at(1_000_000_000), &mut Unguarded) == Next::Now {}
+        assert_eq!(servers.all().unwrap(), [[2; 1000]]);
+        let account = gate.account();
+        assert_eq!((account.managed.received.frames, account.managed.lost(Loss::Lapsed).frames), (4, 3));
+    }
+}
+
+#[test]
+fn what_arrived_before_the_gate_began_is_not_in_the_account() {
+    let mut seen = Seen::default();
+    let mut rig = Setup::default().rig(&mut seen);
+    for _ in 0..5000 {
+        send(&mut rig.clients, &[1; 1000]);
+    }
+    rig.gate.begin();
+    send(&mut rig.clients, &[2; 1000]);
+    while rig.gate.turn(at(1), &mut Unguarded) == Next::Now {}
+    let managed = rig.gate.account().managed;
+    assert_eq!((rig.servers.all().unwrap(), managed.received.frames, managed.missed), (vec![vec![2; 1000]], 1, 0));
 }
 
 #[test]

@@ -72,6 +72,11 @@ impl Slots {
         (0..most).take_while(|&ahead| self.is_ours(self.slot(ahead))).count()
     }
 
+    /// How many slots there are up to the last that is filled. Looks at all.
+    pub fn begun(&self) -> usize {
+        (0..self.count).rev().find(|&ahead| self.is_ours(self.slot(ahead))).map_or(0, |last| last + 1)
+    }
+
     /// Shows the oldest frame to `take` and gives its slot back; whether there was one.
     pub fn next(&mut self, take: &mut impl FnMut(Received<'_>)) -> bool {
         let slot = self.slot(0);
