@@ -3,6 +3,7 @@
 use std::io;
 use std::os::fd::AsFd;
 
+use nix::errno::Errno;
 use tidegate::{Span, Time};
 
 use crate::clock;
@@ -97,6 +98,11 @@ fn beat<A: Port, B: Port, W: Witness>(
     }
 }
 
+/// Whether a device is in this trouble because it was taken away: one of its name may come again, but is another.
+pub fn is_gone(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(Errno::ENODEV as i32)
+}
+
 fn shortly_before(departure: Time) -> Time {
     Time::from_nanos(departure.as_nanos().saturating_sub(AWAKE.as_nanos()))
 }
@@ -127,12 +133,14 @@ impl Chores {
         orders: &mut Orders<'_>,
     ) {
         for ((trouble, ill), side) in gate.trouble().into_iter().zip(&mut self.ill).zip([Side::Inner, Side::Outer]) {
+            let fails = trouble.is_some();
             match (trouble, *ill) {
-                (Some(error), false) => (orders.tell)(News::Trouble(side, error)),
+                // One that is taken away was mostly down before, and that was told.
+                (Some(error), was) if !was || is_gone(&error) => (orders.tell)(News::Trouble(side, error)),
                 (None, true) => (orders.tell)(News::Well(side)),
-                (Some(_), true) | (None, false) => continue,
+                (Some(_), _) | (None, false) => continue,
             }
-            *ill = !*ill;
+            *ill = fails;
         }
         if let Some(every) = orders.status
             && now >= self.status_due

@@ -115,7 +115,7 @@ impl Ring {
         self.interface.mtu + ETHERNET
     }
 
-    /// Ties the sockets to `now`, which may be a new interface of the old name.
+    /// Ties the sockets to the interface, which is `now` so.
     fn attach(&mut self, now: Interface) -> io::Result<()> {
         if now.index != self.interface.index {
             system::hear_all(self.socket.as_fd(), now.index)?;
@@ -128,7 +128,8 @@ impl Ring {
         Ok(())
     }
 
-    /// Whether the interface is there and up, after some `LOOK_EVERY` calls; picks up one that has come back.
+    /// Whether the interface is there and up, after some `LOOK_EVERY` calls; picks it up when it has come up again. One
+    /// that was taken away stays gone: another of its name has not the kernel's program.
     fn look(&mut self) -> io::Result<()> {
         self.idle = self.idle.wrapping_add(1);
         if !self.down && !self.idle.is_multiple_of(LOOK_EVERY) {
@@ -142,6 +143,9 @@ impl Ring {
             return Ok(());
         }
         let now = system::interface(self.socket.as_fd(), &self.name)?;
+        if now.index != self.interface.index {
+            return Err(io::Error::from_raw_os_error(libc::ENODEV));
+        }
         if !now.up {
             return Err(io::ErrorKind::NetworkDown.into());
         }

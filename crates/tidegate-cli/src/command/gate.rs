@@ -8,7 +8,6 @@ use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::{Duration, SystemTime};
 
-use nix::errno::Errno;
 use tidegate::catalog;
 use tidegate::{Bytes, Link, Rate, Size, Span};
 use tidegate_gateway::clock;
@@ -17,7 +16,7 @@ use tidegate_gateway::gate::{Account, Gate};
 use tidegate_gateway::overhead::Overhead;
 use tidegate_gateway::plan::{Plan, Settings};
 use tidegate_gateway::preflight::Force;
-use tidegate_gateway::pump::{News, Orders, Side, pump};
+use tidegate_gateway::pump::{News, Orders, Side, is_gone, pump};
 use tidegate_gateway::record::{Recorded, Recorder, Recording};
 use tidegate_gateway::ring::Ring;
 use tidegate_lab::QueueSpec;
@@ -216,7 +215,7 @@ impl Args {
             status: self.status,
             stop: &|| interrupt::asked() || gone.get().is_some(),
             tell: &mut |news| {
-                gone.set(gone.get().or(is_gone(&news)));
+                gone.set(gone.get().or(taken_away(&news)));
                 // News that find no room are lost: frames must not wait for a terminal.
                 drop(tell.try_send(news));
             },
@@ -278,10 +277,10 @@ fn on_a_wire(spec: &QueueSpec) -> QueueSpec {
     spec
 }
 
-/// The interface that was taken away, if these are such news: one of its name may come again, but is another.
-fn is_gone(news: &News) -> Option<Side> {
+/// The interface that was taken away, if these are such news.
+fn taken_away(news: &News) -> Option<Side> {
     match news {
-        News::Trouble(side, error) if error.raw_os_error() == Some(Errno::ENODEV as i32) => Some(*side),
+        News::Trouble(side, error) if is_gone(error) => Some(*side),
         _ => None,
     }
 }
