@@ -49,6 +49,8 @@ pub struct Details {
     pub default_route: bool,
     /// The filters at it, ours too.
     pub filters: Vec<Filter>,
+    /// Whether these filters are at the discipline of old, which has the place of the one that is needed.
+    pub old_ingress: bool,
     /// Whether programs are tied to it by the newer way, which come before every filter.
     pub tcx: bool,
     /// The gate that is installed there, alive or left over.
@@ -110,6 +112,7 @@ pub fn details(netlink: &mut Netlink, interface: &Interface) -> io::Result<Detai
         addresses: addresses(netlink, interface.index)?,
         default_route: has_default_route(netlink, interface.index)?,
         filters: attach::filters(netlink, interface.index)?,
+        old_ingress: attach::has(netlink, interface.index, attach::OLD_INGRESS)?,
         // A kernel that knows no such programs has none.
         tcx: SchedClassifier::query_tcx(&interface.name, TcAttachType::Ingress).is_ok_and(|(_, p)| !p.is_empty()),
         gate: failopen::find(netlink, interface.index)?,

@@ -47,6 +47,8 @@ pub enum Obstacle {
     Carries(Vec<String>),
     /// Others' filters see its frames, by their kinds.
     Filters(Vec<String>),
+    /// The discipline that was in the place of ours before there was ours, with filters of these kinds.
+    OldIngress(Vec<String>),
     /// Others' programs come before every filter.
     Tcx,
     /// A program takes frames before us.
@@ -58,14 +60,14 @@ pub enum Obstacle {
 }
 
 use Obstacle::{
-    Addresses, Carries, DefaultRoute, Down, Filters, Held, LargerMtu, Merging, Missing, NoCarrier, NotEthernet, PartOf,
-    Tcx, Twice, Xdp,
+    Addresses, Carries, DefaultRoute, Down, Filters, Held, LargerMtu, Merging, Missing, NoCarrier, NotEthernet,
+    OldIngress, PartOf, Tcx, Twice, Xdp,
 };
 
 impl Finding {
     /// Whether one may go on in spite of it.
     pub fn can_be_forced(&self) -> bool {
-        !matches!(self.obstacle, Missing(_) | Twice | NotEthernet | Held(_))
+        !matches!(self.obstacle, Missing(_) | Twice | NotEthernet | Held(_) | Down | OldIngress(_))
     }
 
     /// The command that mends it, if there is one.
@@ -88,6 +90,7 @@ impl Finding {
                 Some(others.iter().map(|o| format!("ip link delete {o}")).collect::<Vec<_>>().join(" && "))
             }
             Filters(_) => Some(format!("tc qdisc delete dev {name} clsact")),
+            OldIngress(_) => Some(format!("tc qdisc delete dev {name} ingress")),
             Tcx => Some(format!("bpftool net detach tcx_ingress dev {name}")),
             Xdp => Some(format!("ip link set dev {name} xdp off")),
             Merging(all) => Some(format!(
@@ -119,6 +122,11 @@ impl Display for Finding {
                 write!(f, "{name} is already used: other interfaces stand on it ({})", others.join(", "))
             }
             Filters(kinds) => write!(f, "{name} is already used: filters of others are at it ({})", kinds.join(", ")),
+            OldIngress(kinds) => {
+                let with =
+                    if kinds.is_empty() { String::new() } else { format!(" with filters ({})", kinds.join(", ")) };
+                write!(f, "{name} is already used: the old ingress discipline is at it{with}, in the place of ours")
+            }
             Tcx => write!(f, "{name} is already used: others' tcx programs are at it"),
             Xdp => write!(f, "{name} is already used: an XDP program takes its frames first"),
             Merging(all) => write!(f, "{name} makes one frame of several that arrive ({})", all.join(", ")),
@@ -217,7 +225,10 @@ fn judge(end: &Interface, details: &Details, all: &[Interface], now: Time) -> Ve
     found(!details.addresses.is_empty(), Addresses(details.addresses.clone()));
     found(controller.is_some(), PartOf(controller.unwrap_or_default()));
     found(!on_it.is_empty(), Carries(on_it));
-    found(!foreign.is_empty(), Filters(foreign));
+    match details.old_ingress {
+        true => found(true, OldIngress(foreign)),
+        false => found(!foreign.is_empty(), Filters(foreign)),
+    }
     found(details.tcx, Tcx);
     found(end.xdp, Xdp);
     found(!details.merging.is_empty(), Merging(details.merging.clone()));
@@ -269,6 +280,7 @@ mod tests {
             addresses: vec!["10.0.0.1".parse().unwrap(), "fe80::1".parse().unwrap()],
             default_route: true,
             filters: vec![filter],
+            old_ingress: false,
             tcx: true,
             gate: None,
             merging: vec!["gro", "lro"],
@@ -282,7 +294,7 @@ mod tests {
         assert_eq!(
             found.iter().map(told).collect::<Vec<_>>(),
             [
-                "east is down | ip link set east up",
+                "!east is down | ip link set east up",
                 "the default route leads through east | ip route delete default dev east",
                 "east is already used: it has the address 10.0.0.1, fe80::1 | \
                  ip -4 address flush dev east && sysctl -w net/ipv6/conf/east/disable_ipv6=1",

@@ -195,17 +195,11 @@ impl Args {
     /// Moves frames until it is time to stop; how long it was, and what became of them.
     fn run(&self, plan: &Plan, ends: &[Interface; 2]) -> Result<(Span, Account, Option<Recorded>), Failure> {
         let recorder = self.recorder(plan)?;
+        // First what may fail for want of memory: it leaves nothing behind.
+        let mut gate = self.open(plan, recorder)?;
         let mut joint = Joint::new(ends, self.on_exit)?;
-        let mut gate = match self.open(plan, recorder) {
-            Ok(gate) => gate,
-            Err(failure) => {
-                joint.undo();
-                return Err(failure);
-            }
-        };
         joint.take_over();
-        // What has arrived before that was forwarded by the kernel.
-        gate.discard(clock::now());
+        gate.begin(); // what has arrived before that was nobody's or was forwarded by the kernel
         let (tell, news) = sync_channel(NEWS);
         let names = [self.inner.clone(), self.outer.clone()];
         let teller = std::thread::spawn(move || tell_all(&news, &names));

@@ -13,6 +13,10 @@ use crate::netlink::Netlink;
 
 /// The filter's name, as `tc filter show` tells it; by it we know our own.
 pub const NAME: &str = "tidegate_gate";
+/// The discipline that such filters hang on.
+pub const CLSACT: &str = "clsact";
+/// The one that it has replaced, which only knows frames that arrive. An interface has one of the two.
+pub const OLD_INGRESS: &str = "ingress";
 /// Where the filter stands among those of the interface: first, before any that comes without a place.
 const PRIORITY: u16 = 1;
 /// Its number there. Fixed, so that of two gates that start at once one is refused by the kernel.
@@ -64,10 +68,13 @@ pub enum Place {
 /// The kernel's.
 pub fn filters(netlink: &mut Netlink, interface: u32) -> io::Result<Vec<Filter>> {
     let mut filters = Vec::new();
-    if !has_clsact(netlink, interface)? {
-        return Ok(filters); // the kernel answers for the root discipline then
-    }
-    for way in [Way::Ingress, Way::Egress] {
+    // Asked where there is neither, the kernel answers for the root discipline.
+    let ways: &[Way] = match () {
+        () if has(netlink, interface, CLSACT)? => &[Way::Ingress, Way::Egress],
+        () if has(netlink, interface, OLD_INGRESS)? => &[Way::Ingress],
+        () => &[],
+    };
+    for &way in ways {
         for answer in netlink.ask(Message::GetTrafficFilter(at(interface, way)))? {
             let Message::NewTrafficFilter(told) = answer else { continue };
             // A filter's classifier is announced once without options before its filters follow.
@@ -105,14 +112,14 @@ fn kind(message: &TcMessage) -> &str {
     kind.unwrap_or("")
 }
 
-/// Whether `interface` has the discipline that such filters hang on.
+/// Whether `interface` has a discipline of this kind.
 ///
 /// # Errors
 /// The kernel's.
-pub fn has_clsact(netlink: &mut Netlink, interface: u32) -> io::Result<bool> {
+pub fn has(netlink: &mut Netlink, interface: u32, discipline: &str) -> io::Result<bool> {
     let all = netlink.ask(Message::GetQueueDiscipline(TcMessage::with_index(interface as i32)))?;
     Ok(all.iter().any(|answer| match answer {
-        Message::NewQueueDiscipline(q) => q.header.index == interface as i32 && kind(q) == "clsact",
+        Message::NewQueueDiscipline(q) => q.header.index == interface as i32 && kind(q) == discipline,
         _ => false,
     }))
 }
@@ -182,7 +189,7 @@ fn clsact(interface: u32) -> TcMessage {
         parent: TcHandle::CLSACT,
         ..TcHeader::default()
     };
-    TcMessage::from_parts(header, vec![TcAttribute::Kind("clsact".into())])
+    TcMessage::from_parts(header, vec![TcAttribute::Kind(CLSACT.into())])
 }
 
 /// Whether `interface` was told to take frames for any address, by a flag that outlives who set it.

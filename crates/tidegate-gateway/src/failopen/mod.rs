@@ -218,7 +218,7 @@ impl FailOpen {
         let fd = program_fd(program)?;
         for (at, place) in places.into_iter().enumerate() {
             let interface = self.gate.interfaces[at];
-            let lacks_clsact = !attach::has_clsact(netlink, interface)?;
+            let lacks_clsact = !attach::has(netlink, interface, attach::CLSACT)?;
             let modest = !attach::is_promiscuous(netlink, interface)?;
             let mut gate = self.gate;
             gate.restore[at].clsact |= lacks_clsact;

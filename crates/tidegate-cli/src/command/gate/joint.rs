@@ -117,7 +117,7 @@ impl Joint {
         &mut self.fail_open
     }
 
-    /// Nothing was begun: everything as it was before.
+    /// There is no more to join: everything as it was before, where it still is.
     pub fn undo(self) {
         // Whoever undoes has a failure to tell already.
         let _ = self.fail_open.remove();
