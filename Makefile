@@ -28,7 +28,7 @@ test: test-deps lint ## Format, lints and every test
 .PHONY: test-deps
 test-deps:
 	@command -v chromium >/dev/null || { $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core; }
-	@for p in ip:iproute2 ethtool:ethtool iperf3:iperf3 clang:clang; do command -v $${p%:*} >/dev/null || need="$${need-} $${p#*:}"; done; \
+	@for p in ip:iproute2 sysctl:procps ethtool:ethtool iperf3:iperf3 clang:clang; do command -v $${p%:*} >/dev/null || need="$${need-} $${p#*:}"; done; \
 	  [ -z "$${need-}" ] || { $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq --no-install-recommends $$need; }
 	@rustup component add rustfmt clippy >/dev/null 2>&1 || cargo fmt --version && cargo clippy --version
 

@@ -4,6 +4,7 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::process::{Command, Output};
+use std::sync::OnceLock;
 
 use nix::sched::CloneFlags;
 
@@ -122,7 +123,7 @@ pub fn run(command: &mut Command) -> io::Result<String> {
     }
 }
 
-/// Whether this process may make namespaces: it is root, and iproute2 and ethtool are there.
+/// Whether this process may make namespaces: it is root, what is needed for it is installed, and one could be made.
 ///
 /// # Errors
 /// What is missing, as a sentence.
@@ -136,7 +137,10 @@ pub fn possible() -> Result<(), String> {
             Command::new(program).arg("-V").output().or_else(|_| Command::new(program).arg("--version").output());
         found.map_err(|_| format!("{program} is not installed"))?;
     }
-    Ok(())
+    // In a container even root may not.
+    static TRIED: OnceLock<Result<(), String>> = OnceLock::new();
+    let try_one = || Namespace::new(&format!("tg-try-{}", std::process::id())).map(drop).map_err(|e| e.to_string());
+    TRIED.get_or_init(try_one).clone()
 }
 
 /// Says on standard error that a test is skipped, and why; past the test harness, which keeps to itself what tests say
