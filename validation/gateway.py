@@ -23,6 +23,7 @@ SEEDS = 10
 CONTROLS = ("cubic", "reno")
 WITHIN = 0.15  # what counts as agreement
 LINE, FLOOD, FAIR = 100e6, 300e6, 8 / 9  # bit/s; TCP's fair share of the line
+STARVED = 0.05  # of its fair share; less is none at all
 STEADY = 0.98  # a run counts if the flood offered so much of what it should: else the machine was too busy
 TRIES = 4
 
@@ -106,16 +107,20 @@ def mean(runs, what):
 
 
 def verdict(simulated, runs):
-    """Whether both groups' throughputs are within 15 % of the simulator's."""
-    if any(r["thrown"] >= TRIES for r in runs):
-        return "machine too busy"
-    far = [name for name in ("tcp", "flood") if abs(mean(runs, name) / simulated[name] - 1) > WITHIN]
-    return "yes" if not far else "NO: " + ", ".join(far)
+    """Whether both groups' throughputs are within 15 % of the simulator's; of a starved TCP a handful of packets are left,
+    whose number says nothing."""
+    starved = STARVED * FAIR * LINE
+    both_starve = max(mean(runs, "tcp"), simulated["tcp"]) < starved
+    groups = ("flood",) if both_starve else ("tcp", "flood")
+    far = [name for name in groups if abs(mean(runs, name) / simulated[name] - 1) > WITHIN]
+    said = "NO: " + ", ".join(far) if far else "TCP starves on both" if both_starve else "yes"
+    busy = [r["flood_offered"] for r in runs if r["thrown"] >= TRIES]
+    return f"{said} (flood only {min(busy) / 1e6:.0f})" if busy else said
 
 
 def protects(rate):
     share = rate / (FAIR * LINE)
-    return "yes" if share >= 0.8 else "in part" if share >= 0.5 else "hardly" if share >= 0.05 else "no"
+    return "yes" if share >= 0.8 else "in part" if share >= 0.5 else "hardly" if share >= STARVED else "no"
 
 
 def row(queue, simulated, measured):
@@ -178,7 +183,7 @@ def main():
     print("\n".join(table))
     if not given.queues:
         keep(table)
-    sys.exit(any("NO" in line or "busy" in line for line in table))
+    sys.exit(any("NO" in line for line in table))
 
 
 def keep(table):
@@ -187,7 +192,8 @@ def keep(table):
         "",
         "Written by `make validate-gateway`. Mbit/s, frames counted whole. Simulated: NewReno, mean ± half width of the 95 %",
         f"interval over {SEEDS} seeds. Measured: the kernel's TCP and iperf3's UDP through `tidegate gate`. What is compared, and",
-        "why it differs where it does: README.md.",
+        "why it differs where it does: README.md. `flood only N`: this machine was too busy to offer 98 % of 300 Mbit/s in any of",
+        f"{TRIES} tries; the last one counts.",
         "",
     ]
     (HERE / "gateway.md").write_text("\n".join([*head, *table]) + "\n")
