@@ -79,8 +79,9 @@ fn nothing_is_lost_without_a_word() {
         }
         let flood = Cbr::new(Rate::from_bps(6 * MBIT), Bytes::new(700)).with_jitter(Prob::clip(0.5));
         network.flow(flow(group, s, d, Source::Cbr(flood)));
-        // An end that no departure falls on, so that the last reading is what waits.
-        let end = Span::from_nanos(2_999_999_937);
+        // An end that no departure falls on, so that the last reading is what waits. EWFQ needs seconds to open: its first
+        // m_fair is a sixteenth of what the link carries, and a small buffer moves it slowly.
+        let end = Span::from_nanos(5_999_999_937);
         let plan = Plan { step: Some(end), ..Plan::until(Time::ZERO + end) };
         let outcome = simulate(network, &plan, Seed::new(seed)).unwrap();
         let link = &outcome.links[0];
