@@ -2,56 +2,11 @@
 //! of its own, because the allocator counts for all.
 mod support;
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-
+use support::scales::{Weighing, heaviest};
 use tidegate::{Backlog, Link, NullSink, Packet, Qdisc, Rng, Span, Time, catalog, rng};
-
-thread_local! {
-    static HELD: Cell<i64> = const { Cell::new(0) };
-    static MOST: Cell<i64> = const { Cell::new(0) };
-}
-
-/// The system's allocator, with the bytes that this thread holds and has held at most.
-struct Weighing;
-
-fn weigh(bytes: i64) {
-    HELD.with(|held| {
-        held.set(held.get() + bytes);
-        MOST.with(|most| most.set(most.get().max(held.get())));
-    });
-}
-
-#[allow(unsafe_code, reason = "an allocator cannot be written without; it only weighs and passes on")]
-unsafe impl GlobalAlloc for Weighing {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        weigh(layout.size() as i64);
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        weigh(layout.size() as i64);
-        unsafe { System.alloc_zeroed(layout) }
-    }
-    unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
-        weigh(-(layout.size() as i64));
-        unsafe { System.dealloc(ptr, layout) }
-    }
-    unsafe fn realloc(&self, ptr: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        weigh(size as i64 - layout.size() as i64);
-        unsafe { System.realloc(ptr, layout, size) }
-    }
-}
 
 #[global_allocator]
 static WEIGHING: Weighing = Weighing;
-
-/// How many bytes `work` held at most, beyond what was held before.
-fn heaviest<T>(work: impl FnOnce() -> T) -> (u64, T) {
-    let before = HELD.with(Cell::get);
-    MOST.with(|most| most.set(before));
-    let result = work();
-    ((MOST.with(Cell::get) - before) as u64, result)
-}
 
 #[test]
 fn the_scales_weigh() {
@@ -99,31 +54,3 @@ fn ten_million_flows_stay_within_the_stated_memory() {
         assert!(bytes <= stated + 2 * packets, "{}: {bytes} bytes held, {stated} stated", row.name);
     }
 }
-
-/// The bound is no larger than it need be: a queue that says what it keeps has it from the start, besides its own fixed
-/// fields; only FQ-CoDel's lines take two words more for each packet that may come to wait. (Schedulers with classes keep
-/// places for packets from the start, which are not counted as state.)
-#[test]
-fn what_is_stated_is_kept() {
-    let link = support::link("10 Gbit/s", "1000 packets", "1000 B");
-    let presets = support::every_preset(&link).into_iter();
-    for (row, preset, config) in presets.filter(|(row, ..)| !["drop_tail", "wfq", "ewfq"].contains(&row.name)) {
-        let words = if row.name == "fq_codel" { 8 * 1000 } else { 0 };
-        let tables = row.params.iter().filter(|param| TABLES.contains(&param.name));
-        let sizes = tables.flat_map(|param| ["3", "5000"].map(|size| (param.name, size)));
-        for (table, size) in [("preset", preset)].into_iter().chain(sizes) {
-            let mut config = config.clone();
-            if table != "preset" && config.set(table, size).is_err() {
-                continue;
-            }
-            let (bytes, built) = heaviest(|| config.build(link, Rng::from_seed(1)));
-            let (Ok(_), stated) = (built, config.state_bytes(&link)) else { continue };
-            let what = format!("{}/{preset} {table} {size}: {bytes} bytes held, {stated} stated", row.name);
-            assert!((bytes + words + 32..=bytes + words + 1024).contains(&stated), "{what}");
-        }
-    }
-}
-
-/// Parameters that say how large a table is.
-const TABLES: [&str; 9] =
-    ["flows", "occasions", "flow_occasions", "cache", "buckets", "minima", "bins", "levels", "shadow"];

@@ -4,6 +4,7 @@
 
 pub mod bless;
 pub mod checked;
+pub mod scales;
 pub mod sequence;
 pub mod stats;
 pub mod twin;

@@ -1,0 +1,36 @@
+//! What a queue says that it keeps, by weight. In a binary of its own, because the allocator counts for all.
+mod support;
+
+use support::scales::{Weighing, heaviest};
+use tidegate::Rng;
+
+#[global_allocator]
+static WEIGHING: Weighing = Weighing;
+
+/// The bound is no larger than it need be: a queue that says what it keeps has it from the start, besides its own fixed
+/// fields; only FQ-CoDel's lines take two words more for each packet that may come to wait. (Schedulers with classes keep
+/// places for packets from the start, which are not counted as state.)
+#[test]
+fn what_is_stated_is_kept() {
+    let link = support::link("10 Gbit/s", "1000 packets", "1000 B");
+    let presets = support::every_preset(&link).into_iter();
+    for (row, preset, config) in presets.filter(|(row, ..)| !["drop_tail", "wfq", "ewfq"].contains(&row.name)) {
+        let words = if row.name == "fq_codel" { 8 * 1000 } else { 0 };
+        let tables = row.params.iter().filter(|param| TABLES.contains(&param.name));
+        let sizes = tables.flat_map(|param| ["3", "5000"].map(|size| (param.name, size)));
+        for (table, size) in [("preset", preset)].into_iter().chain(sizes) {
+            let mut config = config.clone();
+            if table != "preset" && config.set(table, size).is_err() {
+                continue;
+            }
+            let (bytes, built) = heaviest(|| config.build(link, Rng::from_seed(1)));
+            let (Ok(_), stated) = (built, config.state_bytes(&link)) else { continue };
+            let what = format!("{}/{preset} {table} {size}: {bytes} bytes held, {stated} stated", row.name);
+            assert!((bytes + words + 32..=bytes + words + 1024).contains(&stated), "{what}");
+        }
+    }
+}
+
+/// Parameters that say how large a table is.
+const TABLES: [&str; 9] =
+    ["flows", "occasions", "flow_occasions", "cache", "buckets", "minima", "bins", "levels", "shadow"];
