@@ -37,8 +37,9 @@ for file in "${files[@]}"; do
     echo "== $file"
     only=(-C=--lib)
     for test in $(tests_of "$file"); do only+=("-C=--test=$test"); done
+    case $file in parts/capture_list | parts/flow_table | parts/heaviest | parts/hit_cache) only+=(-C=--test=state) ;; esac
     # Presets, gauges, states and long silences are tested for all queues at once.
-    case $file in queues/*) only+=(-C=--test=battery -C=--test=golden -C=--test=invented_flows) ;; esac
+    case $file in queues/*) only+=(-C=--test=battery -C=--test=golden -C=--test=state) ;; esac
     cargo mutants -p tidegate -f "crates/tidegate/src/$file.rs" --profile mutants --shard "$shard" --baseline skip \
         --timeout 300 --build-timeout 600 -o "target/mutants/${file//\//-}" "${only[@]}" || true
 done

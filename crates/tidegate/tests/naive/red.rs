@@ -74,11 +74,10 @@ impl NaiveRed {
         }
     }
 
-    /// The same on `link`, with packets of its mean length; `None` where such a packet does not take whole nanoseconds, of
-    /// which an idle time is counted from different ones on both sides.
-    pub fn of(link: &tidegate::Link) -> Option<NaiveRed> {
+    /// The same on `link`, with packets of its mean length.
+    pub fn of(link: &tidegate::Link) -> NaiveRed {
         let s = link.mean_packet.bits() as f64 * 1e9 / link.rate.as_bps() as f64;
-        (s == s.floor()).then(|| NaiveRed::paper(link.mean_packet.get() as f64, s))
+        NaiveRed::paper(link.mean_packet.get() as f64, s)
     }
 
     /// Whether rounding decides on which side of a threshold avg lies.

@@ -176,7 +176,7 @@ impl super::Twinned for Twinned {
                 weight: set.number("weight"),
                 gentle: set.is("gentle", "on"),
                 wait: set.is("wait", "on"),
-                ..NaiveRed::of(&link)?
+                ..NaiveRed::of(&link)
             },
             ecn: set.is("ecn", "on"),
             on_the_edge: false,

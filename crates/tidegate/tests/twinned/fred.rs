@@ -106,11 +106,6 @@ impl super::Twinned for Twinned {
             true => size.in_bytes(link.mean_packet) as f64,
             false => size.in_packets(link.mean_packet),
         };
-        // An idle time is counted in packet times, from a whole nanosecond in the queue.
-        let s = link.mean_packet.bits() as f64 * 1e9 / link.rate.as_bps() as f64;
-        if s != s.floor() {
-            return None;
-        }
         let setting = Setting {
             min: length(set.size("min")),
             max: length(set.size("max")),
@@ -126,7 +121,7 @@ impl super::Twinned for Twinned {
                 "on" => Above::Two,
                 _ => Above::Both,
             },
-            s,
+            s: link.mean_packet.bits() as f64 * 1e9 / link.rate.as_bps() as f64,
         };
         Some(Twinned {
             queue,

@@ -146,7 +146,9 @@ impl<P: Policy, T: Twin> Twinned<P, T> {
             return;
         }
         let (red, twin) = ((self.rule)(self.queue.policy()), self.twin.red());
-        agree("avg", step, red.avg(), twin.avg, 1e-3);
+        // A thousandth of a packet, or a byte: what is left of an average of megabytes is rounding below that.
+        let floor = if twin.unit == Unit::Packets { 1e-3 } else { 1.0 };
+        agree("avg", step, red.avg(), twin.avg, floor);
         agree("max_p", step, red.max_p(), twin.max_p, 1e-3);
         let unit = if twin.unit == Unit::BytesAfter { twin.mean_packet } else { 1.0 };
         agree("count", step, red.count(), twin.count / unit, 1.0);
@@ -189,7 +191,7 @@ impl<P: Policy, T: Twin> Qdisc for Twinned<P, T> {
 }
 
 /// The RED that `config` describes, as far as all of the family have the parameters.
-fn naive(config: &AnyConfig, link: &Link) -> Option<NaiveRed> {
+fn naive(config: &AnyConfig, link: &Link) -> NaiveRed {
     let set = Set(config);
     let bytes = set.is("mode", "bytes");
     let length = |size: Size| match bytes {
@@ -201,7 +203,7 @@ fn naive(config: &AnyConfig, link: &Link) -> Option<NaiveRed> {
         (true, "before") => Unit::BytesBefore,
         (true, _) => Unit::BytesAfter,
     };
-    Some(NaiveRed {
+    NaiveRed {
         unit,
         min: length(set.size("min")),
         max: length(set.size("max")),
@@ -209,8 +211,8 @@ fn naive(config: &AnyConfig, link: &Link) -> Option<NaiveRed> {
         weight: set.number("weight"),
         wait: set.is("wait", "on"),
         count: if unit == Unit::BytesAfter { -(link.mean_packet.get() as f64) } else { -1.0 },
-        ..NaiveRed::of(link)?
-    })
+        ..NaiveRed::of(link)
+    }
 }
 
 /// What the twins take marks and drops for.
@@ -226,7 +228,7 @@ impl super::Twinned for Twinned<RedRule, NaiveRed> {
             idle_plus_one: set.is("idle_decay", "m+1"),
             entry_passes: set.is("on_crossing", "pass"),
             short_passes: set.is("short_queue", "pass"),
-            ..naive(&config, &link)?
+            ..naive(&config, &link)
         };
         Some(Twinned::new(queue, |rule| rule, twin, link, 1 << 40))
     }
@@ -246,7 +248,7 @@ impl super::Twinned for Twinned<AredRule, NaiveAred> {
             idle_plus_one: true,
             entry_passes: true,
             short_passes: true,
-            ..naive(&config, &link)?
+            ..naive(&config, &link)
         };
         let interval = Set(&config).nanos("interval");
         let twin = NaiveAred::new(red, interval as f64);
@@ -263,7 +265,7 @@ impl super::Twinned for Twinned<FengRedRule, NaiveFengRed> {
         let config = with_known(config, &KNOWN);
         let AnyQueue::FengRed(queue) = config.build(link, dice).ok()? else { return None };
         let set = Set(&config);
-        let red = NaiveRed { gentle: set.is("gentle", "on"), ..naive(&config, &link)? };
+        let red = NaiveRed { gentle: set.is("gentle", "on"), ..naive(&config, &link) };
         let [alpha, beta, floor] = ["alpha", "beta", "floor"].map(|name| set.number(name));
         let twin = NaiveFengRed { red, status: Status::Below, alpha, beta, floor };
         Some(Twinned::new(queue, |rule| rule.red(), twin, link, 1 << 40))
