@@ -35,7 +35,8 @@ pub(crate) fn network(
         let link = Link { rate: wire.rate, limit, mean_packet };
         // By its number, since two links may lie between the same nodes.
         let dice = seed.stream(&format!("queue {index} {label}"));
-        network.queue(label, (from, to), wire.rate, wire.delay, config.build(link, dice)?);
+        let id = network.queue(label, (from, to), wire.rate, wire.delay, config.build(link, dice)?);
+        network.limit(id, limit);
     }
     let groups: Vec<_> = scenario.groups.iter().map(|group| network.group(&group.name)).collect();
     let sources: Vec<_> = scenario.groups.iter().map(|group| source(&group.source)).collect();

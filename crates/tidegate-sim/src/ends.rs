@@ -8,7 +8,7 @@ use crate::meters::Meters;
 use crate::network::Flow;
 use crate::routes::Routes;
 use crate::sources::tcp::{Output, Receiver, TcpSender};
-use crate::sources::{CbrSender, Handshake, Source};
+use crate::sources::{CbrSender, Handshake, Source, Tcp};
 
 /// Every flow's two ends.
 #[derive(Clone, Debug)]
@@ -49,6 +49,10 @@ struct Far {
     /// Where the way back begins; 0 for a flow that is not answered.
     back: u32,
     ack_len: u16,
+    /// The first segment that will never come, when all data are there: the transfer is finished.
+    end: u32,
+    /// What was asked for, and when.
+    transfer: (u64, u64),
     /// Whether segment 0 carries no data.
     syn: bool,
 }
@@ -74,11 +78,11 @@ impl Ends {
             Sender { stop: flow.stop, send: flow.start, timeout: Time::MAX, work, dice, there }
         };
         let far = |(i, flow): (usize, &Flow)| {
-            let (ack_len, syn) = match &flow.source {
-                Source::Tcp(tcp) => (tcp.ack.get() as u16, tcp.handshake == Handshake::Syn),
-                Source::Cbr(_) => (0, false),
-            };
-            Far { receiver: Receiver::default(), back: routes.ways[i].back, ack_len, syn }
+            let back = routes.ways[i].back;
+            match &flow.source {
+                Source::Tcp(tcp) => Far::tcp(tcp, flow.start, back),
+                Source::Cbr(_) => Far::deaf(back),
+            }
         };
         Ends {
             senders: flows.iter().enumerate().map(sender).collect(),
@@ -116,7 +120,7 @@ impl Ends {
         }
         let (seq, next) = cbr.send(Time::from_nanos(now), &mut sender.dice);
         let flags = cbr.ecn as u8;
-        let flight = Flight { time: now, hop: sender.there, flow, seq, len: cbr.len as u16, flags };
+        let flight = Flight { time: now, born: now, hop: sender.there, flow, seq, len: cbr.len as u16, flags };
         (Some(flight), next.as_nanos())
     }
 
@@ -181,9 +185,14 @@ impl Ends {
         let new = received.new - (far.syn && received.new > 0 && received.ack == received.new) as u32;
         meters.delivered(at, data, new as u64 * data.len as u64);
         meters.answered(at);
+        if received.ack == far.end && received.new > 0 {
+            let (start, bytes) = far.transfer;
+            meters.finished(data.flow, start, at, bytes);
+        }
         let echo = if received.echo { flag::ECHO } else { 0 };
         Some(Flight {
             time: at,
+            born: data.born,
             hop: far.back,
             flow: data.flow,
             seq: received.ack,
@@ -196,12 +205,28 @@ impl Ends {
     #[inline]
     pub fn launch(&self, now: u64, flow: u32, output: Output) -> Flight {
         let hop = self.senders[flow as usize].there;
-        Flight { time: now, hop, flow, seq: output.seq, len: output.len, flags: output.flags }
+        Flight { time: now, born: now, hop, flow, seq: output.seq, len: output.len, flags: output.flags }
     }
 }
 
 impl Timers {
     const NONE: Timers = Timers { send: Key::NEVER, timeout: Key::NEVER };
+}
+
+impl Far {
+    /// Of a connection that starts at `start`.
+    fn tcp(tcp: &Tcp, start: Time, back: u32) -> Far {
+        let syn = tcp.handshake == Handshake::Syn;
+        let end = tcp.data.map_or(u32::MAX, |n| n.saturating_add(syn as u32));
+        let bytes = tcp.data.map_or(0, |n| n as u64 * tcp.segment.get());
+        let ack_len = tcp.ack.get() as u16;
+        Far { receiver: Receiver::default(), back, ack_len, end, transfer: (start.as_nanos(), bytes), syn }
+    }
+
+    /// Of a source that is not answered.
+    fn deaf(back: u32) -> Far {
+        Far { receiver: Receiver::default(), back, ack_len: 0, end: u32::MAX, transfer: (0, 0), syn: false }
+    }
 }
 
 impl Sender {

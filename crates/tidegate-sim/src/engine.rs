@@ -25,10 +25,11 @@ use crate::agenda::{Agenda, Class, Heap, Key};
 use crate::ends::{Ends, Timers};
 use crate::flight::{Flight, Waiting};
 use crate::line::Line;
-use crate::meters::{Meters, QueueMeter, Trace};
+use crate::meters::{Meters, Trace};
 use crate::network::Network;
 use crate::outcome::{Outcome, Plan};
 use crate::port::Port;
+use crate::queue_meter::QueueMeter;
 use crate::routes::{Kind, Routes};
 use crate::wire::Wire;
 
@@ -84,10 +85,12 @@ impl<Q: Qdisc> Simulation<Q> {
         let routes = Routes::find(&network)?;
         let wires: Vec<Wire> = network.links.iter().map(|l| Wire::new(l.rate, l.delay)).collect();
         let mut players = Vec::new();
+        let extent = [network.groups.len(), network.flows.len()];
         let mut ports = Vec::with_capacity(routes.ports.len());
         for (i, (&link, &lookahead)) in routes.ports.iter().zip(&routes.lookahead).enumerate() {
-            let Some(queue) = network.links[link as usize].queue.take() else { continue };
-            let (wire, meter) = (wires[link as usize].clone(), QueueMeter::new(link, &plan));
+            let spec = &mut network.links[link as usize];
+            let Some(queue) = spec.queue.take() else { continue };
+            let (wire, meter) = (wires[link as usize].clone(), QueueMeter::new(link, spec, &plan, extent));
             ports.push(Port::new(queue, wire, meter, link, lookahead, join(&mut players, Player::Port(i as u32))));
         }
         let readings = join(&mut players, Player::Readings);
@@ -162,7 +165,7 @@ impl<Q: Qdisc> Simulation<Q> {
     /// Runs to the end and sums up.
     pub fn finish(mut self) -> Outcome {
         self.conclude();
-        let links = self.ports.into_iter().map(|p| p.meter.finish(&self.network)).collect();
+        let links = self.ports.into_iter().map(|p| p.meter.finish(&self.network, &mut self.meters)).collect();
         self.meters.finish(&self.network, self.plan, links, self.events)
     }
 
@@ -172,8 +175,9 @@ impl<Q: Qdisc> Simulation<Q> {
         self.meters.trace = Some(Box::default());
         self.conclude();
         let mut trace = self.meters.trace.take().map_or_else(Trace::default, |t| *t);
-        // Deliveries are worked out ahead, so they are not in the order of time.
+        // Deliveries are worked out ahead and queues one after the other, so they are not in the order of time.
         trace.delivered.sort_unstable();
+        trace.dropped.sort_unstable();
         (self.finish(), trace)
     }
 
@@ -287,6 +291,7 @@ impl<Q: Qdisc> Simulation<Q> {
                 },
                 Kind::Queue => return self.offer(step.index(), flight, at),
                 Kind::Return => {
+                    self.meters.returned(at, &flight);
                     let timers = self.ends.acknowledged(at, &flight);
                     return self.launch(flight.flow, timers);
                 }

@@ -6,6 +6,8 @@ use tidegate::{Ecn, Packet};
 pub(crate) struct Flight {
     /// When it comes out of the link it is on, in nanoseconds.
     pub time: u64,
+    /// When it left its sender, in nanoseconds; of an acknowledgement, when the packet did that it answers.
+    pub born: u64,
     /// Position in the route table of what it does next.
     pub hop: u32,
     /// The flow it belongs to.
@@ -18,7 +20,7 @@ pub(crate) struct Flight {
     pub flags: u8,
 }
 
-const _: () = assert!(core::mem::size_of::<Flight>() == 24);
+const _: () = assert!(core::mem::size_of::<Flight>() == 32);
 
 /// Bits of [`Flight::flags`].
 pub(crate) mod flag {

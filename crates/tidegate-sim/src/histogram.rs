@@ -15,6 +15,9 @@
 //! ```
 use tidegate::Span;
 
+use crate::outcome::Delay;
+use crate::spread::Spread;
+
 /// Times below two to this many nanoseconds share one part.
 pub const FLOOR: u32 = 10;
 /// Times above two to this many nanoseconds share one part.
@@ -81,8 +84,7 @@ pub(crate) fn quantile(bits: u32, counts: &[u32], q: f64) -> Option<Span> {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Histogram {
     counts: Box<[u32]>,
-    count: u64,
-    sum: u128,
+    all: Spread,
 }
 
 /// The parts an octave of a [`Histogram`], as a power of two.
@@ -91,7 +93,7 @@ pub(crate) const BITS: u32 = 5;
 impl Histogram {
     /// An empty one.
     pub fn new() -> Histogram {
-        Histogram { counts: vec![0; parts(BITS)].into(), count: 0, sum: 0 }
+        Histogram { counts: vec![0; parts(BITS)].into(), all: Spread::default() }
     }
 
     /// Counts `time` in.
@@ -105,8 +107,7 @@ impl Histogram {
     pub(crate) fn record_in(&mut self, part: usize, nanos: u64) {
         let count = &mut self.counts[part];
         *count = count.saturating_add(1);
-        self.count += 1;
-        self.sum += nanos as u128;
+        self.all.add(nanos);
     }
 
     /// Counts in what `other` holds.
@@ -114,18 +115,22 @@ impl Histogram {
         for (a, b) in self.counts.iter_mut().zip(&other.counts) {
             *a = a.saturating_add(*b);
         }
-        self.count += other.count;
-        self.sum += other.sum;
+        self.all.merge(&other.all);
     }
 
     /// How many times were counted.
     pub fn count(&self) -> u64 {
-        self.count
+        self.all.count
     }
 
     /// The exact mean, to the nanosecond below; `None` when empty.
     pub fn mean(&self) -> Option<Span> {
-        (self.count > 0).then(|| Span::from_nanos((self.sum / self.count as u128) as u64))
+        self.delay().mean
+    }
+
+    /// Exact mean and standard deviation, and percentiles.
+    pub fn delay(&self) -> Delay {
+        Delay::of(&self.all, |q| self.quantile(q))
     }
 
     /// The time below which a fraction `q` lies; `None` when empty.

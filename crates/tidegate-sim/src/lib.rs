@@ -43,9 +43,11 @@ mod meters;
 mod network;
 mod outcome;
 mod port;
+mod queue_meter;
 mod reference;
 mod routes;
 pub mod sources;
+mod spread;
 mod wire;
 
 pub use engine::{Simulation, simulate};
@@ -54,8 +56,10 @@ pub use histogram::Histogram;
 pub use meters::Trace;
 pub use network::{Flow, FlowId, GroupId, LinkId, LinkSpec, MOST, Network, NodeId};
 pub use outcome::{
-    Count, Counters, Delay, Delays, FlowOutcome, GaugeSeries, GroupOutcome, LinkOutcome, Outcome, Plan, QueueSeries,
+    Completions, Count, Counters, Delay, Delays, FlowOutcome, GaugeSeries, GroupOutcome, LinkOutcome, Outcome, Plan,
+    QueueSeries,
 };
 #[doc(hidden)]
 pub use reference::simulate_by_packet;
 pub use sources::{Cbr, Source, Tcp};
+pub use spread::Spread;

@@ -1,13 +1,14 @@
 //! Who counts what. Everything is told with its own true time and counted if that lies in the measuring window, so it
 //! does not matter when it is told; all sums are of integers, so it does not matter in which order.
-use tidegate::{Backlog, DropReason, Gauge, MarkReason, Qdisc, Span, Time};
+use tidegate::{Span, Time};
 
 use crate::flight::{Flight, flag};
 use crate::histogram::{BITS, Histogram, coarser, part, parts, quantile};
-use crate::network::{GroupId, LinkId, Network};
+use crate::network::{GroupId, Network};
 use crate::outcome::{
-    Count, Counters, Delay, Delays, FlowOutcome, GaugeSeries, GroupOutcome, LinkOutcome, Outcome, Plan, QueueSeries,
+    Completions, Count, Counters, Delay, Delays, FlowOutcome, GroupOutcome, LinkOutcome, Outcome, Plan,
 };
+use crate::spread::{Spread, Windows};
 
 /// The parts an octave of a flow's histogram, as a power of two.
 const FLOW_BITS: u32 = 3;
@@ -22,6 +23,8 @@ pub struct Trace {
     pub sent: Vec<Sight>,
     /// Delivered to receivers.
     pub delivered: Vec<Sight>,
+    /// Dropped by queues: when, at which link, of which flow, how long.
+    pub dropped: Vec<Sight>,
 }
 
 /// The meters of flows and groups, and the time they go by.
@@ -31,15 +34,24 @@ pub(crate) struct Meters {
     window: u64,
     end: u64,
     delays: Delays,
-    flows: Vec<Counters>,
+    pub flows: Vec<Counters>,
     groups: Vec<u32>,
-    /// Each group's delays.
+    /// Each group's delays: in queues, from end to end, there and back, and of whole transfers.
     group_delays: Vec<Histogram>,
+    one_way: Vec<Histogram>,
+    round_trip: Vec<Histogram>,
+    transfers: Vec<(Count, Histogram)>,
     /// Each flow's delays, one histogram after the other.
     flow_delays: Vec<u32>,
+    /// The gaps between each flow's drops, which the queues keep until the end; none without [`Delays::Flows`].
+    pub drop_gaps: Vec<Spread>,
+    /// The bytes that each flow got in windows of `tau`; none without.
+    windows: Vec<Windows>,
+    tau: u64,
     step: u64,
-    /// Bytes delivered, by interval of the grid and group.
+    /// Bytes delivered and dropped, by interval of the grid and group.
     delivered: Vec<u64>,
+    dropped: Vec<u64>,
     packets: u64,
     pub trace: Option<Box<Trace>>,
 }
@@ -57,9 +69,16 @@ impl Meters {
             flows: vec![Counters::default(); flows],
             groups: network.flows.iter().map(|f| f.group.0).collect(),
             group_delays: vec![Histogram::new(); groups],
+            one_way: vec![Histogram::new(); groups],
+            round_trip: vec![Histogram::new(); groups],
+            transfers: vec![(Count::default(), Histogram::new()); groups],
             flow_delays: vec![0; kept],
+            drop_gaps: vec![Spread::default(); if plan.delays == Delays::Flows { flows } else { 0 }],
+            windows: vec![Windows::NONE; if plan.rate_window.is_some() { flows } else { 0 }],
+            tau: plan.rate_window.map_or(u64::MAX, |tau| tau.as_nanos()),
             step: plan.step.map_or(u64::MAX, |s| s.as_nanos()),
             delivered: vec![0; points * groups],
+            dropped: vec![0; points * groups],
             packets: 0,
             trace: None,
         }
@@ -78,7 +97,9 @@ impl Meters {
         if self.counts(at) {
             let flow = &mut self.flows[data.flow as usize];
             flow.sent.add(data.len as u32);
-            flow.retransmits += (data.flags & flag::AGAIN != 0) as u64;
+            let again = data.flags & flag::AGAIN != 0;
+            flow.retransmits += again as u64;
+            flow.retransmitted_bytes += if again { data.len as u64 } else { 0 };
         }
         if let Some(trace) = &mut self.trace {
             trace.sent.push((at, data.flow, data.seq, data.len));
@@ -99,9 +120,18 @@ impl Meters {
             let flow = &mut self.flows[data.flow as usize];
             flow.delivered.add(data.len as u32);
             flow.goodput_bytes += new;
+            if let Some(windows) = self.windows.get_mut(data.flow as usize) {
+                windows.add(at, data.len as u64, self.warmup, self.tau);
+            }
+            if self.delays != Delays::Off {
+                let took = at - data.born;
+                self.one_way[self.groups[data.flow as usize] as usize].record_in(part(BITS, took), took);
+            }
         }
-        if self.step != u64::MAX {
-            self.tally(at, data);
+        if let Some(cell) = self.cell(at, data)
+            && let Some(bytes) = self.delivered.get_mut(cell)
+        {
+            *bytes += data.len as u64;
         }
         if at < self.end
             && let Some(trace) = &mut self.trace
@@ -110,11 +140,47 @@ impl Meters {
         }
     }
 
-    fn tally(&mut self, at: u64, data: &Flight) {
-        let groups = self.group_delays.len();
-        let cell = (at / self.step) as usize * groups + self.groups[data.flow as usize] as usize;
-        if let Some(bytes) = self.delivered.get_mut(cell) {
+    /// `data` are dropped by the queue of `link` at `at`, whether that counts or not.
+    #[inline]
+    pub fn lost(&mut self, at: u64, link: u32, data: &Flight) {
+        if let Some(trace) = &mut self.trace {
+            trace.dropped.push((at, link, data.flow, data.len));
+        }
+        if let Some(cell) = self.cell(at, data)
+            && let Some(bytes) = self.dropped.get_mut(cell)
+        {
             *bytes += data.len as u64;
+        }
+    }
+
+    /// Where the series keep what happens to `data` at `at`, if there are series.
+    #[inline]
+    fn cell(&self, at: u64, data: &Flight) -> Option<usize> {
+        (self.step != u64::MAX).then(|| (at / self.step) as usize * self.group_delays.len() + self.group(data))
+    }
+
+    /// The group of what `flight` belongs to.
+    #[inline]
+    pub fn group(&self, flight: &Flight) -> usize {
+        self.groups[flight.flow as usize] as usize
+    }
+
+    /// `ack` comes back to its sender.
+    #[inline]
+    pub fn returned(&mut self, at: u64, ack: &Flight) {
+        if self.delays != Delays::Off && self.counts(at) {
+            let took = at - ack.born;
+            self.round_trip[self.groups[ack.flow as usize] as usize].record_in(part(BITS, took), took);
+        }
+    }
+
+    /// `flow` has brought over `bytes`, all that it had to since `start`.
+    pub fn finished(&mut self, flow: u32, start: u64, at: u64, bytes: u64) {
+        if self.counts(at) {
+            let (transfers, times) = &mut self.transfers[self.groups[flow as usize] as usize];
+            transfers.packets += 1;
+            transfers.bytes += bytes;
+            times.record(Span::from_nanos(at - start));
         }
     }
 
@@ -126,10 +192,10 @@ impl Meters {
 
     /// `data` leave a queue after `waited`.
     #[inline]
-    fn left(&mut self, data: &Flight, waited: u64, part: usize) {
+    pub fn left(&mut self, data: &Flight, waited: u64, part: usize) {
         let flow = &mut self.flows[data.flow as usize];
         flow.departed.add(data.len as u32);
-        flow.delay_sum += waited;
+        flow.waits.add(waited);
         if self.delays != Delays::Off {
             self.group_delays[self.groups[data.flow as usize] as usize].record_in(part, waited);
         }
@@ -139,203 +205,64 @@ impl Meters {
         }
     }
 
-    fn delay(&self, counters: &Counters, counts: &[u32]) -> Delay {
-        let of = |q| quantile(FLOW_BITS, counts, q);
-        Delay { mean: counters.mean_delay(), p50: of(0.5), p99: of(0.99) }
-    }
-
     /// Sums up.
     pub fn finish<Q>(self, network: &Network<Q>, plan: Plan, links: Vec<LinkOutcome>, events: u64) -> Outcome {
-        let mut groups: Vec<Counters> = vec![Counters::default(); self.group_delays.len()];
-        let mut members = vec![0; groups.len()];
-        let mut flows = Vec::with_capacity(self.flows.len());
-        for (i, counters) in self.flows.iter().enumerate() {
-            let group = self.groups[i];
-            groups[group as usize].merge(counters);
-            members[group as usize] += 1;
-            let kept = parts(FLOW_BITS);
-            let counts = self.flow_delays.get(i * kept..(i + 1) * kept).unwrap_or(&[]);
-            flows.push(FlowOutcome { group: GroupId(group), counters: *counters, delay: self.delay(counters, counts) });
+        let flows: Vec<FlowOutcome> = (0..self.flows.len()).map(|flow| self.flow(flow)).collect();
+        let mut groups: Vec<GroupOutcome> =
+            (0..network.groups.len()).map(|g| self.group_outcome(g, network, &links)).collect();
+        for flow in &flows {
+            let group = &mut groups[flow.group.index()];
+            group.flows += 1;
+            group.counters.merge(&flow.counters);
         }
-        let series = |g: usize| self.delivered.iter().skip(g).step_by(groups.len()).copied().collect();
-        let delivered_bytes = (0..groups.len()).map(series).collect();
-        let groups = (groups.iter().zip(self.group_delays).enumerate())
-            .map(|(i, (counters, delays))| GroupOutcome {
-                name: network.groups[i].clone(),
-                flows: members[i],
-                counters: *counters,
-                delay: Delay { mean: counters.mean_delay(), p50: delays.quantile(0.5), p99: delays.quantile(0.99) },
-                delays,
-            })
-            .collect();
-        let grid = plan.grid().collect();
-        Outcome { plan, grid, flows, groups, links, delivered_bytes, events, packets: self.packets }
+        for group in &mut groups {
+            group.delay = Delay::of(&group.counters.waits, |q| group.delays.quantile(q));
+        }
+        let by_group = |cells: &[u64]| {
+            let of = |g: usize| cells.iter().skip(g).step_by(groups.len()).copied().collect();
+            (0..groups.len()).map(of).collect()
+        };
+        let (delivered_bytes, dropped_bytes) = (by_group(&self.delivered), by_group(&self.dropped));
+        let (grid, packets) = (plan.grid().collect(), self.packets);
+        Outcome { plan, grid, flows, groups, links, delivered_bytes, dropped_bytes, events, packets }
     }
-}
 
-/// The meters of one link behind a queue.
-#[derive(Clone, Debug)]
-pub(crate) struct QueueMeter {
-    link: u32,
-    warmup: u64,
-    window: u64,
-    end: u64,
-    arrivals: Count,
-    departures: Count,
-    drops: [Count; DropReason::ALL.len()],
-    marks: [Count; MarkReason::ALL.len()],
-    /// Nanoseconds of transmission.
-    busy: u64,
-    /// The integrals of the backlog over time so far, up to `last`.
-    packet_time: u64,
-    byte_time: u128,
-    last: u64,
-    waited: u64,
-    delays: Histogram,
-    keep: bool,
-    /// Waiting times and packets since the last reading.
-    step_waited: u64,
-    step_left: u64,
-    series: Option<QueueSeries>,
-}
-
-impl QueueMeter {
-    pub fn new(link: u32, plan: &Plan) -> QueueMeter {
-        QueueMeter {
-            link,
-            warmup: plan.warmup.as_nanos(),
-            window: plan.window().as_nanos(),
-            end: plan.end.as_nanos(),
-            arrivals: Count::default(),
-            departures: Count::default(),
-            drops: Default::default(),
-            marks: Default::default(),
-            busy: 0,
-            packet_time: 0,
-            byte_time: 0,
-            last: plan.warmup.as_nanos(),
-            waited: 0,
-            delays: Histogram::new(),
-            keep: plan.delays != Delays::Off,
-            step_waited: 0,
-            step_left: 0,
-            series: plan.step.map(|_| QueueSeries::default()),
+    fn flow(&self, index: usize) -> FlowOutcome {
+        let counters = self.flows[index];
+        let kept = parts(FLOW_BITS);
+        let counts = self.flow_delays.get(index * kept..(index + 1) * kept).unwrap_or(&[]);
+        let whole = self.window / self.tau;
+        let windows = |w: &Windows| w.finish(whole, self.warmup + whole * self.tau);
+        FlowOutcome {
+            group: GroupId(self.groups[index]),
+            counters,
+            delay: Delay::of(&counters.waits, |q| quantile(FLOW_BITS, counts, q)),
+            windows: self.windows.get(index).map(windows).unwrap_or_default(),
+            drop_gaps: self.drop_gaps.get(index).copied().unwrap_or_default(),
         }
     }
 
-    #[inline]
-    fn counts(&self, at: u64) -> bool {
-        at.wrapping_sub(self.warmup) < self.window
-    }
-
-    /// The backlog, `held` since the last call, may change at `at`.
-    #[inline]
-    pub fn hold(&mut self, at: u64, held: Backlog) {
-        // `last` begins at the end of the warm-up: what was held before that does not count.
-        let until = at.min(self.end);
-        if until > self.last {
-            let since = until - self.last;
-            self.packet_time += held.packets as u64 * since;
-            self.byte_time += held.bytes as u128 * since as u128;
-            self.last = until;
-        }
-    }
-
-    /// `flight` is offered to the queue.
-    #[inline]
-    pub fn offered(&mut self, at: u64, flight: &Flight, meters: &mut Meters) {
-        if self.counts(at) {
-            self.arrivals.add(flight.len as u32);
-            if flight.is_data() {
-                meters.flows[flight.flow as usize].offered.add(flight.len as u32);
-            }
-        }
-    }
-
-    /// `flight` is dropped.
-    #[inline]
-    pub fn dropped(&mut self, at: u64, flight: &Flight, why: DropReason, meters: &mut Meters) {
-        if self.counts(at) {
-            self.drops[why as usize].add(flight.len as u32);
-            if flight.is_data() {
-                meters.flows[flight.flow as usize].dropped.add(flight.len as u32);
-            }
-        }
-    }
-
-    /// `flight` is marked.
-    pub fn marked(&mut self, at: u64, flight: &Flight, why: MarkReason, meters: &mut Meters) {
-        if self.counts(at) {
-            self.marks[why as usize].add(flight.len as u32);
-            if flight.is_data() {
-                meters.flows[flight.flow as usize].marked.add(flight.len as u32);
-            }
-        }
-    }
-
-    /// `flight` leaves the queue at `at`, after `waited`, and is in transmission until `done`.
-    #[inline]
-    pub fn left(&mut self, at: u64, done: u64, flight: &Flight, waited: u64, meters: &mut Meters) {
-        self.step_waited += waited;
-        self.step_left += 1;
-        self.busy += done.min(self.end).saturating_sub(at.max(self.warmup));
-        if self.counts(at) {
-            self.departures.add(flight.len as u32);
-            self.waited += waited;
-            let part = part(BITS, waited);
-            if self.keep {
-                self.delays.record_in(part, waited);
-            }
-            if flight.is_data() {
-                meters.left(flight, waited, part);
-            }
-        }
-    }
-
-    /// A reading for the series.
-    pub fn read<Q: Qdisc>(&mut self, queue: &Q) {
-        let Some(series) = &mut self.series else { return };
-        let backlog = queue.backlog();
-        series.packets.push(backlog.packets);
-        series.bytes.push(backlog.bytes);
-        series.delay.push((self.step_left > 0).then(|| Span::from_nanos(self.step_waited / self.step_left)));
-        (self.step_waited, self.step_left) = (0, 0);
-        let points = series.packets.len();
-        queue.probe(&mut |gauge| note(&mut series.gauges, gauge, points));
-        series.gauges.iter_mut().for_each(|g| g.values.resize(points, f64::NAN));
-    }
-
-    /// Sums up, the backlog having been brought up to date at the end.
-    pub fn finish<Q>(self, network: &Network<Q>) -> LinkOutcome {
-        let link = &network.links[self.link as usize];
-        let mean = (self.departures.packets > 0).then(|| Span::from_nanos(self.waited / self.departures.packets));
-        let over = |sum: f64| if self.window == 0 { 0.0 } else { sum / self.window as f64 };
-        LinkOutcome {
-            link: LinkId(self.link),
-            name: link.name.clone(),
-            rate: link.rate,
-            arrivals: self.arrivals,
-            departures: self.departures,
-            drops: self.drops.into(),
-            marks: self.marks.into(),
-            utilization: over(self.busy as f64),
-            mean_packets: over(self.packet_time as f64),
-            mean_bytes: over(self.byte_time as f64),
-            delay: Delay { mean, p50: self.delays.quantile(0.5), p99: self.delays.quantile(0.99) },
-            delays: self.delays,
-            series: self.series,
+    /// A group without its members' counters.
+    fn group_outcome<Q>(&self, index: usize, network: &Network<Q>, links: &[LinkOutcome]) -> GroupOutcome {
+        let (transfers, times) = &self.transfers[index];
+        GroupOutcome {
+            name: network.groups[index].clone(),
+            flows: 0,
+            counters: Counters::default(),
+            delay: Delay::default(),
+            delays: self.group_delays[index].clone(),
+            one_way: self.one_way[index].delay(),
+            round_trip: self.round_trip[index].delay(),
+            drop_gaps: merged(links.iter().map(|link| &link.group_drop_gaps[index])),
+            completions: Completions { transfers: *transfers, time: times.delay() },
         }
     }
 }
 
-/// Writes `gauge` down as the reading number `points` (from 1) of its series.
-fn note(gauges: &mut Vec<GaugeSeries>, gauge: Gauge, points: usize) {
-    let at = gauges.iter().position(|g| g.name == gauge.name).unwrap_or_else(|| {
-        gauges.push(GaugeSeries { name: gauge.name, unit: gauge.unit, values: Vec::new() });
-        gauges.len() - 1
-    });
-    gauges[at].values.resize(points - 1, f64::NAN);
-    gauges[at].values.push(gauge.value);
+fn merged<'s>(spreads: impl Iterator<Item = &'s Spread>) -> Spread {
+    let mut all = Spread::default();
+    spreads.for_each(|spread| all.merge(spread));
+    all
 }
 
 impl Plan {

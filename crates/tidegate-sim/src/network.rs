@@ -1,5 +1,5 @@
 //! What is simulated: nodes, links, groups of flows. A description only; [`Simulation`](crate::Simulation) runs it.
-use tidegate::{ConfigError, Rate, Span, Time, catalog::AnyQueue};
+use tidegate::{ConfigError, Rate, Size, Span, Time, catalog::AnyQueue};
 
 use crate::sources::Source;
 
@@ -63,6 +63,8 @@ pub struct LinkSpec<Q> {
     pub delay: Span,
     /// The queue before it; without one it holds whatever arrives and drops nothing.
     pub queue: Option<Q>,
+    /// How much may wait in the queue, where the time for which it is nearly full is to be measured.
+    pub limit: Option<Size>,
 }
 
 /// A flow: who sends what to whom, and when.
@@ -106,7 +108,7 @@ impl<Q> Network<Q> {
 
     /// Adds a link that cannot drop.
     pub fn link(&mut self, name: impl Into<String>, from: NodeId, to: NodeId, rate: Rate, delay: Span) -> LinkId {
-        self.add(LinkSpec { name: name.into(), from, to, rate, delay, queue: None })
+        self.add(LinkSpec { name: name.into(), from, to, rate, delay, queue: None, limit: None })
     }
 
     /// Adds a link behind `queue`.
@@ -118,7 +120,12 @@ impl<Q> Network<Q> {
         delay: Span,
         queue: Q,
     ) -> LinkId {
-        self.add(LinkSpec { name: name.into(), from, to, rate, delay, queue: Some(queue) })
+        self.add(LinkSpec { name: name.into(), from, to, rate, delay, queue: Some(queue), limit: None })
+    }
+
+    /// Says that the queue of `link` holds up to `limit`, so that the time for which it is nearly full is measured.
+    pub fn limit(&mut self, link: LinkId, limit: Size) {
+        self.links[link.index()].limit = Some(limit);
     }
 
     /// Adds a link as described.

@@ -7,6 +7,7 @@ use tidegate::{ConfigError, DropReason, MarkReason, Rate, Span, Time};
 
 use crate::histogram::Histogram;
 use crate::network::{GroupId, LinkId};
+use crate::spread::Spread;
 
 /// The most readings of a series, over all groups.
 const MOST_READINGS: u64 = 10_000_000;
@@ -22,6 +23,8 @@ pub struct Plan {
     pub step: Option<Span>,
     /// Whose queueing delays are kept as histograms.
     pub delays: Delays,
+    /// The windows τ whose rates are compared flow by flow, counted from the end of the warm-up; `None` for none.
+    pub rate_window: Option<Span>,
 }
 
 tidegate::choices! {
@@ -39,7 +42,7 @@ tidegate::choices! {
 impl Plan {
     /// From time zero to `end`, no warm-up, no series, every delay kept.
     pub const fn until(end: Time) -> Plan {
-        Plan { warmup: Time::ZERO, end, step: None, delays: Delays::Flows }
+        Plan { warmup: Time::ZERO, end, step: None, delays: Delays::Flows, rate_window: None }
     }
 
     /// Whether it can be run with so many groups.
@@ -58,6 +61,9 @@ impl Plan {
             if step == Span::ZERO || points.saturating_mul(groups.max(1) as u64) > MOST_READINGS {
                 return Err(ConfigError::new("step", step, "must be above 0 and give at most 10^7 readings"));
             }
+        }
+        if self.rate_window == Some(Span::ZERO) {
+            return Err(ConfigError::new("rate_window", Span::ZERO, "must be above 0"));
         }
         Ok(())
     }
@@ -97,15 +103,32 @@ impl Count {
     }
 }
 
-/// A queueing delay: mean and two percentiles, over packets that left the queue; time in transmission is not in it.
+/// A delay over many packets: mean, population standard deviation and three percentiles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Delay {
-    /// The mean; `None` if no packet left.
+    /// The mean; `None` if there was no packet.
     pub mean: Option<Span>,
-    /// The median; `None` if no packet left or none was kept.
+    /// The standard deviation; likewise.
+    pub sd: Option<Span>,
+    /// The median; `None` if there was no packet or none was kept.
     pub p50: Option<Span>,
+    /// The 95th percentile; likewise.
+    pub p95: Option<Span>,
     /// The 99th percentile; likewise.
     pub p99: Option<Span>,
+}
+
+impl Delay {
+    /// Of the delays in `all`, in nanoseconds, whose percentiles `quantile` knows.
+    pub(crate) fn of(all: &Spread, quantile: impl Fn(f64) -> Option<Span>) -> Delay {
+        Delay {
+            mean: (all.count > 0).then(|| Span::from_nanos((all.sum / all.count as u128) as u64)),
+            sd: all.deviation().map(|sd| Span::from_nanos((sd + 0.5) as u64)),
+            p50: quantile(0.5),
+            p95: quantile(0.95),
+            p99: quantile(0.99),
+        }
+    }
 }
 
 /// Counters of a flow, or of a group: its flows' sums.
@@ -127,10 +150,12 @@ pub struct Counters {
     pub marked: Count,
     /// Data segments sent again.
     pub retransmits: u64,
+    /// Their bytes on the wire.
+    pub retransmitted_bytes: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
-    /// Waiting times in queues added up, over `departed`, in nanoseconds.
-    pub delay_sum: u64,
+    /// Waiting times in queues, one for each of `departed`, in nanoseconds.
+    pub waits: Spread,
 }
 
 impl Counters {
@@ -144,13 +169,9 @@ impl Counters {
         self.dropped.merge(other.dropped);
         self.marked.merge(other.marked);
         self.retransmits += other.retransmits;
+        self.retransmitted_bytes += other.retransmitted_bytes;
         self.timeouts += other.timeouts;
-        self.delay_sum += other.delay_sum;
-    }
-
-    /// Mean waiting time in a queue; `None` if no packet left one.
-    pub fn mean_delay(&self) -> Option<Span> {
-        (self.departed.packets > 0).then(|| Span::from_nanos(self.delay_sum / self.departed.packets))
+        self.waits.merge(&other.waits);
     }
 
     /// The goodput over `window`, in bit/s.
@@ -168,6 +189,10 @@ pub struct FlowOutcome {
     pub counters: Counters,
     /// Its packets' delay in queues; percentiles with [`Delays::Flows`], good to an eighth.
     pub delay: Delay,
+    /// The bytes delivered in each whole [`rate window`](Plan::rate_window).
+    pub windows: Spread,
+    /// The gaps between its drops at the same queue, in nanoseconds; with [`Delays::Flows`].
+    pub drop_gaps: Spread,
 }
 
 /// A group's figures.
@@ -183,6 +208,24 @@ pub struct GroupOutcome {
     pub delay: Delay,
     /// Its packets' delays in queues; empty with [`Delays::Off`].
     pub delays: Histogram,
+    /// From sender to receiver, of packets delivered; empty with [`Delays::Off`].
+    pub one_way: Delay,
+    /// From a sender and back to it: of every acknowledgement, the time since the packet that it answers was sent. Empty with
+    /// [`Delays::Off`] and for flows that are not answered.
+    pub round_trip: Delay,
+    /// The gaps between drops of any of its packets at the same queue, in nanoseconds.
+    pub drop_gaps: Spread,
+    /// Flows, or transfers of one, that came to their end: how long they took.
+    pub completions: Completions,
+}
+
+/// Transfers that were finished.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Completions {
+    /// How many, and their bytes.
+    pub transfers: Count,
+    /// From the start of the transfer to the arrival of its last byte; a transfer counts when it ends.
+    pub time: Delay,
 }
 
 /// A link behind a queue: its figures.
@@ -208,8 +251,14 @@ pub struct LinkOutcome {
     pub mean_packets: f64,
     /// Waiting bytes, averaged over time.
     pub mean_bytes: f64,
-    /// Delay in the queue.
+    /// The time for which at least 95 % of its [`limit`](crate::LinkSpec::limit) waited; `None` without one.
+    pub nearly_full: Option<Span>,
+    /// Delay in the queue, over packets that left it; time in transmission is not in it.
     pub delay: Delay,
+    /// The gaps between its drops, in nanoseconds.
+    pub drop_gaps: Spread,
+    /// The gaps between its drops of data packets of each group.
+    pub group_drop_gaps: Vec<Spread>,
     /// Delays in the queue; empty with [`Delays::Off`].
     pub delays: Histogram,
     /// The queue on the grid; `None` without a grid.
@@ -255,6 +304,10 @@ pub struct QueueSeries {
     pub bytes: Vec<u64>,
     /// Mean waiting time of the packets that left during the step before; `None` if none left.
     pub delay: Vec<Option<Span>>,
+    /// Packets offered during the step before.
+    pub offered: Vec<u32>,
+    /// Packets dropped during the step before.
+    pub dropped: Vec<u32>,
     /// The queue's gauges, in the order in which it shows them.
     pub gauges: Vec<GaugeSeries>,
 }
@@ -285,6 +338,8 @@ pub struct Outcome {
     pub links: Vec<LinkOutcome>,
     /// For every group, the bytes delivered during the step before each point of the grid.
     pub delivered_bytes: Vec<Vec<u64>>,
+    /// For every group, the bytes dropped by queues during the step before each point of the grid.
+    pub dropped_bytes: Vec<Vec<u64>>,
     /// Events that the simulator processed. The one figure that depends on how it works, not on what it simulates.
     pub events: u64,
     /// Packets that sources and receivers sent in the whole run.

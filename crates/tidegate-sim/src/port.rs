@@ -7,7 +7,8 @@
 use tidegate::{Backlog, DropReason, MarkReason, Packet, Qdisc, Sink, Time};
 
 use crate::flight::{Flight, Label, Waiting};
-use crate::meters::{Meters, QueueMeter};
+use crate::meters::Meters;
+use crate::queue_meter::QueueMeter;
 use crate::wire::Wire;
 
 /// A queue and the link behind it.

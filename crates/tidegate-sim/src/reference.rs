@@ -9,9 +9,10 @@ use tidegate::{Backlog, ConfigError, DropReason, MarkReason, Packet, Qdisc, Seed
 use crate::agenda::{Class, Key};
 use crate::ends::{Ends, Timers};
 use crate::flight::{Flight, Waiting};
-use crate::meters::{Meters, QueueMeter, Trace};
+use crate::meters::{Meters, Trace};
 use crate::network::Network;
 use crate::outcome::{Outcome, Plan};
+use crate::queue_meter::QueueMeter;
 use crate::routes::{Kind, Routes};
 use crate::wire::Wire;
 
@@ -54,9 +55,10 @@ pub fn simulate_by_packet<Q: Qdisc>(
     network.check()?;
     plan.check(network.groups.len())?;
     let routes = Routes::find(&network)?;
+    let extent = [network.groups.len(), network.flows.len()];
     let link = |(i, spec): (usize, &mut crate::network::LinkSpec<Q>)| Link {
         queue: match spec.queue.take() {
-            Some(queue) => Line::Managed { queue, meter: Box::new(QueueMeter::new(i as u32, plan)) },
+            Some(queue) => Line::Managed { queue, meter: Box::new(QueueMeter::new(i as u32, spec, plan, extent)) },
             None => Line::Unlimited(VecDeque::new()),
         },
         wire: Wire::new(spec.rate, spec.delay),
@@ -71,7 +73,7 @@ pub fn simulate_by_packet<Q: Qdisc>(
     run.run(plan);
     let trace = run.meters.trace.take().map_or_else(Trace::default, |t| *t);
     let metered = |link: Link<Q>| match link.queue {
-        Line::Managed { meter, .. } => Some(meter.finish(&network)),
+        Line::Managed { meter, .. } => Some(meter.finish(&network, &mut run.meters)),
         Line::Unlimited(_) => None,
     };
     let links = run.links.into_iter().filter_map(metered).collect();
@@ -149,6 +151,7 @@ impl<Q: Qdisc> Reference<Q> {
         let step = self.routes.steps[flight.hop as usize];
         let link = match step.kind {
             Kind::Return => {
+                self.meters.returned(now, &flight);
                 let timers = self.ends.acknowledged(now, &flight);
                 return self.launch(now, flight.flow, timers);
             }

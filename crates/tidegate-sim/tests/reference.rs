@@ -137,7 +137,13 @@ fn draw(seed: u64) -> Network {
 fn plan(seed: u64) -> Plan {
     let step = [None, Some(Span::from_millis(100)), Some(Span::from_micros(33_333))][(seed % 3) as usize];
     let end = Time::from_nanos(4_000_000_000);
-    Plan { warmup: Time::from_nanos((seed % 2) * 1_000_000_000), end, step, delays: Delays::Flows }
+    Plan {
+        warmup: Time::from_nanos((seed % 2) * 1_000_000_000),
+        end,
+        step,
+        delays: Delays::Flows,
+        rate_window: Some(Span::from_millis(70)),
+    }
 }
 
 /// Everything but the number of events. Gauges may be not-a-number, so it is compared as text.
@@ -152,11 +158,13 @@ fn saving_events_changes_nothing() {
         let (network, plan) = (draw(seed), plan(seed));
         let (slow, mut seen) = simulate_by_packet(network.clone(), &plan, Seed::new(seed)).unwrap();
         seen.delivered.sort_unstable();
+        seen.dropped.sort_unstable();
         let (fast, trace) = Simulation::new(network, plan, Seed::new(seed)).unwrap().finish_traced();
         let first = trace.sent.iter().zip(&seen.sent).position(|(a, b)| a != b);
         assert!(trace.sent == seen.sent, "seed {seed}: packet {first:?} sent differs");
         let first = trace.delivered.iter().zip(&seen.delivered).position(|(a, b)| a != b);
         assert!(trace.delivered == seen.delivered, "seed {seed}: packet {first:?} delivered differs");
+        assert!(trace.dropped == seen.dropped, "seed {seed}: what was dropped differs");
         packets += fast.packets;
         saved += slow.events.saturating_sub(fast.events);
         drops += fast.links.iter().map(|l| l.all_drops().packets).sum::<u64>();

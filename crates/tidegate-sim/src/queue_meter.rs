@@ -1,0 +1,220 @@
+//! The meter of a link behind a queue. It is told in order of time, whatever other queues have been told.
+use tidegate::{Backlog, DropReason, Gauge, MarkReason, Qdisc, Size, Span};
+
+use crate::flight::Flight;
+use crate::histogram::{BITS, Histogram, part};
+use crate::meters::Meters;
+use crate::network::{LinkId, LinkSpec, Network};
+use crate::outcome::{Count, Delay, Delays, GaugeSeries, LinkOutcome, Plan, QueueSeries};
+use crate::spread::{Gaps, Spread};
+
+/// The meters of one link behind a queue.
+#[derive(Clone, Debug)]
+pub(crate) struct QueueMeter {
+    link: u32,
+    warmup: u64,
+    window: u64,
+    end: u64,
+    arrivals: Count,
+    departures: Count,
+    drops: [Count; DropReason::ALL.len()],
+    marks: [Count; MarkReason::ALL.len()],
+    /// Nanoseconds of transmission.
+    busy: u64,
+    /// The integrals of the backlog over time so far, up to `last`.
+    packet_time: u64,
+    byte_time: u128,
+    /// From which backlog on the queue is nearly full, and how long it was.
+    full: Backlog,
+    full_time: Option<u64>,
+    last: u64,
+    delays: Histogram,
+    waits: Spread,
+    gaps: Gaps,
+    /// The gaps between the drops of each group and, if they are kept, of each flow.
+    group_gaps: Vec<Gaps>,
+    flow_gaps: Vec<Gaps>,
+    keep: bool,
+    /// Since the last reading: waiting times and packets that left, packets offered and dropped.
+    step_waited: u64,
+    step_left: u64,
+    step_offered: u32,
+    step_dropped: u32,
+    series: Option<QueueSeries>,
+}
+
+impl QueueMeter {
+    /// The meter of link number `link`, described by `spec`, in a network of so many groups and flows.
+    pub fn new<Q>(link: u32, spec: &LinkSpec<Q>, plan: &Plan, [groups, flows]: [usize; 2]) -> QueueMeter {
+        let flows = if plan.delays == Delays::Flows { flows } else { 0 };
+        QueueMeter {
+            link,
+            warmup: plan.warmup.as_nanos(),
+            window: plan.window().as_nanos(),
+            end: plan.end.as_nanos(),
+            arrivals: Count::default(),
+            departures: Count::default(),
+            drops: Default::default(),
+            marks: Default::default(),
+            busy: 0,
+            packet_time: 0,
+            byte_time: 0,
+            full: spec.limit.map_or(Backlog { packets: u32::MAX, bytes: u64::MAX }, nearly_full),
+            full_time: spec.limit.map(|_| 0),
+            last: plan.warmup.as_nanos(),
+            delays: Histogram::new(),
+            waits: Spread::default(),
+            gaps: Gaps::NONE,
+            group_gaps: vec![Gaps::NONE; groups],
+            flow_gaps: vec![Gaps::NONE; flows],
+            keep: plan.delays != Delays::Off,
+            step_waited: 0,
+            step_left: 0,
+            step_offered: 0,
+            step_dropped: 0,
+            series: plan.step.map(|_| QueueSeries::default()),
+        }
+    }
+
+    #[inline]
+    fn counts(&self, at: u64) -> bool {
+        at.wrapping_sub(self.warmup) < self.window
+    }
+
+    /// The backlog, `held` since the last call, may change at `at`.
+    #[inline]
+    pub fn hold(&mut self, at: u64, held: Backlog) {
+        // `last` begins at the end of the warm-up: what was held before that does not count.
+        let until = at.min(self.end);
+        if until > self.last {
+            let since = until - self.last;
+            self.packet_time += held.packets as u64 * since;
+            self.byte_time += held.bytes as u128 * since as u128;
+            if held.packets >= self.full.packets || held.bytes >= self.full.bytes {
+                self.full_time = self.full_time.map(|time| time + since);
+            }
+            self.last = until;
+        }
+    }
+
+    /// `flight` is offered to the queue.
+    #[inline]
+    pub fn offered(&mut self, at: u64, flight: &Flight, meters: &mut Meters) {
+        self.step_offered += 1;
+        if self.counts(at) {
+            self.arrivals.add(flight.len as u32);
+            if flight.is_data() {
+                meters.flows[flight.flow as usize].offered.add(flight.len as u32);
+            }
+        }
+    }
+
+    /// `flight` is dropped.
+    #[inline]
+    pub fn dropped(&mut self, at: u64, flight: &Flight, why: DropReason, meters: &mut Meters) {
+        self.step_dropped += 1;
+        if self.counts(at) {
+            self.drops[why as usize].add(flight.len as u32);
+            self.gaps.note(at);
+            if flight.is_data() {
+                meters.flows[flight.flow as usize].dropped.add(flight.len as u32);
+                self.group_gaps[meters.group(flight)].note(at);
+                if let Some(gaps) = self.flow_gaps.get_mut(flight.flow as usize) {
+                    gaps.note(at);
+                }
+            }
+        }
+        if flight.is_data() {
+            meters.lost(at, self.link, flight);
+        }
+    }
+
+    /// `flight` is marked.
+    pub fn marked(&mut self, at: u64, flight: &Flight, why: MarkReason, meters: &mut Meters) {
+        if self.counts(at) {
+            self.marks[why as usize].add(flight.len as u32);
+            if flight.is_data() {
+                meters.flows[flight.flow as usize].marked.add(flight.len as u32);
+            }
+        }
+    }
+
+    /// `flight` leaves the queue at `at`, after `waited`, and is in transmission until `done`.
+    #[inline]
+    pub fn left(&mut self, at: u64, done: u64, flight: &Flight, waited: u64, meters: &mut Meters) {
+        self.step_waited += waited;
+        self.step_left += 1;
+        self.busy += done.min(self.end).saturating_sub(at.max(self.warmup));
+        if self.counts(at) {
+            self.departures.add(flight.len as u32);
+            self.waits.add(waited);
+            let part = part(BITS, waited);
+            if self.keep {
+                self.delays.record_in(part, waited);
+            }
+            if flight.is_data() {
+                meters.left(flight, waited, part);
+            }
+        }
+    }
+
+    /// A reading for the series.
+    pub fn read<Q: Qdisc>(&mut self, queue: &Q) {
+        let Some(series) = &mut self.series else { return };
+        let backlog = queue.backlog();
+        series.packets.push(backlog.packets);
+        series.bytes.push(backlog.bytes);
+        series.delay.push((self.step_left > 0).then(|| Span::from_nanos(self.step_waited / self.step_left)));
+        series.offered.push(self.step_offered);
+        series.dropped.push(self.step_dropped);
+        (self.step_waited, self.step_left, self.step_offered, self.step_dropped) = (0, 0, 0, 0);
+        let points = series.packets.len();
+        queue.probe(&mut |gauge| note(&mut series.gauges, gauge, points));
+        series.gauges.iter_mut().for_each(|g| g.values.resize(points, f64::NAN));
+    }
+
+    /// Sums up, the backlog having been brought up to date at the end.
+    pub fn finish<Q>(self, network: &Network<Q>, meters: &mut Meters) -> LinkOutcome {
+        for (all, here) in meters.drop_gaps.iter_mut().zip(&self.flow_gaps) {
+            all.merge(&here.spread);
+        }
+        let link = &network.links[self.link as usize];
+        let over = |sum: f64| if self.window == 0 { 0.0 } else { sum / self.window as f64 };
+        LinkOutcome {
+            link: LinkId(self.link),
+            name: link.name.clone(),
+            rate: link.rate,
+            arrivals: self.arrivals,
+            departures: self.departures,
+            drops: self.drops.into(),
+            marks: self.marks.into(),
+            utilization: over(self.busy as f64),
+            mean_packets: over(self.packet_time as f64),
+            mean_bytes: over(self.byte_time as f64),
+            nearly_full: self.full_time.map(Span::from_nanos),
+            delay: Delay::of(&self.waits, |q| self.delays.quantile(q)),
+            drop_gaps: self.gaps.spread,
+            group_drop_gaps: self.group_gaps.iter().map(|gaps| gaps.spread).collect(),
+            delays: self.delays,
+            series: self.series,
+        }
+    }
+}
+
+/// The least backlog of a queue that is nearly full: 95 % of its `limit` (cho2001's dwell).
+fn nearly_full(limit: Size) -> Backlog {
+    match limit {
+        Size::Packets(n) => Backlog { packets: (n - n / 20).min(u32::MAX as u64) as u32, bytes: u64::MAX },
+        Size::Bytes(n) => Backlog { packets: u32::MAX, bytes: n - n / 20 },
+    }
+}
+
+/// Writes `gauge` down as the reading number `points` (from 1) of its series.
+fn note(gauges: &mut Vec<GaugeSeries>, gauge: Gauge, points: usize) {
+    let at = gauges.iter().position(|g| g.name == gauge.name).unwrap_or_else(|| {
+        gauges.push(GaugeSeries { name: gauge.name, unit: gauge.unit, values: Vec::new() });
+        gauges.len() - 1
+    });
+    gauges[at].values.resize(points - 1, f64::NAN);
+    gauges[at].values.push(gauge.value);
+}

@@ -1,0 +1,160 @@
+//! Meters of spread: sums of integers from which a mean and a standard deviation follow exactly, whenever they are told.
+//!
+//! ```
+//! use tidegate_sim::Spread;
+//! let spread: Spread = [1, 2, 3].into_iter().collect();
+//! assert_eq!(spread.mean(), Some(2.0));
+//! assert!((spread.variation().unwrap() - 0.408248).abs() < 1e-6);
+//! ```
+
+/// Numbers added up, and their squares.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Spread {
+    /// How many.
+    pub count: u64,
+    /// Their sum.
+    pub sum: u128,
+    /// The sum of their squares.
+    pub squares: u128,
+}
+
+impl Spread {
+    /// Counts `value` in.
+    #[inline]
+    pub fn add(&mut self, value: u64) {
+        self.count += 1;
+        self.sum += value as u128;
+        self.squares = self.squares.saturating_add(value as u128 * value as u128);
+    }
+
+    /// Counts in all of `other`.
+    pub fn merge(&mut self, other: &Spread) {
+        self.count += other.count;
+        self.sum += other.sum;
+        self.squares = self.squares.saturating_add(other.squares);
+    }
+
+    /// The mean; `None` of nothing.
+    pub fn mean(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum as f64 / self.count as f64)
+    }
+
+    /// The population standard deviation; `None` of nothing.
+    pub fn deviation(&self) -> Option<f64> {
+        let n = self.count as u128;
+        let mean = self.mean()?;
+        // n Σx² − (Σx)² without rounding, as long as it fits: the difference of two nearly equal numbers.
+        let exact = match (n.checked_mul(self.squares), self.sum.checked_mul(self.sum)) {
+            (Some(a), Some(b)) => a.saturating_sub(b) as f64 / (n as f64 * n as f64),
+            _ => (self.squares as f64 / n as f64 - mean * mean).max(0.0),
+        };
+        Some(exact.sqrt())
+    }
+
+    /// The coefficient of variation, population standard deviation over mean; `None` where the mean is 0.
+    pub fn variation(&self) -> Option<f64> {
+        let mean = self.mean().filter(|mean| *mean > 0.0)?;
+        Some(self.deviation()? / mean)
+    }
+}
+
+impl FromIterator<u64> for Spread {
+    fn from_iter<I: IntoIterator<Item = u64>>(values: I) -> Spread {
+        let mut all = Spread::default();
+        values.into_iter().for_each(|value| all.add(value));
+        all
+    }
+}
+
+/// The gaps between successive events, which must be told in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Gaps {
+    last: u64,
+    pub spread: Spread,
+}
+
+impl Gaps {
+    pub const NONE: Gaps = Gaps { last: u64::MAX, spread: Spread { count: 0, sum: 0, squares: 0 } };
+
+    /// An event at `at`.
+    #[inline]
+    pub fn note(&mut self, at: u64) {
+        if self.last != u64::MAX {
+            self.spread.add(at - self.last);
+        }
+        self.last = at;
+    }
+}
+
+/// Bytes in successive windows of one length. Deliveries to one flow are told in order, so only one window is open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Windows {
+    /// The end of the open window.
+    until: u64,
+    /// The bytes in it so far.
+    bytes: u64,
+    /// The bytes of those that are closed and were not empty.
+    closed: Spread,
+}
+
+impl Windows {
+    pub const NONE: Windows = Windows { until: 0, bytes: 0, closed: Spread { count: 0, sum: 0, squares: 0 } };
+
+    /// `len` bytes come at `at`; windows of `width` begin at `begin`.
+    #[inline]
+    pub fn add(&mut self, at: u64, len: u64, begin: u64, width: u64) {
+        if at >= self.until {
+            self.close();
+            self.until = begin + ((at - begin) / width + 1) * width;
+        }
+        self.bytes += len;
+    }
+
+    fn close(&mut self) {
+        if self.bytes > 0 {
+            self.closed.add(std::mem::take(&mut self.bytes));
+        }
+    }
+
+    /// The bytes of each of the first `windows` windows, which end at `end`, the empty ones too.
+    pub fn finish(mut self, windows: u64, end: u64) -> Spread {
+        if self.until <= end {
+            self.close();
+        }
+        Spread { count: windows, ..self.closed }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn golden_numbers_and_edges() {
+        let of = |values: &[u64]| values.iter().copied().collect::<Spread>();
+        assert!((of(&[1, 2, 3]).variation().unwrap() - 0.408248).abs() < 5e-7);
+        assert_eq!((of(&[]).mean(), of(&[]).deviation(), of(&[0, 0]).variation()), (None, None, None));
+        assert_eq!(of(&[7; 1000]).deviation(), Some(0.0));
+        // Ten seconds in nanoseconds and one more: the deviation is half a nanosecond, though the squares are huge.
+        assert_eq!(of(&[10_000_000_000, 10_000_000_001]).deviation(), Some(0.5));
+        assert_eq!(of(&[u64::MAX, u64::MAX]).deviation(), Some(0.0));
+        let mut both = of(&[1, 2]);
+        both.merge(&of(&[3]));
+        assert_eq!(both, of(&[1, 2, 3]));
+    }
+
+    #[test]
+    fn gaps_and_windows_are_those_that_one_would_list() {
+        let mut gaps = Gaps::NONE;
+        [5, 5, 9, 20].into_iter().for_each(|at| gaps.note(at));
+        assert_eq!(gaps.spread, [0, 4, 11].into_iter().collect());
+        // Windows of 10 from 100 on; the last, from 140 on, is not whole.
+        let mut windows = Windows::NONE;
+        for (at, len) in [(100, 3), (109, 2), (110, 7), (135, 1), (141, 100)] {
+            windows.add(at, len, 100, 10);
+        }
+        assert_eq!(windows.finish(4, 140), [5, 7, 0, 1].into_iter().collect());
+        assert_eq!(windows.finish(5, 150), [5, 7, 0, 1, 100].into_iter().collect());
+        assert_eq!(Windows::NONE.finish(3, 130), [0, 0, 0].into_iter().collect());
+    }
+}
