@@ -7,6 +7,9 @@ use tidegate_packet::{Ends, FlowHasher};
 use crate::scenario::{Dumbbell, Graph, Group, Network, Scenario, Source, Start};
 use crate::stats::{Claim, max_min};
 
+/// What a drawn delay is clipped to, where the distribution has no bound of its own.
+const ACCESS_DELAY_LIMIT: Span = Span::from_millis(100_000);
+
 /// A directed link.
 #[derive(Clone, Debug)]
 pub(crate) struct Wire {
@@ -93,19 +96,21 @@ impl Plan {
     fn group(&mut self, layout: &Layout<'_>, numbers: &mut Numbers) {
         let group = layout.group;
         numbers.next_site();
-        let clients: Vec<(u32, u32)> = (0..group.hosts)
+        let clients: Vec<Client> = (0..group.hosts)
             .map(|host| {
                 let mut dice = layout.dice("host", host);
                 let at = self.pick(&group.from, 0, &mut dice);
-                (self.host(layout.access(host), at), numbers.client())
+                let access = layout.access(host, &mut dice);
+                (self.host(access, at), access, numbers.client())
             })
             .collect();
+        let mut starts = layout.starts();
         for index in 0..group.count {
             let mut dice = layout.dice("flow", index);
             let host = index % group.hosts;
-            let (from, client) = clients[host as usize];
+            let (from, access, client) = clients[host as usize];
             let at = self.pick(&group.to, 1, &mut dice);
-            let to = self.host(layout.access(host), at);
+            let to = self.host(access, at);
             let connection = index / group.hosts;
             let ends = Ends::simulated(client, numbers.server(), 1024 + connection as u16, 5001);
             self.flows.push(Flow {
@@ -113,7 +118,7 @@ impl Plan {
                 from,
                 to,
                 key: layout.hasher.hash(&ends),
-                start: Time::ZERO + start(group.start, &mut dice),
+                start: Time::ZERO + starts(index, &mut dice),
                 stop: group.stop.map_or(Time::MAX, |stop| Time::ZERO + stop),
             });
         }
@@ -172,6 +177,9 @@ impl Plan {
     }
 }
 
+/// A client host: its node, its access link (`None` for the node itself), its address.
+type Client = (u32, Option<(Rate, Span)>, u32);
+
 /// What a group's layout depends on.
 struct Layout<'a> {
     scenario: &'a Scenario,
@@ -187,20 +195,34 @@ impl Layout<'_> {
         self.seed.stream(&format!("{what} {} {index}", self.group.name))
     }
 
+    /// When each flow starts, asked in the order of flows.
+    fn starts(&self) -> impl FnMut(u32, &mut Rng) -> Span {
+        let group = self.group;
+        let mut gaps = self.seed.stream(&format!("start {}", group.name));
+        let mut last = Span::ZERO;
+        move |index, dice| match &group.start {
+            Start::Each(drawn) => Span::from_nanos(drawn.law.draw(dice, index as u64)),
+            Start::Every(drawn) => {
+                last += Span::from_nanos(drawn.law.draw(&mut gaps, index as u64));
+                last
+            }
+        }
+    }
+
     /// The access link of client host `host` and of the receivers of its flows; none in a graph unless asked for.
-    fn access(&self, host: u32) -> Option<(Rate, Span)> {
+    fn access(&self, host: u32, dice: &mut Rng) -> Option<(Rate, Span)> {
         let base = match &self.scenario.network {
             Network::Dumbbell(dumbbell) => dumbbell.clone(),
-            Network::Graph(_) if self.group.access_rate.is_empty() && self.group.access_delay.is_empty() => {
+            Network::Graph(_) if self.group.access_rate.is_empty() && self.group.access_delay.is_none() => {
                 return None;
             }
             Network::Graph(_) => Dumbbell::default(),
         };
-        let turn = |len: usize| host as usize % len;
         let rates = &self.group.access_rate;
-        let delays = &self.group.access_delay;
-        let rate = if rates.is_empty() { base.access_rate } else { rates[turn(rates.len())] };
-        let delay = if delays.is_empty() { base.access_delay } else { delays[turn(delays.len())] };
+        let rate = if rates.is_empty() { base.access_rate } else { rates[host as usize % rates.len()] };
+        let delay = self.group.access_delay.as_ref().map_or(base.access_delay, |drawn| {
+            Span::from_nanos(drawn.law.draw(dice, host as u64).min(ACCESS_DELAY_LIMIT.as_nanos()))
+        });
         Some((rate, delay))
     }
 }
@@ -225,16 +247,6 @@ impl Numbers {
     fn server(&mut self) -> u32 {
         self.server += 1;
         self.server
-    }
-}
-
-fn start(start: Start, dice: &mut Rng) -> Span {
-    match start {
-        Start::At(time) => time,
-        Start::Uniform(low, high) => {
-            let width = (high - low).as_nanos();
-            low + Span::from_nanos(if width == 0 { 0 } else { dice.below(width) })
-        }
     }
 }
 
@@ -339,5 +351,32 @@ impl<'p> Routes<'p> {
             }
         }
         total
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn starts(start: &str, count: u32) -> Vec<f64> {
+        let text = format!(
+            "[network]\nrate = \"10 Mbit/s\"\nlimit = \"9 packets\"\n[[group]]\nname = \"g\"\nsource = \"cbr\"\n\
+             rate = \"1 kbit/s\"\ncount = {count}\nstart = {start}\n"
+        );
+        let scenario = Scenario::parse(text.as_bytes(), "s.toml", &[]).unwrap();
+        Plan::new(&scenario, Seed::new(3)).flows.iter().map(|flow| flow.start.as_secs()).collect()
+    }
+
+    #[test]
+    fn starts_are_dealt_out_or_follow_one_another() {
+        assert_eq!(starts("[\"1 s\", \"2 s\"]", 3), [1.0, 2.0, 1.0]);
+        assert_eq!(starts("\"every(500 ms)\"", 3), [0.5, 1.0, 1.5]);
+        assert_eq!(starts("[\"3 s\"]", 2), [3.0, 3.0]);
+        let poisson = starts("\"every(exponential(10 ms))\"", 10_000);
+        assert!(poisson.is_sorted());
+        // The last of 10^4 arrivals of mean 10 ms: 100 s, deviation 1 s.
+        assert!((poisson[9999] - 100.0).abs() < 4.9, "{}", poisson[9999]);
+        // An arrival more shifts nobody.
+        assert_eq!(starts("\"every(exponential(10 ms))\"", 10_001)[..10_000], poisson);
     }
 }

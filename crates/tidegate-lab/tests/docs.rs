@@ -31,7 +31,12 @@ fn the_tables_are_those_of_the_code() {
             "group",
             table::<GroupParams>(
                 &[],
-                &[("hosts", "as many as flows"), ("class", "the group's place"), ("stop", "never")],
+                &[
+                    ("hosts", "as many as flows"),
+                    ("class", "the group's place"),
+                    ("access_delay", "the network's"),
+                    ("stop", "never"),
+                ],
             ),
         ),
         ("tcp", table::<Tcp>(&[], &[])),

@@ -1,6 +1,8 @@
 //! The scenario reader: what it accepts, how it refuses, and that what it writes it reads again.
 use proptest::prelude::*;
-use tidegate_lab::scenario::{Network, Source, Start};
+use tidegate::Span;
+use tidegate::config::Value;
+use tidegate_lab::scenario::{Drawn, Network, Source, Start};
 use tidegate_lab::{Place, Problem, Problems, Scenario, Set};
 
 const GOOD: &str = r#"
@@ -86,7 +88,7 @@ fn a_good_scenario_is_read() {
     assert_eq!(s.compare[1].label(), "plain");
     assert_eq!((s.groups[0].hosts, s.groups[1].hosts), (20, 1), "one host per flow unless said otherwise");
     assert_eq!(s.groups[0].start, Start::default());
-    assert!(matches!(s.groups[1].start, Start::At(t) if t.as_secs() == 1.0));
+    assert_eq!(s.groups[1].start, Start::Each(Drawn::always(Span::from_secs(1.0))));
     let Source::Cbr(cbr) = &s.groups[1].source else { panic!() };
     assert_eq!((cbr.rate.as_bps(), cbr.jitter), (20_000_000, 0.5));
 }
@@ -123,10 +125,9 @@ fn overrides_reach_every_kind_of_field() {
     assert_eq!(s.groups[0].count, 3);
     let Source::Cbr(cbr) = &s.groups[1].source else { panic!() };
     assert_eq!(cbr.rate.as_bps(), 45_000_000);
-    let s =
-        parse(GOOD, &["group.tcp.start={ uniform = [\"0 s\", \"2 s\"] }", "group.2.access_delay=[\"3 ms\"]"]).unwrap();
-    assert!(matches!(s.groups[0].start, Start::Uniform(_, t) if t.as_secs() == 2.0));
-    assert_eq!(s.groups[1].access_delay.len(), 1);
+    let s = parse(GOOD, &["group.tcp.start=uniform(0 s, 2 s)", "group.2.access_delay=[\"3 ms\"]"]).unwrap();
+    assert_eq!(s.groups[0].start, Start::Each(Drawn::uniform(Span::ZERO, Span::from_secs(2.0))));
+    assert_eq!(s.groups[1].access_delay, Some(Drawn::always(Span::from_millis(3))));
     let s = parse(GRAPH, &["link.2.rate=1 Gbit/s", "run.seeds=2"]).unwrap();
     let Network::Graph(graph) = &s.network else { panic!() };
     assert_eq!((graph.links[1].rate.as_bps(), s.run.seeds), (1_000_000_000, 2));
@@ -237,13 +238,71 @@ const BAD: &[(&str, &str, &str, &str, &str)] = &[
     ("start = \"1 s\"", "start = \"60 s\"", "group.flood.start", "60 s", "must be before the end"),
     (
         "start = \"1 s\"",
-        "start = { uniform = [\"2 s\", \"1 s\"] }",
+        "start = \"uniform(2 s, 1 s)\"",
         "group.flood.start",
-        "",
+        "uniform(2 s, 1 s)",
         "begins at 2 s, after its end",
     ),
-    ("start = \"1 s\"", "start = { normal = [\"2 s\", \"1 s\"] }", "group.flood.start", "", "{ uniform = "),
-    ("start = \"1 s\"", "start = { uniform = [\"2 s\", \"1\"] }", "group.flood.start", "1", "needs a unit"),
+    ("start = \"1 s\"", "start = \"uniform(2 s, 1)\"", "group.flood.start", "1", "needs a unit"),
+    (
+        "start = \"1 s\"",
+        "start = { uniform = [\"1 s\", \"2 s\"] }",
+        "group.flood.start",
+        "",
+        "list of times, distribution",
+    ),
+    ("start = \"1 s\"", "start = \"uniform(-1 s, 1 s)\"", "group.flood.start", "-1 s", "cannot be negative"),
+    (
+        "start = \"1 s\"",
+        "start = \"normal(1 s, 1 s)\"",
+        "group.flood.start",
+        "normal(1 s, 1 s)",
+        "can be negative: add a range",
+    ),
+    (
+        "start = \"1 s\"",
+        "start = \"unifrom(0 s, 1 s)\"",
+        "group.flood.start",
+        "unifrom(0 s, 1 s)",
+        "did you mean `uniform`?",
+    ),
+    ("start = \"1 s\"", "start = \"pareto(0, 1 s)\"", "group.flood.start", "0", "must lie in 0.01 to 100"),
+    ("start = \"1 s\"", "start = \"exponential(0 s)\"", "group.flood.start", "exponential(0 s)", "above zero"),
+    (
+        "start = \"1 s\"",
+        "start = \"exponential(1 s) in 9 s..2 s\"",
+        "group.flood.start",
+        "exponential(1 s) in 9 s..2 s",
+        "ends before it begins",
+    ),
+    (
+        "start = \"1 s\"",
+        "start = \"exponential(1 ms) in 9 s..\"",
+        "group.flood.start",
+        "exponential(1 ms) in 9 s..",
+        "hardly ever",
+    ),
+    (
+        "start = \"1 s\"",
+        "start = \"exponential(20 s) in 60 s..\"",
+        "group.flood.start",
+        "exponential(20 s) in 60 s..",
+        "must be before the end",
+    ),
+    (
+        "start = \"1 s\"",
+        "access_rate = \"uniform(0 s, 1 s)\"",
+        "group.flood.access_rate",
+        "uniform(0 s, 1 s)",
+        "number",
+    ),
+    (
+        "[\"1 ms\", \"5 ms\"]",
+        "\"uniform(1 ms, 101 s)\"",
+        "group.flood.access_delay",
+        "uniform(1 ms, 101 s)",
+        "must lie in 0 ns to 100 s",
+    ),
     ("start = \"1 s\"", "jitter = 1.5", "group.flood.jitter", "1.5", "must lie in 0 to 1"),
     ("start = \"1 s\"", "packet = \"1 MB\"", "group.flood.packet", "1 MB", "must lie in 1 B to 65.535 kB"),
     ("[\"1 ms\", \"5 ms\"]", "[]", "group.flood.access_delay", "", "must have 1 to 1000 entries, not 0"),
@@ -422,8 +481,8 @@ fn bad_overrides_are_named() {
         ("run.warmup=99 s", "run.warmup", "must be less than run.duration"),
         ("queue.name=reed", "queue", "no such queue"),
         ("queue.min=20 packets", "queue.min", "no such parameter"),
-        ("group.tcp.start={ uniform = 3 }", "group.tcp.start", "uniform"),
-        ("group.tcp.start={ uniform =", "", "no TOML"),
+        ("group.tcp.start=uniform(3)", "group.tcp.start", "is written uniform(LEAST, MOST)"),
+        ("group.tcp.start=[\"1 s\",", "", "no TOML"),
         ("run..duration=3", "", "no such path"),
         ("a.b.c.d.e.f=3", "", "no such path"),
     ] {
@@ -473,6 +532,33 @@ fn what_is_written_is_read_again() {
     }
 }
 
+#[test]
+fn what_is_drawn_is_written_as_it_was_read() {
+    for text in [
+        "10 ms",
+        "10 ms:20 ms:1.5 s",
+        "uniform(0 ns, 1 s)",
+        "exponential(10 s)",
+        "exponential(uniform(1 s, 10 s))",
+        "pareto(1.2, 10 ms) in ..1 s",
+        "lognormal(10 ms, 0.5)",
+        "loglogistic(2 ms, 1.15066)",
+        "normal(10 ms, 3 ms) in 1 ms..20 ms",
+        "mix(0.25, exponential(1 s), pareto(1.5, exponential(1 s) in 1 ms..)) in 50 ms..",
+    ] {
+        assert_eq!(Drawn::<Span>::read(text).unwrap().write(), text);
+        let every = format!("every({text})");
+        assert_eq!(Start::read(&every).unwrap().write(), every);
+    }
+    let nested = format!("{}1 s{}", "exponential(".repeat(100), ")".repeat(100));
+    assert!(Drawn::<Span>::read(&nested).unwrap_err().why.contains("in one another"));
+    for text in
+        ["", "uniform", "uniform(", "uniform()", "mix(2, 1 s, 1 s)", "exponential(1 s))", "1 s in 2 s..", "every(1 s)"]
+    {
+        assert!(Drawn::<Span>::read(text).is_err(), "{text}");
+    }
+}
+
 fn quoted_text() -> impl Strategy<Value = String> {
     prop::collection::vec(prop::char::any(), 0..30).prop_map(|chars| chars.into_iter().collect())
 }
@@ -495,8 +581,9 @@ proptest! {
         s.groups[0].count = count;
         s.groups[0].hosts = count.div_ceil(2);
         let nanos = tidegate::Span::from_nanos;
-        (s.groups[0].start, s.groups[1].start) = (Start::Uniform(nanos(low), nanos(low + width)), Start::At(nanos(low)));
-        s.groups[1].access_delay = vec![nanos(delay), nanos(delay / 7)];
+        let each = Start::Each(Drawn::uniform(nanos(low), nanos(low + width)));
+        (s.groups[0].start, s.groups[1].start) = (each, Start::Each(Drawn::always(nanos(low))));
+        s.groups[1].access_delay = Some(Drawn::read(&format!("{}:{}", nanos(delay), nanos(delay / 7))).unwrap());
         let Source::Cbr(cbr) = &mut s.groups[1].source else { unreachable!() };
         cbr.jitter = jitter;
         let text = s.resolved();

@@ -103,13 +103,9 @@ impl Look<'_, '_> {
         } else if group.count.div_ceil(group.hosts) > CONNECTION_LIMIT {
             refuse("hosts", format!("a host has at most {CONNECTION_LIMIT} connections; count = {}", group.count));
         }
-        let (first, last) = match group.start {
-            Start::At(time) => (time, time),
-            Start::Uniform(low, high) => (low, high),
-        };
-        if first > last {
-            refuse("start", format!("the range begins at {first}, after its end, {last}"));
-        } else if last >= scenario.run.duration {
+        let (first, last) = group.start.range();
+        let last = last.unwrap_or(first);
+        if last >= scenario.run.duration {
             refuse("start", format!("must be before the end, run.duration = {}", scenario.run.duration));
         }
         // The simulator has the last word on a source's parameters among themselves.

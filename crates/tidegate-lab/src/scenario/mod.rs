@@ -1,5 +1,6 @@
 //! Scenarios: TOML in, checked values out, and back to TOML with every default spelled out.
 mod consistent;
+mod drawn;
 mod model;
 mod read;
 mod tree;

@@ -4,6 +4,7 @@ use tidegate::units::UnitError;
 use tidegate::{Bytes, Link, Rate, Size, Span, choices, params};
 use tidegate_packet::FlowKey;
 
+pub use super::drawn::{Drawn, Start, Unit};
 use crate::problem::{Place, Problem, Problems};
 use crate::spec::QueueSpec;
 
@@ -129,8 +130,8 @@ pub struct Group {
     pub stop: Option<Span>,
     /// Rates of the hosts' access links, dealt out in turn; empty for the network's (dumbbell) or none (graph).
     pub access_rate: Vec<Rate>,
-    /// Delays of the hosts' access links, dealt out in turn.
-    pub access_delay: Vec<Span>,
+    /// Delays of the hosts' access links; `None` for the network's (dumbbell) or none (graph).
+    pub access_delay: Option<Drawn<Span>>,
     /// Nodes (graph) that flows come from, one picked at random for each host.
     pub from: Vec<String>,
     /// Nodes (graph) that flows go to, one picked at random for each flow.
@@ -148,24 +149,14 @@ params! {
         hosts: u32 = 1, "", 1 ..= 1_000_000;
         /// The class of its packets, for queues with classes; by default the group's place, from 0.
         class: u32 = 0, "", 0 ..= 65_535;
+        /// When each flow starts: a time, a list of times dealt out in turn, a distribution, or `every(TIME)` for one flow
+        /// after the other with such times between them.
+        start: Start = Start::default(), "", 0 ..= 1_000_000_000_000_000u64;
+        /// Delays of the hosts' access links, on both sides: a time, a list dealt out to the hosts in turn, or a distribution;
+        /// by default the network's.
+        access_delay: Drawn<Span> = Drawn::always(Span::ZERO), "", 0 ..= 100_000_000_000u64;
         /// When the flows stop; by default they do not.
         stop: Span = Span::ZERO, "", 0 ..= 1_000_000_000_000_000u64;
-    }
-}
-
-/// When a flow starts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Start {
-    /// At this time.
-    At(Span),
-    /// Uniformly between two times, from the flow's own dice.
-    Uniform(Span, Span),
-}
-
-impl Default for Start {
-    /// Within the first second.
-    fn default() -> Start {
-        Start::Uniform(Span::ZERO, Span::from_millis(1000))
     }
 }
 

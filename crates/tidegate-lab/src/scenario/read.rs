@@ -210,10 +210,10 @@ impl Reader<'_> {
             count: common.count,
             hosts: table.get("hosts").map_or(common.count, |_| common.hosts),
             class: table.get("class").map_or(index as u32, |_| common.class) as u16,
-            start: self.start(&table),
+            start: common.start,
             stop: table.get("stop").map(|_| common.stop),
             access_rate: self.values(&table, "access_rate", Dumbbell::default(), |d| d.access_rate),
-            access_delay: self.values(&table, "access_delay", Dumbbell::default(), |d| d.access_delay),
+            access_delay: table.get("access_delay").map(|_| common.access_delay),
             from: self.nodes(&table, "from"),
             to: self.nodes(&table, "to"),
             source: self.source(&table),
@@ -249,30 +249,6 @@ impl Reader<'_> {
             None => {}
         }
         Source::Tcp(Tcp::default())
-    }
-
-    fn start(&mut self, table: &Table<'_>) -> Start {
-        let fallback = GroupParams::default().stop;
-        let mut read = |node: &Node| {
-            // A start has the bounds of a stop.
-            let mut times = GroupParams::default();
-            self.param(node, &table.field("start"), "stop", &mut times);
-            times.stop
-        };
-        match table.get("start") {
-            None => Start::default(),
-            Some(Node { kind: Kind::Table(entries), origin }) => {
-                if let [Entry { key, node: Node { kind: Kind::List(ends), .. }, .. }] = entries.as_slice()
-                    && let ("uniform", [low, high]) = (key.as_str(), ends.as_slice())
-                {
-                    return Start::Uniform(read(low), read(high));
-                }
-                let why = "must be a time or { uniform = [\"0 s\", \"1 s\"] }";
-                self.problem(*origin, &table.field("start"), "", why);
-                Start::At(fallback)
-            }
-            Some(node) => Start::At(read(node)),
-        }
     }
 
     /// A value or a list of values of the parameter `key` of `of`.
@@ -397,7 +373,15 @@ impl Reader<'_> {
 
     fn param<P: Params>(&mut self, node: &Node, field: &str, name: &str, target: &mut P) {
         let kind = P::PARAMS.iter().find(|p| p.name == name).map_or("", |p| p.kind);
-        let Some(text) = scalar(node) else {
+        let text = match &node.kind {
+            // A list is a text with its entries apart.
+            Kind::List(_) if kind.contains("list") => match self.list(node, field) {
+                [] => return,
+                _ => by_class(node),
+            },
+            _ => scalar(node),
+        };
+        let Some(text) = text else {
             self.problem(node.origin, field, "", format!("must be a {kind}, not {}", node.what()));
             return;
         };

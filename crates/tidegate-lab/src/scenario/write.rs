@@ -1,9 +1,9 @@
 //! A scenario as TOML, with every default spelled out.
 use std::fmt::Write;
 
+use tidegate::Link;
 use tidegate::catalog::AnyConfig;
-use tidegate::config::Params;
-use tidegate::{Link, Span};
+use tidegate::config::{Params, Value};
 
 use super::model::*;
 use super::read::is_number;
@@ -76,18 +76,14 @@ fn write_group(out: &mut String, group: &Group) {
     line(out, "count", &group.count.to_string());
     line(out, "hosts", &group.hosts.to_string());
     line(out, "class", &group.class.to_string());
-    let time = |span: Span| quoted(&span.to_string());
-    match group.start {
-        Start::At(at) => line(out, "start", &time(at)),
-        Start::Uniform(low, high) => {
-            line(out, "start", &format!("{{ uniform = [{}, {}] }}", time(low), time(high)));
-        }
-    }
+    line(out, "start", &quoted(&group.start.write()));
     if let Some(stop) = group.stop {
-        line(out, "stop", &time(stop));
+        line(out, "stop", &quoted(&stop.to_string()));
     }
     list(out, "access_rate", group.access_rate.iter().map(ToString::to_string));
-    list(out, "access_delay", group.access_delay.iter().map(ToString::to_string));
+    if let Some(delay) = &group.access_delay {
+        line(out, "access_delay", &quoted(&delay.write()));
+    }
     list(out, "from", group.from.iter().cloned());
     list(out, "to", group.to.iter().cloned());
     match &group.source {

@@ -2,10 +2,12 @@
 use tidegate::ConfigError;
 
 mod cbr;
+mod law;
 pub mod tcp;
 
 pub use cbr::Cbr;
 pub(crate) use cbr::CbrSender;
+pub use law::Law;
 pub use tcp::{EcnUse, Flavor, Handshake, LimitedTransmit, Rules, Tcp};
 
 /// What a flow sends.
