@@ -7,7 +7,7 @@ use tidegate::{Bytes, ConfigError, Link, Rate, Seed, Size, Span};
 use crate::plan::Plan;
 use crate::problem::{Place, Problem, Problems};
 use crate::sample::FlowSample;
-use crate::scenario::{GraphLink, Network, Scenario, Source};
+use crate::scenario::{GraphLink, Group, Network, Scenario};
 use crate::spec::QueueSpec;
 use crate::stats;
 
@@ -198,11 +198,9 @@ pub(crate) fn values(config: &AnyConfig) -> Vec<(String, String)> {
 
 fn base_rtts(scenario: &Scenario, plan: &Plan) -> Vec<Span> {
     let mut routes = plan.routes();
-    let lengths = scenario.groups.iter().map(|group| match &group.source {
-        Source::Tcp(tcp) => (tcp.packet, tcp.ack),
-        Source::Cbr(cbr) => (cbr.packet, Bytes::new(40)), // nobody answers it; as if somebody did
-    });
-    let lengths: Vec<_> = lengths.collect();
+    // What nobody answers is taken as if somebody did.
+    let lengths = |group: &Group| (group.source.packet(), group.source.ack().unwrap_or(Bytes::new(40)));
+    let lengths: Vec<_> = scenario.groups.iter().map(lengths).collect();
     let rtt = |flow: &crate::plan::Flow| {
         let (there, back) = lengths[flow.group as usize];
         routes.base_rtt(flow, there, back)
@@ -211,13 +209,11 @@ fn base_rtts(scenario: &Scenario, plan: &Plan) -> Vec<Span> {
 }
 
 fn group_checks(scenario: &Scenario, plan: &Plan, shares: &[f64], rtts: &[Span]) -> Vec<GroupCheck> {
-    let check = |(index, group): (usize, &crate::scenario::Group)| {
+    let check = |(index, group): (usize, &Group)| {
         let members = || plan.flows.iter().enumerate().filter(move |(_, f)| f.group as usize == index).map(|(i, _)| i);
         let share = stats::mean(&members().map(|i| shares[i]).collect::<Vec<_>>()).unwrap_or(0.0);
-        let offered = match &group.source {
-            Source::Tcp(_) => None,
-            Source::Cbr(cbr) => Some(Rate::from_bps(cbr.rate.as_bps().saturating_mul(group.count as u64))),
-        };
+        let all = |rate: Rate| Rate::from_bps(rate.as_bps().saturating_mul(group.count as u64));
+        let offered = group.demand(scenario.run.duration).map(all);
         GroupCheck {
             name: group.name.clone(),
             count: group.count,
@@ -243,10 +239,12 @@ fn events(scenario: &Scenario, plan: &Plan, shares: &[f64]) -> f64 {
     let seconds = scenario.run.duration.as_secs();
     let packets = |(flow, share): (&crate::plan::Flow, &f64)| {
         let hops = routes.path(flow.from, flow.to).len() as f64;
-        match &scenario.groups[flow.group as usize].source {
-            Source::Tcp(tcp) => 2.0 * hops * share * seconds / tcp.packet.bits() as f64,
-            Source::Cbr(cbr) => hops * cbr.rate.as_bps() as f64 * seconds / cbr.packet.bits() as f64,
-        }
+        let group = &scenario.groups[flow.group as usize];
+        let bits = match group.demand(scenario.run.duration) {
+            None => 2.0 * share,
+            Some(rate) => rate.as_bps() as f64,
+        };
+        hops * bits * seconds / group.source.packet().bits() as f64
     };
     plan.flows.iter().zip(shares).map(packets).sum::<f64>() * EVENTS_PER_HOP
 }

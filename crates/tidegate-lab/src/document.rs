@@ -96,7 +96,7 @@ fn group(job: &Job, index: usize, samples: &[Sample]) -> report::Group {
         delay_ms: r.delay,
         conduct: Some(match group.source {
             Source::Tcp(_) => Conduct::Responsive,
-            Source::Cbr(_) => Conduct::Unresponsive,
+            Source::Cbr(_) | Source::OnOff(_) | Source::Voip(_) | Source::Oscillating(_) => Conduct::Unresponsive,
         }),
     }
 }

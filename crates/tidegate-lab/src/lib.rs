@@ -6,6 +6,7 @@
 //! Nothing here prints.
 #![forbid(unsafe_code)]
 
+mod calls;
 pub mod check;
 mod document;
 mod lower;

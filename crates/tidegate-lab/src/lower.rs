@@ -41,7 +41,7 @@ pub(crate) fn network(
     let groups: Vec<_> = scenario.groups.iter().map(|group| network.group(&group.name)).collect();
     let sources: Vec<_> = scenario.groups.iter().map(|group| source(&group.source)).collect();
     for flow in &plan.flows {
-        network.flow(sim::Flow {
+        let id = network.flow(sim::Flow {
             group: groups[flow.group as usize],
             from: nodes[flow.from as usize],
             to: nodes[flow.to as usize],
@@ -51,6 +51,9 @@ pub(crate) fn network(
             stop: flow.stop,
             source: sources[flow.group as usize].clone(),
         });
+        if !flow.again.is_empty() {
+            network.again(id, flow.again.clone());
+        }
     }
     Ok(network)
 }
@@ -67,7 +70,35 @@ pub(crate) fn source(source: &Source) -> sim::Source {
     match source {
         Source::Tcp(tcp) => sim::Source::Tcp(lower_tcp(tcp)),
         Source::Cbr(cbr) => sim::Source::Cbr(lower_cbr(cbr)),
+        Source::OnOff(o) => sim::Source::OnOff(sim::OnOff {
+            rate: o.rate,
+            packet: o.packet,
+            on: o.on.law.clone(),
+            off: o.off.law.clone(),
+            begin: o.begin,
+            ecn: codepoint(o.ecn),
+        }),
+        Source::Voip(v) => sim::Source::OnOff(sim::OnOff {
+            rate: v.rate,
+            packet: v.packet,
+            on: v.talk.law.clone(),
+            off: v.silence.law.clone(),
+            begin: tidegate_sim::sources::Begin::Either,
+            ecn: codepoint(v.ecn),
+        }),
+        Source::Oscillating(o) => sim::Source::Oscillating(sim::Oscillating {
+            high: o.high,
+            low: o.low,
+            high_during: o.high_during.times().into(),
+            packet: o.packet,
+            jitter: Prob::clip(o.jitter),
+            ecn: codepoint(o.ecn),
+        }),
     }
+}
+
+fn codepoint(ecn: Switch) -> Ecn {
+    if ecn == Switch::On { Ecn::Ect0 } else { Ecn::NotEct }
 }
 
 fn lower_tcp(t: &Tcp) -> sim::Tcp {
@@ -108,12 +139,7 @@ fn lower_tcp(t: &Tcp) -> sim::Tcp {
 }
 
 fn lower_cbr(c: &Cbr) -> sim::Cbr {
-    sim::Cbr {
-        rate: c.rate,
-        packet: c.packet,
-        jitter: Prob::clip(c.jitter),
-        ecn: if c.ecn == Switch::On { Ecn::Ect0 } else { Ecn::NotEct },
-    }
+    sim::Cbr { rate: c.rate, packet: c.packet, jitter: Prob::clip(c.jitter), ecn: codepoint(c.ecn) }
 }
 
 /// Milliseconds, the unit of delays in results.

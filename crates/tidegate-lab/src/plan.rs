@@ -3,8 +3,10 @@ use std::collections::BTreeMap;
 
 use tidegate::{Bytes, Rate, Rng, Seed, Size, Span, Time};
 use tidegate_packet::{Ends, FlowHasher};
+use tidegate_sim::sources::Period;
 
-use crate::scenario::{Dumbbell, Graph, Group, Network, Scenario, Source, Start};
+use crate::calls::Calls;
+use crate::scenario::{Dumbbell, Graph, Group, Network, Scenario, Source, Start, When};
 use crate::stats::{Claim, max_min};
 
 /// What a drawn delay is clipped to, where the distribution has no bound of its own.
@@ -31,6 +33,8 @@ pub(crate) struct Flow {
     pub key: u64,
     pub start: Time,
     pub stop: Time,
+    /// When it is active once more after that.
+    pub again: Vec<Period>,
 }
 
 /// A scenario laid out for one seed.
@@ -104,7 +108,7 @@ impl Plan {
                 (self.host(access, at), access, numbers.client())
             })
             .collect();
-        let mut starts = layout.starts();
+        let mut periods = layout.periods();
         for index in 0..group.count {
             let mut dice = layout.dice("flow", index);
             let host = index % group.hosts;
@@ -112,15 +116,9 @@ impl Plan {
             let at = self.pick(&group.to, 1, &mut dice);
             let to = self.host(access, at);
             let connection = index / group.hosts;
+            let (start, stop, again) = periods(index, &mut dice);
             let ends = Ends::simulated(client, numbers.server(), 1024 + connection as u16, 5001);
-            self.flows.push(Flow {
-                group: layout.index,
-                from,
-                to,
-                key: layout.hasher.hash(&ends),
-                start: Time::ZERO + starts(index, &mut dice),
-                stop: group.stop.map_or(Time::MAX, |stop| Time::ZERO + stop),
-            });
+            self.flows.push(Flow { group: layout.index, from, to, key: layout.hasher.hash(&ends), start, stop, again });
         }
     }
 
@@ -160,17 +158,17 @@ impl Plan {
         for flow in &self.flows {
             *of_key.entry(flow.key).or_default() += 1;
         }
-        let terms = |flow: &Flow| match &scenario.groups[flow.group as usize].source {
-            Source::Tcp(_) => (f64::INFINITY, 1.0 / of_key[&flow.key] as f64),
-            Source::Cbr(cbr) => (cbr.rate.as_bps() as f64, 1.0 / of_key[&flow.key] as f64),
-        };
+        let demands: Vec<f64> = (scenario.groups.iter())
+            .map(|group| group.demand(scenario.run.duration).map_or(f64::INFINITY, |rate| rate.as_bps() as f64))
+            .collect();
         let claims: Vec<Claim<'_>> = self
             .flows
             .iter()
             .zip(&paths)
-            .map(|(flow, path)| {
-                let (demand, weight) = terms(flow);
-                Claim { path, demand, weight }
+            .map(|(flow, path)| Claim {
+                path,
+                demand: demands[flow.group as usize],
+                weight: 1.0 / of_key[&flow.key] as f64,
             })
             .collect();
         max_min(&capacity, &claims)
@@ -193,6 +191,36 @@ impl Layout<'_> {
     /// Dice by the group's name, so that another group before it changes nothing.
     fn dice(&self, what: &str, index: u32) -> Rng {
         self.seed.stream(&format!("{what} {} {index}", self.group.name))
+    }
+
+    /// When each flow is active, asked in the order of flows: its first period and those after it.
+    fn periods(&self) -> impl FnMut(u32, &mut Rng) -> (Time, Time, Vec<Period>) {
+        let mut starts = self.starts();
+        let mut lines = self.calls();
+        let group = self.group;
+        move |index, dice| {
+            let mut periods = match group.when() {
+                When::Start => {
+                    let stop = group.stop.map_or(Time::MAX, |stop| Time::ZERO + stop);
+                    return (Time::ZERO + starts(index, dice), stop, vec![]);
+                }
+                When::Active => group.active.times(),
+                When::Calls => std::mem::take(&mut lines[index as usize]),
+            };
+            if periods.is_empty() {
+                return (Time::MAX, Time::MAX, periods);
+            }
+            let (start, stop) = periods.remove(0);
+            (start, stop, periods)
+        }
+    }
+
+    /// When each line of a group that takes calls is busy; none for other groups.
+    fn calls(&self) -> Vec<Vec<Period>> {
+        let (Source::Voip(voip), When::Calls) = (&self.group.source, self.group.when()) else { return vec![] };
+        let mut dice = self.seed.stream(&format!("calls {}", self.group.name));
+        let end = Time::ZERO + self.scenario.run.duration;
+        Calls::new(voip.erlangs, &voip.call.law, self.group.count, end, &mut dice).lines
     }
 
     /// When each flow starts, asked in the order of flows.

@@ -3,7 +3,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use tidegate::config::Params;
-use tidegate_lab::scenario::{Cbr, Dumbbell, GroupParams, Run, Tcp};
+use tidegate_lab::scenario::{Cbr, Dumbbell, GroupParams, OnOff, Oscillating, Run, Tcp, Voip};
 
 fn table<P: Params + Default>(required: &[&str], unset: &[(&str, &str)]) -> String {
     let mut out = String::from("| key | default | range | what |\n|---|---|---|---|\n");
@@ -35,12 +35,16 @@ fn the_tables_are_those_of_the_code() {
                     ("hosts", "as many as flows"),
                     ("class", "the group's place"),
                     ("access_delay", "the network's"),
+                    ("active", "`start` to `stop`"),
                     ("stop", "never"),
                 ],
             ),
         ),
         ("tcp", table::<Tcp>(&[], &[])),
         ("cbr", table::<Cbr>(&["rate"], &[])),
+        ("on_off", table::<OnOff>(&["rate"], &[])),
+        ("voip", table::<Voip>(&[], &[])),
+        ("oscillating", table::<Oscillating>(&["high", "low", "high_during"], &[])),
     ] {
         let begin = format!("<!-- {name}: generated, TIDEGATE_BLESS=1 rewrites -->\n");
         let end = format!("<!-- end of {name} -->");

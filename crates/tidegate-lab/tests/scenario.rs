@@ -225,7 +225,7 @@ const BAD: &[(&str, &str, &str, &str, &str)] = &[
     ("count = 20", "count = 20\nstop = \"500 ms\"", "group.tcp.stop", "500 ms", "not after the start"),
     ("count = 20", "count = 20\nfrom = \"A\"", "group.tcp.from", "A", "is for [network] kind = \"graph\""),
     ("source = \"tcp\"", "source = \"tpc\"", "group.tcp.source", "tpc", "did you mean `tcp`?"),
-    ("source = \"tcp\"\n", "", "group.tcp.source", "", "this key is required: one of tcp | cbr"),
+    ("source = \"tcp\"\n", "", "group.tcp.source", "", "this key is required: one of tcp | cbr | on_off | voip"),
     ("ecn = \"on\"", "ecn = \"yes\"", "group.tcp.ecn", "yes", "must be one of on | off"),
     ("ecn = \"on\"", "ecn = true", "group.tcp.ecn", "", "must be a on | off, not true or false"),
     ("ecn = \"on\"", "packet = \"40 B\"", "group.tcp.packet", "40 B", "must lie in"),
@@ -303,6 +303,11 @@ const BAD: &[(&str, &str, &str, &str, &str)] = &[
         "uniform(1 ms, 101 s)",
         "must lie in 0 ns to 100 s",
     ),
+    ("start = \"1 s\"", "active = [\"3 s..2 s\"]", "group.flood.active", "3 s..2 s", "ends before it begins"),
+    ("start = \"1 s\"", "active = [\"1 s..5 s\", \"4 s..\"]", "group.flood.active", "4 s..", "which ends at 5 s"),
+    ("start = \"1 s\"", "active = [\"1 s..\", \"4 s..\"]", "group.flood.active", "4 s..", "which has no end"),
+    ("start = \"1 s\"", "active = [\"1 s\"]", "group.flood.active", "1 s", "FROM..TO"),
+    ("start = \"1 s\"", "start = \"1 s\"\nactive = \"2 s..3 s\"", "group.flood.start", "1 s", "beside active"),
     ("start = \"1 s\"", "jitter = 1.5", "group.flood.jitter", "1.5", "must lie in 0 to 1"),
     ("start = \"1 s\"", "packet = \"1 MB\"", "group.flood.packet", "1 MB", "must lie in 1 B to 65.535 kB"),
     ("[\"1 ms\", \"5 ms\"]", "[]", "group.flood.access_delay", "", "must have 1 to 1000 entries, not 0"),
@@ -521,9 +526,61 @@ fn files_that_are_no_scenarios() {
     assert_eq!(Scenario::open(&file, &[]).unwrap().name, "x");
 }
 
+/// Groups of every kind of source, besides `GOOD`'s.
+const GROUPS: &str = r#"
+[[group]]
+name = "bursts"
+count = 3
+source = "on_off"
+rate = "1 Mbit/s"
+on = "exponential(uniform(1 s, 10 s))"
+off = "pareto(1.5, 100 ms) in ..10 s"
+begin = "either"
+active = ["5 s..10 s", "20 s.."]
+[[group]]
+name = "calls"
+count = 40
+source = "voip"
+erlangs = 20
+call = "exponential(30 s)"
+[[group]]
+name = "lines"
+source = "voip"
+stop = "50 s"
+[[group]]
+name = "sawtooth"
+source = "oscillating"
+high = "5 Mbit/s"
+low = "100 kbit/s"
+high_during = ["10 s..30 s", "50 s..70 s"]
+"#;
+
+#[test]
+fn sources_that_cannot_be_are_named() {
+    let text = [GOOD, GROUPS].concat();
+    for (from, to, field, why) in [
+        ("rate = \"1 Mbit/s\"\n", "", "group.bursts.rate", "required"),
+        ("exponential(uniform(1 s, 10 s))", "1 us", "group.bursts.on", "a thousandth of a packet's time, 8 ms"),
+        ("exponential(uniform(1 s, 10 s))", "exponential(uniform(0 s, 10 s))", "group.bursts.on", "above zero"),
+        ("\"either\"", "\"off\"", "group.bursts.begin", "on | either"),
+        ("erlangs = 20", "erlangs = 20\nstart = \"1 s\"", "group.calls.start", "come and go by themselves"),
+        ("erlangs = 20", "erlangs = -1", "group.calls.erlangs", "must lie in 0"),
+        ("exponential(30 s)", "pareto(0.9, 1 s)", "group.calls.call", "no mean"),
+        ("exponential(30 s)", "1 us", "group.calls.erlangs", "calls; at most 1e7"),
+        ("low = \"100 kbit/s\"", "low = \"6 Mbit/s\"", "group.sawtooth.low", "at most the high rate"),
+        ("\"10 s..30 s\", ", "\"10 s..60 s\", ", "group.sawtooth.high_during", "which ends at 60 s"),
+        ("high_during = [\"10 s..30 s\", \"50 s..70 s\"]", "", "group.sawtooth.high_during", "required"),
+    ] {
+        assert!(text.contains(from), "{from}");
+        let problem = refused(&text.replacen(from, to, 1), &[]);
+        assert_eq!(problem.field, field, "{problem}");
+        assert!(problem.why.contains(why), "{problem}");
+    }
+}
+
 #[test]
 fn what_is_written_is_read_again() {
-    for text in [GOOD, GRAPH] {
+    for text in [GOOD, GRAPH, &[GOOD, GROUPS].concat()] {
         let first = parse(text, &[]).unwrap();
         let again = parse(&first.resolved(), &[]).unwrap_or_else(|e| panic!("{e}\n{}", first.resolved()));
         assert_eq!(again.resolved(), first.resolved());

@@ -15,7 +15,7 @@ pub(crate) enum Class {
     Sample,
     /// A packet comes out of a link; the id is the link's.
     Arrive,
-    /// A source of constant rate sends; the id is the flow's.
+    /// A source that is not answered has its turn; the id is the flow's.
     Tick,
     /// A connection starts, or sends what waited; the id is the flow's.
     Send,

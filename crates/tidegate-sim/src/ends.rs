@@ -5,10 +5,10 @@ use tidegate::{Rng, Seed, Time};
 use crate::agenda::{Class, Key};
 use crate::flight::{Flight, Label, flag};
 use crate::meters::Meters;
-use crate::network::Flow;
+use crate::network::{Flow, FlowId, Network};
 use crate::routes::Routes;
 use crate::sources::tcp::{Output, Receiver, TcpSender};
-use crate::sources::{CbrSender, Handshake, Source, Tcp};
+use crate::sources::{Handshake, Open, OpenPacket, Period, Source, Tcp};
 
 /// Every flow's two ends.
 #[derive(Clone, Debug)]
@@ -24,7 +24,7 @@ pub(crate) struct Ends {
 enum Work {
     Tcp(TcpSender),
     /// With its place in the agenda.
-    Cbr(CbrSender, u32),
+    Open(Open, u32),
 }
 
 /// A sender and its timers. A timer that moves later is left where it is and set anew when it fires, for that
@@ -32,6 +32,8 @@ enum Work {
 #[derive(Clone, Debug)]
 struct Sender {
     stop: Time,
+    /// When it is active after that, the next last.
+    again: Vec<Period>,
     /// Of a connection, the earliest event of class [`Class::Send`] that is pending, others are void; else the start.
     send: Time,
     /// The same of class [`Class::Timeout`].
@@ -65,23 +67,26 @@ pub(crate) struct Timers {
 }
 
 impl Ends {
-    /// The ends of `flows`, each with dice of its own.
-    /// `player` gives a place in the agenda to each source of constant rate.
-    pub fn new(flows: &[Flow], routes: &Routes, seed: Seed, mut player: impl FnMut(u32) -> u32) -> Ends {
+    /// The ends of `network`'s flows, each with dice of its own.
+    /// `player` gives a place in the agenda to each source that is not answered.
+    pub fn new<Q>(network: &Network<Q>, routes: &Routes, seed: Seed, mut player: impl FnMut(u32) -> u32) -> Ends {
+        let flows = &network.flows;
         let sender = |(i, flow): (usize, &Flow)| {
             let mut dice = seed.stream(&format!("flow {i}"));
-            let work = match &flow.source {
-                Source::Tcp(tcp) => Work::Tcp(TcpSender::new(tcp, &mut dice)),
-                Source::Cbr(cbr) => Work::Cbr(CbrSender::new(cbr), player(i as u32)),
+            let work = match Open::new(&flow.source, i as u64, &mut dice) {
+                Ok(source) => Work::Open(source, player(i as u32)),
+                Err(tcp) => Work::Tcp(TcpSender::new(tcp, &mut dice)),
             };
             let there = routes.ways[i].there;
-            Sender { stop: flow.stop, send: flow.start, timeout: Time::MAX, work, dice, there }
+            let again = network.again.get(&FlowId(i as u32));
+            let again = again.into_iter().flatten().rev().copied().collect();
+            Sender { stop: flow.stop, again, send: flow.start, timeout: Time::MAX, work, dice, there }
         };
         let far = |(i, flow): (usize, &Flow)| {
             let back = routes.ways[i].back;
             match &flow.source {
                 Source::Tcp(tcp) => Far::tcp(tcp, flow.start, back),
-                Source::Cbr(_) => Far::deaf(back),
+                _ => Far::deaf(back),
             }
         };
         Ends {
@@ -96,7 +101,7 @@ impl Ends {
     pub fn starts(&self) -> impl Iterator<Item = (Option<u32>, Key)> {
         self.senders.iter().enumerate().map(|(i, s)| {
             let (player, class) = match s.work {
-                Work::Cbr(_, player) => (Some(player), Class::Tick),
+                Work::Open(_, player) => (Some(player), Class::Tick),
                 Work::Tcp(_) => (None, Class::Send),
             };
             (player, Key::new(s.send.as_nanos(), class, i as u32))
@@ -109,19 +114,23 @@ impl Ends {
         self.labels[flow as usize]
     }
 
-    /// `flow`, which is of constant rate, sends: its packet (none if it has stopped), and when it sends next (`u64::MAX`
+    /// It is the turn of `flow`, which is not answered: its packet, if it sends one, and when its next turn is (`u64::MAX`
     /// for never).
     #[inline]
     pub fn tick(&mut self, now: u64, flow: u32) -> (Option<Flight>, u64) {
         let sender = &mut self.senders[flow as usize];
-        let Work::Cbr(cbr, _) = &mut sender.work else { return (None, u64::MAX) };
+        let Work::Open(source, _) = &mut sender.work else { return (None, u64::MAX) };
         if now >= sender.stop.as_nanos() {
-            return (None, u64::MAX);
+            return (None, sender.resume());
         }
-        let (seq, next) = cbr.send(Time::from_nanos(now), &mut sender.dice);
-        let flags = cbr.ecn as u8;
-        let flight = Flight { time: now, born: now, hop: sender.there, flow, seq, len: cbr.len as u16, flags };
-        (Some(flight), next.as_nanos())
+        let (packet, next) = source.send(Time::from_nanos(now), &mut sender.dice);
+        // A next turn after the stop would come too late to start again.
+        let next = if sender.again.is_empty() { next } else { next.min(sender.stop) };
+        let flight = |packet: OpenPacket| {
+            let OpenPacket { number: seq, len, ecn } = packet;
+            Flight { time: now, born: now, hop: sender.there, flow, seq, len, flags: ecn as u8 }
+        };
+        (packet.map(flight), next.as_nanos())
     }
 
     /// An event of class [`Class::Send`] of connection `flow`: it starts, or a burst that waited goes out.
@@ -230,6 +239,16 @@ impl Far {
 }
 
 impl Sender {
+    /// Its stop has come: when it starts again, `u64::MAX` for never.
+    fn resume(&mut self) -> u64 {
+        let Some((start, stop)) = self.again.pop() else { return u64::MAX };
+        self.stop = stop;
+        if let Work::Open(source, _) = &mut self.work {
+            source.restart();
+        }
+        start.as_nanos()
+    }
+
     /// The events to add, so that each timer has one pending no later than it is due.
     #[inline]
     fn rearm(&mut self, flow: u32) -> Timers {

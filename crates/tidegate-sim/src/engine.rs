@@ -9,14 +9,14 @@
 //!
 //! # What is pending
 //! One key per link with packets that need an event at its far end (they come out in order, so the line itself keeps
-//! them), per port whose departures fall due, per source of constant rate: a tournament that stays in cache. The timers
+//! them), per port whose departures fall due, per source that is not answered: a tournament that stays in cache. The timers
 //! of connections, which fire once per timeout (and once per flow, to start), are in a heap; its head is one more player.
 //!
 //! # Simultaneous events
 //! Keys order by time, then class, then the number of the link or flow (`agenda`); never by who was first to schedule.
 //! Departures come before readings, those before arrivals, these in the order of links and on one link in the order of
-//! the line; then sources of constant rate, and then connections' timers, in the order of flows. As a link takes at least a nanosecond, no effect is
-//! simultaneous with its cause. So the order is the network's own and not the engine's, and the reference, which spends
+//! the line; then sources that are not answered, and then connections' timers, in the order of flows. As a link takes at least a
+//! nanosecond, no effect is simultaneous with its cause. So the order is the network's own and not the engine's, and the reference, which spends
 //! an event on every arrival and departure, has the same (`reference`; the test is `tests/reference.rs`).
 use tidegate::catalog::AnyQueue;
 use tidegate::{ConfigError, Qdisc, Seed, Time};
@@ -42,7 +42,7 @@ enum Player {
     Readings,
     /// The line of the link of this number.
     Line(u32),
-    /// The flow of this number, which is of constant rate.
+    /// The flow of this number, which is not answered.
     Source(u32),
     /// The first of the timers of connections.
     Timers,
@@ -98,7 +98,7 @@ impl<Q: Qdisc> Simulation<Q> {
             Line::new(if needed { join(&mut players, Player::Line(i as u32)) } else { u32::MAX })
         };
         let lines = routes.events.iter().enumerate().map(&mut line).collect();
-        let ends = Ends::new(&network.flows, &routes, seed, |flow| join(&mut players, Player::Source(flow)));
+        let ends = Ends::new(&network, &routes, seed, |flow| join(&mut players, Player::Source(flow)));
         let timers = join(&mut players, Player::Timers);
         let timers_room = 4 * network.flows.len();
         let agenda = Agenda::new(players.len());

@@ -1,7 +1,9 @@
 //! What is simulated: nodes, links, groups of flows. A description only; [`Simulation`](crate::Simulation) runs it.
+use std::collections::BTreeMap;
+
 use tidegate::{ConfigError, Rate, Size, Span, Time, catalog::AnyQueue};
 
-use crate::sources::Source;
+use crate::sources::{Period, Source, check_periods};
 
 macro_rules! index {
     ($(#[$doc:meta])* $name:ident) => {
@@ -46,6 +48,8 @@ pub struct Network<Q = AnyQueue> {
     pub(crate) links: Vec<LinkSpec<Q>>,
     pub(crate) groups: Vec<String>,
     pub(crate) flows: Vec<Flow>,
+    /// When flows are active once more after their stop.
+    pub(crate) again: BTreeMap<FlowId, Vec<Period>>,
 }
 
 /// A directed link.
@@ -97,7 +101,7 @@ impl<Q> Default for Network<Q> {
 impl<Q> Network<Q> {
     /// A network of nothing.
     pub const fn new() -> Network<Q> {
-        Network { nodes: Vec::new(), links: Vec::new(), groups: Vec::new(), flows: Vec::new() }
+        Network { nodes: Vec::new(), links: Vec::new(), groups: Vec::new(), flows: Vec::new(), again: BTreeMap::new() }
     }
 
     /// Adds a node.
@@ -153,6 +157,11 @@ impl<Q> Network<Q> {
         FlowId(self.flows.len() as u32 - 1)
     }
 
+    /// Has `flow` start again after its stop: from the one to the other time, in order. What it sends starts anew.
+    pub fn again(&mut self, flow: FlowId, periods: Vec<Period>) {
+        self.again.insert(flow, periods);
+    }
+
     /// The links in the order in which they were added.
     pub fn links(&self) -> &[LinkSpec<Q>] {
         &self.links
@@ -202,6 +211,12 @@ impl<Q> Network<Q> {
         }
         if flow.group.index() >= self.groups.len() {
             return Err(ConfigError::new(field("group"), flow.group.0, "must be a group of this network"));
+        }
+        if let Some(again) = self.again.get(&FlowId(index as u32)) {
+            check_periods(&field("again"), again, flow.stop)?;
+            if matches!(flow.source, Source::Tcp(_)) {
+                return Err(ConfigError::new(field("again"), again.len(), "a connection cannot start again"));
+            }
         }
         flow.source.check().map_err(|e| ConfigError { field: field(&e.field), ..e })
     }

@@ -67,7 +67,7 @@ pub fn simulate_by_packet<Q: Qdisc>(
     let links = network.links.iter_mut().enumerate().map(link).collect();
     let mut meters = Meters::new(&network, plan);
     meters.trace = Some(Box::default());
-    let ends = Ends::new(&network.flows, &routes, seed, |_| 0);
+    let ends = Ends::new(&network, &routes, seed, |_| 0);
     let agenda = BinaryHeap::new();
     let mut run = Reference { routes, ends, meters, links, waiting: Waiting::default(), agenda, serial: 0, events: 0 };
     run.run(plan);
@@ -118,8 +118,10 @@ impl<Q: Qdisc> Reference<Q> {
             }
             (Class::Tick, _) => {
                 let (flight, next) = self.ends.tick(now, id);
-                if let Some(flight) = flight {
+                if next < u64::MAX {
                     self.schedule(Key::new(next, Class::Tick, id), None);
+                }
+                if let Some(flight) = flight {
                     self.meters.sent(now, &flight);
                     self.arrive(now, flight);
                 }

@@ -2,9 +2,9 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-use tidegate::{Bytes, Link, Prob, Rate, Rng, Seed, Size, Span, Time, catalog};
-use tidegate_sim::sources::Flavor;
-use tidegate_sim::{Cbr, Flow, Network, Plan, Simulation, Source, Tcp};
+use tidegate::{Bytes, Ecn, Link, Prob, Rate, Rng, Seed, Size, Span, Time, catalog};
+use tidegate_sim::sources::{Begin, Flavor, Law};
+use tidegate_sim::{Cbr, Flow, Network, OnOff, Plan, Simulation, Source, Tcp};
 
 /// The system's allocator, counting.
 struct Counting;
@@ -47,6 +47,14 @@ fn nothing_is_allocated_after_warm_up() {
         });
         let source = match i % 5 {
             0 => Source::Cbr(Cbr::new(Rate::from_bps(500_000), Bytes::new(1000)).with_jitter(Prob::clip(0.5))),
+            1 if i == 1 => Source::OnOff(OnOff {
+                rate: Rate::from_bps(500_000),
+                packet: Bytes::new(200),
+                on: Law::Scaled(Box::new(Law::Exponential { mean: 1 }), Box::new(Law::Constant(10_000_000))),
+                off: Law::Pareto { shape: 1.5, least: 10_000_000 },
+                begin: Begin::Either,
+                ecn: Ecn::NotEct,
+            }),
             _ => Source::Tcp(Tcp::ns2(Flavor::NewReno)),
         };
         network.flow(Flow { group, from, to, key: i, class: 0, start: Time::ZERO, stop: Time::MAX, source });

@@ -1,10 +1,11 @@
 //! The engine, which saves events, against the same network simulated packet by packet: every packet sent and delivered,
 //! with its time, and every figure must be the same. Times and rates are round on purpose, so that there are ties.
 use tidegate::rng::mix;
-use tidegate::{Bytes, Link, Prob, Rate, Rng, Seed, Size, Span, Time, catalog};
-use tidegate_sim::sources::{EcnUse, Flavor, Handshake, LimitedTransmit, Rules};
+use tidegate::{Bytes, Ecn, Link, Prob, Rate, Rng, Seed, Size, Span, Time, catalog};
+use tidegate_sim::sources::{Begin, EcnUse, Flavor, Handshake, Law, LimitedTransmit, Rules};
 use tidegate_sim::{
-    Cbr, Delays, Flow, GroupId, Network, NodeId, Outcome, Plan, Simulation, Source, Tcp, simulate_by_packet,
+    Cbr, Delays, Flow, GroupId, Network, NodeId, OnOff, Oscillating, Outcome, Plan, Simulation, Source, Tcp,
+    simulate_by_packet,
 };
 
 /// A network drawn from `dice`.
@@ -71,11 +72,35 @@ impl Draw {
         host
     }
 
+    /// A source that is not answered.
+    fn open(&mut self) -> Source {
+        let jitter = self.pick(&[Prob::ZERO, Prob::clip(0.5)]);
+        let rate = Rate::from_bps(self.pick(&[100_000, 1_000_000, 8_000_000]));
+        let packet = Bytes::new(self.pick(&[1000, 200]));
+        let ecn = Ecn::NotEct;
+        match self.dice.below(3) {
+            0 => Source::Cbr(Cbr { jitter, ..Cbr::new(rate, packet) }),
+            1 => {
+                let laws = [
+                    Law::Constant(20_000_000),
+                    Law::Exponential { mean: 100_000_000 },
+                    Law::Pareto { shape: 1.5, least: 3_000_000 },
+                ];
+                let [on, off] = [0, 1].map(|_| laws[self.dice.below(3) as usize].clone());
+                Source::OnOff(OnOff { rate, packet, on, off, begin: self.pick(&[Begin::On, Begin::Either]), ecn })
+            }
+            _ => {
+                let second = |s: u64| Time::from_nanos(s * 1_000_000_000);
+                let high_during = [(second(1), second(2)), (second(3), second(4))].into();
+                let low = Rate::from_bps(self.pick(&[0, 100_000]));
+                Source::Oscillating(Oscillating { high: rate, low, high_during, packet, jitter, ecn })
+            }
+        }
+    }
+
     fn source(&mut self) -> Source {
-        if self.chance(0.3) {
-            let jitter = self.pick(&[Prob::ZERO, Prob::clip(0.5)]);
-            let rate = Rate::from_bps(self.pick(&[100_000, 1_000_000, 8_000_000]));
-            return Source::Cbr(Cbr { jitter, ..Cbr::new(rate, Bytes::new(self.pick(&[1000, 200]))) });
+        if self.chance(0.4) {
+            return self.open();
         }
         let flavor = self.pick(&[Flavor::Reno, Flavor::NewReno]);
         Source::Tcp(Tcp {
@@ -98,7 +123,12 @@ impl Draw {
         let key = self.dice.bits();
         let class = group.index() as u16;
         let source = self.source();
-        self.network.flow(Flow { group, from, to, key, class, start, stop, source });
+        let open = !matches!(source, Source::Tcp(_));
+        let id = self.network.flow(Flow { group, from, to, key, class, start, stop, source });
+        if open && stop < Time::MAX && self.chance(0.7) {
+            let milli = |ms: u64| Time::from_nanos(ms * 1_000_000);
+            self.network.again(id, vec![(milli(2500), milli(2600)), (milli(3000), milli(3700))]);
+        }
     }
 }
 

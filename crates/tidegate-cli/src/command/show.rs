@@ -3,7 +3,7 @@ use tidegate::catalog::{self, QUEUES, Row};
 use tidegate::config::{Param, Params};
 use tidegate::{Bytes, Link, Rate, Size};
 use tidegate_lab::nearest::did_you_mean;
-use tidegate_lab::scenario::{Cbr, SOURCES, Tcp};
+use tidegate_lab::scenario::{Cbr, OnOff, Oscillating, SOURCES, Tcp, Voip};
 
 use crate::failure::Failure;
 use crate::manual::{Block, Page};
@@ -122,6 +122,9 @@ fn source(name: &str, what: &str) -> Page {
     page.add(Block::Text(format!("In a scenario: `[[group]]` with `source = \"{name}\"`. Its keys:")));
     page.extend(match name {
         "tcp" => keys(Tcp::PARAMS, &Tcp::default()),
+        "on_off" => keys(OnOff::PARAMS, &OnOff::default()),
+        "voip" => keys(Voip::PARAMS, &Voip::default()),
+        "oscillating" => keys(Oscillating::PARAMS, &Oscillating::default()),
         _ => keys(Cbr::PARAMS, &Cbr::default()),
     });
     page

@@ -4,6 +4,7 @@ use tidegate::{ConfigError, Link, Rng, Span};
 
 use super::model::*;
 use super::read::{Reader, fits};
+use super::sources::{Source, When};
 use super::tree::{Kind, Node, Origin};
 use crate::problem::Place;
 use crate::spec::{QueueSpec, SAME_LABEL, twice};
@@ -12,6 +13,8 @@ use crate::spec::{QueueSpec, SAME_LABEL, twice};
 const FLOW_LIMIT: u64 = 1_000_000;
 /// The most connections of one host: what its ports tell apart.
 const CONNECTION_LIMIT: u32 = 60_000;
+/// The most calls of one group.
+const CALL_LIMIT: f64 = 1e7;
 /// The most points of a series.
 const POINT_LIMIT: u64 = 100_000;
 /// The most packets of one replication: days of work.
@@ -105,7 +108,8 @@ impl Look<'_, '_> {
         }
         let (first, last) = group.start.range();
         let last = last.unwrap_or(first);
-        if last >= scenario.run.duration {
+        let when = group.when();
+        if when == When::Start && last >= scenario.run.duration {
             refuse("start", format!("must be before the end, run.duration = {}", scenario.run.duration));
         }
         // The simulator has the last word on a source's parameters among themselves.
@@ -117,7 +121,29 @@ impl Look<'_, '_> {
             };
             refuse(key, format!("{}: {}", error.value, error.why));
         }
-        if let Some(stop) = group.stop.filter(|stop| *stop <= last) {
+        // What these would say, something else says.
+        let (others, why): (&[&str], _) = match when {
+            When::Start => (&[], ""),
+            When::Active => {
+                (&["start", "stop"], "cannot be given beside active, which says when the flows start and stop")
+            }
+            When::Calls => {
+                (&["start", "stop", "active"], "cannot be given beside erlangs: calls come and go by themselves")
+            }
+        };
+        for key in others.iter().filter(|key| find(self.root, &at(key)).is_some()) {
+            refuse(key, why.into());
+        }
+        if let Source::Voip(voip) = &group.source {
+            let mean = voip.call.law.mean() / 1e9;
+            let calls = voip.erlangs * (1.0 + scenario.run.duration.as_secs() / mean);
+            if mean.is_infinite() && voip.erlangs > 0.0 {
+                refuse("call", "has no mean, so that no rate of calls makes so many at a time".into());
+            } else if calls > CALL_LIMIT {
+                refuse("erlangs", format!("makes about {calls:.1e} calls; at most {CALL_LIMIT:.0e} can be"));
+            }
+        }
+        if let Some(stop) = group.stop.filter(|stop| *stop <= last && when == When::Start) {
             refuse("stop", format!("{stop} is not after the start, {last}"));
         }
         match &scenario.network {
@@ -220,10 +246,8 @@ impl Look<'_, '_> {
         let limit = scenario.bottleneck().limit;
         let mut packets = 0.0;
         for group in &scenario.groups {
-            let (len, offered) = match &group.source {
-                Source::Tcp(tcp) => (tcp.packet.get(), 0.0),
-                Source::Cbr(cbr) => (cbr.packet.get(), cbr.rate.as_bps() as f64 * group.count as f64),
-            };
+            let demand = group.demand(scenario.run.duration).map_or(0.0, |rate| rate.as_bps() as f64);
+            let (len, offered) = (group.source.packet().get(), demand * group.count as f64);
             if !fits(limit, len) {
                 let why = format!("the queue's limit, {limit}, is less than one packet");
                 self.refuse(&format!("group.{}.packet", group.name), why);

@@ -2,12 +2,18 @@
 mod consistent;
 mod drawn;
 mod model;
+mod periods;
 mod read;
+mod sources;
 mod tree;
 mod write;
 
 pub(crate) use consistent::possible;
+pub use drawn::{Drawn, Start, Unit};
 pub use model::*;
+pub use periods::Periods;
+pub(crate) use sources::When;
+pub use sources::{OnOff, Oscillating, SOURCES, Source, Voip};
 
 use std::io::Read;
 use std::path::Path;

@@ -4,7 +4,9 @@ use tidegate::units::UnitError;
 use tidegate::{Bytes, Link, Rate, Size, Span, choices, params};
 use tidegate_packet::FlowKey;
 
-pub use super::drawn::{Drawn, Start, Unit};
+use super::drawn::{Drawn, Start};
+use super::periods::Periods;
+use super::sources::Source;
 use crate::problem::{Place, Problem, Problems};
 use crate::spec::QueueSpec;
 
@@ -128,6 +130,8 @@ pub struct Group {
     pub start: Start,
     /// When it stops, if before the end.
     pub stop: Option<Span>,
+    /// When its flows are active, in place of start and stop; none for that.
+    pub active: Periods,
     /// Rates of the hosts' access links, dealt out in turn; empty for the network's (dumbbell) or none (graph).
     pub access_rate: Vec<Rate>,
     /// Delays of the hosts' access links; `None` for the network's (dumbbell) or none (graph).
@@ -155,25 +159,12 @@ params! {
         /// Delays of the hosts' access links, on both sides: a time, a list dealt out to the hosts in turn, or a distribution;
         /// by default the network's.
         access_delay: Drawn<Span> = Drawn::always(Span::ZERO), "", 0 ..= 100_000_000_000u64;
+        /// When the flows are active, in place of `start` and `stop`: a list of periods, as in ["10 s..30 s", "50 s.."].
+        active: Periods = Periods::default(), "", 0 ..= 1_000_000_000_000_000u64;
         /// When the flows stop; by default they do not.
         stop: Span = Span::ZERO, "", 0 ..= 1_000_000_000_000_000u64;
     }
 }
-
-/// What a flow sends.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Source {
-    /// TCP that always has something to send, or a given amount.
-    Tcp(Tcp),
-    /// Packets at a fixed rate that heed nothing.
-    Cbr(Cbr),
-}
-
-/// The sources: name, one line.
-pub const SOURCES: &[(&str, &str)] = &[
-    ("tcp", "TCP (NewReno or Reno, with or without ECN) that always has something to send"),
-    ("cbr", "packets at a fixed rate, with or without jitter, that heed neither loss nor mark (a UDP flood)"),
-];
 
 choices! {
     /// On or off.

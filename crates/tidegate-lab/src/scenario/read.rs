@@ -4,6 +4,7 @@ use tidegate::config::{Params, SEPARATOR, Value};
 use tidegate::{ConfigError, Size};
 
 use super::model::*;
+use super::sources::{SOURCES, Source};
 use super::tree::{Document, Entry, Kind, Node, Origin, cut};
 use crate::nearest::did_you_mean;
 use crate::problem::Problem;
@@ -212,6 +213,7 @@ impl Reader<'_> {
             class: table.get("class").map_or(index as u32, |_| common.class) as u16,
             start: common.start,
             stop: table.get("stop").map(|_| common.stop),
+            active: common.active,
             access_rate: self.values(&table, "access_rate", Dumbbell::default(), |d| d.access_rate),
             access_delay: table.get("access_delay").map(|_| common.access_delay),
             from: self.nodes(&table, "from"),
@@ -222,22 +224,15 @@ impl Reader<'_> {
     }
 
     fn source(&mut self, table: &Table<'_>) -> Source {
-        const COMMON: [&str; 9] =
-            ["name", "count", "hosts", "class", "source", "start", "stop", "access_rate", "access_delay"];
         let known: Vec<&str> = SOURCES.iter().map(|s| s.0).collect();
-        let common = [&COMMON[..], &["from", "to"]].concat();
         match self.text(table, "source").as_deref() {
-            Some("tcp") => {
-                let mut tcp = Tcp::default();
-                self.known(table, "a tcp [[group]]", Tcp::PARAMS, &common);
-                self.params(table, &mut tcp, &[]);
-                return Source::Tcp(tcp);
-            }
-            Some("cbr") => {
-                let mut cbr = Cbr::default();
-                self.known(table, "a cbr [[group]]", Cbr::PARAMS, &common);
-                self.params(table, &mut cbr, &["rate"]);
-                return Source::Cbr(cbr);
+            Some("tcp") => return Source::Tcp(self.source_params(table, "a tcp [[group]]", &[])),
+            Some("cbr") => return Source::Cbr(self.source_params(table, "a cbr [[group]]", &["rate"])),
+            Some("on_off") => return Source::OnOff(self.source_params(table, "an on_off [[group]]", &["rate"])),
+            Some("voip") => return Source::Voip(self.source_params(table, "a voip [[group]]", &[])),
+            Some("oscillating") => {
+                let required = ["high", "low", "high_during"];
+                return Source::Oscillating(self.source_params(table, "an oscillating [[group]]", &required));
             }
             Some(word) => {
                 let near = did_you_mean(word, &known).unwrap_or_default();
@@ -249,6 +244,17 @@ impl Reader<'_> {
             None => {}
         }
         Source::Tcp(Tcp::default())
+    }
+
+    /// A source's own parameters; `what` it is in messages.
+    fn source_params<P: Params + Default>(&mut self, table: &Table<'_>, what: &str, required: &[&str]) -> P {
+        let common = GroupParams::PARAMS.iter().map(|p| p.name);
+        let common: Vec<&str> =
+            ["name", "source"].into_iter().chain(common).chain(["access_rate", "from", "to"]).collect();
+        let mut params = P::default();
+        self.known(table, what, P::PARAMS, &common);
+        self.params(table, &mut params, required);
+        params
     }
 
     /// A value or a list of values of the parameter `key` of `of`.

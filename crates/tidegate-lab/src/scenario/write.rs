@@ -7,6 +7,7 @@ use tidegate::config::{Params, Value};
 
 use super::model::*;
 use super::read::is_number;
+use super::sources::{Source, When};
 use crate::spec::QueueSpec;
 
 impl Scenario {
@@ -76,9 +77,15 @@ fn write_group(out: &mut String, group: &Group) {
     line(out, "count", &group.count.to_string());
     line(out, "hosts", &group.hosts.to_string());
     line(out, "class", &group.class.to_string());
-    line(out, "start", &quoted(&group.start.write()));
-    if let Some(stop) = group.stop {
-        line(out, "stop", &quoted(&stop.to_string()));
+    match group.when() {
+        When::Calls => {}
+        When::Active => line(out, "active", &quoted(&group.active.write())),
+        When::Start => {
+            line(out, "start", &quoted(&group.start.write()));
+            if let Some(stop) = group.stop {
+                line(out, "stop", &quoted(&stop.to_string()));
+            }
+        }
     }
     list(out, "access_rate", group.access_rate.iter().map(ToString::to_string));
     if let Some(delay) = &group.access_delay {
@@ -86,15 +93,13 @@ fn write_group(out: &mut String, group: &Group) {
     }
     list(out, "from", group.from.iter().cloned());
     list(out, "to", group.to.iter().cloned());
+    line(out, "source", &quoted(group.source.name()));
     match &group.source {
-        Source::Tcp(tcp) => {
-            line(out, "source", "\"tcp\"");
-            params(out, tcp);
-        }
-        Source::Cbr(cbr) => {
-            line(out, "source", "\"cbr\"");
-            params(out, cbr);
-        }
+        Source::Tcp(source) => params(out, source),
+        Source::Cbr(source) => params(out, source),
+        Source::OnOff(source) => params(out, source),
+        Source::Voip(source) => params(out, source),
+        Source::Oscillating(source) => params(out, source),
     }
 }
 

@@ -3,6 +3,8 @@
 use tidegate::units::Pacer;
 use tidegate::{Bytes, ConfigError, Ecn, Prob, Rate, Rng, Time};
 
+use super::{check_packet, check_rate};
+
 /// The parameters of a source of constant bit rate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cbr {
@@ -28,13 +30,8 @@ impl Cbr {
     }
 
     pub(crate) fn check(&self) -> Result<(), ConfigError> {
-        if self.rate.as_bps() == 0 || self.rate.as_bps() > 1_000_000_000_000_000 {
-            return Err(ConfigError::new("rate", self.rate, "must lie above 0 bit/s, up to 1 Pbit/s"));
-        }
-        if !(1..=65_535).contains(&self.packet.get()) {
-            return Err(ConfigError::new("packet", self.packet, "must lie in 1 B to 65535 B"));
-        }
-        Ok(())
+        check_rate("rate", self.rate)?;
+        check_packet(self.packet)
     }
 }
 

@@ -1,13 +1,19 @@
 //! What sends: one file a source.
-use tidegate::ConfigError;
+use tidegate::{Bytes, ConfigError, Rate};
 
 mod cbr;
 mod law;
+mod on_off;
+mod open;
+mod oscillating;
 pub mod tcp;
 
 pub use cbr::Cbr;
-pub(crate) use cbr::CbrSender;
 pub use law::Law;
+pub use on_off::{Begin, OnOff};
+pub(crate) use open::{Open, OpenPacket};
+pub(crate) use oscillating::check_periods;
+pub use oscillating::{Oscillating, Period};
 pub use tcp::{EcnUse, Flavor, Handshake, LimitedTransmit, Rules, Tcp};
 
 /// What a flow sends.
@@ -17,6 +23,10 @@ pub enum Source {
     Tcp(Tcp),
     /// Packets at a constant rate, heedless of loss.
     Cbr(Cbr),
+    /// Packets at a constant rate for drawn times, between which there is silence.
+    OnOff(OnOff),
+    /// Packets at a rate that changes between two on a timetable.
+    Oscillating(Oscillating),
 }
 
 impl Source {
@@ -28,6 +38,22 @@ impl Source {
         match self {
             Source::Tcp(tcp) => tcp.check(),
             Source::Cbr(cbr) => cbr.check(),
+            Source::OnOff(source) => source.check(),
+            Source::Oscillating(source) => source.check(),
         }
     }
+}
+
+fn check_rate(name: &str, rate: Rate) -> Result<(), ConfigError> {
+    if rate.as_bps() == 0 || rate.as_bps() > 1_000_000_000_000_000 {
+        return Err(ConfigError::new(name, rate, "must lie above 0 bit/s, up to 1 Pbit/s"));
+    }
+    Ok(())
+}
+
+fn check_packet(packet: Bytes) -> Result<(), ConfigError> {
+    if !(1..=65_535).contains(&packet.get()) {
+        return Err(ConfigError::new("packet", packet, "must lie in 1 B to 65535 B"));
+    }
+    Ok(())
 }

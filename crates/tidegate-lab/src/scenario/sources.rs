@@ -1,0 +1,173 @@
+//! What flows send: the sources' parameters, and what follows from them.
+use tidegate::{Bytes, Rate, Span, params};
+use tidegate_sim::sources::{Begin, Law};
+
+use super::drawn::Drawn;
+use super::model::{Cbr, Group, Switch, Tcp};
+use super::periods::Periods;
+
+/// What a flow sends.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Source {
+    /// TCP that always has something to send, or a given amount.
+    Tcp(Tcp),
+    /// Packets at a fixed rate that heed nothing.
+    Cbr(Cbr),
+    /// Packets at a fixed rate for drawn times, silence between them.
+    OnOff(OnOff),
+    /// Telephone calls.
+    Voip(Voip),
+    /// Packets at a rate that changes between two.
+    Oscillating(Oscillating),
+}
+
+/// The sources: name, one line.
+pub const SOURCES: &[(&str, &str)] = &[
+    ("tcp", "TCP (NewReno or Reno, with or without ECN) that always has something to send"),
+    ("cbr", "packets at a fixed rate, with or without jitter, that heed neither loss nor mark (a UDP flood)"),
+    ("on_off", "packets at a fixed rate for exponential, Pareto or other times, with silence between them"),
+    ("voip", "telephone calls: talk and silence by ITU P.59, calls that come and go by Erlangs"),
+    ("oscillating", "packets at a rate that changes between two on a timetable"),
+];
+
+params! {
+    /// A group with `source = "on_off"`. What its distributions draw once for each flow is drawn when the flow is made.
+    pub struct OnOff {
+        /// Rate while it is on, in wire bytes; required.
+        rate: Rate = Rate::from_bps(1_000_000), "r", 1 ..= 1_000_000_000_000u64;
+        /// Length of a packet on the wire.
+        packet: Bytes = Bytes::new(1000), "L", 1 ..= 65_535;
+        /// How long it is on each time; a distribution.
+        on: Drawn<Span> = exponential(500), "", 0 ..= 1_000_000_000_000_000u64;
+        /// How long it is off each time; a distribution.
+        off: Drawn<Span> = exponential(500), "", 0 ..= 1_000_000_000_000_000u64;
+        /// Whether it starts on, or as likely on as it is later (`either`).
+        begin: Begin = Begin::On, "", 0 ..= 0;
+        /// Whether its packets are ECN-capable; it heeds no mark all the same.
+        ecn: Switch = Switch::Off, "", 0 ..= 0;
+    }
+}
+
+params! {
+    /// A group with `source = "voip"`: `count` lines. Talk and silence by ITU P.59, rate and packets of the Purge paper.
+    pub struct Voip {
+        /// Calls at a time that are offered to the group's lines, on average: they come as a Poisson process and are lost if
+        /// every line is busy. 0 for one call on each line, as long as the flow.
+        erlangs: f64 = 0.0, "", 0.0 ..= 1_000_000.0;
+        /// How long a call is; a distribution.
+        call: Drawn<Span> = exponential(180_000), "", 0 ..= 1_000_000_000_000_000u64;
+        /// How long a caller talks each time; a distribution.
+        talk: Drawn<Span> = exponential(1004), "", 0 ..= 1_000_000_000_000_000u64;
+        /// How long a caller is silent each time; a distribution.
+        silence: Drawn<Span> = exponential(1587), "", 0 ..= 1_000_000_000_000_000u64;
+        /// Rate while talking, in wire bytes.
+        rate: Rate = Rate::from_bps(25_000), "r", 1 ..= 1_000_000_000_000u64;
+        /// Length of a packet on the wire.
+        packet: Bytes = Bytes::new(200), "L", 1 ..= 65_535;
+        /// Whether its packets are ECN-capable; it heeds no mark all the same.
+        ecn: Switch = Switch::Off, "", 0 ..= 0;
+    }
+}
+
+params! {
+    /// A group with `source = "oscillating"`.
+    pub struct Oscillating {
+        /// Rate of each flow during `high_during`, in wire bytes; required.
+        high: Rate = Rate::from_bps(5_000_000), "", 1 ..= 1_000_000_000_000u64;
+        /// Rate of each flow otherwise; required.
+        low: Rate = Rate::from_bps(100_000), "", 0 ..= 1_000_000_000_000u64;
+        /// When the rate is high: a list of periods, as in ["10 s..30 s", "50 s..70 s"]; required.
+        high_during: Periods = Periods::default(), "", 0 ..= 1_000_000_000_000_000u64;
+        /// Length of a packet on the wire.
+        packet: Bytes = Bytes::new(1000), "L", 1 ..= 65_535;
+        /// Each interval is multiplied by a number drawn from 1 − jitter to 1 + jitter.
+        jitter: f64 = 0.5, "", 0.0 ..= 1.0;
+        /// Whether its packets are ECN-capable; it heeds no mark all the same.
+        ecn: Switch = Switch::Off, "", 0 ..= 0;
+    }
+}
+
+const fn exponential(mean_ms: u64) -> Drawn<Span> {
+    Drawn::by(Law::Exponential { mean: Span::from_millis(mean_ms).as_nanos() })
+}
+
+/// By what the times of a group's flows go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum When {
+    /// `start` and `stop`.
+    Start,
+    /// `active`.
+    Active,
+    /// Calls that come and go.
+    Calls,
+}
+
+impl Group {
+    /// By what the times of its flows go.
+    pub(crate) fn when(&self) -> When {
+        match &self.source {
+            Source::Voip(voip) if voip.erlangs > 0.0 => When::Calls,
+            _ if !self.active.is_empty() => When::Active,
+            _ => When::Start,
+        }
+    }
+}
+
+impl Source {
+    /// Its name among [`SOURCES`].
+    pub fn name(&self) -> &'static str {
+        match self {
+            Source::Tcp(_) => "tcp",
+            Source::Cbr(_) => "cbr",
+            Source::OnOff(_) => "on_off",
+            Source::Voip(_) => "voip",
+            Source::Oscillating(_) => "oscillating",
+        }
+    }
+
+    /// The length of its packets.
+    pub fn packet(&self) -> Bytes {
+        match self {
+            Source::Tcp(tcp) => tcp.packet,
+            Source::Cbr(cbr) => cbr.packet,
+            Source::OnOff(source) => source.packet,
+            Source::Voip(voip) => voip.packet,
+            Source::Oscillating(source) => source.packet,
+        }
+    }
+
+    /// The length of an acknowledgement; `None` for what is not answered.
+    pub fn ack(&self) -> Option<Bytes> {
+        match self {
+            Source::Tcp(tcp) => Some(tcp.ack),
+            _ => None,
+        }
+    }
+}
+
+impl Group {
+    /// The mean rate of one of its flows while it is active in a run of this length; `None` for what takes all it gets.
+    pub fn demand(&self, duration: Span) -> Option<Rate> {
+        let rate = match &self.source {
+            Source::Tcp(_) => return None,
+            Source::Cbr(cbr) => cbr.rate.as_bps() as f64,
+            Source::OnOff(_) | Source::Voip(_) => {
+                let tidegate_sim::Source::OnOff(source) = crate::lower::source(&self.source) else { return None };
+                source.mean_rate() * self.calls_per_line()
+            }
+            Source::Oscillating(source) => {
+                let share = source.high_during.total(duration).as_secs() / duration.as_secs();
+                source.high.as_bps() as f64 * share + source.low.as_bps() as f64 * (1.0 - share)
+            }
+        };
+        Some(Rate::from_bps(rate as u64))
+    }
+
+    /// The mean number of calls on each line, if none were lost.
+    fn calls_per_line(&self) -> f64 {
+        match &self.source {
+            Source::Voip(voip) if voip.erlangs > 0.0 => (voip.erlangs / self.count as f64).min(1.0),
+            _ => 1.0,
+        }
+    }
+}

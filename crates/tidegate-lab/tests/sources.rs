@@ -1,0 +1,50 @@
+//! What groups of each source put through an empty line, from a scenario to its result.
+use tidegate_lab::{Job, QueueSpec, Scenario, run};
+
+/// The throughput of the one group, in bit/s, the mean over seeds.
+fn throughput(seeds: u32, duration: u32, group: &str) -> f64 {
+    let text = format!(
+        "[run]\nduration = \"{duration} s\"\nwarmup = \"0 s\"\nseeds = {seeds}\n[network]\nrate = \"100 Mbit/s\"\n\
+         limit = \"1000 packets\"\ndelay = \"1 ms\"\n[[group]]\nname = \"g\"\n{group}"
+    );
+    let scenario = Scenario::parse(text.as_bytes(), "s.toml", &[]).unwrap_or_else(|e| panic!("{e}"));
+    let job = Job { scenario, queues: vec![QueueSpec::named("drop_tail")], flows: false, threads: None };
+    let outcomes = run(&job, &()).unwrap();
+    assert_eq!(outcomes[0].document.groups[0].loss_ratio.unwrap().mean(), 0.0);
+    outcomes[0].document.groups[0].throughput_bps.unwrap().mean()
+}
+
+#[test]
+fn a_schedule_starts_and_stops() {
+    // Ten packets a second in [1, 2) and [3, 4.5): 25 of them in ten seconds.
+    let group = "source = \"cbr\"\nrate = \"80 kbit/s\"\njitter = 0\nactive = [\"1 s..2 s\", \"3 s..4500 ms\"]\n";
+    assert_eq!(throughput(1, 10, group), 25.0 * 8000.0 / 10.0);
+    // One a second, but also at the start of a period that is shorter.
+    let slow = "source = \"cbr\"\nrate = \"8 kbit/s\"\njitter = 0\nactive = [\"1 s..1100 ms\", \"1200 ms..1300 ms\", \"9 s..\"]\n";
+    assert_eq!(throughput(1, 10, slow), 3.0 * 8000.0 / 10.0);
+}
+
+#[test]
+fn calls_carry_their_erlangs() {
+    let group = "source = \"voip\"\ncount = 200\nerlangs = 50\ncall = \"exponential(10 s)\"\n";
+    let (seeds, duration) = (8, 600);
+    let share = 1.004 / (1.004 + 1.587);
+    let wanted = 50.0 * share * 25_000.0;
+    // Variance of the mean number of callers who talk: calls come and go (2 E h / T), talk and silence (2 m²n²/(m+n)³/T each).
+    let calls = 2.0 * 50.0 * 10.0 / duration as f64 * share * share;
+    let talk = 50.0 * 2.0 * (1.004f64 * 1.587).powi(2) / 2.591f64.powi(3) / duration as f64;
+    let slack = 5.0 * ((calls + talk) / seeds as f64).sqrt() * 25_000.0;
+    let got = throughput(seeds, duration, group);
+    assert!((got - wanted).abs() < slack, "{got} is not {wanted}, slack {slack}");
+}
+
+#[test]
+fn on_off_with_means_of_each_flow_s_own() {
+    // Equal laws for on and off: half the rate on average, whatever the flow's own mean is.
+    let group = "source = \"on_off\"\ncount = 400\nrate = \"80 kbit/s\"\nbegin = \"either\"\nstart = \"0 s\"\n\
+                 on = \"exponential(uniform(1 s, 10 s))\"\noff = \"exponential(uniform(1 s, 10 s))\"\n";
+    let got = throughput(2, 100, group);
+    // E[on / (on + off)] is a half by symmetry; over flows and time the deviation of a flow's share is below 0.3.
+    let slack = 5.0 * 0.3 / 800f64.sqrt();
+    assert!((got / (400.0 * 80_000.0) - 0.5).abs() < slack, "{got}");
+}

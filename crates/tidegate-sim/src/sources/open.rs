@@ -1,0 +1,57 @@
+//! Sources that hear nothing of what becomes of their packets: a packet now, and when the next.
+use tidegate::{Ecn, Rng, Time};
+
+use super::cbr::CbrSender;
+use super::on_off::OnOffSender;
+use super::oscillating::OscillatingSender;
+use super::{Source, Tcp};
+
+/// A source that is not answered, at work.
+#[derive(Clone, Debug)]
+pub(crate) enum Open {
+    Cbr(CbrSender),
+    OnOff(Box<OnOffSender>),
+    Oscillating(Box<OscillatingSender>),
+}
+
+/// A packet to be sent.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OpenPacket {
+    pub number: u32,
+    pub len: u16,
+    pub ecn: Ecn,
+}
+
+impl Open {
+    /// The source of flow number `flow`, or the connection that it is instead.
+    pub fn new<'s>(source: &'s Source, flow: u64, dice: &mut Rng) -> Result<Open, &'s Tcp> {
+        Ok(match source {
+            Source::Tcp(tcp) => return Err(tcp),
+            Source::Cbr(cbr) => Open::Cbr(CbrSender::new(cbr)),
+            Source::OnOff(on_off) => Open::OnOff(Box::new(OnOffSender::new(on_off, flow, dice))),
+            Source::Oscillating(source) => Open::Oscillating(Box::new(OscillatingSender::new(source))),
+        })
+    }
+
+    /// It was silent and starts again.
+    pub fn restart(&mut self) {
+        match self {
+            Open::OnOff(source) => source.restart(),
+            Open::Cbr(_) | Open::Oscillating(_) => {}
+        }
+    }
+
+    /// Its turn has come at `now`: a packet, if it sends one, and when its next turn comes (at least a nanosecond later).
+    #[inline]
+    pub fn send(&mut self, now: Time, dice: &mut Rng) -> (Option<OpenPacket>, Time) {
+        let ((number, next), len, ecn) = match self {
+            Open::Cbr(cbr) => {
+                let (number, next) = cbr.send(now, dice);
+                ((Some(number), next), cbr.len, cbr.ecn)
+            }
+            Open::OnOff(source) => (source.send(now, dice), source.len, source.ecn),
+            Open::Oscillating(source) => (source.send(now, dice), source.len, source.ecn),
+        };
+        (number.map(|number| OpenPacket { number, len: len as u16, ecn }), next)
+    }
+}
