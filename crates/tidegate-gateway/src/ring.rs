@@ -78,7 +78,7 @@ impl Ring {
         if !interface.up {
             return Err(named(io::Error::new(io::ErrorKind::NetworkDown, "it is down")));
         }
-        let longest = interface.mtu + ETHERNET + 2 * TAG;
+        let longest = interface.mtu.saturating_add(ETHERNET + 2 * TAG);
         let slots = Slots::new(socket.as_fd(), slots, longest).map_err(named)?;
         let mut ring = Ring {
             name: name.into(),
@@ -98,6 +98,13 @@ impl Ring {
         system::set_option(exit, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, SEND_BUFFER).map_err(named)?;
         ring.attach(interface).map_err(named)?;
         Ok(ring)
+    }
+
+    /// The most memory that [`open`](Ring::open) takes for an interface of this `mtu`: what the kernel shares, and frames
+    /// that are about to be sent, in bytes.
+    pub const fn memory(mtu: u32) -> u64 {
+        let longest = mtu as usize + ETHERNET + 2 * TAG;
+        (Slots::memory(SLOTS, longest) + BATCH * (longest + size_of::<usize>())) as u64
     }
 
     /// The interface's name.
@@ -230,7 +237,7 @@ impl Port for Ring {
     }
 
     fn missed(&mut self) -> u64 {
-        // The kernel forgets its counters when they are read. While the interface is gone they stand still.
+        // The kernel forgets its counters, of 32 bits, when they are read. While the interface is gone they stand still.
         let since = system::option::<libc::tpacket_stats>(self.as_fd(), libc::SOL_PACKET, libc::PACKET_STATISTICS);
         self.missed += since.map_or(0, |since| u64::from(since.tp_drops));
         self.missed

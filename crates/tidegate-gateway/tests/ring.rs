@@ -234,3 +234,22 @@ fn a_ring_is_not_opened_where_there_is_nothing_to_open() {
     run(Command::new("ip").args(["-n", rig.left.name(), "link", "set", "east", "down"])).unwrap();
     assert!(open("east").contains("interface east: it is down"), "{}", open("east"));
 }
+
+#[test]
+fn an_mtu_that_no_ring_has_room_for_is_an_error() {
+    if let Err(why) = possible() {
+        return skip(&why);
+    }
+    let here = Namespace::new(&format!("tg-ring-mtu-{}", std::process::id())).unwrap();
+    // The loopback interface is the one that every kernel has and that takes any.
+    for (mtu, fits) in [("65535", true), ("65537", false), ("100000000", false), ("2147483647", false)] {
+        here.run(&["ip", "link", "set", "lo", "mtu", mtu]).unwrap();
+        match here.inside(|| Ring::open("lo")).unwrap() {
+            Ok(_) => assert!(fits, "{mtu}"),
+            Err(why) => {
+                let told = format!("interface lo: its MTU of {mtu} bytes is too large: may be at most 65536");
+                assert!(!fits && why.to_string() == told, "{mtu}: {why}");
+            }
+        }
+    }
+}

@@ -27,6 +27,8 @@ const HEADROOM: usize = START + super::ETHERNET - (libc::TPACKET2_HDRLEN + 16).n
 const BLOCK: usize = 256 << 10;
 /// Memory that a ring takes at most: slots for the longest frames there are would take a quarter of a gigabyte.
 const MOST: usize = 64 << 20;
+/// The longest frame that a ring is laid out for: the largest MTU of a device that is no toy, and two tags.
+const LONGEST: usize = (1 << 16) + super::ETHERNET + 2 * TAG;
 /// How many slots ahead the frame is fetched into the cache: the sender's core has written it.
 const AHEAD: usize = 3;
 
@@ -47,14 +49,14 @@ impl Slots {
     /// Lays out about `count` slots for frames of up to `longest` bytes in the ring of `socket`, fewer if they would take
     /// more than 64 MiB.
     pub fn new(socket: BorrowedFd<'_>, count: usize, longest: usize) -> io::Result<Slots> {
+        if longest > LONGEST {
+            let why = format!("its MTU of {} bytes is too large: may be at most {}", of_mtu(longest), of_mtu(LONGEST));
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+        }
         let set = |name, value: i32| system::set_option(socket, libc::SOL_PACKET, name, value);
         set(libc::PACKET_VERSION, libc::tpacket_versions::TPACKET_V2 as i32)?;
         set(libc::PACKET_RESERVE, HEADROOM as i32)?;
-        // An odd number of lines, so that the slots' first lines do not fight for the same places in the cache.
-        let size = ((START + longest).div_ceil(LINE) | 1) * LINE;
-        let block = BLOCK.max(size.next_power_of_two());
-        let per_block = block / size;
-        let blocks = count.clamp(AHEAD + 1, MOST / size).div_ceil(per_block);
+        let Layout { size, per_block, block, blocks } = Layout::new(count, longest);
         let layout = libc::tpacket_req {
             tp_block_size: block as u32,
             tp_block_nr: blocks as u32,
@@ -64,6 +66,12 @@ impl Slots {
         system::set_option(socket, libc::SOL_PACKET, libc::PACKET_RX_RING, layout)?;
         let memory = Shared::new(socket, blocks * block)?;
         Ok(Slots { memory, size, per_block, block, count: blocks * per_block, next: 0 })
+    }
+
+    /// Memory that about `count` slots for frames of up to `longest` bytes take, in bytes.
+    pub const fn memory(count: usize, longest: usize) -> usize {
+        let Layout { block, blocks, .. } = Layout::new(count, longest);
+        block * blocks
     }
 
     /// How many slots are filled, counted up to `most`.
@@ -118,6 +126,32 @@ impl Slots {
         #[cfg(not(target_arch = "x86_64"))]
         let _ = slot;
     }
+}
+
+/// How slots lie in memory.
+struct Layout {
+    size: usize,
+    per_block: usize,
+    block: usize,
+    blocks: usize,
+}
+
+impl Layout {
+    /// About `count` slots for frames of up to `longest` bytes, at most [`LONGEST`].
+    const fn new(count: usize, longest: usize) -> Layout {
+        // An odd number of lines, so that the slots' first lines do not fight for the same places in the cache.
+        let size = ((START + longest).div_ceil(LINE) | 1) * LINE;
+        let block = if size > BLOCK { size.next_power_of_two() } else { BLOCK };
+        let per_block = block / size;
+        let most = MOST / size;
+        let count = if count < AHEAD + 1 { AHEAD + 1 } else { count };
+        let count = if count > most { most } else { count };
+        Layout { size, per_block, block, blocks: count.div_ceil(per_block) }
+    }
+}
+
+const fn of_mtu(longest: usize) -> usize {
+    longest - super::ETHERNET - 2 * TAG
 }
 
 /// The word by which a slot changes hands.
