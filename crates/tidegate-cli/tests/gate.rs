@@ -349,6 +349,38 @@ fn what_is_left_behind_is_what_was_asked_for() {
 }
 
 #[test]
+fn however_often_it_is_told_to_end_it_ends_in_order() {
+    let Some(net) = Net::new() else { return };
+    let before = net.traces();
+    let gate = net.start(&["--on-exit", "close", "--json"]);
+    assert!(net.crossing().is_some());
+    for signal in [Signal::SIGTERM, Signal::SIGINT, Signal::SIGTERM, Signal::SIGTERM] {
+        gate.signal(signal);
+        sleep(Duration::from_millis(2));
+    }
+    let (code, out, err) = gate.stop();
+    assert_eq!((code, net.traces()), (0, before), "{err}");
+    let account: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert!(account["managed"]["received"]["frames"].as_u64().unwrap() > 0, "{out}");
+}
+
+#[test]
+fn unfinished_checksums_are_told_of_when_they_come() {
+    let Some(net) = Net::new() else { return };
+    let gate = net.start(&[]);
+    assert!(net.crossing().is_some());
+    net.rig.clients.run(&["ethtool", "-K", "users", "tx", "on"]).unwrap();
+    for _ in 0..3 {
+        net.client.send_to(&[7; 64], ("10.77.0.2", PORT)).unwrap();
+    }
+    sleep(Duration::from_millis(300));
+    let (code, out, err) = gate.stop();
+    assert_eq!(code, 0, "{err}");
+    assert_eq!(err.matches("west: frames come with checksums that their sender left to hardware").count(), 1, "{err}");
+    assert!(!err.contains("east: ") && out.contains("checksum not filled in"), "{out}{err}");
+}
+
+#[test]
 fn a_start_is_refused_before_anything_is_touched() {
     let Some(net) = Net::new() else { return };
     let settings = ["--rate", "1mbit", "--queue", "drop_tail"];

@@ -24,8 +24,14 @@ struct Passing {
 }
 
 impl DelayLine {
-    pub(crate) fn new(delay: Span) -> DelayLine {
-        DelayLine { delay, waiting: VecDeque::new() }
+    /// A line of `delay`, with room for as many frames as `pool` has for the shortest.
+    pub(crate) fn new(delay: Span, pool: &Pool) -> DelayLine {
+        DelayLine { delay, waiting: VecDeque::with_capacity(pool.cells() as usize) }
+    }
+
+    /// The memory that a line takes whose pool has so many cells, in bytes.
+    pub(crate) const fn memory(cells: u64) -> u64 {
+        cells * size_of::<Passing>() as u64
     }
 
     /// The frame in `slot`, which had arrived at `arrived`, comes in at `at`, no earlier than any before it.

@@ -159,6 +159,17 @@ impl<A: Port, B: Port, W: Witness> Gate<A, B, W> {
         Account { managed, reverse }
     }
 
+    /// Takes over what the kernel has counted of frames that it had no room for: its counters are narrow.
+    pub fn count_missed(&mut self) {
+        self.inner.missed();
+        self.outer.missed();
+    }
+
+    /// How many frames have come in by the inner and by the outer device whose checksum was left to hardware.
+    pub fn unfinished(&self) -> [u64; 2] {
+        [self.lane.counters().unfinished, self.wire.counters().unfinished]
+    }
+
     /// What was the last trouble with the inner and with the outer device since this was asked before.
     pub fn trouble(&mut self) -> [Option<io::Error>; 2] {
         [self.inner.trouble.take(), self.outer.trouble.take()]

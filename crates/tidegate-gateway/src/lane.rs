@@ -66,7 +66,7 @@ impl<W: Witness> Lane<W> {
             pacer: Pacer::new(of.rate),
             link: State::Idle(Time::ZERO),
             overload: Overload::new(),
-            delay: DelayLine::new(of.delay),
+            delay: DelayLine::new(of.delay, &of.pool),
             pool: of.pool,
             counters: Counters::default(),
             witness,

@@ -12,7 +12,7 @@
 //! | [`failopen`], [`netlink`] | the program in the kernel that forwards when we do not; questions to the kernel |
 //! | [`facts`], [`preflight`], [`doctor`] | what interfaces are; what stands against joining them; what a machine lacks |
 //! | [`guard`], [`witness`] | what keeps the kernel informed that we live; who is shown every frame with its fate |
-//! | [`plan`], [`pump`], [`clock`] | what is to be done, checked before; the loop that gives the gate the time |
+//! | [`plan`], [`pump`], [`clock`], [`host`] | what is to be done, checked before; the loop that gives the gate the time; what it asks of its machine |
 //! | [`counters`], [`record`] | what became of every frame; the same as a capture file |
 //! | [`demo`] | who gets what, measured: kernel TCP and a flood through the gateway |
 //! | [`namespaces`] | networks of our own to try things in |
@@ -25,6 +25,7 @@ pub mod facts;
 pub mod failopen;
 pub mod gate;
 pub mod guard;
+pub mod host;
 pub mod lane;
 pub mod memory;
 pub mod namespaces;

@@ -1,11 +1,13 @@
 //! What a gateway is to do, checked before any network is touched.
 use tidegate::catalog::AnyConfig;
-use tidegate::{Bytes, ConfigError, Link, Rate, Rng, Span};
+use tidegate::{Bytes, ConfigError, Link, Packet, Rate, Rng, Size, Span};
 use tidegate_packet::{FlowHasher, FlowKey};
 
+use crate::delay::DelayLine;
 use crate::lane::{Lane, Managed};
 use crate::overhead::Overhead;
 use crate::pool::{CELL, Pool};
+use crate::ring::Ring;
 use crate::wire::Wire;
 use crate::witness::Witness;
 
@@ -13,6 +15,8 @@ use crate::witness::Witness;
 const LONGEST_DELAY: Span = Span::from_millis(2000);
 /// The most memory for waiting frames that is meant seriously, in bytes.
 const MOST_MEMORY: u64 = 8_000_000_000;
+/// What a queue keeps of each frame that waits, in bytes: a list that doubles when it is full is at least half full.
+const WAITING: u64 = 2 * size_of::<Packet>() as u64;
 /// The shortest frame that a limit in bytes is laid out for: the least of Ethernet, without its check sequence.
 const SHORT: u64 = 60;
 /// Frames and bytes a second that the reverse direction is laid out for, which nothing limits but this machine.
@@ -104,10 +108,22 @@ impl Plan {
         Ok((Lane::new(managed, witness), Wire::new(*delay, Pool::new(self.reverse_cells, self.longest()))))
     }
 
-    /// The most memory that waiting frames and the queue's state take, in bytes.
+    /// The most memory that a gate takes, in bytes: what is [laid out](Plan::laid_out), the queue's state, and what the
+    /// queue keeps of each frame that waits.
     pub fn memory(&self) -> u64 {
-        let cells = self.managed_cells as u64 + self.reverse_cells as u64;
-        Pool::memory(cells) + self.settings.queue.state_bytes(&self.settings.link)
+        let link = &self.settings.link;
+        let frames = match link.limit {
+            Size::Packets(packets) => packets.min(self.managed_cells.into()),
+            Size::Bytes(_) => self.managed_cells.into(),
+        };
+        self.laid_out() + self.settings.queue.state_bytes(link) + frames * WAITING
+    }
+
+    /// What of that is there from the start: the cells of waiting frames, the delay lines and both receive rings.
+    pub fn laid_out(&self) -> u64 {
+        let directions = [self.managed_cells, self.reverse_cells].map(u64::from);
+        let lines = directions.map(|cells| Pool::memory(cells) + DelayLine::memory(cells));
+        lines.iter().sum::<u64>() + 2 * Ring::memory(self.mtu)
     }
 
     /// The plan as pairs of a name and a text, for people and programs.
@@ -158,8 +174,8 @@ fn names(settings: &Settings) -> Result<(), ConfigError> {
 fn managed_cells(settings: &Settings, mtu: u32) -> u64 {
     let longest = Pool::cells_for(mtu + HEADER) as u64;
     let waiting = match settings.link.limit {
-        tidegate::Size::Packets(packets) => packets.saturating_mul(longest),
-        tidegate::Size::Bytes(bytes) => bytes.div_ceil(SHORT),
+        Size::Packets(packets) => packets.saturating_mul(longest),
+        Size::Bytes(bytes) => bytes.div_ceil(SHORT),
     };
     // One more that arrives, and one more at each end of the delay line.
     waiting

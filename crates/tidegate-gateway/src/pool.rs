@@ -1,8 +1,8 @@
 //! Where waiting frames lie: cells of one size, a frame in as many as it needs, all of them laid out at the start.
 //!
 //! Cells suit frames of 64 and of 9000 bytes alike without room for the longest being kept for each, and however
-//! frames come and go, none is lost to fragmentation: what is free is usable. Memory is touched only as deep as frames
-//! ever were waiting.
+//! frames come and go, none is lost to fragmentation: what is free is usable. The first of them are touched at once, so
+//! that no frame waits for the system to find a page for it; those beyond only when frames wait so deep.
 //!
 //! ```
 //! use tidegate_gateway::pool::Pool;
@@ -16,6 +16,10 @@
 
 /// Bytes in a cell: most headers and small frames fit one, a full frame of Ethernet takes six.
 pub const CELL: usize = 256;
+/// Cells that are touched at the start: 128 MiB of them, what 300 Mbit/s send in three seconds.
+const TOUCHED: usize = 1 << 19;
+/// The least that memory is found by, in bytes.
+const PAGE: usize = 4096;
 /// No cell.
 const NONE: u32 = u32::MAX;
 
@@ -44,7 +48,7 @@ impl Pool {
         let cells = cells.min(NONE - 1);
         let n = cells as usize;
         let longest = (longest as usize).next_multiple_of(CELL);
-        Pool {
+        let mut pool = Pool {
             cells: vec![0; n * CELL],
             next: vec![0; n],
             lengths: vec![0; n],
@@ -53,7 +57,13 @@ impl Pool {
             fresh: 0,
             unused: cells,
             whole: vec![0; longest],
-        }
+        };
+        let first = n.min(TOUCHED);
+        touch(&mut pool.cells[..first * CELL], 1);
+        touch(&mut pool.next[..first], 1);
+        touch(&mut pool.lengths[..first], 1);
+        touch(&mut pool.notes[..first], 1);
+        pool
     }
 
     /// How many cells a frame of `len` bytes takes.
@@ -130,6 +140,11 @@ impl Pool {
         self.cells[cell as usize * CELL..][..part.len()].copy_from_slice(part);
     }
 
+    /// How many cells there are.
+    pub fn cells(&self) -> u32 {
+        self.next.len() as u32
+    }
+
     /// The longest frame that there is room for, in bytes.
     pub fn longest(&self) -> u32 {
         self.whole.len() as u32
@@ -190,6 +205,12 @@ impl Pool {
     pub fn is_empty(&self) -> bool {
         self.unused as usize == self.next.len()
     }
+}
+
+/// Writes something into every page of `list`: the system finds memory for a page when it is first written to. What
+/// stands in a free cell means nothing.
+fn touch<T: Copy>(list: &mut [T], something: T) {
+    list.iter_mut().step_by(PAGE / size_of::<T>()).for_each(|item| *item = something);
 }
 
 #[cfg(test)]

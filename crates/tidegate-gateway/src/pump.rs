@@ -9,6 +9,7 @@ use tidegate::{Span, Time};
 use crate::clock;
 use crate::gate::{Account, Gate, Next};
 use crate::guard::{BEAT, Guard, Promise};
+use crate::host;
 use crate::port::Port;
 use crate::witness::Witness;
 
@@ -39,6 +40,9 @@ pub enum News {
     /// We were not to be seen for a while, and the kernel forwarded frames in our stead; so many that had arrived
     /// meanwhile were thrown away in both directions.
     Lapsed(u64),
+    /// A frame has come in by this device, for the first time, whose checksum its sender left to hardware that is not
+    /// there: it is sent on as it is, and whoever receives it finds it damaged.
+    Unfinished(Side),
 }
 
 /// Which device.
@@ -62,9 +66,9 @@ where
     G: Guard,
 {
     // Where the system refuses, sleeps end later and frames leave later; nothing else.
-    let _ = clock::punctual();
+    let _ = (clock::punctual(), host::come_first());
     let begun = clock::now();
-    let mut chores = Chores { begun, due: begun, status_due: begun, ill: [false; 2] };
+    let mut chores = Chores { begun, due: begun, status_due: begun, ill: [false; 2], unfinished: [false; 2] };
     let end = orders.duration.map_or(Time::MAX, |span| begun + span);
     loop {
         let now = clock::now();
@@ -123,6 +127,8 @@ struct Chores {
     status_due: Time,
     /// Which of the devices were in trouble when last looked at.
     ill: [bool; 2],
+    /// By which of them unfinished frames were seen to come.
+    unfinished: [bool; 2],
 }
 
 impl Chores {
@@ -141,6 +147,15 @@ impl Chores {
                 (Some(_), _) | (None, false) => continue,
             }
             *ill = fails;
+        }
+        gate.count_missed();
+        for ((count, seen), side) in
+            gate.unfinished().into_iter().zip(&mut self.unfinished).zip([Side::Inner, Side::Outer])
+        {
+            if count > 0 && !*seen {
+                *seen = true;
+                (orders.tell)(News::Unfinished(side));
+            }
         }
         if let Some(every) = orders.status
             && now >= self.status_due

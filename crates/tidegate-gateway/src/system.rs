@@ -17,6 +17,12 @@ pub enum Protocol {
     None,
 }
 
+/// Sets the calling thread's nice value.
+pub fn nice(value: c_int) -> io::Result<()> {
+    // SAFETY: no memory is passed.
+    done(unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, value) }).map(drop)
+}
+
 /// Frames that [`send_batch`] hands over in one call at most.
 pub const BATCH: usize = 64;
 

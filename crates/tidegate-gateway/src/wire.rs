@@ -17,7 +17,7 @@ pub struct Wire {
 impl Wire {
     /// A wire on which frames are under way for `delay`, in `pool`.
     pub fn new(delay: Span, pool: Pool) -> Wire {
-        let delay = (delay > Span::ZERO).then(|| DelayLine::new(delay));
+        let delay = (delay > Span::ZERO).then(|| DelayLine::new(delay, &pool));
         Wire { delay, pool, counters: Counters::default() }
     }
 

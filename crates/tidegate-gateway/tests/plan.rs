@@ -80,11 +80,59 @@ fn a_full_queue_and_a_full_delay_line_find_memory_whatever_the_frames_are() {
 }
 
 #[test]
-fn the_memory_it_states_bounds_what_is_laid_out() {
+fn the_memory_it_states_counts_cells_lists_and_rings() {
     let plan = Plan::new(settings("1000 packets", Span::ZERO), 1500).unwrap();
-    // A thousand frames of six cells, and a little.
-    let bound = plan.memory();
-    assert!((Pool::memory(6000)..Pool::memory(6100)).contains(&bound), "{bound}");
+    // A thousand frames of six cells, one that arrives, and one at each end of the delay line.
+    let cells = 6000 + 3 * 6;
+    let lists = cells * 24;
+    // A slot begins with 128 bytes of the kernel's, has room for 1500 bytes, a header and two tags, and takes an odd number
+    // of lines of 64 bytes: 27. In a block of 256 KiB there are 151, so that 4096 take 28 blocks.
+    let rings = 2 * (28 * (256 << 10) + 64 * (1500 + 14 + 8 + 8));
+    assert_eq!(plan.laid_out(), Pool::memory(cells) + lists + rings);
+    assert_eq!(plan.memory(), plan.laid_out() + 1000 * 64);
     let stated = plan.lines().into_iter().find(|(name, _)| *name == "memory_at_most").unwrap().1;
-    assert_eq!(stated.parse::<tidegate::Bytes>().unwrap().get(), bound);
+    assert_eq!(stated.parse::<tidegate::Bytes>().unwrap().get(), plan.memory());
+
+    let delayed = Plan::new(settings("1000 packets", Span::from_millis(20)), 1500).unwrap();
+    // 250 kB of the managed direction by 60 bytes; 25 MB and 20,000 frames of the other.
+    let more = 250_000_u64.div_ceil(60) + 25_000_000 / 256 + 20_000;
+    assert_eq!(delayed.laid_out() - plan.laid_out(), more * (256 + 9 + 24));
+}
+
+/// Which of many frames of many flows a gate lets through whose hash is keyed with `secret`: where flows share queues
+/// decides.
+fn let_through(secret: [u64; 2]) -> Vec<Vec<u8>> {
+    let mut settings = settings("30 packets", Span::ZERO);
+    let mut config = catalog::config("fq_codel", None, &settings.link).unwrap();
+    config.set("flows", "16").unwrap();
+    settings.queue = config;
+    let (lane, wire) = Plan::new(settings, 1500).unwrap().lanes(secret, 3, ()).unwrap();
+    let ((mut clients, inner), (outer, mut servers)) = (cable(Cable::default()), cable(Cable::default()));
+    let mut gate = Gate::new(lane, wire, inner, outer);
+    for number in 0..2000_u64 {
+        // A datagram of one of 40 flows, which its source port tells apart.
+        let mut frame = vec![0; 1000];
+        frame[12..16].copy_from_slice(&[0x08, 0x00, 0x45, 0]);
+        frame[16..18].copy_from_slice(&986_u16.to_be_bytes());
+        frame[22..24].copy_from_slice(&[64, 17]);
+        frame[26..34].copy_from_slice(&[10, 0, 0, 1, 10, 0, 0, 2]);
+        frame[35] = (number * number % 40) as u8;
+        frame[100..108].copy_from_slice(&number.to_be_bytes());
+        clients.send(&frame).unwrap();
+        clients.flush().unwrap();
+        let now = Time::from_nanos(1 + number * 60_000);
+        while gate.turn(now, &mut Unguarded) == Next::Now {}
+    }
+    servers.all().unwrap()
+}
+
+#[test]
+fn flows_are_told_apart_alike_within_a_run_and_otherwise_in_the_next() {
+    let draw = || tidegate_gateway::clock::random::<2>().unwrap();
+    let (one, other) = (draw(), draw());
+    assert_ne!(one, other);
+    let through = let_through(one);
+    assert!((1000..1900).contains(&through.len()), "{}", through.len());
+    assert_eq!(through, let_through(one));
+    assert_ne!(through, let_through(other));
 }
