@@ -92,7 +92,9 @@ fn measure(queue: &str, flow_key: FlowKey) -> std::io::Result<Found> {
         duration: Span::ZERO,
     };
     let trial = Trial { queue: format!("{queue}/auto"), label: queue.into(), preset: "auto".into(), config };
-    let may_take = demo.memory(&trial).map_err(std::io::Error::other)? + PAGES;
+    let plan = demo.plan(&trial).map_err(std::io::Error::other)?;
+    // What is laid out at the start is there before the flood.
+    let may_take = plan.memory() - plan.laid_out() + PAGES;
     let rig = Rig::new(USERS, 1500)?;
     let mut gate = demo.gate(&rig, &trial)?;
     while !rig.connected(gate.id(), Duration::from_millis(100))? {

@@ -3,6 +3,7 @@ mod common;
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::os::unix::process::CommandExt;
 use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
@@ -49,16 +50,37 @@ fn trial(demo: &Demo, queue: &str) -> Trial {
 }
 
 /// A gateway with that, through which packets come.
-fn open(demo: &Demo, rig: &Rig, queue: &str) -> Process {
+fn open(demo: &Demo, rig: &Rig, queue: &str) -> Result<Process, String> {
     let mut gate = demo.gate(rig, &trial(demo, queue)).unwrap();
     let begun = Instant::now();
     while !rig.connected(gate.id(), Duration::from_millis(100)).unwrap() {
         if let Some(said) = gate.ended().unwrap() {
-            panic!("{queue}: the gateway has ended: {said}");
+            return Err(format!("the gateway has ended: {said}"));
         }
-        assert!(begun.elapsed() < PATIENCE, "{queue}: no packet comes through");
+        if begun.elapsed() > PATIENCE {
+            return Err("no packet comes through".into());
+        }
     }
-    gate
+    Ok(gate)
+}
+
+/// How often it is tried again because the machine had no time for the gate.
+const TRIES: usize = 5;
+
+/// Does `work` with each queue. A gate that says that it was kept from its processor for so long that the kernel stood in
+/// for it has shown nothing: it is tried again, and in the end said and passed over. Every other failure is one.
+fn with_every_queue(demo: &Demo, rig: &Rig, work: impl Fn(&'static str, &mut Process) -> Result<(), String>) {
+    const LAPSED: &str = "we were stopped, and the kernel forwarded";
+    'queues: for row in QUEUES {
+        for _ in 0..TRIES {
+            let mut gate = open(demo, rig, row.name).unwrap_or_else(|why| panic!("{}: {why}", row.name));
+            let Err(why) = work(row.name, &mut gate) else { continue 'queues };
+            // It says so within a beat.
+            std::thread::sleep(Duration::from_millis(200));
+            assert!(gate.said().contains(LAPSED), "{}: {why}; it said: {}", row.name, gate.said());
+        }
+        skip(&format!("{}: {TRIES} times this machine was too busy to let the gateway run", row.name));
+    }
 }
 
 /// What is sent: nothing that a lost, doubled or misplaced piece would leave as it is.
@@ -67,36 +89,41 @@ fn letter() -> Vec<u8> {
 }
 
 #[test]
-#[ignore = "needs an idle machine: a gate kept from its processor for 0.2 s hands over to the kernel; run with -- --ignored"]
 fn tcp_gets_through_every_queue_whole() {
     let Some(_alone) = alone() else { return };
     let (demo, letter) = (demo(), letter());
     let rig = Rig::new(1, 1500).unwrap();
-    for row in QUEUES {
-        let gate = open(&demo, &rig, row.name);
+    with_every_queue(&demo, &rig, |_, gate| {
         let listener = rig.server.inside(|| TcpListener::bind((SERVER, 0))).unwrap().unwrap();
         let address = listener.local_addr().unwrap();
         let begun = Instant::now();
-        let mut stream = rig.clients.inside(|| TcpStream::connect_timeout(&address, PATIENCE)).unwrap().unwrap();
-        let mut received = Vec::with_capacity(SENT);
-        std::thread::scope(|scope| {
-            scope.spawn(|| {
-                stream.set_write_timeout(Some(PATIENCE)).unwrap();
-                stream.write_all(&letter).unwrap();
-                drop(stream);
-            });
-            let (mut reader, _) = listener.accept().unwrap();
-            reader.set_read_timeout(Some(PATIENCE)).unwrap();
-            reader
-                .read_to_end(&mut received)
-                .unwrap_or_else(|e| panic!("{}: {} bytes, then {e}", row.name, received.len()));
-        });
-        assert!(received == letter, "{}: what came is not what was sent", row.name);
-        assert!(begun.elapsed() < PATIENCE, "{}: {:?}", row.name, begun.elapsed());
+        let stream = rig.clients.inside(|| TcpStream::connect_timeout(&address, PATIENCE)).unwrap();
+        let received = carried(stream.map_err(|e| e.to_string())?, &listener, &letter)?;
+        check(received == letter, || format!("of {SENT} bytes {} came, or others", received.len()))?;
+        check(begun.elapsed() < PATIENCE, || format!("it took {:?}", begun.elapsed()))?;
         let account: Value = serde_json::from_str(&gate.finish().unwrap()).unwrap();
         let through = account["managed"]["sent"]["bytes"].as_u64().unwrap();
-        assert!(through > SENT as u64, "{}: TCP went by another way: {account}", row.name);
-    }
+        check(through > SENT as u64, || format!("TCP went by another way: {account}"))
+    });
+}
+
+fn check(holds: bool, otherwise: impl FnOnce() -> String) -> Result<(), String> {
+    if holds { Ok(()) } else { Err(otherwise()) }
+}
+
+/// What comes of `letter` at the listener.
+fn carried(mut stream: TcpStream, listener: &TcpListener, letter: &[u8]) -> Result<Vec<u8>, String> {
+    let mut received = Vec::with_capacity(SENT);
+    stream.set_write_timeout(Some(PATIENCE)).unwrap();
+    std::thread::scope(|scope| {
+        let sender = scope.spawn(move || stream.write_all(letter).map_err(|e| format!("sending: {e}")));
+        let (mut reader, _) = listener.accept().unwrap();
+        reader.set_read_timeout(Some(PATIENCE)).unwrap();
+        let read = reader.read_to_end(&mut received);
+        sender.join().unwrap()?;
+        read.map_err(|e| format!("{} bytes, then {e}", received.len()))?;
+        Ok(received)
+    })
 }
 
 /// Forged sources, and memory that is nobody's: pages of stacks, and the allocator's own. With 8 bytes for each of so
@@ -105,32 +132,32 @@ const FORGED: u64 = 100_000;
 const PAGES: u64 = 256 << 10;
 
 #[test]
-#[ignore = "needs an idle machine: a gate kept from its processor for 0.2 s hands over to the kernel; run with -- --ignored"]
 fn forged_sources_neither_stop_it_nor_make_it_grow() {
     let Some(_alone) = alone() else { return };
     let demo = demo();
     let rig = Rig::new(1, 1500).unwrap();
-    for row in QUEUES {
-        let mut gate = open(&demo, &rig, row.name);
+    with_every_queue(&demo, &rig, |queue, gate| {
         let before = gate.memory().unwrap();
         let flood = Spoofed::start(&rig, FORGED).unwrap();
         let begun = Instant::now();
         while !flood.is_over() {
-            assert!(begun.elapsed() < 6 * PATIENCE, "{}: only {} were sent", row.name, flood.sent());
+            check(begun.elapsed() < 6 * PATIENCE, || format!("only {} were sent", flood.sent()))?;
             std::thread::sleep(Duration::from_millis(5));
         }
-        assert_eq!(flood.sent(), FORGED, "{}", row.name);
-        assert_eq!(gate.ended().unwrap(), None, "{}", row.name);
+        assert_eq!(flood.sent(), FORGED, "{queue}");
+        assert_eq!(gate.ended().unwrap(), None, "{queue}");
         let grown = gate.memory().unwrap().saturating_sub(before);
-        let stated = demo.memory(&trial(&demo, row.name)).unwrap();
-        assert!(grown <= stated + PAGES, "{}: {grown} bytes more than before, {stated} stated", row.name);
+        // What is laid out at the start was there before.
+        let plan = demo.plan(&trial(&demo, queue)).unwrap();
+        let stated = plan.memory() - plan.laid_out();
+        assert!(grown <= stated + PAGES, "{queue}: {grown} bytes more than before, {stated} stated");
         let account: Value = serde_json::from_str(&gate.finish().unwrap()).unwrap();
         let managed = |what: &str| account["managed"][what]["frames"].as_u64().unwrap();
         let lost: u64 =
             account["managed"]["lost"].as_object().unwrap().values().map(|v| v["frames"].as_u64().unwrap()).sum();
-        assert_eq!(managed("received"), managed("sent") + managed("held") + lost, "{}: {account}", row.name);
-        assert!(managed("received") > FORGED / 10, "{}: {account}", row.name);
-    }
+        assert_eq!(managed("received"), managed("sent") + managed("held") + lost, "{queue}: {account}");
+        check(managed("received") > FORGED / 10, || account.to_string())
+    });
 }
 
 /// Namespaces of `gate demo`s of the process `pid`.
@@ -184,7 +211,7 @@ fn the_demo_measures_what_it_says() {
 fn nothing_is_left_behind_after_ctrl_c() {
     let Some(_alone) = alone() else { return };
     let home = Home::new();
-    let child = home.command(&SHORT).spawn().unwrap();
+    let child = home.command(&SHORT).process_group(0).spawn().unwrap();
     let pid = child.id();
     let begun = Instant::now();
     while left_behind(pid).len() < 3 {
@@ -192,9 +219,9 @@ fn nothing_is_left_behind_after_ctrl_c() {
         std::thread::sleep(Duration::from_millis(20));
     }
     std::thread::sleep(Duration::from_millis(500));
-    // A terminal may send it twice, and to the children too.
+    // A terminal may send it twice, and to the whole group.
     for _ in 0..2 {
-        let told = std::process::Command::new("kill").args(["-INT", &pid.to_string()]).status().unwrap();
+        let told = std::process::Command::new("kill").args(["-INT", "--", &format!("-{pid}")]).status().unwrap();
         assert!(told.success());
     }
     let ran: common::Ran = child.wait_with_output().unwrap().into();

@@ -9,11 +9,14 @@ mod spoof;
 mod tap;
 mod traffic;
 
+use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use nix::errno::Errno;
+use nix::sys::socket::{AddressFamily, SockFlag, SockType, setsockopt, socket, sockopt};
 use tidegate::catalog::AnyConfig;
 use tidegate::{Bytes, ConfigError, Link, Span};
 use tidegate_packet::FlowKey;
@@ -164,11 +167,11 @@ impl Demo {
         Process::start(&rig.gateway, &call)
     }
 
-    /// The most memory that the gateway of `trial` says it takes for waiting frames and the queue's state, in bytes.
+    /// What the gateway of `trial` does.
     ///
     /// # Errors
     /// Names what cannot be.
-    pub fn memory(&self, trial: &Trial) -> Result<u64, ConfigError> {
+    pub fn plan(&self, trial: &Trial) -> Result<Plan, ConfigError> {
         let settings = Settings {
             inner: rig::WEST.into(),
             outer: rig::EAST.into(),
@@ -179,7 +182,7 @@ impl Demo {
             overhead: Overhead::default(),
             delay: self.delay,
         };
-        Ok(Plan::new(settings, MTU)?.memory())
+        Plan::new(settings, MTU)
     }
 
     /// The longest that a frame can be on its way through.
@@ -259,14 +262,27 @@ impl Running<'_> {
 /// What is missing, as a sentence.
 pub fn possible() -> Result<(), String> {
     namespaces::possible()?;
-    for program in ["iperf3", "setpriv"] {
+    for program in ["iperf3", "setpriv", "setsid"] {
         let found = Command::new(program).arg("--version").output();
         found.map_err(|_| format!("{program} is not installed (apt-get install iperf3 util-linux)"))?;
     }
     Ok(())
 }
 
-/// The congestion controls that this kernel has.
+/// Whether TCP can have this congestion control here; the kernel loads its module if there is one.
+///
+/// # Errors
+/// No socket can be made, or the kernel refuses for another reason than that it has none of this name.
+pub fn has_congestion_control(name: &str) -> io::Result<bool> {
+    let socket = socket(AddressFamily::Inet, SockType::Stream, SockFlag::SOCK_CLOEXEC, None)?;
+    match setsockopt(&socket, sockopt::TcpCongestion, &OsString::from(name)) {
+        Ok(()) => Ok(true),
+        Err(Errno::ENOENT | Errno::EINVAL) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The congestion controls that this kernel has at hand; [asked for](has_congestion_control) by name it may have more.
 ///
 /// # Errors
 /// They cannot be read.

@@ -25,6 +25,8 @@ pub const USERS: &str = "users";
 pub const ARRIVALS: &str = "server";
 /// The beginning of the namespaces' names; the process's id and what it is follow.
 const PREFIX: &str = "gdemo";
+/// What there is in a rig.
+const PARTS: [&str; 3] = ["clients", "gateway", "server"];
 /// Nobody listens there, so that whoever asks is refused: then the way there and back is open.
 const CLOSED_PORT: u16 = 9;
 
@@ -46,8 +48,8 @@ impl Rig {
     /// The command that failed, and what it said.
     pub fn new(hosts: u16, mtu: u32) -> io::Result<Rig> {
         sweep()?;
-        let named = |what| Namespace::new(&format!("{PREFIX}-{}-{what}", std::process::id()));
-        let rig = Rig { clients: named("clients")?, gateway: named("gateway")?, server: named("server")? };
+        let [clients, gateway, server] = PARTS.map(|part| Namespace::new(&name_of(std::process::id(), part)));
+        let rig = Rig { clients: clients?, gateway: gateway?, server: server? };
         cable((&rig.clients, USERS), (&rig.gateway, WEST), mtu)?;
         cable((&rig.gateway, EAST), (&rig.server, ARRIVALS), mtu)?;
         for host in 0..hosts {
@@ -126,11 +128,37 @@ fn hardware_address(at: &Namespace, interface: &str) -> io::Result<String> {
 fn sweep() -> io::Result<()> {
     for line in run(Command::new("ip").args(["netns", "list"]))?.lines() {
         let name = line.split_whitespace().next().unwrap_or_default();
-        let owner = name.strip_prefix(PREFIX).and_then(|rest| rest.split('-').nth(1)?.parse::<u32>().ok());
         // One that has ended but was not yet waited for has no program any more.
-        if owner.is_some_and(|pid| std::fs::read_link(format!("/proc/{pid}/exe")).is_err()) {
+        if owner(name).is_some_and(|pid| std::fs::read_link(format!("/proc/{pid}/exe")).is_err()) {
             run(Command::new("ip").args(["netns", "delete", name]))?;
         }
     }
     Ok(())
+}
+
+/// The name of a namespace of the rig that process `pid` makes.
+fn name_of(pid: u32, part: &str) -> String {
+    format!("{PREFIX}-{pid}-{part}")
+}
+
+/// Whose rig a namespace called `name` is part of, if it is one of ours.
+fn owner(name: &str) -> Option<u32> {
+    let pid = name.strip_prefix(PREFIX)?.split('-').nth(1)?.parse().ok()?;
+    PARTS.iter().any(|part| name == name_of(pid, part)).then_some(pid)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_that_we_give_are_ours() {
+        assert_eq!(owner("gdemo-77-clients"), Some(77));
+        assert_eq!(owner(&name_of(4_000_000, "server")), Some(4_000_000));
+        let others =
+            ["gdemo", "gdemo-77", "gdemo-77-client", "gdemo-77-clients-2", "gdemo2-77-clients", "gdemo-077-clients"];
+        for name in others.into_iter().chain(["gdemo-+77-server", "gdemo--77-server", "my-gdemo-77-server", ""]) {
+            assert_eq!(owner(name), None, "{name}");
+        }
+    }
 }

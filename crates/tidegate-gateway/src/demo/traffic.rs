@@ -5,6 +5,8 @@
 //! counted on the wire.
 use std::io::{self, Read};
 use std::process::{Child, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use tidegate::Rate;
@@ -20,6 +22,8 @@ const LEAST_PAYLOAD: u32 = 16;
 const STOCK: u64 = 1_000_000;
 /// How long a receiver may take to begin.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// How much is kept of what a process says, in bytes.
+const HEARD: usize = 64 << 10;
 /// The first receiver's port; each flow has a receiver of its own, on the next port.
 const FIRST_PORT: u16 = 5201;
 
@@ -75,24 +79,36 @@ pub fn flows(groups: &[Group]) -> Vec<Flow> {
     groups.zip(0..).map(|(group, index)| Flow { group, index }).collect()
 }
 
-/// A process that is ended when this is dropped, or when the thread that began it ends.
+/// A process that is ended when this is dropped, or when the thread that began it ends. It has a session of its own: a
+/// Ctrl-C at the terminal is for us, who end it in our own order.
 #[derive(Debug)]
-pub struct Process(Child);
+pub struct Process {
+    child: Child,
+    out: Listener,
+    err: Listener,
+}
 
 impl Process {
-    /// Starts `program` in `namespace`, its standard output and error kept.
+    /// Starts `program` in `namespace`; what it says is kept.
     ///
     /// # Errors
     /// It cannot be started.
     pub fn start(namespace: &Namespace, program: &[&str]) -> io::Result<Process> {
-        let tied = [&["setpriv", "--pdeathsig", "KILL"], program].concat();
-        let child = namespace.command(&tied).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
-        child.map(Process).map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", program[0])))
+        let tied = [&["setsid", "setpriv", "--pdeathsig", "KILL"], program].concat();
+        let mut child = namespace
+            .command(&tied)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", program[0])))?;
+        let (out, err) = (Listener::start(child.stdout.take())?, Listener::start(child.stderr.take())?);
+        Ok(Process { child, out, err })
     }
 
     /// Its id.
     pub fn id(&self) -> u32 {
-        self.0.id()
+        self.child.id()
     }
 
     /// Memory that it has for itself alone, in bytes.
@@ -106,19 +122,18 @@ impl Process {
         Ok(kib * 1024)
     }
 
+    /// What it has said on standard error so far.
+    pub fn said(&self) -> String {
+        self.err.so_far()
+    }
+
     /// What it said, if it has ended.
     ///
     /// # Errors
     /// That cannot be told.
     pub fn ended(&mut self) -> io::Result<Option<String>> {
-        let Some(status) = self.0.try_wait()? else { return Ok(None) };
-        let mut said = String::new();
-        if let Some(err) = &mut self.0.stderr {
-            err.read_to_string(&mut said)?;
-        }
-        if let (true, Some(out)) = (said.trim().is_empty(), &mut self.0.stdout) {
-            out.read_to_string(&mut said)?;
-        }
+        let Some(status) = self.child.try_wait()? else { return Ok(None) };
+        let said = Some(self.err.all()).filter(|said| !said.trim().is_empty()).unwrap_or_else(|| self.out.all());
         Ok(Some(format!("{status}: {}", said.trim())))
     }
 
@@ -126,18 +141,13 @@ impl Process {
     ///
     /// # Errors
     /// It failed; the error has what it said.
-    pub fn finish(mut self) -> io::Result<String> {
-        let pid = nix::unistd::Pid::from_raw(self.0.id() as i32);
-        // One that has ended already says so below.
+    pub fn finish(&mut self) -> io::Result<String> {
+        let pid = nix::unistd::Pid::from_raw(self.child.id() as i32);
+        // It may have ended by itself.
         let _ = nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGINT);
-        let mut said = (String::new(), String::new());
-        if let (Some(mut out), Some(mut err)) = (self.0.stdout.take(), self.0.stderr.take()) {
-            out.read_to_string(&mut said.0)?;
-            err.read_to_string(&mut said.1)?;
-        }
-        match self.0.wait()? {
-            status if status.success() => Ok(said.0),
-            status => Err(io::Error::other(format!("{status}: {}", said.1.trim()))),
+        match self.child.wait()? {
+            status if status.success() => Ok(self.out.all()),
+            status => Err(io::Error::other(format!("{status}: {}", self.err.all().trim()))),
         }
     }
 }
@@ -145,8 +155,46 @@ impl Process {
 impl Drop for Process {
     fn drop(&mut self) {
         // It may have ended already.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Reads all that a process says, so that it never waits to be heard, and keeps the end of it.
+#[derive(Debug, Default)]
+struct Listener {
+    heard: Arc<Mutex<Vec<u8>>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Listener {
+    fn start(from: Option<impl Read + Send + 'static>) -> io::Result<Listener> {
+        let Some(mut from) = from else { return Ok(Listener::default()) };
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let kept = heard.clone();
+        let listen = move || {
+            let mut piece = [0; 4096];
+            while let Ok(count @ 1..) = from.read(&mut piece) {
+                let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+                kept.extend_from_slice(&piece[..count]);
+                let excess = kept.len().saturating_sub(HEARD);
+                kept.drain(..excess);
+            }
+        };
+        let thread = std::thread::Builder::new().name("listener".into()).spawn(listen)?;
+        Ok(Listener { heard, thread: Some(thread) })
+    }
+
+    fn so_far(&self) -> String {
+        String::from_utf8_lossy(&self.heard.lock().unwrap_or_else(PoisonError::into_inner)).into_owned()
+    }
+
+    /// Everything, once the process has ended.
+    fn all(&mut self) -> String {
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+        self.so_far()
     }
 }
 

@@ -3,7 +3,9 @@ use std::path::PathBuf;
 
 use tidegate::{Link, Rate, Size, Span};
 use tidegate_gateway::demo::FRAME;
-use tidegate_gateway::demo::{Demo, DemoError, Group, Measured, Sending, Trial, congestion_controls, possible};
+use tidegate_gateway::demo::{
+    Demo, DemoError, Group, Measured, Sending, Trial, congestion_controls, has_congestion_control, possible,
+};
 use tidegate_lab::replay::default_limit;
 use tidegate_lab::{Outcome, QueueSpec, store};
 use tidegate_packet::FlowKey;
@@ -136,10 +138,10 @@ impl Args {
     }
 
     fn groups(&self) -> Result<Vec<Group>, Failure> {
-        let known = congestion_controls().map_err(Failure::input)?;
-        let has = |name: &str| known.iter().any(|k| k == name);
-        if !has(&self.congestion) {
-            let (asked, known) = (&self.congestion, known.join(", "));
+        let has = |name: &str| has_congestion_control(name).map_err(Failure::runtime);
+        if !has(&self.congestion)? {
+            let known = congestion_controls().map_err(Failure::runtime)?.join(", ");
+            let asked = &self.congestion;
             return Err(Failure::Input(format!("--congestion {asked}: this kernel has no such; it has {known}")));
         }
         let tcp = |name: &str, congestion: &str, count| Group {
@@ -150,7 +152,10 @@ impl Args {
         let mut groups = vec![tcp("tcp", &self.congestion, self.tcp)];
         match self.bbr {
             0 => {}
-            _ if !has(BBR) => output::note("This kernel has no bbr, so there is no group of it."),
+            _ if !has(BBR)? => output::note(
+                "There is no group bbr: this kernel has no congestion control of that name, nor a module to load for it \
+                 (tcp_bbr; zcat /proc/config.gz | grep TCP_CONG_BBR). --bbr 0 keeps this quiet.",
+            ),
             count => groups.push(tcp(BBR, BBR, count)),
         }
         if self.flood.as_bps() > 0 {
