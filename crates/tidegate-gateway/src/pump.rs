@@ -9,7 +9,6 @@ use tidegate::{Span, Time};
 use crate::clock;
 use crate::gate::{Account, Gate, Next};
 use crate::guard::{BEAT, Guard, Promise};
-use crate::host;
 use crate::port::Port;
 use crate::witness::Witness;
 
@@ -66,7 +65,7 @@ where
     G: Guard,
 {
     // Where the system refuses, sleeps end later and frames leave later; nothing else.
-    let _ = (clock::punctual(), host::come_first());
+    let _ = clock::punctual();
     let begun = clock::now();
     let mut chores = Chores { begun, due: begun, status_due: begun, ill: [false; 2], unfinished: [false; 2] };
     let end = orders.duration.map_or(Time::MAX, |span| begun + span);

@@ -201,13 +201,13 @@ impl Args {
         // First what may fail for want of memory: it leaves nothing behind.
         let mut gate = self.open(plan, recorder)?;
         let mut joint = Joint::new(ends, self.on_exit)?;
-        // Where the system refuses, a frame may have to wait for a page.
-        let _ = host::keep_memory();
         joint.take_over();
         gate.begin(); // what has arrived before that was nobody's or was forwarded by the kernel
         let (tell, news) = sync_channel(NEWS);
         let names = [self.inner.clone(), self.outer.clone()];
         let teller = std::thread::spawn(move || tell_all(&news, &names));
+        // For this thread alone, which moves the frames. Where the system refuses, they may have to wait for a processor.
+        let _ = (host::keep_memory(), host::come_first());
         let gone = Cell::new(None);
         let orders = Orders {
             duration: self.duration,
