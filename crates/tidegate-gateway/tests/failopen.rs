@@ -273,29 +273,33 @@ fn of_two_that_start_at_once_one_has_both_interfaces_and_the_other_touches_nothi
         ids.dedup();
         ids.len()
     };
-    for round in 0..12 {
+    let race = || {
         let together = Barrier::new(2);
         let start = |interfaces: [u32; 2]| {
             together.wait();
             FailOpen::install(interfaces, now())
         };
-        // Both orders; on nothing at first and in every other round, then on what is left.
+        // Both orders.
         let ends = [[one, other], [other, one]];
         let (gate, start) = (&rig.gate, &start);
         let started = std::thread::scope(|scope| {
             let threads = ends.map(|ends| scope.spawn(move || gate.inside(|| start(ends)).unwrap()));
             threads.map(|thread| thread.join().unwrap())
         });
-        let won: Vec<_> = started
-            .into_iter()
-            .filter_map(|result| match result {
-                Ok(gate) => Some(gate),
-                Err(why) => {
-                    assert!(why.to_string().ends_with(" holds it"), "{why}");
-                    None
-                }
-            })
-            .collect();
+        let won = started.into_iter().filter_map(|result| match result {
+            Ok(gate) => Some(gate),
+            Err(why) => {
+                assert!(why.to_string().ends_with(" holds it"), "{why}");
+                None
+            }
+        });
+        won.collect::<Vec<_>>()
+    };
+    // On nothing at first and in every other round, then on what is left.
+    for round in 0..12 {
+        // What another test starts has all that is open here until it is a program of its own, the name by which the
+        // last round's winner held the interfaces too: nobody can win meanwhile.
+        let won = (0..50).map(|_| race()).find(|won| !won.is_empty()).expect("somebody wins");
         assert_eq!((won.len(), programs()), (1, 1), "round {round}");
         assert_eq!((rig.arrivals(), rig.arrivals_back()), (10, 10), "round {round}");
         drop(won);
