@@ -3,6 +3,8 @@
 //! Three namespaces in a row. Times are the kernel's own, stamped when the gateway's frame reaches the other end of the
 //! last cable, so that no reader's wake-up is measured. Needs root and two idle cores; says how busy the machine was.
 #![allow(clippy::disallowed_macros, reason = "a benchmark prints")]
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
@@ -13,6 +15,7 @@ use tidegate_gateway::clock;
 use tidegate_gateway::counters::Loss;
 use tidegate_gateway::gate::Gate;
 use tidegate_gateway::guard::Unguarded;
+use tidegate_gateway::host;
 use tidegate_gateway::namespaces::{Namespace, alone, cable, possible};
 use tidegate_gateway::plan::{Plan, Settings};
 use tidegate_gateway::port::Port;
@@ -25,43 +28,92 @@ const LEN: usize = 1514;
 const CLIENT: [u8; 6] = [2, 0, 0, 0, 0, 1];
 const SERVER: [u8; 6] = [2, 0, 0, 0, 0, 2];
 
+/// Each rate, and how long it takes for thousands of frames.
+const RATES: [(&str, Duration); 4] = [
+    ("10 Mbit/s", Duration::from_secs(8)),
+    ("100 Mbit/s", Duration::from_secs(5)),
+    ("500 Mbit/s", Duration::from_secs(2)),
+    ("1 Gbit/s", Duration::from_secs(2)),
+];
+
 fn main() {
     if let Err(why) = possible() {
         println!("SKIPPED: {why}");
         return;
     }
     let _alone = alone().expect("a lock");
+    // A session of our own, which the gate's thread can raise; as child of another program we lead none yet.
+    let _ = nix::unistd::setsid();
     let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     println!("load average {}", load.split(' ').next().unwrap_or("unknown"));
-    println!("{:>10} {:>33} {:>21} {:>8}", "", "gap between frames, us", "late when sent, us", "");
+    println!("{:>10} {:>33} {:>25} {:>21}", "", "gap between frames, us", "bare loop, us", "late when sent, us");
     println!(
-        "{:>10} {:>10} {:>10} {:>11} {:>10} {:>10} {:>8}",
-        "rate", "due", "p50", "|off| p99", "p50", "p99", "frames"
+        "{:>10} {:>10} {:>10} {:>11} {:>12} {:>12} {:>10} {:>10} {:>8}",
+        "rate", "due", "p50", "|off| p99", "|off| before", "and after", "p50", "p99", "frames"
     );
-    for (rate, millis) in [("10 Mbit/s", 900), ("100 Mbit/s", 900), ("500 Mbit/s", 800), ("1 Gbit/s", 800)] {
+    for (rate, during) in RATES {
         let rate: Rate = rate.parse().expect("a rate");
-        let (stamps, mut late) = Rig::new().paced(rate, Duration::from_millis(millis));
         let due = LEN as f64 * 8e9 / rate.as_bps() as f64;
+        let bare = || off(&bare_loop(due, during / 2), due);
+        let before = bare();
+        let (stamps, mut late) = Rig::new().paced(rate, during);
+        let after = bare();
         // The first frames come while the queue fills.
-        let mut gaps: Vec<f64> = stamps[stamps.len() / 10..].windows(2).map(|w| (w[1] - w[0]) as f64).collect();
-        let mut off: Vec<f64> = gaps.iter().map(|gap| (gap - due).abs()).collect();
-        let figures = [
-            due,
-            quantile(&mut gaps, 0.5),
-            quantile(&mut off, 0.99),
-            quantile(&mut late, 0.5),
-            quantile(&mut late, 0.99),
-        ];
-        let [due, gap, off, late, latest] = figures.map(|nanos| nanos / 1e3);
+        let stamps = &stamps[stamps.len() / 10..];
+        let mut gaps: Vec<f64> = stamps.windows(2).map(|w| (w[1] - w[0]) as f64).collect();
+        let figures = [due, quantile(&mut gaps, 0.5), off(stamps, due), before, after];
+        let [due, gap, off, before, after] = figures.map(|nanos| nanos / 1e3);
+        let [late, latest] = [quantile(&mut late, 0.5), quantile(&mut late, 0.99)].map(|nanos| nanos / 1e3);
         println!(
-            "{:>10} {due:>10.3} {gap:>10.3} {off:>11.3} {late:>10.3} {latest:>10.3} {:>8}",
+            "{:>10} {due:>10.3} {gap:>10.3} {off:>11.3} {before:>12.3} {after:>12.3} {late:>10.3} {latest:>10.3} {:>8}",
             rate.to_string(),
             stamps.len()
         );
     }
+    let mut before = bare_wakes(1000);
     let mut round = Rig::new().idle(2000);
+    let mut after = bare_wakes(1000);
     let [p50, p99] = [quantile(&mut round, 0.5), quantile(&mut round, 0.99)].map(|nanos| nanos / 1e3);
     println!("idle, there and back: p50 {p50:.1} us, p99 {p99:.1} us ({} echoes)", round.len());
+    let [one, other] = [quantile(&mut before, 0.99), quantile(&mut after, 0.99)].map(|nanos| nanos / 1e3);
+    println!("two bare wake-ups, which that takes: p99 {one:.1} us before and {other:.1} us after");
+    println!(
+        "bare loop: a thread that sleeps, then looks at the clock until a gap is over, and does nothing else: what"
+    );
+    println!("this machine lets anybody do. It had the same processor in the seconds before the gateway and after.");
+}
+
+/// By how much 99 in 100 gaps between `stamps` are off at most, in ns.
+fn off(stamps: &[u64], due: f64) -> f64 {
+    let mut off: Vec<f64> = stamps.windows(2).map(|w| ((w[1] - w[0]) as f64 - due).abs()).collect();
+    quantile(&mut off, 0.99)
+}
+
+/// When a loop comes round that only waits, in ns: awake from 60 us before, as the pump does, with the same priority on
+/// the same processor.
+fn bare_loop(gap: f64, during: Duration) -> Vec<u64> {
+    let run = || {
+        pin(1);
+        let _ = (clock::punctual(), host::come_first());
+        let begun = clock::now().as_nanos();
+        let count = (during.as_nanos() as f64 / gap) as usize;
+        let mut came = vec![1; count];
+        for (number, came) in came.iter_mut().enumerate() {
+            let due = begun + (gap * (number + 1) as f64) as u64;
+            let left = due.saturating_sub(clock::now().as_nanos() + 60_000);
+            if left > 0 {
+                std::thread::sleep(Duration::from_nanos(left));
+            }
+            *came = loop {
+                match clock::now().as_nanos() {
+                    now if now >= due => break now,
+                    _ => std::hint::spin_loop(),
+                }
+            };
+        }
+        came
+    };
+    std::thread::scope(|scope| scope.spawn(run).join().expect("a loop"))
 }
 
 fn quantile(values: &mut [f64], q: f64) -> f64 {
@@ -69,8 +121,40 @@ fn quantile(values: &mut [f64], q: f64) -> f64 {
     values[(values.len() as f64 * q) as usize]
 }
 
+/// How long it takes to wake a thread on the gateway's processor from this one, twice, `count` times, in ns.
+fn bare_wakes(count: usize) -> Vec<f64> {
+    let (mut here, mut there) = UnixStream::pair().expect("a pair of sockets");
+    let woken = move || {
+        pin(1);
+        let _ = (clock::punctual(), host::come_first());
+        let mut asked = [0; 8];
+        let mut took = Vec::new();
+        while there.read_exact(&mut asked).is_ok() {
+            took.push((clock::now().as_nanos() - u64::from_ne_bytes(asked)) as f64);
+        }
+        took
+    };
+    pin(0);
+    let woken = std::thread::spawn(woken);
+    for _ in 0..2 * count {
+        std::thread::sleep(Duration::from_millis(1));
+        here.write_all(&clock::now().as_nanos().to_ne_bytes()).expect("somebody listens");
+    }
+    drop(here);
+    woken.join().expect("a thread").chunks_exact(2).map(|pair| pair[0] + pair[1]).collect()
+}
+
 /// By how much each frame was later than its departure when it was given to the device, in ns.
 struct Late(Vec<f64>);
+
+impl Late {
+    /// With room that is touched already.
+    fn new() -> Late {
+        let mut late = Late(vec![1.0; 1 << 19]);
+        late.0.clear();
+        late
+    }
+}
 
 impl Witness for Late {
     fn sent(&mut self, at: Time, _: Span, _: Option<MarkReason>, _: &[u8]) {
@@ -112,8 +196,9 @@ impl Rig {
         std::thread::scope(|scope| {
             let gate = scope.spawn(|| {
                 pin(1);
-                let (lane, wire) = plan.lanes([1, 2], 3, Late(Vec::with_capacity(1 << 18))).expect("lanes");
+                let (lane, wire) = plan.lanes([1, 2], 3, Late::new()).expect("lanes");
                 let mut gate = Gate::new(lane, wire, inner, outer);
+                let _ = (host::keep_memory(), host::come_first());
                 let stop = &|| stop.load(Relaxed);
                 pump(&mut gate, &mut Unguarded, Orders { duration: None, status: None, stop, tell: &mut |_| () })
                     .expect("the pump");
@@ -130,7 +215,8 @@ impl Rig {
     /// When each frame came that left at `rate`, of a sender that always has more, in ns.
     fn paced(&self, rate: Rate, during: Duration) -> (Vec<u64>, Vec<f64>) {
         let mut east = Rig::ring(&self.servers, "east");
-        let mut seen = Vec::with_capacity(100_000);
+        let mut seen = vec![(1, 1); 1 << 19];
+        seen.clear();
         let ((), late) = self.gate(rate, |west| {
             let frame = [&SERVER[..], &CLIENT, &[0x88, 0xb5], &[0; LEN - 14]].concat();
             let begun = clock::now();
