@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use tidegate::catalog::AnyConfig;
 use tidegate_packet::FlowKey;
 use tidegate_report as report;
-use tidegate_report::{Aggregate, Bottleneck, Conduct, Counts, Document, Figure, PerFlow, Queue};
+use tidegate_report::{Aggregate, Bottleneck, Conduct, Counts, Document, Figure, OverFlows, PerFlow, Queue};
 
 use crate::check::values;
 use crate::run::Job;
-use crate::sample::{Delays, FlowSample, GroupSample, Rates, Sample};
+use crate::sample::{Delays, FlowSample, Gaps, GroupSample, LinkSample, Rates, Sample};
 use crate::scenario::Source;
 use crate::spec::QueueSpec;
 use crate::stats::{figure, figure_of_some};
@@ -41,6 +41,7 @@ pub(crate) fn document(job: &Job, spec: &QueueSpec, config: &AnyConfig, samples:
             flow_count: by_key.and_then(|_| samples.iter().map(|s| s.flow_count as u64).max()),
         },
         aggregate: aggregate(samples),
+        links: links(samples),
         groups: (0..scenario.groups.len()).map(|i| group(job, i, samples)).collect(),
         flows: job.flows.then(|| flows(job, samples)),
         ..Document::default()
@@ -60,7 +61,32 @@ fn aggregate(samples: &[Sample]) -> Aggregate {
         queue_packets: exact(|s| s.queue_packets),
         drops: by_reason(samples, |s| &s.drops),
         marks: by_reason(samples, |s| &s.marks),
+        norm_kbps: exact(|s| s.norm_kbps),
+        fair_deviation: some(|s| s.fair_deviation),
+        nearly_full_s: some(|s| s.nearly_full_s),
+        drop_gap_ms: gaps(samples.iter().map(|s| s.drop_gaps)),
     }
+}
+
+fn links(samples: &[Sample]) -> Vec<report::Link> {
+    let Some(first) = samples.first() else { return vec![] };
+    let link = |(index, l): (usize, &LinkSample)| {
+        let of = || samples.iter().map(move |s| &s.links[index]);
+        let exact = |value: fn(&LinkSample) -> f64| figure(of().map(value));
+        let some = |value: fn(&LinkSample) -> Option<f64>| figure_of_some(of().map(value));
+        report::Link {
+            name: l.name.clone(),
+            rate_bps: l.rate,
+            utilization: exact(|l| l.utilization),
+            queue_delay_ms: delay(of().map(|l| l.delay)),
+            loss_ratio: some(|l| l.loss_ratio),
+            mark_ratio: some(|l| l.mark_ratio),
+            queue_packets: exact(|l| l.queue_packets),
+            nearly_full_s: some(|l| l.nearly_full_s),
+            drop_gap_ms: gaps(of().map(|l| l.drop_gaps)),
+        }
+    };
+    first.links.iter().enumerate().map(link).collect()
 }
 
 /// Reasons that occurred at least once.
@@ -73,7 +99,12 @@ fn by_reason(samples: &[Sample], of: fn(&Sample) -> &[(&'static str, f64)]) -> B
 
 fn delay(samples: impl Iterator<Item = Delays> + Clone) -> report::Delay {
     let nth = |i: usize| figure_of_some(samples.clone().map(move |d| d[i]));
-    report::Delay { mean: nth(0), p50: nth(1), p99: nth(2) }
+    report::Delay { mean: nth(0), sd: nth(1), p50: nth(2), p95: nth(3), p99: nth(4) }
+}
+
+fn gaps(samples: impl Iterator<Item = Gaps> + Clone) -> report::Gaps {
+    let nth = |i: usize| figure_of_some(samples.clone().map(move |g| g[i]));
+    report::Gaps { mean: nth(0), cov: nth(1) }
 }
 
 fn group(job: &Job, index: usize, samples: &[Sample]) -> report::Group {
@@ -98,6 +129,16 @@ fn group(job: &Job, index: usize, samples: &[Sample]) -> report::Group {
             Source::Tcp(_) => Conduct::Responsive,
             Source::Cbr(_) | Source::OnOff(_) | Source::Voip(_) | Source::Oscillating(_) => Conduct::Unresponsive,
         }),
+        one_way_ms: delay(of().map(|g| g.one_way)),
+        rtt_ms: delay(of().map(|g| g.round_trip)),
+        retransmitted_bytes: r.retransmitted,
+        drop_gap_ms: r.drop_gaps,
+        rate_cov: OverFlows {
+            mean: figure_of_some(of().map(|g| g.rate_cov[0])),
+            sd: figure_of_some(of().map(|g| g.rate_cov[1])),
+        },
+        completions: figure(of().map(|g| g.completions)),
+        completion_ms: delay(of().map(|g| g.completion)),
     }
 }
 
@@ -120,6 +161,9 @@ fn flows(job: &Job, samples: &[Sample]) -> Vec<report::Flow> {
             delay_ms: r.delay,
             fair_share_bps: r.fair_share,
             offered_bps: r.offered,
+            retransmitted_bytes: r.retransmitted,
+            drop_gap_ms: r.drop_gaps,
+            rate_cov: figure_of_some(of().map(|f| f.rate_cov)),
             packets: Some(total(of().map(|f| f.packets))),
             bytes: Some(total(of().map(|f| f.bytes))),
         }
@@ -146,6 +190,8 @@ struct Figures {
     loss_ratio: Option<Figure>,
     mark_ratio: Option<Figure>,
     delay: report::Delay,
+    retransmitted: Option<Figure>,
+    drop_gaps: report::Gaps,
 }
 
 impl Figures {
@@ -161,6 +207,8 @@ impl Figures {
             loss_ratio: some(|r| r.loss_ratio),
             mark_ratio: some(|r| r.mark_ratio),
             delay: delay(rates.clone().map(|r| r.delay)),
+            retransmitted: exact(|r| r.retransmitted),
+            drop_gaps: gaps(rates.clone().map(|r| r.drop_gaps)),
         }
     }
 }

@@ -187,7 +187,7 @@ fn replicate(
         warmup: Time::ZERO + scenario.run.warmup,
         end,
         step: with_series.then_some(scenario.run.series),
-        rate_window: None,
+        rate_window: Some(scenario.run.rate_window),
         delays: if job.flows { Delays::Flows } else { Delays::Groups },
     };
     let mut simulation = Simulation::new(network, what, seed).map_err(invalid)?;

@@ -3,7 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tidegate::{DropReason, MarkReason, Span};
 use tidegate_report::{Counts, Line, Quantity, Series, fair};
-use tidegate_sim::{Count, Counters, Delay, LinkOutcome, Outcome};
+use tidegate_sim::{Count, Counters, Delay, LinkOutcome, Outcome, Spread};
 
 use crate::lower::milli;
 use crate::plan::Plan;
@@ -23,6 +23,12 @@ pub(crate) struct Sample {
     pub loss_ratio: Option<f64>,
     pub mark_ratio: Option<f64>,
     pub queue_packets: f64,
+    pub norm_kbps: f64,
+    pub fair_deviation: Option<f64>,
+    pub nearly_full_s: Option<f64>,
+    pub drop_gaps: Gaps,
+    /// Every managed link, if there are several.
+    pub links: Vec<LinkSample>,
     /// Flows as the flow key makes them.
     pub flow_count: usize,
     pub drops: Vec<(&'static str, f64)>,
@@ -32,8 +38,25 @@ pub(crate) struct Sample {
     pub flows: Vec<FlowSample>,
 }
 
-/// Mean, median and 99th percentile of the waiting time.
-pub(crate) type Delays = [Option<f64>; 3];
+/// Mean, standard deviation, median, 95th and 99th percentile of a delay.
+pub(crate) type Delays = [Option<f64>; 5];
+
+/// Mean and coefficient of variation of the gaps between drops.
+pub(crate) type Gaps = [Option<f64>; 2];
+
+/// One of several managed links.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct LinkSample {
+    pub name: String,
+    pub rate: f64,
+    pub utilization: f64,
+    pub delay: Delays,
+    pub loss_ratio: Option<f64>,
+    pub mark_ratio: Option<f64>,
+    pub queue_packets: f64,
+    pub nearly_full_s: Option<f64>,
+    pub drop_gaps: Gaps,
+}
 
 /// One group.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,6 +65,12 @@ pub(crate) struct GroupSample {
     pub jain: Option<f64>,
     /// Mean, least and greatest throughput of its flows.
     pub per_flow: [Option<f64>; 3],
+    pub one_way: Delays,
+    pub round_trip: Delays,
+    /// Mean and standard deviation over flows of the coefficient of variation of a flow's rates.
+    pub rate_cov: [Option<f64>; 2],
+    pub completions: f64,
+    pub completion: Delays,
 }
 
 /// One flow.
@@ -49,6 +78,7 @@ pub(crate) struct GroupSample {
 pub(crate) struct FlowSample {
     pub group: usize,
     pub rates: Rates,
+    pub rate_cov: Option<f64>,
     pub packets: Counts,
     pub bytes: Counts,
 }
@@ -64,6 +94,8 @@ pub(crate) struct Rates {
     pub loss_ratio: Option<f64>,
     pub mark_ratio: Option<f64>,
     pub delay: Delays,
+    pub retransmitted: f64,
+    pub drop_gaps: Gaps,
 }
 
 impl Sample {
@@ -74,6 +106,8 @@ impl Sample {
         let queues = Queues { single: outcome.links.len() == 1, window };
         let shares = plan.fair_shares(scenario);
         let throughputs: Vec<f64> = outcome.flows.iter().map(|f| f.counters.delivered.rate(window)).collect();
+        let goodputs: Vec<f64> = outcome.flows.iter().map(|f| f.counters.goodput(window)).collect();
+        let crossing = Crossing::new(plan, link);
         let group = |index: usize| {
             let of = |values: &[f64]| -> Vec<f64> {
                 let members = plan.flows.iter().zip(values).filter(|(flow, _)| flow.group as usize == index);
@@ -82,15 +116,23 @@ impl Sample {
             let (rates, share) = (of(&throughputs), of(&shares).iter().sum());
             let end = |pick: fn(f64, f64) -> f64| rates.iter().copied().reduce(pick);
             let g = &outcome.groups[index];
+            let covs = outcome.flows.iter().filter(|f| f.group.index() == index).filter_map(|f| f.windows.variation());
+            let covs: Vec<f64> = covs.collect();
             GroupSample {
-                rates: queues.rates(&g.counters, g.delay, share),
+                rates: queues.rates(&g.counters, g.delay, &g.drop_gaps, share),
                 jain: jain_by_key(plan, &throughputs, Some(index)),
                 per_flow: [stats::mean(&rates), end(f64::min), end(f64::max)],
+                one_way: delays(g.one_way),
+                round_trip: delays(g.round_trip),
+                rate_cov: [stats::mean(&covs), stats::deviation(&covs)],
+                completions: g.completions.transfers.packets as f64,
+                completion: delays(g.completions.time),
             }
         };
         let flow = |(index, f): (usize, &tidegate_sim::FlowOutcome)| FlowSample {
             group: plan.flows[index].group as usize,
-            rates: queues.rates(&f.counters, f.delay, shares[index]),
+            rates: queues.rates(&f.counters, f.delay, &f.drop_gaps, shares[index]),
+            rate_cov: f.windows.variation(),
             packets: counts(&f.counters, |c| c.packets),
             bytes: counts(&f.counters, |c| c.bytes),
         };
@@ -104,6 +146,11 @@ impl Sample {
             loss_ratio: ratio(link.all_drops().packets, link.arrivals.packets),
             mark_ratio: ratio(link.all_marks().packets, link.arrivals.packets),
             queue_packets: link.mean_packets,
+            norm_kbps: stats::norm(&crossing.of(&throughputs), crossing.fair) / 1e3,
+            fair_deviation: stats::fair_deviation(&crossing.of(&goodputs), crossing.fair),
+            nearly_full_s: link.nearly_full.map(Span::as_secs),
+            drop_gaps: gaps(&link.drop_gaps),
+            links: if queues.single { vec![] } else { outcome.links.iter().map(link_sample).collect() },
             flow_count: plan.flows.iter().map(|flow| flow.key).collect::<BTreeSet<_>>().len(),
             drops: DropReason::ALL.iter().map(|r| (r.name(), link.dropped(*r).packets as f64)).collect(),
             marks: MarkReason::ALL.iter().map(|r| (r.name(), link.marked(*r).packets as f64)).collect(),
@@ -116,13 +163,54 @@ impl Sample {
 /// Jain's index over what the flow key makes one flow, since that is what can be given equal shares; of one group, or
 /// of all.
 fn jain_by_key(plan: &Plan, throughputs: &[f64], group: Option<usize>) -> Option<f64> {
+    fair::jain(&by_key(plan, throughputs, |flow| group.is_none_or(|group| plan.flows[flow].group as usize == group)))
+}
+
+/// The rates of what the flow key makes one flow, of the flows that `which` names.
+fn by_key(plan: &Plan, rates: &[f64], which: impl Fn(usize) -> bool) -> Vec<f64> {
     let mut of_key: BTreeMap<u64, f64> = BTreeMap::new();
-    for (flow, rate) in plan.flows.iter().zip(throughputs) {
-        if group.is_none_or(|group| flow.group as usize == group) {
+    for (index, (flow, rate)) in plan.flows.iter().zip(rates).enumerate() {
+        if which(index) {
             *of_key.entry(flow.key).or_default() += rate;
         }
     }
-    fair::jain(&of_key.into_values().collect::<Vec<f64>>())
+    of_key.into_values().collect()
+}
+
+/// The flows that cross the watched link, and the share C/n of each.
+struct Crossing<'p> {
+    plan: &'p Plan,
+    crosses: Vec<bool>,
+    fair: f64,
+}
+
+impl<'p> Crossing<'p> {
+    fn new(plan: &'p Plan, link: &LinkOutcome) -> Crossing<'p> {
+        let mut routes = plan.routes();
+        let crosses: Vec<bool> =
+            plan.flows.iter().map(|flow| routes.path(flow.from, flow.to).contains(&plan.watched)).collect();
+        let keys = plan.flows.iter().zip(&crosses).filter(|(_, crosses)| **crosses).map(|(flow, _)| flow.key);
+        let n = keys.collect::<BTreeSet<_>>().len();
+        Crossing { plan, crosses, fair: link.rate.as_bps() as f64 / n.max(1) as f64 }
+    }
+
+    fn of(&self, rates: &[f64]) -> Vec<f64> {
+        by_key(self.plan, rates, |flow| self.crosses[flow])
+    }
+}
+
+fn link_sample(link: &LinkOutcome) -> LinkSample {
+    LinkSample {
+        name: link.name.clone(),
+        rate: link.rate.as_bps() as f64,
+        utilization: link.utilization,
+        delay: delays(link.delay),
+        loss_ratio: ratio(link.all_drops().packets, link.arrivals.packets),
+        mark_ratio: ratio(link.all_marks().packets, link.arrivals.packets),
+        queue_packets: link.mean_packets,
+        nearly_full_s: link.nearly_full.map(Span::as_secs),
+        drop_gaps: gaps(&link.drop_gaps),
+    }
 }
 
 /// How to count at the queues that flows cross.
@@ -133,7 +221,7 @@ struct Queues {
 }
 
 impl Queues {
-    fn rates(&self, c: &Counters, delay: Delay, fair_share: f64) -> Rates {
+    fn rates(&self, c: &Counters, delay: Delay, between_drops: &Spread, fair_share: f64) -> Rates {
         let base = if self.single { c.offered } else { c.sent };
         Rates {
             throughput: c.delivered.rate(self.window),
@@ -144,6 +232,8 @@ impl Queues {
             loss_ratio: ratio(c.dropped.packets, base.packets),
             mark_ratio: ratio(c.marked.packets, base.packets),
             delay: delays(delay),
+            retransmitted: c.retransmitted_bytes as f64,
+            drop_gaps: gaps(between_drops),
         }
     }
 }
@@ -159,7 +249,11 @@ fn ratio(part: u64, of: u64) -> Option<f64> {
 }
 
 fn delays(delay: Delay) -> Delays {
-    [milli(delay.mean), milli(delay.p50), milli(delay.p99)]
+    [delay.mean, delay.sd, delay.p50, delay.p95, delay.p99].map(milli)
+}
+
+fn gaps(between: &Spread) -> Gaps {
+    [between.mean().map(|nanos| nanos / 1e6), between.variation()]
 }
 
 fn counts(c: &Counters, what: fn(&Count) -> u64) -> Counts {
@@ -179,6 +273,8 @@ pub(crate) fn series(seed: u64, plan: &Plan, outcome: &Outcome) -> Series {
     if let Some(queue) = &link.series {
         let packets = queue.packets.iter().map(|&n| n as f64);
         lines.push(Line::new(Quantity::Queue, "queue", "packets", packets));
+        let lost = queue.dropped.iter().zip(&queue.offered).map(|(&d, &o)| d as f64 / o as f64);
+        lines.push(Line::new(Quantity::Loss, "loss ratio", "", lost));
         let delays = queue.delay.iter().map(|d| milli(*d).unwrap_or(f64::NAN));
         lines.push(Line::new(Quantity::Delay, "delay", "ms", delays));
         let gauge =
@@ -188,6 +284,10 @@ pub(crate) fn series(seed: u64, plan: &Plan, outcome: &Outcome) -> Series {
     for (group, bytes) in outcome.groups.iter().zip(&outcome.delivered_bytes) {
         let rates = bytes.iter().map(|&b| b as f64 * 8.0 / step);
         lines.push(Line::new(Quantity::Throughput, &group.name, "bit/s", rates));
+    }
+    for (group, bytes) in outcome.groups.iter().zip(&outcome.dropped_bytes) {
+        let rates = bytes.iter().map(|&b| b as f64 * 8.0 / step);
+        lines.push(Line::new(Quantity::Loss, &group.name, "bit/s", rates));
     }
     Series { seed: Some(seed), time_s: outcome.grid.iter().map(|t| t.as_secs()).collect(), lines }
 }

@@ -30,6 +30,13 @@ pub fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
+/// The population standard deviation; none of nothing.
+pub fn deviation(values: &[f64]) -> Option<f64> {
+    let mean = mean(values)?;
+    let squares: f64 = values.iter().map(|x| (x - mean) * (x - mean)).sum();
+    Some((squares / values.len() as f64).sqrt())
+}
+
 /// The distance to the fair share, √Σ(b_j − b_fair)², in the unit of the rates (chan2010's `norm`).
 pub fn norm(rates: &[f64], fair: f64) -> f64 {
     rates.iter().map(|b| (b - fair) * (b - fair)).sum::<f64>().sqrt()
@@ -45,8 +52,7 @@ pub fn fair_deviation(rates: &[f64], fair: f64) -> Option<f64> {
 /// The coefficient of variation, population standard deviation over mean. None when the mean is 0.
 pub fn variation(values: &[f64]) -> Option<f64> {
     let mean = mean(values).filter(|mean| *mean != 0.0)?;
-    let squares: f64 = values.iter().map(|x| (x - mean) * (x - mean)).sum();
-    Some((squares / values.len() as f64).sqrt() / mean)
+    Some(deviation(values)? / mean)
 }
 
 /// The root of the mean squared difference between estimates and truth. None of nothing.

@@ -43,6 +43,21 @@ pub fn millis(figure: Option<Figure>) -> String {
     write(figure, |mean| if mean.abs() < 0.1 && mean != 0.0 { (1e-3, "us") } else { (1.0, "ms") })
 }
 
+/// A time in seconds.
+pub fn time(figure: Option<Figure>) -> String {
+    write(figure, |_| (1.0, "s"))
+}
+
+/// A rate in kbit/s.
+pub fn kilobits(figure: Option<Figure>) -> String {
+    write(figure, |_| (1.0, "kbit/s"))
+}
+
+/// An amount in bytes.
+pub fn bytes(figure: Option<Figure>) -> String {
+    write(figure, |mean| unit_of(mean, &[(1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")]))
+}
+
 /// `figure` without its interval.
 pub fn bare(figure: Option<Figure>) -> Option<Figure> {
     figure.and_then(|f| Figure::exact(f.mean()))

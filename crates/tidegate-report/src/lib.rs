@@ -3,6 +3,7 @@
 //! This crate knows neither the simulator nor the gateway nor where files lie: a result may be simulated, replayed or
 //! measured, and looks the same.
 pub mod answer;
+pub mod detail;
 pub mod fair;
 pub mod figure;
 pub mod html;
@@ -13,6 +14,7 @@ pub mod table;
 
 pub use figure::Figure;
 pub use result::{
-    Aggregate, Bottleneck, Conduct, Counts, Delay, Document, Flow, Group, PerFlow, Queue, SCHEMA, SchemaName, Source,
+    Aggregate, Bottleneck, Conduct, Counts, Delay, Document, Flow, Gaps, Group, Link, OverFlows, PerFlow, Queue,
+    SCHEMA, SchemaName, Source,
 };
 pub use series::{Line, Quantity, Series};

@@ -91,6 +91,9 @@ pub struct Document {
     pub bottleneck: Bottleneck,
     /// All flows together.
     pub aggregate: Aggregate,
+    /// Each managed link, where there are several; `aggregate` is of the watched one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<Link>,
     /// Groups of flows, in the scenario's order.
     pub groups: Vec<Group>,
     /// Each flow, if asked for.
@@ -156,15 +159,74 @@ pub struct Aggregate {
     /// Marks by reason, in packets per replication.
     #[serde(default)]
     pub marks: BTreeMap<String, Figure>,
+    /// Distance of the flows over the bottleneck to C/n, √Σ(b_j − C/n)² of their throughputs, in kbit/s (chan2010's norm).
+    #[serde(default)]
+    pub norm_kbps: Option<Figure>,
+    /// Standard deviation around 1 of their goodputs over C/n, √(Σ(g_i/(C/n) − 1)² / (n − 1)) (cho2001 eq. 7).
+    #[serde(default)]
+    pub fair_deviation: Option<Figure>,
+    /// Time for which the queue held 95 % of its limit or more, in s per replication (cho2001's dwell).
+    #[serde(default)]
+    pub nearly_full_s: Option<Figure>,
+    /// Gaps between successive drops of the queue.
+    #[serde(default)]
+    pub drop_gap_ms: Gaps,
 }
 
-/// Waiting time of delivered packets, in ms; waiting only, without the packet's own time on the wire.
+/// One of several managed links.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Link {
+    /// Its ends, as in `A->B`.
+    pub name: String,
+    /// Its rate, in bit/s.
+    pub rate_bps: f64,
+    /// Bits sent over bits it could have sent, 0 to 1.
+    pub utilization: Option<Figure>,
+    /// Waiting time in its queue, in ms.
+    pub queue_delay_ms: Delay,
+    /// Packets lost over packets offered, 0 to 1.
+    pub loss_ratio: Option<Figure>,
+    /// Packets marked over packets offered, 0 to 1.
+    pub mark_ratio: Option<Figure>,
+    /// Mean length of its queue over time, in packets.
+    pub queue_packets: Option<Figure>,
+    /// As [`Aggregate::nearly_full_s`].
+    pub nearly_full_s: Option<Figure>,
+    /// Gaps between successive drops of its queue.
+    pub drop_gap_ms: Gaps,
+}
+
+/// Gaps between successive drops at one queue: of a queue between any of its drops, of a group or flow between its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Gaps {
+    /// Mean, in ms.
+    pub mean: Option<Figure>,
+    /// Coefficient of variation, population standard deviation over mean: 0 for periodic drops, about 1 for random ones.
+    pub cov: Option<Figure>,
+}
+
+/// Mean and standard deviation over a group's flows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct OverFlows {
+    /// Mean over flows.
+    pub mean: Option<Figure>,
+    /// Population standard deviation over flows.
+    pub sd: Option<Figure>,
+}
+
+/// A delay over many packets, in ms. In a queue it is waiting only, without the packet's own time on the wire.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Delay {
     /// Mean.
     pub mean: Option<Figure>,
+    /// Standard deviation over packets.
+    #[serde(default)]
+    pub sd: Option<Figure>,
     /// Median.
     pub p50: Option<Figure>,
+    /// 95th percentile.
+    #[serde(default)]
+    pub p95: Option<Figure>,
     /// 99th percentile.
     pub p99: Option<Figure>,
 }
@@ -206,6 +268,27 @@ pub struct Group {
     /// Whether its senders heed congestion, where that is known.
     #[serde(default)]
     pub conduct: Option<Conduct>,
+    /// From sender to receiver, of packets delivered, in ms: all links and queues of the way.
+    #[serde(default)]
+    pub one_way_ms: Delay,
+    /// Round trips, in ms: of every acknowledgement, the time since the packet that it answers was sent.
+    #[serde(default)]
+    pub rtt_ms: Delay,
+    /// Bytes of data sent again, per replication.
+    #[serde(default)]
+    pub retransmitted_bytes: Option<Figure>,
+    /// Gaps between successive drops of any of its packets.
+    #[serde(default)]
+    pub drop_gap_ms: Gaps,
+    /// Coefficient of variation of each flow's throughput over successive windows (`run.rate_window`).
+    #[serde(default)]
+    pub rate_cov: OverFlows,
+    /// Transfers of a given size that were finished, per replication.
+    #[serde(default)]
+    pub completions: Option<Figure>,
+    /// From the start of such a transfer to the arrival of its last byte, in ms.
+    #[serde(default)]
+    pub completion_ms: Delay,
 }
 
 /// The spread of a figure over a group's flows, each itself a mean over replications.
@@ -246,6 +329,15 @@ pub struct Flow {
     /// What it offered to the queue, in bit/s.
     #[serde(default)]
     pub offered_bps: Option<Figure>,
+    /// Bytes of data that it sent again, per replication.
+    #[serde(default)]
+    pub retransmitted_bytes: Option<Figure>,
+    /// Gaps between its successive drops.
+    #[serde(default)]
+    pub drop_gap_ms: Gaps,
+    /// Coefficient of variation of its throughput over successive windows (`run.rate_window`).
+    #[serde(default)]
+    pub rate_cov: Option<Figure>,
     /// Its packets, over all replications.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packets: Option<Counts>,

@@ -36,6 +36,8 @@ pub enum Quantity {
     Delay,
     /// Throughput of a group, in bit/s.
     Throughput,
+    /// What was lost: of a group in bit/s, at the queue as dropped over offered packets.
+    Loss,
     /// Inner state of the queue.
     Gauge,
 }

@@ -13,6 +13,7 @@ use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, Row
 use comfy_table::{ContentLineStyle, LineStyle, TableStyle};
 
 use crate::answer::{GOODPUT, REPLAY, Verdict, clauses, goodput_exceeds, offends, share};
+use crate::detail::{self, Detail};
 use crate::{Counts, Delay, Document, Figure, Flow, Group, human};
 
 /// A rule under the header and nothing else.
@@ -98,7 +99,8 @@ pub fn results(documents: &[&Document], look: &Look) -> String {
     // One clause a line: a terminal would break the sentence in the middle of a word.
     let clauses: Vec<String> = clauses(documents).iter().map(|c| format!("{}: {}", c.title, c.text)).collect();
     let answer = clauses.join(";\n");
-    format!("{answer}\n\n{table}\n\n{}", notes(documents, intervals))
+    let more = if let [one] = documents { details(one, look) } else { String::new() };
+    format!("{answer}\n\n{table}\n\n{more}{}", notes(documents, intervals))
 }
 
 /// The flows that offered or got most, at most `most` of them. Ends with a line feed.
@@ -149,6 +151,25 @@ fn counted_flow(flow: &Flow) -> Vec<Cell> {
     row.push(Cell::new(human::rate_mean(flow.throughput_bps)));
     row.extend(delays(&flow.delay_ms, Intervals::Hidden));
     row
+}
+
+/// The figures behind the first table, of one result.
+fn details(document: &Document, look: &Look) -> String {
+    let of = |detail: Detail, first: &str| {
+        let mut table = new(look);
+        let mut head = vec![first];
+        head.extend(&detail.heads);
+        header(&mut table, &head);
+        for ([_, name], cells) in &detail.rows {
+            let name = if name.is_empty() { document.title() } else { name };
+            let mut row = vec![text(name).add_attribute(Attribute::Bold)];
+            row.extend(cells.iter().map(Cell::new));
+            table.add_row(row);
+        }
+        align(&mut table, 1);
+        if detail.heads.is_empty() { String::new() } else { fit(table, look) + "\n\n" }
+    };
+    of(detail::groups(&[document]), "group") + &of(detail::queues(&[document]), "queue")
 }
 
 /// One row per queue if the terminal is wide enough, else one per queue and group; intervals where they fit.

@@ -225,5 +225,9 @@ fn delay(waits: &[f64]) -> Delay {
         waits.get(rank.saturating_sub(1)).copied().and_then(Figure::exact)
     };
     let mean = Figure::exact(waits.iter().sum::<f64>() / waits.len() as f64);
-    Delay { mean, p50: quantile(0.5), p99: quantile(0.99) }
+    let sd = mean.and_then(|m| {
+        let squares: f64 = waits.iter().map(|w| (w - m.mean()) * (w - m.mean())).sum();
+        Figure::exact((squares / waits.len() as f64).sqrt())
+    });
+    Delay { mean, sd, p50: quantile(0.5), p95: quantile(0.95), p99: quantile(0.99) }
 }

@@ -72,7 +72,8 @@ fn ratio(part: u64, whole: u64) -> Option<Figure> {
 
 fn delay(delays: &dyn Delays) -> Delay {
     let millis = |nanos: Option<f64>| nanos.and_then(|n| Figure::exact(n / 1e6));
-    Delay { mean: millis(delays.mean()), p50: millis(delays.quantile(0.5)), p99: millis(delays.quantile(0.99)) }
+    let of = |q: f64| millis(delays.quantile(q));
+    Delay { mean: millis(delays.mean()), sd: None, p50: of(0.5), p95: of(0.95), p99: of(0.99) }
 }
 
 fn aggregate(tally: &Tally, over: &Over) -> Aggregate {
@@ -92,6 +93,7 @@ fn aggregate(tally: &Tally, over: &Over) -> Aggregate {
         queue_packets: Figure::exact(tally.area as f64 / nanos),
         drops: reasons(tidegate::DropReason::ALL.iter().map(|r| r.name()), &tally.drops),
         marks: reasons(tidegate::MarkReason::ALL.iter().map(|r| r.name()), &tally.marks),
+        ..Aggregate::default()
     }
 }
 
@@ -196,5 +198,6 @@ fn flow(index: u64, tale: &Tale, fair: Option<f64>, over: &Over) -> Flow {
         offered_bps: over.rate(tale.bytes.offered),
         packets: Some(tale.packets),
         bytes: Some(tale.bytes),
+        ..Flow::default()
     }
 }

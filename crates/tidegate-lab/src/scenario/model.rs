@@ -51,6 +51,8 @@ params! {
         seed: u64 = 1, "", 0 ..= 4_000_000_000_000_000u64;
         /// Grid of the recorded series; `duration / series` is at most 100000 points.
         series: Span = Span::from_millis(100), "", 100_000 ..= 1_000_000_000_000_000u64;
+        /// Windows over which each flow's rates are compared (their coefficient of variation), from the end of the warm-up.
+        rate_window: Span = Span::from_millis(1000), "tau", 1_000_000 ..= 1_000_000_000_000_000u64;
         /// Which packets are one flow to the queue.
         flow_key: Key = Key(FlowKey::FiveTuple), "", 0 ..= 0;
     }

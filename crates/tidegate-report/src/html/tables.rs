@@ -3,7 +3,8 @@ use std::fmt::Write;
 
 use super::{ReportInput, Run, escape};
 use crate::answer::{self, Verdict, offends, share};
-use crate::{Figure, Flow, Group, human};
+use crate::detail::{self, Detail};
+use crate::{Document, Figure, Flow, Group, human};
 
 /// At most so many flows of a run are listed.
 const FLOWS: usize = 200;
@@ -13,6 +14,9 @@ pub(super) fn write(page: &mut String, input: &ReportInput) {
     page.push_str("<section>\n<h2>The figures</h2>\n<p class=\"what\">Rates are a group’s total.</p>\n");
     groups(page, input);
     aggregates(page, input);
+    let documents: Vec<&Document> = input.runs.iter().map(|run| run.result).collect();
+    details(page, "Delays, evenness, transfers", "group", &detail::groups(&documents));
+    details(page, "Each queue", "link", &detail::queues(&documents));
     parameters(page, input);
     reasons(page, input);
     for run in input.runs.iter().filter(|run| !run.flows.is_empty()) {
@@ -67,6 +71,27 @@ fn aggregates(page: &mut String, input: &ReportInput) {
         cell(page, &human::millis(all.queue_delay_ms.p99));
         let packets = all.queue_packets.map_or(human::NONE.into(), |f| format!("{} packets", human::number(Some(f))));
         cell(page, &packets);
+        page.push_str("</tr>\n");
+    }
+    close(page);
+}
+
+/// The figures behind the first tables.
+fn details(page: &mut String, title: &str, second: &str, detail: &Detail) {
+    if detail.heads.is_empty() {
+        return;
+    }
+    page.push_str("<div style=\"height:1rem\"></div>");
+    open(page, title, &["queue", second]);
+    heads_then_body(page, &detail.heads);
+    let mut last = "";
+    for ([queue, name], cells) in &detail.rows {
+        let first = queue != last;
+        last = queue;
+        let class = if first { " class=\"first\"" } else { "" };
+        let _ = write!(page, "<tr{class}><th scope=\"row\">{}</th>", if first { escape(queue) } else { String::new() });
+        text(page, name);
+        cells.iter().for_each(|c| cell(page, c));
         page.push_str("</tr>\n");
     }
     close(page);

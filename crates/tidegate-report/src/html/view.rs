@@ -119,7 +119,9 @@ fn run_view<'a>(run: &Run<'a>) -> RunView<'a> {
 fn series_view(series: &Series) -> SeriesView<'_> {
     let step = |most: usize| series.time_s.len().div_ceil(most).max(1);
     let grid = |step: usize| series.time_s.chunks(step).map(|chunk| chunk[0]).collect();
-    let of = |line: &Line| if line.what == Quantity::Throughput { step(RATES) } else { step(POINTS) };
+    let of = |line: &Line| {
+        if matches!(line.what, Quantity::Throughput | Quantity::Loss) { step(RATES) } else { step(POINTS) }
+    };
     SeriesView {
         time: grid(step(POINTS)),
         coarse: grid(step(RATES)),

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use tidegate_report::{
-    Aggregate, Bottleneck, Conduct, Counts, Delay, Document, Figure, Flow, Group, Line, PerFlow, Quantity, Queue,
-    Series, Source,
+    Aggregate, Bottleneck, Conduct, Counts, Delay, Document, Figure, Flow, Gaps, Group, Line, Link, OverFlows, PerFlow,
+    Quantity, Queue, Series, Source,
 };
 
 /// A figure with an interval of `percent` % of it.
@@ -14,7 +14,26 @@ pub fn figure(mean: f64, percent: f64) -> Option<Figure> {
 }
 
 fn delay(p50: f64) -> Delay {
-    Delay { mean: figure(p50 * 1.1, 3.0), p50: figure(p50, 2.0), p99: figure(p50 * 2.4, 6.0) }
+    let [sd, p95] = [figure(p50 * 0.4, 5.0), figure(p50 * 1.9, 4.0)];
+    Delay { mean: figure(p50 * 1.1, 3.0), sd, p50: figure(p50, 2.0), p95, p99: figure(p50 * 2.4, 6.0) }
+}
+
+fn gaps() -> Gaps {
+    Gaps { mean: figure(12.0, 4.0), cov: figure(1.1, 6.0) }
+}
+
+fn link(name: &str, shape: Shape) -> Link {
+    Link {
+        name: name.into(),
+        rate_bps: LINK,
+        utilization: figure(0.97, 0.2),
+        queue_delay_ms: delay(shape.delay_ms),
+        loss_ratio: figure(0.02, 3.0),
+        mark_ratio: figure(0.0, 0.0),
+        queue_packets: figure(shape.delay_ms * 5.6, 2.0),
+        nearly_full_s: figure(0.3, 20.0),
+        drop_gap_ms: gaps(),
+    }
 }
 
 /// What a made-up queue does: the flood's throughput and the spread of TCP's share.
@@ -63,6 +82,13 @@ pub fn simulated(shape: Shape, tcp: u64) -> Document {
         offered_bps: figure(total * 1.012, 0.8),
         delay_ms: delay(shape.delay_ms),
         conduct: Some(Conduct::Responsive),
+        one_way_ms: delay(shape.delay_ms + 10.0),
+        rtt_ms: delay(shape.delay_ms + 20.0),
+        retransmitted_bytes: figure(total * 0.001, 5.0),
+        drop_gap_ms: gaps(),
+        rate_cov: OverFlows { mean: figure(0.3, 3.0), sd: figure(0.05, 9.0) },
+        completions: figure(12.0, 10.0),
+        completion_ms: delay(800.0),
     };
     let flood = Group {
         name: "flood".into(),
@@ -82,6 +108,7 @@ pub fn simulated(shape: Shape, tcp: u64) -> Document {
         offered_bps: Figure::exact(LINK),
         delay_ms: delay(shape.delay_ms),
         conduct: Some(Conduct::Unresponsive),
+        ..Group::default()
     };
     Document {
         source: Source::Simulated,
@@ -114,7 +141,12 @@ pub fn simulated(shape: Shape, tcp: u64) -> Document {
             queue_packets: figure(shape.delay_ms * 5.6, 2.0),
             drops: BTreeMap::from([("early".into(), Figure::new(41_234.0, Some(310.0)).unwrap())]),
             marks: BTreeMap::new(),
+            norm_kbps: figure(shape.flood_bps / 1e3, 2.0),
+            fair_deviation: figure(0.4, 3.0),
+            nearly_full_s: figure(shape.delay_ms / 10.0, 8.0),
+            drop_gap_ms: gaps(),
         },
+        links: ["a->b", "b->c"].into_iter().map(|name| link(name, shape)).collect(),
         groups: vec![tcp_group, flood],
         flows: Some(flows),
         ..Document::default()
@@ -176,7 +208,12 @@ pub fn replayed(queue: &str, flood_ratio: f64) -> Document {
             throughput_bps: Figure::exact(delivered as f64 * bits),
             loss_ratio: Figure::exact(dropped as f64 / offered as f64),
             mark_ratio: Figure::exact(0.0),
-            delay_ms: Delay { mean: Figure::exact(8.2), p50: Figure::exact(7.1), p99: Figure::exact(19.0) },
+            delay_ms: Delay {
+                mean: Figure::exact(8.2),
+                p50: Figure::exact(7.1),
+                p99: Figure::exact(19.0),
+                ..Delay::default()
+            },
             offered_bps: Figure::exact(offered as f64 * bits),
             packets: Some(Counts { offered, delivered, dropped, marked: 0 }),
             bytes: Some(Counts {
@@ -220,7 +257,12 @@ pub fn replayed(queue: &str, flood_ratio: f64) -> Document {
         aggregate: Aggregate {
             jain: Figure::exact(0.61),
             utilization: Figure::exact(0.998),
-            queue_delay_ms: Delay { mean: Figure::exact(8.0), p50: Figure::exact(7.0), p99: Figure::exact(21.0) },
+            queue_delay_ms: Delay {
+                mean: Figure::exact(8.0),
+                p50: Figure::exact(7.0),
+                p99: Figure::exact(21.0),
+                ..Delay::default()
+            },
             ..Aggregate::default()
         },
         groups: vec![group("tcp"), group("udp")],
