@@ -8,7 +8,7 @@ use crate::meters::Meters;
 use crate::network::{Flow, FlowId, Network};
 use crate::routes::Routes;
 use crate::sources::tcp::{Output, Receiver, TcpSender};
-use crate::sources::{Handshake, Open, OpenPacket, Period, Source, Tcp};
+use crate::sources::{Handshake, Open, OpenPacket, Period, Session, Source, Tcp};
 
 /// Every flow's two ends.
 #[derive(Clone, Debug)]
@@ -22,7 +22,8 @@ pub(crate) struct Ends {
 
 #[derive(Clone, Debug)]
 enum Work {
-    Tcp(TcpSender),
+    /// With what opens further connections, if there are to be any.
+    Tcp(TcpSender, Option<Box<Session>>),
     /// With its place in the agenda.
     Open(Open, u32),
 }
@@ -39,6 +40,8 @@ struct Sender {
     /// The same of class [`Class::Timeout`].
     timeout: Time,
     work: Work,
+    /// Which connection it is, counted modulo 256; packets of others are not for it.
+    life: u8,
     dice: Rng,
     /// Where its way begins.
     there: u32,
@@ -51,12 +54,24 @@ struct Far {
     /// Where the way back begins; 0 for a flow that is not answered.
     back: u32,
     ack_len: u16,
-    /// The first segment that will never come, when all data are there: the transfer is finished.
-    end: u32,
-    /// What was asked for, and when.
-    transfer: (u64, u64),
+    /// Which connection it is at.
+    life: u8,
+    transfer: Transfer,
+    /// Those of the connections last opened, by the last bit of their number. A connection is opened when the one before is
+    /// done, or by the timetable; of it all are known unless two are opened within the time of a packet's way.
+    coming: [Transfer; 2],
     /// Whether segment 0 carries no data.
     syn: bool,
+}
+
+/// What a connection has to bring over.
+#[derive(Clone, Copy, Debug)]
+struct Transfer {
+    /// The first segment that will never come, when all data are there: the transfer is finished.
+    end: u32,
+    /// When it was asked for.
+    start: Time,
+    bytes: u64,
 }
 
 /// The events that a sender asks for; [`Key::NEVER`] for none.
@@ -73,21 +88,29 @@ impl Ends {
         let flows = &network.flows;
         let sender = |(i, flow): (usize, &Flow)| {
             let mut dice = seed.stream(&format!("flow {i}"));
-            let work = match Open::new(&flow.source, i as u64, &mut dice) {
-                Ok(source) => Work::Open(source, player(i as u32)),
-                Err(tcp) => Work::Tcp(TcpSender::new(tcp, &mut dice)),
+            let again = network.again.get(&FlowId(i as u32));
+            let again: Vec<Period> = again.into_iter().flatten().rev().copied().collect();
+            let mut send = flow.start;
+            let work = match (Open::new(&flow.source, i as u64, &mut dice), &flow.source) {
+                (Some(source), _) => Work::Open(source, player(i as u32)),
+                (None, Source::Web(web)) => {
+                    let tcp = TcpSender::new(&web.tcp, &mut dice);
+                    let mut session = Session::web(web, i as u64, &mut dice);
+                    send = session.think(send, &mut dice);
+                    Work::Tcp(tcp, Some(Box::new(session)))
+                }
+                (None, source) => {
+                    let tcp = source.tcp().expect("a source that is answered has connections");
+                    let session = (!again.is_empty()).then(|| Box::new(Session::plain(tcp)));
+                    Work::Tcp(TcpSender::new(tcp, &mut dice), session)
+                }
             };
             let there = routes.ways[i].there;
-            let again = network.again.get(&FlowId(i as u32));
-            let again = again.into_iter().flatten().rev().copied().collect();
-            Sender { stop: flow.stop, again, send: flow.start, timeout: Time::MAX, work, dice, there }
+            Sender { stop: flow.stop, again, send, timeout: Time::MAX, work, life: 0, dice, there }
         };
         let far = |(i, flow): (usize, &Flow)| {
             let back = routes.ways[i].back;
-            match &flow.source {
-                Source::Tcp(tcp) => Far::tcp(tcp, flow.start, back),
-                _ => Far::deaf(back),
-            }
+            flow.source.tcp().map_or_else(|| Far::deaf(back), |tcp| Far::tcp(tcp, flow.start, back))
         };
         Ends {
             senders: flows.iter().enumerate().map(sender).collect(),
@@ -97,14 +120,16 @@ impl Ends {
         }
     }
 
-    /// The first event of every flow, with the flow's place in the agenda if it has one.
+    /// The first event of every flow, with the flow's place in the agenda if it has one; of a connection's flow all its
+    /// starts.
     pub fn starts(&self) -> impl Iterator<Item = (Option<u32>, Key)> {
-        self.senders.iter().enumerate().map(|(i, s)| {
-            let (player, class) = match s.work {
-                Work::Open(_, player) => (Some(player), Class::Tick),
-                Work::Tcp(_) => (None, Class::Send),
+        self.senders.iter().enumerate().flat_map(|(i, s)| {
+            let (player, class, again) = match s.work {
+                Work::Open(_, player) => (Some(player), Class::Tick, [].as_slice()),
+                Work::Tcp(..) => (None, Class::Send, s.again.as_slice()),
             };
-            (player, Key::new(s.send.as_nanos(), class, i as u32))
+            let times = std::iter::once(s.send).chain(again.iter().map(|period| period.0));
+            times.map(move |time| (player, Key::new(time.as_nanos(), class, i as u32)))
         })
     }
 
@@ -128,7 +153,7 @@ impl Ends {
         let next = if sender.again.is_empty() { next } else { next.min(sender.stop) };
         let flight = |packet: OpenPacket| {
             let OpenPacket { number: seq, len, ecn } = packet;
-            Flight { time: now, born: now, hop: sender.there, flow, seq, len, flags: ecn as u8 }
+            Flight { time: now, born: now, hop: sender.there, flow, seq, len, flags: ecn as u8, life: 0 }
         };
         (packet.map(flight), next.as_nanos())
     }
@@ -137,14 +162,45 @@ impl Ends {
     pub fn wake(&mut self, now: u64, flow: u32) -> Timers {
         let sender = &mut self.senders[flow as usize];
         let now = Time::from_nanos(now);
+        if sender.again.last().is_some_and(|period| period.0 == now) {
+            return self.start_again(now, flow);
+        }
         if sender.send != now {
             return Timers::NONE; // it has been set anew since
         }
         sender.send = Time::MAX;
-        let Work::Tcp(tcp) = &mut sender.work else { return Timers::NONE };
+        let Work::Tcp(tcp, session) = &mut sender.work else { return Timers::NONE };
         if now >= sender.stop {
             return Timers::NONE;
         }
+        if session.as_ref().is_some_and(|session| session.idle) {
+            return self.open(now, flow);
+        }
+        tcp.wake(now, &mut sender.dice, &mut self.out);
+        sender.rearm(flow)
+    }
+
+    /// The timetable has `flow` start anew. Whatever was under way is given up.
+    fn start_again(&mut self, now: Time, flow: u32) -> Timers {
+        let sender = &mut self.senders[flow as usize];
+        sender.resume();
+        let Work::Tcp(_, Some(session)) = &mut sender.work else { return Timers::NONE };
+        if !session.thinks() {
+            return self.open(now, flow);
+        }
+        sender.life = sender.life.wrapping_add(1);
+        sender.think(now, flow)
+    }
+
+    /// `flow` opens its next connection.
+    fn open(&mut self, now: Time, flow: u32) -> Timers {
+        let sender = &mut self.senders[flow as usize];
+        let Work::Tcp(tcp, Some(session)) = &mut sender.work else { return Timers::NONE };
+        let next = session.open(&mut sender.dice);
+        *tcp = TcpSender::new(next, &mut sender.dice);
+        sender.life = sender.life.wrapping_add(1);
+        sender.send = Time::MAX;
+        self.far[flow as usize].coming[(sender.life % 2) as usize] = Transfer::of(next, now);
         tcp.wake(now, &mut sender.dice, &mut self.out);
         sender.rearm(flow)
     }
@@ -157,8 +213,8 @@ impl Ends {
             return Timers::NONE;
         }
         sender.timeout = Time::MAX;
-        let Work::Tcp(tcp) = &mut sender.work else { return Timers::NONE };
-        if now >= sender.stop {
+        let Work::Tcp(tcp, session) = &mut sender.work else { return Timers::NONE };
+        if now >= sender.stop || session.as_ref().is_some_and(|session| session.idle) {
             return Timers::NONE;
         }
         if tcp.timeout_at <= now && tcp.timed_out(now, &mut sender.dice, &mut self.out) {
@@ -172,11 +228,17 @@ impl Ends {
     pub fn acknowledged(&mut self, now: u64, ack: &Flight) -> Timers {
         let sender = &mut self.senders[ack.flow as usize];
         let now = Time::from_nanos(now);
-        let Work::Tcp(tcp) = &mut sender.work else { return Timers::NONE };
-        if now >= sender.stop {
+        let Work::Tcp(tcp, session) = &mut sender.work else { return Timers::NONE };
+        if now >= sender.stop || ack.life != sender.life {
+            return Timers::NONE;
+        }
+        if session.as_ref().is_some_and(|session| session.idle) {
             return Timers::NONE;
         }
         tcp.acknowledged(now, ack.seq, ack.flags & flag::ECHO != 0, &mut sender.dice, &mut self.out);
+        if tcp.is_done() && session.is_some() {
+            return sender.think(now, ack.flow);
+        }
         sender.rearm(ack.flow)
     }
 
@@ -188,15 +250,18 @@ impl Ends {
             meters.delivered(at, data, data.len as u64);
             return None;
         }
+        if data.life != far.life && !far.turn_to(data.life) {
+            meters.delivered(at, data, 0);
+            return None; // of a connection that is over
+        }
         let marked = data.flags & flag::ECN == flag::ECN;
         let received = far.receiver.receive(data.seq, marked, data.flags & flag::REDUCED != 0);
         // The SYN is the first in order and brings no data.
         let new = received.new - (far.syn && received.new > 0 && received.ack == received.new) as u32;
         meters.delivered(at, data, new as u64 * data.len as u64);
         meters.answered(at);
-        if received.ack == far.end && received.new > 0 {
-            let (start, bytes) = far.transfer;
-            meters.finished(data.flow, start, at, bytes);
+        if received.ack == far.transfer.end && received.new > 0 {
+            meters.finished(data.flow, far.transfer.start.as_nanos(), at, far.transfer.bytes);
         }
         let echo = if received.echo { flag::ECHO } else { 0 };
         Some(Flight {
@@ -207,14 +272,15 @@ impl Ends {
             seq: received.ack,
             len: far.ack_len,
             flags: flag::ACK | echo,
+            life: data.life,
         })
     }
 
     /// What a sender has put out, as a packet that leaves `flow`'s node at `now`.
     #[inline]
     pub fn launch(&self, now: u64, flow: u32, output: Output) -> Flight {
-        let hop = self.senders[flow as usize].there;
-        Flight { time: now, born: now, hop, flow, seq: output.seq, len: output.len, flags: output.flags }
+        let Sender { there: hop, life, .. } = self.senders[flow as usize];
+        Flight { time: now, born: now, hop, flow, seq: output.seq, len: output.len, flags: output.flags, life }
     }
 }
 
@@ -222,19 +288,42 @@ impl Timers {
     const NONE: Timers = Timers { send: Key::NEVER, timeout: Key::NEVER };
 }
 
+impl Transfer {
+    /// Nothing that ever ends.
+    const NONE: Transfer = Transfer { end: u32::MAX, start: Time::ZERO, bytes: 0 };
+
+    /// What a connection like `tcp`, opened at `start`, has to bring over.
+    fn of(tcp: &Tcp, start: Time) -> Transfer {
+        let syn = tcp.handshake == Handshake::Syn;
+        let end = tcp.data.map_or(u32::MAX, |n| n.saturating_add(syn as u32));
+        Transfer { end, start, bytes: tcp.data.map_or(0, |n| n as u64 * tcp.segment.get()) }
+    }
+}
+
 impl Far {
     /// Of a connection that starts at `start`.
     fn tcp(tcp: &Tcp, start: Time, back: u32) -> Far {
         let syn = tcp.handshake == Handshake::Syn;
-        let end = tcp.data.map_or(u32::MAX, |n| n.saturating_add(syn as u32));
-        let bytes = tcp.data.map_or(0, |n| n as u64 * tcp.segment.get());
-        let ack_len = tcp.ack.get() as u16;
-        Far { receiver: Receiver::default(), back, ack_len, end, transfer: (start.as_nanos(), bytes), syn }
+        let far = Far::deaf(back);
+        Far { ack_len: tcp.ack.get() as u16, transfer: Transfer::of(tcp, start), syn, ..far }
     }
 
     /// Of a source that is not answered.
     fn deaf(back: u32) -> Far {
-        Far { receiver: Receiver::default(), back, ack_len: 0, end: u32::MAX, transfer: (0, 0), syn: false }
+        let transfer = Transfer::NONE;
+        Far { receiver: Receiver::default(), back, ack_len: 0, life: 0, transfer, coming: [transfer; 2], syn: false }
+    }
+
+    /// A packet of connection `life` has come: whether that is a later one than the one it was at. Of those numbered modulo 256
+    /// the nearer way round is the way.
+    fn turn_to(&mut self, life: u8) -> bool {
+        if life.wrapping_sub(self.life) >= 128 {
+            return false;
+        }
+        self.receiver.restart();
+        self.life = life;
+        self.transfer = self.coming[(life % 2) as usize];
+        true
     }
 }
 
@@ -249,10 +338,20 @@ impl Sender {
         start.as_nanos()
     }
 
+    /// The connection is done with, or none was open: the event at which the next one is opened.
+    fn think(&mut self, now: Time, flow: u32) -> Timers {
+        let Work::Tcp(_, Some(session)) = &mut self.work else { return Timers::NONE };
+        self.send = session.think(now, &mut self.dice);
+        match self.send {
+            Time::MAX => Timers::NONE,
+            send => Timers { send: Key::new(send.as_nanos(), Class::Send, flow), ..Timers::NONE },
+        }
+    }
+
     /// The events to add, so that each timer has one pending no later than it is due.
     #[inline]
     fn rearm(&mut self, flow: u32) -> Timers {
-        let Work::Tcp(tcp) = &self.work else { return Timers::NONE };
+        let Work::Tcp(tcp, _) = &self.work else { return Timers::NONE };
         let mut timers = Timers::NONE;
         if tcp.send_at < self.send {
             self.send = tcp.send_at;

@@ -18,6 +18,8 @@ pub(crate) struct Flight {
     pub len: u16,
     /// See [`flag`].
     pub flags: u8,
+    /// Which of its flow's connections it belongs to, modulo 256.
+    pub life: u8,
 }
 
 const _: () = assert!(core::mem::size_of::<Flight>() == 32);

@@ -157,7 +157,8 @@ impl<Q> Network<Q> {
         FlowId(self.flows.len() as u32 - 1)
     }
 
-    /// Has `flow` start again after its stop: from the one to the other time, in order. What it sends starts anew.
+    /// Has `flow` start again after its stop: from the one to the other time, in order. What it sends starts anew: a connection
+    /// is a new one, and what is still on its way of the old one counts for nothing.
     pub fn again(&mut self, flow: FlowId, periods: Vec<Period>) {
         self.again.insert(flow, periods);
     }
@@ -214,9 +215,6 @@ impl<Q> Network<Q> {
         }
         if let Some(again) = self.again.get(&FlowId(index as u32)) {
             check_periods(&field("again"), again, flow.stop)?;
-            if matches!(flow.source, Source::Tcp(_)) {
-                return Err(ConfigError::new(field("again"), again.len(), "a connection cannot start again"));
-            }
         }
         flow.source.check().map_err(|e| ConfigError { field: field(&e.field), ..e })
     }

@@ -11,7 +11,6 @@ use std::collections::BinaryHeap;
 use tidegate::ConfigError;
 
 use crate::network::Network;
-use crate::sources::Source;
 
 /// What a packet does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,7 +101,7 @@ impl Routes {
         let mut links: Vec<Links> = Vec::new();
         let mut which = Vec::with_capacity(network.flows.len());
         for (i, flow) in network.flows.iter().enumerate() {
-            let answered = matches!(flow.source, Source::Tcp(_));
+            let answered = flow.source.tcp().is_some();
             let known = pairs.entry((flow.from.0, flow.to.0, answered)).or_insert(links.len());
             if *known == links.len() {
                 let way = |finder: &mut Finder, from: u32, to: u32| {

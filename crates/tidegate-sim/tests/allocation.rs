@@ -3,7 +3,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 use tidegate::{Bytes, Ecn, Link, Prob, Rate, Rng, Seed, Size, Span, Time, catalog};
-use tidegate_sim::sources::{Begin, Flavor, Law};
+use tidegate_sim::sources::{Begin, Flavor, Law, Web};
 use tidegate_sim::{Cbr, Flow, Network, OnOff, Plan, Simulation, Source, Tcp};
 
 /// The system's allocator, counting.
@@ -55,6 +55,7 @@ fn nothing_is_allocated_after_warm_up() {
                 begin: Begin::Either,
                 ecn: Ecn::NotEct,
             }),
+            2 if i == 2 => Source::Web(Web::neidhardt(Tcp::new_reno())),
             _ => Source::Tcp(Tcp::ns2(Flavor::NewReno)),
         };
         network.flow(Flow { group, from, to, key: i, class: 0, start: Time::ZERO, stop: Time::MAX, source });

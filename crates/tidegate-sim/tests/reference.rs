@@ -2,7 +2,7 @@
 //! with its time, and every figure must be the same. Times and rates are round on purpose, so that there are ties.
 use tidegate::rng::mix;
 use tidegate::{Bytes, Ecn, Link, Prob, Rate, Rng, Seed, Size, Span, Time, catalog};
-use tidegate_sim::sources::{Begin, EcnUse, Flavor, Handshake, Law, LimitedTransmit, Rules};
+use tidegate_sim::sources::{Begin, EcnUse, Flavor, Handshake, Law, LimitedTransmit, Rules, Web};
 use tidegate_sim::{
     Cbr, Delays, Flow, GroupId, Network, NodeId, OnOff, Oscillating, Outcome, Plan, Simulation, Source, Tcp,
     simulate_by_packet,
@@ -103,7 +103,7 @@ impl Draw {
             return self.open();
         }
         let flavor = self.pick(&[Flavor::Reno, Flavor::NewReno]);
-        Source::Tcp(Tcp {
+        let tcp = Tcp {
             rules: self.pick(&[Rules::Rfc, Rules::Ns2]),
             ecn: self.pick(&[EcnUse::Off, EcnUse::On]),
             handshake: self.pick(&[Handshake::Skip, Handshake::Syn]),
@@ -113,7 +113,14 @@ impl Draw {
             receiver_window: self.pick(&[4, 20, 10_000]),
             segment: Bytes::new(self.pick(&[1000, 1000, 333])),
             ..Tcp { flavor, ..Tcp::reno() }
-        })
+        };
+        if self.chance(0.3) {
+            let size = Law::Pareto { shape: 1.2, least: 2_000 };
+            let think = self.dice.below(2);
+            let think = [Law::Constant(100_000_000), Law::Exponential { mean: 300_000_000 }][think as usize].clone();
+            return Source::Web(Web { tcp: Tcp { data: None, ..tcp }, size, think });
+        }
+        Source::Tcp(tcp)
     }
 
     fn flow(&mut self, from: NodeId, to: NodeId) {
@@ -123,9 +130,8 @@ impl Draw {
         let key = self.dice.bits();
         let class = group.index() as u16;
         let source = self.source();
-        let open = !matches!(source, Source::Tcp(_));
         let id = self.network.flow(Flow { group, from, to, key, class, start, stop, source });
-        if open && stop < Time::MAX && self.chance(0.7) {
+        if stop < Time::MAX && self.chance(0.7) {
             let milli = |ms: u64| Time::from_nanos(ms * 1_000_000);
             self.network.again(id, vec![(milli(2500), milli(2600)), (milli(3000), milli(3700))]);
         }

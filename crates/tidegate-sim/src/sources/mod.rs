@@ -7,6 +7,7 @@ mod on_off;
 mod open;
 mod oscillating;
 pub mod tcp;
+mod web;
 
 pub use cbr::Cbr;
 pub use law::Law;
@@ -15,12 +16,16 @@ pub(crate) use open::{Open, OpenPacket};
 pub(crate) use oscillating::check_periods;
 pub use oscillating::{Oscillating, Period};
 pub use tcp::{EcnUse, Flavor, Handshake, LimitedTransmit, Rules, Tcp};
+pub(crate) use web::Session;
+pub use web::Web;
 
 /// What a flow sends.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Source {
     /// A TCP connection with data to send.
     Tcp(Tcp),
+    /// One connection after the other, each with an object to send, and times to think between them.
+    Web(Web),
     /// Packets at a constant rate, heedless of loss.
     Cbr(Cbr),
     /// Packets at a constant rate for drawn times, between which there is silence.
@@ -30,6 +35,15 @@ pub enum Source {
 }
 
 impl Source {
+    /// How its connections are, if it has any: if it is answered.
+    pub fn tcp(&self) -> Option<&Tcp> {
+        match self {
+            Source::Tcp(tcp) => Some(tcp),
+            Source::Web(web) => Some(&web.tcp),
+            Source::Cbr(_) | Source::OnOff(_) | Source::Oscillating(_) => None,
+        }
+    }
+
     /// Whether its parameters can be.
     ///
     /// # Errors
@@ -37,6 +51,7 @@ impl Source {
     pub fn check(&self) -> Result<(), ConfigError> {
         match self {
             Source::Tcp(tcp) => tcp.check(),
+            Source::Web(web) => web.check(),
             Source::Cbr(cbr) => cbr.check(),
             Source::OnOff(source) => source.check(),
             Source::Oscillating(source) => source.check(),

@@ -1,10 +1,10 @@
 //! Sources that hear nothing of what becomes of their packets: a packet now, and when the next.
 use tidegate::{Ecn, Rng, Time};
 
+use super::Source;
 use super::cbr::CbrSender;
 use super::on_off::OnOffSender;
 use super::oscillating::OscillatingSender;
-use super::{Source, Tcp};
 
 /// A source that is not answered, at work.
 #[derive(Clone, Debug)]
@@ -23,10 +23,10 @@ pub(crate) struct OpenPacket {
 }
 
 impl Open {
-    /// The source of flow number `flow`, or the connection that it is instead.
-    pub fn new<'s>(source: &'s Source, flow: u64, dice: &mut Rng) -> Result<Open, &'s Tcp> {
-        Ok(match source {
-            Source::Tcp(tcp) => return Err(tcp),
+    /// The source of flow number `flow`; `None` for one that is answered.
+    pub fn new(source: &Source, flow: u64, dice: &mut Rng) -> Option<Open> {
+        Some(match source {
+            Source::Tcp(_) | Source::Web(_) => return None,
             Source::Cbr(cbr) => Open::Cbr(CbrSender::new(cbr)),
             Source::OnOff(on_off) => Open::OnOff(Box::new(OnOffSender::new(on_off, flow, dice))),
             Source::Oscillating(source) => Open::Oscillating(Box::new(OscillatingSender::new(source))),

@@ -41,6 +41,13 @@ impl Receiver {
         Received { ack: self.next, echo: self.echo, new: self.next - before }
     }
 
+    /// Another connection begins; the room is kept.
+    pub fn restart(&mut self) {
+        let mut bits = std::mem::take(&mut self.bits);
+        bits.fill(0);
+        *self = Receiver { bits, ..Receiver::default() };
+    }
+
     fn room(&self) -> u32 {
         self.bits.len() as u32 * 64
     }

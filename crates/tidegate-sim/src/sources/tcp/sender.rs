@@ -112,6 +112,12 @@ impl TcpSender {
         }
     }
 
+    /// Whether all data are acknowledged.
+    #[inline]
+    pub fn is_done(&self) -> bool {
+        self.una == self.end
+    }
+
     /// The flow begins, or the burst that waited goes out.
     pub fn wake(&mut self, now: Time, dice: &mut Rng, out: &mut Vec<Output>) {
         if self.send_at == Time::MAX {
