@@ -9,7 +9,6 @@ use tidegate_report::{Aggregate, Bottleneck, Conduct, Counts, Document, Figure, 
 use crate::check::values;
 use crate::run::Job;
 use crate::sample::{Delays, FlowSample, Gaps, GroupSample, LinkSample, Rates, Sample};
-use crate::scenario::Source;
 use crate::spec::QueueSpec;
 use crate::stats::{figure, figure_of_some};
 
@@ -125,10 +124,7 @@ fn group(job: &Job, index: usize, samples: &[Sample]) -> report::Group {
         fair_share_bps: r.fair_share,
         offered_bps: r.offered,
         delay_ms: r.delay,
-        conduct: Some(match group.source {
-            Source::Tcp(_) => Conduct::Responsive,
-            Source::Cbr(_) | Source::OnOff(_) | Source::Voip(_) | Source::Oscillating(_) => Conduct::Unresponsive,
-        }),
+        conduct: Some(if group.source.tcp().is_some() { Conduct::Responsive } else { Conduct::Unresponsive }),
         one_way_ms: delay(of().map(|g| g.one_way)),
         rtt_ms: delay(of().map(|g| g.round_trip)),
         retransmitted_bytes: r.retransmitted,

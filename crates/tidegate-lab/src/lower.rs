@@ -6,7 +6,7 @@ use tidegate_sim::sources::tcp;
 
 use crate::plan::Plan;
 use crate::run::Configs;
-use crate::scenario::{Cbr, Data, Flavour, Handshake, Network, Rules, Scenario, Source, Switch, Tcp};
+use crate::scenario::{Cbr, Flavour, Handshake, Network, Rules, Scenario, Source, Switch, Tcp};
 
 /// The network of `plan` with `queue` at its managed links.
 ///
@@ -49,7 +49,7 @@ pub(crate) fn network(
             class: scenario.groups[flow.group as usize].class,
             start: flow.start,
             stop: flow.stop,
-            source: sources[flow.group as usize].clone(),
+            source: with_data(&sources[flow.group as usize], flow.data),
         });
         if !flow.again.is_empty() {
             network.again(id, flow.again.clone());
@@ -68,7 +68,12 @@ fn mean_packet(scenario: &Scenario) -> Bytes {
 /// The simulator's source.
 pub(crate) fn source(source: &Source) -> sim::Source {
     match source {
-        Source::Tcp(tcp) => sim::Source::Tcp(lower_tcp(tcp)),
+        Source::Tcp(tcp) | Source::Finite(tcp) => sim::Source::Tcp(lower_tcp(tcp)),
+        Source::Web(web, tcp) => sim::Source::Web(tidegate_sim::sources::Web {
+            tcp: lower_tcp(tcp),
+            size: web.size.law.clone(),
+            think: web.think.law.clone(),
+        }),
         Source::Cbr(cbr) => sim::Source::Cbr(lower_cbr(cbr)),
         Source::OnOff(o) => sim::Source::OnOff(sim::OnOff {
             rate: o.rate,
@@ -97,6 +102,17 @@ pub(crate) fn source(source: &Source) -> sim::Source {
     }
 }
 
+/// `source` with so much to send, rounded up to whole packets.
+fn with_data(source: &sim::Source, data: Option<Bytes>) -> sim::Source {
+    match (source.clone(), data) {
+        (sim::Source::Tcp(tcp), Some(data)) => {
+            let segments = data.get().div_ceil(tcp.segment.get()).clamp(1, u32::MAX as u64 - 2);
+            sim::Source::Tcp(sim::Tcp { data: Some(segments as u32), ..tcp })
+        }
+        (source, _) => source,
+    }
+}
+
 fn codepoint(ecn: Switch) -> Ecn {
     if ecn == Switch::On { Ecn::Ect0 } else { Ecn::NotEct }
 }
@@ -114,10 +130,7 @@ fn lower_tcp(t: &Tcp) -> sim::Tcp {
     sim::Tcp {
         segment: t.packet,
         ack: t.ack,
-        data: match t.data {
-            Data::Endless => None,
-            Data::Amount(bytes) => Some(bytes.get().div_ceil(t.packet.get()).min(u32::MAX as u64) as u32),
-        },
+        data: None, // each flow's own; see `with_data`
         initial_window: packets(t.initial_window),
         receiver_window: packets(t.window).min(u32::MAX as f64) as u32,
         handshake: match t.handshake {

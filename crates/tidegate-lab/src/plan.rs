@@ -6,7 +6,7 @@ use tidegate_packet::{Ends, FlowHasher};
 use tidegate_sim::sources::Period;
 
 use crate::calls::Calls;
-use crate::scenario::{Dumbbell, Graph, Group, Network, Scenario, Source, Start, When};
+use crate::scenario::{Data, Dumbbell, Graph, Group, Network, Scenario, Source, Start, Tcp, When};
 use crate::stats::{Claim, max_min};
 
 /// What a drawn delay is clipped to, where the distribution has no bound of its own.
@@ -35,6 +35,8 @@ pub(crate) struct Flow {
     pub stop: Time,
     /// When it is active once more after that.
     pub again: Vec<Period>,
+    /// How much each of its connections sends; `None` for no end, or what its source says.
+    pub data: Option<Bytes>,
 }
 
 /// A scenario laid out for one seed.
@@ -118,7 +120,9 @@ impl Plan {
             let connection = index / group.hosts;
             let (start, stop, again) = periods(index, &mut dice);
             let ends = Ends::simulated(client, numbers.server(), 1024 + connection as u16, 5001);
-            self.flows.push(Flow { group: layout.index, from, to, key: layout.hasher.hash(&ends), start, stop, again });
+            let key = layout.hasher.hash(&ends);
+            let data = layout.data(index);
+            self.flows.push(Flow { group: layout.index, from, to, key, start, stop, again, data });
         }
     }
 
@@ -191,6 +195,17 @@ impl Layout<'_> {
     /// Dice by the group's name, so that another group before it changes nothing.
     fn dice(&self, what: &str, index: u32) -> Rng {
         self.seed.stream(&format!("{what} {} {index}", self.group.name))
+    }
+
+    /// How much flow `index` sends.
+    fn data(&self, index: u32) -> Option<Bytes> {
+        match &self.group.source {
+            Source::Tcp(Tcp { data: Data::Amount(drawn), .. })
+            | Source::Finite(Tcp { data: Data::Amount(drawn), .. }) => {
+                Some(Bytes::new(drawn.law.draw(&mut self.dice("data", index), index as u64)))
+            }
+            _ => None,
+        }
     }
 
     /// When each flow is active, asked in the order of flows: its first period and those after it.

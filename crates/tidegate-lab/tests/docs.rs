@@ -3,7 +3,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use tidegate::config::Params;
-use tidegate_lab::scenario::{Cbr, Dumbbell, GroupParams, OnOff, Oscillating, Run, Tcp, Voip};
+use tidegate_lab::scenario::{Cbr, Dumbbell, GroupParams, OnOff, Oscillating, Run, Tcp, Voip, Web};
 
 fn table<P: Params + Default>(required: &[&str], unset: &[(&str, &str)]) -> String {
     let mut out = String::from("| key | default | range | what |\n|---|---|---|---|\n");
@@ -41,6 +41,7 @@ fn the_tables_are_those_of_the_code() {
             ),
         ),
         ("tcp", table::<Tcp>(&[], &[])),
+        ("web", table::<Web>(&[], &[])),
         ("cbr", table::<Cbr>(&["rate"], &[])),
         ("on_off", table::<OnOff>(&["rate"], &[])),
         ("voip", table::<Voip>(&[], &[])),

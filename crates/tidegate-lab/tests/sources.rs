@@ -1,8 +1,9 @@
 //! What groups of each source put through an empty line, from a scenario to its result.
 use tidegate_lab::{Job, QueueSpec, Scenario, run};
+use tidegate_report::Group;
 
-/// The throughput of the one group, in bit/s, the mean over seeds.
-fn throughput(seeds: u32, duration: u32, group: &str) -> f64 {
+/// The figures of the one group.
+fn figures(seeds: u32, duration: u32, group: &str) -> Group {
     let text = format!(
         "[run]\nduration = \"{duration} s\"\nwarmup = \"0 s\"\nseeds = {seeds}\n[network]\nrate = \"100 Mbit/s\"\n\
          limit = \"1000 packets\"\ndelay = \"1 ms\"\n[[group]]\nname = \"g\"\n{group}"
@@ -11,7 +12,12 @@ fn throughput(seeds: u32, duration: u32, group: &str) -> f64 {
     let job = Job { scenario, queues: vec![QueueSpec::named("drop_tail")], flows: false, threads: None };
     let outcomes = run(&job, &()).unwrap();
     assert_eq!(outcomes[0].document.groups[0].loss_ratio.unwrap().mean(), 0.0);
-    outcomes[0].document.groups[0].throughput_bps.unwrap().mean()
+    outcomes[0].document.groups[0].clone()
+}
+
+/// Its throughput in bit/s, the mean over seeds.
+fn throughput(seeds: u32, duration: u32, group: &str) -> f64 {
+    figures(seeds, duration, group).throughput_bps.unwrap().mean()
 }
 
 #[test]
@@ -47,4 +53,25 @@ fn on_off_with_means_of_each_flow_s_own() {
     // E[on / (on + off)] is a half by symmetry; over flows and time the deviation of a flow's share is below 0.3.
     let slack = 5.0 * 0.3 / 800f64.sqrt();
     assert!((got / (400.0 * 80_000.0) - 0.5).abs() < slack, "{got}");
+}
+
+#[test]
+fn files_of_given_sizes_are_done() {
+    let group = "source = \"finite\"\ncount = 40\nstart = \"every(100 ms)\"\ndata = [\"1 kB\", \"2001 B\"]\naccess_delay = \"1 ms\"\n";
+    let g = figures(2, 10, group);
+    assert_eq!(g.completions.unwrap().mean(), 40.0);
+    assert_eq!(g.throughput_bps.unwrap().mean(), 20.0 * (1000.0 + 3000.0) * 8.0 / 10.0);
+    // One packet takes 3 ms and its times on three links; three packets a round trip more (the window begins with 2).
+    let (least, most) = (3.0 + 0.24, 9.0 + 0.6);
+    let mean = g.completion_ms.mean.unwrap().mean();
+    assert!(mean > (least + 9.0) / 2.0 && mean < (least + most) / 2.0 + 0.1, "{mean}");
+}
+
+#[test]
+fn users_of_the_web_are_heard_of() {
+    let g = figures(2, 60, "source = \"web\"\ncount = 50\nsize = \"10 kB\"\nthink = \"exponential(1 s)\"\n");
+    // 50 users, a second of thinking and some tens of ms: near 3000 objects less those; Poisson-like.
+    let n = g.completions.unwrap().mean();
+    assert!((n - 3000.0 / (1.0 + 0.035)).abs() < 5.0 * (3000.0f64 / 2.0).sqrt() + 30.0, "{n}");
+    assert!(g.completion_ms.p99.is_some() && g.completion_ms.p50.unwrap().mean() > 20.0);
 }

@@ -3,7 +3,7 @@ use tidegate::catalog::{self, QUEUES, Row};
 use tidegate::config::{Param, Params};
 use tidegate::{Bytes, Link, Rate, Size};
 use tidegate_lab::nearest::did_you_mean;
-use tidegate_lab::scenario::{Cbr, OnOff, Oscillating, SOURCES, Tcp, Voip};
+use tidegate_lab::scenario::{Cbr, OnOff, Oscillating, SOURCES, Tcp, Voip, Web};
 
 use crate::failure::Failure;
 use crate::manual::{Block, Page};
@@ -121,7 +121,8 @@ fn source(name: &str, what: &str) -> Page {
     page.add(Block::Text(format!("{what}.")));
     page.add(Block::Text(format!("In a scenario: `[[group]]` with `source = \"{name}\"`. Its keys:")));
     page.extend(match name {
-        "tcp" => keys(Tcp::PARAMS, &Tcp::default()),
+        "tcp" | "finite" => keys(Tcp::PARAMS, &Tcp::default()),
+        "web" => [keys(Web::PARAMS, &Web::default()), keys(Tcp::PARAMS, &Tcp::default())].concat(),
         "on_off" => keys(OnOff::PARAMS, &OnOff::default()),
         "voip" => keys(Voip::PARAMS, &Voip::default()),
         "oscillating" => keys(Oscillating::PARAMS, &Oscillating::default()),

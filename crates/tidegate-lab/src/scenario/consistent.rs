@@ -134,6 +134,9 @@ impl Look<'_, '_> {
         for key in others.iter().filter(|key| find(self.root, &at(key)).is_some()) {
             refuse(key, why.into());
         }
+        if matches!(&group.source, Source::Finite(tcp) if tcp.data == Data::Endless) {
+            refuse("data", "must be an amount, as in \"5 MB\"; what never ends is source = \"tcp\"".into());
+        }
         if let Source::Voip(voip) = &group.source {
             let mean = voip.call.law.mean() / 1e9;
             let calls = voip.erlangs * (1.0 + scenario.run.duration.as_secs() / mean);

@@ -13,7 +13,7 @@ pub use drawn::{Drawn, Start, Unit};
 pub use model::*;
 pub use periods::Periods;
 pub(crate) use sources::When;
-pub use sources::{OnOff, Oscillating, SOURCES, Source, Voip};
+pub use sources::{OnOff, Oscillating, SOURCES, Source, Voip, Web};
 
 use std::io::Read;
 use std::path::Path;

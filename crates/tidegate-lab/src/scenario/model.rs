@@ -209,12 +209,12 @@ choices! {
 }
 
 /// How much a connection sends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Data {
     /// It always has something to send.
     Endless,
     /// So much, in wire bytes; rounded up to whole packets.
-    Amount(Bytes),
+    Amount(Drawn<Bytes>),
 }
 
 params! {
@@ -228,8 +228,8 @@ params! {
         ack: Bytes = Bytes::new(40), "", 1 ..= 65_535;
         /// Whether it speaks ECN (RFC 3168).
         ecn: Switch = Switch::Off, "", 0 ..= 0;
-        /// How much each connection sends: `endless`, or an amount as in "5 MB".
-        data: Data = Data::Endless, "", 1 ..= 1_000_000_000_000u64;
+        /// How much each connection sends: `endless`, or a size, a list of sizes or a distribution, as in "5 MB".
+        data: Data = Data::Endless, "", 0 ..= 1_000_000_000_000u64;
         /// The receiver's window: the most that may be in flight.
         window: Size = Size::Packets(1_000_000), "", 1 ..= 1_000_000_000_000u64;
         /// The congestion window to begin with.
@@ -284,20 +284,23 @@ impl Value for Key {
 }
 
 impl Value for Data {
-    const KIND: &'static str = "amount of data or `endless`";
+    const KIND: &'static str = "size, list of sizes, distribution or `endless`";
     fn read(text: &str) -> Result<Self, UnitError> {
-        if text == "endless" { Ok(Data::Endless) } else { text.parse().map(Data::Amount) }
+        if text == "endless" { Ok(Data::Endless) } else { Drawn::read(text).map(Data::Amount) }
     }
     fn write(&self) -> String {
         match self {
             Data::Endless => "endless".into(),
-            Data::Amount(bytes) => bytes.to_string(),
+            Data::Amount(drawn) => drawn.write(),
         }
     }
     fn magnitude(&self) -> f64 {
+        self.extent().1
+    }
+    fn extent(&self) -> (f64, f64) {
         match self {
-            Data::Endless => 1.0,
-            Data::Amount(bytes) => bytes.get() as f64,
+            Data::Endless => (1.0, 1.0),
+            Data::Amount(drawn) => drawn.extent(),
         }
     }
     fn write_bound(magnitude: f64) -> String {

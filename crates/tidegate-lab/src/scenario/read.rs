@@ -4,7 +4,7 @@ use tidegate::config::{Params, SEPARATOR, Value};
 use tidegate::{ConfigError, Size};
 
 use super::model::*;
-use super::sources::{SOURCES, Source};
+use super::sources::{SOURCES, Source, Web};
 use super::tree::{Document, Entry, Kind, Node, Origin, cut};
 use crate::nearest::did_you_mean;
 use crate::problem::Problem;
@@ -227,6 +227,8 @@ impl Reader<'_> {
         let known: Vec<&str> = SOURCES.iter().map(|s| s.0).collect();
         match self.text(table, "source").as_deref() {
             Some("tcp") => return Source::Tcp(self.source_params(table, "a tcp [[group]]", &[])),
+            Some("finite") => return Source::Finite(self.source_params(table, "a finite [[group]]", &["data"])),
+            Some("web") => return self.web(table),
             Some("cbr") => return Source::Cbr(self.source_params(table, "a cbr [[group]]", &["rate"])),
             Some("on_off") => return Source::OnOff(self.source_params(table, "an on_off [[group]]", &["rate"])),
             Some("voip") => return Source::Voip(self.source_params(table, "a voip [[group]]", &[])),
@@ -248,13 +250,20 @@ impl Reader<'_> {
 
     /// A source's own parameters; `what` it is in messages.
     fn source_params<P: Params + Default>(&mut self, table: &Table<'_>, what: &str, required: &[&str]) -> P {
-        let common = GroupParams::PARAMS.iter().map(|p| p.name);
-        let common: Vec<&str> =
-            ["name", "source"].into_iter().chain(common).chain(["access_rate", "from", "to"]).collect();
         let mut params = P::default();
-        self.known(table, what, P::PARAMS, &common);
+        self.known(table, what, P::PARAMS, &common_keys());
         self.params(table, &mut params, required);
         params
+    }
+
+    /// A user of the web has TCP's parameters besides, but for the amount of data.
+    fn web(&mut self, table: &Table<'_>) -> Source {
+        let (mut web, mut tcp) = (Web::default(), Tcp::default());
+        let keys = Tcp::PARAMS.iter().map(|p| p.name).filter(|name| *name != "data");
+        self.known(table, "a web [[group]]", Web::PARAMS, &common_keys().into_iter().chain(keys).collect::<Vec<_>>());
+        self.params(table, &mut web, &[]);
+        self.params_of(table, &mut tcp, |name| name != "data");
+        Source::Web(web, tcp)
     }
 
     /// A value or a list of values of the parameter `key` of `of`.
@@ -429,6 +438,12 @@ impl Reader<'_> {
     fn missing(&mut self, table: &Table<'_>, key: &str, why: &str) {
         self.problem(table.origin, &table.field(key), "", why);
     }
+}
+
+/// The keys of every group.
+fn common_keys() -> Vec<&'static str> {
+    let common = GroupParams::PARAMS.iter().map(|p| p.name);
+    ["name", "source"].into_iter().chain(common).chain(["access_rate", "from", "to"]).collect()
 }
 
 /// Whether a value of this kind is a TOML number.

@@ -1,6 +1,6 @@
 //! What flows send: the sources' parameters, and what follows from them.
 use tidegate::{Bytes, Rate, Span, params};
-use tidegate_sim::sources::{Begin, Law};
+use tidegate_sim::sources::{Begin, Law, Web as SimWeb};
 
 use super::drawn::Drawn;
 use super::model::{Cbr, Group, Switch, Tcp};
@@ -11,6 +11,10 @@ use super::periods::Periods;
 pub enum Source {
     /// TCP that always has something to send, or a given amount.
     Tcp(Tcp),
+    /// TCP that sends a given amount and is done.
+    Finite(Tcp),
+    /// Users of the web: one object after the other, each over a connection of its own.
+    Web(Web, Tcp),
     /// Packets at a fixed rate that heed nothing.
     Cbr(Cbr),
     /// Packets at a fixed rate for drawn times, silence between them.
@@ -24,6 +28,8 @@ pub enum Source {
 /// The sources: name, one line.
 pub const SOURCES: &[(&str, &str)] = &[
     ("tcp", "TCP (NewReno or Reno, with or without ECN) that always has something to send"),
+    ("finite", "TCP that sends a given or distributed amount; how long that takes is reported"),
+    ("web", "users who think, fetch an object over a TCP connection of its own, and think again"),
     ("cbr", "packets at a fixed rate, with or without jitter, that heed neither loss nor mark (a UDP flood)"),
     ("on_off", "packets at a fixed rate for exponential, Pareto or other times, with silence between them"),
     ("voip", "telephone calls: talk and silence by ITU P.59, calls that come and go by Erlangs"),
@@ -87,6 +93,16 @@ params! {
     }
 }
 
+params! {
+    /// A group with `source = "web"`: each flow is a user. The defaults are Neidhardt's laws, as the SRED paper has them.
+    pub struct Web {
+        /// Size of an object, in wire bytes, rounded up to whole packets; a distribution.
+        size: Drawn<Bytes> = Drawn::by(SimWeb::size()), "F", 0 ..= 1_000_000_000_000u64;
+        /// Time from the end of one object to the request of the next; a distribution.
+        think: Drawn<Span> = Drawn::by(SimWeb::think()), "", 0 ..= 1_000_000_000_000_000u64;
+    }
+}
+
 const fn exponential(mean_ms: u64) -> Drawn<Span> {
     Drawn::by(Law::Exponential { mean: Span::from_millis(mean_ms).as_nanos() })
 }
@@ -118,6 +134,8 @@ impl Source {
     pub fn name(&self) -> &'static str {
         match self {
             Source::Tcp(_) => "tcp",
+            Source::Finite(_) => "finite",
+            Source::Web(..) => "web",
             Source::Cbr(_) => "cbr",
             Source::OnOff(_) => "on_off",
             Source::Voip(_) => "voip",
@@ -128,7 +146,7 @@ impl Source {
     /// The length of its packets.
     pub fn packet(&self) -> Bytes {
         match self {
-            Source::Tcp(tcp) => tcp.packet,
+            Source::Tcp(tcp) | Source::Finite(tcp) | Source::Web(_, tcp) => tcp.packet,
             Source::Cbr(cbr) => cbr.packet,
             Source::OnOff(source) => source.packet,
             Source::Voip(voip) => voip.packet,
@@ -136,11 +154,11 @@ impl Source {
         }
     }
 
-    /// The length of an acknowledgement; `None` for what is not answered.
-    pub fn ack(&self) -> Option<Bytes> {
+    /// How its connections are; `None` for what is not answered.
+    pub fn tcp(&self) -> Option<&Tcp> {
         match self {
-            Source::Tcp(tcp) => Some(tcp.ack),
-            _ => None,
+            Source::Tcp(tcp) | Source::Finite(tcp) | Source::Web(_, tcp) => Some(tcp),
+            Source::Cbr(_) | Source::OnOff(_) | Source::Voip(_) | Source::Oscillating(_) => None,
         }
     }
 }
@@ -149,7 +167,7 @@ impl Group {
     /// The mean rate of one of its flows while it is active in a run of this length; `None` for what takes all it gets.
     pub fn demand(&self, duration: Span) -> Option<Rate> {
         let rate = match &self.source {
-            Source::Tcp(_) => return None,
+            Source::Tcp(_) | Source::Finite(_) | Source::Web(..) => return None,
             Source::Cbr(cbr) => cbr.rate.as_bps() as f64,
             Source::OnOff(_) | Source::Voip(_) => {
                 let tidegate_sim::Source::OnOff(source) = crate::lower::source(&self.source) else { return None };

@@ -95,7 +95,11 @@ fn write_group(out: &mut String, group: &Group) {
     list(out, "to", group.to.iter().cloned());
     line(out, "source", &quoted(group.source.name()));
     match &group.source {
-        Source::Tcp(source) => params(out, source),
+        Source::Tcp(source) | Source::Finite(source) => params(out, source),
+        Source::Web(web, tcp) => {
+            params(out, web);
+            params_but(out, tcp, "data");
+        }
         Source::Cbr(source) => params(out, source),
         Source::OnOff(source) => params(out, source),
         Source::Voip(source) => params(out, source),
@@ -144,7 +148,11 @@ fn queue(out: &mut String, spec: &QueueSpec, links: &[Link]) {
 }
 
 fn params<P: Params>(out: &mut String, params: &P) {
-    for param in P::PARAMS {
+    params_but(out, params, "");
+}
+
+fn params_but<P: Params>(out: &mut String, params: &P, but: &str) {
+    for param in P::PARAMS.iter().filter(|param| param.name != but) {
         let value = params.get(param.name).unwrap_or_default();
         line(out, param.name, &if is_number(param.kind) { value } else { quoted(&value) });
     }
