@@ -52,7 +52,7 @@ validate: build ns2 ## The table of agreement with ns-2, whose missing runs are 
 validate-gateway: build test-deps ## The gateway against the simulator, every queue, TCP and a flood; root, half an hour on an idle machine
 	python3 validation/gateway.py --rounds 2
 
-validate-spoofed: test-deps ## Forged sources: what users are left with behind every queue, and the memory it takes; root, half an hour
+validate-spoofed: test-deps ## Forged sources: what users are left with behind every queue, and the memory it takes; root, eight minutes
 	cargo bench --locked -p tidegate-cli --bench spoofed | tee validation/spoofed.md
 
 papers: build ## Our numbers beside the papers' printed ones (papers/*/printed.csv)
