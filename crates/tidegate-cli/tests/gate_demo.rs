@@ -182,6 +182,16 @@ const SHORT: [&str; 12] = [
     "0",
 ];
 
+/// One that begins with bbr, where that is the default, stays paced whatever it is told to use later.
+#[test]
+fn connections_begin_with_reno_whatever_this_machine_begins_them_with() {
+    let Some(_alone) = alone() else { return };
+    let rig = Rig::new(1, 1500).unwrap();
+    for end in [&rig.clients, &rig.server] {
+        assert_eq!(end.run(&["sysctl", "-n", "net.ipv4.tcp_congestion_control"]).unwrap(), "reno\n");
+    }
+}
+
 #[test]
 fn the_demo_measures_what_it_says() {
     let Some(_alone) = alone() else { return };

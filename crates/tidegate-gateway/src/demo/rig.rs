@@ -59,8 +59,12 @@ impl Rig {
         rig.server.run(&["ip", "address", "add", &format!("{SERVER}/16"), "dev", ARRIVALS])?;
         rig.introduce(hosts)?;
         for ends in [&rig.clients, &rig.server] {
-            // ECN is asked for; what one run learned of the path is no help to the next.
-            ends.run(&["sysctl", "-qw", "net.ipv4.tcp_ecn=1", "net.ipv4.tcp_no_metrics_save=1"])?;
+            // ECN is asked for; what one run learned of the path is no help to the next. Whoever asks for another
+            // congestion control gets it: iperf3 asks when its connection stands, and one that began with bbr, as where
+            // that is the machine's default, would be paced by the kernel for good.
+            let settings = ["tcp_ecn=1", "tcp_no_metrics_save=1", "tcp_congestion_control=reno"];
+            let settings = settings.map(|setting| format!("net.ipv4.{setting}"));
+            ends.run(&["sysctl", "-qw", &settings[0], &settings[1], &settings[2]])?;
         }
         Ok(rig)
     }
