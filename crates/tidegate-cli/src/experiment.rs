@@ -27,7 +27,7 @@ pub struct Experiment {
     /// Threads to use, 1 for timing; without it, one a core. The result is the same
     #[arg(long, value_name = "N", value_parser = whole::<u16>(1, 1024), allow_negative_numbers = true)]
     threads: Option<u16>,
-    /// Write result.json, series.json, the resolved scenario and report.html into this directory
+    /// Write result.json, series.json, both as Parquet, the resolved scenario and report.html into this directory
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Print the result as JSON (schema tidegate.result/1) instead of a table

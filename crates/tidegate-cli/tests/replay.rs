@@ -84,8 +84,10 @@ fn a_directory_holds_it_all() {
     assert_eq!(ran.json(), serde_json::from_str::<Value>(&home.read("deep/result/result.json")).unwrap());
     assert!(ran.err.ends_with("Wrote deep/result/report.html.\n"), "{}", ran.err);
     let files: Vec<String> = home.files().into_iter().filter(|f| f.starts_with("deep")).collect();
-    let names = ["", "/replay.toml", "/report.html", "/result.json", "/run.json", "/series.json"]
-        .map(|n| format!("deep/result{n}"));
+    let tables = ["flows", "gauges", "series"].map(|name| format!("/{name}.parquet"));
+    let texts = ["", "/replay.toml", "/report.html", "/result.json", "/run.json", "/series.json"].map(String::from);
+    let mut names: Vec<String> = texts.into_iter().chain(tables).map(|n| format!("deep/result{n}")).collect();
+    names.sort();
     assert_eq!(files[1..], names);
     let job = home.read("deep/result/replay.toml");
     assert!(job.contains("limit = \"125 kB\"\n") && job.contains("flow_key = \"five-tuple\"\n"), "{job}");

@@ -67,7 +67,16 @@ fn a_directory_holds_the_result_and_what_it_takes_to_repeat_it() {
     let home = Home::new();
     let ran = home.run(&["compare", "small.toml", "--seeds", "3", "--out", "result", "--json"]);
     let files: Vec<String> = home.files().into_iter().filter(|f| f.starts_with("result/")).collect();
-    let names = ["report.html", "result.json", "run.json", "scenario.toml", "series.json"];
+    let names = [
+        "flows.parquet",
+        "gauges.parquet",
+        "report.html",
+        "result.json",
+        "run.json",
+        "scenario.toml",
+        "series.json",
+        "series.parquet",
+    ];
     assert_eq!(files, names.map(|n| format!("result/{n}")));
     let mut stored: Value = serde_json::from_str(&home.read("result/result.json")).unwrap();
     hold(&stored);

@@ -8,6 +8,7 @@
 
 mod calls;
 pub mod check;
+mod columnar;
 mod document;
 mod lower;
 pub mod nearest;

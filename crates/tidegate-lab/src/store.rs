@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 use tidegate_report::Document;
 
+use crate::columnar;
 use crate::run::Outcome;
 use crate::scenario::Scenario;
 
@@ -51,7 +52,8 @@ pub fn files(scenario: &Scenario, outcomes: &[Outcome]) -> Vec<File> {
     files
 }
 
-/// `result.json` (one document, or a list for several queues) and `series.json`.
+/// `result.json` (one document, or a list for several queues) and `series.json`; the same as Parquet: `flows.parquet`,
+/// `series.parquet`, `gauges.parquet`.
 pub fn results(outcomes: &[Outcome]) -> Vec<File> {
     let result = match outcomes {
         [only] => only.document.to_json(),
@@ -61,7 +63,9 @@ pub fn results(outcomes: &[Outcome]) -> Vec<File> {
         }
     };
     let series: Vec<_> = outcomes.iter().map(|o| json!({ "label": o.document.label, "series": o.series })).collect();
-    vec![text("result.json", result), text("series.json", serde_json::Value::from(series).to_string())]
+    let mut files = vec![text("result.json", result), text("series.json", serde_json::Value::from(series).to_string())];
+    files.extend(columnar::files(outcomes));
+    files
 }
 
 fn text(name: &str, text: String) -> File {

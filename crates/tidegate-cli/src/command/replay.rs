@@ -56,7 +56,7 @@ pub struct Args {
     /// List so many flows in the result, those that offered most; the others are summed up as one
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = whole::<u32>(0, 1_000_000), allow_negative_numbers = true)]
     list: u32,
-    /// Write result.json, series.json, replay.toml and report.html into this directory
+    /// Write result.json, series.json, both as Parquet, replay.toml and report.html into this directory
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Print the result as JSON (schema tidegate.result/1; a list if there are several queues) instead of a table

@@ -79,7 +79,7 @@ pub struct Args {
     /// The rate of the UDP flood; 0 bit/s for none
     #[arg(long, value_name = "RATE", default_value = "300 Mbit/s", allow_hyphen_values = true)]
     flood: Rate,
-    /// Write result.json, series.json and report.html into this directory
+    /// Write result.json, series.json, both as Parquet, and report.html into this directory
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Print the result as JSON (schema tidegate.result/1, a list) instead of a table
