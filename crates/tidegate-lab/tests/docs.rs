@@ -3,7 +3,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use tidegate::config::Params;
-use tidegate_lab::scenario::{Cbr, Dumbbell, GroupParams, OnOff, Oscillating, Run, Tcp, Voip, Web};
+use tidegate_lab::scenario::{Cbr, Chain, Dumbbell, GroupParams, OnOff, Oscillating, Run, Tcp, Voip, Web};
 
 fn table<P: Params + Default>(required: &[&str], unset: &[(&str, &str)]) -> String {
     let mut out = String::from("| key | default | range | what |\n|---|---|---|---|\n");
@@ -27,6 +27,7 @@ fn the_tables_are_those_of_the_code() {
     for (name, table) in [
         ("run", table::<Run>(&[], &[])),
         ("dumbbell", table::<Dumbbell>(&["rate", "limit"], &[])),
+        ("chain", table::<Chain>(&[], &[])),
         (
             "group",
             table::<GroupParams>(

@@ -1,4 +1,5 @@
 //! Scenarios: TOML in, checked values out, and back to TOML with every default spelled out.
+mod chain;
 mod consistent;
 mod drawn;
 mod model;
@@ -8,6 +9,7 @@ mod sources;
 mod tree;
 mod write;
 
+pub use chain::{Chain, Managed};
 pub(crate) use consistent::possible;
 pub use drawn::{Drawn, Start, Unit};
 pub use model::*;

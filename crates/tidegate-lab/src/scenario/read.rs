@@ -3,6 +3,7 @@
 use tidegate::config::{Params, SEPARATOR, Value};
 use tidegate::{ConfigError, Size};
 
+use super::chain::DefaultEnds;
 use super::model::*;
 use super::sources::{SOURCES, Source, Web};
 use super::tree::{Document, Entry, Kind, Node, Origin, cut};
@@ -17,7 +18,7 @@ pub(super) const LIST_LIMIT: usize = 1000;
 
 /// A table that is being read.
 #[derive(Clone, Copy)]
-struct Table<'n> {
+pub(super) struct Table<'n> {
     entries: &'n [Entry],
     origin: Origin,
     /// What its keys belong to, with a dot: `run.`; empty for the root.
@@ -25,7 +26,7 @@ struct Table<'n> {
 }
 
 impl<'n> Table<'n> {
-    fn get(&self, key: &str) -> Option<&'n Node> {
+    pub(super) fn get(&self, key: &str) -> Option<&'n Node> {
         self.entries.iter().find(|e| e.key == key).map(|e| &e.node)
     }
 
@@ -56,23 +57,33 @@ impl Reader<'_> {
             self.known(&table, "[run]", Run::PARAMS, &[]);
             self.params(&table, &mut run, &[]);
         }
+        let (network, ends) = self.network(&table);
+        let mut groups = self.groups(&table);
+        for group in &mut groups {
+            for (own, usual) in [&mut group.from, &mut group.to].into_iter().zip(&ends) {
+                if own.is_empty() {
+                    own.clone_from(usual);
+                }
+            }
+        }
         Scenario {
             name: name.into(),
             title: self.text(&table, "title").unwrap_or_default(),
             description: self.text(&table, "description").unwrap_or_default(),
             run,
-            network: self.network(&table),
+            network,
             queue: table.get("queue").map_or_else(|| QueueSpec::named("drop_tail"), |node| self.queue(node, "queue")),
             compare: self.compare(&table),
-            groups: self.groups(&table),
+            groups,
             watched_queue: None,
         }
     }
 
-    fn network(&mut self, root: &Table<'_>) -> Network {
+    fn network(&mut self, root: &Table<'_>) -> (Network, DefaultEnds) {
+        let none = DefaultEnds::default();
         let Some(node) = root.get("network") else {
             self.missing(root, "network", "the scenario needs a table [network] with a rate and a limit");
-            return Network::Dumbbell(Dumbbell::default());
+            return (Network::Dumbbell(Dumbbell::default()), none);
         };
         let table = self.table(node, "network.");
         let kind = self.text(&table, "kind").unwrap_or_else(|| "dumbbell".into());
@@ -81,22 +92,26 @@ impl Reader<'_> {
             // The packet length is the dumbbell's parameter too; its declaration serves both.
             let mut shared = Dumbbell::default();
             self.params_of(&table, &mut shared, |name| name == "mean_packet");
-            return Network::Graph(Graph { mean_packet: shared.mean_packet, links: self.links(root) });
+            return (Network::Graph(Graph { mean_packet: shared.mean_packet, links: self.links(root) }), none);
+        }
+        const KINDS: [&str; 4] = ["dumbbell", "graph", "chain", "parking_lot"];
+        if !KINDS.contains(&kind.as_str()) {
+            let near = did_you_mean(&kind, &KINDS).unwrap_or_default();
+            self.refuse_key(&table, "kind", format!("must be one of {}{near}", KINDS.join(" | ")));
+            // Which keys belong here depends on what was meant.
+            return (Network::Dumbbell(Dumbbell::default()), none);
+        }
+        if let Some(link) = root.get("link") {
+            let why = format!("links are for [network] kind = \"graph\"; a {kind} has its own");
+            self.problem(link.origin, "link", "", why);
         }
         if kind != "dumbbell" {
-            let near = did_you_mean(&kind, &["dumbbell", "graph"]).unwrap_or_default();
-            self.refuse_key(&table, "kind", format!("must be one of dumbbell | graph{near}"));
-            // Which keys belong here depends on what was meant.
-            return Network::Dumbbell(Dumbbell::default());
+            return self.chain(&table, &kind);
         }
         let mut dumbbell = Dumbbell::default();
         self.known(&table, "[network]", Dumbbell::PARAMS, &["kind"]);
         self.params(&table, &mut dumbbell, &["rate", "limit"]);
-        if let Some(link) = root.get("link") {
-            let why = "links are for [network] kind = \"graph\"; a dumbbell has its own";
-            self.problem(link.origin, "link", "", why);
-        }
-        Network::Dumbbell(dumbbell)
+        (Network::Dumbbell(dumbbell), none)
     }
 
     fn links(&mut self, root: &Table<'_>) -> Vec<GraphLink> {
@@ -267,7 +282,7 @@ impl Reader<'_> {
     }
 
     /// A value or a list of values of the parameter `key` of `of`.
-    fn values<P: Params, T>(&mut self, table: &Table<'_>, key: &str, of: P, value: fn(&P) -> T) -> Vec<T> {
+    pub(super) fn values<P: Params, T>(&mut self, table: &Table<'_>, key: &str, of: P, value: fn(&P) -> T) -> Vec<T> {
         let Some(node) = table.get(key) else { return vec![] };
         let items = match &node.kind {
             Kind::List(_) => self.list(node, &table.field(key)),
@@ -282,7 +297,7 @@ impl Reader<'_> {
     }
 
     /// A node's name or a list of them.
-    fn nodes(&mut self, table: &Table<'_>, key: &str) -> Vec<String> {
+    pub(super) fn nodes(&mut self, table: &Table<'_>, key: &str) -> Vec<String> {
         match table.get(key) {
             None => vec![],
             Some(node @ Node { kind: Kind::List(_), .. }) => {
@@ -378,7 +393,7 @@ impl Reader<'_> {
         }
     }
 
-    fn params_of<P: Params>(&mut self, table: &Table<'_>, target: &mut P, which: fn(&str) -> bool) {
+    pub(super) fn params_of<P: Params>(&mut self, table: &Table<'_>, target: &mut P, which: fn(&str) -> bool) {
         for param in P::PARAMS.iter().filter(|p| which(p.name)) {
             if let Some(node) = table.get(param.name) {
                 self.param(node, &table.field(param.name), param.name, target);
@@ -416,7 +431,7 @@ impl Reader<'_> {
         self.only(table, what, &known);
     }
 
-    fn only(&mut self, table: &Table<'_>, what: &str, known: &[&str]) {
+    pub(super) fn only(&mut self, table: &Table<'_>, what: &str, known: &[&str]) {
         for entry in table.entries.iter().filter(|e| !known.contains(&e.key.as_str())) {
             let near = did_you_mean(&entry.key, known).unwrap_or_default();
             let why = format!("no such key; {what} knows {}{near}", known.join(", "));
@@ -430,12 +445,12 @@ impl Reader<'_> {
         self.problems.push(self.doc.problem(origin, field, value, why));
     }
 
-    fn refuse_key(&mut self, table: &Table<'_>, key: &str, why: impl Into<String>) {
+    pub(super) fn refuse_key(&mut self, table: &Table<'_>, key: &str, why: impl Into<String>) {
         let (origin, value) = table.get(key).map_or((table.origin, String::new()), |n| (n.origin, n.shown()));
         self.problem(origin, &table.field(key), &value, why);
     }
 
-    fn missing(&mut self, table: &Table<'_>, key: &str, why: &str) {
+    pub(super) fn missing(&mut self, table: &Table<'_>, key: &str, why: &str) {
         self.problem(table.origin, &table.field(key), "", why);
     }
 }
