@@ -65,7 +65,6 @@ fn holds(lengths: Lengths, load: f64, times: [u64; 2]) {
     let mean = seen.iter().sum::<f64>() / n;
     let square = seen.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / (n - 1.0);
     let (half, exact) = (4.437 * (square / n).sqrt(), lengths.waiting(load));
-    println!("{lengths:?} at {load}: {mean:.4} +- {half:.4}, exactly {exact:.4}");
     assert!((mean - exact).abs() <= half, "{lengths:?} at {load}: {mean} +- {half}, exactly {exact}");
     assert!(half < 0.2 * exact, "{lengths:?} at {load}: an interval of {half} around {mean} says nothing");
 }
