@@ -199,7 +199,7 @@ pub(crate) fn values(config: &AnyConfig) -> Vec<(String, String)> {
 fn base_rtts(scenario: &Scenario, plan: &Plan) -> Vec<Span> {
     let mut routes = plan.routes();
     // What nobody answers is taken as if somebody did.
-    let lengths = |group: &Group| (group.source.packet(), group.source.tcp().map_or(Bytes::new(40), |tcp| tcp.ack));
+    let lengths = |group: &Group| (group.source.packet(), group.source.answer().unwrap_or(Bytes::new(40)));
     let lengths: Vec<_> = scenario.groups.iter().map(lengths).collect();
     let rtt = |flow: &crate::plan::Flow| {
         let (there, back) = lengths[flow.group as usize];

@@ -74,6 +74,13 @@ pub(crate) fn source(source: &Source) -> sim::Source {
             size: web.size.law.clone(),
             think: web.think.law.clone(),
         }),
+        Source::Tfrc(t) => sim::Source::Tfrc(sim::Tfrc {
+            packet: t.packet,
+            report: t.report,
+            equation: t.equation,
+            damping: t.damping,
+            ecn: codepoint(t.ecn),
+        }),
         Source::Cbr(cbr) => sim::Source::Cbr(lower_cbr(cbr)),
         Source::OnOff(o) => sim::Source::OnOff(sim::OnOff {
             rate: o.rate,

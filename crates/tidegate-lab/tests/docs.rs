@@ -3,7 +3,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use tidegate::config::Params;
-use tidegate_lab::scenario::{Cbr, Chain, Dumbbell, GroupParams, OnOff, Oscillating, Run, Tcp, Voip, Web};
+use tidegate_lab::scenario::{Cbr, Chain, Dumbbell, GroupParams, OnOff, Oscillating, Run, Tcp, Tfrc, Voip, Web};
 
 fn table<P: Params + Default>(required: &[&str], unset: &[(&str, &str)]) -> String {
     let mut out = String::from("| key | default | range | what |\n|---|---|---|---|\n");
@@ -43,6 +43,7 @@ fn the_tables_are_those_of_the_code() {
         ),
         ("tcp", table::<Tcp>(&[], &[])),
         ("web", table::<Web>(&[], &[])),
+        ("tfrc", table::<Tfrc>(&[], &[])),
         ("cbr", table::<Cbr>(&["rate"], &[])),
         ("on_off", table::<OnOff>(&["rate"], &[])),
         ("voip", table::<Voip>(&[], &[])),

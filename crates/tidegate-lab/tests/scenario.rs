@@ -225,7 +225,7 @@ const BAD: &[(&str, &str, &str, &str, &str)] = &[
     ("count = 20", "count = 20\nstop = \"500 ms\"", "group.tcp.stop", "500 ms", "not after the start"),
     ("count = 20", "count = 20\nfrom = \"A\"", "group.tcp.from", "A", "is for [network] kind = \"graph\""),
     ("source = \"tcp\"", "source = \"tpc\"", "group.tcp.source", "tpc", "did you mean `tcp`?"),
-    ("source = \"tcp\"\n", "", "group.tcp.source", "", "this key is required: one of tcp | finite | web | cbr"),
+    ("source = \"tcp\"\n", "", "group.tcp.source", "", "this key is required: one of tcp | finite | web | tfrc"),
     ("ecn = \"on\"", "ecn = \"yes\"", "group.tcp.ecn", "yes", "must be one of on | off"),
     ("ecn = \"on\"", "ecn = true", "group.tcp.ecn", "", "must be a on | off, not true or false"),
     ("ecn = \"on\"", "packet = \"40 B\"", "group.tcp.packet", "40 B", "must lie in"),
@@ -560,6 +560,11 @@ source = "finite"
 start = "every(exponential(100 ms))"
 data = ["10 kB", "2 MB"]
 [[group]]
+name = "smooth"
+source = "tfrc"
+damping = "off"
+active = "1 s.."
+[[group]]
 name = "users"
 count = 9
 source = "web"
@@ -583,6 +588,7 @@ fn sources_that_cannot_be_are_named() {
         ("count = 9", "data = \"1 MB\"", "group.users.data", "no such key; a web [[group]] knows"),
         ("count = 9", "think = \"normal(1 s, 1 s)\"", "group.users.think", "can be negative"),
         ("count = 9", "size = \"-1 kB\"", "group.users.size", "cannot be negative"),
+        ("active = \"1 s..\"", "active = [\"1 s..2 s\", \"3 s..\"]", "group.smooth.active", "cannot start again"),
         ("low = \"100 kbit/s\"", "low = \"6 Mbit/s\"", "group.sawtooth.low", "at most the high rate"),
         ("\"10 s..30 s\", ", "\"10 s..60 s\", ", "group.sawtooth.high_during", "which ends at 60 s"),
         ("high_during = [\"10 s..30 s\", \"50 s..70 s\"]", "", "group.sawtooth.high_during", "required"),

@@ -75,3 +75,9 @@ fn users_of_the_web_are_heard_of() {
     assert!((n - 3000.0 / (1.0 + 0.035)).abs() < 5.0 * (3000.0f64 / 2.0).sqrt() + 30.0, "{n}");
     assert!(g.completion_ms.p99.is_some() && g.completion_ms.p50.unwrap().mean() > 20.0);
 }
+
+#[test]
+fn tfrc_takes_what_an_empty_line_has() {
+    let got = throughput(1, 20, "source = \"tfrc\"\nstart = \"0 s\"\n");
+    assert!(got > 70e6, "{got}");
+}

@@ -8,7 +8,7 @@ use crate::meters::Meters;
 use crate::network::{Flow, FlowId, Network};
 use crate::routes::Routes;
 use crate::sources::tcp::{Output, Receiver, TcpSender};
-use crate::sources::{Handshake, Open, OpenPacket, Period, Session, Source, Tcp};
+use crate::sources::{Handshake, Open, OpenPacket, Period, Session, Source, Tcp, TfrcReceiver, TfrcSender};
 
 /// Every flow's two ends.
 #[derive(Clone, Debug)]
@@ -24,6 +24,7 @@ pub(crate) struct Ends {
 enum Work {
     /// With what opens further connections, if there are to be any.
     Tcp(TcpSender, Option<Box<Session>>),
+    Tfrc(TfrcSender),
     /// With its place in the agenda.
     Open(Open, u32),
 }
@@ -62,6 +63,8 @@ struct Far {
     coming: [Transfer; 2],
     /// Whether segment 0 carries no data.
     syn: bool,
+    /// In place of all that, of a TFRC flow.
+    tfrc: Option<Box<TfrcReceiver>>,
 }
 
 /// What a connection has to bring over.
@@ -99,6 +102,7 @@ impl Ends {
                     send = session.think(send, &mut dice);
                     Work::Tcp(tcp, Some(Box::new(session)))
                 }
+                (None, Source::Tfrc(tfrc)) => Work::Tfrc(TfrcSender::new(tfrc)),
                 (None, source) => {
                     let tcp = source.tcp().expect("a source that is answered has connections");
                     let session = (!again.is_empty()).then(|| Box::new(Session::plain(tcp)));
@@ -110,7 +114,14 @@ impl Ends {
         };
         let far = |(i, flow): (usize, &Flow)| {
             let back = routes.ways[i].back;
-            flow.source.tcp().map_or_else(|| Far::deaf(back), |tcp| Far::tcp(tcp, flow.start, back))
+            match (&flow.source, flow.source.tcp()) {
+                (_, Some(tcp)) => Far::tcp(tcp, flow.start, back),
+                (Source::Tfrc(tfrc), _) => {
+                    let receiver = Some(Box::new(TfrcReceiver::new(tfrc)));
+                    Far { tfrc: receiver, ack_len: tfrc.report.get() as u16, ..Far::deaf(back) }
+                }
+                _ => Far::deaf(back),
+            }
         };
         Ends {
             senders: flows.iter().enumerate().map(sender).collect(),
@@ -126,7 +137,7 @@ impl Ends {
         self.senders.iter().enumerate().flat_map(|(i, s)| {
             let (player, class, again) = match s.work {
                 Work::Open(_, player) => (Some(player), Class::Tick, [].as_slice()),
-                Work::Tcp(..) => (None, Class::Send, s.again.as_slice()),
+                Work::Tcp(..) | Work::Tfrc(_) => (None, Class::Send, s.again.as_slice()),
             };
             let times = std::iter::once(s.send).chain(again.iter().map(|period| period.0));
             times.map(move |time| (player, Key::new(time.as_nanos(), class, i as u32)))
@@ -169,10 +180,14 @@ impl Ends {
             return Timers::NONE; // it has been set anew since
         }
         sender.send = Time::MAX;
-        let Work::Tcp(tcp, session) = &mut sender.work else { return Timers::NONE };
         if now >= sender.stop {
             return Timers::NONE;
         }
+        if let Work::Tfrc(tfrc) = &mut sender.work {
+            tfrc.wake(now, &mut self.out);
+            return sender.rearm(flow);
+        }
+        let Work::Tcp(tcp, session) = &mut sender.work else { return Timers::NONE };
         if session.as_ref().is_some_and(|session| session.idle) {
             return self.open(now, flow);
         }
@@ -213,6 +228,15 @@ impl Ends {
             return Timers::NONE;
         }
         sender.timeout = Time::MAX;
+        if let Work::Tfrc(tfrc) = &mut sender.work
+            && now < sender.stop
+        {
+            if tfrc.timeout_at <= now {
+                tfrc.timed_out(now);
+                meters.timed_out(now.as_nanos(), flow);
+            }
+            return sender.rearm(flow);
+        }
         let Work::Tcp(tcp, session) = &mut sender.work else { return Timers::NONE };
         if now >= sender.stop || session.as_ref().is_some_and(|session| session.idle) {
             return Timers::NONE;
@@ -228,6 +252,13 @@ impl Ends {
     pub fn acknowledged(&mut self, now: u64, ack: &Flight) -> Timers {
         let sender = &mut self.senders[ack.flow as usize];
         let now = Time::from_nanos(now);
+        if let (Work::Tfrc(tfrc), Some(receiver)) = (&mut sender.work, &self.far[ack.flow as usize].tfrc) {
+            if now >= sender.stop {
+                return Timers::NONE;
+            }
+            tfrc.reported(now, receiver.read(ack.seq), Time::from_nanos(ack.born));
+            return sender.rearm(ack.flow);
+        }
         let Work::Tcp(tcp, session) = &mut sender.work else { return Timers::NONE };
         if now >= sender.stop || ack.life != sender.life {
             return Timers::NONE;
@@ -249,6 +280,9 @@ impl Ends {
         if far.back == 0 {
             meters.delivered(at, data, data.len as u64);
             return None;
+        }
+        if far.tfrc.is_some() {
+            return self.report(at, data, meters);
         }
         if data.life != far.life && !far.turn_to(data.life) {
             meters.delivered(at, data, 0);
@@ -274,6 +308,20 @@ impl Ends {
             flags: flag::ACK | echo,
             life: data.life,
         })
+    }
+
+    /// `data` of a TFRC flow arrive at `at`; the report that they give rise to.
+    fn report(&mut self, at: u64, data: &Flight, meters: &mut Meters) -> Option<Flight> {
+        let far = &mut self.far[data.flow as usize];
+        let (Some(receiver), Work::Tfrc(sender)) = (&mut far.tfrc, &self.senders[data.flow as usize].work) else {
+            return None;
+        };
+        meters.delivered(at, data, data.len as u64);
+        let marked = data.flags & flag::ECN == flag::ECN;
+        let seq = receiver.receive(Time::from_nanos(at).as_secs(), data.seq, marked, sender.rtt_of(data.seq))?;
+        meters.answered(at);
+        let Flight { born, flow, life, .. } = *data;
+        Some(Flight { time: at, born, hop: far.back, flow, seq, len: far.ack_len, flags: flag::ACK, life })
     }
 
     /// What a sender has put out, as a packet that leaves `flow`'s node at `now`.
@@ -311,7 +359,16 @@ impl Far {
     /// Of a source that is not answered.
     fn deaf(back: u32) -> Far {
         let transfer = Transfer::NONE;
-        Far { receiver: Receiver::default(), back, ack_len: 0, life: 0, transfer, coming: [transfer; 2], syn: false }
+        Far {
+            receiver: Receiver::default(),
+            back,
+            ack_len: 0,
+            life: 0,
+            transfer,
+            coming: [transfer; 2],
+            syn: false,
+            tfrc: None,
+        }
     }
 
     /// A packet of connection `life` has come: whether that is a later one than the one it was at. Of those numbered modulo 256
@@ -351,14 +408,18 @@ impl Sender {
     /// The events to add, so that each timer has one pending no later than it is due.
     #[inline]
     fn rearm(&mut self, flow: u32) -> Timers {
-        let Work::Tcp(tcp, _) = &self.work else { return Timers::NONE };
+        let (send_at, timeout_at) = match &self.work {
+            Work::Tcp(tcp, _) => (tcp.send_at, tcp.timeout_at),
+            Work::Tfrc(tfrc) => (tfrc.send_at, tfrc.timeout_at),
+            Work::Open(..) => return Timers::NONE,
+        };
         let mut timers = Timers::NONE;
-        if tcp.send_at < self.send {
-            self.send = tcp.send_at;
+        if send_at < self.send {
+            self.send = send_at;
             timers.send = Key::new(self.send.as_nanos(), Class::Send, flow);
         }
-        if tcp.timeout_at < self.timeout {
-            self.timeout = tcp.timeout_at;
+        if timeout_at < self.timeout {
+            self.timeout = timeout_at;
             timers.timeout = Key::new(self.timeout.as_nanos(), Class::Timeout, flow);
         }
         timers

@@ -61,5 +61,5 @@ pub use outcome::{
 };
 #[doc(hidden)]
 pub use reference::simulate_by_packet;
-pub use sources::{Cbr, OnOff, Oscillating, Source, Tcp};
+pub use sources::{Cbr, OnOff, Oscillating, Source, Tcp, Tfrc};
 pub use spread::Spread;

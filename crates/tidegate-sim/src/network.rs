@@ -215,6 +215,9 @@ impl<Q> Network<Q> {
         }
         if let Some(again) = self.again.get(&FlowId(index as u32)) {
             check_periods(&field("again"), again, flow.stop)?;
+            if matches!(flow.source, Source::Tfrc(_)) {
+                return Err(ConfigError::new(field("again"), again.len(), "a TFRC flow cannot start again"));
+            }
         }
         flow.source.check().map_err(|e| ConfigError { field: field(&e.field), ..e })
     }

@@ -101,7 +101,7 @@ impl Routes {
         let mut links: Vec<Links> = Vec::new();
         let mut which = Vec::with_capacity(network.flows.len());
         for (i, flow) in network.flows.iter().enumerate() {
-            let answered = flow.source.tcp().is_some();
+            let answered = flow.source.is_answered();
             let known = pairs.entry((flow.from.0, flow.to.0, answered)).or_insert(links.len());
             if *known == links.len() {
                 let way = |finder: &mut Finder, from: u32, to: u32| {

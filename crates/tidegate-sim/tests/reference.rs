@@ -2,9 +2,9 @@
 //! with its time, and every figure must be the same. Times and rates are round on purpose, so that there are ties.
 use tidegate::rng::mix;
 use tidegate::{Bytes, Ecn, Link, Prob, Rate, Rng, Seed, Size, Span, Time, catalog};
-use tidegate_sim::sources::{Begin, EcnUse, Flavor, Handshake, Law, LimitedTransmit, Rules, Web};
+use tidegate_sim::sources::{Begin, Damping, EcnUse, Flavor, Handshake, Law, LimitedTransmit, Rules, Web};
 use tidegate_sim::{
-    Cbr, Delays, Flow, GroupId, Network, NodeId, OnOff, Oscillating, Outcome, Plan, Simulation, Source, Tcp,
+    Cbr, Delays, Flow, GroupId, Network, NodeId, OnOff, Oscillating, Outcome, Plan, Simulation, Source, Tcp, Tfrc,
     simulate_by_packet,
 };
 
@@ -102,6 +102,11 @@ impl Draw {
         if self.chance(0.4) {
             return self.open();
         }
+        if self.chance(0.15) {
+            let damping = self.pick(&[Damping::On, Damping::Off]);
+            let ecn = self.pick(&[Ecn::NotEct, Ecn::Ect0]);
+            return Source::Tfrc(Tfrc { damping, ecn, packet: Bytes::new(self.pick(&[1000, 333])), ..Tfrc::default() });
+        }
         let flavor = self.pick(&[Flavor::Reno, Flavor::NewReno]);
         let tcp = Tcp {
             rules: self.pick(&[Rules::Rfc, Rules::Ns2]),
@@ -130,8 +135,9 @@ impl Draw {
         let key = self.dice.bits();
         let class = group.index() as u16;
         let source = self.source();
+        let tfrc = matches!(source, Source::Tfrc(_));
         let id = self.network.flow(Flow { group, from, to, key, class, start, stop, source });
-        if stop < Time::MAX && self.chance(0.7) {
+        if stop < Time::MAX && !tfrc && self.chance(0.7) {
             let milli = |ms: u64| Time::from_nanos(ms * 1_000_000);
             self.network.again(id, vec![(milli(2500), milli(2600)), (milli(3000), milli(3700))]);
         }

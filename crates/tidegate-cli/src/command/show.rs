@@ -3,7 +3,7 @@ use tidegate::catalog::{self, QUEUES, Row};
 use tidegate::config::{Param, Params};
 use tidegate::{Bytes, Link, Rate, Size};
 use tidegate_lab::nearest::did_you_mean;
-use tidegate_lab::scenario::{Cbr, OnOff, Oscillating, SOURCES, Tcp, Voip, Web};
+use tidegate_lab::scenario::{Cbr, OnOff, Oscillating, SOURCES, Tcp, Tfrc, Voip, Web};
 
 use crate::failure::Failure;
 use crate::manual::{Block, Page};
@@ -123,6 +123,7 @@ fn source(name: &str, what: &str) -> Page {
     page.extend(match name {
         "tcp" | "finite" => keys(Tcp::PARAMS, &Tcp::default()),
         "web" => [keys(Web::PARAMS, &Web::default()), keys(Tcp::PARAMS, &Tcp::default())].concat(),
+        "tfrc" => keys(Tfrc::PARAMS, &Tfrc::default()),
         "on_off" => keys(OnOff::PARAMS, &OnOff::default()),
         "voip" => keys(Voip::PARAMS, &Voip::default()),
         "oscillating" => keys(Oscillating::PARAMS, &Oscillating::default()),

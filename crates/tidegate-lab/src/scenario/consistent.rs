@@ -137,6 +137,9 @@ impl Look<'_, '_> {
         if matches!(&group.source, Source::Finite(tcp) if tcp.data == Data::Endless) {
             refuse("data", "must be an amount, as in \"5 MB\"; what never ends is source = \"tcp\"".into());
         }
+        if matches!(group.source, Source::Tfrc(_)) && group.active.count() > 1 {
+            refuse("active", "a tfrc flow has one period only; it cannot start again".into());
+        }
         if let Source::Voip(voip) = &group.source {
             let mean = voip.call.law.mean() / 1e9;
             let calls = voip.erlangs * (1.0 + scenario.run.duration.as_secs() / mean);

@@ -15,7 +15,7 @@ pub use drawn::{Drawn, Start, Unit};
 pub use model::*;
 pub use periods::Periods;
 pub(crate) use sources::When;
-pub use sources::{OnOff, Oscillating, SOURCES, Source, Voip, Web};
+pub use sources::{OnOff, Oscillating, SOURCES, Source, Tfrc, Voip, Web};
 
 use std::io::Read;
 use std::path::Path;

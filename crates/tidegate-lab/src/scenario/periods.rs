@@ -18,6 +18,11 @@ impl Periods {
         self.0.is_empty()
     }
 
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.0.len()
+    }
+
     /// As the simulator has them.
     pub fn times(&self) -> Vec<(Time, Time)> {
         self.0.iter().map(|&(from, to)| (Time::ZERO + from, Time::ZERO + to)).collect()

@@ -244,6 +244,7 @@ impl Reader<'_> {
             Some("tcp") => return Source::Tcp(self.source_params(table, "a tcp [[group]]", &[])),
             Some("finite") => return Source::Finite(self.source_params(table, "a finite [[group]]", &["data"])),
             Some("web") => return self.web(table),
+            Some("tfrc") => return Source::Tfrc(self.source_params(table, "a tfrc [[group]]", &[])),
             Some("cbr") => return Source::Cbr(self.source_params(table, "a cbr [[group]]", &["rate"])),
             Some("on_off") => return Source::OnOff(self.source_params(table, "an on_off [[group]]", &["rate"])),
             Some("voip") => return Source::Voip(self.source_params(table, "a voip [[group]]", &[])),

@@ -1,6 +1,6 @@
 //! What flows send: the sources' parameters, and what follows from them.
 use tidegate::{Bytes, Rate, Span, params};
-use tidegate_sim::sources::{Begin, Law, Web as SimWeb};
+use tidegate_sim::sources::{Begin, Damping, Equation, Law, Web as SimWeb};
 
 use super::drawn::Drawn;
 use super::model::{Cbr, Group, Switch, Tcp};
@@ -15,6 +15,8 @@ pub enum Source {
     Finite(Tcp),
     /// Users of the web: one object after the other, each over a connection of its own.
     Web(Web, Tcp),
+    /// Packets at a rate by TCP's throughput equation.
+    Tfrc(Tfrc),
     /// Packets at a fixed rate that heed nothing.
     Cbr(Cbr),
     /// Packets at a fixed rate for drawn times, silence between them.
@@ -30,6 +32,7 @@ pub const SOURCES: &[(&str, &str)] = &[
     ("tcp", "TCP (NewReno or Reno, with or without ECN) that always has something to send"),
     ("finite", "TCP that sends a given or distributed amount; how long that takes is reported"),
     ("web", "users who think, fetch an object over a TCP connection of its own, and think again"),
+    ("tfrc", "packets at a smooth rate by TCP's throughput equation (RFC 5348)"),
     ("cbr", "packets at a fixed rate, with or without jitter, that heed neither loss nor mark (a UDP flood)"),
     ("on_off", "packets at a fixed rate for exponential, Pareto or other times, with silence between them"),
     ("voip", "telephone calls: talk and silence by ITU P.59, calls that come and go by Erlangs"),
@@ -103,6 +106,22 @@ params! {
     }
 }
 
+params! {
+    /// A group with `source = "tfrc"` that always has something to send.
+    pub struct Tfrc {
+        /// Length of a data packet on the wire.
+        packet: Bytes = Bytes::new(1000), "s", 1 ..= 65_535;
+        /// Length of the receiver's reports on the wire.
+        report: Bytes = Bytes::new(40), "", 1 ..= 65_535;
+        /// Whether the throughput equation is the RFC's or as ns-2 bounds it above a loss event rate of 0.296.
+        equation: Equation = Equation::Rfc, "", 0 ..= 0;
+        /// Whether the rate falls while the round trip grows (RFC 5348 §4.5).
+        damping: Damping = Damping::On, "", 0 ..= 0;
+        /// Whether its packets are ECN-capable; a mark counts as a loss.
+        ecn: Switch = Switch::Off, "", 0 ..= 0;
+    }
+}
+
 const fn exponential(mean_ms: u64) -> Drawn<Span> {
     Drawn::by(Law::Exponential { mean: Span::from_millis(mean_ms).as_nanos() })
 }
@@ -136,6 +155,7 @@ impl Source {
             Source::Tcp(_) => "tcp",
             Source::Finite(_) => "finite",
             Source::Web(..) => "web",
+            Source::Tfrc(_) => "tfrc",
             Source::Cbr(_) => "cbr",
             Source::OnOff(_) => "on_off",
             Source::Voip(_) => "voip",
@@ -147,6 +167,7 @@ impl Source {
     pub fn packet(&self) -> Bytes {
         match self {
             Source::Tcp(tcp) | Source::Finite(tcp) | Source::Web(_, tcp) => tcp.packet,
+            Source::Tfrc(tfrc) => tfrc.packet,
             Source::Cbr(cbr) => cbr.packet,
             Source::OnOff(source) => source.packet,
             Source::Voip(voip) => voip.packet,
@@ -154,11 +175,19 @@ impl Source {
         }
     }
 
-    /// How its connections are; `None` for what is not answered.
+    /// The length of what answers its packets; `None` if nothing does.
+    pub fn answer(&self) -> Option<Bytes> {
+        match self {
+            Source::Tfrc(tfrc) => Some(tfrc.report),
+            _ => self.tcp().map(|tcp| tcp.ack),
+        }
+    }
+
+    /// How its connections are, if it has any.
     pub fn tcp(&self) -> Option<&Tcp> {
         match self {
             Source::Tcp(tcp) | Source::Finite(tcp) | Source::Web(_, tcp) => Some(tcp),
-            Source::Cbr(_) | Source::OnOff(_) | Source::Voip(_) | Source::Oscillating(_) => None,
+            Source::Tfrc(_) | Source::Cbr(_) | Source::OnOff(_) | Source::Voip(_) | Source::Oscillating(_) => None,
         }
     }
 }
@@ -167,7 +196,7 @@ impl Group {
     /// The mean rate of one of its flows while it is active in a run of this length; `None` for what takes all it gets.
     pub fn demand(&self, duration: Span) -> Option<Rate> {
         let rate = match &self.source {
-            Source::Tcp(_) | Source::Finite(_) | Source::Web(..) => return None,
+            Source::Tcp(_) | Source::Finite(_) | Source::Web(..) | Source::Tfrc(_) => return None,
             Source::Cbr(cbr) => cbr.rate.as_bps() as f64,
             Source::OnOff(_) | Source::Voip(_) => {
                 let tidegate_sim::Source::OnOff(source) = crate::lower::source(&self.source) else { return None };

@@ -100,6 +100,7 @@ fn write_group(out: &mut String, group: &Group) {
             params(out, web);
             params_but(out, tcp, "data");
         }
+        Source::Tfrc(source) => params(out, source),
         Source::Cbr(source) => params(out, source),
         Source::OnOff(source) => params(out, source),
         Source::Voip(source) => params(out, source),

@@ -7,6 +7,7 @@ mod on_off;
 mod open;
 mod oscillating;
 pub mod tcp;
+mod tfrc;
 mod web;
 
 pub use cbr::Cbr;
@@ -16,6 +17,8 @@ pub(crate) use open::{Open, OpenPacket};
 pub(crate) use oscillating::check_periods;
 pub use oscillating::{Oscillating, Period};
 pub use tcp::{EcnUse, Flavor, Handshake, LimitedTransmit, Rules, Tcp};
+pub use tfrc::{Damping, Equation, Tfrc};
+pub(crate) use tfrc::{TfrcReceiver, TfrcSender};
 pub(crate) use web::Session;
 pub use web::Web;
 
@@ -26,6 +29,8 @@ pub enum Source {
     Tcp(Tcp),
     /// One connection after the other, each with an object to send, and times to think between them.
     Web(Web),
+    /// Packets at a rate by TCP's throughput equation.
+    Tfrc(Tfrc),
     /// Packets at a constant rate, heedless of loss.
     Cbr(Cbr),
     /// Packets at a constant rate for drawn times, between which there is silence.
@@ -35,12 +40,17 @@ pub enum Source {
 }
 
 impl Source {
-    /// How its connections are, if it has any: if it is answered.
+    /// Whether somebody answers it.
+    pub fn is_answered(&self) -> bool {
+        self.tcp().is_some() || matches!(self, Source::Tfrc(_))
+    }
+
+    /// How its connections are, if it has any.
     pub fn tcp(&self) -> Option<&Tcp> {
         match self {
             Source::Tcp(tcp) => Some(tcp),
             Source::Web(web) => Some(&web.tcp),
-            Source::Cbr(_) | Source::OnOff(_) | Source::Oscillating(_) => None,
+            Source::Tfrc(_) | Source::Cbr(_) | Source::OnOff(_) | Source::Oscillating(_) => None,
         }
     }
 
@@ -52,6 +62,7 @@ impl Source {
         match self {
             Source::Tcp(tcp) => tcp.check(),
             Source::Web(web) => web.check(),
+            Source::Tfrc(tfrc) => tfrc.check(),
             Source::Cbr(cbr) => cbr.check(),
             Source::OnOff(source) => source.check(),
             Source::Oscillating(source) => source.check(),

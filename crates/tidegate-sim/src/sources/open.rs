@@ -26,7 +26,7 @@ impl Open {
     /// The source of flow number `flow`; `None` for one that is answered.
     pub fn new(source: &Source, flow: u64, dice: &mut Rng) -> Option<Open> {
         Some(match source {
-            Source::Tcp(_) | Source::Web(_) => return None,
+            Source::Tcp(_) | Source::Web(_) | Source::Tfrc(_) => return None,
             Source::Cbr(cbr) => Open::Cbr(CbrSender::new(cbr)),
             Source::OnOff(on_off) => Open::OnOff(Box::new(OnOffSender::new(on_off, flow, dice))),
             Source::Oscillating(source) => Open::Oscillating(Box::new(OscillatingSender::new(source))),
