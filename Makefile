@@ -54,7 +54,7 @@ validate: build ns2 ## The table of agreement with ns-2, whose missing runs are 
 	python3 validation/ns2/run.py >/dev/null
 	python3 validation/compare.py
 
-validate-gateway: build test-deps ## The gateway against the simulator, every queue, TCP and a flood; root, half an hour on an idle machine
+validate-gateway: build test-deps ## The gateway against the simulator, every queue, TCP and a flood; root, 40 minutes on an idle machine
 	python3 validation/gateway.py --rounds 2
 
 validate-spoofed: test-deps ## Forged sources: what users are left with behind every queue, and the memory it takes; root, eight minutes

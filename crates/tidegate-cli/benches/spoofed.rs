@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use tidegate::catalog::{self, QUEUES};
 use tidegate::{Bytes, Link, Span};
-use tidegate_gateway::demo::{Demo, FRAME, Process, Rig, Spoofed, Trial, Users, possible};
+use tidegate_gateway::demo::{Demo, FRAME, Process, Rig, Spoofed, Tcp, Trial, Users, possible};
 use tidegate_packet::FlowKey;
 
 /// Sources of the flood.
@@ -100,6 +100,7 @@ fn measure(queue: &str, flow_key: FlowKey) -> std::io::Result<Found> {
         link,
         delay: Span::from_millis(20),
         flow_key,
+        tcp: Tcp::Full,
         groups: vec![],
         warmup: Span::ZERO,
         duration: Span::ZERO,

@@ -11,8 +11,8 @@ use common::{Home, hold};
 use serde_json::Value;
 use tidegate::catalog::{self, QUEUES};
 use tidegate::{Link, Span};
-use tidegate_gateway::demo::{Demo, FRAME, Process, Rig, SERVER, Spoofed, Trial, possible};
-use tidegate_gateway::namespaces::skip;
+use tidegate_gateway::demo::{Demo, FRAME, Process, Rig, SERVER, Spoofed, Tcp, Trial, possible};
+use tidegate_gateway::namespaces::{Namespace, skip};
 use tidegate_packet::FlowKey;
 
 /// Two that load the machine at once would measure each other.
@@ -37,6 +37,7 @@ fn demo() -> Demo {
         link: Link::new("50 Mbit/s".parse().unwrap(), "100 packets".parse().unwrap(), FRAME).unwrap(),
         delay: Span::from_millis(5),
         flow_key: FlowKey::FiveTuple,
+        tcp: Tcp::Full,
         groups: vec![],
         warmup: Span::ZERO,
         duration: Span::ZERO,
@@ -184,12 +185,21 @@ const SHORT: [&str; 12] = [
 
 /// One that begins with bbr, where that is the default, stays paced whatever it is told to use later.
 #[test]
-fn connections_begin_with_reno_whatever_this_machine_begins_them_with() {
+fn connections_begin_with_reno_and_can_be_left_with_newreno() {
     let Some(_alone) = alone() else { return };
     let rig = Rig::new(1, 1500).unwrap();
+    let setting = |end: &Namespace, name: &str| end.run(&["sysctl", "-n", &format!("net.ipv4.tcp_{name}")]).unwrap();
     for end in [&rig.clients, &rig.server] {
-        assert_eq!(end.run(&["sysctl", "-n", "net.ipv4.tcp_congestion_control"]).unwrap(), "reno\n");
+        assert_eq!((setting(end, "congestion_control").as_str(), setting(end, "sack").as_str()), ("reno\n", "1\n"));
     }
+    rig.repair_as_newreno().unwrap();
+    for end in [&rig.clients, &rig.server] {
+        assert_eq!((setting(end, "sack").as_str(), setting(end, "timestamps").as_str()), ("0\n", "0\n"));
+    }
+    let route = rig.server.run(&["ip", "route", "show", "dev", "server"]).unwrap();
+    assert!(route.starts_with("10.77.0.0/16 ") && route.contains("quickack 1"), "{route}");
+    let other = rig.clients.run(&["ip", "route", "get", "10.77.0.2"]).unwrap();
+    assert!(!other.contains("quickack"), "{other}");
 }
 
 #[test]

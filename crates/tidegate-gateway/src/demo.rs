@@ -42,12 +42,24 @@ pub struct Demo {
     pub delay: Span,
     /// What is one flow to the queue.
     pub flow_key: FlowKey,
+    /// How TCP repairs losses and answers.
+    pub tcp: Tcp,
     /// Who sends; those that heed congestion first, since they are connected before the flood comes.
     pub groups: Vec<Group>,
     /// How long everybody sends before it counts.
     pub warmup: Span,
     /// How long is measured.
     pub duration: Span,
+}
+
+/// How the kernel's TCP repairs losses and answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tcp {
+    /// With all that the kernel has.
+    Full,
+    /// As NewReno does (RFC 6582): no selective acknowledgements and what stands on them, no time stamps; the receiver
+    /// acknowledges every segment at once.
+    NewReno,
 }
 
 /// A queue to measure.
@@ -120,6 +132,9 @@ impl Demo {
         let begun = Instant::now();
         let flows = traffic::flows(&self.groups);
         let rig = Rig::new(flows.len() as u16, MTU)?;
+        if self.tcp == Tcp::NewReno {
+            rig.repair_as_newreno()?;
+        }
         let mut running =
             Running { demo: self, watch, begun, gate: self.gate(&rig, trial)?, traffic: Traffic::default() };
         running.until_open(&rig)?;

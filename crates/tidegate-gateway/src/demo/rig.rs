@@ -84,6 +84,21 @@ impl Rig {
         Ok(())
     }
 
+    /// Turns off at both ends what the kernel's TCP has beyond NewReno, and delayed acknowledgements at the server.
+    ///
+    /// # Errors
+    /// The command that failed, and what it said.
+    pub fn repair_as_newreno(&self) -> io::Result<()> {
+        let off = ["sack", "recovery", "early_retrans", "timestamps"].map(|what| format!("net.ipv4.tcp_{what}=0"));
+        for ends in [&self.clients, &self.server] {
+            ends.run(&["sysctl", "-qw", &off[0], &off[1], &off[2], &off[3]])?;
+        }
+        let told = self.server.run(&["ip", "route", "show", "dev", ARRIVALS])?;
+        let route: Vec<&str> = told.lines().next().unwrap_or_default().split_whitespace().collect();
+        self.server.run(&[&["ip", "route", "change"], &route[..], &["dev", ARRIVALS, "quickack", "1"]].concat())?;
+        Ok(())
+    }
+
     /// Lets what the clients send to `port` by UDP out at `rate` and no faster, in frames of `length` bytes, each at its
     /// own time: the kernel's timers keep it evenly spaced whoever wants the processor.
     ///

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use tidegate::{Link, Rate, Size, Span};
 use tidegate_gateway::demo::FRAME;
 use tidegate_gateway::demo::{
-    Demo, DemoError, Group, Measured, Sending, Trial, congestion_controls, has_congestion_control, possible,
+    Demo, DemoError, Group, Measured, Sending, Tcp, Trial, congestion_controls, has_congestion_control, possible,
 };
 use tidegate_lab::replay::default_limit;
 use tidegate_lab::{Outcome, QueueSpec, store};
@@ -73,6 +73,10 @@ pub struct Args {
     /// The congestion control of these connections, one that the kernel has
     #[arg(long, value_name = "NAME", default_value = CUBIC)]
     congestion: String,
+    /// Let TCP repair losses as NewReno does (no SACK, RACK, time stamps) and acknowledge every segment at once, as the
+    /// simulator's does
+    #[arg(long)]
+    newreno: bool,
     /// Connections of a second group, `bbr`, if the kernel has that
     #[arg(long, value_name = "N", default_value = "2", value_parser = whole::<u16>(0, 100), allow_negative_numbers = true)]
     bbr: u16,
@@ -134,7 +138,8 @@ impl Args {
             .map_err(|error| Failure::Runtime(format!("cannot find this command's own file: {error}")))?;
         let groups = self.groups()?;
         let Args { delay, flow_key, warmup, duration, .. } = *self;
-        Ok(Demo { program, link, delay, flow_key, groups, warmup, duration })
+        let tcp = if self.newreno { Tcp::NewReno } else { Tcp::Full };
+        Ok(Demo { program, link, delay, flow_key, tcp, groups, warmup, duration })
     }
 
     fn groups(&self) -> Result<Vec<Group>, Failure> {
