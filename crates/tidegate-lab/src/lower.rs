@@ -6,7 +6,7 @@ use tidegate_sim::sources::tcp;
 
 use crate::plan::Plan;
 use crate::run::Configs;
-use crate::scenario::{Cbr, Flavour, Handshake, Network, Rules, Scenario, Source, Switch, Tcp};
+use crate::scenario::{Cbr, Flavour, Group, Handshake, Network, Rules, Scenario, Source, Switch, Tcp};
 
 /// The network of `plan` with `queue` at its managed links.
 ///
@@ -40,7 +40,10 @@ pub(crate) fn network(
     }
     let groups: Vec<_> = scenario.groups.iter().map(|group| network.group(&group.name)).collect();
     let sources: Vec<_> = scenario.groups.iter().map(|group| source(&group.source)).collect();
+    let mut within = vec![0; groups.len()];
     for flow in &plan.flows {
+        let index = within[flow.group as usize];
+        within[flow.group as usize] += 1;
         let id = network.flow(sim::Flow {
             group: groups[flow.group as usize],
             from: nodes[flow.from as usize],
@@ -49,7 +52,13 @@ pub(crate) fn network(
             class: scenario.groups[flow.group as usize].class,
             start: flow.start,
             stop: flow.stop,
-            source: with_data(&sources[flow.group as usize], flow.data),
+            source: match &scenario.groups[flow.group as usize] {
+                Group { source: Source::Replay(_, arrivals), count, .. } => {
+                    let arrivals = arrivals.of(index, *count as usize);
+                    sim::Source::Replay(tidegate_sim::sources::Replay { arrivals })
+                }
+                _ => with_data(&sources[flow.group as usize], flow.data),
+            },
         });
         if !flow.again.is_empty() {
             network.again(id, flow.again.clone());
@@ -74,6 +83,7 @@ pub(crate) fn source(source: &Source) -> sim::Source {
             size: web.size.law.clone(),
             think: web.think.law.clone(),
         }),
+        Source::Replay(..) => sim::Source::Replay(tidegate_sim::sources::Replay { arrivals: [].into() }), // each flow's own
         Source::Tfrc(t) => sim::Source::Tfrc(sim::Tfrc {
             packet: t.packet,
             report: t.report,

@@ -3,7 +3,9 @@ use std::fmt::Write;
 use std::path::Path;
 
 use tidegate::config::Params;
-use tidegate_lab::scenario::{Cbr, Chain, Dumbbell, GroupParams, OnOff, Oscillating, Run, Tcp, Tfrc, Voip, Web};
+use tidegate_lab::scenario::{
+    Cbr, Chain, Dumbbell, GroupParams, OnOff, Oscillating, Replay, Run, Tcp, Tfrc, Voip, Web,
+};
 
 fn table<P: Params + Default>(required: &[&str], unset: &[(&str, &str)]) -> String {
     let mut out = String::from("| key | default | range | what |\n|---|---|---|---|\n");
@@ -47,6 +49,7 @@ fn the_tables_are_those_of_the_code() {
         ("cbr", table::<Cbr>(&["rate"], &[])),
         ("on_off", table::<OnOff>(&["rate"], &[])),
         ("voip", table::<Voip>(&[], &[])),
+        ("replay", table::<Replay>(&["capture"], &[])),
         ("oscillating", table::<Oscillating>(&["high", "low", "high_during"], &[])),
     ] {
         let begin = format!("<!-- {name}: generated, TIDEGATE_BLESS=1 rewrites -->\n");

@@ -81,3 +81,38 @@ fn tfrc_takes_what_an_empty_line_has() {
     let got = throughput(1, 20, "source = \"tfrc\"\nstart = \"0 s\"\n");
     assert!(got > 70e6, "{got}");
 }
+
+#[test]
+fn a_capture_s_packets_go_at_their_times() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../captures/flood.pcapng");
+    let group = |rest: &str| {
+        format!("source = \"replay\"\nstart = \"0 s\"\ncapture = {:?}\n{rest}", root.display().to_string())
+    };
+    let mut capture = tidegate_packet::Capture::open(&root).unwrap();
+    let (mut bytes, mut last) = (0, 0.0f64);
+    while let Some(packet) = capture.next_packet().unwrap() {
+        (bytes, last) = (bytes + packet.frame().len as u64, last.max(packet.time.as_secs()));
+    }
+    let duration = last as u32 + 2;
+    for rest in ["", "count = 3\n"] {
+        let got = throughput(1, duration, &group(rest)) * duration as f64 / 8.0;
+        assert!((got - bytes as f64).abs() < 1.0, "{got} is not {bytes}");
+    }
+    let refused = |capture: &str, rest: &str| {
+        let text = format!(
+            "[network]\nrate = \"1 Gbit/s\"\nlimit = \"9 packets\"\n[[group]]\nname = \"g\"\nsource = \"replay\"\n\
+             capture = {capture:?}\n{rest}"
+        );
+        Scenario::parse(text.as_bytes(), "nowhere/s.toml", &[]).unwrap_err().to_string()
+    };
+    assert!(refused("none.pcap", "").contains("group.g.capture = none.pcap: nowhere/none.pcap: "));
+    assert!(refused("/", "").contains("is no file"));
+    let dir = tempfile::tempdir().unwrap();
+    let empty = dir.path().join("empty.pcap");
+    std::fs::write(&empty, [&[0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0][..], &[0; 8], &[96, 0, 0, 0, 1, 0, 0, 0]].concat())
+        .unwrap();
+    let told = refused(&empty.display().to_string(), "");
+    assert!(told.contains("empty.pcap: the capture has no packets"), "{told}");
+    let many = refused(&root.display().to_string(), "count = 100000\n");
+    assert!(many.contains("more than the capture's flows"), "{many}");
+}

@@ -2,7 +2,9 @@
 //! with its time, and every figure must be the same. Times and rates are round on purpose, so that there are ties.
 use tidegate::rng::mix;
 use tidegate::{Bytes, Ecn, Link, Prob, Rate, Rng, Seed, Size, Span, Time, catalog};
-use tidegate_sim::sources::{Begin, Damping, EcnUse, Flavor, Handshake, Law, LimitedTransmit, Rules, Web};
+use tidegate_sim::sources::{
+    Arrival, Begin, Damping, EcnUse, Flavor, Handshake, Law, LimitedTransmit, Replay, Rules, Web,
+};
 use tidegate_sim::{
     Cbr, Delays, Flow, GroupId, Network, NodeId, OnOff, Oscillating, Outcome, Plan, Simulation, Source, Tcp, Tfrc,
     simulate_by_packet,
@@ -78,7 +80,11 @@ impl Draw {
         let rate = Rate::from_bps(self.pick(&[100_000, 1_000_000, 8_000_000]));
         let packet = Bytes::new(self.pick(&[1000, 200]));
         let ecn = Ecn::NotEct;
-        match self.dice.below(3) {
+        match self.dice.below(4) {
+            3 => {
+                let arrival = |i: u64| Arrival { at: Span::from_micros(1500 * (i / 2)), len: 500 + i as u16, ecn };
+                Source::Replay(Replay { arrivals: (0..800).map(arrival).collect() })
+            }
             0 => Source::Cbr(Cbr { jitter, ..Cbr::new(rate, packet) }),
             1 => {
                 let laws = [

@@ -3,7 +3,7 @@ use tidegate::catalog::{self, QUEUES, Row};
 use tidegate::config::{Param, Params};
 use tidegate::{Bytes, Link, Rate, Size};
 use tidegate_lab::nearest::did_you_mean;
-use tidegate_lab::scenario::{Cbr, OnOff, Oscillating, SOURCES, Tcp, Tfrc, Voip, Web};
+use tidegate_lab::scenario::{Cbr, OnOff, Oscillating, Replay, SOURCES, Tcp, Tfrc, Voip, Web};
 
 use crate::failure::Failure;
 use crate::manual::{Block, Page};
@@ -124,6 +124,7 @@ fn source(name: &str, what: &str) -> Page {
         "tcp" | "finite" => keys(Tcp::PARAMS, &Tcp::default()),
         "web" => [keys(Web::PARAMS, &Web::default()), keys(Tcp::PARAMS, &Tcp::default())].concat(),
         "tfrc" => keys(Tfrc::PARAMS, &Tfrc::default()),
+        "replay" => keys(Replay::PARAMS, &Replay::default()),
         "on_off" => keys(OnOff::PARAMS, &OnOff::default()),
         "voip" => keys(Voip::PARAMS, &Voip::default()),
         "oscillating" => keys(Oscillating::PARAMS, &Oscillating::default()),

@@ -140,6 +140,11 @@ impl Look<'_, '_> {
         if matches!(group.source, Source::Tfrc(_)) && group.active.count() > 1 {
             refuse("active", "a tfrc flow has one period only; it cannot start again".into());
         }
+        if let Source::Replay(_, arrivals) = &group.source
+            && group.count as usize > arrivals.flows.len()
+        {
+            refuse("count", format!("is more than the capture's flows, {}", arrivals.flows.len()));
+        }
         if let Source::Voip(voip) = &group.source {
             let mean = voip.call.law.mean() / 1e9;
             let calls = voip.erlangs * (1.0 + scenario.run.duration.as_secs() / mean);

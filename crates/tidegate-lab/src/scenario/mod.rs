@@ -1,4 +1,5 @@
 //! Scenarios: TOML in, checked values out, and back to TOML with every default spelled out.
+mod arrivals;
 mod chain;
 mod consistent;
 mod drawn;
@@ -9,13 +10,14 @@ mod sources;
 mod tree;
 mod write;
 
+pub use arrivals::Arrivals;
 pub use chain::{Chain, Managed};
 pub(crate) use consistent::possible;
 pub use drawn::{Drawn, Start, Unit};
 pub use model::*;
 pub use periods::Periods;
 pub(crate) use sources::When;
-pub use sources::{OnOff, Oscillating, SOURCES, Source, Tfrc, Voip, Web};
+pub use sources::{FileName, OnOff, Oscillating, Replay, SOURCES, Source, Tfrc, Voip, Web};
 
 use std::io::Read;
 use std::path::Path;

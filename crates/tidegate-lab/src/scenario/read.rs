@@ -1,11 +1,15 @@
 //! From the tree to the values: types, units, bounds and unknown keys. What one value must be to another is checked
 //! in [`super::consistent`].
+use std::path::Path;
+use std::sync::Arc;
+
 use tidegate::config::{Params, SEPARATOR, Value};
 use tidegate::{ConfigError, Size};
 
+use super::arrivals::Arrivals;
 use super::chain::DefaultEnds;
 use super::model::*;
-use super::sources::{SOURCES, Source, Web};
+use super::sources::{Replay, SOURCES, Source, Web};
 use super::tree::{Document, Entry, Kind, Node, Origin, cut};
 use crate::nearest::did_you_mean;
 use crate::problem::Problem;
@@ -248,6 +252,7 @@ impl Reader<'_> {
             Some("cbr") => return Source::Cbr(self.source_params(table, "a cbr [[group]]", &["rate"])),
             Some("on_off") => return Source::OnOff(self.source_params(table, "an on_off [[group]]", &["rate"])),
             Some("voip") => return Source::Voip(self.source_params(table, "a voip [[group]]", &[])),
+            Some("replay") => return self.replay(table),
             Some("oscillating") => {
                 let required = ["high", "low", "high_during"];
                 return Source::Oscillating(self.source_params(table, "an oscillating [[group]]", &required));
@@ -270,6 +275,21 @@ impl Reader<'_> {
         self.known(table, what, P::PARAMS, &common_keys());
         self.params(table, &mut params, required);
         params
+    }
+
+    /// A capture is read here, so that a mistake is known before anything runs.
+    fn replay(&mut self, table: &Table<'_>) -> Source {
+        let replay: Replay = self.source_params(table, "a replay [[group]]", &["capture"]);
+        let mut arrivals = Arrivals::default();
+        if !replay.capture.0.is_empty() {
+            let directory = Path::new(self.doc.file).parent().unwrap_or(Path::new(""));
+            let path = directory.join(&replay.capture.0);
+            match Arrivals::read(&path) {
+                Ok(read) => arrivals = read,
+                Err(why) => self.refuse_key(table, "capture", format!("{}: {why}", path.display())),
+            }
+        }
+        Source::Replay(replay, Arc::new(arrivals))
     }
 
     /// A user of the web has TCP's parameters besides, but for the amount of data.

@@ -1,7 +1,12 @@
 //! What flows send: the sources' parameters, and what follows from them.
+use std::sync::Arc;
+
+use tidegate::config::Value;
+use tidegate::units::UnitError;
 use tidegate::{Bytes, Rate, Span, params};
 use tidegate_sim::sources::{Begin, Damping, Equation, Law, Web as SimWeb};
 
+use super::arrivals::Arrivals;
 use super::drawn::Drawn;
 use super::model::{Cbr, Group, Switch, Tcp};
 use super::periods::Periods;
@@ -25,6 +30,8 @@ pub enum Source {
     Voip(Voip),
     /// Packets at a rate that changes between two.
     Oscillating(Oscillating),
+    /// A capture's packets at their times.
+    Replay(Replay, Arc<Arrivals>),
 }
 
 /// The sources: name, one line.
@@ -37,6 +44,7 @@ pub const SOURCES: &[(&str, &str)] = &[
     ("on_off", "packets at a fixed rate for exponential, Pareto or other times, with silence between them"),
     ("voip", "telephone calls: talk and silence by ITU P.59, calls that come and go by Erlangs"),
     ("oscillating", "packets at a rate that changes between two on a timetable"),
+    ("replay", "the packets of a capture, at their times and of their lengths"),
 ];
 
 params! {
@@ -122,6 +130,37 @@ params! {
     }
 }
 
+params! {
+    /// A group with `source = "replay"`. Captured flows are dealt out to the group's flows in the order in which they begin.
+    pub struct Replay {
+        /// The capture file, pcap or pcapng, from the scenario's directory; required.
+        capture: FileName = FileName::default(), "", 0 ..= 0;
+    }
+}
+
+/// A file, as it is written in a scenario.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FileName(pub String);
+
+impl Value for FileName {
+    const KIND: &'static str = "file name";
+    fn read(text: &str) -> Result<Self, UnitError> {
+        if text.is_empty() || text.contains('\0') {
+            return Err(UnitError { text: String::new(), why: "must be the name of a file".into() });
+        }
+        Ok(FileName(text.into()))
+    }
+    fn write(&self) -> String {
+        self.0.clone()
+    }
+    fn magnitude(&self) -> f64 {
+        0.0
+    }
+    fn write_bound(_: f64) -> String {
+        "a file".into()
+    }
+}
+
 const fn exponential(mean_ms: u64) -> Drawn<Span> {
     Drawn::by(Law::Exponential { mean: Span::from_millis(mean_ms).as_nanos() })
 }
@@ -160,6 +199,7 @@ impl Source {
             Source::OnOff(_) => "on_off",
             Source::Voip(_) => "voip",
             Source::Oscillating(_) => "oscillating",
+            Source::Replay(..) => "replay",
         }
     }
 
@@ -172,6 +212,7 @@ impl Source {
             Source::OnOff(source) => source.packet,
             Source::Voip(voip) => voip.packet,
             Source::Oscillating(source) => source.packet,
+            Source::Replay(_, arrivals) => Bytes::new(arrivals.longest.max(1) as u64),
         }
     }
 
@@ -187,7 +228,12 @@ impl Source {
     pub fn tcp(&self) -> Option<&Tcp> {
         match self {
             Source::Tcp(tcp) | Source::Finite(tcp) | Source::Web(_, tcp) => Some(tcp),
-            Source::Tfrc(_) | Source::Cbr(_) | Source::OnOff(_) | Source::Voip(_) | Source::Oscillating(_) => None,
+            Source::Tfrc(_)
+            | Source::Cbr(_)
+            | Source::OnOff(_)
+            | Source::Voip(_)
+            | Source::Oscillating(_)
+            | Source::Replay(..) => None,
         }
     }
 }
@@ -201,6 +247,10 @@ impl Group {
             Source::OnOff(_) | Source::Voip(_) => {
                 let tidegate_sim::Source::OnOff(source) = crate::lower::source(&self.source) else { return None };
                 source.mean_rate() * self.calls_per_line()
+            }
+            Source::Replay(_, arrivals) => {
+                let seconds = arrivals.duration.as_secs().max(1e-3);
+                arrivals.bytes as f64 * 8.0 / seconds / self.count as f64
             }
             Source::Oscillating(source) => {
                 let share = source.high_during.total(duration).as_secs() / duration.as_secs();

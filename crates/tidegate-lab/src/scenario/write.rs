@@ -105,6 +105,7 @@ fn write_group(out: &mut String, group: &Group) {
         Source::OnOff(source) => params(out, source),
         Source::Voip(source) => params(out, source),
         Source::Oscillating(source) => params(out, source),
+        Source::Replay(source, _) => params(out, source),
     }
 }
 

@@ -6,6 +6,7 @@ mod law;
 mod on_off;
 mod open;
 mod oscillating;
+mod replay;
 pub mod tcp;
 mod tfrc;
 mod web;
@@ -16,6 +17,7 @@ pub use on_off::{Begin, OnOff};
 pub(crate) use open::{Open, OpenPacket};
 pub(crate) use oscillating::check_periods;
 pub use oscillating::{Oscillating, Period};
+pub use replay::{Arrival, Replay};
 pub use tcp::{EcnUse, Flavor, Handshake, LimitedTransmit, Rules, Tcp};
 pub use tfrc::{Damping, Equation, Tfrc};
 pub(crate) use tfrc::{TfrcReceiver, TfrcSender};
@@ -37,6 +39,8 @@ pub enum Source {
     OnOff(OnOff),
     /// Packets at a rate that changes between two on a timetable.
     Oscillating(Oscillating),
+    /// Packets by a list.
+    Replay(Replay),
 }
 
 impl Source {
@@ -50,7 +54,7 @@ impl Source {
         match self {
             Source::Tcp(tcp) => Some(tcp),
             Source::Web(web) => Some(&web.tcp),
-            Source::Tfrc(_) | Source::Cbr(_) | Source::OnOff(_) | Source::Oscillating(_) => None,
+            Source::Tfrc(_) | Source::Cbr(_) | Source::OnOff(_) | Source::Oscillating(_) | Source::Replay(_) => None,
         }
     }
 
@@ -66,6 +70,7 @@ impl Source {
             Source::Cbr(cbr) => cbr.check(),
             Source::OnOff(source) => source.check(),
             Source::Oscillating(source) => source.check(),
+            Source::Replay(source) => source.check(),
         }
     }
 }

@@ -5,6 +5,7 @@ use super::Source;
 use super::cbr::CbrSender;
 use super::on_off::OnOffSender;
 use super::oscillating::OscillatingSender;
+use super::replay::ReplaySender;
 
 /// A source that is not answered, at work.
 #[derive(Clone, Debug)]
@@ -12,6 +13,7 @@ pub(crate) enum Open {
     Cbr(CbrSender),
     OnOff(Box<OnOffSender>),
     Oscillating(Box<OscillatingSender>),
+    Replay(ReplaySender),
 }
 
 /// A packet to be sent.
@@ -29,6 +31,7 @@ impl Open {
             Source::Tcp(_) | Source::Web(_) | Source::Tfrc(_) => return None,
             Source::Cbr(cbr) => Open::Cbr(CbrSender::new(cbr)),
             Source::OnOff(on_off) => Open::OnOff(Box::new(OnOffSender::new(on_off, flow, dice))),
+            Source::Replay(source) => Open::Replay(ReplaySender::new(source)),
             Source::Oscillating(source) => Open::Oscillating(Box::new(OscillatingSender::new(source))),
         })
     }
@@ -37,6 +40,7 @@ impl Open {
     pub fn restart(&mut self) {
         match self {
             Open::OnOff(source) => source.restart(),
+            Open::Replay(source) => source.restart(),
             Open::Cbr(_) | Open::Oscillating(_) => {}
         }
     }
@@ -48,6 +52,10 @@ impl Open {
             Open::Cbr(cbr) => {
                 let (number, next) = cbr.send(now, dice);
                 ((Some(number), next), cbr.len, cbr.ecn)
+            }
+            Open::Replay(source) => {
+                let (packet, next) = source.send(now);
+                return (packet.map(|(number, a)| OpenPacket { number, len: a.len, ecn: a.ecn }), next);
             }
             Open::OnOff(source) => (source.send(now, dice), source.len, source.ecn),
             Open::Oscillating(source) => (source.send(now, dice), source.len, source.ecn),
