@@ -198,7 +198,6 @@ fn flow_row(table: &mut Table, flow: &Flow) {
     table.figure("loss_ratio", "", "packets lost over packets offered", flow.loss_ratio);
     table.figure("mark_ratio", "", "packets marked over packets offered", flow.mark_ratio);
     table.figure("delay_mean", "ms", "mean wait in a queue", flow.delay_ms.mean);
-    table.figure("delay_sd", "ms", "standard deviation of the wait over packets", flow.delay_ms.sd);
     table.figure("delay_p50", "ms", "median wait", flow.delay_ms.p50);
     table.figure("delay_p95", "ms", "95th percentile of the wait", flow.delay_ms.p95);
     table.figure("delay_p99", "ms", "99th percentile of the wait", flow.delay_ms.p99);

@@ -58,7 +58,7 @@ rate = "1 Mbit/s"
 }
 
 /// Column and place in a flow of `result.json`.
-const FIGURES: [(&str, &str); 15] = [
+const FIGURES: [(&str, &str); 14] = [
     ("throughput", "/throughput_bps"),
     ("goodput", "/goodput_bps"),
     ("offered", "/offered_bps"),
@@ -66,7 +66,6 @@ const FIGURES: [(&str, &str); 15] = [
     ("loss_ratio", "/loss_ratio"),
     ("mark_ratio", "/mark_ratio"),
     ("delay_mean", "/delay_ms/mean"),
-    ("delay_sd", "/delay_ms/sd"),
     ("delay_p50", "/delay_ms/p50"),
     ("delay_p95", "/delay_ms/p95"),
     ("delay_p99", "/delay_ms/p99"),

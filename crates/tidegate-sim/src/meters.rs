@@ -195,7 +195,7 @@ impl Meters {
     pub fn left(&mut self, data: &Flight, waited: u64, part: usize) {
         let flow = &mut self.flows[data.flow as usize];
         flow.departed.add(data.len as u32);
-        flow.waits.add(waited);
+        flow.delay_sum += waited;
         if self.delays != Delays::Off {
             self.group_delays[self.groups[data.flow as usize] as usize].record_in(part, waited);
         }
@@ -216,7 +216,7 @@ impl Meters {
             group.counters.merge(&flow.counters);
         }
         for group in &mut groups {
-            group.delay = Delay::of(&group.counters.waits, |q| group.delays.quantile(q));
+            group.delay = Delay { mean: group.counters.mean_delay(), ..group.delays.delay() };
         }
         let by_group = |cells: &[u64]| {
             let of = |g: usize| cells.iter().skip(g).step_by(groups.len()).copied().collect();
@@ -231,12 +231,13 @@ impl Meters {
         let counters = self.flows[index];
         let kept = parts(FLOW_BITS);
         let counts = self.flow_delays.get(index * kept..(index + 1) * kept).unwrap_or(&[]);
+        let of = |q| quantile(FLOW_BITS, counts, q);
         let whole = self.window / self.tau;
         let windows = |w: &Windows| w.finish(whole, self.warmup + whole * self.tau);
         FlowOutcome {
             group: GroupId(self.groups[index]),
             counters,
-            delay: Delay::of(&counters.waits, |q| quantile(FLOW_BITS, counts, q)),
+            delay: Delay { mean: counters.mean_delay(), sd: None, p50: of(0.5), p95: of(0.95), p99: of(0.99) },
             windows: self.windows.get(index).map(windows).unwrap_or_default(),
             drop_gaps: self.drop_gaps.get(index).copied().unwrap_or_default(),
         }

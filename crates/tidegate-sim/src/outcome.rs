@@ -154,8 +154,8 @@ pub struct Counters {
     pub retransmitted_bytes: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
-    /// Waiting times in queues, one for each of `departed`, in nanoseconds.
-    pub waits: Spread,
+    /// Waiting times in queues added up, over `departed`, in nanoseconds.
+    pub delay_sum: u64,
 }
 
 impl Counters {
@@ -171,7 +171,12 @@ impl Counters {
         self.retransmits += other.retransmits;
         self.retransmitted_bytes += other.retransmitted_bytes;
         self.timeouts += other.timeouts;
-        self.waits.merge(&other.waits);
+        self.delay_sum += other.delay_sum;
+    }
+
+    /// Mean waiting time in a queue; `None` if no packet left one.
+    pub fn mean_delay(&self) -> Option<Span> {
+        (self.departed.packets > 0).then(|| Span::from_nanos(self.delay_sum / self.departed.packets))
     }
 
     /// The goodput over `window`, in bit/s.
@@ -187,7 +192,7 @@ pub struct FlowOutcome {
     pub group: GroupId,
     /// Its counters.
     pub counters: Counters,
-    /// Its packets' delay in queues; percentiles with [`Delays::Flows`], good to an eighth.
+    /// Its packets' delay in queues; percentiles with [`Delays::Flows`], good to an eighth; no standard deviation.
     pub delay: Delay,
     /// The bytes delivered in each whole [`rate window`](Plan::rate_window).
     pub windows: Spread,

@@ -6,7 +6,7 @@ use crate::histogram::{BITS, Histogram, part};
 use crate::meters::Meters;
 use crate::network::{LinkId, LinkSpec, Network};
 use crate::outcome::{Count, Delay, Delays, GaugeSeries, LinkOutcome, Plan, QueueSeries};
-use crate::spread::{Gaps, Spread};
+use crate::spread::Gaps;
 
 /// The meters of one link behind a queue.
 #[derive(Clone, Debug)]
@@ -29,7 +29,7 @@ pub(crate) struct QueueMeter {
     full_time: Option<u64>,
     last: u64,
     delays: Histogram,
-    waits: Spread,
+    waited: u64,
     gaps: Gaps,
     /// The gaps between the drops of each group and, if they are kept, of each flow.
     group_gaps: Vec<Gaps>,
@@ -63,7 +63,7 @@ impl QueueMeter {
             full_time: spec.limit.map(|_| 0),
             last: plan.warmup.as_nanos(),
             delays: Histogram::new(),
-            waits: Spread::default(),
+            waited: 0,
             gaps: Gaps::NONE,
             group_gaps: vec![Gaps::NONE; groups],
             flow_gaps: vec![Gaps::NONE; flows],
@@ -147,7 +147,7 @@ impl QueueMeter {
         self.busy += done.min(self.end).saturating_sub(at.max(self.warmup));
         if self.counts(at) {
             self.departures.add(flight.len as u32);
-            self.waits.add(waited);
+            self.waited += waited;
             let part = part(BITS, waited);
             if self.keep {
                 self.delays.record_in(part, waited);
@@ -179,6 +179,7 @@ impl QueueMeter {
             all.merge(&here.spread);
         }
         let link = &network.links[self.link as usize];
+        let mean = (self.departures.packets > 0).then(|| Span::from_nanos(self.waited / self.departures.packets));
         let over = |sum: f64| if self.window == 0 { 0.0 } else { sum / self.window as f64 };
         LinkOutcome {
             link: LinkId(self.link),
@@ -192,7 +193,7 @@ impl QueueMeter {
             mean_packets: over(self.packet_time as f64),
             mean_bytes: over(self.byte_time as f64),
             nearly_full: self.full_time.map(Span::from_nanos),
-            delay: Delay::of(&self.waits, |q| self.delays.quantile(q)),
+            delay: Delay { mean, ..self.delays.delay() },
             drop_gaps: self.gaps.spread,
             group_drop_gaps: self.group_gaps.iter().map(|gaps| gaps.spread).collect(),
             delays: self.delays,
