@@ -98,6 +98,7 @@ fn drive(what: &str, settings: &[(&str, &str)], set: Setting, operations: u64) -
     let workload = Workload::new(20, 1.1, (40, 1500), 0.6, phases);
     workload.run(&mut twinned, &link, &mut stats::dice(what, 1), &mut NullSink);
     twinned.disputes.settle();
+    assert!(!twinned.on_the_edge, "{what}: compared to the end");
     assert!(twinned.forced > 1_000 && twinned.early > 500, "{what}: {} {}", twinned.forced, twinned.early);
     assert!(twinned.struck > 100, "{what}: {}", twinned.struck);
     twinned

@@ -34,3 +34,22 @@ fn any_sequence_of_calls_keeps_the_rules() {
         assert!(built.get() > CASES / 3, "{}: only {} could be built", row.name, built.get());
     }
 }
+
+/// What the fuzzer once found, and the longest of what it tried.
+#[test]
+fn the_seeds_of_the_fuzzer_keep_the_rules() {
+    let seeds = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/queue");
+    let files = std::fs::read_dir(seeds).unwrap().map(|entry| entry.unwrap().path());
+    let seeds: Vec<_> = files.filter(|path| path.extension().is_some_and(|end| end == "bin")).collect();
+    for path in &seeds {
+        let bytes = std::fs::read(path).unwrap();
+        let played = std::panic::catch_unwind(|| {
+            let mut tape = Tape(&bytes);
+            if let Some(case) = Case::read(&mut tape) {
+                twinned::run(&case, &mut tape);
+            }
+        });
+        assert!(played.is_ok(), "{}", path.display());
+    }
+    assert!(seeds.len() > 20, "{} seeds", seeds.len());
+}

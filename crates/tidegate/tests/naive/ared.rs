@@ -1,5 +1,5 @@
 //! Adaptive RED read from its paper (floyd2001 §IV), around the naive RED: max_p moves on a true timer.
-use super::red::{NaiveRed, Said};
+use super::red::{NaiveRed, Said, is_near};
 
 #[derive(Clone, Debug)]
 pub struct NaiveAred {
@@ -7,17 +7,21 @@ pub struct NaiveAred {
     /// Nanoseconds.
     pub interval: f64,
     pub due: f64,
+    /// At a step avg was so near to a bound that rounding decides.
+    pub is_edge: bool,
 }
 
 impl NaiveAred {
     pub fn new(red: NaiveRed, interval: f64) -> NaiveAred {
-        NaiveAred { red, interval, due: interval }
+        NaiveAred { red, interval, due: interval, is_edge: false }
     }
 
     /// One step, when the average is `avg`.
     pub fn adapt(&mut self, avg: f64) {
         let red = &mut self.red;
         let width = red.max - red.min;
+        let edges = [red.min + 0.6 * width, red.min + 0.4 * width];
+        self.is_edge |= edges.iter().any(|&edge| avg != edge && is_near(avg, edge));
         if avg > red.min + 0.6 * width && red.max_p <= 0.5 {
             red.max_p += (0.01_f64).min(red.max_p / 4.0);
         } else if avg < red.min + 0.4 * width && red.max_p >= 0.01 {

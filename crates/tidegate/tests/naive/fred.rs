@@ -2,6 +2,8 @@
 //! fast. Lengths are in packets or in bytes, as whoever drives it likes; `one` is a packet.
 use std::collections::BTreeMap;
 
+use super::red::is_near;
+
 /// Which of the rules for an average above max_th apply.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Above {
@@ -66,6 +68,15 @@ impl NaiveFred {
     /// avgcq: the average share of a flow, at least a packet.
     pub fn avgcq(&self) -> f64 {
         (self.avg / self.flows.len().max(1) as f64).max(self.set.one)
+    }
+
+    /// Whether an average that differs by rounding may decide otherwise on a packet of flow `id`.
+    pub fn is_edge(&self, id: u64) -> bool {
+        // A share of one packet, the least, is exact.
+        let (set, share) = (self.set, self.avg / self.flows.len().max(1) as f64);
+        let qlen = self.flows.get(&id).map_or(0.0, |flow| flow.qlen);
+        let edges = [(self.avg, set.min), (self.avg, set.max), (qlen, share), (qlen, set.multiple * share)];
+        edges.iter().any(|&(is, edge)| is_near(is, edge))
     }
 
     fn average(&mut self, now: f64, departing: bool) {

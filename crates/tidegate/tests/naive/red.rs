@@ -80,10 +80,10 @@ impl NaiveRed {
         NaiveRed::paper(link.mean_packet.get() as f64, s)
     }
 
-    /// Whether rounding decides on which side of a threshold avg lies.
-    pub fn is_edge(&self) -> bool {
+    /// Whether rounding decides on which side of a threshold avg lies, which is `theirs` for somebody else.
+    pub fn is_edge(&self, theirs: f64) -> bool {
         let edges = [self.min, self.max, 2.0 * self.max];
-        edges.iter().any(|&edge| self.avg != edge && (self.avg - edge).abs() <= 1e-9 * edge)
+        self.avg != theirs && edges.iter().any(|&edge| is_near(self.avg, edge))
     }
 
     /// What avg is at `now` if nothing arrives on an idle link.
@@ -206,4 +206,9 @@ impl NaiveRed {
     pub fn idle(&mut self, now: f64) {
         self.idle_since = self.idle_since.or(Some(now));
     }
+}
+
+/// Whether the two may be one number but for rounding.
+pub fn is_near(a: f64, b: f64) -> bool {
+    (a - b).abs() <= 1e-9 * b.abs()
 }

@@ -36,7 +36,8 @@ where
         let pkt = pkt.with_ecn(if world.chance(0.5) { Ecn::Ect0 } else { Ecn::NotEct });
         queue.enqueue(now, pkt, &mut NullSink);
     }
-    let Twinned { seen, disputes, .. } = queue;
+    let Twinned { seen, disputes, on_the_edge, .. } = queue;
+    assert!(!on_the_edge, "{run}: compared to the end");
     disputes.settle();
     assert!(seen.passed.min(seen.rolled).min(seen.idle) > 10_000, "{seen:?}");
     assert!(seen.early.min(seen.overflows) > 1_000, "{seen:?}");

@@ -61,12 +61,17 @@ impl Twinned {
         }
     }
 
+    /// The queue's average, by its gauge.
+    fn avg(&self) -> f64 {
+        let mut avg = f64::NAN;
+        self.queue.probe(&mut |gauge| avg = if gauge.name == "avg" { gauge.value } else { avg });
+        avg
+    }
+
     fn compare(&mut self) {
         self.operations += 1;
         if !self.on_the_edge {
-            let mut avg = f64::NAN;
-            self.queue.probe(&mut |gauge| avg = if gauge.name == "avg" { gauge.value } else { avg });
-            agree("avg", self.operations, avg, self.red.avg, 1e-3);
+            agree("avg", self.operations, self.avg(), self.red.avg, 1e-3);
         }
         agree("flows", self.operations, self.queue.policy().flows(), self.twin.flows, 1.0);
         if let Some(last) = self.twin.cache.list.last() {
@@ -97,6 +102,7 @@ impl Qdisc for Twinned {
             _ if !has_room => {
                 assert_eq!(fate.dropped, Some(DropReason::Overlimit));
                 self.red.overflow(nanos, packets, bytes);
+                self.on_the_edge |= self.red.is_edge(self.avg());
             }
             // At exactly the fair share one of the two may see an excess of rounding.
             Some(p) if p > 1e-12 => {
@@ -110,7 +116,7 @@ impl Qdisc for Twinned {
             None => {
                 assert_ne!(fate.dropped, Some(DropReason::Unfair));
                 let said = self.red.arrive(nanos, packets, bytes, pkt.len as f64);
-                self.on_the_edge |= self.red.is_edge();
+                self.on_the_edge |= self.red.is_edge(self.avg());
                 self.judge_by_red(said, &pkt, &fate, &mut dice);
             }
         }

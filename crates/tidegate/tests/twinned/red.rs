@@ -22,6 +22,10 @@ pub trait Twin: std::fmt::Debug {
     fn overflow(&mut self, now: f64, packets: f64, bytes: f64);
     /// Time goes by.
     fn tick(&mut self, _: f64) {}
+    /// Whether rounding decides, for somebody whose average is `avg`.
+    fn is_in_doubt(&mut self, avg: f64) -> bool {
+        NaiveRed::is_edge(self.red(), avg)
+    }
 }
 
 impl Twin for NaiveRed {
@@ -48,6 +52,9 @@ impl Twin for NaiveAred {
     }
     fn tick(&mut self, now: f64) {
         NaiveAred::tick(self, now);
+    }
+    fn is_in_doubt(&mut self, avg: f64) -> bool {
+        self.is_edge || self.red.is_edge(avg)
     }
 }
 
@@ -85,7 +92,7 @@ pub struct Twinned<P, T> {
     link: Link,
     patience: u64,
     /// The average came so near to a threshold that rounding decides on which side of it: from there on nothing is compared.
-    on_the_edge: bool,
+    pub on_the_edge: bool,
     pub seen: Seen,
     pub disputes: Disputes,
 }
@@ -103,12 +110,13 @@ impl<P: Policy, T: Twin> Twinned<P, T> {
         if !self.link.has_room(backlog, pkt.len) {
             assert_eq!((fate.dropped, die), (Some(DropReason::Overlimit), None));
             self.twin.overflow(now, packets, bytes);
+            self.look_for_an_edge();
             self.seen.overflows += 1;
             return;
         }
         let step = self.seen.operations;
         let said = self.twin.arrive(now, packets, bytes, pkt.len as f64);
-        self.on_the_edge = self.on_the_edge || self.twin.red().is_edge();
+        self.look_for_an_edge();
         if self.on_the_edge {
             return;
         }
@@ -137,6 +145,11 @@ impl<P: Policy, T: Twin> Twinned<P, T> {
         if fate.dropped.is_none() {
             self.twin.red().admitted();
         }
+    }
+
+    fn look_for_an_edge(&mut self) {
+        let avg = (self.rule)(self.queue.policy()).avg();
+        self.on_the_edge = self.on_the_edge || self.twin.is_in_doubt(avg);
     }
 
     fn compare(&mut self) {
