@@ -6,8 +6,9 @@ SHELL := /bin/bash
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 TIDEGATE := target/release/tidegate
 FUZZ_SECONDS ?= 600
+MUTANTS ?= 0/10
 
-.PHONY: help build demo test lint bench bench-gate fuzz validate validate-gateway validate-spoofed speed papers clean
+.PHONY: help build demo test lint bench bench-gate fuzz mutants validate validate-gateway validate-spoofed speed papers clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -49,6 +50,9 @@ bench-gate: ## The gateway: frames a second and what one costs, how exactly they
 
 fuzz: ## Ten minutes for each fuzz target (FUZZ_SECONDS=600); needs cargo-fuzz and a nightly toolchain
 	cd fuzz && for t in $$(cargo +nightly fuzz list); do cargo +nightly fuzz run $$t -- -max_total_time=$(FUZZ_SECONDS); done
+
+mutants: ## Every tenth mutant of the queues and their parts against their tests (MUTANTS=0/1: all); needs cargo-mutants
+	crates/tidegate/tests/mutants.sh $(MUTANTS)
 
 validate: build ns2 ## The table of agreement with ns-2, whose missing runs are made first
 	python3 validation/ns2/run.py >/dev/null

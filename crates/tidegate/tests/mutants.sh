@@ -15,8 +15,10 @@ tests_of() {
         queues/*) echo "${1#queues/}" ;;
         parts/bins) echo sfb ;;
         parts/capture_list | parts/jackknife) echo care ;;
+        parts/class_lines | parts/fair_clock | parts/spread) echo wfq ewfq ;;
         parts/codel_law) echo codel fq_codel ;;
         parts/ewma) echo red fred bare ;;
+        parts/fair_control) echo afd ewfq ;;
         parts/flow_table) echo fred bare ;;
         parts/heaviest) echo fq_codel ;;
         parts/hit_cache | parts/matches) echo purge ;;
@@ -24,22 +26,27 @@ tests_of() {
         parts/mincount) echo mincount purge ;;
         parts/price) echo rem purge ;;
         parts/rate) echo bare ;;
+        parts/sample_hold) echo ewfq ;;
+        parts/shadow) echo afd ;;
     esac
 }
 
 files=("$@")
 if [ ${#files[@]} = 0 ]; then
-    files=(queues/{purge,black,rem,care,bare,fred,codel,fq_codel,pie}
-        parts/{bins,capture_list,codel_law,ewma,flow_table,heaviest,hit_cache,jackknife,lines,matches,mincount,price,rate})
+    files=(queues/{purge,black,rem,care,bare,fred,ewfq,wfq,afd,codel,fq_codel,pie}
+        parts/{bins,capture_list,class_lines,codel_law,ewma,fair_clock,fair_control,flow_table,heaviest,hit_cache}
+        parts/{jackknife,lines,matches,mincount,price,rate,sample_hold,shadow,spread})
 fi
 mkdir -p target/mutants
 for file in "${files[@]}"; do
     echo "== $file"
-    only=(-C=--lib)
+    # Golden rows and states are those of all queues at once.
+    only=(-C=--lib -C=--test=golden -C=--test=state)
     for test in $(tests_of "$file"); do only+=("-C=--test=$test"); done
-    case $file in parts/capture_list | parts/flow_table | parts/heaviest | parts/hit_cache) only+=(-C=--test=state) ;; esac
-    # Presets, gauges, states and long silences are tested for all queues at once.
-    case $file in queues/*) only+=(-C=--test=battery -C=--test=golden -C=--test=state) ;; esac
+    # So are presets, gauges and long silences.
+    case $file in queues/*) only+=(-C=--test=battery) ;; esac
+    out="target/mutants/${file//\//-}"
     cargo mutants -p tidegate -f "crates/tidegate/src/$file.rs" --profile mutants --shard "$shard" --baseline skip \
-        --timeout 300 --build-timeout 600 -o "target/mutants/${file//\//-}" "${only[@]}" || true
+        --timeout 120 --build-timeout 600 -o "$out" "${only[@]}" || true
+    (cd "$out/mutants.out" && wc -l caught.txt timeout.txt missed.txt unviable.txt)
 done
