@@ -271,7 +271,7 @@ fn manual_pages_agree_with_the_catalog() {
 /// Limits of one packet and of a few bytes hold too (the checker asserts them), and the tally adds up.
 #[test]
 fn tiny_limits() {
-    for limit in [Size::Packets(1), Size::Packets(2), Size::Bytes(1500), Size::Bytes(4000)] {
+    for limit in [Size::Packets(1), Size::Packets(2), Size::Bytes(1), Size::Bytes(1500), Size::Bytes(4000)] {
         let link = Link { limit, ..reference_link() };
         for (row, preset, config) in every_preset(&link) {
             let queue = run(&config, link, 5, 300);

@@ -383,6 +383,19 @@ fn the_buffer_is_shared() {
     assert_eq!(fate.dropped, None);
 }
 
+/// Where only time goes by m_fair moves too: to what it is if the line asks in vain after every update.
+#[test]
+fn time_alone_moves_m_fair() {
+    let link = support::link("10 Mbit/s", "100 kB", "1000 B");
+    let [mut asked, mut told] = [(); 2].map(|()| ewfq(&[], link, 1));
+    let first = told.m_fair();
+    for ms in (10..=1_000).step_by(10) {
+        assert_eq!(asked.dequeue(Time::ZERO + Span::from_millis(ms), &mut NullSink), None);
+    }
+    told.advance(Time::ZERO + Span::from_millis(1_000));
+    assert!(told.m_fair() > first && told.m_fair() == asked.m_fair(), "{} {}", told.m_fair(), asked.m_fair());
+}
+
 /// An interval must be a sensible number of updates: the error names the field and the bound.
 #[test]
 fn intervals_have_a_bound() {
@@ -392,4 +405,8 @@ fn intervals_have_a_bound() {
     let error = config.build(link, Rng::from_seed(1)).unwrap_err();
     assert_eq!((error.field.as_str(), error.value.as_str()), ("interval", "1 s"));
     assert!(error.why.contains("100000 updates"), "{error}");
+    for (interval, can_be) in [("100000 us", true), ("100001 us", false)] {
+        config.set("interval", interval).unwrap();
+        assert_eq!(config.build(link, Rng::from_seed(1)).is_ok(), can_be, "{interval}");
+    }
 }

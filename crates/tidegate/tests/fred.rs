@@ -123,6 +123,9 @@ fn twin_agrees_in_every_mode() {
         let settings = [&MOVES[..], &[("many_flows", many), ("strikes", "3"), ("shares", "1.5")]].concat();
         drive(many, &settings, Setting { above, strikes: 3.0, multiple: 1.5, ..MOVING }, 200_000);
     }
+    // The queue itself for its average, so that it stands at min and at max exactly.
+    let settings = [("probability", "0.1"), ("weight", "1"), ("min_queue", "3 packets"), ("max_queue", "9 packets")];
+    drive("weight 1", &settings, Setting { weight: 1.0, ..MOVING }, 200_000);
     let settings = [&MOVES[..3], &[("mode", "bytes"), ("max_queue", "7 kB")]].concat();
     let set = Setting { min: 15.0 * 770.0, max: 30.0 * 770.0, min_q: 3.0 * 770.0, max_q: 7e3, ..MOVING };
     drive("bytes", &settings, set, 200_000);

@@ -76,11 +76,19 @@ fn a_heavy_class_is_not_sent_in_a_burst() {
     }
 }
 
-/// lu2012 §V: 30 kB as (10, 10, 10) and (15, 5, 10); a class drops its own packets only, at its own limit.
+/// lu2012 §V: 30 kB as (10, 10, 10) and (15, 5, 10); a class drops its own packets only, at its own limit. A limit in
+/// packets is divided in the same way, and a whole number that rounding makes a little less (30 · .3 / .6) stays whole.
 #[test]
 fn each_class_fills_its_own_buffer() {
-    let link = support::link("5 Mbit/s", "30 kB", "1000 B");
-    for (buffers, packets) in [("1", [10, 10, 10]), ("15:5:10", [15, 5, 10]), ("3:1:2", [15, 5, 10])] {
+    let parts = [
+        ("1", [10, 10, 10]),
+        ("15:5:10", [15, 5, 10]),
+        ("3:1:2", [15, 5, 10]),
+        ("0.3:0.1:0.2", [15, 5, 10]),
+        ("0.7:0.2:0.6", [14, 4, 12]),
+    ];
+    for ((buffers, packets), limit) in parts.into_iter().flat_map(|part| [(part, "30 kB"), (part, "30 packets")]) {
+        let link = support::link("5 Mbit/s", limit, "1000 B");
         let mut queue = wfq(&[("classes", "3"), ("map", "class"), ("buffers", buffers)], link, 1);
         let mut dropped = [0; 3];
         for n in 0..300 {

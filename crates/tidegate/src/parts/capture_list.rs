@@ -173,6 +173,7 @@ mod tests {
         for (size, flows) in [(1, 3), (2, 2), (7, 4), (50, 30), (200, 1000)] {
             let mut rng = Rng::from_seed(size as u64);
             let mut list = CaptureList::new(size);
+            assert!(list.is_empty());
             let mut walked = VecDeque::new();
             for _ in 0..5000 {
                 let flow = rng.below(flows);
@@ -197,7 +198,7 @@ mod tests {
                     }
                 }
                 assert_eq!(*list.frequencies(), expected);
-                assert_eq!(list.len(), walked.len());
+                assert_eq!((list.len(), list.is_empty()), (walked.len(), false));
                 assert_eq!(list.total_weight(), walked.iter().map(|(_, w)| w).sum());
             }
         }

@@ -256,6 +256,19 @@ mod tests {
     use crate::rng::Rng;
     use alloc::collections::{BTreeMap, VecDeque};
 
+    /// Two flows whose hashes are the same in the 32 bits that the table keeps stand side by side, and each is found.
+    #[test]
+    fn flows_of_one_hash_are_told_apart() {
+        let mut by_hash = BTreeMap::new();
+        let pair = (0..1_000_000).find_map(|flow| Some((by_hash.insert(FlowTable::<u8>::hash(flow), flow)?, flow)));
+        let (one, other) = pair.expect("among a million flows about a hundred pairs");
+        let mut table = FlowTable::new(4);
+        assert_eq!((table.insert(one, 1), table.find(other)), (Some(0), None));
+        assert_eq!((table.insert(other, 2), table.find(one), table.find(other)), (Some(1), Some(0), Some(1)));
+        table.remove(0);
+        assert_eq!((table.find(one), table.find(other)), (None, Some(1)));
+    }
+
     /// Against a map and a queue: who is there, with what, where, and who has been retired longest, after every step.
     #[test]
     fn agrees_with_a_map() {

@@ -284,9 +284,10 @@ mod tests {
     #[test]
     fn golden_fractions() {
         let mut cache = HitCache::new(50, Replace::Oldest);
+        assert!(cache.is_empty());
         (0..150).for_each(|n| cache.hit(if n < 30 { 7 } else { 8 }));
         cache.end_of_period();
-        assert_eq!(cache.fraction(7), Some(0.2));
+        assert_eq!((cache.fraction(7), cache.is_empty()), (Some(0.2), false));
         (0..100).for_each(|n| cache.hit(if n < 30 { 7 } else { 8 }));
         cache.end_of_period();
         assert!((cache.fraction(7).unwrap() - 0.24).abs() < 1e-12);
@@ -299,6 +300,8 @@ mod tests {
         let kept = cache.fraction(7);
         cache.end_of_period();
         assert_eq!(cache.fraction(7), kept, "no sampling in two periods: the fractions stay");
+        cache.fade(0.25);
+        assert_eq!(cache.fraction(7), kept.map(|fraction| fraction / 4.0));
     }
 
     /// Three, two and one hit in a cache for two: who makes room for flow 3, and what is said of whom.

@@ -158,6 +158,18 @@ mod tests {
         assert!((jackknife.estimate(&f) - 142.2523).abs() < 1e-4);
     }
 
+    /// Many seen twice and few once: a higher order says less. The test is two-sided, so how unlikely the difference is
+    /// does not depend on its sign (t = 18, N1 = 78.89, N2 = 76.59: T = −.400).
+    #[test]
+    fn an_order_that_says_less_is_tested_as_one_that_says_more() {
+        let f = Frequencies { seen: 60, once_to_five: [20, 24, 10, 6, 0] };
+        let jackknife = Jackknife::new(18);
+        let n = jackknife.orders(&f);
+        assert!((n[2] - n[1] + 2.300_653_594_771_2).abs() < 1e-9, "{n:?}");
+        let p = jackknife.significance(&f, &n, 1);
+        assert!((p - 0.689_074_772_874).abs() < 1e-9, "{p}");
+    }
+
     #[test]
     fn nothing_seen_and_one_seen() {
         let jackknife = Jackknife::new(200);

@@ -196,6 +196,39 @@ mod tests {
         }
     }
 
+    /// With every bucket full `auto` is the paper's formula, before it the censored estimate.
+    #[test]
+    fn auto_changes_over_when_every_bucket_is_full() {
+        let [mut auto, mut paper, mut censored] =
+            [Estimator::Auto, Estimator::Paper, Estimator::Censored].map(|estimator| MinCount::new(8, 2, estimator, 7));
+        let mut seen = [false; 2];
+        for flow in 0..100 {
+            [&mut auto, &mut paper, &mut censored].into_iter().for_each(|sketch| sketch.add(flow));
+            let full = !auto.minima.contains(&FREE);
+            let expected = if full { &paper } else { &censored };
+            assert_eq!(auto.estimate(), expected.estimate(), "{flow}");
+            assert_ne!(paper.estimate(), censored.estimate(), "{flow}");
+            seen[usize::from(full)] = true;
+        }
+        assert_eq!(seen, [true; 2]);
+    }
+
+    /// The fraction 0 stands for 0 to 2^-32, and is taken for the middle: N = 2 · (2 − 1) / (2 · 2^-33) = 2^33.
+    #[test]
+    fn a_fraction_is_the_middle_of_its_step() {
+        let mut sketch = MinCount::new(2, 1, Estimator::Censored, 7);
+        [0, 1].into_iter().for_each(|bucket| sketch.offer(bucket, 0));
+        assert_eq!(sketch.estimate(), libm::exp2(33.0));
+    }
+
+    #[test]
+    fn the_key_is_what_was_given_last() {
+        let mut sketch = MinCount::new(4, 2, Estimator::Auto, 7);
+        assert_eq!(sketch.key(), 7);
+        sketch.clear(9);
+        assert_eq!(sketch.key(), 9);
+    }
+
     #[test]
     fn few_flows_are_counted_exactly() {
         for n in [0u64, 1, 2, 10] {

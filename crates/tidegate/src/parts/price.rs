@@ -157,6 +157,19 @@ mod tests {
         assert!(rates.get() > 0.05, "neither was cut off at 0");
     }
 
+    /// A slow memory of the input fades step by step for 64 periods; where there are more, nothing is left of it.
+    #[test]
+    fn a_slow_memory_is_cut_short_after_64_periods() {
+        let faded = |periods| 1000.0 * libm::pow(0.99, periods);
+        for (periods, left) in [(1, 990.0), (63, faded(63.0)), (64, faded(64.0)), (65, 0.0), (1000, 0.0)] {
+            let mut price = Price::new(0.1, 0.01, 1.001, 20.0, 10.0, 0.01);
+            price.input = 1000.0;
+            price.periods_without_arrivals(periods, 20.0);
+            let input = price.mismatch(20.0) + 10.0;
+            assert!((input - left).abs() < 1e-9, "{periods} periods: {input}");
+        }
+    }
+
     #[test]
     fn closed_form_is_the_steps() {
         let rate = [(1.0, 0.0), (1.0, 500.0), (0.5, 0.0), (0.5, 300.0)].map(|(w, b)| (w, b, Form::Rate));

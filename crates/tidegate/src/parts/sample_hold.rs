@@ -275,6 +275,11 @@ mod tests {
         assert!((missed(50, x, 3) / sum - 1.0).abs() < 1e-12);
         assert_eq!(chance_per_byte(0.1, 2, 0.5, 3, 1000.0), 1.0, "two packets never match thrice");
         assert_eq!(chance_per_byte(0.0, 100, 0.5, 1, 1000.0), 1.0);
+        // Alone in the cache whatever is sampled matches; of packets of a byte p is the chance itself.
+        for (packets, stages, p) in [(1, 1, 0.9), (2, 1, 1.0 - libm::sqrt(0.1)), (2, 2, libm::sqrt(0.9)), (1, 2, 1.0)] {
+            let ours = chance_per_byte(0.1, packets, 1.0, stages, 1.0);
+            assert!((ours - p).abs() < 1e-12, "{packets} packets, {stages} stages: {ours}");
+        }
     }
 
     /// Counts in how many of `runs` intervals a flow with half of all packets is not found, with p set for `miss`; the cache

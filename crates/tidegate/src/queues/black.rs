@@ -268,3 +268,27 @@ impl Entry for Black {
         core::mem::size_of::<BlackRule>() as u64 + HitCache::bytes(config.cache)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::qdisc::{NullSink, Qdisc};
+
+    /// Flow 7 stood alone in the queue through a second; then nothing for 63 periods and for 1000. What is known of it stays,
+    /// and the next period ends where its second does.
+    #[test]
+    fn a_long_silence_changes_nothing_and_leaves_periods_on_their_grid() {
+        let link = Link::new("10 Mbit/s".parse().unwrap(), Size::Packets(100), crate::units::Bytes::new(1000)).unwrap();
+        for silence in [63, 64, 65, 1_000] {
+            let mut queue = Black::build(&BlackConfig::default(), link, Rng::from_seed(1)).unwrap();
+            let at = |ms| Time::ZERO + Span::from_millis(ms);
+            (0..20).for_each(|_| queue.enqueue(at(0), Packet::new(7, 1000), &mut NullSink));
+            queue.advance(at(1_000));
+            let known = |queue: &Black| (queue.policy().flows(), queue.policy().cache().fraction(7));
+            assert_eq!(known(&queue), (1.0, Some(1.0)));
+            queue.advance(at(1_000 * (silence + 1) + 999));
+            assert_eq!(known(&queue), (1.0, Some(1.0)), "{silence}");
+            assert_eq!(queue.policy().every.due(), at(1_000 * (silence + 2)), "{silence}");
+        }
+    }
+}

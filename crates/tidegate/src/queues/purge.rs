@@ -409,3 +409,106 @@ fn fifth(link: &Link) -> Size {
     let bytes = link.limit.in_bytes(link.mean_packet) / 5;
     Size::Bytes(Bytes::new(bytes).get().max(1))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::qdisc::{NullSink, Qdisc};
+
+    /// 8 Mbit/s, b* 20 packets.
+    fn rule(change: impl FnOnce(&mut PurgeConfig)) -> PurgeRule {
+        let link = Link::new("8 Mbit/s".parse().unwrap(), Size::Packets(100), Bytes::new(1000)).unwrap();
+        let mut config = PurgeConfig { target: Size::Packets(20), ..PurgeConfig::default() };
+        change(&mut config);
+        PurgeRule::new(&config, &link, &mut Rng::from_seed(1))
+    }
+
+    /// Of 100 samplings 60 were of flow 1 and 20 each of flows 2 and 3, and five flows were counted.
+    fn sampled(rule: &mut PurgeRule) {
+        (0..100).for_each(|n| rule.cache.hit([1, 1, 1, 2, 3][n % 5]));
+        rule.cache.end_of_period();
+        rule.flows = 5.0;
+    }
+
+    /// Eq. (3): (.6 · 5 − 1) γ (α (b − b*) + X − c) with b − b* and X − c in bits. Flow 2 has its share of 1/5 and no more.
+    #[test]
+    fn the_own_price_is_that_of_who_is_above_the_fair_share_of_an_overloaded_link() {
+        let mut rule = rule(|_| {});
+        sampled(&mut rule);
+        rule.input = 9e6;
+        let price = rule.own_price(1, 30_000).unwrap();
+        assert!((price - 2.0 * 0.001 * (0.1 * 80_000.0 + 1e6)).abs() < 1e-9 * price, "{price}");
+        assert_eq!((rule.own_price(2, 30_000), rule.own_price(4, 30_000)), (None, None));
+        // No mismatch, and one that is negative: for nobody.
+        rule.input = 8e6;
+        assert_eq!(
+            (rule.own_price(1, 20_000), rule.own_price(1, 10_000), rule.own_price(2, 10_000)),
+            (None, None, None)
+        );
+        assert!(rule.own_price(1, 20_001).is_some());
+        let mut offenders = f64::NAN;
+        rule.probe(&mut |gauge| offenders = if gauge.name == "offenders" { gauge.value } else { offenders });
+        assert_eq!(offenders, 1.0);
+    }
+
+    #[test]
+    fn with_the_gate_nobody_is_purged_up_to_the_target() {
+        for (memory, at_target) in [(Memory::Gate, false), (Memory::Hold, true), (Memory::Fade, true)] {
+            let mut rule = rule(|config| config.memory = memory);
+            sampled(&mut rule);
+            rule.input = 9e6;
+            let purged = [19_999, 20_000, 20_001].map(|backlog| rule.own_price(1, backlog).is_some());
+            assert_eq!(purged, [at_target, at_target, true], "{memory:?}");
+        }
+    }
+
+    /// A period without samplings: eq. (2) leaves Ω as it is, and so does the rule unless it is to halve.
+    #[test]
+    fn what_is_not_sampled_lasts_or_fades() {
+        for (memory, then) in [(Memory::Hold, [0.6, 0.6]), (Memory::Gate, [0.6, 0.6]), (Memory::Fade, [0.3, 0.15])] {
+            let mut rule = rule(|config| config.memory = memory);
+            (0..100).for_each(|n| rule.cache.hit([1, 1, 1, 2, 3][n % 5]));
+            // The period in which they were sampled halves nothing.
+            for fraction in [0.6].into_iter().chain(then) {
+                rule.end_period();
+                assert_eq!(rule.cache.fraction(1), Some(fraction), "{memory:?}");
+            }
+        }
+    }
+
+    /// X is a rate: what was offered in a period of 250 ms, four times. The link is overloaded by more than its capacity.
+    #[test]
+    fn input_is_per_second() {
+        for (unit, rate) in [(Unit::Bits, 8e6), (Unit::Bytes, 1e6), (Unit::Packets, 1e3)] {
+            let mut rule = rule(|config| (config.unit, config.interval) = (unit, Span::from_millis(250)));
+            for (offered, run) in [(250_000, 0), (250_001, 1), (250_001, 2), (250_000, 0)] {
+                rule.offered = offered;
+                rule.end_period();
+                assert!(
+                    (rule.input - rate * offered as f64 / 250_000.0).abs() < 1e-9 * rate,
+                    "{unit:?}: {}",
+                    rule.input
+                );
+                assert_eq!(rule.overload_run, run, "{unit:?}");
+            }
+        }
+    }
+
+    /// However long nothing happens, periods end and prices change on their grids.
+    #[test]
+    fn a_long_silence_leaves_periods_on_their_grid() {
+        let link = Link::new("8 Mbit/s".parse().unwrap(), Size::Packets(100), Bytes::new(1000)).unwrap();
+        for silence in [1, 63, 64, 65, 66, 1_000] {
+            let mut queue = Purge::build(&PurgeConfig::default(), link, Rng::from_seed(1)).unwrap();
+            let at = |ms| Time::ZERO + Span::from_millis(ms);
+            queue.enqueue(at(0), Packet::new(7, 1000), &mut NullSink);
+            queue.advance(at(1_000 * silence + 999));
+            let rule = queue.policy();
+            assert_eq!(rule.period.due(), at(1_000 * (silence + 1)), "{silence}");
+            assert_eq!(rule.price_due.due(), at(1_000 * (silence + 1)), "{silence}");
+            // Of the packet, which was offered in the first period, nothing is known any more.
+            let known = if silence == 1 { (1.0, 8e3) } else { (0.0, 0.0) };
+            assert_eq!((rule.flows(), rule.input), known, "{silence}");
+        }
+    }
+}
