@@ -122,7 +122,11 @@ fn source(name: &str, what: &str) -> Page {
     page.add(Block::Text(format!("In a scenario: `[[group]]` with `source = \"{name}\"`. Its keys:")));
     page.extend(match name {
         "tcp" | "finite" => keys(Tcp::PARAMS, &Tcp::default()),
-        "web" => [keys(Web::PARAMS, &Web::default()), keys(Tcp::PARAMS, &Tcp::default())].concat(),
+        // Each object has a size of its own.
+        "web" => {
+            let tcp: Vec<Param> = Tcp::PARAMS.iter().filter(|p| p.name != "data").copied().collect();
+            [keys(Web::PARAMS, &Web::default()), keys(&tcp, &Tcp::default())].concat()
+        }
         "tfrc" => keys(Tfrc::PARAMS, &Tfrc::default()),
         "replay" => keys(Replay::PARAMS, &Replay::default()),
         "on_off" => keys(OnOff::PARAMS, &OnOff::default()),
