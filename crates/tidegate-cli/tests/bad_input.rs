@@ -48,7 +48,7 @@ fn values_that_cannot_be() {
     refuses("seeds = 2", "seeds = 0", &["run.seeds", "1 to 10000"]);
     refuses("warmup", "warm_up", &["warm_up", "did you mean `warmup`?"]);
     refuses("\"drop_tail\"", "\"droptail\"", &["droptail", "did you mean `drop_tail`?"]);
-    refuses("source = \"tcp\"", "source = \"tpc\"", &["tpc", "did you mean `tcp`?"]);
+    refuses("source = \"newreno\"", "source = \"newrneo\"", &["newrneo", "did you mean `newreno`?"]);
 }
 
 #[test]

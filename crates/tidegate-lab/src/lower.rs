@@ -6,7 +6,9 @@ use tidegate_sim::sources::tcp;
 
 use crate::plan::Plan;
 use crate::run::Configs;
-use crate::scenario::{Cbr, Flavour, Group, Handshake, Network, Rules, Scenario, Source, Switch, Tcp};
+use crate::scenario::{
+    Cbr, Connection, Control, Group, Handshake, LossRecovery, Network, Rules, Scenario, Source, Switch,
+};
 
 /// The network of `plan` with `queue` at its managed links.
 ///
@@ -77,9 +79,9 @@ fn mean_packet(scenario: &Scenario) -> Bytes {
 /// The simulator's source.
 pub(crate) fn source(source: &Source) -> sim::Source {
     match source {
-        Source::Tcp(tcp) | Source::Finite(tcp) => sim::Source::Tcp(lower_tcp(tcp)),
-        Source::Web(web, tcp) => sim::Source::Web(tidegate_sim::sources::Web {
-            tcp: lower_tcp(tcp),
+        Source::Tcp(connection) | Source::Finite(connection) => sim::Source::Tcp(lower_tcp(connection)),
+        Source::Web(web, connection) => sim::Source::Web(tidegate_sim::sources::Web {
+            tcp: lower_tcp(connection),
             size: web.size.law.clone(),
             think: web.think.law.clone(),
         }),
@@ -134,17 +136,20 @@ fn codepoint(ecn: Switch) -> Ecn {
     if ecn == Switch::On { Ecn::Ect0 } else { Ecn::NotEct }
 }
 
-fn lower_tcp(t: &Tcp) -> sim::Tcp {
+fn lower_tcp(connection: &Connection) -> sim::Tcp {
+    let t = &connection.tcp;
     let packets = |size: Size| size.in_packets(t.packet);
-    let flavor = match t.flavour {
-        Flavour::NewReno => tcp::Flavor::NewReno,
-        Flavour::Reno => tcp::Flavor::Reno,
+    let flavor = match t.loss_recovery {
+        LossRecovery::Sack => tcp::Flavor::Sack,
+        LossRecovery::NewReno => tcp::Flavor::NewReno,
+        LossRecovery::Reno => tcp::Flavor::Reno,
     };
     let base = match t.rules {
         Rules::Rfc => sim::Tcp { flavor, ..sim::Tcp::reno() },
         Rules::Ns2 => sim::Tcp::ns2(flavor),
     };
     sim::Tcp {
+        congestion: lower_control(&connection.control),
         segment: t.packet,
         ack: t.ack,
         data: None, // each flow's own; see `with_data`
@@ -165,6 +170,18 @@ fn lower_tcp(t: &Tcp) -> sim::Tcp {
         tick: t.tick,
         overhead: t.overhead,
         ..base
+    }
+}
+
+fn lower_control(control: &Control) -> tcp::Congestion {
+    match control {
+        Control::Reno | Control::NewReno | Control::Sack => tcp::Congestion::Reno,
+        Control::Cubic(cubic) => tcp::Congestion::Cubic(tcp::CubicParams {
+            beta: cubic.beta,
+            c: cubic.c,
+            fast_convergence: cubic.fast_convergence,
+            slow_start: cubic.slow_start,
+        }),
     }
 }
 

@@ -6,7 +6,7 @@ use tidegate_packet::{Ends, FlowHasher};
 use tidegate_sim::sources::Period;
 
 use crate::calls::Calls;
-use crate::scenario::{Data, Dumbbell, Graph, Group, Network, Scenario, Source, Start, Tcp, When};
+use crate::scenario::{Connection, Data, Dumbbell, Graph, Group, Network, Scenario, Source, Start, Tcp, When};
 use crate::stats::{Claim, max_min};
 
 /// What a drawn delay is clipped to, where the distribution has no bound of its own.
@@ -200,8 +200,8 @@ impl Layout<'_> {
     /// How much flow `index` sends.
     fn data(&self, index: u32) -> Option<Bytes> {
         match &self.group.source {
-            Source::Tcp(Tcp { data: Data::Amount(drawn), .. })
-            | Source::Finite(Tcp { data: Data::Amount(drawn), .. }) => {
+            Source::Tcp(Connection { tcp: Tcp { data: Data::Amount(drawn), .. }, .. })
+            | Source::Finite(Connection { tcp: Tcp { data: Data::Amount(drawn), .. }, .. }) => {
                 Some(Bytes::new(drawn.law.draw(&mut self.dice("data", index), index as u64)))
             }
             _ => None,

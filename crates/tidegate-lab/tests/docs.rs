@@ -4,7 +4,7 @@ use std::path::Path;
 
 use tidegate::config::Params;
 use tidegate_lab::scenario::{
-    Cbr, Chain, Dumbbell, GroupParams, OnOff, Oscillating, Replay, Run, Tcp, Tfrc, Voip, Web,
+    Cbr, Chain, Cubic, Dumbbell, GroupParams, OnOff, Oscillating, Replay, Run, Tcp, Tfrc, Voip, Web,
 };
 
 fn table<P: Params + Default>(required: &[&str], unset: &[(&str, &str)]) -> String {
@@ -43,7 +43,8 @@ fn the_tables_are_those_of_the_code() {
                 ],
             ),
         ),
-        ("tcp", table::<Tcp>(&[], &[])),
+        ("tcp", table::<Tcp>(&[], &[("initial_window", "2 packets with `reno`, `newreno`, `sack`; else 10 packets")])),
+        ("cubic", table::<Cubic>(&[], &[])),
         ("web", table::<Web>(&[], &[])),
         ("tfrc", table::<Tfrc>(&[], &[])),
         ("cbr", table::<Cbr>(&["rate"], &[])),

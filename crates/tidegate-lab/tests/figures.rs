@@ -29,11 +29,11 @@ rate = "4 Mbit/s"
 limit = "20 packets"
 [[group]]
 name = "tcp"
-source = "tcp"
+source = "newreno"
 count = 4
 [[group]]
 name = "files"
-source = "tcp"
+source = "newreno"
 count = 3
 start = "3 s"
 initial_rto = "300 ms"

@@ -37,7 +37,7 @@ rate = "2 Mbit/s"
 limit = "15 packets"
 [[group]]
 name = "tcp"
-source = "tcp"
+source = "newreno"
 count = 3
 [[group]]
 name = "flood"

@@ -2,7 +2,7 @@
 use proptest::prelude::*;
 use tidegate::Span;
 use tidegate::config::Value;
-use tidegate_lab::scenario::{Drawn, Network, Source, Start};
+use tidegate_lab::scenario::{Connection, Drawn, Network, Source, Start};
 use tidegate_lab::{Place, Problem, Problems, Scenario, Set};
 
 const GOOD: &str = r#"
@@ -28,7 +28,7 @@ queues = ["drop_tail", "drop_tail/paper as plain"]
 [[group]]
 name = "tcp"
 count = 20
-source = "tcp"
+source = "newreno"
 ecn = "on"
 
 [[group]]
@@ -54,7 +54,7 @@ to = "C"
 rate = "45 Mbit/s"
 [[group]]
 name = "tcp"
-source = "tcp"
+source = "newreno"
 from = "A"
 to = ["B", "C"]
 "#;
@@ -147,7 +147,7 @@ fn several_mistakes_are_found_at_once() {
     let text = GOOD
         .replace("\"60 s\"", "\"60 sec\"")
         .replace("seeds = 5", "seed = 0.5")
-        .replace("\"tcp\"\necn", "\"udp\"\necn");
+        .replace("\"newreno\"\necn", "\"udp\"\necn");
     let problems = parse(&text, &[]).unwrap_err();
     let fields: Vec<_> = problems.list().iter().map(|p| p.field.as_str()).collect();
     assert_eq!(fields, ["run.duration", "run.seed", "group.tcp.source"]);
@@ -224,12 +224,21 @@ const BAD: &[(&str, &str, &str, &str, &str)] = &[
     ("count = 20", "count = 70000\nhosts = 1", "group.tcp.hosts", "1", "at most 60000 connections"),
     ("count = 20", "count = 20\nstop = \"500 ms\"", "group.tcp.stop", "500 ms", "not after the start"),
     ("count = 20", "count = 20\nfrom = \"A\"", "group.tcp.from", "A", "is for [network] kind = \"graph\""),
-    ("source = \"tcp\"", "source = \"tpc\"", "group.tcp.source", "tpc", "did you mean `tcp`?"),
-    ("source = \"tcp\"\n", "", "group.tcp.source", "", "this key is required: one of tcp | finite | web | tfrc"),
+    ("source = \"newreno\"", "source = \"newrneo\"", "group.tcp.source", "newrneo", "did you mean `newreno`?"),
+    ("source = \"newreno\"\n", "", "group.tcp.source", "", "this key is required: one of reno | newreno | sack"),
+    ("ecn = \"on\"", "loss_recovery = \"sack\"", "group.tcp.loss_recovery", "", "no such key; a newreno"),
+    ("source = \"newreno\"", "source = \"cubic\"\nbeta = 1", "group.tcp.beta", "1", "must lie in 0.1 to 0.95"),
+    (
+        "source = \"newreno\"",
+        "source = \"web\"\ncongestion = \"cubci\"",
+        "group.tcp.congestion",
+        "cubci",
+        "did you mean `cubic`?",
+    ),
     ("ecn = \"on\"", "ecn = \"yes\"", "group.tcp.ecn", "yes", "must be one of on | off"),
     ("ecn = \"on\"", "ecn = true", "group.tcp.ecn", "", "must be a on | off, not true or false"),
     ("ecn = \"on\"", "packet = \"40 B\"", "group.tcp.packet", "40 B", "must lie in"),
-    ("ecn = \"on\"", "rate = \"1 Mbit/s\"", "group.tcp.rate", "", "no such key; a tcp [[group]] knows"),
+    ("ecn = \"on\"", "rate = \"1 Mbit/s\"", "group.tcp.rate", "", "no such key; a newreno [[group]] knows"),
     ("name = \"tcp\"\n", "", "group.1.name", "", "this key is required"),
     ("name = \"tcp\"", "name = \"flood\"", "group.name", "flood", "same name"),
     ("name = \"tcp\"", "name = \"a.b\"", "group.1.name", "a.b", "1 to 40 letters"),
@@ -684,6 +693,32 @@ proptest! {
             if let Err(problems) = parse(&format!("{}{insert}{tail}", &text[..cut]), &[]) {
                 prop_assert!(!problems.to_string().is_empty());
             }
+        }
+    }
+}
+
+/// Every TCP source can be named, by a group or by what stands above it, has its keys spelled out, and reads back.
+#[test]
+fn every_tcp_source_reads_back() {
+    for (name, _) in tidegate_lab::scenario::SOURCES.iter().filter(|(name, _)| Connection::named(name).is_some()) {
+        for source in [
+            name.to_string(),
+            format!("finite\"\ndata = \"1 MB\"\ncongestion = \"{name}"),
+            format!("web\"\ncongestion = \"{name}"),
+        ] {
+            let text = GOOD.replace("source = \"newreno\"", &format!("source = \"{source}\"\nack = \"52 B\""));
+            let scenario = parse(&text, &[]).unwrap();
+            let (Source::Tcp(connection) | Source::Finite(connection) | Source::Web(_, connection)) =
+                &scenario.groups[0].source
+            else {
+                panic!("{name} is TCP")
+            };
+            assert_eq!((connection.name(), connection.tcp.ack.get()), (*name, 52));
+            let resolved = scenario.resolved();
+            for (param, _) in connection.keys().iter().filter(|(param, _)| param.name != "data") {
+                assert!(resolved.contains(&format!("\n{} = ", param.name)), "{name}: {} in {resolved}", param.name);
+            }
+            assert_eq!(parse(&resolved, &[]).unwrap().groups, scenario.groups, "{name}");
         }
     }
 }

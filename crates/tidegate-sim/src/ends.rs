@@ -7,7 +7,7 @@ use crate::flight::{Flight, Label, flag};
 use crate::meters::Meters;
 use crate::network::{Flow, FlowId, Network};
 use crate::routes::Routes;
-use crate::sources::tcp::{Output, Receiver, TcpSender};
+use crate::sources::tcp::{Output, Receiver, Report, Reports, TcpSender};
 use crate::sources::{Handshake, Open, OpenPacket, Period, Session, Source, Tcp, TfrcReceiver, TfrcSender};
 
 /// Every flow's two ends.
@@ -249,7 +249,8 @@ impl Ends {
 
     /// `ack` comes back to its sender.
     #[inline]
-    pub fn acknowledged(&mut self, now: u64, ack: &Flight) -> Timers {
+    pub fn acknowledged(&mut self, now: u64, ack: &Flight, reports: &mut Reports) -> Timers {
+        let report = if ack.flags & flag::BLOCKS != 0 { reports.take(ack.seq) } else { Report::plain(ack.seq) };
         let sender = &mut self.senders[ack.flow as usize];
         let now = Time::from_nanos(now);
         if let (Work::Tfrc(tfrc), Some(receiver)) = (&mut sender.work, &self.far[ack.flow as usize].tfrc) {
@@ -266,7 +267,8 @@ impl Ends {
         if session.as_ref().is_some_and(|session| session.idle) {
             return Timers::NONE;
         }
-        tcp.acknowledged(now, ack.seq, ack.flags & flag::ECHO != 0, &mut sender.dice, &mut self.out);
+        tcp.answered = Time::from_nanos(ack.born);
+        tcp.reported(now, &report, ack.flags & flag::ECHO != 0, &mut sender.dice, &mut self.out);
         if tcp.is_done() && session.is_some() {
             return sender.think(now, ack.flow);
         }
@@ -275,7 +277,7 @@ impl Ends {
 
     /// `data` arrive at their receiver at `at`; its answer, on its way back.
     #[inline]
-    pub fn deliver(&mut self, at: u64, data: &Flight, meters: &mut Meters) -> Option<Flight> {
+    pub fn deliver(&mut self, at: u64, data: &Flight, reports: &mut Reports, meters: &mut Meters) -> Option<Flight> {
         let far = &mut self.far[data.flow as usize];
         if far.back == 0 {
             meters.delivered(at, data, data.len as u64);
@@ -298,14 +300,18 @@ impl Ends {
             meters.finished(data.flow, far.transfer.start.as_nanos(), at, far.transfer.bytes);
         }
         let echo = if received.echo { flag::ECHO } else { 0 };
+        let (seq, with) = match far.receiver.report() {
+            Some(report) => (reports.keep(report), flag::BLOCKS),
+            None => (received.ack, 0),
+        };
         Some(Flight {
             time: at,
             born: data.born,
             hop: far.back,
             flow: data.flow,
-            seq: received.ack,
+            seq,
             len: far.ack_len,
-            flags: flag::ACK | echo,
+            flags: flag::ACK | echo | with,
             life: data.life,
         })
     }
@@ -353,7 +359,8 @@ impl Far {
     fn tcp(tcp: &Tcp, start: Time, back: u32) -> Far {
         let syn = tcp.handshake == Handshake::Syn;
         let far = Far::deaf(back);
-        Far { ack_len: tcp.ack.get() as u16, transfer: Transfer::of(tcp, start), syn, ..far }
+        let receiver = Receiver::new(tcp);
+        Far { receiver, ack_len: tcp.ack.get() as u16, transfer: Transfer::of(tcp, start), syn, ..far }
     }
 
     /// Of a source that is not answered.

@@ -285,14 +285,16 @@ impl<Q: Qdisc> Simulation<Q> {
                         return self.line_up(link, flight);
                     }
                 }
-                Kind::Reach | Kind::Meet => match self.ends.deliver(at, &flight, &mut self.meters) {
-                    Some(answer) => flight = answer,
-                    None => return,
-                },
+                Kind::Reach | Kind::Meet => {
+                    match self.ends.deliver(at, &flight, &mut self.waiting.reports, &mut self.meters) {
+                        Some(answer) => flight = answer,
+                        None => return,
+                    }
+                }
                 Kind::Queue => return self.offer(step.index(), flight, at),
                 Kind::Return => {
                     self.meters.returned(at, &flight);
-                    let timers = self.ends.acknowledged(at, &flight);
+                    let timers = self.ends.acknowledged(at, &flight, &mut self.waiting.reports);
                     return self.launch(flight.flow, timers);
                 }
             }

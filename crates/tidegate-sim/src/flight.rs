@@ -1,6 +1,8 @@
 //! A packet on its way, and where the rest of a queued packet is kept.
 use tidegate::{Ecn, Packet};
 
+use crate::sources::tcp::Reports;
+
 /// A packet on its way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Flight {
@@ -12,7 +14,7 @@ pub(crate) struct Flight {
     pub hop: u32,
     /// The flow it belongs to.
     pub flow: u32,
-    /// Its number; of an acknowledgement, the number expected next.
+    /// Its number; of an acknowledgement, the number expected next, or with [`flag::BLOCKS`] the place of its report.
     pub seq: u32,
     /// Length on the wire, in bytes.
     pub len: u16,
@@ -36,6 +38,8 @@ pub(crate) mod flag {
     pub const REDUCED: u8 = 1 << 4;
     /// Sent before.
     pub const AGAIN: u8 = 1 << 5;
+    /// A selective acknowledgement: what it says is kept in [`Reports`](crate::sources::tcp::Reports).
+    pub const BLOCKS: u8 = 1 << 6;
 }
 
 impl Flight {
@@ -66,6 +70,8 @@ pub(crate) struct Label {
 pub(crate) struct Waiting {
     flights: Vec<Flight>,
     free: Vec<u32>,
+    /// What selective acknowledgements say, waiting or under way.
+    pub reports: Reports,
 }
 
 impl Waiting {
@@ -89,6 +95,16 @@ impl Waiting {
     #[inline]
     pub fn look(&self, packet: &Packet) -> &Flight {
         &self.flights[packet.slot as usize]
+    }
+
+    /// What was kept for `packet`, which a queue has dropped; nothing of it is kept any longer.
+    #[inline]
+    pub fn lose(&mut self, packet: &Packet) -> Flight {
+        let flight = self.take(packet);
+        if flight.flags & flag::BLOCKS != 0 {
+            self.reports.take(flight.seq);
+        }
+        flight
     }
 
     /// What was kept for `packet`, for the last time, with the mark that a queue may have set.

@@ -93,7 +93,7 @@ struct Fate<'a> {
 impl Sink for Fate<'_> {
     #[inline]
     fn dropped(&mut self, now: Time, packet: &Packet, why: DropReason) {
-        let flight = self.waiting.take(packet);
+        let flight = self.waiting.lose(packet);
         self.meter.dropped(now.as_nanos(), &flight, why, self.meters);
     }
 

@@ -154,11 +154,11 @@ impl<Q: Qdisc> Reference<Q> {
         let link = match step.kind {
             Kind::Return => {
                 self.meters.returned(now, &flight);
-                let timers = self.ends.acknowledged(now, &flight);
+                let timers = self.ends.acknowledged(now, &flight, &mut self.waiting.reports);
                 return self.launch(now, flight.flow, timers);
             }
             Kind::Reach | Kind::Meet => {
-                if let Some(answer) = self.ends.deliver(now, &flight, &mut self.meters) {
+                if let Some(answer) = self.ends.deliver(now, &flight, &mut self.waiting.reports, &mut self.meters) {
                     self.arrive(now, answer);
                 }
                 return;
@@ -254,7 +254,7 @@ struct Fate<'a> {
 
 impl Sink for Fate<'_> {
     fn dropped(&mut self, now: Time, packet: &Packet, why: DropReason) {
-        let flight = self.waiting.take(packet);
+        let flight = self.waiting.lose(packet);
         self.meter.dropped(now.as_nanos(), &flight, why, self.meters);
     }
 

@@ -2,6 +2,7 @@
 //! with its time, and every figure must be the same. Times and rates are round on purpose, so that there are ties.
 use tidegate::rng::mix;
 use tidegate::{Bytes, Ecn, Link, Prob, Rate, Rng, Seed, Size, Span, Time, catalog};
+use tidegate_sim::sources::tcp::{Congestion, CubicParams};
 use tidegate_sim::sources::{
     Arrival, Begin, Damping, EcnUse, Flavor, Handshake, Law, LimitedTransmit, Replay, Rules, Web,
 };
@@ -113,8 +114,13 @@ impl Draw {
             let ecn = self.pick(&[Ecn::NotEct, Ecn::Ect0]);
             return Source::Tfrc(Tfrc { damping, ecn, packet: Bytes::new(self.pick(&[1000, 333])), ..Tfrc::default() });
         }
-        let flavor = self.pick(&[Flavor::Reno, Flavor::NewReno]);
+        let flavor = self.pick(&[Flavor::Reno, Flavor::NewReno, Flavor::Sack]);
+        let congestion = match self.chance(0.3) {
+            true => Congestion::Cubic(CubicParams::default()),
+            false => Congestion::Reno,
+        };
         let tcp = Tcp {
+            congestion,
             rules: self.pick(&[Rules::Rfc, Rules::Ns2]),
             ecn: self.pick(&[EcnUse::Off, EcnUse::On]),
             handshake: self.pick(&[Handshake::Skip, Handshake::Syn]),

@@ -3,7 +3,7 @@ use tidegate::catalog::{self, QUEUES, Row};
 use tidegate::config::{Param, Params};
 use tidegate::{Bytes, Link, Rate, Size};
 use tidegate_lab::nearest::did_you_mean;
-use tidegate_lab::scenario::{Cbr, OnOff, Oscillating, Replay, SOURCES, Tcp, Tfrc, Voip, Web};
+use tidegate_lab::scenario::{Cbr, Connection, OnOff, Oscillating, Replay, SOURCES, Tfrc, Voip, Web};
 
 use crate::failure::Failure;
 use crate::manual::{Block, Page};
@@ -19,7 +19,7 @@ use crate::{output, shipped};
 Examples:
   tidegate show blue
   tidegate show sfb --rate 45Mbit/s --limit 200kB
-  tidegate show tcp
+  tidegate show cubic
   tidegate show flood")]
 pub struct Args {
     /// A queue, a source or a shipped scenario (see `tidegate list`)
@@ -120,13 +120,14 @@ fn source(name: &str, what: &str) -> Page {
     page.add(Block::Title(name.into()));
     page.add(Block::Text(format!("{what}.")));
     page.add(Block::Text(format!("In a scenario: `[[group]]` with `source = \"{name}\"`. Its keys:")));
+    if let Some(named) = Connection::named(name) {
+        page.extend(connection(&named, ""));
+        return page;
+    }
     page.extend(match name {
-        "tcp" | "finite" => keys(Tcp::PARAMS, &Tcp::default()),
+        "finite" => connection(&Connection::default(), ""),
         // Each object has a size of its own.
-        "web" => {
-            let tcp: Vec<Param> = Tcp::PARAMS.iter().filter(|p| p.name != "data").copied().collect();
-            [keys(Web::PARAMS, &Web::default()), keys(&tcp, &Tcp::default())].concat()
-        }
+        "web" => [keys(Web::PARAMS, &Web::default()), connection(&Connection::default(), "data")].concat(),
         "tfrc" => keys(Tfrc::PARAMS, &Tfrc::default()),
         "replay" => keys(Replay::PARAMS, &Replay::default()),
         "on_off" => keys(OnOff::PARAMS, &OnOff::default()),
@@ -137,9 +138,18 @@ fn source(name: &str, what: &str) -> Page {
     page
 }
 
+/// The keys of a connection, but for one.
+fn connection(connection: &Connection, but: &str) -> Vec<Block> {
+    let keys = connection.keys();
+    keys.iter().filter(|(param, _)| param.name != but).map(|(param, value)| key(param, value)).collect()
+}
+
+fn key(param: &Param, default: &str) -> Block {
+    Block::Item(format!("{} By default {default}.", described(param)))
+}
+
 fn keys(params: &[Param], defaults: &impl Params) -> Vec<Block> {
-    let default = |param: &Param| defaults.get(param.name).unwrap_or_default();
-    params.iter().map(|p| Block::Item(format!("{} By default {}.", described(p), default(p)))).collect()
+    params.iter().map(|param| key(param, &defaults.get(param.name).unwrap_or_default())).collect()
 }
 
 /// Name, symbol, what it is, and its range.

@@ -63,7 +63,7 @@ queues = ["drop_tail", "blue as BLUE"]
 [[group]]
 name = "tcp"
 count = 3
-source = "tcp"
+source = "newreno"
 
 [[group]]
 name = "flood"

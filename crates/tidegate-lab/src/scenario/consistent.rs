@@ -134,8 +134,8 @@ impl Look<'_, '_> {
         for key in others.iter().filter(|key| find(self.root, &at(key)).is_some()) {
             refuse(key, why.into());
         }
-        if matches!(&group.source, Source::Finite(tcp) if tcp.data == Data::Endless) {
-            refuse("data", "must be an amount, as in \"5 MB\"; what never ends is source = \"tcp\"".into());
+        if matches!(&group.source, Source::Finite(connection) if connection.tcp.data == Data::Endless) {
+            refuse("data", "must be an amount, as in \"5 MB\"; what never ends is source = \"newreno\"".into());
         }
         if matches!(group.source, Source::Tfrc(_)) && group.active.count() > 1 {
             refuse("active", "a tfrc flow has one period only; it cannot start again".into());

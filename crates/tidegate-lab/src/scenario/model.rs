@@ -179,9 +179,11 @@ choices! {
 }
 
 choices! {
-    /// How TCP recovers from loss.
-    pub enum Flavour {
-        /// RFC 6582.
+    /// How TCP finds and repairs losses.
+    pub enum LossRecovery {
+        /// The receiver tells what it has (RFC 2018, 6675).
+        Sack = "sack",
+        /// By duplicate and partial acknowledgements (RFC 6582).
         NewReno = "newreno",
         /// Fast recovery ends with any new acknowledgement.
         Reno = "reno",
@@ -218,10 +220,10 @@ pub enum Data {
 }
 
 params! {
-    /// A group with `source = "tcp"`. The defaults go by the RFCs.
+    /// What all TCP sources have. The defaults go by the RFCs.
     pub struct Tcp {
-        /// How it recovers from loss.
-        flavour: Flavour = Flavour::NewReno, "", 0 ..= 0;
+        /// How it finds and repairs losses; `reno`, `newreno` and `sack` say so by their names and have no such key.
+        loss_recovery: LossRecovery = LossRecovery::Sack, "", 0 ..= 0;
         /// Length of a data packet on the wire.
         packet: Bytes = Bytes::new(1000), "L", 41 ..= 65_535;
         /// Length of an acknowledgement on the wire.

@@ -8,6 +8,7 @@ use tidegate::{ConfigError, Size};
 
 use super::arrivals::Arrivals;
 use super::chain::DefaultEnds;
+use super::connection::{Connection, Control};
 use super::model::*;
 use super::sources::{Replay, SOURCES, Source, Web};
 use super::tree::{Document, Entry, Kind, Node, Origin, cut};
@@ -244,9 +245,20 @@ impl Reader<'_> {
 
     fn source(&mut self, table: &Table<'_>) -> Source {
         let known: Vec<&str> = SOURCES.iter().map(|s| s.0).collect();
-        match self.text(table, "source").as_deref() {
-            Some("tcp") => return Source::Tcp(self.source_params(table, "a tcp [[group]]", &[])),
-            Some("finite") => return Source::Finite(self.source_params(table, "a finite [[group]]", &["data"])),
+        let source = self.text(table, "source");
+        if let Some(connection) = source.as_deref().and_then(Connection::named) {
+            let what = format!("a {} [[group]]", connection.name());
+            return Source::Tcp(self.connection(table, connection, &what, &[], &[]));
+        }
+        match source.as_deref() {
+            Some("finite") => {
+                let connection = self.congestion(table);
+                if table.get("data").is_none() {
+                    self.missing(table, "data", "this key is required: an amount of data");
+                }
+                let also = ["congestion"];
+                return Source::Finite(self.connection(table, connection, "a finite [[group]]", &also, &[]));
+            }
             Some("web") => return self.web(table),
             Some("tfrc") => return Source::Tfrc(self.source_params(table, "a tfrc [[group]]", &[])),
             Some("cbr") => return Source::Cbr(self.source_params(table, "a cbr [[group]]", &["rate"])),
@@ -266,7 +278,7 @@ impl Reader<'_> {
             }
             None => {}
         }
-        Source::Tcp(Tcp::default())
+        Source::Tcp(Connection::default())
     }
 
     /// A source's own parameters; `what` it is in messages.
@@ -294,12 +306,43 @@ impl Reader<'_> {
 
     /// A user of the web has TCP's parameters besides, but for the amount of data.
     fn web(&mut self, table: &Table<'_>) -> Source {
-        let (mut web, mut tcp) = (Web::default(), Tcp::default());
-        let keys = Tcp::PARAMS.iter().map(|p| p.name).filter(|name| *name != "data");
-        self.known(table, "a web [[group]]", Web::PARAMS, &common_keys().into_iter().chain(keys).collect::<Vec<_>>());
+        let connection = self.congestion(table);
+        let also: Vec<&str> = Web::PARAMS.iter().map(|p| p.name).chain(["congestion"]).collect();
+        let mut web = Web::default();
         self.params(table, &mut web, &[]);
-        self.params_of(table, &mut tcp, |name| name != "data");
-        Source::Web(web, tcp)
+        Source::Web(web, self.connection(table, connection, "a web [[group]]", &also, &["data"]))
+    }
+
+    /// The connection whose control the key `congestion` names.
+    fn congestion(&mut self, table: &Table<'_>) -> Connection {
+        let Some(name) = self.text(table, "congestion") else { return Connection::default() };
+        Connection::named(&name).unwrap_or_else(|| {
+            let known: Vec<&str> = SOURCES.iter().map(|s| s.0).filter(|s| Connection::named(s).is_some()).collect();
+            let near = did_you_mean(&name, &known).unwrap_or_default();
+            self.refuse_key(table, "congestion", format!("must be one of {}{near}", known.join(" | ")));
+            Connection::default()
+        })
+    }
+
+    /// `connection` with what the table says of it; `what` it is in messages. It may have keys `also`, and has not `never`.
+    fn connection(
+        &mut self,
+        table: &Table<'_>,
+        mut connection: Connection,
+        what: &str,
+        also: &[&'static str],
+        never: &[&str],
+    ) -> Connection {
+        let keys = connection.keys();
+        let own = keys.iter().map(|(param, _)| param.name).filter(|name| !never.contains(name));
+        let known: Vec<&str> = common_keys().into_iter().chain(also.iter().copied()).chain(own).collect();
+        self.only(table, what, &known);
+        match &mut connection.control {
+            Control::Reno | Control::NewReno | Control::Sack => {}
+            Control::Cubic(cubic) => self.params(table, cubic, &[]),
+        }
+        self.params_of(table, &mut connection.tcp, |name| known.contains(&name));
+        connection
     }
 
     /// A value or a list of values of the parameter `key` of `of`.
@@ -414,7 +457,7 @@ impl Reader<'_> {
         }
     }
 
-    pub(super) fn params_of<P: Params>(&mut self, table: &Table<'_>, target: &mut P, which: fn(&str) -> bool) {
+    pub(super) fn params_of<P: Params>(&mut self, table: &Table<'_>, target: &mut P, which: impl Fn(&str) -> bool) {
         for param in P::PARAMS.iter().filter(|p| which(p.name)) {
             if let Some(node) = table.get(param.name) {
                 self.param(node, &table.field(param.name), param.name, target);

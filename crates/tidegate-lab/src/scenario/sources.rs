@@ -7,6 +7,7 @@ use tidegate::{Bytes, Rate, Span, params};
 use tidegate_sim::sources::{Begin, Damping, Equation, Law, Web as SimWeb};
 
 use super::arrivals::Arrivals;
+use super::connection::Connection;
 use super::drawn::Drawn;
 use super::model::{Cbr, Group, Switch, Tcp};
 use super::periods::Periods;
@@ -15,11 +16,11 @@ use super::periods::Periods;
 #[derive(Clone, Debug, PartialEq)]
 pub enum Source {
     /// TCP that always has something to send, or a given amount.
-    Tcp(Tcp),
+    Tcp(Connection),
     /// TCP that sends a given amount and is done.
-    Finite(Tcp),
+    Finite(Connection),
     /// Users of the web: one object after the other, each over a connection of its own.
-    Web(Web, Tcp),
+    Web(Web, Connection),
     /// Packets at a rate by TCP's throughput equation.
     Tfrc(Tfrc),
     /// Packets at a fixed rate that heed nothing.
@@ -36,7 +37,10 @@ pub enum Source {
 
 /// The sources: name, one line.
 pub const SOURCES: &[(&str, &str)] = &[
-    ("tcp", "TCP (NewReno or Reno, with or without ECN) that always has something to send"),
+    ("reno", "TCP Reno: any new acknowledgement ends fast recovery (RFC 2581)"),
+    ("newreno", "TCP NewReno: a partial acknowledgement repairs the next hole (RFC 6582)"),
+    ("sack", "TCP with Reno's window and selective acknowledgements (RFC 2018, RFC 6675)"),
+    ("cubic", "TCP CUBIC (RFC 9438), the default of today's systems"),
     ("finite", "TCP that sends a given or distributed amount; how long that takes is reported"),
     ("web", "users who think, fetch an object over a TCP connection of its own, and think again"),
     ("tfrc", "packets at a smooth rate by TCP's throughput equation (RFC 5348)"),
@@ -191,7 +195,7 @@ impl Source {
     /// Its name among [`SOURCES`].
     pub fn name(&self) -> &'static str {
         match self {
-            Source::Tcp(_) => "tcp",
+            Source::Tcp(connection) => connection.name(),
             Source::Finite(_) => "finite",
             Source::Web(..) => "web",
             Source::Tfrc(_) => "tfrc",
@@ -206,7 +210,7 @@ impl Source {
     /// The length of its packets.
     pub fn packet(&self) -> Bytes {
         match self {
-            Source::Tcp(tcp) | Source::Finite(tcp) | Source::Web(_, tcp) => tcp.packet,
+            Source::Tcp(c) | Source::Finite(c) | Source::Web(_, c) => c.tcp.packet,
             Source::Tfrc(tfrc) => tfrc.packet,
             Source::Cbr(cbr) => cbr.packet,
             Source::OnOff(source) => source.packet,
@@ -227,7 +231,7 @@ impl Source {
     /// How its connections are, if it has any.
     pub fn tcp(&self) -> Option<&Tcp> {
         match self {
-            Source::Tcp(tcp) | Source::Finite(tcp) | Source::Web(_, tcp) => Some(tcp),
+            Source::Tcp(c) | Source::Finite(c) | Source::Web(_, c) => Some(&c.tcp),
             Source::Tfrc(_)
             | Source::Cbr(_)
             | Source::OnOff(_)

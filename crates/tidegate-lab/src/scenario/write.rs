@@ -5,6 +5,7 @@ use tidegate::Link;
 use tidegate::catalog::AnyConfig;
 use tidegate::config::{Params, Value};
 
+use super::connection::Connection;
 use super::model::*;
 use super::read::is_number;
 use super::sources::{Source, When};
@@ -95,10 +96,15 @@ fn write_group(out: &mut String, group: &Group) {
     list(out, "to", group.to.iter().cloned());
     line(out, "source", &quoted(group.source.name()));
     match &group.source {
-        Source::Tcp(source) | Source::Finite(source) => params(out, source),
-        Source::Web(web, tcp) => {
+        Source::Tcp(connection) => keys(out, connection, ""),
+        Source::Finite(connection) => {
+            line(out, "congestion", &quoted(connection.name()));
+            keys(out, connection, "");
+        }
+        Source::Web(web, connection) => {
             params(out, web);
-            params_but(out, tcp, "data");
+            line(out, "congestion", &quoted(connection.name()));
+            keys(out, connection, "data");
         }
         Source::Tfrc(source) => params(out, source),
         Source::Cbr(source) => params(out, source),
@@ -149,12 +155,15 @@ fn queue(out: &mut String, spec: &QueueSpec, links: &[Link]) {
     }
 }
 
-fn params<P: Params>(out: &mut String, params: &P) {
-    params_but(out, params, "");
+/// The keys of a connection, but for one.
+fn keys(out: &mut String, connection: &Connection, but: &str) {
+    for (param, value) in connection.keys().into_iter().filter(|(param, _)| param.name != but) {
+        line(out, param.name, &if is_number(param.kind) { value } else { quoted(&value) });
+    }
 }
 
-fn params_but<P: Params>(out: &mut String, params: &P, but: &str) {
-    for param in P::PARAMS.iter().filter(|param| param.name != but) {
+fn params<P: Params>(out: &mut String, params: &P) {
+    for param in P::PARAMS {
         let value = params.get(param.name).unwrap_or_default();
         line(out, param.name, &if is_number(param.kind) { value } else { quoted(&value) });
     }

@@ -1,5 +1,5 @@
 //! TCP: parameters here, the connection's two ends in `sender` and `receiver`, the window in `congestion`, the
-//! retransmission timeout in `rto`.
+//! retransmission timeout in `rto`; what selective acknowledgements add in `selective`, `scoreboard` and `report`.
 //!
 //! Sequence numbers count segments; every data segment has the same length on the wire. The receiver acknowledges
 //! every segment. Two sets of defaults: [`Tcp::reno`] and [`Tcp::new_reno`] go by the RFCs, [`Tcp::ns2`] does what
@@ -8,13 +8,18 @@ use tidegate::{Bytes, ConfigError, Span};
 
 mod congestion;
 mod receiver;
+mod report;
 mod rto;
+mod scoreboard;
+mod selective;
 mod sender;
 
+pub use congestion::{Congestion, CubicParams, FastConvergence, SlowStart};
 pub(crate) use receiver::Receiver;
+pub(crate) use report::{Report, Reports};
 pub(crate) use sender::{Output, TcpSender};
 
-/// How a connection reacts to loss.
+/// How a connection finds and repairs losses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flavor {
     /// Fast retransmit and fast recovery; any new acknowledgement ends recovery (RFC 2581).
@@ -22,6 +27,9 @@ pub enum Flavor {
     /// A partial acknowledgement retransmits the next hole and stays in recovery; only the first restarts the timer
     /// (RFC 6582, "impatient").
     NewReno,
+    /// The receiver tells what it holds beyond the first hole (RFC 2018), and the sender repairs what is missing, with no more
+    /// under way than the window (RFC 6675).
+    Sack,
 }
 
 /// Whose rules hold where the RFCs and ns-2 differ.
@@ -39,8 +47,10 @@ pub enum Rules {
 /// The parameters of a TCP connection.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tcp {
-    /// How it reacts to loss.
+    /// How it finds and repairs losses.
     pub flavor: Flavor,
+    /// How its window grows and shrinks.
+    pub congestion: Congestion,
     /// The length of a data segment on the wire, 1 B to 65535 B.
     pub segment: Bytes,
     /// The length of an acknowledgement (and of a SYN) on the wire.
@@ -107,6 +117,7 @@ impl Tcp {
     pub const fn reno() -> Tcp {
         Tcp {
             flavor: Flavor::Reno,
+            congestion: Congestion::Reno,
             segment: Bytes::new(1000),
             ack: Bytes::new(40),
             data: None,
@@ -129,6 +140,16 @@ impl Tcp {
         Tcp { flavor: Flavor::NewReno, ..Tcp::reno() }
     }
 
+    /// Reno's window with selective acknowledgements (RFC 6675), otherwise as [`Tcp::reno`].
+    pub const fn sack() -> Tcp {
+        Tcp { flavor: Flavor::Sack, ..Tcp::reno() }
+    }
+
+    /// CUBIC (RFC 9438) with selective acknowledgements and an initial window of 10 (RFC 6928), otherwise as [`Tcp::reno`].
+    pub fn cubic() -> Tcp {
+        Tcp { congestion: Congestion::Cubic(CubicParams::default()), initial_window: 10.0, ..Tcp::sack() }
+    }
+
     /// `flavor` as ns-2.35 has it with its defaults, except a receiver's window of 10000.
     pub const fn ns2(flavor: Flavor) -> Tcp {
         Tcp { flavor, receiver_window: 10_000, handshake: Handshake::Syn, rules: Rules::Ns2, ..Tcp::reno() }
@@ -149,6 +170,7 @@ impl Tcp {
         if self.data == Some(0) {
             return Err(ConfigError::new("data", 0, "must be at least 1 segment"));
         }
+        self.congestion.check()?;
         self.check_times()
     }
 

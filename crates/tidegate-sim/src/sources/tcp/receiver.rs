@@ -1,4 +1,6 @@
 //! The receiving end: acknowledges every segment at once, keeps what came out of order, echoes marks.
+use super::report::{BLOCKS, Block, Report};
+use super::{Flavor, Tcp};
 
 /// The receiving end of one connection.
 #[derive(Clone, Debug, Default)]
@@ -11,7 +13,13 @@ pub(crate) struct Receiver {
     bits: Vec<u64>,
     /// A mark has come and is echoed until the sender says that it has reduced its window (RFC 3168 §6.1.3).
     echo: bool,
+    /// Of a receiver that acknowledges selectively: the blocks beyond `next`, the one with the latest arrival first.
+    recent: Option<Vec<Block>>,
 }
+
+/// How many blocks are remembered in the order of their latest arrivals. Three are told of; behind these stand those that
+/// come up again when two of them grow together or are acknowledged.
+const RECENT: usize = 32;
 
 /// What an arriving segment led to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +33,20 @@ pub(crate) struct Received {
 }
 
 impl Receiver {
+    pub fn new(tcp: &Tcp) -> Receiver {
+        let recent = (tcp.flavor == Flavor::Sack).then(Vec::new);
+        Receiver { recent, ..Receiver::default() }
+    }
+
+    /// What the next acknowledgement says beside its number, if anything (RFC 2018 §4).
+    #[inline]
+    pub fn report(&self) -> Option<Report> {
+        let recent = self.recent.as_ref().filter(|_| self.early > 0)?;
+        let mut report = Report::plain(self.next);
+        report.blocks.iter_mut().zip(recent.iter().take(BLOCKS)).for_each(|(slot, block)| *slot = *block);
+        Some(report)
+    }
+
     /// Segment `seq` arrives, `marked` or not, with the sender's word that it `reduced` its window or without.
     #[inline]
     pub fn receive(&mut self, seq: u32, marked: bool, reduced: bool) -> Received {
@@ -38,14 +60,55 @@ impl Receiver {
         } else if seq > self.next {
             self.keep(seq);
         }
+        if self.recent.is_some() {
+            self.remember(seq);
+        }
         Received { ack: self.next, echo: self.echo, new: self.next - before }
     }
 
     /// Another connection begins; the room is kept.
     pub fn restart(&mut self) {
         let mut bits = std::mem::take(&mut self.bits);
+        let mut recent = self.recent.take();
         bits.fill(0);
-        *self = Receiver { bits, ..Receiver::default() };
+        recent.iter_mut().for_each(Vec::clear);
+        *self = Receiver { bits, recent, ..Receiver::default() };
+    }
+
+    /// The block with `seq` in it, if it lies beyond what is in order, is the latest; what is in order is told no more.
+    fn remember(&mut self, seq: u32) {
+        let latest = (seq > self.next).then(|| Block { from: self.run_down(seq), to: self.run_up(seq) });
+        let (next, Some(recent)) = (self.next, &mut self.recent) else { return };
+        recent.retain(|block| block.from > next && latest.is_none_or(|l| block.from < l.from || block.from >= l.to));
+        if let Some(latest) = latest {
+            recent.truncate(RECENT - 1);
+            recent.insert(0, latest);
+        }
+    }
+
+    /// The first segment of those held without a gap down from `seq`, which is held.
+    fn run_down(&self, mut seq: u32) -> u32 {
+        loop {
+            let at = (seq & (self.room() - 1)) as usize;
+            let held = (!(self.bits[at / 64] << (63 - at % 64))).leading_zeros();
+            // The segment expected next is not held, so that it ends there at the latest.
+            if held <= at as u32 % 64 {
+                return seq + 1 - held;
+            }
+            seq -= held;
+        }
+    }
+
+    /// One past the last segment of those held without a gap up from `seq`.
+    fn run_up(&self, mut seq: u32) -> u32 {
+        loop {
+            let at = (seq & (self.room() - 1)) as usize;
+            let held = (!(self.bits[at / 64] >> (at % 64))).trailing_zeros().min(64 - at as u32 % 64);
+            seq += held;
+            if held < 64 - at as u32 % 64 {
+                return seq;
+            }
+        }
     }
 
     fn room(&self) -> u32 {
@@ -110,6 +173,47 @@ mod tests {
             assert_eq!((got.ack, got.new, receiver.early as usize), (next, next - before, set.len()));
         }
         assert!(next > 1000);
+    }
+
+    /// RFC 2018 §4: the first block holds the segment that has just come, the others those told of last; against a set of
+    /// segments and the list of arrivals.
+    #[test]
+    fn blocks_are_told_in_the_order_of_their_latest_arrivals() {
+        let mut receiver = Receiver::new(&Tcp { flavor: Flavor::Sack, ..Tcp::reno() });
+        let (mut set, mut next, mut arrivals) = (BTreeSet::new(), 0u32, Vec::new());
+        let mut told = [0; BLOCKS + 1];
+        for i in 0..30_000u64 {
+            let dice = mix(i + 77);
+            let span = if dice.is_multiple_of(50) { 300 } else { 14 };
+            let ahead = if dice >> 8 & 3 == 0 { (dice >> 32) as u32 % span } else { 0 };
+            let seq = (next + ahead).saturating_sub((dice >> 12) as u32 % 2);
+            if seq >= next {
+                set.insert(seq);
+                arrivals.push(seq);
+            }
+            while set.remove(&next) {
+                next += 1;
+            }
+            arrivals.retain(|&s| s > next);
+            let got = receiver.receive(seq, false, false);
+            assert_eq!(got.ack, next);
+            let mut wanted: Vec<Block> = Vec::new();
+            for &latest in arrivals.iter().rev() {
+                let from = (0..=latest).rev().take_while(|s| set.contains(s)).last().unwrap();
+                let to = (latest..).find(|s| !set.contains(s)).unwrap();
+                if !wanted.contains(&Block { from, to }) {
+                    wanted.push(Block { from, to });
+                }
+            }
+            assert!(wanted.len() <= RECENT, "the test has fewer blocks than are remembered");
+            wanted.truncate(BLOCKS);
+            told[wanted.len()] += 1;
+            let report = receiver.report();
+            assert_eq!(report.is_some(), !wanted.is_empty());
+            let blocks: Vec<Block> = report.map_or(vec![], |r| r.blocks.to_vec());
+            assert_eq!(blocks.into_iter().filter(|b| b.from < b.to).collect::<Vec<_>>(), wanted, "after {seq}");
+        }
+        assert!(told.iter().all(|&n| n > 100), "{told:?}");
     }
 
     #[test]

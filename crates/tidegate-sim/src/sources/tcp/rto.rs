@@ -17,6 +17,8 @@ pub(super) struct Rto {
     /// The timeout before bounds and back-off, in nanoseconds.
     base: u64,
     backoff: u64,
+    /// The smoothed round-trip time in nanoseconds, for those who need it finer than a tick; 0 before the first sample.
+    pub smooth: u64,
     /// The segment being timed and when it was sent.
     timed: Option<(u32, u64)>,
 }
@@ -35,6 +37,7 @@ impl Rto {
             rttvar: 0,
             base: initial.as_nanos(),
             backoff: 1,
+            smooth: 0,
             timed: None,
         }
     }
@@ -94,6 +97,8 @@ impl Rto {
 
     /// A round trip from `sent` to `now`: both stamps read from a clock that ticks.
     fn measure(&mut self, sent: u64, now: u64) {
+        let rtt = now - sent;
+        self.smooth = if self.smooth == 0 { rtt } else { self.smooth - self.smooth / 8 + rtt / 8 };
         let ticks = ((now + self.phase) / self.tick - (sent + self.phase) / self.tick).clamp(1, 1 << 20) as i64;
         if self.srtt == 0 {
             self.srtt = (ticks as u32) << 3;

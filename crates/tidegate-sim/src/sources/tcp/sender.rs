@@ -4,8 +4,9 @@
 //! says when it wants to be woken.
 use tidegate::{Ecn, Rng, Span, Time};
 
-use super::congestion::Window;
+use super::congestion::{Acked, Window};
 use super::rto::Rto;
+use super::scoreboard::Scoreboard;
 use super::{EcnUse, Flavor, Handshake, LimitedTransmit, Rules, Tcp};
 use crate::flight::flag;
 
@@ -22,7 +23,7 @@ pub(crate) struct Output {
 
 /// What last changed the window other than growth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Last {
+pub(super) enum Last {
     Nothing,
     /// Duplicates: fast recovery is under way.
     Duplicates,
@@ -41,25 +42,29 @@ const BURST: u32 = 2;
 #[derive(Clone, Debug)]
 pub(crate) struct TcpSender {
     /// The first segment not acknowledged.
-    una: u32,
+    pub(super) una: u32,
     /// The segment to send next.
-    next: u32,
+    pub(super) next: u32,
     /// One past the greatest number sent.
-    max: u32,
+    pub(super) max: u32,
     /// `max` at the last fast retransmit, timeout or reduction: losses below it are old news.
-    recover: u32,
-    duplicates: u32,
-    window: Window,
-    last: Last,
+    pub(super) recover: u32,
+    pub(super) duplicates: u32,
+    pub(super) window: Window,
+    pub(super) last: Last,
+    /// What selective acknowledgements have told.
+    pub(super) board: Option<Box<Scoreboard>>,
+    /// When the segment was sent that the last acknowledgement answers (as a time stamp would say, RFC 7323).
+    pub answered: Time,
     /// A partial acknowledgement has come in this recovery.
     partial: bool,
     /// The next new segment (ns-2: the next segment) tells the receiver that the window was reduced.
-    reduced: bool,
+    pub(super) reduced: bool,
     /// The last mark came when the window could not be halved: another one doubles the timer instead.
     doubling: bool,
     /// The segment whose timer ran out last.
     timed_out: u32,
-    rto: Rto,
+    pub(super) rto: Rto,
     /// When to see whether the retransmission timer has run out; [`Time::MAX`] for never.
     pub timeout_at: Time,
     /// When to send the burst that waits; [`Time::MAX`] for none.
@@ -67,12 +72,12 @@ pub(crate) struct TcpSender {
     /// The retransmission timer has run out at least once.
     ever_timed_out: bool,
     /// One past the last segment to send.
-    end: u32,
+    pub(super) end: u32,
     flavor: Flavor,
     rules: Rules,
     handshake: Handshake,
-    limited_transmit: LimitedTransmit,
-    ecn: EcnUse,
+    pub(super) limited_transmit: LimitedTransmit,
+    pub(super) ecn: EcnUse,
     initial_window: f32,
     len: u16,
     syn_len: u16,
@@ -84,6 +89,8 @@ impl TcpSender {
         let first = (tcp.handshake == Handshake::Syn) as u32;
         let cwnd = if tcp.handshake == Handshake::Syn { 1.0 } else { tcp.initial_window };
         TcpSender {
+            board: (tcp.flavor == Flavor::Sack).then(Box::default),
+            answered: Time::ZERO,
             una: 0,
             next: 0,
             max: 0,
@@ -172,7 +179,10 @@ impl TcpSender {
         self.rto.back_off();
         self.rto.abandon();
         self.set_timer(now);
-        self.next = self.una;
+        match &mut self.board {
+            Some(board) => board.lose_all(self.max),
+            None => self.next = self.una,
+        }
         self.fill(now, u32::MAX, dice, out);
         true
     }
@@ -194,13 +204,14 @@ impl TcpSender {
 
     /// The round trip is in order: new data are acknowledged and recovery, if any, is over.
     #[inline]
-    fn advance(&mut self, now: Time, ack: u32, echo: bool) {
+    pub(super) fn advance(&mut self, now: Time, ack: u32, echo: bool) {
         if self.window.inflation > 0 || self.last == Last::Duplicates {
             self.leave_recovery();
         }
         self.partial = false;
         self.duplicates = 0;
         let opening = self.una == 0 && self.handshake == Handshake::Syn;
+        let segments = ack - self.una;
         self.una = ack;
         self.next = self.next.max(ack);
         self.rto.acked(ack, now, echo && self.doubling);
@@ -214,7 +225,8 @@ impl TcpSender {
             self.window.cwnd = if lost { 1.0 } else { self.initial_window as f64 };
         } else if !echo {
             self.doubling = false;
-            self.window.grow();
+            let (rtt, sent) = (self.rto.smooth, self.answered);
+            self.window.grow(&Acked { now, segments, rtt, sent, una: ack, max: self.max });
         }
     }
 
@@ -265,7 +277,7 @@ impl TcpSender {
         if cut {
             // A mark has halved the window for this round trip; the loss is only repaired.
         } else if news || again {
-            self.window.halve(self.next - self.una);
+            self.window.cut(self.next - self.una);
             self.recover = self.max;
             self.reduced = true;
         } else {
@@ -279,7 +291,7 @@ impl TcpSender {
     }
 
     /// An echoed mark: at most one reduction per window of data (RFC 3168 §6.1.2).
-    fn echoed(&mut self, ack: u32) {
+    pub(super) fn echoed(&mut self, ack: u32) {
         if ack <= self.recover && self.last != Last::Timeout {
             return;
         }
@@ -299,7 +311,7 @@ impl TcpSender {
 
     /// Sends what the window allows, at once or after the random delay.
     #[inline]
-    fn fill(&mut self, now: Time, most: u32, dice: &mut Rng, out: &mut Vec<Output>) {
+    pub(super) fn fill(&mut self, now: Time, most: u32, dice: &mut Rng, out: &mut Vec<Output>) {
         if self.overhead == 0 {
             self.burst(now, most, out);
         } else if self.send_at == Time::MAX && self.may_send() {
@@ -309,11 +321,17 @@ impl TcpSender {
 
     #[inline]
     fn may_send(&self) -> bool {
+        if self.board.is_some() {
+            return self.has_room() && self.has_work();
+        }
         self.next - self.una < self.window.segments() && self.next < self.end
     }
 
     #[inline]
     fn burst(&mut self, now: Time, most: u32, out: &mut Vec<Output>) {
+        if self.board.is_some() {
+            return self.repair(now, out);
+        }
         let mut sent = 0;
         while sent < most && self.may_send() {
             self.send(now, self.next, out);
@@ -334,7 +352,7 @@ impl TcpSender {
     }
 
     #[inline]
-    fn send(&mut self, now: Time, seq: u32, out: &mut Vec<Output>) {
+    pub(super) fn send(&mut self, now: Time, seq: u32, out: &mut Vec<Output>) {
         let again = seq < self.max;
         let idle = self.una == self.max;
         let syn = seq == 0 && self.handshake == Handshake::Syn;
@@ -359,7 +377,7 @@ impl TcpSender {
     }
 
     #[inline]
-    fn set_timer(&mut self, now: Time) {
+    pub(super) fn set_timer(&mut self, now: Time) {
         self.timeout_at = now + self.rto.timeout();
     }
 }

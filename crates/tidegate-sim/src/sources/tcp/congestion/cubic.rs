@@ -1,0 +1,236 @@
+//! CUBIC (RFC 9438). Windows in segments, times in seconds.
+use tidegate::{ConfigError, Time};
+
+use super::Acked;
+use super::hystart::HyStart;
+
+/// The parameters of CUBIC.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CubicParams {
+    /// What a loss leaves of the window: β_cubic, between 0 and 1 (RFC 9438 §4.6: 0.7).
+    pub beta: f64,
+    /// How fast the cubic grows, in segments per second cubed: C (RFC 9438 §5: 0.4).
+    pub c: f64,
+    /// Whether a flow that loses at a smaller window than before gives up more (RFC 9438 §4.7).
+    pub fast_convergence: FastConvergence,
+    /// How slow start ends.
+    pub slow_start: SlowStart,
+}
+
+tidegate::choices! {
+    /// Whether fast convergence (RFC 9438 §4.7) is in use.
+    pub enum FastConvergence {
+        /// In use.
+        On = "on",
+        /// Not in use.
+        Off = "off",
+    }
+}
+
+tidegate::choices! {
+    /// How slow start ends.
+    pub enum SlowStart {
+        /// With a loss or a mark (RFC 5681).
+        Standard = "standard",
+        /// Also when round-trip times begin to grow (HyStart++, RFC 9406).
+        HyStart = "hystart",
+    }
+}
+
+impl Default for CubicParams {
+    fn default() -> CubicParams {
+        let fast_convergence = FastConvergence::On;
+        CubicParams { beta: 0.7, c: 0.4, fast_convergence, slow_start: SlowStart::HyStart }
+    }
+}
+
+impl CubicParams {
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
+        if !(0.1..=0.95).contains(&self.beta) {
+            return Err(ConfigError::new("beta", self.beta, "must lie in 0.1 to 0.95"));
+        }
+        if !(0.001..=100.0).contains(&self.c) {
+            return Err(ConfigError::new("c", self.c, "must lie in 0.001 to 100"));
+        }
+        Ok(())
+    }
+}
+
+/// The most segments by which one acknowledgement opens the window in slow start: standing in for pacing (RFC 3465 §2.2).
+const STEP: u32 = 2;
+
+/// CUBIC at work.
+#[derive(Clone, Debug)]
+pub(super) struct Cubic {
+    beta: f64,
+    c: f64,
+    fast: FastConvergence,
+    hystart: Option<HyStart>,
+    /// The window before the last reduction, less what fast convergence takes off: W_max.
+    w_max: f64,
+    /// The window just before the last reduction: cwnd_prior.
+    prior: f64,
+    /// When this stage of congestion avoidance began; `None` before its first acknowledgement.
+    epoch: Option<Time>,
+    /// How long after that the cubic is back at W_max: K.
+    k: f64,
+    /// Reno's window in its place: W_est.
+    estimate: f64,
+    /// The last reduction was a timeout, or there was none yet: the next stage starts flat (RFC 9438 §4.8, §4.10).
+    flat: bool,
+}
+
+impl Cubic {
+    pub fn new(params: &CubicParams) -> Cubic {
+        Cubic {
+            beta: params.beta,
+            c: params.c,
+            fast: params.fast_convergence,
+            hystart: (params.slow_start == SlowStart::HyStart).then(HyStart::new),
+            w_max: 0.0,
+            prior: 0.0,
+            epoch: None,
+            k: 0.0,
+            estimate: 0.0,
+            flat: true,
+        }
+    }
+
+    /// New data are acknowledged: the new window.
+    pub fn acked(&mut self, cwnd: f64, ssthresh: &mut f64, ack: &Acked) -> f64 {
+        if cwnd < *ssthresh {
+            return match &mut self.hystart {
+                Some(hystart) => hystart.acked(cwnd, ssthresh, ack),
+                None => cwnd + ack.segments.min(STEP) as f64,
+            };
+        }
+        self.avoid(cwnd, ack)
+    }
+
+    /// The window of congestion avoidance (RFC 9438 §4.2 to §4.5).
+    fn avoid(&mut self, cwnd: f64, ack: &Acked) -> f64 {
+        let epoch = *self.epoch.get_or_insert(ack.now);
+        if epoch == ack.now {
+            self.begin(cwnd);
+        }
+        let elapsed = ack.now.since(epoch).as_secs();
+        let acked = ack.segments as f64;
+        self.estimate += self.alpha() * acked / cwnd;
+        if self.w_cubic(elapsed) < self.estimate {
+            return self.estimate.max(cwnd);
+        }
+        let target = self.w_cubic(elapsed + ack.rtt as f64 / 1e9).clamp(cwnd, 1.5 * cwnd);
+        cwnd + acked * (target - cwnd) / cwnd
+    }
+
+    /// A stage of congestion avoidance begins at `cwnd`.
+    fn begin(&mut self, cwnd: f64) {
+        if self.flat || self.w_max < cwnd {
+            // Beyond W_max already, which only happens flat: the plateau is here.
+            self.w_max = cwnd;
+        }
+        self.k = libm::cbrt((self.w_max - cwnd) / self.c);
+        self.estimate = cwnd;
+    }
+
+    /// RFC 9438 eq. 1, `elapsed` after the stage began.
+    fn w_cubic(&self, elapsed: f64) -> f64 {
+        let t = elapsed - self.k;
+        self.c * t * t * t + self.w_max
+    }
+
+    /// What Reno with this β would add per round trip to be fair to Reno (RFC 9438 §4.3), once it is where it was.
+    fn alpha(&self) -> f64 {
+        if self.estimate >= self.prior { 1.0 } else { 3.0 * (1.0 - self.beta) / (1.0 + self.beta) }
+    }
+
+    /// A loss or a mark finds the window at `cwnd` with `window` segments to be cut: what is left of them.
+    pub fn cut(&mut self, cwnd: f64, window: f64) -> f64 {
+        let gives_way = self.fast == FastConvergence::On && cwnd < self.w_max;
+        self.w_max = if gives_way { cwnd * (1.0 + self.beta) / 2.0 } else { cwnd };
+        self.prior = cwnd;
+        self.epoch = None;
+        self.flat = false;
+        self.hystart = None;
+        window * self.beta
+    }
+
+    /// The same for a timeout, after which the next stage starts flat.
+    pub fn collapse(&mut self, cwnd: f64, window: f64) -> f64 {
+        let left = self.cut(cwnd, window);
+        self.flat = true;
+        left
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tidegate::Span;
+
+    fn plain() -> Cubic {
+        Cubic::new(&CubicParams { slow_start: SlowStart::Standard, ..CubicParams::default() })
+    }
+
+    /// A path of 100 ms with a segment's acknowledgement every `100 ms / cwnd`, from a loss at 1000 segments on: the
+    /// window keeps to RFC 9438's closed form within a segment, since it aims a round trip ahead and takes that to get there.
+    #[test]
+    fn the_window_follows_the_closed_form_between_losses() {
+        let mut cubic = plain();
+        let mut cwnd = cubic.cut(1000.0, 1000.0);
+        assert_eq!(cwnd, 700.0);
+        let k = libm::cbrt(300.0 / 0.4);
+        let (mut ssthresh, mut now) = (cwnd, 0.0);
+        let mut crossed = 0;
+        while now < 1.8 * k {
+            let ack = Acked {
+                now: Time::ZERO + Span::from_secs(now),
+                segments: 1,
+                rtt: 100_000_000,
+                sent: Time::ZERO,
+                una: 0,
+                max: 0,
+            };
+            cwnd = cubic.acked(cwnd, &mut ssthresh, &ack);
+            let exact = 0.4 * (now - k) * (now - k) * (now - k) + 1000.0;
+            // The slope is at most 3 C (0.8 K)^2 a second; of a tenth of that the window may be off at either side.
+            assert!((cwnd - exact).abs() < 0.1 * 1.2 * k * k * 0.1 + 1.0 || now < 0.2, "{now} s: {cwnd} for {exact}");
+            crossed += ((now - k).abs() < 0.01) as u32;
+            now += 0.1 / cwnd;
+        }
+        assert!(crossed > 10);
+    }
+
+    /// RFC 9438 §4.7: of a flow that loses at 80 after 100, W_max is 0.85 · 80.
+    #[test]
+    fn a_flow_that_has_less_than_before_gives_way() {
+        let mut cubic = plain();
+        cubic.cut(100.0, 100.0);
+        assert_eq!(cubic.w_max, 100.0);
+        assert_eq!(cubic.cut(80.0, 80.0), 56.0);
+        assert!((cubic.w_max - 68.0).abs() < 1e-12);
+        let mut stays = Cubic { fast: FastConvergence::Off, ..plain() };
+        stays.cut(100.0, 100.0);
+        stays.cut(80.0, 80.0);
+        assert_eq!(stays.w_max, 80.0);
+    }
+
+    /// RFC 9438 §4.3: on a short path W_est, which gains 9/17 a round trip, is ahead of the cubic.
+    #[test]
+    fn on_a_short_path_it_is_as_fast_as_reno() {
+        let mut cubic = plain();
+        let mut cwnd = cubic.cut(20.0, 20.0);
+        let mut ssthresh = cwnd;
+        for round in 0..10 {
+            for _ in 0..cwnd as u32 {
+                let now = Time::ZERO + Span::from_millis(round);
+                cwnd = cubic.acked(
+                    cwnd,
+                    &mut ssthresh,
+                    &Acked { now, segments: 1, rtt: 1_000_000, sent: Time::ZERO, una: 0, max: 0 },
+                );
+            }
+        }
+        assert!((cwnd - 14.0 - 10.0 * 9.0 / 17.0).abs() < 0.4, "{cwnd}");
+    }
+}

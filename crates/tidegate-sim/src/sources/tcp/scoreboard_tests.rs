@@ -1,0 +1,115 @@
+//! The counters against the RFC's procedures, which walk over a set.
+use std::collections::BTreeSet;
+
+use super::*;
+use tidegate::rng::mix;
+
+/// RFC 6675 §4 to the letter, in segments.
+#[derive(Default)]
+struct Naive {
+    una: u32,
+    held: BTreeSet<u32>,
+    /// One past HighRxt.
+    resent: u32,
+    /// After a timeout: everything that is not held below this is lost.
+    all_lost: u32,
+}
+
+impl Naive {
+    fn update(&mut self, report: &Report) {
+        self.una = self.una.max(report.ack);
+        report.blocks.iter().for_each(|b| self.held.extend(b.from..b.to));
+        self.held.retain(|&s| s >= self.una);
+        self.resent = self.resent.max(self.una);
+    }
+
+    fn lost(&self, seq: u32) -> bool {
+        self.held.iter().rev().nth(EVIDENCE - 1).is_some_and(|&third| third > seq) || seq < self.all_lost
+    }
+
+    fn pipe(&self, max: u32) -> u32 {
+        let out = (self.una..max).filter(|s| !self.held.contains(s));
+        out.map(|s| !self.lost(s) as u32 + (s < self.resent) as u32).sum()
+    }
+
+    fn next_lost(&self, limit: u32) -> Option<u32> {
+        (self.resent..limit).find(|&s| !self.held.contains(&s) && self.lost(s))
+    }
+
+    fn next_missing(&self) -> Option<u32> {
+        (self.resent..*self.held.last()?).find(|s| !self.held.contains(s))
+    }
+}
+
+/// A random course of losses, reordered reports and timeouts.
+#[test]
+fn the_counters_are_the_rfcs_procedures() {
+    let (mut recoveries, mut timeouts, mut again) = (0, 0, 0);
+    for course in 0..60u64 {
+        let (mut board, mut naive) = (Scoreboard::default(), Naive::default());
+        let (mut max, mut there) = (0u32, BTreeSet::new());
+        for i in 0..300u64 {
+            let dice = mix(course << 20 | i);
+            let sent = (dice % 12) as u32;
+            // Of what is sent, a fifth is lost.
+            there.extend((max..max + sent).filter(|s| !mix(*s as u64 ^ dice).is_multiple_of(5)));
+            max += sent;
+            for _ in 0..dice >> 40 & 3 {
+                // A repair of the first hole arrives.
+                let first = (naive.una..max).find(|s| !there.contains(s));
+                there.extend(first);
+            }
+            let ack = (naive.una..).find(|s| !there.contains(s)).unwrap().min(max);
+            let mut blocks = [Block::default(); 3];
+            for (k, block) in blocks.iter_mut().enumerate() {
+                let around = ack + (dice >> (8 + 9 * k)) as u32 % (max - ack + 1);
+                if around > ack && there.contains(&around) {
+                    let from = (ack..=around).rev().take_while(|s| there.contains(s)).last().unwrap();
+                    let to = (around..).find(|s| !there.contains(s)).unwrap();
+                    *block = Block { from, to };
+                }
+            }
+            // Old reports come late at times.
+            let ack = if dice >> 60 == 0 { naive.una } else { ack };
+            let report = Report { ack, blocks };
+            let before = naive.held.len() as u32;
+            naive.update(&report);
+            let gone = before + board.update(&report) - naive.held.len() as u32;
+            assert!(gone <= before, "no more can leave than were there");
+            if dice >> 56 & 15 == 0 {
+                recoveries += 1;
+                board.begin();
+                naive.resent = naive.una;
+            } else if dice >> 50 & 31 == 0 {
+                timeouts += 1;
+                board.lose_all(max);
+                (naive.all_lost, naive.resent) = (max, naive.una);
+            }
+            assert_eq!((board.una, board.held() as usize), (naive.una, naive.held.len()));
+            assert_eq!(board.sees_loss(), naive.una < max && naive.lost(naive.una), "course {course}, step {i}");
+            assert_eq!(board.pipe(max), naive.pipe(max), "course {course}, step {i}");
+            let limit = if dice >> 30 & 3 == 0 { naive.una + 20 } else { u32::MAX };
+            let limit = limit.min(max);
+            assert_eq!(board.next_lost(limit), naive.next_lost(limit));
+            assert_eq!(board.next_missing(), naive.next_missing().filter(|&s| s >= naive.una));
+            let next = if dice >> 20 & 1 == 0 { board.next_lost(limit) } else { board.next_missing() };
+            if let Some(seq) = next {
+                again += 1;
+                board.sent_again();
+                naive.resent = seq + 1;
+                assert_eq!(board.pipe(max), naive.pipe(max));
+            }
+        }
+    }
+    assert!(recoveries > 500 && timeouts > 200 && again > 1_000, "{recoveries} {timeouts} {again}");
+}
+
+#[test]
+fn the_rescue_is_the_last_one_missing_and_once() {
+    let mut board = Scoreboard::default();
+    board.update(&Report { ack: 0, blocks: [Block { from: 1, to: 8 }, Block { from: 9, to: 10 }, Block::default()] });
+    board.begin();
+    assert_eq!((board.rescue(10), board.rescue(10)), (Some(8), None));
+    board.begin();
+    assert_eq!(board.rescue(12), Some(11));
+}

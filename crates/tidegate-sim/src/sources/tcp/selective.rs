@@ -1,0 +1,130 @@
+//! The sender with selective acknowledgements: loss recovery by RFC 6675.
+//!
+//! In recovery as much is sent as the window exceeds what is under way, lost segments first. After a timeout everything
+//! that the receiver does not hold counts as lost and is sent again in slow start; what it holds is not.
+use tidegate::{Rng, Time};
+
+use super::report::Report;
+use super::sender::{Last, Output, TcpSender};
+use super::{EcnUse, LimitedTransmit};
+
+impl TcpSender {
+    /// An acknowledgement comes, with what it says of segments beyond the first hole; `echo` says that it echoes a mark.
+    #[inline]
+    pub fn reported(&mut self, now: Time, report: &Report, echo: bool, dice: &mut Rng, out: &mut Vec<Output>) {
+        match self.board {
+            None => self.acknowledged(now, report.ack, echo, dice, out),
+            Some(_) => self.selective(now, report, echo, dice, out),
+        }
+    }
+
+    fn selective(&mut self, now: Time, report: &Report, echo: bool, dice: &mut Rng, out: &mut Vec<Output>) {
+        if echo && self.ecn == EcnUse::On {
+            self.echoed(report.ack);
+        }
+        let Some(board) = &mut self.board else { return };
+        let news = board.update(report);
+        if report.ack > self.una {
+            board.limited = 0;
+            if self.last == Last::Duplicates && report.ack < self.recover {
+                self.una = report.ack;
+                self.rto.acked_in_part(report.ack);
+                self.set_timer(now);
+            } else {
+                self.advance(now, report.ack, echo);
+            }
+        } else if news > 0 {
+            self.duplicates += 1;
+        }
+        self.look_for_loss(now, out);
+        self.fill(now, u32::MAX, dice, out);
+    }
+
+    /// Begins a recovery if there is a loss of a window not yet answered for (RFC 6675 §5 steps 2 and 4, §5.1).
+    fn look_for_loss(&mut self, now: Time, out: &mut Vec<Output>) {
+        let Some(board) = &mut self.board else { return };
+        // A mark has cut the window for this round trip; the loss is only repaired.
+        let cut = self.last == Last::Echo && self.una < self.recover;
+        let old = self.una < self.recover && !cut;
+        if !board.sees_loss() || self.last == Last::Duplicates || old {
+            return;
+        }
+        board.begin();
+        board.sent_again();
+        if !cut {
+            // What limited transmit has let out does not count (RFC 5681 §3.2 step 2).
+            self.window.cut(self.max - self.una - board.limited);
+            self.reduced = true;
+        }
+        self.recover = self.max;
+        self.last = Last::Duplicates;
+        self.rto.abandon();
+        self.set_timer(now);
+        self.send(now, self.una, out);
+    }
+
+    /// Whether what is under way leaves room in the window.
+    pub(super) fn has_room(&self) -> bool {
+        let Some(board) = &self.board else { return false };
+        let waits = self.limited_transmit == LimitedTransmit::Off && !self.repairing() && board.held() > 0;
+        let flight = if waits { self.max - self.una } else { board.pipe(self.max) };
+        flight < self.window.segments()
+    }
+
+    /// Whether there may be something to send: new data, or what a recovery sends again.
+    pub(super) fn has_work(&self) -> bool {
+        self.has_fresh() || self.repairing() && self.una < self.max
+    }
+
+    fn has_fresh(&self) -> bool {
+        self.max < self.end && self.max - self.una < self.window.most()
+    }
+
+    /// Whether lost segments are to be sent again: in recovery, and after a timeout as far as it reaches.
+    fn repairing(&self) -> bool {
+        match self.last {
+            Last::Duplicates => true,
+            Last::Timeout => self.una < self.recover,
+            _ => false,
+        }
+    }
+
+    /// Sends what the window allows.
+    pub(super) fn repair(&mut self, now: Time, out: &mut Vec<Output>) {
+        while self.has_room() {
+            let Some(seq) = self.choose() else { return };
+            self.send(now, seq, out);
+            self.next = self.max;
+        }
+    }
+
+    /// What to send next (RFC 6675 §4, NextSeg): what is lost, else new data, else what may be lost, else once the last of all.
+    fn choose(&mut self) -> Option<u32> {
+        let repairing = self.repairing();
+        let fresh = self.has_fresh();
+        let beyond = self.max - self.una >= self.window.segments();
+        // What is lost of the data sent since a timeout waits for a recovery of its own.
+        let limit = if self.last == Last::Timeout { self.recover } else { self.max };
+        let board = self.board.as_mut()?;
+        if repairing && let Some(seq) = board.next_lost(limit) {
+            board.sent_again();
+            return Some(seq);
+        }
+        if fresh {
+            board.limited += (!repairing && beyond) as u32;
+            return Some(self.max);
+        }
+        if self.last != Last::Duplicates {
+            return None;
+        }
+        if let Some(seq) = board.next_missing() {
+            board.sent_again();
+            return Some(seq);
+        }
+        board.rescue(self.max)
+    }
+}
+
+#[cfg(test)]
+#[path = "selective_tests.rs"]
+mod tests;
