@@ -52,8 +52,9 @@ impl TcpSender {
         board.begin();
         board.sent_again();
         if !cut {
-            // What limited transmit has let out does not count (RFC 5681 §3.2 step 2).
-            self.window.cut(self.max - self.una - board.limited);
+            // What limited transmit has let out does not count (RFC 5681 §3.2 step 2), nor what was sent past an older hole: the
+            // loss is held against no more than the window.
+            self.window.cut((self.max - self.una - board.limited).min(self.window.segments()));
             self.reduced = true;
         }
         self.recover = self.max;

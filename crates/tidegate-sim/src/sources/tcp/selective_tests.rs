@@ -105,7 +105,7 @@ fn after_a_timeout_what_is_held_is_not_sent_again() {
     // Only 2 and 5 arrive; limited transmit's 8 and 9 are lost, too.
     assert_eq!(bench.arrive_all([2, 5]), [8, 9]);
     assert_eq!(bench.timeout(), [0]);
-    assert_eq!((bench.sender.window.cwnd, bench.sender.window.ssthresh), (1.0, 5.0));
+    assert_eq!((bench.sender.window.cwnd, bench.sender.window.ssthresh), (1.0, 4.0));
     assert_eq!(bench.arrive(0), [1, 3], "slow start, past 2");
     assert_eq!(bench.arrive(1), [4, 6], "1 brings 2 along, for one segment's growth");
     assert_eq!(bench.arrive(3), [7, 8]);

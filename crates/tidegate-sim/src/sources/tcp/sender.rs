@@ -172,7 +172,7 @@ impl TcpSender {
         if self.last == Last::Echo && self.rules == Rules::Ns2 {
             self.window.restart(); // the mark has cut ssthresh already
         } else {
-            self.window.collapse(self.next - self.una, self.timed_out != self.una);
+            self.window.collapse(self.flight(), self.timed_out != self.una);
         }
         self.timed_out = self.una;
         self.last = Last::Timeout;
@@ -305,8 +305,13 @@ impl TcpSender {
         }
         self.recover = self.max;
         self.last = Last::Echo;
-        self.window.mark(self.next - self.una);
+        self.window.mark(self.flight());
         self.reduced = true;
+    }
+
+    /// How many segments are under way: with selective acknowledgements not those that the receiver holds, or that are lost.
+    fn flight(&self) -> u32 {
+        self.board.as_ref().map_or(self.next - self.una, |board| board.pipe(self.max))
     }
 
     /// Sends what the window allows, at once or after the random delay.

@@ -56,7 +56,8 @@ impl CubicParams {
     }
 }
 
-/// The most segments by which one acknowledgement opens the window in slow start: standing in for pacing (RFC 3465 §2.2).
+/// The most segments that one acknowledgement counts for (RFC 3465 §2.2). One that fills a hole acknowledges many at once that
+/// arrived long before, while the window was not to grow.
 const STEP: u32 = 2;
 
 /// CUBIC at work.
@@ -114,7 +115,7 @@ impl Cubic {
             self.begin(cwnd);
         }
         let elapsed = ack.now.since(epoch).as_secs();
-        let acked = ack.segments as f64;
+        let acked = ack.segments.min(STEP) as f64;
         self.estimate += self.alpha() * acked / cwnd;
         if self.w_cubic(elapsed) < self.estimate {
             return self.estimate.max(cwnd);
@@ -199,6 +200,21 @@ mod tests {
             now += 0.1 / cwnd;
         }
         assert!(crossed > 10);
+    }
+
+    /// What a filled hole brings along opens a small window by no more than two segments do.
+    #[test]
+    fn a_filled_hole_is_no_burst_of_growth() {
+        let mut cubic = plain();
+        let mut cwnd = cubic.collapse(4.0, 4.0).max(2.0);
+        let mut ssthresh = cwnd;
+        for i in 0..4 {
+            let now = Time::ZERO + Span::from_secs(i as f64);
+            let (rtt, sent) = (100_000_000, Time::ZERO);
+            let before = cwnd;
+            cwnd = cubic.acked(cwnd, &mut ssthresh, &Acked { now, segments: 60, rtt, sent, una: 0, max: 0 });
+            assert!(cwnd - before <= 1.0, "{before} to {cwnd}");
+        }
     }
 
     /// RFC 9438 §4.7: of a flow that loses at 80 after 100, W_max is 0.85 · 80.
