@@ -200,6 +200,8 @@ impl Args {
         let recorder = self.recorder(plan)?;
         // First what may fail for want of memory: it leaves nothing behind.
         let mut gate = self.open(plan, recorder)?;
+        // Before anything is taken over, since it takes as long as the memory is large. Where the system refuses, so be it.
+        let _ = host::keep_memory();
         let mut joint = Joint::new(ends, self.on_exit)?;
         joint.take_over();
         gate.begin(); // what has arrived before that was nobody's or was forwarded by the kernel
@@ -207,7 +209,7 @@ impl Args {
         let names = [self.inner.clone(), self.outer.clone()];
         let teller = std::thread::spawn(move || tell_all(&news, &names));
         // For this thread alone, which moves the frames. Where the system refuses, they may have to wait for a processor.
-        let _ = (host::keep_memory(), host::come_first());
+        let _ = host::come_first();
         let gone = Cell::new(None);
         let orders = Orders {
             duration: self.duration,
