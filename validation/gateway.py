@@ -88,8 +88,8 @@ def measure(queue, control):
     for thrown in range(TRIES):
         found = figures(run(words, gate_first, preexec_fn=first)[0])
         if found["flood_offered"] >= STEADY * FLOOD and not found["uncounted"]:
-            return {**found, "control": control, "thrown": thrown}
-    return {**found, "control": control, "thrown": TRIES}
+            return {**found, "queue": queue, "control": control, "thrown": thrown}
+    return {**found, "queue": queue, "control": control, "thrown": TRIES}
 
 
 def simulate(queues, control):

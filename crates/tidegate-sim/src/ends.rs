@@ -404,7 +404,8 @@ impl Sender {
 
     /// The connection is done with, or none was open: the event at which the next one is opened.
     fn think(&mut self, now: Time, flow: u32) -> Timers {
-        let Work::Tcp(_, Some(session)) = &mut self.work else { return Timers::NONE };
+        let Work::Tcp(tcp, Some(session)) = &mut self.work else { return Timers::NONE };
+        tcp.send_at = Time::MAX; // a burst that waited has nothing left to send
         self.send = session.think(now, &mut self.dice);
         match self.send {
             Time::MAX => Timers::NONE,
