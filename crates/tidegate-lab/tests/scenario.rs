@@ -225,6 +225,7 @@ const BAD: &[(&str, &str, &str, &str, &str)] = &[
     ("count = 20", "count = 20\nstop = \"500 ms\"", "group.tcp.stop", "500 ms", "not after the start"),
     ("count = 20", "count = 20\nfrom = \"A\"", "group.tcp.from", "A", "is for [network] kind = \"graph\""),
     ("source = \"newreno\"", "source = \"newrneo\"", "group.tcp.source", "newrneo", "did you mean `newreno`?"),
+    ("source = \"newreno\"\n", "soruce = \"newreno\"\n", "group.tcp.soruce", "", "no such key; did you mean `source`?"),
     ("source = \"newreno\"\n", "", "group.tcp.source", "", "this key is required: one of reno | newreno | sack"),
     ("ecn = \"on\"", "loss_recovery = \"sack\"", "group.tcp.loss_recovery", "", "no such key; a newreno"),
     ("source = \"newreno\"", "source = \"cubic\"\nbeta = 1", "group.tcp.beta", "1", "must lie in 0.1 to 0.95"),

@@ -134,11 +134,10 @@ impl Users {
         for user in 0..count {
             let sender = rig.clients.inside(|| connected(client(user), SocketAddrV4::new(SERVER, port)))??;
             let (receiver, _) = listener.accept()?;
-            let stop = [stop.clone(), stop.clone()];
-            let received = received.clone();
-            let [first, second] = stop;
-            users.threads.push(std::thread::spawn(move || send(sender, &first)));
-            users.threads.push(std::thread::spawn(move || receive(receiver, &second, &received)));
+            let (told, received) = (stop.clone(), received.clone());
+            users.threads.push(std::thread::spawn(move || send(sender, &told)));
+            let told = stop.clone();
+            users.threads.push(std::thread::spawn(move || receive(receiver, &told, &received)));
         }
         Ok(users)
     }

@@ -273,8 +273,17 @@ impl Reader<'_> {
                 let near = did_you_mean(word, &known).unwrap_or_default();
                 self.refuse_key(table, "source", format!("must be one of {}{near}", known.join(" | ")));
             }
+            // Which keys a group may have hangs on its source, so that of all misspelt ones only this can be told.
             None if table.get("source").is_none() => {
-                self.missing(table, "source", &format!("this key is required: one of {}", known.join(" | ")));
+                let meant = |key: &str| did_you_mean(key, &["source"]);
+                match table.entries.iter().find_map(|entry| Some((entry, meant(&entry.key)?))) {
+                    Some((entry, near)) => {
+                        self.problem(entry.key_origin, &table.field(&entry.key), "", format!("no such key{near}"));
+                    }
+                    None => {
+                        self.missing(table, "source", &format!("this key is required: one of {}", known.join(" | ")));
+                    }
+                }
             }
             None => {}
         }
