@@ -134,6 +134,14 @@ const SUBJECTS: &[Subject] = &[
         mixes: Mixes::Thousand,
     },
     Subject {
+        // RED as above. One packet in a thousand meets its own flow; with Zipf's flows, one in ten.
+        name: "choke",
+        settings: &[("min", "200 packets"), ("max", "800 packets"), ("probability", "0.1"), ("gentle", "on")],
+        path: "is compared with a waiting packet, and if it passes rolls a die",
+        took: rolled,
+        mixes: Mixes::All,
+    },
+    Subject {
         name: "fred",
         settings: &[("min", "200 packets"), ("max", "1600 packets"), ("min_queue", "1 packet"), ("probability", "1")],
         path: "is judged by its flow's account between the thresholds",
@@ -157,6 +165,51 @@ const SUBJECTS: &[Subject] = &[
             let heads = [DropReason::Evicted, DropReason::Overlimit, DropReason::Forced];
             2 * heads.iter().map(|&why| c.dropped(why)).sum::<u64>()
         },
+        mixes: Mixes::All,
+    },
+    Subject {
+        // All classes have packets; the limit of all is what sheds.
+        name: "drr",
+        settings: &[("classes", "100")],
+        path: "joins one of a hundred queues, all busy, and each second one costs the longest its head",
+        took: stolen,
+        mixes: Mixes::Thousand,
+    },
+    Subject {
+        // Two packets per flow.
+        name: "sfq",
+        settings: &[],
+        path: "joins its bin, and each second one costs the longest its tail",
+        took: stolen,
+        mixes: Mixes::All,
+    },
+    Subject {
+        // A hundred bins of twenty packets, all busy, whose REDs shed the surplus: p_b of a third, as RED above.
+        name: "sfq_red",
+        settings: &[
+            ("bins", "100"),
+            ("bin_limit", "40 packets"),
+            ("min", "2 packets"),
+            ("max", "8 packets"),
+            ("gentle", "on"),
+        ],
+        path: DIE,
+        took: |c| c.offered - c.dropped(DropReason::Overlimit) - c.dropped(DropReason::Forced),
+        mixes: Mixes::Thousand,
+    },
+    Subject {
+        // RED as above, with a max_p that no bin changes: a hundred on each level, with twenty packets each.
+        name: "sfred",
+        settings: &[
+            ("bins", "100"),
+            ("bin_min", "0"),
+            ("bin_max", "1000"),
+            ("min", "200 packets"),
+            ("max", "800 packets"),
+            ("gentle", "on"),
+        ],
+        path: "brings its bins up to date and rolls a die between the thresholds",
+        took: rolled,
         mixes: Mixes::All,
     },
     Subject {
@@ -198,9 +251,37 @@ const SUBJECTS: &[Subject] = &[
         took: |c| c.offered - c.dropped(DropReason::Overlimit),
         mixes: Mixes::Thousand,
     },
+    Subject {
+        // RED as above.
+        name: "red_pd",
+        settings: &[("min", "200 packets"), ("max", "800 packets"), ("mode", "packets")],
+        path: "rolls a die, the pre-filter's or RED's",
+        took: rolled,
+        mixes: Mixes::Thousand,
+    },
+    Subject {
+        // A law that is steep enough to shed half, however few flows hits speak of.
+        name: "sred",
+        settings: &[("probability", "1"), ("flows", "1")],
+        path: "is compared with a zombie and judged, none for want of room",
+        took: |c| c.offered - c.dropped(DropReason::Overlimit),
+        mixes: Mixes::All,
+    },
+    Subject {
+        name: "csfq",
+        settings: &[],
+        path: "is judged by its label, none for want of room",
+        took: |c| c.offered - c.dropped(DropReason::Overlimit),
+        mixes: Mixes::Thousand,
+    },
 ];
 
 const DIE: &str = "rolls a die between the thresholds";
+
+/// Each second packet takes the room of another, or is the one that goes.
+fn stolen(c: &Counts) -> u64 {
+    2 * (c.dropped(DropReason::Evicted) + c.dropped(DropReason::Overlimit))
+}
 
 /// Of RED's family: neither without room, nor above certainty, nor below `min`.
 fn rolled(c: &Counts) -> u64 {

@@ -168,12 +168,20 @@ catalog! {
     purge => Purge,
     bare => Bare,
     fred => Fred,
+    sred => Sred,
+    red_pd => RedPd,
+    csfq => Csfq,
     codel => Codel,
     fq_codel => FqCodel,
     pie => Pie,
     wfq => Wfq,
     ewfq => Ewfq,
     afd => Afd,
+    choke => Choke,
+    drr => Drr,
+    sfq => Sfq,
+    sfq_red => SfqRed,
+    sfred => Sfred,
 }
 
 impl AnyConfig {

@@ -13,29 +13,34 @@ tests_of() {
         queues/bare) echo bare bare_claims ;;
         queues/black | queues/purge) echo purge ;;
         queues/*) echo "${1#queues/}" ;;
+        parts/band) echo feng_red sfred ;;
         parts/bins) echo sfb ;;
         parts/capture_list | parts/jackknife) echo care ;;
         parts/class_lines | parts/fair_clock | parts/spread) echo wfq ewfq ;;
         parts/codel_law) echo codel fq_codel ;;
+        parts/drop_history | parts/pre_filter) echo red_pd ;;
         parts/ewma) echo red fred bare ;;
         parts/fair_control) echo afd ewfq ;;
-        parts/flow_table) echo fred bare ;;
-        parts/heaviest) echo fq_codel ;;
+        parts/flow_table) echo fred bare csfq ;;
+        parts/heaviest | parts/longest) echo fq_codel drr ;;
         parts/hit_cache | parts/matches) echo purge ;;
-        parts/lines) echo fq_codel wfq ;;
+        parts/lines) echo fq_codel wfq choke drr ;;
         parts/mincount) echo mincount purge ;;
         parts/price) echo rem purge ;;
-        parts/rate) echo bare ;;
+        parts/rate) echo bare csfq ;;
+        parts/round_robin | parts/turns) echo drr sfq ;;
         parts/sample_hold) echo ewfq ;;
         parts/shadow) echo afd ;;
+        parts/zombies) echo sred ;;
     esac
 }
 
 files=("$@")
 if [ ${#files[@]} = 0 ]; then
-    files=(queues/{purge,black,rem,care,bare,fred,ewfq,wfq,afd,codel,fq_codel,pie}
-        parts/{bins,capture_list,class_lines,codel_law,ewma,fair_clock,fair_control,flow_table,heaviest,hit_cache}
-        parts/{jackknife,lines,matches,mincount,price,rate,sample_hold,shadow,spread})
+    files=(queues/{purge,black,rem,care,bare,fred,sred,red_pd,csfq,ewfq,wfq,afd,choke,codel,drr,sfq,sfq_red,sfred,fq_codel,pie}
+        parts/{band,bins,capture_list,class_lines,codel_law,drop_history,ewma,fair_clock,fair_control,flow_table,heaviest}
+        parts/{hit_cache,jackknife,lines,longest,matches,mincount,pre_filter,price,rate,round_robin,sample_hold,shadow}
+        parts/{spread,turns,zombies})
 fi
 mkdir -p target/mutants
 for file in "${files[@]}"; do

@@ -206,7 +206,7 @@ fn marks_come_with_p_min() {
 /// A flow that shares one of its two bins with a flow that fills them: `any` drops its packets, `min` does not.
 #[test]
 fn one_full_bin_hurts_only_under_any() {
-    let hash = documented_hash(&LITERAL, Rng::from_seed(1));
+    let hash = documented_hash(LITERAL.levels, LITERAL.bins, Rng::from_seed(1));
     let shares_one = |flow: &u64| hash(0, 0, *flow) == hash(0, 0, 1) && hash(0, 1, *flow) != hash(0, 1, 1);
     let flow = (2..).find(shares_one).unwrap();
     for (rule, dropped) in [("any", Some(DropReason::BinFull)), ("min", None)] {

@@ -8,7 +8,7 @@ use tidegate::{Packet, Rng};
 static WEIGHING: Weighing = Weighing;
 
 /// The bound is no larger than it need be: a queue that says what it keeps has it from the start, besides its own fixed
-/// fields; only FQ-CoDel's lines take two words more for each packet that may come to wait. Schedulers with classes keep
+/// fields; only queues whose lines grow take words more for each packet that may come to wait. Schedulers with classes keep
 /// places for packets from the start: the packets are not counted as state.
 #[test]
 fn what_is_stated_is_kept() {
@@ -17,7 +17,11 @@ fn what_is_stated_is_kept() {
     for (row, preset, config) in presets.filter(|(row, ..)| row.name != "drop_tail") {
         let with_packets = ["wfq", "ewfq"].contains(&row.name);
         let packets = if with_packets { 1000 * size_of::<Packet>() as u64 } else { 0 };
-        let words = if row.name == "fq_codel" { 8 * 1000 } else { 0 };
+        let words = match row.name {
+            "fq_codel" | "drr" | "sfq" | "sfq_red" => 8 * 1000,
+            "choke" => 12 * 1000,
+            _ => 0,
+        };
         let tables = row.params.iter().filter(|param| TABLES.contains(&param.name));
         let sizes = tables.flat_map(|param| ["3", "5000"].map(|size| (param.name, size)));
         for (table, size) in [("preset", preset)].into_iter().chain(sizes) {
@@ -35,7 +39,8 @@ fn what_is_stated_is_kept() {
 }
 
 /// Parameters that say how large a table is.
-const TABLES: [&str; 11] = [
+const TABLES: [&str; 13] = [
+    "candidates",
     "flows",
     "occasions",
     "flow_occasions",
@@ -47,4 +52,5 @@ const TABLES: [&str; 11] = [
     "shadow",
     "classes",
     "stages",
+    "zombies",
 ];

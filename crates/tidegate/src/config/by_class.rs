@@ -53,6 +53,11 @@ impl<T: Copy> ByClass<T> {
         ByClass { values: values.to_vec() }
     }
 
+    /// The values as they were given.
+    pub fn given(&self) -> &[T] {
+        &self.values
+    }
+
     /// The value of `class`.
     pub fn of(&self, class: usize) -> T {
         self.values[class.min(self.values.len() - 1)]

@@ -96,6 +96,11 @@ impl<T> Bins<T> {
         &self.cells[level * n..(level + 1) * n]
     }
 
+    /// Every bin, level by level, to change.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.cells.iter_mut()
+    }
+
     /// Every bin, level by level.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         self.cells.iter()

@@ -9,6 +9,9 @@
 //! assert_eq!(lines.backlog(7).bytes, 1000);
 //! assert_eq!(lines.pop(7).unwrap().flow, 1);
 //! assert!(lines.pop(7).is_none());
+//! let place = lines.push(9, Packet::new(3, 500));
+//! lines.push(9, Packet::new(4, 500));
+//! assert_eq!((lines.remove(9, place).flow, lines.pop_tail(9).unwrap().flow), (3, 4)); // from the middle, from the end
 //! ```
 use alloc::vec;
 use alloc::vec::Vec;
@@ -27,11 +30,13 @@ pub struct Lines {
     lines: Vec<Ends>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Place {
     pkt: Packet,
     /// The place behind this one in its line, or the next free one.
     next: u32,
+    /// The place before this one in its line; means nothing at the head.
+    previous: u32,
 }
 
 /// `head` means something only while the backlog is not empty; so does `tail`.
@@ -80,20 +85,36 @@ impl Lines {
         self.lines[line].backlog
     }
 
-    /// `pkt` joins the tail of `line`.
+    /// `pkt` joins the tail of `line`. Returns its place, which is its own until it leaves.
     ///
     /// # Panics
     /// When there is no such line, or 2^32 − 1 packets wait already.
     #[inline]
-    pub fn push(&mut self, line: usize, pkt: Packet) {
+    pub fn push(&mut self, line: usize, pkt: Packet) -> u32 {
         let place = self.place_for(pkt);
         let ends = &mut self.lines[line];
         match ends.backlog.packets {
             0 => ends.head = place,
-            _ => self.places[ends.tail as usize].next = place,
+            _ => {
+                self.places[ends.tail as usize].next = place;
+                self.places[place as usize].previous = ends.tail;
+            }
         }
         ends.tail = place;
         ends.backlog.add(pkt.len);
+        place
+    }
+
+    /// The packet at `place`, where one waits.
+    #[inline]
+    pub fn packet(&self, place: u32) -> &Packet {
+        &self.places[place as usize].pkt
+    }
+
+    /// The same, for whoever keeps notes in its tag. Its length must stay what it is.
+    #[inline]
+    pub fn packet_mut(&mut self, place: u32) -> &mut Packet {
+        &mut self.places[place as usize].pkt
     }
 
     /// The head of `line`.
@@ -119,19 +140,45 @@ impl Lines {
         Some(place.pkt)
     }
 
+    /// The tail of `line` leaves.
+    #[inline]
+    pub fn pop_tail(&mut self, line: usize) -> Option<Packet> {
+        let Ends { tail, ref backlog, .. } = self.lines[line];
+        (backlog.packets > 0).then(|| self.remove(line, tail))
+    }
+
+    /// The packet at `place`, where one waits in `line`, leaves from wherever in the line it is.
+    #[inline]
+    pub fn remove(&mut self, line: usize, place: u32) -> Packet {
+        let Place { pkt, next, previous } = self.places[place as usize];
+        let ends = &mut self.lines[line];
+        ends.backlog.remove(pkt.len);
+        match (ends.head == place, ends.tail == place) {
+            (true, _) => ends.head = next,
+            (false, true) => ends.tail = previous,
+            (false, false) => {
+                self.places[previous as usize].next = next;
+                self.places[next as usize].previous = previous;
+            }
+        }
+        self.places[place as usize].next = self.free;
+        self.free = place;
+        pkt
+    }
+
     /// A place with `pkt` in it.
     #[inline]
     fn place_for(&mut self, pkt: Packet) -> u32 {
         if self.free == NONE {
             let at = self.places.len();
             assert!(at < NONE as usize, "too many packets wait");
-            self.places.push(Place { pkt, next: NONE });
+            self.places.push(Place { pkt, next: NONE, previous: NONE });
             return at as u32;
         }
         let at = self.free;
         let place = &mut self.places[at as usize];
         self.free = place.next;
-        *place = Place { pkt, next: NONE };
+        *place = Place { pkt, next: NONE, previous: NONE };
         at
     }
 }
@@ -142,28 +189,37 @@ mod tests {
     use crate::rng::Rng;
     use alloc::collections::VecDeque;
 
-    /// Against one deque per line; the pool is never larger than what has waited at once.
+    /// Against one deque per line, packets leaving from the head, the tail or the middle; the pool is never larger than what
+    /// has waited at once.
     #[test]
     fn lines_are_lines() {
         let mut dice = Rng::from_seed(5);
-        let (mut lines, mut naive) = (Lines::new(7), vec![VecDeque::new(); 7]);
+        let (mut lines, mut naive) = (Lines::new(7), vec![VecDeque::<(u32, Packet)>::new(); 7]);
         let (mut held, mut most) = (0, 0);
         for n in 0..100_000_u64 {
             let line = dice.below(7) as usize;
             // Fuller and emptier in turn.
             if dice.chance(if n / 1000 % 2 == 0 { 0.6 } else { 0.4 }) {
                 let pkt = Packet::new(n, dice.below(1500) as u32);
-                lines.push(line, pkt);
-                naive[line].push_back(pkt);
+                naive[line].push_back((lines.push(line, pkt), pkt));
                 held += 1;
                 most = most.max(held);
             } else {
-                assert_eq!(lines.head(line), naive[line].front());
-                let popped = naive[line].pop_front();
-                assert_eq!(lines.pop(line), popped);
-                held -= popped.is_some() as usize;
+                assert_eq!(lines.head(line), naive[line].front().map(|(_, pkt)| pkt));
+                let (ours, theirs) = match dice.below(3) {
+                    0 => (lines.pop(line), naive[line].pop_front()),
+                    1 => (lines.pop_tail(line), naive[line].pop_back()),
+                    _ => {
+                        let at = dice.below(naive[line].len().max(1) as u64) as usize;
+                        let theirs = naive[line].remove(at);
+                        (theirs.map(|(place, _)| lines.remove(line, place)), theirs)
+                    }
+                };
+                assert_eq!(ours, theirs.map(|(_, pkt)| pkt));
+                held -= theirs.is_some() as usize;
             }
-            let bytes = naive[line].iter().map(|p: &Packet| p.len as u64).sum();
+            assert!(naive[line].iter().all(|(place, pkt)| lines.packet(*place) == pkt));
+            let bytes = naive[line].iter().map(|(_, pkt)| pkt.len as u64).sum();
             assert_eq!(lines.backlog(line), Backlog { packets: naive[line].len() as u32, bytes });
         }
         assert_eq!(lines.places(), most);

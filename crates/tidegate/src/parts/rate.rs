@@ -10,7 +10,7 @@
 //! }
 //! assert!((rate - 125_000.0).abs() < 1e-3); // 1000 bytes every 8 ms
 //! ```
-use crate::units::Span;
+use crate::units::{Span, Time};
 
 /// The estimator's law. The estimate itself, one float per flow, is its owner's.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -32,14 +32,59 @@ impl RateEstimator {
     /// (1 − e^(−gap/K)) len / gap + e^(−gap/K) rate. Without a gap its limit, rate + len / K.
     #[inline]
     pub fn update(&self, rate: f64, len: u32, gap: Span) -> f64 {
+        self.after(rate, len as f64, gap)
+    }
+
+    #[inline]
+    fn after(&self, rate: f64, bytes: f64, gap: Span) -> f64 {
         let gap = gap.as_secs();
         let x = gap * self.per_k;
         if x < SHORT {
             let forgotten_per_x = series(x);
-            return len as f64 * self.per_k * forgotten_per_x + (1.0 - x * forgotten_per_x) * rate;
+            return bytes * self.per_k * forgotten_per_x + (1.0 - x * forgotten_per_x) * rate;
         }
         let forgotten = -libm::expm1(-x);
-        len as f64 * forgotten / gap + (1.0 - forgotten) * rate
+        bytes * forgotten / gap + (1.0 - forgotten) * rate
+    }
+}
+
+/// An estimate with what it must know of the packets before: for owners that do not keep this themselves. Packets that
+/// come at one time count together with the next one that comes later (stoica1998's code), and of a first packet nothing
+/// but its time is known.
+#[derive(Clone, Copy, Debug)]
+pub struct Stream {
+    rate: f64,
+    /// When the last packet came; never, before the first.
+    last: Time,
+    /// Bytes that came at that very time, after what was counted.
+    waiting: u64,
+}
+
+impl Default for Stream {
+    fn default() -> Stream {
+        Stream { rate: 0.0, last: Time::MAX, waiting: 0 }
+    }
+}
+
+impl Stream {
+    /// The estimate in bytes per second.
+    #[inline]
+    pub const fn rate(&self) -> f64 {
+        self.rate
+    }
+
+    /// A packet of `len` bytes comes.
+    #[inline]
+    pub fn update(&mut self, estimator: &RateEstimator, now: Time, len: u32) {
+        if now == self.last {
+            self.waiting += len as u64;
+        } else if self.last == Time::MAX {
+            self.last = now;
+        } else {
+            let bytes = (self.waiting + len as u64) as f64;
+            self.rate = estimator.after(self.rate, bytes, now.since(self.last));
+            (self.last, self.waiting) = (now, 0);
+        }
     }
 }
 
@@ -88,6 +133,28 @@ mod tests {
         // csfq's constant, K = 100 ms.
         let csfq = RateEstimator::new(Span::from_millis(100)).update(0.0, 1000, Span::from_millis(8));
         assert!((csfq - 9610.5).abs() < 0.06, "{csfq}");
+    }
+
+    /// 1000 bytes every 8 ms, as one packet and as four at once: the same estimate, and the first 1000 bytes tell nothing.
+    #[test]
+    fn packets_that_come_at_once_count_together() {
+        let estimator = RateEstimator::new(Span::from_millis(100));
+        let at = |n: u64| Time::ZERO + Span::from_millis(8 * n);
+        let (mut whole, mut parts) = (Stream::default(), Stream::default());
+        whole.update(&estimator, at(0), 1000);
+        assert_eq!(whole.rate(), 0.0);
+        whole.update(&estimator, at(1), 1000);
+        assert!((whole.rate() - 9610.5).abs() < 0.06, "{}", whole.rate());
+        parts.update(&estimator, at(0), 1000);
+        for n in 1..100 {
+            // What comes last at one time joins what comes next.
+            (0..3).for_each(|_| parts.update(&estimator, at(n - 1), 250));
+            parts.update(&estimator, at(n), 250);
+            whole.update(&estimator, at(n + 1), 1000);
+        }
+        let expected = (1..100).fold(0.0, |rate, _| estimator.update(rate, 1000, Span::from_millis(8)));
+        assert_eq!(parts.rate(), expected);
+        assert_eq!(whole.rate(), estimator.update(expected, 1000, Span::from_millis(8)));
     }
 
     /// A packet that is cut in two halves of the gap and of the length leaves the same estimate.

@@ -23,7 +23,12 @@ pub struct Spread {
 impl Spread {
     /// A hash onto 0 .. `over`, perturbed by a number drawn from `dice`.
     pub fn new(over: u32, dice: &mut Rng) -> Spread {
-        Spread { perturbation: dice.bits(), over: over as u64 }
+        Spread::keyed(over, dice.bits())
+    }
+
+    /// The same, perturbed by `perturbation`.
+    pub const fn keyed(over: u32, perturbation: u64) -> Spread {
+        Spread { perturbation, over: over as u64 }
     }
 
     /// Where `flow` goes.

@@ -2,6 +2,7 @@
 use crate::catalog::{Entry, Info, Preset};
 use crate::config::ConfigError;
 use crate::packet::Packet;
+use crate::parts::band::{Band, Crossed};
 use crate::policy::{Fifo, Policy, QueueView, Signal, Verdict};
 use crate::qdisc::{DropReason, Gauge, Link};
 use crate::queues::red::{ByteOrder, Certain, DELAY_TARGET, Gentle, Mode, RedConfig, RedRule, Wait, automatic, share};
@@ -44,19 +45,11 @@ crate::params! {
     }
 }
 
-/// Where the average was when it last was not on a threshold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Status {
-    Below,
-    Between,
-    Above,
-}
-
 /// The rule of self-configuring RED.
 #[derive(Clone, Debug)]
 pub struct FengRedRule {
     red: RedRule,
-    status: Status,
+    band: Band,
     min: f64,
     max: f64,
     alpha: f64,
@@ -82,7 +75,7 @@ impl FengRedRule {
         let red = RedRule::new(&inner, link)?;
         let (min, max) = red.thresholds();
         let FengRedConfig { alpha, beta, .. } = *config;
-        Ok(FengRedRule { red, status: Status::Below, min, max, alpha, beta, floor: config.floor.get() })
+        Ok(FengRedRule { red, band: Band::default(), min, max, alpha, beta, floor: config.floor.get() })
     }
 
     /// The RED inside.
@@ -93,30 +86,12 @@ impl FengRedRule {
     /// feng1999, the algorithm's figure: one change of max_p per crossing.
     #[inline]
     fn adapt(&mut self) {
-        let avg = self.red.avg();
-        let status = if avg < self.min {
-            Status::Below
-        } else if avg > self.max {
-            Status::Above
-        } else if avg > self.min && avg < self.max {
-            Status::Between
-        } else {
-            self.status
+        let max_p = match self.band.crossed(self.red.avg(), self.min, self.max) {
+            Crossed::Not => return,
+            Crossed::Below => (self.red.max_p() / self.alpha).max(self.floor),
+            Crossed::Above => (self.red.max_p() * self.beta).min(1.0),
         };
-        if status != self.status {
-            self.crossed(status);
-        }
-    }
-
-    #[cold]
-    fn crossed(&mut self, status: Status) {
-        self.status = status;
-        let max_p = self.red.max_p();
-        match status {
-            Status::Below => self.red.set_max_p((max_p / self.alpha).max(self.floor)),
-            Status::Above => self.red.set_max_p((max_p * self.beta).min(1.0)),
-            Status::Between => {}
-        }
+        self.red.set_max_p(max_p);
     }
 }
 

@@ -7,14 +7,13 @@ use crate::catalog::{Entry, Info, Preset};
 use crate::config::ConfigError;
 use crate::packet::Packet;
 use crate::parts::codel_law::{Control, Law, Line};
-use crate::parts::heaviest::Heaviest;
-use crate::parts::lines::Lines;
+use crate::parts::longest::{By, Longest};
 use crate::parts::ring::Ring;
 use crate::parts::spread::Spread;
 use crate::policy::Signal;
 use crate::qdisc::{Backlog, DropReason, Gauge, Link, Qdisc, Sink};
 use crate::rng::Rng;
-use crate::units::{Bytes, Size, Span, Time};
+use crate::units::{Bytes, Span, Time};
 
 crate::params! {
     /// FQ-CoDel's parameters. Defaults are those of hoeiland2018.
@@ -39,7 +38,7 @@ crate::params! {
 /// Fair queueing by hashed flow, a CoDel in every queue (hoeiland2018).
 #[derive(Clone, Debug)]
 pub struct FqCodel {
-    held: Held,
+    held: Longest,
     flows: Vec<Flow>,
     /// Queues that became active and have not used up their first quantum; their order is their turn.
     new: Ring<u32>,
@@ -53,15 +52,6 @@ pub struct FqCodel {
     spread: Spread,
 }
 
-/// The packets, and what they weigh.
-#[derive(Clone, Debug)]
-struct Held {
-    lines: Lines,
-    /// Bytes by queue.
-    fattest: Heaviest,
-    backlog: Backlog,
-}
-
 /// What is kept of a queue besides its packets.
 #[derive(Clone, Debug, Default)]
 struct Flow {
@@ -72,26 +62,9 @@ struct Flow {
     active: bool,
 }
 
-impl Held {
-    #[inline]
-    fn push(&mut self, queue: usize, pkt: Packet) {
-        self.backlog.add(pkt.len);
-        self.lines.push(queue, pkt);
-        self.fattest.set(queue, self.lines.backlog(queue).bytes);
-    }
-
-    #[inline]
-    fn pop(&mut self, queue: usize) -> Option<Packet> {
-        let pkt = self.lines.pop(queue)?;
-        self.backlog.remove(pkt.len);
-        self.fattest.set(queue, self.lines.backlog(queue).bytes);
-        Some(pkt)
-    }
-}
-
 /// One queue as CoDel's law sees it.
 struct Head<'a, S: ?Sized> {
-    held: &'a mut Held,
+    held: &'a mut Longest,
     queue: usize,
     ecn: Signal,
     now: Time,
@@ -106,7 +79,7 @@ impl<S: Sink + ?Sized> Line for Head<'_, S> {
 
     #[inline]
     fn waits(&self) -> u64 {
-        self.held.backlog.bytes
+        self.held.all().bytes
     }
 
     fn signal(&mut self, pkt: Packet) -> Option<Packet> {
@@ -126,22 +99,12 @@ impl FqCodel {
     /// # Panics
     /// When there is no such queue.
     pub fn queue_backlog(&self, queue: usize) -> Backlog {
-        self.held.lines.backlog(queue)
+        self.held.of(queue)
     }
 
     /// How many packets there are places for: as many as ever waited at once, and one for the arrival.
     pub fn places(&self) -> usize {
-        self.held.lines.places()
-    }
-
-    /// Whether more waits than the limit allows.
-    #[inline]
-    fn over_limit(&self) -> bool {
-        let backlog = self.held.backlog;
-        match self.link.limit {
-            Size::Packets(most) => backlog.packets as u64 > most,
-            Size::Bytes(most) => backlog.bytes > most,
-        }
+        self.held.places()
     }
 
     /// Drops half the packets of the queue with the most bytes, no more than a batch, from its head (§4.1). `arrival` is the
@@ -149,13 +112,13 @@ impl FqCodel {
     #[cold]
     fn drop_from_fattest<S: Sink + ?Sized>(&mut self, now: Time, arrival: usize, out: &mut S) {
         // Where no packet has any length there is no fattest queue, but the arrival's own has a packet.
-        let (queue, _) = Some(self.held.fattest.get()).filter(|&(_, bytes)| bytes > 0).unwrap_or((arrival, 0));
-        let half = (self.held.lines.backlog(queue).packets / 2).clamp(1, self.drop_batch);
+        let (queue, _) = Some(self.held.longest()).filter(|&(_, bytes)| bytes > 0).unwrap_or((arrival, 0));
+        let half = (self.held.of(queue).packets / 2).clamp(1, self.drop_batch);
         for _ in 0..half {
             let Some(victim) = self.held.pop(queue) else {
                 return;
             };
-            let last = queue == arrival && self.held.lines.backlog(queue).packets == 0;
+            let last = queue == arrival && self.held.of(queue).packets == 0;
             out.dropped(now, &victim, if last { DropReason::Overlimit } else { DropReason::Evicted });
         }
     }
@@ -193,7 +156,7 @@ impl Qdisc for FqCodel {
         let queue = self.queue_of(pkt.flow);
         self.held.push(queue, pkt);
         self.activate(queue);
-        while self.over_limit() {
+        while self.held.is_over(&self.link) {
             self.drop_from_fattest(now, queue, out);
         }
     }
@@ -227,13 +190,13 @@ impl Qdisc for FqCodel {
 
     #[inline]
     fn backlog(&self) -> Backlog {
-        self.held.backlog
+        self.held.all()
     }
 
     fn probe(&self, see: &mut dyn FnMut(Gauge)) {
         see(Gauge { name: "new_flows", unit: "", value: self.new.len() as f64 });
         see(Gauge { name: "old_flows", unit: "", value: self.old.len() as f64 });
-        see(Gauge { name: "fattest", unit: "B", value: self.held.fattest.get().1 as f64 });
+        see(Gauge { name: "fattest", unit: "B", value: self.held.longest().1 as f64 });
     }
 }
 
@@ -264,7 +227,7 @@ impl Entry for FqCodel {
     fn build(config: &FqCodelConfig, link: Link, mut dice: Rng) -> Result<Self, ConfigError> {
         let flows = config.flows as usize;
         Ok(FqCodel {
-            held: Held { lines: Lines::new(flows), fattest: Heaviest::new(flows), backlog: Backlog::default() },
+            held: Longest::new(flows, By::Bytes),
             flows: vec![Flow::default(); flows],
             new: Ring::with_capacity(flows),
             old: Ring::with_capacity(flows),
@@ -280,7 +243,7 @@ impl Entry for FqCodel {
     fn state_bytes(config: &FqCodelConfig, link: &Link) -> u64 {
         let flows = config.flows as u64;
         let per_flow = core::mem::size_of::<Flow>() + 2 * core::mem::size_of::<u32>();
-        let lists = Lines::bytes(flows, link.most_packets()) + Heaviest::bytes(flows) + flows * per_flow as u64;
+        let lists = Longest::bytes(flows, link.most_packets()) + flows * per_flow as u64;
         core::mem::size_of::<FqCodel>() as u64 + lists
     }
 }

@@ -331,6 +331,12 @@ impl RedRule {
         }
     }
 
+    /// A packet was let in: the link is idle no longer.
+    #[inline]
+    pub fn entered(&mut self) {
+        self.idle_since = None;
+    }
+
     /// Step 5: a packet found no room.
     pub fn overflow(&mut self, waiting: u32) {
         if !self.unmolested(waiting) {
@@ -374,7 +380,7 @@ impl Policy for RedRule {
 
     #[inline]
     fn admitted(&mut self, _: Time, _: &Packet, _: &impl QueueView) {
-        self.idle_since = None;
+        self.entered();
     }
 
     #[inline]

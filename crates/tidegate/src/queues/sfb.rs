@@ -362,16 +362,23 @@ impl Policy for SfbRule {
     }
 }
 
-/// The paper's numbers scaled to `link`; see the manual page. At the paper's own link it gives them back.
-fn scaled(link: &Link) -> SfbConfig {
+/// The paper's numbers of bins on a level, of packets in a full bin, and what all penalised flows share, scaled to `link`;
+/// see the manual page. At the paper's own link it gives them back.
+pub(super) fn scale(link: &Link) -> (u32, u32, Rate) {
     let limit = link.limit_packets();
     let in_flight = link.packets_per_second() * TARGET_RTT.as_secs();
     let most = (limit * 3.0 / 8.0).clamp(8.0, 4096.0);
     let bins = libm::sqrt(in_flight).clamp(8.0, most) as u32;
+    let bin_size = ((1.5 * limit / bins as f64) as u32).max(1);
+    (bins, bin_size, Rate::from_bps((link.rate.as_bps() as u128 * 160_000 / 45_000_000) as u64))
+}
+
+fn scaled(link: &Link) -> SfbConfig {
+    let (bins, bin_size, penalty_rate) = scale(link);
     SfbConfig {
         bins,
-        bin_size: ((1.5 * limit / bins as f64) as u32).max(1),
-        penalty_rate: Rate::from_bps((link.rate.as_bps() as u128 * 160_000 / 45_000_000) as u64),
+        bin_size,
+        penalty_rate,
         // Without a rehash the innocent who shares all bins with a flood suffers for as long as the flood lasts.
         rehash: Rehash::Double,
         ..SfbConfig::default()

@@ -102,8 +102,8 @@ impl NaiveRed {
                 self.avg *= 1.0 - self.weight;
                 self.idle_since = Some(now);
             } else {
-                // The packet times that have been counted are over; what is left of one is not.
-                self.idle_since = Some(since + ((now - since) / self.s).floor() * self.s);
+                // The packet times that have been counted are over; what is left of one is not. The clock has whole nanoseconds.
+                self.idle_since = Some(since + (((now - since) / self.s).floor() * self.s).floor());
             }
         } else {
             self.avg = (1.0 - self.weight) * self.avg + self.weight * q;

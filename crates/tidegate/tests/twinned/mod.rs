@@ -7,14 +7,22 @@ pub mod bare;
 pub mod black;
 pub mod blue;
 pub mod care;
+pub mod choke;
 pub mod codel;
+pub mod csfq;
+pub mod drr;
 pub mod fq_codel;
 pub mod fred;
 pub mod pie;
 pub mod purge;
 pub mod red;
+pub mod red_pd;
 pub mod rem;
 pub mod sfb;
+pub mod sfq;
+pub mod sfq_red;
+pub mod sfred;
+pub mod sred;
 pub mod wfq;
 
 use crate::naive::hits::{NaiveHits, Room};
@@ -49,15 +57,27 @@ pub fn run(case: &Case, tape: &mut Tape) {
             "black" => with::<black::Twinned>(case, tape),
             "blue" => with::<blue::Twinned>(case, tape),
             "care" => with::<care::Twinned>(case, tape),
+            "choke" => with::<choke::Twinned>(case, tape),
             "codel" => with::<codel::Twinned>(case, tape),
+            "csfq" => with::<csfq::Twinned>(case, tape),
+            // The twin makes every round, the queue counts them.
+            "drr" => {
+                let quantum = format!("{} B", Set(&case.config).bytes("quantum").max(1000));
+                with::<drr::Twinned>(&case.with(&[("quantum", &quantum), ("weights", "1:2:4")]), tape)
+            }
             "feng_red" => with::<red::Twinned<_, crate::naive::feng_red::NaiveFengRed>>(case, tape),
             "fq_codel" => with::<fq_codel::Twinned>(case, tape),
             "fred" => with::<fred::Twinned>(case, tape),
             "pie" => with::<pie::Twinned>(case, tape),
             "purge" => with::<purge::Twinned>(case, tape),
             "red" => with::<red::Twinned<_, crate::naive::red::NaiveRed>>(case, tape),
+            "red_pd" => with::<red_pd::Twinned>(case, tape),
             "rem" => with::<rem::Twinned>(case, tape),
             "sfb" => with::<sfb::Twinned>(case, tape),
+            "sfq" => with::<sfq::Twinned>(case, tape),
+            "sred" => with::<sred::Twinned>(case, tape),
+            "sfq_red" => with::<sfq_red::Twinned>(case, tape),
+            "sfred" => with::<sfred::Twinned>(case, tape),
             // Tags that differ by rounding are equal: weights are such that true differences are far larger.
             "wfq" => with::<wfq::Twinned>(&case.with(&[("weights", "1:2:4")]), tape),
             _ => false,

@@ -203,19 +203,26 @@ impl<P: Policy, T: Twin> Qdisc for Twinned<P, T> {
     }
 }
 
-/// The RED that `config` describes, as far as all of the family have the parameters.
-fn naive(config: &AnyConfig, link: &Link) -> NaiveRed {
-    let set = Set(config);
-    let bytes = set.is("mode", "bytes");
-    let length = |size: Size| match bytes {
-        true => size.in_bytes(link.mean_packet) as f64,
-        false => size.in_packets(link.mean_packet),
-    };
-    let unit = match (bytes, set.text("byte_order").as_str()) {
+/// In what `mode` and `byte_order`, if there is one, count, and a length in that.
+pub(super) fn length(set: &Set, link: &Link) -> (Unit, impl Fn(Size) -> f64) {
+    let (bytes, mean_packet) = (set.is("mode", "bytes"), link.mean_packet);
+    let before = set.0.get("byte_order").is_some_and(|order| order == "before");
+    let unit = match (bytes, before) {
         (false, _) => Unit::Packets,
-        (true, "before") => Unit::BytesBefore,
-        (true, _) => Unit::BytesAfter,
+        (true, true) => Unit::BytesBefore,
+        (true, false) => Unit::BytesAfter,
     };
+    let length = move |size: Size| match bytes {
+        true => size.in_bytes(mean_packet) as f64,
+        false => size.in_packets(mean_packet),
+    };
+    (unit, length)
+}
+
+/// The RED that `config` describes, as far as all of the family have the parameters.
+pub(super) fn naive(config: &AnyConfig, link: &Link) -> NaiveRed {
+    let set = Set(config);
+    let (unit, length) = length(&set, link);
     NaiveRed {
         unit,
         min: length(set.size("min")),

@@ -13,8 +13,8 @@ use tidegate::{Backlog, DropReason, Gauge, Link, MarkReason, Packet, Qdisc, Rng,
 
 /// The hash functions as the manual page has them, of a queue that was given `dice`: two levels share a key, and each
 /// generation has keys of its own.
-pub fn documented_hash(setting: &Setting, mut dice: Rng) -> impl Fn(usize, usize, u64) -> usize + use<> {
-    let (keys, bins) = (setting.levels.div_ceil(2), setting.bins as u64);
+pub fn documented_hash(levels: usize, bins: usize, mut dice: Rng) -> impl Fn(usize, usize, u64) -> usize + use<> {
+    let (keys, bins) = (levels.div_ceil(2), bins as u64);
     let drawn: RefCell<(Rng, Vec<Vec<u64>>)> = RefCell::new((Rng::from_seed(dice.bits()), Vec::new()));
     move |generation, level, flow| {
         let (dice, generations) = &mut *drawn.borrow_mut();
@@ -187,7 +187,7 @@ impl super::Twinned for Twinned {
             rehash_interval: set.nanos("rehash_interval") as f64,
             warm_up: set.number("warm_up") * set.nanos("rehash_interval") as f64,
         };
-        let twin = NaiveSfb::new(setting, documented_hash(&setting, dice));
+        let twin = NaiveSfb::new(setting, documented_hash(setting.levels, setting.bins, dice));
         Some(Twinned {
             queue,
             twin,

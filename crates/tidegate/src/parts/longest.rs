@@ -1,0 +1,135 @@
+//! Packets in many lines over one buffer, of which the longest is known at all times: to make room by taking from it
+//! (buffer stealing, mckenney1990).
+//!
+//! ```
+//! use tidegate::{Packet, parts::longest::{By, Longest}};
+//! let mut held = Longest::new(1024, By::Bytes);
+//! held.push(7, Packet::new(1, 1000));
+//! held.push(9, Packet::new(2, 400));
+//! held.push(9, Packet::new(3, 400));
+//! assert_eq!((held.longest(), held.all().packets), ((7, 1000), 3));
+//! assert_eq!(held.pop_tail(9).unwrap().flow, 3);
+//! ```
+use crate::choices;
+use crate::packet::Packet;
+use crate::parts::heaviest::Heaviest;
+use crate::parts::lines::Lines;
+use crate::qdisc::{Backlog, Link};
+use crate::units::Size;
+
+choices! {
+    /// Which of many lines is the longest: the parameter `longest` of queues that make room by taking from it.
+    pub enum By {
+        /// The one with the most bytes.
+        Bytes = "bytes",
+        /// The one with the most packets.
+        Packets = "packets",
+    }
+}
+
+/// Many lines, what waits in all of them, and which is the longest.
+#[derive(Clone, Debug)]
+pub struct Longest {
+    /// One more than are asked for, for those who are put aside.
+    lines: Lines,
+    longest: Heaviest,
+    backlog: Backlog,
+    by: By,
+}
+
+impl Longest {
+    /// `lines` empty lines, numbered from 0.
+    pub fn new(lines: usize, by: By) -> Longest {
+        Longest { lines: Lines::new(lines + 1), longest: Heaviest::new(lines), backlog: Backlog::default(), by }
+    }
+
+    /// What `lines` lines with up to `packets` packets in all take besides the packets, in bytes.
+    pub const fn bytes(lines: u64, packets: u64) -> u64 {
+        Lines::bytes(lines + 1, packets) + Heaviest::bytes(lines)
+    }
+
+    /// What waits, all together.
+    #[inline]
+    pub fn all(&self) -> Backlog {
+        self.backlog
+    }
+
+    /// What waits in `line`.
+    ///
+    /// # Panics
+    /// When there is no such line.
+    #[inline]
+    pub fn of(&self, line: usize) -> Backlog {
+        self.lines.backlog(line)
+    }
+
+    /// How many packets there are places for: as many as ever waited at once.
+    pub fn places(&self) -> usize {
+        self.lines.places()
+    }
+
+    /// The longest line, the first of equals, and its length, in bytes or packets.
+    #[inline]
+    pub fn longest(&self) -> (usize, u64) {
+        self.longest.get()
+    }
+
+    /// Whether more waits than the limit of `link` allows.
+    #[inline]
+    pub fn is_over(&self, link: &Link) -> bool {
+        match link.limit {
+            Size::Packets(most) => self.backlog.packets as u64 > most,
+            Size::Bytes(most) => self.backlog.bytes > most,
+        }
+    }
+
+    #[inline]
+    fn weigh(&mut self, line: usize) {
+        let Backlog { packets, bytes } = self.lines.backlog(line);
+        self.longest.set(line, if self.by == By::Bytes { bytes } else { packets as u64 });
+    }
+
+    /// The head of `line`.
+    #[inline]
+    pub fn head(&self, line: usize) -> Option<&Packet> {
+        self.lines.head(line)
+    }
+
+    /// `pkt` joins the tail of `line`.
+    #[inline]
+    pub fn push(&mut self, line: usize, pkt: Packet) {
+        self.backlog.add(pkt.len);
+        self.lines.push(line, pkt);
+        self.weigh(line);
+    }
+
+    /// The head of `line` leaves.
+    #[inline]
+    pub fn pop(&mut self, line: usize) -> Option<Packet> {
+        let pkt = self.lines.pop(line)?;
+        self.backlog.remove(pkt.len);
+        self.weigh(line);
+        Some(pkt)
+    }
+
+    /// The tail of `line` leaves.
+    #[inline]
+    pub fn pop_tail(&mut self, line: usize) -> Option<Packet> {
+        let pkt = self.lines.pop_tail(line)?;
+        self.backlog.remove(pkt.len);
+        self.weigh(line);
+        Some(pkt)
+    }
+
+    /// `pkt`, which waits in no line, is put aside: it is neither counted nor weighed.
+    #[inline]
+    pub fn put_aside(&mut self, pkt: Packet) {
+        self.lines.push(self.lines.len() - 1, pkt);
+    }
+
+    /// Who was put aside first comes back.
+    #[inline]
+    pub fn take_back(&mut self) -> Option<Packet> {
+        self.lines.pop(self.lines.len() - 1)
+    }
+}

@@ -1,0 +1,150 @@
+//! Lines that take turns over one buffer: those with packets stand in a circle, and when the buffer is full one of the
+//! longest line's packets goes, not the one that happened to arrive.
+//!
+//! ```
+//! use tidegate::parts::{longest::By, round_robin::{Overflow, RoundRobin}};
+//! use tidegate::{Link, NullSink, Packet, Time};
+//! let link = Link::new("10 Mbit/s".parse()?, "4 packets".parse()?, "1000 B".parse()?)?;
+//! let mut robin = RoundRobin::new(1024, By::Bytes, Overflow::LongestTail, link);
+//! for flow in [7, 7, 7, 7, 20] {
+//!     robin.enqueue(Time::ZERO, flow as usize, Packet::new(flow, 1000), &mut NullSink);
+//! }
+//! let flows = [(); 4].map(|()| robin.next().unwrap().flow); // the last of flow 7 made room
+//! assert_eq!(flows, [7, 20, 7, 7]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+use crate::choices;
+use crate::packet::Packet;
+use crate::parts::longest::{By, Longest};
+use crate::parts::turns::Turns;
+use crate::qdisc::{Backlog, DropReason, Link, Sink};
+use crate::units::Time;
+
+choices! {
+    /// Who goes when there is no room: the parameter `overflow`.
+    pub enum Overflow {
+        /// The head of the longest line.
+        LongestHead = "longest_head",
+        /// The tail of the longest line.
+        LongestTail = "longest_tail",
+        /// The packet that arrives.
+        Arrival = "arrival",
+    }
+}
+
+/// Lines that take turns.
+#[derive(Clone, Debug)]
+pub struct RoundRobin {
+    held: Longest,
+    turns: Turns,
+    overflow: Overflow,
+    link: Link,
+}
+
+impl RoundRobin {
+    /// `lines` empty lines, numbered from 0, for `link`.
+    pub fn new(lines: usize, by: By, overflow: Overflow, link: Link) -> RoundRobin {
+        RoundRobin { held: Longest::new(lines, by), turns: Turns::new(lines), overflow, link }
+    }
+
+    /// What `lines` lines with as many packets as `link` can hold, and one, take besides the packets, in bytes.
+    pub fn bytes(lines: u64, link: &Link) -> u64 {
+        Longest::bytes(lines, link.most_packets() + 1) + Turns::bytes(lines)
+    }
+
+    /// The packets.
+    #[inline]
+    pub fn held(&self) -> &Longest {
+        &self.held
+    }
+
+    /// Which lines have packets, in the order of turns.
+    #[inline]
+    pub fn turns(&self) -> &Turns {
+        &self.turns
+    }
+
+    /// What waits in `line`.
+    #[inline]
+    pub fn of(&self, line: usize) -> Backlog {
+        self.held.of(line)
+    }
+
+    /// `pkt` joins the tail of `line`, whether there is room or not.
+    #[inline]
+    pub fn push(&mut self, line: usize, pkt: Packet) {
+        if self.held.of(line).packets == 0 {
+            self.turns.join(line);
+        }
+        self.held.push(line, pkt);
+    }
+
+    /// `pkt` joins the tail of `line`, and where there is no room somebody goes. A packet that would not fit an empty buffer
+    /// is refused; everything else would go for it in vain.
+    #[inline]
+    pub fn enqueue<S: Sink + ?Sized>(&mut self, now: Time, line: usize, pkt: Packet, out: &mut S) {
+        let before = if self.overflow == Overflow::Arrival { self.held.all() } else { Backlog::default() };
+        if !self.link.has_room(before, pkt.len) {
+            return out.dropped(now, &pkt, DropReason::Overlimit);
+        }
+        self.push(line, pkt);
+        while self.held.is_over(&self.link) {
+            self.steal(now, line, out);
+        }
+    }
+
+    /// A packet of the longest line goes. `arrival` is the line that has grown; where no packet has any length it is taken
+    /// for the longest.
+    fn steal<S: Sink + ?Sized>(&mut self, now: Time, arrival: usize, out: &mut S) {
+        let (line, _) = Some(self.held.longest()).filter(|&(_, length)| length > 0).unwrap_or((arrival, 0));
+        let tail = self.overflow == Overflow::LongestTail;
+        let victim = if tail { self.held.pop_tail(line) } else { self.held.pop(line) };
+        let Some(victim) = victim else { return };
+        let emptied = self.held.of(line).packets == 0;
+        if emptied {
+            self.turns.leave(line);
+        }
+        let itself = line == arrival && (tail || emptied);
+        out.dropped(now, &victim, if itself { DropReason::Overlimit } else { DropReason::Evicted });
+    }
+
+    /// All that waits, in the order in which it would leave by [`next`](RoundRobin::next), is put into the lines that `line_of`
+    /// says.
+    pub fn deal_anew(&mut self, line_of: impl Fn(&Packet) -> usize) {
+        while let Some(pkt) = self.next() {
+            self.held.put_aside(pkt);
+        }
+        while let Some(pkt) = self.held.take_back() {
+            self.push(line_of(&pkt), pkt);
+        }
+    }
+
+    /// The head of the line whose turn it is leaves; a line that has no more packets steps out.
+    #[inline]
+    pub fn send(&mut self) -> Option<Packet> {
+        let line = self.turns.first()?;
+        let pkt = self.held.pop(line)?;
+        if self.held.of(line).packets == 0 {
+            self.turns.leave(line);
+        }
+        Some(pkt)
+    }
+
+    /// The line whose turn it is goes behind all others.
+    #[inline]
+    pub fn pass(&mut self) {
+        self.turns.pass();
+    }
+
+    /// A packet of the line whose turn it is, and then it is the next one's.
+    #[inline]
+    #[allow(clippy::should_implement_trait, reason = "not an iterator: packets come in between")]
+    pub fn next(&mut self) -> Option<Packet> {
+        let line = self.turns.first()?;
+        let pkt = self.send()?;
+        if self.turns.first() == Some(line) {
+            self.pass();
+        }
+        Some(pkt)
+    }
+}

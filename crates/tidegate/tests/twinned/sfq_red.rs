@@ -1,0 +1,134 @@
+//! SFQ with RED and its twin.
+use super::{Set, with_known};
+use crate::naive::red::{NaiveRed, Said as RedSaid};
+use crate::naive::sfq_red::{NaiveSfqRed, Said};
+use crate::support::twin::{Disputes, agree, rolled};
+use crate::support::{Both, Fate};
+use tidegate::catalog::{AnyConfig, AnyQueue};
+use tidegate::queues::SfqRed;
+use tidegate::{Backlog, DropReason, Gauge, Link, MarkReason, Packet, Qdisc, Rng, Sink, Size, Time};
+
+/// The queue with its twin beside it.
+pub struct Twinned {
+    pub queue: SfqRed,
+    pub twin: NaiveSfqRed,
+    link: Link,
+    ecn: bool,
+    /// Rounding has decided in a bin: from there on nothing is compared.
+    pub on_the_edge: bool,
+    pub operations: u64,
+    pub disputes: Disputes,
+    pub full: u64,
+    pub forced: u64,
+    pub signals: u64,
+    /// Bins that were idle for a while with an average above nothing.
+    pub woken: u64,
+    pub busiest: usize,
+}
+
+impl Twinned {
+    fn judge(&mut self, bin: usize, said: Said, pkt: &Packet, fate: &Fate, die: Option<f64>) {
+        let step = self.operations;
+        let drop = |why| Fate { dropped: Some(why), marked: None };
+        match said {
+            Said::Full => {
+                assert_eq!((fate, die), (&drop(DropReason::Overlimit), None), "step {step}");
+                self.full += 1;
+            }
+            Said::Red(RedSaid::Pass) => assert_eq!((fate, die), (&Fate::default(), None), "step {step}"),
+            Said::Red(RedSaid::Forced) => {
+                assert_eq!((fate, die), (&drop(DropReason::Forced), None), "step {step}");
+                self.twin.bins[bin].red.signalled();
+                self.forced += 1;
+            }
+            Said::Red(RedSaid::Die { p_a, .. }) => {
+                self.disputes.verdict(step, die.expect("a die is rolled"), p_a, fate.is_signal());
+                if fate.is_signal() {
+                    self.twin.bins[bin].red.signalled();
+                    self.signals += 1;
+                    let marked = Fate { dropped: None, marked: Some(MarkReason::Early) };
+                    let may = self.ecn && pkt.ecn.is_capable();
+                    assert_eq!(*fate, if may { marked } else { drop(DropReason::Early) }, "step {step}");
+                }
+            }
+        }
+        if fate.dropped.is_none() {
+            self.twin.admitted(bin, pkt.slot, pkt.len as u64);
+        }
+        let (red, step) = (self.queue.red(bin), self.operations);
+        agree("avg", step, red.avg(), self.twin.bins[bin].red.avg, 1e-3);
+        agree("count", step, red.count(), self.twin.count(bin), 1.0);
+    }
+}
+
+impl Qdisc for Twinned {
+    fn enqueue<S: Sink + ?Sized>(&mut self, now: Time, pkt: Packet, out: &mut S) {
+        let room_for_all = self.link.has_room(self.queue.backlog(), pkt.len);
+        let (mut fate, before) = (Fate::default(), self.queue.dice().clone());
+        self.queue.enqueue(now, pkt, &mut Both(&mut fate, out));
+        if self.on_the_edge {
+            return;
+        }
+        let die = rolled(&before, self.queue.dice());
+        let bin = self.queue.bin_of(pkt.flow);
+        let before = self.twin.bins[bin].red.avg;
+        self.woken += u64::from(self.twin.bins[bin].red.idle_since.is_some() && before > 0.5);
+        let said = self.twin.arrive(now.as_nanos() as f64, bin, pkt.len as u64, room_for_all);
+        self.on_the_edge = self.twin.bins[bin].red.is_edge(self.queue.red(bin).avg());
+        if !self.on_the_edge {
+            self.judge(bin, said, &pkt, &fate, die);
+        }
+        self.operations += 1;
+    }
+
+    fn dequeue<S: Sink + ?Sized>(&mut self, now: Time, out: &mut S) -> Option<Packet> {
+        self.busiest = self.busiest.max(self.twin.turns.len());
+        let sent = self.queue.dequeue(now, out);
+        if !self.on_the_edge {
+            let expected = self.twin.dequeue(now.as_nanos() as f64);
+            assert_eq!(sent.map(|pkt| (self.queue.bin_of(pkt.flow), pkt.slot)), expected, "step {}", self.operations);
+        }
+        self.operations += 1;
+        sent
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.queue.backlog()
+    }
+
+    fn advance(&mut self, now: Time) {
+        self.queue.advance(now);
+    }
+
+    fn probe(&self, see: &mut dyn FnMut(Gauge)) {
+        self.queue.probe(see);
+    }
+}
+
+impl super::Twinned for Twinned {
+    fn beside(config: &AnyConfig, link: Link, dice: Rng) -> Option<Twinned> {
+        let config = with_known(config, &[("mark_above_max", "off")]);
+        let AnyQueue::SfqRed(queue) = config.build(link, dice).ok()? else { return None };
+        let set = Set(&config);
+        let (bin_limit, in_bytes) = match set.size("bin_limit") {
+            Size::Packets(n) => (n, false),
+            Size::Bytes(b) => (b, true),
+        };
+        let red = NaiveRed { gentle: set.is("gentle", "on"), ..super::red::naive(&config, &link) };
+        let twin = NaiveSfqRed::new(set.number("bins") as usize, bin_limit, in_bytes, &red);
+        Some(Twinned {
+            queue,
+            twin,
+            link,
+            ecn: set.is("ecn", "on"),
+            on_the_edge: false,
+            operations: 0,
+            disputes: Disputes::default(),
+            full: 0,
+            forced: 0,
+            signals: 0,
+            woken: 0,
+            busiest: 0,
+        })
+    }
+}
