@@ -21,9 +21,12 @@ pub(crate) enum Class {
     Send,
     /// A retransmission timer may have run out; the id is the flow's.
     Timeout,
+    /// An acknowledgement may have waited enough; the id is the flow's.
+    Acknowledge,
 }
 
-const CLASSES: [Class; 6] = [Class::Depart, Class::Sample, Class::Arrive, Class::Tick, Class::Send, Class::Timeout];
+const CLASSES: [Class; 7] =
+    [Class::Depart, Class::Sample, Class::Arrive, Class::Tick, Class::Send, Class::Timeout, Class::Acknowledge];
 
 /// An event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

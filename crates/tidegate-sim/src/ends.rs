@@ -7,8 +7,13 @@ use crate::flight::{Flight, Label, flag};
 use crate::meters::Meters;
 use crate::network::{Flow, FlowId, Network};
 use crate::routes::Routes;
-use crate::sources::tcp::{Output, Receiver, Report, Reports, TcpSender};
-use crate::sources::{Handshake, Open, OpenPacket, Period, Session, Source, Tcp, TfrcReceiver, TfrcSender};
+use crate::sources::tcp::{DelayedAck, Output, Receiver, Report, Reports, TcpSender, Wait};
+use crate::sources::{
+    Handshake, Open, OpenPacket, Period, Rules, Session, Source, Tcp, TfrcArrival, TfrcReceiver, TfrcSender,
+};
+
+/// What a block of a selective acknowledgement takes by ns-2's rules: two numbers of four bytes.
+const BLOCK: u16 = 8;
 
 /// Every flow's two ends.
 #[derive(Clone, Debug)]
@@ -52,9 +57,13 @@ struct Sender {
 #[derive(Clone, Debug)]
 struct Far {
     receiver: Receiver,
+    /// Of a connection whose acknowledgements are delayed.
+    delayed: Option<Box<DelayedAck>>,
     /// Where the way back begins; 0 for a flow that is not answered.
     back: u32,
     ack_len: u16,
+    /// How much longer each block makes a selective acknowledgement.
+    block_len: u16,
     /// Which connection it is at.
     life: u8,
     transfer: Transfer,
@@ -75,6 +84,17 @@ struct Transfer {
     /// When it was asked for.
     start: Time,
     bytes: u64,
+}
+
+/// What a receiver has to say, and when.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Answer {
+    /// Nothing.
+    None,
+    /// This, on its way back now.
+    Now(Flight),
+    /// Perhaps something then: an event to add.
+    Later(Key),
 }
 
 /// The events that a sender asks for; [`Key::NEVER`] for none.
@@ -232,7 +252,7 @@ impl Ends {
             && now < sender.stop
         {
             if tfrc.timeout_at <= now {
-                tfrc.timed_out(now);
+                tfrc.timed_out(now, &mut self.out);
                 meters.timed_out(now.as_nanos(), flow);
             }
             return sender.rearm(flow);
@@ -241,7 +261,9 @@ impl Ends {
         if now >= sender.stop || session.as_ref().is_some_and(|session| session.idle) {
             return Timers::NONE;
         }
-        if tcp.timeout_at <= now && tcp.timed_out(now, &mut sender.dice, &mut self.out) {
+        if tcp.look(now, &mut sender.dice, &mut self.out) {
+            // It was about something else.
+        } else if tcp.timeout_at <= now && tcp.timed_out(now, &mut sender.dice, &mut self.out) {
             meters.timed_out(now.as_nanos(), flow);
         }
         sender.rearm(flow)
@@ -257,7 +279,7 @@ impl Ends {
             if now >= sender.stop {
                 return Timers::NONE;
             }
-            tfrc.reported(now, receiver.read(ack.seq), Time::from_nanos(ack.born));
+            tfrc.reported(now, receiver.read(ack.seq), Time::from_nanos(ack.born), &mut self.out);
             return sender.rearm(ack.flow);
         }
         let Work::Tcp(tcp, session) = &mut sender.work else { return Timers::NONE };
@@ -275,45 +297,42 @@ impl Ends {
         sender.rearm(ack.flow)
     }
 
-    /// `data` arrive at their receiver at `at`; its answer, on its way back.
+    /// `data` arrive at their receiver at `at`; its answer.
     #[inline]
-    pub fn deliver(&mut self, at: u64, data: &Flight, reports: &mut Reports, meters: &mut Meters) -> Option<Flight> {
+    pub fn deliver(&mut self, at: u64, data: &Flight, reports: &mut Reports, meters: &mut Meters) -> Answer {
         let far = &mut self.far[data.flow as usize];
         if far.back == 0 {
             meters.delivered(at, data, data.len as u64);
-            return None;
+            return Answer::None;
         }
         if far.tfrc.is_some() {
-            return self.report(at, data, meters);
+            return self.report(at, data, meters).map_or(Answer::None, Answer::Now);
         }
         if data.life != far.life && !far.turn_to(data.life) {
             meters.delivered(at, data, 0);
-            return None; // of a connection that is over
+            return Answer::None; // of a connection that is over
         }
         let marked = data.flags & flag::ECN == flag::ECN;
         let received = far.receiver.receive(data.seq, marked, data.flags & flag::REDUCED != 0);
         // The SYN is the first in order and brings no data.
         let new = received.new - (far.syn && received.new > 0 && received.ack == received.new) as u32;
         meters.delivered(at, data, new as u64 * data.len as u64);
-        meters.answered(at);
         if received.ack == far.transfer.end && received.new > 0 {
             meters.finished(data.flow, far.transfer.start.as_nanos(), at, far.transfer.bytes);
         }
-        let echo = if received.echo { flag::ECHO } else { 0 };
-        let (seq, with) = match far.receiver.report() {
-            Some(report) => (reports.keep(report), flag::BLOCKS),
-            None => (received.ack, 0),
+        let wait = match &mut far.delayed {
+            Some(delayed) => delayed.arrived(Time::from_nanos(at), data.born, marked, &received),
+            None => Wait::No { born: data.born },
         };
-        Some(Flight {
-            time: at,
-            born: data.born,
-            hop: far.back,
-            flow: data.flow,
-            seq,
-            len: far.ack_len,
-            flags: flag::ACK | echo | with,
-            life: data.life,
-        })
+        far.answer(at, data.flow, wait, reports, meters)
+    }
+
+    /// An event of class [`Class::Acknowledge`]: an acknowledgement of `flow` may have waited enough.
+    pub fn acknowledge(&mut self, now: u64, flow: u32, reports: &mut Reports, meters: &mut Meters) -> Answer {
+        let far = &mut self.far[flow as usize];
+        let Some(delayed) = &mut far.delayed else { return Answer::None };
+        let wait = delayed.ring(Time::from_nanos(now));
+        far.answer(now, flow, wait, reports, meters)
     }
 
     /// `data` of a TFRC flow arrive at `at`; the report that they give rise to.
@@ -323,10 +342,11 @@ impl Ends {
             return None;
         };
         meters.delivered(at, data, data.len as u64);
-        let marked = data.flags & flag::ECN == flag::ECN;
-        let seq = receiver.receive(Time::from_nanos(at).as_secs(), data.seq, marked, sender.rtt_of(data.seq))?;
+        let Flight { born, flow, seq, life, .. } = *data;
+        let (sent, marked) = (Time::from_nanos(born), data.flags & flag::ECN == flag::ECN);
+        let arrival = TfrcArrival { seq, marked, sent, note: sender.note_of(seq) };
+        let seq = receiver.receive(Time::from_nanos(at), arrival)?;
         meters.answered(at);
-        let Flight { born, flow, life, .. } = *data;
         Some(Flight { time: at, born, hop: far.back, flow, seq, len: far.ack_len, flags: flag::ACK, life })
     }
 
@@ -359,8 +379,29 @@ impl Far {
     fn tcp(tcp: &Tcp, start: Time, back: u32) -> Far {
         let syn = tcp.handshake == Handshake::Syn;
         let far = Far::deaf(back);
-        let receiver = Receiver::new(tcp);
-        Far { receiver, ack_len: tcp.ack.get() as u16, transfer: Transfer::of(tcp, start), syn, ..far }
+        let (receiver, delayed) = (Receiver::new(tcp), DelayedAck::new(tcp));
+        let block_len = if tcp.rules == Rules::Ns2 { BLOCK } else { 0 };
+        let (ack_len, transfer) = (tcp.ack.get() as u16, Transfer::of(tcp, start));
+        Far { receiver, delayed, ack_len, block_len, transfer, syn, ..far }
+    }
+
+    /// What becomes of the acknowledgement that is due at `at`, or waits.
+    #[inline]
+    fn answer(&self, at: u64, flow: u32, wait: Wait, reports: &mut Reports, meters: &mut Meters) -> Answer {
+        let born = match wait {
+            Wait::No { born } => born,
+            Wait::Yes => return Answer::None,
+            Wait::Until(due) => return Answer::Later(Key::new(due.as_nanos(), Class::Acknowledge, flow)),
+        };
+        meters.answered(at);
+        let (ack, echo) = self.receiver.state();
+        let echo = if echo { flag::ECHO } else { 0 };
+        let (seq, with, blocks) = match self.receiver.report() {
+            Some(report) => (reports.keep(report), flag::BLOCKS, report.count() * self.block_len),
+            None => (ack, 0, 0),
+        };
+        let (len, flags) = (self.ack_len.saturating_add(blocks), flag::ACK | echo | with);
+        Answer::Now(Flight { time: at, born, hop: self.back, flow, seq, len, flags, life: self.life })
     }
 
     /// Of a source that is not answered.
@@ -368,8 +409,10 @@ impl Far {
         let transfer = Transfer::NONE;
         Far {
             receiver: Receiver::default(),
+            delayed: None,
             back,
             ack_len: 0,
+            block_len: 0,
             life: 0,
             transfer,
             coming: [transfer; 2],
@@ -385,6 +428,7 @@ impl Far {
             return false;
         }
         self.receiver.restart();
+        self.delayed.iter_mut().for_each(|delayed| delayed.restart());
         self.life = life;
         self.transfer = self.coming[(life % 2) as usize];
         true
@@ -417,7 +461,7 @@ impl Sender {
     #[inline]
     fn rearm(&mut self, flow: u32) -> Timers {
         let (send_at, timeout_at) = match &self.work {
-            Work::Tcp(tcp, _) => (tcp.send_at, tcp.timeout_at),
+            Work::Tcp(tcp, _) => (tcp.send_at, tcp.alarm()),
             Work::Tfrc(tfrc) => (tfrc.send_at, tfrc.timeout_at),
             Work::Open(..) => return Timers::NONE,
         };

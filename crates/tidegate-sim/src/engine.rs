@@ -22,7 +22,7 @@ use tidegate::catalog::AnyQueue;
 use tidegate::{ConfigError, Qdisc, Seed, Time};
 
 use crate::agenda::{Agenda, Class, Heap, Key};
-use crate::ends::{Ends, Timers};
+use crate::ends::{Answer, Ends, Timers};
 use crate::flight::{Flight, Waiting};
 use crate::line::Line;
 use crate::meters::{Meters, Trace};
@@ -235,11 +235,21 @@ impl<Q: Qdisc> Simulation<Q> {
         let key = self.timers.next();
         let (now, flow) = (key.time(), key.id() as u32);
         self.timers.pop();
-        let timers = match key.class() {
-            Class::Send => self.ends.wake(now, flow),
-            _ => self.ends.timeout(now, flow, &mut self.meters),
-        };
-        self.launch(flow, timers);
+        match key.class() {
+            Class::Send => {
+                let timers = self.ends.wake(now, flow);
+                self.launch(flow, timers);
+            }
+            Class::Acknowledge => match self.ends.acknowledge(now, flow, &mut self.waiting.reports, &mut self.meters) {
+                Answer::Now(flight) => self.travel(flight, now),
+                Answer::Later(key) => self.set_timer(key),
+                Answer::None => {}
+            },
+            _ => {
+                let timers = self.ends.timeout(now, flow, &mut self.meters);
+                self.launch(flow, timers);
+            }
+        }
         self.agenda.set(self.timers_player, self.timers.next().time());
     }
 
@@ -261,12 +271,17 @@ impl<Q: Qdisc> Simulation<Q> {
     fn set_timers(&mut self, timers: Timers) {
         for key in [timers.send, timers.timeout] {
             if key != Key::NEVER {
-                let first = key < self.timers.next();
-                self.timers.push(key);
-                if first {
-                    self.agenda.set(self.timers_player, key.time());
-                }
+                self.set_timer(key);
             }
+        }
+    }
+
+    #[inline]
+    fn set_timer(&mut self, key: Key) {
+        let first = key < self.timers.next();
+        self.timers.push(key);
+        if first {
+            self.agenda.set(self.timers_player, key.time());
         }
     }
 
@@ -287,8 +302,9 @@ impl<Q: Qdisc> Simulation<Q> {
                 }
                 Kind::Reach | Kind::Meet => {
                     match self.ends.deliver(at, &flight, &mut self.waiting.reports, &mut self.meters) {
-                        Some(answer) => flight = answer,
-                        None => return,
+                        Answer::Now(answer) => flight = answer,
+                        Answer::Later(key) => return self.set_timer(key),
+                        Answer::None => return,
                     }
                 }
                 Kind::Queue => return self.offer(step.index(), flight, at),

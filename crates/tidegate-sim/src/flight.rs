@@ -85,6 +85,8 @@ impl Waiting {
             }
             None => {
                 self.flights.push(flight);
+                // Some day all of them may be free.
+                self.free.reserve(self.flights.len());
                 self.flights.len() as u32 - 1
             }
         };

@@ -7,7 +7,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use tidegate::{Backlog, ConfigError, DropReason, MarkReason, Packet, Qdisc, Seed, Sink, Time};
 
 use crate::agenda::{Class, Key};
-use crate::ends::{Ends, Timers};
+use crate::ends::{Answer, Ends, Timers};
 use crate::flight::{Flight, Waiting};
 use crate::meters::{Meters, Trace};
 use crate::network::Network;
@@ -134,6 +134,10 @@ impl<Q: Qdisc> Reference<Q> {
                 let timers = self.ends.timeout(now, id, &mut self.meters);
                 self.launch(now, id, timers);
             }
+            (Class::Acknowledge, _) => {
+                let answer = self.ends.acknowledge(now, id, &mut self.waiting.reports, &mut self.meters);
+                self.answer(now, answer);
+            }
             _ => self.sample(now),
         }
     }
@@ -158,16 +162,22 @@ impl<Q: Qdisc> Reference<Q> {
                 return self.launch(now, flight.flow, timers);
             }
             Kind::Reach | Kind::Meet => {
-                if let Some(answer) = self.ends.deliver(now, &flight, &mut self.waiting.reports, &mut self.meters) {
-                    self.arrive(now, answer);
-                }
-                return;
+                let answer = self.ends.deliver(now, &flight, &mut self.waiting.reports, &mut self.meters);
+                return self.answer(now, answer);
             }
             Kind::Queue => self.routes.ports[step.index()] as usize,
             Kind::Follow | Kind::Enter => step.index(),
         };
         flight.hop += 1;
         self.join(now, link, flight);
+    }
+
+    fn answer(&mut self, now: u64, answer: Answer) {
+        match answer {
+            Answer::Now(flight) => self.arrive(now, flight),
+            Answer::Later(key) => self.schedule(key, None),
+            Answer::None => {}
+        }
     }
 
     fn join(&mut self, now: u64, id: usize, flight: Flight) {

@@ -2,15 +2,17 @@
 //!
 //! A link that cannot drop is *fed in order* if everything that enters it comes out of one other link: then its
 //! packets' times follow one after the other from that link's, whenever those are worked out, and its packets need no
-//! event. The same holds for a receiver whose acknowledgements enter such a link. Where several streams meet, at a queue,
+//! event. The same holds for a receiver whose acknowledgements enter such a link, unless some of them wait and set out at
+//! a time of their own. Where several streams meet, at a queue,
 //! and at a sender, each packet needs an event, so that they are handled in the order of time.
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::collections::BinaryHeap;
 
-use tidegate::ConfigError;
+use tidegate::{ConfigError, Span};
 
 use crate::network::Network;
+use crate::sources::Source;
 
 /// What a packet does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +32,7 @@ pub(crate) enum Kind {
     Enter,
     /// Join a queue.
     Queue,
-    /// Reach a receiver that answers into a link that several streams enter.
+    /// Reach a receiver that answers into a link that several streams enter, or at times of its own.
     Meet,
     /// Come back to the sender.
     Return,
@@ -87,8 +89,34 @@ enum Feed {
     Several,
 }
 
-/// The links of a pair of nodes, there and (if it is answered) back.
-type Links = (Vec<u32>, Vec<u32>);
+/// When a flow is answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Answers {
+    /// Never.
+    None,
+    /// As soon as a packet comes.
+    AtOnce,
+    /// Also at other times.
+    Delayed,
+}
+
+impl Answers {
+    fn to(source: &Source) -> Answers {
+        match source.tcp() {
+            Some(tcp) if tcp.delayed_ack > Span::ZERO => Answers::Delayed,
+            _ if source.is_answered() => Answers::AtOnce,
+            _ => Answers::None,
+        }
+    }
+}
+
+/// The links between a pair of nodes: there and, if it is answered, back.
+#[derive(Debug)]
+struct Links {
+    there: Vec<u32>,
+    back: Vec<u32>,
+    answers: Answers,
+}
 
 impl Routes {
     /// Finds every flow's way.
@@ -97,12 +125,12 @@ impl Routes {
     /// A flow between whose ends there is no way.
     pub fn find<Q>(network: &Network<Q>) -> Result<Routes, ConfigError> {
         let mut finder = Finder::new(network);
-        let mut pairs: BTreeMap<(u32, u32, bool), usize> = BTreeMap::new();
+        let mut pairs: BTreeMap<(u32, u32, Answers), usize> = BTreeMap::new();
         let mut links: Vec<Links> = Vec::new();
         let mut which = Vec::with_capacity(network.flows.len());
         for (i, flow) in network.flows.iter().enumerate() {
-            let answered = flow.source.is_answered();
-            let known = pairs.entry((flow.from.0, flow.to.0, answered)).or_insert(links.len());
+            let answers = Answers::to(&flow.source);
+            let known = pairs.entry((flow.from.0, flow.to.0, answers)).or_insert(links.len());
             if *known == links.len() {
                 let way = |finder: &mut Finder, from: u32, to: u32| {
                     finder.way(from, to).ok_or_else(|| {
@@ -111,8 +139,11 @@ impl Routes {
                     })
                 };
                 let there = way(&mut finder, flow.from.0, flow.to.0)?;
-                let back = if answered { way(&mut finder, flow.to.0, flow.from.0)? } else { Vec::new() };
-                links.push((there, back));
+                let back = match answers {
+                    Answers::None => Vec::new(),
+                    _ => way(&mut finder, flow.to.0, flow.from.0)?,
+                };
+                links.push(Links { there, back, answers });
             }
             which.push(*known);
         }
@@ -131,7 +162,7 @@ impl Routes {
         };
         let mut steps = Vec::new();
         let mut ways = Vec::with_capacity(links.len());
-        for (there, back) in links {
+        for Links { there, back, .. } in links {
             let begin = steps.len() as u32;
             steps.extend(there.iter().map(|&l| step(l)));
             let free = back.first().is_none_or(|&l| step(l).is_free());
@@ -217,9 +248,16 @@ fn feeds(count: usize, links: &[Links]) -> Vec<Feed> {
             _ => Feed::Several,
         };
     };
-    for (there, back) in links {
+    for Links { there, back, answers } in links {
         let mut from = None;
-        for &link in there.iter().chain(back) {
+        for &link in there {
+            feed(link, from);
+            from = Some(link);
+        }
+        if *answers == Answers::Delayed {
+            from = None; // an acknowledgement that has waited sets out by a timer
+        }
+        for &link in back {
             feed(link, from);
             from = Some(link);
         }

@@ -55,7 +55,10 @@ fn nothing_is_allocated_after_warm_up() {
                 begin: Begin::Either,
                 ecn: Ecn::NotEct,
             }),
+            // Rings and boards are as long as what is outstanding, which the window bounds.
+            3 if i == 3 => Source::Tcp(Tcp { receiver_window: 60, ..Tcp::bbr() }),
             2 if i == 2 => Source::Web(Web::neidhardt(Tcp::new_reno())),
+            2 => Source::Tcp(Tcp { delayed_ack: Span::from_millis(40), ..Tcp::new_reno() }),
             _ => Source::Tcp(Tcp::ns2(Flavor::NewReno)),
         };
         network.flow(Flow { group, from, to, key: i, class: 0, start: Time::ZERO, stop: Time::MAX, source });

@@ -8,14 +8,15 @@ use std::collections::{BTreeSet, VecDeque};
 use std::path::PathBuf;
 
 use naive::newreno::Sender;
-use tidegate::{Backlog, DropReason, Ecn, Packet, Qdisc, Rate, Seed, Sink, Span, Time};
+use tidegate::{Backlog, Bytes, DropReason, Ecn, Packet, Qdisc, Rate, Seed, Sink, Span, Time};
+use tidegate_sim::sources::tcp::{AimdParams, BinomialParams, Congestion, VegasParams};
 use tidegate_sim::sources::{EcnUse, Flavor};
 use tidegate_sim::{Flow, Network, Plan, Simulation, Source, Tcp};
 
 /// A recorded run: what the second link did, and each packet sent, with its time in seconds.
 struct Trace {
     name: String,
-    flavor: Flavor,
+    tcp: Tcp,
     /// Arrivals lost, by number.
     lost: BTreeSet<u64>,
     /// Those marked, by number among the others; `None` without ECN.
@@ -26,6 +27,11 @@ struct Trace {
 /// The numbers in `words`.
 fn numbers(words: &str) -> BTreeSet<u64> {
     words.split_whitespace().map(|n| n.parse().unwrap()).collect()
+}
+
+/// ns-2's NewReno with another congestion control.
+fn with(congestion: Congestion) -> Tcp {
+    Tcp { congestion, ..Tcp::ns2(Flavor::NewReno) }
 }
 
 fn traces() -> Vec<Trace> {
@@ -40,9 +46,20 @@ fn traces() -> Vec<Trace> {
         let (lost, marked) = fates.split_once(" marked").map_or((fates, None), |(l, m)| (l, Some(m)));
         Trace {
             name: path.file_stem().unwrap().to_string_lossy().into_owned(),
-            flavor: match sender {
-                "newreno" => Flavor::NewReno,
-                "reno" => Flavor::Reno,
+            tcp: match sender {
+                "newreno" => Tcp::ns2(Flavor::NewReno),
+                "reno" => Tcp::ns2(Flavor::Reno),
+                "sack1" => Tcp::ns2(Flavor::Sack),
+                // ns-2's Vegas adds no headers to its packets.
+                "vegas" => {
+                    let congestion = Congestion::Vegas(VegasParams::default());
+                    Tcp { congestion, segment: Bytes::new(960), ..Tcp::ns2(Flavor::Reno) }
+                }
+                "aimd" => with(Congestion::Aimd(AimdParams { a: 0.75, b: 0.31, ..AimdParams::default() })),
+                "binomial" => {
+                    let (k, l, alpha, beta) = (2.0, 0.0, 1.5, 1.0);
+                    with(Congestion::Binomial(BinomialParams { k, l, alpha, beta, ..BinomialParams::default() }))
+                }
                 other => panic!("{path:?}: unknown sender {other:?}"),
             },
             lost: numbers(lost),
@@ -169,7 +186,7 @@ fn simulate(trace: &Trace, end: f64, seed: u64) -> Vec<(f64, i64)> {
     network.link("d->a", d, a, slow, Span::from_millis(24));
     let group = network.group("tcp");
     let ecn = if trace.marked.is_some() { EcnUse::On } else { EcnUse::Off };
-    let source = Source::Tcp(Tcp { ecn, ..Tcp::ns2(trace.flavor) });
+    let source = Source::Tcp(Tcp { ecn, ..trace.tcp.clone() });
     network.flow(Flow { group, from: s, to: d, key: 1, class: 0, start: Time::ZERO, stop: Time::MAX, source });
     let plan = Plan::until(Time::ZERO + Span::from_secs(end));
     let (_, trace) = Simulation::new(network, plan, Seed::new(seed)).unwrap().finish_traced();
@@ -198,9 +215,9 @@ fn the_simulator_sends_what_ns2_sends() {
 #[test]
 fn the_oracle_sends_what_ns2_sends() {
     let traces = traces();
-    assert_eq!(traces.len(), 23);
+    assert_eq!(traces.len(), 45);
     // The oracle knows NewReno and losses only.
-    for trace in traces.iter().filter(|t| t.flavor == Flavor::NewReno && t.marked.is_none()) {
+    for trace in traces.iter().filter(|t| t.tcp == Tcp::ns2(Flavor::NewReno) && t.marked.is_none()) {
         // The record has six digits.
         let end = trace.sent.last().unwrap().0;
         compare("oracle", trace, &run(&trace.lost, end + 1e-4 * end.max(1.0)));

@@ -2,7 +2,7 @@
 //! with its time, and every figure must be the same. Times and rates are round on purpose, so that there are ties.
 use tidegate::rng::mix;
 use tidegate::{Bytes, Ecn, Link, Prob, Rate, Rng, Seed, Size, Span, Time, catalog};
-use tidegate_sim::sources::tcp::{Congestion, CubicParams};
+use tidegate_sim::sources::tcp::Congestion;
 use tidegate_sim::sources::{
     Arrival, Begin, Damping, EcnUse, Flavor, Handshake, Law, LimitedTransmit, Replay, Rules, Web,
 };
@@ -114,22 +114,27 @@ impl Draw {
             let ecn = self.pick(&[Ecn::NotEct, Ecn::Ect0]);
             return Source::Tfrc(Tfrc { damping, ecn, packet: Bytes::new(self.pick(&[1000, 333])), ..Tfrc::default() });
         }
-        let flavor = self.pick(&[Flavor::Reno, Flavor::NewReno, Flavor::Sack]);
-        let congestion = match self.chance(0.3) {
-            true => Congestion::Cubic(CubicParams::default()),
-            false => Congestion::Reno,
-        };
+        let flavor = self.pick(&[Flavor::Reno, Flavor::NewReno, Flavor::Sack, Flavor::Rack]);
+        let mut congestions = Congestion::all();
+        let some = if self.chance(0.5) { self.dice.below(congestions.len() as u64) } else { 0 };
+        let congestion = congestions.swap_remove(some as usize);
+        let ecn = if congestion.counts_marks() { EcnUse::On } else { self.pick(&[EcnUse::Off, EcnUse::On]) };
         let tcp = Tcp {
             congestion,
-            rules: self.pick(&[Rules::Rfc, Rules::Ns2]),
-            ecn: self.pick(&[EcnUse::Off, EcnUse::On]),
+            rules: self.pick(&[Rules::Rfc, Rules::Ns2, Rules::Linux]),
+            ecn,
             handshake: self.pick(&[Handshake::Skip, Handshake::Syn]),
             limited_transmit: self.pick(&[LimitedTransmit::On, LimitedTransmit::Off]),
             overhead: self.pick(&[Span::ZERO, Span::ZERO, Span::from_micros(500)]),
             data: self.pick(&[None, None, Some(1), Some(300)]),
             receiver_window: self.pick(&[4, 20, 10_000]),
             segment: Bytes::new(self.pick(&[1000, 1000, 333])),
+            delayed_ack: Span::from_millis(self.pick(&[0, 0, 1, 40, 500])),
             ..Tcp { flavor, ..Tcp::reno() }
+        };
+        let tcp = match tcp.congestion {
+            Congestion::Bbr(_) => Tcp { flavor: Flavor::Sack, rules: Rules::Rfc, overhead: Span::ZERO, ..tcp },
+            _ => tcp,
         };
         if self.chance(0.3) {
             let size = Law::Pareto { shape: 1.2, least: 2_000 };

@@ -2,8 +2,8 @@
 use std::collections::VecDeque;
 
 use tidegate::{Backlog, DropReason, Packet, Qdisc, Rate, Rng, Seed, Sink, Span, Time};
-use tidegate_sim::sources::tcp::{Congestion, CubicParams};
-use tidegate_sim::sources::{Flavor, Rules};
+use tidegate_sim::sources::tcp::Congestion;
+use tidegate_sim::sources::{EcnUse, Flavor, Rules};
 use tidegate_sim::{Flow, FlowOutcome, Network, Plan, Simulation, Source, Tcp};
 
 /// A queue without limit that loses each packet with one probability.
@@ -55,16 +55,23 @@ fn lossy(tcp: Tcp, rate: Rate, delay: Span, (loss, loss_back): (f64, f64), end: 
     Simulation::new(network, plan, Seed::new(seed)).unwrap().finish().flows.remove(0)
 }
 
+/// Every congestion control with every way to repair losses, by all rules; by Linux's with delayed acknowledgements. BBR with its
+/// own way.
 fn every_tcp() -> Vec<Tcp> {
-    let cubic = Congestion::Cubic(CubicParams::default());
-    vec![
-        Tcp::reno(),
-        Tcp::new_reno(),
-        Tcp::sack(),
-        Tcp { rules: Rules::Ns2, ..Tcp::sack() },
-        Tcp::cubic(),
-        Tcp { flavor: Flavor::NewReno, congestion: cubic, ..Tcp::new_reno() },
-    ]
+    let mut all = vec![];
+    for congestion in Congestion::all() {
+        for flavor in [Flavor::Reno, Flavor::NewReno, Flavor::Sack, Flavor::Rack] {
+            for rules in [Rules::Rfc, Rules::Ns2, Rules::Linux] {
+                let delayed_ack = Span::from_millis(if rules == Rules::Linux { 40 } else { 0 });
+                if matches!(congestion, Congestion::Bbr(_)) && (flavor != Flavor::Sack || rules == Rules::Ns2) {
+                    continue;
+                }
+                let ecn = if congestion.counts_marks() { EcnUse::On } else { EcnUse::Off };
+                all.push(Tcp { flavor, rules, ecn, delayed_ack, congestion: congestion.clone(), ..Tcp::reno() });
+            }
+        }
+    }
+    all
 }
 
 /// 500 segments get there however many are lost on either way.
@@ -74,7 +81,7 @@ fn every_tcp_repairs_every_loss() {
         for (seed, loss) in (0..).zip([0.0, 0.01, 0.05, 0.2, 0.4]) {
             let tcp = Tcp { data: Some(500), ..tcp.clone() };
             let flow = lossy(tcp, Rate::from_bps(10 * MBIT), Span::from_millis(10), (loss, loss / 2.0), 5e4, seed);
-            assert_eq!(flow.counters.goodput_bytes, 500_000, "sender {i}, loss {loss}");
+            assert_eq!(flow.counters.goodput_bytes, 500_000, "sender {i} {:?}, loss {loss}", every_tcp()[i]);
         }
     }
 }
@@ -95,6 +102,50 @@ fn selective_repairs_are_of_what_was_lost() {
     assert!(lost > 1_000, "{lost}");
     let spurious = again.saturating_sub(lost);
     assert!(spurious <= 20 * timeouts, "{again} repairs of {lost} losses with {timeouts} timeouts");
+}
+
+/// Repairs that are lost again, and the last of a window, need no timer with RACK-TLP; and all that is sent again is still of what
+/// was lost, probes and timeouts apart.
+#[test]
+fn losses_told_by_time_need_few_timeouts() {
+    let sum = |tcp: Tcp| {
+        let mut sums = (0, 0, 0);
+        for seed in 0..10 {
+            let rate = Rate::from_bps(50 * MBIT);
+            let counters = lossy(tcp.clone(), rate, Span::from_millis(20), (0.03, 0.0), 20.0, seed).counters;
+            sums = (sums.0 + counters.dropped.packets, sums.1 + counters.retransmits, sums.2 + counters.timeouts);
+        }
+        sums
+    };
+    let (_, _, by_count) = sum(Tcp::sack());
+    let (lost, again, by_time) = sum(Tcp { flavor: Flavor::Rack, ..Tcp::sack() });
+    assert!(by_count > 20 && 5 * by_time < by_count, "{by_time} timeouts for {by_count}");
+    assert!(lost > 1_000 && again + 200 > lost && again < lost + 20 * by_time + 50, "{again} repairs of {lost} losses");
+}
+
+/// A path that loses nothing carries half as many acknowledgements with delayed ones, but for the first 16 and those of single
+/// segments, and as many data (RFC 5681 §4.2: at least every second segment).
+#[test]
+fn delayed_acknowledgements_are_half_as_many() {
+    let counts = |delayed_ack: Span| {
+        let mut network = Network::new();
+        let [a, b] = ["a", "b"].map(|name| network.node(name));
+        let rate = Rate::from_bps(10 * MBIT);
+        network.queue("a->b", (a, b), rate, Span::from_millis(10), Lossy::new(0.0, 1));
+        network.link("b->a", b, a, rate, Span::from_millis(10));
+        let group = network.group("tcp");
+        let source = Source::Tcp(Tcp { delayed_ack, receiver_window: 60, ..Tcp::new_reno() });
+        network.flow(Flow { group, from: a, to: b, key: 1, class: 0, start: Time::ZERO, stop: Time::MAX, source });
+        let plan = Plan::until(Time::ZERO + Span::from_secs(20.0));
+        let outcome = Simulation::new(network, plan, Seed::new(1)).unwrap().finish();
+        let data = outcome.flows[0].counters.sent.packets;
+        (data, outcome.packets - data)
+    };
+    let (all, each) = counts(Span::ZERO);
+    let (data, half) = counts(Span::from_millis(40));
+    assert!(each + 60 > all && all > 24_000, "{each} for {all}");
+    assert!(data + 60 > all, "the line is as full: {data} of {all}");
+    assert!(half.abs_diff(data / 2) < 40, "{half} for {data}");
 }
 
 /// At one loss in ten thousand and 200 ms CUBIC has 2.6 times Reno's rate (RFC 9438 §5.1, table 1: 315 segments to 120).

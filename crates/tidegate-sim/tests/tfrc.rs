@@ -1,7 +1,7 @@
 //! TFRC against its equation, where packets are lost at random.
 use tidegate::policy::{Fifo, Policy, QueueView, Verdict};
 use tidegate::{Bytes, DropReason, Link, Packet, Prob, Rate, Rng, Seed, Size, Span, Time};
-use tidegate_sim::sources::Equation;
+use tidegate_sim::sources::{TfrcRules, Times};
 use tidegate_sim::{Flow, GroupOutcome, Network, Plan, Source, Tfrc, simulate};
 
 /// Every packet is lost with the same probability.
@@ -38,7 +38,7 @@ fn wanted(loss: f64) -> f64 {
     for _ in 0..100 {
         let rate = (low + high) / 2.0;
         let events = 1.0 / (1.0 / loss + rate * 0.1 / 1000.0);
-        if Equation::Rfc.rate(1000.0, 0.1, events) > rate { low = rate } else { high = rate }
+        if TfrcRules::Rfc.rate(1000.0, Times::of(0.1), events) > rate { low = rate } else { high = rate }
     }
     low
 }

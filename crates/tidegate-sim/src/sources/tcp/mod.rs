@@ -1,20 +1,29 @@
 //! TCP: parameters here, the connection's two ends in `sender` and `receiver`, the window in `congestion`, the
-//! retransmission timeout in `rto`; what selective acknowledgements add in `selective`, `scoreboard` and `report`.
+//! retransmission timeout in `rto`; what selective acknowledgements add in `selective` (by ns-2's rules `sack1`), `scoreboard` and
+//! `report`, or by time in `timely` and `rack`; what a model of the path adds in `paced` and `delivery`.
 //!
 //! Sequence numbers count segments; every data segment has the same length on the wire. The receiver acknowledges
-//! every segment. Two sets of defaults: [`Tcp::reno`] and [`Tcp::new_reno`] go by the RFCs, [`Tcp::ns2`] does what
+//! every segment, or delays acknowledgements (`delayed`). Two sets of defaults: [`Tcp::reno`] and [`Tcp::new_reno`] go by the
+//! RFCs, [`Tcp::ns2`] does what
 //! ns-2.35 does, off-by-ones included.
 use tidegate::{Bytes, ConfigError, Span};
 
 mod congestion;
+mod delayed;
+mod delivery;
+mod paced;
+mod rack;
 mod receiver;
 mod report;
 mod rto;
+mod sack1;
 mod scoreboard;
 mod selective;
 mod sender;
+mod timely;
 
-pub use congestion::{Congestion, CubicParams, FastConvergence, SlowStart};
+pub use congestion::*;
+pub(crate) use delayed::{DelayedAck, Wait};
 pub(crate) use receiver::Receiver;
 pub(crate) use report::{Report, Reports};
 pub(crate) use sender::{Output, TcpSender};
@@ -30,6 +39,9 @@ pub enum Flavor {
     /// The receiver tells what it holds beyond the first hole (RFC 2018), and the sender repairs what is missing, with no more
     /// under way than the window (RFC 6675).
     Sack,
+    /// The same told by time, with probes of what nothing tells of (RACK-TLP, RFC 8985) and a window that falls by proportional
+    /// rate reduction (RFC 9937).
+    Rack,
 }
 
 /// Whose rules hold where the RFCs and ns-2 differ.
@@ -40,8 +52,13 @@ pub enum Rules {
     Rfc,
     /// ns-2.35's: the congestion window is halved, ssthresh rounded down; recovery ends with cwnd where it stands; at most two
     /// segments leave per acknowledgement during recovery; Reno too enters recovery once per window; a connection whose SYN
-    /// was lost begins with window 1.
+    /// was lost begins with window 1. With selective acknowledgements losses are repaired as by its Sack1, and each block
+    /// makes an acknowledgement 8 bytes longer.
     Ns2,
+    /// Linux's: as the RFCs', but the least timeout bounds the deviation of the round trip alone, so that it is a round trip
+    /// longer; every partial acknowledgement restarts the timer (RFC 6582 §4, "slow but steady"); the congestion window is cut, not the
+    /// data in flight; a timeout in a recovery does not cut again.
+    Linux,
 }
 
 /// The parameters of a TCP connection.
@@ -75,6 +92,9 @@ pub struct Tcp {
     pub initial_rto: Span,
     /// The greatest retransmission timeout, back-off included.
     pub max_rto: Span,
+    /// How long the acknowledgement of every other segment may wait for the next (RFC 5681 §4.2), at most 500 ms; zero to
+    /// acknowledge every segment at once.
+    pub delayed_ack: Span,
     /// The tick in which round-trip times are measured.
     pub tick: Span,
     /// A burst that an acknowledgement allows waits a time uniform on [0, this) (ns-2's `overhead_`); it breaks the
@@ -130,6 +150,7 @@ impl Tcp {
             min_rto: Span::from_millis(200),
             initial_rto: Span::from_millis(3000),
             max_rto: Span::from_millis(60_000),
+            delayed_ack: Span::ZERO,
             tick: Span::from_millis(10),
             overhead: Span::ZERO,
         }
@@ -148,6 +169,12 @@ impl Tcp {
     /// CUBIC (RFC 9438) with selective acknowledgements and an initial window of 10 (RFC 6928), otherwise as [`Tcp::reno`].
     pub fn cubic() -> Tcp {
         Tcp { congestion: Congestion::Cubic(CubicParams::default()), initial_window: 10.0, ..Tcp::sack() }
+    }
+
+    /// BBR, version 1 (draft-cardwell-iccrg-bbr-congestion-control-00) with selective acknowledgements and an initial window
+    /// of 10, otherwise as [`Tcp::reno`].
+    pub fn bbr() -> Tcp {
+        Tcp { congestion: Congestion::Bbr(BbrParams::default()), initial_window: 10.0, ..Tcp::sack() }
     }
 
     /// `flavor` as ns-2.35 has it with its defaults, except a receiver's window of 10000.
@@ -171,7 +198,33 @@ impl Tcp {
             return Err(ConfigError::new("data", 0, "must be at least 1 segment"));
         }
         self.congestion.check()?;
+        if self.congestion.counts_marks() && self.ecn == EcnUse::Off {
+            let why = format!("must be on: {} counts marks", self.congestion.name());
+            return Err(ConfigError::new("ecn", "off", why));
+        }
+        self.check_pace()?;
         self.check_times()
+    }
+
+    /// What goes by a model needs to know what arrives, and when it sends.
+    fn check_pace(&self) -> Result<(), ConfigError> {
+        if !matches!(self.congestion, Congestion::Bbr(_)) {
+            return Ok(());
+        }
+        if self.flavor != Flavor::Sack {
+            return Err(ConfigError::new("flavor", format!("{:?}", self.flavor), "must be Sack with BBR"));
+        }
+        if self.rules == Rules::Ns2 {
+            return Err(ConfigError::new(
+                "rules",
+                format!("{:?}", self.rules),
+                "cannot be with BBR, which ns-2 has not",
+            ));
+        }
+        if self.overhead > Span::ZERO {
+            return Err(ConfigError::new("overhead", self.overhead, "must be 0 s with BBR, which paces"));
+        }
+        Ok(())
     }
 
     fn check_times(&self) -> Result<(), ConfigError> {
@@ -188,6 +241,10 @@ impl Tcp {
         }
         if self.max_rto > hour {
             return Err(ConfigError::new("max_rto", self.max_rto, "must be at most an hour"));
+        }
+        if self.delayed_ack > Span::from_millis(500) {
+            let bound = "must be at most 500 ms (RFC 1122 §4.2.3.2); 0 s acknowledges every segment at once";
+            return Err(ConfigError::new("delayed_ack", self.delayed_ack, bound));
         }
         if self.overhead > Span::from_secs(1.0) {
             return Err(ConfigError::new("overhead", self.overhead, "must be at most 1 s"));

@@ -1,6 +1,6 @@
-//! The receiving end: acknowledges every segment at once, keeps what came out of order, echoes marks.
+//! The receiving end: what is to be acknowledged, what came out of order, what marks to echo.
 use super::report::{BLOCKS, Block, Report};
-use super::{Flavor, Tcp};
+use super::{Flavor, Rules, Tcp};
 
 /// The receiving end of one connection.
 #[derive(Clone, Debug, Default)]
@@ -13,29 +13,34 @@ pub(crate) struct Receiver {
     bits: Vec<u64>,
     /// A mark has come and is echoed until the sender says that it has reduced its window (RFC 3168 §6.1.3).
     echo: bool,
+    /// Each acknowledgement tells whether its own segment was marked, instead (RFC 8257 §3.2).
+    exact: bool,
     /// Of a receiver that acknowledges selectively: the blocks beyond `next`, the one with the latest arrival first.
     recent: Option<Vec<Block>>,
+    /// How many of them are remembered.
+    memory: u8,
 }
 
 /// How many blocks are remembered in the order of their latest arrivals. Three are told of; behind these stand those that
-/// come up again when two of them grow together or are acknowledged.
+/// come up again when two of them grow together or are acknowledged. ns-2 remembers only the three.
 const RECENT: usize = 32;
 
 /// What an arriving segment led to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Received {
-    /// The acknowledgement to send: the segment expected next.
+    /// The segment expected next.
     pub ack: u32,
-    /// Whether it echoes a mark.
-    pub echo: bool,
     /// How many segments are now in order that were not.
     pub new: u32,
+    /// Whether it was the one expected, with nothing beyond it here already.
+    pub in_order: bool,
 }
 
 impl Receiver {
     pub fn new(tcp: &Tcp) -> Receiver {
-        let recent = (tcp.flavor == Flavor::Sack).then(Vec::new);
-        Receiver { recent, ..Receiver::default() }
+        let recent = matches!(tcp.flavor, Flavor::Sack | Flavor::Rack).then(Vec::new);
+        let memory = if tcp.rules == Rules::Ns2 { BLOCKS } else { RECENT };
+        Receiver { recent, memory: memory as u8, exact: tcp.congestion.counts_marks(), ..Receiver::default() }
     }
 
     /// What the next acknowledgement says beside its number, if anything (RFC 2018 §4).
@@ -50,8 +55,9 @@ impl Receiver {
     /// Segment `seq` arrives, `marked` or not, with the sender's word that it `reduced` its window or without.
     #[inline]
     pub fn receive(&mut self, seq: u32, marked: bool, reduced: bool) -> Received {
-        self.echo = marked || self.echo && !reduced;
+        self.echo = marked || self.echo && !reduced && !self.exact;
         let before = self.next;
+        let in_order = seq == before && self.early == 0;
         if seq == self.next {
             self.next += 1;
             while self.early > 0 && self.take(self.next) {
@@ -63,7 +69,13 @@ impl Receiver {
         if self.recent.is_some() {
             self.remember(seq);
         }
-        Received { ack: self.next, echo: self.echo, new: self.next - before }
+        Received { ack: self.next, new: self.next - before, in_order }
+    }
+
+    /// What an acknowledgement says now: the segment expected next, and whether it echoes a mark.
+    #[inline]
+    pub fn state(&self) -> (u32, bool) {
+        (self.next, self.echo)
     }
 
     /// Another connection begins; the room is kept.
@@ -72,7 +84,7 @@ impl Receiver {
         let mut recent = self.recent.take();
         bits.fill(0);
         recent.iter_mut().for_each(Vec::clear);
-        *self = Receiver { bits, recent, ..Receiver::default() };
+        *self = Receiver { bits, recent, memory: self.memory, exact: self.exact, ..Receiver::default() };
     }
 
     /// The block with `seq` in it, if it lies beyond what is in order, is the latest; what is in order is told no more.
@@ -81,7 +93,7 @@ impl Receiver {
         let (next, Some(recent)) = (self.next, &mut self.recent) else { return };
         recent.retain(|block| block.from > next && latest.is_none_or(|l| block.from < l.from || block.from >= l.to));
         if let Some(latest) = latest {
-            recent.truncate(RECENT - 1);
+            recent.truncate(self.memory as usize - 1);
             recent.insert(0, latest);
         }
     }
@@ -219,7 +231,10 @@ mod tests {
     #[test]
     fn a_mark_is_echoed_until_the_window_is_reduced() {
         let mut receiver = Receiver::default();
-        let mut echo = |seq, marked, reduced| receiver.receive(seq, marked, reduced).echo;
+        let mut echo = |seq, marked, reduced| {
+            receiver.receive(seq, marked, reduced);
+            receiver.state().1
+        };
         assert!(!echo(0, false, false));
         assert!(echo(1, true, false) && echo(2, false, false));
         assert!(!echo(3, false, true) && !echo(4, false, false));

@@ -20,6 +20,11 @@ pub(crate) struct Report {
 }
 
 impl Report {
+    /// How many blocks it tells of.
+    pub fn count(&self) -> u16 {
+        self.blocks.iter().filter(|block| block.from < block.to).count() as u16
+    }
+
     /// One without blocks.
     #[inline]
     pub fn plain(ack: u32) -> Report {
@@ -44,6 +49,8 @@ impl Reports {
             }
             None => {
                 self.reports.push(report);
+                // Some day all of them may be free.
+                self.free.reserve(self.reports.len());
                 self.reports.len() as u32 - 1
             }
         }

@@ -2,6 +2,8 @@
 //! appendix of 1988; RFC 6298 with a coarse clock), one segment timed at a time, Karn's rule, exponential back-off.
 use tidegate::{Rng, Span, Time};
 
+use super::{Rules, Tcp};
+
 /// Estimates and back-off of one connection.
 #[derive(Clone, Debug)]
 pub(super) struct Rto {
@@ -9,6 +11,8 @@ pub(super) struct Rto {
     /// Where in a tick the connection's clock began.
     phase: u64,
     min: u64,
+    /// The least of what the deviation adds.
+    min_var: u64,
     max: u64,
     /// Smoothed round-trip time, in eighths of a tick; 0 before the first sample.
     srtt: u32,
@@ -27,15 +31,17 @@ pub(super) struct Rto {
 const DOUBT: u64 = 8;
 
 impl Rto {
-    pub fn new(tick: Span, min: Span, initial: Span, max: Span, dice: &mut Rng) -> Rto {
+    pub fn new(tcp: &Tcp, dice: &mut Rng) -> Rto {
+        let (tick, min) = (tcp.tick.as_nanos(), tcp.min_rto.as_nanos());
         Rto {
-            tick: tick.as_nanos(),
-            phase: dice.below(tick.as_nanos()),
-            min: min.as_nanos(),
-            max: max.as_nanos(),
+            tick,
+            phase: dice.below(tick),
+            min,
+            min_var: if tcp.rules == Rules::Linux { min } else { 0 },
+            max: tcp.max_rto.as_nanos(),
             srtt: 0,
             rttvar: 0,
-            base: initial.as_nanos(),
+            base: tcp.initial_rto.as_nanos(),
             backoff: 1,
             smooth: 0,
             timed: None,
@@ -75,6 +81,11 @@ impl Rto {
         }
     }
 
+    /// The back-off ends; what is being measured goes on being measured.
+    pub fn end_back_off(&mut self) {
+        self.backoff = 1;
+    }
+
     /// The same for a partial acknowledgement: the back-off ends, but nothing is measured.
     pub fn acked_in_part(&mut self, ack: u32) {
         if self.timed.is_some_and(|(seq, _)| ack > seq) {
@@ -109,7 +120,8 @@ impl Rto {
             let deviation = delta.abs() - (self.rttvar >> 2) as i64;
             self.rttvar = (self.rttvar as i64 + deviation).max(1) as u32;
         }
-        self.base = (((self.rttvar << 3) + self.srtt) >> 3) as u64 * self.tick;
+        let rounded = (((self.rttvar << 3) + self.srtt) >> 3) as u64 * self.tick;
+        self.base = rounded.max(self.srtt as u64 * self.tick / 8 + self.min_var);
     }
 }
 
@@ -118,8 +130,7 @@ mod tests {
     use super::*;
 
     fn rto() -> Rto {
-        let ms = Span::from_millis;
-        Rto::new(ms(10), ms(200), ms(3000), ms(60_000), &mut Rng::from_seed(1))
+        Rto::new(&Tcp::reno(), &mut Rng::from_seed(1))
     }
 
     fn sample(rto: &mut Rto, seq: u32, at_ms: u64, rtt_ms: u64) {

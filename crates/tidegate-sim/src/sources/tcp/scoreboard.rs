@@ -3,6 +3,7 @@
 //! The RFC's procedures walk over all that is outstanding. Here they are counters: which segments the receiver holds is
 //! a bit each; below `lost` every other segment counts as lost, and below `resent` each has been sent again.
 use super::report::{Block, Report};
+use super::sack1::Sack1;
 
 /// How many segments the receiver must hold beyond one that is to count as lost (RFC 6675 §2, DupThresh).
 const EVIDENCE: usize = 3;
@@ -24,10 +25,14 @@ pub(super) struct Scoreboard {
     resent: u32,
     /// The greatest numbers that the receiver has told of, in falling order; 0 for none.
     top: [u32; EVIDENCE],
+    /// How many segments acknowledgements have shown to be lost, in all.
+    pub found_lost: u32,
     /// How many segments limited transmit has let out since the last new acknowledgement.
     pub limited: u32,
     /// The rescue retransmission of this recovery has been made (RFC 6675 §4, NextSeg rule 4).
     rescued: bool,
+    /// What the sender keeps besides where it goes by ns-2's rules.
+    pub sack1: Sack1,
 }
 
 impl Scoreboard {
@@ -50,10 +55,17 @@ impl Scoreboard {
     }
 
     /// Takes in what an acknowledgement says: how many segments the receiver is now known to hold that it was not.
+    #[inline]
     pub fn update(&mut self, report: &Report) -> u32 {
-        self.advance(report.ack);
+        self.update_telling(report, |_| {})
+    }
+
+    /// The same; each segment that has arrived and was not known to have is told to `arrived`.
+    #[inline]
+    pub fn update_telling(&mut self, report: &Report, mut arrived: impl FnMut(u32)) -> u32 {
+        self.advance(report.ack, &mut arrived);
         let before = self.held;
-        report.blocks.iter().for_each(|block| self.mark(*block));
+        report.blocks.iter().for_each(|block| self.mark(*block, &mut arrived));
         if self.top[EVIDENCE - 1] > self.lost {
             self.raise(self.top[EVIDENCE - 1]);
         }
@@ -61,7 +73,8 @@ impl Scoreboard {
     }
 
     /// Everything below `ack` is acknowledged.
-    fn advance(&mut self, ack: u32) {
+    #[inline]
+    fn advance(&mut self, ack: u32, arrived: &mut impl FnMut(u32)) {
         while self.una < ack && self.held > 0 {
             let (word, bit) = self.place(self.una);
             if self.bits[word] & bit != 0 {
@@ -69,14 +82,18 @@ impl Scoreboard {
                 self.held -= 1;
                 self.held_above -= (self.una >= self.lost) as u32;
                 self.held_below -= (self.una < self.resent) as u32;
+            } else {
+                arrived(self.una);
             }
             self.una += 1;
         }
+        (self.una..ack).for_each(arrived);
         self.una = self.una.max(ack);
         self.resent = self.resent.max(self.una);
     }
 
-    fn mark(&mut self, block: Block) {
+    #[inline]
+    fn mark(&mut self, block: Block, arrived: &mut impl FnMut(u32)) {
         if block.to > self.una && block.to - self.una > self.room() {
             self.widen(block.to);
         }
@@ -95,6 +112,7 @@ impl Scoreboard {
             self.held_above += (seq >= self.lost) as u32;
             self.held_below += (seq < self.resent) as u32;
             self.rank(seq);
+            arrived(seq);
             seq += 1;
         }
     }
@@ -121,7 +139,9 @@ impl Scoreboard {
     /// What the receiver does not hold below `to` is lost.
     fn raise(&mut self, to: u32) {
         for seq in self.lost.max(self.una)..to {
-            self.held_above -= self.holds(seq) as u32;
+            let held = self.holds(seq) as u32;
+            self.held_above -= held;
+            self.found_lost += 1 - held;
         }
         self.lost = to;
     }
@@ -156,6 +176,19 @@ impl Scoreboard {
         self.resent = self.una;
         self.held_below = 0;
         self.rescued = true;
+    }
+
+    /// All that the receiver has told is forgotten; everything below `una` is acknowledged.
+    pub fn forget(&mut self, una: u32) {
+        if self.held > 0 {
+            self.bits.fill(0);
+        }
+        *self = Scoreboard { bits: std::mem::take(&mut self.bits), una, resent: una, ..Scoreboard::default() };
+    }
+
+    /// The first segment not acknowledged is sent again, if it was not.
+    pub fn first_sent_again(&mut self) {
+        self.resent = self.resent.max(self.una + 1);
     }
 
     /// The first segment not held from what was last sent again, if it lies below `limit`.

@@ -73,9 +73,17 @@ fn the_counters_are_the_rfcs_procedures() {
             let ack = if dice >> 60 == 0 { naive.una } else { ack };
             let report = Report { ack, blocks };
             let before = naive.held.len() as u32;
+            let unknown: Vec<u32> = (naive.una..max).filter(|s| !naive.held.contains(s)).collect();
+            let sound: Vec<u32> = unknown.iter().copied().filter(|&s| !naive.lost(s)).collect();
             naive.update(&report);
-            let gone = before + board.update(&report) - naive.held.len() as u32;
+            let (mut told, found_lost) = (vec![], board.found_lost);
+            let gone = before + board.update_telling(&report, |seq| told.push(seq)) - naive.held.len() as u32;
             assert!(gone <= before, "no more can leave than were there");
+            let arrived = |s: &u32| *s < naive.una || naive.held.contains(s);
+            told.sort_unstable();
+            assert_eq!(told, unknown.into_iter().filter(arrived).collect::<Vec<_>>(), "each is told once");
+            let lost = sound.iter().filter(|s| !arrived(s) && naive.lost(**s)).count();
+            assert_eq!((board.found_lost - found_lost) as usize, lost, "course {course}, step {i}");
             if dice >> 56 & 15 == 0 {
                 recoveries += 1;
                 board.begin();

@@ -4,26 +4,34 @@
 //! that the receiver does not hold counts as lost and is sent again in slow start; what it holds is not.
 use tidegate::{Rng, Time};
 
+use super::congestion::{Found, Repair};
+use super::paced::Before;
 use super::report::Report;
 use super::sender::{Last, Output, TcpSender};
-use super::{EcnUse, LimitedTransmit};
+use super::{LimitedTransmit, Rules};
 
 impl TcpSender {
     /// An acknowledgement comes, with what it says of segments beyond the first hole; `echo` says that it echoes a mark.
     #[inline]
     pub fn reported(&mut self, now: Time, report: &Report, echo: bool, dice: &mut Rng, out: &mut Vec<Output>) {
-        match self.board {
-            None => self.acknowledged(now, report.ack, echo, dice, out),
-            Some(_) => self.selective(now, report, echo, dice, out),
+        match (&self.board, &self.rack) {
+            (Some(_), _) if self.rules == Rules::Ns2 => self.sack1(now, report, echo, dice, out),
+            (Some(_), _) => self.selective(now, report, echo, dice, out),
+            (_, Some(_)) => self.timely(now, report, echo, dice, out),
+            (None, None) => self.acknowledged(now, report.ack, echo, dice, out),
         }
     }
 
     fn selective(&mut self, now: Time, report: &Report, echo: bool, dice: &mut Rng, out: &mut Vec<Output>) {
-        if echo && self.ecn == EcnUse::On {
-            self.echoed(report.ack);
-        }
+        let echo = self.heard(now, report.ack, echo);
         let Some(board) = &mut self.board else { return };
-        let news = board.update(report);
+        let (news, before) = match &mut self.deliveries {
+            None => (board.update(report), None),
+            Some(deliveries) => {
+                let before = Before { flight: board.pipe(self.max), lost: board.found_lost };
+                (board.update_telling(report, |seq| deliveries.arrived(now, seq)), Some(before))
+            }
+        };
         if report.ack > self.una {
             board.limited = 0;
             if self.last == Last::Duplicates && report.ack < self.recover {
@@ -37,6 +45,9 @@ impl TcpSender {
             self.duplicates += 1;
         }
         self.look_for_loss(now, out);
+        if let Some(before) = before {
+            self.model(now, before, dice);
+        }
         self.fill(now, u32::MAX, dice, out);
     }
 
@@ -50,18 +61,25 @@ impl TcpSender {
             return;
         }
         board.begin();
-        board.sent_again();
+        // What goes by a model lets the first repair wait for its turn too.
+        let at_once = self.deliveries.is_none();
+        if at_once {
+            board.sent_again();
+        }
         if !cut {
             // What limited transmit has let out does not count (RFC 5681 §3.2 step 2), nor what was sent past an older hole: the
             // loss is held against no more than the window.
-            self.window.cut((self.max - self.una - board.limited).min(self.window.segments()));
+            let flight = (self.max - self.una - board.limited).min(self.window.segments());
+            self.window.cut(Found { now, una: self.una, flight });
             self.reduced = true;
         }
         self.recover = self.max;
         self.last = Last::Duplicates;
         self.rto.abandon();
         self.set_timer(now);
-        self.send(now, self.una, out);
+        if at_once {
+            self.send(now, self.una, out);
+        }
     }
 
     /// Whether what is under way leaves room in the window.
@@ -77,17 +95,21 @@ impl TcpSender {
         self.has_fresh() || self.repairing() && self.una < self.max
     }
 
-    fn has_fresh(&self) -> bool {
+    pub(super) fn has_fresh(&self) -> bool {
         self.max < self.end && self.max - self.una < self.window.most()
     }
 
-    /// Whether lost segments are to be sent again: in recovery, and after a timeout as far as it reaches.
-    fn repairing(&self) -> bool {
+    /// Which lost segments are to be sent again: in recovery, and after a timeout as far as it reaches.
+    pub(super) fn repairs(&self) -> Repair {
         match self.last {
-            Last::Duplicates => true,
-            Last::Timeout => self.una < self.recover,
-            _ => false,
+            Last::Duplicates => Repair::Loss,
+            Last::Timeout if self.una < self.recover => Repair::All,
+            _ => Repair::Nothing,
         }
+    }
+
+    fn repairing(&self) -> bool {
+        self.repairs() != Repair::Nothing
     }
 
     /// Sends what the window allows.
@@ -100,7 +122,7 @@ impl TcpSender {
     }
 
     /// What to send next (RFC 6675 §4, NextSeg): what is lost, else new data, else what may be lost, else once the last of all.
-    fn choose(&mut self) -> Option<u32> {
+    pub(super) fn choose(&mut self) -> Option<u32> {
         let repairing = self.repairing();
         let fresh = self.has_fresh();
         let beyond = self.max - self.una >= self.window.segments();

@@ -5,6 +5,7 @@ use tidegate::Span;
 
 use super::*;
 use crate::flight::flag;
+use crate::sources::EcnUse;
 use crate::sources::tcp::{Receiver, Tcp};
 
 /// A sender and a receiver; the test decides what arrives.

@@ -4,10 +4,13 @@
 //! says when it wants to be woken.
 use tidegate::{Ecn, Rng, Span, Time};
 
-use super::congestion::{Acked, Window};
+use super::congestion::{Acked, Found, Sending, Window};
+use super::delivery::Deliveries;
+use super::paced::Departures;
+use super::rack::Rack;
 use super::rto::Rto;
 use super::scoreboard::Scoreboard;
-use super::{EcnUse, Flavor, Handshake, LimitedTransmit, Rules, Tcp};
+use super::{Congestion, EcnUse, Flavor, Handshake, LimitedTransmit, Rules, Tcp};
 use crate::flight::flag;
 
 /// A segment to be sent.
@@ -34,7 +37,7 @@ pub(super) enum Last {
 }
 
 /// How many duplicates make a loss (RFC 5681 §3.2).
-const DUPLICATES: u32 = 3;
+pub(super) const DUPLICATES: u32 = 3;
 /// How many segments an acknowledgement lets out in recovery, by ns-2's rules.
 const BURST: u32 = 2;
 
@@ -54,6 +57,10 @@ pub(crate) struct TcpSender {
     pub(super) last: Last,
     /// What selective acknowledgements have told.
     pub(super) board: Option<Box<Scoreboard>>,
+    /// In place of that, what is known of each segment's time.
+    pub(super) rack: Option<Box<Rack>>,
+    /// How fast they arrive, if the congestion control goes by it.
+    pub(super) deliveries: Option<Box<Deliveries>>,
     /// When the segment was sent that the last acknowledgement answers (as a time stamp would say, RFC 7323).
     pub answered: Time,
     /// A partial acknowledgement has come in this recovery.
@@ -69,27 +76,38 @@ pub(crate) struct TcpSender {
     pub timeout_at: Time,
     /// When to send the burst that waits; [`Time::MAX`] for none.
     pub send_at: Time,
+    /// Nothing that is paced leaves before.
+    pub(super) free: Time,
     /// The retransmission timer has run out at least once.
     ever_timed_out: bool,
     /// One past the last segment to send.
     pub(super) end: u32,
     flavor: Flavor,
-    rules: Rules,
-    handshake: Handshake,
+    pub(super) rules: Rules,
+    pub(super) handshake: Handshake,
+    /// The segment whose acknowledgement ends the handshake.
+    opening: u32,
     pub(super) limited_transmit: LimitedTransmit,
     pub(super) ecn: EcnUse,
     initial_window: f32,
     len: u16,
     syn_len: u16,
-    overhead: u32,
+    pub(super) departures: Departures,
 }
 
 impl TcpSender {
     pub fn new(tcp: &Tcp, dice: &mut Rng) -> TcpSender {
         let first = (tcp.handshake == Handshake::Syn) as u32;
         let cwnd = if tcp.handshake == Handshake::Syn { 1.0 } else { tcp.initial_window };
+        // ns-2's Vegas sends a segment as any other for a SYN, and opens its window with the second acknowledgement; it has
+        // no limited transmit.
+        let ns2_vegas = tcp.rules == Rules::Ns2 && matches!(tcp.congestion, Congestion::Vegas(_));
+        let syn = if ns2_vegas { tcp.segment } else { tcp.ack };
         TcpSender {
+            opening: ns2_vegas as u32,
             board: (tcp.flavor == Flavor::Sack).then(Box::default),
+            rack: (tcp.flavor == Flavor::Rack).then(Box::default),
+            deliveries: matches!(tcp.congestion, Congestion::Bbr(_)).then(Box::default),
             answered: Time::ZERO,
             una: 0,
             next: 0,
@@ -102,20 +120,21 @@ impl TcpSender {
             reduced: false,
             doubling: false,
             timed_out: u32::MAX,
-            rto: Rto::new(tcp.tick, tcp.min_rto, tcp.initial_rto, tcp.max_rto, dice),
+            rto: Rto::new(tcp, dice),
             timeout_at: Time::MAX,
             send_at: Time::MAX,
+            free: Time::ZERO,
             ever_timed_out: false,
             end: tcp.data.map_or(u32::MAX, |n| n.saturating_add(first)),
             flavor: tcp.flavor,
             rules: tcp.rules,
             handshake: tcp.handshake,
-            limited_transmit: tcp.limited_transmit,
+            limited_transmit: if ns2_vegas { LimitedTransmit::Off } else { tcp.limited_transmit },
             ecn: tcp.ecn,
             initial_window: tcp.initial_window as f32,
             len: tcp.segment.get() as u16,
-            syn_len: tcp.ack.get() as u16,
-            overhead: tcp.overhead.as_nanos() as u32,
+            syn_len: syn.get() as u16,
+            departures: Departures::of(tcp),
         }
     }
 
@@ -127,23 +146,22 @@ impl TcpSender {
 
     /// The flow begins, or the burst that waited goes out.
     pub fn wake(&mut self, now: Time, dice: &mut Rng, out: &mut Vec<Output>) {
-        if self.send_at == Time::MAX {
-            return self.fill(now, u32::MAX, dice, out);
+        let waited = std::mem::replace(&mut self.send_at, Time::MAX) != Time::MAX;
+        match self.departures {
+            Departures::Scattered(_) if waited => self.burst(now, u32::MAX, out),
+            _ => self.fill(now, u32::MAX, dice, out),
         }
-        self.send_at = Time::MAX;
-        self.burst(now, u32::MAX, out);
     }
 
     /// Every segment below `ack` has arrived; `echo` says that a mark did.
     pub fn acknowledged(&mut self, now: Time, ack: u32, echo: bool, dice: &mut Rng, out: &mut Vec<Output>) {
-        if echo && self.ecn == EcnUse::On {
-            self.echoed(ack);
-        }
+        let echo = self.heard(now, ack, echo);
         if ack > self.una {
             if self.last == Last::Duplicates && ack < self.recover && self.flavor == Flavor::NewReno {
                 self.partial(now, ack, out);
             } else {
                 self.advance(now, ack, echo);
+                self.look_again(now, out);
             }
         } else if ack == self.una && (self.max > self.una || self.rules == Rules::Ns2 && self.una < self.end) {
             // ns-2 counts duplicates also when nothing is in flight (RFC 5681 §2 does not).
@@ -152,9 +170,33 @@ impl TcpSender {
         if self.duplicates == 0 {
             self.fill(now, u32::MAX, dice, out);
         } else if self.duplicates >= DUPLICATES {
-            let burst = if self.rules == Rules::Ns2 { BURST } else { u32::MAX };
+            let few = self.rules == Rules::Ns2 && !self.window.has_fine_timeout();
+            let burst = if few { BURST } else { u32::MAX };
             self.fill(now, burst, dice, out);
         }
+    }
+
+    /// The congestion control hears of the acknowledgement, and a mark that it echoes is answered. Whether there was one to be
+    /// answered.
+    #[inline]
+    pub(super) fn heard(&mut self, now: Time, ack: u32, echo: bool) -> bool {
+        if ack > self.una {
+            let acked = self.news(now, ack, echo);
+            self.window.heard(&acked);
+        }
+        let echo = echo && !self.window.answers_marks_itself();
+        if echo && self.ecn == EcnUse::On {
+            self.echoed(now, ack);
+        }
+        echo
+    }
+
+    /// What an acknowledgement of new data says.
+    #[inline]
+    fn news(&self, now: Time, ack: u32, echo: bool) -> Acked {
+        let (rtt, sent, next) = (self.rto.smooth, self.answered, self.next.max(ack));
+        let (segments, step) = (ack - self.una, self.window.step);
+        Acked { now, segments, step, rtt, sent, una: ack, next, max: self.max, echo }
     }
 
     /// The retransmission timer has run out: everything from the first hole is sent again as the window allows.
@@ -167,21 +209,28 @@ impl TcpSender {
         }
         self.ever_timed_out = true;
         self.duplicates = 0;
-        self.recover = self.max;
+        let recover = std::mem::replace(&mut self.recover, self.max);
         self.reduced = true;
         if self.last == Last::Echo && self.rules == Rules::Ns2 {
             self.window.restart(); // the mark has cut ssthresh already
         } else {
-            self.window.collapse(self.flight(), self.timed_out != self.una);
+            // What a recovery has cut for already Linux does not cut for again.
+            let cut = self.rules == Rules::Linux && self.last == Last::Duplicates && self.una < recover;
+            self.window.collapse(self.found(now), self.timed_out != self.una && !cut);
         }
         self.timed_out = self.una;
         self.last = Last::Timeout;
         self.rto.back_off();
         self.rto.abandon();
         self.set_timer(now);
-        match &mut self.board {
-            Some(board) => board.lose_all(self.max),
-            None => self.next = self.una,
+        match (&mut self.board, &mut self.rack) {
+            (Some(_), _) if self.rules == Rules::Ns2 => self.sack1_restarts(),
+            (Some(board), _) => board.lose_all(self.max),
+            (_, Some(rack)) => {
+                rack.time_out(now);
+                self.window.cwnd += rack.pipe() as f64;
+            }
+            (None, None) => self.next = self.una,
         }
         self.fill(now, u32::MAX, dice, out);
         true
@@ -197,42 +246,56 @@ impl TcpSender {
         self.recover = self.max;
         self.last = Last::Timeout;
         self.reduced = true;
+        if self.board.is_some() && self.rules == Rules::Ns2 {
+            self.sack1_restarts();
+        }
         self.rto.abandon();
         self.set_timer(now);
         self.fill(now, u32::MAX, dice, out);
     }
 
-    /// The round trip is in order: new data are acknowledged and recovery, if any, is over.
+    /// The round trip is in order: new data are acknowledged, recovery, if any, is over, and the window opens.
     #[inline]
     pub(super) fn advance(&mut self, now: Time, ack: u32, echo: bool) {
+        let opening = self.una == self.opening && self.handshake == Handshake::Syn;
+        let acked = self.accept(now, ack, echo);
+        if opening {
+            let lost = self.ever_timed_out && self.rules == Rules::Ns2;
+            self.window.open(if lost { 1.0 } else { self.initial_window as f64 }, &acked);
+        } else if !echo {
+            self.doubling = false;
+            self.window.grow(&acked);
+        }
+    }
+
+    /// The same but for the window: what the acknowledgement says.
+    #[inline]
+    pub(super) fn accept(&mut self, now: Time, ack: u32, echo: bool) -> Acked {
         if self.window.inflation > 0 || self.last == Last::Duplicates {
             self.leave_recovery();
         }
         self.partial = false;
         self.duplicates = 0;
-        let opening = self.una == 0 && self.handshake == Handshake::Syn;
-        let segments = ack - self.una;
+        let mut acked = self.news(now, ack, echo);
         self.una = ack;
         self.next = self.next.max(ack);
         self.rto.acked(ack, now, echo && self.doubling);
+        acked.rtt = self.rto.smooth;
         if self.una < self.max || self.window.closed() {
             self.set_timer(now);
         } else {
             self.timeout_at = Time::MAX;
         }
-        if opening {
-            let lost = self.ever_timed_out && self.rules == Rules::Ns2;
-            self.window.cwnd = if lost { 1.0 } else { self.initial_window as f64 };
-        } else if !echo {
-            self.doubling = false;
-            let (rtt, sent) = (self.rto.smooth, self.answered);
-            self.window.grow(&Acked { now, segments, rtt, sent, una: ack, max: self.max });
-        }
+        acked
     }
 
     fn leave_recovery(&mut self) {
         if self.last == Last::Duplicates {
-            self.window.recovered();
+            if self.rules == Rules::Ns2 && self.window.has_fine_timeout() {
+                self.window.settle(self.duplicates > DUPLICATES);
+            } else {
+                self.window.recovered();
+            }
             self.last = Last::Recovered;
         }
         self.window.inflation = 0;
@@ -240,8 +303,8 @@ impl TcpSender {
 
     /// A partial acknowledgement: the next hole goes out at once, and recovery goes on (RFC 6582 §3.2 step 5).
     fn partial(&mut self, now: Time, ack: u32, out: &mut Vec<Output>) {
-        // "Impatient": only the first restarts the timer, so that many holes end in a timeout.
-        if !self.partial {
+        // "Impatient": only the first restarts the timer, so that many holes end in a timeout. Linux is "slow but steady" (§4).
+        if !self.partial || self.rules == Rules::Linux {
             self.partial = true;
             self.set_timer(now);
         }
@@ -252,9 +315,21 @@ impl TcpSender {
         self.send(now, ack, out);
     }
 
+    /// The next hole, if a finer timeout shows one (brakmo1995 §3.1).
+    #[inline]
+    fn look_again(&mut self, now: Time, out: &mut Vec<Output>) {
+        // With nothing in flight ns-2 takes what it sends next for overdue, and so sends it twice.
+        let overdue = self.rules == Rules::Ns2 && self.una < self.end;
+        if (self.una < self.max || overdue) && self.window.worried(self.una, self.una < self.max, now) {
+            self.duplicates = DUPLICATES;
+            self.last = Last::Duplicates;
+            self.send(now, self.una, out);
+        }
+    }
+
     fn duplicate(&mut self, now: Time, out: &mut Vec<Output>) {
         self.duplicates += 1;
-        if self.duplicates == DUPLICATES {
+        if self.duplicates == DUPLICATES || self.una < self.max && self.window.expired(self.una, now) {
             self.third_duplicate(now, out);
         } else if self.duplicates > DUPLICATES {
             if self.last == Last::Duplicates {
@@ -265,33 +340,46 @@ impl TcpSender {
         }
     }
 
-    /// Fast retransmit, unless the loss is of a window already cut.
+    /// Fast retransmit, unless the loss is of a window already cut. A finer timeout may have it come before the third.
     fn third_duplicate(&mut self, now: Time, out: &mut Vec<Output>) {
         let beginning = match self.rules {
-            Rules::Rfc => self.recover == 0,
+            Rules::Rfc | Rules::Linux => self.recover == 0,
             Rules::Ns2 => self.una == (self.handshake == Handshake::Syn) as u32,
         };
         let news = self.una > self.recover || beginning;
-        let again = self.flavor == Flavor::Reno && self.rules == Rules::Rfc;
+        let fine = self.window.has_fine_timeout() && self.last != Last::Timeout;
+        let again = self.flavor == Flavor::Reno && (self.rules != Rules::Ns2 || fine);
         let cut = self.last == Last::Echo && self.una <= self.recover;
+        let mut inflates = true;
         if cut {
             // A mark has halved the window for this round trip; the loss is only repaired.
         } else if news || again {
-            self.window.cut(self.next - self.una);
+            let taken = self.window.cut(Found { now, una: self.una, flight: self.next - self.una });
+            inflates = taken || self.rules != Rules::Ns2 || !fine;
             self.recover = self.max;
             self.reduced = true;
         } else {
             return;
         }
         self.last = Last::Duplicates;
-        self.window.inflation = DUPLICATES;
+        if inflates {
+            self.window.inflation = self.duplicates;
+        }
+        self.duplicates = self.duplicates.max(DUPLICATES);
+        if self.rules == Rules::Ns2 && self.window.has_fine_timeout() {
+            self.rto.back_off();
+        }
         self.rto.abandon();
         self.set_timer(now);
         self.send(now, self.una, out);
     }
 
     /// An echoed mark: at most one reduction per window of data (RFC 3168 §6.1.2).
-    pub(super) fn echoed(&mut self, ack: u32) {
+    pub(super) fn echoed(&mut self, now: Time, ack: u32) {
+        if self.window.heeds_no_mark() {
+            self.reduced = true; // it is not told of the same one for ever
+            return;
+        }
         if ack <= self.recover && self.last != Last::Timeout {
             return;
         }
@@ -305,29 +393,45 @@ impl TcpSender {
         }
         self.recover = self.max;
         self.last = Last::Echo;
-        self.window.mark(self.flight());
+        self.window.mark(self.found(now));
         self.reduced = true;
+    }
+
+    /// What a loss, a mark or a timeout finds.
+    fn found(&self, now: Time) -> Found {
+        Found { now, una: self.una, flight: self.flight() }
     }
 
     /// How many segments are under way: with selective acknowledgements not those that the receiver holds, or that are lost.
     fn flight(&self) -> u32 {
-        self.board.as_ref().map_or(self.next - self.una, |board| board.pipe(self.max))
+        match (&self.board, &self.rack) {
+            (Some(board), _) => board.pipe(self.max),
+            (_, Some(rack)) => rack.pipe(),
+            (None, None) => self.next - self.una,
+        }
     }
 
     /// Sends what the window allows, at once or after the random delay.
     #[inline]
     pub(super) fn fill(&mut self, now: Time, most: u32, dice: &mut Rng, out: &mut Vec<Output>) {
-        if self.overhead == 0 {
-            self.burst(now, most, out);
-        } else if self.send_at == Time::MAX && self.may_send() {
-            self.send_at = now + Span::from_nanos(dice.below(self.overhead as u64));
+        match self.departures {
+            Departures::AtOnce => self.burst(now, most, out),
+            Departures::Scattered(over) if self.send_at == Time::MAX && self.may_send() => {
+                self.send_at = now + Span::from_nanos(dice.below(over.as_nanos()));
+            }
+            Departures::Scattered(_) => {}
+            Departures::Paced => self.pace(now, out),
         }
     }
 
     #[inline]
-    fn may_send(&self) -> bool {
+    pub(super) fn may_send(&self) -> bool {
         if self.board.is_some() {
-            return self.has_room() && self.has_work();
+            let ns2 = self.rules == Rules::Ns2;
+            return if ns2 { self.sack1_may_send() } else { self.has_room() && self.has_work() };
+        }
+        if self.rack.is_some() {
+            return self.may_resend();
         }
         self.next - self.una < self.window.segments() && self.next < self.end
     }
@@ -335,7 +439,10 @@ impl TcpSender {
     #[inline]
     fn burst(&mut self, now: Time, most: u32, out: &mut Vec<Output>) {
         if self.board.is_some() {
-            return self.repair(now, out);
+            return if self.rules == Rules::Ns2 { self.sack1_sends(now, out) } else { self.repair(now, out) };
+        }
+        if self.rack.is_some() {
+            return self.resend(now, out);
         }
         let mut sent = 0;
         while sent < most && self.may_send() {
@@ -346,7 +453,7 @@ impl TcpSender {
     }
 
     /// Limited transmit: one new segment if it is within the window and the duplicates (RFC 3042).
-    fn send_one(&mut self, now: Time, out: &mut Vec<Output>) {
+    pub(super) fn send_one(&mut self, now: Time, out: &mut Vec<Output>) {
         let flight = self.next - self.una;
         // `flight` and the window count from the first segment not acknowledged; both ends of the comparison are whole.
         let room = self.window.cwnd + self.duplicates as f64;
@@ -359,6 +466,7 @@ impl TcpSender {
     #[inline]
     pub(super) fn send(&mut self, now: Time, seq: u32, out: &mut Vec<Output>) {
         let again = seq < self.max;
+        self.window.sent(&Sending { now, seq, una: self.una, again });
         let idle = self.una == self.max;
         let syn = seq == 0 && self.handshake == Handshake::Syn;
         let mut flags = 0;
@@ -375,6 +483,9 @@ impl TcpSender {
                 flags |= flag::REDUCED;
             }
         }
+        if let Some(rack) = &mut self.rack {
+            rack.sent(seq, now);
+        }
         if idle || self.timeout_at == Time::MAX {
             self.set_timer(now);
         }
@@ -383,7 +494,8 @@ impl TcpSender {
 
     #[inline]
     pub(super) fn set_timer(&mut self, now: Time) {
-        self.timeout_at = now + self.rto.timeout();
+        // What waits for its turn is not late.
+        self.timeout_at = now.max(self.free) + self.rto.timeout();
     }
 }
 

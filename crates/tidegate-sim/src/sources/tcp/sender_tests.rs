@@ -75,6 +75,28 @@ fn congestion_avoidance_adds_one_each_round_trip() {
     assert!((bench.sender.window.cwnd - 11.0).abs() < 0.06, "{}", bench.sender.window.cwnd);
 }
 
+/// RFC 3465: an acknowledgement of two segments opens the window by what two acknowledgements would; one that fills a hole, by
+/// no more than that (§2.2).
+#[test]
+fn delayed_acknowledgements_do_not_slow_growth_down() {
+    let delayed = Tcp { delayed_ack: Span::from_millis(40), ..one(Flavor::Reno) };
+    let mut bench = Bench::new(Tcp { initial_window: 2.0, ..delayed.clone() });
+    let mut rounds = Vec::new();
+    for _ in 0..5 {
+        let round = bench.take();
+        rounds.push(round.len());
+        bench.now += RTT;
+        round.iter().skip(1).step_by(2).for_each(|&seq| bench.acknowledge(seq + 1, false));
+    }
+    assert_eq!(rounds, [2, 4, 8, 16, 32]);
+    let mut bench = Bench::avoiding(delayed, 10);
+    (2..=10).step_by(2).for_each(|a| drop(bench.ack(a)));
+    assert!((bench.sender.window.cwnd - 11.0).abs() < 0.1, "{}", bench.sender.window.cwnd);
+    let before = bench.sender.window.cwnd;
+    bench.ack(20);
+    assert!((bench.sender.window.cwnd - before - 2.0 / before).abs() < 1e-12, "of ten at once two count");
+}
+
 #[test]
 fn a_loss_at_16_halves_to_8() {
     for flavor in [Flavor::Reno, Flavor::NewReno] {
@@ -218,7 +240,7 @@ fn a_loss_is_answered_like_a_mark() {
         let again: Vec<u8> = bench.out.iter().filter(|o| o.seq == 0).map(|o| o.flags).collect();
         let reduced: Vec<u32> = bench.out.iter().filter(|o| o.flags & flag::REDUCED != 0).map(|o| o.seq).collect();
         let (capable, told) = match rules {
-            Rules::Rfc => (0, 16),
+            Rules::Rfc | Rules::Linux => (0, 16),
             Rules::Ns2 => (Ecn::Ect0 as u8, 0),
         };
         assert_eq!(again.iter().map(|f| f & flag::ECN).collect::<Vec<_>>(), [capable], "{rules:?}");

@@ -1,11 +1,17 @@
-//! The receiving end: finds losses, keeps their history, and reports.
-use super::history::History;
-use super::{Equation, Tfrc};
+//! The receiving end: finds losses, keeps their history, and reports (RFC 5348 §5, §6).
+use std::collections::VecDeque;
 
-/// How many later packets make a missing one lost (RFC 5348 §5.1).
+use tidegate::Time;
+
+use super::history::History;
+use super::sender::Note;
+use super::{Tfrc, TfrcRules, Times};
+
+/// How many later packets make a missing one lost (RFC 5348 §5.1); ns-2: one.
 const LATER: u8 = 3;
-/// How many reports are kept until their sender reads them; more are never on their way, since one goes a round trip.
-const KEPT: usize = 64;
+/// How many reports are kept until their sender reads them. One goes a round trip, as the packet bears it; while a queue grows
+/// without limit, more are on their way.
+const KEPT: usize = 256;
 
 /// What the receiver tells the sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -16,13 +22,23 @@ pub(crate) struct Report {
     pub loss: f64,
 }
 
+/// A packet as it arrives.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrival {
+    pub seq: u32,
+    pub marked: bool,
+    /// When it was sent.
+    pub sent: Time,
+    pub note: Note,
+}
+
 /// Packets that are missing, until enough later ones have come.
 #[derive(Clone, Copy, Debug)]
 struct Gap {
     first: u32,
     /// The packet after the gap.
     after: u32,
-    /// When the packet before it came, and that after it, in seconds.
+    /// The time of the packet before it, and of that after it, in seconds.
     between: (f64, f64),
     /// How many later packets have come.
     later: u8,
@@ -31,20 +47,26 @@ struct Gap {
 /// The receiving end of one flow.
 #[derive(Clone, Debug)]
 pub(crate) struct TfrcReceiver {
-    equation: Equation,
+    rules: TfrcRules,
     size: f64,
     /// The packet expected next.
     next: u32,
-    /// When the last one came, in seconds.
+    /// The time of the last one that losses go by: when it came (ns-2: when it was sent).
     last: f64,
+    /// What it told.
+    note: Note,
     gaps: [Option<Gap>; LATER as usize],
     history: History,
+    /// The round of the youngest loss event; `None` before the first.
+    event_round: Option<u32>,
     /// When it reported last, in seconds; `None` before the first packet.
     reported: Option<f64>,
     /// Bytes since then.
     bytes: f64,
     /// The rate of the report before.
     rate: f64,
+    /// When the packets of about the last round trip came, the oldest first (ns-2).
+    recent: VecDeque<f64>,
     reports: Box<[Report; KEPT]>,
     count: u32,
 }
@@ -52,34 +74,49 @@ pub(crate) struct TfrcReceiver {
 impl TfrcReceiver {
     pub fn new(tfrc: &Tfrc) -> TfrcReceiver {
         TfrcReceiver {
-            equation: tfrc.equation,
+            rules: tfrc.rules,
             size: tfrc.packet.get() as f64,
             next: 0,
             last: 0.0,
+            note: Note::default(),
             gaps: [None; LATER as usize],
             history: History::default(),
+            event_round: None,
             reported: None,
             bytes: 0.0,
             rate: 0.0,
+            recent: VecDeque::new(),
             reports: Box::new([Report::default(); KEPT]),
             count: 0,
         }
     }
 
-    /// Packet `seq`, marked or not, arrives at `now`, in seconds, and says that the sender measures round trips of `rtt` (0 for
-    /// none yet): the number of the report that it gives rise to, if it does.
-    pub fn receive(&mut self, now: f64, seq: u32, marked: bool, rtt: f64) -> Option<u32> {
+    /// A packet arrives at `now`: the number of the report that it gives rise to, if it does.
+    pub fn receive(&mut self, now: Time, packet: Arrival) -> Option<u32> {
+        let at = now.as_secs();
         self.bytes += self.size;
-        let mut event = self.notice(now, seq, rtt);
-        if marked {
-            event |= self.lost(seq, now, now, rtt);
+        self.note = packet.note;
+        let time = if self.rules == TfrcRules::Ns2 { packet.sent.as_secs() } else { at };
+        if self.rules == TfrcRules::Ns2 {
+            self.remember(at);
         }
-        let due = self.reported.is_none_or(|then| rtt > 0.0 && now - then >= rtt);
-        (due || event).then(|| self.report(now, rtt))
+        let mut event = self.notice(time, at, packet.seq);
+        if packet.marked {
+            event |= self.lost(packet.seq, time, at);
+        }
+        (event || self.is_due(at)).then(|| self.report(now))
+    }
+
+    /// Whether a packet is to be reported although nothing is lost: the first, and one whose like the timer has waited for in
+    /// vain (RFC 5348 §6.1).
+    fn is_due(&self, at: f64) -> bool {
+        let Some(then) = self.reported else { return true };
+        let rtt = self.note.path.rtt;
+        self.rules == TfrcRules::Ns2 && self.note.urgent || rtt > 0.0 && at - then >= rtt
     }
 
     /// Which packets are missing, and which of those are now lost: whether a new loss event has begun.
-    fn notice(&mut self, now: f64, seq: u32, rtt: f64) -> bool {
+    fn notice(&mut self, time: f64, at: f64, seq: u32) -> bool {
         let mut event = false;
         for i in 0..self.gaps.len() {
             let Some(gap) = &mut self.gaps[i] else { continue };
@@ -87,55 +124,104 @@ impl TfrcReceiver {
             if gap.later >= LATER {
                 let gap = *gap;
                 self.gaps[i] = None;
-                event |= self.close(gap, now, rtt);
+                event |= self.close(gap, at);
             }
         }
-        if seq > self.next
-            && let Some(free) = self.gaps.iter_mut().find(|gap| gap.is_none())
-        {
-            *free = Some(Gap { first: self.next, after: seq, between: (self.last, now), later: 1 });
+        if seq > self.next {
+            let before = if self.next == 0 { time } else { self.last };
+            let gap = Gap { first: self.next, after: seq, between: (before, time), later: 1 };
+            if self.rules == TfrcRules::Ns2 {
+                self.last = time;
+                event |= self.close(gap, at);
+            } else if let Some(free) = self.gaps.iter_mut().find(|gap| gap.is_none()) {
+                *free = Some(gap);
+            }
         }
         self.next = self.next.max(seq.wrapping_add(1));
-        self.last = now;
+        self.last = time;
         event
     }
 
     /// The packets of `gap` are lost, at times between those of its neighbours (§5.2).
-    fn close(&mut self, gap: Gap, now: f64, rtt: f64) -> bool {
+    fn close(&mut self, gap: Gap, now: f64) -> bool {
         let (before, after) = gap.between;
         let steps = (gap.after - gap.first + 1) as f64;
         let mut event = false;
         for seq in gap.first..gap.after {
-            let at = before + (after - before) * (seq - gap.first + 1) as f64 / steps;
-            event |= self.lost(seq, at, now, rtt);
+            let time = before + (after - before) * (seq - gap.first + 1) as f64 / steps;
+            event |= self.lost(seq, time, now);
         }
         event
     }
 
-    fn lost(&mut self, seq: u32, at: f64, now: f64, rtt: f64) -> bool {
+    fn lost(&mut self, seq: u32, mut time: f64, now: f64) -> bool {
         // Before the first report comes back nothing is known of the round trip: a second, as the rate then is.
-        let rtt = if rtt > 0.0 { rtt } else { 1.0 };
-        let (equation, size) = (self.equation, self.size);
-        let rate = self.measured(now, rtt);
-        self.history.lost(seq, at, rtt, || 1.0 / equation.loss(size, rtt, rate))
+        let path = if self.note.path.rtt > 0.0 { self.note.path } else { Times::of(1.0) };
+        if self.rules == TfrcRules::Ns2 {
+            if self.event_round == Some(self.note.round) {
+                return false;
+            }
+            if self.event_round.is_none() {
+                time = self.last; // the first event is dated by the packet that shows it
+            }
+        }
+        let (rules, size) = (self.rules, self.size);
+        let target = if self.event_round.is_none() { self.target(seq, now, path.rtt) } else { 0.0 };
+        let event = self.history.lost(seq, time, path.rtt, || 1.0 / rules.loss(size, path, target));
+        if event {
+            self.event_round = Some(self.note.round);
+        }
+        event
+    }
+
+    /// The rate for which the first interval stands, `seq` being the first packet lost: what was received in the last round
+    /// trip, and if that was nothing, or less, half a packet (§6.3.1).
+    fn target(&self, seq: u32, now: f64, rtt: f64) -> f64 {
+        let least = match self.rules {
+            TfrcRules::Rfc => 0.5 * self.size / rtt,
+            TfrcRules::Ns2 => 0.0,
+        };
+        if seq == 0 && least > 0.0 { least } else { self.measured(now, rtt).max(least) }
     }
 
     /// The rate received over the last round trip or more.
     fn measured(&self, now: f64, rtt: f64) -> f64 {
         match self.reported {
-            Some(then) if now - then >= rtt => self.bytes / (now - then),
+            Some(then) if now - then >= rtt && self.bytes > 0.0 => self.bytes / (now - then),
+            Some(then) if now - then >= rtt => self.size, // a packet a second, for want of any
+            _ if self.rules == TfrcRules::Ns2 => self.recent_rate(now, rtt),
             _ if self.rate > 0.0 => self.rate,
             _ => self.size / rtt,
         }
     }
 
-    fn report(&mut self, now: f64, rtt: f64) -> u32 {
-        let since = self.reported.map_or(0.0, |then| now - then);
+    /// Takes the arrival of a packet down.
+    fn remember(&mut self, at: f64) {
+        let since = at - 2.0 * self.note.path.rtt;
+        while self.recent.front().is_some_and(|&then| then < since) {
+            self.recent.pop_front();
+        }
+        self.recent.push_back(at);
+    }
+
+    /// The rate of the packets of the last round trip.
+    fn recent_rate(&self, now: f64, rtt: f64) -> f64 {
+        let count = self.recent.iter().rev().take_while(|&&then| then + rtt > now).count();
+        self.size * count.max(1) as f64 / rtt
+    }
+
+    fn report(&mut self, now: Time) -> u32 {
+        let at = now.as_secs();
+        let rtt = self.note.path.rtt;
+        let since = self.reported.map_or(0.0, |then| at - then);
         // A report before its time, for a loss, is of the rate of the one before: too few packets have come since.
         let whole = since > 0.0 && since >= rtt;
-        if whole || self.rate == 0.0 {
+        if self.rules == TfrcRules::Ns2 {
+            self.rate = if rtt > 0.0 { self.measured(at, rtt) } else { self.size };
+            (self.reported, self.bytes) = (Some(at), 0.0);
+        } else if whole || self.rate == 0.0 {
             self.rate = if since > 0.0 { self.bytes / since } else { 0.0 };
-            (self.reported, self.bytes) = (Some(now), 0.0);
+            (self.reported, self.bytes) = (Some(at), 0.0);
         }
         let number = self.count;
         self.count = self.count.wrapping_add(1);
@@ -153,24 +239,67 @@ impl TfrcReceiver {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tidegate::Span;
+
+    /// A packet every 10 ms, sent 50 ms before, of a path of 100 ms, which the sender knows from the given number on.
+    struct Paced(TfrcReceiver, u32);
+
+    impl Paced {
+        fn new(rules: TfrcRules) -> Paced {
+            Paced(TfrcReceiver::new(&Tfrc { rules, ..Tfrc::default() }), 10)
+        }
+
+        /// Packet `seq` comes: whether it is reported.
+        fn packet(&mut self, seq: u32) -> bool {
+            let sent = Time::ZERO + Span::from_millis(1000 + 10 * seq as u64);
+            let now = sent + Span::from_millis(50);
+            let path = Times::of(if seq < self.1 { 0.0 } else { 0.1 });
+            let note = Note { path, round: seq / 10, urgent: false };
+            self.0.receive(now, Arrival { seq, marked: false, sent, note }).is_some()
+        }
+
+        fn loss(&self) -> f64 {
+            self.0.history.loss_event_rate(self.0.next)
+        }
+    }
 
     #[test]
     fn three_later_packets_make_a_loss() {
-        let mut receiver = TfrcReceiver::new(&Tfrc::default());
-        assert_eq!(receiver.receive(0.0, 0, false, 0.0), Some(0), "the first packet is reported at once");
-        for seq in 1..100 {
-            receiver.receive(seq as f64 * 0.01, seq, false, 0.1);
+        let mut receiver = Paced::new(TfrcRules::Rfc);
+        assert!(receiver.packet(0), "the first packet is reported at once");
+        let reports = (1..100).filter(|&seq| receiver.packet(seq)).count();
+        assert_eq!(reports, 9, "and every round trip once one is known");
+        for seq in [101, 102] {
+            assert!(!receiver.packet(seq));
+            assert_eq!(receiver.loss(), 0.0);
         }
-        let before = receiver.count;
-        for (i, seq) in [101, 102].into_iter().enumerate() {
-            receiver.receive(1.01 + i as f64 * 0.001, seq, false, 0.1);
-            assert_eq!(receiver.history.loss_event_rate(receiver.next), 0.0);
-        }
-        assert!(receiver.receive(1.013, 103, false, 0.1).is_some(), "and a new event is reported at once");
-        assert!(receiver.count > before);
+        assert!(receiver.packet(103), "and a new event is reported at once");
         // A hundred packets a second: the first interval is the one for which the equation gives that.
-        let p = receiver.history.loss_event_rate(receiver.next);
-        let x = Equation::Rfc.rate(1000.0, 0.1, p);
+        let x = TfrcRules::Rfc.rate(1000.0, Times::of(0.1), receiver.loss());
         assert!((x / 100_000.0 - 1.0).abs() < 0.05, "{x}");
+    }
+
+    #[test]
+    fn by_ns2_s_rules_one_later_packet_makes_a_loss() {
+        let mut receiver = Paced::new(TfrcRules::Ns2);
+        let reports = (0..100).filter(|&seq| receiver.packet(seq)).count();
+        assert_eq!(reports, 10, "every round trip with a packet; its timer would wait longer");
+        assert!(receiver.packet(101) && receiver.loss() > 0.0);
+        let first = receiver.loss();
+        assert!(
+            !receiver.packet(103) && receiver.loss() <= first,
+            "the sender has heard of no loss: it is the same round"
+        );
+    }
+
+    /// RFC 5348 §6.3.1: with the first packet lost, the first interval stands for half a packet a round trip.
+    #[test]
+    fn with_the_first_packet_lost_the_first_interval_is_that_of_half_a_packet() {
+        let mut receiver = Paced(Paced::new(TfrcRules::Rfc).0, 1);
+        for seq in [1, 2, 3] {
+            receiver.packet(seq);
+        }
+        let x = TfrcRules::Rfc.rate(1000.0, Times::of(0.1), receiver.loss());
+        assert!((x / 5_000.0 - 1.0).abs() < 1e-3, "{x}");
     }
 }

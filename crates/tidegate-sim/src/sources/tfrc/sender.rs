@@ -1,7 +1,8 @@
 //! The sending end: the rate, and when the next packet goes (RFC 5348 §4).
 use tidegate::{Ecn, Span, Time};
 
-use super::{Damping, Equation, Report, Tfrc};
+use super::ns2::Ns2;
+use super::{Damping, Report, Tfrc, TfrcRules, Times};
 use crate::sources::tcp::Output;
 
 /// The longest time between two packets, t_mbi, in seconds.
@@ -10,31 +11,40 @@ const LONGEST: f64 = 64.0;
 const WINDOW: f64 = 4380.0;
 /// What a new sample of the round trip counts (q = 0.9).
 const NEWS: f64 = 0.1;
-/// How many of the receiver's rates are kept, and how many round trips; more never reach back two round trips.
-const KEPT: usize = 32;
+/// How many of the notes that packets bore are kept for the receiver to read. It reads one as old as its packet, which may have
+/// waited in a long queue while reports came that had been asked for when it was short.
+const KEPT: usize = 256;
+
+/// What a packet tells the receiver of its sender.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Note {
+    /// The path as it was when the packet was sent; a round trip of 0 before the first report.
+    pub path: Times,
+    /// How many reports had come and timers run out by then: losses of one round are of one event (ns-2).
+    pub round: u32,
+    /// Whether the packet is to be reported at once (ns-2).
+    pub urgent: bool,
+}
 
 /// The sending end of one flow. Rates in bytes a second, times in seconds but for those of events.
 #[derive(Clone, Debug)]
 pub(crate) struct TfrcSender {
-    equation: Equation,
+    pub(super) rules: TfrcRules,
     damping: Damping,
     ecn: Ecn,
-    size: f64,
+    pub(super) size: f64,
     /// X.
-    rate: f64,
-    /// R; 0 before the first report.
-    rtt: f64,
-    /// Of the square root of its samples the mean.
+    pub(super) rate: f64,
+    /// R and t_RTO; 0 before the first report.
+    pub(super) path: Times,
+    /// Of the square root of R's samples the mean.
     root: f64,
     /// The last sample.
     sample: f64,
-    loss: f64,
-    /// When the rate was doubled last.
-    doubled: f64,
-    /// X_recv_set: the receiver's rates of the last two round trips, and when they came.
-    received: Recent,
-    /// The round trips that packets bore, from which number on: for the receiver, who reads it in a packet.
-    rtts: Box<[(u32, f64); KEPT]>,
+    pub(super) loss: f64,
+    control: Control,
+    /// What packets told the receiver, from which number on.
+    notes: Box<[(u32, Note); KEPT]>,
     changes: usize,
     next: u32,
     /// When the last packet was sent.
@@ -45,16 +55,26 @@ pub(crate) struct TfrcSender {
     pub timeout_at: Time,
 }
 
-/// The receiver's rates, the youngest first.
+/// How the rate follows the reports.
+#[derive(Clone, Debug)]
+enum Control {
+    Rfc(Rfc),
+    Ns2(Ns2),
+}
+
+/// The RFC's control (§4.3).
 #[derive(Clone, Copy, Debug)]
-struct Recent {
+struct Rfc {
+    /// When the rate was doubled last.
+    doubled: f64,
+    /// X_recv_set: the receiver's rates of the last two round trips, and when they came, the youngest first.
     rates: [(f64, f64); 8],
     count: usize,
 }
 
-impl Recent {
-    fn only(at: f64, rate: f64) -> Recent {
-        let mut recent = Recent { rates: [(0.0, 0.0); 8], count: 1 };
+impl Rfc {
+    fn only(at: f64, rate: f64) -> Rfc {
+        let mut recent = Rfc { doubled: at, rates: [(0.0, 0.0); 8], count: 1 };
         recent.rates[0] = (at, rate);
         recent
     }
@@ -77,19 +97,22 @@ impl Recent {
 impl TfrcSender {
     pub fn new(tfrc: &Tfrc) -> TfrcSender {
         let size = tfrc.packet.get() as f64;
+        let (rate, control) = match tfrc.rules {
+            TfrcRules::Rfc => (size, Control::Rfc(Rfc::only(0.0, f64::INFINITY))), // a packet a second (§4.2)
+            TfrcRules::Ns2 => (Ns2::FIRST, Control::Ns2(Ns2::default())),
+        };
         TfrcSender {
-            equation: tfrc.equation,
+            rules: tfrc.rules,
             damping: tfrc.damping,
             ecn: tfrc.ecn,
             size,
-            rate: size, // a packet a second (§4.2)
-            rtt: 0.0,
+            rate,
+            path: Times::default(),
             root: 0.0,
             sample: 0.0,
             loss: 0.0,
-            doubled: 0.0,
-            received: Recent::only(0.0, f64::INFINITY),
-            rtts: Box::new([(0, 0.0); KEPT]),
+            control,
+            notes: Box::new([(0, Note { urgent: true, ..Note::default() }); KEPT]),
             changes: 1,
             next: 0,
             sent_at: Time::ZERO,
@@ -102,95 +125,144 @@ impl TfrcSender {
     pub fn wake(&mut self, now: Time, out: &mut Vec<Output>) {
         if self.send_at == Time::MAX {
             self.send_at = now;
-            self.timeout_at = now + Span::from_secs(2.0); // §4.2
+            self.timeout_at = now + Span::from_secs(2.0 * self.size / self.rate); // §4.2: two seconds
         }
-        if now < self.send_at {
-            return;
+        if now >= self.send_at {
+            self.send(now, out);
         }
+    }
+
+    fn send(&mut self, now: Time, out: &mut Vec<Output>) {
         out.push(Output { seq: self.next, len: self.size as u16, flags: self.ecn as u8 });
         self.next = self.next.wrapping_add(1);
         self.sent_at = now;
-        self.plan(now);
+        self.send_at = now + self.interval();
     }
 
     /// The packet that answers one sent at `born` brings `report`.
-    pub fn reported(&mut self, now: Time, report: Report, born: Time) {
+    pub fn reported(&mut self, now: Time, report: Report, born: Time, out: &mut Vec<Output>) {
+        let (at, first) = (now.as_secs(), self.path.rtt == 0.0);
         self.measure(now.since(born).as_secs());
-        let at = now.as_secs();
         self.loss = report.loss;
-        let first = self.changes == 2;
-        if first {
-            // The rate that the first packets arrived at says nothing.
-            self.received = Recent::only(at, f64::INFINITY);
-            self.rate = self.initial_rate();
-            self.doubled = at;
-        } else {
-            self.received.add(at, report.received, at - 2.0 * self.rtt);
-            self.adjust(at);
+        match &mut self.control {
+            Control::Ns2(control) => {
+                let mut control = *control;
+                self.timeout_at = now + self.patience(2.0);
+                let out_of_turn = control.reported(self, at, report, first);
+                self.control = Control::Ns2(control);
+                self.tell(control.round, false);
+                if out_of_turn {
+                    self.send(now, out);
+                }
+            }
+            Control::Rfc(control) => {
+                if first {
+                    // The rate that the first packets arrived at says nothing.
+                    *control = Rfc::only(at, f64::INFINITY);
+                    self.rate = self.initial_rate();
+                } else {
+                    control.add(at, report.received, at - 2.0 * self.path.rtt);
+                    let mut control = *control;
+                    self.adjust(at, &mut control);
+                    self.control = Control::Rfc(control);
+                }
+                self.timeout_at = now + self.patience(4.0);
+                self.tell(0, false);
+                self.replan(now);
+            }
         }
-        self.timeout_at = now + self.patience();
-        self.plan(now);
     }
 
     /// No report has come for long: half the rate (§4.4).
-    pub fn timed_out(&mut self, now: Time) {
-        self.rate = (self.rate / 2.0).max(self.size / LONGEST);
-        // Until something else is heard, what was received allows no more than that.
-        self.received = Recent::only(now.as_secs(), self.rate / 2.0);
-        self.timeout_at = now + self.patience();
-        self.plan(now);
+    pub fn timed_out(&mut self, now: Time, out: &mut Vec<Output>) {
+        match &mut self.control {
+            Control::Ns2(control) => {
+                control.round += 1;
+                let round = control.round;
+                self.rate /= 2.0;
+                self.timeout_at = now + self.patience(2.0);
+                self.tell(round, true);
+                self.send(now, out);
+            }
+            Control::Rfc(control) => {
+                self.rate = (self.rate / 2.0).max(self.size / LONGEST);
+                // Until something else is heard, what was received allows no more than that.
+                *control = Rfc { doubled: control.doubled, ..Rfc::only(now.as_secs(), self.rate / 2.0) };
+                self.timeout_at = now + self.patience(4.0);
+                self.replan(now);
+            }
+        }
     }
 
-    /// The round trip that packet `seq` bore.
-    pub fn rtt_of(&self, seq: u32) -> f64 {
+    /// What packet `seq` told.
+    pub fn note_of(&self, seq: u32) -> Note {
         let oldest = self.changes.saturating_sub(KEPT);
-        let kept = (oldest..self.changes).rev().map(|i| self.rtts[i % KEPT]);
-        kept.into_iter().find(|change| change.0 <= seq).map_or(0.0, |change| change.1)
+        let kept = (oldest..self.changes).rev().map(|i| self.notes[i % KEPT]);
+        kept.into_iter().find(|change| change.0 <= seq).map_or_else(Note::default, |change| change.1)
+    }
+
+    /// Packets from now on tell this.
+    fn tell(&mut self, round: u32, urgent: bool) {
+        self.notes[self.changes % KEPT] = (self.next, Note { path: self.path, round, urgent });
+        self.changes += 1;
     }
 
     fn measure(&mut self, sample: f64) {
         self.sample = sample;
-        if self.rtt == 0.0 {
-            (self.rtt, self.root) = (sample, sample.sqrt());
+        let news = if self.rules == TfrcRules::Ns2 { Ns2::NEWS } else { NEWS };
+        if self.path.rtt == 0.0 {
+            (self.path.rtt, self.root) = (sample, sample.sqrt());
         } else {
-            self.rtt += NEWS * (sample - self.rtt);
-            self.root += NEWS * (sample.sqrt() - self.root);
+            self.path.rtt += news * (sample - self.path.rtt);
+            self.root += news * (sample.sqrt() - self.root);
         }
-        self.rtts[self.changes % KEPT] = (self.next, self.rtt);
-        self.changes += 1;
+        self.path.rto = match &mut self.control {
+            Control::Rfc(_) => Times::of(self.path.rtt).rto,
+            Control::Ns2(control) => control.timeout(sample),
+        };
     }
 
     /// Step (4) of §4.3.
-    fn adjust(&mut self, at: f64) {
-        let limit = 2.0 * self.received.most();
+    fn adjust(&mut self, at: f64, control: &mut Rfc) {
+        let limit = 2.0 * control.most();
         if self.loss > 0.0 {
-            let fair = self.equation.rate(self.size, self.rtt, self.loss);
+            let fair = self.rules.rate(self.size, self.path, self.loss);
             self.rate = fair.min(limit).max(self.size / LONGEST);
-        } else if at - self.doubled >= self.rtt {
+        } else if at - control.doubled >= self.path.rtt {
             self.rate = (2.0 * self.rate).min(limit).max(self.initial_rate());
-            self.doubled = at;
+            control.doubled = at;
         }
     }
 
     /// The initial window a round trip.
-    fn initial_rate(&self) -> f64 {
+    pub(super) fn initial_rate(&self) -> f64 {
         let window = (4.0 * self.size).min((2.0 * self.size).max(WINDOW));
-        window / self.rtt
+        window / self.path.rtt
     }
 
-    fn patience(&self) -> Span {
+    /// How long a report is waited for: so many round trips, or two packets.
+    fn patience(&self, round_trips: f64) -> Span {
         let two_packets = 2.0 * self.size / self.rate;
-        Span::from_secs((4.0 * self.rtt).max(two_packets))
+        Span::from_secs((round_trips * self.path.rtt).max(two_packets))
     }
 
-    /// When the next packet goes, by the rate as it is now.
-    fn plan(&mut self, now: Time) {
+    /// From one packet to the next, by the rate as it is now.
+    fn interval(&mut self) -> Span {
+        let slow = match &mut self.control {
+            Control::Ns2(control) => control.slow_increase(self.rate),
+            Control::Rfc(_) => None,
+        };
         let rate = match self.damping {
+            _ if slow.is_some() => slow.unwrap_or(self.rate),
             Damping::On if self.sample > 0.0 => self.rate * self.root / self.sample.sqrt(),
             _ => self.rate,
         };
-        let interval = Span::from_secs(self.size / rate.max(self.size / LONGEST));
-        self.send_at = (self.sent_at + interval).max(now + Span::from_nanos(1));
+        Span::from_secs(self.size / rate.max(self.size / LONGEST))
+    }
+
+    /// The next packet goes by the rate as it is now.
+    fn replan(&mut self, now: Time) {
+        self.send_at = (self.sent_at + self.interval()).max(now + Span::from_nanos(1));
     }
 }
 
@@ -208,18 +280,18 @@ mod tests {
         let mut out = vec![];
         sender.wake(second(0.0), &mut out);
         assert_eq!((out.len(), sender.send_at, sender.timeout_at), (1, second(1.0), second(2.0)));
-        let report = |received: f64, loss: f64| Report { received, loss };
-        sender.reported(second(0.1), report(0.0, 0.0), second(0.0));
-        assert_eq!(sender.rate, 40_000.0, "four packets a round trip of 0.1 s");
-        sender.reported(second(0.2), report(40_000.0, 0.0), second(0.1));
-        assert_eq!(sender.rate, 80_000.0);
-        sender.reported(second(0.25), report(40_000.0, 0.0), second(0.15));
-        assert_eq!(sender.rate, 80_000.0, "not twice within a round trip");
-        sender.reported(second(0.42), report(50_000.0, 0.0), second(0.32));
-        assert_eq!(sender.rate, 100_000.0, "not above twice what was received");
-        sender.reported(second(0.5), report(100_000.0, 0.01), second(0.4));
-        assert!((sender.rate - 112_332.2).abs() < 0.1, "{}", sender.rate);
-        assert_eq!((sender.rtt_of(0), sender.rtt_of(1)), (0.0, sender.rtt));
+        let mut report = |now: f64, received: f64, loss: f64| {
+            let report = Report { received, loss };
+            sender.reported(second(now), report, second(now - 0.1), &mut vec![]);
+            sender.rate
+        };
+        assert_eq!(report(0.1, 0.0, 0.0), 40_000.0, "four packets a round trip of 0.1 s");
+        assert_eq!(report(0.2, 40_000.0, 0.0), 80_000.0);
+        assert_eq!(report(0.25, 40_000.0, 0.0), 80_000.0, "not twice within a round trip");
+        assert_eq!(report(0.42, 50_000.0, 0.0), 100_000.0, "not above twice what was received");
+        let rate = report(0.5, 100_000.0, 0.01);
+        assert!((rate - 112_332.2).abs() < 0.1, "{rate}");
+        assert_eq!((sender.note_of(0).path.rtt, sender.note_of(1).path), (0.0, sender.path));
     }
 
     #[test]
@@ -228,8 +300,33 @@ mod tests {
         sender.wake(second(0.0), &mut vec![]);
         for halvings in 1..=10 {
             let at = sender.timeout_at;
-            sender.timed_out(at);
+            sender.timed_out(at, &mut vec![]);
             assert_eq!(sender.rate, (1000.0 / (1 << halvings) as f64).max(1000.0 / 64.0));
         }
+    }
+
+    /// ns-2: after the first loss the rate that the equation allows is approached by a packet per round trip.
+    #[test]
+    fn by_ns2_s_rules_the_rate_grows_by_a_packet_a_round_trip() {
+        let mut sender = TfrcSender::new(&Tfrc { rules: TfrcRules::Ns2, ..Tfrc::default() });
+        let mut out = vec![];
+        sender.wake(second(0.0), &mut out);
+        assert_eq!(sender.timeout_at, second(2.0 * 1000.0 / 300.0));
+        let mut report = |now: f64, received: f64, loss: f64| {
+            let report = Report { received, loss };
+            sender.reported(second(now), report, second(now - 0.1), &mut out);
+            sender.rate
+        };
+        assert_eq!(report(0.1, 0.0, 0.0), 40_000.0, "four packets a round trip of 0.1 s");
+        let low = report(0.2, 40_000.0, 0.02);
+        assert!(low < 80_000.0, "the first loss sets the rate to what the equation gives: {low}");
+        let after = report(0.3, 60_000.0, 0.005);
+        assert!((after - low - 20_000.0).abs() < 1.0, "two round trips after slow start's last step: {low} to {after}");
+        let grown = report(0.4, 60_000.0, 0.005);
+        assert!((grown - after - 10_000.0).abs() < 1.0, "{after} to {grown}");
+        let late = report(1.4, 90_000.0, 0.002);
+        assert!((late - grown - 20_000.0).abs() < 1.0, "at most two packets at once: {grown} to {late}");
+        assert!(report(1.5, 20_000.0, 0.01) == 40_000.0, "not above twice what was received");
+        assert_eq!(out.len(), 2, "a packet when it starts, one with the first report, none with the others");
     }
 }

@@ -1,20 +1,21 @@
 //! CUBIC (RFC 9438). Windows in segments, times in seconds.
-use tidegate::{ConfigError, Time};
+use tidegate::Time;
 
-use super::Acked;
 use super::hystart::HyStart;
+use super::{Acked, Law, Loss};
 
-/// The parameters of CUBIC.
-#[derive(Clone, Debug, PartialEq)]
-pub struct CubicParams {
-    /// What a loss leaves of the window: β_cubic, between 0 and 1 (RFC 9438 §4.6: 0.7).
-    pub beta: f64,
-    /// How fast the cubic grows, in segments per second cubed: C (RFC 9438 §5: 0.4).
-    pub c: f64,
-    /// Whether a flow that loses at a smaller window than before gives up more (RFC 9438 §4.7).
-    pub fast_convergence: FastConvergence,
-    /// How slow start ends.
-    pub slow_start: SlowStart,
+tidegate::params! {
+    /// The parameters of CUBIC.
+    pub struct CubicParams {
+        /// What a loss leaves of the window (RFC 9438 §4.6).
+        beta: f64 = 0.7, "beta_cubic", 0.1 ..= 0.95;
+        /// How fast the cubic grows, in packets per second cubed (RFC 9438 §5).
+        c: f64 = 0.4, "C", 0.001 ..= 100.0;
+        /// Whether a flow that loses at a smaller window than before gives up more (RFC 9438 §4.7).
+        fast_convergence: FastConvergence = FastConvergence::On, "", 0 ..= 0;
+        /// How slow start ends: with a loss or a mark, or also when round-trip times begin to grow (HyStart++, RFC 9406).
+        slow_start: SlowStart = SlowStart::HyStart, "", 0 ..= 0;
+    }
 }
 
 tidegate::choices! {
@@ -34,25 +35,6 @@ tidegate::choices! {
         Standard = "standard",
         /// Also when round-trip times begin to grow (HyStart++, RFC 9406).
         HyStart = "hystart",
-    }
-}
-
-impl Default for CubicParams {
-    fn default() -> CubicParams {
-        let fast_convergence = FastConvergence::On;
-        CubicParams { beta: 0.7, c: 0.4, fast_convergence, slow_start: SlowStart::HyStart }
-    }
-}
-
-impl CubicParams {
-    pub(super) fn check(&self) -> Result<(), ConfigError> {
-        if !(0.1..=0.95).contains(&self.beta) {
-            return Err(ConfigError::new("beta", self.beta, "must lie in 0.1 to 0.95"));
-        }
-        if !(0.001..=100.0).contains(&self.c) {
-            return Err(ConfigError::new("c", self.c, "must lie in 0.001 to 100"));
-        }
-        Ok(())
     }
 }
 
@@ -97,17 +79,6 @@ impl Cubic {
         }
     }
 
-    /// New data are acknowledged: the new window.
-    pub fn acked(&mut self, cwnd: f64, ssthresh: &mut f64, ack: &Acked) -> f64 {
-        if cwnd < *ssthresh {
-            return match &mut self.hystart {
-                Some(hystart) => hystart.acked(cwnd, ssthresh, ack),
-                None => cwnd + ack.segments.min(STEP) as f64,
-            };
-        }
-        self.avoid(cwnd, ack)
-    }
-
     /// The window of congestion avoidance (RFC 9438 §4.2 to §4.5).
     fn avoid(&mut self, cwnd: f64, ack: &Acked) -> f64 {
         let epoch = *self.epoch.get_or_insert(ack.now);
@@ -144,21 +115,33 @@ impl Cubic {
     fn alpha(&self) -> f64 {
         if self.estimate >= self.prior { 1.0 } else { 3.0 * (1.0 - self.beta) / (1.0 + self.beta) }
     }
+}
 
-    /// A loss or a mark finds the window at `cwnd` with `window` segments to be cut: what is left of them.
-    pub fn cut(&mut self, cwnd: f64, window: f64) -> f64 {
+impl Law for Cubic {
+    fn acked(&mut self, cwnd: f64, ssthresh: &mut f64, ack: &Acked) -> f64 {
+        if cwnd < *ssthresh {
+            return match &mut self.hystart {
+                Some(hystart) => hystart.acked(cwnd, ssthresh, ack),
+                None => cwnd + ack.segments.min(STEP) as f64,
+            };
+        }
+        self.avoid(cwnd, ack)
+    }
+
+    fn lost(&mut self, loss: &Loss) -> f64 {
+        let cwnd = loss.cwnd;
         let gives_way = self.fast == FastConvergence::On && cwnd < self.w_max;
         self.w_max = if gives_way { cwnd * (1.0 + self.beta) / 2.0 } else { cwnd };
         self.prior = cwnd;
         self.epoch = None;
         self.flat = false;
         self.hystart = None;
-        window * self.beta
+        loss.found * self.beta
     }
 
-    /// The same for a timeout, after which the next stage starts flat.
-    pub fn collapse(&mut self, cwnd: f64, window: f64) -> f64 {
-        let left = self.cut(cwnd, window);
+    /// The next stage starts flat.
+    fn timed_out(&mut self, loss: &Loss) -> f64 {
+        let left = self.lost(loss);
         self.flat = true;
         left
     }
@@ -166,6 +149,7 @@ impl Cubic {
 
 #[cfg(test)]
 mod tests {
+    use super::super::bench::{ack, loss};
     use super::*;
     use tidegate::Span;
 
@@ -178,20 +162,13 @@ mod tests {
     #[test]
     fn the_window_follows_the_closed_form_between_losses() {
         let mut cubic = plain();
-        let mut cwnd = cubic.cut(1000.0, 1000.0);
+        let mut cwnd = cubic.lost(&loss(1000.0, 2.0));
         assert_eq!(cwnd, 700.0);
         let k = libm::cbrt(300.0 / 0.4);
         let (mut ssthresh, mut now) = (cwnd, 0.0);
         let mut crossed = 0;
         while now < 1.8 * k {
-            let ack = Acked {
-                now: Time::ZERO + Span::from_secs(now),
-                segments: 1,
-                rtt: 100_000_000,
-                sent: Time::ZERO,
-                una: 0,
-                max: 0,
-            };
+            let ack = Acked { now: Time::ZERO + Span::from_secs(now), ..ack() };
             cwnd = cubic.acked(cwnd, &mut ssthresh, &ack);
             let exact = 0.4 * (now - k) * (now - k) * (now - k) + 1000.0;
             // The slope is at most 3 C (0.8 K)^2 a second; of a tenth of that the window may be off at either side.
@@ -206,13 +183,12 @@ mod tests {
     #[test]
     fn a_filled_hole_is_no_burst_of_growth() {
         let mut cubic = plain();
-        let mut cwnd = cubic.collapse(4.0, 4.0).max(2.0);
+        let mut cwnd = cubic.timed_out(&loss(4.0, 2.0)).max(2.0);
         let mut ssthresh = cwnd;
         for i in 0..4 {
             let now = Time::ZERO + Span::from_secs(i as f64);
-            let (rtt, sent) = (100_000_000, Time::ZERO);
             let before = cwnd;
-            cwnd = cubic.acked(cwnd, &mut ssthresh, &Acked { now, segments: 60, rtt, sent, una: 0, max: 0 });
+            cwnd = cubic.acked(cwnd, &mut ssthresh, &Acked { now, segments: 60, ..ack() });
             assert!(cwnd - before <= 1.0, "{before} to {cwnd}");
         }
     }
@@ -221,13 +197,13 @@ mod tests {
     #[test]
     fn a_flow_that_has_less_than_before_gives_way() {
         let mut cubic = plain();
-        cubic.cut(100.0, 100.0);
+        cubic.lost(&loss(100.0, 2.0));
         assert_eq!(cubic.w_max, 100.0);
-        assert_eq!(cubic.cut(80.0, 80.0), 56.0);
+        assert_eq!(cubic.lost(&loss(80.0, 2.0)), 56.0);
         assert!((cubic.w_max - 68.0).abs() < 1e-12);
         let mut stays = Cubic { fast: FastConvergence::Off, ..plain() };
-        stays.cut(100.0, 100.0);
-        stays.cut(80.0, 80.0);
+        stays.lost(&loss(100.0, 2.0));
+        stays.lost(&loss(80.0, 2.0));
         assert_eq!(stays.w_max, 80.0);
     }
 
@@ -235,16 +211,12 @@ mod tests {
     #[test]
     fn on_a_short_path_it_is_as_fast_as_reno() {
         let mut cubic = plain();
-        let mut cwnd = cubic.cut(20.0, 20.0);
+        let mut cwnd = cubic.lost(&loss(20.0, 2.0));
         let mut ssthresh = cwnd;
         for round in 0..10 {
             for _ in 0..cwnd as u32 {
                 let now = Time::ZERO + Span::from_millis(round);
-                cwnd = cubic.acked(
-                    cwnd,
-                    &mut ssthresh,
-                    &Acked { now, segments: 1, rtt: 1_000_000, sent: Time::ZERO, una: 0, max: 0 },
-                );
+                cwnd = cubic.acked(cwnd, &mut ssthresh, &Acked { now, rtt: 1_000_000, ..ack() });
             }
         }
         assert!((cwnd - 14.0 - 10.0 * 9.0 / 17.0).abs() < 0.4, "{cwnd}");

@@ -73,6 +73,7 @@ impl HyStart {
 
 #[cfg(test)]
 mod tests {
+    use super::super::bench::ack;
     use super::*;
     use tidegate::{Span, Time};
 
@@ -85,7 +86,7 @@ mod tests {
             for _ in 0..16 {
                 una += 1;
                 let sent = Time::ZERO + Span::from_millis(1000);
-                let ack = Acked { now: sent + Span::from_millis(rtt), sent, segments: 1, rtt: 0, una, max };
+                let ack = Acked { now: sent + Span::from_millis(rtt), sent, una, max, ..ack() };
                 cwnd = if cwnd < ssthresh { hystart.acked(cwnd, &mut ssthresh, &ack) } else { cwnd };
             }
             windows.push(cwnd);

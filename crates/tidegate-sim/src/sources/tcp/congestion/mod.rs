@@ -1,46 +1,269 @@
-//! The congestion window: how it grows, and what a loss, a timeout or an echoed mark does to it.
-use tidegate::{ConfigError, Time};
+//! The congestion window: how it grows, and what a loss, a timeout or an echoed mark does to it. Each congestion control has
+//! a file of its own and a line in the list below.
+use tidegate::config::{Param, Params};
+use tidegate::{ConfigError, Rng, Span, Time};
 
+use super::delivery::SegmentRate;
 use super::{Rules, Tcp};
 
+mod aimd;
+mod bbr;
+mod binomial;
 mod cubic;
+mod dctcp;
 mod hystart;
+mod marks;
+mod reno;
+mod reno_num;
+mod vegas;
+mod vegas_rem;
 
+use aimd::Aimd;
+pub use aimd::{AimdParams, Share};
+use bbr::Bbr;
+pub use bbr::BbrParams;
+pub(super) use bbr::{News, Repair};
+use binomial::Binomial;
+pub use binomial::{BinomialParams, Reading};
 use cubic::Cubic;
 pub use cubic::{CubicParams, FastConvergence, SlowStart};
+use dctcp::Dctcp;
+pub use dctcp::DctcpParams;
+use reno::Reno;
+use reno_num::RenoNum;
+pub use reno_num::RenoNumParams;
+use vegas::Vegas;
+pub use vegas::VegasParams;
+use vegas_rem::VegasRem;
+pub use vegas_rem::VegasRemParams;
 
-/// How the congestion window grows and shrinks: the congestion control, one file each.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub enum Congestion {
-    /// One segment more in a round trip, half of them after a loss (RFC 5681).
-    #[default]
-    Reno,
-    /// A cubic of the time since the last loss (RFC 9438).
-    Cubic(CubicParams),
-}
+/// What a congestion control decides. Windows are in segments.
+trait Law {
+    /// New data are acknowledged and recovery, if there was one, is over: the new window.
+    fn acked(&mut self, cwnd: f64, ssthresh: &mut f64, ack: &Acked) -> f64;
 
-impl Congestion {
-    pub(super) fn check(&self) -> Result<(), ConfigError> {
-        match self {
-            Congestion::Reno => Ok(()),
-            Congestion::Cubic(params) => params.check(),
-        }
+    /// What a loss leaves of the window that it is held against.
+    fn lost(&mut self, loss: &Loss) -> f64;
+
+    /// The same for an echoed mark.
+    fn marked(&mut self, loss: &Loss) -> f64 {
+        self.lost(loss)
+    }
+
+    /// The same for a timeout: where slow start will end.
+    fn timed_out(&mut self, loss: &Loss) -> f64 {
+        self.lost(loss)
+    }
+
+    /// The window after a timeout.
+    fn restart(&self) -> f64 {
+        1.0
+    }
+
+    /// New data are acknowledged, be it in recovery, before anything else is made of it.
+    fn heard(&mut self, _: &Acked) {}
+
+    /// A SYN is acknowledged.
+    fn opened(&mut self, _: &Acked) {}
+
+    /// A segment is sent.
+    fn sent(&mut self, _: &Sending) {}
+
+    /// Whether `seq`, which is in flight, has been so for longer than it ever should.
+    fn expired(&self, _seq: u32, _now: Time) -> bool {
+        false
+    }
+
+    /// Whether an acknowledgement up to `una`, which is `in_flight` or not, shows another hole there, to be repaired at once.
+    fn worried(&mut self, _una: u32, _in_flight: bool, _now: Time) -> bool {
+        false
     }
 }
 
-/// A congestion control at work. What Reno has no need of stands elsewhere, so that its connections stay small.
-#[derive(Clone, Debug)]
-enum Control {
-    Reno,
-    Cubic(Box<Cubic>),
+/// Lists the congestion controls beside Reno: name, variant, parameters.
+macro_rules! controls {
+    ($($(#[doc = $doc:literal])+ $name:literal => $variant:ident($params:ident)),+ $(,)?) => {
+        /// How the congestion window grows and shrinks: the congestion control.
+        #[derive(Clone, Debug, Default, PartialEq)]
+        pub enum Congestion {
+            /// One segment more in a round trip, half of them after a loss (RFC 5681).
+            #[default]
+            Reno,
+            $($(#[doc = $doc])+ $variant($params),)+
+        }
+
+        impl Congestion {
+            /// Each with its defaults.
+            pub fn all() -> Vec<Congestion> {
+                vec![Congestion::Reno, $(Congestion::$variant($params::default())),+]
+            }
+
+            /// Its name.
+            pub const fn name(&self) -> &'static str {
+                match self {
+                    Congestion::Reno => "reno",
+                    $(Congestion::$variant(_) => $name,)+
+                }
+            }
+
+            /// Its parameters.
+            pub const fn params(&self) -> &'static [Param] {
+                match self {
+                    Congestion::Reno => &[],
+                    $(Congestion::$variant(_) => <$params as Params>::PARAMS,)+
+                }
+            }
+
+            /// The parameter called `name` as text.
+            pub fn get(&self, name: &str) -> Option<String> {
+                match self {
+                    Congestion::Reno => None,
+                    $(Congestion::$variant(params) => params.get(name),)+
+                }
+            }
+
+            /// Sets the parameter called `name` from text; on error nothing changes.
+            ///
+            /// # Errors
+            /// An unknown parameter, a text that is no such value, a value out of bounds.
+            pub fn set(&mut self, name: &str, text: &str) -> Result<(), ConfigError> {
+                match self {
+                    Congestion::Reno => Err(tidegate::config::unknown_param(name, text, &[])),
+                    $(Congestion::$variant(params) => params.set(name, text),)+
+                }
+            }
+
+            /// Whether each parameter is within its bounds.
+            fn check_bounds(&self) -> Result<(), ConfigError> {
+                match self {
+                    Congestion::Reno => Ok(()),
+                    $(Congestion::$variant(params) => Params::check(params),)+
+                }
+            }
+        }
+
+        /// A congestion control at work. What Reno has no need of stands elsewhere, so that its connections stay small.
+        #[derive(Clone, Debug)]
+        enum Control {
+            Reno(Reno),
+            $($variant(Box<$variant>),)+
+        }
+
+        impl Control {
+            fn new(congestion: &Congestion) -> Control {
+                match congestion {
+                    Congestion::Reno => Control::Reno(Reno),
+                    $(Congestion::$variant(params) => Control::$variant(Box::new($variant::new(params))),)+
+                }
+            }
+        }
+
+        impl Law for Control {
+            #[inline]
+            fn acked(&mut self, cwnd: f64, ssthresh: &mut f64, ack: &Acked) -> f64 {
+                match self {
+                    Control::Reno(law) => law.acked(cwnd, ssthresh, ack),
+                    $(Control::$variant(law) => law.acked(cwnd, ssthresh, ack),)+
+                }
+            }
+            fn lost(&mut self, loss: &Loss) -> f64 {
+                match self {
+                    Control::Reno(law) => law.lost(loss),
+                    $(Control::$variant(law) => law.lost(loss),)+
+                }
+            }
+            fn marked(&mut self, loss: &Loss) -> f64 {
+                match self {
+                    Control::Reno(law) => law.marked(loss),
+                    $(Control::$variant(law) => law.marked(loss),)+
+                }
+            }
+            fn timed_out(&mut self, loss: &Loss) -> f64 {
+                match self {
+                    Control::Reno(law) => law.timed_out(loss),
+                    $(Control::$variant(law) => law.timed_out(loss),)+
+                }
+            }
+            fn restart(&self) -> f64 {
+                match self {
+                    Control::Reno(law) => law.restart(),
+                    $(Control::$variant(law) => law.restart(),)+
+                }
+            }
+            #[inline]
+            fn heard(&mut self, ack: &Acked) {
+                match self {
+                    Control::Reno(law) => law.heard(ack),
+                    $(Control::$variant(law) => law.heard(ack),)+
+                }
+            }
+            fn opened(&mut self, ack: &Acked) {
+                match self {
+                    Control::Reno(law) => law.opened(ack),
+                    $(Control::$variant(law) => law.opened(ack),)+
+                }
+            }
+            #[inline]
+            fn sent(&mut self, sending: &Sending) {
+                match self {
+                    Control::Reno(law) => law.sent(sending),
+                    $(Control::$variant(law) => law.sent(sending),)+
+                }
+            }
+            fn expired(&self, seq: u32, now: Time) -> bool {
+                match self {
+                    Control::Reno(law) => law.expired(seq, now),
+                    $(Control::$variant(law) => law.expired(seq, now),)+
+                }
+            }
+            #[inline]
+            fn worried(&mut self, una: u32, in_flight: bool, now: Time) -> bool {
+                match self {
+                    Control::Reno(law) => law.worried(una, in_flight, now),
+                    $(Control::$variant(law) => law.worried(una, in_flight, now),)+
+                }
+            }
+        }
+    };
 }
 
-impl Control {
-    fn new(congestion: &Congestion) -> Control {
-        match congestion {
-            Congestion::Reno => Control::Reno,
-            Congestion::Cubic(params) => Control::Cubic(Box::new(Cubic::new(params))),
+controls! {
+    /// A cubic of the time since the last loss (RFC 9438).
+    "cubic" => Cubic(CubicParams),
+    /// Reno's with other steps (yang2000).
+    "aimd" => Aimd(AimdParams),
+    /// Steps that are powers of the window (bansal2001).
+    "binomial" => Binomial(BinomialParams),
+    /// By the number of its own packets that wait (brakmo1995).
+    "vegas" => Vegas(VegasParams),
+    /// Vegas with REM's price, as marks tell it, in place of the delay (low2003).
+    "vegas_rem" => VegasRem(VegasRemParams),
+    /// Reno as a law of rates, which answers every mark (low2003).
+    "reno_num" => RenoNum(RenoNumParams),
+    /// In proportion to the fraction of packets marked (RFC 8257).
+    "dctcp" => Dctcp(DctcpParams),
+    /// By a model of the path, version 1 (draft-cardwell-iccrg-bbr-congestion-control-00); with selective acknowledgements.
+    "bbr" => Bbr(BbrParams),
+}
+
+impl Congestion {
+    /// The one called `name`, with its defaults.
+    pub fn named(name: &str) -> Option<Congestion> {
+        Congestion::all().into_iter().find(|congestion| congestion.name() == name)
+    }
+
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
+        self.check_bounds()?;
+        match self {
+            Congestion::Binomial(params) => params.check_reading(),
+            Congestion::Vegas(params) => params.check_order(),
+            _ => Ok(()),
         }
+    }
+
+    /// Whether it reads how many packets are marked, so that each acknowledgement is to tell of its own packet.
+    pub const fn counts_marks(&self) -> bool {
+        matches!(self, Congestion::Dctcp(_) | Congestion::RenoNum(_) | Congestion::VegasRem(_))
     }
 }
 
@@ -50,19 +273,77 @@ pub(super) struct Acked {
     pub now: Time,
     /// How many segments it acknowledges.
     pub segments: u32,
+    /// The most of them that it may count for: [`Window::step`].
+    pub step: u32,
     /// The smoothed round-trip time in nanoseconds, 0 before the first measurement.
     pub rtt: u64,
     /// When the segment was sent that it answers.
     pub sent: Time,
-    /// The first segment not acknowledged now, and one past the greatest sent.
+    /// The first segment not acknowledged now, the segment to send next, and one past the greatest sent.
     pub una: u32,
+    pub next: u32,
     pub max: u32,
+    /// Whether it echoes a mark.
+    pub echo: bool,
 }
 
 impl Acked {
+    /// For how many segments it opens a window that grows by so much for each.
+    #[inline]
+    fn counted(&self) -> f64 {
+        self.segments.min(self.step) as f64
+    }
+
     /// The round-trip time of the segment that it answers, in nanoseconds.
     fn sample(&self) -> u64 {
         self.now.since(self.sent).as_nanos()
+    }
+}
+
+/// A segment that is sent.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sending {
+    pub now: Time,
+    pub seq: u32,
+    /// The first segment not acknowledged.
+    pub una: u32,
+    /// Whether it was sent before.
+    pub again: bool,
+}
+
+/// What a loss, a mark or a timeout finds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Found {
+    pub now: Time,
+    /// The first segment not acknowledged.
+    pub una: u32,
+    /// How many segments are in flight.
+    pub flight: u32,
+}
+
+/// What a congestion control is told of a loss, a mark or a timeout. Windows in segments.
+#[derive(Clone, Copy, Debug)]
+struct Loss {
+    now: Time,
+    /// The first segment not acknowledged: of a loss, the one that is lost.
+    una: u32,
+    cwnd: f64,
+    /// The same with what fast recovery has added.
+    inflated: f64,
+    ssthresh: f64,
+    /// The window that it is held against: by the RFCs what is in flight.
+    found: f64,
+}
+
+impl Loss {
+    /// The window that it is held against, with the fraction of a segment that what is in flight has not: for those who give up
+    /// less than half of it.
+    fn window(&self) -> f64 {
+        if self.found >= (self.cwnd as u64) as f64 { self.cwnd } else { self.found }
+    }
+
+    fn in_slow_start(&self) -> bool {
+        self.cwnd < self.ssthresh
     }
 }
 
@@ -75,22 +356,68 @@ pub(super) struct Window {
     pub inflation: u32,
     /// The receiver's window.
     most: u32,
+    /// The most segments that one acknowledgement counts for, in the congestion controls that once counted acknowledgements.
+    pub step: u32,
     rules: Rules,
     control: Control,
 }
+
+/// Where acknowledgements are delayed, one counts for at most two segments (RFC 3465 §2.2, L); where none is, for one, however
+/// many a filled hole brings along (RFC 5681 §3.1).
+const DELAYED_STEP: u32 = 2;
 
 /// The least window after a halving, in segments (RFC 5681 eq. 4).
 const LEAST: f64 = 2.0;
 
 impl Window {
     pub fn new(tcp: &Tcp, cwnd: f64) -> Window {
+        let mut control = Control::new(&tcp.congestion);
+        if let Control::Bbr(bbr) = &mut control {
+            bbr.begin(tcp);
+        }
         Window {
             cwnd,
             ssthresh: tcp.receiver_window as f64,
             inflation: 0,
             most: tcp.receiver_window,
+            step: if tcp.delayed_ack > Span::ZERO { DELAYED_STEP } else { 1 },
             rules: tcp.rules,
-            control: Control::new(&tcp.congestion),
+            control,
+        }
+    }
+
+    /// The congestion control that goes by a model of the path, if it is one, and not by losses and marks.
+    fn bbr(&self) -> Option<&Bbr> {
+        match &self.control {
+            Control::Bbr(bbr) => Some(bbr),
+            _ => None,
+        }
+    }
+
+    /// Whether marks change nothing.
+    pub fn heeds_no_mark(&self) -> bool {
+        self.bbr().is_some()
+    }
+
+    /// The least round-trip time of its model, nothing before the first.
+    pub fn least_rtt(&self) -> Span {
+        self.bbr().map_or(Span::ZERO, Bbr::least)
+    }
+
+    /// Whether it holds data back to see the path empty.
+    pub fn holds_back(&self) -> bool {
+        self.bbr().is_some_and(Bbr::holds_back)
+    }
+
+    /// The pace at which segments leave and how many at a time, if it says.
+    pub fn pace(&self) -> Option<(SegmentRate, u32)> {
+        self.bbr().map(Bbr::pace)
+    }
+
+    /// The model takes in what an acknowledgement says.
+    pub fn model(&mut self, news: &News, dice: &mut Rng) {
+        if let Control::Bbr(bbr) = &mut self.control {
+            self.cwnd = bbr.learn(self.cwnd, news, dice);
         }
     }
 
@@ -107,50 +434,92 @@ impl Window {
         self.most
     }
 
-    /// An acknowledgement of new data. Reno: one more in slow start, 1/cwnd more in congestion avoidance.
+    /// An acknowledgement of new data.
     #[inline]
     pub fn grow(&mut self, ack: &Acked) {
         match &mut self.control {
-            Control::Reno => self.cwnd += if self.cwnd < self.ssthresh { 1.0 } else { 1.0 / self.cwnd },
-            Control::Cubic(cubic) => {
-                // What the receiver does not let out cannot have been tried.
-                self.cwnd = cubic.acked(self.cwnd, &mut self.ssthresh, ack).min(self.most as f64);
-            }
+            Control::Reno(reno) => self.cwnd = reno.acked(self.cwnd, &mut self.ssthresh, ack),
+            // What the receiver does not let out cannot have been tried.
+            control => self.cwnd = control.acked(self.cwnd, &mut self.ssthresh, ack).min(self.most as f64),
         }
     }
 
-    /// The window that a loss or a mark is held against, with `flight` segments in flight.
-    fn found(&self, flight: u32) -> f64 {
+    /// An acknowledgement of new data has come, whatever else is made of it.
+    #[inline]
+    pub fn heard(&mut self, ack: &Acked) {
+        self.control.heard(ack);
+    }
+
+    /// The handshake is over: data may go, `initial` segments.
+    pub fn open(&mut self, initial: f64, ack: &Acked) {
+        self.cwnd = initial;
         match self.rules {
+            Rules::Rfc | Rules::Linux => self.control.opened(ack),
+            // There its acknowledgement is one as any other to Vegas.
+            Rules::Ns2 if self.has_fine_timeout() => self.grow(ack),
+            Rules::Ns2 => {}
+        }
+    }
+
+    /// Whether marks are counted, and answered by how many there are.
+    #[inline]
+    pub fn answers_marks_itself(&self) -> bool {
+        matches!(self.control, Control::RenoNum(_) | Control::VegasRem(_))
+    }
+
+    /// Whether it has a timeout finer than the sender's, by which a hole is repaired early.
+    #[inline]
+    pub fn has_fine_timeout(&self) -> bool {
+        matches!(self.control, Control::Vegas(_))
+    }
+
+    /// A segment is sent.
+    #[inline]
+    pub fn sent(&mut self, sending: &Sending) {
+        self.control.sent(sending);
+    }
+
+    /// Whether `seq`, which is in flight, has been so for longer than it ever should.
+    pub fn expired(&self, seq: u32, now: Time) -> bool {
+        self.control.expired(seq, now)
+    }
+
+    /// Whether an acknowledgement up to `una`, which is `in_flight` or not, shows another hole there, to be repaired at once.
+    #[inline]
+    pub fn worried(&mut self, una: u32, in_flight: bool, now: Time) -> bool {
+        self.control.worried(una, in_flight, now)
+    }
+
+    fn loss(&self, found: Found) -> Loss {
+        let Found { now, una, flight } = found;
+        let found = match self.rules {
             Rules::Rfc => flight as f64,
             // A mark echoed as recovery ends finds the window still inflated.
             Rules::Ns2 => (self.cwnd + self.inflation as f64).min(self.most as f64),
-        }
+            Rules::Linux => self.cwnd.min(self.most as f64),
+        };
+        let inflated = self.cwnd + self.inflation as f64;
+        Loss { now, una, cwnd: self.cwnd, inflated, ssthresh: self.ssthresh, found }
     }
 
-    /// What a loss or a mark leaves of the window: of Reno's half.
-    fn left(&mut self, flight: u32) -> f64 {
-        let found = self.found(flight);
-        match &mut self.control {
-            Control::Reno => found / 2.0,
-            Control::Cubic(cubic) => cubic.cut(self.cwnd, found),
+    /// A loss. Whether it took anything: Vegas takes nothing off a window that was cut since the segment was sent.
+    pub fn cut(&mut self, found: Found) -> bool {
+        if self.bbr().is_some() {
+            return true; // the model is told with the acknowledgement
         }
+        let loss = self.loss(found);
+        let left = self.control.lost(&loss);
+        let cut = left != loss.cwnd;
+        // By the rules of ns-2's Vegas recovery goes back to what the last cut had left.
+        if cut || self.rules != Rules::Ns2 {
+            self.reduce(left);
+        }
+        cut
     }
 
-    /// The same for a timeout.
-    fn left_by_timeout(&mut self, flight: u32) -> f64 {
-        let found = self.found(flight);
-        match &mut self.control {
-            Control::Reno => found / 2.0,
-            Control::Cubic(cubic) => cubic.collapse(self.cwnd, found),
-        }
-    }
-
-    /// A loss, with `flight` segments in flight.
-    pub fn cut(&mut self, flight: u32) {
-        let left = self.left(flight);
+    fn reduce(&mut self, left: f64) {
         match self.rules {
-            Rules::Rfc => {
+            Rules::Rfc | Rules::Linux => {
                 self.ssthresh = left.max(LEAST);
                 self.cwnd = self.ssthresh;
             }
@@ -161,15 +530,16 @@ impl Window {
         }
     }
 
-    /// An echoed mark, with `flight` segments in flight. From one segment the window falls below one.
-    pub fn mark(&mut self, flight: u32) {
+    /// An echoed mark. From one segment the window falls below one.
+    pub fn mark(&mut self, found: Found) {
+        let loss = self.loss(found);
+        let left = self.control.marked(&loss);
         match self.rules {
-            Rules::Rfc => {
-                let left = self.left(flight);
+            Rules::Rfc | Rules::Linux => {
                 self.ssthresh = left.max(LEAST);
                 self.cwnd = if self.cwnd <= 1.0 { 0.5 } else { left.max(1.0) };
             }
-            Rules::Ns2 => self.cut(flight),
+            Rules::Ns2 => self.reduce(left),
         }
     }
 
@@ -179,21 +549,22 @@ impl Window {
         self.cwnd < 1.0
     }
 
-    /// A timeout: back to one segment. `first` says that the segment was not lost by timeout before (RFC 5681 §3.1 holds
+    /// A timeout: back to the least window. `first` says that the segment was not lost by timeout before (RFC 5681 §3.1 holds
     /// ssthresh otherwise).
-    pub fn collapse(&mut self, flight: u32, first: bool) {
+    pub fn collapse(&mut self, found: Found, first: bool) {
         self.inflation = 0;
+        let loss = self.loss(found);
         match self.rules {
-            Rules::Rfc if first => self.ssthresh = self.left_by_timeout(flight).max(LEAST),
-            Rules::Rfc => {}
-            Rules::Ns2 => self.ssthresh = ((self.left_by_timeout(flight) as u64) as f64).max(LEAST),
+            Rules::Rfc | Rules::Linux if first => self.ssthresh = self.control.timed_out(&loss).max(LEAST),
+            Rules::Rfc | Rules::Linux => {}
+            Rules::Ns2 => self.ssthresh = ((self.control.timed_out(&loss) as u64) as f64).max(LEAST),
         }
         self.restart();
     }
 
-    /// One segment, and nothing added to it.
+    /// The least window (Vegas's is two segments), and nothing added to it.
     pub fn restart(&mut self) {
-        self.cwnd = 1.0;
+        self.cwnd = self.control.restart();
         self.inflation = 0;
     }
 
@@ -207,11 +578,48 @@ impl Window {
         }
     }
 
+    /// Fast recovery is over, by the rules of ns-2's Vegas: only if there were `many` duplicates the window falls back to what the
+    /// loss had left, and else what they have added stands.
+    pub fn settle(&mut self, many: bool) {
+        self.cwnd += self.inflation as f64;
+        self.inflation = 0;
+        if many {
+            self.cwnd = self.cwnd.min(self.ssthresh);
+        }
+    }
+
     /// Fast recovery is over.
     pub fn recovered(&mut self) {
         self.inflation = 0;
-        if self.rules == Rules::Rfc {
+        if self.rules != Rules::Ns2 && self.bbr().is_none() {
             self.cwnd = self.ssthresh;
         }
+    }
+}
+
+/// What tests of single controls begin with.
+#[cfg(test)]
+mod bench {
+    use super::*;
+
+    /// An acknowledgement of one segment after a round trip of 100 ms.
+    pub fn ack() -> Acked {
+        let now = Time::from_nanos(1_000_000_000);
+        Acked {
+            now,
+            segments: 1,
+            step: 1,
+            rtt: 100_000_000,
+            sent: Time::from_nanos(900_000_000),
+            una: 1,
+            next: 1,
+            max: 1,
+            echo: false,
+        }
+    }
+
+    /// A loss that finds a window of `cwnd`, all of it in flight.
+    pub fn loss(cwnd: f64, ssthresh: f64) -> Loss {
+        Loss { now: ack().now, una: 0, cwnd, inflated: cwnd, ssthresh, found: cwnd }
     }
 }

@@ -1,0 +1,412 @@
+//! BBR, version 1 (draft-cardwell-iccrg-bbr-congestion-control-00, whose sections the comments cite): a model of the path, the
+//! greatest delivery rate and the least round-trip time of late, to which the pace and the window are set.
+//!
+//! Windows are in segments. It heeds no mark. A connection of ours has data until it ends, so nothing restarts from idle
+//! (§4.3.4.4). Of what Linux has beyond the draft, room for aggregated acknowledgements and the long-term rate of a path that
+//! polices are not here.
+use tidegate::{Bytes, Rate, Rng, Span, Time};
+
+use super::{Acked, Law, Loss};
+use crate::sources::tcp::Tcp;
+use crate::sources::tcp::delivery::{Sample, SegmentRate};
+
+tidegate::params! {
+    /// The parameters of BBR.
+    pub struct BbrParams {
+        /// The fraction of the pace that is held back: none in the draft, 0.01 in Linux.
+        margin: f64 = 0.0, "", 0 ..= 0.5;
+    }
+}
+
+/// The least gain at which the rate doubles in each round trip: 2/ln 2, BBRHighGain (§4.3.2.1).
+const HIGH_GAIN: f64 = 2.0 / std::f64::consts::LN_2;
+/// The window's gain in ProbeBW (§4.3.4.3).
+const CWND_GAIN: f64 = 2.0;
+/// The pace's gains in ProbeBW, one after the other (§4.3.4.1).
+const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
+/// Over how many round trips the delivery rate is the greatest: BtlBwFilterLen (§4.1.1.2).
+const ROUNDS: usize = 10;
+/// How long the least round-trip time holds: RTpropFilterLen (§4.1.2.2).
+const HOLDS: Span = Span::from_millis(10_000);
+/// In ProbeRTT no more than this is under way, BBRMinPipeCwnd, for this long, ProbeRTTDuration (§4.3.5).
+const LEAST: f64 = 4.0;
+const PROBE: Span = Span::from_millis(200);
+/// The pipe is full when the rate has not grown by this factor in so many round trips (§4.3.2.2).
+const GROWTH: f64 = 1.25;
+const PLATEAU: u32 = 3;
+/// The round-trip time before the first is measured (§4.2.1).
+const NOMINAL: Span = Span::from_millis(1);
+/// Up to which pace one segment leaves at a time, up to which two, and beyond that how much: what the pace is in a
+/// millisecond, within a bound (§4.2.2).
+const SINGLE: Rate = Rate::from_bps(1_200_000);
+const DOUBLE: Rate = Rate::from_bps(24_000_000);
+const TOGETHER: Span = Span::from_millis(1);
+const TOGETHER_MOST: Bytes = Bytes::new(64_000);
+
+/// What it is doing (§3.4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    Startup,
+    Drain,
+    /// With the phase of the cycle.
+    ProbeBw(usize),
+    ProbeRtt,
+}
+
+/// What the sender repairs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in super::super) enum Repair {
+    Nothing,
+    /// A loss that acknowledgements told of: fast recovery.
+    Loss,
+    /// Everything, since the timer ran out.
+    All,
+}
+
+/// What an acknowledgement tells BBR.
+#[derive(Clone, Copy, Debug)]
+pub(in super::super) struct News {
+    pub now: Time,
+    pub sample: Sample,
+    /// The round-trip time, if it tells one.
+    pub rtt: Option<Span>,
+    /// How many segments it shows to be lost.
+    pub lost: u32,
+    /// How many were under way before it, and how many are now.
+    pub before: u32,
+    pub flight: u32,
+    pub repair: Repair,
+}
+
+/// BBR at work.
+#[derive(Clone, Debug)]
+pub(super) struct Bbr {
+    mode: Mode,
+    /// The greatest delivery rate of each of the last rounds, with its number (BBR.BtlBwFilter), and of all (BBR.BtlBw).
+    rates: [(usize, SegmentRate); ROUNDS],
+    bandwidth: SegmentRate,
+    /// How many round trips there have been, and how much must be delivered for the next: BBR.round_count,
+    /// BBR.next_round_delivered.
+    round: usize,
+    round_end: u32,
+    /// The least round-trip time, BBR.RTprop, and when it was found; `None` before the first.
+    least: Option<Span>,
+    least_at: Time,
+    pacing_gain: f64,
+    cwnd_gain: f64,
+    /// The rate at which growth was last seen, BBR.full_bw, how many rounds ago, and whether the pipe has been full.
+    grown: SegmentRate,
+    without_growth: u32,
+    filled: bool,
+    /// When the phase of the cycle began.
+    phase_at: Time,
+    /// When ProbeRTT may end, if little enough is under way; and whether a round trip of it is over.
+    probe_until: Option<Time>,
+    probe_round: bool,
+    repair: Repair,
+    /// In the first round of a recovery no more is sent than arrives: BBR.packet_conservation.
+    conserving: bool,
+    /// The window before a recovery or ProbeRTT cut it: BBR.prior_cwnd.
+    prior: f64,
+    pace: SegmentRate,
+    quantum: u32,
+    /// What is not held back of the pace.
+    used: f64,
+    initial_window: f64,
+    segment: Bytes,
+}
+
+impl Bbr {
+    pub fn new(params: &BbrParams) -> Bbr {
+        Bbr {
+            mode: Mode::Startup,
+            rates: [(0, SegmentRate::ZERO); ROUNDS],
+            bandwidth: SegmentRate::ZERO,
+            round: 0,
+            round_end: 0,
+            least: None,
+            least_at: Time::ZERO,
+            pacing_gain: HIGH_GAIN,
+            cwnd_gain: HIGH_GAIN,
+            grown: SegmentRate::ZERO,
+            without_growth: 0,
+            filled: false,
+            phase_at: Time::ZERO,
+            probe_until: None,
+            probe_round: false,
+            repair: Repair::Nothing,
+            conserving: false,
+            prior: 0.0,
+            pace: SegmentRate::ZERO,
+            quantum: 1,
+            used: 1.0 - params.margin,
+            initial_window: 1.0,
+            segment: Bytes::new(1),
+        }
+    }
+
+    /// It is that of a connection like `tcp`, which begins.
+    pub fn begin(&mut self, tcp: &Tcp) {
+        (self.initial_window, self.segment) = (tcp.initial_window, tcp.segment);
+        self.begin_pace(NOMINAL);
+    }
+
+    /// The pace, and how many segments leave together.
+    pub fn pace(&self) -> (SegmentRate, u32) {
+        (self.pace, self.quantum)
+    }
+
+    /// The least round-trip time of late; nothing before the first.
+    pub fn least(&self) -> Span {
+        self.least.unwrap_or_default()
+    }
+
+    /// Whether it holds data back to see the path empty.
+    pub fn holds_back(&self) -> bool {
+        self.mode == Mode::ProbeRtt
+    }
+
+    /// An acknowledgement comes: the new window (§3.5.1).
+    pub fn learn(&mut self, cwnd: f64, news: &News, dice: &mut Rng) -> f64 {
+        let cwnd = self.turn_to(cwnd, news);
+        let starts = self.update_bandwidth(&news.sample);
+        self.check_cycle(news);
+        self.check_full_pipe(starts, &news.sample);
+        self.check_drain(news, dice);
+        let expired = self.update_least(news);
+        let cwnd = self.check_probe_rtt(cwnd, starts, expired, news, dice);
+        self.set_pace(self.pacing_gain);
+        self.window(cwnd, news)
+    }
+
+    /// A recovery begins, or the last one is over (§4.2.3.4).
+    fn turn_to(&mut self, cwnd: f64, news: &News) -> f64 {
+        let cwnd = match (self.repair, news.repair) {
+            (Repair::Nothing | Repair::All, Repair::Loss) => {
+                self.save(cwnd);
+                self.conserving = true;
+                // For a round trip from now on.
+                self.round_end = news.sample.delivered;
+                (news.flight + news.sample.news.max(1)) as f64
+            }
+            (Repair::Loss | Repair::All, Repair::Nothing) => {
+                self.conserving = false;
+                cwnd.max(self.prior)
+            }
+            _ => cwnd,
+        };
+        self.repair = news.repair;
+        cwnd
+    }
+
+    /// Remembers the window as nothing had cut it yet.
+    fn save(&mut self, cwnd: f64) {
+        let cut = self.repair != Repair::Nothing || self.mode == Mode::ProbeRtt;
+        self.prior = if cut { self.prior.max(cwnd) } else { cwnd };
+    }
+
+    /// Counts round trips and takes the sample in (§4.1.1.3, §4.1.1.5): whether a round trip begins.
+    fn update_bandwidth(&mut self, sample: &Sample) -> bool {
+        let Some(prior) = sample.prior else { return false };
+        let starts = prior >= self.round_end;
+        if starts {
+            self.round_end = sample.delivered;
+            self.round += 1;
+            self.conserving = false;
+        }
+        if let Some(rate) = sample.rate
+            && (rate >= self.bandwidth || !sample.limited)
+        {
+            self.filter(rate);
+        }
+        starts
+    }
+
+    /// The bandwidth is the greatest rate of the last rounds, this one included.
+    fn filter(&mut self, rate: SegmentRate) {
+        let (round, slot) = (self.round, &mut self.rates[self.round % ROUNDS]);
+        if slot.0 != round || rate > slot.1 {
+            *slot = (round, rate);
+        }
+        let recent = self.rates.iter().filter(|slot| round - slot.0 < ROUNDS);
+        self.bandwidth = recent.map(|slot| slot.1).fold(SegmentRate::ZERO, SegmentRate::max);
+    }
+
+    fn check_full_pipe(&mut self, starts: bool, sample: &Sample) {
+        if self.filled || !starts || sample.limited {
+            return;
+        }
+        if self.bandwidth >= self.grown.times(GROWTH) {
+            self.grown = self.bandwidth;
+            self.without_growth = 0;
+            return;
+        }
+        self.without_growth += 1;
+        self.filled = self.without_growth >= PLATEAU;
+    }
+
+    fn check_drain(&mut self, news: &News, dice: &mut Rng) {
+        if self.mode == Mode::Startup && self.filled {
+            self.mode = Mode::Drain;
+            (self.pacing_gain, self.cwnd_gain) = (1.0 / HIGH_GAIN, HIGH_GAIN);
+        }
+        if self.mode == Mode::Drain && news.flight as f64 <= self.inflight(1.0) {
+            self.probe_bandwidth(news.now, dice);
+        }
+    }
+
+    /// Enters ProbeBW at any phase but that of 3/4 (§4.3.4.2).
+    fn probe_bandwidth(&mut self, now: Time, dice: &mut Rng) {
+        self.cwnd_gain = CWND_GAIN;
+        let phase = CYCLE.len() - 1 - dice.below(CYCLE.len() as u64 - 1) as usize;
+        self.next_phase(phase, now);
+    }
+
+    /// The phase after `phase` begins.
+    fn next_phase(&mut self, phase: usize, now: Time) {
+        let phase = (phase + 1) % CYCLE.len();
+        self.mode = Mode::ProbeBw(phase);
+        self.phase_at = now;
+        self.pacing_gain = CYCLE[phase];
+    }
+
+    /// Each phase takes a round trip; that of 5/4 goes on until so much is under way or something is lost, that of 3/4 ends when
+    /// what it came to drain is gone (§4.3.4.3).
+    fn check_cycle(&mut self, news: &News) {
+        let Mode::ProbeBw(phase) = self.mode else { return };
+        let full = news.now.since(self.phase_at) > self.least();
+        let over = match self.pacing_gain {
+            gain if gain > 1.0 => full && (news.lost > 0 || news.before as f64 >= self.inflight(gain)),
+            gain if gain < 1.0 => full || news.before as f64 <= self.inflight(1.0),
+            _ => full,
+        };
+        if over {
+            self.next_phase(phase, news.now);
+        }
+    }
+
+    /// Takes the round-trip time in (§4.1.2.3): whether the least one was too old.
+    fn update_least(&mut self, news: &News) -> bool {
+        let expired = self.least.is_some() && news.now.since(self.least_at) > HOLDS;
+        let Some(rtt) = news.rtt else { return expired };
+        if self.least.is_none() {
+            self.begin_pace(rtt);
+        }
+        if expired || self.least.is_none_or(|least| rtt <= least) {
+            self.least = Some(rtt);
+            self.least_at = news.now;
+        }
+        expired
+    }
+
+    /// Enters ProbeRTT, and leaves it when for long enough no more than the least was under way (§4.3.5): the window.
+    fn check_probe_rtt(&mut self, mut cwnd: f64, starts: bool, expired: bool, news: &News, dice: &mut Rng) -> f64 {
+        if expired && self.mode != Mode::ProbeRtt {
+            self.save(cwnd);
+            self.mode = Mode::ProbeRtt;
+            (self.pacing_gain, self.cwnd_gain) = (1.0, 1.0);
+            self.probe_until = None;
+        }
+        if self.mode != Mode::ProbeRtt {
+            return cwnd;
+        }
+        match self.probe_until {
+            None if news.flight as f64 <= LEAST => {
+                self.probe_until = Some(news.now + PROBE);
+                self.probe_round = false;
+                self.round_end = news.sample.delivered;
+            }
+            None => {}
+            Some(until) => {
+                self.probe_round |= starts;
+                if self.probe_round && news.now > until {
+                    self.least_at = news.now;
+                    cwnd = cwnd.max(self.prior);
+                    self.leave_probe_rtt(news.now, dice);
+                }
+            }
+        }
+        cwnd
+    }
+
+    fn leave_probe_rtt(&mut self, now: Time, dice: &mut Rng) {
+        if self.filled {
+            return self.probe_bandwidth(now, dice);
+        }
+        self.mode = Mode::Startup;
+        (self.pacing_gain, self.cwnd_gain) = (HIGH_GAIN, HIGH_GAIN);
+    }
+
+    /// The pace at which to begin, of the initial window and a round-trip time (§4.2.1).
+    fn begin_pace(&mut self, rtt: Span) {
+        self.pace = SegmentRate::new(self.initial_window, rtt.max(Span::from_nanos(1))).times(HIGH_GAIN * self.used);
+        self.set_quantum();
+    }
+
+    /// The pace is the model's; before the pipe is full it only grows (§4.2.1).
+    fn set_pace(&mut self, gain: f64) {
+        let pace = self.bandwidth.times(gain * self.used);
+        if self.bandwidth > SegmentRate::ZERO && (self.filled || pace > self.pace) {
+            self.pace = pace;
+            self.set_quantum();
+        }
+    }
+
+    /// How many segments leave together (§4.2.2).
+    fn set_quantum(&mut self) {
+        let rate = self.pace.on_the_wire(self.segment);
+        self.quantum = match rate {
+            _ if rate < SINGLE => 1,
+            _ if rate < DOUBLE => 2,
+            _ => (rate.bytes_in(TOGETHER).min(TOGETHER_MOST).get() / self.segment.get()).max(2) as u32,
+        };
+    }
+
+    /// How much is under way at so many times the bandwidth-delay product, with what waits in both ends (§4.2.3.2).
+    fn inflight(&self, gain: f64) -> f64 {
+        let Some(least) = self.least else { return self.initial_window };
+        libm::ceil(gain * self.bandwidth.segments_in(least)) + 3.0 * self.quantum as f64
+    }
+
+    /// The window (§4.2.3.4 to §4.2.3.6).
+    fn window(&mut self, mut cwnd: f64, news: &News) -> f64 {
+        let (target, arrived) = (self.inflight(self.cwnd_gain), news.sample.news as f64);
+        if news.lost > 0 {
+            cwnd = (cwnd - news.lost as f64).max(1.0);
+        }
+        if self.conserving {
+            cwnd = cwnd.max(news.flight as f64 + arrived);
+        } else {
+            if self.filled {
+                cwnd = (cwnd + arrived).min(target);
+            } else if cwnd < target || (news.sample.delivered as f64) < self.initial_window {
+                cwnd += arrived;
+            }
+            cwnd = cwnd.max(LEAST);
+        }
+        if self.mode == Mode::ProbeRtt { cwnd.min(LEAST) } else { cwnd }
+    }
+}
+
+/// The window is set when the model has learned of an acknowledgement, not by these.
+impl Law for Bbr {
+    fn acked(&mut self, cwnd: f64, _: &mut f64, _: &Acked) -> f64 {
+        cwnd
+    }
+
+    fn lost(&mut self, loss: &Loss) -> f64 {
+        loss.cwnd
+    }
+
+    /// The window is back at one segment, and begins anew from there (§4.2.3.4).
+    fn timed_out(&mut self, loss: &Loss) -> f64 {
+        self.save(loss.cwnd);
+        self.repair = Repair::All;
+        self.conserving = false;
+        loss.cwnd
+    }
+}
+
+#[cfg(test)]
+#[path = "bbr_tests.rs"]
+mod tests;

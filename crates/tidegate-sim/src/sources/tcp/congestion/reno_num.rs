@@ -1,0 +1,97 @@
+//! Reno as a law of rates (low2003, the Purge paper's equation 8): x ← [x + (1 − q) / D² − q x² / 2]⁺ with a rate x, a round
+//! trip D and a fraction q of packets marked, once a round trip. In windows w = x D that is w ← w + 1 − q − q w² / 2, whose
+//! equilibrium is w = √(2 (1 − q) / q). It answers every mark, where Reno with ECN answers one a round trip.
+//!
+//! The window never falls below one segment: what is closed hears of no price. Slow start, and its end with the first mark or
+//! loss, are Reno's; so is what a loss leaves.
+use super::marks::{Rounds, Turn};
+use super::{Acked, Law, Loss};
+
+tidegate::params! {
+    /// `reno_num` has no parameters.
+    pub struct RenoNumParams {}
+}
+
+/// The law at work.
+#[derive(Clone, Debug)]
+pub(super) struct RenoNum {
+    rounds: Rounds,
+}
+
+impl RenoNum {
+    pub fn new(_: &RenoNumParams) -> RenoNum {
+        RenoNum { rounds: Rounds::new() }
+    }
+}
+
+impl Law for RenoNum {
+    fn acked(&mut self, cwnd: f64, ssthresh: &mut f64, ack: &Acked) -> f64 {
+        match self.rounds.turn(cwnd, *ssthresh) {
+            Turn::Search => cwnd + ack.counted(),
+            Turn::Answer(round) => {
+                let q = round.fraction();
+                (cwnd + 1.0 - q - q * cwnd * cwnd / 2.0).max(1.0)
+            }
+            Turn::Wait => cwnd,
+        }
+    }
+
+    fn lost(&mut self, loss: &Loss) -> f64 {
+        self.rounds.lost(loss)
+    }
+
+    fn timed_out(&mut self, loss: &Loss) -> f64 {
+        self.rounds.timed_out(loss)
+    }
+
+    fn heard(&mut self, ack: &Acked) {
+        self.rounds.heard(ack);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::bench::{ack, loss};
+    use super::*;
+
+    /// The law after the first acknowledgement, with ten segments under way.
+    fn begun() -> (RenoNum, u32) {
+        let mut law = RenoNum::new(&RenoNumParams {});
+        law.heard(&Acked { una: 1, max: 10, ..ack() });
+        law.acked(1.0, &mut 1e6, &ack());
+        (law, 1)
+    }
+
+    /// A round trip of ten acknowledgements, so many of them marked: the window after it.
+    fn round(law: &mut RenoNum, mut cwnd: f64, una: &mut u32, marked: u32) -> f64 {
+        for i in 0..10 {
+            *una += 1;
+            let ack = Acked { una: *una, max: *una + 9, echo: i < marked, ..ack() };
+            law.heard(&ack);
+            cwnd = law.acked(cwnd, &mut 1e6, &ack);
+        }
+        cwnd
+    }
+
+    #[test]
+    fn steps_by_hand() {
+        let (mut law, mut una) = begun();
+        assert_eq!(round(&mut law, 10.0, &mut una, 0), 20.0, "slow start");
+        law.lost(&loss(20.0, 1e6));
+        assert_eq!(round(&mut law, 10.0, &mut una, 0), 11.0);
+        // 10 + 0.9 − 0.1 · 100 / 2, and 10 + 0.5 − 0.5 · 100 / 2 < 1
+        assert!((round(&mut law, 10.0, &mut una, 1) - 5.9).abs() < 1e-12);
+        assert_eq!(round(&mut law, 10.0, &mut una, 5), 1.0);
+    }
+
+    /// At w = √(2 (1 − q) / q) it stays: √18 for a tenth.
+    #[test]
+    fn its_equilibrium() {
+        let (mut law, mut una) = begun();
+        let mut cwnd = 4.0;
+        for _ in 0..200 {
+            cwnd = round(&mut law, cwnd, &mut una, 1);
+        }
+        assert!((cwnd - 18f64.sqrt()).abs() < 1e-9, "{cwnd}");
+    }
+}

@@ -1,0 +1,356 @@
+//! Vegas (brakmo1995), in the form in which ns-2.35 has it.
+//!
+//! Once a round trip Vegas works out how many of its packets wait in queues: diff = (window / base RTT − rate) · base RTT. Below
+//! α it adds a packet in the next round trip, above β it takes one away. In slow start it doubles every other round trip, and
+//! ends when diff exceeds γ. The paper's α and β are the same, its γ too; that diff is rounded to whole packets, that the
+//! window never falls below two, and that round trips of segments sent twice do not count, is ns-2's.
+//!
+//! Its recovery from loss is Reno's with a timeout of its own that is as fine as the clock: a duplicate acknowledgement
+//! repairs the first hole if that has run out, without waiting for a third, and so do the two acknowledgements after a
+//! repair. It gives up a quarter of the window, half if the segment was lost twice, and nothing if the window has been cut since the
+//! segment was sent. With selective acknowledgements (which neither has) what is to be repaired is known without all that.
+use tidegate::{ConfigError, Time};
+
+use super::{Acked, Law, Loss, Sending};
+
+tidegate::params! {
+    /// The parameters of Vegas.
+    pub struct VegasParams {
+        /// The fewest packets that it wants waiting in queues.
+        alpha: u32 = 1, "alpha", 0 ..= 1000;
+        /// The most packets that it wants waiting in queues; at least `alpha`.
+        beta: u32 = 3, "beta", 0 ..= 1000;
+        /// How many waiting packets end slow start.
+        gamma: u32 = 1, "gamma", 0 ..= 1000;
+    }
+}
+
+impl VegasParams {
+    /// What only both together say.
+    pub(super) fn check_order(&self) -> Result<(), ConfigError> {
+        if self.beta < self.alpha {
+            return Err(ConfigError::new("beta", self.beta, format!("must be at least alpha, {}", self.alpha)));
+        }
+        Ok(())
+    }
+}
+
+/// The least window, in segments.
+const LEAST: f64 = 2.0;
+/// How many acknowledgements after a repair are looked at for another hole.
+const WORRIED: u32 = 2;
+
+/// Vegas at work; times in nanoseconds.
+#[derive(Clone, Debug)]
+pub(super) struct Vegas {
+    alpha: i64,
+    beta: i64,
+    gamma: i64,
+    /// The least round-trip time: of a path without queues.
+    base: f64,
+    /// This round trip: the segment whose acknowledgement ends it, when it began, and the sum of its measurements.
+    end: u32,
+    began: Time,
+    sum: f64,
+    count: u32,
+    /// What each acknowledgement adds to the window in this round trip.
+    step: f64,
+    /// In slow start the window grows in every other round trip.
+    grows: bool,
+    /// Slow start is not over.
+    searching: bool,
+    /// When the window was last cut.
+    cut: Option<Time>,
+    fine: FineTimeout,
+    log: Log,
+    /// How many acknowledgements are still looked at for another hole.
+    worried: u32,
+}
+
+impl Vegas {
+    pub fn new(params: &VegasParams) -> Vegas {
+        Vegas {
+            alpha: params.alpha as i64,
+            beta: params.beta as i64,
+            gamma: params.gamma as i64,
+            base: f64::MAX,
+            end: 0,
+            began: Time::ZERO,
+            sum: 0.0,
+            count: 0,
+            step: 0.0,
+            grows: true,
+            searching: true,
+            cut: None,
+            fine: FineTimeout::default(),
+            log: Log::default(),
+            worried: 0,
+        }
+    }
+
+    /// A round trip is over: the window, and what the next one adds to it.
+    fn round(&mut self, mut cwnd: f64, ssthresh: &mut f64, ack: &Acked) -> f64 {
+        let rtt = if self.count > 0 { self.sum / self.count as f64 } else { nanos(ack.now, self.began) };
+        (self.sum, self.count) = (0.0, 0);
+        let sent = ack.next.saturating_sub(self.end);
+        if rtt < self.base || sent <= 1 {
+            self.base = rtt;
+        }
+        // The acknowledged segment was in flight, too.
+        let flight = ack.next.saturating_sub(ack.una) + 1;
+        let waiting = flight as f64 - sent as f64 * self.base / rtt;
+        let diff = (waiting + 0.5) as i64;
+        if self.searching && cwnd < *ssthresh {
+            self.grows = !self.grows;
+            self.step = 0.0;
+            if self.grows && diff > self.gamma {
+                self.searching = false;
+                cwnd = (cwnd - cwnd / 8.0).max(LEAST);
+            } else if self.grows {
+                self.step = 1.0;
+            }
+        } else if diff > self.beta {
+            cwnd = (cwnd - 1.0).max(LEAST);
+            self.step = 0.0;
+        } else {
+            self.step = if diff < self.alpha { 1.0 / cwnd } else { 0.0 };
+        }
+        self.end = ack.next;
+        self.began = ack.now;
+        cwnd
+    }
+
+    /// Takes the time of the last segment that is acknowledged, unless it was sent twice.
+    fn measure(&mut self, ack: &Acked) {
+        let last = ack.una.saturating_sub(1);
+        // The very first may be a SYN (ns-2 leaves it out, too).
+        if let Some(Sent { at, times: 1 }) = self.log.get(last).filter(|_| last > 0) {
+            let rtt = nanos(ack.now, at);
+            self.sum += rtt;
+            self.count += 1;
+            self.base = self.base.min(rtt);
+            self.fine.measure(rtt);
+        }
+    }
+}
+
+fn nanos(now: Time, then: Time) -> f64 {
+    now.since(then).as_nanos() as f64
+}
+
+impl Law for Vegas {
+    fn acked(&mut self, mut cwnd: f64, ssthresh: &mut f64, ack: &Acked) -> f64 {
+        self.fine.begin(nanos(ack.now, self.began));
+        if ack.una > self.end {
+            cwnd = self.round(cwnd, ssthresh, ack);
+        }
+        if self.step == 1.0 && !(self.searching && cwnd < *ssthresh) {
+            self.step = 0.0; // slow start is over, be it within a round trip
+        }
+        // What is not used is not enlarged.
+        let flight = ack.next.saturating_sub(ack.una) + 1;
+        if cwnd - flight as f64 <= 2.0 {
+            cwnd += self.step * ack.counted();
+        }
+        self.measure(ack);
+        cwnd
+    }
+
+    fn lost(&mut self, loss: &Loss) -> f64 {
+        let Some(Sent { at, times }) = self.log.get(loss.una) else { return loss.found / 2.0 };
+        self.fine.back_off(times);
+        self.worried = WORRIED;
+        self.searching = false;
+        if self.cut.is_some_and(|cut| cut >= at) {
+            return loss.cwnd;
+        }
+        self.cut = Some(loss.now);
+        let window = loss.found.min(loss.inflated) as u64;
+        let left = match times {
+            _ if window <= 3 => 2,
+            0 | 1 => window - window / 4,
+            _ => window / 2,
+        };
+        left as f64
+    }
+
+    fn marked(&mut self, loss: &Loss) -> f64 {
+        self.searching = false;
+        loss.found / 2.0
+    }
+
+    fn timed_out(&mut self, loss: &Loss) -> f64 {
+        self.searching = true;
+        self.cut = Some(loss.now);
+        loss.found / 2.0
+    }
+
+    fn restart(&self) -> f64 {
+        LEAST
+    }
+
+    fn sent(&mut self, sending: &Sending) {
+        if sending.seq == 0 && !sending.again {
+            self.began = sending.now;
+        }
+        self.log.sent(sending);
+    }
+
+    /// Its round trip tells nothing of the path of data: a SYN is short.
+    fn opened(&mut self, ack: &Acked) {
+        self.fine.begin(nanos(ack.now, self.began));
+        (self.end, self.began, self.grows) = (ack.next, ack.now, false);
+    }
+
+    fn expired(&self, seq: u32, now: Time) -> bool {
+        self.log.get(seq).is_some_and(|sent| nanos(now, sent.at) >= self.fine.timeout)
+    }
+
+    fn worried(&mut self, una: u32, in_flight: bool, now: Time) -> bool {
+        if self.worried == 0 {
+            return false;
+        }
+        let expired = !in_flight || self.expired(una, now);
+        self.worried = if expired { self.worried - 1 } else { 0 };
+        expired
+    }
+}
+
+/// A retransmission timeout without ticks: mean and deviation of round trips as in 4.3BSD, in nanoseconds.
+#[derive(Clone, Debug)]
+struct FineTimeout {
+    /// Eight times the mean, and four times the deviation; zero before the first round trip.
+    mean: f64,
+    deviation: f64,
+    timeout: f64,
+}
+
+impl Default for FineTimeout {
+    fn default() -> FineTimeout {
+        FineTimeout { mean: 0.0, deviation: 0.0, timeout: f64::MAX }
+    }
+}
+
+impl FineTimeout {
+    /// The first acknowledgement comes `rtt` after the first segment.
+    fn begin(&mut self, rtt: f64) {
+        if self.mean == 0.0 {
+            (self.mean, self.deviation) = (8.0 * rtt, rtt);
+            self.timeout = (self.mean / 4.0 + self.deviation) / 2.0;
+        }
+    }
+
+    fn measure(&mut self, rtt: f64) {
+        let error = rtt - self.mean / 8.0;
+        self.mean += error;
+        self.deviation += error.abs() - self.deviation / 4.0;
+        self.timeout = (self.mean / 4.0 + self.deviation) / 2.0 * (1.0 + 1.0 / 16.0);
+    }
+
+    /// A segment that was sent so many times is lost.
+    fn back_off(&mut self, times: u32) {
+        self.timeout *= if times > 1 { 2.0 } else { 1.0 + 1.0 / 8.0 };
+    }
+}
+
+/// When a segment was last sent, and how many times it was.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Sent {
+    at: Time,
+    times: u32,
+}
+
+/// When the segments in flight were sent, each at its number modulo the length.
+#[derive(Clone, Debug, Default)]
+struct Log {
+    sent: Vec<Sent>,
+}
+
+impl Log {
+    fn place(&self, seq: u32) -> usize {
+        seq as usize & self.sent.len().wrapping_sub(1)
+    }
+
+    fn get(&self, seq: u32) -> Option<Sent> {
+        self.sent.get(self.place(seq)).copied().filter(|sent| sent.times > 0)
+    }
+
+    /// `seq` is sent, and nothing below `una` is in flight.
+    fn sent(&mut self, sending: &Sending) {
+        let Sending { now, seq, una, again } = *sending;
+        if (seq - una) as usize >= self.sent.len() {
+            self.widen(seq, una);
+        }
+        let place = self.place(seq);
+        let times = if again { self.sent[place].times + 1 } else { 1 };
+        self.sent[place] = Sent { at: now, times };
+    }
+
+    /// Makes room up to `seq`; the receiver's window bounds it.
+    #[cold]
+    fn widen(&mut self, seq: u32, una: u32) {
+        let old = std::mem::take(self);
+        self.sent = vec![Sent::default(); (seq - una + 1).next_power_of_two().max(16) as usize];
+        for known in (una..seq).take(old.sent.len()) {
+            let place = self.place(known);
+            self.sent[place] = old.sent[old.place(known)];
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A path of 100 ms without queue (`base`) that sends `rate` packets a second, and a sender that has always as much in flight
+    /// as its window allows: its windows, a line per round trip.
+    struct Path {
+        law: Vegas,
+        cwnd: f64,
+        ssthresh: f64,
+        now: u64,
+        next: u32,
+        una: u32,
+    }
+
+    impl Path {
+        fn new(cwnd: f64) -> Path {
+            let mut path =
+                Path { law: Vegas::new(&VegasParams::default()), cwnd, ssthresh: 1e6, now: 0, next: 0, una: 0 };
+            path.fill();
+            path
+        }
+
+        fn fill(&mut self) {
+            while self.next - self.una < self.cwnd as u32 {
+                let (now, seq, una) = (Time::from_nanos(self.now), self.next, self.una);
+                self.law.sent(&Sending { now, seq, una, again: false });
+                self.next += 1;
+            }
+        }
+
+        /// All in flight is acknowledged within an instant, `rtt_ms` after it was sent.
+        fn round(&mut self, rtt_ms: u64) -> f64 {
+            self.now += rtt_ms * 1_000_000;
+            let end = self.next;
+            while self.una < end {
+                self.una += 1;
+                let (now, una, next) = (Time::from_nanos(self.now), self.una, self.next);
+                let ack = Acked { now, una, next, max: next, ..super::super::bench::ack() };
+                self.cwnd = self.law.acked(self.cwnd, &mut self.ssthresh, &ack);
+                self.fill();
+            }
+            self.cwnd
+        }
+    }
+
+    /// By hand: from two it doubles in every other round trip while diff = w (1 − 100 / rtt) is at most one.
+    #[test]
+    fn slow_start_doubles_every_other_round_trip() {
+        let mut path = Path::new(2.0);
+        let windows: Vec<f64> = [100; 7].map(|rtt| path.round(rtt)).to_vec();
+        assert_eq!(windows, [2.0, 4.0, 4.0, 8.0, 8.0, 16.0, 16.0]);
+        // 16 · (1 − 100 / 112) = 1.7, rounded 2, is more than γ: an eighth less, and slow start is over.
+        assert_eq!(path.round(112), 32.0, "it is told of a round trip once it is over");
+    }
+}

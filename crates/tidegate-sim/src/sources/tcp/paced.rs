@@ -1,0 +1,101 @@
+//! The sender that paces: segments leave on a schedule, a few at a time, and not when acknowledgements come.
+use tidegate::{Rng, Span, Time};
+
+use super::Tcp;
+use super::congestion::{Congestion, News};
+use super::sender::{Output, TcpSender};
+
+/// When what the window allows leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Departures {
+    /// At once.
+    AtOnce,
+    /// After a time uniform on [0, this).
+    Scattered(Span),
+    /// At the pace of the congestion control.
+    Paced,
+}
+
+impl Departures {
+    pub fn of(tcp: &Tcp) -> Departures {
+        match tcp.congestion {
+            Congestion::Bbr(_) => Departures::Paced,
+            _ if tcp.overhead == Span::ZERO => Departures::AtOnce,
+            _ => Departures::Scattered(tcp.overhead),
+        }
+    }
+}
+
+/// What was under way before an acknowledgement came, and how many segments had been found lost.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Before {
+    pub flight: u32,
+    pub lost: u32,
+}
+
+impl TcpSender {
+    /// Sends what is due, and sets the time for the rest.
+    pub(super) fn pace(&mut self, now: Time, out: &mut Vec<Output>) {
+        if self.send_at != Time::MAX {
+            return; // it waits for its turn
+        }
+        while self.may_send() {
+            if now < self.free {
+                self.send_at = self.free;
+                return;
+            }
+            let Some((rate, quantum)) = self.window.pace() else { return };
+            let sent = self.send_together(now, quantum, out);
+            if sent == 0 {
+                break;
+            }
+            // The next leave when these have been paid for; what was not used before is not made up for.
+            self.free = now + rate.time_for(sent);
+        }
+        self.limit();
+    }
+
+    /// Sends up to `most` segments, as far as the window goes: how many.
+    fn send_together(&mut self, now: Time, most: u32, out: &mut Vec<Output>) -> u32 {
+        let mut sent = 0;
+        while sent < most && self.has_room() {
+            let Some(seq) = self.choose() else { break };
+            if let Some(deliveries) = &mut self.deliveries {
+                deliveries.sent(now, seq, self.una, self.max);
+            }
+            self.send(now, seq, out);
+            self.next = self.max;
+            sent += 1;
+        }
+        sent
+    }
+
+    /// If it could send more and has no more, rates measured now say little of the path.
+    fn limit(&mut self) {
+        let lacks = self.has_room() && self.max == self.end;
+        if let (Some(deliveries), Some(board)) = (&mut self.deliveries, &self.board)
+            && lacks
+        {
+            deliveries.limit(board.pipe(self.max));
+        }
+    }
+
+    /// The congestion control's model of the path takes an acknowledgement in.
+    pub(super) fn model(&mut self, now: Time, before: Before, dice: &mut Rng) {
+        let repair = self.repairs();
+        let (Some(board), Some(deliveries)) = (&self.board, &mut self.deliveries) else { return };
+        let sample = deliveries.sample(self.window.least_rtt());
+        // What was sent twice is timed by the stamp that the acknowledgement brings back.
+        let rtt = sample.prior.map(|_| sample.rtt.unwrap_or(now.since(self.answered)));
+        let (flight, lost) = (board.pipe(self.max), board.found_lost - before.lost);
+        let news = News { now, sample, rtt, lost, before: before.flight, flight, repair };
+        self.window.model(&news, dice);
+        if self.window.holds_back() {
+            deliveries.limit(flight);
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "paced_tests.rs"]
+mod tests;

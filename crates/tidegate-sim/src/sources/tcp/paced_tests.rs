@@ -1,0 +1,107 @@
+//! When segments leave that are paced.
+use super::*;
+use crate::sources::Handshake;
+use crate::sources::tcp::report::{Block, Report};
+
+struct Bench {
+    sender: TcpSender,
+    dice: Rng,
+    out: Vec<Output>,
+    now: Time,
+}
+
+const RTT: Span = Span::from_millis(100);
+
+impl Bench {
+    fn new(tcp: &Tcp) -> Bench {
+        let mut dice = Rng::from_seed(1);
+        let sender = TcpSender::new(tcp, &mut dice);
+        Bench { sender, dice, out: vec![], now: Time::ZERO }
+    }
+
+    fn wake(&mut self) -> Vec<u32> {
+        self.sender.wake(self.now, &mut self.dice, &mut self.out);
+        self.out.drain(..).map(|o| o.seq).collect()
+    }
+
+    fn report(&mut self, ack: u32, held: &[(u32, u32)]) -> Vec<u32> {
+        let mut report = Report::plain(ack);
+        report.blocks.iter_mut().zip(held).for_each(|(block, &(from, to))| *block = Block { from, to });
+        self.sender.answered = self.now;
+        self.sender.reported(self.now, &report, false, &mut self.dice, &mut self.out);
+        self.out.drain(..).map(|o| o.seq).collect()
+    }
+
+    /// Goes on to when something waits to be sent.
+    fn turn(&mut self) -> Vec<u32> {
+        assert!(self.sender.send_at > self.now && self.sender.send_at < Time::MAX);
+        self.now = self.sender.send_at;
+        self.wake()
+    }
+}
+
+/// Ten segments in 100 ms at a gain of 2/ln 2 are 289 a second, of which two leave together: every 10 ms · ln 2.
+#[test]
+fn the_initial_window_leaves_in_pairs() {
+    let mut bench = Bench::new(&Tcp { handshake: Handshake::Syn, ..Tcp::bbr() });
+    assert_eq!(bench.wake(), [0]);
+    bench.now += RTT;
+    assert_eq!(bench.report(1, &[]), [1, 2]);
+    let mut last = bench.now;
+    for pair in [[3, 4], [5, 6], [7, 8], [9, 10]] {
+        assert_eq!(bench.turn(), pair);
+        assert_eq!(bench.now.since(last).as_nanos(), 6_931_472);
+        last = bench.now;
+    }
+    // The window is full (the SYN's acknowledgement has opened it by one), and one more is sent when it is.
+    assert_eq!(bench.sender.send_at, last + Span::from_nanos(6_931_472));
+    assert_eq!(bench.turn(), [11]);
+    assert_eq!(bench.sender.send_at, Time::MAX);
+}
+
+/// An acknowledgement that comes while something waits changes nothing of when it leaves, and a repair waits too.
+#[test]
+fn a_repair_waits_for_its_turn() {
+    let mut bench = Bench::new(&Tcp { handshake: Handshake::Syn, ..Tcp::bbr() });
+    bench.wake();
+    bench.now += RTT;
+    bench.report(1, &[]);
+    let due = bench.sender.send_at;
+    assert_eq!(bench.report(1, &[(2, 3)]), []);
+    assert_eq!(bench.sender.send_at, due);
+    (0..4).for_each(|_| drop(bench.turn()));
+    assert_eq!(bench.report(1, &[(2, 5)]), [], "the third beyond it, and it is lost");
+    assert_eq!(bench.turn()[0], 1);
+}
+
+#[test]
+fn what_waits_for_its_turn_is_not_late() {
+    let mut bench = Bench::new(&Tcp::bbr());
+    bench.wake();
+    bench.sender.free = bench.now + Span::from_secs(5.0);
+    bench.sender.set_timer(bench.now);
+    assert_eq!(bench.sender.timeout_at, bench.sender.free + Span::from_secs(3.0));
+}
+
+#[test]
+fn it_needs_selective_acknowledgements_and_no_other_delay() {
+    use crate::sources::{Flavor, Rules};
+    let refused = |tcp: Tcp| tcp.check().unwrap_err().to_string();
+    assert!(refused(Tcp { flavor: Flavor::NewReno, ..Tcp::bbr() }).contains("flavor"));
+    assert!(refused(Tcp { rules: Rules::Ns2, ..Tcp::bbr() }).contains("rules"));
+    assert!(refused(Tcp { overhead: RTT, ..Tcp::bbr() }).contains("overhead"));
+    assert!(Tcp::bbr().check().is_ok());
+}
+
+/// With room for more and no more to send, rates are of the sender and not of the path.
+#[test]
+fn a_sender_that_has_no_more_says_so() {
+    for (data, lacks) in [(Some(5), true), (Some(10), false), (None, false)] {
+        let mut bench = Bench::new(&Tcp { data, ..Tcp::bbr() });
+        assert_eq!(bench.wake().len() as u32, data.unwrap_or(10));
+        let Some(deliveries) = &mut bench.sender.deliveries else { panic!("{:?}", bench.sender) };
+        deliveries.sent(bench.now, 4, 0, 5);
+        deliveries.arrived(bench.now + RTT, 4);
+        assert_eq!(deliveries.sample(RTT).limited, lacks, "{data:?}");
+    }
+}

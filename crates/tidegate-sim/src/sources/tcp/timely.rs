@@ -1,0 +1,179 @@
+//! The sender by RACK-TLP (RFC 8985): losses told by time, probes for what nothing tells of, and a window that falls by
+//! proportional rate reduction (RFC 9937), as in Linux.
+use tidegate::{Rng, Span, Time};
+
+use super::congestion::Found;
+use super::rack::Probe;
+use super::report::Report;
+use super::sender::{Last, Output, TcpSender};
+
+/// What a receiver may wait with an acknowledgement at worst, by which a probe of a single segment comes later (RFC 8985 §7.2,
+/// TLP.max_ack_delay).
+const WORST_DELAY: Span = Span::from_millis(200);
+
+impl TcpSender {
+    /// An acknowledgement comes.
+    pub(super) fn timely(&mut self, now: Time, report: &Report, echo: bool, dice: &mut Rng, out: &mut Vec<Output>) {
+        let echo = self.heard(now, report.ack, echo);
+        let Some(rack) = &mut self.rack else { return };
+        let news = rack.update(now, report);
+        let advanced = report.ack > self.una;
+        if advanced {
+            if self.last == Last::Duplicates && report.ack < self.recover {
+                self.una = report.ack;
+                self.rto.acked_in_part(report.ack);
+                self.set_timer(now);
+            } else {
+                self.advance(now, report.ack, echo);
+            }
+        }
+        self.end_probe(now, report.ack, advanced, news);
+        self.find_losses(now, news, advanced);
+        self.fill(now, u32::MAX, dice, out);
+        if advanced {
+            self.plan_probe(now);
+        }
+    }
+
+    /// Looks for losses, of which the first begins a recovery, and lets the window of a recovery follow what has arrived.
+    fn find_losses(&mut self, now: Time, news: u32, advanced: bool) {
+        let repairing = self.mends();
+        let Some(rack) = &mut self.rack else { return };
+        let lost = rack.detect(now, repairing);
+        if rack.has_lost() && !repairing {
+            self.begin_recovery(now);
+        }
+        if self.last == Last::Duplicates
+            && news > 0
+            && let Some(rack) = &mut self.rack
+        {
+            self.window.cwnd = rack.reduce(news, lost, advanced, self.window.ssthresh);
+        }
+    }
+
+    /// Whether it is in a recovery, or after a timeout within what was sent before it.
+    fn mends(&self) -> bool {
+        match self.last {
+            Last::Duplicates => true,
+            Last::Timeout => self.una < self.recover,
+            _ => false,
+        }
+    }
+
+    fn begin_recovery(&mut self, now: Time) {
+        // A mark has cut the window for this round trip; the loss is only repaired.
+        let cut = self.last == Last::Echo && self.una < self.recover;
+        let prior = self.window.cwnd;
+        if !cut {
+            let flight = (self.max - self.una).min(self.window.segments());
+            self.window.cut(Found { now, una: self.una, flight });
+            self.reduced = true;
+        }
+        if let Some(rack) = &mut self.rack {
+            rack.begin(prior);
+            self.window.cwnd = rack.reduce(0, 1, false, self.window.ssthresh);
+            rack.probe_at = Time::MAX;
+        }
+        self.recover = self.max;
+        self.last = Last::Duplicates;
+        self.rto.abandon();
+        self.set_timer(now);
+    }
+
+    /// Sends what the window allows, lost segments first.
+    pub(super) fn resend(&mut self, now: Time, out: &mut Vec<Output>) {
+        while let Some(rack) = &mut self.rack
+            && rack.pipe() < self.window.segments()
+        {
+            let fresh = (self.max < self.end && self.max - self.una < self.window.most()).then_some(self.max);
+            let Some(seq) = rack.next_lost().or(fresh) else { return };
+            rack.reduction.sent += 1;
+            self.send(now, seq, out);
+            self.next = self.max;
+            if Some(seq) == fresh {
+                self.plan_probe(now);
+            }
+        }
+    }
+
+    /// Whether there is something to send that the window allows.
+    pub(super) fn may_resend(&self) -> bool {
+        let Some(rack) = &self.rack else { return false };
+        let fresh = self.max < self.end && self.max - self.una < self.window.most();
+        rack.pipe() < self.window.segments() && (fresh || rack.has_lost())
+    }
+
+    /// Sets the probe's time anew, while nothing is known to be missing and none is under way.
+    fn plan_probe(&mut self, now: Time) {
+        let (idle, mends, srtt) = (self.una == self.max, self.mends(), self.rto.smooth);
+        let Some(rack) = &mut self.rack else { return };
+        if idle || mends || rack.probe.is_some() || !rack.is_open() {
+            rack.probe_at = Time::MAX;
+        } else {
+            rack.set_probe(now, srtt, self.timeout_at, WORST_DELAY);
+        }
+    }
+
+    /// The time for which something was planned has come, other than the retransmission timer's: whether there was such a thing.
+    pub fn look(&mut self, now: Time, dice: &mut Rng, out: &mut Vec<Output>) -> bool {
+        let Some(rack) = &mut self.rack else { return false };
+        if rack.reorder_at <= now {
+            self.find_losses(now, 0, false);
+            self.fill(now, u32::MAX, dice, out);
+            return true;
+        }
+        if rack.probe_at > now {
+            return false;
+        }
+        rack.probe_at = Time::MAX;
+        if self.una < self.max {
+            self.probe(now, out);
+        }
+        true
+    }
+
+    /// Sends a segment beyond the window, new if there is one, so that an acknowledgement tells of what is lost (RFC 8985 §7.3).
+    fn probe(&mut self, now: Time, out: &mut Vec<Output>) {
+        let again = self.max == self.end || self.max - self.una >= self.window.most();
+        let seq = if again { self.max - 1 } else { self.max };
+        self.send(now, seq, out);
+        self.next = self.max;
+        self.set_timer(now);
+        if let Some(rack) = &mut self.rack {
+            rack.probe = Some(Probe { end: self.max, again });
+        }
+    }
+
+    /// Whether `ack` ends the probe. What it has repaired was a loss, and the window answers for it (RFC 8985 §7.4).
+    fn end_probe(&mut self, now: Time, ack: u32, advanced: bool, news: u32) {
+        let Some(rack) = &mut self.rack else { return };
+        let Some(Probe { end, again }) = rack.probe else { return };
+        if ack < end {
+            return;
+        }
+        let lost = again && ack > end;
+        if !again || lost || !advanced && news == 0 {
+            rack.probe = None;
+        }
+        if lost && !self.mends() {
+            let flight = (self.max - self.una).min(self.window.segments());
+            self.window.cut(Found { now, una: self.una, flight });
+            self.reduced = true;
+            self.recover = self.max;
+            self.last = Last::Recovered;
+        }
+    }
+
+    /// When the next of its timers runs out.
+    #[inline]
+    pub fn alarm(&self) -> Time {
+        match &self.rack {
+            None => self.timeout_at,
+            Some(rack) => self.timeout_at.min(rack.reorder_at).min(rack.probe_at),
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "timely_tests.rs"]
+mod tests;

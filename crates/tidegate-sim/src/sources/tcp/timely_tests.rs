@@ -1,0 +1,140 @@
+//! Golden sequences of recovery by RACK-TLP and proportional rate reduction, worked out by hand from RFC 8985 and RFC 9937.
+use super::super::sender::TcpSender;
+use super::super::{Flavor, Receiver, Tcp};
+use super::*;
+
+const MILLI: u64 = 1_000_000;
+
+/// A sender and a receiver 100 ms apart there and back; the test decides what arrives.
+struct Bench {
+    sender: TcpSender,
+    receiver: Receiver,
+    dice: Rng,
+    now: u64,
+}
+
+fn rack() -> Tcp {
+    Tcp { flavor: Flavor::Rack, ..Tcp::sack() }
+}
+
+impl Bench {
+    /// With a window of `cwnd`, all of it sent at 0, in congestion avoidance; now it is 100 ms.
+    fn avoiding(tcp: Tcp, cwnd: u32) -> Bench {
+        let mut dice = Rng::from_seed(1);
+        let tcp = Tcp { initial_window: cwnd as f64, ..tcp };
+        let mut sender = TcpSender::new(&tcp, &mut dice);
+        sender.window.ssthresh = cwnd as f64;
+        let mut out = Vec::new();
+        sender.wake(Time::ZERO, &mut dice, &mut out);
+        assert_eq!(out.len() as u32, cwnd);
+        Bench { sender, receiver: Receiver::new(&tcp), dice, now: 100 * MILLI }
+    }
+
+    /// `seq` has arrived and its acknowledgement comes back now: what is sent then.
+    fn arrive(&mut self, seq: u32) -> Vec<u32> {
+        let received = self.receiver.receive(seq, false, false);
+        let report = self.receiver.report().unwrap_or(Report::plain(received.ack));
+        let mut out = Vec::new();
+        self.sender.reported(Time::from_nanos(self.now), &report, false, &mut self.dice, &mut out);
+        out.iter().map(|o| o.seq).collect()
+    }
+
+    fn arrive_all(&mut self, segments: impl IntoIterator<Item = u32>) -> Vec<u32> {
+        segments.into_iter().flat_map(|seq| self.arrive(seq)).collect()
+    }
+
+    /// The next timer runs out: what is sent then. It must not be the retransmission timer's time.
+    fn alarm(&mut self) -> Vec<u32> {
+        let at = self.sender.alarm();
+        assert!(at < self.sender.timeout_at);
+        self.now = at.as_nanos();
+        let mut out = Vec::new();
+        assert!(self.sender.look(at, &mut self.dice, &mut out));
+        out.iter().map(|o| o.seq).collect()
+    }
+
+    fn pass(&mut self, milliseconds: u64) {
+        self.now += milliseconds * MILLI;
+    }
+}
+
+/// Of a window of ten cut to five one segment goes out for every two that arrive, until five are under way, and then for each.
+#[test]
+fn the_window_falls_in_proportion() {
+    let mut bench = Bench::avoiding(rack(), 10);
+    assert_eq!((bench.arrive(1), bench.arrive(2)), (vec![10], vec![11]), "limited transmit");
+    assert_eq!(bench.sender.alarm().as_nanos(), 125 * MILLI, "a quarter of a round trip for reordering");
+    assert_eq!(bench.arrive(3), [0], "three held beyond it: no more waiting");
+    assert_eq!(bench.sender.window.ssthresh, 5.0);
+    let sent: Vec<usize> = (4..10).map(|seq| bench.arrive(seq).len()).collect();
+    assert_eq!(
+        sent,
+        [0, 1, 0, 1, 0, 0],
+        "ceil(delivered / 2) less what was sent; 10 to 13 and the repair are under way"
+    );
+    bench.pass(100);
+    assert_eq!(bench.arrive_all([10, 11, 0]), [14, 15, 16]);
+    assert!((bench.sender.window.cwnd - 5.2).abs() < 1e-9 && bench.sender.last == Last::Recovered);
+}
+
+#[test]
+fn two_beyond_a_hole_wait_for_reordering_and_no_longer() {
+    let mut bench = Bench::avoiding(Tcp { data: Some(3), ..rack() }, 3);
+    assert_eq!(bench.arrive_all([1, 2]), []);
+    assert_eq!((bench.alarm(), bench.now), (vec![0], 125 * MILLI));
+    bench.pass(100);
+    assert_eq!((bench.arrive(0), bench.sender.una), (vec![], 3));
+}
+
+/// What RFC 6675 leaves to the timer: a retransmission that is lost again.
+#[test]
+fn a_lost_retransmission_is_seen_a_round_trip_later() {
+    let mut bench = Bench::avoiding(rack(), 10);
+    assert_eq!(bench.arrive_all([1, 2, 3]), [10, 11, 0]);
+    bench.pass(1);
+    let later = bench.arrive_all(4..10);
+    assert_eq!(later, [12, 13]);
+    // The repair was sent at 100 ms with 10 and 11; it is lost, what was sent a millisecond later arrives.
+    bench.pass(99);
+    assert_eq!(bench.arrive_all([10, 11]), [14, 15], "sent before it");
+    bench.pass(1);
+    assert_eq!(bench.arrive(12).first(), Some(&0));
+    assert_eq!(bench.sender.window.ssthresh, 5.0, "one cut for one recovery");
+}
+
+/// Both of the last two segments are lost: the probe repeats the last, and that it arrives tells of the other.
+#[test]
+fn a_probe_saves_a_timeout() {
+    let mut bench = Bench::avoiding(Tcp { data: Some(10), ..rack() }, 10);
+    assert_eq!(bench.arrive_all(0..8), []);
+    assert_eq!((bench.alarm(), bench.now), (vec![9], 300 * MILLI));
+    bench.pass(100);
+    assert_eq!(bench.arrive(9), [8]);
+    assert!(bench.sender.window.ssthresh < 10.0);
+    bench.pass(100);
+    assert_eq!((bench.arrive(8), bench.sender.una), (vec![], 10));
+    assert_eq!(bench.sender.alarm(), Time::MAX);
+}
+
+#[test]
+fn a_probe_is_new_data_where_there_are_any_even_beyond_the_window() {
+    let mut bench = Bench::avoiding(rack(), 4);
+    assert_eq!(bench.arrive(0), [4]);
+    assert_eq!((bench.alarm(), bench.now), (vec![5], 300 * MILLI));
+    assert_eq!(bench.sender.alarm(), bench.sender.timeout_at, "one probe, then the timer");
+}
+
+#[test]
+fn a_timeout_takes_for_lost_what_is_older_than_a_round_trip() {
+    let mut bench = Bench::avoiding(Tcp { data: Some(8), ..rack() }, 8);
+    bench.arrive(0);
+    bench.alarm();
+    let at = bench.sender.timeout_at;
+    let mut out = Vec::new();
+    assert!(!bench.sender.look(at, &mut bench.dice, &mut out));
+    assert!(bench.sender.timed_out(at, &mut bench.dice, &mut out));
+    assert_eq!(out.iter().map(|o| o.seq).collect::<Vec<_>>(), [1]);
+    bench.now = at.as_nanos();
+    bench.pass(100);
+    assert_eq!(bench.arrive(1), [2, 3], "slow start");
+}
