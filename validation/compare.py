@@ -3,14 +3,15 @@
 
 usage: compare.py [--seeds N] [LABEL …]     the ns-2 side is read from ns2/results (see ns2/run.py)
 
-A run over all set-ups, seeds as setups.py says, is kept in agreement.md.
+The rows of a run with seeds as setups.py says are kept in agreement.md, in place of the same set-ups' old ones.
 """
 import argparse
 import json
 import subprocess
 import sys
+from pathlib import Path
 
-from setups import HERE, METRICS, RESULTS, SETUPS, mean_ci
+from setups import HERE, RESULTS, SETUPS, mean_ci
 
 TIDEGATE = HERE.parent / "target" / "release" / "tidegate"
 WITHIN = 0.05  # what counts as agreement
@@ -22,12 +23,12 @@ def theirs(setup):
     if not setup.ns2_results.exists():
         sys.exit(f"{setup.ns2_results} is missing: run validation/ns2/run.py")
     rows = [json.loads(line) for line in setup.ns2_results.read_text().splitlines()]
-    return {name: mean_ci([row[name] for row in rows]) for name, _ in METRICS}
+    return {name: mean_ci([row[name] for row in rows]) for name, *_ in setup.metrics}
 
 
-def ours(setup, seeds):
+def ours(tidegate, setup, seeds):
     """Our version, and our mean and half width for each figure."""
-    cmd = [str(TIDEGATE), "run", str(setup.twin), *setup.ours, "--seeds", str(seeds or setup.seeds), "--json"]
+    cmd = [str(tidegate), "run", str(setup.twin), *setup.ours, "--seeds", str(seeds or setup.seeds), "--json"]
     run = subprocess.run(cmd, capture_output=True, text=True)
     if run.returncode:
         sys.exit(f"{' '.join(cmd)} failed:\n{run.stderr}")
@@ -35,18 +36,15 @@ def ours(setup, seeds):
     document = document[0] if isinstance(document, list) else document
     groups = {group["name"]: group for group in document["groups"]}
 
-    def figure(value, scale=1.0):
+    def figure(value, scale):
         ci = value["ci95"]
         return value["mean"] * scale, None if ci is None else ci * scale
 
-    return document["version"], {
-        "udp_thr_mbps": figure(groups["udp"]["throughput_bps"], 1e-6),
-        "tcp_thr_mean_mbps": figure(groups["tcp"]["per_flow"]["mean"], 1e-6),
-        "jain_tcp": figure(groups["tcp"]["jain"]),
-        "loss_tcp": figure(groups["tcp"]["loss_ratio"]),
-        "loss_udp": figure(groups["udp"]["loss_ratio"]),
-        "mean_q_pkts": figure(document["aggregate"]["queue_packets"]),
-    }
+    figures = {}
+    for name, _, group, key, scale in setup.metrics:
+        value = (groups[group] if group else document["aggregate"])[key]
+        figures[name] = figure(value["mean"] if key == "per_flow" else value, scale)
+    return document["version"], figures
 
 
 def width(mean, ci):
@@ -69,8 +67,18 @@ def row(label, what, a, b):
     return f"| {label} | {what} | {cells[0]} | {cells[1]} | {ratio:.4f} | {verdict} |"
 
 
-def keep(version, table):
-    """Writes the whole table to agreement.md."""
+HEAD = ["| set-up | figure | ns-2 | ours | ours / ns-2 | within 5 % |", "|---|---|---|---|---|---|"]
+
+
+def keep(version, fresh):
+    """Writes the `fresh` rows, by set-up, into agreement.md beside those of the other set-ups."""
+    path = HERE / "agreement.md"
+    rows = {}
+    for line in path.read_text().splitlines() if path.exists() else []:
+        label = line.split(" | ")[0].removeprefix("| ")
+        rows.setdefault(label, []).append(line)
+    rows.update(fresh)
+    table = HEAD + [line for setup in SETUPS for line in rows.get(setup.label, [])]
     package = json.loads((RESULTS / "versions.json").read_text())["ns2"]
     head = [
         "# Agreement with ns-2",
@@ -79,33 +87,32 @@ def keep(version, table):
         "interval over the seeds, in percent of the mean. What is compared, and how it was made the same: README.md.",
         "",
     ]
-    (HERE / "agreement.md").write_text("\n".join([*head, *table]) + "\n")
+    path.write_text("\n".join([*head, *table]) + "\n")
 
 
 def main():
     ask = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     ask.add_argument("--seeds", type=int, help="our replications (default: as setups.py says)")
+    ask.add_argument("--tidegate", default=TIDEGATE, help="the command (default: the release build)")
     ask.add_argument("labels", nargs="*", metavar="LABEL", help="set-ups to compare (default: all)")
     given = ask.parse_args()
     unknown = set(given.labels) - {s.label for s in SETUPS}
     if unknown:
         sys.exit(f"unknown set-up {sorted(unknown)}; known: {[s.label for s in SETUPS]}")
-    if not TIDEGATE.exists():
-        sys.exit(f"{TIDEGATE} is missing: run `make build`")
+    if not Path(given.tidegate).exists():
+        sys.exit(f"{given.tidegate} is missing: run `make build`")
     wanted = [s for s in SETUPS if not given.labels or s.label in given.labels]
-    table = ["| set-up | figure | ns-2 | ours | ours / ns-2 | within 5 % |", "|---|---|---|---|---|---|"]
-    print("\n".join(table), flush=True)
-    good = True
+    print("\n".join(HEAD), flush=True)
+    fresh = {}
     for setup in wanted:
         left = theirs(setup)
-        version, right = ours(setup, given.seeds)
-        rows = [row(setup.label, what, left[name], right[name]) for name, what in METRICS]
+        version, right = ours(given.tidegate, setup, given.seeds)
+        rows = [row(setup.label, what, left[name], right[name]) for name, what, *_ in setup.metrics]
         print("\n".join(rows), flush=True)
-        table += rows
-        good &= all(line.endswith("| yes |") for line in rows)
-    if len(wanted) == len(SETUPS) and not given.seeds:
-        keep(version, table)
-    sys.exit(0 if good else 1)
+        fresh[setup.label] = rows
+        if not given.seeds:
+            keep(version, fresh)
+    sys.exit(0 if all(line.endswith("| yes |") for rows in fresh.values() for line in rows) else 1)
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ proc start_sim {} {
     global opt ns rng
     if {$opt(hdr) eq "min"} {
         remove-all-packet-headers
-        foreach h {Flags IP TCP RTP} { add-packet-header $h }
+        foreach h {Flags IP TCP RTP TFRC TFRC_ACK} { add-packet-header $h }
     }
     ns-random $opt(seed)
     set ns [new Simulator]
@@ -113,6 +113,17 @@ proc add_udp {s d rate} {
     $ns at [$rng uniform 0 $opt(start)] "$c start"
     return $fid
 }
+proc add_tfrc {s d jitter} {
+    global opt ns NF flow rng
+    set fid $NF; incr NF
+    set t [new Agent/TFRC]; set k [new Agent/TFRCSink]
+    $t set fid_ $fid; $k set fid_ $fid
+    $t set packetSize_ $opt(pkt); $t set useHeaders_ false; $t set overhead_ $jitter
+    $ns attach-agent $s $t; $ns attach-agent $d $k; $ns connect $t $k
+    set flow($fid,type) tfrc; set flow($fid,src) $t; set flow($fid,dst) $k
+    $ns at [$rng uniform 0 $opt(start)] "$t start"
+    return $fid
+}
 
 # ---- measurement ----------------------------------------------------------
 proc qint {what} {
@@ -131,7 +142,7 @@ proc snap {tag} {
         foreach v {pa ba pd bd pl bl} { set S($tag,$i,$v) 0 }
         if {$flow($i,type) eq "tcp"} {
             foreach {k v} {ack ack_ tx ndatapack_ rtx nrexmitpack_ rto nrexmit_ cuts ncwndcuts_} { set S($tag,$i,$k) [$flow($i,src) set $v] }
-        } else {
+        } elseif {$flow($i,type) eq "udp"} {
             set S($tag,$i,lost) [$flow($i,dst) set nlost_]; set S($tag,$i,got) [$flow($i,dst) set npkts_]
         }
     }
@@ -182,6 +193,7 @@ proc report {} {
     out args $argv
     # per-flow rates (bit/s, wire bytes) measured at the receivers
     set rt {}; set ru {}; set ra {}; set gp {}
+    set rf {}; set fl 0; set fa 0
     set tl 0; set ta 0; set ul 0; set ua 0; set tlb 0; set ulb 0; set rto 0; set tx 0; set rtx 0; set cuts 0
     for {set i 0} {$i < $NF} {incr i} {
         # wire throughput: packets that left the bottleneck when flow stats are on,
@@ -199,6 +211,8 @@ proc report {} {
             lappend gp [expr {($S(e,$i,ack)-$S(w,$i,ack))*($opt(pkt)-40)*8.0/$dt}]
             incr tx [expr {$S(e,$i,tx)-$S(w,$i,tx)}]; incr rtx [expr {$S(e,$i,rtx)-$S(w,$i,rtx)}]
             incr rto [expr {$S(e,$i,rto)-$S(w,$i,rto)}]; incr cuts [expr {$S(e,$i,cuts)-$S(w,$i,cuts)}]
+        } elseif {$flow($i,type) eq "tfrc"} {
+            lappend rf $r; incr fl $l; incr fa $a
         } else {
             lappend ru $r; incr ul $l; incr ua $a; incr ulb $lb
             if {$fmon eq ""} {
@@ -220,6 +234,10 @@ proc report {} {
     out tcp_goodput_total_mbps [expr {[mean $gp]*[llength $gp]/1e6}]
     out jain_tcp [jain $rt]
     out jain_all [jain $ra]
+    out n_tfrc [llength $rf]
+    out tfrc_thr_mean_mbps [expr {[mean $rf]/1e6}]
+    out jain_tfrc [jain $rf]
+    out loss_tfrc [expr {$fa ? double($fl)/$fa : 0.0}]
     # CARE's "norm": sum over flows of (rate - fair share)^2 in (kb/s)^2
     set fair [expr {$cap/1e3/$NF}]; set nm 0.0
     foreach r $ra { set nm [expr {$nm + ($r/1e3-$fair)**2}] }

@@ -12,9 +12,9 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
-from setups import METRICS, RESULTS, SETUPS, mean_ci  # noqa: E402
+from setups import RESULTS, SETUPS, mean_ci  # noqa: E402
 
-KEEP = [name for name, _ in METRICS] + [
+KEEP = [
     "jain_all", "loss_tcp_mbps", "loss_udp_mbps", "mean_q_bytes", "util", "tcp_goodput_total_mbps",
     "bott_arrivals", "bott_drops", "bott_departures", "tcp_data_sent", "tcp_rtx", "tcp_rto", "tcp_cuts",
 ]
@@ -22,13 +22,13 @@ KEEP = [name for name, _ in METRICS] + [
 
 def once(setup, seed):
     """One run; returns the figures to keep."""
-    cmd = ["nice", "-n", "19", "ns", setup.script, *setup.ns2_args, f"seed={seed}"]
+    cmd = ["nice", "-n", "10", "ns", setup.script, *setup.ns2_args, f"seed={seed}"]
     run = subprocess.run(cmd, cwd=HERE, capture_output=True, text=True)
     lines = [line for line in run.stdout.splitlines() if line.startswith("JSON ")]
     if not lines:
         sys.exit(f"{' '.join(cmd)} gave no result:\n{run.stdout[-400:]}{run.stderr[-800:]}")
     result = json.loads(lines[-1][5:])
-    return {"seed": seed, "args": result["args"], **{key: result[key] for key in KEEP}}
+    return {"seed": seed, "args": result["args"], **{key: result[key] for key in [m[0] for m in setup.metrics] + KEEP}}
 
 
 def versions():
@@ -57,7 +57,7 @@ def fill(setup, seeds, fresh):
             out.write(json.dumps(row) + "\n")
             out.flush()
     print(setup.label, len(done), "runs")
-    for name, _ in METRICS:
+    for name, *_ in setup.metrics:
         mean, ci = mean_ci([row[name] for row in done])
         width = 100 * ci / mean if ci is not None and mean else 0
         print(f"  {name:20} {mean:12.5g} ± {width:.2f} %", flush=True)

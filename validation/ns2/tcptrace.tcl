@@ -3,9 +3,10 @@
 # given numbers among the others are marked (with the word `marked` the flow has ECN): every packet the sender puts
 # on the wire, with its time. A base RTT of about 50 ms keeps the timeout at its least value, 0.2 s, whatever the
 # phase of the clock ticks.
-#   ns tcptrace.tcl Newreno T lost NUMBER... marked NUMBER...        prints ns-2's trace of the first link's queue
+#   ns tcptrace.tcl Newreno T set NAME VALUE... lost NUMBER... marked NUMBER...
+# with parameters of the sender after `set`; prints ns-2's trace of the first link's queue.
 set kind [lindex $argv 0]; set T [lindex $argv 1]
-set hit(lost) {}; set hit(marked) {}
+set hit(set) {}; set hit(lost) {}; set hit(marked) {}
 foreach word [lrange $argv 2 end] {
     if {[info exists hit($word)]} { set fate $word } else { lappend hit($fate) $word }
 }
@@ -29,7 +30,8 @@ $ns lossmodel [errors $hit(lost)] $a $d        ;# the last one added comes first
 set t [new Agent/TCP/$kind]
 $t set packetSize_ 960; $t set window_ 10000
 if {$fate eq "marked"} { $t set ecn_ 1 }
-set k [new Agent/TCPSink]
+foreach {name value} $hit(set) { $t set $name $value }
+if {$kind eq "Sack1"} { set k [new Agent/TCPSink/Sack1] } else { set k [new Agent/TCPSink] }
 $ns attach-agent $s $t; $ns attach-agent $d $k; $ns connect $t $k
 set f [new Application/FTP]; $f attach-agent $t
 $ns trace-queue $s $a stdout

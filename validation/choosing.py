@@ -1,0 +1,348 @@
+#!/usr/bin/env python3
+"""Writes docs/choosing.md: which queue to pick for what, every statement from runs of the simulator.
+
+usage: choosing.py [--seeds N] [--queue NAME …]     build first; `make choosing` does both, five minutes on two idle cores
+
+Every queue of the catalog, preset `auto`, meets the same questions: a scenario of ours and what is set in it. A question
+asks for one figure; its table has a column for each setting, and what it says is counted from the table. With
+--queue only those are run and nothing is written.
+Python's standard library only.
+"""
+import argparse
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+
+HERE = pathlib.Path(__file__).resolve().parent
+TIDEGATE = HERE.parent / "target" / "release" / "tidegate"
+PAGE = HERE.parent / "docs" / "choosing.md"
+
+# What counts as protected: users keep so much of their fair share, at the lower end of the 95 % interval.
+PROTECTED = 90.0
+# Beside the best queue of a column, these are as good: a tenth of what the line gives.
+NEAR = 10.0
+
+
+@dataclass(frozen=True)
+class Column:
+    """A setting of a question: its name, and what is set in the scenario."""
+
+    name: str
+    set: tuple = ()
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked of every queue."""
+
+    title: str
+    why: str
+    scenario: str
+    columns: tuple
+    figure: str  # a key of FIGURES
+    least: bool = False  # whether the smallest figure is the best
+
+
+def share(document):
+    """What `users` get of their fair share, in per cent."""
+    users = group(document, "users")
+    return scaled(users["throughput_bps"], 100 / users["fair_share_bps"]["mean"])
+
+
+def even(document):
+    """Jain's index of the users among themselves, in per cent."""
+    return scaled(group(document, "users")["jain"], 100)
+
+
+def slowest(document):
+    """What the worst of the users gets of a fair share, in per cent."""
+    users = group(document, "users")
+    return scaled(users["per_flow"]["min"], 100 * users["count"] / users["fair_share_bps"]["mean"])
+
+
+def transfer(document):
+    """The time within which 95 in 100 objects come, in ms; none where fewer than a hundred came in a replication."""
+    users = group(document, "users")
+    return scaled(users["completion_ms"]["p95"], 1) if users["completions"]["mean"] >= 100 else None
+
+
+def wait(document):
+    """The mean wait in the queue, in ms."""
+    return scaled(document["aggregate"]["queue_delay_ms"]["mean"], 1)
+
+
+FIGURES = {
+    "share": (share, "users' throughput, % of their fair share"),
+    "even": (even, "Jain's index among the users, %"),
+    "slowest": (slowest, "the worst user's throughput, % of a fair share"),
+    "transfer": (transfer, "time within which 95 in 100 objects come, ms"),
+    "wait": (wait, "mean wait in the queue, ms"),
+}
+
+
+def group(document, name):
+    return next(g for g in document["groups"] if g["name"] == name)
+
+
+def scaled(figure, by):
+    """Mean and half width of the 95 % interval, times `by`."""
+    if figure is None or figure["mean"] is None:
+        return None
+    return figure["mean"] * by, (figure["ci95"] or 0.0) * by
+
+
+def floods(rates):
+    return tuple(Column(name, (f"group.flood.rate={rate}",)) for name, rate in rates)
+
+
+def offenders(counts):
+    """So many floods, that send twice the line together."""
+    return tuple(Column(str(n), (f"group.flood.count={n}", f"group.flood.rate={40_000 // n} kbit/s")) for n in counts)
+
+
+BASE, WEB, GREEDY = "choosing.toml", "choosing-web.toml", "choosing-greedy.toml"
+ASLEEP = "group.flood.rate=1 kbit/s"
+QUESTIONS = (
+    Question(
+        "How hard the flood is",
+        "One sender that heeds nothing, of five times its fair share to ten times the line. Fair would be 0.95 Mbit/s for each.",
+        BASE,
+        floods([("5 × fair", "4.8 Mbit/s"), ("half the line", "10 Mbit/s"),
+                ("2 × line", "40 Mbit/s"), ("10 × line", "200 Mbit/s")]),
+        "share",
+    ),
+    Question(
+        "How many offenders",
+        "The same 40 Mbit/s from so many senders. A queue that remembers a few offenders forgets the others; one that takes "
+        "its time for each is late.",
+        BASE,
+        offenders((1, 4, 16, 64)),
+        "share",
+    ),
+    Question(
+        "How many users",
+        "One flood of twice the line beside so many users: the more, the smaller a fair share, down to half a packet of "
+        "window each.",
+        BASE,
+        tuple(Column(str(n), (f"group.users.count={n}",)) for n in (4, 20, 100, 400)),
+        "share",
+    ),
+    Question(
+        "Short transfers",
+        "Two hundred people fetch objects of 15 kB in the mean. A dash: fewer than a hundred came through in a minute.",
+        WEB,
+        (Column("no flood", (ASLEEP,)), Column("flood")),
+        "transfer",
+        least=True,
+    ),
+    Question(
+        "Far and near users",
+        "No flood; half of the twenty users have round trips of 24 ms, half of so much. What the worst of them gets.",
+        BASE,
+        tuple(Column(f"{24 + 2 * (ms - 1)} ms", (ASLEEP, f'group.users.access_delay=["1 ms", "{ms} ms"]'))
+              for ms in (1, 20, 50, 150)),
+        "slowest",
+    ),
+    Question(
+        "ECN",
+        "Users who speak ECN beside a flood of twice the line that does not, and one that says it does and heeds no mark.",
+        BASE,
+        (Column("nobody"), Column("users", ("group.users.ecn=on",)),
+         Column("users, and the flood lies", ("group.users.ecn=on", "group.flood.ecn=on"))),
+        "share",
+    ),
+    Question(
+        "Slow lines",
+        "Five users and a flood of twice the line, each line with a buffer of 200 ms.",
+        BASE,
+        tuple(Column(name, (f"network.rate={rate} kbit/s", f"network.limit={rate // 40} kB", "group.users.count=5",
+                            f"group.flood.rate={2 * rate} kbit/s"))
+              for name, rate in (("512 kbit/s", 512), ("2 Mbit/s", 2000), ("10 Mbit/s", 10000))),
+        "share",
+    ),
+    Question(
+        "Many connections of one client",
+        "A client with forty connections beside twenty users with one each. Told apart by connection it has two thirds of "
+        "the flows; told apart by source it is one.",
+        GREEDY,
+        (Column("by connection", ("run.flow_key=five-tuple",)), Column("by source")),
+        "slowest",
+    ),
+    Question(
+        "What a packet waits",
+        "How long packets stay in the queue, without a flood and with one; the buffer holds 100 ms.",
+        BASE,
+        (Column("no flood", (ASLEEP,)), Column("flood")),
+        "wait",
+        least=True,
+    ),
+)
+
+
+def results(question, column, queues, seeds):
+    """The result of each queue in one setting, by name."""
+    cmd = [str(TIDEGATE), "compare", str(HERE / "scenarios" / question.scenario), "--json", "--seeds", str(seeds)]
+    cmd += [word for queue in queues for word in ("--queue", f"{queue}/auto as {queue}")]
+    cmd += [word for text in column.set for word in ("--set", text)]
+    run = subprocess.run(cmd, capture_output=True, text=True)
+    if run.returncode:
+        sys.exit(f"{' '.join(cmd)} failed:\n{run.stderr}")
+    documents = json.loads(run.stdout)
+    return {d["label"]: d for d in (documents if isinstance(documents, list) else [documents])}
+
+
+def measured(question, queues, seeds):
+    """The figures of a question: for each queue, one for each column."""
+    figure = FIGURES[question.figure][0]
+    table = {queue: [] for queue in queues}
+    for column in question.columns:
+        print(f"  {column.name}", file=sys.stderr, flush=True)
+        of = results(question, column, queues, seeds)
+        for queue in queues:
+            table[queue].append(figure(of[queue]))
+    return table
+
+
+def written(figure):
+    """A figure as the tables have it, with its interval where that is wider than a tenth."""
+    if figure is None:
+        return "–"
+    mean, ci95 = figure
+    digits = 0 if mean >= 9.95 else 1
+    wide = f" ± {ci95:.{digits}f}" if ci95 > 0.1 * mean and ci95 >= 0.5 else ""
+    return f"{mean:.{digits}f}{wide}"
+
+
+def good(question, figures):
+    """Which queues do well in a column of figures, by queue."""
+    known = {queue: f for queue, f in figures.items() if f is not None}
+    if question.figure == "share":
+        return [queue for queue, (mean, ci95) in known.items() if mean - ci95 >= PROTECTED]
+    if not known:
+        return []
+    if question.least:
+        best = min(mean for mean, _ in known.values())
+        return [queue for queue, (mean, _) in known.items() if mean <= 1.25 * best]
+    best = max(mean for mean, _ in known.values())
+    return [queue for queue, (mean, _) in known.items() if mean >= best - NEAR]
+
+
+def told(question, table):
+    """What a table says, a line for each column."""
+    what = {
+        "share": f"users keep {PROTECTED:.0f} % or more",
+        "transfer": "within a quarter of the fastest",
+        "wait": "within a quarter of the shortest",
+    }.get(question.figure, f"within {NEAR:.0f} points of the best")
+    lines = []
+    for number, column in enumerate(question.columns):
+        names = good(question, {queue: row[number] for queue, row in table.items()})
+        lines.append(f"- {column.name}: {what}: " + (", ".join(f"`{n}`" for n in names) if names else "**none**"))
+    return lines
+
+
+def section(question, table):
+    """A question's part of the page."""
+    names = [column.name for column in question.columns]
+    does = [good(question, {queue: row[number] for queue, row in table.items()}) for number in range(len(names))]
+    lines = [f"## {question.title}", "", question.why, "", *told(question, table), ""]
+    lines += [f"In {FIGURES[question.figure][1]}:", "", "| queue | " + " | ".join(names) + " |", "|---" * (len(names) + 1) + "|"]
+    for queue, row in table.items():
+        cells = [f"**{written(f)}**" if queue in of else written(f) for f, of in zip(row, does)]
+        lines.append(f"| `{queue}` | " + " | ".join(cells) + " |")
+    last = question.columns[-1]
+    words = "".join(f" --set '{text}'" for text in last.set)
+    lines += ["", f"The last column as a report: `tidegate compare validation/scenarios/{question.scenario}{words} --out out/choosing"
+              " --queue sfb/auto --queue …`", ""]
+    return lines
+
+
+def states(queues):
+    """What each queue keeps besides the packets on the base line, as `tidegate check` says."""
+    text = (HERE / "scenarios" / BASE).read_text()
+    listed = ", ".join(f'"{queue}/auto as {queue}"' for queue in queues)
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "all.toml"
+        path.write_text(text.replace("[[group]]", f"[compare]\nqueues = [{listed}]\n\n[[group]]", 1))
+        said = subprocess.run([str(TIDEGATE), "check", str(path)], capture_output=True, text=True, check=True).stdout
+    lines = [line.strip() for line in said.splitlines() if " of state;" in line]
+    of = {line.split(" ")[0]: line.split("): ")[1].split(" of state;")[0] for line in lines}
+    return {queue: of[queue] for queue in queues}
+
+
+def in_bytes(text):
+    """A size as `tidegate` writes it, in bytes."""
+    number, unit = text.split(" ")
+    return float(number) * {"B": 1, "kB": 1e3, "MB": 1e6}[unit]
+
+
+def pick(rows, memory, count):
+    """The answer in sentences: the queue that protects most often, and the ones that do best with less memory."""
+    lines, least = [], float("inf")
+    for whole, queue, _ in sorted(rows, key=lambda row: (-row[0], in_bytes(memory[row[1]]))):
+        if whole and in_bytes(memory[queue]) < least:
+            begin = f"with less memory than that, {memory[queue]}" if lines else f"of all queues, with {memory[queue]} of memory"
+            lines.append(f"- {begin}: `{queue}`, which protects users in {whole} of {count} settings")
+            least = in_bytes(memory[queue])
+    return lines
+
+
+def first(tables, memory, count):
+    """The table that answers first: of the settings with a flood, in how many each queue protects the users."""
+    asked = [q for q in QUESTIONS if q.figure == "share"]
+    names = [q.title for q in asked]
+    rows = []
+    for queue in memory:
+        kept = [sum(queue in good(q, {n: row[i] for n, row in tables[q.title].items()}) for i in range(len(q.columns)))
+                for q in asked]
+        rows.append((sum(kept), queue, kept))
+    rows.sort(key=lambda row: -row[0])
+    lines = [*pick(rows, memory, count), "", "| queue | " + " | ".join(names) + " | of all | state |", "|---" * (len(names) + 3) + "|"]
+    for whole, queue, kept in rows:
+        cells = [f"{n} of {len(q.columns)}" for n, q in zip(kept, asked)]
+        lines.append(f"| `{queue}` | " + " | ".join(cells) + f" | **{whole} of {count}** | {memory[queue]} |")
+    return lines
+
+
+def page(tables, memory, seeds):
+    """The whole of docs/choosing.md."""
+    count = sum(len(q.columns) for q in QUESTIONS if q.figure == "share")
+    lines = [
+        "# Which queue for what", "",
+        "Written by `make choosing` from runs of the simulator; nothing here is typed in. Every queue of the catalog, as its preset",
+        f"`auto` scales it to the line, {seeds} seeds of each setting. The line has 20 Mbit/s and a buffer of 100 ms, the users are",
+        "connections of CUBIC with selective acknowledgements ([the scenario](../validation/scenarios/choosing.toml)). Means; the 95 % interval",
+        "stands beside those that it makes uncertain by more than a tenth; bold is what does well. What the simulator is worth beside",
+        "real TCP is [measured](../validation/README.md#the-gateway-against-the-simulator); what a packet costs in time stands in the",
+        "[README](../README.md#speed).", "",
+        f"**Who protects users at all.** In how many of the settings below with a flood the users keep {PROTECTED:.0f} % of their fair share,",
+        "by question, and what the queue keeps in memory besides packets on this line:", "",
+        *first(tables, memory, count), "",
+    ]
+    for question in QUESTIONS:
+        lines += section(question, tables[question.title])
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seeds", type=int, default=5, help="seeds of each setting (5)")
+    parser.add_argument("--queue", action="append", help="only this queue; nothing is written")
+    args = parser.parse_args()
+    listed = subprocess.run([str(TIDEGATE), "list", "--json"], capture_output=True, text=True, check=True).stdout
+    queues = args.queue or [queue["name"] for queue in json.loads(listed)["queues"]]
+    tables = {}
+    for number, question in enumerate(QUESTIONS, 1):
+        print(f"{number} of {len(QUESTIONS)}: {question.title}", file=sys.stderr, flush=True)
+        tables[question.title] = measured(question, queues, args.seeds)
+    text = page(tables, states(queues), args.seeds)
+    if args.queue:
+        print(text)
+    else:
+        PAGE.write_text(text)
+
+
+main()

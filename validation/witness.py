@@ -1,0 +1,183 @@
+#!/usr/bin/env python3
+"""The kernel's TCP as witness of the simulator's: reno, cubic and bbr, each by itself and all three together, without and with a
+flood of three times the line, through the gateway and simulated.
+
+usage: witness.py [--quick] [--measured FILE] [--mix MIX] [QUEUE …]
+
+Prints the table and keeps it in witness.md, and the figures of every run in witness.jsonl, from which --measured takes them again.
+Root, iperf3, and an idle machine. Status 1 if somewhere another group wins.
+"""
+import argparse
+import json
+import sys
+import tempfile
+from pathlib import Path
+
+from gateway import FLOOD, LINE, STARVED, STEADY, TRIES, TWIN, WITHIN, first, gate_first, mbit, run
+
+HERE = Path(__file__).resolve().parent
+KEPT = HERE / "witness.jsonl"
+QUEUES = ["drop_tail", "red", "fq_codel", "care"]
+# The kernel's congestion control, the simulator's source, and what more the simulator is told of it.
+SOURCES = {
+    "reno": ("rack", {"delayed_ack": "40 ms"}),
+    "cubic": ("cubic", {"loss_recovery": "rack", "delayed_ack": "40 ms"}),
+    "bbr": ("bbr", {"delayed_ack": "40 ms", "margin": 0.01}),
+}
+MIXES = {**{name: [name] for name in SOURCES}, "together": list(SOURCES)}
+SEEDS = 10
+
+
+def times(mix):
+    """Connections of each kind, and seconds of warm-up and of measuring: kinds that share take longer to settle."""
+    return (8, 5, 15) if len(MIXES[mix]) == 1 else (3, 10, 30)
+
+
+def twin(mix, flood):
+    """The scenario of the same set-up."""
+    head, tcp, udp = TWIN.read_text().split("[[group]]\n")
+    count = times(mix)[0]
+    groups = []
+    for name in MIXES[mix]:
+        source, more = SOURCES[name]
+        words = {'name = "tcp"': f'name = "{name}"', "count = 8": f"count = {count}", '"newreno"': f'"{source}"'}
+        if name == "bbr":
+            words['rules = "linux"\n'] = ""  # it has no such key
+        text = tcp
+        for old, new in words.items():
+            assert text.count(old) == 1, f"{TWIN.name} has no {old}"
+            text = text.replace(old, new)
+        told = "".join(f"{key} = {json.dumps(value)}\n" for key, value in more.items())
+        groups.append(f"{text.rstrip()}\n{told}\n")
+    return "[[group]]\n".join([head, *groups, *([udp] if flood else [])])
+
+
+def figures(document, names):
+    """What is compared, of one result; a single group of TCP is called so by the demo."""
+    groups = {g["name"]: g for g in document["groups"]}
+    if len(names) == 1 and "tcp" in groups:
+        groups[names[0]] = groups.pop("tcp")
+    return {
+        "rates": {name: g["throughput_bps"]["mean"] for name, g in groups.items()},
+        "half": {name: g["throughput_bps"]["ci95"] or 0.0 for name, g in groups.items()},
+        "offered": {name: g["offered_bps"]["mean"] for name, g in groups.items()},
+        "delay_p50_ms": (document["aggregate"]["queue_delay_ms"]["p50"] or {}).get("mean"),
+        "uncounted": document.get("incomplete"),
+    }
+
+
+def measure(mix, flood, queue, quick):
+    """One run on real packets; again if the machine was too busy for the flood."""
+    count, warmup, duration = times(mix)
+    words = ["gate", "demo", "--bbr", "0", "--queue", queue, "--tcp", str(count), "--flood", f"{FLOOD if flood else 0:.0f}bit/s"]
+    words += [word for name in MIXES[mix] for word in ("--congestion", name)]
+    words += ["--warmup", f"{2 if quick else warmup}s", "--duration", f"{3 if quick else duration}s"]
+    for thrown in range(TRIES):
+        found = figures(run(words, gate_first, preexec_fn=first)[0], MIXES[mix])
+        steady = not flood or found["offered"]["flood"] >= STEADY * FLOOD
+        if quick or steady and not found["uncounted"]:
+            break
+        thrown += 1
+    return {"mix": mix, "flood": flood, "queue": queue, "thrown": thrown, **found}
+
+
+def simulate(mix, flood, queues, quick):
+    """The simulator's figures for each queue."""
+    _, warmup, duration = times(mix)
+    with tempfile.TemporaryDirectory() as home:
+        path = Path(home) / "witness.toml"
+        path.write_text(twin(mix, flood))
+        words = ["compare", str(path), "--seeds", str(2 if quick else SEEDS)]
+        words += ["--set", f"run.warmup={warmup + 1}s", "--set", f"run.duration={warmup + 1 + duration}s"]
+        documents = run(words + [word for queue in queues for word in ("--queue", queue)])
+    return {document["label"]: figures(document, MIXES[mix]) for document in documents}
+
+
+def winner(rates):
+    return max(rates, key=rates.get)
+
+
+def far(simulated, measured):
+    """The groups whose throughputs are not within 15 % of the simulator's; of one that starves on both sides a handful of
+    packets are left, whose number says nothing."""
+    starved = STARVED * LINE / len(simulated)
+    return [
+        name
+        for name in simulated
+        if max(simulated[name], measured[name]) > starved and abs(measured[name] / simulated[name] - 1) > WITHIN
+    ]
+
+
+def row(simulated, measured):
+    rates, half, seen = simulated["rates"], simulated["half"], measured["rates"]
+    delay = lambda figures: "–" if figures["delay_p50_ms"] is None else f"{figures['delay_p50_ms']:.3g}"
+    apart = far(rates, seen)
+    wins = f"{winner(seen)}" if winner(seen) == winner(rates) else f"NO: {winner(seen)} for {winner(rates)}"
+    cells = [
+        measured["queue"],
+        "300" if measured["flood"] else "–",
+        "; ".join(f"{name} {mbit(rates[name])} ± {mbit(half[name])}" for name in rates),
+        "; ".join(f"{name} {mbit(seen[name])}" for name in rates),
+        f"{delay(simulated)}, {delay(measured)}",
+        wins,
+        f"no: {', '.join(apart)}" if apart else "yes",
+    ]
+    busy = f" (flood only {mbit(measured['offered']['flood'])})" if measured["thrown"] >= TRIES else ""
+    return "| " + " | ".join(cells) + f"{busy} |"
+
+
+def table(mix, queues, measured, quick):
+    lines = [
+        f"## {mix}: {times(mix)[0]} connections" + ("" if len(MIXES[mix]) == 1 else " each"),
+        "",
+        "| queue | flood | simulated | measured | median wait, ms | winner | within 15 % |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for flood in (False, True):
+        runs = [r for r in measured if (r["mix"], r["flood"]) == (mix, flood)]
+        simulated = simulate(mix, flood, [r["queue"] for r in runs], quick) if runs else {}
+        lines += [row(simulated[r["queue"]], r) for r in runs]
+    return [*lines, ""]
+
+
+def main():
+    ask = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    ask.add_argument("--quick", action="store_true", help="three seconds each, kept nowhere: whether it works")
+    ask.add_argument("--measured", type=Path, help="take measured runs from this file")
+    ask.add_argument("--mix", action="append", choices=list(MIXES), help="only this one; may be repeated")
+    ask.add_argument("queues", nargs="*", metavar="QUEUE", help=f"queues (default: {' '.join(QUEUES)})")
+    given = ask.parse_args()
+    queues, mixes = given.queues or QUEUES, given.mix or list(MIXES)
+    if given.measured:
+        measured = [json.loads(line) for line in given.measured.read_text().splitlines()]
+        measured = [r for r in measured if r["queue"] in queues]
+    else:
+        measured = []
+        for mix, flood, queue in [(m, f, q) for m in mixes for f in (False, True) for q in queues]:
+            measured.append(measure(mix, flood, queue, given.quick))
+            said = ", ".join(f"{name} {mbit(rate)}" for name, rate in measured[-1]["rates"].items())
+            print(f"{mix:8} {queue:10} {said}, thrown away {measured[-1]['thrown']}", file=sys.stderr, flush=True)
+    whole = not given.quick and not given.queues and not given.mix
+    if whole and not given.measured:
+        KEPT.write_text("".join(json.dumps(r) + "\n" for r in measured))
+    lines = [line for mix in mixes for line in table(mix, queues, measured, given.quick)]
+    print("\n".join(lines))
+    if whole:
+        keep(lines)
+    sys.exit(any("NO" in line for line in lines))
+
+
+def keep(lines):
+    head = [
+        "# The kernel's TCP as witness",
+        "",
+        "Written by `make validate-witness`. Mbit/s, frames counted whole, on a line of 100 Mbit/s, 20 ms each way, a limit of 100 ms.",
+        f"Simulated: `scenarios/gate8.toml` with these groups, mean ± half width of the 95 % interval over {SEEDS} seeds; the kernel's",
+        "reno is held against `rack`, with delayed acknowledgements all three. Measured: one run each through `tidegate gate`. What agrees and what does not: README.md.",
+        "",
+    ]
+    (HERE / "witness.md").write_text("\n".join([*head, *lines]))
+
+
+if __name__ == "__main__":
+    main()
