@@ -8,7 +8,7 @@ TIDEGATE := target/release/tidegate
 FUZZ_SECONDS ?= 600
 MUTANTS ?= 0/10
 
-.PHONY: help build demo test lint bench bench-gate fuzz mutants validate validate-gateway validate-spoofed speed papers clean
+.PHONY: help build demo test lint bench bench-gate fuzz mutants validate validate-gateway validate-witness validate-spoofed choosing speed papers clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -61,13 +61,20 @@ validate: build ns2 ## The table of agreement with ns-2, whose missing runs are 
 validate-gateway: build test-deps ## The gateway against the simulator, every queue, TCP and a flood; root, 40 minutes on an idle machine
 	python3 validation/gateway.py --rounds 2
 
-validate-spoofed: test-deps ## Forged sources: what users are left with behind every queue, and the memory it takes; root, eight minutes
+validate-witness: build test-deps ## The kernel's reno, cubic and bbr beside the simulator's, alone and against a flood; root, twenty minutes
+	python3 validation/witness.py
+
+validate-spoofed: test-deps ## Forged sources: what users are left with behind every queue, and the memory it takes; root, eleven minutes
 	cargo bench --locked -p tidegate-cli --bench spoofed | tee validation/spoofed.md
 
-papers: build ## Our numbers beside the papers' printed ones (papers/*/printed.csv)
-	python3 papers/refresh.py
+choosing: build ## docs/choosing.md, which queue for what, from runs of every queue; ten minutes
+	python3 validation/choosing.py
 
-speed: build ns2 ## Our time against ns-2's on the same job, in turn
+papers: build ## Every published experiment at its full length, and what came out as papers/results.csv and figures.csv
+	$(TIDEGATE) paper run all --out out/papers
+	cp out/papers/results.csv out/papers/figures.csv out/papers/made.json papers/
+
+speed: build ns2 ## Our time against ns-2's on the same jobs, in turn, and with 100,000 flows, each figure beside its goal
 	python3 validation/speed.py
 
 .PHONY: ns2

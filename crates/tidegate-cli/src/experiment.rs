@@ -148,7 +148,7 @@ pub fn whole<T: TryFrom<i128>>(least: i128, most: i128) -> impl Fn(&str) -> Resu
 }
 
 /// The command as one would type it.
-fn command_line(args: impl Iterator<Item = String>) -> String {
+pub fn command_line(args: impl Iterator<Item = String>) -> String {
     let quoted = |word: String| {
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:+@%".contains(c);
         match !word.is_empty() && word.chars().all(plain) {

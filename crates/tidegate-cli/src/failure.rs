@@ -20,6 +20,8 @@ pub enum Failure {
     Runtime(String),
     /// Ctrl-C.
     Interrupted,
+    /// Ctrl-C, and what is left of the work.
+    Stopped(String),
     /// Whoever read our output has gone, and wants no more of it.
     ClosedPipe,
 }
@@ -48,6 +50,10 @@ impl Failure {
             }
             Failure::Interrupted => {
                 output::note("interrupted; nothing was written");
+                INTERRUPTED
+            }
+            Failure::Stopped(what) => {
+                output::note(&what);
                 INTERRUPTED
             }
             Failure::ClosedPipe => 0,

@@ -10,6 +10,9 @@ use crate::output;
 /// Name and text of every shipped scenario, by name.
 pub const SCENARIOS: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/shipped.rs"));
 
+/// Name of every paper, with name and text of its files.
+pub const PAPERS: &[(&str, &[(&str, &str)])] = include!(concat!(env!("OUT_DIR"), "/papers.rs"));
+
 /// The text of the shipped scenario `name`.
 pub fn find(name: &str) -> Option<&'static str> {
     SCENARIOS.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)

@@ -11,7 +11,9 @@ use common::{Home, hold};
 use serde_json::Value;
 use tidegate::catalog::{self, QUEUES};
 use tidegate::{Link, Span};
-use tidegate_gateway::demo::{Demo, FRAME, Process, Rig, SERVER, Spoofed, Tcp, Trial, possible};
+use tidegate_gateway::demo::{
+    Demo, FRAME, Process, Rig, SERVER, Spoofed, Tcp, Trial, has_congestion_control, possible,
+};
 use tidegate_gateway::namespaces::{Namespace, skip};
 use tidegate_packet::FlowKey;
 
@@ -227,6 +229,71 @@ fn the_demo_measures_what_it_says() {
     assert!(page.contains("Tidegate report · Measured") && page.contains("<b>plain</b>: "));
 }
 
+/// The set-up of the witness below, for the simulator; `limit` and `packet` as the demo has them.
+const TWIN: &str = r#"
+[run]
+duration = "3500 ms"
+warmup = "500 ms"
+seeds = 2
+
+[network]
+rate = "20 Mbit/s"
+delay = "5 ms"
+limit = "250 kB"
+mean_packet = "1514 B"
+access_rate = "10 Gbit/s"
+access_delay = "10 us"
+
+[compare]
+queues = ["drop_tail", "fq_codel"]
+"#;
+
+/// Kernel TCP of each congestion control, and a flood of three times the line: behind a plain FIFO the flood has the line, behind
+/// FQ-CoDel TCP has, in the simulator as on the wire. Shares take an idle machine (`make validate-witness`); who gets more
+/// does not.
+#[test]
+fn the_kernel_s_tcp_bears_the_simulator_out() {
+    let Some(_alone) = alone() else { return };
+    let controls: Vec<(&str, &str)> = [("reno", "sack"), ("cubic", "cubic"), ("bbr", "bbr")]
+        .into_iter()
+        .filter(|(name, _)| {
+            let has = has_congestion_control(name).unwrap();
+            if !has {
+                skip(&format!("{name}: this kernel has no such congestion control"));
+            }
+            has
+        })
+        .collect();
+    let home = Home::new();
+    let mut twin = TWIN.to_string();
+    for (name, source) in &controls {
+        let tcp = "packet = \"1514 B\"\nack = \"66 B\"\necn = \"on\"\ninitial_window = \"10 packets\"";
+        twin += &format!("[[group]]\nname = \"{name}\"\nsource = \"{source}\"\nstart = \"0 s\"\n{tcp}\n");
+    }
+    twin += "[[group]]\nname = \"flood\"\nsource = \"cbr\"\nrate = \"60 Mbit/s\"\npacket = \"1514 B\"\nstart = \"100 ms\"\n";
+    home.write("twin.toml", twin);
+    let simulated = home.run(&["compare", "twin.toml", "--json"]).json();
+    let mut words: Vec<&str> =
+        "gate demo --bbr 0 --tcp 1 --rate 20Mbit/s --delay 5ms --flood 60Mbit/s --queue drop_tail \
+                                --queue fq_codel --warmup 500ms --duration 3s --json"
+            .split_whitespace()
+            .collect();
+    controls.iter().for_each(|(name, _)| words.extend(["--congestion", name]));
+    let measured = home.run(&words).json();
+    for (queue, flood_wins) in [("drop_tail", true), ("fq_codel", false)] {
+        for (what, documents) in [("simulated", &simulated), ("measured", &measured)] {
+            let documents = documents.as_array().unwrap();
+            let document = documents.iter().find(|d| d["label"] == queue).unwrap();
+            let rate = |g: &Value| g["throughput_bps"]["mean"].as_f64().unwrap();
+            let (flood, tcp): (Vec<&Value>, Vec<&Value>) =
+                document["groups"].as_array().unwrap().iter().partition(|g| g["name"] == "flood");
+            assert_eq!((flood.len(), tcp.len()), (1, controls.len()), "{document:#}");
+            let (flood, tcp) = (rate(flood[0]), tcp.into_iter().map(rate).sum::<f64>());
+            assert_eq!(flood > tcp, flood_wins, "{queue}, {what}: the flood has {flood}, TCP {tcp} bit/s");
+        }
+    }
+}
+
 #[test]
 fn nothing_is_left_behind_after_ctrl_c() {
     let Some(_alone) = alone() else { return };
@@ -257,6 +324,8 @@ fn what_cannot_be_measured_is_refused_before_anything_is_touched() {
     refuses(&["--queue", "sbf"], &["sbf", "did you mean `sfb`?"]);
     refuses(&["--queue", "red", "--queue", "red"], &["another queue is called that too"]);
     refuses(&["--congestion", "vegan"], &["--congestion vegan", "it has ", "cubic"]);
+    refuses(&["--congestion", "reno", "--congestion", "vegan"], &["--congestion vegan", "it has "]);
+    refuses(&["--congestion", "reno", "--congestion", "reno"], &["--congestion reno", "given twice"]);
     refuses(&["--duration", "5"], &["--duration", "unit"]);
     refuses(&["--duration", "1 us"], &["must lie in 100 ms to 1000 s"]);
     refuses(&["--out", "small.toml"], &["small.toml: is a file"]);

@@ -3,7 +3,7 @@ mod common;
 
 use common::{Home, repository};
 
-const COMMANDS: [&str; 7] = ["run", "compare", "check", "replay", "list", "show", "sketch"];
+const COMMANDS: [&str; 9] = ["run", "compare", "check", "replay", "list", "show", "sketch", "completions", "paper"];
 /// Those that touch the network; their examples name interfaces that no machine here has.
 const ON_A_LINK: [&str; 2] = ["gate", "doctor"];
 
@@ -82,7 +82,20 @@ fn every_queue_source_and_scenario_is_listed_and_shown() {
     };
     let queues: Vec<&str> = tidegate::catalog::QUEUES.iter().map(|q| q.name).collect();
     assert_eq!(names("queues"), queues);
-    let tcp = ["reno", "newreno", "sack", "cubic"];
+    let tcp = [
+        "reno",
+        "newreno",
+        "sack",
+        "rack",
+        "cubic",
+        "aimd",
+        "binomial",
+        "vegas",
+        "vegas_rem",
+        "reno_num",
+        "dctcp",
+        "bbr",
+    ];
     let others = ["finite", "web", "tfrc", "cbr", "on_off", "voip", "oscillating", "replay"];
     assert_eq!(names("sources"), [&tcp[..], &others].concat());
     let mut files: Vec<String> = std::fs::read_dir(repository().join("scenarios"))
@@ -141,4 +154,31 @@ fn a_full_device_is_an_error() {
     let output = home.command(&["list"]).stdout(Stdio::from(full)).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&output.stderr).contains("cannot write to standard output"));
+}
+
+#[test]
+fn there_is_a_manual_page_for_every_subcommand() {
+    let home = Home::new();
+    let ran = home.run(&["man", "--out", "pages/man1"]);
+    assert_eq!((ran.code, ran.out.as_str()), (0, ""), "{}", ran.err);
+    let page = |name: &str| home.read(&format!("pages/man1/{name}"));
+    for command in [&COMMANDS[..], &ON_A_LINK, &["man", "gate-demo"]].concat() {
+        let text = page(&format!("tidegate-{command}.1"));
+        assert!(text.contains(".SH NAME") && text.contains(".SH SYNOPSIS"), "{command}: {text}");
+    }
+    assert!(page("tidegate-gate.1").contains("a bump in the wire"));
+    home.write("taken", "");
+    home.run(&["man", "--out", "taken"]).refused(1, &["taken"]);
+}
+
+#[test]
+fn shells_complete_the_subcommands() {
+    let home = Home::new();
+    for shell in ["bash", "zsh", "fish"] {
+        let script = home.run(&["completions", shell]).out;
+        for word in [&COMMANDS[..], &ON_A_LINK, &["--flow-key", "--dry-run"]].concat() {
+            assert!(script.contains(word.trim_start_matches('-')), "{shell}: {word}");
+        }
+    }
+    home.run(&["completions", "csh"]).refused(2, &["csh", "bash", "fish"]);
 }

@@ -3,6 +3,7 @@
 //! Everything is made and removed with iproute2 and ethtool, so that what happens here can be done by hand.
 use std::fs::File;
 use std::io::{self, Write};
+use std::os::unix::process::CommandExt;
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 
@@ -110,13 +111,15 @@ pub fn alone() -> io::Result<File> {
     Ok(file)
 }
 
-/// Runs `command` to its end; its standard output.
+/// Runs `command` to its end; its standard output. A Ctrl-C is for us to heed, not for it: what it builds or removes it
+/// builds or removes whole.
 ///
 /// # Errors
 /// The command and what it said.
 pub fn run(command: &mut Command) -> io::Result<String> {
     let told = format!("{command:?}");
-    let Output { status, stdout, stderr } = command.output().map_err(|e| io::Error::other(format!("{told}: {e}")))?;
+    let Output { status, stdout, stderr } =
+        command.process_group(0).output().map_err(|e| io::Error::other(format!("{told}: {e}")))?;
     match status.success() {
         true => Ok(String::from_utf8_lossy(&stdout).into_owned()),
         false => Err(io::Error::other(format!("{told}: {status}: {}", String::from_utf8_lossy(&stderr).trim()))),

@@ -2,7 +2,8 @@
 //!
 //! [`Scenario`] reads the TOML of `docs/scenarios.md` (every quantity with its unit, unknown keys refused, errors with
 //! the place); [`check`](mod@check) derives what a reader would work out by hand; [`run()`] simulates every queue with
-//! every seed and yields [`tidegate_report`] documents; [`sketch`] measures how well flows are counted; [`store`] writes a result directory whole or not at all.
+//! every seed and yields [`tidegate_report`] documents; [`paper`] sets figures beside those that papers print; [`sketch`]
+//! measures how well flows are counted; [`store`] writes a result directory whole or not at all.
 //! Nothing here prints.
 #![forbid(unsafe_code)]
 
@@ -12,6 +13,7 @@ mod columnar;
 mod document;
 mod lower;
 pub mod nearest;
+pub mod paper;
 mod plan;
 pub mod problem;
 pub mod replay;

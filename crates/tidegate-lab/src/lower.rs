@@ -6,9 +6,7 @@ use tidegate_sim::sources::tcp;
 
 use crate::plan::Plan;
 use crate::run::Configs;
-use crate::scenario::{
-    Cbr, Connection, Control, Group, Handshake, LossRecovery, Network, Rules, Scenario, Source, Switch,
-};
+use crate::scenario::{Cbr, Connection, Group, Handshake, LossRecovery, Network, Rules, Scenario, Source, Switch};
 
 /// The network of `plan` with `queue` at its managed links.
 ///
@@ -89,7 +87,7 @@ pub(crate) fn source(source: &Source) -> sim::Source {
         Source::Tfrc(t) => sim::Source::Tfrc(sim::Tfrc {
             packet: t.packet,
             report: t.report,
-            equation: t.equation,
+            rules: t.rules,
             damping: t.damping,
             ecn: codepoint(t.ecn),
         }),
@@ -143,13 +141,15 @@ fn lower_tcp(connection: &Connection) -> sim::Tcp {
         LossRecovery::Sack => tcp::Flavor::Sack,
         LossRecovery::NewReno => tcp::Flavor::NewReno,
         LossRecovery::Reno => tcp::Flavor::Reno,
+        LossRecovery::Rack => tcp::Flavor::Rack,
     };
     let base = match t.rules {
         Rules::Rfc => sim::Tcp { flavor, ..sim::Tcp::reno() },
         Rules::Ns2 => sim::Tcp::ns2(flavor),
+        Rules::Linux => sim::Tcp { flavor, rules: tcp::Rules::Linux, ..sim::Tcp::reno() },
     };
     sim::Tcp {
-        congestion: lower_control(&connection.control),
+        congestion: connection.congestion.clone(),
         segment: t.packet,
         ack: t.ack,
         data: None, // each flow's own; see `with_data`
@@ -167,21 +167,10 @@ fn lower_tcp(connection: &Connection) -> sim::Tcp {
         min_rto: t.min_rto,
         initial_rto: t.initial_rto,
         max_rto: t.max_rto,
+        delayed_ack: t.delayed_ack,
         tick: t.tick,
         overhead: t.overhead,
         ..base
-    }
-}
-
-fn lower_control(control: &Control) -> tcp::Congestion {
-    match control {
-        Control::Reno | Control::NewReno | Control::Sack => tcp::Congestion::Reno,
-        Control::Cubic(cubic) => tcp::Congestion::Cubic(tcp::CubicParams {
-            beta: cubic.beta,
-            c: cubic.c,
-            fast_convergence: cubic.fast_convergence,
-            slow_start: cubic.slow_start,
-        }),
     }
 }
 

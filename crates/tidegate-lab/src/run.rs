@@ -19,7 +19,7 @@ use crate::spec::QueueSpec;
 use crate::{document, lower};
 
 /// Pieces that a replication is run in, to look up between them.
-const PIECES: u64 = 200;
+pub(crate) const PIECES: u64 = 200;
 /// The least time between two calls of [`Watch::progress`].
 const NEWS: Duration = Duration::from_millis(100);
 
@@ -107,7 +107,7 @@ pub fn run(job: &Job, watch: &dyn Watch) -> Result<Vec<Outcome>, RunError> {
     let begin = Instant::now();
     let cell = |&(q, s): &(usize, usize)| {
         let from = begin.elapsed();
-        let (sample, series) = replicate(job, &queues[q], seeds[s], s == 0, &news)?;
+        let (sample, series) = replicate(job, &queues[q], seeds[s], s == 0, &news.of_weight(1))?;
         Ok(Cell { sample, series, from, to: begin.elapsed() })
     };
     let done: Result<Vec<Cell>, RunError> = threads.install(|| cells.par_iter().map(cell).collect());
@@ -145,7 +145,7 @@ pub(crate) struct Configs {
 }
 
 impl Configs {
-    fn new(scenario: &Scenario, spec: &QueueSpec) -> Result<Configs, Problems> {
+    pub fn new(scenario: &Scenario, spec: &QueueSpec) -> Result<Configs, Problems> {
         let on = |spec: &QueueSpec, link: &Link| possible(spec, link).map_err(|error| refused(spec, error));
         let watched = on(spec, &scenario.bottleneck())?;
         let links = match &scenario.network {
@@ -167,13 +167,14 @@ impl Configs {
 }
 
 /// One replication.
-fn replicate(
+pub(crate) fn replicate(
     job: &Job,
     queue: &Configs,
     seed: u64,
     with_series: bool,
-    news: &News<'_>,
+    news: &Weighted<'_, '_>,
 ) -> Result<(Sample, Option<Series>), RunError> {
+    let Weighted { news, weight } = *news;
     if news.watch.cancelled() {
         return Err(RunError::Cancelled);
     }
@@ -193,7 +194,7 @@ fn replicate(
     let mut simulation = Simulation::new(network, what, seed).map_err(invalid)?;
     for piece in 1..=PIECES {
         simulation.run_until(Time::from_nanos((end.as_nanos() as u128 * piece as u128 / PIECES as u128) as u64));
-        news.piece();
+        news.pieces(weight);
         if news.watch.cancelled() {
             return Err(RunError::Cancelled);
         }
@@ -226,7 +227,12 @@ impl<'w> News<'w> {
 
     /// One more piece is done.
     pub fn piece(&self) {
-        self.pieces.fetch_add(1, Ordering::Relaxed);
+        self.pieces(1);
+    }
+
+    /// So many more pieces are done.
+    pub fn pieces(&self, pieces: u64) {
+        self.pieces.fetch_add(pieces, Ordering::Relaxed);
         // Whoever finds the lock taken leaves the telling to the other.
         let Ok(mut told) = self.told.try_lock() else { return };
         if told.is_none_or(|then| then.elapsed() >= NEWS) {
@@ -241,8 +247,20 @@ impl<'w> News<'w> {
         self.watch.progress(self.progress());
     }
 
+    /// To tell of cells each piece of which counts for `weight` pieces.
+    pub fn of_weight(&self, weight: u64) -> Weighted<'_, 'w> {
+        Weighted { news: self, weight }
+    }
+
     fn progress(&self) -> Progress {
         let fraction = self.pieces.load(Ordering::Relaxed) as f64 / self.of_pieces.max(1) as f64;
         Progress { fraction, done: self.done.load(Ordering::Relaxed), of: self.of }
     }
+}
+
+/// [`News`] of cells of which each piece is so much work.
+#[derive(Clone, Copy)]
+pub(crate) struct Weighted<'n, 'w> {
+    news: &'n News<'w>,
+    weight: u64,
 }

@@ -40,7 +40,7 @@ impl std::error::Error for StoreError {}
 /// The file by which a result directory is known to be ours.
 pub const MARK: &str = "run.json";
 /// What stands in it.
-const MAKER: &str = "tidegate";
+pub(crate) const MAKER: &str = "tidegate";
 
 /// The files that go with `outcomes`: those of [`results`], `scenario.toml` (resolved) and `run.json` (version, seeds,
 /// queues). `report.html` is the report crate's; add it.
@@ -184,7 +184,7 @@ fn parent(dir: &Path) -> Result<PathBuf, StoreError> {
     Ok(parent)
 }
 
-fn wrong(path: &Path, error: &io::Error) -> StoreError {
+pub(crate) fn wrong(path: &Path, error: &io::Error) -> StoreError {
     let why = match error.kind() {
         io::ErrorKind::PermissionDenied => "cannot be written (permission denied)".into(),
         io::ErrorKind::ReadOnlyFilesystem => "cannot be written (read-only file system)".into(),

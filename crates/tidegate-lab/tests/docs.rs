@@ -4,7 +4,10 @@ use std::path::Path;
 
 use tidegate::config::Params;
 use tidegate_lab::scenario::{
-    Cbr, Chain, Cubic, Dumbbell, GroupParams, OnOff, Oscillating, Replay, Run, Tcp, Tfrc, Voip, Web,
+    Cbr, Chain, Dumbbell, GroupParams, OnOff, Oscillating, Replay, Run, Tcp, Tfrc, Voip, Web,
+};
+use tidegate_sim::sources::tcp::{
+    AimdParams, BbrParams, BinomialParams, CubicParams, DctcpParams, VegasParams, VegasRemParams,
 };
 
 fn table<P: Params + Default>(required: &[&str], unset: &[(&str, &str)]) -> String {
@@ -43,8 +46,14 @@ fn the_tables_are_those_of_the_code() {
                 ],
             ),
         ),
-        ("tcp", table::<Tcp>(&[], &[("initial_window", "2 packets with `reno`, `newreno`, `sack`; else 10 packets")])),
-        ("cubic", table::<Cubic>(&[], &[])),
+        ("tcp", table::<Tcp>(&[], &[("initial_window", "10 packets with `cubic`, `dctcp`, `bbr`; else 2 packets")])),
+        ("cubic", table::<CubicParams>(&[], &[])),
+        ("aimd", table::<AimdParams>(&[], &[])),
+        ("binomial", table::<BinomialParams>(&[], &[])),
+        ("vegas", table::<VegasParams>(&[], &[])),
+        ("vegas_rem", table::<VegasRemParams>(&[], &[])),
+        ("dctcp", table::<DctcpParams>(&[], &[])),
+        ("bbr", table::<BbrParams>(&[], &[])),
         ("web", table::<Web>(&[], &[])),
         ("tfrc", table::<Tfrc>(&[], &[])),
         ("cbr", table::<Cbr>(&["rate"], &[])),

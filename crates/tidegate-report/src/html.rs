@@ -18,7 +18,7 @@ use std::fmt::Write;
 
 use crate::{Document, Figure, Flow, Quantity, Series, Source, answer, human};
 
-const STYLE: &str = include_str!("html/report.css");
+pub(crate) const STYLE: &str = include_str!("html/report.css");
 /// Draws the charts; one script in so many files.
 const SCRIPT: [&str; 6] = [
     include_str!("html/script/base.js"),
@@ -28,8 +28,8 @@ const SCRIPT: [&str; 6] = [
     include_str!("html/script/time.js"),
     include_str!("html/script/page.js"),
 ];
-const CHARTS: &str = include_str!("../vendor/echarts/echarts.common.min.js");
-const NOTICES: [&str; 3] = [
+pub(crate) const CHARTS: &str = include_str!("../vendor/echarts/echarts.common.min.js");
+pub(crate) const NOTICES: [&str; 3] = [
     include_str!("../vendor/echarts/NOTICE"),
     include_str!("../vendor/echarts/LICENSE-zrender"),
     include_str!("../vendor/echarts/LICENSE-d3"),
@@ -354,6 +354,6 @@ pub fn escape(text: &str) -> String {
 }
 
 /// JSON or text that may stand inside a script element: nothing in it can end the element or open a comment.
-fn in_script(text: &str) -> String {
+pub(crate) fn in_script(text: &str) -> String {
     text.replace('<', "\\u003c").replace('>', "\\u003e").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
 }

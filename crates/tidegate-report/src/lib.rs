@@ -8,6 +8,7 @@ pub mod fair;
 pub mod figure;
 pub mod html;
 pub mod human;
+pub mod papers;
 pub mod result;
 pub mod series;
 pub mod table;

@@ -4,6 +4,8 @@ mod compare;
 mod doctor;
 mod gate;
 mod list;
+mod man;
+mod paper;
 mod replay;
 mod run;
 mod show;
@@ -35,6 +37,7 @@ Examples:
   tidegate replay --help               the packets of a capture through a queue
   tidegate gate --help                 a live link through a queue
   tidegate sketch --quick              how well flows are counted
+  tidegate paper list                  published experiments, and what we say of them
 
 Results go to standard output, everything else to standard error.
 Exit codes: 0 all is well; 1 a run or a write failed; 2 the arguments or a file are wrong; 130 stopped by Ctrl-C.",
@@ -56,8 +59,11 @@ pub enum Command {
     Gate(Box<gate::Gateway>),
     Doctor(doctor::Args),
     List(list::Args),
+    Paper(paper::Papers),
     Show(show::Args),
     Sketch(sketch::Args),
+    Man(man::Args),
+    Completions(man::Completions),
 }
 
 impl Command {
@@ -74,8 +80,11 @@ impl Command {
             Command::Gate(args) => args.execute(),
             Command::Doctor(args) => args.execute(),
             Command::List(args) => args.execute(),
+            Command::Paper(args) => args.execute(),
             Command::Show(args) => args.execute(),
             Command::Sketch(args) => args.execute(),
+            Command::Man(args) => args.execute(),
+            Command::Completions(args) => args.execute(),
         }
     }
 }

@@ -1,92 +1,76 @@
 //! TCP in scenarios: a group names its congestion control, whose own keys stand beside those that all share.
+use tidegate::Size;
 use tidegate::config::{Param, Params};
-use tidegate::{Size, params};
-pub use tidegate_sim::sources::tcp::{FastConvergence, SlowStart};
+pub use tidegate_sim::sources::tcp::Congestion;
 
-use super::model::{LossRecovery, Tcp};
+use super::model::{LossRecovery, Switch, Tcp};
 
 /// A TCP connection: its congestion control and what all connections have.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Connection {
-    /// How its window grows and shrinks.
-    pub control: Control,
+    /// How its window grows and shrinks, with what is its own.
+    pub congestion: Congestion,
     /// The parameters that all connections share.
     pub tcp: Tcp,
 }
 
-/// A congestion control, by which a group names its source.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Control {
-    /// Reno's window, and its recovery from loss.
-    Reno,
-    /// Reno's window with NewReno's recovery.
-    NewReno,
-    /// Reno's window with selective acknowledgements.
-    Sack,
-    /// CUBIC.
-    Cubic(Cubic),
-}
-
-params! {
-    /// The keys of `source = "cubic"` beside those of all TCP.
-    pub struct Cubic {
-        /// What a loss leaves of the window.
-        beta: f64 = 0.7, "beta_cubic", 0.1 ..= 0.95;
-        /// How fast the cubic grows, in packets per second cubed.
-        c: f64 = 0.4, "C", 0.001 ..= 100.0;
-        /// Whether a flow that loses at a smaller window than before gives up more (RFC 9438 §4.7).
-        fast_convergence: FastConvergence = FastConvergence::On, "", 0 ..= 0;
-        /// How slow start ends: with a loss or a mark, or also when round-trip times begin to grow (HyStart++, RFC 9406).
-        slow_start: SlowStart = SlowStart::HyStart, "", 0 ..= 0;
-    }
-}
+/// The sources that have Reno's window, by the way in which they repair losses.
+const RENO: &[(&str, LossRecovery)] = &[
+    ("reno", LossRecovery::Reno),
+    ("newreno", LossRecovery::NewReno),
+    ("sack", LossRecovery::Sack),
+    ("rack", LossRecovery::Rack),
+];
 
 impl Connection {
     /// The connection of the control called `name`, with the defaults that go with it.
     pub fn named(name: &str) -> Option<Connection> {
-        let old = |control, loss_recovery| Connection { control, tcp: Tcp { loss_recovery, ..Tcp::default() } };
-        let new = |control| Connection { control, tcp: Tcp { initial_window: Size::Packets(10), ..Tcp::default() } };
-        Some(match name {
-            "reno" => old(Control::Reno, LossRecovery::Reno),
-            "newreno" => old(Control::NewReno, LossRecovery::NewReno),
-            "sack" => old(Control::Sack, LossRecovery::Sack),
-            "cubic" => new(Control::Cubic(Cubic::default())),
-            _ => return None,
-        })
+        if let Some(&(_, loss_recovery)) = RENO.iter().find(|reno| reno.0 == name) {
+            let tcp = Tcp { loss_recovery, ..Tcp::default() };
+            return Some(Connection { congestion: Congestion::Reno, tcp });
+        }
+        let congestion = Congestion::named(name)?;
+        let mut tcp = Tcp::default();
+        match congestion {
+            // What is of today begins as today's do (RFC 6928).
+            Congestion::Cubic(_) | Congestion::Dctcp(_) | Congestion::Bbr(_) => tcp.initial_window = Size::Packets(10),
+            // Its fine timeouts are for Reno's recovery.
+            Congestion::Vegas(_) => tcp.loss_recovery = LossRecovery::Reno,
+            _ => {}
+        }
+        if congestion.counts_marks() {
+            tcp.ecn = Switch::On;
+        }
+        Some(Connection { congestion, tcp })
     }
 
     /// The name of its control.
     pub fn name(&self) -> &'static str {
-        match self.control {
-            Control::Reno => "reno",
-            Control::NewReno => "newreno",
-            Control::Sack => "sack",
-            Control::Cubic(_) => "cubic",
-        }
+        let reno = RENO.iter().find(|reno| reno.1 == self.tcp.loss_recovery);
+        reno.filter(|_| self.congestion == Congestion::Reno).map_or(self.congestion.name(), |reno| reno.0)
     }
 
     /// The keys that it has, its own first, each with its value.
     pub fn keys(&self) -> Vec<(&'static Param, String)> {
-        fn of<P: Params>(params: &P) -> Vec<(&'static Param, String)> {
-            P::PARAMS.iter().map(|param| (param, params.get(param.name).unwrap_or_default())).collect()
-        }
-        let mut keys = match &self.control {
-            Control::Reno | Control::NewReno | Control::Sack => vec![],
-            Control::Cubic(cubic) => of(cubic),
-        };
-        keys.extend(of(&self.tcp).into_iter().filter(|(param, _)| !self.is_named_by_source(param.name)));
-        keys
+        let own = self.congestion.params().iter().map(|p| (p, self.congestion.get(p.name).unwrap_or_default()));
+        let shared = Tcp::PARAMS.iter().map(|p| (p, self.tcp.get(p.name).unwrap_or_default()));
+        own.chain(shared.filter(|(param, _)| !self.is_named_by_source(param.name))).collect()
     }
 
     /// Whether the source's name says what this key of all TCP would.
     pub fn is_named_by_source(&self, key: &str) -> bool {
-        key == "loss_recovery" && matches!(self.control, Control::Reno | Control::NewReno | Control::Sack)
+        match self.congestion {
+            Congestion::Reno => key == "loss_recovery",
+            // It needs selective acknowledgements, paces, and ns-2 has none.
+            Congestion::Bbr(_) => ["loss_recovery", "overhead", "rules"].contains(&key),
+            _ => false,
+        }
     }
 }
 
 impl Default for Connection {
     fn default() -> Connection {
         let tcp = Tcp { loss_recovery: LossRecovery::NewReno, ..Tcp::default() };
-        Connection { control: Control::NewReno, tcp }
+        Connection { congestion: Congestion::Reno, tcp }
     }
 }

@@ -6,9 +6,9 @@ mod consistent;
 mod drawn;
 mod model;
 mod periods;
-mod read;
+pub(crate) mod read;
 mod sources;
-mod tree;
+pub(crate) mod tree;
 mod write;
 
 pub use arrivals::Arrivals;

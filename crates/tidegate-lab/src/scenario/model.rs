@@ -187,6 +187,8 @@ choices! {
         NewReno = "newreno",
         /// Fast recovery ends with any new acknowledgement.
         Reno = "reno",
+        /// As `sack`, with losses told by time, probes and a window that falls step by step (RFC 8985, 9937).
+        Rack = "rack",
     }
 }
 
@@ -207,6 +209,8 @@ choices! {
         Rfc = "rfc",
         /// ns-2.35's, off-by-ones included.
         Ns2 = "ns2",
+        /// Linux's: a longer timer, which every partial acknowledgement restarts.
+        Linux = "linux",
     }
 }
 
@@ -222,7 +226,7 @@ pub enum Data {
 params! {
     /// What all TCP sources have. The defaults go by the RFCs.
     pub struct Tcp {
-        /// How it finds and repairs losses; `reno`, `newreno` and `sack` say so by their names and have no such key.
+        /// How it finds and repairs losses; `reno`, `newreno`, `sack`, `rack` and `bbr` say so by their names and have no such key.
         loss_recovery: LossRecovery = LossRecovery::Sack, "", 0 ..= 0;
         /// Length of a data packet on the wire.
         packet: Bytes = Bytes::new(1000), "L", 41 ..= 65_535;
@@ -240,8 +244,11 @@ params! {
         handshake: Handshake = Handshake::Skip, "", 0 ..= 0;
         /// Whether the first two duplicate acknowledgements each let a new packet out (RFC 3042).
         limited_transmit: Switch = Switch::On, "", 0 ..= 0;
-        /// Whose rules hold where the RFCs and ns-2 differ.
+        /// Whose rules hold where the RFCs, ns-2 and Linux differ.
         rules: Rules = Rules::Rfc, "", 0 ..= 0;
+        /// How long the acknowledgement of every other packet may wait for the next (RFC 5681 §4.2; Linux: 40 ms). With 0, as in
+        /// ns-2, every packet is acknowledged at once; a connection's first 16, marks that begin or end, gaps and repairs always are.
+        delayed_ack: Span = Span::ZERO, "", 0 ..= 500_000_000u64;
         /// Least retransmission timeout.
         min_rto: Span = Span::from_millis(200), "", 1_000_000 ..= 3_600_000_000_000u64;
         /// Retransmission timeout before the first measurement.

@@ -8,7 +8,7 @@ use tidegate::{ConfigError, Size};
 
 use super::arrivals::Arrivals;
 use super::chain::DefaultEnds;
-use super::connection::{Connection, Control};
+use super::connection::Connection;
 use super::model::*;
 use super::sources::{Replay, SOURCES, Source, Web};
 use super::tree::{Document, Entry, Kind, Node, Origin, cut};
@@ -23,26 +23,26 @@ pub(super) const LIST_LIMIT: usize = 1000;
 
 /// A table that is being read.
 #[derive(Clone, Copy)]
-pub(super) struct Table<'n> {
-    entries: &'n [Entry],
-    origin: Origin,
+pub(crate) struct Table<'n> {
+    pub(crate) entries: &'n [Entry],
+    pub(crate) origin: Origin,
     /// What its keys belong to, with a dot: `run.`; empty for the root.
     path: &'n str,
 }
 
 impl<'n> Table<'n> {
-    pub(super) fn get(&self, key: &str) -> Option<&'n Node> {
+    pub(crate) fn get(&self, key: &str) -> Option<&'n Node> {
         self.entries.iter().find(|e| e.key == key).map(|e| &e.node)
     }
 
-    fn field(&self, key: &str) -> String {
+    pub(crate) fn field(&self, key: &str) -> String {
         format!("{}{key}", self.path)
     }
 }
 
 /// Reads a tree and collects what is wrong with it. A wrong value is replaced by its default and reading goes on, so
 /// that one reading finds all mistakes; the values only count when there were none.
-pub(super) struct Reader<'a> {
+pub(crate) struct Reader<'a> {
     pub doc: &'a Document<'a>,
     pub problems: Vec<Problem>,
 }
@@ -346,16 +346,18 @@ impl Reader<'_> {
         let own = keys.iter().map(|(param, _)| param.name).filter(|name| !never.contains(name));
         let known: Vec<&str> = common_keys().into_iter().chain(also.iter().copied()).chain(own).collect();
         self.only(table, what, &known);
-        match &mut connection.control {
-            Control::Reno | Control::NewReno | Control::Sack => {}
-            Control::Cubic(cubic) => self.params(table, cubic, &[]),
+        for param in connection.congestion.params() {
+            if let Some(node) = table.get(param.name) {
+                let congestion = &mut connection.congestion;
+                self.value(node, &table.field(param.name), param.kind, |text| congestion.set(param.name, text));
+            }
         }
         self.params_of(table, &mut connection.tcp, |name| known.contains(&name));
         connection
     }
 
     /// A value or a list of values of the parameter `key` of `of`.
-    pub(super) fn values<P: Params, T>(&mut self, table: &Table<'_>, key: &str, of: P, value: fn(&P) -> T) -> Vec<T> {
+    pub(crate) fn values<P: Params, T>(&mut self, table: &Table<'_>, key: &str, of: P, value: fn(&P) -> T) -> Vec<T> {
         let Some(node) = table.get(key) else { return vec![] };
         let items = match &node.kind {
             Kind::List(_) => self.list(node, &table.field(key)),
@@ -370,7 +372,7 @@ impl Reader<'_> {
     }
 
     /// A node's name or a list of them.
-    pub(super) fn nodes(&mut self, table: &Table<'_>, key: &str) -> Vec<String> {
+    pub(crate) fn nodes(&mut self, table: &Table<'_>, key: &str) -> Vec<String> {
         match table.get(key) {
             None => vec![],
             Some(node @ Node { kind: Kind::List(_), .. }) => {
@@ -383,7 +385,7 @@ impl Reader<'_> {
 
     // What tables are made of.
 
-    fn table<'n>(&mut self, node: &'n Node, path: &'n str) -> Table<'n> {
+    pub(crate) fn table<'n>(&mut self, node: &'n Node, path: &'n str) -> Table<'n> {
         let entries = match &node.kind {
             Kind::Table(entries) => entries.as_slice(),
             _ => {
@@ -395,7 +397,7 @@ impl Reader<'_> {
         Table { entries, origin: node.origin, path }
     }
 
-    fn tables<'n>(&mut self, node: &'n Node, key: &str) -> &'n [Node] {
+    pub(crate) fn tables<'n>(&mut self, node: &'n Node, key: &str) -> &'n [Node] {
         if let Kind::Table(_) = node.kind {
             let why = format!("must be a list of tables: write [[{key}]] with double brackets");
             self.problem(node.origin, key, "", why);
@@ -404,7 +406,7 @@ impl Reader<'_> {
         self.list(node, key)
     }
 
-    fn list<'n>(&mut self, node: &'n Node, field: &str) -> &'n [Node] {
+    pub(crate) fn list<'n>(&mut self, node: &'n Node, field: &str) -> &'n [Node] {
         match &node.kind {
             Kind::List(items) if items.is_empty() || items.len() > LIST_LIMIT => {
                 let why = format!("must have 1 to {LIST_LIMIT} entries, not {}", items.len());
@@ -419,7 +421,7 @@ impl Reader<'_> {
         }
     }
 
-    fn text(&mut self, table: &Table<'_>, key: &str) -> Option<String> {
+    pub(crate) fn text(&mut self, table: &Table<'_>, key: &str) -> Option<String> {
         let node = table.get(key)?;
         match &node.kind {
             Kind::Text(text) | Kind::Bare(text) if text.chars().count() <= TEXT_LIMIT => Some(text.clone()),
@@ -466,7 +468,7 @@ impl Reader<'_> {
         }
     }
 
-    pub(super) fn params_of<P: Params>(&mut self, table: &Table<'_>, target: &mut P, which: impl Fn(&str) -> bool) {
+    pub(crate) fn params_of<P: Params>(&mut self, table: &Table<'_>, target: &mut P, which: impl Fn(&str) -> bool) {
         for param in P::PARAMS.iter().filter(|p| which(p.name)) {
             if let Some(node) = table.get(param.name) {
                 self.param(node, &table.field(param.name), param.name, target);
@@ -476,6 +478,11 @@ impl Reader<'_> {
 
     fn param<P: Params>(&mut self, node: &Node, field: &str, name: &str, target: &mut P) {
         let kind = P::PARAMS.iter().find(|p| p.name == name).map_or("", |p| p.kind);
+        self.value(node, field, kind, |text| target.set(name, text));
+    }
+
+    /// Sets a value of this kind from what the table has.
+    fn value(&mut self, node: &Node, field: &str, kind: &str, set: impl FnOnce(&str) -> Result<(), ConfigError>) {
         let text = match &node.kind {
             // A list is a text with its entries apart.
             Kind::List(_) if kind.contains("list") => match self.list(node, field) {
@@ -493,7 +500,7 @@ impl Reader<'_> {
             self.problem(node.origin, field, &cut(text, 60), why);
             return;
         }
-        if let Err(error) = target.set(name, &text) {
+        if let Err(error) = set(&text) {
             self.problem(node.origin, field, &cut(&error.value, 60), error.why);
         }
     }
@@ -504,7 +511,7 @@ impl Reader<'_> {
         self.only(table, what, &known);
     }
 
-    pub(super) fn only(&mut self, table: &Table<'_>, what: &str, known: &[&str]) {
+    pub(crate) fn only(&mut self, table: &Table<'_>, what: &str, known: &[&str]) {
         for entry in table.entries.iter().filter(|e| !known.contains(&e.key.as_str())) {
             let near = did_you_mean(&entry.key, known).unwrap_or_default();
             let why = format!("no such key; {what} knows {}{near}", known.join(", "));
@@ -518,12 +525,12 @@ impl Reader<'_> {
         self.problems.push(self.doc.problem(origin, field, value, why));
     }
 
-    pub(super) fn refuse_key(&mut self, table: &Table<'_>, key: &str, why: impl Into<String>) {
+    pub(crate) fn refuse_key(&mut self, table: &Table<'_>, key: &str, why: impl Into<String>) {
         let (origin, value) = table.get(key).map_or((table.origin, String::new()), |n| (n.origin, n.shown()));
         self.problem(origin, &table.field(key), &value, why);
     }
 
-    pub(super) fn missing(&mut self, table: &Table<'_>, key: &str, why: &str) {
+    pub(crate) fn missing(&mut self, table: &Table<'_>, key: &str, why: &str) {
         self.problem(table.origin, &table.field(key), "", why);
     }
 }
@@ -548,7 +555,7 @@ fn by_class(node: &Node) -> Option<String> {
 }
 
 /// A text or a number as text.
-fn scalar(node: &Node) -> Option<String> {
+pub(crate) fn scalar(node: &Node) -> Option<String> {
     match &node.kind {
         Kind::Text(text) | Kind::Bare(text) | Kind::Large(text) => Some(text.clone()),
         Kind::Whole(n) => Some(n.to_string()),

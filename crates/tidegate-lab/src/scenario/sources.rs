@@ -4,7 +4,7 @@ use std::sync::Arc;
 use tidegate::config::Value;
 use tidegate::units::UnitError;
 use tidegate::{Bytes, Rate, Span, params};
-use tidegate_sim::sources::{Begin, Damping, Equation, Law, Web as SimWeb};
+use tidegate_sim::sources::{Begin, Damping, Law, TfrcRules, Web as SimWeb};
 
 use super::arrivals::Arrivals;
 use super::connection::Connection;
@@ -40,7 +40,15 @@ pub const SOURCES: &[(&str, &str)] = &[
     ("reno", "TCP Reno: any new acknowledgement ends fast recovery (RFC 2581)"),
     ("newreno", "TCP NewReno: a partial acknowledgement repairs the next hole (RFC 6582)"),
     ("sack", "TCP with Reno's window and selective acknowledgements (RFC 2018, RFC 6675)"),
+    ("rack", "TCP with Reno's window, which tells losses by time (RACK-TLP, RFC 8985)"),
     ("cubic", "TCP CUBIC (RFC 9438), the default of today's systems"),
+    ("aimd", "TCP whose window grows by a packets a round trip and keeps a fraction b after a loss"),
+    ("binomial", "TCP whose window grows by alpha / w^k a round trip and loses beta w^l with a loss (SQRT, IIAD)"),
+    ("vegas", "TCP Vegas: a window by how many of its own packets wait in queues"),
+    ("vegas_rem", "TCP Vegas with REM's price, which it reads from marks, in place of the delay"),
+    ("reno_num", "Reno as a law of rates: a packet more a round trip, half the window less for every mark"),
+    ("dctcp", "TCP DCTCP: a window that is cut by the fraction of packets marked (RFC 8257)"),
+    ("bbr", "TCP BBR, version 1: segments paced by a model of the path (Cardwell and others, 2017)"),
     ("finite", "TCP that sends a given or distributed amount; how long that takes is reported"),
     ("web", "users who think, fetch an object over a TCP connection of its own, and think again"),
     ("tfrc", "packets at a smooth rate by TCP's throughput equation (RFC 5348)"),
@@ -125,8 +133,8 @@ params! {
         packet: Bytes = Bytes::new(1000), "s", 1 ..= 65_535;
         /// Length of the receiver's reports on the wire.
         report: Bytes = Bytes::new(40), "", 1 ..= 65_535;
-        /// Whether the throughput equation is the RFC's or as ns-2 bounds it above a loss event rate of 0.296.
-        equation: Equation = Equation::Rfc, "", 0 ..= 0;
+        /// Whose rules hold where RFC 5348 and ns-2 differ: how the rate grows, what a loss is, when is reported, the equation.
+        rules: TfrcRules = TfrcRules::Rfc, "", 0 ..= 0;
         /// Whether the rate falls while the round trip grows (RFC 5348 §4.5).
         damping: Damping = Damping::On, "", 0 ..= 0;
         /// Whether its packets are ECN-capable; a mark counts as a loss.

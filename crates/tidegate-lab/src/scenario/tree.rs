@@ -5,14 +5,14 @@ use super::Set;
 use crate::problem::{Place, Problem};
 
 /// The largest file that is read, in bytes.
-pub(super) const FILE_LIMIT: usize = 4 << 20;
+pub(crate) const FILE_LIMIT: usize = 4 << 20;
 
 /// The most numbers of a file that are too large and yet get a message each.
 const LARGE_LIMIT: usize = 20;
 
 /// Where a value comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Origin {
+pub(crate) enum Origin {
     /// These bytes of the file.
     File(usize, usize),
     /// The override of this number.
@@ -21,13 +21,13 @@ pub(super) enum Origin {
 
 /// A value and where it comes from.
 #[derive(Clone, Debug)]
-pub(super) struct Node {
+pub(crate) struct Node {
     pub origin: Origin,
     pub kind: Kind,
 }
 
 #[derive(Clone, Debug)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Text(String),
     /// The text of an override, which may stand for a text or for a number.
     Bare(String),
@@ -42,14 +42,14 @@ pub(super) enum Kind {
 
 /// `key = value`, in the order of the file.
 #[derive(Clone, Debug)]
-pub(super) struct Entry {
+pub(crate) struct Entry {
     pub key: String,
     pub key_origin: Origin,
     pub node: Node,
 }
 
 /// What was read from: to find a place from an origin.
-pub(super) struct Document<'a> {
+pub(crate) struct Document<'a> {
     pub file: &'a str,
     pub text: &'a str,
     pub sets: &'a [Set],
@@ -87,7 +87,7 @@ impl Node {
 }
 
 /// At most `most` characters of the first line of `text`.
-pub(super) fn cut(text: &str, most: usize) -> String {
+pub(crate) fn cut(text: &str, most: usize) -> String {
     let line = text.lines().next().unwrap_or_default();
     let shown: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).take(most).collect();
     if shown.len() < text.len() { shown + "…" } else { shown }
@@ -251,7 +251,7 @@ fn descend<'n>(node: &'n mut Node, step: &str, depth: usize, origin: Origin) -> 
 }
 
 /// The value of the key `name` of a table.
-pub(super) fn name_of(node: &Node) -> Option<&str> {
+pub(crate) fn name_of(node: &Node) -> Option<&str> {
     let Kind::Table(entries) = &node.kind else { return None };
     match &entries.iter().find(|e| e.key == "name")?.node.kind {
         Kind::Text(name) | Kind::Bare(name) => Some(name),

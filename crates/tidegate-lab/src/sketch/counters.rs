@@ -5,6 +5,7 @@ use tidegate::parts::capture_list::CaptureList;
 use tidegate::parts::jackknife::Jackknife;
 use tidegate::parts::matches::Matches;
 use tidegate::parts::mincount::{Estimator, MinCount};
+use tidegate::parts::zombies::{Filling, Zombies};
 use tidegate::{Rng, Seed};
 
 /// One way to count flows, with the constants of its paper.
@@ -16,6 +17,9 @@ pub enum Method {
     /// MINCOUNT by the censored estimate.
     #[serde(rename = "mincount/censored")]
     MinCountCensored,
+    /// SRED's hits.
+    #[serde(rename = "sred/hits")]
+    SredHits,
     /// BLACK's samplings over matches.
     #[serde(rename = "black/matches")]
     BlackMatches,
@@ -38,6 +42,10 @@ const MINIMA: u32 = 3;
 const OCCASIONS: u32 = 200;
 /// CARE's p_cap.
 const CAPTURE: f64 = 0.04;
+/// SRED's M, and one over its alpha (ott1999 §3).
+const ZOMBIES: u32 = 1000;
+/// SRED's p.
+const OVERWRITE: f64 = 0.25;
 /// Packets in the buffer that BLACK draws from: a queue that stays about full.
 const BUFFERED: usize = 100;
 /// 2^14 registers of 6 bits: 12 KiB, as MINCOUNT has.
@@ -45,9 +53,10 @@ const LG_REGISTERS: u8 = 14;
 
 impl Method {
     /// Every method.
-    pub const ALL: [Method; 6] = [
+    pub const ALL: [Method; 7] = [
         Method::MinCountPaper,
         Method::MinCountCensored,
+        Method::SredHits,
         Method::BlackMatches,
         Method::CareM0,
         Method::CareMh,
@@ -59,6 +68,7 @@ impl Method {
         match self {
             Method::MinCountPaper => "mincount/paper",
             Method::MinCountCensored => "mincount/censored",
+            Method::SredHits => "sred/hits",
             Method::BlackMatches => "black/matches",
             Method::CareM0 => "care/M0",
             Method::CareMh => "care/Mh",
@@ -73,6 +83,7 @@ impl Method {
         match self {
             Method::MinCountPaper => Box::new(min_count(Estimator::Paper, dice)),
             Method::MinCountCensored => Box::new(min_count(Estimator::Censored, dice)),
+            Method::SredHits => Box::new(Hits { dice, zombies: zombies() }),
             Method::BlackMatches => Box::new(Buffer::new(dice)),
             Method::CareM0 => Box::new(TwoOccasions(Vec::new(), dice)),
             Method::CareMh => Box::new(captures(dice)),
@@ -104,6 +115,33 @@ impl Counter for MinCount {
     }
     fn bytes(&self) -> u64 {
         MinCount::bytes(self) as u64
+    }
+}
+
+fn zombies() -> Zombies {
+    Zombies::new(ZOMBIES, OVERWRITE, 1.0 / ZOMBIES as f64, Filling::Miss)
+}
+
+/// SRED's zombies, of which one is drawn for each packet that arrives.
+struct Hits {
+    dice: Rng,
+    zombies: Zombies,
+}
+
+impl Counter for Hits {
+    fn pass(&mut self, flows: &[u64]) {
+        for &flow in flows {
+            self.zombies.compare(flow, &mut self.dice);
+        }
+    }
+
+    /// 0 before the first hit, as the queue's gauge has it.
+    fn estimate(&self) -> f64 {
+        self.zombies.flows().unwrap_or(0.0)
+    }
+
+    fn bytes(&self) -> u64 {
+        Zombies::bytes(ZOMBIES)
     }
 }
 

@@ -44,7 +44,8 @@ const BBR: &str = "bbr";
 Examples:
   tidegate gate demo
   tidegate gate demo --queue drop_tail --queue sfb/double --duration 20s --out out/gate
-  tidegate gate demo --congestion reno --bbr 0 --flood 50Mbit/s --json")]
+  tidegate gate demo --congestion reno --bbr 0 --flood 50Mbit/s --json
+  tidegate gate demo --congestion reno --congestion cubic --tcp 4 --flood 0bit/s")]
 pub struct Args {
     /// A queue to measure, NAME[/PRESET][,param=value…][ as LABEL]; give it several times
     #[arg(long = "queue", value_name = "Q", default_values = QUEUES)]
@@ -70,9 +71,10 @@ pub struct Args {
     /// TCP connections, each from an address of its own
     #[arg(long, value_name = "N", default_value = "8", value_parser = whole::<u16>(1, 100), allow_negative_numbers = true)]
     tcp: u16,
-    /// The congestion control of these connections, one that the kernel has
+    /// The congestion control of these connections, one that the kernel has; given several times, there is a group of so
+    /// many connections for each, which bears its name
     #[arg(long, value_name = "NAME", default_value = CUBIC)]
-    congestion: String,
+    congestion: Vec<String>,
     /// Let TCP repair losses as NewReno does (no SACK, RACK, time stamps) and acknowledge every segment at once, as the
     /// simulator's does
     #[arg(long)]
@@ -144,19 +146,29 @@ impl Args {
 
     fn groups(&self) -> Result<Vec<Group>, Failure> {
         let has = |name: &str| has_congestion_control(name).map_err(Failure::runtime);
-        if !has(&self.congestion)? {
-            let known = congestion_controls().map_err(Failure::runtime)?.join(", ");
-            let asked = &self.congestion;
-            return Err(Failure::Input(format!("--congestion {asked}: this kernel has no such; it has {known}")));
+        for (i, asked) in self.congestion.iter().enumerate() {
+            if !has(asked)? {
+                let known = congestion_controls().map_err(Failure::runtime)?.join(", ");
+                return Err(Failure::Input(format!("--congestion {asked}: this kernel has no such; it has {known}")));
+            }
+            if self.congestion[..i].contains(asked) {
+                return Err(Failure::Input(format!(
+                    "--congestion {asked}: given twice; --tcp says how many connections"
+                )));
+            }
         }
         let tcp = |name: &str, congestion: &str, count| Group {
             name: name.into(),
             count,
             sending: Sending::Tcp(congestion.into()),
         };
-        let mut groups = vec![tcp("tcp", &self.congestion, self.tcp)];
+        let mut groups: Vec<Group> = match self.congestion.as_slice() {
+            [one] => vec![tcp("tcp", one, self.tcp)],
+            several => several.iter().map(|name| tcp(name, name, self.tcp)).collect(),
+        };
         match self.bbr {
             0 => {}
+            _ if groups.iter().any(|group| group.name == BBR) => {}
             _ if !has(BBR)? => output::note(
                 "There is no group bbr: this kernel has no congestion control of that name, nor a module to load for it \
                  (tcp_bbr; zcat /proc/config.gz | grep TCP_CONG_BBR). --bbr 0 keeps this quiet.",

@@ -1,0 +1,299 @@
+//! `tidegate paper`: what papers claim, and what we find.
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use tidegate_lab::RunError;
+use tidegate_lab::nearest::did_you_mean;
+use tidegate_lab::paper::{self, Asked, Folder, Length, Paper, PaperError, Results, Row};
+use tidegate_lab::store::File;
+use tidegate_report::papers::{KINDS, Made, render};
+
+use crate::experiment::{command_line, whole};
+use crate::failure::Failure;
+use crate::manual::{Block, Page};
+use crate::progress::Onlooker;
+use crate::{interrupt, output, shipped};
+
+/// Run what papers ran, and set our figures beside the printed ones.
+///
+/// Each experiment has claims: numbers or orders that the paper prints, each with the tolerance within which ours holds.
+/// The verdict is computed: holds, differs, fitted (a parameter was chosen on this very number), or cannot be checked.
+/// docs/papers.md tells how a paper is written down.
+#[derive(Debug, clap::Args)]
+#[command(arg_required_else_help = true)]
+#[command(after_help = "\
+Examples:
+  tidegate paper list
+  tidegate paper list --json
+  tidegate paper run C3
+  tidegate paper run D1 --quick --out out/d1
+  tidegate paper run E1 B0 --json")]
+pub struct Papers {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum What {
+    List(List),
+    Run(Run),
+}
+
+/// List the papers with their experiments and claims.
+#[derive(Debug, clap::Args)]
+struct List {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    /// Read the papers in this directory, a folder each, instead of those that came with the command
+    #[arg(long, value_name = "DIR")]
+    from: Option<PathBuf>,
+}
+
+/// Run experiments and print every claim with our figure and the verdict.
+///
+/// With --out, each queue in each setting is stored when it is done, under a hash of its scenario and of the code that made
+/// it: the same command, asked again, runs only what is missing. Beside them lie the table of all claims (results.csv), the
+/// points of all figures (figures.csv), the figures as SVG, and pages (index.html).
+#[derive(Debug, clap::Args)]
+struct Run {
+    /// Experiments (B5), papers (care, or chan2003), or all
+    #[arg(value_name = "ID|KEY|all", required = true)]
+    which: Vec<String>,
+    /// Number of replications, 1 to 10000; without it, the paper's own, or 3 of a quick run
+    #[arg(long, value_name = "N", value_parser = whole::<u32>(1, 10_000), allow_negative_numbers = true)]
+    seeds: Option<u32>,
+    /// Few replications, and short ones where the paper's are long
+    #[arg(long)]
+    quick: bool,
+    /// Store results in this directory and go on from what is there
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Print JSON: one object for each claim
+    #[arg(long)]
+    json: bool,
+    /// Read the papers in this directory, a folder each, instead of those that came with the command
+    #[arg(long, value_name = "DIR")]
+    from: Option<PathBuf>,
+}
+
+impl Papers {
+    pub fn execute(self) -> Result<(), Failure> {
+        match self.what {
+            What::List(list) => list.execute(),
+            What::Run(run) => run.execute(),
+        }
+    }
+}
+
+/// All papers, in order.
+fn papers(from: Option<&Path>) -> Result<Vec<Paper>, Failure> {
+    let shipped = || shipped::PAPERS.iter().map(|(name, files)| folder(name, files)).collect();
+    let folders = from.map_or_else(|| Ok(shipped()), folders_in)?;
+    let mut papers: Vec<Paper> = vec![];
+    for folder in &folders {
+        let paper = Paper::read(folder).map_err(Failure::input)?;
+        let known = papers.iter().flat_map(|p| &p.experiments).find(|e| paper.experiment(&e.id).is_some());
+        if let Some(twice) = known {
+            return Err(Failure::Input(format!(
+                "{}/paper.toml: experiment {} is another paper's",
+                folder.name, twice.id
+            )));
+        }
+        papers.push(paper);
+    }
+    Ok(papers)
+}
+
+fn folder(name: &'static str, files: &[(&'static str, &'static str)]) -> Folder<'static> {
+    Folder { name: name.into(), files: files.iter().map(|(name, text)| ((*name).into(), (*text).into())).collect() }
+}
+
+/// The papers in `dir`: each folder in it that has a description.
+fn folders_in(dir: &Path) -> Result<Vec<Folder<'static>>, Failure> {
+    let wrong = |path: &Path, error: std::io::Error| Failure::Input(format!("{}: {error}", path.display()));
+    let entries = |dir: &Path| -> Result<Vec<PathBuf>, Failure> {
+        let read = std::fs::read_dir(dir).map_err(|error| wrong(dir, error))?;
+        let mut paths: Vec<PathBuf> = read.flatten().map(|entry| entry.path()).collect();
+        paths.sort();
+        Ok(paths)
+    };
+    let mut folders = vec![];
+    for path in entries(dir)?.into_iter().filter(|path| path.join(paper::DESCRIPTION).is_file()) {
+        let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let mut files = vec![];
+        for file in
+            entries(&path)?.into_iter().filter(|file| file.extension().is_some_and(|e| e == "toml" || e == "csv"))
+        {
+            let text = std::fs::read_to_string(&file).map_err(|error| wrong(&file, error))?;
+            files.push((name(&file).into(), text.into()));
+        }
+        folders.push(Folder { name: name(&path).into(), files });
+    }
+    match folders.is_empty() {
+        true => Err(Failure::Input(format!("{}: no folder in it has a {}", dir.display(), paper::DESCRIPTION))),
+        false => Ok(folders),
+    }
+}
+
+impl List {
+    fn execute(self) -> Result<(), Failure> {
+        let papers = papers(self.from.as_deref())?;
+        if self.json {
+            let list: Vec<Value> = papers.iter().map(described).collect();
+            return output::print(&format!("{:#}\n", Value::from(list)));
+        }
+        let mut text = String::new();
+        for paper in &papers {
+            text += &format!("{} ({}): {}\n", paper.folder, paper.key, paper.title);
+            for e in &paper.experiments {
+                let claims = paper.claims.iter().filter(|claim| claim.experiment == e.id).count();
+                let claims = if claims == 1 { "1 claim".into() } else { format!("{claims} claims") };
+                text += &format!("  {:4}{:28}{} ({claims})\n", e.id, e.place, e.title);
+            }
+        }
+        output::print(&(text + "`tidegate paper run ID|KEY|all` runs them.\n"))
+    }
+}
+
+fn described(paper: &Paper) -> Value {
+    let experiment = |e: &paper::Experiment| {
+        let settings: Vec<&str> =
+            paper.runs.iter().filter(|run| run.experiment == e.id).map(|run| run.setting.as_str()).collect();
+        let claims = paper.claims.iter().filter(|claim| claim.experiment == e.id).count();
+        json!({
+            "id": e.id, "place": e.place, "title": e.title, "settings": settings, "claims": claims, "unchecked": e.unchecked,
+        })
+    };
+    let experiments: Vec<Value> = paper.experiments.iter().map(experiment).collect();
+    json!({
+        "name": paper.folder, "key": paper.key, "title": paper.title, "authors": paper.authors, "venue": paper.venue,
+        "experiments": experiments,
+    })
+}
+
+impl Run {
+    fn execute(self) -> Result<(), Failure> {
+        interrupt::listen();
+        let papers = papers(self.from.as_deref())?;
+        let experiments = self.experiments(&papers)?;
+        if let Some(dir) = &self.out {
+            paper::prepare(dir).map_err(Failure::input)?;
+        }
+        let length = if self.quick { Length::Quick } else { Length::Full };
+        let asked = Asked { papers: &papers, experiments, length, seeds: self.seeds, only_tested: false };
+        let results =
+            paper::run(&asked, self.out.as_deref(), &Onlooker::new()).map_err(|error| match (error, &self.out) {
+                (PaperError::Run(RunError::Cancelled), None) => Failure::Interrupted,
+                (PaperError::Run(RunError::Cancelled), Some(dir)) => Failure::Stopped(format!(
+                    "interrupted; what was done lies in {}, and the same command goes on from there",
+                    dir.display()
+                )),
+                (PaperError::Run(error), _) => Failure::input(error),
+                (PaperError::Store(error), _) => Failure::runtime(error),
+            })?;
+        let rows: Vec<Row<'_>> =
+            papers.iter().flat_map(|paper| paper::rows(paper, &asked.experiments, &results)).collect();
+        if let Some(dir) = &self.out {
+            self.publish(dir, &asked, &results, &rows)?;
+        }
+        match self.json {
+            true => output::print(&format!("{:#}\n", Value::from(rows.iter().map(object).collect::<Vec<_>>()))),
+            false => output::print(&(table(&rows) + &summary(&rows))),
+        }
+    }
+
+    /// The names of the experiments that are asked for.
+    fn experiments(&self, papers: &[Paper]) -> Result<Vec<String>, Failure> {
+        let mut asked: Vec<String> = vec![];
+        for word in &self.which {
+            let mine = papers.iter().flat_map(|paper| paper.experiments.iter().map(move |e| (paper, e)));
+            let named = |(paper, e): &(&Paper, &paper::Experiment)| {
+                word == "all" || *word == paper.folder || *word == paper.key || word.eq_ignore_ascii_case(&e.id)
+            };
+            let found: Vec<String> = mine.filter(named).map(|(_, e)| e.id.clone()).collect();
+            if found.is_empty() {
+                let experiments = papers.iter().flat_map(|p| p.experiments.iter().map(|e| e.id.as_str()));
+                let names = papers.iter().flat_map(|p| [p.folder.as_str(), p.key.as_str()]);
+                let known: Vec<&str> = names.chain(experiments).chain(["all"]).collect();
+                let near = did_you_mean(word, &known).unwrap_or_default();
+                return Err(Failure::Input(format!(
+                    "{word}: no such experiment or paper{near}; `tidegate paper list` has them"
+                )));
+            }
+            asked.extend(found.into_iter().filter(|id| !asked.contains(id)).collect::<Vec<_>>());
+        }
+        Ok(asked)
+    }
+
+    /// Writes tables, pages and pictures.
+    fn publish(&self, dir: &Path, asked: &Asked<'_>, results: &Results, rows: &[Row<'_>]) -> Result<(), Failure> {
+        let shown: Vec<_> = asked
+            .papers
+            .iter()
+            .map(|paper| paper::page(paper, &asked.experiments, results, asked.length))
+            .filter(|page| !page.experiments.is_empty())
+            .collect();
+        let command = command_line(std::env::args_os().map(|word| word.to_string_lossy().into_owned()));
+        let note = match asked.length {
+            Length::Quick => "A quick run: few replications, and shorter than the paper's, so intervals are wide.",
+            Length::Full => "",
+        };
+        let made = Made { version: paper::VERSION, command: &command, note };
+        let mut files: Vec<File> = render(&shown, &made)
+            .into_iter()
+            .map(|page| File { name: page.name, bytes: page.text.into_bytes() })
+            .collect();
+        let points = paper::points(asked.papers, &asked.experiments, results);
+        let version = json!({ "made_by": "tidegate", "version": paper::VERSION, "command": command });
+        let made = format!("{version:#}\n");
+        for (name, text) in [("results.csv", paper::csv(rows)), ("figures.csv", points), ("made.json", made)] {
+            files.push(File { name: name.into(), bytes: text.into_bytes() });
+        }
+        interrupt::uninterrupted(|| {
+            paper::publish(dir, &files).map_err(Failure::runtime)?;
+            output::note(&format!("Wrote {}.", dir.join("index.html").display()));
+            Ok(())
+        })
+    }
+}
+
+fn object(row: &Row<'_>) -> Value {
+    let c = row.claim;
+    json!({
+        "paper": row.paper, "experiment": c.experiment, "setting": c.setting, "queue": c.queue,
+        "quantity": c.quantity.to_string(), "unit": c.unit.to_string(), "printed": c.text, "place": c.place,
+        "ours": row.ours.map(|f| f.mean()), "ci95": row.ours.and_then(|f| f.ci95()), "verdict": row.verdict.kind(),
+        "reason": row.reason(),
+    })
+}
+
+/// The rows for a terminal.
+fn table(rows: &[Row<'_>]) -> String {
+    let head = ["", "setting", "queue", "quantity", "printed", "ours", "verdict"];
+    let mut lines = vec![head.map(String::from).to_vec()];
+    for row in rows {
+        let [_, experiment, setting, queue, quantity, unit, printed, ours, half, _, verdict, _] = row.fields();
+        let ours = if half.is_empty() { ours } else { format!("{ours} ± {half}") };
+        let quantity = if unit.is_empty() { quantity } else { format!("{quantity}, {unit}") };
+        lines.push(vec![experiment, setting, queue, quantity, printed, ours, verdict]);
+    }
+    let mut page = Page::default();
+    page.add(Block::Table(lines));
+    page.render() + "\n"
+}
+
+/// How many claims have which verdict.
+fn summary(rows: &[Row<'_>]) -> String {
+    let count = |kind: &&str| rows.iter().filter(|row| row.verdict.kind() == *kind).count();
+    let parts: Vec<String> = KINDS
+        .iter()
+        .map(|kind| (kind, count(kind)))
+        .filter(|(_, n)| *n > 0)
+        .map(|(kind, n)| format!("{n} {kind}"))
+        .collect();
+    match parts.is_empty() {
+        true => "No claims.\n".into(),
+        false => format!("{} claims: {}.\n", rows.len(), parts.join("; ")),
+    }
+}

@@ -1,0 +1,128 @@
+//! A paper as values: what was run in it, what we run, what is drawn, and what was fitted.
+use crate::scenario::Scenario;
+
+use super::claim::Claim;
+use super::quantity::Quantity;
+use super::unit::Unit;
+
+/// A paper with its experiments and claims, everything in it checked against everything else.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Paper {
+    /// The folder's name, by which the command knows it.
+    pub folder: String,
+    /// The key by which the documentation cites it.
+    pub key: String,
+    /// Its title.
+    pub title: String,
+    /// Who wrote it.
+    pub authors: Vec<String>,
+    /// Where and when it appeared; empty where that is not known.
+    pub venue: String,
+    /// Its experiments, in its order.
+    pub experiments: Vec<Experiment>,
+    /// What is simulated for them.
+    pub runs: Vec<Run>,
+    /// Parameters that were chosen so as to meet printed numbers.
+    pub fitted: Vec<Fitted>,
+    /// What is drawn.
+    pub figures: Vec<Figure>,
+    /// What it says, one claim a row.
+    pub claims: Vec<Claim>,
+}
+
+/// One experiment of a paper.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Experiment {
+    /// Its name, as in `B5`; no two papers share one.
+    pub id: String,
+    /// Where it stands in the paper.
+    pub place: String,
+    /// What it shows.
+    pub title: String,
+    /// What was chosen, and why ours differs where it does.
+    pub remarks: String,
+    /// Why it is not run, where it is not.
+    pub unchecked: Option<String>,
+}
+
+/// One setting of an experiment: a scenario with which all the queues that it compares are run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Run {
+    /// The experiment.
+    pub experiment: String,
+    /// What distinguishes it from the experiment's other runs; rows of the claims name it.
+    pub setting: String,
+    /// Its place on a figure's axis.
+    pub x: Option<f64>,
+    /// Runs of one experiment with different readings of the paper; empty for the one reading.
+    pub reading: String,
+    /// The scenario's file and what is set in it, to be shown.
+    pub scenario_file: String,
+    /// What is set in it.
+    pub sets: Vec<String>,
+    /// The scenario at the paper's length.
+    pub full: Scenario,
+    /// The scenario cut short.
+    pub quick: Scenario,
+    /// Whether the tests run it at the paper's length and hold the committed results against it.
+    pub tested: bool,
+}
+
+/// A parameter that was chosen so as to meet printed numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fitted {
+    /// Its name in the claims.
+    pub name: String,
+    /// What it is, and how it was chosen.
+    pub parameter: String,
+}
+
+/// Something to draw.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Figure {
+    /// The experiment.
+    pub experiment: String,
+    /// Its name: of its file, too.
+    pub id: String,
+    /// What it shows.
+    pub title: String,
+    /// What is drawn against what.
+    pub kind: Kind,
+    /// What the horizontal axis is called.
+    pub x: String,
+    /// The reading whose runs are drawn.
+    pub reading: String,
+    /// The unit of the vertical axis.
+    pub unit: Unit,
+    /// The quantity drawn; for [`Kind::Time`] its gauge, for [`Kind::Flows`] the rate.
+    pub quantity: Quantity,
+}
+
+/// What is drawn against what.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A quantity over the runs' `x`, a line for each queue.
+    Sweep,
+    /// A quantity over time in one setting, a line for each queue, of the first seed.
+    Time {
+        /// The setting.
+        setting: String,
+    },
+    /// The throughput of each flow in one setting, a line for each queue, means over the seeds.
+    Flows {
+        /// The setting.
+        setting: String,
+    },
+}
+
+impl Paper {
+    /// The experiment called `id`.
+    pub fn experiment(&self, id: &str) -> Option<&Experiment> {
+        self.experiments.iter().find(|e| e.id == id)
+    }
+
+    /// The run of `experiment` in `setting`.
+    pub fn run(&self, experiment: &str, setting: &str) -> Option<&Run> {
+        self.runs.iter().find(|r| r.experiment == experiment && r.setting == setting)
+    }
+}

@@ -1,0 +1,167 @@
+//! Claims: the rows of `printed.csv`.
+use tidegate_report::Figure;
+
+use crate::problem::{Place, Problem};
+
+use super::quantity::Quantity;
+use super::unit::Unit;
+use super::verdict::{Printed, Within};
+
+/// Something that a paper says and that can be checked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Claim {
+    /// Its line in the file.
+    pub line: usize,
+    /// The experiment that it belongs to.
+    pub experiment: String,
+    /// The run; empty for a closed form.
+    pub setting: String,
+    /// The label of the queue; empty for a closed form.
+    pub queue: String,
+    /// What it is about.
+    pub quantity: Quantity,
+    /// In which unit.
+    pub unit: Unit,
+    /// What is printed, as written.
+    pub text: String,
+    /// What is printed.
+    pub printed: Printed,
+    /// How near is near enough.
+    pub within: Option<Within>,
+    /// Where it stands in the paper.
+    pub place: String,
+    /// What it has to do with a fitted parameter.
+    pub fit: Fit,
+    /// Why it cannot be checked, where it cannot.
+    pub unchecked: Option<String>,
+}
+
+/// What a claim has to do with a fitted parameter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fit {
+    /// Nothing.
+    Free,
+    /// The parameter was chosen on this very number.
+    Target(String),
+    /// It was not, and this number tells whether the choice was right.
+    Support(String),
+}
+
+/// The columns, in order.
+const COLUMNS: [&str; 10] =
+    ["experiment", "setting", "queue", "quantity", "unit", "printed", "within", "place", "fit", "unchecked"];
+
+impl Claim {
+    /// The paper's number as a figure, to be drawn.
+    pub fn figure(&self) -> Option<Figure> {
+        match self.printed {
+            Printed::Number(n) => Figure::exact(n),
+            _ => None,
+        }
+    }
+}
+
+/// Reads the rows of `text`, which messages call `file`; what is wrong goes to `problems`.
+pub(super) fn read(text: &str, file: &str, problems: &mut Vec<Problem>) -> Vec<Claim> {
+    let page = Page { text, file };
+    let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(text.as_bytes());
+    match reader.headers() {
+        Ok(headers) if headers.iter().eq(COLUMNS) => {}
+        _ => {
+            problems.push(page.problem(1, "", "", format!("the columns must be {}", COLUMNS.join(","))));
+            return vec![];
+        }
+    }
+    let mut claims = vec![];
+    for record in reader.records() {
+        match record {
+            Ok(record) => {
+                let line = record.position().map_or(1, |p| p.line() as usize);
+                claims.extend(row(&page, line, &record, problems));
+            }
+            Err(error) => {
+                let line = error.position().map_or(1, |p| p.line() as usize);
+                problems.push(page.problem(line, "", "", format!("is no row of text: {error}")));
+            }
+        }
+    }
+    claims
+}
+
+/// A file of claims, to tell where something stands.
+pub(super) struct Page<'t> {
+    pub text: &'t str,
+    pub file: &'t str,
+}
+
+impl Page<'_> {
+    /// A problem in a field of a line.
+    pub fn problem(&self, line: usize, field: &str, value: &str, why: impl Into<String>) -> Problem {
+        let text: String = self.text.lines().nth(line - 1).unwrap_or_default().chars().take(160).collect();
+        let at = if value.is_empty() { None } else { text.find(value) };
+        let column = at.map_or(1, |byte| text[..byte].chars().count() + 1);
+        let width = if at.is_some() { value.chars().count() } else { text.chars().count() };
+        let place = Place::Line { file: self.file.into(), line, column, width, text };
+        Problem { place, field: field.into(), value: value.into(), why: why.into() }
+    }
+}
+
+fn row(page: &Page<'_>, line: usize, record: &csv::StringRecord, problems: &mut Vec<Problem>) -> Option<Claim> {
+    if record.len() != COLUMNS.len() {
+        let why = format!("must have {} fields, not {}", COLUMNS.len(), record.len());
+        problems.push(page.problem(line, "", "", why));
+        return None;
+    }
+    let before = problems.len();
+    let field = |name: &str| record[COLUMNS.iter().position(|c| *c == name).unwrap_or_default()].trim().to_string();
+    let mut refuse = |name: &str, why: String| problems.push(page.problem(line, name, &field(name), why));
+    let quantity = field("quantity").parse::<Quantity>().map_err(|why| refuse("quantity", why)).ok();
+    let unit = field("unit").parse::<Unit>().map_err(|why| refuse("unit", why)).ok();
+    if let (Some(quantity), Some(unit)) = (&quantity, unit)
+        && quantity.dimension() != unit.dimension()
+    {
+        let units: Vec<_> =
+            Unit::of(quantity.dimension()).into_iter().map(|u| if u.is_empty() { "none" } else { u }).collect();
+        refuse("unit", format!("`{quantity}` is measured in {}", units.join(", ")));
+    }
+    let printed = field("printed").parse::<Printed>().map_err(|why| refuse("printed", why)).ok();
+    let within = match field("within").as_str() {
+        "" => None,
+        text => text.parse::<Within>().map_err(|why| refuse("within", why)).ok(),
+    };
+    if matches!(printed, Some(Printed::Number(_))) && field("within").is_empty() {
+        refuse("within", "a number needs a tolerance, as in 10 %, or 0.005".into());
+    }
+    let fit = fit(&field("fit")).map_err(|why| refuse("fit", why)).ok();
+    for name in ["experiment", "place"] {
+        if field(name).is_empty() {
+            refuse(name, "must not be empty".into());
+        }
+    }
+    if problems.len() > before {
+        return None;
+    }
+    Some(Claim {
+        line,
+        experiment: field("experiment"),
+        setting: field("setting"),
+        queue: field("queue"),
+        quantity: quantity?,
+        unit: unit?,
+        text: field("printed"),
+        printed: printed?,
+        within,
+        place: field("place"),
+        fit: fit?,
+        unchecked: Some(field("unchecked")).filter(|why| !why.is_empty()),
+    })
+}
+
+fn fit(text: &str) -> Result<Fit, String> {
+    match text.split_once(' ') {
+        None if text.is_empty() => Ok(Fit::Free),
+        Some(("target", name)) => Ok(Fit::Target(name.trim().into())),
+        Some(("support", name)) => Ok(Fit::Support(name.trim().into())),
+        _ => Err("must be empty, `target NAME` or `support NAME`, with the name of a [[fitted]]".into()),
+    }
+}

@@ -1,0 +1,200 @@
+//! What the papers work out by formula, worked out with the code that the queues run.
+use std::str::FromStr;
+
+use tidegate::parts::jackknife::{Frequencies, Jackknife};
+use tidegate::parts::mincount::{Estimator, MinCount};
+use tidegate::{Link, NullSink, Packet, Qdisc, Rng, Time, catalog};
+
+use super::unit::Dimension;
+
+/// A closed form with its arguments.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Closed {
+    form: &'static Form,
+    arguments: Vec<f64>,
+}
+
+/// A formula.
+#[derive(Debug)]
+struct Form {
+    name: &'static str,
+    /// Its arguments, in order.
+    takes: &'static [&'static str],
+    dimension: Dimension,
+    value: fn(&[f64]) -> f64,
+}
+
+impl PartialEq for Form {
+    fn eq(&self, other: &Form) -> bool {
+        self.name == other.name
+    }
+}
+
+const FORMS: [Form; 8] = [
+    // feng2001 eq. (1): all bins of a flow polluted by one of `floods`.
+    Form {
+        name: "misclassified",
+        takes: &["levels", "bins", "floods"],
+        dimension: Dimension::Ratio,
+        value: |a| misclassified(a[0], a[1], a[2]),
+    },
+    Form {
+        name: "misclassified_flows",
+        takes: &["levels", "bins", "floods", "flows"],
+        dimension: Dimension::Count,
+        value: |a| misclassified(a[0], a[1], a[2]) * a[3],
+    },
+    // Bins of a level that hold one of the floods at least.
+    Form {
+        name: "polluted_bins",
+        takes: &["bins", "floods"],
+        dimension: Dimension::Count,
+        value: |a| a[0] * misclassified(1.0, a[0], a[1]),
+    },
+    // chan2003 Table II from the frequencies of its Table I.
+    Form {
+        name: "jackknife_order",
+        takes: &["order"],
+        dimension: Dimension::Count,
+        value: |a| orders()[a[0] as usize],
+    },
+    Form { name: "jackknife", takes: &[], dimension: Dimension::Count, value: |_| table_1().0.estimate(&table_1().1) },
+    // The relative standard error of MINCOUNT with three minima a bucket, √(ψ'(3) / m), ψ'(3) = π²/6 − 5/4.
+    Form {
+        name: "mincount_error",
+        takes: &["buckets"],
+        dimension: Dimension::Ratio,
+        value: |a| ((std::f64::consts::PI.powi(2) / 6.0 - 1.25) / a[0]).sqrt(),
+    },
+    Form {
+        name: "mincount_bytes",
+        takes: &["buckets", "minima"],
+        dimension: Dimension::Count,
+        value: |a| MinCount::new(a[0] as u32, a[1] as u32, Estimator::Auto, 1).bytes() as f64,
+    },
+    // cho2001 Fig. 1, read from a queue that knows so many flows.
+    Form {
+        name: "bare_threshold",
+        takes: &["flows"],
+        dimension: Dimension::Count,
+        value: |a| bare_threshold(a[0] as u64),
+    },
+];
+
+/// [1 − (1 − 1/B)^M]^L.
+fn misclassified(levels: f64, bins: f64, floods: f64) -> f64 {
+    libm::pow(1.0 - libm::pow(1.0 - 1.0 / bins, floods), levels)
+}
+
+/// The example of chan2003's Table I.
+fn table_1() -> (Jackknife, Frequencies) {
+    (Jackknife::new(18), Frequencies { seen: 76, once_to_five: [43, 16, 8, 6, 0] })
+}
+
+fn orders() -> [f64; 6] {
+    let (jackknife, caught) = table_1();
+    jackknife.orders(&caught)
+}
+
+fn bare_threshold(flows: u64) -> f64 {
+    let text = "the constants of the paper can be read";
+    let size = |size: &str| size.parse().expect(text);
+    let rate = "10 Mbit/s".parse().expect(text);
+    let link = Link::new(rate, size("1000 kB"), "1000 B".parse().expect(text)).expect(text);
+    let config = catalog::config("bare", Some("paper"), &link).expect(text);
+    let mut queue = config.build(link, Rng::from_seed(1)).expect(text);
+    for flow in 0..flows {
+        queue.enqueue(Time::ZERO, Packet::new(flow, 40), &mut NullSink);
+    }
+    let mut of_a_flow = 0.0;
+    queue.probe(&mut |gauge| {
+        if gauge.name == "max_th" {
+            of_a_flow = gauge.value;
+        }
+    });
+    of_a_flow * flows as f64
+}
+
+impl Closed {
+    pub fn dimension(&self) -> Dimension {
+        self.form.dimension
+    }
+
+    pub fn value(&self) -> f64 {
+        (self.form.value)(&self.arguments)
+    }
+}
+
+impl FromStr for Closed {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Closed, String> {
+        let known = FORMS.map(|form| form.name);
+        let (name, inner) = text.trim_end_matches(')').split_once('(').unwrap_or((text, ""));
+        let form = FORMS.iter().find(|form| form.name == name).ok_or_else(|| {
+            let near = crate::nearest::did_you_mean(name, &known).unwrap_or_default();
+            format!("no such closed form; known are {}{near}", known.join(", "))
+        })?;
+        let wrong = || format!("must be written {}({})", form.name, form.takes.map_join());
+        let parts: Vec<&str> = inner.split(',').map(str::trim).filter(|part| !part.is_empty()).collect();
+        if parts.len() != form.takes.len() {
+            return Err(wrong());
+        }
+        let argument = |(part, name): (&&str, &&str)| {
+            let number = part.strip_prefix(name)?.trim().parse::<f64>().ok()?;
+            (number.fract() == 0.0 && (0.0..=1e6).contains(&number)).then_some(number)
+        };
+        let arguments: Option<Vec<f64>> = parts.iter().zip(form.takes).map(argument).collect();
+        let arguments = arguments.ok_or_else(wrong)?;
+        let whole_order = form.name != "jackknife_order" || arguments[0] <= 5.0;
+        if whole_order { Ok(Closed { form, arguments }) } else { Err("orders go from 0 to 5".into()) }
+    }
+}
+
+/// Names of arguments, each followed by a number.
+trait MapJoin {
+    fn map_join(&self) -> String;
+}
+
+impl MapJoin for &[&str] {
+    fn map_join(&self) -> String {
+        self.iter().map(|name| format!("{name} N")).collect::<Vec<_>>().join(", ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn value(text: &str) -> f64 {
+        text.parse::<Closed>().unwrap().value()
+    }
+
+    #[test]
+    fn golden_numbers() {
+        for (form, golden) in [
+            ("misclassified(levels 2, bins 23, floods 4)", 0.0265351),
+            ("misclassified(levels 1, bins 46, floods 8)", 0.1612405),
+            ("misclassified_flows(levels 2, bins 23, floods 8, flows 400)", 35.8219),
+            ("polluted_bins(bins 23, floods 8)", 6.8829),
+            ("jackknife_order(order 3)", 158.4820),
+            ("jackknife()", 142.2523),
+            ("mincount_error(buckets 1024)", 0.0196387),
+            ("bare_threshold(flows 10)", 80_000.0),
+            ("bare_threshold(flows 20)", 123_076.923_1),
+            ("bare_threshold(flows 68)", 272_000.0),
+        ] {
+            let ours = value(form);
+            assert!((ours - golden).abs() <= 1e-4 * golden, "{form}: {ours} is not {golden}");
+        }
+    }
+
+    #[test]
+    fn arguments_are_checked() {
+        for text in ["misclassified(levels 2, bins 23)", "misclassified(bins 2, levels 23, floods 1)", "jackknife(1)"] {
+            assert!(text.parse::<Closed>().unwrap_err().contains("must be written"), "{text}");
+        }
+        assert!("jackknife_order(order 6)".parse::<Closed>().is_err());
+        assert!("misclassified(levels 2.5, bins 1, floods 1)".parse::<Closed>().is_err());
+    }
+}

@@ -1,0 +1,128 @@
+//! What is drawn: the papers' figures, ours.
+use tidegate_report::papers::{Chart, ChartLine, Point};
+
+use crate::stats::figure_of_some;
+
+use super::book::{Figure, Kind, Paper, Run};
+use super::look;
+use super::run::{Length, Results};
+
+/// The figures of `experiments` of `paper`, each with the name of its experiment; those of which nothing was run are
+/// left out.
+pub fn charts(paper: &Paper, experiments: &[String], results: &Results, length: Length) -> Vec<(String, Chart)> {
+    let asked = paper.figures.iter().filter(|f| experiments.contains(&f.experiment));
+    let drawn = asked.filter_map(|figure| Some((figure.experiment.clone(), chart(paper, figure, results, length)?)));
+    drawn.collect()
+}
+
+fn chart(paper: &Paper, figure: &Figure, results: &Results, length: Length) -> Option<Chart> {
+    let lines = match &figure.kind {
+        Kind::Sweep => sweep(paper, figure, results),
+        Kind::Time { setting } => over_time(paper, figure, setting, results),
+        Kind::Flows { setting } => flows(paper, figure, setting, results),
+    };
+    let quick = if length == Length::Quick { " --quick" } else { "" };
+    let unit = figure.unit.to_string();
+    (!lines.is_empty()).then(|| Chart {
+        id: figure.id.clone(),
+        title: figure.title.clone(),
+        x: figure.x.clone(),
+        y: if unit.is_empty() { figure.quantity.to_string() } else { format!("{}, {unit}", figure.quantity) },
+        lines,
+        command: format!("tidegate paper run {}{quick} --out DIR", figure.experiment),
+    })
+}
+
+/// The labels of the queues of some runs, in order.
+fn labels<'r>(runs: impl Iterator<Item = &'r Run>) -> Vec<String> {
+    let mut labels: Vec<String> = vec![];
+    for label in runs.flat_map(|run| run.full.compare.iter().map(|queue| queue.label())) {
+        if !labels.contains(&label) {
+            labels.push(label);
+        }
+    }
+    labels
+}
+
+fn sweep(paper: &Paper, figure: &Figure, results: &Results) -> Vec<ChartLine> {
+    let mine = |run: &&Run| run.experiment == figure.experiment && run.reading == figure.reading && run.x.is_some();
+    let runs: Vec<&Run> = paper.runs.iter().filter(mine).collect();
+    let mut lines = vec![];
+    for label in labels(runs.iter().copied()) {
+        let point = |run: &&Run| {
+            let place = (run.experiment.as_str(), run.setting.as_str(), label.as_str());
+            let ours = look::figure(results, place, &figure.quantity, figure.unit)?;
+            Some(Point { x: run.x?, y: ours.mean(), ci95: ours.ci95() })
+        };
+        let ours: Vec<Point> = runs.iter().filter_map(point).collect();
+        let printed =
+            paper.claims.iter().filter(|c| c.queue == label && c.quantity == figure.quantity && c.unit == figure.unit);
+        let printed = printed.filter_map(|claim| {
+            let run = runs.iter().find(|run| run.experiment == claim.experiment && run.setting == claim.setting)?;
+            Some(Point { x: run.x?, y: claim.figure()?.mean(), ci95: None })
+        });
+        let printed: Vec<Point> = printed.collect();
+        for (points, of_paper) in [(ours, false), (printed, true)] {
+            if !points.is_empty() {
+                lines.push(ChartLine { name: label.clone(), printed: of_paper, points });
+            }
+        }
+    }
+    lines
+}
+
+fn over_time(paper: &Paper, figure: &Figure, setting: &str, results: &Results) -> Vec<ChartLine> {
+    let runs = paper.runs.iter().filter(|r| r.experiment == figure.experiment && r.setting == setting);
+    let line = |label: String| {
+        let first = results.of(&figure.experiment, setting, &label)?.first()?;
+        let series = first.series.as_ref()?;
+        let values = &figure.quantity.line(series)?.values;
+        let unit = figure.unit.per_base(1.0, 1.0);
+        let point = |(x, y): (&f64, &Option<f64>)| Some(Point { x: *x, y: (*y)? * unit, ci95: None });
+        let points: Vec<Point> = series.time_s.iter().zip(values).filter_map(point).collect();
+        (!points.is_empty()).then_some(ChartLine { name: label, printed: false, points })
+    };
+    labels(runs).into_iter().filter_map(line).collect()
+}
+
+fn flows(paper: &Paper, figure: &Figure, setting: &str, results: &Results) -> Vec<ChartLine> {
+    let runs = paper.runs.iter().filter(|r| r.experiment == figure.experiment && r.setting == setting);
+    let unit = figure.unit.per_base(1.0, 1.0);
+    let line = |label: String| {
+        let all = results.of(&figure.experiment, setting, &label)?;
+        let count = all.first()?.document.flows.as_ref()?.len();
+        let point = |flow: usize| {
+            let of = |r: &super::cell::Replication| {
+                Some(r.document.flows.as_ref()?.get(flow)?.throughput_bps?.mean() * unit)
+            };
+            let ours = figure_of_some(all.iter().map(of))?;
+            Some(Point { x: flow as f64, y: ours.mean(), ci95: None })
+        };
+        Some(ChartLine { name: label, printed: false, points: (0..count).filter_map(point).collect() })
+    };
+    labels(runs).into_iter().filter_map(line).collect()
+}
+
+/// The columns of the table of points.
+const COLUMNS: [&str; 7] = ["paper", "figure", "what", "queue", "x", "ours", "ci95"];
+
+/// The points of the sweeps of `papers` as a table of comma-separated values.
+pub fn points(papers: &[Paper], experiments: &[String], results: &Results) -> String {
+    let mut rows = vec![];
+    for paper in papers {
+        let sweeps = paper.figures.iter().filter(|f| f.kind == Kind::Sweep && experiments.contains(&f.experiment));
+        for chart in sweeps.filter_map(|figure| chart(paper, figure, results, Length::Full)) {
+            for line in chart.lines.iter().filter(|line| !line.printed) {
+                rows.extend(line.points.iter().map(|point| fields(&paper.folder, &chart, &line.name, point)));
+            }
+        }
+    }
+    look::table(&COLUMNS, rows.into_iter())
+}
+
+fn fields(folder: &str, chart: &Chart, queue: &str, point: &Point) -> Vec<String> {
+    // Six digits behind the point, and no more of them than there are.
+    let number = |value: f64| format!("{}", (value * 1e6).round() / 1e6);
+    let half = point.ci95.map_or(String::new(), number);
+    vec![folder.into(), chart.id.clone(), chart.y.clone(), queue.into(), number(point.x), number(point.y), half]
+}

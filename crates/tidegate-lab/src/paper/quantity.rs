@@ -1,0 +1,541 @@
+//! What a claim is about: how it is written, and how it is read from a replication's result.
+//!
+//! | written | what |
+//! |---|---|
+//! | `throughput GROUP`, `goodput GROUP`, `loss GROUP`, `offered GROUP` | a rate of a group, or of `total` |
+//! | `throughput GROUP over OTHER`, `goodput GROUP over OTHER` | a flow of the one over a flow of the other |
+//! | a rate, then `10 s..30 s` | its mean over that time (throughput and loss only) |
+//! | `loss ratio GROUP`, `mark ratio GROUP` | lost or marked over offered packets |
+//! | `loss ratio 20 s..40 s` | of the queue, over that time |
+//! | `loss ratio 20 s..40 s over 0 s..20 s` | the one over the other |
+//! | `norm of GROUP …`, `norm of GROUP … n 61` | norm of these groups' flows against C/n, n being their number or as told |
+//! | `jain GROUP` | Jain's index of the throughputs of a group's flows, or of all flows |
+//! | `class jain throughput`, `class jain goodput` | of the groups' means, each counted as often as it has flows |
+//! | `norm`, `deviation from fair`, `utilization`, `nearly full` | see `docs/results.md` |
+//! | `delay mean`, `delay sd`, `delay p50`, `delay p95`, `delay p99` | waiting time in the queue |
+//! | `drop gap cov GROUP` | coefficient of variation of the gaps between drops of its packets |
+//! | `rate cov mean GROUP`, `rate cov sd GROUP` | of each flow's throughput over windows: mean and deviation over flows |
+//! | `least flow GROUP`, `greatest flow GROUP` | throughput of its least or greatest flow |
+//! | `flows of GROUP below 20 %` | how many get less than that part of C/n, n being all flows |
+//! | `gauge NAME mean`, `gauge NAME rmse 600`, either with a time | the queue's inner state; its root mean square error |
+//! | `misclassified(levels 2, bins 23, floods 4)` and the like | a closed form (`closed.rs`) |
+use std::fmt;
+use std::str::FromStr;
+
+use tidegate_report::{Document, Figure, Group, Line, Quantity as Shown, fair};
+
+use super::cell::Replication;
+use super::closed::Closed;
+use super::unit::{Dimension, Unit};
+
+/// Something that a claim gives a number for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Quantity {
+    text: String,
+    what: What,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum What {
+    Rate(Rate, Who),
+    RateOver(Rate, Who, Window),
+    Ratio(Rate, String, String),
+    LossRatio(Who),
+    LossRatioOver(Window),
+    LossRatioChange(Window, Window),
+    NormOf(Vec<String>, Option<f64>),
+    MarkRatio(Who),
+    Jain(Who),
+    ClassJain(Rate),
+    Whole(Whole),
+    Delay(Stat),
+    DropGapCov(Who),
+    RateCov(Moment, String),
+    End(Extreme, String),
+    Below(String, f64),
+    Gauge(String, Reduce, Window),
+    Closed(Closed),
+}
+
+/// A group, or all flows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Who {
+    Group(String),
+    All,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rate {
+    Throughput,
+    Goodput,
+    Loss,
+    Offered,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Whole {
+    Norm,
+    Deviation,
+    Utilization,
+    NearlyFull,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stat {
+    Mean,
+    Sd,
+    P50,
+    P95,
+    P99,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Moment {
+    Mean,
+    Sd,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Extreme {
+    Least,
+    Greatest,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Reduce {
+    Mean,
+    Rmse(f64),
+}
+
+/// Points of the grid of time that count: later than `from`, not later than `to`, in seconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Window {
+    from: f64,
+    to: f64,
+}
+
+const EVER: Window = Window { from: 0.0, to: f64::INFINITY };
+
+impl Quantity {
+    /// What kind of number it is.
+    pub fn dimension(&self) -> Dimension {
+        match &self.what {
+            What::Rate(..) | What::RateOver(..) | What::End(..) | What::Whole(Whole::Norm) | What::NormOf(..) => {
+                Dimension::Rate
+            }
+            What::LossRatio(_) | What::LossRatioOver(_) | What::MarkRatio(_) | What::Jain(_) | What::ClassJain(_) => {
+                Dimension::Ratio
+            }
+            What::Ratio(..) | What::LossRatioChange(..) => Dimension::Ratio,
+            What::Whole(Whole::Deviation | Whole::Utilization) => Dimension::Ratio,
+            What::DropGapCov(_) | What::RateCov(..) => Dimension::Ratio,
+            What::Whole(Whole::NearlyFull) => Dimension::Time,
+            What::Delay(_) => Dimension::Delay,
+            What::Below(..) | What::Gauge(..) => Dimension::Count,
+            What::Closed(closed) => closed.dimension(),
+        }
+    }
+
+    /// The groups that it names.
+    pub fn groups(&self) -> Vec<&str> {
+        match &self.what {
+            What::Ratio(_, one, other) => vec![one, other],
+            What::NormOf(groups, _) => groups.iter().map(String::as_str).collect(),
+            _ => self.group().into_iter().collect(),
+        }
+    }
+
+    /// The group that it is of, if it is one group's.
+    fn group(&self) -> Option<&str> {
+        match &self.what {
+            What::Rate(_, who) | What::RateOver(_, who, _) => who.group(),
+            What::LossRatio(who) | What::MarkRatio(who) | What::Jain(who) | What::DropGapCov(who) => who.group(),
+            What::RateCov(_, group) | What::End(_, group) | What::Below(group, _) => Some(group),
+            _ => None,
+        }
+    }
+
+    /// Whether it needs what happened over time.
+    pub fn needs_series(&self) -> bool {
+        matches!(self.what, What::RateOver(..) | What::LossRatioOver(_) | What::LossRatioChange(..) | What::Gauge(..))
+    }
+
+    /// Whether it needs each flow.
+    pub fn needs_flows(&self) -> bool {
+        matches!(self.what, What::Below(..) | What::NormOf(..))
+    }
+
+    /// Its value, if it is a closed form, in bytes, flows or pure numbers.
+    pub fn closed(&self) -> Option<f64> {
+        match &self.what {
+            What::Closed(closed) => Some(closed.value()),
+            _ => None,
+        }
+    }
+
+    /// Its value in one replication, in `unit`; none where it does not apply.
+    pub fn value(&self, replication: &Replication, unit: Unit) -> Option<f64> {
+        let document = &replication.document;
+        let groups = members(document, self.group());
+        let count = groups.iter().map(|g| g.count).sum::<u64>() as f64;
+        let fair = groups.iter().filter_map(|g| mean(g.fair_share_bps)).sum();
+        Some(self.base(replication, &groups)? * unit.per_base(count, fair))
+    }
+
+    fn base(&self, replication: &Replication, groups: &[&Group]) -> Option<f64> {
+        let document = &replication.document;
+        let all = &document.aggregate;
+        let over = |shown, name: Option<&str>, window| reduce(replication, shown, name, Reduce::Mean, window);
+        match &self.what {
+            What::Rate(rate, _) => sum(groups, |g| rate.of(g)),
+            What::RateOver(rate, who, window) => {
+                let shown = if *rate == Rate::Loss { Shown::Loss } else { Shown::Throughput };
+                let names = groups.iter().map(|g| g.name.as_str());
+                match who {
+                    Who::Group(name) => over(shown, Some(name), *window),
+                    Who::All => names.map(|name| over(shown, Some(name), *window)).sum(),
+                }
+            }
+            What::Ratio(rate, one, other) => {
+                let each = |name: &str| {
+                    let group = document.groups.iter().find(|g| g.name == name)?;
+                    Some(mean(rate.of(group))? / group.count as f64)
+                };
+                Some(each(one)? / each(other)?)
+            }
+            What::LossRatio(Who::All) => mean(all.loss_ratio),
+            What::LossRatio(_) => mean(groups.first()?.loss_ratio),
+            What::LossRatioOver(window) => over(Shown::Loss, Some("loss ratio"), *window),
+            What::LossRatioChange(one, other) => {
+                let of = |window| over(Shown::Loss, Some("loss ratio"), window);
+                Some(of(*one)? / of(*other)?)
+            }
+            What::NormOf(groups, n) => norm_of(document, groups, *n),
+            What::MarkRatio(Who::All) => mean(all.mark_ratio),
+            What::MarkRatio(_) => mean(groups.first()?.mark_ratio),
+            What::Jain(Who::All) => mean(all.jain),
+            What::Jain(_) => mean(groups.first()?.jain),
+            What::ClassJain(rate) => class_jain(&document.groups, *rate),
+            What::Whole(Whole::Norm) => Some(mean(all.norm_kbps)? * 1e3),
+            What::Whole(Whole::Deviation) => mean(all.fair_deviation),
+            What::Whole(Whole::Utilization) => mean(all.utilization),
+            What::Whole(Whole::NearlyFull) => mean(all.nearly_full_s),
+            What::Delay(stat) => mean(match stat {
+                Stat::Mean => all.queue_delay_ms.mean,
+                Stat::Sd => all.queue_delay_ms.sd,
+                Stat::P50 => all.queue_delay_ms.p50,
+                Stat::P95 => all.queue_delay_ms.p95,
+                Stat::P99 => all.queue_delay_ms.p99,
+            }),
+            What::DropGapCov(Who::All) => mean(all.drop_gap_ms.cov),
+            What::DropGapCov(_) => mean(groups.first()?.drop_gap_ms.cov),
+            What::RateCov(Moment::Mean, _) => mean(groups.first()?.rate_cov.mean),
+            What::RateCov(Moment::Sd, _) => mean(groups.first()?.rate_cov.sd),
+            What::End(Extreme::Least, _) => mean(groups.first()?.per_flow.min),
+            What::End(Extreme::Greatest, _) => mean(groups.first()?.per_flow.max),
+            What::Below(group, share) => below(document, group, *share),
+            What::Gauge(name, how, window) => reduce(replication, Shown::Gauge, Some(name), *how, *window),
+            What::Closed(closed) => Some(closed.value()),
+        }
+    }
+
+    /// The line of a replication's series that draws it over time.
+    pub fn line<'s>(&self, series: &'s tidegate_report::Series) -> Option<&'s Line> {
+        let (what, name) = match &self.what {
+            What::Gauge(name, ..) => (Shown::Gauge, name.as_str()),
+            What::Rate(Rate::Loss, Who::Group(name)) => (Shown::Loss, name.as_str()),
+            What::Rate(Rate::Throughput, Who::Group(name)) => (Shown::Throughput, name.as_str()),
+            What::LossRatio(Who::All) => (Shown::Loss, "loss ratio"),
+            What::Delay(_) => (Shown::Delay, "delay"),
+            _ => return None,
+        };
+        series.lines.iter().find(|line| line.what == what && line.name == name)
+    }
+}
+
+impl Who {
+    fn group(&self) -> Option<&str> {
+        match self {
+            Who::Group(name) => Some(name),
+            Who::All => None,
+        }
+    }
+}
+
+impl Rate {
+    fn of(self, group: &Group) -> Option<Figure> {
+        match self {
+            Rate::Throughput => group.throughput_bps,
+            Rate::Goodput => group.goodput_bps,
+            Rate::Loss => group.loss_bps,
+            Rate::Offered => group.offered_bps,
+        }
+    }
+}
+
+fn mean(figure: Option<Figure>) -> Option<f64> {
+    figure.map(|f| f.mean())
+}
+
+fn sum(groups: &[&Group], of: impl Fn(&Group) -> Option<Figure>) -> Option<f64> {
+    groups.iter().map(|g| mean(of(g))).sum()
+}
+
+fn members<'d>(document: &'d Document, group: Option<&str>) -> Vec<&'d Group> {
+    document.groups.iter().filter(|g| group.is_none_or(|name| g.name == name)).collect()
+}
+
+/// Jain's index when each flow has its group's mean.
+fn class_jain(groups: &[Group], rate: Rate) -> Option<f64> {
+    let mut rates = vec![];
+    for group in groups {
+        let each = mean(rate.of(group))? / group.count as f64;
+        rates.extend(std::iter::repeat_n(each, group.count as usize));
+    }
+    fair::jain(&rates)
+}
+
+/// The norm of the flows of `groups` against C/n.
+fn norm_of(document: &Document, groups: &[String], n: Option<f64>) -> Option<f64> {
+    let flows = document.flows.as_ref()?;
+    let mine = flows.iter().filter(|f| f.group.as_ref().is_some_and(|group| groups.contains(group)));
+    let rates: Vec<f64> = mine.filter_map(|f| mean(f.throughput_bps)).collect();
+    let fair = document.bottleneck.rate_bps? / n.unwrap_or(rates.len() as f64);
+    Some(crate::stats::norm(&rates, fair))
+}
+
+/// How many flows of `group` get less than `share` of C/n.
+fn below(document: &Document, group: &str, share: f64) -> Option<f64> {
+    let flows = document.flows.as_ref()?;
+    let each = document.bottleneck.rate_bps? / flows.len() as f64;
+    let mine = flows.iter().filter(|f| f.group.as_deref() == Some(group));
+    Some(mine.filter(|f| mean(f.throughput_bps).is_some_and(|rate| rate < share * each)).count() as f64)
+}
+
+fn reduce(replication: &Replication, shown: Shown, name: Option<&str>, how: Reduce, window: Window) -> Option<f64> {
+    let series = replication.series.as_ref()?;
+    let line = series.lines.iter().find(|l| l.what == shown && name.is_none_or(|name| l.name == name))?;
+    let within = |t: &f64| *t > window.from && *t <= window.to;
+    let values = series.time_s.iter().zip(&line.values).filter(|(t, _)| within(t));
+    let values: Vec<f64> = values.filter_map(|(_, value)| *value).collect();
+    match how {
+        Reduce::Mean => crate::stats::mean(&values),
+        Reduce::Rmse(truth) => crate::stats::rmse(&values.iter().map(|v| (*v, truth)).collect::<Vec<_>>()),
+    }
+}
+
+impl fmt::Display for Quantity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl FromStr for Quantity {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Quantity, String> {
+        let text = text.trim();
+        let what = match text.ends_with(')') {
+            true => What::Closed(text.parse()?),
+            false => What::read(text)?,
+        };
+        Ok(Quantity { text: text.into(), what })
+    }
+}
+
+/// What quantities begin with, to name what may have been meant.
+const KNOWN: [&str; 19] = [
+    "throughput",
+    "goodput",
+    "loss",
+    "offered",
+    "loss ratio",
+    "mark ratio",
+    "jain",
+    "class jain",
+    "norm",
+    "deviation from fair",
+    "utilization",
+    "nearly full",
+    "delay",
+    "drop gap cov",
+    "rate cov",
+    "least flow",
+    "greatest flow",
+    "flows of",
+    "gauge",
+];
+
+impl What {
+    fn read(text: &str) -> Result<What, String> {
+        if let (Some((one, other)), true) = (text.split_once(" over "), text.contains("..")) {
+            // A time stands behind something.
+            let other = format!("loss ratio {other}");
+            return match (Window::split(one)?, Window::split(&other)?) {
+                (("loss ratio", Some(one)), (_, Some(other))) => Ok(What::LossRatioChange(one, other)),
+                _ => Err("only the loss ratio of a time can be over that of another".into()),
+            };
+        }
+        let (body, window) = Window::split(text)?;
+        let words: Vec<&str> = body.split_whitespace().collect();
+        let unknown = || {
+            let near = crate::nearest::did_you_mean(body, &KNOWN).unwrap_or_default();
+            format!("no such quantity; they begin with {}{near}", KNOWN.join(" | "))
+        };
+        let what = match (words.as_slice(), window) {
+            (["gauge", name, "mean"], w) => What::Gauge((*name).into(), Reduce::Mean, w.unwrap_or(EVER)),
+            (["gauge", name, "rmse", truth], w) => {
+                let truth = truth.parse().map_err(|_| format!("`{truth}` must be the number that is true"))?;
+                What::Gauge((*name).into(), Reduce::Rmse(truth), w.unwrap_or(EVER))
+            }
+            (["loss", "ratio"], Some(w)) => What::LossRatioOver(w),
+            ([rate @ ("throughput" | "loss"), who], Some(w)) => What::RateOver(Rate::read(rate), Who::read(who), w),
+            (_, Some(_)) => return Err("only throughput, loss, loss ratio and gauge can be of a time".into()),
+            (["loss", "ratio", who], None) => What::LossRatio(Who::read(who)),
+            (["mark", "ratio", who], None) => What::MarkRatio(Who::read(who)),
+            ([rate @ ("throughput" | "goodput" | "loss" | "offered"), who], None) => {
+                What::Rate(Rate::read(rate), Who::read(who))
+            }
+            ([rate @ ("throughput" | "goodput"), one, "over", other], None) => {
+                What::Ratio(Rate::read(rate), (*one).into(), (*other).into())
+            }
+            (["jain", who], None) => What::Jain(Who::read(who)),
+            (["class", "jain", rate @ ("throughput" | "goodput")], None) => What::ClassJain(Rate::read(rate)),
+            (["norm", "of", groups @ .., "n", n], None) if !groups.is_empty() => {
+                let n = n.parse().ok().filter(|n: &f64| *n >= 1.0).ok_or("n must be a number of flows")?;
+                What::NormOf(groups.iter().map(|g| g.to_string()).collect(), Some(n))
+            }
+            (["norm", "of", groups @ ..], None) if !groups.is_empty() => {
+                What::NormOf(groups.iter().map(|g| g.to_string()).collect(), None)
+            }
+            (["norm"], None) => What::Whole(Whole::Norm),
+            (["deviation", "from", "fair"], None) => What::Whole(Whole::Deviation),
+            (["utilization"], None) => What::Whole(Whole::Utilization),
+            (["nearly", "full"], None) => What::Whole(Whole::NearlyFull),
+            (["delay", stat], None) => What::Delay(Stat::read(stat).ok_or_else(unknown)?),
+            (["drop", "gap", "cov", who], None) => What::DropGapCov(Who::read(who)),
+            (["rate", "cov", "mean", group], None) => What::RateCov(Moment::Mean, (*group).into()),
+            (["rate", "cov", "sd", group], None) => What::RateCov(Moment::Sd, (*group).into()),
+            (["least", "flow", group], None) => What::End(Extreme::Least, (*group).into()),
+            (["greatest", "flow", group], None) => What::End(Extreme::Greatest, (*group).into()),
+            (["flows", "of", group, "below", share, "%"], None) => {
+                let share: f64 = share.parse().map_err(|_| format!("`{share}` must be a number of per cent"))?;
+                What::Below((*group).into(), share / 100.0)
+            }
+            _ => return Err(unknown()),
+        };
+        Ok(what)
+    }
+}
+
+impl Who {
+    fn read(word: &str) -> Who {
+        if word == "total" { Who::All } else { Who::Group(word.into()) }
+    }
+}
+
+impl Rate {
+    /// `word` is one of the four.
+    fn read(word: &str) -> Rate {
+        match word {
+            "goodput" => Rate::Goodput,
+            "loss" => Rate::Loss,
+            "offered" => Rate::Offered,
+            _ => Rate::Throughput,
+        }
+    }
+}
+
+impl Stat {
+    fn read(word: &str) -> Option<Stat> {
+        match word {
+            "mean" => Some(Stat::Mean),
+            "sd" => Some(Stat::Sd),
+            "p50" => Some(Stat::P50),
+            "p95" => Some(Stat::P95),
+            "p99" => Some(Stat::P99),
+            _ => None,
+        }
+    }
+}
+
+impl Window {
+    /// `text` without the `10 s..30 s` at its end, and that.
+    fn split(text: &str) -> Result<(&str, Option<Window>), String> {
+        let Some((before, after)) = text.split_once("..") else { return Ok((text, None)) };
+        let wrong = || "a time must be written as in 10 s..30 s, rising".to_string();
+        let before = before.trim_end().strip_suffix('s').ok_or_else(wrong)?.trim_end();
+        let (body, from) = before.rsplit_once(' ').ok_or_else(wrong)?;
+        let to = after.trim().strip_suffix('s').ok_or_else(wrong)?.trim_end();
+        let number = |text: &str| text.parse::<f64>().ok().filter(|n| n.is_finite() && *n >= 0.0).ok_or_else(wrong);
+        let window = Window { from: number(from)?, to: number(to)? };
+        if window.from < window.to { Ok((body, Some(window))) } else { Err(wrong()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tidegate_report::Series;
+
+    use super::*;
+
+    fn group(name: &str, count: u64, bps: f64) -> Group {
+        let figure = Figure::exact(bps);
+        let fair = Figure::exact(1e6 * count as f64);
+        Group { name: name.into(), count, throughput_bps: figure, fair_share_bps: fair, ..Group::default() }
+    }
+
+    fn replication() -> Replication {
+        let document = Document { groups: vec![group("tcp", 4, 3e6), group("udp", 1, 2e6)], ..Document::default() };
+        let lines = vec![
+            Line::new(Shown::Throughput, "udp", "bit/s", [1e6, 2e6, 4e6, 9e6]),
+            Line::new(Shown::Gauge, "flows", "", [f64::NAN, 4.0, 6.0, 9.0]),
+        ];
+        Replication { document, series: Some(Series { seed: None, time_s: vec![1.0, 2.0, 3.0, 4.0], lines }) }
+    }
+
+    fn value(quantity: &str, unit: &str) -> Option<f64> {
+        quantity.parse::<Quantity>().unwrap().value(&replication(), unit.parse().unwrap())
+    }
+
+    #[test]
+    fn rates_in_their_units() {
+        assert_eq!(value("throughput udp", "Mbit/s"), Some(2.0));
+        assert_eq!(value("throughput total", "Mbit/s"), Some(5.0));
+        assert_eq!(value("throughput tcp", "kbit/s each"), Some(750.0));
+        assert_eq!(value("throughput tcp", "% of fair share"), Some(75.0));
+        assert_eq!(value("throughput udp over tcp", ""), Some(2.0 / 0.75));
+        assert_eq!(value("loss tcp", "Mbit/s"), None, "what was not measured is not zero");
+        assert_eq!(value("throughput udp 1 s..3 s", "Mbit/s"), Some(3.0));
+    }
+
+    #[test]
+    fn state_over_time() {
+        assert_eq!(value("gauge flows mean", "flows"), Some(19.0 / 3.0));
+        assert_eq!(value("gauge flows mean 0 s..3 s", "flows"), Some(5.0));
+        assert_eq!(value("gauge flows rmse 5 0 s..3 s", "flows"), Some(1.0));
+        assert_eq!(value("gauge nobody mean", "flows"), None);
+    }
+
+    #[test]
+    fn class_means_weighted_by_count() {
+        // Table 2 of the Purge paper, BLACK at 100 flows: its classes' means give its index.
+        let groups = [group("a", 85, 85.0 * 82.944), group("b", 12, 12.0 * 105.472), group("c", 3, 3.0 * 112.64)];
+        assert!((class_jain(&groups, Rate::Throughput).unwrap() - 0.9902).abs() < 5e-5);
+    }
+
+    #[test]
+    fn what_is_no_quantity_says_what_would_be() {
+        for (text, why) in [
+            ("troughput tcp", "no such quantity"),
+            ("gauge flows rmse x", "must be the number that is true"),
+            ("jain total 1 s..2 s", "can be of a time"),
+            ("throughput udp 3 s..1 s", "rising"),
+            ("misclasified(levels 2)", "misclassified"),
+            ("", "no such quantity"),
+        ] {
+            let error = text.parse::<Quantity>().unwrap_err();
+            assert!(error.contains(why), "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,440 @@
+//! From a folder's files to a paper: `paper.toml` read, its scenarios read with all that is set in them, and everything
+//! held against everything else.
+use crate::nearest::did_you_mean;
+use crate::problem::{Problem, Problems};
+use crate::scenario::read::{Reader, Table, scalar};
+use crate::scenario::tree::{Document, Kind as Toml, Node};
+use crate::scenario::{Scenario, Set};
+
+use super::book::{Experiment, Figure, Fitted, Kind, Paper, Run};
+use super::claim::{self, Claim, Fit, Page};
+use super::quantity::Quantity;
+use super::unit::Unit;
+use super::{CLAIMS, DESCRIPTION, Folder};
+
+/// Why a row cannot be checked whose queue is missing.
+const NO_QUEUE: &str = "the queue is not in the catalog yet";
+/// The most runs of a paper.
+const MOST_RUNS: usize = 1000;
+
+impl Paper {
+    /// Reads the paper in `folder`.
+    ///
+    /// # Errors
+    /// A file is missing or is not what it should be, or two of them contradict each other; with the place of each mistake.
+    pub fn read(folder: &Folder<'_>) -> Result<Paper, Problems> {
+        let file = format!("{}/{DESCRIPTION}", folder.name);
+        let missing = |name: &str| {
+            let place = crate::problem::Place::File(format!("{}/{name}", folder.name));
+            let why = "there is no such file, and a paper needs one".into();
+            Problems::one(Problem { place, field: "".into(), value: "".into(), why })
+        };
+        let text = folder.file(DESCRIPTION).ok_or_else(|| missing(DESCRIPTION))?;
+        let rows = folder.file(CLAIMS).ok_or_else(|| missing(CLAIMS))?;
+        let doc = Document { file: &file, text, sets: &[] };
+        let several = |found| Problems::new(found).expect("a failure has at least one problem");
+        let root = doc.read().map_err(several)?;
+        let mut reader = Reader { doc: &doc, problems: vec![] };
+        let mut paper = Description { reader: &mut reader, folder }.paper(&root);
+        let claims_file = format!("{}/{CLAIMS}", folder.name);
+        paper.claims = claim::read(rows, &claims_file, &mut reader.problems);
+        let mut problems = reader.problems;
+        if problems.is_empty() {
+            consistent(&paper, &Page { text: rows, file: &claims_file }, &mut problems);
+        }
+        match Problems::new(problems) {
+            Some(problems) => Err(problems),
+            None => Ok(paper),
+        }
+    }
+}
+
+/// `paper.toml` while it is read.
+struct Description<'r, 'd, 'f> {
+    reader: &'r mut Reader<'d>,
+    folder: &'f Folder<'f>,
+}
+
+impl Description<'_, '_, '_> {
+    fn paper(&mut self, root: &Node) -> Paper {
+        let table = self.reader.table(root, "");
+        let known = ["key", "title", "authors", "venue", "seeds", "experiment", "run", "fitted", "figure"];
+        self.reader.only(&table, "a paper", &known);
+        let seeds = self.whole(&table, "seeds", 1, 10_000).unwrap_or(1) as u32;
+        let mut experiments = vec![];
+        let mut quick: Vec<Vec<String>> = vec![];
+        for table in self.tables(&table, "experiment") {
+            let (experiment, short) = self.experiment(&table);
+            if experiments.iter().any(|known: &Experiment| known.id == experiment.id) {
+                self.reader.refuse_key(&table, "id", "another experiment is called that too");
+            }
+            experiments.push(experiment);
+            quick.push(short);
+        }
+        let mut paper = Paper {
+            folder: self.folder.name.to_string(),
+            key: self.text(&table, "key"),
+            title: self.text(&table, "title"),
+            authors: self.strings(&table, "authors"),
+            venue: self.reader.text(&table, "venue").unwrap_or_default(),
+            experiments,
+            runs: vec![],
+            fitted: vec![],
+            figures: vec![],
+            claims: vec![],
+        };
+        for table in self.tables(&table, "run") {
+            let runs = self.runs(&table, &paper, &quick, seeds);
+            paper.runs.extend(runs);
+        }
+        for table in self.tables(&table, "fitted") {
+            self.reader.only(&table, "[[fitted]]", &["name", "parameter"]);
+            paper.fitted.push(Fitted { name: self.text(&table, "name"), parameter: self.text(&table, "parameter") });
+        }
+        for table in self.tables(&table, "figure") {
+            let figure = self.figure(&table, &paper);
+            paper.figures.extend(figure);
+        }
+        paper
+    }
+
+    fn experiment(&mut self, table: &Table<'_>) -> (Experiment, Vec<String>) {
+        self.reader.only(table, "an [[experiment]]", &["id", "place", "title", "remarks", "unchecked", "quick"]);
+        let id = self.text(table, "id");
+        if !id.is_empty() && !id.chars().all(|c| c.is_ascii_alphanumeric()) {
+            self.reader.refuse_key(table, "id", "must be letters and digits, as in B5");
+        }
+        let experiment = Experiment {
+            id,
+            place: self.text(table, "place"),
+            title: self.text(table, "title"),
+            remarks: self.reader.text(table, "remarks").unwrap_or_default(),
+            unchecked: self.reader.text(table, "unchecked"),
+        };
+        (experiment, self.strings(table, "quick"))
+    }
+
+    /// The runs of a table: one, or one for each entry of the lists in `vary`.
+    fn runs(&mut self, table: &Table<'_>, paper: &Paper, quick: &[Vec<String>], seeds: u32) -> Vec<Run> {
+        let known = ["experiment", "setting", "scenario", "set", "vary", "x", "reading", "quick", "tested"];
+        self.reader.only(table, "a [[run]]", &known);
+        let before = self.reader.problems.len();
+        let experiment = self.text(table, "experiment");
+        let place = paper.experiments.iter().position(|e| e.id == experiment);
+        if place.is_none() {
+            self.unknown_experiment(table, &experiment, paper);
+        }
+        let vary = self.vary(table);
+        let own = self.strings(table, "quick");
+        let short = if own.is_empty() { place.map(|i| quick[i].clone()).unwrap_or_default() } else { own };
+        let draft = Draft {
+            setting: self.text(table, "setting"),
+            reading: self.reader.text(table, "reading").unwrap_or_default(),
+            scenario: self.text(table, "scenario"),
+            set: self.strings(table, "set"),
+            quick: short,
+            x: table.get("x").and_then(scalar).unwrap_or_default(),
+            tested: matches!(table.get("tested"), Some(Node { kind: Toml::Flag(true), .. })),
+        };
+        if let Some(Node { kind, .. }) = table.get("tested")
+            && !matches!(kind, Toml::Flag(_))
+        {
+            self.reader.refuse_key(table, "tested", "must be true or false");
+        }
+        if self.reader.problems.len() > before {
+            return vec![];
+        }
+        let count = vary.first().map_or(1, |(_, values)| values.len());
+        if paper.runs.len() + count > MOST_RUNS {
+            self.reader.refuse_key(table, "vary", format!("a paper has at most {MOST_RUNS} runs"));
+            return vec![];
+        }
+        (0..count).filter_map(|i| self.run(table, &experiment, &draft.filled(&vary, i), paper, seeds)).collect()
+    }
+
+    fn run(&mut self, table: &Table<'_>, experiment: &str, draft: &Draft, paper: &Paper, seeds: u32) -> Option<Run> {
+        if paper.run(experiment, &draft.setting).is_some() {
+            self.reader.refuse_key(table, "setting", "another run of the experiment is called that too");
+        }
+        let x = match draft.x.as_str() {
+            "" => None,
+            text => match text.parse::<f64>() {
+                Ok(x) if x.is_finite() => Some(x),
+                _ => {
+                    self.reader.refuse_key(table, "x", "must be a number, or {NAME} of a list of numbers in `vary`");
+                    None
+                }
+            },
+        };
+        let full = self.scenario(table, draft, &draft.set, seeds)?;
+        let quick = self.scenario(table, draft, &[draft.set.clone(), draft.quick.clone()].concat(), seeds)?;
+        Some(Run {
+            experiment: experiment.into(),
+            setting: draft.setting.clone(),
+            x,
+            reading: draft.reading.clone(),
+            scenario_file: draft.scenario.clone(),
+            sets: draft.set.clone(),
+            full,
+            quick,
+            tested: draft.tested,
+        })
+    }
+
+    fn scenario(&mut self, table: &Table<'_>, draft: &Draft, sets: &[String], seeds: u32) -> Option<Scenario> {
+        let Some(text) = self.folder.file(&draft.scenario) else {
+            let known: Vec<&str> = self.folder.files.iter().map(|(name, _)| name.as_ref()).collect();
+            let near = did_you_mean(&draft.scenario, &known).unwrap_or_default();
+            self.reader.refuse_key(table, "scenario", format!("there is no such file in the folder{near}"));
+            return None;
+        };
+        let mut parsed = vec![];
+        for set in sets {
+            match set.parse::<Set>() {
+                Ok(set) => parsed.push(set),
+                Err(error) => {
+                    self.reader.refuse_key(table, "set", format!("`{set}` {}", error.why));
+                    return None;
+                }
+            }
+        }
+        let file = format!("{}/{}", self.folder.name, draft.scenario);
+        match Scenario::parse(text.as_bytes(), &file, &parsed) {
+            Ok(mut scenario) => {
+                scenario.run.seeds = seeds;
+                if scenario.compare.is_empty() {
+                    self.reader.refuse_key(table, "scenario", "the scenario lists no queues to compare");
+                    return None;
+                }
+                Some(scenario)
+            }
+            Err(problems) => {
+                self.reader.problems.extend(problems.list().iter().cloned());
+                None
+            }
+        }
+    }
+
+    /// The lists of `vary`, all of one length.
+    fn vary(&mut self, table: &Table<'_>) -> Vec<(String, Vec<String>)> {
+        let Some(node) = table.get("vary") else { return vec![] };
+        let path = table.field("vary.");
+        let lists = self.reader.table(node, &path);
+        let names: Vec<&str> = lists.entries.iter().map(|entry| entry.key.as_str()).collect();
+        let vary: Vec<(String, Vec<String>)> =
+            names.iter().map(|name| (name.to_string(), self.values(&lists, name))).collect();
+        let even = vary.iter().all(|(_, values)| values.len() == vary[0].1.len());
+        if vary.is_empty() || !even {
+            self.reader.refuse_key(table, "vary", "must be lists of one length, as in { x = [1, 2] }");
+            return vec![];
+        }
+        vary
+    }
+
+    fn figure(&mut self, table: &Table<'_>, paper: &Paper) -> Option<Figure> {
+        let known = ["experiment", "id", "title", "kind", "x", "quantity", "unit", "setting", "reading"];
+        self.reader.only(table, "a [[figure]]", &known);
+        let experiment = self.text(table, "experiment");
+        if paper.experiment(&experiment).is_none() {
+            self.unknown_experiment(table, &experiment, paper);
+        }
+        let setting = self.reader.text(table, "setting").unwrap_or_default();
+        let kind = match self.reader.text(table, "kind").as_deref() {
+            None | Some("sweep") => Kind::Sweep,
+            Some("time") => Kind::Time { setting },
+            Some("flows") => Kind::Flows { setting },
+            Some(_) => {
+                self.reader.refuse_key(table, "kind", "must be one of sweep | time | flows");
+                return None;
+            }
+        };
+        if let Kind::Time { setting } | Kind::Flows { setting } = &kind
+            && paper.run(&experiment, setting).is_none()
+        {
+            self.reader.refuse_key(table, "setting", "no run of the experiment is called that");
+        }
+        let quantity: Quantity = self.parsed(table, "quantity")?;
+        let unit: Unit = self.parsed(table, "unit")?;
+        if quantity.dimension() != unit.dimension() {
+            let units = Unit::of(quantity.dimension()).join(" | ");
+            self.reader.refuse_key(table, "unit", format!("`{quantity}` is measured in {units}"));
+        }
+        let id = self.text(table, "id");
+        if id.is_empty()
+            || !id.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
+            || paper.figures.iter().any(|f| f.id == id)
+        {
+            self.reader.refuse_key(table, "id", "must be a name of its own, of letters, digits and -");
+        }
+        let title = self.text(table, "title");
+        let x = self.reader.text(table, "x").unwrap_or_default();
+        let reading = self.reader.text(table, "reading").unwrap_or_default();
+        Some(Figure { experiment, id, title, kind, x, reading, unit, quantity })
+    }
+
+    // What tables are made of.
+
+    fn tables<'n>(&mut self, root: &Table<'n>, key: &str) -> Vec<Table<'n>> {
+        let Some(node) = root.get(key) else { return vec![] };
+        let path: &'static str = match key {
+            "experiment" => "experiment.",
+            "run" => "run.",
+            "fitted" => "fitted.",
+            _ => "figure.",
+        };
+        self.reader.tables(node, key).iter().map(|node| self.reader.table(node, path)).collect()
+    }
+
+    /// A text that must be there.
+    fn text(&mut self, table: &Table<'_>, key: &str) -> String {
+        if table.get(key).is_none() {
+            self.reader.missing(table, key, "this key is required");
+        }
+        self.reader.text(table, key).unwrap_or_default()
+    }
+
+    fn parsed<T: std::str::FromStr<Err = String>>(&mut self, table: &Table<'_>, key: &str) -> Option<T> {
+        let text = self.text(table, key);
+        text.parse().map_err(|why: String| self.reader.refuse_key(table, key, why)).ok()
+    }
+
+    fn strings(&mut self, table: &Table<'_>, key: &str) -> Vec<String> {
+        let empty = |node: &Node| matches!(&node.kind, Toml::List(items) if items.is_empty());
+        if table.get(key).is_none_or(empty) { vec![] } else { self.values(table, key) }
+    }
+
+    /// Texts and numbers as text.
+    fn values(&mut self, table: &Table<'_>, key: &str) -> Vec<String> {
+        let Some(node) = table.get(key) else { return vec![] };
+        let items = self.reader.list(node, &table.field(key));
+        let values: Option<Vec<String>> = items.iter().map(scalar).collect();
+        if values.is_none() {
+            self.reader.refuse_key(table, key, "must be a list of texts or numbers");
+        }
+        values.unwrap_or_default()
+    }
+
+    fn whole(&mut self, table: &Table<'_>, key: &str, least: i64, most: i64) -> Option<i64> {
+        match table.get(key).map(|node| &node.kind) {
+            Some(Toml::Whole(n)) if (least..=most).contains(n) => Some(*n),
+            _ => {
+                self.reader.refuse_key(table, key, format!("must be a whole number from {least} to {most}"));
+                None
+            }
+        }
+    }
+
+    fn unknown_experiment(&mut self, table: &Table<'_>, id: &str, paper: &Paper) {
+        let known: Vec<&str> = paper.experiments.iter().map(|e| e.id.as_str()).collect();
+        let near = did_you_mean(id, &known).unwrap_or_default();
+        let why = format!("there is no such [[experiment]]; known are {}{near}", known.join(", "));
+        self.reader.refuse_key(table, "experiment", why);
+    }
+}
+
+/// A `[[run]]` before its placeholders are filled.
+#[derive(Clone)]
+struct Draft {
+    setting: String,
+    reading: String,
+    scenario: String,
+    set: Vec<String>,
+    quick: Vec<String>,
+    x: String,
+    tested: bool,
+}
+
+impl Draft {
+    /// With `{NAME}` replaced by entry `index` of the list of that name.
+    fn filled(&self, vary: &[(String, Vec<String>)], index: usize) -> Draft {
+        let fill = |text: &String| {
+            vary.iter().fold(text.clone(), |text, (name, values)| text.replace(&format!("{{{name}}}"), &values[index]))
+        };
+        Draft {
+            setting: fill(&self.setting),
+            set: self.set.iter().map(fill).collect(),
+            quick: self.quick.iter().map(fill).collect(),
+            x: fill(&self.x),
+            ..self.clone()
+        }
+    }
+}
+
+/// Holds claims, runs, and what was fitted against each other.
+fn consistent(paper: &Paper, page: &Page<'_>, problems: &mut Vec<Problem>) {
+    for claim in &paper.claims {
+        if let Err((field, value, why)) = claim_consistent(paper, claim) {
+            problems.push(page.problem(claim.line, field, &value, why));
+        }
+    }
+    let whole = |why: String| {
+        let place = crate::problem::Place::File(format!("{}/{DESCRIPTION}", paper.folder));
+        Problem { place, field: "".into(), value: "".into(), why }
+    };
+    for fitted in &paper.fitted {
+        let name = &fitted.name;
+        if !paper.claims.iter().any(|c| c.fit == Fit::Target(name.clone())) {
+            problems
+                .push(whole(format!("no claim is a target of the fitted `{name}`: which numbers was it chosen on?")));
+        }
+        if !paper.claims.iter().any(|c| c.fit == Fit::Support(name.clone())) {
+            problems.push(whole(format!("no claim supports the fitted `{name}`: one that it was not chosen on must")));
+        }
+    }
+    for experiment in &paper.experiments {
+        let claimed = paper.claims.iter().any(|c| c.experiment == experiment.id);
+        if !claimed && experiment.unchecked.is_none() {
+            let id = &experiment.id;
+            problems.push(whole(format!("experiment {id} has no claim, and `unchecked` says not why")));
+        }
+    }
+}
+
+type Wrong = (&'static str, String, String);
+
+fn claim_consistent(paper: &Paper, claim: &Claim) -> Result<(), Wrong> {
+    if paper.experiment(&claim.experiment).is_none() {
+        return Err(("experiment", claim.experiment.clone(), format!("{DESCRIPTION} has no such experiment")));
+    }
+    if let Fit::Target(name) | Fit::Support(name) = &claim.fit
+        && !paper.fitted.iter().any(|f| f.name == *name)
+    {
+        return Err(("fit", name.clone(), format!("{DESCRIPTION} has no such [[fitted]]")));
+    }
+    if claim.quantity.closed().is_some() {
+        let placed = !claim.setting.is_empty() || !claim.queue.is_empty() || claim.printed.other().is_some();
+        let why = "a closed form has neither setting nor queue".to_string();
+        return if placed { Err(("quantity", claim.quantity.to_string(), why)) } else { Ok(()) };
+    }
+    let run = paper.run(&claim.experiment, &claim.setting);
+    let labels: Vec<String> = run.map_or(vec![], |r| r.full.compare.iter().map(|q| q.label()).collect());
+    let has = |label: &str| labels.iter().any(|known| known == label);
+    if let Some(why) = &claim.unchecked {
+        return match why == NO_QUEUE && has(&claim.queue) {
+            true => Err(("unchecked", why.clone(), "a run fills this row, so it can be checked".into())),
+            false => Ok(()),
+        };
+    }
+    if !has(&claim.queue) {
+        let known: Vec<&str> = labels.iter().map(String::as_str).collect();
+        let near = did_you_mean(&claim.queue, &known).unwrap_or_default();
+        let why = match run {
+            Some(_) => format!("the run has no queue of that label; it has {}{near}", known.join(", ")),
+            None => format!("no run has the setting `{}`, and `unchecked` says not why", claim.setting),
+        };
+        return Err(("queue", claim.queue.clone(), why));
+    }
+    if let Some(other) = claim.printed.other().filter(|other| !has(other)) {
+        return Err(("printed", other.into(), "the run has no queue of that label".into()));
+    }
+    let named = claim.quantity.groups();
+    let groups: Vec<&str> = run.map_or(vec![], |r| r.full.groups.iter().map(|g| g.name.as_str()).collect());
+    match named.into_iter().find(|group| !groups.contains(group)) {
+        Some(group) => {
+            let near = did_you_mean(group, &groups).unwrap_or_default();
+            let why = format!("the scenario has no group `{group}`; it has {}{near}", groups.join(", "));
+            Err(("quantity", claim.quantity.to_string(), why))
+        }
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,115 @@
+//! The units in which papers print.
+use std::fmt;
+use std::str::FromStr;
+
+/// What kind of number a quantity is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dimension {
+    /// Bits per second.
+    Rate,
+    /// A pure number from 0 to 1, or about 1.
+    Ratio,
+    /// Milliseconds.
+    Delay,
+    /// Seconds.
+    Time,
+    /// A count of something.
+    Count,
+}
+
+/// A unit of a printed number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Mbit/s of a group, or of all.
+    Mbit,
+    /// kbit/s of a group, or of all.
+    Kbit,
+    /// Mbit/s of a flow of the group.
+    MbitEach,
+    /// kbit/s of a flow of the group.
+    KbitEach,
+    /// Per cent of the group's fair share.
+    OfFair,
+    /// None: a ratio.
+    Pure,
+    /// Per cent.
+    Percent,
+    /// Milliseconds.
+    Millis,
+    /// Seconds.
+    Seconds,
+    /// Flows.
+    Flows,
+    /// Bytes.
+    Bytes,
+    /// 1000 bytes.
+    Kilobytes,
+}
+
+/// How each is written, and what it can measure.
+const UNITS: [(&str, Unit, Dimension); 12] = [
+    ("Mbit/s", Unit::Mbit, Dimension::Rate),
+    ("kbit/s", Unit::Kbit, Dimension::Rate),
+    ("Mbit/s each", Unit::MbitEach, Dimension::Rate),
+    ("kbit/s each", Unit::KbitEach, Dimension::Rate),
+    ("% of fair share", Unit::OfFair, Dimension::Rate),
+    ("", Unit::Pure, Dimension::Ratio),
+    ("%", Unit::Percent, Dimension::Ratio),
+    ("ms", Unit::Millis, Dimension::Delay),
+    ("s", Unit::Seconds, Dimension::Time),
+    ("flows", Unit::Flows, Dimension::Count),
+    ("bytes", Unit::Bytes, Dimension::Count),
+    ("kB", Unit::Kilobytes, Dimension::Count),
+];
+
+impl Unit {
+    /// What it measures.
+    pub fn dimension(self) -> Dimension {
+        UNITS.iter().find(|(_, unit, _)| *unit == self).map_or(Dimension::Ratio, |(.., dimension)| *dimension)
+    }
+
+    /// How many of it are one of what a quantity is counted in (bit/s, ms, s, 1); `count` and `fair_bps` are of the group.
+    pub fn per_base(self, count: f64, fair_bps: f64) -> f64 {
+        match self {
+            Unit::Mbit => 1e-6,
+            Unit::Kbit => 1e-3,
+            Unit::MbitEach => 1e-6 / count,
+            Unit::KbitEach => 1e-3 / count,
+            Unit::OfFair => 100.0 / fair_bps,
+            Unit::Percent => 100.0,
+            Unit::Kilobytes => 1e-3,
+            Unit::Pure | Unit::Millis | Unit::Seconds | Unit::Flows | Unit::Bytes => 1.0,
+        }
+    }
+
+    /// Digits behind the point that we write.
+    pub fn digits(self) -> usize {
+        match self {
+            Unit::Pure => 4,
+            Unit::OfFair | Unit::Percent => 2,
+            Unit::Flows | Unit::Bytes => 1,
+            _ => 3,
+        }
+    }
+
+    /// The units of `dimension`, as they are written.
+    pub fn of(dimension: Dimension) -> Vec<&'static str> {
+        UNITS.iter().filter(|row| row.2 == dimension).map(|row| row.0).collect()
+    }
+}
+
+impl fmt::Display for Unit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(UNITS.iter().find(|row| row.1 == *self).map_or("", |row| row.0))
+    }
+}
+
+impl FromStr for Unit {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Unit, String> {
+        let known = || UNITS.iter().map(|row| row.0).filter(|name| !name.is_empty()).collect::<Vec<_>>().join(" | ");
+        let found = UNITS.iter().find(|row| row.0 == text).map(|row| row.1);
+        found.ok_or_else(|| format!("must be empty or one of {}", known()))
+    }
+}

@@ -1,0 +1,219 @@
+//! What our figure says of a printed one.
+use std::fmt;
+use std::str::FromStr;
+
+use tidegate_report::Figure;
+
+/// What a paper says of a quantity.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Printed {
+    /// This number.
+    Number(f64),
+    /// At most this.
+    AtMost(f64),
+    /// At least this.
+    AtLeast(f64),
+    /// Less than so many times the same quantity of another queue: `< rem`, `< 0.6 of red`.
+    Less(f64, String),
+    /// More than so many times the same quantity of another queue.
+    More(f64, String),
+}
+
+/// How near to a number is near enough.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Within {
+    /// This share of the printed number: `10 %`.
+    Share(f64),
+    /// So much in the unit of the number: `0.005`.
+    Much(f64),
+}
+
+/// What our figure says of a claim.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Ours agrees.
+    Holds,
+    /// Ours does not agree.
+    Differs,
+    /// Ours agrees, but a parameter was chosen so that it does, which proves nothing.
+    Fitted,
+    /// A parameter was chosen so that ours agree, and it does not here.
+    FittedNotMet,
+    /// Nothing can be said: why not.
+    Unchecked(String),
+}
+
+impl Verdict {
+    /// Its first words, the same for all of its kind.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Verdict::Holds => "holds",
+            Verdict::Differs => "differs",
+            Verdict::Fitted => "fitted",
+            Verdict::FittedNotMet => "fitted, not met",
+            Verdict::Unchecked(_) => "cannot be checked",
+        }
+    }
+
+    /// The same for a number on which a parameter was chosen.
+    pub fn of_a_target(self) -> Verdict {
+        match self {
+            Verdict::Holds => Verdict::Fitted,
+            Verdict::Differs => Verdict::FittedNotMet,
+            other => other,
+        }
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Verdict::Unchecked(why) => write!(f, "{}: {why}", self.kind()),
+            _ => f.write_str(self.kind()),
+        }
+    }
+}
+
+impl Printed {
+    /// The queue that it compares with.
+    pub fn other(&self) -> Option<&str> {
+        match self {
+            Printed::Less(_, label) | Printed::More(_, label) => Some(label),
+            _ => None,
+        }
+    }
+
+    /// The printed number, if there is one.
+    pub fn number(&self) -> Option<f64> {
+        match *self {
+            Printed::Number(n) | Printed::AtMost(n) | Printed::AtLeast(n) => Some(n),
+            _ => None,
+        }
+    }
+
+    /// What `ours` says of it, and `theirs` where it compares with another queue. An order holds if the 95 % intervals
+    /// lie apart in that order and differs if they do in the other; of single replications nothing can be said.
+    pub fn judge(&self, ours: Figure, theirs: Option<Figure>, within: Option<Within>) -> Verdict {
+        let said = |yes: bool| if yes { Verdict::Holds } else { Verdict::Differs };
+        let near = |n: f64| match within {
+            Some(Within::Share(share)) => share * n.abs(),
+            Some(Within::Much(much)) => much,
+            None => 0.0,
+        };
+        // What was read from decimals is compared with a hair of room for their rounding.
+        let room = |n: f64| near(n) + 1e-9 * n.abs();
+        match self {
+            Printed::Number(n) => said((ours.mean() - n).abs() <= room(*n)),
+            Printed::AtMost(n) => said(ours.mean() - n <= room(*n)),
+            Printed::AtLeast(n) => said(n - ours.mean() <= room(*n)),
+            Printed::Less(factor, _) | Printed::More(factor, _) => {
+                let Some(theirs) = theirs else { return Verdict::Unchecked("the other queue has no figure".into()) };
+                let (Some(a), Some(b)) = (ours.ci95(), theirs.ci95()) else {
+                    return Verdict::Unchecked("one replication says nothing of an order".into());
+                };
+                let more = ours.mean() - factor * theirs.mean();
+                let ahead = if matches!(self, Printed::More(..)) { more } else { -more };
+                if ahead.abs() <= a + factor * b {
+                    return Verdict::Unchecked("the intervals meet".into());
+                }
+                said(ahead > 0.0)
+            }
+        }
+    }
+}
+
+impl FromStr for Printed {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Printed, String> {
+        const FORMS: &str = "must be a number, `<= N`, `>= N`, `< QUEUE`, `> QUEUE`, or `< N of QUEUE`, `> N of QUEUE`";
+        let number = |text: &str| text.trim().parse::<f64>().ok().filter(|n| n.is_finite()).ok_or(FORMS);
+        if let Some(rest) = text.strip_prefix("<=") {
+            return Ok(Printed::AtMost(number(rest)?));
+        }
+        if let Some(rest) = text.strip_prefix(">=") {
+            return Ok(Printed::AtLeast(number(rest)?));
+        }
+        let (order, rest): (fn(f64, String) -> Printed, &str) = match (text.strip_prefix('<'), text.strip_prefix('>')) {
+            (Some(rest), _) => (Printed::Less, rest.trim()),
+            (_, Some(rest)) => (Printed::More, rest.trim()),
+            _ => return Ok(Printed::Number(number(text)?)),
+        };
+        let (factor, label) = match rest.split_once(" of ") {
+            Some((factor, label)) => (number(factor)?, label.trim()),
+            None => (1.0, rest),
+        };
+        if label.is_empty() || label.parse::<f64>().is_ok() {
+            return Err(FORMS.into());
+        }
+        Ok(order(factor, label.into()))
+    }
+}
+
+impl FromStr for Within {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Within, String> {
+        let wrong = || "must be a share of the printed number, as in 10 %, or a number in its unit".to_string();
+        let (number, share) = match text.strip_suffix('%') {
+            Some(number) => (number.trim(), true),
+            None => (text, false),
+        };
+        let number = number.parse::<f64>().ok().filter(|n| n.is_finite() && *n >= 0.0).ok_or_else(wrong)?;
+        Ok(if share { Within::Share(number / 100.0) } else { Within::Much(number) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judge(printed: &str, ours: (f64, f64), theirs: (f64, f64), within: &str) -> String {
+        let printed: Printed = printed.parse().unwrap();
+        let figure = |(mean, ci): (f64, f64)| Figure::new(mean, Some(ci)).unwrap();
+        printed.judge(figure(ours), Some(figure(theirs)), within.parse().ok()).to_string()
+    }
+
+    #[test]
+    fn numbers_and_bounds() {
+        for (printed, ours, within, verdict) in [
+            ("0.16", 0.17, "10 %", "holds"),
+            ("0.16", 0.18, "10 %", "differs"),
+            ("98.6", 95.6, "3", "holds"),
+            ("98.6", 95.59, "3", "differs"),
+            ("<= 1", 1.1, "10 %", "holds"),
+            ("<= 1", 0.2, "10 %", "holds"),
+            ("<= 1", 1.11, "10 %", "differs"),
+            (">= 0.99", 0.98, "0", "differs"),
+            (">= 0.99", 0.999, "0", "holds"),
+        ] {
+            assert_eq!(judge(printed, (ours, 0.1), (0.0, 0.0), within), verdict, "{printed} {ours}");
+        }
+    }
+
+    #[test]
+    fn orders_need_intervals_that_lie_apart() {
+        assert_eq!(judge("> black", (8.6, 0.1), (5.3, 0.1), ""), "holds");
+        assert_eq!(judge("< black", (8.6, 0.1), (5.3, 0.1), ""), "differs");
+        assert_eq!(judge("> black", (5.4, 0.1), (5.3, 0.1), ""), "cannot be checked: the intervals meet");
+        assert_eq!(judge("< 0.6 of red", (5.0, 0.1), (10.0, 1.0), ""), "holds");
+        assert_eq!(judge("< 0.6 of red", (5.8, 0.1), (10.0, 1.0), ""), "cannot be checked: the intervals meet");
+        let alone = Figure::exact(1.0).unwrap();
+        let verdict = "> red".parse::<Printed>().unwrap().judge(alone, Some(alone), None);
+        assert_eq!(verdict.kind(), "cannot be checked");
+    }
+
+    #[test]
+    fn a_target_never_holds() {
+        let all = [Verdict::Holds, Verdict::Differs, Verdict::Unchecked("x".into())].map(Verdict::of_a_target);
+        assert_eq!(all.map(|v| v.kind()), ["fitted", "fitted, not met", "cannot be checked"]);
+    }
+
+    #[test]
+    fn what_is_no_claim() {
+        for text in ["", "about 3", "< ", "> 3", "<= x", "nan", "< x of red"] {
+            assert!(text.parse::<Printed>().unwrap_err().contains("must be"), "{text}");
+        }
+        assert!("ten".parse::<Within>().is_err() && "-1".parse::<Within>().is_err());
+    }
+}

@@ -1,0 +1,140 @@
+//! Papers reproduced: pages that set our figures beside the printed ones, and each figure as SVG.
+//!
+//! Every page is one file that works offline, like the report of a run; they link to each other.
+//!
+//! ```
+//! use tidegate_report::papers::{self, Paper};
+//! let paper = Paper { folder: "care".into(), key: "chan2003".into(), title: "A <model>".into(), ..Paper::default() };
+//! let pages = papers::render(&[paper], &papers::Made { version: "0.1.0", command: "tidegate paper run all", note: "" });
+//! assert_eq!(pages.iter().map(|p| p.name.as_str()).collect::<Vec<_>>(), ["index.html", "care.html"]);
+//! assert!(pages[0].text.contains("A &lt;model&gt;"));
+//! ```
+mod page;
+mod svg;
+
+use serde::Serialize;
+
+pub use page::{Made, Page, render};
+pub use svg::svg;
+
+/// A paper with what came of it.
+#[derive(Clone, Debug, Default)]
+pub struct Paper {
+    /// Its short name.
+    pub folder: String,
+    /// The key by which it is cited.
+    pub key: String,
+    /// Its title.
+    pub title: String,
+    /// Who wrote it.
+    pub authors: String,
+    /// Where it appeared.
+    pub venue: String,
+    /// Its experiments.
+    pub experiments: Vec<Experiment>,
+    /// Parameters that were chosen on printed numbers.
+    pub fitted: Vec<Fitted>,
+}
+
+/// An experiment.
+#[derive(Clone, Debug, Default)]
+pub struct Experiment {
+    /// Its name.
+    pub id: String,
+    /// Where it stands in the paper.
+    pub place: String,
+    /// What it shows.
+    pub title: String,
+    /// What was chosen, and why ours differs where it does.
+    pub remarks: String,
+    /// Why it is not run, where it is not.
+    pub unchecked: Option<String>,
+    /// What the paper says of it.
+    pub claims: Vec<Claim>,
+    /// What is drawn of it.
+    pub charts: Vec<Chart>,
+    /// The commands that run each of its settings.
+    pub runs: Vec<String>,
+}
+
+/// A claim with our figure, all as text.
+#[derive(Clone, Debug, Default)]
+pub struct Claim {
+    /// The experiment's name.
+    pub experiment: String,
+    /// The setting.
+    pub setting: String,
+    /// The queue's label.
+    pub queue: String,
+    /// What it is about.
+    pub quantity: String,
+    /// Its unit.
+    pub unit: String,
+    /// What is printed.
+    pub printed: String,
+    /// Our figure; empty if there is none.
+    pub ours: String,
+    /// Half its 95 % interval.
+    pub ci95: String,
+    /// Ours over the printed number.
+    pub ratio: String,
+    /// The verdict's kind: `holds`, `differs`, `fitted`, `fitted, not met`, `cannot be checked`.
+    pub kind: &'static str,
+    /// The verdict, with its reason.
+    pub verdict: String,
+    /// Where it stands in the paper.
+    pub place: String,
+}
+
+/// A parameter that was chosen on printed numbers.
+#[derive(Clone, Debug, Default)]
+pub struct Fitted {
+    /// What it is, and how it was chosen.
+    pub parameter: String,
+    /// The numbers that it was chosen on.
+    pub targets: Vec<Claim>,
+    /// Others, which tell whether the choice was right.
+    pub supports: Vec<Claim>,
+}
+
+/// A figure.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Chart {
+    /// Its name: of its file, too.
+    pub id: String,
+    /// What it shows.
+    pub title: String,
+    /// The horizontal axis.
+    pub x: String,
+    /// The vertical axis.
+    pub y: String,
+    /// Its lines.
+    pub lines: Vec<ChartLine>,
+    /// The command that draws it again.
+    pub command: String,
+}
+
+/// A line of a figure.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct ChartLine {
+    /// Whose it is.
+    pub name: String,
+    /// Whether it is the paper's.
+    pub printed: bool,
+    /// Its points, by x.
+    pub points: Vec<Point>,
+}
+
+/// A point of a figure.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Point {
+    /// Horizontal.
+    pub x: f64,
+    /// Vertical.
+    pub y: f64,
+    /// Half its 95 % interval.
+    pub ci95: Option<f64>,
+}
+
+/// The verdicts' kinds, in the order they are told.
+pub const KINDS: [&str; 5] = ["holds", "differs", "fitted", "fitted, not met", "cannot be checked"];

@@ -1,0 +1,272 @@
+//! The pages: one over all papers, one for each.
+use std::fmt::Write;
+
+use crate::html::{self, escape, in_script};
+
+use super::{Chart, Claim, Experiment, KINDS, Paper, svg};
+
+const STYLE: &str = include_str!("papers.css");
+const SCRIPT: &str = include_str!("papers.js");
+
+/// How the pages were made.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Made<'m> {
+    /// By which version.
+    pub version: &'m str,
+    /// The command that makes them again.
+    pub command: &'m str,
+    /// What else must be known: that runs were short, or few.
+    pub note: &'m str,
+}
+
+/// A page or a picture.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Page {
+    /// The file's name.
+    pub name: String,
+    /// What is in it.
+    pub text: String,
+}
+
+/// The pages of `papers`: `index.html`, then one for each, then each figure as SVG below `figures/`.
+pub fn render(papers: &[Paper], made: &Made<'_>) -> Vec<Page> {
+    let mut pages = vec![Page { name: "index.html".into(), text: index(papers, made) }];
+    pages.extend(papers.iter().map(|paper| Page { name: format!("{}.html", paper.folder), text: one(paper, made) }));
+    for paper in papers {
+        let charts = paper.experiments.iter().flat_map(|e| &e.charts);
+        pages.extend(charts.map(|chart| Page { name: picture(paper, chart), text: svg(chart) }));
+    }
+    pages
+}
+
+/// Where a figure lies beside the pages.
+fn picture(paper: &Paper, chart: &Chart) -> String {
+    format!("figures/{}-{}.svg", paper.folder, chart.id)
+}
+
+/// How many of `claims` are of each kind.
+fn count<'c>(claims: impl Iterator<Item = &'c Claim> + Clone) -> [usize; KINDS.len()] {
+    KINDS.map(|kind| claims.clone().filter(|claim| claim.kind == kind).count())
+}
+
+fn head(page: &mut String, kicker: &str, title: &str, made: &Made<'_>) {
+    let style = html::STYLE;
+    let _ = write!(
+        page,
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'unsafe-inline'; \
+         style-src 'unsafe-inline'; img-src data:\">\n\
+         <title>{title}</title>\n<style>\n{style}{STYLE}</style>\n</head>\n<body>\n<main>\n\
+         <header>\n<p class=\"kicker\">{kicker}</p>\n<h1>{title}</h1>\n",
+        title = escape(title),
+        kicker = kicker,
+    );
+    if !made.note.is_empty() {
+        let _ = writeln!(page, "<p class=\"caveat\">{}</p>", escape(made.note));
+    }
+}
+
+fn foot(page: &mut String, made: &Made<'_>) {
+    let _ = write!(
+        page,
+        "<section>\n<h2>How this was made</h2>\n<pre>{}</pre>\n<footer>Tidegate {}. Charts by Apache ECharts 6.1.0, \
+         Apache License 2.0.</footer>\n</section>\n</main>\n",
+        escape(made.command),
+        escape(made.version)
+    );
+}
+
+/// What the verdicts mean.
+const LEGEND: &str = "<p class=\"what\"><b>holds</b>: ours lies within the tolerance of what is printed, or the intervals \
+    lie apart in the order that is claimed. <b>differs</b>: it does not. <b>fitted</b>: it does, but a parameter was chosen on \
+    this very number, which proves nothing; <b>fitted, not met</b>: it does not all the same. <b>cannot be checked</b>: the \
+    reason is told.</p>\n";
+
+fn index(papers: &[Paper], made: &Made<'_>) -> String {
+    let mut page = String::with_capacity(100_000);
+    head(&mut page, "Tidegate · the papers, reproduced", "What five papers claim, and what we find", made);
+    page.push_str(LEGEND);
+    page.push_str("</header>\n<section>\n<h2>At a glance</h2>\n<div class=\"scroll\"><table>\n<thead><tr><th class=\"text\">paper</th>");
+    for kind in KINDS {
+        let _ = write!(page, "<th>{kind}</th>");
+    }
+    page.push_str("<th class=\"text\">of the claims</th></tr></thead>\n<tbody>\n");
+    for paper in papers {
+        glance(&mut page, paper);
+    }
+    page.push_str("</tbody></table></div>\n</section>\n");
+    for paper in papers {
+        let _ = writeln!(
+            page,
+            "<section>\n<h2><a href=\"{0}.html\">{1}</a></h2>\n<p class=\"what\">{2}</p>",
+            escape(&paper.folder),
+            escape(&paper.title),
+            escape(&credits(paper))
+        );
+        let claims: Vec<&Claim> = paper.experiments.iter().flat_map(|e| &e.claims).collect();
+        table(&mut page, &claims, true);
+        page.push_str("</section>\n");
+    }
+    foot(&mut page, made);
+    page.push_str("</body>\n</html>\n");
+    page
+}
+
+fn credits(paper: &Paper) -> String {
+    let parts = [paper.authors.as_str(), paper.venue.as_str(), paper.key.as_str()];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ")
+}
+
+/// A paper's row of the first table.
+fn glance(page: &mut String, paper: &Paper) {
+    let counts = count(paper.experiments.iter().flat_map(|e| &e.claims));
+    let all: usize = counts.iter().sum();
+    let _ = write!(page, "<tr><th scope=\"row\"><a href=\"{0}.html\">{0}</a></th>", escape(&paper.folder));
+    for count in counts {
+        let _ = write!(page, "<td>{count}</td>");
+    }
+    page.push_str("<td class=\"text\"><span class=\"share\">");
+    for (kind, count) in KINDS.iter().zip(counts).filter(|(_, count)| *count > 0) {
+        let share = 100.0 * count as f64 / all.max(1) as f64;
+        let _ = write!(page, "<i class=\"{}\" style=\"width:{share:.1}%\" title=\"{kind}: {count}\"></i>", class(kind));
+    }
+    page.push_str("</span></td></tr>\n");
+}
+
+/// The class of a verdict in the style sheet.
+fn class(kind: &str) -> &'static str {
+    match kind {
+        "holds" => "v-holds",
+        "differs" => "v-differs",
+        "fitted" => "v-fitted",
+        "fitted, not met" => "v-unmet",
+        _ => "v-unchecked",
+    }
+}
+
+/// Claims as a table, with the experiment's name if they are of several.
+fn table(page: &mut String, claims: &[&Claim], several: bool) {
+    if claims.is_empty() {
+        return;
+    }
+    page.push_str("<div class=\"scroll\"><table class=\"claims\">\n<thead><tr>");
+    let first: &[&str] = if several { &["experiment"] } else { &[] };
+    for name in first.iter().chain(&["setting", "queue", "quantity"]) {
+        let _ = write!(page, "<th class=\"text\">{name}</th>");
+    }
+    page.push_str(
+        "<th>printed</th><th>ours</th><th>±</th><th class=\"text\">unit</th><th>ratio</th><th class=\"text\">verdict</th>\
+         <th class=\"text\">place</th></tr></thead>\n<tbody>\n",
+    );
+    for c in claims {
+        page.push_str("<tr>");
+        let first: &[&String] = if several { &[&c.experiment] } else { &[] };
+        for text in first.iter().copied().chain([&c.setting, &c.queue, &c.quantity]) {
+            let _ = write!(page, "<td class=\"text wrap\">{}</td>", escape(text));
+        }
+        let _ = writeln!(
+            page,
+            "<td>{}</td><td>{}</td><td>{}</td><td class=\"text\">{}</td><td>{}</td>\
+             <td class=\"text wrap {}\">{}</td><td class=\"text wrap\">{}</td></tr>",
+            escape(&c.printed),
+            escape(&c.ours),
+            escape(&c.ci95),
+            escape(&c.unit),
+            escape(&c.ratio),
+            class(c.kind),
+            escape(&c.verdict),
+            escape(&c.place)
+        );
+    }
+    page.push_str("</tbody></table></div>\n");
+}
+
+fn one(paper: &Paper, made: &Made<'_>) -> String {
+    let mut page = String::with_capacity(html::CHARTS.len() + 200_000);
+    head(&mut page, "<a href=\"index.html\">Tidegate · the papers, reproduced</a>", &paper.title, made);
+    let _ = writeln!(page, "<p class=\"what\">{}</p>", escape(&credits(paper)));
+    let counts = count(paper.experiments.iter().flat_map(|e| &e.claims));
+    page.push_str("<ul class=\"answer\">\n");
+    for (kind, count) in KINDS.iter().zip(counts).filter(|(_, count)| *count > 0) {
+        let _ = writeln!(page, "<li><b class=\"{}\">{count}</b> {kind}</li>", class(kind));
+    }
+    page.push_str("</ul>\n");
+    page.push_str(LEGEND);
+    page.push_str("<noscript><p class=\"trouble\">The charts need JavaScript; each lies as SVG below figures/.</p></noscript>\n</header>\n");
+    for experiment in &paper.experiments {
+        section(&mut page, paper, experiment);
+    }
+    fitted(&mut page, paper);
+    foot(&mut page, made);
+    let charts: Vec<&Chart> = paper.experiments.iter().flat_map(|e| &e.charts).collect();
+    if !charts.is_empty() {
+        scripts(&mut page, &charts);
+    }
+    page.push_str("</body>\n</html>\n");
+    page
+}
+
+fn section(page: &mut String, paper: &Paper, experiment: &Experiment) {
+    let _ = writeln!(
+        page,
+        "<section id=\"{0}\">\n<h2>{0} · {1}</h2>\n<p class=\"what\">{2}</p>",
+        escape(&experiment.id),
+        escape(&experiment.title),
+        escape(&experiment.place)
+    );
+    for paragraph in experiment.remarks.split("\n\n").filter(|text| !text.trim().is_empty()) {
+        let _ = writeln!(page, "<p class=\"remark\">{}</p>", escape(paragraph.trim()));
+    }
+    if let Some(why) = &experiment.unchecked {
+        let _ = writeln!(page, "<p class=\"caveat\">Cannot be checked: {}</p>", escape(why));
+    }
+    table(page, &experiment.claims.iter().collect::<Vec<_>>(), false);
+    if !experiment.charts.is_empty() {
+        page.push_str("<div class=\"cards broad\">\n");
+        for chart in &experiment.charts {
+            let _ = writeln!(
+                page,
+                "<div class=\"card\"><h3>{}</h3>\n<div class=\"chart\" data-figure=\"{}\"></div>\n\
+                 <p><a href=\"{}\">SVG</a> · <code>{}</code></p></div>",
+                escape(&chart.title),
+                escape(&chart.id),
+                escape(&picture(paper, chart)),
+                escape(&chart.command)
+            );
+        }
+        page.push_str("</div>\n");
+    }
+    if !experiment.runs.is_empty() {
+        let runs = experiment.runs.join("\n");
+        let _ = writeln!(
+            page,
+            "<details><summary>Each setting by itself</summary>\n<pre>{}</pre></details>",
+            escape(&runs)
+        );
+    }
+    page.push_str("</section>\n");
+}
+
+fn fitted(page: &mut String, paper: &Paper) {
+    if paper.fitted.is_empty() {
+        return;
+    }
+    page.push_str("<section>\n<h2>What was fitted</h2>\n");
+    for fitted in &paper.fitted {
+        let _ = writeln!(page, "<p class=\"remark\">{}</p>\n<h3>Chosen on</h3>", escape(&fitted.parameter));
+        table(page, &fitted.targets.iter().collect::<Vec<_>>(), true);
+        page.push_str("<h3>Not used for the choice, and what they say of it</h3>\n");
+        table(page, &fitted.supports.iter().collect::<Vec<_>>(), true);
+    }
+    page.push_str("</section>\n");
+}
+
+fn scripts(page: &mut String, charts: &[&Chart]) {
+    let data = serde_json::to_string(charts).unwrap_or_default();
+    let _ = writeln!(page, "<script type=\"application/json\" id=\"data\">{}</script>", in_script(&data));
+    let notices = in_script(&html::NOTICES.join("\n\n"));
+    let _ = writeln!(page, "<script type=\"text/plain\" id=\"notices\">\n{notices}</script>");
+    let _ = writeln!(page, "<script>{}</script>", html::CHARTS);
+    let _ = writeln!(page, "<script>\n(function () {{\n'use strict';\n{SCRIPT}}})();\n</script>");
+}
