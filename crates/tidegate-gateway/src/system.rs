@@ -5,6 +5,8 @@ use std::ffi::{c_int, c_ulong, c_void};
 use std::io;
 use std::mem::{MaybeUninit, size_of, zeroed};
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 use std::ptr::{self, NonNull};
 
 /// Which frames a packet socket is for.
@@ -25,6 +27,13 @@ pub fn nice(value: c_int) -> io::Result<()> {
 
 /// Frames that [`send_batch`] hands over in one call at most.
 pub const BATCH: usize = 64;
+
+/// Lets what `command` starts begin in a session of its own, from before its program runs: no signal that a terminal
+/// sends to us reaches it.
+pub fn in_its_own_session(command: &mut Command) -> &mut Command {
+    // SAFETY: setsid may be called between fork and exec (signal-safety(7)), and nothing else happens here.
+    unsafe { command.pre_exec(|| nix::unistd::setsid().map(drop).map_err(io::Error::from)) }
+}
 
 /// What may cross [`set_option`] and [`option`]: plain numbers, of which any bytes are a value and none a pointer.
 ///

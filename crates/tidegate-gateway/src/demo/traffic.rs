@@ -13,6 +13,7 @@ use tidegate::Rate;
 
 use super::rig::{Rig, SERVER, client};
 use crate::namespaces::Namespace;
+use crate::system::in_its_own_session;
 
 /// Ethernet, IPv4 and UDP headers, in bytes: what a datagram is longer on the wire.
 const UDP_HEADERS: u32 = 14 + 20 + 8;
@@ -94,9 +95,8 @@ impl Process {
     /// # Errors
     /// It cannot be started.
     pub fn start(namespace: &Namespace, program: &[&str]) -> io::Result<Process> {
-        let tied = [&["setsid", "setpriv", "--pdeathsig", "KILL"], program].concat();
-        let mut child = namespace
-            .command(&tied)
+        let tied = [&["setpriv", "--pdeathsig", "KILL"], program].concat();
+        let mut child = in_its_own_session(&mut namespace.command(&tied))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
