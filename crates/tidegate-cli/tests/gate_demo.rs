@@ -297,23 +297,26 @@ fn the_kernel_s_tcp_bears_the_simulator_out() {
 #[test]
 fn nothing_is_left_behind_after_ctrl_c() {
     let Some(_alone) = alone() else { return };
-    let home = Home::new();
-    let child = home.command(&SHORT).process_group(0).spawn().unwrap();
-    let pid = child.id();
-    let begun = Instant::now();
-    while left_behind(pid).len() < 3 {
-        assert!(begun.elapsed() < PATIENCE, "it does not begin");
-        std::thread::sleep(Duration::from_millis(20));
+    // While it lays the network, while it starts its children one after the other, and while they send.
+    for wait in [0, 60, 120, 240, 600] {
+        let home = Home::new();
+        let child = home.command(&SHORT).process_group(0).spawn().unwrap();
+        let pid = child.id();
+        let begun = Instant::now();
+        while left_behind(pid).len() < 3 {
+            assert!(begun.elapsed() < PATIENCE, "it does not begin");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        std::thread::sleep(Duration::from_millis(wait));
+        // A terminal may send it twice, and to the whole group.
+        for _ in 0..2 {
+            let told = std::process::Command::new("kill").args(["-INT", "--", &format!("-{pid}")]).status().unwrap();
+            assert!(told.success());
+        }
+        let ran: common::Ran = child.wait_with_output().unwrap().into();
+        ran.refused(130, &["interrupted"]);
+        assert_eq!(left_behind(pid), Vec::<String>::new(), "after {wait} ms");
     }
-    std::thread::sleep(Duration::from_millis(500));
-    // A terminal may send it twice, and to the whole group.
-    for _ in 0..2 {
-        let told = std::process::Command::new("kill").args(["-INT", "--", &format!("-{pid}")]).status().unwrap();
-        assert!(told.success());
-    }
-    let ran: common::Ran = child.wait_with_output().unwrap().into();
-    ran.refused(130, &["interrupted"]);
-    assert_eq!(left_behind(pid), Vec::<String>::new());
 }
 
 #[test]
