@@ -298,7 +298,7 @@ fn the_kernel_s_tcp_bears_the_simulator_out() {
 fn nothing_is_left_behind_after_ctrl_c() {
     let Some(_alone) = alone() else { return };
     // While it lays the network, while it starts its children one after the other, and while they send.
-    for wait in [0, 60, 120, 240, 600] {
+    for wait in [0, 5, 10, 20, 60, 120, 240, 600] {
         let home = Home::new();
         let child = home.command(&SHORT).process_group(0).spawn().unwrap();
         let pid = child.id();

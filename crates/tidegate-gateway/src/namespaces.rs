@@ -3,11 +3,12 @@
 //! Everything is made and removed with iproute2 and ethtool, so that what happens here can be done by hand.
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::unix::process::CommandExt;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 
 use nix::sched::CloneFlags;
+
+use crate::system::spawn_apart;
 
 /// A network namespace that is removed, with what is in it, when this is dropped.
 #[derive(Debug)]
@@ -118,8 +119,10 @@ pub fn alone() -> io::Result<File> {
 /// The command and what it said.
 pub fn run(command: &mut Command) -> io::Result<String> {
     let told = format!("{command:?}");
-    let Output { status, stdout, stderr } =
-        command.process_group(0).output().map_err(|e| io::Error::other(format!("{told}: {e}")))?;
+    let whole = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let Output { status, stdout, stderr } = spawn_apart(whole)
+        .and_then(|child| child.wait_with_output())
+        .map_err(|e| io::Error::other(format!("{told}: {e}")))?;
     match status.success() {
         true => Ok(String::from_utf8_lossy(&stdout).into_owned()),
         false => Err(io::Error::other(format!("{told}: {status}: {}", String::from_utf8_lossy(&stderr).trim()))),

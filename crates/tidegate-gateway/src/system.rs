@@ -6,8 +6,10 @@ use std::io;
 use std::mem::{MaybeUninit, size_of, zeroed};
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
-use std::process::Command;
+use std::process::{Child, Command};
 use std::ptr::{self, NonNull};
+
+use nix::sys::signal::{SigHandler, SigSet, SigmaskHow, Signal};
 
 /// Which frames a packet socket is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,11 +30,27 @@ pub fn nice(value: c_int) -> io::Result<()> {
 /// Frames that [`send_batch`] hands over in one call at most.
 pub const BATCH: usize = 64;
 
-/// Lets what `command` starts begin in a session of its own, from before its program runs: no signal that a terminal
-/// sends to us reaches it.
-pub fn in_its_own_session(command: &mut Command) -> &mut Command {
-    // SAFETY: setsid may be called between fork and exec (signal-safety(7)), and nothing else happens here.
-    unsafe { command.pre_exec(|| nix::unistd::setsid().map(drop).map_err(io::Error::from)) }
+/// Starts `command` in a session of its own. No signal that a terminal sends to us and our children reaches it, not
+/// even in the moment before it is on its own.
+pub fn spawn_apart(command: &mut Command) -> io::Result<Child> {
+    // What comes in that moment waits, and is thrown away: to ignore a signal discards what is pending of it.
+    let ours = SigSet::from_iter([Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT]);
+    let before = ours.thread_swap_mask(SigmaskHow::SIG_BLOCK)?;
+    let leave = move || {
+        nix::unistd::setsid()?;
+        for signal in &ours {
+            // SAFETY: neither is a handler of ours.
+            unsafe {
+                nix::sys::signal::signal(signal, SigHandler::SigIgn)?;
+                nix::sys::signal::signal(signal, SigHandler::SigDfl)?;
+            }
+        }
+        Ok(before.thread_set_mask()?)
+    };
+    // SAFETY: it calls nothing between fork and exec but what may be called there (signal-safety(7)).
+    let started = unsafe { command.pre_exec(leave) }.spawn();
+    before.thread_set_mask()?;
+    started
 }
 
 /// What may cross [`set_option`] and [`option`]: plain numbers, of which any bytes are a value and none a pointer.

@@ -13,7 +13,7 @@ use tidegate::Rate;
 
 use super::rig::{Rig, SERVER, client};
 use crate::namespaces::Namespace;
-use crate::system::in_its_own_session;
+use crate::system::spawn_apart;
 
 /// Ethernet, IPv4 and UDP headers, in bytes: what a datagram is longer on the wire.
 const UDP_HEADERS: u32 = 14 + 20 + 8;
@@ -96,11 +96,9 @@ impl Process {
     /// It cannot be started.
     pub fn start(namespace: &Namespace, program: &[&str]) -> io::Result<Process> {
         let tied = [&["setpriv", "--pdeathsig", "KILL"], program].concat();
-        let mut child = in_its_own_session(&mut namespace.command(&tied))
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
+        let mut command = namespace.command(&tied);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = spawn_apart(&mut command)
             .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", program[0])))?;
         let (out, err) = (Listener::start(child.stdout.take())?, Listener::start(child.stderr.take())?);
         Ok(Process { child, out, err })
