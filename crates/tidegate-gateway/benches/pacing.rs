@@ -19,7 +19,7 @@ use tidegate_gateway::host;
 use tidegate_gateway::namespaces::{Namespace, alone, cable, possible};
 use tidegate_gateway::plan::{Plan, Settings};
 use tidegate_gateway::port::Port;
-use tidegate_gateway::pump::{Orders, pump};
+use tidegate_gateway::pump::{AWAKE, Orders, Waits, pump};
 use tidegate_gateway::ring::Ring;
 use tidegate_gateway::witness::Witness;
 
@@ -28,12 +28,15 @@ const LEN: usize = 1514;
 const CLIENT: [u8; 6] = [2, 0, 0, 0, 0, 1];
 const SERVER: [u8; 6] = [2, 0, 0, 0, 0, 2];
 
-/// Each rate, and how long it takes for thousands of frames.
-const RATES: [(&str, Duration); 4] = [
-    ("10 Mbit/s", Duration::from_secs(8)),
-    ("100 Mbit/s", Duration::from_secs(5)),
-    ("500 Mbit/s", Duration::from_secs(2)),
-    ("1 Gbit/s", Duration::from_secs(2)),
+/// Each rate, whether the pump sleeps, and how long it takes for thousands of frames. Where gaps are shorter than it
+/// stays awake before a departure it never sleeps anyway.
+const RATES: [(&str, Waits, Duration); 6] = [
+    ("10 Mbit/s", Waits::Asleep, Duration::from_secs(8)),
+    ("10 Mbit/s", Waits::Awake, Duration::from_secs(8)),
+    ("100 Mbit/s", Waits::Asleep, Duration::from_secs(5)),
+    ("100 Mbit/s", Waits::Awake, Duration::from_secs(5)),
+    ("500 Mbit/s", Waits::Asleep, Duration::from_secs(2)),
+    ("1 Gbit/s", Waits::Asleep, Duration::from_secs(2)),
 ];
 
 fn main() {
@@ -46,17 +49,17 @@ fn main() {
     let _ = nix::unistd::setsid();
     let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     println!("load average {}", load.split(' ').next().unwrap_or("unknown"));
-    println!("{:>10} {:>33} {:>25} {:>21}", "", "gap between frames, us", "bare loop, us", "late when sent, us");
+    println!("{:>17} {:>33} {:>25} {:>21}", "", "gap between frames, us", "bare loop, us", "late when sent, us");
     println!(
-        "{:>10} {:>10} {:>10} {:>11} {:>12} {:>12} {:>10} {:>10} {:>8}",
-        "rate", "due", "p50", "|off| p99", "|off| before", "and after", "p50", "p99", "frames"
+        "{:>10} {:>6} {:>10} {:>10} {:>11} {:>12} {:>12} {:>10} {:>10} {:>8}",
+        "rate", "waits", "due", "p50", "|off| p99", "|off| before", "and after", "p50", "p99", "frames"
     );
-    for (rate, during) in RATES {
+    for (rate, waits, during) in RATES {
         let rate: Rate = rate.parse().expect("a rate");
         let due = LEN as f64 * 8e9 / rate.as_bps() as f64;
-        let bare = || off(&bare_loop(due, during / 2), due);
+        let bare = || off(&bare_loop(waits, due, during / 2), due);
         let before = bare();
-        let (stamps, mut late) = Rig::new().paced(rate, during);
+        let (stamps, mut late) = Rig::new().paced(waits, rate, during);
         let after = bare();
         // The first frames come while the queue fills.
         let stamps = &stamps[stamps.len() / 10..];
@@ -65,20 +68,23 @@ fn main() {
         let [due, gap, off, before, after] = figures.map(|nanos| nanos / 1e3);
         let [late, latest] = [quantile(&mut late, 0.5), quantile(&mut late, 0.99)].map(|nanos| nanos / 1e3);
         println!(
-            "{:>10} {due:>10.3} {gap:>10.3} {off:>11.3} {before:>12.3} {after:>12.3} {late:>10.3} {latest:>10.3} {:>8}",
+            "{:>10} {:>6} {due:>10.3} {gap:>10.3} {off:>11.3} {before:>12.3} {after:>12.3} {late:>10.3} {latest:>10.3} {:>8}",
             rate.to_string(),
+            if waits == Waits::Awake { "awake" } else { "asleep" },
             stamps.len()
         );
     }
     let mut before = bare_wakes(1000);
-    let mut round = Rig::new().idle(2000);
+    for (waits, how) in [(Waits::Asleep, "asleep"), (Waits::Awake, "awake")] {
+        let mut round = Rig::new().idle(waits, 2000);
+        let [p50, p99] = [quantile(&mut round, 0.5), quantile(&mut round, 0.99)].map(|nanos| nanos / 1e3);
+        println!("idle, {how}, there and back: p50 {p50:.1} us, p99 {p99:.1} us ({} echoes)", round.len());
+    }
     let mut after = bare_wakes(1000);
-    let [p50, p99] = [quantile(&mut round, 0.5), quantile(&mut round, 0.99)].map(|nanos| nanos / 1e3);
-    println!("idle, there and back: p50 {p50:.1} us, p99 {p99:.1} us ({} echoes)", round.len());
     let [one, other] = [quantile(&mut before, 0.99), quantile(&mut after, 0.99)].map(|nanos| nanos / 1e3);
-    println!("two bare wake-ups, which that takes: p99 {one:.1} us before and {other:.1} us after");
+    println!("two bare wake-ups, which that takes asleep: p99 {one:.1} us before and {other:.1} us after");
     println!(
-        "bare loop: a thread that sleeps, then looks at the clock until a gap is over, and does nothing else: what"
+        "bare loop: a thread that sleeps (or does not), looks at the clock until a gap is over, and does nothing else: what"
     );
     println!("this machine lets anybody do. It had the same processor in the seconds before the gateway and after.");
 }
@@ -89,9 +95,8 @@ fn off(stamps: &[u64], due: f64) -> f64 {
     quantile(&mut off, 0.99)
 }
 
-/// When a loop comes round that only waits, in ns: awake from 60 us before, as the pump does, with the same priority on
-/// the same processor.
-fn bare_loop(gap: f64, during: Duration) -> Vec<u64> {
+/// When a loop comes round that only waits, in ns: as the pump does, with the same priority on the same processor.
+fn bare_loop(waits: Waits, gap: f64, during: Duration) -> Vec<u64> {
     let run = || {
         pin(1);
         let _ = (clock::punctual(), host::come_first());
@@ -100,8 +105,8 @@ fn bare_loop(gap: f64, during: Duration) -> Vec<u64> {
         let mut came = vec![1; count];
         for (number, came) in came.iter_mut().enumerate() {
             let due = begun + (gap * (number + 1) as f64) as u64;
-            let left = due.saturating_sub(clock::now().as_nanos() + 60_000);
-            if left > 0 {
+            let left = due.saturating_sub(clock::now().as_nanos() + AWAKE.as_nanos());
+            if left > 0 && waits == Waits::Asleep {
                 std::thread::sleep(Duration::from_nanos(left));
             }
             *came = loop {
@@ -188,7 +193,7 @@ impl Rig {
     }
 
     /// Runs a drop-tail gate at `rate` while `work` does its work.
-    fn gate<T>(&self, rate: Rate, work: impl FnOnce(&mut Ring) -> T) -> (T, Vec<f64>) {
+    fn gate<T>(&self, waits: Waits, rate: Rate, work: impl FnOnce(&mut Ring) -> T) -> (T, Vec<f64>) {
         let (inner, outer) = (Rig::ring(&self.gate, "if1"), Rig::ring(&self.gate, "if2"));
         let mut west = Rig::ring(&self.clients, "west");
         let plan = plan(rate);
@@ -200,8 +205,8 @@ impl Rig {
                 let mut gate = Gate::new(lane, wire, inner, outer);
                 let _ = (host::keep_memory(), host::come_first());
                 let stop = &|| stop.load(Relaxed);
-                pump(&mut gate, &mut Unguarded, Orders { duration: None, status: None, stop, tell: &mut |_| () })
-                    .expect("the pump");
+                let orders = Orders { waits, duration: None, status: None, stop, tell: &mut |_| () };
+                pump(&mut gate, &mut Unguarded, orders).expect("the pump");
                 gate.into_witness().0
             });
             pin(0);
@@ -213,11 +218,11 @@ impl Rig {
     }
 
     /// When each frame came that left at `rate`, of a sender that always has more, in ns.
-    fn paced(&self, rate: Rate, during: Duration) -> (Vec<u64>, Vec<f64>) {
+    fn paced(&self, waits: Waits, rate: Rate, during: Duration) -> (Vec<u64>, Vec<f64>) {
         let mut east = Rig::ring(&self.servers, "east");
         let mut seen = vec![(1, 1); 1 << 19];
         seen.clear();
-        let ((), late) = self.gate(rate, |west| {
+        let ((), late) = self.gate(waits, rate, |west| {
             let frame = [&SERVER[..], &CLIENT, &[0x88, 0xb5], &[0; LEN - 14]].concat();
             let begun = clock::now();
             let mut offered = 0u64;
@@ -238,9 +243,9 @@ impl Rig {
     }
 
     /// How long echoes took that the kernel on the other side answers, one at a time, in ns.
-    fn idle(&self, count: u16) -> Vec<f64> {
+    fn idle(&self, waits: Waits, count: u16) -> Vec<f64> {
         let mut seen = Vec::new();
-        let (sent, _) = self.gate(Rate::from_bps(1_000_000_000), |west| {
+        let (sent, _) = self.gate(waits, Rate::from_bps(1_000_000_000), |west| {
             let send = |number| {
                 let frame = echo(number);
                 let at = realtime();

@@ -1,7 +1,8 @@
 //! What the gateway asks of its machine so that frames leave in time. All of it is best effort: where the system refuses,
 //! frames leave later now and then, and nothing else changes.
-use std::{fs, io};
+use std::{fs, io, thread};
 
+use nix::sched::{CpuSet, sched_getaffinity};
 use nix::sys::mman::{MlockAllFlags, mlockall};
 use nix::unistd::{Pid, getpid, getsid};
 
@@ -33,4 +34,65 @@ pub fn come_first() -> io::Result<()> {
 /// The system refuses.
 pub fn keep_memory() -> io::Result<()> {
     Ok(mlockall(MlockAllFlags::MCL_CURRENT | MlockAllFlags::from_bits_retain(libc::MCL_ONFAULT))?)
+}
+
+/// What there is of processors for threads that never sleep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Room {
+    /// Each may have one, and others are left one.
+    Enough,
+    /// The machine has no more than so many: with so many that never sleep it would do hardly anything else.
+    Full(usize),
+    /// The process is given the time of no more than so many, fewer than it may run on (`cpu.max` of its control group):
+    /// when that is used up it is stopped, which loses more than never sleeping gains.
+    Rationed(usize),
+}
+
+/// What there is for `awake` threads of this process that never sleep.
+pub fn room_for(awake: usize) -> Room {
+    let given = thread::available_parallelism().map_or(1, usize::from);
+    let may_run_on = sched_getaffinity(Pid::from_raw(0))
+        .map_or(given, |all| (0..CpuSet::count()).filter(|&processor| all.is_set(processor).unwrap_or(false)).count());
+    judge(awake, running().unwrap_or(may_run_on), may_run_on, given)
+}
+
+/// How many processors the machine has running, as the kernel lists them.
+fn running() -> Option<usize> {
+    listed(&fs::read_to_string("/sys/devices/system/cpu/online").ok()?)
+}
+
+/// How many numbers are in a list such as `0-3,6`.
+fn listed(list: &str) -> Option<usize> {
+    let count = |part: &str| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        (last.parse::<usize>().ok()? + 1).checked_sub(first.parse().ok()?)
+    };
+    list.trim().split(',').map(count).sum()
+}
+
+fn judge(awake: usize, there_are: usize, may_run_on: usize, given: usize) -> Room {
+    match () {
+        () if awake == 0 => Room::Enough,
+        () if awake >= there_are => Room::Full(there_are),
+        () if awake >= given && given < may_run_on => Room::Rationed(given),
+        () => Room::Enough,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_never_sleeps_must_leave_others_a_processor() {
+        assert_eq!(judge(0, 1, 1, 1), Room::Enough, "nobody is awake");
+        assert_eq!(judge(1, 1, 1, 1), Room::Full(1));
+        assert_eq!(judge(1, 2, 2, 2), Room::Enough);
+        assert_eq!(judge(2, 2, 2, 2), Room::Full(2));
+        assert_eq!(judge(1, 8, 1, 1), Room::Enough, "kept to one processor, as by taskset: that is what one should do");
+        assert_eq!(judge(1, 8, 8, 1), Room::Rationed(1), "a share of the machine, as a container has");
+        assert_eq!(room_for(0), Room::Enough);
+        assert_eq!([listed("0\n"), listed("0-3,6,8-9\n"), listed(""), listed("3-1")], [Some(1), Some(7), None, None]);
+        assert!(running().is_some_and(|count| count > 0));
+    }
 }

@@ -1,5 +1,5 @@
 //! The loop that gives a gate the time: it sleeps until shortly before the next departure, then looks at the clock until
-//! it has come.
+//! it has come. Or it never sleeps, which costs a processor and spares the frames its awakening.
 use std::io;
 use std::os::fd::AsFd;
 
@@ -13,10 +13,12 @@ use crate::port::Port;
 use crate::witness::Witness;
 
 /// A sleep may end so late, on a machine like ours; what is nearer than that is waited for awake.
-const AWAKE: Span = Span::from_micros(60);
+pub const AWAKE: Span = Span::from_micros(60);
 
 /// How long to pump, and whom to tell.
 pub struct Orders<'a> {
+    /// What it does until something is due.
+    pub waits: Waits,
     /// When to stop by itself.
     pub duration: Option<Span>,
     /// How often to tell how things stand.
@@ -25,6 +27,16 @@ pub struct Orders<'a> {
     pub stop: &'a dyn Fn() -> bool,
     /// Is told what happens. It must not wait: frames do.
     pub tell: &'a mut dyn FnMut(News),
+}
+
+/// How to wait.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Waits {
+    /// Asleep, but for the last [`AWAKE`] before a departure.
+    #[default]
+    Asleep,
+    /// Awake: it looks at the clock and at the devices all the time, and takes a processor.
+    Awake,
 }
 
 /// Something has happened.
@@ -79,11 +91,12 @@ where
             chores.look_after(now, gate, &mut orders);
             beat(now, gate, guard, &mut orders);
         }
-        match gate.turn(now, guard) {
-            Next::Now => {}
-            Next::Renewal => beat(clock::now(), gate, guard, &mut orders),
-            Next::At(departure) => sleep(gate, chores.due.min(shortly_before(departure)))?,
-            Next::Arrival => sleep(gate, chores.due)?,
+        match (gate.turn(now, guard), orders.waits) {
+            (Next::Now, _) => {}
+            (Next::Renewal, _) => beat(clock::now(), gate, guard, &mut orders),
+            (Next::At(_) | Next::Arrival, Waits::Awake) => std::hint::spin_loop(),
+            (Next::At(departure), Waits::Asleep) => sleep(gate, chores.due.min(shortly_before(departure)))?,
+            (Next::Arrival, Waits::Asleep) => sleep(gate, chores.due)?,
         }
     }
 }

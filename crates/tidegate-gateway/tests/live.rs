@@ -18,7 +18,7 @@ use tidegate_gateway::namespaces::{Namespace, alone, cable, possible, skip};
 use tidegate_gateway::overhead::Overhead;
 use tidegate_gateway::plan::{Plan, Settings};
 use tidegate_gateway::port::Port;
-use tidegate_gateway::pump::{Orders, pump};
+use tidegate_gateway::pump::{Orders, Waits, pump};
 use tidegate_gateway::ring::Ring;
 
 use rings::send;
@@ -66,7 +66,8 @@ impl Rig {
                 let (lane, wire) = plan.lanes([1, 2], 3, ()).unwrap();
                 let mut gate = Gate::new(lane, wire, inner, outer);
                 let stop = &|| stop.load(Relaxed);
-                let orders = Orders { duration: None, status: None, stop, tell: &mut |news| panic!("{news:?}") };
+                let tell = &mut |news| panic!("{news:?}");
+                let orders = Orders { waits: wanted.waits, duration: None, status: None, stop, tell };
                 pump(&mut gate, &mut Unguarded, orders).unwrap();
                 gate.account()
             });
@@ -93,6 +94,7 @@ struct Wanted {
     limit: &'static str,
     overhead: Overhead,
     delay: Span,
+    waits: Waits,
 }
 
 impl Wanted {
@@ -152,6 +154,7 @@ fn a_hundred_thousand_varied_frames_come_through_as_they_were_both_ways() {
         limit: "5000 packets",
         overhead: Overhead::default(),
         delay: Span::from_millis(1),
+        waits: Waits::Asleep,
     };
     let (account, ()) = rig.gate(&wanted, |west, east| {
         let mut dice = Rng::from_seed(1);
@@ -174,13 +177,14 @@ fn a_hundred_thousand_varied_frames_come_through_as_they_were_both_ways() {
 #[test]
 fn under_a_flood_flows_stay_in_order_and_every_frame_is_accounted_for() {
     let Some(rig) = Rig::new(1500) else { return };
-    for queue in ["drop_tail", "sfb", "fq_codel"] {
+    for (queue, waits) in [("drop_tail", Waits::Asleep), ("sfb", Waits::Awake), ("fq_codel", Waits::Asleep)] {
         let wanted = Wanted {
             queue,
             rate: "20 Mbit/s",
             limit: "200 packets",
             overhead: Overhead::default(),
             delay: Span::from_millis(2),
+            waits,
         };
         let mut offered = 0;
         let (account, arrived) = rig.gate(&wanted, |west, east| {
@@ -227,7 +231,8 @@ fn ten_seconds_at_a_rate_are_exact_to_a_thousandth() {
     const NOMINAL: f64 = 40e6;
     let Some(rig) = Rig::new(1500) else { return };
     let overhead = Overhead::Ethernet;
-    let wanted = Wanted { queue: "drop_tail", rate: "40 Mbit/s", limit: "5 MB", overhead, delay: Span::ZERO };
+    let (delay, waits) = (Span::ZERO, Waits::Asleep);
+    let wanted = Wanted { queue: "drop_tail", rate: "40 Mbit/s", limit: "5 MB", overhead, delay, waits };
     let (account, seen) = rig.gate(&wanted, |west, east| {
         let (mut dice, begun) = (Rng::from_seed(3), clock::now());
         let (mut offered, mut bits, mut seen) = (0u64, 0u64, Vec::<(Time, u64)>::new());

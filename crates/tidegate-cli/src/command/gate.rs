@@ -13,11 +13,11 @@ use tidegate::{Bytes, Link, Rate, Size, Span};
 use tidegate_gateway::clock;
 use tidegate_gateway::facts::Interface;
 use tidegate_gateway::gate::{Account, Gate};
-use tidegate_gateway::host;
+use tidegate_gateway::host::{self, Room};
 use tidegate_gateway::overhead::Overhead;
 use tidegate_gateway::plan::{Plan, Settings};
 use tidegate_gateway::preflight::Force;
-use tidegate_gateway::pump::{News, Orders, Side, is_gone, pump};
+use tidegate_gateway::pump::{AWAKE, News, Orders, Side, Waits, is_gone, pump};
 use tidegate_gateway::record::{Recorded, Recorder, Recording};
 use tidegate_gateway::ring::Ring;
 use tidegate_lab::QueueSpec;
@@ -48,6 +48,9 @@ const NEWS: usize = 16;
 ///
 /// At the end it says what was received, sent, lost for which reason, marked, and held. It stops after --duration, or
 /// on Ctrl-C or SIGTERM; however often they come it ends in order, within a tenth of a second.
+///
+/// Between departures it sleeps, and now and then it is woken late. With --busy it never sleeps: gaps between frames
+/// are then as even as the machine can make them, and a processor does nothing else. Give it one of its own (taskset).
 ///
 /// Where the system lets it, its frames come before other processes' work (nice -20) and its memory stays in memory.
 #[derive(Debug, clap::Args)]
@@ -113,6 +116,9 @@ struct Args {
     /// Let frames be under way for so long, after the queue and in the reverse direction
     #[arg(long, value_name = "TIME", default_value = "0 s", allow_hyphen_values = true)]
     delay: Span,
+    /// Never sleep: frames leave more evenly, and a processor is used up all the time
+    #[arg(long)]
+    busy: bool,
     /// Stop after so long
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     duration: Option<Span>,
@@ -150,6 +156,7 @@ impl Args {
         }
         let (preflight, ends) = joint::cleared(names, if self.force { Force::Yes } else { Force::No })?;
         let plan = self.plan(ends[0].mtu.max(ends[1].mtu))?;
+        self.may_be_awake()?;
         if self.dry_run {
             return self.print_plan(&plan, joint::lines(&preflight, &ends, self.on_exit));
         }
@@ -183,9 +190,32 @@ impl Args {
         Plan::new(settings, mtu).map_err(Failure::input)
     }
 
+    fn waits(&self) -> Waits {
+        if self.busy { Waits::Awake } else { Waits::Asleep }
+    }
+
+    /// Whether a thread that never sleeps would find a processor, and others another.
+    fn may_be_awake(&self) -> Result<(), Failure> {
+        match host::room_for(usize::from(self.busy)) {
+            Room::Enough => {}
+            Room::Full(_) => {
+                return Err(Failure::input("--busy takes a processor, and this machine has no other"));
+            }
+            Room::Rationed(given) => output::note(&format!(
+                "warning: --busy takes a processor, and the control group gives us the time of {given}: when that is \
+                 used up we are stopped; give it more (CPUQuota=, --cpus), or leave --busy out"
+            )),
+        }
+        Ok(())
+    }
+
     /// The plan, and what joining the interfaces does besides.
     fn print_plan(&self, plan: &Plan, joining: Vec<(&'static str, String)>) -> Result<(), Failure> {
-        let lines = [plan.lines(), joining].concat();
+        let waits = match self.waits() {
+            Waits::Asleep => format!("asleep until {AWAKE} before a departure"),
+            Waits::Awake => "awake: never sleeps, and takes a processor".into(),
+        };
+        let lines = [plan.lines(), vec![("waits", waits)], joining].concat();
         match self.json {
             true => output::print(&format!("{:#}\n", account::named(lines))),
             false => {
@@ -212,6 +242,7 @@ impl Args {
         let _ = host::come_first();
         let gone = Cell::new(None);
         let orders = Orders {
+            waits: self.waits(),
             duration: self.duration,
             status: self.status,
             stop: &|| interrupt::asked() || gone.get().is_some(),

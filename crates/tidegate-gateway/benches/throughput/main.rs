@@ -28,7 +28,7 @@ use tidegate_gateway::namespaces::{Namespace, cable, possible};
 use tidegate_gateway::overhead::Overhead;
 use tidegate_gateway::plan::{Plan, Settings};
 use tidegate_gateway::port::Port;
-use tidegate_gateway::pump::{Orders, pump};
+use tidegate_gateway::pump::{Orders, Waits, pump};
 use tidegate_gateway::ring::Ring;
 use tidegate_packet::FlowKey;
 
@@ -175,7 +175,8 @@ fn gateway(middle: &Namespace, queue: &str, rate: Rate) -> (f64, f64) {
         let (inner, outer) = (Ring::open("in").unwrap(), Ring::open("out").unwrap());
         let mut guard = FailOpen::install([&inner, &outer].map(Ring::index), clock::now()).unwrap();
         let mut gate = Gate::new(lane, wire, inner, outer);
-        let orders = Orders { duration: Some(RUN), status: None, stop: &|| false, tell: &mut |_| () };
+        let orders =
+            Orders { waits: Waits::Asleep, duration: Some(RUN), status: None, stop: &|| false, tell: &mut |_| () };
         let before = spent();
         pump(&mut gate, &mut guard, orders).unwrap();
         let (cost, account) = (spent() - before, gate.account().managed);
