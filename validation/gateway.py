@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Holds the gateway against the simulator: the same queues, lines and senders, once with real packets, once without.
 
-usage: gateway.py [--rounds N] [--measured FILE] [QUEUE …]
+usage: gateway.py [--rounds N] [--scale PART] [--control C] [--measured FILE] [QUEUE …]
 
 Runs `tidegate gate demo` (root, iperf3) for every queue of the catalog with the kernel's TCP cut down to NewReno, its cubic
 and its reno, `tidegate compare` on scenarios/gate8.toml, prints the table and keeps it in gateway.md; the figures of every run go
-to gateway.jsonl, and --measured takes them from there instead. Status 1 if a row disagrees.
+to gateway.jsonl in place of those of the same control and scale, and --measured takes them from there instead. With --scale
+.25 the line and the flood are a quarter, for machines too slow for the whole. Status 1 if a row disagrees.
 """
 import argparse
 import json
@@ -29,7 +30,9 @@ CONTROLS = {
     "reno": (["--congestion", "reno"], "rack", KERNEL),
 }
 WITHIN = 0.15  # what counts as agreement
-LINE, FLOOD, FAIR = 100e6, 300e6, 8 / 9  # bit/s; TCP's fair share of the line
+LINE, FLOOD, FAIR = 100e6, 300e6, 8 / 9  # bit/s at scale 1; TCP's fair share of the line
+# Simulated once more with ends that hold every segment for up to so long, as receivers do that wait for a processor.
+HOLD = "1 ms"
 STARVED = 0.05  # of its fair share; less is none at all
 STEADY = 0.98  # a run counts if the flood offered so much of what it should: else the machine was too busy
 TRIES = 4
@@ -82,23 +85,26 @@ def figures(document):
     }
 
 
-def measure(queue, control):
+def measure(queue, control, scale=1):
     """One run on real packets, and how many were thrown away before because the machine was too busy."""
     words = ["gate", "demo", "--bbr", "0", *CONTROLS[control][0], "--queue", queue]
+    words += ["--rate", f"{LINE * scale:.0f}bit", "--flood", f"{FLOOD * scale:.0f}bit"]
     words += ["--warmup", f"{WARMUP}s", "--duration", f"{DURATION}s"]
     for thrown in range(TRIES):
         found = figures(run(words, gate_first, preexec_fn=first)[0])
-        if found["flood_offered"] >= STEADY * FLOOD and not found["uncounted"]:
-            return {**found, "queue": queue, "control": control, "thrown": thrown}
-    return {**found, "queue": queue, "control": control, "thrown": TRIES}
+        if found["flood_offered"] >= STEADY * FLOOD * scale and not found["uncounted"]:
+            return {**found, "queue": queue, "control": control, "scale": scale, "thrown": thrown}
+    return {**found, "queue": queue, "control": control, "scale": scale, "thrown": TRIES}
 
 
-def simulate(queues, control):
+def simulate(queues, control, scale, hold="0 s"):
     """The simulator's figures for each queue, means over the seeds with half widths of their 95 % intervals."""
     # The demo's clock starts with TCP, and the flood follows; the twin's flood starts at 1 s.
     _, source, more = CONTROLS[control]
     words = ["compare", str(TWIN), "--seeds", str(SEEDS), "--set", f"group.tcp.source={source}"]
     words += [word for key, value in more.items() for word in ("--set", f"group.tcp.{key}={value}")]
+    words += ["--set", f"network.rate={LINE * scale:.0f} bit/s", "--set", f"network.limit={LINE * scale / 80:.0f} B"]
+    words += ["--set", f"group.flood.rate={FLOOD * scale:.0f} bit/s", "--set", f"group.tcp.overhead={hold}"]
     words += ["--set", f"run.warmup={WARMUP + 1}s", "--set", f"run.duration={WARMUP + 1 + DURATION}s"]
     for queue in queues:
         words += ["--queue", queue]
@@ -115,10 +121,10 @@ def mean(runs, what):
     return sum(r[what] for r in runs) / len(runs)
 
 
-def verdict(simulated, runs):
+def verdict(simulated, runs, scale):
     """Whether both groups' throughputs are within 15 % of the simulator's; of a starved TCP a handful of packets are left,
     whose number says nothing."""
-    starved = STARVED * FAIR * LINE
+    starved = STARVED * FAIR * LINE * scale
     both_starve = max(mean(runs, "tcp"), simulated["tcp"]) < starved
     groups = ("flood",) if both_starve else ("tcp", "flood")
     far = [name for name in groups if abs(mean(runs, name) / simulated[name] - 1) > WITHIN]
@@ -127,73 +133,87 @@ def verdict(simulated, runs):
     return f"{said} (flood only {min(busy) / 1e6:.0f})" if busy else said
 
 
-def protects(rate):
-    share = rate / (FAIR * LINE)
-    return "yes" if share >= 0.8 else "in part" if share >= 0.5 else "hardly" if share >= STARVED else "no"
+def protects(part):
+    """In a word, of TCP's part of its fair share."""
+    return "yes" if part >= 0.8 else "in part" if part >= 0.5 else "hardly" if part >= STARVED else "no"
 
 
-def row(queue, simulated, runs):
+def row(queue, scale, prompt, held, runs):
     """One queue's line of a table, of its measured runs."""
     cells = [queue]
     for group in ("tcp", "flood"):
-        cells += [f"{mbit(simulated[group])} ± {mbit(simulated[f'{group}_ci'])}", mbit(mean(runs, group))]
-    return "| " + " | ".join([*cells, verdict(simulated, runs), protects(mean(runs, "tcp"))]) + " |"
+        cells += [f"{mbit(prompt[group])} ± {mbit(prompt[f'{group}_ci'])}", mbit(held[group]), mbit(mean(runs, group))]
+    protected = protects(mean(runs, "tcp") / (FAIR * LINE * scale))
+    return "| " + " | ".join([*cells, verdict(prompt, runs, scale), protected]) + " |"
 
 
-def table(control, queues, measured):
-    """Simulated beside measured, for one congestion control."""
-    runs = {q: [r for r in measured if (r["queue"], r["control"]) == (q, control)] for q in queues}
+def table(control, scale, queues, measured):
+    """Simulated beside measured, for one congestion control at one scale; nothing if none was measured."""
+    runs = {q: [r for r in measured if (r["queue"], r["control"], r["scale"]) == (q, control, scale)] for q in queues}
     queues = [queue for queue in queues if runs[queue]]
-    simulated = simulate(queues, control)
+    if not queues:
+        return []
+    prompt, held = (simulate(queues, control, scale, hold) for hold in ("0 s", HOLD))
+    rates = f"{mbit(LINE * scale)} Mbit/s, a flood of {mbit(FLOOD * scale)}"
     return [
-        f"## The kernel's {control}, the simulator's {CONTROLS[control][1]}",
+        f"## The kernel's {control}, the simulator's {CONTROLS[control][1]}: {rates}",
         "",
-        "| queue | TCP: simulated | measured | flood: simulated | measured | within 15 % | protects TCP |",
-        "|---|---|---|---|---|---|---|",
-        *(row(queue, simulated[queue], runs[queue]) for queue in queues),
+        f"| queue | TCP: simulated | ends hold {HOLD} | measured | flood: simulated | ends hold {HOLD} | measured | within 15 % | protects TCP |",
+        "|---|---|---|---|---|---|---|---|---|",
+        *(row(queue, scale, prompt[queue], held[queue], runs[queue]) for queue in queues),
+        "",
+        *care(control, [r for r in measured if (r["control"], r["scale"]) == (control, scale)]),
+    ]
+
+
+def care(control, measured):
+    """CARE's closed form: of the flood it admits the sum of arrivals over the number of flows and one."""
+    runs = [r for r in measured if r["queue"] == "care"]
+    if not runs:
+        return []
+    form, flood = mean(runs, "offered") / (8 + 1 + 1), mean(runs, "flood")
+    return [
+        f"CARE with {control}: the closed form, (sum of arrivals)/(n + 1), admits {mbit(form)} Mbit/s of the flood; "
+        f"measured {mbit(flood)}, {flood / form:.3f} of it.",
         "",
     ]
 
 
-def care(measured):
-    """CARE's closed form: of the flood it admits the sum of arrivals over the number of flows and one."""
-    lines = []
-    for control in CONTROLS:
-        runs = [r for r in measured if r["queue"] == "care" and r["control"] == control]
-        if runs:
-            form, flood = mean(runs, "offered") / (8 + 1 + 1), mean(runs, "flood")
-            lines.append(
-                f"CARE with {control}: the closed form, (sum of arrivals)/(n + 1), admits {mbit(form)} Mbit/s of the flood; "
-                f"measured {mbit(flood)}, {flood / form:.3f} of it."
-            )
-    return lines
+def read(path):
+    """The measured runs of a file; the oldest do not say their scale, which was 1."""
+    return [{"scale": 1, **json.loads(line)} for line in path.read_text().splitlines()]
 
 
 def main():
     ask = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     ask.add_argument("--rounds", type=int, default=1, help="measured runs of each queue and congestion control")
+    ask.add_argument("--scale", type=float, default=1, help="of the line's rate and the flood's, 0.05 to 1")
     ask.add_argument("--measured", type=Path, help="take measured runs from this file")
     ask.add_argument("--control", action="append", choices=list(CONTROLS), help="only this one; may be repeated")
     ask.add_argument("queues", nargs="*", metavar="QUEUE", help="queues to compare (default: the whole catalog)")
     given = ask.parse_args()
+    if not 0.05 <= given.scale <= 1:
+        ask.error(f"--scale {given.scale}: must lie in 0.05 to 1")
     listed = subprocess.run([str(TIDEGATE), "list", "queues"], capture_output=True, text=True).stdout
     catalog = [line.split()[0] for line in listed.splitlines() if line.startswith("  ") and line.split()]
     queues = given.queues or catalog
     controls = given.control or list(CONTROLS)
     if given.measured:
-        measured = [json.loads(line) for line in given.measured.read_text().splitlines()]
-        controls = [c for c in controls if any(r["control"] == c for r in measured)]
+        measured = read(given.measured)
     else:
         measured = []
         for _ in range(given.rounds):
             for control in controls:
                 for queue in queues:
-                    measured.append(measure(queue, control))
+                    measured.append(measure(queue, control, given.scale))
                     print(f"{control:7} {queue:12} tcp {mbit(measured[-1]['tcp'])}, flood {mbit(measured[-1]['flood'])}, "
                           f"thrown away {measured[-1]['thrown']}", file=sys.stderr, flush=True)
         if not given.queues:
+            others = [r for r in read(KEPT) if r["control"] not in controls or r["scale"] != given.scale]
+            measured = [*others, *measured]
             KEPT.write_text("".join(json.dumps(r) + "\n" for r in measured))
-    lines = [line for control in controls for line in table(control, queues, measured)] + care(measured)
+    scales = sorted({r["scale"] for r in measured}, reverse=True)
+    lines = [line for scale in scales for control in CONTROLS for line in table(control, scale, queues, measured)]
     print("\n".join(lines))
     if not given.queues:
         keep(lines)
@@ -206,8 +226,9 @@ def keep(lines):
         "",
         "Written by `make validate-gateway`. Mbit/s, frames counted whole. Simulated: mean ± half width of the 95 % interval over",
         f"{SEEDS} seeds. Measured: the kernel's TCP (newreno: without SACK, RACK and time stamps) and iperf3's UDP through",
-        "`tidegate gate`. What is compared, and why it differs where it does: README.md. `flood only N`: this machine was too busy",
-        f"to offer 98 % of 300 Mbit/s in any of {TRIES} tries; the last one counts.",
+        "`tidegate gate`. What is compared, and why it differs where it does: README.md. `ends hold`: simulated with TCP whose ends",
+        f"hold each segment for up to {HOLD}, evenly drawn, as a receiver does that waits for a processor. `flood only N`: this machine",
+        f"was too busy to offer 98 % of the flood in any of {TRIES} tries; the last one counts.",
         "",
     ]
     (HERE / "gateway.md").write_text("\n".join([*head, *lines]) + "\n")
