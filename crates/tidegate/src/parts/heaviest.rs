@@ -16,56 +16,61 @@ use alloc::vec::Vec;
 /// Weights by index, and the largest of them.
 #[derive(Clone, Debug)]
 pub struct Heaviest {
-    /// As many as a full tournament needs; what is beyond the last index weighs nothing.
-    weights: Vec<u64>,
-    /// The winner of each match: 1 is the final, 2n and 2n + 1 feed n. Empty for one weight.
-    winners: Vec<u32>,
+    /// Who won each match: 1 is the final, 2n and 2n + 1 feed n, and the last half are the players, as many as a full
+    /// tournament needs; what is beyond the last index weighs nothing.
+    players: Vec<u64>,
 }
+
+/// A weight and its index as one word, of which the larger is the heavier, or of equals the first.
+#[inline]
+const fn player(index: usize, weight: u64) -> u64 {
+    let weight = if weight > MOST { MOST } else { weight };
+    weight << 32 | (!index as u32) as u64
+}
+
+/// The largest weight that is told from larger ones: more bytes than ever wait in one line.
+const MOST: u64 = u32::MAX as u64;
 
 impl Heaviest {
     /// Weights 0 .. `count` (1 to 2^31), all 0.
     pub fn new(count: usize) -> Heaviest {
         let leaves = count.max(1).next_power_of_two();
-        let mut winners = vec![0; leaves];
-        // All equal, so that the leftmost index below each match wins it.
-        for (node, winner) in winners.iter_mut().enumerate().skip(1) {
-            *winner = ((node << (leaves.ilog2() - node.ilog2())) - leaves) as u32;
+        let mut players = vec![0; 2 * leaves];
+        for index in 0..leaves {
+            players[leaves + index] = player(index, 0);
         }
-        Heaviest { weights: vec![0; leaves], winners }
+        for node in (1..leaves).rev() {
+            players[node] = players[2 * node]; // all equal: the first wins
+        }
+        Heaviest { players }
     }
 
     /// What `count` weights take, in bytes.
     pub const fn bytes(count: u64) -> u64 {
-        let leaves = count.next_power_of_two();
-        leaves * (core::mem::size_of::<u64>() + core::mem::size_of::<u32>()) as u64
+        2 * count.next_power_of_two() * core::mem::size_of::<u64>() as u64
     }
 
     /// The weight at `index` is now `weight`.
     #[inline]
     pub fn set(&mut self, index: usize, weight: u64) {
-        self.weights[index] = weight;
-        let leaves = self.weights.len();
-        // The two that meet in the first round; from then on, the winners below a match.
-        let (mut left, mut node) = (index & !1, (leaves + index) >> 1);
-        let mut right = left + 1;
-        while node >= 1 {
-            let winner = if self.weights[right] > self.weights[left] { right } else { left } as u32;
-            let before = core::mem::replace(&mut self.winners[node], winner);
-            // Won by another before and after: nothing above has changed.
-            if before == winner && winner as usize != index {
+        let mut node = self.players.len() / 2 + index;
+        let mut winner = player(index, weight);
+        self.players[node] = winner;
+        while node > 1 {
+            winner = winner.max(self.players[node ^ 1]);
+            node >>= 1;
+            // Won by the same with the same weight as before: nothing above has changed.
+            if core::mem::replace(&mut self.players[node], winner) == winner {
                 return;
             }
-            let above = node & !1;
-            node >>= 1;
-            (left, right) = (self.winners[above] as usize, self.winners[above | 1] as usize);
         }
     }
 
     /// The index of the largest weight, the first of equals, and the weight.
     #[inline]
     pub fn get(&self) -> (usize, u64) {
-        let index = self.winners.get(1).map_or(0, |&winner| winner as usize);
-        (index, self.weights[index])
+        let winner = self.players[1];
+        (!(winner as u32) as usize, winner >> 32)
     }
 }
 
@@ -89,5 +94,17 @@ mod tests {
                 assert_eq!(heaviest.get(), (first, largest), "{count} weights");
             }
         }
+    }
+
+    /// Beyond 4 GB all are alike.
+    #[test]
+    fn weights_end_somewhere() {
+        let mut heaviest = Heaviest::new(3);
+        heaviest.set(2, 1 << 40);
+        assert_eq!(heaviest.get(), (2, MOST));
+        heaviest.set(1, MOST);
+        assert_eq!(heaviest.get(), (1, MOST));
+        heaviest.set(1, MOST - 1);
+        assert_eq!(heaviest.get(), (2, MOST));
     }
 }
