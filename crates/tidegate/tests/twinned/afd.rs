@@ -6,7 +6,7 @@ use crate::support::{Both, Fate};
 use tidegate::catalog::{AnyConfig, AnyQueue};
 use tidegate::parts::every::Every;
 use tidegate::queues::Afd;
-use tidegate::{Backlog, DropReason, Gauge, Link, Packet, Qdisc, Rng, Sink, Size, Span, Time};
+use tidegate::{DropReason, Link, Packet, Qdisc, Rng, Sink, Size, Span, Time};
 
 /// AFD with its twin beside it.
 pub struct Twinned {
@@ -81,19 +81,13 @@ impl Qdisc for Twinned {
         pkt
     }
 
-    fn backlog(&self) -> Backlog {
-        self.queue.backlog()
-    }
-
     fn advance(&mut self, now: Time) {
         self.update(now);
         self.queue.advance(now);
         self.compare(0);
     }
 
-    fn probe(&self, see: &mut dyn FnMut(Gauge)) {
-        self.queue.probe(see);
-    }
+    as_the_queue!();
 }
 
 impl super::Twinned for Twinned {

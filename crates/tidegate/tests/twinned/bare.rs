@@ -5,7 +5,7 @@ use crate::support::twin::{Disputes, agree, rolled};
 use crate::support::{Both, Fate};
 use tidegate::catalog::{AnyConfig, AnyQueue};
 use tidegate::queues::Bare;
-use tidegate::{Backlog, DropReason, Gauge, Link, Packet, Qdisc, Rng, Sink, Time};
+use tidegate::{DropReason, Link, Packet, Qdisc, Rng, Sink, Time};
 
 /// BARE with its twin beside it: every verdict and every number compared.
 pub struct Twinned {
@@ -88,18 +88,12 @@ impl Qdisc for Twinned {
         Some(pkt)
     }
 
-    fn backlog(&self) -> Backlog {
-        self.queue.backlog()
-    }
-
     fn advance(&mut self, now: Time) {
         self.queue.advance(now);
         self.forget(now);
     }
 
-    fn probe(&self, see: &mut dyn FnMut(Gauge)) {
-        self.queue.probe(see);
-    }
+    as_the_queue!();
 }
 
 impl super::Twinned for Twinned {

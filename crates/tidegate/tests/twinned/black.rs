@@ -8,7 +8,7 @@ use crate::support::twin::{Disputes, agree};
 use crate::support::{Both, Fate};
 use tidegate::catalog::{AnyConfig, AnyQueue};
 use tidegate::queues::Black;
-use tidegate::{Backlog, DropReason, Gauge, Link, MarkReason, Packet, Qdisc, Rng, Sink, Size, Time};
+use tidegate::{DropReason, Link, MarkReason, Packet, Qdisc, Rng, Sink, Size, Time};
 
 /// BLACK with its twins beside it: the hits, the number of flows, the verdicts on high-bandwidth flows, and those of RED on
 /// the others.
@@ -147,13 +147,7 @@ impl Qdisc for Twinned {
         self.compare();
     }
 
-    fn backlog(&self) -> Backlog {
-        self.queue.backlog()
-    }
-
-    fn probe(&self, see: &mut dyn FnMut(Gauge)) {
-        self.queue.probe(see);
-    }
+    as_the_queue!();
 }
 
 impl super::Twinned for Twinned {

@@ -5,7 +5,7 @@ use crate::support::twin::{Disputes, agree, rolled};
 use crate::support::{Both, Fate};
 use tidegate::catalog::{AnyConfig, AnyQueue};
 use tidegate::queues::Blue;
-use tidegate::{Backlog, DropReason, Gauge, Link, Packet, Qdisc, Rng, Sink, Size, Time};
+use tidegate::{Backlog, DropReason, Link, Packet, Qdisc, Rng, Sink, Size, Time};
 
 /// BLUE with its twin beside it, which is told of losses and idle times and must come to the same p_m, and so to the same
 /// verdict on the same dice.
@@ -95,13 +95,7 @@ impl Qdisc for Twinned {
         self.compare();
     }
 
-    fn backlog(&self) -> Backlog {
-        self.queue.backlog()
-    }
-
-    fn probe(&self, see: &mut dyn FnMut(Gauge)) {
-        self.queue.probe(see);
-    }
+    as_the_queue!();
 }
 
 impl super::Twinned for Twinned {

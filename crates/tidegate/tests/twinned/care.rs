@@ -5,7 +5,7 @@ use crate::support::twin::{Disputes, agree};
 use crate::support::{Both, Fate};
 use tidegate::catalog::{AnyConfig, AnyQueue};
 use tidegate::queues::Care;
-use tidegate::{Backlog, DropReason, Gauge, Link, Packet, Qdisc, Rng, Sink, Time};
+use tidegate::{DropReason, Link, Packet, Qdisc, Rng, Sink, Time};
 
 /// A longer packet counts as one of this length.
 const LONGEST: u32 = 65_535;
@@ -52,17 +52,7 @@ impl Qdisc for Twinned {
         self.queue.dequeue(now, out)
     }
 
-    fn advance(&mut self, now: Time) {
-        self.queue.advance(now);
-    }
-
-    fn backlog(&self) -> Backlog {
-        self.queue.backlog()
-    }
-
-    fn probe(&self, see: &mut dyn FnMut(Gauge)) {
-        self.queue.probe(see);
-    }
+    as_the_queue!(advance);
 }
 
 impl super::Twinned for Twinned {

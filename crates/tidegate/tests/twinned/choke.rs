@@ -6,7 +6,7 @@ use crate::support::Both;
 use crate::support::twin::{Disputes, agree};
 use tidegate::catalog::{AnyConfig, AnyQueue};
 use tidegate::queues::Choke;
-use tidegate::{Backlog, DropReason, Gauge, Link, MarkReason, Packet, Qdisc, Rng, Sink, Time};
+use tidegate::{DropReason, Link, MarkReason, Packet, Qdisc, Rng, Sink, Time};
 
 /// What a call told: by reason, in order.
 #[derive(Debug, Default)]
@@ -153,17 +153,7 @@ impl Qdisc for Twinned {
         pkt
     }
 
-    fn advance(&mut self, now: Time) {
-        self.queue.advance(now);
-    }
-
-    fn backlog(&self) -> Backlog {
-        self.queue.backlog()
-    }
-
-    fn probe(&self, see: &mut dyn FnMut(Gauge)) {
-        self.queue.probe(see);
-    }
+    as_the_queue!(advance);
 }
 
 impl super::Twinned for Twinned {

@@ -4,7 +4,7 @@ use crate::naive::codel::{Did, Item, NaiveCodel};
 use crate::support::Both;
 use tidegate::catalog::{AnyConfig, AnyQueue};
 use tidegate::queues::Codel;
-use tidegate::{Backlog, DropReason, Ecn, Gauge, Link, MarkReason, Packet, Qdisc, Rng, Sink, Time};
+use tidegate::{DropReason, Ecn, Link, MarkReason, Packet, Qdisc, Rng, Sink, Time};
 
 /// What a call told.
 #[derive(Debug, Default)]
@@ -74,17 +74,7 @@ impl Qdisc for Twinned {
         sent
     }
 
-    fn backlog(&self) -> Backlog {
-        self.queue.backlog()
-    }
-
-    fn advance(&mut self, now: Time) {
-        self.queue.advance(now);
-    }
-
-    fn probe(&self, see: &mut dyn FnMut(Gauge)) {
-        self.queue.probe(see);
-    }
+    as_the_queue!(advance);
 }
 
 /// The naive CoDel that `config` describes.

@@ -6,7 +6,7 @@ use crate::support::{Both, Fate};
 use tidegate::catalog::{AnyConfig, AnyQueue};
 use tidegate::config::{ByClass, Value};
 use tidegate::queues::Csfq;
-use tidegate::{Backlog, DropReason, Gauge, Link, Packet, Qdisc, Rng, Sink, Size, Time};
+use tidegate::{DropReason, Link, Packet, Qdisc, Rng, Sink, Size, Time};
 
 /// CSFQ with its twin beside it: every verdict, every rate and the fair share.
 pub struct Twinned {
@@ -87,17 +87,7 @@ impl Qdisc for Twinned {
         pkt
     }
 
-    fn advance(&mut self, now: Time) {
-        self.queue.advance(now);
-    }
-
-    fn backlog(&self) -> Backlog {
-        self.queue.backlog()
-    }
-
-    fn probe(&self, see: &mut dyn FnMut(Gauge)) {
-        self.queue.probe(see);
-    }
+    as_the_queue!(advance);
 }
 
 impl super::Twinned for Twinned {

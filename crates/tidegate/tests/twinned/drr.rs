@@ -5,7 +5,7 @@ use crate::support::Both;
 use tidegate::catalog::{AnyConfig, AnyQueue};
 use tidegate::config::{ByClass, Value};
 use tidegate::queues::Drr;
-use tidegate::{Backlog, DropReason, Gauge, Link, MarkReason, Packet, Qdisc, Rng, Sink, Size, Time};
+use tidegate::{DropReason, Link, MarkReason, Packet, Qdisc, Rng, Sink, Size, Time};
 
 /// Who was dropped, in order, and whether the arrival was told apart from the victims.
 pub struct Stolen {
@@ -87,17 +87,7 @@ impl Qdisc for Twinned {
         sent
     }
 
-    fn backlog(&self) -> Backlog {
-        self.queue.backlog()
-    }
-
-    fn advance(&mut self, now: Time) {
-        self.queue.advance(now);
-    }
-
-    fn probe(&self, see: &mut dyn FnMut(Gauge)) {
-        self.queue.probe(see);
-    }
+    as_the_queue!(advance);
 }
 
 impl super::Twinned for Twinned {

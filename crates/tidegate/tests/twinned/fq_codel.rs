@@ -5,7 +5,7 @@ use crate::naive::fq_codel::{Limit, NaiveFqCodel};
 use crate::support::Both;
 use tidegate::catalog::{AnyConfig, AnyQueue};
 use tidegate::queues::FqCodel;
-use tidegate::{Backlog, DropReason, Ecn, Gauge, Link, MarkReason, Packet, Qdisc, Rng, Sink, Size, Time};
+use tidegate::{DropReason, Ecn, Link, MarkReason, Packet, Qdisc, Rng, Sink, Size, Time};
 
 /// What a call told, drops with their flow.
 #[derive(Debug, Default)]
@@ -76,17 +76,7 @@ impl Qdisc for Twinned {
         sent
     }
 
-    fn backlog(&self) -> Backlog {
-        self.queue.backlog()
-    }
-
-    fn advance(&mut self, now: Time) {
-        self.queue.advance(now);
-    }
-
-    fn probe(&self, see: &mut dyn FnMut(Gauge)) {
-        self.queue.probe(see);
-    }
+    as_the_queue!(advance);
 }
 
 /// The reason told for the packet in this slot.

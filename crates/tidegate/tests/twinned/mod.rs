@@ -2,6 +2,26 @@
 //! it, and asserts the twin's contract (`support/twin.rs`) for whatever parameters the twin knows.
 #![allow(dead_code, reason = "each test takes the queues it needs")]
 
+/// What a twinned queue answers as the queue does by itself.
+macro_rules! as_the_queue {
+    (advance) => {
+        fn advance(&mut self, now: tidegate::Time) {
+            self.queue.advance(now);
+        }
+
+        as_the_queue!();
+    };
+    () => {
+        fn backlog(&self) -> tidegate::Backlog {
+            self.queue.backlog()
+        }
+
+        fn probe(&self, see: &mut dyn FnMut(tidegate::Gauge)) {
+            self.queue.probe(see);
+        }
+    };
+}
+
 pub mod afd;
 pub mod bare;
 pub mod black;

@@ -5,7 +5,7 @@ use crate::support::twin::{Disputes, agree, rolled};
 use crate::support::{Both, Fate};
 use tidegate::catalog::{AnyConfig, AnyQueue};
 use tidegate::queues::Pie;
-use tidegate::{Backlog, DropReason, Ecn, Gauge, Link, MarkReason, Packet, Qdisc, Rng, Sink, Time};
+use tidegate::{DropReason, Ecn, Link, MarkReason, Packet, Qdisc, Rng, Sink, Time};
 
 /// PIE with its twin beside it: every probability and every verdict compared.
 pub struct Twinned {
@@ -96,13 +96,7 @@ impl Qdisc for Twinned {
         self.compare();
     }
 
-    fn backlog(&self) -> Backlog {
-        self.queue.backlog()
-    }
-
-    fn probe(&self, see: &mut dyn FnMut(Gauge)) {
-        self.queue.probe(see);
-    }
+    as_the_queue!();
 }
 
 impl super::Twinned for Twinned {

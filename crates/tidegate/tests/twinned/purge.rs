@@ -7,7 +7,7 @@ use crate::support::twin::{Disputes, agree};
 use crate::support::{Both, Fate};
 use tidegate::catalog::{AnyConfig, AnyQueue};
 use tidegate::queues::Purge;
-use tidegate::{Backlog, DropReason, Gauge, Link, Packet, Qdisc, Rng, Sink, Time};
+use tidegate::{DropReason, Link, Packet, Qdisc, Rng, Sink, Time};
 
 /// Purge with its twin beside it. The twin counts flows one by one, so there are fewer of them than MINCOUNT needs to
 /// fill a bucket with `minima` = 16, where it counts exactly too.
@@ -102,19 +102,13 @@ impl Qdisc for Twinned {
         pkt
     }
 
-    fn backlog(&self) -> Backlog {
-        self.queue.backlog()
-    }
-
     fn advance(&mut self, now: Time) {
         self.periods(now);
         self.queue.advance(now);
         self.compare();
     }
 
-    fn probe(&self, see: &mut dyn FnMut(Gauge)) {
-        self.queue.probe(see);
-    }
+    as_the_queue!();
 }
 
 /// What the paper has, with our readings of it, and so many minima that MINCOUNT counts a few hundred flows exactly.

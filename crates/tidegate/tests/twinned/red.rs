@@ -10,7 +10,7 @@ use tidegate::policy::{Fifo, Policy};
 use tidegate::queues::ared::AredRule;
 use tidegate::queues::feng_red::FengRedRule;
 use tidegate::queues::red::RedRule;
-use tidegate::{Backlog, DropReason, Gauge, Link, Packet, Qdisc, Rng, Sink, Size, Time};
+use tidegate::{Backlog, DropReason, Link, MarkReason, Packet, Qdisc, Rng, Sink, Size, Time};
 
 /// A twin of the family.
 pub trait Twin: std::fmt::Debug {
@@ -120,27 +120,16 @@ impl<P: Policy, T: Twin> Twinned<P, T> {
         if self.on_the_edge {
             return;
         }
-        match said {
-            Said::Pass => {
-                assert_eq!((fate, die), (&Fate::default(), None), "step {step}: {:?}", self.twin);
-                self.seen.passed += 1;
-            }
-            Said::Forced => {
-                assert_eq!((fate.dropped, die), (Some(DropReason::Forced), None), "step {step}: {:?}", self.twin);
-                self.twin.red().signalled();
-                self.seen.forced += 1;
-            }
-            Said::Die { p_a, p_b } => {
-                self.disputes.verdict(step, die.expect("a die for every decision"), p_a, fate.is_signal());
-                self.seen.rolled += 1;
-                self.seen.above_max += u64::from(self.twin.red().avg >= self.twin.red().max);
-                agree("p_b", step, (self.rule)(self.queue.policy()).p_b(), p_b, 1e-3);
-                if fate.is_signal() {
-                    self.twin.red().signalled();
-                    self.seen.early += 1;
-                    assert_eq!(fate.marked.is_some(), pkt.ecn.is_capable());
-                }
-            }
+        if let Said::Die { p_b, .. } = said {
+            self.seen.rolled += 1;
+            self.seen.above_max += u64::from(self.twin.red().avg >= self.twin.red().max);
+            agree("p_b", step, (self.rule)(self.queue.policy()).p_b(), p_b, 1e-3);
+        }
+        let told = Told { step, fate, die, markable: pkt.ecn.is_capable() };
+        match told.is_said(&said, self.twin.red(), &mut self.disputes) {
+            Some(DropReason::Forced) => self.seen.forced += 1,
+            Some(_) => self.seen.early += 1,
+            None => self.seen.passed += u64::from(die.is_none()),
         }
         if fate.dropped.is_none() {
             self.twin.red().admitted();
@@ -194,12 +183,40 @@ impl<P: Policy, T: Twin> Qdisc for Twinned<P, T> {
         self.twin.tick(now.as_nanos() as f64);
     }
 
-    fn backlog(&self) -> Backlog {
-        self.queue.backlog()
-    }
+    as_the_queue!();
+}
 
-    fn probe(&self, see: &mut dyn FnMut(Gauge)) {
-        self.queue.probe(see);
+/// What the queue told of an arrival that its RED judged.
+pub(super) struct Told<'f> {
+    pub step: u64,
+    pub fate: &'f Fate,
+    pub die: Option<f64>,
+    /// Whether a signal marks the packet; one above `max` drops it all the same.
+    pub markable: bool,
+}
+
+impl Told<'_> {
+    /// Asserts that this is what `red` said, which hears of its signals; why it signalled, if it did.
+    pub(super) fn is_said(&self, said: &Said, red: &mut NaiveRed, disputes: &mut Disputes) -> Option<DropReason> {
+        let &Told { step, fate, die, markable } = self;
+        let signal = match said {
+            Said::Pass => None,
+            Said::Forced => Some(DropReason::Forced),
+            Said::Die { p_a, .. } => {
+                disputes.verdict(step, die.expect("a die for every decision"), *p_a, fate.is_signal());
+                fate.is_signal().then_some(DropReason::Early)
+            }
+        };
+        assert_eq!(die.is_some(), matches!(said, Said::Die { .. }), "step {step}: {red:?}");
+        let expected = match signal {
+            Some(DropReason::Early) if markable => Fate { dropped: None, marked: Some(MarkReason::Early) },
+            why => Fate { dropped: why, marked: None },
+        };
+        assert_eq!(*fate, expected, "step {step}: {red:?}");
+        if signal.is_some() {
+            red.signalled();
+        }
+        signal
     }
 }
 

@@ -1,13 +1,13 @@
 //! RED-PD and its twins: its own, and RED's for the packets that pass the pre-filter.
 use super::Set;
-use super::red::length;
+use super::red::{Told, length};
 use crate::naive::red::{NaiveRed, Said, Unit};
 use crate::naive::red_pd::{NaiveRedPd, Setting, Tightens};
 use crate::support::twin::{Disputes, agree};
 use crate::support::{Both, Fate};
 use tidegate::catalog::{AnyConfig, AnyQueue};
 use tidegate::queues::RedPd;
-use tidegate::{Backlog, DropReason, Gauge, Link, MarkReason, Packet, Qdisc, Rng, Sink, Time};
+use tidegate::{DropReason, Link, Packet, Qdisc, Rng, Sink, Time};
 
 /// RED-PD with its twins beside it: the lists, who is monitored with what, and the verdicts of the pre-filter and of RED.
 pub struct Twinned {
@@ -38,23 +38,9 @@ impl Twinned {
 
     /// What RED says of a packet that passed the pre-filter and found room.
     fn judge_by_red(&mut self, said: Said, pkt: &Packet, fate: &Fate, dice: &mut Rng) {
-        let signal = |why: DropReason| match self.ecn && pkt.ecn.is_capable() && why == DropReason::Early {
-            true => Fate { dropped: None, marked: Some(MarkReason::Early) },
-            false => Fate { dropped: Some(why), marked: None },
-        };
-        let expected = match said {
-            Said::Pass => Fate::default(),
-            Said::Forced => signal(DropReason::Forced),
-            Said::Die { p_a, .. } => {
-                self.disputes.verdict(self.operations, dice.uniform(), p_a, fate.is_signal());
-                if fate.is_signal() { signal(DropReason::Early) } else { Fate::default() }
-            }
-        };
-        assert_eq!(*fate, expected, "operation {}: {:?}", self.operations, self.red);
-        if fate.is_signal() {
-            self.red.signalled();
-            self.by_red += 1;
-        }
+        let die = matches!(said, Said::Die { .. }).then(|| dice.uniform());
+        let told = Told { step: self.operations, fate, die, markable: self.ecn && pkt.ecn.is_capable() };
+        self.by_red += u64::from(told.is_said(&said, &mut self.red, &mut self.disputes).is_some());
     }
 
     fn compare(&mut self, flow: Option<u64>) {
@@ -156,13 +142,7 @@ impl Qdisc for Twinned {
         self.compare(None);
     }
 
-    fn backlog(&self) -> Backlog {
-        self.queue.backlog()
-    }
-
-    fn probe(&self, see: &mut dyn FnMut(Gauge)) {
-        self.queue.probe(see);
-    }
+    as_the_queue!();
 }
 
 impl super::Twinned for Twinned {

@@ -5,7 +5,7 @@ use crate::support::twin::{Disputes, agree, rolled};
 use crate::support::{Both, Fate};
 use tidegate::catalog::{AnyConfig, AnyQueue};
 use tidegate::queues::Rem;
-use tidegate::{Backlog, DropReason, Gauge, Link, Packet, Qdisc, Rng, Sink, Time};
+use tidegate::{DropReason, Link, Packet, Qdisc, Rng, Sink, Time};
 
 /// REM with its twin beside it: every price and every verdict compared.
 pub struct Twinned {
@@ -100,19 +100,13 @@ impl Qdisc for Twinned {
         pkt
     }
 
-    fn backlog(&self) -> Backlog {
-        self.queue.backlog()
-    }
-
     fn advance(&mut self, now: Time) {
         self.periods(now, self.queue.backlog().bytes);
         self.queue.advance(now);
         self.compare();
     }
 
-    fn probe(&self, see: &mut dyn FnMut(Gauge)) {
-        self.queue.probe(see);
-    }
+    as_the_queue!();
 }
 
 impl super::Twinned for Twinned {

@@ -9,7 +9,7 @@ use tidegate::catalog::{AnyConfig, AnyQueue};
 use tidegate::queues::Sfb;
 use tidegate::queues::sfb::Bin;
 use tidegate::rng::mix;
-use tidegate::{Backlog, DropReason, Gauge, Link, MarkReason, Packet, Qdisc, Rng, Sink, Time};
+use tidegate::{DropReason, Link, MarkReason, Packet, Qdisc, Rng, Sink, Time};
 
 /// The hash functions as the manual page has them, of a queue that was given `dice`: two levels share a key, and each
 /// generation has keys of its own.
@@ -146,13 +146,7 @@ impl Qdisc for Twinned {
         self.compare();
     }
 
-    fn backlog(&self) -> Backlog {
-        self.queue.backlog()
-    }
-
-    fn probe(&self, see: &mut dyn FnMut(Gauge)) {
-        self.queue.probe(see);
-    }
+    as_the_queue!();
 }
 
 impl super::Twinned for Twinned {

@@ -1,12 +1,13 @@
 //! SFQ with RED and its twin.
+use super::red::Told;
 use super::{Set, with_known};
-use crate::naive::red::{NaiveRed, Said as RedSaid};
+use crate::naive::red::NaiveRed;
 use crate::naive::sfq_red::{NaiveSfqRed, Said};
 use crate::support::twin::{Disputes, agree, rolled};
 use crate::support::{Both, Fate};
 use tidegate::catalog::{AnyConfig, AnyQueue};
 use tidegate::queues::SfqRed;
-use tidegate::{Backlog, DropReason, Gauge, Link, MarkReason, Packet, Qdisc, Rng, Sink, Size, Time};
+use tidegate::{DropReason, Link, Packet, Qdisc, Rng, Sink, Size, Time};
 
 /// The queue with its twin beside it.
 pub struct Twinned {
@@ -29,26 +30,18 @@ pub struct Twinned {
 impl Twinned {
     fn judge(&mut self, bin: usize, said: Said, pkt: &Packet, fate: &Fate, die: Option<f64>) {
         let step = self.operations;
-        let drop = |why| Fate { dropped: Some(why), marked: None };
         match said {
             Said::Full => {
-                assert_eq!((fate, die), (&drop(DropReason::Overlimit), None), "step {step}");
+                let full = Fate { dropped: Some(DropReason::Overlimit), marked: None };
+                assert_eq!((fate, die), (&full, None), "step {step}");
                 self.full += 1;
             }
-            Said::Red(RedSaid::Pass) => assert_eq!((fate, die), (&Fate::default(), None), "step {step}"),
-            Said::Red(RedSaid::Forced) => {
-                assert_eq!((fate, die), (&drop(DropReason::Forced), None), "step {step}");
-                self.twin.bins[bin].red.signalled();
-                self.forced += 1;
-            }
-            Said::Red(RedSaid::Die { p_a, .. }) => {
-                self.disputes.verdict(step, die.expect("a die is rolled"), p_a, fate.is_signal());
-                if fate.is_signal() {
-                    self.twin.bins[bin].red.signalled();
-                    self.signals += 1;
-                    let marked = Fate { dropped: None, marked: Some(MarkReason::Early) };
-                    let may = self.ecn && pkt.ecn.is_capable();
-                    assert_eq!(*fate, if may { marked } else { drop(DropReason::Early) }, "step {step}");
+            Said::Red(said) => {
+                let told = Told { step, fate, die, markable: self.ecn && pkt.ecn.is_capable() };
+                match told.is_said(&said, &mut self.twin.bins[bin].red, &mut self.disputes) {
+                    Some(DropReason::Forced) => self.forced += 1,
+                    Some(_) => self.signals += 1,
+                    None => {}
                 }
             }
         }
@@ -92,17 +85,7 @@ impl Qdisc for Twinned {
         sent
     }
 
-    fn backlog(&self) -> Backlog {
-        self.queue.backlog()
-    }
-
-    fn advance(&mut self, now: Time) {
-        self.queue.advance(now);
-    }
-
-    fn probe(&self, see: &mut dyn FnMut(Gauge)) {
-        self.queue.probe(see);
-    }
+    as_the_queue!(advance);
 }
 
 impl super::Twinned for Twinned {

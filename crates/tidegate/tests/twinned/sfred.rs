@@ -1,13 +1,14 @@
 //! SFRED and its twin.
+use super::red::Told;
 use super::sfb::documented_hash;
 use super::{Set, with_known};
-use crate::naive::red::{NaiveRed, Said as RedSaid};
+use crate::naive::red::NaiveRed;
 use crate::naive::sfred::{NaiveSfred, Said, Setting};
 use crate::support::twin::{Disputes, agree, rolled};
 use crate::support::{Both, Fate};
 use tidegate::catalog::{AnyConfig, AnyQueue};
 use tidegate::queues::Sfred;
-use tidegate::{Backlog, DropReason, Gauge, Link, MarkReason, Packet, Qdisc, Rng, Sink, Time};
+use tidegate::{DropReason, Link, Packet, Qdisc, Rng, Sink, Time};
 
 /// The queue with its twin beside it.
 pub struct Twinned {
@@ -43,23 +44,12 @@ impl Twinned {
                 assert!(die.is_none() && (passed || *fate == drop(DropReason::Penalty)), "step {step}: {fate:?}");
                 assert!(passed == (tokens >= paid) || (tokens - paid).abs() < 1e-6 * paid, "{tokens} for {paid}");
             }
-            Said::Red(RedSaid::Pass) => {
-                assert_eq!((fate, die), (&Fate::default(), None), "step {step}");
-                self.passed += 1;
-            }
-            Said::Red(RedSaid::Forced) => {
-                assert_eq!((fate, die), (&drop(DropReason::Forced), None), "step {step}");
-                self.twin.red.signalled();
-                self.forced += 1;
-            }
-            Said::Red(RedSaid::Die { p_a, .. }) => {
-                self.disputes.verdict(step, die.expect("a die is rolled"), p_a, fate.is_signal());
-                if fate.is_signal() {
-                    self.twin.red.signalled();
-                    self.signals += 1;
-                    let marked = Fate { dropped: None, marked: Some(MarkReason::Early) };
-                    let may = self.ecn && pkt.ecn.is_capable();
-                    assert_eq!(*fate, if may { marked } else { drop(DropReason::Early) }, "step {step}");
+            Said::Red(said) => {
+                let told = Told { step, fate, die, markable: self.ecn && pkt.ecn.is_capable() };
+                match told.is_said(&said, &mut self.twin.red, &mut self.disputes) {
+                    Some(DropReason::Forced) => self.forced += 1,
+                    Some(_) => self.signals += 1,
+                    None => self.passed += u64::from(die.is_none()),
                 }
             }
         }
@@ -129,17 +119,7 @@ impl Qdisc for Twinned {
         sent
     }
 
-    fn backlog(&self) -> Backlog {
-        self.queue.backlog()
-    }
-
-    fn advance(&mut self, now: Time) {
-        self.queue.advance(now);
-    }
-
-    fn probe(&self, see: &mut dyn FnMut(Gauge)) {
-        self.queue.probe(see);
-    }
+    as_the_queue!(advance);
 }
 
 impl super::Twinned for Twinned {

@@ -5,7 +5,7 @@ use crate::support::twin::{Disputes, agree};
 use crate::support::{Both, Fate};
 use tidegate::catalog::{AnyConfig, AnyQueue};
 use tidegate::queues::Sred;
-use tidegate::{Backlog, DropReason, Gauge, Link, Packet, Qdisc, Rng, Sink, Size, Time};
+use tidegate::{DropReason, Link, Packet, Qdisc, Rng, Sink, Size, Time};
 
 /// SRED with its twin beside it, which rolls the same dice: every verdict, the hit frequency and, in turn, what flows have
 /// in the list.
@@ -56,13 +56,7 @@ impl Qdisc for Twinned {
         self.queue.dequeue(now, out)
     }
 
-    fn backlog(&self) -> Backlog {
-        self.queue.backlog()
-    }
-
-    fn probe(&self, see: &mut dyn FnMut(Gauge)) {
-        self.queue.probe(see);
-    }
+    as_the_queue!();
 }
 
 impl super::Twinned for Twinned {

@@ -5,7 +5,7 @@ use crate::support::{Both, Fate};
 use tidegate::catalog::{AnyConfig, AnyQueue};
 use tidegate::config::{ByClass, Value};
 use tidegate::queues::Wfq;
-use tidegate::{Backlog, DropReason, Gauge, Link, Packet, Qdisc, Rng, Sink, Size, Time};
+use tidegate::{DropReason, Link, Packet, Qdisc, Rng, Sink, Size, Time};
 
 /// The queue with its twin beside it: the same packets in, dropped and out.
 pub struct Twinned {
@@ -45,17 +45,7 @@ impl Qdisc for Twinned {
         sent
     }
 
-    fn backlog(&self) -> Backlog {
-        self.queue.backlog()
-    }
-
-    fn advance(&mut self, now: Time) {
-        self.queue.advance(now);
-    }
-
-    fn probe(&self, see: &mut dyn FnMut(Gauge)) {
-        self.queue.probe(see);
-    }
+    as_the_queue!(advance);
 }
 
 impl super::Twinned for Twinned {
