@@ -12,7 +12,7 @@ use crate::rng::Rng;
 use crate::units::{Prob, Size, Time};
 
 crate::params! {
-    /// CHOKe's parameters. Defaults are those of pan2000's simulations; the presets take the thresholds from the limit.
+    /// CHOKe's parameters. Default thresholds are for a limit of 300 packets; the presets take them from the limit.
     pub struct ChokeConfig {
         /// Below this average nothing happens.
         min: Size = Size::Packets(100), "min_th", 0 ..= 1_000_000_000_000_u64;
@@ -211,7 +211,7 @@ impl Qdisc for Choke {
     }
 }
 
-/// pan2000's thresholds, a third and two thirds of the limit (100 and 200 of its 300 packets).
+/// Thresholds of ours: a third of the limit and twice that, the least that floyd1993 advises.
 fn paper(link: &Link) -> ChokeConfig {
     let min = share(link, 1.0 / 3.0);
     // Of a limit of a few bytes a third is nothing.
