@@ -49,7 +49,7 @@ pub(crate) fn network(
             from: nodes[flow.from as usize],
             to: nodes[flow.to as usize],
             key: flow.key,
-            class: scenario.groups[flow.group as usize].class,
+            class: scenario.groups[flow.group as usize].class.of(index),
             start: flow.start,
             stop: flow.stop,
             source: match &scenario.groups[flow.group as usize] {

@@ -96,16 +96,23 @@ fn a_good_scenario_is_read() {
 #[test]
 fn groups_have_classes_and_queues_values_for_each() {
     let s = parse(GOOD, &[]).unwrap();
-    assert_eq!((s.groups[0].class, s.groups[1].class), (0, 1), "a group's place unless said otherwise");
+    assert_eq!(
+        (s.groups[0].class.given(), s.groups[1].class.given()),
+        (&[0][..], &[1][..]),
+        "a group's place unless said otherwise"
+    );
     let queue = "name = \"wfq\"\nweights = [2, 1.5]\nbuffers = \"3:1\"\n";
     let text = changed("name = \"drop_tail\"\n", queue).replacen("count = 20", "count = 20\nclass = 7", 1);
     for s in [parse(&text, &[]).unwrap(), parse(&parse(&text, &[]).unwrap().resolved(), &[]).unwrap()] {
-        assert_eq!((s.groups[0].class, s.groups[1].class), (7, 1));
+        assert_eq!((s.groups[0].class.given(), s.groups[1].class.given()), (&[7][..], &[1][..]));
         let config = s.queue.resolve(&s.bottleneck()).unwrap();
         assert_eq!((config.get("weights").unwrap(), config.get("buffers").unwrap()), ("2:1.5".into(), "3:1".into()));
     }
     let s = parse(GOOD, &["queue={ name = \"wfq\", weights = [4, 1] }", "group.flood.class=0"]).unwrap();
-    assert_eq!((s.queue.params[0].1.as_str(), s.groups[1].class), ("4:1", 0));
+    assert_eq!((s.queue.params[0].1.as_str(), s.groups[1].class.given()), ("4:1", &[0][..]));
+    let dealt = parse(GOOD, &["group.tcp.class=[3, 0, 5]"]).unwrap();
+    assert_eq!([0, 1, 2, 3, 4].map(|flow| dealt.groups[0].class.of(flow)), [3, 0, 5, 3, 0]);
+    assert_eq!(parse(&dealt.resolved(), &[]).unwrap().groups, dealt.groups, "and written as a list");
 }
 
 #[test]
@@ -211,6 +218,7 @@ const BAD: &[(&str, &str, &str, &str, &str)] = &[
     ("\"drop_tail\"\n", "\"wfq\"\nweights = [2, 0]\n", "queue.weights", "2:0", "must lie in 0.01 to 10000"),
     ("\"drop_tail\"\n", "\"wfq\"\nweights = []\n", "queue.weights", "", "does not begin with a number"),
     ("count = 20", "count = 20\nclass = 65536", "group.tcp.class", "65536", "must lie in 0 to 65535"),
+    ("count = 20", "count = 20\nclass = [1, 65536]", "group.tcp.class", "1:65536", "must lie in 0 to 65535"),
     ("\"drop_tail\"\n", "\"drop_tail\"\nlabel = \"\"\n", "queue.label", "", "1 to 80 characters"),
     ("name = \"drop_tail\"\n", "", "queue.name", "", "this key is required"),
     ("[\"drop_tail\", ", "[\"sbf\", ", "compare.queues.1", "sbf", "no such queue"),

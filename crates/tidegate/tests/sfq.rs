@@ -58,12 +58,16 @@ fn twin_agrees_in_every_mode() {
     }
 }
 
+fn bin_of(queue: &Sfq, flow: u64) -> usize {
+    queue.bin_of(&Packet::new(flow, 1000))
+}
+
 /// `count` flows that hash to bins of their own.
 fn apart(queue: &Sfq, count: usize) -> Vec<u64> {
     let (mut flows, mut taken) = (Vec::new(), Vec::new());
     for flow in 0.. {
-        if !taken.contains(&queue.bin_of(flow)) {
-            taken.push(queue.bin_of(flow));
+        if !taken.contains(&bin_of(queue, flow)) {
+            taken.push(bin_of(queue, flow));
             flows.push(flow);
         }
         if flows.len() == count {
@@ -84,6 +88,18 @@ fn bins_take_turns() {
     let turns: Vec<u64> = (0..9).map(|_| queue.dequeue(Time::ZERO, &mut NullSink).unwrap().flow).collect();
     let expected = [0, 1, 2, 0, 1, 2, 1, 2, 1].map(|flow: usize| flows[flow]);
     assert_eq!(turns, expected);
+}
+
+/// With `map = class` the driver says which bin, whatever the flow and the hash function; beyond the last there is none.
+#[test]
+fn bins_can_be_the_drivers_classes() {
+    let mut queue = sfq(&[("map", "class"), ("bins", "3"), ("perturb", "1 s")], wide(), 1);
+    for class in [2, 0, 9, 1] {
+        queue.enqueue(Time::ZERO, Packet::new(7, 1000).with_class(class), &mut NullSink);
+    }
+    assert_eq!([0, 1, 2].map(|bin| queue.bin_backlog(bin).packets), [1, 1, 2]);
+    let turns = [(); 4].map(|()| queue.dequeue(Time::from_nanos(5_000_000_000), &mut NullSink).unwrap().class);
+    assert_eq!(turns, [2, 0, 1, 9]);
 }
 
 /// A flood of ten times the rate beside nine flows at half of their share: it alone loses, and has what they leave.
@@ -144,7 +160,7 @@ fn a_new_hash_function_keeps_order_and_parts_flows() {
             slot += 1;
         }
     }
-    let bins: Vec<usize> = (0..60).map(|flow| queue.bin_of(flow)).collect();
+    let bins: Vec<usize> = (0..60).map(|flow| bin_of(&queue, flow)).collect();
     let mut last = [None; 60];
     for n in 0..600 {
         let pkt = queue.dequeue(at(1_000), &mut NullSink).unwrap();
@@ -153,7 +169,7 @@ fn a_new_hash_function_keeps_order_and_parts_flows() {
         *last = Some(pkt.slot);
     }
     assert_eq!(queue.backlog().packets, 0);
-    let stayed = (0..60).filter(|&flow| queue.bin_of(flow) == bins[flow as usize]).count();
+    let stayed = (0..60).filter(|&flow| bin_of(&queue, flow) == bins[flow as usize]).count();
     // One in fifty by chance: ten of sixty would be a wonder (P < 1e-6).
     assert!(stayed < 10, "{stayed} of 60 stayed");
     // Whoever asks in between changes nothing, and neither does a long silence.
@@ -166,7 +182,7 @@ fn a_new_hash_function_keeps_order_and_parts_flows() {
     }
     queue.dequeue(at(60_000), &mut NullSink);
     asked.dequeue(at(60_000), &mut NullSink);
-    assert!((0..1_000).all(|flow| queue.bin_of(flow) == asked.bin_of(flow)));
+    assert!((0..1_000).all(|flow| bin_of(&queue, flow) == bin_of(&asked, flow)));
 }
 
 /// An interval below a millisecond, but for 0, is refused with the reason.
@@ -190,7 +206,7 @@ fn flows_are_spread_evenly() {
         queue.dequeue(Time::from_nanos(second * 1_000_000_000), &mut NullSink);
         let mut counts = [0; 50];
         for flow in 0..50_000 {
-            counts[queue.bin_of(flow)] += 1;
+            counts[bin_of(&queue, flow)] += 1;
         }
         stats::assert_counts("bins", &counts, &[1_000.0; 50]);
     }

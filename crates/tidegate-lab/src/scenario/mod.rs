@@ -1,6 +1,7 @@
 //! Scenarios: TOML in, checked values out, and back to TOML with every default spelled out.
 mod arrivals;
 mod chain;
+mod classes;
 mod connection;
 mod consistent;
 mod drawn;
@@ -13,6 +14,7 @@ mod write;
 
 pub use arrivals::Arrivals;
 pub use chain::{Chain, Managed};
+pub use classes::Classes;
 pub use connection::*;
 pub(crate) use consistent::possible;
 pub use drawn::{Drawn, Start, Unit};

@@ -4,6 +4,7 @@ use tidegate::units::UnitError;
 use tidegate::{Bytes, Link, Rate, Size, Span, choices, params};
 use tidegate_packet::FlowKey;
 
+use super::classes::Classes;
 use super::drawn::{Drawn, Start};
 use super::periods::Periods;
 use super::sources::Source;
@@ -126,8 +127,8 @@ pub struct Group {
     pub count: u32,
     /// Number of client hosts that the flows spread over.
     pub hosts: u32,
-    /// The class that queues with classes see.
-    pub class: u16,
+    /// The classes that queues with classes see.
+    pub class: Classes,
     /// When a flow starts.
     pub start: Start,
     /// When it stops, if before the end.
@@ -153,8 +154,9 @@ params! {
         count: u32 = 1, "", 1 ..= 1_000_000;
         /// Number of client hosts that the flows spread over; by default as many as flows.
         hosts: u32 = 1, "", 1 ..= 1_000_000;
-        /// The class of its packets, for queues with classes; by default the group's place, from 0.
-        class: u32 = 0, "", 0 ..= 65_535;
+        /// The class of its packets, for queues with classes, or a list of classes dealt out to its flows in turn; by default the
+        /// group's place, from 0.
+        class: Classes = Classes::one(0), "", 0 ..= 65_535;
         /// When each flow starts: a time, a list of times dealt out in turn, a distribution, or `every(TIME)` for one flow
         /// after the other with such times between them.
         start: Start = Start::default(), "", 0 ..= 1_000_000_000_000_000u64;

@@ -8,6 +8,7 @@ use tidegate::{ConfigError, Size};
 
 use super::arrivals::Arrivals;
 use super::chain::DefaultEnds;
+use super::classes::Classes;
 use super::connection::Connection;
 use super::model::*;
 use super::sources::{Replay, SOURCES, Source, Web};
@@ -230,7 +231,7 @@ impl Reader<'_> {
         Group {
             count: common.count,
             hosts: table.get("hosts").map_or(common.count, |_| common.hosts),
-            class: table.get("class").map_or(index as u32, |_| common.class) as u16,
+            class: table.get("class").map_or(Classes::one(index as u16), |_| common.class),
             start: common.start,
             stop: table.get("stop").map(|_| common.stop),
             active: common.active,

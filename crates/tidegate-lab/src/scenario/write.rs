@@ -77,7 +77,10 @@ fn write_group(out: &mut String, group: &Group) {
     line(out, "name", &quoted(&group.name));
     line(out, "count", &group.count.to_string());
     line(out, "hosts", &group.hosts.to_string());
-    line(out, "class", &group.class.to_string());
+    match group.class.given() {
+        [class] => line(out, "class", &class.to_string()),
+        several => line(out, "class", &format!("{several:?}")),
+    }
     match group.when() {
         When::Calls => {}
         When::Active => line(out, "active", &quoted(&group.active.write())),

@@ -60,8 +60,13 @@ pub struct Classes {
 impl Classes {
     /// The classes 0 .. `classes`, of which there is one at least.
     pub fn new(map: Map, classes: u32, dice: &mut Rng) -> Classes {
+        Classes::keyed(map, classes, dice.bits())
+    }
+
+    /// The same, perturbed by `perturbation`.
+    pub fn keyed(map: Map, classes: u32, perturbation: u64) -> Classes {
         let classes = classes.max(1);
-        Classes { map, spread: Spread::new(classes, dice), last: classes as usize - 1 }
+        Classes { map, spread: Spread::keyed(classes, perturbation), last: classes as usize - 1 }
     }
 
     /// The class of `pkt`.

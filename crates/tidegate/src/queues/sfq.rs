@@ -6,7 +6,7 @@ use crate::packet::Packet;
 use crate::parts::every::Every;
 use crate::parts::longest::By;
 use crate::parts::round_robin::{self, RoundRobin};
-use crate::parts::spread::Spread;
+use crate::parts::spread::{Classes, Map};
 use crate::qdisc::{Backlog, DropReason, Gauge, Link, Qdisc, Sink};
 use crate::rng::{Rng, mix};
 use crate::units::{Span, Time};
@@ -30,6 +30,8 @@ crate::params! {
     pub struct SfqConfig {
         /// How many bins flows are hashed to.
         bins: u32 = 1024, "", 1 ..= 65_536;
+        /// What decides the bin of a packet: a hash of its flow, or the class that the driver gave it.
+        map: Map = Map::Flow, "", 0 ..= 0;
         /// How often the hash function changes; 0: never.
         perturb: Span = Span::ZERO, "", 0 ..= 86_400_000_000_000_u64;
         /// Who goes when there is no room.
@@ -46,7 +48,8 @@ const LEAST_PERTURB: Span = Span::from_millis(1);
 #[derive(Clone, Debug)]
 pub struct Sfq {
     robin: RoundRobin,
-    spread: Spread,
+    classes: Classes,
+    map: Map,
     bins: u32,
     /// Of which the hash functions' keys are made, so that they do not depend on how often anybody asks.
     key: u64,
@@ -80,10 +83,10 @@ impl Ns2 {
 }
 
 impl Sfq {
-    /// Which bin the packets of `flow` join.
+    /// Which bin `pkt` joins.
     #[inline]
-    pub fn bin_of(&self, flow: u64) -> usize {
-        self.spread.of(flow)
+    pub fn bin_of(&self, pkt: &Packet) -> usize {
+        self.classes.of(pkt)
     }
 
     /// What waits in `bin`, of those from 0 to `bins` - 1.
@@ -109,9 +112,9 @@ impl Sfq {
         let steps = self.perturb.overdue(now);
         self.perturb.skip(steps);
         self.epoch += steps;
-        self.spread = Spread::keyed(self.bins, mix(self.key.wrapping_add(self.epoch)));
-        let spread = self.spread;
-        self.robin.deal_anew(|pkt| spread.of(pkt.flow));
+        self.classes = Classes::keyed(self.map, self.bins, mix(self.key.wrapping_add(self.epoch)));
+        let classes = self.classes;
+        self.robin.deal_anew(|pkt| classes.of(pkt));
     }
 }
 
@@ -120,7 +123,7 @@ impl Qdisc for Sfq {
     fn enqueue<S: Sink + ?Sized>(&mut self, now: Time, mut pkt: Packet, out: &mut S) {
         self.catch_up(now);
         pkt.arrived = now;
-        let bin = self.spread.of(pkt.flow);
+        let bin = self.classes.of(&pkt);
         let (used, all) = (self.robin.of(bin).packets, self.robin.held().all().packets);
         if self.ns2.is_some_and(|ns2| ns2.refuses(used, all)) {
             return out.dropped(now, &pkt, DropReason::Overlimit);
@@ -179,7 +182,8 @@ impl Entry for Sfq {
         let key = dice.bits();
         Ok(Sfq {
             robin: RoundRobin::new(config.bins as usize, config.longest, overflow, link),
-            spread: Spread::keyed(config.bins, mix(key)),
+            classes: Classes::keyed(config.map, config.bins, mix(key)),
+            map: config.map,
             bins: config.bins,
             key,
             epoch: 0,

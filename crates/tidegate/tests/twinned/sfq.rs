@@ -6,7 +6,7 @@ use crate::support::Both;
 use tidegate::catalog::{AnyConfig, AnyQueue};
 use tidegate::queues::Sfq;
 use tidegate::rng::mix;
-use tidegate::{Backlog, Gauge, Link, Packet, Qdisc, Rng, Sink, Time};
+use tidegate::{Link, Packet, Qdisc, Rng, Sink, Time};
 
 /// The hash functions of a queue with `bins` bins that was given `dice`, by epoch.
 fn documented_hash(bins: u64, mut dice: Rng) -> impl Fn(u64, u64) -> usize + use<> {
@@ -18,6 +18,8 @@ fn documented_hash(bins: u64, mut dice: Rng) -> impl Fn(u64, u64) -> usize + use
 pub struct Twinned {
     pub queue: Sfq,
     pub twin: NaiveSfq,
+    /// Whether the driver's classes are the bins; the twin then takes them for flows.
+    by_class: bool,
     pub operations: u64,
     pub dropped: u64,
     pub itself: u64,
@@ -29,7 +31,8 @@ impl Qdisc for Twinned {
     fn enqueue<S: Sink + ?Sized>(&mut self, now: Time, pkt: Packet, out: &mut S) {
         let mut stolen = Stolen::for_arrival(pkt.slot);
         self.queue.enqueue(now, pkt, &mut Both(&mut stolen, out));
-        let dropped = self.twin.enqueue(now.as_nanos(), pkt.flow, pkt.slot, pkt.len as u64);
+        let flow = if self.by_class { pkt.class as u64 } else { pkt.flow };
+        let dropped = self.twin.enqueue(now.as_nanos(), flow, pkt.slot, pkt.len as u64);
         assert_eq!(stolen.dropped, dropped, "operation {}", self.operations);
         self.dropped += dropped.len() as u64;
         self.itself += u64::from(dropped.contains(&pkt.slot));
@@ -48,17 +51,7 @@ impl Qdisc for Twinned {
         sent
     }
 
-    fn backlog(&self) -> Backlog {
-        self.queue.backlog()
-    }
-
-    fn advance(&mut self, now: Time) {
-        self.queue.advance(now);
-    }
-
-    fn probe(&self, see: &mut dyn FnMut(Gauge)) {
-        self.queue.probe(see);
-    }
+    as_the_queue!(advance);
 }
 
 impl super::Twinned for Twinned {
@@ -70,8 +63,10 @@ impl super::Twinned for Twinned {
         let set = Set(&config);
         let ns2 = set.is("overflow", "ns2").then(|| Ns2 { limit: link.limit_packets() as u64 });
         let perturb = Some(set.nanos("perturb")).filter(|&nanos| nanos > 0);
+        let by_class = set.is("map", "class");
         let hash = documented_hash(few as u64, dice);
-        let twin = NaiveSfq::new(buffer(&config, &link, few as usize), ns2, perturb, hash);
-        Some(Twinned { queue, twin, operations: 0, dropped: 0, itself: 0, idle: 0, busiest: 0 })
+        let bin = move |epoch, flow| if by_class { (flow as usize).min(few as usize - 1) } else { hash(epoch, flow) };
+        let twin = NaiveSfq::new(buffer(&config, &link, few as usize), ns2, perturb, bin);
+        Some(Twinned { queue, twin, by_class, operations: 0, dropped: 0, itself: 0, idle: 0, busiest: 0 })
     }
 }
