@@ -95,6 +95,7 @@ fn every_queue_source_and_scenario_is_listed_and_shown() {
         "reno_num",
         "dctcp",
         "bbr",
+        "unresponsive",
     ];
     let others = ["finite", "web", "tfrc", "cbr", "on_off", "voip", "oscillating", "replay"];
     assert_eq!(names("sources"), [&tcp[..], &others].concat());

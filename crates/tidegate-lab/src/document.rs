@@ -124,7 +124,7 @@ fn group(job: &Job, index: usize, samples: &[Sample]) -> report::Group {
         fair_share_bps: r.fair_share,
         offered_bps: r.offered,
         delay_ms: r.delay,
-        conduct: Some(if group.source.answer().is_some() { Conduct::Responsive } else { Conduct::Unresponsive }),
+        conduct: Some(if group.source.heeds_loss() { Conduct::Responsive } else { Conduct::Unresponsive }),
         one_way_ms: delay(of().map(|g| g.one_way)),
         rtt_ms: delay(of().map(|g| g.round_trip)),
         retransmitted_bytes: r.retransmitted,

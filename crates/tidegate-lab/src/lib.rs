@@ -11,6 +11,7 @@ mod calls;
 pub mod check;
 mod columnar;
 mod document;
+mod lives;
 mod lower;
 pub mod nearest;
 pub mod paper;

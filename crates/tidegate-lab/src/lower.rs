@@ -77,7 +77,9 @@ fn mean_packet(scenario: &Scenario) -> Bytes {
 /// The simulator's source.
 pub(crate) fn source(source: &Source) -> sim::Source {
     match source {
-        Source::Tcp(connection) | Source::Finite(connection) => sim::Source::Tcp(lower_tcp(connection)),
+        Source::Tcp(connection) | Source::Finite(connection) | Source::Unresponsive(_, connection) => {
+            sim::Source::Tcp(lower_tcp(connection))
+        }
         Source::Web(web, connection) => sim::Source::Web(tidegate_sim::sources::Web {
             tcp: lower_tcp(connection),
             size: web.size.law.clone(),

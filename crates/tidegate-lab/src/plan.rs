@@ -6,6 +6,7 @@ use tidegate_packet::{Ends, FlowHasher};
 use tidegate_sim::sources::Period;
 
 use crate::calls::Calls;
+use crate::lives::lives;
 use crate::scenario::{Connection, Data, Dumbbell, Graph, Group, Network, Scenario, Source, Start, Tcp, When};
 use crate::stats::{Claim, max_min};
 
@@ -212,7 +213,7 @@ impl Layout<'_> {
     fn periods(&self) -> impl FnMut(u32, &mut Rng) -> (Time, Time, Vec<Period>) {
         let mut starts = self.starts();
         let mut lines = self.calls();
-        let group = self.group;
+        let (group, end) = (self.group, Time::ZERO + self.scenario.run.duration);
         move |index, dice| {
             let mut periods = match group.when() {
                 When::Start => {
@@ -221,6 +222,10 @@ impl Layout<'_> {
                 }
                 When::Active => group.active.times(),
                 When::Calls => std::mem::take(&mut lines[index as usize]),
+                When::Lives => {
+                    let stop = group.stop.map_or(end, |stop| end.min(Time::ZERO + stop));
+                    lives(&group.source, (Time::ZERO + starts(index, dice), stop), index, dice)
+                }
             };
             if periods.is_empty() {
                 return (Time::MAX, Time::MAX, periods);

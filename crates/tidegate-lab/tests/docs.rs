@@ -4,10 +4,10 @@ use std::path::Path;
 
 use tidegate::config::Params;
 use tidegate_lab::scenario::{
-    Cbr, Chain, Dumbbell, GroupParams, OnOff, Oscillating, Replay, Run, Tcp, Tfrc, Voip, Web,
+    Cbr, Chain, Dumbbell, GroupParams, OnOff, Oscillating, Replay, Run, Tcp, Tfrc, Unresponsive, Voip, Web,
 };
 use tidegate_sim::sources::tcp::{
-    AimdParams, BbrParams, BinomialParams, CubicParams, DctcpParams, VegasParams, VegasRemParams,
+    AimdParams, BbrParams, BinomialParams, CubicParams, DctcpParams, UnresponsiveParams, VegasParams, VegasRemParams,
 };
 
 fn table<P: Params + Default>(required: &[&str], unset: &[(&str, &str)]) -> String {
@@ -54,6 +54,8 @@ fn the_tables_are_those_of_the_code() {
         ("vegas_rem", table::<VegasRemParams>(&[], &[])),
         ("dctcp", table::<DctcpParams>(&[], &[])),
         ("bbr", table::<BbrParams>(&[], &[])),
+        ("unresponsive", table::<UnresponsiveParams>(&[], &[])),
+        ("lives", table::<Unresponsive>(&[], &[])),
         ("web", table::<Web>(&[], &[])),
         ("tfrc", table::<Tfrc>(&[], &[])),
         ("cbr", table::<Cbr>(&["rate"], &[])),

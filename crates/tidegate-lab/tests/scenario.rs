@@ -747,8 +747,10 @@ fn every_tcp_source_reads_back() {
         ] {
             let text = GOOD.replace("source = \"newreno\"", &format!("source = \"{source}\"\nack = \"52 B\""));
             let scenario = parse(&text, &[]).unwrap();
-            let (Source::Tcp(connection) | Source::Finite(connection) | Source::Web(_, connection)) =
-                &scenario.groups[0].source
+            let (Source::Tcp(connection)
+            | Source::Finite(connection)
+            | Source::Web(_, connection)
+            | Source::Unresponsive(_, connection)) = &scenario.groups[0].source
             else {
                 panic!("{name} is TCP")
             };

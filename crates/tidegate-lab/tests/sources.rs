@@ -116,3 +116,21 @@ fn a_capture_s_packets_go_at_their_times() {
     let many = refused(&root.display().to_string(), "count = 100000\n");
     assert!(many.contains("more than the capture's flows"), "{many}");
 }
+
+/// Each comes and goes by exponential times of 2 s and 6 s: a quarter of the time at 1 Mbit/s, all of it good; reports count it
+/// among those that heed nothing.
+#[test]
+fn unresponsive_connections_come_and_go() {
+    let group = "source = \"unresponsive\"\ncount = 40\nrate = \"1 Mbit/s\"\non = \"exponential(2 s)\"\noff = \"exponential(6 s)\"\n\
+                 start = \"exponential(6 s)\"\n";
+    let (seeds, duration) = (4, 200);
+    let g = figures(seeds, duration, group);
+    assert_eq!(g.conduct, Some(tidegate_report::Conduct::Unresponsive));
+    // Variance of the mean share: 2 m²n² / ((m + n)³ T) for each; at the start none is there, which costs each 6 s · 2/8 of the time that counts.
+    let variance = 2.0 * 4.0 * 36.0 / (512.0 * duration as f64) / (40 * seeds) as f64;
+    let wanted = 40e6 * 0.25 * (1.0 - 1.5 / duration as f64);
+    let slack = 5.0 * variance.sqrt() * 40e6;
+    let got = g.goodput_bps.unwrap().mean();
+    assert!((got - wanted).abs() < slack, "{got} is not {wanted}, slack {slack}");
+    assert_eq!(g.fair_share_bps.unwrap().mean(), 0.25e6 * 40.0);
+}

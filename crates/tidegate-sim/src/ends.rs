@@ -9,7 +9,7 @@ use crate::network::{Flow, FlowId, Network};
 use crate::routes::Routes;
 use crate::sources::tcp::{DelayedAck, Output, Receiver, Report, Reports, TcpSender, Wait};
 use crate::sources::{
-    Handshake, Open, OpenPacket, Period, Rules, Session, Source, Tcp, TfrcArrival, TfrcReceiver, TfrcSender,
+    Feedback, Handshake, Open, OpenPacket, Period, Rules, Session, Source, Tcp, TfrcArrival, TfrcReceiver, TfrcSender,
 };
 
 /// What a block of a selective acknowledgement takes by ns-2's rules: two numbers of four bytes.
@@ -95,6 +95,10 @@ pub(crate) enum Answer {
     Now(Flight),
     /// Perhaps something then: an event to add.
     Later(Key),
+    /// Both.
+    Both(Flight, Key),
+    /// Two, one after the other.
+    Twice(Flight, Flight),
 }
 
 /// The events that a sender asks for; [`Key::NEVER`] for none.
@@ -306,13 +310,14 @@ impl Ends {
             return Answer::None;
         }
         if far.tfrc.is_some() {
-            return self.report(at, data, meters).map_or(Answer::None, Answer::Now);
+            return self.report(at, data, meters);
         }
         if data.life != far.life && !far.turn_to(data.life) {
             meters.delivered(at, data, 0);
             return Answer::None; // of a connection that is over
         }
         let marked = data.flags & flag::ECN == flag::ECN;
+        let waited = far.release(at, data.flow, marked, reports, meters);
         let received = far.receiver.receive(data.seq, marked, data.flags & flag::REDUCED != 0);
         // The SYN is the first in order and brings no data.
         let new = received.new - (far.syn && received.new > 0 && received.ack == received.new) as u32;
@@ -324,30 +329,39 @@ impl Ends {
             Some(delayed) => delayed.arrived(Time::from_nanos(at), data.born, marked, &received),
             None => Wait::No { born: data.born },
         };
-        far.answer(at, data.flow, wait, reports, meters)
+        match (far.answer(at, data.flow, wait, reports, meters), waited) {
+            (Answer::Now(second), Some(first)) => Answer::Twice(first, second),
+            (answer, _) => answer,
+        }
     }
 
     /// An event of class [`Class::Acknowledge`]: an acknowledgement of `flow` may have waited enough.
     pub fn acknowledge(&mut self, now: u64, flow: u32, reports: &mut Reports, meters: &mut Meters) -> Answer {
         let far = &mut self.far[flow as usize];
+        if let Some(receiver) = &mut far.tfrc {
+            if now >= self.senders[flow as usize].stop.as_nanos() {
+                return Answer::None;
+            }
+            let feedback = receiver.ring(Time::from_nanos(now));
+            return far.feed_back(now, flow, feedback, meters);
+        }
         let Some(delayed) = &mut far.delayed else { return Answer::None };
         let wait = delayed.ring(Time::from_nanos(now));
         far.answer(now, flow, wait, reports, meters)
     }
 
-    /// `data` of a TFRC flow arrive at `at`; the report that they give rise to.
-    fn report(&mut self, at: u64, data: &Flight, meters: &mut Meters) -> Option<Flight> {
+    /// `data` of a TFRC flow arrive at `at`; the report that they give rise to, and when there may be another.
+    fn report(&mut self, at: u64, data: &Flight, meters: &mut Meters) -> Answer {
         let far = &mut self.far[data.flow as usize];
         let (Some(receiver), Work::Tfrc(sender)) = (&mut far.tfrc, &self.senders[data.flow as usize].work) else {
-            return None;
+            return Answer::None;
         };
         meters.delivered(at, data, data.len as u64);
-        let Flight { born, flow, seq, life, .. } = *data;
+        let Flight { born, flow, seq, .. } = *data;
         let (sent, marked) = (Time::from_nanos(born), data.flags & flag::ECN == flag::ECN);
         let arrival = TfrcArrival { seq, marked, sent, note: sender.note_of(seq) };
-        let seq = receiver.receive(Time::from_nanos(at), arrival)?;
-        meters.answered(at);
-        Some(Flight { time: at, born, hop: far.back, flow, seq, len: far.ack_len, flags: flag::ACK, life })
+        let feedback = receiver.receive(Time::from_nanos(at), arrival);
+        far.feed_back(at, flow, feedback, meters)
     }
 
     /// What a sender has put out, as a packet that leaves `flow`'s node at `now`.
@@ -402,6 +416,37 @@ impl Far {
         };
         let (len, flags) = (self.ack_len.saturating_add(blocks), flag::ACK | echo | with);
         Answer::Now(Flight { time: at, born, hop: self.back, flow, seq, len, flags, life: self.life })
+    }
+
+    /// The acknowledgement that waits, if marks begin or end with a segment that is `marked` or not, and each is to tell of its own
+    /// segments only (RFC 8257 §3.2).
+    #[inline]
+    fn release(
+        &mut self,
+        at: u64,
+        flow: u32,
+        marked: bool,
+        reports: &mut Reports,
+        meters: &mut Meters,
+    ) -> Option<Flight> {
+        let delayed = self.delayed.as_mut().filter(|_| self.receiver.is_exact())?;
+        let born = delayed.release(marked)?;
+        match self.answer(at, flow, Wait::No { born }, reports, meters) {
+            Answer::Now(flight) => Some(flight),
+            _ => None,
+        }
+    }
+
+    /// What a TFRC flow's receiver says at `at`.
+    fn feed_back(&self, at: u64, flow: u32, feedback: Feedback, meters: &mut Meters) -> Answer {
+        let key = Key::new(feedback.next.as_nanos(), Class::Acknowledge, flow);
+        let Some((seq, answered)) = feedback.report else {
+            return if feedback.next == Time::MAX { Answer::None } else { Answer::Later(key) };
+        };
+        meters.answered(at);
+        let (len, flags, life, born) = (self.ack_len, flag::ACK, self.life, answered.as_nanos());
+        let flight = Flight { time: at, born, hop: self.back, flow, seq, len, flags, life };
+        if feedback.next == Time::MAX { Answer::Now(flight) } else { Answer::Both(flight, key) }
     }
 
     /// Of a source that is not answered.

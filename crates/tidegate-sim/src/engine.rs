@@ -240,11 +240,10 @@ impl<Q: Qdisc> Simulation<Q> {
                 let timers = self.ends.wake(now, flow);
                 self.launch(flow, timers);
             }
-            Class::Acknowledge => match self.ends.acknowledge(now, flow, &mut self.waiting.reports, &mut self.meters) {
-                Answer::Now(flight) => self.travel(flight, now),
-                Answer::Later(key) => self.set_timer(key),
-                Answer::None => {}
-            },
+            Class::Acknowledge => {
+                let answer = self.ends.acknowledge(now, flow, &mut self.waiting.reports, &mut self.meters);
+                self.answer(answer, now);
+            }
             _ => {
                 let timers = self.ends.timeout(now, flow, &mut self.meters);
                 self.launch(flow, timers);
@@ -303,8 +302,7 @@ impl<Q: Qdisc> Simulation<Q> {
                 Kind::Reach | Kind::Meet => {
                     match self.ends.deliver(at, &flight, &mut self.waiting.reports, &mut self.meters) {
                         Answer::Now(answer) => flight = answer,
-                        Answer::Later(key) => return self.set_timer(key),
-                        Answer::None => return,
+                        other => return self.answer(other, at),
                     }
                 }
                 Kind::Queue => return self.offer(step.index(), flight, at),
@@ -314,6 +312,23 @@ impl<Q: Qdisc> Simulation<Q> {
                     return self.launch(flight.flow, timers);
                 }
             }
+        }
+    }
+
+    /// What a receiver says at `at` sets out.
+    fn answer(&mut self, answer: Answer, at: u64) {
+        match answer {
+            Answer::Now(flight) => self.travel(flight, at),
+            Answer::Later(key) => self.set_timer(key),
+            Answer::Both(flight, key) => {
+                self.set_timer(key);
+                self.travel(flight, at);
+            }
+            Answer::Twice(first, second) => {
+                self.travel(first, at);
+                self.travel(second, at);
+            }
+            Answer::None => {}
         }
     }
 

@@ -176,6 +176,14 @@ impl<Q: Qdisc> Reference<Q> {
         match answer {
             Answer::Now(flight) => self.arrive(now, flight),
             Answer::Later(key) => self.schedule(key, None),
+            Answer::Both(flight, key) => {
+                self.schedule(key, None);
+                self.arrive(now, flight);
+            }
+            Answer::Twice(first, second) => {
+                self.arrive(now, first);
+                self.arrive(now, second);
+            }
             Answer::None => {}
         }
     }

@@ -104,6 +104,8 @@ impl Answers {
     fn to(source: &Source) -> Answers {
         match source.tcp() {
             Some(tcp) if tcp.delayed_ack > Span::ZERO => Answers::Delayed,
+            // A report goes by a timer, too.
+            None if source.is_answered() => Answers::Delayed,
             _ if source.is_answered() => Answers::AtOnce,
             _ => Answers::None,
         }

@@ -244,3 +244,29 @@ fn dctcp_keeps_the_queue_at_the_threshold() {
         assert_eq!(link.utilization, 1.0);
     }
 }
+
+/// A sender that heeds nothing sends its rate whatever is lost, and 1 − p of it arrives for the first time: every loss is made good
+/// once, and no timer cuts in, since a round trip of 10 ms finds what is lost again long before.
+#[test]
+fn an_unresponsive_sender_keeps_its_rate() {
+    let rate = Rate::from_bps(5_000_000);
+    for (probability, seconds) in [(0.0, 50.0), (0.01, 100.0), (0.1, 100.0), (0.3, 100.0)] {
+        let fate = Fate::AtRandom { probability, dice: Rng::from_seed(1) };
+        let network = network(&Tcp::unresponsive(rate), 1, FAST, Span::from_millis(10), fate);
+        let plan = Plan {
+            warmup: Time::ZERO + Span::from_secs(seconds / 10.0),
+            ..Plan::until(Time::ZERO + Span::from_secs(seconds))
+        };
+        let window = plan.window();
+        let out = simulate(network, &plan, Seed::new(1)).unwrap();
+        let counters = &out.groups[0].counters;
+        let count = 625.0 * window.as_secs();
+        assert!((counters.sent.packets as f64 - count).abs() <= 1.0, "{probability}: {} sent", counters.sent.packets);
+        // The binomial's 99.9 % interval, and what the order of a round trip's packets may hold back at either end.
+        let slack =
+            3.3 * (count * probability * (1.0 - probability)).sqrt() + if probability > 0.0 { 100.0 } else { 7.0 };
+        let got = counters.goodput_bytes as f64 / 1000.0;
+        assert!((got - count * (1.0 - probability)).abs() < slack, "{probability}: {got} of {count}");
+        assert_eq!(counters.timeouts, 0, "{probability}");
+    }
+}

@@ -133,7 +133,10 @@ impl Draw {
             ..Tcp { flavor, ..Tcp::reno() }
         };
         let tcp = match tcp.congestion {
-            Congestion::Bbr(_) => Tcp { flavor: Flavor::Sack, rules: Rules::Rfc, overhead: Span::ZERO, ..tcp },
+            Congestion::Bbr(_) | Congestion::Unresponsive(_) => {
+                let flavor = if flavor == Flavor::Rack { Flavor::Rack } else { Flavor::Sack };
+                Tcp { flavor, rules: Rules::Rfc, overhead: Span::ZERO, ..tcp }
+            }
             _ => tcp,
         };
         if self.chance(0.3) {

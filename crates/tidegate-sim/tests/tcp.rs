@@ -63,7 +63,8 @@ fn every_tcp() -> Vec<Tcp> {
         for flavor in [Flavor::Reno, Flavor::NewReno, Flavor::Sack, Flavor::Rack] {
             for rules in [Rules::Rfc, Rules::Ns2, Rules::Linux] {
                 let delayed_ack = Span::from_millis(if rules == Rules::Linux { 40 } else { 0 });
-                if matches!(congestion, Congestion::Bbr(_)) && (flavor != Flavor::Sack || rules == Rules::Ns2) {
+                let paced = matches!(congestion, Congestion::Bbr(_) | Congestion::Unresponsive(_));
+                if paced && (matches!(flavor, Flavor::Reno | Flavor::NewReno) || rules == Rules::Ns2) {
                     continue;
                 }
                 let ecn = if congestion.counts_marks() { EcnUse::On } else { EcnUse::Off };

@@ -3,7 +3,7 @@ use tidegate::catalog::{self, QUEUES, Row};
 use tidegate::config::{Param, Params};
 use tidegate::{Bytes, Link, Rate, Size};
 use tidegate_lab::nearest::did_you_mean;
-use tidegate_lab::scenario::{Cbr, Connection, OnOff, Oscillating, Replay, SOURCES, Tfrc, Voip, Web};
+use tidegate_lab::scenario::{Cbr, Connection, OnOff, Oscillating, Replay, SOURCES, Tfrc, Unresponsive, Voip, Web};
 
 use crate::failure::Failure;
 use crate::manual::{Block, Page};
@@ -121,6 +121,11 @@ fn source(name: &str, what: &str) -> Page {
     page.add(Block::Text(format!("{what}.")));
     page.add(Block::Text(format!("In a scenario: `[[group]]` with `source = \"{name}\"`. Its keys:")));
     if let Some(named) = Connection::named(name) {
+        if named.rate().is_some() {
+            page.extend(keys(Unresponsive::PARAMS, &Unresponsive::default()));
+            page.extend(connection(&named, "data"));
+            return page;
+        }
         page.extend(connection(&named, ""));
         return page;
     }

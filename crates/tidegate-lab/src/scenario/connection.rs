@@ -1,6 +1,6 @@
 //! TCP in scenarios: a group names its congestion control, whose own keys stand beside those that all share.
-use tidegate::Size;
 use tidegate::config::{Param, Params};
+use tidegate::{Rate, Size};
 pub use tidegate_sim::sources::tcp::Congestion;
 
 use super::model::{LossRecovery, Switch, Tcp};
@@ -34,6 +34,10 @@ impl Connection {
         match congestion {
             // What is of today begins as today's do (RFC 6928).
             Congestion::Cubic(_) | Congestion::Dctcp(_) | Congestion::Bbr(_) => tcp.initial_window = Size::Packets(10),
+            // Its window is the receiver's from the beginning; what is lost again, no timer need tell.
+            Congestion::Unresponsive(_) => {
+                (tcp.initial_window, tcp.loss_recovery) = (tcp.window, LossRecovery::Rack);
+            }
             // Its fine timeouts are for Reno's recovery.
             Congestion::Vegas(_) => tcp.loss_recovery = LossRecovery::Reno,
             _ => {}
@@ -50,6 +54,14 @@ impl Connection {
         reno.filter(|_| self.congestion == Congestion::Reno).map_or(self.congestion.name(), |reno| reno.0)
     }
 
+    /// The rate that it keeps whatever is lost; `None` for one that does not.
+    pub fn rate(&self) -> Option<Rate> {
+        match &self.congestion {
+            Congestion::Unresponsive(sender) => Some(sender.rate),
+            _ => None,
+        }
+    }
+
     /// The keys that it has, its own first, each with its value.
     pub fn keys(&self) -> Vec<(&'static Param, String)> {
         let own = self.congestion.params().iter().map(|p| (p, self.congestion.get(p.name).unwrap_or_default()));
@@ -61,8 +73,9 @@ impl Connection {
     pub fn is_named_by_source(&self, key: &str) -> bool {
         match self.congestion {
             Congestion::Reno => key == "loss_recovery",
-            // It needs selective acknowledgements, paces, and ns-2 has none.
-            Congestion::Bbr(_) => ["loss_recovery", "overhead", "rules"].contains(&key),
+            // They pace, and ns-2 has none.
+            Congestion::Bbr(_) => ["overhead", "rules"].contains(&key),
+            Congestion::Unresponsive(_) => ["initial_window", "overhead", "rules"].contains(&key),
             _ => false,
         }
     }

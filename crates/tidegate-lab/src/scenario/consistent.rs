@@ -109,7 +109,8 @@ impl Look<'_, '_> {
         let (first, last) = group.start.range();
         let last = last.unwrap_or(first);
         let when = group.when();
-        if when == When::Start && last >= scenario.run.duration {
+        let by_start = matches!(when, When::Start | When::Lives);
+        if by_start && last >= scenario.run.duration {
             refuse("start", format!("must be before the end, run.duration = {}", scenario.run.duration));
         }
         // The simulator has the last word on a source's parameters among themselves.
@@ -117,6 +118,7 @@ impl Look<'_, '_> {
             let key = match error.field.as_str() {
                 "segment" => "packet",
                 "receiver_window" => "window",
+                "flavor" => "loss_recovery",
                 other => other,
             };
             refuse(key, format!("{}: {}", error.value, error.why));
@@ -127,6 +129,7 @@ impl Look<'_, '_> {
             When::Active => {
                 (&["start", "stop"], "cannot be given beside active, which says when the flows start and stop")
             }
+            When::Lives => (&["active"], "cannot be given beside on and off, which say when the flows are active"),
             When::Calls => {
                 (&["start", "stop", "active"], "cannot be given beside erlangs: calls come and go by themselves")
             }
@@ -154,7 +157,14 @@ impl Look<'_, '_> {
                 refuse("erlangs", format!("makes about {calls:.1e} calls; at most {CALL_LIMIT:.0e} can be"));
             }
         }
-        if let Some(stop) = group.stop.filter(|stop| *stop <= last && when == When::Start) {
+        if let Source::Unresponsive(lives, _) = &group.source {
+            let mean = (lives.on.law.mean() + lives.off.law.mean()) / 1e9;
+            let times = group.count as f64 * scenario.run.duration.as_secs() / mean;
+            if times > CALL_LIMIT {
+                refuse("on", format!("makes about {times:.1e} connections; at most {CALL_LIMIT:.0e} can be"));
+            }
+        }
+        if let Some(stop) = group.stop.filter(|stop| *stop <= last && by_start) {
             refuse("stop", format!("{stop} is not after the start, {last}"));
         }
         match &scenario.network {

@@ -21,7 +21,7 @@ pub use drawn::{Drawn, Start, Unit};
 pub use model::*;
 pub use periods::Periods;
 pub(crate) use sources::When;
-pub use sources::{FileName, OnOff, Oscillating, Replay, SOURCES, Source, Tfrc, Voip, Web};
+pub use sources::{FileName, OnOff, Oscillating, Replay, SOURCES, Source, Tfrc, Unresponsive, Voip, Web};
 
 use std::io::Read;
 use std::path::Path;

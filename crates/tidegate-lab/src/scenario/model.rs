@@ -228,7 +228,7 @@ pub enum Data {
 params! {
     /// What all TCP sources have. The defaults go by the RFCs.
     pub struct Tcp {
-        /// How it finds and repairs losses; `reno`, `newreno`, `sack`, `rack` and `bbr` say so by their names and have no such key.
+        /// How it finds and repairs losses; `reno`, `newreno`, `sack` and `rack` say so by their names and have no such key.
         loss_recovery: LossRecovery = LossRecovery::Sack, "", 0 ..= 0;
         /// Length of a data packet on the wire.
         packet: Bytes = Bytes::new(1000), "L", 41 ..= 65_535;

@@ -11,7 +11,7 @@ use super::chain::DefaultEnds;
 use super::classes::Classes;
 use super::connection::Connection;
 use super::model::*;
-use super::sources::{Replay, SOURCES, Source, Web};
+use super::sources::{Replay, SOURCES, Source, Unresponsive, Web};
 use super::tree::{Document, Entry, Kind, Node, Origin, cut};
 use crate::nearest::did_you_mean;
 use crate::problem::Problem;
@@ -248,6 +248,9 @@ impl Reader<'_> {
         let known: Vec<&str> = SOURCES.iter().map(|s| s.0).collect();
         let source = self.text(table, "source");
         if let Some(connection) = source.as_deref().and_then(Connection::named) {
+            if connection.rate().is_some() {
+                return self.unresponsive(table, connection);
+            }
             let what = format!("a {} [[group]]", connection.name());
             return Source::Tcp(self.connection(table, connection, &what, &[], &[]));
         }
@@ -321,6 +324,14 @@ impl Reader<'_> {
         let mut web = Web::default();
         self.params(table, &mut web, &[]);
         Source::Web(web, self.connection(table, connection, "a web [[group]]", &also, &["data"]))
+    }
+
+    /// A sender that heeds nothing lasts for times, and not until so much is sent.
+    fn unresponsive(&mut self, table: &Table<'_>, connection: Connection) -> Source {
+        let also: Vec<&str> = Unresponsive::PARAMS.iter().map(|p| p.name).collect();
+        let mut lives = Unresponsive::default();
+        self.params(table, &mut lives, &[]);
+        Source::Unresponsive(lives, self.connection(table, connection, "an unresponsive [[group]]", &also, &["data"]))
     }
 
     /// The connection whose control the key `congestion` names.

@@ -21,6 +21,8 @@ pub enum Source {
     Finite(Connection),
     /// Users of the web: one object after the other, each over a connection of its own.
     Web(Web, Connection),
+    /// TCP that keeps its rate whatever is lost, for drawn times with pauses between them.
+    Unresponsive(Unresponsive, Connection),
     /// Packets at a rate by TCP's throughput equation.
     Tfrc(Tfrc),
     /// Packets at a fixed rate that heed nothing.
@@ -49,6 +51,7 @@ pub const SOURCES: &[(&str, &str)] = &[
     ("reno_num", "Reno as a law of rates: a packet more a round trip, half the window less for every mark"),
     ("dctcp", "TCP DCTCP: a window that is cut by the fraction of packets marked (RFC 8257)"),
     ("bbr", "TCP BBR, version 1: segments paced by a model of the path (Cardwell and others, 2017)"),
+    ("unresponsive", "TCP that keeps its rate whatever is lost or marked, for drawn times with pauses between them"),
     ("finite", "TCP that sends a given or distributed amount; how long that takes is reported"),
     ("web", "users who think, fetch an object over a TCP connection of its own, and think again"),
     ("tfrc", "packets at a smooth rate by TCP's throughput equation (RFC 5348)"),
@@ -127,6 +130,16 @@ params! {
 }
 
 params! {
+    /// A group with `source = "unresponsive"`: each flow is one connection after the other.
+    pub struct Unresponsive {
+        /// How long each connection lasts, at least 1 ms; a distribution.
+        on: Drawn<Span> = exponential(10_000), "", 0 ..= 1_000_000_000_000_000u64;
+        /// How long it is from the end of one connection to the next; a distribution.
+        off: Drawn<Span> = exponential(10_000), "", 0 ..= 1_000_000_000_000_000u64;
+    }
+}
+
+params! {
     /// A group with `source = "tfrc"` that always has something to send.
     pub struct Tfrc {
         /// Length of a data packet on the wire.
@@ -186,6 +199,8 @@ pub(crate) enum When {
     Active,
     /// Calls that come and go.
     Calls,
+    /// From `start` to `stop`, connections of drawn lengths.
+    Lives,
 }
 
 impl Group {
@@ -193,6 +208,7 @@ impl Group {
     pub(crate) fn when(&self) -> When {
         match &self.source {
             Source::Voip(voip) if voip.erlangs > 0.0 => When::Calls,
+            Source::Unresponsive(..) => When::Lives,
             _ if !self.active.is_empty() => When::Active,
             _ => When::Start,
         }
@@ -203,7 +219,7 @@ impl Source {
     /// Its name among [`SOURCES`].
     pub fn name(&self) -> &'static str {
         match self {
-            Source::Tcp(connection) => connection.name(),
+            Source::Tcp(connection) | Source::Unresponsive(_, connection) => connection.name(),
             Source::Finite(_) => "finite",
             Source::Web(..) => "web",
             Source::Tfrc(_) => "tfrc",
@@ -218,7 +234,7 @@ impl Source {
     /// The length of its packets.
     pub fn packet(&self) -> Bytes {
         match self {
-            Source::Tcp(c) | Source::Finite(c) | Source::Web(_, c) => c.tcp.packet,
+            Source::Tcp(c) | Source::Finite(c) | Source::Web(_, c) | Source::Unresponsive(_, c) => c.tcp.packet,
             Source::Tfrc(tfrc) => tfrc.packet,
             Source::Cbr(cbr) => cbr.packet,
             Source::OnOff(source) => source.packet,
@@ -236,10 +252,19 @@ impl Source {
         }
     }
 
+    /// Whether it sends less when packets are lost.
+    pub fn heeds_loss(&self) -> bool {
+        match self {
+            Source::Tcp(c) | Source::Finite(c) | Source::Web(_, c) => c.rate().is_none(),
+            Source::Tfrc(_) => true,
+            _ => false,
+        }
+    }
+
     /// How its connections are, if it has any.
     pub fn tcp(&self) -> Option<&Tcp> {
         match self {
-            Source::Tcp(c) | Source::Finite(c) | Source::Web(_, c) => Some(&c.tcp),
+            Source::Tcp(c) | Source::Finite(c) | Source::Web(_, c) | Source::Unresponsive(_, c) => Some(&c.tcp),
             Source::Tfrc(_)
             | Source::Cbr(_)
             | Source::OnOff(_)
@@ -254,7 +279,11 @@ impl Group {
     /// The mean rate of one of its flows while it is active in a run of this length; `None` for what takes all it gets.
     pub fn demand(&self, duration: Span) -> Option<Rate> {
         let rate = match &self.source {
-            Source::Tcp(_) | Source::Finite(_) | Source::Web(..) | Source::Tfrc(_) => return None,
+            Source::Tcp(connection) => connection.rate()?.as_bps() as f64,
+            Source::Finite(_) | Source::Web(..) | Source::Tfrc(_) => return None,
+            Source::Unresponsive(lives, connection) => {
+                connection.rate()?.as_bps() as f64 * lives.on.law.share_beside(&lives.off.law)
+            }
             Source::Cbr(cbr) => cbr.rate.as_bps() as f64,
             Source::OnOff(_) | Source::Voip(_) => {
                 let tidegate_sim::Source::OnOff(source) = crate::lower::source(&self.source) else { return None };

@@ -84,7 +84,7 @@ fn write_group(out: &mut String, group: &Group) {
     match group.when() {
         When::Calls => {}
         When::Active => line(out, "active", &quoted(&group.active.write())),
-        When::Start => {
+        When::Start | When::Lives => {
             line(out, "start", &quoted(&group.start.write()));
             if let Some(stop) = group.stop {
                 line(out, "stop", &quoted(&stop.to_string()));
@@ -107,6 +107,10 @@ fn write_group(out: &mut String, group: &Group) {
         Source::Web(web, connection) => {
             params(out, web);
             line(out, "congestion", &quoted(connection.name()));
+            keys(out, connection, "data");
+        }
+        Source::Unresponsive(lives, connection) => {
+            params(out, lives);
             keys(out, connection, "data");
         }
         Source::Tfrc(source) => params(out, source),

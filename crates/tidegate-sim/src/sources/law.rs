@@ -158,6 +158,12 @@ impl Law {
         }
     }
 
+    /// Of two that take turns, its share of the time: of its mean and the `other`'s.
+    pub fn share_beside(&self, other: &Law) -> f64 {
+        let mean = self.mean();
+        if mean.is_infinite() { 1.0 } else { mean / (mean + other.mean()) }
+    }
+
     fn mean_within(&self, least: u64, most: u64) -> f64 {
         match self {
             Law::Mix(first, laws) => {

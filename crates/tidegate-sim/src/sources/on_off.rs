@@ -45,9 +45,7 @@ const LONGEST: u64 = 1_000_000_000_000_000_000;
 impl OnOff {
     /// The mean rate, in bit/s.
     pub fn mean_rate(&self) -> f64 {
-        let (on, off) = (self.on.mean(), self.off.mean());
-        let share = if on.is_infinite() { 1.0 } else { on / (on + off) };
-        self.rate.as_bps() as f64 * share
+        self.rate.as_bps() as f64 * self.on.share_beside(&self.off)
     }
 
     pub(crate) fn check(&self) -> Result<(), ConfigError> {
@@ -86,8 +84,7 @@ impl OnOffSender {
         let (on, off) = (source.on.settle(dice, flow), source.off.settle(dice, flow));
         let begin = match source.begin {
             Begin::On => 1.0,
-            Begin::Either if on.mean().is_infinite() => 1.0,
-            Begin::Either => on.mean() / (on.mean() + off.mean()),
+            Begin::Either => on.share_beside(&off),
         };
         let len = source.packet.get() as u32;
         OnOffSender {

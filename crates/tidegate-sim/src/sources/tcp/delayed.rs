@@ -58,6 +58,12 @@ impl DelayedAck {
         Wait::No { born: first }
     }
 
+    /// Of a receiver whose acknowledgements each tell of their own segments' marks: a segment that is `marked` or not is about to come.
+    /// If marks begin or end with it, what waits to be acknowledged is so before, by itself: when that left its sender.
+    pub fn release(&mut self, marked: bool) -> Option<u64> {
+        self.waiting.take_if(|_| marked != self.marked).map(|(born, _)| born)
+    }
+
     /// The event at `now`: whether an acknowledgement has waited enough.
     pub fn ring(&mut self, now: Time) -> Wait {
         if let Some((_, due)) = self.waiting
@@ -164,6 +170,16 @@ mod tests {
         let mut bench = Bench::new();
         assert_eq!((bench.come(100, 16, true), bench.come(101, 17, true)), (now(100), until(141)));
         assert_eq!((bench.come(102, 18, false), bench.come(103, 19, false)), (now(101), Wait::Yes));
+    }
+
+    #[test]
+    fn what_waits_is_told_apart_from_marks_that_begin_or_end() {
+        let mut bench = Bench::new();
+        assert_eq!(bench.arrive(100, 16), until(140));
+        assert_eq!(bench.delayed.release(false), None);
+        assert_eq!((bench.delayed.release(true), bench.delayed.release(true)), (Some(90 * MILLI), None));
+        assert_eq!(bench.come(101, 17, true), now(101), "and the mark by itself");
+        assert_eq!((bench.come(102, 18, true), bench.delayed.release(false)), (Wait::Yes, Some(92 * MILLI)));
     }
 
     #[test]

@@ -17,6 +17,11 @@ impl SegmentRate {
         SegmentRate(segments / time.as_secs())
     }
 
+    /// So much on the wire, in segments of this length.
+    pub fn of(rate: Rate, segment: Bytes) -> SegmentRate {
+        SegmentRate(rate.as_bps() as f64 / segment.bits() as f64)
+    }
+
     /// The greater of the two.
     pub fn max(self, other: SegmentRate) -> SegmentRate {
         SegmentRate(self.0.max(other.0))

@@ -6,7 +6,7 @@
 //! every segment, or delays acknowledgements (`delayed`). Two sets of defaults: [`Tcp::reno`] and [`Tcp::new_reno`] go by the
 //! RFCs, [`Tcp::ns2`] does what
 //! ns-2.35 does, off-by-ones included.
-use tidegate::{Bytes, ConfigError, Span};
+use tidegate::{Bytes, ConfigError, Rate, Span};
 
 mod congestion;
 mod delayed;
@@ -177,6 +177,13 @@ impl Tcp {
         Tcp { congestion: Congestion::Bbr(BbrParams::default()), initial_window: 10.0, ..Tcp::sack() }
     }
 
+    /// A sender of `rate` that heeds neither loss nor mark, and tells losses by time; otherwise as [`Tcp::reno`].
+    pub fn unresponsive(rate: Rate) -> Tcp {
+        let congestion = Congestion::Unresponsive(UnresponsiveParams { rate });
+        let Tcp { receiver_window, .. } = Tcp::reno();
+        Tcp { flavor: Flavor::Rack, congestion, initial_window: receiver_window as f64, ..Tcp::reno() }
+    }
+
     /// `flavor` as ns-2.35 has it with its defaults, except a receiver's window of 10000.
     pub const fn ns2(flavor: Flavor) -> Tcp {
         Tcp { flavor, receiver_window: 10_000, handshake: Handshake::Syn, rules: Rules::Ns2, ..Tcp::reno() }
@@ -206,23 +213,27 @@ impl Tcp {
         self.check_times()
     }
 
-    /// What goes by a model needs to know what arrives, and when it sends.
+    /// What is paced chooses each segment by what it knows to have arrived, and leaves at its own times.
     fn check_pace(&self) -> Result<(), ConfigError> {
-        if !matches!(self.congestion, Congestion::Bbr(_)) {
-            return Ok(());
-        }
-        if self.flavor != Flavor::Sack {
-            return Err(ConfigError::new("flavor", format!("{:?}", self.flavor), "must be Sack with BBR"));
+        let name = match self.congestion {
+            Congestion::Bbr(_) => "BBR",
+            Congestion::Unresponsive(_) => "an unresponsive sender",
+            _ => return Ok(()),
+        };
+        if !matches!(self.flavor, Flavor::Sack | Flavor::Rack) {
+            let why = format!("must be Sack or Rack with {name}");
+            return Err(ConfigError::new("flavor", format!("{:?}", self.flavor), why));
         }
         if self.rules == Rules::Ns2 {
             return Err(ConfigError::new(
                 "rules",
                 format!("{:?}", self.rules),
-                "cannot be with BBR, which ns-2 has not",
+                format!("cannot be with {name}, which ns-2 has not"),
             ));
         }
         if self.overhead > Span::ZERO {
-            return Err(ConfigError::new("overhead", self.overhead, "must be 0 s with BBR, which paces"));
+            let why = format!("must be 0 s with {name}, which paces");
+            return Err(ConfigError::new("overhead", self.overhead, why));
         }
         Ok(())
     }

@@ -19,7 +19,7 @@ pub(super) enum Departures {
 impl Departures {
     pub fn of(tcp: &Tcp) -> Departures {
         match tcp.congestion {
-            Congestion::Bbr(_) => Departures::Paced,
+            Congestion::Bbr(_) | Congestion::Unresponsive(_) => Departures::Paced,
             _ if tcp.overhead == Span::ZERO => Departures::AtOnce,
             _ => Departures::Scattered(tcp.overhead),
         }
@@ -60,11 +60,13 @@ impl TcpSender {
         let mut sent = 0;
         while sent < most && self.has_room() {
             let Some(seq) = self.choose() else { break };
-            if let Some(deliveries) = &mut self.deliveries {
-                deliveries.sent(now, seq, self.una, self.max);
-            }
             self.send(now, seq, out);
             self.next = self.max;
+            sent += 1;
+        }
+        while sent < most && self.has_place() {
+            let Some(seq) = self.choose_by_time() else { break };
+            self.send_by_time(now, seq, out);
             sent += 1;
         }
         sent
@@ -72,22 +74,34 @@ impl TcpSender {
 
     /// If it could send more and has no more, rates measured now say little of the path.
     fn limit(&mut self) {
-        let lacks = self.has_room() && self.max == self.end;
-        if let (Some(deliveries), Some(board)) = (&mut self.deliveries, &self.board)
+        let lacks = self.max == self.end && (self.has_room() || self.has_place());
+        let flight = self.flight();
+        if let Some(deliveries) = &mut self.deliveries
             && lacks
         {
-            deliveries.limit(board.pipe(self.max));
+            deliveries.limit(flight);
         }
+    }
+
+    /// What is under way and has been lost as an acknowledgement comes, if there is a model to be told.
+    pub(super) fn before(&self) -> Option<Before> {
+        self.deliveries.as_ref().map(|_| Before { flight: self.flight(), lost: self.found_lost() })
+    }
+
+    /// How many segments have been found lost, in all.
+    fn found_lost(&self) -> u32 {
+        let by_time = self.rack.as_ref().map_or(0, |rack| rack.found_lost);
+        self.board.as_ref().map_or(by_time, |board| board.found_lost)
     }
 
     /// The congestion control's model of the path takes an acknowledgement in.
     pub(super) fn model(&mut self, now: Time, before: Before, dice: &mut Rng) {
         let repair = self.repairs();
-        let (Some(board), Some(deliveries)) = (&self.board, &mut self.deliveries) else { return };
+        let (flight, lost) = (self.flight(), self.found_lost() - before.lost);
+        let Some(deliveries) = &mut self.deliveries else { return };
         let sample = deliveries.sample(self.window.least_rtt());
         // What was sent twice is timed by the stamp that the acknowledgement brings back.
         let rtt = sample.prior.map(|_| sample.rtt.unwrap_or(now.since(self.answered)));
-        let (flight, lost) = (board.pipe(self.max), board.found_lost - before.lost);
         let news = News { now, sample, rtt, lost, before: before.flight, flight, repair };
         self.window.model(&news, dice);
         if self.window.holds_back() {

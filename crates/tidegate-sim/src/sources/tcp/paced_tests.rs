@@ -1,7 +1,9 @@
 //! When segments leave that are paced.
 use super::*;
-use crate::sources::Handshake;
+use tidegate::Rate;
+
 use crate::sources::tcp::report::{Block, Report};
+use crate::sources::{EcnUse, Handshake};
 
 struct Bench {
     sender: TcpSender,
@@ -88,9 +90,10 @@ fn it_needs_selective_acknowledgements_and_no_other_delay() {
     use crate::sources::{Flavor, Rules};
     let refused = |tcp: Tcp| tcp.check().unwrap_err().to_string();
     assert!(refused(Tcp { flavor: Flavor::NewReno, ..Tcp::bbr() }).contains("flavor"));
+    assert!(refused(Tcp { flavor: Flavor::Reno, ..Tcp::unresponsive(Rate::from_bps(1)) }).contains("an unresponsive"));
     assert!(refused(Tcp { rules: Rules::Ns2, ..Tcp::bbr() }).contains("rules"));
     assert!(refused(Tcp { overhead: RTT, ..Tcp::bbr() }).contains("overhead"));
-    assert!(Tcp::bbr().check().is_ok());
+    assert!(Tcp::bbr().check().is_ok() && Tcp { flavor: Flavor::Rack, ..Tcp::bbr() }.check().is_ok());
 }
 
 /// With room for more and no more to send, rates are of the sender and not of the path.
@@ -103,5 +106,33 @@ fn a_sender_that_has_no_more_says_so() {
         deliveries.sent(bench.now, 4, 0, 5);
         deliveries.arrived(bench.now + RTT, 4);
         assert_eq!(deliveries.sample(RTT).limited, lacks, "{data:?}");
+    }
+}
+
+/// 1000 bytes at 8 Mbit/s leave a millisecond apart: new data, repairs, and what goes again after a timeout, as often as it runs
+/// out, which is no later each time.
+#[test]
+fn an_unresponsive_sender_keeps_its_times() {
+    let mut bench = Bench::new(&Tcp { ecn: EcnUse::On, ..Tcp::unresponsive(Rate::from_bps(8_000_000)) });
+    assert_eq!(bench.wake(), [0]);
+    let mut sent = vec![];
+    let mut go = |bench: &mut Bench, times: u64| {
+        for _ in 0..times {
+            let due = bench.now + Span::from_millis(1);
+            sent = bench.turn();
+            assert_eq!((sent.len(), bench.now), (1, due));
+        }
+        sent[0]
+    };
+    assert_eq!(go(&mut bench, 50), 50);
+    assert_eq!(bench.report(1, &[]), [], "an acknowledgement lets nothing out");
+    assert_eq!(bench.report(1, &[(2, 9)]), [], "nor a loss");
+    assert_eq!((go(&mut bench, 1), go(&mut bench, 1)), (1, 51), "the repair goes in its turn");
+    let patience = bench.sender.rto.timeout();
+    for _ in 0..5 {
+        assert!(bench.sender.timed_out(bench.now, &mut bench.dice, &mut bench.out));
+        assert_eq!(bench.out, []);
+        go(&mut bench, 3);
+        assert_eq!(bench.sender.rto.timeout(), patience);
     }
 }

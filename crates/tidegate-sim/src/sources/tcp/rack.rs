@@ -44,6 +44,8 @@ pub(super) struct Rack {
     lost: u32,
     again: u32,
     waiting: u32,
+    /// How many have been found lost, in all.
+    pub found_lost: u32,
     /// Transmissions by their serial numbers, and the next of these; of a segment sent again only the last counts.
     order: VecDeque<(u64, u32)>,
     serial: u64,
@@ -91,6 +93,7 @@ impl Default for Rack {
             lost: 0,
             again: 0,
             waiting: 0,
+            found_lost: 0,
             order: VecDeque::new(),
             serial: 0,
             hole: 0,
@@ -155,16 +158,27 @@ impl Rack {
 
     /// Takes in what an acknowledgement that comes at `now` says: how many segments have arrived that were not known to have.
     pub fn update(&mut self, now: Time, report: &Report) -> u32 {
+        self.update_telling(now, report, |_| {})
+    }
+
+    /// The same; each of them is told to `arrived`.
+    pub fn update_telling(&mut self, now: Time, report: &Report, mut arrived: impl FnMut(u32)) -> u32 {
         let mut news = 0;
+        let mut take = |rack: &mut Rack, seq| {
+            if rack.arrived(now, seq) {
+                news += 1;
+                arrived(seq);
+            }
+        };
         while self.una < report.ack.min(self.max) {
-            news += self.arrived(now, self.una) as u32;
+            take(self, self.una);
             self.held -= 1;
             self.una += 1;
         }
         self.hole = self.hole.max(self.una);
         for Block { from, to } in report.blocks {
             for seq in from.max(self.una)..to.min(self.max) {
-                news += self.arrived(now, seq) as u32;
+                take(self, seq);
             }
         }
         news
@@ -221,6 +235,7 @@ impl Rack {
     fn lose(&mut self, seq: u32) {
         let before = self.at(seq).state;
         self.put(seq, before & !state::AGAIN | state::LOST);
+        self.found_lost += 1;
         self.hole = self.hole.min(seq);
     }
 

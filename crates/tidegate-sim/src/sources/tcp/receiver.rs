@@ -72,6 +72,11 @@ impl Receiver {
         Received { ack: self.next, new: self.next - before, in_order }
     }
 
+    /// Whether each acknowledgement tells of its own segments' marks only.
+    pub fn is_exact(&self) -> bool {
+        self.exact
+    }
+
     /// What an acknowledgement says now: the segment expected next, and whether it echoes a mark.
     #[inline]
     pub fn state(&self) -> (u32, bool) {

@@ -29,8 +29,8 @@ pub(super) struct Scoreboard {
     pub found_lost: u32,
     /// How many segments limited transmit has let out since the last new acknowledgement.
     pub limited: u32,
-    /// The rescue retransmission of this recovery has been made (RFC 6675 §4, NextSeg rule 4).
-    rescued: bool,
+    /// The rescue retransmission waits until more than this is acknowledged (RFC 6675 §2, RescueRxt).
+    rescued: u32,
     /// What the sender keeps besides where it goes by ns-2's rules.
     pub sack1: Sack1,
 }
@@ -164,7 +164,7 @@ impl Scoreboard {
 
     /// A recovery begins.
     pub fn begin(&mut self) {
-        self.rescued = false;
+        self.rescued = self.una;
         self.resent = self.una;
         self.held_below = 0;
     }
@@ -175,7 +175,6 @@ impl Scoreboard {
         self.held_above = 0;
         self.resent = self.una;
         self.held_below = 0;
-        self.rescued = true;
     }
 
     /// All that the receiver has told is forgotten; everything below `una` is acknowledged.
@@ -215,11 +214,13 @@ impl Scoreboard {
         self.resent += 1;
     }
 
-    /// The last segment of the `max` sent that is not held, once a recovery (NextSeg rule 4).
+    /// The last segment of the `max` sent that is not held (NextSeg rule 4): once a recovery, and not before more than its first
+    /// retransmission is acknowledged.
     pub fn rescue(&mut self, max: u32) -> Option<u32> {
-        if std::mem::replace(&mut self.rescued, true) {
+        if self.una <= self.rescued.saturating_add(1) {
             return None;
         }
+        self.rescued = max;
         (self.una..max).rev().find(|&seq| !self.holds(seq))
     }
 }

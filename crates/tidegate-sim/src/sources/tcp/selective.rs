@@ -5,7 +5,7 @@
 use tidegate::{Rng, Time};
 
 use super::congestion::{Found, Repair};
-use super::paced::Before;
+use super::paced::Departures;
 use super::report::Report;
 use super::sender::{Last, Output, TcpSender};
 use super::{LimitedTransmit, Rules};
@@ -24,13 +24,11 @@ impl TcpSender {
 
     fn selective(&mut self, now: Time, report: &Report, echo: bool, dice: &mut Rng, out: &mut Vec<Output>) {
         let echo = self.heard(now, report.ack, echo);
+        let before = self.before();
         let Some(board) = &mut self.board else { return };
-        let (news, before) = match &mut self.deliveries {
-            None => (board.update(report), None),
-            Some(deliveries) => {
-                let before = Before { flight: board.pipe(self.max), lost: board.found_lost };
-                (board.update_telling(report, |seq| deliveries.arrived(now, seq)), Some(before))
-            }
+        let news = match &mut self.deliveries {
+            None => board.update(report),
+            Some(deliveries) => board.update_telling(report, |seq| deliveries.arrived(now, seq)),
         };
         if report.ack > self.una {
             board.limited = 0;
@@ -61,8 +59,8 @@ impl TcpSender {
             return;
         }
         board.begin();
-        // What goes by a model lets the first repair wait for its turn too.
-        let at_once = self.deliveries.is_none();
+        // What is paced lets the first repair wait for its turn too.
+        let at_once = self.departures != Departures::Paced;
         if at_once {
             board.sent_again();
         }
@@ -151,3 +149,7 @@ impl TcpSender {
 #[cfg(test)]
 #[path = "selective_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "selective_twin.rs"]
+mod twin;

@@ -220,7 +220,9 @@ impl TcpSender {
         }
         self.timed_out = self.una;
         self.last = Last::Timeout;
-        self.rto.back_off();
+        if !self.window.never_waits() {
+            self.rto.back_off();
+        }
         self.rto.abandon();
         self.set_timer(now);
         match (&mut self.board, &mut self.rack) {
@@ -376,7 +378,7 @@ impl TcpSender {
 
     /// An echoed mark: at most one reduction per window of data (RFC 3168 §6.1.2).
     pub(super) fn echoed(&mut self, now: Time, ack: u32) {
-        if self.window.heeds_no_mark() {
+        if self.window.is_heedless() {
             self.reduced = true; // it is not told of the same one for ever
             return;
         }
@@ -403,7 +405,7 @@ impl TcpSender {
     }
 
     /// How many segments are under way: with selective acknowledgements not those that the receiver holds, or that are lost.
-    fn flight(&self) -> u32 {
+    pub(super) fn flight(&self) -> u32 {
         match (&self.board, &self.rack) {
             (Some(board), _) => board.pipe(self.max),
             (_, Some(rack)) => rack.pipe(),
@@ -467,6 +469,9 @@ impl TcpSender {
     pub(super) fn send(&mut self, now: Time, seq: u32, out: &mut Vec<Output>) {
         let again = seq < self.max;
         self.window.sent(&Sending { now, seq, una: self.una, again });
+        if let Some(deliveries) = &mut self.deliveries {
+            deliveries.sent(now, seq, self.una, self.max);
+        }
         let idle = self.una == self.max;
         let syn = seq == 0 && self.handshake == Handshake::Syn;
         let mut flags = 0;

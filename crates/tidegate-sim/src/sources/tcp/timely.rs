@@ -15,8 +15,12 @@ impl TcpSender {
     /// An acknowledgement comes.
     pub(super) fn timely(&mut self, now: Time, report: &Report, echo: bool, dice: &mut Rng, out: &mut Vec<Output>) {
         let echo = self.heard(now, report.ack, echo);
-        let Some(rack) = &mut self.rack else { return };
-        let news = rack.update(now, report);
+        let before = self.before();
+        let (Some(rack), deliveries) = (&mut self.rack, &mut self.deliveries) else { return };
+        let news = match deliveries {
+            None => rack.update(now, report),
+            Some(deliveries) => rack.update_telling(now, report, |seq| deliveries.arrived(now, seq)),
+        };
         let advanced = report.ack > self.una;
         if advanced {
             if self.last == Last::Duplicates && report.ack < self.recover {
@@ -29,6 +33,9 @@ impl TcpSender {
         }
         self.end_probe(now, report.ack, advanced, news);
         self.find_losses(now, news, advanced);
+        if let Some(before) = before {
+            self.model(now, before, dice);
+        }
         self.fill(now, u32::MAX, dice, out);
         if advanced {
             self.plan_probe(now);
@@ -45,6 +52,7 @@ impl TcpSender {
         }
         if self.last == Last::Duplicates
             && news > 0
+            && !self.window.is_heedless()
             && let Some(rack) = &mut self.rack
         {
             self.window.cwnd = rack.reduce(news, lost, advanced, self.window.ssthresh);
@@ -70,9 +78,11 @@ impl TcpSender {
             self.reduced = true;
         }
         if let Some(rack) = &mut self.rack {
-            rack.begin(prior);
-            self.window.cwnd = rack.reduce(0, 1, false, self.window.ssthresh);
             rack.probe_at = Time::MAX;
+            if !self.window.is_heedless() {
+                rack.begin(prior);
+                self.window.cwnd = rack.reduce(0, 1, false, self.window.ssthresh);
+            }
         }
         self.recover = self.max;
         self.last = Last::Duplicates;
@@ -82,25 +92,37 @@ impl TcpSender {
 
     /// Sends what the window allows, lost segments first.
     pub(super) fn resend(&mut self, now: Time, out: &mut Vec<Output>) {
-        while let Some(rack) = &mut self.rack
-            && rack.pipe() < self.window.segments()
-        {
-            let fresh = (self.max < self.end && self.max - self.una < self.window.most()).then_some(self.max);
-            let Some(seq) = rack.next_lost().or(fresh) else { return };
-            rack.reduction.sent += 1;
-            self.send(now, seq, out);
-            self.next = self.max;
-            if Some(seq) == fresh {
-                self.plan_probe(now);
-            }
+        while self.has_place() {
+            let Some(seq) = self.choose_by_time() else { return };
+            self.send_by_time(now, seq, out);
+        }
+    }
+
+    /// Whether what is under way leaves room in the window.
+    pub(super) fn has_place(&self) -> bool {
+        self.rack.as_ref().is_some_and(|rack| rack.pipe() < self.window.segments())
+    }
+
+    /// What to send next: what is lost, else new data.
+    pub(super) fn choose_by_time(&mut self) -> Option<u32> {
+        let fresh = self.has_fresh().then_some(self.max);
+        self.rack.as_mut()?.next_lost().or(fresh)
+    }
+
+    pub(super) fn send_by_time(&mut self, now: Time, seq: u32, out: &mut Vec<Output>) {
+        let Some(rack) = &mut self.rack else { return };
+        rack.reduction.sent += 1;
+        let fresh = seq == self.max;
+        self.send(now, seq, out);
+        self.next = self.max;
+        if fresh {
+            self.plan_probe(now);
         }
     }
 
     /// Whether there is something to send that the window allows.
     pub(super) fn may_resend(&self) -> bool {
-        let Some(rack) = &self.rack else { return false };
-        let fresh = self.max < self.end && self.max - self.una < self.window.most();
-        rack.pipe() < self.window.segments() && (fresh || rack.has_lost())
+        self.has_place() && (self.has_fresh() || self.rack.as_ref().is_some_and(|rack| rack.has_lost()))
     }
 
     /// Sets the probe's time anew, while nothing is known to be missing and none is under way.

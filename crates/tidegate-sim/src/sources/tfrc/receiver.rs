@@ -1,7 +1,8 @@
-//! The receiving end: finds losses, keeps their history, and reports (RFC 5348 §5, §6).
+//! The receiving end: finds losses, keeps their history, and reports (RFC 5348 §5, §6): once a round trip, by a timer, and at
+//! once with a new loss event.
 use std::collections::VecDeque;
 
-use tidegate::Time;
+use tidegate::{Span, Time};
 
 use super::history::History;
 use super::sender::Note;
@@ -12,6 +13,9 @@ const LATER: u8 = 3;
 /// How many reports are kept until their sender reads them. One goes a round trip, as the packet bears it; while a queue grows
 /// without limit, more are on their way.
 const KEPT: usize = 256;
+
+/// After how many round trips ns-2 reports in any case.
+const NS2_PATIENCE: f64 = 1.5;
 
 /// What the receiver tells the sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -30,6 +34,16 @@ pub(crate) struct Arrival {
     /// When it was sent.
     pub sent: Time,
     pub note: Note,
+}
+
+/// What is to be sent back, and when to look again.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Feedback {
+    /// The number of a report to send now, and when a packet was sent that it answers at once: the one that came last, as if
+    /// it had been sent later by as long as it has been here (RFC 5348 §6.2, t_delay).
+    pub report: Option<(u32, Time)>,
+    /// The time of an event to be added, [`Time::MAX`] for none.
+    pub next: Time,
 }
 
 /// Packets that are missing, until enough later ones have come.
@@ -63,6 +77,14 @@ pub(crate) struct TfrcReceiver {
     reported: Option<f64>,
     /// Bytes since then.
     bytes: f64,
+    /// Whether a packet has come since the last report.
+    news: bool,
+    /// How long the last packet took to come.
+    took: Span,
+    /// When the feedback timer runs out; [`Time::MAX`] while there is nothing to report.
+    due: Time,
+    /// The earliest event that is pending for it. Others are void.
+    armed: Time,
     /// The rate of the report before.
     rate: f64,
     /// When the packets of about the last round trip came, the oldest first (ns-2).
@@ -84,6 +106,10 @@ impl TfrcReceiver {
             event_round: None,
             reported: None,
             bytes: 0.0,
+            news: false,
+            took: Span::ZERO,
+            due: Time::MAX,
+            armed: Time::MAX,
             rate: 0.0,
             recent: VecDeque::new(),
             reports: Box::new([Report::default(); KEPT]),
@@ -91,11 +117,14 @@ impl TfrcReceiver {
         }
     }
 
-    /// A packet arrives at `now`: the number of the report that it gives rise to, if it does.
-    pub fn receive(&mut self, now: Time, packet: Arrival) -> Option<u32> {
+    /// A packet arrives at `now`.
+    pub fn receive(&mut self, now: Time, packet: Arrival) -> Feedback {
         let at = now.as_secs();
-        self.bytes += self.size;
         self.note = packet.note;
+        self.start_timer(now);
+        self.bytes += self.size;
+        self.news = true;
+        self.took = now.since(packet.sent);
         let time = if self.rules == TfrcRules::Ns2 { packet.sent.as_secs() } else { at };
         if self.rules == TfrcRules::Ns2 {
             self.remember(at);
@@ -104,15 +133,62 @@ impl TfrcReceiver {
         if packet.marked {
             event |= self.lost(packet.seq, time, at);
         }
-        (event || self.is_due(at)).then(|| self.report(now))
+        let due = self.is_due(now);
+        let report = (event || due).then(|| self.report(now, due));
+        self.feedback(now, report)
     }
 
-    /// Whether a packet is to be reported although nothing is lost: the first, and one whose like the timer has waited for in
-    /// vain (RFC 5348 §6.1).
-    fn is_due(&self, at: f64) -> bool {
+    /// Whether a packet is to be reported although nothing is lost: the first (RFC 5348 §6.3), by ns-2's rules the first of a
+    /// round trip, and one for which the timer has run out.
+    fn is_due(&self, now: Time) -> bool {
         let Some(then) = self.reported else { return true };
         let rtt = self.note.path.rtt;
-        self.rules == TfrcRules::Ns2 && self.note.urgent || rtt > 0.0 && at - then >= rtt
+        match self.rules {
+            TfrcRules::Rfc => self.due <= now,
+            TfrcRules::Ns2 => self.note.urgent || rtt > 0.0 && now.as_secs() - then >= rtt,
+        }
+    }
+
+    /// The timer begins to run again, a packet having come. It runs out every round trip, and while nothing came nobody looked;
+    /// what is measured is of the round trip that it is in now.
+    fn start_timer(&mut self, now: Time) {
+        let (rtt, at) = (self.note.path.rtt, now.as_secs());
+        let (TfrcRules::Rfc, Time::MAX, Some(then)) = (self.rules, self.due, self.reported) else { return };
+        if rtt == 0.0 {
+            return;
+        }
+        let mut from = then;
+        if !self.news {
+            from += ((at - then) / rtt).floor() * rtt;
+            (self.reported, self.bytes) = (Some(from), 0.0);
+        }
+        self.due = Time::ZERO + Span::from_secs(from + rtt);
+    }
+
+    /// The time has come for which an event was asked.
+    pub fn ring(&mut self, now: Time) -> Feedback {
+        if self.armed != now {
+            return Feedback { report: None, next: Time::MAX };
+        }
+        self.armed = Time::MAX;
+        if self.due > now {
+            return self.feedback(now, None);
+        }
+        if self.rules == TfrcRules::Ns2 || self.news {
+            let report = self.report(now, true);
+            return self.feedback(now, Some(report));
+        }
+        (self.reported, self.bytes) = (Some(now.as_secs()), 0.0);
+        self.due = Time::MAX;
+        self.feedback(now, None)
+    }
+
+    /// A report, if there is one, and the event for the timer, if none is pending in time.
+    fn feedback(&mut self, now: Time, report: Option<u32>) -> Feedback {
+        let answered = Time::ZERO + now.since(Time::ZERO + self.took);
+        let next = if self.due < self.armed { self.due } else { Time::MAX };
+        self.armed = self.armed.min(self.due);
+        Feedback { report: report.map(|number| (number, answered)), next }
     }
 
     /// Which packets are missing, and which of those are now lost: whether a new loss event has begun.
@@ -210,12 +286,13 @@ impl TfrcReceiver {
         self.size * count.max(1) as f64 / rtt
     }
 
-    fn report(&mut self, now: Time) -> u32 {
+    /// Reports at `now`, when it is `due` or before that.
+    fn report(&mut self, now: Time, due: bool) -> u32 {
         let at = now.as_secs();
         let rtt = self.note.path.rtt;
         let since = self.reported.map_or(0.0, |then| at - then);
         // A report before its time, for a loss, is of the rate of the one before: too few packets have come since.
-        let whole = since > 0.0 && since >= rtt;
+        let whole = since > 0.0 && (due || since >= rtt);
         if self.rules == TfrcRules::Ns2 {
             self.rate = if rtt > 0.0 { self.measured(at, rtt) } else { self.size };
             (self.reported, self.bytes) = (Some(at), 0.0);
@@ -223,6 +300,9 @@ impl TfrcReceiver {
             self.rate = if since > 0.0 { self.bytes / since } else { 0.0 };
             (self.reported, self.bytes) = (Some(at), 0.0);
         }
+        let patience = if self.rules == TfrcRules::Ns2 { NS2_PATIENCE } else { 1.0 };
+        self.due = if rtt > 0.0 { now + Span::from_secs(patience * rtt) } else { Time::MAX };
+        self.news = false;
         let number = self.count;
         self.count = self.count.wrapping_add(1);
         let report = Report { received: self.rate, loss: self.history.loss_event_rate(self.next) };
@@ -241,12 +321,13 @@ mod tests {
     use super::*;
     use tidegate::Span;
 
-    /// A packet every 10 ms, sent 50 ms before, of a path of 100 ms, which the sender knows from the given number on.
-    struct Paced(TfrcReceiver, u32);
+    /// A packet every 10 ms, sent 50 ms before, of a path of 100 ms, which the sender knows from the given number on; and the next
+    /// event.
+    struct Paced(TfrcReceiver, u32, Time);
 
     impl Paced {
         fn new(rules: TfrcRules) -> Paced {
-            Paced(TfrcReceiver::new(&Tfrc { rules, ..Tfrc::default() }), 10)
+            Paced(TfrcReceiver::new(&Tfrc { rules, ..Tfrc::default() }), 10, Time::MAX)
         }
 
         /// Packet `seq` comes: whether it is reported.
@@ -255,7 +336,12 @@ mod tests {
             let now = sent + Span::from_millis(50);
             let path = Times::of(if seq < self.1 { 0.0 } else { 0.1 });
             let note = Note { path, round: seq / 10, urgent: false };
-            self.0.receive(now, Arrival { seq, marked: false, sent, note }).is_some()
+            while self.2 < now {
+                self.2 = self.0.ring(self.2).next;
+            }
+            let feedback = self.0.receive(now, Arrival { seq, marked: false, sent, note });
+            self.2 = self.2.min(feedback.next);
+            feedback.report.is_some()
         }
 
         fn loss(&self) -> f64 {
@@ -274,9 +360,9 @@ mod tests {
             assert_eq!(receiver.loss(), 0.0);
         }
         assert!(receiver.packet(103), "and a new event is reported at once");
-        // A hundred packets a second: the first interval is the one for which the equation gives that.
+        // Nine packets came in the last tenth of a second: the first interval is the one for which the equation gives that.
         let x = TfrcRules::Rfc.rate(1000.0, Times::of(0.1), receiver.loss());
-        assert!((x / 100_000.0 - 1.0).abs() < 0.05, "{x}");
+        assert!((x / 90_000.0 - 1.0).abs() < 1e-3, "{x}");
     }
 
     #[test]
@@ -292,10 +378,72 @@ mod tests {
         );
     }
 
+    /// Packet `seq` comes at `at` seconds after 50 ms, of a path of `rtt`.
+    fn come(receiver: &mut TfrcReceiver, seq: u32, at: f64, rtt: f64) -> Feedback {
+        let now = Time::ZERO + Span::from_secs(at);
+        let sent = Time::ZERO + Span::from_secs(at - 0.05);
+        let note = Note { path: Times::of(rtt), round: seq, urgent: false };
+        receiver.receive(now, Arrival { seq, marked: false, sent, note })
+    }
+
+    /// When the report that goes now answers, and what it says was received; and when to look again, in seconds.
+    fn told(receiver: &TfrcReceiver, feedback: Feedback) -> (Option<(f64, f64)>, Option<f64>) {
+        let said = |(number, answered): (u32, Time)| (answered.as_secs(), receiver.read(number).received);
+        let next = (feedback.next != Time::MAX).then(|| feedback.next.as_secs());
+        (feedback.report.map(said), next)
+    }
+
+    fn ring(receiver: &mut TfrcReceiver, at: f64) -> Feedback {
+        receiver.ring(Time::ZERO + Span::from_secs(at))
+    }
+
+    /// RFC 5348 §6.2: what has come in a round trip is reported at its end, by itself; nothing is not reported, and the next packet
+    /// falls in the round trip that has begun meanwhile.
+    #[test]
+    fn the_timer_reports_what_has_come() {
+        let mut receiver = TfrcReceiver::new(&Tfrc::default());
+        let first = come(&mut receiver, 0, 1.0, 0.0);
+        assert_eq!(told(&receiver, first), (Some((0.95, 0.0)), None), "no round trip is known yet");
+        let second = come(&mut receiver, 1, 1.03, 0.1);
+        assert_eq!(told(&receiver, second), (None, Some(1.1)));
+        assert_eq!(ring(&mut receiver, 1.07), Feedback { report: None, next: Time::MAX }, "nobody asked for that");
+        let report = ring(&mut receiver, 1.1);
+        // A packet in a tenth of a second; it took 50 ms, and would have come now had it been sent so long before.
+        let (said, next) = told(&receiver, report);
+        assert!(
+            said.unwrap().0 == 1.05 && (said.unwrap().1 - 10_000.0).abs() < 0.01 && next == Some(1.2),
+            "{said:?} {next:?}"
+        );
+        assert_eq!(ring(&mut receiver, 1.2), Feedback { report: None, next: Time::MAX });
+        let third = come(&mut receiver, 2, 1.47, 0.1);
+        assert_eq!(told(&receiver, third), (None, Some(1.5)));
+        let fourth = come(&mut receiver, 3, 1.49, 0.1);
+        assert_eq!(told(&receiver, fourth), (None, None), "the event is pending already");
+        let report = ring(&mut receiver, 1.5);
+        let (said, next) = told(&receiver, report);
+        assert!((said.unwrap().1 - 20_000.0).abs() < 0.01 && next == Some(1.6), "two in a tenth of a second: {said:?}");
+    }
+
+    /// ns-2 reports 1.5 round trips after the last report, whatever has come.
+    #[test]
+    fn by_ns2_s_rules_the_timer_reports_in_any_case() {
+        let mut receiver = TfrcReceiver::new(&Tfrc { rules: TfrcRules::Ns2, ..Tfrc::default() });
+        come(&mut receiver, 0, 1.0, 0.0);
+        let second = come(&mut receiver, 1, 1.1, 0.1);
+        let (said, next) = told(&receiver, second);
+        assert!(said.is_some() && next == Some(1.25), "{said:?} {next:?}");
+        let report = ring(&mut receiver, 1.25);
+        let (said, next) = told(&receiver, report);
+        assert!(
+            said == Some((1.2, 1000.0)) && next == Some(1.4),
+            "a packet a second for want of any: {said:?} {next:?}"
+        );
+    }
+
     /// RFC 5348 §6.3.1: with the first packet lost, the first interval stands for half a packet a round trip.
     #[test]
     fn with_the_first_packet_lost_the_first_interval_is_that_of_half_a_packet() {
-        let mut receiver = Paced(Paced::new(TfrcRules::Rfc).0, 1);
+        let mut receiver = Paced(Paced::new(TfrcRules::Rfc).0, 1, Time::MAX);
         for seq in [1, 2, 3] {
             receiver.packet(seq);
         }

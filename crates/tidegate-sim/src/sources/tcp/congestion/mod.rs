@@ -15,6 +15,7 @@ mod hystart;
 mod marks;
 mod reno;
 mod reno_num;
+mod unresponsive;
 mod vegas;
 mod vegas_rem;
 
@@ -32,6 +33,8 @@ pub use dctcp::DctcpParams;
 use reno::Reno;
 use reno_num::RenoNum;
 pub use reno_num::RenoNumParams;
+use unresponsive::Unresponsive;
+pub use unresponsive::UnresponsiveParams;
 use vegas::Vegas;
 pub use vegas::VegasParams;
 use vegas_rem::VegasRem;
@@ -244,6 +247,8 @@ controls! {
     "dctcp" => Dctcp(DctcpParams),
     /// By a model of the path, version 1 (draft-cardwell-iccrg-bbr-congestion-control-00); with selective acknowledgements.
     "bbr" => Bbr(BbrParams),
+    /// At a fixed rate, whatever is lost or marked; with selective acknowledgements.
+    "unresponsive" => Unresponsive(UnresponsiveParams),
 }
 
 impl Congestion {
@@ -372,8 +377,10 @@ const LEAST: f64 = 2.0;
 impl Window {
     pub fn new(tcp: &Tcp, cwnd: f64) -> Window {
         let mut control = Control::new(&tcp.congestion);
-        if let Control::Bbr(bbr) = &mut control {
-            bbr.begin(tcp);
+        match &mut control {
+            Control::Bbr(bbr) => bbr.begin(tcp),
+            Control::Unresponsive(sender) => sender.begin(tcp),
+            _ => {}
         }
         Window {
             cwnd,
@@ -394,9 +401,14 @@ impl Window {
         }
     }
 
-    /// Whether marks change nothing.
-    pub fn heeds_no_mark(&self) -> bool {
-        self.bbr().is_some()
+    /// Whether neither losses that acknowledgements tell of nor marks cut it.
+    pub fn is_heedless(&self) -> bool {
+        self.bbr().is_some() || self.never_waits()
+    }
+
+    /// Whether timeouts change nothing either, and are not backed off.
+    pub fn never_waits(&self) -> bool {
+        matches!(self.control, Control::Unresponsive(_))
     }
 
     /// The least round-trip time of its model, nothing before the first.
@@ -411,7 +423,11 @@ impl Window {
 
     /// The pace at which segments leave and how many at a time, if it says.
     pub fn pace(&self) -> Option<(SegmentRate, u32)> {
-        self.bbr().map(Bbr::pace)
+        match &self.control {
+            Control::Bbr(bbr) => Some(bbr.pace()),
+            Control::Unresponsive(sender) => Some(sender.pace()),
+            _ => None,
+        }
     }
 
     /// The model takes in what an acknowledgement says.
@@ -504,8 +520,8 @@ impl Window {
 
     /// A loss. Whether it took anything: Vegas takes nothing off a window that was cut since the segment was sent.
     pub fn cut(&mut self, found: Found) -> bool {
-        if self.bbr().is_some() {
-            return true; // the model is told with the acknowledgement
+        if self.is_heedless() {
+            return true; // a model is told with the acknowledgement
         }
         let loss = self.loss(found);
         let left = self.control.lost(&loss);
@@ -591,7 +607,7 @@ impl Window {
     /// Fast recovery is over.
     pub fn recovered(&mut self) {
         self.inflation = 0;
-        if self.rules != Rules::Ns2 && self.bbr().is_none() {
+        if self.rules != Rules::Ns2 && !self.is_heedless() {
             self.cwnd = self.ssthresh;
         }
     }
