@@ -8,7 +8,7 @@ TIDEGATE := target/release/tidegate
 FUZZ_SECONDS ?= 600
 MUTANTS ?= 0/10
 
-.PHONY: help build demo test lint bench bench-gate fuzz mutants validate validate-gateway validate-witness validate-spoofed choosing speed papers clean
+.PHONY: help build demo test lint bench bench-gate fuzz mutants validate validate-gateway validate-witness validate-spoofed choosing speed papers cost clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -70,9 +70,13 @@ validate-spoofed: test-deps ## Forged sources: what users are left with behind e
 choosing: build ## docs/choosing.md, which queue for what, from runs of every queue; ten minutes
 	python3 validation/choosing.py
 
-papers: build ## Every published experiment at its full length, and what came out as papers/results.csv and figures.csv
+papers: build ## Every published experiment at its full length, and what came out as papers/results.csv, figures.csv and readings.csv
 	$(TIDEGATE) paper run all --out out/papers
-	cp out/papers/results.csv out/papers/figures.csv out/papers/made.json papers/
+	cp out/papers/results.csv out/papers/figures.csv out/papers/readings.csv out/papers/made.json papers/
+
+cost: ## What a packet costs in every queue, as papers/comparison/cost.csv; five minutes on an idle machine
+	cargo bench --locked -p tidegate --bench queue_cost -- 'flows 1000'
+	python3 validation/cost.py
 
 speed: build ns2 ## Our time against ns-2's on the same jobs, in turn, and with 100,000 flows, each figure beside its goal
 	python3 validation/speed.py

@@ -23,7 +23,7 @@ fn what_is_asked_for_can_be_an_experiment_a_paper_or_all() {
     let home = Home::new();
     let list = home.run(&["paper", "list", "--json"]).json();
     let names: Vec<&str> = list.as_array().unwrap().iter().map(|paper| paper["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["bare", "care", "ewfq", "purge", "sfb"]);
+    assert_eq!(names, ["bare", "care", "comparison", "ewfq", "purge", "sfb"]);
     let settings = &list[1]["experiments"][1]["settings"];
     assert_eq!((settings[0].as_str(), settings[6].as_str()), (Some("UDP load 1 %"), Some("UDP load 30 %")));
     home.run(&["paper", "run", "B55"]).refused(2, &["B55: no such experiment or paper", "did you mean `B5`?"]);
@@ -62,7 +62,7 @@ fn a_paper_of_ones_own_is_read_from_its_folder() {
     let description =
         "key = \"me\"\ntitle = \"Mine\"\nseeds = 1\n[[experiment]]\nid = \"X1\"\nplace = \"§1\"\ntitle = \"A form\"\n";
     std::fs::write(folder.join("paper.toml"), description).unwrap();
-    let claims = "experiment,setting,queue,quantity,unit,printed,within,place,fit,unchecked\nX1,,,jackknife(),flows,150,0.5,§1,,\n";
+    let claims = "experiment,setting,queue,quantity,unit,printed,within,place,fit,unchecked,explained\nX1,,,jackknife(),flows,150,0.5,§1,,,\n";
     std::fs::write(folder.join("printed.csv"), claims).unwrap();
     let ran = home.run(&["paper", "run", "all", "--from", "papers"]);
     assert!(ran.code == 0 && ran.out.contains("1 claims: 1 differs."), "{ran:?}");

@@ -63,17 +63,49 @@ unit = "kbit/s"
 "#;
 
 const CLAIMS: &str = "\
-experiment,setting,queue,quantity,unit,printed,within,place,fit,unchecked
-X1,400 kbit/s,tail,throughput udp,kbit/s,400,50 %,Fig. 1,target limit,
-X1,800 kbit/s,tail,throughput udp,kbit/s,>= 1,0,Fig. 1,support limit,
-X1,800 kbit/s,red,loss udp 1 s..2 s,kbit/s,<= 900,0,Fig. 1,,
-X1,800 kbit/s,sred,throughput udp,kbit/s,500,10 %,Fig. 1,,the queue is not in the catalog yet
-X1,,,jackknife(),flows,142,0.5,Table I,,
+experiment,setting,queue,quantity,unit,printed,within,place,fit,unchecked,explained
+X1,400 kbit/s,tail,throughput udp,kbit/s,400,50 %,Fig. 1,target limit,,
+X1,800 kbit/s,tail,throughput udp,kbit/s,>= 1,0,Fig. 1,support limit,,
+X1,800 kbit/s,red,loss udp 1 s..2 s,kbit/s,<= 900,0,Fig. 1,,,
+X1,800 kbit/s,red,throughput udp,kbit/s,>= 900,0,Fig. 1,,,no-more
+X1,800 kbit/s,sred,throughput udp,kbit/s,500,10 %,Fig. 1,,the queue is not in the catalog yet,
+X1,,,jackknife(),flows,142,0.5,Table I,,,
 ";
 
+const EXPLAINED: &str = r#"
+[[explanation]]
+name = "no-more"
+why = "It sends no more."
+evidence = ["rate"]
+
+[[readings]]
+id = "rate"
+experiment = "X1"
+title = "What it sends"
+finding = "With more it gets more."
+settings = ["800 kbit/s"]
+queues = ["red"]
+seeds = 2
+
+[[reading]]
+of = "rate"
+name = "{more} kbit/s"
+set = ["group.udp.rate={more} kbit/s"]
+vary = { more = [850, 2000] }
+"#;
+
 fn folder(description: &str, claims: &str) -> Folder<'static> {
+    explained(description, claims, EXPLAINED)
+}
+
+fn explained(description: &str, claims: &str, why: &str) -> Folder<'static> {
     let file = |name: &'static str, text: &str| (name.into(), text.to_string().into());
-    let files = vec![file("paper.toml", description), file("printed.csv", claims), file("x.toml", SCENARIO)];
+    let files = vec![
+        file("paper.toml", description),
+        file("printed.csv", claims),
+        file("x.toml", SCENARIO),
+        file("explained.toml", why),
+    ];
     Folder { name: "small".into(), files }
 }
 
@@ -91,13 +123,14 @@ fn shipped() -> Vec<Paper> {
     let mut folders: Vec<_> = std::fs::read_dir(base).unwrap().map(|e| e.unwrap().path()).collect();
     folders.retain(|folder| folder.join("paper.toml").is_file());
     folders.sort();
-    let read = |folder: &Path| {
+    let open = |folder: &Path| {
         let name = |path: &Path| path.file_name().unwrap().to_string_lossy().into_owned();
         let entries = std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).filter(|path| path.is_file());
         let files = entries.map(|path| (name(&path).into(), std::fs::read_to_string(&path).unwrap().into())).collect();
-        Paper::read(&Folder { name: name(folder).into(), files }).unwrap_or_else(|problems| panic!("{problems}"))
+        Folder { name: name(folder).into(), files }
     };
-    folders.iter().map(|folder| read(folder)).collect()
+    let folders = paper::shelved(folders.iter().map(|folder| open(folder)).collect());
+    folders.iter().map(|folder| Paper::read(folder).unwrap_or_else(|problems| panic!("{problems}"))).collect()
 }
 
 #[test]
@@ -107,11 +140,15 @@ fn verdicts_are_computed() {
     let rows = paper::rows(&papers[0], &["X1".into()], &results);
     let verdicts: Vec<String> = rows.iter().map(|row| row.verdict.to_string()).collect();
     let missing = "cannot be checked: the queue is not in the catalog yet";
-    assert_eq!(verdicts, ["fitted", "holds", "holds", missing, "holds"]);
+    assert_eq!(verdicts, ["fitted", "holds", "holds", "differs", missing, "holds"]);
+    let reasons: Vec<_> = rows.iter().map(|row| row.explanation()).collect();
+    assert_eq!(reasons, [None, None, None, Some("no-more"), None, None]);
     assert!(rows[0].ours.is_some_and(|f| f.ci95().is_some()), "two seeds give an interval");
     let csv = paper::csv(&rows);
     assert!(
-        csv.starts_with("paper,experiment,setting,queue,quantity,unit,printed,ours,ci95,ratio,verdict,place\n"),
+        csv.starts_with(
+            "paper,experiment,setting,queue,quantity,unit,printed,ours,ci95,ratio,verdict,place,explained\n"
+        ),
         "{csv}"
     );
     let charts = paper::charts(&papers[0], &["X1".into()], &results, Length::Full);
@@ -136,9 +173,9 @@ fn cells_are_stored_and_taken_from_there() {
         (results, count.0.into_inner())
     };
     let (first, ran) = run(Length::Full);
-    assert_eq!(ran, 8, "two settings, two queues, two seeds");
+    assert_eq!(ran, 16, "two settings and two readings of one, two queues, two seeds");
     let cells = || std::fs::read_dir(dir.path().join("cells")).unwrap().map(|e| e.unwrap().path()).collect::<Vec<_>>();
-    assert_eq!(cells().len(), 4);
+    assert_eq!(cells().len(), 8);
     let (again, ran) = run(Length::Full);
     assert_eq!((again == first, ran), (true, 0), "nothing is run twice, and what is read is what was written");
     // Somebody cut a file off, and removed another.
@@ -147,7 +184,83 @@ fn cells_are_stored_and_taken_from_there() {
     let (mended, ran) = run(Length::Full);
     assert_eq!((mended == first, ran), (true, 4));
     let (quick, ran) = run(Length::Quick);
-    assert!(quick != first && ran == 12, "three seeds of half the time");
+    assert!(quick != first && ran == 24, "three seeds of half the time");
+}
+
+#[test]
+fn other_readings_are_shown_beside_the_experiment() {
+    let papers = [small()];
+    let results = paper::run(&asked(&papers, Length::Full), None, &()).unwrap();
+    let csv = paper::readings(&papers, &["X1".into()], &results);
+    let lines: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
+    assert_eq!(lines[0][..3], ["paper", "table", "reading"]);
+    let of = |reading: &str, quantity: &str| {
+        let line = lines.iter().find(|line| line[2] == reading && line[5] == quantity).unwrap();
+        (line[8].parse::<f64>().unwrap(), line[10])
+    };
+    let (own, verdict) = of("as run", "throughput udp");
+    assert!(own < 900.0 && verdict == "differs", "{csv}");
+    let (more, _) = of("850 kbit/s", "throughput udp");
+    assert!(more > own, "{more} of 850 kbit/s, {own} of 800");
+    let (flood, _) = of("2000 kbit/s", "throughput udp");
+    assert!(flood > more, "{csv}");
+    let page = paper::page(&papers[0], &["X1".into()], &results, Length::Full);
+    let (explanation, table) = (&page.experiments[0].explanations[0], &page.experiments[0].readings[0]);
+    assert_eq!((explanation.name.as_str(), explanation.claims), ("no-more", 1));
+    assert_eq!(table.names, ["as run", "850 kbit/s", "2000 kbit/s"]);
+    assert!(table.rows.iter().all(|row| row.cells.len() == 3) && table.met[0] == "1 of 2", "{table:?}");
+}
+
+#[test]
+fn mistakes_in_what_is_explained_are_told() {
+    for (from, to, words) in [
+        ("evidence = [\"rate\"]", "evidence = [\"rates\"]", "there is no [[readings]] `rates`; did you mean `rate`?"),
+        ("name = \"no-more\"", "name = \"no-less\"", "no such [[explanation]]"),
+        (
+            "settings = [\"800 kbit/s\"]",
+            "settings = [\"801 kbit/s\"]",
+            "no run of the experiment is called `801 kbit/s`",
+        ),
+        ("queues = [\"red\"]", "queues = [\"sred\"]", "shows no claim"),
+        ("of = \"rate\"", "of = \"late\"", "there is no such [[readings]] above"),
+        ("seeds = 2", "", "must be a whole number from 1"),
+    ] {
+        assert!(EXPLAINED.contains(from), "{from}");
+        let folder = explained(DESCRIPTION, CLAIMS, &EXPLAINED.replacen(from, to, 1));
+        let problems = Paper::read(&folder).unwrap_err().to_string();
+        assert!(problems.contains(words) && problems.contains("small/"), "{to}: {problems}");
+    }
+}
+
+#[test]
+fn every_queue_on_another_papers_traffic() {
+    let of_all = DESCRIPTION
+        .replace("title = \"A flood\"", "title = \"A flood\"\nunchecked = \"nobody printed it\"\nevery = \"auto\"");
+    let board = "[[board]]\nexperiment = \"X1\"\nid = \"all\"\ntitle = \"All\"\nmap = \"jain total\"\ncolumns = [\"norm [kbit/s]\", \"state\", \"cost\"]\n";
+    let other = of_all.split("[[fitted]]").next().unwrap().to_string()
+        + "[[experiment]]"
+        + of_all.split_once("[[experiment]]").unwrap().1
+        + board;
+    let other = other.replace("x.toml", "../small/x.toml");
+    let heads = CLAIMS.lines().next().unwrap().to_string() + "\n";
+    let files = vec![
+        ("paper.toml".into(), other.into()),
+        ("printed.csv".into(), heads.into()),
+        ("cost.csv".into(), "queue,ns\nred,16\n".into()),
+    ];
+    let folders = paper::shelved(vec![folder(DESCRIPTION, CLAIMS), Folder { name: "all".into(), files }]);
+    let papers = [Paper::read(&folders[1]).unwrap_or_else(|problems| panic!("{problems}"))];
+    let results = paper::run(&Asked { seeds: Some(1), ..asked(&papers, Length::Quick) }, None, &()).unwrap();
+    let page = paper::page(&papers[0], &["X1".into()], &results, Length::Quick);
+    let (board, map) = (&page.experiments[0].boards[1], &page.experiments[0].maps[0]);
+    assert_eq!(board.rows.len(), tidegate::catalog::QUEUES.len());
+    assert_eq!(board.columns, ["norm, kbit/s", "state, kB", "a packet, ns"]);
+    let red = board.rows.iter().find(|(name, _)| name == "red").unwrap();
+    assert_eq!((red.1[2].text.as_str(), red.1[1].text.as_str()), ("16.0", "0.2"));
+    assert_eq!((map.columns.len(), map.rows.len()), (2, board.rows.len()));
+    assert!(map.rows.iter().all(|(_, values)| values.iter().all(|v| v.is_some_and(|v| (0.0..=1.0).contains(&v)))));
+    let points = paper::points(&papers, &["X1".into()], &results);
+    assert!(points.contains("all,all,\"norm, kbit/s\",red,800 kbit/s,"), "{points}");
 }
 
 #[test]
@@ -185,7 +298,7 @@ fn mistakes_have_their_place() {
         ("target limit", "target limits", &["no such [[fitted]]"]),
         ("support limit", "", &["no claim supports the fitted `limit`"]),
         ("jackknife()", "jackknive()", &["did you mean `jackknife`?"]),
-        (",sred,", ",red,", &["printed.csv:5:", "a run fills this row"]),
+        (",sred,", ",red,", &["printed.csv:6:", "a run fills this row"]),
         ("experiment,setting", "experiment,set", &["the columns must be"]),
     ] {
         let problems = change(from, to);
@@ -198,13 +311,13 @@ fn mistakes_have_their_place() {
 #[test]
 fn what_is_shipped_can_be_read() {
     let papers = shipped();
-    assert_eq!(papers.len(), 5);
+    assert_eq!(papers.len(), 6);
     let claims: usize = papers.iter().map(|paper| paper.claims.len()).sum();
     assert!(claims >= 150, "{claims}");
     let mut ids: Vec<&str> = papers.iter().flat_map(|p| p.experiments.iter().map(|e| e.id.as_str())).collect();
     ids.sort_unstable();
     let expected =
-        "A1 A2 A3 A4 A5 A6 B0 B1 B10 B11 B2 B3 B4 B5 B6 B7 B8 B9 C1 C2 C3 C4 C5 C6 C7 D1 D2 D3 E1 E2 E3 E4 E5 E6 E7";
+        "A1 A2 A3 A4 A5 A6 B0 B1 B10 B11 B2 B3 B4 B5 B6 B7 B8 B9 C1 C2 C3 C4 C5 C6 C7 D1 D2 D3 E1 E2 E3 E4 E5 E6 E7 F";
     assert_eq!(ids.join(" "), expected);
 }
 
@@ -237,4 +350,19 @@ fn the_committed_results_come_out_again() {
         }
     }
     assert!(told >= 25, "{told}");
+}
+
+#[test]
+fn no_claim_differs_without_an_explanation() {
+    let mut reader = csv::Reader::from_reader(std::io::Cursor::new(committed().join("\n")));
+    for row in reader.records().map(|row| row.unwrap()) {
+        let (verdict, name) = (&row[10], &row[12]);
+        let differs = matches!(verdict, "differs" | "fitted, not met");
+        assert_eq!(differs, !name.is_empty(), "papers/results.csv: {row:?}");
+    }
+    for paper in shipped() {
+        for explanation in &paper.explanations {
+            assert!(explanation.why.split_whitespace().count() >= 20, "{} is no explanation", explanation.name);
+        }
+    }
 }

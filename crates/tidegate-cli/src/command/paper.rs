@@ -89,7 +89,7 @@ impl Papers {
 /// All papers, in order.
 fn papers(from: Option<&Path>) -> Result<Vec<Paper>, Failure> {
     let shipped = || shipped::PAPERS.iter().map(|(name, files)| folder(name, files)).collect();
-    let folders = from.map_or_else(|| Ok(shipped()), folders_in)?;
+    let folders = paper::shelved(from.map_or_else(|| Ok(shipped()), folders_in)?);
     let mut papers: Vec<Paper> = vec![];
     for folder in &folders {
         let paper = Paper::read(folder).map_err(Failure::input)?;
@@ -199,7 +199,7 @@ impl Run {
         }
         match self.json {
             true => output::print(&format!("{:#}\n", Value::from(rows.iter().map(object).collect::<Vec<_>>()))),
-            false => output::print(&(table(&rows) + &summary(&rows))),
+            false => output::print(&(table(&rows) + &summary(&rows) + &reasons(&papers, &rows))),
         }
     }
 
@@ -247,7 +247,9 @@ impl Run {
         let points = paper::points(asked.papers, &asked.experiments, results);
         let version = json!({ "made_by": "tidegate", "version": paper::VERSION, "command": command });
         let made = format!("{version:#}\n");
-        for (name, text) in [("results.csv", paper::csv(rows)), ("figures.csv", points), ("made.json", made)] {
+        let readings = paper::readings(asked.papers, &asked.experiments, results);
+        let tables = [("results.csv", paper::csv(rows)), ("figures.csv", points), ("readings.csv", readings)];
+        for (name, text) in tables.into_iter().chain([("made.json", made)]) {
             files.push(File { name: name.into(), bytes: text.into_bytes() });
         }
         interrupt::uninterrupted(|| {
@@ -264,7 +266,7 @@ fn object(row: &Row<'_>) -> Value {
         "paper": row.paper, "experiment": c.experiment, "setting": c.setting, "queue": c.queue,
         "quantity": c.quantity.to_string(), "unit": c.unit.to_string(), "printed": c.text, "place": c.place,
         "ours": row.ours.map(|f| f.mean()), "ci95": row.ours.and_then(|f| f.ci95()), "verdict": row.verdict.kind(),
-        "reason": row.reason(),
+        "reason": row.reason(), "explained": row.explanation(),
     })
 }
 
@@ -273,7 +275,7 @@ fn table(rows: &[Row<'_>]) -> String {
     let head = ["", "setting", "queue", "quantity", "printed", "ours", "verdict"];
     let mut lines = vec![head.map(String::from).to_vec()];
     for row in rows {
-        let [_, experiment, setting, queue, quantity, unit, printed, ours, half, _, verdict, _] = row.fields();
+        let [_, experiment, setting, queue, quantity, unit, printed, ours, half, _, verdict, ..] = row.fields();
         let ours = if half.is_empty() { ours } else { format!("{ours} ± {half}") };
         let quantity = if unit.is_empty() { quantity } else { format!("{quantity}, {unit}") };
         lines.push(vec![experiment, setting, queue, quantity, printed, ours, verdict]);
@@ -296,4 +298,23 @@ fn summary(rows: &[Row<'_>]) -> String {
         true => "No claims.\n".into(),
         false => format!("{} claims: {}.\n", rows.len(), parts.join("; ")),
     }
+}
+
+/// Why claims differ, each reason once.
+fn reasons(papers: &[Paper], rows: &[Row<'_>]) -> String {
+    let mut text = String::new();
+    for (paper, explanation) in papers.iter().flat_map(|p| p.explanations.iter().map(move |e| (p, e))) {
+        let mine = |row: &&Row<'_>| row.paper == paper.folder && row.explanation() == Some(&explanation.name);
+        let count = rows.iter().filter(mine).count();
+        if count > 0 {
+            let claims = if count == 1 { "one claim".into() } else { format!("{count} claims") };
+            text += &format!(
+                "\nWhy {claims} of {} differ ({}):\n{}\n",
+                paper.folder,
+                explanation.name,
+                explanation.why.trim()
+            );
+        }
+    }
+    text
 }

@@ -1,6 +1,7 @@
 //! A paper as values: what was run in it, what we run, what is drawn, and what was fitted.
 use crate::scenario::Scenario;
 
+use super::board::Board;
 use super::claim::Claim;
 use super::quantity::Quantity;
 use super::unit::Unit;
@@ -26,8 +27,14 @@ pub struct Paper {
     pub fitted: Vec<Fitted>,
     /// What is drawn.
     pub figures: Vec<Figure>,
+    /// Tables that set queues side by side.
+    pub boards: Vec<Board>,
     /// What it says, one claim a row.
     pub claims: Vec<Claim>,
+    /// Why ours differs, where it does.
+    pub explanations: Vec<Explanation>,
+    /// The same claims under other readings of the text.
+    pub readings: Vec<Readings>,
 }
 
 /// One experiment of a paper.
@@ -50,6 +57,8 @@ pub struct Experiment {
 pub struct Run {
     /// The experiment.
     pub experiment: String,
+    /// The experiment again, or the reading of a table of readings that it belongs to: results are kept under it.
+    pub under: String,
     /// What distinguishes it from the experiment's other runs; rows of the claims name it.
     pub setting: String,
     /// Its place on a figure's axis.
@@ -64,6 +73,8 @@ pub struct Run {
     pub full: Scenario,
     /// The scenario cut short.
     pub quick: Scenario,
+    /// What cuts it short.
+    pub shorter: Vec<String>,
     /// Whether the tests run it at the paper's length and hold the committed results against it.
     pub tested: bool,
 }
@@ -115,10 +126,69 @@ pub enum Kind {
     },
 }
 
+/// Why some claims differ, with the evidence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Explanation {
+    /// Its name in the claims.
+    pub name: String,
+    /// The reason, in paragraphs.
+    pub why: String,
+    /// The tables of readings that bear it out.
+    pub evidence: Vec<String>,
+}
+
+/// Claims of an experiment, computed again under other readings of the text: each is the experiment's own run with one
+/// thing changed for all its settings.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Readings {
+    /// Its name.
+    pub id: String,
+    /// The experiment.
+    pub experiment: String,
+    /// What is read in several ways.
+    pub title: String,
+    /// What the readings say together.
+    pub finding: String,
+    /// The settings whose claims are shown.
+    pub settings: Vec<String>,
+    /// The queues whose claims are shown; all if there are none.
+    pub queues: Vec<String>,
+    /// The readings besides the experiment's own.
+    pub readings: Vec<Reading>,
+}
+
+/// One reading of the text.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reading {
+    /// What it is.
+    pub name: String,
+    /// The experiment's runs, so read; one for each setting.
+    pub runs: Vec<Run>,
+}
+
+impl Readings {
+    /// The claims of `paper` that it shows.
+    pub fn claims<'p>(&self, paper: &'p Paper) -> impl Iterator<Item = &'p Claim> {
+        let mine = |claim: &&Claim| {
+            claim.experiment == self.experiment
+                && self.settings.contains(&claim.setting)
+                && (self.queues.is_empty() || self.queues.contains(&claim.queue))
+                && claim.unchecked.is_none()
+        };
+        paper.claims.iter().filter(mine)
+    }
+}
+
 impl Paper {
     /// The experiment called `id`.
     pub fn experiment(&self, id: &str) -> Option<&Experiment> {
         self.experiments.iter().find(|e| e.id == id)
+    }
+
+    /// Every run: of the experiments, then of other readings.
+    pub fn all_runs(&self) -> impl Iterator<Item = &Run> {
+        let other = self.readings.iter().flat_map(|table| &table.readings).flat_map(|reading| &reading.runs);
+        self.runs.iter().chain(other)
     }
 
     /// The run of `experiment` in `setting`.

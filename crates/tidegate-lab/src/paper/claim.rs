@@ -34,6 +34,8 @@ pub struct Claim {
     pub fit: Fit,
     /// Why it cannot be checked, where it cannot.
     pub unchecked: Option<String>,
+    /// The name of the explanation, where ours differs.
+    pub explained: Option<String>,
 }
 
 /// What a claim has to do with a fitted parameter.
@@ -48,8 +50,19 @@ pub enum Fit {
 }
 
 /// The columns, in order.
-const COLUMNS: [&str; 10] =
-    ["experiment", "setting", "queue", "quantity", "unit", "printed", "within", "place", "fit", "unchecked"];
+const COLUMNS: [&str; 11] = [
+    "experiment",
+    "setting",
+    "queue",
+    "quantity",
+    "unit",
+    "printed",
+    "within",
+    "place",
+    "fit",
+    "unchecked",
+    "explained",
+];
 
 impl Claim {
     /// The paper's number as a figure, to be drawn.
@@ -154,6 +167,7 @@ fn row(page: &Page<'_>, line: usize, record: &csv::StringRecord, problems: &mut 
         place: field("place"),
         fit: fit?,
         unchecked: Some(field("unchecked")).filter(|why| !why.is_empty()),
+        explained: Some(field("explained")).filter(|name| !name.is_empty()),
     })
 }
 

@@ -4,8 +4,8 @@ use tidegate_report::papers::{Chart, ChartLine, Point};
 use crate::stats::figure_of_some;
 
 use super::book::{Figure, Kind, Paper, Run};
-use super::look;
 use super::run::{Length, Results};
+use super::{board, look};
 
 /// The figures of `experiments` of `paper`, each with the name of its experiment; those of which nothing was run are
 /// left out.
@@ -106,7 +106,7 @@ fn flows(paper: &Paper, figure: &Figure, setting: &str, results: &Results) -> Ve
 /// The columns of the table of points.
 const COLUMNS: [&str; 7] = ["paper", "figure", "what", "queue", "x", "ours", "ci95"];
 
-/// The points of the sweeps of `papers` as a table of comma-separated values.
+/// The points of the sweeps and of the boards of `papers` as a table of comma-separated values.
 pub fn points(papers: &[Paper], experiments: &[String], results: &Results) -> String {
     let mut rows = vec![];
     for paper in papers {
@@ -116,13 +116,17 @@ pub fn points(papers: &[Paper], experiments: &[String], results: &Results) -> St
                 rows.extend(line.points.iter().map(|point| fields(&paper.folder, &chart, &line.name, point)));
             }
         }
+        rows.extend(board::points(paper, experiments, results));
     }
     look::table(&COLUMNS, rows.into_iter())
 }
 
+/// Six digits behind the point, and no more of them than there are.
+pub(super) fn number(value: f64) -> String {
+    format!("{}", (value * 1e6).round() / 1e6)
+}
+
 fn fields(folder: &str, chart: &Chart, queue: &str, point: &Point) -> Vec<String> {
-    // Six digits behind the point, and no more of them than there are.
-    let number = |value: f64| format!("{}", (value * 1e6).round() / 1e6);
     let half = point.ci95.map_or(String::new(), number);
     vec![folder.into(), chart.id.clone(), chart.y.clone(), queue.into(), number(point.x), number(point.y), half]
 }

@@ -1,13 +1,15 @@
 //! Our figures beside the printed ones: rows, the table of all of them, and what the pages show.
+use tidegate_report::Figure;
 use tidegate_report::papers as page;
-use tidegate_report::{Figure, papers::Chart};
 
 use crate::stats::figure_of_some;
 
-use super::book::{Experiment, Paper, Run};
+use super::board;
+use super::book::{Experiment, Explanation, Paper, Run};
 use super::claim::{Claim, Fit};
 use super::figure::charts;
 use super::quantity::Quantity;
+use super::readings;
 use super::run::{Length, Results};
 use super::unit::Unit;
 use super::verdict::Verdict;
@@ -26,7 +28,7 @@ pub struct Row<'p> {
 }
 
 /// The columns of the table.
-const COLUMNS: [&str; 12] = [
+const COLUMNS: [&str; 13] = [
     "paper",
     "experiment",
     "setting",
@@ -39,29 +41,31 @@ const COLUMNS: [&str; 12] = [
     "ratio",
     "verdict",
     "place",
+    "explained",
 ];
 
 /// A quantity's figure over the seeds, in `unit`.
 pub(super) fn figure(
     results: &Results,
-    (experiment, setting, queue): (&str, &str, &str),
+    (under, setting, queue): (&str, &str, &str),
     quantity: &Quantity,
     unit: Unit,
 ) -> Option<Figure> {
-    let replications = results.of(experiment, setting, queue)?;
+    let replications = results.of(under, setting, queue)?;
     figure_of_some(replications.iter().map(|replication| quantity.value(replication, unit)))
 }
 
 /// The claims of `paper` that belong to one of `experiments`, each with its figure and verdict.
 pub fn rows<'p>(paper: &'p Paper, experiments: &[String], results: &Results) -> Vec<Row<'p>> {
     let asked = paper.claims.iter().filter(|claim| experiments.contains(&claim.experiment));
-    asked.map(|claim| row(paper, claim, results)).collect()
+    asked.map(|claim| row(paper, claim, &claim.experiment, results)).collect()
 }
 
-fn row<'p>(paper: &'p Paper, claim: &'p Claim, results: &Results) -> Row<'p> {
+/// A claim with the figure of the experiment, or of the reading that `under` names.
+pub(super) fn row<'p>(paper: &'p Paper, claim: &'p Claim, under: &str, results: &Results) -> Row<'p> {
     let of = |queue: &str| {
         let closed = claim.quantity.closed().map(|value| value * claim.unit.per_base(1.0, 1.0));
-        let place = (claim.experiment.as_str(), claim.setting.as_str(), queue);
+        let place = (under, claim.setting.as_str(), queue);
         closed.and_then(Figure::exact).or_else(|| figure(results, place, &claim.quantity, claim.unit))
     };
     let ours = of(&claim.queue);
@@ -86,11 +90,17 @@ impl Row<'_> {
         }
     }
 
-    fn mean(&self) -> String {
+    /// The explanation of a claim that differs.
+    pub fn explanation(&self) -> Option<&str> {
+        let differs = matches!(self.verdict, Verdict::Differs | Verdict::FittedNotMet);
+        self.claim.explained.as_deref().filter(|_| differs)
+    }
+
+    pub(super) fn mean(&self) -> String {
         self.ours.map_or(String::new(), |f| format!("{:.*}", self.claim.unit.digits(), f.mean()))
     }
 
-    fn half(&self) -> String {
+    pub(super) fn half(&self) -> String {
         let half = self.ours.and_then(|f| f.ci95());
         half.map_or(String::new(), |half| format!("{half:.*}", self.claim.unit.digits().max(3)))
     }
@@ -102,7 +112,7 @@ impl Row<'_> {
     }
 
     /// Its fields, in the table's order.
-    pub fn fields(&self) -> [String; 12] {
+    pub fn fields(&self) -> [String; 13] {
         let c = self.claim;
         [
             self.paper.into(),
@@ -117,6 +127,7 @@ impl Row<'_> {
             self.ratio(),
             self.verdict.to_string(),
             c.place.clone(),
+            self.explanation().unwrap_or_default().into(),
         ]
     }
 }
@@ -141,6 +152,8 @@ pub(super) fn table(columns: &[&str], rows: impl Iterator<Item = Vec<String>>) -
 pub fn page(paper: &Paper, experiments: &[String], results: &Results, length: Length) -> page::Paper {
     let rows = rows(paper, experiments, results);
     let drawn = charts(paper, experiments, results, length);
+    let reread = readings::tables(paper, experiments, results);
+    let (boards, maps) = (board::boards(paper, experiments, results), board::maps(paper, experiments, results));
     let shown = paper.experiments.iter().filter(|e| experiments.contains(&e.id));
     let of = |e: &Experiment| page::Experiment {
         id: e.id.clone(),
@@ -149,7 +162,11 @@ pub fn page(paper: &Paper, experiments: &[String], results: &Results, length: Le
         remarks: e.remarks.clone(),
         unchecked: e.unchecked.clone(),
         claims: rows.iter().filter(|row| row.claim.experiment == e.id).map(claim).collect(),
-        charts: drawn.iter().filter(|(id, _)| *id == e.id).map(|(_, chart)| chart.clone()).collect::<Vec<Chart>>(),
+        charts: of_experiment(&drawn, &e.id),
+        explanations: explanations(paper, &rows, &e.id),
+        readings: of_experiment(&reread, &e.id),
+        boards: of_experiment(&boards, &e.id),
+        maps: of_experiment(&maps, &e.id),
         runs: paper.runs.iter().filter(|run| run.experiment == e.id).map(|run| command(paper, run)).collect(),
     };
     let fitted = paper.fitted.iter().map(|fitted| {
@@ -171,6 +188,24 @@ pub fn page(paper: &Paper, experiments: &[String], results: &Results, length: Le
     }
 }
 
+/// What belongs to the experiment called `id`.
+fn of_experiment<T: Clone>(all: &[(String, T)], id: &str) -> Vec<T> {
+    all.iter().filter(|(experiment, _)| experiment == id).map(|(_, one)| one.clone()).collect()
+}
+
+/// The explanations that rows of the experiment called `id` need, in the order of the file.
+fn explanations(paper: &Paper, rows: &[Row<'_>], id: &str) -> Vec<page::Explanation> {
+    let mine = |name: &str| rows.iter().filter(|r| r.claim.experiment == id && r.explanation() == Some(name)).count();
+    let needed = paper.explanations.iter().filter(|explanation| mine(&explanation.name) > 0);
+    let shown = |explanation: &Explanation| page::Explanation {
+        name: explanation.name.clone(),
+        why: explanation.why.clone(),
+        claims: mine(&explanation.name),
+        evidence: explanation.evidence.clone(),
+    };
+    needed.map(shown).collect()
+}
+
 fn claim(row: &Row<'_>) -> page::Claim {
     let c = row.claim;
     page::Claim {
@@ -186,11 +221,16 @@ fn claim(row: &Row<'_>) -> page::Claim {
         kind: row.verdict.kind(),
         verdict: row.verdict.to_string(),
         place: c.place.clone(),
+        explained: row.explanation().unwrap_or_default().into(),
     }
 }
 
 /// The command that runs one setting by itself.
 fn command(paper: &Paper, run: &Run) -> String {
     let sets: String = run.sets.iter().map(|set| format!(" --set '{set}'")).collect();
-    format!("tidegate compare papers/{}/{}{sets} --seeds {}", paper.folder, run.scenario_file, run.full.run.seeds)
+    let file = match run.scenario_file.strip_prefix("../") {
+        Some(of_another) => of_another.into(),
+        None => format!("{}/{}", paper.folder, run.scenario_file),
+    };
+    format!("tidegate compare papers/{file}{sets} --seeds {}", run.full.run.seeds)
 }

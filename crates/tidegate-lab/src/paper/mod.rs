@@ -1,16 +1,20 @@
 //! The papers, reproduced: experiments and claims in, figures with verdicts out.
 //!
-//! A paper is a folder: `paper.toml` (experiments, runs, figures, what was fitted), scenarios, and `printed.csv` with one
-//! claim a row (docs/papers.md). [`Paper::read`] checks all of it against each other, [`run()`] simulates what is not
+//! A paper is a folder: `paper.toml` (experiments, runs, figures, what was fitted), scenarios, `printed.csv` with one
+//! claim a row, and `explained.toml` with the reasons for differences and other readings of the text (docs/papers.md). [`Paper::read`] checks all of it against each other, [`run()`] simulates what is not
 //! stored yet, and [`rows`] sets our figures beside the printed ones.
+mod board;
 mod book;
 mod cell;
 mod claim;
 mod closed;
+mod consistent;
+mod explained;
 mod figure;
 mod look;
 mod quantity;
 mod read;
+mod readings;
 mod run;
 mod shelf;
 mod unit;
@@ -18,12 +22,14 @@ mod verdict;
 
 use std::borrow::Cow;
 
-pub use book::{Experiment, Figure, Fitted, Kind, Paper, Run};
+pub use board::{Board, Column};
+pub use book::{Experiment, Explanation, Figure, Fitted, Kind, Paper, Reading, Readings, Run};
 pub use cell::{VERSION, sources};
 pub use claim::{Claim, Fit};
 pub use figure::{charts, points};
 pub use look::{Row, csv, page, rows};
 pub use quantity::Quantity;
+pub use readings::csv as readings;
 pub use run::{Asked, Length, PaperError, Results, run};
 pub use shelf::{prepare, publish};
 pub use verdict::{Printed, Verdict, Within};
@@ -32,6 +38,8 @@ pub use verdict::{Printed, Verdict, Within};
 pub const DESCRIPTION: &str = "paper.toml";
 /// The name of its claims.
 pub const CLAIMS: &str = "printed.csv";
+/// The name of its explanations and other readings; a folder may do without.
+pub const EXPLAINED: &str = "explained.toml";
 
 /// A paper's folder: its name and the texts of its files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -47,4 +55,18 @@ impl Folder<'_> {
     pub fn file(&self, name: &str) -> Option<&str> {
         self.files.iter().find(|(known, _)| known == name).map(|(_, text)| text.as_ref())
     }
+}
+
+/// Lets the folders use each other's scenarios, as `../care/b5.toml`.
+pub fn shelved(mut folders: Vec<Folder<'_>>) -> Vec<Folder<'_>> {
+    let scenario = |name: &str| name.ends_with(".toml") && ![DESCRIPTION, EXPLAINED].contains(&name);
+    let mut shared = vec![];
+    for folder in &folders {
+        let mine = folder.files.iter().filter(|(name, _)| scenario(name));
+        shared.extend(mine.map(|(name, text)| (Cow::Owned(format!("../{}/{name}", folder.name)), text.clone())));
+    }
+    for folder in &mut folders {
+        folder.files.extend(shared.iter().cloned());
+    }
+    folders
 }

@@ -1,5 +1,6 @@
-//! From a folder's files to a paper: `paper.toml` read, its scenarios read with all that is set in them, and everything
-//! held against everything else.
+//! From a folder's files to a paper: `paper.toml` read, its scenarios read with all that is set in them.
+use tidegate::catalog::QUEUES;
+
 use crate::nearest::did_you_mean;
 use crate::problem::{Problem, Problems};
 use crate::scenario::read::{Reader, Table, scalar};
@@ -7,13 +8,11 @@ use crate::scenario::tree::{Document, Kind as Toml, Node};
 use crate::scenario::{Scenario, Set};
 
 use super::book::{Experiment, Figure, Fitted, Kind, Paper, Run};
-use super::claim::{self, Claim, Fit, Page};
+use super::claim::{self, Page};
 use super::quantity::Quantity;
 use super::unit::Unit;
-use super::{CLAIMS, DESCRIPTION, Folder};
+use super::{CLAIMS, DESCRIPTION, Folder, consistent, explained};
 
-/// Why a row cannot be checked whose queue is missing.
-const NO_QUEUE: &str = "the queue is not in the catalog yet";
 /// The most runs of a paper.
 const MOST_RUNS: usize = 1000;
 
@@ -39,8 +38,9 @@ impl Paper {
         let claims_file = format!("{}/{CLAIMS}", folder.name);
         paper.claims = claim::read(rows, &claims_file, &mut reader.problems);
         let mut problems = reader.problems;
+        explained::read(folder, &mut paper, &mut problems);
         if problems.is_empty() {
-            consistent(&paper, &Page { text: rows, file: &claims_file }, &mut problems);
+            consistent::consistent(&paper, &Page { text: rows, file: &claims_file }, &mut problems);
         }
         match Problems::new(problems) {
             Some(problems) => Err(problems),
@@ -49,27 +49,27 @@ impl Paper {
     }
 }
 
-/// `paper.toml` while it is read.
-struct Description<'r, 'd, 'f> {
-    reader: &'r mut Reader<'d>,
-    folder: &'f Folder<'f>,
+/// `paper.toml`, or a file beside it, while it is read.
+pub(super) struct Description<'r, 'd, 'f> {
+    pub reader: &'r mut Reader<'d>,
+    pub folder: &'f Folder<'f>,
 }
 
 impl Description<'_, '_, '_> {
     fn paper(&mut self, root: &Node) -> Paper {
         let table = self.reader.table(root, "");
-        let known = ["key", "title", "authors", "venue", "seeds", "experiment", "run", "fitted", "figure"];
+        let known = ["key", "title", "authors", "venue", "seeds", "experiment", "run", "fitted", "figure", "board"];
         self.reader.only(&table, "a paper", &known);
         let seeds = self.whole(&table, "seeds", 1, 10_000).unwrap_or(1) as u32;
         let mut experiments = vec![];
-        let mut quick: Vec<Vec<String>> = vec![];
+        let mut shared: Vec<Shared> = vec![];
         for table in self.tables(&table, "experiment") {
-            let (experiment, short) = self.experiment(&table);
+            let (experiment, common) = self.experiment(&table);
             if experiments.iter().any(|known: &Experiment| known.id == experiment.id) {
                 self.reader.refuse_key(&table, "id", "another experiment is called that too");
             }
             experiments.push(experiment);
-            quick.push(short);
+            shared.push(common);
         }
         let mut paper = Paper {
             folder: self.folder.name.to_string(),
@@ -81,10 +81,13 @@ impl Description<'_, '_, '_> {
             runs: vec![],
             fitted: vec![],
             figures: vec![],
+            boards: vec![],
             claims: vec![],
+            explanations: vec![],
+            readings: vec![],
         };
         for table in self.tables(&table, "run") {
-            let runs = self.runs(&table, &paper, &quick, seeds);
+            let runs = self.runs(&table, &paper, &shared, seeds);
             paper.runs.extend(runs);
         }
         for table in self.tables(&table, "fitted") {
@@ -95,11 +98,16 @@ impl Description<'_, '_, '_> {
             let figure = self.figure(&table, &paper);
             paper.figures.extend(figure);
         }
+        for table in self.tables(&table, "board") {
+            let board = self.board(&table, &paper);
+            paper.boards.extend(board);
+        }
         paper
     }
 
-    fn experiment(&mut self, table: &Table<'_>) -> (Experiment, Vec<String>) {
-        self.reader.only(table, "an [[experiment]]", &["id", "place", "title", "remarks", "unchecked", "quick"]);
+    fn experiment(&mut self, table: &Table<'_>) -> (Experiment, Shared) {
+        let known = ["id", "place", "title", "remarks", "unchecked", "quick", "every"];
+        self.reader.only(table, "an [[experiment]]", &known);
         let id = self.text(table, "id");
         if !id.is_empty() && !id.chars().all(|c| c.is_ascii_alphanumeric()) {
             self.reader.refuse_key(table, "id", "must be letters and digits, as in B5");
@@ -111,11 +119,15 @@ impl Description<'_, '_, '_> {
             remarks: self.reader.text(table, "remarks").unwrap_or_default(),
             unchecked: self.reader.text(table, "unchecked"),
         };
-        (experiment, self.strings(table, "quick"))
+        let every = self.reader.text(table, "every").map(|preset| {
+            let queues = QUEUES.iter().map(|row| format!("\"{0}/{preset} as {0}\"", row.name));
+            format!("compare.queues=[{}]", queues.collect::<Vec<_>>().join(", "))
+        });
+        (experiment, Shared { set: every.into_iter().collect(), quick: self.strings(table, "quick") })
     }
 
     /// The runs of a table: one, or one for each entry of the lists in `vary`.
-    fn runs(&mut self, table: &Table<'_>, paper: &Paper, quick: &[Vec<String>], seeds: u32) -> Vec<Run> {
+    fn runs(&mut self, table: &Table<'_>, paper: &Paper, shared: &[Shared], seeds: u32) -> Vec<Run> {
         let known = ["experiment", "setting", "scenario", "set", "vary", "x", "reading", "quick", "tested"];
         self.reader.only(table, "a [[run]]", &known);
         let before = self.reader.problems.len();
@@ -125,14 +137,14 @@ impl Description<'_, '_, '_> {
             self.unknown_experiment(table, &experiment, paper);
         }
         let vary = self.vary(table);
+        let shared = place.map(|i| shared[i].clone()).unwrap_or_default();
         let own = self.strings(table, "quick");
-        let short = if own.is_empty() { place.map(|i| quick[i].clone()).unwrap_or_default() } else { own };
         let draft = Draft {
             setting: self.text(table, "setting"),
             reading: self.reader.text(table, "reading").unwrap_or_default(),
             scenario: self.text(table, "scenario"),
-            set: self.strings(table, "set"),
-            quick: short,
+            set: [shared.set, self.strings(table, "set")].concat(),
+            quick: if own.is_empty() { shared.quick } else { own },
             x: table.get("x").and_then(scalar).unwrap_or_default(),
             tested: matches!(table.get("tested"), Some(Node { kind: Toml::Flag(true), .. })),
         };
@@ -166,25 +178,45 @@ impl Description<'_, '_, '_> {
                 }
             },
         };
-        let full = self.scenario(table, draft, &draft.set, seeds)?;
-        let quick = self.scenario(table, draft, &[draft.set.clone(), draft.quick.clone()].concat(), seeds)?;
+        let mut run = self.simulated(table, &draft.scenario, &draft.set, &draft.quick, seeds)?;
+        run.experiment = experiment.into();
+        run.under = experiment.into();
+        run.setting.clone_from(&draft.setting);
+        run.reading.clone_from(&draft.reading);
+        (run.x, run.tested) = (x, draft.tested);
+        Some(run)
+    }
+
+    /// What is simulated with `set` in the scenario `file`, and what is cut short by `shorter`; not yet whose run it is.
+    pub fn simulated(
+        &mut self,
+        table: &Table<'_>,
+        file: &str,
+        set: &[String],
+        shorter: &[String],
+        seeds: u32,
+    ) -> Option<Run> {
+        let full = self.scenario(table, file, set, seeds)?;
+        let quick = self.scenario(table, file, &[set, shorter].concat(), seeds)?;
         Some(Run {
-            experiment: experiment.into(),
-            setting: draft.setting.clone(),
-            x,
-            reading: draft.reading.clone(),
-            scenario_file: draft.scenario.clone(),
-            sets: draft.set.clone(),
+            experiment: String::new(),
+            under: String::new(),
+            setting: String::new(),
+            x: None,
+            reading: String::new(),
+            scenario_file: file.into(),
+            sets: set.to_vec(),
             full,
             quick,
-            tested: draft.tested,
+            shorter: shorter.to_vec(),
+            tested: false,
         })
     }
 
-    fn scenario(&mut self, table: &Table<'_>, draft: &Draft, sets: &[String], seeds: u32) -> Option<Scenario> {
-        let Some(text) = self.folder.file(&draft.scenario) else {
+    fn scenario(&mut self, table: &Table<'_>, name: &str, sets: &[String], seeds: u32) -> Option<Scenario> {
+        let Some(text) = self.folder.file(name) else {
             let known: Vec<&str> = self.folder.files.iter().map(|(name, _)| name.as_ref()).collect();
-            let near = did_you_mean(&draft.scenario, &known).unwrap_or_default();
+            let near = did_you_mean(name, &known).unwrap_or_default();
             self.reader.refuse_key(table, "scenario", format!("there is no such file in the folder{near}"));
             return None;
         };
@@ -198,7 +230,7 @@ impl Description<'_, '_, '_> {
                 }
             }
         }
-        let file = format!("{}/{}", self.folder.name, draft.scenario);
+        let file = format!("{}/{name}", self.folder.name);
         match Scenario::parse(text.as_bytes(), &file, &parsed) {
             Ok(mut scenario) => {
                 scenario.run.seeds = seeds;
@@ -216,7 +248,7 @@ impl Description<'_, '_, '_> {
     }
 
     /// The lists of `vary`, all of one length.
-    fn vary(&mut self, table: &Table<'_>) -> Vec<(String, Vec<String>)> {
+    pub fn vary(&mut self, table: &Table<'_>) -> Vec<(String, Vec<String>)> {
         let Some(node) = table.get("vary") else { return vec![] };
         let path = table.field("vary.");
         let lists = self.reader.table(node, &path);
@@ -274,19 +306,23 @@ impl Description<'_, '_, '_> {
 
     // What tables are made of.
 
-    fn tables<'n>(&mut self, root: &Table<'n>, key: &str) -> Vec<Table<'n>> {
+    pub fn tables<'n>(&mut self, root: &Table<'n>, key: &str) -> Vec<Table<'n>> {
         let Some(node) = root.get(key) else { return vec![] };
         let path: &'static str = match key {
             "experiment" => "experiment.",
             "run" => "run.",
             "fitted" => "fitted.",
-            _ => "figure.",
+            "figure" => "figure.",
+            "board" => "board.",
+            "explanation" => "explanation.",
+            "readings" => "readings.",
+            _ => "reading.",
         };
         self.reader.tables(node, key).iter().map(|node| self.reader.table(node, path)).collect()
     }
 
     /// A text that must be there.
-    fn text(&mut self, table: &Table<'_>, key: &str) -> String {
+    pub fn text(&mut self, table: &Table<'_>, key: &str) -> String {
         if table.get(key).is_none() {
             self.reader.missing(table, key, "this key is required");
         }
@@ -298,7 +334,7 @@ impl Description<'_, '_, '_> {
         text.parse().map_err(|why: String| self.reader.refuse_key(table, key, why)).ok()
     }
 
-    fn strings(&mut self, table: &Table<'_>, key: &str) -> Vec<String> {
+    pub fn strings(&mut self, table: &Table<'_>, key: &str) -> Vec<String> {
         let empty = |node: &Node| matches!(&node.kind, Toml::List(items) if items.is_empty());
         if table.get(key).is_none_or(empty) { vec![] } else { self.values(table, key) }
     }
@@ -314,7 +350,7 @@ impl Description<'_, '_, '_> {
         values.unwrap_or_default()
     }
 
-    fn whole(&mut self, table: &Table<'_>, key: &str, least: i64, most: i64) -> Option<i64> {
+    pub fn whole(&mut self, table: &Table<'_>, key: &str, least: i64, most: i64) -> Option<i64> {
         match table.get(key).map(|node| &node.kind) {
             Some(Toml::Whole(n)) if (least..=most).contains(n) => Some(*n),
             _ => {
@@ -324,12 +360,19 @@ impl Description<'_, '_, '_> {
         }
     }
 
-    fn unknown_experiment(&mut self, table: &Table<'_>, id: &str, paper: &Paper) {
+    pub fn unknown_experiment(&mut self, table: &Table<'_>, id: &str, paper: &Paper) {
         let known: Vec<&str> = paper.experiments.iter().map(|e| e.id.as_str()).collect();
         let near = did_you_mean(id, &known).unwrap_or_default();
         let why = format!("there is no such [[experiment]]; known are {}{near}", known.join(", "));
         self.reader.refuse_key(table, "experiment", why);
     }
+}
+
+/// What the runs of an experiment share.
+#[derive(Clone, Default)]
+struct Shared {
+    set: Vec<String>,
+    quick: Vec<String>,
 }
 
 /// A `[[run]]` before its placeholders are filled.
@@ -346,12 +389,11 @@ struct Draft {
 
 impl Draft {
     /// With `{NAME}` replaced by entry `index` of the list of that name.
-    fn filled(&self, vary: &[(String, Vec<String>)], index: usize) -> Draft {
-        let fill = |text: &String| {
-            vary.iter().fold(text.clone(), |text, (name, values)| text.replace(&format!("{{{name}}}"), &values[index]))
-        };
+    fn filled(&self, vary: &Vary, index: usize) -> Draft {
+        let fill = |text: &String| filled(text, vary, index);
         Draft {
             setting: fill(&self.setting),
+            scenario: fill(&self.scenario),
             set: self.set.iter().map(fill).collect(),
             quick: self.quick.iter().map(fill).collect(),
             x: fill(&self.x),
@@ -360,81 +402,10 @@ impl Draft {
     }
 }
 
-/// Holds claims, runs, and what was fitted against each other.
-fn consistent(paper: &Paper, page: &Page<'_>, problems: &mut Vec<Problem>) {
-    for claim in &paper.claims {
-        if let Err((field, value, why)) = claim_consistent(paper, claim) {
-            problems.push(page.problem(claim.line, field, &value, why));
-        }
-    }
-    let whole = |why: String| {
-        let place = crate::problem::Place::File(format!("{}/{DESCRIPTION}", paper.folder));
-        Problem { place, field: "".into(), value: "".into(), why }
-    };
-    for fitted in &paper.fitted {
-        let name = &fitted.name;
-        if !paper.claims.iter().any(|c| c.fit == Fit::Target(name.clone())) {
-            problems
-                .push(whole(format!("no claim is a target of the fitted `{name}`: which numbers was it chosen on?")));
-        }
-        if !paper.claims.iter().any(|c| c.fit == Fit::Support(name.clone())) {
-            problems.push(whole(format!("no claim supports the fitted `{name}`: one that it was not chosen on must")));
-        }
-    }
-    for experiment in &paper.experiments {
-        let claimed = paper.claims.iter().any(|c| c.experiment == experiment.id);
-        if !claimed && experiment.unchecked.is_none() {
-            let id = &experiment.id;
-            problems.push(whole(format!("experiment {id} has no claim, and `unchecked` says not why")));
-        }
-    }
-}
+/// Lists of one length, each with its name.
+pub(super) type Vary = [(String, Vec<String>)];
 
-type Wrong = (&'static str, String, String);
-
-fn claim_consistent(paper: &Paper, claim: &Claim) -> Result<(), Wrong> {
-    if paper.experiment(&claim.experiment).is_none() {
-        return Err(("experiment", claim.experiment.clone(), format!("{DESCRIPTION} has no such experiment")));
-    }
-    if let Fit::Target(name) | Fit::Support(name) = &claim.fit
-        && !paper.fitted.iter().any(|f| f.name == *name)
-    {
-        return Err(("fit", name.clone(), format!("{DESCRIPTION} has no such [[fitted]]")));
-    }
-    if claim.quantity.closed().is_some() {
-        let placed = !claim.setting.is_empty() || !claim.queue.is_empty() || claim.printed.other().is_some();
-        let why = "a closed form has neither setting nor queue".to_string();
-        return if placed { Err(("quantity", claim.quantity.to_string(), why)) } else { Ok(()) };
-    }
-    let run = paper.run(&claim.experiment, &claim.setting);
-    let labels: Vec<String> = run.map_or(vec![], |r| r.full.compare.iter().map(|q| q.label()).collect());
-    let has = |label: &str| labels.iter().any(|known| known == label);
-    if let Some(why) = &claim.unchecked {
-        return match why == NO_QUEUE && has(&claim.queue) {
-            true => Err(("unchecked", why.clone(), "a run fills this row, so it can be checked".into())),
-            false => Ok(()),
-        };
-    }
-    if !has(&claim.queue) {
-        let known: Vec<&str> = labels.iter().map(String::as_str).collect();
-        let near = did_you_mean(&claim.queue, &known).unwrap_or_default();
-        let why = match run {
-            Some(_) => format!("the run has no queue of that label; it has {}{near}", known.join(", ")),
-            None => format!("no run has the setting `{}`, and `unchecked` says not why", claim.setting),
-        };
-        return Err(("queue", claim.queue.clone(), why));
-    }
-    if let Some(other) = claim.printed.other().filter(|other| !has(other)) {
-        return Err(("printed", other.into(), "the run has no queue of that label".into()));
-    }
-    let named = claim.quantity.groups();
-    let groups: Vec<&str> = run.map_or(vec![], |r| r.full.groups.iter().map(|g| g.name.as_str()).collect());
-    match named.into_iter().find(|group| !groups.contains(group)) {
-        Some(group) => {
-            let near = did_you_mean(group, &groups).unwrap_or_default();
-            let why = format!("the scenario has no group `{group}`; it has {}{near}", groups.join(", "));
-            Err(("quantity", claim.quantity.to_string(), why))
-        }
-        None => Ok(()),
-    }
+/// `text` with `{NAME}` replaced by entry `index` of the list of that name.
+pub(super) fn filled(text: &str, vary: &Vary, index: usize) -> String {
+    vary.iter().fold(text.into(), |text: String, (name, values)| text.replace(&format!("{{{name}}}"), &values[index]))
 }

@@ -10,6 +10,7 @@ use crate::run::{Configs, Job, News, PIECES, RunError, Watch, replicate};
 use crate::scenario::Scenario;
 use crate::store::StoreError;
 
+use super::board::Column;
 use super::book::{Kind, Paper, Run};
 use super::cell::{Cell, Keeps, Replication};
 use super::quantity::Quantity;
@@ -44,7 +45,7 @@ pub struct Asked<'p> {
 impl Asked<'_> {
     /// The runs, each with its paper.
     fn runs(&self) -> impl Iterator<Item = (&Paper, &Run)> {
-        let all = self.papers.iter().flat_map(|paper| paper.runs.iter().map(move |run| (paper, run)));
+        let all = self.papers.iter().flat_map(|paper| paper.all_runs().map(move |run| (paper, run)));
         all.filter(|(_, run)| self.experiments.contains(&run.experiment) && (run.tested || !self.only_tested))
     }
 
@@ -64,20 +65,20 @@ impl Asked<'_> {
 pub struct Results {
     /// By name of the cell.
     cells: BTreeMap<String, Vec<Replication>>,
-    /// Experiment, setting and queue's label to the name of the cell.
+    /// Experiment or reading, setting, and queue's label to the name of the cell.
     names: BTreeMap<(String, String, String), String>,
 }
 
 impl Results {
-    /// The replications of a queue in a setting of an experiment; none if that was not run.
-    pub fn of(&self, experiment: &str, setting: &str, queue: &str) -> Option<&[Replication]> {
-        let name = self.names.get(&(experiment.into(), setting.into(), queue.into()))?;
+    /// The replications of a queue in a setting of an experiment, or of another reading; none if that was not run.
+    pub fn of(&self, under: &str, setting: &str, queue: &str) -> Option<&[Replication]> {
+        let name = self.names.get(&(under.into(), setting.into(), queue.into()))?;
         Some(self.cells.get(name)?.as_slice())
     }
 
     /// Whether anything of a setting was run.
     pub fn has(&self, run: &Run) -> bool {
-        run.full.compare.iter().any(|queue| self.of(&run.experiment, &run.setting, &queue.label()).is_some())
+        run.full.compare.iter().any(|queue| self.of(&run.under, &run.setting, &queue.label()).is_some())
     }
 }
 
@@ -109,7 +110,7 @@ impl From<RunError> for PaperError {
 
 /// What the claims and figures of `paper` need of `run`, or of another run that simulates the same.
 fn keeps(paper: &Paper, run: &Run) -> Keeps {
-    let same = paper.runs.iter().filter(|other| other.scenario_file == run.scenario_file && other.sets == run.sets);
+    let same = paper.all_runs().filter(|other| other.scenario_file == run.scenario_file && other.sets == run.sets);
     same.map(|run| own_keeps(paper, run)).fold(Keeps::default(), Keeps::and)
 }
 
@@ -122,7 +123,12 @@ fn own_keeps(paper: &Paper, run: &Run) -> Keeps {
         Kind::Flows { setting } if *setting == run.setting => Keeps { flows: true, series: false },
         _ => Keeps::default(),
     });
-    claims.map(|claim| of(&claim.quantity)).chain(figures).fold(Keeps::default(), Keeps::and)
+    let boards = paper.boards.iter().filter(|board| board.experiment == run.experiment);
+    let columns =
+        boards.flat_map(|board| board.columns.iter().chain([&board.map])).filter_map(Column::quantity).map(of);
+    // Other readings are not drawn.
+    let drawn = figures.chain(columns).filter(|_| run.under == run.experiment);
+    claims.map(|claim| of(&claim.quantity)).chain(drawn).fold(Keeps::default(), Keeps::and)
 }
 
 /// Runs what is asked for; what is stored in `dir` is taken from there, and each cell is stored there when it is done.
@@ -136,7 +142,7 @@ pub fn run(asked: &Asked<'_>, dir: Option<&Path>, watch: &dyn Watch) -> Result<R
         let scenario = asked.scenario(run);
         for queue in &scenario.compare {
             let cell = Cell::new(&scenario, queue, keeps(paper, run));
-            let name = (run.experiment.clone(), run.setting.clone(), queue.label());
+            let name = (run.under.clone(), run.setting.clone(), queue.label());
             results.names.insert(name, cell.name().into());
             if results.cells.contains_key(cell.name()) || missing.contains_key(cell.name()) {
                 continue;

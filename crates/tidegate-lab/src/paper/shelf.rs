@@ -10,7 +10,7 @@ use crate::store::{self, File, StoreError, wrong};
 use super::cell::VERSION;
 
 /// What earlier runs may have left, cells apart.
-const MADE: [&str; 4] = ["results.csv", "figures.csv", "made.json", "figures"];
+const MADE: [&str; 5] = ["results.csv", "figures.csv", "readings.csv", "made.json", "figures"];
 
 /// Makes `dir` ready to take cells: a new or empty one, or one of ours.
 ///

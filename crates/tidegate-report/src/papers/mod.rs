@@ -9,8 +9,10 @@
 //! assert_eq!(pages.iter().map(|p| p.name.as_str()).collect::<Vec<_>>(), ["index.html", "care.html"]);
 //! assert!(pages[0].text.contains("A &lt;model&gt;"));
 //! ```
+mod map;
 mod page;
 mod svg;
+mod tables;
 
 use serde::Serialize;
 
@@ -51,6 +53,14 @@ pub struct Experiment {
     pub unchecked: Option<String>,
     /// What the paper says of it.
     pub claims: Vec<Claim>,
+    /// Why claims of it differ.
+    pub explanations: Vec<Explanation>,
+    /// Claims of it under other readings of the text.
+    pub readings: Vec<Readings>,
+    /// Tables of queues, one for each setting.
+    pub boards: Vec<Board>,
+    /// One quantity of all queues in all settings.
+    pub maps: Vec<Map>,
     /// What is drawn of it.
     pub charts: Vec<Chart>,
     /// The commands that run each of its settings.
@@ -84,6 +94,86 @@ pub struct Claim {
     pub verdict: String,
     /// Where it stands in the paper.
     pub place: String,
+    /// The name of the explanation, where it differs.
+    pub explained: String,
+}
+
+/// Why claims differ.
+#[derive(Clone, Debug, Default)]
+pub struct Explanation {
+    /// Its name.
+    pub name: String,
+    /// The reason, in paragraphs.
+    pub why: String,
+    /// How many claims of the experiment it is the reason for.
+    pub claims: usize,
+    /// The names of the tables of readings that bear it out.
+    pub evidence: Vec<String>,
+}
+
+/// Claims under several readings of the text.
+#[derive(Clone, Debug, Default)]
+pub struct Readings {
+    /// Its name.
+    pub id: String,
+    /// What is read in several ways.
+    pub title: String,
+    /// What comes of it.
+    pub finding: String,
+    /// The readings' names, the experiment's own first.
+    pub names: Vec<String>,
+    /// A row for each claim.
+    pub rows: Vec<Reread>,
+    /// How many of the claims each reading meets.
+    pub met: Vec<String>,
+}
+
+/// A claim under several readings.
+#[derive(Clone, Debug, Default)]
+pub struct Reread {
+    /// Setting, queue, quantity and unit.
+    pub claim: String,
+    /// What is printed.
+    pub printed: String,
+    /// Ours, by reading.
+    pub cells: Vec<Cell>,
+}
+
+/// A figure in a table, as text.
+#[derive(Clone, Debug, Default)]
+pub struct Cell {
+    /// The figure; empty if there is none.
+    pub text: String,
+    /// Half its 95 % interval.
+    pub half: String,
+    /// The verdict's kind, if it has one.
+    pub kind: &'static str,
+}
+
+/// Queues side by side in one setting.
+#[derive(Clone, Debug, Default)]
+pub struct Board {
+    /// What is compared, where.
+    pub title: String,
+    /// What the columns are.
+    pub columns: Vec<String>,
+    /// A row for each queue: its label, and its figures.
+    pub rows: Vec<(String, Vec<Cell>)>,
+}
+
+/// A quantity from 0 to 1 of all queues in all settings.
+#[derive(Clone, Debug, Default)]
+pub struct Map {
+    /// Its name: of its file, too.
+    pub id: String,
+    /// What it shows.
+    pub title: String,
+    /// The settings.
+    pub columns: Vec<String>,
+    /// A row for each queue: its label, and a value for each setting.
+    pub rows: Vec<(String, Vec<Option<f64>>)>,
+    /// The command that draws it again.
+    pub command: String,
 }
 
 /// A parameter that was chosen on printed numbers.

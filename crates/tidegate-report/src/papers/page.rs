@@ -3,7 +3,8 @@ use std::fmt::Write;
 
 use crate::html::{self, escape, in_script};
 
-use super::{Chart, Claim, Experiment, KINDS, Paper, svg};
+use super::tables::{boards, class, explanations, readings, table};
+use super::{Chart, Claim, Experiment, KINDS, Paper, map, svg};
 
 const STYLE: &str = include_str!("papers.css");
 const SCRIPT: &str = include_str!("papers.js");
@@ -34,14 +35,16 @@ pub fn render(papers: &[Paper], made: &Made<'_>) -> Vec<Page> {
     pages.extend(papers.iter().map(|paper| Page { name: format!("{}.html", paper.folder), text: one(paper, made) }));
     for paper in papers {
         let charts = paper.experiments.iter().flat_map(|e| &e.charts);
-        pages.extend(charts.map(|chart| Page { name: picture(paper, chart), text: svg(chart) }));
+        pages.extend(charts.map(|chart| Page { name: picture(paper, &chart.id), text: svg(chart) }));
+        let maps = paper.experiments.iter().flat_map(|e| &e.maps);
+        pages.extend(maps.map(|one| Page { name: picture(paper, &one.id), text: map::svg(one) }));
     }
     pages
 }
 
 /// Where a figure lies beside the pages.
-fn picture(paper: &Paper, chart: &Chart) -> String {
-    format!("figures/{}-{}.svg", paper.folder, chart.id)
+fn picture(paper: &Paper, id: &str) -> String {
+    format!("figures/{}-{id}.svg", paper.folder)
 }
 
 /// How many of `claims` are of each kind.
@@ -105,7 +108,7 @@ fn index(papers: &[Paper], made: &Made<'_>) -> String {
             escape(&credits(paper))
         );
         let claims: Vec<&Claim> = paper.experiments.iter().flat_map(|e| &e.claims).collect();
-        table(&mut page, &claims, true);
+        table(&mut page, &claims, true, &format!("{}.html", paper.folder));
         page.push_str("</section>\n");
     }
     foot(&mut page, made);
@@ -132,54 +135,6 @@ fn glance(page: &mut String, paper: &Paper) {
         let _ = write!(page, "<i class=\"{}\" style=\"width:{share:.1}%\" title=\"{kind}: {count}\"></i>", class(kind));
     }
     page.push_str("</span></td></tr>\n");
-}
-
-/// The class of a verdict in the style sheet.
-fn class(kind: &str) -> &'static str {
-    match kind {
-        "holds" => "v-holds",
-        "differs" => "v-differs",
-        "fitted" => "v-fitted",
-        "fitted, not met" => "v-unmet",
-        _ => "v-unchecked",
-    }
-}
-
-/// Claims as a table, with the experiment's name if they are of several.
-fn table(page: &mut String, claims: &[&Claim], several: bool) {
-    if claims.is_empty() {
-        return;
-    }
-    page.push_str("<div class=\"scroll\"><table class=\"claims\">\n<thead><tr>");
-    let first: &[&str] = if several { &["experiment"] } else { &[] };
-    for name in first.iter().chain(&["setting", "queue", "quantity"]) {
-        let _ = write!(page, "<th class=\"text\">{name}</th>");
-    }
-    page.push_str(
-        "<th>printed</th><th>ours</th><th>±</th><th class=\"text\">unit</th><th>ratio</th><th class=\"text\">verdict</th>\
-         <th class=\"text\">place</th></tr></thead>\n<tbody>\n",
-    );
-    for c in claims {
-        page.push_str("<tr>");
-        let first: &[&String] = if several { &[&c.experiment] } else { &[] };
-        for text in first.iter().copied().chain([&c.setting, &c.queue, &c.quantity]) {
-            let _ = write!(page, "<td class=\"text wrap\">{}</td>", escape(text));
-        }
-        let _ = writeln!(
-            page,
-            "<td>{}</td><td>{}</td><td>{}</td><td class=\"text\">{}</td><td>{}</td>\
-             <td class=\"text wrap {}\">{}</td><td class=\"text wrap\">{}</td></tr>",
-            escape(&c.printed),
-            escape(&c.ours),
-            escape(&c.ci95),
-            escape(&c.unit),
-            escape(&c.ratio),
-            class(c.kind),
-            escape(&c.verdict),
-            escape(&c.place)
-        );
-    }
-    page.push_str("</tbody></table></div>\n");
 }
 
 fn one(paper: &Paper, made: &Made<'_>) -> String {
@@ -221,7 +176,17 @@ fn section(page: &mut String, paper: &Paper, experiment: &Experiment) {
     if let Some(why) = &experiment.unchecked {
         let _ = writeln!(page, "<p class=\"caveat\">Cannot be checked: {}</p>", escape(why));
     }
-    table(page, &experiment.claims.iter().collect::<Vec<_>>(), false);
+    table(page, &experiment.claims.iter().collect::<Vec<_>>(), false, "");
+    explanations(page, &experiment.id, &experiment.explanations);
+    for one in &experiment.maps {
+        let picture = escape(&picture(paper, &one.id));
+        let (drawn, command) = (map::svg(one), escape(&one.command));
+        let _ = writeln!(
+            page,
+            "<div class=\"map\">{drawn}</div>\n<p><a href=\"{picture}\">SVG</a> · <code>{command}</code></p>"
+        );
+    }
+    boards(page, &experiment.boards);
     if !experiment.charts.is_empty() {
         page.push_str("<div class=\"cards broad\">\n");
         for chart in &experiment.charts {
@@ -231,12 +196,13 @@ fn section(page: &mut String, paper: &Paper, experiment: &Experiment) {
                  <p><a href=\"{}\">SVG</a> · <code>{}</code></p></div>",
                 escape(&chart.title),
                 escape(&chart.id),
-                escape(&picture(paper, chart)),
+                escape(&picture(paper, &chart.id)),
                 escape(&chart.command)
             );
         }
         page.push_str("</div>\n");
     }
+    readings(page, &experiment.readings);
     if !experiment.runs.is_empty() {
         let runs = experiment.runs.join("\n");
         let _ = writeln!(
@@ -255,9 +221,9 @@ fn fitted(page: &mut String, paper: &Paper) {
     page.push_str("<section>\n<h2>What was fitted</h2>\n");
     for fitted in &paper.fitted {
         let _ = writeln!(page, "<p class=\"remark\">{}</p>\n<h3>Chosen on</h3>", escape(&fitted.parameter));
-        table(page, &fitted.targets.iter().collect::<Vec<_>>(), true);
+        table(page, &fitted.targets.iter().collect::<Vec<_>>(), true, "");
         page.push_str("<h3>Not used for the choice, and what they say of it</h3>\n");
-        table(page, &fitted.supports.iter().collect::<Vec<_>>(), true);
+        table(page, &fitted.supports.iter().collect::<Vec<_>>(), true, "");
     }
     page.push_str("</section>\n");
 }

@@ -1,0 +1,222 @@
+//! Tables that set queues side by side in each setting of an experiment, and one quantity of all of them as a map.
+use std::fmt;
+
+use tidegate_report::{Figure, papers as page};
+
+use crate::scenario::read::Table;
+use crate::spec::QueueSpec;
+
+use super::book::{Paper, Run};
+use super::look;
+use super::quantity::Quantity;
+use super::read::Description;
+use super::run::Results;
+use super::unit::Unit;
+
+/// The name of the file that says what a packet costs in each queue.
+const COSTS: &str = "cost.csv";
+
+/// A table of queues for each setting of an experiment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Board {
+    /// The experiment.
+    pub experiment: String,
+    /// Its name.
+    pub id: String,
+    /// What is compared.
+    pub title: String,
+    /// What its columns are.
+    pub columns: Vec<Column>,
+    /// The column that is drawn as a map, queues against settings.
+    pub map: Column,
+    /// Nanoseconds for each packet, by queue, as measured.
+    pub costs: Vec<(String, f64)>,
+}
+
+/// What a column shows.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Column {
+    /// A quantity of the results.
+    Of(Quantity, Unit),
+    /// What the queue keeps at most besides the packets, in kB.
+    State,
+    /// What a packet costs in time, in ns, as measured elsewhere.
+    Cost,
+}
+
+impl fmt::Display for Column {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Column::Of(quantity, unit) => match unit.to_string().as_str() {
+                "" => write!(f, "{quantity}"),
+                unit => write!(f, "{quantity}, {unit}"),
+            },
+            Column::State => f.write_str("state, kB"),
+            Column::Cost => f.write_str("a packet, ns"),
+        }
+    }
+}
+
+impl Description<'_, '_, '_> {
+    pub(super) fn board(&mut self, table: &Table<'_>, paper: &Paper) -> Option<Board> {
+        self.reader.only(table, "a [[board]]", &["experiment", "id", "title", "columns", "map"]);
+        let experiment = self.text(table, "experiment");
+        if paper.experiment(&experiment).is_none() {
+            self.unknown_experiment(table, &experiment, paper);
+        }
+        let map = self.text(table, "map");
+        let map = self.column(table, "map", &map);
+        let columns = self.strings(table, "columns");
+        let columns: Option<Vec<Column>> = columns.iter().map(|text| self.column(table, "columns", text)).collect();
+        let costs = self.costs(table);
+        let (id, title) = (self.text(table, "id"), self.text(table, "title"));
+        Some(Board { experiment, id, title, columns: columns?, map: map?, costs })
+    }
+
+    fn column(&mut self, table: &Table<'_>, key: &str, text: &str) -> Option<Column> {
+        text.parse().map_err(|why: String| self.reader.refuse_key(table, key, why)).ok()
+    }
+
+    /// The lines `queue,ns` of the file of costs; none without the file.
+    fn costs(&mut self, table: &Table<'_>) -> Vec<(String, f64)> {
+        let Some(text) = self.folder.file(COSTS) else { return vec![] };
+        let rows = text.lines().skip(1).filter(|line| !line.is_empty());
+        let costs: Option<Vec<(String, f64)>> = rows
+            .map(|line| {
+                let (queue, ns) = line.split_once(',')?;
+                Some((queue.to_string(), ns.parse().ok().filter(|ns: &f64| ns.is_finite())?))
+            })
+            .collect();
+        if costs.is_none() {
+            self.reader.refuse_key(table, "id", format!("{COSTS} beside it must have lines `queue,ns`"));
+        }
+        costs.unwrap_or_default()
+    }
+}
+
+impl std::str::FromStr for Column {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Column, String> {
+        match text {
+            "state" => return Ok(Column::State),
+            "cost" => return Ok(Column::Cost),
+            _ => {}
+        }
+        let (quantity, unit) = match text.strip_suffix(']').and_then(|text| text.split_once(" [")) {
+            Some((quantity, unit)) => (quantity, unit),
+            None => (text, ""),
+        };
+        let (quantity, unit): (Quantity, Unit) = (quantity.parse()?, unit.parse()?);
+        match quantity.dimension() == unit.dimension() {
+            true => Ok(Column::Of(quantity, unit)),
+            false => Err(format!("`{quantity}` is measured in {}", Unit::of(quantity.dimension()).join(" | "))),
+        }
+    }
+}
+
+impl Column {
+    /// What it needs of a run.
+    pub(super) fn quantity(&self) -> Option<&Quantity> {
+        match self {
+            Column::Of(quantity, _) => Some(quantity),
+            _ => None,
+        }
+    }
+
+    fn figure(&self, board: &Board, run: &Run, queue: &QueueSpec, results: &Results) -> Option<Figure> {
+        match self {
+            Column::Of(quantity, unit) => {
+                look::figure(results, (&run.under, &run.setting, &queue.label()), quantity, *unit)
+            }
+            Column::State => {
+                let link = run.full.bottleneck();
+                let bytes = queue.resolve(&link).ok()?.state_bytes(&link);
+                Figure::exact(bytes as f64 / 1e3)
+            }
+            Column::Cost => {
+                board.costs.iter().find(|(name, _)| *name == queue.name).and_then(|row| Figure::exact(row.1))
+            }
+        }
+    }
+
+    fn digits(&self) -> usize {
+        match self {
+            Column::Of(_, unit) => unit.digits().min(3),
+            Column::State | Column::Cost => 1,
+        }
+    }
+}
+
+/// The runs of a board's experiment of which something was run.
+fn runs<'p>(paper: &'p Paper, board: &Board, results: &Results) -> Vec<&'p Run> {
+    paper.runs.iter().filter(|run| run.experiment == board.experiment && results.has(run)).collect()
+}
+
+/// The tables of `experiments`, each with the name of its experiment.
+pub(super) fn boards(paper: &Paper, experiments: &[String], results: &Results) -> Vec<(String, page::Board)> {
+    let mut pages = vec![];
+    for board in paper.boards.iter().filter(|board| experiments.contains(&board.experiment)) {
+        for run in runs(paper, board, results) {
+            let row = |queue: &QueueSpec| {
+                let cell = |column: &Column| match column.figure(board, run, queue, results) {
+                    Some(figure) => page::Cell {
+                        text: format!("{:.*}", column.digits(), figure.mean()),
+                        half: figure.ci95().map_or(String::new(), |half| format!("{half:.*}", column.digits())),
+                        ..page::Cell::default()
+                    },
+                    None => page::Cell { text: "–".into(), ..page::Cell::default() },
+                };
+                (queue.label(), board.columns.iter().map(cell).collect())
+            };
+            let title = format!("{}: {}", board.title, run.setting);
+            let columns = board.columns.iter().map(Column::to_string).collect();
+            let rows = run.full.compare.iter().map(row).collect();
+            pages.push((board.experiment.clone(), page::Board { title, columns, rows }));
+        }
+    }
+    pages
+}
+
+/// The maps of `experiments`, each with the name of its experiment.
+pub(super) fn maps(paper: &Paper, experiments: &[String], results: &Results) -> Vec<(String, page::Map)> {
+    let asked = paper.boards.iter().filter(|board| experiments.contains(&board.experiment));
+    let map = |board: &Board| {
+        let runs = runs(paper, board, results);
+        let queues = runs.first()?.full.compare.clone();
+        let row = |queue: &QueueSpec| {
+            let cell = |run: &&Run| Some(board.map.figure(board, run, queue, results)?.mean());
+            (queue.label(), runs.iter().map(cell).collect())
+        };
+        Some((
+            board.experiment.clone(),
+            page::Map {
+                id: board.id.clone(),
+                title: format!("{}: {}", board.title, board.map),
+                columns: runs.iter().map(|run| run.setting.clone()).collect(),
+                rows: queues.iter().map(row).collect(),
+                command: format!("tidegate paper run {} --out DIR", board.experiment),
+            },
+        ))
+    };
+    asked.filter_map(map).collect()
+}
+
+/// The cells of the boards as rows of the table of points.
+pub(super) fn points(paper: &Paper, experiments: &[String], results: &Results) -> Vec<Vec<String>> {
+    let mut rows = vec![];
+    for board in paper.boards.iter().filter(|board| experiments.contains(&board.experiment)) {
+        for run in runs(paper, board, results) {
+            for (queue, column) in run.full.compare.iter().flat_map(|q| board.columns.iter().map(move |c| (q, c))) {
+                // What a packet costs is no result of these runs.
+                let figure = if *column == Column::Cost { None } else { column.figure(board, run, queue, results) };
+                let Some(figure) = figure else { continue };
+                let half = figure.ci95().map_or(String::new(), super::figure::number);
+                let mean = super::figure::number(figure.mean());
+                let (folder, id) = (paper.folder.clone(), board.id.clone());
+                rows.push(vec![folder, id, column.to_string(), queue.label(), run.setting.clone(), mean, half]);
+            }
+        }
+    }
+    rows
+}

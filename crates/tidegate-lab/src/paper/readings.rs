@@ -1,0 +1,92 @@
+//! Claims under other readings of the text: the same rows, a column for each reading.
+use tidegate_report::papers as page;
+
+use super::book::{Paper, Readings};
+use super::claim::Claim;
+use super::look::{self, Row};
+use super::run::Results;
+use super::verdict::Verdict;
+
+/// What the experiment's own reading is called.
+const OWN: &str = "as run";
+
+/// The claims that `table` shows under one reading, which results know as `under`.
+fn judged<'p>(paper: &'p Paper, table: &Readings, under: &str, results: &Results) -> Vec<Row<'p>> {
+    table.claims(paper).map(|claim| look::row(paper, claim, under, results)).collect()
+}
+
+/// Name and rows of each reading of `table`, the experiment's own first.
+fn all<'p>(paper: &'p Paper, table: &Readings, results: &Results) -> Vec<(String, Vec<Row<'p>>)> {
+    let own = (OWN.to_string(), judged(paper, table, &table.experiment, results));
+    let others = table.readings.iter().map(|reading| {
+        let under = reading.runs.first().map_or("", |run| run.under.as_str());
+        (reading.name.clone(), judged(paper, table, under, results))
+    });
+    [own].into_iter().chain(others).collect()
+}
+
+/// The tables of `experiments` that the pages show, each with the name of its experiment.
+pub(super) fn tables(paper: &Paper, experiments: &[String], results: &Results) -> Vec<(String, page::Readings)> {
+    let asked = paper.readings.iter().filter(|table| experiments.contains(&table.experiment));
+    let table = |table: &Readings| {
+        let readings = all(paper, table, results);
+        let cell = |row: &Row<'_>| page::Cell { text: row.mean(), half: row.half(), kind: kind(row) };
+        let rows = table.claims(paper).enumerate().map(|(i, claim)| page::Reread {
+            claim: named(claim),
+            printed: claim.text.clone(),
+            cells: readings.iter().map(|(_, rows)| cell(&rows[i])).collect(),
+        });
+        let shown = page::Readings {
+            id: table.id.clone(),
+            title: table.title.clone(),
+            finding: table.finding.clone(),
+            names: readings.iter().map(|(name, _)| name.clone()).collect(),
+            rows: rows.collect(),
+            met: readings.iter().map(|(_, rows)| met(rows)).collect(),
+        };
+        (table.experiment.clone(), shown)
+    };
+    asked.map(table).collect()
+}
+
+/// Setting, queue, quantity and unit in one text.
+fn named(claim: &Claim) -> String {
+    let (quantity, unit) = (claim.quantity.to_string(), claim.unit.to_string());
+    let parts = [claim.setting.as_str(), &claim.queue, &quantity, &unit];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
+}
+
+/// The verdict's kind; empty where this reading has no figure.
+fn kind(row: &Row<'_>) -> &'static str {
+    if row.ours.is_some() { row.verdict.kind() } else { "" }
+}
+
+/// How many of the claims that this reading has figures for it meets, fitted ones included.
+fn met(rows: &[Row<'_>]) -> String {
+    let told = |row: &&Row<'_>| row.ours.is_some() && !matches!(row.verdict, Verdict::Unchecked(_));
+    let all = rows.iter().filter(told).count();
+    let met = rows.iter().filter(|row| matches!(row.verdict, Verdict::Holds | Verdict::Fitted)).count();
+    if all == 0 { String::new() } else { format!("{met} of {all}") }
+}
+
+/// The columns of the table of all readings.
+const COLUMNS: [&str; 11] =
+    ["paper", "table", "reading", "setting", "queue", "quantity", "unit", "printed", "ours", "ci95", "verdict"];
+
+/// The claims of `experiments` of `papers` under other readings as a table of comma-separated values.
+pub fn csv(papers: &[Paper], experiments: &[String], results: &Results) -> String {
+    let mut lines = vec![];
+    for paper in papers {
+        for table in paper.readings.iter().filter(|table| experiments.contains(&table.experiment)) {
+            for (name, rows) in all(paper, table, results) {
+                let known = rows.iter().filter(|row| row.ours.is_some());
+                lines.extend(known.map(|row| {
+                    let [folder, _, setting, queue, quantity, unit, printed, ours, half, _, verdict, ..] = row.fields();
+                    let (id, name) = (table.id.clone(), name.clone());
+                    vec![folder, id, name, setting, queue, quantity, unit, printed, ours, half, verdict]
+                }));
+            }
+        }
+    }
+    look::table(&COLUMNS, lines.into_iter())
+}
