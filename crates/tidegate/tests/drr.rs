@@ -47,10 +47,10 @@ fn twin_agrees_over_a_million_operations() {
 #[test]
 fn twin_agrees_in_every_mode() {
     for overflow in ["longest_head", "longest_tail", "arrival"] {
-        for longest in ["bytes", "packets"] {
-            let settings = [("overflow", overflow), ("longest", longest), ("quantum", "400 B")];
+        for (longest, ties) in [("bytes", "number"), ("packets", "number"), ("bytes", "turn"), ("packets", "turn")] {
+            let settings = [("overflow", overflow), ("longest", longest), ("ties", ties), ("quantum", "400 B")];
             let seen = drive(&settings, "30 kB", 60_000);
-            assert!(seen.dropped > 1_000 && seen.busiest == 8, "{overflow} {longest}: {}", seen.dropped);
+            assert!(seen.dropped > 1_000 && seen.busiest == 8, "{overflow} {longest} {ties}: {}", seen.dropped);
             assert_eq!(seen.most > 1, overflow != "arrival", "long packets take the room of several");
         }
     }
@@ -161,6 +161,23 @@ fn an_empty_queue_saves_nothing_up() {
     }
     let turns: Vec<u16> = (0..6).map(|_| queue.dequeue(Time::ZERO, &mut NullSink).unwrap().class).collect();
     assert_eq!(turns, [0, 1, 0, 0, 1, 1], "with 4200 bytes saved up, class 0 would send five first");
+}
+
+/// Four queues with a packet each fill the buffer, and a fifth comes: by number queue 0 makes room whenever that is, by turn
+/// whoever has waited longest.
+#[test]
+fn of_equally_long_queues_one_makes_room() {
+    for (ties, last) in [("number", [1, 2, 3, 4]), ("turn", [0, 2, 1, 4])] {
+        let mut queue = drr(&[("classes", "5"), ("ties", ties)], support::link("8 Mbit/s", "4 packets", "1000 B"), 1);
+        for class in [3, 0, 2, 1, 4] {
+            offer(&mut queue, class, 1000);
+        }
+        let mut held = [(); 4].map(|()| queue.dequeue(Time::ZERO, &mut NullSink).unwrap().class);
+        if ties == "number" {
+            held.sort_unstable();
+        }
+        assert_eq!(held, last, "{ties}");
+    }
 }
 
 /// mckenney1990: who has the most waiting makes room; the others lose nothing. A flood of ten times the rate, nine flows at

@@ -83,10 +83,16 @@ impl Longest {
         }
     }
 
+    /// How long `line` is, in bytes or packets.
+    #[inline]
+    pub fn length(&self, line: usize) -> u64 {
+        let Backlog { packets, bytes } = self.lines.backlog(line);
+        if self.by == By::Bytes { bytes } else { packets as u64 }
+    }
+
     #[inline]
     fn weigh(&mut self, line: usize) {
-        let Backlog { packets, bytes } = self.lines.backlog(line);
-        self.longest.set(line, if self.by == By::Bytes { bytes } else { packets as u64 });
+        self.longest.set(line, self.length(line));
     }
 
     /// The head of `line`.

@@ -32,19 +32,36 @@ choices! {
     }
 }
 
+choices! {
+    /// Which of equally long lines is the longest: the parameter `ties`.
+    pub enum Ties {
+        /// The first by number, at once.
+        Number = "number",
+        /// The first in turn, found by a walk along those whose turn comes before.
+        Turn = "turn",
+    }
+}
+
 /// Lines that take turns.
 #[derive(Clone, Debug)]
 pub struct RoundRobin {
     held: Longest,
     turns: Turns,
     overflow: Overflow,
+    ties: Ties,
     link: Link,
 }
 
 impl RoundRobin {
-    /// `lines` empty lines, numbered from 0, for `link`.
+    /// `lines` empty lines, numbered from 0, for `link`. Of equally long ones the first by number is the longest.
     pub fn new(lines: usize, by: By, overflow: Overflow, link: Link) -> RoundRobin {
-        RoundRobin { held: Longest::new(lines, by), turns: Turns::new(lines), overflow, link }
+        let (held, turns) = (Longest::new(lines, by), Turns::new(lines));
+        RoundRobin { held, turns, overflow, ties: Ties::Number, link }
+    }
+
+    /// The same with another way to choose from equally long ones.
+    pub fn with_ties(self, ties: Ties) -> RoundRobin {
+        RoundRobin { ties, ..self }
     }
 
     /// What `lines` lines with as many packets as `link` can hold, and one, take besides the packets, in bytes.
@@ -96,7 +113,11 @@ impl RoundRobin {
     /// A packet of the longest line goes. `arrival` is the line that has grown; where no packet has any length it is taken
     /// for the longest.
     fn steal<S: Sink + ?Sized>(&mut self, now: Time, arrival: usize, out: &mut S) {
-        let (line, _) = Some(self.held.longest()).filter(|&(_, length)| length > 0).unwrap_or((arrival, 0));
+        let line = match self.held.longest() {
+            (_, 0) => arrival,
+            (line, _) if self.ties == Ties::Number => line,
+            (line, most) => self.turns.iter().find(|&line| self.held.length(line) == most).unwrap_or(line),
+        };
         let tail = self.overflow == Overflow::LongestTail;
         let victim = if tail { self.held.pop_tail(line) } else { self.held.pop(line) };
         let Some(victim) = victim else { return };

@@ -6,7 +6,7 @@ use crate::catalog::{Entry, Info, Preset};
 use crate::config::{ByClass, ConfigError};
 use crate::packet::Packet;
 use crate::parts::longest::By;
-use crate::parts::round_robin::{Overflow, RoundRobin};
+use crate::parts::round_robin::{Overflow, RoundRobin, Ties};
 use crate::parts::spread::{Classes, Map};
 use crate::qdisc::{Backlog, Gauge, Link, Qdisc, Sink};
 use crate::rng::Rng;
@@ -27,6 +27,8 @@ crate::params! {
         overflow: Overflow = Overflow::LongestHead, "", 0 ..= 0;
         /// Which queue is the longest.
         longest: By = By::Bytes, "", 0 ..= 0;
+        /// Which of equally long ones it is: the first by number, or the first in turn.
+        ties: Ties = Ties::Number, "", 0 ..= 0;
     }
 }
 
@@ -165,8 +167,8 @@ impl Entry for Drr {
         },
         Preset {
             name: "ns2",
-            doc: "ns-2's defaults: ten queues, 250 bytes",
-            config: |_| DrrConfig { classes: 10, quantum: Bytes::new(250), ..DrrConfig::default() },
+            doc: "ns-2's defaults: ten queues, 250 bytes; of equally long ones the first in turn makes room",
+            config: |_| DrrConfig { classes: 10, quantum: Bytes::new(250), ties: Ties::Turn, ..DrrConfig::default() },
         },
         Preset {
             name: "auto",
@@ -182,7 +184,8 @@ impl Entry for Drr {
         };
         Ok(Drr {
             classes: Classes::new(config.map, config.classes, &mut dice),
-            robin: RoundRobin::new(config.classes as usize, config.longest, config.overflow, link),
+            robin: RoundRobin::new(config.classes as usize, config.longest, config.overflow, link)
+                .with_ties(config.ties),
             accounts: (0..config.classes as usize).map(quantum).collect(),
             visited: None,
         })

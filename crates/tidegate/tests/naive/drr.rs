@@ -24,6 +24,8 @@ pub struct NaiveBuffer {
     pub overflow: Overflow,
     /// Whether the longest queue is the one with the most bytes; else with the most packets.
     pub by_bytes: bool,
+    /// Whether the longest of equals is the first in turn; else the first by number.
+    pub by_turn: bool,
     pub queues: Vec<Line>,
 }
 
@@ -50,9 +52,9 @@ impl NaiveBuffer {
     }
 
     /// A packet joins its queue, and as long as that is too much for the buffer one goes from the longest queue: the first
-    /// of the longest; the arrival's own if all have no length. Returns who went. A packet that would not fit into an empty
-    /// buffer is refused.
-    pub fn enqueue(&mut self, queue: usize, id: u32, len: u64) -> Vec<u32> {
+    /// of the longest, by number or in the order of `turns`, behind which the arrival's stands if it was empty; the arrival's
+    /// own if all have no length. Returns who went. A packet that would not fit into an empty buffer is refused.
+    pub fn enqueue(&mut self, turns: &VecDeque<usize>, queue: usize, id: u32, len: u64) -> Vec<u32> {
         if matches!(self.limit, Limit::Bytes(most) if len > most) {
             return vec![id];
         }
@@ -63,7 +65,11 @@ impl NaiveBuffer {
         let mut dropped = Vec::new();
         while self.too_much(&[]) {
             let most = (0..self.queues.len()).map(|queue| self.length(queue)).max().unwrap();
-            let longest = (0..self.queues.len()).find(|&queue| self.length(queue) == most).unwrap();
+            let order: Vec<usize> = match self.by_turn {
+                true => turns.iter().copied().chain([queue]).collect(),
+                false => (0..self.queues.len()).collect(),
+            };
+            let longest = order.into_iter().find(|&queue| self.length(queue) == most).unwrap();
             let longest = &mut self.queues[if most == 0 { queue } else { longest }];
             let victim = match self.overflow {
                 Overflow::LongestHead => longest.pop_front(),
@@ -95,7 +101,7 @@ impl NaiveDrr {
     /// A queue that gets a packet and is not active joins the end of the active list with nothing in its counter. A queue
     /// whose last packet is taken for another's room is not active any longer.
     pub fn enqueue(&mut self, queue: usize, id: u32, len: u64) -> Vec<u32> {
-        let dropped = self.buffer.enqueue(queue, id, len);
+        let dropped = self.buffer.enqueue(&self.active, queue, id, len);
         if !self.active.contains(&queue) && !self.buffer.queues[queue].is_empty() {
             self.active.push_back(queue);
         }

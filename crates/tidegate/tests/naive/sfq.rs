@@ -88,7 +88,7 @@ impl NaiveSfq {
             return vec![id];
         }
         self.flows.push((id, flow));
-        let dropped = self.buffer.enqueue(queue, id, len);
+        let dropped = self.buffer.enqueue(&self.turns, queue, id, len);
         self.keep_turns(Some(queue));
         self.flows.retain(|known| !dropped.contains(&known.0));
         dropped

@@ -46,6 +46,7 @@ pub(super) fn buffer(config: &AnyConfig, link: &Link, queues: usize) -> NaiveBuf
             _ => Overflow::Arrival,
         },
         by_bytes: set.is("longest", "bytes"),
+        by_turn: config.get("ties").is_some_and(|ties| ties == "turn"),
         queues: vec![Default::default(); queues],
     }
 }
