@@ -29,7 +29,10 @@ KINDS = ["lat10", "std", "binA", "binB", "aimd2_.5", "aimd.75_.31", "aimd1_.9", 
 MIX = [(f"class.{kind}.kbps", f"mean throughput of {kind}, kbit/s", kind.replace(".", ""), "per_flow", 1e-3) for kind in KINDS] + [
     ("mean_q_pkts", "mean queue, packets", None, "queue_packets", 1.0),
 ]
+HELD_DOWN = [m for m in MIX if m[2] == "udp"]
 TFRC_AND_TCP = TFRC[:3] + [m for m in UDP_AND_TCP if m[2] != "udp"]
+# What ns-2 calls each queue.
+NS2 = {"drop_tail": "DropTail", "red": "RED", "rem": "REM", "drr": "DRR", "sfq": "SFQ", "red_pd": "RED/PD"}
 
 
 @dataclass(frozen=True)
@@ -37,7 +40,7 @@ class Setup:
     """One network with one queue and one kind of traffic."""
 
     name: str  # of the network, and of our scenario
-    queue: str  # drop_tail, red, or red-ecn (RED that marks, TCP with ECN)
+    queue: str  # a key of NS2, with -ecn if it marks and TCP speaks ECN
     script: str  # in ns2/
     args: str  # for the script, beyond COMMON
     seeds: int  # replications, on either side
@@ -45,6 +48,8 @@ class Setup:
     instead: str = ""  # for the script, in place of what COMMON says
     kind: str = ""  # of the traffic, where it is not the network's first
     metrics: list = field(default_factory=lambda: UDP_AND_TCP)
+    within: float = 0.05  # what counts as agreement
+    narrow: float = 0.025  # what each side's 95 % interval must be below, as a part of its mean
 
     @property
     def label(self):
@@ -56,9 +61,9 @@ class Setup:
 
     @property
     def ns2_args(self):
-        kind = "DropTail" if self.queue == "drop_tail" else "RED"
-        words = f"queue={kind} {self.args} {COMMON} {self.instead}".split()  # the last word wins
-        return words + ["ecn=1"] if self.queue == "red-ecn" else words
+        queue = self.queue.removesuffix("-ecn")
+        words = f"queue={NS2[queue]} {self.args} {COMMON} {self.instead}".split()  # the last word wins
+        return words + ["ecn=1"] if self.queue.endswith("-ecn") else words
 
     @property
     def ns2_results(self):
@@ -67,19 +72,73 @@ class Setup:
 
 def drop_tail(path, packets):
     """Our arguments for drop-tail: ns-2's holds one packet less than its limit."""
-    return ("--queue", "drop_tail", "--set", f"{path}={packets - 1} packets")
+    return ("--queue", "drop_tail", *one_less(path, packets))
+
+
+def one_less(path, packets):
+    """Our limit for ns-2's drop-tail and REM, which hold one packet less than theirs."""
+    return ("--set", f"{path}={packets - 1} packets")
+
+
+def rem(path, packets, more=""):
+    """Our arguments for REM as common.tcl sets it."""
+    return ("--queue", f"rem/ns2,target=20 packets,gamma=0.001,phi=1.001{more} as REM", *one_less(path, packets))
+
+
+def by_class(queue, of, tcp, limit):
+    """Our arguments for a `queue` whose bins are the driver's classes: `of(n)` is that of flow n, and the UDP flow comes last."""
+    dealt = ", ".join(str(of(flow)) for flow in range(tcp))
+    return ("--queue", queue, "--set", f"group.tcp.class=[{dealt}]", "--set", f"group.udp.class={of(tcp)}", "--set", limit)
+
+
+def drr(tcp, path, packets):
+    """Our arguments for DRR as common.tcl sets it: a queue for each flow, since no two of its nodes' numbers meet in 1024."""
+    queue = f"drr/ns2,map=class,classes={tcp + 1},quantum=1000 B as DRR"
+    return by_class(queue, lambda flow: flow, tcp, f"{path}={packets} kB")
+
+
+def sfq(tcp, bins, first, path, packets):
+    """Our arguments for SFQ with so many bins: ns-2 hashes the sum of the numbers of the two nodes, which is `first` for the first
+    flow and 4 more for each next one."""
+    def bin_of(flow):
+        nodes = first + 4 * flow
+        return (nodes + (nodes >> 8) + ~(nodes >> 4)) % ((2 << 19) - 1) % bins
+
+    return by_class(f"sfq/ns2,map=class,bins={bins} as SFQ", bin_of, tcp, f"{path}={packets} packets")
 
 
 ECN = ("--set", "group.tcp.ecn=on")
 SACK = ("--set", "group.tcp.source=sack")
 SFB400 = "overhead=0.0002 warm=20 T=100"
+BARE20 = "ncbr=1 udp=1e6 overhead=0.0008 warm=20 T=100"
 CARE26 = "mix=std udp=1e6 overhead=0.0008 warm=100 T=600"
 # Name, script, arguments, seeds (with NewReno; with another TCP as many as its intervals want), our drop-tail.
 NETWORKS = [
     ("sfb400-45m", "sfb400.tcl", f"udp=45e6 {SFB400}", (40, 15), drop_tail("link.1.limit", 200)),
     ("sfb400-2m", "sfb400.tcl", f"udp=2e6 {SFB400}", (40, 8), drop_tail("link.1.limit", 200)),
     ("care26", "care26.tcl", CARE26, (40, 8), drop_tail("network.limit", 100)),
-    ("bare20", "bare20.tcl", "ncbr=1 udp=1e6 overhead=0.0008 warm=20 T=100", (60, 48), drop_tail("network.limit", 120)),
+    ("bare20", "bare20.tcl", BARE20, (60, 48), drop_tail("network.limit", 120)),
+]
+def held_down(limit, seeds):
+    """A set-up of RED-PD, thresholds at a quarter and three quarters of so many packets. A run takes ns-2 a quarter of a minute, so
+    there are few of them. Lists are 80 ms long at a limit of 100, and of the five after which P may change again ns-2's sums of
+    times make six more often than not: hold."""
+    args = f"N=35 mix=paper udp=1000000 limit={limit} red.min={limit // 4} red.max={3 * limit // 4} overhead=0.0008 warm=50 T=250"
+    ours = ("--set", f"network.limit={limit} packets", "--queue", "red_pd/ns2,hold=401 ms as RED-PD")
+    return Setup("redpd36", "red_pd", "care26.tcl", args, seeds, ours, kind=str(limit), metrics=HELD_DOWN, within=0.07, narrow=0.06)
+
+
+LEAF = f"udp=45e6 leaf=1 {SFB400}"  # a node for each end of each flow; routes alone take 7 s a run
+QUEUES = [
+    ("care26", "rem", "care26.tcl", CARE26, 8, rem("network.limit", 100)),
+    ("bare20", "rem", "bare20.tcl", BARE20, 60, rem("network.limit", 120)),
+    ("sfb400-2m", "rem", "sfb400.tcl", f"udp=2e6 {SFB400}", 28, rem("link.1.limit", 200)),
+    ("care26", "drr", "care26.tcl", CARE26, 8, drr(25, "network.limit", 100)),
+    ("bare20", "drr", "bare20.tcl", BARE20, 30, drr(19, "network.limit", 120)),
+    ("sfb400-45m", "drr", "sfb400.tcl", LEAF, 11, drr(400, "link.1.limit", 200)),
+    ("care26", "sfq", "care26.tcl", f"sfq.buckets=16 {CARE26}", 8, sfq(25, 16, 5, "network.limit", 100)),
+    ("bare20", "sfq", "bare20.tcl", f"sfq.buckets=100 {BARE20}", 30, sfq(19, 100, 5, "network.limit", 120)),
+    ("sfb400-45m", "sfq", "sfb400.tcl", f"sfq.buckets=46 {LEAF}", 7, sfq(400, 46, 27, "link.1.limit", 200)),
 ]
 TFRC20 = "overhead=0.0008 warm=20 T=100"
 SETUPS = [
@@ -98,7 +157,7 @@ SETUPS = [
     Setup(name, queue, "tfrc20.tcl", f"ntcp={tcp} {TFRC20}", 24, ours, metrics=metrics)
     for name, tcp, metrics in (("tfrc10", 0, TFRC), ("tfrc10-tcp10", 10, TFRC_AND_TCP))
     for queue, ours in (("red", ()), ("drop_tail", drop_tail("network.limit", 120)))
-]
+] + [Setup(name, queue, script, args, seeds, ours) for name, queue, script, args, seeds, ours in QUEUES] + [held_down(100, 12), held_down(200, 6)]
 
 # Two-sided 95 % quantiles of Student's t, by degrees of freedom; between the rows the next smaller
 # degree is taken, which only widens an interval.

@@ -9,9 +9,11 @@ array set opt {
     queue DropTail  seed 1  T 100  warm 0  start 1.0
     tcp Newreno  sink plain  pkt 1000  window 10000  ecn 0
     udp 0  udppkt 1000  nudp 1  udpjit 0  overhead 0
-    limit 100  stats flow  sched Calendar  hdr min  perflow 0
+    limit 100  stats flow  sched Calendar  hdr min  leaf 0  perflow 0
     red.min 0 red.max 0 red.maxp 0.1 red.wq 0.002 red.gentle 1 red.bytes 0 red.wait 1 red.usemarkp 0
     red.mean 0
+    sfq.buckets 16  drr.buckets 1024  drr.quantum 1000
+    rem.gamma 0.001 rem.phi 1.001 rem.upd 0.002 rem.pbo 20
 }
 
 proc getopts {pairs} {           ;# scenario defaults first, then argv overrides
@@ -39,7 +41,7 @@ proc start_sim {} {
 }
 
 # ---- bottleneck queue -----------------------------------------------------
-# Class defaults must be set BEFORE the link exists: RED copies
+# Class defaults must be set BEFORE the link exists: RED and REM copy
 # mean_pktsize_ etc. into a "packets per second" constant at link time.
 proc config_queue {} {
     global opt
@@ -56,13 +58,30 @@ proc config_queue {} {
     Queue/RED set wait_ [expr {$opt(red.wait) ? "true":"false"}]
     Queue/RED set setbit_ [expr {$opt(ecn) ? "true":"false"}]
     Queue/RED set use_mark_p_ [expr {$opt(red.usemarkp) ? "true":"false"}]
+    Queue/SFQ set maxqueue_ $opt(limit)           ;# it does not heed limit_
+    Queue/SFQ set buckets_ $opt(sfq.buckets)
+    Queue/DRR set blimit_ [expr {int($opt(limit)*$opt(pkt))}]
+    Queue/DRR set buckets_ $opt(drr.buckets)
+    Queue/DRR set quantum_ $opt(drr.quantum)
+    Queue/REM set mean_pktsize_ $opt(pkt)
+    Queue/REM set gamma_ $opt(rem.gamma)
+    Queue/REM set phi_ $opt(rem.phi)
+    Queue/REM set inw_ 1
+    Queue/REM set pupdtime_ $opt(rem.upd)
+    Queue/REM set pbo_ $opt(rem.pbo)
+    Queue/REM set qib_ false
+    Queue/REM set markpkts_ [expr {$opt(ecn) ? "true":"false"}]
 }
 
 proc bottleneck {a b bw delay} {
     global opt ns qmon fmon blink cap
     config_queue
     set cap $bw
-    $ns simplex-link $a $b $bw $delay $opt(queue)
+    if {$opt(queue) eq "RED/PD"} {
+        $ns simplex-link $a $b $bw $delay RED/PD MEDROP EDROP
+    } else {
+        $ns simplex-link $a $b $bw $delay $opt(queue)
+    }
     $ns simplex-link $b $a $bw $delay DropTail
     $ns queue-limit $a $b $opt(limit)
     $ns queue-limit $b $a 1000000
@@ -77,6 +96,19 @@ proc bottleneck {a b bw delay} {
         set fmon {}
         set qmon [$ns monitor-queue $a $b ""]
     }
+    if {$opt(queue) eq "RED/PD"} { control_pd [$blink queue] }
+}
+
+# The package has RED/PD's pre-filter; its controller is in scripts of the authors' that come with ns-2's
+# source only (tcl/ex/red-pd). RED_PD_TCL is their folder.
+proc control_pd {queue} {
+    global ns blink env
+    if {![info exists env(RED_PD_TCL)]} { puts stderr "RED_PD_TCL must name ns-2.35's folder tcl/ex/red-pd"; exit 2 }
+    foreach script {monitoring helper} { uplevel #0 [list source $env(RED_PD_TCL)/$script.tcl] }
+    foreach {name value} {testIdent_ 0 listMode_ multi verbosity_ -1 unresponsive_test_ 1 target_rtt_ 0.040} {
+        uplevel #0 [list set $name $value]
+    }
+    new REDPDSim $ns $queue [$queue makeflowmon $blink] $blink 0 true
 }
 
 # ---- traffic --------------------------------------------------------------

@@ -2,6 +2,8 @@
 """Runs the ns-2 side: every set-up of ../setups.py over its seeds, one JSON line per run in results/.
 
 usage: run.py [--seeds N] [LABEL …]     runs what is missing; --fresh starts each file anew
+
+RED-PD's wants RED_PD_TCL, the folder tcl/ex/red-pd of ns-2.35's source, since the package lacks its controller.
 """
 import argparse
 import json

@@ -22,9 +22,14 @@ bottleneck $A $B $bw 10ms
 $ns duplex-link $B $C $bw 10ms DropTail
 $ns queue-limit $B $C 1000000; $ns queue-limit $C $B 1000000
 proc ends {} {
-    global s d rng
+    global opt ns s d rng
     set x $s([expr {int([$rng uniform 0 5])}]); set y $d([expr {int([$rng uniform 0 5])}])
-    return [list $x $y]
+    if {!$opt(leaf)} { return [list $x $y] }
+    # leaf=1: a node of its own for either end, since ns-2's SFQ and DRR tell flows apart by their nodes
+    set a [$ns node]; set b [$ns node]
+    $ns duplex-link $a $x 10Gb 0ms DropTail; $ns duplex-link $y $b 10Gb 0ms DropTail
+    foreach {p q} [list $a $x $x $a $y $b $b $y] { $ns queue-limit $p $q 1000000 }
+    return [list $a $b]
 }
 for {set i 0} {$i < $N} {incr i} { foreach {x y} [ends] break; add_tcp $x $y }
 if {$opt(udp) > 0} { for {set i 0} {$i < $opt(nudp)} {incr i} { foreach {x y} [ends] break; add_udp $x $y $opt(udp) } }
