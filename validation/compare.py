@@ -46,12 +46,16 @@ def ours(tidegate, setup, seeds):
 
 
 def width(mean, ci):
-    """The half width as a part of the mean; infinite when it is unknown."""
+    """The half width as a part of the mean; infinite when it is unknown, nothing where every run has nothing."""
+    if ci == 0:
+        return 0.0
     return float("inf") if ci is None or mean == 0 else ci / abs(mean)
 
 
 def judge(setup, a, b):
     """Ratio of ours to theirs, and the verdict."""
+    if a[0] == 0:
+        return (1.0, "yes") if b[0] == 0 else (float("inf"), "NO")
     ratio = b[0] / a[0]
     if max(width(*a), width(*b)) >= setup.narrow:
         return ratio, "interval too wide"

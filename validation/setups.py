@@ -109,6 +109,7 @@ def sfq(tcp, bins, first, path, packets):
 
 ECN = ("--set", "group.tcp.ecn=on")
 SACK = ("--set", "group.tcp.source=sack")
+VEGAS = ("--set", "group.tcp.source=vegas")
 SFB400 = "overhead=0.0002 warm=20 T=100"
 BARE20 = "ncbr=1 udp=1e6 overhead=0.0008 warm=20 T=100"
 CARE26 = "mix=std udp=1e6 overhead=0.0008 warm=100 T=600"
@@ -151,8 +152,13 @@ SETUPS = [
     for name, script, args, (_, seeds), tail in NETWORKS
     for queue, ours in (("red", ()), ("drop_tail", tail))
 ] + [
-    Setup("care26-mix", queue, "care26.tcl", CARE26.replace("std", "paper"), 12, ours, metrics=MIX)
-    for queue, ours in (("red", ()), ("drop_tail", drop_tail("network.limit", 100)))
+    Setup(name, queue, script, args, 24, ours + VEGAS, instead="tcp=Vegas", kind="vegas")
+    for name, script, args, _, tail in NETWORKS
+    if name in ("care26", "bare20")
+    for queue, ours in (("red", ()), ("drop_tail", tail))
+] + [
+    Setup("care26-mix", queue, "care26.tcl", CARE26.replace("std", "paper"), seeds, ours, metrics=MIX)
+    for queue, seeds, ours in (("red", 12, ()), ("drop_tail", 24, drop_tail("network.limit", 100)))
 ] + [
     Setup(name, queue, "tfrc20.tcl", f"ntcp={tcp} {TFRC20}", 24, ours, metrics=metrics)
     for name, tcp, metrics in (("tfrc10", 0, TFRC), ("tfrc10-tcp10", 10, TFRC_AND_TCP))
