@@ -67,7 +67,7 @@ validate-witness: build test-deps ## The kernel's reno, cubic and bbr beside the
 validate-spoofed: test-deps ## Forged sources: what users are left with behind every queue, and the memory it takes; root, eleven minutes
 	cargo bench --locked -p tidegate-cli --bench spoofed | tee validation/spoofed.md
 
-choosing: build ## docs/choosing.md, which queue for what, from runs of every queue; ten minutes
+choosing: build ## docs/choosing.md, which queue for what and at what cost, from runs of every queue; twelve minutes
 	python3 validation/choosing.py
 
 papers: build ## Every published experiment at its full length, and what came out as papers/results.csv, figures.csv and readings.csv

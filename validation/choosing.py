@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
 """Writes docs/choosing.md: which queue to pick for what, every statement from runs of the simulator.
 
-usage: choosing.py [--seeds N] [--queue NAME …]     build first; `make choosing` does both, five minutes on two idle cores
+usage: choosing.py [--seeds N] [--queue NAME …]     build first; `make choosing` does both, seven minutes on two idle cores
 
 Every queue of the catalog, preset `auto`, meets the same questions: a scenario of ours and what is set in it. A question
-asks for one figure; its table has a column for each setting, and what it says is counted from the table. With
---queue only those are run and nothing is written.
+asks for one figure; its table has a column for each setting, and what it says is counted from the table. What a packet
+costs is measured by the benchmark `queue_cost`, what a queue keeps is what `tidegate check` says. With --queue only those
+are run and nothing is written.
 Python's standard library only.
 """
 import argparse
 import json
 import pathlib
+import platform
+import re
 import subprocess
 import sys
 import tempfile
@@ -273,54 +276,102 @@ def states(queues):
     return {queue: of[queue] for queue in queues}
 
 
+def costs():
+    """What a packet costs in each queue of the catalog, in ns, by the benchmark's thousand flows: the median of its batches."""
+    cmd = ["cargo", "bench", "--locked", "-p", "tidegate", "--bench", "queue_cost", "--", "^flows 1000/"]
+    print("cost of a packet", file=sys.stderr, flush=True)
+    said = subprocess.run(cmd, cwd=HERE.parent, capture_output=True, text=True, check=True).stdout
+    found = re.findall(r"^(\w+), flows 1000: .*?median of 1000 batches: ([\d.]+) ns", said, re.MULTILINE | re.DOTALL)
+    return {queue: float(ns) for queue, ns in found}
+
+
+def processor():
+    """What the costs were measured on."""
+    lines = pathlib.Path("/proc/cpuinfo").read_text().splitlines()
+    return next((line.split(": ")[1] for line in lines if line.startswith("model name")), platform.machine())
+
+
 def in_bytes(text):
     """A size as `tidegate` writes it, in bytes."""
     number, unit = text.split(" ")
     return float(number) * {"B": 1, "kB": 1e3, "MB": 1e6}[unit]
 
 
-def pick(rows, memory, count):
+def priced(queue, cost, memory):
+    """A queue with what it costs."""
+    return f"`{queue}` ({cost[queue]:.0f} ns, {memory[queue]})"
+
+
+# How many queues an answer names.
+NAMED = 4
+
+
+def answers(tables, cost, memory):
+    """A line for each question: who does well in most of its settings, the cheapest first."""
+    lines = ["| for | do well in | the cheapest of them (time of a packet, memory) |", "|---|---|---|"]
+    for question in QUESTIONS:
+        table, count = tables[question.title], len(question.columns)
+        well = [good(question, {queue: row[number] for queue, row in table.items()}) for number in range(count)]
+        times = {queue: sum(queue in column for column in well) for queue in table}
+        most = max(times.values())
+        best = sorted((queue for queue in table if times[queue] == most), key=lambda queue: cost[queue])
+        names = ", ".join(priced(queue, cost, memory) for queue in best[:NAMED])
+        more = f" and {len(best) - NAMED} more" if len(best) > NAMED else ""
+        lines.append(f"| {link(question)} | {most} of {count} settings | {names if most else '**none**'}{more if most else ''} |")
+    return lines
+
+
+def link(question):
+    """A question's title as a link to its part of the page."""
+    return f"[{question.title}](#{question.title.lower().replace(' ', '-')})"
+
+
+def pick(rows, cost, memory, count):
     """The answer in sentences: the queue that protects most often, and the ones that do best with less memory."""
     lines, least = [], float("inf")
     for whole, queue, _ in sorted(rows, key=lambda row: (-row[0], in_bytes(memory[row[1]]))):
         if whole and in_bytes(memory[queue]) < least:
-            begin = f"with less memory than that, {memory[queue]}" if lines else f"of all queues, with {memory[queue]} of memory"
-            lines.append(f"- {begin}: `{queue}`, which protects users in {whole} of {count} settings")
+            begin = "with less memory than that" if lines else "of all queues"
+            lines.append(f"- {begin}: {priced(queue, cost, memory)}, which protects users in {whole} of {count} settings")
             least = in_bytes(memory[queue])
     return lines
 
 
-def first(tables, memory, count):
-    """The table that answers first: of the settings with a flood, in how many each queue protects the users."""
+def first(tables, cost, memory, count):
+    """Of the settings with a flood, in how many each queue protects the users, and what it costs."""
     asked = [q for q in QUESTIONS if q.figure == "share"]
-    names = [q.title for q in asked]
+    names = [link(q) for q in asked]
     rows = []
     for queue in memory:
         kept = [sum(queue in good(q, {n: row[i] for n, row in tables[q.title].items()}) for i in range(len(q.columns)))
                 for q in asked]
         rows.append((sum(kept), queue, kept))
-    rows.sort(key=lambda row: -row[0])
-    lines = [*pick(rows, memory, count), "", "| queue | " + " | ".join(names) + " | of all | state |", "|---" * (len(names) + 3) + "|"]
+    rows.sort(key=lambda row: (-row[0], cost[row[1]]))
+    lines = [*pick(rows, cost, memory, count), "", "| queue | " + " | ".join(names) + " | of all | ns per packet | memory |"]
+    lines.append("|---" * (len(names) + 4) + "|")
     for whole, queue, kept in rows:
         cells = [f"{n} of {len(q.columns)}" for n, q in zip(kept, asked)]
-        lines.append(f"| `{queue}` | " + " | ".join(cells) + f" | **{whole} of {count}** | {memory[queue]} |")
+        lines.append(f"| `{queue}` | " + " | ".join(cells) + f" | **{whole} of {count}** | {cost[queue]:.0f} | {memory[queue]} |")
     return lines
 
 
-def page(tables, memory, seeds):
+def page(tables, cost, memory, seeds):
     """The whole of docs/choosing.md."""
     count = sum(len(q.columns) for q in QUESTIONS if q.figure == "share")
     lines = [
         "# Which queue for what", "",
-        "Written by `make choosing` from runs of the simulator; nothing here is typed in. Every queue of the catalog, as its preset",
-        f"`auto` scales it to the line, {seeds} seeds of each setting. The line has 20 Mbit/s and a buffer of 100 ms, the users are",
-        "connections of CUBIC with selective acknowledgements ([the scenario](../validation/scenarios/choosing.toml)). Means; the 95 % interval",
-        "stands beside those that it makes uncertain by more than a tenth; bold is what does well. What the simulator is worth beside",
-        "real TCP is [measured](../validation/README.md#the-gateway-against-the-simulator); what a packet costs in time stands in the",
-        "[README](../README.md#speed).", "",
-        f"**Who protects users at all.** In how many of the settings below with a flood the users keep {PROTECTED:.0f} % of their fair share,",
-        "by question, and what the queue keeps in memory besides packets on this line:", "",
-        *first(tables, memory, count), "",
+        "**At first sight.** Of the queues that do well in the most settings of a question, the four that cost least:", "",
+        *answers(tables, cost, memory), "",
+        f"**Who protects users at all.** In how many of the settings with a flood the users keep {PROTECTED:.0f} % of their fair share,",
+        "by question:", "",
+        *first(tables, cost, memory, count), "",
+        "**How this was made.** By `make choosing`; nothing here is typed in. Every queue of the catalog, as its preset `auto` scales it to",
+        f"the line, {seeds} seeds of each setting in the simulator. The line has 20 Mbit/s and a buffer of 100 ms, the users are connections",
+        "of CUBIC with selective acknowledgements ([the scenario](../validation/scenarios/choosing.toml)). Means; the 95 % interval",
+        "stands beside those that it makes uncertain by more than a tenth; bold is what does well. What the simulator is worth beside real",
+        "TCP is [measured](../validation/README.md#the-gateway-against-the-simulator). A packet's time is the benchmark's (`cargo bench -p",
+        "tidegate --bench queue_cost`), with a thousand flows of twice a line of 10 Gbit/s, or a hundred classes where a queue has classes,",
+        f"the loop included, on one core of: {processor()}. Memory is what the queue keeps on the line of this page besides packets.", "",
     ]
     for question in QUESTIONS:
         lines += section(question, tables[question.title])
@@ -338,7 +389,7 @@ def main():
     for number, question in enumerate(QUESTIONS, 1):
         print(f"{number} of {len(QUESTIONS)}: {question.title}", file=sys.stderr, flush=True)
         tables[question.title] = measured(question, queues, args.seeds)
-    text = page(tables, states(queues), args.seeds)
+    text = page(tables, costs(), states(queues), args.seeds)
     if args.queue:
         print(text)
     else:
