@@ -617,6 +617,12 @@ name = "users"
 count = 9
 source = "web"
 ecn = "on"
+[[group]]
+name = "deaf"
+count = 2
+source = "unresponsive"
+off = "exponential(uniform(1 s, 5 s))"
+stop = "50 s"
 "#;
 
 #[test]
@@ -636,6 +642,11 @@ fn sources_that_cannot_be_are_named() {
         ("count = 9", "data = \"1 MB\"", "group.users.data", "no such key; a web [[group]] knows"),
         ("count = 9", "think = \"normal(1 s, 1 s)\"", "group.users.think", "can be negative"),
         ("count = 9", "size = \"-1 kB\"", "group.users.size", "cannot be negative"),
+        ("off = \"exponential(uniform(1 s, 5 s))\"", "on = \"0 s\"\noff = \"0 s\"", "group.deaf.on", "at most 1e7"),
+        ("count = 2\n", "active = [\"1 s..2 s\"]\n", "group.deaf.active", "which say when the flows are active"),
+        ("count = 2\n", "loss_recovery = \"newreno\"\n", "group.deaf.loss_recovery", "must be Sack or Rack"),
+        ("count = 2\n", "data = \"1 MB\"\n", "group.deaf.data", "no such key; an unresponsive [[group]] knows"),
+        ("count = 2\n", "rate = \"0 bit/s\"\n", "group.deaf.rate", "must lie in 1 bit/s"),
         ("active = \"1 s..\"", "active = [\"1 s..2 s\", \"3 s..\"]", "group.smooth.active", "cannot start again"),
         ("low = \"100 kbit/s\"", "low = \"6 Mbit/s\"", "group.sawtooth.low", "at most the high rate"),
         ("\"10 s..30 s\", ", "\"10 s..60 s\", ", "group.sawtooth.high_during", "which ends at 60 s"),
