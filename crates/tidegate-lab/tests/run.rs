@@ -1,4 +1,5 @@
 //! Whole jobs: what they yield, that they can be given up, and that threads change nothing.
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -298,13 +299,17 @@ fn no_shipped_scenario_rots() {
     }
 }
 
+/// Whether a file is not a scenario but about a paper's.
+fn about(name: &OsStr) -> bool {
+    name == "paper.toml" || name == "explained.toml"
+}
+
 fn collect(dir: &Path, files: &mut Vec<PathBuf>) {
     let Ok(entries) = std::fs::read_dir(dir) else { return };
     for entry in entries.map(|e| e.unwrap().path()) {
         if entry.is_dir() {
             collect(&entry, files);
-        } else if entry.extension().is_some_and(|e| e == "toml") && entry.file_name().is_some_and(|n| n != "paper.toml")
-        {
+        } else if entry.extension().is_some_and(|e| e == "toml") && !entry.file_name().is_some_and(about) {
             files.push(entry);
         }
     }
