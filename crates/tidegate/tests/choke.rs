@@ -123,6 +123,21 @@ fn draws_are_even() {
     stats::assert_counts("places in the line", &counts, &[total as f64 / 40.0; 40]);
 }
 
+/// Above `max`, what was not compared away is dropped, or marked where that is asked for.
+#[test]
+fn above_max_packets_are_dropped_or_marked() {
+    let link = support::link("10 Mbit/s", "1000 packets", "1000 B");
+    for (above, marks) in [("off", 0), ("on", 20)] {
+        let settings = [("min", "10 packets"), ("max", "20 packets"), ("weight", "1"), ("probability", "0")];
+        let settings = [&settings[..], &[("mark_above_max", above)]].concat();
+        let (mut queue, mut heard) = (choke(&settings, link, Rng::from_seed(1)), Heard::default());
+        for flow in 0..40 {
+            queue.enqueue(Time::ZERO, Packet::new(flow, 1000).with_ecn(Ecn::Ect0), &mut heard);
+        }
+        assert_eq!((heard.marked.len(), heard.dropped.len()), (marks, 20 - marks), "{above}");
+    }
+}
+
 /// §III: with k regions between the thresholds, 2 i candidates in the i-th, and no more above the upper one.
 #[test]
 fn candidates_by_region() {
