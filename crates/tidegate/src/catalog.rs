@@ -110,6 +110,13 @@ macro_rules! catalog {
             fn backlog(&self) -> Backlog {
                 match self { $(AnyQueue::$variant(q) => q.backlog()),+ }
             }
+            /// Also if `old` is of another kind: then it does not.
+            fn inherit(&mut self, old: &mut AnyQueue) -> bool {
+                match (self, old) {
+                    $((AnyQueue::$variant(q), AnyQueue::$variant(old)) => q.inherit(old),)+
+                    _ => false,
+                }
+            }
             fn probe(&self, see: &mut dyn FnMut(Gauge)) {
                 match self { $(AnyQueue::$variant(q) => q.probe(see)),+ }
             }

@@ -137,6 +137,8 @@ pub trait Policy {
 pub struct Fifo<P> {
     policy: P,
     line: Line,
+    /// How many at the head were let in by another rule before this one: it never hears of them.
+    elders: usize,
     dice: Rng,
 }
 
@@ -166,7 +168,7 @@ impl QueueView for Line {
 impl<P: Policy> Fifo<P> {
     /// An empty queue for `link`, guarded by `policy`, which rolls `dice`.
     pub fn new(policy: P, link: Link, dice: Rng) -> Fifo<P> {
-        Fifo { policy, line: Line { packets: Ring::new(), backlog: Backlog::default(), link }, dice }
+        Fifo { policy, line: Line { packets: Ring::new(), backlog: Backlog::default(), link }, elders: 0, dice }
     }
 
     /// The rule.
@@ -188,7 +190,10 @@ impl<P: Policy> Fifo<P> {
     fn evict<S: Sink + ?Sized>(&mut self, now: Time, position: usize, why: DropReason, out: &mut S) {
         let victim = self.line.packets.remove(position);
         self.line.backlog.remove(victim.len);
-        self.policy.evicted(now, &victim, &self.line);
+        match position < self.elders {
+            true => self.elders -= 1,
+            false => self.policy.evicted(now, &victim, &self.line),
+        }
         out.dropped(now, &victim, why);
     }
 
@@ -239,6 +244,10 @@ impl<P: Policy> Qdisc for Fifo<P> {
             return None;
         };
         self.line.backlog.remove(pkt.len);
+        if self.elders > 0 {
+            self.elders -= 1;
+            return Some(pkt);
+        }
         if let Some(why) = self.policy.depart(now, &pkt, &self.line, &mut self.dice)
             && pkt.ecn.is_capable()
         {
@@ -255,6 +264,13 @@ impl<P: Policy> Qdisc for Fifo<P> {
     #[inline]
     fn backlog(&self) -> Backlog {
         self.line.backlog
+    }
+
+    fn inherit(&mut self, old: &mut Fifo<P>) -> bool {
+        core::mem::swap(&mut self.line.packets, &mut old.line.packets);
+        core::mem::swap(&mut self.line.backlog, &mut old.line.backlog);
+        self.elders = self.line.packets.len();
+        true
     }
 
     fn probe(&self, see: &mut dyn FnMut(Gauge)) {

@@ -205,6 +205,11 @@ impl Qdisc for Choke {
         self.waiting.backlog()
     }
 
+    fn inherit(&mut self, old: &mut Choke) -> bool {
+        core::mem::swap(&mut self.waiting, &mut old.waiting);
+        true
+    }
+
     fn probe(&self, see: &mut dyn FnMut(Gauge)) {
         self.red.gauges(see);
         see(Gauge { name: "matched", unit: "", value: self.matches as f64 / self.arrivals.max(1) as f64 });

@@ -107,6 +107,11 @@ impl Qdisc for Codel {
         self.waiting.backlog
     }
 
+    fn inherit(&mut self, old: &mut Codel) -> bool {
+        core::mem::swap(&mut self.waiting, &mut old.waiting);
+        true
+    }
+
     fn probe(&self, see: &mut dyn FnMut(Gauge)) {
         see(Gauge { name: "sojourn", unit: "s", value: self.control.sojourn().as_secs() });
         see(Gauge { name: "count", unit: "", value: self.control.count() as f64 });
