@@ -192,13 +192,18 @@ fn raw(bytes: &[u8]) -> Network {
 /// Passes over VLAN tags: two bytes of tag, then the EtherType of what follows.
 fn behind_tags(bytes: &[u8], mut network: Network) -> Network {
     for _ in 0..MOST_TAGS {
-        if !network.ethertype.is_some_and(|e| TAGS.contains(&e)) {
+        if !network.ethertype.is_some_and(is_tag) {
             break;
         }
         let Some(inner) = be16(bytes, network.at + 2) else { break };
         network = Network { ethertype: Some(inner), at: network.at + 4 };
     }
     network
+}
+
+/// Whether this type says that a VLAN tag follows.
+pub(crate) fn is_tag(ethertype: u16) -> bool {
+    TAGS.contains(&ethertype)
 }
 
 /// The `N` bytes at `at`, if they are there.

@@ -6,6 +6,7 @@
 //! | [`frame`] | Ethernet (VLAN, QinQ), raw IP, Linux cooked captures; IPv4, IPv6 with extension headers; TCP, UDP, UDP-Lite, DCCP and SCTP ports; fragments; frames cut off by a snap length; anything else by its MAC addresses |
 //! | [`flow`] | flow keys (`five-tuple`, `source`, `destination`, `pair`, `source-prefix/N`), their keyed hash and their labels |
 //! | [`capture`] | pcap and pcapng files, streamed |
+//! | [`prefix`], [`service`] | prefixes of addresses and sets of them; code points (DSCP) and VLAN priorities |
 //! | [`ecn`] | the ECN codepoint set to CE, and the IPv4 checksum with it |
 #![forbid(unsafe_code)]
 
@@ -15,9 +16,13 @@ pub mod ends;
 pub mod flow;
 pub mod frame;
 mod ip;
+pub mod prefix;
+pub mod service;
 
 pub use capture::{Capture, CaptureError, CapturedPacket, Fault};
 pub use ecn::{Mark, ipv4_checksum, set_ce};
 pub use ends::{Address, Ends, Transport};
 pub use flow::{Flow, FlowHasher, FlowKey};
 pub use frame::{Frame, LinkType, UnsupportedLinkType};
+pub use prefix::{Prefix, PrefixSet};
+pub use service::{Dscp, vlan_priority};
