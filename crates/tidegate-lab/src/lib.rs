@@ -1,7 +1,7 @@
 //! Experiments: scenarios in, replications on all cores, figures with intervals out.
 //!
 //! [`Scenario`] reads the TOML of `docs/scenarios.md` (every quantity with its unit, unknown keys refused, errors with
-//! the place); [`check`](mod@check) derives what a reader would work out by hand; [`run()`] simulates every queue with
+//! the place) by the [`reader`] that other files can be read by, too; [`check`](mod@check) derives what a reader would work out by hand; [`run()`] simulates every queue with
 //! every seed and yields [`tidegate_report`] documents; [`paper`] sets figures beside those that papers print; [`sketch`]
 //! measures how well flows are counted; [`store`] writes a result directory whole or not at all.
 //! Nothing here prints.
@@ -17,6 +17,7 @@ pub mod nearest;
 pub mod paper;
 mod plan;
 pub mod problem;
+pub mod reader;
 pub mod replay;
 pub mod run;
 mod sample;

@@ -3,7 +3,7 @@ use std::fmt;
 
 use tidegate_report::{Figure, papers as page};
 
-use crate::scenario::read::Table;
+use crate::reader::Table;
 use crate::spec::QueueSpec;
 
 use super::book::{Paper, Run};

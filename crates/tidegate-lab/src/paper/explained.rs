@@ -1,7 +1,6 @@
 //! `explained.toml`: why claims differ, and the same claims under other readings of the text.
 use crate::problem::{Place, Problem};
-use crate::scenario::read::{Reader, Table};
-use crate::scenario::tree::Document;
+use crate::reader::{Document, Reader, Table};
 
 use super::book::{Explanation, Paper, Reading, Readings, Run};
 use super::read::{Description, filled};

@@ -3,8 +3,7 @@ use tidegate::catalog::QUEUES;
 
 use crate::nearest::did_you_mean;
 use crate::problem::{Problem, Problems};
-use crate::scenario::read::{Reader, Table, scalar};
-use crate::scenario::tree::{Document, Kind as Toml, Node};
+use crate::reader::{Document, Kind as Toml, Node, Reader, Table, scalar};
 use crate::scenario::{Scenario, Set};
 
 use super::book::{Experiment, Figure, Fitted, Kind, Paper, Run};

@@ -3,7 +3,7 @@
 use tidegate::{Link, choices, params};
 
 use super::model::*;
-use super::read::{Reader, Table};
+use crate::reader::{Reader, Table};
 
 choices! {
     /// Which links of a chain have a queue.

@@ -3,10 +3,10 @@ use tidegate::catalog::AnyConfig;
 use tidegate::{ConfigError, Link, Rng, Span};
 
 use super::model::*;
-use super::read::{Reader, fits};
+use super::read::fits;
 use super::sources::{Source, When};
-use super::tree::{Kind, Node, Origin};
 use crate::problem::Place;
+use crate::reader::{Kind, Node, Origin, Reader, name_of};
 use crate::spec::{QueueSpec, SAME_LABEL, twice};
 
 /// The most flows of a scenario.
@@ -369,7 +369,7 @@ fn find(root: &Node, path: &str) -> Option<(Origin, String)> {
                 let number = step.strip_prefix('#').unwrap_or(step).parse::<usize>().ok();
                 match number {
                     Some(n) => items.get(n.checked_sub(1)?)?,
-                    None => items.iter().find(|item| super::tree::name_of(item) == Some(step))?,
+                    None => items.iter().find(|item| name_of(item) == Some(step))?,
                 }
             }
             _ => return None,

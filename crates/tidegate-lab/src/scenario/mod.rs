@@ -7,9 +7,8 @@ mod consistent;
 mod drawn;
 mod model;
 mod periods;
-pub(crate) mod read;
+mod read;
 mod sources;
-pub(crate) mod tree;
 mod write;
 
 pub use arrivals::Arrivals;
@@ -23,13 +22,16 @@ pub use periods::Periods;
 pub(crate) use sources::When;
 pub use sources::{FileName, OnOff, Oscillating, Replay, SOURCES, Source, Tfrc, Unresponsive, Voip, Web};
 
-use std::io::Read;
 use std::path::Path;
 use std::str::FromStr;
 
 use tidegate::ConfigError;
 
-use crate::problem::{Place, Problem, Problems};
+use crate::problem::Problems;
+use crate::reader::{Document, File, Reader};
+
+/// What a scenario's file is.
+const FILE: File = File { kind: "a scenario", least: "[network] and one [[group]]" };
 
 /// An override from the command line: `run.duration=5 s`, `group.flood.rate=45 Mbit/s`, `queue.min=20 packets`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,20 +62,8 @@ impl Scenario {
     /// # Errors
     /// The file cannot be read, is no TOML, or says what cannot be.
     pub fn open(path: &Path, sets: &[Set]) -> Result<Scenario, Problems> {
-        let file = path.display().to_string();
-        let wrong = |why: String| {
-            Problems::one(Problem { place: Place::File(file.clone()), field: "".into(), value: "".into(), why })
-        };
-        let meta = std::fs::metadata(path).map_err(|error| wrong(why_unreadable(&error)))?;
-        if meta.is_dir() {
-            return Err(wrong("is a directory; a scenario is a .toml file".into()));
-        }
-        // One byte more than allowed, so that `parse` sees the excess, even of a file without end.
-        let mut bytes = Vec::new();
-        std::fs::File::open(path)
-            .and_then(|file| file.take(tree::FILE_LIMIT as u64 + 1).read_to_end(&mut bytes))
-            .map_err(|error| wrong(why_unreadable(&error)))?;
-        Scenario::parse(&bytes, &file, sets)
+        let bytes = FILE.bytes(path)?;
+        Scenario::parse(&bytes, &path.display().to_string(), sets)
     }
 
     /// Reads the scenario in `bytes`, which messages call `file`, with `sets` applied.
@@ -81,23 +71,11 @@ impl Scenario {
     /// # Errors
     /// It is no UTF-8, no TOML, or says what cannot be.
     pub fn parse(bytes: &[u8], file: &str, sets: &[Set]) -> Result<Scenario, Problems> {
-        let whole = |why: String| {
-            Problems::one(Problem { place: Place::File(file.into()), field: "".into(), value: "".into(), why })
-        };
-        if bytes.len() > tree::FILE_LIMIT {
-            return Err(whole(format!("is too long for a scenario; at most {} bytes are read", tree::FILE_LIMIT)));
-        }
-        let text = std::str::from_utf8(bytes).map_err(|error| {
-            let line = bytes[..error.valid_up_to()].iter().filter(|&&b| b == b'\n').count() + 1;
-            whole(format!("is no text: line {line} is not UTF-8 (byte {})", error.valid_up_to() + 1))
-        })?;
-        if text.trim().is_empty() {
-            return Err(whole("is empty; a scenario has at least [network] and one [[group]]".into()));
-        }
-        let doc = tree::Document { file, text, sets };
+        let text = FILE.text(bytes, file)?;
+        let doc = Document { file, text, sets };
         let several = |found| Problems::new(found).expect("a failure has at least one problem");
         let root = doc.read().map_err(several)?;
-        let mut reader = read::Reader { doc: &doc, problems: vec![] };
+        let mut reader = Reader { doc: &doc, problems: vec![] };
         let mut scenario = reader.scenario(&root, &name_of(file));
         if reader.problems.is_empty() {
             consistent::consistent(&mut reader, &root, &mut scenario);
@@ -112,12 +90,4 @@ impl Scenario {
 /// The short name of a scenario file: without directories and ending.
 fn name_of(file: &str) -> String {
     Path::new(file).file_stem().map_or_else(|| file.into(), |stem| stem.to_string_lossy().into_owned())
-}
-
-fn why_unreadable(error: &std::io::Error) -> String {
-    match error.kind() {
-        std::io::ErrorKind::NotFound => "there is no such file".into(),
-        std::io::ErrorKind::PermissionDenied => "may not be read (permission denied)".into(),
-        _ => error.to_string(),
-    }
 }

@@ -7,8 +7,8 @@ use tidegate::config::{Params, Value};
 
 use super::connection::Connection;
 use super::model::*;
-use super::read::is_number;
 use super::sources::{Source, When};
+use crate::reader::is_number;
 use crate::spec::QueueSpec;
 
 impl Scenario {

@@ -1,8 +1,8 @@
 //! The document as a tree in which every value knows where it stands, whether in the file or in an override.
 use toml_span::value::{Value, ValueInner};
 
-use super::Set;
 use crate::problem::{Place, Problem};
+use crate::scenario::Set;
 
 /// The largest file that is read, in bytes.
 pub(crate) const FILE_LIMIT: usize = 4 << 20;
@@ -12,7 +12,7 @@ const LARGE_LIMIT: usize = 20;
 
 /// Where a value comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Origin {
+pub enum Origin {
     /// These bytes of the file.
     File(usize, usize),
     /// The override of this number.
@@ -21,37 +21,52 @@ pub(crate) enum Origin {
 
 /// A value and where it comes from.
 #[derive(Clone, Debug)]
-pub(crate) struct Node {
+pub struct Node {
+    /// Where it comes from.
     pub origin: Origin,
+    /// The value.
     pub kind: Kind,
 }
 
+/// A value of TOML.
 #[derive(Clone, Debug)]
-pub(crate) enum Kind {
+pub enum Kind {
+    /// A text in quotes.
     Text(String),
     /// The text of an override, which may stand for a text or for a number.
     Bare(String),
+    /// A whole number.
     Whole(i64),
+    /// Another number.
     Number(f64),
     /// A number too large for the other kinds, as it is written.
     Large(String),
+    /// `true` or `false`.
     Flag(bool),
+    /// A list.
     List(Vec<Node>),
+    /// A table.
     Table(Vec<Entry>),
 }
 
 /// `key = value`, in the order of the file.
 #[derive(Clone, Debug)]
-pub(crate) struct Entry {
+pub struct Entry {
+    /// The key.
     pub key: String,
+    /// Where the key stands.
     pub key_origin: Origin,
+    /// Its value.
     pub node: Node,
 }
 
 /// What was read from: to find a place from an origin.
-pub(crate) struct Document<'a> {
+pub struct Document<'a> {
+    /// What messages call the file.
     pub file: &'a str,
+    /// What is in it.
     pub text: &'a str,
+    /// What is put over it.
     pub sets: &'a [Set],
 }
 
@@ -87,7 +102,7 @@ impl Node {
 }
 
 /// At most `most` characters of the first line of `text`.
-pub(crate) fn cut(text: &str, most: usize) -> String {
+pub fn cut(text: &str, most: usize) -> String {
     let line = text.lines().next().unwrap_or_default();
     let shown: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).take(most).collect();
     if shown.len() < text.len() { shown + "…" } else { shown }
@@ -95,6 +110,9 @@ pub(crate) fn cut(text: &str, most: usize) -> String {
 
 impl Document<'_> {
     /// The document's tree, overrides applied.
+    ///
+    /// # Errors
+    /// It is no TOML, or an override cannot be applied.
     pub fn read(&self) -> Result<Node, Vec<Problem>> {
         let mut root = self.parse().map_err(|error| {
             let origin = Origin::File(error.span.start, error.span.end);
@@ -251,7 +269,7 @@ fn descend<'n>(node: &'n mut Node, step: &str, depth: usize, origin: Origin) -> 
 }
 
 /// The value of the key `name` of a table.
-pub(crate) fn name_of(node: &Node) -> Option<&str> {
+pub fn name_of(node: &Node) -> Option<&str> {
     let Kind::Table(entries) = &node.kind else { return None };
     match &entries.iter().find(|e| e.key == "name")?.node.kind {
         Kind::Text(name) | Kind::Bare(name) => Some(name),
