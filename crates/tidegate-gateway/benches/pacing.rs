@@ -17,9 +17,9 @@ use tidegate_gateway::gate::Gate;
 use tidegate_gateway::guard::Unguarded;
 use tidegate_gateway::host;
 use tidegate_gateway::namespaces::{Namespace, alone, cable, possible};
-use tidegate_gateway::plan::{Plan, Settings};
+use tidegate_gateway::plan::{Plan, Secret, Settings, Way};
 use tidegate_gateway::port::Port;
-use tidegate_gateway::pump::{AWAKE, Orders, Waits, pump};
+use tidegate_gateway::pump::{AWAKE, Orders, Waits, Wish, pump};
 use tidegate_gateway::ring::Ring;
 use tidegate_gateway::witness::Witness;
 
@@ -150,6 +150,7 @@ fn bare_wakes(count: usize) -> Vec<f64> {
 }
 
 /// By how much each frame was later than its departure when it was given to the device, in ns.
+#[derive(Default)]
 struct Late(Vec<f64>);
 
 impl Late {
@@ -201,11 +202,12 @@ impl Rig {
         std::thread::scope(|scope| {
             let gate = scope.spawn(|| {
                 pin(1);
-                let (lane, wire) = plan.lanes([1, 2], 3, Late::new()).expect("lanes");
+                let (lane, wire) = plan.lanes(Secret { hash: [1, 2], seed: 3 }, Late::new()).expect("lanes");
                 let mut gate = Gate::new(lane, wire, inner, outer);
                 let _ = (host::keep_memory(), host::come_first());
-                let stop = &|| stop.load(Relaxed);
-                let orders = Orders { waits, duration: None, status: None, stop, tell: &mut |_| () };
+                let wish = || if stop.load(Relaxed) { Wish::End } else { Wish::GoOn };
+                let mut tell = |_| ();
+                let orders = Orders { waits, ..Orders::new(&wish, &mut tell) };
                 pump(&mut gate, &mut Unguarded, orders).expect("the pump");
                 gate.into_witness().0
             });
@@ -272,11 +274,8 @@ fn plan(rate: Rate) -> Plan {
     let settings = Settings {
         inner: "if1".into(),
         outer: "if2".into(),
-        link,
-        queue: catalog::config("drop_tail", None, &link).expect("a queue"),
-        label: "drop_tail".into(),
-        flow_key: Default::default(),
-        overhead: Default::default(),
+        there: Way::new(link, catalog::config("drop_tail", None, &link).expect("a queue"), "drop_tail"),
+        back: None,
         delay: Span::ZERO,
     };
     Plan::new(settings, 1500).expect("a plan")

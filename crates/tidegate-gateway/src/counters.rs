@@ -94,6 +94,8 @@ pub struct Counters {
     lost: [Tally; DropReason::ALL.len() + Loss::OWN.len()],
     /// Marked by the queue, by reason; they are sent too, unless dropped afterwards.
     pub marked: [u64; MarkReason::ALL.len()],
+    /// Of those received, the ones that no queue was to judge.
+    pub allowed: Tally,
     /// Received with a checksum that the sender left to hardware which is not there. They are sent on as they are, and
     /// whoever receives them finds them damaged.
     pub unfinished: u64,

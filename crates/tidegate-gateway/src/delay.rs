@@ -10,7 +10,7 @@ use crate::witness::Witness;
 
 /// Frames under way, and how long that takes.
 #[derive(Debug)]
-pub(crate) struct DelayLine {
+pub struct DelayLine {
     delay: Span,
     waiting: VecDeque<Passing>,
 }
@@ -19,13 +19,14 @@ pub(crate) struct DelayLine {
 #[derive(Clone, Copy, Debug)]
 struct Passing {
     due: Time,
-    arrived: Time,
+    /// How long it has waited in the queue before.
+    waited: Span,
     slot: u32,
 }
 
 impl DelayLine {
     /// A line of `delay`, with room for as many frames as `pool` has for the shortest.
-    pub(crate) fn new(delay: Span, pool: &Pool) -> DelayLine {
+    pub fn new(delay: Span, pool: &Pool) -> DelayLine {
         DelayLine { delay, waiting: VecDeque::with_capacity(pool.cells() as usize) }
     }
 
@@ -34,10 +35,33 @@ impl DelayLine {
         cells * size_of::<Passing>() as u64
     }
 
+    /// How long frames are under way that come in now.
+    #[inline]
+    pub(crate) fn delay(&self) -> Span {
+        self.delay
+    }
+
+    /// Whether no frame is under way.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
     /// The frame in `slot`, which had arrived at `arrived`, comes in at `at`, no earlier than any before it.
     #[inline]
     pub(crate) fn push(&mut self, at: Time, arrived: Time, slot: u32) {
-        self.waiting.push_back(Passing { due: at + self.delay, arrived, slot });
+        self.waiting.push_back(Passing { due: at + self.delay, waited: at.since(arrived), slot });
+    }
+
+    /// Goes on as `new`, of another delay, in which nothing is under way and which has more room if `larger` says so. Nothing
+    /// overtakes what is under way already. What is left over is to be given back.
+    pub(crate) fn renew(&mut self, mut new: DelayLine, larger: bool) -> DelayLine {
+        if larger {
+            new.waiting.append(&mut self.waiting);
+        } else {
+            std::mem::swap(&mut new.waiting, &mut self.waiting);
+        }
+        std::mem::replace(self, new)
     }
 
     /// When the next frame leaves.
@@ -67,10 +91,7 @@ impl DelayLine {
             let len = bytes.len() as u32;
             counters.held.remove(len);
             match given(send(bytes), len, counters) {
-                None => {
-                    let waited = frame.due.since(frame.arrived + self.delay);
-                    witness.sent(frame.due, waited, mark, bytes);
-                }
+                None => witness.sent(frame.due, frame.waited, mark, bytes),
                 Some(why) => witness.lost(now, why, bytes),
             }
             pool.free(frame.slot);

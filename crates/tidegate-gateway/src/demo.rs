@@ -23,8 +23,7 @@ use tidegate_packet::FlowKey;
 use tidegate_report::{Document, Series};
 
 use crate::namespaces;
-use crate::overhead::Overhead;
-use crate::plan::{Plan, Settings};
+use crate::plan::{Plan, Settings, Way};
 use meter::Meter;
 pub use rig::{Rig, SERVER};
 pub use spoof::{Spoofed, Users};
@@ -195,11 +194,8 @@ impl Demo {
         let settings = Settings {
             inner: rig::WEST.into(),
             outer: rig::EAST.into(),
-            link: self.link,
-            queue: trial.config.clone(),
-            label: trial.label.clone(),
-            flow_key: self.flow_key,
-            overhead: Overhead::default(),
+            there: Way { flow_key: self.flow_key, ..Way::new(self.link, trial.config.clone(), trial.label.as_str()) },
+            back: None,
             delay: self.delay,
         };
         Plan::new(settings, MTU)

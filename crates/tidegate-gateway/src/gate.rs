@@ -2,23 +2,25 @@
 //!
 //! ```
 //! use tidegate::{Link, Rng, Span, Time, catalog};
+//! use tidegate_gateway::delay::DelayLine;
 //! use tidegate_gateway::gate::{Gate, Next};
 //! use tidegate_gateway::guard::Unguarded;
 //! use tidegate_gateway::lane::{Lane, Managed};
 //! use tidegate_gateway::memory::{Cable, cable};
 //! use tidegate_gateway::pool::Pool;
 //! use tidegate_gateway::port::Port;
+//! use tidegate_gateway::sort::Sorter;
 //! use tidegate_gateway::wire::Wire;
 //! use tidegate_packet::{FlowHasher, FlowKey};
 //!
 //! let link = Link::new("8 Mbit/s".parse()?, "10 packets".parse()?, "1000 B".parse()?)?;
+//! let pool = Pool::new(100, 1514);
 //! let lane = Managed {
 //!     queue: catalog::config("drop_tail", None, &link)?.build(link, Rng::from_seed(1))?,
-//!     rate: link.rate,
-//!     overhead: Default::default(),
-//!     hasher: FlowHasher::new(FlowKey::FiveTuple, [1, 2]),
-//!     delay: Span::ZERO,
-//!     pool: Pool::new(100, 1514),
+//!     link,
+//!     sorter: Sorter::new(FlowHasher::new(FlowKey::FiveTuple, [1, 2]), Default::default(), &[], &[]),
+//!     under_way: DelayLine::new(Span::ZERO, &pool),
+//!     pool,
 //! };
 //! let ((mut clients, inner), (outer, mut servers)) = (cable(Cable::default()), cable(Cable::default()));
 //! let mut gate = Gate::new(Lane::new(lane, ()), Wire::new(Span::ZERO, Pool::new(0, 1514)), inner, outer);
@@ -42,7 +44,7 @@ use tidegate::Time;
 
 use crate::counters::Counters;
 use crate::guard::Guard;
-use crate::lane::Lane;
+use crate::lane::{Lane, LeftOver, Managed};
 use crate::port::{Port, Received, Unsent};
 use crate::wire::Wire;
 use crate::witness::Witness;
@@ -54,8 +56,8 @@ const BATCH: usize = 16;
 /// Two directions over two devices.
 #[derive(Debug)]
 pub struct Gate<A, B, W> {
-    lane: Lane<W>,
-    wire: Wire,
+    there: Lane<W>,
+    back: Back<W>,
     inner: Exit<A>,
     outer: Exit<B>,
 }
@@ -73,13 +75,57 @@ pub enum Next {
     Renewal,
 }
 
+/// The direction from the outer device to the inner.
+#[derive(Debug)]
+#[allow(clippy::large_enum_variant, reason = "one per link, and the packet path must not chase a pointer")]
+pub enum Back<W> {
+    /// Frames pass as they came.
+    Wire(Wire),
+    /// They pass through a queue, too.
+    Lane(Lane<W>),
+}
+
+/// What both directions are to become.
+#[derive(Debug)]
+pub struct Renewal {
+    /// From the inner device to the outer.
+    pub there: Managed,
+    /// Back. What was managed stays managed, and what was not is not.
+    pub back: BackRenewal,
+}
+
+/// What the direction from the outer device to the inner is to become.
+#[derive(Debug)]
+#[allow(clippy::large_enum_variant, reason = "there is one at a time")]
+pub enum BackRenewal {
+    /// Unmanaged: a wire that was not used yet.
+    Wire(Wire),
+    /// Managed.
+    Lane(Managed),
+}
+
+/// What a gate needed before it was [renewed](Gate::renew), to be dropped where that may take its time.
+#[derive(Debug)]
+pub struct Relics {
+    _there: LeftOver,
+    _lane: Option<LeftOver>,
+    _wire: Option<Wire>,
+}
+
 /// What became of the frames of both directions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Account {
     /// From the inner device to the outer, through the queue.
     pub managed: Counters,
-    /// From the outer device to the inner.
+    /// From the outer device to the inner; through a queue if that direction is managed, too.
     pub reverse: Counters,
+}
+
+impl Account {
+    /// How many frames wait or are under way.
+    pub fn held(&self) -> u64 {
+        self.managed.held.frames + self.reverse.held.frames
+    }
 }
 
 /// A device, and what frames go out on it.
@@ -103,9 +149,9 @@ enum Whose {
 }
 
 impl<A: Port, B: Port, W: Witness> Gate<A, B, W> {
-    /// A gateway from `inner`, the side that floods come from, through `lane` to `outer`, and back by `wire`.
-    pub fn new(lane: Lane<W>, wire: Wire, inner: A, outer: B) -> Gate<A, B, W> {
-        Gate { lane, wire, inner: Exit::new(inner), outer: Exit::new(outer) }
+    /// A gateway from `inner`, the side that floods come from, through `there` to `outer`, and by `back` back.
+    pub fn new(there: Lane<W>, back: impl Into<Back<W>>, inner: A, outer: B) -> Gate<A, B, W> {
+        Gate { there, back: back.into(), inner: Exit::new(inner), outer: Exit::new(outer) }
     }
 
     /// Does what is to be done at `now`, which is no earlier than in any call before: sends what is due, receives what
@@ -123,22 +169,50 @@ impl<A: Port, B: Port, W: Witness> Gate<A, B, W> {
             self.depart(now);
             return Next::Now;
         }
-        match [self.lane.next(), self.wire.next()].into_iter().flatten().min() {
+        match self.next() {
             Some(at) => Next::At(at),
             None => Next::Arrival,
         }
+    }
+
+    /// Sends what is due at `now`, which is no earlier than in any call before, and receives nothing: for a gate that is to
+    /// end. When there is more to send; `None` when nothing is left.
+    pub fn drain(&mut self, now: Time) -> Option<Time> {
+        self.depart(now);
+        let held = self.there.counters().held.frames + self.back.counters().held.frames;
+        if held > 0 { self.next() } else { None }
+    }
+
+    /// Both directions go on as `to` says, at `now`, which is no earlier than in any call before. Nothing is lost by that and
+    /// nothing overtaken; see [`Lane::renew`].
+    ///
+    /// # Panics
+    /// When the way back is managed and is not to be, or the other way round.
+    pub fn renew(&mut self, now: Time, to: Renewal) -> Relics {
+        let there = self.there.renew(now, to.there);
+        let (lane, wire) = match (&mut self.back, to.back) {
+            (Back::Lane(lane), BackRenewal::Lane(to)) => (Some(lane.renew(now, to)), None),
+            (Back::Wire(wire), BackRenewal::Wire(to)) => (None, Some(wire.renew(to))),
+            _ => panic!("whether the way back is managed is settled when a gate begins"),
+        };
+        Relics { _there: there, _lane: lane, _wire: wire }
+    }
+
+    #[inline]
+    fn next(&self) -> Option<Time> {
+        [self.there.next(), self.back.next()].into_iter().flatten().min()
     }
 
     /// Throws everything away that has arrived and was not received: the kernel has sent it on while the promise did
     /// not hold. The promise must have been renewed before. What waits and what is under way goes too: newer frames
     /// of the same flows have overtaken it. How many frames had arrived.
     pub fn discard(&mut self, now: Time) -> u64 {
-        self.lane.forget(now);
-        self.wire.forget();
-        let (from_inner, lane) = (self.inner.give_up(), &mut self.lane);
-        self.inner.receive(from_inner, |frame, _| lane.discard(now, &frame));
-        let (from_outer, wire) = (self.outer.give_up(), &mut self.wire);
-        self.outer.receive(from_outer, |frame, _| wire.discard(&frame));
+        self.there.forget(now);
+        self.back.forget(now);
+        let (from_inner, there) = (self.inner.give_up(), &mut self.there);
+        self.inner.receive(from_inner, |frame, _| there.discard(now, &frame));
+        let (from_outer, back) = (self.outer.give_up(), &mut self.back);
+        self.outer.receive(from_outer, |frame, _| back.discard(now, &frame));
         (from_inner + self.inner.stale + from_outer + self.outer.stale) as u64
     }
 
@@ -150,8 +224,8 @@ impl<A: Port, B: Port, W: Witness> Gate<A, B, W> {
 
     /// What became of the frames so far.
     pub fn account(&mut self) -> Account {
-        let mut managed = *self.lane.counters();
-        let mut reverse = *self.wire.counters();
+        let mut managed = *self.there.counters();
+        let mut reverse = *self.back.counters();
         managed.missed = self.inner.missed();
         reverse.missed = self.outer.missed();
         managed.take_back(self.outer.port.unsent());
@@ -167,7 +241,7 @@ impl<A: Port, B: Port, W: Witness> Gate<A, B, W> {
 
     /// How many frames have come in by the inner and by the outer device whose checksum was left to hardware.
     pub fn unfinished(&self) -> [u64; 2] {
-        [self.lane.counters().unfinished, self.wire.counters().unfinished]
+        [self.there.counters().unfinished, self.back.counters().unfinished]
     }
 
     /// What was the last trouble with the inner and with the outer device since this was asked before.
@@ -180,45 +254,92 @@ impl<A: Port, B: Port, W: Witness> Gate<A, B, W> {
         (&self.inner.port, &self.outer.port)
     }
 
-    /// Who was told everything. Ends the gate.
+    /// Who was told everything of the managed direction. Ends the gate.
     pub fn into_witness(self) -> W {
-        self.lane.into_witness()
+        self.there.into_witness()
     }
 
     /// The managed direction.
     pub fn lane(&self) -> &Lane<W> {
-        &self.lane
+        &self.there
     }
 
     /// Sends what is due in either direction.
     #[inline]
     fn depart(&mut self, now: Time) {
         let (inner, outer) = (&mut self.inner, &mut self.outer);
-        self.lane.depart(now, &mut |frame| outer.give(frame));
-        self.wire.depart(now, &mut |frame| inner.give(frame));
+        self.there.depart(now, &mut |frame| outer.give(frame));
+        match &mut self.back {
+            Back::Wire(wire) => wire.depart(now, &mut |frame| inner.give(frame)),
+            Back::Lane(lane) => lane.depart(now, &mut |frame| inner.give(frame)),
+        }
         inner.flush();
         outer.flush();
     }
 
     /// Receives from the inner device: how many frames; `None` if they are not ours to receive.
     fn receive_inner(&mut self, now: Time, guard: &mut impl Guard) -> Option<usize> {
-        let lane = &mut self.lane;
+        let there = &mut self.there;
         let ours = self.inner.ours(guard)?;
         self.inner.receive(ours, |frame, whose| match whose {
-            Whose::Ours => lane.arrive(now, &frame),
-            Whose::Kernels => lane.discard(now, &frame),
+            Whose::Ours => there.arrive(now, &frame),
+            Whose::Kernels => there.discard(now, &frame),
         });
         Some(ours)
     }
 
     fn receive_outer(&mut self, now: Time, guard: &mut impl Guard) -> Option<usize> {
-        let (wire, inner) = (&mut self.wire, &mut self.inner);
+        let (back, inner) = (&mut self.back, &mut self.inner);
         let ours = self.outer.ours(guard)?;
-        self.outer.receive(ours, |frame, whose| match whose {
-            Whose::Ours => wire.arrive(now, &frame, &mut |frame| inner.give(frame)),
-            Whose::Kernels => wire.discard(&frame),
+        self.outer.receive(ours, |frame, whose| match (whose, &mut *back) {
+            (Whose::Ours, Back::Wire(wire)) => wire.arrive(now, &frame, &mut |frame| inner.give(frame)),
+            (Whose::Ours, Back::Lane(lane)) => lane.arrive(now, &frame),
+            (Whose::Kernels, back) => back.discard(now, &frame),
         });
         Some(ours)
+    }
+}
+
+impl<W: Witness> Back<W> {
+    #[inline]
+    fn next(&self) -> Option<Time> {
+        match self {
+            Back::Wire(wire) => wire.next(),
+            Back::Lane(lane) => lane.next(),
+        }
+    }
+
+    fn counters(&self) -> &Counters {
+        match self {
+            Back::Wire(wire) => wire.counters(),
+            Back::Lane(lane) => lane.counters(),
+        }
+    }
+
+    fn discard(&mut self, now: Time, frame: &Received<'_>) {
+        match self {
+            Back::Wire(wire) => wire.discard(frame),
+            Back::Lane(lane) => lane.discard(now, frame),
+        }
+    }
+
+    fn forget(&mut self, now: Time) {
+        match self {
+            Back::Wire(wire) => wire.forget(),
+            Back::Lane(lane) => lane.forget(now),
+        }
+    }
+}
+
+impl<W> From<Wire> for Back<W> {
+    fn from(wire: Wire) -> Back<W> {
+        Back::Wire(wire)
+    }
+}
+
+impl<W> From<Lane<W>> for Back<W> {
+    fn from(lane: Lane<W>) -> Back<W> {
+        Back::Lane(lane)
     }
 }
 

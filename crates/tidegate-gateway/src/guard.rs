@@ -26,6 +26,9 @@ pub trait Guard {
     /// Whether the promise holds at the moment of the call, so that all frames that arrived before it are ours alone
     /// to forward. Reads a clock: called after frames were counted and before they are received.
     fn ours(&mut self) -> bool;
+
+    /// Gives the promise up: from here on nothing that arrives is ours.
+    fn leave(&mut self);
 }
 
 /// There is no program in the kernel: every frame is ours.
@@ -41,4 +44,6 @@ impl Guard for Unguarded {
     fn ours(&mut self) -> bool {
         true
     }
+
+    fn leave(&mut self) {}
 }

@@ -2,17 +2,20 @@
 //!
 //! Departures follow a computed schedule: a frame leaves when the one before it would have been sent at the link's rate,
 //! or when it arrives, whichever is later. Being called late makes a frame late and moves no later frame's time.
+use std::collections::VecDeque;
+
 use tidegate::catalog::AnyQueue;
 use tidegate::units::Pacer;
-use tidegate::{Backlog, DropReason, Ecn, MarkReason, Packet, Qdisc, Rate, Sink, Span, Time};
-use tidegate_packet::{FlowHasher, Frame, LinkType, set_ce};
+use tidegate::{Backlog, DropReason, Ecn, Link, MarkReason, Packet, Qdisc, Sink, Span, Time};
+use tidegate_packet::{Frame, LinkType, set_ce};
 
+use crate::aside::Aside;
 use crate::counters::{Counters, Loss};
 use crate::delay::{DelayLine, note_of};
-use crate::overhead::Overhead;
 use crate::overload::Overload;
 use crate::pool::Pool;
 use crate::port::{Received, Unsent};
+use crate::sort::Sorter;
 use crate::witness::Witness;
 
 /// What a lane is made of.
@@ -20,14 +23,12 @@ use crate::witness::Witness;
 pub struct Managed {
     /// The queue, empty.
     pub queue: AnyQueue,
-    /// At which rate frames leave it; not zero.
-    pub rate: Rate,
-    /// What a frame takes on the wire beyond its bytes.
-    pub overhead: Overhead,
-    /// Which frames are one flow.
-    pub hasher: FlowHasher,
-    /// How long a frame is under way after it left the queue.
-    pub delay: Span,
+    /// The link that it was built for: at its rate frames leave, and so much may wait unjudged, too.
+    pub link: Link,
+    /// Which frames are one flow or of one class, and which are not judged.
+    pub sorter: Sorter,
+    /// Frames under way after they left the queue: none, and how long.
+    pub under_way: DelayLine,
     /// Where frames wait, in the queue and under way.
     pub pool: Pool,
 }
@@ -36,15 +37,27 @@ pub struct Managed {
 #[derive(Debug)]
 pub struct Lane<W> {
     queue: AnyQueue,
-    overhead: Overhead,
-    hasher: FlowHasher,
+    /// Queues that were exchanged while frames waited in them: the first gives all it has before the next does.
+    elders: VecDeque<AnyQueue>,
+    aside: Aside,
+    link: Link,
+    sorter: Sorter,
     pacer: Pacer,
-    link: State,
+    state: State,
     overload: Overload,
     delay: DelayLine,
     pool: Pool,
     counters: Counters,
     witness: W,
+}
+
+/// What a lane needed before it was [renewed](Lane::renew). It may hold much memory.
+#[derive(Debug)]
+pub struct LeftOver {
+    _queue: Option<AnyQueue>,
+    _pool: Pool,
+    _under_way: DelayLine,
+    _sorter: Sorter,
 }
 
 /// What the link behind the queue is doing.
@@ -61,12 +74,14 @@ impl<W: Witness> Lane<W> {
     pub fn new(of: Managed, witness: W) -> Lane<W> {
         Lane {
             queue: of.queue,
-            overhead: of.overhead,
-            hasher: of.hasher,
-            pacer: Pacer::new(of.rate),
-            link: State::Idle(Time::ZERO),
+            elders: VecDeque::new(),
+            aside: Aside::default(),
+            link: of.link,
+            sorter: of.sorter,
+            pacer: Pacer::new(of.link.rate),
+            state: State::Idle(Time::ZERO),
             overload: Overload::new(),
-            delay: DelayLine::new(of.delay, &of.pool),
+            delay: of.under_way,
             pool: of.pool,
             counters: Counters::default(),
             witness,
@@ -89,9 +104,32 @@ impl<W: Witness> Lane<W> {
             return self.lose(now, why, len, bytes);
         }
         self.enqueue(now, bytes);
-        if let State::Idle(_) = self.link {
+        if let State::Idle(_) = self.state {
             self.ask(now);
         }
+    }
+
+    /// Goes on as `to` says, with all that waits and is under way, at `now`, which is no earlier than in any call before. A
+    /// queue that hands over what waits in it does so; another one gives what it has before the new one gives anything.
+    /// Nothing is lost. What is left over is to be given back where that may take its time.
+    pub fn renew(&mut self, now: Time, to: Managed) -> LeftOver {
+        self.serve(now);
+        let Managed { mut queue, link, sorter, under_way, pool } = to;
+        let larger = pool.cells() > self.pool.cells();
+        let pool = if larger { self.pool.grow(pool) } else { pool };
+        let under_way = self.delay.renew(under_way, larger);
+        let handed_over = sorter.sorts_as(&self.sorter) && queue.inherit(&mut self.queue);
+        let old = std::mem::replace(&mut self.queue, queue);
+        let old = match handed_over || old.backlog().packets == 0 {
+            true => Some(old),
+            false => {
+                self.elders.push_back(old);
+                None
+            }
+        };
+        (self.link, self.pacer, self.overload) = (link, Pacer::new(link.rate), Overload::new());
+        let sorter = std::mem::replace(&mut self.sorter, sorter);
+        LeftOver { _queue: old, _pool: pool, _under_way: under_way, _sorter: sorter }
     }
 
     /// A frame has arrived that must not be sent on.
@@ -104,9 +142,8 @@ impl<W: Witness> Lane<W> {
     pub fn forget(&mut self, now: Time) {
         let (pool, counters, witness) = (&mut self.pool, &mut self.counters, &mut self.witness);
         self.delay.forget(|slot| lose_held(now, Loss::Lapsed, slot, pool, counters, witness));
-        loop {
-            let fate = &mut Fate { pool, counters, witness, overload: &mut self.overload, arriving: None };
-            let Some(packet) = self.queue.dequeue(now, fate) else { break };
+        while let Some(packet) = self.taken(now) {
+            let (pool, counters, witness) = (&mut self.pool, &mut self.counters, &mut self.witness);
             lose_held(now, Loss::Lapsed, packet.slot, pool, counters, witness);
         }
     }
@@ -129,9 +166,20 @@ impl<W: Witness> Lane<W> {
         &self.counters
     }
 
-    /// What waits in the queue; frames under way not counted.
+    /// What waits, in queues and beside them; frames under way not counted.
     pub fn backlog(&self) -> Backlog {
-        self.queue.backlog()
+        let aside = self.aside.backlog();
+        let judged = self.judged();
+        Backlog { packets: judged.packets + aside.packets, bytes: judged.bytes + aside.bytes }
+    }
+
+    /// What waits in queues.
+    #[inline]
+    fn judged(&self) -> Backlog {
+        self.elders.iter().map(Qdisc::backlog).fold(self.queue.backlog(), |all, elder| Backlog {
+            packets: all.packets + elder.packets,
+            bytes: all.bytes + elder.bytes,
+        })
     }
 
     /// Who was told everything.
@@ -149,13 +197,15 @@ impl<W: Witness> Lane<W> {
     fn enqueue(&mut self, now: Time, bytes: &[u8]) {
         let len = bytes.len() as u32;
         let parsed = Frame::parse(LinkType::Ethernet, bytes, len);
+        let sorted = self.sorter.sort(&parsed, bytes);
+        if sorted.allowed {
+            return self.wait_aside(now, sorted.packet, bytes);
+        }
         let slot = self.pool.take();
-        let packet = Packet::new(self.hasher.hash(&parsed.ends), self.overhead.on_wire(len))
-            .with_ecn(parsed.ecn)
-            .with_slot(slot);
+        let packet = sorted.packet.with_slot(slot);
         let (pool, counters, witness) = (&mut self.pool, &mut self.counters, &mut self.witness);
-        let overload = &mut self.overload;
-        let mut fate = Fate { pool, counters, witness, overload, arriving: Some(Arriving { slot, bytes }) };
+        let (overload, aside) = (&mut self.overload, &mut self.aside);
+        let mut fate = Fate { pool, counters, witness, overload, aside, arriving: Some(Arriving { slot, bytes }) };
         self.queue.enqueue(now, packet, &mut fate);
         match fate.arriving {
             Some(_) => {
@@ -169,6 +219,20 @@ impl<W: Witness> Lane<W> {
         }
     }
 
+    /// Lets a frame wait that is not judged, for which the pool has room.
+    fn wait_aside(&mut self, now: Time, packet: Packet, bytes: &[u8]) {
+        let len = bytes.len() as u32;
+        self.counters.allowed.add(len);
+        if !self.aside.has_room(&self.link, packet.len) {
+            return self.lose(now, Loss::Queue(DropReason::Overlimit), len, bytes);
+        }
+        let slot = self.pool.take();
+        self.pool.fill(slot, bytes);
+        self.counters.held.add(len);
+        let ahead = self.judged().bytes;
+        self.aside.push(Packet { arrived: now, ..packet.with_slot(slot) }, ahead);
+    }
+
     /// Lets the link take everything that it has come to by `now`, each frame at its own time.
     #[inline]
     fn serve(&mut self, now: Time) {
@@ -180,7 +244,7 @@ impl<W: Witness> Lane<W> {
     /// When the link asks next, if nothing arrives before.
     #[inline]
     fn next_ask(&self) -> Option<Time> {
-        match self.link {
+        match self.state {
             State::Busy(until) => Some(until),
             // A queue that holds frames back says when; never again in the same instant.
             State::Idle(_) if self.queue.backlog().packets == 0 => None,
@@ -196,26 +260,65 @@ impl<W: Witness> Lane<W> {
                     mark(self.pool.beginning(packet.slot));
                 }
                 self.delay.push(now, packet.arrived, packet.slot);
-                self.link = State::Busy(now + self.pacer.next(packet.len));
+                self.state = State::Busy(now + self.pacer.next(packet.len));
             }
             None => {
                 self.pacer.reset();
-                self.link = State::Idle(now);
+                self.state = State::Idle(now);
             }
         }
     }
 
-    /// The frame that the queue gives; under overload, the next that it has not marked.
+    /// The frame whose turn it is; under overload, the next that bears no mark of ours.
     fn next_frame(&mut self, now: Time) -> Option<Packet> {
-        let (pool, counters, witness) = (&mut self.pool, &mut self.counters, &mut self.witness);
         loop {
-            let fate = &mut Fate { pool, counters, witness, overload: &mut self.overload, arriving: None };
-            let packet = self.queue.dequeue(now, fate)?;
-            if !self.overload.is_on() || pool.note(packet.slot) == 0 {
+            let packet = self.taken(now)?;
+            if !self.overload.is_on() || self.pool.note(packet.slot) == 0 {
                 return Some(packet);
             }
+            let (pool, counters, witness) = (&mut self.pool, &mut self.counters, &mut self.witness);
             lose_held(now, Loss::Overload, packet.slot, pool, counters, witness);
         }
+    }
+
+    /// What is taken next: of those that are not judged, if it is their turn; of the queues; of the former after all.
+    #[inline]
+    fn taken(&mut self, now: Time) -> Option<Packet> {
+        if let Some(packet) = self.aside.due() {
+            return Some(packet);
+        }
+        if !self.elders.is_empty()
+            && let Some(packet) = self.taken_from_elders(now)
+        {
+            return Some(packet);
+        }
+        let (pool, counters, witness) = (&mut self.pool, &mut self.counters, &mut self.witness);
+        let (overload, aside) = (&mut self.overload, &mut self.aside);
+        let fate = &mut Fate { pool, counters, witness, overload, aside, arriving: None };
+        match self.queue.dequeue(now, fate) {
+            Some(packet) => {
+                self.aside.passed(packet.len);
+                Some(packet)
+            }
+            None => self.aside.pop(),
+        }
+    }
+
+    /// What the first of the elders gives that has anything. None of the catalog's holds back what it has.
+    #[cold]
+    fn taken_from_elders(&mut self, now: Time) -> Option<Packet> {
+        let (pool, counters, witness) = (&mut self.pool, &mut self.counters, &mut self.witness);
+        let (overload, aside) = (&mut self.overload, &mut self.aside);
+        let fate = &mut Fate { pool, counters, witness, overload, aside, arriving: None };
+        while let Some(elder) = self.elders.front_mut() {
+            if let Some(packet) = elder.dequeue(now, fate) {
+                fate.aside.passed(packet.len);
+                return Some(packet);
+            }
+            debug_assert_eq!(elder.backlog().packets, 0, "an elder holds packets back");
+            self.elders.pop_front();
+        }
+        None
     }
 }
 
@@ -241,6 +344,7 @@ struct Fate<'a, W> {
     counters: &'a mut Counters,
     witness: &'a mut W,
     overload: &'a mut Overload,
+    aside: &'a mut Aside,
     /// The frame that is being offered; `None` when it was dropped, or none is.
     arriving: Option<Arriving<'a>>,
 }
@@ -259,6 +363,7 @@ impl<W: Witness> Sink for Fate<'_, W> {
             self.counters.lose(why, bytes.len() as u32);
             return self.witness.lost(now, why, bytes);
         }
+        self.aside.passed(packet.len);
         lose_held(now, why, packet.slot, self.pool, self.counters, self.witness);
     }
 

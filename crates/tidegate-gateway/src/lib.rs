@@ -7,7 +7,7 @@
 //! |---|---|
 //! | [`port`], [`ring`], [`memory`] | a device: a network interface; one in memory, for tests |
 //! | [`pool`], [`overhead`] | the memory of waiting frames; what a frame takes on the wire |
-//! | [`lane`], [`wire`] | the managed direction: queue, pace, delay; the reverse direction: delay |
+//! | [`sort`], [`lane`], [`wire`], [`delay`] | a managed direction: which flow and class, queue, pace, delay; an unmanaged one: delay |
 //! | [`gate`] | both directions over two devices, without a clock |
 //! | [`failopen`], [`netlink`] | the program in the kernel that forwards when we do not; questions to the kernel |
 //! | [`facts`], [`preflight`], [`doctor`] | what interfaces are; what stands against joining them; what a machine lacks |
@@ -16,9 +16,10 @@
 //! | [`counters`], [`record`] | what became of every frame; the same as a capture file |
 //! | [`demo`] | who gets what, measured: kernel TCP and a flood through the gateway |
 //! | [`namespaces`] | networks of our own to try things in |
+mod aside;
 pub mod clock;
 pub mod counters;
-mod delay;
+pub mod delay;
 pub mod demo;
 pub mod doctor;
 pub mod facts;
@@ -39,6 +40,7 @@ pub mod preflight;
 pub mod pump;
 pub mod record;
 pub mod ring;
+pub mod sort;
 mod system;
 pub mod wire;
 pub mod witness;

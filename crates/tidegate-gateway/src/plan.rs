@@ -1,13 +1,15 @@
 //! What a gateway is to do, checked before any network is touched.
 use tidegate::catalog::AnyConfig;
-use tidegate::{Bytes, ConfigError, Link, Packet, Rate, Rng, Size, Span};
-use tidegate_packet::{FlowHasher, FlowKey};
+use tidegate::{Bytes, ConfigError, Link, Packet, Qdisc, Rate, Rng, Size, Span};
+use tidegate_packet::{FlowHasher, FlowKey, Prefix};
 
 use crate::delay::DelayLine;
+use crate::gate::{Back, BackRenewal, Renewal};
 use crate::lane::{Lane, Managed};
 use crate::overhead::Overhead;
 use crate::pool::{CELL, Pool};
 use crate::ring::Ring;
+use crate::sort::{Class, Sorter};
 use crate::wire::Wire;
 use crate::witness::Witness;
 
@@ -35,6 +37,17 @@ pub struct Settings {
     pub inner: String,
     /// The interface that the protected link leads to.
     pub outer: String,
+    /// From the inner interface to the outer.
+    pub there: Way,
+    /// Back, if that direction is managed, too.
+    pub back: Option<Way>,
+    /// How long frames are under way, after the queue and where there is none.
+    pub delay: Span,
+}
+
+/// A managed direction.
+#[derive(Clone, Debug)]
+pub struct Way {
     /// The queue's link: rate, hard limit, mean packet.
     pub link: Link,
     /// The queue with its parameters on that link.
@@ -45,8 +58,10 @@ pub struct Settings {
     pub flow_key: FlowKey,
     /// What a frame takes on the wire beyond its bytes.
     pub overhead: Overhead,
-    /// How long frames are under way after the queue, and in the reverse direction.
-    pub delay: Span,
+    /// Classes of frames, of which the queue was [told](crate::sort::deal).
+    pub classes: Vec<Class>,
+    /// Whose frames no queue judges, by sender or receiver.
+    pub allowed: Vec<Prefix>,
 }
 
 /// What is to be done, all of it checked.
@@ -54,15 +69,24 @@ pub struct Settings {
 pub struct Plan {
     settings: Settings,
     mtu: u32,
-    managed_cells: u32,
-    reverse_cells: u32,
+    /// Cells for what waits and is under way in the one direction and in the other.
+    cells: [u32; 2],
+}
+
+/// What nobody outside may guess, so that nobody can aim at a bin.
+#[derive(Clone, Copy, Debug)]
+pub struct Secret {
+    /// Keys the hash of flows.
+    pub hash: [u64; 2],
+    /// Begins the queues' dice.
+    pub seed: u64,
 }
 
 impl Plan {
     /// A plan for two interfaces of this `mtu`, in bytes.
     ///
     /// # Errors
-    /// Names the field, its value and the bound.
+    /// Names the field, its value and the bound; a field of the managed way back begins with `back.`.
     pub fn new(settings: Settings, mtu: u32) -> Result<Plan, ConfigError> {
         names(&settings)?;
         if settings.delay > LONGEST_DELAY {
@@ -71,18 +95,24 @@ impl Plan {
         if !(MTU.0..=MTU.1).contains(&mtu) {
             return Err(ConfigError::new("mtu", mtu, format!("must lie in {} to {} bytes", MTU.0, MTU.1)));
         }
-        settings.queue.build(settings.link, Rng::from_seed(0))?;
-        let (managed, reverse) = (managed_cells(&settings, mtu), reverse_cells(settings.delay));
-        if Pool::memory(managed + reverse) > MOST_MEMORY {
-            let needed = Bytes::new(Pool::memory(managed + reverse));
-            let why = format!(
-                "with delay {} needs {needed} for frames; may be at most {}",
-                settings.delay,
-                Bytes::new(MOST_MEMORY)
-            );
-            return Err(ConfigError::new("limit", settings.link.limit, why));
+        let there = settings.there.cells(settings.delay, mtu);
+        let back = settings.back.as_ref().map_or(reverse_cells(settings.delay), |way| way.cells(settings.delay, mtu));
+        for (prefix, way) in settings.ways() {
+            let named = |error: ConfigError| ConfigError { field: format!("{prefix}{}", error.field), ..error };
+            way.queue.build(way.link, Rng::from_seed(0)).map_err(named)?;
         }
-        Ok(Plan { settings, mtu, managed_cells: managed as u32, reverse_cells: reverse as u32 })
+        let needed = Pool::memory(there.saturating_add(back));
+        if needed > MOST_MEMORY {
+            // Whoever asks for more is told of it.
+            let (field, way) = match &settings.back {
+                Some(way) if back > there => ("back.limit", way),
+                _ => ("limit", &settings.there),
+            };
+            let (needed, most) = (Bytes::new(needed), Bytes::new(MOST_MEMORY));
+            let why = format!("with delay {} needs {needed} for frames; may be at most {most}", settings.delay);
+            return Err(ConfigError::new(field, way.link.limit, why));
+        }
+        Ok(Plan { settings, mtu, cells: [there as u32, back as u32] })
     }
 
     /// What was asked for.
@@ -90,49 +120,158 @@ impl Plan {
         &self.settings
     }
 
-    /// The two directions, empty. `secret` keys the hash of flows and `seed` the queue's dice; who can guess neither
-    /// cannot aim at a bin.
-    ///
-    /// # Errors
-    /// The queue cannot be built; [`new`](Plan::new) has tried.
-    pub fn lanes<W: Witness>(&self, secret: [u64; 2], seed: u64, witness: W) -> Result<(Lane<W>, Wire), ConfigError> {
-        let Settings { link, queue, flow_key, overhead, delay, .. } = &self.settings;
-        let managed = Managed {
-            queue: queue.build(*link, Rng::from_seed(seed))?,
-            rate: link.rate,
-            overhead: *overhead,
-            hasher: FlowHasher::new(*flow_key, secret),
-            delay: *delay,
-            pool: Pool::new(self.managed_cells, self.longest()),
-        };
-        Ok((Lane::new(managed, witness), Wire::new(*delay, Pool::new(self.reverse_cells, self.longest()))))
+    /// The most that the interfaces carry in a packet, in bytes.
+    pub fn mtu(&self) -> u32 {
+        self.mtu
     }
 
-    /// The most memory that a gate takes, in bytes: what is [laid out](Plan::laid_out), the queue's state, and what the
-    /// queue keeps of each frame that waits.
-    pub fn memory(&self) -> u64 {
-        let link = &self.settings.link;
-        let frames = match link.limit {
-            Size::Packets(packets) => packets.min(self.managed_cells.into()),
-            Size::Bytes(_) => self.managed_cells.into(),
+    /// The two directions, empty. `witness` is told everything of the managed one, and its like of the other.
+    ///
+    /// # Errors
+    /// A queue cannot be built; [`new`](Plan::new) has tried.
+    pub fn lanes<W: Witness + Default>(&self, secret: Secret, witness: W) -> Result<(Lane<W>, Back<W>), ConfigError> {
+        let Renewal { there, back } = self.renewal(secret, self.cells)?;
+        let back = match back {
+            BackRenewal::Wire(wire) => Back::Wire(wire),
+            BackRenewal::Lane(managed) => Back::Lane(Lane::new(managed, W::default())),
         };
-        self.laid_out() + self.settings.queue.state_bytes(link) + frames * WAITING
+        Ok((Lane::new(there, witness), back))
+    }
+
+    /// What a gate is to become that goes by `old`, with the same secret.
+    ///
+    /// # Errors
+    /// What cannot be otherwise in a gate that runs, by field.
+    pub fn instead_of(&self, old: &Plan, secret: Secret) -> Result<Renewal, ConfigError> {
+        const ANEW: &str = "cannot be otherwise while the gate runs; end it and start it anew";
+        let (new, was) = (&self.settings, &old.settings);
+        for (field, value, same) in
+            [("in", &new.inner, new.inner == was.inner), ("out", &new.outer, new.outer == was.outer)]
+        {
+            if !same {
+                return Err(ConfigError::new(field, value, ANEW));
+            }
+        }
+        if new.back.is_some() != was.back.is_some() {
+            let found = if new.back.is_some() { "managed" } else { "not managed" };
+            return Err(ConfigError::new("back", found, ANEW));
+        }
+        // A queue that does not hand over what waits keeps it until it has left; the new one needs its own room.
+        let mut cells = self.cells;
+        for ((at, (_, new)), (_, was)) in [0, 1].into_iter().zip(new.ways()).zip(was.ways()) {
+            if !new.takes_over(was)? {
+                cells[at] = cells[at].saturating_add(old.cells[at]);
+            }
+        }
+        self.renewal(secret, cells)
+    }
+
+    fn renewal(&self, secret: Secret, cells: [u32; 2]) -> Result<Renewal, ConfigError> {
+        let Settings { there, back, delay, .. } = &self.settings;
+        let pools = cells.map(|cells| Pool::new(cells, self.longest()));
+        let [pool, back_pool] = pools;
+        let back = match back {
+            None => BackRenewal::Wire(Wire::new(*delay, back_pool)),
+            // The dice of the two directions fall apart.
+            Some(way) => BackRenewal::Lane(way.managed(Secret { seed: !secret.seed, ..secret }, *delay, back_pool)?),
+        };
+        Ok(Renewal { there: there.managed(secret, *delay, pool)?, back })
+    }
+
+    /// The most memory that a gate takes, in bytes: what is [laid out](Plan::laid_out), the queues' state, and what the
+    /// queues keep of each frame that waits.
+    pub fn memory(&self) -> u64 {
+        let kept = |((_, way), cells): ((&str, &Way), u32)| {
+            let frames = match way.link.limit {
+                Size::Packets(packets) => way.lines_within_limit() * packets.min(cells.into()),
+                Size::Bytes(_) => cells.into(),
+            };
+            way.queue.state_bytes(&way.link) + frames * WAITING
+        };
+        self.laid_out() + self.settings.ways().zip(self.cells).map(kept).sum::<u64>()
     }
 
     /// What of that is there from the start: the cells of waiting frames, the delay lines and both receive rings.
     pub fn laid_out(&self) -> u64 {
-        let directions = [self.managed_cells, self.reverse_cells].map(u64::from);
-        let lines = directions.map(|cells| Pool::memory(cells) + DelayLine::memory(cells));
+        let lines = self.cells.map(u64::from).map(|cells| Pool::memory(cells) + DelayLine::memory(cells));
         lines.iter().sum::<u64>() + 2 * Ring::memory(self.mtu)
     }
 
     /// The plan as pairs of a name and a text, for people and programs.
-    pub fn lines(&self) -> Vec<(&'static str, String)> {
-        let Settings { inner, outer, link, queue, label, flow_key, overhead, delay } = &self.settings;
+    pub fn lines(&self) -> Vec<(String, String)> {
+        let Settings { inner, outer, delay, .. } = &self.settings;
+        let mut lines = vec![("in".into(), inner.clone()), ("out".into(), outer.clone())];
+        for (prefix, way) in self.settings.ways() {
+            lines.extend(way.lines().into_iter().map(|(name, text)| (format!("{prefix}{name}"), text)));
+        }
+        lines.extend([
+            ("delay".into(), delay.to_string()),
+            ("mtu".into(), Bytes::new(self.mtu as u64).to_string()),
+            ("memory_at_most".into(), Bytes::new(self.memory()).to_string()),
+        ]);
+        lines
+    }
+
+    fn longest(&self) -> u32 {
+        self.mtu + HEADER
+    }
+}
+
+impl Settings {
+    /// The managed directions, each with what its fields begin with.
+    pub fn ways(&self) -> impl Iterator<Item = (&'static str, &Way)> {
+        [("", &self.there)].into_iter().chain(self.back.iter().map(|way| ("back.", way)))
+    }
+}
+
+impl Way {
+    /// Through `queue`, called `label`, to `link`: flows by five-tuple, no overhead, one class, everything judged.
+    pub fn new(link: Link, queue: AnyConfig, label: impl Into<String>) -> Way {
+        let (flow_key, overhead) = Default::default();
+        Way { link, queue, label: label.into(), flow_key, overhead, classes: vec![], allowed: vec![] }
+    }
+
+    fn managed(&self, secret: Secret, delay: Span, pool: Pool) -> Result<Managed, ConfigError> {
+        let hasher = FlowHasher::new(self.flow_key, secret.hash);
+        Ok(Managed {
+            queue: self.queue.build(self.link, Rng::from_seed(secret.seed))?,
+            link: self.link,
+            sorter: Sorter::new(hasher, self.overhead, &self.classes, &self.allowed),
+            under_way: DelayLine::new(delay, &pool),
+            pool,
+        })
+    }
+
+    /// Whether its queue takes over what waits in the queue of `old`.
+    fn takes_over(&self, old: &Way) -> Result<bool, ConfigError> {
+        let mut theirs = old.queue.build(old.link, Rng::from_seed(0))?;
+        let mut ours = self.queue.build(self.link, Rng::from_seed(0))?;
+        Ok(self.flow_key == old.flow_key && self.classes == old.classes && ours.inherit(&mut theirs))
+    }
+
+    /// How many lines of frames there are with the limit's length: the queue's, and that of frames that are not judged.
+    fn lines_within_limit(&self) -> u64 {
+        if self.allowed.is_empty() { 1 } else { 2 }
+    }
+
+    /// Cells for what the limit lets wait, and for what the link sends during the delay.
+    fn cells(&self, delay: Span, mtu: u32) -> u64 {
+        let longest = Pool::cells_for(mtu + HEADER) as u64;
+        let waiting = match self.link.limit {
+            Size::Packets(packets) => packets.saturating_mul(longest),
+            Size::Bytes(bytes) => bytes.div_ceil(SHORT),
+        };
+        // One more that arrives, and one more at each end of the delay line.
+        waiting
+            .saturating_mul(self.lines_within_limit())
+            .saturating_add(self.link.rate.bytes_in(delay).get().div_ceil(SHORT))
+            .saturating_add(3 * longest)
+    }
+
+    fn lines(&self) -> Vec<(&'static str, String)> {
+        let Way { link, queue, label, flow_key, overhead, classes, allowed } = self;
         let parameters: Vec<_> = queue.values().iter().map(|(p, value)| format!("{} = {value}", p.name)).collect();
         let mut lines = vec![
-            ("in", inner.clone()),
-            ("out", outer.clone()),
             ("rate", link.rate.to_string()),
             ("limit", link.limit.to_string()),
             ("mean_packet", link.mean_packet.to_string()),
@@ -141,18 +280,14 @@ impl Plan {
         if !parameters.is_empty() {
             lines.push(("parameters", parameters.join(", ")));
         }
-        lines.extend([
-            ("flow_key", flow_key.to_string()),
-            ("overhead", overhead.to_string()),
-            ("delay", delay.to_string()),
-            ("mtu", Bytes::new(self.mtu as u64).to_string()),
-            ("memory_at_most", Bytes::new(self.memory()).to_string()),
-        ]);
+        if !classes.is_empty() {
+            lines.push(("classes", classes.iter().map(Class::to_string).collect::<Vec<_>>().join("; ")));
+        }
+        if !allowed.is_empty() {
+            lines.push(("allow", allowed.iter().map(Prefix::to_string).collect::<Vec<_>>().join(", ")));
+        }
+        lines.extend([("flow_key", flow_key.to_string()), ("overhead", overhead.to_string())]);
         lines
-    }
-
-    fn longest(&self) -> u32 {
-        self.mtu + HEADER
     }
 }
 
@@ -168,19 +303,6 @@ fn names(settings: &Settings) -> Result<(), ConfigError> {
         true => Err(ConfigError::new("out", &settings.outer, "must be another interface than `in`")),
         false => Ok(()),
     }
-}
-
-/// Cells for what the queue's limit lets wait, and for what its link sends during the delay.
-fn managed_cells(settings: &Settings, mtu: u32) -> u64 {
-    let longest = Pool::cells_for(mtu + HEADER) as u64;
-    let waiting = match settings.link.limit {
-        Size::Packets(packets) => packets.saturating_mul(longest),
-        Size::Bytes(bytes) => bytes.div_ceil(SHORT),
-    };
-    // One more that arrives, and one more at each end of the delay line.
-    waiting
-        .saturating_add(settings.link.rate.bytes_in(settings.delay).get().div_ceil(SHORT))
-        .saturating_add(3 * longest)
 }
 
 /// Cells for what comes back during the delay: one for each frame begun, and one for every cell's worth of bytes.

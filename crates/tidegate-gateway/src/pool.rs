@@ -74,7 +74,7 @@ impl Pool {
 
     /// The memory that a pool of so many cells takes when all of them were used, in bytes.
     pub const fn memory(cells: u64) -> u64 {
-        cells * (CELL as u64 + 9)
+        cells.saturating_mul(CELL as u64 + 9)
     }
 
     /// Whether a frame of `len` bytes fits.
@@ -201,6 +201,19 @@ impl Pool {
         }
     }
 
+    /// Goes on in `larger`, which has more cells and nothing in it; what waits keeps its slot. What is left over is to be
+    /// given back where that may take its time.
+    pub(crate) fn grow(&mut self, mut larger: Pool) -> Pool {
+        let used = self.fresh as usize;
+        larger.cells[..used * CELL].copy_from_slice(&self.cells[..used * CELL]);
+        larger.next[..used].copy_from_slice(&self.next[..used]);
+        larger.lengths[..used].copy_from_slice(&self.lengths[..used]);
+        larger.notes[..used].copy_from_slice(&self.notes[..used]);
+        larger.unused -= self.cells() - self.unused;
+        (larger.free, larger.fresh) = (self.free, self.fresh);
+        std::mem::replace(self, larger)
+    }
+
     /// Whether no frame waits.
     pub fn is_empty(&self) -> bool {
         self.unused as usize == self.next.len()
@@ -244,6 +257,35 @@ mod tests {
         assert!(refused > 1000, "the pool was never full: {refused}");
         inside.drain(..).for_each(|(slot, _)| pool.free(slot));
         assert!(pool.is_empty());
+    }
+
+    #[test]
+    fn what_waits_stays_where_it_is_when_there_is_more_room() {
+        let mut dice = Rng::from_seed(2);
+        let mut pool = Pool::new(40, 1514);
+        let mut inside: Vec<(u32, Vec<u8>)> = Vec::new();
+        for cells in [60, 61, 300] {
+            for _ in 0..500 {
+                let frame: Vec<u8> = (0..dice.below(1514)).map(|_| dice.bits() as u8).collect();
+                if let Some(slot) = pool.put(&frame) {
+                    inside.push((slot, frame));
+                }
+                while inside.len() > 6 {
+                    let (slot, frame) = inside.swap_remove(dice.below(inside.len() as u64) as usize);
+                    assert_eq!(pool.bytes(slot), frame);
+                    pool.free(slot);
+                }
+            }
+            let old = pool.grow(Pool::new(cells, 1514));
+            assert_eq!(pool.unused - old.unused, cells - old.cells());
+        }
+        for (slot, frame) in inside {
+            assert_eq!(pool.bytes(slot), frame);
+            pool.free(slot);
+        }
+        assert!(pool.is_empty() && pool.cells() == 300);
+        let slots: Vec<u32> = (0..300).map(|_| pool.put(&[1; 200]).unwrap()).collect();
+        assert_eq!(slots.iter().collect::<std::collections::BTreeSet<_>>().len(), 300, "each cell once");
     }
 
     #[test]

@@ -2,12 +2,14 @@
 //! it has come. Or it never sleeps, which costs a processor and spares the frames its awakening.
 use std::io;
 use std::os::fd::AsFd;
+use std::sync::mpsc::Receiver;
+use std::time::Duration;
 
 use nix::errno::Errno;
 use tidegate::{Span, Time};
 
 use crate::clock;
-use crate::gate::{Account, Gate, Next};
+use crate::gate::{Account, Gate, Next, Relics, Renewal};
 use crate::guard::{BEAT, Guard, Promise};
 use crate::port::Port;
 use crate::witness::Witness;
@@ -23,10 +25,44 @@ pub struct Orders<'a> {
     pub duration: Option<Span>,
     /// How often to tell how things stand.
     pub status: Option<Span>,
-    /// Whether to stop; asked every [`BEAT`].
-    pub stop: &'a dyn Fn() -> bool,
+    /// What is wished; asked every [`BEAT`].
+    pub wish: &'a dyn Fn() -> Wish,
+    /// How long what waits may take to leave after the wish to [drain](Wish::Drain).
+    pub drain: Span,
+    /// Whence changes come; looked at every [`BEAT`].
+    pub changes: Option<&'a Receiver<Box<Change>>>,
     /// Is told what happens. It must not wait: frames do.
     pub tell: &'a mut dyn FnMut(News),
+}
+
+impl<'a> Orders<'a> {
+    /// To pump, asleep between departures, as long as nothing else is wished.
+    pub fn new(wish: &'a dyn Fn() -> Wish, tell: &'a mut dyn FnMut(News)) -> Orders<'a> {
+        let (waits, drain) = (Waits::Asleep, Span::ZERO);
+        Orders { waits, duration: None, status: None, wish, drain, changes: None, tell }
+    }
+}
+
+/// Whether to go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wish {
+    /// Yes.
+    GoOn,
+    /// No: what arrives from here on is the kernel's, and what waits is to be sent, each frame at its time.
+    Drain,
+    /// No, at once.
+    End,
+}
+
+/// What is to be otherwise from here on.
+#[derive(Debug)]
+pub struct Change {
+    /// How to wait.
+    pub waits: Waits,
+    /// How long what waits may take to leave at the end.
+    pub drain: Span,
+    /// What both directions are to become.
+    pub to: Renewal,
 }
 
 /// How to wait.
@@ -51,6 +87,8 @@ pub enum News {
     /// We were not to be seen for a while, and the kernel forwarded frames in our stead; so many that had arrived
     /// meanwhile were thrown away in both directions.
     Lapsed(u64),
+    /// It goes on [changed](Change). What it needed before is to be dropped; so many frames waited then.
+    Changed(Box<Relics>, u64),
     /// A frame has come in by this device, for the first time, whose checksum its sender left to hardware that is not
     /// there: it is sent on as it is, and whoever receives it finds it damaged.
     Unfinished(Side),
@@ -83,13 +121,22 @@ where
     let end = orders.duration.map_or(Time::MAX, |span| begun + span);
     loop {
         let now = clock::now();
-        if now >= end || (now >= chores.due && (orders.stop)()) {
+        if now >= end {
             return Ok(now.since(begun));
         }
         if now >= chores.due {
             chores.due = (now + BEAT).min(end);
             chores.look_after(now, gate, &mut orders);
+            change(now, gate, &mut orders);
             beat(now, gate, guard, &mut orders);
+            match (orders.wish)() {
+                Wish::GoOn => {}
+                Wish::End => return Ok(now.since(begun)),
+                Wish::Drain => {
+                    leave(gate, guard);
+                    return Ok(drain(gate, clock::now() + orders.drain, orders.wish).since(begun));
+                }
+            }
         }
         match (gate.turn(now, guard), orders.waits) {
             (Next::Now, _) => {}
@@ -98,6 +145,39 @@ where
             (Next::At(departure), Waits::Asleep) => sleep(gate, chores.due.min(shortly_before(departure)))?,
             (Next::Arrival, Waits::Asleep) => sleep(gate, chores.due)?,
         }
+    }
+}
+
+/// Goes on as the next change says, if there is one.
+fn change<A: Port, B: Port, W: Witness>(now: Time, gate: &mut Gate<A, B, W>, orders: &mut Orders<'_>) {
+    if let Some(change) = orders.changes.and_then(|changes| changes.try_recv().ok()) {
+        let Change { waits, drain, to } = *change;
+        let relics = gate.renew(now, to);
+        (orders.waits, orders.drain) = (waits, drain);
+        (orders.tell)(News::Changed(Box::new(relics), gate.account().held()));
+    }
+}
+
+/// Takes what has arrived, as long as that takes less than a beat, and leaves what comes to the kernel.
+fn leave<A: Port, B: Port, W: Witness>(gate: &mut Gate<A, B, W>, guard: &mut impl Guard) {
+    let end = clock::now() + BEAT;
+    loop {
+        let now = clock::now();
+        if now >= end || gate.turn(now, guard) != Next::Now {
+            return guard.leave();
+        }
+    }
+}
+
+/// Sends what waits, each frame at its time, until nothing is left, or `until` then, or the end is wished; when that was.
+fn drain<A: Port, B: Port, W: Witness>(gate: &mut Gate<A, B, W>, until: Time, wish: &dyn Fn() -> Wish) -> Time {
+    loop {
+        let now = clock::now();
+        let left = match gate.drain(now) {
+            Some(next) if now < until && wish() != Wish::End => next.min(until).min(now + BEAT).since(now),
+            _ => return now,
+        };
+        std::thread::sleep(Duration::from_nanos(left.as_nanos().saturating_sub(AWAKE.as_nanos())));
     }
 }
 

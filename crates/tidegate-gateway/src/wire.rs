@@ -1,4 +1,4 @@
-//! The reverse direction: frames pass as they came, after a delay if one is set.
+//! The unmanaged direction: frames pass as they came, after a delay if one is set.
 use tidegate::{Span, Time};
 
 use crate::counters::{Counters, Loss};
@@ -6,10 +6,10 @@ use crate::delay::{DelayLine, given};
 use crate::pool::Pool;
 use crate::port::{Received, Unsent};
 
-/// The reverse direction.
+/// The unmanaged direction.
 #[derive(Debug)]
 pub struct Wire {
-    delay: Option<DelayLine>,
+    delay: DelayLine,
     pool: Pool,
     counters: Counters,
 }
@@ -17,11 +17,10 @@ pub struct Wire {
 impl Wire {
     /// A wire on which frames are under way for `delay`, in `pool`.
     pub fn new(delay: Span, pool: Pool) -> Wire {
-        let delay = (delay > Span::ZERO).then(|| DelayLine::new(delay, &pool));
-        Wire { delay, pool, counters: Counters::default() }
+        Wire { delay: DelayLine::new(delay, &pool), pool, counters: Counters::default() }
     }
 
-    /// A frame has arrived. Without a delay it is given to `send` at once.
+    /// A frame has arrived. Without a delay it is given to `send` at once, unless others are under way still.
     #[inline]
     pub fn arrive(&mut self, now: Time, frame: &Received<'_>, send: &mut impl FnMut(&[u8]) -> Result<(), Unsent>) {
         let (bytes, len) = (frame.bytes, frame.wire_len);
@@ -30,14 +29,14 @@ impl Wire {
         if (bytes.len() as u32) < len {
             return self.counters.lose(Loss::CutOff, len);
         }
-        let Some(delay) = &mut self.delay else {
+        if self.delay.delay() == Span::ZERO && self.delay.is_empty() {
             given(send(bytes), len, &mut self.counters);
             return;
-        };
+        }
         match self.pool.put(bytes) {
             Some(slot) => {
                 self.counters.held.add(len);
-                delay.push(now, now, slot);
+                self.delay.push(now, now, slot);
             }
             None if len > self.pool.longest() => self.counters.lose(Loss::TooLong, len),
             None => self.counters.lose(Loss::NoMemory, len),
@@ -53,32 +52,38 @@ impl Wire {
     /// Loses everything that is under way.
     pub fn forget(&mut self) {
         let (pool, counters) = (&mut self.pool, &mut self.counters);
-        if let Some(delay) = &mut self.delay {
-            delay.forget(|slot| {
-                let len = pool.len(slot);
-                counters.held.remove(len);
-                counters.lose(Loss::Lapsed, len);
-                pool.free(slot);
-            });
-        }
+        self.delay.forget(|slot| {
+            let len = pool.len(slot);
+            counters.held.remove(len);
+            counters.lose(Loss::Lapsed, len);
+            pool.free(slot);
+        });
     }
 
     /// Gives every frame that is due by `now` to `send`.
     #[inline]
     pub fn depart(&mut self, now: Time, send: &mut impl FnMut(&[u8]) -> Result<(), Unsent>) {
-        if let Some(delay) = &mut self.delay {
-            delay.release(now, &mut self.pool, &mut self.counters, &mut (), send);
-        }
+        self.delay.release(now, &mut self.pool, &mut self.counters, &mut (), send);
     }
 
     /// When [`depart`](Wire::depart) has something to do again, unless a frame arrives before.
     #[inline]
     pub fn next(&self) -> Option<Time> {
-        self.delay.as_ref().and_then(DelayLine::next)
+        self.delay.next()
     }
 
     /// What became of the frames so far.
     pub fn counters(&self) -> &Counters {
         &self.counters
+    }
+
+    /// Goes on with the delay of `to`, a wire that was not used yet. What is under way is overtaken by nothing. What is left
+    /// over is to be given back where that may take its time.
+    pub fn renew(&mut self, to: Wire) -> Wire {
+        let Wire { delay, pool, .. } = to;
+        let larger = pool.cells() > self.pool.cells();
+        let pool = if larger { self.pool.grow(pool) } else { pool };
+        let delay = self.delay.renew(delay, larger);
+        Wire { delay, pool, counters: Counters::default() }
     }
 }

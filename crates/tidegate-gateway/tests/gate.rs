@@ -9,6 +9,7 @@ use frames::{frame, kind, label, runt};
 use tidegate::catalog::{self, QUEUES};
 use tidegate::{DropReason, Ecn, Link, MarkReason, Rate, Rng, Size, Span, Time};
 use tidegate_gateway::counters::{Loss, Tally};
+use tidegate_gateway::delay::DelayLine;
 use tidegate_gateway::gate::{Gate, Next};
 use tidegate_gateway::guard::{Guard, Promise, Unguarded};
 use tidegate_gateway::lane::{Lane, Managed};
@@ -16,6 +17,7 @@ use tidegate_gateway::memory::{Cable, End, cable};
 use tidegate_gateway::overhead::Overhead;
 use tidegate_gateway::pool::Pool;
 use tidegate_gateway::port::{Port, Received, Unsent};
+use tidegate_gateway::sort::Sorter;
 use tidegate_gateway::wire::Wire;
 use tidegate_gateway::witness::Witness;
 use tidegate_packet::{FlowHasher, FlowKey, ipv4_checksum};
@@ -76,13 +78,13 @@ impl Setup {
         let link = Link::new(rate, self.limit, "1000 B".parse().unwrap()).unwrap();
         let mut queue = catalog::config(self.queue, None, &link).unwrap();
         self.set.iter().for_each(|(name, value)| queue.set(name, value).unwrap());
+        let pool = Pool::new(self.cells, 9022);
         Managed {
             queue: queue.build(link, Rng::from_seed(1)).unwrap(),
-            rate,
-            overhead: self.overhead,
-            hasher: FlowHasher::new(FlowKey::FiveTuple, [1, 2]),
-            delay: self.delay,
-            pool: Pool::new(self.cells, 9022),
+            link,
+            sorter: Sorter::new(FlowHasher::new(FlowKey::FiveTuple, [1, 2]), self.overhead, &[], &[]),
+            under_way: DelayLine::new(self.delay, &pool),
+            pool,
         }
     }
 
@@ -362,13 +364,13 @@ fn what_cannot_be_sent_is_lost_for_its_own_reason() {
 fn a_frame_for_which_the_other_side_is_too_narrow_is_too_long() {
     let mut seen = Seen::default();
     let link = Link::new(Rate::from_bps(1_000_000), Size::Packets(10), "1000 B".parse().unwrap()).unwrap();
+    let pool = Pool::new(1000, 1518);
     let managed = Managed {
         queue: catalog::config("drop_tail", None, &link).unwrap().build(link, Rng::from_seed(1)).unwrap(),
-        rate: link.rate,
-        overhead: Overhead::default(),
-        hasher: FlowHasher::new(FlowKey::FiveTuple, [1, 2]),
-        delay: Span::ZERO,
-        pool: Pool::new(1000, 1518),
+        link,
+        sorter: Sorter::new(FlowHasher::new(FlowKey::FiveTuple, [1, 2]), Overhead::default(), &[], &[]),
+        under_way: DelayLine::new(Span::ZERO, &pool),
+        pool,
     };
     let (mut clients, inner) = cable(Cable { longest: 9014, ..Cable::default() });
     let (outer, _servers) = cable(Cable { longest: 1000, ..Cable::default() });
@@ -412,6 +414,9 @@ impl Guard for Lapsing {
     }
     fn ours(&mut self) -> bool {
         self.holds
+    }
+    fn leave(&mut self) {
+        self.holds = false;
     }
 }
 

@@ -16,9 +16,9 @@ use tidegate_gateway::gate::{Account, Gate};
 use tidegate_gateway::guard::Unguarded;
 use tidegate_gateway::namespaces::{Namespace, alone, cable, possible, skip};
 use tidegate_gateway::overhead::Overhead;
-use tidegate_gateway::plan::{Plan, Settings};
+use tidegate_gateway::plan::{Plan, Secret, Settings, Way};
 use tidegate_gateway::port::Port;
-use tidegate_gateway::pump::{Orders, Waits, pump};
+use tidegate_gateway::pump::{Orders, Waits, Wish, pump};
 use tidegate_gateway::ring::Ring;
 
 use rings::send;
@@ -63,11 +63,11 @@ impl Rig {
         let stop = AtomicBool::new(false);
         std::thread::scope(|scope| {
             let gate = scope.spawn(|| {
-                let (lane, wire) = plan.lanes([1, 2], 3, ()).unwrap();
+                let (lane, wire) = plan.lanes(Secret { hash: [1, 2], seed: 3 }, ()).unwrap();
                 let mut gate = Gate::new(lane, wire, inner, outer);
-                let stop = &|| stop.load(Relaxed);
-                let tell = &mut |news| panic!("{news:?}");
-                let orders = Orders { waits: wanted.waits, duration: None, status: None, stop, tell };
+                let wish = || if stop.load(Relaxed) { Wish::End } else { Wish::GoOn };
+                let mut tell = |news| panic!("{news:?}");
+                let orders = Orders { waits: wanted.waits, ..Orders::new(&wish, &mut tell) };
                 pump(&mut gate, &mut Unguarded, orders).unwrap();
                 gate.account()
             });
@@ -104,11 +104,11 @@ impl Wanted {
         let settings = Settings {
             inner: "if1".into(),
             outer: "if2".into(),
-            link,
-            queue: catalog::config(self.queue, None, &link).unwrap(),
-            label: self.queue.into(),
-            flow_key: Default::default(),
-            overhead: self.overhead,
+            there: Way {
+                overhead: self.overhead,
+                ..Way::new(link, catalog::config(self.queue, None, &link).unwrap(), self.queue)
+            },
+            back: None,
             delay: self.delay,
         };
         Plan::new(settings, mtu).unwrap()

@@ -4,7 +4,7 @@ use tidegate_gateway::counters::Loss;
 use tidegate_gateway::gate::{Gate, Next};
 use tidegate_gateway::guard::Unguarded;
 use tidegate_gateway::memory::{Cable, cable};
-use tidegate_gateway::plan::{Plan, Settings};
+use tidegate_gateway::plan::{Plan, Secret, Settings, Way};
 use tidegate_gateway::pool::Pool;
 use tidegate_gateway::port::Port;
 
@@ -13,11 +13,8 @@ fn settings(limit: &str, delay: Span) -> Settings {
     Settings {
         inner: "if1".into(),
         outer: "if2".into(),
-        link,
-        queue: catalog::config("drop_tail", None, &link).unwrap(),
-        label: "drop_tail".into(),
-        flow_key: Default::default(),
-        overhead: Default::default(),
+        there: Way::new(link, catalog::config("drop_tail", None, &link).unwrap(), "drop_tail"),
+        back: None,
         delay,
     }
 }
@@ -54,7 +51,7 @@ fn a_full_queue_and_a_full_delay_line_find_memory_whatever_the_frames_are() {
     for (limit, len) in [("300 packets", 1514), ("300 packets", 9014), ("200 kB", 60), ("200 kB", 1514), ("30 kB", 257)]
     {
         let plan = Plan::new(settings(limit, Span::from_millis(30)), 9000).unwrap();
-        let (lane, wire) = plan.lanes([1, 2], 3, ()).unwrap();
+        let (lane, wire) = plan.lanes(Secret { hash: [1, 2], seed: 3 }, ()).unwrap();
         let wide = Cable { longest: 9022, ..Cable::default() };
         let ((mut clients, inner), (outer, mut servers)) = (cable(wide), cable(wide));
         let mut gate = Gate::new(lane, wire, inner, outer);
@@ -90,7 +87,7 @@ fn the_memory_it_states_counts_cells_lists_and_rings() {
     let rings = 2 * (28 * (256 << 10) + 64 * (1500 + 14 + 8 + 8));
     assert_eq!(plan.laid_out(), Pool::memory(cells) + lists + rings);
     assert_eq!(plan.memory(), plan.laid_out() + 1000 * 64);
-    let stated = plan.lines().into_iter().find(|(name, _)| *name == "memory_at_most").unwrap().1;
+    let stated = plan.lines().into_iter().find(|(name, _)| name == "memory_at_most").unwrap().1;
     assert_eq!(stated.parse::<tidegate::Bytes>().unwrap().get(), plan.memory());
 
     let delayed = Plan::new(settings("1000 packets", Span::from_millis(20)), 1500).unwrap();
@@ -99,14 +96,14 @@ fn the_memory_it_states_counts_cells_lists_and_rings() {
     assert_eq!(delayed.laid_out() - plan.laid_out(), more * (256 + 9 + 24));
 }
 
-/// Which of many frames of many flows a gate lets through whose hash is keyed with `secret`: where flows share queues
+/// Which of many frames of many flows a gate lets through whose hash is keyed with `hash`: where flows share queues
 /// decides.
-fn let_through(secret: [u64; 2]) -> Vec<Vec<u8>> {
+fn let_through(hash: [u64; 2]) -> Vec<Vec<u8>> {
     let mut settings = settings("30 packets", Span::ZERO);
-    let mut config = catalog::config("fq_codel", None, &settings.link).unwrap();
+    let mut config = catalog::config("fq_codel", None, &settings.there.link).unwrap();
     config.set("flows", "16").unwrap();
-    settings.queue = config;
-    let (lane, wire) = Plan::new(settings, 1500).unwrap().lanes(secret, 3, ()).unwrap();
+    settings.there.queue = config;
+    let (lane, wire) = Plan::new(settings, 1500).unwrap().lanes(Secret { hash, seed: 3 }, ()).unwrap();
     let ((mut clients, inner), (outer, mut servers)) = (cable(Cable::default()), cable(Cable::default()));
     let mut gate = Gate::new(lane, wire, inner, outer);
     for number in 0..2000_u64 {

@@ -1,35 +1,28 @@
 //! `tidegate gate`: a bump in the wire.
 mod account;
+mod config;
 mod demo;
 mod joint;
+mod link;
+mod run;
+mod signals;
 
-use std::cell::Cell;
 use std::path::PathBuf;
-use std::sync::mpsc::{Receiver, sync_channel};
-use std::time::{Duration, SystemTime};
 
-use tidegate::catalog;
-use tidegate::{Bytes, Link, Rate, Size, Span};
-use tidegate_gateway::clock;
-use tidegate_gateway::facts::Interface;
-use tidegate_gateway::gate::{Account, Gate};
+use tidegate::{Bytes, Rate, Size, Span};
 use tidegate_gateway::host::{self, Room};
 use tidegate_gateway::overhead::Overhead;
-use tidegate_gateway::plan::{Plan, Settings};
+use tidegate_gateway::plan::Settings;
 use tidegate_gateway::preflight::Force;
-use tidegate_gateway::pump::{AWAKE, News, Orders, Side, Waits, is_gone, pump};
-use tidegate_gateway::record::{Recorded, Recorder, Recording};
-use tidegate_gateway::ring::Ring;
+use tidegate_gateway::pump::Waits;
 use tidegate_lab::QueueSpec;
-use tidegate_lab::replay::default_limit;
-use tidegate_packet::FlowKey;
+use tidegate_packet::{FlowKey, Prefix};
 
 use crate::failure::Failure;
-use crate::{interrupt, output};
-use joint::{Joint, OnExit};
-
-/// How many news may wait to be written; what comes then is not told.
-const NEWS: usize = 16;
+use crate::output;
+use joint::OnExit;
+use link::{DRAIN, LinkConfig, Wanted};
+use run::{Ready, Together, run};
 
 /// Manage a live link: a bump in the wire.
 ///
@@ -47,7 +40,12 @@ const NEWS: usize = 16;
 /// A queue that would pass what it cannot mark (its parameter non_ect) drops it here, unless told otherwise.
 ///
 /// At the end it says what was received, sent, lost for which reason, marked, and held. It stops after --duration, or
-/// on Ctrl-C or SIGTERM; however often they come it ends in order, within a tenth of a second.
+/// on Ctrl-C or SIGTERM: then the kernel forwards what arrives, and what waits still leaves, for at most --drain. However
+/// often they come it ends in order; the second time within a tenth of a second.
+///
+/// With --config it does what a file says of one link or several, in both directions or one, with classes by address, code
+/// point or VLAN priority and with prefixes that are never judged. SIGHUP lets it read the file again: no frame is lost
+/// by that, and a file with a mistake changes nothing.
 ///
 /// Between departures it sleeps, and now and then it is woken late. With --busy it never sleeps: gaps between frames
 /// are then as even as the machine can make them, and a processor does nothing else. Give it one of its own (taskset).
@@ -60,6 +58,7 @@ Examples:
   tidegate gate --in eth1 --out eth2 --rate 100mbit --queue sfb --dry-run
   tidegate gate --in eth1 --out eth2 --rate \"95 Mbit/s\" --queue sfb,bins=46 --overhead ethernet
   tidegate gate --in eth1 --out eth2 --rate 100mbit --queue drop_tail --delay 20ms --duration 10s --json
+  tidegate gate --config gate.toml --dry-run
   tidegate gate --remove --in eth1 --out eth2")]
 pub struct Gateway {
     #[command(subcommand)]
@@ -83,24 +82,42 @@ impl Gateway {
     }
 }
 
-/// A gate between two interfaces of the kernel.
-type Live = Gate<Ring, Ring, Option<Recorder>>;
+/// The arguments that say what a file says.
+const OF_A_LINK: [&str; 14] = [
+    "inner",
+    "outer",
+    "rate",
+    "queue",
+    "limit",
+    "mean_packet",
+    "flow_key",
+    "allow",
+    "overhead",
+    "delay",
+    "busy",
+    "drain",
+    "record",
+    "on_exit",
+];
 
 /// A live link.
 #[derive(Debug, clap::Args)]
 struct Args {
     /// The interface on the side that floods come from
-    #[arg(long = "in", value_name = "IF1")]
-    inner: String,
+    #[arg(long = "in", value_name = "IF1", required_unless_present = "config")]
+    inner: Option<String>,
     /// The interface that the protected link leads to
-    #[arg(long = "out", value_name = "IF2")]
-    outer: String,
+    #[arg(long = "out", value_name = "IF2", required_unless_present = "config")]
+    outer: Option<String>,
     /// The managed link's rate, as in "100 Mbit/s" or tc's 100mbit
-    #[arg(long, allow_hyphen_values = true, required_unless_present = "remove")]
+    #[arg(long, allow_hyphen_values = true, required_unless_present_any = ["remove", "config"])]
     rate: Option<Rate>,
     /// The queue, NAME[/PRESET][,param=value…][ as LABEL]
-    #[arg(long, value_name = "Q", required_unless_present = "remove")]
+    #[arg(long, value_name = "Q", required_unless_present_any = ["remove", "config"])]
     queue: Option<QueueSpec>,
+    /// Read links, both directions, classes and lists from this file instead; SIGHUP reads it again (docs/gate.md)
+    #[arg(long, value_name = "FILE", conflicts_with_all = OF_A_LINK)]
+    config: Option<PathBuf>,
     /// How much may wait, as in "125 kB" or "100 packets" [default: what the link sends in 100 ms]
     #[arg(long, value_name = "SIZE", allow_hyphen_values = true)]
     limit: Option<Size>,
@@ -110,6 +127,9 @@ struct Args {
     /// Which packets are one flow: five-tuple, source, destination, pair, or source-prefix/N
     #[arg(long, value_name = "K", default_value = "five-tuple")]
     flow_key: FlowKey,
+    /// Do not judge frames whose sender or receiver is in this prefix; they take their share of the rate. May be repeated
+    #[arg(long, value_name = "PREFIX")]
+    allow: Vec<Prefix>,
     /// Added to every frame's length: bytes, or `ethernet` (check sequence, preamble, gap: 24 B; at least 84 B in all)
     #[arg(long, value_name = "SIZE", default_value = "0 B", allow_hyphen_values = true)]
     overhead: Overhead,
@@ -119,6 +139,9 @@ struct Args {
     /// Never sleep: frames leave more evenly, and a processor is used up all the time
     #[arg(long)]
     busy: bool,
+    /// On Ctrl-C or SIGTERM, let what waits leave for at most so long
+    #[arg(long, value_name = "TIME", default_value_t = DRAIN, allow_hyphen_values = true)]
+    drain: Span,
     /// Stop after so long
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     duration: Option<Span>,
@@ -144,212 +167,84 @@ struct Args {
     #[arg(long, value_name = "STATE", value_enum, default_value = "open")]
     on_exit: OnExit,
     /// Remove what a gate that is gone has left at the interfaces, and do nothing else
-    #[arg(long, conflicts_with_all = ["rate", "queue", "dry_run"])]
+    #[arg(long, conflicts_with_all = ["rate", "queue", "config", "dry_run"])]
     remove: bool,
 }
 
 impl Args {
     pub fn execute(self) -> Result<(), Failure> {
-        let names = [self.inner.as_str(), self.outer.as_str()];
         if self.remove {
-            return joint::remove(names);
+            return joint::remove([&self.inner, &self.outer].map(|name| name.as_deref().unwrap_or_default()));
         }
-        let (preflight, ends) = joint::cleared(names, if self.force { Force::Yes } else { Force::No })?;
-        let plan = self.plan(ends[0].mtu.max(ends[1].mtu))?;
-        self.may_be_awake()?;
+        let links = self.links()?;
+        may_be_awake(&links)?;
+        let force = if self.force { Force::Yes } else { Force::No };
+        let mut ready = Vec::new();
+        let mut plans = Vec::new();
+        for config in links {
+            let names = [config.settings.inner.as_str(), config.settings.outer.as_str()];
+            let (preflight, ends) = joint::cleared(names, force)?;
+            let plan = config.plan(ends[0].mtu.max(ends[1].mtu))?;
+            plans.push([config.lines(&plan), joint::lines(&preflight, &ends, config.on_exit)].concat());
+            ready.push(Ready { config, plan, ends });
+        }
         if self.dry_run {
-            return self.print_plan(&plan, joint::lines(&preflight, &ends, self.on_exit));
+            return account::print_plans(&plans, self.json);
         }
-        interrupt::listen_and_tidy();
-        let (span, account, recorded) = self.run(&plan, &ends)?;
-        match self.json {
-            true => output::print(&format!("{:#}\n", account::document(&plan, span, &account, recorded.as_ref()))),
-            false => output::print(&account::page(&plan, span, &account, recorded.as_ref())),
-        }
+        let together = Together { file: self.config.as_deref(), duration: self.duration, status: self.status };
+        let (ended, failed): (Vec<_>, Vec<_>) = run(ready, together)?.into_iter().partition(Result::is_ok);
+        account::print(&ended.into_iter().flatten().collect::<Vec<_>>(), self.json)?;
+        failed.into_iter().find_map(Result::err).map_or(Ok(()), Err)
     }
 
-    /// Everything that can be checked without touching the network, for interfaces that carry packets of up to `mtu`
-    /// bytes.
-    fn plan(&self, mtu: u32) -> Result<Plan, Failure> {
-        let (Some(rate), Some(queue)) = (self.rate, &self.queue) else {
-            return Err(Failure::input("--rate and --queue are needed")); // the parser has said so before
+    /// The links of the file, or the one of the command line.
+    fn links(&self) -> Result<Vec<LinkConfig>, Failure> {
+        if let Some(path) = &self.config {
+            return config::open(path).map_err(Failure::input);
+        }
+        let (Some(inner), Some(outer), Some(rate), Some(queue)) = (&self.inner, &self.outer, self.rate, &self.queue)
+        else {
+            return Err(Failure::input("--in, --out, --rate and --queue are needed")); // the parser has said so before
         };
-        let queue = on_a_wire(queue);
-        let limit = self.limit.unwrap_or_else(|| default_limit(rate, self.mean_packet));
-        let link = Link::new(rate, limit, self.mean_packet).map_err(Failure::input)?;
-        let settings = Settings {
-            inner: self.inner.clone(),
-            outer: self.outer.clone(),
-            link,
-            queue: queue.resolve(&link).map_err(Failure::input)?,
-            label: queue.label(),
+        let wanted = Wanted {
+            rate,
+            limit: self.limit,
+            mean_packet: self.mean_packet,
+            queue: queue.clone(),
             flow_key: self.flow_key,
             overhead: self.overhead,
-            delay: self.delay,
+            classes: vec![],
+            allowed: self.allow.clone(),
         };
-        Plan::new(settings, mtu).map_err(Failure::input)
+        let there = wanted.way().map_err(Failure::input)?;
+        let (inner, outer) = (inner.clone(), outer.clone());
+        Ok(vec![LinkConfig {
+            name: inner.clone(),
+            settings: Settings { inner, outer, there, back: None, delay: self.delay },
+            waits: if self.busy { Waits::Awake } else { Waits::Asleep },
+            drain: self.drain,
+            on_exit: self.on_exit,
+            record: self.record.clone().map(|path| (path, self.record_limit)),
+            places: vec![],
+        }])
     }
+}
 
-    fn waits(&self) -> Waits {
-        if self.busy { Waits::Awake } else { Waits::Asleep }
-    }
-
-    /// Whether a thread that never sleeps would find a processor, and others another.
-    fn may_be_awake(&self) -> Result<(), Failure> {
-        match host::room_for(usize::from(self.busy)) {
-            Room::Enough => {}
-            Room::Full(_) => {
-                return Err(Failure::input("--busy takes a processor, and this machine has no other"));
-            }
-            Room::Rationed(given) => output::note(&format!(
-                "warning: --busy takes a processor, and the control group gives us the time of {given}: when that is \
-                 used up we are stopped; give it more (CPUQuota=, --cpus), or leave --busy out"
-            )),
+/// Whether those of the links' threads that never sleep would find processors, and others another.
+fn may_be_awake(links: &[LinkConfig]) -> Result<(), Failure> {
+    let awake = links.iter().filter(|link| link.waits == Waits::Awake).count();
+    match host::room_for(awake) {
+        Room::Enough => Ok(()),
+        Room::Full(1) => Err(Failure::input("--busy takes a processor, and this machine has no other")),
+        Room::Full(there_are) => Err(Failure::Input(format!(
+            "{awake} links are busy, each of which takes a processor; this machine has {there_are}, and one is for the rest"
+        ))),
+        Room::Rationed(given) => {
+            output::note(&format!(
+                "warning: a busy gate takes a processor, and the control group gives us the time of {given}: when that \
+                 is used up we are stopped; give it more (CPUQuota=, --cpus), or let it sleep"
+            ));
+            Ok(())
         }
-        Ok(())
-    }
-
-    /// The plan, and what joining the interfaces does besides.
-    fn print_plan(&self, plan: &Plan, joining: Vec<(&'static str, String)>) -> Result<(), Failure> {
-        let waits = match self.waits() {
-            Waits::Asleep => format!("asleep until {AWAKE} before a departure"),
-            Waits::Awake => "awake: never sleeps, and takes a processor".into(),
-        };
-        let lines = [plan.lines(), vec![("waits", waits)], joining].concat();
-        match self.json {
-            true => output::print(&format!("{:#}\n", account::named(lines))),
-            false => {
-                let width = lines.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
-                output::print(&lines.iter().map(|(name, text)| format!("{name:width$}  {text}\n")).collect::<String>())
-            }
-        }
-    }
-
-    /// Moves frames until it is time to stop; how long it was, and what became of them.
-    fn run(&self, plan: &Plan, ends: &[Interface; 2]) -> Result<(Span, Account, Option<Recorded>), Failure> {
-        let recorder = self.recorder(plan)?;
-        // First what may fail for want of memory: it leaves nothing behind.
-        let mut gate = self.open(plan, recorder)?;
-        // Before anything is taken over, since it takes as long as the memory is large. Where the system refuses, so be it.
-        let _ = host::keep_memory();
-        let mut joint = Joint::new(ends, self.on_exit)?;
-        joint.take_over();
-        gate.begin(); // what has arrived before that was nobody's or was forwarded by the kernel
-        let (tell, news) = sync_channel(NEWS);
-        let names = [self.inner.clone(), self.outer.clone()];
-        let teller = std::thread::spawn(move || tell_all(&news, &names));
-        // For this thread alone, which moves the frames. Where the system refuses, they may have to wait for a processor.
-        let _ = host::come_first();
-        let gone = Cell::new(None);
-        let orders = Orders {
-            waits: self.waits(),
-            duration: self.duration,
-            status: self.status,
-            stop: &|| interrupt::asked() || gone.get().is_some(),
-            tell: &mut |news| {
-                gone.set(gone.get().or(taken_away(&news)));
-                // News that find no room are lost: frames must not wait for a terminal.
-                drop(tell.try_send(news));
-            },
-        };
-        let pumped = pump(&mut gate, joint.guard(), orders);
-        let parted = match gone.get() {
-            None => joint.part(),
-            Some(side) => {
-                joint.undo();
-                Err(Failure::Runtime(format!(
-                    "{} is gone, and with it the gate",
-                    [&self.inner, &self.outer][side as usize]
-                )))
-            }
-        };
-        drop(tell);
-        let _ = teller.join();
-        let (span, unmanaged) = (pumped.map_err(Failure::runtime)?, parted?);
-        if unmanaged > 0 {
-            output::note(&format!("{unmanaged} frames were forwarded by the kernel meanwhile, unmanaged"));
-        }
-        let account = gate.account();
-        Ok((span, account, gate.into_witness().map(Recorder::finish)))
-    }
-
-    /// What writes the capture, if there is to be one.
-    fn recorder(&self, plan: &Plan) -> Result<Option<Recorder>, Failure> {
-        let Some(path) = &self.record else { return Ok(None) };
-        let Settings { label, link, .. } = plan.settings();
-        let recording = Recording {
-            interface: self.inner.clone(),
-            about: format!("to {} through {label} at {}", self.outer, link.rate),
-            zero: SystemTime::now() - Duration::from_nanos(clock::now().as_nanos()),
-            limit: self.record_limit,
-        };
-        let recorder = Recorder::create(path, &recording);
-        recorder.map(Some).map_err(|error| Failure::Input(format!("{}: {error}", path.display())))
-    }
-
-    /// Both interfaces, and what is between them.
-    fn open(&self, plan: &Plan, recorder: Option<Recorder>) -> Result<Live, Failure> {
-        let [one, two, seed] = clock::random().map_err(Failure::runtime)?;
-        let (lane, wire) = plan.lanes([one, two], seed, recorder).map_err(Failure::input)?;
-        let inner = Ring::open(&self.inner).map_err(Failure::runtime)?;
-        let outer = Ring::open(&self.outer).map_err(Failure::runtime)?;
-        Ok(Gate::new(lane, wire, inner, outer))
-    }
-}
-
-/// The queue as it is to be on a wire: a packet that is to carry congestion's signal and cannot be marked is dropped
-/// (RFC 3168 §5), also by queues whose papers only mark, unless their parameter says otherwise.
-fn on_a_wire(spec: &QueueSpec) -> QueueSpec {
-    const NON_ECT: &str = "non_ect";
-    let mut spec = spec.clone();
-    let knows = catalog::find(&spec.name).is_some_and(|row| row.params.iter().any(|p| p.name == NON_ECT));
-    if knows && spec.params.iter().all(|(name, _)| name != NON_ECT) {
-        spec.params.push((NON_ECT.into(), "drop".into()));
-    }
-    spec
-}
-
-/// The interface that was taken away, if these are such news.
-fn taken_away(news: &News) -> Option<Side> {
-    match news {
-        News::Trouble(side, error) if is_gone(error) => Some(*side),
-        _ => None,
-    }
-}
-
-/// Writes the news to standard error until there are no more.
-fn tell_all(news: &Receiver<News>, names: &[String; 2]) {
-    let name = |side: Side| &names[side as usize];
-    for one in news {
-        output::note(&match one {
-            News::Status(span, account) => account::status(span, &account),
-            News::Trouble(side, error) => format!("{}: {error}; frames for it are lost meanwhile", name(side)),
-            News::Well(side) => format!("{}: well again", name(side)),
-            News::Unfinished(side) => format!(
-                "{}: frames come with checksums that their sender left to hardware, and receivers will find them damaged; \
-                 turn that off at the sender: ethtool -K ITS_INTERFACE tx off",
-                name(side)
-            ),
-            News::Lapsed(frames) => {
-                format!(
-                    "we were stopped, and the kernel forwarded: {frames} frames that it has sent on were thrown away"
-                )
-            }
-        });
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_cannot_be_marked_is_dropped_unless_somebody_says_otherwise() {
-        let told = |text: &str| on_a_wire(&text.parse().unwrap()).to_string();
-        assert_eq!(told("rem"), "rem,non_ect=drop");
-        assert_eq!(told("purge/paper as P"), "purge/paper,non_ect=drop as P");
-        assert_eq!(told("rem,non_ect=pass"), "rem,non_ect=pass");
-        assert_eq!(told("sfb,bins=46"), "sfb,bins=46");
-        assert_eq!(told("no such queue"), "no such queue");
     }
 }

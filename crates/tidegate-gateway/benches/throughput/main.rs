@@ -25,12 +25,10 @@ use tidegate_gateway::gate::Gate;
 use tidegate_gateway::guard::Unguarded;
 use tidegate_gateway::memory::{Cable, cable as cable_in_memory};
 use tidegate_gateway::namespaces::{Namespace, cable, possible};
-use tidegate_gateway::overhead::Overhead;
-use tidegate_gateway::plan::{Plan, Settings};
+use tidegate_gateway::plan::{Plan, Secret, Settings, Way};
 use tidegate_gateway::port::Port;
-use tidegate_gateway::pump::{Orders, Waits, pump};
+use tidegate_gateway::pump::{Orders, Wish, pump};
 use tidegate_gateway::ring::Ring;
-use tidegate_packet::FlowKey;
 
 use flood::{BURST, Flood};
 
@@ -146,7 +144,7 @@ fn run(queue: &str, (len, rate): (usize, Rate)) -> Figures {
 /// the machine does hardly matters.
 fn without_devices(queue: &str, len: usize) -> f64 {
     const FRAMES: u32 = 16;
-    let (lane, wire) = plan(queue, FAST).lanes([1, 2], 3, ()).unwrap();
+    let (lane, wire) = plan(queue, FAST).lanes(Secret { hash: [1, 2], seed: 3 }, ()).unwrap();
     let ((mut here, inner), (outer, mut there)) =
         (cable_in_memory(Cable::default()), cable_in_memory(Cable::default()));
     let mut gate = Gate::new(lane, wire, inner, outer);
@@ -170,13 +168,13 @@ fn without_devices(queue: &str, len: usize) -> f64 {
 
 /// Runs the gateway; the processor time for each frame received, and which part of all was missed.
 fn gateway(middle: &Namespace, queue: &str, rate: Rate) -> (f64, f64) {
-    let (lane, wire) = plan(queue, rate).lanes([1, 2], 3, ()).unwrap();
+    let (lane, wire) = plan(queue, rate).lanes(Secret { hash: [1, 2], seed: 3 }, ()).unwrap();
     let work = || {
         let (inner, outer) = (Ring::open("in").unwrap(), Ring::open("out").unwrap());
         let mut guard = FailOpen::install([&inner, &outer].map(Ring::index), clock::now()).unwrap();
         let mut gate = Gate::new(lane, wire, inner, outer);
-        let orders =
-            Orders { waits: Waits::Asleep, duration: Some(RUN), status: None, stop: &|| false, tell: &mut |_| () };
+        let (wish, mut tell) = (|| Wish::GoOn, |_| ());
+        let orders = Orders { duration: Some(RUN), ..Orders::new(&wish, &mut tell) };
         let before = spent();
         pump(&mut gate, &mut guard, orders).unwrap();
         let (cost, account) = (spent() - before, gate.account().managed);
@@ -192,11 +190,8 @@ fn plan(queue: &str, rate: Rate) -> Plan {
     let settings = Settings {
         inner: "in".into(),
         outer: "out".into(),
-        link,
-        queue: catalog::config(queue, None, &link).unwrap(),
-        label: queue.into(),
-        flow_key: FlowKey::FiveTuple,
-        overhead: Overhead::default(),
+        there: Way::new(link, catalog::config(queue, None, &link).unwrap(), queue),
+        back: None,
         delay: Span::ZERO,
     };
     Plan::new(settings, 1500).unwrap()

@@ -3,11 +3,49 @@ use serde_json::{Map, Value, json};
 use tidegate::{Bytes, MarkReason, Span};
 use tidegate_gateway::counters::{Counters, Loss, Tally};
 use tidegate_gateway::gate::Account;
-use tidegate_gateway::plan::Plan;
 use tidegate_gateway::record::Recorded;
 use tidegate_report::{Figure, human};
 
+use super::run::Ended;
+use crate::failure::Failure;
 use crate::manual::{Block, Page};
+use crate::output;
+
+/// A plan as pairs of a name and a text.
+type Lines = Vec<(String, String)>;
+
+/// Prints plans, one for each link: as JSON an object, or a list of them if there are several.
+///
+/// # Errors
+/// They cannot be written.
+pub fn print_plans(plans: &[Lines], json: bool) -> Result<(), Failure> {
+    if json {
+        return print_documents(plans.iter().map(named).collect());
+    }
+    let width = plans.iter().flatten().map(|(name, _)| name.len()).max().unwrap_or(0);
+    let page = |lines: &Lines| lines.iter().map(|(name, text)| format!("{name:width$}  {text}\n")).collect::<String>();
+    output::print(&plans.iter().map(page).collect::<Vec<_>>().join("\n"))
+}
+
+/// Prints what became of the frames of each link, likewise.
+///
+/// # Errors
+/// It cannot be written.
+pub fn print(ended: &[Ended], json: bool) -> Result<(), Failure> {
+    match json {
+        true => print_documents(ended.iter().map(document).collect()),
+        false => output::print(&ended.iter().map(page).collect::<Vec<_>>().join("\n")),
+    }
+}
+
+fn print_documents(mut documents: Vec<Value>) -> Result<(), Failure> {
+    let document = match documents.len() {
+        0 => return Ok(()),
+        1 => documents.remove(0),
+        _ => documents.into(),
+    };
+    output::print(&format!("{document:#}\n"))
+}
 
 /// How things stand after `span`, in a line.
 pub fn status(span: Span, account: &Account) -> String {
@@ -24,18 +62,18 @@ pub fn status(span: Span, account: &Account) -> String {
     )
 }
 
-/// The plan as an object.
-pub fn named(lines: Vec<(&'static str, String)>) -> Value {
-    Value::Object(lines.into_iter().map(|(name, text)| (name.into(), text.into())).collect())
+fn named(lines: &Lines) -> Value {
+    Value::Object(lines.iter().map(|(name, text)| (name.clone(), text.clone().into())).collect())
 }
 
-/// The account as a document.
-pub fn document(plan: &Plan, span: Span, account: &Account, recorded: Option<&Recorded>) -> Value {
+fn document(Ended { config, plan, span, account, recorded }: &Ended) -> Value {
     let recorded = recorded
+        .as_ref()
         .map(|r| json!({ "written": r.written, "unwritten": r.unwritten, "bytes": r.bytes, "trouble": r.trouble }));
     json!({
         "schema": "tidegate.gate/1",
-        "plan": named(plan.lines()),
+        "link": config.name,
+        "plan": named(&config.lines(plan)),
         "duration_s": span.as_secs(),
         "managed": direction(&account.managed),
         "reverse": direction(&account.reverse),
@@ -54,18 +92,21 @@ fn direction(counters: &Counters) -> Value {
         "held": tally(counters.held),
         "lost": lost,
         "marked": marked,
+        "allowed": tally(counters.allowed),
         "unfinished": counters.unfinished,
         "missed": counters.missed,
     })
 }
 
 /// The account as a table.
-pub fn page(plan: &Plan, span: Span, account: &Account, recorded: Option<&Recorded>) -> String {
-    let settings = plan.settings();
+fn page(Ended { plan, span, account, recorded, .. }: &Ended) -> String {
+    let (settings, span) = (plan.settings(), *span);
+    let by = |label: Option<&str>| label.map(|label| format!(" ({label})")).unwrap_or_default();
+    let back = by(settings.back.as_ref().map(|way| way.label.as_str()));
     let head = [
         format!("in {:.1} s", span.as_secs()),
-        format!("{} -> {} ({})", settings.inner, settings.outer, settings.label),
-        format!("{} -> {}", settings.outer, settings.inner),
+        format!("{} -> {}{}", settings.inner, settings.outer, by(Some(&settings.there.label))),
+        format!("{} -> {}{back}", settings.outer, settings.inner),
     ];
     let both = [&account.managed, &account.reverse];
     let sizes =
@@ -77,6 +118,7 @@ pub fn page(plan: &Plan, span: Span, account: &Account, recorded: Option<&Record
     rare.extend(
         MarkReason::ALL.iter().map(|&why| counts(&format!("marked: {}", why.name()), &|c| c.marked[why as usize])),
     );
+    rare.push(sizes("not judged", &|c| c.allowed));
     rare.push(sizes("held at the end", &|c| c.held));
     rare.push(counts("missed by the kernel", &|c| c.missed));
     rare.push(counts("checksum not filled in", &|c| c.unfinished));

@@ -183,7 +183,7 @@ impl Args {
     }
 
     fn trials(&self, link: &Link) -> Result<Vec<Trial>, Failure> {
-        let queues: Vec<QueueSpec> = self.queues.iter().map(super::on_a_wire).collect();
+        let queues: Vec<QueueSpec> = self.queues.iter().map(super::link::on_a_wire).collect();
         QueueSpec::distinct(&queues).map_err(|(_, error)| Failure::input(error))?;
         let trial = |spec: &QueueSpec| {
             let config = spec.resolve(link).map_err(Failure::input)?;

@@ -60,11 +60,7 @@ fn holder(preflight: &Preflight) -> Option<&Finding> {
 }
 
 /// What joining does beyond moving frames, as pairs of a name and a text like the plan's.
-pub fn lines(
-    preflight: &Preflight,
-    [one, other]: &[facts::Interface; 2],
-    on_exit: OnExit,
-) -> Vec<(&'static str, String)> {
+pub fn lines(preflight: &Preflight, [one, other]: &[facts::Interface; 2], on_exit: OnExit) -> Vec<(String, String)> {
     let (one, other) = (&one.name, &other.name);
     let mut lines = vec![(
         "loaded",
@@ -86,7 +82,7 @@ pub fn lines(
             OnExit::Close => "the program is removed; nothing is forwarded".into(),
         },
     ));
-    lines
+    lines.into_iter().map(|(name, text)| (name.to_string(), text)).collect()
 }
 
 /// Two interfaces that are joined. If this is dropped the kernel forwards.

@@ -1,0 +1,324 @@
+//! `--config`: links, their queues, classes and lists, read from a TOML file by the reader of scenarios.
+use std::path::{Path, PathBuf};
+
+use tidegate::config::Value;
+use tidegate::units::UnitError;
+use tidegate::{Bytes, ConfigError, Rate, Size, Span, params};
+use tidegate_gateway::plan::{Settings, Way};
+use tidegate_gateway::pump::Waits;
+use tidegate_gateway::sort::Class;
+use tidegate_lab::nearest::did_you_mean;
+use tidegate_lab::reader::{Document, Entry, File, Kind, Node, Reader, Table, cut, name_of, scalar};
+use tidegate_lab::{Place, Problems, QueueSpec};
+
+use super::joint::OnExit;
+use super::link::{DRAIN, LinkConfig, Wanted};
+
+/// What such a file is.
+const FILE: File = File { kind: "a gate's file", least: "one [[link]] with in, out, rate and queue" };
+
+params! {
+    /// A managed direction's quantities.
+    pub struct WayParams {
+        /// The managed link's rate.
+        rate: Rate = Rate::from_bps(1), "", 1 ..= 1_000_000_000_000_000_u64;
+        /// How much may wait.
+        limit: Size = Size::Packets(1), "", 1 ..= 1_099_511_627_776_u64;
+        /// The usual length of a packet.
+        mean_packet: Bytes = Bytes::new(1000), "", 1 ..= 65_535;
+    }
+}
+
+params! {
+    /// A link's quantities.
+    pub struct LinkParams {
+        /// How long frames are under way.
+        delay: Span = Span::ZERO, "", 0 ..= 2_000_000_000_u64;
+        /// How long what waits may take to leave at the end.
+        drain: Span = DRAIN, "", 0 ..= 60_000_000_000_u64;
+        /// How long the capture may become.
+        record_limit: Bytes = Bytes::new(1), "", 1 ..= 1_000_000_000_000_000_u64;
+    }
+}
+
+params! {
+    /// A class's quantities.
+    pub struct ClassParams {
+        /// Its part of the link, in proportion to the others'.
+        weight: f64 = 1.0, "", 0.01 ..= 10_000.0;
+    }
+}
+
+/// Keys of every managed direction.
+const OF_WAY: [&str; 8] = ["rate", "limit", "mean_packet", "queue", "flow_key", "overhead", "allow", "class"];
+/// Keys that a link has besides.
+const OF_LINK: [&str; 10] =
+    ["name", "in", "out", "back", "delay", "busy", "drain", "on_exit", "record", "record_limit"];
+/// What a class may ask for.
+const OF_CLASS: [&str; 5] = ["name", "weight", "prefix", "dscp", "priority"];
+/// Names of classes for the mark that a firewall sets, which no packet socket shows.
+const MARKS: [&str; 4] = ["mark", "fwmark", "skb_mark", "connmark"];
+
+/// The links in the file `path`.
+///
+/// # Errors
+/// The file cannot be read, is no TOML, or says what cannot be: everything that was found wrong.
+pub fn open(path: &Path) -> Result<Vec<LinkConfig>, Problems> {
+    parse(&FILE.bytes(path)?, &path.display().to_string())
+}
+
+/// The links in `bytes`, of a file that messages call `file`.
+fn parse(bytes: &[u8], file: &str) -> Result<Vec<LinkConfig>, Problems> {
+    let text = FILE.text(bytes, file)?;
+    let doc = Document { file, text, sets: &[] };
+    let root = doc.read().map_err(|found| Problems::new(found).expect("a failure has at least one problem"))?;
+    let mut of = Of(Reader { doc: &doc, problems: vec![] });
+    let links = of.links(&root);
+    match Problems::new(of.0.problems) {
+        Some(problems) => Err(problems),
+        None => Ok(links),
+    }
+}
+
+/// Reads what a gate's file has. Of a link with a mistake nothing is kept, but its mistakes.
+struct Of<'a>(Reader<'a>);
+
+impl Of<'_> {
+    fn links(&mut self, root: &Node) -> Vec<LinkConfig> {
+        let table = self.0.table(root, "");
+        self.0.only(&table, "a gate's file", &["link"]);
+        let Some(node) = table.get("link") else {
+            self.0.missing(&table, "link", "a gate's file needs at least one [[link]]");
+            return vec![];
+        };
+        let nodes = self.0.tables(node, "link");
+        let links: Vec<_> = (1..).zip(nodes).map(|(number, node)| (self.link(node, number), node)).collect();
+        self.distinct(&links);
+        links.into_iter().filter_map(|(link, _)| link).collect()
+    }
+
+    /// No name and no interface may be there twice.
+    fn distinct(&mut self, links: &[(Option<LinkConfig>, &Node)]) {
+        let mut names: Vec<&str> = Vec::new();
+        let mut interfaces: Vec<&str> = Vec::new();
+        for (link, node) in links.iter().filter_map(|(link, node)| Some((link.as_ref()?, node))) {
+            let path = format!("link.{}.", link.name);
+            let table = self.0.table(node, &path);
+            if names.contains(&link.name.as_str()) && table.get("name").is_some() {
+                self.0.refuse_key(&table, "name", "another link is called that too");
+            }
+            for (key, interface) in [("in", &link.settings.inner), ("out", &link.settings.outer)] {
+                if interfaces.contains(&interface.as_str()) {
+                    self.0.refuse_key(&table, key, "another link has this interface");
+                }
+                interfaces.push(interface);
+            }
+            names.push(&link.name);
+        }
+    }
+
+    fn link(&mut self, node: &Node, number: usize) -> Option<LinkConfig> {
+        let before = self.0.problems.len();
+        let nameless = format!("link.{number}.");
+        let table = self.0.table(node, &nameless);
+        let name = match table.get("name") {
+            Some(_) => self.0.name(&table, "name"),
+            None => table.get("in").and_then(scalar).unwrap_or_default(),
+        };
+        let path = if name.is_empty() { format!("link.{number}.") } else { format!("link.{name}.") };
+        let table = table.called(&path);
+        self.0.only(&table, "a [[link]]", &[&OF_LINK[..], &OF_WAY].concat());
+        let [inner, outer] = ["in", "out"].map(|key| self.required(&table, key, "the name of an interface"));
+        let mut params = LinkParams::default();
+        self.0.params_of(&table, &mut params, |_| true);
+        let limit = table.get("record_limit").map(|_| params.record_limit);
+        let record = self.0.text(&table, "record").map(|path| (PathBuf::from(path), limit));
+        if let (Some(_), None) = (limit, &record) {
+            self.0.refuse_key(&table, "record_limit", "there is no `record` that it could limit");
+        }
+        let on_exit = self.on_exit(&table);
+        let waits = if self.0.flag(&table, "busy") { Waits::Awake } else { Waits::Asleep };
+        let there = self.way(&table);
+        let back = table.get("back").map(|node| {
+            let path = format!("{path}back.");
+            let table = self.0.table(node, &path);
+            self.0.only(&table, "a [link.back]", &OF_WAY);
+            self.way(&table)
+        });
+        let settings = Settings {
+            inner: inner?,
+            outer: outer?,
+            there: there?,
+            back: match back {
+                None => None,
+                Some(way) => Some(way?),
+            },
+            delay: params.delay,
+        };
+        let places = self.places(&table);
+        let config = LinkConfig { name, settings, waits, drain: params.drain, on_exit, record, places };
+        (self.0.problems.len() == before).then_some(config)
+    }
+
+    /// Where things stand that can turn out wrong later; first the link as a whole.
+    fn places(&self, table: &Table<'_>) -> Vec<(String, Place)> {
+        let mut places = vec![(String::new(), self.0.doc.place(table.origin))];
+        let of = |prefix: &str, entries: &[Entry]| -> Vec<(String, Place)> {
+            entries.iter().map(|e| (format!("{prefix}{}", e.key), self.0.doc.place(e.node.origin))).collect()
+        };
+        places.extend(of("", table.entries));
+        if let Some(Node { kind: Kind::Table(entries), .. }) = table.get("back") {
+            places.extend(of("back.", entries));
+        }
+        places
+    }
+
+    fn on_exit(&mut self, table: &Table<'_>) -> OnExit {
+        match self.0.text(table, "on_exit").as_deref() {
+            None | Some("open") => OnExit::Open,
+            Some("close") => OnExit::Close,
+            Some(word) => {
+                let near = did_you_mean(word, &["open", "close"]).unwrap_or_default();
+                self.0.refuse_key(table, "on_exit", format!("must be one of open | close{near}"));
+                OnExit::Open
+            }
+        }
+    }
+
+    fn way(&mut self, table: &Table<'_>) -> Option<Way> {
+        let before = self.0.problems.len();
+        let mut params = WayParams::default();
+        self.0.params_of(table, &mut params, |_| true);
+        if table.get("rate").is_none() {
+            self.0.missing(table, "rate", &format!("this key is required: a {}", Rate::KIND));
+        }
+        let queue = match table.get("queue") {
+            Some(node) => self.0.queue(node, &table.field("queue")),
+            None => {
+                self.0.missing(table, "queue", "this key is required: a queue, as in queue = \"sfb\"");
+                QueueSpec::named("drop_tail")
+            }
+        };
+        let wanted = Wanted {
+            rate: params.rate,
+            limit: table.get("limit").map(|_| params.limit),
+            mean_packet: params.mean_packet,
+            queue,
+            flow_key: self.parsed(table, "flow_key").unwrap_or_default(),
+            overhead: self.parsed(table, "overhead").unwrap_or_default(),
+            classes: self.classes(table),
+            allowed: self.all(table, "allow"),
+        };
+        if self.0.problems.len() > before {
+            return None;
+        }
+        wanted.way().map_err(|error| self.refuse(table, error)).ok()
+    }
+
+    /// Takes down an error of a direction: at its key, at the queue's parameter, or at the class that it names.
+    fn refuse(&mut self, table: &Table<'_>, error: ConfigError) {
+        let field = table.field(&error.field);
+        let (key, inner) = error.field.split_once('.').unwrap_or((&error.field, "name"));
+        let node = table.get(key);
+        let inside = node.and_then(|node| match &node.kind {
+            Kind::Table(entries) => entries.iter().find(|entry| entry.key == inner).map(|entry| &entry.node),
+            Kind::List(items) => items.iter().find(|item| name_of(item) == Some(&error.value)),
+            _ => None,
+        });
+        let origin = inside.or(node).map_or(table.origin, |node| node.origin);
+        self.0.problem(origin, &field, &cut(&error.value, 60), error.why);
+    }
+
+    fn classes(&mut self, table: &Table<'_>) -> Vec<Class> {
+        let Some(node) = table.get("class") else { return vec![] };
+        let path = table.field("class");
+        let nodes = self.0.tables(node, &path);
+        let classes: Vec<Class> =
+            (1..).zip(nodes).map(|(number, node)| self.class(node, &format!("{path}.{number}."))).collect();
+        for (at, class) in classes.iter().enumerate() {
+            if !class.name.is_empty() && classes[..at].iter().any(|other| other.name == class.name) {
+                let why = "two classes of a direction cannot have the same name";
+                self.0.problem(nodes[at].origin, &format!("{path}.name"), &class.name, why);
+            }
+        }
+        classes
+    }
+
+    fn class(&mut self, node: &Node, path: &str) -> Class {
+        let table = self.0.table(node, path);
+        for entry in table.entries.iter().filter(|entry| MARKS.contains(&entry.key.as_str())) {
+            let why = "no such key: a firewall's mark is set after frames were taken from the interface and is not in \
+                       them; use `dscp`, or the `priority` in a VLAN tag";
+            self.0.problem(entry.key_origin, &table.field(&entry.key), "", why);
+        }
+        self.0.only(&table, "a [[class]]", &[&OF_CLASS[..], &MARKS].concat());
+        if table.get("name").is_none() {
+            self.0.missing(&table, "name", "this key is required: what to call the class");
+        }
+        let mut params = ClassParams::default();
+        self.0.params_of(&table, &mut params, |_| true);
+        Class {
+            name: self.0.name(&table, "name"),
+            weight: params.weight,
+            prefixes: self.all(&table, "prefix"),
+            dscp: self.all(&table, "dscp"),
+            priorities: self.all::<Priority>(&table, "priority").into_iter().map(|p| p.0).collect(),
+        }
+    }
+
+    /// The text of a key that must be there.
+    fn required(&mut self, table: &Table<'_>, key: &str, what: &str) -> Option<String> {
+        if table.get(key).is_none() {
+            self.0.missing(table, key, &format!("this key is required: {what}"));
+        }
+        self.0.text(table, key)
+    }
+
+    /// The value of a key, read from its text.
+    fn parsed<T: std::str::FromStr<Err = UnitError>>(&mut self, table: &Table<'_>, key: &str) -> Option<T> {
+        let node = table.get(key)?;
+        self.entry(node, &table.field(key))
+    }
+
+    /// The value of a key, or each of its list.
+    fn all<T: std::str::FromStr<Err = UnitError>>(&mut self, table: &Table<'_>, key: &str) -> Vec<T> {
+        let Some(node) = table.get(key) else { return vec![] };
+        let field = table.field(key);
+        match &node.kind {
+            Kind::List(_) => self.0.list(node, &field).iter().filter_map(|item| self.entry(item, &field)).collect(),
+            _ => self.entry(node, &field).into_iter().collect(),
+        }
+    }
+
+    fn entry<T: std::str::FromStr<Err = UnitError>>(&mut self, node: &Node, field: &str) -> Option<T> {
+        let Some(text) = scalar(node) else {
+            let why = format!("must be a text or a number, not {}", node.what());
+            self.0.problem(node.origin, field, &node.shown(), why);
+            return None;
+        };
+        match text.parse() {
+            Ok(value) => Some(value),
+            Err(error) => {
+                self.0.problem(node.origin, field, &cut(&error.text, 60), error.why);
+                None
+            }
+        }
+    }
+}
+
+/// A priority in a VLAN tag.
+struct Priority(u8);
+
+impl std::str::FromStr for Priority {
+    type Err = UnitError;
+
+    fn from_str(text: &str) -> Result<Priority, UnitError> {
+        match text.parse::<u8>() {
+            Ok(priority @ 0..=7) => Ok(Priority(priority)),
+            _ => Err(UnitError { text: text.into(), why: "must be a whole number from 0 to 7".into() }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,389 @@
+//! A gate that goes on by another plan while frames wait, over cables in memory: nothing is lost by that, nothing is told
+//! twice, no flow is overtaken. And what both directions, classes and prefixes that are not judged do.
+#[path = "support/frames.rs"]
+mod frames;
+
+use std::collections::HashMap;
+
+use frames::{Kind, frame, kind, label};
+use tidegate::catalog::{self, QUEUES};
+use tidegate::{DropReason, Ecn, Link, MarkReason, Rng, Size, Span, Time};
+use tidegate_gateway::counters::{Counters, Loss, Tally};
+use tidegate_gateway::gate::{Gate, Next};
+use tidegate_gateway::guard::Unguarded;
+use tidegate_gateway::memory::{Cable, End, cable};
+use tidegate_gateway::plan::{Plan, Secret, Settings, Way};
+use tidegate_gateway::port::Port;
+use tidegate_gateway::sort::{Class, deal};
+use tidegate_gateway::witness::Witness;
+
+const SECRET: Secret = Secret { hash: [1, 2], seed: 3 };
+
+/// How often the fate of each frame was told, by the number in its label.
+#[derive(Debug, Default)]
+struct Fates {
+    told: HashMap<u32, u32>,
+    lost: HashMap<&'static str, u64>,
+}
+
+impl Witness for &mut Fates {
+    fn sent(&mut self, _: Time, _: Span, _: Option<MarkReason>, frame: &[u8]) {
+        *self.told.entry(label(frame).unwrap().1).or_default() += 1;
+    }
+    fn lost(&mut self, _: Time, why: Loss, frame: &[u8]) {
+        *self.told.entry(label(frame).unwrap().1).or_default() += 1;
+        *self.lost.entry(why.name()).or_default() += 1;
+    }
+}
+
+type Tested<'a> = Gate<End, End, Option<&'a mut Fates>>;
+
+/// The two far ends, and a gate between them that goes by a plan.
+struct Rig<'a> {
+    clients: End,
+    servers: End,
+    gate: Tested<'a>,
+    now: Time,
+}
+
+impl Rig<'_> {
+    fn new<'a>(plan: &Plan, fates: &'a mut Fates) -> Rig<'a> {
+        let wide = Cable { longest: 1522, arrived: 100_000, taken: 100_000 };
+        let ((clients, inner), (outer, servers)) = (cable(wide), cable(wide));
+        let (there, back) = plan.lanes(SECRET, Some(fates)).unwrap();
+        Rig { clients, servers, gate: Gate::new(there, back, inner, outer), now: Time::from_nanos(1) }
+    }
+
+    /// Does all that is to be done up to `then`.
+    fn until(&mut self, then: Time) {
+        loop {
+            match self.gate.turn(self.now, &mut Unguarded) {
+                Next::Now => {}
+                Next::At(at) if at <= then => self.now = self.now.max(at),
+                _ => break,
+            }
+        }
+        self.now = self.now.max(then);
+    }
+
+    /// Ends it: what waits leaves.
+    fn drain(&mut self) {
+        while let Some(then) = self.gate.drain(self.now) {
+            self.now = self.now.max(then);
+        }
+    }
+}
+
+fn send(end: &mut End, frame: &[u8]) {
+    end.send(frame).unwrap();
+    end.flush().unwrap();
+}
+
+fn settings(there: Way, back: Option<Way>) -> Settings {
+    Settings { inner: "if1".into(), outer: "if2".into(), there, back, delay: Span::ZERO }
+}
+
+fn link(rate: &str, limit: Size) -> Link {
+    Link::new(rate.parse().unwrap(), limit, "1000 B".parse().unwrap()).unwrap()
+}
+
+fn way(queue: &str, link: Link) -> Way {
+    Way::new(link, catalog::config(queue, None, &link).unwrap(), queue)
+}
+
+/// Any queue with any limit, rate and flow key, and now and then with classes.
+fn any_way(dice: &mut Rng) -> Way {
+    let pick = |dice: &mut Rng, of: &[&'static str]| of[dice.below(of.len() as u64) as usize];
+    let row = &QUEUES[dice.below(QUEUES.len() as u64) as usize];
+    let limit = [Size::Packets(3 + dice.below(200)), Size::Bytes(2000 + dice.below(200_000))][dice.below(2) as usize];
+    let mut way = way(row.name, link(pick(dice, &["1 Mbit/s", "10 Mbit/s", "90 Mbit/s"]), limit));
+    way.flow_key = pick(dice, &["five-tuple", "five-tuple", "source", "pair", "source-prefix/28"]).parse().unwrap();
+    way.overhead = pick(dice, &["0 B", "ethernet"]).parse().unwrap();
+    let class = |name: &str, prefix: &str, weight| Class {
+        name: name.into(),
+        weight,
+        prefixes: vec![prefix.parse().unwrap()],
+        ..Class::default()
+    };
+    let classes = [class("few", "10.0.0.0/29", 3.0), class("some", "10.0.0.0/27", 0.5)];
+    let classes = &classes[..dice.below(3) as usize];
+    if deal(&mut way.queue, classes).is_ok() {
+        way.classes = classes.to_vec();
+    }
+    // A queue may be impossible on a link so small.
+    match way.queue.build(way.link, Rng::from_seed(0)) {
+        Ok(_) => way,
+        Err(_) => any_way(dice),
+    }
+}
+
+fn any_plan(dice: &mut Rng, both_ways: bool, allowed: &[&str]) -> Plan {
+    let allowed: Vec<_> = allowed.iter().map(|text| text.parse().unwrap()).collect();
+    let mut any = || Way { allowed: allowed.clone(), ..any_way(dice) };
+    let (there, back) = (any(), both_ways.then(any));
+    let delay = Span::from_millis([0, 0, 3][dice.below(3) as usize]);
+    Plan::new(Settings { delay, ..settings(there, back) }, 1500).unwrap()
+}
+
+fn balanced(counters: &Counters, what: &str) {
+    assert!(counters.balanced(), "{what}: {counters:?}");
+}
+
+/// Receives what has come, none of it before one of its flow that was sent before it; how many there were.
+fn in_order(end: &mut End, last: &mut HashMap<u8, u32>, what: &str) -> u64 {
+    let all = end.all().unwrap();
+    for frame in &all {
+        let (flow, number) = label(frame).unwrap();
+        let before = last.insert(flow, number);
+        assert!(before < Some(number), "{what}: {number} of flow {flow} came after {before:?}");
+    }
+    all.len() as u64
+}
+
+#[test]
+fn whatever_plan_comes_after_whatever_other_no_frame_is_lost_or_overtaken_by_it() {
+    for seed in 0..60 {
+        let mut dice = Rng::from_seed(seed);
+        let both_ways = dice.chance(0.5);
+        let allowed: &[&str] = if dice.chance(0.3) { &["10.0.0.3", "2001:db8::/32"] } else { &[] };
+        let mut fates = Fates::default();
+        let mut plan = any_plan(&mut dice, both_ways, allowed);
+        let mut rig = Rig::new(&plan, &mut fates);
+        let (mut there, mut back) = (HashMap::new(), HashMap::new());
+        let (mut offered, mut arrived) = ([Tally::default(); 2], [0; 2]);
+        let (mut number, mut plans) = (0, 0);
+        for _ in 0..400 {
+            for _ in 0..dice.below(8) {
+                number += 1;
+                let (len, flow) = (60 + dice.below(1400) as usize, dice.below(40) as u8);
+                let ecn = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce][dice.below(4) as usize];
+                let frame = frame(&mut dice, flow, number, ecn, len);
+                let (end, tally) = match dice.chance(0.7) {
+                    true => (&mut rig.clients, &mut offered[0]),
+                    false => (&mut rig.servers, &mut offered[1]),
+                };
+                send(end, &frame);
+                tally.add(frame.len() as u32);
+            }
+            rig.until(rig.now + Span::from_micros(dice.below(3000)));
+            let what = format!("seed {seed}, after {number}, {plans} plans, now {}", plan.settings().there.label);
+            if dice.chance(0.1) {
+                let next = any_plan(&mut dice, both_ways, allowed);
+                let renewal = next.instead_of(&plan, SECRET).unwrap();
+                let before = rig.gate.account();
+                drop(rig.gate.renew(rig.now, renewal));
+                assert_eq!(rig.gate.account(), before, "{what}, then {}", next.settings().there.label);
+                (plan, plans) = (next, plans + 1);
+            }
+            let account = rig.gate.account();
+            balanced(&account.managed, &what);
+            balanced(&account.reverse, &what);
+            arrived[0] += in_order(&mut rig.servers, &mut there, &what);
+            arrived[1] += in_order(&mut rig.clients, &mut back, &what);
+        }
+        rig.drain();
+        arrived[0] += in_order(&mut rig.servers, &mut there, "at the end");
+        arrived[1] += in_order(&mut rig.clients, &mut back, "at the end");
+        let account = rig.gate.account();
+        for (counters, (offered, arrived)) in
+            [account.managed, account.reverse].iter().zip(offered.into_iter().zip(arrived))
+        {
+            balanced(counters, "at the end");
+            assert_eq!((counters.received, counters.held), (offered, Tally::default()), "seed {seed}");
+            assert_eq!(counters.sent.frames, arrived, "seed {seed}");
+            assert_eq!(counters.lost(Loss::NoMemory).frames, 0, "seed {seed}: {counters:?}");
+        }
+        let managed = account.managed;
+        drop(rig);
+        assert!(plans > 10 && fates.told.values().all(|&times| times == 1), "seed {seed}: told twice");
+        assert_eq!(fates.told.len() as u64, managed.received.frames, "seed {seed}");
+        for why in Loss::all() {
+            let told = fates.lost.get(why.name()).copied().unwrap_or(0);
+            assert_eq!(managed.lost(why).frames, told, "seed {seed}: {}", why.name());
+        }
+    }
+}
+
+/// A hundred frames wait, and a smaller limit comes, by the same kind of queue and by another.
+#[test]
+fn what_waits_leaves_in_its_order_and_before_what_comes_later() {
+    for (old, new) in
+        [("drop_tail", "drop_tail"), ("drop_tail", "fq_codel"), ("red", "sfb"), ("wfq", "wfq"), ("drr", "codel")]
+    {
+        let mut fates = Fates::default();
+        let first = Plan::new(settings(way(old, link("10 Mbit/s", Size::Packets(400))), None), 1500).unwrap();
+        let mut rig = Rig::new(&first, &mut fates);
+        let mut dice = Rng::from_seed(1);
+        let mut offer = |rig: &mut Rig<'_>, numbers: std::ops::Range<u32>| {
+            numbers.for_each(|number| send(&mut rig.clients, &frame(&mut dice, 0, number, Ecn::NotEct, 1000)));
+        };
+        offer(&mut rig, 0..100);
+        rig.until(Time::from_nanos(2));
+        let held = rig.gate.account().managed.held.frames;
+        assert!(held > 3, "{old}");
+        let second = Plan::new(settings(way(new, link("20 Mbit/s", Size::Packets(30))), None), 1500).unwrap();
+        drop(rig.gate.renew(rig.now, second.instead_of(&first, SECRET).unwrap()));
+        assert_eq!(rig.gate.lane().backlog().packets as u64, held, "{old}, {new}");
+        offer(&mut rig, 100..120);
+        rig.until(Time::from_nanos(3));
+        // Within a kind the limit sees what waits, and there is no room; another one has its own.
+        let waits = rig.gate.lane().backlog().packets as u64;
+        match (old, new) {
+            ("drop_tail", "drop_tail") => assert_eq!(waits, held, "{old}, {new}"),
+            _ => assert!(waits > held, "{old}, {new}: {waits} after {held}"),
+        }
+        let begun = rig.now;
+        rig.drain();
+        let numbers: Vec<u32> = rig.servers.all().unwrap().iter().map(|frame| label(frame).unwrap().1).collect();
+        assert!(numbers.is_sorted() && numbers.len() as u64 > held, "{old}, {new}: {numbers:?}");
+        // 1000 B at 20 Mbit/s: the new rate holds for what had waited, too; the first was on its way at the old one.
+        let took = rig.now.since(begun).as_nanos();
+        assert_eq!(took.div_ceil(400_000), waits + 1, "{old}, {new}: {took} ns");
+    }
+}
+
+#[test]
+fn a_plan_that_cannot_follow_is_refused_by_its_field() {
+    let both = |queue| Some(way(queue, link("1 Mbit/s", Size::Packets(10))));
+    let one = settings(both("red").unwrap(), None);
+    let plan = |settings: &Settings| Plan::new(settings.clone(), 1500).unwrap();
+    let refused = |settings: Settings| plan(&settings).instead_of(&plan(&one), SECRET).unwrap_err().to_string();
+    let anew = "cannot be otherwise while the gate runs; end it and start it anew";
+    assert_eq!(refused(Settings { inner: "if3".into(), ..one.clone() }), format!("in = if3: {anew}"));
+    assert_eq!(refused(Settings { outer: "if3".into(), ..one.clone() }), format!("out = if3: {anew}"));
+    assert_eq!(refused(Settings { back: both("red"), ..one.clone() }), format!("back = managed: {anew}"));
+    assert!(plan(&one).instead_of(&plan(&one), SECRET).is_ok());
+    let impossible = Settings {
+        back: Some(Way {
+            queue: catalog::config("red", None, &link("1 Mbit/s", Size::Packets(100))).unwrap(),
+            ..both("drop_tail").unwrap()
+        }),
+        ..one.clone()
+    };
+    let mut queue = impossible.back.clone().unwrap().queue;
+    queue.set("max", "1 packets").unwrap();
+    let mut back = impossible.back.clone().unwrap();
+    back.queue = queue;
+    let error = Plan::new(Settings { back: Some(back), ..impossible }, 1500).unwrap_err();
+    assert!(error.field.starts_with("back."), "{error}");
+}
+
+#[test]
+fn both_directions_have_their_own_queue_and_rate() {
+    let mut fates = Fates::default();
+    let there = way("drop_tail", link("10 Mbit/s", Size::Packets(50)));
+    let back = way("drop_tail", link("2 Mbit/s", Size::Packets(20)));
+    let plan = Plan::new(settings(there, Some(back)), 1500).unwrap();
+    let mut rig = Rig::new(&plan, &mut fates);
+    let mut dice = Rng::from_seed(1);
+    for number in 0..100 {
+        let frame = frame(&mut dice, 0, number, Ecn::NotEct, 1000);
+        send(&mut rig.clients, &frame);
+        send(&mut rig.servers, &frame);
+    }
+    rig.until(Time::from_nanos(2));
+    let account = rig.gate.account();
+    let held_and_lost = |of: &Counters| (of.held.frames, of.lost(Loss::Queue(DropReason::Overlimit)).frames);
+    assert_eq!(held_and_lost(&account.managed), (50, 49), "one is on its way");
+    assert_eq!(held_and_lost(&account.reverse), (20, 79));
+    // In 8 ms ten frames leave there and two back.
+    rig.until(Time::from_nanos(8_000_001));
+    let sent = rig.gate.account();
+    assert_eq!((sent.managed.sent.frames, sent.reverse.sent.frames), (11, 3));
+    rig.drain();
+    let sent = rig.gate.account();
+    assert_eq!((sent.managed.sent.frames, sent.reverse.sent.frames), (51, 21));
+    assert_eq!((rig.servers.all().unwrap().len(), rig.clients.all().unwrap().len()), (51, 21));
+}
+
+/// Under a flood of three times the rate, a flow of a twentieth of it: lost with the rest by drop-tail, and left alone when it
+/// is on the list. The rate is the same.
+#[test]
+fn frames_on_the_list_are_not_judged_and_take_their_part_of_the_rate() {
+    assert_eq!(kind(0), Kind::Udp4);
+    let run = |allowed: &[&str]| {
+        let mut fates = Fates::default();
+        let allowed = allowed.iter().map(|text| text.parse().unwrap()).collect();
+        let there = Way { allowed, ..way("drop_tail", link("10 Mbit/s", Size::Packets(50))) };
+        let plan = Plan::new(settings(there, None), 1500).unwrap();
+        let mut rig = Rig::new(&plan, &mut fates);
+        let (mut dice, mut came) = (Rng::from_seed(7), 0);
+        let mut waits = Span::ZERO;
+        let mut sent_at = HashMap::new();
+        for number in 0..6000 {
+            // 1000 B every 267 us or so are 30 Mbit/s; every sixtieth frame is of flow 11, 10.0.0.11, the others of flow 0.
+            let flow = if number % 60 == 59 { 11 } else { 0 };
+            send(&mut rig.clients, &frame(&mut dice, flow, number, Ecn::NotEct, 1000));
+            sent_at.insert(number, rig.now);
+            rig.until(rig.now + Span::from_nanos(dice.below(533_333)));
+            for frame in rig.servers.all().unwrap() {
+                let (flow, number) = label(&frame).unwrap();
+                if flow == 11 {
+                    came += 1;
+                    waits = waits.max(rig.now.since(sent_at[&number]));
+                }
+            }
+        }
+        let account = rig.gate.account().managed;
+        balanced(&account, "allowed");
+        let rate = account.sent.bytes as f64 * 8.0 / rig.now.as_secs();
+        (came, account.allowed.frames, waits, rate)
+    };
+    let (judged, none, _, _) = run(&[]);
+    assert!(judged < 60 && none == 0, "{judged} of 100 came");
+    for list in [&["10.0.0.11"][..], &["192.0.2.0/24", "10.0.0.8/30"]] {
+        let (came, counted, waits, rate) = run(list);
+        assert!(came >= 97 && counted == 100, "{came} of 100 came; the last may wait still");
+        // They wait behind the 50 that waited, 40 ms, and one in transmission; a frame is seen up to 0.53 ms later.
+        assert!(waits < Span::from_millis(43), "{waits}");
+        assert!((rate / 10e6 - 1.0).abs() < 0.005, "{rate}");
+    }
+}
+
+#[test]
+fn a_flood_on_the_list_has_its_own_limit() {
+    let mut fates = Fates::default();
+    let there =
+        Way { allowed: vec!["10.0.0.0/8".parse().unwrap()], ..way("sfb", link("10 Mbit/s", Size::Packets(50))) };
+    let plan = Plan::new(settings(there, None), 1500).unwrap();
+    let mut rig = Rig::new(&plan, &mut fates);
+    let mut dice = Rng::from_seed(1);
+    (0..500).for_each(|number| send(&mut rig.clients, &frame(&mut dice, 0, number, Ecn::NotEct, 1000)));
+    rig.until(Time::from_nanos(2));
+    let account = rig.gate.account().managed;
+    assert_eq!((account.held.frames, account.lost(Loss::Queue(DropReason::Overlimit)).frames), (50, 449));
+    rig.drain();
+    let numbers: Vec<u32> = rig.servers.all().unwrap().iter().map(|frame| label(frame).unwrap().1).collect();
+    assert_eq!(numbers, (0..51).collect::<Vec<_>>());
+}
+
+/// Two classes flood the link; each gets by its weight.
+#[test]
+fn classes_share_by_weight() {
+    for queue in ["wfq", "drr"] {
+        let mut fates = Fates::default();
+        let heavy = Class {
+            name: "heavy".into(),
+            weight: 3.0,
+            prefixes: vec!["10.0.0.11".parse().unwrap()],
+            ..Class::default()
+        };
+        let mut there = way(queue, link("10 Mbit/s", Size::Packets(100)));
+        deal(&mut there.queue, std::slice::from_ref(&heavy)).unwrap();
+        there.classes = vec![heavy];
+        let plan = Plan::new(settings(there, None), 1500).unwrap();
+        let mut rig = Rig::new(&plan, &mut fates);
+        let (mut dice, mut bytes) = (Rng::from_seed(7), [0u64; 2]);
+        for number in 0..12_000 {
+            // Each a frame of 1000 B every 0.5 ms: 16 Mbit/s.
+            let flow = [0, 11][number as usize % 2];
+            send(&mut rig.clients, &frame(&mut dice, flow, number, Ecn::NotEct, 1000));
+            rig.until(rig.now + Span::from_micros(250));
+            for frame in rig.servers.all().unwrap() {
+                bytes[usize::from(label(&frame).unwrap().0 == 11)] += frame.len() as u64;
+            }
+        }
+        let share = bytes[1] as f64 / (bytes[0] + bytes[1]) as f64;
+        assert!((share - 0.75).abs() < 0.02, "{queue}: {share} of the link");
+    }
+}
