@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes docs/choosing.md: which queue to pick for what, every statement from runs of the simulator.
 
-usage: choosing.py [--seeds N] [--queue NAME …]     build first; `make choosing` does both, seven minutes on two idle cores
+usage: choosing.py [--seeds N] [--queue NAME …]     build first; `make choosing` does both, twelve minutes on two idle cores
 
 Every queue of the catalog, preset `auto`, meets the same questions: a scenario of ours and what is set in it. A question
 asks for one figure; its table has a column for each setting, and what it says is counted from the table. What a packet

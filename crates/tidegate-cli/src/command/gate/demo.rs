@@ -76,7 +76,7 @@ pub struct Args {
     #[arg(long, value_name = "NAME", default_value = CUBIC)]
     congestion: Vec<String>,
     /// Let TCP repair losses as NewReno does (no SACK, RACK, time stamps) and acknowledge every segment at once, as the
-    /// simulator's does
+    /// simulator's `newreno` does
     #[arg(long)]
     newreno: bool,
     /// Connections of a second group, `bbr`, if the kernel has that
