@@ -13,6 +13,8 @@ use crate::witness::Witness;
 pub struct DelayLine {
     delay: Span,
     waiting: VecDeque<Passing>,
+    /// When the last frame came in.
+    last_in: Time,
 }
 
 /// A frame under way.
@@ -27,7 +29,7 @@ struct Passing {
 impl DelayLine {
     /// A line of `delay`, with room for as many frames as `pool` has for the shortest.
     pub fn new(delay: Span, pool: &Pool) -> DelayLine {
-        DelayLine { delay, waiting: VecDeque::with_capacity(pool.cells() as usize) }
+        DelayLine { delay, waiting: VecDeque::with_capacity(pool.cells() as usize), last_in: Time::ZERO }
     }
 
     /// The memory that a line takes whose pool has so many cells, in bytes.
@@ -50,12 +52,21 @@ impl DelayLine {
     /// The frame in `slot`, which had arrived at `arrived`, comes in at `at`, no earlier than any before it.
     #[inline]
     pub(crate) fn push(&mut self, at: Time, arrived: Time, slot: u32) {
-        self.waiting.push_back(Passing { due: at + self.delay, waited: at.since(arrived), slot });
+        // Behind frames that were to be under way for longer: twice as fast as it comes in, and not all at once.
+        let due = match self.waiting.back() {
+            Some(last) if last.due > at + self.delay => {
+                last.due + Span::from_nanos(at.since(self.last_in).as_nanos() / 2)
+            }
+            _ => at + self.delay,
+        };
+        self.last_in = at;
+        self.waiting.push_back(Passing { due, waited: at.since(arrived), slot });
     }
 
     /// Goes on as `new`, of another delay, in which nothing is under way and which has more room if `larger` says so. Nothing
     /// overtakes what is under way already. What is left over is to be given back.
     pub(crate) fn renew(&mut self, mut new: DelayLine, larger: bool) -> DelayLine {
+        new.last_in = self.last_in;
         if larger {
             new.waiting.append(&mut self.waiting);
         } else {

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 use tidegate::catalog::AnyQueue;
 use tidegate::units::Pacer;
-use tidegate::{Backlog, DropReason, Ecn, Link, MarkReason, Packet, Qdisc, Sink, Span, Time};
+use tidegate::{Backlog, Bytes, DropReason, Ecn, Link, MarkReason, Packet, Qdisc, Sink, Span, Time};
 use tidegate_packet::{Frame, LinkType, set_ce};
 
 use crate::aside::Aside;
@@ -127,6 +127,10 @@ impl<W: Witness> Lane<W> {
                 None
             }
         };
+        // A frame that the old rate keeps on the link for long does not hold up the new one.
+        if let State::Busy(until) = &mut self.state {
+            *until = now.max((*until).min(now + link.rate.time_to_send(Bytes::new(self.pool.longest().into()))));
+        }
         (self.link, self.pacer, self.overload) = (link, Pacer::new(link.rate), Overload::new());
         let sorter = std::mem::replace(&mut self.sorter, sorter);
         LeftOver { _queue: old, _pool: pool, _under_way: under_way, _sorter: sorter }

@@ -163,6 +163,15 @@ impl Plan {
                 cells[at] = cells[at].saturating_add(old.cells[at]);
             }
         }
+        let needed = cells.map(|cells| Pool::memory(cells.into()) + DelayLine::memory(cells.into())).iter().sum();
+        let room = needed <= MOST_MEMORY && Vec::<u8>::new().try_reserve_exact(needed as usize).is_ok();
+        if !room {
+            let why = format!(
+                "needs {} with what waits in the queue before it; end the gate and start it anew, or change less at a time",
+                Bytes::new(needed)
+            );
+            return Err(ConfigError::new("limit", new.there.link.limit, why));
+        }
         self.renewal(secret, cells)
     }
 
@@ -246,7 +255,9 @@ impl Way {
     fn takes_over(&self, old: &Way) -> Result<bool, ConfigError> {
         let mut theirs = old.queue.build(old.link, Rng::from_seed(0))?;
         let mut ours = self.queue.build(self.link, Rng::from_seed(0))?;
-        Ok(self.flow_key == old.flow_key && self.classes == old.classes && ours.inherit(&mut theirs))
+        // Frames that are not judged wait on where none does any more.
+        let lines = self.lines_within_limit() >= old.lines_within_limit();
+        Ok(lines && self.flow_key == old.flow_key && self.classes == old.classes && ours.inherit(&mut theirs))
     }
 
     /// How many lines of frames there are with the limit's length: the queue's, and that of frames that are not judged.

@@ -127,8 +127,9 @@ where
         if now >= chores.due {
             chores.due = (now + BEAT).min(end);
             chores.look_after(now, gate, &mut orders);
-            change(now, gate, &mut orders);
             beat(now, gate, guard, &mut orders);
+            // After a beat, so that it has all the time till the next.
+            change(clock::now(), gate, &mut orders);
             match (orders.wish)() {
                 Wish::GoOn => {}
                 Wish::End => return Ok(now.since(begun)),

@@ -242,6 +242,72 @@ fn what_waits_leaves_in_its_order_and_before_what_comes_later() {
     }
 }
 
+/// The clock began when the machine did. A queue that is new must not reckon with that time by what waits in it now.
+#[test]
+fn a_machine_that_has_been_up_for_long_makes_no_price_of_it() {
+    for queue in ["rem", "purge", "black", "pie", "ewfq", "afd"] {
+        let mut fates = Fates::default();
+        let mut way = way(queue, link("10 Mbit/s", Size::Packets(400)));
+        if queue == "rem" {
+            way.queue.set("form", "backlog").unwrap();
+        }
+        let plan = Plan::new(settings(way, None), 1500).unwrap();
+        let mut rig = Rig::new(&plan, &mut fates);
+        rig.now = Time::ZERO + Span::from_secs(10.0 * 86_400.0);
+        let mut dice = Rng::from_seed(1);
+        let mut number = 0;
+        let mut offer = |rig: &mut Rig<'_>, frames: u32| {
+            for _ in 0..frames {
+                send(&mut rig.clients, &frame(&mut dice, (number % 50) as u8, number, Ecn::NotEct, 1000));
+                number += 1;
+            }
+        };
+        // A burst, of which all that is there waits at the reload.
+        offer(&mut rig, 390);
+        rig.until(rig.now + Span::from_nanos(1));
+        let held = rig.gate.account().managed.held.frames;
+        drop(rig.gate.renew(rig.now, plan.instead_of(&plan, SECRET).unwrap()));
+        // Half of the link's rate for a second: all that waited can leave meanwhile, and there is no reason to drop much.
+        let before = rig.gate.account().managed;
+        for _ in 0..600 {
+            offer(&mut rig, 1);
+            rig.until(rig.now + Span::from_micros(1600));
+        }
+        let after = rig.gate.account().managed;
+        let lost = after.lost_in_all().frames - before.lost_in_all().frames;
+        assert!(lost < 300, "{queue}: {held} waited; of 600 frames {lost} were lost");
+    }
+}
+
+/// What was under way for longer is not overtaken, nor does everything behind it leave at once.
+#[test]
+fn a_shorter_delay_is_reached_by_and_by() {
+    let mut fates = Fates::default();
+    let plan_of = |delay| {
+        let settings = settings(way("drop_tail", link("10 Mbit/s", Size::Packets(400))), None);
+        Plan::new(Settings { delay, ..settings }, 1500).unwrap()
+    };
+    let (long, short) = (plan_of(Span::from_millis(100)), plan_of(Span::from_millis(10)));
+    let mut rig = Rig::new(&long, &mut fates);
+    let mut dice = Rng::from_seed(1);
+    let (mut came, mut most) = (vec![], 0);
+    for number in 0..500 {
+        if number == 200 {
+            drop(rig.gate.renew(rig.now, short.instead_of(&long, SECRET).unwrap()));
+        }
+        send(&mut rig.clients, &frame(&mut dice, 0, number, Ecn::NotEct, 1000));
+        // One in a millisecond, and what came in it.
+        rig.until(rig.now + Span::from_millis(1));
+        let now: Vec<u32> = rig.servers.all().unwrap().iter().map(|frame| label(frame).unwrap().1).collect();
+        most = most.max(now.len());
+        came.extend(now);
+    }
+    assert!(came.is_sorted(), "{came:?}");
+    assert!(most <= 3, "{most} frames in a millisecond, of one that came in");
+    // The last ten are under way, and no more.
+    assert!((488..=491).contains(&came.len()), "{}", came.len());
+}
+
 #[test]
 fn a_plan_that_cannot_follow_is_refused_by_its_field() {
     let both = |queue| Some(way(queue, link("1 Mbit/s", Size::Packets(10))));
