@@ -24,6 +24,8 @@ pub enum Failure {
     Stopped(String),
     /// Whoever read our output has gone, and wants no more of it.
     ClosedPipe,
+    /// Something failed that was asked for rightly, and it has been said.
+    Told,
 }
 
 impl Failure {
@@ -35,6 +37,14 @@ impl Failure {
     /// Something that failed because of `error`.
     pub fn runtime(error: impl ToString) -> Failure {
         Failure::Runtime(error.to_string())
+    }
+
+    /// What there is to say of it beside others.
+    pub fn why(self) -> String {
+        match self {
+            Failure::Input(why) | Failure::Runtime(why) | Failure::Stopped(why) => why,
+            Failure::Interrupted | Failure::ClosedPipe | Failure::Told => format!("{self:?}"),
+        }
     }
 
     /// Says it on standard error; the exit code.
@@ -57,6 +67,7 @@ impl Failure {
                 INTERRUPTED
             }
             Failure::ClosedPipe => 0,
+            Failure::Told => RUNTIME,
         };
         ExitCode::from(code)
     }

@@ -81,7 +81,7 @@ fn interfaces_may_go_down_and_come_up_under_a_running_gate() {
         for came in &ways {
             came.once();
         }
-        assert!(net.crossing().is_some_and(|span| span >= QUICK), "{interface}: not well again");
+        net.must_cross_the_gate();
     }
     let (code, out, err) = gate.stop();
     assert!(code == 0, "{out}{err}");
@@ -95,19 +95,11 @@ fn a_gate_ends_when_an_interface_is_taken_away() {
         "ip link delete east; ip link add east type veth peer name other; ip link set east up; ip link set other up",
     ] {
         let Some(net) = Net::new() else { return };
-        let mut gate = net.start(&[]);
+        let gate = net.start(&[]);
         net.rig.gateway.run(&["sh", "-ec", how]).unwrap();
-        let end = now() + Span::from_secs(10.0);
-        let status = loop {
-            match gate.0.try_wait().unwrap() {
-                Some(status) => break status,
-                None => assert!(now() < end, "it goes on after {how}"),
-            }
-            sleep(Duration::from_millis(20));
-        };
-        let err = std::io::read_to_string(gate.0.stderr.as_mut().unwrap()).unwrap();
+        let (code, _, err) = gate.ended();
         assert!(err.ends_with("error: east is gone, and with it the gate\n"), "{err}");
-        assert_eq!(status.code(), Some(1));
+        assert_eq!(code, 1);
         let left = net.rig.gateway.run(&["tc", "qdisc", "show", "dev", "west"]).unwrap();
         assert!(!left.contains("clsact"), "{left}");
     }

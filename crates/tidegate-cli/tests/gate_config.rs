@@ -4,11 +4,15 @@
 mod net;
 
 use std::fs::{self, File};
+use std::io::Write;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
+use std::process::Stdio;
 use std::thread::sleep;
 use std::time::Duration;
 
-use net::{Net, PORT, QUICK, Running};
+use net::{Net, PORT, Running};
 use nix::sys::signal::Signal;
 use serde_json::Value;
 use tidegate::Span;
@@ -26,17 +30,26 @@ impl Config {
         self.0.path().join("gate.toml")
     }
 
-    /// One link, managed both ways.
-    fn says(&self, queue: &str, rate: &str) {
+    /// One link, managed both ways; and `more` behind it.
+    fn says(&self, queue: &str, rate: &str, more: &str) {
         let way = format!("rate = \"{rate}\"\nlimit = \"20000 packets\"\nqueue = \"{queue}\"\n");
         let rest = "delay = \"20 ms\"\ndrain = \"30 s\"\non_exit = \"close\"\n";
-        fs::write(self.file(), format!("[[link]]\nin = \"west\"\nout = \"east\"\n{way}{rest}[link.back]\n{way}"))
-            .unwrap();
+        let link = format!("[[link]]\nin = \"west\"\nout = \"east\"\n{way}{rest}[link.back]\n{way}");
+        fs::write(self.file(), link + more).unwrap();
     }
 
     fn start(&self, net: &Net) -> Running {
-        let command = net.gate(&["--json", "--config", self.file().to_str().unwrap()]);
-        net.started(command, File::create(self.0.path().join("told")).unwrap().into())
+        self.start_telling(net, File::create(self.0.path().join("told")).unwrap())
+    }
+
+    fn start_telling(&self, net: &Net, errors: impl Into<Stdio>) -> Running {
+        let command = net.gate(&["--json", "--status", "20 ms", "--config", self.file().to_str().unwrap()]);
+        net.started(command, errors.into())
+    }
+
+    /// Whether it was kept from its processor for so long that the kernel stood in for it.
+    fn lapsed(&self) -> bool {
+        self.told().contains("we were stopped, and the kernel forwarded")
     }
 
     fn told(&self) -> String {
@@ -57,14 +70,16 @@ fn frames(of: &Value) -> u64 {
     of["frames"].as_u64().unwrap()
 }
 
-/// Asserts that all that was received is accounted for; how many of them were lost.
-fn lost(direction: &Value) -> u64 {
+/// Asserts that all that was received is accounted for, and that nothing was lost but what the kernel had forwarded;
+/// how much that was.
+fn lapsed(direction: &Value) -> u64 {
     let lost = direction["lost"].as_object().unwrap().values().map(frames).sum();
     assert_eq!(
         frames(&direction["received"]),
         frames(&direction["sent"]) + lost + frames(&direction["held"]),
         "{direction}"
     );
+    assert_eq!(lost, frames(&direction["lost"]["lapsed"]), "{direction}");
     lost
 }
 
@@ -73,7 +88,7 @@ fn a_file_is_read_again_while_traffic_flows_and_one_with_a_mistake_is_not_heeded
     let Some(net) = Net::new() else { return };
     let before = net.traces();
     let config = Config::new();
-    config.says("drop_tail", "10 Gbit/s");
+    config.says("drop_tail", "10 Gbit/s", "");
     let gate = config.start(&net);
     net.must_cross();
     let ways = net.traffic(Duration::from_micros(500), || {
@@ -82,10 +97,10 @@ fn a_file_is_read_again_while_traffic_flows_and_one_with_a_mistake_is_not_heeded
                 .into_iter()
                 .enumerate()
         {
-            config.says("no_such_queue", "10 Gbit/s");
+            config.says("no_such_queue", "10 Gbit/s", "");
             gate.signal(Signal::SIGHUP);
             config.until_told("gate.toml:6:10: link.west.queue = no_such_queue: no such queue; known are", turn + 1);
-            config.says(queue, rate);
+            config.says(queue, rate, "");
             gate.signal(Signal::SIGHUP);
             config.until_told("goes on as the file says now", turn + 1);
         }
@@ -95,16 +110,20 @@ fn a_file_is_read_again_while_traffic_flows_and_one_with_a_mistake_is_not_heeded
     });
     for came in &ways {
         assert!(came.once().0.len() > 50, "hardly anything came");
+        // What the kernel forwards overtakes what is under way in the gate.
+        if !config.lapsed() {
+            came.in_order();
+        }
     }
-    // It is the gate that they came through, by its delay line.
-    assert!(net.crossing().is_some_and(|span| span >= QUICK));
+    net.must_cross_the_gate();
     let (code, out, _) = gate.stop();
     assert_eq!((code, net.traces()), (0, before), "{}", config.told());
     let account: Value = serde_json::from_str(&out).unwrap();
     let plan = &account["plan"];
     assert_eq!([&plan["queue"], &plan["back.queue"], &plan["rate"]], ["sfb", "sfb", "5 Gbit/s"], "{out}");
     for direction in ["managed", "reverse"] {
-        lost(&account[direction]);
+        let lapsed = lapsed(&account[direction]);
+        assert!(lapsed == 0 || config.lapsed(), "{out}");
         assert_eq!(frames(&account[direction]["held"]), 0, "{out}");
     }
     assert_eq!(config.told().matches("everything goes on as before").count(), 5, "{}", config.told());
@@ -115,25 +134,84 @@ fn what_waits_leaves_when_the_gate_is_told_to_end() {
     const DATAGRAMS: usize = 60;
     let Some(net) = Net::new() else { return };
     let config = Config::new();
-    // Sixty datagrams of a thousand bytes take half a second.
-    config.says("drop_tail", "1 Mbit/s");
+    // Sixty datagrams of a thousand bytes take two and a half seconds.
+    config.says("drop_tail", "200 kbit/s", "");
     let gate = config.start(&net);
     net.must_cross();
     for _ in 0..DATAGRAMS {
         net.client.send_to(&[7; 1000], ("10.77.0.2", PORT)).unwrap();
     }
-    gate.signal(Signal::SIGTERM);
+    gate.must_take(Signal::SIGTERM);
+    // By this what waits would leave at once.
+    config.says("drop_tail", "10 Gbit/s", "");
+    gate.signal(Signal::SIGHUP);
     let (code, out, _) = gate.ended();
     assert_eq!(code, 0, "{}", config.told());
     let account: Value = serde_json::from_str(&out).unwrap();
     let managed = &account["managed"];
-    let lost = lost(managed);
-    assert_eq!(frames(&managed["held"]), 0, "{out}");
+    let lapsed = lapsed(managed) as usize;
+    assert_eq!((frames(&managed["held"]), &account["plan"]["rate"]), (0, &"200 kbit/s".into()), "{out}");
     assert!(frames(&managed["received"]) > 0, "{out}");
+    // Those of `must_cross` may come late; they are shorter.
     let mut came = 0;
-    while net.server.recv(&mut [0; 1500]).is_ok_and(|len| len == 1000) {
-        came += 1;
+    while let Ok(len) = net.server.recv(&mut [0; 1500]) {
+        came += usize::from(len == 1000);
     }
-    // A gate that waits too long for a processor takes itself for stopped, and the kernel forwards meanwhile.
-    assert!(lost > 0 || came == DATAGRAMS, "{came} came: {out}");
+    // Of what was thrown away the kernel has forwarded some or all.
+    assert!(came <= DATAGRAMS && came + lapsed >= DATAGRAMS, "{came} came: {out}");
+    // If nothing waited it was over before the second signal came.
+    assert!(config.told().contains("the gate is ending; the file was not heeded") || lapsed > 0, "{}", config.told());
+}
+
+#[test]
+fn it_ends_in_order_even_if_nobody_reads_what_it_tells() {
+    let Some(net) = Net::new() else { return };
+    let before = net.traces();
+    let config = Config::new();
+    config.says("drop_tail", "10 Gbit/s", "");
+    let (_never_read, mut full) = UnixStream::pair().unwrap();
+    full.set_nonblocking(true).unwrap();
+    for len in [4096, 1] {
+        while full.write(&vec![b'.'; len]).is_ok() {}
+    }
+    full.set_nonblocking(false).unwrap();
+    let gate = config.start_telling(&net, OwnedFd::from(full));
+    net.must_cross();
+    for _ in 0..3 {
+        gate.must_take(Signal::SIGHUP);
+        sleep(Duration::from_millis(100));
+    }
+    net.must_cross();
+    let (code, out, _) = gate.stop();
+    assert_eq!((code, net.traces()), (0, before));
+    let account: Value = serde_json::from_str(&out).unwrap();
+    assert!(frames(&account["managed"]["received"]) > 0, "{out}");
+}
+
+#[test]
+fn a_link_that_ends_alone_is_told_of_at_once_and_at_the_end() {
+    let Some(net) = Net::new() else { return };
+    for interface in ["north", "south"] {
+        let far = format!("far_{interface}");
+        net.rig.gateway.run(&["ip", "link", "add", interface, "type", "veth", "peer", "name", &far]).unwrap();
+        for end in [interface, &far] {
+            net.rig.gateway.run(&["ip", "link", "set", end, "up"]).unwrap();
+        }
+    }
+    let config = Config::new();
+    let other = "[[link]]\nname = \"other\"\nin = \"north\"\nout = \"south\"\nrate = \"1 Mbit/s\"\nqueue = \"red\"\n";
+    config.says("drop_tail", "10 Gbit/s", other);
+    let gate = config.start(&net);
+    net.must_cross_the_gate();
+    net.rig.gateway.run(&["ip", "link", "delete", "south"]).unwrap();
+    const TOLD: &str = "error: other: south is gone, and with it the gate\n";
+    config.until_told(&format!("{TOLD}the other links go on\n"), 1);
+    net.must_cross_the_gate();
+    let (code, out, _) = gate.stop();
+    let told = config.told();
+    assert!(code == 1 && told.ends_with(TOLD) && told.matches(TOLD).count() == 2, "{told}");
+    // Two links were asked for: it is a list, though only one ended well.
+    let accounts: Value = serde_json::from_str(&out).unwrap();
+    let names: Vec<&Value> = accounts.as_array().unwrap().iter().map(|account| &account["link"]).collect();
+    assert_eq!(names, ["west"], "{out}");
 }

@@ -4,11 +4,14 @@ mod config;
 mod demo;
 mod joint;
 mod link;
+mod notes;
 mod run;
 mod signals;
+mod watch;
 
 use std::path::PathBuf;
 
+use tidegate::config::Params;
 use tidegate::{Bytes, Rate, Size, Span};
 use tidegate_gateway::host::{self, Room};
 use tidegate_gateway::overhead::Overhead;
@@ -20,9 +23,11 @@ use tidegate_packet::{FlowKey, Prefix};
 
 use crate::failure::Failure;
 use crate::output;
+use account::Links;
+use config::LinkParams;
 use joint::OnExit;
 use link::{DRAIN, LinkConfig, Wanted};
-use run::{Ready, Together, run};
+use run::{Outcome, Ready, Together, run};
 
 /// Manage a live link: a bump in the wire.
 ///
@@ -139,7 +144,7 @@ struct Args {
     /// Never sleep: frames leave more evenly, and a processor is used up all the time
     #[arg(long)]
     busy: bool,
-    /// On Ctrl-C or SIGTERM, let what waits leave for at most so long
+    /// On Ctrl-C or SIGTERM, let what waits leave for at most so long, up to 60 s
     #[arg(long, value_name = "TIME", default_value_t = DRAIN, allow_hyphen_values = true)]
     drain: Span,
     /// Stop after so long
@@ -192,9 +197,12 @@ impl Args {
             return account::print_plans(&plans, self.json);
         }
         let together = Together { file: self.config.as_deref(), duration: self.duration, status: self.status };
-        let (ended, failed): (Vec<_>, Vec<_>) = run(ready, together)?.into_iter().partition(Result::is_ok);
-        account::print(&ended.into_iter().flatten().collect::<Vec<_>>(), self.json)?;
-        failed.into_iter().find_map(Result::err).map_or(Ok(()), Err)
+        let links = Links::of(ready.len());
+        let Outcome { ended, failed, notes } = run(ready, together)?;
+        let printed = account::print(&ended, links, self.json);
+        notes.end(failed.iter().map(|why| format!("error: {why}")));
+        printed?;
+        if failed.is_empty() { Ok(()) } else { Err(Failure::Told) }
     }
 
     /// The links of the file, or the one of the command line.
@@ -206,6 +214,7 @@ impl Args {
         else {
             return Err(Failure::input("--in, --out, --rate and --queue are needed")); // the parser has said so before
         };
+        LinkParams { drain: self.drain, ..LinkParams::default() }.check().map_err(Failure::input)?;
         let wanted = Wanted {
             rate,
             limit: self.limit,

@@ -93,19 +93,37 @@ impl Net {
         (ran.status.code().unwrap(), text(ran.stdout), text(ran.stderr))
     }
 
-    /// How long a datagram takes to get across, if it does.
+    /// How long a datagram takes to get across, if it does within the time that the socket waits.
     pub fn crossing(&self) -> Option<Span> {
-        while self.server.set_nonblocking(true).is_ok() && self.server.recv(&mut [0; 64]).is_ok() {}
-        self.server.set_nonblocking(false).unwrap();
         let begun = now();
-        self.client.send_to(&begun.as_nanos().to_le_bytes(), ("10.77.0.2", PORT)).unwrap();
-        self.server.recv(&mut [0; 64]).ok().map(|_| now().since(begun))
+        let sent = begun.as_nanos().to_le_bytes();
+        self.client.send_to(&sent, ("10.77.0.2", PORT)).unwrap();
+        // Others may still be under way, an earlier one of these among them.
+        let mut came = [0; 64];
+        loop {
+            let len = self.server.recv(&mut came).ok()?;
+            if came[..len] == sent {
+                return Some(now().since(begun));
+            }
+        }
     }
 
-    /// A datagram gets across a gate that has just started. The first may not: what arrives in the moment of taking over is
-    /// thrown away, since nobody knows whether the kernel has forwarded it.
+    /// A datagram gets across. The first may not: what arrives in the moment of taking over is thrown away, since nobody
+    /// knows whether the kernel has forwarded it; and a machine that is busy may take long.
     pub fn must_cross(&self) {
-        assert!(self.crossing().or_else(|| self.crossing()).is_some());
+        self.until_crossed(|_| true);
+    }
+
+    /// A datagram gets across by way of the gate, as its delay line shows. The kernel may stand in for it for a while.
+    pub fn must_cross_the_gate(&self) {
+        self.until_crossed(|span| span >= QUICK);
+    }
+
+    fn until_crossed(&self, holds: impl Fn(Span) -> bool) {
+        let end = now() + Span::from_secs(20.0);
+        while !self.crossing().is_some_and(&holds) {
+            assert!(now() < end, "nothing gets across, or not as it should");
+        }
     }
 
     /// Datagrams go in both directions while `work` is done; how they came.
@@ -160,12 +178,34 @@ impl Running {
         self.ended()
     }
 
-    /// The same of one that was asked already.
+    /// The same of one that was asked already, or ends by itself.
     pub fn ended(mut self) -> (i32, String, String) {
-        let code = self.0.wait().unwrap().code().unwrap();
+        let end = now() + Span::from_secs(60.0);
+        let status = loop {
+            match self.0.try_wait().unwrap() {
+                Some(status) => break status,
+                None => assert!(now() < end, "it goes on"),
+            }
+            sleep(Duration::from_millis(10));
+        };
         let out = std::io::read_to_string(self.0.stdout.take().unwrap()).unwrap();
         let err = self.0.stderr.take().map(|err| std::io::read_to_string(err).unwrap());
-        (code, out, err.unwrap_or_default())
+        (status.code().unwrap(), out, err.unwrap_or_default())
+    }
+
+    /// Sends it the signal, and waits until it has taken it: of two that wait the smaller comes first.
+    pub fn must_take(&self, signal: Signal) {
+        self.signal(signal);
+        let end = now() + Span::from_secs(20.0);
+        let pending = || {
+            let status = std::fs::read_to_string(format!("/proc/{}/status", self.0.id())).unwrap();
+            let mask = status.lines().find_map(|line| line.strip_prefix("ShdPnd:")).unwrap().trim();
+            u64::from_str_radix(mask, 16).unwrap() >> (signal as i32 - 1) & 1 == 1
+        };
+        while pending() {
+            assert!(now() < end, "it does not take {signal}");
+            sleep(Duration::from_millis(1));
+        }
     }
 
     /// SIGKILL, and it is gone.
@@ -225,6 +265,13 @@ impl Arrivals {
         numbers.dedup();
         assert_eq!(count - numbers.len(), 0, "of {count} so many came twice");
         self
+    }
+
+    /// Asserts that they came in the order in which they were sent, none twice.
+    pub fn in_order(&self) {
+        for pair in self.0.windows(2) {
+            assert!(pair[0].0 < pair[1].0, "{} came after {}", pair[1].0, pair[0].0);
+        }
     }
 
     /// The longest time between the sending of two that came one after the other, from `since` on.

@@ -14,35 +14,51 @@ use crate::output;
 /// A plan as pairs of a name and a text.
 type Lines = Vec<(String, String)>;
 
+/// How many links were asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Links {
+    /// One: its document is an object.
+    One,
+    /// Several: their documents are a list, even if of some there is none.
+    Several,
+}
+
+impl Links {
+    /// Of so many.
+    pub fn of(count: usize) -> Links {
+        if count > 1 { Links::Several } else { Links::One }
+    }
+}
+
 /// Prints plans, one for each link: as JSON an object, or a list of them if there are several.
 ///
 /// # Errors
 /// They cannot be written.
 pub fn print_plans(plans: &[Lines], json: bool) -> Result<(), Failure> {
     if json {
-        return print_documents(plans.iter().map(named).collect());
+        return print_documents(plans.iter().map(named).collect(), Links::of(plans.len()));
     }
     let width = plans.iter().flatten().map(|(name, _)| name.len()).max().unwrap_or(0);
     let page = |lines: &Lines| lines.iter().map(|(name, text)| format!("{name:width$}  {text}\n")).collect::<String>();
     output::print(&plans.iter().map(page).collect::<Vec<_>>().join("\n"))
 }
 
-/// Prints what became of the frames of each link, likewise.
+/// Prints what became of the frames of each link that ended well, of so many as were asked for, likewise.
 ///
 /// # Errors
 /// It cannot be written.
-pub fn print(ended: &[Ended], json: bool) -> Result<(), Failure> {
+pub fn print(ended: &[Ended], links: Links, json: bool) -> Result<(), Failure> {
     match json {
-        true => print_documents(ended.iter().map(document).collect()),
+        true => print_documents(ended.iter().map(document).collect(), links),
         false => output::print(&ended.iter().map(page).collect::<Vec<_>>().join("\n")),
     }
 }
 
-fn print_documents(mut documents: Vec<Value>) -> Result<(), Failure> {
-    let document = match documents.len() {
-        0 => return Ok(()),
-        1 => documents.remove(0),
-        _ => documents.into(),
+fn print_documents(mut documents: Vec<Value>, links: Links) -> Result<(), Failure> {
+    let document = match (links, documents.pop()) {
+        (Links::One, None) => return Ok(()),
+        (Links::One, Some(document)) => document,
+        (Links::Several, last) => documents.into_iter().chain(last).collect(),
     };
     output::print(&format!("{document:#}\n"))
 }

@@ -104,8 +104,11 @@ impl Of<'_> {
         for (link, node) in links.iter().filter_map(|(link, node)| Some((link.as_ref()?, node))) {
             let path = format!("link.{}.", link.name);
             let table = self.0.table(node, &path);
-            if names.contains(&link.name.as_str()) && table.get("name").is_some() {
-                self.0.refuse_key(&table, "name", "another link is called that too");
+            // A link without a name is called by its `in`; if another has that interface too, that is told below.
+            let key = if table.get("name").is_some() { "name" } else { "in" };
+            let told = key == "in" && interfaces.contains(&link.settings.inner.as_str());
+            if names.contains(&link.name.as_str()) && !told {
+                self.0.refuse_key(&table, key, "another link is called that too; each needs a `name` of its own");
             }
             for (key, interface) in [("in", &link.settings.inner), ("out", &link.settings.outer)] {
                 if interfaces.contains(&interface.as_str()) {

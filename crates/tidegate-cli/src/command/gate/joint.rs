@@ -7,6 +7,7 @@ use tidegate_gateway::netlink::Netlink;
 use tidegate_gateway::preflight::{self, Finding, Force, Obstacle, Preflight};
 use tidegate_gateway::{clock, facts};
 
+use super::notes::Pen;
 use crate::failure::Failure;
 use crate::output;
 
@@ -119,17 +120,18 @@ impl Joint {
         let _ = self.fail_open.remove();
     }
 
-    /// Lets the interfaces go, as was asked for; how many frames the kernel has forwarded in our stead.
+    /// Lets the interfaces go, as was asked for; how many frames the kernel has forwarded in our stead. `pen` tells what
+    /// stays.
     ///
     /// # Errors
     /// The kernel refuses.
-    pub fn part(mut self) -> Result<u64, Failure> {
+    pub fn part(mut self, pen: &Pen) -> Result<u64, Failure> {
         self.fail_open.open().map_err(Failure::runtime)?;
         let unmanaged = self.fail_open.passed().map_err(Failure::runtime)?.unmanaged;
         let [one, other] = &self.names;
         match self.on_exit {
             OnExit::Close => self.fail_open.remove().map_err(Failure::runtime)?,
-            OnExit::Open => output::note(&format!(
+            OnExit::Open => pen.note(format!(
                 "the kernel goes on forwarding between {one} and {other}, unmanaged; this ends it:\n  \
                  tidegate gate --remove --in {one} --out {other}"
             )),

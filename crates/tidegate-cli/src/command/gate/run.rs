@@ -1,7 +1,6 @@
-//! Gates that run, a thread for each: their news told, their file read again, their end.
+//! Gates that run, a thread for each: their start and their end.
 use std::path::Path;
-use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
-use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
+use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::thread::Scope;
 use std::time::{Duration, SystemTime};
@@ -16,26 +15,18 @@ use tidegate_gateway::record::{Recorded, Recorder, Recording};
 use tidegate_gateway::ring::Ring;
 use tidegate_gateway::{clock, host};
 
-use super::account;
 use super::joint::Joint;
 use super::link::LinkConfig;
+use super::notes::{Notes, Pen};
 use super::signals;
+use super::watch::{Event, Running, Teller, Watch, Wished};
 use crate::failure::Failure;
-use crate::output;
-
-/// How many news may wait to be told; what comes then is not told.
-const NEWS: usize = 64;
-
-/// What is wished of all gates, as a number that every signal to end raises.
-const GO_ON: u8 = 0;
-const DRAIN: u8 = 1;
-const END: u8 = 2;
 
 /// A gate between two interfaces of the kernel.
 type Live = Gate<Ring, Ring, Option<Recorder>>;
 
 /// A link whose interfaces may be joined.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Ready {
     /// What was asked for.
     pub config: LinkConfig,
@@ -71,13 +62,15 @@ pub struct Ended {
     pub recorded: Option<Recorded>,
 }
 
-/// What the thread hears that looks after the gates.
-enum Event {
-    Signal(Signal),
-    /// Of the link of this number.
-    News(usize, News),
-    /// Its thread has ended.
-    Over,
+/// How all of them ended.
+#[derive(Debug)]
+pub struct Outcome {
+    /// Those that ended well.
+    pub ended: Vec<Ended>,
+    /// Why the others did not.
+    pub failed: Vec<String>,
+    /// Whither to tell it.
+    pub notes: Notes,
 }
 
 /// A gate that is about to run.
@@ -90,10 +83,11 @@ struct Started {
 ///
 /// # Errors
 /// One cannot start; then none does.
-pub fn run(links: Vec<Ready>, together: Together<'_>) -> Result<Vec<Result<Ended, Failure>>, Failure> {
-    let (tell, events) = sync_channel(NEWS);
-    let signal = tell.clone();
-    signals::listen(move |one| signal.send(Event::Signal(one)).is_ok())?;
+pub fn run(links: Vec<Ready>, together: Together<'_>) -> Result<Outcome, Failure> {
+    let (to, events) = channel();
+    let (teller, wished) = (Teller::new(to), Wished::default());
+    listen(together.file, teller.clone(), wished.clone())?;
+    let notes = Notes::new()?;
     let secrets = links.iter().map(|_| secret()).collect::<Result<Vec<_>, _>>()?;
     // First what may fail for want of memory: it leaves nothing behind.
     let opened = links.iter().zip(&secrets).map(|(link, secret)| open(link, *secret));
@@ -101,23 +95,49 @@ pub fn run(links: Vec<Ready>, together: Together<'_>) -> Result<Vec<Result<Ended
     // Before anything is taken over, since it takes as long as the memory is large. Where the system refuses, so be it.
     let _ = host::keep_memory();
     let started = join(&links, gates)?;
-    let wish = AtomicU8::new(GO_ON);
+    let several = links.len() > 1;
     thread::scope(|scope| {
-        let mut changes = Vec::new();
-        let mut threads = Vec::new();
-        for (number, (link, started)) in links.iter().zip(started).enumerate() {
-            let (change, to) = channel();
-            changes.push(change);
-            let ordered = Ordered { number, link: link.config.clone(), together, tell: tell.clone(), changes: to };
-            let thread = spawn(scope, started, ordered, &wish);
+        let (mut running, mut threads) = (Vec::new(), Vec::new());
+        for (number, ((link, secret), started)) in links.into_iter().zip(secrets).zip(started).enumerate() {
+            let (change, changes) = channel();
+            let whose = if several { format!("{}: ", link.config.name) } else { String::new() };
+            let ordered = Ordered {
+                number,
+                whose,
+                link: link.config.clone(),
+                together,
+                teller: teller.clone(),
+                pen: notes.pen(),
+                changes,
+                wished: wished.clone(),
+            };
             // The others are not to run on without it.
-            threads.push(thread.inspect_err(|_| wish.store(END, Relaxed))?);
+            threads.push(spawn(scope, started, ordered).inspect_err(|_| wished.end())?);
+            running.push(Running::new(link, secret, change));
         }
-        drop(tell);
-        let mut watch = Watch { links, secrets, changes, file: together.file, wish: &wish };
-        watch.until_all_are_over(&events);
-        let ended = threads.into_iter().map(|thread| thread.join().unwrap_or_else(|p| std::panic::resume_unwind(p)));
-        Ok(watch.links.into_iter().zip(ended).map(|(link, ended)| finish(link, ended)).collect())
+        let watch = Watch::new(running, together.file, wished, teller, notes.pen());
+        let links = watch.until_all_are_over(&events);
+        let mut outcome = Outcome { ended: vec![], failed: vec![], notes };
+        for (link, thread) in links.into_iter().zip(threads) {
+            match thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)) {
+                Ok(pumped) => outcome.ended.push(finish(link, pumped)),
+                Err(why) => outcome.failed.push(why),
+            }
+        }
+        Ok(outcome)
+    })
+}
+
+/// From here on SIGHUP, if there is a `file`, has it read again, and every other signal wishes the end. That needs nobody
+/// but who hears the signal.
+fn listen(file: Option<&Path>, teller: Teller, wished: Wished) -> Result<(), Failure> {
+    let reads = file.is_some();
+    signals::listen(move |signal| match signal {
+        Signal::SIGHUP if reads => teller.tell(Event::ReadAgain),
+        _ => {
+            wished.raise();
+            true
+        }
     })
 }
 
@@ -174,53 +194,61 @@ fn join(links: &[Ready], gates: Vec<Live>) -> Result<Vec<Started>, Failure> {
 /// What a gate's thread is told.
 struct Ordered<'a> {
     number: usize,
+    /// What its failures begin with.
+    whose: String,
     link: LinkConfig,
     together: Together<'a>,
-    tell: SyncSender<Event>,
+    teller: Teller,
+    pen: Pen,
     changes: Receiver<Box<Change>>,
+    wished: Wished,
 }
 
 /// Tells that a thread has ended, however it does.
-struct Over(SyncSender<Event>);
+struct Over {
+    why: Option<String>,
+    teller: Teller,
+}
 
 impl Drop for Over {
     fn drop(&mut self) {
-        let _ = self.0.send(Event::Over);
+        self.teller.tell(Event::Over(self.why.take()));
     }
 }
 
 /// A gate that has been pumped: for how long, what became of the frames, who recorded them.
-type Pumped = Result<(Span, Account, Option<Recorder>), Failure>;
+type Pumped = (Span, Account, Option<Recorder>);
 
 fn spawn<'s>(
     scope: &'s Scope<'s, '_>,
     started: Started,
     ordered: Ordered<'s>,
-    wish: &'s AtomicU8,
-) -> Result<thread::ScopedJoinHandle<'s, Pumped>, Failure> {
+) -> Result<thread::ScopedJoinHandle<'s, Result<Pumped, String>>, Failure> {
     let name = format!("gate {}", ordered.link.name);
     let work = move || {
-        let _over = Over(ordered.tell.clone());
-        move_frames(started, ordered, wish)
+        let mut over = Over { why: None, teller: ordered.teller.clone() };
+        let whose = ordered.whose.clone();
+        let pumped = move_frames(started, ordered).map_err(|failure| whose + &failure.why());
+        over.why = pumped.as_ref().err().cloned();
+        pumped
     };
     thread::Builder::new().name(name).spawn_scoped(scope, work).map_err(Failure::runtime)
 }
 
 /// Moves frames until it is time to stop.
-fn move_frames(Started { mut gate, mut joint }: Started, ordered: Ordered<'_>, wish: &AtomicU8) -> Pumped {
+fn move_frames(Started { mut gate, mut joint }: Started, ordered: Ordered<'_>) -> Result<Pumped, Failure> {
     // For this thread alone, which moves the frames. Where the system refuses, they may have to wait for a processor.
     let _ = host::come_first();
-    let Ordered { number, link, together, tell, changes } = ordered;
+    let Ordered { number, whose, link, together, teller, pen, changes, wished } = ordered;
     let gone = std::cell::Cell::new(None);
-    let wish = || match (gone.get(), wish.load(Relaxed)) {
-        (None, GO_ON) => Wish::GoOn,
-        (None, DRAIN) => Wish::Drain,
+    let wish = || match (gone.get(), wished.now()) {
+        (None, Wished::GO_ON) => Wish::GoOn,
+        (None, Wished::DRAIN) => Wish::Drain,
         _ => Wish::End,
     };
     let tell = &mut |news| {
         gone.set(gone.get().or(taken_away(&news)));
-        // News that find no room are lost: frames must not wait for a terminal.
-        drop(tell.try_send(Event::News(number, news)));
+        teller.news(number, news);
     };
     let orders = Orders {
         waits: link.waits,
@@ -232,7 +260,7 @@ fn move_frames(Started { mut gate, mut joint }: Started, ordered: Ordered<'_>, w
     };
     let pumped = pump(&mut gate, joint.guard(), orders);
     let parted = match gone.get() {
-        None => joint.part(),
+        None => joint.part(&pen),
         Some(side) => {
             joint.undo();
             let name = [&link.settings.inner, &link.settings.outer][side as usize];
@@ -241,7 +269,7 @@ fn move_frames(Started { mut gate, mut joint }: Started, ordered: Ordered<'_>, w
     };
     let (span, unmanaged) = (pumped.map_err(Failure::runtime)?, parted?);
     if unmanaged > 0 {
-        output::note(&format!("{unmanaged} frames were forwarded by the kernel meanwhile, unmanaged"));
+        pen.note(format!("{whose}{unmanaged} frames were forwarded by the kernel meanwhile, unmanaged"));
     }
     Ok((span, gate.account(), gate.into_witness()))
 }
@@ -254,108 +282,7 @@ fn taken_away(news: &News) -> Option<Side> {
     }
 }
 
-fn finish(link: Ready, pumped: Pumped) -> Result<Ended, Failure> {
-    let (span, account, recorder) = pumped?;
+fn finish(link: Ready, (span, account, recorder): Pumped) -> Ended {
     let Ready { config, plan, .. } = link;
-    Ok(Ended { config, plan, span, account, recorded: recorder.map(Recorder::finish) })
-}
-
-/// Looks after gates that run.
-struct Watch<'a> {
-    links: Vec<Ready>,
-    secrets: Vec<Secret>,
-    changes: Vec<std::sync::mpsc::Sender<Box<Change>>>,
-    file: Option<&'a Path>,
-    wish: &'a AtomicU8,
-}
-
-impl Watch<'_> {
-    fn until_all_are_over(&mut self, events: &Receiver<Event>) {
-        let mut running = self.links.len();
-        while running > 0
-            && let Ok(event) = events.recv()
-        {
-            match event {
-                Event::Over => running -= 1,
-                Event::News(number, news) => self.tell(number, news),
-                Event::Signal(Signal::SIGHUP) if self.file.is_some() => self.read_again(),
-                Event::Signal(_) => {
-                    // It ends in order however often it is told to.
-                    let _ = self.wish.fetch_update(Relaxed, Relaxed, |wish| Some(wish.saturating_add(1)));
-                }
-            }
-        }
-    }
-
-    /// Writes news to standard error.
-    fn tell(&self, number: usize, news: News) {
-        let link = &self.links[number].config;
-        let name = |side: Side| [&link.settings.inner, &link.settings.outer][side as usize];
-        let whose = if self.links.len() > 1 { format!("{}: ", link.name) } else { String::new() };
-        output::note(&match news {
-            News::Status(span, account) => whose + &account::status(span, &account),
-            News::Trouble(side, error) => format!("{}: {error}; frames for it are lost meanwhile", name(side)),
-            News::Well(side) => format!("{}: well again", name(side)),
-            News::Unfinished(side) => format!(
-                "{}: frames come with checksums that their sender left to hardware, and receivers will find them damaged; \
-                 turn that off at the sender: ethtool -K ITS_INTERFACE tx off",
-                name(side)
-            ),
-            News::Lapsed(frames) => format!(
-                "{whose}we were stopped, and the kernel forwarded: {frames} frames that it has sent on were thrown away"
-            ),
-            News::Changed(relics, held) => {
-                drop(relics);
-                format!("{whose}goes on as the file says now; {held} frames waited and wait still")
-            }
-        });
-    }
-
-    /// Reads the file again. Either all links go on as it says, or none does.
-    fn read_again(&mut self) {
-        let Some(file) = self.file else { return };
-        match self.renewed(file) {
-            Ok(renewed) => {
-                for ((link, change), (ready, to)) in self.links.iter_mut().zip(&self.changes).zip(renewed) {
-                    // One that has ended needs no change.
-                    let _ = change.send(to);
-                    *link = ready;
-                }
-            }
-            Err(why) => {
-                let why = match why {
-                    Failure::Input(why) | Failure::Runtime(why) => why,
-                    other => format!("{other:?}"),
-                };
-                output::note(&format!("error: {why}\nthe file was not heeded; everything goes on as before"));
-            }
-        }
-    }
-
-    /// What the file says of every link, with all that the change needs laid out.
-    fn renewed(&self, file: &Path) -> Result<Vec<(Ready, Box<Change>)>, Failure> {
-        let mut configs = super::config::open(file).map_err(Failure::input)?;
-        super::may_be_awake(&configs)?;
-        let mut renewed = Vec::new();
-        for (link, secret) in self.links.iter().zip(&self.secrets) {
-            let name = &link.config.name;
-            let Some(at) = configs.iter().position(|config| config.name == *name) else {
-                let why = format!("{}: the link {name} is missing; end the gate and start it anew", file.display());
-                return Err(Failure::Input(why));
-            };
-            let config = configs.remove(at);
-            config.may_follow(&link.config)?;
-            let plan = config.plan(link.plan.mtu())?;
-            let to = plan.instead_of(&link.plan, *secret).map_err(|error| config.told(error))?;
-            let change = Change { waits: config.waits, drain: config.drain, to };
-            renewed.push((Ready { config, plan, ends: link.ends.clone() }, Box::new(change)));
-        }
-        match configs.first() {
-            None => Ok(renewed),
-            Some(config) => {
-                let why = "is new; end the gate and start it anew";
-                Err(config.told(tidegate::ConfigError::new("in", &config.settings.inner, why)))
-            }
-        }
-    }
+    Ended { config, plan, span, account, recorded: recorder.map(Recorder::finish) }
 }

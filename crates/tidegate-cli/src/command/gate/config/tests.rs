@@ -129,6 +129,10 @@ fn mistakes_are_told_with_their_place_and_what_was_meant() {
             &format!("{LINK}name = \"z\"\n{}name = \"z\"", LINK.replace("\"a\"", "\"c\"").replace("\"b\"", "\"d\"")),
             "link.z.name = z: another link is called that too",
         ),
+        (
+            &format!("{LINK}name = \"c\"\n{}", LINK.replace("\"a\"", "\"c\"").replace("\"b\"", "\"d\"")),
+            "gate.toml:8:7: link.c.in = c: another link is called that too",
+        ),
     ] {
         let problems = refused(text);
         if !problems.contains(told) {
