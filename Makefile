@@ -70,7 +70,7 @@ validate-spoofed: test-deps ## Forged sources: what users are left with behind e
 choosing: build ## docs/choosing.md, which queue for what and at what cost, from runs of every queue; twelve minutes
 	python3 validation/choosing.py
 
-papers: build ## Every published experiment at its full length, and what came out as papers/results.csv, figures.csv and readings.csv
+papers: build ## Every published experiment at its full length, and what came out as papers/results.csv, figures.csv and readings.csv; a quarter of an hour on two cores
 	$(TIDEGATE) paper run all --out out/papers
 	cp out/papers/results.csv out/papers/figures.csv out/papers/readings.csv out/papers/made.json papers/
 
