@@ -127,7 +127,7 @@ def verdict(simulated, runs, scale):
     starved = STARVED * FAIR * LINE * scale
     both_starve = max(mean(runs, "tcp"), simulated["tcp"]) < starved
     groups = ("flood",) if both_starve else ("tcp", "flood")
-    far = [name for name in groups if abs(mean(runs, name) / simulated[name] - 1) > WITHIN]
+    far = [name for name in groups if abs(mean(runs, name) - simulated[name]) > WITHIN * simulated[name]]
     said = "NO: " + ", ".join(far) if far else "TCP starves on both" if both_starve else "yes"
     busy = [r["flood_offered"] for r in runs if r["thrown"] >= TRIES]
     return f"{said} (flood only {min(busy) / 1e6:.0f})" if busy else said
