@@ -163,7 +163,7 @@ impl Plan {
                 cells[at] = cells[at].saturating_add(old.cells[at]);
             }
         }
-        let needed = cells.map(|cells| Pool::memory(cells.into()) + DelayLine::memory(cells.into())).iter().sum();
+        let needed = lines_memory(cells);
         let room = needed <= MOST_MEMORY && Vec::<u8>::new().try_reserve_exact(needed as usize).is_ok();
         if !room {
             let why = format!(
@@ -202,8 +202,7 @@ impl Plan {
 
     /// What of that is there from the start: the cells of waiting frames, the delay lines and both receive rings.
     pub fn laid_out(&self) -> u64 {
-        let lines = self.cells.map(u64::from).map(|cells| Pool::memory(cells) + DelayLine::memory(cells));
-        lines.iter().sum::<u64>() + 2 * Ring::memory(self.mtu)
+        lines_memory(self.cells) + 2 * Ring::memory(self.mtu)
     }
 
     /// The plan as pairs of a name and a text, for people and programs.
@@ -320,4 +319,9 @@ fn names(settings: &Settings) -> Result<(), ConfigError> {
 fn reverse_cells(delay: Span) -> u64 {
     let frames = (REVERSE.1 as f64 * delay.as_secs()) as u64;
     REVERSE.0.bytes_in(delay).get() / CELL as u64 + frames
+}
+
+/// What the cells of waiting frames and the delay lines of both directions take, in bytes.
+fn lines_memory(cells: [u32; 2]) -> u64 {
+    cells.map(u64::from).map(|cells| Pool::memory(cells) + DelayLine::memory(cells)).iter().sum()
 }

@@ -204,10 +204,10 @@ impl Pool {
     /// Goes on in `larger`, which has more cells and nothing in it; what waits keeps its slot. What is left over is to be
     /// given back where that may take its time.
     pub(crate) fn grow(&mut self, mut larger: Pool) -> Pool {
-        let used = if self.is_empty() { 0 } else { self.fresh as usize };
-        if used == 0 {
+        if self.is_empty() {
             return std::mem::replace(self, larger);
         }
+        let used = self.fresh as usize;
         larger.cells[..used * CELL].copy_from_slice(&self.cells[..used * CELL]);
         larger.next[..used].copy_from_slice(&self.next[..used]);
         larger.lengths[..used].copy_from_slice(&self.lengths[..used]);

@@ -129,7 +129,7 @@ where
             chores.look_after(now, gate, &mut orders);
             beat(now, gate, guard, &mut orders);
             // After a beat, so that it has all the time till the next.
-            change(clock::now(), gate, &mut orders);
+            change(now, gate, &mut orders);
             match (orders.wish)() {
                 Wish::GoOn => {}
                 Wish::End => return Ok(now.since(begun)),

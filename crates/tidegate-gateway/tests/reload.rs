@@ -319,6 +319,10 @@ fn a_plan_that_cannot_follow_is_refused_by_its_field() {
     assert_eq!(refused(Settings { outer: "if3".into(), ..one.clone() }), format!("out = if3: {anew}"));
     assert_eq!(refused(Settings { back: both("red"), ..one.clone() }), format!("back = managed: {anew}"));
     assert!(plan(&one).instead_of(&plan(&one), SECRET).is_ok());
+    // Room for 4.4 GB of frames, and as much again for what the queue before it still has to give.
+    let huge = settings(way("fq_codel", link("10 Gbit/s", Size::Bytes(1_000_000_000))), None);
+    let error = plan(&huge).instead_of(&plan(&huge), SECRET).unwrap_err();
+    assert!(error.field == "limit" && error.to_string().contains("with what waits in the queue before it"), "{error}");
     let impossible = Settings {
         back: Some(Way {
             queue: catalog::config("red", None, &link("1 Mbit/s", Size::Packets(100))).unwrap(),
