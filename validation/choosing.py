@@ -5,15 +5,14 @@ usage: choosing.py [--seeds N] [--queue NAME …]     build first; `make choosin
 
 Every queue of the catalog, preset `auto`, meets the same questions: a scenario of ours and what is set in it. A question
 asks for one figure; its table has a column for each setting, and what it says is counted from the table. What a packet
-costs is measured by the benchmark `queue_cost`, what a queue keeps is what `tidegate check` says. With --queue only those
-are run and nothing is written.
+costs is what `make cost` measured, what a queue keeps is what `tidegate check` says. With --queue only those are run and
+nothing is written.
 Python's standard library only.
 """
 import argparse
+import csv
 import json
 import pathlib
-import platform
-import re
 import subprocess
 import sys
 import tempfile
@@ -22,6 +21,7 @@ from dataclasses import dataclass
 HERE = pathlib.Path(__file__).resolve().parent
 TIDEGATE = HERE.parent / "target" / "release" / "tidegate"
 PAGE = HERE.parent / "docs" / "choosing.md"
+COSTS = HERE.parent / "papers" / "comparison" / "cost.csv"
 
 # What counts as protected: users keep so much of their fair share, at the lower end of the 95 % interval.
 PROTECTED = 90.0
@@ -276,19 +276,14 @@ def states(queues):
     return {queue: of[queue] for queue in queues}
 
 
-def costs():
-    """What a packet costs in each queue of the catalog, in ns, by the benchmark's thousand flows: the median of its batches."""
-    cmd = ["cargo", "bench", "--locked", "-p", "tidegate", "--bench", "queue_cost", "--", "^flows 1000/"]
-    print("cost of a packet", file=sys.stderr, flush=True)
-    said = subprocess.run(cmd, cwd=HERE.parent, capture_output=True, text=True, check=True).stdout
-    found = re.findall(r"^(\w+), flows 1000: .*?median of 1000 batches: ([\d.]+) ns", said, re.MULTILINE | re.DOTALL)
-    return {queue: float(ns) for queue, ns in found}
-
-
-def processor():
-    """What the costs were measured on."""
-    lines = pathlib.Path("/proc/cpuinfo").read_text().splitlines()
-    return next((line.split(": ")[1] for line in lines if line.startswith("model name")), platform.machine())
+def costs(queues):
+    """What a packet costs in each queue, in ns, as `make cost` found it."""
+    with COSTS.open(newline="") as table:
+        of = {row["queue"]: float(row["ns"]) for row in csv.DictReader(table)}
+    missing = [queue for queue in queues if queue not in of]
+    if missing:
+        sys.exit(f"{COSTS}: no line for {', '.join(missing)}; `make cost` measures them")
+    return of
 
 
 def in_bytes(text):
@@ -369,9 +364,9 @@ def page(tables, cost, memory, seeds):
         f"the line, {seeds} seeds of each setting in the simulator. The line has 20 Mbit/s and a buffer of 100 ms, the users are connections",
         "of CUBIC with selective acknowledgements ([the scenario](../validation/scenarios/choosing.toml)). Means; the 95 % interval",
         "stands beside those that it makes uncertain by more than a tenth; bold is what does well. What the simulator is worth beside real",
-        "TCP is [measured](../validation/README.md#the-gateway-against-the-simulator). A packet's time is the benchmark's (`cargo bench -p",
-        "tidegate --bench queue_cost`), with a thousand flows of twice a line of 10 Gbit/s, or a hundred classes where a queue has classes,",
-        f"the loop included, on one core of: {processor()}. Memory is what the queue keeps on the line of this page besides packets.", "",
+        "TCP is [measured](../validation/README.md#the-gateway-against-the-simulator). A packet's time is from [the benchmark](../papers/comparison/cost.csv)",
+        "(`make cost`), with a thousand flows of twice a line of 10 Gbit/s, or a hundred classes where a queue has classes, the loop",
+        "included. Memory is what the queue keeps on the line of this page besides packets.", "",
     ]
     for question in QUESTIONS:
         lines += section(question, tables[question.title])
@@ -385,11 +380,12 @@ def main():
     args = parser.parse_args()
     listed = subprocess.run([str(TIDEGATE), "list", "--json"], capture_output=True, text=True, check=True).stdout
     queues = args.queue or [queue["name"] for queue in json.loads(listed)["queues"]]
+    cost = costs(queues)
     tables = {}
     for number, question in enumerate(QUESTIONS, 1):
         print(f"{number} of {len(QUESTIONS)}: {question.title}", file=sys.stderr, flush=True)
         tables[question.title] = measured(question, queues, args.seeds)
-    text = page(tables, costs(), states(queues), args.seeds)
+    text = page(tables, cost, states(queues), args.seeds)
     if args.queue:
         print(text)
     else:

@@ -17,8 +17,9 @@ use crate::witness::Witness;
 const LONGEST_DELAY: Span = Span::from_millis(2000);
 /// The most memory for waiting frames that is meant seriously, in bytes.
 const MOST_MEMORY: u64 = 8_000_000_000;
-/// What a queue keeps of each frame that waits, in bytes: a list that doubles when it is full is at least half full.
-const WAITING: u64 = 2 * size_of::<Packet>() as u64;
+/// What a queue takes for each frame that waits, in bytes: a list that doubles when it is full is at least half full, and all
+/// that it has outgrown, which the allocator may keep, is together as much again.
+const WAITING: u64 = 4 * size_of::<Packet>() as u64;
 /// The shortest frame that a limit in bytes is laid out for: the least of Ethernet, without its check sequence.
 const SHORT: u64 = 60;
 /// Frames and bytes a second that the reverse direction is laid out for, which nothing limits but this machine.
