@@ -62,7 +62,7 @@ validate-gateway: build test-deps ## The gateway against the simulator, every qu
 	python3 validation/gateway.py --rounds 2
 
 validate-witness: build test-deps ## The kernel's reno, cubic and bbr beside the simulator's, alone and against a flood; root, twenty minutes
-	python3 validation/witness.py
+	python3 validation/witness.py --scale .25
 
 validate-spoofed: test-deps ## Forged sources: what users are left with behind every queue, and the memory it takes; root, eleven minutes
 	cargo bench --locked -p tidegate-cli --bench spoofed | tee validation/spoofed.md
