@@ -72,8 +72,11 @@ CASES = {
     "vegas-four-of-a-window": ("Vegas", 4, [40, 42, 44, 46], None),
     "vegas-retransmission-lost": ("Vegas", 4, [20, 27], None),
     "vegas-two-in-a-hundred": ("Vegas", 20, share(0.02, 20000, 1), None),
-    # Until 27.4 s, when ours finds its window a step below ns-2's.
-    "vegas-one-in-ten": ("Vegas", 27.4, share(0.1, 20000, 2), None),
+    # With other losses it may come to pass that exactly half a packet waits, which ns-2's seconds round down and our
+    # nanoseconds up.
+    "vegas-one-in-twenty": ("Vegas", 40, share(0.05, 20000, 12), None),
+    "vegas-one-in-ten": ("Vegas", 60, share(0.1, 20000, 12), None),
+    "vegas-one-in-four": ("Vegas", 120, share(0.25, 20000, 3), None),
 }
 
 

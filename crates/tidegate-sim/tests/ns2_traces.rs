@@ -215,7 +215,7 @@ fn the_simulator_sends_what_ns2_sends() {
 #[test]
 fn the_oracle_sends_what_ns2_sends() {
     let traces = traces();
-    assert_eq!(traces.len(), 45);
+    assert_eq!(traces.len(), 47);
     // The oracle knows NewReno and losses only.
     for trace in traces.iter().filter(|t| t.tcp == Tcp::ns2(Flavor::NewReno) && t.marked.is_none()) {
         // The record has six digits.

@@ -1,5 +1,5 @@
 //! TCP: parameters here, the connection's two ends in `sender` and `receiver`, the window in `congestion`, the
-//! retransmission timeout in `rto`; what selective acknowledgements add in `selective` (by ns-2's rules `sack1`), `scoreboard` and
+//! retransmission timeout in `rto`, ns-2's Vegas in `ns2_vegas`; what selective acknowledgements add in `selective` (by ns-2's rules `sack1`), `scoreboard` and
 //! `report`, or by time in `timely` and `rack`; what a model of the path adds in `paced` and `delivery`.
 //!
 //! Sequence numbers count segments; every data segment has the same length on the wire. The receiver acknowledges
@@ -11,6 +11,7 @@ use tidegate::{Bytes, ConfigError, Rate, Span};
 mod congestion;
 mod delayed;
 mod delivery;
+mod ns2_vegas;
 mod paced;
 mod rack;
 mod receiver;
@@ -187,6 +188,11 @@ impl Tcp {
     /// `flavor` as ns-2.35 has it with its defaults, except a receiver's window of 10000.
     pub const fn ns2(flavor: Flavor) -> Tcp {
         Tcp { flavor, receiver_window: 10_000, handshake: Handshake::Syn, rules: Rules::Ns2, ..Tcp::reno() }
+    }
+
+    /// Whether it is ns-2's Vegas, whose sender is like no other.
+    pub(crate) const fn is_ns2_vegas(&self) -> bool {
+        matches!((self.rules, self.flavor, &self.congestion), (Rules::Ns2, Flavor::Reno, Congestion::Vegas(_)))
     }
 
     pub(super) fn check(&self) -> Result<(), ConfigError> {

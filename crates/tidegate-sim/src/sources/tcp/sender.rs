@@ -83,6 +83,7 @@ pub(crate) struct TcpSender {
     /// One past the last segment to send.
     pub(super) end: u32,
     flavor: Flavor,
+    ns2_vegas: bool,
     pub(super) rules: Rules,
     pub(super) handshake: Handshake,
     /// The segment whose acknowledgement ends the handshake.
@@ -99,9 +100,8 @@ impl TcpSender {
     pub fn new(tcp: &Tcp, dice: &mut Rng) -> TcpSender {
         let first = (tcp.handshake == Handshake::Syn) as u32;
         let cwnd = if tcp.handshake == Handshake::Syn { 1.0 } else { tcp.initial_window };
-        // ns-2's Vegas sends a segment as any other for a SYN, and opens its window with the second acknowledgement; it has
-        // no limited transmit.
-        let ns2_vegas = tcp.rules == Rules::Ns2 && matches!(tcp.congestion, Congestion::Vegas(_));
+        // ns-2's Vegas sends a segment as any other for a SYN, and opens its window with the second acknowledgement.
+        let ns2_vegas = tcp.is_ns2_vegas();
         let syn = if ns2_vegas { tcp.segment } else { tcp.ack };
         TcpSender {
             opening: ns2_vegas as u32,
@@ -129,7 +129,8 @@ impl TcpSender {
             flavor: tcp.flavor,
             rules: tcp.rules,
             handshake: tcp.handshake,
-            limited_transmit: if ns2_vegas { LimitedTransmit::Off } else { tcp.limited_transmit },
+            limited_transmit: tcp.limited_transmit,
+            ns2_vegas,
             ecn: tcp.ecn,
             initial_window: tcp.initial_window as f32,
             len: tcp.segment.get() as u16,
@@ -155,6 +156,9 @@ impl TcpSender {
 
     /// Every segment below `ack` has arrived; `echo` says that a mark did.
     pub fn acknowledged(&mut self, now: Time, ack: u32, echo: bool, dice: &mut Rng, out: &mut Vec<Output>) {
+        if self.ns2_vegas {
+            return self.ns2_vegas(now, ack, echo, dice, out);
+        }
         let echo = self.heard(now, ack, echo);
         if ack > self.una {
             if self.last == Last::Duplicates && ack < self.recover && self.flavor == Flavor::NewReno {
@@ -170,8 +174,7 @@ impl TcpSender {
         if self.duplicates == 0 {
             self.fill(now, u32::MAX, dice, out);
         } else if self.duplicates >= DUPLICATES {
-            let few = self.rules == Rules::Ns2 && !self.window.has_fine_timeout();
-            let burst = if few { BURST } else { u32::MAX };
+            let burst = if self.rules == Rules::Ns2 { BURST } else { u32::MAX };
             self.fill(now, burst, dice, out);
         }
     }
@@ -203,7 +206,7 @@ impl TcpSender {
     /// Whether there was anything to time out.
     pub fn timed_out(&mut self, now: Time, dice: &mut Rng, out: &mut Vec<Output>) -> bool {
         self.timeout_at = Time::MAX;
-        if self.una == self.max {
+        if self.una == self.max && !self.ns2_vegas {
             self.reopen(now, dice, out);
             return false;
         }
@@ -293,11 +296,7 @@ impl TcpSender {
 
     fn leave_recovery(&mut self) {
         if self.last == Last::Duplicates {
-            if self.rules == Rules::Ns2 && self.window.has_fine_timeout() {
-                self.window.settle(self.duplicates > DUPLICATES);
-            } else {
-                self.window.recovered();
-            }
+            self.window.recovered();
             self.last = Last::Recovered;
         }
         self.window.inflation = 0;
@@ -320,9 +319,7 @@ impl TcpSender {
     /// The next hole, if a finer timeout shows one (brakmo1995 §3.1).
     #[inline]
     fn look_again(&mut self, now: Time, out: &mut Vec<Output>) {
-        // With nothing in flight ns-2 takes what it sends next for overdue, and so sends it twice.
-        let overdue = self.rules == Rules::Ns2 && self.una < self.end;
-        if (self.una < self.max || overdue) && self.window.worried(self.una, self.una < self.max, now) {
+        if self.una < self.max && self.window.worried(self.una, true, now) {
             self.duplicates = DUPLICATES;
             self.last = Last::Duplicates;
             self.send(now, self.una, out);
@@ -349,28 +346,20 @@ impl TcpSender {
             Rules::Ns2 => self.una == (self.handshake == Handshake::Syn) as u32,
         };
         let news = self.una > self.recover || beginning;
-        let fine = self.window.has_fine_timeout() && self.last != Last::Timeout;
-        let again = self.flavor == Flavor::Reno && (self.rules != Rules::Ns2 || fine);
+        let again = self.flavor == Flavor::Reno && self.rules != Rules::Ns2;
         let cut = self.last == Last::Echo && self.una <= self.recover;
-        let mut inflates = true;
         if cut {
             // A mark has halved the window for this round trip; the loss is only repaired.
         } else if news || again {
-            let taken = self.window.cut(Found { now, una: self.una, flight: self.next - self.una });
-            inflates = taken || self.rules != Rules::Ns2 || !fine;
+            self.window.cut(Found { now, una: self.una, flight: self.next - self.una });
             self.recover = self.max;
             self.reduced = true;
         } else {
             return;
         }
         self.last = Last::Duplicates;
-        if inflates {
-            self.window.inflation = self.duplicates;
-        }
+        self.window.inflation = self.duplicates;
         self.duplicates = self.duplicates.max(DUPLICATES);
-        if self.rules == Rules::Ns2 && self.window.has_fine_timeout() {
-            self.rto.back_off();
-        }
         self.rto.abandon();
         self.set_timer(now);
         self.send(now, self.una, out);

@@ -379,6 +379,7 @@ impl Window {
         let mut control = Control::new(&tcp.congestion);
         match &mut control {
             Control::Bbr(bbr) => bbr.begin(tcp),
+            Control::Vegas(vegas) => vegas.begin(tcp),
             Control::Unresponsive(sender) => sender.begin(tcp),
             _ => {}
         }
@@ -518,19 +519,14 @@ impl Window {
         Loss { now, una, cwnd: self.cwnd, inflated, ssthresh: self.ssthresh, found }
     }
 
-    /// A loss. Whether it took anything: Vegas takes nothing off a window that was cut since the segment was sent.
-    pub fn cut(&mut self, found: Found) -> bool {
+    /// A loss.
+    pub fn cut(&mut self, found: Found) {
         if self.is_heedless() {
-            return true; // a model is told with the acknowledgement
+            return; // a model is told with the acknowledgement
         }
         let loss = self.loss(found);
         let left = self.control.lost(&loss);
-        let cut = left != loss.cwnd;
-        // By the rules of ns-2's Vegas recovery goes back to what the last cut had left.
-        if cut || self.rules != Rules::Ns2 {
-            self.reduce(left);
-        }
-        cut
+        self.reduce(left);
     }
 
     fn reduce(&mut self, left: f64) {
@@ -591,16 +587,6 @@ impl Window {
         } else {
             self.cwnd = (self.cwnd - (acked - self.inflation) as f64).max(1.0);
             self.inflation = 1;
-        }
-    }
-
-    /// Fast recovery is over, by the rules of ns-2's Vegas: only if there were `many` duplicates the window falls back to what the
-    /// loss had left, and else what they have added stands.
-    pub fn settle(&mut self, many: bool) {
-        self.cwnd += self.inflation as f64;
-        self.inflation = 0;
-        if many {
-            self.cwnd = self.cwnd.min(self.ssthresh);
         }
     }
 

@@ -13,6 +13,8 @@ use tidegate::{ConfigError, Time};
 
 use super::{Acked, Law, Loss, Sending};
 
+mod ns2;
+
 tidegate::params! {
     /// The parameters of Vegas.
     pub struct VegasParams {
@@ -59,8 +61,12 @@ pub(super) struct Vegas {
     grows: bool,
     /// Slow start is not over.
     searching: bool,
+    /// By ns-2's rules the threshold alone says that, so that slow start may come again.
+    by_threshold: bool,
     /// When the window was last cut.
     cut: Option<Time>,
+    /// What that has left, by ns-2's rules; nothing after a timeout.
+    left: f64,
     fine: FineTimeout,
     log: Log,
     /// How many acknowledgements are still looked at for another hole.
@@ -81,11 +87,18 @@ impl Vegas {
             step: 0.0,
             grows: true,
             searching: true,
+            by_threshold: false,
             cut: None,
+            left: 0.0,
             fine: FineTimeout::default(),
             log: Log::default(),
             worried: 0,
         }
+    }
+
+    /// Whether slow start is under way.
+    fn doubles(&self, cwnd: f64, ssthresh: f64) -> bool {
+        (self.searching || self.by_threshold) && cwnd < ssthresh
     }
 
     /// A round trip is over: the window, and what the next one adds to it.
@@ -100,11 +113,14 @@ impl Vegas {
         let flight = ack.next.saturating_sub(ack.una) + 1;
         let waiting = flight as f64 - sent as f64 * self.base / rtt;
         let diff = (waiting + 0.5) as i64;
-        if self.searching && cwnd < *ssthresh {
+        if self.doubles(cwnd, *ssthresh) {
             self.grows = !self.grows;
             self.step = 0.0;
             if self.grows && diff > self.gamma {
                 self.searching = false;
+                if self.by_threshold {
+                    *ssthresh = LEAST;
+                }
                 cwnd = (cwnd - cwnd / 8.0).max(LEAST);
             } else if self.grows {
                 self.step = 1.0;
@@ -118,6 +134,16 @@ impl Vegas {
         self.end = ack.next;
         self.began = ack.now;
         cwnd
+    }
+
+    /// What the loss of a segment that was sent so many times leaves of `window`.
+    fn leaves(window: u64, times: u32) -> f64 {
+        let left = match times {
+            _ if window <= 3 => 2,
+            0 | 1 => window - window / 4,
+            _ => window / 2,
+        };
+        left as f64
     }
 
     /// Takes the time of the last segment that is acknowledged, unless it was sent twice.
@@ -144,7 +170,7 @@ impl Law for Vegas {
         if ack.una > self.end {
             cwnd = self.round(cwnd, ssthresh, ack);
         }
-        if self.step == 1.0 && !(self.searching && cwnd < *ssthresh) {
+        if self.step == 1.0 && !self.doubles(cwnd, *ssthresh) {
             self.step = 0.0; // slow start is over, be it within a round trip
         }
         // What is not used is not enlarged.
@@ -165,13 +191,7 @@ impl Law for Vegas {
             return loss.cwnd;
         }
         self.cut = Some(loss.now);
-        let window = loss.found.min(loss.inflated) as u64;
-        let left = match times {
-            _ if window <= 3 => 2,
-            0 | 1 => window - window / 4,
-            _ => window / 2,
-        };
-        left as f64
+        Vegas::leaves(loss.found.min(loss.inflated) as u64, times)
     }
 
     fn marked(&mut self, loss: &Loss) -> f64 {
@@ -182,6 +202,7 @@ impl Law for Vegas {
     fn timed_out(&mut self, loss: &Loss) -> f64 {
         self.searching = true;
         self.cut = Some(loss.now);
+        self.left = 0.0;
         loss.found / 2.0
     }
 
