@@ -167,6 +167,17 @@ fn captures_are_binomial() {
     assert!(z.abs() < 4.892, "z = {z}");
 }
 
+/// The count of flows looks back no further than the list goes.
+#[test]
+fn occasions_that_are_not_kept_cannot_be_looked_at() {
+    let refused = |settings: &[(&str, &str)]| {
+        support::config("care", None, settings, &link()).build(link(), Rng::from_seed(1)).err().map(|e| e.to_string())
+    };
+    let both = |occasions, flow_occasions| refused(&[("occasions", occasions), ("flow_occasions", flow_occasions)]);
+    assert_eq!(both("50", "51").as_deref(), Some("flow_occasions = 51: must not exceed occasions = 50"));
+    assert_eq!([both("50", "50"), both("50", "18")], [None, None]);
+}
+
 /// The paper's claim under skew: with one flow at a tenth of the traffic CARE's time average stays near the truth
 /// where 1 / sum p^2 does not. N = 40 equal flows and one at 10 %: the mean over 40 seeds x 50 independent lists lies
 /// within 15 % of 41 at t = 200 (1 / sum p^2 = 33.1 is off by 19 %).

@@ -218,22 +218,27 @@ fn the_fair_share_follows_the_number_of_flows() {
     }
 }
 
-/// Two flows of 10 Mbit/s each, the class of one with weight 3: it gets three quarters.
+/// Two flows of 10 Mbit/s each, the class of one with weight 3: it gets three quarters. So does one of a class beyond the last,
+/// which goes by the last one's weight.
 #[test]
 fn weights_divide_the_link() {
+    [1, 2, 9].into_iter().for_each(weights_divide_it_among_class_0_and);
+}
+
+fn weights_divide_it_among_class_0_and(last: u16) {
     let mut queue = csfq("paper", &[("weights", "1:3")], papers_link(), stats::dice("weights", 0));
     let mut sent = [0.0; 2];
     for n in 0..20_000_u64 {
         let now = Time::ZERO + Span::from_micros(800 * n);
         for flow in 0..2 {
-            queue.enqueue(now, Packet::new(flow, 1000).with_class(flow as u16), &mut NullSink);
+            queue.enqueue(now, Packet::new(flow, 1000).with_class(flow as u16 * last), &mut NullSink);
         }
         let pkt = queue.dequeue(now, &mut NullSink);
         if let (true, Some(pkt)) = (n > 4_000, pkt) {
             sent[pkt.flow as usize] += 1.0 / 16_000.0;
         }
     }
-    assert!((sent[0] - 0.25_f64).abs() < 0.02 && (sent[1] - 0.75_f64).abs() < 0.02, "{sent:?}");
+    assert!((sent[0] - 0.25_f64).abs() < 0.02 && (sent[1] - 0.75_f64).abs() < 0.02, "class {last}: {sent:?}");
 }
 
 /// As long as nothing is known nobody is dropped from, and a flow's first packet has no label.

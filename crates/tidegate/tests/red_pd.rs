@@ -186,6 +186,46 @@ fn the_loud_flow_pays() {
     assert!(loud.probability() > 0.1 && loud.is_unresponsive(), "{loud:?}");
 }
 
+/// Settings that contradict each other are refused by the field that is to change; at their bounds they are taken.
+#[test]
+fn settings_that_contradict_each_other_are_refused() {
+    let link = support::link("10 Mbit/s", "100 packets", "1000 B");
+    let refused = |settings: &[(&str, &str)]| {
+        let config = support::config("red_pd", Some("paper"), settings, &link);
+        config.build(link, Rng::from_seed(1)).err().map(|error| error.to_string())
+    };
+    for (settings, told) in [
+        ([("lists", "4"), ("appearances", "5")], Some("appearances = 5: must not exceed lists = 4")),
+        ([("lists", "4"), ("appearances", "4")], None),
+        (
+            [("least_interval", "3"), ("most_interval", "2.5")],
+            Some("most_interval = 2.5: must not be below least_interval = 3"),
+        ),
+        ([("least_interval", "3"), ("most_interval", "3")], None),
+    ] {
+        assert_eq!(refused(&settings).as_deref(), told, "{settings:?}");
+    }
+}
+
+/// Three loud flows among twenty: the gauges count those that are monitored, and of them the unresponsive.
+#[test]
+fn gauges_count_whom_the_rule_monitors() {
+    let rates: Vec<f64> = [2.5, 2.0, 1.5].into_iter().chain([0.3; 20]).collect();
+    let link = support::link("10 Mbit/s", "100 packets", "1000 B");
+    let mut queue = red_pd("paper", &[], link, stats::dice("gauges", 0));
+    cbr(&mut queue, &rates);
+    let monitored: Vec<_> = (0..rates.len() as u64).filter_map(|flow| queue.policy().monitored(flow)).collect();
+    let unresponsive = monitored.iter().filter(|one| one.is_unresponsive()).count();
+    let largest = monitored.iter().map(|one| one.probability()).fold(0.0, f64::max);
+    assert!(monitored.len() >= 3 && unresponsive >= 2 && largest > 0.1, "{monitored:?}");
+    let told = gauges(&queue);
+    let told = |name: &str| told.iter().find(|gauge| gauge.name == name).unwrap().value;
+    assert_eq!(
+        [told("monitored"), told("unresponsive"), told("largest_p")],
+        [monitored.len() as f64, unresponsive as f64, largest]
+    );
+}
+
 /// Flows that all send alike are not told apart: who is monitored now is not next, and none is held down.
 #[test]
 fn equals_stay_equal() {
