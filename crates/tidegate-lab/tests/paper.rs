@@ -334,8 +334,7 @@ fn the_committed_results_come_out_again() {
     let experiments = papers.iter().flat_map(|p| p.experiments.iter().map(|e| e.id.clone())).collect();
     let asked = Asked { papers: &papers, experiments, length: Length::Full, seeds: None, only_tested: true };
     let results = paper::run(&asked, None, &()).unwrap();
-    let committed = committed();
-    let mut told = 0;
+    let mut rows = vec![];
     for paper in &papers {
         for row in paper::rows(paper, &asked.experiments, &results) {
             let run = paper.run(&row.claim.experiment, &row.claim.setting);
@@ -344,12 +343,42 @@ fn the_committed_results_come_out_again() {
                 continue;
             }
             let line = paper::csv(std::slice::from_ref(&row));
-            let line = line.lines().nth(1).unwrap();
-            assert!(committed.iter().any(|known| known == line), "papers/results.csv lacks this row: {line}");
-            told += 1;
+            rows.push(line.lines().nth(1).unwrap().to_string());
         }
     }
-    assert!(told >= 25, "{told}");
+    assert!(rows.len() >= 25, "{rows:?}");
+    assert_eq!(missing(&rows, &committed()), None, "papers/results.csv lacks this row");
+}
+
+/// The first of `rows` that is not among the `committed`.
+fn missing<'r>(rows: &'r [String], committed: &[String]) -> Option<&'r String> {
+    rows.iter().find(|row| !committed.contains(row))
+}
+
+/// So that the test above can fail: a copy of the file in which one figure, interval, ratio or verdict of one row is another
+/// lacks that row and no other.
+#[test]
+fn a_copy_of_the_results_with_one_wrong_figure_would_not_do() {
+    let rows = committed();
+    assert_eq!(missing(&rows, &rows), None);
+    for (at, row) in rows.iter().enumerate().skip(1) {
+        let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(row.as_bytes());
+        let fields = reader.records().next().unwrap().unwrap();
+        for column in 7..=10 {
+            let wrong = match fields[column].chars().last() {
+                Some(last @ '0'..='9') => {
+                    let kept = &fields[column][..fields[column].len() - 1];
+                    format!("{kept}{}", (last as u8 - b'0' + 1) % 10)
+                }
+                Some(_) => format!("{} not", &fields[column]),
+                None => continue,
+            };
+            let mut copy = rows.clone();
+            copy[at] = row.replacen(&format!(",{},", &fields[column]), &format!(",{wrong},"), 1);
+            assert_ne!(&copy[at], row, "column {column} was not changed");
+            assert_eq!(missing(&rows, &copy), Some(row), "column {column}: {wrong}");
+        }
+    }
 }
 
 #[test]
