@@ -7,14 +7,19 @@ SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 TIDEGATE := target/release/tidegate
 FUZZ_SECONDS ?= 600
 MUTANTS ?= 0/10
+SOAK_SECONDS ?= 3600
+SOAK_OUT ?= $(CURDIR)/out/soak
 
-.PHONY: help build demo test lint bench bench-gate fuzz mutants validate validate-gateway validate-witness validate-spoofed choosing speed papers cost clean
+.PHONY: help build deb soak demo test lint bench bench-gate fuzz mutants validate validate-gateway validate-witness validate-spoofed choosing speed papers cost clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 build: ## The release binary, target/release/tidegate
 	cargo build --release --locked -p tidegate-cli
+
+deb: build ## The Debian package, out/tidegate_VERSION_ARCHITECTURE.deb
+	packaging/deb/build.sh $(TIDEGATE) out
 
 demo: build ## A flood against TCP through four queues, simulated and replayed, with reports
 	rm -rf out/demo out/demo-replay
@@ -37,6 +42,9 @@ test-long: ## The tests that take minutes
 	cargo test --workspace --locked -- --ignored
 
 .PHONY: test-long
+
+soak: test-deps ## A gate under TCP, floods, reloads and flapping interfaces, and its account (SOAK_SECONDS=3600, SOAK_OUT=out/soak); root
+	SOAK_SECONDS=$(SOAK_SECONDS) SOAK_OUT=$(SOAK_OUT) cargo test --release --locked -p tidegate-cli --test soak -- --nocapture
 
 lint:
 	cargo fmt --all --check

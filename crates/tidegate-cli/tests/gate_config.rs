@@ -17,6 +17,7 @@ use nix::sys::signal::Signal;
 use serde_json::Value;
 use tidegate::Span;
 use tidegate_gateway::clock::now;
+use tidegate_gateway::namespaces::skip;
 
 /// A folder with a gate's file and what the gate tells.
 struct Config(tempfile::TempDir);
@@ -127,6 +128,31 @@ fn a_file_is_read_again_while_traffic_flows_and_one_with_a_mistake_is_not_heeded
         assert_eq!(frames(&account[direction]["held"]), 0, "{out}");
     }
     assert_eq!(config.told().matches("everything goes on as before").count(), 5, "{}", config.told());
+}
+
+#[test]
+fn what_a_reload_lays_out_stays_in_memory_like_that_of_the_start() {
+    let Some(net) = Net::new() else { return };
+    let config = Config::new();
+    config.says("drop_tail", "10 Gbit/s", "");
+    let gate = config.start(&net);
+    let locked = || {
+        let status = fs::read_to_string(format!("/proc/{}/status", gate.0.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmLck:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
+    };
+    let before = locked();
+    if before == 0 {
+        return skip("this container locks no memory");
+    }
+    let larger = fs::read_to_string(config.file()).unwrap().replace("20000 packets", "40000 packets");
+    fs::write(config.file(), larger).unwrap();
+    gate.signal(Signal::SIGHUP);
+    config.until_told("goes on as the file says now", 1);
+    // Two directions, each with as much again; what was there before may be free by now.
+    let cells = 2 * 20_000 * 6 * 256;
+    assert!(locked() > before + cells / 2, "{before} bytes before, {} after", locked());
+    assert_eq!(gate.stop().0, 0, "{}", config.told());
 }
 
 #[test]

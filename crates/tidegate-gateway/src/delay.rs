@@ -81,6 +81,11 @@ impl DelayLine {
         self.waiting.front().map(|frame| frame.due)
     }
 
+    /// When the last of those leaves that are under way.
+    pub(crate) fn last(&self) -> Option<Time> {
+        self.waiting.back().map(|frame| frame.due)
+    }
+
     /// Gives the slots of all frames under way to `lose` and is empty then.
     pub(crate) fn forget(&mut self, mut lose: impl FnMut(u32)) {
         self.waiting.drain(..).for_each(|frame| lose(frame.slot));

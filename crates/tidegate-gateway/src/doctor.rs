@@ -104,9 +104,9 @@ fn version(release: &str) -> Option<(u32, u32)> {
     Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
 }
 
-/// What has to be allowed: by the kernel's number, by name, and what for.
-const CAPABILITIES: [(u32, &str); 4] =
-    [(12, "cap_net_admin"), (13, "cap_net_raw"), (21, "cap_sys_admin"), (39, "cap_bpf")];
+/// What has to be allowed, by the kernel's number and by name: to change interfaces, to receive and send frames, to load the
+/// program and to find one that is there already. The last includes `cap_bpf`, which does not include it.
+const CAPABILITIES: [(u32, &str); 3] = [(12, "cap_net_admin"), (13, "cap_net_raw"), (21, "cap_sys_admin")];
 
 fn capabilities() -> Check {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();

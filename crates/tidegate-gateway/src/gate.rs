@@ -198,6 +198,15 @@ impl<A: Port, B: Port, W: Witness> Gate<A, B, W> {
         Relics { _there: there, _lane: lane, _wire: wire }
     }
 
+    /// Whether both directions have [settled](Lane::is_settled), so that they may be renewed.
+    pub fn is_settled(&self, now: Time) -> bool {
+        let back = match &self.back {
+            Back::Wire(_) => true,
+            Back::Lane(lane) => lane.is_settled(now),
+        };
+        back && self.there.is_settled(now)
+    }
+
     #[inline]
     fn next(&self) -> Option<Time> {
         [self.there.next(), self.back.next()].into_iter().flatten().min()
@@ -209,6 +218,12 @@ impl<A: Port, B: Port, W: Witness> Gate<A, B, W> {
     pub fn discard(&mut self, now: Time) -> u64 {
         self.there.forget(now);
         self.back.forget(now);
+        self.decline(now)
+    }
+
+    /// Throws away what has arrived and was not received, and nothing else: the promise was given up, and nobody knows which
+    /// of it the kernel has sent on. How many frames had arrived.
+    pub fn decline(&mut self, now: Time) -> u64 {
         let (from_inner, there) = (self.inner.give_up(), &mut self.there);
         self.inner.receive(from_inner, |frame, _| there.discard(now, &frame));
         let (from_outer, back) = (self.outer.give_up(), &mut self.back);

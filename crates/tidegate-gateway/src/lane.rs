@@ -39,6 +39,8 @@ pub struct Lane<W> {
     queue: AnyQueue,
     /// Queues that were exchanged while frames waited in them: the first gives all it has before the next does.
     elders: VecDeque<AnyQueue>,
+    /// When the last frame is to leave that came from one of them.
+    settles: Time,
     aside: Aside,
     link: Link,
     sorter: Sorter,
@@ -75,6 +77,7 @@ impl<W: Witness> Lane<W> {
         Lane {
             queue: of.queue,
             elders: VecDeque::new(),
+            settles: Time::ZERO,
             aside: Aside::default(),
             link: of.link,
             sorter: of.sorter,
@@ -134,6 +137,12 @@ impl<W: Witness> Lane<W> {
         (self.link, self.pacer, self.overload) = (link, Pacer::new(link.rate), Overload::new());
         let sorter = std::mem::replace(&mut self.sorter, sorter);
         LeftOver { _queue: old, _pool: pool, _under_way: under_way, _sorter: sorter }
+    }
+
+    /// Whether nothing waits or is under way any more that came from a queue before this one: for that, and for what this queue
+    /// lets in, there is room, and not for what a third one would let in besides.
+    pub fn is_settled(&self, now: Time) -> bool {
+        self.elders.is_empty() && self.settles <= now
     }
 
     /// A frame has arrived that must not be sent on.
@@ -322,6 +331,7 @@ impl<W: Witness> Lane<W> {
             debug_assert_eq!(elder.backlog().packets, 0, "an elder holds packets back");
             self.elders.pop_front();
         }
+        self.settles = self.delay.last().unwrap_or(now);
         None
     }
 }

@@ -122,6 +122,7 @@ where
     loop {
         let now = clock::now();
         if now >= end {
+            leave(now, gate, guard);
             return Ok(now.since(begun));
         }
         if now >= chores.due {
@@ -132,9 +133,12 @@ where
             change(now, gate, &mut orders);
             match (orders.wish)() {
                 Wish::GoOn => {}
-                Wish::End => return Ok(now.since(begun)),
+                Wish::End => {
+                    leave(now, gate, guard);
+                    return Ok(now.since(begun));
+                }
                 Wish::Drain => {
-                    leave(gate, guard);
+                    leave(now + BEAT, gate, guard);
                     return Ok(drain(gate, clock::now() + orders.drain, orders.wish).since(begun));
                 }
             }
@@ -149,9 +153,11 @@ where
     }
 }
 
-/// Goes on as the next change says, if there is one.
+/// Goes on as the next change says, if there is one and the last has been come to in full.
 fn change<A: Port, B: Port, W: Witness>(now: Time, gate: &mut Gate<A, B, W>, orders: &mut Orders<'_>) {
-    if let Some(change) = orders.changes.and_then(|changes| changes.try_recv().ok()) {
+    if gate.is_settled(now)
+        && let Some(change) = orders.changes.and_then(|changes| changes.try_recv().ok())
+    {
         let Change { waits, drain, to } = *change;
         let relics = gate.renew(now, to);
         (orders.waits, orders.drain) = (waits, drain);
@@ -159,15 +165,12 @@ fn change<A: Port, B: Port, W: Witness>(now: Time, gate: &mut Gate<A, B, W>, ord
     }
 }
 
-/// Takes what has arrived, as long as that takes less than a beat, and leaves what comes to the kernel.
-fn leave<A: Port, B: Port, W: Witness>(gate: &mut Gate<A, B, W>, guard: &mut impl Guard) {
-    let end = clock::now() + BEAT;
-    loop {
-        let now = clock::now();
-        if now >= end || gate.turn(now, guard) != Next::Now {
-            return guard.leave();
-        }
-    }
+/// Takes what has arrived, until `end` at the latest, and leaves what comes to the kernel. What comes in the moment between
+/// is lost, and counted.
+fn leave<A: Port, B: Port, W: Witness>(end: Time, gate: &mut Gate<A, B, W>, guard: &mut impl Guard) {
+    while clock::now() < end && gate.turn(clock::now(), guard) == Next::Now {}
+    guard.leave();
+    gate.decline(clock::now());
 }
 
 /// Sends what waits, each frame at its time, until nothing is left, or `until` then, or the end is wished; when that was.

@@ -501,6 +501,27 @@ fn what_stands_behind_an_unfinished_frame_is_thrown_away_too() {
 }
 
 #[test]
+fn what_comes_while_the_gate_leaves_is_counted_and_what_waits_still_leaves() {
+    let mut seen = Seen::default();
+    let mut rig = Setup::default().rig(&mut seen);
+    for _ in 0..3 {
+        send(&mut rig.clients, &[1; 1000]);
+    }
+    while rig.gate.turn(at(1), &mut Unguarded) == Next::Now {}
+    send(&mut rig.clients, &[2; 1000]);
+    send(&mut rig.servers, &[3; 1000]);
+    assert_eq!(rig.gate.decline(at(2)), 2);
+    while let Some(then) = rig.gate.drain(at(1_000_000_000)) {
+        assert!(then > at(2));
+    }
+    let account = rig.gate.account();
+    let lapsed = [account.managed, account.reverse].map(|counters| counters.lost(Loss::Lapsed).frames);
+    assert_eq!((account.managed.sent.frames, lapsed, account.held()), (3, [1, 1], 0), "{account:?}");
+    assert!(account.managed.balanced() && account.reverse.balanced());
+    assert!(rig.servers.all().unwrap().iter().all(|frame| frame[0] == 1));
+}
+
+#[test]
 fn what_arrived_before_the_gate_began_is_not_in_the_account() {
     let mut seen = Seen::default();
     let mut rig = Setup::default().rig(&mut seen);

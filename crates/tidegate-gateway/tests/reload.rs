@@ -457,3 +457,35 @@ fn classes_share_by_weight() {
         assert!((share - 0.75).abs() < 0.02, "{queue}: {share} of the link");
     }
 }
+
+/// Each kind takes what arrives while the one before still gives: of three there would be more than there is room for.
+#[test]
+fn a_third_queue_waits_for_the_first_and_memory_never_runs_out() {
+    let mut fates = Fates::default();
+    let kinds = ["drop_tail", "fq_codel", "sfb", "drr", "red", "wfq"];
+    let plan = |queue, rate| Plan::new(settings(way(queue, link(rate, Size::Packets(300))), None), 1500).unwrap();
+    let mut old = plan(kinds[5], "10 Mbit/s");
+    let mut rig = Rig::new(&old, &mut fates);
+    let mut dice = Rng::from_seed(1);
+    let (mut number, mut renewed, mut refused) = (0, 0, 0);
+    // Every 10 ms frames for 60 ms of the line, and a wish to change.
+    for turn in 0..400 {
+        for _ in 0..50 {
+            number += 1;
+            send(&mut rig.clients, &frame(&mut dice, (number % 30) as u8, number, Ecn::NotEct, 1514));
+        }
+        rig.until(rig.now + Span::from_millis(10));
+        match rig.gate.is_settled(rig.now) {
+            true => {
+                let next = plan(kinds[renewed % kinds.len()], ["10 Mbit/s", "9 Mbit/s"][turn % 2]);
+                drop(rig.gate.renew(rig.now, next.instead_of(&old, SECRET).unwrap()));
+                (old, renewed) = (next, renewed + 1);
+            }
+            false => refused += 1,
+        }
+    }
+    let managed = rig.gate.account().managed;
+    balanced(&managed, "at the end");
+    assert!(renewed > 6 && refused > renewed, "{renewed} times changed, {refused} times to wait");
+    assert_eq!(managed.lost(Loss::NoMemory), Tally::default(), "{managed:?}");
+}

@@ -6,6 +6,7 @@ mod joint;
 mod link;
 mod notes;
 mod run;
+mod service;
 mod signals;
 mod watch;
 
@@ -25,7 +26,7 @@ use crate::failure::Failure;
 use crate::output;
 use account::Links;
 use config::LinkParams;
-use joint::OnExit;
+use joint::{OnExit, Purpose};
 use link::{DRAIN, LinkConfig, Wanted};
 use run::{Outcome, Ready, Together, run};
 
@@ -184,14 +185,15 @@ impl Args {
         let links = self.links()?;
         may_be_awake(&links)?;
         let force = if self.force { Force::Yes } else { Force::No };
+        let purpose = if self.dry_run { Purpose::Show } else { Purpose::Start };
         let mut ready = Vec::new();
         let mut plans = Vec::new();
         for config in links {
             let names = [config.settings.inner.as_str(), config.settings.outer.as_str()];
-            let (preflight, ends) = joint::cleared(names, force)?;
-            let plan = config.plan(ends[0].mtu.max(ends[1].mtu))?;
-            plans.push([config.lines(&plan), joint::lines(&preflight, &ends, config.on_exit)].concat());
-            ready.push(Ready { config, plan, ends });
+            let cleared = joint::cleared(names, force, purpose)?;
+            let plan = config.plan(cleared.ends[0].mtu.max(cleared.ends[1].mtu))?;
+            plans.push([config.lines(&plan), joint::lines(&cleared, config.on_exit)].concat());
+            ready.push(Ready { config, plan, ends: cleared.ends });
         }
         if self.dry_run {
             return account::print_plans(&plans, self.json);

@@ -37,24 +37,30 @@ struct bpf_map_def SECTION("maps") GATE = {
 	.type = BPF_MAP_TYPE_ARRAY, .key_size = 4, .value_size = sizeof(struct gate), .max_entries = 1,
 };
 
+/* What came in by the one interface, and by the other. */
 struct bpf_map_def SECTION("maps") COUNTS = {
-	.type = BPF_MAP_TYPE_PERCPU_ARRAY, .key_size = 4, .value_size = sizeof(struct counts), .max_entries = 1,
+	.type = BPF_MAP_TYPE_PERCPU_ARRAY, .key_size = 4, .value_size = sizeof(struct counts), .max_entries = 2,
 };
 
 SECTION("classifier") int tidegate_gate(struct __sk_buff *frame)
 {
-	__u32 first = 0;
+	__u32 first = 0, by = 1;
 	struct gate *gate = map_lookup(&GATE, &first);
-	struct counts *counts = map_lookup(&COUNTS, &first);
+	struct counts *counts;
 
-	if (!gate || !counts)
+	if (!gate)
 		return TC_ACT_OK; /* cannot be: arrays have their entries from birth */
+	if (frame->ifindex == gate->one)
+		by = 0;
+	counts = map_lookup(&COUNTS, &by);
+	if (!counts)
+		return TC_ACT_OK; /* neither can this */
 	if (monotonic_ns() < gate->valid_until) {
 		counts->taken++;
 		return TC_ACT_STOLEN; /* as SHOT, but it is no drop, and is not counted as one */
 	}
 	counts->passed++;
-	return redirect(frame->ifindex == gate->one ? gate->other : gate->one, 0);
+	return redirect(by == 0 ? gate->other : gate->one, 0);
 }
 
 char SECTION("license") LICENSE[] = "MIT";

@@ -128,7 +128,7 @@ impl Gate {
     }
 }
 
-/// What the program did, since it was loaded.
+/// What the program did with what came in by an interface.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Passed {
     /// Frames that it left to us.
@@ -278,14 +278,17 @@ impl FailOpen {
         opened.and(one).and(other)
     }
 
-    /// What the program did so far.
+    /// What the program did since it was loaded, at the one interface and at the other.
     ///
     /// # Errors
     /// The kernel's.
-    pub fn passed(&self) -> io::Result<Passed> {
-        let each = self.counts.get(&0, 0).map_err(io::Error::other)?;
-        let sum = |word: usize| each.iter().map(|words| words[word]).sum();
-        Ok(Passed { taken: sum(0), unmanaged: sum(1) })
+    pub fn passed(&self) -> io::Result<[Passed; 2]> {
+        let by = |interface: u32| -> io::Result<Passed> {
+            let each = self.counts.get(&interface, 0).map_err(io::Error::other)?;
+            let sum = |word: usize| each.iter().map(|words| words[word]).sum();
+            Ok(Passed { taken: sum(0), unmanaged: sum(1) })
+        };
+        Ok([by(0)?, by(1)?])
     }
 
     fn write(&mut self, gate: Gate) -> io::Result<()> {

@@ -2,6 +2,7 @@
 use serde_json::{Map, Value, json};
 use tidegate::{Bytes, MarkReason, Span};
 use tidegate_gateway::counters::{Counters, Loss, Tally};
+use tidegate_gateway::failopen::Passed;
 use tidegate_gateway::gate::Account;
 use tidegate_gateway::record::Recorded;
 use tidegate_report::{Figure, human};
@@ -82,7 +83,7 @@ fn named(lines: &Lines) -> Value {
     Value::Object(lines.iter().map(|(name, text)| (name.clone(), text.clone().into())).collect())
 }
 
-fn document(Ended { config, plan, span, account, recorded }: &Ended) -> Value {
+fn document(Ended { config, plan, span, account, passed, recorded }: &Ended) -> Value {
     let recorded = recorded
         .as_ref()
         .map(|r| json!({ "written": r.written, "unwritten": r.unwritten, "bytes": r.bytes, "trouble": r.trouble }));
@@ -91,13 +92,13 @@ fn document(Ended { config, plan, span, account, recorded }: &Ended) -> Value {
         "link": config.name,
         "plan": named(&config.lines(plan)),
         "duration_s": span.as_secs(),
-        "managed": direction(&account.managed),
-        "reverse": direction(&account.reverse),
+        "managed": direction(&account.managed, passed[0]),
+        "reverse": direction(&account.reverse, passed[1]),
         "recorded": recorded,
     })
 }
 
-fn direction(counters: &Counters) -> Value {
+fn direction(counters: &Counters, passed: Passed) -> Value {
     let tally = |t: Tally| json!({ "frames": t.frames, "bytes": t.bytes });
     let lost: Map<_, _> = Loss::all().map(|why| (why.name().into(), tally(counters.lost(why)))).collect();
     let marked: Map<_, _> =
@@ -111,11 +112,19 @@ fn direction(counters: &Counters) -> Value {
         "allowed": tally(counters.allowed),
         "unfinished": counters.unfinished,
         "missed": counters.missed,
+        "unheard": unheard(counters, passed),
+        "kernel": { "taken": passed.taken, "unmanaged": passed.unmanaged },
     })
 }
 
+/// Frames that came in by an interface, as the kernel's program has counted them there, and never to us: nobody heard the
+/// interface, as in the moment after it has come up again.
+fn unheard(counters: &Counters, passed: Passed) -> u64 {
+    (passed.taken + passed.unmanaged).saturating_sub(counters.received.frames + counters.missed)
+}
+
 /// The account as a table.
-fn page(Ended { plan, span, account, recorded, .. }: &Ended) -> String {
+fn page(Ended { plan, span, account, passed, recorded, .. }: &Ended) -> String {
     let (settings, span) = (plan.settings(), *span);
     let by = |label: Option<&str>| label.map(|label| format!(" ({label})")).unwrap_or_default();
     let back = by(settings.back.as_ref().map(|way| way.label.as_str()));
@@ -137,6 +146,8 @@ fn page(Ended { plan, span, account, recorded, .. }: &Ended) -> String {
     rare.push(sizes("not judged", &|c| c.allowed));
     rare.push(sizes("held at the end", &|c| c.held));
     rare.push(counts("missed by the kernel", &|c| c.missed));
+    let [there, back] = [0, 1].map(|at| count(unheard(both[at], passed[at])));
+    rare.push(["came while nobody heard".into(), there, back]);
     rare.push(counts("checksum not filled in", &|c| c.unfinished));
     rare.retain(|[_, there, back]| there != NOTHING || back != NOTHING);
     rows.extend(rare);

@@ -1,10 +1,10 @@
 //! Two interfaces, joined for a gate and let go again: what `tidegate gate` refuses, installs and leaves behind.
 use std::time::Duration;
 
-use tidegate_gateway::failopen::{self, FailOpen};
-use tidegate_gateway::guard::Guard;
+use tidegate_gateway::failopen::{self, FailOpen, Passed};
+use tidegate_gateway::guard::{Guard, Promise};
 use tidegate_gateway::netlink::Netlink;
-use tidegate_gateway::preflight::{self, Finding, Force, Obstacle, Preflight};
+use tidegate_gateway::preflight::{self, Force, Obstacle, Preflight};
 use tidegate_gateway::{clock, facts};
 
 use super::notes::Pen;
@@ -20,12 +20,34 @@ pub enum OnExit {
     Close,
 }
 
+/// What interfaces are looked at for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// To join them.
+    Start,
+    /// To say what would be done. A gate that runs is to be told so by a reload, if it is the one that holds them.
+    Show,
+}
+
+/// Interfaces that may be joined, and what was found of them.
+pub struct Cleared {
+    preflight: Preflight,
+    /// The two.
+    pub ends: [facts::Interface; 2],
+    /// The process that holds one of them, if that is no matter.
+    holder: Option<u32>,
+}
+
 /// The interfaces called `names`, which may be joined.
 ///
 /// # Errors
 /// What stands against it, with the commands that mend it.
-pub fn cleared(names: [&str; 2], force: Force) -> Result<(Preflight, [facts::Interface; 2]), Failure> {
-    let preflight = inspect(names)?;
+pub fn cleared(names: [&str; 2], force: Force, purpose: Purpose) -> Result<Cleared, Failure> {
+    let mut preflight = inspect(names)?;
+    let holder = holder(&preflight).filter(|_| purpose == Purpose::Show);
+    if holder.is_some() {
+        preflight.findings.retain(|finding| !matches!(finding.obstacle, Obstacle::Held(_)));
+    }
     let ends = preflight.cleared(force).cloned().map_err(|against| {
         let mut told = String::from("this cannot start");
         for finding in &against {
@@ -42,7 +64,7 @@ pub fn cleared(names: [&str; 2], force: Force) -> Result<(Preflight, [facts::Int
             None => Failure::Input(told),
         }
     })?;
-    Ok((preflight, ends))
+    Ok(Cleared { preflight, ends, holder })
 }
 
 /// What there is at the interfaces. A gate that was killed just now is given the time to be known as dead.
@@ -55,14 +77,17 @@ fn inspect(names: [&str; 2]) -> Result<Preflight, Failure> {
     preflight::inspect(names, clock::now()).map_err(Failure::runtime)
 }
 
-/// That a living gate holds one of the interfaces.
-fn holder(preflight: &Preflight) -> Option<&Finding> {
-    preflight.findings.iter().find(|finding| matches!(finding.obstacle, Obstacle::Held(_)))
+/// The process of a living gate that holds one of the interfaces.
+fn holder(preflight: &Preflight) -> Option<u32> {
+    preflight.findings.iter().find_map(|finding| match finding.obstacle {
+        Obstacle::Held(process) => Some(process),
+        _ => None,
+    })
 }
 
 /// What joining does beyond moving frames, as pairs of a name and a text like the plan's.
-pub fn lines(preflight: &Preflight, [one, other]: &[facts::Interface; 2], on_exit: OnExit) -> Vec<(String, String)> {
-    let (one, other) = (&one.name, &other.name);
+pub fn lines(Cleared { preflight, ends, holder }: &Cleared, on_exit: OnExit) -> Vec<(String, String)> {
+    let [one, other] = ends.each_ref().map(|end| &end.name);
     let mut lines = vec![(
         "loaded",
         format!(
@@ -75,6 +100,10 @@ pub fn lines(preflight: &Preflight, [one, other]: &[facts::Interface; 2], on_exi
     if !preflight.findings.is_empty() {
         let findings: Vec<_> = preflight.findings.iter().map(ToString::to_string).collect();
         lines.push(("in_spite_of", findings.join("; ")));
+    }
+    if let Some(process) = holder {
+        let held = format!("by a gate that runs as process {process}: its reload goes by this, and no start");
+        lines.push(("held", held));
     }
     lines.push((
         "on_exit",
@@ -91,6 +120,8 @@ pub struct Joint {
     fail_open: FailOpen,
     names: [String; 2],
     on_exit: OnExit,
+    /// What the program had done when we took over, and when we left.
+    passed: [[Passed; 2]; 2],
 }
 
 impl Joint {
@@ -101,17 +132,23 @@ impl Joint {
     pub fn new(ends: &[facts::Interface; 2], on_exit: OnExit) -> Result<Joint, Failure> {
         let interfaces = ends.each_ref().map(|end| end.index);
         let fail_open = FailOpen::install(interfaces, clock::now()).map_err(Failure::runtime)?;
-        Ok(Joint { fail_open, names: ends.each_ref().map(|end| end.name.clone()), on_exit })
+        Ok(Joint { fail_open, names: ends.each_ref().map(|end| end.name.clone()), on_exit, passed: Default::default() })
     }
 
-    /// Begins the heartbeat: what arrives from here on is ours.
-    pub fn take_over(&mut self) {
+    /// Begins the heartbeat: what arrives from here on is ours. `begin` forgets what has arrived before.
+    pub fn take_over(&mut self, begin: impl FnOnce()) {
         let _ = self.fail_open.beat(); // there was none before, so that it had lapsed
+        begin();
+        self.passed[0] = self.fail_open.passed().unwrap_or_default();
     }
 
-    /// Who goes on with it.
-    pub fn guard(&mut self) -> &mut impl Guard {
-        &mut self.fail_open
+    /// What the program did from when we took over until we left, at the one interface and at the other.
+    pub fn passed(&self) -> [Passed; 2] {
+        let [begun, left] = self.passed;
+        [0, 1].map(|at| Passed {
+            taken: left[at].taken.saturating_sub(begun[at].taken),
+            unmanaged: left[at].unmanaged.saturating_sub(begun[at].unmanaged),
+        })
     }
 
     /// There is no more to join: everything as it was before, where it still is.
@@ -127,7 +164,7 @@ impl Joint {
     /// The kernel refuses.
     pub fn part(mut self, pen: &Pen) -> Result<u64, Failure> {
         self.fail_open.open().map_err(Failure::runtime)?;
-        let unmanaged = self.fail_open.passed().map_err(Failure::runtime)?.unmanaged;
+        let unmanaged = self.fail_open.passed().map_err(Failure::runtime)?.iter().map(|by| by.unmanaged).sum();
         let [one, other] = &self.names;
         match self.on_exit {
             OnExit::Close => self.fail_open.remove().map_err(Failure::runtime)?,
@@ -137,6 +174,23 @@ impl Joint {
             )),
         }
         Ok(unmanaged)
+    }
+}
+
+impl Guard for Joint {
+    fn beat(&mut self) -> Promise {
+        self.fail_open.beat()
+    }
+
+    #[inline]
+    fn ours(&mut self) -> bool {
+        self.fail_open.ours()
+    }
+
+    fn leave(&mut self) {
+        self.fail_open.leave();
+        // What it says that cannot be read was not done.
+        self.passed[1] = self.fail_open.passed().unwrap_or_default();
     }
 }
 

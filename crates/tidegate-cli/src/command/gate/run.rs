@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime};
 use nix::sys::signal::Signal;
 use tidegate::Span;
 use tidegate_gateway::facts::Interface;
+use tidegate_gateway::failopen::Passed;
 use tidegate_gateway::gate::{Account, Gate};
 use tidegate_gateway::plan::{Plan, Secret};
 use tidegate_gateway::pump::{Change, News, Orders, Side, Wish, is_gone, pump};
@@ -18,6 +19,7 @@ use tidegate_gateway::{clock, host};
 use super::joint::Joint;
 use super::link::LinkConfig;
 use super::notes::{Notes, Pen};
+use super::service::{Manager, Pulse};
 use super::signals;
 use super::watch::{Event, Running, Teller, Watch, Wished};
 use crate::failure::Failure;
@@ -58,6 +60,8 @@ pub struct Ended {
     pub span: Span,
     /// What became of the frames.
     pub account: Account,
+    /// What the kernel's program did with those that came in by the one interface and by the other.
+    pub passed: [Passed; 2],
     /// What was recorded.
     pub recorded: Option<Recorded>,
 }
@@ -87,7 +91,7 @@ pub fn run(links: Vec<Ready>, together: Together<'_>) -> Result<Outcome, Failure
     let (to, events) = channel();
     let (teller, wished) = (Teller::new(to), Wished::default());
     listen(together.file, teller.clone(), wished.clone())?;
-    let notes = Notes::new()?;
+    let (notes, manager) = (Notes::new()?, Manager::new()?);
     let secrets = links.iter().map(|_| secret()).collect::<Result<Vec<_>, _>>()?;
     // First what may fail for want of memory: it leaves nothing behind.
     let opened = links.iter().zip(&secrets).map(|(link, secret)| open(link, *secret));
@@ -100,6 +104,8 @@ pub fn run(links: Vec<Ready>, together: Together<'_>) -> Result<Outcome, Failure
         let (mut running, mut threads) = (Vec::new(), Vec::new());
         for (number, ((link, secret), started)) in links.into_iter().zip(secrets).zip(started).enumerate() {
             let (change, changes) = channel();
+            let pulse = Pulse::default();
+            let felt = pulse.felt();
             let whose = if several { format!("{}: ", link.config.name) } else { String::new() };
             let ordered = Ordered {
                 number,
@@ -110,12 +116,13 @@ pub fn run(links: Vec<Ready>, together: Together<'_>) -> Result<Outcome, Failure
                 pen: notes.pen(),
                 changes,
                 wished: wished.clone(),
+                pulse,
             };
             // The others are not to run on without it.
             threads.push(spawn(scope, started, ordered).inspect_err(|_| wished.end())?);
-            running.push(Running::new(link, secret, change));
+            running.push(Running::new(link, secret, change, felt));
         }
-        let watch = Watch::new(running, together.file, wished, teller, notes.pen());
+        let watch = Watch::new(running, together.file, wished, teller, notes.pen(), manager);
         let links = watch.until_all_are_over(&events);
         let mut outcome = Outcome { ended: vec![], failed: vec![], notes };
         for (link, thread) in links.into_iter().zip(threads) {
@@ -136,7 +143,7 @@ fn listen(file: Option<&Path>, teller: Teller, wished: Wished) -> Result<(), Fai
         Signal::SIGHUP if reads => teller.tell(Event::ReadAgain),
         _ => {
             wished.raise();
-            true
+            teller.tell(Event::Ending)
         }
     })
 }
@@ -184,8 +191,7 @@ fn join(links: &[Ready], gates: Vec<Live>) -> Result<Vec<Started>, Failure> {
         }
     }
     let started = joints.into_iter().zip(gates).map(|(mut joint, mut gate)| {
-        joint.take_over();
-        gate.begin(); // what has arrived before that was nobody's or was forwarded by the kernel
+        joint.take_over(|| gate.begin()); // what has arrived before that was nobody's or was forwarded by the kernel
         Started { gate, joint }
     });
     Ok(started.collect())
@@ -202,6 +208,8 @@ struct Ordered<'a> {
     pen: Pen,
     changes: Receiver<Box<Change>>,
     wished: Wished,
+    /// Whither it shows that it moves.
+    pulse: Pulse,
 }
 
 /// Tells that a thread has ended, however it does.
@@ -216,8 +224,9 @@ impl Drop for Over {
     }
 }
 
-/// A gate that has been pumped: for how long, what became of the frames, who recorded them.
-type Pumped = (Span, Account, Option<Recorder>);
+/// A gate that has been pumped: for how long, what became of the frames, what the kernel did with them before, who recorded
+/// them.
+type Pumped = (Span, Account, [Passed; 2], Option<Recorder>);
 
 fn spawn<'s>(
     scope: &'s Scope<'s, '_>,
@@ -239,12 +248,15 @@ fn spawn<'s>(
 fn move_frames(Started { mut gate, mut joint }: Started, ordered: Ordered<'_>) -> Result<Pumped, Failure> {
     // For this thread alone, which moves the frames. Where the system refuses, they may have to wait for a processor.
     let _ = host::come_first();
-    let Ordered { number, whose, link, together, teller, pen, changes, wished } = ordered;
+    let Ordered { number, whose, link, together, teller, pen, changes, wished, pulse } = ordered;
     let gone = std::cell::Cell::new(None);
-    let wish = || match (gone.get(), wished.now()) {
-        (None, Wished::GO_ON) => Wish::GoOn,
-        (None, Wished::DRAIN) => Wish::Drain,
-        _ => Wish::End,
+    let wish = || {
+        pulse.beat();
+        match (gone.get(), wished.now()) {
+            (None, Wished::GO_ON) => Wish::GoOn,
+            (None, Wished::DRAIN) => Wish::Drain,
+            _ => Wish::End,
+        }
     };
     let tell = &mut |news| {
         gone.set(gone.get().or(taken_away(&news)));
@@ -258,7 +270,8 @@ fn move_frames(Started { mut gate, mut joint }: Started, ordered: Ordered<'_>) -
         changes: Some(&changes),
         ..Orders::new(&wish, tell)
     };
-    let pumped = pump(&mut gate, joint.guard(), orders);
+    let pumped = pump(&mut gate, &mut joint, orders);
+    let passed = joint.passed();
     let parted = match gone.get() {
         None => joint.part(&pen),
         Some(side) => {
@@ -271,7 +284,7 @@ fn move_frames(Started { mut gate, mut joint }: Started, ordered: Ordered<'_>) -
     if unmanaged > 0 {
         pen.note(format!("{whose}{unmanaged} frames were forwarded by the kernel meanwhile, unmanaged"));
     }
-    Ok((span, gate.account(), gate.into_witness()))
+    Ok((span, gate.account(), passed, gate.into_witness()))
 }
 
 /// The interface that was taken away, if these are such news.
@@ -282,7 +295,7 @@ fn taken_away(news: &News) -> Option<Side> {
     }
 }
 
-fn finish(link: Ready, (span, account, recorder): Pumped) -> Ended {
+fn finish(link: Ready, (span, account, passed, recorder): Pumped) -> Ended {
     let Ready { config, plan, .. } = link;
-    Ended { config, plan, span, account, recorded: recorder.map(Recorder::finish) }
+    Ended { config, plan, span, account, passed, recorded: recorder.map(Recorder::finish) }
 }

@@ -1,18 +1,20 @@
 //! What looks after gates that run: it tells their news and has their file read again. The end does not wait for it:
 //! that is wished by whoever hears the signal.
-use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering::Relaxed};
-use std::sync::mpsc::{Receiver, Sender};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::thread;
+use std::time::Duration;
 
+use tidegate_gateway::host;
 use tidegate_gateway::plan::Secret;
 use tidegate_gateway::pump::{Change, News, Side};
 
 use super::account;
 use super::notes::Pen;
 use super::run::Ready;
+use super::service::{Felt, Heart, Manager};
 use crate::failure::Failure;
 
 /// How many news may wait to be told; what comes then is not told.
@@ -50,6 +52,8 @@ impl Wished {
 pub enum Event {
     /// The file is to be read again.
     ReadAgain,
+    /// The end is wished.
+    Ending,
     /// What it says, read and laid out.
     Renewed(Result<Vec<Renewed>, Failure>),
     /// Of the link of this number.
@@ -94,32 +98,35 @@ pub struct Running {
     /// What it is.
     pub now: Ready,
     /// What it has been told to become, and has not yet.
-    next: VecDeque<Ready>,
+    next: Option<Ready>,
     /// Keys its hash, begins its dice.
     secret: Secret,
     /// Whither changes go.
     change: Sender<Box<Change>>,
+    /// Whether it moves.
+    pulse: Felt,
 }
 
 impl Running {
     /// One that nothing new has been told.
-    pub fn new(now: Ready, secret: Secret, change: Sender<Box<Change>>) -> Running {
-        Running { now, next: VecDeque::new(), secret, change }
+    pub fn new(now: Ready, secret: Secret, change: Sender<Box<Change>>, pulse: Felt) -> Running {
+        Running { now, next: None, secret, change, pulse }
     }
 
-    /// What it will be when it has done all that it was told.
-    fn latest(&self) -> &Ready {
-        self.next.back().unwrap_or(&self.now)
+    /// Whether it is about to go on as it was told.
+    fn is_changing(&self) -> bool {
+        self.next.is_some() && !self.pulse.is_over()
     }
 }
 
-/// Whether the file is being read.
+/// Whether the file is being read again, from the signal on until all links go on as it says.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reading {
     No,
+    /// It is being read.
     Yes,
-    /// And it is to be read once more then.
-    Twice,
+    /// It was read, and not all links have come to their change yet.
+    Read,
 }
 
 /// Looks after gates that run.
@@ -130,22 +137,44 @@ pub struct Watch {
     teller: Teller,
     pen: Pen,
     reading: Reading,
+    /// It is to be read once more then.
+    again: bool,
+    manager: Manager,
+    heart: Heart,
 }
 
+/// How long the watch waits for what happens if nobody waits for it.
+const LONG: Duration = Duration::from_secs(3600);
+
 impl Watch {
-    /// Looks after `links`, which `file` was read for.
-    pub fn new(links: Vec<Running>, file: Option<&Path>, wished: Wished, teller: Teller, pen: Pen) -> Watch {
-        Watch { links, file: file.map(Path::to_path_buf), wished, teller, pen, reading: Reading::No }
+    /// Looks after `links`, which `file` was read for; `manager` is to hear of them.
+    pub fn new(
+        links: Vec<Running>,
+        file: Option<&Path>,
+        wished: Wished,
+        teller: Teller,
+        pen: Pen,
+        manager: Manager,
+    ) -> Watch {
+        let heart = Heart::new(links.iter().map(|link| link.pulse.clone()));
+        let file = file.map(Path::to_path_buf);
+        Watch { links, file, wished, teller, pen, reading: Reading::No, again: false, manager, heart }
     }
 
     /// Does so until all have ended; what each was in the end.
     pub fn until_all_are_over(mut self, events: &Receiver<Event>) -> Vec<Ready> {
         let mut running = self.links.len();
-        while running > 0
-            && let Ok(event) = events.recv()
-        {
+        self.manager.ready(&self.names());
+        while running > 0 {
+            self.heart.look(&self.manager);
+            let event = match events.recv_timeout(self.heart.rest().unwrap_or(LONG)) {
+                Ok(event) => event,
+                Err(RecvTimeoutError::Timeout) => continue,
+                Err(RecvTimeoutError::Disconnected) => break,
+            };
             match event {
                 Event::ReadAgain => self.read_again(),
+                Event::Ending => self.manager.stopping(),
                 Event::Renewed(renewed) => self.go_on_as(renewed),
                 Event::News(number, news) => {
                     self.teller.untold.fetch_sub(1, Relaxed);
@@ -159,6 +188,7 @@ impl Watch {
                     }
                 }
             }
+            self.have_all_gone_on();
         }
         self.links.into_iter().map(|link| link.now).collect()
     }
@@ -168,7 +198,7 @@ impl Watch {
         let several = self.links.len() > 1;
         let link = &mut self.links[number];
         if let News::Changed(..) = news
-            && let Some(next) = link.next.pop_front()
+            && let Some(next) = link.next.take()
         {
             link.now = next;
         }
@@ -201,10 +231,11 @@ impl Watch {
             return;
         }
         if self.reading != Reading::No {
-            self.reading = Reading::Twice;
+            self.again = true;
             return;
         }
-        let links: Vec<_> = self.links.iter().map(|link| (link.latest().clone(), link.secret)).collect();
+        self.manager.reloading();
+        let links: Vec<_> = self.links.iter().map(|link| (link.now.clone(), link.secret)).collect();
         let teller = self.teller.clone();
         let read = move || {
             teller.tell(Event::Renewed(renewed(&file, links)));
@@ -226,25 +257,47 @@ impl Watch {
 
     /// Either all links go on as the file says, or none does.
     fn go_on_as(&mut self, renewed: Result<Vec<Renewed>, Failure>) {
-        let again = std::mem::replace(&mut self.reading, Reading::No) == Reading::Twice;
+        self.reading = Reading::Read;
         match renewed {
-            Ok(_) if self.is_ending() => return,
+            Ok(_) if self.is_ending() => {}
             Ok(renewed) => {
                 for (link, (ready, to)) in self.links.iter_mut().zip(renewed) {
                     // One that has ended needs no change.
                     if link.change.send(to).is_ok() {
-                        link.next.push_back(ready);
+                        link.next = Some(ready);
                     }
                 }
             }
             Err(why) => {
                 let why = why.why();
                 self.pen.note(format!("error: {why}\nthe file was not heeded; everything goes on as before"));
+                self.have_read(&format!("the file was not heeded: {why}"));
             }
         }
-        if again {
+    }
+
+    /// Whether all links that have not ended go on as the file says, if it was read.
+    fn have_all_gone_on(&mut self) {
+        if self.reading == Reading::Read && !self.links.iter().any(Running::is_changing) {
+            self.have_read(&self.names());
+        }
+    }
+
+    /// The file was read again, and how things stand is `status`.
+    fn have_read(&mut self, status: &str) {
+        self.reading = Reading::No;
+        if self.wished.now() == Wished::GO_ON {
+            self.manager.ready(status);
+        }
+        if std::mem::take(&mut self.again) {
             self.read_again();
         }
+    }
+
+    /// The links as a line.
+    fn names(&self) -> String {
+        let names: Vec<_> = self.links.iter().map(|link| link.now.config.name.as_str()).collect();
+        format!("frames are moved: {}", names.join(", "))
     }
 }
 
@@ -266,6 +319,8 @@ fn renewed(file: &Path, links: Vec<(Ready, Secret)>) -> Result<Vec<Renewed>, Fai
         let change = Change { waits: config.waits, drain: config.drain, to };
         renewed.push((Ready { config, plan, ends: link.ends }, Box::new(change)));
     }
+    // The memory that was laid out for it is to stay in memory like that of the start. Where the system refuses, so be it.
+    let _ = host::keep_memory();
     match configs.first() {
         None => Ok(renewed),
         Some(config) => {

@@ -1,0 +1,66 @@
+#!/bin/sh
+# Builds the Debian package of a tidegate that is built already: build.sh BINARY FOLDER. Prints the package's path.
+#
+# By dpkg-deb alone, which every Debian has: no other tool is to be compiled before. The same input gives the same bytes.
+set -eu
+binary=$1 folder=$2
+here=$(cd "$(dirname "$0")" && pwd)
+source=$(cd "$here/../.." && pwd)
+version=$("$binary" --version | cut -d ' ' -f 2)
+architecture=$(dpkg --print-architecture)
+stage=$(mktemp -d)
+trap 'rm -rf "$stage"' EXIT
+umask 022
+chmod 755 "$stage"
+
+# Of the last change, so that the package does not depend on when it is built.
+SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git -C "$source" log -1 --format=%ct 2>/dev/null || echo 0)}
+export SOURCE_DATE_EPOCH
+
+root=$stage/root
+doc=$root/usr/share/doc/tidegate
+install -D -m 755 "$binary" "$root/usr/bin/tidegate"
+strip --strip-unneeded "$root/usr/bin/tidegate"
+install -D -m 644 "$here/../tidegate.service" "$root/usr/lib/systemd/system/tidegate.service"
+install -D -m 644 "$here/../gate.toml" "$root/etc/tidegate/gate.toml"
+
+mkdir -p "$root/usr/share/man"
+"$binary" man --out "$root/usr/share/man/man1"
+gzip -9n "$root"/usr/share/man/man1/*
+complete() { # SHELL FILE
+	mkdir -p "$(dirname "$root/$2")"
+	"$binary" completions "$1" > "$root/$2"
+}
+complete bash usr/share/bash-completion/completions/tidegate
+complete zsh usr/share/zsh/vendor-completions/_tidegate
+complete fish usr/share/fish/vendor_completions.d/tidegate.fish
+
+mkdir -p "$doc"
+{
+	sed '/@MIT@/,$d' "$here/copyright"
+	sed -n '5,$p' "$source/LICENSE-MIT" | sed 's/^$/./; s/^/ /'
+} > "$doc/copyright"
+install -m 644 "$source/README.md" "$source/LIMITATIONS.md" "$source"/docs/*.md "$source"/docs/*.png "$doc/"
+gzip -9nc "$source/CHANGELOG.md" > "$doc/changelog.gz"
+printf 'tidegate (%s) unstable; urgency=medium\n\n  * See changelog.gz.\n\n -- The Tidegate authors <tidegate@example.invalid>  %s\n' \
+	"$version" "$(date -u -R -d "@$SOURCE_DATE_EPOCH")" | gzip -9nc > "$doc/changelog.Debian.gz"
+
+mkdir "$root/DEBIAN"
+for script in postinst prerm postrm; do
+	install -m 755 "$here/$script" "$root/DEBIAN/$script"
+done
+echo /etc/tidegate/gate.toml > "$root/DEBIAN/conffiles"
+# What the binary is linked with, if the tool is there that knows in which versions.
+mkdir -p "$stage/debian"
+: > "$stage/debian/control"
+depends=$(cd "$stage" && dpkg-shlibdeps -O -e "$root/usr/bin/tidegate" 2>/dev/null | sed -n 's/^shlibs:Depends=//p') || true
+size=$(du -sk --exclude=DEBIAN "$root" | cut -f 1)
+sed -e "s/@VERSION@/$version/; s/@ARCHITECTURE@/$architecture/; s/@SIZE@/$size/; s#@DEPENDS@#${depends:-libc6, libgcc-s1}#" \
+	"$here/control" > "$root/DEBIAN/control"
+(cd "$root" && find . -type f ! -path './DEBIAN/*' -printf '%P\0' | LC_ALL=C sort -z | xargs -0 md5sum) > "$root/DEBIAN/md5sums"
+chmod 644 "$root/DEBIAN/control" "$root/DEBIAN/conffiles" "$root/DEBIAN/md5sums"
+
+mkdir -p "$folder"
+package=$folder/tidegate_${version}_$architecture.deb
+dpkg-deb --root-owner-group -Z"${COMPRESSION:-xz}" --build "$root" "$package" >&2
+echo "$package"
