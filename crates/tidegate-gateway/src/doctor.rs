@@ -53,6 +53,13 @@ impl Check {
     }
 }
 
+impl Check {
+    /// One that could not be looked at because of `error`.
+    pub fn unknown(name: &'static str, error: &io::Error) -> Check {
+        Check::new(name, State::Lacks, error.to_string(), None)
+    }
+}
+
 /// Looks at the machine. Changes nothing.
 pub fn machine() -> Vec<Check> {
     vec![kernel(), capabilities(), packet_sockets(), program(), clock_source(), governor(), processors()]

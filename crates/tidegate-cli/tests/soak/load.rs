@@ -192,24 +192,23 @@ impl Sender {
     }
 }
 
-/// Sends datagrams of two lengths by turns while there is to be a flood, so many bytes a second.
+/// Sends datagrams of two lengths by turns while there is to be a flood, so many bytes a second, or as many as this machine
+/// can: what could not be sent in time is not made up for.
 fn datagrams(shared: &Shared, speed: f64) {
     let socket = UdpSocket::bind((ENDS[1], 0)).unwrap();
     let payload = [0; 1400];
-    let (mut sent, mut since, mut number) = (0.0, Instant::now(), 0);
+    let (mut before, mut number) = (Instant::now(), 0);
     while !shared.stop.load(Relaxed) {
-        if !shared.flood.load(Relaxed) {
-            sleep(TICK);
-            (sent, since) = (0.0, Instant::now());
-            continue;
-        }
-        while sent < speed * since.elapsed().as_secs_f64() {
+        sleep(Duration::from_millis(1));
+        let now = Instant::now();
+        let mut due = speed * now.duration_since(before).min(TICK).as_secs_f64();
+        before = now;
+        while due > 0.0 && shared.flood.load(Relaxed) {
             let len = [60, 1400][number % 2];
             number += 1;
-            sent += (len + 42) as f64;
+            due -= (len + 42) as f64;
             // An interface that is down, or a full buffer, is no reason to stop.
             let _ = socket.send_to(&payload[..len], (ENDS[0], 9));
         }
-        sleep(Duration::from_millis(1));
     }
 }
