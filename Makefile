@@ -82,9 +82,10 @@ papers: build ## Every published experiment at its full length, and what came ou
 	$(TIDEGATE) paper run all --out out/papers
 	cp out/papers/results.csv out/papers/figures.csv out/papers/readings.csv out/papers/made.json papers/
 
-cost: ## What a packet costs in every queue, as papers/comparison/cost.csv; five minutes on an idle machine
+cost: build ## What a packet costs in every queue and in counting flows, as papers/comparison/cost.csv and papers/purge/fig5.csv; five minutes on an idle machine
 	cargo bench --locked -p tidegate --bench queue_cost -- 'flows 1000'
 	python3 validation/cost.py
+	python3 validation/fig5.py
 
 speed: build ns2 ## Our time against ns-2's on the same jobs, in turn, and with 100,000 flows, each figure beside its goal
 	python3 validation/speed.py

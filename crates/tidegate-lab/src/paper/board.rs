@@ -27,8 +27,8 @@ pub struct Board {
     pub title: String,
     /// What its columns are.
     pub columns: Vec<Column>,
-    /// The column that is drawn as a map, queues against settings.
-    pub map: Column,
+    /// The column that is drawn as a map, queues against settings, if one is.
+    pub map: Option<Column>,
     /// Nanoseconds for each packet, by queue, as measured.
     pub costs: Vec<(String, f64)>,
 }
@@ -64,13 +64,15 @@ impl Description<'_, '_, '_> {
         if paper.experiment(&experiment).is_none() {
             self.unknown_experiment(table, &experiment, paper);
         }
-        let map = self.text(table, "map");
-        let map = self.column(table, "map", &map);
+        let map = match self.reader.text(table, "map") {
+            Some(text) => Some(self.column(table, "map", &text)?),
+            None => None,
+        };
         let columns = self.strings(table, "columns");
         let columns: Option<Vec<Column>> = columns.iter().map(|text| self.column(table, "columns", text)).collect();
         let costs = self.costs(table);
         let (id, title) = (self.text(table, "id"), self.text(table, "title"));
-        Some(Board { experiment, id, title, columns: columns?, map: map?, costs })
+        Some(Board { experiment, id, title, columns: columns?, map, costs })
     }
 
     fn column(&mut self, table: &Table<'_>, key: &str, text: &str) -> Option<Column> {
@@ -182,17 +184,18 @@ pub(super) fn boards(paper: &Paper, experiments: &[String], results: &Results) -
 pub(super) fn maps(paper: &Paper, experiments: &[String], results: &Results) -> Vec<(String, page::Map)> {
     let asked = paper.boards.iter().filter(|board| experiments.contains(&board.experiment));
     let map = |board: &Board| {
+        let drawn = board.map.as_ref()?;
         let runs = runs(paper, board, results);
         let queues = runs.first()?.full.compare.clone();
         let row = |queue: &QueueSpec| {
-            let cell = |run: &&Run| Some(board.map.figure(board, run, queue, results)?.mean());
+            let cell = |run: &&Run| Some(drawn.figure(board, run, queue, results)?.mean());
             (queue.label(), runs.iter().map(cell).collect())
         };
         Some((
             board.experiment.clone(),
             page::Map {
                 id: board.id.clone(),
-                title: format!("{}: {}", board.title, board.map),
+                title: format!("{}: {drawn}", board.title),
                 columns: runs.iter().map(|run| run.setting.clone()).collect(),
                 rows: queues.iter().map(row).collect(),
                 command: format!("tidegate paper run {} --out DIR", board.experiment),

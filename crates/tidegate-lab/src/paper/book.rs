@@ -107,10 +107,12 @@ pub struct Figure {
     pub unit: Unit,
     /// The quantity drawn; for [`Kind::Time`] its gauge, for [`Kind::Flows`] the rate.
     pub quantity: Quantity,
+    /// The quantity as written: `{x}` in it is the place on the axis.
+    pub text: String,
 }
 
 /// What is drawn against what.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Kind {
     /// A quantity over the runs' `x`, a line for each queue.
     Sweep,
@@ -124,6 +126,22 @@ pub enum Kind {
         /// The setting.
         setting: String,
     },
+    /// What is known without simulating: a closed form, or points measured elsewhere.
+    Known {
+        /// The lines.
+        lines: Vec<Known>,
+        /// What measures them again; none of a closed form.
+        command: Option<String>,
+    },
+}
+
+/// A line of a figure that is known without simulating.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Known {
+    /// What it is of.
+    pub name: String,
+    /// Its points.
+    pub points: Vec<(f64, f64)>,
 }
 
 /// Why some claims differ, with the evidence.

@@ -131,7 +131,7 @@ fn row(page: &Page<'_>, line: usize, record: &csv::StringRecord, problems: &mut 
     let quantity = field("quantity").parse::<Quantity>().map_err(|why| refuse("quantity", why)).ok();
     let unit = field("unit").parse::<Unit>().map_err(|why| refuse("unit", why)).ok();
     if let (Some(quantity), Some(unit)) = (&quantity, unit)
-        && quantity.dimension() != unit.dimension()
+        && !quantity.measured_in(unit)
     {
         let units: Vec<_> =
             Unit::of(quantity.dimension()).into_iter().map(|u| if u.is_empty() { "none" } else { u }).collect();
@@ -144,6 +144,9 @@ fn row(page: &Page<'_>, line: usize, record: &csv::StringRecord, problems: &mut 
     };
     if matches!(printed, Some(Printed::Number(_))) && field("within").is_empty() {
         refuse("within", "a number needs a tolerance, as in 10 %, or 0.005".into());
+    }
+    if quantity.as_ref().is_some_and(Quantity::is_elsewhere) && field("unchecked").is_empty() {
+        refuse("unchecked", "must tell where it is measured, since no run does".into());
     }
     let fit = fit(&field("fit")).map_err(|why| refuse("fit", why)).ok();
     for name in ["experiment", "place"] {

@@ -30,7 +30,7 @@ impl PartialEq for Form {
     }
 }
 
-const FORMS: [Form; 8] = [
+const FORMS: [Form; 9] = [
     // feng2001 eq. (1): all bins of a flow polluted by one of `floods`.
     Form {
         name: "misclassified",
@@ -50,6 +50,16 @@ const FORMS: [Form; 8] = [
         takes: &["bins", "floods"],
         dimension: Dimension::Count,
         value: |a| a[0] * misclassified(1.0, a[0], a[1]),
+    },
+    // feng2001 Fig. 4: with so many bins in all, one level against the better of two and three.
+    Form {
+        name: "one_level_over_more",
+        takes: &["bins", "floods"],
+        dimension: Dimension::Ratio,
+        value: |a| {
+            let levels = |levels: f64| misclassified(levels, a[0] / levels, a[1]);
+            levels(1.0) / levels(2.0).min(levels(3.0))
+        },
     },
     // chan2003 Table II from the frequencies of its Table I.
     Form {
@@ -177,6 +187,7 @@ mod tests {
             ("misclassified(levels 1, bins 46, floods 8)", 0.1612405),
             ("misclassified_flows(levels 2, bins 23, floods 8, flows 400)", 35.8219),
             ("polluted_bins(bins 23, floods 8)", 6.8829),
+            ("one_level_over_more(bins 90, floods 24)", 1.362906),
             ("jackknife_order(order 3)", 158.4820),
             ("jackknife()", 142.2523),
             ("mincount_error(buckets 1024)", 0.0196387),

@@ -103,8 +103,15 @@ fn claim_consistent(paper: &Paper, claim: &Claim) -> Result<(), Wrong> {
         };
         return Err(("queue", claim.queue.clone(), why));
     }
-    if let Some(other) = claim.printed.other().filter(|other| !has(other)) {
-        return Err(("printed", other.into(), "the run has no queue of that label".into()));
+    if let Some(other) = claim.printed.other() {
+        let theirs = other.setting.as_ref().map_or(run, |setting| paper.run(&claim.experiment, setting));
+        match theirs {
+            None => return Err(("printed", claim.text.clone(), "the experiment has no such setting".into())),
+            Some(run) if !run.full.compare.iter().any(|queue| queue.label() == other.queue) => {
+                return Err(("printed", other.queue.clone(), "the run has no queue of that label".into()));
+            }
+            Some(_) => {}
+        }
     }
     let named = claim.quantity.groups();
     let groups: Vec<&str> = run.map_or(vec![], |r| r.full.groups.iter().map(|g| g.name.as_str()).collect());

@@ -3,7 +3,7 @@ use tidegate_report::papers::{Chart, ChartLine, Point};
 
 use crate::stats::figure_of_some;
 
-use super::book::{Figure, Kind, Paper, Run};
+use super::book::{Figure, Kind, Known, Paper, Run};
 use super::run::{Length, Results};
 use super::{board, look};
 
@@ -20,16 +20,21 @@ fn chart(paper: &Paper, figure: &Figure, results: &Results, length: Length) -> O
         Kind::Sweep => sweep(paper, figure, results),
         Kind::Time { setting } => over_time(paper, figure, setting, results),
         Kind::Flows { setting } => flows(paper, figure, setting, results),
+        Kind::Known { lines, .. } => lines.iter().map(known).collect(),
     };
     let quick = if length == Length::Quick { " --quick" } else { "" };
-    let unit = figure.unit.to_string();
+    let drawn = format!("tidegate paper run {}{quick} --out DIR", figure.experiment);
+    let command = match &figure.kind {
+        Kind::Known { command: Some(measures), .. } => format!("{measures}; {drawn}"),
+        _ => drawn,
+    };
     (!lines.is_empty()).then(|| Chart {
         id: figure.id.clone(),
         title: figure.title.clone(),
         x: figure.x.clone(),
-        y: if unit.is_empty() { figure.quantity.to_string() } else { format!("{}, {unit}", figure.quantity) },
+        y: figure.y(),
         lines,
-        command: format!("tidegate paper run {}{quick} --out DIR", figure.experiment),
+        command,
     })
 }
 
@@ -44,6 +49,11 @@ fn labels<'r>(runs: impl Iterator<Item = &'r Run>) -> Vec<String> {
     labels
 }
 
+fn known(line: &Known) -> ChartLine {
+    let points = line.points.iter().map(|&(x, y)| Point { x, y, ci95: None });
+    ChartLine { name: line.name.clone(), printed: false, points: points.collect() }
+}
+
 fn sweep(paper: &Paper, figure: &Figure, results: &Results) -> Vec<ChartLine> {
     let mine = |run: &&Run| run.experiment == figure.experiment && run.reading == figure.reading && run.x.is_some();
     let runs: Vec<&Run> = paper.runs.iter().filter(mine).collect();
@@ -51,15 +61,16 @@ fn sweep(paper: &Paper, figure: &Figure, results: &Results) -> Vec<ChartLine> {
     for label in labels(runs.iter().copied()) {
         let point = |run: &&Run| {
             let place = (run.experiment.as_str(), run.setting.as_str(), label.as_str());
-            let ours = look::figure(results, place, &figure.quantity, figure.unit)?;
-            Some(Point { x: run.x?, y: ours.mean(), ci95: ours.ci95() })
+            let x = run.x?;
+            let ours = look::figure(results, place, &figure.quantity_at(x), figure.unit)?;
+            Some(Point { x, y: ours.mean(), ci95: ours.ci95() })
         };
         let ours: Vec<Point> = runs.iter().filter_map(point).collect();
-        let printed =
-            paper.claims.iter().filter(|c| c.queue == label && c.quantity == figure.quantity && c.unit == figure.unit);
+        let printed = paper.claims.iter().filter(|c| c.queue == label && c.unit == figure.unit);
         let printed = printed.filter_map(|claim| {
             let run = runs.iter().find(|run| run.experiment == claim.experiment && run.setting == claim.setting)?;
-            Some(Point { x: run.x?, y: claim.figure()?.mean(), ci95: None })
+            let x = run.x.filter(|x| claim.quantity == figure.quantity_at(*x))?;
+            Some(Point { x, y: claim.figure()?.mean(), ci95: None })
         });
         let printed: Vec<Point> = printed.collect();
         for (points, of_paper) in [(ours, false), (printed, true)] {

@@ -63,17 +63,18 @@ pub fn rows<'p>(paper: &'p Paper, experiments: &[String], results: &Results) -> 
 
 /// A claim with the figure of the experiment, or of the reading that `under` names.
 pub(super) fn row<'p>(paper: &'p Paper, claim: &'p Claim, under: &str, results: &Results) -> Row<'p> {
-    let of = |queue: &str| {
+    let of = |setting: &str, queue: &str| {
         let closed = claim.quantity.closed().map(|value| value * claim.unit.per_base(1.0, 1.0));
-        let place = (under, claim.setting.as_str(), queue);
+        let place = (under, setting, queue);
         closed.and_then(Figure::exact).or_else(|| figure(results, place, &claim.quantity, claim.unit))
     };
-    let ours = of(&claim.queue);
+    let ours = of(&claim.setting, &claim.queue);
     let verdict = match (&claim.unchecked, ours) {
         (Some(why), _) => Verdict::Unchecked(why.clone()),
         (None, None) => Verdict::Unchecked("nothing was measured".into()),
         (None, Some(ours)) => {
-            let theirs = claim.printed.other().and_then(of);
+            let other = claim.printed.other();
+            let theirs = other.and_then(|o| of(o.setting.as_ref().unwrap_or(&claim.setting), &o.queue));
             let verdict = claim.printed.judge(ours, theirs, claim.within);
             if matches!(claim.fit, Fit::Target(_)) { verdict.of_a_target() } else { verdict }
         }

@@ -9,6 +9,7 @@ mod cell;
 mod claim;
 mod closed;
 mod consistent;
+mod drawing;
 mod explained;
 mod figure;
 mod look;
@@ -23,7 +24,7 @@ mod verdict;
 use std::borrow::Cow;
 
 pub use board::{Board, Column};
-pub use book::{Experiment, Explanation, Figure, Fitted, Kind, Paper, Reading, Readings, Run};
+pub use book::{Experiment, Explanation, Figure, Fitted, Kind, Known, Paper, Reading, Readings, Run};
 pub use cell::{VERSION, sources};
 pub use claim::{Claim, Fit};
 pub use figure::{charts, points};
@@ -32,7 +33,7 @@ pub use quantity::Quantity;
 pub use readings::csv as readings;
 pub use run::{Asked, Length, PaperError, Results, run};
 pub use shelf::{prepare, publish};
-pub use verdict::{Printed, Verdict, Within};
+pub use verdict::{Other, Printed, Verdict, Within};
 
 /// The name of a paper's description in its folder.
 pub const DESCRIPTION: &str = "paper.toml";

@@ -6,10 +6,8 @@ use crate::problem::{Problem, Problems};
 use crate::reader::{Document, Kind as Toml, Node, Reader, Table, scalar};
 use crate::scenario::{Scenario, Set};
 
-use super::book::{Experiment, Figure, Fitted, Kind, Paper, Run};
+use super::book::{Experiment, Fitted, Paper, Run};
 use super::claim::{self, Page};
-use super::quantity::Quantity;
-use super::unit::Unit;
 use super::{CLAIMS, DESCRIPTION, Folder, consistent, explained};
 
 /// The most runs of a paper.
@@ -262,47 +260,6 @@ impl Description<'_, '_, '_> {
         vary
     }
 
-    fn figure(&mut self, table: &Table<'_>, paper: &Paper) -> Option<Figure> {
-        let known = ["experiment", "id", "title", "kind", "x", "quantity", "unit", "setting", "reading"];
-        self.reader.only(table, "a [[figure]]", &known);
-        let experiment = self.text(table, "experiment");
-        if paper.experiment(&experiment).is_none() {
-            self.unknown_experiment(table, &experiment, paper);
-        }
-        let setting = self.reader.text(table, "setting").unwrap_or_default();
-        let kind = match self.reader.text(table, "kind").as_deref() {
-            None | Some("sweep") => Kind::Sweep,
-            Some("time") => Kind::Time { setting },
-            Some("flows") => Kind::Flows { setting },
-            Some(_) => {
-                self.reader.refuse_key(table, "kind", "must be one of sweep | time | flows");
-                return None;
-            }
-        };
-        if let Kind::Time { setting } | Kind::Flows { setting } = &kind
-            && paper.run(&experiment, setting).is_none()
-        {
-            self.reader.refuse_key(table, "setting", "no run of the experiment is called that");
-        }
-        let quantity: Quantity = self.parsed(table, "quantity")?;
-        let unit: Unit = self.parsed(table, "unit")?;
-        if quantity.dimension() != unit.dimension() {
-            let units = Unit::of(quantity.dimension()).join(" | ");
-            self.reader.refuse_key(table, "unit", format!("`{quantity}` is measured in {units}"));
-        }
-        let id = self.text(table, "id");
-        if id.is_empty()
-            || !id.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
-            || paper.figures.iter().any(|f| f.id == id)
-        {
-            self.reader.refuse_key(table, "id", "must be a name of its own, of letters, digits and -");
-        }
-        let title = self.text(table, "title");
-        let x = self.reader.text(table, "x").unwrap_or_default();
-        let reading = self.reader.text(table, "reading").unwrap_or_default();
-        Some(Figure { experiment, id, title, kind, x, reading, unit, quantity })
-    }
-
     // What tables are made of.
 
     pub fn tables<'n>(&mut self, root: &Table<'n>, key: &str) -> Vec<Table<'n>> {
@@ -328,7 +285,7 @@ impl Description<'_, '_, '_> {
         self.reader.text(table, key).unwrap_or_default()
     }
 
-    fn parsed<T: std::str::FromStr<Err = String>>(&mut self, table: &Table<'_>, key: &str) -> Option<T> {
+    pub fn parsed<T: std::str::FromStr<Err = String>>(&mut self, table: &Table<'_>, key: &str) -> Option<T> {
         let text = self.text(table, key);
         text.parse().map_err(|why: String| self.reader.refuse_key(table, key, why)).ok()
     }

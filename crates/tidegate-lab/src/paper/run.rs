@@ -124,8 +124,7 @@ fn own_keeps(paper: &Paper, run: &Run) -> Keeps {
         _ => Keeps::default(),
     });
     let boards = paper.boards.iter().filter(|board| board.experiment == run.experiment);
-    let columns =
-        boards.flat_map(|board| board.columns.iter().chain([&board.map])).filter_map(Column::quantity).map(of);
+    let columns = boards.flat_map(|board| board.columns.iter().chain(&board.map)).filter_map(Column::quantity).map(of);
     // Other readings are not drawn.
     let drawn = figures.chain(columns).filter(|_| run.under == run.experiment);
     claims.map(|claim| of(&claim.quantity)).chain(drawn).fold(Keeps::default(), Keeps::and)

@@ -13,10 +13,19 @@ pub enum Printed {
     AtMost(f64),
     /// At least this.
     AtLeast(f64),
-    /// Less than so many times the same quantity of another queue: `< rem`, `< 0.6 of red`.
-    Less(f64, String),
+    /// Less than so many times the same quantity of another queue: `< rem`, `< 0.6 of red`, `< care @ UDP load 5 %`.
+    Less(f64, Other),
     /// More than so many times the same quantity of another queue.
-    More(f64, String),
+    More(f64, Other),
+}
+
+/// What a claim of an order compares with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Other {
+    /// The label of the queue.
+    pub queue: String,
+    /// The setting of the same experiment, if it is not the claim's own.
+    pub setting: Option<String>,
 }
 
 /// How near to a number is near enough.
@@ -75,10 +84,10 @@ impl fmt::Display for Verdict {
 }
 
 impl Printed {
-    /// The queue that it compares with.
-    pub fn other(&self) -> Option<&str> {
+    /// What it compares with.
+    pub fn other(&self) -> Option<&Other> {
         match self {
-            Printed::Less(_, label) | Printed::More(_, label) => Some(label),
+            Printed::Less(_, other) | Printed::More(_, other) => Some(other),
             _ => None,
         }
     }
@@ -126,7 +135,8 @@ impl FromStr for Printed {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Printed, String> {
-        const FORMS: &str = "must be a number, `<= N`, `>= N`, `< QUEUE`, `> QUEUE`, or `< N of QUEUE`, `> N of QUEUE`";
+        const FORMS: &str = "must be a number, `<= N`, `>= N`, `< QUEUE`, `> QUEUE`, or `< N of QUEUE`, `> N of QUEUE`, with \
+                             ` @ SETTING` behind the queue if it is another's";
         let number = |text: &str| text.trim().parse::<f64>().ok().filter(|n| n.is_finite()).ok_or(FORMS);
         if let Some(rest) = text.strip_prefix("<=") {
             return Ok(Printed::AtMost(number(rest)?));
@@ -134,7 +144,7 @@ impl FromStr for Printed {
         if let Some(rest) = text.strip_prefix(">=") {
             return Ok(Printed::AtLeast(number(rest)?));
         }
-        let (order, rest): (fn(f64, String) -> Printed, &str) = match (text.strip_prefix('<'), text.strip_prefix('>')) {
+        let (order, rest): (fn(f64, Other) -> Printed, &str) = match (text.strip_prefix('<'), text.strip_prefix('>')) {
             (Some(rest), _) => (Printed::Less, rest.trim()),
             (_, Some(rest)) => (Printed::More, rest.trim()),
             _ => return Ok(Printed::Number(number(text)?)),
@@ -143,10 +153,14 @@ impl FromStr for Printed {
             Some((factor, label)) => (number(factor)?, label.trim()),
             None => (1.0, rest),
         };
-        if label.is_empty() || label.parse::<f64>().is_ok() {
+        let (queue, setting) = match label.split_once(" @ ") {
+            Some((queue, setting)) => (queue.trim(), Some(setting.trim().to_string())),
+            None => (label, None),
+        };
+        if queue.is_empty() || queue.parse::<f64>().is_ok() {
             return Err(FORMS.into());
         }
-        Ok(order(factor, label.into()))
+        Ok(order(factor, Other { queue: queue.into(), setting }))
     }
 }
 
@@ -198,6 +212,7 @@ mod tests {
         assert_eq!(judge("> black", (5.4, 0.1), (5.3, 0.1), ""), "cannot be checked: the intervals meet");
         assert_eq!(judge("< 0.6 of red", (5.0, 0.1), (10.0, 1.0), ""), "holds");
         assert_eq!(judge("< 0.6 of red", (5.8, 0.1), (10.0, 1.0), ""), "cannot be checked: the intervals meet");
+        assert_eq!(judge("< 2 of red @ few flows", (5.0, 0.1), (10.0, 1.0), ""), "holds");
         let alone = Figure::exact(1.0).unwrap();
         let verdict = "> red".parse::<Printed>().unwrap().judge(alone, Some(alone), None);
         assert_eq!(verdict.kind(), "cannot be checked");
@@ -210,8 +225,16 @@ mod tests {
     }
 
     #[test]
+    fn an_order_may_be_of_two_settings() {
+        let other =
+            |queue: &str, setting: Option<&str>| Other { queue: queue.into(), setting: setting.map(String::from) };
+        assert_eq!("< 0.6 of red".parse(), Ok(Printed::Less(0.6, other("red", None))));
+        assert_eq!("> T 50 @ load 5 %".parse(), Ok(Printed::More(1.0, other("T 50", Some("load 5 %")))));
+    }
+
+    #[test]
     fn what_is_no_claim() {
-        for text in ["", "about 3", "< ", "> 3", "<= x", "nan", "< x of red"] {
+        for text in ["", "about 3", "< ", "> 3", "<= x", "nan", "< x of red", "< 2 @ few flows"] {
             assert!(text.parse::<Printed>().unwrap_err().contains("must be"), "{text}");
         }
         assert!("ten".parse::<Within>().is_err() && "-1".parse::<Within>().is_err());

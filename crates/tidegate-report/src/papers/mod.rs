@@ -11,6 +11,7 @@
 //! ```
 mod map;
 mod page;
+mod prose;
 mod svg;
 mod tables;
 

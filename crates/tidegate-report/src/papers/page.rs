@@ -3,6 +3,7 @@ use std::fmt::Write;
 
 use crate::html::{self, escape, in_script};
 
+use super::prose::prose;
 use super::tables::{boards, class, explanations, readings, table};
 use super::{Chart, Claim, Experiment, KINDS, Paper, map, svg};
 
@@ -167,14 +168,14 @@ fn section(page: &mut String, paper: &Paper, experiment: &Experiment) {
         page,
         "<section id=\"{0}\">\n<h2>{0} · {1}</h2>\n<p class=\"what\">{2}</p>",
         escape(&experiment.id),
-        escape(&experiment.title),
+        prose(&experiment.title),
         escape(&experiment.place)
     );
     for paragraph in experiment.remarks.split("\n\n").filter(|text| !text.trim().is_empty()) {
-        let _ = writeln!(page, "<p class=\"remark\">{}</p>", escape(paragraph.trim()));
+        let _ = writeln!(page, "<p class=\"remark\">{}</p>", prose(paragraph.trim()));
     }
     if let Some(why) = &experiment.unchecked {
-        let _ = writeln!(page, "<p class=\"caveat\">Cannot be checked: {}</p>", escape(why));
+        let _ = writeln!(page, "<p class=\"caveat\">Cannot be checked: {}</p>", prose(why));
     }
     table(page, &experiment.claims.iter().collect::<Vec<_>>(), false, "");
     explanations(page, &experiment.id, &experiment.explanations);
@@ -194,7 +195,7 @@ fn section(page: &mut String, paper: &Paper, experiment: &Experiment) {
                 page,
                 "<div class=\"card\"><h3>{}</h3>\n<div class=\"chart\" data-figure=\"{}\"></div>\n\
                  <p><a href=\"{}\">SVG</a> · <code>{}</code></p></div>",
-                escape(&chart.title),
+                prose(&chart.title),
                 escape(&chart.id),
                 escape(&picture(paper, &chart.id)),
                 escape(&chart.command)
@@ -220,7 +221,7 @@ fn fitted(page: &mut String, paper: &Paper) {
     }
     page.push_str("<section>\n<h2>What was fitted</h2>\n");
     for fitted in &paper.fitted {
-        let _ = writeln!(page, "<p class=\"remark\">{}</p>\n<h3>Chosen on</h3>", escape(&fitted.parameter));
+        let _ = writeln!(page, "<p class=\"remark\">{}</p>\n<h3>Chosen on</h3>", prose(&fitted.parameter));
         table(page, &fitted.targets.iter().collect::<Vec<_>>(), true, "");
         page.push_str("<h3>Not used for the choice, and what they say of it</h3>\n");
         table(page, &fitted.supports.iter().collect::<Vec<_>>(), true, "");

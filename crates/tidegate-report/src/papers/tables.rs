@@ -3,6 +3,7 @@ use std::fmt::Write;
 
 use crate::html::escape;
 
+use super::prose::prose;
 use super::{Board, Cell, Claim, Explanation, Readings};
 
 /// The class of a verdict in the style sheet.
@@ -47,7 +48,7 @@ pub(super) fn table(page: &mut String, claims: &[&Claim], several: bool, of: &st
             escape(&c.unit),
             escape(&c.ratio),
             class(c.kind),
-            escape(&c.verdict),
+            prose(&c.verdict),
             why(c, of),
             escape(&c.place)
         );
@@ -79,7 +80,7 @@ pub(super) fn explanations(page: &mut String, experiment: &str, all: &[Explanati
                 _ => String::new(),
             };
             let first = if number == 0 { format!("<b>{count}</b> ") } else { String::new() };
-            let _ = writeln!(page, "<p class=\"remark\"{id}>{first}{}</p>", escape(paragraph.trim()));
+            let _ = writeln!(page, "<p class=\"remark\"{id}>{first}{}</p>", prose(paragraph.trim()));
         }
         for id in &explanation.evidence {
             let _ = writeln!(page, "<p class=\"remark\"><a href=\"#readings-{0}\">The table: {0}</a></p>", escape(id));
@@ -99,7 +100,7 @@ fn heads<'t>(page: &mut String, first: &[&str], others: impl Iterator<Item = &'t
         let _ = write!(page, "<th class=\"text\">{name}</th>");
     }
     for name in others {
-        let _ = write!(page, "<th class=\"wrap\">{}</th>", escape(name));
+        let _ = write!(page, "<th class=\"wrap\">{}</th>", prose(name));
     }
     page.push_str("</tr></thead>\n<tbody>\n");
 }
@@ -107,9 +108,9 @@ fn heads<'t>(page: &mut String, first: &[&str], others: impl Iterator<Item = &'t
 /// The same claims under several readings of the text.
 pub(super) fn readings(page: &mut String, all: &[Readings]) {
     for table in all {
-        let (id, title) = (escape(&table.id), escape(&table.title));
+        let (id, title) = (escape(&table.id), prose(&table.title));
         let _ = writeln!(page, "<h3 id=\"readings-{id}\">Another reading: {title}</h3>");
-        let _ = writeln!(page, "<p class=\"remark\">{}</p>", escape(table.finding.trim()));
+        let _ = writeln!(page, "<p class=\"remark\">{}</p>", prose(table.finding.trim()));
         heads(page, &["claim", "printed"], table.names.iter());
         for row in &table.rows {
             let (claim, printed) = (escape(&row.claim), escape(&row.printed));
@@ -128,7 +129,7 @@ pub(super) fn readings(page: &mut String, all: &[Readings]) {
 /// Queues side by side, a table for each setting.
 pub(super) fn boards(page: &mut String, all: &[Board]) {
     for board in all {
-        let _ = writeln!(page, "<h3>{}</h3>", escape(&board.title));
+        let _ = writeln!(page, "<h3>{}</h3>", prose(&board.title));
         heads(page, &["queue"], board.columns.iter());
         for (label, cells) in &board.rows {
             let _ = write!(page, "<tr><th class=\"text\" scope=\"row\">{}</th>", escape(label));

@@ -1,0 +1,132 @@
+//! How a quantity is written: from its words to what it is.
+use super::{EVER, Extreme, Moment, Rate, Reduce, Stat, What, Who, Whole, Window};
+
+/// What quantities begin with, to name what may have been meant.
+const KNOWN: [&str; 19] = [
+    "throughput",
+    "goodput",
+    "loss",
+    "offered",
+    "loss ratio",
+    "mark ratio",
+    "jain",
+    "class jain",
+    "norm",
+    "deviation from fair",
+    "utilization",
+    "nearly full",
+    "delay",
+    "drop gap cov",
+    "rate cov",
+    "least flow",
+    "greatest flow",
+    "flows of",
+    "gauge",
+];
+
+impl What {
+    pub(super) fn read(text: &str) -> Result<What, String> {
+        if let (Some((one, other)), true) = (text.split_once(" over "), text.contains("..")) {
+            // A time stands behind something.
+            let other = format!("loss ratio {other}");
+            return match (Window::split(one)?, Window::split(&other)?) {
+                (("loss ratio", Some(one)), (_, Some(other))) => Ok(What::LossRatioChange(one, other)),
+                _ => Err("only the loss ratio of a time can be over that of another".into()),
+            };
+        }
+        let (body, window) = Window::split(text)?;
+        let words: Vec<&str> = body.split_whitespace().collect();
+        let unknown = || {
+            let near = crate::nearest::did_you_mean(body, &KNOWN).unwrap_or_default();
+            format!("no such quantity; they begin with {}{near}", KNOWN.join(" | "))
+        };
+        let what = match (words.as_slice(), window) {
+            (["gauge", name, "mean"], w) => What::Gauge((*name).into(), Reduce::Mean, w.unwrap_or(EVER)),
+            (["gauge", name, "rmse", truth], w) => {
+                let truth = truth.parse().map_err(|_| format!("`{truth}` must be the number that is true"))?;
+                What::Gauge((*name).into(), Reduce::Rmse(truth), w.unwrap_or(EVER))
+            }
+            (["loss", "ratio"], Some(w)) => What::LossRatioOver(w),
+            ([rate @ ("throughput" | "loss"), who], Some(w)) => What::RateOver(Rate::read(rate), Who::read(who), w),
+            (_, Some(_)) => return Err("only throughput, loss, loss ratio and gauge can be of a time".into()),
+            (["loss", "ratio", who], None) => What::LossRatio(Who::read(who)),
+            (["mark", "ratio", who], None) => What::MarkRatio(Who::read(who)),
+            ([rate @ ("throughput" | "goodput" | "loss" | "offered"), who], None) => {
+                What::Rate(Rate::read(rate), Who::read(who))
+            }
+            ([rate @ ("throughput" | "goodput"), one, "over", other], None) => {
+                What::Ratio(Rate::read(rate), (*one).into(), (*other).into())
+            }
+            (["jain", who], None) => What::Jain(Who::read(who)),
+            (["class", "jain", rate @ ("throughput" | "goodput")], None) => What::ClassJain(Rate::read(rate)),
+            (["norm", "of", groups @ .., "n", n], None) if !groups.is_empty() => {
+                let n = n.parse().ok().filter(|n: &f64| *n >= 1.0).ok_or("n must be a number of flows")?;
+                What::NormOf(groups.iter().map(|g| g.to_string()).collect(), Some(n))
+            }
+            (["norm", "of", groups @ ..], None) if !groups.is_empty() => {
+                What::NormOf(groups.iter().map(|g| g.to_string()).collect(), None)
+            }
+            (["norm"], None) => What::Whole(Whole::Norm),
+            (["deviation", "from", "fair"], None) => What::Whole(Whole::Deviation),
+            (["utilization"], None) => What::Whole(Whole::Utilization),
+            (["nearly", "full"], None) => What::Whole(Whole::NearlyFull),
+            (["delay", stat], None) => What::Delay(Stat::read(stat).ok_or_else(unknown)?),
+            (["drop", "gap", "cov", who], None) => What::DropGapCov(Who::read(who)),
+            (["rate", "cov", "mean", group], None) => What::RateCov(Moment::Mean, (*group).into()),
+            (["rate", "cov", "sd", group], None) => What::RateCov(Moment::Sd, (*group).into()),
+            (["least", "flow", group], None) => What::End(Extreme::Least, (*group).into()),
+            (["greatest", "flow", group], None) => What::End(Extreme::Greatest, (*group).into()),
+            (["flows", "of", group, "below", share, "%"], None) => {
+                let share: f64 = share.parse().map_err(|_| format!("`{share}` must be a number of per cent"))?;
+                What::Below((*group).into(), share / 100.0)
+            }
+            _ => return Err(unknown()),
+        };
+        Ok(what)
+    }
+}
+
+impl Who {
+    fn read(word: &str) -> Who {
+        if word == "total" { Who::All } else { Who::Group(word.into()) }
+    }
+}
+
+impl Rate {
+    /// `word` is one of the four.
+    fn read(word: &str) -> Rate {
+        match word {
+            "goodput" => Rate::Goodput,
+            "loss" => Rate::Loss,
+            "offered" => Rate::Offered,
+            _ => Rate::Throughput,
+        }
+    }
+}
+
+impl Stat {
+    fn read(word: &str) -> Option<Stat> {
+        match word {
+            "mean" => Some(Stat::Mean),
+            "sd" => Some(Stat::Sd),
+            "p50" => Some(Stat::P50),
+            "p95" => Some(Stat::P95),
+            "p99" => Some(Stat::P99),
+            _ => None,
+        }
+    }
+}
+
+impl Window {
+    /// `text` without the `10 s..30 s` at its end, and that.
+    fn split(text: &str) -> Result<(&str, Option<Window>), String> {
+        let Some((before, after)) = text.split_once("..") else { return Ok((text, None)) };
+        let wrong = || "a time must be written as in 10 s..30 s, rising".to_string();
+        let before = before.trim_end().strip_suffix('s').ok_or_else(wrong)?.trim_end();
+        let (body, from) = before.rsplit_once(' ').ok_or_else(wrong)?;
+        let to = after.trim().strip_suffix('s').ok_or_else(wrong)?.trim_end();
+        let number = |text: &str| text.parse::<f64>().ok().filter(|n| n.is_finite() && *n >= 0.0).ok_or_else(wrong);
+        let window = Window { from: number(from)?, to: number(to)? };
+        if window.from < window.to { Ok((body, Some(window))) } else { Err(wrong()) }
+    }
+}
