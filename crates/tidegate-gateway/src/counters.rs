@@ -1,8 +1,9 @@
 //! What became of every frame, one direction at a time: received = sent + dropped by reason + held.
+use serde::{Deserialize, Serialize};
 use tidegate::{DropReason, MarkReason};
 
 /// Frames and their bytes, as received: without the framing overhead that they are paced with.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
     /// Frames.
     pub frames: u64,
@@ -23,6 +24,22 @@ impl Tally {
     pub fn remove(&mut self, len: u32) {
         self.frames -= 1;
         self.bytes -= len as u64;
+    }
+}
+
+impl std::ops::Add for Tally {
+    type Output = Tally;
+
+    fn add(self, other: Tally) -> Tally {
+        Tally { frames: self.frames + other.frames, bytes: self.bytes + other.bytes }
+    }
+}
+
+impl std::ops::Sub for Tally {
+    type Output = Tally;
+
+    fn sub(self, other: Tally) -> Tally {
+        Tally { frames: self.frames - other.frames, bytes: self.bytes - other.bytes }
     }
 }
 
@@ -111,15 +128,12 @@ impl Counters {
 
     /// What was lost for any reason.
     pub fn lost_in_all(&self) -> Tally {
-        self.lost
-            .iter()
-            .fold(Tally::default(), |sum, one| Tally { frames: sum.frames + one.frames, bytes: sum.bytes + one.bytes })
+        self.lost.iter().fold(Tally::default(), |sum, &one| sum + one)
     }
 
     /// Whether every frame and every byte received is accounted for.
     pub fn balanced(&self) -> bool {
-        let sum = |of: fn(&Tally) -> u64| of(&self.sent) + of(&self.held) + of(&self.lost_in_all());
-        self.received.frames == sum(|t| t.frames) && self.received.bytes == sum(|t| t.bytes)
+        self.received == self.sent + self.held + self.lost_in_all()
     }
 
     /// A frame of `len` bytes is lost.
@@ -131,8 +145,7 @@ impl Counters {
     /// Frames that counted as sent were not sent after all.
     pub(crate) fn take_back(&mut self, unsent: Tally) {
         let lost = &mut self.lost[Loss::Unsent.index()];
-        *lost = Tally { frames: lost.frames + unsent.frames, bytes: lost.bytes + unsent.bytes };
-        let sent = self.sent;
-        self.sent = Tally { frames: sent.frames - unsent.frames, bytes: sent.bytes - unsent.bytes };
+        *lost = *lost + unsent;
+        self.sent = self.sent - unsent;
     }
 }

@@ -7,6 +7,7 @@
 //! use tidegate_gateway::guard::Unguarded;
 //! use tidegate_gateway::lane::{Lane, Managed};
 //! use tidegate_gateway::memory::{Cable, cable};
+//! use tidegate_gateway::meter::Meter;
 //! use tidegate_gateway::pool::Pool;
 //! use tidegate_gateway::port::Port;
 //! use tidegate_gateway::sort::Sorter;
@@ -21,6 +22,7 @@
 //!     sorter: Sorter::new(FlowHasher::new(FlowKey::FiveTuple, [1, 2]), Default::default(), &[], &[]),
 //!     under_way: DelayLine::new(Span::ZERO, &pool),
 //!     pool,
+//!     meter: Meter::new(&Default::default(), 0),
 //! };
 //! let ((mut clients, inner), (outer, mut servers)) = (cable(Cable::default()), cable(Cable::default()));
 //! let mut gate = Gate::new(Lane::new(lane, ()), Wire::new(Span::ZERO, Pool::new(0, 1514)), inner, outer);
@@ -45,7 +47,10 @@ use tidegate::Time;
 use crate::counters::Counters;
 use crate::guard::Guard;
 use crate::lane::{Lane, LeftOver, Managed};
+use crate::pool::Pool;
 use crate::port::{Port, Received, Unsent};
+use crate::sample::Sample;
+use crate::snapshot::Memory;
 use crate::wire::Wire;
 use crate::witness::Witness;
 
@@ -60,6 +65,8 @@ pub struct Gate<A, B, W> {
     back: Back<W>,
     inner: Exit<A>,
     outer: Exit<B>,
+    /// How often it was renewed.
+    renewals: u64,
 }
 
 /// When to call again.
@@ -151,7 +158,7 @@ enum Whose {
 impl<A: Port, B: Port, W: Witness> Gate<A, B, W> {
     /// A gateway from `inner`, the side that floods come from, through `there` to `outer`, and by `back` back.
     pub fn new(there: Lane<W>, back: impl Into<Back<W>>, inner: A, outer: B) -> Gate<A, B, W> {
-        Gate { there, back: back.into(), inner: Exit::new(inner), outer: Exit::new(outer) }
+        Gate { there, back: back.into(), inner: Exit::new(inner), outer: Exit::new(outer), renewals: 0 }
     }
 
     /// Does what is to be done at `now`, which is no earlier than in any call before: sends what is due, receives what
@@ -189,6 +196,7 @@ impl<A: Port, B: Port, W: Witness> Gate<A, B, W> {
     /// # Panics
     /// When the way back is managed and is not to be, or the other way round.
     pub fn renew(&mut self, now: Time, to: Renewal) -> Relics {
+        self.renewals += 1;
         let there = self.there.renew(now, to.there);
         let (lane, wire) = match (&mut self.back, to.back) {
             (Back::Lane(lane), BackRenewal::Lane(to)) => (Some(lane.renew(now, to)), None),
@@ -246,6 +254,16 @@ impl<A: Port, B: Port, W: Witness> Gate<A, B, W> {
         managed.take_back(self.outer.port.unsent());
         reverse.take_back(self.inner.port.unsent());
         Account { managed, reverse }
+    }
+
+    /// Writes down how things stand at `now`.
+    pub fn sample(&mut self, now: Time, into: &mut Sample) {
+        (into.at, into.renewals, into.account) = (now, self.renewals, self.account());
+        into.memory = [self.there.pool(), self.back.pool()].map(Memory::of);
+        self.there.sample(now, &mut into.there);
+        if let (Back::Lane(lane), Some(into)) = (&mut self.back, &mut into.back) {
+            lane.sample(now, into);
+        }
     }
 
     /// Takes over what the kernel has counted of frames that it had no room for: its counters are narrow.
@@ -328,6 +346,13 @@ impl<W: Witness> Back<W> {
         match self {
             Back::Wire(wire) => wire.counters(),
             Back::Lane(lane) => lane.counters(),
+        }
+    }
+
+    fn pool(&self) -> &Pool {
+        match self {
+            Back::Wire(wire) => wire.pool(),
+            Back::Lane(lane) => lane.pool(),
         }
     }
 

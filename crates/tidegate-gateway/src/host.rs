@@ -36,6 +36,16 @@ pub fn keep_memory() -> io::Result<()> {
     Ok(mlockall(MlockAllFlags::MCL_CURRENT | MlockAllFlags::from_bits_retain(libc::MCL_ONFAULT))?)
 }
 
+/// The memory of this process that is not swapped out, in bytes.
+///
+/// # Errors
+/// The system does not tell.
+pub fn resident() -> io::Result<u64> {
+    let told = fs::read_to_string("/proc/self/status")?;
+    let kibibytes = |line: &str| line.strip_prefix("VmRSS:")?.trim().strip_suffix(" kB")?.parse::<u64>().ok();
+    told.lines().find_map(kibibytes).map(|many| many << 10).ok_or_else(|| io::ErrorKind::InvalidData.into())
+}
+
 /// What there is of processors for threads that never sleep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Room {
@@ -94,5 +104,11 @@ mod tests {
         assert_eq!(room_for(0), Room::Enough);
         assert_eq!([listed("0\n"), listed("0-3,6,8-9\n"), listed(""), listed("3-1")], [Some(1), Some(7), None, None]);
         assert!(running().is_some_and(|count| count > 0));
+    }
+
+    #[test]
+    fn memory_that_is_touched_is_resident() {
+        let touched = vec![1_u8; 50 << 20];
+        assert!(resident().unwrap() > touched.iter().map(|&one| u64::from(one)).sum());
     }
 }

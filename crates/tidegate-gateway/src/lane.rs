@@ -12,9 +12,11 @@ use tidegate_packet::{Frame, LinkType, set_ce};
 use crate::aside::Aside;
 use crate::counters::{Counters, Loss};
 use crate::delay::{DelayLine, note_of};
+use crate::meter::{Classes, Meter};
 use crate::overload::Overload;
 use crate::pool::Pool;
 use crate::port::{Received, Unsent};
+use crate::sample::LaneSample;
 use crate::sort::Sorter;
 use crate::witness::Witness;
 
@@ -31,6 +33,8 @@ pub struct Managed {
     pub under_way: DelayLine,
     /// Where frames wait, in the queue and under way.
     pub pool: Pool,
+    /// What is measured.
+    pub meter: Meter,
 }
 
 /// The managed direction.
@@ -41,6 +45,8 @@ pub struct Lane<W> {
     elders: VecDeque<AnyQueue>,
     /// When the last frame is to leave that came from one of them.
     settles: Time,
+    /// So many of them, the first, have the classes from before a reload.
+    strangers: usize,
     aside: Aside,
     link: Link,
     sorter: Sorter,
@@ -50,6 +56,7 @@ pub struct Lane<W> {
     delay: DelayLine,
     pool: Pool,
     counters: Counters,
+    meter: Meter,
     witness: W,
 }
 
@@ -60,6 +67,7 @@ pub struct LeftOver {
     _pool: Pool,
     _under_way: DelayLine,
     _sorter: Sorter,
+    _meter: Meter,
 }
 
 /// What the link behind the queue is doing.
@@ -78,6 +86,7 @@ impl<W: Witness> Lane<W> {
             queue: of.queue,
             elders: VecDeque::new(),
             settles: Time::ZERO,
+            strangers: 0,
             aside: Aside::default(),
             link: of.link,
             sorter: of.sorter,
@@ -87,6 +96,7 @@ impl<W: Witness> Lane<W> {
             delay: of.under_way,
             pool: of.pool,
             counters: Counters::default(),
+            meter: of.meter,
             witness,
         }
     }
@@ -117,7 +127,7 @@ impl<W: Witness> Lane<W> {
     /// Nothing is lost. What is left over is to be given back where that may take its time.
     pub fn renew(&mut self, now: Time, to: Managed) -> LeftOver {
         self.serve(now);
-        let Managed { mut queue, link, sorter, under_way, pool } = to;
+        let Managed { mut queue, link, sorter, under_way, pool, meter } = to;
         let larger = pool.cells() > self.pool.cells();
         let pool = if larger { self.pool.grow(pool) } else { pool };
         let under_way = self.delay.renew(under_way, larger);
@@ -130,13 +140,18 @@ impl<W: Witness> Lane<W> {
                 None
             }
         };
+        let same_classes = sorter.classes_as(&self.sorter);
+        if !same_classes {
+            self.strangers = self.elders.len();
+        }
+        let meter = self.meter.renew(meter, same_classes);
         // A frame that the old rate keeps on the link for long does not hold up the new one.
         if let State::Busy(until) = &mut self.state {
             *until = now.max((*until).min(now + link.rate.time_to_send(Bytes::new(self.pool.longest().into()))));
         }
         (self.link, self.pacer, self.overload) = (link, Pacer::new(link.rate), Overload::new());
         let sorter = std::mem::replace(&mut self.sorter, sorter);
-        LeftOver { _queue: old, _pool: pool, _under_way: under_way, _sorter: sorter }
+        LeftOver { _queue: old, _pool: pool, _under_way: under_way, _sorter: sorter, _meter: meter }
     }
 
     /// Whether nothing waits or is under way any more that came from a queue before this one: for that, and for what this queue
@@ -195,6 +210,19 @@ impl<W: Witness> Lane<W> {
         })
     }
 
+    /// Writes down how things stand at `now`.
+    pub(crate) fn sample(&mut self, now: Time, into: &mut LaneSample) {
+        (into.rate, into.backlog) = (self.link.rate, self.backlog());
+        into.gauges.clear();
+        self.queue.probe(&mut |gauge| into.gauges.push(gauge));
+        self.meter.sample(now, &self.sorter, into);
+    }
+
+    /// The memory of waiting frames.
+    pub(crate) fn pool(&self) -> &Pool {
+        &self.pool
+    }
+
     /// Who was told everything.
     pub(crate) fn into_witness(self) -> W {
         self.witness
@@ -214,12 +242,12 @@ impl<W: Witness> Lane<W> {
         if sorted.allowed {
             return self.wait_aside(now, sorted.packet, bytes);
         }
+        self.meter.arrived(&sorted.packet, &parsed.ends);
         let slot = self.pool.take();
         let packet = sorted.packet.with_slot(slot);
-        let (pool, counters, witness) = (&mut self.pool, &mut self.counters, &mut self.witness);
-        let (overload, aside) = (&mut self.overload, &mut self.aside);
-        let mut fate = Fate { pool, counters, witness, overload, aside, arriving: Some(Arriving { slot, bytes }) };
-        self.queue.enqueue(now, packet, &mut fate);
+        let (queue, mut fate) = self.queue_and_fate();
+        fate.arriving = Some(Arriving { slot, bytes });
+        queue.enqueue(now, packet, &mut fate);
         match fate.arriving {
             Some(_) => {
                 self.pool.fill(slot, bytes);
@@ -236,6 +264,7 @@ impl<W: Witness> Lane<W> {
     fn wait_aside(&mut self, now: Time, packet: Packet, bytes: &[u8]) {
         let len = bytes.len() as u32;
         self.counters.allowed.add(len);
+        self.meter.allowed(&packet);
         if !self.aside.has_room(&self.link, packet.len) {
             return self.lose(now, Loss::Queue(DropReason::Overlimit), len, bytes);
         }
@@ -272,6 +301,7 @@ impl<W: Witness> Lane<W> {
                 if packet.ecn == Ecn::Ce {
                     mark(self.pool.beginning(packet.slot));
                 }
+                self.meter.waited(now.since(packet.arrived));
                 self.delay.push(now, packet.arrived, packet.slot);
                 self.state = State::Busy(now + self.pacer.next(packet.len));
             }
@@ -305,12 +335,11 @@ impl<W: Witness> Lane<W> {
         {
             return Some(packet);
         }
-        let (pool, counters, witness) = (&mut self.pool, &mut self.counters, &mut self.witness);
-        let (overload, aside) = (&mut self.overload, &mut self.aside);
-        let fate = &mut Fate { pool, counters, witness, overload, aside, arriving: None };
-        match self.queue.dequeue(now, fate) {
+        let (queue, mut fate) = self.queue_and_fate();
+        match queue.dequeue(now, &mut fate) {
             Some(packet) => {
                 self.aside.passed(packet.len);
+                self.meter.left(&packet, Classes::Todays);
                 Some(packet)
             }
             None => self.aside.pop(),
@@ -320,19 +349,30 @@ impl<W: Witness> Lane<W> {
     /// What the first of the elders gives that has anything. None of the catalog's holds back what it has.
     #[cold]
     fn taken_from_elders(&mut self, now: Time) -> Option<Packet> {
-        let (pool, counters, witness) = (&mut self.pool, &mut self.counters, &mut self.witness);
-        let (overload, aside) = (&mut self.overload, &mut self.aside);
-        let fate = &mut Fate { pool, counters, witness, overload, aside, arriving: None };
-        while let Some(elder) = self.elders.front_mut() {
-            if let Some(packet) = elder.dequeue(now, fate) {
+        let Lane { elders, strangers, pool, counters, witness, overload, aside, meter, .. } = self;
+        let classes = Classes::Formers;
+        let mut fate = Fate { pool, counters, witness, overload, aside, meter, classes, arriving: None };
+        while let Some(elder) = elders.front_mut() {
+            fate.classes = if *strangers > 0 { Classes::Formers } else { Classes::Todays };
+            if let Some(packet) = elder.dequeue(now, &mut fate) {
                 fate.aside.passed(packet.len);
+                fate.meter.left(&packet, fate.classes);
                 return Some(packet);
             }
             debug_assert_eq!(elder.backlog().packets, 0, "an elder holds packets back");
-            self.elders.pop_front();
+            elders.pop_front();
+            *strangers = strangers.saturating_sub(1);
         }
         self.settles = self.delay.last().unwrap_or(now);
         None
+    }
+
+    /// The queue, and who is to hear it.
+    #[inline]
+    fn queue_and_fate<'a>(&'a mut self) -> (&'a mut AnyQueue, Fate<'a, W>) {
+        let Lane { queue, pool, counters, witness, overload, aside, meter, .. } = self;
+        let classes = Classes::Todays;
+        (queue, Fate { pool, counters, witness, overload, aside, meter, classes, arriving: None })
     }
 }
 
@@ -359,6 +399,9 @@ struct Fate<'a, W> {
     witness: &'a mut W,
     overload: &'a mut Overload,
     aside: &'a mut Aside,
+    meter: &'a mut Meter,
+    /// Of which classes the queue's frames are.
+    classes: Classes,
     /// The frame that is being offered; `None` when it was dropped, or none is.
     arriving: Option<Arriving<'a>>,
 }
@@ -373,6 +416,7 @@ impl<W: Witness> Sink for Fate<'_, W> {
     #[inline]
     fn dropped(&mut self, now: Time, packet: &Packet, why: DropReason) {
         let why = Loss::Queue(why);
+        self.meter.lost(packet, self.classes);
         if let Some(Arriving { bytes, .. }) = self.arriving.take_if(|frame| frame.slot == packet.slot) {
             self.counters.lose(why, bytes.len() as u32);
             return self.witness.lost(now, why, bytes);

@@ -14,6 +14,9 @@
 //! | [`guard`], [`witness`] | what keeps the kernel informed that we live; who is shown every frame with its fate |
 //! | [`plan`], [`pump`], [`clock`], [`host`] | what is to be done, checked before; the loop that gives the gate the time; what it asks of its machine |
 //! | [`counters`], [`record`] | what became of every frame; the same as a capture file |
+//! | [`meter`], [`heavy`], [`sojourn`] | what is measured on the way: flows that send most, in a fixed table; how long frames wait |
+//! | [`sample`], [`desk`], [`snapshot`] | how a gate stands: plain figures from the thread that moves frames, kept, made a document |
+//! | [`offenders`], [`socket`] | who sends too much for too long; the documents for whoever connects |
 //! | [`demo`] | who gets what, measured: kernel TCP and a flood through the gateway |
 //! | [`namespaces`] | networks of our own to try things in |
 mod aside;
@@ -21,16 +24,20 @@ pub mod clock;
 pub mod counters;
 pub mod delay;
 pub mod demo;
+pub mod desk;
 pub mod doctor;
 pub mod facts;
 pub mod failopen;
 pub mod gate;
 pub mod guard;
+pub mod heavy;
 pub mod host;
 pub mod lane;
 pub mod memory;
+pub mod meter;
 pub mod namespaces;
 pub mod netlink;
+pub mod offenders;
 pub mod overhead;
 mod overload;
 pub mod plan;
@@ -40,6 +47,10 @@ pub mod preflight;
 pub mod pump;
 pub mod record;
 pub mod ring;
+pub mod sample;
+pub mod snapshot;
+pub mod socket;
+pub mod sojourn;
 pub mod sort;
 mod system;
 pub mod wire;

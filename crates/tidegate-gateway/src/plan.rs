@@ -1,11 +1,14 @@
 //! What a gateway is to do, checked before any network is touched.
 use tidegate::catalog::AnyConfig;
+use tidegate::config::{Param, Params};
 use tidegate::{Bytes, ConfigError, Link, Packet, Qdisc, Rate, Rng, Size, Span};
 use tidegate_packet::{FlowHasher, FlowKey, Prefix};
 
 use crate::delay::DelayLine;
 use crate::gate::{Back, BackRenewal, Renewal};
 use crate::lane::{Lane, Managed};
+use crate::meter::Meter;
+use crate::offenders::Rules;
 use crate::overhead::Overhead;
 use crate::pool::{CELL, Pool};
 use crate::ring::Ring;
@@ -63,6 +66,8 @@ pub struct Way {
     pub classes: Vec<Class>,
     /// Whose frames no queue judges, by sender or receiver.
     pub allowed: Vec<Prefix>,
+    /// When a flow is an offender.
+    pub offenders: Rules,
 }
 
 /// What is to be done, all of it checked.
@@ -236,8 +241,8 @@ impl Settings {
 impl Way {
     /// Through `queue`, called `label`, to `link`: flows by five-tuple, no overhead, one class, everything judged.
     pub fn new(link: Link, queue: AnyConfig, label: impl Into<String>) -> Way {
-        let (flow_key, overhead) = Default::default();
-        Way { link, queue, label: label.into(), flow_key, overhead, classes: vec![], allowed: vec![] }
+        let (flow_key, overhead, offenders) = Default::default();
+        Way { link, queue, label: label.into(), flow_key, overhead, classes: vec![], allowed: vec![], offenders }
     }
 
     fn managed(&self, secret: Secret, delay: Span, pool: Pool) -> Result<Managed, ConfigError> {
@@ -248,7 +253,16 @@ impl Way {
             sorter: Sorter::new(hasher, self.overhead, &self.classes, &self.allowed),
             under_way: DelayLine::new(delay, &pool),
             pool,
+            meter: Meter::new(&self.offenders, self.known_classes()),
         })
+    }
+
+    /// How many classes frames fall into, with the one for what none of the list takes; none without a list.
+    pub fn known_classes(&self) -> usize {
+        match self.classes.last() {
+            None => 0,
+            Some(last) => self.classes.len() + usize::from(!last.takes_all()),
+        }
     }
 
     /// Whether its queue takes over what waits in the queue of `old`.
@@ -280,7 +294,7 @@ impl Way {
     }
 
     fn lines(&self) -> Vec<(&'static str, String)> {
-        let Way { link, queue, label, flow_key, overhead, classes, allowed } = self;
+        let Way { link, queue, label, flow_key, overhead, classes, allowed, offenders } = self;
         let parameters: Vec<_> = queue.values().iter().map(|(p, value)| format!("{} = {value}", p.name)).collect();
         let mut lines = vec![
             ("rate", link.rate.to_string()),
@@ -296,6 +310,10 @@ impl Way {
         }
         if !allowed.is_empty() {
             lines.push(("allow", allowed.iter().map(Prefix::to_string).collect::<Vec<_>>().join(", ")));
+        }
+        if *offenders != Rules::default() {
+            let rule = |param: &Param| Some(format!("{} = {}", param.name, offenders.get(param.name)?));
+            lines.push(("offenders", Rules::PARAMS.iter().filter_map(rule).collect::<Vec<_>>().join(", ")));
         }
         lines.extend([("flow_key", flow_key.to_string()), ("overhead", overhead.to_string())]);
         lines

@@ -145,6 +145,11 @@ impl Pool {
         self.next.len() as u32
     }
 
+    /// How many of them are taken.
+    pub fn used(&self) -> u32 {
+        self.cells() - self.unused
+    }
+
     /// The longest frame that there is room for, in bytes.
     pub fn longest(&self) -> u32 {
         self.whole.len() as u32

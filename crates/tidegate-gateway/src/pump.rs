@@ -12,6 +12,7 @@ use crate::clock;
 use crate::gate::{Account, Gate, Next, Relics, Renewal};
 use crate::guard::{BEAT, Guard, Promise};
 use crate::port::Port;
+use crate::sample::Sampler;
 use crate::witness::Witness;
 
 /// A sleep may end so late, on a machine like ours; what is nearer than that is waited for awake.
@@ -31,6 +32,8 @@ pub struct Orders<'a> {
     pub drain: Span,
     /// Whence changes come; looked at every [`BEAT`].
     pub changes: Option<&'a Receiver<Box<Change>>>,
+    /// What is given a sample every [`BEAT`].
+    pub sampler: Option<&'a mut Sampler>,
     /// Is told what happens. It must not wait: frames do.
     pub tell: &'a mut dyn FnMut(News),
 }
@@ -39,7 +42,7 @@ impl<'a> Orders<'a> {
     /// To pump, asleep between departures, as long as nothing else is wished.
     pub fn new(wish: &'a dyn Fn() -> Wish, tell: &'a mut dyn FnMut(News)) -> Orders<'a> {
         let (waits, drain) = (Waits::Asleep, Span::ZERO);
-        Orders { waits, duration: None, status: None, wish, drain, changes: None, tell }
+        Orders { waits, duration: None, status: None, wish, drain, changes: None, sampler: None, tell }
     }
 }
 
@@ -245,6 +248,9 @@ impl Chores {
             *ill = fails;
         }
         gate.count_missed();
+        if let Some(sampler) = &mut orders.sampler {
+            sampler.take(now, gate);
+        }
         for ((count, seen), side) in
             gate.unfinished().into_iter().zip(&mut self.unfinished).zip([Side::Inner, Side::Outer])
         {

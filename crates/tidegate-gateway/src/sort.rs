@@ -6,6 +6,8 @@ use tidegate::config::SEPARATOR;
 use tidegate::{ConfigError, Packet};
 use tidegate_packet::{Dscp, FlowHasher, Frame, Prefix, PrefixSet, vlan_priority};
 
+use crate::heavy::Counted;
+use crate::offenders::Sent;
 use crate::overhead::Overhead;
 
 /// Frames of one class of service: those that meet all that is asked, where anything is. A list asks for one of its entries.
@@ -131,7 +133,17 @@ impl Sorter {
 
     /// Whether it tells the same flows and classes apart as `other`, which has the same secret.
     pub(crate) fn sorts_as(&self, other: &Sorter) -> bool {
-        self.hasher.key() == other.hasher.key() && self.classes == other.classes
+        self.hasher.key() == other.hasher.key() && self.classes_as(other)
+    }
+
+    /// Whether it tells the same classes apart as `other`.
+    pub(crate) fn classes_as(&self, other: &Sorter) -> bool {
+        self.classes == other.classes
+    }
+
+    /// A flow that was counted, by what the flow key says that it is.
+    pub(crate) fn sent(&self, Counted { ends, bytes, lost, .. }: &Counted) -> Sent {
+        Sent { flow: self.hasher.flow(ends), bytes: *bytes, lost: *lost }
     }
 
     fn class(&self, frame: &Frame, bytes: &[u8]) -> u16 {

@@ -77,6 +77,11 @@ impl Wire {
         &self.counters
     }
 
+    /// The memory of frames under way.
+    pub(crate) fn pool(&self) -> &Pool {
+        &self.pool
+    }
+
     /// Goes on with the delay of `to`, a wire that was not used yet. What is under way is overtaken by nothing. What is left
     /// over is to be given back where that may take its time.
     pub fn renew(&mut self, to: Wire) -> Wire {

@@ -14,6 +14,8 @@ use tidegate_gateway::gate::{Gate, Next};
 use tidegate_gateway::guard::{Guard, Promise, Unguarded};
 use tidegate_gateway::lane::{Lane, Managed};
 use tidegate_gateway::memory::{Cable, End, cable};
+use tidegate_gateway::meter::Meter;
+use tidegate_gateway::offenders::Rules;
 use tidegate_gateway::overhead::Overhead;
 use tidegate_gateway::pool::Pool;
 use tidegate_gateway::port::{Port, Received, Unsent};
@@ -85,6 +87,7 @@ impl Setup {
             sorter: Sorter::new(FlowHasher::new(FlowKey::FiveTuple, [1, 2]), self.overhead, &[], &[]),
             under_way: DelayLine::new(self.delay, &pool),
             pool,
+            meter: Meter::new(&Rules::default(), 0),
         }
     }
 
@@ -371,6 +374,7 @@ fn a_frame_for_which_the_other_side_is_too_narrow_is_too_long() {
         sorter: Sorter::new(FlowHasher::new(FlowKey::FiveTuple, [1, 2]), Overhead::default(), &[], &[]),
         under_way: DelayLine::new(Span::ZERO, &pool),
         pool,
+        meter: Meter::new(&Rules::default(), 0),
     };
     let (mut clients, inner) = cable(Cable { longest: 9014, ..Cable::default() });
     let (outer, _servers) = cable(Cable { longest: 1000, ..Cable::default() });

@@ -8,6 +8,7 @@ mod notes;
 mod run;
 mod service;
 mod signals;
+mod view;
 mod watch;
 
 use std::path::PathBuf;
@@ -15,6 +16,7 @@ use std::path::PathBuf;
 use tidegate::config::Params;
 use tidegate::{Bytes, Rate, Size, Span};
 use tidegate_gateway::host::{self, Room};
+use tidegate_gateway::offenders::Rules;
 use tidegate_gateway::overhead::Overhead;
 use tidegate_gateway::plan::Settings;
 use tidegate_gateway::preflight::Force;
@@ -25,7 +27,7 @@ use tidegate_packet::{FlowKey, Prefix};
 use crate::failure::Failure;
 use crate::output;
 use account::Links;
-use config::LinkParams;
+use config::{Config, LinkParams};
 use joint::{OnExit, Purpose};
 use link::{DRAIN, LinkConfig, Wanted};
 use run::{Outcome, Ready, Together, run};
@@ -55,6 +57,9 @@ use run::{Outcome, Ready, Together, run};
 ///
 /// Between departures it sleeps, and now and then it is woken late. With --busy it never sleeps: gaps between frames
 /// are then as even as the machine can make them, and a processor does nothing else. Give it one of its own (taskset).
+///
+/// A flow that sends more than its share of a congested link for some seconds is told of on standard error, and so is its end. With
+/// --socket whoever connects there is told how things stand, in JSON (docs/gate.md).
 ///
 /// Where the system lets it, its frames come before other processes' work (nice -20) and its memory stays in memory.
 #[derive(Debug, clap::Args)]
@@ -154,6 +159,9 @@ struct Args {
     /// Say how things stand every so often, on standard error
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     status: Option<Span>,
+    /// Tell how things stand at a Unix socket here: a line of JSON every second, or for every line that is sent
+    #[arg(long, value_name = "PATH")]
+    socket: Option<PathBuf>,
     /// Write every frame of the managed direction, with what became of it as a comment, into this capture (pcapng)
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
@@ -173,7 +181,7 @@ struct Args {
     #[arg(long, value_name = "STATE", value_enum, default_value = "open")]
     on_exit: OnExit,
     /// Remove what a gate that is gone has left at the interfaces, and do nothing else
-    #[arg(long, conflicts_with_all = ["rate", "queue", "config", "dry_run"])]
+    #[arg(long, conflicts_with_all = ["rate", "queue", "config", "dry_run", "socket"])]
     remove: bool,
 }
 
@@ -182,7 +190,7 @@ impl Args {
         if self.remove {
             return joint::remove([&self.inner, &self.outer].map(|name| name.as_deref().unwrap_or_default()));
         }
-        let links = self.links()?;
+        let Config { links, source } = self.wanted()?;
         may_be_awake(&links)?;
         let force = if self.force { Force::Yes } else { Force::No };
         let purpose = if self.dry_run { Purpose::Show } else { Purpose::Start };
@@ -198,7 +206,8 @@ impl Args {
         if self.dry_run {
             return account::print_plans(&plans, self.json);
         }
-        let together = Together { file: self.config.as_deref(), duration: self.duration, status: self.status };
+        let socket = self.socket.as_deref().or(source.as_ref().and_then(|source| source.socket.as_deref()));
+        let together = Together { file: source.as_ref(), socket, duration: self.duration, status: self.status };
         let links = Links::of(ready.len());
         let Outcome { ended, failed, notes } = run(ready, together)?;
         let printed = account::print(&ended, links, self.json);
@@ -207,8 +216,8 @@ impl Args {
         if failed.is_empty() { Ok(()) } else { Err(Failure::Told) }
     }
 
-    /// The links of the file, or the one of the command line.
-    fn links(&self) -> Result<Vec<LinkConfig>, Failure> {
+    /// What the file says, or the one link of the command line.
+    fn wanted(&self) -> Result<Config, Failure> {
         if let Some(path) = &self.config {
             return config::open(path).map_err(Failure::input);
         }
@@ -226,10 +235,11 @@ impl Args {
             overhead: self.overhead,
             classes: vec![],
             allowed: self.allow.clone(),
+            offenders: Rules::default(),
         };
         let there = wanted.way().map_err(Failure::input)?;
         let (inner, outer) = (inner.clone(), outer.clone());
-        Ok(vec![LinkConfig {
+        let link = LinkConfig {
             name: inner.clone(),
             settings: Settings { inner, outer, there, back: None, delay: self.delay },
             waits: if self.busy { Waits::Awake } else { Waits::Asleep },
@@ -237,7 +247,8 @@ impl Args {
             on_exit: self.on_exit,
             record: self.record.clone().map(|path| (path, self.record_limit)),
             places: vec![],
-        }])
+        };
+        Ok(Config { links: vec![link], source: None })
     }
 }
 

@@ -1,18 +1,20 @@
 //! `--config`: links, their queues, classes and lists, read from a TOML file by the reader of scenarios.
 use std::path::{Path, PathBuf};
 
-use tidegate::config::Value;
+use tidegate::config::{Params, Value};
 use tidegate::units::UnitError;
 use tidegate::{Bytes, ConfigError, Rate, Size, Span, params};
+use tidegate_gateway::offenders::Rules;
 use tidegate_gateway::plan::{Settings, Way};
 use tidegate_gateway::pump::Waits;
 use tidegate_gateway::sort::Class;
 use tidegate_lab::nearest::did_you_mean;
 use tidegate_lab::reader::{Document, Entry, File, Kind, Node, Reader, Table, cut, name_of, scalar};
-use tidegate_lab::{Place, Problems, QueueSpec};
+use tidegate_lab::{Place, Problem, Problems, QueueSpec};
 
 use super::joint::OnExit;
 use super::link::{DRAIN, LinkConfig, Wanted};
+use crate::failure::Failure;
 
 /// What such a file is.
 const FILE: File = File { kind: "a gate's file", least: "one [[link]] with in, out, rate and queue" };
@@ -49,8 +51,11 @@ params! {
     }
 }
 
+/// Keys of the file itself.
+const OF_FILE: [&str; 2] = ["socket", "link"];
 /// Keys of every managed direction.
-const OF_WAY: [&str; 8] = ["rate", "limit", "mean_packet", "queue", "flow_key", "overhead", "allow", "class"];
+const OF_WAY: [&str; 9] =
+    ["rate", "limit", "mean_packet", "queue", "flow_key", "overhead", "allow", "class", "offenders"];
 /// Keys that a link has besides.
 const OF_LINK: [&str; 10] =
     ["name", "in", "out", "back", "delay", "busy", "drain", "on_exit", "record", "record_limit"];
@@ -59,24 +64,60 @@ const OF_CLASS: [&str; 5] = ["name", "weight", "prefix", "dscp", "priority"];
 /// Names of classes for the mark that a firewall sets, which no packet socket shows.
 const MARKS: [&str; 4] = ["mark", "fwmark", "skb_mark", "connmark"];
 
-/// The links in the file `path`.
+/// What gates are to do.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The links.
+    pub links: Vec<LinkConfig>,
+    /// The file that says so; none for the command line.
+    pub source: Option<Source>,
+}
+
+/// A file that says what gates are to do, and what it says of all of them.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Where the socket is to be, if there is to be one.
+    pub socket: Option<PathBuf>,
+    /// Where that stands, or the beginning of the file.
+    place: Place,
+}
+
+impl Source {
+    /// Whether what gates that run cannot change is as in `old`.
+    ///
+    /// # Errors
+    /// What is not.
+    pub fn may_follow(&self, old: &Source) -> Result<(), Failure> {
+        if self.socket == old.socket {
+            return Ok(());
+        }
+        let value = self.socket.as_ref().map_or("none".into(), |path| path.display().to_string());
+        let why = "cannot be otherwise while the gate runs; end it and start it anew".into();
+        Err(Failure::input(Problems::one(Problem { place: self.place.clone(), field: "socket".into(), value, why })))
+    }
+}
+
+/// What the file `path` says.
 ///
 /// # Errors
 /// The file cannot be read, is no TOML, or says what cannot be: everything that was found wrong.
-pub fn open(path: &Path) -> Result<Vec<LinkConfig>, Problems> {
-    parse(&FILE.bytes(path)?, &path.display().to_string())
+pub fn open(path: &Path) -> Result<Config, Problems> {
+    parse(&FILE.bytes(path)?, path)
 }
 
-/// The links in `bytes`, of a file that messages call `file`.
-fn parse(bytes: &[u8], file: &str) -> Result<Vec<LinkConfig>, Problems> {
+/// What `bytes` say, of the file `path`.
+fn parse(bytes: &[u8], path: &Path) -> Result<Config, Problems> {
+    let file = &path.display().to_string();
     let text = FILE.text(bytes, file)?;
     let doc = Document { file, text, sets: &[] };
     let root = doc.read().map_err(|found| Problems::new(found).expect("a failure has at least one problem"))?;
     let mut of = Of(Reader { doc: &doc, problems: vec![] });
-    let links = of.links(&root);
+    let (source, links) = (of.source(&root, path), of.links(&root));
     match Problems::new(of.0.problems) {
         Some(problems) => Err(problems),
-        None => Ok(links),
+        None => Ok(Config { links, source: Some(source) }),
     }
 }
 
@@ -84,9 +125,16 @@ fn parse(bytes: &[u8], file: &str) -> Result<Vec<LinkConfig>, Problems> {
 struct Of<'a>(Reader<'a>);
 
 impl Of<'_> {
+    fn source(&mut self, root: &Node, path: &Path) -> Source {
+        let table = self.0.table(root, "");
+        self.0.only(&table, "a gate's file", &OF_FILE);
+        let origin = table.get("socket").map_or(table.origin, |node| node.origin);
+        let socket = self.0.text(&table, "socket").map(PathBuf::from);
+        Source { path: path.into(), socket, place: self.0.doc.place(origin) }
+    }
+
     fn links(&mut self, root: &Node) -> Vec<LinkConfig> {
         let table = self.0.table(root, "");
-        self.0.only(&table, "a gate's file", &["link"]);
         let Some(node) = table.get("link") else {
             self.0.missing(&table, "link", "a gate's file needs at least one [[link]]");
             return vec![];
@@ -211,11 +259,25 @@ impl Of<'_> {
             overhead: self.parsed(table, "overhead").unwrap_or_default(),
             classes: self.classes(table),
             allowed: self.all(table, "allow"),
+            offenders: self.offenders(table),
         };
         if self.0.problems.len() > before {
             return None;
         }
         wanted.way().map_err(|error| self.refuse(table, error)).ok()
+    }
+
+    fn offenders(&mut self, table: &Table<'_>) -> Rules {
+        let mut rules = Rules::default();
+        let Some(node) = table.get("offenders") else { return rules };
+        let path = format!("{}.", table.field("offenders"));
+        let table = self.0.table(node, &path);
+        self.0.known(&table, "`offenders`", Rules::PARAMS, &[]);
+        self.0.params_of(&table, &mut rules, |_| true);
+        if let Err(error) = rules.consistent() {
+            self.0.refuse_key(&table, &error.field, error.why);
+        }
+        rules
     }
 
     /// Takes down an error of a direction: at its key, at the queue's parameter, or at the class that it names.

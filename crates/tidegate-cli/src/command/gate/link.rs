@@ -2,6 +2,7 @@
 use std::path::PathBuf;
 
 use tidegate::{Bytes, ConfigError, Link, Rate, Size, Span, catalog};
+use tidegate_gateway::offenders::Rules;
 use tidegate_gateway::overhead::Overhead;
 use tidegate_gateway::plan::{Plan, Settings, Way};
 use tidegate_gateway::pump::{AWAKE, Waits};
@@ -98,6 +99,8 @@ pub struct Wanted {
     pub classes: Vec<Class>,
     /// Whose frames no queue judges.
     pub allowed: Vec<Prefix>,
+    /// When a flow is an offender.
+    pub offenders: Rules,
 }
 
 impl Wanted {
@@ -106,7 +109,7 @@ impl Wanted {
     /// # Errors
     /// Names the field, its value and the bound.
     pub fn way(self) -> Result<Way, ConfigError> {
-        let Wanted { rate, limit, mean_packet, queue, flow_key, overhead, classes, allowed } = self;
+        let Wanted { rate, limit, mean_packet, queue, flow_key, overhead, classes, allowed, offenders } = self;
         let link = Link::new(rate, limit.unwrap_or_else(|| default_limit(rate, mean_packet)), mean_packet)?;
         let spec = on_a_wire(&queue);
         let mut config = spec.resolve(&link).map_err(of_queue)?;
@@ -118,7 +121,7 @@ impl Wanted {
         }
         deal(&mut config, &classes)?;
         config.build(link, tidegate::Rng::from_seed(0)).map_err(of_queue)?;
-        Ok(Way { link, queue: config, label: queue.label(), flow_key, overhead, classes, allowed })
+        Ok(Way { link, queue: config, label: queue.label(), flow_key, overhead, classes, allowed, offenders })
     }
 }
 

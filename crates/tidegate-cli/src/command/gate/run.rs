@@ -1,5 +1,6 @@
 //! Gates that run, a thread for each: their start and their end.
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::thread::Scope;
@@ -7,20 +8,24 @@ use std::time::{Duration, SystemTime};
 
 use nix::sys::signal::Signal;
 use tidegate::Span;
+use tidegate_gateway::desk::Desk;
 use tidegate_gateway::facts::Interface;
 use tidegate_gateway::failopen::Passed;
 use tidegate_gateway::gate::{Account, Gate};
-use tidegate_gateway::plan::{Plan, Secret};
+use tidegate_gateway::plan::{Plan, Secret, Way};
 use tidegate_gateway::pump::{Change, News, Orders, Side, Wish, is_gone, pump};
 use tidegate_gateway::record::{Recorded, Recorder, Recording};
 use tidegate_gateway::ring::Ring;
+use tidegate_gateway::sample::{Sampler, samples};
 use tidegate_gateway::{clock, host};
 
+use super::config::Source;
 use super::joint::Joint;
 use super::link::LinkConfig;
 use super::notes::{Notes, Pen};
 use super::service::{Manager, Pulse};
 use super::signals;
+use super::view::{self, View};
 use super::watch::{Event, Running, Teller, Watch, Wished};
 use crate::failure::Failure;
 
@@ -42,7 +47,9 @@ pub struct Ready {
 #[derive(Clone, Copy, Debug)]
 pub struct Together<'a> {
     /// The file to read again.
-    pub file: Option<&'a Path>,
+    pub file: Option<&'a Source>,
+    /// Where to tell whoever connects how things stand.
+    pub socket: Option<&'a Path>,
     /// When to stop by themselves.
     pub duration: Option<Span>,
     /// How often to tell how things stand.
@@ -92,29 +99,34 @@ pub fn run(links: Vec<Ready>, together: Together<'_>) -> Result<Outcome, Failure
     let (teller, wished) = (Teller::new(to), Wished::default());
     listen(together.file, teller.clone(), wished.clone())?;
     let (notes, manager) = (Notes::new()?, Manager::new()?);
+    let socket = together.socket.map(view::socket).transpose()?;
     let secrets = links.iter().map(|_| secret()).collect::<Result<Vec<_>, _>>()?;
     // First what may fail for want of memory: it leaves nothing behind.
     let opened = links.iter().zip(&secrets).map(|(link, secret)| open(link, *secret));
     let gates = opened.collect::<Result<Vec<_>, _>>()?;
+    let several = links.len() > 1;
+    let whose = |link: &Ready| if several { format!("{}: ", link.config.name) } else { String::new() };
+    let (desk, samplers) = desk(&links);
+    let view = View::open(&desk, socket, links.iter().map(whose).collect(), notes.pen())?;
     // Before anything is taken over, since it takes as long as the memory is large. Where the system refuses, so be it.
     let _ = host::keep_memory();
     let started = join(&links, gates)?;
-    let several = links.len() > 1;
-    thread::scope(|scope| {
+    let outcome = thread::scope(|scope| {
         let (mut running, mut threads) = (Vec::new(), Vec::new());
-        for (number, ((link, secret), started)) in links.into_iter().zip(secrets).zip(started).enumerate() {
+        let all = links.into_iter().zip(secrets).zip(started).zip(samplers);
+        for (number, (((link, secret), started), sampler)) in all.enumerate() {
             let (change, changes) = channel();
             let pulse = Pulse::default();
             let felt = pulse.felt();
-            let whose = if several { format!("{}: ", link.config.name) } else { String::new() };
             let ordered = Ordered {
                 number,
-                whose,
+                whose: whose(&link),
                 link: link.config.clone(),
                 together,
                 teller: teller.clone(),
                 pen: notes.pen(),
                 changes,
+                sampler,
                 wished: wished.clone(),
                 pulse,
             };
@@ -122,7 +134,7 @@ pub fn run(links: Vec<Ready>, together: Together<'_>) -> Result<Outcome, Failure
             threads.push(spawn(scope, started, ordered).inspect_err(|_| wished.end())?);
             running.push(Running::new(link, secret, change, felt));
         }
-        let watch = Watch::new(running, together.file, wished, teller, notes.pen(), manager);
+        let watch = Watch::new(running, together.file.cloned(), desk, wished, teller, notes.pen(), manager);
         let links = watch.until_all_are_over(&events);
         let mut outcome = Outcome { ended: vec![], failed: vec![], notes };
         for (link, thread) in links.into_iter().zip(threads) {
@@ -132,12 +144,26 @@ pub fn run(links: Vec<Ready>, together: Together<'_>) -> Result<Outcome, Failure
             }
         }
         Ok(outcome)
-    })
+    });
+    drop(view); // it has a pen
+    outcome
+}
+
+/// Where what the gates sample comes together, and what each gives it away by.
+fn desk(links: &[Ready]) -> (Arc<Desk>, Vec<Sampler>) {
+    let of = |link: &Ready| {
+        let settings = link.plan.settings();
+        let (sampler, samples) =
+            samples(settings.there.known_classes(), settings.back.as_ref().map(Way::known_classes));
+        ((link.config.name.clone(), link.plan.clone(), samples), sampler)
+    };
+    let (told, samplers): (Vec<_>, Vec<_>) = links.iter().map(of).unzip();
+    (Arc::new(Desk::new(clock::now(), told)), samplers)
 }
 
 /// From here on SIGHUP, if there is a `file`, has it read again, and every other signal wishes the end. That needs nobody
 /// but who hears the signal.
-fn listen(file: Option<&Path>, teller: Teller, wished: Wished) -> Result<(), Failure> {
+fn listen(file: Option<&Source>, teller: Teller, wished: Wished) -> Result<(), Failure> {
     let reads = file.is_some();
     signals::listen(move |signal| match signal {
         Signal::SIGHUP if reads => teller.tell(Event::ReadAgain),
@@ -207,6 +233,7 @@ struct Ordered<'a> {
     teller: Teller,
     pen: Pen,
     changes: Receiver<Box<Change>>,
+    sampler: Sampler,
     wished: Wished,
     /// Whither it shows that it moves.
     pulse: Pulse,
@@ -214,13 +241,14 @@ struct Ordered<'a> {
 
 /// Tells that a thread has ended, however it does.
 struct Over {
+    number: usize,
     why: Option<String>,
     teller: Teller,
 }
 
 impl Drop for Over {
     fn drop(&mut self) {
-        self.teller.tell(Event::Over(self.why.take()));
+        self.teller.tell(Event::Over(self.number, self.why.take()));
     }
 }
 
@@ -235,7 +263,7 @@ fn spawn<'s>(
 ) -> Result<thread::ScopedJoinHandle<'s, Result<Pumped, String>>, Failure> {
     let name = format!("gate {}", ordered.link.name);
     let work = move || {
-        let mut over = Over { why: None, teller: ordered.teller.clone() };
+        let mut over = Over { number: ordered.number, why: None, teller: ordered.teller.clone() };
         let whose = ordered.whose.clone();
         let pumped = move_frames(started, ordered).map_err(|failure| whose + &failure.why());
         over.why = pumped.as_ref().err().cloned();
@@ -248,7 +276,7 @@ fn spawn<'s>(
 fn move_frames(Started { mut gate, mut joint }: Started, ordered: Ordered<'_>) -> Result<Pumped, Failure> {
     // For this thread alone, which moves the frames. Where the system refuses, they may have to wait for a processor.
     let _ = host::come_first();
-    let Ordered { number, whose, link, together, teller, pen, changes, wished, pulse } = ordered;
+    let Ordered { number, whose, link, together, teller, pen, changes, mut sampler, wished, pulse } = ordered;
     let gone = std::cell::Cell::new(None);
     let wish = || {
         pulse.beat();
@@ -268,6 +296,7 @@ fn move_frames(Started { mut gate, mut joint }: Started, ordered: Ordered<'_>) -
         status: together.status,
         drain: link.drain,
         changes: Some(&changes),
+        sampler: Some(&mut sampler),
         ..Orders::new(&wish, tell)
     };
     let pumped = pump(&mut gate, &mut joint, orders);

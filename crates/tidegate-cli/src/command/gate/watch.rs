@@ -1,17 +1,18 @@
 //! What looks after gates that run: it tells their news and has their file read again. The end does not wait for it:
 //! that is wished by whoever hears the signal.
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::Duration;
 
+use tidegate_gateway::desk::Desk;
 use tidegate_gateway::host;
 use tidegate_gateway::plan::Secret;
 use tidegate_gateway::pump::{Change, News, Side};
 
 use super::account;
+use super::config::{Config, Source};
 use super::notes::Pen;
 use super::run::Ready;
 use super::service::{Felt, Heart, Manager};
@@ -58,8 +59,8 @@ pub enum Event {
     Renewed(Result<Vec<Renewed>, Failure>),
     /// Of the link of this number.
     News(usize, News),
-    /// A link has ended: which and why, if it failed.
-    Over(Option<String>),
+    /// The link of this number has ended, and why, if it failed.
+    Over(usize, Option<String>),
 }
 
 /// What a link is to be from here on, and what the gate needs for it.
@@ -132,7 +133,8 @@ enum Reading {
 /// Looks after gates that run.
 pub struct Watch {
     links: Vec<Running>,
-    file: Option<PathBuf>,
+    file: Option<Source>,
+    desk: Arc<Desk>,
     wished: Wished,
     teller: Teller,
     pen: Pen,
@@ -147,18 +149,18 @@ pub struct Watch {
 const LONG: Duration = Duration::from_secs(3600);
 
 impl Watch {
-    /// Looks after `links`, which `file` was read for; `manager` is to hear of them.
+    /// Looks after `links`, which `file` was read for; `desk` and `manager` are to hear of them.
     pub fn new(
         links: Vec<Running>,
-        file: Option<&Path>,
+        file: Option<Source>,
+        desk: Arc<Desk>,
         wished: Wished,
         teller: Teller,
         pen: Pen,
         manager: Manager,
     ) -> Watch {
         let heart = Heart::new(links.iter().map(|link| link.pulse.clone()));
-        let file = file.map(Path::to_path_buf);
-        Watch { links, file, wished, teller, pen, reading: Reading::No, again: false, manager, heart }
+        Watch { links, file, desk, wished, teller, pen, reading: Reading::No, again: false, manager, heart }
     }
 
     /// Does so until all have ended; what each was in the end.
@@ -180,8 +182,9 @@ impl Watch {
                     self.teller.untold.fetch_sub(1, Relaxed);
                     self.news(number, news);
                 }
-                Event::Over(why) => {
+                Event::Over(number, why) => {
                     running -= 1;
+                    self.desk.ended(number);
                     // Of the last one it is told at the end, which is now.
                     if let Some(why) = why.filter(|_| running > 0) {
                         self.pen.note(format!("error: {why}\nthe other links go on"));
@@ -261,15 +264,19 @@ impl Watch {
         match renewed {
             Ok(_) if self.is_ending() => {}
             Ok(renewed) => {
-                for (link, (ready, to)) in self.links.iter_mut().zip(renewed) {
+                for (number, (link, (ready, to))) in self.links.iter_mut().zip(renewed).enumerate() {
+                    // Before it goes by that, so that nobody sees new figures beside the old plan.
+                    self.desk.goes_by(number, &ready.plan);
                     // One that has ended needs no change.
                     if link.change.send(to).is_ok() {
                         link.next = Some(ready);
                     }
                 }
+                self.desk.reloaded();
             }
             Err(why) => {
                 let why = why.why();
+                self.desk.refused(&why);
                 self.pen.note(format!("error: {why}\nthe file was not heeded; everything goes on as before"));
                 self.have_read(&format!("the file was not heeded: {why}"));
             }
@@ -302,14 +309,15 @@ impl Watch {
 }
 
 /// What the file says of every link, with all that the change needs laid out.
-fn renewed(file: &Path, links: Vec<(Ready, Secret)>) -> Result<Vec<Renewed>, Failure> {
-    let mut configs = super::config::open(file).map_err(Failure::input)?;
+fn renewed(file: &Source, links: Vec<(Ready, Secret)>) -> Result<Vec<Renewed>, Failure> {
+    let Config { links: mut configs, source } = super::config::open(&file.path).map_err(Failure::input)?;
+    source.map_or(Ok(()), |source| source.may_follow(file))?;
     super::may_be_awake(&configs)?;
     let mut renewed = Vec::new();
     for (link, secret) in links {
         let name = &link.config.name;
         let Some(at) = configs.iter().position(|config| config.name == *name) else {
-            let why = format!("{}: the link {name} is missing; end the gate and start it anew", file.display());
+            let why = format!("{}: the link {name} is missing; end the gate and start it anew", file.path.display());
             return Err(Failure::Input(why));
         };
         let config = configs.remove(at);

@@ -8,13 +8,17 @@ fn example() -> &'static str {
     rest.split_once("```").expect("its end").0
 }
 
+fn config(text: &str) -> Config {
+    parse(text.as_bytes(), Path::new("gate.toml")).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
 fn links(text: &str) -> Vec<LinkConfig> {
-    parse(text.as_bytes(), "gate.toml").unwrap_or_else(|problems| panic!("{problems}"))
+    config(text).links
 }
 
 fn refused(text: &str) -> String {
-    match parse(text.as_bytes(), "gate.toml") {
-        Ok(links) => panic!("nothing is wrong with {links:?}"),
+    match parse(text.as_bytes(), Path::new("gate.toml")) {
+        Ok(config) => panic!("nothing is wrong with {config:?}"),
         Err(problems) => problems.to_string(),
     }
 }
@@ -39,6 +43,9 @@ fn the_example_of_the_documentation_says_what_it_is_said_to() {
     assert_eq!((told(0, "back.queue"), told(0, "back.rate")), ("fq_codel".into(), "400 Mbit/s".into()));
     assert_eq!((told(1, "back.queue"), told(1, "queue")), (String::new(), "sfb/auto,bins=46".into()));
     assert!(told(1, "parameters").contains("bins = 46") && told(1, "waits").starts_with("awake"));
+    assert!(
+        told(0, "offenders").is_empty() && told(1, "offenders").contains("factor = 3, after = 20, clear_factor = 1.2")
+    );
     assert_eq!((links[0].on_exit, links[1].on_exit), (OnExit::Open, OnExit::Close));
 }
 
@@ -63,12 +70,12 @@ fn mistakes_are_told_with_their_place_and_what_was_meant() {
     let mut missed = String::new();
     for (text, told) in [
         ("", "gate.toml: is empty; a gate's file has at least one [[link]] with in, out, rate and queue"),
-        ("x = 1", "gate.toml:1:1: x: no such key; a gate's file knows link"),
+        ("x = 1", "gate.toml:1:1: x: no such key; a gate's file knows socket, link"),
         ("[link]\nin = \"a\"", "gate.toml:1:1: link: must be a list of tables: write [[link]] with double brackets"),
         (
             &LINK.replace("rate =", "rat ="),
             "gate.toml:4:1: link.a.rat: no such key; a [[link]] knows name, in, out, back, delay, busy, drain, on_exit, record, \
-             record_limit, rate, limit, mean_packet, queue, flow_key, overhead, allow, class; did you mean `rate`?",
+             record_limit, rate, limit, mean_packet, queue, flow_key, overhead, allow, class, offenders; did you mean `rate`?",
         ),
         (&LINK.replace("rate =", "rat ="), "gate.toml:1:1: link.a.rate: this key is required: a rate"),
         (
@@ -94,6 +101,20 @@ fn mistakes_are_told_with_their_place_and_what_was_meant() {
         ),
         (&format!("{LINK}busy = 1"), "gate.toml:6:8: link.a.busy = 1: must be true or false"),
         (&format!("{LINK}delay = \"3 s\""), "gate.toml:6:10: link.a.delay = 3 s: must lie in 0 ns to 2 s"),
+        (
+            &format!("{LINK}offenders = {{ factor = 0.5 }}"),
+            "gate.toml:6:24: link.a.offenders.factor = 0.5: must lie in 1 to 1000",
+        ),
+        (
+            &format!("{LINK}offenders = {{ factr = 2 }}"),
+            "link.a.offenders.factr: no such key; `offenders` knows interval, factor, after, clear_factor, clear_after; did \
+             you mean `factor`?",
+        ),
+        (
+            &format!("{LINK}offenders = {{ factor = 1.1 }}"),
+            "link.a.offenders.clear_factor: must be at most the factor, 1.1",
+        ),
+        (&format!("socket = 3\n{LINK}"), "gate.toml:1:10: socket = 3: must be a text in quotes"),
         (&format!("{LINK}on_exit = \"opn\""), "must be one of open | close; did you mean `open`?"),
         (
             &format!("{LINK}record_limit = \"1 GB\""),
@@ -148,6 +169,31 @@ fn mistakes_are_told_with_their_place_and_what_was_meant() {
         }
     }
     assert!(missed.is_empty(), "{missed}");
+}
+
+#[test]
+fn the_socket_stays_where_it_is_while_gates_run() {
+    let source = |text: &str| config(&format!("{text}{LINK}")).source.unwrap();
+    let (one, other, none) = (source("socket = \"/run/a\"\n"), source("\nsocket = \"/run/b\"\n"), source(""));
+    assert_eq!(one.socket.as_deref(), Some(Path::new("/run/a")));
+    assert!(one.may_follow(&one).is_ok() && none.may_follow(&none).is_ok());
+    for (new, old, told) in [
+        (&other, &one, "gate.toml:2:11: socket = /run/b: cannot be otherwise while the gate runs"),
+        (&none, &one, "gate.toml:1:1: socket = none: cannot be otherwise while the gate runs"),
+    ] {
+        let Err(Failure::Input(why)) = new.may_follow(old) else { panic!("it cannot") };
+        assert!(why.starts_with(told), "{why}");
+    }
+}
+
+#[test]
+fn offenders_are_told_by_the_rules_of_their_direction() {
+    let text = format!("{LINK}offenders = {{ interval = \"1 s\", factor = 3, after = 2 }}\n[link.back]\n")
+        + "rate = \"1 Mbit/s\"\nqueue = \"red\"\n";
+    let settings = links(&text).remove(0).settings;
+    let expected = Rules { interval: Span::from_millis(1000), factor: 3.0, after: 2, ..Rules::default() };
+    assert_eq!(settings.there.offenders, expected);
+    assert_eq!(settings.back.unwrap().offenders, Rules::default());
 }
 
 #[test]

@@ -1,0 +1,62 @@
+//! What can be seen of gates that run: who offends, as notes, and how they stand, as documents at a socket.
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, SystemTime};
+
+use tidegate_gateway::clock;
+use tidegate_gateway::desk::{Desk, Moment};
+use tidegate_gateway::socket::{Serving, Socket};
+
+use super::notes::Pen;
+use crate::failure::Failure;
+
+/// How often what the gates have sampled is taken in.
+const EVERY: Duration = Duration::from_millis(100);
+
+/// Takes in what gates have sampled, and shows it, until it is dropped.
+pub struct View {
+    ends: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+    _serving: Option<Serving>,
+}
+
+/// The socket at `path`.
+///
+/// # Errors
+/// It cannot be there.
+pub fn socket(path: &Path) -> Result<Socket, Failure> {
+    Socket::bind(path).map_err(Failure::runtime)
+}
+
+impl View {
+    /// Shows what comes to `desk`: at `socket`, and by `pen` with what is `whose` before it.
+    ///
+    /// # Errors
+    /// The system refuses a thread.
+    pub fn open(desk: &Arc<Desk>, socket: Option<Socket>, whose: Vec<String>, pen: Pen) -> Result<View, Failure> {
+        let shown = Arc::clone(desk);
+        let document = move || shown.snapshot(Moment { now: clock::now(), wall: SystemTime::now() }).line();
+        let _serving = socket.map(|socket| socket.serve(document)).transpose().map_err(Failure::runtime)?;
+        let (ends, ended) = channel();
+        let desk = Arc::clone(desk);
+        let take_in = move || {
+            while ended.recv_timeout(EVERY) == Err(RecvTimeoutError::Timeout) {
+                for (number, event) in desk.take_in() {
+                    pen.note(format!("{}{event}", whose[number]));
+                }
+            }
+        };
+        let thread = thread::Builder::new().name("view".into()).spawn(take_in).map_err(Failure::runtime)?;
+        Ok(View { ends: Some(ends), thread: Some(thread), _serving })
+    }
+}
+
+impl Drop for View {
+    fn drop(&mut self) {
+        drop(self.ends.take());
+        // It ends within a moment; if it panicked, that was told.
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
+}

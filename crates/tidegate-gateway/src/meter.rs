@@ -1,0 +1,138 @@
+//! What a managed direction measures while it moves frames: who sends, how long frames wait, what classes get.
+use tidegate::{Packet, Span, Time};
+use tidegate_packet::Ends;
+
+use crate::counters::Tally;
+use crate::heavy::Heavy;
+use crate::offenders::Rules;
+use crate::sample::LaneSample;
+use crate::sojourn::Sojourns;
+use crate::sort::Sorter;
+
+/// What became of the frames of a class, by their length on the wire: received = left + lost + waiting.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ClassTally {
+    /// Offered to the queue.
+    pub received: Tally,
+    /// Left the queue for the link.
+    pub left: Tally,
+    /// Dropped by the queue.
+    pub lost: Tally,
+}
+
+/// Whether a queue has the classes of today.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Classes {
+    /// It has.
+    Todays,
+    /// It has those from before a reload: its frames are of no class of today's.
+    Formers,
+}
+
+/// What is measured.
+#[derive(Debug)]
+pub struct Meter {
+    heavy: Heavy,
+    /// How long an interval of `heavy` is.
+    interval: Span,
+    /// When it began; not before the first sample.
+    began: Option<Time>,
+    /// What arrived in it that is not judged, in bytes on the wire.
+    allowed: u64,
+    sojourns: Sojourns,
+    /// The longest since the last sample.
+    longest: Span,
+    /// As many as there are classes; none if frames are not told apart.
+    classes: Vec<ClassTally>,
+}
+
+impl Meter {
+    /// A meter of `classes` classes whose intervals are those of `rules`.
+    pub fn new(rules: &Rules, classes: usize) -> Meter {
+        Meter {
+            heavy: Heavy::new(),
+            interval: rules.interval,
+            began: None,
+            allowed: 0,
+            sojourns: Sojourns::default(),
+            longest: Span::ZERO,
+            classes: vec![ClassTally::default(); classes],
+        }
+    }
+
+    /// A frame is offered to the queue.
+    #[inline]
+    pub(crate) fn arrived(&mut self, packet: &Packet, ends: &Ends) {
+        self.heavy.arrived(packet.flow, packet.len, ends);
+        if let Some(class) = self.classes.get_mut(usize::from(packet.class)) {
+            class.received.add(packet.len);
+        }
+    }
+
+    /// A frame that is not judged has arrived.
+    #[inline]
+    pub(crate) fn allowed(&mut self, packet: &Packet) {
+        self.allowed += u64::from(packet.len);
+    }
+
+    /// The queue has dropped a frame.
+    #[inline]
+    pub(crate) fn lost(&mut self, packet: &Packet, of: Classes) {
+        self.heavy.lost(packet.flow);
+        if of == Classes::Todays
+            && let Some(class) = self.classes.get_mut(usize::from(packet.class))
+        {
+            class.lost.add(packet.len);
+        }
+    }
+
+    /// The queue has given a frame to the link.
+    #[inline]
+    pub(crate) fn left(&mut self, packet: &Packet, of: Classes) {
+        if of == Classes::Todays
+            && let Some(class) = self.classes.get_mut(usize::from(packet.class))
+        {
+            class.left.add(packet.len);
+        }
+    }
+
+    /// A frame goes onto the link after it has waited for so long.
+    #[inline]
+    pub(crate) fn waited(&mut self, waited: Span) {
+        self.sojourns.add(waited);
+        self.longest = self.longest.max(waited);
+    }
+
+    /// Goes on with the intervals of `to`, and with its classes unless they are `same`. What is left over is to be given back.
+    pub(crate) fn renew(&mut self, mut to: Meter, same: bool) -> Meter {
+        self.interval = to.interval;
+        if !same {
+            std::mem::swap(&mut self.classes, &mut to.classes);
+        }
+        to
+    }
+
+    /// Writes down what is measured at `now`, and begins a new interval if one has ended. `sorter` knows which flow is between
+    /// which ends.
+    pub(crate) fn sample(&mut self, now: Time, sorter: &Sorter, into: &mut LaneSample) {
+        (into.sojourns, into.longest) = (self.sojourns, self.longest);
+        self.longest = Span::ZERO;
+        into.classes.clear();
+        into.classes.extend_from_slice(&self.classes);
+        into.closed = false;
+        match self.began.map(|began| now.since(began)) {
+            Some(span) if span < self.interval => return,
+            Some(span) => {
+                into.closed = true;
+                let interval = &mut into.interval;
+                (interval.span, interval.arrived, interval.unseen) = (span, self.heavy.all(), self.heavy.unseen());
+                interval.allowed = self.allowed;
+                interval.flows.clear();
+                interval.flows.extend(self.heavy.flows().iter().map(|flow| sorter.sent(flow)));
+            }
+            None => {}
+        }
+        (self.began, self.allowed) = (Some(now), 0);
+        self.heavy.clear();
+    }
+}

@@ -1,0 +1,287 @@
+//! Documents for whoever connects to a Unix socket: one a second, or one for every line that is sent.
+//!
+//! Each document is a line. A client that sends nothing gets one every second. One that sends a line gets one at once;
+//! if it then ends its side, it gets no more. What a client does not read is kept for it up to one document, and those that
+//! come meanwhile it misses. All of that is the work of one thread, for which no gate waits.
+use std::fs::{self, Permissions};
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::fd::AsFd;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+
+/// So many clients at a time; who comes then is sent away.
+pub const CLIENTS: usize = 16;
+/// How often each gets a document.
+const EVERY: Duration = Duration::from_secs(1);
+/// A client that has taken nothing for so long of what is kept for it is sent away.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Who may connect: the owner and the group.
+const MODE: u32 = 0o660;
+
+/// A socket in the file system, which goes when this does.
+#[derive(Debug)]
+pub struct Socket {
+    path: PathBuf,
+    listener: UnixListener,
+    /// Its device and number there: what has come in its place is not ours to remove.
+    identity: (u64, u64),
+}
+
+/// A socket that is served, until this is dropped.
+#[derive(Debug)]
+pub struct Serving {
+    ends: Option<UnixStream>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Socket {
+    /// Puts a socket at `path`, in place of one that nobody listens at any more.
+    ///
+    /// # Errors
+    /// With the path: something else is there, somebody listens there, or the system refuses.
+    pub fn bind(path: &Path) -> io::Result<Socket> {
+        put(path).map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))
+    }
+
+    /// Answers clients with what `document` says, a line each time, in a thread of its own.
+    ///
+    /// # Errors
+    /// The system refuses a thread.
+    pub fn serve(self, document: impl FnMut() -> String + Send + 'static) -> io::Result<Serving> {
+        let (ends, ended) = UnixStream::pair()?;
+        let server = Server { socket: self, ended, clients: Vec::new(), document };
+        let thread = thread::Builder::new().name("socket".into()).spawn(move || server.serve())?;
+        Ok(Serving { ends: Some(ends), thread: Some(thread) })
+    }
+}
+
+fn put(path: &Path) -> io::Result<Socket> {
+    match fs::symlink_metadata(path) {
+        Ok(there) if !there.file_type().is_socket() => {
+            return Err(io::Error::new(ErrorKind::AlreadyExists, "is there already, and is no socket"));
+        }
+        Ok(_) => match UnixStream::connect(path) {
+            Err(error) if error.kind() == ErrorKind::ConnectionRefused => {}
+            Err(error) => return Err(error),
+            Ok(_) => return Err(io::Error::new(ErrorKind::AddrInUse, "somebody listens there already")),
+        },
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
+        Err(error) => return Err(error),
+    }
+    // Under another name first, so that nobody finds it before its mode is set, and so that it takes the place of what is left
+    // there in one step.
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".{}", std::process::id()));
+    let aside = PathBuf::from(name);
+    let listener = UnixListener::bind(&aside)?;
+    let placed = fs::set_permissions(&aside, Permissions::from_mode(MODE))
+        .and_then(|()| listener.set_nonblocking(true))
+        .and_then(|()| identity(&aside))
+        .and_then(|identity| fs::rename(&aside, path).map(|()| identity));
+    match placed {
+        Ok(identity) => Ok(Socket { path: path.into(), listener, identity }),
+        Err(error) => {
+            let _ = fs::remove_file(&aside); // what failed first is told
+            Err(error)
+        }
+    }
+}
+
+fn identity(path: &Path) -> io::Result<(u64, u64)> {
+    fs::symlink_metadata(path).map(|there| (there.dev(), there.ino()))
+}
+
+impl Drop for Socket {
+    fn drop(&mut self) {
+        if identity(&self.path).is_ok_and(|there| there == self.identity) {
+            let _ = fs::remove_file(&self.path); // a socket that is left is replaced by the next start
+        }
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        drop(self.ends.take());
+        // It ends at once, since it waits for nobody; if it panicked, that was told.
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
+}
+
+/// Serves clients.
+struct Server<D> {
+    socket: Socket,
+    /// Can be read from when it is to end.
+    ended: UnixStream,
+    clients: Vec<Client>,
+    document: D,
+}
+
+/// Somebody who has connected.
+struct Client {
+    stream: UnixStream,
+    /// What is kept for it, and how much of that it has taken.
+    kept: (Vec<u8>, usize),
+    /// When it last took something, or had taken all.
+    well: Instant,
+    /// Whether it has asked for a document that it has not got.
+    asks: bool,
+    input: Input,
+}
+
+/// What may still come from a client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Input {
+    /// Lines.
+    Open,
+    /// Lines; some have come.
+    Used,
+    /// Nothing: it has ended its side without asking for anything, and listens.
+    Silent,
+    /// Nothing: it has ended its side after asking, and goes when it has got what it asked for.
+    Over,
+}
+
+/// Whether a client is to stay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stays {
+    Yes,
+    No,
+}
+
+impl<D: FnMut() -> String> Server<D> {
+    fn serve(mut self) {
+        let mut due = Instant::now() + EVERY;
+        while let Ok(ready) = self.wait(due) {
+            if ready.ended {
+                return;
+            }
+            let now = Instant::now();
+            let all = ready.clients;
+            let mut seen = all.iter();
+            self.clients.retain_mut(|client| client.read(*seen.next().unwrap_or(&PollFlags::empty())) == Stays::Yes);
+            let every = now >= due;
+            if every {
+                due = now + EVERY;
+            }
+            self.answer(every, now);
+            if ready.knocks {
+                self.admit(now);
+            }
+        }
+    }
+
+    /// Waits until there is something to do, or `due`.
+    fn wait(&self, due: Instant) -> io::Result<Ready> {
+        let mut all = vec![
+            PollFd::new(self.ended.as_fd(), PollFlags::POLLIN),
+            PollFd::new(self.socket.listener.as_fd(), PollFlags::POLLIN),
+        ];
+        all.extend(self.clients.iter().map(|client| PollFd::new(client.stream.as_fd(), client.waits_for())));
+        // Rounded up, so that it is not asked again and again in the last millisecond.
+        let left = due.saturating_duration_since(Instant::now()) + Duration::from_millis(1);
+        let timeout = PollTimeout::try_from(left).unwrap_or(PollTimeout::ZERO);
+        match poll(&mut all, timeout) {
+            Ok(_) | Err(Errno::EINTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let seen = |fd: &PollFd<'_>| fd.revents().unwrap_or(PollFlags::empty());
+        let clients = all[2..].iter().map(seen).collect();
+        Ok(Ready { ended: !seen(&all[0]).is_empty(), knocks: !seen(&all[1]).is_empty(), clients })
+    }
+
+    /// Gives a document to those who are to get one, and what is kept to those who take it.
+    fn answer(&mut self, every: bool, now: Instant) {
+        let Server { clients, document, .. } = self;
+        let mut line = None;
+        clients.retain_mut(|client| {
+            if client.wants(every) {
+                let line = line.get_or_insert_with(|| document().into_bytes());
+                client.keep(line);
+            }
+            client.write(now) == Stays::Yes
+        });
+    }
+
+    fn admit(&mut self, now: Instant) {
+        match self.socket.listener.accept() {
+            Ok((stream, _)) if self.clients.len() < CLIENTS && stream.set_nonblocking(true).is_ok() => {
+                let kept = (Vec::new(), 0);
+                self.clients.push(Client { stream, kept, well: now, asks: false, input: Input::Open });
+            }
+            // Who knocked has gone, or is sent away.
+            Ok(_) => {}
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::ConnectionAborted) => {}
+            // There is no room for another file: whoever knocks goes on knocking.
+            Err(_) => thread::sleep(Duration::from_millis(100)),
+        }
+    }
+}
+
+/// What there is to do.
+struct Ready {
+    ended: bool,
+    knocks: bool,
+    /// What was seen of each client.
+    clients: Vec<PollFlags>,
+}
+
+impl Client {
+    fn waits_for(&self) -> PollFlags {
+        let reads = matches!(self.input, Input::Open | Input::Used);
+        let writes = self.kept.1 < self.kept.0.len();
+        let when = |is, flag| if is { flag } else { PollFlags::empty() };
+        when(reads, PollFlags::POLLIN) | when(writes, PollFlags::POLLOUT)
+    }
+
+    /// Takes what it has sent, if there was something `seen` of it.
+    fn read(&mut self, seen: PollFlags) -> Stays {
+        if seen.intersects(PollFlags::POLLHUP | PollFlags::POLLERR) {
+            return Stays::No;
+        }
+        if !seen.contains(PollFlags::POLLIN) {
+            return Stays::Yes;
+        }
+        let mut bytes = [0; 256];
+        match self.stream.read(&mut bytes) {
+            Ok(0) => self.input = if self.input == Input::Used { Input::Over } else { Input::Silent },
+            Ok(count) if bytes[..count].contains(&b'\n') => (self.asks, self.input) = (true, Input::Used),
+            Ok(_) => {}
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
+            Err(_) => return Stays::No,
+        }
+        Stays::Yes
+    }
+
+    /// Whether it is to get a document: if it has taken the one before.
+    fn wants(&self, every: bool) -> bool {
+        self.kept.1 == self.kept.0.len() && (self.asks || every && self.input != Input::Over)
+    }
+
+    fn keep(&mut self, line: &[u8]) {
+        self.kept.0.clear();
+        self.kept.0.extend_from_slice(line);
+        (self.kept.1, self.asks) = (0, false);
+    }
+
+    /// Gives it what it takes of what is kept.
+    fn write(&mut self, now: Instant) -> Stays {
+        while self.kept.1 < self.kept.0.len() {
+            match self.stream.write(&self.kept.0[self.kept.1..]) {
+                Ok(count) if count > 0 => (self.kept.1, self.well) = (self.kept.1 + count, now),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock && now.duration_since(self.well) < PATIENCE => {
+                    return Stays::Yes;
+                }
+                _ => return Stays::No,
+            }
+        }
+        self.well = now;
+        if self.input == Input::Over && !self.asks { Stays::No } else { Stays::Yes }
+    }
+}

@@ -1,0 +1,154 @@
+//! After warm-up a gate allocates nothing for any frame, nor to tell how it stands. In a binary of its own, because the
+//! allocator counts for all.
+#[path = "support/frames.rs"]
+mod frames;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::io;
+use std::rc::Rc;
+
+use frames::frame;
+use tidegate::catalog::{self, QUEUES};
+use tidegate::{Ecn, Link, Rng, Size, Span, Time};
+use tidegate_gateway::counters::Tally;
+use tidegate_gateway::gate::Gate;
+use tidegate_gateway::guard::Unguarded;
+use tidegate_gateway::plan::{Plan, Secret, Settings, Way};
+use tidegate_gateway::port::{Port, Received, Unsent};
+use tidegate_gateway::sample::samples;
+
+thread_local! {
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+/// The system's allocator, counting calls of this thread, those that give memory back too.
+struct Counting;
+
+#[allow(unsafe_code, reason = "an allocator cannot be written without; it only counts and passes on")]
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.with(|n| n.set(n.get() + 1));
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
+        ALLOCATIONS.with(|n| n.set(n.get() + 1));
+        unsafe { System.dealloc(ptr, layout) }
+    }
+    unsafe fn realloc(&self, ptr: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        ALLOCATIONS.with(|n| n.set(n.get() + 1));
+        unsafe { System.realloc(ptr, layout, size) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+/// How often memory is asked for or given back while `work` is done.
+fn allocations(work: impl FnOnce()) -> u64 {
+    let before = ALLOCATIONS.with(Cell::get);
+    work();
+    ALLOCATIONS.with(Cell::get) - before
+}
+
+#[test]
+fn the_counter_counts() {
+    assert_eq!(allocations(|| drop(std::hint::black_box(vec![1_u8; 100]))), 2);
+}
+
+/// A device at which frames arrive that were made before, and that takes all.
+struct Line {
+    frames: Vec<Vec<u8>>,
+    next: usize,
+    waiting: Rc<Cell<usize>>,
+}
+
+impl Port for Line {
+    fn waiting(&mut self, most: usize) -> usize {
+        self.waiting.get().min(most)
+    }
+
+    fn receive(&mut self, most: usize, take: &mut impl FnMut(Received<'_>)) -> io::Result<usize> {
+        let count = self.waiting(most);
+        for _ in 0..count {
+            let bytes = &self.frames[self.next][..];
+            take(Received { bytes, wire_len: bytes.len() as u32, stamp: Time::ZERO, checksum_missing: false });
+            self.next = (self.next + 1) % self.frames.len();
+        }
+        self.waiting.set(self.waiting.get() - count);
+        Ok(count)
+    }
+
+    fn send(&mut self, _: &[u8]) -> Result<(), Unsent> {
+        Ok(())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn missed(&mut self) -> u64 {
+        0
+    }
+
+    fn unsent(&self) -> Tally {
+        Tally::default()
+    }
+}
+
+/// Frames of some thousand flows, which do not fit into any table; so many arrive as `waiting` says.
+fn line(dice: &mut Rng, waiting: &Rc<Cell<usize>>) -> Line {
+    let one = |number: u32| {
+        let (flow, len) = ((number % 40) as u8, 60 + dice.below(1400) as usize);
+        let mut frame = frame(dice, flow, number, Ecn::Ect0, len);
+        // What has no ports is told apart by its receiver, what has some by the sender's.
+        (frame[5], frame[34]) = ((number / 40) as u8, (number / 40) as u8);
+        frame
+    };
+    Line { frames: (0..5000).map(one).collect(), next: 0, waiting: Rc::clone(waiting) }
+}
+
+#[test]
+fn no_frame_and_no_sample_allocates_after_warm_up() {
+    let mut dice = Rng::from_seed(1);
+    for row in QUEUES {
+        let link = Link::new("20 Mbit/s".parse().unwrap(), Size::Packets(100), "1000 B".parse().unwrap()).unwrap();
+        let way = |queue: &str| Way::new(link, catalog::config(queue, None, &link).unwrap(), queue);
+        let there = Way { allowed: vec!["10.0.0.4/32".parse().unwrap()], ..way(row.name) };
+        let (back, delay) = (Some(way(row.name)), Span::from_millis(1));
+        let settings = Settings { inner: "if1".into(), outer: "if2".into(), there, back, delay };
+        let plan = Plan::new(settings, 1500).unwrap();
+        let (there, back) = plan.lanes(Secret { hash: [1, 2], seed: 3 }, ()).unwrap();
+        let waiting = [0, 0].map(|none| Rc::new(Cell::new(none)));
+        let [inner, outer] = waiting.each_ref().map(|waiting| line(&mut dice, waiting));
+        let mut gate = Gate::new(there, back, inner, outer);
+        let (mut sampler, taken) = samples(0, Some(0));
+        let mut now = Time::ZERO;
+        let mut closed = 0;
+        // A flood, then a pause, for so many milliseconds.
+        let mut run = |millis: u64| {
+            for number in 0..millis {
+                waiting
+                    .iter()
+                    .zip([6, 4])
+                    .for_each(|(waiting, count)| waiting.set(if number % 100 < 80 { count } else { 0 }));
+                now += Span::from_millis(1);
+                for _ in 0..3 {
+                    gate.turn(now, &mut Unguarded);
+                }
+                if number % 50 == 0 {
+                    sampler.take(now, &mut gate);
+                    while let Some(sample) = taken.next() {
+                        closed += u32::from(sample.there.closed);
+                        taken.give_back(sample);
+                    }
+                }
+            }
+        };
+        run(3000);
+        assert_eq!(allocations(|| run(3000)), 0, "{}", row.name);
+        assert!(closed > 8, "intervals ended: {closed}");
+        let managed = gate.account().managed;
+        assert!(managed.sent.frames > 1000 && managed.lost_in_all().frames > 0, "{}: {managed:?}", row.name);
+    }
+}

@@ -1,0 +1,361 @@
+//! What is told of gates that run: over cables in memory, by told times.
+#[path = "support/frames.rs"]
+mod frames;
+
+use std::collections::BTreeMap;
+use std::time::{Duration, SystemTime};
+
+use frames::frame;
+use serde_json::Value;
+use tidegate::catalog::{self, QUEUES};
+use tidegate::{Ecn, Link, Rng, Size, Span, Time};
+use tidegate_gateway::counters::Tally;
+use tidegate_gateway::desk::{Desk, Moment};
+use tidegate_gateway::gate::{Gate, Next};
+use tidegate_gateway::guard::Unguarded;
+use tidegate_gateway::memory::{Cable, End, cable};
+use tidegate_gateway::offenders::Rules;
+use tidegate_gateway::plan::{Plan, Secret, Settings, Way};
+use tidegate_gateway::port::Port;
+use tidegate_gateway::sample::{Sampler, samples};
+use tidegate_gateway::snapshot::{Direction, SCHEMA, Snapshot};
+use tidegate_gateway::sort::{Class, deal};
+
+const SECRET: Secret = Secret { hash: [1, 2], seed: 3 };
+/// How often samples are taken, as the pump does.
+const BEAT: Span = Span::from_millis(50);
+const BEGAN: Time = Time::from_nanos(5_000_000_000);
+
+fn link(rate: &str, limit: u64) -> Link {
+    Link::new(rate.parse().unwrap(), Size::Packets(limit), "1000 B".parse().unwrap()).unwrap()
+}
+
+fn way(queue: &str, link: Link) -> Way {
+    Way::new(link, catalog::config(queue, None, &link).unwrap(), queue)
+}
+
+fn classes(way: &mut Way, prefixes: &[&str]) {
+    let class = |(number, prefix): (usize, &&str)| Class {
+        name: format!("class{number}"),
+        weight: 1.0 + number as f64,
+        prefixes: vec![prefix.parse().unwrap()],
+        ..Class::default()
+    };
+    way.classes = prefixes.iter().enumerate().map(class).collect();
+    deal(&mut way.queue, &way.classes).unwrap();
+}
+
+fn plan(there: Way, back: Option<Way>) -> Plan {
+    let settings = Settings { inner: "if1".into(), outer: "if2".into(), there, back, delay: Span::from_millis(2) };
+    Plan::new(settings, 1500).unwrap()
+}
+
+/// A gate, both far ends, and the desk to which it is told.
+struct Rig {
+    clients: End,
+    servers: End,
+    gate: Gate<End, End, ()>,
+    sampler: Sampler,
+    desk: Desk,
+    plan: Plan,
+    now: Time,
+    due: Time,
+    /// What was told of offenders.
+    told: Vec<String>,
+}
+
+impl Rig {
+    fn new(plan: Plan) -> Rig {
+        let wide = Cable { longest: 1522, arrived: 100_000, taken: 100_000 };
+        let ((clients, inner), (outer, servers)) = (cable(wide), cable(wide));
+        let (there, back) = plan.lanes(SECRET, ()).unwrap();
+        let known = plan.settings().back.as_ref().map(Way::known_classes);
+        let (sampler, samples) = samples(plan.settings().there.known_classes(), known);
+        let desk = Desk::new(BEGAN, [("uplink".to_string(), plan.clone(), samples)]);
+        let gate = Gate::new(there, back, inner, outer);
+        Rig { clients, servers, gate, sampler, desk, plan, now: BEGAN, due: BEGAN, told: vec![] }
+    }
+
+    /// Does what is to be done up to `then`, and takes a sample every beat.
+    fn until(&mut self, then: Time) {
+        while self.due <= then {
+            let due = self.due;
+            self.turn(due);
+            self.sampler.take(due, &mut self.gate);
+            self.told.extend(self.desk.take_in().iter().map(|(_, event)| event.to_string()));
+            self.due += BEAT;
+        }
+        self.turn(then);
+    }
+
+    fn turn(&mut self, then: Time) {
+        loop {
+            match self.gate.turn(self.now, &mut Unguarded) {
+                Next::Now => {}
+                Next::At(at) if at <= then => self.now = self.now.max(at),
+                _ => break,
+            }
+        }
+        self.now = self.now.max(then);
+        self.clients.receive(usize::MAX, &mut |_| ()).unwrap();
+        self.servers.receive(usize::MAX, &mut |_| ()).unwrap();
+    }
+
+    /// Goes by another plan from here on.
+    fn renew(&mut self, plan: Plan) {
+        self.desk.goes_by(0, &plan);
+        drop(self.gate.renew(self.now, plan.instead_of(&self.plan, SECRET).unwrap()));
+        self.desk.reloaded();
+        self.plan = plan;
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        let wall = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000) + Duration::from_nanos(self.now.as_nanos());
+        self.desk.snapshot(Moment { now: self.now, wall })
+    }
+}
+
+/// Some frames of some flows, from either side.
+fn traffic(rig: &mut Rig, dice: &mut Rng, number: &mut u32) {
+    for _ in 0..dice.below(12) {
+        *number += 1;
+        let ecn = [Ecn::NotEct, Ecn::Ect0][dice.below(2) as usize];
+        let (flow, len) = (dice.below(40) as u8, 60 + dice.below(1400) as usize);
+        let frame = frame(dice, flow, *number, ecn, len);
+        let end = if dice.chance(0.6) { &mut rig.clients } else { &mut rig.servers };
+        end.send(&frame).unwrap();
+        end.flush().unwrap();
+    }
+}
+
+/// Every number in `of` that is a counter, by its path.
+fn counters(of: &Direction) -> BTreeMap<String, u64> {
+    let mut all = BTreeMap::new();
+    let mut tally = |name: String, tally: Tally| {
+        all.insert(format!("{name}.frames"), tally.frames);
+        all.insert(format!("{name}.bytes"), tally.bytes);
+    };
+    tally("received".into(), of.received);
+    tally("sent".into(), of.sent);
+    tally("allowed".into(), of.allowed);
+    of.lost.iter().for_each(|(why, &lost)| tally(format!("lost.{why}"), lost));
+    all.extend(of.marked.iter().map(|(why, &marked)| (format!("marked.{why}"), marked)));
+    all.insert("unfinished".into(), of.unfinished);
+    all.insert("missed".into(), of.missed);
+    if let Some(queue) = &of.queue {
+        all.insert("delays.frames".into(), queue.delays.frames);
+        all.insert("became".into(), queue.flows.became_offender);
+        all.extend(queue.delays.at_most.iter().map(|b| (format!("delays.{}", b.le_s), b.frames)));
+    }
+    all
+}
+
+#[test]
+fn every_document_is_by_the_schema_and_accounts_for_all_and_counters_never_go_back() {
+    let schema: Value = serde_json::from_str(include_str!("../schema/tidegate.snapshot-1.json")).unwrap();
+    jsonschema::draft202012::meta::validate(&schema).expect("the schema is a schema");
+    let schema = jsonschema::draft202012::new(&schema).unwrap();
+    let mut dice = Rng::from_seed(7);
+    for (number, row) in QUEUES.iter().enumerate() {
+        let back = (number % 2 == 0).then(|| way("sfb", link("3 Mbit/s", 30)));
+        let there = Way { allowed: vec!["10.0.0.4/32".parse().unwrap()], ..way(row.name, link("4 Mbit/s", 50)) };
+        let mut rig = Rig::new(plan(there, back));
+        let (mut before, mut frames) = ([BTreeMap::new(), BTreeMap::new()], 0);
+        for round in 0..300 {
+            traffic(&mut rig, &mut dice, &mut frames);
+            rig.until(rig.now + Span::from_millis(dice.below(10)));
+            if round == 150 {
+                let way = |queue, rate| way(queue, link(rate, 60));
+                let managed = rig.plan.settings().back.is_some();
+                rig.renew(plan(way("red", "5 Mbit/s"), managed.then(|| way("fq_codel", "5 Mbit/s"))));
+            }
+            if round % 10 != 0 {
+                continue;
+            }
+            let snapshot = rig.snapshot();
+            let text = snapshot.line();
+            let document: Value = serde_json::from_str(&text).unwrap();
+            let problems: Vec<String> =
+                schema.iter_errors(&document).map(|e| format!("{e} at {}", e.instance_path())).collect();
+            assert!(problems.is_empty(), "{}: {problems:?}", row.name);
+            assert_eq!(serde_json::from_str::<Snapshot>(&text).unwrap(), snapshot, "what is read is what was written");
+            assert!(text.ends_with('\n') && text.matches('\n').count() == 1);
+            for (direction, before) in
+                [&snapshot.links[0].managed, &snapshot.links[0].reverse].into_iter().zip(&mut before)
+            {
+                assert!(direction.balanced(), "{}: {direction:?}", row.name);
+                let now = counters(direction);
+                for (name, count) in &now {
+                    assert!(before.get(name).is_none_or(|before| before <= count), "{}: {name} went back", row.name);
+                }
+                *before = now;
+                let Some(queue) = &direction.queue else { continue };
+                let last = queue.delays.at_most.last().unwrap();
+                assert_eq!(last.frames, queue.delays.frames, "the last has all");
+                assert!(queue.backlog.frames <= direction.held.frames);
+                assert!(queue.gauges.len() <= 16, "there is room for them");
+            }
+        }
+        let snapshot = rig.snapshot();
+        let managed = snapshot.links[0].managed.clone();
+        assert_eq!((snapshot.schema.as_str(), snapshot.reloads.done), (SCHEMA, 1));
+        assert!(managed.sent.frames > 300 && managed.allowed.frames > 0, "{}: {managed:?}", row.name);
+        assert_eq!(managed.queue.unwrap().label, "red");
+    }
+}
+
+/// A gate of 8 Mbit/s, at which a frame of a thousand bytes arrives every millisecond and leaves two later, since three came
+/// at once in the beginning.
+#[test]
+fn rates_and_delays_of_late_are_those_of_the_last_second() {
+    let mut rig = Rig::new(plan(way("drop_tail", link("8 Mbit/s", 10)), None));
+    let mut dice = Rng::from_seed(1);
+    for number in 0..3000 {
+        rig.until(BEGAN + Span::from_millis(u64::from(number)));
+        let count = if number == 0 { 3 } else { 1 };
+        for _ in 0..count {
+            let frame = frame(&mut dice, 0, number, Ecn::NotEct, 1000);
+            assert_eq!(frame.len(), 1000);
+            rig.clients.send(&frame).unwrap();
+        }
+        rig.clients.flush().unwrap();
+    }
+    let snapshot = rig.snapshot();
+    assert_eq!((snapshot.uptime_s, snapshot.time_s), (2.999, 1_000_007.999));
+    let link = &snapshot.links[0];
+    assert!(link.running && (link.taken_s - 1_000_007.95).abs() < 1e-6, "{}", link.taken_s);
+    let recent = link.managed.recent;
+    assert_eq!((recent.span_s, recent.received_bps, recent.sent_bps, recent.lost_bps), (1.0, 8e6, 8e6, 0.0));
+    let queue = link.managed.queue.as_ref().unwrap();
+    let delay = queue.delay.unwrap();
+    assert_eq!((delay.frames, delay.mean_s, delay.max_s), (1000, 0.002, 0.002));
+    assert_eq!((delay.p50_s, delay.p99_s), (0.002, 0.002), "no more than the longest");
+    assert_eq!((queue.backlog.frames, queue.rate_bps), (1, 8_000_000));
+    assert_eq!(link.managed.held.frames, 3, "two more are on the delay line");
+    assert!(link.managed.memory.used_bytes > 3000 && link.managed.memory.used_bytes < link.managed.memory.bytes);
+    assert_eq!((link.managed.from.as_str(), link.managed.to.as_str()), ("if1", "if2"));
+    assert_eq!((link.reverse.from.as_str(), &link.reverse.queue), ("if2", &None));
+    rig.desk.ended(0);
+    rig.desk.refused("it is no TOML");
+    let snapshot = rig.snapshot();
+    assert!(!snapshot.links[0].running);
+    assert_eq!((snapshot.reloads.refused, snapshot.reloads.last_error.as_deref()), (1, Some("it is no TOML")));
+}
+
+#[test]
+fn classes_are_accounted_for_across_reloads_and_begin_anew_when_they_are_others() {
+    let mut dice = Rng::from_seed(3);
+    let with = |queue: &str, prefixes: &[&str]| {
+        let mut there = way(queue, link("2 Mbit/s", 100));
+        classes(&mut there, prefixes);
+        plan(there, None)
+    };
+    let two = ["10.0.0.0/29", "2001:db8::/32"];
+    let mut rig = Rig::new(with("wfq", &two));
+    let mut frames = 0;
+    let mut rounds = |rig: &mut Rig| {
+        for _ in 0..200 {
+            traffic(rig, &mut dice, &mut frames);
+            rig.until(rig.now + Span::from_millis(dice.below(8)));
+        }
+        // Enough for a sample of what is now.
+        rig.until(rig.now + BEAT);
+        rig.snapshot().links[0].managed.queue.clone().unwrap()
+    };
+    let check = |queue: &tidegate_gateway::snapshot::Queue| {
+        for class in &queue.classes {
+            assert_eq!(class.received, class.left + class.lost + class.waiting, "{class:?}");
+        }
+        queue.classes.iter().map(|class| class.waiting.frames).sum::<u64>()
+    };
+    let before = rounds(&mut rig);
+    let names: Vec<&str> = before.classes.iter().map(|class| class.name.as_str()).collect();
+    assert_eq!(names, ["class0", "class1", ""]);
+    assert_eq!(check(&before), before.backlog.frames, "all that waits is of a class");
+    assert!(before.classes.iter().all(|class| class.received.frames > 20), "{before:?}");
+    // Another queue with the same classes: what waits in the old one is theirs.
+    rig.renew(with("drr", &two));
+    let after = rounds(&mut rig);
+    assert_eq!(check(&after), after.backlog.frames);
+    assert!(before.classes.iter().zip(&after.classes).all(|(one, other)| one.received.frames < other.received.frames));
+    // Others: what waits is of none of them.
+    rig.renew(with("drr", &["10.0.0.8/29"]));
+    rig.until(rig.now + BEAT);
+    let anew = rig.snapshot().links[0].managed.queue.clone().unwrap();
+    let names: Vec<&str> = anew.classes.iter().map(|class| class.name.as_str()).collect();
+    assert_eq!((names, check(&anew)), (vec!["class0", ""], 0));
+    check(&rounds(&mut rig));
+}
+
+/// A user and a flood, which comes and goes.
+#[test]
+fn an_offender_is_in_the_documents_for_as_long_as_it_is_one() {
+    let rules = Rules { after: 2, clear_after: 3, ..Rules::default() };
+    let mut rig = Rig::new(plan(Way { offenders: rules, ..way("sfb", link("4 Mbit/s", 50)) }, None));
+    let mut dice = Rng::from_seed(5);
+    let mut second = |rig: &mut Rig, flood: u64| {
+        for number in 0..1000 {
+            // Flow 11 is UDP over IPv4, as are 0 and 22: every second millisecond a user's frame, 2 Mbit/s.
+            let flows = (0..flood).map(|_| 11).chain((number % 2 == 0).then_some(22));
+            for flow in flows {
+                rig.clients.send(&frame(&mut dice, flow, number, Ecn::NotEct, 500)).unwrap();
+            }
+            rig.clients.flush().unwrap();
+            rig.until(rig.now + Span::from_millis(1));
+        }
+        rig.snapshot().links[0].managed.queue.clone().unwrap().flows
+    };
+    let calm = second(&mut rig, 0);
+    assert_eq!((calm.fair_bps, calm.offenders.len(), calm.top.len()), (None, 0, 1));
+    assert!((calm.top[0].rate_bps / 2e6 - 1.0).abs() < 0.05 && calm.top[0].share == 1.0, "{calm:?}");
+    second(&mut rig, 3);
+    let flood = second(&mut rig, 3);
+    assert_eq!((flood.became_offender, flood.offenders.len()), (1, 1));
+    let offender = &flood.offenders[0];
+    assert_eq!(&flood.top[0], offender, "it sends most");
+    // What the user leaves of 4 Mbit/s is fair.
+    assert!((flood.fair_bps.unwrap() / 2e6 - 1.0).abs() < 0.1, "{flood:?}");
+    assert!((offender.rate_bps / 12e6 - 1.0).abs() < 0.05 && offender.lost_frames > 500, "{offender:?}");
+    assert!((5.0..7.0).contains(&offender.fair_shares.unwrap()) && offender.share > 0.8);
+    let since = offender.offender_since_s.unwrap() - 1_000_000.0 - BEGAN.as_secs();
+    assert!((1.9..2.6).contains(&since), "{since}");
+    second(&mut rig, 0);
+    let after = second(&mut rig, 0);
+    assert_eq!((after.became_offender, after.offenders.len()), (1, 0));
+    assert_eq!(rig.told.len(), 2, "{:?}", rig.told);
+    assert!(rig.told[0].contains(&format!("{} has become an offender: it sends ", offender.flow)), "{:?}", rig.told);
+    assert!(
+        rig.told[1].contains("is an offender no more, after 1.") || rig.told[1].contains("after 2"),
+        "{:?}",
+        rig.told
+    );
+}
+
+/// A reader that comes late misses samples, and neither counts nor intervals.
+#[test]
+fn a_reader_that_comes_late_misses_nothing_that_is_counted() {
+    let (mut prompt, mut late) = (Vec::new(), Vec::new());
+    for (every, seen) in [(1, &mut prompt), (40, &mut late)] {
+        let mut rig = Rig::new(plan(way("sfb", link("4 Mbit/s", 50)), None));
+        let (mut dice, mut frames) = (Rng::from_seed(9), 0);
+        for beat in 0..200 {
+            (0..10).for_each(|_| traffic(&mut rig, &mut dice, &mut frames));
+            rig.turn(rig.now + BEAT);
+            rig.sampler.take(rig.now, &mut rig.gate);
+            if beat % every == every - 1 {
+                rig.desk.take_in();
+            }
+        }
+        // The last samples that were given away may be old: what there is of room, and once more.
+        for _ in 0..8 {
+            rig.turn(rig.now + BEAT);
+            rig.sampler.take(rig.now, &mut rig.gate);
+            rig.desk.take_in();
+        }
+        let managed = rig.snapshot().links[0].managed.clone();
+        seen.push((counters(&managed), managed.held));
+    }
+    prompt[0].0.remove("became");
+    late[0].0.remove("became");
+    assert_eq!(prompt, late);
+}
