@@ -4,8 +4,8 @@ mod common;
 use common::{Home, repository};
 
 const COMMANDS: [&str; 9] = ["run", "compare", "check", "replay", "list", "show", "sketch", "completions", "paper"];
-/// Those that touch the network; their examples name interfaces that no machine here has.
-const ON_A_LINK: [&str; 2] = ["gate", "doctor"];
+/// Those that touch the network; their examples name interfaces and sockets that no machine here has.
+const ON_A_LINK: [&str; 3] = ["gate", "doctor", "top"];
 
 /// The examples in the help of `command`: lines that begin with two blanks and `tidegate`.
 fn examples(home: &Home, command: &[&str]) -> Vec<String> {

@@ -17,6 +17,7 @@
 //! | [`meter`], [`heavy`], [`sojourn`] | what is measured on the way: flows that send most, in a fixed table; how long frames wait |
 //! | [`sample`], [`desk`], [`snapshot`] | how a gate stands: plain figures from the thread that moves frames, kept, made a document |
 //! | [`offenders`], [`socket`] | who sends too much for too long; the documents for whoever connects |
+//! | [`metrics`] | the documents as OpenMetrics, over HTTP |
 //! | [`demo`] | who gets what, measured: kernel TCP and a flood through the gateway |
 //! | [`namespaces`] | networks of our own to try things in |
 mod aside;
@@ -35,6 +36,7 @@ pub mod host;
 pub mod lane;
 pub mod memory;
 pub mod meter;
+pub mod metrics;
 pub mod namespaces;
 pub mod netlink;
 pub mod offenders;

@@ -15,6 +15,8 @@ use std::time::{Duration, Instant};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
+/// Where a socket is looked for if nobody says where it is.
+pub const USUAL: &str = "/run/tidegate/gate.sock";
 /// So many clients at a time; who comes then is sent away.
 pub const CLIENTS: usize = 16;
 /// How often each gets a document.

@@ -6,6 +6,7 @@ mod joint;
 mod link;
 mod notes;
 mod run;
+mod scrape;
 mod service;
 mod signals;
 mod view;
@@ -31,6 +32,7 @@ use config::{Config, LinkParams};
 use joint::{OnExit, Purpose};
 use link::{DRAIN, LinkConfig, Wanted};
 use run::{Outcome, Ready, Together, run};
+use scrape::{Address, Metrics};
 
 /// Manage a live link: a bump in the wire.
 ///
@@ -162,6 +164,12 @@ struct Args {
     /// Tell how things stand at a Unix socket here: a line of JSON every second, or for every line that is sent
     #[arg(long, value_name = "PATH")]
     socket: Option<PathBuf>,
+    /// Serve figures as OpenMetrics at http://ADDR:PORT/metrics, for Prometheus (docs/watching.md)
+    #[arg(long, value_name = "ADDR:PORT")]
+    metrics: Option<Address>,
+    /// Serve them even where others than this machine can reach them
+    #[arg(long, requires = "metrics")]
+    metrics_public: bool,
     /// Write every frame of the managed direction, with what became of it as a comment, into this capture (pcapng)
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
@@ -181,7 +189,7 @@ struct Args {
     #[arg(long, value_name = "STATE", value_enum, default_value = "open")]
     on_exit: OnExit,
     /// Remove what a gate that is gone has left at the interfaces, and do nothing else
-    #[arg(long, conflicts_with_all = ["rate", "queue", "config", "dry_run", "socket"])]
+    #[arg(long, conflicts_with_all = ["rate", "queue", "config", "dry_run", "socket", "metrics"])]
     remove: bool,
 }
 
@@ -191,6 +199,8 @@ impl Args {
             return joint::remove([&self.inner, &self.outer].map(|name| name.as_deref().unwrap_or_default()));
         }
         let Config { links, source } = self.wanted()?;
+        let told = self.metrics.map(|address| Metrics::new(address, self.metrics_public));
+        let metrics = told.transpose().map_err(Failure::input)?.or(source.as_ref().and_then(|source| source.metrics));
         may_be_awake(&links)?;
         let force = if self.force { Force::Yes } else { Force::No };
         let purpose = if self.dry_run { Purpose::Show } else { Purpose::Start };
@@ -207,7 +217,8 @@ impl Args {
             return account::print_plans(&plans, self.json);
         }
         let socket = self.socket.as_deref().or(source.as_ref().and_then(|source| source.socket.as_deref()));
-        let together = Together { file: source.as_ref(), socket, duration: self.duration, status: self.status };
+        let together =
+            Together { file: source.as_ref(), socket, metrics, duration: self.duration, status: self.status };
         let links = Links::of(ready.len());
         let Outcome { ended, failed, notes } = run(ready, together)?;
         let printed = account::print(&ended, links, self.json);

@@ -10,6 +10,7 @@ mod replay;
 mod run;
 mod show;
 mod sketch;
+mod top;
 
 use clap::{Parser, Subcommand};
 
@@ -36,6 +37,7 @@ Examples:
   tidegate check flood                 what follows from a scenario, without running it
   tidegate replay --help               the packets of a capture through a queue
   tidegate gate --help                 a live link through a queue
+  tidegate top                         watch a gate that runs
   tidegate sketch --quick              how well flows are counted
   tidegate paper list                  published experiments, and what we say of them
 
@@ -58,6 +60,7 @@ pub enum Command {
     Replay(replay::Args),
     Gate(Box<gate::Gateway>),
     Doctor(doctor::Args),
+    Top(top::Args),
     List(list::Args),
     Paper(paper::Papers),
     Show(show::Args),
@@ -79,6 +82,7 @@ impl Command {
             Command::Replay(args) => args.execute(),
             Command::Gate(args) => args.execute(),
             Command::Doctor(args) => args.execute(),
+            Command::Top(args) => args.execute(),
             Command::List(args) => args.execute(),
             Command::Paper(args) => args.execute(),
             Command::Show(args) => args.execute(),

@@ -14,6 +14,7 @@ use tidegate_lab::{Place, Problem, Problems, QueueSpec};
 
 use super::joint::OnExit;
 use super::link::{DRAIN, LinkConfig, Wanted};
+use super::scrape::{Address, Metrics};
 use crate::failure::Failure;
 
 /// What such a file is.
@@ -52,7 +53,7 @@ params! {
 }
 
 /// Keys of the file itself.
-const OF_FILE: [&str; 2] = ["socket", "link"];
+const OF_FILE: [&str; 4] = ["socket", "metrics", "metrics_public", "link"];
 /// Keys of every managed direction.
 const OF_WAY: [&str; 9] =
     ["rate", "limit", "mean_packet", "queue", "flow_key", "overhead", "allow", "class", "offenders"];
@@ -80,8 +81,10 @@ pub struct Source {
     pub path: PathBuf,
     /// Where the socket is to be, if there is to be one.
     pub socket: Option<PathBuf>,
-    /// Where that stands, or the beginning of the file.
-    place: Place,
+    /// Where the figures are to be served, if they are.
+    pub metrics: Option<Metrics>,
+    /// Where both stand, or the beginning of the file.
+    places: [Place; 2],
 }
 
 impl Source {
@@ -90,12 +93,14 @@ impl Source {
     /// # Errors
     /// What is not.
     pub fn may_follow(&self, old: &Source) -> Result<(), Failure> {
-        if self.socket == old.socket {
-            return Ok(());
-        }
-        let value = self.socket.as_ref().map_or("none".into(), |path| path.display().to_string());
+        let told = |of: &Source| {
+            [of.socket.as_ref().map(|path| path.display().to_string()), of.metrics.map(|metrics| metrics.to_string())]
+        };
+        let mut all = ["socket", "metrics"].into_iter().zip(&self.places).zip(told(self).into_iter().zip(told(old)));
+        let Some(((field, place), (now, _))) = all.find(|(_, (now, before))| now != before) else { return Ok(()) };
         let why = "cannot be otherwise while the gate runs; end it and start it anew".into();
-        Err(Failure::input(Problems::one(Problem { place: self.place.clone(), field: "socket".into(), value, why })))
+        let (place, field, value) = (place.clone(), field.into(), now.unwrap_or("none".into()));
+        Err(Failure::input(Problems::one(Problem { place, field, value, why })))
     }
 }
 
@@ -128,9 +133,19 @@ impl Of<'_> {
     fn source(&mut self, root: &Node, path: &Path) -> Source {
         let table = self.0.table(root, "");
         self.0.only(&table, "a gate's file", &OF_FILE);
-        let origin = table.get("socket").map_or(table.origin, |node| node.origin);
+        let places =
+            ["socket", "metrics"].map(|key| self.0.doc.place(table.get(key).map_or(table.origin, |node| node.origin)));
         let socket = self.0.text(&table, "socket").map(PathBuf::from);
-        Source { path: path.into(), socket, place: self.0.doc.place(origin) }
+        Source { path: path.into(), socket, metrics: self.metrics(&table), places }
+    }
+
+    fn metrics(&mut self, table: &Table<'_>) -> Option<Metrics> {
+        let public = self.0.flag(table, "metrics_public");
+        if table.get("metrics_public").is_some() && table.get("metrics").is_none() {
+            self.0.refuse_key(table, "metrics_public", "there is no `metrics` that it could open to others");
+        }
+        let address: Address = self.parsed(table, "metrics")?;
+        Metrics::new(address, public).map_err(|error| self.refuse(table, error)).ok()
     }
 
     fn links(&mut self, root: &Node) -> Vec<LinkConfig> {

@@ -23,6 +23,7 @@ use super::config::Source;
 use super::joint::Joint;
 use super::link::LinkConfig;
 use super::notes::{Notes, Pen};
+use super::scrape::Metrics;
 use super::service::{Manager, Pulse};
 use super::signals;
 use super::view::{self, View};
@@ -50,6 +51,8 @@ pub struct Together<'a> {
     pub file: Option<&'a Source>,
     /// Where to tell whoever connects how things stand.
     pub socket: Option<&'a Path>,
+    /// Where to serve figures to be scraped.
+    pub metrics: Option<Metrics>,
     /// When to stop by themselves.
     pub duration: Option<Span>,
     /// How often to tell how things stand.
@@ -100,6 +103,7 @@ pub fn run(links: Vec<Ready>, together: Together<'_>) -> Result<Outcome, Failure
     listen(together.file, teller.clone(), wished.clone())?;
     let (notes, manager) = (Notes::new()?, Manager::new()?);
     let socket = together.socket.map(view::socket).transpose()?;
+    let metrics = together.metrics.map(|metrics| metrics.listen(&notes.pen())).transpose()?;
     let secrets = links.iter().map(|_| secret()).collect::<Result<Vec<_>, _>>()?;
     // First what may fail for want of memory: it leaves nothing behind.
     let opened = links.iter().zip(&secrets).map(|(link, secret)| open(link, *secret));
@@ -107,7 +111,7 @@ pub fn run(links: Vec<Ready>, together: Together<'_>) -> Result<Outcome, Failure
     let several = links.len() > 1;
     let whose = |link: &Ready| if several { format!("{}: ", link.config.name) } else { String::new() };
     let (desk, samplers) = desk(&links);
-    let view = View::open(&desk, socket, links.iter().map(whose).collect(), notes.pen())?;
+    let view = View::open(&desk, socket, metrics, links.iter().map(whose).collect(), notes.pen())?;
     // Before anything is taken over, since it takes as long as the memory is large. Where the system refuses, so be it.
     let _ = host::keep_memory();
     let started = join(&links, gates)?;

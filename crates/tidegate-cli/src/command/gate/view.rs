@@ -1,4 +1,5 @@
-//! What can be seen of gates that run: who offends, as notes, and how they stand, as documents at a socket.
+//! What can be seen of gates that run: who offends, as notes, and how they stand, as documents at a socket and figures to be
+//! scraped.
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -7,9 +8,11 @@ use std::time::{Duration, SystemTime};
 
 use tidegate_gateway::clock;
 use tidegate_gateway::desk::{Desk, Moment};
+use tidegate_gateway::metrics::serve::Listener;
 use tidegate_gateway::socket::{Serving, Socket};
 
 use super::notes::Pen;
+use super::scrape;
 use crate::failure::Failure;
 
 /// How often what the gates have sampled is taken in.
@@ -31,13 +34,21 @@ pub fn socket(path: &Path) -> Result<Socket, Failure> {
 }
 
 impl View {
-    /// Shows what comes to `desk`: at `socket`, and by `pen` with what is `whose` before it.
+    /// Shows what comes to `desk`: at `socket`, by `metrics`, and by `pen` with what is `whose` before it.
     ///
     /// # Errors
     /// The system refuses a thread.
-    pub fn open(desk: &Arc<Desk>, socket: Option<Socket>, whose: Vec<String>, pen: Pen) -> Result<View, Failure> {
+    pub fn open(
+        desk: &Arc<Desk>,
+        socket: Option<Socket>,
+        metrics: Option<Listener>,
+        whose: Vec<String>,
+        pen: Pen,
+    ) -> Result<View, Failure> {
         let shown = Arc::clone(desk);
-        let document = move || shown.snapshot(Moment { now: clock::now(), wall: SystemTime::now() }).line();
+        let snapshot = move || shown.snapshot(Moment { now: clock::now(), wall: SystemTime::now() });
+        metrics.map(|listener| scrape::serve(listener, snapshot.clone())).transpose()?;
+        let document = move || snapshot().line();
         let _serving = socket.map(|socket| socket.serve(document)).transpose().map_err(Failure::runtime)?;
         let (ends, ended) = channel();
         let desk = Arc::clone(desk);

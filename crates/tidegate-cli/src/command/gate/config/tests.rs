@@ -70,7 +70,7 @@ fn mistakes_are_told_with_their_place_and_what_was_meant() {
     let mut missed = String::new();
     for (text, told) in [
         ("", "gate.toml: is empty; a gate's file has at least one [[link]] with in, out, rate and queue"),
-        ("x = 1", "gate.toml:1:1: x: no such key; a gate's file knows socket, link"),
+        ("x = 1", "gate.toml:1:1: x: no such key; a gate's file knows socket, metrics, metrics_public, link"),
         ("[link]\nin = \"a\"", "gate.toml:1:1: link: must be a list of tables: write [[link]] with double brackets"),
         (
             &LINK.replace("rate =", "rat ="),
@@ -172,14 +172,17 @@ fn mistakes_are_told_with_their_place_and_what_was_meant() {
 }
 
 #[test]
-fn the_socket_stays_where_it_is_while_gates_run() {
+fn socket_and_metrics_stay_where_they_are_while_gates_run() {
     let source = |text: &str| config(&format!("{text}{LINK}")).source.unwrap();
     let (one, other, none) = (source("socket = \"/run/a\"\n"), source("\nsocket = \"/run/b\"\n"), source(""));
     assert_eq!(one.socket.as_deref(), Some(Path::new("/run/a")));
-    assert!(one.may_follow(&one).is_ok() && none.may_follow(&none).is_ok());
+    let port = source("metrics_public = true\nmetrics = \"[::]:2\"\n");
+    assert!(port.may_follow(&port).is_ok() && one.may_follow(&one).is_ok() && none.may_follow(&none).is_ok());
     for (new, old, told) in [
         (&other, &one, "gate.toml:2:11: socket = /run/b: cannot be otherwise while the gate runs"),
         (&none, &one, "gate.toml:1:1: socket = none: cannot be otherwise while the gate runs"),
+        (&port, &none, "gate.toml:2:12: metrics = [::]:2: cannot be otherwise while the gate runs"),
+        (&none, &port, "gate.toml:1:1: metrics = none: cannot be otherwise while the gate runs"),
     ] {
         let Err(Failure::Input(why)) = new.may_follow(old) else { panic!("it cannot") };
         assert!(why.starts_with(told), "{why}");

@@ -1,0 +1,98 @@
+//! `tidegate gate --metrics` and `tidegate top` beside a gate that moves frames between namespaces.
+#![cfg(target_os = "linux")]
+mod common;
+#[path = "common/net.rs"]
+mod net;
+#[path = "../../tidegate-gateway/tests/support/openmetrics.rs"]
+mod openmetrics;
+
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+
+use common::Home;
+use net::Net;
+use openmetrics::{Family, read};
+use tidegate::Span;
+use tidegate_gateway::clock::now;
+
+const ADDRESS: &str = "127.0.0.1:9465";
+
+/// What is answered in the gate's namespace to a request for `path`.
+fn get(net: &Net, path: &str) -> String {
+    let ask = || {
+        let mut stream = TcpStream::connect(ADDRESS).unwrap();
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: {ADDRESS}\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).map(|_| answer)
+    };
+    net.rig.gateway.inside(ask).unwrap().unwrap()
+}
+
+fn page(net: &Net) -> BTreeMap<String, Family> {
+    let answer = get(net, "/metrics");
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    assert!(head.starts_with("HTTP/1.1 200 OK"), "{answer}");
+    read(body)
+}
+
+fn managed(page: &BTreeMap<String, Family>, family: &str) -> f64 {
+    let is = |labels: &BTreeMap<String, String>| labels["link"] == "west" && labels["direction"] == "managed";
+    page[family].samples.iter().find(|sample| is(&sample.labels)).unwrap().value
+}
+
+#[test]
+fn a_gate_that_moves_frames_can_be_watched() {
+    let Some(net) = Net::new() else { return };
+    let home = Home::new();
+    let socket = home.path("gate.sock");
+    let socket = socket.to_str().unwrap();
+    let gate = net.start(&["--metrics", ADDRESS, "--socket", socket]);
+    net.must_cross_the_gate();
+    let first = page(&net);
+    assert_eq!(managed(&first, "tidegate_link_rate_bytes_per_second"), 1.25e9);
+    let end = now() + Span::from_secs(60.0);
+    loop {
+        net.must_cross_the_gate();
+        let later = page(&net);
+        for (name, family) in first.iter().filter(|(_, family)| family.kind == "counter") {
+            for (before, after) in family.samples.iter().zip(&later[name].samples) {
+                assert!(before.labels == after.labels && after.value >= before.value, "{before:?} {after:?}");
+            }
+        }
+        let sent = ["tidegate_received_frames", "tidegate_sent_frames"];
+        if sent.iter().all(|name| managed(&later, name) > managed(&first, name)) {
+            break;
+        }
+        assert!(now() < end, "frames get across, and {sent:?} do not grow");
+    }
+    assert!(get(&net, "/").starts_with("HTTP/1.1 404 "));
+    let once = home.run(&["top", "--once", "--socket", socket]);
+    assert_eq!((once.code, once.err.as_str()), (0, ""));
+    for said in ["west → east: drop_tail, 10.0 Gbit/s", "east → west: not managed", "backlog"] {
+        assert!(once.out.contains(said), "{said} is missing in:\n{}", once.out);
+    }
+    let document = home.run(&["top", "--once", "--json", "--socket", socket]).json();
+    assert_eq!(document["links"][0]["name"], "west");
+    let (code, _, told) = gate.stop();
+    assert_eq!(code, 0, "{told}");
+    home.run(&["top", "--once", "--socket", socket]).refused(1, &["no gate listens at"]);
+}
+
+#[test]
+fn an_address_that_others_can_reach_must_be_meant() {
+    let home = Home::new();
+    let link = ["gate", "--in", "west", "--out", "east", "--rate", "1mbit", "--queue", "red"];
+    let refused = |more: &[&str], words: &[&str]| home.run(&[&link[..], more].concat()).refused(2, words);
+    refused(&["--metrics", "0.0.0.0:9465"], &["metrics = 0.0.0.0:9465", "others can reach", "--metrics-public"]);
+    refused(&["--metrics", "9465"], &["9465", "as in 127.0.0.1:9465"]);
+    refused(&["--metrics-public"], &["--metrics <"]);
+    let of_file = |keys: &str| {
+        let links = "[[link]]\nin = \"west\"\nout = \"east\"\nrate = \"1 Mbit/s\"\nqueue = \"red\"\n";
+        home.write("gate.toml", format!("{keys}\n{links}"));
+        home.run(&["gate", "--config", "gate.toml"])
+    };
+    of_file("metrics = \"[::]:9465\"").refused(2, &["gate.toml:1:12: metrics = [::]:9465", "metrics_public"]);
+    of_file("metrics = \"here\"").refused(2, &["gate.toml:1:12: metrics = here", "as in 127.0.0.1:9465"]);
+    of_file("metrics_public = true").refused(2, &["gate.toml:1:18: metrics_public", "there is no `metrics`"]);
+}

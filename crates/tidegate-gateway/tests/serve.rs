@@ -1,0 +1,97 @@
+//! The page that is scraped: who gets it, who does not, and that nobody can keep it from others for long.
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+use tidegate_gateway::metrics::serve::{Limits, Listener, Page};
+
+/// Serves `page` at a port that the system chooses.
+fn serve(page: impl Fn() -> String + Send + Sync + 'static, limits: Limits) -> SocketAddr {
+    let listener = Listener::bind((Ipv4Addr::LOCALHOST, 0).into()).unwrap();
+    let address = listener.address().unwrap();
+    let page: Arc<Page> = Arc::new(page);
+    listener.serve(page, limits).unwrap();
+    address
+}
+
+/// A busy machine may take its time to answer; nobody else is kept waiting by that here.
+fn patient() -> Limits {
+    Limits { patience: Duration::from_secs(60), ..Limits::default() }
+}
+
+/// What is answered to `request`, until the connection ends.
+fn ask(address: SocketAddr, request: &str) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    let mut answer = String::new();
+    // If it was ended in the midst of it, what came until then is the answer.
+    let _ = stream.write_all(request.as_bytes()).and_then(|()| stream.read_to_string(&mut answer));
+    answer
+}
+
+fn get(address: SocketAddr, path: &str) -> String {
+    ask(address, &format!("GET {path} HTTP/1.1\r\nHost: here\r\n\r\n"))
+}
+
+/// The status, the head's lines, and the body.
+fn parts(answer: &str) -> (u16, Vec<String>, &str) {
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no head: {answer:?}"));
+    let mut lines = head.lines();
+    let status = lines.next().unwrap().split(' ').nth(1).unwrap().parse().unwrap();
+    (status, lines.map(str::to_lowercase).collect(), body)
+}
+
+#[test]
+fn the_page_is_written_anew_for_each_who_asks() {
+    let asked = AtomicU64::new(0);
+    let address = serve(move || format!("page {}\n", asked.fetch_add(1, Relaxed)), patient());
+    for turn in 0..20 {
+        let answer = get(address, if turn % 2 == 0 { "/metrics" } else { "/metrics?from=here" });
+        let (status, head, body) = parts(&answer);
+        assert_eq!((status, body), (200, &*format!("page {turn}\n")));
+        let kind = "content-type: application/openmetrics-text; version=1.0.0; charset=utf-8".to_string();
+        assert!(head.contains(&kind) && head.contains(&"connection: close".to_string()), "{answer}");
+    }
+}
+
+#[test]
+fn there_is_one_page_and_it_can_only_be_read() {
+    let address = serve(|| "page\n".into(), patient());
+    for path in ["/", "/metrics/", "/metrics/x", "/METRICS", "/../etc/passwd", "//metrics"] {
+        assert_eq!(parts(&get(address, path)).0, 404, "{path}");
+    }
+    for method in ["POST", "PUT", "DELETE", "OPTIONS", "HEAD"] {
+        let answer = ask(address, &format!("{method} /metrics HTTP/1.1\r\nHost: here\r\nContent-Length: 0\r\n\r\n"));
+        let (status, head, _) = parts(&answer);
+        assert!(status == 405 && head.contains(&"allow: get".to_string()), "{answer}");
+    }
+    assert_eq!(parts(&ask(address, "what is this\r\n\r\n")).0, 400);
+    let long = format!("GET /metrics HTTP/1.1\r\nHost: here\r\nX: {}\r\n\r\n", "x".repeat(20_000));
+    let answer = ask(address, &long);
+    assert!(!answer.contains("page"), "a head of 20 kB was read: {answer}");
+    assert_eq!(parts(&get(address, "/metrics")).2, "page\n", "nothing of that hurts");
+}
+
+#[test]
+fn who_says_nothing_takes_one_place_and_loses_it_in_time() {
+    // As long as there is a second place, one that is taken matters to nobody.
+    let address = serve(|| "page\n".into(), Limits { at_once: 2, ..patient() });
+    let _silent = TcpStream::connect(address).unwrap();
+    assert_eq!(parts(&get(address, "/metrics")).2, "page\n");
+    // If it is the only one, others wait until it is taken away.
+    let limits = Limits { at_once: 1, patience: Duration::from_secs(1) };
+    let address = serve(|| "page\n".into(), limits);
+    let mut silent = TcpStream::connect(address).unwrap();
+    // On a machine that is too busy a second may be too short for an honest one, too.
+    let got = (0..60).any(|_| get(address, "/metrics").ends_with("page\n"));
+    assert!(got, "it never got its turn");
+    assert_eq!(silent.read(&mut [0; 16]).unwrap(), 0, "the silent one was shown out");
+}
+
+#[test]
+fn an_address_is_given_to_one() {
+    let first = Listener::bind((Ipv4Addr::LOCALHOST, 0).into()).unwrap();
+    let refused = Listener::bind(first.address().unwrap()).unwrap_err();
+    assert_eq!(refused.kind(), std::io::ErrorKind::AddrInUse);
+}
