@@ -2,205 +2,45 @@
 //! twice, no flow is overtaken. And what both directions, classes and prefixes that are not judged do.
 #[path = "support/frames.rs"]
 mod frames;
+#[path = "support/rig.rs"]
+mod rig;
 
 use std::collections::HashMap;
 
 use frames::{Kind, frame, kind, label};
-use tidegate::catalog::{self, QUEUES};
-use tidegate::{DropReason, Ecn, Link, MarkReason, Rng, Size, Span, Time};
-use tidegate_gateway::counters::{Counters, Loss, Tally};
-use tidegate_gateway::gate::{Gate, Next};
-use tidegate_gateway::guard::Unguarded;
-use tidegate_gateway::memory::{Cable, End, cable};
-use tidegate_gateway::plan::{Plan, Secret, Settings, Way};
-use tidegate_gateway::port::Port;
+use rig::{Fates, Rig, SECRET, Trial, balanced, link, send, settings, way};
+use tidegate::catalog;
+use tidegate::{DropReason, Ecn, Rng, Size, Span, Time};
+use tidegate_gateway::counters::{Counters, Loss};
+use tidegate_gateway::plan::{Plan, Settings, Way};
 use tidegate_gateway::sort::{Class, deal};
-use tidegate_gateway::witness::Witness;
-
-const SECRET: Secret = Secret { hash: [1, 2], seed: 3 };
-
-/// How often the fate of each frame was told, by the number in its label.
-#[derive(Debug, Default)]
-struct Fates {
-    told: HashMap<u32, u32>,
-    lost: HashMap<&'static str, u64>,
-}
-
-impl Witness for &mut Fates {
-    fn sent(&mut self, _: Time, _: Span, _: Option<MarkReason>, frame: &[u8]) {
-        *self.told.entry(label(frame).unwrap().1).or_default() += 1;
-    }
-    fn lost(&mut self, _: Time, why: Loss, frame: &[u8]) {
-        *self.told.entry(label(frame).unwrap().1).or_default() += 1;
-        *self.lost.entry(why.name()).or_default() += 1;
-    }
-}
-
-type Tested<'a> = Gate<End, End, Option<&'a mut Fates>>;
-
-/// The two far ends, and a gate between them that goes by a plan.
-struct Rig<'a> {
-    clients: End,
-    servers: End,
-    gate: Tested<'a>,
-    now: Time,
-}
-
-impl Rig<'_> {
-    fn new<'a>(plan: &Plan, fates: &'a mut Fates) -> Rig<'a> {
-        let wide = Cable { longest: 1522, arrived: 100_000, taken: 100_000 };
-        let ((clients, inner), (outer, servers)) = (cable(wide), cable(wide));
-        let (there, back) = plan.lanes(SECRET, Some(fates)).unwrap();
-        Rig { clients, servers, gate: Gate::new(there, back, inner, outer), now: Time::from_nanos(1) }
-    }
-
-    /// Does all that is to be done up to `then`.
-    fn until(&mut self, then: Time) {
-        loop {
-            match self.gate.turn(self.now, &mut Unguarded) {
-                Next::Now => {}
-                Next::At(at) if at <= then => self.now = self.now.max(at),
-                _ => break,
-            }
-        }
-        self.now = self.now.max(then);
-    }
-
-    /// Ends it: what waits leaves.
-    fn drain(&mut self) {
-        while let Some(then) = self.gate.drain(self.now) {
-            self.now = self.now.max(then);
-        }
-    }
-}
-
-fn send(end: &mut End, frame: &[u8]) {
-    end.send(frame).unwrap();
-    end.flush().unwrap();
-}
-
-fn settings(there: Way, back: Option<Way>) -> Settings {
-    Settings { inner: "if1".into(), outer: "if2".into(), there, back, delay: Span::ZERO }
-}
-
-fn link(rate: &str, limit: Size) -> Link {
-    Link::new(rate.parse().unwrap(), limit, "1000 B".parse().unwrap()).unwrap()
-}
-
-fn way(queue: &str, link: Link) -> Way {
-    Way::new(link, catalog::config(queue, None, &link).unwrap(), queue)
-}
-
-/// Any queue with any limit, rate and flow key, and now and then with classes.
-fn any_way(dice: &mut Rng) -> Way {
-    let pick = |dice: &mut Rng, of: &[&'static str]| of[dice.below(of.len() as u64) as usize];
-    let row = &QUEUES[dice.below(QUEUES.len() as u64) as usize];
-    let limit = [Size::Packets(3 + dice.below(200)), Size::Bytes(2000 + dice.below(200_000))][dice.below(2) as usize];
-    let mut way = way(row.name, link(pick(dice, &["1 Mbit/s", "10 Mbit/s", "90 Mbit/s"]), limit));
-    way.flow_key = pick(dice, &["five-tuple", "five-tuple", "source", "pair", "source-prefix/28"]).parse().unwrap();
-    way.overhead = pick(dice, &["0 B", "ethernet"]).parse().unwrap();
-    let class = |name: &str, prefix: &str, weight| Class {
-        name: name.into(),
-        weight,
-        prefixes: vec![prefix.parse().unwrap()],
-        ..Class::default()
-    };
-    let classes = [class("few", "10.0.0.0/29", 3.0), class("some", "10.0.0.0/27", 0.5)];
-    let classes = &classes[..dice.below(3) as usize];
-    if deal(&mut way.queue, classes).is_ok() {
-        way.classes = classes.to_vec();
-    }
-    // A queue may be impossible on a link so small.
-    match way.queue.build(way.link, Rng::from_seed(0)) {
-        Ok(_) => way,
-        Err(_) => any_way(dice),
-    }
-}
-
-fn any_plan(dice: &mut Rng, both_ways: bool, allowed: &[&str]) -> Plan {
-    let allowed: Vec<_> = allowed.iter().map(|text| text.parse().unwrap()).collect();
-    let mut any = || Way { allowed: allowed.clone(), ..any_way(dice) };
-    let (there, back) = (any(), both_ways.then(any));
-    let delay = Span::from_millis([0, 0, 3][dice.below(3) as usize]);
-    Plan::new(Settings { delay, ..settings(there, back) }, 1500).unwrap()
-}
-
-fn balanced(counters: &Counters, what: &str) {
-    assert!(counters.balanced(), "{what}: {counters:?}");
-}
-
-/// Receives what has come, none of it before one of its flow that was sent before it; how many there were.
-fn in_order(end: &mut End, last: &mut HashMap<u8, u32>, what: &str) -> u64 {
-    let all = end.all().unwrap();
-    for frame in &all {
-        let (flow, number) = label(frame).unwrap();
-        let before = last.insert(flow, number);
-        assert!(before < Some(number), "{what}: {number} of flow {flow} came after {before:?}");
-    }
-    all.len() as u64
-}
 
 #[test]
 fn whatever_plan_comes_after_whatever_other_no_frame_is_lost_or_overtaken_by_it() {
     for seed in 0..60 {
         let mut dice = Rng::from_seed(seed);
-        let both_ways = dice.chance(0.5);
-        let allowed: &[&str] = if dice.chance(0.3) { &["10.0.0.3", "2001:db8::/32"] } else { &[] };
         let mut fates = Fates::default();
-        let mut plan = any_plan(&mut dice, both_ways, allowed);
-        let mut rig = Rig::new(&plan, &mut fates);
-        let (mut there, mut back) = (HashMap::new(), HashMap::new());
-        let (mut offered, mut arrived) = ([Tally::default(); 2], [0; 2]);
-        let (mut number, mut plans) = (0, 0);
+        let (both_ways, with_list) = (dice.chance(0.5), dice.chance(0.3));
+        let mut trial = Trial::new(&mut dice, both_ways, with_list, &mut fates);
         for _ in 0..400 {
             for _ in 0..dice.below(8) {
-                number += 1;
                 let (len, flow) = (60 + dice.below(1400) as usize, dice.below(40) as u8);
                 let ecn = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce][dice.below(4) as usize];
-                let frame = frame(&mut dice, flow, number, ecn, len);
-                let (end, tally) = match dice.chance(0.7) {
-                    true => (&mut rig.clients, &mut offered[0]),
-                    false => (&mut rig.servers, &mut offered[1]),
-                };
-                send(end, &frame);
-                tally.add(frame.len() as u32);
+                let way = usize::from(dice.chance(0.3));
+                trial.offer(&mut dice, way, flow, ecn, len);
             }
-            rig.until(rig.now + Span::from_micros(dice.below(3000)));
-            let what = format!("seed {seed}, after {number}, {plans} plans, now {}", plan.settings().there.label);
+            trial.wait(Span::from_micros(dice.below(3000)));
             if dice.chance(0.1) {
-                let next = any_plan(&mut dice, both_ways, allowed);
-                let renewal = next.instead_of(&plan, SECRET).unwrap();
-                let before = rig.gate.account();
-                drop(rig.gate.renew(rig.now, renewal));
-                assert_eq!(rig.gate.account(), before, "{what}, then {}", next.settings().there.label);
-                (plan, plans) = (next, plans + 1);
+                trial.reload(&mut dice);
             }
-            let account = rig.gate.account();
-            balanced(&account.managed, &what);
-            balanced(&account.reverse, &what);
-            arrived[0] += in_order(&mut rig.servers, &mut there, &what);
-            arrived[1] += in_order(&mut rig.clients, &mut back, &what);
         }
-        rig.drain();
-        arrived[0] += in_order(&mut rig.servers, &mut there, "at the end");
-        arrived[1] += in_order(&mut rig.clients, &mut back, "at the end");
-        let account = rig.gate.account();
-        for (counters, (offered, arrived)) in
-            [account.managed, account.reverse].iter().zip(offered.into_iter().zip(arrived))
-        {
-            balanced(counters, "at the end");
-            assert_eq!((counters.received, counters.held), (offered, Tally::default()), "seed {seed}");
-            assert_eq!(counters.sent.frames, arrived, "seed {seed}");
+        let plans = trial.plans;
+        let account = trial.end();
+        for counters in [account.managed, account.reverse] {
             assert_eq!(counters.lost(Loss::NoMemory).frames, 0, "seed {seed}: {counters:?}");
         }
-        let managed = account.managed;
-        drop(rig);
-        assert!(plans > 10 && fates.told.values().all(|&times| times == 1), "seed {seed}: told twice");
-        assert_eq!(fates.told.len() as u64, managed.received.frames, "seed {seed}");
-        for why in Loss::all() {
-            let told = fates.lost.get(why.name()).copied().unwrap_or(0);
-            assert_eq!(managed.lost(why).frames, told, "seed {seed}: {}", why.name());
-        }
+        assert!(plans > 10, "seed {seed}: {plans}");
+        fates.check(&account.managed);
     }
 }
 

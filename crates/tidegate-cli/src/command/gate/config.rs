@@ -113,7 +113,10 @@ pub fn open(path: &Path) -> Result<Config, Problems> {
 }
 
 /// What `bytes` say, of the file `path`.
-fn parse(bytes: &[u8], path: &Path) -> Result<Config, Problems> {
+///
+/// # Errors
+/// As those of [`open`].
+pub fn parse(bytes: &[u8], path: &Path) -> Result<Config, Problems> {
     let file = &path.display().to_string();
     let text = FILE.text(bytes, file)?;
     let doc = Document { file, text, sets: &[] };
@@ -173,12 +176,14 @@ impl Of<'_> {
             if names.contains(&link.name.as_str()) && !told {
                 self.0.refuse_key(&table, key, "another link is called that too; each needs a `name` of its own");
             }
-            for (key, interface) in [("in", &link.settings.inner), ("out", &link.settings.outer)] {
+            let own = [("in", &link.settings.inner), ("out", &link.settings.outer)];
+            for (key, interface) in own {
                 if interfaces.contains(&interface.as_str()) {
                     self.0.refuse_key(&table, key, "another link has this interface");
                 }
-                interfaces.push(interface);
             }
+            // One with the same interface twice is refused by its plan.
+            interfaces.extend(own.map(|(_, interface)| interface.as_str()));
             names.push(&link.name);
         }
     }

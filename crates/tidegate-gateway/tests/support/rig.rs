@@ -1,0 +1,231 @@
+//! A gate over cables in memory that goes by any plan, and by another: for tests of reloads and for their fuzzer.
+#![allow(dead_code, reason = "each takes what it needs")]
+use std::collections::HashMap;
+
+use tidegate::catalog::{self, QUEUES};
+use tidegate::{Ecn, Link, MarkReason, Rng, Size, Span, Time};
+use tidegate_gateway::counters::{Counters, Loss, Tally};
+use tidegate_gateway::gate::{Account, Gate, Next};
+use tidegate_gateway::guard::Unguarded;
+use tidegate_gateway::memory::{Cable, End, cable};
+use tidegate_gateway::plan::{Plan, Secret, Settings, Way};
+use tidegate_gateway::port::Port;
+use tidegate_gateway::sort::{Class, deal};
+use tidegate_gateway::witness::Witness;
+
+use super::frames::{frame, label};
+
+pub const SECRET: Secret = Secret { hash: [1, 2], seed: 3 };
+
+/// How often the fate of each frame was told, by the number in its label.
+#[derive(Debug, Default)]
+pub struct Fates {
+    pub told: HashMap<u32, u32>,
+    pub lost: HashMap<&'static str, u64>,
+}
+
+impl Witness for &mut Fates {
+    fn sent(&mut self, _: Time, _: Span, _: Option<MarkReason>, frame: &[u8]) {
+        *self.told.entry(label(frame).unwrap().1).or_default() += 1;
+    }
+    fn lost(&mut self, _: Time, why: Loss, frame: &[u8]) {
+        *self.told.entry(label(frame).unwrap().1).or_default() += 1;
+        *self.lost.entry(why.name()).or_default() += 1;
+    }
+}
+
+pub type Tested<'a> = Gate<End, End, Option<&'a mut Fates>>;
+
+/// The two far ends, and a gate between them that goes by a plan.
+pub struct Rig<'a> {
+    pub clients: End,
+    pub servers: End,
+    pub gate: Tested<'a>,
+    pub now: Time,
+}
+
+impl Rig<'_> {
+    pub fn new<'a>(plan: &Plan, fates: &'a mut Fates) -> Rig<'a> {
+        let wide = Cable { longest: 1522, arrived: 100_000, taken: 100_000 };
+        let ((clients, inner), (outer, servers)) = (cable(wide), cable(wide));
+        let (there, back) = plan.lanes(SECRET, Some(fates)).unwrap();
+        Rig { clients, servers, gate: Gate::new(there, back, inner, outer), now: Time::from_nanos(1) }
+    }
+
+    /// Does all that is to be done up to `then`.
+    pub fn until(&mut self, then: Time) {
+        loop {
+            match self.gate.turn(self.now, &mut Unguarded) {
+                Next::Now => {}
+                Next::At(at) if at <= then => self.now = self.now.max(at),
+                _ => break,
+            }
+        }
+        self.now = self.now.max(then);
+    }
+
+    /// Ends it: what waits leaves.
+    pub fn drain(&mut self) {
+        while let Some(then) = self.gate.drain(self.now) {
+            self.now = self.now.max(then);
+        }
+    }
+}
+
+pub fn send(end: &mut End, frame: &[u8]) {
+    end.send(frame).unwrap();
+    end.flush().unwrap();
+}
+
+pub fn settings(there: Way, back: Option<Way>) -> Settings {
+    Settings { inner: "if1".into(), outer: "if2".into(), there, back, delay: Span::ZERO }
+}
+
+pub fn link(rate: &str, limit: Size) -> Link {
+    Link::new(rate.parse().unwrap(), limit, "1000 B".parse().unwrap()).unwrap()
+}
+
+pub fn way(queue: &str, link: Link) -> Way {
+    Way::new(link, catalog::config(queue, None, &link).unwrap(), queue)
+}
+
+/// Any queue with any limit, rate and flow key, and now and then with classes.
+fn any_way(dice: &mut Rng) -> Way {
+    let pick = |dice: &mut Rng, of: &[&'static str]| of[dice.below(of.len() as u64) as usize];
+    let row = &QUEUES[dice.below(QUEUES.len() as u64) as usize];
+    let limit = [Size::Packets(3 + dice.below(200)), Size::Bytes(2000 + dice.below(200_000))][dice.below(2) as usize];
+    let mut way = way(row.name, link(pick(dice, &["1 Mbit/s", "10 Mbit/s", "90 Mbit/s"]), limit));
+    way.flow_key = pick(dice, &["five-tuple", "five-tuple", "source", "pair", "source-prefix/28"]).parse().unwrap();
+    way.overhead = pick(dice, &["0 B", "ethernet"]).parse().unwrap();
+    let class = |name: &str, prefix: &str, weight| Class {
+        name: name.into(),
+        weight,
+        prefixes: vec![prefix.parse().unwrap()],
+        ..Class::default()
+    };
+    let classes = [class("few", "10.0.0.0/29", 3.0), class("some", "10.0.0.0/27", 0.5)];
+    let classes = &classes[..dice.below(3) as usize];
+    if deal(&mut way.queue, classes).is_ok() {
+        way.classes = classes.to_vec();
+    }
+    // A queue may be impossible on a link so small.
+    match way.queue.build(way.link, Rng::from_seed(0)) {
+        Ok(_) => way,
+        Err(_) => any_way(dice),
+    }
+}
+
+/// Any plan for one direction or for both.
+fn any_plan(dice: &mut Rng, both_ways: bool, allowed: &[&str]) -> Plan {
+    let allowed: Vec<_> = allowed.iter().map(|text| text.parse().unwrap()).collect();
+    let mut any = || Way { allowed: allowed.clone(), ..any_way(dice) };
+    let (there, back) = (any(), both_ways.then(any));
+    let delay = Span::from_millis([0, 0, 3][dice.below(3) as usize]);
+    Plan::new(Settings { delay, ..settings(there, back) }, 1500).unwrap()
+}
+
+/// Every frame and every byte is accounted for.
+pub fn balanced(counters: &Counters, what: &str) {
+    assert!(counters.balanced(), "{what}: {counters:?}");
+}
+
+/// Receives what has come, none of it before one of its flow that was sent before it; how many there were.
+fn in_order(end: &mut End, last: &mut HashMap<u8, u32>, what: &str) -> u64 {
+    let all = end.all().unwrap();
+    for frame in &all {
+        let (flow, number) = label(frame).unwrap();
+        let before = last.insert(flow, number);
+        assert!(before < Some(number), "{what}: {number} of flow {flow} came after {before:?}");
+    }
+    all.len() as u64
+}
+
+/// Frames in both directions through a gate that goes by one plan after the other, each step checked: nothing is lost by a
+/// reload, no flow overtaken, every frame accounted for.
+pub struct Trial<'a> {
+    rig: Rig<'a>,
+    plan: Plan,
+    both_ways: bool,
+    allowed: &'static [&'static str],
+    /// The last frame of each flow that came; what was offered; how many came. There and back.
+    last: [HashMap<u8, u32>; 2],
+    offered: [Tally; 2],
+    arrived: [u64; 2],
+    number: u32,
+    /// How many plans have followed the first.
+    pub plans: u32,
+}
+
+impl Trial<'_> {
+    /// One that begins with any plan, for one direction or `both_ways`, with some flows on the list or none.
+    pub fn new<'a>(dice: &mut Rng, both_ways: bool, with_list: bool, fates: &'a mut Fates) -> Trial<'a> {
+        let allowed: &[&str] = if with_list { &["10.0.0.3", "2001:db8::/32"] } else { &[] };
+        let plan = any_plan(dice, both_ways, allowed);
+        let rig = Rig::new(&plan, fates);
+        let (last, offered, arrived) = Default::default();
+        Trial { rig, plan, both_ways, allowed, last, offered, arrived, number: 0, plans: 0 }
+    }
+
+    /// Sends a frame, there (0) or back (1).
+    pub fn offer(&mut self, dice: &mut Rng, way: usize, flow: u8, ecn: Ecn, len: usize) {
+        self.number += 1;
+        let frame = frame(dice, flow, self.number, ecn, len);
+        send(if way == 0 { &mut self.rig.clients } else { &mut self.rig.servers }, &frame);
+        self.offered[way].add(frame.len() as u32);
+    }
+
+    /// Lets the time go by.
+    pub fn wait(&mut self, span: Span) {
+        self.rig.until(self.rig.now + span);
+        self.check();
+    }
+
+    /// Goes on by any other plan.
+    pub fn reload(&mut self, dice: &mut Rng) {
+        let next = any_plan(dice, self.both_ways, self.allowed);
+        let renewal = next.instead_of(&self.plan, SECRET).unwrap();
+        let before = self.rig.gate.account();
+        drop(self.rig.gate.renew(self.rig.now, renewal));
+        assert_eq!(self.rig.gate.account(), before, "{}, then {}", self.what(), next.settings().there.label);
+        (self.plan, self.plans) = (next, self.plans + 1);
+        self.check();
+    }
+
+    /// Lets all leave that waits; what became of all of it.
+    pub fn end(mut self) -> Account {
+        self.rig.drain();
+        self.check();
+        let account = self.rig.gate.account();
+        let offered = self.offered.into_iter().zip(self.arrived);
+        for (counters, (offered, arrived)) in [account.managed, account.reverse].iter().zip(offered) {
+            assert_eq!((counters.received, counters.held), (offered, Tally::default()), "{}", self.what());
+            assert_eq!(counters.sent.frames, arrived, "{}", self.what());
+        }
+        account
+    }
+
+    fn check(&mut self) {
+        let what = self.what();
+        let account = self.rig.gate.account();
+        balanced(&account.managed, &what);
+        balanced(&account.reverse, &what);
+        self.arrived[0] += in_order(&mut self.rig.servers, &mut self.last[0], &what);
+        self.arrived[1] += in_order(&mut self.rig.clients, &mut self.last[1], &what);
+    }
+
+    fn what(&self) -> String {
+        format!("after {}, {} plans, now {}", self.number, self.plans, self.plan.settings().there.label)
+    }
+}
+
+impl Fates {
+    /// The fate of each frame that was managed was told once, with its reason.
+    pub fn check(&self, managed: &Counters) {
+        assert!(self.told.values().all(|&times| times == 1), "told twice");
+        assert_eq!(self.told.len() as u64, managed.received.frames);
+        for why in Loss::all() {
+            let told = self.lost.get(why.name()).copied().unwrap_or(0);
+            assert_eq!(managed.lost(why).frames, told, "{}", why.name());
+        }
+    }
+}

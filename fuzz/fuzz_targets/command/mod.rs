@@ -1,0 +1,15 @@
+//! The part of the `tidegate` command that reads a gate's file; nothing can depend on a binary, so it is compiled anew.
+#[path = "../../../crates/tidegate-cli/src/command/gate/config.rs"]
+pub mod config;
+#[path = "../../../crates/tidegate-cli/src/command/gate/link.rs"]
+pub mod link;
+
+/// Stands for what joins interfaces, of which reading takes the choices only.
+pub mod joint {
+    /// What the wire does when the gate has stopped.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum OnExit {
+        Open,
+        Close,
+    }
+}
