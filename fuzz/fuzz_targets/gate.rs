@@ -4,6 +4,7 @@
 #![allow(dead_code, reason = "more of the command is compiled than read")]
 
 use std::collections::HashSet;
+use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
 use tidegate::{Rate, Span};
@@ -31,18 +32,23 @@ const TRIED: u64 = 1 << 23;
 const MTUS: [u32; 3] = [68, 1500, 65_535];
 
 fuzz_target!(|data: &[u8]| {
-    let read = parse(data, FILE);
-    match &read {
+    let first = read(data);
+    match &first {
         Ok(links) => check_links(links),
         Err(problems) => problems.list().iter().for_each(|problem| check_problem(data, problem)),
     }
     let whole = |problems: &Problems| problems.list().iter().any(|problem| matches!(problem.place, Place::File(_)));
     // A mark of byte order is one at the beginning only.
-    if !read.as_ref().is_err_and(whole) && !data.starts_with(b"\xef\xbb\xbf") {
-        let behind = parse(&[b"# A comment.\n", data].concat(), FILE);
-        assert_eq!(told(&behind, 0), told(&read, 1));
+    if !first.as_ref().is_err_and(whole) && !data.starts_with(b"\xef\xbb\xbf") {
+        let behind = read(&[b"# A comment.\n", data].concat());
+        assert_eq!(told(&behind, 0), told(&first, 1));
     }
 });
+
+/// The links in `data`.
+fn read(data: &[u8]) -> Result<Vec<LinkConfig>, Problems> {
+    parse(data, Path::new(FILE)).map(|config| config.links)
+}
 
 /// All that was read, or found wrong, with `more` added to the number of each line.
 fn told(read: &Result<Vec<LinkConfig>, Problems>, more: usize) -> String {

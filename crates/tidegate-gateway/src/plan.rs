@@ -144,7 +144,8 @@ impl Plan {
         Ok((Lane::new(there, witness), back))
     }
 
-    /// What a gate is to become that goes by `old`, with the same secret.
+    /// What a gate is to become that goes by `old`. The flows' hash keeps its key; with another seed flows are dealt to bins
+    /// anew.
     ///
     /// # Errors
     /// What cannot be otherwise in a gate that runs, by field.

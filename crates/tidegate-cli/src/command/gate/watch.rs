@@ -6,6 +6,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::Duration;
 
+use tidegate_gateway::clock;
 use tidegate_gateway::desk::Desk;
 use tidegate_gateway::host;
 use tidegate_gateway::plan::Secret;
@@ -323,6 +324,9 @@ fn renewed(file: &Source, links: Vec<(Ready, Secret)>) -> Result<Vec<Renewed>, F
         let config = configs.remove(at);
         config.may_follow(&link.config)?;
         let plan = config.plan(link.plan.mtu())?;
+        // Flows are dealt to bins anew: what somebody has found out about who shares his is worth nothing then.
+        let [seed] = clock::random().map_err(Failure::runtime)?;
+        let secret = Secret { seed, ..secret };
         let to = plan.instead_of(&link.plan, secret).map_err(|error| config.told(error))?;
         let change = Change { waits: config.waits, drain: config.drain, to };
         renewed.push((Ready { config, plan, ends: link.ends }, Box::new(change)));

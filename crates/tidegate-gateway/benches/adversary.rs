@@ -1,0 +1,103 @@
+//! Somebody who knows the code but not the secret aims at users' places: how often he meets one, and what users are left with.
+//!
+//! `make validate-adversary`, without root, a few minutes on one core. Prints the page that is kept as validation/adversary.md;
+//! always the same, whatever the machine.
+#![allow(clippy::disallowed_macros, reason = "a benchmark prints")]
+
+#[path = "../tests/support/adversary.rs"]
+mod adversary;
+
+use adversary::{Aim, Attack, Kept, Mean, Target, hits, kept};
+
+/// Secrets under which flows are aimed, and how many under each.
+const AIMED: (u64, usize) = (1000, 1000);
+/// The same for one to whom the hash's key has leaked, who has to look for flows anew under each.
+const LEAKED: (u64, usize) = (200, 50);
+/// Secrets under which users are flooded.
+const FLOODED: u64 = 12;
+/// Student's t at 0.975 with 11 degrees of freedom.
+const T: f64 = 2.201;
+
+const PAGE: &str = "\
+# The adversary
+
+Written by `make validate-adversary`. What the adversary may do, and what follows from it, stands in
+[docs/gate.md](../docs/gate.md#who-aims-at-a-user).
+";
+
+const AIMS: &str = "
+## How often he meets a user
+
+A million flows against one user, a thousand under each of a thousand secrets of the gate: of a million, how many share the user's
+queue, bin or class (in SFB and SFRED its bins on all levels), with the 95 % interval. *Near*: the user's own addresses and ports but
+for a few bits. *Guessed*: a thousand out of a million flows, which share the user's place under a secret that was guessed. *Key*:
+the key of the flows' hash has leaked and the queue's dice have not; fifty flows under each of two hundred secrets. *Secret*: both have leaked.
+
+| queue | by chance | random | near | guessed | key | secret |
+|---|---|---|---|---|---|---|";
+
+const FLOODS: &str = "
+## What users are left with
+
+Eight users with a window like Reno's and 40 ms on 10 Mbit/s, alone for five seconds; then, of twice what the line carries, a flood of
+sixteen flows for twenty seconds. Per cent of the line that users get, with the 95 % interval over twelve secrets. *Watched*: in the five
+seconds before, the adversary sends a packet of each of 1250 flows and floods with those that were lost or waited longest.
+*Secret*: two flows against each user, chosen under the secret that holds when the gate starts.
+
+| queue | hash changes | no flood | random | guessed | watched: first second | all | last 5 s | secret: all | last 5 s |
+|---|---|---|---|---|---|---|---|---|---|";
+
+fn main() {
+    println!("{PAGE}{AIMS}");
+    for (name, target, _) in targets() {
+        let per_million = |aim, (secrets, each)| {
+            let found = hits(&target, aim, secrets, each, 1);
+            let (n, p) = (found.of as f64, found.hits as f64 / found.of as f64);
+            format!("{:.0} ± {:.0}", 1e6 * p, 1.96e6 * (p * (1.0 - p) / n).sqrt())
+        };
+        let [random, near, guessed] = [Aim::Random, Aim::Near, Aim::Guess].map(|aim| per_million(aim, AIMED));
+        let (key, all) = (per_million(Aim::HashKey, LEAKED), hits(&target, Aim::Secret, 10, 10, 1));
+        let by_chance = 1e6 / target.places;
+        let all = 1e6 * all.hits as f64 / all.of as f64;
+        println!("| {name} | {by_chance:.0} | {random} | {near} | {guessed} | {key} | {all:.0} |");
+    }
+    println!("{FLOODS}");
+    for (name, target, changes) in targets() {
+        let under = |attack| kept(&target, attack, FLOODED, 1);
+        let part = |all: &[Kept], of: fn(&Kept) -> f64| {
+            let Mean { mean, error } = Mean::of(&all.iter().map(of).collect::<Vec<_>>());
+            format!("{:.1} ± {:.1}", 100.0 * mean, 100.0 * T * error)
+        };
+        let whole = |attack| part(&under(attack), |kept| kept.whole);
+        let [none, random, guessed] =
+            [Attack::None, Attack::Chosen(Aim::Random), Attack::Chosen(Aim::Guess)].map(whole);
+        let (watched, secret) = (under(Attack::Watched), under(Attack::Chosen(Aim::Secret)));
+        let parts: [fn(&Kept) -> f64; 3] = [|kept| kept.first, |kept| kept.whole, |kept| kept.last];
+        let [first, all, last] = parts.map(|of| part(&watched, of));
+        let [_, secret_all, secret_last] = parts.map(|of| part(&secret, of));
+        println!(
+            "| {name} | {changes} | {none} | {random} | {guessed} | {first} | {all} | {last} | {secret_all} | {secret_last} |"
+        );
+    }
+}
+
+/// Every queue that hashes flows to places, and those of them whose hash can change: what to call it, and how often.
+fn targets() -> Vec<(&'static str, Target, &'static str)> {
+    let auto = |name: &str, places| Target::new(name, "auto", &[], places);
+    let sfb = |preset: &str| Target::new("sfb", preset, &[], 23.0 * 23.0);
+    let sfq = |perturb| Target::new("sfq", "auto", &[("perturb", perturb)], 1024.0);
+    vec![
+        ("fq_codel/auto", auto("fq_codel", 1024.0), "never"),
+        ("drr/auto", auto("drr", 1024.0), "never"),
+        ("wfq/auto", auto("wfq", 1024.0), "never"),
+        ("ewfq/auto", auto("ewfq", 1024.0), "never"),
+        ("sfq_red/auto", auto("sfq_red", 1024.0), "never"),
+        ("sfq/paper", Target::new("sfq", "paper", &[], 1024.0), "never"),
+        ("sfq/auto", sfq("10 s"), "every 10 s"),
+        ("sfq/auto,perturb=1 s", sfq("1 s"), "every second"),
+        ("sfred/paper", Target::new("sfred", "paper", &[], 23.0 * 23.0), "never"),
+        ("sfb/paper", sfb("paper"), "never"),
+        ("sfb/moving", sfb("moving"), "every 2 s"),
+        ("sfb/double", sfb("double"), "every 2 s"),
+    ]
+}

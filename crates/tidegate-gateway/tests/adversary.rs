@@ -1,0 +1,75 @@
+//! Somebody who knows the code but not the secret aims at a user's place in a queue, and does no better than by chance.
+//! `make validate-adversary` has the figures.
+#[path = "support/adversary.rs"]
+mod adversary;
+
+use adversary::{Aim, Attack, Hits, Mean, Target, hits, kept};
+
+/// Standard deviations beyond which chance is once in a million.
+const DEVIATIONS: f64 = 4.9;
+
+/// Every queue that hashes flows to places, with how many there are.
+fn targets() -> Vec<Target> {
+    let mut all: Vec<Target> =
+        ["fq_codel", "drr", "sfq", "wfq", "ewfq"].map(|name| Target::new(name, "auto", &[], 1024.0)).into();
+    all.push(Target::new("sfq_red", "paper", &[], 46.0));
+    all.extend(["sfb", "sfred"].map(|name| Target::new(name, "paper", &[], 23.0 * 23.0)));
+    all
+}
+
+#[test]
+fn whoever_does_not_know_the_secret_meets_a_user_by_chance() {
+    for target in targets() {
+        for aim in [Aim::Random, Aim::Near, Aim::Guess] {
+            let found = hits(&target, aim, 100, 400, 1);
+            assert!(found.of >= 30_000, "{}, {aim:?}: {found:?}", target.config.name());
+            let off = found.deviations(target.places);
+            assert!(off.abs() < DEVIATIONS, "{}, {aim:?}: {found:?}, {off} deviations", target.config.name());
+        }
+    }
+}
+
+/// Nor does one to whom the key of the flows' hash has leaked, or who has found flows out before a reload, which keeps that key
+/// and draws other dice.
+#[test]
+fn other_dice_deal_flows_anew() {
+    for target in targets() {
+        let found = hits(&target, Aim::HashKey, 60, 40, 1);
+        let off = found.deviations(target.places);
+        assert!(found.of >= 2_000 && off.abs() < DEVIATIONS, "{}: {found:?}, {off}", target.config.name());
+    }
+}
+
+/// So that the test above can fail: with the secret every flow that was chosen meets the user, and the same check says so.
+#[test]
+fn whoever_knows_the_secret_meets_whom_he_wants() {
+    for target in targets() {
+        let found = hits(&target, Aim::Secret, 2, 5, 1);
+        assert_eq!((found.hits, found.of), (10, 10), "{}", target.config.name());
+        assert!(found.deviations(target.places) > 2.0 * DEVIATIONS, "{}: {found:?}", target.config.name());
+    }
+    let none = Hits { hits: 0, of: 100_000 };
+    assert!(none.deviations(1024.0) < -DEVIATIONS, "nor may it be too few");
+}
+
+/// What users keep while sixteen flows flood the line twice over: no less of it if these were chosen under a wrong secret than if
+/// they were not chosen at all, and next to nothing if under the right one.
+#[test]
+fn flows_chosen_without_the_secret_harm_users_no_more_than_others() {
+    for (target, least) in [
+        (Target::new("fq_codel", "auto", &[], 1024.0), 0.2),
+        (Target::new("drr", "auto", &[], 1024.0), 0.2),
+        (Target::new("sfb", "auto", &[], 11.0 * 11.0), 0.05),
+    ] {
+        let under = |attack| Mean::of(&kept(&target, attack, 12, 2).iter().map(|kept| kept.whole).collect::<Vec<_>>());
+        let [alone, random, guess] = [Attack::None, Attack::Chosen(Aim::Random), Attack::Chosen(Aim::Guess)].map(under);
+        let name = target.config.name();
+        assert!(alone.mean > 0.9 && random.mean > least && random.mean < 0.9, "{name}: {alone:?} {random:?}");
+        let error = random.error.hypot(guess.error);
+        assert!((random.mean - guess.mean).abs() < DEVIATIONS * error.max(0.005), "{name}: {random:?} {guess:?}");
+        if name != "sfb" {
+            let secret = under(Attack::Chosen(Aim::Secret));
+            assert!(secret.mean < 0.3 * random.mean, "{name}: {random:?} {secret:?}");
+        }
+    }
+}
