@@ -11,7 +11,7 @@ use frames::{Kind, frame, kind, label};
 use rig::{Fates, Rig, SECRET, Trial, balanced, link, send, settings, way};
 use tidegate::catalog;
 use tidegate::{DropReason, Ecn, Rng, Size, Span, Time};
-use tidegate_gateway::counters::{Counters, Loss};
+use tidegate_gateway::counters::{Counters, Loss, Tally};
 use tidegate_gateway::plan::{Plan, Settings, Way};
 use tidegate_gateway::sort::{Class, deal};
 
