@@ -60,7 +60,8 @@ impl Machine {
         for folder in FOLDERS {
             fs::create_dir_all(machine.at(folder)).unwrap();
         }
-        fs::copy(repository().join("packaging/gate.toml"), machine.at("/etc/tidegate/gate.toml")).unwrap();
+        let shipped = fs::read_to_string(repository().join("packaging/gate.toml")).unwrap();
+        fs::write(machine.at("/etc/tidegate/gate.toml"), machine.here(&shipped)).unwrap();
         machine
     }
 
