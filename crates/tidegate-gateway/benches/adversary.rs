@@ -39,7 +39,7 @@ the key of the flows' hash has leaked and the queue's dice have not; fifty flows
 const FLOODS: &str = "
 ## What users are left with
 
-Eight users with a window like Reno's and 40 ms on 10 Mbit/s, alone for five seconds; then, of twice what the line carries, a flood of
+Eight users with a window like Reno's and 40 ms on 10 Mbit/s, eleven seconds without a flood; then, of twice what the line carries, a flood of
 sixteen flows for twenty seconds. Per cent of the line that users get, with the 95 % interval over twelve secrets. *Watched*: in the five
 seconds before, the adversary sends a packet of each of 1250 flows and floods with those that were lost or waited longest.
 *Secret*: two flows against each user, chosen under the secret that holds when the gate starts.

@@ -163,8 +163,9 @@ const TIMEOUT: Span = Span::from_millis(200);
 /// A second, in slots of the line: 1000 B at 10 Mbit/s.
 pub const SECOND: u64 = 1250;
 const SLOT: Span = Span::from_micros(800);
-/// Users are alone for so long, in seconds; then the adversary looks about; then he floods.
-const ALONE: u64 = 5;
+/// Users are alone for so long, in seconds; then the adversary looks about; then he floods. The flood does not begin where a hash
+/// changes.
+const ALONE: u64 = 6;
 const LOOKS: u64 = 5;
 const FLOODS: u64 = 20;
 /// All flows of the flood together send so many packets in a slot.
