@@ -32,7 +32,8 @@ fuzz_target!(|data: &[u8]| {
             _ => trial.reload(&mut dice(more)),
         }
     }
-    fates.check(&trial.end().managed);
+    let account = trial.end();
+    fates.check(&account.managed);
 });
 
 fn dice([a, b, c]: [u8; 3]) -> Rng {

@@ -3,6 +3,10 @@
 pub mod config;
 #[path = "../../../crates/tidegate-cli/src/command/gate/link.rs"]
 pub mod link;
+#[path = "../../../crates/tidegate-cli/src/command/gate/notes.rs"]
+pub mod notes;
+#[path = "../../../crates/tidegate-cli/src/command/gate/scrape.rs"]
+pub mod scrape;
 
 /// Stands for what joins interfaces, of which reading takes the choices only.
 pub mod joint {
