@@ -86,6 +86,14 @@ impl NaiveRed {
         self.avg != theirs && edges.iter().any(|&edge| is_near(self.avg, edge))
     }
 
+    /// Whether rounding decides how many packet times an idle link has been idle at `now`: this clock is a float, which late
+    /// has no single nanoseconds.
+    pub fn is_clock_edge(&self, now: f64) -> bool {
+        let step = 2.0 * now * f64::EPSILON;
+        let times = |idle: f64| (idle / self.s).floor();
+        self.idle_since.is_some_and(|since| times(now - since - step) != times(now - since + step))
+    }
+
     /// What avg is at `now` if nothing arrives on an idle link.
     pub fn avg_at(&self, now: f64) -> f64 {
         match self.idle_since {

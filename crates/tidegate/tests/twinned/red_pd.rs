@@ -9,6 +9,9 @@ use tidegate::catalog::{AnyConfig, AnyQueue};
 use tidegate::queues::RedPd;
 use tidegate::{DropReason, Link, Packet, Qdisc, Rng, Sink, Time};
 
+/// From here on the twin's clock, a float, has no single nanoseconds: 2^53.
+const FLOAT: f64 = 9_007_199_254_740_992.0;
+
 /// RED-PD with its twins beside it: the lists, who is monitored with what, and the verdicts of the pre-filter and of RED.
 pub struct Twinned {
     pub queue: RedPd,
@@ -80,6 +83,7 @@ impl Qdisc for Twinned {
         }
         let (nanos, packets, bytes) = (now.as_nanos() as f64, waiting.packets as f64, waiting.bytes as f64);
         let (len, has_room) = (pkt.len as f64, self.link.has_room(waiting, pkt.len));
+        self.on_the_edge |= nanos > FLOAT && self.red.is_clock_edge(nanos);
         let busy = self.red.avg >= self.red.min && waiting.packets > 1;
         let filtered = match self.twin.arrive(pkt.flow, len, busy) {
             None => false,
