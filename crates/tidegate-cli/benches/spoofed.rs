@@ -102,6 +102,7 @@ fn measure(queue: &str, flow_key: FlowKey) -> std::io::Result<Found> {
         link,
         delay: Span::from_millis(20),
         flow_key,
+        rehash: None,
         tcp: Tcp::Full,
         groups: vec![],
         warmup: Span::ZERO,

@@ -39,6 +39,7 @@ fn demo() -> Demo {
         link: Link::new("50 Mbit/s".parse().unwrap(), "100 packets".parse().unwrap(), FRAME).unwrap(),
         delay: Span::from_millis(5),
         flow_key: FlowKey::FiveTuple,
+        rehash: None,
         tcp: Tcp::Full,
         groups: vec![],
         warmup: Span::ZERO,

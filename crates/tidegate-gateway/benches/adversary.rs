@@ -7,7 +7,8 @@
 #[path = "../tests/support/adversary.rs"]
 mod adversary;
 
-use adversary::{Aim, Attack, Kept, Mean, Target, hits, kept};
+use adversary::{Aim, Attack, Kept, Mean, Target, hits, kept, mean};
+use tidegate_gateway::rehash::Rehash;
 
 /// Secrets under which flows are aimed, and how many under each.
 const AIMED: (u64, usize) = (1000, 1000);
@@ -32,6 +33,7 @@ A million flows against one user, a thousand under each of a thousand secrets of
 queue, bin or class (in SFB and SFRED its bins on all levels), with the 95 % interval. *Near*: the user's own addresses and ports but
 for a few bits. *Guessed*: a thousand out of a million flows, which share the user's place under a secret that was guessed. *Key*:
 the key of the flows' hash has leaked and the queue's dice have not; fifty flows under each of two hundred secrets. *Secret*: both have leaked.
+All of it before the gate gives flows their first new keys.
 
 | queue | by chance | random | near | guessed | key | secret |
 |---|---|---|---|---|---|---|";
@@ -39,13 +41,14 @@ the key of the flows' hash has leaked and the queue's dice have not; fifty flows
 const FLOODS: &str = "
 ## What users are left with
 
-Eight users with a window like Reno's and 40 ms on 10 Mbit/s, eleven seconds without a flood; then, of twice what the line carries, a flood of
+Eight users with a window like Reno's and 40 ms on 10 Mbit/s, 11 to 21 seconds without a flood; then, of twice what the line carries, a flood of
 sixteen flows for twenty seconds. Per cent of the line that users get, with the 95 % interval over twelve secrets. *Watched*: in the five
 seconds before, the adversary sends a packet of each of 1250 flows and floods with those that were lost or waited longest.
-*Secret*: two flows against each user, chosen under the secret that holds when the gate starts.
+*Secret*: two flows against each user, chosen under the secret that holds when the gate starts. *By the gate*: it gives flows new keys
+before the queue, as it does unless told otherwise; below it the same queue with `rehash` off.
 
-| queue | hash changes | no flood | random | guessed | watched: first second | all | last 5 s | secret: all | last 5 s |
-|---|---|---|---|---|---|---|---|---|---|";
+| queue | places change | no flood | random: first second | all | guessed | watched: first second | all | last 5 s | secret: all | last 5 s |
+|---|---|---|---|---|---|---|---|---|---|---|";
 
 fn main() {
     println!("{PAGE}{AIMS}");
@@ -63,22 +66,40 @@ fn main() {
     }
     println!("{FLOODS}");
     for (name, target, changes) in targets() {
-        let under = |attack| kept(&target, attack, FLOODED, 1);
-        let part = |all: &[Kept], of: fn(&Kept) -> f64| {
-            let Mean { mean, error } = Mean::of(&all.iter().map(of).collect::<Vec<_>>());
-            format!("{:.1} ± {:.1}", 100.0 * mean, 100.0 * T * error)
-        };
-        let whole = |attack| part(&under(attack), |kept| kept.whole);
-        let [none, random, guessed] =
-            [Attack::None, Attack::Chosen(Aim::Random), Attack::Chosen(Aim::Guess)].map(whole);
-        let (watched, secret) = (under(Attack::Watched), under(Attack::Chosen(Aim::Secret)));
-        let parts: [fn(&Kept) -> f64; 3] = [|kept| kept.first, |kept| kept.whole, |kept| kept.last];
-        let [first, all, last] = parts.map(|of| part(&watched, of));
-        let [_, secret_all, secret_last] = parts.map(|of| part(&secret, of));
-        println!(
-            "| {name} | {changes} | {none} | {random} | {guessed} | {first} | {all} | {last} | {secret_all} | {secret_last} |"
-        );
+        if let Some(period) = target.rehash.period() {
+            floods(name, &target, &format!("by the gate, every {period}"));
+        }
+        floods(name, &target.rehashed(Rehash::OFF), changes);
     }
+}
+
+/// A row of what users are left with.
+fn floods(name: &str, target: &Target, changes: &str) {
+    let [none, random, guessed, watched, secret] = [
+        Attack::None,
+        Attack::Chosen(Aim::Random),
+        Attack::Chosen(Aim::Guess),
+        Attack::Watched,
+        Attack::Chosen(Aim::Secret),
+    ]
+    .map(|attack| kept(target, attack, FLOODED, 1));
+    let [first, all, last]: [fn(&Kept) -> f64; 3] = [|kept| kept.first, |kept| kept.whole, |kept| kept.last];
+    let cells = [
+        (&none, all),
+        (&random, first),
+        (&random, all),
+        (&guessed, all),
+        (&watched, first),
+        (&watched, all),
+        (&watched, last),
+        (&secret, all),
+        (&secret, last),
+    ];
+    let cells = cells.map(|(kept, part)| {
+        let Mean { mean, error } = mean(kept, part);
+        format!("{:.1} ± {:.1}", 100.0 * mean, 100.0 * T * error)
+    });
+    println!("| {name} | {changes} | {} |", cells.join(" | "));
 }
 
 /// Every queue that hashes flows to places, and those of them whose hash can change: what to call it, and how often.

@@ -24,6 +24,7 @@ use tidegate_report::{Document, Series};
 
 use crate::namespaces;
 use crate::plan::{Plan, Settings, Way};
+use crate::rehash::Rehash;
 use meter::Meter;
 pub use rig::{Rig, SERVER};
 pub use spoof::{Spoofed, Users};
@@ -41,6 +42,8 @@ pub struct Demo {
     pub delay: Span,
     /// What is one flow to the queue.
     pub flow_key: FlowKey,
+    /// How often flows get new keys before the queue; as is usual for the queue if nobody says.
+    pub rehash: Option<Rehash>,
     /// How TCP repairs losses and answers.
     pub tcp: Tcp,
     /// Who sends; those that heed congestion first, since they are connected before the flood comes.
@@ -181,8 +184,9 @@ impl Demo {
             ("--queue", trial.queue.clone()),
             ("--on-exit", "close".into()),
         ];
+        let rehash = self.rehash.map(|rehash| ("--rehash", rehash.to_string()));
         let mut call = vec![&*program, "gate", "--json"];
-        call.extend(named.iter().flat_map(|(name, value)| [*name, value]));
+        call.extend(named.iter().chain(&rehash).flat_map(|(name, value)| [*name, value]));
         Process::start(&rig.gateway, &call)
     }
 
@@ -191,13 +195,10 @@ impl Demo {
     /// # Errors
     /// Names what cannot be.
     pub fn plan(&self, trial: &Trial) -> Result<Plan, ConfigError> {
-        let settings = Settings {
-            inner: rig::WEST.into(),
-            outer: rig::EAST.into(),
-            there: Way { flow_key: self.flow_key, ..Way::new(self.link, trial.config.clone(), trial.label.as_str()) },
-            back: None,
-            delay: self.delay,
-        };
+        let usual = Way::new(self.link, trial.config.clone(), trial.label.as_str());
+        let there = Way { flow_key: self.flow_key, rehash: self.rehash.unwrap_or(usual.rehash), ..usual };
+        let settings =
+            Settings { inner: rig::WEST.into(), outer: rig::EAST.into(), there, back: None, delay: self.delay };
         Plan::new(settings, MTU)
     }
 

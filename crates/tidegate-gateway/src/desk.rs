@@ -285,6 +285,7 @@ fn queue(way: &Way, lane: &LaneSample, offenders: &Offenders, day: Day) -> Queue
         rate_bps: way.link.rate.as_bps(),
         limit: way.link.limit.into(),
         flow_key: way.flow_key.to_string(),
+        rehash: way.rehash.to_string(),
         overhead: way.overhead.to_string(),
         backlog: Tally { frames: lane.backlog.packets.into(), bytes: lane.backlog.bytes },
         delay: None,

@@ -10,6 +10,7 @@
 //! use tidegate_gateway::meter::Meter;
 //! use tidegate_gateway::pool::Pool;
 //! use tidegate_gateway::port::Port;
+//! use tidegate_gateway::rehash::{Keys, Rehash};
 //! use tidegate_gateway::sort::Sorter;
 //! use tidegate_gateway::wire::Wire;
 //! use tidegate_packet::{FlowHasher, FlowKey};
@@ -20,6 +21,7 @@
 //!     queue: catalog::config("drop_tail", None, &link)?.build(link, Rng::from_seed(1))?,
 //!     link,
 //!     sorter: Sorter::new(FlowHasher::new(FlowKey::FiveTuple, [1, 2]), Default::default(), &[], &[]),
+//!     keys: Keys::new(Rehash::OFF, 3),
 //!     under_way: DelayLine::new(Span::ZERO, &pool),
 //!     pool,
 //!     meter: Meter::new(&Default::default(), 0),

@@ -6,16 +6,18 @@ use std::collections::VecDeque;
 
 use tidegate::catalog::AnyQueue;
 use tidegate::units::Pacer;
-use tidegate::{Backlog, Bytes, DropReason, Ecn, Link, MarkReason, Packet, Qdisc, Sink, Span, Time};
+use tidegate::{Backlog, Bytes, DropReason, Ecn, Link, Packet, Qdisc, Span, Time};
 use tidegate_packet::{Frame, LinkType, set_ce};
 
 use crate::aside::Aside;
 use crate::counters::{Counters, Loss};
-use crate::delay::{DelayLine, note_of};
+use crate::delay::DelayLine;
+use crate::fate::{Arriving, Fate, lose_held};
 use crate::meter::{Classes, Meter};
 use crate::overload::Overload;
 use crate::pool::Pool;
 use crate::port::{Received, Unsent};
+use crate::rehash::Keys;
 use crate::sample::LaneSample;
 use crate::sort::Sorter;
 use crate::witness::Witness;
@@ -29,6 +31,8 @@ pub struct Managed {
     pub link: Link,
     /// Which frames are one flow or of one class, and which are not judged.
     pub sorter: Sorter,
+    /// By which keys the queue knows flows.
+    pub keys: Keys,
     /// Frames under way after they left the queue: none, and how long.
     pub under_way: DelayLine,
     /// Where frames wait, in the queue and under way.
@@ -50,6 +54,7 @@ pub struct Lane<W> {
     aside: Aside,
     link: Link,
     sorter: Sorter,
+    keys: Keys,
     pacer: Pacer,
     state: State,
     overload: Overload,
@@ -67,6 +72,7 @@ pub struct LeftOver {
     _pool: Pool,
     _under_way: DelayLine,
     _sorter: Sorter,
+    _keys: Keys,
     _meter: Meter,
 }
 
@@ -90,6 +96,7 @@ impl<W: Witness> Lane<W> {
             aside: Aside::default(),
             link: of.link,
             sorter: of.sorter,
+            keys: of.keys,
             pacer: Pacer::new(of.link.rate),
             state: State::Idle(Time::ZERO),
             overload: Overload::new(),
@@ -127,7 +134,7 @@ impl<W: Witness> Lane<W> {
     /// Nothing is lost. What is left over is to be given back where that may take its time.
     pub fn renew(&mut self, now: Time, to: Managed) -> LeftOver {
         self.serve(now);
-        let Managed { mut queue, link, sorter, under_way, pool, meter } = to;
+        let Managed { mut queue, link, sorter, keys, under_way, pool, meter } = to;
         let larger = pool.cells() > self.pool.cells();
         let pool = if larger { self.pool.grow(pool) } else { pool };
         let under_way = self.delay.renew(under_way, larger);
@@ -145,13 +152,14 @@ impl<W: Witness> Lane<W> {
             self.strangers = self.elders.len();
         }
         let meter = self.meter.renew(meter, same_classes);
+        self.keys.renew(now, &keys);
         // A frame that the old rate keeps on the link for long does not hold up the new one.
         if let State::Busy(until) = &mut self.state {
             *until = now.max((*until).min(now + link.rate.time_to_send(Bytes::new(self.pool.longest().into()))));
         }
         (self.link, self.pacer, self.overload) = (link, Pacer::new(link.rate), Overload::new());
         let sorter = std::mem::replace(&mut self.sorter, sorter);
-        LeftOver { _queue: old, _pool: pool, _under_way: under_way, _sorter: sorter, _meter: meter }
+        LeftOver { _queue: old, _pool: pool, _under_way: under_way, _sorter: sorter, _keys: keys, _meter: meter }
     }
 
     /// Whether nothing waits or is under way any more that came from a queue before this one: for that, and for what this queue
@@ -212,6 +220,7 @@ impl<W: Witness> Lane<W> {
 
     /// Writes down how things stand at `now`.
     pub(crate) fn sample(&mut self, now: Time, into: &mut LaneSample) {
+        debug_assert_eq!(self.keys.waiting(), self.judged().packets, "not all that waits is counted");
         (into.rate, into.backlog) = (self.link.rate, self.backlog());
         into.gauges.clear();
         self.queue.probe(&mut |gauge| into.gauges.push(gauge));
@@ -244,7 +253,9 @@ impl<W: Witness> Lane<W> {
         }
         self.meter.arrived(&sorted.packet, &parsed.ends);
         let slot = self.pool.take();
-        let packet = sorted.packet.with_slot(slot);
+        let flow = sorted.packet.flow;
+        self.pool.write_flow(slot, flow);
+        let packet = Packet { flow: self.keys.arrived(now, flow), ..sorted.packet.with_slot(slot) };
         let (queue, mut fate) = self.queue_and_fate();
         fate.arriving = Some(Arriving { slot, bytes });
         queue.enqueue(now, packet, &mut fate);
@@ -339,6 +350,7 @@ impl<W: Witness> Lane<W> {
         match queue.dequeue(now, &mut fate) {
             Some(packet) => {
                 self.aside.passed(packet.len);
+                self.keys.gone(self.pool.flow(packet.slot));
                 self.meter.left(&packet, Classes::Todays);
                 Some(packet)
             }
@@ -349,13 +361,14 @@ impl<W: Witness> Lane<W> {
     /// What the first of the elders gives that has anything. None of the catalog's holds back what it has.
     #[cold]
     fn taken_from_elders(&mut self, now: Time) -> Option<Packet> {
-        let Lane { elders, strangers, pool, counters, witness, overload, aside, meter, .. } = self;
+        let Lane { elders, strangers, pool, counters, witness, overload, aside, meter, keys, .. } = self;
         let classes = Classes::Formers;
-        let mut fate = Fate { pool, counters, witness, overload, aside, meter, classes, arriving: None };
+        let mut fate = Fate { pool, counters, witness, overload, aside, meter, keys, classes, arriving: None };
         while let Some(elder) = elders.front_mut() {
             fate.classes = if *strangers > 0 { Classes::Formers } else { Classes::Todays };
             if let Some(packet) = elder.dequeue(now, &mut fate) {
                 fate.aside.passed(packet.len);
+                fate.keys.gone(fate.pool.flow(packet.slot));
                 fate.meter.left(&packet, fate.classes);
                 return Some(packet);
             }
@@ -370,19 +383,10 @@ impl<W: Witness> Lane<W> {
     /// The queue, and who is to hear it.
     #[inline]
     fn queue_and_fate<'a>(&'a mut self) -> (&'a mut AnyQueue, Fate<'a, W>) {
-        let Lane { queue, pool, counters, witness, overload, aside, meter, .. } = self;
+        let Lane { queue, pool, counters, witness, overload, aside, meter, keys, .. } = self;
         let classes = Classes::Todays;
-        (queue, Fate { pool, counters, witness, overload, aside, meter, classes, arriving: None })
+        (queue, Fate { pool, counters, witness, overload, aside, meter, keys, classes, arriving: None })
     }
-}
-
-/// Loses the frame in `slot`, which was held, and gives its memory back.
-fn lose_held<W: Witness>(now: Time, why: Loss, slot: u32, pool: &mut Pool, counters: &mut Counters, witness: &mut W) {
-    let len = pool.len(slot);
-    counters.held.remove(len);
-    counters.lose(why, len);
-    witness.lost(now, why, pool.bytes(slot));
-    pool.free(slot);
 }
 
 /// Sets CE in a frame, of which the `beginning` with the whole IP header is given. Of one that bore it already, nothing
@@ -390,45 +394,4 @@ fn lose_held<W: Witness>(now: Time, why: Loss, slot: u32, pool: &mut Pool, count
 fn mark(beginning: &mut [u8]) {
     let frame = Frame::parse(LinkType::Ethernet, beginning, beginning.len() as u32);
     set_ce(beginning, &frame);
-}
-
-/// Who hears the queue: counts, tells the witness, and gives the memory of the dropped back.
-struct Fate<'a, W> {
-    pool: &'a mut Pool,
-    counters: &'a mut Counters,
-    witness: &'a mut W,
-    overload: &'a mut Overload,
-    aside: &'a mut Aside,
-    meter: &'a mut Meter,
-    /// Of which classes the queue's frames are.
-    classes: Classes,
-    /// The frame that is being offered; `None` when it was dropped, or none is.
-    arriving: Option<Arriving<'a>>,
-}
-
-/// A frame that is in no one's memory yet but the device's.
-struct Arriving<'a> {
-    slot: u32,
-    bytes: &'a [u8],
-}
-
-impl<W: Witness> Sink for Fate<'_, W> {
-    #[inline]
-    fn dropped(&mut self, now: Time, packet: &Packet, why: DropReason) {
-        let why = Loss::Queue(why);
-        self.meter.lost(packet, self.classes);
-        if let Some(Arriving { bytes, .. }) = self.arriving.take_if(|frame| frame.slot == packet.slot) {
-            self.counters.lose(why, bytes.len() as u32);
-            return self.witness.lost(now, why, bytes);
-        }
-        self.aside.passed(packet.len);
-        lose_held(now, why, packet.slot, self.pool, self.counters, self.witness);
-    }
-
-    #[inline]
-    fn marked(&mut self, _: Time, packet: &Packet, why: MarkReason) {
-        self.counters.marked[why as usize] += 1;
-        self.overload.marked();
-        self.pool.write_note(packet.slot, note_of(why));
-    }
 }

@@ -7,7 +7,7 @@
 //! |---|---|
 //! | [`port`], [`ring`], [`memory`] | a device: a network interface; one in memory, for tests |
 //! | [`pool`], [`overhead`] | the memory of waiting frames; what a frame takes on the wire |
-//! | [`sort`], [`lane`], [`wire`], [`delay`] | a managed direction: which flow and class, queue, pace, delay; an unmanaged one: delay |
+//! | [`sort`], [`rehash`], [`lane`], [`wire`], [`delay`] | a managed direction: which flow and class, by which key, queue, pace, delay; an unmanaged one: delay |
 //! | [`gate`] | both directions over two devices, without a clock |
 //! | [`failopen`], [`netlink`] | the program in the kernel that forwards when we do not; questions to the kernel |
 //! | [`facts`], [`preflight`], [`doctor`] | what interfaces are; what stands against joining them; what a machine lacks |
@@ -29,6 +29,7 @@ pub mod desk;
 pub mod doctor;
 pub mod facts;
 pub mod failopen;
+mod fate;
 pub mod gate;
 pub mod guard;
 pub mod heavy;
@@ -48,6 +49,7 @@ pub mod port;
 pub mod preflight;
 pub mod pump;
 pub mod record;
+pub mod rehash;
 pub mod ring;
 pub mod sample;
 pub mod snapshot;

@@ -75,10 +75,10 @@ impl Meter {
         self.allowed += u64::from(packet.len);
     }
 
-    /// The queue has dropped a frame.
+    /// The queue has dropped a frame of `flow`, as which it [arrived](Meter::arrived); the queue may know it by another key.
     #[inline]
-    pub(crate) fn lost(&mut self, packet: &Packet, of: Classes) {
-        self.heavy.lost(packet.flow);
+    pub(crate) fn lost(&mut self, flow: u64, packet: &Packet, of: Classes) {
+        self.heavy.lost(flow);
         if of == Classes::Todays
             && let Some(class) = self.classes.get_mut(usize::from(packet.class))
         {

@@ -11,6 +11,7 @@ use crate::meter::Meter;
 use crate::offenders::Rules;
 use crate::overhead::Overhead;
 use crate::pool::{CELL, Pool};
+use crate::rehash::{Keys, Rehash};
 use crate::ring::Ring;
 use crate::sort::{Class, Sorter};
 use crate::wire::Wire;
@@ -60,6 +61,8 @@ pub struct Way {
     pub label: String,
     /// Which frames are one flow.
     pub flow_key: FlowKey,
+    /// How often flows get new keys before the queue.
+    pub rehash: Rehash,
     /// What a frame takes on the wire beyond its bytes.
     pub overhead: Overhead,
     /// Classes of frames, of which the queue was [told](crate::sort::deal).
@@ -84,7 +87,7 @@ pub struct Plan {
 pub struct Secret {
     /// Keys the hash of flows.
     pub hash: [u64; 2],
-    /// Begins the queues' dice.
+    /// Begins the queues' dice, and those of a rehash.
     pub seed: u64,
 }
 
@@ -240,10 +243,11 @@ impl Settings {
 }
 
 impl Way {
-    /// Through `queue`, called `label`, to `link`: flows by five-tuple, no overhead, one class, everything judged.
+    /// Through `queue`, called `label`, to `link`: flows by five-tuple, a rehash as usual, no overhead, one class, everything judged.
     pub fn new(link: Link, queue: AnyConfig, label: impl Into<String>) -> Way {
         let (flow_key, overhead, offenders) = Default::default();
-        Way { link, queue, label: label.into(), flow_key, overhead, classes: vec![], allowed: vec![], offenders }
+        let (label, rehash) = (label.into(), Rehash::usual(&queue));
+        Way { link, queue, label, flow_key, rehash, overhead, classes: vec![], allowed: vec![], offenders }
     }
 
     fn managed(&self, secret: Secret, delay: Span, pool: Pool) -> Result<Managed, ConfigError> {
@@ -252,6 +256,7 @@ impl Way {
             queue: self.queue.build(self.link, Rng::from_seed(secret.seed))?,
             link: self.link,
             sorter: Sorter::new(hasher, self.overhead, &self.classes, &self.allowed),
+            keys: Keys::new(self.rehash, secret.seed),
             under_way: DelayLine::new(delay, &pool),
             pool,
             meter: Meter::new(&self.offenders, self.known_classes()),
@@ -295,7 +300,7 @@ impl Way {
     }
 
     fn lines(&self) -> Vec<(&'static str, String)> {
-        let Way { link, queue, label, flow_key, overhead, classes, allowed, offenders } = self;
+        let Way { link, queue, label, flow_key, rehash, overhead, classes, allowed, offenders } = self;
         let parameters: Vec<_> = queue.values().iter().map(|(p, value)| format!("{} = {value}", p.name)).collect();
         let mut lines = vec![
             ("rate", link.rate.to_string()),
@@ -316,7 +321,11 @@ impl Way {
             let rule = |param: &Param| Some(format!("{} = {}", param.name, offenders.get(param.name)?));
             lines.push(("offenders", Rules::PARAMS.iter().filter_map(rule).collect::<Vec<_>>().join(", ")));
         }
-        lines.extend([("flow_key", flow_key.to_string()), ("overhead", overhead.to_string())]);
+        lines.extend([
+            ("flow_key", flow_key.to_string()),
+            ("rehash", rehash.to_string()),
+            ("overhead", overhead.to_string()),
+        ]);
         lines
     }
 }

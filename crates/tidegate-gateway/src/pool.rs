@@ -33,6 +33,8 @@ pub struct Pool {
     lengths: Vec<u32>,
     /// What was noted of the frame that begins in this cell; 0 until something is.
     notes: Vec<u8>,
+    /// The flow key of the frame that begins in this cell.
+    flows: Vec<u64>,
     /// Used before and free now.
     free: u32,
     /// Cells from here on were never used.
@@ -53,6 +55,7 @@ impl Pool {
             next: vec![0; n],
             lengths: vec![0; n],
             notes: vec![0; n],
+            flows: vec![0; n],
             free: NONE,
             fresh: 0,
             unused: cells,
@@ -63,6 +66,7 @@ impl Pool {
         touch(&mut pool.next[..first], 1);
         touch(&mut pool.lengths[..first], 1);
         touch(&mut pool.notes[..first], 1);
+        touch(&mut pool.flows[..first], 1);
         pool
     }
 
@@ -74,7 +78,7 @@ impl Pool {
 
     /// The memory that a pool of so many cells takes when all of them were used, in bytes.
     pub const fn memory(cells: u64) -> u64 {
-        cells.saturating_mul(CELL as u64 + 9)
+        cells.saturating_mul(CELL as u64 + 17)
     }
 
     /// Whether a frame of `len` bytes fits.
@@ -167,6 +171,18 @@ impl Pool {
         self.notes[slot as usize]
     }
 
+    /// Keeps the flow key of the frame that is, or is about to be, in `slot`.
+    #[inline]
+    pub(crate) fn write_flow(&mut self, slot: u32, flow: u64) {
+        self.flows[slot as usize] = flow;
+    }
+
+    /// The flow key that was [kept](Pool::write_flow) with the frame in `slot`.
+    #[inline]
+    pub(crate) fn flow(&self, slot: u32) -> u64 {
+        self.flows[slot as usize]
+    }
+
     /// The length of the frame in `slot`, in bytes.
     #[inline]
     pub fn len(&self, slot: u32) -> u32 {
@@ -217,6 +233,7 @@ impl Pool {
         larger.next[..used].copy_from_slice(&self.next[..used]);
         larger.lengths[..used].copy_from_slice(&self.lengths[..used]);
         larger.notes[..used].copy_from_slice(&self.notes[..used]);
+        larger.flows[..used].copy_from_slice(&self.flows[..used]);
         larger.unused -= self.cells() - self.unused;
         (larger.free, larger.fresh) = (self.free, self.fresh);
         std::mem::replace(self, larger)

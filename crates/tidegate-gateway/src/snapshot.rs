@@ -137,6 +137,8 @@ pub struct Queue {
     pub limit: Limit,
     /// Which frames are one flow.
     pub flow_key: String,
+    /// How often flows get new keys before the queue, or `off`.
+    pub rehash: String,
     /// What a frame takes on the wire beyond its bytes.
     pub overhead: String,
     /// What waits, in queues and beside them (bytes on the wire, `overhead` included); what is on the delay line does not.

@@ -3,10 +3,13 @@
 #[path = "support/adversary.rs"]
 mod adversary;
 
-use adversary::{Aim, Attack, Hits, Mean, Target, hits, kept};
+use adversary::{Aim, Attack, Hits, Kept, Target, hits, kept, mean};
+use tidegate_gateway::rehash::Rehash;
 
 /// Standard deviations beyond which chance is once in a million.
 const DEVIATIONS: f64 = 4.9;
+/// Standard errors of a 99 % interval: Student's t at 0.995 with 22 degrees of freedom.
+const INTERVAL: f64 = 2.819;
 
 /// Every queue that hashes flows to places, with how many there are.
 fn targets() -> Vec<Target> {
@@ -61,15 +64,39 @@ fn flows_chosen_without_the_secret_harm_users_no_more_than_others() {
         (Target::new("drr", "auto", &[], 1024.0), 0.2),
         (Target::new("sfb", "auto", &[], 11.0 * 11.0), 0.05),
     ] {
-        let under = |attack| Mean::of(&kept(&target, attack, 12, 2).iter().map(|kept| kept.whole).collect::<Vec<_>>());
+        let under = |attack| mean(&kept(&target, attack, 12, 2), |kept| kept.whole);
         let [alone, random, guess] = [Attack::None, Attack::Chosen(Aim::Random), Attack::Chosen(Aim::Guess)].map(under);
         let name = target.config.name();
         assert!(alone.mean > 0.9 && random.mean > least && random.mean < 0.9, "{name}: {alone:?} {random:?}");
         let error = random.error.hypot(guess.error);
         assert!((random.mean - guess.mean).abs() < DEVIATIONS * error.max(0.005), "{name}: {random:?} {guess:?}");
         if name != "sfb" {
-            let secret = under(Attack::Chosen(Aim::Secret));
+            let fixed = target.rehashed(Rehash::OFF);
+            let secret = mean(&kept(&fixed, Attack::Chosen(Aim::Secret), 12, 2), |kept| kept.whole);
             assert!(secret.mean < 0.3 * random.mean, "{name}: {random:?} {secret:?}");
         }
+    }
+}
+
+/// What users keep under a flood of flows that were chosen by watching: what they keep under any, in the flood's first second and in
+/// all of it, where the gate gives flows new keys as it usually does; and much less where it does not.
+#[test]
+fn who_watches_his_own_packets_harms_users_no_more_than_others() {
+    let parts: [fn(&Kept) -> f64; 2] = [|kept| kept.first, |kept| kept.whole];
+    let auto = ["fq_codel", "drr", "wfq", "ewfq", "sfq_red"].map(|name| Target::new(name, "auto", &[], 1024.0));
+    for target in auto.into_iter().chain([Target::new("sfq", "paper", &[], 1024.0)]) {
+        let name = target.config.name();
+        assert_ne!(target.rehash, Rehash::OFF, "{name}");
+        let [random, watched] =
+            [Attack::Chosen(Aim::Random), Attack::Watched].map(|attack| kept(&target, attack, 12, 3));
+        for (part, limit) in parts.into_iter().zip([0.03, 0.01]) {
+            let (random, watched) = (mean(&random, part), mean(&watched, part));
+            let error = random.error.hypot(watched.error);
+            assert!(error < limit, "{name}: {random:?} {watched:?}");
+            assert!((random.mean - watched.mean).abs() < INTERVAL * error, "{name}: {random:?} {watched:?}");
+        }
+        let fixed = kept(&target.clone().rehashed(Rehash::OFF), Attack::Watched, 12, 3);
+        let [fixed, random] = [&fixed, &random].map(|all| mean(all, parts[1]));
+        assert!(fixed.mean + INTERVAL * fixed.error.hypot(random.error) < random.mean, "{name}: {fixed:?} {random:?}");
     }
 }

@@ -19,6 +19,7 @@ use tidegate_gateway::offenders::Rules;
 use tidegate_gateway::overhead::Overhead;
 use tidegate_gateway::pool::Pool;
 use tidegate_gateway::port::{Port, Received, Unsent};
+use tidegate_gateway::rehash::{Keys, Rehash};
 use tidegate_gateway::sort::Sorter;
 use tidegate_gateway::wire::Wire;
 use tidegate_gateway::witness::Witness;
@@ -85,6 +86,7 @@ impl Setup {
             queue: queue.build(link, Rng::from_seed(1)).unwrap(),
             link,
             sorter: Sorter::new(FlowHasher::new(FlowKey::FiveTuple, [1, 2]), self.overhead, &[], &[]),
+            keys: Keys::new(Rehash::OFF, 3),
             under_way: DelayLine::new(self.delay, &pool),
             pool,
             meter: Meter::new(&Rules::default(), 0),
@@ -372,6 +374,7 @@ fn a_frame_for_which_the_other_side_is_too_narrow_is_too_long() {
         queue: catalog::config("drop_tail", None, &link).unwrap().build(link, Rng::from_seed(1)).unwrap(),
         link,
         sorter: Sorter::new(FlowHasher::new(FlowKey::FiveTuple, [1, 2]), Overhead::default(), &[], &[]),
+        keys: Keys::new(Rehash::OFF, 3),
         under_way: DelayLine::new(Span::ZERO, &pool),
         pool,
         meter: Meter::new(&Rules::default(), 0),

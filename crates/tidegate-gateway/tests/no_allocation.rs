@@ -114,7 +114,8 @@ fn no_frame_and_no_sample_allocates_after_warm_up() {
     for row in QUEUES {
         let link = Link::new("20 Mbit/s".parse().unwrap(), Size::Packets(100), "1000 B".parse().unwrap()).unwrap();
         let way = |queue: &str| Way::new(link, catalog::config(queue, None, &link).unwrap(), queue);
-        let there = Way { allowed: vec!["10.0.0.4/32".parse().unwrap()], ..way(row.name) };
+        let allowed = vec!["10.0.0.4/32".parse().unwrap()];
+        let there = Way { allowed, rehash: "100 ms".parse().unwrap(), ..way(row.name) };
         let (back, delay) = (Some(way(row.name)), Span::from_millis(1));
         let settings = Settings { inner: "if1".into(), outer: "if2".into(), there, back, delay };
         let plan = Plan::new(settings, 1500).unwrap();

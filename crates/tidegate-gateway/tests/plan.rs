@@ -94,7 +94,7 @@ fn the_memory_it_states_counts_cells_lists_and_rings() {
     let delayed = Plan::new(settings("1000 packets", Span::from_millis(20)), 1500).unwrap();
     // 250 kB of the managed direction by 60 bytes; 25 MB and 20,000 frames of the other.
     let more = 250_000_u64.div_ceil(60) + 25_000_000 / 256 + 20_000;
-    assert_eq!(delayed.laid_out() - plan.laid_out(), more * (256 + 9 + 24));
+    assert_eq!(delayed.laid_out() - plan.laid_out(), more * (256 + 17 + 24));
 }
 
 /// Which of many frames of many flows a gate lets through whose hash is keyed with `hash`: where flows share queues

@@ -290,8 +290,20 @@ fn classes_are_accounted_for_across_reloads_and_begin_anew_when_they_are_others(
 /// A user and a flood, which comes and goes.
 #[test]
 fn an_offender_is_in_the_documents_for_as_long_as_it_is_one() {
+    offends("sfb", "off");
+}
+
+/// Twenty rehashes make no other flow of it, and lose none of its figures.
+#[test]
+fn an_offender_stays_one_however_often_its_key_changes() {
+    offends("drr", "off");
+    offends("drr", "100 ms");
+}
+
+fn offends(queue: &str, rehash: &str) {
     let rules = Rules { after: 2, clear_after: 3, ..Rules::default() };
-    let mut rig = Rig::new(plan(Way { offenders: rules, ..way("sfb", link("4 Mbit/s", 50)) }, None));
+    let there = Way { offenders: rules, rehash: rehash.parse().unwrap(), ..way(queue, link("4 Mbit/s", 50)) };
+    let mut rig = Rig::new(plan(there, None));
     let mut dice = Rng::from_seed(5);
     let mut second = |rig: &mut Rig, flood: u64| {
         for number in 0..1000 {

@@ -15,6 +15,9 @@ use crate::units::{Span, Time};
 /// The round-trip time that every preset `auto` assumes of the flows on a link.
 pub const TARGET_RTT: Span = Span::from_millis(100);
 
+/// As long as a queue lives.
+pub const FOR_GOOD: Span = Span::from_nanos(u64::MAX);
+
 /// What is known of a queue besides its parameters.
 #[derive(Clone, Copy, Debug)]
 pub struct Info {
@@ -51,6 +54,13 @@ pub trait Entry: Qdisc + Sized {
     fn build(config: &Self::Config, link: Link, dice: Rng) -> Result<Self, ConfigError>;
     /// State besides the waiting packets at its largest, in bytes: what an operator must have.
     fn state_bytes(config: &Self::Config, link: &Link) -> u64;
+    /// For how long a flow keeps the place that a hash of its key deals it, [`FOR_GOOD`] if for ever; `None` if there are no places, or
+    /// if other keys would make the queue forget whom it has found out. Somebody who watches his own packets for so long finds out who
+    /// shares whose place. Where that is long, whoever drives the queue does well to give flows other keys now and then: all that the
+    /// queue knows of a flow is what its place has, and it knows as much of the next one soon.
+    fn places_last(_config: &Self::Config) -> Option<Span> {
+        None
+    }
 }
 
 /// One row of the catalog.
@@ -157,6 +167,11 @@ macro_rules! catalog {
             /// State besides the waiting packets at its largest, in bytes.
             pub fn state_bytes(&self, link: &Link) -> u64 {
                 match self { $(AnyConfig::$variant(c) => <$variant as Entry>::state_bytes(c, link)),+ }
+            }
+
+            /// For how long a flow keeps the place that a hash of its key deals it: see [`Entry::places_last`].
+            pub fn places_last(&self) -> Option<Span> {
+                match self { $(AnyConfig::$variant(c) => <$variant as Entry>::places_last(c)),+ }
             }
         }
     };

@@ -22,6 +22,7 @@ use tidegate_gateway::overhead::Overhead;
 use tidegate_gateway::plan::Settings;
 use tidegate_gateway::preflight::Force;
 use tidegate_gateway::pump::Waits;
+use tidegate_gateway::rehash::Rehash;
 use tidegate_lab::QueueSpec;
 use tidegate_packet::{FlowKey, Prefix};
 
@@ -96,7 +97,7 @@ impl Gateway {
 }
 
 /// The arguments that say what a file says.
-const OF_A_LINK: [&str; 14] = [
+const OF_A_LINK: [&str; 15] = [
     "inner",
     "outer",
     "rate",
@@ -104,6 +105,7 @@ const OF_A_LINK: [&str; 14] = [
     "limit",
     "mean_packet",
     "flow_key",
+    "rehash",
     "allow",
     "overhead",
     "delay",
@@ -140,6 +142,9 @@ struct Args {
     /// Which packets are one flow: five-tuple, source, destination, pair, or source-prefix/N
     #[arg(long, value_name = "K", default_value = "five-tuple")]
     flow_key: FlowKey,
+    /// Give flows new keys before the queue every so often, or `off` [default: 1 s for queues where flows keep places for longer]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    rehash: Option<Rehash>,
     /// Do not judge frames whose sender or receiver is in this prefix; they take their share of the rate. May be repeated
     #[arg(long, value_name = "PREFIX")]
     allow: Vec<Prefix>,
@@ -243,6 +248,7 @@ impl Args {
             mean_packet: self.mean_packet,
             queue: queue.clone(),
             flow_key: self.flow_key,
+            rehash: self.rehash,
             overhead: self.overhead,
             classes: vec![],
             allowed: self.allow.clone(),

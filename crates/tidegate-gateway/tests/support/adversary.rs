@@ -3,11 +3,15 @@
 //!
 //! The gate's own hash of five-tuples and its own queues, over a line on which a packet takes a slot of time.
 #![allow(dead_code, reason = "the test takes a part, the figures all of it")]
-use std::collections::VecDeque;
+#[path = "adversary/line.rs"]
+mod line;
 
+use line::run;
+pub use line::{Attack, Kept};
 use tidegate::catalog::{self, AnyConfig, AnyQueue};
-use tidegate::{DropReason, Link, MarkReason, NullSink, Packet, Qdisc, Rng, Sink, Span, Time};
+use tidegate::{Link, NullSink, Packet, Qdisc, Rng, Time};
 use tidegate_gateway::plan::Secret;
+use tidegate_gateway::rehash::Rehash;
 use tidegate_packet::{Address, Ends, FlowHasher, FlowKey, Transport};
 
 /// Bytes of every packet.
@@ -18,6 +22,8 @@ const LEN: u32 = 1000;
 pub struct Target {
     pub link: Link,
     pub config: AnyConfig,
+    /// How often the gate gives flows other keys.
+    pub rehash: Rehash,
     /// One flow in so many shares the place of another.
     pub places: f64,
 }
@@ -84,14 +90,20 @@ impl Target {
         let link = Link::new(parsed.0, parsed.1, parsed.2).unwrap();
         let mut config = catalog::config(name, Some(preset), &link).unwrap();
         settings.iter().for_each(|(param, value)| config.set(param, value).unwrap());
-        Target { link, config, places }
+        let rehash = Rehash::usual(&config);
+        Target { link, config, rehash, places }
+    }
+
+    /// The same behind a gate that gives flows other keys so often.
+    pub fn rehashed(self, rehash: Rehash) -> Target {
+        Target { rehash, ..self }
     }
 
     fn queue(&self, secret: Secret) -> AnyQueue {
         self.config.build(self.link, Rng::from_seed(secret.seed)).unwrap()
     }
 
-    /// What tells which flows share the place of the flow `of`, until the hash changes.
+    /// What tells which flows share the place of the flow `of`, until places or keys change.
     pub fn shares(&self, secret: Secret, of: Ends) -> impl Fn(Ends) -> bool {
         let hasher = hasher(secret);
         let own = hasher.hash(&of);
@@ -150,227 +162,6 @@ fn account(queue: &AnyQueue, flow: u64) -> Option<f64> {
     }
 }
 
-// ---- what the flows do on the line ----------------------------------------------------------------------------------
-
-/// Users, each of whom has one connection.
-pub const USERS: u16 = 8;
-/// Flows of the flood.
-pub const FLOOD: usize = 16;
-/// How long an acknowledgement takes from the line back to what it lets go.
-const ROUND_TRIP: Span = Span::from_millis(40);
-/// After a loss with hardly a window a user is silent for so long.
-const TIMEOUT: Span = Span::from_millis(200);
-/// A second, in slots of the line: 1000 B at 10 Mbit/s.
-pub const SECOND: u64 = 1250;
-const SLOT: Span = Span::from_micros(800);
-/// Users are alone for so long, in seconds; then the adversary looks about; then he floods. The flood does not begin where a hash
-/// changes.
-const ALONE: u64 = 6;
-const LOOKS: u64 = 5;
-const FLOODS: u64 = 20;
-/// All flows of the flood together send so many packets in a slot.
-const LOUD: usize = 2;
-/// One that looks sends a packet of a new flow every so many slots, a fifth of the line.
-const PROBE_EVERY: u64 = 5;
-
-/// What the adversary floods with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Attack {
-    /// Nothing.
-    None,
-    /// Flows that were chosen beforehand, as many against each user.
-    Chosen(Aim),
-    /// Those of a thousand flows, of a packet each, whose packet was lost or waited longest: the adversary watches his own.
-    Watched,
-}
-
-/// What users got, in parts of the line.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Kept {
-    /// In the first second of the flood.
-    pub first: f64,
-    /// In all of it.
-    pub whole: f64,
-    /// In its last five seconds.
-    pub last: f64,
-}
-
-/// A user's sender: a window that grows by a packet in a round trip and is halved by a loss, as Reno's.
-#[derive(Debug)]
-struct User {
-    flow: u64,
-    window: f64,
-    threshold: f64,
-    under_way: u32,
-    deaf_until: Time,
-    silent_until: Time,
-}
-
-impl User {
-    fn may_send(&self, now: Time) -> bool {
-        (self.under_way as f64) < self.window && now >= self.silent_until
-    }
-
-    fn hears(&mut self, now: Time, arrived: bool) {
-        self.under_way -= 1;
-        if arrived {
-            self.window += if self.window < self.threshold { 1.0 } else { 1.0 / self.window };
-        } else if now >= self.deaf_until {
-            if self.window < 4.0 {
-                // Too few are under way for three more acknowledgements to tell of it.
-                self.silent_until = now + TIMEOUT;
-            }
-            self.threshold = (self.window / 2.0).max(2.0);
-            self.window = if self.window < 4.0 { 1.0 } else { self.threshold };
-            self.deaf_until = now + ROUND_TRIP;
-        }
-    }
-}
-
-/// What became of packets, by the number in their slot: users first, then flows of the adversary.
-#[derive(Default)]
-struct Lost(Vec<u32>);
-
-impl Sink for Lost {
-    fn dropped(&mut self, _: Time, pkt: &Packet, _: DropReason) {
-        self.0.push(pkt.slot);
-    }
-    fn marked(&mut self, _: Time, _: &Packet, _: MarkReason) {
-        unreachable!("nobody here speaks ECN")
-    }
-}
-
-/// Runs `attack` on a queue of `target` with this secret.
-pub fn run(target: &Target, secret: Secret, attack: Attack, dice: &mut Rng) -> Kept {
-    let hasher = hasher(secret);
-    let mut line = Line::new(target.queue(secret), &hasher, dice);
-    let mut flood: Vec<Ends> = match attack {
-        Attack::Chosen(aim) => {
-            let each = FLOOD / USERS as usize;
-            let tries = (40.0 * target.places) as u32;
-            (0..USERS).flat_map(|number| target.chosen(aim, secret, user(number), tries, each, dice)).collect()
-        }
-        Attack::None | Attack::Watched => vec![],
-    };
-    let mut probes: Vec<Ends> = vec![];
-    line.seconds(ALONE, |_, _| {});
-    line.seconds(LOOKS, |line, slot| {
-        if attack == Attack::Watched && slot % PROBE_EVERY == 0 {
-            probes.push(any_flow(dice));
-            let number = probes.len() - 1;
-            line.offer(hasher.hash(&probes[number]), USERS as u32 + number as u32);
-        }
-    });
-    if attack == Attack::Watched {
-        flood = line.slowest(FLOOD).into_iter().map(|number| probes[number]).collect();
-    }
-    line.waited.clear();
-    // Each sends by chance.
-    let flows: Vec<u64> = flood.iter().map(|ends| hasher.hash(ends)).collect();
-    let mut floods = |line: &mut Line, seconds| {
-        line.got = 0;
-        line.seconds(seconds, |line, _| {
-            for _ in 0..if flows.is_empty() { 0 } else { LOUD } {
-                line.offer(flows[dice.below(flows.len() as u64) as usize], u32::MAX);
-            }
-        });
-        line.got as f64
-    };
-    let parts = [1, FLOODS - 6, 5].map(|seconds| floods(&mut line, seconds));
-    let of = |got: f64, seconds: u64| got / (seconds * SECOND) as f64;
-    Kept { first: of(parts[0], 1), whole: of(parts.iter().sum(), FLOODS), last: of(parts[2], 5) }
-}
-
-/// The queue, the line behind it and the users before it.
-struct Line {
-    queue: AnyQueue,
-    users: Vec<User>,
-    now: Time,
-    slot: u64,
-    /// What users will hear: when, who, and whether the packet arrived.
-    news: VecDeque<(Time, u32, bool)>,
-    lost: Lost,
-    /// Packets of users that arrived.
-    got: u64,
-    /// How long each probe has waited, if it was not lost.
-    waited: Vec<(usize, Option<Span>)>,
-}
-
-impl Line {
-    fn new(queue: AnyQueue, hasher: &FlowHasher, dice: &mut Rng) -> Line {
-        let begins = |dice: &mut Rng| Time::ZERO + Span::from_micros(dice.below(100_000));
-        let users = (0..USERS).map(|number| User {
-            flow: hasher.hash(&user(number)),
-            window: 2.0,
-            threshold: 16.0,
-            under_way: 0,
-            deaf_until: Time::ZERO,
-            silent_until: begins(dice),
-        });
-        let users = users.collect();
-        let (news, lost, waited) = Default::default();
-        Line { queue, users, now: Time::ZERO, slot: 0, news, lost, got: 0, waited }
-    }
-
-    /// Lets so many seconds go by, in each slot of which `more` may send.
-    fn seconds(&mut self, seconds: u64, mut more: impl FnMut(&mut Line, u64)) {
-        for _ in 0..seconds * SECOND {
-            self.tell_users();
-            // Who comes first takes turns.
-            for at in 0..self.users.len() {
-                let number = (at + self.slot as usize) % self.users.len();
-                if self.users[number].may_send(self.now) {
-                    self.users[number].under_way += 1;
-                    self.offer(self.users[number].flow, number as u32);
-                }
-            }
-            let slot = self.slot;
-            more(self, slot);
-            if let Some(pkt) = self.queue.dequeue(self.now, &mut self.lost) {
-                self.ended(pkt.slot, Some(self.now.since(pkt.arrived)));
-            }
-            self.hear_losses();
-            self.slot += 1;
-            self.now += SLOT;
-        }
-    }
-
-    fn tell_users(&mut self) {
-        while let Some(&(when, number, arrived)) = self.news.front().filter(|news| news.0 <= self.now) {
-            self.news.pop_front();
-            self.users[number as usize].hears(when, arrived);
-        }
-    }
-
-    fn offer(&mut self, flow: u64, number: u32) {
-        self.queue.enqueue(self.now, Packet::new(flow, LEN).with_slot(number), &mut self.lost);
-        self.hear_losses();
-    }
-
-    fn hear_losses(&mut self) {
-        for number in std::mem::take(&mut self.lost.0) {
-            self.ended(number, None);
-        }
-    }
-
-    /// A packet has left after so long, or was lost.
-    fn ended(&mut self, number: u32, after: Option<Span>) {
-        if number < USERS as u32 {
-            self.got += u64::from(after.is_some());
-            self.news.push_back((self.now + ROUND_TRIP, number, after.is_some()));
-        } else if number != u32::MAX {
-            self.waited.push(((number - USERS as u32) as usize, after));
-        }
-    }
-
-    /// The probes that were lost or waited longest.
-    fn slowest(&self, most: usize) -> Vec<usize> {
-        let mut waited = self.waited.clone();
-        waited.sort_by_key(|&(number, span)| (span.is_some(), std::cmp::Reverse(span), number));
-        waited.into_iter().map(|(number, _)| number).take(most).collect()
-    }
-}
-
 // ---- figures ---------------------------------------------------------------------------------------------------------
 
 /// How often flows that were chosen by an aim shared the user's place: of how many.
@@ -422,6 +213,11 @@ impl Mean {
         let variance = values.iter().map(|value| (value - mean) * (value - mean)).sum::<f64>() / (n - 1.0);
         Mean { mean, error: (variance / n).sqrt() }
     }
+}
+
+/// Of a part of what users kept.
+pub fn mean(all: &[Kept], part: fn(&Kept) -> f64) -> Mean {
+    Mean::of(&all.iter().map(part).collect::<Vec<_>>())
 }
 
 /// What users keep of the line under `attack`, with so many secrets.

@@ -2,7 +2,7 @@
 use alloc::vec::Vec;
 
 use super::codel::auto_mtu;
-use crate::catalog::{Entry, Info, Preset};
+use crate::catalog::{Entry, FOR_GOOD, Info, Preset};
 use crate::config::{ByClass, ConfigError};
 use crate::packet::Packet;
 use crate::parts::longest::By;
@@ -10,7 +10,7 @@ use crate::parts::round_robin::{Overflow, RoundRobin, Ties};
 use crate::parts::spread::{Classes, Map};
 use crate::qdisc::{Backlog, Gauge, Link, Qdisc, Sink};
 use crate::rng::Rng;
-use crate::units::{Bytes, Time};
+use crate::units::{Bytes, Span, Time};
 
 crate::params! {
     /// DRR's parameters. Defaults are the preset `paper`.
@@ -195,5 +195,9 @@ impl Entry for Drr {
         let classes = config.classes as u64;
         let accounts = classes * core::mem::size_of::<Account>() as u64;
         core::mem::size_of::<Drr>() as u64 + RoundRobin::bytes(classes, link) + accounts
+    }
+
+    fn places_last(config: &DrrConfig) -> Option<Span> {
+        (config.map == Map::Flow).then_some(FOR_GOOD)
     }
 }

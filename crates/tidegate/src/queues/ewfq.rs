@@ -2,7 +2,7 @@
 use alloc::format;
 use alloc::vec::Vec;
 
-use crate::catalog::{Entry, Info, Preset};
+use crate::catalog::{Entry, FOR_GOOD, Info, Preset};
 use crate::choices;
 use crate::config::{ByClass, ConfigError, Element};
 use crate::packet::Packet;
@@ -419,5 +419,10 @@ impl Entry for Ewfq {
         let kinds = classes * core::mem::size_of::<Class>() as u64;
         let senders = SampleHold::<Held>::bytes(config.classes, &config.rules());
         core::mem::size_of::<Ewfq>() as u64 + kinds + ClassLines::bytes(classes, link) + senders
+    }
+
+    // What is known of a class is known of another flow then, until the end of an interval; a flood is found anew by its packets.
+    fn places_last(config: &EwfqConfig) -> Option<Span> {
+        (config.map == Map::Flow).then_some(FOR_GOOD)
     }
 }

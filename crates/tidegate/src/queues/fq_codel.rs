@@ -3,7 +3,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::codel::{auto_mtu, auto_times, signal};
-use crate::catalog::{Entry, Info, Preset};
+use crate::catalog::{Entry, FOR_GOOD, Info, Preset};
 use crate::config::ConfigError;
 use crate::packet::Packet;
 use crate::parts::codel_law::{Control, Law, Line};
@@ -245,5 +245,9 @@ impl Entry for FqCodel {
         let per_flow = core::mem::size_of::<Flow>() + 2 * core::mem::size_of::<u32>();
         let lists = Longest::bytes(flows, link.most_packets()) + flows * per_flow as u64;
         core::mem::size_of::<FqCodel>() as u64 + lists
+    }
+
+    fn places_last(_: &FqCodelConfig) -> Option<Span> {
+        Some(FOR_GOOD)
     }
 }

@@ -1,5 +1,5 @@
 #![doc = include_str!("sfq.md")]
-use crate::catalog::{Entry, Info, Preset};
+use crate::catalog::{Entry, FOR_GOOD, Info, Preset};
 use crate::choices;
 use crate::config::ConfigError;
 use crate::packet::Packet;
@@ -194,5 +194,9 @@ impl Entry for Sfq {
 
     fn state_bytes(config: &SfqConfig, link: &Link) -> u64 {
         core::mem::size_of::<Sfq>() as u64 + RoundRobin::bytes(config.bins as u64, link)
+    }
+
+    fn places_last(config: &SfqConfig) -> Option<Span> {
+        (config.map == Map::Flow).then_some(if config.perturb == Span::ZERO { FOR_GOOD } else { config.perturb })
     }
 }

@@ -2,7 +2,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::catalog::{Entry, Info, Preset};
+use crate::catalog::{Entry, FOR_GOOD, Info, Preset};
 use crate::config::ConfigError;
 use crate::packet::{Ecn, Packet};
 use crate::parts::lines::Lines;
@@ -12,7 +12,7 @@ use crate::policy::{Policy, Signal, Verdict};
 use crate::qdisc::{Backlog, DropReason, Gauge, Link, Qdisc, Sink};
 use crate::queues::red::{ByteOrder, Certain, Gentle, Mode, RedConfig, RedRule, Wait};
 use crate::rng::Rng;
-use crate::units::{Prob, Size, Time};
+use crate::units::{Prob, Size, Span, Time};
 
 crate::params! {
     /// The parameters of SFQ with RED. Defaults are the preset `paper`.
@@ -217,5 +217,9 @@ impl Entry for SfqRed {
         let bins = config.bins as u64;
         let reds = bins * core::mem::size_of::<RedRule>() as u64;
         core::mem::size_of::<SfqRed>() as u64 + Lines::bytes(bins, link.most_packets()) + Turns::bytes(bins) + reds
+    }
+
+    fn places_last(_: &SfqRedConfig) -> Option<Span> {
+        Some(FOR_GOOD)
     }
 }

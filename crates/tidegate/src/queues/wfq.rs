@@ -1,7 +1,7 @@
 #![doc = include_str!("wfq.md")]
 use alloc::vec::Vec;
 
-use crate::catalog::{Entry, Info, Preset};
+use crate::catalog::{Entry, FOR_GOOD, Info, Preset};
 use crate::config::{ByClass, ConfigError};
 use crate::packet::Packet;
 use crate::parts::class_lines::ClassLines;
@@ -9,7 +9,7 @@ use crate::parts::fair_clock::Order;
 use crate::parts::spread::{Classes, Map};
 use crate::qdisc::{Backlog, DropReason, Gauge, Link, Qdisc, Sink};
 use crate::rng::Rng;
-use crate::units::{Size, Time};
+use crate::units::{Size, Span, Time};
 
 crate::params! {
     /// WFQ's parameters. Defaults are the preset `auto`.
@@ -143,5 +143,9 @@ impl Entry for Wfq {
         let classes = config.classes as u64;
         let buffers = classes * core::mem::size_of::<Size>() as u64;
         core::mem::size_of::<Wfq>() as u64 + ClassLines::bytes(classes, link) + buffers
+    }
+
+    fn places_last(config: &WfqConfig) -> Option<Span> {
+        (config.map == Map::Flow).then_some(FOR_GOOD)
     }
 }

@@ -55,8 +55,8 @@ params! {
 /// Keys of the file itself.
 const OF_FILE: [&str; 4] = ["socket", "metrics", "metrics_public", "link"];
 /// Keys of every managed direction.
-const OF_WAY: [&str; 9] =
-    ["rate", "limit", "mean_packet", "queue", "flow_key", "overhead", "allow", "class", "offenders"];
+const OF_WAY: [&str; 10] =
+    ["rate", "limit", "mean_packet", "queue", "flow_key", "rehash", "overhead", "allow", "class", "offenders"];
 /// Keys that a link has besides.
 const OF_LINK: [&str; 10] =
     ["name", "in", "out", "back", "delay", "busy", "drain", "on_exit", "record", "record_limit"];
@@ -276,6 +276,7 @@ impl Of<'_> {
             mean_packet: params.mean_packet,
             queue,
             flow_key: self.parsed(table, "flow_key").unwrap_or_default(),
+            rehash: self.parsed(table, "rehash"),
             overhead: self.parsed(table, "overhead").unwrap_or_default(),
             classes: self.classes(table),
             allowed: self.all(table, "allow"),

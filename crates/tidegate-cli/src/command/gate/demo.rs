@@ -6,6 +6,7 @@ use tidegate_gateway::demo::FRAME;
 use tidegate_gateway::demo::{
     Demo, DemoError, Group, Measured, Sending, Tcp, Trial, congestion_controls, has_congestion_control, possible,
 };
+use tidegate_gateway::rehash::Rehash;
 use tidegate_lab::replay::default_limit;
 use tidegate_lab::{Outcome, QueueSpec, store};
 use tidegate_packet::FlowKey;
@@ -68,6 +69,9 @@ pub struct Args {
     /// What is one flow to the queue: five-tuple, source, destination, pair, or source-prefix/N
     #[arg(long, value_name = "K", default_value = "five-tuple")]
     flow_key: FlowKey,
+    /// How often the gateway gives flows new keys before the queue, or `off` [default: as is usual for the queue]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    rehash: Option<Rehash>,
     /// TCP connections, each from an address of its own
     #[arg(long, value_name = "N", default_value = "8", value_parser = whole::<u16>(1, 100), allow_negative_numbers = true)]
     tcp: u16,
@@ -139,9 +143,9 @@ impl Args {
         let program = std::env::current_exe()
             .map_err(|error| Failure::Runtime(format!("cannot find this command's own file: {error}")))?;
         let groups = self.groups()?;
-        let Args { delay, flow_key, warmup, duration, .. } = *self;
+        let Args { delay, flow_key, rehash, warmup, duration, .. } = *self;
         let tcp = if self.newreno { Tcp::NewReno } else { Tcp::Full };
-        Ok(Demo { program, link, delay, flow_key, tcp, groups, warmup, duration })
+        Ok(Demo { program, link, delay, flow_key, rehash, tcp, groups, warmup, duration })
     }
 
     fn groups(&self) -> Result<Vec<Group>, Failure> {

@@ -6,6 +6,7 @@ use tidegate_gateway::offenders::Rules;
 use tidegate_gateway::overhead::Overhead;
 use tidegate_gateway::plan::{Plan, Settings, Way};
 use tidegate_gateway::pump::{AWAKE, Waits};
+use tidegate_gateway::rehash::Rehash;
 use tidegate_gateway::sort::{BY_CLASS, Class, deal};
 use tidegate_lab::replay::default_limit;
 use tidegate_lab::{Place, Problem, Problems, QueueSpec};
@@ -93,6 +94,8 @@ pub struct Wanted {
     pub queue: QueueSpec,
     /// Which packets are one flow.
     pub flow_key: FlowKey,
+    /// How often flows get new keys before the queue; as is usual for the queue if nobody says.
+    pub rehash: Option<Rehash>,
     /// Added to every frame's length.
     pub overhead: Overhead,
     /// Classes of frames.
@@ -109,7 +112,7 @@ impl Wanted {
     /// # Errors
     /// Names the field, its value and the bound.
     pub fn way(self) -> Result<Way, ConfigError> {
-        let Wanted { rate, limit, mean_packet, queue, flow_key, overhead, classes, allowed, offenders } = self;
+        let Wanted { rate, limit, mean_packet, queue, flow_key, rehash, overhead, classes, allowed, offenders } = self;
         let link = Link::new(rate, limit.unwrap_or_else(|| default_limit(rate, mean_packet)), mean_packet)?;
         let spec = on_a_wire(&queue);
         let mut config = spec.resolve(&link).map_err(of_queue)?;
@@ -121,7 +124,8 @@ impl Wanted {
         }
         deal(&mut config, &classes)?;
         config.build(link, tidegate::Rng::from_seed(0)).map_err(of_queue)?;
-        Ok(Way { link, queue: config, label: queue.label(), flow_key, overhead, classes, allowed, offenders })
+        let rehash = rehash.unwrap_or_else(|| Rehash::usual(&config));
+        Ok(Way { link, queue: config, label: queue.label(), flow_key, rehash, overhead, classes, allowed, offenders })
     }
 }
 

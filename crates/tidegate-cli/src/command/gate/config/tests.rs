@@ -75,7 +75,7 @@ fn mistakes_are_told_with_their_place_and_what_was_meant() {
         (
             &LINK.replace("rate =", "rat ="),
             "gate.toml:4:1: link.a.rat: no such key; a [[link]] knows name, in, out, back, delay, busy, drain, on_exit, record, \
-             record_limit, rate, limit, mean_packet, queue, flow_key, overhead, allow, class, offenders; did you mean `rate`?",
+             record_limit, rate, limit, mean_packet, queue, flow_key, rehash, overhead, allow, class, offenders; did you mean `rate`?",
         ),
         (&LINK.replace("rate =", "rat ="), "gate.toml:1:1: link.a.rate: this key is required: a rate"),
         (
@@ -94,6 +94,14 @@ fn mistakes_are_told_with_their_place_and_what_was_meant() {
         (
             &format!("{LINK}flow_key = \"src\""),
             "gate.toml:6:13: link.a.flow_key = src: no such flow key; did you mean `source`?",
+        ),
+        (
+            &format!("{LINK}rehash = \"5 ms\""),
+            "gate.toml:6:11: link.a.rehash = 5 ms: must lie in 100 ms to 3600 s, or be off",
+        ),
+        (
+            &format!("{LINK}rehash = \"on\""),
+            "gate.toml:6:11: link.a.rehash = on: does not begin with a number; or write `off`",
         ),
         (
             &format!("{LINK}allow = [\"10.0.0.1/8\"]"),

@@ -1,0 +1,237 @@
+//! What flows do on a line: users who heed losses, a flood, and one who looks about before he floods.
+use std::collections::VecDeque;
+
+use tidegate::catalog::AnyQueue;
+use tidegate::{DropReason, MarkReason, Packet, Qdisc, Rng, Sink, Span, Time};
+use tidegate_gateway::plan::Secret;
+use tidegate_gateway::rehash::Keys;
+use tidegate_packet::FlowHasher;
+
+use super::{Aim, LEN, Target, any_flow, hasher, user};
+
+/// Users, each of whom has one connection.
+pub const USERS: u16 = 8;
+/// Flows of the flood.
+pub const FLOOD: usize = 16;
+/// How long an acknowledgement takes from the line back to what it lets go.
+const ROUND_TRIP: Span = Span::from_millis(40);
+/// After a loss with hardly a window a user is silent for so long.
+const TIMEOUT: Span = Span::from_millis(200);
+/// A second, in slots of the line: 1000 B at 10 Mbit/s.
+pub const SECOND: u64 = 1250;
+const SLOT: Span = Span::from_micros(800);
+/// Users are alone for so long, in seconds, and up to so much more by chance, so that it is all one when places change; then the
+/// adversary looks about; then he floods.
+const ALONE: (u64, u64) = (6, 10);
+const LOOKS: u64 = 5;
+const FLOODS: u64 = 20;
+/// All flows of the flood together send so many packets in a slot.
+const LOUD: usize = 2;
+/// One that looks sends a packet of a new flow every so many slots, a fifth of the line.
+const PROBE_EVERY: u64 = 5;
+
+/// What the adversary floods with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attack {
+    /// Nothing.
+    None,
+    /// Flows that were chosen beforehand, as many against each user.
+    Chosen(Aim),
+    /// Those of a thousand flows, of a packet each, whose packet was lost or waited longest: the adversary watches his own.
+    Watched,
+}
+
+/// What users got, in parts of the line.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Kept {
+    /// In the first second of the flood.
+    pub first: f64,
+    /// In all of it.
+    pub whole: f64,
+    /// In its last five seconds.
+    pub last: f64,
+}
+
+/// A user's sender: a window that grows by a packet in a round trip and is halved by a loss, as Reno's.
+#[derive(Debug)]
+struct User {
+    window: f64,
+    threshold: f64,
+    under_way: u32,
+    deaf_until: Time,
+    silent_until: Time,
+}
+
+impl User {
+    fn may_send(&self, now: Time) -> bool {
+        (self.under_way as f64) < self.window && now >= self.silent_until
+    }
+
+    fn hears(&mut self, now: Time, arrived: bool) {
+        self.under_way -= 1;
+        if arrived {
+            self.window += if self.window < self.threshold { 1.0 } else { 1.0 / self.window };
+        } else if now >= self.deaf_until {
+            if self.window < 4.0 {
+                // Too few are under way for three more acknowledgements to tell of it.
+                self.silent_until = now + TIMEOUT;
+            }
+            self.threshold = (self.window / 2.0).max(2.0);
+            self.window = if self.window < 4.0 { 1.0 } else { self.threshold };
+            self.deaf_until = now + ROUND_TRIP;
+        }
+    }
+}
+
+/// Packets that were dropped, by the number of their flow.
+#[derive(Default)]
+struct Lost(Vec<u32>);
+
+impl Sink for Lost {
+    fn dropped(&mut self, _: Time, pkt: &Packet, _: DropReason) {
+        self.0.push(pkt.slot);
+    }
+    fn marked(&mut self, _: Time, _: &Packet, _: MarkReason) {
+        unreachable!("nobody here speaks ECN")
+    }
+}
+
+/// Runs `attack` on a queue of `target` with this secret.
+pub fn run(target: &Target, secret: Secret, attack: Attack, dice: &mut Rng) -> Kept {
+    let hasher = hasher(secret);
+    let mut line = Line::new(target, secret, &hasher, dice);
+    let mut flood: Vec<u32> = match attack {
+        Attack::Chosen(aim) => {
+            let each = FLOOD / USERS as usize;
+            let tries = (40.0 * target.places) as u32;
+            let chosen = |number| target.chosen(aim, secret, user(number), tries, each, dice);
+            (0..USERS).flat_map(chosen).map(|ends| line.add(hasher.hash(&ends))).collect()
+        }
+        Attack::None | Attack::Watched => vec![],
+    };
+    line.slots(ALONE.0 * SECOND + dice.below(ALONE.1 * SECOND), |_, _| {});
+    line.slots(LOOKS * SECOND, |line, slot| {
+        if attack == Attack::Watched && slot % PROBE_EVERY == 0 {
+            let probe = line.add(hasher.hash(&any_flow(dice)));
+            line.offer(probe);
+        }
+    });
+    if attack == Attack::Watched {
+        flood = line.slowest(FLOOD);
+    }
+    // Each sends by chance.
+    let mut floods = |line: &mut Line, seconds| {
+        line.got = 0;
+        line.slots(seconds * SECOND, |line, _| {
+            for _ in 0..if flood.is_empty() { 0 } else { LOUD } {
+                line.offer(flood[dice.below(flood.len() as u64) as usize]);
+            }
+        });
+        line.got as f64
+    };
+    let parts = [1, FLOODS - 6, 5].map(|seconds| floods(&mut line, seconds));
+    let of = |got: f64, seconds: u64| got / (seconds * SECOND) as f64;
+    Kept { first: of(parts[0], 1), whole: of(parts.iter().sum(), FLOODS), last: of(parts[2], 5) }
+}
+
+/// The queue, the line behind it and the users before it.
+struct Line {
+    queue: AnyQueue,
+    keys: Keys,
+    /// Flow keys by the number of the flow: users first, then flows of the adversary.
+    flows: Vec<u64>,
+    users: Vec<User>,
+    now: Time,
+    slot: u64,
+    /// What users will hear: when, who, and whether the packet arrived.
+    news: VecDeque<(Time, u32, bool)>,
+    lost: Lost,
+    /// Packets of users that arrived.
+    got: u64,
+    /// How long packets of the adversary's flows have waited, if they were not lost.
+    waited: Vec<(u32, Option<Span>)>,
+}
+
+impl Line {
+    fn new(target: &Target, secret: Secret, hasher: &FlowHasher, dice: &mut Rng) -> Line {
+        let begins = |dice: &mut Rng| Time::ZERO + Span::from_micros(dice.below(100_000));
+        let users = (0..USERS).map(|_| User {
+            window: 2.0,
+            threshold: 16.0,
+            under_way: 0,
+            deaf_until: Time::ZERO,
+            silent_until: begins(dice),
+        });
+        let users = users.collect();
+        let flows = (0..USERS).map(|number| hasher.hash(&user(number))).collect();
+        let (queue, keys) = (target.queue(secret), Keys::new(target.rehash, secret.seed));
+        let (news, lost, waited) = Default::default();
+        Line { queue, keys, flows, users, now: Time::ZERO, slot: 0, news, lost, got: 0, waited }
+    }
+
+    /// One flow more: its number.
+    fn add(&mut self, flow: u64) -> u32 {
+        self.flows.push(flow);
+        self.flows.len() as u32 - 1
+    }
+
+    /// Lets so many slots go by, in each of which `more` may send.
+    fn slots(&mut self, slots: u64, mut more: impl FnMut(&mut Line, u64)) {
+        for _ in 0..slots {
+            self.tell_users();
+            // Who comes first takes turns.
+            for at in 0..self.users.len() {
+                let number = (at + self.slot as usize) % self.users.len();
+                if self.users[number].may_send(self.now) {
+                    self.users[number].under_way += 1;
+                    self.offer(number as u32);
+                }
+            }
+            let slot = self.slot;
+            more(self, slot);
+            if let Some(pkt) = self.queue.dequeue(self.now, &mut self.lost) {
+                self.ended(pkt.slot, Some(self.now.since(pkt.arrived)));
+            }
+            self.hear_losses();
+            self.slot += 1;
+            self.now += SLOT;
+        }
+    }
+
+    fn tell_users(&mut self) {
+        while let Some(&(when, number, arrived)) = self.news.front().filter(|news| news.0 <= self.now) {
+            self.news.pop_front();
+            self.users[number as usize].hears(when, arrived);
+        }
+    }
+
+    fn offer(&mut self, number: u32) {
+        let key = self.keys.arrived(self.now, self.flows[number as usize]);
+        self.queue.enqueue(self.now, Packet::new(key, LEN).with_slot(number), &mut self.lost);
+        self.hear_losses();
+    }
+
+    fn hear_losses(&mut self) {
+        for number in std::mem::take(&mut self.lost.0) {
+            self.ended(number, None);
+        }
+    }
+
+    /// A packet has left after so long, or was lost.
+    fn ended(&mut self, number: u32, after: Option<Span>) {
+        self.keys.gone(self.flows[number as usize]);
+        if number < USERS as u32 {
+            self.got += u64::from(after.is_some());
+            self.news.push_back((self.now + ROUND_TRIP, number, after.is_some()));
+        } else {
+            self.waited.push((number, after));
+        }
+    }
+
+    /// The flows of the adversary whose packets were lost or waited longest.
+    fn slowest(&self, most: usize) -> Vec<u32> {
+        let mut waited = self.waited.clone();
+        waited.sort_by_key(|&(number, span)| (span.is_some(), std::cmp::Reverse(span), number));
+        waited.into_iter().map(|(number, _)| number).take(most).collect()
+    }
+}
