@@ -28,7 +28,8 @@ use tidegate::parts::every::Every;
 use tidegate::units::UnitError;
 use tidegate::{Rng, Seed, Span, Time};
 
-/// How often, where nobody says otherwise and the queue needs it: see `validation/adversary.md`.
+/// How often, where nobody says otherwise and the queue needs it. At 2 s somebody who watches does measurable harm in the first second
+/// of a flood; see `validation/adversary.md`.
 const USUAL: Span = Span::from_millis(1_000);
 /// The shortest and the longest period that are meant seriously.
 const BOUNDS: (Span, Span) = (Span::from_millis(100), Span::from_millis(3_600_000));
