@@ -1,4 +1,4 @@
-//! What happens next: keys that order events, a tournament for the few things that happen all the time, and a heap for the
+//! What happens next: keys that order events, a tournament for the few things that happen all the time, and heaps for the
 //! many that happen seldom.
 //!
 //! A key is (time, class, id) in one 128-bit number, and it alone says what the event is; there is nothing to order by
@@ -57,42 +57,67 @@ impl Key {
     }
 }
 
+/// A time and whose it is as one number, so that of simultaneous ones the lower number is first.
+#[derive(Clone, Copy, Debug)]
+struct Turns {
+    /// How many bits of a turn say whose it is.
+    bits: u32,
+}
+
+impl Turns {
+    /// Of so many.
+    fn of(many: usize) -> Turns {
+        Turns { bits: many.next_power_of_two().trailing_zeros() }
+    }
+
+    /// Times from this on are never.
+    fn horizon(self) -> u64 {
+        u64::MAX >> self.bits
+    }
+
+    #[inline]
+    fn join(self, time: u64, whose: u32) -> u64 {
+        time.min(self.horizon()) << self.bits | whose as u64
+    }
+
+    #[inline]
+    fn part(self, turn: u64) -> (u64, u32) {
+        (turn >> self.bits, (turn & ((1 << self.bits) - 1)) as u32)
+    }
+}
+
 /// When each of a fixed set of players acts next, and who is the next of all: a tree of winners. To change a player's
 /// time costs one comparison a round, and none of the rounds that it does not change.
-///
-/// A time and its player are one number; of simultaneous players the one with the lower number is first.
 #[derive(Clone, Debug)]
 pub(crate) struct Agenda {
     /// The winner of all at 1, the players from the middle on; at each other place the lower of the two at twice its index
     /// and the next. As a match has no sides, that works for any number of players.
     turns: Box<[u64]>,
-    /// How many bits of a turn are the player.
-    bits: u32,
+    form: Turns,
 }
 
 impl Agenda {
     /// For so many players, with nothing pending.
     pub fn new(players: usize) -> Agenda {
         let players = players.max(1);
-        Agenda { turns: vec![u64::MAX; 2 * players].into(), bits: players.next_power_of_two().trailing_zeros() }
+        Agenda { turns: vec![u64::MAX; 2 * players].into(), form: Turns::of(players) }
     }
 
     /// Times from this on are never.
     pub fn horizon(&self) -> u64 {
-        u64::MAX >> self.bits
+        self.form.horizon()
     }
 
     /// The time of the next turn and whose it is. If there is none, a time not before the horizon.
     #[inline]
     pub fn next(&self) -> (u64, u32) {
-        let turn = self.turns[1];
-        (turn >> self.bits, (turn & ((1 << self.bits) - 1)) as u32)
+        self.form.part(self.turns[1])
     }
 
     /// `player` acts next at `time`, in place of whenever it would have.
     #[inline]
     pub fn set(&mut self, player: u32, time: u64) {
-        let mut winner = time.min(self.horizon()) << self.bits | player as u64;
+        let mut winner = self.form.join(time, player);
         let turns = &mut *self.turns;
         let mut at = turns.len() / 2 + player as usize;
         turns[at] = winner;
@@ -107,78 +132,102 @@ impl Agenda {
     }
 }
 
-/// A heap with four children a node: shallower than a binary one, and the children share cache lines.
+/// How many children a node of the heap has: as many as a line of the cache holds.
+const CHILDREN: usize = 8;
+
+/// Children of one node, in one line of the cache.
+#[derive(Clone, Debug)]
+#[repr(align(64))]
+struct Children([u64; CHILDREN]);
+
+/// Flows' events of one class, any number for each flow: a heap in which the children of a node share a line of the cache,
+/// for there may be more of them than a cache holds.
 #[derive(Clone, Debug)]
 pub(crate) struct Heap {
-    keys: Vec<Key>,
+    /// The root is the last of the first; the rest of those is not used, nor what lies behind the last event: `u64::MAX`.
+    nodes: Vec<Children>,
+    len: usize,
+    form: Turns,
 }
 
 impl Heap {
-    /// Empty, with room for so many events.
-    pub fn with_room(events: usize) -> Heap {
-        Heap { keys: Vec::with_capacity(events) }
+    const ROOT: usize = CHILDREN - 1;
+
+    /// Without an event, for so many flows, with room for so many events.
+    pub fn new(flows: usize, room: usize) -> Heap {
+        let mut nodes = Vec::with_capacity(room / CHILDREN + 2);
+        nodes.push(Children([u64::MAX; CHILDREN]));
+        Heap { nodes, len: 0, form: Turns::of(flows) }
     }
 
-    /// The next event; [`Key::NEVER`] if there is none.
-    #[inline]
-    pub fn next(&self) -> Key {
-        self.keys.first().copied().unwrap_or(Key::NEVER)
+    /// Times from this on are never.
+    pub fn horizon(&self) -> u64 {
+        self.form.horizon()
     }
 
-    /// Adds an event.
+    /// The next event: its time and its flow. If there is none, a time not before the horizon.
     #[inline]
-    pub fn push(&mut self, key: Key) {
-        let mut at = self.keys.len();
-        self.keys.push(key);
-        while at > 0 {
-            let parent = (at - 1) / 4;
-            if self.keys[parent] < key {
+    pub fn next(&self) -> (u64, u32) {
+        self.form.part(self.node(Heap::ROOT))
+    }
+
+    /// Adds an event of `flow` at `time`; whether it is now the next.
+    #[inline]
+    pub fn push(&mut self, time: u64, flow: u32) -> bool {
+        let turn = self.form.join(time, flow);
+        let mut at = Heap::ROOT + self.len;
+        self.len += 1;
+        if at / CHILDREN == self.nodes.len() {
+            self.nodes.push(Children([u64::MAX; CHILDREN]));
+        }
+        while at > Heap::ROOT {
+            let parent = at / CHILDREN + CHILDREN - 2;
+            let above = self.node(parent);
+            if above <= turn {
                 break;
             }
-            self.keys[at] = self.keys[parent];
+            self.put(at, above);
             at = parent;
         }
-        self.keys[at] = key;
+        self.put(at, turn);
+        at == Heap::ROOT
     }
 
     /// Takes the next event off.
     #[inline]
     pub fn pop(&mut self) {
-        if let Some(last) = self.keys.pop()
-            && !self.keys.is_empty()
-        {
-            self.sink(last);
+        if self.len == 0 {
+            return;
         }
-    }
-
-    /// Puts `key` where it belongs, starting from the top, whose own key is given up.
-    #[inline]
-    fn sink(&mut self, key: Key) {
-        let keys = self.keys.as_mut_slice();
-        let mut at = 0;
-        loop {
-            let first = 4 * at + 1;
-            let Some(children) = keys.get(first..(first + 4).min(keys.len())) else { break };
-            let Some((nearest, least)) = least_of(children) else { break };
-            if key < least {
+        self.len -= 1;
+        let last = self.node(Heap::ROOT + self.len);
+        self.put(Heap::ROOT + self.len, u64::MAX);
+        if self.len == 0 {
+            return;
+        }
+        let mut at = Heap::ROOT;
+        while let Some(Children(children)) = self.nodes.get(at + 2 - CHILDREN) {
+            let least = children.iter().fold(u64::MAX, |least, &child| least.min(child));
+            if last <= least {
                 break;
             }
-            keys[at] = least;
-            at = first + nearest;
+            let which = children.iter().position(|&child| child == least).unwrap_or_default();
+            let child = (at + 2 - CHILDREN) * CHILDREN + which;
+            self.put(at, least);
+            at = child;
         }
-        keys[at] = key;
+        self.put(at, last);
     }
-}
 
-#[inline]
-fn least_of(children: &[Key]) -> Option<(usize, Key)> {
-    let mut least = (0, *children.first()?);
-    for (i, &child) in children.iter().enumerate().skip(1) {
-        if child < least.1 {
-            least = (i, child);
-        }
+    #[inline]
+    fn node(&self, at: usize) -> u64 {
+        self.nodes[at / CHILDREN].0[at % CHILDREN]
     }
-    Some(least)
+
+    #[inline]
+    fn put(&mut self, at: usize, turn: u64) {
+        self.nodes[at / CHILDREN].0[at % CHILDREN] = turn;
+    }
 }
 
 #[cfg(test)]
@@ -204,20 +253,27 @@ mod tests {
 
     #[test]
     fn the_heap_agrees_with_a_sorted_set() {
-        let mut heap = Heap::with_room(0);
-        let mut set = BTreeSet::new();
+        let mut heap = Heap::new(20_000, 0);
+        let (mut set, mut most, mut empty) = (BTreeSet::new(), 0, 0);
         for i in 0..20_000u64 {
             let dice = mix(i);
-            let key = Key::new(dice % 10_000, Class::Arrive, i as u32);
-            if dice >> 62 == 0 {
+            // Waves, so that it runs empty and grows again.
+            if dice % 100 < 25 + 60 * (i / 2_000 % 2) {
                 heap.pop();
                 set.pop_first();
             } else {
-                heap.push(key);
-                set.insert(key);
+                let event = (dice >> 32 & 0xfff, i as u32);
+                set.insert(event);
+                assert_eq!(heap.push(event.0, event.1), set.first() == Some(&event));
             }
-            assert_eq!(heap.next(), set.first().copied().unwrap_or(Key::NEVER));
+            match set.first() {
+                Some(&first) => assert_eq!(heap.next(), first),
+                None => assert!(heap.next().0 >= heap.horizon()),
+            }
+            most = most.max(set.len());
+            empty += set.is_empty() as u32;
         }
+        assert!(most > 500 && empty > 10, "{most} {empty}");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use tidegate::{Rng, Seed, Time};
 
 use crate::agenda::{Class, Key};
+use crate::fetch::fetch;
 use crate::flight::{Flight, Label, flag};
 use crate::meters::Meters;
 use crate::network::{Flow, FlowId, Network};
@@ -53,33 +54,45 @@ struct Sender {
     there: u32,
 }
 
-/// A flow's receiving end.
+/// A flow's receiving end, in one line of the cache.
 #[derive(Clone, Debug)]
+#[repr(align(64))]
 struct Far {
     receiver: Receiver,
-    /// Of a connection whose acknowledgements are delayed.
-    delayed: Option<Box<DelayedAck>>,
     /// Where the way back begins; 0 for a flow that is not answered.
     back: u32,
+    /// The first segment that will never come, when all data are there: the transfer is finished.
+    end: u32,
     ack_len: u16,
     /// How much longer each block makes a selective acknowledgement.
     block_len: u16,
     /// Which connection it is at.
     life: u8,
+    /// Whether segment 0 carries no data.
+    syn: bool,
+    /// What connections without end that answer at once have no need of.
+    more: Option<Box<More>>,
+}
+
+const _: () = assert!(size_of::<Far>() == 64);
+
+/// The rest of a receiving end.
+#[derive(Clone, Debug, Default)]
+struct More {
+    /// Of a connection whose acknowledgements are delayed.
+    delayed: Option<DelayedAck>,
     transfer: Transfer,
     /// Those of the connections last opened, by the last bit of their number. A connection is opened when the one before is
     /// done, or by the timetable; of it all are known unless two are opened within the time of a packet's way.
     coming: [Transfer; 2],
-    /// Whether segment 0 carries no data.
-    syn: bool,
     /// In place of all that, of a TFRC flow.
-    tfrc: Option<Box<TfrcReceiver>>,
+    tfrc: Option<TfrcReceiver>,
 }
 
 /// What a connection has to bring over.
 #[derive(Clone, Copy, Debug)]
 struct Transfer {
-    /// The first segment that will never come, when all data are there: the transfer is finished.
+    /// See [`Far::end`].
     end: u32,
     /// When it was asked for.
     start: Time,
@@ -141,8 +154,8 @@ impl Ends {
             match (&flow.source, flow.source.tcp()) {
                 (_, Some(tcp)) => Far::tcp(tcp, flow.start, back),
                 (Source::Tfrc(tfrc), _) => {
-                    let receiver = Some(Box::new(TfrcReceiver::new(tfrc)));
-                    Far { tfrc: receiver, ack_len: tfrc.report.get() as u16, ..Far::deaf(back) }
+                    let more = Box::new(More { tfrc: Some(TfrcReceiver::new(tfrc)), ..More::default() });
+                    Far { more: Some(more), ack_len: tfrc.report.get() as u16, ..Far::deaf(back) }
                 }
                 _ => Far::deaf(back),
             }
@@ -172,6 +185,24 @@ impl Ends {
     #[inline]
     pub fn label(&self, flow: u32) -> Label {
         self.labels[flow as usize]
+    }
+
+    /// What follows will be about `flow`'s sender.
+    #[inline]
+    pub fn fetch_sender(&self, flow: u32) {
+        fetch(self.senders.get(flow as usize));
+    }
+
+    /// A packet of `flow` will join a queue.
+    #[inline]
+    pub fn fetch_label(&self, flow: u32) {
+        fetch(self.labels.get(flow as usize));
+    }
+
+    /// What follows will be about `flow`'s receiver.
+    #[inline]
+    pub fn fetch_receiver(&self, flow: u32) {
+        fetch(self.far.get(flow as usize));
     }
 
     /// It is the turn of `flow`, which is not answered: its packet, if it sends one, and when its next turn is (`u64::MAX`
@@ -239,7 +270,8 @@ impl Ends {
         *tcp = TcpSender::new(next, &mut sender.dice);
         sender.life = sender.life.wrapping_add(1);
         sender.send = Time::MAX;
-        self.far[flow as usize].coming[(sender.life % 2) as usize] = Transfer::of(next, now);
+        let more = self.far[flow as usize].more.get_or_insert_default();
+        more.coming[(sender.life % 2) as usize] = Transfer::of(next, now);
         tcp.wake(now, &mut sender.dice, &mut self.out);
         sender.rearm(flow)
     }
@@ -279,7 +311,8 @@ impl Ends {
         let report = if ack.flags & flag::BLOCKS != 0 { reports.take(ack.seq) } else { Report::plain(ack.seq) };
         let sender = &mut self.senders[ack.flow as usize];
         let now = Time::from_nanos(now);
-        if let (Work::Tfrc(tfrc), Some(receiver)) = (&mut sender.work, &self.far[ack.flow as usize].tfrc) {
+        if let Work::Tfrc(tfrc) = &mut sender.work {
+            let Some(receiver) = self.far[ack.flow as usize].tfrc() else { return Timers::NONE };
             if now >= sender.stop {
                 return Timers::NONE;
             }
@@ -309,7 +342,7 @@ impl Ends {
             meters.delivered(at, data, data.len as u64);
             return Answer::None;
         }
-        if far.tfrc.is_some() {
+        if far.tfrc().is_some() {
             return self.report(at, data, meters);
         }
         if data.life != far.life && !far.turn_to(data.life) {
@@ -322,10 +355,13 @@ impl Ends {
         // The SYN is the first in order and brings no data.
         let new = received.new - (far.syn && received.new > 0 && received.ack == received.new) as u32;
         meters.delivered(at, data, new as u64 * data.len as u64);
-        if received.ack == far.transfer.end && received.new > 0 {
-            meters.finished(data.flow, far.transfer.start.as_nanos(), at, far.transfer.bytes);
+        if received.ack == far.end
+            && received.new > 0
+            && let Some(More { transfer, .. }) = far.more.as_deref()
+        {
+            meters.finished(data.flow, transfer.start.as_nanos(), at, transfer.bytes);
         }
-        let wait = match &mut far.delayed {
+        let wait = match far.delayed() {
             Some(delayed) => delayed.arrived(Time::from_nanos(at), data.born, marked, &received),
             None => Wait::No { born: data.born },
         };
@@ -338,14 +374,14 @@ impl Ends {
     /// An event of class [`Class::Acknowledge`]: an acknowledgement of `flow` may have waited enough.
     pub fn acknowledge(&mut self, now: u64, flow: u32, reports: &mut Reports, meters: &mut Meters) -> Answer {
         let far = &mut self.far[flow as usize];
-        if let Some(receiver) = &mut far.tfrc {
+        if let Some(receiver) = far.tfrc_mut() {
             if now >= self.senders[flow as usize].stop.as_nanos() {
                 return Answer::None;
             }
             let feedback = receiver.ring(Time::from_nanos(now));
             return far.feed_back(now, flow, feedback, meters);
         }
-        let Some(delayed) = &mut far.delayed else { return Answer::None };
+        let Some(delayed) = far.delayed() else { return Answer::None };
         let wait = delayed.ring(Time::from_nanos(now));
         far.answer(now, flow, wait, reports, meters)
     }
@@ -353,7 +389,7 @@ impl Ends {
     /// `data` of a TFRC flow arrive at `at`; the report that they give rise to, and when there may be another.
     fn report(&mut self, at: u64, data: &Flight, meters: &mut Meters) -> Answer {
         let far = &mut self.far[data.flow as usize];
-        let (Some(receiver), Work::Tfrc(sender)) = (&mut far.tfrc, &self.senders[data.flow as usize].work) else {
+        let (Some(receiver), Work::Tfrc(sender)) = (far.tfrc_mut(), &self.senders[data.flow as usize].work) else {
             return Answer::None;
         };
         meters.delivered(at, data, data.len as u64);
@@ -376,10 +412,14 @@ impl Timers {
     const NONE: Timers = Timers { send: Key::NEVER, timeout: Key::NEVER };
 }
 
-impl Transfer {
+impl Default for Transfer {
     /// Nothing that ever ends.
-    const NONE: Transfer = Transfer { end: u32::MAX, start: Time::ZERO, bytes: 0 };
+    fn default() -> Transfer {
+        Transfer { end: u32::MAX, start: Time::ZERO, bytes: 0 }
+    }
+}
 
+impl Transfer {
     /// What a connection like `tcp`, opened at `start`, has to bring over.
     fn of(tcp: &Tcp, start: Time) -> Transfer {
         let syn = tcp.handshake == Handshake::Syn;
@@ -392,11 +432,19 @@ impl Far {
     /// Of a connection that starts at `start`.
     fn tcp(tcp: &Tcp, start: Time, back: u32) -> Far {
         let syn = tcp.handshake == Handshake::Syn;
-        let far = Far::deaf(back);
-        let (receiver, delayed) = (Receiver::new(tcp), DelayedAck::new(tcp));
         let block_len = if tcp.rules == Rules::Ns2 { BLOCK } else { 0 };
-        let (ack_len, transfer) = (tcp.ack.get() as u16, Transfer::of(tcp, start));
-        Far { receiver, delayed, ack_len, block_len, transfer, syn, ..far }
+        let more = More { delayed: DelayedAck::new(tcp), transfer: Transfer::of(tcp, start), ..More::default() };
+        let end = more.transfer.end;
+        let more = (more.delayed.is_some() || tcp.data.is_some()).then(|| Box::new(more));
+        Far {
+            receiver: Receiver::new(tcp),
+            end,
+            ack_len: tcp.ack.get() as u16,
+            block_len,
+            syn,
+            more,
+            ..Far::deaf(back)
+        }
     }
 
     /// What becomes of the acknowledgement that is due at `at`, or waits.
@@ -429,8 +477,10 @@ impl Far {
         reports: &mut Reports,
         meters: &mut Meters,
     ) -> Option<Flight> {
-        let delayed = self.delayed.as_mut().filter(|_| self.receiver.is_exact())?;
-        let born = delayed.release(marked)?;
+        if !self.receiver.is_exact() {
+            return None;
+        }
+        let born = self.delayed()?.release(marked)?;
         match self.answer(at, flow, Wait::No { born }, reports, meters) {
             Answer::Now(flight) => Some(flight),
             _ => None,
@@ -451,19 +501,23 @@ impl Far {
 
     /// Of a source that is not answered.
     fn deaf(back: u32) -> Far {
-        let transfer = Transfer::NONE;
-        Far {
-            receiver: Receiver::default(),
-            delayed: None,
-            back,
-            ack_len: 0,
-            block_len: 0,
-            life: 0,
-            transfer,
-            coming: [transfer; 2],
-            syn: false,
-            tfrc: None,
-        }
+        let receiver = Receiver::default();
+        Far { receiver, back, end: u32::MAX, ack_len: 0, block_len: 0, life: 0, syn: false, more: None }
+    }
+
+    #[inline]
+    fn delayed(&mut self) -> Option<&mut DelayedAck> {
+        self.more.as_mut()?.delayed.as_mut()
+    }
+
+    #[inline]
+    fn tfrc(&self) -> Option<&TfrcReceiver> {
+        self.more.as_ref()?.tfrc.as_ref()
+    }
+
+    #[inline]
+    fn tfrc_mut(&mut self) -> Option<&mut TfrcReceiver> {
+        self.more.as_mut()?.tfrc.as_mut()
     }
 
     /// A packet of connection `life` has come: whether that is a later one than the one it was at. Of those numbered modulo 256
@@ -473,9 +527,12 @@ impl Far {
             return false;
         }
         self.receiver.restart();
-        self.delayed.iter_mut().for_each(|delayed| delayed.restart());
         self.life = life;
-        self.transfer = self.coming[(life % 2) as usize];
+        if let Some(more) = &mut self.more {
+            more.delayed.iter_mut().for_each(|delayed| delayed.restart());
+            more.transfer = more.coming[(life % 2) as usize];
+            self.end = more.transfer.end;
+        }
         true
     }
 }

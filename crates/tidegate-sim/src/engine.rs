@@ -10,7 +10,12 @@
 //! # What is pending
 //! One key per link with packets that need an event at its far end (they come out in order, so the line itself keeps
 //! them), per port whose departures fall due, per source that is not answered: a tournament that stays in cache. The timers
-//! of connections, which fire once per timeout (and once per flow, to start), are in a heap; its head is one more player.
+//! of connections are in heaps, one for each class of event, whose heads are players too: bursts that wait a moment, few and
+//! often, do not sink through the timeouts of all flows, which fire once per timeout.
+//!
+//! # What is fetched ahead
+//! Of a hundred thousand flows no cache holds the state, and nearly every event is another flow's. Whose turn comes after this one is
+//! known where things are in line, so its state is asked for while this one is dealt with.
 //!
 //! # Simultaneous events
 //! Keys order by time, then class, then the number of the link or flow (`agenda`); never by who was first to schedule.
@@ -44,8 +49,18 @@ enum Player {
     Line(u32),
     /// The flow of this number, which is not answered.
     Source(u32),
-    /// The first of the timers of connections.
-    Timers,
+    /// The first of the timers of connections of this class.
+    Timer(Class),
+}
+
+/// The classes of connections' timers, in their order.
+const TIMERS: [Class; 3] = [Class::Send, Class::Timeout, Class::Acknowledge];
+
+/// The timers of one class; the time of the first is in the agenda as well.
+#[derive(Clone, Debug)]
+struct Timer {
+    pending: Heap,
+    player: u32,
 }
 
 /// A network being run.
@@ -64,11 +79,10 @@ pub struct Simulation<Q: Qdisc = AnyQueue> {
     waiting: Waiting,
     agenda: Agenda,
     players: Vec<Player>,
-    /// The players of whom there is one each.
+    /// The player of whom there is one.
     readings: u32,
-    timers_player: u32,
-    /// Timers of connections; the time of the first is in `agenda` as well.
-    timers: Heap,
+    /// Timers of connections, by class.
+    timers: [Timer; TIMERS.len()],
     now: u64,
     events: u64,
     concluded: bool,
@@ -99,10 +113,14 @@ impl<Q: Qdisc> Simulation<Q> {
         };
         let lines = routes.events.iter().enumerate().map(&mut line).collect();
         let ends = Ends::new(&network, &routes, seed, |flow| join(&mut players, Player::Source(flow)));
-        let timers = join(&mut players, Player::Timers);
-        let timers_room = 4 * network.flows.len();
+        let flows = network.flows.len();
+        let mut timer = |class| {
+            let player = join(&mut players, Player::Timer(class));
+            Timer { pending: Heap::new(flows, 2 * flows), player }
+        };
+        let timers = TIMERS.map(&mut timer);
         let agenda = Agenda::new(players.len());
-        check_horizon(&agenda, plan.end)?;
+        check_horizon(agenda.horizon().min(timers[0].pending.horizon()), plan.end)?;
         let mut run = Simulation {
             meters: Meters::new(&network, &plan),
             network,
@@ -116,8 +134,7 @@ impl<Q: Qdisc> Simulation<Q> {
             agenda,
             players,
             readings,
-            timers_player: timers,
-            timers: Heap::with_room(timers_room),
+            timers,
             now: 0,
             events: 0,
             concluded: false,
@@ -128,13 +145,13 @@ impl<Q: Qdisc> Simulation<Q> {
 
     /// Schedules what happens first.
     fn begin(&mut self) {
-        for (player, key) in self.ends.starts() {
+        let starts: Vec<(Option<u32>, Key)> = self.ends.starts().collect();
+        for (player, key) in starts {
             match player {
                 Some(player) => self.agenda.set(player, key.time()),
-                None => self.timers.push(key),
+                None => self.set_timer(key),
             }
         }
-        self.agenda.set(self.timers_player, self.timers.next().time());
         if let Some(first) = self.plan.grid().next() {
             self.agenda.set(self.readings, first.as_nanos());
         }
@@ -201,9 +218,13 @@ impl<Q: Qdisc> Simulation<Q> {
     fn handle(&mut self, now: u64, player: u32) {
         match self.players[player as usize] {
             Player::Line(link) => {
-                let Some((flight, next)) = self.lines[link as usize].pop() else {
-                    unreachable!("an event for an empty line")
-                };
+                let line = &mut self.lines[link as usize];
+                let Some((flight, next)) = line.pop() else { unreachable!("an event for an empty line") };
+                let then = line.head().map(|next| (self.routes.steps[next.hop as usize].kind, next.flow));
+                line.fetch();
+                if let Some((kind, flow)) = then {
+                    self.fetch(kind, flow);
+                }
                 self.agenda.set(player, next);
                 self.travel(flight, now);
             }
@@ -215,7 +236,7 @@ impl<Q: Qdisc> Simulation<Q> {
                     self.travel(flight, now);
                 }
             }
-            Player::Timers => self.timer(),
+            Player::Timer(class) => self.timer(class),
             Player::Port(port) => {
                 self.ports[port as usize].armed = u64::MAX;
                 self.agenda.set(player, u64::MAX);
@@ -230,12 +251,14 @@ impl<Q: Qdisc> Simulation<Q> {
         }
     }
 
-    /// The first of the timers fires.
-    fn timer(&mut self) {
-        let key = self.timers.next();
-        let (now, flow) = (key.time(), key.id() as u32);
-        self.timers.pop();
-        match key.class() {
+    /// The first of the timers of `class` fires.
+    fn timer(&mut self, class: Class) {
+        let pending = &mut self.timers[place(class)].pending;
+        let (now, flow) = pending.next();
+        pending.pop();
+        let (_, then) = pending.next();
+        self.fetch(Kind::Return, then);
+        match class {
             Class::Send => {
                 let timers = self.ends.wake(now, flow);
                 self.launch(flow, timers);
@@ -249,7 +272,20 @@ impl<Q: Qdisc> Simulation<Q> {
                 self.launch(flow, timers);
             }
         }
-        self.agenda.set(self.timers_player, self.timers.next().time());
+        let Timer { pending, player } = &self.timers[place(class)];
+        self.agenda.set(*player, pending.next().0);
+    }
+
+    /// Soon a packet of `flow` will take a step of this kind, or its sender will wake as when something comes back.
+    #[inline]
+    fn fetch(&self, kind: Kind, flow: u32) {
+        match kind {
+            Kind::Return => self.ends.fetch_sender(flow),
+            Kind::Meet => self.ends.fetch_receiver(flow),
+            Kind::Queue => self.ends.fetch_label(flow),
+            _ => {}
+        }
+        self.meters.fetch(flow);
     }
 
     /// Sends what `flow`'s sender has put out and sets its timers.
@@ -277,10 +313,9 @@ impl<Q: Qdisc> Simulation<Q> {
 
     #[inline]
     fn set_timer(&mut self, key: Key) {
-        let first = key < self.timers.next();
-        self.timers.push(key);
-        if first {
-            self.agenda.set(self.timers_player, key.time());
+        let Timer { pending, player } = &mut self.timers[place(key.class())];
+        if pending.push(key.time(), key.id() as u32) {
+            self.agenda.set(*player, key.time());
         }
     }
 
@@ -355,6 +390,9 @@ impl<Q: Qdisc> Simulation<Q> {
     #[inline]
     fn depart(&mut self, id: usize, now: u64) {
         while let Some(mut flight) = self.ports[id].catch_up(now, &mut self.waiting, &mut self.meters) {
+            if let Some(next) = self.waiting.likely_next() {
+                self.fetch(Kind::Meet, next.flow);
+            }
             let link = self.ports[id].link as usize;
             flight.hop += 1;
             if self.routes.steps[flight.hop as usize].is_free() {
@@ -386,9 +424,15 @@ impl<Q: Qdisc> Simulation<Q> {
     }
 }
 
-/// Whether the agenda's words have bits enough for the time up to `end`.
-fn check_horizon(agenda: &Agenda, end: Time) -> Result<(), ConfigError> {
-    let most = Time::from_nanos(agenda.horizon() / 2);
+/// Where the timers of `class` are.
+#[inline]
+fn place(class: Class) -> usize {
+    class as usize - TIMERS[0] as usize
+}
+
+/// Whether times up to `end` are well before the `horizon` of what is pending.
+fn check_horizon(horizon: u64, end: Time) -> Result<(), ConfigError> {
+    let most = Time::from_nanos(horizon / 2);
     if end > most {
         return Err(ConfigError::new("end", end, format!("must be at most {most} for a network of this size")));
     }

@@ -1,4 +1,6 @@
 //! A packet on its way, and where the rest of a queued packet is kept.
+use std::collections::VecDeque;
+
 use tidegate::{Ecn, Packet};
 
 use crate::sources::tcp::Reports;
@@ -69,7 +71,11 @@ pub(crate) struct Label {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Waiting {
     flights: Vec<Flight>,
-    free: Vec<u32>,
+    /// Slots to be used anew: that of a packet just dropped, then that which has been free longest. So the packets of a queue that
+    /// serves in order lie in order.
+    free: VecDeque<u32>,
+    /// The slot that was given up last by a packet that went on.
+    left: u32,
     /// What selective acknowledgements say, waiting or under way.
     pub reports: Reports,
 }
@@ -78,7 +84,7 @@ impl Waiting {
     /// Keeps `flight`; the packet for the queue.
     #[inline]
     pub fn keep(&mut self, flight: Flight, label: Label) -> Packet {
-        let slot = match self.free.pop() {
+        let slot = match self.free.pop_front() {
             Some(slot) => {
                 self.flights[slot as usize] = flight;
                 slot
@@ -102,7 +108,8 @@ impl Waiting {
     /// What was kept for `packet`, which a queue has dropped; nothing of it is kept any longer.
     #[inline]
     pub fn lose(&mut self, packet: &Packet) -> Flight {
-        let flight = self.take(packet);
+        self.free.push_front(packet.slot);
+        let flight = self.with_mark(packet);
         if flight.flags & flag::BLOCKS != 0 {
             self.reports.take(flight.seq);
         }
@@ -112,7 +119,19 @@ impl Waiting {
     /// What was kept for `packet`, for the last time, with the mark that a queue may have set.
     #[inline]
     pub fn take(&mut self, packet: &Packet) -> Flight {
-        self.free.push(packet.slot);
+        self.free.push_back(packet.slot);
+        self.left = packet.slot;
+        self.with_mark(packet)
+    }
+
+    /// Who may well be next after the packet that went on last: a guess, for what may be asked for ahead.
+    #[inline]
+    pub fn likely_next(&self) -> Option<&Flight> {
+        self.flights.get(self.left as usize + 1)
+    }
+
+    #[inline]
+    fn with_mark(&self, packet: &Packet) -> Flight {
         let mut flight = self.flights[packet.slot as usize];
         flight.flags = flight.flags & !flag::ECN | packet.ecn as u8;
         flight

@@ -36,6 +36,7 @@
 mod agenda;
 mod ends;
 mod engine;
+mod fetch;
 mod flight;
 mod histogram;
 mod line;

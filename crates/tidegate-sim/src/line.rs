@@ -1,5 +1,9 @@
 //! The packets on a link that need an event at its far end, in the order in which they come out.
+use crate::fetch::fetch;
 use crate::flight::Flight;
+
+/// How many places behind the head is asked for.
+const AHEAD: usize = 8;
 
 /// A first-in first-out line in a ring whose length is a power of two; it grows and never shrinks.
 #[derive(Clone, Debug)]
@@ -29,6 +33,13 @@ impl Line {
         self.len == 1
     }
 
+    /// Has those fetched that are a few places behind the head: what entered a long line is no longer in the cache when it leaves.
+    #[inline]
+    pub fn fetch(&self) {
+        let mask = self.ring.len().wrapping_sub(1);
+        fetch(self.ring.get((self.head as usize + AHEAD) & mask));
+    }
+
     /// Leaves from the head; and the time of the one that is then at the head, `u64::MAX` if there is none.
     #[inline]
     pub fn pop(&mut self) -> Option<(Flight, u64)> {
@@ -41,6 +52,12 @@ impl Line {
         self.len -= 1;
         let next = if self.len > 0 { self.ring[self.head as usize & mask].time } else { u64::MAX };
         Some((flight, next))
+    }
+
+    /// The one at the head.
+    #[inline]
+    pub fn head(&self) -> Option<&Flight> {
+        if self.len > 0 { self.ring.get(self.head as usize & (self.ring.len() - 1)) } else { None }
     }
 
     #[cold]

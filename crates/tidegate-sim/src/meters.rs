@@ -2,6 +2,7 @@
 //! does not matter when it is told; all sums are of integers, so it does not matter in which order.
 use tidegate::{Span, Time};
 
+use crate::fetch::fetch;
 use crate::flight::{Flight, flag};
 use crate::histogram::{BITS, Histogram, coarser, part, parts, quantile};
 use crate::network::{GroupId, Network};
@@ -27,6 +28,14 @@ pub struct Trace {
     pub dropped: Vec<Sight>,
 }
 
+/// What is counted of a flow, and whose it is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FlowMeter {
+    pub counters: Counters,
+    /// Its group's number.
+    group: u32,
+}
+
 /// The meters of flows and groups, and the time they go by.
 #[derive(Clone, Debug)]
 pub(crate) struct Meters {
@@ -34,8 +43,7 @@ pub(crate) struct Meters {
     window: u64,
     end: u64,
     delays: Delays,
-    pub flows: Vec<Counters>,
-    groups: Vec<u32>,
+    pub flows: Vec<FlowMeter>,
     /// Each group's delays: in queues, from end to end, there and back, and of whole transfers.
     group_delays: Vec<Histogram>,
     one_way: Vec<Histogram>,
@@ -66,8 +74,11 @@ impl Meters {
             window: plan.window().as_nanos(),
             end: plan.end.as_nanos(),
             delays: plan.delays,
-            flows: vec![Counters::default(); flows],
-            groups: network.flows.iter().map(|f| f.group.0).collect(),
+            flows: network
+                .flows
+                .iter()
+                .map(|f| FlowMeter { counters: Counters::default(), group: f.group.0 })
+                .collect(),
             group_delays: vec![Histogram::new(); groups],
             one_way: vec![Histogram::new(); groups],
             round_trip: vec![Histogram::new(); groups],
@@ -90,12 +101,18 @@ impl Meters {
         at.wrapping_sub(self.warmup) < self.window
     }
 
+    /// What follows will be about `flow`.
+    #[inline]
+    pub fn fetch(&self, flow: u32) {
+        fetch(self.flows.get(flow as usize));
+    }
+
     /// A sender puts `data` out.
     #[inline]
     pub fn sent(&mut self, at: u64, data: &Flight) {
         self.packets += 1;
         if self.counts(at) {
-            let flow = &mut self.flows[data.flow as usize];
+            let flow = &mut self.flows[data.flow as usize].counters;
             flow.sent.add(data.len as u32);
             let again = data.flags & flag::AGAIN != 0;
             flow.retransmits += again as u64;
@@ -109,7 +126,7 @@ impl Meters {
     /// A retransmission timer of `flow` has run out.
     pub fn timed_out(&mut self, at: u64, flow: u32) {
         if self.counts(at) {
-            self.flows[flow as usize].timeouts += 1;
+            self.flows[flow as usize].counters.timeouts += 1;
         }
     }
 
@@ -117,15 +134,15 @@ impl Meters {
     #[inline]
     pub fn delivered(&mut self, at: u64, data: &Flight, new: u64) {
         if self.counts(at) {
-            let flow = &mut self.flows[data.flow as usize];
-            flow.delivered.add(data.len as u32);
-            flow.goodput_bytes += new;
+            let FlowMeter { counters, group } = &mut self.flows[data.flow as usize];
+            counters.delivered.add(data.len as u32);
+            counters.goodput_bytes += new;
             if let Some(windows) = self.windows.get_mut(data.flow as usize) {
                 windows.add(at, data.len as u64, self.warmup, self.tau);
             }
             if self.delays != Delays::Off {
                 let took = at - data.born;
-                self.one_way[self.groups[data.flow as usize] as usize].record_in(part(BITS, took), took);
+                self.one_way[*group as usize].record_in(part(BITS, took), took);
             }
         }
         if let Some(cell) = self.cell(at, data)
@@ -162,7 +179,7 @@ impl Meters {
     /// The group of what `flight` belongs to.
     #[inline]
     pub fn group(&self, flight: &Flight) -> usize {
-        self.groups[flight.flow as usize] as usize
+        self.flows[flight.flow as usize].group as usize
     }
 
     /// `ack` comes back to its sender.
@@ -170,14 +187,14 @@ impl Meters {
     pub fn returned(&mut self, at: u64, ack: &Flight) {
         if self.delays != Delays::Off && self.counts(at) {
             let took = at - ack.born;
-            self.round_trip[self.groups[ack.flow as usize] as usize].record_in(part(BITS, took), took);
+            self.round_trip[self.flows[ack.flow as usize].group as usize].record_in(part(BITS, took), took);
         }
     }
 
     /// `flow` has brought over `bytes`, all that it had to since `start`.
     pub fn finished(&mut self, flow: u32, start: u64, at: u64, bytes: u64) {
         if self.counts(at) {
-            let (transfers, times) = &mut self.transfers[self.groups[flow as usize] as usize];
+            let (transfers, times) = &mut self.transfers[self.flows[flow as usize].group as usize];
             transfers.packets += 1;
             transfers.bytes += bytes;
             times.record(Span::from_nanos(at - start));
@@ -193,11 +210,11 @@ impl Meters {
     /// `data` leave a queue after `waited`.
     #[inline]
     pub fn left(&mut self, data: &Flight, waited: u64, part: usize) {
-        let flow = &mut self.flows[data.flow as usize];
-        flow.departed.add(data.len as u32);
-        flow.delay_sum += waited;
+        let FlowMeter { counters, group } = &mut self.flows[data.flow as usize];
+        counters.departed.add(data.len as u32);
+        counters.delay_sum += waited;
         if self.delays != Delays::Off {
-            self.group_delays[self.groups[data.flow as usize] as usize].record_in(part, waited);
+            self.group_delays[*group as usize].record_in(part, waited);
         }
         if self.delays == Delays::Flows {
             let count = &mut self.flow_delays[data.flow as usize * parts(FLOW_BITS) + coarser(part, FLOW_BITS)];
@@ -228,14 +245,14 @@ impl Meters {
     }
 
     fn flow(&self, index: usize) -> FlowOutcome {
-        let counters = self.flows[index];
+        let FlowMeter { counters, group } = self.flows[index];
         let kept = parts(FLOW_BITS);
         let counts = self.flow_delays.get(index * kept..(index + 1) * kept).unwrap_or(&[]);
         let of = |q| quantile(FLOW_BITS, counts, q);
         let whole = self.window / self.tau;
         let windows = |w: &Windows| w.finish(whole, self.warmup + whole * self.tau);
         FlowOutcome {
-            group: GroupId(self.groups[index]),
+            group: GroupId(group),
             counters,
             delay: Delay { mean: counters.mean_delay(), sd: None, p50: of(0.5), p95: of(0.95), p99: of(0.99) },
             windows: self.windows.get(index).map(windows).unwrap_or_default(),

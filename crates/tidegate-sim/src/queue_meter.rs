@@ -104,7 +104,7 @@ impl QueueMeter {
         if self.counts(at) {
             self.arrivals.add(flight.len as u32);
             if flight.is_data() {
-                meters.flows[flight.flow as usize].offered.add(flight.len as u32);
+                meters.flows[flight.flow as usize].counters.offered.add(flight.len as u32);
             }
         }
     }
@@ -117,7 +117,7 @@ impl QueueMeter {
             self.drops[why as usize].add(flight.len as u32);
             self.gaps.note(at);
             if flight.is_data() {
-                meters.flows[flight.flow as usize].dropped.add(flight.len as u32);
+                meters.flows[flight.flow as usize].counters.dropped.add(flight.len as u32);
                 self.group_gaps[meters.group(flight)].note(at);
                 if let Some(gaps) = self.flow_gaps.get_mut(flight.flow as usize) {
                     gaps.note(at);
@@ -134,7 +134,7 @@ impl QueueMeter {
         if self.counts(at) {
             self.marks[why as usize].add(flight.len as u32);
             if flight.is_data() {
-                meters.flows[flight.flow as usize].marked.add(flight.len as u32);
+                meters.flows[flight.flow as usize].counters.marked.add(flight.len as u32);
             }
         }
     }

@@ -35,10 +35,10 @@ pub(crate) enum Wait {
 
 impl DelayedAck {
     /// Of a receiver that delays its acknowledgements.
-    pub fn new(tcp: &Tcp) -> Option<Box<DelayedAck>> {
+    pub fn new(tcp: &Tcp) -> Option<DelayedAck> {
         let delays = tcp.delayed_ack > Span::ZERO;
         let new = DelayedAck { most: tcp.delayed_ack, quick: QUICK, marked: false, waiting: None, armed: false };
-        delays.then(|| Box::new(new))
+        delays.then_some(new)
     }
 
     /// A segment that left its sender at `born` has come at `at`, `marked` or not: whether its acknowledgement waits. The second
@@ -100,7 +100,7 @@ mod tests {
     impl Bench {
         fn new() -> Bench {
             let tcp = Tcp { delayed_ack: Span::from_millis(40), ..Tcp::reno() };
-            let mut bench = Bench { receiver: Receiver::new(&tcp), delayed: *DelayedAck::new(&tcp).unwrap() };
+            let mut bench = Bench { receiver: Receiver::new(&tcp), delayed: DelayedAck::new(&tcp).unwrap() };
             (0..QUICK).for_each(|seq| assert_eq!(bench.arrive(0, seq), now(0), "slow start is not slowed down"));
             bench
         }

@@ -10,15 +10,22 @@ pub(crate) struct Receiver {
     /// How many segments beyond `next` are here already.
     early: u32,
     /// Which: one bit a segment, at its number modulo the length.
-    bits: Vec<u64>,
+    bits: Box<[u64]>,
     /// A mark has come and is echoed until the sender says that it has reduced its window (RFC 3168 §6.1.3).
     echo: bool,
     /// Each acknowledgement tells whether its own segment was marked, instead (RFC 8257 §3.2).
     exact: bool,
-    /// Of a receiver that acknowledges selectively: the blocks beyond `next`, the one with the latest arrival first.
-    recent: Option<Vec<Block>>,
+    /// Of a receiver that acknowledges selectively.
+    recent: Option<Box<Recent>>,
+}
+
+/// What a selective acknowledgement tells of.
+#[derive(Clone, Debug)]
+struct Recent {
+    /// The blocks beyond what is in order, the one with the latest arrival first.
+    blocks: Vec<Block>,
     /// How many of them are remembered.
-    memory: u8,
+    memory: usize,
 }
 
 /// How many blocks are remembered in the order of their latest arrivals. Three are told of; behind these stand those that
@@ -38,9 +45,10 @@ pub(crate) struct Received {
 
 impl Receiver {
     pub fn new(tcp: &Tcp) -> Receiver {
-        let recent = matches!(tcp.flavor, Flavor::Sack | Flavor::Rack).then(Vec::new);
         let memory = if tcp.rules == Rules::Ns2 { BLOCKS } else { RECENT };
-        Receiver { recent, memory: memory as u8, exact: tcp.congestion.counts_marks(), ..Receiver::default() }
+        let recent =
+            matches!(tcp.flavor, Flavor::Sack | Flavor::Rack).then(|| Box::new(Recent { blocks: Vec::new(), memory }));
+        Receiver { recent, exact: tcp.congestion.counts_marks(), ..Receiver::default() }
     }
 
     /// What the next acknowledgement says beside its number, if anything (RFC 2018 §4).
@@ -48,7 +56,7 @@ impl Receiver {
     pub fn report(&self) -> Option<Report> {
         let recent = self.recent.as_ref().filter(|_| self.early > 0)?;
         let mut report = Report::plain(self.next);
-        report.blocks.iter_mut().zip(recent.iter().take(BLOCKS)).for_each(|(slot, block)| *slot = *block);
+        report.blocks.iter_mut().zip(recent.blocks.iter().take(BLOCKS)).for_each(|(slot, block)| *slot = *block);
         Some(report)
     }
 
@@ -88,18 +96,19 @@ impl Receiver {
         let mut bits = std::mem::take(&mut self.bits);
         let mut recent = self.recent.take();
         bits.fill(0);
-        recent.iter_mut().for_each(Vec::clear);
-        *self = Receiver { bits, recent, memory: self.memory, exact: self.exact, ..Receiver::default() };
+        recent.iter_mut().for_each(|recent| recent.blocks.clear());
+        *self = Receiver { bits, recent, exact: self.exact, ..Receiver::default() };
     }
 
     /// The block with `seq` in it, if it lies beyond what is in order, is the latest; what is in order is told no more.
     fn remember(&mut self, seq: u32) {
         let latest = (seq > self.next).then(|| Block { from: self.run_down(seq), to: self.run_up(seq) });
-        let (next, Some(recent)) = (self.next, &mut self.recent) else { return };
-        recent.retain(|block| block.from > next && latest.is_none_or(|l| block.from < l.from || block.from >= l.to));
+        let (next, Some(recent)) = (self.next, self.recent.as_deref_mut()) else { return };
+        let Recent { blocks, memory } = recent;
+        blocks.retain(|block| block.from > next && latest.is_none_or(|l| block.from < l.from || block.from >= l.to));
         if let Some(latest) = latest {
-            recent.truncate(self.memory as usize - 1);
-            recent.insert(0, latest);
+            blocks.truncate(*memory - 1);
+            blocks.insert(0, latest);
         }
     }
 
@@ -159,7 +168,7 @@ impl Receiver {
     #[cold]
     fn widen(&mut self, seq: u32) {
         let old: Vec<u32> = (self.next..self.next + self.room()).filter(|&s| self.early > 0 && self.take(s)).collect();
-        self.bits = vec![0; ((seq - self.next) as usize / 64 + 1).next_power_of_two()];
+        self.bits = vec![0; ((seq - self.next) as usize / 64 + 1).next_power_of_two()].into();
         old.into_iter().for_each(|s| self.keep(s));
     }
 }
