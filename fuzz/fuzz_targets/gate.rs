@@ -37,7 +37,9 @@ fuzz_target!(|data: &[u8]| {
         Ok(links) => check_links(links),
         Err(problems) => problems.list().iter().for_each(|problem| check_problem(data, problem)),
     }
-    let whole = |problems: &Problems| problems.list().iter().any(|problem| matches!(problem.place, Place::File(_)));
+    // What the file lacks as a whole is told of the file, or of its beginning, whatever that is.
+    let of_all = |place: &Place| matches!(place, Place::File(_) | Place::Line { line: 1, column: 1, .. });
+    let whole = |problems: &Problems| problems.list().iter().any(|problem| of_all(&problem.place));
     // A mark of byte order is one at the beginning only.
     if !first.as_ref().is_err_and(whole) && !data.starts_with(b"\xef\xbb\xbf") {
         let behind = read(&[b"# A comment.\n", data].concat());

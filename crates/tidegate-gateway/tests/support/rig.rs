@@ -194,8 +194,9 @@ impl Trial<'_> {
         self.check();
     }
 
-    /// Lets all leave that waits; what became of all of it.
+    /// Takes what has been offered and lets all leave that waits; what became of all of it.
     pub fn end(mut self) -> Account {
+        self.wait(Span::ZERO);
         self.rig.drain();
         self.check();
         let account = self.rig.gate.account();

@@ -78,7 +78,7 @@ pub struct NaiveRedPd {
     pub p_avg: f64,
     /// How long lists were, newest last.
     pub lengths: Vec<u64>,
-    pub due: u64,
+    pub due: u128,
     /// The length of the one that is open.
     pub length: u64,
     pub offered: bool,
@@ -102,7 +102,7 @@ impl NaiveRedPd {
             dropped: 0.0,
             p_avg: 0.0,
             lengths: Vec::new(),
-            due: set.most,
+            due: set.most.into(),
             length: set.most,
             offered: false,
             silent: 0,
@@ -159,13 +159,13 @@ impl NaiveRedPd {
 
     /// Ends every list that is due.
     pub fn catch_up(&mut self, now: u64) {
-        while self.due <= now {
+        while self.due <= now.into() {
             self.end_of_list();
         }
     }
 
     fn end_of_list(&mut self) {
-        let now = self.due;
+        let now = self.due as u64;
         let p_cur = if self.arrived > 0.0 { self.dropped / self.arrived } else { 0.0 };
         self.p_avg = self.set.weight * p_cur + (1.0 - self.set.weight) * self.p_avg;
         self.close();
@@ -182,7 +182,7 @@ impl NaiveRedPd {
         self.accounts.retain(|f, _| self.monitored.contains_key(f) || self.history.iter().any(|l| l.contains_key(f)));
         self.accounts.values_mut().for_each(|account| *account = Account::default());
         self.length = self.list_length();
-        self.due = now + self.length;
+        self.due += u128::from(self.length);
     }
 
     /// The list joins the history, cut to those that lost most.
