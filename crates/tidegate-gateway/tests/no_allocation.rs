@@ -1,13 +1,15 @@
 //! After warm-up a gate allocates nothing for any frame, nor to tell how it stands. In a binary of its own, because the
 //! allocator counts for all.
+#[path = "../../tidegate/tests/support/counting.rs"]
+mod counting;
 #[path = "support/frames.rs"]
 mod frames;
 
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::io;
 use std::rc::Rc;
 
+use counting::{Calls, calls};
 use frames::frame;
 use tidegate::catalog::{self, QUEUES};
 use tidegate::{Ecn, Link, Rng, Size, Span, Time};
@@ -17,44 +19,6 @@ use tidegate_gateway::guard::Unguarded;
 use tidegate_gateway::plan::{Plan, Secret, Settings, Way};
 use tidegate_gateway::port::{Port, Received, Unsent};
 use tidegate_gateway::sample::samples;
-
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-/// The system's allocator, counting calls of this thread, those that give memory back too.
-struct Counting;
-
-#[allow(unsafe_code, reason = "an allocator cannot be written without; it only counts and passes on")]
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.with(|n| n.set(n.get() + 1));
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
-        ALLOCATIONS.with(|n| n.set(n.get() + 1));
-        unsafe { System.dealloc(ptr, layout) }
-    }
-    unsafe fn realloc(&self, ptr: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        ALLOCATIONS.with(|n| n.set(n.get() + 1));
-        unsafe { System.realloc(ptr, layout, size) }
-    }
-}
-
-#[global_allocator]
-static COUNTING: Counting = Counting;
-
-/// How often memory is asked for or given back while `work` is done.
-fn allocations(work: impl FnOnce()) -> u64 {
-    let before = ALLOCATIONS.with(Cell::get);
-    work();
-    ALLOCATIONS.with(Cell::get) - before
-}
-
-#[test]
-fn the_counter_counts() {
-    assert_eq!(allocations(|| drop(std::hint::black_box(vec![1_u8; 100]))), 2);
-}
 
 /// A device at which frames arrive that were made before, and that takes all.
 struct Line {
@@ -147,7 +111,7 @@ fn no_frame_and_no_sample_allocates_after_warm_up() {
             }
         };
         run(3000);
-        assert_eq!(allocations(|| run(3000)), 0, "{}", row.name);
+        assert_eq!(calls(|| run(3000)), Calls::NONE, "{}", row.name);
         assert!(closed > 8, "intervals ended: {closed}");
         let managed = gate.account().managed;
         assert!(managed.sent.frames > 1000 && managed.lost_in_all().frames > 0, "{}: {managed:?}", row.name);

@@ -1,37 +1,34 @@
 //! What is told of gates that run: over cables in memory, by told times.
 #[path = "support/frames.rs"]
 mod frames;
+#[path = "support/rig.rs"]
+mod rig;
 
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
 use frames::frame;
+use rig::{SECRET, turn, way, wide_cable};
 use serde_json::Value;
-use tidegate::catalog::{self, QUEUES};
+use tidegate::catalog::QUEUES;
 use tidegate::{Ecn, Link, Rng, Size, Span, Time};
 use tidegate_gateway::counters::Tally;
 use tidegate_gateway::desk::{Desk, Moment};
-use tidegate_gateway::gate::{Gate, Next};
-use tidegate_gateway::guard::Unguarded;
-use tidegate_gateway::memory::{Cable, End, cable};
+use tidegate_gateway::gate::Gate;
+use tidegate_gateway::memory::End;
 use tidegate_gateway::offenders::Rules;
-use tidegate_gateway::plan::{Plan, Secret, Settings, Way};
+use tidegate_gateway::plan::{Plan, Settings, Way};
 use tidegate_gateway::port::Port;
 use tidegate_gateway::sample::{Sampler, samples};
 use tidegate_gateway::snapshot::{Direction, SCHEMA, Snapshot};
 use tidegate_gateway::sort::{Class, deal};
 
-const SECRET: Secret = Secret { hash: [1, 2], seed: 3 };
 /// How often samples are taken, as the pump does.
 const BEAT: Span = Span::from_millis(50);
 const BEGAN: Time = Time::from_nanos(5_000_000_000);
 
 fn link(rate: &str, limit: u64) -> Link {
-    Link::new(rate.parse().unwrap(), Size::Packets(limit), "1000 B".parse().unwrap()).unwrap()
-}
-
-fn way(queue: &str, link: Link) -> Way {
-    Way::new(link, catalog::config(queue, None, &link).unwrap(), queue)
+    rig::link(rate, Size::Packets(limit))
 }
 
 fn classes(way: &mut Way, prefixes: &[&str]) {
@@ -66,8 +63,7 @@ struct Rig {
 
 impl Rig {
     fn new(plan: Plan) -> Rig {
-        let wide = Cable { longest: 1522, arrived: 100_000, taken: 100_000 };
-        let ((clients, inner), (outer, servers)) = (cable(wide), cable(wide));
+        let ((clients, inner), (outer, servers)) = (wide_cable(), wide_cable());
         let (there, back) = plan.lanes(SECRET, ()).unwrap();
         let known = plan.settings().back.as_ref().map(Way::known_classes);
         let (sampler, samples) = samples(plan.settings().there.known_classes(), known);
@@ -89,14 +85,7 @@ impl Rig {
     }
 
     fn turn(&mut self, then: Time) {
-        loop {
-            match self.gate.turn(self.now, &mut Unguarded) {
-                Next::Now => {}
-                Next::At(at) if at <= then => self.now = self.now.max(at),
-                _ => break,
-            }
-        }
-        self.now = self.now.max(then);
+        self.now = turn(&mut self.gate, self.now, then);
         self.clients.receive(usize::MAX, &mut |_| ()).unwrap();
         self.servers.receive(usize::MAX, &mut |_| ()).unwrap();
     }

@@ -1,33 +1,11 @@
 //! After warm-up the simulator allocates nothing.
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
+#[path = "../../tidegate/tests/support/counting.rs"]
+mod counting;
 
+use counting::{Calls, calls};
 use tidegate::{Bytes, Ecn, Link, Prob, Rate, Rng, Seed, Size, Span, Time, catalog};
 use tidegate_sim::sources::{Begin, Flavor, Law, Web};
 use tidegate_sim::{Cbr, Flow, Network, OnOff, Plan, Simulation, Source, Tcp};
-
-/// The system's allocator, counting.
-struct Counting;
-
-thread_local! {
-    /// Of this thread, for the test's runner has threads of its own.
-    static CALLS: Cell<u64> = const { Cell::new(0) };
-}
-
-#[allow(unsafe_code, reason = "an allocator that counts can be written in no other way")]
-// SAFETY: every call is passed on to the system's allocator unchanged.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        CALLS.set(CALLS.get() + 1);
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        unsafe { System.dealloc(at, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 #[test]
 fn nothing_is_allocated_after_warm_up() {
@@ -68,10 +46,8 @@ fn nothing_is_allocated_after_warm_up() {
     let mut run = Simulation::new(network, plan, Seed::new(1)).unwrap();
     // By then every receiver has had something out of order.
     run.run_until(Time::ZERO + Span::from_secs(30.0));
-    let before = CALLS.get();
-    run.run_until(Time::ZERO + Span::from_secs(59.0));
-    let calls = CALLS.get() - before;
+    let calls = calls(|| run.run_until(Time::ZERO + Span::from_secs(59.0)));
     let outcome = run.finish();
     assert!(outcome.links[0].departures.packets > 70_000, "it ran");
-    assert_eq!(calls, 0);
+    assert_eq!(calls, Calls::NONE);
 }

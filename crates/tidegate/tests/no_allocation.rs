@@ -1,48 +1,12 @@
 //! After warm-up no call of any queue allocates. In a binary of its own, because the allocator counts for all.
+#[path = "support/counting.rs"]
+mod counting;
 mod support;
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-
+use counting::{Calls, calls};
 use support::workload::Workload;
 use support::{every_preset, links};
 use tidegate::{NullSink, Packet, Qdisc, Rng, Time};
-
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-/// The system's allocator, counting calls of this thread.
-struct Counting;
-
-#[allow(unsafe_code, reason = "an allocator cannot be written without; it only counts and passes on")]
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.with(|n| n.set(n.get() + 1));
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
-        unsafe { System.dealloc(ptr, layout) }
-    }
-    unsafe fn realloc(&self, ptr: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        ALLOCATIONS.with(|n| n.set(n.get() + 1));
-        unsafe { System.realloc(ptr, layout, size) }
-    }
-}
-
-#[global_allocator]
-static COUNTING: Counting = Counting;
-
-fn allocations() -> u64 {
-    ALLOCATIONS.with(Cell::get)
-}
-
-#[test]
-fn the_counter_counts() {
-    let before = allocations();
-    drop(std::hint::black_box(vec![1_u8; 100]));
-    assert_eq!(allocations(), before + 1);
-}
 
 /// Warm-up is one pass of the workload and a queue filled to its limit by the smallest packets.
 #[test]
@@ -59,10 +23,11 @@ fn no_allocation_after_warm_up() {
 
             let mut late = Later(&mut queue, warm);
             // The same sizes and flows, other dice; time goes on.
-            let before = allocations();
-            workload.run(&mut late, &link, &mut Rng::from_seed(3), &mut NullSink);
-            late.0.probe(&mut |_| {});
-            assert_eq!(allocations(), before, "{}/{preset} on {link:?}", row.name);
+            let calls = calls(|| {
+                workload.run(&mut late, &link, &mut Rng::from_seed(3), &mut NullSink);
+                late.0.probe(&mut |_| {});
+            });
+            assert_eq!(calls, Calls::NONE, "{}/{preset} on {link:?}", row.name);
         }
     }
 }

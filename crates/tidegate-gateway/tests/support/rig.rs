@@ -47,28 +47,36 @@ pub struct Rig<'a> {
 
 impl Rig<'_> {
     pub fn new<'a>(plan: &Plan, fates: &'a mut Fates) -> Rig<'a> {
-        let wide = Cable { longest: 1522, arrived: 100_000, taken: 100_000 };
-        let ((clients, inner), (outer, servers)) = (cable(wide), cable(wide));
+        let ((clients, inner), (outer, servers)) = (wide_cable(), wide_cable());
         let (there, back) = plan.lanes(SECRET, Some(fates)).unwrap();
         Rig { clients, servers, gate: Gate::new(there, back, inner, outer), now: Time::from_nanos(1) }
     }
 
     /// Does all that is to be done up to `then`.
     pub fn until(&mut self, then: Time) {
-        loop {
-            match self.gate.turn(self.now, &mut Unguarded) {
-                Next::Now => {}
-                Next::At(at) if at <= then => self.now = self.now.max(at),
-                _ => break,
-            }
-        }
-        self.now = self.now.max(then);
+        self.now = turn(&mut self.gate, self.now, then);
     }
 
     /// Ends it: what waits leaves.
     pub fn drain(&mut self) {
         while let Some(then) = self.gate.drain(self.now) {
             self.now = self.now.max(then);
+        }
+    }
+}
+
+/// A cable that loses nothing of what a test sends.
+pub fn wide_cable() -> (End, End) {
+    cable(Cable { longest: 1522, arrived: 100_000, taken: 100_000 })
+}
+
+/// Has `gate` do all that is to be done from `now` up to `then`; the time that it is afterwards.
+pub fn turn<W: Witness>(gate: &mut Gate<End, End, W>, mut now: Time, then: Time) -> Time {
+    loop {
+        match gate.turn(now, &mut Unguarded) {
+            Next::Now => {}
+            Next::At(at) if at <= then => now = now.max(at),
+            _ => return now.max(then),
         }
     }
 }
