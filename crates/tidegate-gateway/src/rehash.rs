@@ -28,8 +28,8 @@ use tidegate::parts::every::Every;
 use tidegate::units::UnitError;
 use tidegate::{Rng, Seed, Span, Time};
 
-/// How often, where nobody says otherwise and the queue needs it. At 2 s somebody who watches does measurable harm in the first second
-/// of a flood; see `validation/adversary.md`.
+/// How often, where nobody says otherwise and the queue needs it. In the experiment of `validation/adversary.md` somebody who watches does
+/// no measurable harm then; with 2 s he did, in the first second of a flood.
 const USUAL: Span = Span::from_millis(1_000);
 /// The shortest and the longest period that are meant seriously.
 const BOUNDS: (Span, Span) = (Span::from_millis(100), Span::from_millis(3_600_000));
@@ -41,7 +41,7 @@ const COUNTERS: usize = 1024;
 pub struct Rehash(Option<Span>);
 
 impl Rehash {
-    /// Never: the queue knows flows by their flow keys.
+    /// Never: flows keep the keys that they have; from the start on, their flow keys.
     pub const OFF: Rehash = Rehash(None);
 
     /// What is right for `queue`: a second where flows keep their places for longer, and never where the queue deals them anew as

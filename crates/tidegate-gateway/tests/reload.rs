@@ -8,7 +8,7 @@ mod rig;
 use std::collections::HashMap;
 
 use frames::{Kind, frame, kind, label};
-use rig::{Fates, Rig, SECRET, Trial, balanced, link, send, settings, way};
+use rig::{Fates, Rig, SECRET, Terms, Trial, balanced, link, send, settings, way};
 use tidegate::catalog;
 use tidegate::{DropReason, Ecn, Rng, Size, Span, Time};
 use tidegate_gateway::counters::{Counters, Loss, Tally};
@@ -20,8 +20,8 @@ fn whatever_plan_comes_after_whatever_other_no_frame_is_lost_or_overtaken_by_it(
     for seed in 0..60 {
         let mut dice = Rng::from_seed(seed);
         let mut fates = Fates::default();
-        let (both_ways, with_list) = (dice.chance(0.5), dice.chance(0.3));
-        let mut trial = Trial::new(&mut dice, both_ways, with_list, &mut fates);
+        let terms = Terms { both_ways: dice.chance(0.5), with_list: dice.chance(0.3), rehash: dice.chance(0.3) };
+        let mut trial = Trial::new(&mut dice, terms, &mut fates);
         for _ in 0..400 {
             for _ in 0..dice.below(8) {
                 let (len, flow) = (60 + dice.below(1400) as usize, dice.below(40) as u8);

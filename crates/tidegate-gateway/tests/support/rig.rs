@@ -10,7 +10,7 @@ use tidegate_gateway::guard::Unguarded;
 use tidegate_gateway::memory::{Cable, End, cable};
 use tidegate_gateway::plan::{Plan, Secret, Settings, Way};
 use tidegate_gateway::port::Port;
-use tidegate_gateway::rehash::Rehash;
+use tidegate_gateway::sample::Sample;
 use tidegate_gateway::sort::{Class, deal};
 use tidegate_gateway::witness::Witness;
 
@@ -106,8 +106,6 @@ fn any_way(dice: &mut Rng) -> Way {
     let mut way = way(row.name, link(pick(dice, &["1 Mbit/s", "10 Mbit/s", "90 Mbit/s"]), limit));
     way.flow_key = pick(dice, &["five-tuple", "five-tuple", "source", "pair", "source-prefix/28"]).parse().unwrap();
     way.overhead = pick(dice, &["0 B", "ethernet"]).parse().unwrap();
-    // By a rehash a flow of which something waits for long may be overtaken.
-    way.rehash = Rehash::OFF;
     let class = |name: &str, prefix: &str, weight| Class {
         name: name.into(),
         weight,
@@ -126,11 +124,26 @@ fn any_way(dice: &mut Rng) -> Way {
     }
 }
 
-/// Any plan for one direction or for both.
-fn any_plan(dice: &mut Rng, both_ways: bool, allowed: &[&str]) -> Plan {
+/// What does not change in a trial.
+#[derive(Clone, Copy, Debug)]
+pub struct Terms {
+    /// Whether both directions are managed.
+    pub both_ways: bool,
+    /// Whether some flows are on the list.
+    pub with_list: bool,
+    /// Whether flows may get new keys, by which one of which something waits for long may be overtaken.
+    pub rehash: bool,
+}
+
+/// Any plan by these terms.
+fn any_plan(dice: &mut Rng, terms: Terms) -> Plan {
+    let allowed: &[&str] = if terms.with_list { &["10.0.0.3", "2001:db8::/32"] } else { &[] };
     let allowed: Vec<_> = allowed.iter().map(|text| text.parse().unwrap()).collect();
-    let mut any = || Way { allowed: allowed.clone(), ..any_way(dice) };
-    let (there, back) = (any(), both_ways.then(any));
+    let mut any = || {
+        let period = if terms.rehash { ["100 ms", "150 ms", "off"][dice.below(3) as usize] } else { "off" };
+        Way { allowed: allowed.clone(), rehash: period.parse().unwrap(), ..any_way(dice) }
+    };
+    let (there, back) = (any(), terms.both_ways.then(any));
     let delay = Span::from_millis([0, 0, 3][dice.below(3) as usize]);
     Plan::new(Settings { delay, ..settings(there, back) }, 1500).unwrap()
 }
@@ -140,15 +153,13 @@ pub fn balanced(counters: &Counters, what: &str) {
     assert!(counters.balanced(), "{what}: {counters:?}");
 }
 
-/// Receives what has come, none of it before one of its flow that was sent before it; how many there were.
-fn in_order(end: &mut End, last: &mut HashMap<u8, u32>, what: &str) -> u64 {
-    let all = end.all().unwrap();
-    for frame in &all {
+/// None of these frames comes before one of its flow that was sent before it.
+fn in_order(frames: &[Vec<u8>], last: &mut HashMap<u8, u32>, what: &str) {
+    for frame in frames {
         let (flow, number) = label(frame).unwrap();
         let before = last.insert(flow, number);
         assert!(before < Some(number), "{what}: {number} of flow {flow} came after {before:?}");
     }
-    all.len() as u64
 }
 
 /// Frames in both directions through a gate that goes by one plan after the other, each step checked: nothing is lost by a
@@ -156,8 +167,9 @@ fn in_order(end: &mut End, last: &mut HashMap<u8, u32>, what: &str) -> u64 {
 pub struct Trial<'a> {
     rig: Rig<'a>,
     plan: Plan,
-    both_ways: bool,
-    allowed: &'static [&'static str],
+    terms: Terms,
+    /// How the gate stands: to take it checks that all that waits is counted.
+    sample: Sample,
     /// The last frame of each flow that came; what was offered; how many came. There and back.
     last: [HashMap<u8, u32>; 2],
     offered: [Tally; 2],
@@ -168,13 +180,13 @@ pub struct Trial<'a> {
 }
 
 impl Trial<'_> {
-    /// One that begins with any plan, for one direction or `both_ways`, with some flows on the list or none.
-    pub fn new<'a>(dice: &mut Rng, both_ways: bool, with_list: bool, fates: &'a mut Fates) -> Trial<'a> {
-        let allowed: &[&str] = if with_list { &["10.0.0.3", "2001:db8::/32"] } else { &[] };
-        let plan = any_plan(dice, both_ways, allowed);
+    /// One that begins with any plan by `terms`.
+    pub fn new<'a>(dice: &mut Rng, terms: Terms, fates: &'a mut Fates) -> Trial<'a> {
+        let plan = any_plan(dice, terms);
         let rig = Rig::new(&plan, fates);
+        let sample = Sample::empty(3, terms.both_ways.then_some(3));
         let (last, offered, arrived) = Default::default();
-        Trial { rig, plan, both_ways, allowed, last, offered, arrived, number: 0, plans: 0 }
+        Trial { rig, plan, terms, sample, last, offered, arrived, number: 0, plans: 0 }
     }
 
     /// Sends a frame, there (0) or back (1).
@@ -193,7 +205,7 @@ impl Trial<'_> {
 
     /// Goes on by any other plan.
     pub fn reload(&mut self, dice: &mut Rng) {
-        let next = any_plan(dice, self.both_ways, self.allowed);
+        let next = any_plan(dice, self.terms);
         let renewal = next.instead_of(&self.plan, SECRET).unwrap();
         let before = self.rig.gate.account();
         drop(self.rig.gate.renew(self.rig.now, renewal));
@@ -221,8 +233,14 @@ impl Trial<'_> {
         let account = self.rig.gate.account();
         balanced(&account.managed, &what);
         balanced(&account.reverse, &what);
-        self.arrived[0] += in_order(&mut self.rig.servers, &mut self.last[0], &what);
-        self.arrived[1] += in_order(&mut self.rig.clients, &mut self.last[1], &what);
+        self.rig.gate.sample(self.rig.now, &mut self.sample);
+        for (way, end) in [&mut self.rig.servers, &mut self.rig.clients].into_iter().enumerate() {
+            let frames = end.all().unwrap();
+            self.arrived[way] += frames.len() as u64;
+            if !self.terms.rehash {
+                in_order(&frames, &mut self.last[way], &what);
+            }
+        }
     }
 
     fn what(&self) -> String {

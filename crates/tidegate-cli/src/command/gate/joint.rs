@@ -157,14 +157,14 @@ impl Joint {
         let _ = self.fail_open.remove();
     }
 
-    /// Lets the interfaces go, as was asked for; how many frames the kernel has forwarded in our stead. `pen` tells what
-    /// stays.
+    /// Lets the interfaces go, as was asked for; how many frames the kernel has forwarded in our stead between our taking over and
+    /// our leaving. `pen` tells what stays.
     ///
     /// # Errors
     /// The kernel refuses.
     pub fn part(mut self, pen: &Pen) -> Result<u64, Failure> {
         self.fail_open.open().map_err(Failure::runtime)?;
-        let unmanaged = self.fail_open.passed().map_err(Failure::runtime)?.iter().map(|by| by.unmanaged).sum();
+        let unmanaged = self.passed().iter().map(|by| by.unmanaged).sum();
         let [one, other] = &self.names;
         match self.on_exit {
             OnExit::Close => self.fail_open.remove().map_err(Failure::runtime)?,

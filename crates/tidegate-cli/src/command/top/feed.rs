@@ -7,6 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use tidegate_gateway::snapshot::{SCHEMA, Snapshot};
+use tidegate_report::human;
 
 use crate::failure::Failure;
 
@@ -99,7 +100,7 @@ pub fn read(line: &str) -> Result<Snapshot, String> {
         .map_err(|error| format!("what came from the socket is no snapshot we know: {error}"))?;
     match snapshot.schema == SCHEMA {
         true => Ok(snapshot),
-        false => Err(format!("the gate tells {}, and we know {SCHEMA}", snapshot.schema)),
+        false => Err(format!("the gate tells {}, and we know {SCHEMA}", human::plain(&snapshot.schema))),
     }
 }
 

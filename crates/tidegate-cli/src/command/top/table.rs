@@ -41,10 +41,10 @@ fn figures(link: &Link, rates: Option<&Both>) -> Vec<Vec<String>> {
     row("out", &|_, rates| Some(words::rate(rates.map(|rates| rates.sent))));
     row("lost", &|_, rates| Some(words::rate(rates.map(|rates| rates.lost))));
     for why in link.managed.lost.keys() {
-        row(&format!("lost: {why}"), &|_, rates| once(&rates?.lost_by, why));
+        row(&format!("lost: {}", human::plain(why)), &|_, rates| once(&rates?.lost_by, why));
     }
     for why in link.managed.marked.keys() {
-        row(&format!("marked: {why}"), &|_, rates| once(&rates?.marked_by, why));
+        row(&format!("marked: {}", human::plain(why)), &|_, rates| once(&rates?.marked_by, why));
     }
     row("missed by the kernel", &|_, rates| {
         rates.map(|rates| rates.missed).filter(|&missed| missed > 0.0).map(words::per_second)
@@ -59,7 +59,7 @@ fn figures(link: &Link, rates: Option<&Both>) -> Vec<Vec<String>> {
         });
     }
     for name in gauges(link) {
-        row(&name, &|direction, _| {
+        row(&human::plain(&name), &|direction, _| {
             let queue = direction.queue.as_ref()?;
             queue.gauges.iter().find(|gauge| gauge.name == name).map(words::value)
         });

@@ -29,7 +29,10 @@ pub fn rate(rate: Option<Rate>) -> String {
 
 /// Reasons, each with how often a second.
 pub fn reasons(by: &[(String, f64)]) -> String {
-    by.iter().map(|(why, frames)| format!("{why} {}", per_second(*frames))).collect::<Vec<_>>().join(", ")
+    by.iter()
+        .map(|(why, frames)| format!("{} {}", human::plain(why), per_second(*frames)))
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// A time in seconds, as milliseconds.
@@ -99,7 +102,8 @@ pub fn backlog(of: &Queue) -> String {
     }
 }
 
-/// Which part of the limit that is, 0 to 1; more if a reload has lowered the limit.
+/// Which part of the limit that is, 0 to 1; more if a reload has lowered the limit, or frames that are not judged wait beside the
+/// queue, which have a limit of their own.
 pub fn filled(of: &Queue) -> f64 {
     match of.limit {
         Limit::Bytes(limit) => of.backlog.bytes as f64 / limit.max(1) as f64,
@@ -120,7 +124,7 @@ pub fn value(of: &Reading) -> String {
         "s" => millis(value),
         "B" | "bytes" => human::bytes(Figure::exact(value)),
         "" => human::number(Figure::exact(value)),
-        unit => format!("{} {unit}", human::number(Figure::exact(value))),
+        unit => format!("{} {}", human::number(Figure::exact(value)), human::plain(unit)),
     }
 }
 

@@ -37,7 +37,7 @@ pub enum Attack {
     None,
     /// Flows that were chosen beforehand, as many against each user.
     Chosen(Aim),
-    /// Those of a thousand flows, of a packet each, whose packet was lost or waited longest: the adversary watches his own.
+    /// Those of 1250 flows, of a packet each, whose packet was lost or waited longest: the adversary watches his own.
     Watched,
 }
 
