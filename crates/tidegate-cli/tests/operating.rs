@@ -19,7 +19,7 @@ use tidegate_gateway::namespaces::{Namespace, alone, cable, possible, skip};
 
 const TIDEGATE: &str = env!("CARGO_BIN_EXE_tidegate");
 /// Folders that the page names.
-const FOLDERS: [&str; 2] = ["/etc/tidegate", "/run/tidegate"];
+const FOLDERS: [&str; 3] = ["/etc/tidegate", "/run/tidegate", "/etc/sysctl.d"];
 
 /// What a fence of the page that begins with this word holds, line by line.
 fn fenced(word: &str) -> Vec<String> {
@@ -53,8 +53,9 @@ impl Machine {
         let (gate, _others) = (namespace("gate"), [namespace("users"), namespace("server")]);
         for (other, interface) in _others.iter().zip(["eth1", "eth2"]) {
             cable((&gate, interface), (other, "far"), 1500).unwrap();
-            // The page says to set them up.
+            // The page says to set them up; IPv6 is as Linux has it, which then takes an address by itself.
             gate.run(&["ip", "link", "set", interface, "down"]).unwrap();
+            gate.run(&["sysctl", "-qw", &format!("net/ipv6/conf/{interface}/disable_ipv6=0")]).unwrap();
         }
         let machine = Machine { gate, folder: tempfile::tempdir().unwrap(), running: None, _others, _alone };
         for folder in FOLDERS {
