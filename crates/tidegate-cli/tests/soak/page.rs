@@ -63,7 +63,8 @@ fn frames(samples: &[Sample]) -> Chart {
         title: "Frames from the clients to the server".into(),
         x: "minutes".into(),
         y: "thousands a second".into(),
-        lines: vec![rate("received", |s| s.received), rate("sent", |s| s.sent), rate("lost", |s| s.lost)],
+        // What is drawn last covers the others.
+        lines: vec![rate("lost", |s| s.lost), rate("sent", |s| s.sent), rate("received", |s| s.received)],
         ..Chart::default()
     }
 }

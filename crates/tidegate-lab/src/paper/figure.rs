@@ -34,6 +34,7 @@ fn chart(paper: &Paper, figure: &Figure, results: &Results, length: Length) -> O
         x: figure.x.clone(),
         y: figure.y(),
         lines,
+        apart: matches!(figure.kind, Kind::Flows { .. }),
         command,
     })
 }

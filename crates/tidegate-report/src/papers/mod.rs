@@ -201,6 +201,9 @@ pub struct Chart {
     pub y: String,
     /// Its lines.
     pub lines: Vec<ChartLine>,
+    /// Whether there is nothing between the places of its horizontal axis, as between one flow and the next: no line joins
+    /// its points.
+    pub apart: bool,
     /// The command that draws it again.
     pub command: String,
 }

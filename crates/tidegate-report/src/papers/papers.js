@@ -20,6 +20,7 @@ function series(figure, palette) {
     if (line.printed) return [Object.assign(common, { type: 'scatter', symbol: 'diamond', symbolSize: 11, z: 3,
       itemStyle: { color: 'transparent', borderColor: colour, borderWidth: 2 } })];
     const few = line.points.length <= 60;
+    if (figure.apart) return [Object.assign(common, { type: 'scatter', symbolSize: 6 }), whiskers(line, colour)];
     return [Object.assign(common, { type: 'line', showSymbol: few, symbolSize: 5, lineStyle: { color: colour, width: few ? 2 : 1.2 } }),
       whiskers(line, colour)];
   });
@@ -27,7 +28,8 @@ function series(figure, palette) {
 
 function option(figure) {
   const soft = css('soft'), ink = css('ink'), grid = css('grid'), palette = colours();
-  const axis = (name, gap) => ({ type: 'value', name, nameLocation: 'middle', nameGap: gap, scale: true,
+  const whole = (of) => figure.lines.every((line) => line.points.every((p) => Number.isInteger(p[of])));
+  const axis = (name, gap, of) => ({ type: 'value', name, minInterval: whole(of) ? 1 : 0, nameLocation: 'middle', nameGap: gap, scale: true,
     nameTextStyle: { color: soft }, axisLabel: { color: soft, hideOverlap: true }, splitLine: { lineStyle: { color: grid } } });
   const least = Math.min(...figure.lines.flatMap((line) => line.points.map((p) => p.y)));
   return {
@@ -37,7 +39,7 @@ function option(figure) {
     tooltip: { confine: true, trigger: 'item', backgroundColor: css('card'), borderColor: css('line'), textStyle: { color: ink },
       formatter: (at) => at.seriesName.replace(/[&<>]/g, '') + (at.data.printed ? ', printed' : '') + '<br>' + short(at.value[0]) + ': ' +
         short(at.value[1]) + (at.data.half ? ' ± ' + short(at.data.half) : '') },
-    xAxis: axis(figure.x, 28), yAxis: Object.assign(axis(figure.y, 46), least >= 0 ? { min: 0 } : {}),
+    xAxis: axis(figure.x, 28, 'x'), yAxis: Object.assign(axis(figure.y, 46, 'y'), least >= 0 ? { min: 0 } : {}),
     series: series(figure, palette),
   };
 }
