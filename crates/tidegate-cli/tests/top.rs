@@ -235,7 +235,8 @@ fn once_prints_tables_and_the_document() {
 fn what_cannot_be_is_said() {
     let home = Home::new();
     home.run(&["top", "--socket", "gate.sock"]).refused(2, &["this wants a terminal", "--once"]);
-    home.run(&["top", "--once", "--socket", "gate.sock"]).refused(1, &["no gate listens at gate.sock"]);
+    home.run(&["top", "--once", "--socket", "gate.sock"])
+        .refused(1, &["no gate listens at gate.sock", "a gate tells at its --socket"]);
     home.run(&["top", "--json"]).refused(2, &["--once"]);
     let listener = UnixListener::bind(home.path("other.sock")).unwrap();
     let other = thread::spawn(move || listener.accept().unwrap().0.write_all(b"hello\n"));

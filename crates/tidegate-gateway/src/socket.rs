@@ -43,7 +43,7 @@ pub struct Serving {
 }
 
 impl Socket {
-    /// Puts a socket at `path`, in place of one that nobody listens at any more.
+    /// Puts a socket at `path`, in place of one that nobody listens at any more; in a folder that is made if it alone is missing.
     ///
     /// # Errors
     /// With the path: something else is there, somebody listens there, or the system refuses.
@@ -73,7 +73,7 @@ fn put(path: &Path) -> io::Result<Socket> {
             Err(error) => return Err(error),
             Ok(_) => return Err(io::Error::new(ErrorKind::AddrInUse, "somebody listens there already")),
         },
-        Err(error) if error.kind() == ErrorKind::NotFound => {}
+        Err(error) if error.kind() == ErrorKind::NotFound => make_folder(path)?,
         Err(error) => return Err(error),
     }
     // Under another name first, so that nobody finds it before its mode is set, and so that it takes the place of what is left
@@ -92,6 +92,18 @@ fn put(path: &Path) -> io::Result<Socket> {
             let _ = fs::remove_file(&aside); // what failed first is told
             Err(error)
         }
+    }
+}
+
+/// Makes the folder of `path` if there is none, as of /run after a boot.
+fn make_folder(path: &Path) -> io::Result<()> {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() && !folder.exists() => fs::create_dir(folder).map_err(|error| {
+            let folder = folder.display();
+            let why = format!("there is no folder {folder}, and it cannot be made ({error}); try mkdir -p {folder}");
+            io::Error::new(error.kind(), why)
+        }),
+        _ => Ok(()),
     }
 }
 

@@ -165,6 +165,18 @@ fn the_socket_is_for_owner_and_group_and_goes_at_the_end() {
 }
 
 #[test]
+fn its_folder_is_made_if_that_alone_is_missing() {
+    let place = Place::new();
+    let path = place.folder.path().join("tidegate/gate.sock");
+    let serving = Socket::bind(&path).unwrap().serve(|| "7 well\n".into()).unwrap();
+    let mut client = Connected::to(&path);
+    client.ask_and_end("\n");
+    assert_eq!(client.line(), Some(7));
+    drop(serving);
+    assert_eq!((place.files(), path.exists()), (vec!["tidegate".to_string()], false));
+}
+
+#[test]
 fn a_socket_that_nobody_listens_at_is_replaced_and_everything_else_is_left_alone() {
     let place = Place::new();
     let path = place.path();
@@ -182,8 +194,11 @@ fn a_socket_that_nobody_listens_at_is_replaced_and_everything_else_is_left_alone
     fs::write(&file, "mine").unwrap();
     assert_eq!(refused(&file), format!("{}: is there already, and is no socket", file.display()));
     assert_eq!(fs::read_to_string(&file).unwrap(), "mine");
-    let nowhere = place.folder.path().join("no/where");
-    assert!(refused(&nowhere).starts_with(&format!("{}: No such file or directory", nowhere.display())));
+    let nowhere = place.folder.path().join("no/such/where");
+    let folder = nowhere.parent().unwrap().display();
+    let told = refused(&nowhere);
+    assert!(told.starts_with(&format!("{}: there is no folder {folder}, ", nowhere.display())), "{told}");
+    assert!(told.ends_with(&format!("try mkdir -p {folder}")), "{told}");
     let long = place.folder.path().join("x".repeat(200));
     assert!(refused(&long).contains("path must be shorter than"), "{}", refused(&long));
 

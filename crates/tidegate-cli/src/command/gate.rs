@@ -166,7 +166,8 @@ struct Args {
     /// Say how things stand every so often, on standard error
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     status: Option<Span>,
-    /// Tell how things stand at a Unix socket here: a line of JSON every second, or for every line that is sent
+    /// Tell how things stand at a Unix socket here: a line of JSON every second, or for every line that is sent.
+    /// `tidegate top` looks at /run/tidegate/gate.sock
     #[arg(long, value_name = "PATH")]
     socket: Option<PathBuf>,
     /// Serve figures as OpenMetrics at http://ADDR:PORT/metrics, for Prometheus (docs/watching.md)

@@ -17,6 +17,10 @@ const LINE: u64 = 16 << 20;
 const SILENCE: Duration = Duration::from_secs(5);
 /// How long to wait before it is tried again.
 const AGAIN: Duration = Duration::from_secs(1);
+/// Where it may be instead, if no gate is found.
+const WHERE: &str = "a gate tells at its --socket (`socket` in its file); give the same path here";
+/// Who is let in.
+const WHO: &str = "only the user and the group that the gate runs as may look; try it as root, as with sudo";
 /// How much may wait for whoever looks.
 const WAITING: usize = 16;
 
@@ -44,7 +48,10 @@ impl Feed {
     /// Why there is none.
     pub fn open(socket: &Path) -> Result<Feed, String> {
         let failed = |error: std::io::Error| match error.kind() {
-            ErrorKind::NotFound | ErrorKind::ConnectionRefused => format!("no gate listens at {}", socket.display()),
+            ErrorKind::NotFound | ErrorKind::ConnectionRefused => {
+                format!("no gate listens at {}\n  {WHERE}", socket.display())
+            }
+            ErrorKind::PermissionDenied => format!("{}: {error}\n  {WHO}", socket.display()),
             _ => format!("{}: {error}", socket.display()),
         };
         let stream = UnixStream::connect(socket).map_err(failed)?;
@@ -175,7 +182,7 @@ mod tests {
         let other = line().replace("tidegate.snapshot/1", "tidegate.snapshot/2");
         assert!(read(&other).unwrap_err().contains("tidegate.snapshot/2"));
         let nobody = Feed::open(Path::new("/nonexistent/gate.sock")).err().unwrap();
-        assert_eq!(nobody, "no gate listens at /nonexistent/gate.sock");
+        assert_eq!(nobody, format!("no gate listens at /nonexistent/gate.sock\n  {WHERE}"));
     }
 
     #[test]

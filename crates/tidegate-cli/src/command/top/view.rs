@@ -79,7 +79,9 @@ fn head(model: &Model, width: u16) -> Vec<Line<'_>> {
     }
     if let Some(why) = &model.gone {
         let still = if model.last.is_some() { "; below is what was heard last" } else { "" };
-        lines.push(Line::from(format!("{}{still}", human::plain(why))).red());
+        for (why, more) in why.lines().zip([still].into_iter().chain(std::iter::repeat(""))) {
+            lines.push(Line::from(format!("{}{more}", human::plain(why))).red());
+        }
     }
     lines
 }

@@ -146,6 +146,9 @@ fn a_gate_that_is_gone_is_said_to_be_gone_and_shown_as_it_was() {
     let waiting = lines(&model([]), 80, 10);
     assert_eq!(waiting[0], "waiting for a gate at /run/tidegate/gate.sock");
     assert!(waiting[1..].iter().all(String::is_empty), "{waiting:?}");
+    let mut nowhere = model([]);
+    nowhere.hear(News::Gone("no gate listens at x\n  look elsewhere".into()));
+    assert_eq!(lines(&nowhere, 80, 10)[..3], ["no gate listens at x", "  look elsewhere", ""]);
     let mut model = flood();
     model.hear(News::Gone("the gate has ended".into()));
     let gone = lines(&model, 100, 30);
