@@ -183,17 +183,26 @@ impl<'a> Way<'a> {
     /// A table of who sends most, and how many rows it has.
     fn flows(&self, queue: &Queue, width: u16) -> (Table<'a>, u16) {
         let columns = if width < ROOMY { 3 } else { words::FLOW.len() };
+        let senders = words::senders(&queue.flows);
+        let told: Vec<[String; 6]> = senders.iter().map(|flow| words::flow(flow, self.now)).collect();
+        let widest = |at: usize| {
+            let cells = told.iter().map(|cells| cells[at].as_str()).chain([words::FLOW[at]]);
+            cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+        };
+        // Who it is gets what the figures leave; a blank is between two columns, and the frame takes two.
+        let figures: Vec<usize> = (1..columns).map(widest).collect();
+        let who = usize::from(width).saturating_sub(2 + figures.iter().map(|figure| figure + 1).sum::<usize>());
         let mut rows: Vec<Row> = Vec::new();
-        for flow in words::senders(&queue.flows) {
-            let row = Row::new(words::flow(flow, self.now).into_iter().take(columns));
+        for (flow, cells) in senders.iter().zip(&told) {
+            let cells = [cut(&cells[0], who)].into_iter().chain(cells[1..columns].iter().cloned());
+            let row = Row::new(cells);
             rows.push(if flow.offender_since_s.is_some() { row.red() } else { row });
         }
         if rows.is_empty() {
             rows.push(Row::new(["nobody yet"]).dim());
         }
         let count = rows.len() as u16;
-        // Who it is gets what the figures leave.
-        let widths = [Constraint::Fill(1)].into_iter().chain([11, 8, 9, 13, 10].map(Constraint::Length)).take(columns);
+        let widths = [who].into_iter().chain(figures).map(|columns| Constraint::Length(columns as u16));
         let table = Table::new(rows, widths).header(Row::new(words::FLOW.into_iter().take(columns)).bold());
         (table, count)
     }
@@ -251,6 +260,14 @@ fn draw_past(frame: &mut Frame, area: Rect, past: &Past) {
     frame.render_widget(Line::from(told).dim(), title);
     let spark = Sparkline::default().data(shown).max(most.max(1)).direction(RenderDirection::RightToLeft);
     frame.render_widget(spark.cyan(), picture);
+}
+
+/// `text`, or as much of it as `width` columns take, with a sign that there is more.
+fn cut(text: &str, width: usize) -> String {
+    match text.chars().count() > width {
+        true => text.chars().take(width.saturating_sub(1)).chain(['…']).collect(),
+        false => text.into(),
+    }
 }
 
 /// A line: what it is called, and `text`.

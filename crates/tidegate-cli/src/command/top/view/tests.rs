@@ -102,13 +102,19 @@ fn a_usual_terminal_shows_both_directions_and_the_worst_senders() {
         line(&lines, said);
     }
     assert!(lines[0].ends_with("  q: quit"), "there is room for one key: {}", lines[0]);
+    let flow = line(&lines, "192.0.2.66:40001");
+    // 78 columns, of which the figures take what they need.
+    let expected = "│192.0.2.66:40001 -> 203.0.113.5… 288 Mbit/s  74 %  25.9 ×  12 min 35 s  24 890│";
+    assert_eq!(flow, expected);
     assert_eq!(lines.len(), 24);
 }
 
 #[test]
 fn a_narrow_one_shows_the_figures_and_who() {
     let lines = lines(&flood(), 44, 20);
-    for said in ["in       398 Mbit/s 33 200/s 398 %", "delay    mean 12.3 ms", "flow", "192.0.2.66:4000", "74 %"] {
+    for said in
+        ["in       398 Mbit/s 33 200/s 398 %", "delay    mean 12.3 ms", "flow", "192.0.2.66:40001 -", "…", "74 %"]
+    {
         line(&lines, said);
     }
     assert!(lines.iter().all(|line| !line.contains('█') && !line.contains("offender for")), "{lines:#?}");
