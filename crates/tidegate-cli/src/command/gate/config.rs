@@ -120,13 +120,25 @@ pub fn parse(bytes: &[u8], path: &Path) -> Result<Config, Problems> {
     let file = &path.display().to_string();
     let text = FILE.text(bytes, file)?;
     let doc = Document { file, text, sets: &[] };
-    let root = doc.read().map_err(|found| Problems::new(found).expect("a failure has at least one problem"))?;
+    let root = doc.read().map_err(|found| {
+        let found = found.into_iter().map(in_brackets).collect();
+        Problems::new(found).expect("a failure has at least one problem")
+    })?;
     let mut of = Of(Reader { doc: &doc, problems: vec![] });
     let (source, links) = (of.source(&root, path), of.links(&root));
     match Problems::new(of.0.problems) {
         Some(problems) => Err(problems),
         None => Ok(Config { links, source: Some(source) }),
     }
+}
+
+/// `problem`, with what was meant if it is that a table is given twice of which there may be several.
+fn in_brackets(mut problem: Problem) -> Problem {
+    for name in ["link", "link.class", "link.back.class"] {
+        let twice = format!("the table [{name}] is given twice");
+        problem.why = problem.why.replace(&twice, &format!("{twice}: write [[{name}]] with double brackets"));
+    }
+    problem
 }
 
 /// Reads what a gate's file has. Of a link with a mistake nothing is kept, but its mistakes.
@@ -166,24 +178,26 @@ impl Of<'_> {
     /// No name and no interface may be there twice.
     fn distinct(&mut self, links: &[(Option<LinkConfig>, &Node)]) {
         let mut names: Vec<&str> = Vec::new();
-        let mut interfaces: Vec<&str> = Vec::new();
+        let mut interfaces: Vec<(&str, &str)> = Vec::new();
+        let whose = |interfaces: &[(&str, &str)], wanted: &str| {
+            interfaces.iter().find(|(interface, _)| *interface == wanted).map(|(_, link)| link.to_string())
+        };
         for (link, node) in links.iter().filter_map(|(link, node)| Some((link.as_ref()?, node))) {
             let path = format!("link.{}.", link.name);
             let table = self.0.table(node, &path);
             // A link without a name is called by its `in`; if another has that interface too, that is told below.
             let key = if table.get("name").is_some() { "name" } else { "in" };
-            let told = key == "in" && interfaces.contains(&link.settings.inner.as_str());
+            let told = key == "in" && whose(&interfaces, &link.settings.inner).is_some();
             if names.contains(&link.name.as_str()) && !told {
                 self.0.refuse_key(&table, key, "another link is called that too; each needs a `name` of its own");
             }
             let own = [("in", &link.settings.inner), ("out", &link.settings.outer)];
             for (key, interface) in own {
-                if interfaces.contains(&interface.as_str()) {
-                    self.0.refuse_key(&table, key, "another link has this interface");
+                if let Some(other) = whose(&interfaces, interface) {
+                    self.0.refuse_key(&table, key, format!("the link `{other}` has this interface"));
                 }
             }
-            // One with the same interface twice is refused by its plan.
-            interfaces.extend(own.map(|(_, interface)| interface.as_str()));
+            interfaces.extend(own.map(|(_, interface)| (interface.as_str(), link.name.as_str())));
             names.push(&link.name);
         }
     }
@@ -200,6 +214,9 @@ impl Of<'_> {
         let table = table.called(&path);
         self.0.only(&table, "a [[link]]", &[&OF_LINK[..], &OF_WAY].concat());
         let [inner, outer] = ["in", "out"].map(|key| self.required(&table, key, "the name of an interface"));
+        if inner.is_some() && inner == outer {
+            self.0.refuse_key(&table, "out", "must be another interface than `in`");
+        }
         let mut params = LinkParams::default();
         self.0.params_of(&table, &mut params, |_| true);
         let limit = table.get("record_limit").map(|_| params.record_limit);
@@ -332,12 +349,17 @@ impl Of<'_> {
 
     fn class(&mut self, node: &Node, path: &str) -> Class {
         let table = self.0.table(node, path);
-        for entry in table.entries.iter().filter(|entry| MARKS.contains(&entry.key.as_str())) {
+        for entry in table.entries {
+            if !MARKS.contains(&entry.key.as_str()) {
+                let mut alone = table;
+                alone.entries = std::slice::from_ref(entry);
+                self.0.only(&alone, "a [[class]]", &OF_CLASS);
+                continue;
+            }
             let why = "no such key: a firewall's mark is set after frames were taken from the interface and is not in \
                        them; use `dscp`, or the `priority` in a VLAN tag";
             self.0.problem(entry.key_origin, &table.field(&entry.key), "", why);
         }
-        self.0.only(&table, "a [[class]]", &[&OF_CLASS[..], &MARKS].concat());
         if table.get("name").is_none() {
             self.0.missing(&table, "name", "this key is required: what to call the class");
         }
