@@ -9,6 +9,7 @@ use nix::sched::{CloneFlags, unshare};
 
 use crate::failopen::FailOpen;
 use crate::preflight::Preflight;
+use crate::rights::{self, CAPABILITIES};
 use crate::{clock, system};
 
 /// How one thing stands.
@@ -111,20 +112,16 @@ fn version(release: &str) -> Option<(u32, u32)> {
     Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
 }
 
-/// What has to be allowed, by the kernel's number and by name: to change interfaces, to receive and send frames, to load the
-/// program and to find one that is there already. The last includes `cap_bpf`, which does not include it.
-const CAPABILITIES: [(u32, &str); 3] = [(12, "cap_net_admin"), (13, "cap_net_raw"), (21, "cap_sys_admin")];
-
 fn capabilities() -> Check {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let held = held_capabilities(&status);
     let lacking: Vec<_> = CAPABILITIES.iter().filter(|(bit, _)| held >> bit & 1 == 0).map(|(_, name)| *name).collect();
-    let names = CAPABILITIES.map(|(_, name)| name).join(",");
+    let names = rights::names();
     let (state, found) = match lacking.is_empty() {
-        true => (State::Ok, names.clone()),
+        true => (State::Ok, names),
         false => (State::Lacks, format!("{} not held; root holds them", lacking.join(","))),
     };
-    Check::new("capabilities", state, found, Some(&format!("setcap {names}+ep \"$(command -v tidegate)\"")))
+    Check::new("capabilities", state, found, Some(&rights::mend()))
 }
 
 fn held_capabilities(status: &str) -> u64 {

@@ -50,6 +50,7 @@ pub mod preflight;
 pub mod pump;
 pub mod record;
 pub mod rehash;
+pub mod rights;
 pub mod ring;
 pub mod sample;
 pub mod snapshot;

@@ -136,7 +136,7 @@ pub fn run(command: &mut Command) -> io::Result<String> {
 pub fn possible() -> Result<(), String> {
     let root = std::fs::metadata("/proc/self").is_ok_and(|me| std::os::unix::fs::MetadataExt::uid(&me) == 0);
     if !root {
-        return Err("not root".into());
+        return Err("this needs root, as with sudo".into());
     }
     for program in ["ip", "ethtool", "sysctl"] {
         let found =

@@ -360,7 +360,14 @@ impl Installed {
 fn installed(netlink: &mut Netlink, interface: u32) -> io::Result<Option<Installed>> {
     let filter = attach::filters(netlink, interface)?.into_iter().find(attach::Filter::is_ours);
     let Some(program) = filter.and_then(|f| f.program) else { return Ok(None) };
-    let map = loaded_programs().flatten().find(|p| p.id() == program).and_then(|p| p.map_ids().ok().flatten());
+    let mut all = loaded_programs().peekable();
+    if let Some(Err(error)) = all.peek()
+        && is_refusal(error)
+    {
+        let why = "whose program is at it cannot be seen (Operation not permitted)";
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
+    }
+    let map = all.flatten().find(|p| p.id() == program).and_then(|p| p.map_ids().ok().flatten());
     let named = |id: &u32| MapInfo::from_id(*id).is_ok_and(|m| m.name_as_str() == Some("GATE"));
     let id = map.into_iter().flatten().find(named).ok_or_else(|| foreign("has no map of ours"))?;
     let map = aya::maps::Map::from_map_data(MapData::from_id(id).map_err(io::Error::other)?);
@@ -412,6 +419,14 @@ fn damaged() -> io::Error {
 
 fn foreign(how: &str) -> io::Error {
     io::Error::other(format!("a filter named {} that {how} is installed", attach::NAME))
+}
+
+/// Whether the kernel has said that we are not allowed.
+fn is_refusal(error: &(dyn std::error::Error + 'static)) -> bool {
+    let mut causes = std::iter::successors(Some(error), |error| error.source());
+    causes.any(|error| {
+        error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::PermissionDenied)
+    })
 }
 
 fn told<E: std::error::Error>(what: &str) -> impl Fn(E) -> io::Error {

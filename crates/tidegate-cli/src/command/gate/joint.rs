@@ -5,7 +5,7 @@ use tidegate_gateway::failopen::{self, FailOpen, Passed};
 use tidegate_gateway::guard::{Guard, Promise};
 use tidegate_gateway::netlink::Netlink;
 use tidegate_gateway::preflight::{self, Force, Obstacle, Preflight};
-use tidegate_gateway::{clock, facts};
+use tidegate_gateway::{clock, facts, rights};
 
 use super::notes::Pen;
 use crate::failure::Failure;
@@ -67,14 +67,19 @@ pub fn cleared(names: [&str; 2], force: Force, purpose: Purpose) -> Result<Clear
     Ok(Cleared { preflight, ends, holder })
 }
 
+/// What the kernel refuses, with what mends it.
+fn refused(error: std::io::Error) -> Failure {
+    Failure::runtime(rights::explained(error))
+}
+
 /// What there is at the interfaces. A gate that was killed just now is given the time to be known as dead.
 fn inspect(names: [&str; 2]) -> Result<Preflight, Failure> {
-    let preflight = preflight::inspect(names, clock::now()).map_err(Failure::runtime)?;
+    let preflight = preflight::inspect(names, clock::now()).map_err(refused)?;
     if holder(&preflight).is_none() {
         return Ok(preflight);
     }
     std::thread::sleep(Duration::from_nanos(failopen::VALID.as_nanos()));
-    preflight::inspect(names, clock::now()).map_err(Failure::runtime)
+    preflight::inspect(names, clock::now()).map_err(refused)
 }
 
 /// The process of a living gate that holds one of the interfaces.
@@ -131,7 +136,7 @@ impl Joint {
     /// The kernel refuses, or another gate was quicker.
     pub fn new(ends: &[facts::Interface; 2], on_exit: OnExit) -> Result<Joint, Failure> {
         let interfaces = ends.each_ref().map(|end| end.index);
-        let fail_open = FailOpen::install(interfaces, clock::now()).map_err(Failure::runtime)?;
+        let fail_open = FailOpen::install(interfaces, clock::now()).map_err(refused)?;
         Ok(Joint { fail_open, names: ends.each_ref().map(|end| end.name.clone()), on_exit, passed: Default::default() })
     }
 
@@ -208,7 +213,7 @@ pub fn remove(names: [&str; 2]) -> Result<(), Failure> {
             None => failures.push(Failure::Input(format!("there is no interface {name}"))),
             Some(Ok(true)) => output::print(&format!("{name}: removed\n"))?,
             Some(Ok(false)) => output::print(&format!("{name}: there was nothing of ours\n"))?,
-            Some(Err(error)) => failures.push(Failure::Runtime(format!("{name}: {error}"))),
+            Some(Err(error)) => failures.push(Failure::Runtime(format!("{name}: {}", rights::explained(error)))),
         }
     }
     failures.into_iter().next().map_or(Ok(()), Err)
