@@ -17,7 +17,7 @@ use tidegate_gateway::pump::{Change, News, Orders, Side, Wish, is_gone, pump};
 use tidegate_gateway::record::{Recorded, Recorder, Recording};
 use tidegate_gateway::ring::Ring;
 use tidegate_gateway::sample::{Sampler, samples};
-use tidegate_gateway::{clock, host};
+use tidegate_gateway::{clock, host, rights};
 
 use super::config::Source;
 use super::joint::Joint;
@@ -188,8 +188,8 @@ fn open(link: &Ready, secret: Secret) -> Result<Live, Failure> {
     let recorder = recorder(link)?;
     let (there, back) = link.plan.lanes(secret, recorder).map_err(Failure::input)?;
     let settings = link.plan.settings();
-    let inner = Ring::open(&settings.inner).map_err(Failure::runtime)?;
-    let outer = Ring::open(&settings.outer).map_err(Failure::runtime)?;
+    let ring = |name: &str| Ring::open(name).map_err(|error| Failure::runtime(rights::explained(error)));
+    let (inner, outer) = (ring(&settings.inner)?, ring(&settings.outer)?);
     Ok(Gate::new(there, back, inner, outer))
 }
 
