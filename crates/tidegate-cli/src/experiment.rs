@@ -15,7 +15,7 @@ use crate::{interrupt, output, shipped};
 pub struct Experiment {
     /// A scenario file, or the name of a shipped scenario (see `tidegate list scenarios`)
     scenario: String,
-    /// Change a value of the scenario, PATH=VALUE, as in run.duration=5s; give it several times
+    /// Change a value of the scenario, PATH=VALUE, as in run.duration=30s; give it several times
     #[arg(long = "set", value_name = "PATH=VALUE")]
     sets: Vec<Set>,
     /// Number of replications, 1 to 10000; without it, the scenario's own

@@ -73,6 +73,51 @@ fn examples_of_the_command_itself_are_commands() {
     assert_eq!(home.run(&[]).code, 2);
 }
 
+/// What `tidegate gate` is shown with is meant to protect users: a fast line and a flood try it.
+#[test]
+fn queues_of_the_gates_examples_protect() {
+    let home = Home::new();
+    let readme = std::fs::read_to_string(repository().join("README.md")).unwrap();
+    let lines = readme.lines().map(str::trim).filter(|line| line.starts_with("tidegate gate --in")).map(String::from);
+    let shown = [examples(&home, &["gate"]), lines.collect()].concat();
+    let mut queues: Vec<String> = shown
+        .iter()
+        .filter_map(|line| words(line).iter().skip_while(|word| *word != "--queue").nth(1).cloned())
+        .filter(|queue| queue != "drop_tail")
+        .collect();
+    queues.sort();
+    queues.dedup();
+    assert!(queues.len() >= 2, "{shown:?}");
+    for queue in queues {
+        let fast = ["network.rate=100 Mbit/s", "network.limit=1 MB", "group.flood.rate=150 Mbit/s", "run.duration=12s"];
+        let sets = fast.iter().flat_map(|set| ["--set", set]);
+        let args: Vec<&str> =
+            ["run", "flood", "--seeds", "1", "--json", "--queue", &queue].into_iter().chain(sets).collect();
+        let document = home.run(&args).json();
+        let tcp = document["groups"].as_array().unwrap().iter().find(|g| g["name"] == "tcp").unwrap();
+        let mean = |key: &str| tcp[key]["mean"].as_f64().unwrap();
+        assert!(mean("throughput_bps") >= 0.9 * mean("fair_share_bps"), "{queue}: {tcp}");
+    }
+}
+
+#[test]
+fn the_documented_override_fits_every_shipped_scenario() {
+    let home = Home::new();
+    let guide = std::fs::read_to_string(repository().join("docs/scenarios.md")).unwrap();
+    let help = home.run(&["run", "--help"]).out;
+    let named = |text: &str, end: char| -> String {
+        let rest = &text[text.find("run.duration=").unwrap()..];
+        rest.split(end).next().unwrap().into()
+    };
+    let list = home.run(&["list", "scenarios", "--json"]).json();
+    for scenario in list["scenarios"].as_array().unwrap() {
+        for set in [named(&guide, '`'), named(&help, ';')] {
+            let ran = home.run(&["check", scenario["name"].as_str().unwrap(), "--set", &set]);
+            assert_eq!(ran.code, 0, "{set}: {}", ran.err);
+        }
+    }
+}
+
 #[test]
 fn every_queue_source_and_scenario_is_listed_and_shown() {
     let home = Home::new();

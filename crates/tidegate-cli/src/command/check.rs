@@ -17,7 +17,7 @@ Examples:
 pub struct Args {
     /// A scenario file, or the name of a shipped scenario (see `tidegate list scenarios`)
     scenario: String,
-    /// Change a value of the scenario, PATH=VALUE, as in run.duration=5s; give it several times
+    /// Change a value of the scenario, PATH=VALUE, as in run.duration=30s; give it several times
     #[arg(long = "set", value_name = "PATH=VALUE")]
     sets: Vec<Set>,
     /// A queue to check instead of the scenario's own; give it several times

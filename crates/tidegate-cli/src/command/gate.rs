@@ -69,8 +69,8 @@ use scrape::{Address, Metrics};
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 #[command(after_help = "\
 Examples:
-  tidegate gate --in eth1 --out eth2 --rate 100mbit --queue sfb --dry-run
-  tidegate gate --in eth1 --out eth2 --rate \"95 Mbit/s\" --queue sfb,bins=46 --overhead ethernet
+  tidegate gate --in eth1 --out eth2 --rate 100mbit --queue drr/auto --dry-run
+  tidegate gate --in eth1 --out eth2 --rate \"95 Mbit/s\" --queue fq_codel/auto --overhead ethernet
   tidegate gate --in eth1 --out eth2 --rate 100mbit --queue drop_tail --delay 20ms --duration 10s --json
   tidegate gate --config gate.toml --dry-run
   tidegate gate --remove --in eth1 --out eth2")]
