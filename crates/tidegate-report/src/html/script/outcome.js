@@ -86,7 +86,8 @@ function rungs(low, high, most) {
   return steps.length <= most ? steps : tens.filter((e) => e % every === 0).map((e) => Math.pow(10, e));
 }
 
-/** One group's dots, whiskers and words. Words stand outwards, so that the line at the fair share crosses none. */
+/** One group's dots, whiskers and words. Words stand outwards, so that the line at the fair share
+ *  crosses none, but where the whisker reaches the left edge, beyond which are the queues' names. */
 function shareMarks(group, k, low) {
   const step = 0.68 / Math.max(1, groups.length);
   const dots = [], spans = [], ends = [];
@@ -97,7 +98,7 @@ function shareMarks(group, k, low) {
     const off = f.mean < low, from = Math.max(low, f.mean - half), to = Math.max(low, f.mean + half);
     dots.push({ value: [Math.max(low, f.mean), y], figure: f, queue: run.title, symbol: off ? 'triangle' : 'circle', symbolRotate: off ? 90 : 0 });
     if (f.ci95 !== null && !off) spans.push([from, to, y]);
-    const inward = off || f.mean >= 1;
+    const inward = off || f.mean >= 1 || f.mean - half <= low;
     ends.push([inward ? to : from, y, percent(f.mean) + (off ? ', off the scale' : ''), inward ? 'right' : 'left']);
   });
   return { dots, spans, ends };
