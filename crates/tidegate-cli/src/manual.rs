@@ -1,6 +1,6 @@
 //! Manual pages: the Markdown that ours are written in, laid out for a terminal.
-use comfy_table::{ContentArrangement, Table};
-use tidegate_report::table::{Colour, Look, STYLE};
+use comfy_table::{ColumnConstraint, ContentArrangement, Table, Width};
+use tidegate_report::table::{Colour, Look, STYLE, columns_that_fit, left_out};
 
 /// A piece of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,7 +78,8 @@ impl Page {
     pub fn render(&self) -> String {
         let look = Look::stdout();
         let width = look.width.map_or(WIDTH, usize::from);
-        let pen = Pen { text_width: width.min(WIDTH), table_width: width.max(40), colour: look.colour };
+        let table_width = look.width.filter(|_| look.edge).map(|width| width.max(40));
+        let pen = Pen { text_width: width.min(WIDTH), table_width, colour: look.colour };
         let mut page = String::new();
         let mut last: Option<&Block> = None;
         for block in &self.0 {
@@ -112,7 +113,8 @@ fn cells(row: &str) -> Vec<String> {
 /// How a page is written.
 struct Pen {
     text_width: usize,
-    table_width: usize,
+    /// Columns of the terminal; `None`: as wide as need be.
+    table_width: Option<u16>,
     colour: Colour,
 }
 
@@ -170,17 +172,41 @@ impl Pen {
         out
     }
 
+    /// The first column has its width, and no word of the others is broken: where there is no room for that, columns are
+    /// left out from the right.
     fn table(&self, rows: &[Vec<String>]) -> String {
         let mut table = Table::new();
-        table.load_style(STYLE).force_no_tty();
-        table.set_content_arrangement(ContentArrangement::Dynamic).set_width(self.table_width as u16);
+        table.load_style(STYLE).force_no_tty().set_content_arrangement(ContentArrangement::Disabled);
         let plain = |row: &Vec<String>| row.iter().map(|cell| unmarked(cell)).collect::<Vec<_>>();
-        if let Some((head, body)) = rows.split_first() {
-            table.set_header(plain(head));
-            table.add_rows(body.iter().map(plain));
+        let Some((head, body)) = rows.split_first() else { return String::new() };
+        table.set_header(plain(head));
+        table.add_rows(body.iter().map(plain));
+        let Some(width) = self.table_width else { return format!("{}\n", table.trim_fmt()) };
+        let mut least: Vec<u16> = (0..head.len()).map(|column| longest_word(rows, column)).collect();
+        if let (Some(first), Some(whole)) = (least.first_mut(), table.column_max_content_widths().first()) {
+            *first = *whole;
         }
-        format!("{}\n", table.trim_fmt())
+        let shown = columns_that_fit(&least, width.into());
+        for (number, (column, least)) in table.column_iter_mut().zip(&least).enumerate() {
+            column.set_constraint(match number < shown {
+                // The cell's two blanks are of its width.
+                true => ColumnConstraint::LowerBoundary(Width::Fixed(least + 2)),
+                false => ColumnConstraint::Hidden,
+            });
+        }
+        table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
+        let left: Vec<String> = head.iter().skip(shown).map(|cell| unmarked(cell)).collect();
+        let left: Vec<&str> = left.iter().map(String::as_str).collect();
+        let note = if left.is_empty() { String::new() } else { self.wrap(&left_out(&left), "", "") };
+        format!("{}\n{note}", table.trim_fmt())
     }
+}
+
+/// How long the longest word of a column is.
+fn longest_word(rows: &[Vec<String>], column: usize) -> u16 {
+    let words = rows.iter().filter_map(|row| row.get(column)).flat_map(|cell| words(cell));
+    let width = |word: Vec<(String, Style)>| word.iter().map(|(part, _)| part.chars().count()).sum::<usize>();
+    words.map(width).max().unwrap_or(0).try_into().unwrap_or(u16::MAX)
 }
 
 /// `text` without its marks.
@@ -251,7 +277,7 @@ fn link(rest: &str) -> Option<(&str, &str)> {
 mod tests {
     use super::*;
 
-    const PEN: Pen = Pen { text_width: 20, table_width: 60, colour: Colour::Plain };
+    const PEN: Pen = Pen { text_width: 20, table_width: Some(60), colour: Colour::Plain };
 
     #[test]
     fn marks_become_styles_and_links_their_text() {
@@ -268,6 +294,24 @@ mod tests {
         let text = PEN.wrap(&"word ".repeat(30), "  - ", "    ");
         assert!(text.lines().all(|l| l.chars().count() <= 20 && l.len() > 14), "{text}");
         assert_eq!(text.split_whitespace().filter(|w| *w == "word").count(), 30);
+    }
+
+    #[test]
+    fn no_word_of_a_table_is_broken() {
+        let row = |cells: [&str; 5]| cells.map(String::from).to_vec();
+        let rows = [
+            row(["what it is", "incomprehensible", "a few short words", "uncharacteristically", "last"]),
+            row(["1 000 000", "1", "2", "3", "4"]),
+        ];
+        let text = PEN.table(&rows);
+        for word in ["what it is", "incomprehensible", "uncharacteristically", "1 000 000", "short"] {
+            assert!(text.contains(word), "{word}: {text}");
+        }
+        let narrow = Pen { table_width: Some(40), text_width: 80, ..PEN }.table(&rows);
+        assert!(narrow.ends_with("More columns would show: uncharacteristically, last.\n"), "{narrow}");
+        assert!(narrow.lines().filter(|l| !l.starts_with("More")).all(|l| l.chars().count() <= 40), "{narrow}");
+        let file = Pen { table_width: None, ..PEN }.table(&rows);
+        assert_eq!(file.lines().count(), 3, "{file}");
     }
 
     #[test]

@@ -7,10 +7,13 @@
 //! let text = table::results(&[&document], &table::Look::plain());
 //! assert!(text.starts_with("red: tcp gets 9.00 Mbit/s\n"));
 //! ```
-use std::io::IsTerminal;
+mod look;
 
 use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, Row, Table};
 use comfy_table::{ContentLineStyle, LineStyle, TableStyle};
+
+pub use look::{Colour, Look, columns_that_fit, left_out};
+use look::{fit, widest, wrapped};
 
 use crate::answer::{GOODPUT, REPLAY, Verdict, clauses, goodput_exceeds, offends, share};
 use crate::detail::{self, Detail};
@@ -21,18 +24,6 @@ pub const STYLE: TableStyle = TableStyle::new()
     .header_lines(ContentLineStyle::none())
     .header_separator(LineStyle::none().fill('─'))
     .content_lines(ContentLineStyle::none());
-
-/// Columns of a pipe or a file, where nobody says how wide it is shown.
-const PAGE: u16 = 140;
-
-/// Whether colours are used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Colour {
-    /// None at all.
-    Plain,
-    /// The terminal's own sixteen.
-    Ansi,
-}
 
 /// Whether a table has room for intervals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,35 +45,14 @@ impl Intervals {
         Cell::new(human::millis(self.of(figure)))
     }
 
+    /// A figure that has been written.
+    fn text(self, figure: &str) -> &str {
+        let bare = figure.split(" ± ").next().unwrap_or(figure);
+        if self == Intervals::Shown { figure } else { bare }
+    }
+
     fn of(self, figure: Option<Figure>) -> Option<Figure> {
         if self == Intervals::Shown { figure } else { human::bare(figure) }
-    }
-}
-
-/// What the table is made for.
-#[derive(Clone, Copy, Debug)]
-pub struct Look {
-    /// Columns of the terminal; `None`: as wide as need be.
-    pub width: Option<u16>,
-    /// Colours.
-    pub colour: Colour,
-}
-
-impl Look {
-    /// As wide as need be, no colours: for files and pipes.
-    pub fn plain() -> Look {
-        Look { width: None, colour: Colour::Plain }
-    }
-
-    /// For the process's standard output: its width and colours if it is a terminal and `NO_COLOR` is unset or empty,
-    /// else plain, and no wider than a page of a log.
-    pub fn stdout() -> Look {
-        if !std::io::stdout().is_terminal() {
-            return Look { width: Some(PAGE), ..Look::plain() };
-        }
-        let asked_for_none = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
-        let colour = if asked_for_none { Colour::Plain } else { Colour::Ansi };
-        Look { width: Table::new().width(), colour }
     }
 }
 
@@ -90,17 +60,17 @@ impl Look {
 pub fn results(documents: &[&Document], look: &Look) -> String {
     let (table, intervals) = match documents {
         [one] => {
-            choose(look, &[(Columns::All, Intervals::Shown), (Columns::Few, Intervals::Shown)], |columns, with| {
-                group_table(one, look, columns, with)
-            })
+            use Intervals::{Hidden, Shown};
+            let layouts = [(Columns::All, Shown), (Columns::Few, Shown), (Columns::Few, Hidden)];
+            choose(look, &layouts, |columns, with| group_table(one, look, columns, with))
         }
         many => comparison(many, look),
     };
-    // One clause a line: a terminal would break the sentence in the middle of a word.
+    // One clause a line.
     let clauses: Vec<String> = clauses(documents).iter().map(|c| format!("{}: {}", c.title, c.text)).collect();
-    let answer = clauses.join(";\n");
+    let answer = wrapped(&clauses.join(";\n"), look);
     let more = if let [one] = documents { details(one, look) } else { String::new() };
-    format!("{answer}\n\n{table}\n\n{more}{}", notes(documents, intervals))
+    format!("{answer}\n{table}\n\n{more}{}", wrapped(&notes(documents, intervals), look))
 }
 
 /// The flows that offered or got most, at most `most` of them. Ends with a line feed.
@@ -125,9 +95,10 @@ pub fn flows(document: &Document, flows: &[Flow], most: usize, look: &Look) -> S
     let more = order.len().saturating_sub(most);
     let note = match more {
         0 => String::new(),
+        1 => "and 1 more flow; --json lists more of them\n".into(),
         _ => format!("and {} more flows; --json lists more of them\n", human::count(more as u64)),
     };
-    format!("{}\n{}\n{note}", human::plain(document.title()), fit(table, look))
+    format!("{}\n{}\n{note}", human::plain(document.title()), fit(table, look, None))
 }
 
 fn flow_row(flow: &Flow) -> Vec<Cell> {
@@ -155,7 +126,7 @@ fn counted_flow(flow: &Flow) -> Vec<Cell> {
 
 /// The figures behind the first table, of one result.
 fn details(document: &Document, look: &Look) -> String {
-    let of = |detail: Detail, first: &str| {
+    let made = |detail: &Detail, first: &str, with: Intervals| {
         let mut table = new(look);
         let mut head = vec![first];
         head.extend(&detail.heads);
@@ -163,11 +134,22 @@ fn details(document: &Document, look: &Look) -> String {
         for ([_, name], cells) in &detail.rows {
             let name = if name.is_empty() { document.title() } else { name };
             let mut row = vec![text(name).add_attribute(Attribute::Bold)];
-            row.extend(cells.iter().map(Cell::new));
+            row.extend(cells.iter().map(|cell| Cell::new(with.text(cell))));
             table.add_row(row);
         }
         align(&mut table, 1);
-        if detail.heads.is_empty() { String::new() } else { fit(table, look) + "\n\n" }
+        table
+    };
+    let of = |detail: Detail, first: &str| {
+        if detail.heads.is_empty() {
+            return String::new();
+        }
+        let whole = made(&detail, first, Intervals::Shown);
+        let told = match widest(&whole) <= look.room() {
+            true => fit(whole, look, None),
+            false => fit(made(&detail, first, Intervals::Hidden), look, Some("the 95 % intervals")),
+        };
+        told + "\n\n"
     };
     of(detail::groups(&[document]), "group") + &of(detail::queues(&[document]), "queue")
 }
@@ -193,7 +175,7 @@ fn choose<L: Copy>(
     for &(layout, intervals) in layouts {
         let table = make(layout, intervals);
         let fits = widest(&table) <= room;
-        last = (fit(table, look), intervals);
+        last = (fit(table, look, None), intervals);
         if fits {
             break;
         }
@@ -388,18 +370,4 @@ fn align(table: &mut Table, left: usize) {
     for column in table.column_iter_mut().skip(left) {
         column.set_cell_alignment(CellAlignment::Right);
     }
-}
-
-/// The widest line in columns. Cells hold no wide characters but those of labels.
-fn widest(table: &Table) -> usize {
-    let padding = 2;
-    table.column_max_content_widths().iter().map(|w| usize::from(*w) + padding).sum()
-}
-
-/// The table as text, its lines broken inside cells where the terminal is too narrow.
-fn fit(mut table: Table, look: &Look) -> String {
-    if let Some(width) = look.width.filter(|w| widest(&table) > usize::from(*w)) {
-        table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
-    }
-    table.trim_fmt()
 }

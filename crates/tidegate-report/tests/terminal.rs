@@ -10,7 +10,7 @@ fn four() -> Vec<Document> {
 }
 
 fn show(documents: &[Document], width: Option<u16>) -> String {
-    results(&documents.iter().collect::<Vec<_>>(), &Look { width, colour: Colour::Plain })
+    results(&documents.iter().collect::<Vec<_>>(), &Look { width, edge: true, colour: Colour::Plain })
 }
 
 /// The lines of the table, which stands between empty lines.
@@ -57,11 +57,36 @@ fn eighty_columns_hold_the_comparison_without_broken_cells() {
 }
 
 #[test]
+fn eighty_columns_hold_whole_words_and_say_what_is_left_out() {
+    let look = Look { width: Some(80), edge: true, colour: Colour::Plain };
+    let document = replayed("red", 0.4);
+    let listed = flows(&document, document.flows.as_ref().unwrap(), 9, &look);
+    let texts = [show(&four()[..1], Some(80)), show(&[document], Some(80)), listed];
+    for text in &texts {
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    }
+    // Each flow has a line, and its name is whole.
+    assert!(texts[2].contains("More columns would show: "), "{}", texts[2]);
+    assert!(texts[2].contains("10.0.0.9:4000 > 10.0.1.1:9 udp  "), "{}", texts[2]);
+    assert!(texts[0].contains("More columns would show: the 95 % intervals, "), "{}", texts[0]);
+}
+
+#[test]
+fn a_file_has_lines_as_long_as_need_be() {
+    let document = replayed("red", 0.4);
+    let look = Look { width: Some(60), ..Look::plain() };
+    assert_eq!(
+        flows(&document, document.flows.as_ref().unwrap(), 9, &look),
+        flows(&document, document.flows.as_ref().unwrap(), 9, &Look::plain())
+    );
+}
+
+#[test]
 fn colours_only_if_asked_for() {
     let documents = four();
     let documents: Vec<&Document> = documents.iter().collect();
-    assert!(!results(&documents, &Look { width: Some(200), colour: Colour::Plain }).contains('\x1b'));
-    let coloured = results(&documents, &Look { width: Some(200), colour: Colour::Ansi });
+    assert!(!results(&documents, &Look { width: Some(200), edge: true, colour: Colour::Plain }).contains('\x1b'));
+    let coloured = results(&documents, &Look { width: Some(200), edge: true, colour: Colour::Ansi });
     assert!(coloured.contains('\x1b'));
     // Two columns of shares: tcp starved and the flood greedy are red, sfb's are green.
     let of = |start: &str| coloured.lines().rfind(|line| line.contains(start) && line.contains('±')).unwrap();
@@ -97,7 +122,7 @@ fn flows_of_a_replay_with_the_greatest_first() {
     assert_eq!(rows.len(), 2);
     let words: Vec<&str> = rows[0].split("  ").map(str::trim).filter(|w| !w.is_empty()).collect();
     assert_eq!(words[..7], ["10.0.0.9:4000 > 10.0.1.1:9 udp", "udp", "31 000", "18 600", "12 400", "0", "40.0 %"]);
-    assert!(text.ends_with("and 1 more flows; --json lists more of them\n"), "{text}");
+    assert!(text.ends_with("and 1 more flow; --json lists more of them\n"), "{text}");
 }
 
 #[test]

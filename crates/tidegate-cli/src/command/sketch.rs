@@ -73,9 +73,12 @@ fn page(table: &Table, flows: &[u64]) -> Page {
     page.add(Block::Heading("Cost".into()));
     page.add(Block::Table(costs(table)));
     page.add(Block::Text(format!(
-        "Errors are root mean squares over {} seeds, relative to the flows that did send, at four packets a flow and at \
+        "Errors are root mean squares over {}, relative to the flows that did send, at four packets a flow and at \
          least 10 000; `N times` is an estimate of N times the truth. Of BLACK's state the buffer is not counted. Times are the least over the seeds, hashing included.",
-        table.seeds.len()
+        match table.seeds.len() {
+            1 => "one seed".into(),
+            n => format!("{n} seeds"),
+        }
     )));
     page
 }
@@ -118,12 +121,13 @@ fn flows_of(n: u64) -> String {
     format!("{} flow{}", human::count(n), if n == 1 { "" } else { "s" })
 }
 
+/// A row for each estimator, a column for each number of flows.
 fn errors(table: &Table, skew: Skew, flows: &[u64]) -> Vec<Vec<String>> {
-    let head = ["flows"].into_iter().chain(Method::ALL.map(Method::name));
-    let mut rows = vec![head.map(String::from).collect::<Vec<_>>()];
-    for &n in flows {
-        let cells = Method::ALL.map(|method| table.row(method, skew, n).map_or(human::NONE.into(), error));
-        rows.push(std::iter::once(human::count(n)).chain(cells).collect());
+    let head = std::iter::once("flows:".into()).chain(flows.iter().map(|n| human::count(*n)));
+    let mut rows = vec![head.collect::<Vec<_>>()];
+    for method in Method::ALL {
+        let cell = |n: &u64| table.row(method, skew, *n).map_or(human::NONE.into(), error);
+        rows.push(std::iter::once(method.name().into()).chain(flows.iter().map(cell)).collect());
     }
     rows
 }
