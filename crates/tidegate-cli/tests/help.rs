@@ -213,8 +213,13 @@ fn there_is_a_manual_page_for_every_subcommand() {
         assert!(text.contains(".SH NAME") && text.contains(".SH SYNOPSIS"), "{command}: {text}");
     }
     assert!(page("tidegate-gate.1").contains("a bump in the wire"));
+    let run = page("tidegate-run.1");
+    let (_, examples) = run.split_once(".SH EXAMPLES\n.nf\n").unwrap();
+    let (lines, _) = examples.split_once(".fi\n").unwrap();
+    assert!(lines.lines().count() >= 2 && lines.lines().all(|line| line.starts_with("  tidegate run ")), "{lines}");
+    assert!(!page("tidegate.1").contains("EXTRA") && page("tidegate.1").contains(".fi\n.PP\nResults go"));
     home.write("taken", "");
-    home.run(&["man", "--out", "taken"]).refused(1, &["taken"]);
+    home.run(&["man", "--out", "taken"]).refused(2, &["taken: is a file, not a directory"]);
 }
 
 #[test]

@@ -23,14 +23,43 @@ pub struct Args {
 
 impl Args {
     pub fn execute(self) -> Result<(), Failure> {
-        let fails = |error| cannot_write(&self.out, &error);
-        std::fs::create_dir_all(&self.out).map_err(fails)?;
-        clap_mangen::generate_to(Cli::command(), &self.out).map_err(fails)
+        if self.out.exists() && !self.out.is_dir() {
+            return Err(Failure::Input(format!("{}: is a file, not a directory", self.out.display())));
+        }
+        let mut command = Cli::command().disable_help_subcommand(true);
+        command.build();
+        std::fs::create_dir_all(&self.out)
+            .and_then(|()| write(&command, &self.out))
+            .map_err(|error| Failure::Runtime(format!("{}: {error}", self.out.display())))
     }
 }
 
-fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::Runtime(format!("{}: {error}", path.display()))
+/// Writes the page of `command`, and those of its subcommands.
+fn write(command: &clap::Command, folder: &Path) -> std::io::Result<()> {
+    for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set()) {
+        write(sub, folder)?;
+    }
+    let page = clap_mangen::Man::new(command.clone());
+    let mut text = Vec::new();
+    page.render(&mut text)?;
+    std::fs::write(folder.join(page.get_filename()), with_examples(&String::from_utf8_lossy(&text)))
+}
+
+/// `page` with the examples under a heading of their own, each line as it is written; what follows them is filled.
+fn with_examples(page: &str) -> String {
+    let Some((before, rest)) = page.split_once(".SH EXTRA\nExamples:\n") else { return page.into() };
+    let mut text = format!("{before}.SH EXAMPLES\n.nf\n");
+    let mut filled = false;
+    for line in rest.lines() {
+        if !filled && !line.starts_with("  ") {
+            text += ".fi\n";
+            filled = true;
+        }
+        // An empty line begins a paragraph; roff has a word for it.
+        text += if line.is_empty() { ".PP" } else { line };
+        text.push('\n');
+    }
+    text + if filled { "" } else { ".fi\n" }
 }
 
 /// Print what a shell needs to complete the command's arguments.
