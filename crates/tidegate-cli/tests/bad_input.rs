@@ -79,7 +79,9 @@ fn arguments_that_cannot_be() {
         home.refuses(2, &twice, &["label = sfb: another queue is called that too"]);
     }
     home.refuses(2, &["comapre"], &["comapre", "compare"]);
-    home.refuses(2, &["show", "sbf"], &["nothing called `sbf`", "did you mean `sfb`?"]);
+    home.refuses(2, &["show", "sbf"], &["nothing called `sbf`; did you mean `sfb`?"]);
+    assert!(!home.run(&["show", "sbf"]).err.contains("drop_tail"), "who mistyped a name is not told all of them");
+    home.refuses(2, &["show", "quite-another"], &["nothing called `quite-another`", "queues drop_tail"]);
     home.refuses(2, &["show", "sfb", "--limit", "0 packets"], &["limit = 0 packets", "at least one packet"]);
     home.refuses(2, &["list", "queue"], &["queue", "queues"]);
     let same = ["--queue", "red as a", "--queue", "blue as a"];

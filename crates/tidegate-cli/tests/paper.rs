@@ -13,7 +13,7 @@ fn closed_forms_are_worked_out() {
     assert_eq!((example["verdict"].as_str(), example["printed"].as_str()), (Some("holds"), Some("142")));
     let text = home.run(&["paper", "run", "C3"]).out;
     assert!(
-        text.contains("polluted_bins(bins 23, floods 8)") && text.contains("13 claims: 12 holds; 1 differs."),
+        text.contains("polluted_bins(bins 23, floods 8)") && text.contains("13 claims: 12 hold; 1 differs."),
         "{text}"
     );
 }
@@ -71,7 +71,7 @@ fn a_paper_of_ones_own_is_read_from_its_folder() {
     let claims = "experiment,setting,queue,quantity,unit,printed,within,place,fit,unchecked,explained\nX1,,,jackknife(),flows,150,0.5,§1,,,\n";
     std::fs::write(folder.join("printed.csv"), claims).unwrap();
     let ran = home.run(&["paper", "run", "all", "--from", "papers"]);
-    assert!(ran.code == 0 && ran.out.contains("1 claims: 1 differs."), "{ran:?}");
+    assert!(ran.code == 0 && ran.out.contains("1 claim: 1 differs."), "{ran:?}");
     std::fs::write(folder.join("printed.csv"), claims.replace("flows,150", "ms,150")).unwrap();
     home.run(&["paper", "run", "all", "--from", "papers"])
         .refused(2, &["mine/printed.csv:2:", "unit = ms", "measured in flows"]);

@@ -50,6 +50,14 @@ fn the_list_of_flows_can_be_cut() {
 }
 
 #[test]
+fn seed_and_mean_packet_have_bounds() {
+    let home = Home::new();
+    home.refuses(2, &with(&["--seed", "-1"]), &["--seed", "must lie in 0 to 18446744073709551615"]);
+    home.refuses(2, &with(&["--mean-packet", "20 B"]), &["--mean-packet", "must lie in 40 B to 65535 B"]);
+    assert_eq!(home.run(&with(&["--mean-packet", "40 B"])).code, 0);
+}
+
+#[test]
 fn the_answer_comes_first_for_people() {
     let ran = Home::new().run(&with(&["--queue", "drop_tail"]));
     assert_eq!(ran.code, 0);

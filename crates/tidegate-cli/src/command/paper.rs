@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use tidegate_lab::RunError;
 use tidegate_lab::nearest::did_you_mean;
 use tidegate_lab::paper::{self, Asked, Folder, Length, Paper, PaperError, Results, Row};
-use tidegate_lab::store::File;
+use tidegate_lab::store::{File, StoreError};
 use tidegate_report::papers::{KINDS, Made, render};
 
 use crate::experiment::{command_line, whole};
@@ -148,8 +148,7 @@ impl List {
             text += &format!("{} ({}): {}\n", paper.folder, paper.key, paper.title);
             for e in &paper.experiments {
                 let claims = paper.claims.iter().filter(|claim| claim.experiment == e.id).count();
-                let claims = if claims == 1 { "1 claim".into() } else { format!("{claims} claims") };
-                text += &format!("  {:4}{:28}{} ({claims})\n", e.id, e.place, e.title);
+                text += &format!("  {:4}{:28}{} ({})\n", e.id, e.place, e.title, self::claims(claims));
             }
         }
         output::print(&(text + "`tidegate paper run ID|KEY|all` runs them.\n"))
@@ -190,7 +189,8 @@ impl Run {
                     dir.display()
                 )),
                 (PaperError::Run(error), _) => Failure::input(error),
-                (PaperError::Store(error), _) => Failure::runtime(error),
+                (PaperError::Store(error), Some(dir)) => unfinished(dir, &error),
+                (PaperError::Store(error), None) => Failure::runtime(error),
             })?;
         let rows: Vec<Row<'_>> =
             papers.iter().flat_map(|paper| paper::rows(paper, &asked.experiments, &results)).collect();
@@ -253,11 +253,21 @@ impl Run {
             files.push(File { name: name.into(), bytes: text.into_bytes() });
         }
         interrupt::uninterrupted(|| {
-            paper::publish(dir, &files).map_err(Failure::runtime)?;
+            paper::publish(dir, &files).map_err(|error| unfinished(dir, &error))?;
             output::note(&format!("Wrote {}.", dir.join("index.html").display()));
             Ok(())
         })
     }
+}
+
+/// Tables and pages are written one by one, so some may be there; what was simulated is.
+fn unfinished(dir: &Path, error: &StoreError) -> Failure {
+    // The store's sentence is of a directory that appears whole or not at all.
+    let why = error.to_string().replace(". Nothing was left behind", "");
+    Failure::Runtime(format!(
+        "{why}. Some of the tables and pages in {} are missing; the same command writes them again",
+        dir.display()
+    ))
 }
 
 fn object(row: &Row<'_>) -> Value {
@@ -292,12 +302,25 @@ fn summary(rows: &[Row<'_>]) -> String {
         .iter()
         .map(|kind| (kind, count(kind)))
         .filter(|(_, n)| *n > 0)
-        .map(|(kind, n)| format!("{n} {kind}"))
+        .map(|(kind, n)| format!("{n} {}", if n == 1 { kind } else { of_several(kind) }))
         .collect();
     match parts.is_empty() {
         true => "No claims.\n".into(),
-        false => format!("{} claims: {}.\n", rows.len(), parts.join("; ")),
+        false => format!("{}: {}.\n", claims(rows.len()), parts.join("; ")),
     }
+}
+
+/// A verdict on more than one claim.
+fn of_several(kind: &'static str) -> &'static str {
+    match kind {
+        "holds" => "hold",
+        "differs" => "differ",
+        other => other,
+    }
+}
+
+fn claims(count: usize) -> String {
+    if count == 1 { "1 claim".into() } else { format!("{count} claims") }
 }
 
 /// Why claims differ, each reason once.
@@ -307,9 +330,10 @@ fn reasons(papers: &[Paper], rows: &[Row<'_>]) -> String {
         let mine = |row: &&Row<'_>| row.paper == paper.folder && row.explanation() == Some(&explanation.name);
         let count = rows.iter().filter(mine).count();
         if count > 0 {
-            let claims = if count == 1 { "one claim".into() } else { format!("{count} claims") };
+            let differ = if count == 1 { "differs" } else { "differ" };
             text += &format!(
-                "\nWhy {claims} of {} differ ({}):\n{}\n",
+                "\nWhy {} of {} {differ} ({}):\n{}\n",
+                claims(count),
                 paper.folder,
                 explanation.name,
                 explanation.why.trim()

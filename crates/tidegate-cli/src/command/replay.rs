@@ -45,13 +45,13 @@ pub struct Args {
     #[arg(long, value_name = "SIZE", allow_hyphen_values = true)]
     limit: Option<Size>,
     /// The usual length of a packet, by which queues turn bytes into packets and back
-    #[arg(long, value_name = "SIZE", default_value = "1000 B", allow_hyphen_values = true)]
+    #[arg(long, value_name = "SIZE", default_value = "1000 B", value_parser = mean_packet, allow_hyphen_values = true)]
     mean_packet: Bytes,
     /// Which packets are one flow: five-tuple, source, destination, pair, or source-prefix/N
     #[arg(long, value_name = "K", default_value = "five-tuple")]
     flow_key: FlowKey,
     /// Seed of the queue's dice and of the flow hash
-    #[arg(long, value_name = "SEED", default_value_t = 1)]
+    #[arg(long, value_name = "SEED", default_value_t = 1, value_parser = whole::<u64>(0, u64::MAX.into()), allow_negative_numbers = true)]
     seed: u64,
     /// List so many flows in the result, those that offered most; the others are summed up as one
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = whole::<u32>(0, 1_000_000), allow_negative_numbers = true)]
@@ -113,6 +113,15 @@ impl Args {
             ReplayError::Capture(error) => Failure::Input(format!("{}: {error}", self.capture.display())),
             other => Failure::input(other),
         }
+    }
+}
+
+/// Reads the usual length of a packet, which has the bounds that it has in a scenario.
+fn mean_packet(text: &str) -> Result<Bytes, String> {
+    let bytes = text.parse::<Bytes>().map_err(|error| error.to_string())?;
+    match (40..=65_535).contains(&bytes.get()) {
+        true => Ok(bytes),
+        false => Err("must lie in 40 B to 65535 B".into()),
     }
 }
 

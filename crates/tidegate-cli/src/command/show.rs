@@ -51,6 +51,13 @@ impl Args {
     }
 
     fn unknown(&self) -> String {
+        let all: Vec<&str> =
+            QUEUES.iter().map(|q| q.name).chain(SOURCES.iter().map(|s| s.0)).chain(shipped::names()).collect();
+        let name = &self.name;
+        // Who mistyped a name wants that name, not all of them.
+        if let Some(near) = did_you_mean(name, &all) {
+            return format!("there is nothing called `{name}`{near} `tidegate list` has all names");
+        }
         let kinds: [(&str, Vec<&str>); 3] = [
             ("queues", QUEUES.iter().map(|q| q.name).collect()),
             ("sources", SOURCES.iter().map(|s| s.0).collect()),
@@ -61,9 +68,7 @@ impl Args {
             .filter(|k| !k.1.is_empty())
             .map(|(kind, names)| format!("{kind} {}", names.join(", ")))
             .collect();
-        let all: Vec<&str> = kinds.iter().flat_map(|k| k.1.iter().copied()).collect();
-        let near = did_you_mean(&self.name, &all).unwrap_or_default();
-        format!("there is nothing called `{}`; there are {}{near}", self.name, known.join("; "))
+        format!("there is nothing called `{name}`; there are {}", known.join("; "))
     }
 }
 
