@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use tidegate_lab::RunError;
 use tidegate_lab::nearest::did_you_mean;
 use tidegate_lab::paper::{self, Asked, Folder, Length, Paper, PaperError, Results, Row};
-use tidegate_lab::store::{File, StoreError};
+use tidegate_lab::store::File;
 use tidegate_report::papers::{KINDS, Made, render};
 
 use crate::experiment::{command_line, whole};
@@ -189,8 +189,7 @@ impl Run {
                     dir.display()
                 )),
                 (PaperError::Run(error), _) => Failure::input(error),
-                (PaperError::Store(error), Some(dir)) => unfinished(dir, &error),
-                (PaperError::Store(error), None) => Failure::runtime(error),
+                (PaperError::Store(error), _) => Failure::runtime(error),
             })?;
         let rows: Vec<Row<'_>> =
             papers.iter().flat_map(|paper| paper::rows(paper, &asked.experiments, &results)).collect();
@@ -253,21 +252,11 @@ impl Run {
             files.push(File { name: name.into(), bytes: text.into_bytes() });
         }
         interrupt::uninterrupted(|| {
-            paper::publish(dir, &files).map_err(|error| unfinished(dir, &error))?;
+            paper::publish(dir, &files).map_err(Failure::runtime)?;
             output::note(&format!("Wrote {}.", dir.join("index.html").display()));
             Ok(())
         })
     }
-}
-
-/// Tables and pages are written one by one, so some may be there; what was simulated is.
-fn unfinished(dir: &Path, error: &StoreError) -> Failure {
-    // The store's sentence is of a directory that appears whole or not at all.
-    let why = error.to_string().replace(". Nothing was left behind", "");
-    Failure::Runtime(format!(
-        "{why}. Some of the tables and pages in {} are missing; the same command writes them again",
-        dir.display()
-    ))
 }
 
 fn object(row: &Row<'_>) -> Value {

@@ -7,9 +7,10 @@ use serde::{Deserialize, Serialize};
 use siphasher::sip128::{Hasher128, SipHasher13};
 use tidegate_report::{Document, Series};
 
+use super::shelf::wrong;
 use crate::scenario::Scenario;
 use crate::spec::QueueSpec;
-use crate::store::{StoreError, wrong};
+use crate::store::StoreError;
 
 /// The version, and with it a hash of the sources of queues and simulator: results of other code are not taken for ours.
 pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "+", env!("TIDEGATE_SOURCES"));

@@ -1,11 +1,11 @@
 //! The output directory: cells that stay, and tables and pages that each run makes anew.
 use std::fs;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::Path;
 
 use serde_json::json;
 
-use crate::store::{self, File, StoreError, wrong};
+use crate::store::{self, File, StoreError};
 
 use super::cell::VERSION;
 
@@ -64,6 +64,18 @@ fn readable(file: &fs::File) -> std::io::Result<()> {
 #[cfg(not(unix))]
 fn readable(_: &fs::File) -> std::io::Result<()> {
     Ok(())
+}
+
+/// What could not be written to a folder of papers. Its files are whole one by one; those written before stay.
+pub(super) fn wrong(path: &Path, error: &io::Error) -> StoreError {
+    match error.kind() {
+        io::ErrorKind::StorageFull => StoreError {
+            path: path.into(),
+            why: "cannot be written: the disk is full. What was written before stays, and the same command goes on from there"
+                .into(),
+        },
+        _ => store::wrong(path, error),
+    }
 }
 
 #[cfg(test)]
