@@ -19,6 +19,7 @@
 //! | [`offenders`], [`socket`] | who sends too much for too long; the documents for whoever connects |
 //! | [`metrics`] | the documents as OpenMetrics, over HTTP |
 //! | [`demo`] | who gets what, measured: kernel TCP and a flood through the gateway |
+//! | [`rights`] | what a process must be allowed, and what to say to one that is not |
 //! | [`namespaces`] | networks of our own to try things in |
 mod aside;
 pub mod clock;

@@ -48,7 +48,15 @@ impl Socket {
     /// # Errors
     /// With the path: something else is there, somebody listens there, or the system refuses.
     pub fn bind(path: &Path) -> io::Result<Socket> {
-        put(path).map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))
+        put(path).map_err(|error| at(path, error))
+    }
+
+    /// Tries whether a socket could be put at `path`, and leaves nothing behind.
+    ///
+    /// # Errors
+    /// Those of [`bind`](Socket::bind).
+    pub fn try_out(path: &Path) -> io::Result<()> {
+        tried(path).map_err(|error| at(path, error))
     }
 
     /// Answers clients with what `document` says, a line each time, in a thread of its own.
@@ -63,24 +71,47 @@ impl Socket {
     }
 }
 
-fn put(path: &Path) -> io::Result<Socket> {
+fn at(path: &Path, error: io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+}
+
+/// Whether nobody has `path` but perhaps a socket at which nobody listens.
+fn vacant(path: &Path) -> io::Result<()> {
     match fs::symlink_metadata(path) {
         Ok(there) if !there.file_type().is_socket() => {
-            return Err(io::Error::new(ErrorKind::AlreadyExists, "is there already, and is no socket"));
+            Err(io::Error::new(ErrorKind::AlreadyExists, "is there already, and is no socket"))
         }
         Ok(_) => match UnixStream::connect(path) {
-            Err(error) if error.kind() == ErrorKind::ConnectionRefused => {}
-            Err(error) => return Err(error),
-            Ok(_) => return Err(io::Error::new(ErrorKind::AddrInUse, "somebody listens there already")),
+            Err(error) if error.kind() == ErrorKind::ConnectionRefused => Ok(()),
+            Err(error) => Err(error),
+            Ok(_) => Err(io::Error::new(ErrorKind::AddrInUse, "somebody listens there already")),
         },
-        Err(error) if error.kind() == ErrorKind::NotFound => make_folder(path)?,
-        Err(error) => return Err(error),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
     }
-    // Under another name first, so that nobody finds it before its mode is set, and so that it takes the place of what is left
-    // there in one step.
+}
+
+/// A name beside `path` that no other process takes.
+fn beside(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(format!(".{}", std::process::id()));
-    let aside = PathBuf::from(name);
+    PathBuf::from(name)
+}
+
+fn tried(path: &Path) -> io::Result<()> {
+    vacant(path)?;
+    let (made, aside) = (make_folder(path)?, beside(path));
+    let tried = UnixListener::bind(&aside).and_then(|_| fs::remove_file(&aside));
+    let gone = made.map_or(Ok(()), fs::remove_dir);
+    tried.and(gone)
+}
+
+fn put(path: &Path) -> io::Result<Socket> {
+    vacant(path)?;
+    make_folder(path)?;
+    // Under another name first, so that nobody finds it before its mode is set, and so that it takes the place of what is left
+    // there in one step.
+    let aside = beside(path);
     let listener = UnixListener::bind(&aside)?;
     let placed = fs::set_permissions(&aside, Permissions::from_mode(MODE))
         .and_then(|()| listener.set_nonblocking(true))
@@ -95,15 +126,19 @@ fn put(path: &Path) -> io::Result<Socket> {
     }
 }
 
-/// Makes the folder of `path` if there is none, as of /run after a boot.
-fn make_folder(path: &Path) -> io::Result<()> {
+/// Makes the folder of `path` if there is none, as after a boot in /run; the folder that it made.
+fn make_folder(path: &Path) -> io::Result<Option<&Path>> {
     match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() && !folder.exists() => fs::create_dir(folder).map_err(|error| {
-            let folder = folder.display();
-            let why = format!("there is no folder {folder}, and it cannot be made ({error}); try mkdir -p {folder}");
-            io::Error::new(error.kind(), why)
-        }),
-        _ => Ok(()),
+        Some(folder) if !folder.as_os_str().is_empty() && !folder.exists() => match fs::create_dir(folder) {
+            Ok(()) => Ok(Some(folder)),
+            Err(error) => {
+                let folder = folder.display();
+                let why =
+                    format!("there is no folder {folder}, and it cannot be made ({error}); try mkdir -p {folder}");
+                Err(io::Error::new(error.kind(), why))
+            }
+        },
+        _ => Ok(None),
     }
 }
 

@@ -9,6 +9,7 @@ mod run;
 mod scrape;
 mod service;
 mod signals;
+mod trial;
 mod view;
 mod watch;
 
@@ -34,6 +35,7 @@ use joint::{OnExit, Purpose};
 use link::{DRAIN, LinkConfig, Wanted};
 use run::{Outcome, Ready, Together, run};
 use scrape::{Address, Metrics};
+use trial::{Beside, Places};
 
 /// Manage a live link: a bump in the wire.
 ///
@@ -212,17 +214,27 @@ impl Args {
         let purpose = if self.dry_run { Purpose::Show } else { Purpose::Start };
         let mut ready = Vec::new();
         let mut plans = Vec::new();
+        let mut beside = Beside::Nobody;
+        let several = Links::of(links.len()) == Links::Several;
         for config in links {
             let names = [config.settings.inner.as_str(), config.settings.outer.as_str()];
             let cleared = joint::cleared(names, force, purpose)?;
             let plan = config.plan(cleared.ends[0].mtu.max(cleared.ends[1].mtu))?;
-            plans.push([config.lines(&plan), joint::lines(&cleared, config.on_exit)].concat());
+            let name = several.then(|| ("link".to_string(), config.name.clone()));
+            let parts = [config.lines(&plan), joint::lines(&cleared, config.on_exit)];
+            plans.push(name.into_iter().chain(parts.into_iter().flatten()).collect());
+            if cleared.is_held() {
+                beside = Beside::Gate;
+            }
             ready.push(Ready { config, plan, ends: cleared.ends });
         }
+        let socket = self.socket.as_deref().or(source.as_ref().and_then(|source| source.socket.as_deref()));
         if self.dry_run {
+            let places = Places { socket, metrics };
+            places.try_out(ready.iter().map(|link| &link.config), beside)?;
+            plans.iter_mut().for_each(|plan: &mut account::Lines| plan.extend(places.lines()));
             return account::print_plans(&plans, self.json);
         }
-        let socket = self.socket.as_deref().or(source.as_ref().and_then(|source| source.socket.as_deref()));
         let together =
             Together { file: source.as_ref(), socket, metrics, duration: self.duration, status: self.status };
         let links = Links::of(ready.len());

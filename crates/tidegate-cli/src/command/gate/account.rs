@@ -13,7 +13,7 @@ use crate::manual::{Block, Page};
 use crate::output;
 
 /// A plan as pairs of a name and a text.
-type Lines = Vec<(String, String)>;
+pub type Lines = Vec<(String, String)>;
 
 /// How many links were asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -38,6 +38,13 @@ pub struct Cleared {
     holder: Option<u32>,
 }
 
+impl Cleared {
+    /// Whether a gate that runs holds one of them.
+    pub fn is_held(&self) -> bool {
+        self.holder.is_some()
+    }
+}
+
 /// The interfaces called `names`, which may be joined.
 ///
 /// # Errors

@@ -60,7 +60,13 @@ impl LinkConfig {
             Waits::Asleep => format!("asleep until {AWAKE} before a departure"),
             Waits::Awake => "awake: never sleeps, and takes a processor".into(),
         };
-        [plan.lines(), vec![("waits".into(), waits), ("drain".into(), self.drain.to_string())]].concat()
+        let mut lines = plan.lines();
+        lines.extend([("waits".into(), waits), ("drain".into(), self.drain.to_string())]);
+        if let Some((path, limit)) = &self.record {
+            let limit = limit.map(|limit| format!(", at most {limit}")).unwrap_or_default();
+            lines.push(("record".into(), format!("{}{limit}", path.display())));
+        }
+        lines
     }
 
     /// Whether what a gate that runs cannot change is as in `old`.

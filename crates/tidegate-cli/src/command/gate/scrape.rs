@@ -1,5 +1,6 @@
 //! `--metrics`: where the figures are served to be scraped, and for whom.
 use std::fmt;
+use std::io;
 use std::net::SocketAddr;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -62,6 +63,21 @@ impl Metrics {
         })
     }
 
+    /// Takes the address and gives it back. That it is taken is well if it is `theirs`.
+    ///
+    /// # Errors
+    /// It cannot be had.
+    pub fn try_out(&self, theirs: impl Fn(&io::Error) -> bool) -> Result<(), Failure> {
+        match Listener::bind(self.address.0) {
+            Err(error) if !theirs(&error) => Err(self.failed(error)),
+            _ => Ok(()),
+        }
+    }
+
+    fn failed(&self, error: io::Error) -> Failure {
+        Failure::Runtime(format!("metrics at {}: {error}", self.address))
+    }
+
     /// Takes the address; `pen` warns if others can reach it.
     ///
     /// # Errors
@@ -70,8 +86,7 @@ impl Metrics {
         if let Some(warning) = self.warning() {
             pen.note(warning);
         }
-        let failed = |error| Failure::Runtime(format!("metrics at {}: {error}", self.address));
-        Listener::bind(self.address.0).map_err(failed)
+        Listener::bind(self.address.0).map_err(|error| self.failed(error))
     }
 }
 

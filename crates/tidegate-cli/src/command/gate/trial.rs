@@ -1,0 +1,114 @@
+//! What a dry run tries beyond the interfaces: the places at which a start would put its socket, its page and its captures.
+use std::fs::{self, OpenOptions};
+use std::io::{self, ErrorKind};
+use std::path::Path;
+
+use tidegate_gateway::socket::Socket;
+
+use super::link::LinkConfig;
+use super::scrape::Metrics;
+use crate::failure::Failure;
+
+/// Who may have the places already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Beside {
+    /// Nobody.
+    Nobody,
+    /// A gate that runs and holds the interfaces: the places may be its own.
+    Gate,
+}
+
+/// The places of all links together.
+#[derive(Clone, Copy, Debug)]
+pub struct Places<'a> {
+    /// Where to tell whoever connects how things stand.
+    pub socket: Option<&'a Path>,
+    /// Where to serve figures to be scraped.
+    pub metrics: Option<Metrics>,
+}
+
+impl Places<'_> {
+    /// Tries what a start of `links` would put at these places and at their own, and leaves nothing behind.
+    ///
+    /// # Errors
+    /// As those of the start.
+    pub fn try_out<'l>(&self, links: impl IntoIterator<Item = &'l LinkConfig>, beside: Beside) -> Result<(), Failure> {
+        let theirs = |error: &io::Error| beside == Beside::Gate && error.kind() == ErrorKind::AddrInUse;
+        if let Some(Err(error)) = self.socket.map(Socket::try_out)
+            && !theirs(&error)
+        {
+            return Err(Failure::runtime(error));
+        }
+        if let Some(metrics) = self.metrics {
+            metrics.try_out(theirs)?;
+        }
+        for (path, _) in links.into_iter().filter_map(|link| link.record.as_ref()) {
+            capture(path).map_err(|error| Failure::Input(format!("{}: {error}", path.display())))?;
+        }
+        Ok(())
+    }
+
+    /// Them as pairs of a name and a text, like the plan's.
+    pub fn lines(&self) -> Vec<(String, String)> {
+        let socket = self.socket.map(|path| ("socket".into(), path.display().to_string()));
+        let metrics = self.metrics.map(|metrics| ("metrics".into(), metrics.to_string()));
+        socket.into_iter().chain(metrics).collect()
+    }
+}
+
+/// Whether a capture could be written at `path`. One that is there stays as it is.
+fn capture(path: &Path) -> io::Result<()> {
+    match OpenOptions::new().write(true).open(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            OpenOptions::new().write(true).create_new(true).open(path)?;
+            fs::remove_file(path)
+        }
+        other => other.map(drop),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+    use std::os::unix::net::UnixListener;
+
+    fn tried(socket: Option<&Path>, metrics: Option<Metrics>, beside: Beside) -> Result<(), String> {
+        Places { socket, metrics }.try_out([], beside).map_err(Failure::why)
+    }
+
+    #[test]
+    fn a_capture_can_be_where_its_folder_is_and_what_is_there_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.pcapng");
+        capture(&path).unwrap();
+        assert!(!path.exists());
+        fs::write(&path, "before").unwrap();
+        capture(&path).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "before");
+        assert_eq!(capture(&folder.path().join("no/x.pcapng")).unwrap_err().kind(), ErrorKind::NotFound);
+        assert!(capture(folder.path()).is_err(), "a folder is no capture");
+    }
+
+    #[test]
+    fn places_that_are_taken_are_in_the_way_unless_a_gate_is_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let [own, taken] = ["new/gate.sock", "taken.sock"].map(|name| folder.path().join(name));
+        let _listener = UnixListener::bind(&taken).unwrap();
+        assert_eq!(tried(Some(&own), None, Beside::Nobody), Ok(()));
+        assert!(!own.parent().unwrap().exists(), "nothing is left");
+        assert!(tried(Some(&taken), None, Beside::Nobody).unwrap_err().contains("somebody listens there already"));
+        assert_eq!(tried(Some(&taken), None, Beside::Gate), Ok(()));
+        for beside in [Beside::Nobody, Beside::Gate] {
+            let nowhere = folder.path().join("no/such/gate.sock");
+            assert!(tried(Some(&nowhere), None, beside).unwrap_err().contains("try mkdir -p"));
+        }
+        let port = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = port.local_addr().unwrap().to_string();
+        let metrics = Metrics::new(address.parse().unwrap(), false).unwrap();
+        assert!(
+            tried(None, Some(metrics), Beside::Nobody).unwrap_err().starts_with(&format!("metrics at {address}: "))
+        );
+        assert_eq!(tried(None, Some(metrics), Beside::Gate), Ok(()));
+    }
+}
