@@ -1,6 +1,10 @@
 //! Papers as they are read: what is shipped is right, what is wrong is told with its place.
+#[path = "support/shipped.rs"]
+mod shipped;
+
 use std::path::Path;
 
+use shipped::shipped;
 use tidegate_lab::paper::{self, Asked, Folder, Length, Paper};
 use tidegate_lab::{Progress, Watch};
 
@@ -115,22 +119,6 @@ fn small() -> Paper {
 
 fn asked(papers: &[Paper], length: Length) -> Asked<'_> {
     Asked { papers, experiments: vec!["X1".into()], length, seeds: None, only_tested: false }
-}
-
-/// The papers of the repository.
-fn shipped() -> Vec<Paper> {
-    let base = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../papers");
-    let mut folders: Vec<_> = std::fs::read_dir(base).unwrap().map(|e| e.unwrap().path()).collect();
-    folders.retain(|folder| folder.join("paper.toml").is_file());
-    folders.sort();
-    let open = |folder: &Path| {
-        let name = |path: &Path| path.file_name().unwrap().to_string_lossy().into_owned();
-        let entries = std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).filter(|path| path.is_file());
-        let files = entries.map(|path| (name(&path).into(), std::fs::read_to_string(&path).unwrap().into())).collect();
-        Folder { name: name(folder).into(), files }
-    };
-    let folders = paper::shelved(folders.iter().map(|folder| open(folder)).collect());
-    folders.iter().map(|folder| Paper::read(folder).unwrap_or_else(|problems| panic!("{problems}"))).collect()
 }
 
 #[test]

@@ -215,12 +215,12 @@ impl Args {
         let mut ready = Vec::new();
         let mut plans = Vec::new();
         let mut beside = Beside::Nobody;
-        let several = Links::of(links.len()) == Links::Several;
+        let how_many = Links::of(links.len());
         for config in links {
             let names = [config.settings.inner.as_str(), config.settings.outer.as_str()];
             let cleared = joint::cleared(names, force, purpose)?;
             let plan = config.plan(cleared.ends[0].mtu.max(cleared.ends[1].mtu))?;
-            let name = several.then(|| ("link".to_string(), config.name.clone()));
+            let name = (how_many == Links::Several).then(|| ("link".to_string(), config.name.clone()));
             let parts = [config.lines(&plan), joint::lines(&cleared, config.on_exit)];
             plans.push(name.into_iter().chain(parts.into_iter().flatten()).collect());
             if cleared.is_held() {
@@ -237,9 +237,8 @@ impl Args {
         }
         let together =
             Together { file: source.as_ref(), socket, metrics, duration: self.duration, status: self.status };
-        let links = Links::of(ready.len());
         let Outcome { ended, failed, notes } = run(ready, together)?;
-        let printed = account::print(&ended, links, self.json);
+        let printed = account::print(&ended, how_many, self.json);
         notes.end(failed.iter().map(|why| format!("error: {why}")));
         printed?;
         if failed.is_empty() { Ok(()) } else { Err(Failure::Told) }
