@@ -1,6 +1,6 @@
 //! Arbitrary bytes as frames, time that goes by and plans that follow one another, for a gate over cables in memory: every
-//! frame is accounted for at every step, told of once, and overtakes none of its flow unless flows get new keys, whichever
-//! plan comes when.
+//! frame is accounted for at every step, told of once, and overtakes none of its flow, whichever plan comes when and however often
+//! flows get new keys.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -19,7 +19,7 @@ const MOST_STEPS: usize = 500;
 fuzz_target!(|data: &[u8]| {
     let Some((&[first, rest @ ..], steps)) = data.split_first_chunk::<4>() else { return };
     let mut fates = Fates::default();
-    let terms = Terms { both_ways: first & 1 == 1, with_list: first & 2 == 2, rehash: first & 4 == 4 };
+    let terms = Terms { both_ways: first & 1 == 1, with_list: first & 2 == 2 };
     let mut trial = Trial::new(&mut dice(rest), terms, &mut fates);
     for &[what, more @ ..] in steps.as_chunks::<4>().0.iter().take(MOST_STEPS) {
         let [a, b, c] = more;

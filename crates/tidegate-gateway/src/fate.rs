@@ -8,6 +8,7 @@ use crate::meter::{Classes, Meter};
 use crate::overload::Overload;
 use crate::pool::Pool;
 use crate::rehash::Keys;
+use crate::waiting::Elder;
 use crate::witness::Witness;
 
 /// Loses the frame in `slot`, which was held, and gives its memory back.
@@ -47,13 +48,29 @@ pub struct Arriving<'a> {
     pub bytes: &'a [u8],
 }
 
+impl<W> Fate<'_, W> {
+    /// The queue gives `packet` to the link: what leaves, in its slot. That is one of its flow that has waited for longer, if there
+    /// is one. The mark that the queue has set on a frame stays with that.
+    #[inline]
+    pub fn given(&mut self, packet: Packet) -> Packet {
+        self.aside.passed(packet.len);
+        self.meter.left(&packet, self.classes);
+        match self.keys.left(packet.slot) {
+            None => packet,
+            Some(Elder { slot, arrived, len }) => {
+                self.pool.exchange(packet.slot, slot);
+                Packet { arrived, len, ..packet }
+            }
+        }
+    }
+}
+
 impl<W: Witness> Sink for Fate<'_, W> {
     #[inline]
     fn dropped(&mut self, now: Time, packet: &Packet, why: DropReason) {
         let why = Loss::Queue(why);
-        let flow = self.pool.flow(packet.slot);
-        self.keys.gone(flow);
-        self.meter.lost(flow, packet, self.classes);
+        self.keys.dropped(packet.slot);
+        self.meter.lost(self.keys.flow(packet.slot), packet, self.classes);
         if let Some(Arriving { bytes, .. }) = self.arriving.take_if(|frame| frame.slot == packet.slot) {
             self.counters.lose(why, bytes.len() as u32);
             return self.witness.lost(now, why, bytes);

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 use tidegate::catalog::AnyQueue;
 use tidegate::units::Pacer;
-use tidegate::{Backlog, Bytes, DropReason, Ecn, Link, Packet, Qdisc, Span, Time};
+use tidegate::{Backlog, Bytes, DropReason, Link, Packet, Qdisc, Span, Time};
 use tidegate_packet::{Frame, LinkType, set_ce};
 
 use crate::aside::Aside;
@@ -136,6 +136,7 @@ impl<W: Witness> Lane<W> {
         self.serve(now);
         let Managed { mut queue, link, sorter, keys, under_way, pool, meter } = to;
         let larger = pool.cells() > self.pool.cells();
+        let keys = self.keys.renew(now, keys, larger.then(|| self.pool.reached()));
         let pool = if larger { self.pool.grow(pool) } else { pool };
         let under_way = self.delay.renew(under_way, larger);
         let handed_over = sorter.sorts_as(&self.sorter) && queue.inherit(&mut self.queue);
@@ -152,7 +153,6 @@ impl<W: Witness> Lane<W> {
             self.strangers = self.elders.len();
         }
         let meter = self.meter.renew(meter, same_classes);
-        self.keys.renew(now, &keys);
         // A frame that the old rate keeps on the link for long does not hold up the new one.
         if let State::Busy(until) = &mut self.state {
             *until = now.max((*until).min(now + link.rate.time_to_send(Bytes::new(self.pool.longest().into()))));
@@ -253,9 +253,8 @@ impl<W: Witness> Lane<W> {
         }
         self.meter.arrived(&sorted.packet, &parsed.ends);
         let slot = self.pool.take();
-        let flow = sorted.packet.flow;
-        self.pool.write_flow(slot, flow);
-        let packet = Packet { flow: self.keys.arrived(now, flow), ..sorted.packet.with_slot(slot) };
+        let packet = sorted.packet.with_slot(slot);
+        let packet = Packet { flow: self.keys.arrived(now, &packet), ..packet };
         let (queue, mut fate) = self.queue_and_fate();
         fate.arriving = Some(Arriving { slot, bytes });
         queue.enqueue(now, packet, &mut fate);
@@ -309,7 +308,7 @@ impl<W: Witness> Lane<W> {
     fn ask(&mut self, now: Time) {
         match self.next_frame(now) {
             Some(packet) => {
-                if packet.ecn == Ecn::Ce {
+                if self.pool.note(packet.slot) != 0 {
                     mark(self.pool.beginning(packet.slot));
                 }
                 self.meter.waited(now.since(packet.arrived));
@@ -348,12 +347,7 @@ impl<W: Witness> Lane<W> {
         }
         let (queue, mut fate) = self.queue_and_fate();
         match queue.dequeue(now, &mut fate) {
-            Some(packet) => {
-                self.aside.passed(packet.len);
-                self.keys.gone(self.pool.flow(packet.slot));
-                self.meter.left(&packet, Classes::Todays);
-                Some(packet)
-            }
+            Some(packet) => Some(fate.given(packet)),
             None => self.aside.pop(),
         }
     }
@@ -367,10 +361,7 @@ impl<W: Witness> Lane<W> {
         while let Some(elder) = elders.front_mut() {
             fate.classes = if *strangers > 0 { Classes::Formers } else { Classes::Todays };
             if let Some(packet) = elder.dequeue(now, &mut fate) {
-                fate.aside.passed(packet.len);
-                fate.keys.gone(fate.pool.flow(packet.slot));
-                fate.meter.left(&packet, fate.classes);
-                return Some(packet);
+                return Some(fate.given(packet));
             }
             debug_assert_eq!(elder.backlog().packets, 0, "an elder holds packets back");
             elders.pop_front();

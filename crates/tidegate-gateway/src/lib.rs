@@ -7,7 +7,7 @@
 //! |---|---|
 //! | [`port`], [`ring`], [`memory`] | a device: a network interface; one in memory, for tests |
 //! | [`pool`], [`overhead`] | the memory of waiting frames; what a frame takes on the wire |
-//! | [`sort`], [`rehash`], [`lane`], [`wire`], [`delay`] | a managed direction: which flow and class, by which key, queue, pace, delay; an unmanaged one: delay |
+//! | [`sort`], [`rehash`], [`waiting`], [`lane`], [`wire`], [`delay`] | a managed direction: which flow and class, by which key, who came first, queue, pace, delay; an unmanaged one: delay |
 //! | [`gate`] | both directions over two devices, without a clock |
 //! | [`failopen`], [`netlink`] | the program in the kernel that forwards when we do not; questions to the kernel |
 //! | [`facts`], [`preflight`], [`doctor`] | what interfaces are; what stands against joining them; what a machine lacks |
@@ -59,5 +59,6 @@ pub mod socket;
 pub mod sojourn;
 pub mod sort;
 mod system;
+pub mod waiting;
 pub mod wire;
 pub mod witness;

@@ -14,6 +14,7 @@ use crate::pool::{CELL, Pool};
 use crate::rehash::{Keys, Rehash};
 use crate::ring::Ring;
 use crate::sort::{Class, Sorter};
+use crate::waiting::Waiting;
 use crate::wire::Wire;
 use crate::witness::Witness;
 
@@ -173,7 +174,7 @@ impl Plan {
                 cells[at] = cells[at].saturating_add(old.cells[at]);
             }
         }
-        let needed = lines_memory(cells);
+        let needed = self.lines_memory(cells);
         let room = needed <= MOST_MEMORY && Vec::<u8>::new().try_reserve_exact(needed as usize).is_ok();
         if !room {
             let why = format!(
@@ -210,9 +211,9 @@ impl Plan {
         self.laid_out() + self.settings.ways().zip(self.cells).map(kept).sum::<u64>()
     }
 
-    /// What of that is there from the start: the cells of waiting frames, the delay lines and both receive rings.
+    /// What of that is there from the start: the cells of waiting frames, their order, the delay lines and both receive rings.
     pub fn laid_out(&self) -> u64 {
-        lines_memory(self.cells) + 2 * Ring::memory(self.mtu)
+        self.lines_memory(self.cells) + 2 * Ring::memory(self.mtu)
     }
 
     /// The plan as pairs of a name and a text, for people and programs.
@@ -228,6 +229,13 @@ impl Plan {
             ("memory_at_most".into(), Bytes::new(self.memory()).to_string()),
         ]);
         lines
+    }
+
+    /// What so many cells of waiting frames take in both directions, with the delay lines and the frames' order, in bytes.
+    fn lines_memory(&self, cells: [u32; 2]) -> u64 {
+        let cells = cells.map(u64::from);
+        let ordered = self.settings.ways().zip(cells).map(|(_, cells)| Waiting::memory(cells));
+        cells.map(|cells| Pool::memory(cells) + DelayLine::memory(cells)).iter().sum::<u64>() + ordered.sum::<u64>()
     }
 
     fn longest(&self) -> u32 {
@@ -256,7 +264,7 @@ impl Way {
             queue: self.queue.build(self.link, Rng::from_seed(secret.seed))?,
             link: self.link,
             sorter: Sorter::new(hasher, self.overhead, &self.classes, &self.allowed),
-            keys: Keys::new(self.rehash, secret.seed),
+            keys: Keys::new(self.rehash, secret.seed, pool.cells()),
             under_way: DelayLine::new(delay, &pool),
             pool,
             meter: Meter::new(&self.offenders, self.known_classes()),
@@ -348,9 +356,4 @@ fn names(settings: &Settings) -> Result<(), ConfigError> {
 fn reverse_cells(delay: Span) -> u64 {
     let frames = (REVERSE.1 as f64 * delay.as_secs()) as u64;
     REVERSE.0.bytes_in(delay).get() / CELL as u64 + frames
-}
-
-/// What the cells of waiting frames and the delay lines of both directions take, in bytes.
-fn lines_memory(cells: [u32; 2]) -> u64 {
-    cells.map(u64::from).map(|cells| Pool::memory(cells) + DelayLine::memory(cells)).iter().sum()
 }

@@ -17,7 +17,7 @@
 /// Bytes in a cell: most headers and small frames fit one, a full frame of Ethernet takes six.
 pub const CELL: usize = 256;
 /// Cells that are touched at the start: 128 MiB of them, what 300 Mbit/s send in three seconds.
-const TOUCHED: usize = 1 << 19;
+pub(crate) const TOUCHED: usize = 1 << 19;
 /// The least that memory is found by, in bytes.
 const PAGE: usize = 4096;
 /// No cell.
@@ -33,8 +33,6 @@ pub struct Pool {
     lengths: Vec<u32>,
     /// What was noted of the frame that begins in this cell; 0 until something is.
     notes: Vec<u8>,
-    /// The flow key of the frame that begins in this cell.
-    flows: Vec<u64>,
     /// Used before and free now.
     free: u32,
     /// Cells from here on were never used.
@@ -55,7 +53,6 @@ impl Pool {
             next: vec![0; n],
             lengths: vec![0; n],
             notes: vec![0; n],
-            flows: vec![0; n],
             free: NONE,
             fresh: 0,
             unused: cells,
@@ -66,7 +63,6 @@ impl Pool {
         touch(&mut pool.next[..first], 1);
         touch(&mut pool.lengths[..first], 1);
         touch(&mut pool.notes[..first], 1);
-        touch(&mut pool.flows[..first], 1);
         pool
     }
 
@@ -78,7 +74,7 @@ impl Pool {
 
     /// The memory that a pool of so many cells takes when all of them were used, in bytes.
     pub const fn memory(cells: u64) -> u64 {
-        cells.saturating_mul(CELL as u64 + 17)
+        cells.saturating_mul(CELL as u64 + 9)
     }
 
     /// Whether a frame of `len` bytes fits.
@@ -171,16 +167,21 @@ impl Pool {
         self.notes[slot as usize]
     }
 
-    /// Keeps the flow key of the frame that is, or is about to be, in `slot`.
-    #[inline]
-    pub(crate) fn write_flow(&mut self, slot: u32, flow: u64) {
-        self.flows[slot as usize] = flow;
+    /// Lets the frames in two slots, with their notes, change places.
+    pub(crate) fn exchange(&mut self, one: u32, other: u32) {
+        let (one, other) = (one as usize, other as usize);
+        let mut cell = [0; CELL];
+        cell.copy_from_slice(&self.cells[one * CELL..][..CELL]);
+        self.cells.copy_within(other * CELL..(other + 1) * CELL, one * CELL);
+        self.cells[other * CELL..][..CELL].copy_from_slice(&cell);
+        self.next.swap(one, other);
+        self.lengths.swap(one, other);
+        self.notes.swap(one, other);
     }
 
-    /// The flow key that was [kept](Pool::write_flow) with the frame in `slot`.
-    #[inline]
-    pub(crate) fn flow(&self, slot: u32) -> u64 {
-        self.flows[slot as usize]
+    /// How many cells were used at any time: the first.
+    pub(crate) fn reached(&self) -> u32 {
+        self.fresh
     }
 
     /// The length of the frame in `slot`, in bytes.
@@ -233,7 +234,6 @@ impl Pool {
         larger.next[..used].copy_from_slice(&self.next[..used]);
         larger.lengths[..used].copy_from_slice(&self.lengths[..used]);
         larger.notes[..used].copy_from_slice(&self.notes[..used]);
-        larger.flows[..used].copy_from_slice(&self.flows[..used]);
         larger.unused -= self.cells() - self.unused;
         (larger.free, larger.fresh) = (self.free, self.fresh);
         std::mem::replace(self, larger)

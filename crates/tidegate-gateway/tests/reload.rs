@@ -20,7 +20,7 @@ fn whatever_plan_comes_after_whatever_other_no_frame_is_lost_or_overtaken_by_it(
     for seed in 0..60 {
         let mut dice = Rng::from_seed(seed);
         let mut fates = Fates::default();
-        let terms = Terms { both_ways: dice.chance(0.5), with_list: dice.chance(0.3), rehash: dice.chance(0.3) };
+        let terms = Terms { both_ways: dice.chance(0.5), with_list: dice.chance(0.3) };
         let mut trial = Trial::new(&mut dice, terms, &mut fates);
         for _ in 0..400 {
             for _ in 0..dice.below(8) {

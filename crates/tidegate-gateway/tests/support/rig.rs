@@ -13,6 +13,7 @@ use tidegate_gateway::port::Port;
 use tidegate_gateway::sample::Sample;
 use tidegate_gateway::sort::{Class, deal};
 use tidegate_gateway::witness::Witness;
+use tidegate_packet::{Frame, LinkType};
 
 use super::frames::{frame, label};
 
@@ -26,7 +27,9 @@ pub struct Fates {
 }
 
 impl Witness for &mut Fates {
-    fn sent(&mut self, _: Time, _: Span, _: Option<MarkReason>, frame: &[u8]) {
+    fn sent(&mut self, _: Time, _: Span, mark: Option<MarkReason>, frame: &[u8]) {
+        let ecn = Frame::parse(LinkType::Ethernet, frame, frame.len() as u32).ecn;
+        assert!(mark.is_none() || ecn == Ecn::Ce, "told as marked with {ecn:?}");
         *self.told.entry(label(frame).unwrap().1).or_default() += 1;
     }
     fn lost(&mut self, _: Time, why: Loss, frame: &[u8]) {
@@ -131,8 +134,6 @@ pub struct Terms {
     pub both_ways: bool,
     /// Whether some flows are on the list.
     pub with_list: bool,
-    /// Whether flows may get new keys, by which one of which something waits for long may be overtaken.
-    pub rehash: bool,
 }
 
 /// Any plan by these terms.
@@ -140,7 +141,7 @@ fn any_plan(dice: &mut Rng, terms: Terms) -> Plan {
     let allowed: &[&str] = if terms.with_list { &["10.0.0.3", "2001:db8::/32"] } else { &[] };
     let allowed: Vec<_> = allowed.iter().map(|text| text.parse().unwrap()).collect();
     let mut any = || {
-        let period = if terms.rehash { ["100 ms", "150 ms", "off"][dice.below(3) as usize] } else { "off" };
+        let period = ["100 ms", "150 ms", "off"][dice.below(3) as usize];
         Way { allowed: allowed.clone(), rehash: period.parse().unwrap(), ..any_way(dice) }
     };
     let (there, back) = (any(), terms.both_ways.then(any));
@@ -237,9 +238,7 @@ impl Trial<'_> {
         for (way, end) in [&mut self.rig.servers, &mut self.rig.clients].into_iter().enumerate() {
             let frames = end.all().unwrap();
             self.arrived[way] += frames.len() as u64;
-            if !self.terms.rehash {
-                in_order(&frames, &mut self.last[way], &what);
-            }
+            in_order(&frames, &mut self.last[way], &what);
         }
     }
 

@@ -17,6 +17,8 @@ pub const FLOOD: usize = 16;
 const ROUND_TRIP: Span = Span::from_millis(40);
 /// After a loss with hardly a window a user is silent for so long.
 const TIMEOUT: Span = Span::from_millis(200);
+/// Packets that may wait.
+const SLOTS: u32 = 1024;
 /// A second, in slots of the line: 1000 B at 10 Mbit/s.
 pub const SECOND: u64 = 1250;
 const SLOT: Span = Span::from_micros(800);
@@ -83,7 +85,7 @@ impl User {
     }
 }
 
-/// Packets that were dropped, by the number of their flow.
+/// Packets that were dropped, by their slot.
 #[derive(Default)]
 struct Lost(Vec<u32>);
 
@@ -138,6 +140,9 @@ pub fn run(target: &Target, secret: Secret, attack: Attack, dice: &mut Rng) -> K
 struct Line {
     queue: AnyQueue,
     keys: Keys,
+    /// Slots where nothing waits, and the numbers of the flows of which something waits in the others.
+    free: Vec<u32>,
+    numbers: Vec<u32>,
     /// Flow keys by the number of the flow: users first, then flows of the adversary.
     flows: Vec<u64>,
     users: Vec<User>,
@@ -164,9 +169,10 @@ impl Line {
         });
         let users = users.collect();
         let flows = (0..USERS).map(|number| hasher.hash(&user(number))).collect();
-        let (queue, keys) = (target.queue(secret), Keys::new(target.rehash, secret.seed));
+        let (queue, keys) = (target.queue(secret), Keys::new(target.rehash, secret.seed, SLOTS));
+        let (free, numbers) = ((0..SLOTS).collect(), vec![0; SLOTS as usize]);
         let (news, lost, waited) = Default::default();
-        Line { queue, keys, flows, users, now: Time::ZERO, slot: 0, news, lost, got: 0, waited }
+        Line { queue, keys, free, numbers, flows, users, now: Time::ZERO, slot: 0, news, lost, got: 0, waited }
     }
 
     /// One flow more: its number.
@@ -190,7 +196,8 @@ impl Line {
             let slot = self.slot;
             more(self, slot);
             if let Some(pkt) = self.queue.dequeue(self.now, &mut self.lost) {
-                self.ended(pkt.slot, Some(self.now.since(pkt.arrived)));
+                let arrived = self.keys.left(pkt.slot).map_or(pkt.arrived, |elder| elder.arrived);
+                self.ended(pkt.slot, Some(self.now.since(arrived)));
             }
             self.hear_losses();
             self.slot += 1;
@@ -206,20 +213,25 @@ impl Line {
     }
 
     fn offer(&mut self, number: u32) {
-        let key = self.keys.arrived(self.now, self.flows[number as usize]);
-        self.queue.enqueue(self.now, Packet::new(key, LEN).with_slot(number), &mut self.lost);
+        let slot = self.free.pop().expect("more wait than the limit lets");
+        self.numbers[slot as usize] = number;
+        let packet = Packet::new(self.flows[number as usize], LEN).with_slot(slot);
+        let packet = Packet { flow: self.keys.arrived(self.now, &packet), ..packet };
+        self.queue.enqueue(self.now, packet, &mut self.lost);
         self.hear_losses();
     }
 
     fn hear_losses(&mut self) {
-        for number in std::mem::take(&mut self.lost.0) {
-            self.ended(number, None);
+        for slot in std::mem::take(&mut self.lost.0) {
+            self.keys.dropped(slot);
+            self.ended(slot, None);
         }
     }
 
-    /// A packet has left after so long, or was lost.
-    fn ended(&mut self, number: u32, after: Option<Span>) {
-        self.keys.gone(self.flows[number as usize]);
+    /// The packet in `slot` has left after so long, or was lost. One that leaves in another's stead is of the same flow.
+    fn ended(&mut self, slot: u32, after: Option<Span>) {
+        self.free.push(slot);
+        let number = self.numbers[slot as usize];
         if number < USERS as u32 {
             self.got += u64::from(after.is_some());
             self.news.push_back((self.now + ROUND_TRIP, number, after.is_some()));
