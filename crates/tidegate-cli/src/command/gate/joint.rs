@@ -213,15 +213,19 @@ impl Guard for Joint {
 /// An interface is missing, a living gate holds one, or the kernel refuses; the other's is taken away all the same.
 pub fn remove(names: [&str; 2]) -> Result<(), Failure> {
     let all = Netlink::open().and_then(|mut line| facts::interfaces(&mut line)).map_err(Failure::runtime)?;
-    let mut failures = Vec::new();
+    let (mut missing, mut refused) = (Vec::new(), Vec::new());
     for name in names {
         let index = all.iter().find(|interface| interface.name == name).map(|interface| interface.index);
         match index.map(failopen::remove) {
-            None => failures.push(Failure::Input(format!("there is no interface {name}"))),
+            None => missing.push(format!("there is no interface {name}")),
             Some(Ok(true)) => output::print(&format!("{name}: removed\n"))?,
             Some(Ok(false)) => output::print(&format!("{name}: there was nothing of ours\n"))?,
-            Some(Err(error)) => failures.push(Failure::Runtime(format!("{name}: {}", rights::explained(error)))),
+            Some(Err(error)) => refused.push(format!("{name}: {}", rights::explained(error))),
         }
     }
-    failures.into_iter().next().map_or(Ok(()), Err)
+    match (missing.is_empty(), refused.is_empty()) {
+        (true, true) => Ok(()),
+        (false, true) => Err(Failure::Input(missing.join("; "))),
+        _ => Err(Failure::Runtime([refused, missing].concat().join("; "))),
+    }
 }
