@@ -136,7 +136,8 @@ pub(crate) fn note_of(mark: MarkReason) -> u8 {
     mark as u8 + 1
 }
 
+/// The reason of which a note tells.
 #[inline]
-fn mark_of(note: u8) -> Option<MarkReason> {
+pub(crate) fn mark_of(note: u8) -> Option<MarkReason> {
     MarkReason::ALL.get((note as usize).wrapping_sub(1)).copied()
 }

@@ -1,5 +1,6 @@
 //! What becomes of frames that a queue does not give to the link.
 use tidegate::{DropReason, MarkReason, Packet, Sink, Time};
+use tidegate_packet::{Frame, LinkType};
 
 use crate::aside::Aside;
 use crate::counters::{Counters, Loss};
@@ -10,6 +11,11 @@ use crate::pool::Pool;
 use crate::rehash::Keys;
 use crate::waiting::Elder;
 use crate::witness::Witness;
+
+/// Whether a frame that begins so can be marked.
+fn is_capable(beginning: &[u8]) -> bool {
+    Frame::parse(LinkType::Ethernet, beginning, beginning.len() as u32).ecn.is_capable()
+}
 
 /// Loses the frame in `slot`, which was held, and gives its memory back.
 pub fn lose_held<W: Witness>(
@@ -50,7 +56,8 @@ pub struct Arriving<'a> {
 
 impl<W> Fate<'_, W> {
     /// The queue gives `packet` to the link: what leaves, in its slot. That is one of its flow that has waited for longer, if there
-    /// is one. The mark that the queue has set on a frame stays with that.
+    /// is one; it bears the mark of the other if it can, for a mark is to be heard early. The queue's bytes, and so the meter's, are
+    /// those of the packet that it gave; the other's follow when it gives that.
     #[inline]
     pub fn given(&mut self, packet: Packet) -> Packet {
         self.aside.passed(packet.len);
@@ -59,6 +66,11 @@ impl<W> Fate<'_, W> {
             None => packet,
             Some(Elder { slot, arrived, len }) => {
                 self.pool.exchange(packet.slot, slot);
+                let note = self.pool.note(slot);
+                if note != 0 && self.pool.note(packet.slot) == 0 && is_capable(self.pool.beginning(packet.slot)) {
+                    self.pool.write_note(packet.slot, note);
+                    self.pool.write_note(slot, 0);
+                }
                 Packet { arrived, len, ..packet }
             }
         }
@@ -81,6 +93,10 @@ impl<W: Witness> Sink for Fate<'_, W> {
 
     #[inline]
     fn marked(&mut self, _: Time, packet: &Packet, why: MarkReason) {
+        // The packet may be another's that has its mark already.
+        if self.pool.note(packet.slot) != 0 {
+            return;
+        }
         self.counters.marked[why as usize] += 1;
         self.overload.marked();
         self.pool.write_note(packet.slot, note_of(why));

@@ -7,11 +7,11 @@ use std::collections::VecDeque;
 use tidegate::catalog::AnyQueue;
 use tidegate::units::Pacer;
 use tidegate::{Backlog, Bytes, DropReason, Link, Packet, Qdisc, Span, Time};
-use tidegate_packet::{Frame, LinkType, set_ce};
+use tidegate_packet::{Frame, LinkType, Mark, set_ce};
 
 use crate::aside::Aside;
 use crate::counters::{Counters, Loss};
-use crate::delay::DelayLine;
+use crate::delay::{DelayLine, mark_of};
 use crate::fate::{Arriving, Fate, lose_held};
 use crate::meter::{Classes, Meter};
 use crate::overload::Overload;
@@ -308,8 +308,12 @@ impl<W: Witness> Lane<W> {
     fn ask(&mut self, now: Time) {
         match self.next_frame(now) {
             Some(packet) => {
-                if self.pool.note(packet.slot) != 0 {
-                    mark(self.pool.beginning(packet.slot));
+                if let Some(why) = mark_of(self.pool.note(packet.slot))
+                    && !mark(self.pool.beginning(packet.slot))
+                {
+                    // The queue has marked a packet of its flow that can be; this frame, in its place, cannot.
+                    self.pool.write_note(packet.slot, 0);
+                    self.counters.marked[why as usize] -= 1;
                 }
                 self.meter.waited(now.since(packet.arrived));
                 self.delay.push(now, packet.arrived, packet.slot);
@@ -380,9 +384,9 @@ impl<W: Witness> Lane<W> {
     }
 }
 
-/// Sets CE in a frame, of which the `beginning` with the whole IP header is given. Of one that bore it already, nothing
-/// changes.
-fn mark(beginning: &mut [u8]) {
+/// Sets CE in a frame, of which the `beginning` with the whole IP header is given; whether it bears it now. Of one that bore it
+/// already, nothing changes.
+fn mark(beginning: &mut [u8]) -> bool {
     let frame = Frame::parse(LinkType::Ethernet, beginning, beginning.len() as u32);
-    set_ce(beginning, &frame);
+    matches!(set_ce(beginning, &frame), Mark::Set | Mark::Already)
 }

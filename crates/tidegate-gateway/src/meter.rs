@@ -9,7 +9,8 @@ use crate::sample::LaneSample;
 use crate::sojourn::Sojourns;
 use crate::sort::Sorter;
 
-/// What became of the frames of a class, by their length on the wire: received = left + lost + waiting.
+/// What became of the frames of a class, by their length on the wire: received = left + lost + waiting. Lengths are those of the packets
+/// that the queue gave or dropped; where another frame of the flow left in one's stead, its own follows later.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ClassTally {
     /// Offered to the queue.

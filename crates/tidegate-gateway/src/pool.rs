@@ -314,6 +314,32 @@ mod tests {
     }
 
     #[test]
+    fn frames_that_change_places_take_their_cells_and_notes_along() {
+        let mut dice = Rng::from_seed(3);
+        let mut pool = Pool::new(40, 1514);
+        let lens = [0, 1, 255, 256, 257, 900, 1514];
+        let mut frames: Vec<(u32, Vec<u8>)> = lens
+            .map(|len| (0..len).map(|_| dice.bits() as u8).collect::<Vec<u8>>())
+            .map(|frame| (pool.put(&frame).unwrap(), frame))
+            .into();
+        frames.iter().for_each(|(slot, frame)| pool.write_note(*slot, (frame.len() % 7) as u8));
+        for _ in 0..1000 {
+            let [one, other] = [(); 2].map(|()| dice.below(lens.len() as u64) as usize);
+            pool.exchange(frames[one].0, frames[other].0);
+            let slots = (frames[one].0, frames[other].0);
+            (frames[other].0, frames[one].0) = slots;
+            for (slot, frame) in &frames {
+                assert_eq!(pool.note(*slot) as usize, frame.len() % 7);
+                assert_eq!(pool.bytes(*slot), frame);
+            }
+        }
+        frames.into_iter().for_each(|(slot, _)| pool.free(slot));
+        assert!(pool.is_empty());
+        let slots: Vec<u32> = (0..40).map(|_| pool.put(&[1; 200]).unwrap()).collect();
+        assert_eq!(slots.iter().collect::<std::collections::BTreeSet<_>>().len(), 40, "each cell once");
+    }
+
+    #[test]
     fn a_cell_taken_in_vain_goes_back() {
         let mut pool = Pool::new(1, 100);
         let cell = pool.take();

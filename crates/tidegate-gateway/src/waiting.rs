@@ -5,25 +5,35 @@
 //! first. Here is who of a flow came first, so that he goes first, whichever of its packets the queue has chosen. The other
 //! waits on in the place that he had.
 //!
-//! So the frames in places from before a change came before those in the place of today, and these stand there in their order:
-//! once the former places are empty, nobody must be looked for. Flows are told apart by a part of their key, on lines of which there
-//! is a fixed number; whoever looks for the first of a flow passes over others on its line.
+//! Once the places from before a change are empty nobody must be looked for, if the queue gives the packets of one key in the order
+//! in which they came, whichever it drops. For of a flow and class (i) each frame in a place from before came before each in today's
+//! place, and (ii) those in today's stand there in their order. A frame that joins is the youngest of today's. A drop only takes away.
+//! At a change all places become places from before. Given from a place from before: the first of all is, by (i), in one of those, too,
+//! and they change. Given from today's, it is by (ii) the first of those: if there are others, the first of all is one of them, and the
+//! frame goes there, still before all that stay in today's; if there are none, it is the first itself.
+//!
+//! Flows are told apart by a part of their key, on lines of which there is a fixed number; whoever looks for the first of a flow
+//! passes over all on its line that came before it.
 use tidegate::{Packet, Time};
 
 use crate::pool::TOUCHED;
 
-/// Lines: a power of two.
-const LINES: usize = 1024;
+/// The fewest lines and the most: powers of two. One for four slots, so that few flows share one.
+const LINES: (usize, usize) = (1 << 10, 1 << 16);
 /// No slot.
 const NONE: u32 = u32::MAX;
 
 /// Frames that wait, each known by its slot.
 #[derive(Debug)]
 pub struct Waiting {
-    lines: Box<[Line; LINES]>,
+    lines: Lines,
     /// By slot, as far as slots were used or were to be touched at the start.
     frames: Vec<Frame>,
 }
+
+/// By the low bits of the flow key.
+#[derive(Debug)]
+struct Lines(Box<[Line]>);
 
 /// Frames of the flows that share a line, in the order in which they came.
 #[derive(Clone, Copy, Debug)]
@@ -62,18 +72,44 @@ pub struct Elder {
     pub len: u32,
 }
 
+impl Lines {
+    fn new(slots: u32) -> Lines {
+        let none = Line { first: NONE, last: NONE, former: 0, generation: 0 };
+        Lines(vec![none; Lines::count(slots.into())].into())
+    }
+
+    const fn count(slots: u64) -> usize {
+        let (least, most) = LINES;
+        match slots / 4 {
+            few if few <= least as u64 => least,
+            many if many >= most as u64 => most,
+            some => (some as usize).next_power_of_two(),
+        }
+    }
+
+    #[inline]
+    fn of(&self, flow: u64) -> &Line {
+        &self.0[flow as usize & (self.0.len() - 1)]
+    }
+
+    #[inline]
+    fn of_mut(&mut self, flow: u64) -> &mut Line {
+        let last = self.0.len() - 1;
+        &mut self.0[flow as usize & last]
+    }
+}
+
 impl Waiting {
     /// Nothing waits; there are so many slots.
     pub fn new(slots: u32) -> Waiting {
-        let none = Line { first: NONE, last: NONE, former: 0, generation: 0 };
         let mut frames = Vec::with_capacity(slots as usize);
         frames.resize((slots as usize).min(TOUCHED), Frame::default());
-        Waiting { lines: Box::new([none; LINES]), frames }
+        Waiting { lines: Lines::new(slots), frames }
     }
 
     /// The memory that so many slots take, in bytes.
     pub(crate) const fn memory(slots: u64) -> u64 {
-        slots * size_of::<Frame>() as u64
+        slots * size_of::<Frame>() as u64 + (Lines::count(slots) * size_of::<Line>()) as u64
     }
 
     /// A frame joins, `packet` by its flow key, and the present generation of keys is this: that by which its flow is known. A
@@ -84,12 +120,12 @@ impl Waiting {
         if slot as usize >= self.frames.len() {
             self.reach(slot);
         }
-        let line = &mut self.lines[flow as usize % LINES];
+        let line = self.lines.of_mut(flow);
         if line.generation != generation && (line.last == NONE || generation.wrapping_sub(line.generation) > 1) {
             line.generation = generation;
             self.change(flow);
         }
-        let line = &mut self.lines[flow as usize % LINES];
+        let line = self.lines.of_mut(flow);
         let before = line.last;
         self.frames[slot as usize] = Frame { flow, arrived: now, before, after: NONE, len, class, former: false };
         match before {
@@ -103,15 +139,14 @@ impl Waiting {
     /// From here on all that waits on the line of `flow` is in places from before a change.
     #[cold]
     fn change(&mut self, flow: u64) {
-        let line = &mut self.lines[flow as usize % LINES];
-        let mut at = line.first;
-        line.former = 0;
+        let (mut at, mut former) = (self.lines.of(flow).first, 0);
         while at != NONE {
             let frame = &mut self.frames[at as usize];
             frame.former = true;
-            line.former += 1;
+            former += 1;
             at = frame.after;
         }
+        self.lines.of_mut(flow).former = former;
     }
 
     /// A slot is used for the first time. There is room for it.
@@ -133,7 +168,7 @@ impl Waiting {
     #[inline]
     pub fn leave(&mut self, slot: u32) -> Option<Elder> {
         let Frame { flow, class, .. } = self.frames[slot as usize];
-        let line = self.lines[flow as usize % LINES];
+        let line = *self.lines.of(flow);
         let elder = if line.former == 0 { slot } else { self.eldest(line.first, flow, class) };
         if elder == slot {
             self.drop_out(slot);
@@ -162,7 +197,7 @@ impl Waiting {
         self.vacate(slot);
         let frame = Frame { former, ..self.frames[slot as usize] };
         self.frames[elder as usize] = frame;
-        let line = &mut self.lines[frame.flow as usize % LINES];
+        let line = self.lines.of_mut(frame.flow);
         match frame.before {
             NONE => line.first = elder,
             before => self.frames[before as usize].after = elder,
@@ -178,7 +213,7 @@ impl Waiting {
     #[inline]
     fn unlink(&mut self, slot: u32) {
         let Frame { flow, before, after, .. } = self.frames[slot as usize];
-        let line = &mut self.lines[flow as usize % LINES];
+        let line = self.lines.of_mut(flow);
         match before {
             NONE => line.first = after,
             before => self.frames[before as usize].after = after,
@@ -193,7 +228,7 @@ impl Waiting {
     #[inline]
     fn vacate(&mut self, slot: u32) {
         let Frame { flow, former, .. } = self.frames[slot as usize];
-        self.lines[flow as usize % LINES].former -= u32::from(former);
+        self.lines.of_mut(flow).former -= u32::from(former);
     }
 
     /// The flow key of the frame in `slot`.
@@ -206,7 +241,7 @@ impl Waiting {
     pub fn count(&self) -> u32 {
         let there = |at: u32| (at != NONE).then_some(at);
         let from = |first| std::iter::successors(there(first), |&at| there(self.frames[at as usize].after));
-        self.lines.iter().map(|line| from(line.first).count() as u32).sum()
+        self.lines.0.iter().map(|line| from(line.first).count() as u32).sum()
     }
 
     /// Goes on with the room of `larger`, in which nothing waits and which has more slots; the first `used` may be in use. What is
@@ -217,75 +252,49 @@ impl Waiting {
         larger.frames.resize(reached, Frame::default());
         larger.frames[..used].copy_from_slice(&self.frames[..used]);
         std::mem::swap(&mut larger.frames, &mut self.frames);
+        // As many lines as before: each frame stays on its own.
         larger
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::collections::{HashMap, HashSet};
+    use std::collections::{BTreeMap, VecDeque};
 
     use super::*;
     use tidegate::{Rng, Span};
 
-    /// The same, plainly: all that waits, in the order in which it came.
-    #[derive(Default)]
-    struct Plain {
-        all: Vec<(u32, u64, u16, Time)>,
-        /// By line: the generation of keys, and the slots that the queue keeps by an earlier one.
-        generations: HashMap<u64, (u32, HashSet<u32>)>,
+    /// A queue that has a place for each key, first in, first out, and takes turns by chance.
+    type Places = BTreeMap<(u64, u16, u32), VecDeque<u32>>;
+
+    fn any(places: &Places, dice: &mut Rng) -> (u64, u16, u32) {
+        *places.keys().nth(dice.below(places.len() as u64) as usize).unwrap()
     }
 
-    impl Plain {
-        fn join(&mut self, now: Time, packet: &Packet, generation: u32) -> u32 {
-            let line = packet.flow % LINES as u64;
-            let there = self.all.iter().filter(|waits| waits.1 % LINES as u64 == line);
-            let there: HashSet<u32> = there.map(|waits| waits.0).collect();
-            let (known, former) = self.generations.entry(line).or_default();
-            if there.is_empty() && generation != *known || generation - *known > 1 {
-                (*known, *former) = (generation, there);
-            }
-            self.all.push((packet.slot, packet.flow, packet.class, now));
-            *known
+    /// Takes the packet `at` out of a place: its slot.
+    fn taken(places: &mut Places, key: (u64, u16, u32), at: usize) -> u32 {
+        let place = places.get_mut(&key).unwrap();
+        let slot = place.remove(at).unwrap();
+        if place.is_empty() {
+            places.remove(&key);
         }
-
-        fn drop_out(&mut self, slot: u32) {
-            self.all.retain(|waits| waits.0 != slot);
-            self.vacate(slot);
-        }
-
-        fn vacate(&mut self, slot: u32) {
-            for line in self.generations.values_mut() {
-                line.1.remove(&slot);
-            }
-        }
-
-        /// Where anything waits by an earlier key, the first of the flow and class.
-        fn leave(&mut self, slot: u32) -> Option<(u32, Time)> {
-            let at = self.all.iter().position(|waits| waits.0 == slot).unwrap();
-            let (_, flow, class, _) = self.all[at];
-            let ordered = self.generations[&(flow % LINES as u64)].1.is_empty();
-            let first = self.all.iter().position(|waits| (waits.1, waits.2) == (flow, class)).unwrap();
-            if ordered || first == at {
-                self.drop_out(slot);
-                return None;
-            }
-            let (elder, _, _, arrived) = self.all.remove(first);
-            self.all[at - 1].0 = elder;
-            self.vacate(slot);
-            Some((elder, arrived))
-        }
+        slot
     }
 
+    /// Whatever the queue drops and in whose turn, of each flow and class the frames leave in the order in which they came, though
+    /// the queue knows them by one key and then by another.
     #[test]
-    fn who_came_first_goes_first_by_the_plain_twin_too() {
+    fn who_came_first_leaves_first() {
         const SLOTS: u32 = 60;
-        for seed in 0..30 {
+        for seed in 0..40 {
             let mut dice = Rng::from_seed(seed);
-            let (mut waiting, mut plain) = (Waiting::new(SLOTS / 2), Plain::default());
+            let (mut waiting, mut places) = (Waiting::new(SLOTS / 2), Places::new());
             let mut free: Vec<u32> = (0..SLOTS / 2).collect();
-            let (mut taken, mut generation, mut stood_in) = (Vec::new(), 0, 0);
-            for step in 0..20_000 {
+            // Where frames are: of each slot the flow, the class and when its frame came.
+            let mut held = vec![None; SLOTS as usize];
+            let (mut generation, mut stood_in) = (0, 0);
+            let mut last: BTreeMap<(u64, u16), Time> = BTreeMap::new();
+            for step in 1..20_000 {
                 let now = Time::ZERO + Span::from_nanos(step);
                 if step == 5000 {
                     free.extend(SLOTS / 2..SLOTS);
@@ -295,27 +304,47 @@ mod tests {
                 if dice.chance(0.51) && !free.is_empty() {
                     let slot = free.swap_remove(dice.below(free.len() as u64) as usize);
                     // Seven flows on five lines.
-                    let flow = [1, 2, 3, 4, 5, 1 + LINES as u64, 2 + LINES as u64][dice.below(7) as usize];
+                    let flow = [1, 2, 3, 4, 5, 1 + (1 << 40), 2 + (1 << 40)][dice.below(7) as usize];
                     let class = u16::from(dice.chance(0.2));
-                    let packet = Packet::new(flow, 100 + slot).with_slot(slot).with_class(class);
-                    assert_eq!(waiting.join(now, &packet, generation), plain.join(now, &packet, generation));
-                    taken.push(slot);
-                } else if !taken.is_empty() {
-                    let slot = taken.swap_remove(dice.below(taken.len() as u64) as usize);
-                    free.push(slot);
+                    let packet = Packet::new(flow, step as u32).with_slot(slot).with_class(class);
+                    let key = (flow, class, waiting.join(now, &packet, generation));
+                    places.entry(key).or_default().push_back(slot);
+                    held[slot as usize] = Some((flow, class, now));
+                } else if !places.is_empty() {
+                    let key = any(&places, &mut dice);
                     if dice.chance(0.3) {
+                        let at = dice.below(places[&key].len() as u64) as usize;
+                        let slot = taken(&mut places, key, at);
                         waiting.drop_out(slot);
-                        plain.drop_out(slot);
-                    } else {
-                        let elder = waiting.leave(slot);
-                        assert_eq!(elder.map(|elder| (elder.slot, elder.arrived)), plain.leave(slot), "{seed}, {step}");
-                        // The slot that is free now is the one that the queue has named.
-                        stood_in += u32::from(elder.is_some());
+                        held[slot as usize] = None;
+                        free.push(slot);
+                        continue;
                     }
+                    let slot = taken(&mut places, key, 0);
+                    free.push(slot);
+                    let (flow, class, own) = held[slot as usize].take().unwrap();
+                    let leaves = match waiting.leave(slot) {
+                        None => own,
+                        Some(Elder { slot: other, arrived, len }) => {
+                            stood_in += 1;
+                            assert_eq!(len as u64, arrived.as_nanos(), "its own length");
+                            assert_eq!(held[other as usize].replace((flow, class, own)), Some((flow, class, arrived)));
+                            arrived
+                        }
+                    };
+                    let before = last.insert((flow, class), leaves);
+                    assert!(before < Some(leaves), "seed {seed}, step {step}");
                 }
-                assert_eq!(waiting.count() as usize, taken.len());
+                let there = held.iter().flatten().count();
+                assert_eq!(waiting.count() as usize, there);
             }
             assert!(stood_in > 100, "{stood_in}");
         }
+    }
+
+    #[test]
+    fn a_larger_gate_has_more_lines() {
+        assert_eq!([0, 4096, 4100, 1 << 17, 1 << 30].map(Lines::count), [1 << 10, 1 << 10, 1 << 11, 1 << 15, 1 << 16]);
+        assert_eq!(Waiting::memory(8192), 8192 * 32 + 2048 * 16);
     }
 }

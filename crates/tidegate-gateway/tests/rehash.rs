@@ -12,6 +12,7 @@ use tidegate::catalog::QUEUES;
 use tidegate::{Ecn, Rng, Size, Span};
 use tidegate_gateway::plan::{Plan, Way};
 use tidegate_gateway::rehash::Rehash;
+use tidegate_packet::{Frame, LinkType, set_ce};
 
 #[test]
 fn flows_get_new_keys_where_they_keep_their_places_for_long() {
@@ -100,8 +101,7 @@ fn standing(milli: u64, _: &mut Rng) -> Vec<u8> {
     [0, 1].into_iter().chain(quiet).collect()
 }
 
-/// Where a flow must change its place while something of it waits, too. What the queue is given is the same as if all had kept their
-/// order, so that a quiet flow gets all it asks for.
+/// Where a flow must change its place while something of it waits, too.
 #[test]
 fn no_flow_is_overtaken_that_always_waits() {
     let never = through(&plan("off"), 5000, standing);
@@ -112,6 +112,50 @@ fn no_flow_is_overtaken_that_always_waits() {
     assert!(left.iter().filter(|(_, flow, _)| *flow == 2).count() >= 249);
     let until = |left: &[(u64, u8, u32)]| left.iter().take_while(|(milli, ..)| *milli < 1000).count();
     assert_eq!(left[..until(&left)], never[..until(&never)], "they have changed before two periods were over");
+}
+
+/// Frames of all lengths, of flows that speak ECN in some and not in others, behind each queue that flows get new keys before: each leaves
+/// in its turn and as it was but for a mark, which no frame bears that cannot, and as many as are said to be marked are.
+#[test]
+fn whatever_a_flow_sends_is_in_order_and_marks_are_where_they_can_be() {
+    for queue in ["fq_codel", "wfq", "ewfq", "drr", "sfq", "sfq_red"] {
+        let there = Way { rehash: "100 ms".parse().unwrap(), ..way(queue, link("10 Mbit/s", Size::Packets(200))) };
+        let mut fates = Fates::default();
+        let mut rig = Rig::new(&Plan::new(settings(there, None), 1500).unwrap(), &mut fates);
+        let mut dice = Rng::from_seed(4);
+        let (mut sent, mut last, mut marked) = (HashMap::new(), HashMap::new(), 0);
+        for number in 0..12_000 {
+            let (ecn, len) = ([Ecn::NotEct, Ecn::Ect0][dice.below(2) as usize], 60 + dice.below(1440) as usize);
+            // Four flows that always wait, and forty that sometimes do.
+            let flow = if dice.chance(0.8) { dice.below(4) } else { dice.below(44) } as u8;
+            let bytes = frame(&mut dice, flow, number, ecn, len);
+            send(&mut rig.clients, &bytes);
+            sent.insert((flow, number), (ecn, bytes));
+            rig.until(rig.now + Span::from_micros(dice.below(900)));
+            for bytes in rig.servers.all().unwrap() {
+                let (flow, number) = label(&bytes).unwrap();
+                let before = last.insert(flow, number);
+                assert!(before < Some(number), "{queue}: {number} of flow {flow} came after {before:?}");
+                let (ecn, mut offered) = sent.remove(&(flow, number)).unwrap();
+                let here = Frame::parse(LinkType::Ethernet, &bytes, bytes.len() as u32);
+                if here.ecn == Ecn::Ce {
+                    assert_eq!(ecn, Ecn::Ect0, "{queue}: a mark on {number}");
+                    marked += 1;
+                    set_ce(&mut offered, &here);
+                }
+                assert!(bytes == offered, "{queue}: {number} has changed");
+            }
+        }
+        let managed = rig.gate.account().managed;
+        balanced(&managed, queue);
+        assert!(managed.lost_in_all().frames > 1000, "{queue}: nothing ever waited: {managed:?}");
+        let said: u64 = managed.marked.iter().sum();
+        assert!(marked <= said, "{queue}: {marked} marks, and {said} were told");
+        if queue == "fq_codel" {
+            // The rest were marked and dropped before they left.
+            assert!(marked > 100 && said - marked < said / 4, "{queue}: {marked} of {said}");
+        }
+    }
 }
 
 /// The same traffic through the same queue, whatever the period and however it changes: as much received, sent, lost and held.
