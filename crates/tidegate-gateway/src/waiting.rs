@@ -125,15 +125,11 @@ impl Waiting {
             line.generation = generation;
             self.change(flow);
         }
-        let line = self.lines.of_mut(flow);
-        let before = line.last;
-        self.frames[slot as usize] = Frame { flow, arrived: now, before, after: NONE, len, class, former: false };
-        match before {
-            NONE => line.first = slot,
-            before => self.frames[before as usize].after = slot,
-        }
-        line.last = slot;
-        line.generation
+        let Line { last, generation, .. } = *self.lines.of(flow);
+        let frame = Frame { flow, arrived: now, before: last, after: NONE, len, class, former: false };
+        self.frames[slot as usize] = frame;
+        self.between(&frame, slot, slot);
+        generation
     }
 
     /// From here on all that waits on the line of `flow` is in places from before a change.
@@ -197,30 +193,28 @@ impl Waiting {
         self.vacate(slot);
         let frame = Frame { former, ..self.frames[slot as usize] };
         self.frames[elder as usize] = frame;
-        let line = self.lines.of_mut(frame.flow);
-        match frame.before {
-            NONE => line.first = elder,
-            before => self.frames[before as usize].after = elder,
-        }
-        match frame.after {
-            NONE => line.last = elder,
-            after => self.frames[after as usize].before = elder,
-        }
+        self.between(&frame, elder, elder);
         Elder { slot: elder, arrived, len }
     }
 
     /// The frame in `slot` is on its line no more.
     #[inline]
     fn unlink(&mut self, slot: u32) {
-        let Frame { flow, before, after, .. } = self.frames[slot as usize];
-        let line = self.lines.of_mut(flow);
-        match before {
+        let frame = self.frames[slot as usize];
+        self.between(&frame, frame.after, frame.before);
+    }
+
+    /// The neighbours of `frame`, or the ends of its line, have this one after them and that one before them from here on.
+    #[inline]
+    fn between(&mut self, frame: &Frame, after: u32, before: u32) {
+        let line = self.lines.of_mut(frame.flow);
+        match frame.before {
             NONE => line.first = after,
-            before => self.frames[before as usize].after = after,
+            neighbour => self.frames[neighbour as usize].after = after,
         }
-        match after {
+        match frame.after {
             NONE => line.last = before,
-            after => self.frames[after as usize].before = before,
+            neighbour => self.frames[neighbour as usize].before = before,
         }
     }
 
