@@ -69,8 +69,8 @@ validate: build ns2 ## The table of agreement with ns-2, whose missing runs are 
 validate-gateway: build test-deps ## The gateway against the simulator, every queue, TCP and a flood; root, 40 minutes on an idle machine
 	python3 validation/gateway.py --rounds 2
 
-validate-witness: build test-deps ## The kernel's reno, cubic and bbr beside the simulator's, alone and against a flood; root, twenty minutes
-	python3 validation/witness.py --scale .25
+validate-witness: build test-deps ## The kernel's reno, cubic and bbr beside the simulator's, alone and against a flood; root, forty minutes
+	python3 validation/witness.py --scale .25 --rounds 2
 
 validate-spoofed: test-deps ## Forged sources: what users are left with behind every queue, and the memory it takes; root, eleven minutes
 	cargo bench --locked -p tidegate-cli --bench spoofed | tee validation/spoofed.md

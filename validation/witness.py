@@ -2,10 +2,11 @@
 """The kernel's TCP as witness of the simulator's: reno, cubic and bbr, each by itself and all three together, without and with a
 flood of three times the line, through the gateway and simulated.
 
-usage: witness.py [--quick] [--scale PART] [--measured FILE] [--mix MIX] [QUEUE …]
+usage: witness.py [--quick] [--rounds N] [--scale PART] [--measured FILE] [--mix MIX] [QUEUE …]
 
 The line has 100 Mbit/s, or with --scale .25, as `make validate-witness` has it, a quarter of that, which a machine of two
-processors can bear with all the senders and receivers on it. Prints the table and keeps it in witness.md, and the figures of every run in witness.jsonl, from which --measured takes them again.
+processors can bear with all the senders and receivers on it. Each case is measured in every round, all cases before the next round, and
+the means are compared. Prints the table and keeps it in witness.md, and the figures of every run in witness.jsonl, from which --measured takes them again.
 Root, iperf3, and an idle machine. Status 1 if somewhere another group wins.
 """
 import argparse
@@ -13,6 +14,7 @@ import json
 import sys
 import tempfile
 from pathlib import Path
+from statistics import fmean
 
 from gateway import FLOOD, LINE, STARVED, STEADY, TRIES, TWIN, WITHIN, first, gate_first, mbit, run
 
@@ -123,8 +125,17 @@ def far(simulated, measured, scale):
     ]
 
 
+def mean(runs):
+    """The runs of one case as one: means, and the flood of the worst of them."""
+    worst = max(runs, key=lambda run: run["thrown"])
+    rates = {name: fmean(run["rates"][name] for run in runs) for name in worst["rates"]}
+    delays = [run["delay_p50_ms"] for run in runs if run["delay_p50_ms"] is not None]
+    return {**worst, "rates": rates, "each": [run["rates"] for run in runs], "delay_p50_ms": fmean(delays) if delays else None}
+
+
 def row(simulated, measured):
     rates, half, seen = simulated["rates"], simulated["half"], measured["rates"]
+    each = lambda name: ", ".join(mbit(run[name]) for run in measured["each"]) if len(measured["each"]) > 1 else ""
     delay = lambda figures: "–" if figures["delay_p50_ms"] is None else f"{figures['delay_p50_ms']:.3g}"
     apart = far(rates, seen, measured["scale"])
     wins = f"{winner(seen)}" if winner(seen) == winner(rates) else f"NO: {winner(seen)} for {winner(rates)}"
@@ -132,7 +143,7 @@ def row(simulated, measured):
         measured["queue"],
         mbit(FLOOD * measured["scale"]) if measured["flood"] else "–",
         "; ".join(f"{name} {mbit(rates[name])} ± {mbit(half[name])}" for name in rates),
-        "; ".join(f"{name} {mbit(seen[name])}" for name in rates),
+        "; ".join(f"{name} {mbit(seen[name])}" + (f" ({each(name)})" if each(name) else "") for name in rates),
         f"{delay(simulated)}, {delay(measured)}",
         wins,
         f"no: {', '.join(apart)}" if apart else "yes",
@@ -149,15 +160,19 @@ def table(mix, measured, scale, quick):
         "|---|---|---|---|---|---|---|",
     ]
     for flood in (False, True):
-        runs = [r for r in measured if (r["mix"], r["flood"]) == (mix, flood)]
-        simulated = simulate(mix, flood, [r["queue"] for r in runs], scale, quick) if runs else {}
-        lines += [row(simulated[r["queue"]], r) for r in runs]
+        runs = {}
+        for run in measured:
+            if (run["mix"], run["flood"]) == (mix, flood):
+                runs.setdefault(run["queue"], []).append(run)
+        simulated = simulate(mix, flood, list(runs), scale, quick) if runs else {}
+        lines += [row(simulated[queue], mean(of)) for queue, of in runs.items()]
     return [*lines, ""]
 
 
 def main():
     ask = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     ask.add_argument("--quick", action="store_true", help="three seconds each, kept nowhere: whether it works")
+    ask.add_argument("--rounds", type=int, default=1, help="measured runs of each case")
     ask.add_argument("--scale", type=float, default=1, help="of the line's rate and the flood's, 0.05 to 1")
     ask.add_argument("--measured", type=Path, help="take measured runs from this file")
     ask.add_argument("--mix", action="append", choices=list(MIXES), help="only this one; may be repeated")
@@ -165,13 +180,16 @@ def main():
     given = ask.parse_args()
     if not 0.05 <= given.scale <= 1:
         ask.error(f"--scale {given.scale}: must lie in 0.05 to 1")
+    if not 1 <= given.rounds <= 100:
+        ask.error(f"--rounds {given.rounds}: must lie in 1 to 100")
     queues, mixes = given.queues or QUEUES, given.mix or list(MIXES)
     if given.measured:
         measured = [json.loads(line) for line in given.measured.read_text().splitlines()]
         measured = [r for r in measured if r["queue"] in queues and r["scale"] == given.scale]
     else:
         measured = []
-        for mix, flood, queue in [(m, f, q) for m in mixes for f in (False, True) for q in queues]:
+        cases = [(m, f, q) for m in mixes for f in (False, True) for q in queues]
+        for mix, flood, queue in cases * given.rounds:
             measured.append(measure(mix, flood, queue, given.scale, given.quick))
             said = ", ".join(f"{name} {mbit(rate)}" for name, rate in measured[-1]["rates"].items())
             print(f"{mix:8} {queue:10} {said}, thrown away {measured[-1]['thrown']}", file=sys.stderr, flush=True)
@@ -181,17 +199,17 @@ def main():
     lines = [line for mix in mixes for line in table(mix, measured, given.scale, given.quick)]
     print("\n".join(lines))
     if whole:
-        keep(lines, given.scale)
+        keep(lines, given.scale, len(measured) // (len(queues) * len(mixes) * 2))
     sys.exit(any("NO" in line for line in lines))
 
 
-def keep(lines, scale):
+def keep(lines, scale, rounds):
     head = [
         "# The kernel's TCP as witness",
         "",
         f"Written by `make validate-witness`. Mbit/s, frames counted whole, on a line of {mbit(LINE * scale)} Mbit/s, 20 ms each way, a limit of 100 ms.",
         f"Simulated: `scenarios/gate8.toml` with these groups, mean ± half width of the 95 % interval over {SEEDS} seeds; the kernel's",
-        "reno is held against `rack`, with delayed acknowledgements all three. Measured: one run each through `tidegate gate`. What agrees and what does not: README.md.",
+        f"reno is held against `rack`, with delayed acknowledgements all three. Measured: the mean of {rounds} runs (and each) through `tidegate gate`. What agrees and what does not: README.md.",
         "",
     ]
     (HERE / "witness.md").write_text("\n".join([*head, *lines]).rstrip() + "\n")

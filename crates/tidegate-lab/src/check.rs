@@ -176,7 +176,9 @@ fn links(scenario: &Scenario) -> Vec<LinkCheck> {
 
 /// A queue that was refused, as a problem of the command line rather than of a file.
 pub(crate) fn refused(spec: &QueueSpec, error: ConfigError) -> Problems {
-    let place = Place::File(format!("queue {spec}"));
+    // Where the name itself is wrong, the problem says it.
+    let place = if error.field == "queue" { "the command line".into() } else { format!("queue {spec}") };
+    let place = Place::File(place);
     Problems::one(Problem { place, field: error.field, value: error.value, why: error.why })
 }
 

@@ -7,7 +7,7 @@ use crate::fetch::fetch;
 use crate::flight::{Flight, Label, flag};
 use crate::meters::Meters;
 use crate::network::{Flow, FlowId, Network};
-use crate::routes::Routes;
+use crate::routes::{Routes, Way};
 use crate::sources::tcp::{DelayedAck, Output, Receiver, Report, Reports, TcpSender, Wait};
 use crate::sources::{
     Feedback, Handshake, Open, OpenPacket, Period, Rules, Session, Source, Tcp, TfrcArrival, TfrcReceiver, TfrcSender,
@@ -52,6 +52,8 @@ struct Sender {
     dice: Rng,
     /// Where its way begins.
     there: u32,
+    /// Whether it is at home on the first link of its way.
+    home: bool,
 }
 
 /// A flow's receiving end, in one line of the cache.
@@ -146,8 +148,8 @@ impl Ends {
                     Work::Tcp(TcpSender::new(tcp, &mut dice), session)
                 }
             };
-            let there = routes.ways[i].there;
-            Sender { stop: flow.stop, again, send, timeout: Time::MAX, work, life: 0, dice, there }
+            let Way { there, home, .. } = routes.ways[i];
+            Sender { stop: flow.stop, again, send, timeout: Time::MAX, work, life: 0, dice, there, home }
         };
         let far = |(i, flow): (usize, &Flow)| {
             let back = routes.ways[i].back;
@@ -179,6 +181,28 @@ impl Ends {
             let times = std::iter::once(s.send).chain(again.iter().map(|period| period.0));
             times.map(move |time| (player, Key::new(time.as_nanos(), class, i as u32)))
         })
+    }
+
+    /// Where the way of `flow` begins, if its sender is at home there.
+    #[inline]
+    pub fn home(&self, flow: u32) -> Option<u32> {
+        let sender = &self.senders[flow as usize];
+        sender.home.then_some(sender.there)
+    }
+
+    /// The next of the events of a connection's sender: its time and class.
+    #[inline]
+    pub fn due(&self, flow: u32) -> (u64, Class) {
+        let Sender { send, timeout, .. } = self.senders[flow as usize];
+        if send <= timeout { (send.as_nanos(), Class::Send) } else { (timeout.as_nanos(), Class::Timeout) }
+    }
+
+    /// When `flow`'s connection sends what waits, and how long the first of it is at least.
+    #[inline]
+    pub fn sends(&self, flow: u32) -> (u64, u32) {
+        let Sender { send, work, .. } = &self.senders[flow as usize];
+        let len = if let Work::Tcp(tcp, _) = work { tcp.least_len() } else { 0 };
+        (send.as_nanos(), len as u32)
     }
 
     /// What queues see of `flow`'s packets.

@@ -2,10 +2,15 @@
 //!
 //! # What needs an event
 //! A packet needs one only where several streams meet and its place among them matters: at a queue, where a link is
-//! entered from several sides, and at a sender that reacts. All else is worked out ahead: a link that is fed in order
-//! (see `routes`) is two additions and a comparison (`wire`), and a receiver whose answers go into such a link
-//! answers at once, for the time at which it will. A departure from a queue needs no event of its own either (`port`). In
-//! a dumbbell a data packet costs three events: at the queue, where the acknowledgements meet, and back at the sender.
+//! entered from several sides, and at a sender whose first link others use too. All else is worked out ahead: a link that is fed in order
+//! (see `routes`) is a multiplication and some additions (`wire`), and a receiver whose answers go into such a link
+//! answers at once, for the time at which it will. A departure from a queue needs no event of its own either (`port`).
+//!
+//! A sender that is at home (`routes`) is told of an acknowledgement as soon as it is known when that will come back. Its own timers
+//! of before then go off first, in their order; what it will send later is *owed* to its first link, whose turn comes when the first
+//! of that would come out. So in a dumbbell in which every flow has hosts of its own a data packet costs two events, at
+//! the queue and where the acknowledgements meet; with shared hosts a third back at the sender, and a fourth if it waits before it
+//! sends.
 //!
 //! # What is pending
 //! One key per link with packets that need an event at its far end (they come out in order, so the line itself keeps
@@ -111,7 +116,10 @@ impl<Q: Qdisc> Simulation<Q> {
         let mut line = |(i, &needed): (usize, &bool)| {
             Line::new(if needed { join(&mut players, Player::Line(i as u32)) } else { u32::MAX })
         };
-        let lines = routes.events.iter().enumerate().map(&mut line).collect();
+        let mut lines: Vec<Line> = routes.events.iter().enumerate().map(&mut line).collect();
+        for (flow, way) in routes.ways.iter().enumerate().filter(|(_, way)| way.home) {
+            lines[routes.steps[way.there as usize].index()].owner = flow as u32;
+        }
         let ends = Ends::new(&network, &routes, seed, |flow| join(&mut players, Player::Source(flow)));
         let flows = network.flows.len();
         let mut timer = |class| {
@@ -149,7 +157,7 @@ impl<Q: Qdisc> Simulation<Q> {
         for (player, key) in starts {
             match player {
                 Some(player) => self.agenda.set(player, key.time()),
-                None => self.set_timer(key),
+                None => self.will_send(key),
             }
         }
         if let Some(first) = self.plan.grid().next() {
@@ -192,7 +200,8 @@ impl<Q: Qdisc> Simulation<Q> {
         self.meters.trace = Some(Box::default());
         self.conclude();
         let mut trace = self.meters.trace.take().map_or_else(Trace::default, |t| *t);
-        // Deliveries are worked out ahead and queues one after the other, so they are not in the order of time.
+        // Senders and deliveries are worked out ahead and queues one after the other, so they are not in the order of time.
+        trace.sent.sort_unstable();
         trace.delivered.sort_unstable();
         trace.dropped.sort_unstable();
         (self.finish(), trace)
@@ -204,6 +213,12 @@ impl<Q: Qdisc> Simulation<Q> {
             return;
         }
         self.run_until(end);
+        // What senders that are at home have yet to do, of which nothing comes out before the end.
+        for flow in 0..self.network.flows.len() as u32 {
+            if self.ends.home(flow).is_some() {
+                self.advance(flow, end.as_nanos());
+            }
+        }
         for id in 0..self.ports.len() {
             // What begins at the very end is outside the window, but a reading at that time comes after it.
             self.depart(id, end.as_nanos());
@@ -218,15 +233,20 @@ impl<Q: Qdisc> Simulation<Q> {
     fn handle(&mut self, now: u64, player: u32) {
         match self.players[player as usize] {
             Player::Line(link) => {
+                if self.lines[link as usize].owed <= now {
+                    self.collect(link as usize, now);
+                }
                 let line = &mut self.lines[link as usize];
-                let Some((flight, next)) = line.pop() else { unreachable!("an event for an empty line") };
+                let flight = line.pop(now);
                 let then = line.head().map(|next| (self.routes.steps[next.hop as usize].kind, next.flow));
                 line.fetch();
+                self.agenda.set(player, line.turn());
                 if let Some((kind, flow)) = then {
                     self.fetch(kind, flow);
                 }
-                self.agenda.set(player, next);
-                self.travel(flight, now);
+                if let Some(flight) = flight {
+                    self.travel(flight, now);
+                }
             }
             Player::Source(flow) => {
                 let (flight, next) = self.ends.tick(now, flow);
@@ -257,20 +277,15 @@ impl<Q: Qdisc> Simulation<Q> {
         let (now, flow) = pending.next();
         pending.pop();
         let (_, then) = pending.next();
-        self.fetch(Kind::Return, then);
+        self.fetch(if class == Class::Acknowledge { Kind::Meet } else { Kind::Return }, then);
         match class {
-            Class::Send => {
-                let timers = self.ends.wake(now, flow);
-                self.launch(flow, timers);
-            }
             Class::Acknowledge => {
                 let answer = self.ends.acknowledge(now, flow, &mut self.waiting.reports, &mut self.meters);
                 self.answer(answer, now);
             }
-            _ => {
-                let timers = self.ends.timeout(now, flow, &mut self.meters);
-                self.launch(flow, timers);
-            }
+            // One that is at home may have something to do before.
+            _ if self.ends.home(flow).is_some() => self.advance(flow, now + 1),
+            _ => self.act(flow, now, class),
         }
         let Timer { pending, player } = &self.timers[place(class)];
         self.agenda.set(*player, pending.next().0);
@@ -280,7 +295,7 @@ impl<Q: Qdisc> Simulation<Q> {
     #[inline]
     fn fetch(&self, kind: Kind, flow: u32) {
         match kind {
-            Kind::Return => self.ends.fetch_sender(flow),
+            Kind::Return | Kind::Home => self.ends.fetch_sender(flow),
             Kind::Meet => self.ends.fetch_receiver(flow),
             Kind::Queue => self.ends.fetch_label(flow),
             _ => {}
@@ -288,26 +303,75 @@ impl<Q: Qdisc> Simulation<Q> {
         self.meters.fetch(flow);
     }
 
-    /// Sends what `flow`'s sender has put out and sets its timers.
+    /// An event of this class of `flow`'s sender, at `now`.
     #[inline]
-    fn launch(&mut self, flow: u32, timers: Timers) {
-        let now = self.now;
-        let mut out = std::mem::take(&mut self.ends.out);
-        for output in out.drain(..) {
-            let flight = self.ends.launch(now, flow, output);
-            self.meters.sent(now, &flight);
-            self.travel(flight, now);
-        }
-        self.ends.out = out;
-        self.set_timers(timers);
+    fn act(&mut self, flow: u32, now: u64, class: Class) {
+        let timers = match class {
+            Class::Send => self.ends.wake(now, flow),
+            _ => self.ends.timeout(now, flow, &mut self.meters),
+        };
+        self.launch(flow, now, timers);
     }
 
+    /// Works out what `flow`'s sender, which is at home, does before `end`.
     #[inline]
-    fn set_timers(&mut self, timers: Timers) {
-        for key in [timers.send, timers.timeout] {
-            if key != Key::NEVER {
-                self.set_timer(key);
+    fn advance(&mut self, flow: u32, end: u64) {
+        loop {
+            let (at, class) = self.ends.due(flow);
+            if at >= end {
+                return;
             }
+            self.act(flow, at, class);
+        }
+    }
+
+    /// Something that the owner of `link` sends may come out of it at `now`: it sends, and says when the next does.
+    #[inline]
+    fn collect(&mut self, link: usize, now: u64) {
+        let flow = self.lines[link].owner;
+        self.advance(flow, now);
+        self.owe(flow, link);
+    }
+
+    /// Notes when the first of what the sender of `flow`, which is at home on `link`, has yet to send will come out.
+    #[inline]
+    fn owe(&mut self, flow: u32, link: usize) {
+        let (at, len) = self.ends.sends(flow);
+        let due = if at == u64::MAX { at } else { self.wires[link].would_transit(at, len) };
+        self.lines[link].owed = due;
+    }
+
+    /// Sends what `flow`'s sender has put out at `now` and sets its timers.
+    #[inline]
+    fn launch(&mut self, flow: u32, now: u64, timers: Timers) {
+        if !self.ends.out.is_empty() {
+            let mut out = std::mem::take(&mut self.ends.out);
+            for output in out.drain(..) {
+                let flight = self.ends.launch(now, flow, output);
+                self.meters.sent(now, &flight);
+                self.travel(flight, now);
+            }
+            self.ends.out = out;
+        }
+        if timers.timeout != Key::NEVER {
+            self.set_timer(timers.timeout);
+        }
+        if timers.send != Key::NEVER {
+            self.will_send(timers.send);
+        }
+    }
+
+    /// `key`, of class [`Class::Send`], is when a connection sends.
+    #[inline]
+    fn will_send(&mut self, key: Key) {
+        let flow = key.id() as u32;
+        match self.ends.home(flow) {
+            Some(hop) => {
+                let link = self.routes.steps[hop as usize].index();
+                self.owe(flow, link);
+                self.agenda.set(self.lines[link].player, self.lines[link].turn());
+            }
+            None => self.set_timer(key),
         }
     }
 
@@ -341,13 +405,25 @@ impl<Q: Qdisc> Simulation<Q> {
                     }
                 }
                 Kind::Queue => return self.offer(step.index(), flight, at),
-                Kind::Return => {
-                    self.meters.returned(at, &flight);
-                    let timers = self.ends.acknowledged(at, &flight, &mut self.waiting.reports);
-                    return self.launch(flight.flow, timers);
+                Kind::Return => return self.come_back(flight, at),
+                Kind::Home => {
+                    // What is ahead of the end is not for this run.
+                    if at < self.plan.end.as_nanos() {
+                        self.advance(flight.flow, at);
+                        self.come_back(flight, at);
+                    }
+                    return;
                 }
             }
         }
+    }
+
+    /// An acknowledgement is back at its sender.
+    #[inline]
+    fn come_back(&mut self, ack: Flight, at: u64) {
+        self.meters.returned(at, &ack);
+        let timers = self.ends.acknowledged(at, &ack, &mut self.waiting.reports);
+        self.launch(ack.flow, at, timers);
     }
 
     /// What a receiver says at `at` sets out.
@@ -372,7 +448,7 @@ impl<Q: Qdisc> Simulation<Q> {
     fn line_up(&mut self, link: usize, flight: Flight) {
         let line = &mut self.lines[link];
         if line.push(flight) {
-            self.agenda.set(line.player, flight.time);
+            self.agenda.set(line.player, line.turn());
         }
     }
 

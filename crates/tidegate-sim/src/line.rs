@@ -13,12 +13,16 @@ pub(crate) struct Line {
     len: u32,
     /// The link's place among the players of the [`Agenda`](crate::agenda::Agenda).
     pub player: u32,
+    /// The flow whose sender is at home on the link, if one is.
+    pub owner: u32,
+    /// When the first of what that sender has yet to send comes out, `u64::MAX` for never; it may be early.
+    pub owed: u64,
 }
 
 impl Line {
     /// An empty line; it takes no memory yet.
     pub fn new(player: u32) -> Line {
-        Line { ring: Box::default(), head: 0, len: 0, player }
+        Line { ring: Box::default(), head: 0, len: 0, player, owner: u32::MAX, owed: u64::MAX }
     }
 
     /// Joins the tail. Whether the line was empty.
@@ -40,18 +44,22 @@ impl Line {
         fetch(self.ring.get((self.head as usize + AHEAD) & mask));
     }
 
-    /// Leaves from the head; and the time of the one that is then at the head, `u64::MAX` if there is none.
+    /// When the next one comes out, or may be owed.
     #[inline]
-    pub fn pop(&mut self) -> Option<(Flight, u64)> {
-        if self.len == 0 {
+    pub fn turn(&self) -> u64 {
+        self.head().map_or(u64::MAX, |head| head.time).min(self.owed)
+    }
+
+    /// Leaves from the head, if its time has come.
+    #[inline]
+    pub fn pop(&mut self, now: u64) -> Option<Flight> {
+        let flight = *self.head()?;
+        if flight.time > now {
             return None;
         }
-        let mask = self.ring.len() - 1;
-        let flight = self.ring[self.head as usize & mask];
-        self.head = (self.head + 1) & mask as u32;
+        self.head = (self.head + 1) & (self.ring.len() - 1) as u32;
         self.len -= 1;
-        let next = if self.len > 0 { self.ring[self.head as usize & mask].time } else { u64::MAX };
-        Some((flight, next))
+        Some(flight)
     }
 
     /// The one at the head.
@@ -83,13 +91,16 @@ mod tests {
         for i in 0..10_000u64 {
             // Waves, so that it grows, wraps and runs empty.
             if mix(i) % 100 < 35 + 30 * (i / 500 % 2) {
-                let flight = Flight { time: i, ..Flight::default() };
+                let flight = Flight { time: i + 1, ..Flight::default() };
                 assert_eq!(line.push(flight), deque.is_empty());
                 deque.push_back(flight);
             } else {
-                let head = deque.pop_front();
-                let next = deque.front().map_or(u64::MAX, |f| f.time);
-                assert_eq!(line.pop(), head.map(|f| (f, next)));
+                let head = deque.front().copied();
+                line.owed = if i % 7 == 0 { mix(i) % 10_000 } else { u64::MAX };
+                assert_eq!(line.turn(), head.map_or(u64::MAX, |f: Flight| f.time).min(line.owed));
+                assert_eq!(line.pop(head.map_or(i, |f| f.time - 1)), None, "before its time");
+                assert_eq!(line.pop(i + 1), head);
+                deque.pop_front();
             }
         }
     }

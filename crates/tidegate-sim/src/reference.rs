@@ -156,7 +156,7 @@ impl<Q: Qdisc> Reference<Q> {
     fn arrive(&mut self, now: u64, mut flight: Flight) {
         let step = self.routes.steps[flight.hop as usize];
         let link = match step.kind {
-            Kind::Return => {
+            Kind::Home | Kind::Return => {
                 self.meters.returned(now, &flight);
                 let timers = self.ends.acknowledged(now, &flight, &mut self.waiting.reports);
                 return self.launch(now, flight.flow, timers);

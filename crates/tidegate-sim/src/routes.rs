@@ -3,15 +3,17 @@
 //! A link that cannot drop is *fed in order* if everything that enters it comes out of one other link: then its
 //! packets' times follow one after the other from that link's, whenever those are worked out, and its packets need no
 //! event. The same holds for a receiver whose acknowledgements enter such a link, unless some of them wait and set out at
-//! a time of their own. Where several streams meet, at a queue,
-//! and at a sender, each packet needs an event, so that they are handled in the order of time.
+//! a time of their own. Where several streams meet, and at a queue, each packet needs an event, so that they are handled in the
+//! order of time. A connection that shares the first link of its way with nobody is *at home* there: all that happens to its sender comes
+//! from itself, so that it too can be worked out ahead of the time of everything else, and only what comes out of that link needs
+//! events.
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::collections::BinaryHeap;
 
 use tidegate::{ConfigError, Span};
 
-use crate::network::Network;
+use crate::network::{FlowId, Network};
 use crate::sources::Source;
 
 /// What a packet does next.
@@ -28,6 +30,8 @@ pub(crate) enum Kind {
     Follow,
     /// Reach a receiver that answers nothing, or into a link that is fed in order.
     Reach,
+    /// Come back to a sender that is at home.
+    Home,
     /// Enter a link that several streams enter.
     Enter,
     /// Join a queue.
@@ -63,6 +67,8 @@ pub(crate) struct Way {
     pub there: u32,
     /// And back; for a flow that answers nothing, 0.
     pub back: u32,
+    /// Whether its sender is at home on the first link.
+    pub home: bool,
 }
 
 /// All routes.
@@ -85,6 +91,9 @@ pub(crate) struct Routes {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Feed {
     Nobody,
+    /// The sender of one flow, whose way begins here.
+    Sender,
+    /// What comes out of this link.
     One(u32),
     Several,
 }
@@ -118,6 +127,10 @@ struct Links {
     there: Vec<u32>,
     back: Vec<u32>,
     answers: Answers,
+    /// How many flows go this way.
+    flows: u32,
+    /// The first of them is one connection from its start to its stop.
+    plain: bool,
 }
 
 impl Routes {
@@ -145,8 +158,11 @@ impl Routes {
                     Answers::None => Vec::new(),
                     _ => way(&mut finder, flow.to.0, flow.from.0)?,
                 };
-                links.push(Links { there, back, answers });
+                let again = network.again.get(&FlowId(i as u32)).is_some_and(|periods| !periods.is_empty());
+                let plain = matches!(flow.source, Source::Tcp(_)) && !again;
+                links.push(Links { there, back, answers, flows: 0, plain });
             }
+            links[*known].flows += 1;
             which.push(*known);
         }
         let ports: Vec<u32> =
@@ -164,7 +180,11 @@ impl Routes {
         };
         let mut steps = Vec::new();
         let mut ways = Vec::with_capacity(links.len());
-        for Links { there, back, .. } in links {
+        for Links { there, back, plain, .. } in links {
+            // It is at home if what it sends then waits for an event: else it would be worked out to its end at once.
+            let home = *plain
+                && matches!(there[..], [first, next, ..] if step(first).kind == Kind::Enter
+                    && feeds[first as usize] == Feed::Sender && !step(next).is_free());
             let begin = steps.len() as u32;
             steps.extend(there.iter().map(|&l| step(l)));
             let free = back.first().is_none_or(|&l| step(l).is_free());
@@ -172,9 +192,9 @@ impl Routes {
             let turn = steps.len() as u32;
             if !back.is_empty() {
                 steps.extend(back.iter().map(|&l| step(l)));
-                steps.push(Step::new(Kind::Return, 0));
+                steps.push(Step::new(if home { Kind::Home } else { Kind::Return }, 0));
             }
-            ways.push(Way { there: begin, back: if back.is_empty() { 0 } else { turn } });
+            ways.push(Way { there: begin, back: if back.is_empty() { 0 } else { turn }, home });
         }
         let mut routes = Routes {
             steps,
@@ -194,7 +214,7 @@ impl Routes {
             let link = match pair[0].kind {
                 Kind::Follow | Kind::Enter => pair[0].index(),
                 Kind::Queue => self.ports[pair[0].index()] as usize,
-                Kind::Reach | Kind::Meet | Kind::Return => continue,
+                Kind::Reach | Kind::Home | Kind::Meet | Kind::Return => continue,
             };
             self.events[link] |= !pair[1].is_free();
         }
@@ -206,7 +226,7 @@ impl Routes {
         let mut each = |begin: u32, answered: bool| {
             for (i, step) in self.steps[begin as usize..].iter().enumerate() {
                 match step.kind {
-                    Kind::Reach | Kind::Meet | Kind::Return => break,
+                    Kind::Reach | Kind::Home | Kind::Meet | Kind::Return => break,
                     Kind::Queue => {
                         let port = step.index();
                         let mut latency = delay(self.ports[port] as usize);
@@ -241,27 +261,27 @@ impl Routes {
 /// Who feeds each link.
 fn feeds(count: usize, links: &[Links]) -> Vec<Feed> {
     let mut feeds = vec![Feed::Nobody; count];
-    let mut feed = |link: u32, from: Option<u32>| {
+    let mut feed = |link: u32, from: Feed| {
         let slot = &mut feeds[link as usize];
         *slot = match (*slot, from) {
-            (Feed::Nobody, Some(one)) => Feed::One(one),
-            (Feed::One(known), Some(one)) if known == one => Feed::One(one),
-            // A sender acts at the time of an event, in no order with any link's packets.
+            (Feed::Nobody, from) => from,
+            (Feed::One(known), Feed::One(one)) if known == one => from,
             _ => Feed::Several,
         };
     };
-    for Links { there, back, answers } in links {
-        let mut from = None;
+    for Links { there, back, answers, flows, .. } in links {
+        // Senders act each at times of its own, in no order with another's.
+        let mut from = if *flows == 1 { Feed::Sender } else { Feed::Several };
         for &link in there {
             feed(link, from);
-            from = Some(link);
+            from = Feed::One(link);
         }
         if *answers == Answers::Delayed {
-            from = None; // an acknowledgement that has waited sets out by a timer
+            from = Feed::Several; // an acknowledgement that has waited sets out by a timer
         }
         for &link in back {
             feed(link, from);
-            from = Some(link);
+            from = Feed::One(link);
         }
     }
     feeds

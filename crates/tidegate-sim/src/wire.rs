@@ -1,32 +1,25 @@
 //! A link as a wire: packets one after the other, each on it for `8 · length / rate`, then the propagation delay.
 use tidegate::{Bytes, Rate, Span};
 
-/// Transmission times at one rate with the remainder carried, as [`tidegate::units::Pacer`] has them, but with the
-/// quotients of the last two lengths remembered: most links see two lengths, data's and acknowledgements'.
+/// Transmission times at one rate with the remainder carried, as [`tidegate::units::Pacer`] has them, but without a division a packet.
 #[derive(Clone, Debug)]
 pub(crate) struct Wire {
     rate: u64,
+    /// 2⁶⁴ / rate, rounded down (for 1 bit/s, one less).
+    inverse: u64,
     /// Propagation delay, at least 1 ns.
     pub delay: u64,
     /// When the last packet's transmission ends.
     pub free: u64,
     /// What the divisions so far have left, in bit/s · ns.
     remainder: u64,
-    known: [Quotient; 2],
-}
-
-/// `8·10⁹ · length / rate`: whole nanoseconds and what is left.
-#[derive(Clone, Copy, Debug, Default)]
-struct Quotient {
-    len: u32,
-    whole: u64,
-    rest: u64,
 }
 
 impl Wire {
     pub fn new(rate: Rate, delay: Span) -> Wire {
-        let none = Quotient::default();
-        Wire { rate: rate.as_bps(), delay: delay.as_nanos().max(1), free: 0, remainder: 0, known: [none; 2] }
+        let rate = rate.as_bps();
+        let inverse = u64::try_from((1u128 << 64) / rate as u128).unwrap_or(u64::MAX);
+        Wire { rate, inverse, delay: delay.as_nanos().max(1), free: 0, remainder: 0 }
     }
 
     /// A packet of `len` bytes is there to be sent at `at`: when it comes out at the far end.
@@ -35,39 +28,41 @@ impl Wire {
         self.send(at.max(self.free), len) + self.delay
     }
 
+    /// When it would.
+    #[inline]
+    pub fn would_transit(&self, at: u64, len: u32) -> u64 {
+        self.transmission(at.max(self.free), len).0 + self.delay
+    }
+
     /// Transmission of `len` bytes begins at `start`, not before the wire is free: when it ends.
     #[inline]
     pub fn send(&mut self, start: u64, len: u32) -> u64 {
-        if start > self.free {
-            self.remainder = 0;
-        }
-        let Quotient { mut whole, rest, .. } = self.quotient(len);
-        self.remainder += rest;
-        if self.remainder >= self.rate {
-            self.remainder -= self.rate;
-            whole += 1;
-        }
-        self.free = start + whole;
+        (self.free, self.remainder) = self.transmission(start, len);
         self.free
     }
 
+    /// When a transmission ends that begins at `start`, not before the wire is free, and what the divisions have left by then.
     #[inline]
-    fn quotient(&mut self, len: u32) -> Quotient {
-        if self.known[0].len == len {
-            self.known[0]
-        } else if self.known[1].len == len {
-            self.known[1]
-        } else {
-            self.divide(len)
+    fn transmission(&self, start: u64, len: u32) -> (u64, u64) {
+        let carried = if start > self.free { 0 } else { self.remainder };
+        let (whole, rest) = self.divide(len);
+        let end = start + whole;
+        match carried + rest {
+            remainder if remainder >= self.rate => (end + 1, remainder - self.rate),
+            remainder => (end, remainder),
         }
     }
 
-    #[cold]
-    fn divide(&mut self, len: u32) -> Quotient {
+    /// `8·10⁹ · len / rate`: whole nanoseconds and what is left.
+    #[inline]
+    fn divide(&self, len: u32) -> (u64, u64) {
         let work = Bytes::new(len as u64).bits() * 1_000_000_000;
-        self.known[1] = self.known[0];
-        self.known[0] = Quotient { len, whole: work / self.rate, rest: work % self.rate };
-        self.known[0]
+        // The inverse is too small by less than one, and the work is less than 2⁶⁴: the quotient is right or one too small.
+        let whole = ((work as u128 * self.inverse as u128) >> 64) as u64;
+        match work - whole * self.rate {
+            rest if rest >= self.rate => (whole + 1, rest - self.rate),
+            rest => (whole, rest),
+        }
     }
 }
 
@@ -92,6 +87,18 @@ mod tests {
                 let end = at + pacer.next(len).as_nanos();
                 assert_eq!(wire.transit(at, len), end + 1, "a delay of zero counts as one nanosecond");
                 at = end;
+            }
+        }
+    }
+
+    #[test]
+    fn quotients_are_exact() {
+        let rates = (0..64).flat_map(|bits| [1u64 << bits, (1 << bits) + 1, mix(bits) >> bits]);
+        for rate in rates.filter(|&rate| rate > 0 && rate <= 1_000_000_000_000) {
+            let wire = Wire::new(Rate::from_bps(rate), Span::ZERO);
+            for len in [1, 40, 999, 1000, 1500, 65_535, u16::MAX as u32 * 16] {
+                let work = len as u64 * 8_000_000_000;
+                assert_eq!(wire.divide(len), (work / rate, work % rate), "{len} B at {rate} bit/s");
             }
         }
     }

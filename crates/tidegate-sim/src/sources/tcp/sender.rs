@@ -145,6 +145,12 @@ impl TcpSender {
         self.una == self.end
     }
 
+    /// The length of the shortest packet that it may send next.
+    #[inline]
+    pub fn least_len(&self) -> u16 {
+        if self.una == 0 { self.len.min(self.syn_len) } else { self.len }
+    }
+
     /// The flow begins, or the burst that waited goes out.
     pub fn wake(&mut self, now: Time, dice: &mut Rng, out: &mut Vec<Output>) {
         let waited = std::mem::replace(&mut self.send_at, Time::MAX) != Time::MAX;
