@@ -57,8 +57,9 @@ impl Line {
         if flight.time > now {
             return None;
         }
-        self.head = (self.head + 1) & (self.ring.len() - 1) as u32;
         self.len -= 1;
+        // A line that is mostly empty stays where the cache has it.
+        self.head = if self.len == 0 { 0 } else { (self.head + 1) & (self.ring.len() - 1) as u32 };
         Some(flight)
     }
 
