@@ -25,7 +25,7 @@ QUEUES = ["drop_tail", "red", "fq_codel", "care"]
 SOURCES = {
     "reno": ("rack", {"delayed_ack": "40 ms"}),
     "cubic": ("cubic", {"loss_recovery": "rack", "delayed_ack": "40 ms"}),
-    "bbr": ("bbr", {"delayed_ack": "40 ms", "margin": 0.01}),
+    "bbr": ("bbr", {"loss_recovery": "rack", "delayed_ack": "40 ms", "margin": 0.01}),
 }
 MIXES = {**{name: [name] for name in SOURCES}, "together": list(SOURCES)}
 SEEDS = 10
