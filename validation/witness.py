@@ -54,8 +54,6 @@ def twin(mix, flood):
     for name in MIXES[mix]:
         source, more = SOURCES[name]
         words = {'name = "tcp"': f'name = "{name}"', "count = 8": f"count = {count}", '"newreno"': f'"{source}"'}
-        if name == "bbr":
-            words['rules = "linux"\n'] = ""  # it has no such key
         text = tcp
         for old, new in words.items():
             assert text.count(old) == 1, f"{TWIN.name} has no {old}"

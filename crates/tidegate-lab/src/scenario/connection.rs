@@ -73,8 +73,8 @@ impl Connection {
     pub fn is_named_by_source(&self, key: &str) -> bool {
         match self.congestion {
             Congestion::Reno => key == "loss_recovery",
-            // They pace, and ns-2 has none.
-            Congestion::Bbr(_) => ["overhead", "rules"].contains(&key),
+            // They pace.
+            Congestion::Bbr(_) => key == "overhead",
             Congestion::Unresponsive(_) => ["initial_window", "overhead", "rules"].contains(&key),
             _ => false,
         }

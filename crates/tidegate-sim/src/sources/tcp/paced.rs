@@ -1,9 +1,9 @@
 //! The sender that paces: segments leave on a schedule, a few at a time, and not when acknowledgements come.
 use tidegate::{Rng, Span, Time};
 
-use super::Tcp;
 use super::congestion::{Congestion, News};
 use super::sender::{Output, TcpSender};
+use super::{Rules, Tcp};
 
 /// When what the window allows leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,8 +49,11 @@ impl TcpSender {
             if sent == 0 {
                 break;
             }
-            // The next leave when these have been paid for; what was not used before is not made up for.
-            self.free = now + rate.time_for(sent);
+            // The next leave when these have been paid for; what was not used before is not made up for, but that Linux lets half
+            // of the price off for it (tcp_update_skb_after_send).
+            let price = rate.time_for(sent).as_nanos();
+            let unused = if self.rules == Rules::Linux { now.since(self.free).as_nanos().min(price / 2) } else { 0 };
+            self.free = now + Span::from_nanos(price - unused);
         }
         self.limit();
     }
@@ -102,7 +105,8 @@ impl TcpSender {
         let sample = deliveries.sample(self.window.least_rtt());
         // What was sent twice is timed by the stamp that the acknowledgement brings back.
         let rtt = sample.prior.map(|_| sample.rtt.unwrap_or(now.since(self.answered)));
-        let news = News { now, sample, rtt, lost, before: before.flight, flight, repair };
+        let wait = self.free.since(now);
+        let news = News { now, sample, rtt, lost, before: before.flight, flight, wait, repair };
         self.window.model(&news, dice);
         if self.window.holds_back() {
             deliveries.limit(flight);

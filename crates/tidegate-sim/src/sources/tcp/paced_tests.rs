@@ -3,7 +3,7 @@ use super::*;
 use tidegate::Rate;
 
 use crate::sources::tcp::report::{Block, Report};
-use crate::sources::{EcnUse, Handshake};
+use crate::sources::{EcnUse, Handshake, Rules};
 
 struct Bench {
     sender: TcpSender,
@@ -85,9 +85,26 @@ fn what_waits_for_its_turn_is_not_late() {
     assert_eq!(bench.sender.timeout_at, bench.sender.free + Span::from_secs(3.0));
 }
 
+/// Linux (tcp_update_skb_after_send): what leaves late pays so much less, but half at least.
+#[test]
+fn by_linux_what_leaves_late_pays_less() {
+    let price = |rules: Rules, late: Span| {
+        let mut bench = Bench::new(&Tcp { rules, ..Tcp::bbr() });
+        bench.sender.free = Time::ZERO + Span::from_secs(1.0);
+        bench.now = bench.sender.free + late;
+        assert_eq!(bench.wake().len(), 10);
+        bench.sender.free.since(bench.now).as_nanos()
+    };
+    let whole = price(Rules::Rfc, Span::ZERO);
+    let late = Span::from_nanos(whole / 4);
+    assert_eq!(price(Rules::Rfc, late), whole);
+    assert_eq!([price(Rules::Linux, Span::ZERO), price(Rules::Linux, late)], [whole, whole - whole / 4]);
+    assert_eq!(price(Rules::Linux, Span::from_secs(1.0)), whole - whole / 2);
+}
+
 #[test]
 fn it_needs_selective_acknowledgements_and_no_other_delay() {
-    use crate::sources::{Flavor, Rules};
+    use crate::sources::Flavor;
     let refused = |tcp: Tcp| tcp.check().unwrap_err().to_string();
     assert!(refused(Tcp { flavor: Flavor::NewReno, ..Tcp::bbr() }).contains("flavor"));
     assert!(refused(Tcp { flavor: Flavor::Reno, ..Tcp::unresponsive(Rate::from_bps(1)) }).contains("an unresponsive"));

@@ -2,13 +2,15 @@
 //! greatest delivery rate and the least round-trip time of late, to which the pace and the window are set.
 //!
 //! Windows are in segments. It heeds no mark. A connection of ours has data until it ends, so nothing restarts from idle
-//! (§4.3.4.4). Of what Linux has beyond the draft, room for aggregated acknowledgements and the long-term rate of a path that
-//! polices are not here.
+//! (§4.3.4.4). By Linux's rules (net/ipv4/tcp_bbr.c) the window has room for acknowledgements that come in bunches
+//! (`aggregation`), is even, and has two segments more while it probes; the phases of the cycle see what is under way when the
+//! next segments leave. The long-term rate of a path that polices is not here.
 use tidegate::{Bytes, Rate, Rng, Span, Time};
 
+use super::aggregation::Aggregation;
 use super::{Acked, Law, Loss};
-use crate::sources::tcp::Tcp;
 use crate::sources::tcp::delivery::{Sample, SegmentRate};
+use crate::sources::tcp::{Rules, Tcp};
 
 tidegate::params! {
     /// The parameters of BBR.
@@ -42,6 +44,9 @@ const SINGLE: Rate = Rate::from_bps(1_200_000);
 const DOUBLE: Rate = Rate::from_bps(24_000_000);
 const TOGETHER: Span = Span::from_millis(1);
 const TOGETHER_MOST: Bytes = Bytes::new(64_000);
+/// How much more may be under way while it probes, however small the product of bandwidth and delay (Linux,
+/// bbr_quantization_budget).
+const PROBES: f64 = 2.0;
 
 /// What it is doing (§3.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,6 +80,8 @@ pub(in super::super) struct News {
     /// How many were under way before it, and how many are now.
     pub before: u32,
     pub flight: u32,
+    /// How long it is before more may leave.
+    pub wait: Span,
     pub repair: Repair,
 }
 
@@ -114,6 +121,8 @@ pub(super) struct Bbr {
     used: f64,
     initial_window: f64,
     segment: Bytes,
+    /// By Linux's rules, how acknowledgements bunch.
+    aggregation: Option<Aggregation>,
 }
 
 impl Bbr {
@@ -142,12 +151,14 @@ impl Bbr {
             used: 1.0 - params.margin,
             initial_window: 1.0,
             segment: Bytes::new(1),
+            aggregation: None,
         }
     }
 
     /// It is that of a connection like `tcp`, which begins.
     pub fn begin(&mut self, tcp: &Tcp) {
         (self.initial_window, self.segment) = (tcp.initial_window, tcp.segment);
+        self.aggregation = (tcp.rules == Rules::Linux).then(Aggregation::default);
         self.begin_pace(NOMINAL);
     }
 
@@ -170,6 +181,9 @@ impl Bbr {
     pub fn learn(&mut self, cwnd: f64, news: &News, dice: &mut Rng) -> f64 {
         let cwnd = self.turn_to(cwnd, news);
         let starts = self.update_bandwidth(&news.sample);
+        if let Some(aggregation) = &mut self.aggregation {
+            aggregation.learn(news.now, &news.sample, starts, self.bandwidth, cwnd);
+        }
         self.check_cycle(news);
         self.check_full_pipe(starts, &news.sample);
         self.check_drain(news, dice);
@@ -250,7 +264,7 @@ impl Bbr {
             self.mode = Mode::Drain;
             (self.pacing_gain, self.cwnd_gain) = (1.0 / HIGH_GAIN, HIGH_GAIN);
         }
-        if self.mode == Mode::Drain && news.flight as f64 <= self.inflight(1.0) {
+        if self.mode == Mode::Drain && self.under_way(news.flight, news) <= self.inflight(1.0) {
             self.probe_bandwidth(news.now, dice);
         }
     }
@@ -275,9 +289,10 @@ impl Bbr {
     fn check_cycle(&mut self, news: &News) {
         let Mode::ProbeBw(phase) = self.mode else { return };
         let full = news.now.since(self.phase_at) > self.least();
+        let before = self.under_way(news.before, news);
         let over = match self.pacing_gain {
-            gain if gain > 1.0 => full && (news.lost > 0 || news.before as f64 >= self.inflight(gain)),
-            gain if gain < 1.0 => full || news.before as f64 <= self.inflight(1.0),
+            gain if gain > 1.0 => full && (news.lost > 0 || before >= self.inflight(gain)),
+            gain if gain < 1.0 => full || before <= self.inflight(1.0),
             _ => full,
         };
         if over {
@@ -362,15 +377,44 @@ impl Bbr {
         };
     }
 
+    /// Of `flight` segments that are or were under way, how many the cycle goes by. By Linux's rules those that will be when the next
+    /// leave, with these if it probes (bbr_packets_in_net_at_edt).
+    fn under_way(&self, flight: u32, news: &News) -> f64 {
+        if self.aggregation.is_none() {
+            return flight as f64;
+        }
+        let next = if self.pacing_gain > 1.0 { self.quantum } else { 0 };
+        ((flight + next) as f64 - libm::floor(self.bandwidth.segments_in(news.wait))).max(0.0)
+    }
+
     /// How much is under way at so many times the bandwidth-delay product, with what waits in both ends (§4.2.3.2).
     fn inflight(&self, gain: f64) -> f64 {
+        self.inflight_and(gain, 0.0)
+    }
+
+    /// The same with `more`. By Linux's rules it is even, and more when it probes.
+    fn inflight_and(&self, gain: f64, more: f64) -> f64 {
         let Some(least) = self.least else { return self.initial_window };
-        libm::ceil(gain * self.bandwidth.segments_in(least)) + 3.0 * self.quantum as f64
+        let inflight = libm::ceil(gain * self.bandwidth.segments_in(least)) + more + 3.0 * self.quantum as f64;
+        if self.aggregation.is_none() {
+            return inflight;
+        }
+        let probes = if self.mode == Mode::ProbeBw(0) { PROBES } else { 0.0 };
+        2.0 * libm::ceil(inflight / 2.0) + probes
+    }
+
+    /// What the window has besides for acknowledgements that bunch.
+    fn room(&self) -> f64 {
+        match &self.aggregation {
+            Some(aggregation) if self.filled => aggregation.room(self.bandwidth),
+            _ => 0.0,
+        }
     }
 
     /// The window (§4.2.3.4 to §4.2.3.6).
     fn window(&mut self, mut cwnd: f64, news: &News) -> f64 {
-        let (target, arrived) = (self.inflight(self.cwnd_gain), news.sample.news as f64);
+        let target = self.inflight_and(self.cwnd_gain, self.room());
+        let arrived = news.sample.news as f64;
         if news.lost > 0 {
             cwnd = (cwnd - news.lost as f64).max(1.0);
         }

@@ -17,14 +17,22 @@ fn ms(millis: u64) -> Span {
 
 impl Path {
     fn new() -> Path {
+        Path::by(Rules::Rfc)
+    }
+
+    fn by(rules: Rules) -> Path {
         let mut bbr = Bbr::new(&BbrParams::default());
-        bbr.begin(&Tcp::bbr());
+        bbr.begin(&Tcp { rules, ..Tcp::bbr() });
         Path { bbr, cwnd: 10.0, now: Time::ZERO, delivered: 0, dice: Rng::from_seed(1) }
     }
 
     /// A full pipe of 1000 segments a second and 50 ms, in the phase of the cycle.
     fn cruising(phase: usize) -> Path {
-        let mut path = Path::new();
+        Path::cruising_by(Rules::Rfc, phase)
+    }
+
+    fn cruising_by(rules: Rules, phase: usize) -> Path {
+        let mut path = Path::by(rules);
         [250.0, 500.0, 1000.0, 1000.0, 1000.0, 1000.0].iter().for_each(|&rate| path.round(rate, ms(50), 200));
         assert_eq!(path.bbr.mode, Mode::Drain);
         path.round(1000.0, ms(50), 56);
@@ -45,7 +53,16 @@ impl Path {
         let rate = Some(SegmentRate::new(rate, Span::from_secs(1.0)));
         let (delivered, prior) = (self.delivered + news, Some(self.delivered));
         let sample = Sample { news, delivered, prior, rate, limited: false, rtt: None };
-        News { now: self.now, sample, rtt: None, lost: 0, before: flight, flight, repair: Repair::Nothing }
+        News {
+            now: self.now,
+            sample,
+            rtt: None,
+            lost: 0,
+            before: flight,
+            flight,
+            wait: Span::ZERO,
+            repair: Repair::Nothing,
+        }
     }
 
     fn hear(&mut self, news: News) {
@@ -170,6 +187,52 @@ fn phases_take_a_round_trip_or_what_they_came_for() {
         path.pace()
     });
     assert!(about(paces[0], 1250.0) && about(paces[1], 750.0) && about(paces[2], 1000.0), "{paces:?}");
+}
+
+/// Linux (bbr_quantization_budget, bbr_ack_aggregation_cwnd): twice 50 segments and three quanta of two as in the draft, ten
+/// because that many have come together, an even number, and two more in the phase of 5/4.
+#[test]
+fn by_linux_the_window_has_room_for_bunches_and_is_even() {
+    let mut path = Path::cruising_by(Rules::Linux, 2);
+    (0..6).for_each(|_| path.round(1000.0, ms(50), 56));
+    assert_eq!(path.cwnd, 116.0);
+    path.round(1010.0, ms(50), 56);
+    assert_eq!(path.cwnd, 118.0, "117, made even");
+    let mut path = Path::cruising_by(Rules::Linux, 2);
+    (0..20).for_each(|_| path.round(1000.0, ms(50), 56));
+    assert_eq!((path.bbr.mode, path.cwnd), (Mode::ProbeBw(0), 118.0));
+}
+
+/// Before the pipe is full there is no such room, and in ProbeRTT the window is 4 all the same.
+#[test]
+fn by_linux_there_is_no_room_before_the_pipe_is_full() {
+    let mut path = Path::by(Rules::Linux);
+    path.round(100.0, ms(100), 10);
+    assert_eq!((path.bbr.room(), path.bbr.filled), (0.0, false));
+    let mut path = Path::cruising_by(Rules::Linux, 2);
+    assert_eq!(path.bbr.room(), 10.0);
+    while path.bbr.mode != Mode::ProbeRtt {
+        path.round(1000.0, ms(80), 80);
+    }
+    assert_eq!(path.cwnd, 4.0);
+}
+
+/// Linux (bbr_packets_in_net_at_edt): the phases go by what will be under way when the next segments leave, in that of 5/4 with
+/// these. The mark of 5/4 is at 63 and 6, made even, and 2; that of 3/4 at 56.
+#[test]
+fn by_linux_phases_look_ahead_to_the_next_departure() {
+    let goes_on = |phase: usize, before: u32, wait: Span| {
+        let mut path = Path::cruising_by(Rules::Linux, phase);
+        path.now += ms(if phase == 0 { 51 } else { 10 });
+        let news = News { before, wait, ..path.news(1, 1000.0, before) };
+        path.hear(news);
+        path.bbr.mode == Mode::ProbeBw(phase)
+    };
+    assert_eq!([goes_on(0, 69, Span::ZERO), goes_on(0, 70, Span::ZERO)], [true, false]);
+    assert_eq!([goes_on(0, 79, ms(10)), goes_on(0, 80, ms(10))], [true, false]);
+    assert_eq!([goes_on(1, 57, Span::ZERO), goes_on(1, 56, Span::ZERO)], [true, false]);
+    assert_eq!([goes_on(1, 67, ms(10)), goes_on(1, 66, ms(10))], [true, false]);
+    assert!(!goes_on(1, 5, ms(10)), "no fewer than none");
 }
 
 /// §4.1.1.2: a rate that has been seen holds for ten round trips.

@@ -6,6 +6,7 @@ use tidegate::{ConfigError, Rng, Span, Time};
 use super::delivery::SegmentRate;
 use super::{Rules, Tcp};
 
+mod aggregation;
 mod aimd;
 mod bbr;
 mod binomial;
