@@ -135,7 +135,8 @@ impl Draw {
         let tcp = match tcp.congestion {
             Congestion::Bbr(_) | Congestion::Unresponsive(_) => {
                 let flavor = if flavor == Flavor::Rack { Flavor::Rack } else { Flavor::Sack };
-                Tcp { flavor, rules: Rules::Rfc, overhead: Span::ZERO, ..tcp }
+                let rules = if tcp.rules == Rules::Ns2 { Rules::Rfc } else { tcp.rules };
+                Tcp { flavor, rules, overhead: Span::ZERO, ..tcp }
             }
             _ => tcp,
         };
