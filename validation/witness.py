@@ -133,7 +133,7 @@ def mean(runs):
 
 def row(simulated, measured):
     rates, half, seen = simulated["rates"], simulated["half"], measured["rates"]
-    each = lambda name: ", ".join(mbit(run[name]) for run in measured["each"]) if len(measured["each"]) > 1 else ""
+    each = lambda name: " (" + ", ".join(mbit(run[name]) for run in measured["each"]) + ")" if len(measured["each"]) > 1 else ""
     delay = lambda figures: "–" if figures["delay_p50_ms"] is None else f"{figures['delay_p50_ms']:.3g}"
     apart = far(rates, seen, measured["scale"])
     wins = f"{winner(seen)}" if winner(seen) == winner(rates) else f"NO: {winner(seen)} for {winner(rates)}"
@@ -141,7 +141,7 @@ def row(simulated, measured):
         measured["queue"],
         mbit(FLOOD * measured["scale"]) if measured["flood"] else "–",
         "; ".join(f"{name} {mbit(rates[name])} ± {mbit(half[name])}" for name in rates),
-        "; ".join(f"{name} {mbit(seen[name])}" + (f" ({each(name)})" if each(name) else "") for name in rates),
+        "; ".join(f"{name} {mbit(seen[name])}{each(name)}" for name in rates),
         f"{delay(simulated)}, {delay(measured)}",
         wins,
         f"no: {', '.join(apart)}" if apart else "yes",
