@@ -97,9 +97,10 @@ def memory(cmd, cwd):
         try:
             with open(f"/proc/{child.pid}/status") as status:
                 lines = [line for line in status if line.startswith("VmHWM:")]
-        except OSError:
+            ours = os.path.realpath(f"/proc/{child.pid}/exe") == os.path.realpath("/proc/self/exe")
+        except OSError:  # it has just ended
             break
-        if lines and os.path.realpath(f"/proc/{child.pid}/exe") != os.path.realpath("/proc/self/exe"):
+        if lines and not ours:
             most = max(most, int(lines[0].split()[1]))
         time.sleep(0.002)
     child.wait()

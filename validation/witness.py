@@ -29,16 +29,6 @@ SOURCES = {
 }
 MIXES = {**{name: [name] for name in SOURCES}, "together": list(SOURCES)}
 SEEDS = 10
-# Every flow of iperf3 has a connection for control besides, that is silent once the flow has begun. To a queue it is a flow.
-CONTROL = """[[group]]
-name = "control"
-count = {count}
-source = "cubic"
-packet = "200 B"
-ack = "66 B"
-data = "2 kB"
-start = "uniform(0 s, 200 ms)"
-"""
 
 
 def times(mix):
@@ -60,13 +50,12 @@ def twin(mix, flood):
             text = text.replace(old, new)
         told = "".join(f"{key} = {json.dumps(value)}\n" for key, value in more.items())
         groups.append(f"{text.rstrip()}\n{told}\n")
-    control = CONTROL.format(count=count * len(groups) + flood)
-    return "[[group]]\n".join([head, *groups, *([f"{udp.rstrip()}\n\n"] if flood else [])]) + control
+    return "[[group]]\n".join([head, *groups, *([udp] if flood else [])])
 
 
 def figures(document, names):
     """What is compared, of one result; a single group of TCP is called so by the demo."""
-    groups = {g["name"]: g for g in document["groups"] if g["name"] != "control"}
+    groups = {g["name"]: g for g in document["groups"]}
     if len(names) == 1 and "tcp" in groups:
         groups[names[0]] = groups.pop("tcp")
     return {

@@ -186,6 +186,35 @@ const SHORT: [&str; 12] = [
     "0",
 ];
 
+/// What iperf3 says about a flow is no flow of the queue's; the flows themselves are, and everything else.
+#[test]
+fn what_is_said_about_a_flow_goes_past_the_gateway_and_the_flow_through_it() {
+    const FLOW: u16 = 5202;
+    let Some(_alone) = alone() else { return };
+    let rig = Rig::new(2, 1500).unwrap();
+    rig.lay_past(1500).unwrap();
+    let way = |end: &Namespace, ends: [&str; 2], protocol: &str, ports: [u16; 2]| {
+        let ([from, to], [source, port]) = (ends, ports.map(|port| port.to_string()));
+        let ask = ["ip", "route", "get", to, "from", from, "ipproto", protocol, "sport", &source, "dport", &port];
+        let answer = end.run(&ask).unwrap();
+        answer.split_once(" dev ").unwrap().1.split(' ').next().unwrap().to_string()
+    };
+    let there = |protocol, ports| way(&rig.clients, ["10.77.1.2", "10.77.0.2"], protocol, ports);
+    assert_eq!(there("tcp", [40_000, FLOW]), "control");
+    assert_eq!([there("tcp", [FLOW; 2]), there("udp", [FLOW; 2]), there("tcp", [40_000, 9])], ["users"; 3]);
+    let back = |ports| way(&rig.server, ["10.77.0.2", "10.77.1.2"], "tcp", ports);
+    assert_eq!([back([FLOW, 40_000]), back([FLOW; 2]), back([9, 40_000])], ["control", "server", "server"]);
+    // There is no gateway, so whatever gets through has gone past it.
+    let listener = rig.server.inside(|| TcpListener::bind((SERVER, FLOW))).unwrap().unwrap();
+    let stream = rig.clients.inside(|| TcpStream::connect_timeout(&(SERVER, FLOW).into(), PATIENCE)).unwrap().unwrap();
+    drop((stream, listener.accept().unwrap()));
+    let open = rig.server.inside(|| TcpListener::bind((SERVER, 4_000))).unwrap().unwrap();
+    let outside = rig
+        .clients
+        .inside(|| TcpStream::connect_timeout(&open.local_addr().unwrap(), Duration::from_millis(300)).is_err());
+    assert!(outside.unwrap(), "what is not about a flow needs the gateway");
+}
+
 /// One that begins with bbr, where that is the default, stays paced whatever it is told to use later.
 #[test]
 fn connections_begin_with_reno_and_can_be_left_with_newreno() {

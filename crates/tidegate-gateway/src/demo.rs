@@ -28,7 +28,7 @@ use crate::rehash::Rehash;
 use meter::Meter;
 pub use rig::{Rig, SERVER};
 pub use spoof::{Spoofed, Users};
-use traffic::Traffic;
+use traffic::{Flow, Traffic};
 pub use traffic::{Group, Process, Sending};
 
 /// What every measurement has in common.
@@ -117,6 +117,8 @@ const MTU: u32 = 1500;
 const BEAT: Duration = Duration::from_millis(50);
 /// How long the gateway, or a group of senders, may take to begin.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// After which time a sender of which nothing has come through is not heard.
+const UNHEARD: Duration = Duration::from_secs(1);
 /// How much longer senders go on than they are needed, if nobody ends them.
 const SPARE: Duration = Duration::from_secs(30);
 
@@ -139,6 +141,7 @@ impl Demo {
         let begun = Instant::now();
         let flows = traffic::flows(&self.groups);
         let rig = Rig::new(flows.len() as u16, MTU)?;
+        rig.lay_past(MTU)?;
         if self.tcp == Tcp::NewReno {
             rig.repair_as_newreno()?;
         }
@@ -148,13 +151,12 @@ impl Demo {
         let meter = Meter::start(&rig, flows.len())?;
         running.traffic = Traffic::listen(&rig, &self.groups)?;
         let time = Duration::from_nanos((self.warmup + self.duration).as_nanos()) + SPARE;
-        let group_of = |flow: &traffic::Flow| flow.group;
+        let group_of = |flow: &Flow| flow.group;
         for group in flows.chunk_by(|a, b| group_of(a) == group_of(b)) {
             for flow in group {
                 running.traffic.send(&rig, &self.groups, *flow, time)?;
             }
-            let all = usize::from(group[group.len() - 1].index) + 1;
-            running.until("a sender does not get through", || meter.begun() >= all)?;
+            running.until_begun(&rig, &meter, group, time)?;
         }
         running.wait(self.warmup)?;
         meter.measure(self.duration);
@@ -229,7 +231,7 @@ impl Running<'_> {
         if let Some(said) = self.gate.ended()? {
             return Err(io::Error::other(format!("the gateway has ended: {said}")).into());
         }
-        match self.traffic.broken()? {
+        match self.traffic.broken(&self.demo.groups)? {
             Some(trouble) => Err(io::Error::other(trouble).into()),
             None => Ok(()),
         }
@@ -257,6 +259,29 @@ impl Running<'_> {
             std::thread::sleep(BEAT / 5);
         }
         Ok(())
+    }
+
+    /// Waits until something of each of `flows`, which send for `time`, has come through.
+    fn until_begun(&mut self, rig: &Rig, meter: &Meter, flows: &[Flow], time: Duration) -> Result<(), DemoError> {
+        let begun = Instant::now();
+        let mut asked = begun;
+        loop {
+            let silent: Vec<Flow> = flows.iter().copied().filter(|flow| !meter.has_begun(*flow)).collect();
+            if silent.is_empty() {
+                return Ok(());
+            }
+            self.beat()?;
+            if begun.elapsed() > PATIENCE {
+                return Err(io::Error::other("a sender does not get through").into());
+            }
+            if asked.elapsed() > UNHEARD {
+                for flow in silent {
+                    self.traffic.send_anew(rig, &self.demo.groups, flow, time)?;
+                }
+                asked = Instant::now();
+            }
+            std::thread::sleep(BEAT / 5);
+        }
     }
 
     /// Waits until a packet finds its way through the gateway and back.

@@ -6,7 +6,7 @@ use std::collections::{HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hasher};
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -66,8 +66,14 @@ struct Shared {
     /// The measured time, by the tap's clock in nanoseconds; zero: not yet.
     from: AtomicU64,
     to: AtomicU64,
-    /// Flows of which something has reached the server.
-    begun: AtomicUsize,
+    /// Of which flows, by their places, something has reached the server.
+    begun: Box<[AtomicBool]>,
+}
+
+impl Shared {
+    fn of(flows: usize) -> Arc<Shared> {
+        Arc::new(Shared { begun: (0..flows).map(|_| AtomicBool::default()).collect(), ..Shared::default() })
+    }
 }
 
 impl Meter {
@@ -78,7 +84,7 @@ impl Meter {
     pub fn start(rig: &Rig, flows: usize) -> io::Result<Meter> {
         let entry = rig.gateway.inside(|| plug(WEST))??;
         let exit = rig.server.inside(|| plug(ARRIVALS))??;
-        let shared = Arc::new(Shared::default());
+        let shared = Shared::of(flows);
         let count = Count::new(flows, shared.clone());
         let thread = std::thread::Builder::new()
             .name("meter".into())
@@ -86,9 +92,9 @@ impl Meter {
         Ok(Meter { shared, thread: Some(thread) })
     }
 
-    /// Flows of which something has reached the server.
-    pub fn begun(&self) -> usize {
-        self.shared.begun.load(SeqCst)
+    /// Whether something of `flow` has reached the server.
+    pub fn has_begun(&self, flow: Flow) -> bool {
+        self.shared.begun[usize::from(flow.index)].load(SeqCst)
     }
 
     /// Measures from now on, for `time`.
@@ -172,7 +178,7 @@ impl Count {
         let measured = self.measured(seen.at);
         let account = &mut self.reading.flows[flow];
         if account.received_over_time.is_empty() {
-            self.shared.begun.fetch_add(1, SeqCst);
+            self.shared.begun[flow].store(true, SeqCst);
         }
         *at(&mut account.received_over_time, piece) += u64::from(seen.len);
         if measured {
@@ -254,7 +260,7 @@ mod tests {
 
     #[test]
     fn frames_are_paired_though_they_were_marked() {
-        let shared = Arc::new(Shared::default());
+        let shared = Shared::of(1);
         let mut count = Count::new(1, shared.clone());
         let start = count.begun_at;
         shared.from.store(start.as_nanos(), SeqCst);
@@ -278,6 +284,6 @@ mod tests {
             received_over_time: vec![0, 120, 0, 0, 0, 0, 0, 0, 0, 0, 60],
         };
         assert_eq!(count.reading.flows, [expected]);
-        assert_eq!(shared.begun.load(SeqCst), 1);
+        assert!(shared.begun[0].load(SeqCst));
     }
 }

@@ -1,7 +1,9 @@
-//! Three namespaces in a row: clients, the gateway, a server.
+//! Three namespaces in a row: clients, the gateway, a server; and if it is wanted a cable past the gateway, for what senders
+//! and receivers have to say to each other about a flow, so that no flood starves it and no queue sees it.
 //!
 //! ```text
 //! clients 10.77.1.1, .2, … "users" --- "west" gateway "east" --- "server" 10.77.0.2
+//!                        "control" ------------------------- "control"
 //! ```
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
@@ -15,6 +17,8 @@ use crate::{clock, failopen};
 
 /// Where the server is.
 pub const SERVER: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
+/// Everybody: the clients and the server.
+const EVERYBODY: &str = "10.77.0.0/16";
 /// The gateway's interface towards the clients.
 pub const WEST: &str = "west";
 /// The gateway's interface towards the server.
@@ -23,6 +27,14 @@ pub const EAST: &str = "east";
 pub const USERS: &str = "users";
 /// The server's interface.
 pub const ARRIVALS: &str = "server";
+/// The interface, at both ends, past the gateway.
+const CONTROL: &str = "control";
+/// The table of routes past the gateway.
+const PAST: &str = "77";
+/// The ports of the flows, first and last: at the server one each, and the same at its client.
+pub const FLOW_PORTS: [u16; 2] = [5201, 32767];
+/// The ports that the kernel gives to who asks for none, as iperf3 does for what it has to say.
+const ANY_PORTS: [u16; 2] = [32768, 60999];
 /// The beginning of the namespaces' names; the process's id and what it is follow.
 const PREFIX: &str = "gdemo";
 /// What there is in a rig.
@@ -80,6 +92,29 @@ impl Rig {
         neighbour(&self.clients, SERVER, &theirs, USERS)?;
         for host in 0..hosts {
             neighbour(&self.server, client(host), &ours, ARRIVALS)?;
+        }
+        Ok(())
+    }
+
+    /// Lays the cable past the gateway. It takes what is said over TCP between the port of a flow at the server and any port of a
+    /// client that is not a flow's.
+    ///
+    /// # Errors
+    /// The command that failed, and what it said.
+    pub fn lay_past(&self, mtu: u32) -> io::Result<()> {
+        cable((&self.clients, CONTROL), (&self.server, CONTROL), mtu)?;
+        let server = SERVER.to_string();
+        let [flows, any] = [FLOW_PORTS, ANY_PORTS].map(|[first, last]| format!("{first}-{last}"));
+        let to_server = ["to", &server, "ipproto", "tcp", "sport", &any, "dport", &flows];
+        let from_server = ["from", &server, "ipproto", "tcp", "sport", &flows, "dport", &any];
+        for (end, rule, there) in [(&self.clients, to_server, server.as_str()), (&self.server, from_server, EVERYBODY)]
+        {
+            let [first, last] = ANY_PORTS;
+            let range = format!("net.ipv4.ip_local_port_range={first} {last}");
+            let lenient = ["all", CONTROL].map(|device| format!("net.ipv4.conf.{device}.rp_filter=0"));
+            end.run(&["sysctl", "-qw", &range, &lenient[0], &lenient[1]])?;
+            end.run(&["ip", "route", "add", there, "dev", CONTROL, "table", PAST])?;
+            end.run(&[&["ip", "rule", "add"], &rule[..], &["lookup", PAST]].concat())?;
         }
         Ok(())
     }

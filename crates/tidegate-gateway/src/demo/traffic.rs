@@ -1,8 +1,7 @@
 //! Who sends: kernel TCP and floods of UDP, by iperf3.
 //!
-//! iperf3 speaks to its receiver over a TCP connection of its own, which a flood can starve. It is needed only to begin:
-//! everybody is connected before the flood comes, nothing is asked of iperf3 at the end, and what was received is
-//! counted on the wire.
+//! iperf3 speaks to its receiver over a TCP connection of its own, which goes past the gateway (`rig`): a flood could starve it, and a
+//! queue would take it for one more flow. What was received is counted on the wire, and nothing is asked of iperf3 at the end.
 use std::io::{self, Read};
 use std::process::{Child, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use tidegate::Rate;
 
-use super::rig::{Rig, SERVER, client};
+use super::rig::{FLOW_PORTS, Rig, SERVER, client};
 use crate::namespaces::Namespace;
 use crate::system::spawn_apart;
 
@@ -25,8 +24,6 @@ const STOCK: u64 = 1_000_000;
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How much is kept of what a process says, in bytes.
 const HEARD: usize = 64 << 10;
-/// The first receiver's port; each flow has a receiver of its own, on the next port.
-const FIRST_PORT: u16 = 5201;
 
 /// How a group sends.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,14 +60,14 @@ pub struct Flow {
 }
 
 impl Flow {
-    /// Its receiver's port.
+    /// Its receiver's port, and its own.
     pub fn port(self) -> u16 {
-        FIRST_PORT + self.index
+        FLOW_PORTS[0] + self.index
     }
 
     /// The flow whose receiver has this port, by its place, if there are so many.
     pub fn at_port(port: u16, flows: usize) -> Option<usize> {
-        port.checked_sub(FIRST_PORT).map(usize::from).filter(|index| *index < flows)
+        port.checked_sub(FLOW_PORTS[0]).map(usize::from).filter(|index| *index < flows)
     }
 }
 
@@ -196,10 +193,11 @@ impl Listener {
     }
 }
 
-/// Senders with their receivers.
+/// Senders and their receivers, each by the flow's place.
 #[derive(Debug, Default)]
 pub struct Traffic {
-    running: Vec<(String, Process)>,
+    receivers: Vec<Process>,
+    senders: Vec<Process>,
 }
 
 impl Traffic {
@@ -211,12 +209,17 @@ impl Traffic {
         let mut traffic = Traffic::default();
         let flows = flows(groups);
         for flow in &flows {
-            let receiver = ["iperf3", "-4", "-s", "-1", "-p", &flow.port().to_string()];
-            traffic.running.push((named("receiver", groups, *flow), Process::start(&rig.server, &receiver)?));
+            traffic.receivers.push(receiver(rig, *flow)?);
         }
+        traffic.wait_for(rig, &flows, groups)?;
+        Ok(traffic)
+    }
+
+    /// Waits until the receivers of `flows` listen.
+    fn wait_for(&mut self, rig: &Rig, flows: &[Flow], groups: &[Group]) -> io::Result<()> {
         let begun = Instant::now();
         while !flows.iter().all(|flow| listening(rig).is_ok_and(|ports| ports.contains(&flow.port()))) {
-            if let Some(trouble) = traffic.broken()? {
+            if let Some(trouble) = self.broken(groups)? {
                 return Err(io::Error::other(trouble));
             }
             if begun.elapsed() > PATIENCE {
@@ -224,44 +227,78 @@ impl Traffic {
             }
             std::thread::sleep(Duration::from_millis(5));
         }
-        Ok(traffic)
+        Ok(())
     }
 
-    /// Lets `flow` of `groups` send for `time` at most.
+    /// Lets `flow` of `groups`, the next that has not begun, send for `time` at most.
     ///
     /// # Errors
     /// iperf3 cannot be started.
     pub fn send(&mut self, rig: &Rig, groups: &[Group], flow: Flow, time: Duration) -> io::Result<()> {
-        let (here, there) = (client(flow.index).to_string(), SERVER.to_string());
-        let (port, seconds) = (flow.port().to_string(), time.as_secs().max(1).to_string());
-        let mut call = vec!["iperf3", "-c", &there, "-B", &here, "-p", &port, "-t", &seconds];
-        let way = match &groups[flow.group].sending {
-            Sending::Tcp(congestion) => vec!["-C".into(), congestion.clone()],
-            Sending::Udp { rate, length } => {
-                rig.pace(flow.port(), *rate, *length)?;
-                let payload = length.saturating_sub(UDP_HEADERS).max(LEAST_PAYLOAD);
-                // As fast as the kernel lets it: a process cannot keep time where others want to run too.
-                let words = ["-u", "-b", "0", "-l", &payload.to_string(), "-w", &stock()?.to_string()];
-                words.map(String::from).to_vec()
-            }
-        };
-        call.extend(way.iter().map(String::as_str));
-        self.running.push((named("sender", groups, flow), Process::start(&rig.clients, &call)?));
+        if let Sending::Udp { rate, length } = groups[flow.group].sending {
+            rig.pace(flow.port(), rate, length)?;
+        }
+        self.senders.push(sender(rig, groups, flow, time)?);
         Ok(())
     }
 
-    /// The first process that has ended before its time, and what it said.
+    /// Ends both ends of `flow` and begins anew, if it is a flood. Its first datagram asks the receiver whether it is there, and if
+    /// that is dropped nobody asks again.
+    ///
+    /// # Errors
+    /// iperf3 cannot be started, or does not listen.
+    pub fn send_anew(&mut self, rig: &Rig, groups: &[Group], flow: Flow, time: Duration) -> io::Result<()> {
+        if matches!(groups[flow.group].sending, Sending::Tcp(_)) {
+            return Ok(()); // the kernel asks again
+        }
+        let place = usize::from(flow.index);
+        drop((self.senders.remove(place), self.receivers.remove(place)));
+        self.receivers.insert(place, receiver(rig, flow)?);
+        self.wait_for(rig, &[flow], groups)?;
+        self.senders.insert(place, sender(rig, groups, flow, time)?);
+        Ok(())
+    }
+
+    /// The first process that has ended before its time, and what it said; `groups` are those that send.
     ///
     /// # Errors
     /// That cannot be told.
-    pub fn broken(&mut self) -> io::Result<Option<String>> {
-        for (name, process) in &mut self.running {
-            if let Some(said) = process.ended()? {
-                return Ok(Some(format!("the {name} has ended: {said}")));
+    pub fn broken(&mut self, groups: &[Group]) -> io::Result<Option<String>> {
+        let flows = flows(groups);
+        for (what, processes) in [("receiver", &mut self.receivers), ("sender", &mut self.senders)] {
+            for (process, flow) in processes.iter_mut().zip(&flows) {
+                if let Some(said) = process.ended()? {
+                    let Flow { group, index } = *flow;
+                    let name = &groups[group].name;
+                    return Ok(Some(format!("the {what} of flow {index} ({name}) has ended: {said}")));
+                }
             }
         }
         Ok(None)
     }
+}
+
+/// Starts the receiver of `flow`.
+fn receiver(rig: &Rig, flow: Flow) -> io::Result<Process> {
+    Process::start(&rig.server, &["iperf3", "-4", "-s", "-1", "-p", &flow.port().to_string()])
+}
+
+/// Starts the sender of `flow` of `groups`, for `time` at most.
+fn sender(rig: &Rig, groups: &[Group], flow: Flow, time: Duration) -> io::Result<Process> {
+    let (here, there) = (client(flow.index).to_string(), SERVER.to_string());
+    let (port, seconds) = (flow.port().to_string(), time.as_secs().max(1).to_string());
+    let mut call = vec!["iperf3", "-c", &there, "-B", &here, "-p", &port, "--cport", &port, "-t", &seconds];
+    let way = match &groups[flow.group].sending {
+        Sending::Tcp(congestion) => vec!["-C".into(), congestion.clone()],
+        Sending::Udp { length, .. } => {
+            let payload = length.saturating_sub(UDP_HEADERS).max(LEAST_PAYLOAD);
+            // As fast as the kernel lets it: a process cannot keep time where others want to run too.
+            let words = ["-u", "-b", "0", "-l", &payload.to_string(), "-w", &stock()?.to_string()];
+            words.map(String::from).to_vec()
+        }
+    };
+    call.extend(way.iter().map(String::as_str));
+    Process::start(&rig.clients, &call)
 }
 
 /// Bytes that a flood may leave with the kernel, so that it does not run dry while its process waits for a processor.
@@ -269,10 +306,6 @@ fn stock() -> io::Result<u64> {
     let most = |what: &str| std::fs::read_to_string(format!("/proc/sys/net/core/{what}_max"));
     let most = |what| Ok::<_, io::Error>(most(what)?.trim().parse().unwrap_or(STOCK));
     Ok(STOCK.min(most("wmem")?).min(most("rmem")?))
-}
-
-fn named(what: &str, groups: &[Group], flow: Flow) -> String {
-    format!("{what} of flow {} ({})", flow.index, groups[flow.group].name)
 }
 
 /// The TCP ports at which somebody listens for IPv4 in the server's namespace.

@@ -60,6 +60,7 @@ impl Law for Aimd {
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::Rules;
     use super::super::bench::{ack, loss};
     use super::*;
 
@@ -92,7 +93,7 @@ mod tests {
     #[test]
     fn by_default_it_is_reno() {
         let mut law = Aimd::new(&AimdParams::default());
-        let mut reno = super::super::reno::Reno;
+        let mut reno = super::super::reno::Reno::new(Rules::Rfc);
         for cwnd in [1.0, 2.5, 17.0, 4000.0] {
             for mut ssthresh in [2.0, 1e6] {
                 assert_eq!(law.acked(cwnd, &mut ssthresh, &ack()), reno.acked(cwnd, &mut ssthresh, &ack()));

@@ -1,8 +1,10 @@
 //! CUBIC (RFC 9438). Windows in segments, times in seconds.
 use tidegate::Time;
 
+use super::cubic_linux::LinuxCubic;
 use super::hystart::HyStart;
 use super::{Acked, Law, Loss};
+use crate::sources::Rules;
 
 tidegate::params! {
     /// The parameters of CUBIC.
@@ -40,7 +42,7 @@ tidegate::choices! {
 
 /// The most segments that one acknowledgement counts for (RFC 3465 §2.2). One that fills a hole acknowledges many at once that
 /// arrived long before, while the window was not to grow.
-const STEP: u32 = 2;
+pub(super) const STEP: u32 = 2;
 
 /// CUBIC at work.
 #[derive(Clone, Debug)]
@@ -49,6 +51,8 @@ pub(super) struct Cubic {
     c: f64,
     fast: FastConvergence,
     hystart: Option<HyStart>,
+    /// In place of all that follows, by Linux's rules.
+    linux: Option<LinuxCubic>,
     /// The window before the last reduction, less what fast convergence takes off: W_max.
     w_max: f64,
     /// The window just before the last reduction: cwnd_prior.
@@ -70,6 +74,7 @@ impl Cubic {
             c: params.c,
             fast: params.fast_convergence,
             hystart: (params.slow_start == SlowStart::HyStart).then(HyStart::new),
+            linux: None,
             w_max: 0.0,
             prior: 0.0,
             epoch: None,
@@ -77,6 +82,11 @@ impl Cubic {
             estimate: 0.0,
             flat: true,
         }
+    }
+
+    /// By these rules.
+    pub fn by(&mut self, rules: Rules, params: &CubicParams) {
+        self.linux = (rules == Rules::Linux).then(|| LinuxCubic::new(params));
     }
 
     /// The window of congestion avoidance (RFC 9438 §4.2 to §4.5).
@@ -119,28 +129,41 @@ impl Cubic {
 
 impl Law for Cubic {
     fn acked(&mut self, cwnd: f64, ssthresh: &mut f64, ack: &Acked) -> f64 {
+        if let Some(linux) = &mut self.linux {
+            linux.measured(ack);
+        }
         if cwnd < *ssthresh {
             return match &mut self.hystart {
                 Some(hystart) => hystart.acked(cwnd, ssthresh, ack),
                 None => cwnd + ack.segments.min(STEP) as f64,
             };
         }
-        self.avoid(cwnd, ack)
+        match &mut self.linux {
+            Some(linux) => linux.avoid(cwnd, ack),
+            None => self.avoid(cwnd, ack),
+        }
     }
 
     fn lost(&mut self, loss: &Loss) -> f64 {
+        self.hystart = None;
+        if let Some(linux) = &mut self.linux {
+            return linux.lost(loss.found);
+        }
         let cwnd = loss.cwnd;
         let gives_way = self.fast == FastConvergence::On && cwnd < self.w_max;
         self.w_max = if gives_way { cwnd * (1.0 + self.beta) / 2.0 } else { cwnd };
         self.prior = cwnd;
         self.epoch = None;
         self.flat = false;
-        self.hystart = None;
         loss.found * self.beta
     }
 
     /// The next stage starts flat.
     fn timed_out(&mut self, loss: &Loss) -> f64 {
+        if let Some(linux) = &mut self.linux {
+            self.hystart = None;
+            return linux.timed_out(loss.found);
+        }
         let left = self.lost(loss);
         self.flat = true;
         left

@@ -11,6 +11,7 @@ mod aimd;
 mod bbr;
 mod binomial;
 mod cubic;
+mod cubic_linux;
 mod dctcp;
 mod hystart;
 mod marks;
@@ -19,6 +20,7 @@ mod reno_num;
 mod unresponsive;
 mod vegas;
 mod vegas_rem;
+mod whole;
 
 use aimd::Aimd;
 pub use aimd::{AimdParams, Share};
@@ -154,9 +156,9 @@ macro_rules! controls {
         }
 
         impl Control {
-            fn new(congestion: &Congestion) -> Control {
+            fn new(congestion: &Congestion, rules: Rules) -> Control {
                 match congestion {
-                    Congestion::Reno => Control::Reno(Reno),
+                    Congestion::Reno => Control::Reno(Reno::new(rules)),
                     $(Congestion::$variant(params) => Control::$variant(Box::new($variant::new(params))),)+
                 }
             }
@@ -377,11 +379,12 @@ const LEAST: f64 = 2.0;
 
 impl Window {
     pub fn new(tcp: &Tcp, cwnd: f64) -> Window {
-        let mut control = Control::new(&tcp.congestion);
-        match &mut control {
-            Control::Bbr(bbr) => bbr.begin(tcp),
-            Control::Vegas(vegas) => vegas.begin(tcp),
-            Control::Unresponsive(sender) => sender.begin(tcp),
+        let mut control = Control::new(&tcp.congestion, tcp.rules);
+        match (&mut control, &tcp.congestion) {
+            (Control::Cubic(cubic), Congestion::Cubic(params)) => cubic.by(tcp.rules, params),
+            (Control::Bbr(bbr), _) => bbr.begin(tcp),
+            (Control::Vegas(vegas), _) => vegas.begin(tcp),
+            (Control::Unresponsive(sender), _) => sender.begin(tcp),
             _ => {}
         }
         Window {
