@@ -546,16 +546,16 @@ impl Window {
         }
     }
 
-    /// An echoed mark. From one segment the window falls below one.
+    /// An echoed mark. From one segment the window falls below one; by Linux's rules it does not fall below two.
     pub fn mark(&mut self, found: Found) {
         let loss = self.loss(found);
         let left = self.control.marked(&loss);
         match self.rules {
-            Rules::Rfc | Rules::Linux => {
+            Rules::Rfc => {
                 self.ssthresh = left.max(LEAST);
                 self.cwnd = if self.cwnd <= 1.0 { 0.5 } else { left.max(1.0) };
             }
-            Rules::Ns2 => self.reduce(left),
+            Rules::Linux | Rules::Ns2 => self.reduce(left),
         }
     }
 
