@@ -249,9 +249,10 @@ impl Running<'_> {
         }
     }
 
-    fn until(&mut self, trouble: &str, mut done: impl FnMut() -> bool) -> Result<(), DemoError> {
+    /// Looks after everybody until `done`.
+    fn until(&mut self, trouble: &str, mut done: impl FnMut(&mut Self) -> io::Result<bool>) -> Result<(), DemoError> {
         let begun = Instant::now();
-        while !done() {
+        while !done(self)? {
             self.beat()?;
             if begun.elapsed() > PATIENCE {
                 return Err(io::Error::other(trouble).into());
@@ -263,38 +264,24 @@ impl Running<'_> {
 
     /// Waits until something of each of `flows`, which send for `time`, has come through.
     fn until_begun(&mut self, rig: &Rig, meter: &Meter, flows: &[Flow], time: Duration) -> Result<(), DemoError> {
-        let begun = Instant::now();
-        let mut asked = begun;
-        loop {
+        let mut asked = Instant::now();
+        self.until("a sender does not get through", |running| {
             let silent: Vec<Flow> = flows.iter().copied().filter(|flow| !meter.has_begun(*flow)).collect();
-            if silent.is_empty() {
-                return Ok(());
-            }
-            self.beat()?;
-            if begun.elapsed() > PATIENCE {
-                return Err(io::Error::other("a sender does not get through").into());
-            }
             if asked.elapsed() > UNHEARD {
-                for flow in silent {
-                    self.traffic.send_anew(rig, &self.demo.groups, flow, time)?;
+                for flow in &silent {
+                    running.traffic.send_anew(rig, &running.demo.groups, *flow, time)?;
                 }
                 asked = Instant::now();
             }
-            std::thread::sleep(BEAT / 5);
-        }
+            Ok(silent.is_empty())
+        })
     }
 
     /// Waits until a packet finds its way through the gateway and back.
     fn until_open(&mut self, rig: &Rig) -> Result<(), DemoError> {
-        let (mut trouble, gate) = (Ok(()), self.gate.id());
-        self.until("no packet comes through the gateway", || match rig.connected(gate, Duration::from_millis(200)) {
-            Ok(open) => open,
-            Err(error) => {
-                trouble = Err(error);
-                true
-            }
-        })?;
-        Ok(trouble?)
+        self.until("no packet comes through the gateway", |running| {
+            rig.connected(running.gate.id(), Duration::from_millis(200))
+        })
     }
 }
 
