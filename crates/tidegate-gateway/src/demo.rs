@@ -142,6 +142,7 @@ impl Demo {
         let flows = traffic::flows(&self.groups);
         let rig = Rig::new(flows.len() as u16, MTU)?;
         rig.lay_past(MTU)?;
+        rig.announce(self.window())?;
         if self.tcp == Tcp::NewReno {
             rig.repair_as_newreno()?;
         }
@@ -202,6 +203,13 @@ impl Demo {
         let settings =
             Settings { inner: rig::WEST.into(), outer: rig::EAST.into(), there, back: None, delay: self.delay };
         Plan::new(settings, MTU)
+    }
+
+    /// What one connection alone could have under way: the queue full, and both ways.
+    fn window(&self) -> Bytes {
+        let Link { rate, limit, mean_packet } = self.link;
+        let under_way = limit.in_bytes(mean_packet).saturating_add(rate.bytes_in(self.delay + self.delay).get());
+        Bytes::new(under_way.clamp(1 << 17, 1 << 28))
     }
 
     /// The longest that a frame can be on its way through.
