@@ -142,7 +142,7 @@ impl Demo {
         let flows = traffic::flows(&self.groups);
         let rig = Rig::new(flows.len() as u16, MTU)?;
         rig.lay_past(MTU)?;
-        rig.announce(self.window())?;
+        rig.buffer(Bytes::new(4 * self.window().get()))?;
         if self.tcp == Tcp::NewReno {
             rig.repair_as_newreno()?;
         }
@@ -239,6 +239,7 @@ impl Running<'_> {
         if let Some(said) = self.gate.ended()? {
             return Err(io::Error::other(format!("the gateway has ended: {said}")).into());
         }
+        self.traffic.limit_windows(self.demo.window())?;
         match self.traffic.broken(&self.demo.groups)? {
             Some(trouble) => Err(io::Error::other(trouble).into()),
             None => Ok(()),

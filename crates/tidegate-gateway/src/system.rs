@@ -1,10 +1,10 @@
 //! System calls about packets that the standard library does not know, each made safe to call and otherwise as it is.
 #![allow(unsafe_code)] // system calls: what each is trusted with stands beside it
 
-use std::ffi::{c_int, c_ulong, c_void};
+use std::ffi::{c_int, c_long, c_ulong, c_void};
 use std::io;
 use std::mem::{MaybeUninit, size_of, zeroed};
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
 use std::ptr::{self, NonNull};
@@ -25,6 +25,19 @@ pub enum Protocol {
 pub fn nice(value: c_int) -> io::Result<()> {
     // SAFETY: no memory is passed.
     done(unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, value) }).map(drop)
+}
+
+/// A descriptor of another process, as one of ours.
+pub fn borrow(process: u32, descriptor: RawFd) -> io::Result<OwnedFd> {
+    let got = |answer: c_long| {
+        let answer = c_int::try_from(answer).map_err(io::Error::other)?;
+        // SAFETY: the kernel has just opened it for us.
+        done(answer).map(|fd| unsafe { OwnedFd::from_raw_fd(fd) })
+    };
+    // SAFETY: no memory is passed.
+    let process = got(unsafe { libc::syscall(libc::SYS_pidfd_open, process, 0) })?;
+    // SAFETY: no memory is passed, and `process` is open.
+    got(unsafe { libc::syscall(libc::SYS_pidfd_getfd, process.as_raw_fd(), descriptor, 0) })
 }
 
 /// Frames that [`send_batch`] hands over in one call at most.

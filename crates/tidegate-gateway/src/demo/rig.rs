@@ -128,32 +128,19 @@ impl Rig {
         for ends in [&self.clients, &self.server] {
             ends.run(&["sysctl", "-qw", &off[0], &off[1], &off[2], &off[3]])?;
         }
-        self.change_route(["quickack", "1"])
+        let told = self.server.run(&["ip", "route", "show", "dev", ARRIVALS])?;
+        let route: Vec<&str> = told.lines().next().unwrap_or_default().split_whitespace().collect();
+        self.server.run(&[&["ip", "route", "change"], &route[..], &["dev", ARRIVALS, "quickack", "1"]].concat())?;
+        Ok(())
     }
 
-    /// Lets the server's connections announce windows of about `window` bytes, whatever their programs have not read.
-    ///
-    /// Linux acknowledges at once only if what is unread does not make the window smaller, else when the program has read.
-    /// Where that waits for a processor, beside a flood up to a millisecond, acknowledgements come in trains, and so does what
-    /// is sent; then a queue is measured with the machine's scheduler. So the buffer is larger than the window can say.
-    /// Not by much, for as long as there is more to grow into Linux acknowledges every segment instead of every other.
+    /// Gives the server's connections buffers of `size` for what their programs have not read.
     ///
     /// # Errors
     /// The command that failed, and what it said.
-    pub fn announce(&self, window: Bytes) -> io::Result<()> {
-        // The route's window sets the scale, and so the most that can be said, which lies between it and twice its value: this.
-        let most = 2 << window.get().max(1).ilog2();
-        // Half of a buffer is window, or, once the overhead of a segment is known, up to two thirds.
-        let buffer = most / 2 * 5;
-        self.server.run(&["sysctl", "-qw", &format!("net.ipv4.tcp_rmem=4096 {buffer} {buffer}")])?;
-        self.change_route(["window", &window.get().to_string()])
-    }
-
-    /// Adds to the server's route to the clients.
-    fn change_route(&self, with: [&str; 2]) -> io::Result<()> {
-        let told = self.server.run(&["ip", "route", "show", "dev", ARRIVALS])?;
-        let route: Vec<&str> = told.lines().next().unwrap_or_default().split_whitespace().collect();
-        self.server.run(&[&["ip", "route", "change"], &route[..], &["dev", ARRIVALS], &with].concat())?;
+    pub fn buffer(&self, size: Bytes) -> io::Result<()> {
+        let size = size.get();
+        self.server.run(&["sysctl", "-qw", &format!("net.ipv4.tcp_rmem=4096 {size} {size}")])?;
         Ok(())
     }
 

@@ -2,17 +2,21 @@
 //!
 //! iperf3 speaks to its receiver over a TCP connection of its own, which goes past the gateway (`rig`): a flood could starve it, and a
 //! queue would take it for one more flow. What was received is counted on the wire, and nothing is asked of iperf3 at the end.
+use std::ffi::c_int;
 use std::io::{self, Read};
+use std::net::TcpStream;
+use std::os::fd::AsFd;
 use std::process::{Child, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use tidegate::Rate;
+use libc::{IPPROTO_TCP, TCP_WINDOW_CLAMP};
+use tidegate::{Bytes, Rate};
 
 use super::rig::{FLOW_PORTS, Rig, SERVER, client};
 use crate::namespaces::Namespace;
-use crate::system::spawn_apart;
+use crate::system::{borrow, set_option, spawn_apart};
 
 /// Ethernet, IPv4 and UDP headers, in bytes: what a datagram is longer on the wire.
 const UDP_HEADERS: u32 = 14 + 20 + 8;
@@ -198,6 +202,10 @@ impl Listener {
 pub struct Traffic {
     receivers: Vec<Process>,
     senders: Vec<Process>,
+    /// Flows of TCP that were begun and whose receivers have no connection yet, as far as is known.
+    awaited: Vec<Flow>,
+    /// The receivers' connections of the others.
+    connections: Vec<TcpStream>,
 }
 
 impl Traffic {
@@ -237,6 +245,8 @@ impl Traffic {
     pub fn send(&mut self, rig: &Rig, groups: &[Group], flow: Flow, time: Duration) -> io::Result<()> {
         if let Sending::Udp { rate, length } = groups[flow.group].sending {
             rig.pace(flow.port(), rate, length)?;
+        } else {
+            self.awaited.push(flow);
         }
         self.senders.push(sender(rig, groups, flow, time)?);
         Ok(())
@@ -259,6 +269,30 @@ impl Traffic {
         Ok(())
     }
 
+    /// Limits the windows of the receivers whose connections stand by now to `window`, which must be well below their buffers.
+    ///
+    /// Linux acknowledges at once only if what its program has not read makes the window no smaller, else when the program has
+    /// read; and every segment, not every other, as long as the window grows. Where programs wait for a processor, beside a flood up
+    /// to a millisecond, acknowledgements so come in trains, and so does what is sent, and a queue is measured with the
+    /// machine's scheduler. A window that has come to its limit, with room to spare, depends on no program. To be called again
+    /// and again, for the kernel forgets the limit when it learns how long segments are.
+    ///
+    /// # Errors
+    /// The kernel does not let us.
+    pub fn limit_windows(&mut self, window: Bytes) -> io::Result<()> {
+        let window = c_int::try_from(window.get()).map_err(io::Error::other)?;
+        for flow in std::mem::take(&mut self.awaited) {
+            match connection(self.receivers[usize::from(flow.index)].id(), flow.port()) {
+                Some(connection) => self.connections.push(connection),
+                None => self.awaited.push(flow),
+            }
+        }
+        for connection in &self.connections {
+            set_option(connection.as_fd(), IPPROTO_TCP, TCP_WINDOW_CLAMP, window)?;
+        }
+        Ok(())
+    }
+
     /// The first process that has ended before its time, and what it said; `groups` are those that send.
     ///
     /// # Errors
@@ -276,6 +310,17 @@ impl Traffic {
         }
         Ok(None)
     }
+}
+
+/// The connection of `process` to somebody's `port`, once it has one.
+fn connection(process: u32, port: u16) -> Option<TcpStream> {
+    let open = std::fs::read_dir(format!("/proc/{process}/fd")).ok()?;
+    // What is closed, or no socket, is not it.
+    let mut sockets = open.filter_map(|entry| borrow(process, entry.ok()?.file_name().to_str()?.parse().ok()?).ok());
+    sockets.find_map(|socket| {
+        let stream = TcpStream::from(socket);
+        stream.peer_addr().is_ok_and(|peer| peer.port() == port).then_some(stream)
+    })
 }
 
 /// Starts the receiver of `flow`.
