@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use common::{Home, hold};
 use serde_json::Value;
 use tidegate::catalog::{self, QUEUES};
-use tidegate::{Bytes, Link, Span};
+use tidegate::{Link, Span};
 use tidegate_gateway::demo::{
     Demo, FRAME, Process, Rig, SERVER, Spoofed, Tcp, Trial, has_congestion_control, possible,
 };
@@ -213,35 +213,6 @@ fn what_is_said_about_a_flow_goes_past_the_gateway_and_the_flow_through_it() {
         .clients
         .inside(|| TcpStream::connect_timeout(&open.local_addr().unwrap(), Duration::from_millis(300)).is_err());
     assert!(outside.unwrap(), "what is not about a flow needs the gateway");
-}
-
-/// Else a queue would be measured with the machine's scheduler: acknowledgements that wait for the receiver's program make trains.
-#[test]
-fn acknowledgements_do_not_wait_for_the_program_that_receives() {
-    const SEGMENTS: usize = 300;
-    let Some(_alone) = alone() else { return };
-    let demo = demo();
-    let rig = Rig::new(1, 1500).unwrap();
-    rig.announce(Bytes::new(1 << 20)).unwrap();
-    let _gate = open(&demo, &rig, "drop_tail").unwrap();
-    let listener = rig.server.inside(|| TcpListener::bind((SERVER, 0))).unwrap().unwrap();
-    let address = listener.local_addr().unwrap();
-    let mut sender = rig.clients.inside(|| TcpStream::connect_timeout(&address, PATIENCE)).unwrap().unwrap();
-    let (_reads_nothing, _) = listener.accept().unwrap();
-    let acknowledgements = || {
-        let all = rig.clients.inside(|| std::fs::read_to_string("/proc/thread-self/net/snmp")).unwrap().unwrap();
-        let lines: Vec<&str> = all.lines().filter(|line| line.starts_with("Tcp:")).collect();
-        let at = lines[0].split(' ').position(|name| name == "InSegs").unwrap();
-        lines[1].split(' ').nth(at).unwrap().parse::<usize>().unwrap()
-    };
-    let before = acknowledgements();
-    sender.set_write_timeout(Some(PATIENCE)).unwrap();
-    sender.write_all(&vec![0; SEGMENTS * 1448]).unwrap();
-    let end = Instant::now() + PATIENCE;
-    while acknowledgements() - before < SEGMENTS / 3 {
-        assert!(Instant::now() < end, "{} for {SEGMENTS} segments", acknowledgements() - before);
-        std::thread::sleep(Duration::from_millis(10));
-    }
 }
 
 /// One that begins with bbr, where that is the default, stays paced whatever it is told to use later.

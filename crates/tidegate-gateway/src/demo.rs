@@ -119,13 +119,16 @@ const BEAT: Duration = Duration::from_millis(50);
 const PATIENCE: Duration = Duration::from_secs(10);
 /// After which time a sender of which nothing has come through is not heard.
 const UNHEARD: Duration = Duration::from_secs(1);
+/// Between the beginning of one group and the next: a flood meets connections and not their handshakes and slow start.
+const APART: Span = Span::from_millis(1000);
 /// How much longer senders go on than they are needed, if nobody ends them.
 const SPARE: Duration = Duration::from_secs(30);
 
 impl Demo {
     /// How long one queue takes, about.
     pub fn expected(&self) -> Span {
-        self.warmup + self.duration + Span::from_millis(1500)
+        let apart = Span::from_nanos(APART.as_nanos() * self.groups.len().saturating_sub(1) as u64);
+        self.warmup + self.duration + apart + Span::from_millis(1500)
     }
 
     /// Measures `trial`.
@@ -153,7 +156,10 @@ impl Demo {
         running.traffic = Traffic::listen(&rig, &self.groups)?;
         let time = Duration::from_nanos((self.warmup + self.duration).as_nanos()) + SPARE;
         let group_of = |flow: &Flow| flow.group;
-        for group in flows.chunk_by(|a, b| group_of(a) == group_of(b)) {
+        for (place, group) in flows.chunk_by(|a, b| group_of(a) == group_of(b)).enumerate() {
+            if place > 0 {
+                running.wait(APART)?;
+            }
             for flow in group {
                 running.traffic.send(&rig, &self.groups, *flow, time)?;
             }

@@ -365,3 +365,31 @@ fn listening(rig: &Rig) -> io::Result<Vec<u16>> {
     };
     Ok(table.lines().filter_map(port).collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::net::{Ipv4Addr, TcpListener};
+
+    use super::*;
+    use crate::system::option;
+
+    #[test]
+    fn the_window_of_another_process_s_connection_is_limited() {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let sender = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let port = sender.local_addr().unwrap().port();
+        let (receiver, _) = listener.accept().unwrap();
+        let window = |of: &TcpStream| option::<c_int>(of.as_fd(), IPPROTO_TCP, TCP_WINDOW_CLAMP).unwrap();
+        let before = window(&sender);
+
+        // The process is our own, which goes the same way.
+        let found = connection(std::process::id(), port).expect("it has been accepted");
+        assert_eq!(found.local_addr().unwrap(), receiver.local_addr().unwrap());
+        let mut traffic = Traffic { connections: vec![found], ..Traffic::default() };
+        traffic.limit_windows(Bytes::new(50_000)).unwrap();
+        assert_eq!((window(&receiver), window(&sender)), (50_000, before));
+
+        drop((sender, traffic, receiver));
+        assert!(connection(std::process::id(), port).is_none(), "nobody has one to that port any more");
+    }
+}
