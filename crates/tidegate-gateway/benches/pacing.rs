@@ -57,7 +57,7 @@ fn main() {
     for (rate, waits, during) in RATES {
         let rate: Rate = rate.parse().expect("a rate");
         let due = LEN as f64 * 8e9 / rate.as_bps() as f64;
-        let bare = || off(&bare_loop(waits, due, during / 2), due);
+        let bare = || off(&Rig::new().bare(waits, rate, due, during / 2), due);
         let before = bare();
         let (stamps, mut late) = Rig::new().paced(waits, rate, during);
         let after = bare();
@@ -118,7 +118,24 @@ fn bare_loop(waits: Waits, gap: f64, during: Duration) -> Vec<u64> {
         }
         came
     };
-    std::thread::scope(|scope| scope.spawn(run).join().expect("a loop"))
+    run()
+}
+
+/// Sends a fifth more than `rate`, a few frames at a time, and does `besides` in between.
+fn feed(west: &mut Ring, rate: Rate, during: Duration, mut besides: impl FnMut()) {
+    let frame = [&SERVER[..], &CLIENT, &[0x88, 0xb5], &[0; LEN - 14]].concat();
+    let begun = clock::now();
+    let mut offered = 0u64;
+    while clock::now().since(begun) < Span::from_nanos(during.as_nanos() as u64) {
+        let due = rate.bytes_in(clock::now().since(begun)).get() * 6 / 5;
+        while offered < due {
+            west.send(&frame).expect("room");
+            west.flush().expect("a cable");
+            offered += LEN as u64;
+        }
+        besides();
+        std::thread::sleep(Duration::from_micros(100));
+    }
 }
 
 fn quantile(values: &mut [f64], q: f64) -> f64 {
@@ -219,26 +236,26 @@ impl Rig {
         })
     }
 
+    /// When a loop comes round that only waits, beside the same sender, whose frames nobody takes.
+    fn bare(&self, waits: Waits, rate: Rate, due: f64, during: Duration) -> Vec<u64> {
+        let mut west = Rig::ring(&self.clients, "west");
+        std::thread::scope(|scope| {
+            let came = scope.spawn(move || bare_loop(waits, due, during));
+            pin(0);
+            if std::env::var("QUIET").is_err() {
+                feed(&mut west, rate, during, || ());
+            }
+            came.join().expect("a loop")
+        })
+    }
+
     /// When each frame came that left at `rate`, of a sender that always has more, in ns.
     fn paced(&self, waits: Waits, rate: Rate, during: Duration) -> (Vec<u64>, Vec<f64>) {
         let mut east = Rig::ring(&self.servers, "east");
         let mut seen = vec![(1, 1); 1 << 19];
         seen.clear();
         let ((), late) = self.gate(waits, rate, |west| {
-            let frame = [&SERVER[..], &CLIENT, &[0x88, 0xb5], &[0; LEN - 14]].concat();
-            let begun = clock::now();
-            let mut offered = 0u64;
-            while clock::now().since(begun) < Span::from_nanos(during.as_nanos() as u64) {
-                // A fifth more than the rate, a few frames at a time.
-                let due = rate.bytes_in(clock::now().since(begun)).get() * 6 / 5;
-                while offered < due {
-                    west.send(&frame).expect("room");
-                    west.flush().expect("a cable");
-                    offered += LEN as u64;
-                }
-                stamps(&mut east, &SERVER, &mut seen);
-                std::thread::sleep(Duration::from_micros(100));
-            }
+            feed(west, rate, during, || stamps(&mut east, &SERVER, &mut seen));
         });
         assert_eq!(east.missed(), 0, "the meter missed frames");
         (seen.into_iter().map(|(_, stamp)| stamp).collect(), late)

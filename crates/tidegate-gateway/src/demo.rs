@@ -3,6 +3,7 @@
 //! Senders and receivers are iperf3's, the gateway is a process of its own with its own command line, and who got what
 //! is counted on the wires at its two ends. Everything is gone when a measurement ends, however it ends.
 mod meter;
+mod processors;
 mod result;
 mod rig;
 mod spoof;
@@ -26,6 +27,7 @@ use crate::namespaces;
 use crate::plan::{Plan, Settings, Way};
 use crate::rehash::Rehash;
 use meter::Meter;
+use processors::Processors;
 pub use rig::{Rig, SERVER};
 pub use spoof::{Spoofed, Users};
 use traffic::{Flow, Traffic};
@@ -149,8 +151,11 @@ impl Demo {
         if self.tcp == Tcp::NewReno {
             rig.repair_as_newreno()?;
         }
-        let mut running =
-            Running { demo: self, watch, begun, gate: self.gate(&rig, trial)?, traffic: Traffic::default() };
+        let processors = Processors::divide()?;
+        processors.as_gateway()?;
+        let gate = self.gate(&rig, trial)?;
+        processors.as_others()?;
+        let mut running = Running { demo: self, watch, begun, gate, traffic: Traffic::default() };
         running.until_open(&rig)?;
         let meter = Meter::start(&rig, flows.len())?;
         running.traffic = Traffic::listen(&rig, &self.groups)?;
