@@ -37,40 +37,22 @@ LINE, FLOOD, FAIR = 100e6, 300e6, 8 / 9  # bit/s at scale 1; TCP's fair share of
 # Simulated once more with ends that hold every segment for up to so long, as receivers do that wait for a processor.
 HOLD = "1 ms"
 STARVED = 0.05  # of its fair share; less is none at all
-STEADY = 0.98  # a run counts if the flood offered so much of what it should: else the machine was too busy
+STEADY = 0.995  # a run counts if the flood offered so much of what it should: else the machine was too busy
 TRIES = 4
 
 
-def run(words, look_after=lambda pid: None, **more):
+def run(words, **more):
     """The JSON that the command `tidegate words` prints."""
-    command = subprocess.Popen([str(TIDEGATE), *words, "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
-    while True:
-        try:
-            out, err = command.communicate(timeout=0.2)
-            break
-        except subprocess.TimeoutExpired:
-            look_after(command.pid)
-    if command.returncode:
-        sys.exit(f"tidegate {' '.join(words)} failed:\n{err}")
-    return json.loads(out)
+    done = subprocess.run([str(TIDEGATE), *words, "--json"], capture_output=True, text=True, **more)
+    if done.returncode:
+        sys.exit(f"tidegate {' '.join(words)} failed:\n{done.stderr}")
+    return json.loads(done.stdout)
 
 
 def first():
     """Lets the measurement come before other work of this machine: a session of its own, whose turn is first."""
     os.setsid()
     Path("/proc/self/autogroup").write_text("-20")
-
-
-def gate_first(pid):
-    """Lets the gateway that the demo `pid` has begun come before everything that is not the kernel."""
-    for child in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            parent = int(Path(f"/proc/{child}/stat").read_text().rsplit(")", 1)[1].split()[1])
-            if parent == pid and b"\0--in\0" in Path(f"/proc/{child}/cmdline").read_bytes():
-                for thread in os.listdir(f"/proc/{child}/task"):
-                    os.sched_setscheduler(int(thread), os.SCHED_FIFO, os.sched_param(10))
-        except OSError:
-            pass  # it has ended in between
 
 
 def figures(document):
@@ -94,7 +76,7 @@ def measure(queue, control, scale=1):
     words += ["--rate", f"{LINE * scale:.0f}bit", "--flood", f"{FLOOD * scale:.0f}bit"]
     words += ["--warmup", f"{SETTLES.get(queue, WARMUP)}s", "--duration", f"{DURATION}s"]
     for thrown in range(TRIES):
-        found = figures(run(words, gate_first, preexec_fn=first)[0])
+        found = figures(run(words, preexec_fn=first)[0])
         if found["flood_offered"] >= STEADY * FLOOD * scale and not found["uncounted"]:
             return {**found, "queue": queue, "control": control, "scale": scale, "thrown": thrown}
     return {**found, "queue": queue, "control": control, "scale": scale, "thrown": TRIES}

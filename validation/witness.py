@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 from statistics import fmean
 
-from gateway import FLOOD, LINE, STARVED, STEADY, TRIES, TWIN, WITHIN, first, gate_first, mbit, run
+from gateway import FLOOD, LINE, STARVED, STEADY, TRIES, TWIN, WITHIN, first, mbit, run
 
 HERE = Path(__file__).resolve().parent
 KEPT = HERE / "witness.jsonl"
@@ -75,7 +75,7 @@ def measure(mix, flood, queue, scale, quick):
     words += [word for name in MIXES[mix] for word in ("--congestion", name)]
     words += ["--warmup", f"{2 if quick else warmup}s", "--duration", f"{3 if quick else duration}s"]
     for thrown in range(TRIES):
-        found = figures(run(words, gate_first, preexec_fn=first)[0], MIXES[mix])
+        found = figures(run(words, preexec_fn=first)[0], MIXES[mix])
         steady = not flood or found["offered"]["flood"] >= STEADY * FLOOD * scale
         if quick or steady and not found["uncounted"]:
             break

@@ -86,7 +86,9 @@ fn main() {
     println!(
         "bare loop: a thread that sleeps (or does not), looks at the clock until a gap is over, and does nothing else: what"
     );
-    println!("this machine lets anybody do. It had the same processor in the seconds before the gateway and after.");
+    println!(
+        "this machine lets anybody do. It had the same processor, beside the same sender, before the gateway and after."
+    );
 }
 
 /// By how much 99 in 100 gaps between `stamps` are off at most, in ns.
@@ -97,28 +99,25 @@ fn off(stamps: &[u64], due: f64) -> f64 {
 
 /// When a loop comes round that only waits, in ns: as the pump does, with the same priority on the same processor.
 fn bare_loop(waits: Waits, gap: f64, during: Duration) -> Vec<u64> {
-    let run = || {
-        pin(1);
-        let _ = (clock::punctual(), host::come_first());
-        let begun = clock::now().as_nanos();
-        let count = (during.as_nanos() as f64 / gap) as usize;
-        let mut came = vec![1; count];
-        for (number, came) in came.iter_mut().enumerate() {
-            let due = begun + (gap * (number + 1) as f64) as u64;
-            let left = due.saturating_sub(clock::now().as_nanos() + AWAKE.as_nanos());
-            if left > 0 && waits == Waits::Asleep {
-                std::thread::sleep(Duration::from_nanos(left));
-            }
-            *came = loop {
-                match clock::now().as_nanos() {
-                    now if now >= due => break now,
-                    _ => std::hint::spin_loop(),
-                }
-            };
+    pin(1);
+    let _ = (clock::punctual(), host::come_first());
+    let begun = clock::now().as_nanos();
+    let count = (during.as_nanos() as f64 / gap) as usize;
+    let mut came = vec![1; count];
+    for (number, came) in came.iter_mut().enumerate() {
+        let due = begun + (gap * (number + 1) as f64) as u64;
+        let left = due.saturating_sub(clock::now().as_nanos() + AWAKE.as_nanos());
+        if left > 0 && waits == Waits::Asleep {
+            std::thread::sleep(Duration::from_nanos(left));
         }
-        came
-    };
-    run()
+        *came = loop {
+            match clock::now().as_nanos() {
+                now if now >= due => break now,
+                _ => std::hint::spin_loop(),
+            }
+        };
+    }
+    came
 }
 
 /// Sends a fifth more than `rate`, a few frames at a time, and does `besides` in between.
@@ -242,9 +241,7 @@ impl Rig {
         std::thread::scope(|scope| {
             let came = scope.spawn(move || bare_loop(waits, due, during));
             pin(0);
-            if std::env::var("QUIET").is_err() {
-                feed(&mut west, rate, during, || ());
-            }
+            feed(&mut west, rate, during, || ());
             came.join().expect("a loop")
         })
     }
