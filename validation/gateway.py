@@ -72,7 +72,8 @@ def figures(document):
 
 def measure(queue, control, scale=1):
     """One run on real packets, and how many were thrown away before because the machine was too busy."""
-    words = ["gate", "demo", "--bbr", "0", *CONTROLS[control][0], "--queue", queue]
+    # The simulator's flows keep their keys.
+    words = ["gate", "demo", "--bbr", "0", "--rehash", "off", *CONTROLS[control][0], "--queue", queue]
     words += ["--rate", f"{LINE * scale:.0f}bit", "--flood", f"{FLOOD * scale:.0f}bit"]
     words += ["--warmup", f"{SETTLES.get(queue, WARMUP)}s", "--duration", f"{DURATION}s"]
     for thrown in range(TRIES):
@@ -222,7 +223,7 @@ def keep(lines):
         f"{SEEDS} seeds. Measured: the kernel's TCP (newreno: without SACK, RACK and time stamps) and iperf3's UDP through",
         "`tidegate gate`. What is compared, and why it differs where it does: README.md. `ends hold`: simulated with TCP whose ends",
         f"hold each segment for up to {HOLD}, evenly drawn, as a receiver does that waits for a processor. `flood only N`: this machine",
-        f"was too busy to offer 98 % of the flood in any of {TRIES} tries; the last one counts. SFRED is measured from {SETTLES['sfred']} s on, by",
+        f"was too busy to offer {STEADY:.1%} of the flood in any of {TRIES} tries; the last one counts. SFRED is measured from {SETTLES['sfred']} s on, by",
         f"when it has settled, the others from {WARMUP} s.",
         "",
     ]

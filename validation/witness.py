@@ -70,7 +70,8 @@ def figures(document, names):
 def measure(mix, flood, queue, scale, quick):
     """One run on real packets; again if the machine was too busy for the flood."""
     count, warmup, duration = times(mix)
-    words = ["gate", "demo", "--bbr", "0", "--queue", queue, "--tcp", str(count)]
+    # The simulator's flows keep their keys.
+    words = ["gate", "demo", "--bbr", "0", "--rehash", "off", "--queue", queue, "--tcp", str(count)]
     words += ["--rate", f"{LINE * scale:.0f}bit", "--flood", f"{FLOOD * scale if flood else 0:.0f}bit/s"]
     words += [word for name in MIXES[mix] for word in ("--congestion", name)]
     words += ["--warmup", f"{2 if quick else warmup}s", "--duration", f"{3 if quick else duration}s"]
