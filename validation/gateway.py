@@ -221,7 +221,7 @@ def keep(lines):
         "",
         "Written by `make validate-gateway`. Mbit/s, frames counted whole. Simulated: mean ± half width of the 95 % interval over",
         f"{SEEDS} seeds. Measured: the kernel's TCP (newreno: without SACK, RACK and time stamps) and iperf3's UDP through",
-        "`tidegate gate`. What is compared, and why it differs where it does: README.md. `ends hold`: simulated with TCP whose ends",
+        "`tidegate gate --rehash off`. What is compared, and why it differs where it does: README.md. `ends hold`: simulated with TCP whose ends",
         f"hold each segment for up to {HOLD}, evenly drawn, as a receiver does that waits for a processor. `flood only N`: this machine",
         f"was too busy to offer {STEADY:.1%} of the flood in any of {TRIES} tries; the last one counts. SFRED is measured from {SETTLES['sfred']} s on, by",
         f"when it has settled, the others from {WARMUP} s.",
