@@ -57,9 +57,10 @@ fn main() {
     for (rate, waits, during) in RATES {
         let rate: Rate = rate.parse().expect("a rate");
         let due = LEN as f64 * 8e9 / rate.as_bps() as f64;
-        let bare = || off(&Rig::new().bare(waits, rate, due, during / 2), due);
+        let rig = Rig::new();
+        let bare = || off(&rig.bare(waits, rate, due, during / 2), due);
         let before = bare();
-        let (stamps, mut late) = Rig::new().paced(waits, rate, during);
+        let (stamps, mut late) = rig.paced(waits, rate, during);
         let after = bare();
         // The first frames come while the queue fills.
         let stamps = &stamps[stamps.len() / 10..];

@@ -61,9 +61,13 @@ pub enum Room {
 /// What there is for `awake` threads of this process that never sleep.
 pub fn room_for(awake: usize) -> Room {
     let given = thread::available_parallelism().map_or(1, usize::from);
-    let may_run_on = sched_getaffinity(Pid::from_raw(0))
-        .map_or(given, |all| (0..CpuSet::count()).filter(|&processor| all.is_set(processor).unwrap_or(false)).count());
+    let may_run_on = sched_getaffinity(Pid::from_raw(0)).map_or(given, |all| numbers(&all).count());
     judge(awake, running().unwrap_or(may_run_on), may_run_on, given)
+}
+
+/// The processors in a set, by their numbers, which rise.
+pub(crate) fn numbers(set: &CpuSet) -> impl Iterator<Item = usize> {
+    (0..CpuSet::count()).filter(|&number| set.is_set(number).unwrap_or(false))
 }
 
 /// How many processors the machine has running, as the kernel lists them.

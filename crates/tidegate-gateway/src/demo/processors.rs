@@ -6,6 +6,8 @@ use std::io;
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
 
+use crate::host::numbers;
+
 /// The thread that calls, as [`Pid`].
 const THIS: Pid = Pid::from_raw(0);
 
@@ -54,7 +56,7 @@ impl Drop for Processors {
 
 /// The last of `all`, and the others; of a single one both are that one.
 fn divided(all: &CpuSet) -> io::Result<(CpuSet, CpuSet)> {
-    let numbers: Vec<usize> = (0..CpuSet::count()).filter(|&number| all.is_set(number).unwrap_or(false)).collect();
+    let numbers: Vec<usize> = numbers(all).collect();
     let [others @ .., last] = &numbers[..] else { return Ok((*all, *all)) };
     let set = |numbers: &[usize]| -> io::Result<CpuSet> {
         let mut set = CpuSet::new();
