@@ -11,6 +11,7 @@ use tidegate::{Bytes, ConfigError, Rate, Span};
 mod congestion;
 mod delayed;
 mod delivery;
+mod linux;
 mod ns2_vegas;
 mod paced;
 mod rack;

@@ -62,6 +62,19 @@ pub(super) struct Rack {
     /// The probe that is under way.
     pub probe: Option<Probe>,
     pub reduction: Reduction,
+    pub doubt: Doubt,
+}
+
+/// Whether the last timeout may have been in vain (F-RTO, RFC 5682), as Linux doubts it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Doubt {
+    /// It was not, or that has been tried.
+    #[default]
+    None,
+    /// The first acknowledgement after it lets new data out.
+    Doubted,
+    /// It has come.
+    Trying,
 }
 
 /// A tail loss probe (RFC 8985 §7).
@@ -104,6 +117,7 @@ impl Default for Rack {
             probe_at: Time::MAX,
             probe: None,
             reduction: Reduction::default(),
+            doubt: Doubt::None,
         }
     }
 }
@@ -265,6 +279,11 @@ impl Rack {
     /// Whether a lost segment is not under way again.
     pub fn has_lost(&self) -> bool {
         self.waiting > 0
+    }
+
+    /// How many segments are under way again.
+    pub fn again(&self) -> u32 {
+        self.again
     }
 
     /// How many segments are under way.

@@ -70,7 +70,7 @@ pub(crate) struct TcpSender {
     /// The last mark came when the window could not be halved: another one doubles the timer instead.
     doubling: bool,
     /// The segment whose timer ran out last.
-    timed_out: u32,
+    pub(super) timed_out: u32,
     pub(super) rto: Rto,
     /// When to see whether the retransmission timer has run out; [`Time::MAX`] for never.
     pub timeout_at: Time,
@@ -223,8 +223,10 @@ impl TcpSender {
         if self.last == Last::Echo && self.rules == Rules::Ns2 {
             self.window.restart(); // the mark has cut ssthresh already
         } else {
-            // What a recovery has cut for already Linux does not cut for again.
-            let cut = self.rules == Rules::Linux && self.last == Last::Duplicates && self.una < recover;
+            // What a recovery or a mark has cut for already Linux does not cut for again.
+            let reducing = matches!(self.last, Last::Duplicates | Last::Echo) && self.una < recover;
+            let cut = self.rules == Rules::Linux && reducing;
+            self.doubt(recover);
             self.window.collapse(self.found(now), self.timed_out != self.una && !cut);
         }
         self.timed_out = self.una;
@@ -268,15 +270,26 @@ impl TcpSender {
     /// The round trip is in order: new data are acknowledged, recovery, if any, is over, and the window opens.
     #[inline]
     pub(super) fn advance(&mut self, now: Time, ack: u32, echo: bool) {
-        let opening = self.una == self.opening && self.handshake == Handshake::Syn;
+        let opening = self.is_opening();
         let acked = self.accept(now, ack, echo);
         if opening {
-            let lost = self.ever_timed_out && self.rules == Rules::Ns2;
-            self.window.open(if lost { 1.0 } else { self.initial_window as f64 }, &acked);
+            self.open(&acked);
         } else if !echo {
             self.doubling = false;
             self.window.grow(&acked);
         }
+    }
+
+    /// Whether the next acknowledgement ends the handshake.
+    #[inline]
+    pub(super) fn is_opening(&self) -> bool {
+        self.una == self.opening && self.handshake == Handshake::Syn
+    }
+
+    /// The handshake is over.
+    pub(super) fn open(&mut self, acked: &Acked) {
+        let lost = self.ever_timed_out && self.rules == Rules::Ns2;
+        self.window.open(if lost { 1.0 } else { self.initial_window as f64 }, acked);
     }
 
     /// The same but for the window: what the acknowledgement says.
@@ -377,6 +390,9 @@ impl TcpSender {
             self.reduced = true; // it is not told of the same one for ever
             return;
         }
+        if self.is_linux() {
+            return self.marked(now, ack);
+        }
         if ack <= self.recover && self.last != Last::Timeout {
             return;
         }
@@ -395,7 +411,7 @@ impl TcpSender {
     }
 
     /// What a loss, a mark or a timeout finds.
-    fn found(&self, now: Time) -> Found {
+    pub(super) fn found(&self, now: Time) -> Found {
         Found { now, una: self.una, flight: self.flight() }
     }
 

@@ -3,7 +3,7 @@
 use tidegate::{Rng, Span, Time};
 
 use super::congestion::Found;
-use super::rack::Probe;
+use super::rack::{Doubt, Probe};
 use super::report::Report;
 use super::sender::{Last, Output, TcpSender};
 
@@ -27,10 +27,13 @@ impl TcpSender {
                 self.una = report.ack;
                 self.rto.acked_in_part(report.ack);
                 self.set_timer(now);
+            } else if self.is_linux() {
+                self.delivered(now, report.ack, news);
             } else {
                 self.advance(now, report.ack, echo);
             }
         }
+        self.try_new(advanced);
         self.end_probe(now, report.ack, advanced, news);
         self.find_losses(now, news, advanced);
         if let Some(before) = before {
@@ -46,11 +49,13 @@ impl TcpSender {
     fn find_losses(&mut self, now: Time, news: u32, advanced: bool) {
         let repairing = self.mends();
         let Some(rack) = &mut self.rack else { return };
+        let again = rack.again();
         let lost = rack.detect(now, repairing);
-        if rack.has_lost() && !repairing {
+        let repairs_lost = rack.again() < again;
+        if rack.has_lost() && (!repairing || repairs_lost && self.begins_anew()) {
             self.begin_recovery(now);
         }
-        if self.last == Last::Duplicates
+        if (self.last == Last::Duplicates || self.is_marked())
             && news > 0
             && !self.window.is_heedless()
             && let Some(rack) = &mut self.rack
@@ -60,7 +65,7 @@ impl TcpSender {
     }
 
     /// Whether it is in a recovery, or after a timeout within what was sent before it.
-    fn mends(&self) -> bool {
+    pub(super) fn mends(&self) -> bool {
         match self.last {
             Last::Duplicates => true,
             Last::Timeout => self.una < self.recover,
@@ -70,16 +75,17 @@ impl TcpSender {
 
     fn begin_recovery(&mut self, now: Time) {
         // A mark has cut the window for this round trip; the loss is only repaired.
-        let cut = self.last == Last::Echo && self.una < self.recover;
+        let cut = self.is_marked() || self.last == Last::Echo && self.una < self.recover;
         let prior = self.window.cwnd;
         if !cut {
             let flight = (self.max - self.una).min(self.window.segments());
             self.window.cut(Found { now, una: self.una, flight });
             self.reduced = true;
         }
+        let goes_on = cut && self.is_marked();
         if let Some(rack) = &mut self.rack {
             rack.probe_at = Time::MAX;
-            if !self.window.is_heedless() {
+            if !self.window.is_heedless() && !goes_on {
                 rack.begin(prior);
                 self.window.cwnd = rack.reduce(0, 1, false, self.window.ssthresh);
             }
@@ -103,10 +109,11 @@ impl TcpSender {
         self.rack.as_ref().is_some_and(|rack| rack.pipe() < self.window.segments())
     }
 
-    /// What to send next: what is lost, else new data.
+    /// What to send next: what is lost, else new data; after a timeout that is doubted, once new data first.
     pub(super) fn choose_by_time(&mut self) -> Option<u32> {
         let fresh = self.has_fresh().then_some(self.max);
-        self.rack.as_mut()?.next_lost().or(fresh)
+        let rack = self.rack.as_mut()?;
+        if rack.doubt == Doubt::Trying && fresh.is_some() { fresh } else { rack.next_lost().or(fresh) }
     }
 
     pub(super) fn send_by_time(&mut self, now: Time, seq: u32, out: &mut Vec<Output>) {

@@ -131,6 +131,7 @@ impl Law for Cubic {
     fn acked(&mut self, cwnd: f64, ssthresh: &mut f64, ack: &Acked) -> f64 {
         if let Some(linux) = &mut self.linux {
             linux.measured(ack);
+            return if cwnd < *ssthresh { linux.search(cwnd, ssthresh, ack) } else { linux.avoid(cwnd, ack) };
         }
         if cwnd < *ssthresh {
             return match &mut self.hystart {
@@ -138,17 +139,14 @@ impl Law for Cubic {
                 None => cwnd + ack.segments.min(STEP) as f64,
             };
         }
-        match &mut self.linux {
-            Some(linux) => linux.avoid(cwnd, ack),
-            None => self.avoid(cwnd, ack),
-        }
+        self.avoid(cwnd, ack)
     }
 
     fn lost(&mut self, loss: &Loss) -> f64 {
-        self.hystart = None;
         if let Some(linux) = &mut self.linux {
             return linux.lost(loss.found);
         }
+        self.hystart = None;
         let cwnd = loss.cwnd;
         let gives_way = self.fast == FastConvergence::On && cwnd < self.w_max;
         self.w_max = if gives_way { cwnd * (1.0 + self.beta) / 2.0 } else { cwnd };
@@ -161,7 +159,6 @@ impl Law for Cubic {
     /// The next stage starts flat.
     fn timed_out(&mut self, loss: &Loss) -> f64 {
         if let Some(linux) = &mut self.linux {
-            self.hystart = None;
             return linux.timed_out(loss.found);
         }
         let left = self.lost(loss);

@@ -4,7 +4,8 @@
 use tidegate::Time;
 
 use super::Acked;
-use super::cubic::{CubicParams, FastConvergence, STEP};
+use super::cubic::{CubicParams, FastConvergence, STEP, SlowStart};
+use super::hystart_linux::LinuxHyStart;
 use super::whole::Whole;
 
 /// Ticks of a second, as distributions configure it.
@@ -41,8 +42,9 @@ pub(super) struct LinuxCubic {
     /// So many acknowledged segments open the window by one.
     every: u32,
     whole: Whole,
-    /// The least round-trip time, in nanoseconds.
+    /// The least round-trip time, in nanoseconds; of the first second after a loss none counts.
     least: u64,
+    hystart: Option<LinuxHyStart>,
 }
 
 impl LinuxCubic {
@@ -61,12 +63,31 @@ impl LinuxCubic {
             every: LEAST,
             whole: Whole::default(),
             least: u64::MAX,
+            hystart: (params.slow_start == SlowStart::HyStart).then(LinuxHyStart::new),
         }
     }
 
     /// A round trip is measured.
     pub fn measured(&mut self, ack: &Acked) {
-        self.least = self.least.min(ack.sample());
+        if self.epoch.is_none_or(|epoch| ticks(ack.now.as_nanos()) - epoch >= TICKS) {
+            self.least = self.least.min(ack.sample());
+        }
+    }
+
+    /// The window of slow start, which may end here.
+    pub fn search(&mut self, cwnd: f64, ssthresh: &mut f64, ack: &Acked) -> f64 {
+        let window = cwnd as u32;
+        if let Some(hystart) = &mut self.hystart
+            && hystart.ends(window, self.least, ack)
+        {
+            *ssthresh = window as f64;
+            return self.avoid(cwnd, ack);
+        }
+        // What slow start has no need of opens the window as after it.
+        let segments = ack.segments.min(STEP);
+        let slow = segments.min((*ssthresh as u32).saturating_sub(window));
+        let cwnd = cwnd + slow as f64;
+        if slow == segments { cwnd } else { self.avoid(cwnd, &Acked { segments: segments - slow, ..*ack }) }
     }
 
     /// The window of congestion avoidance.
@@ -132,6 +153,7 @@ impl LinuxCubic {
     pub fn timed_out(&mut self, found: f64) -> f64 {
         let left = self.lost(found);
         (self.w_max, self.set, self.least) = (0, (0, 0), u64::MAX);
+        self.hystart = self.hystart.map(|_| LinuxHyStart::new());
         left
     }
 }

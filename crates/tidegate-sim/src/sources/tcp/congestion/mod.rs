@@ -14,6 +14,7 @@ mod cubic;
 mod cubic_linux;
 mod dctcp;
 mod hystart;
+mod hystart_linux;
 mod marks;
 mod reno;
 mod reno_num;
@@ -571,9 +572,14 @@ impl Window {
         self.inflation = 0;
         let loss = self.loss(found);
         match self.rules {
-            Rules::Rfc | Rules::Linux if first => self.ssthresh = self.control.timed_out(&loss).max(LEAST),
-            Rules::Rfc | Rules::Linux => {}
+            Rules::Rfc if first => self.ssthresh = self.control.timed_out(&loss).max(LEAST),
+            Rules::Rfc => {}
             Rules::Ns2 => self.ssthresh = ((self.control.timed_out(&loss) as u64) as f64).max(LEAST),
+            // The congestion control forgets what it knows in any case.
+            Rules::Linux => {
+                let left = self.control.timed_out(&loss).max(LEAST);
+                self.ssthresh = if first { left } else { self.ssthresh };
+            }
         }
         self.restart();
     }
