@@ -23,7 +23,7 @@ WARMUP, DURATION = 5, 10  # s, the same on both sides
 # The warm-up of queues that take longer to settle, in s. SFRED in the end takes every connection for unresponsive and acquits
 # none: within 4 to 20 s, so that what is measured from 5 s on is how many have come that far, which is chance.
 SETTLES = {"sfred": 25}
-SEEDS = 10
+SEEDS = 40
 # What the table calls it: what the demo is told, the simulator's source, and what more the simulator is told of it. NewReno
 # without SACK, every segment acknowledged, is what ns-2 has; the others are what users have.
 KERNEL = {"delayed_ack": "40 ms"}

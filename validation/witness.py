@@ -28,7 +28,7 @@ SOURCES = {
     "bbr": ("bbr", {"loss_recovery": "rack", "delayed_ack": "40 ms", "margin": 0.01}),
 }
 MIXES = {**{name: [name] for name in SOURCES}, "together": list(SOURCES)}
-SEEDS = 10
+SEEDS = 40
 
 
 def times(mix):

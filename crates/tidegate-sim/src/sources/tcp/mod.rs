@@ -1,6 +1,6 @@
 //! TCP: parameters here, the connection's two ends in `sender` and `receiver`, the window in `congestion`, the
 //! retransmission timeout in `rto`, ns-2's Vegas in `ns2_vegas`; what selective acknowledgements add in `selective` (by ns-2's rules `sack1`), `scoreboard` and
-//! `report`, or by time in `timely` and `rack`; what a model of the path adds in `paced` and `delivery`.
+//! `report`, or by time in `timely` and `rack`, with `linux` for what Linux has besides; what a model of the path adds in `paced` and `delivery`.
 //!
 //! Sequence numbers count segments; every data segment has the same length on the wire. The receiver acknowledges
 //! every segment, or delays acknowledgements (`delayed`). Two sets of defaults: [`Tcp::reno`] and [`Tcp::new_reno`] go by the
@@ -59,8 +59,9 @@ pub enum Rules {
     Ns2,
     /// Linux's: as the RFCs', but the least timeout bounds the deviation of the round trip alone, so that it is a round trip
     /// longer; every partial acknowledgement restarts the timer (RFC 6582 §4, "slow but steady"); the congestion window is cut, not the
-    /// data in flight; a timeout in a recovery does not cut again. Reno and CUBIC have windows of whole segments; BBR has what
-    /// Linux has beyond its draft.
+    /// data in flight; a timeout in a recovery does not cut again. Reno and CUBIC have windows of whole segments, CUBIC its slow
+    /// start's end from HyStart (ha2011); BBR has what Linux has beyond its draft. [`Flavor::Rack`] has Linux's states with it
+    /// (`linux`).
     Linux,
 }
 

@@ -1,6 +1,6 @@
 //! Golden sequences of recovery by RACK-TLP and proportional rate reduction, worked out by hand from RFC 8985 and RFC 9937.
 use super::super::sender::TcpSender;
-use super::super::{Flavor, Receiver, Tcp};
+use super::super::{EcnUse, Flavor, Receiver, Rules, Tcp};
 use super::*;
 
 const MILLI: u64 = 1_000_000;
@@ -32,10 +32,28 @@ impl Bench {
 
     /// `seq` has arrived and its acknowledgement comes back now: what is sent then.
     fn arrive(&mut self, seq: u32) -> Vec<u32> {
+        self.come(seq, false)
+    }
+
+    /// The same, and it says that a mark has arrived.
+    fn echo(&mut self, seq: u32) -> Vec<u32> {
+        self.come(seq, true)
+    }
+
+    fn come(&mut self, seq: u32, echo: bool) -> Vec<u32> {
         let received = self.receiver.receive(seq, false, false);
         let report = self.receiver.report().unwrap_or(Report::plain(received.ack));
         let mut out = Vec::new();
-        self.sender.reported(Time::from_nanos(self.now), &report, false, &mut self.dice, &mut out);
+        self.sender.reported(Time::from_nanos(self.now), &report, echo, &mut self.dice, &mut out);
+        out.iter().map(|o| o.seq).collect()
+    }
+
+    /// The retransmission timer runs out: what is sent then.
+    fn time_out(&mut self) -> Vec<u32> {
+        let at = self.sender.timeout_at;
+        self.now = at.as_nanos();
+        let mut out = Vec::new();
+        assert!(self.sender.timed_out(at, &mut self.dice, &mut out));
         out.iter().map(|o| o.seq).collect()
     }
 
@@ -130,11 +148,118 @@ fn a_timeout_takes_for_lost_what_is_older_than_a_round_trip() {
     bench.arrive(0);
     bench.alarm();
     let at = bench.sender.timeout_at;
-    let mut out = Vec::new();
-    assert!(!bench.sender.look(at, &mut bench.dice, &mut out));
-    assert!(bench.sender.timed_out(at, &mut bench.dice, &mut out));
-    assert_eq!(out.iter().map(|o| o.seq).collect::<Vec<_>>(), [1]);
-    bench.now = at.as_nanos();
+    assert!(!bench.sender.look(at, &mut bench.dice, &mut Vec::new()));
+    assert_eq!(bench.time_out(), [1]);
     bench.pass(100);
     assert_eq!(bench.arrive(1), [2, 3], "slow start");
+}
+
+fn linux() -> Tcp {
+    Tcp { rules: Rules::Linux, ecn: EcnUse::On, ..rack() }
+}
+
+/// Of a window of ten halved for a mark one segment goes out for every two that arrive; the others wait until five are under way.
+#[test]
+fn a_mark_lowers_the_window_in_proportion_only_by_linux_s_rules() {
+    let sent = |tcp: Tcp| {
+        let mut bench = Bench::avoiding(tcp, 10);
+        let sent: Vec<usize> = (0..10).map(|seq| bench.echo(seq).len()).collect();
+        (sent, bench)
+    };
+    let (at_once, _) = sent(Tcp { rules: Rules::Rfc, ..linux() });
+    assert_eq!(at_once[..6], [0, 0, 0, 0, 0, 1]);
+    let (in_proportion, mut bench) = sent(linux());
+    assert_eq!(
+        in_proportion,
+        [1, 0, 1, 0, 1, 0, 1, 0, 0, 1],
+        "ceil(delivered / 2) less what was sent, while more than five are under way; then up to five"
+    );
+    assert_eq!(bench.sender.window.ssthresh, 5.0, "marks on the way down are answered by it");
+    // 10 was sent after the first mark: with it the way down ends.
+    assert_eq!(bench.arrive(10).len(), 1);
+    assert_eq!((bench.sender.window.cwnd, bench.sender.last), (5.0, Last::Recovered));
+    bench.echo(11);
+    assert_eq!(bench.sender.window.ssthresh, 2.0, "half of five, whole");
+}
+
+#[test]
+fn by_linux_a_loss_on_the_way_down_for_a_mark_is_only_repaired() {
+    let mut bench = Bench::avoiding(linux(), 10);
+    assert_eq!((bench.echo(0), bench.arrive_all([2, 3])), (vec![10], vec![11]));
+    // Of three that arrive two may leave, and have; with the fourth the second half of a segment is there.
+    assert_eq!((bench.arrive(4), bench.sender.last), (vec![], Last::Duplicates));
+    assert_eq!(bench.arrive(5), [1]);
+    assert_eq!(bench.sender.window.ssthresh, 5.0);
+    bench.pass(100);
+    bench.arrive_all([6, 7, 8, 9, 10, 11, 1]);
+    assert_eq!((bench.sender.una, bench.sender.window.cwnd as u32), (12, 5));
+}
+
+/// F-RTO's step 2b: the first acknowledgement after a timeout lets new data out; if these are acknowledged selectively, the losses are real.
+#[test]
+fn by_linux_a_timeout_is_doubted_once() {
+    let mut bench = Bench::avoiding(linux(), 10);
+    assert_eq!(bench.alarm(), [10], "the probe");
+    assert_eq!(bench.time_out(), [0]);
+    bench.pass(100);
+    assert_eq!(bench.arrive(0), [11, 12]);
+    bench.pass(100);
+    assert_eq!(bench.arrive(11), [1], "real: two in the window, of which one has arrived");
+    assert_eq!(bench.arrive(12), [2]);
+    let mut real = Bench::avoiding(Tcp { rules: Rules::Rfc, ..linux() }, 10);
+    real.alarm();
+    real.time_out();
+    real.pass(100);
+    assert_eq!(real.arrive(0), [1, 2]);
+}
+
+#[test]
+fn by_linux_a_repair_lost_after_a_timeout_is_a_loss_like_any_other() {
+    let lost = |tcp: Tcp| {
+        let mut bench = Bench::avoiding(tcp, 16);
+        bench.alarm();
+        let mut sent = bench.time_out();
+        for _ in 0..3 {
+            bench.pass(100);
+            sent = bench.arrive_all(sent);
+        }
+        bench.pass(100);
+        // The first is lost; what was sent after it arrives.
+        let window = bench.sender.window.cwnd;
+        bench.arrive(sent[1]);
+        (bench.sender.last, window, bench.sender.window.ssthresh)
+    };
+    assert_eq!(
+        lost(Tcp { rules: Rules::Rfc, ..linux() }),
+        (Last::Timeout, 8.0, 8.5),
+        "half of the 17 under way, and not again"
+    );
+    assert_eq!(lost(linux()), (Last::Duplicates, 4.0, 2.0));
+}
+
+#[test]
+fn by_linux_a_timeout_on_the_way_down_for_a_mark_does_not_cut_again() {
+    let cut = |tcp: Tcp| {
+        let mut bench = Bench::avoiding(tcp, 10);
+        bench.echo(0);
+        bench.time_out();
+        bench.sender.window.ssthresh
+    };
+    assert_eq!([cut(linux()), cut(Tcp { rules: Rules::Rfc, ..linux() })], [5.0, 4.5]);
+}
+
+#[test]
+fn by_linux_the_acknowledgement_of_a_repair_ends_the_back_off() {
+    let waits = |tcp: Tcp| {
+        let mut bench = Bench::avoiding(tcp, 4);
+        bench.arrive(0);
+        bench.alarm();
+        let usual = bench.sender.rto.timeout();
+        bench.time_out();
+        bench.time_out();
+        bench.pass(100);
+        bench.arrive(1);
+        (bench.sender.rto.timeout().as_nanos() / usual.as_nanos()) as u32
+    };
+    assert_eq!([waits(linux()), waits(Tcp { rules: Rules::Rfc, ..linux() })], [1, 4]);
 }

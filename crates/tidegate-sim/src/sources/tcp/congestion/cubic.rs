@@ -142,6 +142,14 @@ impl Law for Cubic {
         self.avoid(cwnd, ack)
     }
 
+    /// By Linux's rules the round trip of the handshake is one that later ones are held against: Linux itself goes by data only, but of
+    /// whatever applications send first, as iperf3 does a few bytes, the path is found empty.
+    fn opened(&mut self, ack: &Acked) {
+        if let Some(linux) = &mut self.linux {
+            linux.measured(ack);
+        }
+    }
+
     fn lost(&mut self, loss: &Loss) -> f64 {
         if let Some(linux) = &mut self.linux {
             return linux.lost(loss.found);
