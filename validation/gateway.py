@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Holds the gateway against the simulator: the same queues, lines and senders, once with real packets, once without.
 
-usage: gateway.py [--rounds N] [--scale PART] [--control C] [--measured FILE] [QUEUE …]
+usage: gateway.py [--rounds N] [--scale PART] [--control C] [--measured FILE] [--add] [QUEUE …]
 
 Runs `tidegate gate demo` (root, iperf3) for every queue of the catalog with the kernel's TCP cut down to NewReno, its cubic
 and its reno, `tidegate compare` on scenarios/gate8.toml, prints the table and keeps it in gateway.md; the figures of every run go
-to gateway.jsonl in place of those of the same control and scale, and --measured takes them from there instead. With --scale
+to gateway.jsonl in place of those of the same control and scale, and --measured takes them from there instead.
+Of some queues it is not kept, or with --add it is, beside what was measured before: where runs vary, their mean wants more of them. With --scale
 .25 the line and the flood are a quarter, for machines too slow for the whole. Status 1 if a row disagrees.
 """
 import argparse
@@ -184,6 +185,7 @@ def main():
     ask.add_argument("--rounds", type=int, default=1, help="measured runs of each queue and congestion control")
     ask.add_argument("--scale", type=float, default=1, help="of the line's rate and the flood's, 0.05 to 1")
     ask.add_argument("--measured", type=Path, help="take measured runs from this file")
+    ask.add_argument("--add", action="store_true", help="keep the runs of these queues, beside those kept before")
     ask.add_argument("--control", action="append", choices=list(CONTROLS), help="only this one; may be repeated")
     ask.add_argument("queues", nargs="*", metavar="QUEUE", help="queues to compare (default: the whole catalog)")
     given = ask.parse_args()
@@ -192,6 +194,8 @@ def main():
     listed = subprocess.run([str(TIDEGATE), "list", "queues"], capture_output=True, text=True).stdout
     catalog = [line.split()[0] for line in listed.splitlines() if line.startswith("  ") and line.split()]
     queues = given.queues or catalog
+    if given.add and not given.queues:
+        ask.error("--add: name the queues that are to be measured again")
     controls = given.control or list(CONTROLS)
     if given.measured:
         measured = read(given.measured)
@@ -203,7 +207,10 @@ def main():
                     measured.append(measure(queue, control, given.scale))
                     print(f"{control:7} {queue:12} tcp {mbit(measured[-1]['tcp'])}, flood {mbit(measured[-1]['flood'])}, "
                           f"thrown away {measured[-1]['thrown']}", file=sys.stderr, flush=True)
-        if not given.queues:
+        if given.add:
+            measured = [*read(KEPT), *measured]
+            KEPT.write_text("".join(json.dumps(r) + "\n" for r in measured))
+        elif not given.queues:
             others = [r for r in read(KEPT) if r["control"] not in controls or r["scale"] != given.scale]
             measured = [*others, *measured]
             KEPT.write_text("".join(json.dumps(r) + "\n" for r in measured))

@@ -36,6 +36,7 @@ pub mod guard;
 pub mod heavy;
 pub mod host;
 pub mod lane;
+pub mod margin;
 pub mod memory;
 pub mod meter;
 pub mod metrics;
