@@ -16,11 +16,10 @@ use tidegate_gateway::counters::Loss;
 use tidegate_gateway::gate::Gate;
 use tidegate_gateway::guard::Unguarded;
 use tidegate_gateway::host;
-use tidegate_gateway::margin::Margin;
 use tidegate_gateway::namespaces::{Namespace, alone, cable, possible};
 use tidegate_gateway::plan::{Plan, Secret, Settings, Way};
 use tidegate_gateway::port::Port;
-use tidegate_gateway::pump::{Orders, Waits, Wish, pump};
+use tidegate_gateway::pump::{AWAKE, Orders, Waits, Wish, pump};
 use tidegate_gateway::ring::Ring;
 use tidegate_gateway::witness::Witness;
 
@@ -105,14 +104,12 @@ fn bare_loop(waits: Waits, gap: f64, during: Duration) -> Vec<u64> {
     let _ = (clock::punctual(), host::come_first());
     let begun = clock::now().as_nanos();
     let count = (during.as_nanos() as f64 / gap) as usize;
-    let (mut came, mut margin) = (vec![1; count], Margin::default());
+    let mut came = vec![1; count];
     for (number, came) in came.iter_mut().enumerate() {
         let due = begun + (gap * (number + 1) as f64) as u64;
-        let then = Time::from_nanos(due.saturating_sub(margin.span().as_nanos()));
-        let left = then.since(clock::now());
-        if left > Span::ZERO && waits == Waits::Asleep {
-            std::thread::sleep(Duration::from_nanos(left.as_nanos()));
-            margin.learn(clock::now().since(then));
+        let left = due.saturating_sub(clock::now().as_nanos() + AWAKE.as_nanos());
+        if left > 0 && waits == Waits::Asleep {
+            std::thread::sleep(Duration::from_nanos(left));
         }
         *came = loop {
             match clock::now().as_nanos() {

@@ -36,7 +36,6 @@ pub mod guard;
 pub mod heavy;
 pub mod host;
 pub mod lane;
-pub mod margin;
 pub mod memory;
 pub mod meter;
 pub mod metrics;

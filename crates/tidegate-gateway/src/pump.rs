@@ -11,10 +11,12 @@ use tidegate::{Span, Time};
 use crate::clock;
 use crate::gate::{Account, Gate, Next, Relics, Renewal};
 use crate::guard::{BEAT, Guard, Promise};
-use crate::margin::{self, Margin};
 use crate::port::Port;
 use crate::sample::Sampler;
 use crate::witness::Witness;
+
+/// A sleep may end so late, on a machine like ours; what is nearer than that is waited for awake.
+pub const AWAKE: Span = Span::from_micros(60);
 
 /// How long to pump, and whom to tell.
 pub struct Orders<'a> {
@@ -69,7 +71,7 @@ pub struct Change {
 /// How to wait.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Waits {
-    /// Asleep, but for the last moments before a departure, which are learned ([`margin`]).
+    /// Asleep, but for the last [`AWAKE`] before a departure.
     #[default]
     Asleep,
     /// Awake: it looks at the clock and at the devices all the time, and takes a processor.
@@ -118,7 +120,6 @@ where
     // Where the system refuses, sleeps end later and frames leave later; nothing else.
     let _ = clock::punctual();
     let begun = clock::now();
-    let mut margin = Margin::default();
     let mut chores = Chores { begun, due: begun, status_due: begun, ill: [false; 2], unfinished: [false; 2] };
     let end = orders.duration.map_or(Time::MAX, |span| begun + span);
     loop {
@@ -149,11 +150,8 @@ where
             (Next::Now, _) => {}
             (Next::Renewal, _) => beat(clock::now(), gate, guard, &mut orders),
             (Next::At(_) | Next::Arrival, Waits::Awake) => std::hint::spin_loop(),
-            (Next::At(departure), Waits::Asleep) => {
-                let shortly_before = Time::from_nanos(departure.as_nanos().saturating_sub(margin.span().as_nanos()));
-                sleep(gate, chores.due.min(shortly_before), &mut margin)?;
-            }
-            (Next::Arrival, Waits::Asleep) => sleep(gate, chores.due, &mut margin)?,
+            (Next::At(departure), Waits::Asleep) => sleep(gate, chores.due.min(shortly_before(departure)))?,
+            (Next::Arrival, Waits::Asleep) => sleep(gate, chores.due)?,
         }
     }
 }
@@ -186,7 +184,7 @@ fn drain<A: Port, B: Port, W: Witness>(gate: &mut Gate<A, B, W>, until: Time, wi
             Some(next) if now < until && wish() != Wish::End => next.min(until).min(now + BEAT).since(now),
             _ => return now,
         };
-        std::thread::sleep(Duration::from_nanos(left.as_nanos().saturating_sub(margin::FIRST.as_nanos())));
+        std::thread::sleep(Duration::from_nanos(left.as_nanos().saturating_sub(AWAKE.as_nanos())));
     }
 }
 
@@ -208,22 +206,17 @@ pub fn is_gone(error: &io::Error) -> bool {
     error.raw_os_error() == Some(Errno::ENODEV as i32)
 }
 
-/// Waits until a frame arrives, but not longer than until `then`; how much longer it was tells the `margin`.
-fn sleep<A: Port + AsFd, B: Port + AsFd, W: Witness>(
-    gate: &Gate<A, B, W>,
-    then: Time,
-    margin: &mut Margin,
-) -> io::Result<()> {
+fn shortly_before(departure: Time) -> Time {
+    Time::from_nanos(departure.as_nanos().saturating_sub(AWAKE.as_nanos()))
+}
+
+/// Waits until a frame arrives, but not longer than until `then`.
+fn sleep<A: Port + AsFd, B: Port + AsFd, W: Witness>(gate: &Gate<A, B, W>, then: Time) -> io::Result<()> {
     let left = then.since(clock::now());
     if left == Span::ZERO {
         return Ok(());
     }
-    clock::wait(gate.ports(), left)?;
-    let now = clock::now();
-    if now >= then {
-        margin.learn(now.since(then));
-    }
-    Ok(())
+    clock::wait(gate.ports(), left)
 }
 
 /// What is done now and then.

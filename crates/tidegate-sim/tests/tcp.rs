@@ -124,7 +124,7 @@ fn losses_told_by_time_need_few_timeouts() {
     assert!(lost > 1_000 && again + 200 > lost && again < lost + 20 * by_time + 50, "{again} repairs of {lost} losses");
 }
 
-/// A path that loses nothing carries half as many acknowledgements with delayed ones, but for the first 16 and those of single
+/// A path that loses nothing carries half as many acknowledgements with delayed ones, but for the first 25 and those of single
 /// segments, and as many data (RFC 5681 §4.2: at least every second segment).
 #[test]
 fn delayed_acknowledgements_are_half_as_many() {

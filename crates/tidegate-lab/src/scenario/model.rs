@@ -249,7 +249,7 @@ params! {
         /// Whose rules hold where the RFCs, ns-2 and Linux differ.
         rules: Rules = Rules::Rfc, "", 0 ..= 0;
         /// How long the acknowledgement of every other packet may wait for the next (RFC 5681 §4.2; Linux: 40 ms). With 0, as in
-        /// ns-2, every packet is acknowledged at once; a connection's first 16, marks that begin or end, gaps and repairs always are.
+        /// ns-2, every packet is acknowledged at once; a connection's first 25, marks that begin or end, gaps and repairs always are.
         delayed_ack: Span = Span::ZERO, "", 0 ..= 500_000_000u64;
         /// Least retransmission timeout.
         min_rto: Span = Span::from_millis(200), "", 1_000_000 ..= 3_600_000_000_000u64;

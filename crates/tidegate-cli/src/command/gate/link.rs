@@ -2,11 +2,10 @@
 use std::path::PathBuf;
 
 use tidegate::{Bytes, ConfigError, Link, Rate, Size, Span, catalog};
-use tidegate_gateway::margin;
 use tidegate_gateway::offenders::Rules;
 use tidegate_gateway::overhead::Overhead;
 use tidegate_gateway::plan::{Plan, Settings, Way};
-use tidegate_gateway::pump::Waits;
+use tidegate_gateway::pump::{AWAKE, Waits};
 use tidegate_gateway::rehash::Rehash;
 use tidegate_gateway::sort::{BY_CLASS, Class, deal};
 use tidegate_lab::replay::default_limit;
@@ -58,9 +57,7 @@ impl LinkConfig {
     /// The plan as pairs of a name and a text, and what is done besides.
     pub fn lines(&self, plan: &Plan) -> Vec<(String, String)> {
         let waits = match self.waits {
-            Waits::Asleep => {
-                format!("asleep until {} before a departure at first, then by how late sleeps end here", margin::FIRST)
-            }
+            Waits::Asleep => format!("asleep until {AWAKE} before a departure"),
             Waits::Awake => "awake: never sleeps, and takes a processor".into(),
         };
         let mut lines = plan.lines();

@@ -28,7 +28,7 @@ impl TcpSender {
             return;
         }
         self.end_reduction();
-        let prior = self.window.cwnd;
+        let prior = self.window.cwnd.min(self.window.most() as f64);
         self.window.mark(self.found(now));
         self.window.cwnd = prior;
         if let Some(rack) = &mut self.rack {
@@ -47,19 +47,28 @@ impl TcpSender {
         }
     }
 
-    /// New data are acknowledged up to `ack`, outside of a recovery or to its end; `news` segments have arrived that were not known to have.
-    pub(super) fn delivered(&mut self, now: Time, ack: u32, news: u32) {
+    /// New data are acknowledged up to `ack`, outside of a recovery or to its end; `news` segments have arrived that were not known
+    /// to have. What then opens the window, if nothing is found lost; two segments for an acknowledgement at most, which matters
+    /// where acknowledgements are lost and Linux has no such bound.
+    pub(super) fn delivered(&mut self, now: Time, ack: u32, news: u32) -> Option<Acked> {
         if !self.is_marked() || ack > self.recover {
             self.end_reduction();
         }
         let opening = self.is_opening();
         let acked = Acked { segments: news, ..self.accept(now, ack, false) };
-        // Every acknowledgement has a time stamp, so that those of repairs measure round trips too.
+        // Every acknowledgement has a time stamp, so that those of repairs end the back-off too.
         self.rto.end_back_off();
         if opening {
             self.open(&acked);
-        } else if !self.is_marked() {
-            self.window.grow(&acked);
+            return None;
+        }
+        Some(acked)
+    }
+
+    /// The window opens, unless it is on its way down.
+    pub(super) fn grow_unless_reducing(&mut self, acked: &Acked) {
+        if self.last != Last::Duplicates && !self.is_marked() {
+            self.window.grow(acked);
         }
     }
 

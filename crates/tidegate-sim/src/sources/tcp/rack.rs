@@ -276,6 +276,11 @@ impl Rack {
         Some(self.hole)
     }
 
+    /// Whether a lost segment has not arrived, under way again or not.
+    pub fn has_missing(&self) -> bool {
+        self.lost > 0
+    }
+
     /// Whether a lost segment is not under way again.
     pub fn has_lost(&self) -> bool {
         self.waiting > 0

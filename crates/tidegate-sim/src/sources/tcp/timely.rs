@@ -22,13 +22,17 @@ impl TcpSender {
             Some(deliveries) => rack.update_telling(now, report, |seq| deliveries.arrived(now, seq)),
         };
         let advanced = report.ack > self.una;
+        let mut opens = None;
         if advanced {
             if self.last == Last::Duplicates && report.ack < self.recover {
                 self.una = report.ack;
                 self.rto.acked_in_part(report.ack);
+                if self.is_linux() {
+                    self.rto.end_back_off();
+                }
                 self.set_timer(now);
             } else if self.is_linux() {
-                self.delivered(now, report.ack, news);
+                opens = self.delivered(now, report.ack, news);
             } else {
                 self.advance(now, report.ack, echo);
             }
@@ -36,6 +40,9 @@ impl TcpSender {
         self.try_new(advanced);
         self.end_probe(now, report.ack, advanced, news);
         self.find_losses(now, news, advanced);
+        if let Some(acked) = opens {
+            self.grow_unless_reducing(&acked);
+        }
         if let Some(before) = before {
             self.model(now, before, dice);
         }
@@ -52,7 +59,11 @@ impl TcpSender {
         let again = rack.again();
         let lost = rack.detect(now, repairing);
         let repairs_lost = rack.again() < again;
-        if rack.has_lost() && (!repairing || repairs_lost && self.begins_anew()) {
+        let (waits, missing) = (rack.has_lost(), rack.has_missing());
+        // By Linux's rules what the last recovery has sent again, beyond what it was for, is a loss of its own until it has arrived.
+        let begins =
+            if repairing { waits && repairs_lost && self.begins_anew() } else { waits || missing && self.is_linux() };
+        if begins {
             self.begin_recovery(now);
         }
         if (self.last == Last::Duplicates || self.is_marked())
@@ -90,7 +101,8 @@ impl TcpSender {
                 self.window.cwnd = rack.reduce(0, 1, false, self.window.ssthresh);
             }
         }
-        self.recover = self.max;
+        // What is lost beyond what the mark was of is another loss.
+        self.recover = if goes_on { self.recover } else { self.max };
         self.last = Last::Duplicates;
         self.rto.abandon();
         self.set_timer(now);
@@ -135,8 +147,9 @@ impl TcpSender {
     /// Sets the probe's time anew, while nothing is known to be missing and none is under way.
     fn plan_probe(&mut self, now: Time) {
         let (idle, mends, srtt) = (self.una == self.max, self.mends(), self.rto.smooth);
+        let opening = self.is_opening();
         let Some(rack) = &mut self.rack else { return };
-        if idle || mends || rack.probe.is_some() || !rack.is_open() {
+        if idle || opening || mends || rack.probe.is_some() || !rack.is_open() {
             rack.probe_at = Time::MAX;
         } else {
             rack.set_probe(now, srtt, self.timeout_at, WORST_DELAY);
@@ -170,6 +183,7 @@ impl TcpSender {
         self.set_timer(now);
         if let Some(rack) = &mut self.rack {
             rack.probe = Some(Probe { end: self.max, again });
+            rack.reduction.sent += 1;
         }
     }
 

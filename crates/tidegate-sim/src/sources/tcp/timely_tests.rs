@@ -195,6 +195,40 @@ fn by_linux_a_loss_on_the_way_down_for_a_mark_is_only_repaired() {
     assert_eq!((bench.sender.una, bench.sender.window.cwnd as u32), (12, 5));
 }
 
+/// Of window ten, 0 and its repair are lost, and 12, which was sent in the recovery; 12's repair is under way when 0's second arrives.
+#[test]
+fn by_linux_what_a_recovery_has_lost_besides_is_a_loss_of_its_own() {
+    let ends = |tcp: Tcp| {
+        let mut bench = Bench::avoiding(tcp, 10);
+        bench.arrive_all([1, 2, 3]);
+        bench.pass(1);
+        bench.arrive_all(4..10);
+        bench.pass(100);
+        let repairs = bench.arrive_all([10, 11, 13]);
+        assert!(repairs.contains(&0) && repairs.contains(&12), "{repairs:?}");
+        bench.pass(100);
+        bench.arrive(0);
+        assert_eq!(bench.sender.una, 12);
+        (bench.sender.last, bench.sender.window.ssthresh)
+    };
+    assert_eq!(ends(Tcp { rules: Rules::Rfc, ..linux() }), (Last::Recovered, 5.0));
+    assert_eq!(ends(linux()), (Last::Duplicates, 2.0));
+}
+
+/// The mark is of what was sent before 10; that 10 is lost too is another matter.
+#[test]
+fn by_linux_a_loss_beyond_a_mark_cuts_again() {
+    let mut bench = Bench::avoiding(linux(), 10);
+    assert_eq!(bench.echo(0), [10]);
+    assert!(bench.arrive_all([1, 3, 4, 5, 6, 7, 8, 9]).contains(&2));
+    assert_eq!((bench.sender.last, bench.sender.window.ssthresh), (Last::Duplicates, 5.0));
+    bench.pass(100);
+    assert!(bench.arrive_all([11, 12]).contains(&10));
+    bench.arrive(2);
+    assert_eq!((bench.sender.una, bench.sender.last), (10, Last::Duplicates));
+    assert_eq!(bench.sender.window.ssthresh, 2.0);
+}
+
 /// F-RTO's step 2b: the first acknowledgement after a timeout lets new data out; if these are acknowledged selectively, the losses are real.
 #[test]
 fn by_linux_a_timeout_is_doubted_once() {

@@ -142,6 +142,13 @@ impl Law for Cubic {
         self.avoid(cwnd, ack)
     }
 
+    /// Linux's goes by nothing that was before a timeout.
+    fn forget(&mut self) {
+        if let Some(linux) = &mut self.linux {
+            linux.forget();
+        }
+    }
+
     /// By Linux's rules the round trip of the handshake is one that later ones are held against: Linux itself goes by data only, but of
     /// whatever applications send first, as iperf3 does a few bytes, the path is found empty.
     fn opened(&mut self, ack: &Acked) {

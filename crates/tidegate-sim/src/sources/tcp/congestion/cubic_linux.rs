@@ -42,7 +42,7 @@ pub(super) struct LinuxCubic {
     /// So many acknowledged segments open the window by one.
     every: u32,
     whole: Whole,
-    /// The least round-trip time, in nanoseconds; of the first second after a loss none counts.
+    /// The least round-trip time, in nanoseconds; in the first second of a stage none counts.
     least: u64,
     hystart: Option<LinuxHyStart>,
 }
@@ -152,9 +152,15 @@ impl LinuxCubic {
     /// The next stage starts flat, and nothing is known of the path.
     pub fn timed_out(&mut self, found: f64) -> f64 {
         let left = self.lost(found);
-        (self.w_max, self.set, self.least) = (0, (0, 0), u64::MAX);
-        self.hystart = self.hystart.map(|_| LinuxHyStart::new());
+        self.forget();
         left
+    }
+
+    /// The same where nothing is cut.
+    pub fn forget(&mut self) {
+        (self.w_max, self.set, self.least, self.epoch) = (0, (0, 0), u64::MAX, None);
+        self.hystart = self.hystart.map(|_| LinuxHyStart::new());
+        self.whole.forget();
     }
 }
 

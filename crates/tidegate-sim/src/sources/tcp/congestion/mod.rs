@@ -62,6 +62,9 @@ trait Law {
         self.lost(loss)
     }
 
+    /// A timeout that nothing is cut for: what is to be forgotten all the same.
+    fn forget(&mut self) {}
+
     /// The window after a timeout.
     fn restart(&self) -> f64 {
         1.0
@@ -189,6 +192,12 @@ macro_rules! controls {
                 match self {
                     Control::Reno(law) => law.timed_out(loss),
                     $(Control::$variant(law) => law.timed_out(loss),)+
+                }
+            }
+            fn forget(&mut self) {
+                match self {
+                    Control::Reno(law) => law.forget(),
+                    $(Control::$variant(law) => law.forget(),)+
                 }
             }
             fn restart(&self) -> f64 {
@@ -567,19 +576,15 @@ impl Window {
     }
 
     /// A timeout: back to the least window. `first` says that the segment was not lost by timeout before (RFC 5681 §3.1 holds
-    /// ssthresh otherwise).
+    /// ssthresh otherwise), nor, by Linux's rules, cut for before.
     pub fn collapse(&mut self, found: Found, first: bool) {
         self.inflation = 0;
         let loss = self.loss(found);
         match self.rules {
-            Rules::Rfc if first => self.ssthresh = self.control.timed_out(&loss).max(LEAST),
+            Rules::Rfc | Rules::Linux if first => self.ssthresh = self.control.timed_out(&loss).max(LEAST),
             Rules::Rfc => {}
+            Rules::Linux => self.control.forget(),
             Rules::Ns2 => self.ssthresh = ((self.control.timed_out(&loss) as u64) as f64).max(LEAST),
-            // The congestion control forgets what it knows in any case.
-            Rules::Linux => {
-                let left = self.control.timed_out(&loss).max(LEAST);
-                self.ssthresh = if first { left } else { self.ssthresh };
-            }
         }
         self.restart();
     }
