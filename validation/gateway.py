@@ -110,7 +110,8 @@ def simulate_after(warmup, queues, control, scale, hold):
 
 
 def mbit(rate):
-    return f"{rate / 1e6:.3g}"
+    """In Mbit/s; less than a bit a second is what sums of floats leave."""
+    return f"{round(rate) / 1e6:.3g}"
 
 
 def mean(runs, what):
