@@ -192,12 +192,13 @@ def main():
 
 
 def keep(lines, scale, rounds):
+    runs = "one run" if rounds == 1 else f"the mean of {rounds} runs (and each)"
     head = [
         "# The kernel's TCP as witness",
         "",
         f"Written by `make validate-witness`. Mbit/s, frames counted whole, on a line of {mbit(LINE * scale)} Mbit/s, 20 ms each way, a limit of 100 ms.",
         f"Simulated: `scenarios/gate8.toml` with these groups, mean ± half width of the 95 % interval over {SEEDS} seeds; the kernel's",
-        f"reno is held against `rack`, with delayed acknowledgements all three. Measured: the mean of {rounds} runs (and each) through `tidegate gate`. What agrees and what does not: README.md.",
+        f"reno is held against `rack`, with delayed acknowledgements all three. Measured: {runs} through `tidegate gate`. What agrees and what does not: README.md.",
         "",
     ]
     (HERE / "witness.md").write_text("\n".join([*head, *lines]).rstrip() + "\n")
