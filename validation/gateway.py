@@ -15,6 +15,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from statistics import fmean
 
 from setups import HERE, mean_ci
 
@@ -115,14 +116,18 @@ def mbit(rate):
     return f"{round(rate) / 1e6:.3g}"
 
 
+def interval(middle, half):
+    """In Mbit/s."""
+    return f"{mbit(middle)} ± {mbit(half)}"
+
+
 def mean(runs, what):
-    return mean_ci([r[what] for r in runs])[0]
+    return fmean(r[what] for r in runs)
 
 
 def known(runs, group):
     """The mean of the runs; of three or more with its interval, which two are too few for."""
-    middle, half = mean_ci([r[group] for r in runs])
-    return f"{mbit(middle)} ± {mbit(half)}" if len(runs) > 2 else mbit(middle)
+    return interval(*mean_ci([r[group] for r in runs])) if len(runs) > 2 else mbit(mean(runs, group))
 
 
 def verdict(simulated, runs, scale):
@@ -146,7 +151,7 @@ def row(queue, scale, prompt, held, runs):
     """One queue's line of a table, of its measured runs."""
     cells = [queue]
     for group in ("tcp", "flood"):
-        cells += [f"{mbit(prompt[group])} ± {mbit(prompt[f'{group}_ci'])}", mbit(held[group]), known(runs, group)]
+        cells += [interval(prompt[group], prompt[f"{group}_ci"]), mbit(held[group]), known(runs, group)]
     protected = protects(mean(runs, "tcp") / (FAIR * LINE * scale))
     return "| " + " | ".join([*cells, str(len(runs)), verdict(prompt, runs, scale), protected]) + " |"
 

@@ -16,9 +16,9 @@ import tempfile
 from pathlib import Path
 from statistics import fmean
 
-from gateway import FLOOD, LINE, STARVED, STEADY, TRIES, TWIN, WITHIN, first, mbit, run
+from gateway import FLOOD, LINE, SEEDS, STARVED, STEADY, TRIES, TWIN, WITHIN, first, interval, mbit, run
+from setups import HERE
 
-HERE = Path(__file__).resolve().parent
 KEPT = HERE / "witness.jsonl"
 QUEUES = ["drop_tail", "red", "fq_codel", "care"]
 # The kernel's congestion control, the simulator's source, and what more the simulator is told of it.
@@ -28,7 +28,6 @@ SOURCES = {
     "bbr": ("bbr", {"loss_recovery": "rack", "delayed_ack": "40 ms", "margin": 0.01}),
 }
 MIXES = {**{name: [name] for name in SOURCES}, "together": list(SOURCES)}
-SEEDS = 40
 
 
 def times(mix):
@@ -130,7 +129,7 @@ def row(simulated, measured):
     cells = [
         measured["queue"],
         mbit(FLOOD * measured["scale"]) if measured["flood"] else "–",
-        "; ".join(f"{name} {mbit(rates[name])} ± {mbit(half[name])}" for name in rates),
+        "; ".join(f"{name} {interval(rates[name], half[name])}" for name in rates),
         "; ".join(f"{name} {mbit(seen[name])}{each(name)}" for name in rates),
         f"{delay(simulated)}, {delay(measured)}",
         wins,
