@@ -4,7 +4,7 @@ use tidegate::{Rng, Seed, Time};
 
 use crate::agenda::{Class, Key};
 use crate::fetch::fetch;
-use crate::flight::{Flight, Label, flag};
+use crate::flight::{Body, Label, flag};
 use crate::meters::Meters;
 use crate::network::{Flow, FlowId, Network};
 use crate::routes::{Routes, Way};
@@ -22,7 +22,7 @@ pub(crate) struct Ends {
     senders: Vec<Sender>,
     far: Vec<Far>,
     labels: Vec<Label>,
-    /// What a sender has just put out; whoever woke it sends that and leaves the list empty.
+    /// What a sender has just put out at the end of the list; whoever woke it sends that and takes it off.
     pub out: Vec<Output>,
 }
 
@@ -107,21 +107,26 @@ pub(crate) enum Answer {
     /// Nothing.
     None,
     /// This, on its way back now.
-    Now(Flight),
-    /// Perhaps something then: an event to add.
-    Later(Key),
+    Now(Body),
+    /// Perhaps something then: an event of class [`Class::Acknowledge`] to add.
+    Later(u64),
     /// Both.
-    Both(Flight, Key),
+    Both(Body, u64),
     /// Two, one after the other.
-    Twice(Flight, Flight),
+    Twice(Body, Body),
 }
 
-/// The events that a sender asks for; [`Key::NEVER`] for none.
+/// The times of the events that a sender asks for; [`NEVER`] for none.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Timers {
-    pub send: Key,
-    pub timeout: Key,
+    /// Of class [`Class::Send`].
+    pub send: u64,
+    /// Of class [`Class::Timeout`].
+    pub timeout: u64,
 }
+
+/// Later than every event.
+pub(crate) const NEVER: u64 = u64::MAX;
 
 impl Ends {
     /// The ends of `network`'s flows, each with dice of its own.
@@ -190,6 +195,18 @@ impl Ends {
         sender.home.then_some(sender.there)
     }
 
+    /// Where the way of `flow` begins.
+    #[inline]
+    pub fn there(&self, flow: u32) -> u32 {
+        self.senders[flow as usize].there
+    }
+
+    /// Where its way back begins.
+    #[inline]
+    pub fn back(&self, flow: u32) -> u32 {
+        self.far[flow as usize].back
+    }
+
     /// The next of the events of a connection's sender: its time and class.
     #[inline]
     pub fn due(&self, flow: u32) -> (u64, Class) {
@@ -232,20 +249,17 @@ impl Ends {
     /// It is the turn of `flow`, which is not answered: its packet, if it sends one, and when its next turn is (`u64::MAX`
     /// for never).
     #[inline]
-    pub fn tick(&mut self, now: u64, flow: u32) -> (Option<Flight>, u64) {
+    pub fn tick(&mut self, now: u64, flow: u32) -> (Option<Body>, u64) {
         let sender = &mut self.senders[flow as usize];
-        let Work::Open(source, _) = &mut sender.work else { return (None, u64::MAX) };
+        let Work::Open(source, _) = &mut sender.work else { return (None, NEVER) };
         if now >= sender.stop.as_nanos() {
             return (None, sender.resume());
         }
         let (packet, next) = source.send(Time::from_nanos(now), &mut sender.dice);
         // A next turn after the stop would come too late to start again.
         let next = if sender.again.is_empty() { next } else { next.min(sender.stop) };
-        let flight = |packet: OpenPacket| {
-            let OpenPacket { number: seq, len, ecn } = packet;
-            Flight { time: now, born: now, hop: sender.there, flow, seq, len, flags: ecn as u8, life: 0 }
-        };
-        (packet.map(flight), next.as_nanos())
+        let body = |OpenPacket { number, len, ecn }: OpenPacket| Body::new(now, number, len, ecn as u8, 0);
+        (packet.map(body), next.as_nanos())
     }
 
     /// An event of class [`Class::Send`] of connection `flow`: it starts, or a burst that waited goes out.
@@ -264,14 +278,14 @@ impl Ends {
         }
         if let Work::Tfrc(tfrc) = &mut sender.work {
             tfrc.wake(now, &mut self.out);
-            return sender.rearm(flow);
+            return sender.rearm();
         }
         let Work::Tcp(tcp, session) = &mut sender.work else { return Timers::NONE };
         if session.as_ref().is_some_and(|session| session.idle) {
             return self.open(now, flow);
         }
         tcp.wake(now, &mut sender.dice, &mut self.out);
-        sender.rearm(flow)
+        sender.rearm()
     }
 
     /// The timetable has `flow` start anew. Whatever was under way is given up.
@@ -283,7 +297,7 @@ impl Ends {
             return self.open(now, flow);
         }
         sender.life = sender.life.wrapping_add(1);
-        sender.think(now, flow)
+        sender.think(now)
     }
 
     /// `flow` opens its next connection.
@@ -297,7 +311,7 @@ impl Ends {
         let more = self.far[flow as usize].more.get_or_insert_default();
         more.coming[(sender.life % 2) as usize] = Transfer::of(next, now);
         tcp.wake(now, &mut sender.dice, &mut self.out);
-        sender.rearm(flow)
+        sender.rearm()
     }
 
     /// An event of class [`Class::Timeout`] of `flow`: its retransmission timer may have run out.
@@ -315,7 +329,7 @@ impl Ends {
                 tfrc.timed_out(now, &mut self.out);
                 meters.timed_out(now.as_nanos(), flow);
             }
-            return sender.rearm(flow);
+            return sender.rearm();
         }
         let Work::Tcp(tcp, session) = &mut sender.work else { return Timers::NONE };
         if now >= sender.stop || session.as_ref().is_some_and(|session| session.idle) {
@@ -326,70 +340,71 @@ impl Ends {
         } else if tcp.timeout_at <= now && tcp.timed_out(now, &mut sender.dice, &mut self.out) {
             meters.timed_out(now.as_nanos(), flow);
         }
-        sender.rearm(flow)
+        sender.rearm()
     }
 
-    /// `ack` comes back to its sender.
+    /// `ack` comes back to `flow`'s sender.
     #[inline]
-    pub fn acknowledged(&mut self, now: u64, ack: &Flight, reports: &mut Reports) -> Timers {
-        let report = if ack.flags & flag::BLOCKS != 0 { reports.take(ack.seq) } else { Report::plain(ack.seq) };
-        let sender = &mut self.senders[ack.flow as usize];
+    pub fn acknowledged(&mut self, now: u64, flow: u32, ack: Body, reports: &mut Reports) -> Timers {
+        let blocks = ack.flags() & flag::BLOCKS != 0;
+        let report = if blocks { reports.take(ack.seq()) } else { Report::plain(ack.seq()) };
+        let sender = &mut self.senders[flow as usize];
         let now = Time::from_nanos(now);
         if let Work::Tfrc(tfrc) = &mut sender.work {
-            let Some(receiver) = self.far[ack.flow as usize].tfrc() else { return Timers::NONE };
+            let Some(receiver) = self.far[flow as usize].tfrc() else { return Timers::NONE };
             if now >= sender.stop {
                 return Timers::NONE;
             }
-            tfrc.reported(now, receiver.read(ack.seq), Time::from_nanos(ack.born), &mut self.out);
-            return sender.rearm(ack.flow);
+            tfrc.reported(now, receiver.read(ack.seq()), Time::from_nanos(ack.born), &mut self.out);
+            return sender.rearm();
         }
         let Work::Tcp(tcp, session) = &mut sender.work else { return Timers::NONE };
-        if now >= sender.stop || ack.life != sender.life {
+        if now >= sender.stop || ack.life() != sender.life {
             return Timers::NONE;
         }
         if session.as_ref().is_some_and(|session| session.idle) {
             return Timers::NONE;
         }
         tcp.answered = Time::from_nanos(ack.born);
-        tcp.reported(now, &report, ack.flags & flag::ECHO != 0, &mut sender.dice, &mut self.out);
+        tcp.reported(now, &report, ack.flags() & flag::ECHO != 0, &mut sender.dice, &mut self.out);
         if tcp.is_done() && session.is_some() {
-            return sender.think(now, ack.flow);
+            return sender.think(now);
         }
-        sender.rearm(ack.flow)
+        sender.rearm()
     }
 
-    /// `data` arrive at their receiver at `at`; its answer.
+    /// `data` of `flow` arrive at their receiver at `at`; its answer.
     #[inline]
-    pub fn deliver(&mut self, at: u64, data: &Flight, reports: &mut Reports, meters: &mut Meters) -> Answer {
-        let far = &mut self.far[data.flow as usize];
+    pub fn deliver(&mut self, at: u64, flow: u32, data: Body, reports: &mut Reports, meters: &mut Meters) -> Answer {
+        let far = &mut self.far[flow as usize];
         if far.back == 0 {
-            meters.delivered(at, data, data.len as u64);
+            meters.delivered(at, flow, data, data.len() as u64);
             return Answer::None;
         }
         if far.tfrc().is_some() {
-            return self.report(at, data, meters);
+            return self.report(at, flow, data, meters);
         }
-        if data.life != far.life && !far.turn_to(data.life) {
-            meters.delivered(at, data, 0);
+        if data.life() != far.life && !far.turn_to(data.life()) {
+            meters.delivered(at, flow, data, 0);
             return Answer::None; // of a connection that is over
         }
-        let marked = data.flags & flag::ECN == flag::ECN;
-        let waited = far.release(at, data.flow, marked, reports, meters);
-        let received = far.receiver.receive(data.seq, marked, data.flags & flag::REDUCED != 0);
+        let marked = data.flags() & flag::ECN == flag::ECN;
+        let waited = far.release(at, marked, reports, meters);
+        let received = far.receiver.receive(data.seq(), marked, data.flags() & flag::REDUCED != 0);
         // The SYN is the first in order and brings no data.
         let new = received.new - (far.syn && received.new > 0 && received.ack == received.new) as u32;
-        meters.delivered(at, data, new as u64 * data.len as u64);
+        meters.delivered(at, flow, data, new as u64 * data.len() as u64);
         if received.ack == far.end
             && received.new > 0
             && let Some(More { transfer, .. }) = far.more.as_deref()
         {
-            meters.finished(data.flow, transfer.start.as_nanos(), at, transfer.bytes);
+            meters.finished(flow, transfer.start.as_nanos(), at, transfer.bytes);
         }
         let wait = match far.delayed() {
             Some(delayed) => delayed.arrived(Time::from_nanos(at), data.born, marked, &received),
             None => Wait::No { born: data.born },
         };
-        match (far.answer(at, data.flow, wait, reports, meters), waited) {
+        match (far.answer(at, wait, reports, meters), waited) {
             (Answer::Now(second), Some(first)) => Answer::Twice(first, second),
             (answer, _) => answer,
         }
@@ -403,37 +418,35 @@ impl Ends {
                 return Answer::None;
             }
             let feedback = receiver.ring(Time::from_nanos(now));
-            return far.feed_back(now, flow, feedback, meters);
+            return far.feed_back(now, feedback, meters);
         }
         let Some(delayed) = far.delayed() else { return Answer::None };
         let wait = delayed.ring(Time::from_nanos(now));
-        far.answer(now, flow, wait, reports, meters)
+        far.answer(now, wait, reports, meters)
     }
 
     /// `data` of a TFRC flow arrive at `at`; the report that they give rise to, and when there may be another.
-    fn report(&mut self, at: u64, data: &Flight, meters: &mut Meters) -> Answer {
-        let far = &mut self.far[data.flow as usize];
-        let (Some(receiver), Work::Tfrc(sender)) = (far.tfrc_mut(), &self.senders[data.flow as usize].work) else {
+    fn report(&mut self, at: u64, flow: u32, data: Body, meters: &mut Meters) -> Answer {
+        let far = &mut self.far[flow as usize];
+        let (Some(receiver), Work::Tfrc(sender)) = (far.tfrc_mut(), &self.senders[flow as usize].work) else {
             return Answer::None;
         };
-        meters.delivered(at, data, data.len as u64);
-        let Flight { born, flow, seq, .. } = *data;
-        let (sent, marked) = (Time::from_nanos(born), data.flags & flag::ECN == flag::ECN);
+        meters.delivered(at, flow, data, data.len() as u64);
+        let (seq, sent, marked) = (data.seq(), Time::from_nanos(data.born), data.flags() & flag::ECN == flag::ECN);
         let arrival = TfrcArrival { seq, marked, sent, note: sender.note_of(seq) };
         let feedback = receiver.receive(Time::from_nanos(at), arrival);
-        far.feed_back(at, flow, feedback, meters)
+        far.feed_back(at, feedback, meters)
     }
 
     /// What a sender has put out, as a packet that leaves `flow`'s node at `now`.
     #[inline]
-    pub fn launch(&self, now: u64, flow: u32, output: Output) -> Flight {
-        let Sender { there: hop, life, .. } = self.senders[flow as usize];
-        Flight { time: now, born: now, hop, flow, seq: output.seq, len: output.len, flags: output.flags, life }
+    pub fn launch(&self, now: u64, flow: u32, output: Output) -> Body {
+        Body::new(now, output.seq, output.len, output.flags, self.senders[flow as usize].life)
     }
 }
 
 impl Timers {
-    const NONE: Timers = Timers { send: Key::NEVER, timeout: Key::NEVER };
+    const NONE: Timers = Timers { send: NEVER, timeout: NEVER };
 }
 
 impl Default for Transfer {
@@ -473,11 +486,11 @@ impl Far {
 
     /// What becomes of the acknowledgement that is due at `at`, or waits.
     #[inline]
-    fn answer(&self, at: u64, flow: u32, wait: Wait, reports: &mut Reports, meters: &mut Meters) -> Answer {
+    fn answer(&self, at: u64, wait: Wait, reports: &mut Reports, meters: &mut Meters) -> Answer {
         let born = match wait {
             Wait::No { born } => born,
             Wait::Yes => return Answer::None,
-            Wait::Until(due) => return Answer::Later(Key::new(due.as_nanos(), Class::Acknowledge, flow)),
+            Wait::Until(due) => return Answer::Later(due.as_nanos()),
         };
         meters.answered(at);
         let (ack, echo) = self.receiver.state();
@@ -487,40 +500,32 @@ impl Far {
             None => (ack, 0, 0),
         };
         let (len, flags) = (self.ack_len.saturating_add(blocks), flag::ACK | echo | with);
-        Answer::Now(Flight { time: at, born, hop: self.back, flow, seq, len, flags, life: self.life })
+        Answer::Now(Body::new(born, seq, len, flags, self.life))
     }
 
     /// The acknowledgement that waits, if marks begin or end with a segment that is `marked` or not, and each is to tell of its own
     /// segments only (RFC 8257 §3.2).
     #[inline]
-    fn release(
-        &mut self,
-        at: u64,
-        flow: u32,
-        marked: bool,
-        reports: &mut Reports,
-        meters: &mut Meters,
-    ) -> Option<Flight> {
+    fn release(&mut self, at: u64, marked: bool, reports: &mut Reports, meters: &mut Meters) -> Option<Body> {
         if !self.receiver.is_exact() {
             return None;
         }
         let born = self.delayed()?.release(marked)?;
-        match self.answer(at, flow, Wait::No { born }, reports, meters) {
-            Answer::Now(flight) => Some(flight),
+        match self.answer(at, Wait::No { born }, reports, meters) {
+            Answer::Now(ack) => Some(ack),
             _ => None,
         }
     }
 
     /// What a TFRC flow's receiver says at `at`.
-    fn feed_back(&self, at: u64, flow: u32, feedback: Feedback, meters: &mut Meters) -> Answer {
-        let key = Key::new(feedback.next.as_nanos(), Class::Acknowledge, flow);
+    fn feed_back(&self, at: u64, feedback: Feedback, meters: &mut Meters) -> Answer {
+        let next = feedback.next.as_nanos();
         let Some((seq, answered)) = feedback.report else {
-            return if feedback.next == Time::MAX { Answer::None } else { Answer::Later(key) };
+            return if next == NEVER { Answer::None } else { Answer::Later(next) };
         };
         meters.answered(at);
-        let (len, flags, life, born) = (self.ack_len, flag::ACK, self.life, answered.as_nanos());
-        let flight = Flight { time: at, born, hop: self.back, flow, seq, len, flags, life };
-        if feedback.next == Time::MAX { Answer::Now(flight) } else { Answer::Both(flight, key) }
+        let report = Body::new(answered.as_nanos(), seq, self.ack_len, flag::ACK, self.life);
+        if next == NEVER { Answer::Now(report) } else { Answer::Both(report, next) }
     }
 
     /// Of a source that is not answered.
@@ -562,9 +567,9 @@ impl Far {
 }
 
 impl Sender {
-    /// Its stop has come: when it starts again, `u64::MAX` for never.
+    /// Its stop has come: when it starts again, [`NEVER`] if it does not.
     fn resume(&mut self) -> u64 {
-        let Some((start, stop)) = self.again.pop() else { return u64::MAX };
+        let Some((start, stop)) = self.again.pop() else { return NEVER };
         self.stop = stop;
         if let Work::Open(source, _) = &mut self.work {
             source.restart();
@@ -572,20 +577,17 @@ impl Sender {
         start.as_nanos()
     }
 
-    /// The connection is done with, or none was open: the event at which the next one is opened.
-    fn think(&mut self, now: Time, flow: u32) -> Timers {
+    /// The connection is done with, or none was open: when the next one is opened.
+    fn think(&mut self, now: Time) -> Timers {
         let Work::Tcp(tcp, Some(session)) = &mut self.work else { return Timers::NONE };
         tcp.send_at = Time::MAX; // a burst that waited has nothing left to send
         self.send = session.think(now, &mut self.dice);
-        match self.send {
-            Time::MAX => Timers::NONE,
-            send => Timers { send: Key::new(send.as_nanos(), Class::Send, flow), ..Timers::NONE },
-        }
+        Timers { send: self.send.as_nanos(), ..Timers::NONE }
     }
 
     /// The events to add, so that each timer has one pending no later than it is due.
     #[inline]
-    fn rearm(&mut self, flow: u32) -> Timers {
+    fn rearm(&mut self) -> Timers {
         let (send_at, timeout_at) = match &self.work {
             Work::Tcp(tcp, _) => (tcp.send_at, tcp.alarm()),
             Work::Tfrc(tfrc) => (tfrc.send_at, tfrc.timeout_at),
@@ -594,11 +596,11 @@ impl Sender {
         let mut timers = Timers::NONE;
         if send_at < self.send {
             self.send = send_at;
-            timers.send = Key::new(self.send.as_nanos(), Class::Send, flow);
+            timers.send = send_at.as_nanos();
         }
         if timeout_at < self.timeout {
             self.timeout = timeout_at;
-            timers.timeout = Key::new(self.timeout.as_nanos(), Class::Timeout, flow);
+            timers.timeout = timeout_at.as_nanos();
         }
         timers
     }

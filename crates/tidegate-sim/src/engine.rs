@@ -32,8 +32,8 @@ use tidegate::catalog::AnyQueue;
 use tidegate::{ConfigError, Qdisc, Seed, Time};
 
 use crate::agenda::{Agenda, Class, Heap, Key};
-use crate::ends::{Answer, Ends, Timers};
-use crate::flight::{Flight, Waiting};
+use crate::ends::{Answer, Ends, NEVER, Timers};
+use crate::flight::{Body, Flight, Waiting};
 use crate::line::Line;
 use crate::meters::{Meters, Trace};
 use crate::network::Network;
@@ -60,6 +60,9 @@ enum Player {
 
 /// The classes of connections' timers, in their order.
 const TIMERS: [Class; 3] = [Class::Send, Class::Timeout, Class::Acknowledge];
+
+/// So many flows' state the cache has at hand.
+const AT_HAND: usize = 128;
 
 /// The timers of one class; the time of the first is in the agenda as well.
 #[derive(Clone, Debug)]
@@ -88,6 +91,10 @@ pub struct Simulation<Q: Qdisc = AnyQueue> {
     readings: u32,
     /// Timers of connections, by class.
     timers: [Timer; TIMERS.len()],
+    /// How many of [`Ends::out`] are being sent already: what leaves may bring another sender its acknowledgement at once.
+    claimed: usize,
+    /// Whether there are so many flows that their state is to be fetched ahead.
+    ahead: bool,
     now: u64,
     events: u64,
     concluded: bool,
@@ -143,6 +150,8 @@ impl<Q: Qdisc> Simulation<Q> {
             players,
             readings,
             timers,
+            claimed: 0,
+            ahead: flows > AT_HAND,
             now: 0,
             events: 0,
             concluded: false,
@@ -157,7 +166,7 @@ impl<Q: Qdisc> Simulation<Q> {
         for (player, key) in starts {
             match player {
                 Some(player) => self.agenda.set(player, key.time()),
-                None => self.will_send(key),
+                None => self.will_send(key.id() as u32, key.time()),
             }
         }
         if let Some(first) = self.plan.grid().next() {
@@ -238,22 +247,24 @@ impl<Q: Qdisc> Simulation<Q> {
                 }
                 let line = &mut self.lines[link as usize];
                 let flight = line.pop(now);
-                let then = line.head().map(|next| (self.routes.steps[next.hop as usize].kind, next.flow));
-                line.fetch();
                 self.agenda.set(player, line.turn());
-                if let Some((kind, flow)) = then {
-                    self.fetch(kind, flow);
+                if self.ahead {
+                    let line = &self.lines[link as usize];
+                    line.fetch();
+                    if let Some(next) = line.head() {
+                        self.fetch(self.routes.steps[next.hop as usize].kind, next.flow);
+                    }
                 }
-                if let Some(flight) = flight {
-                    self.travel(flight, now);
+                if let Some(Flight { hop, flow, body, .. }) = flight {
+                    self.travel(now, hop, flow, body);
                 }
             }
             Player::Source(flow) => {
-                let (flight, next) = self.ends.tick(now, flow);
+                let (data, next) = self.ends.tick(now, flow);
                 self.agenda.set(player, next);
-                if let Some(flight) = flight {
-                    self.meters.sent(now, &flight);
-                    self.travel(flight, now);
+                if let Some(data) = data {
+                    self.meters.sent(now, flow, data);
+                    self.travel(now, self.ends.there(flow), flow, data);
                 }
             }
             Player::Timer(class) => self.timer(class),
@@ -277,11 +288,13 @@ impl<Q: Qdisc> Simulation<Q> {
         let (now, flow) = pending.next();
         pending.pop();
         let (_, then) = pending.next();
-        self.fetch(if class == Class::Acknowledge { Kind::Meet } else { Kind::Return }, then);
+        if self.ahead {
+            self.fetch(if class == Class::Acknowledge { Kind::Meet } else { Kind::Return }, then);
+        }
         match class {
             Class::Acknowledge => {
                 let answer = self.ends.acknowledge(now, flow, &mut self.waiting.reports, &mut self.meters);
-                self.answer(answer, now);
+                self.answer(now, flow, answer);
             }
             // One that is at home may have something to do before.
             _ if self.ends.home(flow).is_some() => self.advance(flow, now + 1),
@@ -344,73 +357,72 @@ impl<Q: Qdisc> Simulation<Q> {
     /// Sends what `flow`'s sender has put out at `now` and sets its timers.
     #[inline]
     fn launch(&mut self, flow: u32, now: u64, timers: Timers) {
-        if !self.ends.out.is_empty() {
-            let mut out = std::mem::take(&mut self.ends.out);
-            for output in out.drain(..) {
-                let flight = self.ends.launch(now, flow, output);
-                self.meters.sent(now, &flight);
-                self.travel(flight, now);
-            }
-            self.ends.out = out;
+        let (first, end) = (self.claimed, self.ends.out.len());
+        self.claimed = end;
+        for i in first..end {
+            let data = self.ends.launch(now, flow, self.ends.out[i]);
+            self.meters.sent(now, flow, data);
+            self.travel(now, self.ends.there(flow), flow, data);
         }
-        if timers.timeout != Key::NEVER {
-            self.set_timer(timers.timeout);
+        self.ends.out.truncate(first);
+        self.claimed = first;
+        if timers.timeout != NEVER {
+            self.set_timer(Class::Timeout, flow, timers.timeout);
         }
-        if timers.send != Key::NEVER {
-            self.will_send(timers.send);
+        if timers.send != NEVER {
+            self.will_send(flow, timers.send);
         }
     }
 
-    /// `key`, of class [`Class::Send`], is when a connection sends.
+    /// The connection of `flow` sends at `at`.
     #[inline]
-    fn will_send(&mut self, key: Key) {
-        let flow = key.id() as u32;
+    fn will_send(&mut self, flow: u32, at: u64) {
         match self.ends.home(flow) {
             Some(hop) => {
                 let link = self.routes.steps[hop as usize].index();
                 self.owe(flow, link);
                 self.agenda.set(self.lines[link].player, self.lines[link].turn());
             }
-            None => self.set_timer(key),
+            None => self.set_timer(Class::Send, flow, at),
         }
     }
 
     #[inline]
-    fn set_timer(&mut self, key: Key) {
-        let Timer { pending, player } = &mut self.timers[place(key.class())];
-        if pending.push(key.time(), key.id() as u32) {
-            self.agenda.set(*player, key.time());
+    fn set_timer(&mut self, class: Class, flow: u32, at: u64) {
+        let Timer { pending, player } = &mut self.timers[place(class)];
+        if pending.push(at, flow) {
+            self.agenda.set(*player, at);
         }
     }
 
-    /// `flight` takes its next step at `at`, and then every further step that needs no event.
+    /// A packet of `flow` takes its next step, which is the one at `hop` of the route table, at `at`, and then every further step that
+    /// needs no event.
     #[inline]
-    fn travel(&mut self, mut flight: Flight, mut at: u64) {
+    fn travel(&mut self, mut at: u64, mut hop: u32, flow: u32, mut body: Body) {
         loop {
-            let step = self.routes.steps[flight.hop as usize];
+            let step = self.routes.steps[hop as usize];
             match step.kind {
                 Kind::Follow | Kind::Enter => {
                     let link = step.index();
-                    at = self.wires[link].transit(at, flight.len as u32);
-                    flight.hop += 1;
-                    if !self.routes.steps[flight.hop as usize].is_free() {
-                        flight.time = at;
-                        return self.line_up(link, flight);
+                    at = self.wires[link].transit(at, body.len());
+                    hop += 1;
+                    if !self.routes.steps[hop as usize].is_free() {
+                        return self.line_up(link, Flight { time: at, hop, flow, body });
                     }
                 }
                 Kind::Reach | Kind::Meet => {
-                    match self.ends.deliver(at, &flight, &mut self.waiting.reports, &mut self.meters) {
-                        Answer::Now(answer) => flight = answer,
-                        other => return self.answer(other, at),
+                    match self.ends.deliver(at, flow, body, &mut self.waiting.reports, &mut self.meters) {
+                        Answer::Now(answer) => (hop, body) = (self.ends.back(flow), answer),
+                        other => return self.answer(at, flow, other),
                     }
                 }
-                Kind::Queue => return self.offer(step.index(), flight, at),
-                Kind::Return => return self.come_back(flight, at),
+                Kind::Queue => return self.offer(step.index(), Flight { time: at, hop, flow, body }),
+                Kind::Return => return self.come_back(at, flow, body),
                 Kind::Home => {
                     // What is ahead of the end is not for this run.
                     if at < self.plan.end.as_nanos() {
-                        self.advance(flight.flow, at);
-                        self.come_back(flight, at);
+                        self.advance(flow, at);
+                        self.come_back(at, flow, body);
                     }
                     return;
                 }
@@ -418,33 +430,34 @@ impl<Q: Qdisc> Simulation<Q> {
         }
     }
 
-    /// An acknowledgement is back at its sender.
+    /// An acknowledgement is back at `flow`'s sender.
     #[inline]
-    fn come_back(&mut self, ack: Flight, at: u64) {
-        self.meters.returned(at, &ack);
-        let timers = self.ends.acknowledged(at, &ack, &mut self.waiting.reports);
-        self.launch(ack.flow, at, timers);
+    fn come_back(&mut self, at: u64, flow: u32, ack: Body) {
+        self.meters.returned(at, flow, ack.born);
+        let timers = self.ends.acknowledged(at, flow, ack, &mut self.waiting.reports);
+        self.launch(flow, at, timers);
     }
 
-    /// What a receiver says at `at` sets out.
-    fn answer(&mut self, answer: Answer, at: u64) {
+    /// What `flow`'s receiver says at `at` sets out.
+    fn answer(&mut self, at: u64, flow: u32, answer: Answer) {
+        let back = self.ends.back(flow);
         match answer {
-            Answer::Now(flight) => self.travel(flight, at),
-            Answer::Later(key) => self.set_timer(key),
-            Answer::Both(flight, key) => {
-                self.set_timer(key);
-                self.travel(flight, at);
+            Answer::Now(ack) => self.travel(at, back, flow, ack),
+            Answer::Later(due) => self.set_timer(Class::Acknowledge, flow, due),
+            Answer::Both(ack, due) => {
+                self.set_timer(Class::Acknowledge, flow, due);
+                self.travel(at, back, flow, ack);
             }
             Answer::Twice(first, second) => {
-                self.travel(first, at);
-                self.travel(second, at);
+                self.travel(at, back, flow, first);
+                self.travel(at, back, flow, second);
             }
             Answer::None => {}
         }
     }
 
-    /// `flight` will come out of `link` and needs an event then.
-    #[inline]
+    /// `flight` will come out of `link` and needs an event then. In line, so that what it consists of goes from registers to its place.
+    #[inline(always)]
     fn line_up(&mut self, link: usize, flight: Flight) {
         let line = &mut self.lines[link];
         if line.push(flight) {
@@ -452,9 +465,10 @@ impl<Q: Qdisc> Simulation<Q> {
         }
     }
 
-    /// `flight` joins the queue of port `id` at `now`.
+    /// `flight` joins the queue of port `id` now.
     #[inline]
-    fn offer(&mut self, id: usize, flight: Flight, now: u64) {
+    fn offer(&mut self, id: usize, flight: Flight) {
+        let now = flight.time;
         self.depart(id, now);
         let label = self.ends.label(flight.flow);
         self.ports[id].offer(now, flight, label, &mut self.waiting, &mut self.meters);
@@ -465,16 +479,25 @@ impl<Q: Qdisc> Simulation<Q> {
     /// Makes the departures of port `id` that begin up to `now`.
     #[inline]
     fn depart(&mut self, id: usize, now: u64) {
-        while let Some(mut flight) = self.ports[id].catch_up(now, &mut self.waiting, &mut self.meters) {
-            if let Some(next) = self.waiting.likely_next() {
+        if self.ports[id].next <= now {
+            self.catch_up(id, now);
+        }
+    }
+
+    /// The same where there may be some.
+    fn catch_up(&mut self, id: usize, now: u64) {
+        while let Some(flight) = self.ports[id].catch_up(now, &mut self.waiting, &mut self.meters) {
+            if self.ahead
+                && let Some(next) = self.waiting.likely_next()
+            {
                 self.fetch(Kind::Meet, next.flow);
             }
-            let link = self.ports[id].link as usize;
-            flight.hop += 1;
-            if self.routes.steps[flight.hop as usize].is_free() {
-                self.travel(flight, flight.time);
+            let Flight { time, hop, flow, body } = flight;
+            let hop = hop + 1;
+            if self.routes.steps[hop as usize].is_free() {
+                self.travel(time, hop, flow, body);
             } else {
-                self.line_up(link, flight);
+                self.line_up(self.ports[id].link as usize, Flight { time, hop, flow, body });
             }
         }
     }

@@ -10,25 +10,27 @@ use crate::sources::tcp::Reports;
 pub(crate) struct Flight {
     /// When it comes out of the link it is on, in nanoseconds.
     pub time: u64,
-    /// When it left its sender, in nanoseconds; of an acknowledgement, when the packet did that it answers.
-    pub born: u64,
     /// Position in the route table of what it does next.
     pub hop: u32,
     /// The flow it belongs to.
     pub flow: u32,
-    /// Its number; of an acknowledgement, the number expected next, or with [`flag::BLOCKS`] the place of its report.
-    pub seq: u32,
-    /// Length on the wire, in bytes.
-    pub len: u16,
-    /// See [`flag`].
-    pub flags: u8,
-    /// Which of its flow's connections it belongs to, modulo 256.
-    pub life: u8,
+    /// What its ends say to each other.
+    pub body: Body,
 }
 
 const _: () = assert!(core::mem::size_of::<Flight>() == 32);
 
-/// Bits of [`Flight::flags`].
+/// What the ends of a flow say to each other, in two words: a packet is handed from step to step in registers, for what is written
+/// into memory piece by piece and read at once as a whole has to wait until it is there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Body {
+    /// When it left its sender, in nanoseconds; of an acknowledgement, when the packet did that it answers.
+    pub born: u64,
+    /// From the lowest bit: number (32 bits), length (16), flags (8), connection (8).
+    word: u64,
+}
+
+/// Bits of [`Body::flags`].
 pub(crate) mod flag {
     /// The ECN codepoint.
     pub const ECN: u8 = 0b11;
@@ -44,17 +46,59 @@ pub(crate) mod flag {
     pub const BLOCKS: u8 = 1 << 6;
 }
 
-impl Flight {
+impl Body {
+    /// Where the length, the flags and the connection begin.
+    const LEN: u32 = 32;
+    const FLAGS: u32 = 48;
+    const LIFE: u32 = 56;
+
+    #[inline]
+    pub fn new(born: u64, seq: u32, len: u16, flags: u8, life: u8) -> Body {
+        let (len, flags, life) = ((len as u64) << Body::LEN, (flags as u64) << Body::FLAGS, (life as u64) << Body::LIFE);
+        Body { born, word: seq as u64 | len | flags | life }
+    }
+
+    /// Its number; of an acknowledgement, the number expected next, or with [`flag::BLOCKS`] the place of its report.
+    #[inline]
+    pub fn seq(&self) -> u32 {
+        self.word as u32
+    }
+
+    /// Length on the wire, in bytes.
+    #[inline]
+    pub fn len(&self) -> u32 {
+        (self.word >> Body::LEN) as u16 as u32
+    }
+
+    /// See [`flag`].
+    #[inline]
+    pub fn flags(&self) -> u8 {
+        (self.word >> Body::FLAGS) as u8
+    }
+
+    /// Which of its flow's connections it belongs to, modulo 256.
+    #[inline]
+    pub fn life(&self) -> u8 {
+        (self.word >> Body::LIFE) as u8
+    }
+
     /// Whether it carries data, rather than an acknowledgement.
     #[inline]
     pub fn is_data(&self) -> bool {
-        self.flags & flag::ACK == 0
+        self.flags() & flag::ACK == 0
     }
 
     /// Its ECN codepoint.
     #[inline]
     pub fn ecn(&self) -> Ecn {
-        Ecn::from_bits(self.flags)
+        Ecn::from_bits(self.flags())
+    }
+
+    /// The same with another ECN codepoint.
+    #[inline]
+    fn with_ecn(self, ecn: Ecn) -> Body {
+        let word = self.word & !((flag::ECN as u64) << Body::FLAGS) | (ecn as u64) << Body::FLAGS;
+        Body { word, ..self }
     }
 }
 
@@ -96,7 +140,7 @@ impl Waiting {
                 self.flights.len() as u32 - 1
             }
         };
-        Packet::new(label.flow, flight.len as u32).with_class(label.class).with_ecn(flight.ecn()).with_slot(slot)
+        Packet::new(label.flow, flight.body.len()).with_class(label.class).with_ecn(flight.body.ecn()).with_slot(slot)
     }
 
     /// What was kept for `packet`.
@@ -110,8 +154,8 @@ impl Waiting {
     pub fn lose(&mut self, packet: &Packet) -> Flight {
         self.free.push_front(packet.slot);
         let flight = self.with_mark(packet);
-        if flight.flags & flag::BLOCKS != 0 {
-            self.reports.take(flight.seq);
+        if flight.body.flags() & flag::BLOCKS != 0 {
+            self.reports.take(flight.body.seq());
         }
         flight
     }
@@ -132,8 +176,7 @@ impl Waiting {
 
     #[inline]
     fn with_mark(&self, packet: &Packet) -> Flight {
-        let mut flight = self.flights[packet.slot as usize];
-        flight.flags = flight.flags & !flag::ECN | packet.ecn as u8;
-        flight
+        let flight = self.flights[packet.slot as usize];
+        Flight { body: flight.body.with_ecn(packet.ecn), ..flight }
     }
 }

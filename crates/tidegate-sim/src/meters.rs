@@ -3,7 +3,7 @@
 use tidegate::{Span, Time};
 
 use crate::fetch::fetch;
-use crate::flight::{Flight, flag};
+use crate::flight::{Body, flag};
 use crate::histogram::{BITS, Histogram, coarser, part, parts, quantile};
 use crate::network::{GroupId, Network};
 use crate::outcome::{
@@ -107,19 +107,19 @@ impl Meters {
         fetch(self.flows.get(flow as usize));
     }
 
-    /// A sender puts `data` out.
+    /// `flow`'s sender puts `data` out.
     #[inline]
-    pub fn sent(&mut self, at: u64, data: &Flight) {
+    pub fn sent(&mut self, at: u64, flow: u32, data: Body) {
         self.packets += 1;
         if self.counts(at) {
-            let flow = &mut self.flows[data.flow as usize].counters;
-            flow.sent.add(data.len as u32);
-            let again = data.flags & flag::AGAIN != 0;
-            flow.retransmits += again as u64;
-            flow.retransmitted_bytes += if again { data.len as u64 } else { 0 };
+            let counters = &mut self.flows[flow as usize].counters;
+            counters.sent.add(data.len());
+            let again = data.flags() & flag::AGAIN != 0;
+            counters.retransmits += again as u64;
+            counters.retransmitted_bytes += if again { data.len() as u64 } else { 0 };
         }
         if let Some(trace) = &mut self.trace {
-            trace.sent.push((at, data.flow, data.seq, data.len));
+            trace.sent.push((at, flow, data.seq(), data.len() as u16));
         }
     }
 
@@ -130,64 +130,65 @@ impl Meters {
         }
     }
 
-    /// `data` arrive at their receiver, `new` bytes of it new there.
+    /// `data` of `flow` arrive at their receiver, `new` bytes of it new there.
     #[inline]
-    pub fn delivered(&mut self, at: u64, data: &Flight, new: u64) {
+    pub fn delivered(&mut self, at: u64, flow: u32, data: Body, new: u64) {
         if self.counts(at) {
-            let FlowMeter { counters, group } = &mut self.flows[data.flow as usize];
-            counters.delivered.add(data.len as u32);
+            let FlowMeter { counters, group } = &mut self.flows[flow as usize];
+            counters.delivered.add(data.len());
             counters.goodput_bytes += new;
-            if let Some(windows) = self.windows.get_mut(data.flow as usize) {
-                windows.add(at, data.len as u64, self.warmup, self.tau);
+            if let Some(windows) = self.windows.get_mut(flow as usize) {
+                windows.add(at, data.len() as u64, self.warmup, self.tau);
             }
             if self.delays != Delays::Off {
                 let took = at - data.born;
                 self.one_way[*group as usize].record_in(part(BITS, took), took);
             }
         }
-        if let Some(cell) = self.cell(at, data)
+        if let Some(cell) = self.cell(at, flow)
             && let Some(bytes) = self.delivered.get_mut(cell)
         {
-            *bytes += data.len as u64;
+            *bytes += data.len() as u64;
         }
         if at < self.end
             && let Some(trace) = &mut self.trace
         {
-            trace.delivered.push((at, data.flow, data.seq, data.len));
+            trace.delivered.push((at, flow, data.seq(), data.len() as u16));
         }
     }
 
-    /// `data` are dropped by the queue of `link` at `at`, whether that counts or not.
+    /// `data` of `flow` are dropped by the queue of `link` at `at`, whether that counts or not.
     #[inline]
-    pub fn lost(&mut self, at: u64, link: u32, data: &Flight) {
+    pub fn lost(&mut self, at: u64, link: u32, flow: u32, data: Body) {
         if let Some(trace) = &mut self.trace {
-            trace.dropped.push((at, link, data.flow, data.len));
+            trace.dropped.push((at, link, flow, data.len() as u16));
         }
-        if let Some(cell) = self.cell(at, data)
+        if let Some(cell) = self.cell(at, flow)
             && let Some(bytes) = self.dropped.get_mut(cell)
         {
-            *bytes += data.len as u64;
+            *bytes += data.len() as u64;
         }
     }
 
-    /// Where the series keep what happens to `data` at `at`, if there are series.
+    /// Where the series keep what happens to `flow` at `at`, if there are series.
     #[inline]
-    fn cell(&self, at: u64, data: &Flight) -> Option<usize> {
-        (self.step != u64::MAX).then(|| (at / self.step) as usize * self.group_delays.len() + self.group(data))
+    fn cell(&self, at: u64, flow: u32) -> Option<usize> {
+        (self.step != u64::MAX).then(|| (at / self.step) as usize * self.group_delays.len() + self.group(flow))
     }
 
-    /// The group of what `flight` belongs to.
+    /// The group of `flow`.
     #[inline]
-    pub fn group(&self, flight: &Flight) -> usize {
-        self.flows[flight.flow as usize].group as usize
+    pub fn group(&self, flow: u32) -> usize {
+        self.flows[flow as usize].group as usize
     }
 
-    /// `ack` comes back to its sender.
+    /// An acknowledgement of what was `born` then comes back to `flow`'s sender.
     #[inline]
-    pub fn returned(&mut self, at: u64, ack: &Flight) {
+    pub fn returned(&mut self, at: u64, flow: u32, born: u64) {
         if self.delays != Delays::Off && self.counts(at) {
-            let took = at - ack.born;
-            self.round_trip[self.flows[ack.flow as usize].group as usize].record_in(part(BITS, took), took);
+            let took = at - born;
+            let group = self.group(flow);
+            self.round_trip[group].record_in(part(BITS, took), took);
         }
     }
 
@@ -207,17 +208,17 @@ impl Meters {
         self.packets += (at < self.end) as u64;
     }
 
-    /// `data` leave a queue after `waited`.
+    /// Data of `flow`, `len` bytes, leave a queue after `waited`.
     #[inline]
-    pub fn left(&mut self, data: &Flight, waited: u64, part: usize) {
-        let FlowMeter { counters, group } = &mut self.flows[data.flow as usize];
-        counters.departed.add(data.len as u32);
+    pub fn left(&mut self, flow: u32, len: u32, waited: u64, part: usize) {
+        let FlowMeter { counters, group } = &mut self.flows[flow as usize];
+        counters.departed.add(len);
         counters.delay_sum += waited;
         if self.delays != Delays::Off {
             self.group_delays[*group as usize].record_in(part, waited);
         }
         if self.delays == Delays::Flows {
-            let count = &mut self.flow_delays[data.flow as usize * parts(FLOW_BITS) + coarser(part, FLOW_BITS)];
+            let count = &mut self.flow_delays[flow as usize * parts(FLOW_BITS) + coarser(part, FLOW_BITS)];
             *count = count.saturating_add(1);
         }
     }

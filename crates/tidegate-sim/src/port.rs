@@ -22,7 +22,7 @@ pub(crate) struct Port<Q> {
     /// What waits in the queue, as it was last told.
     held: Backlog,
     /// When to ask the queue next; `u64::MAX` when it is empty and knows that the link is idle.
-    next: u64,
+    pub next: u64,
     /// When its pending event of class Depart is, `u64::MAX` for none.
     pub armed: u64,
     /// Its place among the players of the [`Agenda`](crate::agenda::Agenda).
@@ -46,12 +46,11 @@ impl<Q: Qdisc> Port<Q> {
             let packet = self.queue.dequeue(Time::from_nanos(at), &mut fate);
             self.held = self.queue.backlog();
             if let Some(packet) = packet {
-                let mut flight = waiting.take(&packet);
+                let flight = waiting.take(&packet);
                 self.next = self.wire.send(at, packet.len);
-                flight.time = self.next + self.wire.delay;
                 let waited = at.saturating_sub(packet.arrived.as_nanos());
                 self.meter.left(at, self.next, &flight, waited, meters);
-                return Some(flight);
+                return Some(Flight { time: self.next + self.wire.delay, ..flight });
             }
             self.next = match self.queue.wake_at() {
                 Some(wake) if self.held.packets > 0 => wake.as_nanos().max(at + 1),

@@ -102,9 +102,9 @@ impl QueueMeter {
     pub fn offered(&mut self, at: u64, flight: &Flight, meters: &mut Meters) {
         self.step_offered += 1;
         if self.counts(at) {
-            self.arrivals.add(flight.len as u32);
-            if flight.is_data() {
-                meters.flows[flight.flow as usize].counters.offered.add(flight.len as u32);
+            self.arrivals.add(flight.body.len());
+            if flight.body.is_data() {
+                meters.flows[flight.flow as usize].counters.offered.add(flight.body.len());
             }
         }
     }
@@ -114,27 +114,27 @@ impl QueueMeter {
     pub fn dropped(&mut self, at: u64, flight: &Flight, why: DropReason, meters: &mut Meters) {
         self.step_dropped += 1;
         if self.counts(at) {
-            self.drops[why as usize].add(flight.len as u32);
+            self.drops[why as usize].add(flight.body.len());
             self.gaps.note(at);
-            if flight.is_data() {
-                meters.flows[flight.flow as usize].counters.dropped.add(flight.len as u32);
-                self.group_gaps[meters.group(flight)].note(at);
+            if flight.body.is_data() {
+                meters.flows[flight.flow as usize].counters.dropped.add(flight.body.len());
+                self.group_gaps[meters.group(flight.flow)].note(at);
                 if let Some(gaps) = self.flow_gaps.get_mut(flight.flow as usize) {
                     gaps.note(at);
                 }
             }
         }
-        if flight.is_data() {
-            meters.lost(at, self.link, flight);
+        if flight.body.is_data() {
+            meters.lost(at, self.link, flight.flow, flight.body);
         }
     }
 
     /// `flight` is marked.
     pub fn marked(&mut self, at: u64, flight: &Flight, why: MarkReason, meters: &mut Meters) {
         if self.counts(at) {
-            self.marks[why as usize].add(flight.len as u32);
-            if flight.is_data() {
-                meters.flows[flight.flow as usize].counters.marked.add(flight.len as u32);
+            self.marks[why as usize].add(flight.body.len());
+            if flight.body.is_data() {
+                meters.flows[flight.flow as usize].counters.marked.add(flight.body.len());
             }
         }
     }
@@ -146,14 +146,14 @@ impl QueueMeter {
         self.step_left += 1;
         self.busy += done.min(self.end).saturating_sub(at.max(self.warmup));
         if self.counts(at) {
-            self.departures.add(flight.len as u32);
+            self.departures.add(flight.body.len());
             self.waited += waited;
             let part = part(BITS, waited);
             if self.keep {
                 self.delays.record_in(part, waited);
             }
-            if flight.is_data() {
-                meters.left(flight, waited, part);
+            if flight.body.is_data() {
+                meters.left(flight.flow, flight.body.len(), waited, part);
             }
         }
     }

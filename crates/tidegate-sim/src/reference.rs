@@ -7,8 +7,8 @@ use std::collections::{BinaryHeap, VecDeque};
 use tidegate::{Backlog, ConfigError, DropReason, MarkReason, Packet, Qdisc, Seed, Sink, Time};
 
 use crate::agenda::{Class, Key};
-use crate::ends::{Answer, Ends, Timers};
-use crate::flight::{Flight, Waiting};
+use crate::ends::{Answer, Ends, NEVER, Timers};
+use crate::flight::{Body, Flight, Waiting};
 use crate::meters::{Meters, Trace};
 use crate::network::Network;
 use crate::outcome::{Outcome, Plan};
@@ -102,10 +102,8 @@ impl<Q: Qdisc> Reference<Q> {
     }
 
     fn schedule(&mut self, key: Key, flight: Option<Flight>) {
-        if key != Key::NEVER {
-            self.serial += 1;
-            self.agenda.push(Reverse((key, self.serial, flight.map(Box::new))));
-        }
+        self.serial += 1;
+        self.agenda.push(Reverse((key, self.serial, flight.map(Box::new))));
     }
 
     fn handle(&mut self, key: Key, flight: Option<Box<Flight>>) {
@@ -117,13 +115,10 @@ impl<Q: Qdisc> Reference<Q> {
                 self.begin(now, key.id());
             }
             (Class::Tick, _) => {
-                let (flight, next) = self.ends.tick(now, id);
-                if next < u64::MAX {
-                    self.schedule(Key::new(next, Class::Tick, id), None);
-                }
-                if let Some(flight) = flight {
-                    self.meters.sent(now, &flight);
-                    self.arrive(now, flight);
+                let (data, next) = self.ends.tick(now, id);
+                self.set(Class::Tick, id, next);
+                if let Some(data) = data {
+                    self.send(now, id, data);
                 }
             }
             (Class::Send, _) => {
@@ -136,7 +131,7 @@ impl<Q: Qdisc> Reference<Q> {
             }
             (Class::Acknowledge, _) => {
                 let answer = self.ends.acknowledge(now, id, &mut self.waiting.reports, &mut self.meters);
-                self.answer(now, answer);
+                self.answer(now, id, answer);
             }
             _ => self.sample(now),
         }
@@ -144,12 +139,23 @@ impl<Q: Qdisc> Reference<Q> {
 
     fn launch(&mut self, now: u64, flow: u32, timers: Timers) {
         for output in std::mem::take(&mut self.ends.out) {
-            let flight = self.ends.launch(now, flow, output);
-            self.meters.sent(now, &flight);
-            self.arrive(now, flight);
+            let data = self.ends.launch(now, flow, output);
+            self.send(now, flow, data);
         }
-        self.schedule(timers.send, None);
-        self.schedule(timers.timeout, None);
+        self.set(Class::Send, flow, timers.send);
+        self.set(Class::Timeout, flow, timers.timeout);
+    }
+
+    /// `flow`'s source puts `data` out.
+    fn send(&mut self, now: u64, flow: u32, data: Body) {
+        self.meters.sent(now, flow, data);
+        self.arrive(now, Flight { time: now, hop: self.ends.there(flow), flow, body: data });
+    }
+
+    fn set(&mut self, class: Class, flow: u32, at: u64) {
+        if at != NEVER {
+            self.schedule(Key::new(at, class, flow), None);
+        }
     }
 
     /// `flight` is at a node: its end or one more link.
@@ -157,13 +163,15 @@ impl<Q: Qdisc> Reference<Q> {
         let step = self.routes.steps[flight.hop as usize];
         let link = match step.kind {
             Kind::Home | Kind::Return => {
-                self.meters.returned(now, &flight);
-                let timers = self.ends.acknowledged(now, &flight, &mut self.waiting.reports);
-                return self.launch(now, flight.flow, timers);
+                let Flight { flow, body: ack, .. } = flight;
+                self.meters.returned(now, flow, ack.born);
+                let timers = self.ends.acknowledged(now, flow, ack, &mut self.waiting.reports);
+                return self.launch(now, flow, timers);
             }
             Kind::Reach | Kind::Meet => {
-                let answer = self.ends.deliver(now, &flight, &mut self.waiting.reports, &mut self.meters);
-                return self.answer(now, answer);
+                let Flight { flow, body: data, .. } = flight;
+                let answer = self.ends.deliver(now, flow, data, &mut self.waiting.reports, &mut self.meters);
+                return self.answer(now, flow, answer);
             }
             Kind::Queue => self.routes.ports[step.index()] as usize,
             Kind::Follow | Kind::Enter => step.index(),
@@ -172,19 +180,17 @@ impl<Q: Qdisc> Reference<Q> {
         self.join(now, link, flight);
     }
 
-    fn answer(&mut self, now: u64, answer: Answer) {
-        match answer {
-            Answer::Now(flight) => self.arrive(now, flight),
-            Answer::Later(key) => self.schedule(key, None),
-            Answer::Both(flight, key) => {
-                self.schedule(key, None);
-                self.arrive(now, flight);
-            }
-            Answer::Twice(first, second) => {
-                self.arrive(now, first);
-                self.arrive(now, second);
-            }
-            Answer::None => {}
+    fn answer(&mut self, now: u64, flow: u32, answer: Answer) {
+        let (acks, due) = match answer {
+            Answer::Now(ack) => ([Some(ack), None], NEVER),
+            Answer::Later(due) => ([None, None], due),
+            Answer::Both(ack, due) => ([Some(ack), None], due),
+            Answer::Twice(first, second) => ([Some(first), Some(second)], NEVER),
+            Answer::None => ([None, None], NEVER),
+        };
+        self.set(Class::Acknowledge, flow, due);
+        for body in acks.into_iter().flatten() {
+            self.arrive(now, Flight { time: now, hop: self.ends.back(flow), flow, body });
         }
     }
 
@@ -227,7 +233,7 @@ impl<Q: Qdisc> Reference<Q> {
             }
         };
         let Some(flight) = flight else { return self.wake(now, id) };
-        let done = link.wire.send(now, flight.len as u32);
+        let done = link.wire.send(now, flight.body.len());
         let there = done + link.wire.delay;
         link.busy = true;
         self.schedule(Key::new(done, Class::Depart, id as u32), None);

@@ -1,8 +1,10 @@
 //! A link as a wire: packets one after the other, each on it for `8 · length / rate`, then the propagation delay.
 use tidegate::{Bytes, Rate, Span};
 
-/// Transmission times at one rate with the remainder carried, as [`tidegate::units::Pacer`] has them, but without a division a packet.
+/// Transmission times at one rate with the remainder carried, as [`tidegate::units::Pacer`] has them, but without a division a packet;
+/// and without a multiplication where packets of one length follow each other.
 #[derive(Clone, Debug)]
+#[repr(align(64))]
 pub(crate) struct Wire {
     rate: u64,
     /// 2⁶⁴ / rate, rounded down (for 1 bit/s, one less).
@@ -13,13 +15,19 @@ pub(crate) struct Wire {
     pub free: u64,
     /// What the divisions so far have left, in bit/s · ns.
     remainder: u64,
+    /// The last packet's transmission time and what its division left.
+    quotient: (u64, u64),
+    /// The last packet's length.
+    len: u32,
 }
+
+const _: () = assert!(size_of::<Wire>() == 64);
 
 impl Wire {
     pub fn new(rate: Rate, delay: Span) -> Wire {
         let rate = rate.as_bps();
         let inverse = u64::try_from((1u128 << 64) / rate as u128).unwrap_or(u64::MAX);
-        Wire { rate, inverse, delay: delay.as_nanos().max(1), free: 0, remainder: 0 }
+        Wire { rate, inverse, delay: delay.as_nanos().max(1), free: 0, remainder: 0, quotient: (0, 0), len: 0 }
     }
 
     /// A packet of `len` bytes is there to be sent at `at`: when it comes out at the far end.
@@ -31,21 +39,24 @@ impl Wire {
     /// When it would.
     #[inline]
     pub fn would_transit(&self, at: u64, len: u32) -> u64 {
-        self.transmission(at.max(self.free), len).0 + self.delay
+        let quotient = if len == self.len { self.quotient } else { self.divide(len) };
+        self.transmission(at.max(self.free), quotient).0 + self.delay
     }
 
     /// Transmission of `len` bytes begins at `start`, not before the wire is free: when it ends.
     #[inline]
     pub fn send(&mut self, start: u64, len: u32) -> u64 {
-        (self.free, self.remainder) = self.transmission(start, len);
+        if len != self.len {
+            (self.quotient, self.len) = (self.divide(len), len);
+        }
+        (self.free, self.remainder) = self.transmission(start, self.quotient);
         self.free
     }
 
     /// When a transmission ends that begins at `start`, not before the wire is free, and what the divisions have left by then.
     #[inline]
-    fn transmission(&self, start: u64, len: u32) -> (u64, u64) {
+    fn transmission(&self, start: u64, (whole, rest): (u64, u64)) -> (u64, u64) {
         let carried = if start > self.free { 0 } else { self.remainder };
-        let (whole, rest) = self.divide(len);
         let end = start + whole;
         match carried + rest {
             remainder if remainder >= self.rate => (end + 1, remainder - self.rate),
