@@ -68,8 +68,8 @@ impl Experiment {
         if let Some(dir) = &self.out {
             store::accept(dir).map_err(Failure::input)?;
         }
-        let job =
-            Job { scenario, queues, flows: self.flows || self.out.is_some(), threads: self.threads.map(usize::from) };
+        let (flows, series) = (self.flows || self.out.is_some(), self.out.is_some());
+        let job = Job { scenario, queues, flows, series, threads: self.threads.map(usize::from) };
         let mut outcomes = run(&job, &Onlooker::new()).map_err(|error| match error {
             RunError::Cancelled => Failure::Interrupted,
             RunError::Invalid(problems) => Failure::input(problems),

@@ -32,6 +32,8 @@ pub struct Job {
     pub queues: Vec<QueueSpec>,
     /// Whether the documents list each flow.
     pub flows: bool,
+    /// Whether the outcomes have what happened over time.
+    pub series: bool,
     /// Number of threads; as many as there are cores when `None`. The result is the same, `wall_s` apart.
     pub threads: Option<usize>,
 }
@@ -67,7 +69,7 @@ impl Watch for () {}
 pub struct Outcome {
     /// Figures over all seeds.
     pub document: Document,
-    /// What happened over time with the first seed.
+    /// What happened over time with the first seed; empty unless the job asked for it.
     pub series: Series,
 }
 
@@ -107,7 +109,7 @@ pub fn run(job: &Job, watch: &dyn Watch) -> Result<Vec<Outcome>, RunError> {
     let begin = Instant::now();
     let cell = |&(q, s): &(usize, usize)| {
         let from = begin.elapsed();
-        let (sample, series) = replicate(job, &queues[q], seeds[s], s == 0, &news.of_weight(1))?;
+        let (sample, series) = replicate(job, &queues[q], seeds[s], job.series && s == 0, &news.of_weight(1))?;
         Ok(Cell { sample, series, from, to: begin.elapsed() })
     };
     let done: Result<Vec<Cell>, RunError> = threads.install(|| cells.par_iter().map(cell).collect());

@@ -5,7 +5,7 @@ use tidegate_report::{Document, Figure};
 fn document(text: &str) -> Document {
     let scenario = Scenario::parse(text.as_bytes(), "test.toml", &[]).unwrap_or_else(|e| panic!("{e}"));
     let queue = scenario.own_queue().clone();
-    let job = Job { scenario, queues: vec![queue], flows: true, threads: Some(1) };
+    let job = Job { scenario, queues: vec![queue], flows: true, series: true, threads: Some(1) };
     run(&job, &()).unwrap().remove(0).document
 }
 

@@ -28,7 +28,7 @@ fn ours(network: &str, queue: Option<&str>, sets: &[&str]) -> Document {
     let sets: Vec<Set> = sets.iter().map(|set| set.parse().unwrap()).collect();
     let scenario = Scenario::open(&path, &sets).unwrap_or_else(|problems| panic!("{problems}"));
     let queue = queue.map_or_else(|| scenario.queue.clone(), |q| q.parse().unwrap());
-    let job = Job { scenario, queues: vec![queue], flows: false, threads: None };
+    let job = Job { scenario, queues: vec![queue], flows: false, series: false, threads: None };
     run(&job, &()).unwrap().remove(0).document
 }
 

@@ -46,7 +46,7 @@ rate = "1 Mbit/s"
 "#;
     let scenario = Scenario::parse(text.as_bytes(), "small.toml", &[]).unwrap_or_else(|e| panic!("{e}"));
     let queues = queues.iter().map(|q| q.parse().unwrap()).collect();
-    let job = Job { scenario, queues, flows, threads: Some(1) };
+    let job = Job { scenario, queues, flows, series: true, threads: Some(1) };
     let outcomes = run(&job, &()).unwrap();
     let dir = tempfile::tempdir().unwrap();
     for file in store::files(&job.scenario, &outcomes) {

@@ -17,7 +17,13 @@ fn flood(sets: &[&str]) -> Scenario {
 }
 
 fn job(scenario: Scenario, queues: &[&str]) -> Job {
-    Job { scenario, queues: queues.iter().map(|q| q.parse().unwrap()).collect(), flows: true, threads: None }
+    Job {
+        scenario,
+        queues: queues.iter().map(|q| q.parse().unwrap()).collect(),
+        flows: true,
+        series: true,
+        threads: None,
+    }
 }
 
 /// Outcomes without the one figure that differs from run to run.
@@ -182,7 +188,13 @@ to = "C"
 fn the_watched_links_queue_is_the_one_that_is_named() {
     let read = |own: &str| Scenario::parse(TWO_QUEUES.replace("QUEUE", own).as_bytes(), "two.toml", &[]).unwrap();
     let outcome = |scenario: &Scenario, queue: &str| {
-        let job = Job { scenario: scenario.clone(), queues: vec![queue.parse().unwrap()], flows: false, threads: None };
+        let job = Job {
+            scenario: scenario.clone(),
+            queues: vec![queue.parse().unwrap()],
+            flows: false,
+            series: true,
+            threads: None,
+        };
         timeless(run(&job, &()).unwrap()).remove(0)
     };
     let own = read("queue = \"sfb as OWN\"");
@@ -290,7 +302,7 @@ fn no_shipped_scenario_rots() {
         assert_eq!(again.unwrap_or_else(|e| panic!("{e}")).resolved(), scenario.resolved());
         let mut queues: Vec<QueueSpec> = scenario.compare.clone();
         queues.push(QueueSpec { label: Some("its own".into()), ..scenario.queue.clone() });
-        let outcomes = run(&Job { scenario, queues, flows: false, threads: None }, &()).unwrap();
+        let outcomes = run(&Job { scenario, queues, flows: false, series: true, threads: None }, &()).unwrap();
         for outcome in outcomes {
             let sent = outcome.document.aggregate.throughput_bps.unwrap().mean();
             assert!(sent > 0.0, "{}: {}", file.display(), outcome.document.label);

@@ -9,7 +9,7 @@ fn figures(seeds: u32, duration: u32, group: &str) -> Group {
          limit = \"1000 packets\"\ndelay = \"1 ms\"\n[[group]]\nname = \"g\"\n{group}"
     );
     let scenario = Scenario::parse(text.as_bytes(), "s.toml", &[]).unwrap_or_else(|e| panic!("{e}"));
-    let job = Job { scenario, queues: vec![QueueSpec::named("drop_tail")], flows: false, threads: None };
+    let job = Job { scenario, queues: vec![QueueSpec::named("drop_tail")], flows: false, series: false, threads: None };
     let outcomes = run(&job, &()).unwrap();
     assert_eq!(outcomes[0].document.groups[0].loss_ratio.unwrap().mean(), 0.0);
     outcomes[0].document.groups[0].clone()

@@ -122,7 +122,10 @@ fn hops(n: u32) -> Document {
     }
     let scenario = good(&text);
     let queue = scenario.own_queue().clone();
-    run(&Job { scenario, queues: vec![queue], flows: false, threads: Some(1) }, &()).unwrap().remove(0).document
+    run(&Job { scenario, queues: vec![queue], flows: false, series: false, threads: Some(1) }, &())
+        .unwrap()
+        .remove(0)
+        .document
 }
 
 #[test]

@@ -83,21 +83,27 @@ impl Turns {
     }
 }
 
+/// Up to so many players a change goes on to the root where nothing changes any more: to see that it could stop costs more than the few
+/// rounds left, for nobody can foretell in which round that is.
+const FEW: usize = 256;
+
 /// When each of a fixed set of players acts next, and who is the next of all: a tree of winners. To change a player's
-/// time costs one comparison a round, and none of the rounds that it does not change.
+/// time costs one comparison a round, and among many none of the rounds that it does not change.
 #[derive(Clone, Debug)]
 pub(crate) struct Agenda {
     /// The winner of all at 1, the players from the middle on; at each other place the lower of the two at twice its index
-    /// and the next. As a match has no sides, that works for any number of players.
+    /// and the next.
     turns: Box<[u64]>,
     form: Turns,
+    /// Whether a change stops where it changes nothing.
+    stops: bool,
 }
 
 impl Agenda {
     /// For so many players, with nothing pending.
     pub fn new(players: usize) -> Agenda {
-        let players = players.max(1);
-        Agenda { turns: vec![u64::MAX; 2 * players].into(), form: Turns::of(players) }
+        let players = players.max(1).next_power_of_two();
+        Agenda { turns: vec![u64::MAX; 2 * players].into(), form: Turns::of(players), stops: players > FEW }
     }
 
     /// Times from this on are never.
@@ -112,7 +118,7 @@ impl Agenda {
     }
 
     /// `player` acts next at `time`, in place of whenever it would have.
-    #[inline]
+    #[inline(always)]
     pub fn set(&mut self, player: u32, time: u64) {
         let mut winner = self.form.join(time, player);
         let turns = &mut *self.turns;
@@ -121,7 +127,7 @@ impl Agenda {
         while at > 1 {
             winner = winner.min(turns[at ^ 1]);
             at /= 2;
-            if turns[at] == winner {
+            if self.stops && turns[at] == winner {
                 return;
             }
             turns[at] = winner;
@@ -275,7 +281,7 @@ mod tests {
 
     #[test]
     fn the_tournament_agrees_with_a_search() {
-        for players in [1usize, 2, 3, 17, 64] {
+        for players in [1usize, 2, 3, 17, 64, FEW, FEW + 1] {
             let mut agenda = Agenda::new(players);
             let mut all = vec![u64::MAX; players];
             for i in 0..5_000u64 {

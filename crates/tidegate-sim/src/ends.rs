@@ -263,6 +263,7 @@ impl Ends {
     }
 
     /// An event of class [`Class::Send`] of connection `flow`: it starts, or a burst that waited goes out.
+    #[inline(always)]
     pub fn wake(&mut self, now: u64, flow: u32) -> Timers {
         let sender = &mut self.senders[flow as usize];
         let now = Time::from_nanos(now);
@@ -344,7 +345,7 @@ impl Ends {
     }
 
     /// `ack` comes back to `flow`'s sender.
-    #[inline]
+    #[inline(always)]
     pub fn acknowledged(&mut self, now: u64, flow: u32, ack: Body, reports: &mut Reports) -> Timers {
         let blocks = ack.flags() & flag::BLOCKS != 0;
         let report = if blocks { reports.take(ack.seq()) } else { Report::plain(ack.seq()) };
@@ -374,7 +375,7 @@ impl Ends {
     }
 
     /// `data` of `flow` arrive at their receiver at `at`; its answer.
-    #[inline]
+    #[inline(always)]
     pub fn deliver(&mut self, at: u64, flow: u32, data: Body, reports: &mut Reports, meters: &mut Meters) -> Answer {
         let far = &mut self.far[flow as usize];
         if far.back == 0 {
@@ -439,7 +440,7 @@ impl Ends {
     }
 
     /// What a sender has put out, as a packet that leaves `flow`'s node at `now`.
-    #[inline]
+    #[inline(always)]
     pub fn launch(&self, now: u64, flow: u32, output: Output) -> Body {
         Body::new(now, output.seq, output.len, output.flags, self.senders[flow as usize].life)
     }
@@ -485,7 +486,7 @@ impl Far {
     }
 
     /// What becomes of the acknowledgement that is due at `at`, or waits.
-    #[inline]
+    #[inline(always)]
     fn answer(&self, at: u64, wait: Wait, reports: &mut Reports, meters: &mut Meters) -> Answer {
         let born = match wait {
             Wait::No { born } => born,
@@ -586,7 +587,7 @@ impl Sender {
     }
 
     /// The events to add, so that each timer has one pending no later than it is due.
-    #[inline]
+    #[inline(always)]
     fn rearm(&mut self) -> Timers {
         let (send_at, timeout_at) = match &self.work {
             Work::Tcp(tcp, _) => (tcp.send_at, tcp.alarm()),

@@ -54,7 +54,8 @@ impl Body {
 
     #[inline]
     pub fn new(born: u64, seq: u32, len: u16, flags: u8, life: u8) -> Body {
-        let (len, flags, life) = ((len as u64) << Body::LEN, (flags as u64) << Body::FLAGS, (life as u64) << Body::LIFE);
+        let (len, flags, life) =
+            ((len as u64) << Body::LEN, (flags as u64) << Body::FLAGS, (life as u64) << Body::LIFE);
         Body { born, word: seq as u64 | len | flags | life }
     }
 

@@ -45,6 +45,7 @@ mod network;
 mod outcome;
 mod port;
 mod queue_meter;
+mod quotient;
 mod reference;
 mod routes;
 pub mod sources;

@@ -1,4 +1,5 @@
 //! The packets on a link that need an event at its far end, in the order in which they come out.
+use crate::agenda::Agenda;
 use crate::fetch::fetch;
 use crate::flight::Flight;
 
@@ -11,18 +12,20 @@ pub(crate) struct Line {
     ring: Box<[Flight]>,
     head: u32,
     len: u32,
-    /// The link's place among the players of the [`Agenda`](crate::agenda::Agenda).
+    /// The link's place among the players of the [`Agenda`].
     pub player: u32,
     /// The flow whose sender is at home on the link, if one is.
     pub owner: u32,
     /// When the first of what that sender has yet to send comes out, `u64::MAX` for never; it may be early.
     pub owed: u64,
+    /// Its turn, as the agenda knows it.
+    known: u64,
 }
 
 impl Line {
     /// An empty line; it takes no memory yet.
     pub fn new(player: u32) -> Line {
-        Line { ring: Box::default(), head: 0, len: 0, player, owner: u32::MAX, owed: u64::MAX }
+        Line { ring: Box::default(), head: 0, len: 0, player, owner: u32::MAX, owed: u64::MAX, known: u64::MAX }
     }
 
     /// Joins the tail. Whether the line was empty.
@@ -46,8 +49,18 @@ impl Line {
 
     /// When the next one comes out, or may be owed.
     #[inline]
-    pub fn turn(&self) -> u64 {
+    fn turn(&self) -> u64 {
         self.head().map_or(u64::MAX, |head| head.time).min(self.owed)
+    }
+
+    /// Tells the `agenda` of its turn, if that has changed.
+    #[inline]
+    pub fn tell(&mut self, agenda: &mut Agenda) {
+        let turn = self.turn();
+        if turn != self.known {
+            self.known = turn;
+            agenda.set(self.player, turn);
+        }
     }
 
     /// Leaves from the head, if its time has come.

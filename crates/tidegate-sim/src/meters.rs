@@ -57,6 +57,8 @@ pub(crate) struct Meters {
     windows: Vec<Windows>,
     tau: u64,
     step: u64,
+    /// When the interval of the grid began that was asked for last, and where its cells begin.
+    interval: (u64, usize),
     /// Bytes delivered and dropped, by interval of the grid and group.
     delivered: Vec<u64>,
     dropped: Vec<u64>,
@@ -88,6 +90,7 @@ impl Meters {
             windows: vec![Windows::NONE; if plan.rate_window.is_some() { flows } else { 0 }],
             tau: plan.rate_window.map_or(u64::MAX, |tau| tau.as_nanos()),
             step: plan.step.map_or(u64::MAX, |s| s.as_nanos()),
+            interval: (0, 0),
             delivered: vec![0; points * groups],
             dropped: vec![0; points * groups],
             packets: 0,
@@ -108,7 +111,7 @@ impl Meters {
     }
 
     /// `flow`'s sender puts `data` out.
-    #[inline]
+    #[inline(always)]
     pub fn sent(&mut self, at: u64, flow: u32, data: Body) {
         self.packets += 1;
         if self.counts(at) {
@@ -131,7 +134,7 @@ impl Meters {
     }
 
     /// `data` of `flow` arrive at their receiver, `new` bytes of it new there.
-    #[inline]
+    #[inline(always)]
     pub fn delivered(&mut self, at: u64, flow: u32, data: Body, new: u64) {
         if self.counts(at) {
             let FlowMeter { counters, group } = &mut self.flows[flow as usize];
@@ -172,8 +175,15 @@ impl Meters {
 
     /// Where the series keep what happens to `flow` at `at`, if there are series.
     #[inline]
-    fn cell(&self, at: u64, flow: u32) -> Option<usize> {
-        (self.step != u64::MAX).then(|| (at / self.step) as usize * self.group_delays.len() + self.group(flow))
+    fn cell(&mut self, at: u64, flow: u32) -> Option<usize> {
+        if self.step == u64::MAX {
+            return None;
+        }
+        if at.wrapping_sub(self.interval.0) >= self.step {
+            let which = at / self.step;
+            self.interval = (which * self.step, which as usize * self.group_delays.len());
+        }
+        Some(self.interval.1 + self.group(flow))
     }
 
     /// The group of `flow`.
@@ -183,7 +193,7 @@ impl Meters {
     }
 
     /// An acknowledgement of what was `born` then comes back to `flow`'s sender.
-    #[inline]
+    #[inline(always)]
     pub fn returned(&mut self, at: u64, flow: u32, born: u64) {
         if self.delays != Delays::Off && self.counts(at) {
             let took = at - born;
@@ -209,7 +219,7 @@ impl Meters {
     }
 
     /// Data of `flow`, `len` bytes, leave a queue after `waited`.
-    #[inline]
+    #[inline(always)]
     pub fn left(&mut self, flow: u32, len: u32, waited: u64, part: usize) {
         let FlowMeter { counters, group } = &mut self.flows[flow as usize];
         counters.departed.add(len);

@@ -37,7 +37,7 @@ impl<Q: Qdisc> Port<Q> {
     }
 
     /// The next departure that begins at or before `now`: the packet and when it comes out at the far end.
-    #[inline]
+    #[inline(always)]
     pub fn catch_up(&mut self, now: u64, waiting: &mut Waiting, meters: &mut Meters) -> Option<Flight> {
         while self.next <= now {
             let at = self.next;
@@ -61,7 +61,7 @@ impl<Q: Qdisc> Port<Q> {
     }
 
     /// `flight` arrives at `now`, every departure up to then having been made.
-    #[inline]
+    #[inline(always)]
     pub fn offer(&mut self, now: u64, flight: Flight, label: Label, waiting: &mut Waiting, meters: &mut Meters) {
         self.meter.hold(now, self.held);
         self.meter.offered(now, &flight, meters);

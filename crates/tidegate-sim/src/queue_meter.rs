@@ -82,7 +82,7 @@ impl QueueMeter {
     }
 
     /// The backlog, `held` since the last call, may change at `at`.
-    #[inline]
+    #[inline(always)]
     pub fn hold(&mut self, at: u64, held: Backlog) {
         // `last` begins at the end of the warm-up: what was held before that does not count.
         let until = at.min(self.end);
@@ -98,7 +98,7 @@ impl QueueMeter {
     }
 
     /// `flight` is offered to the queue.
-    #[inline]
+    #[inline(always)]
     pub fn offered(&mut self, at: u64, flight: &Flight, meters: &mut Meters) {
         self.step_offered += 1;
         if self.counts(at) {
@@ -140,7 +140,7 @@ impl QueueMeter {
     }
 
     /// `flight` leaves the queue at `at`, after `waited`, and is in transmission until `done`.
-    #[inline]
+    #[inline(always)]
     pub fn left(&mut self, at: u64, done: u64, flight: &Flight, waited: u64, meters: &mut Meters) {
         self.step_waited += waited;
         self.step_left += 1;

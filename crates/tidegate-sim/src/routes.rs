@@ -85,6 +85,8 @@ pub(crate) struct Routes {
     pub ports: Vec<u32>,
     /// Whether any packet needs an event at the far end of each link.
     pub events: Vec<bool>,
+    /// The port whose queue all that needs an event at the far end of each link joins, if it is the same.
+    pub doors: Vec<Option<u32>>,
 }
 
 /// Who feeds a link.
@@ -202,13 +204,14 @@ impl Routes {
             lookahead: vec![u64::MAX; ports.len()],
             ports,
             events: vec![false; network.links.len()],
+            doors: vec![None; network.links.len()],
         };
         routes.find_events();
         routes.look_ahead(network, &ways);
         routes
     }
 
-    /// Works out [`Routes::events`].
+    /// Works out [`Routes::events`] and [`Routes::doors`].
     fn find_events(&mut self) {
         for pair in self.steps.windows(2) {
             let link = match pair[0].kind {
@@ -216,7 +219,13 @@ impl Routes {
                 Kind::Queue => self.ports[pair[0].index()] as usize,
                 Kind::Reach | Kind::Home | Kind::Meet | Kind::Return => continue,
             };
-            self.events[link] |= !pair[1].is_free();
+            if pair[1].is_free() {
+                continue;
+            }
+            let door = (pair[1].kind == Kind::Queue).then_some(pair[1].index);
+            let alike = !self.events[link] || door == self.doors[link];
+            self.doors[link] = if alike { door } else { None };
+            self.events[link] = true;
         }
     }
 

@@ -24,7 +24,12 @@ impl Spread {
     pub fn add(&mut self, value: u64) {
         self.count += 1;
         self.sum += value as u128;
-        self.squares = self.squares.saturating_add(value as u128 * value as u128);
+        // Of any number of these the sum of squares fits.
+        if value <= u32::MAX as u64 {
+            self.squares += (value * value) as u128;
+        } else {
+            self.squares = self.squares.saturating_add(value as u128 * value as u128);
+        }
     }
 
     /// Counts in all of `other`.

@@ -194,8 +194,14 @@ fn of_seed(cell: &Cell, seed: u64, news: &News<'_>) -> Result<Replication, RunEr
     (scenario.run.seed, scenario.run.seeds) = (seed, 1);
     let configs = Configs::new(&scenario, &cell.queue).map_err(RunError::Invalid)?;
     let weight = weight(&scenario);
-    let job = Job { scenario, queues: vec![cell.queue.clone()], flows: cell.keeps.flows, threads: None };
-    let (sample, series) = replicate(&job, &configs, seed, cell.keeps.series, &news.of_weight(weight))?;
+    let job = Job {
+        scenario,
+        queues: vec![cell.queue.clone()],
+        flows: cell.keeps.flows,
+        series: cell.keeps.series,
+        threads: None,
+    };
+    let (sample, series) = replicate(&job, &configs, seed, job.series, &news.of_weight(weight))?;
     let document = document::document(&job, &configs.spec, &configs.watched, &[sample]);
     Ok(Replication { document, series })
 }

@@ -3,11 +3,12 @@
 use tidegate::{Rng, Span, Time};
 
 use super::{Rules, Tcp};
+use crate::quotient::Divisor;
 
 /// Estimates and back-off of one connection.
 #[derive(Clone, Debug)]
 pub(super) struct Rto {
-    tick: u64,
+    tick: Divisor,
     /// Where in a tick the connection's clock began.
     phase: u64,
     min: u64,
@@ -34,7 +35,7 @@ impl Rto {
     pub fn new(tcp: &Tcp, dice: &mut Rng) -> Rto {
         let (tick, min) = (tcp.tick.as_nanos(), tcp.min_rto.as_nanos());
         Rto {
-            tick,
+            tick: Divisor::new(tick),
             phase: dice.below(tick),
             min,
             min_var: if tcp.rules == Rules::Linux { min } else { 0 },
@@ -110,7 +111,8 @@ impl Rto {
     fn measure(&mut self, sent: u64, now: u64) {
         let rtt = now - sent;
         self.smooth = if self.smooth == 0 { rtt } else { self.smooth - self.smooth / 8 + rtt / 8 };
-        let ticks = ((now + self.phase) / self.tick - (sent + self.phase) / self.tick).clamp(1, 1 << 20) as i64;
+        let ticked = |at: u64| self.tick.divide(at + self.phase).0;
+        let ticks = (ticked(now) - ticked(sent)).clamp(1, 1 << 20) as i64;
         if self.srtt == 0 {
             self.srtt = (ticks as u32) << 3;
             self.rttvar = (ticks as u32) << 1;
@@ -120,8 +122,8 @@ impl Rto {
             let deviation = delta.abs() - (self.rttvar >> 2) as i64;
             self.rttvar = (self.rttvar as i64 + deviation).max(1) as u32;
         }
-        let rounded = (((self.rttvar << 3) + self.srtt) >> 3) as u64 * self.tick;
-        self.base = rounded.max(self.srtt as u64 * self.tick / 8 + self.min_var);
+        let rounded = (((self.rttvar << 3) + self.srtt) >> 3) as u64 * self.tick.get();
+        self.base = rounded.max(self.srtt as u64 * self.tick.get() / 8 + self.min_var);
     }
 }
 

@@ -187,7 +187,7 @@ impl TcpSender {
 
     /// The congestion control hears of the acknowledgement, and a mark that it echoes is answered. Whether there was one to be
     /// answered.
-    #[inline]
+    #[inline(always)]
     pub(super) fn heard(&mut self, now: Time, ack: u32, echo: bool) -> bool {
         if ack > self.una {
             let acked = self.news(now, ack, echo);
@@ -268,7 +268,7 @@ impl TcpSender {
     }
 
     /// The round trip is in order: new data are acknowledged, recovery, if any, is over, and the window opens.
-    #[inline]
+    #[inline(always)]
     pub(super) fn advance(&mut self, now: Time, ack: u32, echo: bool) {
         let opening = self.is_opening();
         let acked = self.accept(now, ack, echo);
@@ -293,7 +293,7 @@ impl TcpSender {
     }
 
     /// The same but for the window: what the acknowledgement says.
-    #[inline]
+    #[inline(always)]
     pub(super) fn accept(&mut self, now: Time, ack: u32, echo: bool) -> Acked {
         if self.window.inflation > 0 || self.last == Last::Duplicates {
             self.leave_recovery();
@@ -425,7 +425,7 @@ impl TcpSender {
     }
 
     /// Sends what the window allows, at once or after the random delay.
-    #[inline]
+    #[inline(always)]
     pub(super) fn fill(&mut self, now: Time, most: u32, dice: &mut Rng, out: &mut Vec<Output>) {
         match self.departures {
             Departures::AtOnce => self.burst(now, most, out),
@@ -437,19 +437,17 @@ impl TcpSender {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn may_send(&self) -> bool {
-        if self.board.is_some() {
-            let ns2 = self.rules == Rules::Ns2;
-            return if ns2 { self.sack1_may_send() } else { self.has_room() && self.has_work() };
+        match (&self.board, &self.rack) {
+            (None, None) => self.next - self.una < self.window.segments() && self.next < self.end,
+            (Some(_), _) if self.rules == Rules::Ns2 => self.sack1_may_send(),
+            (Some(_), _) => self.has_room() && self.has_work(),
+            (_, Some(_)) => self.may_resend(),
         }
-        if self.rack.is_some() {
-            return self.may_resend();
-        }
-        self.next - self.una < self.window.segments() && self.next < self.end
     }
 
-    #[inline]
+    #[inline(always)]
     fn burst(&mut self, now: Time, most: u32, out: &mut Vec<Output>) {
         if self.board.is_some() {
             return if self.rules == Rules::Ns2 { self.sack1_sends(now, out) } else { self.repair(now, out) };
@@ -457,8 +455,8 @@ impl TcpSender {
         if self.rack.is_some() {
             return self.resend(now, out);
         }
-        let mut sent = 0;
-        while sent < most && self.may_send() {
+        let (mut sent, window) = (0, self.window.segments());
+        while sent < most && self.next - self.una < window && self.next < self.end {
             self.send(now, self.next, out);
             self.next += 1;
             sent += 1;
@@ -476,7 +474,7 @@ impl TcpSender {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn send(&mut self, now: Time, seq: u32, out: &mut Vec<Output>) {
         let again = seq < self.max;
         self.window.sent(&Sending { now, seq, una: self.una, again });

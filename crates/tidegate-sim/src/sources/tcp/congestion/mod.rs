@@ -206,7 +206,7 @@ macro_rules! controls {
                     $(Control::$variant(law) => law.restart(),)+
                 }
             }
-            #[inline]
+            #[inline(always)]
             fn heard(&mut self, ack: &Acked) {
                 match self {
                     Control::Reno(law) => law.heard(ack),
@@ -466,7 +466,7 @@ impl Window {
     }
 
     /// An acknowledgement of new data.
-    #[inline]
+    #[inline(always)]
     pub fn grow(&mut self, ack: &Acked) {
         match &mut self.control {
             Control::Reno(reno) => self.cwnd = reno.acked(self.cwnd, &mut self.ssthresh, ack),
@@ -476,7 +476,7 @@ impl Window {
     }
 
     /// An acknowledgement of new data has come, whatever else is made of it.
-    #[inline]
+    #[inline(always)]
     pub fn heard(&mut self, ack: &Acked) {
         self.control.heard(ack);
     }
