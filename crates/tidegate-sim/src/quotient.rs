@@ -41,8 +41,9 @@ mod tests {
     fn quotients_are_exact() {
         let by = (0..64).flat_map(|bits| [1u64 << bits, (1 << bits) + 1, mix(bits) >> bits]);
         for by in by.filter(|&by| by > 0) {
-            let near =
-                (0..64).flat_map(|bits| [(u64::MAX >> bits) / by * by, (u64::MAX >> bits) / by * by + (by - 1) / 2]);
+            let near = (0..64).flat_map(|bits| {
+                [(u64::MAX >> bits) / by * by, ((u64::MAX >> bits) / by * by).saturating_add((by - 1) / 2)]
+            });
             for n in near.chain([0, 1, by - 1, by, u64::MAX - 1, u64::MAX]).chain((0..64).map(mix)) {
                 assert_eq!(Divisor::new(by).divide(n), (n / by, n % by), "{n} / {by}");
             }
