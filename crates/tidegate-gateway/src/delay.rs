@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use tidegate::{MarkReason, Span, Time};
 
 use crate::counters::{Counters, Loss};
-use crate::pool::Pool;
+use crate::pool::{Pool, TOUCHED};
 use crate::port::Unsent;
 use crate::witness::Witness;
 
@@ -27,9 +27,17 @@ struct Passing {
 }
 
 impl DelayLine {
-    /// A line of `delay`, with room for as many frames as `pool` has for the shortest.
+    /// A line of `delay`, with room for as many frames as `pool` has for the shortest. Where frames will be under way, they
+    /// go round in it, so that memory is touched now for the first of them: to be given a page by the system takes longer
+    /// than a departure may be late.
     pub fn new(delay: Span, pool: &Pool) -> DelayLine {
-        DelayLine { delay, waiting: VecDeque::with_capacity(pool.cells() as usize), last_in: Time::ZERO }
+        let mut waiting = VecDeque::with_capacity(pool.cells() as usize);
+        if delay > Span::ZERO {
+            let nobody = Passing { due: Time::ZERO, waited: Span::ZERO, slot: 0 };
+            waiting.resize(waiting.capacity().min(TOUCHED), nobody);
+            waiting.clear();
+        }
+        DelayLine { delay, waiting, last_in: Time::ZERO }
     }
 
     /// The memory that a line takes whose pool has so many cells, in bytes.
@@ -111,6 +119,10 @@ impl DelayLine {
                 Some(why) => witness.lost(now, why, bytes),
             }
             pool.free(frame.slot);
+        }
+        if self.waiting.is_empty() {
+            // The next one takes the first place, which is at hand, and not the one after this, which may be on a new page.
+            self.waiting.clear();
         }
     }
 }
