@@ -119,7 +119,7 @@ fn what_is_left_behind_is_what_was_asked_for() {
     assert!(net.crossing().is_some_and(|span| span < QUICK), "the wire stays open");
     let (code, plan, err) = net.run(&["--rate", "1mbit", "--queue", "red", "--dry-run"]);
     assert!(code == 0 && plan.contains("what a gate that is gone has left at west, east"), "{plan}{err}");
-    assert!(plan.contains("asleep until 60 us before a departure"), "{plan}");
+    assert!(plan.contains("asleep until 60 us to 250 us before a departure, as this machine wakes"), "{plan}");
     let (code, plan, err) = net.run(&["--rate", "1mbit", "--queue", "red", "--busy", "--dry-run"]);
     let alone = code == 2 && err.contains("--busy takes a processor, and this machine has no other");
     assert!(alone || code == 0 && plan.contains("awake: never sleeps, and takes a processor"), "{plan}{err}");

@@ -19,8 +19,9 @@ use tidegate_gateway::host;
 use tidegate_gateway::namespaces::{Namespace, alone, cable, possible};
 use tidegate_gateway::plan::{Plan, Secret, Settings, Way};
 use tidegate_gateway::port::Port;
-use tidegate_gateway::pump::{AWAKE, Orders, Waits, Wish, pump};
+use tidegate_gateway::pump::{Orders, Waits, Wish, pump};
 use tidegate_gateway::ring::Ring;
+use tidegate_gateway::wakes;
 use tidegate_gateway::witness::Witness;
 
 /// A full frame of Ethernet, in bytes.
@@ -107,7 +108,7 @@ fn bare_loop(waits: Waits, gap: f64, during: Duration) -> Vec<u64> {
     let mut came = vec![1; count];
     for (number, came) in came.iter_mut().enumerate() {
         let due = begun + (gap * (number + 1) as f64) as u64;
-        let left = due.saturating_sub(clock::now().as_nanos() + AWAKE.as_nanos());
+        let left = due.saturating_sub(clock::now().as_nanos() + wakes::LEAST.as_nanos());
         if left > 0 && waits == Waits::Asleep {
             std::thread::sleep(Duration::from_nanos(left));
         }

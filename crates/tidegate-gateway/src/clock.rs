@@ -8,7 +8,7 @@ use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::prctl::set_timerslack;
 use nix::sys::time::TimeSpec;
-use nix::time::{ClockId, clock_gettime};
+use nix::time::{ClockId, clock_getres, clock_gettime};
 use tidegate::{Span, Time};
 
 /// The time by CLOCK_MONOTONIC, which the kernel's programs read too.
@@ -16,6 +16,13 @@ use tidegate::{Span, Time};
 pub fn now() -> Time {
     let now = clock_gettime(ClockId::CLOCK_MONOTONIC).expect("every Linux has this clock");
     Time::from_nanos(now.tv_sec() as u64 * 1_000_000_000 + now.tv_nsec() as u64)
+}
+
+/// How long it is from one tick of the kernel to the next: the grain of its coarse clock. Ticks are at whole multiples of it
+/// by [`now`], on all processors unless the kernel was started with `skew_tick`. Zero where the system does not tell.
+pub fn tick() -> Span {
+    let grain = clock_getres(ClockId::CLOCK_MONOTONIC_COARSE);
+    grain.map_or(Span::ZERO, |grain| Span::from_nanos(grain.tv_sec() as u64 * 1_000_000_000 + grain.tv_nsec() as u64))
 }
 
 /// Lets this thread's waits end when they are to: by default the kernel may add 50 us to save power.
@@ -26,16 +33,17 @@ pub fn punctual() -> io::Result<()> {
     Ok(set_timerslack(1)?)
 }
 
-/// Waits until one of two devices has a frame, or something to complain of, for at most `span`.
+/// Waits until one of two devices has a frame, or something to complain of, for at most `span`; whether it was `span`.
 ///
 /// # Errors
 /// The system refuses. A signal is no error.
-pub fn wait(devices: (&impl AsFd, &impl AsFd), span: Span) -> io::Result<()> {
+pub fn wait(devices: (&impl AsFd, &impl AsFd), span: Span) -> io::Result<bool> {
     let timeout = TimeSpec::from_duration(Duration::from_nanos(span.as_nanos()));
     let mut both =
         [PollFd::new(devices.0.as_fd(), PollFlags::POLLIN), PollFd::new(devices.1.as_fd(), PollFlags::POLLIN)];
     match ppoll(&mut both, Some(timeout), None) {
-        Ok(_) | Err(Errno::EINTR) => Ok(()),
+        Ok(ready) => Ok(ready == 0),
+        Err(Errno::EINTR) => Ok(false),
         Err(error) => Err(error.into()),
     }
 }

@@ -13,6 +13,7 @@
 //! | [`facts`], [`preflight`], [`doctor`] | what interfaces are; what stands against joining them; what a machine lacks |
 //! | [`guard`], [`witness`] | what keeps the kernel informed that we live; who is shown every frame with its fate |
 //! | [`plan`], [`pump`], [`clock`], [`host`] | what is to be done, checked before; the loop that gives the gate the time; what it asks of its machine |
+//! | [`tick`], [`wakes`] | when the kernel takes the processor away; how late sleeps end |
 //! | [`counters`], [`record`] | what became of every frame; the same as a capture file |
 //! | [`meter`], [`heavy`], [`sojourn`] | what is measured on the way: flows that send most, in a fixed table; how long frames wait |
 //! | [`sample`], [`desk`], [`snapshot`] | how a gate stands: plain figures from the thread that moves frames, kept, made a document |
@@ -59,6 +60,8 @@ pub mod socket;
 pub mod sojourn;
 pub mod sort;
 mod system;
+pub mod tick;
 pub mod waiting;
+pub mod wakes;
 pub mod wire;
 pub mod witness;

@@ -1,5 +1,6 @@
 //! The loop that gives a gate the time: it sleeps until shortly before the next departure, then looks at the clock until
-//! it has come. Or it never sleeps, which costs a processor and spares the frames its awakening.
+//! it has come. Or it never sleeps, which costs a processor and spares the frames its awakening. How long shortly is, the
+//! machine [teaches](Wakes), and what would be due in a [tick](Tick) of the kernel's may be done just before it.
 use std::io;
 use std::os::fd::AsFd;
 use std::sync::mpsc::Receiver;
@@ -13,10 +14,9 @@ use crate::gate::{Account, Gate, Next, Relics, Renewal};
 use crate::guard::{BEAT, Guard, Promise};
 use crate::port::Port;
 use crate::sample::Sampler;
+use crate::tick::Tick;
+use crate::wakes::{self, Wakes};
 use crate::witness::Witness;
-
-/// A sleep may end so late, on a machine like ours; what is nearer than that is waited for awake.
-pub const AWAKE: Span = Span::from_micros(60);
 
 /// How long to pump, and whom to tell.
 pub struct Orders<'a> {
@@ -71,7 +71,7 @@ pub struct Change {
 /// How to wait.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Waits {
-    /// Asleep, but for the last [`AWAKE`] before a departure.
+    /// Asleep, but for the last [margin](Wakes::margin) before a departure.
     #[default]
     Asleep,
     /// Awake: it looks at the clock and at the devices all the time, and takes a processor.
@@ -119,11 +119,12 @@ where
 {
     // Where the system refuses, sleeps end later and frames leave later; nothing else.
     let _ = clock::punctual();
-    let begun = clock::now();
+    let mut processor = Processor { tick: Tick::new(clock::tick()), wakes: Wakes::default() };
+    let begun = processor.now();
     let mut chores = Chores { begun, due: begun, status_due: begun, ill: [false; 2], unfinished: [false; 2] };
     let end = orders.duration.map_or(Time::MAX, |span| begun + span);
     loop {
-        let now = clock::now();
+        let now = processor.now();
         if now >= end {
             leave(now, gate, guard);
             return Ok(now.since(begun));
@@ -150,8 +151,11 @@ where
             (Next::Now, _) => {}
             (Next::Renewal, _) => beat(clock::now(), gate, guard, &mut orders),
             (Next::At(_) | Next::Arrival, Waits::Awake) => std::hint::spin_loop(),
-            (Next::At(departure), Waits::Asleep) => sleep(gate, chores.due.min(shortly_before(departure)))?,
-            (Next::Arrival, Waits::Asleep) => sleep(gate, chores.due)?,
+            (Next::At(departure), Waits::Asleep) => {
+                let shortly_before = departure.as_nanos().saturating_sub(processor.wakes.margin().as_nanos());
+                processor.sleep(gate, chores.due.min(Time::from_nanos(shortly_before)))?;
+            }
+            (Next::Arrival, Waits::Asleep) => processor.sleep(gate, chores.due)?,
         }
     }
 }
@@ -184,7 +188,7 @@ fn drain<A: Port, B: Port, W: Witness>(gate: &mut Gate<A, B, W>, until: Time, wi
             Some(next) if now < until && wish() != Wish::End => next.min(until).min(now + BEAT).since(now),
             _ => return now,
         };
-        std::thread::sleep(Duration::from_nanos(left.as_nanos().saturating_sub(AWAKE.as_nanos())));
+        std::thread::sleep(Duration::from_nanos(left.as_nanos().saturating_sub(wakes::LEAST.as_nanos())));
     }
 }
 
@@ -206,17 +210,37 @@ pub fn is_gone(error: &io::Error) -> bool {
     error.raw_os_error() == Some(Errno::ENODEV as i32)
 }
 
-fn shortly_before(departure: Time) -> Time {
-    Time::from_nanos(departure.as_nanos().saturating_sub(AWAKE.as_nanos()))
+/// What is known of the processor that this thread runs on.
+struct Processor {
+    tick: Tick,
+    wakes: Wakes,
 }
 
-/// Waits until a frame arrives, but not longer than until `then`.
-fn sleep<A: Port + AsFd, B: Port + AsFd, W: Witness>(gate: &Gate<A, B, W>, then: Time) -> io::Result<()> {
-    let left = then.since(clock::now());
-    if left == Span::ZERO {
-        return Ok(());
+impl Processor {
+    /// Up to when what is due is to be done.
+    #[inline]
+    fn now(&mut self) -> Time {
+        self.tick.look(clock::now())
     }
-    clock::wait(gate.ports(), left)
+
+    /// Waits until a frame arrives, but not longer than until `then`.
+    fn sleep<A: Port + AsFd, B: Port + AsFd, W: Witness>(
+        &mut self,
+        gate: &Gate<A, B, W>,
+        then: Time,
+    ) -> io::Result<()> {
+        let left = then.since(clock::now());
+        if left == Span::ZERO {
+            return Ok(());
+        }
+        let undisturbed = clock::wait(gate.ports(), left)?;
+        let woke = clock::now();
+        if undisturbed {
+            self.wakes.woke(woke.since(then));
+        }
+        self.tick.slept(woke);
+        Ok(())
+    }
 }
 
 /// What is done now and then.

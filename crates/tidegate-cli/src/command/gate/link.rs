@@ -5,9 +5,10 @@ use tidegate::{Bytes, ConfigError, Link, Rate, Size, Span, catalog};
 use tidegate_gateway::offenders::Rules;
 use tidegate_gateway::overhead::Overhead;
 use tidegate_gateway::plan::{Plan, Settings, Way};
-use tidegate_gateway::pump::{AWAKE, Waits};
+use tidegate_gateway::pump::Waits;
 use tidegate_gateway::rehash::Rehash;
 use tidegate_gateway::sort::{BY_CLASS, Class, deal};
+use tidegate_gateway::wakes;
 use tidegate_lab::replay::default_limit;
 use tidegate_lab::{Place, Problem, Problems, QueueSpec};
 use tidegate_packet::{FlowKey, Prefix};
@@ -57,7 +58,9 @@ impl LinkConfig {
     /// The plan as pairs of a name and a text, and what is done besides.
     pub fn lines(&self, plan: &Plan) -> Vec<(String, String)> {
         let waits = match self.waits {
-            Waits::Asleep => format!("asleep until {AWAKE} before a departure"),
+            Waits::Asleep => {
+                format!("asleep until {} to {} before a departure, as this machine wakes", wakes::LEAST, wakes::MOST)
+            }
             Waits::Awake => "awake: never sleeps, and takes a processor".into(),
         };
         let mut lines = plan.lines();
