@@ -68,9 +68,9 @@ impl Experiment {
         if let Some(dir) = &self.out {
             store::accept(dir).map_err(Failure::input)?;
         }
-        let flows = self.flows || self.out.is_some();
-        // Also where nobody reads them: a document counts the events of the readings, and is to be the same with a directory and without.
-        let job = Job { scenario, queues, flows, series: true, threads: self.threads.map(usize::from) };
+        let series = self.out.is_some();
+        let flows = self.flows || series;
+        let job = Job { scenario, queues, flows, series, threads: self.threads.map(usize::from) };
         let mut outcomes = run(&job, &Onlooker::new()).map_err(|error| match error {
             RunError::Cancelled => Failure::Interrupted,
             RunError::Invalid(problems) => Failure::input(problems),

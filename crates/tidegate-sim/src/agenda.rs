@@ -83,27 +83,37 @@ impl Turns {
     }
 }
 
-/// Up to so many players a change goes on to the root where nothing changes any more: to see that it could stop costs more than the few
-/// rounds left, for nobody can foretell in which round that is.
-const FEW: usize = 256;
+/// So many players are few.
+const FEW: usize = 64;
 
 /// When each of a fixed set of players acts next, and who is the next of all: a tree of winners. To change a player's
-/// time costs one comparison a round, and among many none of the rounds that it does not change.
+/// time costs one comparison a round.
 #[derive(Clone, Debug)]
 pub(crate) struct Agenda {
-    /// The winner of all at 1, the players from the middle on; at each other place the lower of the two at twice its index
-    /// and the next.
-    turns: Box<[u64]>,
+    turns: Tree,
     form: Turns,
-    /// Whether a change stops where it changes nothing.
-    stops: bool,
+}
+
+/// The winner of all at 1, the players from the middle on; at each other place the lower of the two at twice its index
+/// and the next.
+#[derive(Clone, Debug)]
+enum Tree {
+    /// Of few a change always goes on to the root: to see that it could stop costs more than the few rounds left, for nobody can
+    /// foretell in which round that is. Their number is fixed, so that nothing else has to be seen to on the way.
+    Few(Box<[u64; 2 * FEW]>),
+    /// Of many a change stops where it changes nothing.
+    Many(Box<[u64]>),
 }
 
 impl Agenda {
     /// For so many players, with nothing pending.
     pub fn new(players: usize) -> Agenda {
-        let players = players.max(1).next_power_of_two();
-        Agenda { turns: vec![u64::MAX; 2 * players].into(), form: Turns::of(players), stops: players > FEW }
+        let form = Turns::of(players.max(1));
+        let turns = match players {
+            0..=FEW => Tree::Few(Box::new([u64::MAX; 2 * FEW])),
+            _ => Tree::Many(vec![u64::MAX; 2 * players.next_power_of_two()].into()),
+        };
+        Agenda { turns, form }
     }
 
     /// Times from this on are never.
@@ -114,20 +124,41 @@ impl Agenda {
     /// The time of the next turn and whose it is. If there is none, a time not before the horizon.
     #[inline]
     pub fn next(&self) -> (u64, u32) {
-        self.form.part(self.turns[1])
+        self.form.part(match &self.turns {
+            Tree::Few(turns) => turns[1],
+            Tree::Many(turns) => turns[1],
+        })
     }
 
     /// `player` acts next at `time`, in place of whenever it would have.
     #[inline(always)]
     pub fn set(&mut self, player: u32, time: u64) {
-        let mut winner = self.form.join(time, player);
-        let turns = &mut *self.turns;
+        let turn = self.form.join(time, player);
+        match &mut self.turns {
+            Tree::Few(turns) => Agenda::set_few(turns, player, turn),
+            Tree::Many(turns) => Agenda::set_many(turns, player, turn),
+        }
+    }
+
+    #[inline(always)]
+    fn set_few(turns: &mut [u64; 2 * FEW], player: u32, mut winner: u64) {
+        let mut at = FEW + player as usize % FEW;
+        turns[at] = winner;
+        for _ in 0..FEW.trailing_zeros() {
+            winner = winner.min(turns[at ^ 1]);
+            at /= 2;
+            turns[at] = winner;
+        }
+    }
+
+    #[inline]
+    fn set_many(turns: &mut [u64], player: u32, mut winner: u64) {
         let mut at = turns.len() / 2 + player as usize;
         turns[at] = winner;
         while at > 1 {
             winner = winner.min(turns[at ^ 1]);
             at /= 2;
-            if self.stops && turns[at] == winner {
+            if turns[at] == winner {
                 return;
             }
             turns[at] = winner;
