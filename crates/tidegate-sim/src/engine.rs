@@ -56,9 +56,6 @@ enum Player {
     Readings,
     /// The line of the link of this number.
     Line(u32),
-    /// The same where all that is in line joins the queue of the port of the second number. What happens next is known earlier so than if
-    /// each packet were asked.
-    Door(u32, u32),
     /// The flow of this number, which is not answered.
     Source(u32),
     /// The first of the timers of connections of this class.
@@ -128,9 +125,8 @@ impl<Q: Qdisc> Simulation<Q> {
         }
         let readings = join(&mut players, Player::Readings);
         let mut line = |(i, (&needed, &door)): (usize, (&bool, &Option<u32>))| {
-            let link = i as u32;
-            let player = door.map_or(Player::Line(link), |port| Player::Door(link, port));
-            Line::new(if needed { join(&mut players, player) } else { u32::MAX })
+            let player = if needed { join(&mut players, Player::Line(i as u32)) } else { u32::MAX };
+            Line::new(player, door.unwrap_or(u32::MAX))
         };
         let mut lines: Vec<Line> = routes.events.iter().zip(&routes.doors).enumerate().map(&mut line).collect();
         for (flow, way) in routes.ways.iter().enumerate().filter(|(_, way)| way.home) {
@@ -252,13 +248,10 @@ impl<Q: Qdisc> Simulation<Q> {
     fn handle(&mut self, now: u64, player: u32) {
         match self.players[player as usize] {
             Player::Line(link) => {
-                if let Some(Flight { hop, flow, body, .. }) = self.come_out(link as usize, now) {
-                    self.travel(now, hop, flow, body);
-                }
-            }
-            Player::Door(link, port) => {
-                if let Some(flight) = self.come_out(link as usize, now) {
-                    self.offer(port as usize, flight);
+                let Some(flight) = self.come_out(link as usize, now) else { return };
+                match self.lines[link as usize].door {
+                    u32::MAX => self.travel(now, flight.hop, flight.flow, flight.body),
+                    port => self.offer(port as usize, flight),
                 }
             }
             Player::Source(flow) => {

@@ -14,6 +14,9 @@ pub(crate) struct Line {
     len: u32,
     /// The link's place among the players of the [`Agenda`].
     pub player: u32,
+    /// The port whose queue all that is in line joins, `u32::MAX` if not all do. Nobody can foretell whether such a line is next,
+    /// so it is asked for as late as may be: meanwhile what is the same for all is done.
+    pub door: u32,
     /// The flow whose sender is at home on the link, if one is.
     pub owner: u32,
     /// When the first of what that sender has yet to send comes out, `u64::MAX` for never; it may be early.
@@ -24,8 +27,8 @@ pub(crate) struct Line {
 
 impl Line {
     /// An empty line; it takes no memory yet.
-    pub fn new(player: u32) -> Line {
-        Line { ring: Box::default(), head: 0, len: 0, player, owner: u32::MAX, owed: u64::MAX, known: u64::MAX }
+    pub fn new(player: u32, door: u32) -> Line {
+        Line { ring: Box::default(), head: 0, len: 0, player, door, owner: u32::MAX, owed: u64::MAX, known: u64::MAX }
     }
 
     /// Joins the tail. Whether the line was empty.
@@ -101,7 +104,7 @@ mod tests {
 
     #[test]
     fn it_agrees_with_a_deque() {
-        let (mut line, mut deque) = (Line::new(0), VecDeque::new());
+        let (mut line, mut deque) = (Line::new(0, u32::MAX), VecDeque::new());
         for i in 0..10_000u64 {
             // Waves, so that it grows, wraps and runs empty.
             if mix(i) % 100 < 35 + 30 * (i / 500 % 2) {
