@@ -140,7 +140,7 @@ impl Agenda {
         }
     }
 
-    #[inline(always)]
+    #[inline(never)]
     fn set_few(turns: &mut [u64; 2 * FEW], player: u32, mut winner: u64) {
         let mut at = FEW + player as usize % FEW;
         turns[at] = winner;
