@@ -31,8 +31,8 @@ enum Work {
     /// With what opens further connections, if there are to be any.
     Tcp(TcpSender, Option<Box<Session>>),
     Tfrc(TfrcSender),
-    /// With its place in the agenda.
-    Open(Open, u32),
+    /// With its place in the agenda, unless it is at home.
+    Open(Open, Option<u32>),
 }
 
 /// A sender and its timers. A timer that moves later is left where it is and set anew when it fires, for that
@@ -42,7 +42,8 @@ struct Sender {
     stop: Time,
     /// When it is active after that, the next last.
     again: Vec<Period>,
-    /// Of a connection, the earliest event of class [`Class::Send`] that is pending, others are void; else the start.
+    /// Of a connection, the earliest event of class [`Class::Send`] that is pending, others are void; of a source that is not
+    /// answered its next turn if it is at home, else the first.
     send: Time,
     /// The same of class [`Class::Timeout`].
     timeout: Time,
@@ -130,7 +131,7 @@ pub(crate) const NEVER: u64 = u64::MAX;
 
 impl Ends {
     /// The ends of `network`'s flows, each with dice of its own.
-    /// `player` gives a place in the agenda to each source that is not answered.
+    /// `player` gives a place in the agenda to each source that is not answered and not at home.
     pub fn new<Q>(network: &Network<Q>, routes: &Routes, seed: Seed, mut player: impl FnMut(u32) -> u32) -> Ends {
         let flows = &network.flows;
         let sender = |(i, flow): (usize, &Flow)| {
@@ -138,8 +139,9 @@ impl Ends {
             let again = network.again.get(&FlowId(i as u32));
             let again: Vec<Period> = again.into_iter().flatten().rev().copied().collect();
             let mut send = flow.start;
+            let Way { there, home, .. } = routes.ways[i];
             let work = match (Open::new(&flow.source, i as u64, &mut dice), &flow.source) {
-                (Some(source), _) => Work::Open(source, player(i as u32)),
+                (Some(source), _) => Work::Open(source, (!home).then(|| player(i as u32))),
                 (None, Source::Web(web)) => {
                     let tcp = TcpSender::new(&web.tcp, &mut dice);
                     let mut session = Session::web(web, i as u64, &mut dice);
@@ -153,7 +155,6 @@ impl Ends {
                     Work::Tcp(TcpSender::new(tcp, &mut dice), session)
                 }
             };
-            let Way { there, home, .. } = routes.ways[i];
             Sender { stop: flow.stop, again, send, timeout: Time::MAX, work, life: 0, dice, there, home }
         };
         let far = |(i, flow): (usize, &Flow)| {
@@ -180,7 +181,7 @@ impl Ends {
     pub fn starts(&self) -> impl Iterator<Item = (Option<u32>, Key)> {
         self.senders.iter().enumerate().flat_map(|(i, s)| {
             let (player, class, again) = match s.work {
-                Work::Open(_, player) => (Some(player), Class::Tick, [].as_slice()),
+                Work::Open(_, player) => (player, Class::Tick, [].as_slice()),
                 Work::Tcp(..) | Work::Tfrc(_) => (None, Class::Send, s.again.as_slice()),
             };
             let times = std::iter::once(s.send).chain(again.iter().map(|period| period.0));
@@ -207,19 +208,23 @@ impl Ends {
         self.far[flow as usize].back
     }
 
-    /// The next of the events of a connection's sender: its time and class.
+    /// The next of the events of a sender that is at home: its time and class.
     #[inline]
     pub fn due(&self, flow: u32) -> (u64, Class) {
         let Sender { send, timeout, .. } = self.senders[flow as usize];
         if send <= timeout { (send.as_nanos(), Class::Send) } else { (timeout.as_nanos(), Class::Timeout) }
     }
 
-    /// When `flow`'s connection sends what waits, and how long the first of it is at least.
+    /// When `flow`'s sender sends what waits, and how long the first of it is at least.
     #[inline]
     pub fn sends(&self, flow: u32) -> (u64, u32) {
         let Sender { send, work, .. } = &self.senders[flow as usize];
-        let len = if let Work::Tcp(tcp, _) = work { tcp.least_len() } else { 0 };
-        (send.as_nanos(), len as u32)
+        let len = match work {
+            Work::Tcp(tcp, _) => tcp.least_len() as u32,
+            Work::Open(source, _) => source.least_len(),
+            Work::Tfrc(_) => 0,
+        };
+        (send.as_nanos(), len)
     }
 
     /// What queues see of `flow`'s packets.
@@ -262,10 +267,22 @@ impl Ends {
         (packet.map(body), next.as_nanos())
     }
 
-    /// An event of class [`Class::Send`] of connection `flow`: it starts, or a burst that waited goes out.
+    /// It is the turn of `flow`, which is not answered and at home.
+    fn tick_at_home(&mut self, now: u64, flow: u32) -> Timers {
+        let (data, send) = self.tick(now, flow);
+        self.senders[flow as usize].send = Time::from_nanos(send);
+        self.out.extend(data.map(|data| Output { seq: data.seq(), len: data.len() as u16, flags: data.flags() }));
+        Timers { send, ..Timers::NONE }
+    }
+
+    /// An event of class [`Class::Send`] of `flow`: a connection starts, or a burst that waited goes out; or a source's turn has
+    /// come that is not answered and at home.
     #[inline(always)]
     pub fn wake(&mut self, now: u64, flow: u32) -> Timers {
         let sender = &mut self.senders[flow as usize];
+        if let Work::Open(..) = sender.work {
+            return self.tick_at_home(now, flow);
+        }
         let now = Time::from_nanos(now);
         if sender.again.last().is_some_and(|period| period.0 == now) {
             return self.start_again(now, flow);

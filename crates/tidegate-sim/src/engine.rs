@@ -8,13 +8,13 @@
 //!
 //! A sender that is at home (`routes`) is told of an acknowledgement as soon as it is known when that will come back. Its own timers
 //! of before then go off first, in their order; what it will send later is *owed* to its first link, whose turn comes when the first
-//! of that would come out. So in a dumbbell in which every flow has hosts of its own a data packet costs two events, at
+//! of that would come out. So is what a source at home sends that hears no acknowledgements. So in a dumbbell in which every flow has hosts of its own a data packet costs two events, at
 //! the queue and where the acknowledgements meet; with shared hosts a third back at the sender, and a fourth if it waits before it
 //! sends.
 //!
 //! # What is pending
 //! One key per link with packets that need an event at its far end (they come out in order, so the line itself keeps
-//! them), per port whose departures fall due, per source that is not answered: a tournament that stays in cache. The timers
+//! them), per port whose departures fall due, per source that is neither answered nor at home: a tournament that stays in cache. The timers
 //! of connections are in heaps, one for each class of event, whose heads are players too: bursts that wait a moment, few and
 //! often, do not sink through the timeouts of all flows, which fire once per timeout.
 //!
@@ -56,7 +56,7 @@ enum Player {
     Readings,
     /// The line of the link of this number.
     Line(u32),
-    /// The flow of this number, which is not answered.
+    /// The flow of this number, which is neither answered nor at home.
     Source(u32),
     /// The first of the timers of connections of this class.
     Timer(Class),

@@ -4,9 +4,9 @@
 //! packets' times follow one after the other from that link's, whenever those are worked out, and its packets need no
 //! event. The same holds for a receiver whose acknowledgements enter such a link, unless some of them wait and set out at
 //! a time of their own. Where several streams meet, and at a queue, each packet needs an event, so that they are handled in the
-//! order of time. A connection that shares the first link of its way with nobody is *at home* there: all that happens to its sender comes
-//! from itself, so that it too can be worked out ahead of the time of everything else, and only what comes out of that link needs
-//! events.
+//! order of time. A connection that shares the first link of its way with nobody, or a source that is not answered, is *at home*
+//! there: all that happens to its sender comes from itself, so that it too can be worked out ahead of the time of everything else, and
+//! only what comes out of that link needs events.
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::collections::BinaryHeap;
@@ -131,7 +131,8 @@ struct Links {
     answers: Answers,
     /// How many flows go this way.
     flows: u32,
-    /// The first of them is one connection from its start to its stop.
+    /// Nothing but what comes back to it and its own timers happens to the first of them, which is one connection from its start to its
+    /// stop or is not answered.
     plain: bool,
 }
 
@@ -161,7 +162,7 @@ impl Routes {
                     _ => way(&mut finder, flow.to.0, flow.from.0)?,
                 };
                 let again = network.again.get(&FlowId(i as u32)).is_some_and(|periods| !periods.is_empty());
-                let plain = matches!(flow.source, Source::Tcp(_)) && !again;
+                let plain = answers == Answers::None || matches!(flow.source, Source::Tcp(_)) && !again;
                 links.push(Links { there, back, answers, flows: 0, plain });
             }
             links[*known].flows += 1;

@@ -36,6 +36,17 @@ impl Open {
         })
     }
 
+    /// The length of the shortest packet that it may send next, in bytes.
+    #[inline]
+    pub fn least_len(&self) -> u32 {
+        match self {
+            Open::Cbr(source) => source.len,
+            Open::OnOff(source) => source.len,
+            Open::Oscillating(source) => source.len,
+            Open::Replay(source) => source.next_len(),
+        }
+    }
+
     /// It was silent and starts again.
     pub fn restart(&mut self) {
         match self {

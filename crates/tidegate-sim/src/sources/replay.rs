@@ -45,6 +45,11 @@ impl ReplaySender {
         ReplaySender { arrivals: replay.arrivals.clone(), start: None, sent: 0 }
     }
 
+    /// The length of the next packet, in bytes; 0 after the last.
+    pub fn next_len(&self) -> u32 {
+        self.arrivals.get(self.sent).map_or(0, |next| next.len as u32)
+    }
+
     /// It starts again, with the first packet.
     pub fn restart(&mut self) {
         (self.start, self.sent) = (None, 0);
