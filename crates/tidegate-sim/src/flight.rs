@@ -119,8 +119,6 @@ pub(crate) struct Waiting {
     /// Slots to be used anew: that of a packet just dropped, then that which has been free longest. So the packets of a queue that
     /// serves in order lie in order.
     free: VecDeque<u32>,
-    /// The slot that was given up last by a packet that went on.
-    left: u32,
     /// What selective acknowledgements say, waiting or under way.
     pub reports: Reports,
 }
@@ -165,14 +163,7 @@ impl Waiting {
     #[inline]
     pub fn take(&mut self, packet: &Packet) -> Flight {
         self.free.push_back(packet.slot);
-        self.left = packet.slot;
         self.with_mark(packet)
-    }
-
-    /// Who may well be next after the packet that went on last: a guess, for what may be asked for ahead.
-    #[inline]
-    pub fn likely_next(&self) -> Option<&Flight> {
-        self.flights.get(self.left as usize + 1)
     }
 
     #[inline]

@@ -34,6 +34,7 @@
 #![forbid(unsafe_code)]
 
 mod agenda;
+mod confluence;
 mod ends;
 mod engine;
 mod fetch;

@@ -43,6 +43,19 @@ impl Line {
         self.len == 1
     }
 
+    /// Joins from the tail on, before all that it is `earlier` than.
+    #[inline(always)]
+    pub fn insert(&mut self, flight: Flight, earlier: impl Fn(&Flight, &Flight) -> bool) {
+        self.push(flight);
+        let mask = self.ring.len() - 1;
+        let mut at = self.head as usize + self.len as usize - 1;
+        while at > self.head as usize && earlier(&flight, &self.ring[(at - 1) & mask]) {
+            self.ring[at & mask] = self.ring[(at - 1) & mask];
+            at -= 1;
+            self.ring[at & mask] = flight;
+        }
+    }
+
     /// Has those fetched that are a few places behind the head: what entered a long line is no longer in the cache when it leaves.
     #[inline]
     pub fn fetch(&self) {
@@ -120,5 +133,22 @@ mod tests {
                 deque.pop_front();
             }
         }
+    }
+
+    #[test]
+    fn what_joins_from_the_tail_is_in_order() {
+        let (mut line, mut sorted) = (Line::new(0, u32::MAX), Vec::new());
+        for i in 0..5_000u64 {
+            // Of equals the first remains so; half of them leave, so that it wraps.
+            let flight = Flight { time: i + mix(i) % 10, flow: i as u32, ..Flight::default() };
+            line.insert(flight, |a, b| a.time < b.time);
+            sorted.push(flight);
+            sorted.sort_by_key(|f| f.time);
+            if mix(i).is_multiple_of(2) {
+                assert_eq!(line.pop(u64::MAX), Some(sorted.remove(0)));
+            }
+        }
+        assert!(sorted.len() > 1_000);
+        sorted.into_iter().for_each(|flight| assert_eq!(line.pop(u64::MAX), Some(flight)));
     }
 }

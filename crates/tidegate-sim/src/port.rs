@@ -3,13 +3,18 @@
 //! Departures are worked out when somebody needs to know: [`Port::catch_up`] makes all those that begin up to a given
 //! time, each with its own true time, and asks the queue once more at the true time at which the link falls idle.
 //! That is done before every arrival, before every reading, and at the latest when what departs could next meet
-//! something that needs an event ([`Port::due`]).
+//! something that needs an event ([`Port::due`]); until then what has departed waits for more to go on with.
+use std::ops::Range;
+
 use tidegate::{Backlog, DropReason, MarkReason, Packet, Qdisc, Sink, Time};
 
 use crate::flight::{Flight, Label, Waiting};
 use crate::meters::Meters;
 use crate::queue_meter::QueueMeter;
 use crate::wire::Wire;
+
+/// So many that have departed go on together at most.
+const TOGETHER: usize = 64;
 
 /// A queue and the link behind it.
 #[derive(Clone, Debug)]
@@ -28,12 +33,37 @@ pub(crate) struct Port<Q> {
     /// Its place among the players of the [`Agenda`](crate::agenda::Agenda).
     pub player: u32,
     /// See [`Routes::lookahead`](crate::routes::Routes::lookahead).
-    lookahead: u64,
+    pub lookahead: u64,
+    /// When the last transmission began.
+    pub began: u64,
+    /// What has departed and has yet to go on, where that needs no event: a few at a time, so that the code for it is at hand.
+    pub departed: Vec<Flight>,
+    /// When the first of those began to depart.
+    first: u64,
+    /// When the first of what has gone on enters a link where streams of this port meet, `u64::MAX` for none.
+    pub meet: u64,
+    /// The links where streams of this port meet, by number among all such.
+    pub confluences: Range<usize>,
 }
 
 impl<Q: Qdisc> Port<Q> {
     pub fn new(queue: Q, wire: Wire, meter: QueueMeter, link: u32, lookahead: u64, player: u32) -> Port<Q> {
-        Port { queue, wire, meter, link, held: Backlog::default(), next: u64::MAX, armed: u64::MAX, player, lookahead }
+        Port {
+            queue,
+            wire,
+            meter,
+            link,
+            held: Backlog::default(),
+            next: u64::MAX,
+            armed: u64::MAX,
+            player,
+            lookahead,
+            began: 0,
+            departed: Vec::with_capacity(TOGETHER),
+            first: 0,
+            meet: u64::MAX,
+            confluences: 0..0,
+        }
     }
 
     /// The next departure that begins at or before `now`: the packet and when it comes out at the far end.
@@ -47,6 +77,7 @@ impl<Q: Qdisc> Port<Q> {
             self.held = self.queue.backlog();
             if let Some(packet) = packet {
                 let flight = waiting.take(&packet);
+                self.began = at;
                 self.next = self.wire.send(at, packet.len);
                 let waited = at.saturating_sub(packet.arrived.as_nanos());
                 self.meter.left(at, self.next, &flight, waited, meters);
@@ -78,7 +109,19 @@ impl<Q: Qdisc> Port<Q> {
     /// When the departures must have been brought up to date; `u64::MAX` for whenever.
     #[inline]
     pub fn due(&self) -> u64 {
-        if self.held.packets == 0 { u64::MAX } else { self.next.saturating_add(self.lookahead) }
+        let next = if self.held.packets == 0 { u64::MAX } else { self.next };
+        let first = if self.departed.is_empty() { next } else { self.first };
+        first.saturating_add(self.lookahead).min(self.meet)
+    }
+
+    /// Keeps the last that has departed until others go on, too; whether they are as many as may be.
+    #[inline]
+    pub fn put_off(&mut self, flight: Flight) -> bool {
+        if self.departed.is_empty() {
+            self.first = self.began;
+        }
+        self.departed.push(flight);
+        self.departed.len() == TOGETHER
     }
 }
 

@@ -175,6 +175,7 @@ impl<Q: Qdisc> Reference<Q> {
             }
             Kind::Queue => self.routes.ports[step.index()] as usize,
             Kind::Follow | Kind::Enter => step.index(),
+            Kind::Join => self.routes.joint(step).link as usize,
         };
         flight.hop += 1;
         self.join(now, link, flight);

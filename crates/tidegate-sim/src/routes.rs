@@ -4,15 +4,18 @@
 //! packets' times follow one after the other from that link's, whenever those are worked out, and its packets need no
 //! event. The same holds for a receiver whose acknowledgements enter such a link, unless some of them wait and set out at
 //! a time of their own. Where several streams meet, and at a queue, each packet needs an event, so that they are handled in the
-//! order of time. A connection that shares the first link of its way with nobody, or a source that is not answered, is *at home*
-//! there: all that happens to its sender comes from itself, so that it too can be worked out ahead of the time of everything else, and
-//! only what comes out of that link needs events.
+//! order of time; but not where all of the streams come out of one port, in few enough lengths ([`Joint`]).
+//!
+//! A connection that shares the first link of its way with nobody, or a source that is not answered, is *at home* there: all that
+//! happens to its sender comes from itself, so that it too can be worked out ahead of the time of everything else, and only what comes
+//! out of that link needs events.
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 use tidegate::{ConfigError, Span};
 
+use crate::confluence::STRANDS;
+use crate::flight::Flight;
 use crate::network::{FlowId, Network};
 use crate::sources::Source;
 
@@ -32,6 +35,8 @@ pub(crate) enum Kind {
     Reach,
     /// Come back to a sender that is at home.
     Home,
+    /// Enter a link where streams of one port meet.
+    Join,
     /// Enter a link that several streams enter.
     Enter,
     /// Join a queue.
@@ -47,7 +52,7 @@ impl Step {
         Step { kind, index }
     }
 
-    /// The link, or for [`Kind::Queue`] the port.
+    /// The link, or for [`Kind::Queue`] the port, or for [`Kind::Join`] the strand among those of all.
     #[inline]
     pub fn index(self) -> usize {
         self.index as usize
@@ -71,6 +76,17 @@ pub(crate) struct Way {
     pub home: bool,
 }
 
+/// A link that several streams enter, each of which comes out of one port over links that are fed in order and as fast as the port's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Joint {
+    /// The link.
+    pub link: u32,
+    /// The port.
+    pub port: u32,
+    /// How long it takes along each strand, transmission times aside: no two the same.
+    pub lengths: Vec<u64>,
+}
+
 /// All routes.
 #[derive(Clone, Debug)]
 pub(crate) struct Routes {
@@ -85,6 +101,12 @@ pub(crate) struct Routes {
     pub ports: Vec<u32>,
     /// Whether any packet needs an event at the far end of each link.
     pub events: Vec<bool>,
+    /// Where streams of one port meet, in the order of ports.
+    pub joints: Vec<Joint>,
+    /// The joint and the strand there that each [`Kind::Join`] means.
+    pub strands: Vec<(u32, u32)>,
+    /// The link out of which one comes to each step of the way, `u32::MAX` for none: the order of simultaneous packets.
+    pub before: Vec<u32>,
     /// The port whose queue all that needs an event at the far end of each link joins, if it is the same.
     pub doors: Vec<Option<u32>>,
 }
@@ -136,6 +158,42 @@ struct Links {
     plain: bool,
 }
 
+/// What comes out of a port over links that are fed in order and as fast as the port's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Stream {
+    port: u32,
+    /// The delays since, with the port's.
+    length: u64,
+}
+
+impl Links {
+    /// The stream in which a packet, or its answer, enters each link of the way there and back.
+    fn streams<Q>(&self, network: &Network<Q>, feeds: &[Feed], ports: &[u32]) -> Vec<Option<Stream>> {
+        let mut stream: Option<Stream> = None;
+        let mut enter = |link: u32| {
+            let enters = stream;
+            let spec = &network.links[link as usize];
+            let delay = spec.delay.as_nanos().max(1);
+            stream = match (ports.binary_search(&link), feeds[link as usize]) {
+                (Ok(port), _) => Some(Stream { port: port as u32, length: delay }),
+                (Err(_), Feed::One(_)) => stream
+                    .filter(|s| spec.rate >= network.links[ports[s.port as usize] as usize].rate)
+                    .map(|s| Stream { length: s.length + delay, ..s }),
+                _ => None,
+            };
+            enters
+        };
+        let mut enters: Vec<Option<Stream>> = self.there.iter().map(|&link| enter(link)).collect();
+        // An acknowledgement that has waited is in no stream; but then the links behind are not fed in order either.
+        let answers = self.answers;
+        enters.extend(self.back.iter().enumerate().map(|(i, &link)| {
+            let stream = enter(link);
+            stream.filter(|_| i > 0 || answers == Answers::AtOnce)
+        }));
+        enters
+    }
+}
+
 impl Routes {
     /// Finds every flow's way.
     ///
@@ -176,26 +234,42 @@ impl Routes {
     /// Classifies every hop and writes the ways down.
     fn lay<Q>(network: &Network<Q>, links: &[Links], which: &[usize], ports: Vec<u32>) -> Routes {
         let feeds = feeds(network.links.len(), links);
-        let step = |link: u32| match ports.binary_search(&link) {
+        let streams: Vec<Vec<Option<Stream>>> = links.iter().map(|l| l.streams(network, &feeds, &ports)).collect();
+        let joints = joints(links, &streams, &feeds, &ports);
+        let mut strands = Vec::new();
+        let mut strand = BTreeMap::new();
+        for (i, joint) in joints.iter().enumerate() {
+            for (j, &length) in joint.lengths.iter().enumerate() {
+                strand.insert((joint.link, length), strands.len() as u32);
+                strands.push((i as u32, j as u32));
+            }
+        }
+        let step = |link: u32, stream: Option<Stream>| match ports.binary_search(&link) {
             Ok(port) => Step::new(Kind::Queue, port as u32),
             Err(_) if matches!(feeds[link as usize], Feed::One(_)) => Step::new(Kind::Follow, link),
-            Err(_) => Step::new(Kind::Enter, link),
+            Err(_) => match stream.and_then(|s| strand.get(&(link, s.length))) {
+                Some(&strand) => Step::new(Kind::Join, strand),
+                None => Step::new(Kind::Enter, link),
+            },
         };
-        let mut steps = Vec::new();
+        let (mut steps, mut before) = (Vec::new(), Vec::new());
         let mut ways = Vec::with_capacity(links.len());
-        for Links { there, back, plain, .. } in links {
+        for (Links { there, back, plain, .. }, streams) in links.iter().zip(&streams) {
+            let (streams, returns) = streams.split_at(there.len());
             // It is at home if what it sends then waits for an event: else it would be worked out to its end at once.
             let home = *plain
-                && matches!(there[..], [first, next, ..] if step(first).kind == Kind::Enter
-                    && feeds[first as usize] == Feed::Sender && !step(next).is_free());
+                && matches!(there[..], [first, next, ..] if step(first, streams[0]).kind == Kind::Enter
+                    && feeds[first as usize] == Feed::Sender && !step(next, streams[1]).is_free());
             let begin = steps.len() as u32;
-            steps.extend(there.iter().map(|&l| step(l)));
-            let free = back.first().is_none_or(|&l| step(l).is_free());
+            steps.extend(there.iter().zip(streams).map(|(&l, &s)| step(l, s)));
+            let free = back.first().is_none_or(|&l| step(l, returns[0]).is_free());
             steps.push(Step::new(if free { Kind::Reach } else { Kind::Meet }, 0));
             let turn = steps.len() as u32;
+            before.extend([u32::MAX].iter().chain(there));
             if !back.is_empty() {
-                steps.extend(back.iter().map(|&l| step(l)));
+                steps.extend(back.iter().zip(returns).map(|(&l, &s)| step(l, s)));
                 steps.push(Step::new(if home { Kind::Home } else { Kind::Return }, 0));
+                before.extend(there.last().into_iter().chain(back));
             }
             ways.push(Way { there: begin, back: if back.is_empty() { 0 } else { turn }, home });
         }
@@ -204,6 +278,9 @@ impl Routes {
             ways: which.iter().map(|&w| ways[w]).collect(),
             lookahead: vec![u64::MAX; ports.len()],
             ports,
+            joints,
+            strands,
+            before,
             events: vec![false; network.links.len()],
             doors: vec![None; network.links.len()],
         };
@@ -212,12 +289,24 @@ impl Routes {
         routes
     }
 
+    /// The joint that a [`Kind::Join`] means.
+    pub fn joint(&self, step: Step) -> &Joint {
+        &self.joints[self.strands[step.index()].0 as usize]
+    }
+
+    /// Whether `a` takes its step before `b` does: of simultaneous packets that out of the link of lower number.
+    #[inline(always)]
+    pub fn earlier(&self, a: &Flight, b: &Flight) -> bool {
+        a.time < b.time || a.time == b.time && self.before[a.hop as usize] < self.before[b.hop as usize]
+    }
+
     /// Works out [`Routes::events`] and [`Routes::doors`].
     fn find_events(&mut self) {
         for pair in self.steps.windows(2) {
             let link = match pair[0].kind {
                 Kind::Follow | Kind::Enter => pair[0].index(),
                 Kind::Queue => self.ports[pair[0].index()] as usize,
+                Kind::Join => self.joint(pair[0]).link as usize,
                 Kind::Reach | Kind::Home | Kind::Meet | Kind::Return => continue,
             };
             if pair[1].is_free() {
@@ -254,7 +343,7 @@ impl Routes {
                         }
                         self.lookahead[port] = self.lookahead[port].min(latency);
                     }
-                    Kind::Follow | Kind::Enter => {}
+                    Kind::Follow | Kind::Join | Kind::Enter => {}
                 }
             }
         };
@@ -266,6 +355,30 @@ impl Routes {
             }
         }
     }
+}
+
+/// The links of which all that enters comes out of one port, in few enough strands.
+fn joints(links: &[Links], streams: &[Vec<Option<Stream>>], feeds: &[Feed], ports: &[u32]) -> Vec<Joint> {
+    let mut entries: BTreeMap<u32, Option<(u32, BTreeSet<u64>)>> = BTreeMap::new();
+    for (Links { there, back, .. }, streams) in links.iter().zip(streams) {
+        for (&link, stream) in there.iter().chain(back).zip(streams) {
+            if ports.binary_search(&link).is_ok() || matches!(feeds[link as usize], Feed::One(_)) {
+                continue;
+            }
+            let known = entries.entry(link).or_insert_with(|| stream.map(|s| (s.port, BTreeSet::new())));
+            match (&mut *known, stream) {
+                (Some((port, lengths)), Some(stream)) if *port == stream.port => _ = lengths.insert(stream.length),
+                _ => *known = None,
+            }
+        }
+    }
+    let known = entries.into_iter().filter_map(|(link, known)| Some((link, known?)));
+    let few = known.filter(|(_, (_, lengths))| lengths.len() <= STRANDS);
+    let joint =
+        |(link, (port, lengths)): (_, (_, BTreeSet<u64>))| Joint { link, port, lengths: lengths.into_iter().collect() };
+    let mut joints: Vec<Joint> = few.map(joint).collect();
+    joints.sort_by_key(|joint| joint.port);
+    joints
 }
 
 /// Who feeds each link.
