@@ -3,7 +3,8 @@
 //! A stream that comes out of a port over links that are fed in order is known as far ahead as they are long. So the order in which
 //! such streams enter a link is known as far ahead as the shortest of them: whatever has yet to leave the port comes later. In a
 //! dumbbell this is where the acknowledgements meet. Streams of one length are one *strand*: what they bring is in order but for the
-//! differences of a few transmission times, so that a packet finds its place from the tail in a step or two, whatever the number of flows.
+//! differences of a few transmission times, so that a packet finds its place from the tail in a step or two, whatever the number of
+//! flows. (An acknowledgement is taken to be no longer than what it answers; if it is, more of them wait on the way back, and finding the place takes longer.)
 use crate::flight::Flight;
 use crate::line::Line;
 use crate::routes::Joint;
@@ -17,18 +18,25 @@ pub(crate) struct Confluence {
     /// The link.
     pub link: u32,
     strands: Vec<Line>,
+    /// How long the shortest strand is.
+    lookahead: u64,
+    /// When the first enters, `u64::MAX` for never.
+    pub next: u64,
 }
 
 impl Confluence {
     /// With nothing to enter yet.
     pub fn new(joint: &Joint) -> Confluence {
-        Confluence { link: joint.link, strands: vec![Line::new(u32::MAX, u32::MAX); joint.lengths.len()] }
+        let strands = vec![Line::new(u32::MAX, u32::MAX); joint.lengths.len()];
+        let lookahead = joint.lengths.iter().copied().min().unwrap_or(u64::MAX);
+        Confluence { link: joint.link, strands, lookahead, next: u64::MAX }
     }
 
     /// `flight` will enter, in the place that `earlier` gives it.
     #[inline(always)]
     pub fn join(&mut self, strand: usize, flight: Flight, earlier: impl Fn(&Flight, &Flight) -> bool) {
         self.strands[strand].insert(flight, earlier);
+        self.next = self.next.min(flight.time);
     }
 
     /// The first of each strand, with its number.
@@ -37,19 +45,19 @@ impl Confluence {
         self.strands.iter().enumerate().filter_map(|(i, strand)| Some((i, strand.head()?)))
     }
 
+    /// Until when it is known what enters, if what has departed by `departed` is all here: what departs then may enter then.
+    #[inline]
+    pub fn known(&self, departed: u64) -> u64 {
+        departed.saturating_add(self.lookahead)
+    }
+
     /// The first that is to enter, if that is before `end`.
     #[inline(always)]
     pub fn pop(&mut self, end: u64, earlier: impl Fn(&Flight, &Flight) -> bool) -> Option<Flight> {
-        let (strand, head) = self.heads().reduce(|first, next| if earlier(next.1, first.1) { next } else { first })?;
-        if head.time >= end {
-            return None;
-        }
-        self.strands[strand].pop(u64::MAX)
-    }
-
-    /// When the first enters, `u64::MAX` for never.
-    #[inline]
-    pub fn next(&self) -> u64 {
-        self.heads().map(|(_, head)| head.time).min().unwrap_or(u64::MAX)
+        let first = self.heads().reduce(|first, next| if earlier(next.1, first.1) { next } else { first });
+        let first = first.map(|(strand, head)| (strand, head.time));
+        self.next = first.map_or(u64::MAX, |(_, time)| time);
+        let (strand, time) = first?;
+        if time < end { self.strands[strand].pop(u64::MAX) } else { None }
     }
 }

@@ -1,5 +1,7 @@
 //! The ends of flows: senders with their timers, and receivers. It knows nothing of the network between them; the engine
 //! and the reference both drive it.
+use std::collections::VecDeque;
+
 use tidegate::{Rng, Seed, Time};
 
 use crate::agenda::{Class, Key};
@@ -85,11 +87,32 @@ struct More {
     /// Of a connection whose acknowledgements are delayed.
     delayed: Option<DelayedAck>,
     transfer: Transfer,
-    /// Those of the connections last opened, by the last bit of their number. A connection is opened when the one before is
-    /// done, or by the timetable; of it all are known unless two are opened within the time of a packet's way.
-    coming: [Transfer; 2],
+    /// Those of the connections opened since, with their numbers, in order: when a packet of one is dealt with, the sender may be
+    /// at the next but one.
+    coming: VecDeque<(u8, Transfer)>,
     /// In place of all that, of a TFRC flow.
     tfrc: Option<TfrcReceiver>,
+}
+
+impl More {
+    /// Connection `life` is opened, to bring this over.
+    fn expect(&mut self, life: u8, transfer: Transfer) {
+        // Of more the numbers cannot be told apart.
+        if self.coming.len() == 127 {
+            self.coming.pop_front();
+        }
+        self.coming.push_back((life, transfer));
+    }
+
+    /// The transfer is that of connection `life`.
+    fn turn_to(&mut self, life: u8) {
+        while let Some(&(of, transfer)) = self.coming.front()
+            && life.wrapping_sub(of) < 128
+        {
+            self.transfer = transfer;
+            self.coming.pop_front();
+        }
+    }
 }
 
 /// What a connection has to bring over.
@@ -327,7 +350,7 @@ impl Ends {
         sender.life = sender.life.wrapping_add(1);
         sender.send = Time::MAX;
         let more = self.far[flow as usize].more.get_or_insert_default();
-        more.coming[(sender.life % 2) as usize] = Transfer::of(next, now);
+        more.expect(sender.life, Transfer::of(next, now));
         tcp.wake(now, &mut sender.dice, &mut self.out);
         sender.rearm()
     }
@@ -577,7 +600,7 @@ impl Far {
         self.life = life;
         if let Some(more) = &mut self.more {
             more.delayed.iter_mut().for_each(|delayed| delayed.restart());
-            more.transfer = more.coming[(life % 2) as usize];
+            more.turn_to(life);
             self.end = more.transfer.end;
         }
         true

@@ -49,7 +49,7 @@ use crate::network::Network;
 use crate::outcome::{Outcome, Plan};
 use crate::port::Port;
 use crate::queue_meter::QueueMeter;
-use crate::routes::{Kind, Routes};
+use crate::routes::{Kind, Routes, Step};
 use crate::wire::Wire;
 
 /// Who acts when a player's turn comes. Players are numbered in the order of [`Class`] and id.
@@ -128,11 +128,11 @@ impl<Q: Qdisc> Simulation<Q> {
             let spec = &mut network.links[link as usize];
             let Some(queue) = spec.queue.take() else { continue };
             let (wire, meter) = (wires[link as usize].clone(), QueueMeter::new(link, spec, &plan, extent));
-            ports.push(Port::new(queue, wire, meter, link, lookahead, join(&mut players, Player::Port(i as u32))));
+            ports.push(Port::new(queue, wire, meter, link, lookahead, seat(&mut players, Player::Port(i as u32))));
         }
-        let readings = join(&mut players, Player::Readings);
+        let readings = seat(&mut players, Player::Readings);
         let mut line = |(i, (&needed, &door)): (usize, (&bool, &Option<u32>))| {
-            let player = if needed { join(&mut players, Player::Line(i as u32)) } else { u32::MAX };
+            let player = if needed { seat(&mut players, Player::Line(i as u32)) } else { u32::MAX };
             Line::new(player, door.unwrap_or(u32::MAX))
         };
         let mut lines: Vec<Line> = routes.events.iter().zip(&routes.doors).enumerate().map(&mut line).collect();
@@ -144,10 +144,10 @@ impl<Q: Qdisc> Simulation<Q> {
             let upto = |i| routes.joints.partition_point(|joint| (joint.port as usize) < i);
             port.confluences = upto(i)..upto(i + 1);
         }
-        let ends = Ends::new(&network, &routes, seed, |flow| join(&mut players, Player::Source(flow)));
+        let ends = Ends::new(&network, &routes, seed, |flow| seat(&mut players, Player::Source(flow)));
         let flows = network.flows.len();
         let mut timer = |class| {
-            let player = join(&mut players, Player::Timer(class));
+            let player = seat(&mut players, Player::Timer(class));
             Timer { pending: Heap::new(flows, 2 * flows), player }
         };
         let timers = TIMERS.map(&mut timer);
@@ -250,6 +250,7 @@ impl<Q: Qdisc> Simulation<Q> {
         for id in 0..self.ports.len() {
             // What begins at the very end is outside the window, but a reading at that time comes after it.
             self.depart(id, end.as_nanos());
+            // What of that comes to its receiver before the end has yet to be told.
             self.go_on(id, end.as_nanos());
             self.ports[id].conclude(end.as_nanos());
         }
@@ -447,7 +448,7 @@ impl<Q: Qdisc> Simulation<Q> {
                         return self.line_up(link, Flight { time: at, hop, flow, body });
                     }
                 }
-                Kind::Join => return self.join(step.index(), Flight { time: at, hop, flow, body }),
+                Kind::Join => return self.gather(step, Flight { time: at, hop, flow, body }),
                 Kind::Reach | Kind::Meet => {
                     match self.ends.deliver(at, flow, body, &mut self.waiting.reports, &mut self.meters) {
                         Answer::Now(answer) => (hop, body) = (self.ends.back(flow), answer),
@@ -505,35 +506,36 @@ impl<Q: Qdisc> Simulation<Q> {
 
     /// `flight` enters a link with others that come from the same port, when it is known who is before it.
     #[inline(always)]
-    fn join(&mut self, strand: usize, flight: Flight) {
-        let (id, strand) = self.routes.strands[strand];
+    fn gather(&mut self, step: Step, flight: Flight) {
+        let (id, strand) = self.routes.strands[step.index()];
         self.confluences[id as usize].join(strand as usize, flight, |a, b| self.routes.earlier(a, b));
     }
 
-    /// What has departed from port `id` goes on, and enters the links where streams of this port meet: up to the time at which what
-    /// departs from `next` on could do so.
+    /// What has departed from port `id` goes on, and enters the links where streams of this port meet, up to the time at which
+    /// what departs at `now` or later could do so.
     #[inline(never)]
-    fn go_on(&mut self, id: usize, next: u64) {
+    fn go_on(&mut self, id: usize, now: u64) {
         let mut departed = std::mem::take(&mut self.ports[id].departed);
         for i in 0..departed.len() {
             if self.ahead
-                && let Some(next) = departed.get(i + 1)
+                && let Some(then) = departed.get(i + 1)
             {
-                self.fetch(Kind::Meet, next.flow);
+                self.fetch(Kind::Meet, then.flow);
             }
             let Flight { time, hop, flow, body } = departed[i];
             self.travel(time, hop, flow, body);
         }
         departed.clear();
-        let port = &mut self.ports[id];
-        port.departed = departed;
-        let end = next.saturating_add(port.lookahead);
-        let mut meet = u64::MAX;
-        for confluence in port.confluences.clone() {
-            self.flow_together(confluence, end);
-            meet = meet.min(self.confluences[confluence].next());
+        self.ports[id].departed = departed;
+        let mut entry = u64::MAX;
+        for i in self.ports[id].confluences.clone() {
+            let end = self.confluences[i].known(now);
+            if self.confluences[i].next < end {
+                self.flow_together(i, end);
+            }
+            entry = entry.min(self.confluences[i].next);
         }
-        self.ports[id].meet = meet;
+        self.ports[id].entry = entry;
     }
 
     /// All that enters the link of confluence `id` before `end` does, and goes on.
@@ -619,8 +621,8 @@ fn check_horizon(horizon: u64, end: Time) -> Result<(), ConfigError> {
     Ok(())
 }
 
-/// The number of a new player.
-fn join(players: &mut Vec<Player>, player: Player) -> u32 {
+/// Seats a new player: his number.
+fn seat(players: &mut Vec<Player>, player: Player) -> u32 {
     players.push(player);
     players.len() as u32 - 1
 }

@@ -1,4 +1,5 @@
-//! The packets on a link that need an event at its far end, in the order in which they come out.
+//! The packets on a link that need an event at its far end, in the order in which they come out; also those of one strand
+//! of a confluence, which have no turn of their own.
 use crate::agenda::Agenda;
 use crate::fetch::fetch;
 use crate::flight::Flight;

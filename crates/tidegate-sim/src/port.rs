@@ -3,7 +3,8 @@
 //! Departures are worked out when somebody needs to know: [`Port::catch_up`] makes all those that begin up to a given
 //! time, each with its own true time, and asks the queue once more at the true time at which the link falls idle.
 //! That is done before every arrival, before every reading, and at the latest when what departs could next meet
-//! something that needs an event ([`Port::due`]); until then what has departed waits for more to go on with.
+//! something that needs an event, or what has gone on enters a link where streams of this port meet ([`Port::due`]); until then
+//! what has departed waits for more to go on with.
 use std::ops::Range;
 
 use tidegate::{Backlog, DropReason, MarkReason, Packet, Qdisc, Sink, Time};
@@ -33,7 +34,7 @@ pub(crate) struct Port<Q> {
     /// Its place among the players of the [`Agenda`](crate::agenda::Agenda).
     pub player: u32,
     /// See [`Routes::lookahead`](crate::routes::Routes::lookahead).
-    pub lookahead: u64,
+    lookahead: u64,
     /// When the last transmission began.
     pub began: u64,
     /// What has departed and has yet to go on, where that needs no event: a few at a time, so that the code for it is at hand.
@@ -41,7 +42,7 @@ pub(crate) struct Port<Q> {
     /// When the first of those began to depart.
     first: u64,
     /// When the first of what has gone on enters a link where streams of this port meet, `u64::MAX` for none.
-    pub meet: u64,
+    pub entry: u64,
     /// The links where streams of this port meet, by number among all such.
     pub confluences: Range<usize>,
 }
@@ -61,7 +62,7 @@ impl<Q: Qdisc> Port<Q> {
             began: 0,
             departed: Vec::with_capacity(TOGETHER),
             first: 0,
-            meet: u64::MAX,
+            entry: u64::MAX,
             confluences: 0..0,
         }
     }
@@ -111,7 +112,7 @@ impl<Q: Qdisc> Port<Q> {
     pub fn due(&self) -> u64 {
         let next = if self.held.packets == 0 { u64::MAX } else { self.next };
         let first = if self.departed.is_empty() { next } else { self.first };
-        first.saturating_add(self.lookahead).min(self.meet)
+        first.saturating_add(self.lookahead).min(self.entry)
     }
 
     /// Keeps the last that has departed until others go on, too; whether they are as many as may be.

@@ -31,7 +31,7 @@ pub(crate) struct Step {
 pub(crate) enum Kind {
     /// Enter a link that is fed in order.
     Follow,
-    /// Reach a receiver that answers nothing, or into a link that is fed in order.
+    /// Reach a receiver that answers nothing, or into a link that is fed in order or where streams of one port meet.
     Reach,
     /// Come back to a sender that is at home.
     Home,
@@ -41,7 +41,7 @@ pub(crate) enum Kind {
     Enter,
     /// Join a queue.
     Queue,
-    /// Reach a receiver that answers into a link that several streams enter, or at times of its own.
+    /// Reach a receiver that answers into another link that several streams enter, or at times of its own.
     Meet,
     /// Come back to the sender.
     Return,
@@ -76,7 +76,7 @@ pub(crate) struct Way {
     pub home: bool,
 }
 
-/// A link that several streams enter, each of which comes out of one port over links that are fed in order and as fast as the port's.
+/// A link that several streams enter, all of which come out of the same port over links that are fed in order and as fast as the port's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Joint {
     /// The link.
@@ -94,7 +94,8 @@ pub(crate) struct Routes {
     pub steps: Vec<Step>,
     /// Each flow's.
     pub ways: Vec<Way>,
-    /// Each port's least latency, from the start of a transmission to the next thing that needs an event; u64::MAX if
+    /// Each port's least latency, from the start of a transmission to the next thing that needs an event, or to the next
+    /// [`Kind::Join`]; u64::MAX if
     /// nothing ever does.
     pub lookahead: Vec<u64>,
     /// The link of each port, in the order of links.
@@ -106,7 +107,7 @@ pub(crate) struct Routes {
     /// The joint and the strand there that each [`Kind::Join`] means.
     pub strands: Vec<(u32, u32)>,
     /// The link out of which one comes to each step of the way, `u32::MAX` for none: the order of simultaneous packets.
-    pub before: Vec<u32>,
+    pub via: Vec<u32>,
     /// The port whose queue all that needs an event at the far end of each link joins, if it is the same.
     pub doors: Vec<Option<u32>>,
 }
@@ -252,7 +253,7 @@ impl Routes {
                 None => Step::new(Kind::Enter, link),
             },
         };
-        let (mut steps, mut before) = (Vec::new(), Vec::new());
+        let (mut steps, mut via) = (Vec::new(), Vec::new());
         let mut ways = Vec::with_capacity(links.len());
         for (Links { there, back, plain, .. }, streams) in links.iter().zip(&streams) {
             let (streams, returns) = streams.split_at(there.len());
@@ -265,11 +266,11 @@ impl Routes {
             let free = back.first().is_none_or(|&l| step(l, returns[0]).is_free());
             steps.push(Step::new(if free { Kind::Reach } else { Kind::Meet }, 0));
             let turn = steps.len() as u32;
-            before.extend([u32::MAX].iter().chain(there));
+            via.extend([u32::MAX].iter().chain(there));
             if !back.is_empty() {
                 steps.extend(back.iter().zip(returns).map(|(&l, &s)| step(l, s)));
                 steps.push(Step::new(if home { Kind::Home } else { Kind::Return }, 0));
-                before.extend(there.last().into_iter().chain(back));
+                via.extend(there.last().into_iter().chain(back));
             }
             ways.push(Way { there: begin, back: if back.is_empty() { 0 } else { turn }, home });
         }
@@ -280,7 +281,7 @@ impl Routes {
             ports,
             joints,
             strands,
-            before,
+            via,
             events: vec![false; network.links.len()],
             doors: vec![None; network.links.len()],
         };
@@ -297,7 +298,7 @@ impl Routes {
     /// Whether `a` takes its step before `b` does: of simultaneous packets that out of the link of lower number.
     #[inline(always)]
     pub fn earlier(&self, a: &Flight, b: &Flight) -> bool {
-        a.time < b.time || a.time == b.time && self.before[a.hop as usize] < self.before[b.hop as usize]
+        a.time < b.time || a.time == b.time && self.via[a.hop as usize] < self.via[b.hop as usize]
     }
 
     /// Works out [`Routes::events`] and [`Routes::doors`].

@@ -75,12 +75,12 @@ impl Draw {
         host
     }
 
-    /// A host behind links of 80 Mbit/s, each of a length that `delay` gives.
-    fn own(&mut self, router: NodeId, delay: impl Fn(&mut Draw) -> Span) -> NodeId {
+    /// A host behind links of `rate`, each of a length that `delay` gives.
+    fn own(&mut self, router: NodeId, rate: Rate, delay: impl Fn(&mut Draw) -> Span) -> NodeId {
         let host = self.network.node("host");
         for (from, to) in [(host, router), (router, host)] {
             let delay = delay(self);
-            self.network.link("access", from, to, Rate::from_bps(80_000_000), delay);
+            self.network.link("access", from, to, rate, delay);
         }
         host
     }
@@ -228,7 +228,9 @@ fn dumbbell(seed: u64) -> Network {
 fn gathering(seed: u64) -> Network {
     let mut draw = Draw::new(seed);
     let [a, b] = ["a", "b"].map(|name| draw.network.node(name));
-    let rate = Rate::from_bps(8_000_000);
+    // Of the faster ones more is under way than goes on together.
+    let rate = draw.pick(&[8, 8, 8, 8, 80]) * 1_000_000;
+    let (rate, access) = (Rate::from_bps(rate), Rate::from_bps(10 * rate));
     let link = Link::new(rate, Size::Packets(40), Bytes::new(1000)).unwrap();
     let name = draw.pick(&["drop_tail", "red", "sfb"]);
     let queue = catalog::config(name, None, &link).unwrap().build(link, Rng::from_seed(seed)).unwrap();
@@ -236,15 +238,51 @@ fn gathering(seed: u64) -> Network {
     let delay = |draw: &mut Draw| Span::from_millis(draw.dice.below(delays));
     let (there, back) = (delay(&mut draw), draw.pick(&[Span::ZERO, Span::from_millis(1)]));
     draw.network.queue(name, (a, b), rate, there, queue);
-    let reverse = draw.pick(&[8, 80, 100_000]);
-    draw.network.link("back", b, a, Rate::from_bps(reverse * 1_000_000), back);
+    let reverse = draw.pick(&[1, 10, 10_000]);
+    draw.network.link("back", b, a, Rate::from_bps(reverse * rate.as_bps()), back);
     for key in 0..draw.pick(&[2, 5, 12]) {
-        let ends = [a, b].map(|router| draw.own(router, |draw| delay(draw)));
+        let mut ends = [a, b].map(|router| draw.own(router, access, |draw| delay(draw)));
+        if draw.chance(0.1) {
+            ends[0] = a; // where each acknowledgement has an event
+        }
         let flavor = draw.pick(&[Flavor::Reno, Flavor::NewReno, Flavor::Sack]);
         let overhead = draw.pick(&[Span::ZERO, Span::ZERO, Span::from_micros(500)]);
         let source = Source::Tcp(Tcp { overhead, receiver_window: draw.pick(&[4, 20, 10_000]), ..Tcp::ns2(flavor) });
         let (group, start, stop) = (draw.groups[key as usize % 2], Time::ZERO, Time::MAX);
         draw.network.flow(Flow { group, from: ends[0], to: ends[1], key, class: 0, start, stop, source });
+    }
+    draw.network
+}
+
+/// Short transfers, one upon the other: what a receiver is told of may be two connections behind its sender.
+fn restless(seed: u64) -> Network {
+    let mut draw = Draw::new(seed);
+    let [a, b] = ["a", "b"].map(|name| draw.network.node(name));
+    let rate = Rate::from_bps(80_000_000);
+    let link = Link::new(rate, Size::Packets(40), Bytes::new(1000)).unwrap();
+    let queue = catalog::config("red", None, &link).unwrap().build(link, Rng::from_seed(seed)).unwrap();
+    draw.network.queue("red", (a, b), rate, Span::from_millis(10), queue);
+    draw.network.link("back", b, a, rate, Span::from_millis(10));
+    for key in 0..draw.pick(&[1, 1, 3]) {
+        let segments = draw.pick(&[1, 1, 3]);
+        let handshake = draw.pick(&[Handshake::Skip, Handshake::Syn]);
+        let source = if draw.chance(0.5) {
+            let (size, think) = (Law::Constant(segments * 1000), Law::Constant(1_000_000));
+            Source::Web(Web { tcp: Tcp { handshake, ..Tcp::new_reno() }, size, think })
+        } else {
+            Source::Tcp(Tcp { handshake, data: Some(segments as u32), ..Tcp::reno() })
+        };
+        let micro = |us: u64| Time::from_nanos(us * 1000);
+        let mut at = 500_000;
+        let mut period = || {
+            let begin = at + draw.dice.below(20_000);
+            at = begin + 1 + draw.dice.below(20_000);
+            (micro(begin), micro(at))
+        };
+        let periods: Vec<_> = (0..100).map(|_| period()).collect();
+        let (group, start, stop) = (draw.groups[0], Time::ZERO, micro(500_000));
+        let id = draw.network.flow(Flow { group, from: a, to: b, key, class: 0, start, stop, source });
+        draw.network.again(id, periods);
     }
     draw.network
 }
@@ -320,6 +358,13 @@ fn acknowledgements_that_meet_without_events_do_so_in_order() {
     assert!(all.fast < all.packets, "acknowledgements had events: {all:?}");
 }
 
+#[test]
+fn connections_upon_connections_are_told_apart() {
+    let mut all = Seen::default();
+    (3000..3100).for_each(|seed| all.compare(restless(seed), seed));
+    assert!(all.packets > 10_000, "too little was compared: {all:?}");
+}
+
 /// In a dumbbell with hosts for each flow a packet needs an event at the queue, and its acknowledgement none.
 #[test]
 fn a_sender_at_home_needs_no_events() {
@@ -331,7 +376,7 @@ fn a_sender_at_home_needs_no_events() {
     draw.network.queue("a->b", (a, b), rate, Span::from_millis(5), queue);
     draw.network.link("b->a", b, a, rate, Span::from_millis(5));
     for key in 0..10 {
-        let [from, to] = [a, b].map(|router| draw.own(router, |draw| draw.delay()));
+        let [from, to] = [a, b].map(|router| draw.own(router, rate, |draw| draw.delay()));
         let source = Source::Tcp(Tcp { overhead: Span::from_micros(800), ..Tcp::ns2(Flavor::NewReno) });
         let (group, start, stop) = (draw.groups[0], Time::ZERO, Time::MAX);
         draw.network.flow(Flow { group, from, to, key, class: 0, start, stop, source });
