@@ -55,9 +55,11 @@ impl Confluence {
     #[inline(always)]
     pub fn pop(&mut self, end: u64, earlier: impl Fn(&Flight, &Flight) -> bool) -> Option<Flight> {
         let first = self.heads().reduce(|first, next| if earlier(next.1, first.1) { next } else { first });
-        let first = first.map(|(strand, head)| (strand, head.time));
-        self.next = first.map_or(u64::MAX, |(_, time)| time);
-        let (strand, time) = first?;
-        if time < end { self.strands[strand].pop(u64::MAX) } else { None }
+        let (strand, time) = first.map_or((0, u64::MAX), |(strand, head)| (strand, head.time));
+        if time < end {
+            return self.strands[strand].pop(u64::MAX);
+        }
+        self.next = time;
+        None
     }
 }
