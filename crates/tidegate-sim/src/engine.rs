@@ -70,6 +70,9 @@ enum Player {
 /// The classes of connections' timers, in their order.
 const TIMERS: [Class; 3] = [Class::Send, Class::Timeout, Class::Acknowledge];
 
+/// So many packets ahead what they will need is asked for, where who comes then is known.
+const AHEAD: usize = 4;
+
 /// So many flows' state the cache has at hand.
 const AT_HAND: usize = 128;
 
@@ -306,7 +309,7 @@ impl<Q: Qdisc> Simulation<Q> {
         if self.ahead {
             let line = &self.lines[link];
             line.fetch();
-            if let Some(next) = line.head() {
+            if let Some(next) = line.peek(AHEAD - 1) {
                 self.fetch(self.routes.steps[next.hop as usize].kind, next.flow);
             }
         }
@@ -516,16 +519,9 @@ impl<Q: Qdisc> Simulation<Q> {
     #[inline(never)]
     fn go_on(&mut self, id: usize, now: u64) {
         let mut departed = std::mem::take(&mut self.ports[id].departed);
-        for i in 0..departed.len() {
-            if self.ahead
-                && let Some(then) = departed.get(i + 1)
-            {
-                self.fetch(Kind::Meet, then.flow);
-            }
-            let Flight { time, hop, flow, body } = departed[i];
+        for Flight { time, hop, flow, body } in departed.drain(..) {
             self.travel(time, hop, flow, body);
         }
-        departed.clear();
         self.ports[id].departed = departed;
         let mut entry = u64::MAX;
         for i in self.ports[id].confluences.clone() {
@@ -576,6 +572,11 @@ impl<Q: Qdisc> Simulation<Q> {
     #[inline(never)]
     fn catch_up(&mut self, id: usize, now: u64) {
         while let Some(flight) = self.ports[id].catch_up(now, &mut self.waiting, &mut self.meters) {
+            if self.ahead
+                && let Some(then) = self.waiting.likely(AHEAD)
+            {
+                self.fetch(Kind::Meet, then.flow);
+            }
             let flight = Flight { hop: flight.hop + 1, ..flight };
             if !self.routes.steps[flight.hop as usize].is_free() {
                 self.line_up(self.ports[id].link as usize, flight);

@@ -117,8 +117,10 @@ pub(crate) struct Label {
 pub(crate) struct Waiting {
     flights: Vec<Flight>,
     /// Slots to be used anew: that of a packet just dropped, then that which has been free longest. So the packets of a queue that
-    /// serves in order lie in order, and of many the next are in the cache before they are asked for: 4 % less time with 10,000 flows.
+    /// serves in order lie in order.
     free: VecDeque<u32>,
+    /// The slot that was given up last by a packet that went on.
+    left: u32,
     /// What selective acknowledgements say, waiting or under way.
     pub reports: Reports,
 }
@@ -163,7 +165,14 @@ impl Waiting {
     #[inline]
     pub fn take(&mut self, packet: &Packet) -> Flight {
         self.free.push_back(packet.slot);
+        self.left = packet.slot;
         self.with_mark(packet)
+    }
+
+    /// Who may well be so many places behind the packet that went on last: a guess, for what may be asked for ahead.
+    #[inline]
+    pub fn likely(&self, behind: usize) -> Option<&Flight> {
+        self.flights.get(self.left as usize + behind)
     }
 
     #[inline]

@@ -93,6 +93,16 @@ impl Line {
         Some(flight)
     }
 
+    /// The one so many places behind the head.
+    #[inline]
+    pub fn peek(&self, behind: usize) -> Option<&Flight> {
+        if behind < self.len as usize {
+            self.ring.get((self.head as usize + behind) & (self.ring.len() - 1))
+        } else {
+            None
+        }
+    }
+
     /// The one at the head.
     #[inline]
     pub fn head(&self) -> Option<&Flight> {

@@ -108,6 +108,7 @@ impl Meters {
     #[inline]
     pub fn fetch(&self, flow: u32) {
         fetch(self.flows.get(flow as usize));
+        fetch(self.windows.get(flow as usize));
     }
 
     /// `flow`'s sender puts `data` out.
