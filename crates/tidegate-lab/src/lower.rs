@@ -6,7 +6,9 @@ use tidegate_sim::sources::tcp;
 
 use crate::plan::Plan;
 use crate::run::Configs;
-use crate::scenario::{Cbr, Connection, Group, Handshake, LossRecovery, Network, Rules, Scenario, Source, Switch};
+use crate::scenario::{
+    Cbr, Connection, Group, Handshake, LossRecovery, Network, Rules, Scenario, Source, Switch, Timestamps,
+};
 
 /// The network of `plan` with `queue` at its managed links.
 ///
@@ -165,6 +167,11 @@ fn lower_tcp(connection: &Connection) -> sim::Tcp {
         limited_transmit: match t.limited_transmit {
             Switch::On => tcp::LimitedTransmit::On,
             Switch::Off => tcp::LimitedTransmit::Off,
+        },
+        timestamps: match t.timestamps {
+            Timestamps::Auto => base.timestamps,
+            Timestamps::On => tcp::Timestamps::On,
+            Timestamps::Off => tcp::Timestamps::Off,
         },
         min_rto: t.min_rto,
         initial_rto: t.initial_rto,

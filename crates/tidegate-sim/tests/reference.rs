@@ -4,7 +4,7 @@ use tidegate::rng::mix;
 use tidegate::{Bytes, Ecn, Link, Prob, Rate, Rng, Seed, Size, Span, Time, catalog};
 use tidegate_sim::sources::tcp::Congestion;
 use tidegate_sim::sources::{
-    Arrival, Begin, Damping, EcnUse, Flavor, Handshake, Law, LimitedTransmit, Replay, Rules, Web,
+    Arrival, Begin, Damping, EcnUse, Flavor, Handshake, Law, LimitedTransmit, Replay, Rules, Timestamps, Web,
 };
 use tidegate_sim::{
     Cbr, Delays, Flow, GroupId, Network, NodeId, OnOff, Oscillating, Outcome, Plan, Simulation, Source, Tcp, Tfrc,
@@ -140,8 +140,11 @@ impl Draw {
             receiver_window: self.pick(&[4, 20, 10_000]),
             segment: Bytes::new(self.pick(&[1000, 1000, 333])),
             delayed_ack: Span::from_millis(self.pick(&[0, 0, 1, 40, 500])),
+            timestamps: self.pick(&[Timestamps::On, Timestamps::Off]),
             ..Tcp { flavor, ..Tcp::reno() }
         };
+        let timestamps = if tcp.rules == Rules::Ns2 { Timestamps::Off } else { tcp.timestamps };
+        let tcp = Tcp { timestamps, ..tcp };
         let tcp = match tcp.congestion {
             Congestion::Bbr(_) | Congestion::Unresponsive(_) => {
                 let flavor = if flavor == Flavor::Rack { Flavor::Rack } else { Flavor::Sack };

@@ -3,7 +3,7 @@ use std::collections::VecDeque;
 
 use tidegate::{Backlog, DropReason, Packet, Qdisc, Rate, Rng, Seed, Sink, Span, Time};
 use tidegate_sim::sources::tcp::Congestion;
-use tidegate_sim::sources::{EcnUse, Flavor, Rules};
+use tidegate_sim::sources::{EcnUse, Flavor, Rules, Timestamps};
 use tidegate_sim::{Flow, FlowOutcome, Network, Plan, Simulation, Source, Tcp};
 
 /// A queue without limit that loses each packet with one probability.
@@ -68,7 +68,9 @@ fn every_tcp() -> Vec<Tcp> {
                     continue;
                 }
                 let ecn = if congestion.counts_marks() { EcnUse::On } else { EcnUse::Off };
-                all.push(Tcp { flavor, rules, ecn, delayed_ack, congestion: congestion.clone(), ..Tcp::reno() });
+                let timestamps = if rules == Rules::Ns2 { Timestamps::Off } else { Timestamps::On };
+                let congestion = congestion.clone();
+                all.push(Tcp { flavor, rules, timestamps, ecn, delayed_ack, congestion, ..Tcp::reno() });
             }
         }
     }

@@ -36,6 +36,7 @@ impl Connection {
             Congestion::Cubic(_) | Congestion::Dctcp(_) | Congestion::Bbr(_) => tcp.initial_window = Size::Packets(10),
             // Its window is the receiver's from the beginning; what is lost again, no timer need tell.
             Congestion::Unresponsive(_) => {
+                tcp.window = Size::Packets(1_000_000);
                 (tcp.initial_window, tcp.loss_recovery) = (tcp.window, LossRecovery::Rack);
             }
             // Its fine timeouts are for Reno's recovery.

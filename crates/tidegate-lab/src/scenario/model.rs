@@ -216,6 +216,18 @@ choices! {
     }
 }
 
+choices! {
+    /// Whether TCP's segments bear time stamps (RFC 7323).
+    pub enum Timestamps {
+        /// On, but off with `rules = "ns2"`.
+        Auto = "auto",
+        /// Every acknowledgement of new data gives a sample of the round trip, which ends the timer's back-off.
+        On = "on",
+        /// One segment is timed at a time, and none that is sent again.
+        Off = "off",
+    }
+}
+
 /// How much a connection sends.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Data {
@@ -238,8 +250,9 @@ params! {
         ecn: Switch = Switch::Off, "", 0 ..= 0;
         /// How much each connection sends: `endless`, or a size, a list of sizes or a distribution, as in "5 MB".
         data: Data = Data::Endless, "", 0 ..= 1_000_000_000_000u64;
-        /// The receiver's window: the most that may be in flight.
-        window: Size = Size::Packets(1_000_000), "", 1 ..= 1_000_000_000_000u64;
+        /// The receiver's window: the most that may be in flight. The default is the most that Linux lets a receive buffer grow to by
+        /// itself (32 MiB since 6.16).
+        window: Size = Size::Bytes(tidegate_sim::Tcp::RECEIVE_BUFFER.get()), "", 1 ..= 1_000_000_000_000u64;
         /// The congestion window to begin with.
         initial_window: Size = Size::Packets(2), "IW", 1 ..= 1_000_000_000_000u64;
         /// Whether the first round trip is spent on a SYN and its answer.
@@ -248,6 +261,9 @@ params! {
         limited_transmit: Switch = Switch::On, "", 0 ..= 0;
         /// Whose rules hold where the RFCs, ns-2 and Linux differ.
         rules: Rules = Rules::Rfc, "", 0 ..= 0;
+        /// Whether segments bear time stamps (RFC 7323), so that every acknowledgement of new data gives a sample of the round trip and
+        /// ends the timer's back-off. Without them Karn's rule holds. The lengths on the wire are as set.
+        timestamps: Timestamps = Timestamps::Auto, "", 0 ..= 0;
         /// How long the acknowledgement of every other packet may wait for the next (RFC 5681 §4.2; Linux: 40 ms). With 0, as in
         /// ns-2, every packet is acknowledged at once; a connection's first 25, marks that begin or end, gaps and repairs always are.
         delayed_ack: Span = Span::ZERO, "", 0 ..= 500_000_000u64;

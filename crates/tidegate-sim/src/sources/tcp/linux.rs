@@ -56,8 +56,6 @@ impl TcpSender {
         }
         let opening = self.is_opening();
         let acked = Acked { segments: news, ..self.accept(now, ack, false) };
-        // Every acknowledgement has a time stamp, so that those of repairs end the back-off too.
-        self.rto.end_back_off();
         if opening {
             self.open(&acked);
             return None;

@@ -90,6 +90,8 @@ pub struct Tcp {
     pub limited_transmit: LimitedTransmit,
     /// Whose rules hold where the RFCs and ns-2 differ.
     pub rules: Rules,
+    /// Whether segments bear time stamps. By ns-2's rules they cannot.
+    pub timestamps: Timestamps,
     /// The least retransmission timeout.
     pub min_rto: Span,
     /// The retransmission timeout before the first measurement.
@@ -136,7 +138,21 @@ tidegate::choices! {
     }
 }
 
+tidegate::choices! {
+    /// Whether segments bear time stamps (RFC 7323). The lengths on the wire are as set, with or without.
+    pub enum Timestamps {
+        /// One segment is timed at a time, and none that is sent again (Karn's rule).
+        Off = "off",
+        /// Every acknowledgement of new data gives a sample of the round trip, and a sample ends the timer's back-off.
+        On = "on",
+    }
+}
+
 impl Tcp {
+    /// The default of [`Tcp::receiver_window`] in bytes. It is the most that Linux lets a receive buffer grow to by itself
+    /// (`tcp_rmem`, 32 MiB since Linux 6.16): more than 1 Gbit/s over 260 ms.
+    pub const RECEIVE_BUFFER: Bytes = Bytes::new(32 << 20);
+
     /// Reno by the RFCs: 1000-byte segments, initial window 2, RTO 200 ms to 60 s, tick 10 ms.
     pub const fn reno() -> Tcp {
         Tcp {
@@ -146,11 +162,12 @@ impl Tcp {
             ack: Bytes::new(40),
             data: None,
             initial_window: 2.0,
-            receiver_window: 1_000_000,
+            receiver_window: (Tcp::RECEIVE_BUFFER.get() / 1000) as u32,
             handshake: Handshake::Skip,
             ecn: EcnUse::Off,
             limited_transmit: LimitedTransmit::On,
             rules: Rules::Rfc,
+            timestamps: Timestamps::On,
             min_rto: Span::from_millis(200),
             initial_rto: Span::from_millis(3000),
             max_rto: Span::from_millis(60_000),
@@ -184,13 +201,19 @@ impl Tcp {
     /// A sender of `rate` that heeds neither loss nor mark, and tells losses by time; otherwise as [`Tcp::reno`].
     pub fn unresponsive(rate: Rate) -> Tcp {
         let congestion = Congestion::Unresponsive(UnresponsiveParams { rate });
-        let Tcp { receiver_window, .. } = Tcp::reno();
-        Tcp { flavor: Flavor::Rack, congestion, initial_window: receiver_window as f64, ..Tcp::reno() }
+        Tcp { flavor: Flavor::Rack, congestion, receiver_window: 1_000_000, initial_window: 1e6, ..Tcp::reno() }
     }
 
     /// `flavor` as ns-2.35 has it with its defaults, except a receiver's window of 10000.
     pub const fn ns2(flavor: Flavor) -> Tcp {
-        Tcp { flavor, receiver_window: 10_000, handshake: Handshake::Syn, rules: Rules::Ns2, ..Tcp::reno() }
+        Tcp {
+            flavor,
+            receiver_window: 10_000,
+            handshake: Handshake::Syn,
+            rules: Rules::Ns2,
+            timestamps: Timestamps::Off,
+            ..Tcp::reno()
+        }
     }
 
     /// Whether it is ns-2's Vegas, whose sender is like no other.
@@ -212,6 +235,13 @@ impl Tcp {
         }
         if self.data == Some(0) {
             return Err(ConfigError::new("data", 0, "must be at least 1 segment"));
+        }
+        if self.rules == Rules::Ns2 && self.timestamps == Timestamps::On {
+            return Err(ConfigError::new(
+                "timestamps",
+                "on",
+                "must be off by ns-2's rules, whose timer goes by Karn's rule",
+            ));
         }
         self.congestion.check()?;
         if self.congestion.counts_marks() && self.ecn == EcnUse::Off {

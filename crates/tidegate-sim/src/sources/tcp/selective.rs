@@ -33,8 +33,8 @@ impl TcpSender {
         if report.ack > self.una {
             board.limited = 0;
             if self.last == Last::Duplicates && report.ack < self.recover {
+                self.rto.acked_in_part(&self.answer(now, report.ack));
                 self.una = report.ack;
-                self.rto.acked_in_part(report.ack);
                 self.set_timer(now);
             } else {
                 self.advance(now, report.ack, echo);

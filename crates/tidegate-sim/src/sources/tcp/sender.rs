@@ -8,7 +8,7 @@ use super::congestion::{Acked, Found, Sending, Window};
 use super::delivery::Deliveries;
 use super::paced::Departures;
 use super::rack::Rack;
-use super::rto::Rto;
+use super::rto::{Answer, Rto};
 use super::scoreboard::Scoreboard;
 use super::{Congestion, EcnUse, Flavor, Handshake, LimitedTransmit, Rules, Tcp};
 use crate::flight::flag;
@@ -67,7 +67,7 @@ pub(crate) struct TcpSender {
     partial: bool,
     /// The next new segment (ns-2: the next segment) tells the receiver that the window was reduced.
     pub(super) reduced: bool,
-    /// The last mark came when the window could not be halved: another one doubles the timer instead.
+    /// By ns-2's rules: the last mark came when the window could not be halved, so that another one doubles the timer instead.
     doubling: bool,
     /// The segment whose timer ran out last.
     pub(super) timed_out: u32,
@@ -301,9 +301,10 @@ impl TcpSender {
         self.partial = false;
         self.duplicates = 0;
         let mut acked = self.news(now, ack, echo);
+        let answer = self.answer(now, ack);
         self.una = ack;
         self.next = self.next.max(ack);
-        self.rto.acked(ack, now, echo && self.doubling);
+        self.rto.acked(&answer, echo && self.doubling);
         acked.rtt = self.rto.smooth;
         if self.una < self.max || self.window.closed() {
             self.set_timer(now);
@@ -311,6 +312,13 @@ impl TcpSender {
             self.timeout_at = Time::MAX;
         }
         acked
+    }
+
+    /// What the acknowledgement of everything below `ack` lets the timer learn; `una` is still as it was before it.
+    #[inline]
+    pub(super) fn answer(&self, now: Time, ack: u32) -> Answer {
+        let per_round = (self.max - self.una).div_ceil(self.window.step).max(1);
+        Answer { now, ack, sent: self.answered, per_round }
     }
 
     fn leave_recovery(&mut self) {
@@ -323,6 +331,7 @@ impl TcpSender {
 
     /// A partial acknowledgement: the next hole goes out at once, and recovery goes on (RFC 6582 §3.2 step 5).
     fn partial(&mut self, now: Time, ack: u32, out: &mut Vec<Output>) {
+        self.rto.acked_in_part(&self.answer(now, ack));
         // "Impatient": only the first restarts the timer, so that many holes end in a timeout. Linux is "slow but steady" (§4).
         if !self.partial || self.rules == Rules::Linux {
             self.partial = true;
@@ -331,7 +340,6 @@ impl TcpSender {
         self.window.deflate(ack - self.una);
         self.una = ack;
         self.next = self.next.max(ack);
-        self.rto.acked_in_part(ack);
         self.send(now, ack, out);
     }
 
@@ -384,7 +392,9 @@ impl TcpSender {
         self.send(now, self.una, out);
     }
 
-    /// An echoed mark: at most one reduction per window of data (RFC 3168 §6.1.2).
+    /// An echoed mark: at most one reduction per window of data, and none where a loss or a timeout has reduced the window already
+    /// (RFC 3168 §6.1.2). What is sent again says nothing of a reduction (§6.1.5), so that the receiver goes on echoing an old mark
+    /// until new data come. By ns-2's rules, where retransmissions do say so, every echo after a timeout is a new mark.
     pub(super) fn echoed(&mut self, now: Time, ack: u32) {
         if self.window.is_heedless() {
             self.reduced = true; // it is not told of the same one for ever
@@ -393,21 +403,29 @@ impl TcpSender {
         if self.is_linux() {
             return self.marked(now, ack);
         }
-        if ack <= self.recover && self.last != Last::Timeout {
+        if ack <= self.recover && !(self.last == Last::Timeout && self.rules == Rules::Ns2) {
             return;
         }
         if self.last == Last::Duplicates && ack < self.recover {
             return;
         }
-        if self.window.cwnd > 1.0 {
-            self.doubling = false;
-        } else if std::mem::replace(&mut self.doubling, true) {
-            self.rto.back_off();
+        if self.rules == Rules::Ns2 {
+            self.double();
         }
         self.recover = self.max;
         self.last = Last::Echo;
         self.window.mark(self.found(now));
         self.reduced = true;
+    }
+
+    /// A mark that finds a window of one makes ns-2 double the timer, if another did before. RFC 3168 §6.1.2 has the sender wait for the
+    /// timer as it is.
+    fn double(&mut self) {
+        if self.window.cwnd > 1.0 {
+            self.doubling = false;
+        } else if std::mem::replace(&mut self.doubling, true) {
+            self.rto.back_off();
+        }
     }
 
     /// What a loss, a mark or a timeout finds.

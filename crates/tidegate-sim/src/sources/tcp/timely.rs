@@ -25,11 +25,8 @@ impl TcpSender {
         let mut opens = None;
         if advanced {
             if self.last == Last::Duplicates && report.ack < self.recover {
+                self.rto.acked_in_part(&self.answer(now, report.ack));
                 self.una = report.ack;
-                self.rto.acked_in_part(report.ack);
-                if self.is_linux() {
-                    self.rto.end_back_off();
-                }
                 self.set_timer(now);
             } else if self.is_linux() {
                 opens = self.delivered(now, report.ack, news);

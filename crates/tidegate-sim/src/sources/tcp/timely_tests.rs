@@ -1,6 +1,6 @@
 //! Golden sequences of recovery by RACK-TLP and proportional rate reduction, worked out by hand from RFC 8985 and RFC 9937.
 use super::super::sender::TcpSender;
-use super::super::{EcnUse, Flavor, Receiver, Rules, Tcp};
+use super::super::{EcnUse, Flavor, Receiver, Rules, Tcp, Timestamps};
 use super::*;
 
 const MILLI: u64 = 1_000_000;
@@ -283,7 +283,7 @@ fn by_linux_a_timeout_on_the_way_down_for_a_mark_does_not_cut_again() {
 }
 
 #[test]
-fn by_linux_the_acknowledgement_of_a_repair_ends_the_back_off() {
+fn with_time_stamps_the_acknowledgement_of_a_repair_ends_the_back_off() {
     let waits = |tcp: Tcp| {
         let mut bench = Bench::avoiding(tcp, 4);
         bench.arrive(0);
@@ -295,5 +295,7 @@ fn by_linux_the_acknowledgement_of_a_repair_ends_the_back_off() {
         bench.arrive(1);
         (bench.sender.rto.timeout().as_nanos() / usual.as_nanos()) as u32
     };
-    assert_eq!([waits(linux()), waits(Tcp { rules: Rules::Rfc, ..linux() })], [1, 4]);
+    let karn = |tcp: Tcp| Tcp { timestamps: Timestamps::Off, ..tcp };
+    let rfc = || Tcp { rules: Rules::Rfc, ..linux() };
+    assert_eq!([waits(linux()), waits(rfc()), waits(karn(linux())), waits(karn(rfc()))], [1, 1, 4, 4]);
 }
