@@ -46,7 +46,17 @@ fn the_tables_are_those_of_the_code() {
                 ],
             ),
         ),
-        ("tcp", table::<Tcp>(&[], &[("initial_window", "10 packets with `cubic`, `dctcp`, `bbr`; else 2 packets")])),
+        (
+            "tcp",
+            table::<Tcp>(
+                &[],
+                &[
+                    ("initial_window", "10 packets with `cubic`, `dctcp`, `bbr`; else 2 packets"),
+                    ("window", "33.554432 MB; 1000000 packets with `unresponsive`"),
+                    ("timestamps", "auto: on, but off with `rules = \"ns2\"`"),
+                ],
+            ),
+        ),
         ("cubic", table::<CubicParams>(&[], &[])),
         ("aimd", table::<AimdParams>(&[], &[])),
         ("binomial", table::<BinomialParams>(&[], &[])),
