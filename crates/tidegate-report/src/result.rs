@@ -83,7 +83,7 @@ pub struct Document {
     pub events: Option<u64>,
     /// Packets offered to the queue, over all replications.
     pub packets: Option<u64>,
-    /// Why the input could not be read to its end, if it could not: the figures are then of what came before.
+    /// Why the input could not be read to its end, or what of it was passed over: the figures are of the rest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub incomplete: Option<String>,
     /// The bottleneck and the time that was measured.
