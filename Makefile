@@ -34,7 +34,7 @@ test: test-deps lint deny ## Format, lints, supply chain and every test
 .PHONY: test-deps
 test-deps:
 	@command -v chromium >/dev/null || { $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core; }
-	@for p in ip:iproute2 sysctl:procps ethtool:ethtool iperf3:iperf3 clang:clang; do command -v $${p%:*} >/dev/null || need="$${need-} $${p#*:}"; done; \
+	@for p in ip:iproute2 sysctl:procps ethtool:ethtool iperf3:iperf3 clang:clang tcpdump:tcpdump; do command -v $${p%:*} >/dev/null || need="$${need-} $${p#*:}"; done; \
 	  [ -z "$${need-}" ] || { $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq --no-install-recommends $$need; }
 	@for p in git:git xz:xz-utils python3:python3; do command -v $${p%:*} >/dev/null || need="$${need-} $${p#*:}"; done; \
 	  python3 -c 'import ensurepip, venv' 2>/dev/null || need="$${need-} python3-venv"; \

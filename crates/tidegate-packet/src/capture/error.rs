@@ -71,7 +71,7 @@ impl fmt::Display for CaptureError {
         };
         match (self.fault, self.within) {
             (Fault::Open, _) | (Fault::NotACapture, Within::File) => Ok(()),
-            (Fault::NotACapture, Within::Gzip) => f.write_str(", unpacked by gzip"),
+            (Fault::NotACapture, Within::Gzip) => f.write_str(" (in what gzip unpacks)"),
             _ => write!(f, " (at byte {}{unpacked}, after {} packet{plural})", self.offset, self.packets),
         }
     }

@@ -244,7 +244,7 @@ fn read_format<R: Read>(source: &mut Source<R>) -> Result<Format, CaptureError> 
 /// The sentence for a file that is no capture: a guess where its beginning is a known one.
 fn not_a_capture(magic: [u8; 4]) -> String {
     if magic.starts_with(&GZIP) {
-        return "packed by gzip twice; unpack it once".into();
+        return "packed by gzip once more; unpack it once".into();
     }
     let compressed = match magic {
         [0x28, 0xb5, 0x2f, 0xfd] => Some("zstd"),
