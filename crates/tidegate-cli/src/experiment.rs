@@ -1,7 +1,7 @@
 //! What `run` and `compare` have in common: a scenario, its seeds, and where results go.
 use std::path::PathBuf;
 
-use tidegate_lab::{Job, Outcome, QueueSpec, RunError, Scenario, Set, run, store};
+use tidegate_lab::{Job, Outcome, QueueSpec, RunError, Scenario, Set, overloads, run, store};
 use tidegate_report::Document;
 use tidegate_report::html::{self, ReportInput, Run};
 use tidegate_report::table::{self, Look};
@@ -68,6 +68,8 @@ impl Experiment {
         if let Some(dir) = &self.out {
             store::accept(dir).map_err(Failure::input)?;
         }
+        let overloads = overloads(&scenario);
+        overloads.iter().for_each(|overload| output::note(&format!("warning: {overload}.")));
         let series = self.out.is_some();
         let flows = self.flows || series;
         let job = Job { scenario, queues, flows, series, threads: self.threads.map(usize::from) };
@@ -75,6 +77,7 @@ impl Experiment {
             RunError::Cancelled => Failure::Interrupted,
             RunError::Invalid(problems) => Failure::input(problems),
         })?;
+        outcomes.iter_mut().for_each(|o| o.document.overloads = overloads.clone());
         if let Some(dir) = &self.out {
             let mut files = store::files(&job.scenario, &outcomes);
             let scenario = job.scenario.resolved();

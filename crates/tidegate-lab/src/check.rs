@@ -3,7 +3,9 @@ use std::fmt;
 
 use tidegate::catalog::AnyConfig;
 use tidegate::{Bytes, ConfigError, Link, Rate, Seed, Size, Span};
+use tidegate_report::Overload;
 
+use crate::load::Load;
 use crate::plan::Plan;
 use crate::problem::{Place, Problem, Problems};
 use crate::sample::FlowSample;
@@ -43,6 +45,8 @@ pub struct Check {
     pub base_rtt: (Span, Span),
     /// What each group asks for and what it would get if all were fair.
     pub groups: Vec<GroupCheck>,
+    /// Links without a queue that cannot carry what fixed-rate sources offer them.
+    pub overloads: Vec<Overload>,
     /// The managed links of a graph; empty for a dumbbell, which has the one.
     pub links: Vec<LinkCheck>,
     /// The queues on the watched link: the one that `run` takes, then those that `compare` takes.
@@ -87,6 +91,8 @@ pub struct GroupCheck {
     pub count: u32,
     /// Offered load of all its flows, for sources with a fixed rate.
     pub offered: Option<Rate>,
+    /// What of it can arrive at the queue, or at the flows' ends where they meet none: no more than the links before carry.
+    pub arrives: Option<Rate>,
     /// Least and greatest base RTT over its flows.
     pub base_rtt: (Span, Span),
     /// Max-min fair share of one of its flows (the mean over them), known demands counted.
@@ -128,7 +134,8 @@ pub fn check(scenario: &Scenario, queues: &[QueueSpec]) -> Result<Check, Problem
     let plan = Plan::new(scenario, Seed::new(scenario.run.seed));
     let shares = plan.fair_shares(scenario);
     let rtts = base_rtts(scenario, &plan);
-    let groups = group_checks(scenario, &plan, &shares, &rtts);
+    let load = Load::of(scenario, &plan);
+    let groups = group_checks(scenario, &plan, &shares, &rtts, &load);
     let mean_rtt = rtts.iter().map(|rtt| rtt.as_secs()).sum::<f64>() / rtts.len().max(1) as f64;
     let events = events(scenario, &plan, &shares);
     let replications = tried.len() as u64 * scenario.run.seeds as u64;
@@ -146,6 +153,7 @@ pub fn check(scenario: &Scenario, queues: &[QueueSpec]) -> Result<Check, Problem
         bdp: Bytes::new((link.rate.as_bps() as f64 / 8.0 * mean_rtt) as u64),
         base_rtt: spread(rtts.iter().copied()),
         groups,
+        overloads: load.overloads,
         links: links(scenario),
         queues: rows,
         events,
@@ -210,7 +218,13 @@ fn base_rtts(scenario: &Scenario, plan: &Plan) -> Vec<Span> {
     plan.flows.iter().map(rtt).collect()
 }
 
-fn group_checks(scenario: &Scenario, plan: &Plan, shares: &[f64], rtts: &[Span]) -> Vec<GroupCheck> {
+fn group_checks(
+    scenario: &Scenario,
+    plan: &Plan,
+    shares: &[f64],
+    rtts: &[Span],
+    load: &Load,
+) -> Vec<GroupCheck> {
     let check = |(index, group): (usize, &Group)| {
         let members = || plan.flows.iter().enumerate().filter(move |(_, f)| f.group as usize == index).map(|(i, _)| i);
         let share = stats::mean(&members().map(|i| shares[i]).collect::<Vec<_>>()).unwrap_or(0.0);
@@ -220,6 +234,7 @@ fn group_checks(scenario: &Scenario, plan: &Plan, shares: &[f64], rtts: &[Span])
             name: group.name.clone(),
             count: group.count,
             offered,
+            arrives: offered.map(|_| Rate::from_bps(members().filter_map(|i| load.arrives[i]).sum::<f64>() as u64)),
             base_rtt: spread(members().map(|i| rtts[i])),
             fair_share: Rate::from_bps(share as u64),
         }
@@ -269,10 +284,18 @@ impl fmt::Display for Check {
         )?;
         writeln!(f, "  groups")?;
         for group in &self.groups {
-            let offered =
-                group.offered.map_or_else(|| "all it gets".into(), |rate| format!("offers {}", rate_text(rate)));
+            let offered = match (group.offered, group.arrives) {
+                (None, _) => "all it gets".into(),
+                (Some(offered), Some(arrives)) if (arrives.as_bps() as f64) < offered.as_bps() as f64 * 0.9999 => {
+                    format!("offers {}, but only {} can arrive", rate_text(offered), rate_text(arrives))
+                }
+                (Some(offered), _) => format!("offers {}", rate_text(offered)),
+            };
             let (name, count, share) = (&group.name, counted(group.count as u64, "flow"), rate_text(group.fair_share));
             writeln!(f, "    {name}: {count}, {offered}, fair share {share} each, RTT {}", range(group.base_rtt))?;
+        }
+        for overload in &self.overloads {
+            writeln!(f, "  WARNING: {overload}.")?;
         }
         self.write_links(f)?;
         writeln!(f, "  queues")?;
