@@ -1,7 +1,7 @@
 //! What `run` and `compare` have in common: a scenario, its seeds, and where results go.
 use std::path::PathBuf;
 
-use tidegate_lab::{Job, Outcome, QueueSpec, RunError, Scenario, Set, overloads, run, store};
+use tidegate_lab::{Job, Outcome, QueueSpec, RunError, Scenario, Set, overloads, run, skipped, store};
 use tidegate_report::Document;
 use tidegate_report::html::{self, ReportInput, Run};
 use tidegate_report::table::{self, Look};
@@ -70,6 +70,8 @@ impl Experiment {
         }
         let overloads = overloads(&scenario);
         overloads.iter().for_each(|overload| output::note(&format!("warning: {overload}.")));
+        let skipped = skipped(&scenario);
+        skipped.iter().for_each(|skipped| output::note(&format!("warning: {skipped}.")));
         let series = self.out.is_some();
         let flows = self.flows || series;
         let job = Job { scenario, queues, flows, series, threads: self.threads.map(usize::from) };
@@ -77,7 +79,10 @@ impl Experiment {
             RunError::Cancelled => Failure::Interrupted,
             RunError::Invalid(problems) => Failure::input(problems),
         })?;
-        outcomes.iter_mut().for_each(|o| o.document.overloads = overloads.clone());
+        for document in outcomes.iter_mut().map(|o| &mut o.document) {
+            document.overloads = overloads.clone();
+            document.incomplete = (!skipped.is_empty()).then(|| skipped.join("; "));
+        }
         if let Some(dir) = &self.out {
             let mut files = store::files(&job.scenario, &outcomes);
             let scenario = job.scenario.resolved();

@@ -163,7 +163,7 @@ fn a_load_that_the_network_cannot_carry_is_a_warning() {
     let home = Home::new();
     let sets = ["--set", "network.rate=200 Mbit/s", "--set", "group.flood.rate=150 Mbit/s"];
     let words = "access link of group `flood`: 150 Mbit/s offered, 100 Mbit/s carried";
-    let short = ["--set", "run.duration=1 s", "--set", "run.warmup=100 ms", "--seeds", "1"];
+    let short = ["--set", "run.duration=4 s", "--set", "run.warmup=2 s", "--seeds", "1"];
     let ran = home.run(&[&["run", "small.toml", "--json", "--out", "result"][..], &sets, &short].concat());
     assert_eq!(ran.code, 0, "{ran:?}");
     assert!(ran.err.contains(&format!("warning: {words}; ")), "{}", ran.err);

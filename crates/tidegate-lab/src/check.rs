@@ -9,7 +9,7 @@ use crate::load::Load;
 use crate::plan::Plan;
 use crate::problem::{Place, Problem, Problems};
 use crate::sample::FlowSample;
-use crate::scenario::{GraphLink, Group, Network, Scenario};
+use crate::scenario::{GraphLink, Group, Network, Scenario, Source};
 use crate::spec::QueueSpec;
 use crate::stats;
 
@@ -47,6 +47,8 @@ pub struct Check {
     pub groups: Vec<GroupCheck>,
     /// Links without a queue that cannot carry what fixed-rate sources offer them.
     pub overloads: Vec<Overload>,
+    /// What is left out of the captures that groups replay.
+    pub skipped: Vec<String>,
     /// The managed links of a graph; empty for a dumbbell, which has the one.
     pub links: Vec<LinkCheck>,
     /// The queues on the watched link: the one that `run` takes, then those that `compare` takes.
@@ -154,6 +156,7 @@ pub fn check(scenario: &Scenario, queues: &[QueueSpec]) -> Result<Check, Problem
         base_rtt: spread(rtts.iter().copied()),
         groups,
         overloads: load.overloads,
+        skipped: skipped(scenario),
         links: links(scenario),
         queues: rows,
         events,
@@ -164,6 +167,17 @@ pub fn check(scenario: &Scenario, queues: &[QueueSpec]) -> Result<Check, Problem
         memory_bytes: BYTES_TO_BEGIN + at_once as f64 * (flows * BYTES_PER_FLOW + state),
         flows_bytes: replications as f64 * flows * size_of::<FlowSample>() as f64,
     })
+}
+
+/// What is left out of the captures that the groups of `scenario` replay, because its link type cannot be read.
+pub fn skipped(scenario: &Scenario) -> Vec<String> {
+    let skipped = |group: &Group| match &group.source {
+        Source::Replay(_, arrivals) if arrivals.skipped.packets() > 0 => {
+            Some(format!("capture of group `{}`: {}", group.name, arrivals.skipped))
+        }
+        _ => None,
+    };
+    scenario.groups.iter().filter_map(skipped).collect()
 }
 
 /// The managed links of a graph, with the queues that stay there.
@@ -296,6 +310,9 @@ impl fmt::Display for Check {
         }
         for overload in &self.overloads {
             writeln!(f, "  WARNING: {overload}.")?;
+        }
+        for skipped in &self.skipped {
+            writeln!(f, "  WARNING: {skipped}.")?;
         }
         self.write_links(f)?;
         writeln!(f, "  queues")?;

@@ -28,7 +28,7 @@ pub mod spec;
 pub mod stats;
 pub mod store;
 
-pub use check::{Check, check};
+pub use check::{Check, check, skipped};
 pub use load::overloads;
 pub use problem::{Place, Problem, Problems};
 pub use replay::{Replay, ReplayError, Replayed, replay};
