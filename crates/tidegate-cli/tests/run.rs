@@ -176,7 +176,11 @@ fn a_load_that_the_network_cannot_carry_is_a_warning() {
     let checked = home.run(&[&["check", "small.toml"][..], &sets].concat());
     assert_eq!(checked.code, 0);
     assert!(checked.out.contains(&format!("WARNING: {words}; ")), "{}", checked.out);
-    assert!(checked.out.contains("flood: 1 flow, offers 150 Mbit/s, but only 100 Mbit/s can arrive"), "{}", checked.out);
+    assert!(
+        checked.out.contains("flood: 1 flow, offers 150 Mbit/s, but only 100 Mbit/s can arrive"),
+        "{}",
+        checked.out
+    );
     // Without it nothing is said.
     let fine = home.run(&[&["run", "small.toml", "--json"][..], &short].concat());
     assert!(!fine.err.contains("warning") && fine.json().get("overloads").is_none(), "{}", fine.err);

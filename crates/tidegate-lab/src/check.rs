@@ -232,13 +232,7 @@ fn base_rtts(scenario: &Scenario, plan: &Plan) -> Vec<Span> {
     plan.flows.iter().map(rtt).collect()
 }
 
-fn group_checks(
-    scenario: &Scenario,
-    plan: &Plan,
-    shares: &[f64],
-    rtts: &[Span],
-    load: &Load,
-) -> Vec<GroupCheck> {
+fn group_checks(scenario: &Scenario, plan: &Plan, shares: &[f64], rtts: &[Span], load: &Load) -> Vec<GroupCheck> {
     let check = |(index, group): (usize, &Group)| {
         let members = || plan.flows.iter().enumerate().filter(move |(_, f)| f.group as usize == index).map(|(i, _)| i);
         let share = stats::mean(&members().map(|i| shares[i]).collect::<Vec<_>>()).unwrap_or(0.0);

@@ -55,7 +55,12 @@ impl fmt::Display for Skips {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let plural = |n: u64| if n == 1 { "" } else { "s" };
         let was = if self.packets == 1 { "was" } else { "were" };
-        write!(f, "{} packet{} {was} skipped, of link types that cannot be read: ", self.packets, plural(self.packets))?;
+        write!(
+            f,
+            "{} packet{} {was} skipped, of link types that cannot be read: ",
+            self.packets,
+            plural(self.packets)
+        )?;
         for (i, Skipped { interface, name, link, packets }) in self.named.iter().enumerate() {
             let comma = if i == 0 { "" } else { "; " };
             write!(f, "{comma}{packets} of interface {interface}")?;
