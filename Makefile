@@ -27,14 +27,17 @@ demo: build ## A flood against TCP through four queues, simulated and replayed, 
 	$(TIDEGATE) replay captures/flood.pcapng --rate "10 Mbit/s" --queue drop_tail --queue red --queue blue --queue sfb --out out/demo-replay
 	@printf '\nOpen these in a browser:\n  %s\n  %s\n' "$(CURDIR)/out/demo/report.html" "$(CURDIR)/out/demo-replay/report.html"
 
-test: test-deps lint ## Format, lints and every test
+test: test-deps lint deny ## Format, lints, supply chain and every test
 	cargo build --locked -p tidegate
 	cargo test --workspace --locked
 
 .PHONY: test-deps
 test-deps:
 	@command -v chromium >/dev/null || { $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core; }
-	@for p in ip:iproute2 sysctl:procps ethtool:ethtool iperf3:iperf3 clang:clang; do command -v $${p%:*} >/dev/null || need="$${need-} $${p#*:}"; done; \
+	@for p in ip:iproute2 sysctl:procps ethtool:ethtool iperf3:iperf3 clang:clang tcpdump:tcpdump; do command -v $${p%:*} >/dev/null || need="$${need-} $${p#*:}"; done; \
+	  [ -z "$${need-}" ] || { $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq --no-install-recommends $$need; }
+	@for p in git:git xz:xz-utils python3:python3; do command -v $${p%:*} >/dev/null || need="$${need-} $${p#*:}"; done; \
+	  python3 -c 'import ensurepip, venv' 2>/dev/null || need="$${need-} python3-venv"; \
 	  [ -z "$${need-}" ] || { $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq --no-install-recommends $$need; }
 	@rustup component add rustfmt clippy >/dev/null 2>&1 || cargo fmt --version && cargo clippy --version
 
@@ -45,6 +48,15 @@ test-long: ## The tests that take minutes
 
 soak: test-deps ## A gate under TCP, floods, reloads and flapping interfaces, and its account (SOAK_SECONDS=3600, SOAK_OUT=out/soak); root
 	SOAK_SECONDS=$(SOAK_SECONDS) SOAK_OUT=$(SOAK_OUT) cargo test --release --locked -p tidegate-cli --test soak -- --nocapture
+
+deny: test-deps ## Licences, bans, sources and advisories of every crate (deny.toml, supply/)
+	supply/deny.sh
+
+ADVISORIES ?= https://github.com/RustSec/advisory-db
+advisories: ## A new snapshot of the advisory database for `make deny` (ADVISORIES=address or clone)
+	supply/advisories.sh $(ADVISORIES)
+
+.PHONY: deny advisories
 
 lint:
 	cargo fmt --all --check

@@ -1,7 +1,7 @@
 //! What `run` and `compare` have in common: a scenario, its seeds, and where results go.
 use std::path::PathBuf;
 
-use tidegate_lab::{Job, Outcome, QueueSpec, RunError, Scenario, Set, run, store};
+use tidegate_lab::{Job, Outcome, QueueSpec, RunError, Scenario, Set, overloads, run, skipped, store};
 use tidegate_report::Document;
 use tidegate_report::html::{self, ReportInput, Run};
 use tidegate_report::table::{self, Look};
@@ -68,6 +68,10 @@ impl Experiment {
         if let Some(dir) = &self.out {
             store::accept(dir).map_err(Failure::input)?;
         }
+        let overloads = overloads(&scenario);
+        overloads.iter().for_each(|overload| output::note(&format!("warning: {overload}.")));
+        let skipped = skipped(&scenario);
+        skipped.iter().for_each(|skipped| output::note(&format!("warning: {skipped}.")));
         let series = self.out.is_some();
         let flows = self.flows || series;
         let job = Job { scenario, queues, flows, series, threads: self.threads.map(usize::from) };
@@ -75,6 +79,10 @@ impl Experiment {
             RunError::Cancelled => Failure::Interrupted,
             RunError::Invalid(problems) => Failure::input(problems),
         })?;
+        for document in outcomes.iter_mut().map(|o| &mut o.document) {
+            document.overloads = overloads.clone();
+            document.incomplete = (!skipped.is_empty()).then(|| skipped.join("; "));
+        }
         if let Some(dir) = &self.out {
             let mut files = store::files(&job.scenario, &outcomes);
             let scenario = job.scenario.resolved();

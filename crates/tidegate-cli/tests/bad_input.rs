@@ -109,7 +109,7 @@ fn captures_that_are_none() {
     refuses("dir", &["dir", "is a directory"]);
     refuses("empty.pcap", &["empty.pcap: the file is empty"]);
     refuses("text.pcap", &["text.pcap: neither pcap nor pcapng"]);
-    refuses("gzip.pcap", &["compressed with gzip; decompress it first"]);
+    refuses("gzip.pcap", &["gzip.pcap: the file, packed by gzip, ends before what is packed in it"]);
     refuses("header.pcap", &["header.pcap", "a capture without a packet"]);
     refuses("stub.pcap", &["stub.pcap: the file ends 3 bytes into a record header"]);
 }

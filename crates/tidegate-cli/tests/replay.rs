@@ -1,6 +1,9 @@
 //! `tidegate replay`, as users meet it.
 mod common;
 
+use std::io::Write;
+use std::process::{Command, Stdio};
+
 use common::{Home, hold, timeless};
 use serde_json::Value;
 
@@ -106,6 +109,62 @@ fn a_directory_holds_it_all() {
             || page.contains("--rate '10 Mbit/s'")
     );
     assert!(page.contains("10.0.1.66:9"), "the flows are in it");
+}
+
+/// `bytes` packed by gzip's own program.
+fn packed(bytes: &[u8]) -> Vec<u8> {
+    let mut gzip = Command::new("gzip").arg("-c").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut into = gzip.stdin.take().unwrap();
+    let bytes = bytes.to_vec();
+    // Its output fills a pipe before it has read everything.
+    let writer = std::thread::spawn(move || into.write_all(&bytes).unwrap());
+    let out = gzip.wait_with_output().unwrap().stdout;
+    writer.join().unwrap();
+    out
+}
+
+#[test]
+fn a_packed_capture_gives_the_same_result() {
+    let home = Home::new();
+    let plain = home.run(&with(&["--json"])).json();
+    let whole = std::fs::read(home.path("capture.pcapng")).unwrap();
+    let file = packed(&whole);
+    assert!(file.len() < whole.len());
+    home.write("capture.pcapng", &file);
+    assert_eq!(timeless(home.run(&with(&["--json"])).json()), timeless(plain));
+    home.write("capture.pcapng", &file[..file.len() / 2]);
+    let ran = home.run(&with(&["--json"]));
+    assert_eq!(ran.code, 2);
+    let why = "the file, packed by gzip, ends before what is packed in it (at byte ";
+    assert!(ran.err.contains(why) && ran.err.contains("of what gzip unpacks, after "), "{}", ran.err);
+    assert!(serde_json::from_str::<Value>(&ran.out).unwrap()["packets"].as_u64().unwrap() > 1000);
+}
+
+#[test]
+fn packets_of_link_types_that_cannot_be_read_are_said_and_no_error() {
+    let home = Home::new();
+    let whole = std::fs::read(home.path("capture.pcapng")).unwrap();
+    let block = |kind: u32, body: &[u8]| {
+        let len = (body.len() as u32 + 12).to_le_bytes();
+        [&kind.to_le_bytes()[..], &len, body, &len].concat()
+    };
+    // Another section, whose interface is IEEE 802.15.4's, with two packets of four bytes.
+    let section = block(0x0a0d_0d0a, &[0x4d, 0x3c, 0x2b, 0x1a, 1, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255]);
+    let interface = block(1, &[195, 0, 0, 0, 0, 0, 0, 0, 2, 0, 4, 0, b'l', b'o', b'w', b'0', 0, 0, 0, 0]);
+    let packet = block(6, &[[0; 12], [4, 0, 0, 0, 4, 0, 0, 0, 1, 2, 3, 4]].concat());
+    let other = [section, interface, packet.clone(), packet].concat();
+    home.write("capture.pcapng", [&other[..], &whole].concat());
+    let ran = home.run(&with(&["--json", "--out", "result"]));
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let why = "2 packets were skipped, of link types that cannot be read: 2 of interface 0 (`low0`), link type 195 \
+               (IEEE 802.15.4)";
+    assert!(ran.err.contains(&format!("{why}.\n")), "{}", ran.err);
+    let document: Value = serde_json::from_str(&ran.out).unwrap();
+    hold(&document);
+    assert_eq!((document["packets"].as_u64(), document["incomplete"].as_str()), (Some(9200), Some(why)));
+    assert!(home.read("result/report.html").contains("2 packets were skipped"));
+    home.write("capture.pcapng", other);
+    home.refuses(2, &REPLAY, &["error: capture.pcapng: 2 packets were skipped", "Ethernet (1)", "radiotap 127"]);
 }
 
 #[test]

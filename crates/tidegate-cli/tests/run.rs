@@ -157,3 +157,31 @@ fn check_says_what_follows() {
     assert!(ran.out.contains("BLUE (blue/") && ran.out.contains("4 replications"), "{}", ran.out);
     assert!(home.run(&["check", "small.toml", "--queue", "sfb"]).out.contains("752 B of state"));
 }
+
+#[test]
+fn a_load_that_the_network_cannot_carry_is_a_warning() {
+    let home = Home::new();
+    let sets = ["--set", "network.rate=200 Mbit/s", "--set", "group.flood.rate=150 Mbit/s"];
+    let words = "access link of group `flood`: 150 Mbit/s offered, 100 Mbit/s carried";
+    let short = ["--set", "run.duration=4 s", "--set", "run.warmup=2 s", "--seeds", "1"];
+    let ran = home.run(&[&["run", "small.toml", "--json", "--out", "result"][..], &sets, &short].concat());
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.err.contains(&format!("warning: {words}; ")), "{}", ran.err);
+    let document: Value = serde_json::from_str(&ran.out).unwrap();
+    hold(&document);
+    let overload = &document["overloads"][0];
+    assert_eq!((overload["link"].as_str(), overload["rate_bps"].as_f64()), (Some("access link"), Some(1e8)));
+    assert_eq!((overload["offered_bps"].as_f64(), &overload["groups"][0]), (Some(1.5e8), &Value::from("flood")));
+    assert!(home.read("result/report.html").contains("access link of group"));
+    let checked = home.run(&[&["check", "small.toml"][..], &sets].concat());
+    assert_eq!(checked.code, 0);
+    assert!(checked.out.contains(&format!("WARNING: {words}; ")), "{}", checked.out);
+    assert!(
+        checked.out.contains("flood: 1 flow, offers 150 Mbit/s, but only 100 Mbit/s can arrive"),
+        "{}",
+        checked.out
+    );
+    // Without it nothing is said.
+    let fine = home.run(&[&["run", "small.toml", "--json"][..], &short].concat());
+    assert!(!fine.err.contains("warning") && fine.json().get("overloads").is_none(), "{}", fine.err);
+}

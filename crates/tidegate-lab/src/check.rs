@@ -3,11 +3,13 @@ use std::fmt;
 
 use tidegate::catalog::AnyConfig;
 use tidegate::{Bytes, ConfigError, Link, Rate, Seed, Size, Span};
+use tidegate_report::Overload;
 
+use crate::load::Load;
 use crate::plan::Plan;
 use crate::problem::{Place, Problem, Problems};
 use crate::sample::FlowSample;
-use crate::scenario::{GraphLink, Group, Network, Scenario};
+use crate::scenario::{GraphLink, Group, Network, Scenario, Source};
 use crate::spec::QueueSpec;
 use crate::stats;
 
@@ -43,6 +45,10 @@ pub struct Check {
     pub base_rtt: (Span, Span),
     /// What each group asks for and what it would get if all were fair.
     pub groups: Vec<GroupCheck>,
+    /// Links without a queue that cannot carry what fixed-rate sources offer them.
+    pub overloads: Vec<Overload>,
+    /// What is left out of the captures that groups replay.
+    pub skipped: Vec<String>,
     /// The managed links of a graph; empty for a dumbbell, which has the one.
     pub links: Vec<LinkCheck>,
     /// The queues on the watched link: the one that `run` takes, then those that `compare` takes.
@@ -87,6 +93,8 @@ pub struct GroupCheck {
     pub count: u32,
     /// Offered load of all its flows, for sources with a fixed rate.
     pub offered: Option<Rate>,
+    /// What of it can arrive at the queue, or at the flows' ends where they meet none: no more than the links before carry.
+    pub arrives: Option<Rate>,
     /// Least and greatest base RTT over its flows.
     pub base_rtt: (Span, Span),
     /// Max-min fair share of one of its flows (the mean over them), known demands counted.
@@ -128,7 +136,8 @@ pub fn check(scenario: &Scenario, queues: &[QueueSpec]) -> Result<Check, Problem
     let plan = Plan::new(scenario, Seed::new(scenario.run.seed));
     let shares = plan.fair_shares(scenario);
     let rtts = base_rtts(scenario, &plan);
-    let groups = group_checks(scenario, &plan, &shares, &rtts);
+    let load = Load::of(scenario, &plan);
+    let groups = group_checks(scenario, &plan, &shares, &rtts, &load);
     let mean_rtt = rtts.iter().map(|rtt| rtt.as_secs()).sum::<f64>() / rtts.len().max(1) as f64;
     let events = events(scenario, &plan, &shares);
     let replications = tried.len() as u64 * scenario.run.seeds as u64;
@@ -146,6 +155,8 @@ pub fn check(scenario: &Scenario, queues: &[QueueSpec]) -> Result<Check, Problem
         bdp: Bytes::new((link.rate.as_bps() as f64 / 8.0 * mean_rtt) as u64),
         base_rtt: spread(rtts.iter().copied()),
         groups,
+        overloads: load.overloads,
+        skipped: skipped(scenario),
         links: links(scenario),
         queues: rows,
         events,
@@ -156,6 +167,17 @@ pub fn check(scenario: &Scenario, queues: &[QueueSpec]) -> Result<Check, Problem
         memory_bytes: BYTES_TO_BEGIN + at_once as f64 * (flows * BYTES_PER_FLOW + state),
         flows_bytes: replications as f64 * flows * size_of::<FlowSample>() as f64,
     })
+}
+
+/// What is left out of the captures that the groups of `scenario` replay, because its link type cannot be read.
+pub fn skipped(scenario: &Scenario) -> Vec<String> {
+    let skipped = |group: &Group| match &group.source {
+        Source::Replay(_, arrivals) if arrivals.skipped.packets() > 0 => {
+            Some(format!("capture of group `{}`: {}", group.name, arrivals.skipped))
+        }
+        _ => None,
+    };
+    scenario.groups.iter().filter_map(skipped).collect()
 }
 
 /// The managed links of a graph, with the queues that stay there.
@@ -210,7 +232,7 @@ fn base_rtts(scenario: &Scenario, plan: &Plan) -> Vec<Span> {
     plan.flows.iter().map(rtt).collect()
 }
 
-fn group_checks(scenario: &Scenario, plan: &Plan, shares: &[f64], rtts: &[Span]) -> Vec<GroupCheck> {
+fn group_checks(scenario: &Scenario, plan: &Plan, shares: &[f64], rtts: &[Span], load: &Load) -> Vec<GroupCheck> {
     let check = |(index, group): (usize, &Group)| {
         let members = || plan.flows.iter().enumerate().filter(move |(_, f)| f.group as usize == index).map(|(i, _)| i);
         let share = stats::mean(&members().map(|i| shares[i]).collect::<Vec<_>>()).unwrap_or(0.0);
@@ -220,6 +242,7 @@ fn group_checks(scenario: &Scenario, plan: &Plan, shares: &[f64], rtts: &[Span])
             name: group.name.clone(),
             count: group.count,
             offered,
+            arrives: offered.map(|_| Rate::from_bps(members().filter_map(|i| load.arrives[i]).sum::<f64>() as u64)),
             base_rtt: spread(members().map(|i| rtts[i])),
             fair_share: Rate::from_bps(share as u64),
         }
@@ -269,10 +292,21 @@ impl fmt::Display for Check {
         )?;
         writeln!(f, "  groups")?;
         for group in &self.groups {
-            let offered =
-                group.offered.map_or_else(|| "all it gets".into(), |rate| format!("offers {}", rate_text(rate)));
+            let offered = match (group.offered, group.arrives) {
+                (None, _) => "all it gets".into(),
+                (Some(offered), Some(arrives)) if (arrives.as_bps() as f64) < offered.as_bps() as f64 * 0.9999 => {
+                    format!("offers {}, but only {} can arrive", rate_text(offered), rate_text(arrives))
+                }
+                (Some(offered), _) => format!("offers {}", rate_text(offered)),
+            };
             let (name, count, share) = (&group.name, counted(group.count as u64, "flow"), rate_text(group.fair_share));
             writeln!(f, "    {name}: {count}, {offered}, fair share {share} each, RTT {}", range(group.base_rtt))?;
+        }
+        for overload in &self.overloads {
+            writeln!(f, "  WARNING: {overload}.")?;
+        }
+        for skipped in &self.skipped {
+            writeln!(f, "  WARNING: {skipped}.")?;
         }
         self.write_links(f)?;
         writeln!(f, "  queues")?;

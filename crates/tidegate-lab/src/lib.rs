@@ -12,6 +12,7 @@ pub mod check;
 mod columnar;
 mod document;
 mod lives;
+mod load;
 mod lower;
 pub mod nearest;
 pub mod paper;
@@ -27,7 +28,8 @@ pub mod spec;
 pub mod stats;
 pub mod store;
 
-pub use check::{Check, check};
+pub use check::{Check, check, skipped};
+pub use load::overloads;
 pub use problem::{Place, Problem, Problems};
 pub use replay::{Replay, ReplayError, Replayed, replay};
 pub use run::{Job, Outcome, Progress, RunError, Watch, run};

@@ -44,7 +44,7 @@ use std::time::Instant;
 use rayon::prelude::*;
 use tidegate::catalog::{AnyConfig, TARGET_RTT};
 use tidegate::{Bytes, ConfigError, Link, Packet, Rate, Seed, Size, Time};
-use tidegate_packet::{Capture, CaptureError, Ends, FlowHasher, FlowKey, Transport};
+use tidegate_packet::{Capture, CaptureError, Ends, FlowHasher, FlowKey, Skips, Transport};
 
 use crate::run::{Outcome, Progress, Watch};
 use crate::spec::QueueSpec;
@@ -64,7 +64,7 @@ const LOOK_EVERY: u64 = 4096;
 /// What to replay, and through what.
 #[derive(Clone, Debug)]
 pub struct Replay {
-    /// The capture file, pcap or pcapng.
+    /// The capture file, pcap or pcapng, perhaps packed by gzip.
     pub capture: PathBuf,
     /// The link's rate.
     pub rate: Rate,
@@ -150,6 +150,8 @@ pub struct Replayed {
     pub damage: Option<CaptureError>,
     /// How many packets were stamped earlier than the one before them; they were offered at that one's time.
     pub backward: u64,
+    /// Packets that were passed over because their interface's link type cannot be read.
+    pub skipped: Skips,
     /// How many packets were of flows for which there was no room any more (see [`FLOWS`]).
     pub crowded: u64,
 }
@@ -194,8 +196,11 @@ pub fn replay(job: &Replay, watch: &dyn Watch) -> Result<Replayed, ReplayError> 
         .map(|(i, (spec, config))| pass(job, &link, spec, config, &mut |at| passes.tell(i, at)))
         .collect::<Result<_, _>>()?;
     // Every pass has read the same file.
-    let (damage, backward, crowded) = done.first().map_or((None, 0, 0), |p| (p.damage.clone(), p.backward, p.crowded));
-    Ok(Replayed { outcomes: done.into_iter().map(|p| p.outcome).collect(), damage, backward, crowded })
+    let first = done.first();
+    let damage = first.and_then(|p| p.damage.clone());
+    let skipped = first.map(|p| p.skipped.clone()).unwrap_or_default();
+    let (backward, crowded) = first.map_or((0, 0), |p| (p.backward, p.crowded));
+    Ok(Replayed { outcomes: done.into_iter().map(|p| p.outcome).collect(), damage, backward, skipped, crowded })
 }
 
 /// The files that go with `replayed`: `result.json` (one document, or a list for several queues), `series.json`,
@@ -213,6 +218,7 @@ struct Pass {
     outcome: Outcome,
     damage: Option<CaptureError>,
     backward: u64,
+    skipped: Skips,
     crowded: u64,
 }
 
@@ -235,9 +241,17 @@ fn pass(
     line.end(last);
     let crowded = line.tally.flows.others.packets.offered;
     let mut outcome = result::outcome(job, link, spec, config, line, last);
-    outcome.document.incomplete = damage.as_ref().map(ToString::to_string);
+    let skipped = capture.skipped().clone();
+    outcome.document.incomplete = incomplete(damage.as_ref(), &skipped);
     outcome.document.wall_s = Some(begun.elapsed().as_secs_f64());
-    Ok(Pass { outcome, damage, backward: capture.backward(), crowded })
+    Ok(Pass { outcome, damage, backward: capture.backward(), skipped, crowded })
+}
+
+/// What the result lacks of the capture.
+fn incomplete(damage: Option<&CaptureError>, skipped: &Skips) -> Option<String> {
+    let skipped = (skipped.packets() > 0).then(|| skipped.to_string());
+    let parts: Vec<String> = damage.map(ToString::to_string).into_iter().chain(skipped).collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
 }
 
 /// Offers every packet that can be read; what stopped the reading, and the time of the last packet.

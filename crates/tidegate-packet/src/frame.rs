@@ -18,6 +18,7 @@ use tidegate::Ecn;
 
 use crate::ends::{Address, Ends, Transport};
 use crate::ip::{self, Ip};
+use crate::wifi;
 
 /// What stands before the network header of a frame: the `LINKTYPE_` values of the capture formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -30,6 +31,15 @@ pub enum LinkType {
     LinuxSll,
     /// Linux "cooked" captures, version 2: code 276.
     LinuxSll2,
+    /// BSD's loopback, macOS's too: the address family in four bytes, in the order of the machine that captured it (code 0)
+    /// or of the network (code 108).
+    Loopback,
+    /// PPP, bare or in the framing of HDLC, and Cisco's HDLC, which the first byte tells apart: codes 9, 50 and 104.
+    Ppp,
+    /// IEEE 802.11 (wireless): code 105.
+    Ieee80211,
+    /// The same behind a radiotap header: code 127.
+    Radiotap,
 }
 
 /// A link type whose frames cannot be read here.
@@ -40,13 +50,29 @@ pub struct UnsupportedLinkType(
 );
 
 impl LinkType {
+    /// Every link type that can be read.
+    pub const ALL: [LinkType; 8] = [
+        LinkType::Ethernet,
+        LinkType::Raw,
+        LinkType::LinuxSll,
+        LinkType::LinuxSll2,
+        LinkType::Loopback,
+        LinkType::Ppp,
+        LinkType::Ieee80211,
+        LinkType::Radiotap,
+    ];
+
     /// The link type with this code in the capture formats.
     ///
     /// # Errors
     /// When its frames cannot be read here.
     pub fn from_code(code: u32) -> Result<LinkType, UnsupportedLinkType> {
         match code {
+            0 | 108 => Ok(LinkType::Loopback),
             1 => Ok(LinkType::Ethernet),
+            9 | 50 | 104 => Ok(LinkType::Ppp),
+            105 => Ok(LinkType::Ieee80211),
+            127 => Ok(LinkType::Radiotap),
             12 | 14 | 101 | 228 | 229 => Ok(LinkType::Raw),
             113 => Ok(LinkType::LinuxSll),
             276 => Ok(LinkType::LinuxSll2),
@@ -59,17 +85,12 @@ impl UnsupportedLinkType {
     /// The name of the link type, where it is one that is met in practice.
     pub const fn name(self) -> Option<&'static str> {
         Some(match self.0 {
-            0 => "BSD loopback",
             6 => "Token Ring",
-            9 => "PPP",
             10 => "FDDI",
-            50 => "PPP in HDLC framing",
             51 => "PPPoE",
-            104 => "Cisco HDLC",
-            105 => "IEEE 802.11",
-            108 => "OpenBSD loopback",
-            127 => "IEEE 802.11 with radiotap header",
+            119 => "IEEE 802.11 with Prism header",
             147..=162 => "a private one",
+            163 => "IEEE 802.11 with AVS header",
             187 | 201 => "Bluetooth HCI",
             189 | 220 => "USB",
             192 => "PPI",
@@ -88,7 +109,10 @@ impl fmt::Display for UnsupportedLinkType {
         if let Some(name) = self.name() {
             write!(f, " ({name})")?;
         }
-        f.write_str(" cannot be read; Ethernet (1), raw IP (101) and Linux cooked captures (113, 276) can")
+        f.write_str(
+            " cannot be read; Ethernet (1), raw IP (101), Linux cooked captures (113, 276), BSD loopback (0, 108), PPP (9, 50), \
+             Cisco HDLC (104) and IEEE 802.11 (105, with radiotap 127) can",
+        )
     }
 }
 
@@ -97,7 +121,8 @@ impl core::error::Error for UnsupportedLinkType {}
 /// What a queue needs to know of a frame, and where its IP header stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// Length on the wire, in bytes, link header included.
+    /// Length on the wire, in bytes, link header included; without what the capturing machine put before it (the headers
+    /// of radiotap and of BSD's loopback).
     pub len: u32,
     /// ECN codepoint of the (outermost) IP header; Not-ECT for what is not IP.
     pub ecn: Ecn,
@@ -114,12 +139,12 @@ impl Frame {
     /// up to there. An IP header that is cut short or malformed leaves a frame that is not IP; a TCP or UDP header
     /// that is cut off leaves an IP packet without ports. VLAN tags are passed over and are no part of a flow.
     pub fn parse(link: LinkType, bytes: &[u8], wire_len: u32) -> Frame {
-        let (macs, network) = match link {
+        let Beginning { macs, network, unsent } = match link {
             LinkType::Ethernet => ethernet(bytes),
-            LinkType::Raw => (MacPair::default(), raw(bytes)),
-            LinkType::LinuxSll => (cooked_source(bytes, 6), Network { ethertype: be16(bytes, 14), at: 16 }),
-            LinkType::LinuxSll2 => (cooked_source(bytes, 12), Network { ethertype: be16(bytes, 0), at: 20 }),
+            _ => other_than_ethernet(link, bytes),
         };
+        // A header that claims to be longer than its frame is not believed.
+        let len = wire_len.checked_sub(unsent).unwrap_or(wire_len);
         let network = behind_tags(bytes, network);
         let parsed = match network.ethertype {
             Some(IPV4) => ip::v4(bytes, network.at),
@@ -127,14 +152,14 @@ impl Frame {
             _ => None,
         };
         match parsed {
-            Some((ip, ecn, ends)) => Frame { len: wire_len, ecn, ends, ip: Some(ip) },
+            Some((ip, ecn, ends)) => Frame { len, ecn, ends, ip: Some(ip) },
             None => {
                 // A length in place of a type (IEEE 802.3) differs from frame to frame and names no protocol.
                 let ethertype = network.ethertype.filter(|&e| e >= LEAST_ETHERTYPE).unwrap_or(0);
                 let transport = Transport::NotIp { ethertype };
                 let ends =
                     Ends { source: Address::Mac(macs.source), destination: Address::Mac(macs.destination), transport };
-                Frame { len: wire_len, ecn: Ecn::NotEct, ends, ip: None }
+                Frame { len, ecn: Ecn::NotEct, ends, ip: None }
             }
         }
     }
@@ -154,39 +179,108 @@ const TAGS: [u16; 3] = [0x8100, 0x88a8, 0x9100];
 /// More tags than any network stacks; a frame of nothing but tags is not worth the walk.
 const MOST_TAGS: usize = 8;
 
-#[derive(Default)]
-struct MacPair {
-    source: [u8; 6],
-    destination: [u8; 6],
+/// What a frame says before its network header.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Beginning {
+    pub(crate) macs: MacPair,
+    pub(crate) network: Network,
+    /// Bytes at its beginning that were never on a wire.
+    pub(crate) unsent: u32,
 }
 
-/// What the link header says of what follows it. No EtherType: there was no room for one.
-struct Network {
-    ethertype: Option<u16>,
-    at: usize,
+impl Beginning {
+    /// A frame of which nothing but its addresses can be read.
+    pub(crate) fn known_by(macs: MacPair) -> Beginning {
+        Beginning { macs, ..Beginning::default() }
+    }
 }
 
-fn ethernet(bytes: &[u8]) -> (MacPair, Network) {
-    let macs = MacPair {
-        destination: array(bytes, 0).unwrap_or_default(),
-        // A frame cut off in the midst of its addresses: they count as zeros.
-        source: array(bytes, 6).unwrap_or_default(),
-    };
-    (macs, Network { ethertype: be16(bytes, 12), at: 14 })
+/// Addresses that are cut off or not there count as zeros.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct MacPair {
+    pub(crate) source: [u8; 6],
+    pub(crate) destination: [u8; 6],
 }
 
-/// A cooked capture keeps the sender's address only; shorter ones are padded with zeros.
-fn cooked_source(bytes: &[u8], at: usize) -> MacPair {
-    MacPair { source: array(bytes, at).unwrap_or_default(), destination: [0; 6] }
+/// What the link header says of what follows it. No EtherType: there was no room for one, or it is none.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Network {
+    pub(crate) ethertype: Option<u16>,
+    pub(crate) at: usize,
 }
 
-fn raw(bytes: &[u8]) -> Network {
+/// Apart, so that what the gateway asks of every frame stays as small as it is.
+#[inline(never)]
+fn other_than_ethernet(link: LinkType, bytes: &[u8]) -> Beginning {
+    match link {
+        LinkType::Ethernet => ethernet(bytes),
+        LinkType::Raw => raw(bytes),
+        LinkType::LinuxSll => cooked(bytes, 6, Network { ethertype: be16(bytes, 14), at: 16 }),
+        LinkType::LinuxSll2 => cooked(bytes, 12, Network { ethertype: be16(bytes, 0), at: 20 }),
+        LinkType::Loopback => loopback(bytes),
+        LinkType::Ppp => ppp(bytes),
+        LinkType::Ieee80211 => wifi::bare(bytes),
+        LinkType::Radiotap => wifi::radiotap(bytes),
+    }
+}
+
+fn ethernet(bytes: &[u8]) -> Beginning {
+    let macs =
+        MacPair { destination: array(bytes, 0).unwrap_or_default(), source: array(bytes, 6).unwrap_or_default() };
+    Beginning { macs, network: Network { ethertype: be16(bytes, 12), at: 14 }, unsent: 0 }
+}
+
+/// A cooked capture keeps the sender's address only, at `at`; shorter ones are padded with zeros.
+fn cooked(bytes: &[u8], at: usize, network: Network) -> Beginning {
+    let macs = MacPair { source: array(bytes, at).unwrap_or_default(), destination: [0; 6] };
+    Beginning { macs, network, unsent: 0 }
+}
+
+fn raw(bytes: &[u8]) -> Beginning {
     let ethertype = match bytes.first().map(|b| b >> 4) {
         Some(4) => Some(IPV4),
         Some(6) => Some(IPV6),
         _ => None,
     };
-    Network { ethertype, at: 0 }
+    Beginning { network: Network { ethertype, at: 0 }, ..Beginning::default() }
+}
+
+/// The number of IPv4's family is the same everywhere. IPv6's is NetBSD's and OpenBSD's, FreeBSD's, macOS's, or that of Linux or
+/// Windows.
+fn loopback(bytes: &[u8]) -> Beginning {
+    let ethertype = array(bytes, 0).and_then(|family| {
+        // Families are small numbers: whichever order makes one of it is the machine's.
+        match u32::from_le_bytes(family).min(u32::from_be_bytes(family)) {
+            2 => Some(IPV4),
+            24 | 28 | 30 | 10 | 23 => Some(IPV6),
+            _ => None,
+        }
+    });
+    Beginning { network: Network { ethertype, at: 4 }, unsent: 4, ..Beginning::default() }
+}
+
+/// RFC 1661 and 1662: perhaps two bytes of framing, then a protocol of two bytes, or of one, which is odd then. Cisco's HDLC has
+/// other framing and an EtherType (RFC 1547 §4.3.1).
+fn ppp(bytes: &[u8]) -> Beginning {
+    let network = match array(bytes, 0) {
+        Some([0x0f | 0x8f, 0]) => Network { ethertype: be16(bytes, 2), at: 4 },
+        Some([0xff, 3]) => behind_ppp(bytes, 2),
+        _ => behind_ppp(bytes, 0),
+    };
+    Beginning { network, ..Beginning::default() }
+}
+
+fn behind_ppp(bytes: &[u8], at: usize) -> Network {
+    let (protocol, len) = match bytes.get(at) {
+        Some(&byte) if byte & 1 == 1 => (Some(byte as u16), 1),
+        _ => (be16(bytes, at), 2),
+    };
+    let ethertype = match protocol {
+        Some(0x0021) => Some(IPV4),
+        Some(0x0057) => Some(IPV6),
+        _ => None, // its own protocols have numbers that are no EtherTypes
+    };
+    Network { ethertype, at: at + len }
 }
 
 /// Passes over VLAN tags: two bytes of tag, then the EtherType of what follows.

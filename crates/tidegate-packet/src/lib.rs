@@ -3,9 +3,9 @@
 //!
 //! | module | what it reads |
 //! |---|---|
-//! | [`frame`] | Ethernet (VLAN, QinQ), raw IP, Linux cooked captures; IPv4, IPv6 with extension headers; TCP, UDP, UDP-Lite, DCCP and SCTP ports; fragments; frames cut off by a snap length; anything else by its MAC addresses |
+//! | [`frame`] | Ethernet (VLAN, QinQ), raw IP, Linux cooked captures, BSD loopback, PPP, IEEE 802.11 with or without radiotap; IPv4, IPv6 with extension headers; TCP, UDP, UDP-Lite, DCCP and SCTP ports; fragments; frames cut off by a snap length; anything else by its MAC addresses |
 //! | [`flow`] | flow keys (`five-tuple`, `source`, `destination`, `pair`, `source-prefix/N`), their keyed hash and their labels |
-//! | [`capture`] | pcap and pcapng files, streamed |
+//! | [`capture`] | pcap and pcapng files, in gzip too, streamed |
 //! | [`prefix`], [`service`] | prefixes of addresses and sets of them; code points (DSCP) and VLAN priorities |
 //! | [`ecn`] | the ECN codepoint set to CE, and the IPv4 checksum with it |
 #![forbid(unsafe_code)]
@@ -18,8 +18,9 @@ pub mod frame;
 mod ip;
 pub mod prefix;
 pub mod service;
+mod wifi;
 
-pub use capture::{Capture, CaptureError, CapturedPacket, Fault};
+pub use capture::{Capture, CaptureError, CapturedPacket, Fault, Skipped, Skips, Within};
 pub use ecn::{Mark, ipv4_checksum, set_ce};
 pub use ends::{Address, Ends, Transport};
 pub use flow::{Flow, FlowHasher, FlowKey};

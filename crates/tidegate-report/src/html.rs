@@ -137,6 +137,7 @@ fn facts(document: &Document) -> Vec<(&'static str, String)> {
     if let Some(why) = &document.incomplete {
         facts.push(("Incomplete", why.clone()));
     }
+    facts.extend(document.overloads.iter().map(|overload| ("Overloaded", overload.to_string())));
     if let Some(rate) = link.rate_bps {
         facts.push(("Bottleneck", human::rate(Figure::exact(rate))));
     }

@@ -8,12 +8,14 @@ pub mod fair;
 pub mod figure;
 pub mod html;
 pub mod human;
+pub mod overload;
 pub mod papers;
 pub mod result;
 pub mod series;
 pub mod table;
 
 pub use figure::Figure;
+pub use overload::Overload;
 pub use result::{
     Aggregate, Bottleneck, Conduct, Counts, Delay, Document, Flow, Gaps, Group, Link, OverFlows, PerFlow, Queue,
     SCHEMA, SchemaName, Source,

@@ -83,9 +83,12 @@ pub struct Document {
     pub events: Option<u64>,
     /// Packets offered to the queue, over all replications.
     pub packets: Option<u64>,
-    /// Why the input could not be read to its end, if it could not: the figures are then of what came before.
+    /// Why the input could not be read to its end, or what of it was passed over: the figures are of the rest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub incomplete: Option<String>,
+    /// Links without a queue that cannot carry what fixed-rate sources offer them: less arrives than the scenario says.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub overloads: Vec<crate::Overload>,
     /// The bottleneck and the time that was measured.
     #[serde(default)]
     pub bottleneck: Bottleneck,

@@ -17,15 +17,16 @@ const SHOWN: usize = 10;
 
 /// Offer the packets of a capture to a queue at their recorded times.
 ///
-/// Reads a pcap or pcapng file (Ethernet, VLAN, raw IP, Linux cooked; IPv4 and IPv6; frames may be cut short) and plays
-/// its packets, with their lengths on the wire, into a queue before a link of the given rate. Says for every flow what it
+/// Reads a pcap or pcapng file, packed by gzip or not (Ethernet, VLAN, raw IP, Linux cooked, BSD loopback, PPP, IEEE 802.11
+/// with or without radiotap; IPv4 and IPv6; frames may be cut short) and plays its packets, with their lengths on the wire, into a queue before a link of the given rate. Says for every flow what it
 /// offered and what was delivered, dropped and marked, and how long its packets waited. Memory does not grow with the
 /// file.
 ///
 /// The senders of a capture do not react to what the queue does now: a replay shows what a queue would have done to this
 /// traffic, not what the traffic would have become. Rates are taken over the capture's duration; goodput is not known.
 ///
-/// Of a damaged file, what can be read is replayed and reported; then the damage is an error.
+/// Of a damaged file, what can be read is replayed and reported; then the damage is an error. The packets of an interface
+/// whose link type cannot be read are passed over; how many and whose is said, and no error.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -33,7 +34,7 @@ Examples:
   tidegate replay capture.pcapng --rate 10Mbit/s --queue drop_tail --queue sfb --limit 125kB --out out/replay
   tidegate replay capture.pcapng --rate 10Mbit/s --queue blue --flow-key source --json")]
 pub struct Args {
-    /// The capture, a pcap or pcapng file
+    /// The capture, a pcap or pcapng file, perhaps packed by gzip
     capture: PathBuf,
     /// The link's rate, as in "10 Mbit/s"
     #[arg(long, allow_hyphen_values = true)]
@@ -127,6 +128,9 @@ fn mean_packet(text: &str) -> Result<Bytes, String> {
 
 /// What is odd about the capture, on standard error.
 fn notes(replayed: &Replayed) {
+    if replayed.skipped.packets() > 0 {
+        output::note(&format!("{}.", replayed.skipped));
+    }
     if replayed.backward > 0 {
         output::note(&format!(
             "{} packets were stamped earlier than the one before them; they were offered at that one's time.",

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tidegate::{Seed, Span, Time};
-use tidegate_packet::{Capture, FlowHasher, FlowKey};
+use tidegate_packet::{Capture, FlowHasher, FlowKey, Skips};
 use tidegate_sim::sources::Arrival;
 
 /// The most packets of one capture: 160 MB of memory.
@@ -21,6 +21,8 @@ pub struct Arrivals {
     pub bytes: u64,
     /// The longest packet, in bytes.
     pub longest: u16,
+    /// What of the capture is left out, because its link type cannot be read.
+    pub skipped: Skips,
 }
 
 impl Arrivals {
@@ -57,6 +59,7 @@ impl Arrivals {
         if flows.is_empty() {
             return Err("the capture has no packets".into());
         }
+        all.skipped = capture.skipped().clone();
         // A capture's clock may have been set back.
         flows.iter_mut().for_each(|flow| flow.sort_by_key(|a| a.at));
         all.flows = flows.into_iter().map(Arc::from).collect();

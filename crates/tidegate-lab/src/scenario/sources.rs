@@ -158,7 +158,7 @@ params! {
 params! {
     /// A group with `source = "replay"`. Captured flows are dealt out to the group's flows in the order in which they begin.
     pub struct Replay {
-        /// The capture file, pcap or pcapng, from the scenario's directory; required.
+        /// The capture file, pcap or pcapng, packed by gzip or not, from the scenario's directory; required.
         capture: FileName = FileName::default(), "", 0 ..= 0;
     }
 }

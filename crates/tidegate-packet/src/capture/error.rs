@@ -7,12 +7,23 @@ use std::path::Path;
 pub struct CaptureError {
     /// What sort of thing is wrong.
     pub fault: Fault,
-    /// Where the record, block or header that is wrong begins, in bytes from the beginning of the file.
+    /// Where the record, block or header that is wrong begins, in bytes from the beginning of the capture.
     pub offset: u64,
+    /// Whether the capture is the file, or what the file unpacks to.
+    pub within: Within,
     /// How many packets were read before.
     pub packets: u64,
     /// What is wrong, in one sentence without a full stop.
     pub why: String,
+}
+
+/// What a capture lies in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Within {
+    /// The file itself.
+    File,
+    /// What gzip has packed into the file.
+    Gzip,
 }
 
 /// What sort of thing is wrong with a capture.
@@ -34,7 +45,7 @@ pub enum Fault {
 
 impl CaptureError {
     pub(super) fn new(fault: Fault, offset: u64, why: String) -> CaptureError {
-        CaptureError { fault, offset, packets: 0, why }
+        CaptureError { fault, offset, within: Within::File, packets: 0, why }
     }
 
     pub(super) fn open(path: &Path, error: std::io::Error) -> CaptureError {
@@ -45,8 +56,8 @@ impl CaptureError {
         CaptureError::new(Fault::Open, 0, format!("`{}` is a directory, not a capture file", path.display()))
     }
 
-    pub(super) fn after(self, packets: u64) -> CaptureError {
-        CaptureError { packets, ..self }
+    pub(super) fn after(self, packets: u64, within: Within) -> CaptureError {
+        CaptureError { packets, within, ..self }
     }
 }
 
@@ -54,9 +65,14 @@ impl fmt::Display for CaptureError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.why)?;
         let plural = if self.packets == 1 { "" } else { "s" };
-        match self.fault {
-            Fault::Open | Fault::NotACapture => Ok(()),
-            _ => write!(f, " (at byte {}, after {} packet{plural})", self.offset, self.packets),
+        let unpacked = match self.within {
+            Within::File => "",
+            Within::Gzip => " of what gzip unpacks",
+        };
+        match (self.fault, self.within) {
+            (Fault::Open, _) | (Fault::NotACapture, Within::File) => Ok(()),
+            (Fault::NotACapture, Within::Gzip) => f.write_str(" (in what gzip unpacks)"),
+            _ => write!(f, " (at byte {}{unpacked}, after {} packet{plural})", self.offset, self.packets),
         }
     }
 }

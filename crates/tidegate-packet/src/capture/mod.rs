@@ -4,8 +4,10 @@
 //! |---|---|
 //! | pcap | both byte orders, stamps in microseconds or nanoseconds |
 //! | pcapng | both byte orders, any number of sections and interfaces (4096 to a section), each with its own link type, resolution (`if_tsresol`) and offset (`if_tsoffset`) of stamps; enhanced, simple and obsolete packet blocks; all other blocks are passed over |
+//! | gzip | either of them, packed; several packed streams one behind the other; unpacked as it is read |
 //!
-//! Link types: see [`LinkType`]. Compressed files are not read; decompress them first.
+//! Link types: see [`LinkType`]. The packets of an interface whose link type cannot be read are passed over, and
+//! [`Capture::skipped`] counts and names them; where there are no others, that is an error at the end.
 //!
 //! **Time** is counted from the first packet. It never runs back: a packet stamped earlier than the one before it
 //! gets that one's time, and [`Capture::backward`] counts it. A simple packet block has no stamp and gets the time
@@ -39,6 +41,7 @@ mod clock;
 mod error;
 mod pcap;
 mod pcapng;
+mod skips;
 mod source;
 
 use std::fs::File;
@@ -49,10 +52,11 @@ use tidegate::Time;
 
 use crate::frame::{Frame, LinkType};
 use clock::Clock;
-pub use error::{CaptureError, Fault};
+pub use error::{CaptureError, Fault, Within};
 use pcap::Pcap;
 use pcapng::PcapNg;
-use source::Source;
+pub use skips::{Skipped, Skips};
+use source::{GZIP, Source};
 
 /// The most captured bytes a frame may have: what capturing programs allow for a snap length.
 pub const MAX_FRAME: u32 = 262_144;
@@ -70,6 +74,7 @@ pub struct Capture<R> {
     /// The bytes of the current frame; at most [`MAX_FRAME`].
     frame: Vec<u8>,
     packets: u64,
+    skips: Skips,
     state: State,
 }
 
@@ -137,16 +142,16 @@ impl<R: Read> Capture<R> {
     /// # Errors
     /// When it cannot be read or does not begin as a capture does.
     pub fn from_reader(reader: R) -> Result<Self, CaptureError> {
-        let mut source = Source::new(reader);
-        let format = read_format(&mut source)?;
-        let clock = Clock::default();
-        Ok(Capture { source, format, clock, frame: Vec::new(), packets: 0, state: State::Reading })
+        let mut source = Source::new(reader)?;
+        let format = read_format(&mut source).map_err(|error| error.after(0, source.within()))?;
+        let (clock, skips) = (Clock::default(), Skips::default());
+        Ok(Capture { source, format, clock, frame: Vec::new(), packets: 0, skips, state: State::Reading })
     }
 
     /// The next packet; `None` at the end, and after an error.
     ///
     /// # Errors
-    /// When the file is damaged, cut short or cannot be read, or the packet's link type is not one of [`LinkType`].
+    /// When the file is damaged, cut short or cannot be read, or all its packets are of link types that are not of [`LinkType`].
     pub fn next_packet(&mut self) -> Result<Option<CapturedPacket<'_>>, CaptureError> {
         if self.state == State::Over {
             return Ok(None);
@@ -159,11 +164,14 @@ impl<R: Read> Capture<R> {
             }
             Ok(None) => {
                 self.state = State::Over;
-                Ok(None)
+                match self.packets == 0 && self.skips.packets() > 0 {
+                    true => Err(self.nothing_readable()),
+                    false => Ok(None),
+                }
             }
             Err(error) => {
                 self.state = State::Over;
-                Err(error.after(self.packets))
+                Err(error.after(self.packets, self.source.within()))
             }
         }
     }
@@ -171,7 +179,7 @@ impl<R: Read> Capture<R> {
     fn advance(&mut self) -> Result<Option<(Time, Record)>, CaptureError> {
         let record = match &mut self.format {
             Format::Pcap(pcap) => pcap.next(&mut self.source, &mut self.frame)?,
-            Format::PcapNg(pcapng) => pcapng.next(&mut self.source, &mut self.frame)?,
+            Format::PcapNg(pcapng) => pcapng.next(&mut self.source, &mut self.frame, &mut self.skips)?,
         };
         let Some(mut record) = record else { return Ok(None) };
         if record.wire_len > MAX_WIRE_LEN {
@@ -183,6 +191,13 @@ impl<R: Read> Capture<R> {
         Ok(Some((time, record)))
     }
 
+    /// A capture of which no packet can be read: the first interface's link type says why.
+    fn nothing_readable(&self) -> CaptureError {
+        let link = self.skips.named().first().map(|s| format!("; {}", s.link)).unwrap_or_default();
+        let why = format!("{}{link}", self.skips);
+        CaptureError::new(Fault::Unsupported, self.source.offset(), why).after(0, self.source.within())
+    }
+
     /// How many packets have been read.
     pub fn packets(&self) -> u64 {
         self.packets
@@ -190,7 +205,12 @@ impl<R: Read> Capture<R> {
 
     /// How many bytes of the file have been read: how far a reader has come.
     pub fn offset(&self) -> u64 {
-        self.source.offset()
+        self.source.file_offset()
+    }
+
+    /// The packets that were passed over because their interface's link type cannot be read.
+    pub fn skipped(&self) -> &Skips {
+        &self.skips
     }
 
     /// How many packets were stamped earlier than the one before them.
@@ -223,8 +243,10 @@ fn read_format<R: Read>(source: &mut Source<R>) -> Result<Format, CaptureError> 
 
 /// The sentence for a file that is no capture: a guess where its beginning is a known one.
 fn not_a_capture(magic: [u8; 4]) -> String {
+    if magic.starts_with(&GZIP) {
+        return "packed by gzip once more; unpack it once".into();
+    }
     let compressed = match magic {
-        [0x1f, 0x8b, ..] => Some("gzip"),
         [0x28, 0xb5, 0x2f, 0xfd] => Some("zstd"),
         [b'B', b'Z', b'h', _] => Some("bzip2"),
         [0xfd, b'7', b'z', b'X'] => Some("xz"),

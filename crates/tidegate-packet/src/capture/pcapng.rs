@@ -2,6 +2,7 @@
 use std::io::Read;
 
 use super::error::{CaptureError, Fault};
+use super::skips::Skips;
 use super::source::{Order, Source};
 use super::{MAX_FRAME, Record};
 use crate::frame::{LinkType, UnsupportedLinkType};
@@ -14,11 +15,14 @@ const OBSOLETE_PACKET: u32 = 2;
 const SIMPLE_PACKET: u32 = 3;
 const ENHANCED_PACKET: u32 = 6;
 
+const IF_NAME: u16 = 2;
 const IF_TSRESOL: u16 = 9;
 const IF_TSOFFSET: u16 = 14;
 
 /// No program writes larger blocks; a length above it is damage, and is not worth skipping gigabytes for.
 const MAX_BLOCK: u32 = 1 << 24;
+/// Of a longer name of an interface the beginning is kept.
+const MAX_NAME: u32 = 64;
 /// The only table that grows while reading.
 const MAX_INTERFACES: usize = 4096;
 
@@ -29,7 +33,7 @@ pub(super) struct PcapNg {
     interfaces: Vec<Interface>,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Interface {
     link: Result<LinkType, UnsupportedLinkType>,
     /// The most bytes it captures of a frame; 0 for no limit.
@@ -37,6 +41,8 @@ struct Interface {
     resolution: Resolution,
     /// Seconds to be added to each stamp.
     offset: i64,
+    /// Kept where the link type cannot be read, to say whose packets are passed over.
+    name: Option<String>,
 }
 
 /// What a stamp counts.
@@ -153,6 +159,7 @@ impl PcapNg {
         &mut self,
         source: &mut Source<R>,
         frame: &mut Vec<u8>,
+        skips: &mut Skips,
     ) -> Result<Option<Record>, CaptureError> {
         loop {
             let at = source.offset();
@@ -163,11 +170,17 @@ impl PcapNg {
                 INTERFACE => self.interface(source, Block::new(at, len, 8, "an interface block")?)?,
                 ENHANCED_PACKET | OBSOLETE_PACKET => {
                     let block = Block::new(at, len, 8, "a packet block")?;
-                    return self.packet(source, block, kind, frame).map(Some);
+                    match self.packet(source, block, kind, frame, skips)? {
+                        Some(record) => return Ok(Some(record)),
+                        None => continue,
+                    }
                 }
                 SIMPLE_PACKET => {
                     let block = Block::new(at, len, 8, "a simple packet block")?;
-                    return self.simple_packet(source, block, frame).map(Some);
+                    match self.simple_packet(source, block, frame, skips)? {
+                        Some(record) => return Ok(Some(record)),
+                        None => continue,
+                    }
                 }
                 _ => Block::new(at, len, 8, "a block")?.finish(source, self.order)?,
             }
@@ -206,6 +219,7 @@ impl PcapNg {
             snap_len: self.order.u32(&fixed, 4),
             resolution: Resolution::Decimal(6),
             offset: 0,
+            name: None,
         };
         while block.left >= 4 {
             let option: [u8; 4] = block.take(source)?;
@@ -223,6 +237,14 @@ impl PcapNg {
                         Order::Big => i64::from_be_bytes(value),
                     };
                 }
+                (IF_NAME, _) if interface.link.is_err() => {
+                    let kept = len.min(MAX_NAME);
+                    let mut name = vec![0; kept as usize];
+                    block.reserve(kept)?;
+                    source.fill(&mut name, block.at, block.what)?;
+                    block.skip(source, len.next_multiple_of(4) - kept)?;
+                    interface.name = Some(String::from_utf8_lossy(&name).into_owned());
+                }
                 (IF_TSRESOL | IF_TSOFFSET, _) => return block.damaged(format!("option {code} with {len} bytes")),
                 _ => block.skip(source, len.next_multiple_of(4))?,
             }
@@ -237,20 +259,23 @@ impl PcapNg {
         mut block: Block,
         kind: u32,
         frame: &mut Vec<u8>,
-    ) -> Result<Record, CaptureError> {
+        skips: &mut Skips,
+    ) -> Result<Option<Record>, CaptureError> {
         let fixed: [u8; 20] = block.take(source)?;
         let index = match kind {
             OBSOLETE_PACKET => self.order.u16(&fixed, 0) as u32,
             _ => self.order.u32(&fixed, 0),
         };
         let [high, low, captured, wire_len] = [4, 8, 12, 16].map(|i| self.order.u32(&fixed, i));
-        let (interface, link) = self.interface_of(&block, index)?;
+        let Some((interface, link)) = self.interface_of(&block, index, skips)? else {
+            return block.finish(source, self.order).map(|()| None);
+        };
         block.frame(source, frame, captured)?;
         let units = (high as u64) << 32 | low as u64;
         let stamp = interface.resolution.nanos(units) + interface.offset as i128 * 1_000_000_000;
         let at = block.at;
         block.finish(source, self.order)?;
-        Ok(Record { stamp: Some(stamp), link, wire_len, at })
+        Ok(Some(Record { stamp: Some(stamp), link, wire_len, at }))
     }
 
     /// A simple packet block belongs to the first interface and does not say how much of it was captured.
@@ -259,24 +284,36 @@ impl PcapNg {
         source: &mut Source<R>,
         mut block: Block,
         frame: &mut Vec<u8>,
-    ) -> Result<Record, CaptureError> {
+        skips: &mut Skips,
+    ) -> Result<Option<Record>, CaptureError> {
         let wire_len = self.order.u32(&block.take::<4, R>(source)?, 0);
-        let (interface, link) = self.interface_of(&block, 0)?;
+        let Some((interface, link)) = self.interface_of(&block, 0, skips)? else {
+            return block.finish(source, self.order).map(|()| None);
+        };
         let snap_len = if interface.snap_len == 0 { u32::MAX } else { interface.snap_len };
         block.frame(source, frame, wire_len.min(snap_len))?;
         let at = block.at;
         block.finish(source, self.order)?;
-        Ok(Record { stamp: None, link, wire_len, at })
+        Ok(Some(Record { stamp: None, link, wire_len, at }))
     }
 
-    fn interface_of(&self, block: &Block, index: u32) -> Result<(Interface, LinkType), CaptureError> {
+    /// The interface of that number in the section; `None`, and counted, where its link type cannot be read.
+    fn interface_of(
+        &self,
+        block: &Block,
+        index: u32,
+        skips: &mut Skips,
+    ) -> Result<Option<(&Interface, LinkType)>, CaptureError> {
         let Some(interface) = self.interfaces.get(index as usize) else {
             let known = self.interfaces.len();
             return block.damaged(format!("a packet of interface {index}, where the section has {known}"));
         };
         match interface.link {
-            Ok(link) => Ok((*interface, link)),
-            Err(e) => Err(CaptureError::new(Fault::Unsupported, block.at, format!("interface {index}: {e}"))),
+            Ok(link) => Ok(Some((interface, link))),
+            Err(link) => {
+                skips.count(index, interface.name.as_deref(), link);
+                Ok(None)
+            }
         }
     }
 }

@@ -1,12 +1,44 @@
-//! A reader that knows where it is.
-use std::io::{self, Read};
+//! A reader that knows where it is, and unpacks what gzip has packed.
+use std::io::{self, Chain, Cursor, Read};
 
-use super::error::{CaptureError, Fault};
+use flate2::read::MultiGzDecoder;
+
+use super::error::{CaptureError, Fault, Within};
+
+/// What a file of gzip's begins with (RFC 1952).
+pub(super) const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 #[derive(Debug)]
 pub(super) struct Source<R> {
-    reader: R,
+    stream: Stream<R>,
+    /// Bytes of the capture, unpacked.
     offset: u64,
+}
+
+/// The bytes of a capture. Unpacking takes a window of 32 kB and buffers, however long the file and whatever it says.
+#[derive(Debug)]
+enum Stream<R> {
+    Plain(Whole<R>),
+    /// One or several packed streams, one behind the other, as gzip itself reads them.
+    Packed(Box<MultiGzDecoder<Whole<R>>>),
+}
+
+/// A file from its beginning: the bytes that said what it is, then the others.
+type Whole<R> = Chain<Cursor<Vec<u8>>, Counted<R>>;
+
+/// A reader that counts.
+#[derive(Debug)]
+struct Counted<R> {
+    reader: R,
+    count: u64,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let got = self.reader.read(into)?;
+        self.count += got as u64;
+        Ok(got)
+    }
 }
 
 /// The order of bytes in numbers.
@@ -37,27 +69,57 @@ impl Order {
 }
 
 impl<R: Read> Source<R> {
-    pub(super) fn new(reader: R) -> Source<R> {
-        Source { reader, offset: 0 }
+    /// Looks at the first two bytes of `reader` to see whether the rest is packed.
+    pub(super) fn new(reader: R) -> Result<Source<R>, CaptureError> {
+        let mut counted = Counted { reader, count: 0 };
+        let mut first = Vec::with_capacity(GZIP.len());
+        (&mut counted).take(GZIP.len() as u64).read_to_end(&mut first).map_err(|e| failed(&e, 0, Within::File))?;
+        let packed = first == GZIP;
+        let whole = Cursor::new(first).chain(counted);
+        let stream = match packed {
+            true => Stream::Packed(Box::new(MultiGzDecoder::new(whole))),
+            false => Stream::Plain(whole),
+        };
+        Ok(Source { stream, offset: 0 })
     }
 
-    /// Bytes read so far.
+    /// Bytes of the capture read so far.
     pub(super) fn offset(&self) -> u64 {
         self.offset
+    }
+
+    /// Bytes of the file read so far; of a packed one some ahead.
+    pub(super) fn file_offset(&self) -> u64 {
+        match &self.stream {
+            Stream::Plain(_) => self.offset,
+            Stream::Packed(packed) => packed.get_ref().get_ref().1.count,
+        }
+    }
+
+    /// Where offsets count.
+    pub(super) fn within(&self) -> Within {
+        match &self.stream {
+            Stream::Plain(_) => Within::File,
+            Stream::Packed(_) => Within::Gzip,
+        }
     }
 
     /// Reads until `into` is full or the file ends; how many bytes there were.
     pub(super) fn read(&mut self, into: &mut [u8]) -> Result<usize, CaptureError> {
         let mut got = 0;
         while got < into.len() {
-            match self.reader.read(&mut into[got..]) {
+            let read = match &mut self.stream {
+                Stream::Plain(file) => file.read(&mut into[got..]),
+                Stream::Packed(packed) => packed.read(&mut into[got..]),
+            };
+            match read {
                 Ok(0) => break,
                 Ok(n) => {
                     got += n;
                     self.offset += n as u64;
                 }
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                Err(e) => return Err(CaptureError::new(Fault::Read, self.offset, format!("cannot be read: {e}"))),
+                Err(e) => return Err(failed(&e, self.offset, self.within())),
             }
         }
         Ok(got)
@@ -109,4 +171,18 @@ impl<R: Read> Source<R> {
         let got = self.offset - at;
         CaptureError::new(Fault::CutShort, at, format!("the file ends {got} bytes into {what}"))
     }
+}
+
+/// What a failing read means: of a packed file it is the unpacking, too, that fails.
+fn failed(error: &io::Error, offset: u64, within: Within) -> CaptureError {
+    let (fault, why) = match (within, error.kind()) {
+        (Within::Gzip, io::ErrorKind::UnexpectedEof) => {
+            (Fault::CutShort, "the file, packed by gzip, ends before what is packed in it".into())
+        }
+        (Within::Gzip, io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData) => {
+            (Fault::Damaged, format!("the file, packed by gzip, is damaged: {error}"))
+        }
+        _ => (Fault::Read, format!("cannot be read: {error}")),
+    };
+    CaptureError::new(fault, offset, why)
 }
