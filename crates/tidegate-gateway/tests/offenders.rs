@@ -1,7 +1,8 @@
 //! Who becomes an offender and who ceases to be one, by told times.
 use proptest::prelude::*;
 use tidegate::{Rate, Rng, Span, Time};
-use tidegate_gateway::offenders::{Event, Interval, Offenders, Rules, SUSPECTS, Sent, fair};
+use tidegate_gateway::fair::{Sharing, fair};
+use tidegate_gateway::offenders::{Event, Interval, Offenders, Rules, SUSPECTS, Sent};
 use tidegate_packet::{Address, Ends, Flow, FlowKey};
 
 /// In half a second it sends 62500 bytes.
@@ -12,8 +13,9 @@ fn flow(number: u32) -> Flow {
     FlowKey::FiveTuple.flow(&Ends::simulated(0x0a00_0000 + number, 0x0a00_0101, 5000, 80))
 }
 
+/// One that loses all that it sends.
 fn sent(number: u32, bytes: u64) -> Sent {
-    Sent { flow: flow(number), bytes, lost: 1 }
+    Sent { flow: flow(number), class: 0, bytes, longest: 1514, lost: 1, lost_bytes: bytes }
 }
 
 /// Half a second in which so much arrived, of flows 1, 2, 3 …
@@ -30,7 +32,7 @@ struct Told {
 
 impl Told {
     fn new(rules: Rules) -> Told {
-        Told { offenders: Offenders::new(rules), now: Time::from_nanos(7_000_000_000) }
+        Told { offenders: Offenders::new(rules, Sharing::Flows), now: Time::from_nanos(7_000_000_000) }
     }
 
     fn hear(&mut self, interval: &Interval) -> Vec<String> {
@@ -40,7 +42,7 @@ impl Told {
     }
 
     fn are(&self) -> Vec<Flow> {
-        let mut all: Vec<Flow> = self.offenders.offenders().map(|(flow, _)| flow).collect();
+        let mut all: Vec<Flow> = self.offenders.offenders().map(|(flow, _, _)| flow).collect();
         all.sort();
         all
     }
@@ -176,9 +178,9 @@ fn other_rules_hold_from_the_next_interval_on() {
     let mut told = Told::new(Rules::default());
     let flood = interval(&[20_000, 20_000, 187_500]);
     told.hear(&flood);
-    told.offenders.goes_by(Rules { after: 2, clear_after: 2, ..Rules::default() });
+    told.offenders.goes_by(Rules { after: 2, clear_after: 2, ..Rules::default() }, Sharing::Flows);
     assert_eq!(told.hear(&flood).len(), 1);
-    told.offenders.goes_by(Rules { clear_after: 1, ..Rules::default() });
+    told.offenders.goes_by(Rules { clear_after: 1, ..Rules::default() }, Sharing::Flows);
     assert_eq!(told.hear(&interval(&[1])).len(), 1);
     let wrong = Rules { factor: 1.1, ..Rules::default() };
     assert!(
@@ -189,8 +191,8 @@ fn other_rules_hold_from_the_next_interval_on() {
 #[test]
 fn whoever_the_flow_key_names_is_named() {
     let client = Address::V4([192, 0, 2, 7]);
-    let mut offenders = Offenders::new(Rules { after: 1, ..Rules::default() });
-    let flows = vec![Sent { flow: Flow::Source(client), bytes: 1_000_000, lost: 0 }];
+    let mut offenders = Offenders::new(Rules { after: 1, ..Rules::default() }, Sharing::Flows);
+    let flows = vec![Sent { flow: Flow::Source(client), ..sent(1, 1_000_000) }];
     let flood = Interval { flows, arrived: 1_000_000, ..interval(&[]) };
     let events = offenders.hear(Time::ZERO, LINK, flood);
     assert!(events[0].to_string().starts_with("192.0.2.7 has become an offender: it sends 16.0 Mbit/s, 100 % of"));
@@ -220,7 +222,7 @@ proptest! {
         let arrived = told + small;
         let capacity = (arrived as f64 * part) as u64;
         let of = Interval { arrived, unseen, ..interval(&bytes) };
-        match fair(&of, capacity) {
+        match fair(&of, capacity, &Sharing::Flows).map(|fair| fair.least()) {
             None => prop_assert!(arrived <= capacity),
             Some(level) => {
                 prop_assert!(arrived > capacity);
@@ -236,7 +238,7 @@ proptest! {
     fn nobody_becomes_one_or_ceases_to_be_one_at_once(seed: u64, after in 1_u32..6, clear_after in 1_u32..6) {
         let rules = Rules { after, clear_after, ..Rules::default() };
         let (factor, clear) = (rules.factor, rules.clear_factor);
-        let (mut offenders, mut dice) = (Offenders::new(rules), Rng::from_seed(seed));
+        let (mut offenders, mut dice) = (Offenders::new(rules, Sharing::Flows), Rng::from_seed(seed));
         let (mut above, mut below, mut is) = ([0; 6], [0; 6], [false; 6]);
         for number in 1..200 {
             let mut any = |_| {
@@ -248,7 +250,7 @@ proptest! {
             let events = offenders.hear(Time::from_nanos(number * 500_000_000), LINK, heard.clone());
             let mut sorted = heard;
             sorted.flows.sort_by_key(|sent| std::cmp::Reverse(sent.bytes));
-            let fair = fair(&sorted, CAPACITY);
+            let fair = fair(&sorted, CAPACITY, &Sharing::Flows).map(|fair| fair.least());
             for at in 0..6 {
                 let times = fair.map_or(0.0, |fair| bytes[at] as f64 / fair);
                 above[at] = if times > factor { above[at] + 1 } else { 0 };
