@@ -6,13 +6,13 @@
 //! share has grown because the queue holds a flood below its own. Besides, one of two things must hold:
 //!
 //! - It sent more than [`Rules::factor`] times its fair rate.
-//! - It is **deaf**: it lost at least 2 % of its bytes and still sent three times what TCP would. TCP's rate is that of the throughput
+//! - It is **deaf**: it lost at least 5 % of its bytes and still sent three times what TCP would. TCP's rate is that of the throughput
 //!   equation (RFC 5348 §3.1), with the flow's own loss, its longest frame, and the wait in the queue for a round-trip time. No
 //!   round trip is shorter than that wait, so TCP sends less. This finds a flood hardly faster than the link
 //!   where everybody else falls silent, as behind drop-tail (Floyd and Fall, Promoting the use of end-to-end congestion
 //!   control in the Internet, 1999, test for the same with a known round-trip time).
 //!
-//! A flow becomes an offender after [`Rules::after`] such intervals in a row. It ceases to be one after [`Rules::clear_after`] in a
+//! A flow becomes an offender after [`Rules::after`] such intervals in a row; those in which it was deaf only count half. It ceases to be one after [`Rules::clear_after`] in a
 //! row in which it was not deaf, and sent less than [`Rules::clear_factor`] times its fair rate or lost less than half of what
 //! exceeded it.
 //!
@@ -32,11 +32,14 @@ pub const SUSPECTS: usize = 64;
 /// The part of what exceeds the fair rate that a flow must lose itself. What a flow exceeds by need not be lost within the same interval,
 /// nor all of it by the flow alone where losses hit all alike.
 const LOSES: f64 = 0.5;
-/// The least loss at which a flow can be deaf. TCP that loses less has windows of more than eight packets, and its losses come in
+/// The least loss at which a flow can be deaf. TCP that loses less has windows of more than five packets, and its losses come in
 /// bursts with times between them that are longer than an interval.
-const HEARD: f64 = 0.02;
+const HEARD: f64 = 0.03;
+/// What a round trip takes at least beside the wait in the queue. On a shorter one TCP goes on under such losses, but not at
+/// so many times the rate.
+const TRIP: Span = Span::from_millis(1);
 /// How many times TCP's rate a deaf flow sends. TCP's own rate varies by less from interval to interval.
-const DEAF: f64 = 3.0;
+const DEAF: f64 = 2.0;
 
 params! {
     /// When a flow is an offender.
@@ -152,7 +155,7 @@ struct Suspect {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum State {
-    /// It has exceeded the factor for so many intervals in a row.
+    /// It has exceeded for some intervals in a row: the sum of their [weights](Exceeds::weight).
     Rising(u32),
     /// It is one.
     Offender(Offence),
@@ -222,20 +225,17 @@ impl Offenders {
         self.suspects = offenders;
         let mut events = Vec::new();
         let Some(fair) = &self.fair else { return events };
-        let exceeds = |sent: &&Sent| {
-            let far = sent.bytes as f64 > self.rules.factor * fair.of(sent) && sent.loses(fair);
-            far || self.last.is_deaf(sent, fair)
-        };
-        for sent in self.last.flows.iter().filter(exceeds) {
+        let exceeds = |sent| Some((sent, self.last.exceeds(sent, fair, &self.rules)?));
+        for (sent, how) in self.last.flows.iter().filter_map(exceeds) {
             if self.suspects.len() == SUSPECTS {
                 break;
             }
             if self.suspects.iter().any(|suspect| suspect.is(sent)) {
                 continue;
             }
-            let times = before.iter().find(|suspect| suspect.is(sent)).map_or(1, Suspect::next);
-            let state = if times < self.rules.after {
-                State::Rising(times)
+            let sum = how.weight() + before.iter().find(|suspect| suspect.is(sent)).map_or(0, Suspect::risen);
+            let state = if sum < self.rules.after * Exceeds::Far.weight() {
+                State::Rising(sum)
             } else {
                 self.became += 1;
                 let share = sent.bytes as f64 / self.last.arrived as f64;
@@ -278,17 +278,36 @@ impl Offenders {
     }
 }
 
+/// How a flow exceeded in an interval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Exceeds {
+    /// By the factor.
+    Far,
+    /// By less, and deaf.
+    Deaf,
+}
+
+impl Exceeds {
+    /// How much such an interval counts. TCP may seem deaf for two seconds while it recovers from a window of losses.
+    const fn weight(self) -> u32 {
+        match self {
+            Exceeds::Far => 2,
+            Exceeds::Deaf => 1,
+        }
+    }
+}
+
 impl Suspect {
     /// Whether `sent` is of it.
     fn is(&self, sent: &Sent) -> bool {
         (self.flow, self.class) == (sent.flow, sent.class)
     }
 
-    /// How often in a row it has exceeded the factor, with this time.
-    fn next(&self) -> u32 {
+    /// The weights of the intervals in a row in which it has exceeded.
+    fn risen(&self) -> u32 {
         match self.state {
-            State::Rising(times) => times + 1,
-            State::Offender(_) => 1, // such ones are not asked
+            State::Rising(sum) => sum,
+            State::Offender(_) => 0, // such ones are not asked
         }
     }
 }
@@ -299,13 +318,22 @@ impl Interval {
         bytes * 8.0 / self.span.as_secs().max(1e-9)
     }
 
+    /// How `sent` exceeded, if it did.
+    fn exceeds(&self, sent: &Sent, fair: &Fair, rules: &Rules) -> Option<Exceeds> {
+        let far = sent.bytes as f64 > rules.factor * fair.of(sent) && sent.loses(fair);
+        if far {
+            return Some(Exceeds::Far);
+        }
+        self.is_deaf(sent, fair).then_some(Exceeds::Deaf)
+    }
+
     /// Whether `sent` went on beyond its fair rate, which it lost, as TCP would not.
     fn is_deaf(&self, sent: &Sent, fair: &Fair) -> bool {
         let loss = sent.lost_bytes as f64 / (sent.bytes + self.unseen).max(1) as f64;
         if loss < HEARD || sent.bytes as f64 <= fair.of(sent) || !sent.loses(fair) {
             return false;
         }
-        let per_trip = sent.bytes as f64 * self.wait.as_secs() / self.span.as_secs().max(1e-9);
+        let per_trip = sent.bytes as f64 * (self.wait + TRIP).as_secs() / self.span.as_secs().max(1e-9);
         per_trip > DEAF * f64::from(sent.longest) * segments_per_trip(loss.min(1.0))
     }
 }

@@ -13,9 +13,9 @@ fn flow(number: u32) -> Flow {
     FlowKey::FiveTuple.flow(&Ends::simulated(0x0a00_0000 + number, 0x0a00_0101, 5000, 80))
 }
 
-/// One that loses all that it sends.
+/// One that loses all that it sends, in frames so long that it is never deaf.
 fn sent(number: u32, bytes: u64) -> Sent {
-    Sent { flow: flow(number), class: 0, bytes, longest: 1514, lost: 1, lost_bytes: bytes }
+    Sent { flow: flow(number), class: 0, bytes, longest: u32::MAX, lost: 1, lost_bytes: bytes }
 }
 
 /// Half a second in which so much arrived, of flows 1, 2, 3 …
