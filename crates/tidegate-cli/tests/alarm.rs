@@ -79,8 +79,7 @@ impl Watched {
             self.meter.sample(self.due, &self.sorter, &mut self.sample.there);
             if self.sample.there.closed {
                 let interval = self.sample.there.interval.clone();
-                for event in self.offenders.hear(self.due, self.rate, interval.clone()) {
-                    if std::env::var_os("SHOW").is_some() { println!("{:.1} {event}\n   {interval:?}", self.due.as_secs()); }
+                for event in self.offenders.hear(self.due, self.rate, interval) {
                     let (flow, became) = match event {
                         Event::Became { flow, .. } => (flow, true),
                         Event::Ceased { flow, .. } => (flow, false),
@@ -209,24 +208,94 @@ fn each<T: Sync, R: Send>(all: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     done.into_iter().map(|(_, result)| result).collect()
 }
 
+/// When the floods begin.
+const FLOODS: f64 = 10.0;
+/// A flood is to be named within so long.
+const SOON: f64 = 5.0;
+
+/// What is wrong with what was told: nobody but the flows from `floods` on is an offender, and those are soon and stay so.
+fn wrong(told: &[Told], floods: std::ops::RangeInclusive<u64>) -> Option<String> {
+    let innocent = told.iter().find(|told| !floods.contains(&told.flow));
+    if let Some(Told { at, flow, .. }) = innocent {
+        return Some(format!("the user {flow} was named after {at} s"));
+    }
+    if let Some(Told { at, .. }) = told.iter().find(|told| !told.became) {
+        return Some(format!("a flood was let off after {at} s"));
+    }
+    let named = |flood: &u64| told.iter().any(|told| told.flow == *flood && told.at <= FLOODS + SOON);
+    floods.clone().find(|flood| !named(flood)).map(|flood| format!("the flood {flood} was not named: {told:?}"))
+}
+
+/// Looks at `senders`, the last of which are `floods`, behind every queue; what is wrong, each in a line.
+fn everywhere(senders: &[Sender], floods: std::ops::RangeInclusive<u64>, ms: u64, seconds: f64) -> Vec<String> {
+    let queues = every_queue();
+    let of = |(name, queue): &(String, AnyConfig)| {
+        let told = watch(queue, Sharing::Flows, Span::from_millis(ms), senders, seconds);
+        wrong(&told, floods.clone()).map(|why| format!("{name}, {ms} ms: {why}"))
+    };
+    each(&queues, of).into_iter().flatten().collect()
+}
+
 #[test]
-fn explore() {
-    let only = std::env::var("ONLY").ok(); let queues: Vec<_> = every_queue().into_iter().filter(|(n,_)| only.as_ref().is_none_or(|o| o==n)).collect();
-    let secs: f64 = std::env::var("SECS").ok().and_then(|s| s.parse().ok()).unwrap_or(30.0);
-    for mbit in std::env::var("MBIT").unwrap().split(",").map(|m| m.parse::<f64>().unwrap()) {
-        for (kind, source) in [("cubic", Tcp::cubic()), ("newreno", Tcp::new_reno()), ("bbr", Tcp::bbr())] {
-            for ms in [1, 20] {
-                let results = each(&queues, |(_, queue)| watch(queue, Sharing::Flows, Span::from_millis(ms), &[tcp(source.clone()), flood(mbit, 10.0)], secs));
-                let mut line = String::new();
-                for ((name, _), told) in queues.iter().zip(results) {
-                    let named = told.iter().find(|t| t.flow == 2 && t.became).map(|t| t.at - 10.0);
-                    let false_: Vec<_> = told.iter().filter(|t| t.flow == 1 || !t.became).collect();
-                    if !named.is_some_and(|at| at <= 5.0) || !false_.is_empty() {
-                        line += &format!("\n    {name}: {named:?} {false_:?}");
-                    }
-                }
-                println!("{mbit} {kind} {ms} ms:{line}");
-            }
+fn in_ten_minutes_beside_a_flood_one_tcp_is_never_named_and_the_flood_is_behind_every_queue() {
+    let wrong = everywhere(&[tcp(Tcp::cubic()), flood(40.0, FLOODS)], 2..=2, 20, 600.0);
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn floods_from_a_quarter_above_the_link_on_are_named_and_users_near_and_far_are_not() {
+    for mbit in [25.0, 30.0, 300.0] {
+        for ms in [1, 20] {
+            let wrong = everywhere(&[tcp(Tcp::cubic()), flood(mbit, FLOODS)], 2..=2, ms, 30.0);
+            assert!(wrong.is_empty(), "{mbit} Mbit/s: {wrong:#?}");
         }
+    }
+    let wrong = everywhere(&[tcp(Tcp::new_reno()), flood(60.0, FLOODS)], 2..=2, 1, 60.0);
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn of_eight_users_and_two_floods_the_floods_are_named() {
+    let users = [1; 8].map(|_| tcp(Tcp::cubic()));
+    let senders = [&users[..], &[flood(20.0, FLOODS), flood(40.0, FLOODS)]].concat();
+    let wrong = everywhere(&senders, 9..=10, 20, 60.0);
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn users_among_themselves_are_never_named() {
+    let users = [1; 12].map(|_| tcp(Tcp::cubic()));
+    for (ms, users) in [(20, &users[..1]), (1, &users[..2]), (5, &users[..])] {
+        let queues = every_queue();
+        let of = |(name, queue): &(String, AnyConfig)| {
+            let told = watch(queue, Sharing::Flows, Span::from_millis(ms), users, 60.0);
+            (!told.is_empty()).then(|| format!("{name}, {} users: {told:?}", users.len()))
+        };
+        let wrong: Vec<String> = each(&queues, of).into_iter().flatten().collect();
+        assert!(wrong.is_empty(), "{wrong:#?}");
+    }
+}
+
+/// A customer of weight 4 of 5 who fills his part of the link, without heeding anything, beside one who wants more than his own.
+#[test]
+fn who_keeps_to_the_weight_of_his_class_is_not_named() {
+    let weights = vec![4.0, 1.0];
+    for name in ["wfq", "drr", "ewfq", "csfq"] {
+        let mut queue = queue(name, None);
+        queue.set("weights", "4:1").unwrap();
+        let sharing = match queue.set("map", "class") {
+            Ok(()) => Sharing::Classes(weights.clone()),
+            Err(_) => Sharing::Weighted(weights.clone()),
+        };
+        if queue.get("classes").is_some() {
+            queue.set("classes", "2").unwrap();
+        }
+        let heavy = Sender { source: flood(16.0, 0.0).source, start: 1.0, class: 0 };
+        let light = Sender { class: 1, ..flood(12.0, FLOODS) };
+        let told = watch(&queue, sharing.clone(), Span::from_millis(20), &[heavy, light.clone()], 60.0);
+        assert_eq!(wrong(&told, 2..=2), None, "{name}");
+        let heavy = Sender { class: 0, ..flood(40.0, FLOODS) };
+        let told = watch(&queue, sharing, Span::from_millis(20), &[heavy, light], 60.0);
+        assert_eq!(wrong(&told, 1..=2), None, "{name}: beyond it he is");
     }
 }

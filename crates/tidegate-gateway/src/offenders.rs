@@ -2,7 +2,7 @@
 //! arrived, interval by interval, and says who becomes an offender and who ceases to be one.
 //!
 //! A flow exceeds in an interval if three things hold. The link is congested: more arrived than it sends. The flow sent more than its
-//! [fair rate](crate::fair). And it lost itself at least half of what it sent beyond that rate. The last one spares a user whose
+//! [fair rate](crate::fair). And it lost itself at least three quarters of what it sent beyond that rate. The last one spares a user whose
 //! share has grown because the queue holds a flood below its own. Besides, one of two things must hold:
 //!
 //! - It sent more than [`Rules::factor`] times its fair rate.
@@ -13,7 +13,7 @@
 //!   control in the Internet, 1999, test for the same with a known round-trip time).
 //!
 //! A flow becomes an offender after [`Rules::after`] such intervals in a row; those in which it was deaf only count half. It ceases to be one after [`Rules::clear_after`] in a
-//! row in which it was not deaf, and sent less than [`Rules::clear_factor`] times its fair rate or lost less than half of what
+//! row in which it was not deaf, and sent less than [`Rules::clear_factor`] times its fair rate or lost less than three quarters of what
 //! exceeded it.
 //!
 //! Of flows of which [less is told](crate::heavy) than came, less is what counts when they become offenders, and more when they
@@ -31,15 +31,15 @@ pub const SUSPECTS: usize = 64;
 
 /// The part of what exceeds the fair rate that a flow must lose itself. What a flow exceeds by need not be lost within the same interval,
 /// nor all of it by the flow alone where losses hit all alike.
-const LOSES: f64 = 0.5;
+const LOSES: f64 = 0.75;
 /// The least loss at which a flow can be deaf. TCP that loses less has windows of more than five packets, and its losses come in
 /// bursts with times between them that are longer than an interval.
-const HEARD: f64 = 0.03;
+const HEARD: f64 = 0.05;
 /// What a round trip takes at least beside the wait in the queue. On a shorter one TCP goes on under such losses, but not at
 /// so many times the rate.
 const TRIP: Span = Span::from_millis(1);
 /// How many times TCP's rate a deaf flow sends. TCP's own rate varies by less from interval to interval.
-const DEAF: f64 = 2.0;
+const DEAF: f64 = 3.0;
 
 params! {
     /// When a flow is an offender.
