@@ -2,19 +2,19 @@
 //! arrived, interval by interval, and says who becomes an offender and who ceases to be one.
 //!
 //! A flow exceeds in an interval if three things hold. The link is congested: more arrived than it sends. The flow sent more than its
-//! [fair rate](crate::fair). And it lost itself at least three quarters of what it sent beyond that rate. The last one spares a user whose
-//! share has grown because the queue holds a flood below its own. Besides, one of two things must hold:
+//! [fair rate](crate::fair). And the flow itself lost at least half of what it sent beyond that rate. The last one spares a user
+//! whose share has grown because the queue holds a flood below its own. Besides, one of two things must hold:
 //!
 //! - It sent more than [`Rules::factor`] times its fair rate.
 //! - It is **deaf**: it lost at least 5 % of its bytes and still sent three times what TCP would. TCP's rate is that of the throughput
-//!   equation (RFC 5348 §3.1), with the flow's own loss, its longest frame, and the wait in the queue for a round-trip time. No
-//!   round trip is shorter than that wait, so TCP sends less. This finds a flood hardly faster than the link
+//!   equation (RFC 5348 §3.1), with the flow's own loss and its longest frame. The round-trip time is the wait in the queue
+//!   and a millisecond, so that TCP hardly sends more. This finds a flood hardly faster than the link
 //!   where everybody else falls silent, as behind drop-tail (Floyd and Fall, Promoting the use of end-to-end congestion
 //!   control in the Internet, 1999, test for the same with a known round-trip time).
 //!
-//! A flow becomes an offender after [`Rules::after`] such intervals in a row; those in which it was deaf only count half. It ceases to be one after [`Rules::clear_after`] in a
-//! row in which it was not deaf, and sent less than [`Rules::clear_factor`] times its fair rate or lost less than three quarters of what
-//! exceeded it.
+//! A flow becomes an offender after [`Rules::after`] such intervals in a row; those in which it was deaf only count half. It ceases
+//! to be one after [`Rules::clear_after`] calm ones in a row. An interval is calm if the flow was not deaf, and sent less than
+//! [`Rules::clear_factor`] times its fair rate or lost less than half of what exceeded it.
 //!
 //! Of flows of which [less is told](crate::heavy) than came, less is what counts when they become offenders, and more when they
 //! cease. The fair rate is never below what a flow may have sent unseen.
@@ -29,9 +29,9 @@ use crate::fair::{Fair, Sharing, fair};
 /// So many flows are offenders, or on the way to it, at most; of more the larger ones.
 pub const SUSPECTS: usize = 64;
 
-/// The part of what exceeds the fair rate that a flow must lose itself. What a flow exceeds by need not be lost within the same interval,
-/// nor all of it by the flow alone where losses hit all alike.
-const LOSES: f64 = 0.75;
+/// The part of what exceeds the fair rate that a flow must lose itself. Not all of it: some is lost within the next interval only, and
+/// where losses hit all alike others bear a part.
+const LOSES: f64 = 0.5;
 /// The least loss at which a flow can be deaf. TCP that loses less has windows of more than five packets, and its losses come in
 /// bursts with times between them that are longer than an interval.
 const HEARD: f64 = 0.05;
