@@ -36,6 +36,9 @@ test-deps:
 	@command -v chromium >/dev/null || { $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core; }
 	@for p in ip:iproute2 sysctl:procps ethtool:ethtool iperf3:iperf3 clang:clang; do command -v $${p%:*} >/dev/null || need="$${need-} $${p#*:}"; done; \
 	  [ -z "$${need-}" ] || { $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq --no-install-recommends $$need; }
+	@# Unpacked and not installed: a package of Debian's would begin a service.
+	@command -v promtool >/dev/null || [ -x target/prometheus/usr/bin/promtool ] || { $(SUDO) apt-get update -qq && mkdir -p target/prometheus && \
+	  (cd target/prometheus && apt-get download -qq prometheus 2>/dev/null && dpkg-deb -x prometheus_*.deb . && rm prometheus_*.deb); }
 	@rustup component add rustfmt clippy >/dev/null 2>&1 || cargo fmt --version && cargo clippy --version
 
 test-long: ## The tests that take minutes
