@@ -181,10 +181,14 @@ fn watch(queue: &AnyConfig, sharing: Sharing, delay: Span, senders: &[Sender], s
 fn every_queue() -> Vec<(String, AnyConfig)> {
     let both = |row: &catalog::Row| {
         let auto = (row.presets)().iter().skip(1).any(|(name, _)| *name == "auto");
-        [Some(None), auto.then_some(Some("auto"))].into_iter().flatten().map(|preset| {
-            let name = preset.map_or(row.name.to_string(), |preset| format!("{}/{preset}", row.name));
-            (name, queue(row.name, preset))
-        }).collect::<Vec<_>>()
+        [Some(None), auto.then_some(Some("auto"))]
+            .into_iter()
+            .flatten()
+            .map(|preset| {
+                let name = preset.map_or(row.name.to_string(), |preset| format!("{}/{preset}", row.name));
+                (name, queue(row.name, preset))
+            })
+            .collect::<Vec<_>>()
     };
     QUEUES.iter().flat_map(both).collect()
 }
@@ -196,7 +200,10 @@ fn each<T: Sync, R: Send>(all: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     thread::scope(|scope| {
         for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
             scope.spawn(|| {
-                while let Some(one) = { let at = next.fetch_add(1, Relaxed); all.get(at).map(|one| (at, one)) } {
+                while let Some(one) = {
+                    let at = next.fetch_add(1, Relaxed);
+                    all.get(at).map(|one| (at, one))
+                } {
                     let result = work(one.1);
                     done.lock().unwrap().push((one.0, result));
                 }
@@ -272,7 +279,8 @@ fn users_among_themselves_are_never_named() {
         let queues = every_queue();
         let of = |(name, queue): &(String, AnyConfig)| {
             let told = watch(queue, Sharing::Flows, Span::from_millis(ms), users, 60.0);
-            (!told.is_empty() && (name.as_str(), users.len()) != NEAR).then(|| format!("{name}, {} users: {told:?}", users.len()))
+            (!told.is_empty() && (name.as_str(), users.len()) != NEAR)
+                .then(|| format!("{name}, {} users: {told:?}", users.len()))
         };
         let wrong: Vec<String> = each(&queues, of).into_iter().flatten().collect();
         assert!(wrong.is_empty(), "{wrong:#?}");

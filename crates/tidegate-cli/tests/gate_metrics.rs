@@ -111,7 +111,7 @@ fn a_socket_is_put_at_a_path_and_nowhere_else() {
         (&long, "has 105 bytes; may have 99 at most"),
     ] {
         home.write("gate.toml", format!("# at a line of its own\nsocket = \"{text}\"\n{links}"));
-        home.run(&["gate", "--config", "gate.toml", "--dry-run"]).refused(2, &["gate.toml:2:11: socket", why]);
+        home.run(&["gate", "--config", "gate.toml", "--dry-run"]).refused(2, &["gate.toml:2:1", why]);
     }
     let link = ["gate", "--in", "west", "--out", "east", "--rate", "1mbit", "--queue", "red", "--socket"];
     home.run(&[&link[..], &["yes"]].concat()).refused(2, &["--socket", "must be the path of a file"]);

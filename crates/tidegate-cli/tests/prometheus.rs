@@ -48,10 +48,12 @@ fn the_shipped_alerts_pass_its_checker_and_say_what_they_should() {
     assert!(said.contains("SUCCESS"), "{said}");
     // A test that cannot fail says nothing.
     let home = Home::new();
-    let wrong = fs::read_to_string(rules()).unwrap().replace("tidegate_file_refused == 1", "tidegate_file_refused == 2");
+    let wrong =
+        fs::read_to_string(rules()).unwrap().replace("tidegate_file_refused == 1", "tidegate_file_refused == 2");
     home.write("tidegate.rules.yml", wrong);
     home.write("test.yml", fs::read(&tests).unwrap());
-    let failed = Command::new(&promtool).args(["test", "rules", "test.yml"]).current_dir(home.path("")).output().unwrap();
+    let failed =
+        Command::new(&promtool).args(["test", "rules", "test.yml"]).current_dir(home.path("")).output().unwrap();
     assert!(!failed.status.success(), "{failed:?}");
 }
 

@@ -7,9 +7,9 @@ use std::time::SystemTime;
 use tidegate::{Span, Time};
 
 use crate::counters::{Counters, Tally};
+use crate::fair::Sharing;
 use crate::host;
 use crate::meter::ClassTally;
-use crate::fair::Sharing;
 use crate::offenders::{Event, Offenders, Sent};
 use crate::plan::{Plan, Way};
 use crate::sample::{LaneSample, Sample, Samples};

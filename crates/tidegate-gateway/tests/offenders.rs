@@ -198,6 +198,87 @@ fn whoever_the_flow_key_names_is_named() {
     assert!(events[0].to_string().starts_with("192.0.2.7 has become an offender: it sends 16.0 Mbit/s, 100 % of"));
 }
 
+#[test]
+fn who_loses_nothing_of_what_exceeds_is_not_named_and_who_loses_half_of_it_is() {
+    let mut told = Told::new(Rules { after: 1, clear_after: 1, ..Rules::default() });
+    // The queue holds the flood below its share, and a user takes the rest: 50000 bytes of 62500.
+    let flood = Sent { lost_bytes: 112_500, ..sent(2, 125_000) };
+    let user = |lost_bytes| Sent { lost_bytes, ..sent(1, 50_000) };
+    let both = |lost_bytes| Interval { arrived: 175_000, flows: vec![user(lost_bytes), flood], ..interval(&[]) };
+    assert_eq!(told.hear(&both(500)).len(), 1);
+    assert_eq!((told.are(), told.offenders.fair_rate()), (vec![flow(2)], Some(500_000.0)));
+    told.hear(&both(9_374));
+    assert_eq!(told.are(), [flow(2)]);
+    told.hear(&both(9_375));
+    assert_eq!(told.are(), [flow(1), flow(2)]);
+    told.hear(&both(9_374));
+    assert_eq!(told.are(), [flow(2)], "it has ceased to lose it");
+}
+
+#[test]
+fn a_flood_hardly_faster_than_the_link_is_named_when_it_loses_and_goes_on_as_tcp_would_not() {
+    // 1.1 times the link, of which all but a tenth passes; a user has been silenced by it.
+    let deaf = Sent { longest: 1500, lost_bytes: 6_875, ..sent(1, 68_750) };
+    let user = Sent { longest: 1500, ..sent(2, 1_500) };
+    let waits =
+        |ms, deaf| Interval { arrived: 70_250, wait: Span::from_millis(ms), flows: vec![deaf, user], ..interval(&[]) };
+    let mut told = Told::new(Rules::default());
+    for _ in 0..7 {
+        assert!(told.hear(&waits(100, deaf)).is_empty());
+    }
+    // Twice as many intervals as for one beyond the factor.
+    assert_eq!(told.hear(&waits(100, deaf)).len(), 1);
+    assert_eq!(told.are(), [flow(1)]);
+    for (why, interval) in [
+        // TCP that loses a tenth sends 1.77 segments a round trip (RFC 5348); 45.8 in half a second are three times that in 58 ms.
+        ("so near TCP would go on", waits(55, deaf)),
+        ("it loses hardly anything", waits(100, Sent { lost_bytes: 3_400, ..deaf })),
+        ("one of its frames is all that a round trip sees", waits(100, Sent { longest: 9000, ..deaf })),
+    ] {
+        let mut told = Told::new(Rules { after: 1, ..Rules::default() });
+        for _ in 0..20 {
+            assert!(told.hear(&interval).is_empty(), "{why}");
+        }
+    }
+    let mut told = Told::new(Rules { after: 1, ..Rules::default() });
+    told.hear(&waits(60, deaf));
+    assert_eq!(told.hear(&waits(60, deaf)).len(), 1);
+}
+
+#[test]
+fn classes_have_their_parts_by_weight_and_flows_share_those() {
+    let of = |class, number, bytes| Sent { class, ..sent(number, bytes) };
+    let all =
+        |flows: Vec<Sent>| Interval { arrived: flows.iter().map(|sent| sent.bytes).sum(), flows, ..interval(&[]) };
+    let weights = vec![4.0, 1.0, 5.0];
+    // 62500 bytes: the third class wants less than its half, so the others share 50000 as four to one.
+    let flows = vec![of(0, 1, 90_000), of(1, 2, 9_000), of(1, 3, 4_000), of(2, 4, 12_500)];
+    let told = |sharing| {
+        let mut sorted = all(flows.clone());
+        sorted.flows.sort_by_key(|sent| std::cmp::Reverse(sent.bytes));
+        let fair = fair(&sorted, CAPACITY, &sharing).unwrap();
+        flows.iter().map(|sent| fair.of(sent)).collect::<Vec<_>>()
+    };
+    assert_eq!(told(Sharing::Classes(weights.clone())), [40_000.0, 6_000.0, 6_000.0, f64::INFINITY]);
+    // By flows: only the first wants more than its weight gives it, and has what the others leave.
+    assert_eq!(told(Sharing::Weighted(weights)), [37_000.0, 9_250.0, 9_250.0, 46_250.0]);
+    assert_eq!(told(Sharing::Flows), [37_000.0; 4]);
+    // A customer of weight 4 of 5 takes 16 of 20.
+    let mut offenders = Offenders::new(Rules { after: 1, ..Rules::default() }, Sharing::Classes(vec![4.0, 1.0]));
+    let customers = all(vec![of(0, 1, 50_000), of(1, 2, 40_000)]);
+    let events = offenders.hear(Time::ZERO, LINK, customers);
+    assert_eq!(events.len(), 1);
+    assert!(matches!(events[0], Event::Became { flow: named, .. } if named == flow(2)), "{events:?}");
+}
+
+#[test]
+fn what_small_flows_of_a_class_send_is_taken_from_its_part() {
+    let flows = vec![Sent { class: 1, ..sent(1, 40_000) }];
+    let of = Interval { arrived: 100_000, classes: vec![50_000, 50_000], flows, ..interval(&[]) };
+    let level = fair(&of, CAPACITY, &Sharing::Classes(vec![1.0, 1.0])).unwrap();
+    assert_eq!(level.of(&of.flows[0]), 31_250.0 - 10_000.0);
+}
+
 /// The twin: what is fair, by halving.
 fn fair_by_halving(bytes: &[u64], small: u64, capacity: u64) -> f64 {
     let (mut low, mut high) = (0.0, *bytes.iter().max().unwrap() as f64);

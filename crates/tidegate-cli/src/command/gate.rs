@@ -229,7 +229,8 @@ impl Args {
             }
             ready.push(Ready { config, plan, ends: cleared.ends });
         }
-        let socket = self.socket.as_ref().or(source.as_ref().and_then(|source| source.socket.as_ref())).map(Place::path);
+        let socket =
+            self.socket.as_ref().or(source.as_ref().and_then(|source| source.socket.as_ref())).map(Place::path);
         if self.dry_run {
             let places = Places { socket, metrics };
             places.try_out(ready.iter().map(|link| &link.config), beside)?;

@@ -6,8 +6,8 @@
 //! Any local user can connect, so places are never kept for those who came first. Each connection is accepted at once. When all
 //! places are taken, the oldest connection that has not asked for anything must go. A scraper sends its request as
 //! it connects, so it has been answered before as many others as there are places have come behind it.
-use std::convert::Infallible;
 use std::collections::VecDeque;
+use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};

@@ -94,9 +94,8 @@ impl Source {
     /// # Errors
     /// What is not.
     pub fn may_follow(&self, old: &Source) -> Result<(), Failure> {
-        let told = |of: &Source| {
-            [of.socket.as_ref().map(Place::to_string), of.metrics.map(|metrics| metrics.to_string())]
-        };
+        let told =
+            |of: &Source| [of.socket.as_ref().map(Place::to_string), of.metrics.map(|metrics| metrics.to_string())];
         let mut all = ["socket", "metrics"].into_iter().zip(&self.places).zip(told(self).into_iter().zip(told(old)));
         let Some(((field, place), (now, _))) = all.find(|(_, (now, before))| now != before) else { return Ok(()) };
         let why = "cannot be otherwise while the gate runs; end it and start it anew".into();

@@ -19,10 +19,10 @@ use tidegate_gateway::ring::Ring;
 use tidegate_gateway::sample::{Sampler, samples};
 use tidegate_gateway::{clock, host, rights};
 
+use super::account::Links;
 use super::config::Source;
 use super::joint::Joint;
 use super::link::LinkConfig;
-use super::account::Links;
 use super::notes::{self, Notes, Pen};
 use super::scrape::Metrics;
 use super::service::{Manager, Pulse};
