@@ -39,6 +39,9 @@ test-deps:
 	@for p in git:git xz:xz-utils python3:python3; do command -v $${p%:*} >/dev/null || need="$${need-} $${p#*:}"; done; \
 	  python3 -c 'import ensurepip, venv' 2>/dev/null || need="$${need-} python3-venv"; \
 	  [ -z "$${need-}" ] || { $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq --no-install-recommends $$need; }
+	@# Unpacked and not installed: a package of Debian's would begin a service.
+	@command -v promtool >/dev/null || [ -x target/prometheus/usr/bin/promtool ] || { $(SUDO) apt-get update -qq && mkdir -p target/prometheus && \
+	  (cd target/prometheus && apt-get download -qq prometheus 2>/dev/null && dpkg-deb -x prometheus_*.deb . && rm prometheus_*.deb); }
 	@rustup component add rustfmt clippy >/dev/null 2>&1 || cargo fmt --version && cargo clippy --version
 
 test-long: ## The tests that take minutes

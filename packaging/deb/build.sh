@@ -42,6 +42,7 @@ mkdir -p "$doc"
 } > "$doc/copyright"
 install -m 644 "$source/README.md" "$source/LIMITATIONS.md" "$source"/docs/*.md "$source"/docs/*.png "$doc/"
 install -m 644 "$source/crates/tidegate-gateway/dashboard/tidegate.json" "$doc/grafana-dashboard.json"
+install -m 644 "$here/../tidegate.rules.yml" "$doc/tidegate.rules.yml"
 gzip -9nc "$source/CHANGELOG.md" > "$doc/changelog.gz"
 printf 'tidegate (%s) unstable; urgency=medium\n\n  * See changelog.gz.\n\n -- The Tidegate authors <tidegate@example.invalid>  %s\n' \
 	"$version" "$(date -u -R -d "@$SOURCE_DATE_EPOCH")" | gzip -9nc > "$doc/changelog.Debian.gz"

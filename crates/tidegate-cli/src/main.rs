@@ -11,9 +11,13 @@ mod shipped;
 use std::process::ExitCode;
 
 use clap::Parser;
+use nix::sys::signal::{SigSet, Signal};
 
 fn main() -> ExitCode {
     std::panic::set_hook(Box::new(failure::this_is_a_bug));
+    // A limit on the size of files is to be a failure to write, which is told and leaves nothing half done behind, and not the end
+    // of the process on the spot.
+    let _ = SigSet::from(Signal::SIGXFSZ).thread_block();
     // The hook has said what there is to say.
     std::panic::catch_unwind(run).unwrap_or(ExitCode::from(failure::RUNTIME))
 }

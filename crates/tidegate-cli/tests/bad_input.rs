@@ -151,6 +151,17 @@ fn directories_that_cannot_be_written() {
     assert_eq!(home.read("mine/thesis.tex"), "years of work");
 }
 
+#[test]
+fn a_limit_on_the_size_of_files_is_told_and_leaves_nothing_behind() {
+    let home = Home::new();
+    let before = home.files();
+    let run = format!("ulimit -f 1; exec {} run small.toml --out results", env!("CARGO_BIN_EXE_tidegate"));
+    let ran = Command::new("sh").args(["-c", &run]).current_dir(home.path("")).output().unwrap();
+    let told = String::from_utf8(ran.stderr).unwrap();
+    assert!(ran.status.code().is_some_and(|code| code != 0) && told.contains("file too large"), "{told}");
+    assert_eq!(home.files(), before);
+}
+
 /// A file system of so many bytes at `mine`; `None`, aloud, where we may not make one.
 fn small_disk(home: &Home, options: &str) -> Option<Mounted> {
     let at = home.path("mine");

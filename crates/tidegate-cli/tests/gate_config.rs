@@ -236,6 +236,12 @@ fn a_link_that_ends_alone_is_told_of_at_once_and_at_the_end() {
     let (code, out, _) = gate.stop();
     let told = config.told();
     assert!(code == 1 && told.ends_with(TOLD) && told.matches(TOLD).count() == 2, "{told}");
+    // With the time before the link, as in 2026-11-24T21:56:04Z.
+    for line in told.lines().filter(|line| *line != "the other links go on") {
+        assert!(line.starts_with("20") && &line[10..11] == "T" && &line[19..21] == "Z ", "{told}");
+        assert!(["west: ", "other: ", "error: other: "].iter().any(|whose| line[21..].starts_with(whose)), "{told}");
+    }
+    assert!(told.contains("Z other: south: No such device"), "{told}");
     // Two links were asked for: it is a list, though only one ended well.
     let accounts: Value = serde_json::from_str(&out).unwrap();
     let names: Vec<&Value> = accounts.as_array().unwrap().iter().map(|account| &account["link"]).collect();

@@ -96,3 +96,23 @@ fn an_address_that_others_can_reach_must_be_meant() {
     of_file("metrics = \"here\"").refused(2, &["gate.toml:1:12: metrics = here", "as in 127.0.0.1:9465"]);
     of_file("metrics_public = true").refused(2, &["gate.toml:1:18: metrics_public", "there is no `metrics`"]);
 }
+
+#[test]
+fn a_socket_is_put_at_a_path_and_nowhere_else() {
+    let home = Home::new();
+    let links = "[[link]]\nin = \"west\"\nout = \"east\"\nrate = \"1 Mbit/s\"\nqueue = \"red\"\n";
+    let long = format!("/run/{}", "x".repeat(100));
+    for (text, why) in [
+        ("/run/gate\\u0000.sock", "gate.toml:2:11: socket = /run/gate\\u{0}.sock: has a character"),
+        ("127.0.0.1:9465", "must be the path of a file, from / or ./ on, as in /run/tidegate/gate.sock"),
+        ("yes", "gate.toml:2:11: socket = yes: must be the path"),
+        ("", "must be the path"),
+        ("/run/tidegate/", "must be the path"),
+        (&long, "has 105 bytes; may have 99 at most"),
+    ] {
+        home.write("gate.toml", format!("# at a line of its own\nsocket = \"{text}\"\n{links}"));
+        home.run(&["gate", "--config", "gate.toml", "--dry-run"]).refused(2, &["gate.toml:2:1", why]);
+    }
+    let link = ["gate", "--in", "west", "--out", "east", "--rate", "1mbit", "--queue", "red", "--socket"];
+    home.run(&[&link[..], &["yes"]].concat()).refused(2, &["--socket", "must be the path of a file"]);
+}

@@ -88,6 +88,8 @@ fn it_is_installed_runs_keeps_what_was_configured_and_leaves_nothing() {
         "usr/share/fish/vendor_completions.d/tidegate.fish",
         "usr/share/doc/tidegate/copyright",
         "usr/share/doc/tidegate/operating.md",
+        "usr/share/doc/tidegate/grafana-dashboard.json",
+        "usr/share/doc/tidegate/tidegate.rules.yml",
     ] {
         assert!(machine.at(file).metadata().is_ok_and(|file| file.len() > 100), "{file}: {:?}", machine.files());
     }

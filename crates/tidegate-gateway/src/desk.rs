@@ -7,9 +7,10 @@ use std::time::SystemTime;
 use tidegate::{Span, Time};
 
 use crate::counters::{Counters, Tally};
+use crate::fair::Sharing;
 use crate::host;
 use crate::meter::ClassTally;
-use crate::offenders::{Event, Offenders};
+use crate::offenders::{Event, Offenders, Sent};
 use crate::plan::{Plan, Way};
 use crate::sample::{LaneSample, Sample, Samples};
 use crate::snapshot::{
@@ -154,7 +155,7 @@ impl Gated {
     fn new(now: Time, name: String, plan: Plan, samples: Samples) -> Gated {
         let mut last = Box::new(Sample::empty(0, plan.settings().back.as_ref().map(|_| 0)));
         last.at = now;
-        let offenders = ways(&plan).map(|way| way.map(|way| Offenders::new(way.offenders.clone())));
+        let offenders = ways(&plan).map(|way| way.map(|way| Offenders::new(way.offenders.clone(), Sharing::of(way))));
         let past = VecDeque::from([Past::of(&last)]);
         Gated { name, plan, next: VecDeque::new(), running: true, samples, last, past, offenders }
     }
@@ -164,7 +165,7 @@ impl Gated {
         let Some(plan) = self.next.pop_front() else { return };
         for (offenders, way) in self.offenders.iter_mut().zip(ways(&plan)) {
             if let (Some(offenders), Some(way)) = (offenders, way) {
-                offenders.goes_by(way.offenders.clone());
+                offenders.goes_by(way.offenders.clone(), Sharing::of(way));
             }
         }
         self.plan = plan;
@@ -316,21 +317,26 @@ fn classes(way: &Way, tallies: &[ClassTally]) -> Vec<Class> {
 fn flows(offenders: &Offenders, day: Day) -> Flows {
     let last = offenders.last();
     let fair_bps = offenders.fair_rate();
-    let flow = |flow: tidegate_packet::Flow| {
-        let sent = last.flows.iter().find(|sent| sent.flow == flow);
-        let offence = offenders.offenders().find(|(offender, _)| *offender == flow).map(|(_, offence)| offence);
-        let bytes = sent.map_or(0, |sent| sent.bytes);
-        let rate_bps = last.per_second(bytes as f64);
+    let offence = |sent: &Sent| {
+        let mut all = offenders.offenders();
+        all.find(|(flow, class, _)| (*flow, *class) == (sent.flow, sent.class)).map(|(_, _, offence)| offence)
+    };
+    let flow = |sent: &Sent| {
+        let offence = offence(sent);
         Flow {
-            flow: flow.to_string(),
-            rate_bps,
-            share: bytes as f64 / last.arrived.max(1) as f64,
-            fair_shares: fair_bps.filter(|&fair| fair > 0.0).map(|fair| rate_bps / fair),
+            flow: sent.flow.to_string(),
+            rate_bps: last.per_second(sent.bytes as f64),
+            share: sent.bytes as f64 / last.arrived.max(1) as f64,
+            fair_shares: offenders.fair_shares(sent),
             offender_since_s: offence.map(|offence| day.at(offence.since)),
-            lost_frames: offence.map_or(sent.map_or(0, |sent| sent.lost.into()), |offence| offence.lost),
+            lost_frames: offence.map_or(sent.lost.into(), |offence| offence.lost),
         }
     };
-    let mut told: Vec<Flow> = offenders.offenders().map(|(offender, _)| flow(offender)).collect();
+    let sent = |(flow, class, _)| {
+        let sent = last.flows.iter().find(|sent| (sent.flow, sent.class) == (flow, class));
+        sent.copied().unwrap_or(Sent::nothing(flow, class))
+    };
+    let mut told: Vec<Flow> = offenders.offenders().map(|offender| flow(&sent(offender))).collect();
     told.sort_by(|one, other| other.rate_bps.total_cmp(&one.rate_bps).then_with(|| one.flow.cmp(&other.flow)));
     Flows {
         interval_s: last.span.as_secs(),
@@ -339,6 +345,6 @@ fn flows(offenders: &Offenders, day: Day) -> Flows {
         unseen_bps: last.per_second(last.unseen as f64),
         became_offender: offenders.became(),
         offenders: told,
-        top: last.flows.iter().take(TOP).map(|sent| flow(sent.flow)).collect(),
+        top: last.flows.iter().take(TOP).map(flow).collect(),
     }
 }

@@ -14,7 +14,7 @@
 //! use tidegate_packet::Ends;
 //! let mut heavy = Heavy::new();
 //! let ends = Ends::simulated(1, 2, 3, 4);
-//! (0..10_000).for_each(|number| heavy.arrived(number % 2 * number, 100, &ends)); // half of them are of flow 0
+//! (0..10_000).for_each(|number| heavy.arrived(number % 2 * number, 100, 0, &ends)); // half of them are of flow 0
 //! let most = heavy.flows().iter().max_by_key(|flow| flow.bytes).unwrap();
 //! assert_eq!(most.hash, 0);
 //! assert!(most.bytes <= 500_000 && most.bytes + heavy.unseen() >= 500_000);
@@ -50,6 +50,12 @@ pub struct Counted {
     pub bytes: u64,
     /// Frames that were [lost](Heavy::lost) since it has a counter.
     pub lost: u32,
+    /// Their bytes.
+    pub lost_bytes: u64,
+    /// The longest of its frames since then, in bytes.
+    pub longest: u32,
+    /// Its class.
+    pub class: u16,
     /// The ends of one of its frames.
     pub ends: Ends,
 }
@@ -61,24 +67,28 @@ impl Heavy {
         Heavy { counters, index: [FREE; PLACES], sizes, arrived: 0, unseen: 0 }
     }
 
-    /// A frame of `len` bytes between `ends` has arrived, of the flow of this hash.
+    /// A frame of `len` bytes between `ends` has arrived, of the flow of this hash. All frames of a hash are of one `class`.
     #[inline]
-    pub fn arrived(&mut self, hash: u64, len: u32, ends: &Ends) {
+    pub fn arrived(&mut self, hash: u64, len: u32, class: u16, ends: &Ends) {
         let bytes = u64::from(len.max(1));
         self.arrived += bytes;
         let at = self.find(hash);
         match self.counters.get_mut(usize::from(self.index[at])) {
-            Some(counter) => counter.bytes += bytes,
-            None => self.insert(at, Counted { hash, bytes, lost: 0, ends: *ends }),
+            Some(counter) => {
+                counter.bytes += bytes;
+                counter.longest = counter.longest.max(len);
+            }
+            None => self.insert(at, Counted { hash, bytes, longest: len, lost: 0, lost_bytes: 0, class, ends: *ends }),
         }
     }
 
-    /// A frame of the flow of this hash was lost.
+    /// A frame of `len` bytes of the flow of this hash was lost.
     #[inline]
-    pub fn lost(&mut self, hash: u64) {
+    pub fn lost(&mut self, hash: u64, len: u32) {
         let at = self.find(hash);
         if let Some(counter) = self.counters.get_mut(usize::from(self.index[at])) {
             counter.lost += 1;
+            counter.lost_bytes += u64::from(len);
         }
     }
 

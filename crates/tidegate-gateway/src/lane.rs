@@ -333,6 +333,7 @@ impl<W: Witness> Lane<W> {
             if !self.overload.is_on() || self.pool.note(packet.slot) == 0 {
                 return Some(packet);
             }
+            self.meter.lost_after(self.keys.flow(packet.slot), &packet);
             let (pool, counters, witness) = (&mut self.pool, &mut self.counters, &mut self.witness);
             lose_held(now, Loss::Overload, packet.slot, pool, counters, witness);
         }

@@ -17,7 +17,7 @@
 //! | [`counters`], [`record`] | what became of every frame; the same as a capture file |
 //! | [`meter`], [`heavy`], [`sojourn`] | what is measured on the way: flows that send most, in a fixed table; how long frames wait |
 //! | [`sample`], [`desk`], [`snapshot`] | how a gate stands: plain figures from the thread that moves frames, kept, made a document |
-//! | [`offenders`], [`socket`] | who sends too much for too long; the documents for whoever connects |
+//! | [`offenders`], [`fair`], [`socket`] | who sends too much for too long, and what is enough; the documents for whoever connects |
 //! | [`metrics`] | the documents as OpenMetrics, over HTTP |
 //! | [`demo`] | who gets what, measured: kernel TCP and a flood through the gateway |
 //! | [`rights`] | what a process must be allowed, and what to say to one that is not |
@@ -31,6 +31,7 @@ pub mod desk;
 pub mod doctor;
 pub mod facts;
 pub mod failopen;
+pub mod fair;
 mod fate;
 pub mod gate;
 pub mod guard;

@@ -1,16 +1,20 @@
-//! Who sends more than its share of a congested link, and does not heed it: a state machine that is told what arrived, interval by
-//! interval, and says who becomes an offender and who ceases to be one.
+//! Who sends more than its share of a congested link, and does not heed what it loses: a state machine that receives what
+//! arrived, interval by interval, and says who becomes an offender and who ceases to be one.
 //!
-//! The **fair rate** is max-min fair among the flows by what they sent: the rate that none may exceed so that together they
-//! just fill the link (Bertsekas and Gallager, Data Networks, §6.5.2). It exists only while more arrives than the link sends, the link
-//! being congested then. A flow becomes an offender after [`Rules::after`] intervals in a row in which it sent more than
-//! [`Rules::factor`] times the fair rate, and ceases to be one after [`Rules::clear_after`] in a row in which it sent less than
-//! [`Rules::clear_factor`] times.
+//! A flow exceeds in an interval if three things hold. The link is congested: more arrived than it sends. The flow sent more than its
+//! [fair rate](crate::fair). And the flow itself lost at least half of what it sent beyond that rate. The last one spares a user
+//! whose share has grown because the queue holds a flood below its own. Besides, one of two things must hold:
 //!
-//! Who heeds congestion is not called an offender, however large its share: what a flow sends beyond the fair rate is no more than what
-//! arrives beyond the link's, so that at a factor of 1.5 an offender's excess is a third of what it sends, and all of it is
-//! lost to someone. The price: a flood hardly faster than the link, before which everybody else falls silent (as behind drop-tail), is
-//! not called one either until somebody else wants a share.
+//! - It sent more than [`Rules::factor`] times its fair rate.
+//! - It is **deaf**: it lost at least 5 % of its bytes and still sent three times what TCP would. TCP's rate is that of the throughput
+//!   equation (RFC 5348 §3.1), with the flow's own loss and its longest frame. The round-trip time is the wait in the queue
+//!   and a millisecond, so that TCP hardly sends more. This finds a flood hardly faster than the link
+//!   where everybody else falls silent, as behind drop-tail (Floyd and Fall, Promoting the use of end-to-end congestion
+//!   control in the Internet, 1999, test for the same with a known round-trip time).
+//!
+//! A flow becomes an offender after [`Rules::after`] such intervals in a row; those in which it was deaf only count half. It ceases
+//! to be one after [`Rules::clear_after`] calm ones in a row. An interval is calm if the flow was not deaf, and sent less than
+//! [`Rules::clear_factor`] times its fair rate or lost less than half of what exceeded it.
 //!
 //! Of flows of which [less is told](crate::heavy) than came, less is what counts when they become offenders, and more when they
 //! cease. The fair rate is never below what a flow may have sent unseen.
@@ -20,8 +24,22 @@ use tidegate::{ConfigError, Rate, Span, Time, params};
 use tidegate_packet::Flow;
 use tidegate_report::{Figure, human};
 
+use crate::fair::{Fair, Sharing, fair};
+
 /// So many flows are offenders, or on the way to it, at most; of more the larger ones.
 pub const SUSPECTS: usize = 64;
+
+/// The part of what exceeds the fair rate that a flow must lose itself. Not all of it: some is lost within the next interval only, and
+/// where losses hit all alike others bear a part.
+const LOSES: f64 = 0.5;
+/// The least loss at which a flow can be deaf. TCP that loses less has windows of more than five packets, and its losses come in
+/// bursts with times between them that are longer than an interval.
+const HEARD: f64 = 0.05;
+/// What a round trip takes at least beside the wait in the queue. On a shorter one TCP goes on under such losses, but not at
+/// so many times the rate.
+const TRIP: Span = Span::from_millis(1);
+/// How many times TCP's rate a deaf flow sends. TCP's own rate varies by less from interval to interval.
+const DEAF: f64 = 3.0;
 
 params! {
     /// When a flow is an offender.
@@ -66,7 +84,11 @@ pub struct Interval {
     pub allowed: u64,
     /// So many bytes may be missing from each flow, and have come at most of one that is not told.
     pub unseen: u64,
-    /// The flows, in any order.
+    /// What arrived of each class; empty if frames are not told apart.
+    pub classes: Vec<u64>,
+    /// What nine of ten frames that left the queue had waited at least; zero if none left.
+    pub wait: Span,
+    /// The flows, in any order; one that sends in several classes has an entry for each.
     pub flows: Vec<Sent>,
 }
 
@@ -75,10 +97,16 @@ pub struct Interval {
 pub struct Sent {
     /// Which flow.
     pub flow: Flow,
+    /// The class of these frames; 0 if frames are not told apart.
+    pub class: u16,
     /// Bytes on the wire.
     pub bytes: u64,
-    /// Frames of it that the queue dropped.
+    /// The longest frame, as bytes on the wire.
+    pub longest: u32,
+    /// Frames of it that were dropped.
     pub lost: u32,
+    /// Their bytes on the wire.
+    pub lost_bytes: u64,
 }
 
 /// Something to be told of a flow.
@@ -110,9 +138,10 @@ pub enum Event {
 #[derive(Clone, Debug)]
 pub struct Offenders {
     rules: Rules,
+    sharing: Sharing,
     suspects: Vec<Suspect>,
     last: Interval,
-    fair: Option<f64>,
+    fair: Option<Fair>,
     became: u64,
 }
 
@@ -120,12 +149,13 @@ pub struct Offenders {
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Suspect {
     flow: Flow,
+    class: u16,
     state: State,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum State {
-    /// It has exceeded the factor for so many intervals in a row.
+    /// It has exceeded for some intervals in a row: the sum of their [weights](Exceeds::weight).
     Rising(u32),
     /// It is one.
     Offender(Offence),
@@ -144,20 +174,20 @@ pub struct Offence {
 
 impl Offenders {
     /// Nobody is one yet.
-    pub fn new(rules: Rules) -> Offenders {
-        Offenders { rules, suspects: Vec::new(), last: Interval::default(), fair: None, became: 0 }
+    pub fn new(rules: Rules, sharing: Sharing) -> Offenders {
+        Offenders { rules, sharing, suspects: Vec::new(), last: Interval::default(), fair: None, became: 0 }
     }
 
     /// Goes on by other rules. Offenders stay so until they cease by them.
-    pub fn goes_by(&mut self, rules: Rules) {
-        self.rules = rules;
+    pub fn goes_by(&mut self, rules: Rules, sharing: Sharing) {
+        (self.rules, self.sharing) = (rules, sharing);
     }
 
     /// An interval has ended at `now`, in which this arrived for a link of `rate`; what there is to tell.
     pub fn hear(&mut self, now: Time, rate: Rate, mut interval: Interval) -> Vec<Event> {
         interval.flows.sort_by(|one, other| other.bytes.cmp(&one.bytes).then(one.flow.cmp(&other.flow)));
         let capacity = rate.bytes_in(interval.span).get().saturating_sub(interval.allowed);
-        self.fair = fair(&interval, capacity);
+        self.fair = fair(&interval, capacity, &self.sharing);
         self.last = interval;
         let mut events = self.ceasing(now);
         events.extend(self.rising(now));
@@ -166,15 +196,18 @@ impl Offenders {
 
     /// Goes through those that are offenders: who is no more.
     fn ceasing(&mut self, now: Time) -> Vec<Event> {
-        let (rules, last, fair) = (&self.rules, &self.last, self.fair);
+        let (rules, last, fair) = (&self.rules, &self.last, &self.fair);
         let mut events = Vec::new();
         self.suspects.retain_mut(|suspect| {
+            let sent = last.flows.iter().find(|sent| suspect.is(sent)).copied();
+            let sent = sent.unwrap_or(Sent::nothing(suspect.flow, suspect.class));
             let State::Offender(offence) = &mut suspect.state else { return true };
-            let sent = last.flows.iter().find(|sent| sent.flow == suspect.flow);
-            offence.lost += sent.map_or(0, |sent| u64::from(sent.lost));
-            let at_most = sent.map_or(0, |sent| sent.bytes) + last.unseen;
-            let below = fair.is_none_or(|fair| (at_most as f64) < rules.clear_factor * fair);
-            offence.falling = if below { offence.falling + 1 } else { 0 };
+            offence.lost += u64::from(sent.lost);
+            let exceeds = fair.as_ref().is_some_and(|fair| {
+                let at_most = (sent.bytes + last.unseen) as f64;
+                sent.loses(fair) && at_most >= rules.clear_factor * fair.of(&sent) || last.is_deaf(&sent, fair)
+            });
+            offence.falling = if exceeds { 0 } else { offence.falling + 1 };
             if offence.falling < rules.clear_after {
                 return true;
             }
@@ -191,25 +224,26 @@ impl Offenders {
             self.suspects.drain(..).partition(|suspect| matches!(suspect.state, State::Offender(_)));
         self.suspects = offenders;
         let mut events = Vec::new();
-        let Some(fair) = self.fair else { return events };
-        for sent in self.last.flows.iter().take_while(|sent| sent.bytes as f64 > self.rules.factor * fair) {
+        let Some(fair) = &self.fair else { return events };
+        let exceeds = |sent| Some((sent, self.last.exceeds(sent, fair, &self.rules)?));
+        for (sent, how) in self.last.flows.iter().filter_map(exceeds) {
             if self.suspects.len() == SUSPECTS {
                 break;
             }
-            if self.suspects.iter().any(|suspect| suspect.flow == sent.flow) {
+            if self.suspects.iter().any(|suspect| suspect.is(sent)) {
                 continue;
             }
-            let times = before.iter().find(|suspect| suspect.flow == sent.flow).map_or(1, Suspect::next);
-            let state = if times < self.rules.after {
-                State::Rising(times)
+            let sum = how.weight() + before.iter().find(|suspect| suspect.is(sent)).map_or(0, Suspect::risen);
+            let state = if sum < self.rules.after * Exceeds::Far.weight() {
+                State::Rising(sum)
             } else {
                 self.became += 1;
                 let share = sent.bytes as f64 / self.last.arrived as f64;
-                let (rate, fair) = (self.last.per_second(sent.bytes as f64), self.last.per_second(fair));
+                let [rate, fair] = [sent.bytes as f64, fair.of(sent)].map(|bytes| self.last.per_second(bytes));
                 events.push(Event::Became { flow: sent.flow, rate, share, fair });
                 State::Offender(Offence { since: now, lost: 0, falling: 0 })
             };
-            self.suspects.push(Suspect { flow: sent.flow, state });
+            self.suspects.push(Suspect { flow: sent.flow, class: sent.class, state });
         }
         events
     }
@@ -219,15 +253,21 @@ impl Offenders {
         &self.last
     }
 
-    /// The fair rate in the last interval, in bit/s; `None` if the link was not congested.
+    /// The fair rate in the last interval, in bit/s; `None` if the link was not congested. With classes the least of them.
     pub fn fair_rate(&self) -> Option<f64> {
-        self.fair.map(|bytes| self.last.per_second(bytes))
+        self.fair.as_ref().map(|fair| self.last.per_second(fair.least()))
     }
 
-    /// Those that are offenders, in no order.
-    pub fn offenders(&self) -> impl Iterator<Item = (Flow, Offence)> {
+    /// How many times its fair rate `sent` was, of the last interval; `None` if nothing held it back.
+    pub fn fair_shares(&self, sent: &Sent) -> Option<f64> {
+        let fair = self.fair.as_ref()?.of(sent);
+        (fair > 0.0 && fair.is_finite()).then(|| sent.bytes as f64 / fair)
+    }
+
+    /// Those that are offenders with the class in which they are, in no order.
+    pub fn offenders(&self) -> impl Iterator<Item = (Flow, u16, Offence)> {
         self.suspects.iter().filter_map(|suspect| match suspect.state {
-            State::Offender(offence) => Some((suspect.flow, offence)),
+            State::Offender(offence) => Some((suspect.flow, suspect.class, offence)),
             State::Rising(_) => None,
         })
     }
@@ -238,12 +278,36 @@ impl Offenders {
     }
 }
 
+/// How a flow exceeded in an interval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Exceeds {
+    /// By the factor.
+    Far,
+    /// By less, and deaf.
+    Deaf,
+}
+
+impl Exceeds {
+    /// How much such an interval counts. TCP may seem deaf for two seconds while it recovers from a window of losses.
+    const fn weight(self) -> u32 {
+        match self {
+            Exceeds::Far => 2,
+            Exceeds::Deaf => 1,
+        }
+    }
+}
+
 impl Suspect {
-    /// How often in a row it has exceeded the factor, with this time.
-    fn next(&self) -> u32 {
+    /// Whether `sent` is of it.
+    fn is(&self, sent: &Sent) -> bool {
+        (self.flow, self.class) == (sent.flow, sent.class)
+    }
+
+    /// The weights of the intervals in a row in which it has exceeded.
+    fn risen(&self) -> u32 {
         match self.state {
-            State::Rising(times) => times + 1,
-            State::Offender(_) => 1, // such ones are not asked
+            State::Rising(sum) => sum,
+            State::Offender(_) => 0, // such ones are not asked
         }
     }
 }
@@ -253,27 +317,43 @@ impl Interval {
     pub fn per_second(&self, bytes: f64) -> f64 {
         bytes * 8.0 / self.span.as_secs().max(1e-9)
     }
+
+    /// How `sent` exceeded, if it did.
+    fn exceeds(&self, sent: &Sent, fair: &Fair, rules: &Rules) -> Option<Exceeds> {
+        let far = sent.bytes as f64 > rules.factor * fair.of(sent) && sent.loses(fair);
+        if far {
+            return Some(Exceeds::Far);
+        }
+        self.is_deaf(sent, fair).then_some(Exceeds::Deaf)
+    }
+
+    /// Whether `sent` went on beyond its fair rate, which it lost, as TCP would not.
+    fn is_deaf(&self, sent: &Sent, fair: &Fair) -> bool {
+        let loss = sent.lost_bytes as f64 / (sent.bytes + self.unseen).max(1) as f64;
+        if loss < HEARD || sent.bytes as f64 <= fair.of(sent) || !sent.loses(fair) {
+            return false;
+        }
+        let per_trip = sent.bytes as f64 * (self.wait + TRIP).as_secs() / self.span.as_secs().max(1e-9);
+        per_trip > DEAF * f64::from(sent.longest) * segments_per_trip(loss.min(1.0))
+    }
 }
 
-/// How many bytes no flow may exceed so that `capacity` bytes are sent; `None` if no more arrived. The flows are sorted, the
-/// largest first. What is not told of any flow is taken for that of small ones, which may send all they have.
-pub fn fair(of: &Interval, capacity: u64) -> Option<f64> {
-    if of.arrived <= capacity {
-        return None;
+impl Sent {
+    /// One of whom nothing came.
+    pub const fn nothing(flow: Flow, class: u16) -> Sent {
+        Sent { flow, class, bytes: 0, longest: 0, lost: 0, lost_bytes: 0 }
     }
-    let told: u64 = of.flows.iter().map(|sent| sent.bytes).sum();
-    let left = capacity as f64 - of.arrived.saturating_sub(told) as f64;
-    let (mut above, mut level) = (0.0, 0.0);
-    let mut below = told as f64;
-    for (number, sent) in of.flows.iter().enumerate() {
-        above += 1.0;
-        below -= sent.bytes as f64;
-        level = (left - below) / above;
-        if of.flows.get(number + 1).is_none_or(|next| level >= next.bytes as f64) {
-            break;
-        }
+
+    /// Whether it lost itself what it sent beyond its fair rate.
+    fn loses(&self, fair: &Fair) -> bool {
+        self.lost_bytes as f64 >= LOSES * (self.bytes as f64 - fair.of(self))
     }
-    Some(f64::max(level, of.unseen as f64))
+}
+
+/// How many segments TCP sends in a round-trip time where this part of them is lost: RFC 5348 §3.1 with b = 1 and t_RTO = 4 R.
+fn segments_per_trip(loss: f64) -> f64 {
+    let timeouts = 4.0 * 3.0 * (3.0 * loss / 8.0).sqrt() * loss * (1.0 + 32.0 * loss * loss);
+    1.0 / ((2.0 * loss / 3.0).sqrt() + timeouts)
 }
 
 impl fmt::Display for Event {

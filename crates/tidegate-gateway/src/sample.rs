@@ -134,7 +134,11 @@ impl LaneSample {
             gauges: Vec::with_capacity(GAUGES),
             classes: Vec::with_capacity(classes),
             closed: false,
-            interval: Interval { flows: Vec::with_capacity(heavy::MOST), ..Interval::default() },
+            interval: Interval {
+                flows: Vec::with_capacity(heavy::MOST),
+                classes: Vec::with_capacity(classes),
+                ..Interval::default()
+            },
         }
     }
 }

@@ -235,7 +235,7 @@ pub struct Flows {
     /// What arrived, in bit/s.
     pub arrived_bps: f64,
     /// What the flows may send, each no more than this, so that together they fill the link, in bit/s; null while the link
-    /// is not congested.
+    /// is not congested. With classes the least of them.
     pub fair_bps: Option<f64>,
     /// No flow that is not seen sent more than this, and none of those that are seen sent more than this beyond what is
     /// told, in bit/s.

@@ -3,17 +3,20 @@
 //! Each document is a line. A client that sends nothing gets one every second. One that sends a line gets one at once;
 //! if it then ends its side, it gets no more. What a client does not read is kept for it up to one document, and those that
 //! come meanwhile it misses. All of that is the work of one thread, for which no gate waits.
+use std::fmt;
 use std::fs::{self, Permissions};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use tidegate::units::UnitError;
 
 /// Where a socket is looked for if nobody says where it is.
 pub const USUAL: &str = "/run/tidegate/gate.sock";
@@ -25,6 +28,43 @@ const EVERY: Duration = Duration::from_secs(1);
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Who may connect: the owner and the group.
 const MODE: u32 = 0o660;
+
+/// The longest path, in bytes: what the kernel has room for (`sun_path`, with a zero at its end), less the ending of the
+/// name under which the socket is [made](put).
+const LONGEST: usize = 107 - ".4194304".len();
+
+/// A path at which a socket can be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place(PathBuf);
+
+impl Place {
+    /// The path.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl FromStr for Place {
+    type Err = UnitError;
+
+    fn from_str(text: &str) -> Result<Place, UnitError> {
+        let why = match text {
+            _ if text.chars().any(char::is_control) => "has a character that no path should have".into(),
+            _ if !text.starts_with(['/', '.']) || !text.contains('/') || text.ends_with('/') => {
+                format!("must be the path of a file, from / or ./ on, as in {USUAL}")
+            }
+            _ if text.len() > LONGEST => format!("has {} bytes; may have {LONGEST} at most", text.len()),
+            _ => return Ok(Place(text.into())),
+        };
+        Err(UnitError { text: text.escape_default().to_string(), why })
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.display().fmt(f)
+    }
+}
 
 /// A socket in the file system, which goes when this does.
 #[derive(Debug)]

@@ -142,8 +142,9 @@ impl Sorter {
     }
 
     /// A flow that was counted, by what the flow key says that it is.
-    pub(crate) fn sent(&self, Counted { ends, bytes, lost, .. }: &Counted) -> Sent {
-        Sent { flow: self.hasher.flow(ends), bytes: *bytes, lost: *lost }
+    pub(crate) fn sent(&self, counted: &Counted) -> Sent {
+        let Counted { ends, bytes, longest, lost, lost_bytes, class, .. } = *counted;
+        Sent { flow: self.hasher.flow(&ends), class, bytes, longest, lost, lost_bytes }
     }
 
     fn class(&self, frame: &Frame, bytes: &[u8]) -> u16 {

@@ -23,7 +23,7 @@ struct Both {
 
 impl Both {
     fn arrived(&mut self, hash: u64, len: u32) {
-        self.heavy.arrived(hash, len, &ends(hash));
+        self.heavy.arrived(hash, len, 0, &ends(hash));
         *self.exact.0.entry(hash).or_default() += u64::from(len);
     }
 
@@ -74,17 +74,17 @@ fn who_sends_a_fiftieth_is_told_however_many_senders_are_forged() {
 fn losses_of_a_flow_are_counted_as_long_as_it_is_told() {
     let mut heavy = Heavy::new();
     for number in 0..1000 {
-        heavy.arrived(1, 1000, &ends(1));
+        heavy.arrived(1, 1000, 0, &ends(1));
         if number % 4 == 0 {
-            heavy.lost(1);
-            heavy.lost(2);
+            heavy.lost(1, 1000);
+            heavy.lost(2, 1000);
         }
     }
-    let told: Vec<_> = heavy.flows().iter().map(|flow| (flow.hash, flow.bytes, flow.lost)).collect();
-    assert_eq!(told, [(1, 1_000_000, 250)], "a loss makes no flow");
+    let told: Vec<_> = heavy.flows().iter().map(|flow| (flow.hash, flow.bytes, flow.lost, flow.lost_bytes)).collect();
+    assert_eq!(told, [(1, 1_000_000, 250, 250_000)], "a loss makes no flow");
     heavy.clear();
     assert_eq!((heavy.flows().len(), heavy.all(), heavy.unseen()), (0, 0, 0));
-    heavy.arrived(3, 0, &ends(3));
+    heavy.arrived(3, 0, 0, &ends(3));
     assert_eq!(heavy.flows().len(), 1, "a frame without bytes is one, too");
 }
 

@@ -2,8 +2,9 @@
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use tidegate_gateway::metrics::serve::{Limits, Listener, Page};
 
@@ -18,7 +19,8 @@ fn serve(page: impl Fn() -> String + Send + Sync + 'static, limits: Limits) -> S
 
 /// A busy machine may take its time to answer; nobody else is kept waiting by that here.
 fn patient() -> Limits {
-    Limits { patience: Duration::from_secs(60), ..Limits::default() }
+    let long = Duration::from_secs(60);
+    Limits { head: long, patience: long, ..Limits::default() }
 }
 
 /// What is answered to `request`, until the connection ends.
@@ -73,20 +75,63 @@ fn there_is_one_page_and_it_can_only_be_read() {
     assert_eq!(parts(&get(address, "/metrics")).2, "page\n", "nothing of that hurts");
 }
 
+/// Whether the other side has ended it.
+fn is_over(stream: &mut TcpStream) -> bool {
+    stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    stream.read(&mut [0; 16]).is_ok_and(|read| read == 0)
+}
+
 #[test]
-fn who_says_nothing_takes_one_place_and_loses_it_in_time() {
-    // As long as there is a second place, one that is taken matters to nobody.
+fn who_says_nothing_takes_one_place_and_loses_it_to_the_next_or_in_time() {
     let address = serve(|| "page\n".into(), Limits { at_once: 2, ..patient() });
-    let _silent = TcpStream::connect(address).unwrap();
+    let [mut first, mut second] = [0, 1].map(|_| TcpStream::connect(address).unwrap());
     assert_eq!(parts(&get(address, "/metrics")).2, "page\n");
-    // If it is the only one, others wait until it is taken away.
-    let limits = Limits { at_once: 1, patience: Duration::from_secs(1) };
-    let address = serve(|| "page\n".into(), limits);
+    assert!(is_over(&mut first), "the oldest was shown out");
+    // The other still has its place, and its turn.
+    second.write_all(b"GET /metrics HTTP/1.1\r\nHost: here\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    second.read_to_string(&mut answer).unwrap();
+    assert_eq!(parts(&answer).2, "page\n");
+    // Nobody else needs the place here.
+    let address = serve(|| "page\n".into(), Limits { head: Duration::from_millis(200), ..patient() });
     let mut silent = TcpStream::connect(address).unwrap();
-    // On a machine that is too busy a second may be too short for an honest one, too.
-    let got = (0..60).any(|_| get(address, "/metrics").ends_with("page\n"));
-    assert!(got, "it never got its turn");
-    assert_eq!(silent.read(&mut [0; 16]).unwrap(), 0, "the silent one was shown out");
+    assert!(is_over(&mut silent));
+    let address = serve(|| "page\n".into(), Limits { patience: Duration::from_millis(200), ..patient() });
+    let mut slow = TcpStream::connect(address).unwrap();
+    slow.write_all(b"GET /metrics HTTP/1.1\r\n").unwrap();
+    assert!(is_over(&mut slow));
+}
+
+/// Scrapes ten times, each of which is to take less than a second.
+fn scrape_in_time(address: SocketAddr, beside: &str) {
+    for _ in 0..10 {
+        let begun = Instant::now();
+        assert_eq!(parts(&get(address, "/metrics")).2, "page\n");
+        let took = begun.elapsed();
+        assert!(took < Duration::from_secs(1), "a scrape took {took:?} beside {beside}");
+    }
+}
+
+#[test]
+fn a_thousand_idle_connections_keep_nobody_waiting() {
+    let address = serve(|| "page\n".into(), Limits::default());
+    let mut idle: Vec<TcpStream> = (0..1000).map(|_| TcpStream::connect(address).unwrap()).collect();
+    scrape_in_time(address, "a thousand silent ones");
+    // Those that are still there begin a request and do not end it.
+    idle.iter_mut().for_each(|stream| _ = stream.write_all(b"GET /met"));
+    scrape_in_time(address, "a thousand slow ones");
+    // One who comes again as often as he is sent away.
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            for place in (0..1000).cycle().take_while(|_| !done.load(Relaxed)) {
+                idle[place] = TcpStream::connect(address).unwrap();
+            }
+        });
+        let scraped = std::panic::catch_unwind(|| scrape_in_time(address, "one who always comes again"));
+        done.store(true, Relaxed);
+        scraped.unwrap();
+    });
 }
 
 #[test]

@@ -24,6 +24,7 @@ use tidegate_gateway::plan::Settings;
 use tidegate_gateway::preflight::Force;
 use tidegate_gateway::pump::Waits;
 use tidegate_gateway::rehash::Rehash;
+use tidegate_gateway::socket::Place;
 use tidegate_lab::QueueSpec;
 use tidegate_packet::{FlowKey, Prefix};
 
@@ -171,7 +172,7 @@ struct Args {
     /// Tell how things stand at a Unix socket here: a line of JSON every second, or for every line that is sent.
     /// `tidegate top` looks at /run/tidegate/gate.sock
     #[arg(long, value_name = "PATH")]
-    socket: Option<PathBuf>,
+    socket: Option<Place>,
     /// Serve figures as OpenMetrics at http://ADDR:PORT/metrics, for Prometheus (docs/watching.md)
     #[arg(long, value_name = "ADDR:PORT")]
     metrics: Option<Address>,
@@ -228,7 +229,8 @@ impl Args {
             }
             ready.push(Ready { config, plan, ends: cleared.ends });
         }
-        let socket = self.socket.as_deref().or(source.as_ref().and_then(|source| source.socket.as_deref()));
+        let socket =
+            self.socket.as_ref().or(source.as_ref().and_then(|source| source.socket.as_ref())).map(Place::path);
         if self.dry_run {
             let places = Places { socket, metrics };
             places.try_out(ready.iter().map(|link| &link.config), beside)?;

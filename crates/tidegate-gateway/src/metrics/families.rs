@@ -122,7 +122,7 @@ families! {
         |s| queues(s, |q| Some(Count(q.flows.became_offender)));
     Gauge "tidegate_offenders_share" ["ratio"] WAY, "The offenders' part of all that arrives, 0 to 1.",
         |s| queues(s, |q| Some(Level(q.flows.offenders.iter().map(|flow| flow.share).sum())));
-    Gauge "tidegate_fair_rate" ["bytes_per_second"] WAY, "What each flow may send; missing while nothing is congested.",
+    Gauge "tidegate_fair_rate" ["bytes_per_second"] WAY, "What each flow may send, with classes the least of them; missing while nothing is congested.",
         |s| queues(s, |q| q.flows.fair_bps.map(per_second));
 }
 

@@ -7,10 +7,11 @@ use tidegate::{Bytes, ConfigError, Rate, Size, Span, params};
 use tidegate_gateway::offenders::Rules;
 use tidegate_gateway::plan::{Settings, Way};
 use tidegate_gateway::pump::Waits;
+use tidegate_gateway::socket::Place;
 use tidegate_gateway::sort::Class;
 use tidegate_lab::nearest::did_you_mean;
 use tidegate_lab::reader::{Document, Entry, File, Kind, Node, Reader, Table, cut, name_of, scalar};
-use tidegate_lab::{Place, Problem, Problems, QueueSpec};
+use tidegate_lab::{Problem, Problems, QueueSpec};
 
 use super::joint::OnExit;
 use super::link::{DRAIN, LinkConfig, Wanted};
@@ -80,11 +81,11 @@ pub struct Source {
     /// Where it is.
     pub path: PathBuf,
     /// Where the socket is to be, if there is to be one.
-    pub socket: Option<PathBuf>,
+    pub socket: Option<Place>,
     /// Where the figures are to be served, if they are.
     pub metrics: Option<Metrics>,
     /// Where both stand, or the beginning of the file.
-    places: [Place; 2],
+    places: [tidegate_lab::Place; 2],
 }
 
 impl Source {
@@ -93,9 +94,8 @@ impl Source {
     /// # Errors
     /// What is not.
     pub fn may_follow(&self, old: &Source) -> Result<(), Failure> {
-        let told = |of: &Source| {
-            [of.socket.as_ref().map(|path| path.display().to_string()), of.metrics.map(|metrics| metrics.to_string())]
-        };
+        let told =
+            |of: &Source| [of.socket.as_ref().map(Place::to_string), of.metrics.map(|metrics| metrics.to_string())];
         let mut all = ["socket", "metrics"].into_iter().zip(&self.places).zip(told(self).into_iter().zip(told(old)));
         let Some(((field, place), (now, _))) = all.find(|(_, (now, before))| now != before) else { return Ok(()) };
         let why = "cannot be otherwise while the gate runs; end it and start it anew".into();
@@ -150,7 +150,7 @@ impl Of<'_> {
         self.0.only(&table, "a gate's file", &OF_FILE);
         let places =
             ["socket", "metrics"].map(|key| self.0.doc.place(table.get(key).map_or(table.origin, |node| node.origin)));
-        let socket = self.0.text(&table, "socket").map(PathBuf::from);
+        let socket = self.parsed(&table, "socket");
         Source { path: path.into(), socket, metrics: self.metrics(&table), places }
     }
 
@@ -249,9 +249,9 @@ impl Of<'_> {
     }
 
     /// Where things stand that can turn out wrong later; first the link as a whole.
-    fn places(&self, table: &Table<'_>) -> Vec<(String, Place)> {
+    fn places(&self, table: &Table<'_>) -> Vec<(String, tidegate_lab::Place)> {
         let mut places = vec![(String::new(), self.0.doc.place(table.origin))];
-        let of = |prefix: &str, entries: &[Entry]| -> Vec<(String, Place)> {
+        let of = |prefix: &str, entries: &[Entry]| -> Vec<(String, tidegate_lab::Place)> {
             entries.iter().map(|e| (format!("{prefix}{}", e.key), self.0.doc.place(e.node.origin))).collect()
         };
         places.extend(of("", table.entries));

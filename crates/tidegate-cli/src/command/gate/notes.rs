@@ -1,8 +1,13 @@
 //! Notes to standard error, written by a thread of its own: nobody waits for whoever reads them.
+//!
+//! Of a gate with several links each note begins with the time, and with the link that it is about.
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use time::UtcDateTime;
+
+use super::account::Links;
 use crate::failure::Failure;
 use crate::output;
 
@@ -15,6 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub struct Notes {
     to: SyncSender<String>,
+    links: Links,
     written: Receiver<()>,
 }
 
@@ -23,11 +29,11 @@ impl Notes {
     ///
     /// # Errors
     /// The system refuses a thread.
-    pub fn new() -> Result<Notes, Failure> {
-        Notes::by(output::note)
+    pub fn new(links: Links) -> Result<Notes, Failure> {
+        Notes::by(links, output::note)
     }
 
-    fn by(write: impl Fn(&str) + Send + 'static) -> Result<Notes, Failure> {
+    fn by(links: Links, write: impl Fn(&str) + Send + 'static) -> Result<Notes, Failure> {
         let (to, notes) = sync_channel::<String>(WAITING);
         let (done, written) = sync_channel(1);
         let work = move || {
@@ -35,18 +41,19 @@ impl Notes {
             let _ = done.send(());
         };
         thread::Builder::new().name("notes".into()).spawn(work).map_err(Failure::runtime)?;
-        Ok(Notes { to, written })
+        Ok(Notes { to, links, written })
     }
 
     /// Whence notes are taken, by whoever has some.
     pub fn pen(&self) -> Pen {
-        Pen(self.to.clone())
+        Pen { to: self.to.clone(), links: self.links, whose: String::new() }
     }
 
     /// Has `last` written too, and waits a second at most until all is. Nobody else is to have a pen any more.
     pub fn end(self, last: impl IntoIterator<Item = String>) {
         let begun = Instant::now();
-        for mut note in last {
+        for note in last {
+            let mut note = dated(self.links, "", &note);
             while let Err(TrySendError::Full(back)) = self.to.try_send(note)
                 && begun.elapsed() < PATIENCE
             {
@@ -61,13 +68,46 @@ impl Notes {
 
 /// Writes notes.
 #[derive(Clone, Debug)]
-pub struct Pen(SyncSender<String>);
+pub struct Pen {
+    to: SyncSender<String>,
+    links: Links,
+    /// What notes begin with after the time.
+    whose: String,
+}
 
 impl Pen {
+    /// One whose notes are about the link `name`, and say so if there are several.
+    pub fn of(&self, name: &str) -> Pen {
+        Pen { whose: whose(self.links, name), ..self.clone() }
+    }
+
     /// Has `text` written. It is lost if too much waits: never does the caller wait.
     pub fn note(&self, text: impl Into<String>) {
-        let _ = self.0.try_send(text.into());
+        let _ = self.to.try_send(dated(self.links, &self.whose, &text.into()));
     }
+}
+
+/// What messages about the link `name` begin with.
+pub fn whose(links: Links, name: &str) -> String {
+    match links {
+        Links::One => String::new(),
+        Links::Several => format!("{name}: "),
+    }
+}
+
+/// A note with the time before it, to the second, if there are several links.
+fn dated(links: Links, whose: &str, text: &str) -> String {
+    match links {
+        Links::One => format!("{whose}{text}"),
+        Links::Several => format!("{} {whose}{text}", stamp(UtcDateTime::now())),
+    }
+}
+
+/// A time as RFC 3339 has it.
+fn stamp(at: UtcDateTime) -> String {
+    let (day, (hour, minute, second)) = (at.date(), at.time().as_hms());
+    let (year, month, day) = (day.year(), u8::from(day.month()), day.day());
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
 }
 
 #[cfg(test)]
@@ -80,7 +120,7 @@ mod tests {
     #[test]
     fn what_found_room_and_the_last_words_are_written_before_the_end() {
         static SAID: Mutex<Vec<String>> = Mutex::new(vec![]);
-        let notes = Notes::by(|note| SAID.lock().unwrap().push(note.into())).unwrap();
+        let notes = Notes::by(Links::One, |note| SAID.lock().unwrap().push(note.into())).unwrap();
         (0..WAITING).for_each(|n| notes.pen().note(n.to_string()));
         notes.end((WAITING..3 * WAITING).map(|n| n.to_string()));
         let expected: Vec<String> = (0..3 * WAITING).map(|n| n.to_string()).collect();
@@ -90,7 +130,7 @@ mod tests {
     #[test]
     fn nobody_waits_for_a_reader_who_does_not_read() {
         let (never, reads) = channel::<()>();
-        let notes = Notes::by(move |_| {
+        let notes = Notes::by(Links::One, move |_| {
             let _ = reads.recv();
         })
         .unwrap();
@@ -98,5 +138,21 @@ mod tests {
         (0..2 * WAITING).for_each(|n| notes.pen().note(n.to_string()));
         notes.end(["the last".into()]);
         drop(never);
+    }
+
+    #[test]
+    fn notes_of_several_links_begin_with_the_time_and_the_link() {
+        static SAID: Mutex<Vec<String>> = Mutex::new(vec![]);
+        let notes = Notes::by(Links::Several, |note| SAID.lock().unwrap().push(note.into())).unwrap();
+        notes.pen().of("west").note("well again");
+        notes.pen().note("the gate is ending");
+        notes.end(["error: it is over".into()]);
+        let said = SAID.lock().unwrap();
+        let words: Vec<&str> = said.iter().map(|note| note.split_once(' ').unwrap().1).collect();
+        assert_eq!(words, ["west: well again", "the gate is ending", "error: it is over"]);
+        let at = UtcDateTime::from_unix_timestamp(1_700_000_009).unwrap();
+        assert_eq!(stamp(at), "2023-11-14T22:13:29Z");
+        assert!(said.iter().all(|note| note.len() > 21 && note.starts_with("20") && note[19..].starts_with("Z ")));
+        assert_eq!(whose(Links::One, "west"), "");
     }
 }

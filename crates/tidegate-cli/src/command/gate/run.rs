@@ -19,10 +19,11 @@ use tidegate_gateway::ring::Ring;
 use tidegate_gateway::sample::{Sampler, samples};
 use tidegate_gateway::{clock, host, rights};
 
+use super::account::Links;
 use super::config::Source;
 use super::joint::Joint;
 use super::link::LinkConfig;
-use super::notes::{Notes, Pen};
+use super::notes::{self, Notes, Pen};
 use super::scrape::Metrics;
 use super::service::{Manager, Pulse};
 use super::signals;
@@ -101,17 +102,18 @@ pub fn run(links: Vec<Ready>, together: Together<'_>) -> Result<Outcome, Failure
     let (to, events) = channel();
     let (teller, wished) = (Teller::new(to), Wished::default());
     listen(together.file, teller.clone(), wished.clone())?;
-    let (notes, manager) = (Notes::new()?, Manager::new()?);
+    let how_many = Links::of(links.len());
+    let (notes, manager) = (Notes::new(how_many)?, Manager::new()?);
     let socket = together.socket.map(view::socket).transpose()?;
     let metrics = together.metrics.map(|metrics| metrics.listen(&notes.pen())).transpose()?;
     let secrets = links.iter().map(|_| secret()).collect::<Result<Vec<_>, _>>()?;
     // First what may fail for want of memory: it leaves nothing behind.
     let opened = links.iter().zip(&secrets).map(|(link, secret)| open(link, *secret));
     let gates = opened.collect::<Result<Vec<_>, _>>()?;
-    let several = links.len() > 1;
-    let whose = |link: &Ready| if several { format!("{}: ", link.config.name) } else { String::new() };
+    let whose = |link: &Ready| notes::whose(how_many, &link.config.name);
+    let names = links.iter().map(|link| link.config.name.clone()).collect();
     let (desk, samplers) = desk(&links);
-    let view = View::open(&desk, socket, metrics, links.iter().map(whose).collect(), notes.pen())?;
+    let view = View::open(&desk, socket, metrics, names, notes.pen())?;
     // Before anything is taken over, since it takes as long as the memory is large. Where the system refuses, so be it.
     let _ = host::keep_memory();
     let started = join(&links, gates)?;
@@ -128,7 +130,7 @@ pub fn run(links: Vec<Ready>, together: Together<'_>) -> Result<Outcome, Failure
                 link: link.config.clone(),
                 together,
                 teller: teller.clone(),
-                pen: notes.pen(),
+                pen: notes.pen().of(&link.config.name),
                 changes,
                 sampler,
                 wished: wished.clone(),
@@ -280,7 +282,7 @@ fn spawn<'s>(
 fn move_frames(Started { mut gate, mut joint }: Started, ordered: Ordered<'_>) -> Result<Pumped, Failure> {
     // For this thread alone, which moves the frames. Where the system refuses, they may have to wait for a processor.
     let _ = host::come_first();
-    let Ordered { number, whose, link, together, teller, pen, changes, mut sampler, wished, pulse } = ordered;
+    let Ordered { number, link, together, teller, pen, changes, mut sampler, wished, pulse, .. } = ordered;
     let gone = std::cell::Cell::new(None);
     let wish = || {
         pulse.beat();
@@ -315,7 +317,7 @@ fn move_frames(Started { mut gate, mut joint }: Started, ordered: Ordered<'_>) -
     };
     let (span, unmanaged) = (pumped.map_err(Failure::runtime)?, parted?);
     if unmanaged > 0 {
-        pen.note(format!("{whose}{unmanaged} frames were forwarded by the kernel meanwhile, unmanaged"));
+        pen.note(format!("{unmanaged} frames were forwarded by the kernel meanwhile, unmanaged"));
     }
     Ok((span, gate.account(), passed, gate.into_witness()))
 }

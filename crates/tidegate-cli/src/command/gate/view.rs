@@ -34,7 +34,7 @@ pub fn socket(path: &Path) -> Result<Socket, Failure> {
 }
 
 impl View {
-    /// Shows what comes to `desk`: at `socket`, by `metrics`, and by `pen` with what is `whose` before it.
+    /// Shows what comes to `desk`: at `socket`, by `metrics`, and by `pen` with the link's name of `names`.
     ///
     /// # Errors
     /// The system refuses a thread.
@@ -42,7 +42,7 @@ impl View {
         desk: &Arc<Desk>,
         socket: Option<Socket>,
         metrics: Option<Listener>,
-        whose: Vec<String>,
+        names: Vec<String>,
         pen: Pen,
     ) -> Result<View, Failure> {
         let shown = Arc::clone(desk);
@@ -52,10 +52,12 @@ impl View {
         let _serving = socket.map(|socket| socket.serve(document)).transpose().map_err(Failure::runtime)?;
         let (ends, ended) = channel();
         let desk = Arc::clone(desk);
+        let pens: Vec<Pen> = names.iter().map(|name| pen.of(name)).collect();
+        drop(pen);
         let take_in = move || {
             while ended.recv_timeout(EVERY) == Err(RecvTimeoutError::Timeout) {
                 for (number, event) in desk.take_in() {
-                    pen.note(format!("{}{event}", whose[number]));
+                    pens[number].note(event.to_string());
                 }
             }
         };

@@ -199,7 +199,6 @@ impl Watch {
 
     /// Tells news.
     fn news(&mut self, number: usize, news: News) {
-        let several = self.links.len() > 1;
         let link = &mut self.links[number];
         if let News::Changed(..) = news
             && let Some(next) = link.next.take()
@@ -208,9 +207,8 @@ impl Watch {
         }
         let config = &link.now.config;
         let name = |side: Side| [&config.settings.inner, &config.settings.outer][side as usize];
-        let whose = if several { format!("{}: ", config.name) } else { String::new() };
-        self.pen.note(match news {
-            News::Status(span, account) => whose + &account::status(span, &account),
+        self.pen.of(&config.name).note(match news {
+            News::Status(span, account) => account::status(span, &account),
             News::Trouble(side, error) => format!("{}: {error}; frames for it are lost meanwhile", name(side)),
             News::Well(side) => format!("{}: well again", name(side)),
             News::Unfinished(side) => format!(
@@ -219,11 +217,11 @@ impl Watch {
                 name(side)
             ),
             News::Lapsed(frames) => format!(
-                "{whose}we were stopped, and the kernel forwarded: {frames} frames that it has sent on were thrown away"
+                "we were stopped, and the kernel forwarded: {frames} frames that it has sent on were thrown away"
             ),
             News::Changed(relics, held) => {
                 drop(relics);
-                format!("{whose}goes on as the file says now; {held} frames waited and wait still")
+                format!("goes on as the file says now; {held} frames waited and wait still")
             }
         });
     }
