@@ -114,6 +114,50 @@ pub struct Interface {
     pub up: bool,
 }
 
+/// An interface's name, without memory of its own to look for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Name([u8; libc::IFNAMSIZ]);
+
+impl Name {
+    /// It as text.
+    pub fn as_str(&self) -> &str {
+        let len = self.0.iter().position(|&byte| byte == 0).unwrap_or(self.0.len());
+        std::str::from_utf8(&self.0[..len]).unwrap_or("?")
+    }
+}
+
+/// The interface with this number in the namespace of `socket`, and what it is called now. An interface keeps its number
+/// when it is renamed, and loses its name while somebody asks for it.
+pub fn interface_at(socket: BorrowedFd<'_>, index: c_int) -> io::Result<(Name, Interface)> {
+    let mut tries = 0;
+    loop {
+        // SAFETY: all zero is a value of every field of `ifreq`.
+        let mut request: libc::ifreq = unsafe { zeroed() };
+        request.ifr_ifru.ifru_ifindex = index;
+        // SAFETY: `request` has the number and room for the name, and outlives the call.
+        done(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCGIFNAME, &raw mut request) })?;
+        let name = Name(request.ifr_name.map(|byte| byte as u8));
+        match interface(socket, name.as_str()) {
+            Ok(found) if found.index == index => return Ok((name, found)),
+            // It was renamed between the two questions.
+            Ok(_) => {}
+            Err(error) if error.raw_os_error() == Some(libc::ENODEV) => {}
+            Err(error) => return Err(error),
+        }
+        tries += 1;
+        if tries == 4 {
+            return Err(io::Error::from_raw_os_error(libc::ENODEV));
+        }
+    }
+}
+
+/// The number of the interface that `socket` is bound to; none if that interface has left its namespace.
+pub fn bound_to(socket: BorrowedFd<'_>) -> io::Result<Option<c_int>> {
+    let address = nix::sys::socket::getsockname::<nix::sys::socket::LinkAddr>(socket.as_raw_fd())?;
+    let index = address.ifindex() as c_int;
+    Ok((index > 0).then_some(index))
+}
+
 /// The interface called `name` in the namespace of `socket`.
 pub fn interface(socket: BorrowedFd<'_>, name: &str) -> io::Result<Interface> {
     let mut request = request(name)?;
