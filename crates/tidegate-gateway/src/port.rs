@@ -80,7 +80,10 @@ impl fmt::Display for Altered {
             Altered::Shrunk(mtu) => write!(f, "its MTU is {mtu} B now; longer packets to it are lost (too_long)"),
             Altered::Grown(mtu) => write!(f, "its MTU is {mtu} B now; the gate goes on with packets so long"),
             Altered::Outgrown(mtu, why) => {
-                write!(f, "its MTU is {mtu} B now, and longer packets than before are lost (cut_off): {why}; start the gate anew")
+                write!(
+                    f,
+                    "its MTU is {mtu} B now, and longer packets than before are lost (cut_off): {why}; start the gate anew"
+                )
             }
         }
     }

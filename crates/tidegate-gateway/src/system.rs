@@ -189,42 +189,6 @@ fn request(name: &str) -> io::Result<libc::ifreq> {
     Ok(request)
 }
 
-/// The names of the features that are on at the interface called `name`, offloads among them, as the kernel calls them.
-pub fn features(name: &str) -> io::Result<Vec<String>> {
-    const SET_INFO: u32 = 0x37;
-    const STRINGS: u32 = 0x1b;
-    const GET_FEATURES: u32 = 0x3a;
-    const FEATURES: u32 = 4;
-    const STRING: usize = 32;
-    // Each layout is that of linux/ethtool.h: command, what of, how many, then room for so many.
-    let mut info = [SET_INFO, 0, 1 << FEATURES, 0, 0];
-    ethtool(name, &mut info)?;
-    let count = info[4] as usize;
-    let mut strings = vec![0; 3 + count * STRING / 4];
-    strings[..3].copy_from_slice(&[STRINGS, FEATURES, count as u32]);
-    let blocks = count.div_ceil(32);
-    let mut states = vec![0; 2 + 4 * blocks];
-    states[..2].copy_from_slice(&[GET_FEATURES, blocks as u32]);
-    ethtool(name, &mut strings)?;
-    ethtool(name, &mut states)?;
-    let bytes: Vec<u8> = strings[3..].iter().flat_map(|word| word.to_ne_bytes()).collect();
-    let names = bytes.chunks_exact(STRING).map(|string| string.split(|&b| b == 0).next().unwrap_or(string));
-    // Of the four words of a block the third says which of its 32 features are on.
-    let on = |n: &usize| states[2 + 4 * (n / 32) + 2] >> (n % 32) & 1 == 1;
-    let on = names.enumerate().filter(|(n, _)| on(n));
-    Ok(on.map(|(_, name)| String::from_utf8_lossy(name).into_owned()).collect())
-}
-
-/// Has the ethtool command in `words` carried out, which says in them how much room there is behind it.
-fn ethtool(name: &str, words: &mut [u32]) -> io::Result<()> {
-    let socket = std::net::UdpSocket::bind((std::net::Ipv4Addr::UNSPECIFIED, 0))?;
-    let mut request = request(name)?;
-    request.ifr_ifru.ifru_data = words.as_mut_ptr().cast();
-    // SAFETY: `request` is a zero-terminated name and a pointer to `words`; both outlive the call. The kernel writes
-    // no more behind the command than it says there is room for, and `features` makes that room.
-    done(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCETHTOOL, &raw mut request) }).map(drop)
-}
-
 /// Ties `socket` to the interface with this index: from now on frames come and go there.
 pub fn bind(socket: BorrowedFd<'_>, index: c_int, protocol: Protocol) -> io::Result<()> {
     // SAFETY: all zero is a value of every field of `sockaddr_ll`.

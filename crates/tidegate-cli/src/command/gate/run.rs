@@ -17,7 +17,7 @@ use tidegate_gateway::pump::{Change, News, Orders, Side, Wish, is_gone, pump};
 use tidegate_gateway::record::{Recorded, Recorder, Recording};
 use tidegate_gateway::ring::Ring;
 use tidegate_gateway::sample::{Sampler, samples};
-use tidegate_gateway::{clock, host, rights};
+use tidegate_gateway::{clock, confine, host, rights};
 
 use super::config::Source;
 use super::joint::Joint;
@@ -101,7 +101,8 @@ pub fn run(links: Vec<Ready>, together: Together<'_>) -> Result<Outcome, Failure
     let (to, events) = channel();
     let (teller, wished) = (Teller::new(to), Wished::default());
     listen(together.file, teller.clone(), wished.clone())?;
-    let (notes, manager) = (Notes::new()?, Manager::new()?);
+    // Threads that need nothing of what a start needs are begun by one that has given it up.
+    let (notes, manager) = apart(|| Ok((Notes::new()?, Manager::new()?)))?;
     let socket = together.socket.map(view::socket).transpose()?;
     let metrics = together.metrics.map(|metrics| metrics.listen(&notes.pen())).transpose()?;
     let secrets = links.iter().map(|_| secret()).collect::<Result<Vec<_>, _>>()?;
@@ -111,10 +112,14 @@ pub fn run(links: Vec<Ready>, together: Together<'_>) -> Result<Outcome, Failure
     let several = links.len() > 1;
     let whose = |link: &Ready| if several { format!("{}: ", link.config.name) } else { String::new() };
     let (desk, samplers) = desk(&links);
-    let view = View::open(&desk, socket, metrics, links.iter().map(whose).collect(), notes.pen())?;
+    let (names, pen) = (links.iter().map(whose).collect(), notes.pen());
+    let view = apart(|| View::open(&desk, socket, metrics, names, pen))?;
     // Before anything is taken over, since it takes as long as the memory is large. Where the system refuses, so be it.
     let _ = host::keep_memory();
     let started = join(&links, gates)?;
+    if let Err(why) = confine::confine() {
+        notes.pen().note(format!("warning: the gate may do more than it has to: {why}"));
+    }
     let outcome = thread::scope(|scope| {
         let (mut running, mut threads) = (Vec::new(), Vec::new());
         let all = links.into_iter().zip(secrets).zip(started).zip(samplers);
@@ -138,6 +143,8 @@ pub fn run(links: Vec<Ready>, together: Together<'_>) -> Result<Outcome, Failure
             threads.push(spawn(scope, started, ordered).inspect_err(|_| wished.end())?);
             running.push(Running::new(link, secret, change, felt));
         }
+        // All that is left to this thread is to tell and to read a file.
+        let _ = confine::give_up();
         let watch = Watch::new(running, together.file.cloned(), desk, wished, teller, notes.pen(), manager);
         let links = watch.until_all_are_over(&events);
         let mut outcome = Outcome { ended: vec![], failed: vec![], notes };
@@ -151,6 +158,11 @@ pub fn run(links: Vec<Ready>, together: Together<'_>) -> Result<Outcome, Failure
     });
     drop(view); // it has a pen
     outcome
+}
+
+/// What `work` says on a thread that has no capability, nor have those that it begins.
+fn apart<T: Send>(work: impl FnOnce() -> Result<T, Failure> + Send) -> Result<T, Failure> {
+    confine::apart(work).map_err(Failure::runtime)?
 }
 
 /// Where what the gates sample comes together, and what each gives it away by.
@@ -309,8 +321,12 @@ fn move_frames(Started { mut gate, mut joint }: Started, ordered: Ordered<'_>) -
         None => joint.part(&pen),
         Some(side) => {
             joint.undo();
-            let name = [&link.settings.inner, &link.settings.outer][side as usize];
-            Err(Failure::Runtime(format!("{name} is gone, and with it the gate")))
+            let names = [&link.settings.inner, &link.settings.outer];
+            let (name, other) = (names[side as usize], names[1 - side as usize]);
+            Err(Failure::Runtime(format!(
+                "{name} is gone, and with it the gate: it was deleted or moved to another network namespace, so that \
+                 nothing can pass between it and {other}"
+            )))
         }
     };
     let (span, unmanaged) = (pumped.map_err(Failure::runtime)?, parted?);
