@@ -355,10 +355,10 @@ mod tests {
         pool.reach(5018);
         let slot = pool.put(&long).unwrap();
         pool.reach(1518);
-        assert_eq!((pool.bytes(slot), pool.longest()), (&long[..], 5120), "it reaches no less than before");
+        assert_eq!((pool.longest(), pool.bytes(slot)), (5120, &long[..]), "it reaches no less than before");
         // A pool with more cells that was laid out for the old length.
         pool.grow(Pool::new(80, 1514));
-        assert_eq!((pool.bytes(slot), pool.longest()), (&long[..], 5120));
+        assert_eq!((pool.longest(), pool.bytes(slot)), (5120, &long[..]));
         assert_eq!(pool.bytes(waits), short);
     }
 

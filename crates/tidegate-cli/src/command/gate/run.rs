@@ -1,5 +1,5 @@
 //! Gates that run, a thread for each: their start and their end.
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
@@ -208,6 +208,7 @@ fn open(link: &Ready, secret: Secret) -> Result<Live, Failure> {
 /// What writes the capture, if there is to be one.
 fn recorder(link: &Ready) -> Result<Option<Recorder>, Failure> {
     let Some((path, limit)) = &link.config.record else { return Ok(None) };
+    let path = &capture_of_now(path);
     let settings = link.plan.settings();
     let way = &settings.there;
     let recording = Recording {
@@ -218,6 +219,15 @@ fn recorder(link: &Ready) -> Result<Option<Recorder>, Failure> {
     };
     let recorder = Recorder::create(path, &recording);
     recorder.map(Some).map_err(|error| Failure::Input(format!("{}: {error}", path.display())))
+}
+
+/// The capture's place, with the second of now where its name has `%s`: a service that starts again by itself finds another.
+pub fn capture_of_now(path: &Path) -> PathBuf {
+    let second = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
+    match (path.file_name().and_then(|name| name.to_str()), path.parent()) {
+        (Some(name), Some(folder)) if name.contains("%s") => folder.join(name.replace("%s", &second.to_string())),
+        _ => path.into(),
+    }
 }
 
 /// Joins the interfaces of all gates; of none if one cannot be.

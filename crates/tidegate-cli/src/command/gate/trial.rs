@@ -6,6 +6,7 @@ use tidegate_gateway::record::Recorder;
 use tidegate_gateway::socket::Socket;
 
 use super::link::LinkConfig;
+use super::run::capture_of_now;
 use super::scrape::Metrics;
 use crate::failure::Failure;
 
@@ -44,7 +45,7 @@ impl Places<'_> {
             metrics.try_out(theirs)?;
         }
         for (path, _) in links.into_iter().filter_map(|link| link.record.as_ref()) {
-            if let Err(error) = Recorder::try_out(path)
+            if let Err(error) = Recorder::try_out(&capture_of_now(path))
                 && !theirs(&error)
             {
                 return Err(Failure::Input(format!("{}: {error}", path.display())));
