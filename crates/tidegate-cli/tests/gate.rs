@@ -128,7 +128,7 @@ fn a_renamed_interface_is_the_same_interface_whatever_becomes_of_it_then() {
         ("ip link set east down; ip link set east name up1; sleep 0.2; ip link set up1 up", "up1", "east"),
         // Another of the old name is nobody's.
         (
-            "ip link add west type dummy; ip link set west up; ip link set up0 down; sleep 0.2; ip link set up0 up",
+            "ip link add west type veth peer name another; ip link set west up; ip link set up0 down; sleep 0.2; ip link set up0 up",
             "up0",
             "west",
         ),

@@ -210,21 +210,21 @@ mod tests {
             return skip(&why);
         }
         let here = Namespace::new(&format!("tg-off-{}", std::process::id())).unwrap();
-        here.run(&["ip", "link", "add", "a", "type", "veth", "peer", "name", "b"]).unwrap();
+        here.run(&["ip", "link", "add", "one", "type", "veth", "peer", "name", "two"]).unwrap();
         let inside = |work: fn() -> io::Result<Vec<String>>| here.inside(work).unwrap().unwrap();
-        let first = inside(|| active("a"));
+        let first = inside(|| active("one"));
         assert!(first.iter().any(|name| name == "tx-checksum-ip-generic"), "{first:?}");
         let after = inside(|| {
-            finish_frames("a")?;
-            active("a")
+            finish_frames("one")?;
+            active("one")
         });
         assert!(!after.iter().any(|name| leaves_unfinished(name)), "{after:?}");
         let grows = inside(|| {
-            set("a", &[("rx-gro", true)])?;
-            active("a")
+            set("one", &[("rx-gro", true)])?;
+            active("one")
         });
         assert_eq!(grows.len(), after.len() + 1, "{after:?} {grows:?}");
-        if let Some(told) = by_the_program(&here, "a") {
+        if let Some(told) = by_the_program(&here, "one") {
             let same = ["tx-checksum-ip-generic", "tx-vlan-stag-hw-insert", "highdma", "tx-udp-segmentation"];
             for name in same {
                 assert_eq!(
@@ -235,8 +235,8 @@ mod tests {
             }
             assert!(told.iter().any(|name| name == "generic-receive-offload"), "{told:?}");
         }
-        let refused = here.inside(|| set("a", &[("rx-lro", true)]).unwrap_err().to_string()).unwrap();
-        assert!(refused.contains("a: rx-lro stays off"), "{refused}");
+        let refused = here.inside(|| set("one", &[("rx-lro", true)]).unwrap_err().to_string()).unwrap();
+        assert!(refused.contains("one: rx-lro stays off"), "{refused}");
         let missing = here.inside(|| active("no").unwrap_err()).unwrap();
         assert_eq!(missing.raw_os_error(), Some(libc::ENODEV), "{missing}");
     }

@@ -153,9 +153,12 @@ pub fn interface_at(socket: BorrowedFd<'_>, index: c_int) -> io::Result<(Name, I
 
 /// The number of the interface that `socket` is bound to; none if that interface has left its namespace.
 pub fn bound_to(socket: BorrowedFd<'_>) -> io::Result<Option<c_int>> {
-    let address = nix::sys::socket::getsockname::<nix::sys::socket::LinkAddr>(socket.as_raw_fd())?;
-    let index = address.ifindex() as c_int;
-    Ok((index > 0).then_some(index))
+    // SAFETY: all zero is a value of every field of `sockaddr_ll`.
+    let mut address: libc::sockaddr_ll = unsafe { zeroed() };
+    let mut len = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
+    // SAFETY: `address` outlives the call, which writes at most `len` bytes into it. (It writes fewer, which nix refuses.)
+    done(unsafe { libc::getsockname(socket.as_raw_fd(), (&raw mut address).cast(), &raw mut len) })?;
+    Ok((address.sll_ifindex > 0).then_some(address.sll_ifindex))
 }
 
 /// The interface called `name` in the namespace of `socket`.

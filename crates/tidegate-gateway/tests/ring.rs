@@ -214,7 +214,9 @@ fn an_interface_goes_on_under_another_name() {
     let Some(rig) = Rig::new(1500) else { return };
     let (mut west, mut east) = (rig.west(), rig.east());
     let shell = |command: &str| rig.left.run(&["sh", "-ec", command]).unwrap();
-    shell("ip link set east down; ip link set east name far; ip link add east type dummy; ip link set far up");
+    shell(
+        "ip link set east down; ip link set east name far; ip link add east type veth peer name another; ip link set far up",
+    );
     assert!(until(&mut east, |answer| answer.is_ok()).is_ok());
     for _ in 0..40 {
         east.receive(1, &mut |_| ()).unwrap();
