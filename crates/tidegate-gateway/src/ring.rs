@@ -200,6 +200,9 @@ impl Ring {
     /// link, is not heard.
     fn make_room(&mut self, longest: usize) -> io::Result<()> {
         let next = Entry::new(self.wanted, longest)?;
+        if !system::are_neighbours(next.socket.as_fd(), self.exit.as_fd()) {
+            return Err(io::Error::other("this thread is in another network namespace than the interface"));
+        }
         system::hear_all(next.socket.as_fd(), self.interface.index)?;
         self.leaving.bytes.reserve((BATCH * longest).saturating_sub(self.leaving.bytes.len()));
         system::bind(self.entry.socket.as_fd(), self.interface.index, Protocol::None)?;

@@ -73,6 +73,7 @@ pub fn spawn_apart(command: &mut Command) -> io::Result<Child> {
 pub unsafe trait Plain: Copy {}
 // SAFETY: numbers, and structures of numbers of one width.
 unsafe impl Plain for c_int {}
+unsafe impl Plain for u64 {}
 unsafe impl Plain for libc::tpacket_req {}
 unsafe impl Plain for libc::tpacket_stats {}
 
@@ -191,6 +192,16 @@ fn request(name: &str) -> io::Result<libc::ifreq> {
     }
     Ok(request)
 }
+
+/// Whether two sockets are of one network namespace, where an interface's number means the same. Kernels before 5.14 do not
+/// tell: there it is taken for granted.
+pub fn are_neighbours(one: BorrowedFd<'_>, other: BorrowedFd<'_>) -> bool {
+    let [one, other] = [one, other].map(|socket| option::<u64>(socket, libc::SOL_SOCKET, SO_NETNS_COOKIE).ok());
+    one == other
+}
+
+/// As asm-generic/socket.h has it.
+const SO_NETNS_COOKIE: c_int = 71;
 
 /// Ties `socket` to the interface with this index: from now on frames come and go there.
 pub fn bind(socket: BorrowedFd<'_>, index: c_int, protocol: Protocol) -> io::Result<()> {
