@@ -13,7 +13,6 @@ use std::io;
 use std::thread;
 
 use caps::{CapSet, Capability, CapsHashSet};
-use nix::sys::resource::{RLIM_INFINITY, Resource, setrlimit};
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen::Dword, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
 };
@@ -27,15 +26,41 @@ pub const KEPT: [Capability; 3] = [Capability::CAP_NET_ADMIN, Capability::CAP_NE
 
 /// From this kernel on who has a map open may write to it.
 const OPEN_MAPS: (u32, u32) = (5, 19);
-/// The nice value -20, as its limit counts.
-const NICEST: u64 = 40;
+/// What is needed beside it until threads have begun: to come before others, and to keep memory in memory.
+const BEGINNING: [Capability; 2] = [Capability::CAP_SYS_NICE, RELOADS];
+/// What who reads the file again needs: what a reload lays out is to stay in memory, too.
+const RELOADS: Capability = Capability::CAP_IPC_LOCK;
+
+/// What a thread does once the start is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// It moves frames: it keeps [`KEPT`].
+    Frames,
+    /// It reads the file again, or begins who does: it may lock memory.
+    Reloads,
+    /// Anything else: nothing.
+    Other,
+}
+
+/// This thread, and those that it begins from here on, keep of what they have what `work` needs.
+///
+/// # Errors
+/// The kernel's.
+pub fn keep_for(work: Work) -> io::Result<()> {
+    let held = caps::read(None, CapSet::Permitted).map_err(io::Error::other)?;
+    keep(&match work {
+        Work::Frames => kept(&held, doctor::kernel_version()),
+        Work::Reloads => held.get(&RELOADS).copied().into_iter().collect(),
+        Work::Other => CapsHashSet::new(),
+    })
+}
 
 /// This thread, and those that it begins from here on, have no capability any more.
 ///
 /// # Errors
 /// The kernel's.
 pub fn give_up() -> io::Result<()> {
-    keep(&CapsHashSet::new())
+    keep_for(Work::Other)
 }
 
 /// What `work` says on a thread that [gave up](give_up) all it could do; threads that it begins can do no more.
@@ -49,17 +74,17 @@ pub fn apart<T: Send>(work: impl FnOnce() -> T + Send) -> io::Result<T> {
     })
 }
 
-/// The start is over. This thread, and those that it begins from here on, keep [`KEPT`]; every thread of the process may
-/// only call what a running gate calls.
+/// The start is over. This thread, and those that it begins from here on, keep what it takes to begin threads that move
+/// frames, each of which then [keeps](keep_for) its part; every thread of the process may only call what a running gate
+/// calls.
 ///
 /// # Errors
 /// The kernel knows no such thing, or refuses; as much was done as could be.
 pub fn confine() -> io::Result<()> {
-    // What took a capability at the start is allowed to anybody of this process from here on: nice values, memory kept.
-    let _ = setrlimit(Resource::RLIMIT_NICE, NICEST, NICEST);
-    let _ = setrlimit(Resource::RLIMIT_MEMLOCK, RLIM_INFINITY, RLIM_INFINITY);
     let held = caps::read(None, CapSet::Permitted).map_err(io::Error::other)?;
-    let capabilities = keep(&kept(&held, doctor::kernel_version()));
+    let mut kept = kept(&held, doctor::kernel_version());
+    kept.extend(BEGINNING.iter().filter(|one| held.contains(one)));
+    let capabilities = keep(&kept);
     nix::sys::prctl::set_no_new_privs()?;
     capabilities.and(filter())
 }

@@ -8,10 +8,11 @@ use std::process::Command;
 use std::sync::mpsc::channel;
 use std::thread;
 
+use caps::Capability;
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use tidegate_gateway::confine::{KEPT, confine};
+use tidegate_gateway::confine::{KEPT, Work, confine, give_up, keep_for};
 
 /// A line of a thread's status.
 fn status(of: &str, key: &str) -> String {
@@ -37,9 +38,24 @@ fn what_a_gate_does_not_call_is_refused_in_every_thread_and_what_it_calls_is_not
         assert_eq!((status(thread, "NoNewPrivs"), status(thread, "Seccomp")), ("1".into(), "2".into()));
     }
     let kept = KEPT.iter().map(|one| one.bitmask()).sum::<u64>() & had;
-    for set in ["CapEff", "CapPrm"] {
-        assert_eq!(u64::from_str_radix(&status(&us, set), 16).unwrap(), kept, "{set}");
-    }
+    let [nice, lock] = [Capability::CAP_SYS_NICE, Capability::CAP_IPC_LOCK].map(|one| one.bitmask() & had);
+    let holds = |what: u64, when: &str| {
+        let us = nix::unistd::gettid().to_string();
+        for set in ["CapEff", "CapPrm"] {
+            assert_eq!(u64::from_str_radix(&status(&us, set), 16).unwrap(), what, "{when}: {set}");
+        }
+    };
+    holds(kept | nice | lock, "to begin threads");
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            keep_for(Work::Frames).unwrap();
+            holds(kept, "to move frames");
+        });
+    });
+    keep_for(Work::Reloads).unwrap();
+    holds(lock, "to read a file again");
+    give_up().unwrap();
+    holds(0, "for nothing");
     refused();
     drop(to);
     before.join().unwrap();

@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use nix::sys::signal::Signal;
 use tidegate::Span;
+use tidegate_gateway::confine::Work;
 use tidegate_gateway::desk::Desk;
 use tidegate_gateway::facts::Interface;
 use tidegate_gateway::failopen::Passed;
@@ -143,8 +144,9 @@ pub fn run(links: Vec<Ready>, together: Together<'_>) -> Result<Outcome, Failure
             threads.push(spawn(scope, started, ordered).inspect_err(|_| wished.end())?);
             running.push(Running::new(link, secret, change, felt));
         }
-        // All that is left to this thread is to tell and to read a file.
-        let _ = confine::give_up();
+        // All that is left to this thread is to tell, and to have the file read. What it keeps, if the kernel refuses, it
+        // does not use.
+        let _ = confine::keep_for(if together.file.is_some() { Work::Reloads } else { Work::Other });
         let watch = Watch::new(running, together.file.cloned(), desk, wished, teller, notes.pen(), manager);
         let links = watch.until_all_are_over(&events);
         let mut outcome = Outcome { ended: vec![], failed: vec![], notes };
@@ -302,6 +304,7 @@ fn spawn<'s>(
 fn move_frames(Started { mut gate, mut joint }: Started, ordered: Ordered<'_>) -> Result<Pumped, Failure> {
     // For this thread alone, which moves the frames. Where the system refuses, they may have to wait for a processor.
     let _ = host::come_first();
+    let _ = confine::keep_for(Work::Frames);
     let Ordered { number, whose, link, together, teller, pen, changes, mut sampler, wished, pulse } = ordered;
     let gone = std::cell::Cell::new(None);
     let wish = || {
