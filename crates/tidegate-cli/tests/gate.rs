@@ -10,6 +10,7 @@ use net::{Net, PORT, QUICK};
 use nix::sys::signal::Signal;
 use tidegate::{Span, Time};
 use tidegate_gateway::clock::now;
+use tidegate_gateway::offloads;
 
 #[test]
 fn after_kill_9_traffic_flows_again_within_a_second_and_nothing_comes_twice() {
@@ -93,17 +94,142 @@ fn interfaces_may_go_down_and_come_up_under_a_running_gate() {
 fn a_gate_ends_when_an_interface_is_taken_away() {
     for how in [
         "ip link set east down; sleep 0.3; ip link delete east",
+        // To where nobody looks; the namespace goes with the process in it.
+        "unshare -n sleep 20 & sleep 0.3; ip link set east netns $!",
         "ip link delete east; ip link add east type veth peer name other; ip link set east up; ip link set other up",
     ] {
         let Some(net) = Net::new() else { return };
         let gate = net.start(&[]);
         net.rig.gateway.run(&["sh", "-ec", how]).unwrap();
         let (code, _, err) = gate.ended();
-        assert!(err.ends_with("error: east is gone, and with it the gate\n"), "{err}");
+        let told = "error: east is gone, and with it the gate: it was deleted or moved to another network namespace, so \
+                    that nothing can pass between it and west\n";
+        assert!(err.ends_with(told), "{err}");
         assert_eq!(code, 1);
         let left = net.rig.gateway.run(&["tc", "qdisc", "show", "dev", "west"]).unwrap();
         assert!(!left.contains("clsact"), "{left}");
     }
+}
+
+#[test]
+fn a_renamed_interface_is_the_same_interface_whatever_becomes_of_it_then() {
+    let Some(net) = Net::new() else { return };
+    let gate = net.start(&[]);
+    net.must_cross_the_gate();
+    let shell = |command: &str| net.rig.gateway.run(&["sh", "-ec", command]).unwrap();
+    for (how, name, side) in [
+        // As newer kernels let one, and as one has to with older ones; then what a name of the start would not find.
+        (
+            "ip link set west name up0 2>/dev/null || { ip link set west down; ip link set west name up0; ip link set up0 up; }",
+            "up0",
+            "west",
+        ),
+        ("ip link set up0 down; sleep 0.2; ip link set up0 up", "up0", "west"),
+        ("ip link set east down; ip link set east name up1; sleep 0.2; ip link set up1 up", "up1", "east"),
+        // Another of the old name is nobody's.
+        (
+            "ip link add west type veth peer name another; ip link set west up; ip link set up0 down; sleep 0.2; ip link set up0 up",
+            "up0",
+            "west",
+        ),
+    ] {
+        shell(how);
+        net.must_cross_the_gate();
+        assert!(net.is_held_by(gate.0.id()), "{how}: {name}, once {side}");
+    }
+    let (code, out, err) = gate.stop();
+    assert_eq!(code, 0, "{out}{err}");
+    for told in [
+        "west: it is called up0 now; the gate goes on",
+        "east: it is called up1 now; the gate goes on",
+        "west: well again",
+        "tidegate gate --remove --in up0 --out up1",
+    ] {
+        assert!(err.contains(told), "{told} is missing: {err}");
+    }
+    assert!(net.crossing().is_some_and(|span| span < QUICK), "the wire stays open");
+}
+
+#[test]
+fn longer_frames_pass_when_both_interfaces_carry_them() {
+    let Some(net) = Net::new() else { return };
+    let gate = net.start(&["--json"]);
+    net.must_cross_the_gate();
+    let ends = [(&net.rig.clients, "users"), (&net.rig.server, "server")];
+    let wider = |mtu: &str| {
+        for interface in ["west", "east"] {
+            net.rig.gateway.run(&["ip", "link", "set", interface, "mtu", mtu]).unwrap();
+        }
+    };
+    wider("5000");
+    for (namespace, _) in ends {
+        let links = namespace.run(&["sh", "-c", "ls /sys/class/net"]).unwrap();
+        for interface in links.split_whitespace().filter(|name| *name != "lo") {
+            let _ = namespace.run(&["ip", "link", "set", interface, "mtu", "5000"]);
+        }
+    }
+    let long = |len: usize| {
+        let end = now() + Span::from_secs(10.0);
+        let sent = vec![9; len];
+        let mut came = vec![0; 10_000];
+        while now() < end {
+            net.client.send_to(&sent, ("10.77.0.2", PORT)).unwrap();
+            if net.server.recv(&mut came).is_ok_and(|got| got == len) {
+                return true;
+            }
+        }
+        false
+    };
+    assert!(long(4900), "what the interfaces carry now does not pass");
+    net.must_cross_the_gate();
+    wider("1500");
+    sleep(Duration::from_millis(200));
+    wider("2000");
+    assert!(long(1900));
+    let (code, out, err) = gate.stop();
+    assert_eq!(code, 0, "{out}{err}");
+    for told in [
+        "its MTU is 5000 B now; the gate goes on",
+        "its MTU is 1500 B now; longer packets to it are lost (too_long)",
+        "its MTU is 2000 B now",
+    ] {
+        assert!(err.contains(&format!("west: {told}")) && err.contains(&format!("east: {told}")), "{told}: {err}");
+    }
+    let account: serde_json::Value = serde_json::from_str(&out).unwrap();
+    // The one by which they come is widened before the other: until the other is, they have nowhere to go.
+    assert!(account["managed"]["sent"]["bytes"].as_u64().unwrap() > 4900, "{out}");
+}
+
+#[test]
+fn once_it_runs_no_thread_may_do_more_than_it_has_to() {
+    let Some(net) = Net::new() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_string();
+    let (socket, capture) = (at("gate.sock"), at("x.pcapng"));
+    let places = ["--socket", &socket, "--record", &capture, "--metrics", "127.0.0.1:0", "--status", "100ms"];
+    let gate = net.start(&places);
+    net.must_cross_the_gate();
+    let kept: u64 = tidegate_gateway::confine::KEPT.iter().map(|one| one.bitmask()).sum();
+    let mut names = Vec::new();
+    for thread in std::fs::read_dir(format!("/proc/{}/task", gate.0.id())).unwrap() {
+        let told = std::fs::read_to_string(thread.unwrap().path().join("status")).unwrap();
+        let of = |key: &str| told.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(":\t")).unwrap();
+        let name = of("Name").to_string();
+        let may = if name.starts_with("gate ") { kept } else { 0 };
+        for set in ["CapEff", "CapPrm"] {
+            assert_eq!(u64::from_str_radix(of(set), 16).unwrap(), may, "{name}: {set}\n{told}");
+        }
+        for set in ["CapInh", "CapAmb"] {
+            assert_eq!(of(set).trim_matches('0'), "", "{name}: {set}\n{told}");
+        }
+        assert_eq!((of("NoNewPrivs"), of("Seccomp")), ("1", "2"), "{name}");
+        names.push(name);
+    }
+    for name in ["gate west", "metrics", "socket", "recorder", "notes", "signals", "view"] {
+        assert!(names.iter().any(|one| one == name), "{name} is not among {names:?}");
+    }
+    let (code, out, err) = gate.stop();
+    assert!(code == 0 && !err.contains("may do more than it has to"), "{out}{err}");
 }
 
 #[test]
@@ -153,7 +279,7 @@ fn unfinished_checksums_are_told_of_when_they_come() {
     let Some(net) = Net::new() else { return };
     let gate = net.start(&[]);
     net.must_cross();
-    net.rig.clients.run(&["ethtool", "-K", "users", "tx", "on"]).unwrap();
+    net.rig.clients.inside(|| offloads::set("users", &[("tx-checksum-ip-generic", true)])).unwrap().unwrap();
     for _ in 0..3 {
         net.client.send_to(&[7; 64], ("10.77.0.2", PORT)).unwrap();
     }
@@ -224,6 +350,27 @@ fn what_it_records_is_a_capture_of_every_frame() {
 
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("gate.pcapng");
+    let [there, link, nowhere] = ["there", "link", "leads-nowhere"].map(|name| folder.path().join(name));
+    std::fs::write(&there, "precious").unwrap();
+    std::os::unix::fs::symlink(&there, &link).unwrap();
+    std::os::unix::fs::symlink(folder.path().join("no"), &nowhere).unwrap();
+    for (path, why) in [
+        (there.as_path(), "is there already, and is not overwritten; move it away or name another"),
+        (&link, "is a symbolic link; name the file itself, which must be new"),
+        (&nowhere, "is a symbolic link; name the file itself, which must be new"),
+        (folder.path(), "is a directory; name a file in it"),
+    ] {
+        for more in [&[][..], &["--dry-run"]] {
+            let settings = ["--rate", "1mbit", "--queue", "drop_tail", "--record", path.to_str().unwrap()];
+            let (code, out, err) = net.run(&[&settings, more].concat());
+            let told = format!("error: {}: {why}\n", path.display());
+            assert_eq!((code, out.as_str(), err), (2, "", told));
+        }
+    }
+    assert_eq!(std::fs::read_to_string(&there).unwrap(), "precious");
+    assert!(!folder.path().join("no").exists());
+    assert_eq!(net.traces(), before);
+
     let gate = net.start(&["--json", "--record", file.to_str().unwrap()]);
     net.traffic(Duration::from_millis(1), || sleep(Duration::from_millis(300)));
     let (code, out, err) = gate.stop();

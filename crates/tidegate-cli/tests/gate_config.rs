@@ -230,7 +230,7 @@ fn a_link_that_ends_alone_is_told_of_at_once_and_at_the_end() {
     let gate = config.start(&net);
     net.must_cross_the_gate();
     net.rig.gateway.run(&["ip", "link", "delete", "south"]).unwrap();
-    const TOLD: &str = "error: other: south is gone, and with it the gate\n";
+    const TOLD: &str = "error: other: south is gone, and with it the gate: it was deleted or moved to another network namespace, so that nothing can pass between it and north\n";
     config.until_told(&format!("{TOLD}the other links go on\n"), 1);
     net.must_cross_the_gate();
     let (code, out, _) = gate.stop();

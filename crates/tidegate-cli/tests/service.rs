@@ -209,6 +209,7 @@ fn it_works_with_the_capabilities_of_the_unit_and_with_none_fewer() {
         let fewer = [&granted[..at], &granted[at + 1..]].concat();
         let (told, well) = doctor(&net, &fewer);
         assert!(!well && told.contains(&format!("cap_{lacking} not held")), "without {lacking}: {told}");
+        assert!(!told.contains("modprobe"), "a missing right is no missing module: {told}");
         let ran = start(&fewer).args(["--duration", "1s"]).output().unwrap();
         assert!(!ran.status.success(), "without {lacking} it starts: {}", String::from_utf8_lossy(&ran.stderr));
     }

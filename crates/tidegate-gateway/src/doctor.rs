@@ -7,7 +7,7 @@ use std::io;
 
 use nix::sched::{CloneFlags, unshare};
 
-use crate::failopen::FailOpen;
+use crate::failopen::{FailOpen, is_refusal};
 use crate::preflight::Preflight;
 use crate::rights::{self, CAPABILITIES};
 use crate::{clock, system};
@@ -97,6 +97,11 @@ pub fn interfaces(preflight: &Preflight) -> Vec<Check> {
 /// The oldest kernel that will do: a program that is not under the GPL may read the clock from this one on.
 const KERNEL: (u32, u32) = (5, 8);
 
+/// The first two numbers of the kernel that runs.
+pub(crate) fn kernel_version() -> Option<(u32, u32)> {
+    version(&fs::read_to_string("/proc/sys/kernel/osrelease").ok()?)
+}
+
 fn kernel() -> Check {
     let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     let state = match version(&release) {
@@ -138,12 +143,23 @@ fn program() -> Check {
     tried("kernel program", fits, "modprobe -a sch_ingress cls_bpf")
 }
 
-/// How something stands that was tried. What was not allowed is mended by the capabilities, of which another line tells.
+/// How something stands that was tried. What was not allowed says nothing of what is there, and no module mends it.
 fn tried(name: &'static str, outcome: io::Result<&str>, mend: &str) -> Check {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    judged(name, outcome, mend, held_capabilities(&status))
+}
+
+fn judged(name: &'static str, outcome: io::Result<&str>, mend: &str, held: u64) -> Check {
     match outcome {
         Ok(found) => Check::new(name, State::Ok, found, None),
-        Err(why) if why.kind() == io::ErrorKind::PermissionDenied => {
-            Check::new(name, State::Lacks, why.to_string(), None)
+        Err(why) if is_refusal(&why) && CAPABILITIES.iter().all(|(bit, _)| held >> bit & 1 == 1) => {
+            let found =
+                format!("{why}, although the capabilities are held: a container or a security module refuses it");
+            Check::new(name, State::Lacks, found, None)
+        }
+        Err(why) if is_refusal(&why) => {
+            let found = format!("{why}: not permitted, so that it cannot be tried");
+            Check::new(name, State::Lacks, found, Some(&rights::mend()))
         }
         Err(why) => Check::new(name, State::Lacks, why.to_string(), Some(mend)),
     }
@@ -210,6 +226,24 @@ fn processors() -> Check {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_not_permitted_is_told_from_what_is_missing() {
+        let tried = |error: i32, held| judged("x", Err(io::Error::from_raw_os_error(error)), "modprobe y", held);
+        let all = CAPABILITIES.iter().map(|(bit, _)| 1 << bit).sum();
+        for error in [libc::EPERM, libc::EACCES] {
+            let lacks = tried(error, 0);
+            assert!(lacks.found.contains("not permitted"), "{lacks:?}");
+            assert!(lacks.mend.as_ref().is_some_and(|mend| mend.starts_with("setcap ")), "{lacks:?}");
+            let refused = tried(error, all);
+            assert!(refused.found.contains("a container or a security module"), "{refused:?}");
+            assert_eq!((refused.mend, refused.state), (None, State::Lacks));
+        }
+        for held in [0, all] {
+            let missing = tried(libc::EAFNOSUPPORT, held);
+            assert_eq!((missing.mend.as_deref(), missing.state), (Some("modprobe y"), State::Lacks));
+        }
+    }
 
     #[test]
     fn releases_and_capabilities_are_read() {

@@ -13,7 +13,7 @@ use netlink_packet_route::route::{RouteAttribute, RouteMessage, RouteType};
 use crate::failopen::attach::{self, Filter};
 use crate::failopen::{self, Gate};
 use crate::netlink::Netlink;
-use crate::system;
+use crate::offloads;
 
 /// An interface.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -158,6 +158,6 @@ fn has_default_route(netlink: &mut Netlink, index: u32) -> io::Result<bool> {
 const MERGING: [(&str, &str); 3] = [("rx-gro", "gro"), ("rx-lro", "lro"), ("rx-gro-hw", "rx-gro-hw")];
 
 fn merging(name: &str) -> io::Result<Vec<&'static str>> {
-    let on = system::features(name)?;
+    let on = offloads::active(name)?;
     Ok(MERGING.into_iter().filter(|(kernels, _)| on.iter().any(|f| f == kernels)).map(|(_, name)| name).collect())
 }

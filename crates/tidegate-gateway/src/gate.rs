@@ -49,8 +49,9 @@ use tidegate::Time;
 use crate::counters::Counters;
 use crate::guard::Guard;
 use crate::lane::{Lane, LeftOver, Managed};
+use crate::plan::HEADER;
 use crate::pool::Pool;
-use crate::port::{Port, Received, Unsent};
+use crate::port::{Altered, Port, Received, Unsent};
 use crate::sample::Sample;
 use crate::snapshot::Memory;
 use crate::wire::Wire;
@@ -284,6 +285,17 @@ impl<A: Port, B: Port, W: Witness> Gate<A, B, W> {
         [self.inner.trouble.take(), self.outer.trouble.take()]
     }
 
+    /// What somebody has changed at the inner and at the outer device since this was asked before. The gate goes on with
+    /// that.
+    pub fn altered(&mut self) -> [Option<Altered>; 2] {
+        let altered = [self.inner.port.altered(), self.outer.port.altered()];
+        for mtu in altered.iter().flatten().filter_map(Altered::grown) {
+            self.there.reach(mtu + HEADER);
+            self.back.reach(mtu + HEADER);
+        }
+        altered
+    }
+
     /// The two devices.
     pub fn ports(&self) -> (&A, &B) {
         (&self.inner.port, &self.outer.port)
@@ -355,6 +367,13 @@ impl<W: Witness> Back<W> {
         match self {
             Back::Wire(wire) => wire.pool(),
             Back::Lane(lane) => lane.pool(),
+        }
+    }
+
+    fn reach(&mut self, longest: u32) {
+        match self {
+            Back::Wire(wire) => wire.reach(longest),
+            Back::Lane(lane) => lane.reach(longest),
         }
     }
 

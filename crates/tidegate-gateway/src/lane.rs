@@ -227,6 +227,11 @@ impl<W: Witness> Lane<W> {
         self.meter.sample(now, &self.sorter, into);
     }
 
+    /// Frames of up to `longest` bytes may wait from here on.
+    pub(crate) fn reach(&mut self, longest: u32) {
+        self.pool.reach(longest);
+    }
+
     /// The memory of waiting frames.
     pub(crate) fn pool(&self) -> &Pool {
         &self.pool

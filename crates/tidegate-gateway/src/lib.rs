@@ -10,7 +10,7 @@
 //! | [`sort`], [`rehash`], [`waiting`], [`lane`], [`wire`], [`delay`] | a managed direction: which flow and class, by which key, who came first, queue, pace, delay; an unmanaged one: delay |
 //! | [`gate`] | both directions over two devices, without a clock |
 //! | [`failopen`], [`netlink`] | the program in the kernel that forwards when we do not; questions to the kernel |
-//! | [`facts`], [`preflight`], [`doctor`] | what interfaces are; what stands against joining them; what a machine lacks |
+//! | [`facts`], [`offloads`], [`preflight`], [`doctor`] | what interfaces are; what stands against joining them; what a machine lacks |
 //! | [`guard`], [`witness`] | what keeps the kernel informed that we live; who is shown every frame with its fate |
 //! | [`plan`], [`pump`], [`clock`], [`host`] | what is to be done, checked before; the loop that gives the gate the time; what it asks of its machine |
 //! | [`tick`], [`wakes`] | when the kernel takes the processor away; how late sleeps end |
@@ -20,10 +20,11 @@
 //! | [`offenders`], [`fair`], [`socket`] | who sends too much for too long, and what is enough; the documents for whoever connects |
 //! | [`metrics`] | the documents as OpenMetrics, over HTTP |
 //! | [`demo`] | who gets what, measured: kernel TCP and a flood through the gateway |
-//! | [`rights`] | what a process must be allowed, and what to say to one that is not |
+//! | [`rights`], [`confine`] | what a process must be allowed, and what to say to one that is not; what a gate that runs keeps of that |
 //! | [`namespaces`] | networks of our own to try things in |
 mod aside;
 pub mod clock;
+pub mod confine;
 pub mod counters;
 pub mod delay;
 pub mod demo;
@@ -44,6 +45,7 @@ pub mod metrics;
 pub mod namespaces;
 pub mod netlink;
 pub mod offenders;
+pub mod offloads;
 pub mod overhead;
 mod overload;
 pub mod plan;

@@ -1,6 +1,7 @@
 //! Networks of our own to try things in: namespaces joined by virtual Ethernet, removed when they are dropped.
 //!
-//! Everything is made and removed with iproute2 and ethtool, so that what happens here can be done by hand.
+//! Everything is made and removed with iproute2, so that what happens here can be done by hand; offloads are set as
+//! `ethtool -K` would.
 use std::fs::File;
 use std::io::{self, Write};
 use std::process::{Command, Output, Stdio};
@@ -8,6 +9,7 @@ use std::sync::OnceLock;
 
 use nix::sched::CloneFlags;
 
+use crate::offloads;
 use crate::system::spawn_apart;
 
 /// A network namespace that is removed, with what is in it, when this is dropped.
@@ -94,8 +96,7 @@ pub fn cable(left: (&Namespace, &str), right: (&Namespace, &str), mtu: u32) -> i
     let (at, to) = (left.name(), right.name());
     run(Command::new("ip").args(["link", "add", a, "netns", at, "type", "veth", "peer", "name", b, "netns", to]))?;
     for (side, interface) in [(left, a), (right, b)] {
-        side.run(&["ethtool", "-K", interface, "tx", "off", "tso", "off", "gso", "off", "gro", "off"])?;
-        side.run(&["ethtool", "-K", interface, "tx-udp-segmentation", "off"])?;
+        side.inside(|| offloads::finish_frames(interface))??;
         side.run(&["ip", "link", "set", interface, "mtu", &mtu.to_string(), "up"])?;
     }
     Ok(())
@@ -138,7 +139,7 @@ pub fn possible() -> Result<(), String> {
     if !root {
         return Err("this needs root, as with sudo".into());
     }
-    for program in ["ip", "ethtool", "sysctl"] {
+    for program in ["ip", "sysctl"] {
         let found =
             Command::new(program).arg("-V").output().or_else(|_| Command::new(program).arg("--version").output());
         found.map_err(|_| format!("{program} is not installed"))?;

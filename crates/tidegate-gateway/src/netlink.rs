@@ -2,10 +2,12 @@
 use std::io;
 
 use netlink_packet_core::{
-    NLM_F_ACK, NLM_F_DUMP, NLM_F_REQUEST, NetlinkBuffer, NetlinkHeader, NetlinkMessage, NetlinkPayload,
+    NLM_F_ACK, NLM_F_DUMP, NLM_F_REQUEST, NetlinkBuffer, NetlinkDeserializable, NetlinkHeader, NetlinkMessage,
+    NetlinkPayload, NetlinkSerializable,
 };
 use netlink_packet_route::RouteNetlinkMessage;
-use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
+use netlink_sys::protocols::{NETLINK_GENERIC, NETLINK_ROUTE};
+use netlink_sys::{Socket, SocketAddr};
 
 /// A line to the kernel, about the network namespace that it was opened in.
 #[derive(Debug)]
@@ -20,7 +22,16 @@ impl Netlink {
     /// # Errors
     /// The kernel's.
     pub fn open() -> io::Result<Netlink> {
-        let mut socket = Socket::new(NETLINK_ROUTE)?;
+        Netlink::to(NETLINK_ROUTE)
+    }
+
+    /// Opens one to the families that have no protocol of their own.
+    pub(crate) fn generic() -> io::Result<Netlink> {
+        Netlink::to(NETLINK_GENERIC)
+    }
+
+    fn to(protocol: isize) -> io::Result<Netlink> {
+        let mut socket = Socket::new(protocol)?;
         socket.bind_auto()?;
         socket.connect(&SocketAddr::new(0, 0))?;
         // Without this the kernel repeats the whole order in its refusal and says no more than the error's number.
@@ -44,7 +55,12 @@ impl Netlink {
         self.exchange(order, NLM_F_ACK | flags).map(|_| ())
     }
 
-    fn exchange(&mut self, message: RouteNetlinkMessage, flags: u16) -> io::Result<Vec<RouteNetlinkMessage>> {
+    /// Everything that answers `message`, which is sent with these `flags`.
+    pub(crate) fn exchange<M>(&mut self, message: M, flags: u16) -> io::Result<Vec<M>>
+    where
+        M: NetlinkSerializable + NetlinkDeserializable,
+        NetlinkPayload<M>: From<M>,
+    {
         self.sequence += 1;
         let mut header = NetlinkHeader::default();
         (header.flags, header.sequence_number) = (NLM_F_REQUEST | flags, self.sequence);
@@ -56,7 +72,7 @@ impl Netlink {
         self.answers()
     }
 
-    fn answers(&mut self) -> io::Result<Vec<RouteNetlinkMessage>> {
+    fn answers<M: NetlinkDeserializable>(&mut self) -> io::Result<Vec<M>> {
         let mut answers = Vec::new();
         loop {
             let (datagram, _) = self.socket.recv_from_full()?;
@@ -79,7 +95,7 @@ impl Netlink {
 }
 
 /// The first message of `bytes`, and how many bytes it takes up.
-fn read(bytes: &[u8]) -> io::Result<(usize, NetlinkMessage<RouteNetlinkMessage>)> {
+fn read<M: NetlinkDeserializable>(bytes: &[u8]) -> io::Result<(usize, NetlinkMessage<M>)> {
     let not_understood = |e| io::Error::new(io::ErrorKind::InvalidData, format!("netlink: {e}"));
     let len = NetlinkBuffer::new_checked(bytes).map_err(not_understood)?.length() as usize;
     let message = NetlinkMessage::deserialize(bytes).map_err(not_understood)?;

@@ -32,7 +32,7 @@ const REVERSE: (Rate, u64) = (Rate::from_bps(10_000_000_000), 1_000_000);
 /// The least MTU of IPv4 (RFC 791), and the most of Linux.
 const MTU: (u32, u32) = (68, 65_535);
 /// An Ethernet header and two tags, which an MTU leaves out, in bytes.
-const HEADER: u32 = 14 + 2 * 4;
+pub(crate) const HEADER: u32 = 14 + 2 * 4;
 /// The longest name of an interface, in bytes.
 const LONGEST_NAME: usize = 15;
 

@@ -155,6 +155,12 @@ impl Pool {
         self.whole.len() as u32
     }
 
+    /// Lets frames of up to `longest` bytes in, if it did not: they find as many cells as there are.
+    pub(crate) fn reach(&mut self, longest: u32) {
+        let longest = (longest as usize).next_multiple_of(CELL).max(self.whole.len());
+        self.whole.resize(longest, 0);
+    }
+
     /// Keeps a note with the frame that is, or is about to be, in `slot`.
     #[inline]
     pub fn write_note(&mut self, slot: u32, note: u8) {
@@ -226,6 +232,7 @@ impl Pool {
     /// Goes on in `larger`, which has more cells and nothing in it; what waits keeps its slot. What is left over is to be
     /// given back where that may take its time.
     pub(crate) fn grow(&mut self, mut larger: Pool) -> Pool {
+        larger.reach(self.longest());
         if self.is_empty() {
             return std::mem::replace(self, larger);
         }
@@ -337,6 +344,22 @@ mod tests {
         assert!(pool.is_empty());
         let slots: Vec<u32> = (0..40).map(|_| pool.put(&[1; 200]).unwrap()).collect();
         assert_eq!(slots.iter().collect::<std::collections::BTreeSet<_>>().len(), 40, "each cell once");
+    }
+
+    #[test]
+    fn longer_frames_fit_from_when_they_are_to() {
+        let mut pool = Pool::new(40, 1514);
+        let (short, long) = (vec![7; 1514], vec![8; 5000]);
+        let waits = pool.put(&short).unwrap();
+        assert_eq!(pool.put(&long), None);
+        pool.reach(5018);
+        let slot = pool.put(&long).unwrap();
+        pool.reach(1518);
+        assert_eq!((pool.longest(), pool.bytes(slot)), (5120, &long[..]), "it reaches no less than before");
+        // A pool with more cells that was laid out for the old length.
+        pool.grow(Pool::new(80, 1514));
+        assert_eq!((pool.longest(), pool.bytes(slot)), (5120, &long[..]));
+        assert_eq!(pool.bytes(waits), short);
     }
 
     #[test]

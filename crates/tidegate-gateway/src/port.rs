@@ -40,11 +40,53 @@ pub trait Port {
     /// The device is gone or down; what could not be sent is counted in [`unsent`](Port::unsent).
     fn flush(&mut self) -> io::Result<()>;
 
+    /// What somebody has changed at the device since this was called last. It goes on with that as well as it can; called
+    /// now and then, not for each frame.
+    fn altered(&mut self) -> Option<Altered> {
+        None
+    }
+
     /// Frames that arrived but that the kernel had no room for, since the beginning.
     fn missed(&mut self) -> u64;
 
     /// Frames that were taken by [`send`](Port::send) and could not be sent after all, since the beginning.
     fn unsent(&self) -> Tally;
+}
+
+/// What somebody has changed at a device while it was in use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Altered {
+    /// It has this name now.
+    Name(String),
+    /// It carries packets of up to so many bytes now, fewer than before.
+    Shrunk(u32),
+    /// It carries packets of up to so many bytes now, more than before, and so do we.
+    Grown(u32),
+    /// It carries packets of up to so many bytes now, and we still only those that we carried before: why.
+    Outgrown(u32, String),
+}
+
+impl Altered {
+    /// How long packets are that we carry now and did not before, in bytes.
+    pub fn grown(&self) -> Option<u32> {
+        if let Altered::Grown(mtu) = self { Some(*mtu) } else { None }
+    }
+}
+
+impl fmt::Display for Altered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Altered::Name(name) => write!(f, "it is called {name} now; the gate goes on"),
+            Altered::Shrunk(mtu) => write!(f, "its MTU is {mtu} B now; longer packets to it are lost (too_long)"),
+            Altered::Grown(mtu) => write!(f, "its MTU is {mtu} B now; the gate goes on with packets so long"),
+            Altered::Outgrown(mtu, why) => {
+                write!(
+                    f,
+                    "its MTU is {mtu} B now, and longer packets than before are lost (cut_off): {why}; start the gate anew"
+                )
+            }
+        }
+    }
 }
 
 /// A frame that has arrived.

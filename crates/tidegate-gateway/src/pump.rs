@@ -12,7 +12,7 @@ use tidegate::{Span, Time};
 use crate::clock;
 use crate::gate::{Account, Gate, Next, Relics, Renewal};
 use crate::guard::{BEAT, Guard, Promise};
-use crate::port::Port;
+use crate::port::{Altered, Port};
 use crate::sample::Sampler;
 use crate::tick::Tick;
 use crate::wakes::{self, Wakes};
@@ -87,6 +87,8 @@ pub enum News {
     Trouble(Side, io::Error),
     /// A device is well again.
     Well(Side),
+    /// Somebody has changed a device: it goes on with that.
+    Altered(Side, Altered),
     /// We were not to be seen for a while, and the kernel forwarded frames in our stead; so many that had arrived
     /// meanwhile were thrown away in both directions.
     Lapsed(u64),
@@ -270,6 +272,9 @@ impl Chores {
                 (Some(_), _) | (None, false) => continue,
             }
             *ill = fails;
+        }
+        for (altered, side) in gate.altered().into_iter().zip([Side::Inner, Side::Outer]) {
+            altered.into_iter().for_each(|what| (orders.tell)(News::Altered(side, what)));
         }
         gate.count_missed();
         if let Some(sampler) = &mut orders.sampler {

@@ -3,8 +3,8 @@
 //! Whoever moves frames only copies them into memory that is there already; a thread of its own writes them. If the
 //! disk is too slow, frames go unrecorded and are counted: a recorder never holds up a frame.
 use std::borrow::Cow;
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
@@ -17,6 +17,7 @@ use pcap_file::pcapng::blocks::section_header::{SectionHeaderBlock, SectionHeade
 use pcap_file::{DataLink, Endianness, PcapError};
 use tidegate::{Bytes, MarkReason, Span, Time};
 
+use crate::confine;
 use crate::counters::Loss;
 use crate::witness::Witness;
 
@@ -68,6 +69,22 @@ pub struct Recorder {
     ended: bool,
 }
 
+/// A file at `path` where nothing was before, not even a link that leads nowhere: whoever may put a link there would
+/// have any file overwritten that we may write.
+fn new_file(path: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).create_new(true).open(path).map_err(|error| match error.kind() {
+        ErrorKind::AlreadyExists => {
+            let what = match fs::symlink_metadata(path) {
+                Ok(there) if there.is_symlink() => "is a symbolic link; name the file itself, which must be new",
+                Ok(there) if there.is_dir() => "is a directory; name a file in it",
+                _ => "is there already, and is not overwritten; move it away or name another",
+            };
+            io::Error::new(ErrorKind::AlreadyExists, what)
+        }
+        _ => error,
+    })
+}
+
 /// Some frames.
 #[derive(Debug)]
 struct Chunk {
@@ -89,12 +106,21 @@ enum Fate {
 }
 
 impl Recorder {
-    /// Creates the file, or empties it, and begins to record.
+    /// Creates the file and begins to record. What is there already stays as it is.
     ///
     /// # Errors
-    /// The file cannot be created or written, or no thread started.
+    /// Something is there, the file cannot be created or written, or no thread started.
     pub fn create(path: impl AsRef<Path>, of: &Recording) -> io::Result<Recorder> {
-        Recorder::to(File::create(path)?, of)
+        Recorder::to(new_file(path.as_ref())?, of)
+    }
+
+    /// Tries whether a capture could be created at `path`, and leaves nothing behind.
+    ///
+    /// # Errors
+    /// Those of [`create`](Recorder::create).
+    pub fn try_out(path: &Path) -> io::Result<()> {
+        new_file(path)?;
+        fs::remove_file(path)
     }
 
     /// The same into anything that can be written to.
@@ -108,7 +134,12 @@ impl Recorder {
         for _ in 1..CHUNKS {
             let _ = emptied.send(Chunk::new());
         }
-        let writer = thread::Builder::new().name("recorder".into()).spawn(move || file.write(&written, &emptied))?;
+        let write = move || {
+            // The file is open, and it needs nothing else. What it keeps, if the kernel refuses, it does not use.
+            let _ = confine::give_up();
+            file.write(&written, &emptied)
+        };
+        let writer = thread::Builder::new().name("recorder".into()).spawn(write)?;
         Ok(Recorder { chunk: Chunk::new(), full, spare, writer, seen: 0, ended: false })
     }
 

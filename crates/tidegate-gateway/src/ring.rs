@@ -8,8 +8,8 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use crate::counters::Tally;
-use crate::port::{Port, Received, Unsent};
-use crate::system::{self, BATCH, Interface, Protocol};
+use crate::port::{Altered, Port, Received, Unsent};
+use crate::system::{self, BATCH, Interface, Name, Protocol};
 
 mod slots;
 
@@ -36,15 +36,39 @@ pub const SLOTS: usize = 4096;
 pub struct Ring {
     name: String,
     interface: Interface,
-    // Before the socket, so that its memory goes first.
-    slots: Slots,
-    socket: OwnedFd,
+    entry: Entry,
+    /// Takes the place of `entry` when nothing waits there any more: it has room for longer frames.
+    next: Option<Entry>,
+    /// How long frames are that there is room for, in bytes.
+    room: usize,
+    /// So many slots were asked for.
+    wanted: usize,
+    /// The largest MTU that this was told to be too large.
+    refused: usize,
     exit: OwnedFd,
     leaving: Leaving,
     missed: u64,
     unsent: Tally,
     idle: u32,
     down: bool,
+}
+
+/// Where frames come in.
+#[derive(Debug)]
+struct Entry {
+    // Before the socket, so that its memory goes first.
+    slots: Slots,
+    socket: OwnedFd,
+}
+
+impl Entry {
+    /// One for frames of up to `longest` bytes, which nothing reaches yet.
+    fn new(slots: usize, longest: usize) -> io::Result<Entry> {
+        let socket = system::packet_socket()?;
+        let slots = Slots::new(socket.as_fd(), slots, longest)?;
+        system::set_option(socket.as_fd(), libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, 1)?;
+        Ok(Entry { slots, socket })
+    }
 }
 
 /// Frames taken and not sent yet.
@@ -72,19 +96,21 @@ impl Ring {
     /// Those of [`open`](Ring::open).
     pub fn with_slots(name: &str, slots: usize) -> io::Result<Ring> {
         let named = |error: io::Error| io::Error::new(error.kind(), format!("interface {name}: {error}"));
-        let socket = system::packet_socket().map_err(named)?;
         let exit = system::packet_socket().map_err(named)?;
-        let interface = system::interface(socket.as_fd(), name).map_err(named)?;
+        let interface = system::interface(exit.as_fd(), name).map_err(named)?;
         if !interface.up {
             return Err(named(io::Error::new(io::ErrorKind::NetworkDown, "it is down")));
         }
-        let longest = interface.mtu.saturating_add(ETHERNET + 2 * TAG);
-        let slots = Slots::new(socket.as_fd(), slots, longest).map_err(named)?;
+        let longest = longest(interface.mtu);
+        let entry = Entry::new(slots, longest).map_err(named)?;
         let mut ring = Ring {
             name: name.into(),
             interface: Interface { index: 0, ..interface },
-            slots,
-            socket,
+            entry,
+            next: None,
+            room: longest,
+            wanted: slots,
+            refused: 0,
             exit,
             leaving: Leaving { bytes: Vec::with_capacity(BATCH * longest), ends: Vec::with_capacity(BATCH), sent: 0 },
             missed: 0,
@@ -92,8 +118,7 @@ impl Ring {
             idle: 0,
             down: false,
         };
-        let (entry, exit) = (ring.socket.as_fd(), ring.exit.as_fd());
-        system::set_option(entry, libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, 1).map_err(named)?;
+        let exit = ring.exit.as_fd();
         system::set_option(exit, libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, 1).map_err(named)?;
         system::set_option(exit, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, SEND_BUFFER).map_err(named)?;
         ring.attach(interface).map_err(named)?;
@@ -103,7 +128,7 @@ impl Ring {
     /// The most memory that [`open`](Ring::open) takes for an interface of this `mtu`: what the kernel shares, and frames
     /// that are about to be sent, in bytes.
     pub const fn memory(mtu: u32) -> u64 {
-        let longest = mtu as usize + ETHERNET + 2 * TAG;
+        let longest = longest(mtu as usize);
         (Slots::memory(SLOTS, longest) + BATCH * (longest + size_of::<usize>())) as u64
     }
 
@@ -124,10 +149,11 @@ impl Ring {
 
     /// Ties the sockets to the interface, which is `now` so.
     fn attach(&mut self, now: Interface) -> io::Result<()> {
+        let entry = self.entry.socket.as_fd();
         if now.index != self.interface.index {
-            system::hear_all(self.socket.as_fd(), now.index)?;
+            system::hear_all(entry, now.index)?;
         }
-        system::bind(self.socket.as_fd(), now.index, Protocol::All)?;
+        system::bind(entry, now.index, Protocol::All)?;
         system::bind(self.exit.as_fd(), now.index, Protocol::None)?;
         // What it has to say of the time before would be said of the first frame.
         system::option::<libc::c_int>(self.exit.as_fd(), libc::SOL_SOCKET, libc::SO_ERROR)?;
@@ -135,29 +161,64 @@ impl Ring {
         Ok(())
     }
 
-    /// Whether the interface is there and up, after some `LOOK_EVERY` calls; picks it up when it has come up again. One
-    /// that was taken away stays gone: another of its name has not the kernel's program.
+    /// The interface as it is now, by its number, which it keeps whatever it is called. One that has left this namespace
+    /// stays gone: another of its name or number has not the kernel's program.
+    fn interface_now(&self) -> io::Result<(Name, Interface)> {
+        if system::bound_to(self.exit.as_fd())? != Some(self.interface.index) {
+            return Err(io::Error::from_raw_os_error(libc::ENODEV));
+        }
+        system::interface_at(self.exit.as_fd(), self.interface.index)
+    }
+
+    /// Whether the interface is there and up, after some `LOOK_EVERY` calls; picks it up when it has come up again.
     fn look(&mut self) -> io::Result<()> {
+        if self.next.is_some() {
+            self.move_in()?;
+        }
         self.idle = self.idle.wrapping_add(1);
         if !self.down && !self.idle.is_multiple_of(LOOK_EVERY) {
             return Ok(());
         }
-        let error: libc::c_int = system::option(self.socket.as_fd(), libc::SOL_SOCKET, libc::SO_ERROR)?;
+        let error: libc::c_int = system::option(self.entry.socket.as_fd(), libc::SOL_SOCKET, libc::SO_ERROR)?;
         if error != 0 {
             self.down = true;
         }
         if !self.down {
             return Ok(());
         }
-        let now = system::interface(self.socket.as_fd(), &self.name)?;
-        if now.index != self.interface.index {
-            return Err(io::Error::from_raw_os_error(libc::ENODEV));
-        }
+        let (_, now) = self.interface_now()?;
         if !now.up {
             return Err(io::ErrorKind::NetworkDown.into());
         }
-        self.attach(now)?;
+        // What has changed of its MTU is for `altered` to find.
+        self.attach(Interface { mtu: self.interface.mtu, ..now })?;
         self.down = false;
+        Ok(())
+    }
+
+    /// Lays out room for frames of up to `longest` bytes. What comes in until it is in use, a few milliseconds of an idle
+    /// link, is not heard.
+    fn make_room(&mut self, longest: usize) -> io::Result<()> {
+        let next = Entry::new(self.wanted, longest)?;
+        if !system::are_neighbours(next.socket.as_fd(), self.exit.as_fd()) {
+            return Err(io::Error::other("this thread is in another network namespace than the interface"));
+        }
+        system::hear_all(next.socket.as_fd(), self.interface.index)?;
+        self.leaving.bytes.reserve((BATCH * longest).saturating_sub(self.leaving.bytes.len()));
+        system::bind(self.entry.socket.as_fd(), self.interface.index, Protocol::None)?;
+        (self.next, self.room) = (Some(next), longest);
+        Ok(())
+    }
+
+    /// Goes on in the new room if nothing waits in the old one.
+    fn move_in(&mut self) -> io::Result<()> {
+        self.missed();
+        if self.entry.slots.begun() == 0
+            && let Some(next) = self.next.take()
+        {
+            self.entry = next;
+            system::bind(self.entry.socket.as_fd(), self.interface.index, Protocol::All)?;
+        }
         Ok(())
     }
 
@@ -175,22 +236,22 @@ impl Ring {
 impl AsFd for Ring {
     /// What can be polled until a frame arrives or the interface goes.
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.socket.as_fd()
+        self.entry.socket.as_fd()
     }
 }
 
 impl Port for Ring {
     fn waiting(&mut self, most: usize) -> usize {
-        self.slots.waiting(most)
+        self.entry.slots.waiting(most)
     }
 
     fn begun(&mut self) -> usize {
-        self.slots.begun()
+        self.entry.slots.begun()
     }
 
     fn receive(&mut self, most: usize, take: &mut impl FnMut(Received<'_>)) -> io::Result<usize> {
         let mut count = 0;
-        while count < most && self.slots.next(take) {
+        while count < most && self.entry.slots.next(take) {
             count += 1;
         }
         if count == 0 {
@@ -236,6 +297,27 @@ impl Port for Ring {
         Ok(())
     }
 
+    fn altered(&mut self) -> Option<Altered> {
+        // One that is gone or down is told of by whoever receives.
+        let (name, now) = self.interface_now().ok().filter(|_| !self.down)?;
+        if name.as_str() != self.name {
+            self.name = name.as_str().into();
+            return Some(Altered::Name(self.name.clone()));
+        }
+        let (was, mtu) = (self.interface.mtu, now.mtu as u32);
+        if now.mtu == was || now.mtu == self.refused {
+            return None;
+        }
+        if longest(now.mtu) > self.room
+            && let Err(why) = self.make_room(longest(now.mtu))
+        {
+            self.refused = now.mtu;
+            return Some(Altered::Outgrown(mtu, why.to_string()));
+        }
+        (self.interface.mtu, self.refused) = (now.mtu, 0);
+        Some(if now.mtu > was { Altered::Grown(mtu) } else { Altered::Shrunk(mtu) })
+    }
+
     fn missed(&mut self) -> u64 {
         // The kernel forgets its counters, of 32 bits, when they are read. While the interface is gone they stand still.
         let since = system::option::<libc::tpacket_stats>(self.as_fd(), libc::SOL_PACKET, libc::PACKET_STATISTICS);
@@ -246,6 +328,11 @@ impl Port for Ring {
     fn unsent(&self) -> Tally {
         self.unsent
     }
+}
+
+/// The longest frame of an interface of this `mtu`, in bytes, tags and all.
+const fn longest(mtu: usize) -> usize {
+    mtu.saturating_add(ETHERNET + 2 * TAG)
 }
 
 impl Leaving {

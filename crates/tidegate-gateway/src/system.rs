@@ -73,6 +73,7 @@ pub fn spawn_apart(command: &mut Command) -> io::Result<Child> {
 pub unsafe trait Plain: Copy {}
 // SAFETY: numbers, and structures of numbers of one width.
 unsafe impl Plain for c_int {}
+unsafe impl Plain for u64 {}
 unsafe impl Plain for libc::tpacket_req {}
 unsafe impl Plain for libc::tpacket_stats {}
 
@@ -114,6 +115,53 @@ pub struct Interface {
     pub up: bool,
 }
 
+/// An interface's name, without memory of its own to look for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Name([u8; libc::IFNAMSIZ]);
+
+impl Name {
+    /// It as text.
+    pub fn as_str(&self) -> &str {
+        let len = self.0.iter().position(|&byte| byte == 0).unwrap_or(self.0.len());
+        std::str::from_utf8(&self.0[..len]).unwrap_or("?")
+    }
+}
+
+/// The interface with this number in the namespace of `socket`, and what it is called now. An interface keeps its number
+/// when it is renamed, and loses its name while somebody asks for it.
+pub fn interface_at(socket: BorrowedFd<'_>, index: c_int) -> io::Result<(Name, Interface)> {
+    let mut tries = 0;
+    loop {
+        // SAFETY: all zero is a value of every field of `ifreq`.
+        let mut request: libc::ifreq = unsafe { zeroed() };
+        request.ifr_ifru.ifru_ifindex = index;
+        // SAFETY: `request` has the number and room for the name, and outlives the call.
+        done(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCGIFNAME, &raw mut request) })?;
+        let name = Name(request.ifr_name.map(|byte| byte as u8));
+        match interface(socket, name.as_str()) {
+            Ok(found) if found.index == index => return Ok((name, found)),
+            // It was renamed between the two questions.
+            Ok(_) => {}
+            Err(error) if error.raw_os_error() == Some(libc::ENODEV) => {}
+            Err(error) => return Err(error),
+        }
+        tries += 1;
+        if tries == 4 {
+            return Err(io::Error::from_raw_os_error(libc::ENODEV));
+        }
+    }
+}
+
+/// The number of the interface that `socket` is bound to; none if that interface has left its namespace.
+pub fn bound_to(socket: BorrowedFd<'_>) -> io::Result<Option<c_int>> {
+    // SAFETY: all zero is a value of every field of `sockaddr_ll`.
+    let mut address: libc::sockaddr_ll = unsafe { zeroed() };
+    let mut len = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
+    // SAFETY: `address` outlives the call, which writes at most `len` bytes into it. (It writes fewer, which nix refuses.)
+    done(unsafe { libc::getsockname(socket.as_raw_fd(), (&raw mut address).cast(), &raw mut len) })?;
+    Ok((address.sll_ifindex > 0).then_some(address.sll_ifindex))
+}
+
 /// The interface called `name` in the namespace of `socket`.
 pub fn interface(socket: BorrowedFd<'_>, name: &str) -> io::Result<Interface> {
     let mut request = request(name)?;
@@ -145,41 +193,15 @@ fn request(name: &str) -> io::Result<libc::ifreq> {
     Ok(request)
 }
 
-/// The names of the features that are on at the interface called `name`, offloads among them, as the kernel calls them.
-pub fn features(name: &str) -> io::Result<Vec<String>> {
-    const SET_INFO: u32 = 0x37;
-    const STRINGS: u32 = 0x1b;
-    const GET_FEATURES: u32 = 0x3a;
-    const FEATURES: u32 = 4;
-    const STRING: usize = 32;
-    // Each layout is that of linux/ethtool.h: command, what of, how many, then room for so many.
-    let mut info = [SET_INFO, 0, 1 << FEATURES, 0, 0];
-    ethtool(name, &mut info)?;
-    let count = info[4] as usize;
-    let mut strings = vec![0; 3 + count * STRING / 4];
-    strings[..3].copy_from_slice(&[STRINGS, FEATURES, count as u32]);
-    let blocks = count.div_ceil(32);
-    let mut states = vec![0; 2 + 4 * blocks];
-    states[..2].copy_from_slice(&[GET_FEATURES, blocks as u32]);
-    ethtool(name, &mut strings)?;
-    ethtool(name, &mut states)?;
-    let bytes: Vec<u8> = strings[3..].iter().flat_map(|word| word.to_ne_bytes()).collect();
-    let names = bytes.chunks_exact(STRING).map(|string| string.split(|&b| b == 0).next().unwrap_or(string));
-    // Of the four words of a block the third says which of its 32 features are on.
-    let on = |n: &usize| states[2 + 4 * (n / 32) + 2] >> (n % 32) & 1 == 1;
-    let on = names.enumerate().filter(|(n, _)| on(n));
-    Ok(on.map(|(_, name)| String::from_utf8_lossy(name).into_owned()).collect())
+/// Whether two sockets are of one network namespace, where an interface's number means the same. Kernels before 5.14 do not
+/// tell: there it is taken for granted.
+pub fn are_neighbours(one: BorrowedFd<'_>, other: BorrowedFd<'_>) -> bool {
+    let [one, other] = [one, other].map(|socket| option::<u64>(socket, libc::SOL_SOCKET, SO_NETNS_COOKIE).ok());
+    one == other
 }
 
-/// Has the ethtool command in `words` carried out, which says in them how much room there is behind it.
-fn ethtool(name: &str, words: &mut [u32]) -> io::Result<()> {
-    let socket = std::net::UdpSocket::bind((std::net::Ipv4Addr::UNSPECIFIED, 0))?;
-    let mut request = request(name)?;
-    request.ifr_ifru.ifru_data = words.as_mut_ptr().cast();
-    // SAFETY: `request` is a zero-terminated name and a pointer to `words`; both outlive the call. The kernel writes
-    // no more behind the command than it says there is room for, and `features` makes that room.
-    done(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCETHTOOL, &raw mut request) }).map(drop)
-}
+/// As asm-generic/socket.h has it.
+const SO_NETNS_COOKIE: c_int = 71;
 
 /// Ties `socket` to the interface with this index: from now on frames come and go there.
 pub fn bind(socket: BorrowedFd<'_>, index: c_int, protocol: Protocol) -> io::Result<()> {

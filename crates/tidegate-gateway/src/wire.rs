@@ -77,6 +77,11 @@ impl Wire {
         &self.counters
     }
 
+    /// Frames of up to `longest` bytes may be under way from here on.
+    pub(crate) fn reach(&mut self, longest: u32) {
+        self.pool.reach(longest);
+    }
+
     /// The memory of frames under way.
     pub(crate) fn pool(&self) -> &Pool {
         &self.pool

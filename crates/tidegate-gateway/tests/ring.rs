@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use tidegate_gateway::counters::Tally;
 use tidegate_gateway::namespaces::{Namespace, cable, possible, run, skip};
-use tidegate_gateway::port::{Port, Received, Unsent};
+use tidegate_gateway::port::{Altered, Port, Received, Unsent};
 use tidegate_gateway::ring::Ring;
 
 use rings::send;
@@ -207,6 +207,76 @@ fn an_interface_that_goes_down_is_an_error_that_passes() {
     assert_eq!(receive(&mut east, 1, whole), [frame(&[], 63)]);
     send(&mut east, &[frame(&[], 64)]);
     assert_eq!(receive(&mut west, 1, whole), [frame(&[], 64)]);
+}
+
+#[test]
+fn an_interface_goes_on_under_another_name() {
+    let Some(rig) = Rig::new(1500) else { return };
+    let (mut west, mut east) = (rig.west(), rig.east());
+    let shell = |command: &str| rig.left.run(&["sh", "-ec", command]).unwrap();
+    shell(
+        "ip link set east down; ip link set east name far; ip link add east type veth peer name another; ip link set far up",
+    );
+    assert!(until(&mut east, |answer| answer.is_ok()).is_ok());
+    for _ in 0..40 {
+        east.receive(1, &mut |_| ()).unwrap();
+    }
+    assert_eq!(east.altered(), Some(Altered::Name("far".into())));
+    assert_eq!((east.altered(), east.name()), (None, "far"));
+    send(&mut west, &[frame(&[], 70)]);
+    assert_eq!(receive(&mut east, 1, whole), [frame(&[], 70)]);
+    send(&mut east, &[frame(&[], 71)]);
+    assert_eq!(receive(&mut west, 1, whole), [frame(&[], 71)]);
+    // In another namespace it is nobody's, even if it comes back.
+    let (here, there) = (rig.left.name(), rig.right.name());
+    rig.left.run(&["ip", "link", "set", "far", "netns", there]).unwrap();
+    rig.right.run(&["ip", "link", "set", "far", "netns", here]).unwrap();
+    shell("ip link set far up");
+    for _ in 0..2 {
+        let error = until(&mut east, |answer| answer.is_err()).unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(libc::ENODEV));
+        assert_eq!(east.altered(), None);
+    }
+}
+
+#[test]
+fn a_ring_grows_with_its_interface_and_loses_nothing_that_waits() {
+    let Some(rig) = Rig::new(1500) else { return };
+    let (mut west, mut east) = (rig.west(), rig.east());
+    let mtu = |mtu: &str| {
+        rig.left.run(&["ip", "link", "set", "east", "mtu", mtu]).unwrap();
+        rig.right.run(&["ip", "link", "set", "west", "mtu", mtu]).unwrap();
+    };
+    assert_eq!((east.altered(), west.altered()), (None, None));
+    let waiting: Vec<_> = (100..140).map(|len| frame(&[], len)).collect();
+    send(&mut west, &waiting);
+    mtu("9000");
+    let astray = east.altered();
+    assert!(matches!(&astray, Some(Altered::Outgrown(9000, why)) if why.contains("namespace")), "{astray:?}");
+    assert_eq!(east.altered(), None, "told once, though it is so still");
+    mtu("8000");
+    let grown = Some(Altered::Grown(8000));
+    let (left, right) = (rig.left.inside(|| east.altered()).unwrap(), rig.right.inside(|| west.altered()).unwrap());
+    assert_eq!((left, right), (grown.clone(), grown));
+    assert_eq!((east.altered(), west.altered()), (None, None), "told once");
+    assert_eq!(receive(&mut east, waiting.len(), whole), waiting);
+    // Nothing waits any more: it moves in.
+    assert_eq!((east.receive(1, &mut |_| ()).unwrap(), west.receive(1, &mut |_| ()).unwrap()), (0, 0));
+    let long = [frame(&[], 8014), frame(&[(0x8100, 5)], 8018), frame(&[], 60)];
+    send(&mut west, &long);
+    let came = receive(&mut east, 3, whole);
+    let lens: Vec<_> = came.iter().map(Vec::len).collect();
+    assert!(came == long, "{lens:?}, not sent {:?}, missed {}", west.unsent(), east.missed());
+    send(&mut east, &long);
+    assert!(receive(&mut west, 3, whole) == long);
+    mtu("1400");
+    assert_eq!(east.altered(), Some(Altered::Shrunk(1400)));
+    assert_eq!(east.send(&frame(&[], 1415)), Err(Unsent::Length));
+    mtu("8000");
+    assert_eq!(east.altered(), Some(Altered::Grown(8000)), "for which there is room already");
+    send(&mut east, &long);
+    assert!(receive(&mut west, 3, whole) == long);
+    assert_eq!((east.missed(), west.missed(), east.unsent()), (0, 0, Tally::default()));
 }
 
 #[test]

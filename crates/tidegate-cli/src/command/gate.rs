@@ -179,7 +179,8 @@ struct Args {
     /// Serve them even where others than this machine can reach them
     #[arg(long, requires = "metrics")]
     metrics_public: bool,
-    /// Write every frame of the managed direction, with what became of it as a comment, into this capture (pcapng)
+    /// Write every frame of the managed direction, with what became of it as a comment, into this new capture (pcapng);
+    /// `%s` in its name is the second of the start
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
     /// Let the capture grow to so much and no more

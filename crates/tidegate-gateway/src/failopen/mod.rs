@@ -271,10 +271,13 @@ impl FailOpen {
     pub fn remove(mut self) -> io::Result<()> {
         let netlink = &mut Netlink::open()?;
         let opened = self.open();
-        let [one, other] = self.gate.interfaces.map(|interface| {
-            let ours = installed(netlink, interface)?.filter(|found| found.program == self.program);
-            ours.map_or(Ok(()), |found| found.take_away(netlink))
-        });
+        // Known by its number, which who may only change interfaces is told; what is in it we know ourselves.
+        let ours = |filter: &attach::Filter| filter.is_ours() && filter.program == Some(self.program);
+        let [one, other] =
+            self.gate.interfaces.map(|interface| match attach::filters(netlink, interface)?.iter().any(ours) {
+                true => Installed { interface, program: self.program, gate: self.gate }.take_away(netlink),
+                false => Ok(()),
+            });
         opened.and(one).and(other)
     }
 
@@ -422,14 +425,14 @@ fn foreign(how: &str) -> io::Error {
 }
 
 /// Whether the kernel has said that we are not allowed.
-fn is_refusal(error: &(dyn std::error::Error + 'static)) -> bool {
+pub(crate) fn is_refusal(error: &(dyn std::error::Error + 'static)) -> bool {
     let mut causes = std::iter::successors(Some(error), |error| error.source());
     causes.any(|error| {
         error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::PermissionDenied)
     })
 }
 
-fn told<E: std::error::Error>(what: &str) -> impl Fn(E) -> io::Error {
+fn told<E: std::error::Error + 'static>(what: &str) -> impl Fn(E) -> io::Error {
     move |error| {
         // The kernel's own answer is the last in the chain.
         let mut told = format!("{what}: {error}");
@@ -438,7 +441,10 @@ fn told<E: std::error::Error>(what: &str) -> impl Fn(E) -> io::Error {
             told = format!("{told}: {error}");
             cause = error.source();
         }
-        io::Error::other(told)
+        match is_refusal(&error) {
+            true => io::Error::new(io::ErrorKind::PermissionDenied, told),
+            false => io::Error::other(told),
+        }
     }
 }
 

@@ -39,7 +39,7 @@ const BBR: &str = "bbr";
 /// at three times the line. What came in and what arrived is counted on the wires. All of it is removed at the end, also
 /// after Ctrl-C.
 ///
-/// Needs root, iproute2, ethtool and iperf3. Meant for a machine with two cores or more that has nothing else to do.
+/// Needs root, iproute2 and iperf3. Meant for a machine with two cores or more that has nothing else to do.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -130,7 +130,8 @@ pub fn lines(Cleared { preflight, ends, holder }: &Cleared, on_exit: OnExit) -> 
 /// Two interfaces that are joined. If this is dropped the kernel forwards.
 pub struct Joint {
     fail_open: FailOpen,
-    names: [String; 2],
+    /// The interfaces' numbers, and what they were called at the start.
+    ends: [(u32, String); 2],
     on_exit: OnExit,
     /// What the program had done when we took over, and when we left.
     passed: [[Passed; 2]; 2],
@@ -144,7 +145,12 @@ impl Joint {
     pub fn new(ends: &[facts::Interface; 2], on_exit: OnExit) -> Result<Joint, Failure> {
         let interfaces = ends.each_ref().map(|end| end.index);
         let fail_open = FailOpen::install(interfaces, clock::now()).map_err(refused)?;
-        Ok(Joint { fail_open, names: ends.each_ref().map(|end| end.name.clone()), on_exit, passed: Default::default() })
+        Ok(Joint {
+            fail_open,
+            ends: ends.each_ref().map(|end| (end.index, end.name.clone())),
+            on_exit,
+            passed: Default::default(),
+        })
     }
 
     /// Begins the heartbeat: what arrives from here on is ours. `begin` forgets what has arrived before.
@@ -177,7 +183,7 @@ impl Joint {
     pub fn part(mut self, pen: &Pen) -> Result<u64, Failure> {
         self.fail_open.open().map_err(Failure::runtime)?;
         let unmanaged = self.passed().iter().map(|by| by.unmanaged).sum();
-        let [one, other] = &self.names;
+        let [one, other] = &names_now(&self.ends);
         match self.on_exit {
             OnExit::Close => self.fail_open.remove().map_err(Failure::runtime)?,
             OnExit::Open => pen.note(format!(
@@ -187,6 +193,13 @@ impl Joint {
         }
         Ok(unmanaged)
     }
+}
+
+/// What interfaces are called now that had these numbers and names.
+fn names_now(ends: &[(u32, String); 2]) -> [String; 2] {
+    let all = Netlink::open().and_then(|mut line| facts::interfaces(&mut line)).unwrap_or_default();
+    let now = |index| all.iter().find(|interface| interface.index == index).map(|interface| interface.name.clone());
+    ends.each_ref().map(|(index, name)| now(*index).unwrap_or_else(|| name.clone()))
 }
 
 impl Guard for Joint {

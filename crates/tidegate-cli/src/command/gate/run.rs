@@ -1,5 +1,5 @@
 //! Gates that run, a thread for each: their start and their end.
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use nix::sys::signal::Signal;
 use tidegate::Span;
+use tidegate_gateway::confine::Work;
 use tidegate_gateway::desk::Desk;
 use tidegate_gateway::facts::Interface;
 use tidegate_gateway::failopen::Passed;
@@ -17,7 +18,7 @@ use tidegate_gateway::pump::{Change, News, Orders, Side, Wish, is_gone, pump};
 use tidegate_gateway::record::{Recorded, Recorder, Recording};
 use tidegate_gateway::ring::Ring;
 use tidegate_gateway::sample::{Sampler, samples};
-use tidegate_gateway::{clock, host, rights};
+use tidegate_gateway::{clock, confine, host, rights};
 
 use super::account::Links;
 use super::config::Source;
@@ -103,7 +104,8 @@ pub fn run(links: Vec<Ready>, together: Together<'_>) -> Result<Outcome, Failure
     let (teller, wished) = (Teller::new(to), Wished::default());
     listen(together.file, teller.clone(), wished.clone())?;
     let how_many = Links::of(links.len());
-    let (notes, manager) = (Notes::new(how_many)?, Manager::new()?);
+    // Threads that need nothing of what a start needs are begun by one that has given it up.
+    let (notes, manager) = apart(|| Ok((Notes::new(how_many)?, Manager::new()?)))?;
     let socket = together.socket.map(view::socket).transpose()?;
     let metrics = together.metrics.map(|metrics| metrics.listen(&notes.pen())).transpose()?;
     let secrets = links.iter().map(|_| secret()).collect::<Result<Vec<_>, _>>()?;
@@ -113,10 +115,14 @@ pub fn run(links: Vec<Ready>, together: Together<'_>) -> Result<Outcome, Failure
     let whose = |link: &Ready| notes::whose(how_many, &link.config.name);
     let names = links.iter().map(|link| link.config.name.clone()).collect();
     let (desk, samplers) = desk(&links);
-    let view = View::open(&desk, socket, metrics, names, notes.pen())?;
+    let pen = notes.pen();
+    let view = apart(|| View::open(&desk, socket, metrics, names, pen))?;
     // Before anything is taken over, since it takes as long as the memory is large. Where the system refuses, so be it.
     let _ = host::keep_memory();
     let started = join(&links, gates)?;
+    if let Err(why) = confine::confine() {
+        notes.pen().note(format!("warning: the gate may do more than it has to: {why}"));
+    }
     let outcome = thread::scope(|scope| {
         let (mut running, mut threads) = (Vec::new(), Vec::new());
         let all = links.into_iter().zip(secrets).zip(started).zip(samplers);
@@ -140,6 +146,9 @@ pub fn run(links: Vec<Ready>, together: Together<'_>) -> Result<Outcome, Failure
             threads.push(spawn(scope, started, ordered).inspect_err(|_| wished.end())?);
             running.push(Running::new(link, secret, change, felt));
         }
+        // All that is left to this thread is to tell, and to have the file read. What it keeps, if the kernel refuses, it
+        // does not use.
+        let _ = confine::keep_for(if together.file.is_some() { Work::Reloads } else { Work::Other });
         let watch = Watch::new(running, together.file.cloned(), desk, wished, teller, notes.pen(), manager);
         let links = watch.until_all_are_over(&events);
         let mut outcome = Outcome { ended: vec![], failed: vec![], notes };
@@ -153,6 +162,11 @@ pub fn run(links: Vec<Ready>, together: Together<'_>) -> Result<Outcome, Failure
     });
     drop(view); // it has a pen
     outcome
+}
+
+/// What `work` says on a thread that has no capability, nor have those that it begins.
+fn apart<T: Send>(work: impl FnOnce() -> Result<T, Failure> + Send) -> Result<T, Failure> {
+    confine::apart(work).map_err(Failure::runtime)?
 }
 
 /// Where what the gates sample comes together, and what each gives it away by.
@@ -198,6 +212,7 @@ fn open(link: &Ready, secret: Secret) -> Result<Live, Failure> {
 /// What writes the capture, if there is to be one.
 fn recorder(link: &Ready) -> Result<Option<Recorder>, Failure> {
     let Some((path, limit)) = &link.config.record else { return Ok(None) };
+    let path = &capture_of_now(path);
     let settings = link.plan.settings();
     let way = &settings.there;
     let recording = Recording {
@@ -208,6 +223,15 @@ fn recorder(link: &Ready) -> Result<Option<Recorder>, Failure> {
     };
     let recorder = Recorder::create(path, &recording);
     recorder.map(Some).map_err(|error| Failure::Input(format!("{}: {error}", path.display())))
+}
+
+/// The capture's place, with the second of now where its name has `%s`: a service that starts again by itself finds another.
+pub fn capture_of_now(path: &Path) -> PathBuf {
+    let second = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
+    match (path.file_name().and_then(|name| name.to_str()), path.parent()) {
+        (Some(name), Some(folder)) if name.contains("%s") => folder.join(name.replace("%s", &second.to_string())),
+        _ => path.into(),
+    }
 }
 
 /// Joins the interfaces of all gates; of none if one cannot be.
@@ -282,6 +306,7 @@ fn spawn<'s>(
 fn move_frames(Started { mut gate, mut joint }: Started, ordered: Ordered<'_>) -> Result<Pumped, Failure> {
     // For this thread alone, which moves the frames. Where the system refuses, they may have to wait for a processor.
     let _ = host::come_first();
+    let _ = confine::keep_for(Work::Frames);
     let Ordered { number, link, together, teller, pen, changes, mut sampler, wished, pulse, .. } = ordered;
     let gone = std::cell::Cell::new(None);
     let wish = || {
@@ -311,8 +336,12 @@ fn move_frames(Started { mut gate, mut joint }: Started, ordered: Ordered<'_>) -
         None => joint.part(&pen),
         Some(side) => {
             joint.undo();
-            let name = [&link.settings.inner, &link.settings.outer][side as usize];
-            Err(Failure::Runtime(format!("{name} is gone, and with it the gate")))
+            let names = [&link.settings.inner, &link.settings.outer];
+            let (name, other) = (names[side as usize], names[1 - side as usize]);
+            Err(Failure::Runtime(format!(
+                "{name} is gone, and with it the gate: it was deleted or moved to another network namespace, so that \
+                 nothing can pass between it and {other}"
+            )))
         }
     };
     let (span, unmanaged) = (pumped.map_err(Failure::runtime)?, parted?);

@@ -2,6 +2,7 @@
 use std::thread;
 
 use nix::sys::signal::{SigSet, Signal};
+use tidegate_gateway::confine;
 
 use crate::failure::Failure;
 
@@ -14,6 +15,10 @@ pub fn listen(mut tell: impl FnMut(Signal) -> bool + Send + 'static) -> Result<(
     let mut signals = SigSet::empty();
     [Signal::SIGHUP, Signal::SIGINT, Signal::SIGTERM].into_iter().for_each(|signal| signals.add(signal));
     signals.thread_block().map_err(Failure::runtime)?;
-    let wait = move || while signals.wait().is_ok_and(&mut tell) {};
+    let wait = move || {
+        // To hear signals takes no right.
+        let _ = confine::give_up();
+        while signals.wait().is_ok_and(&mut tell) {}
+    };
     thread::Builder::new().name("signals".into()).spawn(wait).map(drop).map_err(Failure::runtime)
 }

@@ -1,11 +1,12 @@
 //! What a dry run tries beyond the interfaces: the places at which a start would put its socket, its page and its captures.
-use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
+use tidegate_gateway::record::Recorder;
 use tidegate_gateway::socket::Socket;
 
 use super::link::LinkConfig;
+use super::run::capture_of_now;
 use super::scrape::Metrics;
 use crate::failure::Failure;
 
@@ -33,7 +34,8 @@ impl Places<'_> {
     /// # Errors
     /// As those of the start.
     pub fn try_out<'l>(&self, links: impl IntoIterator<Item = &'l LinkConfig>, beside: Beside) -> Result<(), Failure> {
-        let theirs = |error: &io::Error| beside == Beside::Gate && error.kind() == ErrorKind::AddrInUse;
+        let taken = |error: &io::Error| matches!(error.kind(), ErrorKind::AddrInUse | ErrorKind::AlreadyExists);
+        let theirs = |error: &io::Error| beside == Beside::Gate && taken(error);
         if let Some(Err(error)) = self.socket.map(Socket::try_out)
             && !theirs(&error)
         {
@@ -43,7 +45,11 @@ impl Places<'_> {
             metrics.try_out(theirs)?;
         }
         for (path, _) in links.into_iter().filter_map(|link| link.record.as_ref()) {
-            capture(path).map_err(|error| Failure::Input(format!("{}: {error}", path.display())))?;
+            if let Err(error) = Recorder::try_out(&capture_of_now(path))
+                && !theirs(&error)
+            {
+                return Err(Failure::Input(format!("{}: {error}", path.display())));
+            }
         }
         Ok(())
     }
@@ -56,17 +62,6 @@ impl Places<'_> {
     }
 }
 
-/// Whether a capture could be written at `path`. One that is there stays as it is.
-fn capture(path: &Path) -> io::Result<()> {
-    match OpenOptions::new().write(true).open(path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => {
-            OpenOptions::new().write(true).create_new(true).open(path)?;
-            fs::remove_file(path)
-        }
-        other => other.map(drop),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -75,19 +70,6 @@ mod tests {
 
     fn tried(socket: Option<&Path>, metrics: Option<Metrics>, beside: Beside) -> Result<(), String> {
         Places { socket, metrics }.try_out([], beside).map_err(Failure::why)
-    }
-
-    #[test]
-    fn a_capture_can_be_where_its_folder_is_and_what_is_there_stays() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("x.pcapng");
-        capture(&path).unwrap();
-        assert!(!path.exists());
-        fs::write(&path, "before").unwrap();
-        capture(&path).unwrap();
-        assert_eq!(fs::read_to_string(&path).unwrap(), "before");
-        assert_eq!(capture(&folder.path().join("no/x.pcapng")).unwrap_err().kind(), ErrorKind::NotFound);
-        assert!(capture(folder.path()).is_err(), "a folder is no capture");
     }
 
     #[test]

@@ -211,6 +211,7 @@ impl Watch {
             News::Status(span, account) => account::status(span, &account),
             News::Trouble(side, error) => format!("{}: {error}; frames for it are lost meanwhile", name(side)),
             News::Well(side) => format!("{}: well again", name(side)),
+            News::Altered(side, what) => format!("{}: {what}", name(side)),
             News::Unfinished(side) => format!(
                 "{}: frames come with checksums that their sender left to hardware, and receivers will find them damaged; \
                  turn that off at the sender: ethtool -K ITS_INTERFACE tx off",
