@@ -8,6 +8,7 @@ pub mod fair;
 pub mod figure;
 pub mod html;
 pub mod human;
+pub mod interval;
 pub mod papers;
 pub mod result;
 pub mod series;
@@ -16,6 +17,6 @@ pub mod table;
 pub use figure::Figure;
 pub use result::{
     Aggregate, Bottleneck, Conduct, Counts, Delay, Document, Flow, Gaps, Group, Link, OverFlows, PerFlow, Queue,
-    SCHEMA, SchemaName, Source,
+    SCHEMA, SchemaName, Source, Unsettled,
 };
 pub use series::{Line, Quantity, Series};
