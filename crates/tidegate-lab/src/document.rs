@@ -10,7 +10,8 @@ use crate::check::values;
 use crate::run::Job;
 use crate::sample::{Delays, FlowSample, Gaps, GroupSample, LinkSample, Rates, Sample};
 use crate::spec::QueueSpec;
-use crate::stats::{figure, figure_of_some};
+use crate::settled;
+use crate::stats::{figure, figure_of_some, rare};
 
 /// The result of one queue: `samples` has one entry for each seed.
 pub(crate) fn document(job: &Job, spec: &QueueSpec, config: &AnyConfig, samples: &[Sample]) -> Document {
@@ -43,6 +44,7 @@ pub(crate) fn document(job: &Job, spec: &QueueSpec, config: &AnyConfig, samples:
         links: links(samples),
         groups: (0..scenario.groups.len()).map(|i| group(job, i, samples)).collect(),
         flows: job.flows.then(|| flows(job, samples)),
+        unsettled: settled::unsettled(job, samples),
         ..Document::default()
     }
 }
@@ -55,8 +57,8 @@ fn aggregate(samples: &[Sample]) -> Aggregate {
         utilization: exact(|s| s.utilization),
         queue_delay_ms: delay(samples.iter().map(|s| s.delay)),
         throughput_bps: exact(|s| s.throughput),
-        loss_ratio: some(|s| s.loss_ratio),
-        mark_ratio: some(|s| s.mark_ratio),
+        loss_ratio: some(|s| s.loss_ratio).map(rare),
+        mark_ratio: some(|s| s.mark_ratio).map(rare),
         queue_packets: exact(|s| s.queue_packets),
         drops: by_reason(samples, |s| &s.drops),
         marks: by_reason(samples, |s| &s.marks),
@@ -64,6 +66,7 @@ fn aggregate(samples: &[Sample]) -> Aggregate {
         fair_deviation: some(|s| s.fair_deviation),
         nearly_full_s: some(|s| s.nearly_full_s),
         drop_gap_ms: gaps(samples.iter().map(|s| s.drop_gaps)),
+        packets: Some(total(samples.iter().map(|s| s.counts))),
     }
 }
 
@@ -78,8 +81,8 @@ fn links(samples: &[Sample]) -> Vec<report::Link> {
             rate_bps: l.rate,
             utilization: exact(|l| l.utilization),
             queue_delay_ms: delay(of().map(|l| l.delay)),
-            loss_ratio: some(|l| l.loss_ratio),
-            mark_ratio: some(|l| l.mark_ratio),
+            loss_ratio: some(|l| l.loss_ratio).map(rare),
+            mark_ratio: some(|l| l.mark_ratio).map(rare),
             queue_packets: exact(|l| l.queue_packets),
             nearly_full_s: some(|l| l.nearly_full_s),
             drop_gap_ms: gaps(of().map(|l| l.drop_gaps)),
@@ -93,7 +96,7 @@ fn by_reason(samples: &[Sample], of: fn(&Sample) -> &[(&'static str, f64)]) -> B
     let reasons = samples.first().map_or(&[][..], of);
     let count = |index: usize| samples.iter().map(move |s| of(s)[index].1);
     let seen = (0..reasons.len()).filter(|&i| count(i).any(|n| n > 0.0));
-    seen.filter_map(|i| Some((reasons[i].0.to_string(), figure(count(i))?))).collect()
+    seen.filter_map(|i| Some((reasons[i].0.to_string(), figure(count(i)).map(rare)?))).collect()
 }
 
 fn delay(samples: impl Iterator<Item = Delays> + Clone) -> report::Delay {
@@ -111,6 +114,10 @@ fn group(job: &Job, index: usize, samples: &[Sample]) -> report::Group {
     let of = || samples.iter().map(|s| &s.groups[index]);
     let nth = |i: usize| figure_of_some(of().map(|g: &GroupSample| g.per_flow[i]));
     let r = Figures::new(of().map(|g| &g.rates));
+    let heeds = group.source.heeds_loss();
+    let received = |rates: &Rates| if heeds { rates.goodput } else { rates.throughput };
+    let shares = of().map(|g| received(&g.rates) / g.rates.fair_share);
+    let users = of().map(|g| g.users).max().filter(|users| *users != group.count as usize);
     report::Group {
         name: group.name.clone(),
         count: group.count as u64,
@@ -124,7 +131,7 @@ fn group(job: &Job, index: usize, samples: &[Sample]) -> report::Group {
         fair_share_bps: r.fair_share,
         offered_bps: r.offered,
         delay_ms: r.delay,
-        conduct: Some(if group.source.heeds_loss() { Conduct::Responsive } else { Conduct::Unresponsive }),
+        conduct: Some(if heeds { Conduct::Responsive } else { Conduct::Unresponsive }),
         one_way_ms: delay(of().map(|g| g.one_way)),
         rtt_ms: delay(of().map(|g| g.round_trip)),
         retransmitted_bytes: r.retransmitted,
@@ -135,6 +142,12 @@ fn group(job: &Job, index: usize, samples: &[Sample]) -> report::Group {
         },
         completions: figure(of().map(|g| g.completions)),
         completion_ms: delay(of().map(|g| g.completion)),
+        worst_share: figure_of_some(of().map(|g| Some(g.worst?.share))),
+        user_count: users.map(|users| users as u64),
+        starved: figure_of_some(of().map(|g| Some(g.worst?.starved as f64))),
+        // A share that is no number belongs to a group without a fair share, and then none is one.
+        share_by_seed: shares.filter(|share| share.is_finite()).collect(),
+        packets: Some(total(of().map(|g| g.counts))),
     }
 }
 
@@ -199,9 +212,9 @@ impl Figures {
             goodput: exact(|r| r.goodput),
             offered: exact(|r| r.offered),
             fair_share: exact(|r| r.fair_share),
-            loss: exact(|r| r.loss),
-            loss_ratio: some(|r| r.loss_ratio),
-            mark_ratio: some(|r| r.mark_ratio),
+            loss: exact(|r| r.loss).map(rare),
+            loss_ratio: some(|r| r.loss_ratio).map(rare),
+            mark_ratio: some(|r| r.mark_ratio).map(rare),
             delay: delay(rates.clone().map(|r| r.delay)),
             retransmitted: exact(|r| r.retransmitted),
             drop_gaps: gaps(rates.clone().map(|r| r.drop_gaps)),

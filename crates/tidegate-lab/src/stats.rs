@@ -1,23 +1,19 @@
 //! Statistics over replications and over flows: each a small function with its formula and golden numbers.
-use statrs::distribution::{ContinuousCDF, StudentsT};
-use tidegate_report::Figure;
-
-/// The 97.5 % quantile of Student's t with `freedom` degrees of freedom (at least 1).
-pub fn t_975(freedom: usize) -> f64 {
-    let law = StudentsT::new(0.0, 1.0, freedom.max(1) as f64).expect("a positive number of degrees of freedom");
-    // The quantile is found with the host's logarithms; ten digits of it are the same on every machine.
-    (law.inverse_cdf(0.975) * 1e9).round() / 1e9
-}
+use tidegate_report::{Figure, interval};
 
 /// Mean of replications and the half-width of its 95 % interval, t_{.975,R−1} · s / √R. No figure without values;
 /// no interval for a single one.
 pub fn figure(values: impl IntoIterator<Item = f64>) -> Option<Figure> {
-    let values: Vec<f64> = values.into_iter().collect();
-    let n = values.len() as f64;
-    let mean = mean(&values)?;
-    let squares: f64 = values.iter().map(|x| (x - mean) * (x - mean)).sum();
-    let half = (values.len() > 1).then(|| t_975(values.len() - 1) * (squares / (n - 1.0)).sqrt() / n.sqrt());
-    Figure::new(mean, half)
+    interval::mean(&values.into_iter().collect::<Vec<_>>())
+}
+
+/// A figure of events that may be rare: without its interval where that reaches down to zero or below. Such a figure comes
+/// from a few bursts in some of the seeds, and an interval that is symmetrical misses the truth in up to two cases of three.
+pub fn rare(figure: Figure) -> Figure {
+    match figure.ci95() {
+        Some(half) if half >= figure.mean() => Figure::exact(figure.mean()).unwrap_or(figure),
+        _ => figure,
+    }
 }
 
 /// The figure of those replications in which the quantity exists; none if it exists in none.
@@ -127,9 +123,6 @@ mod tests {
 
     #[test]
     fn golden_numbers() {
-        close(t_975(24), 2.0639, 5e-5);
-        close(t_975(1), 12.7062, 5e-5);
-        close(t_975(4), 2.7764, 5e-5);
         close(jain(&[1.0, 2.0, 3.0]).unwrap(), 0.857143, 5e-7);
         close(norm(&[90.0, 110.0, 130.0], 100.0), 33.1662, 5e-5);
         close(fair_deviation(&[0.9, 1.0, 1.1], 1.0).unwrap(), 0.1, 1e-12);
@@ -160,19 +153,6 @@ mod tests {
             (jain(&[]), jain(&[0.0, 0.0]), fair_deviation(&[1.0], 1.0), variation(&[0.0])),
             (None, None, None, None)
         );
-    }
-
-    #[test]
-    fn intervals_cover_what_they_say() {
-        // 20000 experiments of five uniform draws: about 95 % of the intervals hold the true mean. Uniform draws cover
-        // 0.934 of the time at n = 5, normal ones 0.95; six deviations of 20000 trials are 0.010.
-        let mut dice = tidegate::Rng::from_seed(3);
-        let covered = (0..20_000).filter(|_| {
-            let f = figure((0..5).map(|_| dice.uniform())).unwrap();
-            (f.mean() - 0.5).abs() <= f.ci95().unwrap()
-        });
-        let share = covered.count() as f64 / 20_000.0;
-        assert!((0.92..0.96).contains(&share), "{share}");
     }
 
     #[test]

@@ -17,9 +17,13 @@ use crate::Figure;
 
 /// The 97.5 % quantile of Student's t with `freedom` degrees of freedom (at least 1).
 pub fn t_975(freedom: f64) -> f64 {
+    quantile(freedom, 0.975)
+}
+
+fn quantile(freedom: f64, probability: f64) -> f64 {
     let law = StudentsT::new(0.0, 1.0, freedom.max(1.0)).expect("a positive number of degrees of freedom");
     // The quantile is found with the host's logarithms; ten digits of it are the same on every machine.
-    (law.inverse_cdf(0.975) * 1e9).round() / 1e9
+    (law.inverse_cdf(probability) * 1e9).round() / 1e9
 }
 
 /// The mean of replications with its interval, t_{.975,R−1} · s / √R. None of nothing; no interval for a single one.
@@ -49,6 +53,11 @@ impl Estimate {
     pub fn from_figure(figure: Figure, replications: usize) -> Option<Estimate> {
         let freedom = replications.checked_sub(1).filter(|f| *f > 0)? as f64;
         Some(Estimate { mean: figure.mean(), error: figure.ci95()? / t_975(freedom), freedom })
+    }
+
+    /// Whether it is farther from zero than chance takes it with the probability `tail` on either side.
+    pub fn beyond(self, tail: f64) -> bool {
+        self.mean.abs() > quantile(self.freedom, 1.0 - tail) * self.error
     }
 
     /// So many times this.
