@@ -9,9 +9,9 @@ use tidegate_report::{Aggregate, Bottleneck, Conduct, Counts, Document, Figure, 
 use crate::check::values;
 use crate::run::Job;
 use crate::sample::{Delays, FlowSample, Gaps, GroupSample, LinkSample, Rates, Sample};
-use crate::spec::QueueSpec;
 use crate::settled;
-use crate::stats::{figure, figure_of_some, rare};
+use crate::spec::QueueSpec;
+use crate::stats::{figure, figure_of_some, part, rare, skewed};
 
 /// The result of one queue: `samples` has one entry for each seed.
 pub(crate) fn document(job: &Job, spec: &QueueSpec, config: &AnyConfig, samples: &[Sample]) -> Document {
@@ -53,13 +53,13 @@ fn aggregate(samples: &[Sample]) -> Aggregate {
     let exact = |value: fn(&Sample) -> f64| figure(samples.iter().map(value));
     let some = |value: fn(&Sample) -> Option<f64>| figure_of_some(samples.iter().map(value));
     Aggregate {
-        jain: some(|s| s.jain),
-        utilization: exact(|s| s.utilization),
+        jain: jain(samples.iter().map(|s| s.jain)),
+        utilization: exact(|s| s.utilization).map(part),
         queue_delay_ms: delay(samples.iter().map(|s| s.delay)),
         throughput_bps: exact(|s| s.throughput),
         loss_ratio: some(|s| s.loss_ratio).map(rare),
         mark_ratio: some(|s| s.mark_ratio).map(rare),
-        queue_packets: exact(|s| s.queue_packets),
+        queue_packets: skewed(samples.iter().map(|s| Some(s.queue_packets))),
         drops: by_reason(samples, |s| &s.drops),
         marks: by_reason(samples, |s| &s.marks),
         norm_kbps: exact(|s| s.norm_kbps),
@@ -79,16 +79,21 @@ fn links(samples: &[Sample]) -> Vec<report::Link> {
         report::Link {
             name: l.name.clone(),
             rate_bps: l.rate,
-            utilization: exact(|l| l.utilization),
+            utilization: exact(|l| l.utilization).map(part),
             queue_delay_ms: delay(of().map(|l| l.delay)),
             loss_ratio: some(|l| l.loss_ratio).map(rare),
             mark_ratio: some(|l| l.mark_ratio).map(rare),
-            queue_packets: exact(|l| l.queue_packets),
+            queue_packets: skewed(of().map(|l| Some(l.queue_packets))),
             nearly_full_s: some(|l| l.nearly_full_s),
             drop_gap_ms: gaps(of().map(|l| l.drop_gaps)),
         }
     };
     first.links.iter().enumerate().map(link).collect()
+}
+
+/// Jain's index, which is skewed and cannot be above 1.
+fn jain(samples: impl Iterator<Item = Option<f64>>) -> Option<Figure> {
+    skewed(samples).map(part)
 }
 
 /// Reasons that occurred at least once.
@@ -100,7 +105,7 @@ fn by_reason(samples: &[Sample], of: fn(&Sample) -> &[(&'static str, f64)]) -> B
 }
 
 fn delay(samples: impl Iterator<Item = Delays> + Clone) -> report::Delay {
-    let nth = |i: usize| figure_of_some(samples.clone().map(move |d| d[i]));
+    let nth = |i: usize| skewed(samples.clone().map(move |d| d[i]));
     report::Delay { mean: nth(0), sd: nth(1), p50: nth(2), p95: nth(3), p99: nth(4) }
 }
 
@@ -127,7 +132,7 @@ fn group(job: &Job, index: usize, samples: &[Sample]) -> report::Group {
         loss_bps: r.loss,
         mark_ratio: r.mark_ratio,
         per_flow: PerFlow { mean: nth(0), min: nth(1), max: nth(2) },
-        jain: figure_of_some(of().map(|g| g.jain)),
+        jain: jain(of().map(|g| g.jain)),
         fair_share_bps: r.fair_share,
         offered_bps: r.offered,
         delay_ms: r.delay,
@@ -142,9 +147,9 @@ fn group(job: &Job, index: usize, samples: &[Sample]) -> report::Group {
         },
         completions: figure(of().map(|g| g.completions)),
         completion_ms: delay(of().map(|g| g.completion)),
-        worst_share: figure_of_some(of().map(|g| Some(g.worst?.share))),
+        worst_share: skewed(of().map(|g| Some(g.worst?.share))).map(rare),
         user_count: users.map(|users| users as u64),
-        starved: figure_of_some(of().map(|g| Some(g.worst?.starved as f64))),
+        starved: figure_of_some(of().map(|g| Some(g.worst?.starved as f64))).map(rare),
         // A share that is no number belongs to a group without a fair share, and then none is one.
         share_by_seed: shares.filter(|share| share.is_finite()).collect(),
         packets: Some(total(of().map(|g| g.counts))),

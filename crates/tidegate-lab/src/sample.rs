@@ -8,8 +8,8 @@ use tidegate_sim::{Count, Counters, Delay, LinkOutcome, Outcome, Spread};
 
 use crate::lower::milli;
 use crate::plan::Plan;
-use crate::settled::Course;
 use crate::scenario::Scenario;
+use crate::settled::Course;
 use crate::stats;
 
 /// One replication's numbers. Rates in bit/s, delays in ms.

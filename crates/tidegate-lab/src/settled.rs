@@ -48,8 +48,7 @@ pub(crate) fn unsettled(job: &Job, samples: &[Sample]) -> Vec<Unsettled> {
         return vec![];
     }
     let of = |(index, group): (usize, &crate::scenario::Group)| {
-        let runs: Vec<&[f64]> =
-            samples.iter().filter_map(|s| s.course.rates.get(index).map(Vec::as_slice)).collect();
+        let runs: Vec<&[f64]> = samples.iter().filter_map(|s| s.course.rates.get(index).map(Vec::as_slice)).collect();
         let fair: Vec<f64> = samples.iter().filter_map(|s| Some(s.groups.get(index)?.rates.fair_share)).collect();
         let piece_s = samples.first()?.course.piece_s;
         let look = Look { runs: &runs, fair: stats::mean(&fair)?, tail: LEVEL / groups.len() as f64 / 2.0 };

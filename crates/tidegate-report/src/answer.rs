@@ -24,6 +24,15 @@ pub const STARVED: &str = "Worst user: least of a fair share that one user of th
 /// Why a ratio has no interval though there are seeds enough.
 pub const TOO_RARE: &str = "A loss without ± was seen too seldom, or in too few seeds, for an interval that holds.";
 
+/// How far intervals can be trusted (`tests/coverage.rs` of tidegate-lab measures it).
+pub const MEDIANS: &str = "With few seeds the interval of a median delay may hold in only 80 of 100 cases, since medians take few \
+                           values; the other intervals hold in 93 to 97. Near 100 % utilization and Jain's index have none.";
+
+/// Whether there are intervals of few seeds, so that [`MEDIANS`] must be said.
+pub fn few_seeds(documents: &[&Document]) -> bool {
+    documents.iter().any(|d| (2..20).contains(&d.seeds.len()))
+}
+
 /// Whether the losses of some group were too rare for an interval, so that [`TOO_RARE`] must be said.
 pub fn too_rare(document: &Document) -> bool {
     let rare = |g: &Group| g.loss_ratio.is_some_and(|f| f.mean() > 0.0 && f.ci95().is_none());
@@ -191,7 +200,8 @@ fn differ(a: &Document, b: &Document) -> Option<bool> {
 fn ties(ranked: &[&Document]) -> Vec<String> {
     let others = |i: usize| if i == 0 && ranked.len() > SPELT_OUT { 1..ranked.len() } else { 0..i };
     let tie = |i: usize| {
-        let names: Vec<&str> = others(i).filter(|&j| differ(ranked[i], ranked[j]) == Some(false)).map(|j| ranked[j].title()).collect();
+        let names: Vec<&str> =
+            others(i).filter(|&j| differ(ranked[i], ranked[j]) == Some(false)).map(|j| ranked[j].title()).collect();
         match names.as_slice() {
             [] => String::new(),
             names => format!(" (not distinguishable from {})", listed(names)),
@@ -261,7 +271,8 @@ fn part(group: &Group, wording: Wording) -> String {
 /// ` (worst user 12 %, 1.8 of 20 starved)`; nothing of an offender, nor where there is but one user.
 fn worst_told(group: &Group) -> String {
     let Some((share, starved)) = worst(group).filter(|_| !offends(group)) else { return String::new() };
-    let starved = if starved.mean() > 0.0 { format!(", {} starved", starved_of(starved.mean(), group)) } else { String::new() };
+    let starved =
+        if starved.mean() > 0.0 { format!(", {} starved", starved_of(starved.mean(), group)) } else { String::new() };
     format!(" (worst user {}{starved})", human::percent(share.mean()))
 }
 
@@ -390,7 +401,8 @@ mod tests {
         document.groups[0].count = 20;
         document.groups[0].worst_share = Figure::exact(0.01);
         document.groups[0].starved = Figure::exact(1.8);
-        let said = "sfb: tcp gets 60 % of its fair share (worst user 1 %, 1.8 of 20 starved), flood is held to 400 kbit/s";
+        let said =
+            "sfb: tcp gets 60 % of its fair share (worst user 1 %, 1.8 of 20 starved), flood is held to 400 kbit/s";
         assert_eq!(answer(&[&document]), said);
         let told = caveats(&[&document]);
         assert_eq!(told, ["tcp: goodput is only 67 % of throughput, the rest was received twice."]);

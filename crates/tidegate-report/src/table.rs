@@ -15,7 +15,10 @@ use comfy_table::{ContentLineStyle, LineStyle, TableStyle};
 pub use look::{Colour, Look, columns_that_fit, left_out};
 use look::{fit, widest, wrapped};
 
-use crate::answer::{GOODPUT, REPLAY, STARVED, TOO_RARE, Verdict, caveats, clauses, goodput_exceeds, offends, share, too_rare, worst};
+use crate::answer::{
+    GOODPUT, MEDIANS, REPLAY, STARVED, TOO_RARE, Verdict, caveats, clauses, few_seeds, goodput_exceeds, offends, share,
+    too_rare, worst,
+};
 use crate::detail::{self, Detail};
 use crate::{Counts, Delay, Document, Figure, Flow, Group, human};
 
@@ -195,7 +198,8 @@ fn choose<L: Copy>(
 }
 
 fn wide(documents: &[&Document], look: &Look, with: Intervals) -> Table {
-    let several = |name: &&str| documents.iter().flat_map(|d| &d.groups).any(|g| g.name == **name && worst(g).is_some());
+    let several =
+        |name: &&str| documents.iter().flat_map(|d| &d.groups).any(|g| g.name == **name && worst(g).is_some());
     let names: Vec<(&str, bool)> = group_names(documents).into_iter().map(|name| (name, several(&name))).collect();
     let mut table = new(look);
     let mut head = vec!["queue".to_string()];
@@ -226,7 +230,10 @@ fn wide(documents: &[&Document], look: &Look, with: Intervals) -> Table {
 
 fn long(documents: &[&Document], look: &Look, with: Intervals) -> Table {
     let mut table = new(look);
-    header(&mut table, &["queue", "group", "of share", "worst", "starved", "throughput", "loss", "Jain", "delay p50", "p99"]);
+    header(
+        &mut table,
+        &["queue", "group", "of share", "worst", "starved", "throughput", "loss", "Jain", "delay p50", "p99"],
+    );
     for document in documents {
         let [jain, _, p50, p99] = aggregate(document, with);
         let mut all = [Some(jain), Some(p50), Some(p99)];
@@ -309,6 +316,9 @@ fn notes(documents: &[&Document], intervals: Intervals) -> String {
     }
     if documents.iter().any(|d| too_rare(d)) {
         notes += &format!("{TOO_RARE}\n");
+    }
+    if few_seeds(documents) && intervals == Intervals::Shown {
+        notes += &format!("{MEDIANS}\n");
     }
     let mut made = vec![match first.source {
         crate::Source::Simulated => format!("simulated {}", first.scenario),

@@ -65,6 +65,9 @@ fn groups(page: &mut String, input: &ReportInput) {
     if several {
         let _ = writeln!(page, "<p class=\"what note\">{}</p>", answer::STARVED);
     }
+    if answer::few_seeds(&input.runs.iter().map(|run| run.result).collect::<Vec<_>>()) {
+        let _ = writeln!(page, "<p class=\"what note\">{}</p>", answer::MEDIANS);
+    }
     if input.runs.iter().any(|run| answer::too_rare(run.result)) {
         let _ = writeln!(page, "<p class=\"what note\">{}</p>", answer::TOO_RARE);
     }
