@@ -21,7 +21,10 @@ fn table_of(text: &str) -> Vec<&str> {
 #[test]
 fn the_answer_stands_first() {
     let text = show(&four(), None);
-    assert!(text.starts_with("sfb: tcp gets 102 % of its fair share (worst user 67 %), flood is held to 380 kbit/s;\n"), "{text}");
+    assert!(
+        text.starts_with("sfb: tcp gets 102 % of its fair share (worst user 67 %), flood is held to 380 kbit/s;\n"),
+        "{text}"
+    );
     assert!(text.contains("drop_tail: tcp gets 4.5 % (worst user 3 %, 19 of 20 starved), flood takes 42.8 Mbit/s, 20 times its fair share"), "{text}");
 }
 
@@ -51,7 +54,9 @@ fn no_line_is_wider_than_the_terminal() {
 #[test]
 fn eighty_columns_hold_the_comparison_without_broken_cells() {
     let text = show(&four(), Some(80));
-    assert_eq!(table_of(&text).len(), 2 + 8, "one line per queue and group:\n{text}");
+    // One line more says which columns had no room beside the worst user.
+    assert_eq!(table_of(&text).len(), 2 + 8 + 1, "one line per queue and group:\n{text}");
+    assert!(table_of(&text)[10].starts_with("More columns would show: "), "{text}");
     assert!(text.contains("more columns would show the 95 % intervals"), "{text}");
     assert!(!table_of(&text).join("").contains('±'), "{text}");
 }
