@@ -25,6 +25,8 @@ COSTS = HERE.parent / "papers" / "comparison" / "cost.csv"
 
 # What counts as protected: users keep so much of their fair share, at the lower end of the 95 % interval.
 PROTECTED = 90.0
+# And none of them is left with less than this part of his own, in the mean over seeds: half.
+WORST = 50.0
 # Beside the best queue of a column, these are as good: a tenth of what the line gives.
 NEAR = 10.0
 
@@ -50,9 +52,14 @@ class Question:
 
 
 def share(document):
-    """What `users` get of their fair share, in per cent."""
+    """What `users` get of their fair share by goodput, in per cent."""
     users = group(document, "users")
-    return scaled(users["throughput_bps"], 100 / users["fair_share_bps"]["mean"])
+    return scaled(users["goodput_bps"], 100 / users["fair_share_bps"]["mean"])
+
+
+def worst(document):
+    """What the worst of the users gets of his fair share by goodput, in per cent; none where that is not known."""
+    return scaled(group(document, "users").get("worst_share"), 100)
 
 
 def even(document):
@@ -61,9 +68,8 @@ def even(document):
 
 
 def slowest(document):
-    """What the worst of the users gets of a fair share, in per cent."""
-    users = group(document, "users")
-    return scaled(users["per_flow"]["min"], 100 * users["count"] / users["fair_share_bps"]["mean"])
+    """The same as a question's own figure."""
+    return worst(document)
 
 
 def transfer(document):
@@ -78,9 +84,9 @@ def wait(document):
 
 
 FIGURES = {
-    "share": (share, "users' throughput, % of their fair share"),
+    "share": (share, "users' goodput, % of their fair share, and behind the stroke the worst user's"),
     "even": (even, "Jain's index among the users, %"),
-    "slowest": (slowest, "the worst user's throughput, % of a fair share"),
+    "slowest": (slowest, "the worst user's goodput, % of a fair share"),
     "transfer": (transfer, "time within which 95 in 100 objects come, ms"),
     "wait": (wait, "mean wait in the queue, ms"),
 }
@@ -205,7 +211,10 @@ def measured(question, queues, seeds):
         print(f"  {column.name}", file=sys.stderr, flush=True)
         of = results(question, column, queues, seeds)
         for queue in queues:
-            table[queue].append(figure(of[queue]))
+            own = figure(of[queue])
+            # The mean, its interval, and the worst user beside it.
+            beside = worst(of[queue]) if question.figure == "share" else None
+            table[queue].append(own and (*own, beside and beside[0]))
     return table
 
 
@@ -213,30 +222,32 @@ def written(figure):
     """A figure as the tables have it, with its interval where that is wider than a tenth."""
     if figure is None:
         return "–"
-    mean, ci95 = figure
+    mean, ci95, least = figure
     digits = 0 if mean >= 9.95 else 1
     wide = f" ± {ci95:.{digits}f}" if ci95 > 0.1 * mean and ci95 >= 0.5 else ""
-    return f"{mean:.{digits}f}{wide}"
+    beside = "" if least is None else f" / {least:.{0 if least >= 9.95 else 1}f}"
+    return f"{mean:.{digits}f}{wide}{beside}"
 
 
 def good(question, figures):
     """Which queues do well in a column of figures, by queue."""
     known = {queue: f for queue, f in figures.items() if f is not None}
     if question.figure == "share":
-        return [queue for queue, (mean, ci95) in known.items() if mean - ci95 >= PROTECTED]
+        return [queue for queue, (mean, ci95, least) in known.items()
+                if mean - ci95 >= PROTECTED and (least is None or least >= WORST)]
     if not known:
         return []
     if question.least:
-        best = min(mean for mean, _ in known.values())
-        return [queue for queue, (mean, _) in known.items() if mean <= 1.25 * best]
-    best = max(mean for mean, _ in known.values())
-    return [queue for queue, (mean, _) in known.items() if mean >= best - NEAR]
+        best = min(mean for mean, *_ in known.values())
+        return [queue for queue, (mean, *_) in known.items() if mean <= 1.25 * best]
+    best = max(mean for mean, *_ in known.values())
+    return [queue for queue, (mean, *_) in known.items() if mean >= best - NEAR]
 
 
 def told(question, table):
     """What a table says, a line for each column."""
     what = {
-        "share": f"users keep {PROTECTED:.0f} % or more",
+        "share": f"users keep {PROTECTED:.0f} % or more, the worst of them {WORST:.0f} %",
         "transfer": "within a quarter of the fastest",
         "wait": "within a quarter of the shortest",
     }.get(question.figure, f"within {NEAR:.0f} points of the best")
@@ -360,7 +371,7 @@ def page(tables, cost, memory, seeds):
         "**At first sight.** Of the queues that do well in the most settings of a question, the four that cost least:", "",
         *answers(tables, cost, memory), "",
         f"**Who protects users at all.** In how many of the settings with a flood the users keep {PROTECTED:.0f} % of their fair share,",
-        "by question:", "",
+        f"and the worst of them {WORST:.0f} % of his, by question:", "",
         *first(tables, cost, memory, count), "",
         "**How this was made.** By `make choosing`; nothing here is typed in. Every queue of the catalog, as its preset `auto` scales it to",
         f"the line, {seeds} seeds of each setting in the simulator. The line has 20 Mbit/s and a buffer of 100 ms, the users are connections",

@@ -13,7 +13,7 @@ fn run_prints_one_document_and_compare_a_list() {
     assert_eq!((one["scenario"].as_str(), one["label"].as_str()), (Some("small"), Some("BLUE")));
     assert_eq!(one["queue"]["params"]["freeze_time"], "100 ms");
     assert_eq!(one["seeds"], serde_json::json!([1, 2]));
-    assert!(one["aggregate"]["utilization"]["ci95"].is_number(), "two seeds have an interval");
+    assert!(one["groups"][0]["throughput_bps"]["ci95"].is_number(), "two seeds have an interval");
     assert!(one.get("flows").is_none());
     let both = home.run(&["compare", "small.toml", "--json"]).json();
     hold(&both);

@@ -9,8 +9,9 @@ use tidegate_report::{Aggregate, Bottleneck, Conduct, Counts, Document, Figure, 
 use crate::check::values;
 use crate::run::Job;
 use crate::sample::{Delays, FlowSample, Gaps, GroupSample, LinkSample, Rates, Sample};
+use crate::settled;
 use crate::spec::QueueSpec;
-use crate::stats::{figure, figure_of_some};
+use crate::stats::{figure, figure_of_some, part, rare, skewed};
 
 /// The result of one queue: `samples` has one entry for each seed.
 pub(crate) fn document(job: &Job, spec: &QueueSpec, config: &AnyConfig, samples: &[Sample]) -> Document {
@@ -43,6 +44,7 @@ pub(crate) fn document(job: &Job, spec: &QueueSpec, config: &AnyConfig, samples:
         links: links(samples),
         groups: (0..scenario.groups.len()).map(|i| group(job, i, samples)).collect(),
         flows: job.flows.then(|| flows(job, samples)),
+        unsettled: settled::unsettled(job, samples),
         ..Document::default()
     }
 }
@@ -51,19 +53,20 @@ fn aggregate(samples: &[Sample]) -> Aggregate {
     let exact = |value: fn(&Sample) -> f64| figure(samples.iter().map(value));
     let some = |value: fn(&Sample) -> Option<f64>| figure_of_some(samples.iter().map(value));
     Aggregate {
-        jain: some(|s| s.jain),
-        utilization: exact(|s| s.utilization),
+        jain: jain(samples.iter().map(|s| s.jain)),
+        utilization: exact(|s| s.utilization).map(part),
         queue_delay_ms: delay(samples.iter().map(|s| s.delay)),
         throughput_bps: exact(|s| s.throughput),
-        loss_ratio: some(|s| s.loss_ratio),
-        mark_ratio: some(|s| s.mark_ratio),
-        queue_packets: exact(|s| s.queue_packets),
+        loss_ratio: some(|s| s.loss_ratio).map(rare),
+        mark_ratio: some(|s| s.mark_ratio).map(rare),
+        queue_packets: skewed(samples.iter().map(|s| Some(s.queue_packets))),
         drops: by_reason(samples, |s| &s.drops),
         marks: by_reason(samples, |s| &s.marks),
         norm_kbps: exact(|s| s.norm_kbps),
         fair_deviation: some(|s| s.fair_deviation),
         nearly_full_s: some(|s| s.nearly_full_s),
         drop_gap_ms: gaps(samples.iter().map(|s| s.drop_gaps)),
+        packets: Some(total(samples.iter().map(|s| s.counts))),
     }
 }
 
@@ -76,11 +79,11 @@ fn links(samples: &[Sample]) -> Vec<report::Link> {
         report::Link {
             name: l.name.clone(),
             rate_bps: l.rate,
-            utilization: exact(|l| l.utilization),
+            utilization: exact(|l| l.utilization).map(part),
             queue_delay_ms: delay(of().map(|l| l.delay)),
-            loss_ratio: some(|l| l.loss_ratio),
-            mark_ratio: some(|l| l.mark_ratio),
-            queue_packets: exact(|l| l.queue_packets),
+            loss_ratio: some(|l| l.loss_ratio).map(rare),
+            mark_ratio: some(|l| l.mark_ratio).map(rare),
+            queue_packets: skewed(of().map(|l| Some(l.queue_packets))),
             nearly_full_s: some(|l| l.nearly_full_s),
             drop_gap_ms: gaps(of().map(|l| l.drop_gaps)),
         }
@@ -88,16 +91,21 @@ fn links(samples: &[Sample]) -> Vec<report::Link> {
     first.links.iter().enumerate().map(link).collect()
 }
 
+/// Jain's index, which is skewed and cannot be above 1.
+fn jain(samples: impl Iterator<Item = Option<f64>>) -> Option<Figure> {
+    skewed(samples).map(part)
+}
+
 /// Reasons that occurred at least once.
 fn by_reason(samples: &[Sample], of: fn(&Sample) -> &[(&'static str, f64)]) -> BTreeMap<String, Figure> {
     let reasons = samples.first().map_or(&[][..], of);
     let count = |index: usize| samples.iter().map(move |s| of(s)[index].1);
     let seen = (0..reasons.len()).filter(|&i| count(i).any(|n| n > 0.0));
-    seen.filter_map(|i| Some((reasons[i].0.to_string(), figure(count(i))?))).collect()
+    seen.filter_map(|i| Some((reasons[i].0.to_string(), figure(count(i)).map(rare)?))).collect()
 }
 
 fn delay(samples: impl Iterator<Item = Delays> + Clone) -> report::Delay {
-    let nth = |i: usize| figure_of_some(samples.clone().map(move |d| d[i]));
+    let nth = |i: usize| skewed(samples.clone().map(move |d| d[i]));
     report::Delay { mean: nth(0), sd: nth(1), p50: nth(2), p95: nth(3), p99: nth(4) }
 }
 
@@ -111,6 +119,10 @@ fn group(job: &Job, index: usize, samples: &[Sample]) -> report::Group {
     let of = || samples.iter().map(|s| &s.groups[index]);
     let nth = |i: usize| figure_of_some(of().map(|g: &GroupSample| g.per_flow[i]));
     let r = Figures::new(of().map(|g| &g.rates));
+    let heeds = group.source.heeds_loss();
+    let received = |rates: &Rates| if heeds { rates.goodput } else { rates.throughput };
+    let shares = of().map(|g| received(&g.rates) / g.rates.fair_share);
+    let users = of().map(|g| g.users).max().filter(|users| *users != group.count as usize);
     report::Group {
         name: group.name.clone(),
         count: group.count as u64,
@@ -120,11 +132,11 @@ fn group(job: &Job, index: usize, samples: &[Sample]) -> report::Group {
         loss_bps: r.loss,
         mark_ratio: r.mark_ratio,
         per_flow: PerFlow { mean: nth(0), min: nth(1), max: nth(2) },
-        jain: figure_of_some(of().map(|g| g.jain)),
+        jain: jain(of().map(|g| g.jain)),
         fair_share_bps: r.fair_share,
         offered_bps: r.offered,
         delay_ms: r.delay,
-        conduct: Some(if group.source.heeds_loss() { Conduct::Responsive } else { Conduct::Unresponsive }),
+        conduct: Some(if heeds { Conduct::Responsive } else { Conduct::Unresponsive }),
         one_way_ms: delay(of().map(|g| g.one_way)),
         rtt_ms: delay(of().map(|g| g.round_trip)),
         retransmitted_bytes: r.retransmitted,
@@ -135,6 +147,12 @@ fn group(job: &Job, index: usize, samples: &[Sample]) -> report::Group {
         },
         completions: figure(of().map(|g| g.completions)),
         completion_ms: delay(of().map(|g| g.completion)),
+        worst_share: skewed(of().map(|g| Some(g.worst?.share))).map(rare),
+        user_count: users.map(|users| users as u64),
+        starved: figure_of_some(of().map(|g| Some(g.worst?.starved as f64))).map(rare),
+        // A share that is no number belongs to a group without a fair share, and then none is one.
+        share_by_seed: shares.filter(|share| share.is_finite()).collect(),
+        packets: Some(total(of().map(|g| g.counts))),
     }
 }
 
@@ -199,9 +217,9 @@ impl Figures {
             goodput: exact(|r| r.goodput),
             offered: exact(|r| r.offered),
             fair_share: exact(|r| r.fair_share),
-            loss: exact(|r| r.loss),
-            loss_ratio: some(|r| r.loss_ratio),
-            mark_ratio: some(|r| r.mark_ratio),
+            loss: exact(|r| r.loss).map(rare),
+            loss_ratio: some(|r| r.loss_ratio).map(rare),
+            mark_ratio: some(|r| r.mark_ratio).map(rare),
             delay: delay(rates.clone().map(|r| r.delay)),
             retransmitted: exact(|r| r.retransmitted),
             drop_gaps: gaps(rates.clone().map(|r| r.drop_gaps)),

@@ -23,6 +23,7 @@ pub mod replay;
 pub mod run;
 mod sample;
 pub mod scenario;
+mod settled;
 pub mod sketch;
 pub mod spec;
 pub mod stats;

@@ -2,12 +2,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use tidegate::{DropReason, MarkReason, Span};
-use tidegate_report::{Counts, Line, Quantity, Series, fair};
+use tidegate_report::fair::{self, Worst};
+use tidegate_report::{Counts, Line, Quantity, Series};
 use tidegate_sim::{Count, Counters, Delay, LinkOutcome, Outcome, Spread};
 
 use crate::lower::milli;
 use crate::plan::Plan;
 use crate::scenario::Scenario;
+use crate::settled::Course;
 use crate::stats;
 
 /// One replication's numbers. Rates in bit/s, delays in ms.
@@ -34,8 +36,12 @@ pub(crate) struct Sample {
     pub drops: Vec<(&'static str, f64)>,
     pub marks: Vec<(&'static str, f64)>,
     pub groups: Vec<GroupSample>,
+    /// What became of the watched queue's packets.
+    pub counts: Counts,
     /// Each flow, if it was asked for.
     pub flows: Vec<FlowSample>,
+    /// Each group's rates over time, warm-up included, for the check whether it had settled.
+    pub course: Course,
 }
 
 /// Mean, standard deviation, median, 95th and 99th percentile of a delay.
@@ -71,6 +77,11 @@ pub(crate) struct GroupSample {
     pub rate_cov: [Option<f64>; 2],
     pub completions: f64,
     pub completion: Delays,
+    /// The worst of its users, and how many are starved.
+    pub worst: Option<Worst>,
+    /// How many flows the flow key makes of it.
+    pub users: usize,
+    pub counts: Counts,
 }
 
 /// One flow.
@@ -118,6 +129,9 @@ impl Sample {
             let g = &outcome.groups[index];
             let covs = outcome.flows.iter().filter(|f| f.group.index() == index).filter_map(|f| f.windows.variation());
             let covs: Vec<f64> = covs.collect();
+            let own = |flow: usize| plan.flows[flow].group as usize == index;
+            let users: Vec<(f64, f64)> =
+                by_key(plan, &goodputs, own).into_iter().zip(by_key(plan, &shares, own)).collect();
             GroupSample {
                 rates: queues.rates(&g.counters, g.delay, &g.drop_gaps, share),
                 jain: jain_by_key(plan, &throughputs, Some(index)),
@@ -127,6 +141,9 @@ impl Sample {
                 rate_cov: [stats::mean(&covs), stats::deviation(&covs)],
                 completions: g.completions.transfers.packets as f64,
                 completion: delays(g.completions.time),
+                worst: Worst::of(users.clone()),
+                users: users.len(),
+                counts: counts(&g.counters, |c| c.packets),
             }
         };
         let flow = |(index, f): (usize, &tidegate_sim::FlowOutcome)| FlowSample {
@@ -155,6 +172,13 @@ impl Sample {
             drops: DropReason::ALL.iter().map(|r| (r.name(), link.dropped(*r).packets as f64)).collect(),
             marks: MarkReason::ALL.iter().map(|r| (r.name(), link.marked(*r).packets as f64)).collect(),
             groups: (0..scenario.groups.len()).map(group).collect(),
+            counts: Counts {
+                offered: link.arrivals.packets,
+                delivered: link.departures.packets,
+                dropped: link.all_drops().packets,
+                marked: link.all_marks().packets,
+            },
+            course: Course::new(outcome),
             flows: if flows { outcome.flows.iter().enumerate().map(flow).collect() } else { vec![] },
         }
     }

@@ -1,23 +1,45 @@
 //! Statistics over replications and over flows: each a small function with its formula and golden numbers.
-use statrs::distribution::{ContinuousCDF, StudentsT};
-use tidegate_report::Figure;
-
-/// The 97.5 % quantile of Student's t with `freedom` degrees of freedom (at least 1).
-pub fn t_975(freedom: usize) -> f64 {
-    let law = StudentsT::new(0.0, 1.0, freedom.max(1) as f64).expect("a positive number of degrees of freedom");
-    // The quantile is found with the host's logarithms; ten digits of it are the same on every machine.
-    (law.inverse_cdf(0.975) * 1e9).round() / 1e9
-}
+use tidegate_report::{Figure, interval};
 
 /// Mean of replications and the half-width of its 95 % interval, t_{.975,R−1} · s / √R. No figure without values;
 /// no interval for a single one.
 pub fn figure(values: impl IntoIterator<Item = f64>) -> Option<Figure> {
-    let values: Vec<f64> = values.into_iter().collect();
-    let n = values.len() as f64;
-    let mean = mean(&values)?;
-    let squares: f64 = values.iter().map(|x| (x - mean) * (x - mean)).sum();
-    let half = (values.len() > 1).then(|| t_975(values.len() - 1) * (squares / (n - 1.0)).sqrt() / n.sqrt());
-    Figure::new(mean, half)
+    interval::mean(&values.into_iter().collect::<Vec<_>>())
+}
+
+/// A figure of events that may be rare: without its interval where that reaches down to zero or below. Such a figure comes
+/// from a few bursts in some of the seeds, and an interval that is symmetrical misses the truth in up to two cases of three.
+pub fn rare(figure: Figure) -> Figure {
+    within(figure, f64::INFINITY)
+}
+
+/// A figure that cannot leave 0 to `most`: without its interval where that reaches to either end, for the same reason.
+fn within(figure: Figure, most: f64) -> Figure {
+    let mean = figure.mean();
+    match figure.ci95() {
+        Some(half) if half >= mean || half >= most - mean => Figure::exact(mean).unwrap_or(figure),
+        _ => figure,
+    }
+}
+
+/// From here on what can be 1 at most, as utilization and Jain's index, has no interval.
+const NEAR_ONE: f64 = 0.98;
+
+/// A figure from 0 to 1: without its interval where that reaches to an end, or where the mean is near one. There most seeds
+/// agree and a few do not, and an interval of few seeds misses them: it held the truth in 24 to 90 of 100 cases.
+pub fn part(figure: Figure) -> Figure {
+    let bare = || Figure::exact(figure.mean()).unwrap_or(figure);
+    if figure.mean() >= NEAR_ONE { bare() } else { within(figure, 1.0) }
+}
+
+/// [`figure_of_some`] of what is skewed from seed to seed: delays, queues, the worst user, Jain's index. Of such values
+/// Student's interval covers too little, by about skewness²/R; so it is wider by √(1 + 1.5/R). That covers 93 to 97 % of a
+/// normal law and of a skewness of about one; `tests/coverage.rs` measures it.
+pub fn skewed(values: impl IntoIterator<Item = Option<f64>>) -> Option<Figure> {
+    let values: Vec<f64> = values.into_iter().flatten().collect();
+    let plain = figure(values.iter().copied())?;
+    let wider = (1.0 + 1.5 / values.len() as f64).sqrt();
+    Figure::new(plain.mean(), plain.ci95().map(|half| half * wider))
 }
 
 /// The figure of those replications in which the quantity exists; none if it exists in none.
@@ -127,9 +149,6 @@ mod tests {
 
     #[test]
     fn golden_numbers() {
-        close(t_975(24), 2.0639, 5e-5);
-        close(t_975(1), 12.7062, 5e-5);
-        close(t_975(4), 2.7764, 5e-5);
         close(jain(&[1.0, 2.0, 3.0]).unwrap(), 0.857143, 5e-7);
         close(norm(&[90.0, 110.0, 130.0], 100.0), 33.1662, 5e-5);
         close(fair_deviation(&[0.9, 1.0, 1.1], 1.0).unwrap(), 0.1, 1e-12);
@@ -154,25 +173,19 @@ mod tests {
         close(five.ci95().unwrap(), 1.96324, 5e-6);
         assert_eq!(figure([7.0]).unwrap().ci95(), None);
         assert_eq!(figure([]), None);
+        let skewed = skewed([Some(1.0), Some(2.0), Some(3.0), Some(4.0), Some(5.0)]).unwrap();
+        close(skewed.ci95().unwrap(), 1.96324 * 1.3f64.sqrt(), 5e-6);
+        let ratio = |mean, half| within(Figure::new(mean, Some(half)).unwrap(), 1.0).ci95();
+        assert_eq!(
+            [ratio(0.9, 0.05), ratio(0.9, 0.1), ratio(0.05, 0.05), ratio(0.0, 0.0)],
+            [Some(0.05), None, None, None]
+        );
         assert_eq!(figure_of_some([None, None]), None);
         assert_eq!(figure_of_some([None, Some(2.0), Some(2.0)]).unwrap().ci95(), Some(0.0));
         assert_eq!(
             (jain(&[]), jain(&[0.0, 0.0]), fair_deviation(&[1.0], 1.0), variation(&[0.0])),
             (None, None, None, None)
         );
-    }
-
-    #[test]
-    fn intervals_cover_what_they_say() {
-        // 20000 experiments of five uniform draws: about 95 % of the intervals hold the true mean. Uniform draws cover
-        // 0.934 of the time at n = 5, normal ones 0.95; six deviations of 20000 trials are 0.010.
-        let mut dice = tidegate::Rng::from_seed(3);
-        let covered = (0..20_000).filter(|_| {
-            let f = figure((0..5).map(|_| dice.uniform())).unwrap();
-            (f.mean() - 0.5).abs() <= f.ci95().unwrap()
-        });
-        let share = covered.count() as f64 / 20_000.0;
-        assert!((0.92..0.96).contains(&share), "{share}");
     }
 
     #[test]

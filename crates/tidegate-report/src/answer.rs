@@ -1,5 +1,6 @@
 //! The answer in one sentence, computed from the figures: who got what against the fair share.
-use crate::{Conduct, Document, Figure, Group, human};
+use crate::interval::{self, Estimate};
+use crate::{Conduct, Document, Figure, Group, Unsettled, human};
 
 /// What must be known of every replay, in one line.
 pub const REPLAY: &str = "In a replay senders do not react: this is what each queue would have done to these packets, \
@@ -14,6 +15,28 @@ pub const GOODPUT: &str = "Goodput counts bytes when they are in order at the re
 pub fn goodput_exceeds(document: &Document) -> bool {
     let exceeds = |g: &Group| matches!((g.goodput_bps, g.throughput_bps), (Some(g), Some(t)) if g.mean() > t.mean());
     document.groups.iter().any(exceeds)
+}
+
+/// What the columns of the worst user and of the starved mean.
+pub const STARVED: &str = "Worst user: least of a fair share that one user of the group got, by goodput; starved: users with less \
+                           than a tenth of it. Both are means over seeds.";
+
+/// Why a ratio has no interval though there are seeds enough.
+pub const TOO_RARE: &str = "A loss without ± was seen too seldom, or in too few seeds, for an interval that holds.";
+
+/// How far intervals can be trusted (`tests/coverage.rs` of tidegate-lab measures it).
+pub const MEDIANS: &str = "With few seeds the interval of a median delay may hold in only 80 of 100 cases, since medians take few \
+                           values; the other intervals hold in 93 to 97. Near 100 % utilization and Jain's index have none.";
+
+/// Whether there are intervals of few seeds, so that [`MEDIANS`] must be said.
+pub fn few_seeds(documents: &[&Document]) -> bool {
+    documents.iter().any(|d| (2..20).contains(&d.seeds.len()))
+}
+
+/// Whether the losses of some group were too rare for an interval, so that [`TOO_RARE`] must be said.
+pub fn too_rare(document: &Document) -> bool {
+    let rare = |g: &Group| g.loss_ratio.is_some_and(|f| f.mean() > 0.0 && f.ci95().is_none());
+    document.seeds.len() > 1 && document.groups.iter().any(rare)
 }
 
 /// How a group fared against its fair share.
@@ -41,9 +64,42 @@ impl Verdict {
     }
 }
 
-/// A group's throughput over its fair share; `None` if either is unknown.
+/// What a group [`received`](Group::received) over its fair share; `None` if either is unknown.
 pub fn share(group: &Group) -> Option<Figure> {
-    group.throughput_bps?.over(group.fair_share_bps?.mean())
+    group.received()?.over(group.fair_share_bps?.mean())
+}
+
+/// The worst user of a group and how many are starved, where there are several users and that is known.
+pub fn worst(group: &Group) -> Option<(Figure, Figure)> {
+    Some((group.worst_share?, group.starved?)).filter(|_| group.users() > 1)
+}
+
+/// What a reader must know of the results before he takes a figure from them, a sentence each: groups whose goodput is
+/// far below their throughput, and warm-ups that were too short.
+pub fn caveats(documents: &[&Document]) -> Vec<String> {
+    let mut told = vec![];
+    let several = documents.len() > 1;
+    for document in documents {
+        let of = if several { format!("{}: ", document.title()) } else { String::new() };
+        for group in &document.groups {
+            if let Some(ratio) = group.wasteful() {
+                let (name, ratio) = (&group.name, human::percent(ratio));
+                told.push(format!("{of}{name}: goodput is only {ratio} of throughput, the rest was received twice."));
+            }
+        }
+        told.extend(document.unsettled.iter().map(|u| of.clone() + &unsettled(u)));
+    }
+    told.iter().map(|text| human::plain(text)).collect()
+}
+
+fn unsettled(u: &Unsettled) -> String {
+    let change = u.early_bps / u.late_bps - 1.0;
+    let (by, way) = (human::percent(change.abs()), if change > 0.0 { "higher" } else { "lower" });
+    let advice = match u.warmup_s {
+        Some(seconds) => format!("a run.warmup of {} would do", human::seconds(seconds)),
+        None => "it does not settle within this run, so a longer run.duration is needed".into(),
+    };
+    format!("{}: not steady, in the first quarter {by} {way} than in the second half; {advice}.", u.group)
 }
 
 /// Whether a group takes no heed of congestion and asks for more than its share, so that a queue should hold it back.
@@ -121,20 +177,31 @@ fn least(document: &Document) -> Option<(&Group, Figure)> {
     document.groups.iter().filter_map(fared).min_by(|(_, a), (_, b)| a.mean().total_cmp(&b.mean()))
 }
 
-/// For each of the `ranked` results, of which others its rank cannot be told: those whose 95 % intervals overlap its own.
-/// Of the first, whatever comes after it; of any other, what comes before it. Empty where the rank is plain.
+/// The shares by seed of the group that decides a result's rank, on the scale of [`least`]; none where they are unknown.
+fn least_by_seed(document: &Document) -> Option<Vec<f64>> {
+    let (group, fared) = least(document)?;
+    let scale = fared.mean() / share(group)?.mean();
+    (group.share_by_seed.len() > 1).then(|| group.share_by_seed.iter().map(|s| s * scale).collect())
+}
+
+/// Whether the ranks of two results can be told apart: whether zero lies outside the interval of their difference. None where
+/// there is no interval.
+fn differ(a: &Document, b: &Document) -> Option<bool> {
+    if let (Some(of_a), Some(of_b)) = (least_by_seed(a), least_by_seed(b)) {
+        return interval::differ(interval::difference(&of_a, &of_b, a.seeds == b.seeds)?);
+    }
+    // An older result has no shares by seed.
+    let estimate = |document: &Document| Estimate::from_figure(least(document)?.1, document.seeds.len());
+    interval::differ(interval::welch(estimate(a)?, estimate(b)?))
+}
+
+/// For each of the `ranked` results, from which others it cannot be told. Of the first, whatever comes after it; of any
+/// other, what comes before it. Empty where the rank is plain.
 fn ties(ranked: &[&Document]) -> Vec<String> {
-    let spans: Vec<Option<(f64, f64)>> = ranked
-        .iter()
-        .map(|document| least(document).and_then(|(_, f)| f.ci95().map(|half| (f.mean() - half, f.mean() + half))))
-        .collect();
-    let overlap = |a: usize, b: usize| match (spans[a], spans[b]) {
-        (Some(a), Some(b)) => a.0 <= b.1 && b.0 <= a.1,
-        _ => false,
-    };
     let others = |i: usize| if i == 0 && ranked.len() > SPELT_OUT { 1..ranked.len() } else { 0..i };
     let tie = |i: usize| {
-        let names: Vec<&str> = others(i).filter(|&j| overlap(i, j)).map(|j| ranked[j].title()).collect();
+        let names: Vec<&str> =
+            others(i).filter(|&j| differ(ranked[i], ranked[j]) == Some(false)).map(|j| ranked[j].title()).collect();
         match names.as_slice() {
             [] => String::new(),
             names => format!(" (not distinguishable from {})", listed(names)),
@@ -176,6 +243,7 @@ fn text(document: &Document, wording: Wording, tie: &str) -> String {
         if text.ends_with(" fair share") && !text.contains(" times ") {
             wording = Wording::Short;
         }
+        let text = text + &worst_told(group);
         // The tie is said of the group that decides the rank.
         if deciding == Some(group.name.as_str()) { text + tie } else { text }
     };
@@ -198,6 +266,19 @@ fn part(group: &Group, wording: Wording) -> String {
         _ if offends(group) => format!("{name} {is} held to {rate}"),
         _ => format!("{name} {gets} {}{fair}", human::percent(share)),
     }
+}
+
+/// ` (worst user 12 %, 1.8 of 20 starved)`; nothing of an offender, nor where there is but one user.
+fn worst_told(group: &Group) -> String {
+    let Some((share, starved)) = worst(group).filter(|_| !offends(group)) else { return String::new() };
+    let starved =
+        if starved.mean() > 0.0 { format!(", {} starved", starved_of(starved.mean(), group)) } else { String::new() };
+    format!(" (worst user {}{starved})", human::percent(share.mean()))
+}
+
+/// `1.8 of 20`.
+fn starved_of(starved: f64, group: &Group) -> String {
+    format!("{} of {}", human::few(starved), human::count(group.users()))
 }
 
 /// Whether a group's name is the plural of a word, as `users` is. Protocols and abbreviations that end in s are not.
@@ -283,7 +364,57 @@ mod tests {
     fn with_interval(label: &str, tcp: f64, half: f64) -> Document {
         let mut document = document(label, tcp, 20.0);
         document.groups[0].throughput_bps = Figure::new(tcp * 1e6, Some(half * 1e6));
+        document.seeds = vec![1, 2, 3, 4, 5];
         document
+    }
+
+    /// A result whose users have these shares, one for each seed.
+    fn by_seed(label: &str, shares: &[f64]) -> Document {
+        let mut document = document(label, 1.0, 20.0);
+        let figure = interval::mean(shares).unwrap();
+        document.groups[0].throughput_bps = Figure::new(figure.mean() * 1e6, figure.ci95().map(|half| half * 1e6));
+        document.groups[0].share_by_seed = shares.to_vec();
+        document.seeds = (1..=shares.len() as u64).collect();
+        document
+    }
+
+    #[test]
+    fn the_difference_decides_not_the_overlap() {
+        // The intervals overlap: .50 ± .020 and .53 ± .020. The difference is .03 ± .023.
+        let (a, b) = (with_interval("a", 0.50, 0.02), with_interval("b", 0.53, 0.02));
+        assert!(!answer(&[&a, &b]).contains("distinguishable"), "{}", answer(&[&a, &b]));
+        let near = with_interval("c", 0.52, 0.02);
+        assert!(answer(&[&a, &near]).contains("(not distinguishable from c)"), "{}", answer(&[&a, &near]));
+        // Pair by pair b is ahead in every seed; by themselves the two spread too far.
+        let shares = [0.3, 0.4, 0.5, 0.6, 0.7];
+        let ahead = shares.map(|s| s + 0.01 + s / 100.0);
+        let (a, mut b) = (by_seed("a", &shares), by_seed("b", &ahead));
+        assert!(!answer(&[&a, &b]).contains("distinguishable"), "{}", answer(&[&a, &b]));
+        b.seeds = vec![6, 7, 8, 9, 10];
+        assert!(answer(&[&a, &b]).contains("distinguishable"), "other seeds are no pairs");
+    }
+
+    #[test]
+    fn responsive_flows_go_by_goodput_and_the_worst_user_is_named() {
+        let mut document = document("sfb", 0.9, 0.4);
+        document.groups[0].goodput_bps = Figure::exact(0.6e6);
+        document.groups[0].count = 20;
+        document.groups[0].worst_share = Figure::exact(0.01);
+        document.groups[0].starved = Figure::exact(1.8);
+        let said =
+            "sfb: tcp gets 60 % of its fair share (worst user 1 %, 1.8 of 20 starved), flood is held to 400 kbit/s";
+        assert_eq!(answer(&[&document]), said);
+        let told = caveats(&[&document]);
+        assert_eq!(told, ["tcp: goodput is only 67 % of throughput, the rest was received twice."]);
+    }
+
+    #[test]
+    fn a_short_warmup_is_told() {
+        let unsettled = |warmup_s| Unsettled { group: "tcp".into(), early_bps: 108.0, late_bps: 100.0, warmup_s };
+        let of = |u: Unsettled| caveats(&[&Document { unsettled: vec![u], ..Document::default() }]).remove(0);
+        let begin = "tcp: not steady, in the first quarter 8 % higher than in the second half; ";
+        assert_eq!(of(unsettled(Some(20.0))), format!("{begin}a run.warmup of 20 s would do."));
+        assert!(of(unsettled(None)).starts_with(&format!("{begin}it does not settle within this run")));
     }
 
     #[test]
@@ -305,7 +436,7 @@ mod tests {
     #[test]
     fn the_best_of_many_says_who_may_be_as_good() {
         let many: Vec<Document> =
-            (1..=6).map(|i| with_interval(&format!("q{i}"), 0.5 + i as f64 / 100.0, 0.007)).collect();
+            (1..=6).map(|i| with_interval(&format!("q{i}"), 0.5 + i as f64 / 100.0, 0.01)).collect();
         let text = answer(&many.iter().collect::<Vec<_>>());
         let best = "best of all, q6: tcp gets 56 % of its fair share (not distinguishable from q5), flood takes ";
         assert!(text.starts_with(best), "{text}");

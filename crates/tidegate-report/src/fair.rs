@@ -24,9 +24,48 @@ pub fn max_min(demands: &[f64], capacity: f64) -> Vec<f64> {
     shares
 }
 
+/// Who gets less than this part of a fair share is starved.
+pub const STARVED: f64 = 0.1;
+
+/// How those fared who fared worst: the one place that says what the worst user is.
+///
+/// A user is what the flow key makes one flow. What he gets is his goodput, or his throughput where that alone is known, over
+/// his own fair share.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Worst {
+    /// What the user with least gets of his fair share.
+    pub share: f64,
+    /// How many users get less than [`STARVED`] of theirs.
+    pub starved: usize,
+}
+
+impl Worst {
+    /// The worst of `users`, each with his rate and his fair share. Who has no share is none; `None` of nobody.
+    ///
+    /// ```
+    /// use tidegate_report::fair::Worst;
+    /// assert_eq!(Worst::of([(9.0, 10.0), (0.5, 10.0), (2.0, 10.0)]), Some(Worst { share: 0.05, starved: 1 }));
+    /// ```
+    pub fn of(users: impl IntoIterator<Item = (f64, f64)>) -> Option<Worst> {
+        let shares = users.into_iter().filter(|(_, fair)| *fair > 0.0).map(|(got, fair)| got / fair);
+        let worse = |worst: Option<Worst>, share: f64| {
+            let Worst { share: least, starved } = worst.unwrap_or(Worst { share: f64::INFINITY, starved: 0 });
+            Some(Worst { share: least.min(share), starved: starved + usize::from(share < STARVED) })
+        };
+        shares.fold(None, worse)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_worst_by_hand() {
+        let worst = Worst::of([(1.0, 10.0), (0.99, 10.0), (3.0, 1.0), (1.0, 0.0)]).unwrap();
+        assert_eq!((worst.share, worst.starved), (0.099, 1), "a tenth itself is not below a tenth");
+        assert_eq!(Worst::of([(1.0, 0.0)]), None);
+    }
 
     #[test]
     fn max_min_by_hand() {

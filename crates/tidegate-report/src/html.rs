@@ -115,6 +115,9 @@ fn head(page: &mut String, input: &ReportInput) {
     if first.is_some_and(|d| d.source == Source::Replayed) {
         let _ = writeln!(page, "<p class=\"caveat\">{}</p>", answer::REPLAY);
     }
+    for caveat in answer::caveats(&documents) {
+        let _ = writeln!(page, "<p class=\"caveat\">{}</p>", escape(&unbroken(&caveat)));
+    }
     page.push_str("<dl class=\"facts\">\n");
     if let Some(document) = first {
         for (name, value) in facts(document) {
@@ -172,7 +175,7 @@ fn outcome(page: &mut String, input: &ReportInput) {
     page.push_str("<section>\n<h2>Who got what</h2>\n");
     page.push_str("<p class=\"what\">How the bottleneck was divided between the groups of flows");
     if fair {
-        page.push_str(", and each group’s throughput over its fair share (max-min, what a group asks for counted where known), on a logarithmic scale");
+        page.push_str(", and each group’s share of its fair share (max-min, what a group asks for counted where known), on a logarithmic scale: by goodput where senders heed congestion, else by throughput. A ring is the worst user of a group");
     }
     let intervals = input.runs.iter().any(|run| run.result.seeds.len() > 1);
     page.push_str(if intervals { ". Whiskers are 95 % intervals.</p>\n" } else { ".</p>\n" });
@@ -206,7 +209,7 @@ fn tiles(page: &mut String, document: &Document) {
         ("Utilization", human::ratio(all.utilization)),
         ("Delay, median", human::millis(all.queue_delay_ms.p50)),
         ("Delay, 99th percentile", human::millis(all.queue_delay_ms.p99)),
-        ("Loss", human::ratio(all.loss_ratio)),
+        ("Loss", human::loss(all.loss_ratio, all.packets, all.loss_ratio.and_then(|f| f.ci95()))),
     ] {
         let (mean, half) =
             text.split_once(" ± ").map_or((text.as_str(), String::new()), |(m, h)| (m, format!("± {h}")));

@@ -6,7 +6,7 @@
 //! assert_eq!(human::ratio(Figure::exact(0.0312)), "3.12 %");
 //! assert_eq!(human::rate(None), "–");
 //! ```
-use crate::{Document, Figure};
+use crate::{Counts, Document, Figure};
 
 /// What stands where a figure does not apply.
 pub const NONE: &str = "–";
@@ -35,6 +35,56 @@ pub fn percent(ratio: f64) -> String {
         p if p >= 9.95 => format!("{p:.0} %"),
         p if p >= 0.05 || p == 0.0 => format!("{} %", trim(&format!("{p:.1}"))),
         _ => "less than 0.1 %".into(),
+    }
+}
+
+/// A ratio of rare events as a percentage, `events` of so many packets over all replications. What never happened is bounded
+/// by the rule of three: `none in 384 000, <0.0008 %`. What happened too seldom for an interval has its count beside it.
+///
+/// ```
+/// use tidegate_report::{Figure, human};
+/// assert_eq!(human::rare(Figure::exact(0.0), Some((0, 384_000))), "none in 384 000, <0.0008 %");
+/// assert_eq!(human::rare(Figure::exact(3e-5), Some((12, 384_000))), "0.003 % (12 in 384 000)");
+/// assert_eq!(human::rare(Figure::new(0.02, Some(0.001)), Some((7_680, 384_000))), "2.00 % ± 0.10");
+/// ```
+pub fn rare(figure: Option<Figure>, events: Option<(u64, u64)>) -> String {
+    match (figure, events) {
+        (Some(_), Some((0, of))) if of > 0 => format!("none in {}, <{} %", count(of), bound(3.0 / of as f64)),
+        (Some(f), Some((n, of))) if f.ci95().is_none() && n < SELDOM => {
+            format!("{} % ({} in {})", bound(f.mean()), count(n), count(of))
+        }
+        _ => ratio(figure),
+    }
+}
+
+/// A group's loss, its interval shown or hidden as `figure` has it; `half` is the interval that it has in truth.
+pub fn loss(figure: Option<Figure>, packets: Option<Counts>, half: Option<f64>) -> String {
+    let events = packets.map(|p| (p.dropped, p.offered));
+    // What has an interval is not rare, whether it is shown or not.
+    if half.is_some() { ratio(figure) } else { rare(figure, events) }
+}
+
+/// So few events are counted beside their ratio.
+const SELDOM: u64 = 30;
+
+/// A small ratio in per cent with one digit, rounded up, so that a bound stays one; from 1 % on with two.
+fn bound(ratio: f64) -> String {
+    let percent = ratio * 100.0;
+    if percent >= 1.0 || percent <= 0.0 {
+        return trim(&format!("{percent:.1}")).into();
+    }
+    let decimals = (-percent.log10().floor()) as usize;
+    let step = 10f64.powi(decimals as i32);
+    // A hair less, so that what has one digit keeps it in spite of its rounding.
+    format!("{:.decimals$}", (percent * step * (1.0 - 1e-12)).ceil() / step)
+}
+
+/// A mean number of few things: `2`, `1.8`.
+pub fn few(mean: f64) -> String {
+    match format!("{mean:.1}") {
+        text if text == "0.0" && mean > 0.0 => "<0.1".into(),
+        text if text.ends_with(".0") => text.trim_end_matches(".0").into(),
+        text => text,
     }
 }
 

@@ -8,6 +8,7 @@ pub mod fair;
 pub mod figure;
 pub mod html;
 pub mod human;
+pub mod interval;
 pub mod overload;
 pub mod papers;
 pub mod result;
@@ -18,6 +19,6 @@ pub use figure::Figure;
 pub use overload::Overload;
 pub use result::{
     Aggregate, Bottleneck, Conduct, Counts, Delay, Document, Flow, Gaps, Group, Link, OverFlows, PerFlow, Queue,
-    SCHEMA, SchemaName, Source,
+    SCHEMA, SchemaName, Source, Unsettled,
 };
 pub use series::{Line, Quantity, Series};

@@ -102,6 +102,22 @@ pub struct Document {
     /// Each flow, if asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flows: Option<Vec<Flow>>,
+    /// Groups that had not settled when the warm-up ended. Empty where all had, or where nobody looked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unsettled: Vec<Unsettled>,
+}
+
+/// A group whose throughput early in the measured time is not what it is later: the warm-up is too short.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Unsettled {
+    /// The group's name.
+    pub group: String,
+    /// Its throughput over the first quarter of the measured time, in bit/s.
+    pub early_bps: f64,
+    /// Its throughput over the second half, in bit/s.
+    pub late_bps: f64,
+    /// A warm-up after which it is steady, in seconds from the start; `None` if no such time was found within the run.
+    pub warmup_s: Option<f64>,
 }
 
 /// The queue and its parameters.
@@ -174,6 +190,9 @@ pub struct Aggregate {
     /// Gaps between successive drops of the queue.
     #[serde(default)]
     pub drop_gap_ms: Gaps,
+    /// What became of its packets, over all replications together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packets: Option<Counts>,
 }
 
 /// One of several managed links.
@@ -292,6 +311,45 @@ pub struct Group {
     /// From the start of such a transfer to the arrival of its last byte, in ms.
     #[serde(default)]
     pub completion_ms: Delay,
+    /// What the worst of its users gets of his own fair share ([`Worst`](crate::fair::Worst)): the least of each replication.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worst_share: Option<Figure>,
+    /// How many users the flow key makes of its flows, where that is not as many.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user_count: Option<u64>,
+    /// How many of its users get less than a tenth of theirs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub starved: Option<Figure>,
+    /// What it [`received`](Group::received) over its fair share in each replication, in the order of the seeds, so that
+    /// results can be compared pair by pair.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub share_by_seed: Vec<f64>,
+    /// What became of its packets at queues, over all replications together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packets: Option<Counts>,
+}
+
+/// Goodput below this part of throughput is worth a word.
+const WASTED: f64 = 0.95;
+
+impl Group {
+    /// What it got for the reckoning of shares: of senders that heed congestion the goodput, where it is known, else the
+    /// throughput. What such a sender sends twice is no use to it.
+    pub fn received(&self) -> Option<Figure> {
+        let goodput = self.goodput_bps.filter(|_| self.conduct == Some(Conduct::Responsive));
+        goodput.or(self.throughput_bps)
+    }
+
+    /// How many users it has, where the flow key makes fewer of them than there are connections; else its flows.
+    pub fn users(&self) -> u64 {
+        self.user_count.unwrap_or(self.count)
+    }
+
+    /// Its goodput over its throughput, where that is below 95 %.
+    pub fn wasteful(&self) -> Option<f64> {
+        let ratio = self.goodput_bps?.mean() / self.throughput_bps?.mean();
+        (ratio < WASTED).then_some(ratio)
+    }
 }
 
 /// The spread of a figure over a group's flows, each itself a mean over replications.

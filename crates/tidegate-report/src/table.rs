@@ -15,7 +15,10 @@ use comfy_table::{ContentLineStyle, LineStyle, TableStyle};
 pub use look::{Colour, Look, columns_that_fit, left_out};
 use look::{fit, widest, wrapped};
 
-use crate::answer::{GOODPUT, REPLAY, Verdict, clauses, goodput_exceeds, offends, share};
+use crate::answer::{
+    GOODPUT, MEDIANS, REPLAY, STARVED, TOO_RARE, Verdict, caveats, clauses, few_seeds, goodput_exceeds, offends, share,
+    too_rare, worst,
+};
 use crate::detail::{self, Detail};
 use crate::{Counts, Delay, Document, Figure, Flow, Group, human};
 
@@ -43,6 +46,17 @@ impl Intervals {
 
     fn millis(self, figure: Option<Figure>) -> Cell {
         Cell::new(human::millis(self.of(figure)))
+    }
+
+    /// A loss, which may be of rare events.
+    fn loss(self, group: &Group) -> Cell {
+        Cell::new(human::loss(self.of(group.loss_ratio), group.packets, group.loss_ratio.and_then(|f| f.ci95())))
+    }
+
+    /// The worst user and how many are starved.
+    fn worst(self, group: &Group) -> [Cell; 2] {
+        let Some((share, starved)) = worst(group) else { return [human::NONE; 2].map(Cell::new) };
+        [human::ratio(self.of(Some(share))), human::few(starved.mean())].map(Cell::new)
     }
 
     /// A figure that has been written.
@@ -184,23 +198,28 @@ fn choose<L: Copy>(
 }
 
 fn wide(documents: &[&Document], look: &Look, with: Intervals) -> Table {
-    let names = group_names(documents);
+    let several =
+        |name: &&str| documents.iter().flat_map(|d| &d.groups).any(|g| g.name == **name && worst(g).is_some());
+    let names: Vec<(&str, bool)> = group_names(documents).into_iter().map(|name| (name, several(&name))).collect();
     let mut table = new(look);
     let mut head = vec!["queue".to_string()];
-    for name in &names {
-        head.extend([format!("{name}: of fair share"), "throughput".into(), "loss".into()]);
+    for (name, worst) in &names {
+        head.push(format!("{name}: of fair share"));
+        head.extend(WORST.iter().filter(|_| *worst).map(|head| head.to_string()));
+        head.extend(["throughput", "loss"].map(String::from));
     }
     head.extend(["Jain", "utilization", "delay p50", "p99"].map(String::from));
     header(&mut table, &head);
     for document in documents {
         let mut row = vec![text(document.title()).add_attribute(Attribute::Bold)];
-        for name in &names {
-            match document.groups.iter().find(|g| g.name == *name) {
-                Some(group) => {
-                    row.extend([share_cell(group, with), with.rate(group.throughput_bps), with.ratio(group.loss_ratio)])
-                }
-                None => row.extend([human::NONE; 3].map(Cell::new)),
-            }
+        for (name, worst) in &names {
+            let Some(group) = document.groups.iter().find(|g| g.name == *name) else {
+                row.extend([human::NONE; 5].map(Cell::new).into_iter().skip(if *worst { 0 } else { 2 }));
+                continue;
+            };
+            row.push(share_cell(group, with));
+            row.extend(with.worst(group).into_iter().filter(|_| *worst));
+            row.extend([with.rate(group.throughput_bps), with.loss(group)]);
         }
         row.extend(aggregate(document, with));
         table.add_row(row);
@@ -211,7 +230,10 @@ fn wide(documents: &[&Document], look: &Look, with: Intervals) -> Table {
 
 fn long(documents: &[&Document], look: &Look, with: Intervals) -> Table {
     let mut table = new(look);
-    header(&mut table, &["queue", "group", "of share", "throughput", "loss", "Jain", "delay p50", "p99"]);
+    header(
+        &mut table,
+        &["queue", "group", "of share", "worst", "starved", "throughput", "loss", "Jain", "delay p50", "p99"],
+    );
     for document in documents {
         let [jain, _, p50, p99] = aggregate(document, with);
         let mut all = [Some(jain), Some(p50), Some(p99)];
@@ -221,9 +243,9 @@ fn long(documents: &[&Document], look: &Look, with: Intervals) -> Table {
                 text(std::mem::take(&mut name)).add_attribute(Attribute::Bold),
                 text(&group.name),
                 share_cell(group, with),
-                with.rate(group.throughput_bps),
-                with.ratio(group.loss_ratio),
             ];
+            row.extend(with.worst(group));
+            row.extend([with.rate(group.throughput_bps), with.loss(group)]);
             row.extend(all.each_mut().map(|cell| cell.take().unwrap_or_else(|| Cell::new(""))));
             table.add_row(row);
         }
@@ -231,6 +253,9 @@ fn long(documents: &[&Document], look: &Look, with: Intervals) -> Table {
     align(&mut table, 2);
     table
 }
+
+/// What heads the columns of those who fared worst.
+const WORST: [&str; 2] = ["worst user", "starved"];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Columns {
@@ -240,7 +265,10 @@ enum Columns {
 
 fn group_table(document: &Document, look: &Look, columns: Columns, with: Intervals) -> Table {
     let mut table = new(look);
-    let mut head = vec!["group", document.members(), "of fair share", "throughput", "loss"];
+    let several = document.groups.iter().any(|g| worst(g).is_some());
+    let mut head = vec!["group", document.members(), "of fair share"];
+    head.extend(WORST.iter().filter(|_| several));
+    head.extend(["throughput", "loss"]);
     if columns == Columns::All {
         head.extend(["fair share", "goodput", "marked", "per flow: min", "max", "delay p50", "p99"]);
     }
@@ -250,9 +278,9 @@ fn group_table(document: &Document, look: &Look, columns: Columns, with: Interva
             text(&group.name).add_attribute(Attribute::Bold),
             Cell::new(human::count(group.count)),
             share_cell(group, with),
-            with.rate(group.throughput_bps),
-            with.ratio(group.loss_ratio),
         ];
+        row.extend(with.worst(group).into_iter().filter(|_| several));
+        row.extend([with.rate(group.throughput_bps), with.loss(group)]);
         if columns == Columns::All {
             row.extend([
                 Cell::new(human::rate_mean(group.fair_share_bps)),
@@ -279,6 +307,18 @@ fn notes(documents: &[&Document], intervals: Intervals) -> String {
         if goodput_exceeds(one) {
             notes += &format!("{GOODPUT}\n");
         }
+    }
+    for caveat in caveats(documents) {
+        notes += &format!("{caveat}\n");
+    }
+    if documents.iter().any(|d| d.groups.iter().any(|g| worst(g).is_some())) {
+        notes += &format!("{STARVED}\n");
+    }
+    if documents.iter().any(|d| too_rare(d)) {
+        notes += &format!("{TOO_RARE}\n");
+    }
+    if few_seeds(documents) && intervals == Intervals::Shown {
+        notes += &format!("{MEDIANS}\n");
     }
     let mut made = vec![match first.source {
         crate::Source::Simulated => format!("simulated {}", first.scenario),

@@ -21,13 +21,16 @@ fn table_of(text: &str) -> Vec<&str> {
 #[test]
 fn the_answer_stands_first() {
     let text = show(&four(), None);
-    assert!(text.starts_with("sfb: tcp gets 104 % of its fair share, flood is held to 380 kbit/s;\n"), "{text}");
-    assert!(text.contains("drop_tail: tcp gets 4.6 %, flood takes 42.8 Mbit/s, 20 times its fair share"), "{text}");
+    assert!(
+        text.starts_with("sfb: tcp gets 102 % of its fair share (worst user 67 %), flood is held to 380 kbit/s;\n"),
+        "{text}"
+    );
+    assert!(text.contains("drop_tail: tcp gets 4.5 % (worst user 3 %, 19 of 20 starved), flood takes 42.8 Mbit/s, 20 times its fair share"), "{text}");
 }
 
 #[test]
 fn one_row_per_queue_where_there_is_room() {
-    let text = show(&four(), Some(200));
+    let text = show(&four(), Some(220));
     let rows = table_of(&text);
     assert_eq!(rows.len(), 2 + 4, "a header, a rule and four queues:\n{text}");
     let sfb = rows.iter().find(|row| row.trim_start().starts_with("sfb")).unwrap();
@@ -51,7 +54,9 @@ fn no_line_is_wider_than_the_terminal() {
 #[test]
 fn eighty_columns_hold_the_comparison_without_broken_cells() {
     let text = show(&four(), Some(80));
-    assert_eq!(table_of(&text).len(), 2 + 8, "one line per queue and group:\n{text}");
+    // One line more says which columns had no room beside the worst user.
+    assert_eq!(table_of(&text).len(), 2 + 8 + 1, "one line per queue and group:\n{text}");
+    assert!(table_of(&text)[10].starts_with("More columns would show: "), "{text}");
     assert!(text.contains("more columns would show the 95 % intervals"), "{text}");
     assert!(!table_of(&text).join("").contains('±'), "{text}");
 }
@@ -85,8 +90,8 @@ fn a_file_has_lines_as_long_as_need_be() {
 fn colours_only_if_asked_for() {
     let documents = four();
     let documents: Vec<&Document> = documents.iter().collect();
-    assert!(!results(&documents, &Look { width: Some(200), edge: true, colour: Colour::Plain }).contains('\x1b'));
-    let coloured = results(&documents, &Look { width: Some(200), edge: true, colour: Colour::Ansi });
+    assert!(!results(&documents, &Look { width: Some(220), edge: true, colour: Colour::Plain }).contains('\x1b'));
+    let coloured = results(&documents, &Look { width: Some(220), edge: true, colour: Colour::Ansi });
     assert!(coloured.contains('\x1b'));
     // Two columns of shares: tcp starved and the flood greedy are red, sfb's are green.
     let of = |start: &str| coloured.lines().rfind(|line| line.contains(start) && line.contains('±')).unwrap();

@@ -75,6 +75,11 @@ pub(super) fn row<'p>(paper: &'p Paper, claim: &'p Claim, under: &str, results: 
         (None, Some(ours)) => {
             let other = claim.printed.other();
             let theirs = other.and_then(|o| of(o.setting.as_ref().unwrap_or(&claim.setting), &o.queue));
+            let of_place = |setting: &str, queue: &str| results.of(under, setting, queue).map_or(0, <[_]>::len);
+            let theirs = theirs
+                .zip(other)
+                .map(|(figure, o)| (figure, of_place(o.setting.as_ref().unwrap_or(&claim.setting), &o.queue)));
+            let ours = (ours, of_place(&claim.setting, &claim.queue));
             let verdict = claim.printed.judge(ours, theirs, claim.within);
             if matches!(claim.fit, Fit::Target(_)) { verdict.of_a_target() } else { verdict }
         }

@@ -3,6 +3,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use tidegate_report::Figure;
+use tidegate_report::interval::{self, Estimate};
 
 /// What a paper says of a quantity.
 #[derive(Clone, Debug, PartialEq)]
@@ -100,9 +101,15 @@ impl Printed {
         }
     }
 
-    /// What `ours` says of it, and `theirs` where it compares with another queue. An order holds if the 95 % intervals
-    /// lie apart in that order and differs if they do in the other; of single replications nothing can be said.
-    pub fn judge(&self, ours: Figure, theirs: Option<Figure>, within: Option<Within>) -> Verdict {
+    /// What `ours` says of it, and `theirs` where it compares with another queue, each the mean of so many `replications`. An
+    /// order holds if the 95 % interval of the difference (Welch's) lies on its side of zero and differs if it lies on the
+    /// other; of single replications nothing can be said.
+    pub fn judge(
+        &self,
+        (ours, replications): (Figure, usize),
+        theirs: Option<(Figure, usize)>,
+        within: Option<Within>,
+    ) -> Verdict {
         let said = |yes: bool| if yes { Verdict::Holds } else { Verdict::Differs };
         let near = |n: f64| match within {
             Some(Within::Share(share)) => share * n.abs(),
@@ -116,15 +123,18 @@ impl Printed {
             Printed::AtMost(n) => said(ours.mean() - n <= room(*n)),
             Printed::AtLeast(n) => said(n - ours.mean() <= room(*n)),
             Printed::Less(factor, _) | Printed::More(factor, _) => {
-                let Some(theirs) = theirs else { return Verdict::Unchecked("the other queue has no figure".into()) };
-                let (Some(a), Some(b)) = (ours.ci95(), theirs.ci95()) else {
+                let Some((theirs, of_theirs)) = theirs else {
+                    return Verdict::Unchecked("the other queue has no figure".into());
+                };
+                let both = Estimate::from_figure(ours, replications).zip(Estimate::from_figure(theirs, of_theirs));
+                let Some((a, b)) = both else {
                     return Verdict::Unchecked("one replication says nothing of an order".into());
                 };
-                let more = ours.mean() - factor * theirs.mean();
-                let ahead = if matches!(self, Printed::More(..)) { more } else { -more };
-                if ahead.abs() <= a + factor * b {
-                    return Verdict::Unchecked("the intervals meet".into());
+                let more = interval::welch(a, b.times(*factor));
+                if interval::differ(more) != Some(true) {
+                    return Verdict::Unchecked("the interval of the difference holds zero".into());
                 }
+                let ahead = if matches!(self, Printed::More(..)) { more.mean() } else { -more.mean() };
                 said(ahead > 0.0)
             }
         }
@@ -185,7 +195,7 @@ mod tests {
     fn judge(printed: &str, ours: (f64, f64), theirs: (f64, f64), within: &str) -> String {
         let printed: Printed = printed.parse().unwrap();
         let figure = |(mean, ci): (f64, f64)| Figure::new(mean, Some(ci)).unwrap();
-        printed.judge(figure(ours), Some(figure(theirs)), within.parse().ok()).to_string()
+        printed.judge((figure(ours), 5), Some((figure(theirs), 5)), within.parse().ok()).to_string()
     }
 
     #[test]
@@ -206,15 +216,23 @@ mod tests {
     }
 
     #[test]
-    fn orders_need_intervals_that_lie_apart() {
+    fn orders_need_a_difference_whose_interval_leaves_out_zero() {
         assert_eq!(judge("> black", (8.6, 0.1), (5.3, 0.1), ""), "holds");
         assert_eq!(judge("< black", (8.6, 0.1), (5.3, 0.1), ""), "differs");
-        assert_eq!(judge("> black", (5.4, 0.1), (5.3, 0.1), ""), "cannot be checked: the intervals meet");
+        assert_eq!(
+            judge("> black", (5.4, 0.1), (5.3, 0.1), ""),
+            "cannot be checked: the interval of the difference holds zero"
+        );
+        // .15 ± .12: the intervals meet, and yet the two differ.
+        assert_eq!(judge("> black", (5.45, 0.1), (5.3, 0.1), ""), "holds");
         assert_eq!(judge("< 0.6 of red", (5.0, 0.1), (10.0, 1.0), ""), "holds");
-        assert_eq!(judge("< 0.6 of red", (5.8, 0.1), (10.0, 1.0), ""), "cannot be checked: the intervals meet");
+        assert_eq!(
+            judge("< 0.6 of red", (5.8, 0.1), (10.0, 1.0), ""),
+            "cannot be checked: the interval of the difference holds zero"
+        );
         assert_eq!(judge("< 2 of red @ few flows", (5.0, 0.1), (10.0, 1.0), ""), "holds");
         let alone = Figure::exact(1.0).unwrap();
-        let verdict = "> red".parse::<Printed>().unwrap().judge(alone, Some(alone), None);
+        let verdict = "> red".parse::<Printed>().unwrap().judge((alone, 1), Some((alone, 1)), None);
         assert_eq!(verdict.kind(), "cannot be checked");
     }
 

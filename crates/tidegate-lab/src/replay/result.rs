@@ -3,6 +3,7 @@ use std::collections::BTreeMap;
 
 use tidegate::catalog::AnyConfig;
 use tidegate::{Link, Rate, Time};
+use tidegate_report::fair::Worst;
 use tidegate_report::{
     Aggregate, Bottleneck, Counts, Delay, Document, Figure, Flow, Group, PerFlow, Queue, Source, fair,
 };
@@ -124,6 +125,11 @@ fn group(class: Class, tally: &Tally, fair: Option<&[f64]>, over: &Over) -> Grou
     let members = || tally.flows.tales.iter().enumerate().filter(|(_, t)| t.offered[c] > 0);
     let rates: Vec<u64> = members().map(|(_, t)| t.in_time[c]).collect();
     // A flow of several protocols (one client, say) shares out its fair share as it offers.
+    let worst = fair.and_then(|fair| {
+        let got = |t: &Tale| t.in_time[c] as f64 * 8.0 / over.seconds;
+        let part = |t: &Tale| t.offered[c] as f64 / t.bytes.offered as f64;
+        Worst::of(members().map(|(i, t)| (got(t), fair[i] * part(t))))
+    });
     let fair = fair.and_then(|fair| {
         Figure::exact(members().map(|(i, t)| fair[i] * t.offered[c] as f64 / t.bytes.offered as f64).sum())
     });
@@ -143,6 +149,9 @@ fn group(class: Class, tally: &Tally, fair: Option<&[f64]>, over: &Over) -> Grou
         fair_share_bps: fair,
         offered_bps: over.rate(offered),
         delay_ms: delay(&tally.delays[c]),
+        worst_share: worst.and_then(|w| Figure::exact(w.share)),
+        starved: worst.and_then(|w| Figure::exact(w.starved as f64)),
+        packets: Some(counts),
         ..Group::default()
     }
 }

@@ -2,8 +2,9 @@
 use std::fmt::Write;
 
 use super::{ReportInput, Run, escape};
-use crate::answer::{self, Verdict, offends, share};
+use crate::answer::{self, Verdict, offends, share, worst};
 use crate::detail::{self, Detail};
+use crate::fair::STARVED;
 use crate::{Document, Figure, Flow, Group, human};
 
 /// At most so many flows of a run are listed.
@@ -28,7 +29,10 @@ pub(super) fn write(page: &mut String, input: &ReportInput) {
 fn groups(page: &mut String, input: &ReportInput) {
     open(page, "Groups", &["queue", "group"]);
     let members = input.runs.first().map_or("flows", |run| run.result.members());
-    let heads = [members, "throughput", "of fair share", "fair share", "goodput", "loss", "marked", "delay p50", "p99"];
+    let several = input.runs.iter().any(|run| run.result.groups.iter().any(|g| worst(g).is_some()));
+    let mut heads = vec![members, "of fair share"];
+    heads.extend(["worst user", "starved"].iter().filter(|_| several));
+    heads.extend(["throughput", "goodput", "fair share", "loss", "marked", "delay p50", "p99"]);
     heads_then_body(page, &heads);
     for run in &input.runs {
         for (i, group) in run.result.groups.iter().enumerate() {
@@ -39,11 +43,15 @@ fn groups(page: &mut String, input: &ReportInput) {
             }
             text(page, &group.name);
             cell(page, &human::count(group.count));
-            cell(page, &human::rate(group.throughput_bps));
             share_cell(page, group);
+            if several {
+                worst_cells(page, group);
+            }
+            cell(page, &human::rate(group.throughput_bps));
+            let class = if group.wasteful().is_some() { " class=\"bad\"" } else { "" };
+            cell_of(page, class, &human::rate(group.goodput_bps));
             cell(page, &human::rate(human::bare(group.fair_share_bps)));
-            cell(page, &human::rate(group.goodput_bps));
-            cell(page, &human::ratio(group.loss_ratio));
+            cell(page, &human::loss(group.loss_ratio, group.packets, group.loss_ratio.and_then(|f| f.ci95())));
             cell(page, &human::ratio(group.mark_ratio));
             cell(page, &human::millis(group.delay_ms.p50));
             cell(page, &human::millis(group.delay_ms.p99));
@@ -53,6 +61,15 @@ fn groups(page: &mut String, input: &ReportInput) {
     close(page);
     if input.runs.iter().any(|run| answer::goodput_exceeds(run.result)) {
         let _ = writeln!(page, "<p class=\"what note\">{}</p>", answer::GOODPUT);
+    }
+    if several {
+        let _ = writeln!(page, "<p class=\"what note\">{}</p>", answer::STARVED);
+    }
+    if answer::few_seeds(&input.runs.iter().map(|run| run.result).collect::<Vec<_>>()) {
+        let _ = writeln!(page, "<p class=\"what note\">{}</p>", answer::MEDIANS);
+    }
+    if input.runs.iter().any(|run| answer::too_rare(run.result)) {
+        let _ = writeln!(page, "<p class=\"what note\">{}</p>", answer::TOO_RARE);
     }
 }
 
@@ -65,7 +82,7 @@ fn aggregates(page: &mut String, input: &ReportInput) {
         let _ = write!(page, "<tr><th scope=\"row\">{}</th>", escape(result.title()));
         cell(page, &human::number(all.jain));
         cell(page, &human::ratio(all.utilization));
-        cell(page, &human::ratio(all.loss_ratio));
+        cell(page, &human::loss(all.loss_ratio, all.packets, all.loss_ratio.and_then(|f| f.ci95())));
         cell(page, &human::millis(all.queue_delay_ms.mean));
         cell(page, &human::millis(all.queue_delay_ms.p50));
         cell(page, &human::millis(all.queue_delay_ms.p99));
@@ -245,6 +262,16 @@ fn share_cell(page: &mut String, group: &Group) {
         Some(Verdict::Starved) => " class=\"bad\"",
     };
     cell_of(page, class, &human::ratio(share));
+}
+
+/// The worst user, red where he is starved, and how many are.
+fn worst_cells(page: &mut String, group: &Group) {
+    let Some((share, starved)) = worst(group) else {
+        return [human::NONE; 2].iter().for_each(|none| cell(page, none));
+    };
+    let bad = |yes: bool| if yes && !offends(group) { " class=\"bad\"" } else { "" };
+    cell_of(page, bad(share.mean() < STARVED), &human::ratio(Some(share)));
+    cell_of(page, bad(starved.mean() > 0.0), &human::few(starved.mean()));
 }
 
 fn cell_of(page: &mut String, class: &str, figure: &str) {

@@ -48,6 +48,8 @@ struct GroupView<'a> {
     throughput: Option<Figure>,
     fair: Option<f64>,
     share: Option<Figure>,
+    /// Its worst user, where it has several.
+    worst: Option<Figure>,
     loss: Option<Figure>,
 }
 
@@ -100,6 +102,7 @@ fn run_view<'a>(run: &Run<'a>) -> RunView<'a> {
         throughput: group.throughput_bps,
         fair: group.fair_share_bps.map(|f| f.mean()),
         share: answer::share(group),
+        worst: answer::worst(group).map(|(share, _)| share),
         loss: group.loss_ratio,
     });
     RunView {

@@ -89,6 +89,10 @@ pub fn simulated(shape: Shape, tcp: u64) -> Document {
         rate_cov: OverFlows { mean: figure(0.3, 3.0), sd: figure(0.05, 9.0) },
         completions: figure(12.0, 10.0),
         completion_ms: delay(800.0),
+        worst_share: figure(least / share, 9.0),
+        starved: figure(if shape.flood_bps > LINK / 2.0 { tcp as f64 * 0.95 } else { 0.0 }, 5.0),
+        packets: Some(Counts { offered: 1_000_000, delivered: 988_000, dropped: 12_000, marked: 0 }),
+        ..Group::default()
     };
     let flood = Group {
         name: "flood".into(),
@@ -145,6 +149,7 @@ pub fn simulated(shape: Shape, tcp: u64) -> Document {
             fair_deviation: figure(0.4, 3.0),
             nearly_full_s: figure(shape.delay_ms / 10.0, 8.0),
             drop_gap_ms: gaps(),
+            packets: Some(Counts { offered: 3_456_789, delivered: 2_385_184, dropped: 1_071_605, marked: 0 }),
         },
         links: ["a->b", "b->c"].into_iter().map(|name| link(name, shape)).collect(),
         groups: vec![tcp_group, flood],

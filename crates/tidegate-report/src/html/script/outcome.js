@@ -72,7 +72,8 @@ const LEAST_SHARE = 0.0001;
 function shareScale(box) {
   const all = runs.flatMap((run) => run.groups.map((g) => g.share)).filter(Boolean);
   const lows = all.flatMap((f) => [f.mean - (f.ci95 || 0), f.mean]).filter((x) => x >= LEAST_SHARE);
-  const low = Math.min(0.5, ...lows) / 1.2, high = Math.max(2, ...all.map((f) => f.mean + (f.ci95 || 0))) * 1.2;
+  const worst = runs.flatMap((run) => run.groups.map((g) => g.worst)).filter(Boolean).map((f) => f.mean);
+  const low = Math.min(0.5, ...lows, ...worst.filter((x) => x >= LEAST_SHARE)) / 1.2, high = Math.max(2, ...all.map((f) => f.mean + (f.ci95 || 0))) * 1.2;
   const words = Math.min(0.3, 74 / Math.max(200, box.clientWidth - left(box, titles) - 26));
   const margin = Math.pow(high / low, words / (1 - 2 * words));
   return [low / margin, high * margin];
@@ -90,25 +91,28 @@ function rungs(low, high, most) {
  *  crosses none, but where the whisker reaches the left edge, beyond which are the queues' names. */
 function shareMarks(group, k, low) {
   const step = 0.68 / Math.max(1, groups.length);
-  const dots = [], spans = [], ends = [];
+  const dots = [], spans = [], ends = [], rings = [];
   runs.forEach((run, i) => {
     const own = of(run, group.name);
     if (!own || !own.share) return;
     const y = i + (k - (groups.length - 1) / 2) * step, f = own.share, half = f.ci95 || 0;
     const off = f.mean < low, from = Math.max(low, f.mean - half), to = Math.max(low, f.mean + half);
+    if (own.worst) rings.push({ value: [Math.max(low, own.worst.mean), y], figure: own.worst, queue: run.title, worst: true });
     dots.push({ value: [Math.max(low, f.mean), y], figure: f, queue: run.title, symbol: off ? 'triangle' : 'circle', symbolRotate: off ? 90 : 0 });
     if (f.ci95 !== null && !off) spans.push([from, to, y]);
     const inward = off || f.mean >= 1 || f.mean - half <= low;
     ends.push([inward ? to : from, y, percent(f.mean) + (off ? ', off the scale' : ''), inward ? 'right' : 'left']);
   });
-  return { dots, spans, ends };
+  return { dots, spans, ends, rings };
 }
 
 function share(box, c) {
   const [low, high] = shareScale(box);
   const series = groups.flatMap((group, k) => {
-    const { dots, spans, ends } = shareMarks(group, k, low);
-    return [whisker(group.name, c.of[group.name], spans), words(group.name, c, ends), {
+    const { dots, spans, ends, rings } = shareMarks(group, k, low);
+    const ring = { color: 'transparent', borderColor: c.of[group.name], borderWidth: 2, opacity: 1 };
+    return [whisker(group.name, c.of[group.name], spans), words(group.name, c, ends),
+      { name: group.name, type: 'scatter', symbolSize: 9, clip: false, itemStyle: ring, data: rings }, {
       name: group.name, type: 'scatter', symbolSize: 11, clip: false, itemStyle: { color: c.of[group.name], opacity: 1 }, data: dots,
       markLine: k > 0 ? undefined : {
         silent: true, symbol: 'none', label: { show: false }, z: 0,
@@ -127,7 +131,7 @@ function share(box, c) {
     }),
     yAxis: rowAxis(c, titles, room(box)),
     tooltip: Object.assign(base(c).tooltip, {
-      formatter: (p) => escape(p.data.queue) + ', ' + escape(p.seriesName) + '<br><b>' + plusMinus(p.data.figure, PERCENT) + '</b> of its fair share',
+      formatter: (p) => escape(p.data.queue) + ', ' + escape(p.seriesName) + '<br><b>' + plusMinus(p.data.figure, PERCENT) + '</b> of ' + (p.data.worst ? 'a fair share: its worst user' : 'its fair share'),
     }),
     series,
   });
