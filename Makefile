@@ -10,7 +10,7 @@ MUTANTS ?= 0/10
 SOAK_SECONDS ?= 3600
 SOAK_OUT ?= $(CURDIR)/out/soak
 
-.PHONY: help build deb soak demo test lint bench bench-gate fuzz mutants validate validate-gateway validate-witness validate-spoofed validate-adversary choosing speed papers cost clean
+.PHONY: help build deb soak demo test lint bench bench-gate fuzz mutants validate validate-gateway validate-witness validate-spoofed validate-adversary validate-attacks choosing speed papers cost clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -92,6 +92,9 @@ validate-spoofed: test-deps ## Forged sources: what users are left with behind e
 
 validate-adversary: ## Who knows the code but not the secret and aims at a user: how often he meets one, and what he does; some minutes
 	cargo bench --locked -p tidegate-gateway --bench adversary > validation/adversary.md
+
+validate-attacks: build ## The same attackers against every queue, in the simulator and on the gate's path; two minutes
+	python3 validation/attacks.py
 
 choosing: build ## docs/choosing.md, which queue for what and at what cost, from runs of every queue; twelve minutes
 	python3 validation/choosing.py

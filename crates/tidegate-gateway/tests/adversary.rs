@@ -95,6 +95,10 @@ fn who_watches_his_own_packets_harms_users_no_more_than_others() {
             assert!(error < limit, "{name}: {random:?} {watched:?}");
             assert!((random.mean - watched.mean).abs() < INTERVAL * error, "{name}: {random:?} {watched:?}");
         }
+        if ["ewfq", "sfq_red"].contains(&name) {
+            // New keys cost users of these more than the watcher does (validation/adversary.md).
+            continue;
+        }
         let fixed = kept(&target.clone().rehashed(Rehash::OFF), Attack::Watched, 12, 3);
         let [fixed, random] = [&fixed, &random].map(|all| mean(all, parts[1]));
         assert!(fixed.mean + INTERVAL * fixed.error.hypot(random.error) < random.mean, "{name}: {fixed:?} {random:?}");

@@ -99,7 +99,7 @@ impl Target {
         Target { rehash, ..self }
     }
 
-    fn queue(&self, secret: Secret) -> AnyQueue {
+    pub fn queue(&self, secret: Secret) -> AnyQueue {
         self.config.build(self.link, Rng::from_seed(secret.seed)).unwrap()
     }
 

@@ -15,8 +15,10 @@ pub const USERS: u16 = 8;
 pub const FLOOD: usize = 16;
 /// How long an acknowledgement takes from the line back to what it lets go.
 const ROUND_TRIP: Span = Span::from_millis(40);
-/// After a loss with hardly a window a user is silent for so long.
+/// After a loss with hardly a window a user is silent for so long, and after each further one twice as long, up to the longest
+/// (RFC 6298 §5.5), until something of his arrives.
 const TIMEOUT: Span = Span::from_millis(200);
+const LONGEST_TIMEOUT: Span = Span::from_millis(60_000);
 /// Packets that may wait.
 const SLOTS: u32 = 1024;
 /// A second, in slots of the line: 1000 B at 10 Mbit/s.
@@ -28,7 +30,7 @@ const ALONE: (u64, u64) = (6, 10);
 const LOOKS: u64 = 5;
 const FLOODS: u64 = 20;
 /// All flows of the flood together send so many packets in a slot.
-const LOUD: usize = 2;
+const LOUD: f64 = 2.0;
 /// One that looks sends a packet of a new flow every so many slots, a fifth of the line.
 const PROBE_EVERY: u64 = 5;
 
@@ -62,6 +64,8 @@ struct User {
     under_way: u32,
     deaf_until: Time,
     silent_until: Time,
+    /// How long he is silent next time.
+    timeout: Span,
 }
 
 impl User {
@@ -72,15 +76,39 @@ impl User {
     fn hears(&mut self, now: Time, arrived: bool) {
         self.under_way -= 1;
         if arrived {
+            self.timeout = TIMEOUT;
             self.window += if self.window < self.threshold { 1.0 } else { 1.0 / self.window };
         } else if now >= self.deaf_until {
             if self.window < 4.0 {
                 // Too few are under way for three more acknowledgements to tell of it.
-                self.silent_until = now + TIMEOUT;
+                self.silent_until = now + self.timeout;
+                self.timeout = (self.timeout + self.timeout).min(LONGEST_TIMEOUT);
             }
             self.threshold = (self.window / 2.0).max(2.0);
             self.window = if self.window < 4.0 { 1.0 } else { self.threshold };
             self.deaf_until = now + ROUND_TRIP;
+        }
+    }
+}
+
+/// Flows that heed nothing: the simulator's `cbr` with half an interval of jitter.
+struct Flood(Vec<(u32, f64)>);
+
+impl Flood {
+    /// Of these flows, in slot `now`.
+    fn begun(flows: Vec<u32>, now: u64, dice: &mut Rng) -> Flood {
+        let every = flows.len() as f64 / LOUD;
+        Flood(flows.into_iter().map(|flow| (flow, now as f64 + every * dice.uniform())).collect())
+    }
+
+    /// Has those send whose turn comes in `slot`.
+    fn send(&mut self, slot: u64, dice: &mut Rng, arriving: &mut Vec<u32>) {
+        let every = self.0.len() as f64 / LOUD;
+        for (flow, next) in &mut self.0 {
+            while *next < (slot + 1) as f64 {
+                arriving.push(*flow);
+                *next += every * (0.5 + dice.uniform());
+            }
         }
     }
 }
@@ -115,20 +143,16 @@ pub fn run(target: &Target, secret: Secret, attack: Attack, dice: &mut Rng) -> K
     line.slots(LOOKS * SECOND, |line, slot| {
         if attack == Attack::Watched && slot % PROBE_EVERY == 0 {
             let probe = line.add(hasher.hash(&any_flow(dice)));
-            line.offer(probe);
+            line.arriving.push(probe);
         }
     });
     if attack == Attack::Watched {
         flood = line.slowest(FLOOD);
     }
-    // Each sends by chance.
+    let mut flood = Flood::begun(flood, line.slot, dice);
     let mut floods = |line: &mut Line, seconds| {
         line.got = 0;
-        line.slots(seconds * SECOND, |line, _| {
-            for _ in 0..if flood.is_empty() { 0 } else { LOUD } {
-                line.offer(flood[dice.below(flood.len() as u64) as usize]);
-            }
-        });
+        line.slots(seconds * SECOND, |line, slot| flood.send(slot, dice, &mut line.arriving));
         line.got as f64
     };
     let parts = [1, FLOODS - 6, 5].map(|seconds| floods(&mut line, seconds));
@@ -148,6 +172,9 @@ struct Line {
     users: Vec<User>,
     now: Time,
     slot: u64,
+    /// Flows that send in this slot, a packet each, and the dice that say in which order.
+    arriving: Vec<u32>,
+    order: Rng,
     /// What users will hear: when, who, and whether the packet arrived.
     news: VecDeque<(Time, u32, bool)>,
     lost: Lost,
@@ -166,13 +193,15 @@ impl Line {
             under_way: 0,
             deaf_until: Time::ZERO,
             silent_until: begins(dice),
+            timeout: TIMEOUT,
         });
         let users = users.collect();
         let flows = (0..USERS).map(|number| hasher.hash(&user(number))).collect();
         let (queue, keys) = (target.queue(secret), Keys::new(target.rehash, secret.seed, SLOTS));
         let (free, numbers) = ((0..SLOTS).collect(), vec![0; SLOTS as usize]);
-        let (news, lost, waited) = Default::default();
-        Line { queue, keys, free, numbers, flows, users, now: Time::ZERO, slot: 0, news, lost, got: 0, waited }
+        let (now, slot, got, order) = (Time::ZERO, 0, 0, Rng::from_seed(dice.bits()));
+        let (arriving, news, lost, waited) = Default::default();
+        Line { queue, keys, free, numbers, flows, users, now, slot, arriving, order, news, lost, got, waited }
     }
 
     /// One flow more: its number.
@@ -181,20 +210,19 @@ impl Line {
         self.flows.len() as u32 - 1
     }
 
-    /// Lets so many slots go by, in each of which `more` may send.
+    /// Lets so many slots go by, in each of which `more` may have others send, by [`Line::arriving`].
     fn slots(&mut self, slots: u64, mut more: impl FnMut(&mut Line, u64)) {
         for _ in 0..slots {
             self.tell_users();
-            // Who comes first takes turns.
-            for at in 0..self.users.len() {
-                let number = (at + self.slot as usize) % self.users.len();
+            for number in 0..self.users.len() {
                 if self.users[number].may_send(self.now) {
                     self.users[number].under_way += 1;
-                    self.offer(number as u32);
+                    self.arriving.push(number as u32);
                 }
             }
             let slot = self.slot;
             more(self, slot);
+            self.offer_by_chance();
             if let Some(pkt) = self.queue.dequeue(self.now, &mut self.lost) {
                 let arrived = self.keys.left(pkt.slot).map_or(pkt.arrived, |elder| elder.arrived);
                 self.ended(pkt.slot, Some(self.now.since(arrived)));
@@ -209,6 +237,15 @@ impl Line {
         while let Some(&(when, number, arrived)) = self.news.front().filter(|news| news.0 <= self.now) {
             self.news.pop_front();
             self.users[number as usize].hears(when, arrived);
+        }
+    }
+
+    /// Offers what arrives in this slot, in any order. If users came first, the place that the packet before left free would always be
+    /// theirs, and no full queue would ever turn them away.
+    fn offer_by_chance(&mut self) {
+        for left in (1..=self.arriving.len()).rev() {
+            let number = self.arriving.swap_remove(self.order.below(left as u64) as usize);
+            self.offer(number);
         }
     }
 

@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+"""Writes validation/attacks.md: the same attackers against every queue, in the simulator and on the gate's path.
+
+usage: attacks.py [--seeds N]     build first; `make validate-attacks` does both
+
+Python's standard library only.
+"""
+import argparse
+import collections
+import json
+import pathlib
+import statistics
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+TIDEGATE = HERE.parent / "target" / "release" / "tidegate"
+SCENARIO = HERE / "scenarios" / "attacks.toml"
+PAGE = HERE / "attacks.md"
+ATTACKS = ((1, 0), (4, 0), (16, 0), (64, 0), (16, 1))
+MORE = ("sfb/paper", "sfb/moving", "sfb/double")
+LINE, FLOOD, USERS = 10_000_000, 20_000_000, 8
+# Student's t at 0.975, by degrees of freedom.
+T = {4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306, 9: 2.262}
+
+
+def run(cmd):
+    done = subprocess.run(cmd, capture_output=True, text=True, cwd=HERE.parent)
+    if done.returncode:
+        sys.exit(f"{' '.join(cmd)} failed:\n{done.stderr}")
+    return done.stdout
+
+
+def simulated(queues, seeds):
+    """Users' goodputs of each run, in bit/s, by queue and attack."""
+    of = collections.defaultdict(list)
+    for sources, ecn in ATTACKS:
+        for seed in range(1, seeds + 1):
+            cmd = [str(TIDEGATE), "compare", str(SCENARIO), "--json", "--flows", "--seeds", "1", "--seed", str(seed),
+                   "--set", f"group.flood.count={sources}", "--set", f"group.flood.rate={FLOOD // sources} bit/s"]
+            if ecn:
+                cmd += ["--set", "group.users.ecn=on", "--set", "group.flood.ecn=on"]
+            for queue in queues:
+                cmd += ["--queue", f"{queue} as {queue}"]
+            for document in json.loads(run(cmd)):
+                users = [f["goodput_bps"]["mean"] for f in document["flows"] if f["group"] == "users"]
+                of[document["label"], sources, ecn].append(users)
+    return of
+
+
+def gated(seeds):
+    """The same on the gate's path."""
+    of = collections.defaultdict(list)
+    for line in run(["cargo", "bench", "--locked", "-q", "-p", "tidegate-gateway", "--bench", "adversary_attacks", "--",
+                     str(seeds)]).splitlines():
+        queue, preset, sources, ecn, _, *users = line.split(",")
+        of[f"{queue}/{preset}", int(sources), int(ecn)].append([float(u) for u in users])
+    return of
+
+
+def cell(runs, sources):
+    """Mean with its interval, the worst user's mean, and how many users are below a tenth, of a fair share."""
+    fair = LINE / (USERS + sources)
+    means = [100 * statistics.mean(users) / fair for users in runs]
+    half = T[len(means) - 1] * statistics.stdev(means) / len(means) ** 0.5
+    worst = statistics.mean(100 * min(users) / fair for users in runs)
+    below = statistics.mean(sum(u < fair / 10 for u in users) for users in runs)
+    return f"{statistics.mean(means):.0f} ± {half:.0f}; {worst:.0f}; {below:.1f}"
+
+
+def table(of, queues):
+    names = [f"{n} ECT" if ecn else str(n) for n, ecn in ATTACKS]
+    lines = ["| queue | " + " | ".join(names) + " |", "|---" * (len(names) + 1) + "|"]
+    return lines + [f"| {q} | " + " | ".join(cell(of[q, n, e], n) for n, e in ATTACKS) + " |" for q in queues]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seeds", type=int, default=5, choices=range(5, 11), help="runs of each cell (5 to 10; 5)")
+    seeds = parser.parse_args().seeds
+    queues = [f"{q['name']}/auto" for q in json.loads(run([str(TIDEGATE), "list", "--json"]))["queues"]] + list(MORE)
+    text = ["# The same attackers against every queue", "",
+            "Written by `make validate-attacks`. The line, the users and the flood are those of",
+            "[the scenario](scenarios/attacks.toml): eight users of CUBIC, 10 Mbit/s, a flood of 20 Mbit/s from so many sources.",
+            "With *ECT* users and flood speak ECN, and the flood heeds no mark.", "",
+            f"Each cell: users' mean goodput in per cent of their fair share with the 95 % interval over {seeds} seeds; the worst",
+            f"user's; how many of the {USERS} are below a tenth. A fair share is the line divided by users and sources.", "",
+            "## In the simulator", "", *table(simulated(queues, seeds), queues), "",
+            "## On the gate's path", "",
+            "The gate's own hash, its new keys (`rehash` as usual) and its rule against marks that nobody heeds.", "",
+            *table(gated(seeds), queues)]
+    PAGE.write_text("\n".join(text) + "\n")
+
+
+main()
