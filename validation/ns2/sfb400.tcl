@@ -4,7 +4,8 @@
 #  random n0..n4 to random n5..n9; the queue under test is A->B.
 set here [file dirname [file normalize [info script]]]
 source $here/common.tcl
-array set opt {N 400 bw 45e6 delays equal scaleaccess 1}
+# apart: access link i is faster by i times this part (overhead.py)
+array set opt {N 400 bw 45e6 delays equal scaleaccess 1 apart 0}
 getopts {queue RED  limit 200  udp 2e6  tcp Newreno  T 100  warm 20  start 1.0
          red.min 40 red.max 160 red.maxp 0.1 red.wq 0.002}
 start_sim
@@ -14,8 +15,9 @@ set abw [expr {100e6*($opt(scaleaccess) ? max(1.0,$bw/45e6) : 1.0)}]
 if {$opt(delays) eq "equal"} { set dl {10 10 10 10 10}; set dr {10 10 10 10 10} } else { set dl {1 1 5 20 20}; set dr {5 5 5 20 20} }
 for {set i 0} {$i < 5} {incr i} {
     set s($i) [$ns node]; set d($i) [$ns node]
-    $ns duplex-link $s($i) $A $abw [lindex $dl $i]ms DropTail
-    $ns duplex-link $C $d($i) $abw [lindex $dr $i]ms DropTail
+    set own [expr {$abw*(1+$opt(apart)*$i)}]
+    $ns duplex-link $s($i) $A $own [lindex $dl $i]ms DropTail
+    $ns duplex-link $C $d($i) $own [lindex $dr $i]ms DropTail
     foreach {x y} [list $s($i) $A $A $s($i) $C $d($i) $d($i) $C] { $ns queue-limit $x $y 1000000 }
 }
 bottleneck $A $B $bw 10ms
