@@ -4,7 +4,7 @@
 usage: run.py [--runs N] [--fresh] [--cell CELL] [QUEUE …]
 
 Runs what the file lacks; with --fresh what is named anew. A kernel's time is simulated, so a run does not depend on
-what else the machine does, but sfb and the other hashing queues draw their keys and dice from the kernel's random numbers: hence RUNS runs each.
+what else the machine does, but sfb and the other hashing queues draw their keys and dice from the kernel's random numbers: hence several runs each.
 """
 import argparse
 import csv
@@ -19,7 +19,7 @@ from cells import CELLS, FLOOD, FRAME, QUEUES, USERS
 
 HERE = Path(__file__).parent
 OUT = HERE.parent.parent / "out" / "linux"
-RUNS = 5
+RUNS = 2
 SECONDS = 900  # on the wall, for one run
 FIELDS = ["cell", "queue", "run", "flow", "offered_bps", "throughput_bps", "delay_ms", "delay_p50_ms"]
 BEGIN = 500_000_000  # ns after boot: the network stands, the receiver listens
@@ -71,6 +71,8 @@ def script(cell, queue, run):
         f"N r tc class add dev r1 parent 1: classid 1:1 htb rate {cell.rate}bit ceil {cell.rate}bit burst {FRAME} cburst {FRAME} quantum {FRAME}",
         f"N r tc qdisc add dev r1 parent 1:1 handle 10: {queue.tc} || echo @error tc",
         *classes,
+        # What no filter takes drr drops, ARP too.
+        *(["N r tc filter add dev r1 parent 10: protocol all prio 2 u32 match u32 0 0 flowid 10:1"] if queue.classes else []),
         "echo @queue $(N r tc -d qdisc show dev r1 | grep ' 10:')",
         f"N b $load receive b0 {BEGIN + round(cell.warmup * 1e9)} {BEGIN + round(cell.duration * 1e9)} &",
         *(f"N a $load {sender} &" for sender in words),
