@@ -32,18 +32,18 @@ QUEUES = {
     ),
     "choke": Queue(
         f"choke limit {LIMIT} bandwidth 100mbit min 33 max 66 burst 44 probability .02",
-        "choke,min=33 packets,max=66 packets,probability=0.02,weight=0.015625,ecn=off",
+        "choke,min=33 packets,max=66 packets,probability=0.02,weight=0.0625,ecn=off",
     ),
     "red": Queue(
         f"red limit {LIMIT * FRAME} min {33 * FRAME} max {66 * FRAME} avpkt {FRAME} burst 44 probability .02 bandwidth 100mbit",
-        f"red,mode=bytes,min={33 * FRAME} B,max={66 * FRAME} B,probability=0.02,weight=0.015625,ecn=off",
+        f"red,mode=bytes,min={33 * FRAME} B,max={66 * FRAME} B,probability=0.02,weight=0.0625,ecn=off",
     ),
     "sfq": Queue(f"sfq limit 127 quantum {FRAME} divisor 1024 perturb 0", "sfq"),
     "drr": Queue("drr", "drr,quantum=1514 B", classes=True),
     "fq_codel": Queue(f"fq_codel limit {LIMIT} flows 1024 quantum {FRAME} target 5ms interval 100ms noecn", "fq_codel,ecn=off"),
     "codel": Queue(f"codel limit {LIMIT} target 5ms interval 100ms noecn", "codel,ecn=off"),
     "pie": Queue(f"pie limit {LIMIT} target 15ms tupdate 15ms alpha 2 beta 20 noecn", "pie,ecn=off"),
-    "cake": Queue("cake unlimited besteffort flows nonat nowash no-ack-filter memlimit 400k"),
+    "cake": Queue("cake unlimited besteffort flows nowash no-ack-filter memlimit 400k"),
     "fq_pie": Queue(f"fq_pie limit {LIMIT} flows 1024 target 15ms tupdate 15ms alpha 2 beta 20 quantum {FRAME} noecn"),
     "hhf": Queue(f"hhf limit {LIMIT} quantum {FRAME}"),
 }

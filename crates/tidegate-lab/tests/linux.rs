@@ -55,7 +55,7 @@ fn sfb_holds_a_flood_as_the_kernel_s() {
 
 #[test]
 fn choke_and_fair_queues_share_as_the_kernel_s() {
-    compare("choke", "choke,min=33 packets,max=66 packets,probability=0.02,weight=0.015625,ecn=off");
+    compare("choke", "choke,min=33 packets,max=66 packets,probability=0.02,weight=0.0625,ecn=off");
     compare("sfq", "sfq");
     compare("fq_codel", "fq_codel,ecn=off");
     compare("pfifo", "drop_tail");
