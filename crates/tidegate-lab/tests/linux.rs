@@ -29,7 +29,8 @@ fn theirs(queue: &str, group: &str) -> f64 {
     let of: Vec<_> = rows.filter(|row| row[cell] == "open-20m" && row[queued] == queue).collect();
     let runs: std::collections::BTreeSet<&str> = of.iter().map(|row| row[run]).collect();
     assert!(runs.len() >= 2, "{queue}: {} runs", runs.len());
-    let sum: f64 = of.iter().filter(|row| row[flow].starts_with(group)).map(|row| row[rate].parse::<f64>().unwrap()).sum();
+    let sum: f64 =
+        of.iter().filter(|row| row[flow].starts_with(group)).map(|row| row[rate].parse::<f64>().unwrap()).sum();
     sum / runs.len() as f64
 }
 
@@ -57,6 +58,14 @@ fn sfb_holds_a_flood_as_the_kernel_s() {
 fn choke_and_fair_queues_share_as_the_kernel_s() {
     compare("choke", "choke,min=33 packets,max=66 packets,probability=0.02,weight=0.0625,ecn=off");
     compare("sfq", "sfq");
+    compare("drr", "drr,quantum=1514 B");
     compare("fq_codel", "fq_codel,ecn=off");
     compare("pfifo", "drop_tail");
+}
+
+#[test]
+fn queues_that_do_not_tell_flows_apart_lose_as_the_kernel_s() {
+    compare("red", "red,mode=bytes,min=49962 B,max=99924 B,probability=0.02,weight=0.0625,ecn=off");
+    compare("codel", "codel,ecn=off");
+    compare("pie", "pie,ecn=off");
 }
