@@ -10,7 +10,7 @@ MUTANTS ?= 0/10
 SOAK_SECONDS ?= 3600
 SOAK_OUT ?= $(CURDIR)/out/soak
 
-.PHONY: help build deb soak demo test lint bench bench-gate fuzz mutants validate validate-gateway validate-witness validate-spoofed validate-adversary validate-attacks choosing speed papers cost clean
+.PHONY: help build deb soak demo test lint bench bench-gate fuzz mutants validate validate-gateway validate-witness validate-linux validate-spoofed validate-adversary validate-attacks choosing speed papers cost clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -86,6 +86,13 @@ validate-gateway: build test-deps ## The gateway against the simulator, every qu
 
 validate-witness: build test-deps ## The kernel's reno, cubic and bbr beside the simulator's, alone and against a flood; root, forty minutes
 	python3 validation/witness.py --scale .25 --rounds 2
+
+validate-linux: build ## Linux's own queues in a User-Mode Linux kernel beside ours; the first time it builds the kernel (170 MB, six minutes of a processor)
+	@for p in flex:flex bison:bison bc:bc xz:xz-utils gcc:gcc ip:iproute2 python3:python3; do command -v $${p%:*} >/dev/null || need="$${need-} $${p#*:}"; done; \
+	  [ -z "$${need-}" ] || { $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq --no-install-recommends $$need; }
+	validation/linux/build.sh
+	python3 validation/linux/run.py
+	python3 validation/linux.py
 
 validate-spoofed: test-deps ## Forged sources: what users are left with behind every queue, and the memory it takes; root, eleven minutes
 	cargo bench --locked -p tidegate-cli --bench spoofed | tee validation/spoofed.md

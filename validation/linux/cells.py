@@ -1,0 +1,80 @@
+"""The set-ups that `make validate-linux` runs in a kernel: a network, its queues, and who sends.
+
+One line, RATE bit/s, 200 packets may wait, delay each way as the cell says:
+
+    senders (a) -- a0|r0 -- router (r) -- r1|d0 -- delay (d) -- d1|b0 -- receiver (b)
+                                      ^ htb and the queue    ^ netem
+                     netem (back) ^
+
+The delays are on frames that are forwarded, so that they belong to no sender's socket any more.
+"""
+from dataclasses import dataclass
+
+FRAME = 1514  # bytes, Ethernet header counted, as tc counts
+LIMIT = 200  # packets
+USERS, FLOOD = 1 / 5, 3  # of the line: each of three datagram senders in the open loop, and the flood in both
+
+
+@dataclass(frozen=True)
+class Queue:
+    """What `tc` is told, and our queue's words where we have it."""
+
+    tc: str
+    ours: str | None = None
+    classes: bool = False  # a class for each flow, by source port
+
+
+QUEUES = {
+    "pfifo": Queue(f"pfifo limit {LIMIT}", "drop_tail"),
+    "sfb": Queue(
+        f"sfb rehash 600000 db 60000 limit {LIMIT} max 25 target 20 increment .001 decrement .000167 penalty_rate 10 penalty_burst 20",
+        "sfb,levels=8,bins=16,bin_size=20,d_up=0.001,d_down=0.000167,penalty_rate=121120 bit/s,penalty_depth=20 packets,ecn=off",
+    ),
+    "choke": Queue(
+        f"choke limit {LIMIT} bandwidth 100mbit min 33 max 66 burst 44 probability .02",
+        "choke,min=33 packets,max=66 packets,probability=0.02,weight=0.0625,ecn=off",
+    ),
+    "red": Queue(
+        f"red limit {LIMIT * FRAME} min {33 * FRAME} max {66 * FRAME} avpkt {FRAME} burst 44 probability .02 bandwidth 100mbit",
+        f"red,mode=bytes,min={33 * FRAME} B,max={66 * FRAME} B,probability=0.02,weight=0.0625,ecn=off",
+    ),
+    "sfq": Queue(f"sfq limit 127 quantum {FRAME} divisor 1024 perturb 0", "sfq"),
+    "drr": Queue("drr", "drr,quantum=1514 B", classes=True),
+    "fq_codel": Queue(f"fq_codel limit {LIMIT} flows 1024 quantum {FRAME} target 5ms interval 100ms noecn", "fq_codel,ecn=off"),
+    "codel": Queue(f"codel limit {LIMIT} target 5ms interval 100ms noecn", "codel,ecn=off"),
+    "pie": Queue(f"pie limit {LIMIT} target 15ms tupdate 15ms alpha 2 beta 20 noecn", "pie,ecn=off"),
+    "cake": Queue("cake unlimited besteffort flows nowash no-ack-filter memlimit 400k"),
+    "fq_pie": Queue(f"fq_pie limit {LIMIT} flows 1024 target 15ms tupdate 15ms alpha 2 beta 20 quantum {FRAME} noecn"),
+    "hhf": Queue(f"hhf limit {LIMIT} quantum {FRAME}"),
+}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A set-up: the line, and who sends. Times in seconds from the cell's beginning."""
+
+    loop: str  # open: datagrams only; closed: connections and a flood
+    rate: int = 20_000_000
+    delay_ms: int = 20  # each way
+    connections: int = 4
+    control: str = "cubic"
+    flood: bool = True
+    flood_begins: float = 1
+    warmup: float = 5
+    duration: float = 25
+    every_ms: int = 0  # how often connections say their state, for looking closer
+    queues: tuple = tuple(QUEUES)
+
+    @property
+    def name(self):
+        return f"{self.loop}-{self.rate // 10**6}m"
+
+
+CELLS = {
+    cell.name: cell
+    for cell in (
+        Cell("open", delay_ms=10),
+        Cell("closed"),
+        Cell("closed", rate=100_000_000, delay_ms=10, connections=8, queues=("sfb",)),
+    )
+}

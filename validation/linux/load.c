@@ -1,0 +1,244 @@
+// Senders, a receiver and a meter for a User-Mode Linux kernel in simulated time (cells.py writes who calls what).
+// No connection but those that are measured: when to begin and what to count is given in advance, as nanoseconds of
+// CLOCK_MONOTONIC, which all network namespaces share.
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/ethtool.h>
+#include <linux/if_packet.h>
+#include <linux/sockios.h>
+#include <linux/tcp.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/reboot.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { PORT = 9000, HEADERS = 42, MOST = 4096, SLOT_US = 100, SLOTS = 20000 };
+
+static void die(const char *what) {
+    fprintf(stderr, "load: %s: %s\n", what, strerror(errno));
+    exit(1);
+}
+
+static void need(int ok, const char *what) {
+    if (!ok) die(what);
+}
+
+static int64_t now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * 1000000000LL + t.tv_nsec;
+}
+
+static void until(int64_t at) {
+    struct timespec t = {at / 1000000000, at % 1000000000};
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, 0) == EINTR) {}
+}
+
+static struct sockaddr_in address(const char *host, int port) {
+    struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons(port)};
+    need(inet_pton(AF_INET, host, &a.sin_addr) == 1, "address");
+    return a;
+}
+
+static int bound(int type, int port) {
+    struct sockaddr_in any = address("0.0.0.0", port);
+    int on = 1, fd = socket(AF_INET, type, 0);
+    need(fd >= 0, "socket");
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    need(!bind(fd, (struct sockaddr *)&any, sizeof any), "bind");
+    return fd;
+}
+
+// A uniform number in [0, 1): splitmix64, so that a seed gives the same times on every kernel.
+static double uniform(uint64_t *state) {
+    uint64_t z = *state += 0x9e3779b97f4a7c15ULL;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ULL;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebULL;
+    return ((z ^ z >> 31) >> 11) * 0x1p-53;
+}
+
+// What was seen of one flow: its frames within the window, and the delays of those that bear the time they were sent.
+struct flow { int protocol, port; int64_t frames, bytes, timed, delay; int32_t *slots; };
+static struct flow flows[MOST];
+static int known;
+
+static struct flow *flow(int protocol, int port) {
+    for (int i = 0; i < known; i++)
+        if (flows[i].protocol == protocol && flows[i].port == port) return &flows[i];
+    need(known < MOST, "too many flows");
+    flows[known] = (struct flow){.protocol = protocol, .port = port};
+    return &flows[known++];
+}
+
+static void seen(const uint8_t *frame, int length, int64_t at) {
+    if (length < HEADERS + 8 || frame[12] != 8 || frame[13] || frame[14] != 0x45) return;
+    struct flow *f = flow(frame[23], frame[34] << 8 | frame[35]);
+    f->frames++;
+    f->bytes += length;
+    if (f->protocol != IPPROTO_UDP) return;
+    int64_t sent;
+    memcpy(&sent, frame + HEADERS, sizeof sent);
+    if (!f->slots) need(!!(f->slots = calloc(SLOTS, sizeof *f->slots)), "memory");
+    int64_t slot = (at - sent) / 1000 / SLOT_US;
+    f->slots[slot < 0 ? 0 : slot < SLOTS ? slot : SLOTS - 1]++;
+    f->timed++;
+    f->delay += at - sent;
+}
+
+static double median_ms(const struct flow *f) {
+    int64_t below = 0;
+    for (int i = 0; i < SLOTS; i++)
+        if ((below += f->slots[i]) * 2 >= f->timed) return (i + .5) * SLOT_US / 1e3;
+    return 0;
+}
+
+static void report(void) {
+    for (int i = 0; i < known; i++) {
+        const struct flow *f = &flows[i];
+        double mean = f->timed ? f->delay / 1e6 / f->timed : 0, median = f->timed ? median_ms(f) : 0;
+        printf("@flow %s %d %lld %lld %.4f %.4f\n", f->protocol == IPPROTO_UDP ? "udp" : "tcp", f->port,
+               (long long)f->frames, (long long)f->bytes, mean, median);
+    }
+}
+
+// receive DEVICE FROM TO: takes all connections and datagrams for PORT; counts the frames that come in between.
+static void receive(const char *device, int64_t from, int64_t to) {
+    static char sink[1 << 18];
+    static uint8_t frame[2048];
+    int poll = epoll_create1(0), listener = bound(SOCK_STREAM, PORT), room = 1 << 26;
+    bound(SOCK_DGRAM, PORT);  // never read: what it has no room for is dropped, and nothing answers "unreachable"
+    struct sockaddr_ll on = {.sll_family = AF_PACKET, .sll_protocol = htons(0x0800), .sll_ifindex = if_nametoindex(device)};
+    int raw = socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK, htons(0x0800)), timer = timerfd_create(CLOCK_MONOTONIC, 0);
+    need(raw >= 0 && !bind(raw, (struct sockaddr *)&on, sizeof on), "packet socket");
+    need(!setsockopt(raw, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof room), "room");
+    struct itimerspec end = {.it_value = {to / 1000000000, to % 1000000000}};
+    need(!listen(listener, 1024) && !timerfd_settime(timer, TFD_TIMER_ABSTIME, &end, 0), "listen");
+    for (int i = 0, all[] = {listener, raw, timer}; i < 3; i++) {
+        struct epoll_event e = {.events = EPOLLIN, .data.fd = all[i]};
+        need(!epoll_ctl(poll, EPOLL_CTL_ADD, all[i], &e), "epoll");
+    }
+    for (;;) {
+        struct epoll_event ready[64];
+        int n = epoll_wait(poll, ready, 64, -1);
+        for (int i = 0; i < n; i++) {
+            int fd = ready[i].data.fd;
+            if (fd == timer) return report();
+            if (fd == listener) {
+                struct epoll_event e = {.events = EPOLLIN, .data.fd = accept4(listener, 0, 0, SOCK_NONBLOCK)};
+                need(e.data.fd >= 0 && !epoll_ctl(poll, EPOLL_CTL_ADD, e.data.fd, &e), "accept");
+            } else if (fd == raw) {
+                struct sockaddr_ll by;
+                socklen_t size = sizeof by;
+                for (ssize_t got; (got = recvfrom(raw, frame, sizeof frame, MSG_TRUNC, (struct sockaddr *)&by, &size)) > 0;) {
+                    int64_t at = now();
+                    if (by.sll_pkttype == PACKET_HOST && at >= from && at < to) seen(frame, (int)got, at);
+                }
+            } else if (read(fd, sink, sizeof sink) == 0) {
+                close(fd);
+            }
+        }
+    }
+}
+
+// flood HOST PORT BEGIN FROM TO RATE FRAME JITTER SEED TOS: datagrams in frames of FRAME bytes at RATE bit/s from BEGIN to TO,
+// each interval drawn evenly from its mean × (1 ± JITTER); says how many left from FROM on.
+static void flood(char **a) {
+    struct sockaddr_in to = address(a[0], PORT);
+    int64_t at = atoll(a[2]), from = atoll(a[3]), end = atoll(a[4]), sent = 0;
+    double mean = atof(a[6]) * 8e9 / atof(a[5]), jitter = atof(a[7]);
+    int length = atoi(a[6]) - HEADERS, fd = bound(SOCK_DGRAM, atoi(a[1])), tos = atoi(a[9]);
+    uint64_t dice = strtoull(a[8], 0, 10);
+    char payload[2048] = {0};
+    need(length >= 8 && length <= (int)sizeof payload, "length");
+    need(!setsockopt(fd, IPPROTO_IP, IP_TOS, &tos, sizeof tos), "tos");
+    need(!connect(fd, (struct sockaddr *)&to, sizeof to), "connect");
+    for (double exact = at; at < end; at = (int64_t)(exact += mean * (1 + jitter * (2 * uniform(&dice) - 1)))) {
+        until(at);
+        memcpy(payload, &at, sizeof at);
+        if (send(fd, payload, length, 0) == length) sent += at >= from;
+    }
+    printf("@sent %s %lld\n", a[1], (long long)sent);
+}
+
+static void tell(int port, int fd, int64_t since) {
+    struct tcp_info i = {0};
+    socklen_t size = sizeof i;
+    if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &i, &size)) return;
+    printf("@tcp %d %.3f %d %u %u %u %u %u %u %u %u\n", port, (now() - since) / 1e6, i.tcpi_ca_state, i.tcpi_snd_cwnd,
+           i.tcpi_snd_ssthresh, i.tcpi_rtt, i.tcpi_rto, i.tcpi_unacked, i.tcpi_retransmits, i.tcpi_total_retrans, i.tcpi_segs_out);
+}
+
+// connect HOST PORT COUNT BEGIN SPREAD TO CONTROL SEED EVERY: COUNT connections from PORT on, each begun within SPREAD
+// of BEGIN, send until TO. With EVERY above 0 each says its state so often, else once.
+static void connections(char **a) {
+    static char data[1 << 16];
+    struct sockaddr_in to = address(a[0], PORT);
+    int port = atoi(a[1]), count = atoi(a[2]), poll = epoll_create1(0), fds[256];
+    int64_t begin = atoll(a[3]), spread = atoll(a[4]), end = atoll(a[5]), every = atoll(a[8]), next, start[256];
+    uint64_t dice = strtoull(a[7], 0, 10);
+    need(count <= 256, "connections");
+    for (int i = 0; i < count; i++) {
+        int64_t at = begin + (int64_t)(spread * uniform(&dice)), j = i;
+        for (; j > 0 && start[j - 1] > at; j--) start[j] = start[j - 1];
+        start[j] = at;
+    }
+    for (int i = 0; i < count; i++) {
+        until(start[i]);
+        fds[i] = bound(SOCK_STREAM, port + i);
+        need(!setsockopt(fds[i], IPPROTO_TCP, TCP_CONGESTION, a[6], strlen(a[6])), "congestion control");
+        fcntl(fds[i], F_SETFL, O_NONBLOCK);
+        need(!connect(fds[i], (struct sockaddr *)&to, sizeof to) || errno == EINPROGRESS, "connect");
+        struct epoll_event e = {.events = EPOLLOUT, .data.fd = fds[i]};
+        need(!epoll_ctl(poll, EPOLL_CTL_ADD, fds[i], &e), "epoll");
+    }
+    for (next = every ? begin + every : end; now() < end;) {
+        struct epoll_event ready[64];
+        int64_t wait = (next < end ? next : end) - now();
+        struct timespec t = {wait > 0 ? wait / 1000000000 : 0, wait > 0 ? wait % 1000000000 : 0};
+        int n = epoll_pwait2(poll, ready, 64, &t, 0);
+        for (int i = 0; i < n; i++)
+            while (send(ready[i].data.fd, data, sizeof data, MSG_NOSIGNAL) > 0) {}
+        if (every && now() >= next) {
+            for (int i = 0; i < count; i++) tell(port + i, fds[i], begin);
+            next += every;
+        }
+    }
+    for (int i = 0; i < count; i++) tell(port + i, fds[i], begin);
+}
+
+// plain DEVICE: frames leave one by one, as long as the wire has them.
+static void plain(const char *device) {
+    int fd = socket(AF_INET, SOCK_DGRAM, 0);
+    for (int i = 0, all[] = {ETHTOOL_STSO, ETHTOOL_SGSO, ETHTOOL_SGRO}; i < 3; i++) {
+        struct ethtool_value off = {.cmd = all[i], .data = 0};
+        struct ifreq ask = {.ifr_data = (char *)&off};
+        strncpy(ask.ifr_name, device, IFNAMSIZ - 1);
+        need(!ioctl(fd, SIOCETHTOOL, &ask), "ethtool");
+    }
+}
+
+int main(int argc, char **argv) {
+    const char *what = argc > 1 ? argv[1] : "";
+    prctl(PR_SET_TIMERSLACK, 1);
+    setvbuf(stdout, 0, _IOFBF, 1 << 16);
+    if (!strcmp(what, "now")) printf("%lld\n", (long long)now());
+    else if (!strcmp(what, "receive") && argc == 5) receive(argv[2], atoll(argv[3]), atoll(argv[4]));
+    else if (!strcmp(what, "flood") && argc == 12) flood(argv + 2);
+    else if (!strcmp(what, "connect") && argc == 11) connections(argv + 2);
+    else if (!strcmp(what, "plain") && argc == 3) plain(argv[2]);
+    else if (!strcmp(what, "halt")) reboot(RB_POWER_OFF);
+    else return fprintf(stderr, "load: %s with %d words?\n", what, argc - 2), 2;
+    return 0;
+}

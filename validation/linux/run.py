@@ -1,0 +1,168 @@
+#!/usr/bin/env python3
+"""Runs the set-ups of cells.py in the kernel that build.sh built, and keeps what came out in results/VERSION.csv.
+
+usage: run.py [--runs N] [--fresh] [--cell CELL] [QUEUE …]
+
+Runs what the file lacks; with --fresh what is named anew. A kernel's time is simulated, so a run does not depend on
+what else the machine does, but sfb and the other hashing queues draw their keys and dice from the kernel's random numbers: hence several runs each.
+"""
+import argparse
+import csv
+import os
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from cells import CELLS, FLOOD, FRAME, QUEUES, USERS
+
+HERE = Path(__file__).parent
+OUT = HERE.parent.parent / "out" / "linux"
+RUNS = 2
+SECONDS = 900  # on the wall, for one run
+FIELDS = ["cell", "queue", "run", "flow", "offered_bps", "throughput_bps", "delay_ms", "delay_p50_ms"]
+BEGIN = 500_000_000  # ns after boot: the network stands, the receiver listens
+FLOOD_PORT, USER_PORT, TCP_PORT = 7000, 8001, 10001
+
+
+def senders(cell, run):
+    """The words of every sender, and the source ports in use."""
+    at = lambda seconds: BEGIN + round(seconds * 1e9)
+    stretch = f"{at(cell.warmup)} {at(cell.duration)}"
+    udp = lambda port, begin, rate: f"flood 10.0.3.2 {port} {at(begin)} {stretch} {rate} {FRAME} .5 {run * 1000 + port} 0"
+    words = [udp(FLOOD_PORT, cell.flood_begins if cell.loop == "closed" else 0, cell.rate * FLOOD)] if cell.flood else []
+    if cell.loop == "open":
+        words += [udp(USER_PORT + n, 0, cell.rate * USERS) for n in range(3)]
+        return words, [FLOOD_PORT, *range(USER_PORT, USER_PORT + 3)]
+    words.append(f"connect 10.0.3.2 {TCP_PORT} {cell.connections} {at(0)} 10000000 {at(cell.duration)} {cell.control} {run} {cell.every_ms * 1_000_000}")
+    return words, [FLOOD_PORT, *range(TCP_PORT, TCP_PORT + cell.connections)]
+
+
+def script(cell, queue, run):
+    """What the kernel runs as its first program."""
+    words, ports = senders(cell, run)
+    netem = f"netem delay {cell.delay_ms}ms limit 100000"
+    classes = [
+        f"N r tc class add dev r1 parent 10: classid 10:{n} drr quantum {FRAME}\n"
+        f"N r tc qdisc add dev r1 parent 10:{n} pfifo limit 50\n"
+        f"N r tc filter add dev r1 parent 10: protocol ip prio 1 u32 match ip sport {port} 0xffff flowid 10:{n}"
+        for n, port in enumerate(ports, 1)
+        if queue.classes
+    ]
+    lines = [
+        "#!/bin/sh",
+        "export PATH=/usr/sbin:/usr/bin:/sbin:/bin",
+        "mount -t proc proc /proc; mount -t sysfs sysfs /sys; mount -t tmpfs tmpfs /run; mount -t tmpfs tmpfs /tmp",
+        f"load={OUT / 'load'}",
+        'N() { where=$1; shift; ip netns exec "$where" "$@"; }',
+        "for n in a r d b; do ip netns add $n; N $n ip link set lo up; done",
+        "wire() { ip link add $2 netns $1 type veth peer name $4 netns $3; N $1 $load plain $2; N $3 $load plain $4",
+        "  N $1 ip link set $2 gso_max_segs 1; N $3 ip link set $4 gso_max_segs 1; N $1 ip link set $2 up; N $3 ip link set $4 up; }",
+        "wire a a0 r r0; wire r r1 d d0; wire d d1 b b0",
+        "N a ip addr add 10.0.1.2/24 dev a0; N r ip addr add 10.0.1.1/24 dev r0; N r ip addr add 10.0.2.1/24 dev r1",
+        "N d ip addr add 10.0.2.2/24 dev d0; N d ip addr add 10.0.3.1/24 dev d1; N b ip addr add 10.0.3.2/24 dev b0",
+        "N a ip route add default via 10.0.1.1; N b ip route add default via 10.0.3.1",
+        "N r ip route add 10.0.3.0/24 via 10.0.2.2; N d ip route add 10.0.1.0/24 via 10.0.2.1",
+        "for n in r d; do N $n sh -c 'echo 1 > /proc/sys/net/ipv4/ip_forward'; done",
+        "N b sh -c 'echo 4096 131072 16777216 > /proc/sys/net/ipv4/tcp_rmem'; N a sh -c 'echo 4096 131072 16777216 > /proc/sys/net/ipv4/tcp_wmem'",
+        f"N d tc qdisc add dev d1 root {netem}; N r tc qdisc add dev r0 root {netem}",
+        "N r tc qdisc add dev r1 root handle 1: htb default 1",
+        f"N r tc class add dev r1 parent 1: classid 1:1 htb rate {cell.rate}bit ceil {cell.rate}bit burst {FRAME} cburst {FRAME} quantum {FRAME}",
+        f"N r tc qdisc add dev r1 parent 1:1 handle 10: {queue.tc} || echo @error tc",
+        *classes,
+        # What no filter takes drr drops, ARP too.
+        *(["N r tc filter add dev r1 parent 10: protocol all prio 2 u32 match u32 0 0 flowid 10:1"] if queue.classes else []),
+        "echo @queue $(N r tc -d qdisc show dev r1 | grep ' 10:')",
+        f"N b $load receive b0 {BEGIN + round(cell.warmup * 1e9)} {BEGIN + round(cell.duration * 1e9)} &",
+        *(f"N a $load {sender} &" for sender in words),
+        "wait",
+        "N r tc -s qdisc show dev r1 | sed 's/^/# /'",
+        "N a sh -c 'grep TcpExt /proc/net/netstat' | sed 's/^/# /'",
+        "echo @end",
+        "$load halt",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def boot(cell, queue, run, kernel=OUT / "kernel" / "linux"):
+    """What the kernel printed."""
+    with tempfile.TemporaryDirectory(dir=OUT) as home:
+        path = Path(home) / "cell.sh"
+        path.write_text(script(cell, queue, run))
+        path.chmod(0o755)
+        words = [kernel, "mem=384M", "rootfstype=hostfs", "rootflags=/", "ro", "root=/dev/root", f"init={path}", "quiet", "loglevel=1"]
+        words += ["time-travel=inf-cpu", "seccomp=on", f"uml_dir={home}", "umid=cell", "con0=null,fd:1", "con=null"]
+        done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=SECONDS, env={**os.environ, "TMPDIR": home})
+    if "@end" not in done.stdout or "@error" in done.stdout:
+        sys.exit(f"{cell.name}: {queue.tc}: the kernel did not come to the end:\n{done.stdout[-3000:]}{done.stderr[-1000:]}")
+    return done.stdout
+
+
+def rows(cell, name, run, text):
+    """A row of the table for each flow, and one for all connections together."""
+    told = [line.split() for line in text.splitlines() if line.startswith("@")]
+    seconds = cell.duration - cell.warmup
+    sent = {port: int(count) for word, port, count, *_ in (t for t in told if t[0] == "@sent")}
+    names = {str(FLOOD_PORT): "flood", **{str(USER_PORT + n): f"user{n + 1}" for n in range(3)}}
+    names |= {str(TCP_PORT + n): f"tcp{n + 1}" for n in range(cell.connections)}
+    found = []
+    got = {t[2]: t[3:] for t in told if t[0] == "@flow"}
+    for port in [p for p in names if p in got or p in sent]:
+        _, size, mean, median = got.get(port, (0, 0, 0, 0))
+        offered = sent[port] * FRAME * 8 / seconds if port in sent else None
+        delays = [float(ms) - cell.delay_ms for ms in (mean, median)] if port in sent and int(size) else [None, None]
+        found.append([names[port], offered, int(size) * 8 / seconds, *delays])
+    figure = lambda value, digits: "" if value is None else f"{value:.{digits}f}"
+    return [
+        dict(zip(FIELDS, [cell.name, name, run, flow, figure(offered, 0), figure(rate, 0), figure(mean, 3), figure(median, 2)]))
+        for flow, offered, rate, mean, median in found
+    ]
+
+
+def main():
+    ask = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    ask.add_argument("--runs", type=int, default=RUNS)
+    ask.add_argument("--fresh", action="store_true", help="also what the file has")
+    ask.add_argument("--cell", action="append", choices=list(CELLS), help="only this one; may be repeated")
+    ask.add_argument("queues", nargs="*", metavar="QUEUE", help=f"queues (default: all of {' '.join(QUEUES)})")
+    given = ask.parse_args()
+    if unknown := set(given.queues) - set(QUEUES):
+        ask.error(f"unknown queue {sorted(unknown)}; known: {' '.join(QUEUES)}")
+    if not 1 <= given.runs <= 100:
+        ask.error(f"--runs {given.runs}: must lie in 1 to 100")
+    kernel = (OUT / "kernel").resolve()
+    if not (kernel / "linux").exists():
+        sys.exit("no kernel: run validation/linux/build.sh")
+    kept = HERE / "results" / f"{kernel.name}.csv"
+    old = list(csv.DictReader(kept.open())) if kept.exists() else []
+    wanted = [
+        (cell, queue, run)
+        for cell in given.cell or CELLS
+        for queue in given.queues or CELLS[cell].queues
+        for run in range(1, given.runs + 1)
+    ]
+    key = lambda row: (row["cell"], row["queue"], int(row["run"]))
+    have = {key(row) for row in old}
+    todo = [case for case in wanted if given.fresh or case not in have]
+    table = [row for row in old if key(row) not in set(todo)]
+
+    def one(case):
+        cell, queue, run = case
+        return rows(CELLS[cell], queue, run, boot(CELLS[cell], QUEUES[queue], run))
+
+    order = {queue: n for n, queue in enumerate(QUEUES)}
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        for case, fresh in zip(todo, pool.map(one, todo)):
+            print(*case, ", ".join(f"{r['flow']} {int(r['throughput_bps']) / 1e6:.2f}" for r in fresh), file=sys.stderr, flush=True)
+            table += fresh
+            kept.parent.mkdir(exist_ok=True)
+            with kept.open("w", newline="") as file:
+                out = csv.DictWriter(file, FIELDS, lineterminator="\n")
+                out.writeheader()
+                out.writerows(sorted(table, key=lambda row: (list(CELLS).index(row["cell"]), order[row["queue"]], int(row["run"]))))
+    (HERE / "results" / "versions.txt").write_text((OUT / "package").read_text())
+
+
+if __name__ == "__main__":
+    main()
