@@ -380,6 +380,8 @@ def page(tables, cost, memory, seeds):
         "TCP is [measured](../validation/README.md#the-gateway-against-the-simulator). A packet's time is from [the benchmark](../papers/comparison/cost.csv)",
         "(`make cost`), with a thousand flows of twice a line of 10 Gbit/s, or a hundred classes where a queue has classes, the loop",
         "included. Memory is what the queue keeps on the line of this page besides packets.", "",
+        "How users fare when one flood comes from 1, 4, 16 or 64 sources, in the simulator and on the gate's path, stands in",
+        "[validation/attacks.md](../validation/attacks.md).", "",
     ]
     for question in QUESTIONS:
         lines += section(question, tables[question.title])

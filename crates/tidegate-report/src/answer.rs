@@ -26,7 +26,7 @@ pub const TOO_RARE: &str = "A loss without ± was seen too seldom, or in too few
 
 /// How far intervals can be trusted (`tests/coverage.rs` of tidegate-lab measures it).
 pub const MEDIANS: &str = "With few seeds the interval of a median delay may hold in only 80 of 100 cases, since medians take few \
-                           values; the other intervals hold in 93 to 97. Near 100 % utilization and Jain's index have none.";
+                           values; the others hold in 91 to 97. Near 100 % utilization and Jain's index have none.";
 
 /// Whether there are intervals of few seeds, so that [`MEDIANS`] must be said.
 pub fn few_seeds(documents: &[&Document]) -> bool {
