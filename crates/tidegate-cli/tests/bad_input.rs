@@ -62,6 +62,7 @@ fn arguments_that_cannot_be() {
     run(&["--seed", "-1"], &["--seed", "must lie in 0 to 4000000000000000"]);
     run(&["--threads", "0"], &["--threads", "must lie in 1 to 1024"]);
     run(&["--set", "network.rate"], &["path=value"]);
+    run(&["--set", "network.rat="], &["--set network.rat=", "there is no `rat` here to take away"]);
     run(&["--set", "network.rate=10 mbps"], &["--set network.rate=10 mbps", "\"10 Mbit/s\" or \"10 MB/s\""]);
     run(&["--set", "network.rat=10 Mbit/s"], &["network.rat", "did you mean", "rate"]);
     run(&["--set", "group.tcp.count=1000000000"], &["group.tcp.count", "1000000000"]);

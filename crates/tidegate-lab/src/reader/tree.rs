@@ -209,7 +209,7 @@ impl Document<'_> {
         (0..=index.min(self.text.len())).rev().find(|&i| self.text.is_char_boundary(i)).unwrap_or(0)
     }
 
-    /// Puts override `index` into the tree.
+    /// Puts override `index` into the tree; one without a value takes its key away, so that the default holds.
     fn apply(&self, root: &mut Node, index: usize) -> Result<(), Box<Problem>> {
         let set = &self.sets[index];
         let origin = Origin::Set(index);
@@ -220,13 +220,18 @@ impl Document<'_> {
                 "no such path; a path is a table and a key, as in run.duration or group.tcp.count".into(),
             ));
         }
-        let value = parse_value(&set.value, index).map_err(wrong)?;
         let (last, tables) = steps.split_last().expect("a split has at least one part");
         let mut node = root;
         for (depth, step) in tables.iter().enumerate() {
             node = descend(node, step, depth, origin).map_err(wrong)?;
         }
         let entries = node.table_mut().ok_or_else(|| wrong(format!("`{}` has no keys", tables.join("."))))?;
+        if set.value.is_empty() {
+            let at = entries.iter().position(|e| e.key == *last);
+            entries.remove(at.ok_or_else(|| wrong(format!("there is no `{last}` here to take away")))?);
+            return Ok(());
+        }
+        let value = parse_value(&set.value, index).map_err(wrong)?;
         let entry = Entry { key: (*last).into(), key_origin: origin, node: value };
         match entries.iter_mut().find(|e| e.key == *last) {
             Some(old) => *old = entry,

@@ -38,7 +38,7 @@ const FILE: File = File { kind: "a scenario", least: "[network] and one [[group]
 pub struct Set {
     /// The field's path; a group by its name, a link by its number from 1.
     pub path: String,
-    /// The value: bare text, or TOML for a list or a table.
+    /// The value: bare text, or TOML for a list or a table; empty to take the key away.
     pub value: String,
 }
 
@@ -49,7 +49,7 @@ impl FromStr for Set {
         let wrong = || ConfigError::new("--set", text, "must be written path=value, as in run.duration=5 s");
         let (path, value) = text.split_once('=').ok_or_else(wrong)?;
         let (path, value) = (path.trim(), value.trim());
-        match path.is_empty() || value.is_empty() {
+        match path.is_empty() {
             true => Err(wrong()),
             false => Ok(Set { path: path.into(), value: value.into() }),
         }
