@@ -122,7 +122,7 @@ fn mistakes_are_told_with_their_place_and_what_was_meant() {
             &format!("{LINK}offenders = {{ factor = 1.1 }}"),
             "link.a.offenders.clear_factor: must be at most the factor, 1.1",
         ),
-        (&format!("socket = 3\n{LINK}"), "gate.toml:1:10: socket = 3: must be a text in quotes"),
+        (&format!("socket = 3\n{LINK}"), "gate.toml:1:10: socket = 3: must be the path of a file"),
         (&format!("{LINK}on_exit = \"opn\""), "must be one of open | close; did you mean `open`?"),
         (
             &format!("{LINK}record_limit = \"1 GB\""),
