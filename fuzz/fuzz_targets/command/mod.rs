@@ -8,6 +8,16 @@ pub mod notes;
 #[path = "../../../crates/tidegate-cli/src/command/gate/scrape.rs"]
 pub mod scrape;
 
+/// Stands for what prints accounts, of which messages take only how many links there are.
+pub mod account {
+    /// How many links were asked for.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Links {
+        One,
+        Several,
+    }
+}
+
 /// Stands for what joins interfaces, of which reading takes the choices only.
 pub mod joint {
     /// What the wire does when the gate has stopped.
