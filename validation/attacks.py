@@ -37,7 +37,8 @@ def simulated(queues, seeds):
     for sources, ecn in ATTACKS:
         for seed in range(1, seeds + 1):
             cmd = [str(TIDEGATE), "compare", str(SCENARIO), "--json", "--flows", "--seeds", "1", "--seed", str(seed),
-                   "--set", f"group.flood.count={sources}", "--set", f"group.flood.rate={FLOOD // sources} bit/s"]
+                   # Users are under way when the flood begins, as on the gate's path.
+                   "--set", "group.flood.start=uniform(10 s, 10.1 s)", "--set", f"group.flood.count={sources}", "--set", f"group.flood.rate={FLOOD // sources} bit/s"]
             if ecn:
                 cmd += ["--set", "group.users.ecn=on", "--set", "group.flood.ecn=on"]
             for queue in queues:
