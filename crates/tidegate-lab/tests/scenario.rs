@@ -545,7 +545,7 @@ fn bad_overrides_are_named() {
         assert_eq!(problem.place, Place::Set(set.into()), "{problem}");
         assert!(problem.to_string().starts_with(&format!("--set {set}: ")));
     }
-    for form in ["run.duration", "=5", "run.duration=", ""] {
+    for form in ["run.duration", "=5", ""] {
         assert!(form.parse::<Set>().unwrap_err().why.contains("path=value"), "{form}");
     }
 }
