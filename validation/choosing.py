@@ -366,8 +366,8 @@ def page(tables, cost, memory, seeds):
     count = sum(len(q.columns) for q in QUESTIONS if q.figure == "share")
     lines = [
         "# Which queue for what", "",
-        "A name in a table means the queue's preset `auto`, which fits the queue to the line, and is to be typed so: `sfb` is `sfb/auto`.",
-        "Without a preset a command takes the paper's own values, which may protect little on a line that the paper did not have.", "",
+        "Every queue is its preset `auto`, which fits it to the line; a name without a preset means that. The papers' own values",
+        "(`sfb/paper`) may protect little on a line that the paper did not have.", "",
         "**At first sight.** Of the queues that do well in the most settings of a question, the four that cost least:", "",
         *answers(tables, cost, memory), "",
         f"**Who protects users at all.** In how many of the settings with a flood the users keep {PROTECTED:.0f} % of their fair share,",

@@ -26,6 +26,8 @@ WARMUP, DURATION = 5, 10  # s, the same on both sides
 # The warm-up of queues that take longer to settle, in s. SFRED in the end takes every connection for unresponsive and acquits
 # none: within 4 to 20 s, so that what is measured from 5 s on is how many have come that far, which is chance.
 SETTLES = {"sfred": 25}
+# Those whose papers have classes, which nothing here gives.
+FITTED = ("wfq", "ewfq")
 SEEDS = 40
 # What the table calls it: what the demo is told, the simulator's source, and what more the simulator is told of it. NewReno
 # without SACK, every segment acknowledged, is what ns-2 has; the others are what users have.
@@ -73,10 +75,15 @@ def figures(document):
     }
 
 
+def preset(queue):
+    """The queue as it is measured: the paper's own values, but where those are for classes that a driver gives."""
+    return f"{queue}/{'auto' if queue in FITTED else 'paper'} as {queue}"
+
+
 def measure(queue, control, scale=1):
     """One run on real packets, and how many were thrown away before because the machine was too busy."""
     # The simulator's flows keep their keys.
-    words = ["gate", "demo", "--bbr", "0", "--rehash", "off", *CONTROLS[control][0], "--queue", queue]
+    words = ["gate", "demo", "--bbr", "0", "--rehash", "off", *CONTROLS[control][0], "--queue", preset(queue)]
     words += ["--rate", f"{LINE * scale:.0f}bit", "--flood", f"{FLOOD * scale:.0f}bit"]
     words += ["--warmup", f"{SETTLES.get(queue, WARMUP)}s", "--duration", f"{DURATION}s"]
     for thrown in range(TRIES):
@@ -105,7 +112,7 @@ def simulate_after(warmup, queues, control, scale, hold):
     words += ["--set", f"group.flood.rate={FLOOD * scale:.0f} bit/s", "--set", f"group.tcp.overhead={hold}"]
     words += ["--set", f"run.warmup={warmup + 1}s", "--set", f"run.duration={warmup + 1 + DURATION}s"]
     for queue in queues:
-        words += ["--queue", queue]
+        words += ["--queue", preset(queue)]
     documents = run(words)
     half = lambda d, name: next(g for g in d["groups"] if g["name"] == name)["throughput_bps"]["ci95"] or 0.0
     return {d["label"]: {**figures(d), "tcp_ci": half(d, "tcp"), "flood_ci": half(d, "flood")} for d in documents}

@@ -151,8 +151,8 @@ fn link() -> Link {
 }
 
 /// The queue as a gate has it.
-fn queue(name: &str, preset: Option<&str>) -> AnyConfig {
-    let mut queue = catalog::config(name, preset, &link()).unwrap();
+fn queue(name: &str, preset: &str) -> AnyConfig {
+    let mut queue = catalog::config(name, Some(preset), &link()).unwrap();
     if queue.get("non_ect").is_some() {
         queue.set("non_ect", "drop").unwrap();
     }
@@ -184,18 +184,10 @@ fn watch(queue: &AnyConfig, sharing: Sharing, delay: Span, senders: &[Sender], s
     std::mem::take(&mut told.lock().unwrap())
 }
 
-/// Every queue, as it is unless told otherwise and, where there is one, as `auto`.
+/// Every queue as `paper` and as `auto`.
 fn every_queue() -> Vec<(String, AnyConfig)> {
     let both = |row: &catalog::Row| {
-        let auto = (row.presets)().iter().skip(1).any(|(name, _)| *name == "auto");
-        [Some(None), auto.then_some(Some("auto"))]
-            .into_iter()
-            .flatten()
-            .map(|preset| {
-                let name = preset.map_or(row.name.to_string(), |preset| format!("{}/{preset}", row.name));
-                (name, queue(row.name, preset))
-            })
-            .collect::<Vec<_>>()
+        ["paper", "auto"].map(|preset| (format!("{}/{preset}", row.name), queue(row.name, preset)))
     };
     QUEUES.iter().flat_map(both).collect()
 }
@@ -297,7 +289,7 @@ fn users_among_themselves_are_never_named() {
 fn who_keeps_to_the_weight_of_his_class_is_not_named() {
     let weights = vec![4.0, 1.0];
     for name in ["wfq", "drr", "ewfq", "csfq"] {
-        let mut queue = queue(name, None);
+        let mut queue = queue(name, "auto");
         queue.set("weights", "4:1").unwrap();
         let sharing = match queue.set("map", "class") {
             Ok(()) => Sharing::Classes(weights.clone()),

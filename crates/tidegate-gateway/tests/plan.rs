@@ -102,7 +102,7 @@ fn the_memory_it_states_counts_cells_lists_and_rings() {
 /// decides.
 fn let_through(hash: [u64; 2]) -> Vec<Vec<u8>> {
     let mut settings = settings("30 packets", Span::ZERO);
-    let mut config = catalog::config("fq_codel", None, &settings.there.link).unwrap();
+    let mut config = catalog::config("fq_codel", Some("paper"), &settings.there.link).unwrap();
     config.set("flows", "16").unwrap();
     settings.there.queue = config;
     let (lane, wire) = Plan::new(settings, 1500).unwrap().lanes(Secret { hash, seed: 3 }, ()).unwrap();

@@ -165,7 +165,7 @@ fn a_plan_that_cannot_follow_is_refused_by_its_field() {
     assert!(error.field == "limit" && error.to_string().contains("with what waits in the queue before it"), "{error}");
     let impossible = Settings {
         back: Some(Way {
-            queue: catalog::config("red", None, &link("1 Mbit/s", Size::Packets(100))).unwrap(),
+            queue: catalog::config("red", Some("paper"), &link("1 Mbit/s", Size::Packets(100))).unwrap(),
             ..both("drop_tail").unwrap()
         }),
         ..one.clone()

@@ -25,7 +25,7 @@ const LABEL_LIMIT: usize = 80;
 pub struct QueueSpec {
     /// The queue's name in the catalog.
     pub name: String,
-    /// The preset; the queue's first if none is named.
+    /// The preset; [`catalog::DEFAULT_PRESET`] if none is named.
     pub preset: Option<String>,
     /// Parameters set on top of the preset, in the order given, as text.
     pub params: Vec<(String, String)>,
@@ -34,7 +34,7 @@ pub struct QueueSpec {
 }
 
 impl QueueSpec {
-    /// The queue `name` with its first preset.
+    /// The queue `name` fitted to its line ([`catalog::DEFAULT_PRESET`]).
     pub fn named(name: impl Into<String>) -> QueueSpec {
         QueueSpec { name: name.into(), preset: None, params: Vec::new(), label: None }
     }
@@ -57,8 +57,8 @@ impl QueueSpec {
 
     /// The name of the preset that holds for it; empty for a queue that is not in the catalog.
     pub fn preset(&self) -> &str {
-        let first = || catalog::find(&self.name).and_then(|row| (row.presets)().first().map(|p| p.0));
-        self.preset.as_deref().or_else(first).unwrap_or_default()
+        let default = || catalog::find(&self.name).map(|_| catalog::DEFAULT_PRESET);
+        self.preset.as_deref().or_else(default).unwrap_or_default()
     }
 
     /// Its parameters on `link`: the preset's, then each change in order.

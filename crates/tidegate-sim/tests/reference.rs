@@ -263,7 +263,7 @@ fn restless(seed: u64) -> Network {
     let [a, b] = ["a", "b"].map(|name| draw.network.node(name));
     let rate = Rate::from_bps(80_000_000);
     let link = Link::new(rate, Size::Packets(40), Bytes::new(1000)).unwrap();
-    let queue = catalog::config("red", None, &link).unwrap().build(link, Rng::from_seed(seed)).unwrap();
+    let queue = catalog::config("red", Some("paper"), &link).unwrap().build(link, Rng::from_seed(seed)).unwrap();
     draw.network.queue("red", (a, b), rate, Span::from_millis(10), queue);
     draw.network.link("back", b, a, rate, Span::from_millis(10));
     for key in 0..draw.pick(&[1, 1, 3]) {

@@ -15,6 +15,24 @@ use crate::units::{Span, Time};
 /// The round-trip time that every preset `auto` assumes of the flows on a link.
 pub const TARGET_RTT: Span = Span::from_millis(100);
 
+/// How many hash places a preset `auto` gives a queue that deals flows to them: 32 for each packet that is in flight in
+/// [`TARGET_RTT`], as a power of two from 1024 to 65,536. So many flows can the line serve with a packet a round trip; who is one of
+/// them shares his place with a given other with a chance of less than 1 in 32 times as many.
+///
+/// ```
+/// use tidegate::{Link, catalog};
+/// let places = |rate: &str| Ok::<u32, tidegate::ConfigError>(catalog::places(&Link::new(rate.parse()?, "1 MB".parse()?, "1500 B".parse()?)?));
+/// assert_eq!((places("2 Mbit/s")?, places("20 Mbit/s")?, places("1 Gbit/s")?), (1024, 8192, 65_536));
+/// # Ok::<(), tidegate::ConfigError>(())
+/// ```
+pub fn places(link: &Link) -> u32 {
+    let in_flight = link.packets_per_second() * TARGET_RTT.as_secs();
+    ((32.0 * in_flight).clamp(1.0, 65_536.0) as u32).next_power_of_two().clamp(1024, 65_536)
+}
+
+/// The preset that a queue's name means if none is named: fitted to the line that the queue is built for.
+pub const DEFAULT_PRESET: &str = "auto";
+
 /// As long as a queue lives.
 pub const FOR_GOOD: Span = Span::from_nanos(u64::MAX);
 
@@ -45,7 +63,7 @@ pub trait Entry: Qdisc + Sized {
     type Config: Params;
     /// Its description.
     const INFO: Info;
-    /// Its presets; the first is the default. Every queue has `paper` and `auto`.
+    /// Its presets. Every queue has `paper` and `auto`, which is [`DEFAULT_PRESET`].
     const PRESETS: &'static [Preset<Self::Config>];
     /// Builds it, empty, for `link`.
     ///
@@ -223,7 +241,7 @@ pub fn find(name: &str) -> Option<&'static Row> {
     QUEUES.iter().find(|row| row.name == name)
 }
 
-/// The parameters of the queue `name` as its preset `preset` gives them for `link`; without a preset, the first.
+/// The parameters of the queue `name` as its preset `preset` gives them for `link`; without a preset, [`DEFAULT_PRESET`].
 ///
 /// # Errors
 /// An unknown queue (`field` is `queue`) or preset (`field` is `preset`); `why` lists the known ones.
@@ -236,7 +254,7 @@ pub fn config(name: &str, preset: Option<&str>, link: &Link) -> Result<AnyConfig
         ));
     };
     let presets = (row.presets)();
-    let chosen = preset.unwrap_or(presets[0].0);
+    let chosen = preset.unwrap_or(DEFAULT_PRESET);
     (row.config)(chosen, link).ok_or_else(|| {
         let known = list(presets.iter().map(|p| p.0));
         ConfigError::new("preset", chosen, format!("no such preset of {name}; known are {known}"))

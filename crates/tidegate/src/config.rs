@@ -337,7 +337,7 @@ mod tests {
     #[test]
     fn a_text_that_is_no_whole_number_is_told_the_range() {
         let link = Link::new("10 Mbit/s".parse().unwrap(), Size::Packets(100), "1000 B".parse().unwrap()).unwrap();
-        let mut sfb = catalog::config("sfb", None, &link).unwrap();
+        let mut sfb = catalog::config("sfb", Some("paper"), &link).unwrap();
         for text in ["2.5", "-1", "1e300"] {
             let error = sfb.set("levels", text).unwrap_err();
             assert_eq!((error.field.as_str(), error.value.as_str()), ("levels", text));

@@ -39,6 +39,6 @@ fn twin() {
 #[test]
 fn state_is_as_small_as_the_manual_says() {
     let link = twin_link("100 packets");
-    let bytes = catalog::config("ared", None, &link).unwrap().state_bytes(&link);
+    let bytes = catalog::config("ared", Some("paper"), &link).unwrap().state_bytes(&link);
     assert!((100..400).contains(&bytes), "{bytes}");
 }

@@ -323,7 +323,7 @@ fn contradictions_are_refused() {
         (&[("beta", "0.4")], "beta"),
         (&[("beta", "11")], "beta"),
     ] {
-        let mut config = catalog::config("bare", None, &papers_link()).unwrap();
+        let mut config = catalog::config("bare", Some("paper"), &papers_link()).unwrap();
         settings.iter().for_each(|(name, value)| config.set(name, value).unwrap());
         let error = config.build(papers_link(), Rng::from_seed(1)).unwrap_err();
         assert_eq!(error.field, field, "{error}");

@@ -236,16 +236,16 @@ fn every_queue_is_described() {
 
 /// The parameter table of a manual page, from the catalog, and how each preset differs from the first.
 fn table(row: &Row) -> String {
-    let config = |preset| catalog::config(row.name, preset, &reference_link()).unwrap();
-    let default = config(None);
-    let mut text = String::from("| parameter | symbol | default | range | what |\n|---|---|---|---|---|\n");
-    for (param, value) in default.values() {
+    let config = |preset| catalog::config(row.name, Some(preset), &reference_link()).unwrap();
+    let (first, _) = (row.presets)()[0];
+    let mut text = format!("| parameter | symbol | `{first}` | range | what |\n|---|---|---|---|---|\n");
+    for (param, value) in config(first).values() {
         let range = (param.range)().replace(" | ", ", ");
         text += &format!("| `{}` | {} | {value} | {range} | {} |\n", param.name, param.symbol, param.doc.trim());
     }
     text += "\nPresets (values that depend on the link: for 10 Mbit/s, a limit of 100 packets, 1000 B a packet):\n";
     for (preset, doc) in (row.presets)() {
-        let changes = config(Some(preset)).values().into_iter().zip(default.values());
+        let changes = config(preset).values().into_iter().zip(config(first).values());
         let changes: Vec<String> = changes
             .filter(|((_, its), (_, first))| its != first)
             .map(|((param, its), _)| format!("`{}` {its}", param.name))

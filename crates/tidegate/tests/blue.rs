@@ -269,7 +269,7 @@ fn twin_with_elapsed_idle_times() {
 /// The manual page says 120 bytes.
 #[test]
 fn state_is_as_small_as_the_manual_says() {
-    let config = catalog::config("blue", None, &link("20 packets")).unwrap();
+    let config = catalog::config("blue", Some("paper"), &link("20 packets")).unwrap();
     assert!(
         (100..=120).contains(&config.state_bytes(&link("20 packets"))),
         "{}",

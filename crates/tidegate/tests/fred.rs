@@ -297,7 +297,7 @@ fn a_full_table() {
 
 #[test]
 fn max_must_be_above_min() {
-    let mut config = catalog::config("fred", None, &papers_link()).unwrap();
+    let mut config = catalog::config("fred", Some("paper"), &papers_link()).unwrap();
     config.set("max", "40 packets").unwrap();
     let error = config.build(papers_link(), Rng::from_seed(1)).unwrap_err();
     assert_eq!((error.field.as_str(), error.why.as_str()), ("max", "must be above min = 40 packets"));

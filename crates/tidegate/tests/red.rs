@@ -252,6 +252,6 @@ fn idle_time_goes_on_when_the_packet_is_refused() {
 #[test]
 fn state_is_as_small_as_the_manual_says() {
     let link = twin_link("100 packets");
-    let bytes = catalog::config("red", None, &link).unwrap().state_bytes(&link);
+    let bytes = catalog::config("red", Some("paper"), &link).unwrap().state_bytes(&link);
     assert!((100..300).contains(&bytes), "{bytes}");
 }

@@ -17,7 +17,7 @@ Examples:
 pub struct Args {
     #[command(flatten)]
     experiment: Experiment,
-    /// A queue to compare, NAME[/PRESET][,param=value…][ as LABEL]; give it several times
+    /// A queue to compare, NAME[/PRESET][,param=value…][ as LABEL], preset `auto` if none is named; give it several times
     #[arg(long = "queue", value_name = "Q")]
     queues: Vec<QueueSpec>,
 }

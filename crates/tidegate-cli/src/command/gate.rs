@@ -130,7 +130,7 @@ struct Args {
     /// The managed link's rate, as in "100 Mbit/s" or tc's 100mbit
     #[arg(long, allow_hyphen_values = true, required_unless_present_any = ["remove", "config"])]
     rate: Option<Rate>,
-    /// The queue, NAME[/PRESET][,param=value…][ as LABEL]
+    /// The queue, NAME[/PRESET][,param=value…][ as LABEL], preset `auto` if none is named
     #[arg(long, value_name = "Q", required_unless_present_any = ["remove", "config"])]
     queue: Option<QueueSpec>,
     /// Read links, both directions, classes and lists from this file instead; SIGHUP reads it again (docs/gate.md)

@@ -39,7 +39,7 @@ pub struct Args {
     /// The link's rate, as in "10 Mbit/s"
     #[arg(long, allow_hyphen_values = true)]
     rate: Rate,
-    /// The queue, NAME[/PRESET][,param=value…][ as LABEL]; give it several times to compare
+    /// The queue, NAME[/PRESET][,param=value…][ as LABEL], preset `auto` if none is named; give it several times to compare
     #[arg(long = "queue", value_name = "Q", required = true)]
     queues: Vec<QueueSpec>,
     /// How much may wait, as in "125 kB" or "100 packets" [default: what the link sends in 100 ms]

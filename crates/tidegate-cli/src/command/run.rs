@@ -18,7 +18,7 @@ Examples:
 pub struct Args {
     #[command(flatten)]
     experiment: Experiment,
-    /// The queue at the bottleneck, NAME[/PRESET][,param=value…][ as LABEL]; without it, the watched link's own or the scenario's
+    /// The queue at the bottleneck, NAME[/PRESET][,param=value…][ as LABEL], preset `auto` if none is named; without it, the watched link's own or the scenario's
     #[arg(long, value_name = "Q")]
     queue: Option<QueueSpec>,
 }

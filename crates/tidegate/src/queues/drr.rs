@@ -2,7 +2,7 @@
 use alloc::vec::Vec;
 
 use super::codel::auto_mtu;
-use crate::catalog::{Entry, FOR_GOOD, Info, Preset};
+use crate::catalog::{Entry, FOR_GOOD, Info, Preset, places};
 use crate::config::{ByClass, ConfigError};
 use crate::packet::Packet;
 use crate::parts::longest::By;
@@ -172,8 +172,12 @@ impl Entry for Drr {
         },
         Preset {
             name: "auto",
-            doc: "a quantum of the longest packet with an Ethernet header",
-            config: |link| DrrConfig { quantum: Bytes::new(auto_mtu(link).get() + 14), ..DrrConfig::default() },
+            doc: "a quantum of the longest packet with an Ethernet header, queues by the link's rate",
+            config: |link| DrrConfig {
+                classes: places(link),
+                quantum: Bytes::new(auto_mtu(link).get() + 14),
+                ..DrrConfig::default()
+            },
         },
     ];
 

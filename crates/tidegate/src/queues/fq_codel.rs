@@ -3,7 +3,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::codel::{auto_mtu, auto_times, signal};
-use crate::catalog::{Entry, FOR_GOOD, Info, Preset};
+use crate::catalog::{Entry, FOR_GOOD, Info, Preset, places};
 use crate::config::ConfigError;
 use crate::packet::Packet;
 use crate::parts::codel_law::{Control, Law, Line};
@@ -205,7 +205,8 @@ fn auto(link: &Link) -> FqCodelConfig {
     let mtu = auto_mtu(link);
     let (target, interval) = auto_times(link, mtu);
     // The RFC's 1514 is an Ethernet frame of 1500 bytes.
-    FqCodelConfig { target, interval, mtu, quantum: Bytes::new(mtu.get() + 14), ..FqCodelConfig::default() }
+    let quantum = Bytes::new(mtu.get() + 14);
+    FqCodelConfig { flows: places(link), target, interval, mtu, quantum, ..FqCodelConfig::default() }
 }
 
 impl Entry for FqCodel {
@@ -219,7 +220,7 @@ impl Entry for FqCodel {
         Preset { name: "paper", doc: "the constants of hoeiland2018", config: |_| FqCodelConfig::default() },
         Preset {
             name: "auto",
-            doc: "target at least two packets' time at the link's rate, interval at least ten targets",
+            doc: "target at least two packets' time at the link's rate, interval at least ten targets, queues by the rate",
             config: auto,
         },
     ];

@@ -1,5 +1,5 @@
 #![doc = include_str!("sfq.md")]
-use crate::catalog::{Entry, FOR_GOOD, Info, Preset};
+use crate::catalog::{Entry, FOR_GOOD, Info, Preset, places};
 use crate::choices;
 use crate::config::ConfigError;
 use crate::packet::Packet;
@@ -165,8 +165,13 @@ impl Entry for Sfq {
         },
         Preset {
             name: "auto",
-            doc: "a new hash function every ten seconds, the bin with the most bytes makes room",
-            config: |_| SfqConfig { perturb: Span::from_millis(10_000), longest: By::Bytes, ..SfqConfig::default() },
+            doc: "a new hash function every ten seconds, the bin with the most bytes makes room, bins by the link's rate",
+            config: |link| SfqConfig {
+                bins: places(link),
+                perturb: Span::from_millis(10_000),
+                longest: By::Bytes,
+                ..SfqConfig::default()
+            },
         },
     ];
 

@@ -1,7 +1,7 @@
 #![doc = include_str!("wfq.md")]
 use alloc::vec::Vec;
 
-use crate::catalog::{Entry, FOR_GOOD, Info, Preset};
+use crate::catalog::{Entry, FOR_GOOD, Info, Preset, places};
 use crate::config::{ByClass, ConfigError};
 use crate::packet::Packet;
 use crate::parts::class_lines::ClassLines;
@@ -12,7 +12,7 @@ use crate::rng::Rng;
 use crate::units::{Size, Span, Time};
 
 crate::params! {
-    /// WFQ's parameters. Defaults are the preset `auto`.
+    /// WFQ's parameters.
     pub struct WfqConfig {
         /// How many classes there are.
         classes: u32 = 1024, "n", 1 ..= 65_536;
@@ -24,6 +24,8 @@ crate::params! {
         buffers: ByClass<f64> = ByClass::all(1.0), "B_i", 0.01 ..= 10_000.0;
         /// What a class may have waiting at least, however small its part.
         least: Size = Size::Packets(4), "", 1 ..= 1_000_000_000;
+        /// How many times the room that is free a class may have waiting where that is more; 0: its own part only.
+        alpha: f64 = 0.0, "alpha", 0.0 ..= 1000.0;
         /// In which order classes are served.
         order: Order = Order::Wf2qPlus, "", 0 ..= 0;
     }
@@ -36,6 +38,7 @@ pub struct Wfq {
     held: ClassLines,
     /// B_i, in the unit of the link's limit.
     buffers: Vec<Size>,
+    alpha: f64,
     link: Link,
 }
 
@@ -63,12 +66,28 @@ impl Wfq {
     }
 }
 
+impl Wfq {
+    /// B_i, or with dynamic thresholds alpha times what is free, where that is more (choudhury1998 eq. 1).
+    #[inline]
+    fn room(&self, class: usize) -> Size {
+        let held = self.held.all();
+        let more = |free: u64| (self.alpha * free as f64) as u64;
+        match (self.buffers[class], self.link.limit) {
+            (Size::Bytes(own), Size::Bytes(most)) => Size::Bytes(own.max(more(most.saturating_sub(held.bytes)))),
+            (Size::Packets(own), Size::Packets(most)) => {
+                Size::Packets(own.max(more(most.saturating_sub(held.packets as u64))))
+            }
+            (own, _) => own,
+        }
+    }
+}
+
 impl Qdisc for Wfq {
     #[inline]
     fn enqueue<S: Sink + ?Sized>(&mut self, now: Time, mut pkt: Packet, out: &mut S) {
         pkt.arrived = now;
         let class = self.classes.of(&pkt);
-        let own = Link { limit: self.buffers[class], ..self.link };
+        let own = Link { limit: self.room(class), ..self.link };
         if own.has_room(self.held.of(class), pkt.len) && self.link.has_room(self.held.all(), pkt.len) {
             self.held.push(class, pkt);
         } else {
@@ -120,8 +139,8 @@ impl Entry for Wfq {
     const PRESETS: &'static [Preset<WfqConfig>] = &[
         Preset {
             name: "auto",
-            doc: "flows hashed to 1024 classes, each of which may have four packets, within the limit for all",
-            config: |_| WfqConfig::default(),
+            doc: "flows hashed to classes by the link's rate; each may have four packets, or twice the room that is free",
+            config: |link| WfqConfig { classes: places(link), alpha: 2.0, ..WfqConfig::default() },
         },
         Preset {
             name: "paper",
@@ -135,6 +154,7 @@ impl Entry for Wfq {
             classes: Classes::new(config.map, config.classes, &mut dice),
             held: ClassLines::new(config.classes, &config.weights, config.order, &link),
             buffers: divide(config, &link),
+            alpha: config.alpha,
             link,
         })
     }

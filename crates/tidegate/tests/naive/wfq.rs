@@ -31,6 +31,8 @@ pub struct Class {
 pub struct NaiveWfq {
     pub order: Order,
     pub classes: Vec<Class>,
+    /// How many times the free room a class may hold, and the room for all; choudhury1998 eq. (1).
+    pub dynamic: (f64, f64),
     pub v: f64,
     /// What was sent since V was last brought up to date.
     pub sent: f64,
@@ -40,7 +42,7 @@ impl NaiveWfq {
     /// Classes with these weights and buffers.
     pub fn new(order: Order, classes: &[(f64, f64)]) -> NaiveWfq {
         let class = |&(weight, buffer)| Class { weight, buffer, packets: VecDeque::new(), start: 0.0, finish: 0.0 };
-        NaiveWfq { order, classes: classes.iter().map(class).collect(), v: 0.0, sent: 0.0 }
+        NaiveWfq { order, classes: classes.iter().map(class).collect(), dynamic: (0.0, 0.0), v: 0.0, sent: 0.0 }
     }
 
     #[allow(dead_code, reason = "see above")]
@@ -49,9 +51,12 @@ impl NaiveWfq {
     }
 
     #[allow(dead_code, reason = "see above")]
-    /// §V of the EWFQ paper: the class's own buffer decides, in bytes here.
+    /// §V of the EWFQ paper: the class's own buffer decides, in bytes here; or, where the room is shared, so many times what is free
+    /// of it before the packet comes.
     pub fn has_room(&self, class: usize, len: f64) -> bool {
-        self.bytes(class) + len <= self.classes[class].buffer
+        let (alpha, most) = self.dynamic;
+        let free = most - (0..self.classes.len()).map(|class| self.bytes(class)).sum::<f64>();
+        self.bytes(class) + len <= self.classes[class].buffer.max((alpha * free).floor())
     }
 
     /// A packet joins its class. One that comes to an empty class starts at V, or where the class's last one finished if

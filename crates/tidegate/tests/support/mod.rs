@@ -55,7 +55,8 @@ pub fn every_preset(link: &Link) -> Vec<(&'static Row, &'static str, AnyConfig)>
 
 /// The parameters of the queue `name`, as `preset` has them (without one, the first), but for `settings`.
 pub fn config(name: &str, preset: Option<&str>, settings: &[(&str, &str)], link: &Link) -> AnyConfig {
-    let mut config = catalog::config(name, preset, link).unwrap();
+    let first = || (catalog::find(name).unwrap().presets)()[0].0;
+    let mut config = catalog::config(name, Some(preset.unwrap_or_else(first)), link).unwrap();
     for (param, value) in settings {
         config.set(param, value).unwrap();
     }

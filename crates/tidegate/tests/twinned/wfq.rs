@@ -61,7 +61,9 @@ impl super::Twinned for Twinned {
         };
         let classes: Vec<(f64, f64)> = (0..set.number("classes") as usize).map(class).collect::<Option<_>>()?;
         let order = if set.is("order", "scfq") { Order::Scfq } else { Order::Wf2qPlus };
-        let twin = NaiveWfq::new(order, &classes);
+        let mut twin = NaiveWfq::new(order, &classes);
+        let Size::Bytes(most) = link.limit else { return None };
+        twin.dynamic = (set.number("alpha"), most as f64);
         Some(Twinned { queue, twin, link, operations: 0, dropped: 0, idle: 0, busiest: 0 })
     }
 }

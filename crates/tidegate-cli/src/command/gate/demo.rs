@@ -18,15 +18,7 @@ use crate::progress::Onlooker;
 use crate::{interrupt, output};
 
 /// The queues without --queue: what most links have, what was meant to be better, and those that were meant for floods.
-const QUEUES: [&str; 7] = [
-    "drop_tail",
-    "red/auto as red",
-    "sfb/auto as sfb",
-    "care/auto as care",
-    "purge/auto as purge",
-    "bare/auto as bare",
-    "ewfq/auto as ewfq",
-];
+const QUEUES: [&str; 7] = ["drop_tail", "red", "sfb", "care", "purge", "bare", "ewfq"];
 /// The congestion control of the group `tcp`.
 const CUBIC: &str = "cubic";
 /// A group of its own, where the kernel has it.
@@ -48,7 +40,7 @@ Examples:
   tidegate gate demo --congestion reno --bbr 0 --flood 50Mbit/s --json
   tidegate gate demo --congestion reno --congestion cubic --tcp 4 --flood 0bit/s")]
 pub struct Args {
-    /// A queue to measure, NAME[/PRESET][,param=value…][ as LABEL]; give it several times
+    /// A queue to measure, NAME[/PRESET][,param=value…][ as LABEL], preset `auto` if none is named; give it several times
     #[arg(long = "queue", value_name = "Q", default_values = QUEUES)]
     queues: Vec<QueueSpec>,
     /// How long is measured with each queue
