@@ -10,7 +10,7 @@ MUTANTS ?= 0/10
 SOAK_SECONDS ?= 3600
 SOAK_OUT ?= $(CURDIR)/out/soak
 
-.PHONY: help build deb soak demo test lint bench bench-gate fuzz mutants validate validate-gateway validate-witness validate-linux validate-spoofed validate-adversary validate-attacks choosing speed papers cost clean
+.PHONY: help build deb soak demo test lint bench bench-gate fuzz mutants validate validate-gateway validate-witness validate-linux validate-spoofed validate-adversary validate-attacks unseen choosing speed papers cost clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -102,6 +102,9 @@ validate-adversary: ## Who knows the code but not the secret and aims at a user:
 
 validate-attacks: build ## The same attackers against every queue, in the simulator and on the gate's path; two minutes
 	python3 validation/attacks.py
+
+unseen: build ## validation/unseen.md, every queue in settings that no preset was tuned on, and without an attack; half an hour
+	python3 validation/unseen.py
 
 choosing: build ## docs/choosing.md, which queue for what and at what cost, from runs of every queue; twelve minutes
 	python3 validation/choosing.py

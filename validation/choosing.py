@@ -407,4 +407,5 @@ def main():
         PAGE.write_text(text)
 
 
-main()
+if __name__ == "__main__":
+    main()

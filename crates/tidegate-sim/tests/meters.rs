@@ -35,7 +35,8 @@ fn two_queues() -> (Outcome, Trace) {
     for (i, (from, to, mbit)) in [(a, b, 4), (b, c, 2)].into_iter().enumerate() {
         let (rate, limit) = (Rate::from_bps(mbit * 1_000_000), Size::Packets(12));
         let link = Link::new(rate, limit, Bytes::new(1000)).unwrap();
-        let queue = catalog::config("red", Some("paper"), &link).unwrap().build(link, Rng::from_seed(i as u64)).unwrap();
+        let queue =
+            catalog::config("red", Some("paper"), &link).unwrap().build(link, Rng::from_seed(i as u64)).unwrap();
         let id = network.queue(format!("{i}"), (from, to), rate, Span::from_millis(3), queue);
         network.limit(id, limit);
     }

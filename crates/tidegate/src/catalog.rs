@@ -15,20 +15,23 @@ use crate::units::{Span, Time};
 /// The round-trip time that every preset `auto` assumes of the flows on a link.
 pub const TARGET_RTT: Span = Span::from_millis(100);
 
-/// How many hash places a preset `auto` gives a queue that deals flows to them: 32 for each packet that is in flight in
-/// [`TARGET_RTT`], as a power of two from 1024 to 65,536. So many flows can the line serve with a packet a round trip; who is one of
-/// them shares his place with a given other with a chance of less than 1 in 32 times as many.
+/// How many hash places a preset `auto` gives a queue that deals flows to them in sets of [`WAYS`]: four for each packet that is in flight
+/// in [`TARGET_RTT`], as a power of two from 1024 to 65,536. So many flows can the line serve with a packet a round trip; were all of them
+/// busy, a set would hold two in the mean, and more than eight in one of four thousand.
 ///
 /// ```
 /// use tidegate::{Link, catalog};
 /// let places = |rate: &str| Ok::<u32, tidegate::ConfigError>(catalog::places(&Link::new(rate.parse()?, "1 MB".parse()?, "1500 B".parse()?)?));
-/// assert_eq!((places("2 Mbit/s")?, places("20 Mbit/s")?, places("1 Gbit/s")?), (1024, 8192, 65_536));
+/// assert_eq!((places("20 Mbit/s")?, places("155 Mbit/s")?, places("1 Gbit/s")?), (1024, 8192, 65_536));
 /// # Ok::<(), tidegate::ConfigError>(())
 /// ```
 pub fn places(link: &Link) -> u32 {
     let in_flight = link.packets_per_second() * TARGET_RTT.as_secs();
-    ((32.0 * in_flight).clamp(1.0, 65_536.0) as u32).next_power_of_two().clamp(1024, 65_536)
+    ((4.0 * in_flight).clamp(1.0, 65_536.0) as u32).next_power_of_two().clamp(1024, 65_536)
 }
+
+/// In sets of how many places they are: with eight, two flows share one only while all eight are busy.
+pub const WAYS: u32 = 8;
 
 /// The preset that a queue's name means if none is named: fitted to the line that the queue is built for.
 pub const DEFAULT_PRESET: &str = "auto";

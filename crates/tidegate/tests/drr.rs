@@ -274,3 +274,45 @@ fn flows_are_spread_evenly() {
         stats::assert_counts("queues", &counts, &[1_000.0; 50]);
     }
 }
+
+/// Who has packets waiting in a queue of his own keeps it. Who has none shares one only where all of his set are busy, or where somebody came to
+/// share his own.
+#[test]
+fn in_sets_of_queues_nobody_shares_while_one_is_free() {
+    let (classes, ways) = (64_usize, 8);
+    let settings = [("map", "flow"), ("classes", "64"), ("ways", "8")];
+    let mut queue = drr(&settings, support::link("10 Mbit/s", "300 packets", "1000 B"), 3);
+    let mut dice = Rng::from_seed(4);
+    // The flows and numbers of the packets that wait in each queue.
+    let mut waiting: Vec<Vec<(u64, u32)>> = vec![Vec::new(); classes];
+    // Who was the last to come to it while it was empty.
+    let mut owner = vec![None; classes];
+    let (mut shared, mut joined) = (0, 0);
+    for slot in 0..40_000_u32 {
+        if dice.chance(0.5) && queue.backlog().packets < 299 {
+            let pkt = Packet { slot, ..Packet::new(dice.bits() % 90, 1000) };
+            let mine = |place: &usize| owner[*place] == Some(pkt.flow);
+            let own = (0..classes).find(|place| mine(place) && waiting[*place].iter().any(|at| at.0 == pkt.flow));
+            let place = queue.class_of(&pkt);
+            let set = place / ways * ways..(place / ways + 1) * ways;
+            match own {
+                Some(own) => assert_eq!(place, own),
+                None if !waiting[place].is_empty() && !mine(&place) => {
+                    assert!(waiting[set].iter().all(|flows| !flows.is_empty()), "there was room");
+                    shared += 1;
+                }
+                None => joined += 1,
+            }
+            if waiting[place].is_empty() {
+                owner[place] = Some(pkt.flow);
+            }
+            queue.enqueue(Time::ZERO, pkt, &mut NullSink);
+            waiting[place].push((pkt.flow, slot));
+            assert_eq!(queue.class_of(&pkt), place);
+        } else if let Some(pkt) = queue.dequeue(Time::ZERO, &mut NullSink) {
+            let place = waiting.iter().position(|flows| flows.contains(&(pkt.flow, pkt.slot))).unwrap();
+            assert_eq!(waiting[place].remove(0), (pkt.flow, pkt.slot));
+        }
+    }
+    assert!(shared > 300 && joined > 3000, "{shared} {joined}");
+}

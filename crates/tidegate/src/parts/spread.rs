@@ -9,6 +9,9 @@
 //! let given = Classes::new(Map::Class, 3, &mut dice);
 //! assert_eq!([1, 2, 3, 9].map(|class| given.of(&Packet::new(7, 1000).with_class(class))), [1, 2, 2, 2]);
 //! ```
+use alloc::vec;
+use alloc::vec::Vec;
+
 use crate::choices;
 use crate::packet::Packet;
 use crate::rng::{Rng, mix};
@@ -39,6 +42,75 @@ impl Spread {
     }
 }
 
+/// Hash places in sets. A flow may go to any place of the set that its hash deals it. It keeps its place while packets of it wait, and who
+/// comes anew takes a place of the set where nobody waits. So two flows meet only while all places of their set are busy, where with single
+/// places they do whenever their hashes agree (Høiland-Jørgensen, Täht, Morton, *Piece of CAKE*, IEEE LANMAN 2018, §III-B). Who had to share
+/// goes to a place of his own as soon as one is free; his packets may overtake each other then.
+///
+/// ```
+/// use tidegate::{Rng, parts::spread::Ways};
+/// let mut ways = Ways::new(8, 8, &mut Rng::from_seed(1)); // one set
+/// let mut busy = [false; 8];
+/// for flow in 0..8 {
+///     let place = ways.of(flow, |place| busy[place]);
+///     assert!(!busy[place]);
+///     ways.claim(place, flow);
+///     busy[place] = true;
+/// }
+/// assert_eq!(ways.of(3, |place| busy[place]), ways.of(3, |place| busy[place]));
+/// assert!(busy[ways.of(9, |place| busy[place])]); // the ninth must share
+/// ```
+#[derive(Clone, Debug)]
+pub struct Ways {
+    /// Onto sets.
+    spread: Spread,
+    ways: usize,
+    /// Whose place it is; empty with one way, where a hash says it all.
+    keys: Vec<u64>,
+}
+
+impl Ways {
+    /// `places` in sets of `ways`, or of as many as there are places; what is left over belongs to no set. The hash is perturbed by a
+    /// number drawn from `dice`.
+    pub fn new(places: u32, ways: u32, dice: &mut Rng) -> Ways {
+        Ways::keyed(places, ways, dice.bits())
+    }
+
+    /// The same, perturbed by `perturbation`.
+    pub fn keyed(places: u32, ways: u32, perturbation: u64) -> Ways {
+        let places = places.max(1);
+        let ways = ways.clamp(1, places);
+        let keys = if ways == 1 { Vec::new() } else { vec![0; places as usize] };
+        Ways { spread: Spread::keyed(places / ways, perturbation), ways: ways as usize, keys }
+    }
+
+    /// What `places` in sets of `ways` take, in bytes.
+    pub fn bytes(places: u32, ways: u32) -> u64 {
+        if ways == 1 { 0 } else { 8 * places as u64 }
+    }
+
+    /// Where `flow` goes: to its own place, else to the first of its set that is not `busy`, else to one by its hash.
+    #[inline]
+    pub fn of(&self, flow: u64, busy: impl Fn(usize) -> bool) -> usize {
+        let set = self.spread.of(flow);
+        if self.ways == 1 {
+            return set;
+        }
+        let places = set * self.ways..(set + 1) * self.ways;
+        let own = places.clone().find(|&place| self.keys[place] == flow);
+        own.or_else(|| places.clone().find(|&place| !busy(place)))
+            .unwrap_or_else(|| places.start + mix(flow) as usize % self.ways)
+    }
+
+    /// `flow` goes to `place`, where nobody waits: it is its own from now on.
+    #[inline]
+    pub fn claim(&mut self, place: usize, flow: u64) {
+        if let Some(key) = self.keys.get_mut(place) {
+            *key = flow;
+        }
+    }
+}
+
 choices! {
     /// What decides the class of a packet: the parameter `map` of queues with classes.
     pub enum Map {
@@ -50,10 +122,10 @@ choices! {
 }
 
 /// Packets to classes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Classes {
     map: Map,
-    spread: Spread,
+    ways: Ways,
     last: usize,
 }
 
@@ -66,15 +138,36 @@ impl Classes {
     /// The same, perturbed by `perturbation`.
     pub fn keyed(map: Map, classes: u32, perturbation: u64) -> Classes {
         let classes = classes.max(1);
-        Classes { map, spread: Spread::keyed(classes, perturbation), last: classes as usize - 1 }
+        Classes { map, ways: Ways::keyed(classes, 1, perturbation), last: classes as usize - 1 }
     }
 
-    /// The class of `pkt`.
+    /// The same in sets of `ways`, as [`Ways`] has them; of one way if the driver gives the classes.
+    pub fn in_sets(map: Map, classes: u32, ways: u32, dice: &mut Rng) -> Classes {
+        let ways = if map == Map::Flow { ways } else { 1 };
+        Classes { ways: Ways::new(classes, ways, dice), ..Classes::keyed(map, classes, 0) }
+    }
+
+    /// The class of `pkt`, of classes that are in no sets.
     #[inline]
     pub fn of(&self, pkt: &Packet) -> usize {
         match self.map {
-            Map::Flow => self.spread.of(pkt.flow),
+            Map::Flow => self.ways.of(pkt.flow, |_| false),
             Map::Class => (pkt.class as usize).min(self.last),
         }
+    }
+
+    /// The class of `pkt` where packets wait in those that are `busy`.
+    #[inline]
+    pub fn among(&self, pkt: &Packet, busy: impl Fn(usize) -> bool) -> usize {
+        match self.map {
+            Map::Flow => self.ways.of(pkt.flow, busy),
+            Map::Class => (pkt.class as usize).min(self.last),
+        }
+    }
+
+    /// `pkt` joins `class`, where nobody waits.
+    #[inline]
+    pub fn claim(&mut self, class: usize, pkt: &Packet) {
+        self.ways.claim(class, pkt.flow);
     }
 }

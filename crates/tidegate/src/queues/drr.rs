@@ -2,12 +2,12 @@
 use alloc::vec::Vec;
 
 use super::codel::auto_mtu;
-use crate::catalog::{Entry, FOR_GOOD, Info, Preset, places};
+use crate::catalog::{Entry, FOR_GOOD, Info, Preset, WAYS, places};
 use crate::config::{ByClass, ConfigError};
 use crate::packet::Packet;
 use crate::parts::longest::By;
 use crate::parts::round_robin::{Overflow, RoundRobin, Ties};
-use crate::parts::spread::{Classes, Map};
+use crate::parts::spread::{Classes, Map, Ways};
 use crate::qdisc::{Backlog, Gauge, Link, Qdisc, Sink};
 use crate::rng::Rng;
 use crate::units::{Bytes, Span, Time};
@@ -19,6 +19,8 @@ crate::params! {
         classes: u32 = 1024, "n", 1 ..= 65_536;
         /// What decides the queue of a packet: a hash of its flow, or the class that the driver gave it.
         map: Map = Map::Flow, "", 0 ..= 0;
+        /// A flow goes to any of so many places that its hash deals it, where nobody waits if there is one; with `map` flow.
+        ways: u32 = 1, "", 1 ..= 16;
         /// How many bytes a queue of weight 1 may send in a round.
         quantum: Bytes = Bytes::new(1500), "Q", 1 ..= 1_000_000_000;
         /// Each queue's quantum in quanta.
@@ -55,7 +57,7 @@ impl Drr {
     /// The queue that `pkt` joins.
     #[inline]
     pub fn class_of(&self, pkt: &Packet) -> usize {
-        self.classes.of(pkt)
+        self.classes.among(pkt, |class| self.robin.of(class).packets > 0)
     }
 
     /// What waits in `class`, of those from 0 to `classes` - 1.
@@ -112,8 +114,9 @@ impl Qdisc for Drr {
     #[inline]
     fn enqueue<S: Sink + ?Sized>(&mut self, now: Time, mut pkt: Packet, out: &mut S) {
         pkt.arrived = now;
-        let class = self.classes.of(&pkt);
+        let class = self.class_of(&pkt);
         if self.robin.of(class).packets == 0 {
+            self.classes.claim(class, &pkt);
             // Whatever it left when it became empty is forfeit.
             self.accounts[class].deficit = 0;
             if self.visited == Some(class as u32) {
@@ -172,9 +175,10 @@ impl Entry for Drr {
         },
         Preset {
             name: "auto",
-            doc: "a quantum of the longest packet with an Ethernet header, queues by the link's rate",
+            doc: "a quantum of the longest packet with an Ethernet header, queues by the link's rate in sets of eight",
             config: |link| DrrConfig {
                 classes: places(link),
+                ways: WAYS,
                 quantum: Bytes::new(auto_mtu(link).get() + 14),
                 ..DrrConfig::default()
             },
@@ -187,7 +191,7 @@ impl Entry for Drr {
             Account { quantum: (exact + 0.5).max(1.0) as u64, deficit: 0 }
         };
         Ok(Drr {
-            classes: Classes::new(config.map, config.classes, &mut dice),
+            classes: Classes::in_sets(config.map, config.classes, config.ways, &mut dice),
             robin: RoundRobin::new(config.classes as usize, config.longest, config.overflow, link)
                 .with_ties(config.ties),
             accounts: (0..config.classes as usize).map(quantum).collect(),
@@ -198,7 +202,10 @@ impl Entry for Drr {
     fn state_bytes(config: &DrrConfig, link: &Link) -> u64 {
         let classes = config.classes as u64;
         let accounts = classes * core::mem::size_of::<Account>() as u64;
-        core::mem::size_of::<Drr>() as u64 + RoundRobin::bytes(classes, link) + accounts
+        core::mem::size_of::<Drr>() as u64
+            + RoundRobin::bytes(classes, link)
+            + accounts
+            + Ways::bytes(config.classes, config.ways)
     }
 
     fn places_last(config: &DrrConfig) -> Option<Span> {

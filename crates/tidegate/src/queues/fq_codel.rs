@@ -3,13 +3,13 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::codel::{auto_mtu, auto_times, signal};
-use crate::catalog::{Entry, FOR_GOOD, Info, Preset, places};
+use crate::catalog::{Entry, FOR_GOOD, Info, Preset, WAYS, places};
 use crate::config::ConfigError;
 use crate::packet::Packet;
 use crate::parts::codel_law::{Control, Law, Line};
 use crate::parts::longest::{By, Longest};
 use crate::parts::ring::Ring;
-use crate::parts::spread::Spread;
+use crate::parts::spread::Ways;
 use crate::policy::Signal;
 use crate::qdisc::{Backlog, DropReason, Gauge, Link, Qdisc, Sink};
 use crate::rng::Rng;
@@ -20,6 +20,8 @@ crate::params! {
     pub struct FqCodelConfig {
         /// How many queues flows are hashed to.
         flows: u32 = 1024, "", 1 ..= 65536;
+        /// A flow goes to any of so many places that its hash deals it, where nobody waits if there is one.
+        ways: u32 = 1, "", 1 ..= 16;
         /// How many bytes a queue may send before the next one's turn.
         quantum: Bytes = Bytes::new(1514), "", 256 ..= 1_000_000_000;
         /// A standing delay below this is acceptable, per queue.
@@ -49,7 +51,7 @@ pub struct FqCodel {
     ecn: Signal,
     quantum: i64,
     drop_batch: u32,
-    spread: Spread,
+    places: Ways,
 }
 
 /// What is kept of a queue besides its packets.
@@ -91,7 +93,7 @@ impl FqCodel {
     /// Which queue the packets of `flow` join.
     #[inline]
     pub fn queue_of(&self, flow: u64) -> usize {
-        self.spread.of(flow)
+        self.places.of(flow, |queue| self.flows[queue].active)
     }
 
     /// What waits in `queue`, of those from 0 to `flows` - 1.
@@ -154,6 +156,9 @@ impl Qdisc for FqCodel {
             return out.dropped(now, &pkt, DropReason::Overlimit);
         }
         let queue = self.queue_of(pkt.flow);
+        if !self.flows[queue].active {
+            self.places.claim(queue, pkt.flow);
+        }
         self.held.push(queue, pkt);
         self.activate(queue);
         while self.held.is_over(&self.link) {
@@ -206,7 +211,7 @@ fn auto(link: &Link) -> FqCodelConfig {
     let (target, interval) = auto_times(link, mtu);
     // The RFC's 1514 is an Ethernet frame of 1500 bytes.
     let quantum = Bytes::new(mtu.get() + 14);
-    FqCodelConfig { flows: places(link), target, interval, mtu, quantum, ..FqCodelConfig::default() }
+    FqCodelConfig { flows: places(link), ways: WAYS, target, interval, mtu, quantum, ..FqCodelConfig::default() }
 }
 
 impl Entry for FqCodel {
@@ -220,7 +225,7 @@ impl Entry for FqCodel {
         Preset { name: "paper", doc: "the constants of hoeiland2018", config: |_| FqCodelConfig::default() },
         Preset {
             name: "auto",
-            doc: "target at least two packets' time at the link's rate, interval at least ten targets, queues by the rate",
+            doc: "target at least two packets' time at the link's rate, interval at least ten targets, queues by the rate in sets of eight",
             config: auto,
         },
     ];
@@ -237,7 +242,7 @@ impl Entry for FqCodel {
             ecn: config.ecn,
             quantum: config.quantum.get() as i64,
             drop_batch: config.drop_batch,
-            spread: Spread::new(config.flows, &mut dice),
+            places: Ways::new(config.flows, config.ways, &mut dice),
         })
     }
 
@@ -245,7 +250,7 @@ impl Entry for FqCodel {
         let flows = config.flows as u64;
         let per_flow = core::mem::size_of::<Flow>() + 2 * core::mem::size_of::<u32>();
         let lists = Longest::bytes(flows, link.most_packets()) + flows * per_flow as u64;
-        core::mem::size_of::<FqCodel>() as u64 + lists
+        core::mem::size_of::<FqCodel>() as u64 + lists + Ways::bytes(config.flows, config.ways)
     }
 
     fn places_last(_: &FqCodelConfig) -> Option<Span> {

@@ -1,5 +1,5 @@
 #![doc = include_str!("sfq.md")]
-use crate::catalog::{Entry, FOR_GOOD, Info, Preset, places};
+use crate::catalog::{Entry, FOR_GOOD, Info, Preset, WAYS, places};
 use crate::choices;
 use crate::config::ConfigError;
 use crate::packet::Packet;
@@ -113,7 +113,7 @@ impl Sfq {
         self.perturb.skip(steps);
         self.epoch += steps;
         self.classes = Classes::keyed(self.map, self.bins, mix(self.key.wrapping_add(self.epoch)));
-        let classes = self.classes;
+        let classes = &self.classes;
         self.robin.deal_anew(|pkt| classes.of(pkt));
     }
 }
@@ -167,7 +167,7 @@ impl Entry for Sfq {
             name: "auto",
             doc: "a new hash function every ten seconds, the bin with the most bytes makes room, bins by the link's rate",
             config: |link| SfqConfig {
-                bins: places(link),
+                bins: (places(link) * WAYS).min(65_536), // no sets here: eight times as many
                 perturb: Span::from_millis(10_000),
                 longest: By::Bytes,
                 ..SfqConfig::default()

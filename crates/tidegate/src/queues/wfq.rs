@@ -1,12 +1,12 @@
 #![doc = include_str!("wfq.md")]
 use alloc::vec::Vec;
 
-use crate::catalog::{Entry, FOR_GOOD, Info, Preset, places};
+use crate::catalog::{Entry, FOR_GOOD, Info, Preset, WAYS, places};
 use crate::config::{ByClass, ConfigError};
 use crate::packet::Packet;
 use crate::parts::class_lines::ClassLines;
 use crate::parts::fair_clock::Order;
-use crate::parts::spread::{Classes, Map};
+use crate::parts::spread::{Classes, Map, Ways};
 use crate::qdisc::{Backlog, DropReason, Gauge, Link, Qdisc, Sink};
 use crate::rng::Rng;
 use crate::units::{Size, Span, Time};
@@ -18,6 +18,8 @@ crate::params! {
         classes: u32 = 1024, "n", 1 ..= 65_536;
         /// What decides the class of a packet: a hash of its flow, or the class that the driver gave it.
         map: Map = Map::Flow, "", 0 ..= 0;
+        /// A flow goes to any of so many places that its hash deals it, where nobody waits if there is one; with `map` flow.
+        ways: u32 = 1, "", 1 ..= 16;
         /// Each class's part of the link, in proportion.
         weights: ByClass<f64> = ByClass::all(1.0), "w_i", 0.01 ..= 10_000.0;
         /// Each class's part of the buffer, in proportion.
@@ -46,7 +48,7 @@ impl Wfq {
     /// The class of `pkt`.
     #[inline]
     pub fn class_of(&self, pkt: &Packet) -> usize {
-        self.classes.of(pkt)
+        self.classes.among(pkt, |class| self.held.of(class).packets > 0)
     }
 
     /// What waits in `class`, of those from 0 to `classes` - 1.
@@ -86,7 +88,10 @@ impl Qdisc for Wfq {
     #[inline]
     fn enqueue<S: Sink + ?Sized>(&mut self, now: Time, mut pkt: Packet, out: &mut S) {
         pkt.arrived = now;
-        let class = self.classes.of(&pkt);
+        let class = self.class_of(&pkt);
+        if self.held.of(class).packets == 0 {
+            self.classes.claim(class, &pkt);
+        }
         let own = Link { limit: self.room(class), ..self.link };
         if own.has_room(self.held.of(class), pkt.len) && self.link.has_room(self.held.all(), pkt.len) {
             self.held.push(class, pkt);
@@ -139,8 +144,8 @@ impl Entry for Wfq {
     const PRESETS: &'static [Preset<WfqConfig>] = &[
         Preset {
             name: "auto",
-            doc: "flows hashed to classes by the link's rate; each may have four packets, or twice the room that is free",
-            config: |link| WfqConfig { classes: places(link), alpha: 2.0, ..WfqConfig::default() },
+            doc: "flows hashed to classes by the link's rate, in sets of eight; each may have four packets, or twice the room that is free",
+            config: |link| WfqConfig { classes: places(link), ways: WAYS, alpha: 2.0, ..WfqConfig::default() },
         },
         Preset {
             name: "paper",
@@ -151,7 +156,7 @@ impl Entry for Wfq {
 
     fn build(config: &WfqConfig, link: Link, mut dice: Rng) -> Result<Self, ConfigError> {
         Ok(Wfq {
-            classes: Classes::new(config.map, config.classes, &mut dice),
+            classes: Classes::in_sets(config.map, config.classes, config.ways, &mut dice),
             held: ClassLines::new(config.classes, &config.weights, config.order, &link),
             buffers: divide(config, &link),
             alpha: config.alpha,
@@ -162,7 +167,10 @@ impl Entry for Wfq {
     fn state_bytes(config: &WfqConfig, link: &Link) -> u64 {
         let classes = config.classes as u64;
         let buffers = classes * core::mem::size_of::<Size>() as u64;
-        core::mem::size_of::<Wfq>() as u64 + ClassLines::bytes(classes, link) + buffers
+        core::mem::size_of::<Wfq>() as u64
+            + ClassLines::bytes(classes, link)
+            + buffers
+            + Ways::bytes(config.classes, config.ways)
     }
 
     fn places_last(config: &WfqConfig) -> Option<Span> {

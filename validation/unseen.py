@@ -1,0 +1,209 @@
+#!/usr/bin/env python3
+"""Writes validation/unseen.md: what every queue does in settings that no preset was tuned on, and without an attack.
+
+usage: unseen.py [--seeds N] [--queue NAME …]     build first; `make unseen` does both
+
+docs/choosing.md asks questions, and presets were tuned on some of its settings. Here are others: other rates, other crowds, other floods,
+and a lone connection that nobody attacks. Its presets were frozen before. With --queue only those are run and nothing is written.
+Python's standard library only.
+"""
+import argparse
+import pathlib
+import sys
+from dataclasses import dataclass
+
+from choosing import BASE, PROTECTED, WORST, Column, Question, group, results, scaled, share, states, transfer, worst
+
+PAGE = pathlib.Path(__file__).resolve().parent / "unseen.md"
+# What is lost of a thin sender's packets at most, in per cent.
+THIN = 2.0
+# A lone connection's goodput at least, in per cent of the line; and beside a thin sender.
+ALONE, BESIDE = 95.0, 90.0
+# Shows what a line gives where it is less.
+PLAIN = "drop_tail"
+# The 95th percentile of transfers is good up to so many times the best queue's.
+NEAR = 2.0
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One line with its crowd."""
+
+    name: str
+    set: tuple
+    senders: int = 0  # flooding at a time, where not all of the group do: fair is the line's part of users and these
+    figure: str = "share"  # share, transfer
+    scenario: str = BASE
+
+
+def line(rate, users, floods, total, more=(), buffer=100, delays=None):
+    """`rate` Mbit/s with so many users and floods, which send `total` times the line together."""
+    words = [f"network.rate={rate} Mbit/s", f"network.limit={int(rate * 125 * buffer)} B", f"group.users.count={users}"]
+    words += [f"group.flood.count={floods or 1}", f"group.flood.rate={int(rate * total * 1e6 / floods) if floods else 1000} bit/s"]
+    if delays:
+        words.append("group.users.access_delay=[" + ", ".join(f'"{ms} ms"' for ms in delays) + "]")
+    return (*words, *more)
+
+
+def pulses(on, off, start="0 s"):
+    """Floods that send for `on` and are silent for `off`."""
+    return ("group.flood.source=on_off", "group.flood.jitter=", f"group.flood.on={on}", f"group.flood.off={off}", f"group.flood.start={start}")
+
+
+ECN = ("group.users.ecn=on", "group.flood.ecn=on")
+ENDLESS = tuple(
+    Setting(name, words, *senders)
+    for name, words, *senders in (
+        ("2 Mbit/s, 3 users, a flood of 1.5 × the line", line(2, 3, 1, 1.5, buffer=200)),
+        ("2 Mbit/s, 10 users, 5 floods of 3 ×", line(2, 10, 5, 3, buffer=200)),
+        ("5 Mbit/s, 12 far users, a flood of 1.2 ×", line(5, 12, 1, 1.2, delays=(20, 60, 100, 140))),
+        ("30 Mbit/s, 10 near users, a flood of 3 ×", line(30, 10, 1, 3, delays=(0, 1, 2))),
+        ("50 Mbit/s, 60 users, 10 floods of 1.5 ×", line(50, 60, 10, 1.5)),
+        ("50 Mbit/s, 30 users, 40 floods of 4 ×", line(50, 30, 40, 4)),
+        ("100 Mbit/s, 50 users, a flood of 1.1 ×", line(100, 50, 1, 1.1)),
+        ("100 Mbit/s, 150 users, 20 floods of 3 ×", line(100, 150, 20, 3)),
+        ("155 Mbit/s, 300 users, 40 floods of 2 ×", line(155, 300, 40, 2)),
+        ("300 Mbit/s, 100 users, 5 floods of 2 ×", line(300, 100, 5, 2)),
+        ("1 Gbit/s, 200 users, 150 floods of 2 ×", line(1000, 200, 150, 2)),
+        ("1 Gbit/s, 300 users, a flood of 2 ×", line(1000, 300, 1, 2)),
+        ("30 Mbit/s, 12 users, a flood of 2 × in packets of 200 B", line(30, 12, 1, 2, ("group.flood.packet=200 B",))),
+        ("12 Mbit/s, 25 users of SACK, a flood of 2 ×", line(12, 25, 1, 2, ("group.users.source=sack", "group.users.packet=1000 B"))),
+        ("30 Mbit/s, 15 users, pulses of 2 ×: 200 ms of every second", line(30, 15, 1, 2, pulses("200 ms", "800 ms")), 1),
+        ("8 Mbit/s, 8 users, ten in step, 3 ×: 100 ms of every 1.2 s", line(8, 8, 10, 3, pulses("100 ms", "1100 ms")), 10),
+        ("30 Mbit/s, 15 users, a new flood of 1 × every 300 ms",
+         line(30, 15, 100, 100, pulses("300 ms", "29.7 s", "uniform(0 s, 30 s)")), 1),
+        ("80 Mbit/s, 40 users, five new floods of .2 × every 500 ms",
+         line(80, 40, 300, 60, pulses("500 ms", "29.5 s", "uniform(0 s, 30 s)")), 5),
+        ("30 Mbit/s, 12 users with ECN, a flood of 2 × that lies", line(30, 12, 1, 2, ECN)),
+        ("100 Mbit/s, 40 users with ECN, 10 floods of 2 × that lie", line(100, 40, 10, 2, ECN)),
+        ("2 Mbit/s, 5 users, no flood", line(2, 5, 0, 0)),
+        ("30 Mbit/s, 12 users near and far, no flood", line(30, 12, 0, 0, delays=(1, 20, 60, 90))),
+        ("200 Mbit/s, 100 users, no flood", line(200, 100, 0, 0)),
+    )
+)
+WEB = tuple(
+    Setting(name, words, figure="transfer", scenario="choosing-web.toml")
+    for name, words in (
+        ("30 Mbit/s, 300 people fetch objects, a flood of 2 ×", line(30, 300, 1, 2)),
+        ("30 Mbit/s, 300 people fetch objects, 8 floods of 3 ×", line(30, 300, 8, 3)),
+        ("5 Mbit/s, 60 people fetch objects, no flood", line(5, 60, 0, 0)),
+    )
+)
+SETTINGS = ENDLESS + WEB
+
+
+def alone(rate, rtt):
+    """One connection, and a flood that sleeps."""
+    ends = max(0, rtt / 2 - 10)
+    long = max(60, rtt * 4 // 5)
+    return (f"network.delay={min(10, rtt / 2)} ms", f"group.users.access_delay={ends} ms", "network.access_rate=10 Gbit/s",
+            f"run.duration={long} s", f"run.warmup={long // 4} s", *line(rate, 1, 0, 0))
+
+
+LONE = tuple((f"{rate} Mbit/s, {rtt} ms", alone(rate, rtt)) for rate in (2, 50, 400) for rtt in (5, 40, 100, 300))
+CALLS = tuple(
+    (f"{rate} Mbit/s, {rtt} ms, {thin} kbit/s",
+     (*alone(rate, rtt), "group.flood.source=cbr", f"group.flood.rate={thin} kbit/s", "group.flood.packet=200 B", "group.flood.jitter=0.5",
+      "run.duration=60 s", "run.warmup=10 s"))
+    for rate, rtt, thin in ((2, 40, 20), (10, 40, 64), (50, 40, 200), (50, 100, 200), (400, 40, 100))
+)
+
+
+def of(setting, queues, seeds):
+    """The documents of a setting, by queue."""
+    print(f"  {setting[0]}", file=sys.stderr, flush=True)
+    question = Question("", "", setting[2] if len(setting) > 2 else BASE, (), "")
+    return results(question, Column(setting[0], setting[1]), queues, seeds)
+
+
+def words(setting, key):
+    """What is set for `key` in a setting, its number."""
+    return next(word for word in setting.set if word.startswith(key + "=")).split("=")[1].split(" ")[0]
+
+
+def protects(queues, seeds):
+    """By setting and queue: text, whether it protects, how many starve."""
+    table = {}
+    for setting in SETTINGS:
+        documents = of((setting.name, setting.set, setting.scenario), queues, seeds)
+        if setting.figure == "transfer":
+            figures = {queue: transfer(documents[queue]) for queue in queues}
+            best = min((f[0] for f in figures.values() if f), default=0)
+            table[setting.name] = {q: ("–", False) if f is None else (f"{f[0]:.0f} ms", f[0] <= NEAR * best) for q, f in figures.items()}
+            continue
+        table[setting.name] = {}
+        for queue in queues:
+            users = group(documents[queue], "users")
+            mean, ci95 = share(documents[queue])
+            least, starved = worst(documents[queue])[0], (users.get("starved") or {"mean": 0.0})["mean"]
+            if setting.senders:
+                count, rate = (float(words(setting, key)) for key in ("group.users.count", "network.rate"))
+                by = users["fair_share_bps"]["mean"] * (count + setting.senders) / rate / 1e6
+                # Who gets less than a tenth of this share, the document does not count.
+                mean, ci95, least, starved = mean * by, ci95 * by, least * by, 0.0
+            text = f"{mean:.0f} / {least:.0f}" + (f" / {starved:.{0 if starved >= 9.95 else 1}f}" if starved else "")
+            table[setting.name][queue] = (text, mean - ci95 >= PROTECTED and least >= WORST)
+    return table
+
+
+def harms(queues, seeds):
+    """The lone connection's share of its line and, beside a thin sender, what is left of both; by setting and queue."""
+    table = {}
+    for name, words in LONE:
+        rate = float(name.split()[0]) * 1e4
+        documents = of((name, words), dict.fromkeys([*queues, PLAIN]), seeds)
+        got = {queue: scaled(group(document, "users")["goodput_bps"], 1 / rate)[0] for queue, document in documents.items()}
+        enough = min(ALONE, got[PLAIN] - 1)
+        table[name] = {queue: (f"{got[queue]:.0f}", got[queue] >= enough) for queue in queues}
+    for name, words in CALLS:
+        table[name] = {}
+        rate = float(name.split()[0]) * 1e4
+        for queue, document in of((name, words), queues, seeds).items():
+            got = scaled(group(document, "users")["goodput_bps"], 1 / rate)[0]
+            lost = 100 * group(document, "flood")["loss_ratio"]["mean"]
+            table[name][queue] = (f"{got:.0f} / {lost:.1f}", got >= BESIDE and lost <= THIN)
+    return table
+
+
+def tables(title, why, table, queues):
+    """A table with a row for each setting, and how many each queue passes first."""
+    passed = {queue: sum(row[queue][1] for row in table.values()) for queue in queues}
+    order = sorted(queues, key=lambda queue: (-passed[queue], queues.index(queue)))
+    lines = [f"## {title}", "", why, "", "| queue | passes, of " + f"{len(table)} |", "|---|---|"]
+    lines += [f"| `{queue}` | {passed[queue]} |" for queue in order]
+    for some in (order[: len(order) // 2], order[len(order) // 2 :]):
+        if some:
+            lines += ["", "| setting | " + " | ".join(f"`{q}`" for q in some) + " |", "|---" * (len(some) + 1) + "|"]
+            for name, row in table.items():
+                cells = [f"**{row[q][0]}**" if row[q][1] else row[q][0] for q in some]
+                lines.append(f"| {name} | " + " | ".join(cells) + " |")
+    return [*lines, ""]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seeds", type=int, default=3, help="seeds of each setting (3)")
+    parser.add_argument("--queue", action="append", help="only this queue; nothing is written")
+    args = parser.parse_args()
+    queues = args.queue or list(states(Question("", "", BASE, (), ""))[0])
+    protected, harmed = protects(queues, args.seeds), harms(queues, args.seeds)
+    lines = [
+        "# Settings that no preset was tuned on", "",
+        "Written by `make unseen`. Every queue is its preset `auto`. The presets were frozen before this page was made, and it was made once",
+        "with them. [Which queue for what](../docs/choosing.md) has the settings that some were tuned on.", "",
+        *tables("Protection", f"Users' goodput in % of their fair share / the worst user's / how many of them got less than a tenth, where anybody did. Bold, and "
+                f"counted: the users keep {PROTECTED:.0f} % at the lower end of the 95 % interval and the worst of them {WORST:.0f} %. With transfers: the time within which 95 in 100 "
+                f"come; bold is up to {NEAR:.0f} times the best queue's. Means of {args.seeds} seeds. A flood of 2 × offers twice the line's rate, all its senders together.",
+                protected, queues),
+        *tables("Harm without an attack", f"A lone connection of CUBIC, and what it gets of its line in %: {ALONE:.0f} or more passes, or what drop-tail gets but for one. Where a third figure names the setting, it shares the line with "
+                f"a thin sender of datagrams at that rate: {BESIDE:.0f} % of the line and a loss of the thin sender's up to {THIN:.0f} % pass. The time after the rate is the round trip; "
+                "the buffer holds 100 ms.", harmed, queues),
+    ]
+    if args.queue:
+        print("\n".join(lines))
+    else:
+        PAGE.write_text("\n".join(lines).rstrip() + "\n")
+
+
+if __name__ == "__main__":
+    main()
