@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use tidegate_lab::RunError;
 use tidegate_lab::nearest::did_you_mean;
-use tidegate_lab::paper::{self, Asked, Folder, Length, Paper, PaperError, Results, Row};
+use tidegate_lab::paper::pairs::{self, Cell, Choice, Grid};
+use tidegate_lab::paper::{self, Asked, Folder, Length, Paper, PaperError, Results, Row, Verdict};
 use tidegate_lab::store::File;
 use tidegate_report::papers::{KINDS, Made, render};
 
@@ -27,7 +28,9 @@ Examples:
   tidegate paper list --json
   tidegate paper run C3
   tidegate paper run D1 --quick --out out/d1
-  tidegate paper run E1 B0 --json")]
+  tidegate paper run E1 B0 --json
+  tidegate paper pairs A5 --queue purge --quick
+  tidegate paper pairs C1 --choice sfb:drop_rule=any --choice group.tcp.rules=ns2 --out out/pairs")]
 pub struct Papers {
     #[command(subcommand)]
     what: What,
@@ -37,6 +40,7 @@ pub struct Papers {
 enum What {
     List(List),
     Run(Run),
+    Pairs(Pairs),
 }
 
 /// List the papers with their experiments and claims.
@@ -82,16 +86,164 @@ impl Papers {
         match self.what {
             What::List(list) => list.execute(),
             What::Run(run) => run.execute(),
+            What::Pairs(pairs) => pairs.execute(),
         }
     }
 }
 
+/// Run an experiment under every pair of readings, and print how many claims each meets.
+///
+/// Without --choice the grid is made of every other word of each parameter that takes one of several words, of the queues that the
+/// experiment compares, as their manual pages list them. The first line says what comes of the experiment as run. With --out, cells are
+/// stored as `paper run` stores them, and the table lies beside them as pairs-ID.csv.
+#[derive(Debug, clap::Args)]
+struct Pairs {
+    /// The experiment (A5)
+    #[arg(value_name = "ID")]
+    which: String,
+    /// A choice, QUEUE:PARAM=VALUE or PATH=VALUE of the scenario; give it several times
+    #[arg(long = "choice", value_name = "CHOICE")]
+    choices: Vec<Choice>,
+    /// Without --choice: only the choices of this queue
+    #[arg(long, value_name = "QUEUE", conflicts_with = "choices")]
+    queue: Option<String>,
+    /// Number of replications, 1 to 10000; without it, the paper's own, or 3 of a quick run
+    #[arg(long, value_name = "N", value_parser = whole::<u32>(1, 10_000), allow_negative_numbers = true)]
+    seeds: Option<u32>,
+    /// Few replications, and short ones where the paper's are long
+    #[arg(long)]
+    quick: bool,
+    /// Store results in this directory and go on from what is there
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Print JSON: one object for each line
+    #[arg(long)]
+    json: bool,
+    /// Read the papers in this directory, a folder each, instead of those that came with the command
+    #[arg(long, value_name = "DIR")]
+    from: Option<PathBuf>,
+}
+
+impl Pairs {
+    fn execute(self) -> Result<(), Failure> {
+        interrupt::listen();
+        let folders = folders(self.from.as_deref())?;
+        let papers = read(&folders)?;
+        let experiment = experiments(std::slice::from_ref(&self.which), &papers)?;
+        let [experiment] = &experiment[..] else {
+            return Err(Failure::Input(format!("{}: must be one experiment, as in A5", self.which)));
+        };
+        let Some(place) = papers.iter().position(|paper| paper.experiment(experiment).is_some()) else {
+            unreachable!()
+        };
+        let (paper, folder) = (&papers[place], &folders[place]);
+        let choices = self.choices(paper, experiment)?;
+        let grid = Grid::new(paper, folder, experiment, &choices).map_err(Failure::input)?;
+        if let Some(dir) = &self.out {
+            paper::prepare(dir).map_err(Failure::input)?;
+        }
+        let length = if self.quick { Length::Quick } else { Length::Full };
+        let grids = std::slice::from_ref(&grid.paper);
+        let asked = Asked {
+            papers: grids,
+            experiments: vec![experiment.clone()],
+            length,
+            seeds: self.seeds,
+            only_tested: false,
+        };
+        let results = simulated(&asked, self.out.as_deref())?;
+        let cells = grid.judged(&results);
+        if let Some(dir) = &self.out {
+            let file = File { name: format!("pairs-{experiment}.csv"), bytes: separated(&cells).into_bytes() };
+            paper::publish(dir, &[file]).map_err(Failure::runtime)?;
+            output::note(&format!("Wrote {}.", dir.join(format!("pairs-{experiment}.csv")).display()));
+        }
+        match self.json {
+            true => output::print(&format!("{:#}\n", Value::from(cells.iter().map(cell).collect::<Vec<_>>()))),
+            false => output::print(&paired(&cells)),
+        }
+    }
+
+    fn choices(&self, paper: &Paper, experiment: &str) -> Result<Vec<Choice>, Failure> {
+        let choices = match self.choices.is_empty() {
+            true => pairs::listed(paper, experiment, self.queue.as_deref()),
+            false => self.choices.clone(),
+        };
+        match choices.len() {
+            0 => Err(Failure::Input(format!("{experiment}: there is nothing to choose; name it by --choice"))),
+            n if n > pairs::MOST_CHOICES => Err(Failure::Input(format!(
+                "{experiment}: {n} choices; there may be {} at most: say by --queue or --choice which",
+                pairs::MOST_CHOICES
+            ))),
+            _ => Ok(choices),
+        }
+    }
+}
+
+/// The fields of a line of pairs: two choices, claims met and of how many, gained, lost, factor.
+fn pair(cell: &Cell) -> [String; 6] {
+    let chosen = |at: usize| cell.choices.get(at).map_or(String::new(), Choice::to_string);
+    let first = if cell.choices.is_empty() { "as run".into() } else { chosen(0) };
+    let factor = cell.factor.map_or(String::new(), |factor| format!("{factor:.3}"));
+    [first, chosen(1), format!("{} of {}", cell.met, cell.of), cell.gained.to_string(), cell.lost.to_string(), factor]
+}
+
+const PAIR: [&str; 6] = ["choice", "and", "met", "gained", "lost", "factor"];
+
+/// The lines for a terminal: as run, then the best first.
+fn paired(cells: &[Cell]) -> String {
+    let (plain, others): (Vec<&Cell>, Vec<&Cell>) = cells.iter().partition(|cell| cell.choices.is_empty());
+    let mut lines = vec![PAIR.map(String::from).to_vec()];
+    lines.extend(plain.iter().chain(&others).map(|cell| pair(cell).to_vec()));
+    let mut page = Page::default();
+    page.add(Block::Table(lines));
+    page.render()
+        + "\nmet: claims that hold or are fitted, of those with a figure; gained, lost: against as run; factor: how far ours is off \
+           the printed numbers, in the root mean square.\n"
+}
+
+/// The lines as comma-separated values.
+fn separated(cells: &[Cell]) -> String {
+    let line = |fields: &[String]| {
+        fields.iter().map(|field| format!("\"{}\"", field.replace('"', "\"\""))).collect::<Vec<_>>().join(",") + "\n"
+    };
+    line(&PAIR.map(String::from)) + &cells.iter().map(|cell| line(&pair(cell))).collect::<String>()
+}
+
+fn cell(cell: &Cell) -> Value {
+    json!({
+        "choices": cell.choices.iter().map(Choice::to_string).collect::<Vec<_>>(), "met": cell.met, "of": cell.of,
+        "gained": cell.gained, "lost": cell.lost, "factor": cell.factor,
+    })
+}
+
+/// Runs what is asked for.
+fn simulated(asked: &Asked<'_>, out: Option<&Path>) -> Result<Results, Failure> {
+    paper::run(asked, out, &Onlooker::new()).map_err(|error| match (error, out) {
+        (PaperError::Run(RunError::Cancelled), None) => Failure::Interrupted,
+        (PaperError::Run(RunError::Cancelled), Some(dir)) => Failure::Stopped(format!(
+            "interrupted; what was done lies in {}, and the same command goes on from there",
+            dir.display()
+        )),
+        (PaperError::Run(error), _) => Failure::input(error),
+        (PaperError::Store(error), _) => Failure::runtime(error),
+    })
+}
+
 /// All papers, in order.
 fn papers(from: Option<&Path>) -> Result<Vec<Paper>, Failure> {
+    read(&folders(from)?)
+}
+
+/// Their folders.
+fn folders(from: Option<&Path>) -> Result<Vec<Folder<'static>>, Failure> {
     let shipped = || shipped::PAPERS.iter().map(|(name, files)| folder(name, files)).collect();
-    let folders = paper::shelved(from.map_or_else(|| Ok(shipped()), folders_in)?);
+    Ok(paper::shelved(from.map_or_else(|| Ok(shipped()), folders_in)?))
+}
+
+fn read(folders: &[Folder<'_>]) -> Result<Vec<Paper>, Failure> {
     let mut papers: Vec<Paper> = vec![];
-    for folder in &folders {
+    for folder in folders {
         let paper = Paper::read(folder).map_err(Failure::input)?;
         let known = papers.iter().flat_map(|p| &p.experiments).find(|e| paper.experiment(&e.id).is_some());
         if let Some(twice) = known {
@@ -175,22 +327,13 @@ impl Run {
     fn execute(self) -> Result<(), Failure> {
         interrupt::listen();
         let papers = papers(self.from.as_deref())?;
-        let experiments = self.experiments(&papers)?;
+        let experiments = experiments(&self.which, &papers)?;
         if let Some(dir) = &self.out {
             paper::prepare(dir).map_err(Failure::input)?;
         }
         let length = if self.quick { Length::Quick } else { Length::Full };
         let asked = Asked { papers: &papers, experiments, length, seeds: self.seeds, only_tested: false };
-        let results =
-            paper::run(&asked, self.out.as_deref(), &Onlooker::new()).map_err(|error| match (error, &self.out) {
-                (PaperError::Run(RunError::Cancelled), None) => Failure::Interrupted,
-                (PaperError::Run(RunError::Cancelled), Some(dir)) => Failure::Stopped(format!(
-                    "interrupted; what was done lies in {}, and the same command goes on from there",
-                    dir.display()
-                )),
-                (PaperError::Run(error), _) => Failure::input(error),
-                (PaperError::Store(error), _) => Failure::runtime(error),
-            })?;
+        let results = simulated(&asked, self.out.as_deref())?;
         let rows: Vec<Row<'_>> =
             papers.iter().flat_map(|paper| paper::rows(paper, &asked.experiments, &results)).collect();
         if let Some(dir) = &self.out {
@@ -200,29 +343,6 @@ impl Run {
             true => output::print(&format!("{:#}\n", Value::from(rows.iter().map(object).collect::<Vec<_>>()))),
             false => output::print(&(table(&rows) + &summary(&rows) + &reasons(&papers, &rows))),
         }
-    }
-
-    /// The names of the experiments that are asked for.
-    fn experiments(&self, papers: &[Paper]) -> Result<Vec<String>, Failure> {
-        let mut asked: Vec<String> = vec![];
-        for word in &self.which {
-            let mine = papers.iter().flat_map(|paper| paper.experiments.iter().map(move |e| (paper, e)));
-            let named = |(paper, e): &(&Paper, &paper::Experiment)| {
-                word == "all" || *word == paper.folder || *word == paper.key || word.eq_ignore_ascii_case(&e.id)
-            };
-            let found: Vec<String> = mine.filter(named).map(|(_, e)| e.id.clone()).collect();
-            if found.is_empty() {
-                let experiments = papers.iter().flat_map(|p| p.experiments.iter().map(|e| e.id.as_str()));
-                let names = papers.iter().flat_map(|p| [p.folder.as_str(), p.key.as_str()]);
-                let known: Vec<&str> = names.chain(experiments).chain(["all"]).collect();
-                let near = did_you_mean(word, &known).unwrap_or_default();
-                return Err(Failure::Input(format!(
-                    "{word}: no such experiment or paper{near}; `tidegate paper list` has them"
-                )));
-            }
-            asked.extend(found.into_iter().filter(|id| !asked.contains(id)).collect::<Vec<_>>());
-        }
-        Ok(asked)
     }
 
     /// Writes tables, pages and pictures.
@@ -257,6 +377,29 @@ impl Run {
             Ok(())
         })
     }
+}
+
+/// The names of the experiments that `which` asks for.
+fn experiments(which: &[String], papers: &[Paper]) -> Result<Vec<String>, Failure> {
+    let mut asked: Vec<String> = vec![];
+    for word in which {
+        let mine = papers.iter().flat_map(|paper| paper.experiments.iter().map(move |e| (paper, e)));
+        let named = |(paper, e): &(&Paper, &paper::Experiment)| {
+            word == "all" || *word == paper.folder || *word == paper.key || word.eq_ignore_ascii_case(&e.id)
+        };
+        let found: Vec<String> = mine.filter(named).map(|(_, e)| e.id.clone()).collect();
+        if found.is_empty() {
+            let experiments = papers.iter().flat_map(|p| p.experiments.iter().map(|e| e.id.as_str()));
+            let names = papers.iter().flat_map(|p| [p.folder.as_str(), p.key.as_str()]);
+            let known: Vec<&str> = names.chain(experiments).chain(["all"]).collect();
+            let near = did_you_mean(word, &known).unwrap_or_default();
+            return Err(Failure::Input(format!(
+                "{word}: no such experiment or paper{near}; `tidegate paper list` has them"
+            )));
+        }
+        asked.extend(found.into_iter().filter(|id| !asked.contains(id)).collect::<Vec<_>>());
+    }
+    Ok(asked)
 }
 
 fn object(row: &Row<'_>) -> Value {
@@ -303,6 +446,7 @@ fn summary(rows: &[Row<'_>]) -> String {
 fn of_several(kind: &'static str) -> &'static str {
     match kind {
         "holds" => "hold",
+        "holds under a reading" => "hold under a reading",
         "differs" => "differ",
         other => other,
     }
@@ -312,9 +456,26 @@ fn claims(count: usize) -> String {
     if count == 1 { "1 claim".into() } else { format!("{count} claims") }
 }
 
-/// Why claims differ, each reason once.
+/// Why claims differ, each reason once, and what speaks against the readings under which some hold.
 fn reasons(papers: &[Paper], rows: &[Row<'_>]) -> String {
     let mut text = String::new();
+    for paper in papers {
+        for reading in paper.readings.iter().flat_map(|table| &table.readings) {
+            let Some(against) = &reading.contradicted else { continue };
+            let under =
+                |row: &&Row<'_>| row.paper == paper.folder && row.verdict == Verdict::HoldsUnder(reading.name.clone());
+            let count = rows.iter().filter(under).count();
+            if count > 0 {
+                let (claims, hold) = (claims(count), if count == 1 { "holds" } else { "hold" });
+                text += &format!(
+                    "\n{claims} of {} {hold} under {}. Against that reading: {}\n",
+                    paper.folder,
+                    reading.name,
+                    against.trim()
+                );
+            }
+        }
+    }
     for (paper, explanation) in papers.iter().flat_map(|p| p.explanations.iter().map(move |e| (p, e))) {
         let mine = |row: &&Row<'_>| row.paper == paper.folder && row.explanation() == Some(&explanation.name);
         let count = rows.iter().filter(mine).count();

@@ -180,6 +180,8 @@ pub struct Readings {
 pub struct Reading {
     /// What it is.
     pub name: String,
+    /// What speaks against it, where claims that differ as run may hold under it by a verdict of their own.
+    pub contradicted: Option<String>,
     /// The experiment's runs, so read; one for each setting.
     pub runs: Vec<Run>,
 }

@@ -8,6 +8,8 @@ use super::{EXPLAINED, Folder};
 
 /// The most replications of a reading.
 const MOST_SEEDS: i64 = 10_000;
+/// The least for a reading under which claims may hold.
+const LEAST_SEEDS: u32 = 3;
 
 /// Reads the file, if the folder has one, into `paper`.
 pub(super) fn read(folder: &Folder<'_>, paper: &mut Paper, problems: &mut Vec<Problem>) {
@@ -97,7 +99,14 @@ impl Description<'_, '_, '_> {
 
     /// The readings of a `[[reading]]`: one, or one for each entry of the lists in `vary`.
     fn several(&mut self, table: &Table<'_>, paper: &Paper, of: &Readings, seeds: u32) -> Vec<Reading> {
-        self.reader.only(table, "a [[reading]]", &["of", "name", "scenario", "set", "vary"]);
+        self.reader.only(table, "a [[reading]]", &["of", "name", "scenario", "set", "vary", "contradicted"]);
+        let contradicted = self.reader.text(table, "contradicted");
+        if contradicted.is_some() && seeds < LEAST_SEEDS {
+            let why = format!(
+                "claims hold under it from means of {LEAST_SEEDS} replications at least; [[readings]] has seeds = {seeds}"
+            );
+            self.reader.refuse_key(table, "contradicted", why);
+        }
         let (name, set) = (self.text(table, "name"), self.strings(table, "set"));
         let scenario = self.reader.text(table, "scenario");
         let vary = self.vary(table);
@@ -116,7 +125,7 @@ impl Description<'_, '_, '_> {
                 let (under, reading) = (under.clone(), base.reading.clone());
                 runs.push(Run { experiment, under, setting, reading, ..run });
             }
-            readings.push(Reading { name, runs });
+            readings.push(Reading { name, contradicted: contradicted.clone(), runs });
         }
         readings
     }

@@ -55,10 +55,26 @@ pub(super) fn figure(
     figure_of_some(replications.iter().map(|replication| quantity.value(replication, unit)))
 }
 
-/// The claims of `paper` that belong to one of `experiments`, each with its figure and verdict.
+/// The claims of `paper` that belong to one of `experiments`, each with its figure and verdict. One that differs as run holds under the
+/// first reading of the paper's that is told to be contradicted and under which it does.
 pub fn rows<'p>(paper: &'p Paper, experiments: &[String], results: &Results) -> Vec<Row<'p>> {
     let asked = paper.claims.iter().filter(|claim| experiments.contains(&claim.experiment));
-    asked.map(|claim| row(paper, claim, &claim.experiment, results)).collect()
+    let judged = |claim: &'p Claim| {
+        let mut own = row(paper, claim, &claim.experiment, results);
+        if own.verdict.is_apart() {
+            let tables = paper.readings.iter().filter(|table| table.claims(paper).any(|known| known == claim));
+            let readings = tables.flat_map(|table| &table.readings).filter(|reading| reading.contradicted.is_some());
+            let mut holding = readings.filter(|reading| {
+                let under = reading.runs.first().map_or("", |run| run.under.as_str());
+                row(paper, claim, under, results).verdict == Verdict::Holds
+            });
+            if let Some(reading) = holding.next() {
+                own.verdict = Verdict::HoldsUnder(reading.name.clone());
+            }
+        }
+        own
+    };
+    asked.map(judged).collect()
 }
 
 /// A claim with the figure of the experiment, or of the reading that `under` names.
@@ -98,8 +114,7 @@ impl Row<'_> {
 
     /// The explanation of a claim that differs.
     pub fn explanation(&self) -> Option<&str> {
-        let differs = matches!(self.verdict, Verdict::Differs | Verdict::FittedNotMet);
-        self.claim.explained.as_deref().filter(|_| differs)
+        self.claim.explained.as_deref().filter(|_| self.verdict.is_apart())
     }
 
     pub(super) fn mean(&self) -> String {

@@ -13,6 +13,7 @@ mod drawing;
 mod explained;
 mod figure;
 mod look;
+pub mod pairs;
 mod quantity;
 mod read;
 mod readings;

@@ -1,7 +1,7 @@
 //! Claims under other readings of the text: the same rows, a column for each reading.
 use tidegate_report::papers as page;
 
-use super::book::{Paper, Readings};
+use super::book::{Paper, Reading, Readings};
 use super::claim::Claim;
 use super::look::{self, Row};
 use super::run::Results;
@@ -41,12 +41,19 @@ pub(super) fn tables(paper: &Paper, experiments: &[String], results: &Results) -
             title: table.title.clone(),
             finding: table.finding.clone(),
             names: readings.iter().map(|(name, _)| name.clone()).collect(),
+            contradicted: contradicted(table),
             rows: rows.collect(),
             met: readings.iter().map(|(_, rows)| met(rows)).collect(),
         };
         (table.experiment.clone(), shown)
     };
     asked.map(table).collect()
+}
+
+/// The readings of `table` under which claims may hold, each with what speaks against it.
+fn contradicted(table: &Readings) -> Vec<(String, String)> {
+    let against = |reading: &Reading| Some((reading.name.clone(), reading.contradicted.clone()?));
+    table.readings.iter().filter_map(against).collect()
 }
 
 /// Setting, queue, quantity and unit in one text.

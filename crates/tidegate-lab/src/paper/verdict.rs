@@ -43,6 +43,8 @@ pub enum Within {
 pub enum Verdict {
     /// Ours agrees.
     Holds,
+    /// Ours does not agree as run, but does under this reading of the text, which something else contradicts.
+    HoldsUnder(String),
     /// Ours does not agree.
     Differs,
     /// Ours agrees, but a parameter was chosen so that it does, which proves nothing.
@@ -58,11 +60,17 @@ impl Verdict {
     pub fn kind(&self) -> &'static str {
         match self {
             Verdict::Holds => "holds",
+            Verdict::HoldsUnder(_) => "holds under a reading",
             Verdict::Differs => "differs",
             Verdict::Fitted => "fitted",
             Verdict::FittedNotMet => "fitted, not met",
             Verdict::Unchecked(_) => "cannot be checked",
         }
+    }
+
+    /// Whether ours does not agree as run.
+    pub fn is_apart(&self) -> bool {
+        matches!(self, Verdict::HoldsUnder(_) | Verdict::Differs | Verdict::FittedNotMet)
     }
 
     /// The same for a number on which a parameter was chosen.
@@ -78,6 +86,7 @@ impl Verdict {
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Verdict::HoldsUnder(reading) => write!(f, "holds under {reading}"),
             Verdict::Unchecked(why) => write!(f, "{}: {why}", self.kind()),
             _ => f.write_str(self.kind()),
         }

@@ -89,7 +89,7 @@ pub struct Claim {
     pub ci95: String,
     /// Ours over the printed number.
     pub ratio: String,
-    /// The verdict's kind: `holds`, `differs`, `fitted`, `fitted, not met`, `cannot be checked`.
+    /// The verdict's kind: `holds`, `holds under a reading`, `differs`, `fitted`, `fitted, not met`, `cannot be checked`.
     pub kind: &'static str,
     /// The verdict, with its reason.
     pub verdict: String,
@@ -123,6 +123,8 @@ pub struct Readings {
     pub finding: String,
     /// The readings' names, the experiment's own first.
     pub names: Vec<String>,
+    /// Readings under which claims may hold that differ as run, and what speaks against each.
+    pub contradicted: Vec<(String, String)>,
     /// A row for each claim.
     pub rows: Vec<Reread>,
     /// How many of the claims each reading meets.
@@ -231,4 +233,5 @@ pub struct Point {
 }
 
 /// The verdicts' kinds, in the order they are told.
-pub const KINDS: [&str; 5] = ["holds", "differs", "fitted", "fitted, not met", "cannot be checked"];
+pub const KINDS: [&str; 6] =
+    ["holds", "holds under a reading", "differs", "fitted", "fitted, not met", "cannot be checked"];

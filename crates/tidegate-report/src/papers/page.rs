@@ -83,7 +83,8 @@ fn foot(page: &mut String, made: &Made<'_>) {
 
 /// What the verdicts mean.
 const LEGEND: &str = "<p class=\"what\"><b>holds</b>: ours lies within the tolerance of what is printed, or the intervals \
-    lie apart in the order that is claimed. <b>differs</b>: it does not. <b>fitted</b>: it does, but a parameter was chosen on \
+    lie apart in the order that is claimed. <b>holds under a reading</b>: not as run, but under a reading of the text that something else contradicts, as \
+    told beside its table. <b>differs</b>: it does not. <b>fitted</b>: it does, but a parameter was chosen on \
     this very number, which proves nothing; <b>fitted, not met</b>: it does not all the same. <b>cannot be checked</b>: the \
     reason is told.</p>\n";
 

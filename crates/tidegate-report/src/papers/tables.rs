@@ -10,6 +10,7 @@ use super::{Board, Cell, Claim, Explanation, Readings};
 pub(super) fn class(kind: &str) -> &'static str {
     match kind {
         "holds" => "v-holds",
+        "holds under a reading" => "v-under",
         "differs" => "v-differs",
         "fitted" => "v-fitted",
         "fitted, not met" => "v-unmet",
@@ -111,6 +112,14 @@ pub(super) fn readings(page: &mut String, all: &[Readings]) {
         let (id, title) = (escape(&table.id), prose(&table.title));
         let _ = writeln!(page, "<h3 id=\"readings-{id}\">Another reading: {title}</h3>");
         let _ = writeln!(page, "<p class=\"remark\">{}</p>", prose(table.finding.trim()));
+        for (name, against) in &table.contradicted {
+            let _ = writeln!(
+                page,
+                "<p class=\"remark\"><b>Against the reading <i>{}</i></b>: {}</p>",
+                escape(name),
+                prose(against.trim())
+            );
+        }
         heads(page, &["claim", "printed"], table.names.iter());
         for row in &table.rows {
             let (claim, printed) = (escape(&row.claim), escape(&row.printed));
