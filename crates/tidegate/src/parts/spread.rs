@@ -44,8 +44,8 @@ impl Spread {
 
 /// Hash places in sets. A flow may go to any place of the set that its hash deals it. It keeps its place while packets of it wait, and who
 /// comes anew takes a place of the set where nobody waits. So two flows meet only while all places of their set are busy, where with single
-/// places they do whenever their hashes agree (Høiland-Jørgensen, Täht, Morton, *Piece of CAKE*, IEEE LANMAN 2018, §III-B). Who had to share
-/// goes to a place of his own as soon as one is free; his packets may overtake each other then.
+/// places they do whenever their hashes agree (Høiland-Jørgensen, Täht, Morton, *Piece of CAKE*, IEEE LANMAN 2018, §III-B). Who has to share
+/// goes to the place of the set that its hash names, and so does everybody of that hash until nobody waits there: packets of a flow stay in order.
 ///
 /// ```
 /// use tidegate::{Rng, parts::spread::Ways};
@@ -54,11 +54,13 @@ impl Spread {
 /// for flow in 0..8 {
 ///     let place = ways.of(flow, |place| busy[place]);
 ///     assert!(!busy[place]);
-///     ways.claim(place, flow);
+///     ways.join(place, flow, false);
 ///     busy[place] = true;
 /// }
-/// assert_eq!(ways.of(3, |place| busy[place]), ways.of(3, |place| busy[place]));
-/// assert!(busy[ways.of(9, |place| busy[place])]); // the ninth must share
+/// let shared = ways.of(9, |place| busy[place]); // the ninth must share
+/// ways.join(shared, 9, true);
+/// busy[(shared + 1) % 8] = false;
+/// assert_eq!(ways.of(9, |place| busy[place]), shared); // and stays there while somebody waits
 /// ```
 #[derive(Clone, Debug)]
 pub struct Ways {
@@ -67,6 +69,8 @@ pub struct Ways {
     ways: usize,
     /// Whose place it is; empty with one way, where a hash says it all.
     keys: Vec<u64>,
+    /// Whether others joined it since it was last empty.
+    shared: Vec<bool>,
 }
 
 impl Ways {
@@ -80,13 +84,14 @@ impl Ways {
     pub fn keyed(places: u32, ways: u32, perturbation: u64) -> Ways {
         let places = places.max(1);
         let ways = ways.clamp(1, places);
-        let keys = if ways == 1 { Vec::new() } else { vec![0; places as usize] };
-        Ways { spread: Spread::keyed(places / ways, perturbation), ways: ways as usize, keys }
+        let known = if ways == 1 { 0 } else { places as usize };
+        let spread = Spread::keyed(places / ways, perturbation);
+        Ways { spread, ways: ways as usize, keys: vec![0; known], shared: vec![false; known] }
     }
 
     /// What `places` in sets of `ways` take, in bytes.
     pub fn bytes(places: u32, ways: u32) -> u64 {
-        if ways == 1 { 0 } else { 8 * places as u64 }
+        if ways == 1 { 0 } else { 9 * places as u64 }
     }
 
     /// Where `flow` goes: to its own place, else to the first of its set that is not `busy`, else to one by its hash.
@@ -97,16 +102,26 @@ impl Ways {
             return set;
         }
         let places = set * self.ways..(set + 1) * self.ways;
-        let own = places.clone().find(|&place| self.keys[place] == flow);
-        own.or_else(|| places.clone().find(|&place| !busy(place)))
-            .unwrap_or_else(|| places.start + mix(flow) as usize % self.ways)
+        let home = places.start + mix(flow) as usize % self.ways;
+        if let Some(own) = places.clone().find(|&place| self.keys[place] == flow) {
+            return own;
+        }
+        if self.shared[home] && busy(home) {
+            return home;
+        }
+        places.clone().find(|&place| !busy(place)).unwrap_or(home)
     }
 
-    /// `flow` goes to `place`, where nobody waits: it is its own from now on.
+    /// `flow` goes to `place`, where [`Ways::of`] sent it: it is its own from now on, or shared if it was `busy`.
     #[inline]
-    pub fn claim(&mut self, place: usize, flow: u64) {
-        if let Some(key) = self.keys.get_mut(place) {
-            *key = flow;
+    pub fn join(&mut self, place: usize, flow: u64, busy: bool) {
+        if self.ways == 1 {
+            return;
+        }
+        if !busy {
+            (self.keys[place], self.shared[place]) = (flow, false);
+        } else if self.keys[place] != flow {
+            self.shared[place] = true;
         }
     }
 }
@@ -165,9 +180,11 @@ impl Classes {
         }
     }
 
-    /// `pkt` joins `class`, where nobody waits.
+    /// `pkt` joins `class`, where [`Classes::among`] sent it.
     #[inline]
-    pub fn claim(&mut self, class: usize, pkt: &Packet) {
-        self.ways.claim(class, pkt.flow);
+    pub fn join(&mut self, class: usize, pkt: &Packet, busy: bool) {
+        if self.map == Map::Flow {
+            self.ways.join(class, pkt.flow, busy);
+        }
     }
 }

@@ -115,8 +115,9 @@ impl Qdisc for Drr {
     fn enqueue<S: Sink + ?Sized>(&mut self, now: Time, mut pkt: Packet, out: &mut S) {
         pkt.arrived = now;
         let class = self.class_of(&pkt);
-        if self.robin.of(class).packets == 0 {
-            self.classes.claim(class, &pkt);
+        let busy = self.robin.of(class).packets > 0;
+        self.classes.join(class, &pkt, busy);
+        if !busy {
             // Whatever it left when it became empty is forfeit.
             self.accounts[class].deficit = 0;
             if self.visited == Some(class as u32) {

@@ -156,9 +156,7 @@ impl Qdisc for FqCodel {
             return out.dropped(now, &pkt, DropReason::Overlimit);
         }
         let queue = self.queue_of(pkt.flow);
-        if !self.flows[queue].active {
-            self.places.claim(queue, pkt.flow);
-        }
+        self.places.join(queue, pkt.flow, self.flows[queue].active);
         self.held.push(queue, pkt);
         self.activate(queue);
         while self.held.is_over(&self.link) {

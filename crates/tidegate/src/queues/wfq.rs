@@ -89,9 +89,8 @@ impl Qdisc for Wfq {
     fn enqueue<S: Sink + ?Sized>(&mut self, now: Time, mut pkt: Packet, out: &mut S) {
         pkt.arrived = now;
         let class = self.class_of(&pkt);
-        if self.held.of(class).packets == 0 {
-            self.classes.claim(class, &pkt);
-        }
+        let busy = self.held.of(class).packets > 0;
+        self.classes.join(class, &pkt, busy);
         let own = Link { limit: self.room(class), ..self.link };
         if own.has_room(self.held.of(class), pkt.len) && self.link.has_room(self.held.all(), pkt.len) {
             self.held.push(class, pkt);
