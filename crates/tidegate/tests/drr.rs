@@ -315,5 +315,5 @@ fn in_sets_of_queues_nobody_shares_while_one_is_free() {
             assert_eq!(waiting[place].remove(0), (pkt.flow, pkt.slot));
         }
     }
-    assert!(sharing > 1000 && alone > 3000, "{sharing} {alone}");
+    assert!(sharing > 500 && alone > 3000, "{sharing} {alone}");
 }
