@@ -194,7 +194,7 @@ QUESTIONS = (
 def results(question, column, queues, seeds):
     """The result of each queue in one setting, by name."""
     cmd = [str(TIDEGATE), "compare", str(HERE / "scenarios" / question.scenario), "--json", "--seeds", str(seeds)]
-    cmd += [word for queue in queues for word in ("--queue", f"{queue}/auto as {queue}")]
+    cmd += [word for queue in queues for word in ("--queue", queue)]
     cmd += [word for text in column.set for word in ("--set", text)]
     run = subprocess.run(cmd, capture_output=True, text=True)
     if run.returncode:
@@ -270,14 +270,14 @@ def section(question, table):
     last = question.columns[-1]
     words = "".join(f" --set '{text}'" for text in last.set)
     lines += ["", f"The last column as a report: `tidegate compare validation/scenarios/{question.scenario}{words} --out out/choosing"
-              " --queue sfb/auto --queue …`", ""]
+              " --queue sfb --queue …`", ""]
     return lines
 
 
 def states(queues):
     """What each queue keeps besides the packets on the base line, as `tidegate check` says."""
     text = (HERE / "scenarios" / BASE).read_text()
-    listed = ", ".join(f'"{queue}/auto as {queue}"' for queue in queues)
+    listed = ", ".join(f'"{queue}"' for queue in queues)
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "all.toml"
         path.write_text(text.replace("[[group]]", f"[compare]\nqueues = [{listed}]\n\n[[group]]", 1))
