@@ -23,7 +23,7 @@ impl Scene<'_> {
         let mut network: Network<AnyQueue> = Network::new();
         let [a, b] = ["a", "b"].map(|name| network.node(name));
         let link = Link::new(self.rate, Size::Packets(LIMIT), Bytes::new(1000)).unwrap();
-        let mut config = catalog::config(self.queue.0, None, &link).unwrap();
+        let mut config = catalog::config(self.queue.0, Some("paper"), &link).unwrap();
         self.queue.1.iter().for_each(|(name, value)| config.set(name, value).unwrap());
         let half = Span::from_secs(RTT / 2.0);
         network.queue("a->b", (a, b), self.rate, half, config.build(link, Rng::from_seed(seed)).unwrap());
