@@ -2,6 +2,7 @@
 use std::fmt;
 
 use tidegate::catalog::AnyConfig;
+use tidegate::parts::spread::sharing;
 use tidegate::{Bytes, ConfigError, Link, Rate, Seed, Size, Span};
 use tidegate_report::Overload;
 
@@ -114,6 +115,8 @@ pub struct QueueCheck {
     pub params: Vec<(String, String)>,
     /// State besides the waiting packets, in bytes.
     pub state_bytes: u64,
+    /// How likely a flow has to share its place while all flows are busy; `None` where the queue deals no places.
+    pub sharing: Option<f64>,
 }
 
 /// Derives what follows from `scenario` with `queues` (the scenario's own and those it compares when empty), for its first
@@ -132,7 +135,11 @@ pub fn check(scenario: &Scenario, queues: &[QueueSpec]) -> Result<Check, Problem
         (given, _) => given,
     };
     let alone = (queues.is_empty() && !tried.contains(own)).then_some(own);
-    let rows = alone.into_iter().chain(tried).map(|spec| queue_check(spec, &link)).collect::<Result<Vec<_>, _>>()?;
+    let rows = alone
+        .into_iter()
+        .chain(tried)
+        .map(|spec| queue_check(spec, &link, scenario.flows()))
+        .collect::<Result<Vec<_>, _>>()?;
     let plan = Plan::new(scenario, Seed::new(scenario.run.seed));
     let shares = plan.fair_shares(scenario);
     let rtts = base_rtts(scenario, &plan);
@@ -204,7 +211,7 @@ pub(crate) fn refused(spec: &QueueSpec, error: ConfigError) -> Problems {
     Problems::one(Problem { place, field: error.field, value: error.value, why: error.why })
 }
 
-fn queue_check(spec: &QueueSpec, link: &Link) -> Result<QueueCheck, Problems> {
+fn queue_check(spec: &QueueSpec, link: &Link, flows: u64) -> Result<QueueCheck, Problems> {
     let config = crate::scenario::possible(spec, link).map_err(|error| refused(spec, error))?;
     Ok(QueueCheck {
         label: spec.label(),
@@ -212,6 +219,7 @@ fn queue_check(spec: &QueueSpec, link: &Link) -> Result<QueueCheck, Problems> {
         preset: spec.preset().into(),
         params: values(&config),
         state_bytes: config.state_bytes(link),
+        sharing: config.places().map(|(places, ways)| sharing(places, ways, flows)),
     })
 }
 
@@ -321,6 +329,15 @@ impl fmt::Display for Check {
                 queue.preset,
                 Bytes::new(queue.state_bytes)
             )?;
+            if let Some(sharing) = queue.sharing {
+                let chance =
+                    if sharing < 1e-4 { "less than .01 %".into() } else { format!("{:.2} %", sharing * 100.0) };
+                writeln!(
+                    f,
+                    "      a flow has to share its place with a chance of {chance} while all {} are busy",
+                    self.flows
+                )?;
+            }
         }
         self.write_costs(f)
     }

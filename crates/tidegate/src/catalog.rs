@@ -82,6 +82,10 @@ pub trait Entry: Qdisc + Sized {
     fn places_last(_config: &Self::Config) -> Option<Span> {
         None
     }
+    /// How many places it deals flows to, and in sets of how many; `None` if it deals none.
+    fn places(_config: &Self::Config) -> Option<(u32, u32)> {
+        None
+    }
 }
 
 /// One row of the catalog.
@@ -188,6 +192,11 @@ macro_rules! catalog {
             /// State besides the waiting packets at its largest, in bytes.
             pub fn state_bytes(&self, link: &Link) -> u64 {
                 match self { $(AnyConfig::$variant(c) => <$variant as Entry>::state_bytes(c, link)),+ }
+            }
+
+            /// How many places flows are dealt to, and in sets of how many: see [`Entry::places`].
+            pub fn places(&self) -> Option<(u32, u32)> {
+                match self { $(AnyConfig::$variant(c) => <$variant as Entry>::places(c)),+ }
             }
 
             /// For how long a flow keeps the place that a hash of its key deals it: see [`Entry::places_last`].

@@ -29,8 +29,7 @@ Examples:
   tidegate paper run C3
   tidegate paper run D1 --quick --out out/d1
   tidegate paper run E1 B0 --json
-  tidegate paper pairs A5 --queue purge --quick
-  tidegate paper pairs C1 --choice sfb:drop_rule=any --choice group.tcp.rules=ns2 --out out/pairs")]
+  tidegate paper pairs D1 --quick --choice ewfq:order=scfq --choice 'link.1.delay=50 ms'")]
 pub struct Papers {
     #[command(subcommand)]
     what: What,

@@ -94,9 +94,9 @@ fn parameters(row: &Row, link: &Link) -> Result<Vec<Block>, Failure> {
     }
     let mut blocks = vec![Block::Heading("Presets".into())];
     for ((name, doc), config) in presets.iter().zip(&configs) {
-        let meant = if *name == catalog::DEFAULT_PRESET { ", which the queue's name alone means" } else { "" };
+        let meant = if *name == catalog::DEFAULT_PRESET { "; the queue's name alone means this" } else { "" };
         blocks.push(Block::Item(format!(
-            "`{name}`{meant}: {doc}. State besides the waiting packets: {}.",
+            "`{name}`: {doc}{meant}. State besides the waiting packets: {}.",
             Bytes::new(config.state_bytes(link))
         )));
     }

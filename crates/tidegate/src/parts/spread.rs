@@ -126,6 +126,31 @@ impl Ways {
     }
 }
 
+/// How likely one of `flows` busy flows has to share its place, of `places` in sets of `ways`: in single places, that another is dealt the
+/// same one; in sets, that a set is dealt more than it has, by Poisson's law.
+///
+/// ```
+/// use tidegate::parts::spread::sharing;
+/// assert!((sharing(1024, 1, 41) - 0.038).abs() < 0.001 && sharing(1024, 8, 41) < 1e-8);
+/// ```
+pub fn sharing(places: u32, ways: u32, flows: u64) -> f64 {
+    let others = flows.saturating_sub(1) as f64;
+    let sets = (places / ways.max(1)).max(1) as f64;
+    if ways <= 1 {
+        return 1.0 - libm::pow(1.0 - 1.0 / sets, others);
+    }
+    // Eight others or more in the set of eight: the ninth shares.
+    let mean = others / sets;
+    let mut term = libm::exp(-mean);
+    let mut fewer = 0.0;
+    for k in 0..ways {
+        fewer += term;
+        term *= mean / (k + 1) as f64;
+    }
+    // What the sum of the others leaves is rounding where it is small: the terms themselves are not.
+    if mean < 1.0 { term / (1.0 - mean / (ways + 1) as f64) } else { (1.0 - fewer).clamp(0.0, 1.0) }
+}
+
 choices! {
     /// What decides the class of a packet: the parameter `map` of queues with classes.
     pub enum Map {

@@ -212,4 +212,8 @@ impl Entry for Drr {
     fn places_last(config: &DrrConfig) -> Option<Span> {
         (config.map == Map::Flow).then_some(FOR_GOOD)
     }
+
+    fn places(config: &DrrConfig) -> Option<(u32, u32)> {
+        (config.map == Map::Flow).then_some((config.classes, config.ways))
+    }
 }

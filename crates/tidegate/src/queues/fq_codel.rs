@@ -254,4 +254,8 @@ impl Entry for FqCodel {
     fn places_last(_: &FqCodelConfig) -> Option<Span> {
         Some(FOR_GOOD)
     }
+
+    fn places(config: &FqCodelConfig) -> Option<(u32, u32)> {
+        Some((config.flows, config.ways))
+    }
 }

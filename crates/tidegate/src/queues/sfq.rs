@@ -204,4 +204,8 @@ impl Entry for Sfq {
     fn places_last(config: &SfqConfig) -> Option<Span> {
         (config.map == Map::Flow).then_some(if config.perturb == Span::ZERO { FOR_GOOD } else { config.perturb })
     }
+
+    fn places(config: &SfqConfig) -> Option<(u32, u32)> {
+        (config.map == Map::Flow).then_some((config.bins, 1))
+    }
 }

@@ -175,4 +175,8 @@ impl Entry for Wfq {
     fn places_last(config: &WfqConfig) -> Option<Span> {
         (config.map == Map::Flow).then_some(FOR_GOOD)
     }
+
+    fn places(config: &WfqConfig) -> Option<(u32, u32)> {
+        (config.map == Map::Flow).then_some((config.classes, config.ways))
+    }
 }

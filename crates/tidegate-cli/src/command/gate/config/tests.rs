@@ -41,7 +41,7 @@ fn the_example_of_the_documentation_says_what_it_is_said_to() {
     assert!(told(0, "parameters").contains("classes = 3") && told(0, "parameters").contains("weights = 3:0.5:1"));
     assert_eq!(told(0, "allow"), "198.51.100.7/32");
     assert_eq!((told(0, "back.queue"), told(0, "back.rate")), ("fq_codel".into(), "400 Mbit/s".into()));
-    assert_eq!((told(1, "back.queue"), told(1, "queue")), (String::new(), "sfb/auto,bins=46".into()));
+    assert_eq!((told(1, "back.queue"), told(1, "queue")), (String::new(), "sfb,bins=46".into()));
     assert!(told(1, "parameters").contains("bins = 46") && told(1, "waits").starts_with("awake"));
     assert!(
         told(0, "offenders").is_empty() && told(1, "offenders").contains("factor = 3, after = 20, clear_factor = 1.2")
