@@ -4,7 +4,7 @@ mod support;
 mod twinned;
 
 use naive::hits::{self, NaiveHits};
-use naive::purge::{Count, NaivePurge, Said};
+use naive::purge::{Count, NaivePurge, Own, Said};
 use support::Fate;
 use support::twin::OPERATIONS;
 use support::workload::{Phase, Workload};
@@ -65,6 +65,11 @@ fn naive_purge(link: &Link) -> NaivePurge {
         packet: link.mean_packet.bits() as f64,
         price_period: 0.01,
         period: 1.0,
+        own: Own::Mismatch,
+        offenders_price: 1e-4,
+        offered_since: 0.0,
+        separate_updates: false,
+        count_anew: true,
         persist: 2,
         price: 0.0,
         admitted: 0.0,
@@ -106,6 +111,14 @@ fn purge_agrees_with_its_twin_over_a_million_operations() {
 #[test]
 fn purge_agrees_with_its_twin_on_flows_that_were_let_in() {
     purge_beside_its_twin(&[("count", "admitted")], 300_000);
+}
+
+/// Ω updated on its own clock with a memory of its own, a count that is never cleared, and a price for offenders.
+#[test]
+fn purge_agrees_with_its_twin_however_long_it_remembers() {
+    purge_beside_its_twin(&[("update", "10 ms"), ("past", "0.995")], 300_000);
+    purge_beside_its_twin(&[("update", "70 ms"), ("past", "0.5"), ("own", "price")], 300_000);
+    purge_beside_its_twin(&[("past", "1"), ("window", "never"), ("cache", "4096")], 300_000);
 }
 
 /// BLACK: the hits, the number of flows and the verdicts on high-bandwidth flows; RED has its own twin.

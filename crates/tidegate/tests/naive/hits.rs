@@ -29,11 +29,13 @@ pub struct NaiveHits {
     pub list: Vec<Cached>,
     pub samplings: f64,
     pub samplings_before: f64,
+    /// How much of the samplings before the last period counts among those of the past: 0 as printed, 1 for all there were.
+    pub past: f64,
 }
 
 impl NaiveHits {
     pub fn new(most: usize) -> NaiveHits {
-        NaiveHits { most, room: Room::Oldest, list: Vec::new(), samplings: 0.0, samplings_before: 0.0 }
+        NaiveHits { most, room: Room::Oldest, list: Vec::new(), samplings: 0.0, samplings_before: 0.0, past: 0.0 }
     }
 
     pub fn hit(&mut self, flow: u64) {
@@ -78,7 +80,7 @@ impl NaiveHits {
             }
             entry.hits = 0.0;
         }
-        self.samplings_before = self.samplings;
+        self.samplings_before = self.samplings + self.past * self.samplings_before;
         self.samplings = 0.0;
     }
 }
