@@ -42,7 +42,7 @@ fn table_1() -> Link {
 #[test]
 fn golden_prices() {
     let mut twin = naive_purge(&table_1());
-    twin.cache.list.push(hits::Cached { flow: 7, hits: 0.0, fraction: 0.24, place: 0 });
+    twin.cache.list.push(hits::Cached { flow: 7, hits: 0.0, fraction: 0.24, before: 0.0, place: 0 });
     twin.flows = 10.0;
     twin.input = 10e6 + 1.0;
     twin.overload_run = 2;
@@ -118,6 +118,10 @@ fn purge_agrees_with_its_twin_on_flows_that_were_let_in() {
 fn purge_agrees_with_its_twin_however_long_it_remembers() {
     purge_beside_its_twin(&[("update", "10 ms"), ("past", "0.995")], 300_000);
     purge_beside_its_twin(&[("update", "70 ms"), ("past", "0.5"), ("own", "price")], 300_000);
+    for replace in ["oldest", "space_saving"] {
+        let settings = [("update", "10 ms"), ("past", "0.99"), ("fresh", "0.2"), ("cache", "30"), ("replace", replace)];
+        purge_beside_its_twin(&settings, 300_000);
+    }
     purge_beside_its_twin(&[("past", "1"), ("window", "never"), ("cache", "4096")], 300_000);
 }
 

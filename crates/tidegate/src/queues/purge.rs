@@ -108,6 +108,8 @@ crate::params! {
         update: Span = Span::from_millis(0), "", 0 ..= 3_600_000_000_000_u64;
         /// What of the samplings before the last update is kept among those of the past: 0 as printed, 1 all.
         past: f64 = 0.0, "Psi(t-1)", 0.0 ..= 1.0;
+        /// By what part of the samplings of the past a flow is judged that is new in the cache; 1 is eq. (2).
+        fresh: f64 = 1.0, "", 0.0 ..= 1.0;
         /// When the count of flows begins anew.
         window: Window = Window::Period, "", 0 ..= 0;
         /// How many high-bandwidth flows are remembered.
@@ -204,7 +206,7 @@ impl PurgeRule {
             price: Price::new(config.alpha, config.gamma, config.phi, target_packets, per_update, 1.0),
             price_due: Every::new(config.price_interval),
             per_byte: 1.0 / link.mean_packet.get() as f64,
-            cache: HitCache::new(config.cache, config.replace).remembering(config.past),
+            cache: HitCache::new(config.cache, config.replace).remembering(config.past).welcoming(config.fresh),
             sketch: MinCount::new(config.buckets, config.minima, config.estimator, dice.bits()),
             period: Every::new(config.interval),
             update: if config.update.as_nanos() == 0 { Every::never() } else { Every::new(config.update) },

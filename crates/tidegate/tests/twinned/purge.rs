@@ -161,7 +161,7 @@ impl super::Twinned for Twinned {
             offered: 0.0,
             input: 0.0,
             overload_run: 0,
-            cache: NaiveHits { past: set.number("past"), ..set.hits() },
+            cache: NaiveHits { past: set.number("past"), fresh: set.number("fresh"), ..set.hits() },
             count: if set.is("count", "offered") { Count::Offered } else { Count::Admitted },
             seen: Vec::new(),
             flows: 0.0,
