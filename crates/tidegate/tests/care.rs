@@ -81,7 +81,7 @@ fn twin_agrees_with_what_is_not_in_the_paper() {
         &[("gate", "0.3")][..],
         &[("expire", "30 ms"), ("weigh", "bytes")],
         &[("weigh", "chance"), ("gate", "1")],
-        &[("share", "line")],
+        &[("share", "line"), ("pull", "0.3")],
         &[("share", "line"), ("expire", "200 ms"), ("weigh", "chance"), ("gate", "0.05")],
     ] {
         let config = support::config("care", None, &[&base[..], more].concat(), &link());

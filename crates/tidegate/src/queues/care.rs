@@ -50,6 +50,8 @@ crate::params! {
         weigh: Weigh = Weigh::Packets, "", 0 ..= 0;
         /// Of what a flow's fair share is one.
         share: Share = Share::Arrivals, "S", 0 ..= 0;
+        /// With `share = line`: by this part an empty queue adds to what the line carries, and a full one takes away.
+        pull: f64 = 0.0, "", 0.0 ..= 1.0;
         /// Below this part of the limit the drop probability shrinks with the backlog; 0: it never does.
         gate: f64 = 0.0, "", 0.0 ..= 1.0;
         /// Captures older than this are forgotten; 0: only when newer ones need their place.
@@ -153,14 +155,14 @@ impl CareRule {
         if share > captured { 1.0 - captured / share } else { 0.0 }
     }
 
-    /// Forgets what is too old. Only with `expire`.
+    /// Forgets what is too old, and says whether anything was. Only with `expire`.
     #[inline]
-    fn expire(&mut self, now: Time) {
-        if let Some(oldest) = self.list.oldest()
-            && now.since(oldest.at) > self.config.expire
-        {
+    fn expire(&mut self, now: Time) -> bool {
+        let old = self.list.oldest().is_some_and(|oldest| now.since(oldest.at) > self.config.expire);
+        if old {
             self.forget_old(now);
         }
+        old
     }
 
     #[cold]
@@ -169,19 +171,21 @@ impl CareRule {
             self.list.forget_oldest();
         }
         self.flows.forget(&self.list);
-        self.judge_anew(now);
     }
 
     /// The list has changed: what may a flow have of the line? The list stands for all that arrived since its oldest capture,
-    /// of which the line carries so much; the time is at least what the buffer takes to drain.
-    fn judge_anew(&mut self, now: Time) {
-        let Some(oldest) = self.list.oldest() else {
-            self.level = f64::INFINITY;
+    /// of which the line carries so much; the time is at least what the buffer takes to drain. A queue that is less than half
+    /// full can take more, one that is fuller has to lose some. Whoever is alone in the list has nobody to share with.
+    fn judge_anew(&mut self, now: Time, backlog: u64) {
+        self.level = f64::INFINITY;
+        let Some(oldest) = self.list.oldest() else { return };
+        if self.list.frequencies().seen < 2 {
             return;
-        };
+        }
         let could = (self.per_nano * now.since(oldest.at).as_nanos() as f64).max(self.buffer);
         let arrived = (self.arrived - oldest.before).max(1) as f64;
-        let room = self.list.len() as f64 * could / arrived;
+        let pull = 1.0 + self.config.pull * (1.0 - 2.0 * backlog as f64 / self.buffer);
+        let room = self.list.len() as f64 * could / arrived * pull;
         self.level = self.list.level(room).unwrap_or(f64::INFINITY);
     }
 
@@ -198,9 +202,7 @@ impl Policy for CareRule {
     /// Every arrival may be captured, also one for which there is no room.
     #[inline]
     fn offered(&mut self, now: Time, pkt: &Packet, queue: &impl QueueView, dice: &mut Rng) {
-        if self.expires {
-            self.expire(now);
-        }
+        let expired = self.expires && self.expire(now);
         let captured = dice.chance(self.chance_of_capture(pkt.len));
         if captured {
             let weight = match self.config.weigh {
@@ -211,8 +213,8 @@ impl Policy for CareRule {
             self.flows.update(&self.list, pkt.flow);
         }
         self.arrived += pkt.len.min(u16::MAX as u32) as u64;
-        if captured && self.config.share == Share::Line {
-            self.judge_anew(now);
+        if (captured || expired) && self.config.share == Share::Line {
+            self.judge_anew(now, queue.backlog().bytes);
         }
         let drop = self.drop_probability(pkt.flow);
         self.drop = if self.gate > 0.0 { drop * (queue.backlog().bytes as f64 * self.gate).min(1.0) } else { drop };

@@ -30,6 +30,8 @@ pub struct NaiveCare {
     pub expire: Option<u64>,
     /// What the link carries in a second, and what its buffer holds, in bytes, where the fair share is one of the line.
     pub line: Option<(f64, f64)>,
+    /// By what part an empty queue adds to that, and a full one takes away.
+    pub pull: f64,
     /// Oldest first.
     pub list: Vec<Captured>,
     /// Bytes that arrived so far.
@@ -60,6 +62,7 @@ impl NaiveCare {
             gate: 0.0,
             expire: None,
             line: None,
+            pull: 0.0,
             list: Vec::new(),
             arrived: 0.0,
             level: f64::INFINITY,
@@ -83,7 +86,7 @@ impl NaiveCare {
         }
         self.arrived += len as f64;
         if changed {
-            self.level = self.fair_level(now);
+            self.level = self.fair_level(now, backlog);
         }
         let judgement = self.judge(flow);
         let tempered = if self.gate > 0.0 { (backlog / self.gate).min(1.0) } else { 1.0 };
@@ -91,13 +94,17 @@ impl NaiveCare {
     }
 
     /// The max-min fair share of what the line carried since the oldest capture, in captures.
-    fn fair_level(&self, now: u64) -> f64 {
+    fn fair_level(&self, now: u64, backlog: f64) -> f64 {
         let (Some((per_second, buffer)), Some(oldest)) = (self.line, self.list.first()) else { return f64::INFINITY };
         let could = per_second * ((now - oldest.at) as f64 / 1e9).max(buffer / per_second);
-        let room = self.list.len() as f64 * could / (self.arrived - oldest.before);
+        let pulled = 1.0 + self.pull * (1.0 - 2.0 * backlog / buffer);
+        let room = self.list.len() as f64 * could / (self.arrived - oldest.before) * pulled;
         let mut captures: Vec<u64> = self.list.iter().map(|c| c.flow).collect();
         captures.sort();
         let mut counts: Vec<f64> = captures.chunk_by(|a, b| a == b).map(|run| run.len() as f64).collect();
+        if counts.len() < 2 {
+            return f64::INFINITY;
+        }
         counts.sort_by(f64::total_cmp);
         // The smallest have what they want; the rest shares what is left.
         let mut left = room;

@@ -72,6 +72,7 @@ impl super::Twinned for Twinned {
         twin.by_length = set.is("weigh", "chance").then_some(link.mean_packet.get() as f64);
         let limit = link.limit.in_bytes(link.mean_packet) as f64;
         twin.gate = set.number("gate") * limit;
+        twin.pull = set.number("pull");
         twin.expire = Some(set.nanos("expire")).filter(|&expire| expire > 0);
         twin.line = set.is("share", "line").then_some((link.rate.as_bps() as f64 / 8.0, limit));
         Some(Twinned { queue, twin, dice, link, operations: 0, disputes: Disputes::default(), drops: 0, full: 0 })
