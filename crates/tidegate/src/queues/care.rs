@@ -254,11 +254,21 @@ impl Entry for Care {
         },
         Preset {
             name: "auto",
-            doc: "t = 200 captures spread over 40 target RTTs (4 s) of packets at the link's rate",
+            doc: "t = 2000 captures spread over 40 target RTTs (4 s) of bytes at the link's rate, none older than 2 s; shares of what the line carries; no drops while little waits",
             config: |link| {
                 let virtual_buffer = link.packets_per_second() * TARGET_RTT.as_secs() * 40.0;
-                let capture = Prob::clip((200.0 / virtual_buffer).max(1e-6));
-                CareConfig { capture, ..CareConfig::default() }
+                let occasions = 2000;
+                CareConfig {
+                    occasions,
+                    flow_occasions: occasions,
+                    capture: Prob::clip((occasions as f64 / virtual_buffer).max(1e-6)),
+                    weigh: Weigh::Chance,
+                    share: Share::Line,
+                    pull: 0.5,
+                    gate: 0.05,
+                    expire: Span::from_nanos(TARGET_RTT.as_nanos() * 20),
+                    ..CareConfig::default()
+                }
             },
         },
     ];

@@ -489,12 +489,20 @@ impl Entry for Purge {
         },
         Preset {
             name: "auto",
-            doc: "the price's gain scaled to the rate, updates twenty times in a target RTT, 1024 flows remembered",
+            doc: "scaled to the rate and the target RTT: 1024 flows remembered over 20 target RTTs (2 s), newcomers judged sooner; a price for offenders; purging above b* only, and at overflow first",
             config: |link| PurgeConfig {
                 target: fifth(link),
                 gamma: 0.001 / (link.packets_per_second() / 1250.0).clamp(1e-6, 1e6),
                 price_interval: Span::from_nanos(TARGET_RTT.as_nanos() / 20),
                 cache: 1024,
+                update: Span::from_nanos(TARGET_RTT.as_nanos() / 10),
+                past: 0.995,
+                fresh: 0.1,
+                own: Own::Price,
+                ceiling: 10.0,
+                persist: 1,
+                memory: Memory::Gate,
+                push_out: PushOut::On,
                 ..PurgeConfig::default()
             },
         },
