@@ -179,14 +179,14 @@ impl HitCache {
         }
     }
 
-    /// The period is over: hit fractions by eq. (2), hits and samplings from zero. With no sampling in either period
-    /// the fractions stay.
+    /// The period is over: hit fractions by eq. (2), hits and samplings from zero. With no sampling in the period the
+    /// fractions stay, as by eq. (2).
     pub fn end_of_period(&mut self) {
         let (now, common) = (self.samplings as f64, self.samplings_before);
         let own = self.fresh < 1.0;
         for entry in &mut self.entries {
             let before = if own { entry.before as f64 } else { common };
-            if now + before > 0.0 {
+            if now > 0.0 {
                 entry.fraction = entry.weight(before) / (before + now);
             }
             entry.hits = 0;

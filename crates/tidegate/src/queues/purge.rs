@@ -315,13 +315,15 @@ impl PurgeRule {
     #[cold]
     fn update_fractions(&mut self, now: Time) {
         let overdue = self.update.overdue(now);
-        if overdue > CATCH_UP {
-            self.update.skip(overdue - CATCH_UP);
+        self.end_of_sampling();
+        // All the others are without a sampling.
+        if overdue > 1 {
+            self.cache.periods_without_samplings(overdue - 1);
+            if self.config.memory == Memory::Fade {
+                self.cache.fade(libm::pow(0.5, (overdue - 1) as f64));
+            }
         }
-        while self.update.step(now).is_some() {
-            self.end_of_sampling();
-        }
-        self.cache.periods_without_samplings(overdue.saturating_sub(CATCH_UP));
+        self.update.skip(overdue);
     }
 
     #[cold]

@@ -89,7 +89,8 @@ impl NaiveHits {
         let befores: Vec<f64> = self.list.iter().map(|e| self.before(e)).collect();
         for (entry, before) in self.list.iter_mut().zip(befores) {
             let both = before + self.samplings;
-            if both > 0.0 {
+            // With no sampling it stays; worked out, it would lose digits when the past is next to nothing.
+            if self.samplings > 0.0 {
                 entry.fraction = (entry.hits + entry.fraction * before) / both;
             }
             entry.hits = 0.0;

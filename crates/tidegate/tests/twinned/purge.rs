@@ -184,6 +184,6 @@ impl super::Twinned for Twinned {
 
     /// 64 periods are caught up one by one.
     fn patience(&self) -> u64 {
-        (1_000 * self.every[0]).min(60 * self.every[1])
+        (1_000 * self.every[0]).min(60 * self.every[1]).min(self.every[2].saturating_mul(10_000))
     }
 }
