@@ -73,6 +73,35 @@ fn twin_agrees_with_other_lists() {
     twin(7, 0.3, 5, 200_000, "bytes");
 }
 
+/// The gate, captures that expire, captures by length, and a fair share of the line.
+#[test]
+fn twin_agrees_with_what_is_not_in_the_paper() {
+    let base = [("occasions", "60"), ("flow_occasions", "60"), ("capture", "0.1")];
+    for more in [
+        &[("gate", "0.3")][..],
+        &[("expire", "30 ms"), ("weigh", "bytes")],
+        &[("weigh", "chance"), ("gate", "1")],
+        &[("share", "line"), ("pull", "0.3")],
+        &[("share", "line"), ("expire", "200 ms"), ("weigh", "chance"), ("gate", "0.05")],
+    ] {
+        let config = support::config("care", None, &[&base[..], more].concat(), &link());
+        let mut queue = Twinned::beside(&config, link(), Rng::from_seed(41)).unwrap();
+        let mut traffic = Rng::from_seed(7);
+        // By turns more than the line carries and less.
+        let mut now = 0;
+        for n in 0..200_000u64 {
+            now += if n / 3_000 % 3 == 2 { 900_000 } else { 250_000 };
+            let flow = if traffic.chance(0.5) { traffic.below(3) } else { traffic.below(20) };
+            queue.enqueue(Time::from_nanos(now), Packet::new(flow, 40 + (flow * 97 % 1461) as u32), &mut NullSink);
+            if traffic.chance(if n / 3_000 % 3 == 2 { 0.95 } else { 0.6 }) {
+                queue.dequeue(Time::from_nanos(now), &mut NullSink);
+            }
+        }
+        queue.disputes.settle();
+        assert!(queue.drops > 1000, "{more:?}: {}", queue.drops);
+    }
+}
+
 /// t = 200, n = 26, m_2 = 20: rate 500, fair share 192.3077, dropped with probability .615385 (chan2003 §IV-C).
 #[test]
 fn golden_drop_probability() {

@@ -4,7 +4,7 @@ mod support;
 mod twinned;
 
 use naive::hits::{self, NaiveHits};
-use naive::purge::{Count, NaivePurge, Said};
+use naive::purge::{Count, NaivePurge, Own, Said};
 use support::Fate;
 use support::twin::OPERATIONS;
 use support::workload::{Phase, Workload};
@@ -42,7 +42,7 @@ fn table_1() -> Link {
 #[test]
 fn golden_prices() {
     let mut twin = naive_purge(&table_1());
-    twin.cache.list.push(hits::Cached { flow: 7, hits: 0.0, fraction: 0.24, place: 0 });
+    twin.cache.list.push(hits::Cached { flow: 7, hits: 0.0, fraction: 0.24, before: 0.0, place: 0 });
     twin.flows = 10.0;
     twin.input = 10e6 + 1.0;
     twin.overload_run = 2;
@@ -65,6 +65,11 @@ fn naive_purge(link: &Link) -> NaivePurge {
         packet: link.mean_packet.bits() as f64,
         price_period: 0.01,
         period: 1.0,
+        own: Own::Mismatch,
+        offenders_price: 1e-4,
+        offered_since: 0.0,
+        separate_updates: false,
+        count_anew: true,
         persist: 2,
         price: 0.0,
         admitted: 0.0,
@@ -106,6 +111,18 @@ fn purge_agrees_with_its_twin_over_a_million_operations() {
 #[test]
 fn purge_agrees_with_its_twin_on_flows_that_were_let_in() {
     purge_beside_its_twin(&[("count", "admitted")], 300_000);
+}
+
+/// Ω updated on its own clock with a memory of its own, a count that is never cleared, and a price for offenders.
+#[test]
+fn purge_agrees_with_its_twin_however_long_it_remembers() {
+    purge_beside_its_twin(&[("update", "10 ms"), ("past", "0.995")], 300_000);
+    purge_beside_its_twin(&[("update", "70 ms"), ("past", "0.5"), ("own", "price")], 300_000);
+    for replace in ["oldest", "space_saving"] {
+        let settings = [("update", "10 ms"), ("past", "0.99"), ("fresh", "0.2"), ("cache", "30"), ("replace", replace)];
+        purge_beside_its_twin(&settings, 300_000);
+    }
+    purge_beside_its_twin(&[("past", "1"), ("window", "never"), ("cache", "4096")], 300_000);
 }
 
 /// BLACK: the hits, the number of flows and the verdicts on high-bandwidth flows; RED has its own twin.

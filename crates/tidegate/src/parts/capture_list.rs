@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 
 use super::jackknife::{Frequencies, HIGHEST_ORDER};
 use crate::rng::mix;
+use crate::units::Time;
 
 /// What is known of a flow. Nothing but zeros is a free slot.
 #[derive(Clone, Copy, Debug, Default)]
@@ -17,13 +18,28 @@ struct Slot {
     weight: u32,
 }
 
+/// When a capture was made.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Stamp {
+    /// The time.
+    pub at: Time,
+    /// How many bytes had arrived before it.
+    pub before: u64,
+}
+
 /// The last `size` captures.
 #[derive(Clone, Debug)]
 pub struct CaptureList {
+    /// Full length from the start, of which `held` entries before `next` are captures.
     ring: Vec<u64>,
     /// What each capture in the ring weighs.
     weights: Vec<u16>,
+    /// When each was made; empty where nobody asks.
+    stamps: Vec<Stamp>,
+    /// How many flows stand so often in the list, and what was made of that; empty where nobody asks.
+    levels: Option<Levels>,
     size: usize,
+    held: usize,
     next: usize,
     /// Linear probing, with shifting back on removal.
     slots: Vec<Slot>,
@@ -37,14 +53,29 @@ impl CaptureList {
     pub fn new(size: u32) -> CaptureList {
         let size = size.clamp(1, 65536) as usize;
         CaptureList {
-            ring: Vec::with_capacity(size),
-            weights: Vec::with_capacity(size),
+            ring: alloc::vec![0; size],
+            weights: alloc::vec![0; size],
+            stamps: Vec::new(),
+            levels: None,
             size,
+            held: 0,
             next: 0,
             slots: alloc::vec![Slot::default(); (2 * size).next_power_of_two()],
             total: 0,
             frequencies: Frequencies::default(),
         }
+    }
+
+    /// The same list, which also remembers when each capture was made and knows fair [`level`](CaptureList::level)s.
+    pub fn stamped(self) -> CaptureList {
+        let (stamps, levels) = (alloc::vec![Stamp::default(); self.size], Some(Levels::new(self.size)));
+        CaptureList { stamps, levels, ..self }
+    }
+
+    /// What that takes besides, in bytes.
+    pub fn stamp_bytes(size: u32) -> u64 {
+        let size = size.clamp(1, 65536) as u64;
+        size * size_of::<Stamp>() as u64 + (size + 1) * size_of::<u32>() as u64
     }
 
     /// What a list of `size` captures takes, in bytes.
@@ -56,12 +87,32 @@ impl CaptureList {
 
     /// How many captures it holds.
     pub fn len(&self) -> usize {
-        self.ring.len()
+        self.held
     }
 
-    /// Whether nothing was captured yet.
+    /// Whether it holds none.
     pub fn is_empty(&self) -> bool {
-        self.ring.is_empty()
+        self.held == 0
+    }
+
+    /// When the oldest capture was made, in a [`stamped`](CaptureList::stamped) list that is not empty.
+    #[inline]
+    pub fn oldest(&self) -> Option<Stamp> {
+        if self.held == 0 { None } else { self.stamps.get(self.tail()).copied() }
+    }
+
+    /// Where the oldest capture is.
+    #[inline]
+    fn tail(&self) -> usize {
+        if self.next >= self.held { self.next - self.held } else { self.next + self.size - self.held }
+    }
+
+    /// In a [`stamped`](CaptureList::stamped) list the level at which `room` captures are shared max-min fairly: a flow that
+    /// stands less often than that has all of its captures among them, any other has this many. `None` if there is room
+    /// for all.
+    pub fn level(&mut self, room: f64) -> Option<f64> {
+        let held = self.held as f64;
+        self.levels.as_mut().filter(|_| room < held).map(|levels| levels.level(room.max(0.0)))
     }
 
     /// The capture frequencies now.
@@ -89,15 +140,21 @@ impl CaptureList {
 
     /// Captures `flow`, for `weight` (1, if captures are only counted); a full list forgets its oldest capture.
     pub fn capture(&mut self, flow: u64, weight: u16) {
-        if self.ring.len() < self.size {
-            self.ring.push(flow);
-            self.weights.push(weight);
-        } else {
-            let oldest = core::mem::replace(&mut self.ring[self.next], flow);
-            let weighed = core::mem::replace(&mut self.weights[self.next], weight);
-            self.forget(oldest, weighed);
+        self.capture_at(flow, weight, Stamp::default());
+    }
+
+    /// The same at a time that a [`stamped`](CaptureList::stamped) list remembers.
+    pub fn capture_at(&mut self, flow: u64, weight: u16, stamp: Stamp) {
+        if self.held == self.size {
+            self.forget_oldest();
         }
-        self.next = (self.next + 1) % self.size;
+        self.ring[self.next] = flow;
+        self.weights[self.next] = weight;
+        if let Some(of_this) = self.stamps.get_mut(self.next) {
+            *of_this = stamp;
+        }
+        self.next = if self.next + 1 == self.size { 0 } else { self.next + 1 };
+        self.held += 1;
         let slot = self.find(flow);
         let Slot { count, weight: before, .. } = self.slots[slot];
         self.slots[slot] = Slot { flow, count: count + 1, weight: before + weight as u32 };
@@ -105,7 +162,14 @@ impl CaptureList {
         self.recount(count, count + 1);
     }
 
-    fn forget(&mut self, flow: u64, weight: u16) {
+    /// Forgets the oldest capture, if there is one.
+    pub fn forget_oldest(&mut self) {
+        if self.held == 0 {
+            return;
+        }
+        let tail = self.tail();
+        let (flow, weight) = (self.ring[tail], self.weights[tail]);
+        self.held -= 1;
         let slot = self.find(flow);
         let count = self.slots[slot].count;
         self.slots[slot].count = count - 1;
@@ -127,6 +191,9 @@ impl CaptureList {
             f.once_to_five[after as usize - 1] += 1;
         }
         f.seen = f.seen + (before == 0) as u32 - (after == 0) as u32;
+        if let Some(levels) = &mut self.levels {
+            levels.recount(before as usize, after as usize);
+        }
     }
 
     #[inline]
@@ -161,11 +228,98 @@ impl CaptureList {
     }
 }
 
+/// How many flows stand how often in a list, and a level that is moved along: the sum of min(count, level) over all flows.
+#[derive(Clone, Debug)]
+struct Levels {
+    /// How many flows stand so often; of 0 nothing is kept.
+    flows: Vec<u32>,
+    level: usize,
+    /// Sum of min(count, level).
+    below: u64,
+    /// How many flows stand more often than the level.
+    above: u64,
+}
+
+impl Levels {
+    fn new(size: usize) -> Levels {
+        Levels { flows: alloc::vec![0; size + 1], level: 0, below: 0, above: 0 }
+    }
+
+    /// A flow stood `before` times and now stands once more or once less often.
+    fn recount(&mut self, before: usize, after: usize) {
+        if before > 0 {
+            self.flows[before] -= 1;
+        }
+        if after > 0 {
+            self.flows[after] += 1;
+        }
+        let rises = after > before;
+        match (before.min(after) < self.level, rises) {
+            (true, true) => self.below += 1,
+            (true, false) => self.below -= 1,
+            // It passes the level if the lower of the two is on it.
+            (false, _) if before.min(after) > self.level => {}
+            (false, true) => self.above += 1,
+            (false, false) => self.above -= 1,
+        }
+    }
+
+    /// The level at which that sum is `room`, which is less than the sum of all counts.
+    fn level(&mut self, room: f64) -> f64 {
+        while (self.below + self.above) as f64 <= room && self.above > 0 {
+            self.below += self.above;
+            self.level += 1;
+            self.above -= self.flows[self.level] as u64;
+        }
+        while self.below as f64 > room {
+            self.above += self.flows[self.level] as u64;
+            self.level -= 1;
+            self.below -= self.above;
+        }
+        match self.above {
+            0 => self.level as f64,
+            above => self.level as f64 + (room - self.below as f64) / above as f64,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::rng::Rng;
     use alloc::collections::VecDeque;
+
+    /// Against sorting: the smallest have what they want, the rest shares what is left.
+    #[test]
+    fn levels_are_those_of_who_shares_by_hand() {
+        for (size, flows) in [(1, 3), (7, 4), (50, 30), (200, 20)] {
+            let mut rng = Rng::from_seed(size as u64);
+            let mut list = CaptureList::new(size).stamped();
+            for _ in 0..3000 {
+                if rng.chance(0.3) {
+                    list.forget_oldest();
+                } else {
+                    list.capture(rng.below(flows) * rng.below(2), 1);
+                }
+                let mut counts: Vec<f64> = (0..flows).map(|flow| list.count(flow) as f64).filter(|&n| n > 0.0).collect();
+                counts.sort_by(f64::total_cmp);
+                let room = list.len() as f64 * rng.uniform() * 1.2;
+                let (mut left, mut expected) = (room, None);
+                for (n, &count) in counts.iter().enumerate() {
+                    let share = left / (counts.len() - n) as f64;
+                    if count > share {
+                        expected = Some(share);
+                        break;
+                    }
+                    left -= count;
+                }
+                match (list.level(room), expected) {
+                    (Some(ours), Some(by_hand)) => assert!((ours - by_hand).abs() < 1e-9, "{ours} {by_hand}"),
+                    (ours, by_hand) => assert_eq!(ours, by_hand),
+                }
+            }
+        }
+    }
 
     /// Against a queue that is walked: every count, weight and frequency, after every capture.
     #[test]

@@ -5,6 +5,13 @@
 //! Ω(t) = (Hit(t) + Ω(t − 1) Ψ(t − 1)) / (Ψ(t − 1) + Ψ(t)). In the printed eq. (2) both plus signs are lost; as printed
 //! it has the wrong dimension, and eq. (3) repeats the numerator with the same gap.
 //!
+//! A newcomer has an Ω(t − 1) of nothing by eq. (2): the samplings of the past were not of it, whether or not it waited then.
+//! So its first Ω is its share of both periods, half of its share of the new one where both have as many samplings.
+//!
+//! One period is a short memory. [`remembering`](HitCache::remembering) makes Ψ(t − 1) the sum of all samplings before,
+//! each period's worth `past` times the next one's. The longer the memory, the longer a newcomer counts for little;
+//! [`welcoming`](HitCache::welcoming) judges it by a part of the past.
+//!
 //! With space-saving replacement (A. Metwally, D. Agrawal, A. El Abbadi, ICDT 2005) the numerator of eq. (2) is the counter, and
 //! nothing of it is ever lost: all Ω of a full cache sum to 1, a flow with more than one in `most` of the samplings is always
 //! in it, and no Ω is too small. But each may be too large by 1 / `most`: when many more flows share the buffer than the
@@ -42,6 +49,8 @@ struct Entry {
     flow: u64,
     fraction: f64,
     hits: u32,
+    /// Ψ(t − 1) for this flow, where newcomers are judged by fewer samplings.
+    before: f32,
     /// Neighbours in the order of last hits, a ring: newer than the newest is the oldest.
     newer: u16,
     older: u16,
@@ -72,9 +81,12 @@ pub struct HitCache {
     heads: Vec<u16>,
     /// What is left of a flow's hash for its head.
     shift: u32,
-    /// Ψ of this period and of the last.
+    /// Ψ of this period, and of the past.
     samplings: u64,
-    samplings_before: u64,
+    samplings_before: f64,
+    /// How much of the past is kept, and by what part of it a newcomer is judged.
+    past: f64,
+    fresh: f64,
 }
 
 impl HitCache {
@@ -90,8 +102,33 @@ impl HitCache {
             heads: alloc::vec![NONE; heads],
             shift: 64 - heads.trailing_zeros(),
             samplings: 0,
-            samplings_before: 0,
+            samplings_before: 0.0,
+            past: 0.0,
+            fresh: 1.0,
         }
+    }
+
+    /// The same cache with a longer memory: at the end of a period the samplings of the past are this period's and `past`
+    /// times those that were so before. 0 is eq. (2), 1 an average over all samplings there ever were.
+    pub fn remembering(self, past: f64) -> HitCache {
+        HitCache { past: past.clamp(0.0, 1.0), ..self }
+    }
+
+    /// The same cache with newcomers judged by this part of the past (from 0 to 1): with 1 by eq. (2); with less each flow has a
+    /// past of its own, which becomes that of all with time.
+    pub fn welcoming(self, fresh: f64) -> HitCache {
+        HitCache { fresh: fresh.clamp(0.0, 1.0), ..self }
+    }
+
+    /// Ψ(t − 1) of eq. (2) for this flow.
+    #[inline]
+    fn before(&self, entry: &Entry) -> f64 {
+        if self.fresh < 1.0 { entry.before as f64 } else { self.samplings_before }
+    }
+
+    #[inline]
+    fn newcomers_past(&self) -> f32 {
+        (self.fresh * self.samplings_before) as f32
     }
 
     /// What a cache for `most` flows takes, in bytes.
@@ -142,18 +179,28 @@ impl HitCache {
         }
     }
 
-    /// The period is over: hit fractions by eq. (2), hits and samplings from zero. With no sampling in either period
-    /// the fractions stay.
+    /// The period is over: hit fractions by eq. (2), hits and samplings from zero. With no sampling in the period the
+    /// fractions stay, as by eq. (2).
     pub fn end_of_period(&mut self) {
-        let (now, before) = (self.samplings as f64, self.samplings_before as f64);
+        let (now, common) = (self.samplings as f64, self.samplings_before);
+        let own = self.fresh < 1.0;
         for entry in &mut self.entries {
-            if now + before > 0.0 {
+            let before = if own { entry.before as f64 } else { common };
+            if now > 0.0 {
                 entry.fraction = entry.weight(before) / (before + now);
             }
             entry.hits = 0;
+            entry.before = (now + self.past * before) as f32;
         }
-        self.samplings_before = self.samplings;
+        self.samplings_before = now + self.past * common;
         self.samplings = 0;
+    }
+
+    /// `periods` more periods end without a sampling: the fractions stay, the past fades.
+    pub fn periods_without_samplings(&mut self, periods: u64) {
+        let left = libm::pow(self.past, periods as f64);
+        self.samplings_before *= left;
+        self.entries.iter_mut().for_each(|entry| entry.before = (entry.before as f64 * left) as f32);
     }
 
     /// Multiplies every fraction by `factor`: a period without samplings that is to fade rather than to last.
@@ -173,9 +220,10 @@ impl HitCache {
             self.make_newest(at);
             at
         };
+        let before = self.newcomers_past();
         let entry = &mut self.entries[at as usize];
         if self.replace != Replace::SpaceSaving {
-            (entry.fraction, entry.hits) = (0.0, 0);
+            (entry.fraction, entry.hits, entry.before) = (0.0, 0, before);
         }
         *entry = Entry { flow, hits: entry.hits + 1, next: self.heads[head], ..*entry };
         self.heads[head] = at;
@@ -185,7 +233,7 @@ impl HitCache {
     #[cold]
     fn grow(&mut self) -> u16 {
         let at = self.entries.len() as u16;
-        self.entries.push(Entry { flow: 0, fraction: 0.0, hits: 0, newer: at, older: at, next: NONE });
+        self.entries.push(Entry { flow: 0, fraction: 0.0, hits: 0, before: self.newcomers_past(), newer: at, older: at, next: NONE });
         if at > 0 {
             self.link_newest(at);
         }
@@ -198,7 +246,7 @@ impl HitCache {
         match self.replace {
             Replace::Oldest => self.oldest(),
             Replace::Least => self.least(|e| (e.fraction, e.hits)),
-            Replace::SpaceSaving => self.least(|e| (e.weight(self.samplings_before as f64), 0)),
+            Replace::SpaceSaving => self.least(|e| (e.weight(self.before(e)), 0)),
         }
     }
 
@@ -302,6 +350,55 @@ mod tests {
         assert_eq!(cache.fraction(7), kept, "no sampling in two periods: the fractions stay");
         cache.fade(0.25);
         assert_eq!(cache.fraction(7), kept.map(|fraction| fraction / 4.0));
+    }
+
+    /// Shares .2 of 150 and .5 of 50 samplings, then none of 100: (30 + 25) / 200, and the past counts whole, half or not.
+    #[test]
+    fn the_past_counts_as_much_as_is_kept() {
+        for (past, then) in [(0.0, 13.75 / 150.0), (0.5, 0.275 * 125.0 / 225.0), (1.0, 55.0 / 300.0)] {
+            let mut cache = HitCache::new(50, Replace::Oldest).remembering(past);
+            for (samplings, hits) in [(150, 30), (50, 25), (100, 0)] {
+                (0..samplings).for_each(|n| cache.hit(if n < hits { 7 } else { 8 }));
+                cache.end_of_period();
+            }
+            assert!((cache.fraction(7).unwrap() - then).abs() < 1e-12, "{past}: {:?}", cache.fraction(7));
+        }
+    }
+
+    /// Half of 100 samplings after 100 of others, judged by all of them, by a tenth and by none.
+    #[test]
+    fn a_newcomer_is_judged_by_a_part_of_the_past() {
+        for (fresh, first) in [(1.0, 50.0 / 200.0), (0.1, 50.0 / 110.0), (0.0, 0.5)] {
+            let mut cache = HitCache::new(50, Replace::Oldest).remembering(1.0).welcoming(fresh);
+            (0..100).for_each(|_| cache.hit(8));
+            cache.end_of_period();
+            (0..100).for_each(|n| cache.hit(7 + n % 2));
+            cache.end_of_period();
+            assert!((cache.fraction(7).unwrap() - first).abs() < 1e-12, "{fresh}");
+            // Flow 8 was the first, and of the past before it there are no samplings.
+            assert!((cache.fraction(8).unwrap() - 0.75).abs() < 1e-12, "{fresh}");
+        }
+    }
+
+    /// Periods without a sampling, at once and one by one.
+    #[test]
+    fn the_past_fades_while_nothing_is_sampled() {
+        for past in [0.0, 0.9, 1.0] {
+            let [mut at_once, mut one_by_one] = [(); 2].map(|_| {
+                let mut cache = HitCache::new(50, Replace::Oldest).remembering(past);
+                (0..100).for_each(|n| cache.hit(if n < 30 { 7 } else { 8 }));
+                cache.end_of_period();
+                cache
+            });
+            at_once.periods_without_samplings(20);
+            (0..20).for_each(|_| one_by_one.end_of_period());
+            for cache in [&mut at_once, &mut one_by_one] {
+                (0..10).for_each(|_| cache.hit(7));
+                cache.end_of_period();
+            }
+            let [a, b] = [at_once, one_by_one].map(|cache| cache.fraction(7).unwrap());
+            assert!((a - b).abs() < 1e-12, "{past}: {a} {b}");
+        }
     }
 
     /// Three, two and one hit in a cache for two: who makes room for flow 3, and what is said of whom.

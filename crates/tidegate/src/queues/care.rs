@@ -3,12 +3,12 @@ use crate::catalog::{Entry, Info, Preset, TARGET_RTT};
 use crate::choices;
 use crate::config::ConfigError;
 use crate::packet::Packet;
-use crate::parts::capture_list::CaptureList;
+use crate::parts::capture_list::{CaptureList, Stamp};
 use crate::parts::jackknife::Jackknife;
 use crate::policy::{Fifo, Policy, QueueView, Verdict};
 use crate::qdisc::{DropReason, Gauge, Link};
 use crate::rng::Rng;
-use crate::units::{Prob, Time};
+use crate::units::{Prob, Span, Time};
 
 /// A FIFO that judges flows by how often they stand among recently captured packets (chan2003).
 pub type Care = Fifo<CareRule>;
@@ -20,6 +20,18 @@ choices! {
         Packets = "packets",
         /// Its length: the share of a flow is that of its bytes.
         Bytes = "bytes",
+        /// One, but the longer a packet, the likelier it is captured: p_cap is that of a mean packet.
+        Chance = "chance",
+    }
+}
+
+choices! {
+    /// Of what a flow's fair share is one.
+    pub enum Share {
+        /// Of what arrives, by the estimated number of flows, as printed.
+        Arrivals = "arrivals",
+        /// Of what the line carries, max-min fairly over the captured flows: while no more arrives than that, nobody is above it.
+        Line = "line",
     }
 }
 
@@ -36,6 +48,21 @@ crate::params! {
         least_captures: u32 = 5, "", 1 ..= 65536;
         /// What a captured packet counts for when flows are judged.
         weigh: Weigh = Weigh::Packets, "", 0 ..= 0;
+        /// Of what a flow's fair share is one.
+        share: Share = Share::Arrivals, "S", 0 ..= 0;
+        /// With `share = line`: by this part an empty queue adds to what the line carries, and a full one takes away.
+        pull: f64 = 0.0, "", 0.0 ..= 1.0;
+        /// Below this part of the limit the drop probability shrinks with the backlog; 0: it never does.
+        gate: f64 = 0.0, "", 0.0 ..= 1.0;
+        /// Captures older than this are forgotten; 0: only when newer ones need their place.
+        expire: Span = Span::from_millis(0), "", 0 ..= 3_600_000_000_000_u64;
+    }
+}
+
+impl CareConfig {
+    /// Whether it matters when a packet was captured.
+    fn stamps(&self) -> bool {
+        self.expire.as_nanos() > 0 || self.share == Share::Line
     }
 }
 
@@ -45,6 +72,16 @@ pub struct CareRule {
     config: CareConfig,
     list: CaptureList,
     flows: FlowCount,
+    /// Bytes that arrived so far; what the line carries in a nanosecond, and what its buffer holds; 1 / mean packet.
+    arrived: u64,
+    per_nano: f64,
+    buffer: f64,
+    per_byte: f64,
+    /// How often a flow may stand in the list, where the fair share is one of the line.
+    level: f64,
+    /// 1 / the backlog below which drops are tempered; none: 0.
+    gate: f64,
+    expires: bool,
     /// What the arriving packet's flow is to lose, settled when it was offered.
     drop: f64,
 }
@@ -68,13 +105,24 @@ impl FlowCount {
 
     /// `flow` was captured into `all`.
     fn update(&mut self, all: &CaptureList, flow: u64) {
-        let list = match &mut self.newest {
-            Some(newest) => {
-                newest.capture(flow, 1);
-                &*newest
+        if let Some(newest) = &mut self.newest {
+            newest.capture(flow, 1);
+        }
+        self.recount(all);
+    }
+
+    /// The oldest capture of `all` was forgotten for its age.
+    fn forget(&mut self, all: &CaptureList) {
+        if let Some(newest) = &mut self.newest {
+            while newest.len() > all.len() {
+                newest.forget_oldest();
             }
-            None => all,
-        };
+        }
+        self.recount(all);
+    }
+
+    fn recount(&mut self, all: &CaptureList) {
+        let list = self.newest.as_ref().unwrap_or(all);
         if list.len() != self.occasions {
             self.occasions = list.len();
             self.jackknife = Jackknife::new(list.len() as u32);
@@ -98,25 +146,78 @@ impl CareRule {
         if self.list.len() < self.config.least_captures as usize {
             return 0.0;
         }
+        if self.config.share == Share::Line {
+            let count = self.list.count(flow) as f64;
+            return if count > self.level { 1.0 - self.level / count } else { 0.0 };
+        }
         let captured = self.list.total_weight() as f64;
         let share = self.flows.estimate * self.list.weight(flow) as f64;
         if share > captured { 1.0 - captured / share } else { 0.0 }
+    }
+
+    /// Forgets what is too old, and says whether anything was. Only with `expire`.
+    #[inline]
+    fn expire(&mut self, now: Time) -> bool {
+        let old = self.list.oldest().is_some_and(|oldest| now.since(oldest.at) > self.config.expire);
+        if old {
+            self.forget_old(now);
+        }
+        old
+    }
+
+    #[cold]
+    fn forget_old(&mut self, now: Time) {
+        while self.list.oldest().is_some_and(|oldest| now.since(oldest.at) > self.config.expire) {
+            self.list.forget_oldest();
+        }
+        self.flows.forget(&self.list);
+    }
+
+    /// The list has changed: what may a flow have of the line? The list stands for all that arrived since its oldest capture,
+    /// of which the line carries so much; the time is at least what the buffer takes to drain. A queue that is less than half
+    /// full can take more, one that is fuller has to lose some. Whoever is alone in the list has nobody to share with.
+    fn judge_anew(&mut self, now: Time, backlog: u64) {
+        self.level = f64::INFINITY;
+        let Some(oldest) = self.list.oldest() else { return };
+        if self.list.frequencies().seen < 2 {
+            return;
+        }
+        let could = (self.per_nano * now.since(oldest.at).as_nanos() as f64).max(self.buffer);
+        let arrived = (self.arrived - oldest.before).max(1) as f64;
+        let pull = 1.0 + self.config.pull * (1.0 - 2.0 * backlog as f64 / self.buffer);
+        let room = self.list.len() as f64 * could / arrived * pull;
+        self.level = self.list.level(room).unwrap_or(f64::INFINITY);
+    }
+
+    #[inline]
+    fn chance_of_capture(&self, len: u32) -> f64 {
+        match self.config.weigh {
+            Weigh::Packets | Weigh::Bytes => self.config.capture.get(),
+            Weigh::Chance => self.config.capture.get() * len.min(u16::MAX as u32) as f64 * self.per_byte,
+        }
     }
 }
 
 impl Policy for CareRule {
     /// Every arrival may be captured, also one for which there is no room.
     #[inline]
-    fn offered(&mut self, _: Time, pkt: &Packet, _: &impl QueueView, dice: &mut Rng) {
-        if dice.chance(self.config.capture.get()) {
+    fn offered(&mut self, now: Time, pkt: &Packet, queue: &impl QueueView, dice: &mut Rng) {
+        let expired = self.expires && self.expire(now);
+        let captured = dice.chance(self.chance_of_capture(pkt.len));
+        if captured {
             let weight = match self.config.weigh {
-                Weigh::Packets => 1,
+                Weigh::Packets | Weigh::Chance => 1,
                 Weigh::Bytes => pkt.len.min(u16::MAX as u32) as u16,
             };
-            self.list.capture(pkt.flow, weight);
+            self.list.capture_at(pkt.flow, weight, Stamp { at: now, before: self.arrived });
             self.flows.update(&self.list, pkt.flow);
         }
-        self.drop = self.drop_probability(pkt.flow);
+        self.arrived += pkt.len.min(u16::MAX as u32) as u64;
+        if (captured || expired) && self.config.share == Share::Line {
+            self.judge_anew(now, queue.backlog().bytes);
+        }
+        let drop = self.drop_probability(pkt.flow);
+        self.drop = if self.gate > 0.0 { drop * (queue.backlog().bytes as f64 * self.gate).min(1.0) } else { drop };
     }
 
     #[inline]
@@ -153,11 +254,21 @@ impl Entry for Care {
         },
         Preset {
             name: "auto",
-            doc: "t = 200 captures spread over 40 target RTTs (4 s) of packets at the link's rate",
+            doc: "t = 2000 captures spread over 40 target RTTs (4 s) of bytes at the link's rate, none older than 2 s; shares of what the line carries; no drops while little waits",
             config: |link| {
                 let virtual_buffer = link.packets_per_second() * TARGET_RTT.as_secs() * 40.0;
-                let capture = Prob::clip((200.0 / virtual_buffer).max(1e-6));
-                CareConfig { capture, ..CareConfig::default() }
+                let occasions = 2000;
+                CareConfig {
+                    occasions,
+                    flow_occasions: occasions,
+                    capture: Prob::clip((occasions as f64 / virtual_buffer).max(1e-6)),
+                    weigh: Weigh::Chance,
+                    share: Share::Line,
+                    pull: 0.5,
+                    gate: 0.05,
+                    expire: Span::from_nanos(TARGET_RTT.as_nanos() * 20),
+                    ..CareConfig::default()
+                }
             },
         },
     ];
@@ -167,13 +278,28 @@ impl Entry for Care {
             let why = alloc::format!("must not exceed occasions = {}", config.occasions);
             return Err(ConfigError::new("flow_occasions", config.flow_occasions, why));
         }
+        let limit = link.limit.in_bytes(link.mean_packet) as f64;
         let list = CaptureList::new(config.occasions);
-        Ok(Fifo::new(CareRule { config: config.clone(), list, flows: FlowCount::new(config), drop: 0.0 }, link, dice))
+        let rule = CareRule {
+            list: if config.stamps() { list.stamped() } else { list },
+            flows: FlowCount::new(config),
+            arrived: 0,
+            per_nano: link.rate.as_bps() as f64 / 8e9,
+            buffer: limit,
+            per_byte: 1.0 / link.mean_packet.get() as f64,
+            level: f64::INFINITY,
+            gate: if config.gate > 0.0 { 1.0 / (config.gate * limit) } else { 0.0 },
+            expires: config.expire.as_nanos() > 0,
+            drop: 0.0,
+            config: config.clone(),
+        };
+        Ok(Fifo::new(rule, link, dice))
     }
 
     fn state_bytes(config: &CareConfig, _: &Link) -> u64 {
         let separate = config.flow_occasions < config.occasions;
         let newest = if separate { CaptureList::bytes(config.flow_occasions) } else { 0 };
-        core::mem::size_of::<CareRule>() as u64 + CaptureList::bytes(config.occasions) + newest
+        let stamps = if config.stamps() { CaptureList::stamp_bytes(config.occasions) } else { 0 };
+        core::mem::size_of::<CareRule>() as u64 + CaptureList::bytes(config.occasions) + newest + stamps
     }
 }

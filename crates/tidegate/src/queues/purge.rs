@@ -60,6 +60,26 @@ choices! {
 }
 
 choices! {
+    /// When the count of flows begins anew.
+    pub enum Window {
+        /// In each period.
+        Period = "period",
+        /// Never: whoever was counted once counts for ever.
+        Never = "never",
+    }
+}
+
+choices! {
+    /// What a flow's excess over the fair share multiplies in eq. (3).
+    pub enum Own {
+        /// γ (α (b − b*) + X − c), as printed: the mismatch of the moment.
+        Mismatch = "mismatch",
+        /// A price for offenders that grows while there is a mismatch and falls when it is gone.
+        Price = "price",
+    }
+}
+
+choices! {
     /// Who is dropped when there is no room.
     pub enum PushOut {
         /// The arriving packet.
@@ -84,6 +104,14 @@ crate::params! {
         price_interval: Span = Span::from_millis(10), "T_u", 1_000 ..= 60_000_000_000_u64;
         /// Length of a sampling period, in which flows are counted.
         interval: Span = Span::from_millis(1000), "t", 10_000_000 ..= 3_600_000_000_000_u64;
+        /// Time between two updates of the hit fractions; 0: they are updated with the count, each `interval`.
+        update: Span = Span::from_millis(0), "", 0 ..= 3_600_000_000_000_u64;
+        /// What of the samplings before the last update is kept among those of the past: 0 as printed, 1 all.
+        past: f64 = 0.0, "Psi(t-1)", 0.0 ..= 1.0;
+        /// By what part of the samplings of the past a flow is judged that is new in the cache; 1 is eq. (2).
+        fresh: f64 = 1.0, "", 0.0 ..= 1.0;
+        /// When the count of flows begins anew.
+        window: Window = Window::Period, "", 0 ..= 0;
         /// How many high-bandwidth flows are remembered.
         cache: u32 = 50, "HBF", 1 ..= 4096;
         /// Who makes room in a full cache.
@@ -102,6 +130,12 @@ crate::params! {
         unit: Unit = Unit::Bits, "", 0 ..= 0;
         /// Which packets the price counts as input.
         input: Input = Input::Admitted, "X", 0 ..= 0;
+        /// What a flow's excess over the fair share multiplies.
+        own: Own = Own::Mismatch, "", 0 ..= 0;
+        /// With `own = price`: by what power of e a second the price for offenders grows at an input of twice the capacity.
+        gain: f64 = 20.0, "", 0.0 ..= 1e6;
+        /// With `own = price`: the highest price for offenders.
+        ceiling: f64 = 30.0, "", 0.001 ..= 1e6;
         /// With what a high-bandwidth flow is marked.
         stronger: Stronger = Stronger::Larger, "", 0 ..= 0;
         /// What becomes of the hit fractions while nothing is sampled.
@@ -114,6 +148,11 @@ crate::params! {
         non_ect: NonEct = NonEct::Pass, "", 0 ..= 0;
     }
 }
+
+/// The least price for offenders, from which it grows.
+const FLOOR: f64 = 1e-4;
+/// The overload that counts most: eleven times the capacity.
+const MOST_OVERLOAD: f64 = 10.0;
 
 /// How far the push-out looks back from the tail.
 const PUSH_OUT_REACH: usize = 256;
@@ -129,6 +168,8 @@ pub struct PurgeRule {
     cache: HitCache,
     sketch: MinCount,
     period: Every,
+    /// When the hit fractions are updated; never, where that is done at the end of a period.
+    update: Every,
     /// N_act; 0 before the first estimate.
     flows: f64,
     /// Offered in this period, in bytes.
@@ -139,6 +180,12 @@ pub struct PurgeRule {
     target: f64,
     of_a_byte: f64,
     overload_run: u32,
+    /// Offered since the last price update, in bytes, what the link sends in that time, and what a price for offenders of 1
+    /// means: by so much of eq. (3) falls the chance to pass by e.
+    offered_since: u64,
+    bytes_per_update: f64,
+    per_nat: f64,
+    offenders_price: f64,
     target_bytes: u64,
     /// What waited at the last call, in bytes.
     backlog: u64,
@@ -159,9 +206,10 @@ impl PurgeRule {
             price: Price::new(config.alpha, config.gamma, config.phi, target_packets, per_update, 1.0),
             price_due: Every::new(config.price_interval),
             per_byte: 1.0 / link.mean_packet.get() as f64,
-            cache: HitCache::new(config.cache, config.replace),
+            cache: HitCache::new(config.cache, config.replace).remembering(config.past).welcoming(config.fresh),
             sketch: MinCount::new(config.buckets, config.minima, config.estimator, dice.bits()),
             period: Every::new(config.interval),
+            update: if config.update.as_nanos() == 0 { Every::never() } else { Every::new(config.update) },
             flows: 0.0,
             offered: 0,
             input: 0.0,
@@ -169,6 +217,10 @@ impl PurgeRule {
             target: target_bytes as f64 * of_a_byte,
             of_a_byte,
             overload_run: 0,
+            offered_since: 0,
+            bytes_per_update: per_second * config.price_interval.as_secs(),
+            per_nat: 1.0 / libm::log(config.phi),
+            offenders_price: FLOOR,
             target_bytes,
             backlog: 0,
             config: config.clone(),
@@ -190,6 +242,11 @@ impl PurgeRule {
         &self.cache
     }
 
+    /// The price for offenders, where there is one: for each of it and of a flow's excess the chance to pass falls by e.
+    pub fn offenders_price(&self) -> f64 {
+        self.offenders_price
+    }
+
     /// α (b − b*) + X − c of eq. (3), in its unit.
     pub fn mismatch(&self, backlog: u64) -> f64 {
         self.config.alpha * (backlog as f64 * self.of_a_byte - self.target) + self.input - self.capacity
@@ -200,9 +257,12 @@ impl PurgeRule {
     #[inline]
     pub fn own_price(&self, flow: u64, backlog: u64) -> Option<f64> {
         let excess = self.cache.fraction(flow)? * self.flows - 1.0;
-        let mismatch = self.mismatch(backlog);
+        let per_excess = match self.config.own {
+            Own::Mismatch => self.config.gamma * self.mismatch(backlog),
+            Own::Price => self.offenders_price * self.per_nat,
+        };
         let gated = self.config.memory == Memory::Gate && backlog <= self.target_bytes;
-        (excess > 0.0 && mismatch > 0.0 && !gated).then_some(excess * self.config.gamma * mismatch)
+        (excess > 0.0 && per_excess > 0.0 && !gated).then_some(excess * per_excess)
     }
 
     #[inline]
@@ -214,12 +274,18 @@ impl PurgeRule {
         if now >= self.period.due() {
             self.end_periods(now);
         }
+        if now >= self.update.due() {
+            self.update_fractions(now);
+        }
     }
 
     #[cold]
     fn update_price(&mut self, now: Time) {
         let backlog = self.backlog as f64 * self.per_byte;
         let overdue = self.price_due.overdue(now);
+        if self.config.own == Own::Price {
+            self.update_offenders_price(overdue);
+        }
         if overdue > CATCH_UP {
             self.price.period(backlog);
             self.price.periods_without_arrivals(overdue - 1, backlog);
@@ -228,6 +294,36 @@ impl PurgeRule {
         while self.price_due.step(now).is_some() {
             self.price.period(backlog);
         }
+    }
+
+    /// So many price updates at once, of which the first has all that was offered.
+    fn update_offenders_price(&mut self, updates: u64) {
+        let backlog = (self.backlog as f64 - self.target_bytes as f64) / self.target_bytes as f64;
+        let mut grow = |offered: f64, updates: u64| {
+            let overload = ((offered - self.bytes_per_update) / self.bytes_per_update).min(MOST_OVERLOAD);
+            let seconds = updates as f64 * self.config.price_interval.as_secs();
+            let growth = libm::exp(self.config.gain * (overload + self.config.alpha * backlog) * seconds);
+            self.offenders_price = (self.offenders_price * growth).max(FLOOR).min(self.config.ceiling);
+        };
+        grow(self.offered_since as f64, 1);
+        if updates > 1 {
+            grow(0.0, updates - 1);
+        }
+        self.offered_since = 0;
+    }
+
+    #[cold]
+    fn update_fractions(&mut self, now: Time) {
+        let overdue = self.update.overdue(now);
+        self.end_of_sampling();
+        // All the others are without a sampling.
+        if overdue > 1 {
+            self.cache.periods_without_samplings(overdue - 1);
+            if self.config.memory == Memory::Fade {
+                self.cache.fade(libm::pow(0.5, (overdue - 1) as f64));
+            }
+        }
+        self.update.skip(overdue);
     }
 
     #[cold]
@@ -240,6 +336,9 @@ impl PurgeRule {
         while self.period.step(now).is_some() {
             self.end_period();
         }
+        if self.update == Every::never() {
+            self.cache.periods_without_samplings(overdue.saturating_sub(CATCH_UP));
+        }
     }
 
     /// Apart from `offered`, where the same call is to stay part of the path that is taken by default.
@@ -248,15 +347,24 @@ impl PurgeRule {
         self.sketch.add(flow);
     }
 
-    fn end_period(&mut self) {
+    /// Eq. (2).
+    fn end_of_sampling(&mut self) {
         let sampled = self.cache.samplings() > 0;
         self.cache.end_of_period();
         if !sampled && self.config.memory == Memory::Fade {
             self.cache.fade(0.5);
         }
+    }
+
+    fn end_period(&mut self) {
+        if self.update == Every::never() {
+            self.end_of_sampling();
+        }
         self.flows = self.sketch.estimate();
         // A key for each period: a collision does not outlive it. Derived, so that the dice are the packets' alone.
-        self.sketch.clear(crate::rng::mix(self.sketch.key()));
+        if self.config.window == Window::Period {
+            self.sketch.clear(crate::rng::mix(self.sketch.key()));
+        }
         self.input = self.offered as f64 * self.of_a_byte / self.config.interval.as_secs();
         self.offered = 0;
         self.overload_run = if self.input > self.capacity { self.overload_run.saturating_add(1) } else { 0 };
@@ -269,6 +377,7 @@ impl Policy for PurgeRule {
         let backlog = queue.backlog();
         self.catch_up(now, backlog.bytes);
         self.offered += pkt.len as u64;
+        self.offered_since += pkt.len as u64;
         if self.config.input == Input::Offered {
             self.price.arrived(pkt.len as f64 * self.per_byte);
         }
@@ -382,12 +491,20 @@ impl Entry for Purge {
         },
         Preset {
             name: "auto",
-            doc: "the price's gain scaled to the rate, updates twenty times in a target RTT, 1024 flows remembered",
+            doc: "scaled to the rate and the target RTT: 1024 flows remembered over 20 target RTTs (2 s), newcomers judged sooner; a price for offenders; purging above b* only, and at overflow first",
             config: |link| PurgeConfig {
                 target: fifth(link),
                 gamma: 0.001 / (link.packets_per_second() / 1250.0).clamp(1e-6, 1e6),
                 price_interval: Span::from_nanos(TARGET_RTT.as_nanos() / 20),
                 cache: 1024,
+                update: Span::from_nanos(TARGET_RTT.as_nanos() / 10),
+                past: 0.995,
+                fresh: 0.1,
+                own: Own::Price,
+                ceiling: 10.0,
+                persist: 1,
+                memory: Memory::Gate,
+                push_out: PushOut::On,
                 ..PurgeConfig::default()
             },
         },

@@ -4,6 +4,8 @@
 //! frequencies are gathered anew, and the jackknife's coefficients come from first principles (the mean number of
 //! distinct animals when i of t occasions are left out) with binomial coefficients as ratios.
 
+use std::collections::BTreeMap;
+
 /// What CARE would do with an arriving packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Judgement {
@@ -20,42 +22,121 @@ pub struct NaiveCare {
     pub least_captures: usize,
     /// A capture weighs what the packet is long instead of 1.
     pub bytes: bool,
-    /// Flows and what their captures weigh.
-    pub list: Vec<(u64, f64)>,
-    next: usize,
-    /// The coefficients of every order for the list's length; they depend on nothing else.
-    a: Vec<Vec<f64>>,
+    /// The longer a packet, the likelier it is captured: this is the length at which p_cap holds.
+    pub by_length: Option<f64>,
+    /// Bytes below which a backlog tempers the drop probability; 0: none does.
+    pub gate: f64,
+    /// Nanoseconds after which a capture is forgotten.
+    pub expire: Option<u64>,
+    /// What the link carries in a second, and what its buffer holds, in bytes, where the fair share is one of the line.
+    pub line: Option<(f64, f64)>,
+    /// By what part an empty queue adds to that, and a full one takes away.
+    pub pull: f64,
+    /// Oldest first.
+    pub list: Vec<Captured>,
+    /// Bytes that arrived so far.
+    arrived: f64,
+    /// How much a flow may stand in the list, as the last capture or expiry left it.
+    level: f64,
+    /// The coefficients of every order by the list's length; they depend on nothing else.
+    a: BTreeMap<usize, Vec<Vec<f64>>>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Captured {
+    pub flow: u64,
+    pub weight: f64,
+    /// When, in ns, and how many bytes had arrived before it.
+    pub at: u64,
+    pub before: f64,
 }
 
 impl NaiveCare {
     pub fn new(t: usize, p_cap: f64, least_captures: usize) -> NaiveCare {
-        NaiveCare { t, p_cap, least_captures, bytes: false, list: Vec::new(), next: 0, a: Vec::new() }
+        NaiveCare {
+            t,
+            p_cap,
+            least_captures,
+            bytes: false,
+            by_length: None,
+            gate: 0.0,
+            expire: None,
+            line: None,
+            pull: 0.0,
+            list: Vec::new(),
+            arrived: 0.0,
+            level: f64::INFINITY,
+            a: BTreeMap::new(),
+        }
     }
 
-    /// One arriving packet of `flow`, `len` bytes long; `u` is the die of the capture.
-    pub fn arrive(&mut self, flow: u64, len: u32, u: f64) -> Judgement {
-        if u < self.p_cap {
-            let capture = (flow, if self.bytes { len as f64 } else { 1.0 });
-            if self.list.len() < self.t {
-                self.list.push(capture);
-                self.a = all_coefficients(self.list.len());
-            } else {
-                self.list[self.next] = capture;
+    /// One arriving packet of `flow`, `len` bytes long, at `now` ns, while `backlog` bytes wait; `u` is the die of the capture.
+    pub fn arrive(&mut self, now: u64, flow: u64, len: u32, backlog: f64, u: f64) -> Judgement {
+        let kept = self.list.len();
+        self.list.retain(|c| self.expire.is_none_or(|expire| now - c.at <= expire));
+        let mut changed = self.list.len() < kept;
+        let p_cap = self.by_length.map_or(self.p_cap, |mean| self.p_cap * len as f64 / mean);
+        if u < p_cap {
+            if self.list.len() == self.t {
+                self.list.remove(0);
             }
-            self.next = (self.next + 1) % self.t;
+            let weight = if self.bytes { len as f64 } else { 1.0 };
+            self.list.push(Captured { flow, weight, at: now, before: self.arrived });
+            changed = true;
         }
+        self.arrived += len as f64;
+        if changed {
+            self.level = self.fair_level(now, backlog);
+        }
+        let judgement = self.judge(flow);
+        let tempered = if self.gate > 0.0 { (backlog / self.gate).min(1.0) } else { 1.0 };
+        Judgement { drop: judgement.drop * tempered, ..judgement }
+    }
+
+    /// The max-min fair share of what the line carried since the oldest capture, in captures.
+    fn fair_level(&self, now: u64, backlog: f64) -> f64 {
+        let (Some((per_second, buffer)), Some(oldest)) = (self.line, self.list.first()) else { return f64::INFINITY };
+        let could = per_second * ((now - oldest.at) as f64 / 1e9).max(buffer / per_second);
+        let pulled = 1.0 + self.pull * (1.0 - 2.0 * backlog / buffer);
+        let room = self.list.len() as f64 * could / (self.arrived - oldest.before) * pulled;
+        let mut captures: Vec<u64> = self.list.iter().map(|c| c.flow).collect();
+        captures.sort();
+        let mut counts: Vec<f64> = captures.chunk_by(|a, b| a == b).map(|run| run.len() as f64).collect();
+        if counts.len() < 2 {
+            return f64::INFINITY;
+        }
+        counts.sort_by(f64::total_cmp);
+        // The smallest have what they want; the rest shares what is left.
+        let mut left = room;
+        for (n, count) in counts.iter().enumerate() {
+            let share = left / (counts.len() - n) as f64;
+            if *count > share {
+                return share;
+            }
+            left -= count;
+        }
+        f64::INFINITY
+    }
+
+    /// What the list says of `flow`, with a queue that is full enough.
+    fn judge(&mut self, flow: u64) -> Judgement {
         if self.list.len() < self.least_captures {
             return Judgement { flows: 0.0, drop: 0.0 };
         }
         // While the list fills, as many occasions have passed as there are captures in it.
-        let t: f64 = self.list.iter().map(|(_, weight)| weight).sum();
+        let t: f64 = self.list.iter().map(|c| c.weight).sum();
         let b = t / self.p_cap;
-        let m2: f64 = self.list.iter().filter(|(f, _)| *f == flow).map(|(_, weight)| weight).sum();
-        let rate = b * m2 / t;
+        let own: Vec<f64> = self.list.iter().filter(|c| c.flow == flow).map(|c| c.weight).collect();
+        let rate = b * own.iter().sum::<f64>() / t;
         // Flows are counted by captures, whatever they weigh.
-        let captured: Vec<u64> = self.list.iter().map(|(f, _)| *f).collect();
+        let captured: Vec<u64> = self.list.iter().map(|c| c.flow).collect();
         // No more than the packets that the list stands for.
-        let flows = jackknife(&frequencies(&captured), &self.a).min(captured.len() as f64 / self.p_cap);
+        let a = self.a.entry(captured.len()).or_insert_with(|| all_coefficients(captured.len()));
+        let flows = jackknife(&frequencies(&captured), a).min(captured.len() as f64 / self.p_cap);
+        if self.line.is_some() {
+            let count = own.len() as f64;
+            return Judgement { flows, drop: if count > self.level { 1.0 - self.level / count } else { 0.0 } };
+        }
         let s = b / flows;
         Judgement { flows, drop: if rate > s { 1.0 - s / rate } else { 0.0 } }
     }

@@ -7,6 +7,8 @@ pub struct Cached {
     pub flow: u64,
     pub hits: f64,
     pub fraction: f64,
+    /// By how many samplings of the past it is judged, where newcomers are judged by fewer.
+    pub before: f64,
     /// Which of the cache's places it has.
     pub place: usize,
 }
@@ -29,37 +31,50 @@ pub struct NaiveHits {
     pub list: Vec<Cached>,
     pub samplings: f64,
     pub samplings_before: f64,
+    /// How much of the samplings before the last period counts among those of the past: 0 as printed, 1 for all there were.
+    pub past: f64,
+    /// By what part of the past a newcomer is judged; below 1 each flow has a past of its own, kept in f32.
+    pub fresh: f64,
 }
 
 impl NaiveHits {
     pub fn new(most: usize) -> NaiveHits {
-        NaiveHits { most, room: Room::Oldest, list: Vec::new(), samplings: 0.0, samplings_before: 0.0 }
+        NaiveHits { most, room: Room::Oldest, list: Vec::new(), samplings: 0.0, samplings_before: 0.0, past: 0.0, fresh: 1.0 }
     }
 
     pub fn hit(&mut self, flow: u64) {
         self.samplings += 1.0;
         let mut entry = match self.list.iter().position(|e| e.flow == flow) {
             Some(at) => self.list.remove(at),
-            None if self.list.len() < self.most => Cached { flow, hits: 0.0, fraction: 0.0, place: self.list.len() },
+            None if self.list.len() < self.most => self.newcomer(flow, self.list.len()),
             None => self.replaced(flow),
         };
         entry.hits += 1.0;
         self.list.push(entry);
     }
 
+    fn newcomer(&self, flow: u64, place: usize) -> Cached {
+        let before = rounded(self.fresh * self.samplings_before);
+        Cached { flow, hits: 0.0, fraction: 0.0, before, place }
+    }
+
+    /// Psi(t - 1) of eq. (2), for this flow.
+    fn before(&self, e: &Cached) -> f64 {
+        if self.fresh < 1.0 { e.before } else { self.samplings_before }
+    }
+
     /// The place of whoever makes room, for `flow`.
     fn replaced(&mut self, flow: u64) -> Cached {
-        let before = self.samplings_before;
         let key = |e: &Cached| match self.room {
             Room::Oldest => (0.0, 0.0, 0),
             Room::Least => (e.fraction, e.hits, e.place),
-            Room::SpaceSaving => (e.hits + e.fraction * before, 0.0, e.place),
+            Room::SpaceSaving => (e.hits + e.fraction * self.before(e), 0.0, e.place),
         };
         let keys: Vec<_> = self.list.iter().map(key).collect();
         let least = keys.iter().copied().reduce(|a, b| if b < a { b } else { a }).unwrap();
         let gone = self.list.remove(keys.iter().position(|&k| k == least).unwrap());
         match self.room {
-            Room::Oldest | Room::Least => Cached { flow, hits: 0.0, fraction: 0.0, place: gone.place },
+            Room::Oldest | Room::Least => self.newcomer(flow, gone.place),
             Room::SpaceSaving => Cached { flow, ..gone },
         }
     }
@@ -71,14 +86,22 @@ impl NaiveHits {
 
     /// Eq. (2), with its plus signs.
     pub fn end_of_period(&mut self) {
-        let both = self.samplings_before + self.samplings;
-        for entry in &mut self.list {
-            if both > 0.0 {
-                entry.fraction = (entry.hits + entry.fraction * self.samplings_before) / both;
+        let befores: Vec<f64> = self.list.iter().map(|e| self.before(e)).collect();
+        for (entry, before) in self.list.iter_mut().zip(befores) {
+            let both = before + self.samplings;
+            // With no sampling it stays; worked out, it would lose digits when the past is next to nothing.
+            if self.samplings > 0.0 {
+                entry.fraction = (entry.hits + entry.fraction * before) / both;
             }
             entry.hits = 0.0;
+            entry.before = rounded(self.samplings + self.past * before);
         }
-        self.samplings_before = self.samplings;
+        self.samplings_before = self.samplings + self.past * self.samplings_before;
         self.samplings = 0.0;
     }
+}
+
+/// As a machine keeps it in four bytes.
+fn rounded(x: f64) -> f64 {
+    x as f32 as f64
 }

@@ -18,6 +18,18 @@ pub enum Count {
     Admitted,
 }
 
+/// What the excess over the fair share multiplies.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Own {
+    /// gamma W, as printed in eq. (3).
+    Mismatch,
+    /// A price for offenders, of this gain a second and at most this high.
+    Price { gain: f64, ceiling: f64 },
+}
+
+/// The least price for offenders.
+const FLOOR: f64 = 1e-4;
+
 #[derive(Clone, Debug)]
 pub struct NaivePurge {
     pub alpha: f64,
@@ -33,6 +45,16 @@ pub struct NaivePurge {
     pub price_period: f64,
     pub period: f64,
     pub persist: u32,
+
+    pub own: Own,
+    /// The price for offenders: the chance to pass falls by e for each of it.
+    pub offenders_price: f64,
+    /// Bits offered since the last price update.
+    pub offered_since: f64,
+    /// Whether the hit fractions have a clock of their own.
+    pub separate_updates: bool,
+    /// Whether the count of flows begins anew in each period.
+    pub count_anew: bool,
 
     pub price: f64,
     /// Bits let in since the last price update.
@@ -52,6 +74,7 @@ impl NaivePurge {
     /// A packet is offered, whatever becomes of it.
     pub fn offer(&mut self, flow: u64, bits: f64) {
         self.offered += bits;
+        self.offered_since += bits;
         if self.count == Count::Offered {
             self.seen.push(flow);
         }
@@ -71,15 +94,27 @@ impl NaivePurge {
         let mismatch = self.alpha * (backlog - self.target) / self.packet + self.admitted / self.packet - capacity;
         self.price = (self.price + self.gamma * mismatch).max(0.0);
         self.admitted = 0.0;
+        if let Own::Price { gain, ceiling } = self.own {
+            let capacity = self.capacity * self.price_period;
+            let overload = (self.offered_since - capacity) / capacity;
+            let w = overload.min(10.0) + self.alpha * (backlog - self.target) / self.target;
+            let next = self.offenders_price * libm::exp(gain * w * self.price_period);
+            self.offenders_price = next.clamp(FLOOR, ceiling);
+        }
+        self.offered_since = 0.0;
     }
 
     /// The period ends: eq. (2), the number of flows (here counted one by one), the input rate of eq. (3).
     pub fn end_of_period(&mut self) {
-        self.cache.end_of_period();
+        if !self.separate_updates {
+            self.cache.end_of_period();
+        }
         self.seen.sort();
         self.seen.dedup();
         self.flows = self.seen.len() as f64;
-        self.seen.clear();
+        if self.count_anew {
+            self.seen.clear();
+        }
         self.input = self.offered / self.period;
         self.offered = 0.0;
         self.overload_run = if self.input > self.capacity { self.overload_run + 1 } else { 0 };
@@ -95,8 +130,13 @@ impl NaivePurge {
         let fraction = self.cache.fraction(flow);
         let w = self.mismatch(backlog);
         let by = |price: f64| 1.0 - libm::pow(self.phi, -price);
-        if self.flows > 0.0 && fraction > 1.0 / self.flows && w > 0.0 {
-            let d = (fraction * self.flows - 1.0) * self.gamma * w;
+        let overloaded = w > 0.0 || self.own != Own::Mismatch;
+        if self.flows > 0.0 && fraction > 1.0 / self.flows && overloaded {
+            let per_excess = match self.own {
+                Own::Mismatch => self.gamma * w,
+                Own::Price { .. } => self.offenders_price / self.phi.ln(),
+            };
+            let d = (fraction * self.flows - 1.0) * per_excess;
             if self.overload_run >= self.persist { Said::Drop(by(d)) } else { Said::Mark(by(d.max(self.price))) }
         } else {
             Said::Mark(by(self.price))

@@ -27,7 +27,8 @@ pub struct Twinned {
 impl Qdisc for Twinned {
     fn enqueue<S: Sink + ?Sized>(&mut self, now: Time, pkt: Packet, out: &mut S) {
         let has_room = self.link.has_room(self.queue.backlog(), pkt.len);
-        let judged = self.twin.arrive(pkt.flow, pkt.len.min(LONGEST), self.dice.uniform());
+        let backlog = self.queue.backlog().bytes as f64;
+        let judged = self.twin.arrive(now.as_nanos(), pkt.flow, pkt.len.min(LONGEST), backlog, self.dice.uniform());
         let mut fate = Fate::default();
         self.queue.enqueue(now, pkt, &mut Both(&mut fate, out));
         assert_eq!(fate.marked, None, "CARE does not mark");
@@ -68,6 +69,12 @@ impl super::Twinned for Twinned {
             set.number("least_captures") as usize,
         );
         twin.bytes = set.is("weigh", "bytes");
+        twin.by_length = set.is("weigh", "chance").then_some(link.mean_packet.get() as f64);
+        let limit = link.limit.in_bytes(link.mean_packet) as f64;
+        twin.gate = set.number("gate") * limit;
+        twin.pull = set.number("pull");
+        twin.expire = Some(set.nanos("expire")).filter(|&expire| expire > 0);
+        twin.line = set.is("share", "line").then_some((link.rate.as_bps() as f64 / 8.0, limit));
         Some(Twinned { queue, twin, dice, link, operations: 0, disputes: Disputes::default(), drops: 0, full: 0 })
     }
 }

@@ -2,7 +2,8 @@
 use std::collections::VecDeque;
 
 use super::{Set, with_known};
-use crate::naive::purge::{Count, NaivePurge, Said};
+use crate::naive::hits::NaiveHits;
+use crate::naive::purge::{Count, NaivePurge, Own, Said};
 use crate::support::twin::{Disputes, agree};
 use crate::support::{Both, Fate};
 use tidegate::catalog::{AnyConfig, AnyQueue};
@@ -17,9 +18,9 @@ pub struct Twinned {
     pub link: Link,
     pub waiting: VecDeque<(u64, u32)>,
     pub bits: f64,
-    /// When the next price and the next period are due, and how far apart they are.
-    pub due: [u64; 2],
-    pub every: [u64; 2],
+    /// When the next price, the next period and the next update of the hit fractions are due, and how far apart they are.
+    pub due: [u64; 3],
+    pub every: [u64; 3],
     pub operations: u64,
     pub disputes: Disputes,
     pub purged: u64,
@@ -28,7 +29,7 @@ pub struct Twinned {
 
 impl Twinned {
     fn periods(&mut self, now: Time) {
-        // Both clocks run on their own; neither reads what the other sets within the same instant.
+        // The clocks run on their own; none reads what the other sets within the same instant.
         while self.due[0] <= now.as_nanos() {
             self.twin.price_update(self.bits);
             self.due[0] += self.every[0];
@@ -37,12 +38,17 @@ impl Twinned {
             self.twin.end_of_period();
             self.due[1] += self.every[1];
         }
+        while self.due[2] <= now.as_nanos() {
+            self.twin.cache.end_of_period();
+            self.due[2] += self.every[2];
+        }
     }
 
     fn compare(&mut self) {
         self.operations += 1;
         let (ours, twin) = (self.queue.policy(), &self.twin);
         agree("price", self.operations, ours.price().get(), twin.price, 1e-3);
+        agree("price for offenders", self.operations, ours.offenders_price(), twin.offenders_price, 1e-4);
         agree("flows", self.operations, ours.flows(), twin.flows, 1.0);
         if let Some(cached) = twin.cache.list.last() {
             let fraction = ours.cache().fraction(cached.flow).expect("the flow hit last is in the cache");
@@ -130,7 +136,17 @@ impl super::Twinned for Twinned {
         let config = with_known(config, &KNOWN);
         let AnyQueue::Purge(queue) = config.build(link, dice).ok()? else { return None };
         let set = Set(&config);
+        let update = set.nanos("update");
+        let own = match set.is("own", "price") {
+            true => Own::Price { gain: set.number("gain"), ceiling: set.number("ceiling") },
+            false => Own::Mismatch,
+        };
         let twin = NaivePurge {
+            own,
+            offenders_price: 1e-4,
+            offered_since: 0.0,
+            separate_updates: update > 0,
+            count_anew: set.is("window", "period"),
             alpha: set.number("alpha"),
             gamma: set.number("gamma"),
             phi: set.number("phi"),
@@ -145,12 +161,12 @@ impl super::Twinned for Twinned {
             offered: 0.0,
             input: 0.0,
             overload_run: 0,
-            cache: set.hits(),
+            cache: NaiveHits { past: set.number("past"), fresh: set.number("fresh"), ..set.hits() },
             count: if set.is("count", "offered") { Count::Offered } else { Count::Admitted },
             seen: Vec::new(),
             flows: 0.0,
         };
-        let every = ["price_interval", "interval"].map(|name| set.nanos(name));
+        let every = [set.nanos("price_interval"), set.nanos("interval"), if update > 0 { update } else { u64::MAX }];
         Some(Twinned {
             queue,
             twin,
@@ -168,6 +184,6 @@ impl super::Twinned for Twinned {
 
     /// 64 periods are caught up one by one.
     fn patience(&self) -> u64 {
-        (1_000 * self.every[0]).min(60 * self.every[1])
+        (1_000 * self.every[0]).min(60 * self.every[1]).min(self.every[2].saturating_mul(10_000))
     }
 }
