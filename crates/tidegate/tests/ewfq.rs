@@ -43,6 +43,8 @@ const PAPER: Setting = Setting {
     insertion: 0.1,
     every: false,
     settle: 0.01,
+    sliding: false,
+    largest: false,
 };
 
 fn class(weight: f64, responsive: bool, flows: f64) -> Class {
@@ -55,7 +57,7 @@ fn the_twin_gives_the_golden_numbers() {
     let classes = vec![class(1.0, true, 1.0), class(1.0, true, 3.0), class(2.0, true, 1.0), class(1.0, false, 1.0)];
     let mut twin = NaiveEwfq::new(PAPER, classes, 208_333.0);
     assert!((twin.eq1() - 5.5855e-4).abs() < 5e-9, "{}", twin.eq1());
-    let held = |m_last: f64, gamma| Held { m: 0.0, m_last: Some(m_last), gamma, since: 0.0 };
+    let held = |m_last: f64, gamma| Held { m: 0.0, m_last: Some(m_last), slid: None, gamma, since: 0.0 };
     for (class, gamma, times) in [(0, 1.0, 1.0), (0, 2.0, 4.0), (1, 1.0, 9.0), (2, 1.0, 0.25)] {
         twin.held.insert(class, held(600_000.0, gamma));
         assert!((twin.drop(0.0, class) / twin.eq1() - times).abs() < 1e-12);
@@ -66,7 +68,7 @@ fn the_twin_gives_the_golden_numbers() {
     assert_eq!(twin.drop(0.0, 3), 0.0);
 
     twin.q_old = 14_000.0;
-    twin.update(16_000.0);
+    twin.update(0.0, 16_000.0);
     assert!((twin.m_fair - (208_333.0 - 1_750.0)).abs() < 1e-9);
 
     // gamma: 300 kB with a fair 200 kB, then 100 kB.
@@ -74,12 +76,12 @@ fn the_twin_gives_the_golden_numbers() {
     twin.q_old = 15_000.0;
     for (m, gamma) in [(300_000.0, 1.25), (300_000.0, 1.5625), (100_000.0, 1.171875), (100_000.0, 1.0)] {
         let before = twin.held.get(&0).map_or(1.0, |held| held.gamma);
-        twin.held.insert(0, Held { m, m_last: None, gamma: before, since: 0.0 });
-        twin.update(15_000.0);
+        twin.held.insert(0, Held { m, m_last: None, slid: None, gamma: before, since: 0.0 });
+        twin.update(0.0, 15_000.0);
         assert_eq!((twin.held[&0].gamma, twin.held[&0].m_last, twin.held[&0].m), (gamma, Some(m), 0.0));
     }
     twin.held.get_mut(&0).unwrap().m = 99_999.0;
-    twin.update(15_000.0);
+    twin.update(0.0, 15_000.0);
     assert!(twin.held.is_empty(), "below T a class is forgotten, gamma and all");
 }
 
@@ -102,11 +104,11 @@ struct Twinned {
 impl Twinned {
     fn update(&mut self, now: Time) {
         let q = self.queue.backlog().bytes as f64;
-        while self.every.step(now).is_some() {
+        while let Some(at) = self.every.step(now) {
             for held in self.twin.held.values() {
                 self.greatest_gamma = self.greatest_gamma.max(held.gamma);
             }
-            self.twin.update(q);
+            self.twin.update(at.as_nanos() as f64 / 1e9, q);
         }
     }
 
@@ -116,11 +118,10 @@ impl Twinned {
         agree("m_fair", step, self.queue.m_fair(), self.twin.m_fair, 1.0);
         match (self.queue.sender(class), self.twin.held.get(&class)) {
             (Some(ours), Some(theirs)) => {
-                assert_eq!(
-                    (ours.bytes as f64, ours.before.map(|m| m as f64)),
-                    (theirs.m, theirs.m_last),
-                    "step {step}"
-                );
+                assert_eq!(ours.bytes as f64, theirs.m, "step {step}");
+                let judged_by = if self.twin.set.sliding { theirs.slid } else { theirs.m_last };
+                assert_eq!(ours.sent.is_some(), judged_by.is_some(), "step {step}");
+                agree("m", step, ours.sent.unwrap_or(0.0), judged_by.unwrap_or(0.0), 1.0);
                 agree("gamma", step, ours.gamma, theirs.gamma, 1.0);
             }
             (ours, theirs) => assert!(ours.is_none() && theirs.is_none(), "step {step}: {ours:?} {theirs:?}"),
@@ -274,6 +275,14 @@ fn twin_agrees_in_every_mode() {
         100_000,
     );
     assert!(bits.early.min(bits.unfair) > 100, "{} {}", bits.early, bits.unfair);
+    for (window, ceiling) in [("sliding", "link"), ("whole", "largest"), ("sliding", "largest")] {
+        let set = Setting { updates: 10, interval: 0.1, link: 125_000.0, p: sampled(15, 1000.0), ..eighth() };
+        let set = Setting { rtt: 0.03, sliding: window == "sliding", largest: ceiling == "largest", ..set };
+        let settings = [("interval", "100 ms"), ("rtt", "30 ms"), ("window", window), ("ceiling", ceiling)];
+        let seen = drive(&settings, set, 200_000);
+        assert!(seen.early.min(seen.unfair) > 1_000 && seen.found > 100, "{window} {ceiling}: {}", seen.found);
+        assert!(seen.twin.capped > 100 || ceiling == "link", "{window}: {}", seen.twin.capped);
+    }
     let p = chance_per_byte(0.3, 156, 1.0 / 8.0, 2, 1000.0);
     let stages = drive(&[("stages", "2"), ("miss", "0.3")], Setting { stages: 2, p, ..eighth() }, 100_000);
     assert!(stages.found > 20, "{}", stages.found);

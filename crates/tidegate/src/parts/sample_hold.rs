@@ -138,6 +138,16 @@ impl<T: Copy> SampleHold<T> {
         self.held.states()
     }
 
+    /// The same, to be changed.
+    pub fn states_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.held.states_mut()
+    }
+
+    /// Every flow that is held, with its number.
+    pub fn iter(&self) -> impl Iterator<Item = (u64, &T)> {
+        self.held.iter()
+    }
+
     fn is_match(&self, flow: u64, dice: &mut Rng) -> bool {
         !self.cache.is_empty() && self.cache[dice.below(self.cache.len() as u64) as usize] == flow
     }

@@ -36,6 +36,26 @@ choices! {
     }
 }
 
+choices! {
+    /// Over which time a class is judged.
+    pub enum Window {
+        /// The interval before this one.
+        Whole = "whole",
+        /// The t_i that end with the last update: of the interval before, the part that has not gone by.
+        Sliding = "sliding",
+    }
+}
+
+choices! {
+    /// How far m_fair may rise.
+    pub enum Ceiling {
+        /// To what the link sends in t_i.
+        Link = "link",
+        /// To the most that a held class sent, by weight: no r_fair of §III-A lies above the largest r_i / w_i.
+        Largest = "largest",
+    }
+}
+
 impl Element for Responsive {
     const KIND_BY_CLASS: &'static str = "on | off by class";
 }
@@ -67,6 +87,10 @@ crate::params! {
         beta: f64 = 0.9, "beta", 0.0 ..= 1_000_000.0;
         /// Over what time bytes are counted, in whole updates.
         interval: Span = Span::from_millis(1000), "t_i", 1_000 ..= 3_600_000_000_000_u64;
+        /// Whether a class is judged by whole intervals or by one that slides.
+        window: Window = Window::Whole, "", 0 ..= 0;
+        /// How far m_fair may rise.
+        ceiling: Ceiling = Ceiling::Link, "", 0 ..= 0;
         /// The greatest round-trip time that flows may have.
         rtt: Span = Span::from_millis(500), "RTT_o", 1_000 ..= 3_600_000_000_000_u64;
         /// Length of a TCP flow's packets.
@@ -100,8 +124,10 @@ const MOST_GAMMA: f64 = 1e9;
 pub struct Held {
     /// m_i: bytes in this interval, dropped or not.
     pub bytes: u64,
-    /// The same in the interval before; `None` if it was not held then.
-    pub before: Option<u64>,
+    /// What it is judged by: bytes in the interval before, or in the t_i until the last update; `None` if it was not held then.
+    pub sent: Option<f64>,
+    /// With a window that slides: bytes in the interval before, all of it; `None` if it was not held then.
+    before: Option<f64>,
     /// RTT_o / RTT of a class that heeds drops, as far as it is known; else 1.
     pub gamma: f64,
     /// Since when it is held.
@@ -132,16 +158,53 @@ pub struct Ewfq {
     /// Updates in an interval, and how many of this one have been.
     updates: u64,
     updated: u64,
+    ceiling: Ceiling,
+    /// What the link sends in t_i.
+    of_link: f64,
     /// m_fair at these, added up.
     sum: f64,
     /// Eq. (1) is this over m_fair².
     eq1: f64,
     threshold: f64,
+    judging: Judging,
+    link: Link,
+    dice: Rng,
+}
+
+/// By what a held class is judged.
+#[derive(Clone, Copy, Debug)]
+struct Judging {
+    window: Window,
     settle: Span,
     /// t_i in seconds.
     interval: f64,
-    link: Link,
-    dice: Rng,
+}
+
+impl Judging {
+    /// What a class sent in t_i as far as it is known.
+    #[inline]
+    fn sent(&self, now: Time, held: &Held) -> Option<f64> {
+        match self.window {
+            Window::Whole if held.sent.is_none() => self.at_its_pace(now, held),
+            Window::Whole | Window::Sliding => held.sent,
+        }
+    }
+
+    /// The same of a class that was found lately; `None` if that was just now.
+    #[inline]
+    fn at_its_pace(&self, now: Time, held: &Held) -> Option<f64> {
+        let elapsed = now.since(held.since);
+        (elapsed >= self.settle).then(|| held.bytes as f64 * self.interval / elapsed.as_secs())
+    }
+
+    /// What a class sent in the interval that ends now: as counted, or with a window that slides, of a class that was found
+    /// in it, at its pace; `None` if it was found just now.
+    fn of_interval(&self, now: Time, held: &Held) -> Option<f64> {
+        match self.window {
+            Window::Sliding if held.before.is_none() => self.at_its_pace(now, held),
+            Window::Whole | Window::Sliding => Some(held.bytes as f64),
+        }
+    }
 }
 
 impl Ewfq {
@@ -177,36 +240,65 @@ impl Ewfq {
     #[cold]
     fn steps(&mut self, now: Time) {
         let q = self.held.all().bytes as f64;
-        while self.every.step(now).is_some() {
+        while let Some(at) = self.every.step(now) {
+            self.updated += 1;
+            if self.judging.window == Window::Sliding {
+                self.slide(at);
+            }
+            self.control.range.1 = self.most(at);
             self.control.step(q);
             self.sum += self.control.m_fair;
-            self.updated += 1;
             if self.updated == self.updates {
-                self.end_interval();
+                self.end_interval(at);
             }
             // With nobody held whole intervals without an arrival are but steps of m_fair.
             if self.updated == 0 && self.senders.is_empty() {
                 let idle = self.every.overdue(now) / self.updates * self.updates;
+                self.control.range.1 = self.of_link;
                 self.control.steps(q, idle);
                 self.every.skip(idle);
             }
         }
     }
 
+    /// What each held class sent in the t_i until `now`.
+    fn slide(&mut self, now: Time) {
+        let left = (self.updates - self.updated) as f64 / self.updates as f64;
+        let judging = self.judging;
+        self.senders.states_mut().for_each(|held| {
+            held.sent = match held.before {
+                Some(before) => Some(held.bytes as f64 + left * before),
+                None => judging.at_its_pace(now, held),
+            };
+        });
+    }
+
+    /// How far m_fair may rise now. While nobody is held, or nobody long enough, to what the link sends.
+    fn most(&self, now: Time) -> f64 {
+        let (least, link) = (self.control.range.0, self.of_link);
+        if self.ceiling == Ceiling::Link {
+            return link;
+        }
+        let by_weight =
+            |(class, held): (u64, &Held)| Some(self.judging.sent(now, held)? * self.kinds[class as usize].per_weight);
+        let largest = self.senders.iter().filter_map(by_weight).reduce(f64::max);
+        largest.map_or(link, |largest| largest.clamp(least, link))
+    }
+
     /// §IV-B: gamma, and who is held on.
-    fn end_interval(&mut self) {
+    fn end_interval(&mut self, now: Time) {
         let mean = self.sum / self.updates as f64;
         (self.sum, self.updated) = (0.0, 0);
-        let (kinds, threshold) = (&self.kinds, self.threshold * mean);
+        let (kinds, judging, threshold) = (&self.kinds, self.judging, self.threshold * mean);
         self.senders.retain(|class, held| {
             let kind = &kinds[class as usize];
-            let bytes = held.bytes as f64 * kind.per_weight;
+            let Some(bytes) = judging.of_interval(now, held) else { return true };
+            let by_weight = bytes * kind.per_weight;
             if kind.responsive == Responsive::On {
-                held.gamma = (0.5 * held.gamma * (1.0 + bytes / mean)).clamp(1.0, MOST_GAMMA);
+                held.gamma = (0.5 * held.gamma * (1.0 + by_weight / mean)).clamp(1.0, MOST_GAMMA);
             }
-            held.before = Some(held.bytes);
-            held.bytes = 0;
-            bytes >= threshold
+            (held.bytes, held.sent, held.before) = (0, Some(bytes), Some(bytes));
+            by_weight >= threshold
         });
     }
 
@@ -218,7 +310,7 @@ impl Ewfq {
             return Some(self.senders[slot]);
         }
         if self.senders.identify(class as u64, len, self.kinds[class].chance, &mut self.dice) {
-            let held = Held { bytes: len as u64, before: None, gamma: 1.0, since: now };
+            let held = Held { bytes: len as u64, sent: None, before: None, gamma: 1.0, since: now };
             self.senders.hold(class as u64, held)?;
             return Some(held);
         }
@@ -229,16 +321,7 @@ impl Ewfq {
     /// much; 0 for one that does not send too much. Eq. (2) may exceed 1.
     #[inline]
     fn drop(&self, now: Time, class: usize, held: &Held) -> f64 {
-        let sent = match held.before {
-            Some(bytes) => bytes as f64,
-            None => {
-                let elapsed = now.since(held.since);
-                if elapsed < self.settle {
-                    return 0.0;
-                }
-                held.bytes as f64 * self.interval / elapsed.as_secs()
-            }
-        };
+        let Some(sent) = self.judging.sent(now, held) else { return 0.0 };
         let (kind, m_fair) = (&self.kinds[class], self.control.m_fair);
         let normalised = sent * kind.per_weight;
         if normalised <= m_fair {
@@ -378,12 +461,13 @@ impl Entry for Ewfq {
         },
         Preset {
             name: "paper",
-            doc: "lu2012 §V: three classes as the driver gives them, the first two TCP; the backlog in bits",
+            doc: "lu2012 §V: three classes as the driver gives them, the first two TCP; the backlog in bits, m_fair no higher than what classes send",
             config: |_| EwfqConfig {
                 classes: 3,
                 map: Map::Class,
                 responsive: ByClass::each(&[Responsive::On, Responsive::On, Responsive::Off]),
                 unit: Unit::Bits,
+                ceiling: Ceiling::Largest,
                 ..EwfqConfig::default()
             },
         },
@@ -394,21 +478,23 @@ impl Entry for Ewfq {
             let why = format!("must be at most {MOST_UPDATES} updates of {}", config.update);
             return Err(ConfigError::new("interval", config.interval, why));
         }
+        let control = config.control(&link);
         let window = config.rtt.as_secs() / config.seconds() / config.packet.get() as f64;
         Ok(Ewfq {
             classes: Classes::new(config.map, config.classes, &mut dice),
             kinds: config.kinds(&link),
             held: ClassLines::new(config.classes, &config.weights, config.order, &link),
             senders: SampleHold::new(config.classes, config.rules()),
-            control: config.control(&link),
+            control,
             every: Every::new(config.update),
             updates: config.updates(),
             updated: 0,
             sum: 0.0,
             eq1: 1.0 / (0.66 * window * window),
             threshold: config.threshold,
-            settle: config.settle,
-            interval: config.seconds(),
+            ceiling: config.ceiling,
+            of_link: control.range.1,
+            judging: Judging { window: config.window, settle: config.settle, interval: config.seconds() },
             link,
             dice,
         })
