@@ -8,7 +8,7 @@
 //! for flow in [7, 7, 8] {
 //!     held.push((flow - 7) as usize, Packet::new(flow, 1000));
 //! }
-//! let flows = [(); 3].map(|()| held.pop().unwrap().flow);
+//! let flows = [(); 3].map(|()| held.pop().unwrap().1.flow);
 //! assert_eq!(flows, [7, 8, 7]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -79,13 +79,23 @@ impl ClassLines {
         self.lines.push(class, pkt);
     }
 
-    /// The packet whose turn it is.
+    /// The last packet of `class` leaves, if another one is before it: whose turn it is does not change.
+    pub fn pop_tail(&mut self, class: usize) -> Option<Packet> {
+        if self.lines.backlog(class).packets < 2 {
+            return None;
+        }
+        let pkt = self.lines.pop_tail(class)?;
+        self.backlog.remove(pkt.len);
+        Some(pkt)
+    }
+
+    /// The packet whose turn it is, and its class.
     #[inline]
-    pub fn pop(&mut self) -> Option<Packet> {
+    pub fn pop(&mut self) -> Option<(usize, Packet)> {
         let class = self.clock.next()?;
         let pkt = self.lines.pop(class)?;
         self.backlog.remove(pkt.len);
         self.clock.sent(class, pkt.len, self.lines.head(class).map(|next| next.len));
-        Some(pkt)
+        Some((class, pkt))
     }
 }

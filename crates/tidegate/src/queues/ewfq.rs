@@ -2,7 +2,7 @@
 use alloc::format;
 use alloc::vec::Vec;
 
-use crate::catalog::{Entry, FOR_GOOD, Info, Preset};
+use crate::catalog::{Entry, FOR_GOOD, Info, Preset, TARGET_RTT};
 use crate::choices;
 use crate::config::{ByClass, ConfigError, Element};
 use crate::packet::Packet;
@@ -10,8 +10,10 @@ use crate::parts::class_lines::ClassLines;
 use crate::parts::every::Every;
 use crate::parts::fair_clock::Order;
 use crate::parts::fair_control::FairControl;
+use crate::parts::heaviest::Heaviest;
 use crate::parts::sample_hold::{Insert, Rules, SampleHold, chance_per_byte};
 use crate::parts::spread::{Classes, Map};
+use crate::parts::ways::Ways;
 use crate::qdisc::{Backlog, DropReason, Gauge, Link, Qdisc, Sink};
 use crate::rng::Rng;
 use crate::units::{Bytes, Prob, Span, Time};
@@ -56,17 +58,39 @@ choices! {
     }
 }
 
+choices! {
+    /// How far m_fair may fall.
+    pub enum Floor {
+        /// To a packet in t_i.
+        Packet = "packet",
+        /// To the r_fair that solves C = sum of min(r_i, r_fair w_i) of §III-A for what the held classes sent.
+        Fair = "fair",
+    }
+}
+
+choices! {
+    /// Who goes when the shared buffer is full.
+    pub enum Overflow {
+        /// The packet that arrives.
+        Arrival = "arrival",
+        /// The last packet of the class with the most bytes waiting, by weight.
+        Longest = "longest",
+    }
+}
+
 impl Element for Responsive {
     const KIND_BY_CLASS: &'static str = "on | off by class";
 }
 
 crate::params! {
-    /// EWFQ's parameters. Defaults are the preset `auto`.
+    /// EWFQ's parameters. Defaults are lu2012's, with many classes.
     pub struct EwfqConfig {
         /// How many classes there are.
         classes: u32 = 1024, "n", 1 ..= 65_536;
         /// What decides the class of a packet: a hash of its flow, or the class that the driver gave it.
         map: Map = Map::Flow, "", 0 ..= 0;
+        /// Among how many neighbouring classes a new flow takes one that nobody uses; with 1 its hash decides.
+        ways: u32 = 1, "", 1 ..= 64;
         /// Each class's part of the link, in proportion.
         weights: ByClass<f64> = ByClass::all(1.0), "w_i", 0.01 ..= 10_000.0;
         /// Whether each class heeds drops.
@@ -91,6 +115,12 @@ crate::params! {
         window: Window = Window::Whole, "", 0 ..= 0;
         /// How far m_fair may rise.
         ceiling: Ceiling = Ceiling::Link, "", 0 ..= 0;
+        /// How far m_fair may fall.
+        floor: Floor = Floor::Packet, "", 0 ..= 0;
+        /// A class loses nothing unless it sends so many times m_fair, by weight.
+        leeway: f64 = 1.0, "", 1.0 ..= 1000.0;
+        /// Who goes when the shared buffer is full.
+        overflow: Overflow = Overflow::Arrival, "", 0 ..= 0;
         /// The greatest round-trip time that flows may have.
         rtt: Span = Span::from_millis(500), "RTT_o", 1_000 ..= 3_600_000_000_000_u64;
         /// Length of a TCP flow's packets.
@@ -99,8 +129,8 @@ crate::params! {
         busy: u32 = 16, "", 1 ..= 65_536;
         /// How likely a class with a fair share among these is not found in an interval; the sampling follows from it.
         miss: Prob = Prob::clip(0.1), "", 0.0 ..= 1.0;
-        /// How many matches it takes to be held.
-        stages: u32 = 1, "k", 1 ..= 16;
+        /// How many matches it takes to be held; with 0 to be sampled is enough.
+        stages: u32 = 1, "k", 0 ..= 16;
         /// How many packets the cache remembers.
         cache: u32 = 100, "N_c", 1 ..= 1_048_576;
         /// With which chance a packet gets into the cache.
@@ -146,10 +176,19 @@ struct Class {
     chance: f64,
 }
 
+impl Class {
+    /// So many bytes, by weight.
+    #[inline]
+    fn by_weight(&self, bytes: u64) -> u64 {
+        (bytes as f64 * self.per_weight + 0.5) as u64
+    }
+}
+
 /// Weighted fair queueing over one shared buffer, with differential dropping (lu2012).
 #[derive(Clone, Debug)]
 pub struct Ewfq {
     classes: Classes,
+    ways: Option<Ways>,
     kinds: Vec<Class>,
     held: ClassLines,
     senders: SampleHold<Held>,
@@ -159,8 +198,14 @@ pub struct Ewfq {
     updates: u64,
     updated: u64,
     ceiling: Ceiling,
-    /// What the link sends in t_i.
-    of_link: f64,
+    floor: Floor,
+    /// size_p, and what the link sends in t_i.
+    bounds: (f64, f64),
+    /// What r_fair of §III-A is, as far as it has been worked out.
+    r_fair: f64,
+    leeway: f64,
+    /// What waits in each class by weight, where the longest makes room.
+    longest: Option<Heaviest>,
     /// m_fair at these, added up.
     sum: f64,
     /// Eq. (1) is this over m_fair².
@@ -169,6 +214,44 @@ pub struct Ewfq {
     judging: Judging,
     link: Link,
     dice: Rng,
+}
+
+/// What held classes send, towards r_fair: C = sum of min(r_i, r_fair w_i).
+#[derive(Clone, Copy, Debug, Default)]
+struct Load {
+    /// All that they sent, and the most of one by weight.
+    sent: f64,
+    largest: f64,
+    /// Their weights.
+    weights: f64,
+    /// Of those who sent no more than the last r_fair, by weight: what they sent, and their weights.
+    below: f64,
+    weights_below: f64,
+}
+
+impl Load {
+    #[inline]
+    fn add(&mut self, sent: f64, per_weight: f64, r_fair: f64) {
+        let (by_weight, weight) = (sent * per_weight, 1.0 / per_weight);
+        self.sent += sent;
+        self.largest = self.largest.max(by_weight);
+        self.weights += weight;
+        if by_weight <= r_fair {
+            self.below += sent;
+            self.weights_below += weight;
+        }
+    }
+
+    /// A step of Newton's towards the r_fair with which `link` is used up: from below as from above it ends below it, and no
+    /// lower than an equal part for everybody. If all together send less than that, the largest.
+    fn r_fair(&self, link: f64) -> f64 {
+        if self.sent <= link {
+            return self.largest;
+        }
+        let (equal, above) = (link / self.weights, self.weights - self.weights_below);
+        // The least weight is 1.
+        if above > 0.5 { ((link - self.below) / above).max(equal) } else { equal }
+    }
 }
 
 /// By what a held class is judged.
@@ -207,11 +290,28 @@ impl Judging {
     }
 }
 
+/// Whether `class` is some flow's: something of it waits, or it sent much lately.
+fn is_used(held: &ClassLines, senders: &SampleHold<Held>, class: usize) -> bool {
+    held.of(class).packets > 0 || senders.find(class as u64).is_some()
+}
+
 impl Ewfq {
     /// The class of `pkt`.
     #[inline]
     pub fn class_of(&self, pkt: &Packet) -> usize {
-        self.classes.of(pkt)
+        match &self.ways {
+            None => self.classes.of(pkt),
+            Some(ways) => ways.of(pkt.flow, |class| is_used(&self.held, &self.senders, class)),
+        }
+    }
+
+    /// The same for a packet that arrives.
+    #[inline]
+    fn place(&mut self, pkt: &Packet) -> usize {
+        match &mut self.ways {
+            None => self.classes.of(pkt),
+            Some(ways) => ways.take(pkt.flow, |class| is_used(&self.held, &self.senders, class)),
+        }
     }
 
     /// m_fair: what a class of weight 1 may send in an interval, in bytes.
@@ -245,7 +345,7 @@ impl Ewfq {
             if self.judging.window == Window::Sliding {
                 self.slide(at);
             }
-            self.control.range.1 = self.most(at);
+            self.control.range = self.range(at);
             self.control.step(q);
             self.sum += self.control.m_fair;
             if self.updated == self.updates {
@@ -254,7 +354,7 @@ impl Ewfq {
             // With nobody held whole intervals without an arrival are but steps of m_fair.
             if self.updated == 0 && self.senders.is_empty() {
                 let idle = self.every.overdue(now) / self.updates * self.updates;
-                self.control.range.1 = self.of_link;
+                self.control.range = self.bounds;
                 self.control.steps(q, idle);
                 self.every.skip(idle);
             }
@@ -273,16 +373,25 @@ impl Ewfq {
         });
     }
 
-    /// How far m_fair may rise now. While nobody is held, or nobody long enough, to what the link sends.
-    fn most(&self, now: Time) -> f64 {
-        let (least, link) = (self.control.range.0, self.of_link);
-        if self.ceiling == Ceiling::Link {
-            return link;
+    /// Within which bounds m_fair is kept now. While nobody is held, or nobody long enough, by the link alone.
+    fn range(&mut self, now: Time) -> (f64, f64) {
+        let (least, link) = self.bounds;
+        if (self.floor, self.ceiling) == (Floor::Packet, Ceiling::Link) {
+            return self.bounds;
         }
-        let by_weight =
-            |(class, held): (u64, &Held)| Some(self.judging.sent(now, held)? * self.kinds[class as usize].per_weight);
-        let largest = self.senders.iter().filter_map(by_weight).reduce(f64::max);
-        largest.map_or(link, |largest| largest.clamp(least, link))
+        let mut load = Load::default();
+        for (class, held) in self.senders.iter() {
+            if let Some(sent) = self.judging.sent(now, held) {
+                load.add(sent, self.kinds[class as usize].per_weight, self.r_fair);
+            }
+        }
+        self.r_fair = load.r_fair(link);
+        let most = if self.ceiling == Ceiling::Largest && load.weights > 0.0 { load.largest } else { link };
+        let most = most.clamp(least, link);
+        match self.floor {
+            Floor::Fair if load.weights > 0.0 => (self.r_fair.clamp(least, most), most),
+            Floor::Fair | Floor::Packet => (least, most),
+        }
     }
 
     /// §IV-B: gamma, and who is held on.
@@ -324,7 +433,7 @@ impl Ewfq {
         let Some(sent) = self.judging.sent(now, held) else { return 0.0 };
         let (kind, m_fair) = (&self.kinds[class], self.control.m_fair);
         let normalised = sent * kind.per_weight;
-        if normalised <= m_fair {
+        if normalised <= m_fair * self.leeway {
             return 0.0;
         }
         match kind.responsive {
@@ -348,16 +457,43 @@ impl Ewfq {
     }
 }
 
+impl Ewfq {
+    #[inline]
+    fn weigh(&mut self, class: usize) {
+        if let Some(longest) = &mut self.longest {
+            longest.set(class, self.kinds[class].by_weight(self.held.of(class).bytes));
+        }
+    }
+
+    /// Takes the last packets of the longest line until one of `len` bytes finds room; not of one that is no longer than the
+    /// line of `class` with it, and no line's only packet. Whether there is room then.
+    #[cold]
+    fn make_room<S: Sink + ?Sized>(&mut self, now: Time, class: usize, len: u32, out: &mut S) -> bool {
+        while !self.link.has_room(self.held.all(), len) {
+            let Some((longest, bytes)) = self.longest.as_ref().map(Heaviest::get) else { return false };
+            let own = self.kinds[class].by_weight(self.held.of(class).bytes + len as u64);
+            if bytes <= own || self.held.of(longest).packets < 2 {
+                return false;
+            }
+            let Some(victim) = self.held.pop_tail(longest) else { return false };
+            self.weigh(longest);
+            out.dropped(now, &victim, DropReason::Evicted);
+        }
+        true
+    }
+}
+
 impl Qdisc for Ewfq {
     #[inline]
     fn enqueue<S: Sink + ?Sized>(&mut self, now: Time, mut pkt: Packet, out: &mut S) {
         pkt.arrived = now;
         self.catch_up(now);
-        let class = self.classes.of(&pkt);
+        let class = self.place(&pkt);
         if let Some(why) = self.judge(now, class, pkt.len) {
             out.dropped(now, &pkt, why);
-        } else if self.link.has_room(self.held.all(), pkt.len) {
+        } else if self.link.has_room(self.held.all(), pkt.len) || self.make_room(now, class, pkt.len, out) {
             self.held.push(class, pkt);
+            self.weigh(class);
         } else {
             out.dropped(now, &pkt, DropReason::Overlimit);
         }
@@ -366,7 +502,9 @@ impl Qdisc for Ewfq {
     #[inline]
     fn dequeue<S: Sink + ?Sized>(&mut self, now: Time, _: &mut S) -> Option<Packet> {
         self.catch_up(now);
-        self.held.pop()
+        let (class, pkt) = self.held.pop()?;
+        self.weigh(class);
+        Some(pkt)
     }
 
     fn advance(&mut self, now: Time) {
@@ -429,7 +567,9 @@ impl EwfqConfig {
         let len = self.packet.get() as f64;
         let share = 1.0 / self.busy.min(self.classes) as f64;
         let packets = (self.fair(link) / len) as u64;
-        let chance = chance_per_byte(self.miss.get(), packets, share, self.stages, len);
+        // Without a cache no packet has to match one.
+        let (share_of_cache, stages) = if self.stages == 0 { (1.0, 1) } else { (share, self.stages) };
+        let chance = chance_per_byte(self.miss.get(), packets, share_of_cache, stages, len);
         let weights = (0..self.classes as usize).map(|class| self.weights.of(class));
         let least = weights.clone().fold(f64::INFINITY, f64::min);
         let kind = |(class, weight): (usize, f64)| {
@@ -446,6 +586,30 @@ impl EwfqConfig {
     }
 }
 
+/// Classes in a set: few flows share one even where half of all classes are taken.
+const WAYS: u32 = 8;
+/// How many classes `auto` has for each packet that the link sends in a target RTT, and the least and the most.
+const PER_PACKET: f64 = 8.0;
+const CLASSES: (u32, u32) = (1024, 16_384);
+
+/// Harmless where nobody sends too much, and exact about who does; each departure from the paper stands in the manual page.
+fn auto(link: &Link) -> EwfqConfig {
+    let packets = link.rate.as_bps() as f64 / 8.0 * TARGET_RTT.as_secs() / link.mean_packet.get() as f64;
+    let classes = (PER_PACKET * packets).clamp(CLASSES.0 as f64, CLASSES.1 as f64) as u32;
+    EwfqConfig {
+        classes: classes.next_power_of_two(),
+        ways: WAYS,
+        window: Window::Sliding,
+        ceiling: Ceiling::Largest,
+        floor: Floor::Fair,
+        leeway: 1.25,
+        overflow: Overflow::Longest,
+        miss: Prob::ZERO,
+        stages: 0,
+        ..EwfqConfig::default()
+    }
+}
+
 impl Entry for Ewfq {
     type Config = EwfqConfig;
     const INFO: Info = Info {
@@ -456,8 +620,8 @@ impl Entry for Ewfq {
     const PRESETS: &'static [Preset<EwfqConfig>] = &[
         Preset {
             name: "auto",
-            doc: "flows hashed to 1024 classes, none of which is known to heed drops",
-            config: |_| EwfqConfig::default(),
+            doc: "flows with a class each, all held, none known to heed drops; the longest line makes room; see below",
+            config: auto,
         },
         Preset {
             name: "paper",
@@ -482,6 +646,8 @@ impl Entry for Ewfq {
         let window = config.rtt.as_secs() / config.seconds() / config.packet.get() as f64;
         Ok(Ewfq {
             classes: Classes::new(config.map, config.classes, &mut dice),
+            ways: (config.map == Map::Flow && config.ways > 1)
+                .then(|| Ways::new(config.classes, config.ways, &mut dice)),
             kinds: config.kinds(&link),
             held: ClassLines::new(config.classes, &config.weights, config.order, &link),
             senders: SampleHold::new(config.classes, config.rules()),
@@ -493,7 +659,11 @@ impl Entry for Ewfq {
             eq1: 1.0 / (0.66 * window * window),
             threshold: config.threshold,
             ceiling: config.ceiling,
-            of_link: control.range.1,
+            floor: config.floor,
+            bounds: control.range,
+            r_fair: 0.0,
+            leeway: config.leeway,
+            longest: (config.overflow == Overflow::Longest).then(|| Heaviest::new(config.classes as usize)),
             judging: Judging { window: config.window, settle: config.settle, interval: config.seconds() },
             link,
             dice,
@@ -504,7 +674,9 @@ impl Entry for Ewfq {
         let classes = config.classes as u64;
         let kinds = classes * core::mem::size_of::<Class>() as u64;
         let senders = SampleHold::<Held>::bytes(config.classes, &config.rules());
-        core::mem::size_of::<Ewfq>() as u64 + kinds + ClassLines::bytes(classes, link) + senders
+        let longest = if config.overflow == Overflow::Longest { Heaviest::bytes(classes) } else { 0 };
+        let ways = if config.map == Map::Flow && config.ways > 1 { Ways::bytes(classes) } else { 0 };
+        core::mem::size_of::<Ewfq>() as u64 + ways + longest + kinds + ClassLines::bytes(classes, link) + senders
     }
 
     // What is known of a class is known of another flow then, until the end of an interval; a flood is found anew by its packets.

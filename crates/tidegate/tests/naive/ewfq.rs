@@ -57,6 +57,10 @@ pub struct Setting {
     pub settle: f64,
     /// Whether a class is judged by a window that slides, not by whole intervals.
     pub sliding: bool,
+    /// Whether m_fair may fall to the r_fair of §III-A only, not to a packet.
+    pub fair: bool,
+    /// A class that sends no more than so many times m_fair loses nothing.
+    pub leeway: f64,
     /// Whether m_fair may rise to the largest m_i / w_i only (§III-A), not to what the link sends.
     pub largest: bool,
 }
@@ -71,7 +75,9 @@ pub struct NaiveEwfq {
     pub m_fair: f64,
     pub q_old: f64,
     pub m_fairs: Vec<f64>,
-    /// At how many updates m_fair was held down by what classes sent.
+    pub r_fair: f64,
+    /// At how many updates m_fair was held up by r_fair, and held down by what classes sent.
+    pub raised: u32,
     pub capped: u32,
 }
 
@@ -86,6 +92,8 @@ impl NaiveEwfq {
             m_fair,
             q_old: 0.0,
             m_fairs: Vec::new(),
+            r_fair: 0.0,
+            raised: 0,
             capped: 0,
         }
     }
@@ -95,6 +103,13 @@ impl NaiveEwfq {
     fn identify(&mut self, now: f64, class: usize, len: f64, dice: &mut Rng) {
         let p = self.set.p / self.classes[class].weight;
         let sampled = dice.uniform() < 1.0 - libm::pow(1.0 - p, len);
+        if self.set.stages == 0 {
+            // estan2002's own sample-and-hold: no cache.
+            if sampled {
+                self.held.insert(class, Held { m: len, m_last: None, slid: None, gamma: 1.0, since: now });
+            }
+            return;
+        }
         if sampled && !self.packets.is_empty() {
             let other = self.packets[dice.below(self.packets.len() as u64) as usize];
             if other == class {
@@ -131,14 +146,33 @@ impl NaiveEwfq {
         if self.set.sliding { held.slid } else { held.m_last.or(self.pace(now, held)) }
     }
 
+    /// What the classes sent of which it is known, and their weights.
+    fn known(&self, now: f64) -> Vec<(f64, f64)> {
+        let known = |(&class, held): (&usize, &Held)| Some((self.sent(now, held)?, self.classes[class].weight));
+        self.held.iter().filter_map(known).collect()
+    }
+
     /// §III-A: where C = sum of min(r_i, r_fair w_i) has a solution, it has one that is no larger than the largest r_i / w_i.
-    fn most(&self, now: f64) -> f64 {
-        let sent =
-            self.held.iter().filter_map(|(&class, held)| Some(self.sent(now, held)? / self.classes[class].weight));
-        match sent.reduce(f64::max) {
+    fn most(&self, known: &[(f64, f64)]) -> f64 {
+        match known.iter().map(|(m, w)| m / w).reduce(f64::max) {
             Some(largest) if self.set.largest => largest.min(self.set.link),
             _ => self.set.link,
         }
+    }
+
+    /// That solution, a step nearer: those who sent no more than the last one keep what they sent, the others share the rest
+    /// by weight, no less than an equal part. With less sent than C, the largest.
+    pub fn next_r_fair(&self, known: &[(f64, f64)]) -> f64 {
+        let link = self.set.link;
+        if known.iter().map(|(m, _)| m).sum::<f64>() <= link {
+            return known.iter().map(|(m, w)| m / w).fold(0.0, f64::max);
+        }
+        let equal = link / known.iter().map(|(_, w)| w).sum::<f64>();
+        let (low, high): (Vec<_>, Vec<_>) = known.iter().partition(|(m, w)| m / w <= self.r_fair);
+        if high.is_empty() {
+            return equal;
+        }
+        ((link - low.iter().map(|(m, _)| m).sum::<f64>()) / high.iter().map(|(_, w)| w).sum::<f64>()).max(equal)
     }
 
     /// The probability with which a packet of `class` is dropped: eq. (2), or §III-A for a class that heeds nothing.
@@ -146,7 +180,7 @@ impl NaiveEwfq {
         let Some(held) = self.held.get(&class) else { return 0.0 };
         let Some(m) = self.sent(now, held) else { return 0.0 };
         let Class { weight, responsive, flows } = self.classes[class];
-        if m / weight <= self.m_fair {
+        if m / weight <= self.m_fair * self.set.leeway {
             0.0
         } else if responsive {
             held.gamma * held.gamma * flows * flows / (weight * weight) * self.eq1()
@@ -173,7 +207,13 @@ impl NaiveEwfq {
             self.held.get_mut(&held.0).unwrap().slid = slid.or(self.pace(now, &held.1));
         }
         self.m_fair += self.set.alpha * (self.q_old - self.set.target) - self.set.beta * (q - self.set.target);
-        let most = self.most(now);
+        let known = self.known(now);
+        let most = self.most(&known);
+        self.r_fair = self.next_r_fair(&known);
+        if self.set.fair && !known.is_empty() {
+            self.raised += u32::from(self.m_fair < self.r_fair.min(most));
+            self.m_fair = self.m_fair.max(self.r_fair);
+        }
         self.capped += u32::from(self.m_fair > most && most < self.set.link);
         self.m_fair = self.m_fair.min(most).max(self.set.packet);
         self.q_old = q;
