@@ -142,6 +142,8 @@ struct Twinned {
     found: u64,
     greatest_gamma: f64,
     longest: bool,
+    /// The longest line that was seen when a packet came.
+    longest_line: usize,
     evicted: usize,
 }
 
@@ -156,19 +158,19 @@ impl Twinned {
         }
     }
 
-    /// Whether the longest line by weight, by its last packets, makes room for `len` bytes of `class`: not where it is no longer
+    /// Whether the longest line by weight that was seen, by its last packets, makes room for `len` bytes of `class`: not where it is no longer
     /// than the newcomer's own line would be, and not its only packet.
     fn make_room(&mut self, class: usize, len: f64, victims: &[u32]) -> bool {
         let mut gone = vec![];
         let is_done = loop {
             let by_weight = |(bytes, class): (f64, usize)| (bytes / EIGHT[class].0 + 0.5).floor();
-            let lines: Vec<f64> = (0..8).map(|class| by_weight((self.order.bytes(class), class))).collect();
+            let line = |class: usize| by_weight((self.order.bytes(class), class));
+            self.longest_line = if line(class) > line(self.longest_line) { class } else { self.longest_line };
+            let (longest, most) = (self.longest_line, line(self.longest_line));
             let all: f64 = (0..8).map(|class| self.order.bytes(class)).sum();
             if all + len <= 100_000.0 {
                 break true;
             }
-            let most = lines.iter().copied().fold(0.0, f64::max);
-            let longest = lines.iter().position(|&line| line == most).unwrap();
             if most <= by_weight((self.order.classes[class].packets.iter().map(|p| p.1).sum::<f64>() + len, class))
                 || self.order.classes[longest].packets.len() < 2
             {
@@ -221,6 +223,8 @@ impl Qdisc for Twinned {
         assert!(fate.victims.is_empty() || fate.dropped.is_none() || !has_room);
         if fate.dropped.is_none() {
             self.order.push(class, pkt.slot, pkt.len as f64);
+            let line = |class: usize| (self.order.bytes(class) / EIGHT[class].0 + 0.5).floor();
+            self.longest_line = if line(class) > line(self.longest_line) { class } else { self.longest_line };
         }
         self.early += u64::from(fate.dropped == Some(DropReason::Early));
         self.unfair += u64::from(fate.dropped == Some(DropReason::Unfair));
@@ -294,6 +298,7 @@ fn drive(settings: &[(&str, &str)], set: Setting, operations: u64) -> Twinned {
         found: 0,
         greatest_gamma: 0.0,
         longest: settings.contains(&("overflow", "longest")),
+        longest_line: 0,
         evicted: 0,
     };
     Workload::restless(operations).run(&mut twinned, &link, &mut Rng::from_seed(11), &mut NullSink);

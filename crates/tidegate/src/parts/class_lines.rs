@@ -8,7 +8,7 @@
 //! for flow in [7, 7, 8] {
 //!     held.push((flow - 7) as usize, Packet::new(flow, 1000));
 //! }
-//! let flows = [(); 3].map(|()| held.pop().unwrap().1.flow);
+//! let flows = [(); 3].map(|()| held.pop().unwrap().flow);
 //! assert_eq!(flows, [7, 8, 7]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -89,13 +89,13 @@ impl ClassLines {
         Some(pkt)
     }
 
-    /// The packet whose turn it is, and its class.
+    /// The packet whose turn it is.
     #[inline]
-    pub fn pop(&mut self) -> Option<(usize, Packet)> {
+    pub fn pop(&mut self) -> Option<Packet> {
         let class = self.clock.next()?;
         let pkt = self.lines.pop(class)?;
         self.backlog.remove(pkt.len);
         self.clock.sent(class, pkt.len, self.lines.head(class).map(|next| next.len));
-        Some((class, pkt))
+        Some(pkt)
     }
 }

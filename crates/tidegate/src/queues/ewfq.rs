@@ -10,7 +10,6 @@ use crate::parts::class_lines::ClassLines;
 use crate::parts::every::Every;
 use crate::parts::fair_clock::Order;
 use crate::parts::fair_control::FairControl;
-use crate::parts::heaviest::Heaviest;
 use crate::parts::sample_hold::{Insert, Rules, SampleHold, chance_per_byte};
 use crate::parts::spread::{Classes, Map};
 use crate::parts::ways::Ways;
@@ -73,7 +72,7 @@ choices! {
     pub enum Overflow {
         /// The packet that arrives.
         Arrival = "arrival",
-        /// The last packet of the class with the most bytes waiting, by weight.
+        /// The last packet of the longest line, by weight. Which one that is is seen when packets come.
         Longest = "longest",
     }
 }
@@ -204,8 +203,9 @@ pub struct Ewfq {
     /// What r_fair of §III-A is, as far as it has been worked out.
     r_fair: f64,
     leeway: f64,
-    /// What waits in each class by weight, where the longest makes room.
-    longest: Option<Heaviest>,
+    overflow: Overflow,
+    /// The class with the longest line by weight, as far as was seen when packets came.
+    longest: usize,
     /// m_fair at these, added up.
     sum: f64,
     /// Eq. (1) is this over m_fair².
@@ -458,10 +458,17 @@ impl Ewfq {
 }
 
 impl Ewfq {
+    /// What waits in `class`, by weight.
     #[inline]
-    fn weigh(&mut self, class: usize) {
-        if let Some(longest) = &mut self.longest {
-            longest.set(class, self.kinds[class].by_weight(self.held.of(class).bytes));
+    fn length(&self, class: usize) -> u64 {
+        self.kinds[class].by_weight(self.held.of(class).bytes)
+    }
+
+    /// After an arrival of `class`: whether its line is the longest now.
+    #[inline]
+    fn compare(&mut self, class: usize) {
+        if self.overflow == Overflow::Longest && self.length(class) > self.length(self.longest) {
+            self.longest = class;
         }
     }
 
@@ -469,17 +476,16 @@ impl Ewfq {
     /// line of `class` with it, and no line's only packet. Whether there is room then.
     #[cold]
     fn make_room<S: Sink + ?Sized>(&mut self, now: Time, class: usize, len: u32, out: &mut S) -> bool {
-        while !self.link.has_room(self.held.all(), len) {
-            let Some((longest, bytes)) = self.longest.as_ref().map(Heaviest::get) else { return false };
+        self.compare(class);
+        while self.overflow == Overflow::Longest && !self.link.has_room(self.held.all(), len) {
             let own = self.kinds[class].by_weight(self.held.of(class).bytes + len as u64);
-            if bytes <= own || self.held.of(longest).packets < 2 {
+            if self.length(self.longest) <= own {
                 return false;
             }
-            let Some(victim) = self.held.pop_tail(longest) else { return false };
-            self.weigh(longest);
+            let Some(victim) = self.held.pop_tail(self.longest) else { return false };
             out.dropped(now, &victim, DropReason::Evicted);
         }
-        true
+        self.overflow == Overflow::Longest
     }
 }
 
@@ -493,7 +499,7 @@ impl Qdisc for Ewfq {
             out.dropped(now, &pkt, why);
         } else if self.link.has_room(self.held.all(), pkt.len) || self.make_room(now, class, pkt.len, out) {
             self.held.push(class, pkt);
-            self.weigh(class);
+            self.compare(class);
         } else {
             out.dropped(now, &pkt, DropReason::Overlimit);
         }
@@ -502,9 +508,7 @@ impl Qdisc for Ewfq {
     #[inline]
     fn dequeue<S: Sink + ?Sized>(&mut self, now: Time, _: &mut S) -> Option<Packet> {
         self.catch_up(now);
-        let (class, pkt) = self.held.pop()?;
-        self.weigh(class);
-        Some(pkt)
+        self.held.pop()
     }
 
     fn advance(&mut self, now: Time) {
@@ -599,6 +603,7 @@ fn auto(link: &Link) -> EwfqConfig {
     EwfqConfig {
         classes: classes.next_power_of_two(),
         ways: WAYS,
+        unit: Unit::Bits,
         window: Window::Sliding,
         ceiling: Ceiling::Largest,
         floor: Floor::Fair,
@@ -663,7 +668,8 @@ impl Entry for Ewfq {
             bounds: control.range,
             r_fair: 0.0,
             leeway: config.leeway,
-            longest: (config.overflow == Overflow::Longest).then(|| Heaviest::new(config.classes as usize)),
+            overflow: config.overflow,
+            longest: 0,
             judging: Judging { window: config.window, settle: config.settle, interval: config.seconds() },
             link,
             dice,
@@ -674,9 +680,8 @@ impl Entry for Ewfq {
         let classes = config.classes as u64;
         let kinds = classes * core::mem::size_of::<Class>() as u64;
         let senders = SampleHold::<Held>::bytes(config.classes, &config.rules());
-        let longest = if config.overflow == Overflow::Longest { Heaviest::bytes(classes) } else { 0 };
         let ways = if config.map == Map::Flow && config.ways > 1 { Ways::bytes(classes) } else { 0 };
-        core::mem::size_of::<Ewfq>() as u64 + ways + longest + kinds + ClassLines::bytes(classes, link) + senders
+        core::mem::size_of::<Ewfq>() as u64 + ways + kinds + ClassLines::bytes(classes, link) + senders
     }
 
     // What is known of a class is known of another flow then, until the end of an interval; a flood is found anew by its packets.

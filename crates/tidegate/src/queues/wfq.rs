@@ -78,7 +78,7 @@ impl Qdisc for Wfq {
 
     #[inline]
     fn dequeue<S: Sink + ?Sized>(&mut self, _: Time, _: &mut S) -> Option<Packet> {
-        self.held.pop().map(|(_, pkt)| pkt)
+        self.held.pop()
     }
 
     #[inline]
