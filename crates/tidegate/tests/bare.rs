@@ -45,12 +45,15 @@ const PAPER: Setting = Setting {
     beta_init: 7.5,
     k: 0.384,
     mu: 1_250_000.0,
-    threshold: Threshold { most: 8000.0, least: 4000.0, roomy: 14.0, crowded: 40.0 },
+    threshold: Threshold { most: 8000.0, least: 4000.0, roomy: 9.0, crowded: 40.0 },
     target: 0.5,
     trigger: 6.0,
     timeout: 1.5,
     growth: Growth::Constant,
     count: Count::Reset,
+    recount: None,
+    by_backlog: None,
+    constant: None,
 };
 
 const MS: f64 = 1e6;
@@ -120,10 +123,10 @@ fn the_twin_gives_the_other_betas() {
     assert_eq!(betas, [15.0, 15.0, 30.0, 50.0]);
 }
 
-/// The virtual threshold: 8000 B a flow to 14 flows, 160 kB at 40, 4000 B a flow beyond.
+/// The virtual threshold: 8000 B a flow to 9 flows, 160 kB at 40, 4000 B a flow beyond.
 #[test]
 fn the_twin_gives_the_golden_thresholds() {
-    for (n, vth) in [(5, 40_000.0), (14, 112_000.0), (20, 123_076.9), (30, 141_538.5), (40, 160_000.0), (68, 272_000.0)]
+    for (n, vth) in [(5, 40_000.0), (9, 72_000.0), (20, 103_225.8), (30, 131_612.9), (40, 160_000.0), (68, 272_000.0)]
     {
         close("Vth", PAPER.threshold.at(n as f64), vth, 0.05);
     }
@@ -201,6 +204,12 @@ fn twin_agrees_with_other_constants() {
     };
     let link = support::link("20 Mbit/s", "30 packets", "770 B");
     drive("other constants", &settings, set, 25, link, 300_000);
+    let by_rate = [&settings[..], &[("active", "by_rate"), ("recount", "7 ms")]].concat();
+    drive("counted by rate", &by_rate, Setting { recount: Some(7e6), ..set }, 25, link, 300_000);
+    let by_backlog = [&settings[..], &[("share", "backlog"), ("share_weight", "0.05")]].concat();
+    drive("share by backlog", &by_backlog, Setting { by_backlog: Some(0.05), ..set }, 25, link, 200_000);
+    let constant = [&settings[..], &[("law", "constant"), ("chance", "0.03")]].concat();
+    drive("constant law", &constant, Setting { constant: Some(0.03), ..set }, 25, link, 200_000);
     for (what, growth, count) in [
         ("growth by the ratio", Growth::Ratio, Count::Reset),
         ("no reset", Growth::Constant, Count::Keep),
@@ -277,9 +286,9 @@ fn golden_thresholds() {
     for (n, max_th, target) in [
         (1, 8000.0, 4000.0),
         (5, 8000.0, 20_000.0),
-        (14, 8000.0, 56_000.0),
-        (20, 6153.85, 61_538.5),
-        (30, 4717.95, 70_769.2),
+        (9, 8000.0, 36_000.0),
+        (20, 5161.29, 51_612.9),
+        (30, 4387.10, 65_806.5),
         (40, 4000.0, 80_000.0),
         (68, 4000.0, 136_000.0),
     ] {
@@ -293,19 +302,17 @@ fn golden_thresholds() {
         ("flat120", 31, 124e3),
         ("flat160", 20, 160e3),
         ("flat160", 33, 160e3),
-        ("auto", 14, 112e3),
-        ("auto", 40, 160e3),
     ] {
         close(preset, thresholds(preset, n).1, vth / 2.0, 0.05);
     }
 }
 
-/// Preset `auto` gives the paper's numbers at the paper's link: K, N_1, N_2, and a timeout of 4 K.
+/// Preset `auto`: K as at the paper's link, four fifths of the limit for all together.
 #[test]
-fn auto_is_the_paper_at_its_link() {
+fn auto_goes_by_the_link() {
     let config = catalog::config("bare", Some("auto"), &papers_link()).unwrap();
     for (param, value) in
-        [("memory", "384 ms"), ("roomy", "14"), ("crowded", "40"), ("timeout", "1.536 s"), ("most", "8 packets")]
+        [("memory", "384 ms"), ("roomy", "1"), ("crowded", "64"), ("timeout", "1.536 s"), ("most", "128 packets")]
     {
         assert_eq!(config.get(param).as_deref(), Some(value), "{param}");
     }

@@ -13,11 +13,11 @@ use support::{Fate, stats};
 use tidegate::parts::every::Every;
 use tidegate::parts::sample_hold::chance_per_byte;
 use tidegate::queues::Ewfq;
-use tidegate::{Backlog, DropReason, Link, NullSink, Packet, Qdisc, Rng, Sink, Span, Time, catalog};
+use tidegate::{Backlog, DropReason, Link, MarkReason, NullSink, Packet, Qdisc, Rng, Sink, Span, Time, catalog};
 
 fn ewfq(settings: &[(&str, &str)], link: Link, seed: u64) -> Ewfq {
     let mut config = catalog::config("ewfq", None, &link).unwrap();
-    for (name, value) in settings {
+    for (name, value) in ITS_OWN.iter().chain(settings) {
         config.set(name, value).unwrap();
     }
     match config.build(link, Rng::from_seed(seed)).unwrap() {
@@ -43,7 +43,24 @@ const PAPER: Setting = Setting {
     insertion: 0.1,
     every: false,
     settle: 0.01,
+    sliding: false,
+    fair: false,
+    leeway: 1.0,
+    largest: false,
 };
+
+/// lu2012's choices, where the preset `auto` has others.
+const ITS_OWN: [(&str, &str); 9] = [
+    ("classes", "1024"),
+    ("ways", "1"),
+    ("window", "whole"),
+    ("ceiling", "link"),
+    ("floor", "packet"),
+    ("leeway", "1"),
+    ("overflow", "arrival"),
+    ("miss", "0.1"),
+    ("stages", "1"),
+];
 
 fn class(weight: f64, responsive: bool, flows: f64) -> Class {
     Class { weight, responsive, flows }
@@ -55,7 +72,7 @@ fn the_twin_gives_the_golden_numbers() {
     let classes = vec![class(1.0, true, 1.0), class(1.0, true, 3.0), class(2.0, true, 1.0), class(1.0, false, 1.0)];
     let mut twin = NaiveEwfq::new(PAPER, classes, 208_333.0);
     assert!((twin.eq1() - 5.5855e-4).abs() < 5e-9, "{}", twin.eq1());
-    let held = |m_last: f64, gamma| Held { m: 0.0, m_last: Some(m_last), gamma, since: 0.0 };
+    let held = |m_last: f64, gamma| Held { m: 0.0, m_last: Some(m_last), slid: None, gamma, since: 0.0 };
     for (class, gamma, times) in [(0, 1.0, 1.0), (0, 2.0, 4.0), (1, 1.0, 9.0), (2, 1.0, 0.25)] {
         twin.held.insert(class, held(600_000.0, gamma));
         assert!((twin.drop(0.0, class) / twin.eq1() - times).abs() < 1e-12);
@@ -66,7 +83,7 @@ fn the_twin_gives_the_golden_numbers() {
     assert_eq!(twin.drop(0.0, 3), 0.0);
 
     twin.q_old = 14_000.0;
-    twin.update(16_000.0);
+    twin.update(0.0, 16_000.0);
     assert!((twin.m_fair - (208_333.0 - 1_750.0)).abs() < 1e-9);
 
     // gamma: 300 kB with a fair 200 kB, then 100 kB.
@@ -74,13 +91,40 @@ fn the_twin_gives_the_golden_numbers() {
     twin.q_old = 15_000.0;
     for (m, gamma) in [(300_000.0, 1.25), (300_000.0, 1.5625), (100_000.0, 1.171875), (100_000.0, 1.0)] {
         let before = twin.held.get(&0).map_or(1.0, |held| held.gamma);
-        twin.held.insert(0, Held { m, m_last: None, gamma: before, since: 0.0 });
-        twin.update(15_000.0);
+        twin.held.insert(0, Held { m, m_last: None, slid: None, gamma: before, since: 0.0 });
+        twin.update(0.0, 15_000.0);
         assert_eq!((twin.held[&0].gamma, twin.held[&0].m_last, twin.held[&0].m), (gamma, Some(m), 0.0));
     }
     twin.held.get_mut(&0).unwrap().m = 99_999.0;
-    twin.update(15_000.0);
+    twin.update(0.0, 15_000.0);
     assert!(twin.held.is_empty(), "below T a class is forgotten, gamma and all");
+}
+
+/// Who was dropped, in order, and why.
+#[derive(Default)]
+struct Dropped(Vec<(u32, DropReason)>);
+
+impl Sink for Dropped {
+    fn dropped(&mut self, _: Time, pkt: &Packet, why: DropReason) {
+        self.0.push((pkt.slot, why));
+    }
+    fn marked(&mut self, _: Time, _: &Packet, _: MarkReason) {
+        panic!("EWFQ does not mark");
+    }
+}
+
+/// What became of an arrival, and who made room for it.
+struct Arrival {
+    dropped: Option<DropReason>,
+    victims: Vec<u32>,
+}
+
+impl Dropped {
+    fn of(&self, slot: u32) -> Arrival {
+        let (own, others): (Vec<_>, Vec<_>) = self.0.iter().partition(|(other, _)| *other == slot);
+        assert!(own.len() < 2 && others.iter().all(|(_, why)| *why == DropReason::Evicted));
+        Arrival { dropped: own.first().map(|own| own.1), victims: others.iter().map(|other| other.0).collect() }
+    }
 }
 
 /// EWFQ with its twin beside it.
@@ -97,17 +141,46 @@ struct Twinned {
     overflows: u64,
     found: u64,
     greatest_gamma: f64,
+    longest: bool,
+    /// The longest line that was seen when a packet came.
+    longest_line: usize,
+    evicted: usize,
 }
 
 impl Twinned {
     fn update(&mut self, now: Time) {
         let q = self.queue.backlog().bytes as f64;
-        while self.every.step(now).is_some() {
+        while let Some(at) = self.every.step(now) {
             for held in self.twin.held.values() {
                 self.greatest_gamma = self.greatest_gamma.max(held.gamma);
             }
-            self.twin.update(q);
+            self.twin.update(at.as_nanos() as f64 / 1e9, q);
         }
+    }
+
+    /// Whether the longest line by weight that was seen, by its last packets, makes room for `len` bytes of `class`: not where it is no longer
+    /// than the newcomer's own line would be, and not its only packet.
+    fn make_room(&mut self, class: usize, len: f64, victims: &[u32]) -> bool {
+        let mut gone = vec![];
+        let is_done = loop {
+            let by_weight = |(bytes, class): (f64, usize)| (bytes / EIGHT[class].0 + 0.5).floor();
+            let line = |class: usize| by_weight((self.order.bytes(class), class));
+            self.longest_line = if line(class) > line(self.longest_line) { class } else { self.longest_line };
+            let (longest, most) = (self.longest_line, line(self.longest_line));
+            let all: f64 = (0..8).map(|class| self.order.bytes(class)).sum();
+            if all + len <= 100_000.0 {
+                break true;
+            }
+            if most <= by_weight((self.order.classes[class].packets.iter().map(|p| p.1).sum::<f64>() + len, class))
+                || self.order.classes[longest].packets.len() < 2
+            {
+                break false;
+            }
+            gone.push(self.order.classes[longest].packets.pop_back().unwrap().0);
+        };
+        assert_eq!(gone, victims, "operation {}", self.operations);
+        self.evicted += gone.len();
+        is_done
     }
 
     fn compare(&mut self, class: usize) {
@@ -116,11 +189,10 @@ impl Twinned {
         agree("m_fair", step, self.queue.m_fair(), self.twin.m_fair, 1.0);
         match (self.queue.sender(class), self.twin.held.get(&class)) {
             (Some(ours), Some(theirs)) => {
-                assert_eq!(
-                    (ours.bytes as f64, ours.before.map(|m| m as f64)),
-                    (theirs.m, theirs.m_last),
-                    "step {step}"
-                );
+                assert_eq!(ours.bytes as f64, theirs.m, "step {step}");
+                let judged_by = if self.twin.set.sliding { theirs.slid } else { theirs.m_last };
+                assert_eq!(ours.sent.is_some(), judged_by.is_some(), "step {step}");
+                agree("m", step, ours.sent.unwrap_or(0.0), judged_by.unwrap_or(0.0), 1.0);
                 agree("gamma", step, ours.gamma, theirs.gamma, 1.0);
             }
             (ours, theirs) => assert!(ours.is_none() && theirs.is_none(), "step {step}: {ours:?} {theirs:?}"),
@@ -136,9 +208,11 @@ impl Qdisc for Twinned {
         let mut mirror = self.queue.dice().clone();
         let known = self.twin.held.contains_key(&class);
         let p = self.twin.arrive(now.as_nanos() as f64 / 1e9, class, pkt.len as f64, &mut mirror);
-        let mut fate = Fate::default();
+        let mut fate = Dropped::default();
         self.queue.enqueue(now, pkt, &mut fate);
+        let fate = fate.of(pkt.slot);
         let judged = matches!(fate.dropped, Some(DropReason::Early | DropReason::Unfair));
+        let has_room = has_room || (self.longest && !judged && self.make_room(class, pkt.len as f64, &fate.victims));
         if p > 0.0 {
             self.disputes.verdict(self.operations, mirror.uniform(), p.min(1.0), judged);
             let reason = if self.twin.classes[class].responsive { DropReason::Early } else { DropReason::Unfair };
@@ -146,8 +220,11 @@ impl Qdisc for Twinned {
         }
         assert_eq!(&mirror, self.queue.dice(), "operation {}: as many dice", self.operations);
         assert!(judged || has_room == fate.dropped.is_none(), "operation {}", self.operations);
+        assert!(fate.victims.is_empty() || fate.dropped.is_none() || !has_room);
         if fate.dropped.is_none() {
             self.order.push(class, pkt.slot, pkt.len as f64);
+            let line = |class: usize| (self.order.bytes(class) / EIGHT[class].0 + 0.5).floor();
+            self.longest_line = if line(class) > line(self.longest_line) { class } else { self.longest_line };
         }
         self.early += u64::from(fate.dropped == Some(DropReason::Early));
         self.unfair += u64::from(fate.dropped == Some(DropReason::Unfair));
@@ -220,6 +297,9 @@ fn drive(settings: &[(&str, &str)], set: Setting, operations: u64) -> Twinned {
         overflows: 0,
         found: 0,
         greatest_gamma: 0.0,
+        longest: settings.contains(&("overflow", "longest")),
+        longest_line: 0,
+        evicted: 0,
     };
     Workload::restless(operations).run(&mut twinned, &link, &mut Rng::from_seed(11), &mut NullSink);
     twinned.disputes.settle();
@@ -274,6 +354,31 @@ fn twin_agrees_in_every_mode() {
         100_000,
     );
     assert!(bits.early.min(bits.unfair) > 100, "{} {}", bits.early, bits.unfair);
+    for (window, ceiling) in [("sliding", "link"), ("whole", "largest"), ("sliding", "largest")] {
+        let set = Setting { updates: 10, interval: 0.1, link: 125_000.0, p: sampled(15, 1000.0), ..eighth() };
+        let set = Setting { rtt: 0.03, sliding: window == "sliding", largest: ceiling == "largest", ..set };
+        let settings = [("interval", "100 ms"), ("rtt", "30 ms"), ("window", window), ("ceiling", ceiling)];
+        let seen = drive(&settings, set, 200_000);
+        assert!(seen.early.min(seen.unfair) > 1_000 && seen.found > 100, "{window} {ceiling}: {}", seen.found);
+        assert!(seen.twin.capped > 100 || ceiling == "link", "{window}: {}", seen.twin.capped);
+    }
+    for (window, floor, leeway, overflow) in
+        [("whole", "fair", 1.0, "arrival"), ("whole", "packet", 1.0, "longest"), ("sliding", "fair", 1.25, "longest")]
+    {
+        let set = Setting { updates: 10, interval: 0.1, link: 125_000.0, p: sampled(15, 1000.0), ..eighth() };
+        let set =
+            Setting { rtt: 0.03, sliding: window == "sliding", largest: true, leeway, fair: floor == "fair", ..set };
+        let of_all = [("interval", "100 ms"), ("rtt", "30 ms"), ("ceiling", "largest"), ("floor", floor)];
+        let leeway = leeway.to_string();
+        let own = [("window", window), ("leeway", leeway.as_str()), ("overflow", overflow)];
+        let seen = drive(&[&of_all[..], &own].concat(), set, 200_000);
+        assert!(seen.unfair > 1_000 && seen.found > 100, "{window} {floor} {overflow}: {} {}", seen.unfair, seen.found);
+        assert!(seen.twin.raised > 100 || floor == "packet", "{window}: {}", seen.twin.raised);
+        assert!(seen.evicted > 1_000 || overflow == "arrival", "{}", seen.evicted);
+    }
+    let all_held = Setting { stages: 0, p: 1.0, ..eighth() };
+    let seen = drive(&[("stages", "0"), ("miss", "0")], all_held, 100_000);
+    assert!(seen.found > 100, "{}", seen.found);
     let p = chance_per_byte(0.3, 156, 1.0 / 8.0, 2, 1000.0);
     let stages = drive(&[("stages", "2"), ("miss", "0.3")], Setting { stages: 2, p, ..eighth() }, 100_000);
     assert!(stages.found > 20, "{}", stages.found);
@@ -363,6 +468,27 @@ fn floods_are_held_to_the_fair_share() {
         assert!((sent as f64 / 100_000.0 - expected).abs() < 0.01, "class {class}: {sent}");
     }
     assert!(lost[3..].iter().all(|&lost| lost < 180), "2 % of 9000: {lost:?}");
+}
+
+/// §III-A: C = 10 among senders of 1, 4, 8 and 8 gives 3; by steps from wherever the last interval left it, and with weights
+/// 1, 1, 2, 4 shares of 1, 9/7 and so on.
+#[test]
+fn the_twin_finds_r_fair() {
+    for (weights, r_fair) in [([1.0, 1.0, 1.0, 1.0], 3.0), ([1.0, 1.0, 2.0, 4.0], 9.0 / 7.0)] {
+        let set = Setting { link: 10.0, ..PAPER };
+        let known: Vec<_> = [1.0, 4.0, 8.0, 8.0].into_iter().zip(weights).collect();
+        for start in [0.0, 0.5, 2.0, 5.0, 100.0] {
+            let mut twin = NaiveEwfq::new(set.clone(), vec![], 1.0);
+            twin.r_fair = start;
+            for _ in 0..6 {
+                twin.r_fair = twin.next_r_fair(&known);
+                assert!(twin.r_fair <= r_fair + 1e-12);
+            }
+            assert!((twin.r_fair - r_fair).abs() < 1e-12, "{start}: {}", twin.r_fair);
+        }
+        let twin = NaiveEwfq::new(Setting { link: 21.0, ..set }, vec![], 1.0);
+        assert_eq!(twin.next_r_fair(&known[..3]), 8.0 / weights[2], "13 of 21: nobody sends too much");
+    }
 }
 
 /// One class fills the whole buffer while the others are silent (there is no part of it for each), and gives it back.

@@ -79,6 +79,16 @@ impl ClassLines {
         self.lines.push(class, pkt);
     }
 
+    /// The last packet of `class` leaves, if another one is before it: whose turn it is does not change.
+    pub fn pop_tail(&mut self, class: usize) -> Option<Packet> {
+        if self.lines.backlog(class).packets < 2 {
+            return None;
+        }
+        let pkt = self.lines.pop_tail(class)?;
+        self.backlog.remove(pkt.len);
+        Some(pkt)
+    }
+
     /// The packet whose turn it is.
     #[inline]
     pub fn pop(&mut self) -> Option<Packet> {

@@ -26,6 +26,8 @@ pub const MOST_FLOWS: u32 = 1 << 24;
 const NONE: u32 = u32::MAX;
 /// In place of a neighbour: the slot does not stand in the line of the retired.
 const ACTIVE: u32 = u32::MAX - 1;
+/// The same: no flow is in the slot.
+const FREE: u32 = u32::MAX - 2;
 
 /// A flow and what is known of it.
 #[derive(Clone, Copy, Debug)]
@@ -152,7 +154,7 @@ impl<T: Copy> FlowTable<T> {
             place = self.after(place);
         }
         self.close_gap(place);
-        self.slots[slot as usize].newer = self.free;
+        (self.slots[slot as usize].older, self.slots[slot as usize].newer) = (FREE, self.free);
         self.free = slot;
         self.len -= 1;
     }
@@ -172,6 +174,16 @@ impl<T: Copy> FlowTable<T> {
     /// What is known of each flow, in no particular order.
     pub fn states(&self) -> impl Iterator<Item = &T> {
         self.places.iter().filter(|place| place[1] != 0).map(|place| &self.slots[place[1] as usize - 1].state)
+    }
+
+    /// The same, to be changed, by slots that were ever in use.
+    pub fn states_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.slots.iter_mut().filter(|slot| slot.older != FREE).map(|slot| &mut slot.state)
+    }
+
+    /// Every flow with what is known of it, in no particular order.
+    pub fn iter(&self) -> impl Iterator<Item = (u64, &T)> {
+        self.slots.iter().filter(|slot| slot.older != FREE).map(|slot| (slot.flow, &slot.state))
     }
 
     /// Moves later members of the probing run into the freed place, so that none becomes unreachable.
@@ -345,6 +357,8 @@ mod tests {
             }
             let (before, mut asked) = (table.len(), BTreeMap::new());
             assert_eq!(table.states().count() as u32, before);
+            assert!(table.iter().all(|(flow, state)| flow == *state && table.find(flow).is_some()));
+            assert_eq!((table.iter().count(), table.states_mut().count()), (before as usize, before as usize));
             let odd = dice.below(2);
             table.retain(|flow, state| asked.insert(flow, *state).is_none() && flow % 2 == odd);
             assert_eq!(asked.len() as u32, before);

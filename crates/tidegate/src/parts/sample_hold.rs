@@ -45,7 +45,7 @@ choices! {
 /// How flows are found.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rules {
-    /// How many matches in an interval it takes (k).
+    /// How many matches in an interval it takes (k); 0: none, whoever is sampled is held (estan2002's own sample-and-hold).
     pub stages: u32,
     /// How many packets the cache remembers (N_c).
     pub cache: u32,
@@ -113,6 +113,9 @@ impl<T: Copy> SampleHold<T> {
     /// the flow is to be held now. Rolls one die, and up to three more for a packet that is sampled or cached.
     pub fn identify(&mut self, flow: u64, len: u32, p: f64, dice: &mut Rng) -> bool {
         let sampled = is_sampled(dice.uniform(), p, len);
+        if self.rules.stages == 0 {
+            return sampled;
+        }
         let found = sampled && self.is_match(flow, dice) && self.count_match(flow);
         if (sampled || self.rules.insert == Insert::Every) && dice.chance(self.rules.insertion) {
             self.remember(flow, dice);
@@ -136,6 +139,16 @@ impl<T: Copy> SampleHold<T> {
     /// Every flow that is held.
     pub fn states(&self) -> impl Iterator<Item = &T> {
         self.held.states()
+    }
+
+    /// The same, to be changed.
+    pub fn states_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.held.states_mut()
+    }
+
+    /// Every flow that is held, with its number.
+    pub fn iter(&self) -> impl Iterator<Item = (u64, &T)> {
+        self.held.iter()
     }
 
     fn is_match(&self, flow: u64, dice: &mut Rng) -> bool {

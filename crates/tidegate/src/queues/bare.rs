@@ -3,6 +3,7 @@ use crate::catalog::{Entry, Info, Preset, TARGET_RTT};
 use crate::choices;
 use crate::config::ConfigError;
 use crate::packet::Packet;
+use crate::parts::every::{CATCH_UP, Every};
 use crate::parts::ewma::Ewma;
 use crate::parts::flow_table::FlowTable;
 use crate::parts::power;
@@ -35,6 +36,36 @@ choices! {
     }
 }
 
+choices! {
+    /// By what a flow's share is estimated.
+    pub enum Share {
+        /// Its rate (eq. 4).
+        Rate = "rate",
+        /// What it has waiting, in the mean (eq. 5); fair is an equal part of the average backlog.
+        Backlog = "backlog",
+    }
+}
+
+choices! {
+    /// With which probability a packet is dropped below max_th.
+    pub enum Law {
+        /// A power of the flow's part of max_th (eq. 6).
+        Power = "power",
+        /// The same for all: the law that §III-B argues against.
+        Constant = "constant",
+    }
+}
+
+choices! {
+    /// How flows are counted: the parameter `active`.
+    pub enum Active {
+        /// Each flow that is known is one.
+        Known = "known",
+        /// A flow is one if its rate is half of the fair one or more, else by its rate a part of one.
+        ByRate = "by_rate",
+    }
+}
+
 crate::params! {
     /// BARE's parameters. Defaults are the preset `paper`.
     pub struct BareConfig {
@@ -43,13 +74,25 @@ crate::params! {
         /// What a flow may have waiting while there are many.
         least: Size = Size::Bytes(4000), "", 1 ..= 1_000_000_000;
         /// Up to so many flows there are few; from here the threshold goes to `crowded` in a straight line.
-        roomy: u32 = 14, "N_1", 1 ..= 16_777_216;
+        roomy: u32 = 9, "N_1", 1 ..= 16_777_216;
         /// From so many flows on there are many.
         crowded: u32 = 40, "N_2", 1 ..= 16_777_216;
+        /// How flows are counted.
+        active: Active = Active::Known, "N_act", 0 ..= 0;
+        /// How often they are counted by rate.
+        recount: Span = Span::from_millis(50), "", 1_000 ..= 3_600_000_000_000_u64;
         /// The backlog aimed at, as a share of the virtual threshold.
         target: Prob = Prob::clip(0.5), "target_q / vmax_q", 0.0 ..= 1.0;
         /// Weight of the backlog of the moment in its average.
         weight: f64 = 0.006, "w_q", 1e-9 ..= 1.0;
+        /// By what a flow's share is estimated.
+        share: Share = Share::Rate, "", 0 ..= 0;
+        /// Weight of what a flow has waiting in its average, if its share is estimated by that.
+        share_weight: f64 = 0.02, "w", 1e-9 ..= 1.0;
+        /// With which probability a packet is dropped below max_th.
+        law: Law = Law::Power, "", 0 ..= 0;
+        /// That probability, if it is constant.
+        chance: Prob = Prob::clip(0.02), "a", 0.0 ..= 1.0;
         /// Time constant of the rates.
         memory: Span = Span::from_millis(384), "K", 1_000 ..= 3_600_000_000_000_u64;
         /// Exponent of the drop law for a flow that is new.
@@ -149,6 +192,9 @@ pub struct BareRule {
     /// The link's rate in bytes per second.
     mu: f64,
     here: Here,
+    /// N, and when it is counted by rate.
+    active: f64,
+    every: Every,
 }
 
 impl BareRule {
@@ -163,6 +209,8 @@ impl BareRule {
             estimator: RateEstimator::new(config.memory),
             mu: link.rate.as_bps() as f64 / 8.0,
             here: Here::New,
+            active: 1.0,
+            every: if config.active == Active::ByRate { Every::new(config.recount) } else { Every::never() },
         };
         rule.refresh();
         rule
@@ -193,9 +241,33 @@ impl BareRule {
         self.flows.find(flow).map(|slot| (self.flows[slot].queued, self.flows[slot].rate, self.flows[slot].beta))
     }
 
+    /// N by rate, a step nearer: each flow's rate, as far as it has not faded since its last packet, over half of the last
+    /// fair one, and no more than one.
+    #[cold]
+    fn recount(&mut self, now: Time) {
+        while let Some(at) = self.every.step(now) {
+            let idle = self.every.overdue(now);
+            // Nothing has come since, so that only the last of many overdue counts matters.
+            if idle > CATCH_UP {
+                self.every.skip(idle - 1);
+                continue;
+            }
+            let (half, memory) = (2.0 * self.bounds.per_rate_fair, self.config.memory.as_secs());
+            let part = |flow: &Flow| {
+                let faded = flow.rate * libm::exp(-at.since(flow.last).as_secs() / memory);
+                (half * faded).min(1.0)
+            };
+            self.active = self.flows.iter().map(|(_, flow)| part(flow)).sum::<f64>().max(1.0);
+            self.refresh();
+        }
+    }
+
     /// Lines 3 to 6, whenever the number of flows has changed.
     fn refresh(&mut self) {
-        let flows = self.flows.len().max(1) as f64;
+        if self.config.active == Active::Known {
+            self.active = self.flows.len().max(1) as f64;
+        }
+        let flows = self.active;
         let vmax_q = self.threshold.at(flows);
         let max_th = vmax_q / flows;
         self.bounds = Bounds {
@@ -211,6 +283,9 @@ impl BareRule {
     /// fall idle in the order of their last packets, so the line of the retired is sorted by `last`.
     #[inline]
     fn forget(&mut self, now: Time) {
+        if now >= self.every.due() {
+            self.recount(now);
+        }
         if let Some(oldest) = self.flows.oldest_retired()
             && now.since(self.flows[oldest].last) >= self.config.timeout
         {
@@ -228,9 +303,21 @@ impl BareRule {
         self.refresh();
     }
 
+    /// One over a fair share, in the unit in which shares are estimated.
+    #[inline]
+    fn per_fair(&self) -> f64 {
+        match self.config.share {
+            Share::Rate => self.bounds.per_rate_fair,
+            // Nothing waits, so that nobody has too much.
+            Share::Backlog if self.avg.get() <= 0.0 => 0.0,
+            Share::Backlog => self.active / self.avg.get(),
+        }
+    }
+
     /// Lines 16 and 29: adjusts beta, when enough bytes have gone by.
     #[inline]
     fn update_beta(&mut self, slot: u32) {
+        let per_fair = self.per_fair();
         let flow = &mut self.flows[slot];
         if (flow.count as f64) < self.bounds.update_after {
             return;
@@ -238,7 +325,7 @@ impl BareRule {
         if self.config.count == Count::Reset {
             flow.count = 0;
         }
-        let ratio = flow.rate * self.bounds.per_rate_fair;
+        let ratio = flow.rate * per_fair;
         flow.beta = if ratio > 1.0 && self.avg.get() > self.bounds.target_q {
             (flow.beta / ratio).max(self.config.beta_min)
         } else {
@@ -270,10 +357,18 @@ impl BareRule {
         let die = dice.uniform();
         if queued >= self.bounds.max_th {
             Verdict::Drop(DropReason::Forced)
-        } else if power::is_below(die, queued * self.bounds.per_max_th, flow.beta) {
+        } else if self.is_early(die, queued * self.bounds.per_max_th, flow.beta) {
             Verdict::Drop(DropReason::Early)
         } else {
             Verdict::Admit
+        }
+    }
+
+    #[inline]
+    fn is_early(&self, die: f64, part: f64, beta: f64) -> bool {
+        match self.config.law {
+            Law::Power => power::is_below(die, part, beta),
+            Law::Constant => die < self.config.chance.get(),
         }
     }
 }
@@ -316,7 +411,13 @@ impl Policy for BareRule {
         self.avg.update((queue.backlog().bytes + pkt.len as u64) as f64);
         if let Here::Known(slot) = self.here {
             let flow = &mut self.flows[slot];
-            flow.rate = self.estimator.update(flow.rate, pkt.len, now.since(flow.last));
+            flow.rate = match self.config.share {
+                Share::Rate => self.estimator.update(flow.rate, pkt.len, now.since(flow.last)),
+                Share::Backlog => {
+                    let queued = (flow.queued + pkt.len as u64) as f64;
+                    flow.rate + self.config.share_weight * (queued - flow.rate)
+                }
+            };
             flow.last = now;
             if flow.packets == 0 {
                 self.flows.recall(slot);
@@ -348,26 +449,33 @@ impl Policy for BareRule {
 
     fn probe(&self, see: &mut dyn FnMut(Gauge)) {
         see(Gauge { name: "flows", unit: "", value: self.flows() as f64 });
+        see(Gauge { name: "active", unit: "", value: self.active });
         see(Gauge { name: "max_th", unit: "bytes", value: self.max_th() });
         see(Gauge { name: "target", unit: "bytes", value: self.target() });
         see(Gauge { name: "avg", unit: "bytes", value: self.avg() });
     }
 }
 
-/// The paper's numbers scaled to `link`; see the manual page.
+/// What a flow may have waiting at least, in packets.
+const LEAST: u64 = 2;
+
+/// Useful where a flood comes and harmless where none does; each departure from the paper stands in the manual page.
 fn auto(link: &Link) -> BareConfig {
     let bytes = link.limit.in_bytes(link.mean_packet) as f64;
     let limit = bytes / link.mean_packet.get() as f64;
     let longest_delay = bytes * 8.0 / link.rate.as_bps() as f64;
     let memory = Span::from_secs((3.0 * longest_delay).max(TARGET_RTT.as_secs()).min(3600.0));
-    let crowded = (limit / 4.0).clamp(1.0, 16_777_216.0) as u32;
+    let most = 0.8 * limit;
     BareConfig {
-        most: Size::Packets(8),
-        least: Size::Packets(4),
-        roomy: ((limit * 0.7 / 8.0) as u32).clamp(1, crowded),
-        crowded,
+        most: Size::Packets((most as u64).max(LEAST)),
+        least: Size::Packets(LEAST),
+        roomy: 1,
+        crowded: (most / LEAST as f64).clamp(1.0, 16_777_216.0) as u32,
+        active: Active::ByRate,
+        target: Prob::clip(0.1),
         memory,
         timeout: Span::from_nanos(4 * memory.as_nanos()).max(Span::from_millis(1500)),
+        beta_min: 0.01,
         ..BareConfig::default()
     }
 }
@@ -382,7 +490,7 @@ impl Entry for Bare {
     const PRESETS: &'static [Preset<BareConfig>] = &[
         Preset {
             name: "paper",
-            doc: "cho2001 §III-A; of its Fig. 1, which is lost, our reading: sloping from 14 to 40 flows",
+            doc: "cho2001 §III-A; of its Fig. 1, which is lost, our reading: sloping from 9 to 40 flows",
             config: |_| BareConfig::default(),
         },
         Preset {
@@ -395,7 +503,7 @@ impl Entry for Bare {
             doc: "another reading: a plateau of 160 kB from 20 to 40 flows",
             config: |_| BareConfig { roomy: 20, crowded: 40, ..BareConfig::default() },
         },
-        Preset { name: "auto", doc: "thresholds from the limit, K and the timeout from limit and rate", config: auto },
+        Preset { name: "auto", doc: "flows counted by rate, thresholds from the limit, K and the timeout from limit and rate", config: auto },
     ];
 
     fn build(config: &BareConfig, link: Link, dice: Rng) -> Result<Self, ConfigError> {
@@ -406,6 +514,9 @@ impl Entry for Bare {
         if config.beta_max < config.beta_min {
             let why = alloc::format!("must not be below beta_min = {}", config.beta_min);
             return Err(ConfigError::new("beta_max", config.beta_max, why));
+        }
+        if config.share == Share::Backlog && config.active == Active::ByRate {
+            return Err(ConfigError::new("active", "by_rate", "needs share = rate"));
         }
         if !(config.beta_min..=config.beta_max).contains(&config.beta) {
             let why = alloc::format!("must lie in beta_min = {} to beta_max = {}", config.beta_min, config.beta_max);

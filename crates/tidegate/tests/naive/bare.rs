@@ -63,6 +63,13 @@ pub struct Setting {
     pub timeout: f64,
     pub growth: Growth,
     pub count: Count,
+    /// Every so many nanoseconds flows are counted by rate; without it each that is known is one. Of more than 65 counts that
+    /// are due at once only the last is made.
+    pub recount: Option<f64>,
+    /// The weight of eq. (5), if shares are estimated by what waits and not by eq. (4).
+    pub by_backlog: Option<f64>,
+    /// The drop probability below max_th, if it is not eq. (6)'s.
+    pub constant: Option<f64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -81,19 +88,49 @@ pub struct NaiveBare {
     pub flows: BTreeMap<u64, Flow>,
     pub q: f64,
     pub avg_q: f64,
+    /// N by rate, and how often it was counted.
+    pub active: f64,
+    pub counts: f64,
 }
 
 impl NaiveBare {
     pub fn new(set: Setting) -> NaiveBare {
-        NaiveBare { set, flows: BTreeMap::new(), q: 0.0, avg_q: 0.0 }
+        NaiveBare { set, flows: BTreeMap::new(), q: 0.0, avg_q: 0.0, active: 1.0, counts: 0.0 }
+    }
+
+    /// N.
+    pub fn n(&self) -> f64 {
+        match self.set.recount {
+            Some(_) => self.active,
+            None => self.flows.len() as f64,
+        }
+    }
+
+    /// A flow is one at half of the fair rate or more, below that a part of one; its rate fades from its last packet on.
+    fn recount(&mut self, now: f64) {
+        let Some(every) = self.set.recount else { return };
+        let due = (now / every).floor() - self.counts;
+        if due > 65.0 {
+            self.counts += due - 1.0;
+        }
+        while (self.counts + 1.0) * every <= now {
+            self.counts += 1.0;
+            let at = self.counts * every;
+            let half = self.rate_fair() / 2.0;
+            let parts = self.flows.values().map(|flow| {
+                let faded = flow.rate * libm::exp(-(at - flow.t_prev) / 1e9 / self.set.k);
+                (faded / half).min(1.0)
+            });
+            self.active = parts.sum::<f64>().max(1.0);
+        }
     }
 
     pub fn vmax_q(&self) -> f64 {
-        self.set.threshold.at(self.flows.len() as f64)
+        self.set.threshold.at(self.n())
     }
 
     pub fn max_th(&self) -> f64 {
-        self.vmax_q() / self.flows.len() as f64
+        self.vmax_q() / self.n()
     }
 
     pub fn target_q(&self) -> f64 {
@@ -101,7 +138,7 @@ impl NaiveBare {
     }
 
     pub fn rate_fair(&self) -> f64 {
-        self.set.mu / self.flows.len() as f64
+        self.set.mu / self.n()
     }
 
     fn update_q(&mut self, change: f64) {
@@ -111,7 +148,13 @@ impl NaiveBare {
 
     /// Lines 16 and 29: beta, if enough bytes have gone by.
     fn update_beta(&mut self, id: u64) {
-        let (max_th, target, fair) = (self.max_th(), self.target_q(), self.rate_fair());
+        // By what waits, a fair share is an equal part of the average backlog; of nothing nobody has too much.
+        let fair = match self.set.by_backlog {
+            None => self.rate_fair(),
+            Some(_) if self.avg_q <= 0.0 => f64::INFINITY,
+            Some(_) => self.avg_q / self.n(),
+        };
+        let (max_th, target) = (self.max_th(), self.target_q());
         let (set, congested) = (self.set, self.avg_q > target);
         let flow = self.flows.get_mut(&id).unwrap();
         if flow.count < set.trigger * max_th {
@@ -135,6 +178,7 @@ impl NaiveBare {
 
     /// §V-B: a flow of which nothing waits, and which has buffered nothing for so long, is forgotten.
     pub fn forget(&mut self, now: f64) {
+        self.recount(now);
         let timeout = self.set.timeout * 1e9;
         self.flows.retain(|_, flow| flow.q > 0.0 || now - flow.t_prev < timeout);
     }
@@ -146,7 +190,10 @@ impl NaiveBare {
         self.flows.get_mut(&id)?.count += size;
         self.update_beta(id);
         let flow = &self.flows[&id];
-        Some(libm::pow((flow.q + size) / self.max_th(), flow.beta)) // eq. 6
+        match self.set.constant {
+            Some(chance) if flow.q + size < self.max_th() => Some(chance),
+            _ => Some(libm::pow((flow.q + size) / self.max_th(), flow.beta)), // eq. 6
+        }
     }
 
     /// Lines 2 to 12 for a new flow, 22 to 25 for another.
@@ -160,6 +207,10 @@ impl NaiveBare {
         flow.q += size;
         let t = (now - flow.t_prev) / 1e9;
         flow.t_prev = now;
+        if let Some(w) = self.set.by_backlog {
+            flow.rate = (1.0 - w) * flow.rate + w * flow.q; // eq. 5
+            return;
+        }
         // Eq. 4; for t = 0 its limit.
         let fresh = if t > 0.0 { -libm::expm1(-t / k) / t } else { 1.0 / k };
         flow.rate = fresh * size + libm::exp(-t / k) * flow.rate;

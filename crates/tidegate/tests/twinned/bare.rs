@@ -124,6 +124,9 @@ impl super::Twinned for Twinned {
             timeout: set.secs("timeout"),
             growth: if set.is("growth", "constant") { Growth::Constant } else { Growth::Ratio },
             count: if set.is("count", "reset") { Count::Reset } else { Count::Keep },
+            by_backlog: set.is("share", "backlog").then(|| set.number("share_weight")),
+            constant: set.is("law", "constant").then(|| set.number("chance")),
+            recount: set.is("active", "by_rate").then(|| (set.secs("recount") * 1e9).round()),
         };
         Some(Twinned {
             queue,
