@@ -57,6 +57,8 @@ const LITERAL: Setting = Setting {
     levels: 2,
     bins: 23,
     bin_size: 13,
+    overbook: 0.0,
+    limit: 60.0,
     max: 0,
     d_up: 0.005,
     d_down: 0.005,
@@ -66,6 +68,7 @@ const LITERAL: Setting = Setting {
     early: Early::On,
     condemn: 1.0,
     penalty: Penalty::After,
+    refused_raises: false,
     penalty_box: PenaltyBox::Bucket,
     packet: 1_000.0,
     penalty_rate: 20_000.0,
@@ -412,27 +415,77 @@ fn the_second_set_learns_up_to_its_cap() {
 
 // ---- presets -------------------------------------------------------------------------------------------------------
 
-/// On the paper's link `auto` gives the paper's numbers back, with the double-buffered hash; elsewhere it follows its rule and stays within bounds.
+/// `auto` follows its rule and stays within bounds; its penalty rate is the paper's share of the line.
 #[test]
-fn auto_is_the_paper_scaled() {
-    let get = |preset, link: &Link, param| catalog::config("sfb", Some(preset), link).unwrap().get(param).unwrap();
-    for param in ["levels", "bins", "bin_size", "d_up", "d_down", "drop_rule", "penalty_rate", "penalty_depth"] {
-        assert_eq!(get("auto", &papers_link(), param), get("paper", &papers_link(), param), "{param}");
-    }
-    assert_eq!(get("auto", &papers_link(), "rehash"), "double"); // the one thing that is not the preset paper's
-    // 10 Gbit/s × 100 ms = 125000 packets, whose root is 353.6; 1.5 × 125000 / 353 = 531.2.
-    let fast = link("10 Gbit/s", "125 MB");
-    let auto = |param| get("auto", &fast, param);
-    assert_eq!((&*auto("bins"), &*auto("bin_size"), &*auto("penalty_rate")), ("353", "531", "35.555555 Mbit/s"));
-    for (rate, limit, bins) in [("1 kbit/s", "1 packet", "8"), ("1000000 Gbit/s", "16777216 packets", "4096")] {
+fn auto_is_scaled_to_the_link() {
+    let get = |link: &Link, param| catalog::config("sfb", Some("auto"), link).unwrap().get(param).unwrap();
+    assert_eq!(get(&papers_link(), "penalty_rate"), "160 kbit/s");
+    // 45 Mbit/s × 100 ms are 562.5 packets in flight, whose root is 23.7, as the paper's 23 bins.
+    assert_eq!([get(&papers_link(), "levels"), get(&papers_link(), "bins")], ["3", "237"]);
+    for (rate, limit, bins) in
+        [("1 kbit/s", "1 packet", "64"), ("20 Mbit/s", "250 kB", "158"), ("1000000 Gbit/s", "16777216 packets", "1024")]
+    {
         let link = link(rate, limit);
-        let config = catalog::config("sfb", Some("auto"), &link).unwrap();
-        assert_eq!(config.get("bins").unwrap(), bins);
-        config.build(link, Rng::from_seed(1)).unwrap();
+        assert_eq!(get(&link, "bins"), bins);
+        catalog::config("sfb", Some("auto"), &link).unwrap().build(link, Rng::from_seed(1)).unwrap();
     }
-    // A short queue has fewer bins: 3/8 of 40 packets are 15, and 1.5 × 40 / 15 = 4 to a bin.
-    let short = link("10 Gbit/s", "40 packets");
-    assert_eq!((&*get("auto", &short, "bins"), &*get("auto", &short, "bin_size")), ("15", "4"));
+}
+
+/// With `overbook` a bin alone on its level is never full; beside n others it may hold b / (b + n) of the limit.
+#[test]
+fn bins_share_the_limit_among_those_in_use() {
+    let rise = [("overbook", "0.6"), ("d_up", "0.000000001")];
+    let mut queue = sfb("paper", &rise, link("45 Mbit/s", "100 packets"), 1);
+    for _ in 0..200 {
+        offer(&mut queue, 0, 1);
+    }
+    assert_eq!((queue.backlog().packets, queue.policy().p_min(1)), (100, 0.0));
+    // 60 / 1.6 = 37.5 beside one other, 60 / 2.6 = 23.1 beside two.
+    for (others, held) in [(1, 38), (2, 24)] {
+        let mut queue = sfb("paper", &rise, link("45 Mbit/s", "100 packets"), 1);
+        let apart = |queue: &Sfb| bins(queue, 2).filter(|bin| bin.qlen() > 0).count();
+        let mut flow = 1;
+        while apart(&queue) < 2 * others {
+            flow += 1;
+            let mut trial = queue.clone();
+            offer(&mut trial, 0, flow);
+            if apart(&trial) == apart(&queue) + 2 {
+                queue = trial;
+            }
+        }
+        let mut own = flow + 1;
+        while {
+            let mut trial = queue.clone();
+            offer(&mut trial, 0, own);
+            apart(&trial) < 2 * others + 2
+        } {
+            own += 1;
+        }
+        let passed = (0..60).filter(|_| offer(&mut queue, 0, own).dropped.is_none()).count();
+        assert_eq!(passed, held, "beside {others}");
+    }
+}
+
+/// What the penalty box refuses raises p_m of bins that are not full, if asked to.
+#[test]
+fn refusals_raise_p_m() {
+    for (refused, p_m) in [("ignore", 0.25), ("raise", 0.5)] {
+        let settings = [
+            ("refused", refused),
+            ("condemn", "0.25"),
+            ("d_up", "0.25"),
+            ("d_down", "0"),
+            ("penalty_rate", "0 bit/s"),
+            ("penalty_depth", "1 packets"),
+        ];
+        let mut queue = sfb("paper", &settings, papers_link(), 1);
+        for _ in 0..14 + 1 {
+            assert_eq!(offer(&mut queue, 0, 1).dropped, None, "the last is condemned, and passes the box");
+        }
+        while queue.dequeue(Time::ZERO, &mut NullSink).is_some() {}
+        assert_eq!(offer(&mut queue, 0, 1).dropped, Some(DropReason::Penalty));
+        assert_eq!(queue.policy().p_min(1), p_m, "{refused}");
+    }
 }
 
 /// Linux's and XNU's numbers: printed probabilities to the last digit of theirs, times by whole powers of ten of the rate.
@@ -780,6 +833,44 @@ fn twin_held() {
     settings.extend([("early", "full"), ("drop_rule", "any"), ("penalty", "after")]);
     let queue = against_the_twin("sfb held, full bins judged", setting, &settings);
     assert!(queue.full > 100 && queue.penalised > 100 && queue.coins > 100, "{} {}", queue.full, queue.penalised);
+}
+
+/// `auto`'s ways: the limit shared among the bins in use, refusals that raise p_m.
+#[test]
+fn twin_sharing() {
+    let setting = Setting {
+        levels: 3,
+        bins: 11,
+        overbook: 0.6,
+        d_up: 0.05,
+        d_down: 0.01,
+        fall: Fall::Departure,
+        hold: 0.001,
+        penalty: Penalty::Before,
+        refused_raises: true,
+        drop_rule: DropRule::Min,
+        penalty_rate: 200_000.0,
+        rehash: Rehash::Double,
+        rehash_interval: 0.3,
+        warm_up: 0.3,
+        ..LITERAL
+    };
+    let settings = [
+        ("levels", "3"),
+        ("bins", "11"),
+        ("overbook", "0.6"),
+        ("d_up", "0.05"),
+        ("d_down", "0.01"),
+        ("fall", "departure"),
+        ("hold", "1 ms"),
+        ("penalty", "before"),
+        ("refused", "raise"),
+        ("drop_rule", "min"),
+        ("penalty_rate", "1600 kbit/s"),
+        ("rehash", "double"),
+        ("rehash_interval", "300 ms"),
+    ];
+    all_paths(&against_the_twin("sfb sharing", setting, &settings));
 }
 
 /// The corners of the bounds: eight levels, one bin.

@@ -6,7 +6,7 @@ use crate::catalog::{Entry, Info, Preset, TARGET_RTT};
 use crate::choices;
 use crate::config::ConfigError;
 use crate::packet::Packet;
-use crate::parts::bins::{Bins, Place, Places};
+use crate::parts::bins::{Bins, MAX_LEVELS, Place, Places};
 use crate::parts::every::{CATCH_UP, Every};
 use crate::parts::penalty_box::{Kind, PenaltyBox};
 use crate::policy::{Fifo, Policy, QueueView, Signal, Verdict};
@@ -44,6 +44,16 @@ choices! {
         After = "after",
         /// What is condemned passes as the box says, however full its bins are.
         Before = "before",
+    }
+}
+
+choices! {
+    /// Whether a packet that the penalty box refuses raises p_m.
+    pub enum Refused {
+        /// No: p_m falls as the bins run empty, flood or no flood (feng2001 Fig. 1).
+        Ignore = "ignore",
+        /// It does, in all its bins: as a lost packet does in BLUE.
+        Raise = "raise",
     }
 }
 
@@ -88,12 +98,14 @@ crate::params! {
         bins: u32 = 23, "N", 1 ..= 65_536;
         /// A bin that holds more packets than this is full.
         bin_size: u32 = 13, "bin_size", 1 ..= 16_777_216;
+        /// In place of `bin_size`, if above 0: with n bins of its level in use, a bin is full beyond b / (b + n − 1) of the limit.
+        overbook: f64 = 0.0, "b", 0.0 ..= 8.0;
         /// A packet whose bins hold more than this is dropped; never less than `bin_size`, which 0 stands for.
         max: u32 = 0, "", 0 ..= 16_777_216;
         /// Added to a bin's p_m by an arrival that finds it full, in steps of 1e-9.
         d_up: Prob = Prob::clip(0.008), "delta", 0.000000001 ..= 1.0;
         /// Taken from a bin's p_m when it is empty, in steps of 1e-9.
-        d_down: Prob = Prob::clip(0.0001), "delta", 0.0 ..= 1.0;
+        d_down: Prob = Prob::clip(0.00003), "delta", 0.0 ..= 1.0;
         /// Whether p_m falls at arrivals that find the bin empty or at departures that empty it.
         fall: Fall = Fall::Arrival, "", 0 ..= 0;
         /// The least time between two changes of a bin's p_m.
@@ -111,7 +123,9 @@ crate::params! {
         /// How the penalty box keeps its rate.
         penalty_box: Kind = Kind::Bucket, "", 0 ..= 0;
         /// Whether the penalty box is asked before or after the full bins.
-        penalty: Penalty = Penalty::After, "", 0 ..= 0;
+        penalty: Penalty = Penalty::Before, "", 0 ..= 0;
+        /// Whether a packet that the penalty box refuses raises p_m.
+        refused: Refused = Refused::Ignore, "", 0 ..= 0;
         /// Whether the hash functions change from time to time.
         rehash: Rehash = Rehash::Off, "", 0 ..= 0;
         /// How often they change.
@@ -243,6 +257,10 @@ pub struct SfbRule {
     warm_cap: u32,
     /// Packets of a bin that holds more are dropped.
     max: u32,
+    /// The limit times `overbook`, in packets.
+    room: f64,
+    /// How many bins of each level hold something.
+    in_use: [u32; MAX_LEVELS],
     active: Set,
     /// The bins of the next generation (rehash `double`); their qlen stay 0.
     warming: Set,
@@ -289,7 +307,9 @@ impl SfbRule {
             d_down: billionths(config.d_down),
             condemn: billionths(config.condemn),
             warm_cap: billionths(config.warm_cap),
-            max: config.max.max(config.bin_size),
+            max: if config.overbook > 0.0 { config.max } else { config.max.max(config.bin_size) },
+            room: config.overbook * link.limit_packets(),
+            in_use: [0; MAX_LEVELS],
             active,
             warming,
             generation: 0,
@@ -345,6 +365,7 @@ impl SfbRule {
                 self.active.bins.rekey(&mut self.hash_dice);
                 self.active.clear();
             }
+            self.in_use = [0; MAX_LEVELS];
             self.generation = self.generation.wrapping_add(1);
         }
         self.schedule_warm_up();
@@ -365,13 +386,15 @@ impl SfbRule {
         for level in 0..self.active.bins.levels() {
             let place = self.here.on(level);
             let qlen = self.active.bins[place].qlen;
-            if qlen > self.config.bin_size {
+            let full_here = self.is_full(level, qlen);
+            if full_here {
                 self.active.raise(place, now, self.config.hold, self.d_up, ONE);
             } else if qlen == 0 && self.config.fall == Fall::Arrival {
                 self.active.lower(place, now, self.config.hold, self.d_down);
             }
-            full |= qlen > self.max;
-            open |= qlen <= self.max;
+            let over = full_here && qlen > self.max;
+            full |= over;
+            open |= !over;
             p_min = p_min.min(self.active.bins[place].p_m);
         }
         self.arrivals += 1;
@@ -385,6 +408,15 @@ impl SfbRule {
         Seen { p_min, condemned, full: full && (self.config.drop_rule == DropRule::Any || !open) }
     }
 
+    /// Whether a bin that holds `qlen` is full.
+    #[inline]
+    fn is_full(&self, level: usize, qlen: u32) -> bool {
+        match self.config.overbook > 0.0 {
+            true => qlen as f64 * (self.config.overbook + self.in_use[level].max(1) as f64 - 1.0) > self.room,
+            false => qlen > self.config.bin_size,
+        }
+    }
+
     /// The second set of bins hears of a packet of an unresponsive flow (feng2001 §III-D).
     fn warm(&mut self, now: Time, flow: u64) {
         let places = self.warming.bins.places(flow);
@@ -395,10 +427,15 @@ impl SfbRule {
 
     /// What becomes of a condemned packet.
     fn penalise(&mut self, now: Time, pkt: &Packet) -> Verdict {
-        match self.penalty.take(now, pkt.len) {
-            true => Verdict::Admit,
-            false => Verdict::Drop(DropReason::Penalty),
+        if self.penalty.take(now, pkt.len) {
+            return Verdict::Admit;
         }
+        if self.config.refused == Refused::Raise {
+            for level in 0..self.active.bins.levels() {
+                self.active.raise(self.here.on(level), now, self.config.hold, self.d_up, ONE);
+            }
+        }
+        Verdict::Drop(DropReason::Penalty)
     }
 
     /// What becomes of a packet whose bins are full.
@@ -459,7 +496,9 @@ impl Policy for SfbRule {
     #[inline]
     fn admitted(&mut self, _: Time, _: &Packet, _: &impl QueueView) {
         for level in 0..self.active.bins.levels() {
-            self.active.bins[self.here.on(level)].qlen += 1;
+            let qlen = &mut self.active.bins[self.here.on(level)].qlen;
+            self.in_use[level] += (*qlen == 0) as u32;
+            *qlen += 1;
         }
     }
 
@@ -479,7 +518,11 @@ impl Policy for SfbRule {
             for level in 0..self.active.bins.levels() {
                 let place = places.on(level);
                 self.active.bins[place].qlen -= 1;
-                if self.config.fall == Fall::Departure && self.active.bins[place].qlen == 0 {
+                if self.active.bins[place].qlen > 0 {
+                    continue;
+                }
+                self.in_use[level] -= 1;
+                if self.config.fall == Fall::Departure {
                     self.active.lower(place, now, self.config.hold, self.d_down);
                 }
             }
@@ -497,7 +540,8 @@ impl Policy for SfbRule {
         let all = bins.levels() as f64 * self.config.bins as f64;
         gauge("p_max", "", bins.iter().map(Bin::p_m).fold(0.0, f64::max));
         gauge("p_mean", "", bins.iter().map(Bin::p_m).sum::<f64>() / all);
-        gauge("bins_full", "bins", bins.iter().filter(|bin| bin.qlen > self.config.bin_size).count() as f64);
+        let full = |level: usize| bins.level(level).iter().filter(|bin| self.is_full(level, bin.qlen)).count();
+        gauge("bins_full", "bins", (0..bins.levels()).map(full).sum::<usize>() as f64);
         gauge("bins_at_one", "bins", bins.iter().filter(|bin| bin.p_m >= self.condemn).count() as f64);
         gauge("misclassified", "", self.misclassified());
         gauge("penalised", "", self.penalised as f64 / self.arrivals.max(1) as f64);
@@ -516,14 +560,21 @@ pub(super) fn scale(link: &Link) -> (u32, u32, Rate) {
     (bins, bin_size, Rate::from_bps((link.rate.as_bps() as u128 * 160_000 / 45_000_000) as u64))
 }
 
+/// The best that we know; the manual page names each departure from the paper with its reason.
 fn scaled(link: &Link) -> SfbConfig {
-    let (bins, bin_size, penalty_rate) = scale(link);
+    let in_flight = link.packets_per_second() * TARGET_RTT.as_secs();
     SfbConfig {
-        bins,
-        bin_size,
-        penalty_rate,
-        // Without a rehash the innocent who shares all bins with a flood suffers for as long as the flood lasts.
+        levels: 3,
+        bins: (10.0 * libm::sqrt(in_flight)).clamp(64.0, 1024.0) as u32,
+        overbook: 0.6,
+        d_up: Prob::clip(0.02),
+        d_down: Prob::clip(0.04),
+        fall: Fall::Departure,
+        hold: Span::from_millis(5),
+        refused: Refused::Raise,
+        penalty_rate: scale(link).2,
         rehash: Rehash::Double,
+        rehash_interval: Span::from_millis(5_000),
         ..SfbConfig::default()
     }
 }
@@ -540,6 +591,7 @@ fn linux(link: &Link) -> SfbConfig {
         penalty_rate: Rate::from_bps(10 * link.mean_packet.bits()),
         penalty_depth: Size::Packets(20),
         penalty_box: Kind::Whole,
+        penalty: Penalty::After,
         rehash: Rehash::Moving,
         rehash_interval: Span::from_millis(600_000),
         overflow: Overflow::Ignore,
@@ -573,6 +625,7 @@ fn apple(link: &Link) -> SfbConfig {
         condemn: Prob::clip(16_056.0 / 16_384.0),
         penalty_rate: Rate::from_bps(link.mean_packet.bits() * decade / (3 * HOLD / 1_000_000_000)),
         penalty_box: Kind::Spaced,
+        penalty: Penalty::After,
         rehash: Rehash::Double,
         rehash_interval: Span::from_millis(20_000),
         warm_cap: Prob::clip(0.2),
@@ -597,6 +650,7 @@ impl Entry for Sfb {
                 d_up: Prob::clip(0.005),
                 d_down: Prob::clip(0.005),
                 drop_rule: DropRule::Any,
+                penalty: Penalty::After,
                 ..calibrated()
             },
         },

@@ -62,6 +62,10 @@ pub struct Setting {
     pub levels: usize,
     pub bins: usize,
     pub bin_size: u32,
+    /// If above 0, with n bins of its level in use a bin is full beyond this / (this + n - 1) of the limit.
+    pub overbook: f64,
+    /// Packets that can wait.
+    pub limit: f64,
     /// A bin that holds more than this has packets dropped; never less than `bin_size`.
     pub max: u32,
     pub d_up: f64,
@@ -74,6 +78,8 @@ pub struct Setting {
     /// The p_min from which on a flow is unresponsive.
     pub condemn: f64,
     pub penalty: Penalty,
+    /// Whether a packet that the box refuses raises p_m of its bins.
+    pub refused_raises: bool,
     pub penalty_box: PenaltyBox,
     /// The length of a packet where the box counts packets.
     pub packet: f64,
@@ -189,13 +195,20 @@ impl NaiveSfb {
         let setting = self.setting;
         let (mut over, mut p_min): (usize, f64) = (0, 1.0);
         for level in 0..setting.levels {
+            let in_use = self.active[level].iter().filter(|bin| bin.qlen > 0).count().max(1);
             let bin = &mut self.active[level][(self.hash)(self.generation, level, flow)];
-            if bin.qlen > setting.bin_size {
+            let overbook = setting.overbook;
+            let full = match overbook > 0.0 {
+                true => bin.qlen as f64 * (overbook + in_use as f64 - 1.0) > overbook * setting.limit,
+                false => bin.qlen > setting.bin_size,
+            };
+            if full {
                 bin.change(now, &setting, setting.d_up, 1.0);
             } else if bin.qlen == 0 && setting.fall == Fall::Arrival {
                 bin.change(now, &setting, -setting.d_down, 1.0);
             }
-            over += usize::from(bin.qlen > setting.max.max(setting.bin_size));
+            let least = if setting.overbook > 0.0 { 0 } else { setting.bin_size };
+            over += usize::from(full && bin.qlen > setting.max.max(least));
             p_min = p_min.min(bin.p_m);
         }
         let penalised = p_min >= setting.condemn * ONE;
@@ -269,6 +282,16 @@ impl NaiveSfb {
             PenaltyBox::Spaced => (self.tokens, self.tokens_at) = (0.0, now),
         }
         self.count(flow);
+    }
+
+    /// The box refused a penalised packet.
+    pub fn refuse_penalised(&mut self, now: f64, flow: u64) {
+        if self.setting.refused_raises {
+            for level in 0..self.setting.levels {
+                let bin = &mut self.active[level][(self.hash)(self.generation, level, flow)];
+                bin.change(now, &self.setting, self.setting.d_up, 1.0);
+            }
+        }
     }
 
     fn count(&mut self, flow: u64) {

@@ -137,6 +137,7 @@ impl Twinned {
         };
         assert_eq!(die.is_some(), decides, "a die is rolled only when there is something to decide");
         match (said, fate.dropped) {
+            (Said::Penalty { .. } | Said::Packets { .. }, Some(_)) => self.twin.refuse_penalised(now, pkt.flow),
             (_, Some(_)) => {}
             (Said::Packets { .. }, None) => self.twin.enqueue_penalised(now, pkt.flow),
             (_, None) => self.twin.enqueue(pkt.flow, paid),
@@ -207,6 +208,8 @@ impl super::Twinned for Twinned {
             levels: set.number("levels") as usize,
             bins: set.number("bins") as usize,
             bin_size: set.number("bin_size") as u32,
+            overbook: set.number("overbook"),
+            limit: link.limit_packets(),
             max: set.number("max") as u32,
             d_up: set.number("d_up"),
             d_down: set.number("d_down"),
@@ -216,6 +219,7 @@ impl super::Twinned for Twinned {
             early: if set.is("early", "on") { Early::On } else { Early::Full },
             condemn: set.number("condemn"),
             penalty: if set.is("penalty", "after") { Penalty::After } else { Penalty::Before },
+            refused_raises: set.is("refused", "raise"),
             penalty_box: match set.text("penalty_box").as_str() {
                 "bucket" => PenaltyBox::Bucket,
                 "whole" => PenaltyBox::Whole,
