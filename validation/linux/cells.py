@@ -28,7 +28,7 @@ QUEUES = {
     "pfifo": Queue(f"pfifo limit {LIMIT}", "drop_tail"),
     "sfb": Queue(
         f"sfb rehash 600000 db 60000 limit {LIMIT} max 25 target 20 increment .001 decrement .000167 penalty_rate 10 penalty_burst 20",
-        "sfb/paper,levels=8,bins=16,bin_size=20,d_up=0.001,d_down=0.000167,penalty_rate=121120 bit/s,penalty_depth=20 packets,ecn=off",
+        "sfb/linux,ecn=off",  # whose defaults are those of tc above
     ),
     "choke": Queue(
         f"choke limit {LIMIT} bandwidth 100mbit min 33 max 66 burst 44 probability .02",

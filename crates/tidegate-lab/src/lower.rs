@@ -150,6 +150,7 @@ fn lower_tcp(connection: &Connection) -> sim::Tcp {
     let base = match t.rules {
         Rules::Rfc => sim::Tcp { flavor, ..sim::Tcp::reno() },
         Rules::Ns2 => sim::Tcp::ns2(flavor),
+        Rules::Ns1 => sim::Tcp::ns1(flavor),
         Rules::Linux => sim::Tcp { flavor, rules: tcp::Rules::Linux, ..sim::Tcp::reno() },
     };
     sim::Tcp {

@@ -53,7 +53,7 @@ fn the_tables_are_those_of_the_code() {
                 &[
                     ("initial_window", "10 packets with `cubic`, `dctcp`, `bbr`; else 2 packets"),
                     ("window", "33.554432 MB; 1000000 packets with `unresponsive`"),
-                    ("timestamps", "auto: on, but off with `rules = \"ns2\"`"),
+                    ("timestamps", "auto: on, but off with `rules = \"ns2\"` and `\"ns1\"`"),
                 ],
             ),
         ),

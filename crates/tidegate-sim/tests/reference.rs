@@ -129,9 +129,12 @@ impl Draw {
         let some = if self.chance(0.5) { self.dice.below(congestions.len() as u64) } else { 0 };
         let congestion = congestions.swap_remove(some as usize);
         let ecn = if congestion.counts_marks() { EcnUse::On } else { self.pick(&[EcnUse::Off, EcnUse::On]) };
+        let reno = matches!((&congestion, flavor), (Congestion::Reno, Flavor::Reno | Flavor::NewReno));
+        let rules = [Rules::Rfc, Rules::Ns2, Rules::Linux, Rules::Ns1];
+        let rules = if reno { rules } else { [Rules::Rfc, Rules::Ns2, Rules::Linux, Rules::Linux] };
         let tcp = Tcp {
             congestion,
-            rules: self.pick(&[Rules::Rfc, Rules::Ns2, Rules::Linux]),
+            rules: self.pick(&rules),
             ecn,
             handshake: self.pick(&[Handshake::Skip, Handshake::Syn]),
             limited_transmit: self.pick(&[LimitedTransmit::On, LimitedTransmit::Off]),
@@ -143,7 +146,7 @@ impl Draw {
             timestamps: self.pick(&[Timestamps::On, Timestamps::Off]),
             ..Tcp { flavor, ..Tcp::reno() }
         };
-        let timestamps = if tcp.rules == Rules::Ns2 { Timestamps::Off } else { tcp.timestamps };
+        let timestamps = if matches!(tcp.rules, Rules::Ns2 | Rules::Ns1) { Timestamps::Off } else { tcp.timestamps };
         let tcp = Tcp { timestamps, ..tcp };
         let tcp = match tcp.congestion {
             Congestion::Bbr(_) | Congestion::Unresponsive(_) => {

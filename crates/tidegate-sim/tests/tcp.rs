@@ -61,14 +61,19 @@ fn every_tcp() -> Vec<Tcp> {
     let mut all = vec![];
     for congestion in Congestion::all() {
         for flavor in [Flavor::Reno, Flavor::NewReno, Flavor::Sack, Flavor::Rack] {
-            for rules in [Rules::Rfc, Rules::Ns2, Rules::Linux] {
+            for rules in [Rules::Rfc, Rules::Ns2, Rules::Linux, Rules::Ns1] {
                 let delayed_ack = Span::from_millis(if rules == Rules::Linux { 40 } else { 0 });
                 let paced = matches!(congestion, Congestion::Bbr(_) | Congestion::Unresponsive(_));
                 if paced && (matches!(flavor, Flavor::Reno | Flavor::NewReno) || rules == Rules::Ns2) {
                     continue;
                 }
+                let reno = matches!((&congestion, flavor), (Congestion::Reno, Flavor::Reno | Flavor::NewReno));
+                if rules == Rules::Ns1 && !reno {
+                    continue;
+                }
                 let ecn = if congestion.counts_marks() { EcnUse::On } else { EcnUse::Off };
-                let timestamps = if rules == Rules::Ns2 { Timestamps::Off } else { Timestamps::On };
+                let timestamps =
+                    if matches!(rules, Rules::Ns2 | Rules::Ns1) { Timestamps::Off } else { Timestamps::On };
                 let congestion = congestion.clone();
                 all.push(Tcp { flavor, rules, timestamps, ecn, delayed_ack, congestion, ..Tcp::reno() });
             }

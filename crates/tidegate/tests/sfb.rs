@@ -3,7 +3,7 @@ mod naive;
 mod support;
 mod twinned;
 
-use naive::sfb::{DropRule, NaiveSfb, Rehash, Said, Setting};
+use naive::sfb::{DropRule, Early, Fall, NaiveSfb, Penalty, PenaltyBox, Rehash, Said, Setting};
 use support::Fate;
 use support::stats;
 use support::twin::OPERATIONS;
@@ -57,14 +57,26 @@ const LITERAL: Setting = Setting {
     levels: 2,
     bins: 23,
     bin_size: 13,
+    overbook: 0.0,
+    limit: 60.0,
+    max: 0,
     d_up: 0.005,
     d_down: 0.005,
+    fall: Fall::Arrival,
+    hold: 0.0,
     drop_rule: DropRule::Any,
+    early: Early::On,
+    condemn: 1.0,
+    penalty: Penalty::After,
+    refused_raises: false,
+    penalty_box: PenaltyBox::Bucket,
+    packet: 1_000.0,
     penalty_rate: 20_000.0,
     penalty_depth: 2_000.0,
     rehash: Rehash::Off,
     rehash_interval: 2.0,
     warm_up: 2.0,
+    warm_cap: 1.0,
 };
 
 /// One flow, nothing leaves: the fifteenth packet is the first to find more than 13 in its bins.
@@ -255,32 +267,252 @@ fn without_ecn_signals_are_drops() {
     }
 }
 
-// ---- presets -------------------------------------------------------------------------------------------------------
-
-/// On the paper's link `auto` gives the paper's numbers back, with the double-buffered hash; elsewhere it follows its rule and stays within bounds.
+/// p_m falls at arrivals that find the bin empty, which a flood's refused packets are, or once for each time that it empties.
 #[test]
-fn auto_is_the_paper_scaled() {
-    let get = |preset, link: &Link, param| catalog::config("sfb", Some(preset), link).unwrap().get(param).unwrap();
-    for param in ["levels", "bins", "bin_size", "d_up", "d_down", "drop_rule", "penalty_rate", "penalty_depth"] {
-        assert_eq!(get("auto", &papers_link(), param), get("paper", &papers_link(), param), "{param}");
+fn p_m_falls_at_arrivals_or_at_departures() {
+    for (fall, after_departures, after_arrivals) in [("arrival", 0.08, 0.078), ("departure", 0.079, 0.079)] {
+        let settings = [("fall", fall), ("d_down", "0.001"), ("d_up", "0.04"), ("penalty_rate", "0 bit/s")];
+        let mut queue = sfb("paper", &settings, papers_link(), 1);
+        for _ in 0..14 + 2 {
+            offer(&mut queue, 0, 1);
+        }
+        while queue.dequeue(Time::ZERO, &mut NullSink).is_some() {}
+        let near = |queue: &Sfb, p: f64| assert!((queue.policy().p_min(1) - p).abs() < 1e-12, "{fall}, {p}");
+        near(&queue, after_departures);
+        let refused = [1, 1].map(|flow| {
+            let fate = offer(&mut queue, 0, flow);
+            queue.dequeue(Time::ZERO, &mut NullSink);
+            fate
+        });
+        let passed = refused.iter().filter(|fate| fate.dropped.is_none()).count() as f64;
+        near(&queue, if fall == "arrival" { after_arrivals } else { after_arrivals - 0.001 * passed });
     }
-    assert_eq!(get("auto", &papers_link(), "rehash"), "double"); // the one thing that is not the preset paper's
-    // 10 Gbit/s × 100 ms = 125000 packets, whose root is 353.6; 1.5 × 125000 / 353 = 531.2.
-    let fast = link("10 Gbit/s", "125 MB");
-    let auto = |param| get("auto", &fast, param);
-    assert_eq!((&*auto("bins"), &*auto("bin_size"), &*auto("penalty_rate")), ("353", "531", "35.555555 Mbit/s"));
-    for (rate, limit, bins) in [("1 kbit/s", "1 packet", "8"), ("1000000 Gbit/s", "16777216 packets", "4096")] {
-        let link = link(rate, limit);
-        let config = catalog::config("sfb", Some("auto"), &link).unwrap();
-        assert_eq!(config.get("bins").unwrap(), bins);
-        config.build(link, Rng::from_seed(1)).unwrap();
-    }
-    // A short queue has fewer bins: 3/8 of 40 packets are 15, and 1.5 × 40 / 15 = 4 to a bin.
-    let short = link("10 Gbit/s", "40 packets");
-    assert_eq!((&*get("auto", &short, "bins"), &*get("auto", &short, "bin_size")), ("15", "4"));
 }
 
-/// What the manual page says of the state: 8 bytes per bin, twice that with two sets, and some 400 bytes besides.
+/// Between `bin_size` and `max` packets p_m rises, and nothing is dropped because of full bins.
+#[test]
+fn two_thresholds() {
+    let mut queue = sfb("paper", &[("max", "20"), ("d_up", "0.000000001")], papers_link(), 1);
+    for i in 0..30_u32 {
+        let fate = offer(&mut queue, 0, 1);
+        assert_eq!(fate.dropped, (i >= 21).then_some(DropReason::BinFull), "packet {i}");
+        let rises = f64::from((i + 1).saturating_sub(14));
+        assert!((queue.policy().p_min(1) * 1e9 - rises).abs() < 1e-6, "packet {i}");
+    }
+    let mut queue = sfb("paper", &[("max", "5")], papers_link(), 1);
+    let held = (0..30).filter(|_| offer(&mut queue, 0, 1).dropped.is_none()).count();
+    assert_eq!(held, 14, "never less than bin_size");
+}
+
+/// A condemned flow whose bins are full: the box before them lets its two packets in, after them none.
+#[test]
+fn the_box_before_or_after_the_full_bins() {
+    for (penalty, passed) in [("after", 0), ("before", 2)] {
+        let mut queue = sfb("paper", &[("penalty", penalty), ("d_up", "1")], papers_link(), 1);
+        for _ in 0..14 {
+            offer(&mut queue, 0, 1);
+        }
+        let fates: Vec<Fate> = (0..10).map(|_| offer(&mut queue, 0, 1)).collect();
+        assert_eq!(fates.iter().filter(|fate| fate.dropped.is_none()).count(), passed, "{penalty}");
+        let why = if penalty == "after" { DropReason::BinFull } else { DropReason::Penalty };
+        assert_eq!(fates[9].dropped, Some(why));
+    }
+}
+
+/// p_m of a bin changes at most once in each time of holding, up or down.
+#[test]
+fn p_m_is_held() {
+    let mut queue = sfb("paper", &[("hold", "10 ms"), ("d_up", "0.1")], papers_link(), 1);
+    for at in 0..14 + 100 {
+        offer(&mut queue, at * MS, 1); // full from the 14th ms on: rises at 14, 24, ... 104
+    }
+    let p_m = queue.policy().p_min(1);
+    assert!((p_m - 1.0).abs() < 1e-12, "{p_m}");
+    let mut queue = sfb("paper", &[("hold", "10 ms"), ("d_up", "0.1")], papers_link(), 1);
+    for at in 0..14 + 50 {
+        offer(&mut queue, at * MS, 1);
+    }
+    let p_m = queue.policy().p_min(1);
+    assert!((p_m - 0.5).abs() < 1e-12, "{p_m}");
+}
+
+/// Condemned from a p_m below 1 on.
+#[test]
+fn condemned_below_one() {
+    let mut queue =
+        sfb("paper", &[("condemn", "0.5"), ("d_up", "0.25"), ("penalty_rate", "0 bit/s")], papers_link(), 1);
+    for _ in 0..14 + 2 {
+        offer(&mut queue, 0, 1);
+    }
+    assert_eq!(queue.policy().p_min(1), 0.5);
+    queue.dequeue(Time::ZERO, &mut NullSink);
+    let fates: Vec<_> = (0..3).map(|_| offer(&mut queue, 0, 1).dropped).collect();
+    assert_eq!(fates, [None, Some(DropReason::BinFull), Some(DropReason::BinFull)], "the box is full at first");
+    while queue.dequeue(Time::ZERO, &mut NullSink).is_some() {}
+    queue.probe(&mut |gauge| assert!(gauge.name != "bins_at_one" || gauge.value == 2.0, "{gauge:?}"));
+}
+
+/// With p_min = .8 and marks up to .5, six in ten packets are dropped that could be marked, and two in ten marked.
+#[test]
+fn marks_turn_into_drops() {
+    let (mut dropped, mut marked, mut offered) = (0.0, 0.0, 0);
+    for index in 0..200 {
+        let seed = stats::seed("marks and drops", index).get();
+        let mut queue = sfb("paper", &[("d_up", "0.08"), ("mark_up_to", "0.5")], papers_link(), seed);
+        for _ in 0..14 + 10 {
+            offer(&mut queue, 0, 1);
+        }
+        while queue.backlog().packets > 13 {
+            queue.dequeue(Time::ZERO, &mut NullSink);
+        }
+        for _ in 0..200 {
+            let fate = offer(&mut queue, 0, 1);
+            dropped += f64::from(u8::from(fate.dropped == Some(DropReason::Early)));
+            marked += f64::from(u8::from(fate.marked == Some(MarkReason::Early)));
+            offered += 1;
+            while queue.backlog().packets > 13 {
+                queue.dequeue(Time::ZERO, &mut NullSink);
+            }
+        }
+    }
+    stats::assert_mean("drops at p_min = .8", dropped, offered, 0.6, 0.6 * 0.4);
+    stats::assert_mean("marks at p_min = .8", marked, offered, 0.2, 0.2 * 0.8);
+}
+
+/// With `early = full` p_min decides only for what finds its bins full, in place of the drop.
+#[test]
+fn only_full_bins_are_judged() {
+    let mut queue = sfb("paper", &[("early", "full"), ("d_up", "0.999999999")], papers_link(), 1);
+    for _ in 0..14 {
+        assert_eq!(offer(&mut queue, 0, 1), Fate::default());
+    }
+    assert_eq!(offer(&mut queue, 0, 1), Fate { dropped: None, marked: Some(MarkReason::Early) });
+    let mut plain = Fate::default();
+    queue.enqueue(Time::ZERO, Packet::new(1, 1000), &mut plain);
+    assert_eq!(plain.dropped, Some(DropReason::BinFull));
+    let mut queue = sfb("paper", &[("early", "full"), ("d_up", "0.9")], papers_link(), 1);
+    for _ in 0..15 {
+        offer(&mut queue, 0, 1);
+    }
+    while queue.backlog().packets > 13 {
+        queue.dequeue(Time::ZERO, &mut NullSink);
+    }
+    assert_eq!(queue.policy().p_min(1), 0.9);
+    assert_eq!(offer(&mut queue, 0, 1), Fate::default(), "bins that are not full let all in");
+}
+
+/// What takes over at a change knows no p_m beyond `warm_cap`.
+#[test]
+fn the_second_set_learns_up_to_its_cap() {
+    let mut queue = sfb("double", &[("warm_cap", "0.2")], papers_link(), 1);
+    offend(&mut queue, 0, 1);
+    for _ in 0..125 {
+        offer(&mut queue, SEC, 1);
+    }
+    queue.advance(Time::from_nanos(2 * SEC));
+    assert_eq!(queue.policy().p_min(1), 0.2);
+}
+
+// ---- presets -------------------------------------------------------------------------------------------------------
+
+/// `auto` follows its rule and stays within bounds; its penalty rate is the paper's share of the line.
+#[test]
+fn auto_is_scaled_to_the_link() {
+    let get = |link: &Link, param| catalog::config("sfb", Some("auto"), link).unwrap().get(param).unwrap();
+    assert_eq!(get(&papers_link(), "penalty_rate"), "160 kbit/s");
+    // 45 Mbit/s × 100 ms are 562.5 packets in flight, whose root is 23.7, as the paper's 23 bins.
+    assert_eq!([get(&papers_link(), "levels"), get(&papers_link(), "bins")], ["3", "237"]);
+    for (rate, limit, bins) in
+        [("1 kbit/s", "1 packet", "64"), ("20 Mbit/s", "250 kB", "158"), ("1000000 Gbit/s", "16777216 packets", "1024")]
+    {
+        let link = link(rate, limit);
+        assert_eq!(get(&link, "bins"), bins);
+        catalog::config("sfb", Some("auto"), &link).unwrap().build(link, Rng::from_seed(1)).unwrap();
+    }
+}
+
+/// With `overbook` a bin alone on its level is never full; beside n others it may hold b / (b + n) of the limit.
+#[test]
+fn bins_share_the_limit_among_those_in_use() {
+    let rise = [("overbook", "0.6"), ("d_up", "0.000000001")];
+    let mut queue = sfb("paper", &rise, link("45 Mbit/s", "100 packets"), 1);
+    for _ in 0..200 {
+        offer(&mut queue, 0, 1);
+    }
+    assert_eq!((queue.backlog().packets, queue.policy().p_min(1)), (100, 0.0));
+    // 60 / 1.6 = 37.5 beside one other, 60 / 2.6 = 23.1 beside two.
+    for (others, held) in [(1, 38), (2, 24)] {
+        let mut queue = sfb("paper", &rise, link("45 Mbit/s", "100 packets"), 1);
+        let apart = |queue: &Sfb| bins(queue, 2).filter(|bin| bin.qlen() > 0).count();
+        let mut flow = 1;
+        while apart(&queue) < 2 * others {
+            flow += 1;
+            let mut trial = queue.clone();
+            offer(&mut trial, 0, flow);
+            if apart(&trial) == apart(&queue) + 2 {
+                queue = trial;
+            }
+        }
+        let mut own = flow + 1;
+        while {
+            let mut trial = queue.clone();
+            offer(&mut trial, 0, own);
+            apart(&trial) < 2 * others + 2
+        } {
+            own += 1;
+        }
+        let passed = (0..60).filter(|_| offer(&mut queue, 0, own).dropped.is_none()).count();
+        assert_eq!(passed, held, "beside {others}");
+    }
+}
+
+/// What the penalty box refuses raises p_m of bins that are not full, if asked to.
+#[test]
+fn refusals_raise_p_m() {
+    for (refused, p_m) in [("ignore", 0.25), ("raise", 0.5)] {
+        let settings = [
+            ("refused", refused),
+            ("condemn", "0.25"),
+            ("d_up", "0.25"),
+            ("d_down", "0"),
+            ("penalty_rate", "0 bit/s"),
+            ("penalty_depth", "1 packets"),
+        ];
+        let mut queue = sfb("paper", &settings, papers_link(), 1);
+        for _ in 0..14 + 1 {
+            assert_eq!(offer(&mut queue, 0, 1).dropped, None, "the last is condemned, and passes the box");
+        }
+        while queue.dequeue(Time::ZERO, &mut NullSink).is_some() {}
+        assert_eq!(offer(&mut queue, 0, 1).dropped, Some(DropReason::Penalty));
+        assert_eq!(queue.policy().p_min(1), p_m, "{refused}");
+    }
+}
+
+/// Linux's and XNU's numbers: printed probabilities to the last digit of theirs, times by whole powers of ten of the rate.
+#[test]
+fn other_kernels_presets() {
+    let get = |preset, link: &Link, param| catalog::config("sfb", Some(preset), link).unwrap().get(param).unwrap();
+    let line = link("100 Mbit/s", "200 packets");
+    let linux = |param| get("linux", &line, param);
+    assert_eq!([linux("levels"), linux("bins"), linux("bin_size"), linux("max")], ["8", "16", "19", "24"]);
+    assert_eq!([linux("penalty_rate"), linux("penalty_depth")], ["80 kbit/s", "20 packets"]);
+    let steps = linux("d_up").parse::<f64>().unwrap() * 65_535.0;
+    assert!((steps - 66.0).abs() < 1e-9, "{steps}");
+    for (rate, hold, penalty) in [
+        ("500 kbit/s", "100 s", "26 bit/s"),
+        ("99 Mbit/s", "10 s", "266 bit/s"),
+        ("100 Mbit/s", "1 s", "2.666 kbit/s"),
+        ("1 Gbit/s", "100 ms", "26.666 kbit/s"),
+        ("999 Gbit/s", "1 ms", "2.666666 Mbit/s"),
+    ] {
+        let line = link(rate, "300 packets");
+        let apple = |param| get("apple", &line, param);
+        assert_eq!([apple("hold"), apple("penalty_rate")], [hold, penalty], "{rate}");
+        assert_eq!([apple("bin_size"), apple("max")], ["99", "149"]);
+    }
+}
+
+/// What the manual page says of the state: 8 bytes per bin, twice that with two sets, and some 500 bytes besides.
 #[test]
 fn state_is_as_small_as_the_manual_says() {
     let link = papers_link();
@@ -289,7 +521,7 @@ fn state_is_as_small_as_the_manual_says() {
         config.set("bins", bins).unwrap();
         config.state_bytes(&link)
     };
-    assert!((46 * 8 + 350..46 * 8 + 450).contains(&bytes("paper", "23")), "{}", bytes("paper", "23"));
+    assert!((46 * 8 + 450..46 * 8 + 550).contains(&bytes("paper", "23")), "{}", bytes("paper", "23"));
     assert_eq!(bytes("paper", "1023") - bytes("paper", "23"), 2 * 1_000 * 8);
     assert_eq!(bytes("double", "23") - bytes("paper", "23"), 2 * 23 * 8);
 }
@@ -427,6 +659,7 @@ fn against_the_twin(name: &str, setting: Setting, settings: &[(&str, &str)]) -> 
         penalty_rate: setting.penalty_rate / 1e9,
         rehash_interval: setting.rehash_interval * 1e9,
         warm_up: setting.warm_up * 1e9,
+        hold: setting.hold * 1e9,
         ..setting
     };
     assert_eq!(queue.twin.setting, setting, "the parameters mean what is written in the test");
@@ -528,6 +761,116 @@ fn twin_double() {
     setting.warm_up = 0.075;
     settings.push(("warm_up", "0.25"));
     all_paths(&against_the_twin("sfb double, late", setting, &settings));
+}
+
+/// Linux's ways: two thresholds, whole packets in the box, marks that turn into drops.
+#[test]
+fn twin_two_thresholds() {
+    let setting = Setting {
+        bin_size: 4,
+        max: 7,
+        d_up: 0.02,
+        d_down: 0.002,
+        drop_rule: DropRule::Min,
+        penalty_box: PenaltyBox::Whole,
+        penalty_rate: 100_000.0,
+        penalty_depth: 5_000.0,
+        ..LITERAL
+    };
+    let settings = [
+        ("bin_size", "4"),
+        ("max", "7"),
+        ("d_up", "0.02"),
+        ("d_down", "0.002"),
+        ("drop_rule", "min"),
+        ("penalty_box", "whole"),
+        ("penalty_rate", "800 kbit/s"),
+        ("penalty_depth", "5 packets"),
+        ("mark_up_to", "0.5"),
+    ];
+    all_paths(&against_the_twin("sfb two thresholds", setting, &settings));
+}
+
+/// XNU's: p_m held and falling at departures, pauses for the box, condemned below 1, a capped second set.
+#[test]
+fn twin_held() {
+    let mut setting = Setting {
+        bin_size: 4,
+        max: 7,
+        d_up: 0.1,
+        d_down: 0.02,
+        fall: Fall::Departure,
+        hold: 0.002,
+        condemn: 0.9,
+        penalty: Penalty::Before,
+        penalty_box: PenaltyBox::Spaced,
+        penalty_rate: 200_000.0,
+        drop_rule: DropRule::Min,
+        rehash: Rehash::Double,
+        rehash_interval: 0.3,
+        warm_up: 0.3,
+        warm_cap: 0.4,
+        ..LITERAL
+    };
+    let mut settings = vec![
+        ("bin_size", "4"),
+        ("max", "7"),
+        ("d_up", "0.1"),
+        ("d_down", "0.02"),
+        ("fall", "departure"),
+        ("hold", "2 ms"),
+        ("condemn", "0.9"),
+        ("penalty", "before"),
+        ("penalty_box", "spaced"),
+        ("penalty_rate", "1600 kbit/s"),
+        ("drop_rule", "min"),
+        ("rehash", "double"),
+        ("rehash_interval", "300 ms"),
+        ("warm_cap", "0.4"),
+    ];
+    all_paths(&against_the_twin("sfb held", setting, &settings));
+    (setting.early, setting.drop_rule, setting.penalty) = (Early::Full, DropRule::Any, Penalty::After);
+    settings.extend([("early", "full"), ("drop_rule", "any"), ("penalty", "after")]);
+    let queue = against_the_twin("sfb held, full bins judged", setting, &settings);
+    assert!(queue.full > 100 && queue.penalised > 100 && queue.coins > 100, "{} {}", queue.full, queue.penalised);
+}
+
+/// `auto`'s ways: the limit shared among the bins in use, refusals that raise p_m.
+#[test]
+fn twin_sharing() {
+    let setting = Setting {
+        levels: 3,
+        bins: 11,
+        overbook: 0.6,
+        d_up: 0.05,
+        d_down: 0.01,
+        fall: Fall::Departure,
+        hold: 0.001,
+        penalty: Penalty::Before,
+        refused_raises: true,
+        drop_rule: DropRule::Min,
+        penalty_rate: 200_000.0,
+        rehash: Rehash::Double,
+        rehash_interval: 0.3,
+        warm_up: 0.3,
+        ..LITERAL
+    };
+    let settings = [
+        ("levels", "3"),
+        ("bins", "11"),
+        ("overbook", "0.6"),
+        ("d_up", "0.05"),
+        ("d_down", "0.01"),
+        ("fall", "departure"),
+        ("hold", "1 ms"),
+        ("penalty", "before"),
+        ("refused", "raise"),
+        ("drop_rule", "min"),
+        ("penalty_rate", "1600 kbit/s"),
+        ("rehash", "double"),
+        ("rehash_interval", "300 ms"),
+    ];
+    all_paths(&against_the_twin("sfb sharing", setting, &settings));
 }
 
 /// The corners of the bounds: eight levels, one bin.

@@ -205,7 +205,7 @@ choices! {
 }
 
 choices! {
-    /// Whose rules TCP goes by where the RFCs and ns-2 differ.
+    /// Whose rules TCP goes by where the RFCs, Linux and ns differ.
     pub enum Rules {
         /// The RFCs'.
         Rfc = "rfc",
@@ -213,13 +213,15 @@ choices! {
         Ns2 = "ns2",
         /// Linux's: a longer timer, which every partial acknowledgement restarts.
         Linux = "linux",
+        /// ns-1's, of `reno` and `newreno`: an echoed mark halves the window by whole segments and opens it too, each mark is echoed for itself.
+        Ns1 = "ns1",
     }
 }
 
 choices! {
     /// Whether TCP's segments bear time stamps (RFC 7323).
     pub enum Timestamps {
-        /// On, but off with `rules = "ns2"`.
+        /// On, but off with `rules = "ns2"` and `"ns1"`.
         Auto = "auto",
         /// Every acknowledgement of new data gives a sample of the round trip, which ends the timer's back-off.
         On = "on",
@@ -259,7 +261,7 @@ params! {
         handshake: Handshake = Handshake::Skip, "", 0 ..= 0;
         /// Whether the first two duplicate acknowledgements each let a new packet out (RFC 3042).
         limited_transmit: Switch = Switch::On, "", 0 ..= 0;
-        /// Whose rules hold where the RFCs, ns-2 and Linux differ.
+        /// Whose rules hold where the RFCs, ns-2, Linux and ns-1 differ; `ns1` is of `reno` and `newreno` only.
         rules: Rules = Rules::Rfc, "", 0 ..= 0;
         /// Whether segments bear time stamps (RFC 7323), so that every acknowledgement of new data gives a sample of the round trip and
         /// ends the timer's back-off. Without them Karn's rule holds. The lengths on the wire are as set.

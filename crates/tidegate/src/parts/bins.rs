@@ -46,6 +46,14 @@ impl Places {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place(u32);
 
+impl Place {
+    /// Its number among all bins, level by level.
+    #[inline]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
 impl<T: Clone + Default> Bins<T> {
     /// Empty bins under the keys 0; [`rekey`](Bins::rekey) before use. `levels` is cut to 1 ..= [`MAX_LEVELS`] and
     /// `per_level` to at least 1.

@@ -17,6 +17,7 @@ pub mod lines;
 pub mod longest;
 pub mod matches;
 pub mod mincount;
+pub mod penalty_box;
 pub mod power;
 pub mod pre_filter;
 pub mod price;

@@ -1,15 +1,18 @@
 #![doc = include_str!("sfb.md")]
+use alloc::vec;
+use alloc::vec::Vec;
+
 use crate::catalog::{Entry, Info, Preset, TARGET_RTT};
 use crate::choices;
 use crate::config::ConfigError;
 use crate::packet::Packet;
-use crate::parts::bins::{Bins, Places};
+use crate::parts::bins::{Bins, MAX_LEVELS, Place, Places};
 use crate::parts::every::{CATCH_UP, Every};
-use crate::parts::token_bucket::TokenBucket;
+use crate::parts::penalty_box::{Kind, PenaltyBox};
 use crate::policy::{Fifo, Policy, QueueView, Signal, Verdict};
 use crate::qdisc::{DropReason, Gauge, Link, MarkReason};
 use crate::rng::Rng;
-use crate::units::{Bytes, Prob, Rate, Size, Span, Time};
+use crate::units::{Prob, Rate, Size, Span, Time};
 
 /// A FIFO that tells unresponsive flows from the others by a few bins of accounts (feng2001).
 pub type Sfb = Fifo<SfbRule>;
@@ -21,6 +24,46 @@ choices! {
         Any = "any",
         /// All of them.
         Min = "min",
+    }
+}
+
+choices! {
+    /// When p_m of a bin falls.
+    pub enum Fall {
+        /// At an arrival that finds the bin empty (feng2001 Fig. 1).
+        Arrival = "arrival",
+        /// At a departure that empties it (feng2001 §III-A: "drops to zero").
+        Departure = "departure",
+    }
+}
+
+choices! {
+    /// Whether the penalty box is asked before or after the full bins.
+    pub enum Penalty {
+        /// What finds its bins full never comes to it (feng2001 Fig. 1).
+        After = "after",
+        /// What is condemned passes as the box says, however full its bins are.
+        Before = "before",
+    }
+}
+
+choices! {
+    /// Whether a packet that the penalty box refuses raises p_m.
+    pub enum Refused {
+        /// No: p_m falls as the bins run empty, flood or no flood (feng2001 Fig. 1).
+        Ignore = "ignore",
+        /// It does, in all its bins: as a lost packet does in BLUE.
+        Raise = "raise",
+    }
+}
+
+choices! {
+    /// Which packets p_min is asked of.
+    pub enum Early {
+        /// All (feng2001 Fig. 1).
+        On = "on",
+        /// Those whose bins are full: marked with probability p_min, if they can be, else dropped.
+        Full = "full",
     }
 }
 
@@ -55,26 +98,48 @@ crate::params! {
         bins: u32 = 23, "N", 1 ..= 65_536;
         /// A bin that holds more packets than this is full.
         bin_size: u32 = 13, "bin_size", 1 ..= 16_777_216;
+        /// In place of `bin_size`, if above 0: with n bins of its level in use, a bin is full beyond b / (b + n − 1) of the limit.
+        overbook: f64 = 0.0, "b", 0.0 ..= 8.0;
+        /// A packet whose bins hold more than this is dropped; never less than `bin_size`, which 0 stands for.
+        max: u32 = 0, "", 0 ..= 16_777_216;
         /// Added to a bin's p_m by an arrival that finds it full, in steps of 1e-9.
         d_up: Prob = Prob::clip(0.008), "delta", 0.000000001 ..= 1.0;
-        /// Taken from a bin's p_m by an arrival that finds it empty, in steps of 1e-9.
-        d_down: Prob = Prob::clip(0.0001), "delta", 0.0 ..= 1.0;
+        /// Taken from a bin's p_m when it is empty, in steps of 1e-9.
+        d_down: Prob = Prob::clip(0.00003), "delta", 0.0 ..= 1.0;
+        /// Whether p_m falls at arrivals that find the bin empty or at departures that empty it.
+        fall: Fall = Fall::Arrival, "", 0 ..= 0;
+        /// The least time between two changes of a bin's p_m.
+        hold: Span = Span::ZERO, "", 0 ..= 1_000_000_000_000_u64;
         /// How many of a flow's bins must be full for its packet to be dropped.
         drop_rule: DropRule = DropRule::Min, "", 0 ..= 0;
-        /// What all flows with p_min = 1 share.
+        /// Whether p_min is asked of every packet, or of those only whose bins are full, in place of the drop.
+        early: Early = Early::On, "", 0 ..= 0;
+        /// The p_min from which on a flow counts as unresponsive.
+        condemn: Prob = Prob::ONE, "", 0.000000001 ..= 1.0;
+        /// What all unresponsive flows share.
         penalty_rate: Rate = Rate::from_bps(160_000), "", 0 ..= 1_000_000_000_000_000_u64;
-        /// How much of it they can save up; no longer packet of theirs passes.
+        /// How much of it they can save up; no longer packet of theirs passes a bucket.
         penalty_depth: Size = Size::Packets(2), "", 1 ..= 1_000_000_000;
+        /// How the penalty box keeps its rate.
+        penalty_box: Kind = Kind::Bucket, "", 0 ..= 0;
+        /// Whether the penalty box is asked before or after the full bins.
+        penalty: Penalty = Penalty::Before, "", 0 ..= 0;
+        /// Whether a packet that the penalty box refuses raises p_m.
+        refused: Refused = Refused::Ignore, "", 0 ..= 0;
         /// Whether the hash functions change from time to time.
         rehash: Rehash = Rehash::Off, "", 0 ..= 0;
         /// How often they change.
         rehash_interval: Span = Span::from_millis(2_000), "T_h", 1_000_000 ..= 86_400_000_000_000_u64;
         /// With rehash `double`: the last part of each interval in which the second set of bins learns, as a share.
         warm_up: Prob = Prob::ONE, "T_w / T_h", 0.0 ..= 1.0;
+        /// The greatest p_m that the second set learns.
+        warm_cap: Prob = Prob::ONE, "", 0.0 ..= 1.0;
         /// Whether a packet that finds no room is an arrival to its bins.
         overflow: Overflow = Overflow::Count, "", 0 ..= 0;
         /// Whether ECN-capable packets are marked instead of dropped.
         ecn: Signal = Signal::Mark, "", 0 ..= 0;
+        /// Above this p_min more and more of the packets to be marked are dropped instead, and all of them at 1.
+        mark_up_to: Prob = Prob::ONE, "", 0.0 ..= 1.0;
     }
 }
 
@@ -111,6 +176,10 @@ fn billionths(p: Prob) -> u32 {
     (p.get() * ONE as f64 + 0.5) as u32
 }
 
+fn share(billionths: u32) -> f64 {
+    billionths as f64 * (1.0 / ONE as f64)
+}
+
 /// One account: what waits in the queue of the flows that share it, and how they are marked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bin {
@@ -132,21 +201,75 @@ impl Bin {
     }
 }
 
+/// Bins, and from when on the p_m of each may change; the latter only where p_m is held.
+#[derive(Clone, Debug)]
+struct Set {
+    bins: Bins<Bin>,
+    open: Vec<Time>,
+}
+
+impl Set {
+    fn new(levels: u32, bins: u32, hold: Span) -> Set {
+        let held = if hold > Span::ZERO { levels as usize * bins as usize } else { 0 };
+        Set { bins: Bins::new(levels as usize, bins), open: vec![Time::ZERO; held] }
+    }
+
+    fn clear(&mut self) {
+        self.bins.clear();
+        self.open.fill(Time::ZERO);
+    }
+
+    /// Whether p_m at `place` may change now; then not again for the time of holding.
+    #[inline]
+    fn may_change(&mut self, place: Place, now: Time, hold: Span) -> bool {
+        let Some(open) = self.open.get_mut(place.index()) else { return true };
+        let free = now >= *open;
+        if free {
+            *open = now + hold;
+        }
+        free
+    }
+
+    #[inline]
+    fn raise(&mut self, place: Place, now: Time, hold: Span, step: u32, most: u32) {
+        if self.may_change(place, now, hold) {
+            let p_m = &mut self.bins[place].p_m;
+            *p_m = (*p_m + step).min(most);
+        }
+    }
+
+    #[inline]
+    fn lower(&mut self, place: Place, now: Time, hold: Span, step: u32) {
+        if self.may_change(place, now, hold) {
+            let p_m = &mut self.bins[place].p_m;
+            *p_m = p_m.saturating_sub(step);
+        }
+    }
+}
+
 /// The rule of SFB.
 #[derive(Clone, Debug)]
 pub struct SfbRule {
     config: SfbConfig,
     d_up: u32,
     d_down: u32,
-    active: Bins<Bin>,
+    condemn: u32,
+    warm_cap: u32,
+    /// Packets of a bin that holds more are dropped.
+    max: u32,
+    /// The limit times `overbook`, in packets.
+    room: f64,
+    /// How many bins of each level hold something.
+    in_use: [u32; MAX_LEVELS],
+    active: Set,
     /// The bins of the next generation (rehash `double`); their qlen stay 0.
-    warming: Bins<Bin>,
+    warming: Set,
     /// Which hash functions are in use; a packet remembers in its tag under which it was counted.
     generation: u32,
     rehash: Every,
     /// From when on the second set of bins learns.
     warm_from: Time,
-    bucket: TokenBucket,
+    penalty: PenaltyBox,
     /// Keys of the hash functions come from dice of their own, so that a rehash never shifts the marking.
     hash_dice: Rng,
     /// The bins of the packet being judged.
@@ -158,41 +281,46 @@ pub struct SfbRule {
 /// What the bins say of an arriving packet.
 struct Seen {
     p_min: u32,
+    condemned: bool,
     full: bool,
 }
 
 impl SfbRule {
     fn new(config: &SfbConfig, link: &Link, dice: &mut Rng) -> SfbRule {
         let mut hash_dice = Rng::from_seed(dice.bits());
-        let mut active = Bins::new(config.levels as usize, config.bins);
-        active.rekey(&mut hash_dice);
+        let mut active = Set::new(config.levels, config.bins, config.hold);
+        active.bins.rekey(&mut hash_dice);
         let mut warming = match config.rehash {
             Rehash::Double => active.clone(),
-            Rehash::Off | Rehash::Moving => Bins::new(1, 1),
+            Rehash::Off | Rehash::Moving => Set::new(1, 1, Span::ZERO),
         };
         let rehash = match config.rehash {
             Rehash::Off => Every::never(),
             Rehash::Moving => Every::new(config.rehash_interval),
             Rehash::Double => {
-                warming.rekey(&mut hash_dice);
+                warming.bins.rekey(&mut hash_dice);
                 Every::new(config.rehash_interval)
             }
         };
-        let depth = Bytes::new(config.penalty_depth.in_bytes(link.mean_packet));
         let mut rule = SfbRule {
-            config: config.clone(),
             d_up: billionths(config.d_up),
             d_down: billionths(config.d_down),
+            condemn: billionths(config.condemn),
+            warm_cap: billionths(config.warm_cap),
+            max: if config.overbook > 0.0 { config.max } else { config.max.max(config.bin_size) },
+            room: config.overbook * link.limit_packets(),
+            in_use: [0; MAX_LEVELS],
             active,
             warming,
             generation: 0,
             rehash,
             warm_from: Time::MAX,
-            bucket: TokenBucket::new(config.penalty_rate, depth),
+            penalty: PenaltyBox::new(config.penalty_box, config.penalty_rate, config.penalty_depth, link),
             hash_dice,
             here: Places::default(),
             arrivals: 0,
             penalised: 0,
+            config: config.clone(),
         };
         rule.schedule_warm_up();
         rule
@@ -200,18 +328,18 @@ impl SfbRule {
 
     /// The bins of one level, as they are now.
     pub fn level(&self, level: usize) -> &[Bin] {
-        self.active.level(level)
+        self.active.bins.level(level)
     }
 
     /// The bins of one level of the second set, which is learning (rehash `double`).
     pub fn warming_level(&self, level: usize) -> &[Bin] {
-        self.warming.level(level)
+        self.warming.bins.level(level)
     }
 
     /// The least p_m of the bins of `flow`: 1 if it is judged unresponsive.
     pub fn p_min(&self, flow: u64) -> f64 {
-        let places = self.active.places(flow);
-        let p_ms = (0..self.active.levels()).map(|level| self.active[places.on(level)].p_m());
+        let (bins, places) = (&self.active.bins, self.active.bins.places(flow));
+        let p_ms = (0..bins.levels()).map(|level| bins[places.on(level)].p_m());
         p_ms.fold(1.0, f64::min)
     }
 
@@ -231,12 +359,13 @@ impl SfbRule {
         while self.rehash.step(now).is_some() {
             if self.config.rehash == Rehash::Double {
                 core::mem::swap(&mut self.active, &mut self.warming);
-                self.warming.rekey(&mut self.hash_dice);
+                self.warming.bins.rekey(&mut self.hash_dice);
                 self.warming.clear();
             } else {
-                self.active.rekey(&mut self.hash_dice);
+                self.active.bins.rekey(&mut self.hash_dice);
                 self.active.clear();
             }
+            self.in_use = [0; MAX_LEVELS];
             self.generation = self.generation.wrapping_add(1);
         }
         self.schedule_warm_up();
@@ -253,46 +382,93 @@ impl SfbRule {
     #[inline]
     fn look(&mut self, now: Time, flow: u64) -> Seen {
         let (mut p_min, mut full, mut open) = (ONE, false, false);
-        self.here = self.active.places(flow);
-        for level in 0..self.active.levels() {
-            let bin = &mut self.active[self.here.on(level)];
-            if bin.qlen > self.config.bin_size {
-                bin.p_m = (bin.p_m + self.d_up).min(ONE);
-                full = true;
-            } else {
-                open = true;
-                if bin.qlen == 0 {
-                    bin.p_m = bin.p_m.saturating_sub(self.d_down);
-                }
+        self.here = self.active.bins.places(flow);
+        for level in 0..self.active.bins.levels() {
+            let place = self.here.on(level);
+            let qlen = self.active.bins[place].qlen;
+            let full_here = self.is_full(level, qlen);
+            if full_here {
+                self.active.raise(place, now, self.config.hold, self.d_up, ONE);
+            } else if qlen == 0 && self.config.fall == Fall::Arrival {
+                self.active.lower(place, now, self.config.hold, self.d_down);
             }
-            p_min = p_min.min(bin.p_m);
+            let over = full_here && qlen > self.max;
+            full |= over;
+            open |= !over;
+            p_min = p_min.min(self.active.bins[place].p_m);
         }
         self.arrivals += 1;
-        if p_min == ONE {
+        let condemned = p_min >= self.condemn;
+        if condemned {
             self.penalised += 1;
             if now >= self.warm_from {
-                self.warm(flow);
+                self.warm(now, flow);
             }
         }
-        Seen { p_min, full: full && (self.config.drop_rule == DropRule::Any || !open) }
+        Seen { p_min, condemned, full: full && (self.config.drop_rule == DropRule::Any || !open) }
+    }
+
+    /// Whether a bin that holds `qlen` is full.
+    #[inline]
+    fn is_full(&self, level: usize, qlen: u32) -> bool {
+        match self.config.overbook > 0.0 {
+            true => qlen as f64 * (self.config.overbook + self.in_use[level].max(1) as f64 - 1.0) > self.room,
+            false => qlen > self.config.bin_size,
+        }
     }
 
     /// The second set of bins hears of a packet of an unresponsive flow (feng2001 §III-D).
-    fn warm(&mut self, flow: u64) {
-        let places = self.warming.places(flow);
-        for level in 0..self.warming.levels() {
-            let bin = &mut self.warming[places.on(level)];
-            bin.p_m = (bin.p_m + self.d_up).min(ONE);
+    fn warm(&mut self, now: Time, flow: u64) {
+        let places = self.warming.bins.places(flow);
+        for level in 0..self.warming.bins.levels() {
+            self.warming.raise(places.on(level), now, self.config.hold, self.d_up, self.warm_cap);
         }
     }
 
-    /// The probability that a flow not seen yet falls into bins with p_m = 1 on every level.
+    /// What becomes of a condemned packet.
+    fn penalise(&mut self, now: Time, pkt: &Packet) -> Verdict {
+        if self.penalty.take(now, pkt.len) {
+            return Verdict::Admit;
+        }
+        if self.config.refused == Refused::Raise {
+            for level in 0..self.active.bins.levels() {
+                self.active.raise(self.here.on(level), now, self.config.hold, self.d_up, ONE);
+            }
+        }
+        Verdict::Drop(DropReason::Penalty)
+    }
+
+    /// What becomes of a packet whose bins are full.
+    fn overflow(&self, pkt: &Packet, p_min: u32, dice: &mut Rng) -> Verdict {
+        let may_mark = self.config.early == Early::Full && self.config.ecn == Signal::Mark && pkt.ecn.is_capable();
+        match may_mark && dice.chance(share(p_min)) {
+            true => Verdict::Mark(MarkReason::Early),
+            false => Verdict::Drop(DropReason::BinFull),
+        }
+    }
+
+    /// The coin of Fig. 1.
+    #[inline]
+    fn toss(&self, p_min: u32, dice: &mut Rng) -> Verdict {
+        let u = dice.uniform();
+        let p_min = share(p_min);
+        if u >= p_min {
+            return Verdict::Admit;
+        }
+        let up_to = self.config.mark_up_to.get();
+        if up_to < 1.0 && u * (1.0 - up_to) < p_min - up_to {
+            return Verdict::Drop(DropReason::Early);
+        }
+        self.config.ecn.verdict(MarkReason::Early)
+    }
+
+    /// The probability that a flow not seen yet falls into bins that condemn it on every level.
     fn misclassified(&self) -> f64 {
         let share = |level| {
-            let bins = self.active.level(level);
-            bins.iter().filter(|bin| bin.p_m == ONE).count() as f64 / bins.len() as f64
+            let bins = self.active.bins.level(level);
+            bins.iter().filter(|bin| bin.p_m >= self.condemn).count() as f64 / bins.len() as f64
         };
-        (0..self.active.levels()).map(share).product()
+        (0..self.active.bins.levels()).map(share).product()
     }
 }
 
@@ -302,25 +478,27 @@ impl Policy for SfbRule {
         self.catch_up(now);
         let seen = self.look(now, pkt.flow);
         pkt.tag = self.generation;
+        if seen.condemned && self.config.penalty == Penalty::Before {
+            return self.penalise(now, pkt);
+        }
         if seen.full {
-            return Verdict::Drop(DropReason::BinFull);
+            return self.overflow(pkt, seen.p_min, dice);
         }
-        if seen.p_min == ONE {
-            return match self.bucket.take(now, pkt.len) {
-                true => Verdict::Admit,
-                false => Verdict::Drop(DropReason::Penalty),
-            };
+        if seen.condemned {
+            return self.penalise(now, pkt);
         }
-        if dice.chance(seen.p_min as f64 * (1.0 / ONE as f64)) {
-            return self.config.ecn.verdict(MarkReason::Early);
+        match self.config.early {
+            Early::On => self.toss(seen.p_min, dice),
+            Early::Full => Verdict::Admit,
         }
-        Verdict::Admit
     }
 
     #[inline]
     fn admitted(&mut self, _: Time, _: &Packet, _: &impl QueueView) {
-        for level in 0..self.active.levels() {
-            self.active[self.here.on(level)].qlen += 1;
+        for level in 0..self.active.bins.levels() {
+            let qlen = &mut self.active.bins[self.here.on(level)].qlen;
+            self.in_use[level] += (*qlen == 0) as u32;
+            *qlen += 1;
         }
     }
 
@@ -336,9 +514,17 @@ impl Policy for SfbRule {
     fn depart(&mut self, now: Time, pkt: &Packet, _: &impl QueueView, _: &mut Rng) -> Option<MarkReason> {
         self.catch_up(now);
         if pkt.tag == self.generation {
-            let places = self.active.places(pkt.flow);
-            for level in 0..self.active.levels() {
-                self.active[places.on(level)].qlen -= 1;
+            let places = self.active.bins.places(pkt.flow);
+            for level in 0..self.active.bins.levels() {
+                let place = places.on(level);
+                self.active.bins[place].qlen -= 1;
+                if self.active.bins[place].qlen > 0 {
+                    continue;
+                }
+                self.in_use[level] -= 1;
+                if self.config.fall == Fall::Departure {
+                    self.active.lower(place, now, self.config.hold, self.d_down);
+                }
             }
         }
         None
@@ -350,15 +536,16 @@ impl Policy for SfbRule {
 
     fn probe(&self, see: &mut dyn FnMut(Gauge)) {
         let mut gauge = |name, unit, value| see(Gauge { name, unit, value });
-        let bins = self.active.levels() as f64 * self.config.bins as f64;
-        let count = |is: fn(&Bin, u32) -> bool| self.active.iter().filter(|b| is(b, self.config.bin_size)).count();
-        gauge("p_max", "", self.active.iter().map(Bin::p_m).fold(0.0, f64::max));
-        gauge("p_mean", "", self.active.iter().map(Bin::p_m).sum::<f64>() / bins);
-        gauge("bins_full", "bins", count(|bin, size| bin.qlen > size) as f64);
-        gauge("bins_at_one", "bins", count(|bin, _| bin.p_m == ONE) as f64);
+        let bins = &self.active.bins;
+        let all = bins.levels() as f64 * self.config.bins as f64;
+        gauge("p_max", "", bins.iter().map(Bin::p_m).fold(0.0, f64::max));
+        gauge("p_mean", "", bins.iter().map(Bin::p_m).sum::<f64>() / all);
+        let full = |level: usize| bins.level(level).iter().filter(|bin| self.is_full(level, bin.qlen)).count();
+        gauge("bins_full", "bins", (0..bins.levels()).map(full).sum::<usize>() as f64);
+        gauge("bins_at_one", "bins", bins.iter().filter(|bin| bin.p_m >= self.condemn).count() as f64);
         gauge("misclassified", "", self.misclassified());
         gauge("penalised", "", self.penalised as f64 / self.arrivals.max(1) as f64);
-        gauge("tokens", "B", self.bucket.tokens());
+        gauge("tokens", "B", self.penalty.tokens());
     }
 }
 
@@ -373,14 +560,75 @@ pub(super) fn scale(link: &Link) -> (u32, u32, Rate) {
     (bins, bin_size, Rate::from_bps((link.rate.as_bps() as u128 * 160_000 / 45_000_000) as u64))
 }
 
+/// The best that we know; the manual page names each departure from the paper with its reason.
 fn scaled(link: &Link) -> SfbConfig {
-    let (bins, bin_size, penalty_rate) = scale(link);
+    let in_flight = link.packets_per_second() * TARGET_RTT.as_secs();
     SfbConfig {
-        bins,
-        bin_size,
-        penalty_rate,
-        // Without a rehash the innocent who shares all bins with a flood suffers for as long as the flood lasts.
+        levels: 3,
+        bins: (10.0 * libm::sqrt(in_flight)).clamp(64.0, 1024.0) as u32,
+        overbook: 0.6,
+        d_up: Prob::clip(0.02),
+        d_down: Prob::clip(0.04),
+        fall: Fall::Departure,
+        hold: Span::from_millis(5),
+        refused: Refused::Raise,
+        penalty_rate: scale(link).2,
         rehash: Rehash::Double,
+        rehash_interval: Span::from_millis(5_000),
+        ..SfbConfig::default()
+    }
+}
+
+/// Linux's sch_sfb with its defaults: probabilities are 65535ths there, and packets are counted.
+fn linux(link: &Link) -> SfbConfig {
+    SfbConfig {
+        levels: 8,
+        bins: 16,
+        bin_size: 19,
+        max: 24,
+        d_up: Prob::clip(66.0 / 65_535.0),
+        d_down: Prob::clip(11.0 / 65_535.0),
+        penalty_rate: Rate::from_bps(10 * link.mean_packet.bits()),
+        penalty_depth: Size::Packets(20),
+        penalty_box: Kind::Whole,
+        penalty: Penalty::After,
+        rehash: Rehash::Moving,
+        rehash_interval: Span::from_millis(600_000),
+        overflow: Overflow::Ignore,
+        mark_up_to: Prob::clip(0.5),
+        ..SfbConfig::default()
+    }
+}
+
+/// XNU's classq_sfb: probabilities are 16384ths there. At 1 Gbit/s p_m is held for 100 ms and a condemned packet passes each
+/// 300 ms, ten times as long at a tenth of the rate, by whole powers of ten.
+fn apple(link: &Link) -> SfbConfig {
+    const LEAST: u64 = 1_000_000;
+    const MOST: u64 = 100_000_000_000;
+    const HOLD: u64 = 100_000_000_000_000_000; // ns at 1 bit/s
+    let allocation = ((link.limit_packets() / 3.0) as u32).max(2);
+    let mut decade = LEAST;
+    while decade < MOST && decade * 10 <= link.rate.as_bps() {
+        decade *= 10;
+    }
+    SfbConfig {
+        levels: 2,
+        bins: 32,
+        bin_size: allocation - 1,
+        max: allocation + allocation / 2 - 1,
+        d_up: Prob::clip(82.0 / 16_384.0),
+        d_down: Prob::clip(16.0 / 16_384.0),
+        fall: Fall::Departure,
+        hold: Span::from_nanos(HOLD / decade),
+        drop_rule: DropRule::Any,
+        early: Early::Full,
+        condemn: Prob::clip(16_056.0 / 16_384.0),
+        penalty_rate: Rate::from_bps(link.mean_packet.bits() * decade / (3 * HOLD / 1_000_000_000)),
+        penalty_box: Kind::Spaced,
+        penalty: Penalty::After,
+        rehash: Rehash::Double,
+        rehash_interval: Span::from_millis(20_000),
+        warm_cap: Prob::clip(0.2),
         ..SfbConfig::default()
     }
 }
@@ -402,6 +650,7 @@ impl Entry for Sfb {
                 d_up: Prob::clip(0.005),
                 d_down: Prob::clip(0.005),
                 drop_rule: DropRule::Any,
+                penalty: Penalty::After,
                 ..calibrated()
             },
         },
@@ -415,6 +664,8 @@ impl Entry for Sfb {
             doc: "the same with a second set of bins that warms up (feng2001 §III-D, Fig. 6b)",
             config: |_| SfbConfig { rehash: Rehash::Double, ..calibrated() },
         },
+        Preset { name: "linux", doc: "Linux's sch_sfb with its defaults", config: linux },
+        Preset { name: "apple", doc: "XNU's classq_sfb with its penalty box on", config: apple },
         Preset { name: "auto", doc: "the paper's numbers scaled to the link, double-buffered hash", config: scaled },
     ];
 
@@ -425,7 +676,8 @@ impl Entry for Sfb {
 
     fn state_bytes(config: &SfbConfig, _: &Link) -> u64 {
         let sets = if config.rehash == Rehash::Double { 2 } else { 1 };
-        let bins = config.levels as u64 * config.bins as u64 * core::mem::size_of::<Bin>() as u64;
+        let held = if config.hold > Span::ZERO { core::mem::size_of::<Time>() } else { 0 };
+        let bins = config.levels as u64 * config.bins as u64 * (core::mem::size_of::<Bin>() + held) as u64;
         core::mem::size_of::<SfbRule>() as u64 + sets * bins
     }
 }

@@ -2,7 +2,7 @@
 use std::cell::RefCell;
 
 use super::{Set, with_known};
-use crate::naive::sfb::{DropRule, NaiveSfb, Rehash, Said, Setting};
+use crate::naive::sfb::{DropRule, Early, Fall, NaiveSfb, Penalty, PenaltyBox, Rehash, Said, Setting};
 use crate::support::twin::{Disputes, agree, rolled};
 use crate::support::{Both, Fate};
 use tidegate::catalog::{AnyConfig, AnyQueue};
@@ -33,6 +33,8 @@ pub struct Twinned {
     pub twin: NaiveSfb,
     pub link: Link,
     ecn: bool,
+    /// Above this p_min, signals become drops in proportion.
+    mark_up_to: f64,
     /// Whether a packet that finds no room is an arrival to its bins.
     counts_overflow: bool,
     operations: u64,
@@ -72,8 +74,9 @@ impl Twinned {
     }
 
     /// What the twin says of the packet, and what became of it.
-    fn judge(&mut self, said: Said, pkt: &Packet, fate: &Fate, die: Option<f64>) {
+    fn judge(&mut self, now: f64, said: Said, pkt: &Packet, fate: &Fate, die: Option<f64>) {
         let mut paid = 0.0;
+        let capable = self.ecn && pkt.ecn.is_capable();
         match said {
             Said::Full => {
                 self.full += 1;
@@ -87,23 +90,57 @@ impl Twinned {
                 assert!(passed || fate.dropped == Some(DropReason::Penalty), "{fate:?}");
                 assert!(passed == (tokens >= paid) || (tokens - paid).abs() < 1e-6 * paid, "{tokens} for {paid}");
             }
+            Said::Packets { packets, by } => {
+                self.penalised += 1;
+                let passed = *fate == Fate::default();
+                self.paid += u64::from(passed);
+                assert!(passed || fate.dropped == Some(DropReason::Penalty), "{fate:?}");
+                assert!(passed == (packets >= 1.0) || by < 1e-9, "{packets} packets");
+            }
+            Said::Judge { p_min } => {
+                self.full += 1;
+                let marked = fate.marked == Some(MarkReason::Early) && fate.dropped.is_none();
+                assert!(marked || fate.dropped == Some(DropReason::BinFull), "{fate:?}");
+                if capable {
+                    self.disputes.verdict(self.operations, die.expect("a die is rolled"), p_min, marked);
+                } else {
+                    assert!(!marked);
+                }
+            }
+            Said::Coin { p_min } if self.twin.setting.early == Early::Full => {
+                assert!(*fate == Fate::default() && p_min == 0.0, "bins that are not full let all in: {fate:?}");
+                self.coins += 1;
+            }
             Said::Coin { p_min } => {
                 self.coins += 1;
                 agree("p_min", self.operations, self.queue.policy().p_min(pkt.flow), p_min, 1e-3);
                 let signalled = fate.is_signal();
                 self.early += u64::from(signalled);
-                self.disputes.verdict(self.operations, die.expect("a die is rolled"), p_min, signalled);
-                let expected = match self.ecn && pkt.ecn.is_capable() {
-                    true => Fate { dropped: None, marked: Some(MarkReason::Early) },
-                    false => Fate { dropped: Some(DropReason::Early), marked: None },
-                };
-                assert!(!signalled || *fate == expected, "{fate:?}");
+                let die = die.expect("a die is rolled");
+                self.disputes.verdict(self.operations, die, p_min, signalled);
+                let dropped = Fate { dropped: Some(DropReason::Early), marked: None };
+                if !capable {
+                    assert!(!signalled || *fate == dropped, "{fate:?}");
+                } else if signalled && self.mark_up_to < 1.0 {
+                    let p_drop = ((p_min - self.mark_up_to) / (1.0 - self.mark_up_to)).max(0.0);
+                    self.disputes.verdict(self.operations, die, p_drop, *fate == dropped);
+                } else {
+                    let marked = Fate { dropped: None, marked: Some(MarkReason::Early) };
+                    assert!(!signalled || *fate == marked, "{fate:?}");
+                }
             }
         }
-        let decides = matches!(said, Said::Coin { .. });
+        let decides = match said {
+            Said::Coin { .. } => self.twin.setting.early == Early::On,
+            Said::Judge { .. } => capable,
+            _ => false,
+        };
         assert_eq!(die.is_some(), decides, "a die is rolled only when there is something to decide");
-        if fate.dropped.is_none() {
-            self.twin.enqueue(pkt.flow, paid);
+        match (said, fate.dropped) {
+            (Said::Penalty { .. } | Said::Packets { .. }, Some(_)) => self.twin.refuse_penalised(now, pkt.flow),
+            (_, Some(_)) => {}
+            (Said::Packets { .. }, None) => self.twin.enqueue_penalised(now, pkt.flow),
+            (_, None) => self.twin.enqueue(pkt.flow, paid),
         }
     }
 }
@@ -117,11 +154,11 @@ impl Qdisc for Twinned {
         let nanos = now.as_nanos() as f64;
         if has_room {
             let said = self.twin.arrive(nanos, pkt.flow);
-            self.judge(said, &pkt, &fate, die);
+            self.judge(nanos, said, &pkt, &fate, die);
         } else {
             assert_eq!(fate.dropped, Some(DropReason::Overlimit));
             if self.counts_overflow {
-                self.twin.arrive(nanos, pkt.flow);
+                self.twin.overlimit(nanos, pkt.flow);
             }
             self.overlimit += 1;
             self.catch_up(now);
@@ -158,6 +195,9 @@ impl super::Twinned for Twinned {
         let known = [
             ("d_up", &*steps("d_up")),
             ("d_down", &*steps("d_down")),
+            ("condemn", &*steps("condemn")),
+            ("warm_cap", &*steps("warm_cap")),
+            ("mark_up_to", &*steps("mark_up_to")),
             ("rehash_interval", &*millis),
             ("warm_up", &*quarters),
         ];
@@ -168,9 +208,24 @@ impl super::Twinned for Twinned {
             levels: set.number("levels") as usize,
             bins: set.number("bins") as usize,
             bin_size: set.number("bin_size") as u32,
+            overbook: set.number("overbook"),
+            limit: link.limit_packets(),
+            max: set.number("max") as u32,
             d_up: set.number("d_up"),
             d_down: set.number("d_down"),
+            fall: if set.is("fall", "arrival") { Fall::Arrival } else { Fall::Departure },
+            hold: set.nanos("hold") as f64,
             drop_rule: if set.is("drop_rule", "any") { DropRule::Any } else { DropRule::Min },
+            early: if set.is("early", "on") { Early::On } else { Early::Full },
+            condemn: set.number("condemn"),
+            penalty: if set.is("penalty", "after") { Penalty::After } else { Penalty::Before },
+            refused_raises: set.is("refused", "raise"),
+            penalty_box: match set.text("penalty_box").as_str() {
+                "bucket" => PenaltyBox::Bucket,
+                "whole" => PenaltyBox::Whole,
+                _ => PenaltyBox::Spaced,
+            },
+            packet: link.mean_packet.get() as f64,
             penalty_rate: set.text("penalty_rate").parse::<tidegate::Rate>().unwrap().as_bps() as f64 / 8e9,
             penalty_depth: set.size("penalty_depth").in_bytes(link.mean_packet) as f64,
             rehash: match set.text("rehash").as_str() {
@@ -180,6 +235,7 @@ impl super::Twinned for Twinned {
             },
             rehash_interval: set.nanos("rehash_interval") as f64,
             warm_up: set.number("warm_up") * set.nanos("rehash_interval") as f64,
+            warm_cap: set.number("warm_cap"),
         };
         let twin = NaiveSfb::new(setting, documented_hash(setting.levels, setting.bins, dice));
         Some(Twinned {
@@ -187,6 +243,7 @@ impl super::Twinned for Twinned {
             twin,
             link,
             ecn: set.is("ecn", "on"),
+            mark_up_to: set.number("mark_up_to"),
             counts_overflow: set.is("overflow", "count"),
             operations: 0,
             full: 0,

@@ -3,9 +3,25 @@
 //! `report`, or by time in `timely` and `rack`, with `linux` for what Linux has besides; what a model of the path adds in `paced` and `delivery`.
 //!
 //! Sequence numbers count segments; every data segment has the same length on the wire. The receiver acknowledges
-//! every segment, or delays acknowledgements (`delayed`). Two sets of defaults: [`Tcp::reno`] and [`Tcp::new_reno`] go by the
+//! every segment, or delays acknowledgements (`delayed`). Three sets of defaults: [`Tcp::reno`] and [`Tcp::new_reno`] go by the
 //! RFCs, [`Tcp::ns2`] does what
-//! ns-2.35 does, off-by-ones included.
+//! ns-2.35 does, off-by-ones included, [`Tcp::ns1`] what its forerunner did.
+//!
+//! **ns-1** (ns-LBNL, 1995 to 1997, with which feng2001 was simulated) had ECN before there was a standard. Read in the
+//! history of ns-2's sources, which begins with ns-1's (public repository Raj64742/ns2: `tcp.cc` of 19 December 1996 and of late
+//! 1997, `tcp-reno.cc` 1.19, `tcp-sink.cc` 1.2, `red.cc`):
+//!
+//! - A congestion bit is set in any packet, whoever sent it. There is no ECN-capable transport, and a retransmission can be marked too.
+//! - The receiver copies each packet's bits into its acknowledgement: each mark is echoed for itself, once.
+//! - An echo halves the window, once a round trip: not before what had been sent at the last cut is acknowledged. The window counts whole
+//!   segments, with what fast recovery has added, and half of it is rounded down: from one segment it falls to none.
+//! - Then the same acknowledgement, if it is of new data, opens the window like any other. ssthresh is at least two, so that a window of
+//!   none opens to one at once: marks never silence a connection. (In the file of 1996 that bound was not there yet, and an open window of
+//!   none was divided by.)
+//! - A third duplicate cuts again though a mark has cut just before; after a timeout it does so only for what was sent since.
+//! - No segment goes out for the first two duplicates, recovery ends with the window where it stands, and a timeout halves what is left.
+//!
+//! ns-1 read time stamps for its timer and ended the back-off by Karn's rule; here Karn's rule holds for both. It had no handshake.
 use tidegate::{Bytes, ConfigError, Rate, Span};
 
 mod congestion;
@@ -46,7 +62,7 @@ pub enum Flavor {
     Rack,
 }
 
-/// Whose rules hold where the RFCs and ns-2 differ.
+/// Whose rules hold where the RFCs, Linux and ns differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rules {
     /// The RFCs': the data in flight are halved (RFC 5681 eq. 4); recovery ends with cwnd = ssthresh; Reno enters
@@ -63,6 +79,16 @@ pub enum Rules {
     /// start's end from HyStart (ha2011); BBR has what Linux has beyond its draft. [`Flavor::Rack`] has Linux's states with it
     /// (`linux`).
     Linux,
+    /// ns-1's, for Reno and NewReno: see the [module](self).
+    Ns1,
+}
+
+impl Rules {
+    /// Whether they are those of ns, old or new.
+    #[inline]
+    pub(super) fn is_ns(self) -> bool {
+        matches!(self, Rules::Ns2 | Rules::Ns1)
+    }
 }
 
 /// The parameters of a TCP connection.
@@ -88,9 +114,9 @@ pub struct Tcp {
     pub ecn: EcnUse,
     /// Whether the first two duplicate acknowledgements each let a new segment out (RFC 3042).
     pub limited_transmit: LimitedTransmit,
-    /// Whose rules hold where the RFCs and ns-2 differ.
+    /// Whose rules hold where the RFCs, Linux and ns differ.
     pub rules: Rules,
-    /// Whether segments bear time stamps. By ns-2's rules they cannot.
+    /// Whether segments bear time stamps. By ns-1's and ns-2's rules they cannot.
     pub timestamps: Timestamps,
     /// The least retransmission timeout.
     pub min_rto: Span,
@@ -216,6 +242,11 @@ impl Tcp {
         }
     }
 
+    /// `flavor`, Reno or NewReno, as ns-1 has it, except for the receiver's window and the timer's tick.
+    pub const fn ns1(flavor: Flavor) -> Tcp {
+        Tcp { flavor, rules: Rules::Ns1, timestamps: Timestamps::Off, ..Tcp::reno() }
+    }
+
     /// Whether it is ns-2's Vegas, whose sender is like no other.
     pub(crate) const fn is_ns2_vegas(&self) -> bool {
         matches!((self.rules, self.flavor, &self.congestion), (Rules::Ns2, Flavor::Reno, Congestion::Vegas(_)))
@@ -236,12 +267,16 @@ impl Tcp {
         if self.data == Some(0) {
             return Err(ConfigError::new("data", 0, "must be at least 1 segment"));
         }
-        if self.rules == Rules::Ns2 && self.timestamps == Timestamps::On {
+        if self.rules.is_ns() && self.timestamps == Timestamps::On {
             return Err(ConfigError::new(
                 "timestamps",
                 "on",
-                "must be off by ns-2's rules, whose timer goes by Karn's rule",
+                "must be off by ns's rules, whose timer goes by Karn's rule",
             ));
+        }
+        let reno = matches!(self.flavor, Flavor::Reno | Flavor::NewReno) && matches!(self.congestion, Congestion::Reno);
+        if self.rules == Rules::Ns1 && !reno {
+            return Err(ConfigError::new("rules", "ns1", "are of Reno and NewReno only"));
         }
         self.congestion.check()?;
         if self.congestion.counts_marks() && self.ecn == EcnUse::Off {

@@ -13,7 +13,7 @@ pub(crate) struct Receiver {
     bits: Box<[u64]>,
     /// A mark has come and is echoed until the sender says that it has reduced its window (RFC 3168 §6.1.3).
     echo: bool,
-    /// Each acknowledgement tells whether its own segment was marked, instead (RFC 8257 §3.2).
+    /// Each acknowledgement tells whether its own segment was marked, instead (RFC 8257 §3.2; ns-1).
     exact: bool,
     /// Of a receiver that acknowledges selectively.
     recent: Option<Box<Recent>>,
@@ -48,7 +48,7 @@ impl Receiver {
         let memory = if tcp.rules == Rules::Ns2 { BLOCKS } else { RECENT };
         let recent =
             matches!(tcp.flavor, Flavor::Sack | Flavor::Rack).then(|| Box::new(Recent { blocks: Vec::new(), memory }));
-        Receiver { recent, exact: tcp.congestion.counts_marks(), ..Receiver::default() }
+        Receiver { recent, exact: tcp.congestion.counts_marks() || tcp.rules == Rules::Ns1, ..Receiver::default() }
     }
 
     /// What the next acknowledgement says beside its number, if anything (RFC 2018 §4).
@@ -240,6 +240,20 @@ mod tests {
             assert_eq!(blocks.into_iter().filter(|b| b.from < b.to).collect::<Vec<_>>(), wanted, "after {seq}");
         }
         assert!(told.iter().all(|&n| n > 100), "{told:?}");
+    }
+
+    /// ns-1 copies a packet's bits into its acknowledgement: nothing is latched, and nobody has to say that he has heard.
+    #[test]
+    fn by_ns_1_each_mark_is_echoed_once() {
+        let mut receiver = Receiver::new(&Tcp::ns1(Flavor::Reno));
+        let marks = [false, true, false, true, true, false];
+        let echoes: Vec<bool> = (0..6)
+            .map(|seq| {
+                receiver.receive(seq, marks[seq as usize], false);
+                receiver.state().1
+            })
+            .collect();
+        assert_eq!(echoes, marks);
     }
 
     #[test]

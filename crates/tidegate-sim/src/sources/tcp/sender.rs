@@ -173,8 +173,8 @@ impl TcpSender {
                 self.advance(now, ack, echo);
                 self.look_again(now, out);
             }
-        } else if ack == self.una && (self.max > self.una || self.rules == Rules::Ns2 && self.una < self.end) {
-            // ns-2 counts duplicates also when nothing is in flight (RFC 5681 §2 does not).
+        } else if ack == self.una && (self.max > self.una || self.rules.is_ns() && self.una < self.end) {
+            // ns counts duplicates also when nothing is in flight (RFC 5681 §2 does not).
             self.duplicate(now, out);
         }
         if self.duplicates == 0 {
@@ -274,7 +274,7 @@ impl TcpSender {
         let acked = self.accept(now, ack, echo);
         if opening {
             self.open(&acked);
-        } else if !echo {
+        } else if !echo || self.rules == Rules::Ns1 {
             self.doubling = false;
             self.window.grow(&acked);
         }
@@ -361,7 +361,7 @@ impl TcpSender {
             if self.last == Last::Duplicates {
                 self.window.inflation += 1;
             }
-        } else if self.limited_transmit == LimitedTransmit::On {
+        } else if self.limited_transmit == LimitedTransmit::On && self.rules != Rules::Ns1 {
             self.send_one(now, out);
         }
     }
@@ -371,10 +371,15 @@ impl TcpSender {
         let beginning = match self.rules {
             Rules::Rfc | Rules::Linux => self.recover == 0,
             Rules::Ns2 => self.una == (self.handshake == Handshake::Syn) as u32,
+            Rules::Ns1 => false,
         };
         let news = self.una > self.recover || beginning;
-        let again = self.flavor == Flavor::Reno && self.rules != Rules::Ns2;
-        let cut = self.last == Last::Echo && self.una <= self.recover;
+        let again = match self.rules {
+            Rules::Rfc | Rules::Linux => self.flavor == Flavor::Reno,
+            Rules::Ns2 => false,
+            Rules::Ns1 => self.last != Last::Timeout,
+        };
+        let cut = self.last == Last::Echo && self.una <= self.recover && self.rules != Rules::Ns1;
         if cut {
             // A mark has halved the window for this round trip; the loss is only repaired.
         } else if news || again {
@@ -403,6 +408,9 @@ impl TcpSender {
         if self.is_linux() {
             return self.marked(now, ack);
         }
+        if self.rules == Rules::Ns1 {
+            return self.quench(now);
+        }
         if ack <= self.recover && !(self.last == Last::Timeout && self.rules == Rules::Ns2) {
             return;
         }
@@ -416,6 +424,15 @@ impl TcpSender {
         self.last = Last::Echo;
         self.window.mark(self.found(now));
         self.reduced = true;
+    }
+
+    /// ns-1's answer to an echo, before the acknowledgement itself counts. The first acknowledgement of all halves nothing.
+    fn quench(&mut self, now: Time) {
+        if self.una >= self.recover.max(1) {
+            self.recover = self.next;
+            self.last = Last::Echo;
+            self.window.mark(self.found(now));
+        }
     }
 
     /// A mark that finds a window of one makes ns-2 double the timer, if another did before. RFC 3168 §6.1.2 has the sender wait for the
@@ -509,7 +526,7 @@ impl TcpSender {
             self.rto.sent(seq, now);
         }
         // RFC 3168 §6.1.5: what is sent again is not ECN-capable, and only new data say that the window was reduced.
-        if self.ecn == EcnUse::On && !syn && (!again || self.rules == Rules::Ns2) {
+        if self.ecn == EcnUse::On && !syn && (!again || self.rules.is_ns()) {
             flags |= Ecn::Ect0 as u8;
             if std::mem::take(&mut self.reduced) {
                 flags |= flag::REDUCED;

@@ -52,7 +52,7 @@ impl Bench {
 
 /// With `rules`, and time stamps where these have them.
 fn by(rules: Rules, tcp: Tcp) -> Tcp {
-    let timestamps = if rules == Rules::Ns2 { Timestamps::Off } else { Timestamps::On };
+    let timestamps = if rules.is_ns() { Timestamps::Off } else { Timestamps::On };
     Tcp { rules, timestamps, ..tcp }
 }
 
@@ -287,11 +287,104 @@ fn a_loss_is_answered_like_a_mark() {
         let reduced: Vec<u32> = bench.out.iter().filter(|o| o.flags & flag::REDUCED != 0).map(|o| o.seq).collect();
         let (capable, told) = match rules {
             Rules::Rfc | Rules::Linux => (0, 16),
-            Rules::Ns2 => (Ecn::Ect0 as u8, 0),
+            Rules::Ns2 | Rules::Ns1 => (Ecn::Ect0 as u8, 0),
         };
         assert_eq!(again.iter().map(|f| f & flag::ECN).collect::<Vec<_>>(), [capable], "{rules:?}");
         assert_eq!(reduced, [told], "{rules:?}");
     }
+}
+
+fn ns1(flavor: Flavor) -> Tcp {
+    Tcp { ecn: EcnUse::On, initial_window: 1.0, ..Tcp::ns1(flavor) }
+}
+
+/// Half of nine segments is four, and the acknowledgement that says so opens the window by a quarter; the next cut is not before what had
+/// been sent is acknowledged.
+#[test]
+fn by_ns_1_an_echo_halves_by_whole_segments_and_opens_too() {
+    for flavor in [Flavor::Reno, Flavor::NewReno] {
+        let mut bench = Bench::avoiding(ns1(flavor), 9);
+        bench.ack(1);
+        bench.take();
+        bench.now += RTT;
+        bench.acknowledge(2, true);
+        assert_eq!((bench.sender.window.ssthresh, bench.sender.window.cwnd), (4.0, 4.25), "of 9.11");
+        let recover = bench.sender.recover;
+        assert_eq!(recover, 10, "sent before it");
+        for ack in 3..=recover {
+            bench.acknowledge(ack, true);
+            assert_eq!(bench.sender.window.ssthresh, 4.0, "{flavor:?}: once a round trip, {ack}");
+        }
+        let cwnd = bench.sender.window.cwnd;
+        bench.acknowledge(recover + 1, true);
+        assert_eq!(bench.sender.window.ssthresh, 2.0, "{cwnd}");
+    }
+}
+
+/// A mark closes a window of one, and the same acknowledgement opens it: marks never make a connection wait for its timer.
+#[test]
+fn by_ns_1_a_window_of_one_never_closes() {
+    let mut bench = Bench::new(ns1(Flavor::Reno));
+    assert_eq!(bench.take(), [0]);
+    bench.now += RTT;
+    bench.acknowledge(1, true);
+    assert_eq!((bench.sender.window.cwnd, bench.take()), (2.0, vec![1, 2]), "the first halves nothing");
+    bench.now += RTT;
+    bench.acknowledge(2, true);
+    assert_eq!((bench.sender.window.cwnd, bench.take()), (2.0, vec![3]), "one, and one more: two are under way");
+    bench.acknowledge(3, true);
+    assert_eq!(
+        (bench.sender.window.cwnd, bench.take()),
+        (2.5, vec![4]),
+        "what is told in the same round trip only opens"
+    );
+    for ack in 4..50 {
+        bench.now += RTT;
+        bench.acknowledge(ack, true);
+        assert!(!bench.take().is_empty() && bench.sender.window.ssthresh == 2.0, "{ack}: ssthresh is at least two");
+        assert!((1.0..=2.5).contains(&bench.sender.window.cwnd), "{ack}: {}", bench.sender.window.cwnd);
+    }
+}
+
+/// A loss just after a mark halves once more; the first two duplicates let nothing out; what is sent again can be marked.
+#[test]
+fn by_ns_1_a_loss_cuts_after_a_mark() {
+    let mut bench = Bench::avoiding(ns1(Flavor::Reno), 16);
+    bench.now += RTT;
+    bench.ack(1);
+    bench.acknowledge(2, true);
+    bench.take();
+    assert_eq!(bench.sender.window.ssthresh, 8.0);
+    assert_eq!((bench.ack(2), bench.ack(2)), (vec![], vec![]), "no limited transmit");
+    bench.acknowledge(2, false);
+    assert_eq!(bench.out.iter().map(|o| (o.seq, o.flags & flag::ECN)).collect::<Vec<_>>(), [(2, Ecn::Ect0 as u8)]);
+    assert_eq!(bench.sender.window.ssthresh, 4.0);
+    let cwnd = bench.sender.window.cwnd;
+    bench.ack(17);
+    assert_eq!(bench.sender.window.cwnd, cwnd + 1.0 / cwnd, "recovery ends with the window where it stands");
+}
+
+/// After a timeout duplicates of what was sent before it are no new loss; an echo of what was sent before it is no new mark.
+#[test]
+fn by_ns_1_a_timeout_is_answered_once() {
+    let mut bench = Bench::avoiding(ns1(Flavor::Reno), 16);
+    assert_eq!(bench.timeout(), [0]);
+    assert_eq!((bench.sender.window.ssthresh, bench.sender.window.cwnd), (8.0, 1.0));
+    bench.now += RTT;
+    bench.acknowledge(2, true);
+    (0..3).for_each(|_| bench.acknowledge(2, false));
+    assert_eq!(bench.sender.window.ssthresh, 8.0);
+    bench.acknowledge(17, false);
+    bench.acknowledge(18, true);
+    assert!(bench.sender.window.ssthresh < 8.0);
+}
+
+#[test]
+fn ns_1_is_reno() {
+    let refused = |tcp: Tcp| tcp.check().unwrap_err().to_string();
+    assert!(refused(Tcp { flavor: Flavor::Sack, ..ns1(Flavor::Reno) }).contains("Reno and NewReno only"));
+    assert!(refused(Tcp { timestamps: Timestamps::On, ..ns1(Flavor::Reno) }).contains("Karn"));
+    assert!(ns1(Flavor::NewReno).check().is_ok());
 }
 
 #[test]

@@ -488,7 +488,7 @@ impl Window {
             Rules::Rfc | Rules::Linux => self.control.opened(ack),
             // There its acknowledgement is one as any other to Vegas.
             Rules::Ns2 if self.has_fine_timeout() => self.grow(ack),
-            Rules::Ns2 => {}
+            Rules::Ns2 | Rules::Ns1 => {}
         }
     }
 
@@ -528,6 +528,7 @@ impl Window {
             // A mark echoed as recovery ends finds the window still inflated.
             Rules::Ns2 => (self.cwnd + self.inflation as f64).min(self.most as f64),
             Rules::Linux => self.cwnd.min(self.most as f64),
+            Rules::Ns1 => self.segments() as f64,
         };
         let inflated = self.cwnd + self.inflation as f64;
         Loss { now, una, cwnd: self.cwnd, inflated, ssthresh: self.ssthresh, found }
@@ -553,10 +554,14 @@ impl Window {
                 self.ssthresh = ((left as u64) as f64).max(LEAST);
                 self.cwnd = left;
             }
+            Rules::Ns1 => {
+                self.cwnd = (left as u64) as f64;
+                self.ssthresh = self.cwnd.max(LEAST);
+            }
         }
     }
 
-    /// An echoed mark. From one segment the window falls below one; by Linux's rules it does not fall below two.
+    /// An echoed mark. From one segment the window falls below one (by ns-1's rules to none); by Linux's it does not fall below two.
     pub fn mark(&mut self, found: Found) {
         let loss = self.loss(found);
         let left = self.control.marked(&loss);
@@ -565,7 +570,7 @@ impl Window {
                 self.ssthresh = left.max(LEAST);
                 self.cwnd = if self.cwnd <= 1.0 { 0.5 } else { left.max(1.0) };
             }
-            Rules::Linux | Rules::Ns2 => self.reduce(left),
+            Rules::Linux | Rules::Ns2 | Rules::Ns1 => self.reduce(left),
         }
     }
 
@@ -584,7 +589,7 @@ impl Window {
             Rules::Rfc | Rules::Linux if first => self.ssthresh = self.control.timed_out(&loss).max(LEAST),
             Rules::Rfc => {}
             Rules::Linux => self.control.forget(),
-            Rules::Ns2 => self.ssthresh = ((self.control.timed_out(&loss) as u64) as f64).max(LEAST),
+            Rules::Ns2 | Rules::Ns1 => self.ssthresh = ((self.control.timed_out(&loss) as u64) as f64).max(LEAST),
         }
         self.restart();
     }
@@ -608,7 +613,7 @@ impl Window {
     /// Fast recovery is over.
     pub fn recovered(&mut self) {
         self.inflation = 0;
-        if self.rules != Rules::Ns2 && !self.is_heedless() {
+        if !self.rules.is_ns() && !self.is_heedless() {
             self.cwnd = self.ssthresh;
         }
     }
