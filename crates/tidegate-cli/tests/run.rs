@@ -155,7 +155,16 @@ fn check_says_what_follows() {
         assert!(ran.out.contains(said), "{}", ran.out);
     }
     assert!(ran.out.contains("BLUE (blue/") && ran.out.contains("4 replications"), "{}", ran.out);
-    assert!(home.run(&["check", "small.toml", "--queue", "sfb"]).out.contains("752 B of state"));
+    let state = |queue: &str| home.run(&["check", "small.toml", "--queue", queue]).out;
+    let bins = state("sfb/paper,rehash=off");
+    assert!(
+        bins.contains("(sfb/paper): ") && bins.contains(" B of state") && !bins.contains("share its place"),
+        "{bins}"
+    );
+    assert!(
+        state("drr").contains("a flow has to share its place with a chance of less than .01 % while all 4 are busy")
+    );
+    assert!(state("drr,ways=1,classes=1").contains("a chance of 100.00 % while all 4 are busy"));
 }
 
 #[test]

@@ -16,18 +16,18 @@ use crate::units::{Span, Time};
 pub const TARGET_RTT: Span = Span::from_millis(100);
 
 /// How many hash places a preset `auto` gives a queue that deals flows to them in sets of [`WAYS`]: four for each packet that is in flight
-/// in [`TARGET_RTT`], as a power of two from 1024 to 65,536. So many flows can the line serve with a packet a round trip; were all of them
-/// busy, a set would hold two in the mean, and more than eight in one of four thousand.
+/// in [`TARGET_RTT`], as a power of two from 1024 to 16,384. So many flows can the line serve with a packet a round trip; were all of them
+/// busy, a set would hold two in the mean, and more than eight in one of four thousand (from 500 Mbit/s on more).
 ///
 /// ```
 /// use tidegate::{Link, catalog};
 /// let places = |rate: &str| Ok::<u32, tidegate::ConfigError>(catalog::places(&Link::new(rate.parse()?, "1 MB".parse()?, "1500 B".parse()?)?));
-/// assert_eq!((places("20 Mbit/s")?, places("155 Mbit/s")?, places("1 Gbit/s")?), (1024, 8192, 65_536));
+/// assert_eq!((places("20 Mbit/s")?, places("155 Mbit/s")?, places("1 Gbit/s")?), (1024, 8192, 16_384));
 /// # Ok::<(), tidegate::ConfigError>(())
 /// ```
 pub fn places(link: &Link) -> u32 {
     let in_flight = link.packets_per_second() * TARGET_RTT.as_secs();
-    ((4.0 * in_flight).clamp(1.0, 65_536.0) as u32).next_power_of_two().clamp(1024, 65_536)
+    ((4.0 * in_flight).clamp(1024.0, 16_384.0) as u32).next_power_of_two()
 }
 
 /// In sets of how many places they are: with eight, two flows share one only while all eight are busy.

@@ -50,12 +50,13 @@ const PAPER: Setting = Setting {
 };
 
 /// lu2012's choices, where the preset `auto` has others.
-const ITS_OWN: [(&str, &str); 9] = [
+const ITS_OWN: [(&str, &str); 10] = [
     ("classes", "1024"),
     ("ways", "1"),
     ("window", "whole"),
     ("ceiling", "link"),
     ("floor", "packet"),
+    ("unit", "bytes"),
     ("leeway", "1"),
     ("overflow", "arrival"),
     ("miss", "0.1"),

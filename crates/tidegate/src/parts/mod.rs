@@ -29,5 +29,4 @@ pub mod shadow;
 pub mod spread;
 pub mod token_bucket;
 pub mod turns;
-pub mod ways;
 pub mod zombies;

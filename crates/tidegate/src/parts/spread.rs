@@ -205,6 +205,12 @@ impl Classes {
         }
     }
 
+    /// Whether a flow has several classes to go to.
+    #[inline]
+    pub fn has_sets(&self) -> bool {
+        self.ways.ways > 1
+    }
+
     /// `pkt` joins `class`, where [`Classes::among`] sent it.
     #[inline]
     pub fn join(&mut self, class: usize, pkt: &Packet, busy: bool) {

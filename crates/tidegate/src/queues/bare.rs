@@ -503,7 +503,11 @@ impl Entry for Bare {
             doc: "another reading: a plateau of 160 kB from 20 to 40 flows",
             config: |_| BareConfig { roomy: 20, crowded: 40, ..BareConfig::default() },
         },
-        Preset { name: "auto", doc: "flows counted by rate, thresholds from the limit, K and the timeout from limit and rate", config: auto },
+        Preset {
+            name: "auto",
+            doc: "flows counted by rate, thresholds from the limit, K and the timeout from limit and rate",
+            config: auto,
+        },
     ];
 
     fn build(config: &BareConfig, link: Link, dice: Rng) -> Result<Self, ConfigError> {

@@ -2,7 +2,7 @@
 use alloc::format;
 use alloc::vec::Vec;
 
-use crate::catalog::{Entry, FOR_GOOD, Info, Preset, TARGET_RTT};
+use crate::catalog::{Entry, FOR_GOOD, Info, Preset, WAYS, places};
 use crate::choices;
 use crate::config::{ByClass, ConfigError, Element};
 use crate::packet::Packet;
@@ -11,8 +11,7 @@ use crate::parts::every::Every;
 use crate::parts::fair_clock::Order;
 use crate::parts::fair_control::FairControl;
 use crate::parts::sample_hold::{Insert, Rules, SampleHold, chance_per_byte};
-use crate::parts::spread::{Classes, Map};
-use crate::parts::ways::Ways;
+use crate::parts::spread::{Classes, Map, Ways};
 use crate::qdisc::{Backlog, DropReason, Gauge, Link, Qdisc, Sink};
 use crate::rng::Rng;
 use crate::units::{Bytes, Prob, Span, Time};
@@ -88,8 +87,8 @@ crate::params! {
         classes: u32 = 1024, "n", 1 ..= 65_536;
         /// What decides the class of a packet: a hash of its flow, or the class that the driver gave it.
         map: Map = Map::Flow, "", 0 ..= 0;
-        /// Among how many neighbouring classes a new flow takes one that nobody uses; with 1 its hash decides.
-        ways: u32 = 1, "", 1 ..= 64;
+        /// A flow goes to any of so many classes that its hash deals it, where nobody is if there is one; with `map` flow.
+        ways: u32 = 1, "", 1 ..= 16;
         /// Each class's part of the link, in proportion.
         weights: ByClass<f64> = ByClass::all(1.0), "w_i", 0.01 ..= 10_000.0;
         /// Whether each class heeds drops.
@@ -187,7 +186,6 @@ impl Class {
 #[derive(Clone, Debug)]
 pub struct Ewfq {
     classes: Classes,
-    ways: Option<Ways>,
     kinds: Vec<Class>,
     held: ClassLines,
     senders: SampleHold<Held>,
@@ -299,19 +297,17 @@ impl Ewfq {
     /// The class of `pkt`.
     #[inline]
     pub fn class_of(&self, pkt: &Packet) -> usize {
-        match &self.ways {
-            None => self.classes.of(pkt),
-            Some(ways) => ways.of(pkt.flow, |class| is_used(&self.held, &self.senders, class)),
-        }
+        self.classes.among(pkt, |class| is_used(&self.held, &self.senders, class))
     }
 
     /// The same for a packet that arrives.
     #[inline]
     fn place(&mut self, pkt: &Packet) -> usize {
-        match &mut self.ways {
-            None => self.classes.of(pkt),
-            Some(ways) => ways.take(pkt.flow, |class| is_used(&self.held, &self.senders, class)),
+        let class = self.class_of(pkt);
+        if self.classes.has_sets() {
+            self.classes.join(class, pkt, is_used(&self.held, &self.senders, class));
         }
+        class
     }
 
     /// m_fair: what a class of weight 1 may send in an interval, in bytes.
@@ -590,18 +586,10 @@ impl EwfqConfig {
     }
 }
 
-/// Classes in a set: few flows share one even where half of all classes are taken.
-const WAYS: u32 = 8;
-/// How many classes `auto` has for each packet that the link sends in a target RTT, and the least and the most.
-const PER_PACKET: f64 = 8.0;
-const CLASSES: (u32, u32) = (1024, 16_384);
-
 /// Harmless where nobody sends too much, and exact about who does; each departure from the paper stands in the manual page.
 fn auto(link: &Link) -> EwfqConfig {
-    let packets = link.rate.as_bps() as f64 / 8.0 * TARGET_RTT.as_secs() / link.mean_packet.get() as f64;
-    let classes = (PER_PACKET * packets).clamp(CLASSES.0 as f64, CLASSES.1 as f64) as u32;
     EwfqConfig {
-        classes: classes.next_power_of_two(),
+        classes: places(link),
         ways: WAYS,
         unit: Unit::Bits,
         window: Window::Sliding,
@@ -650,9 +638,7 @@ impl Entry for Ewfq {
         let control = config.control(&link);
         let window = config.rtt.as_secs() / config.seconds() / config.packet.get() as f64;
         Ok(Ewfq {
-            classes: Classes::new(config.map, config.classes, &mut dice),
-            ways: (config.map == Map::Flow && config.ways > 1)
-                .then(|| Ways::new(config.classes, config.ways, &mut dice)),
+            classes: Classes::in_sets(config.map, config.classes, config.ways, &mut dice),
             kinds: config.kinds(&link),
             held: ClassLines::new(config.classes, &config.weights, config.order, &link),
             senders: SampleHold::new(config.classes, config.rules()),
@@ -680,12 +666,16 @@ impl Entry for Ewfq {
         let classes = config.classes as u64;
         let kinds = classes * core::mem::size_of::<Class>() as u64;
         let senders = SampleHold::<Held>::bytes(config.classes, &config.rules());
-        let ways = if config.map == Map::Flow && config.ways > 1 { Ways::bytes(classes) } else { 0 };
+        let ways = if config.map == Map::Flow { Ways::bytes(config.classes, config.ways) } else { 0 };
         core::mem::size_of::<Ewfq>() as u64 + ways + kinds + ClassLines::bytes(classes, link) + senders
     }
 
     // What is known of a class is known of another flow then, until the end of an interval; a flood is found anew by its packets.
     fn places_last(config: &EwfqConfig) -> Option<Span> {
         (config.map == Map::Flow).then_some(FOR_GOOD)
+    }
+
+    fn places(config: &EwfqConfig) -> Option<(u32, u32)> {
+        (config.map == Map::Flow).then_some((config.classes, config.ways))
     }
 }
