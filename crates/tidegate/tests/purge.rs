@@ -66,7 +66,7 @@ fn naive_purge(link: &Link) -> NaivePurge {
         price_period: 0.01,
         period: 1.0,
         own: Own::Mismatch,
-        offenders_price: 1e-4,
+        offenders_price: 1e-7,
         offered_since: 0.0,
         separate_updates: false,
         count_anew: true,

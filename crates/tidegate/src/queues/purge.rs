@@ -150,7 +150,7 @@ crate::params! {
 }
 
 /// The least price for offenders, from which it grows.
-const FLOOR: f64 = 1e-4;
+const FLOOR: f64 = 1e-7;
 /// The overload that counts most: eleven times the capacity.
 const MOST_OVERLOAD: f64 = 10.0;
 

@@ -28,7 +28,7 @@ pub enum Own {
 }
 
 /// The least price for offenders.
-const FLOOR: f64 = 1e-4;
+const FLOOR: f64 = 1e-7;
 
 #[derive(Clone, Debug)]
 pub struct NaivePurge {
