@@ -301,7 +301,8 @@ mod tests {
                 } else {
                     list.capture(rng.below(flows) * rng.below(2), 1);
                 }
-                let mut counts: Vec<f64> = (0..flows).map(|flow| list.count(flow) as f64).filter(|&n| n > 0.0).collect();
+                let mut counts: Vec<f64> =
+                    (0..flows).map(|flow| list.count(flow) as f64).filter(|&n| n > 0.0).collect();
                 counts.sort_by(f64::total_cmp);
                 let room = list.len() as f64 * rng.uniform() * 1.2;
                 let (mut left, mut expected) = (room, None);

@@ -233,7 +233,15 @@ impl HitCache {
     #[cold]
     fn grow(&mut self) -> u16 {
         let at = self.entries.len() as u16;
-        self.entries.push(Entry { flow: 0, fraction: 0.0, hits: 0, before: self.newcomers_past(), newer: at, older: at, next: NONE });
+        self.entries.push(Entry {
+            flow: 0,
+            fraction: 0.0,
+            hits: 0,
+            before: self.newcomers_past(),
+            newer: at,
+            older: at,
+            next: NONE,
+        });
         if at > 0 {
             self.link_newest(at);
         }

@@ -39,7 +39,15 @@ pub struct NaiveHits {
 
 impl NaiveHits {
     pub fn new(most: usize) -> NaiveHits {
-        NaiveHits { most, room: Room::Oldest, list: Vec::new(), samplings: 0.0, samplings_before: 0.0, past: 0.0, fresh: 1.0 }
+        NaiveHits {
+            most,
+            room: Room::Oldest,
+            list: Vec::new(),
+            samplings: 0.0,
+            samplings_before: 0.0,
+            past: 0.0,
+            fresh: 1.0,
+        }
     }
 
     pub fn hit(&mut self, flow: u64) {
