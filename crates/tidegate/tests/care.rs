@@ -6,7 +6,7 @@ mod twinned;
 use support::Fate;
 use tidegate::parts::jackknife::{Frequencies, Jackknife};
 use tidegate::queues::Care;
-use tidegate::{Link, NullSink, Packet, Qdisc, Rng, Time, catalog};
+use tidegate::{DropReason, Link, NullSink, Packet, Qdisc, Rng, Time, catalog};
 use twinned::Twinned as _;
 use twinned::care::Twinned;
 
@@ -172,6 +172,47 @@ fn weighed_by_bytes_long_packets_and_short_ones_lose_alike() {
     assert!((long - 0.533).abs() < 0.03 && (short - 0.533).abs() < 0.03, "{long} {short}");
     let [long, short] = losses("packets");
     assert!(long < 0.05 && (short - 0.8).abs() < 0.03, "{long} {short}");
+}
+
+/// A line of a packet a millisecond: what each flow of `rates` (packets a millisecond) loses to CARE's dice, and what of it gets
+/// through, with the preset `auto` over the last ten of twenty seconds.
+fn behind_auto(rates: &[f64]) -> Vec<(f64, f64)> {
+    let link = support::link("8 Mbit/s", "100 packets", "1000 B");
+    let config = support::config("care", Some("auto"), &[], &link);
+    let mut queue = config.build(link, Rng::from_seed(5)).unwrap();
+    let mut traffic = Rng::from_seed(6);
+    let mut counts = vec![[0.0; 3]; rates.len()];
+    for ms in 0..20_000u64 {
+        let now = Time::from_nanos(ms * 1_000_000);
+        queue.dequeue(now, &mut NullSink);
+        for (flow, &rate) in rates.iter().enumerate() {
+            let packets = rate as u64 + u64::from(traffic.chance(rate.fract()));
+            for _ in 0..packets {
+                let mut fate = Fate::default();
+                queue.enqueue(now, Packet::new(flow as u64, 1000), &mut fate);
+                let what = [true, fate.dropped == Some(DropReason::Early), fate.dropped.is_none()];
+                (0..3).filter(|&n| what[n] && ms >= 10_000).for_each(|n| counts[flow][n] += 1.0);
+            }
+        }
+    }
+    counts.iter().map(|[sent, lost, passed]| (lost / sent, passed / 10_000.0)).collect()
+}
+
+/// Nobody is judged while no more arrives than the line carries, and nobody who is alone.
+#[test]
+fn auto_drops_nothing_where_nobody_is_harmed() {
+    assert_eq!(behind_auto(&[0.9, 0.01])[0].0, 0.0);
+    assert_eq!(behind_auto(&[2.0])[0].0, 0.0);
+}
+
+/// Nine flows want .08 of the line each, and a flood twice of it: it gets the .28 that the others leave.
+#[test]
+fn auto_holds_a_flood_to_what_the_others_leave() {
+    let fates = behind_auto(&[[0.08; 9].as_slice(), &[2.0]].concat());
+    let (_, flood) = fates[9];
+    assert!((0.25..=0.35).contains(&flood), "{flood}");
+    let lost = fates[..9].iter().map(|(lost, _)| lost).sum::<f64>() / 9.0;
+    assert!(lost < 0.05, "{fates:?}");
 }
 
 /// One captures at p_cap: the number of captures over many seeds is binomial (z test, false alarm 1e-6: |z| < 4.892).

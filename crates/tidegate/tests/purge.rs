@@ -66,7 +66,7 @@ fn naive_purge(link: &Link) -> NaivePurge {
         price_period: 0.01,
         period: 1.0,
         own: Own::Mismatch,
-        offenders_price: 1e-4,
+        offenders_price: 1e-7,
         offered_since: 0.0,
         separate_updates: false,
         count_anew: true,
@@ -286,6 +286,29 @@ fn push_out_takes_the_newest_of_an_offender() {
         assert_eq!(fate.dropped, Some(expected), "{push_out}");
         assert_eq!(queue.backlog().packets, 100);
     }
+}
+
+/// The price for offenders is at its least while the link is not overloaded, grows by e^gain a second at twice the capacity, no
+/// further than the ceiling, and falls again. Two packets a millisecond on a line of one, which is empty again in between.
+#[test]
+fn the_price_for_offenders_follows_the_overload() {
+    let link = support::link("8 Mbit/s", "1000 packets", "1000 B");
+    let settings = [("own", "price"), ("gain", "4"), ("ceiling", "10"), ("alpha", "0")];
+    let mut queue = a_purge(&settings, link, Rng::from_seed(5));
+    let mut at = |packets: u64, ms: std::ops::Range<u64>| {
+        for ms in ms {
+            let now = Time::from_nanos(ms * 1_000_000);
+            (0..packets).for_each(|_| queue.enqueue(now, Packet::new(7, 1000), &mut NullSink));
+            while queue.dequeue(now, &mut NullSink).is_some() {}
+        }
+        queue.policy().offenders_price()
+    };
+    assert_eq!(at(1, 0..1_000), 1e-7);
+    let grown = at(2, 1_000..2_000);
+    assert!((3.9..4.1).contains(&libm::log(grown / 1e-7)), "{grown:e}");
+    assert_eq!(at(2, 2_000..9_000), 10.0);
+    let fallen = at(0, 9_000..9_500);
+    assert!(fallen < 10.0, "{fallen}");
 }
 
 /// §3.1: under queue mismatch alone nothing is dropped. A standing queue far above b* with no more input than capacity.

@@ -133,7 +133,7 @@ crate::params! {
         /// What a flow's excess over the fair share multiplies.
         own: Own = Own::Mismatch, "", 0 ..= 0;
         /// With `own = price`: by what power of e a second the price for offenders grows at an input of twice the capacity.
-        gain: f64 = 20.0, "", 0.0 ..= 1e6;
+        gain: f64 = 10.0, "", 0.0 ..= 1e6;
         /// With `own = price`: the highest price for offenders.
         ceiling: f64 = 30.0, "", 0.001 ..= 1e6;
         /// With what a high-bandwidth flow is marked.
@@ -150,7 +150,7 @@ crate::params! {
 }
 
 /// The least price for offenders, from which it grows.
-const FLOOR: f64 = 1e-4;
+const FLOOR: f64 = 1e-7;
 /// The overload that counts most: eleven times the capacity.
 const MOST_OVERLOAD: f64 = 10.0;
 

@@ -28,7 +28,7 @@ pub enum Own {
 }
 
 /// The least price for offenders.
-const FLOOR: f64 = 1e-4;
+const FLOOR: f64 = 1e-7;
 
 #[derive(Clone, Debug)]
 pub struct NaivePurge {
@@ -134,7 +134,7 @@ impl NaivePurge {
         if self.flows > 0.0 && fraction > 1.0 / self.flows && overloaded {
             let per_excess = match self.own {
                 Own::Mismatch => self.gamma * w,
-                Own::Price { .. } => self.offenders_price / self.phi.ln(),
+                Own::Price { .. } => self.offenders_price / libm::log(self.phi),
             };
             let d = (fraction * self.flows - 1.0) * per_excess;
             if self.overload_run >= self.persist { Said::Drop(by(d)) } else { Said::Mark(by(d.max(self.price))) }

@@ -143,7 +143,7 @@ impl super::Twinned for Twinned {
         };
         let twin = NaivePurge {
             own,
-            offenders_price: 1e-4,
+            offenders_price: 1e-7,
             offered_since: 0.0,
             separate_updates: update > 0,
             count_anew: set.is("window", "period"),
