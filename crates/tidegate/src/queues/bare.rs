@@ -458,6 +458,10 @@ impl Policy for BareRule {
 
 /// What a flow may have waiting at least, in packets.
 const LEAST: u64 = 2;
+/// What all flows together may have waiting, as a share of the limit.
+const MOST: f64 = 0.9;
+/// The exponent of flows that behave: of a lone flow's packets one in a thousand is dropped at 93 % of max_th.
+const STEEP: f64 = 100.0;
 
 /// Useful where a flood comes and harmless where none does; each departure from the paper stands in the manual page.
 fn auto(link: &Link) -> BareConfig {
@@ -465,17 +469,19 @@ fn auto(link: &Link) -> BareConfig {
     let limit = bytes / link.mean_packet.get() as f64;
     let longest_delay = bytes * 8.0 / link.rate.as_bps() as f64;
     let memory = Span::from_secs((3.0 * longest_delay).max(TARGET_RTT.as_secs()).min(3600.0));
-    let most = 0.8 * limit;
+    let most = MOST * limit;
     BareConfig {
         most: Size::Packets((most as u64).max(LEAST)),
         least: Size::Packets(LEAST),
         roomy: 1,
         crowded: (most / LEAST as f64).clamp(1.0, 16_777_216.0) as u32,
         active: Active::ByRate,
-        target: Prob::clip(0.1),
+        target: Prob::clip(0.05),
         memory,
         timeout: Span::from_nanos(4 * memory.as_nanos()).max(Span::from_millis(1500)),
+        beta: STEEP,
         beta_min: 0.01,
+        beta_max: STEEP,
         ..BareConfig::default()
     }
 }
