@@ -412,7 +412,7 @@ impl SfbRule {
     #[inline]
     fn is_full(&self, level: usize, qlen: u32) -> bool {
         match self.config.overbook > 0.0 {
-            true => qlen as f64 * (self.config.overbook + self.in_use[level].max(1) as f64 - 1.0) > self.room,
+            true => qlen as f64 * (self.config.overbook + self.in_use[level].saturating_sub(1) as f64) > self.room,
             false => qlen > self.config.bin_size,
         }
     }
