@@ -347,7 +347,7 @@ fn condemned_below_one() {
     assert_eq!(queue.policy().p_min(1), 0.5);
     queue.dequeue(Time::ZERO, &mut NullSink);
     let fates: Vec<_> = (0..3).map(|_| offer(&mut queue, 0, 1).dropped).collect();
-    assert_eq!(fates, [None, Some(DropReason::Penalty), Some(DropReason::Penalty)], "the box is full at first");
+    assert_eq!(fates, [None, Some(DropReason::BinFull), Some(DropReason::BinFull)], "the box is full at first");
     while queue.dequeue(Time::ZERO, &mut NullSink).is_some() {}
     queue.probe(&mut |gauge| assert!(gauge.name != "bins_at_one" || gauge.value == 2.0, "{gauge:?}"));
 }
@@ -478,6 +478,7 @@ fn refusals_raise_p_m() {
             ("d_down", "0"),
             ("penalty_rate", "0 bit/s"),
             ("penalty_depth", "1 packets"),
+            ("penalty", "before"),
         ];
         let mut queue = sfb("paper", &settings, papers_link(), 1);
         for _ in 0..14 + 1 {

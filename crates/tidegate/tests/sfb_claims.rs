@@ -204,8 +204,7 @@ fn parole_costs_and_warming_up_wins_it_back() {
 }
 
 /// §III-D: a flood that reforms is released at the next change of the hash functions, while another flood is still
-/// held; without changes it stays in the penalty box beside the other, which takes most of the tokens. (All of them where the box is
-/// asked after the full bins, which are the other's; asked before, as the preset has it, it gives to who comes.)
+/// held; without changes it stays in the penalty box beside the other, which takes all the tokens.
 #[test]
 fn a_reformed_flow_is_released() {
     for (preset, released) in [("moving", true), ("double", true), ("paper", false)] {
@@ -218,7 +217,7 @@ fn a_reformed_flow_is_released() {
             let (sent, lost) = (link.flood_sent[1] as f64, link.flood_lost[1] as f64);
             assert_eq!(sent + lost, 250.0, "it sends 0.1 Mbit/s");
             let ratio = lost / (sent + lost);
-            assert!(if released { ratio < 0.05 } else { ratio > 0.5 }, "{preset}, seed {seed}: {ratio} lost");
+            assert!(if released { ratio < 0.05 } else { ratio > 0.9 }, "{preset}, seed {seed}: {ratio} lost");
             assert!(link.mbps(link.flood_sent[0]) < 0.3, "{preset}, seed {seed}: the other is held");
         }
     }
