@@ -155,7 +155,7 @@ fn check_says_what_follows() {
         assert!(ran.out.contains(said), "{}", ran.out);
     }
     assert!(ran.out.contains("BLUE (blue/") && ran.out.contains("4 replications"), "{}", ran.out);
-    assert!(home.run(&["check", "small.toml", "--queue", "sfb"]).out.contains("752 B of state"));
+    assert!(home.run(&["check", "small.toml", "--queue", "sfb/paper"]).out.contains("928 B of state"));
 }
 
 #[test]
