@@ -156,9 +156,9 @@ fn check_says_what_follows() {
     }
     assert!(ran.out.contains("BLUE (blue/") && ran.out.contains("4 replications"), "{}", ran.out);
     let state = |queue: &str| home.run(&["check", "small.toml", "--queue", queue]).out;
-    let bins = state("sfb/paper,rehash=off");
+    let bins = state("sfb/paper");
     assert!(
-        bins.contains("(sfb/paper): ") && bins.contains(" B of state") && !bins.contains("share its place"),
+        bins.contains("(sfb/paper): ") && bins.contains("928 B of state") && !bins.contains("share its place"),
         "{bins}"
     );
     assert!(

@@ -123,7 +123,7 @@ crate::params! {
         /// How the penalty box keeps its rate.
         penalty_box: Kind = Kind::Bucket, "", 0 ..= 0;
         /// Whether the penalty box is asked before or after the full bins.
-        penalty: Penalty = Penalty::Before, "", 0 ..= 0;
+        penalty: Penalty = Penalty::After, "", 0 ..= 0;
         /// Whether a packet that the penalty box refuses raises p_m.
         refused: Refused = Refused::Ignore, "", 0 ..= 0;
         /// Whether the hash functions change from time to time.
@@ -412,7 +412,7 @@ impl SfbRule {
     #[inline]
     fn is_full(&self, level: usize, qlen: u32) -> bool {
         match self.config.overbook > 0.0 {
-            true => qlen as f64 * (self.config.overbook + self.in_use[level].max(1) as f64 - 1.0) > self.room,
+            true => qlen as f64 * (self.config.overbook + self.in_use[level].saturating_sub(1) as f64) > self.room,
             false => qlen > self.config.bin_size,
         }
     }
@@ -571,6 +571,7 @@ fn scaled(link: &Link) -> SfbConfig {
         d_down: Prob::clip(0.04),
         fall: Fall::Departure,
         hold: Span::from_millis(5),
+        penalty: Penalty::Before,
         refused: Refused::Raise,
         penalty_rate: scale(link).2,
         rehash: Rehash::Double,
@@ -591,7 +592,6 @@ fn linux(link: &Link) -> SfbConfig {
         penalty_rate: Rate::from_bps(10 * link.mean_packet.bits()),
         penalty_depth: Size::Packets(20),
         penalty_box: Kind::Whole,
-        penalty: Penalty::After,
         rehash: Rehash::Moving,
         rehash_interval: Span::from_millis(600_000),
         overflow: Overflow::Ignore,
@@ -625,7 +625,6 @@ fn apple(link: &Link) -> SfbConfig {
         condemn: Prob::clip(16_056.0 / 16_384.0),
         penalty_rate: Rate::from_bps(link.mean_packet.bits() * decade / (3 * HOLD / 1_000_000_000)),
         penalty_box: Kind::Spaced,
-        penalty: Penalty::After,
         rehash: Rehash::Double,
         rehash_interval: Span::from_millis(20_000),
         warm_cap: Prob::clip(0.2),
@@ -650,7 +649,6 @@ impl Entry for Sfb {
                 d_up: Prob::clip(0.005),
                 d_down: Prob::clip(0.005),
                 drop_rule: DropRule::Any,
-                penalty: Penalty::After,
                 ..calibrated()
             },
         },
@@ -666,7 +664,7 @@ impl Entry for Sfb {
         },
         Preset { name: "linux", doc: "Linux's sch_sfb with its defaults", config: linux },
         Preset { name: "apple", doc: "XNU's classq_sfb with its penalty box on", config: apple },
-        Preset { name: "auto", doc: "the paper's numbers scaled to the link, double-buffered hash", config: scaled },
+        Preset { name: "auto", doc: "the best that we know, scaled to the link", config: scaled },
     ];
 
     fn build(config: &SfbConfig, link: Link, mut dice: Rng) -> Result<Self, ConfigError> {

@@ -199,7 +199,7 @@ impl NaiveSfb {
             let bin = &mut self.active[level][(self.hash)(self.generation, level, flow)];
             let overbook = setting.overbook;
             let full = match overbook > 0.0 {
-                true => bin.qlen as f64 * (overbook + in_use as f64 - 1.0) > overbook * setting.limit,
+                true => bin.qlen as f64 * (overbook + (in_use - 1) as f64) > overbook * setting.limit,
                 false => bin.qlen > setting.bin_size,
             };
             if full {
