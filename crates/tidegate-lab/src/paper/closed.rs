@@ -3,7 +3,8 @@ use std::str::FromStr;
 
 use tidegate::parts::jackknife::{Frequencies, Jackknife};
 use tidegate::parts::mincount::{Estimator, MinCount};
-use tidegate::{Link, NullSink, Packet, Qdisc, Rng, Time, catalog};
+use tidegate::parts::rate::RateEstimator;
+use tidegate::{Link, NullSink, Packet, Qdisc, Rng, Span, Time, catalog};
 
 use super::unit::Dimension;
 
@@ -30,7 +31,7 @@ impl PartialEq for Form {
     }
 }
 
-const FORMS: [Form; 9] = [
+const FORMS: [Form; 14] = [
     // feng2001 eq. (1): all bins of a flow polluted by one of `floods`.
     Form {
         name: "misclassified",
@@ -89,6 +90,18 @@ const FORMS: [Form; 9] = [
         dimension: Dimension::Count,
         value: |a| bare_threshold(a[0] as u64),
     },
+    // cho2001 eqs. (1) to (3): the packets from one loss to the next, if each is lost with the same chance.
+    Form {
+        name: "gap_chance",
+        takes: &["p", "packets"],
+        dimension: Dimension::Ratio,
+        value: |a| gap_chance(a[0], a[1]),
+    },
+    Form { name: "gap_mean", takes: &["p"], dimension: Dimension::Ratio, value: |a| gap_moments(a[0]).0 },
+    Form { name: "gap_sd", takes: &["p"], dimension: Dimension::Ratio, value: |a| gap_moments(a[0]).1 },
+    // Its eq. (9): what the new packet and the old rate weigh in the rate, so many times K after the packet before.
+    Form { name: "rate_fresh", takes: &["memories"], dimension: Dimension::Ratio, value: |a| rate_weights(a[0]).0 },
+    Form { name: "rate_kept", takes: &["memories"], dimension: Dimension::Ratio, value: |a| rate_weights(a[0]).1 },
 ];
 
 /// [1 − (1 − 1/B)^M]^L.
@@ -104,6 +117,27 @@ fn table_1() -> (Jackknife, Frequencies) {
 fn orders() -> [f64; 6] {
     let (jackknife, caught) = table_1();
     jackknife.orders(&caught)
+}
+
+/// (1 − p)^(n − 1) p.
+fn gap_chance(p: f64, packets: f64) -> f64 {
+    libm::pow(1.0 - p, packets - 1.0) * p
+}
+
+/// Mean and standard deviation of the gap, summed up as eqs. (2) and (3) are meant: of the rest nothing is seen.
+fn gap_moments(p: f64) -> (f64, f64) {
+    let most = (40.0 / p.clamp(1e-4, 1.0)) as u64;
+    let moment =
+        |power: i32| (1..=most).map(|n| libm::pow(n as f64, power as f64) * gap_chance(p, n as f64)).sum::<f64>();
+    let mean = moment(1);
+    (mean, (moment(2) - mean * mean).max(0.0).sqrt())
+}
+
+/// As the estimator of the queues has it: a packet's own rate, and the rate before, `memories` times K later.
+fn rate_weights(memories: f64) -> (f64, f64) {
+    let estimator = RateEstimator::new(Span::from_millis(1000));
+    let gap = Span::from_secs(memories);
+    (estimator.update(0.0, 1000, gap) * memories / 1000.0, estimator.update(1e9, 0, gap) / 1e9)
 }
 
 fn bare_threshold(flows: u64) -> f64 {
@@ -191,9 +225,14 @@ mod tests {
             ("jackknife_order(order 3)", 158.4820),
             ("jackknife()", 142.2523),
             ("mincount_error(buckets 1024)", 0.0196387),
-            ("bare_threshold(flows 10)", 80_000.0),
-            ("bare_threshold(flows 20)", 123_076.923_1),
+            ("bare_threshold(flows 9)", 72_000.0),
+            ("bare_threshold(flows 20)", 103_225.806_5),
             ("bare_threshold(flows 68)", 272_000.0),
+            ("gap_chance(p 0.1, packets 3)", 0.081),
+            ("gap_mean(p 0.1)", 10.0),
+            ("gap_sd(p 0.1)", 9.486833),
+            ("rate_fresh(memories 4)", 0.981684),
+            ("rate_kept(memories 4)", 0.018316),
         ] {
             let ours = value(form);
             assert!((ours - golden).abs() <= 1e-4 * golden, "{form}: {ours} is not {golden}");

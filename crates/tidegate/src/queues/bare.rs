@@ -459,7 +459,7 @@ impl Policy for BareRule {
 /// What a flow may have waiting at least, in packets.
 const LEAST: u64 = 2;
 /// What all flows together may have waiting, as a share of the limit.
-const MOST: f64 = 0.9;
+const MOST: f64 = 0.95;
 /// The exponent of flows that behave: of a lone flow's packets one in a thousand is dropped at 93 % of max_th.
 const STEEP: f64 = 100.0;
 
