@@ -369,8 +369,7 @@ fn what_is_shipped_can_be_read() {
     assert!(claims >= 150, "{claims}");
     let mut ids: Vec<&str> = papers.iter().flat_map(|p| p.experiments.iter().map(|e| e.id.as_str())).collect();
     ids.sort_unstable();
-    let expected =
-        "A1 A2 A3 A4 A5 A6 B0 B1 B10 B11 B2 B3 B4 B5 B6 B7 B8 B9 C1 C2 C3 C4 C5 C6 C7 D1 D2 D3 E1 E2 E3 E4 E5 E6 E7 F";
+    let expected = "A1 A2 A3 A4 A5 A6 B0 B1 B10 B11 B2 B3 B4 B5 B6 B7 B8 B9 C1 C2 C3 C4 C5 C6 C7 D1 D2 D3 D4 D5 D6 E1 E10 E2 E3 E4 E5 E6 E7 E8 E9 F";
     assert_eq!(ids.join(" "), expected);
 }
 

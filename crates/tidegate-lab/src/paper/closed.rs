@@ -93,12 +93,12 @@ const FORMS: [Form; 14] = [
     // cho2001 eqs. (1) to (3): the packets from one loss to the next, if each is lost with the same chance.
     Form {
         name: "gap_chance",
-        takes: &["p", "packets"],
+        takes: &["percent", "packets"],
         dimension: Dimension::Ratio,
-        value: |a| gap_chance(a[0], a[1]),
+        value: |a| gap_chance(a[0] / 100.0, a[1]),
     },
-    Form { name: "gap_mean", takes: &["p"], dimension: Dimension::Ratio, value: |a| gap_moments(a[0]).0 },
-    Form { name: "gap_sd", takes: &["p"], dimension: Dimension::Ratio, value: |a| gap_moments(a[0]).1 },
+    Form { name: "gap_mean", takes: &["percent"], dimension: Dimension::Ratio, value: |a| gap_moments(a[0] / 100.0).0 },
+    Form { name: "gap_sd", takes: &["percent"], dimension: Dimension::Ratio, value: |a| gap_moments(a[0] / 100.0).1 },
     // Its eq. (9): what the new packet and the old rate weigh in the rate, so many times K after the packet before.
     Form { name: "rate_fresh", takes: &["memories"], dimension: Dimension::Ratio, value: |a| rate_weights(a[0]).0 },
     Form { name: "rate_kept", takes: &["memories"], dimension: Dimension::Ratio, value: |a| rate_weights(a[0]).1 },
@@ -228,9 +228,9 @@ mod tests {
             ("bare_threshold(flows 9)", 72_000.0),
             ("bare_threshold(flows 20)", 103_225.806_5),
             ("bare_threshold(flows 68)", 272_000.0),
-            ("gap_chance(p 0.1, packets 3)", 0.081),
-            ("gap_mean(p 0.1)", 10.0),
-            ("gap_sd(p 0.1)", 9.486833),
+            ("gap_chance(percent 10, packets 3)", 0.081),
+            ("gap_mean(percent 10)", 10.0),
+            ("gap_sd(percent 10)", 9.486833),
             ("rate_fresh(memories 4)", 0.981684),
             ("rate_kept(memories 4)", 0.018316),
         ] {
