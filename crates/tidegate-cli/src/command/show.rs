@@ -85,6 +85,9 @@ fn queue(row: &Row, link: &Link) -> Result<Page, Failure> {
     Ok(page)
 }
 
+/// How many presets a table of a page has room for.
+const ABREAST: usize = 6;
+
 /// The presets, every parameter under each of them, and the state they need.
 fn parameters(row: &Row, link: &Link) -> Result<Vec<Block>, Failure> {
     let presets = (row.presets)();
@@ -111,13 +114,15 @@ fn parameters(row: &Row, link: &Link) -> Result<Vec<Block>, Failure> {
     }
     blocks.extend(row.params.iter().map(|param| Block::Item(described(param))));
     blocks.push(Block::Text(at));
-    let head = ["parameter"].into_iter().chain(presets.iter().map(|p| p.0));
-    let mut rows = vec![head.map(String::from).collect::<Vec<_>>()];
-    for param in row.params {
-        let values = configs.iter().map(|c| c.get(param.name).unwrap_or_default());
-        rows.push(std::iter::once(format!("`{}`", param.name)).chain(values).collect());
+    for (presets, configs) in presets.chunks(ABREAST).zip(configs.chunks(ABREAST)) {
+        let head = ["parameter"].into_iter().chain(presets.iter().map(|p| p.0));
+        let mut rows = vec![head.map(String::from).collect::<Vec<_>>()];
+        for param in row.params {
+            let values = configs.iter().map(|c| c.get(param.name).unwrap_or_default());
+            rows.push(std::iter::once(format!("`{}`", param.name)).chain(values).collect());
+        }
+        blocks.push(Block::Table(rows));
     }
-    blocks.push(Block::Table(rows));
     Ok(blocks)
 }
 

@@ -662,9 +662,9 @@ impl Entry for Sfb {
             doc: "the same with a second set of bins that warms up (feng2001 §III-D, Fig. 6b)",
             config: |_| SfbConfig { rehash: Rehash::Double, ..calibrated() },
         },
+        Preset { name: "auto", doc: "the best that we know, scaled to the link", config: scaled },
         Preset { name: "linux", doc: "Linux's sch_sfb with its defaults", config: linux },
         Preset { name: "apple", doc: "XNU's classq_sfb with its penalty box on", config: apple },
-        Preset { name: "auto", doc: "the best that we know, scaled to the link", config: scaled },
     ];
 
     fn build(config: &SfbConfig, link: Link, mut dice: Rng) -> Result<Self, ConfigError> {
