@@ -29,7 +29,7 @@ Examples:
   tidegate paper run C3
   tidegate paper run D1 --quick --out out/d1
   tidegate paper run E1 B0 --json
-  tidegate paper pairs D1 --quick --choice ewfq:order=scfq --choice 'link.1.delay=50 ms'")]
+  tidegate paper pairs D1 --quick --choice ewfq:order=scfq --choice ewfq:insert=every")]
 pub struct Papers {
     #[command(subcommand)]
     what: What,
