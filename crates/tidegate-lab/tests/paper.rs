@@ -243,8 +243,11 @@ fn pairs_of_readings_make_a_grid() {
     let names = |cell: &Cell| cell.choices.iter().map(Choice::to_string).collect::<Vec<_>>().join(" + ");
     assert_eq!(cells.len(), 1 + 3 + 2, "{:?}", cells.iter().map(names).collect::<Vec<_>>());
     let of = |name: &str| cells.iter().find(|cell| names(cell) == name).unwrap();
-    let rows =
-        paper::rows(&paper, &["X1".into()], &paper::run(&asked(&[paper.clone()], Length::Full), None, &()).unwrap());
+    let rows = paper::rows(
+        &paper,
+        &["X1".into()],
+        &paper::run(&asked(std::slice::from_ref(&paper), Length::Full), None, &()).unwrap(),
+    );
     let met = rows.iter().filter(|row| matches!(row.verdict, Verdict::Holds | Verdict::Fitted)).count();
     assert_eq!((of("").met, of("").gained, of("").lost), (met, 0, 0));
     let more = of("group.udp.rate=20000 kbit/s");
