@@ -50,9 +50,10 @@ const PAPER: Setting = Setting {
 };
 
 /// lu2012's choices, where the preset `auto` has others.
-const ITS_OWN: [(&str, &str); 9] = [
+const ITS_OWN: [(&str, &str); 10] = [
     ("classes", "1024"),
     ("ways", "1"),
+    ("unit", "bytes"),
     ("window", "whole"),
     ("ceiling", "link"),
     ("floor", "packet"),
