@@ -53,6 +53,7 @@ const PAPER: Setting = Setting {
 const ITS_OWN: [(&str, &str); 10] = [
     ("classes", "1024"),
     ("ways", "1"),
+    ("unit", "bytes"),
     ("window", "whole"),
     ("ceiling", "link"),
     ("floor", "packet"),
