@@ -57,7 +57,6 @@ const ITS_OWN: [(&str, &str); 10] = [
     ("window", "whole"),
     ("ceiling", "link"),
     ("floor", "packet"),
-    ("unit", "bytes"),
     ("leeway", "1"),
     ("overflow", "arrival"),
     ("miss", "0.1"),
