@@ -8,11 +8,13 @@ and a lone connection that nobody attacks. Its presets were frozen before. With 
 Python's standard library only.
 """
 import argparse
+import json
 import pathlib
+import subprocess
 import sys
 from dataclasses import dataclass
 
-from choosing import BASE, PROTECTED, WORST, Column, Question, group, results, scaled, share, states, transfer, worst
+from choosing import BASE, PROTECTED, TIDEGATE, WORST, Column, Question, group, results, scaled, share, transfer, worst
 
 PAGE = pathlib.Path(__file__).resolve().parent / "unseen.md"
 # What is lost of a thin sender's packets at most, in per cent.
@@ -180,12 +182,18 @@ def tables(title, why, table, queues):
     return [*lines, ""]
 
 
+def catalog():
+    """Every queue's name."""
+    said = subprocess.run([str(TIDEGATE), "list", "queues", "--json"], capture_output=True, text=True, check=True).stdout
+    return [queue["name"] for queue in json.loads(said)["queues"]]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=3, help="seeds of each setting (3)")
     parser.add_argument("--queue", action="append", help="only this queue; nothing is written")
     args = parser.parse_args()
-    queues = args.queue or list(states(Question("", "", BASE, (), ""))[0])
+    queues = args.queue or catalog()
     protected, harmed = protects(queues, args.seeds), harms(queues, args.seeds)
     lines = [
         "# Settings that no preset was tuned on", "",

@@ -11,10 +11,14 @@ const DEVIATIONS: f64 = 4.9;
 /// Standard errors of a 99 % interval: Student's t at 0.995 with 22 degrees of freedom.
 const INTERVAL: f64 = 2.819;
 
-/// Every queue that hashes flows to places, with how many there are.
+/// Places of their own and not in sets: there whose place is known can be harmed.
+const SINGLE: [(&str, &str); 1] = [("ways", "1")];
+
+/// Every queue that hashes flows to places, with how many there are, or how many sets of eight.
 fn targets() -> Vec<Target> {
     let mut all: Vec<Target> =
-        ["fq_codel", "drr", "sfq", "wfq", "ewfq"].map(|name| Target::new(name, "auto", &[], 1024.0)).into();
+        ["fq_codel", "drr", "wfq", "ewfq"].map(|name| Target::new(name, "auto", &[], 1024.0 / 8.0)).into();
+    all.push(Target::new("sfq", "auto", &[("bins", "1024")], 1024.0));
     all.push(Target::new("sfq_red", "paper", &[], 46.0));
     all.extend(["sfb", "sfred"].map(|name| Target::new(name, "paper", &[], 23.0 * 23.0)));
     all
@@ -60,8 +64,8 @@ fn whoever_knows_the_secret_meets_whom_he_wants() {
 #[test]
 fn flows_chosen_without_the_secret_harm_users_no_more_than_others() {
     for (target, least) in [
-        (Target::new("fq_codel", "auto", &[], 1024.0), 0.2),
-        (Target::new("drr", "auto", &[], 1024.0), 0.2),
+        (Target::new("fq_codel", "auto", &SINGLE, 1024.0), 0.2),
+        (Target::new("drr", "auto", &SINGLE, 1024.0), 0.2),
         (Target::new("sfb", "auto", &[], 11.0 * 11.0), 0.05),
     ] {
         let under = |attack| mean(&kept(&target, attack, 12, 2), |kept| kept.whole);
@@ -84,8 +88,9 @@ fn flows_chosen_without_the_secret_harm_users_no_more_than_others() {
 #[test]
 fn who_watches_his_own_packets_harms_users_no_more_than_others() {
     let parts: [fn(&Kept) -> f64; 2] = [|kept| kept.first, |kept| kept.whole];
-    let auto = ["fq_codel", "drr", "wfq", "ewfq", "sfq_red"].map(|name| Target::new(name, "auto", &[], 1024.0));
-    for target in auto.into_iter().chain([Target::new("sfq", "paper", &[], 1024.0)]) {
+    let single = ["fq_codel", "drr", "wfq", "ewfq"].map(|name| Target::new(name, "auto", &SINGLE, 1024.0));
+    let others = [Target::new("sfq_red", "auto", &[], 1024.0), Target::new("sfq", "paper", &[], 1024.0)];
+    for target in single.into_iter().chain(others) {
         let name = target.config.name();
         assert_ne!(target.rehash, Rehash::OFF, "{name}");
         let [random, watched] =
@@ -102,5 +107,16 @@ fn who_watches_his_own_packets_harms_users_no_more_than_others() {
         // These two forget with the keys who floods, so that new keys win nothing (validation/adversary.md).
         let gains = !["ewfq", "sfq_red"].contains(&name);
         assert_eq!(harmed, gains, "{name}: {fixed:?} {random:?}");
+    }
+}
+
+/// With places in sets he gains nothing by it, even where flows keep their keys for good: he would have to fill all places of a set.
+#[test]
+fn who_watches_sets_of_places_gains_nothing() {
+    for name in ["fq_codel", "drr"] {
+        let target = Target::new(name, "auto", &[], 1024.0 / 8.0).rehashed(Rehash::OFF);
+        let [random, watched] = [Attack::Chosen(Aim::Random), Attack::Watched]
+            .map(|attack| mean(&kept(&target, attack, 12, 3), |kept| kept.whole));
+        assert!(watched.mean > 0.95 * random.mean, "{name}: {random:?} {watched:?}");
     }
 }

@@ -209,7 +209,7 @@ fn the_watched_links_queue_is_the_one_that_is_named() {
         };
         timeless(run(&job, &()).unwrap()).remove(0)
     };
-    let own = read("queue = \"sfb as OWN\"");
+    let own = read("queue = \"sfb/paper as OWN\"");
     let alone = outcome(&own, &own.own_queue().to_string());
     assert_eq!((alone.document.label.as_str(), alone.document.queue.name.as_str()), ("OWN", "sfb"));
     assert!(alone.series.lines.iter().any(|l| l.what == tidegate_report::Quantity::Gauge));
@@ -222,7 +222,7 @@ fn the_watched_links_queue_is_the_one_that_is_named() {
 #[test]
 fn check_names_the_managed_links_and_what_compare_would_run() {
     let read = |own: &str| Scenario::parse(TWO_QUEUES.replace("QUEUE", own).as_bytes(), "two.toml", &[]).unwrap();
-    let own = check(&read("queue = \"sfb as OWN\""), &[]).unwrap();
+    let own = check(&read("queue = \"sfb/paper as OWN\""), &[]).unwrap();
     let links: Vec<_> = own.links.iter().map(|l| (l.name.as_str(), l.queue.as_deref(), l.watched)).collect();
     assert_eq!(links, [("A->B", Some("OWN"), true), ("B->C", Some("drop_tail"), false)]);
     assert_eq!(own.queues.iter().map(|q| q.label.as_str()).collect::<Vec<_>>(), ["OWN"]);

@@ -21,9 +21,9 @@ pub const TARGET_RTT: Span = Span::from_millis(100);
 ///
 /// ```
 /// use tidegate::{Link, catalog};
-/// let places = |rate: &str| Ok::<u32, tidegate::ConfigError>(catalog::places(&Link::new(rate.parse()?, "1 MB".parse()?, "1500 B".parse()?)?));
+/// let places = |rate: &str| Ok::<u32, Box<dyn std::error::Error>>(catalog::places(&Link::new(rate.parse()?, "1 MB".parse()?, "1500 B".parse()?)?));
 /// assert_eq!((places("20 Mbit/s")?, places("155 Mbit/s")?, places("1 Gbit/s")?), (1024, 8192, 16_384));
-/// # Ok::<(), tidegate::ConfigError>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn places(link: &Link) -> u32 {
     let in_flight = link.packets_per_second() * TARGET_RTT.as_secs();

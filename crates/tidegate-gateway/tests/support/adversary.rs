@@ -108,6 +108,7 @@ impl Target {
         let hasher = hasher(secret);
         let own = hasher.hash(&of);
         let mut queue = self.queue(secret);
+        let ways = self.config.places().map_or(1, |(_, ways)| ways as usize);
         // Where accounts are kept, the flow's own are raised above all others by what it alone sends.
         let mut packets = 0;
         let base = account(&queue, own);
@@ -120,7 +121,7 @@ impl Target {
             let other = hasher.hash(&other);
             match account(&queue, other) {
                 Some(height) => Some(height) > base,
-                None => place(&queue, other) == place(&queue, own),
+                None => place(&queue, other, ways) == place(&queue, own, ways),
             }
         }
     }
@@ -139,10 +140,10 @@ impl Target {
     }
 }
 
-/// Where a queue of places has put the flow.
-fn place(queue: &AnyQueue, flow: u64) -> usize {
+/// Where a queue of places has put the flow: of its places in sets of `ways`, the set.
+fn place(queue: &AnyQueue, flow: u64, ways: usize) -> usize {
     let packet = Packet::new(flow, LEN);
-    match queue {
+    let place = match queue {
         AnyQueue::FqCodel(queue) => queue.queue_of(flow),
         AnyQueue::Sfq(queue) => queue.bin_of(&packet),
         AnyQueue::SfqRed(queue) => queue.bin_of(flow),
@@ -150,7 +151,8 @@ fn place(queue: &AnyQueue, flow: u64) -> usize {
         AnyQueue::Wfq(queue) => queue.class_of(&packet),
         AnyQueue::Ewfq(queue) => queue.class_of(&packet),
         other => panic!("{other:?} has no places"),
-    }
+    };
+    place / ways
 }
 
 /// The least of a flow's accounts on all levels, in a queue that has such.

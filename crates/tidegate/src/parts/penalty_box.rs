@@ -7,7 +7,7 @@
 //! let mut pauses = PenaltyBox::new(Kind::Spaced, Rate::from_bps(80_000), Size::Packets(2), &link);
 //! let passed = (0..1000).filter(|ms| pauses.take(Time::from_nanos(ms * 1_000_000), 1000)).count();
 //! assert_eq!(passed, 10); // one each 100 ms
-//! # Ok::<(), tidegate::ConfigError>(())
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 use crate::choices;
 use crate::parts::token_bucket::TokenBucket;
