@@ -203,7 +203,7 @@ def main():
                 f"counted: the users keep {PROTECTED:.0f} % at the lower end of the 95 % interval and the worst of them {WORST:.0f} %. With transfers: the time within which 95 in 100 "
                 f"come; bold is up to {NEAR:.0f} times the best queue's. Means of {args.seeds} seeds. A flood of 2 × offers twice the line's rate, all its senders together.",
                 protected, queues),
-        *tables("Harm without an attack", f"A lone connection of CUBIC, and what it gets of its line in %: {ALONE:.0f} or more passes, or what drop-tail gets but for one. Where a third figure names the setting, it shares the line with "
+        *tables("Harm without an attack", f"A connection of CUBIC, alone but for a packet that somebody sends every twelve seconds, and what it gets of its line in %: {ALONE:.0f} or more passes, or what drop-tail gets but for one. Where a third figure names the setting, it shares the line with "
                 f"a thin sender of datagrams at that rate: {BESIDE:.0f} % of the line and a loss of the thin sender's up to {THIN:.0f} % pass. The time after the rate is the round trip; "
                 "the buffer holds 100 ms.", harmed, queues),
     ]
