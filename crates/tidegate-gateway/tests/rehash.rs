@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use frames::{frame, label};
 use rig::{Fates, Rig, SECRET, balanced, link, send, settings, way};
-use tidegate::catalog::QUEUES;
+use tidegate::catalog::{self, QUEUES};
 use tidegate::{Ecn, Rng, Size, Span};
 use tidegate_gateway::plan::{Plan, Way};
 use tidegate_gateway::rehash::Rehash;
@@ -35,9 +35,11 @@ fn flows_get_new_keys_where_they_keep_their_places_for_long() {
     }
 }
 
-/// A gate with DRR on 10 Mbit/s, by which a thousand bytes leave every 0.8 ms.
+/// A gate with DRR in single places on 10 Mbit/s, by which a thousand bytes leave every 0.8 ms.
 fn plan(rehash: &str) -> Plan {
-    let there = Way { rehash: rehash.parse().unwrap(), ..way("drr", link("10 Mbit/s", Size::Packets(100))) };
+    let link = link("10 Mbit/s", Size::Packets(100));
+    let queue = catalog::config("drr", Some("paper"), &link).unwrap();
+    let there = Way { rehash: rehash.parse().unwrap(), queue, ..way("drr", link) };
     Plan::new(settings(there, None), 1500).unwrap()
 }
 

@@ -98,7 +98,7 @@ pub fn link(rate: &str, limit: Size) -> Link {
 }
 
 pub fn way(queue: &str, link: Link) -> Way {
-    Way::new(link, catalog::config(queue, Some("paper"), &link).unwrap(), queue)
+    Way::new(link, catalog::config(queue, None, &link).unwrap(), queue)
 }
 
 /// Any queue with any limit, rate and flow key, and now and then with classes.
