@@ -388,13 +388,18 @@ def page(tables, cost, memory, seeds):
     return "\n".join(lines).rstrip() + "\n"
 
 
+def catalog():
+    """Every queue's name."""
+    listed = subprocess.run([str(TIDEGATE), "list", "--json"], capture_output=True, text=True, check=True).stdout
+    return [queue["name"] for queue in json.loads(listed)["queues"]]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=5, help="seeds of each setting (5)")
     parser.add_argument("--queue", action="append", help="only this queue; nothing is written")
     args = parser.parse_args()
-    listed = subprocess.run([str(TIDEGATE), "list", "--json"], capture_output=True, text=True, check=True).stdout
-    queues = args.queue or [queue["name"] for queue in json.loads(listed)["queues"]]
+    queues = args.queue or catalog()
     cost = costs(queues)
     tables = {}
     for number, question in enumerate(QUESTIONS, 1):

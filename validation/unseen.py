@@ -8,13 +8,11 @@ and a lone connection that nobody attacks. Its presets were frozen before. With 
 Python's standard library only.
 """
 import argparse
-import json
 import pathlib
-import subprocess
 import sys
 from dataclasses import dataclass
 
-from choosing import BASE, PROTECTED, TIDEGATE, WORST, Column, Question, group, results, scaled, share, transfer, worst
+from choosing import BASE, PROTECTED, WORST, Column, Question, catalog, group, results, scaled, share, transfer, worst
 
 PAGE = pathlib.Path(__file__).resolve().parent / "unseen.md"
 # What is lost of a thin sender's packets at most, in per cent.
@@ -111,15 +109,14 @@ CALLS = tuple(
 )
 
 
-def of(setting, queues, seeds):
-    """The documents of a setting, by queue."""
-    print(f"  {setting[0]}", file=sys.stderr, flush=True)
-    question = Question("", "", setting[2] if len(setting) > 2 else BASE, (), "")
-    return results(question, Column(setting[0], setting[1]), queues, seeds)
+def documents(name, sets, queues, seeds, scenario=BASE):
+    """What comes of a setting, by queue."""
+    print(f"  {name}", file=sys.stderr, flush=True)
+    return results(Question("", "", scenario, (), ""), Column(name, sets), queues, seeds)
 
 
-def words(setting, key):
-    """What is set for `key` in a setting, its number."""
+def number(setting, key):
+    """The number that is set for `key` in a setting."""
     return next(word for word in setting.set if word.startswith(key + "=")).split("=")[1].split(" ")[0]
 
 
@@ -127,20 +124,21 @@ def protects(queues, seeds):
     """By setting and queue: text, whether it protects, how many starve."""
     table = {}
     for setting in SETTINGS:
-        documents = of((setting.name, setting.set, setting.scenario), queues, seeds)
+        of = documents(setting.name, setting.set, queues, seeds, setting.scenario)
         if setting.figure == "transfer":
-            figures = {queue: transfer(documents[queue]) for queue in queues}
+            figures = {queue: transfer(of[queue]) for queue in queues}
             best = min((f[0] for f in figures.values() if f), default=0)
             table[setting.name] = {q: ("–", False) if f is None else (f"{f[0]:.0f} ms", f[0] <= NEAR * best) for q, f in figures.items()}
             continue
         table[setting.name] = {}
         for queue in queues:
-            users = group(documents[queue], "users")
-            mean, ci95 = share(documents[queue])
-            least, starved = worst(documents[queue])[0], (users.get("starved") or {"mean": 0.0})["mean"]
+            users = group(of[queue], "users")
+            mean, ci95 = share(of[queue])
+            least, starved = worst(of[queue])[0], (users.get("starved") or {"mean": 0.0})["mean"]
             if setting.senders:
-                count, rate = (float(words(setting, key)) for key in ("group.users.count", "network.rate"))
-                by = users["fair_share_bps"]["mean"] * (count + setting.senders) / rate / 1e6
+                count, rate = (float(number(setting, key)) for key in ("group.users.count", "network.rate"))
+                # The document's fair share is of all users together.
+                by = users["fair_share_bps"]["mean"] / count * (count + setting.senders) / (rate * 1e6)
                 # Who gets less than a tenth of this share, the document does not count.
                 mean, ci95, least, starved = mean * by, ci95 * by, least * by, 0.0
             text = f"{mean:.0f} / {least:.0f}" + (f" / {starved:.{0 if starved >= 9.95 else 1}f}" if starved else "")
@@ -151,16 +149,16 @@ def protects(queues, seeds):
 def harms(queues, seeds):
     """The lone connection's share of its line and, beside a thin sender, what is left of both; by setting and queue."""
     table = {}
-    for name, words in LONE:
+    for name, sets in LONE:
         rate = float(name.split()[0]) * 1e4
-        documents = of((name, words), dict.fromkeys([*queues, PLAIN]), seeds)
-        got = {queue: scaled(group(document, "users")["goodput_bps"], 1 / rate)[0] for queue, document in documents.items()}
+        of = documents(name, sets, dict.fromkeys([*queues, PLAIN]), seeds)
+        got = {queue: scaled(group(document, "users")["goodput_bps"], 1 / rate)[0] for queue, document in of.items()}
         enough = min(ALONE, got[PLAIN] - 1)
         table[name] = {queue: (f"{got[queue]:.0f}", got[queue] >= enough) for queue in queues}
-    for name, words in CALLS:
+    for name, sets in CALLS:
         table[name] = {}
         rate = float(name.split()[0]) * 1e4
-        for queue, document in of((name, words), queues, seeds).items():
+        for queue, document in documents(name, sets, queues, seeds).items():
             got = scaled(group(document, "users")["goodput_bps"], 1 / rate)[0]
             lost = 100 * group(document, "flood")["loss_ratio"]["mean"]
             table[name][queue] = (f"{got:.0f} / {lost:.1f}", got >= BESIDE and lost <= THIN)
@@ -182,12 +180,6 @@ def tables(title, why, table, queues):
     return [*lines, ""]
 
 
-def catalog():
-    """Every queue's name."""
-    said = subprocess.run([str(TIDEGATE), "list", "queues", "--json"], capture_output=True, text=True, check=True).stdout
-    return [queue["name"] for queue in json.loads(said)["queues"]]
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=3, help="seeds of each setting (3)")
@@ -197,8 +189,8 @@ def main():
     protected, harmed = protects(queues, args.seeds), harms(queues, args.seeds)
     lines = [
         "# Settings that no preset was tuned on", "",
-        "Written by `make unseen`. Every queue is its preset `auto`. The presets were frozen before this page was made, and it was made once",
-        "with them. [Which queue for what](../docs/choosing.md) has the settings that some were tuned on.", "",
+        "Written by `make unseen`. Every queue is its preset `auto`. The presets were frozen before this page was made. How it reckons was",
+        "mended once since, in four rows; no preset was. [Which queue for what](../docs/choosing.md) has the settings that some were tuned on.", "",
         *tables("Protection", f"Users' goodput in % of their fair share / the worst user's / how many of them got less than a tenth, where anybody did. Bold, and "
                 f"counted: the users keep {PROTECTED:.0f} % at the lower end of the 95 % interval and the worst of them {WORST:.0f} %. With transfers: the time within which 95 in 100 "
                 f"come; bold is up to {NEAR:.0f} times the best queue's. Means of {args.seeds} seeds. A flood of 2 × offers twice the line's rate, all its senders together.",
