@@ -265,10 +265,9 @@ pub fn config(name: &str, preset: Option<&str>, link: &Link) -> Result<AnyConfig
             format!("no such queue; known are {}", list(QUEUES.iter().map(|r| r.name))),
         ));
     };
-    let presets = (row.presets)();
     let chosen = preset.unwrap_or(DEFAULT_PRESET);
     (row.config)(chosen, link).ok_or_else(|| {
-        let known = list(presets.iter().map(|p| p.0));
+        let known = list((row.presets)().iter().map(|p| p.0));
         ConfigError::new("preset", chosen, format!("no such preset of {name}; known are {known}"))
     })
 }

@@ -6,7 +6,7 @@
 //! let mut dice = Rng::from_seed(1);
 //! let spread = Spread::new(1024, &mut dice);
 //! assert!(spread.of(0xf10) < 1024 && spread.of(0xf10) == spread.of(0xf10));
-//! let given = Classes::new(Map::Class, 3, &mut dice);
+//! let given = Classes::new(Map::Class, 3, 1, &mut dice);
 //! assert_eq!([1, 2, 3, 9].map(|class| given.of(&Packet::new(7, 1000).with_class(class))), [1, 2, 2, 2]);
 //! ```
 use alloc::vec;
@@ -52,13 +52,11 @@ impl Spread {
 /// let mut ways = Ways::new(8, 8, &mut Rng::from_seed(1)); // one set
 /// let mut busy = [false; 8];
 /// for flow in 0..8 {
-///     let place = ways.of(flow, |place| busy[place]);
+///     let place = ways.take(flow, |place| busy[place]);
 ///     assert!(!busy[place]);
-///     ways.join(place, flow, false);
 ///     busy[place] = true;
 /// }
-/// let shared = ways.of(9, |place| busy[place]); // the ninth must share
-/// ways.join(shared, 9, true);
+/// let shared = ways.take(9, |place| busy[place]); // the ninth must share
 /// busy[(shared + 1) % 8] = false;
 /// assert_eq!(ways.of(9, |place| busy[place]), shared); // and stays there while somebody waits
 /// ```
@@ -112,17 +110,19 @@ impl Ways {
         places.clone().find(|&place| !busy(place)).unwrap_or(home)
     }
 
-    /// `flow` goes to `place`, where [`Ways::of`] sent it: it is its own from now on, or shared if it was `busy`.
+    /// The same for a packet that joins those who wait there: the place is its own from now on, or shared if it was busy.
     #[inline]
-    pub fn join(&mut self, place: usize, flow: u64, busy: bool) {
+    pub fn take(&mut self, flow: u64, busy: impl Fn(usize) -> bool) -> usize {
+        let place = self.of(flow, &busy);
         if self.ways == 1 {
-            return;
+            return place;
         }
-        if !busy {
+        if !busy(place) {
             (self.keys[place], self.shared[place]) = (flow, false);
         } else if self.keys[place] != flow {
             self.shared[place] = true;
         }
+        place
     }
 }
 
@@ -170,30 +170,26 @@ pub struct Classes {
 }
 
 impl Classes {
-    /// The classes 0 .. `classes`, of which there is one at least.
-    pub fn new(map: Map, classes: u32, dice: &mut Rng) -> Classes {
-        Classes::keyed(map, classes, dice.bits())
-    }
-
-    /// The same, perturbed by `perturbation`.
-    pub fn keyed(map: Map, classes: u32, perturbation: u64) -> Classes {
-        let classes = classes.max(1);
-        Classes { map, ways: Ways::keyed(classes, 1, perturbation), last: classes as usize - 1 }
-    }
-
-    /// The same in sets of `ways`, as [`Ways`] has them; of one way if the driver gives the classes.
-    pub fn in_sets(map: Map, classes: u32, ways: u32, dice: &mut Rng) -> Classes {
+    /// The classes 0 .. `classes`, of which there is one at least, in sets of `ways` as [`Ways`] has them; in none if the driver gives the
+    /// classes. The hash is perturbed by a number drawn from `dice`.
+    pub fn new(map: Map, classes: u32, ways: u32, dice: &mut Rng) -> Classes {
         let ways = if map == Map::Flow { ways } else { 1 };
-        Classes { ways: Ways::new(classes, ways, dice), ..Classes::keyed(map, classes, 0) }
+        Classes::with(map, classes, Ways::new(classes, ways, dice))
+    }
+
+    /// Classes in no sets, perturbed by `perturbation`.
+    pub fn keyed(map: Map, classes: u32, perturbation: u64) -> Classes {
+        Classes::with(map, classes, Ways::keyed(classes, 1, perturbation))
+    }
+
+    fn with(map: Map, classes: u32, ways: Ways) -> Classes {
+        Classes { map, ways, last: classes.max(1) as usize - 1 }
     }
 
     /// The class of `pkt`, of classes that are in no sets.
     #[inline]
     pub fn of(&self, pkt: &Packet) -> usize {
-        match self.map {
-            Map::Flow => self.ways.of(pkt.flow, |_| false),
-            Map::Class => (pkt.class as usize).min(self.last),
-        }
+        self.among(pkt, |_| false)
     }
 
     /// The class of `pkt` where packets wait in those that are `busy`.
@@ -201,21 +197,21 @@ impl Classes {
     pub fn among(&self, pkt: &Packet, busy: impl Fn(usize) -> bool) -> usize {
         match self.map {
             Map::Flow => self.ways.of(pkt.flow, busy),
-            Map::Class => (pkt.class as usize).min(self.last),
+            Map::Class => self.given(pkt),
         }
     }
 
-    /// Whether a flow has several classes to go to.
+    /// The same for a packet that joins those who wait there.
     #[inline]
-    pub fn has_sets(&self) -> bool {
-        self.ways.ways > 1
+    pub fn take(&mut self, pkt: &Packet, busy: impl Fn(usize) -> bool) -> usize {
+        match self.map {
+            Map::Flow => self.ways.take(pkt.flow, busy),
+            Map::Class => self.given(pkt),
+        }
     }
 
-    /// `pkt` joins `class`, where [`Classes::among`] sent it.
     #[inline]
-    pub fn join(&mut self, class: usize, pkt: &Packet, busy: bool) {
-        if self.map == Map::Flow {
-            self.ways.join(class, pkt.flow, busy);
-        }
+    fn given(&self, pkt: &Packet) -> usize {
+        (pkt.class as usize).min(self.last)
     }
 }

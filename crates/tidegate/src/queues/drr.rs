@@ -114,10 +114,8 @@ impl Qdisc for Drr {
     #[inline]
     fn enqueue<S: Sink + ?Sized>(&mut self, now: Time, mut pkt: Packet, out: &mut S) {
         pkt.arrived = now;
-        let class = self.class_of(&pkt);
-        let busy = self.robin.of(class).packets > 0;
-        self.classes.join(class, &pkt, busy);
-        if !busy {
+        let class = self.classes.take(&pkt, |class| self.robin.of(class).packets > 0);
+        if self.robin.of(class).packets == 0 {
             // Whatever it left when it became empty is forfeit.
             self.accounts[class].deficit = 0;
             if self.visited == Some(class as u32) {
@@ -192,7 +190,7 @@ impl Entry for Drr {
             Account { quantum: (exact + 0.5).max(1.0) as u64, deficit: 0 }
         };
         Ok(Drr {
-            classes: Classes::in_sets(config.map, config.classes, config.ways, &mut dice),
+            classes: Classes::new(config.map, config.classes, config.ways, &mut dice),
             robin: RoundRobin::new(config.classes as usize, config.longest, config.overflow, link)
                 .with_ties(config.ties),
             accounts: (0..config.classes as usize).map(quantum).collect(),

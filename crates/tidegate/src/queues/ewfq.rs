@@ -300,16 +300,6 @@ impl Ewfq {
         self.classes.among(pkt, |class| is_used(&self.held, &self.senders, class))
     }
 
-    /// The same for a packet that arrives.
-    #[inline]
-    fn place(&mut self, pkt: &Packet) -> usize {
-        let class = self.class_of(pkt);
-        if self.classes.has_sets() {
-            self.classes.join(class, pkt, is_used(&self.held, &self.senders, class));
-        }
-        class
-    }
-
     /// m_fair: what a class of weight 1 may send in an interval, in bytes.
     pub fn m_fair(&self) -> f64 {
         self.control.m_fair
@@ -490,7 +480,7 @@ impl Qdisc for Ewfq {
     fn enqueue<S: Sink + ?Sized>(&mut self, now: Time, mut pkt: Packet, out: &mut S) {
         pkt.arrived = now;
         self.catch_up(now);
-        let class = self.place(&pkt);
+        let class = self.classes.take(&pkt, |class| is_used(&self.held, &self.senders, class));
         if let Some(why) = self.judge(now, class, pkt.len) {
             out.dropped(now, &pkt, why);
         } else if self.link.has_room(self.held.all(), pkt.len) || self.make_room(now, class, pkt.len, out) {
@@ -638,7 +628,7 @@ impl Entry for Ewfq {
         let control = config.control(&link);
         let window = config.rtt.as_secs() / config.seconds() / config.packet.get() as f64;
         Ok(Ewfq {
-            classes: Classes::in_sets(config.map, config.classes, config.ways, &mut dice),
+            classes: Classes::new(config.map, config.classes, config.ways, &mut dice),
             kinds: config.kinds(&link),
             held: ClassLines::new(config.classes, &config.weights, config.order, &link),
             senders: SampleHold::new(config.classes, config.rules()),

@@ -155,8 +155,7 @@ impl Qdisc for FqCodel {
             // It would not fit an empty queue; everything else would be dropped for it in vain.
             return out.dropped(now, &pkt, DropReason::Overlimit);
         }
-        let queue = self.queue_of(pkt.flow);
-        self.places.join(queue, pkt.flow, self.flows[queue].active);
+        let queue = self.places.take(pkt.flow, |queue| self.flows[queue].active);
         self.held.push(queue, pkt);
         self.activate(queue);
         while self.held.is_over(&self.link) {

@@ -88,9 +88,7 @@ impl Qdisc for Wfq {
     #[inline]
     fn enqueue<S: Sink + ?Sized>(&mut self, now: Time, mut pkt: Packet, out: &mut S) {
         pkt.arrived = now;
-        let class = self.class_of(&pkt);
-        let busy = self.held.of(class).packets > 0;
-        self.classes.join(class, &pkt, busy);
+        let class = self.classes.take(&pkt, |class| self.held.of(class).packets > 0);
         let own = Link { limit: self.room(class), ..self.link };
         if own.has_room(self.held.of(class), pkt.len) && self.link.has_room(self.held.all(), pkt.len) {
             self.held.push(class, pkt);
@@ -155,7 +153,7 @@ impl Entry for Wfq {
 
     fn build(config: &WfqConfig, link: Link, mut dice: Rng) -> Result<Self, ConfigError> {
         Ok(Wfq {
-            classes: Classes::in_sets(config.map, config.classes, config.ways, &mut dice),
+            classes: Classes::new(config.map, config.classes, config.ways, &mut dice),
             held: ClassLines::new(config.classes, &config.weights, config.order, &link),
             buffers: divide(config, &link),
             alpha: config.alpha,
