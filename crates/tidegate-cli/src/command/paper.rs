@@ -63,6 +63,13 @@ struct Run {
     /// Experiments (B5), papers (care, or chan2003), or all
     #[arg(value_name = "ID|KEY|all", required = true)]
     which: Vec<String>,
+    #[command(flatten)]
+    how: How,
+}
+
+/// How experiments are run, and where what comes of them goes.
+#[derive(Debug, clap::Args)]
+struct How {
     /// Number of replications, 1 to 10000; without it, the paper's own, or 3 of a quick run
     #[arg(long, value_name = "N", value_parser = whole::<u32>(1, 10_000), allow_negative_numbers = true)]
     seeds: Option<u32>,
@@ -72,12 +79,37 @@ struct Run {
     /// Store results in this directory and go on from what is there
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Print JSON: one object for each claim
+    /// Print JSON: one object for each line
     #[arg(long)]
     json: bool,
     /// Read the papers in this directory, a folder each, instead of those that came with the command
     #[arg(long, value_name = "DIR")]
     from: Option<PathBuf>,
+}
+
+impl How {
+    /// The experiments of `papers` that `ids` names, as they are to be run.
+    fn asked<'p>(&self, papers: &'p [Paper], ids: Vec<String>) -> Asked<'p> {
+        let length = if self.quick { Length::Quick } else { Length::Full };
+        Asked { papers, experiments: ids, length, seeds: self.seeds, only_tested: false }
+    }
+
+    /// Runs what is asked for.
+    fn run(&self, asked: &Asked<'_>) -> Result<Results, Failure> {
+        let out = self.out.as_deref();
+        if let Some(dir) = out {
+            paper::prepare(dir).map_err(Failure::input)?;
+        }
+        paper::run(asked, out, &Onlooker::new()).map_err(|error| match (error, out) {
+            (PaperError::Run(RunError::Cancelled), None) => Failure::Interrupted,
+            (PaperError::Run(RunError::Cancelled), Some(dir)) => Failure::Stopped(format!(
+                "interrupted; what was done lies in {}, and the same command goes on from there",
+                dir.display()
+            )),
+            (PaperError::Run(error), _) => Failure::input(error),
+            (PaperError::Store(error), _) => Failure::runtime(error),
+        })
+    }
 }
 
 impl Papers {
@@ -106,58 +138,30 @@ struct Pairs {
     /// Without --choice: only the choices of this queue
     #[arg(long, value_name = "QUEUE", conflicts_with = "choices")]
     queue: Option<String>,
-    /// Number of replications, 1 to 10000; without it, the paper's own, or 3 of a quick run
-    #[arg(long, value_name = "N", value_parser = whole::<u32>(1, 10_000), allow_negative_numbers = true)]
-    seeds: Option<u32>,
-    /// Few replications, and short ones where the paper's are long
-    #[arg(long)]
-    quick: bool,
-    /// Store results in this directory and go on from what is there
-    #[arg(long, value_name = "DIR")]
-    out: Option<PathBuf>,
-    /// Print JSON: one object for each line
-    #[arg(long)]
-    json: bool,
-    /// Read the papers in this directory, a folder each, instead of those that came with the command
-    #[arg(long, value_name = "DIR")]
-    from: Option<PathBuf>,
+    #[command(flatten)]
+    how: How,
 }
 
 impl Pairs {
     fn execute(self) -> Result<(), Failure> {
         interrupt::listen();
-        let folders = folders(self.from.as_deref())?;
+        let folders = folders(self.how.from.as_deref())?;
         let papers = read(&folders)?;
-        let experiment = experiments(std::slice::from_ref(&self.which), &papers)?;
-        let [experiment] = &experiment[..] else {
+        let ids = experiments(std::slice::from_ref(&self.which), &papers)?;
+        let mut of = papers.iter().zip(&folders).filter(|(paper, _)| paper.experiment(&ids[0]).is_some());
+        let (Some((paper, folder)), [id]) = (of.next(), &ids[..]) else {
             return Err(Failure::Input(format!("{}: must be one experiment, as in A5", self.which)));
         };
-        let Some(place) = papers.iter().position(|paper| paper.experiment(experiment).is_some()) else {
-            unreachable!()
-        };
-        let (paper, folder) = (&papers[place], &folders[place]);
-        let choices = self.choices(paper, experiment)?;
-        let grid = Grid::new(paper, folder, experiment, &choices).map_err(Failure::input)?;
-        if let Some(dir) = &self.out {
-            paper::prepare(dir).map_err(Failure::input)?;
-        }
-        let length = if self.quick { Length::Quick } else { Length::Full };
-        let grids = std::slice::from_ref(&grid.paper);
-        let asked = Asked {
-            papers: grids,
-            experiments: vec![experiment.clone()],
-            length,
-            seeds: self.seeds,
-            only_tested: false,
-        };
-        let results = simulated(&asked, self.out.as_deref())?;
-        let cells = grid.judged(&results);
-        if let Some(dir) = &self.out {
-            let file = File { name: format!("pairs-{experiment}.csv"), bytes: separated(&cells).into_bytes() };
+        let grid = Grid::new(paper, folder, id, &self.choices(paper, id)?).map_err(Failure::input)?;
+        let asked = self.how.asked(std::slice::from_ref(&grid.paper), vec![id.clone()]);
+        let cells = grid.judged(&self.how.run(&asked)?);
+        if let Some(dir) = &self.how.out {
+            let name = format!("pairs-{id}.csv");
+            let file = File { name: name.clone(), bytes: pairs::csv(&cells).into_bytes() };
             paper::publish(dir, &[file]).map_err(Failure::runtime)?;
-            output::note(&format!("Wrote {}.", dir.join(format!("pairs-{experiment}.csv")).display()));
+            output::note(&format!("Wrote {}.", dir.join(name).display()));
         }
-        match self.json {
+        match self.how.json {
             true => output::print(&format!("{:#}\n", Value::from(cells.iter().map(cell).collect::<Vec<_>>()))),
             false => output::print(&paired(&cells)),
         }
@@ -179,21 +183,11 @@ impl Pairs {
     }
 }
 
-/// The fields of a line of pairs: two choices, claims met and of how many, gained, lost, factor.
-fn pair(cell: &Cell) -> [String; 6] {
-    let chosen = |at: usize| cell.choices.get(at).map_or(String::new(), Choice::to_string);
-    let first = if cell.choices.is_empty() { "as run".into() } else { chosen(0) };
-    let factor = cell.factor.map_or(String::new(), |factor| format!("{factor:.3}"));
-    [first, chosen(1), format!("{} of {}", cell.met, cell.of), cell.gained.to_string(), cell.lost.to_string(), factor]
-}
-
-const PAIR: [&str; 6] = ["choice", "and", "met", "gained", "lost", "factor"];
-
 /// The lines for a terminal: as run, then the best first.
 fn paired(cells: &[Cell]) -> String {
     let (plain, others): (Vec<&Cell>, Vec<&Cell>) = cells.iter().partition(|cell| cell.choices.is_empty());
-    let mut lines = vec![PAIR.map(String::from).to_vec()];
-    lines.extend(plain.iter().chain(&others).map(|cell| pair(cell).to_vec()));
+    let mut lines = vec![pairs::COLUMNS.map(String::from).to_vec()];
+    lines.extend(plain.iter().chain(&others).map(|cell| cell.fields().to_vec()));
     let mut page = Page::default();
     page.add(Block::Table(lines));
     page.render()
@@ -201,31 +195,10 @@ fn paired(cells: &[Cell]) -> String {
            the printed numbers, in the root mean square.\n"
 }
 
-/// The lines as comma-separated values.
-fn separated(cells: &[Cell]) -> String {
-    let line = |fields: &[String]| {
-        fields.iter().map(|field| format!("\"{}\"", field.replace('"', "\"\""))).collect::<Vec<_>>().join(",") + "\n"
-    };
-    line(&PAIR.map(String::from)) + &cells.iter().map(|cell| line(&pair(cell))).collect::<String>()
-}
-
 fn cell(cell: &Cell) -> Value {
     json!({
         "choices": cell.choices.iter().map(Choice::to_string).collect::<Vec<_>>(), "met": cell.met, "of": cell.of,
         "gained": cell.gained, "lost": cell.lost, "factor": cell.factor,
-    })
-}
-
-/// Runs what is asked for.
-fn simulated(asked: &Asked<'_>, out: Option<&Path>) -> Result<Results, Failure> {
-    paper::run(asked, out, &Onlooker::new()).map_err(|error| match (error, out) {
-        (PaperError::Run(RunError::Cancelled), None) => Failure::Interrupted,
-        (PaperError::Run(RunError::Cancelled), Some(dir)) => Failure::Stopped(format!(
-            "interrupted; what was done lies in {}, and the same command goes on from there",
-            dir.display()
-        )),
-        (PaperError::Run(error), _) => Failure::input(error),
-        (PaperError::Store(error), _) => Failure::runtime(error),
     })
 }
 
@@ -325,20 +298,15 @@ fn described(paper: &Paper) -> Value {
 impl Run {
     fn execute(self) -> Result<(), Failure> {
         interrupt::listen();
-        let papers = papers(self.from.as_deref())?;
-        let experiments = experiments(&self.which, &papers)?;
-        if let Some(dir) = &self.out {
-            paper::prepare(dir).map_err(Failure::input)?;
-        }
-        let length = if self.quick { Length::Quick } else { Length::Full };
-        let asked = Asked { papers: &papers, experiments, length, seeds: self.seeds, only_tested: false };
-        let results = simulated(&asked, self.out.as_deref())?;
+        let papers = papers(self.how.from.as_deref())?;
+        let asked = self.how.asked(&papers, experiments(&self.which, &papers)?);
+        let results = self.how.run(&asked)?;
         let rows: Vec<Row<'_>> =
             papers.iter().flat_map(|paper| paper::rows(paper, &asked.experiments, &results)).collect();
-        if let Some(dir) = &self.out {
+        if let Some(dir) = &self.how.out {
             self.publish(dir, &asked, &results, &rows)?;
         }
-        match self.json {
+        match self.how.json {
             true => output::print(&format!("{:#}\n", Value::from(rows.iter().map(object).collect::<Vec<_>>()))),
             false => output::print(&(table(&rows) + &summary(&rows) + &reasons(&papers, &rows))),
         }

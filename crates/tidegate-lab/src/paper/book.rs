@@ -186,6 +186,13 @@ pub struct Reading {
     pub runs: Vec<Run>,
 }
 
+impl Reading {
+    /// Under which name results of it are kept.
+    pub(super) fn under(&self) -> &str {
+        self.runs.first().map_or("", |run| run.under.as_str())
+    }
+}
+
 impl Readings {
     /// The claims of `paper` that it shows.
     pub fn claims<'p>(&self, paper: &'p Paper) -> impl Iterator<Item = &'p Claim> {

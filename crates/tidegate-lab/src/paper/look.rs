@@ -5,7 +5,7 @@ use tidegate_report::papers as page;
 use crate::stats::figure_of_some;
 
 use super::board;
-use super::book::{Experiment, Explanation, Paper, Run};
+use super::book::{Experiment, Explanation, Paper, Reading, Run};
 use super::claim::{Claim, Fit};
 use super::figure::charts;
 use super::quantity::Quantity;
@@ -60,21 +60,21 @@ pub(super) fn figure(
 pub fn rows<'p>(paper: &'p Paper, experiments: &[String], results: &Results) -> Vec<Row<'p>> {
     let asked = paper.claims.iter().filter(|claim| experiments.contains(&claim.experiment));
     let judged = |claim: &'p Claim| {
-        let mut own = row(paper, claim, &claim.experiment, results);
-        if own.verdict.is_apart() {
-            let tables = paper.readings.iter().filter(|table| table.claims(paper).any(|known| known == claim));
-            let readings = tables.flat_map(|table| &table.readings).filter(|reading| reading.contradicted.is_some());
-            let mut holding = readings.filter(|reading| {
-                let under = reading.runs.first().map_or("", |run| run.under.as_str());
-                row(paper, claim, under, results).verdict == Verdict::Holds
-            });
-            if let Some(reading) = holding.next() {
-                own.verdict = Verdict::HoldsUnder(reading.name.clone());
-            }
+        let own = row(paper, claim, &claim.experiment, results);
+        let reading = if own.verdict.is_apart() { reconciling(paper, claim, results) } else { None };
+        match reading {
+            Some(reading) => Row { verdict: Verdict::HoldsUnder(reading.name.clone()), ..own },
+            None => own,
         }
-        own
     };
     asked.map(judged).collect()
+}
+
+/// The first reading that is told to be contradicted and under which `claim` holds.
+fn reconciling<'p>(paper: &'p Paper, claim: &Claim, results: &Results) -> Option<&'p Reading> {
+    let tables = paper.readings.iter().filter(|table| table.claims(paper).any(|known| known == claim));
+    let mut readings = tables.flat_map(|table| &table.readings).filter(|reading| reading.contradicted.is_some());
+    readings.find(|reading| row(paper, claim, reading.under(), results).verdict == Verdict::Holds)
 }
 
 /// A claim with the figure of the experiment, or of the reading that `under` names.

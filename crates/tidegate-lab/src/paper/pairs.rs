@@ -161,6 +161,31 @@ pub struct Cell {
     pub lost: usize,
 }
 
+/// The columns of the table of pairs.
+pub const COLUMNS: [&str; 6] = ["choice", "and", "met", "gained", "lost", "factor"];
+
+impl Cell {
+    /// Its fields, in the table's order.
+    pub fn fields(&self) -> [String; 6] {
+        let chosen = |at: usize| self.choices.get(at).map_or(String::new(), Choice::to_string);
+        let first = if self.choices.is_empty() { "as run".into() } else { chosen(0) };
+        let factor = self.factor.map_or(String::new(), |factor| format!("{factor:.3}"));
+        [
+            first,
+            chosen(1),
+            format!("{} of {}", self.met, self.of),
+            self.gained.to_string(),
+            self.lost.to_string(),
+            factor,
+        ]
+    }
+}
+
+/// Cells as a table of comma-separated values.
+pub fn csv(cells: &[Cell]) -> String {
+    look::table(&COLUMNS, cells.iter().map(|cell| cell.fields().to_vec()))
+}
+
 impl Grid {
     /// The grid of `choices` over `experiment` of `paper`, which was read from `folder`.
     ///

@@ -18,10 +18,8 @@ fn judged<'p>(paper: &'p Paper, table: &Readings, under: &str, results: &Results
 /// Name and rows of each reading of `table`, the experiment's own first.
 fn all<'p>(paper: &'p Paper, table: &Readings, results: &Results) -> Vec<(String, Vec<Row<'p>>)> {
     let own = (OWN.to_string(), judged(paper, table, &table.experiment, results));
-    let others = table.readings.iter().map(|reading| {
-        let under = reading.runs.first().map_or("", |run| run.under.as_str());
-        (reading.name.clone(), judged(paper, table, under, results))
-    });
+    let others =
+        table.readings.iter().map(|reading| (reading.name.clone(), judged(paper, table, reading.under(), results)));
     [own].into_iter().chain(others).collect()
 }
 
