@@ -173,7 +173,10 @@ impl Pairs {
             false => self.choices.clone(),
         };
         match choices.len() {
-            0 => Err(Failure::Input(format!("{experiment}: there is nothing to choose; name it by --choice"))),
+            0 => {
+                let of = self.queue.as_ref().map_or(String::new(), |queue| format!(" of a queue `{queue}`"));
+                Err(Failure::Input(format!("{experiment}: there is nothing{of} to choose; name it by --choice")))
+            }
             n if n > pairs::MOST_CHOICES => Err(Failure::Input(format!(
                 "{experiment}: {n} choices; there may be {} at most: say by --queue or --choice which",
                 pairs::MOST_CHOICES
