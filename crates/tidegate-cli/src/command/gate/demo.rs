@@ -179,15 +179,16 @@ impl Args {
     }
 
     fn trials(&self, link: &Link) -> Result<Vec<Trial>, Failure> {
-        let queues: Vec<QueueSpec> = self.queues.iter().map(super::link::on_a_wire).collect();
-        QueueSpec::distinct(&queues).map_err(|(_, error)| Failure::input(error))?;
-        let trial = |spec: &QueueSpec| {
+        QueueSpec::distinct(&self.queues).map_err(|(_, error)| Failure::input(error))?;
+        let trial = |asked: &QueueSpec| {
+            let spec = super::link::on_a_wire(asked);
             let config = spec.resolve(link).map_err(Failure::input)?;
             config.build(*link, tidegate::Rng::from_seed(0)).map_err(Failure::input)?;
             let bare = QueueSpec { label: None, ..spec.clone() };
-            Ok(Trial { queue: bare.to_string(), label: spec.label(), preset: spec.preset().into(), config })
+            // It is called what it was asked for as, whatever a wire adds.
+            Ok(Trial { queue: bare.to_string(), label: asked.label(), preset: spec.preset().into(), config })
         };
-        queues.iter().map(trial).collect()
+        self.queues.iter().map(trial).collect()
     }
 }
 
