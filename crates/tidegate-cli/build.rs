@@ -1,5 +1,5 @@
-//! Puts the scenarios and the papers of the repository into the command, so that `tidegate run flood` and `tidegate paper
-//! run all` work from anywhere.
+//! Puts the scenarios and the papers of the repository into the command, so that `tidegate run
+//! flood` and `tidegate paper run all` work from anywhere.
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -45,7 +45,8 @@ fn write(name: &str, items: impl Iterator<Item = String>) {
 /// The files in `folder` with one of `endings`, by name.
 fn files(folder: &Path, endings: &[&str]) -> Vec<PathBuf> {
     let mut files = entries(folder);
-    files.retain(|file| file.extension().is_some_and(|ending| endings.iter().any(|e| ending == *e)));
+    files
+        .retain(|file| file.extension().is_some_and(|ending| endings.iter().any(|e| ending == *e)));
     files
 }
 

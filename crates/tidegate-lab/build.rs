@@ -1,4 +1,5 @@
-//! A hash of the sources that decide what a simulation gives, so that stored results of other code are known as such.
+//! A hash of the sources that decide what a simulation gives, so that stored results of other code
+//! are known as such.
 use std::hash::Hasher;
 use std::path::{Path, PathBuf};
 

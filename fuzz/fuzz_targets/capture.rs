@@ -7,7 +7,9 @@ use std::io::Write;
 use libfuzzer_sys::fuzz_target;
 use tidegate::{Ecn, Time};
 use tidegate_packet::capture::MAX_FRAME;
-use tidegate_packet::{Capture, Fault, FlowHasher, FlowKey, Frame, LinkType, Mark, Within, ipv4_checksum, set_ce};
+use tidegate_packet::{
+    Capture, Fault, FlowHasher, FlowKey, Frame, LinkType, Mark, Within, ipv4_checksum, set_ce,
+};
 
 fuzz_target!(|data: &[u8]| {
     for link in LinkType::ALL {
@@ -42,7 +44,10 @@ fn read(data: &[u8]) -> Seen {
             Ok(Some(packet)) => {
                 packets += 1;
                 assert!(packet.time >= last, "time ran back");
-                assert!(packet.bytes.len() <= MAX_FRAME as usize && packet.bytes.len() <= packet.wire_len as usize);
+                assert!(
+                    packet.bytes.len() <= MAX_FRAME as usize
+                        && packet.bytes.len() <= packet.wire_len as usize
+                );
                 last = packet.time;
                 check_frame(packet.link, packet.bytes, packet.wire_len);
             }
@@ -65,7 +70,13 @@ fn read(data: &[u8]) -> Seen {
 fn check_frame(link: LinkType, bytes: &[u8], wire_len: u32) {
     let frame = Frame::parse(link, bytes, wire_len);
     assert!(frame.len <= wire_len);
-    for key in [FlowKey::FiveTuple, FlowKey::Source, FlowKey::Destination, FlowKey::Pair, FlowKey::SourcePrefix(24)] {
+    for key in [
+        FlowKey::FiveTuple,
+        FlowKey::Source,
+        FlowKey::Destination,
+        FlowKey::Pair,
+        FlowKey::SourcePrefix(24),
+    ] {
         let hasher = FlowHasher::new(key, [1, 2]);
         assert!(!hasher.flow(&frame.ends).to_string().is_empty());
         std::hint::black_box(hasher.hash(&frame.ends));
@@ -85,13 +96,21 @@ fn check_mark(link: LinkType, bytes: &[u8], frame: &Frame) {
     let header_len = (bytes[at] & 0x0f) as usize * 4;
     if bytes[at] >> 4 == 4 && bytes.len() >= at + header_len {
         let right = |bytes: &[u8]| {
-            ipv4_checksum(&bytes[at..at + header_len]) == u16::from_be_bytes([bytes[at + 10], bytes[at + 11]])
+            ipv4_checksum(&bytes[at..at + header_len])
+                == u16::from_be_bytes([bytes[at + 10], bytes[at + 11]])
         };
         // 0xffff and 0 are both zero in this arithmetic; only the latter is ever a full sum.
         let other_zero = bytes[at + 10..at + 12] == [0xff, 0xff];
-        assert!(right(bytes) == right(&marked) || other_zero, "the checksum is no longer what it was");
+        assert!(
+            right(bytes) == right(&marked) || other_zero,
+            "the checksum is no longer what it was"
+        );
     }
-    let changed = bytes.iter().zip(&marked).enumerate().filter(|(_, (a, b))| a != b).map(|(i, _)| i);
+    let changed =
+        bytes.iter().zip(&marked).enumerate().filter(|(_, (a, b))| a != b).map(|(i, _)| i);
     let allowed = [at + 1, at + 10, at + 11];
-    assert!({ changed }.all(|i| allowed.contains(&i)), "more changed than the codepoint and the checksum");
+    assert!(
+        { changed }.all(|i| allowed.contains(&i)),
+        "more changed than the codepoint and the checksum"
+    );
 }

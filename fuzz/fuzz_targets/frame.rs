@@ -34,7 +34,8 @@ struct Asked {
 
 fn check_sorting(data: &[u8], seen: &Seen, dice: &mut Rng) {
     let classes: Vec<Asked> = (0..dice.below(4)).map(|_| asked(seen, dice)).collect();
-    let allowed: Vec<(IpAddr, u8)> = (0..dice.below(3)).filter_map(|_| prefix(seen, dice)).collect();
+    let allowed: Vec<(IpAddr, u8)> =
+        (0..dice.below(3)).filter_map(|_| prefix(seen, dice)).collect();
     let hasher = FlowHasher::new(FlowKey::FiveTuple, [1, 2]);
     let built: Vec<Class> = classes.iter().map(Asked::build).collect();
     let list: Vec<Prefix> = allowed.iter().map(written).collect();
@@ -42,7 +43,10 @@ fn check_sorting(data: &[u8], seen: &Seen, dice: &mut Rng) {
     let sorted = Sorter::new(hasher, Overhead::Ethernet, &built, &list).sort(&frame, data);
     let class = classes.iter().position(|class| class.takes(seen)).unwrap_or(classes.len()) as u16;
     let expected = Packet { flow: hasher.hash(&seen.ends), class, ecn: seen.ecn, ..sorted.packet };
-    assert_eq!(sorted, Sorted { packet: expected, allowed: allowed.iter().any(|prefix| is_of(seen, prefix)) });
+    assert_eq!(
+        sorted,
+        Sorted { packet: expected, allowed: allowed.iter().any(|prefix| is_of(seen, prefix)) }
+    );
 }
 
 fn asked(seen: &Seen, dice: &mut Rng) -> Asked {
@@ -52,7 +56,10 @@ fn asked(seen: &Seen, dice: &mut Rng) -> Asked {
     }
     if dice.chance(0.5) {
         let near = seen.dscp.unwrap_or_default();
-        asked.dscp.extend((0..1 + dice.below(3)).map(|_| if dice.chance(0.4) { near } else { dice.below(64) as u8 }));
+        asked.dscp.extend(
+            (0..1 + dice.below(3))
+                .map(|_| if dice.chance(0.4) { near } else { dice.below(64) as u8 }),
+        );
     }
     if dice.chance(0.3) {
         asked.priorities.extend((0..1 + dice.below(3)).map(|_| dice.below(8) as u8));
@@ -62,10 +69,12 @@ fn asked(seen: &Seen, dice: &mut Rng) -> Asked {
 
 /// A prefix that one of the frame's addresses is in, or nearly.
 fn prefix(seen: &Seen, dice: &mut Rng) -> Option<(IpAddr, u8)> {
-    let (value, width) = bits(if dice.chance(0.5) { seen.ends.source } else { seen.ends.destination })?;
+    let (value, width) =
+        bits(if dice.chance(0.5) { seen.ends.source } else { seen.ends.destination })?;
     let length = dice.below(width as u64 + 1) as u32;
     let near = if dice.chance(0.4) { value ^ 1 << dice.below(width as u64) } else { value };
-    let kept = near.checked_shr(width - length).unwrap_or(0).checked_shl(width - length).unwrap_or(0);
+    let kept =
+        near.checked_shr(width - length).unwrap_or(0).checked_shl(width - length).unwrap_or(0);
     let address = match width {
         32 => IpAddr::from((kept as u32).to_be_bytes()),
         _ => IpAddr::from(kept.to_be_bytes()),
@@ -94,7 +103,8 @@ fn is_of(seen: &Seen, (address, length): &(IpAddr, u8)) -> bool {
     };
     let begins = |address| {
         bits(address).is_some_and(|(value, width)| {
-            width == wanted.1 && (width - *length as u32..width).all(|bit| (value ^ wanted.0) >> bit & 1 == 0)
+            width == wanted.1
+                && (width - *length as u32..width).all(|bit| (value ^ wanted.0) >> bit & 1 == 0)
         })
     };
     begins(seen.ends.source) || begins(seen.ends.destination)
@@ -114,6 +124,7 @@ impl Asked {
     fn takes(&self, seen: &Seen) -> bool {
         (self.prefixes.is_empty() || self.prefixes.iter().any(|prefix| is_of(seen, prefix)))
             && (self.dscp.is_empty() || seen.dscp.is_some_and(|dscp| self.dscp.contains(&dscp)))
-            && (self.priorities.is_empty() || seen.priority.is_some_and(|priority| self.priorities.contains(&priority)))
+            && (self.priorities.is_empty()
+                || seen.priority.is_some_and(|priority| self.priorities.contains(&priority)))
     }
 }

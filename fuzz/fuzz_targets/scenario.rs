@@ -7,7 +7,8 @@ use tidegate_lab::{QueueSpec, Scenario, Set, check};
 
 fuzz_target!(|data: &[u8]| {
     let text = String::from_utf8_lossy(data);
-    let sets: Vec<Set> = text.lines().filter_map(|l| l.strip_prefix("#set ")?.parse().ok()).take(8).collect();
+    let sets: Vec<Set> =
+        text.lines().filter_map(|l| l.strip_prefix("#set ")?.parse().ok()).take(8).collect();
     if let Some(line) = text.lines().next()
         && let Ok(spec) = line.parse::<QueueSpec>()
     {
@@ -16,7 +17,9 @@ fuzz_target!(|data: &[u8]| {
     let scenario = match Scenario::parse(data, "fuzz.toml", &sets) {
         Ok(scenario) => scenario,
         Err(problems) => {
-            assert!(!problems.list().is_empty() && problems.list().iter().all(|p| !p.why.is_empty()));
+            assert!(
+                !problems.list().is_empty() && problems.list().iter().all(|p| !p.why.is_empty())
+            );
             assert!(problems.to_string().contains(": "));
             return;
         }
@@ -32,7 +35,8 @@ fuzz_target!(|data: &[u8]| {
     }
     // A million flows are allowed, and take their time.
     if scenario.flows() <= 200 {
-        let derived = check(&scenario, &scenario.compare).expect("a scenario that was accepted can be checked");
+        let derived = check(&scenario, &scenario.compare)
+            .expect("a scenario that was accepted can be checked");
         assert!(!derived.to_string().is_empty());
     }
 });

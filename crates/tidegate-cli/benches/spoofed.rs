@@ -1,8 +1,9 @@
-//! A flood of five million forged sources through the gateway: what users who are not to blame are left with, behind each
-//! queue and under each flow key, and what memory the gateway takes.
+//! A flood of five million forged sources through the gateway: what users who are not to blame are
+//! left with, behind each queue and under each flow key, and what memory the gateway takes.
 //!
-//! `make validate-spoofed`; root, two cores, nothing else running, eleven minutes. Prints the table that is kept in
-//! validation/spoofed.md, and on standard error how far it is. Names of queues as arguments measure those only.
+//! `make validate-spoofed`; root, two cores, nothing else running, eleven minutes. Prints the table
+//! that is kept in validation/spoofed.md, and on standard error how far it is. Names of queues as
+//! arguments measure those only.
 use std::process::ExitCode;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -22,14 +23,17 @@ const SLOW_START: Duration = Duration::from_secs(3);
 const BEFORE: Duration = Duration::from_secs(5);
 /// After the flood has begun, time that does not count.
 const SETTLING: Duration = Duration::from_secs(2);
-/// Flow keys that are tried. Under the first every datagram of the flood is a flow, as it would be under `source`, and
-/// every user is one; under the second the whole flood is one and the users together are another.
+/// Flow keys that are tried. Under the first every datagram of the flood is a flow, as it would be
+/// under `source`, and every user is one; under the second the whole flood is one and the users
+/// together are another.
 const KEYS: [FlowKey; 2] = [FlowKey::FiveTuple, FlowKey::Destination];
 /// Queues that do not look at a packet's flow: one key is as good as another.
 const BLIND: [&str; 8] = ["drop_tail", "red", "ared", "feng_red", "blue", "rem", "codel", "pie"];
-/// Memory is given by the page, to each thread's stack and by the allocator's own measure: so much is nobody's.
+/// Memory is given by the page, to each thread's stack and by the allocator's own measure: so much
+/// is nobody's.
 const PAGES: u64 = 256 << 10;
-/// What of a full TCP frame is data: 14 bytes of Ethernet, 20 of IPv4, 32 of TCP with time stamps are not.
+/// What of a full TCP frame is data: 14 bytes of Ethernet, 20 of IPv4, 32 of TCP with time stamps
+/// are not.
 const DATA: f64 = 1448.0 / 1514.0;
 
 #[allow(clippy::disallowed_macros, reason = "a bench has no command's output to go through")]
@@ -38,13 +42,17 @@ fn main() -> ExitCode {
         eprintln!("SKIPPED: {why}");
         return ExitCode::SUCCESS;
     }
-    let named: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
+    let named: Vec<String> =
+        std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
     let wanted = |name: &str| named.is_empty() || named.iter().any(|n| n == name);
-    println!("| queue | flow key | flood, kpps | users before | users during | of the line | memory took | may take |");
+    println!(
+        "| queue | flow key | flood, kpps | users before | users during | of the line | memory took | may take |"
+    );
     println!("|---|---|---|---|---|---|---|---|");
     let keys = |name: &str| if BLIND.contains(&name) { &KEYS[..1] } else { &KEYS };
     let wanted = QUEUES.iter().filter(|row| wanted(row.name));
-    let runs: Vec<_> = wanted.flat_map(|row| keys(row.name).iter().map(|key| (row.name, *key))).collect();
+    let runs: Vec<_> =
+        wanted.flat_map(|row| keys(row.name).iter().map(|key| (row.name, *key))).collect();
     let (mut sound, begun) = (true, Instant::now());
     for (done, (queue, key)) in runs.iter().enumerate() {
         let elapsed = begun.elapsed().as_secs_f64();
@@ -76,7 +84,8 @@ struct Found {
     flood: f64,
     /// The users' share of the line, before and during the flood.
     share: [f64; 2],
-    /// What the gateway took more than before the flood, and what it says that it takes at most, in bytes.
+    /// What the gateway took more than before the flood, and what it says that it takes at most,
+    /// in bytes.
     took: u64,
     may_take: u64,
 }
@@ -87,7 +96,12 @@ impl std::fmt::Display for Found {
         let rate = |share: f64| format!("{:.1} Mbit/s", share * LINE / 1e6);
         let [took, may_take] = [took, may_take].map(|bytes| Bytes::new(*bytes));
         let (kpps, percent) = (flood / 1e3, during * 100.0);
-        write!(f, "{kpps:.0} | {} | {} | {percent:.1} % | {took} | {may_take}", rate(*before), rate(*during))
+        write!(
+            f,
+            "{kpps:.0} | {} | {} | {percent:.1} % | {took} | {may_take}",
+            rate(*before),
+            rate(*during)
+        )
     }
 }
 
@@ -108,7 +122,12 @@ fn measure(queue: &str, flow_key: FlowKey) -> std::io::Result<Found> {
         warmup: Span::ZERO,
         duration: Span::ZERO,
     };
-    let trial = Trial { queue: format!("{queue}/auto"), label: queue.into(), preset: "auto".into(), config };
+    let trial = Trial {
+        queue: format!("{queue}/auto"),
+        label: queue.into(),
+        preset: "auto".into(),
+        config,
+    };
     let plan = demo.plan(&trial).map_err(std::io::Error::other)?;
     // What is laid out at the start is there before the flood.
     let may_take = plan.memory() - plan.laid_out() + PAGES;

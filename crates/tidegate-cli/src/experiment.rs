@@ -1,7 +1,9 @@
 //! What `run` and `compare` have in common: a scenario, its seeds, and where results go.
 use std::path::PathBuf;
 
-use tidegate_lab::{Job, Outcome, QueueSpec, RunError, Scenario, Set, overloads, run, skipped, store};
+use tidegate_lab::{
+    Job, Outcome, QueueSpec, RunError, Scenario, Set, overloads, run, skipped, store,
+};
 use tidegate_report::Document;
 use tidegate_report::html::{self, ReportInput, Run};
 use tidegate_report::table::{self, Look};
@@ -27,7 +29,8 @@ pub struct Experiment {
     /// Threads to use, 1 for timing; without it, one a core. The result is the same
     #[arg(long, value_name = "N", value_parser = whole::<u16>(1, 1024), allow_negative_numbers = true)]
     threads: Option<u16>,
-    /// Write result.json, series.json, both as Parquet, the resolved scenario and report.html into this directory
+    /// Write result.json, series.json, both as Parquet, the resolved scenario and report.html into
+    /// this directory
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Print the result as JSON (schema tidegate.result/1) instead of a table
@@ -63,7 +66,12 @@ impl Experiment {
     ///
     /// # Errors
     /// A queue is wrong, the output directory cannot be written, or Ctrl-C.
-    pub fn run(&self, scenario: Scenario, queues: Vec<QueueSpec>, shape: Shape) -> Result<(), Failure> {
+    pub fn run(
+        &self,
+        scenario: Scenario,
+        queues: Vec<QueueSpec>,
+        shape: Shape,
+    ) -> Result<(), Failure> {
         interrupt::listen();
         if let Some(dir) = &self.out {
             store::accept(dir).map_err(Failure::input)?;
@@ -148,7 +156,10 @@ pub fn write(dir: &std::path::Path, files: &[store::File]) -> Result<(), Failure
 }
 
 /// Reads a whole number from `least` to `most`, which must fit a `T`.
-pub fn whole<T: TryFrom<i128>>(least: i128, most: i128) -> impl Fn(&str) -> Result<T, String> + Clone {
+pub fn whole<T: TryFrom<i128>>(
+    least: i128,
+    most: i128,
+) -> impl Fn(&str) -> Result<T, String> + Clone {
     move |text| match text.parse::<i128>().map(|n| (n, T::try_from(n))) {
         Ok((n, Ok(value))) if (least..=most).contains(&n) => Ok(value),
         Ok(_) => Err(format!("must lie in {least} to {most}")),
@@ -176,6 +187,9 @@ mod tests {
     #[test]
     fn a_command_line_can_be_pasted() {
         let args = ["./tidegate", "run", "it's", "--set", "run.duration=5 s", ""].map(String::from);
-        assert_eq!(command_line(args.into_iter()), r"tidegate run 'it'\''s' --set 'run.duration=5 s' ''");
+        assert_eq!(
+            command_line(args.into_iter()),
+            r"tidegate run 'it'\''s' --set 'run.duration=5 s' ''"
+        );
     }
 }

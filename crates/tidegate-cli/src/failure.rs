@@ -82,7 +82,8 @@ fn told(info: &PanicHookInfo) -> String {
     let payload = info.payload();
     let text = payload.downcast_ref::<String>().map(String::as_str);
     let what = text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("no message");
-    let place = info.location().map(|l| format!(" at {}:{}", l.file(), l.line())).unwrap_or_default();
+    let place =
+        info.location().map(|l| format!(" at {}:{}", l.file(), l.line())).unwrap_or_default();
     let version = env!("CARGO_PKG_VERSION");
     format!(
         "error: this is a bug in tidegate {version}: {what}{place}\nPlease report it with the command and its input."
@@ -104,6 +105,10 @@ mod tests {
         let version = env!("CARGO_PKG_VERSION");
         let expected = format!("error: this is a bug in tidegate {version}: 2 is odd at ");
         assert!(said[0].starts_with(&expected) && said[0].contains("failure.rs:"), "{}", said[0]);
-        assert!(said[1].contains(": plain at ") && said[1].contains("Please report"), "{}", said[1]);
+        assert!(
+            said[1].contains(": plain at ") && said[1].contains("Please report"),
+            "{}",
+            said[1]
+        );
     }
 }

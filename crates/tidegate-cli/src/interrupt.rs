@@ -7,7 +7,8 @@ static ASKED: AtomicBool = AtomicBool::new(false);
 static WRITING: AtomicBool = AtomicBool::new(false);
 static TIDYING: AtomicBool = AtomicBool::new(false);
 
-/// From now on Ctrl-C (and a termination signal) asks to stop; asked twice, the command ends at once.
+/// From now on Ctrl-C (and a termination signal) asks to stop; asked twice, the command ends at
+/// once.
 pub fn listen() {
     // Without a handler Ctrl-C simply kills; results are still whole or not there.
     let _ = ctrlc::set_handler(|| {
@@ -17,7 +18,8 @@ pub fn listen() {
     });
 }
 
-/// As [`listen`], but for work that leaves something to be removed: asked twice, it still ends in order.
+/// As [`listen`], but for work that leaves something to be removed: asked twice, it still ends in
+/// order.
 pub fn listen_and_tidy() {
     TIDYING.store(true, SeqCst);
     listen();

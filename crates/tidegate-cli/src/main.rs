@@ -1,4 +1,5 @@
-//! The `tidegate` command: one file a subcommand in `command/`, and what they have in common beside it.
+//! The `tidegate` command: one file a subcommand in `command/`, and what they have in common beside
+//! it.
 mod command;
 mod experiment;
 mod failure;
@@ -15,8 +16,8 @@ use nix::sys::signal::{SigSet, Signal};
 
 fn main() -> ExitCode {
     std::panic::set_hook(Box::new(failure::this_is_a_bug));
-    // A limit on the size of files is to be a failure to write, which is told and leaves nothing half done behind, and not the end
-    // of the process on the spot.
+    // A limit on the size of files is to be a failure to write, which is told and leaves nothing
+    // half done behind, and not the end of the process on the spot.
     let _ = SigSet::from(Signal::SIGXFSZ).thread_block();
     // The hook has said what there is to say.
     std::panic::catch_unwind(run).unwrap_or(ExitCode::from(failure::RUNTIME))

@@ -45,7 +45,8 @@ impl Page {
         let mut lines = markdown.lines().peekable();
         while let Some(line) = lines.next() {
             if line.starts_with("```") {
-                let code: Vec<&str> = lines.by_ref().take_while(|l| !l.starts_with("```")).collect();
+                let code: Vec<&str> =
+                    lines.by_ref().take_while(|l| !l.starts_with("```")).collect();
                 let shown: Vec<&str> = code.into_iter().filter(|l| !l.starts_with("# ")).collect();
                 blocks.push(Block::Code(shown.join("\n")));
             } else if line.starts_with("<!-- parameters") {
@@ -58,7 +59,9 @@ impl Page {
                 while let Some(row) = lines.next_if(|l| is_row(l)) {
                     rows.push(cells(row));
                 }
-                rows.retain(|row| row.iter().any(|cell| cell.chars().any(|c| c != '-' && c != ':')));
+                rows.retain(|row| {
+                    row.iter().any(|cell| cell.chars().any(|c| c != '-' && c != ':'))
+                });
                 blocks.push(Block::Table(rows));
             } else if !line.trim().is_empty() {
                 let mut text = line.trim().to_string();
@@ -96,7 +99,9 @@ impl Page {
 
 /// Whether `line` goes on with the paragraph or item before it.
 fn continues(line: &str) -> bool {
-    let numbered = line.split_once(". ").is_some_and(|(n, _)| !n.is_empty() && n.chars().all(|c| c.is_ascii_digit()));
+    let numbered = line
+        .split_once(". ")
+        .is_some_and(|(n, _)| !n.is_empty() && n.chars().all(|c| c.is_ascii_digit()));
     let begins = ["- ", "* ", "#", "```", "<!--"].iter().any(|mark| line.starts_with(mark));
     !line.trim().is_empty() && !begins && !numbered && !is_row(line)
 }
@@ -172,18 +177,24 @@ impl Pen {
         out
     }
 
-    /// The first column has its width, and no word of the others is broken: where there is no room for that, columns are
-    /// left out from the right.
+    /// The first column has its width, and no word of the others is broken: where there is no room
+    /// for that, columns are left out from the right.
     fn table(&self, rows: &[Vec<String>]) -> String {
         let mut table = Table::new();
-        table.load_style(STYLE).force_no_tty().set_content_arrangement(ContentArrangement::Disabled);
+        table
+            .load_style(STYLE)
+            .force_no_tty()
+            .set_content_arrangement(ContentArrangement::Disabled);
         let plain = |row: &Vec<String>| row.iter().map(|cell| unmarked(cell)).collect::<Vec<_>>();
         let Some((head, body)) = rows.split_first() else { return String::new() };
         table.set_header(plain(head));
         table.add_rows(body.iter().map(plain));
         let Some(width) = self.table_width else { return format!("{}\n", table.trim_fmt()) };
-        let mut least: Vec<u16> = (0..head.len()).map(|column| longest_word(rows, column)).collect();
-        if let (Some(first), Some(whole)) = (least.first_mut(), table.column_max_content_widths().first()) {
+        let mut least: Vec<u16> =
+            (0..head.len()).map(|column| longest_word(rows, column)).collect();
+        if let (Some(first), Some(whole)) =
+            (least.first_mut(), table.column_max_content_widths().first())
+        {
             *first = *whole;
         }
         let shown = columns_that_fit(&least, width.into());
@@ -197,7 +208,8 @@ impl Pen {
         table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
         let left: Vec<String> = head.iter().skip(shown).map(|cell| unmarked(cell)).collect();
         let left: Vec<&str> = left.iter().map(String::as_str).collect();
-        let note = if left.is_empty() { String::new() } else { self.wrap(&left_out(&left), "", "") };
+        let note =
+            if left.is_empty() { String::new() } else { self.wrap(&left_out(&left), "", "") };
         format!("{}\n{note}", table.trim_fmt())
     }
 }
@@ -205,13 +217,17 @@ impl Pen {
 /// How long the longest word of a column is.
 fn longest_word(rows: &[Vec<String>], column: usize) -> u16 {
     let words = rows.iter().filter_map(|row| row.get(column)).flat_map(|cell| words(cell));
-    let width = |word: Vec<(String, Style)>| word.iter().map(|(part, _)| part.chars().count()).sum::<usize>();
+    let width = |word: Vec<(String, Style)>| {
+        word.iter().map(|(part, _)| part.chars().count()).sum::<usize>()
+    };
     words.map(width).max().unwrap_or(0).try_into().unwrap_or(u16::MAX)
 }
 
 /// `text` without its marks.
 fn unmarked(text: &str) -> String {
-    let words = words(text).into_iter().map(|word| word.into_iter().map(|(part, _)| part).collect::<String>());
+    let words = words(text)
+        .into_iter()
+        .map(|word| word.into_iter().map(|(part, _)| part).collect::<String>());
     words.collect::<Vec<_>>().join(" ")
 }
 
@@ -253,7 +269,8 @@ fn words(text: &str) -> Vec<Vec<(String, Style)>> {
     words
 }
 
-/// Whether `rest` begins with a star that opens or closes emphasis, rather than one that multiplies.
+/// Whether `rest` begins with a star that opens or closes emphasis, rather than one that
+/// multiplies.
 fn emphasis(rest: &str, style: Style) -> bool {
     let Some(after) = rest.strip_prefix('*') else { return false };
     match style {
@@ -286,7 +303,10 @@ mod tests {
             "Paper. Blue: see Fifo and the page, a*b 2*3 [0, 1)"
         );
         let pen = Pen { colour: Colour::Ansi, ..PEN };
-        assert_eq!(pen.wrap("a **b c** `d`", "", ""), "a \x1b[1mb\x1b[0m \x1b[1mc\x1b[0m \x1b[36md\x1b[0m\n");
+        assert_eq!(
+            pen.wrap("a **b c** `d`", "", ""),
+            "a \x1b[1mb\x1b[0m \x1b[1mc\x1b[0m \x1b[36md\x1b[0m\n"
+        );
     }
 
     #[test]
@@ -300,16 +320,29 @@ mod tests {
     fn no_word_of_a_table_is_broken() {
         let row = |cells: [&str; 5]| cells.map(String::from).to_vec();
         let rows = [
-            row(["what it is", "incomprehensible", "a few short words", "uncharacteristically", "last"]),
+            row([
+                "what it is",
+                "incomprehensible",
+                "a few short words",
+                "uncharacteristically",
+                "last",
+            ]),
             row(["1 000 000", "1", "2", "3", "4"]),
         ];
         let text = PEN.table(&rows);
-        for word in ["what it is", "incomprehensible", "uncharacteristically", "1 000 000", "short"] {
+        for word in ["what it is", "incomprehensible", "uncharacteristically", "1 000 000", "short"]
+        {
             assert!(text.contains(word), "{word}: {text}");
         }
         let narrow = Pen { table_width: Some(40), text_width: 80, ..PEN }.table(&rows);
-        assert!(narrow.ends_with("More columns would show: uncharacteristically, last.\n"), "{narrow}");
-        assert!(narrow.lines().filter(|l| !l.starts_with("More")).all(|l| l.chars().count() <= 40), "{narrow}");
+        assert!(
+            narrow.ends_with("More columns would show: uncharacteristically, last.\n"),
+            "{narrow}"
+        );
+        assert!(
+            narrow.lines().filter(|l| !l.starts_with("More")).all(|l| l.chars().count() <= 40),
+            "{narrow}"
+        );
         let file = Pen { table_width: None, ..PEN }.table(&rows);
         assert_eq!(file.lines().count(), 3, "{file}");
     }

@@ -29,7 +29,8 @@ enum Audience {
 impl Onlooker {
     /// Begins to look on.
     pub fn new() -> Onlooker {
-        let audience = if std::io::stderr().is_terminal() { Audience::Terminal } else { Audience::Nobody };
+        let audience =
+            if std::io::stderr().is_terminal() { Audience::Terminal } else { Audience::Nobody };
         Onlooker { begun: Instant::now(), audience, bar: OnceLock::new() }
     }
 
@@ -42,7 +43,10 @@ impl Onlooker {
 
 impl Watch for Onlooker {
     fn progress(&self, progress: Progress) {
-        if self.audience == Audience::Nobody || self.begun.elapsed() < PATIENCE || progress.fraction <= 0.0 {
+        if self.audience == Audience::Nobody
+            || self.begun.elapsed() < PATIENCE
+            || progress.fraction <= 0.0
+        {
             return;
         }
         let bar = self.bar.get_or_init(|| self.bar());
@@ -72,7 +76,11 @@ impl Onlooker {
 impl tidegate_gateway::demo::Watch for Part<'_> {
     fn progress(&self, fraction: f64) {
         let Part { done, of, .. } = *self;
-        self.onlooker.progress(Progress { fraction: (done as f64 + fraction) / of as f64, done, of });
+        self.onlooker.progress(Progress {
+            fraction: (done as f64 + fraction) / of as f64,
+            done,
+            of,
+        });
     }
 
     fn cancelled(&self) -> bool {

@@ -23,8 +23,8 @@ pub fn names() -> Vec<&'static str> {
     SCENARIOS.iter().map(|(name, _)| *name).collect()
 }
 
-/// The scenario that `argument` means, with `sets` applied: the file of that path if there is one, else the shipped
-/// scenario of that name.
+/// The scenario that `argument` means, with `sets` applied: the file of that path if there is one,
+/// else the shipped scenario of that name.
 ///
 /// # Errors
 /// Neither is there, or what is there is wrong.
@@ -34,7 +34,10 @@ pub fn open(argument: &str, sets: &[Set]) -> Result<Scenario, Failure> {
         return Scenario::open(path, sets).map_err(Failure::input);
     }
     if let Some(text) = find(argument) {
-        output::note(&format!("Scenario `{argument}` as shipped with tidegate {}.", env!("CARGO_PKG_VERSION")));
+        output::note(&format!(
+            "Scenario `{argument}` as shipped with tidegate {}.",
+            env!("CARGO_PKG_VERSION")
+        ));
         return shipped(argument, text, sets);
     }
     if path.exists() {
@@ -52,7 +55,10 @@ pub fn shipped(name: &str, text: &str, sets: &[Set]) -> Result<Scenario, Failure
 }
 
 fn missing(argument: &str) -> String {
-    let stem = Path::new(argument).file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
+    let stem = Path::new(argument)
+        .file_stem()
+        .map(|s| s.to_string_lossy().into_owned())
+        .unwrap_or_default();
     if find(&stem).is_some() {
         return format!("{argument}: no such file; did you mean the shipped scenario `{stem}`?");
     }
@@ -61,7 +67,9 @@ fn missing(argument: &str) -> String {
         true => format!("{argument}: no such file"),
         false => {
             let known = names().join(", ");
-            format!("{argument}: no such file, and no such shipped scenario; those are {known}{near}")
+            format!(
+                "{argument}: no such file, and no such shipped scenario; those are {known}{near}"
+            )
         }
     }
 }

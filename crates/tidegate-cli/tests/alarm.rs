@@ -1,11 +1,14 @@
-//! Who is named as an offender, in simulated time: what a gate measures and how it judges, behind every queue of the catalog, on the
-//! simulator's TCP. Ten minutes of a link take seconds so.
+//! Who is named as an offender, in simulated time: what a gate measures and how it judges, behind
+//! every queue of the catalog, on the simulator's TCP. Ten minutes of a link take seconds so.
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
 use tidegate::catalog::{self, AnyConfig, AnyQueue, QUEUES};
-use tidegate::{Backlog, DropReason, Gauge, Link, MarkReason, Packet, Prob, Qdisc, Rate, Rng, Seed, Sink, Span, Time};
+use tidegate::{
+    Backlog, DropReason, Gauge, Link, MarkReason, Packet, Prob, Qdisc, Rate, Rng, Seed, Sink, Span,
+    Time,
+};
 use tidegate_gateway::fair::Sharing;
 use tidegate_gateway::meter::{Classes, Meter};
 use tidegate_gateway::offenders::{Event, Offenders, Rules};
@@ -58,7 +61,12 @@ fn ends(flow: u64) -> Ends {
 }
 
 impl Watched {
-    fn new(queue: &AnyConfig, link: Link, sharing: Sharing, told: Arc<Mutex<Vec<Told>>>) -> Watched {
+    fn new(
+        queue: &AnyConfig,
+        link: Link,
+        sharing: Sharing,
+        told: Arc<Mutex<Vec<Told>>>,
+    ) -> Watched {
         let classes = match &sharing {
             Sharing::Flows => 0,
             Sharing::Classes(weights) | Sharing::Weighted(weights) => weights.len(),
@@ -67,7 +75,12 @@ impl Watched {
             queue: queue.build(link, Rng::from_seed(9)).unwrap(),
             rate: link.rate,
             meter: Meter::new(&Rules::default(), classes),
-            sorter: Sorter::new(FlowHasher::new(FlowKey::FiveTuple, [1, 2]), Overhead::default(), &[], &[]),
+            sorter: Sorter::new(
+                FlowHasher::new(FlowKey::FiveTuple, [1, 2]),
+                Overhead::default(),
+                &[],
+                &[],
+            ),
             sample: Sample::empty(classes, None),
             due: Time::ZERO,
             offenders: Offenders::new(Rules::default(), sharing),
@@ -85,7 +98,8 @@ impl Watched {
                         Event::Became { flow, .. } => (flow, true),
                         Event::Ceased { flow, .. } => (flow, false),
                     };
-                    let flow = (0..16).find(|&key| FlowKey::FiveTuple.flow(&ends(key)) == flow).unwrap();
+                    let flow =
+                        (0..16).find(|&key| FlowKey::FiveTuple.flow(&ends(key)) == flow).unwrap();
                     self.told.lock().unwrap().push(Told { at: self.due.as_secs(), flow, became });
                 }
             }
@@ -130,13 +144,22 @@ struct Sender {
 }
 
 fn tcp(source: Tcp) -> Sender {
-    Sender { source: Source::Tcp(Tcp { segment: "1500 B".parse().unwrap(), ..source }), start: 0.0, class: 0 }
+    Sender {
+        source: Source::Tcp(Tcp { segment: "1500 B".parse().unwrap(), ..source }),
+        start: 0.0,
+        class: 0,
+    }
 }
 
 /// CUBIC as Linux has it: RACK, timeouts of 200 ms at least.
 fn linux() -> Sender {
     let min_rto = Span::from_millis(200);
-    tcp(Tcp { flavor: Flavor::Rack, rules: tidegate_sim::sources::Rules::Linux, min_rto, ..Tcp::cubic() })
+    tcp(Tcp {
+        flavor: Flavor::Rack,
+        rules: tidegate_sim::sources::Rules::Linux,
+        min_rto,
+        ..Tcp::cubic()
+    })
 }
 
 fn flood(mbit: f64, start: f64) -> Sender {
@@ -147,7 +170,8 @@ fn flood(mbit: f64, start: f64) -> Sender {
 
 /// The link of all cases.
 fn link() -> Link {
-    Link::new("20 Mbit/s".parse().unwrap(), "250 kB".parse().unwrap(), "1000 B".parse().unwrap()).unwrap()
+    Link::new("20 Mbit/s".parse().unwrap(), "250 kB".parse().unwrap(), "1000 B".parse().unwrap())
+        .unwrap()
 }
 
 /// The queue as a gate has it.
@@ -159,8 +183,15 @@ fn queue(name: &str, preset: &str) -> AnyConfig {
     queue
 }
 
-/// What is told of `senders` behind `queue` in so many seconds; `delay` is under way from end to end.
-fn watch(queue: &AnyConfig, sharing: Sharing, delay: Span, senders: &[Sender], seconds: f64) -> Vec<Told> {
+/// What is told of `senders` behind `queue` in so many seconds; `delay` is under way from end to
+/// end.
+fn watch(
+    queue: &AnyConfig,
+    sharing: Sharing,
+    delay: Span,
+    senders: &[Sender],
+    seconds: f64,
+) -> Vec<Told> {
     let told = Arc::new(Mutex::new(Vec::new()));
     let mut network = Network::new();
     let [near, far] = ["near", "far"].map(|name| network.node(name));
@@ -174,7 +205,16 @@ fn watch(queue: &AnyConfig, sharing: Sharing, delay: Span, senders: &[Sender], s
         network.duplex(host, near, fast, Span::from_micros(10));
         let start = Time::ZERO + Span::from_secs(sender.start);
         let Sender { source, class, .. } = sender.clone();
-        network.flow(Flow { group, from: host, to: far, key, class, start, stop: Time::MAX, source });
+        network.flow(Flow {
+            group,
+            from: host,
+            to: far,
+            key,
+            class,
+            start,
+            stop: Time::MAX,
+            source,
+        });
     }
     let end = Time::ZERO + Span::from_secs(seconds);
     let plan = Plan::until(end);
@@ -219,7 +259,8 @@ const FLOODS: f64 = 10.0;
 /// A flood is to be named within so long.
 const SOON: f64 = 5.0;
 
-/// What is wrong with what was told: nobody but the flows from `floods` on is an offender, and those are soon and stay so.
+/// What is wrong with what was told: nobody but the flows from `floods` on is an offender, and
+/// those are soon and stay so.
 fn wrong(told: &[Told], floods: std::ops::RangeInclusive<u64>) -> Option<String> {
     let innocent = told.iter().find(|told| !floods.contains(&told.flow));
     if let Some(Told { at, flow, .. }) = innocent {
@@ -228,12 +269,22 @@ fn wrong(told: &[Told], floods: std::ops::RangeInclusive<u64>) -> Option<String>
     if let Some(Told { at, .. }) = told.iter().find(|told| !told.became) {
         return Some(format!("a flood was let off after {at} s"));
     }
-    let named = |flood: &u64| told.iter().any(|told| told.flow == *flood && told.at <= FLOODS + SOON);
-    floods.clone().find(|flood| !named(flood)).map(|flood| format!("the flood {flood} was not named: {told:?}"))
+    let named =
+        |flood: &u64| told.iter().any(|told| told.flow == *flood && told.at <= FLOODS + SOON);
+    floods
+        .clone()
+        .find(|flood| !named(flood))
+        .map(|flood| format!("the flood {flood} was not named: {told:?}"))
 }
 
-/// Looks at `senders`, the last of which are `floods`, behind every queue; what is wrong, each in a line.
-fn everywhere(senders: &[Sender], floods: std::ops::RangeInclusive<u64>, ms: u64, seconds: f64) -> Vec<String> {
+/// Looks at `senders`, the last of which are `floods`, behind every queue; what is wrong, each in a
+/// line.
+fn everywhere(
+    senders: &[Sender],
+    floods: std::ops::RangeInclusive<u64>,
+    ms: u64,
+    seconds: f64,
+) -> Vec<String> {
     let queues = every_queue();
     let of = |(name, queue): &(String, AnyConfig)| {
         let told = watch(queue, Sharing::Flows, Span::from_millis(ms), senders, seconds);
@@ -258,7 +309,8 @@ fn floods_from_a_quarter_above_the_link_on_are_named_and_users_near_and_far_are_
     }
     for (user, mbit) in [(linux(), 30.0), (tcp(Tcp::new_reno()), 60.0)] {
         let mut wrong = everywhere(&[user, flood(mbit, FLOODS)], 2..=2, 1, 30.0);
-        // A fault that is known and told (LIMITATIONS.md): here NewReno is named once, nine seconds after it began.
+        // A fault that is known and told (LIMITATIONS.md): here NewReno is named once, nine seconds
+        // after it began.
         wrong.retain(|why| !why.starts_with("ewfq/auto, 1 ms: the user 1 "));
         assert!(wrong.is_empty(), "{wrong:#?}");
     }
@@ -286,7 +338,8 @@ fn users_among_themselves_are_never_named() {
     }
 }
 
-/// A customer of weight 4 of 5 who fills his part of the link, without heeding anything, beside one who wants more than his own.
+/// A customer of weight 4 of 5 who fills his part of the link, without heeding anything, beside one
+/// who wants more than his own.
 #[test]
 fn who_keeps_to_the_weight_of_his_class_is_not_named() {
     let weights = vec![4.0, 1.0];
@@ -302,7 +355,8 @@ fn who_keeps_to_the_weight_of_his_class_is_not_named() {
         }
         let heavy = Sender { source: flood(16.0, 0.0).source, start: 1.0, class: 0 };
         let light = Sender { class: 1, ..flood(12.0, FLOODS) };
-        let told = watch(&queue, sharing.clone(), Span::from_millis(20), &[heavy, light.clone()], 60.0);
+        let told =
+            watch(&queue, sharing.clone(), Span::from_millis(20), &[heavy, light.clone()], 60.0);
         assert_eq!(wrong(&told, 2..=2), None, "{name}");
         let heavy = Sender { class: 0, ..flood(40.0, FLOODS) };
         let told = watch(&queue, sharing, Span::from_millis(20), &[heavy, light], 60.0);

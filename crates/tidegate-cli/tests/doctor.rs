@@ -16,7 +16,8 @@ fn what_interfaces_lack_is_told_with_the_command_that_mends_it() {
     if let Err(why) = possible() {
         return skip(&why);
     }
-    let namespace = |part| Namespace::new(&format!("tg-doctor-{part}-{}", std::process::id())).unwrap();
+    let namespace =
+        |part| Namespace::new(&format!("tg-doctor-{part}-{}", std::process::id())).unwrap();
     let (gate, far) = (namespace("gate"), namespace("far"));
     cable((&gate, "if1"), (&far, "far1"), 1500).unwrap();
     cable((&gate, "if2"), (&far, "far2"), 1500).unwrap();
@@ -38,7 +39,10 @@ fn what_interfaces_lack_is_told_with_the_command_that_mends_it() {
 
     let (code, out, _) = doctor(&gate, &["--json", "--in", "if1", "--out", "if9"]);
     let document: Value = serde_json::from_str(&out).unwrap();
-    assert_eq!((code, &document["ready"], &document["schema"]), (1, &false.into(), &"tidegate.doctor/1".into()));
+    assert_eq!(
+        (code, &document["ready"], &document["schema"]),
+        (1, &false.into(), &"tidegate.doctor/1".into())
+    );
     let checks = document["checks"].as_array().unwrap();
     let missing = checks.iter().find(|check| check["state"] == "lacks").unwrap();
     assert_eq!(missing["found"], "there is no interface if9; there are if1, if2");

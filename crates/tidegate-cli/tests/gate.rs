@@ -1,4 +1,5 @@
-//! `tidegate gate` between namespaces: what it refuses, what it leaves behind, and that the wire stays open without it.
+//! `tidegate gate` between namespaces: what it refuses, what it leaves behind, and that the wire
+//! stays open without it.
 #![cfg(target_os = "linux")]
 #[path = "common/net.rs"]
 mod net;
@@ -31,7 +32,8 @@ fn after_kill_9_traffic_flows_again_within_a_second_and_nothing_comes_twice() {
         let (managed, quick) = came.between(begun, begun + half);
         assert!(managed > 100 && quick == 0, "before: {quick} of {managed} past the gate");
         let (unmanaged, quick) = came.between(killed + half + half, killed + half + half + half);
-        // Nobody but the kernel is left to forward. How many are quick says how busy this machine is, too.
+        // Nobody but the kernel is left to forward. How many are quick says how busy this machine
+        // is, too.
         assert!(unmanaged > 100 && quick > 0, "after: {quick} of {unmanaged} quickly");
     }
     let (code, out, err) = net.run(&["--remove"]);
@@ -61,7 +63,8 @@ fn a_gate_that_is_stopped_and_goes_on_sends_nothing_that_the_kernel_has_sent() {
         assert!(gap < Span::from_secs(1.0), "an interruption of {gap}");
         let (stood_in, quick) = came.between(begun, resumed);
         assert!(quick > stood_in / 4, "the kernel has forwarded only {quick} of {stood_in}");
-        let (managed, quick) = came.between(resumed + Span::from_millis(200), resumed + Span::from_millis(600));
+        let (managed, quick) =
+            came.between(resumed + Span::from_millis(200), resumed + Span::from_millis(600));
         assert!(managed > 100 && quick == 0, "afterwards {quick} of {managed} past the gate");
     }
     let (code, out, err) = gate.stop();
@@ -118,14 +121,19 @@ fn a_renamed_interface_is_the_same_interface_whatever_becomes_of_it_then() {
     net.must_cross_the_gate();
     let shell = |command: &str| net.rig.gateway.run(&["sh", "-ec", command]).unwrap();
     for (how, name, side) in [
-        // As newer kernels let one, and as one has to with older ones; then what a name of the start would not find.
+        // As newer kernels let one, and as one has to with older ones; then what a name of the
+        // start would not find.
         (
             "ip link set west name up0 2>/dev/null || { ip link set west down; ip link set west name up0; ip link set up0 up; }",
             "up0",
             "west",
         ),
         ("ip link set up0 down; sleep 0.2; ip link set up0 up", "up0", "west"),
-        ("ip link set east down; ip link set east name up1; sleep 0.2; ip link set up1 up", "up1", "east"),
+        (
+            "ip link set east down; ip link set east name up1; sleep 0.2; ip link set up1 up",
+            "up1",
+            "east",
+        ),
         // Another of the old name is nobody's.
         (
             "ip link add west type veth peer name another; ip link set west up; ip link set up0 down; sleep 0.2; ip link set up0 up",
@@ -193,10 +201,14 @@ fn longer_frames_pass_when_both_interfaces_carry_them() {
         "its MTU is 1500 B now; longer packets to it are lost (too_long)",
         "its MTU is 2000 B now",
     ] {
-        assert!(err.contains(&format!("west: {told}")) && err.contains(&format!("east: {told}")), "{told}: {err}");
+        assert!(
+            err.contains(&format!("west: {told}")) && err.contains(&format!("east: {told}")),
+            "{told}: {err}"
+        );
     }
     let account: serde_json::Value = serde_json::from_str(&out).unwrap();
-    // The one by which they come is widened before the other: until the other is, they have nowhere to go.
+    // The one by which they come is widened before the other: until the other is, they have nowhere
+    // to go.
     assert!(account["managed"]["sent"]["bytes"].as_u64().unwrap() > 4900, "{out}");
 }
 
@@ -206,14 +218,25 @@ fn once_it_runs_no_thread_may_do_more_than_it_has_to() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name).to_str().unwrap().to_string();
     let (socket, capture) = (at("gate.sock"), at("x.pcapng"));
-    let places = ["--socket", &socket, "--record", &capture, "--metrics", "127.0.0.1:0", "--status", "100ms"];
+    let places = [
+        "--socket",
+        &socket,
+        "--record",
+        &capture,
+        "--metrics",
+        "127.0.0.1:0",
+        "--status",
+        "100ms",
+    ];
     let gate = net.start(&places);
     net.must_cross_the_gate();
     let kept: u64 = tidegate_gateway::confine::KEPT.iter().map(|one| one.bitmask()).sum();
     let mut names = Vec::new();
     for thread in std::fs::read_dir(format!("/proc/{}/task", gate.0.id())).unwrap() {
         let told = std::fs::read_to_string(thread.unwrap().path().join("status")).unwrap();
-        let of = |key: &str| told.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(":\t")).unwrap();
+        let of = |key: &str| {
+            told.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(":\t")).unwrap()
+        };
         let name = of("Name").to_string();
         let may = if name.starts_with("gate ") { kept } else { 0 };
         for set in ["CapEff", "CapPrm"] {
@@ -244,17 +267,30 @@ fn what_is_left_behind_is_what_was_asked_for() {
     assert!(code == 0 && err.contains("tidegate gate --remove --in west --out east"), "{err}");
     assert!(net.crossing().is_some_and(|span| span < QUICK), "the wire stays open");
     let (code, plan, err) = net.run(&["--rate", "1mbit", "--queue", "red", "--dry-run"]);
-    assert!(code == 0 && plan.contains("what a gate that is gone has left at west, east"), "{plan}{err}");
-    assert!(plan.contains("asleep until 60 us to 250 us before a departure, as this machine wakes"), "{plan}");
+    assert!(
+        code == 0 && plan.contains("what a gate that is gone has left at west, east"),
+        "{plan}{err}"
+    );
+    assert!(
+        plan.contains("asleep until 60 us to 250 us before a departure, as this machine wakes"),
+        "{plan}"
+    );
     let (code, plan, err) = net.run(&["--rate", "1mbit", "--queue", "red", "--busy", "--dry-run"]);
-    let alone = code == 2 && err.contains("--busy takes a processor, and this machine has no other");
-    assert!(alone || code == 0 && plan.contains("awake: never sleeps, and takes a processor"), "{plan}{err}");
+    let alone =
+        code == 2 && err.contains("--busy takes a processor, and this machine has no other");
+    assert!(
+        alone || code == 0 && plan.contains("awake: never sleeps, and takes a processor"),
+        "{plan}{err}"
+    );
 
     // The next finds what is left, and takes it away with what it brought.
     net.start(&[]).kill();
     let gate = net.start(&["--on-exit", "close"]);
     let (code, _, refused) = net.run(&["--remove"]);
-    assert!(code == 1 && refused.matches("a gate that runs as process").count() == 2, "each is told: {refused}");
+    assert!(
+        code == 1 && refused.matches("a gate that runs as process").count() == 2,
+        "each is told: {refused}"
+    );
     assert_eq!((gate.stop().0, net.traces()), (0, before));
 }
 
@@ -279,14 +315,22 @@ fn unfinished_checksums_are_told_of_when_they_come() {
     let Some(net) = Net::new() else { return };
     let gate = net.start(&[]);
     net.must_cross();
-    net.rig.clients.inside(|| offloads::set("users", &[("tx-checksum-ip-generic", true)])).unwrap().unwrap();
+    net.rig
+        .clients
+        .inside(|| offloads::set("users", &[("tx-checksum-ip-generic", true)]))
+        .unwrap()
+        .unwrap();
     for _ in 0..3 {
         net.client.send_to(&[7; 64], ("10.77.0.2", PORT)).unwrap();
     }
     sleep(Duration::from_millis(300));
     let (code, out, err) = gate.stop();
     assert_eq!(code, 0, "{err}");
-    assert_eq!(err.matches("west: frames come with checksums that their sender left to hardware").count(), 1, "{err}");
+    assert_eq!(
+        err.matches("west: frames come with checksums that their sender left to hardware").count(),
+        1,
+        "{err}"
+    );
     assert!(!err.contains("east: ") && out.contains("checksum not filled in"), "{out}{err}");
 }
 
@@ -302,7 +346,11 @@ fn a_start_is_refused_before_anything_is_touched() {
             "east is already used: it has the address 10.99.0.1",
             "ip -4 address flush dev east",
         ),
-        ("ip route add default dev west", "the default route leads through west", "ip route delete default dev west"),
+        (
+            "ip route add default dev west",
+            "the default route leads through west",
+            "ip route delete default dev west",
+        ),
         (
             "ip link set east mtu 9000",
             "east carries packets of up to 9000 B, the other interface only of up to 1500 B",
@@ -319,7 +367,10 @@ fn a_start_is_refused_before_anything_is_touched() {
             true => assert_eq!(forced, (1, String::new(), refusal.clone())),
             false => {
                 refusal += "With --force it starts all the same.\n";
-                assert!(forced.0 == 0 && forced.1.contains(&format!("in_spite_of     {told}")), "{forced:?}");
+                assert!(
+                    forced.0 == 0 && forced.1.contains(&format!("in_spite_of     {told}")),
+                    "{forced:?}"
+                );
             }
         }
         assert_eq!((code, out.as_str(), err, net.traces()), (1, "", refusal, before));
@@ -327,13 +378,18 @@ fn a_start_is_refused_before_anything_is_touched() {
     }
     let gate = net.start(&[]);
     let (code, _, err) = net.run(&[&settings[..], &["--force"]].concat());
-    let told = format!("west is already used: a gate that runs as process {} holds it", gate.0.id());
-    assert!(code == 1 && err.contains(&told) && err.contains(&format!("kill {}", gate.0.id())), "{err}");
+    let told =
+        format!("west is already used: a gate that runs as process {} holds it", gate.0.id());
+    assert!(
+        code == 1 && err.contains(&told) && err.contains(&format!("kill {}", gate.0.id())),
+        "{err}"
+    );
     drop(gate);
 
     let missing = ["--in", "west", "--out", "nowhere"];
     let tidegate = [env!("CARGO_BIN_EXE_tidegate"), "gate"];
-    let ran = net.rig.gateway.command(&[&tidegate[..], &missing, &settings].concat()).output().unwrap();
+    let ran =
+        net.rig.gateway.command(&[&tidegate[..], &missing, &settings].concat()).output().unwrap();
     let err = String::from_utf8(ran.stderr).unwrap();
     assert_eq!(ran.status.code(), Some(2), "{err}");
     assert!(err.contains("there is no interface nowhere; there are"), "{err}");
@@ -350,7 +406,8 @@ fn what_it_records_is_a_capture_of_every_frame() {
 
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("gate.pcapng");
-    let [there, link, nowhere] = ["there", "link", "leads-nowhere"].map(|name| folder.path().join(name));
+    let [there, link, nowhere] =
+        ["there", "link", "leads-nowhere"].map(|name| folder.path().join(name));
     std::fs::write(&there, "precious").unwrap();
     std::os::unix::fs::symlink(&there, &link).unwrap();
     std::os::unix::fs::symlink(folder.path().join("no"), &nowhere).unwrap();
@@ -361,7 +418,8 @@ fn what_it_records_is_a_capture_of_every_frame() {
         (folder.path(), "is a directory; name a file in it"),
     ] {
         for more in [&[][..], &["--dry-run"]] {
-            let settings = ["--rate", "1mbit", "--queue", "drop_tail", "--record", path.to_str().unwrap()];
+            let settings =
+                ["--rate", "1mbit", "--queue", "drop_tail", "--record", path.to_str().unwrap()];
             let (code, out, err) = net.run(&[&settings, more].concat());
             let told = format!("error: {}: {why}\n", path.display());
             assert_eq!((code, out.as_str(), err), (2, "", told));

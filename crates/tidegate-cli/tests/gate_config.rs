@@ -1,4 +1,5 @@
-//! `tidegate gate --config` between namespaces: a file read again while traffic flows, and an end that lets what waits leave.
+//! `tidegate gate --config` between namespaces: a file read again while traffic flows, and an end
+//! that lets what waits leave.
 #![cfg(target_os = "linux")]
 #[path = "common/net.rs"]
 mod net;
@@ -35,7 +36,8 @@ impl Config {
     fn says(&self, queue: &str, rate: &str, more: &str) {
         let way = format!("rate = \"{rate}\"\nlimit = \"20000 packets\"\nqueue = \"{queue}\"\n");
         let rest = "delay = \"20 ms\"\ndrain = \"30 s\"\non_exit = \"close\"\n";
-        let link = format!("[[link]]\nin = \"west\"\nout = \"east\"\n{way}{rest}[link.back]\n{way}");
+        let link =
+            format!("[[link]]\nin = \"west\"\nout = \"east\"\n{way}{rest}[link.back]\n{way}");
         fs::write(self.file(), link + more).unwrap();
     }
 
@@ -44,7 +46,8 @@ impl Config {
     }
 
     fn start_telling(&self, net: &Net, errors: impl Into<Stdio>) -> Running {
-        let command = net.gate(&["--json", "--status", "20 ms", "--config", self.file().to_str().unwrap()]);
+        let command =
+            net.gate(&["--json", "--status", "20 ms", "--config", self.file().to_str().unwrap()]);
         net.started(command, errors.into())
     }
 
@@ -71,8 +74,8 @@ fn frames(of: &Value) -> u64 {
     of["frames"].as_u64().unwrap()
 }
 
-/// Asserts that all that was received is accounted for, and that nothing was lost but what the kernel had forwarded;
-/// how much that was.
+/// Asserts that all that was received is accounted for, and that nothing was lost but what the
+/// kernel had forwarded; how much that was.
 fn lapsed(direction: &Value) -> u64 {
     let lost = direction["lost"].as_object().unwrap().values().map(frames).sum();
     assert_eq!(
@@ -93,19 +96,30 @@ fn a_file_is_read_again_while_traffic_flows_and_one_with_a_mistake_is_not_heeded
     let gate = config.start(&net);
     net.must_cross();
     let ways = net.traffic(Duration::from_micros(500), || {
-        for (turn, (queue, rate)) in
-            [("drop_tail", "1 Gbit/s"), ("fq_codel", "10 Gbit/s"), ("sfb", "10 Gbit/s"), ("sfb", "5 Gbit/s")]
-                .into_iter()
-                .enumerate()
+        for (turn, (queue, rate)) in [
+            ("drop_tail", "1 Gbit/s"),
+            ("fq_codel", "10 Gbit/s"),
+            ("sfb", "10 Gbit/s"),
+            ("sfb", "5 Gbit/s"),
+        ]
+        .into_iter()
+        .enumerate()
         {
             config.says("no_such_queue", "10 Gbit/s", "");
             gate.signal(Signal::SIGHUP);
-            config.until_told("gate.toml:6:10: link.west.queue = no_such_queue: no such queue; known are", turn + 1);
+            config.until_told(
+                "gate.toml:6:10: link.west.queue = no_such_queue: no such queue; known are",
+                turn + 1,
+            );
             config.says(queue, rate, "");
             gate.signal(Signal::SIGHUP);
             config.until_told("goes on as the file says now", turn + 1);
         }
-        fs::write(config.file(), fs::read_to_string(config.file()).unwrap().replace("\"close\"", "\"open\"")).unwrap();
+        fs::write(
+            config.file(),
+            fs::read_to_string(config.file()).unwrap().replace("\"close\"", "\"open\""),
+        )
+        .unwrap();
         gate.signal(Signal::SIGHUP);
         config.until_told("link.west.on_exit = open: cannot be otherwise while the gate runs", 1);
     });
@@ -121,13 +135,22 @@ fn a_file_is_read_again_while_traffic_flows_and_one_with_a_mistake_is_not_heeded
     assert_eq!((code, net.traces()), (0, before), "{}", config.told());
     let account: Value = serde_json::from_str(&out).unwrap();
     let plan = &account["plan"];
-    assert_eq!([&plan["queue"], &plan["back.queue"], &plan["rate"]], ["sfb", "sfb", "5 Gbit/s"], "{out}");
+    assert_eq!(
+        [&plan["queue"], &plan["back.queue"], &plan["rate"]],
+        ["sfb", "sfb", "5 Gbit/s"],
+        "{out}"
+    );
     for direction in ["managed", "reverse"] {
         let lapsed = lapsed(&account[direction]);
         assert!(lapsed == 0 || config.lapsed(), "{out}");
         assert_eq!(frames(&account[direction]["held"]), 0, "{out}");
     }
-    assert_eq!(config.told().matches("everything goes on as before").count(), 5, "{}", config.told());
+    assert_eq!(
+        config.told().matches("everything goes on as before").count(),
+        5,
+        "{}",
+        config.told()
+    );
 }
 
 #[test]
@@ -145,7 +168,8 @@ fn what_a_reload_lays_out_stays_in_memory_like_that_of_the_start() {
     if before == 0 {
         return skip("this container locks no memory");
     }
-    let larger = fs::read_to_string(config.file()).unwrap().replace("20000 packets", "40000 packets");
+    let larger =
+        fs::read_to_string(config.file()).unwrap().replace("20000 packets", "40000 packets");
     fs::write(config.file(), larger).unwrap();
     gate.signal(Signal::SIGHUP);
     config.until_told("goes on as the file says now", 1);
@@ -176,7 +200,11 @@ fn what_waits_leaves_when_the_gate_is_told_to_end() {
     let account: Value = serde_json::from_str(&out).unwrap();
     let managed = &account["managed"];
     let lapsed = lapsed(managed) as usize;
-    assert_eq!((frames(&managed["held"]), &account["plan"]["rate"]), (0, &"200 kbit/s".into()), "{out}");
+    assert_eq!(
+        (frames(&managed["held"]), &account["plan"]["rate"]),
+        (0, &"200 kbit/s".into()),
+        "{out}"
+    );
     assert!(frames(&managed["received"]) > 0, "{out}");
     // Those of `must_cross` may come late; they are shorter.
     let mut came = 0;
@@ -186,7 +214,11 @@ fn what_waits_leaves_when_the_gate_is_told_to_end() {
     // Of what was thrown away the kernel has forwarded some or all.
     assert!(came <= DATAGRAMS && came + lapsed >= DATAGRAMS, "{came} came: {out}");
     // If nothing waited it was over before the second signal came.
-    assert!(config.told().contains("the gate is ending; the file was not heeded") || lapsed > 0, "{}", config.told());
+    assert!(
+        config.told().contains("the gate is ending; the file was not heeded") || lapsed > 0,
+        "{}",
+        config.told()
+    );
 }
 
 #[test]
@@ -219,7 +251,10 @@ fn a_link_that_ends_alone_is_told_of_at_once_and_at_the_end() {
     let Some(net) = Net::new() else { return };
     for interface in ["north", "south"] {
         let far = format!("far_{interface}");
-        net.rig.gateway.run(&["ip", "link", "add", interface, "type", "veth", "peer", "name", &far]).unwrap();
+        net.rig
+            .gateway
+            .run(&["ip", "link", "add", interface, "type", "veth", "peer", "name", &far])
+            .unwrap();
         for end in [interface, &far] {
             net.rig.gateway.run(&["ip", "link", "set", end, "up"]).unwrap();
         }
@@ -239,11 +274,17 @@ fn a_link_that_ends_alone_is_told_of_at_once_and_at_the_end() {
     // With the time before the link, as in 2026-11-24T21:56:04Z.
     for line in told.lines().filter(|line| *line != "the other links go on") {
         assert!(line.starts_with("20") && &line[10..11] == "T" && &line[19..21] == "Z ", "{told}");
-        assert!(["west: ", "other: ", "error: other: "].iter().any(|whose| line[21..].starts_with(whose)), "{told}");
+        assert!(
+            ["west: ", "other: ", "error: other: "]
+                .iter()
+                .any(|whose| line[21..].starts_with(whose)),
+            "{told}"
+        );
     }
     assert!(told.contains("Z other: south: No such device"), "{told}");
     // Two links were asked for: it is a list, though only one ended well.
     let accounts: Value = serde_json::from_str(&out).unwrap();
-    let names: Vec<&Value> = accounts.as_array().unwrap().iter().map(|account| &account["link"]).collect();
+    let names: Vec<&Value> =
+        accounts.as_array().unwrap().iter().map(|account| &account["link"]).collect();
     assert_eq!(names, ["west"], "{out}");
 }

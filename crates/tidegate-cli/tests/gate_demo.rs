@@ -1,4 +1,5 @@
-//! The gateway with the kernel's TCP, in network namespaces. Skipped, and says so, where they cannot be made.
+//! The gateway with the kernel's TCP, in network namespaces. Skipped, and says so, where they
+//! cannot be made.
 mod common;
 
 use std::io::{Read, Write};
@@ -36,7 +37,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 fn demo() -> Demo {
     Demo {
         program: env!("CARGO_BIN_EXE_tidegate").into(),
-        link: Link::new("50 Mbit/s".parse().unwrap(), "100 packets".parse().unwrap(), FRAME).unwrap(),
+        link: Link::new("50 Mbit/s".parse().unwrap(), "100 packets".parse().unwrap(), FRAME)
+            .unwrap(),
         delay: Span::from_millis(5),
         flow_key: FlowKey::FiveTuple,
         rehash: None,
@@ -47,7 +49,8 @@ fn demo() -> Demo {
     }
 }
 
-/// `queue` as it is scaled to the link. (A lone TCP that bursts into a small bin of SFB can be in its penalty box for long.)
+/// `queue` as it is scaled to the link. (A lone TCP that bursts into a small bin of SFB can be in
+/// its penalty box for long.)
 fn trial(demo: &Demo, queue: &str) -> Trial {
     let config = catalog::config(queue, Some("auto"), &demo.link).unwrap();
     Trial { queue: format!("{queue}/auto"), label: queue.into(), preset: "auto".into(), config }
@@ -71,19 +74,28 @@ fn open(demo: &Demo, rig: &Rig, queue: &str) -> Result<Process, String> {
 /// How often it is tried again because the machine had no time for the gate.
 const TRIES: usize = 5;
 
-/// Does `work` with each queue. A gate that says that it was kept from its processor for so long that the kernel stood in
-/// for it has shown nothing: it is tried again, and in the end said and passed over. Every other failure is one.
-fn with_every_queue(demo: &Demo, rig: &Rig, work: impl Fn(&'static str, &mut Process) -> Result<(), String>) {
+/// Does `work` with each queue. A gate that says that it was kept from its processor for so long
+/// that the kernel stood in for it has shown nothing: it is tried again, and in the end said and
+/// passed over. Every other failure is one.
+fn with_every_queue(
+    demo: &Demo,
+    rig: &Rig,
+    work: impl Fn(&'static str, &mut Process) -> Result<(), String>,
+) {
     const LAPSED: &str = "we were stopped, and the kernel forwarded";
     'queues: for row in QUEUES {
         for _ in 0..TRIES {
-            let mut gate = open(demo, rig, row.name).unwrap_or_else(|why| panic!("{}: {why}", row.name));
+            let mut gate =
+                open(demo, rig, row.name).unwrap_or_else(|why| panic!("{}: {why}", row.name));
             let Err(why) = work(row.name, &mut gate) else { continue 'queues };
             // It says so within a beat.
             std::thread::sleep(Duration::from_millis(200));
             assert!(gate.said().contains(LAPSED), "{}: {why}; it said: {}", row.name, gate.said());
         }
-        skip(&format!("{}: {TRIES} times this machine was too busy to let the gateway run", row.name));
+        skip(&format!(
+            "{}: {TRIES} times this machine was too busy to let the gateway run",
+            row.name
+        ));
     }
 }
 
@@ -103,7 +115,9 @@ fn tcp_gets_through_every_queue_whole() {
         let begun = Instant::now();
         let stream = rig.clients.inside(|| TcpStream::connect_timeout(&address, PATIENCE)).unwrap();
         let received = carried(stream.map_err(|e| e.to_string())?, &listener, &letter)?;
-        check(received == letter, || format!("of {SENT} bytes {} came, or others", received.len()))?;
+        check(received == letter, || {
+            format!("of {SENT} bytes {} came, or others", received.len())
+        })?;
         check(begun.elapsed() < PATIENCE, || format!("it took {:?}", begun.elapsed()))?;
         let account: Value = serde_json::from_str(&gate.finish().unwrap()).unwrap();
         let through = account["managed"]["sent"]["bytes"].as_u64().unwrap();
@@ -116,11 +130,16 @@ fn check(holds: bool, otherwise: impl FnOnce() -> String) -> Result<(), String> 
 }
 
 /// What comes of `letter` at the listener.
-fn carried(mut stream: TcpStream, listener: &TcpListener, letter: &[u8]) -> Result<Vec<u8>, String> {
+fn carried(
+    mut stream: TcpStream,
+    listener: &TcpListener,
+    letter: &[u8],
+) -> Result<Vec<u8>, String> {
     let mut received = Vec::with_capacity(SENT);
     stream.set_write_timeout(Some(PATIENCE)).unwrap();
     std::thread::scope(|scope| {
-        let sender = scope.spawn(move || stream.write_all(letter).map_err(|e| format!("sending: {e}")));
+        let sender =
+            scope.spawn(move || stream.write_all(letter).map_err(|e| format!("sending: {e}")));
         let (mut reader, _) = listener.accept().unwrap();
         reader.set_read_timeout(Some(PATIENCE)).unwrap();
         let read = reader.read_to_end(&mut received);
@@ -130,8 +149,8 @@ fn carried(mut stream: TcpStream, listener: &TcpListener, letter: &[u8]) -> Resu
     })
 }
 
-/// Forged sources, and memory that is nobody's: pages of stacks, and the allocator's own. With 8 bytes for each of so
-/// many a queue would show.
+/// Forged sources, and memory that is nobody's: pages of stacks, and the allocator's own. With 8
+/// bytes for each of so many a queue would show.
 const FORGED: u64 = 100_000;
 const PAGES: u64 = 256 << 10;
 
@@ -154,19 +173,32 @@ fn forged_sources_neither_stop_it_nor_make_it_grow() {
         // What is laid out at the start was there before.
         let plan = demo.plan(&trial(&demo, queue)).unwrap();
         let stated = plan.memory() - plan.laid_out();
-        assert!(grown <= stated + PAGES, "{queue}: {grown} bytes more than before, {stated} stated");
+        assert!(
+            grown <= stated + PAGES,
+            "{queue}: {grown} bytes more than before, {stated} stated"
+        );
         let account: Value = serde_json::from_str(&gate.finish().unwrap()).unwrap();
         let managed = |what: &str| account["managed"][what]["frames"].as_u64().unwrap();
-        let lost: u64 =
-            account["managed"]["lost"].as_object().unwrap().values().map(|v| v["frames"].as_u64().unwrap()).sum();
-        assert_eq!(managed("received"), managed("sent") + managed("held") + lost, "{queue}: {account}");
+        let lost: u64 = account["managed"]["lost"]
+            .as_object()
+            .unwrap()
+            .values()
+            .map(|v| v["frames"].as_u64().unwrap())
+            .sum();
+        assert_eq!(
+            managed("received"),
+            managed("sent") + managed("held") + lost,
+            "{queue}: {account}"
+        );
         check(managed("received") > FORGED / 10, || account.to_string())
     });
 }
 
 /// Namespaces of `gate demo`s of the process `pid`.
 fn left_behind(pid: u32) -> Vec<String> {
-    let names = tidegate_gateway::namespaces::run(std::process::Command::new("ip").args(["netns", "list"])).unwrap();
+    let names =
+        tidegate_gateway::namespaces::run(std::process::Command::new("ip").args(["netns", "list"]))
+            .unwrap();
     let ours = format!("gdemo-{pid}-");
     names.lines().filter(|line| line.starts_with(&ours)).map(String::from).collect()
 }
@@ -186,7 +218,8 @@ const SHORT: [&str; 12] = [
     "0",
 ];
 
-/// What iperf3 says about a flow is no flow of the queue's; the flows themselves are, and everything else.
+/// What iperf3 says about a flow is no flow of the queue's; the flows themselves are, and
+/// everything else.
 #[test]
 fn what_is_said_about_a_flow_goes_past_the_gateway_and_the_flow_through_it() {
     const FLOW: u16 = 5202;
@@ -195,38 +228,60 @@ fn what_is_said_about_a_flow_goes_past_the_gateway_and_the_flow_through_it() {
     rig.lay_past(1500).unwrap();
     let way = |end: &Namespace, ends: [&str; 2], protocol: &str, ports: [u16; 2]| {
         let ([from, to], [source, port]) = (ends, ports.map(|port| port.to_string()));
-        let ask = ["ip", "route", "get", to, "from", from, "ipproto", protocol, "sport", &source, "dport", &port];
+        let ask = [
+            "ip", "route", "get", to, "from", from, "ipproto", protocol, "sport", &source, "dport",
+            &port,
+        ];
         let answer = end.run(&ask).unwrap();
         answer.split_once(" dev ").unwrap().1.split(' ').next().unwrap().to_string()
     };
     let there = |protocol, ports| way(&rig.clients, ["10.77.1.2", "10.77.0.2"], protocol, ports);
     assert_eq!(there("tcp", [40_000, FLOW]), "control");
-    assert_eq!([there("tcp", [FLOW; 2]), there("udp", [FLOW; 2]), there("tcp", [40_000, 9])], ["users"; 3]);
+    assert_eq!(
+        [there("tcp", [FLOW; 2]), there("udp", [FLOW; 2]), there("tcp", [40_000, 9])],
+        ["users"; 3]
+    );
     let back = |ports| way(&rig.server, ["10.77.0.2", "10.77.1.2"], "tcp", ports);
-    assert_eq!([back([FLOW, 40_000]), back([FLOW; 2]), back([9, 40_000])], ["control", "server", "server"]);
+    assert_eq!(
+        [back([FLOW, 40_000]), back([FLOW; 2]), back([9, 40_000])],
+        ["control", "server", "server"]
+    );
     // There is no gateway, so whatever gets through has gone past it.
     let listener = rig.server.inside(|| TcpListener::bind((SERVER, FLOW))).unwrap().unwrap();
-    let stream = rig.clients.inside(|| TcpStream::connect_timeout(&(SERVER, FLOW).into(), PATIENCE)).unwrap().unwrap();
+    let stream = rig
+        .clients
+        .inside(|| TcpStream::connect_timeout(&(SERVER, FLOW).into(), PATIENCE))
+        .unwrap()
+        .unwrap();
     drop((stream, listener.accept().unwrap()));
     let open = rig.server.inside(|| TcpListener::bind((SERVER, 4_000))).unwrap().unwrap();
-    let outside = rig
-        .clients
-        .inside(|| TcpStream::connect_timeout(&open.local_addr().unwrap(), Duration::from_millis(300)).is_err());
+    let outside = rig.clients.inside(|| {
+        TcpStream::connect_timeout(&open.local_addr().unwrap(), Duration::from_millis(300)).is_err()
+    });
     assert!(outside.unwrap(), "what is not about a flow needs the gateway");
 }
 
-/// One that begins with bbr, where that is the default, stays paced whatever it is told to use later.
+/// One that begins with bbr, where that is the default, stays paced whatever it is told to use
+/// later.
 #[test]
 fn connections_begin_with_reno_and_can_be_left_with_newreno() {
     let Some(_alone) = alone() else { return };
     let rig = Rig::new(1, 1500).unwrap();
-    let setting = |end: &Namespace, name: &str| end.run(&["sysctl", "-n", &format!("net.ipv4.tcp_{name}")]).unwrap();
+    let setting = |end: &Namespace, name: &str| {
+        end.run(&["sysctl", "-n", &format!("net.ipv4.tcp_{name}")]).unwrap()
+    };
     for end in [&rig.clients, &rig.server] {
-        assert_eq!((setting(end, "congestion_control").as_str(), setting(end, "sack").as_str()), ("reno\n", "1\n"));
+        assert_eq!(
+            (setting(end, "congestion_control").as_str(), setting(end, "sack").as_str()),
+            ("reno\n", "1\n")
+        );
     }
     rig.repair_as_newreno().unwrap();
     for end in [&rig.clients, &rig.server] {
-        assert_eq!((setting(end, "sack").as_str(), setting(end, "timestamps").as_str()), ("0\n", "0\n"));
+        assert_eq!(
+            (setting(end, "sack").as_str(), setting(end, "timestamps").as_str()),
+            ("0\n", "0\n")
+        );
     }
     let route = rig.server.run(&["ip", "route", "show", "dev", "server"]).unwrap();
     assert!(route.starts_with("10.77.0.0/16 ") && route.contains("quickack 1"), "{route}");
@@ -238,19 +293,30 @@ fn connections_begin_with_reno_and_can_be_left_with_newreno() {
 fn the_demo_measures_what_it_says() {
     let Some(_alone) = alone() else { return };
     let home = Home::new();
-    let more = ["--flood", "60Mbit/s", "--rate", "20Mbit/s", "--delay", "5ms", "--json", "--flows", "--out", "out"];
+    let more = [
+        "--flood", "60Mbit/s", "--rate", "20Mbit/s", "--delay", "5ms", "--json", "--flows",
+        "--out", "out",
+    ];
     let result = home.run(&[&SHORT[..], &more].concat()).json();
     hold(&result);
     let [document] = result.as_array().unwrap().as_slice() else { panic!("{result}") };
-    assert_eq!((document["source"].as_str(), document["label"].as_str()), (Some("measured"), Some("plain")));
-    let names: Vec<_> = document["groups"].as_array().unwrap().iter().map(|g| g["name"].clone()).collect();
+    assert_eq!(
+        (document["source"].as_str(), document["label"].as_str()),
+        (Some("measured"), Some("plain"))
+    );
+    let names: Vec<_> =
+        document["groups"].as_array().unwrap().iter().map(|g| g["name"].clone()).collect();
     assert_eq!(names, ["tcp", "flood"]);
     let mean = |group: usize, what: &str| document["groups"][group][what]["mean"].as_f64().unwrap();
-    // The line is full, and no more than full; the flood, three times the line, keeps TCP out of a plain FIFO.
+    // The line is full, and no more than full; the flood, three times the line, keeps TCP out of a
+    // plain FIFO.
     let total = mean(0, "throughput_bps") + mean(1, "throughput_bps");
     assert!((18e6..20.4e6).contains(&total), "{document:#}");
     assert!(mean(0, "throughput_bps") < 2e6, "{document:#}");
-    assert!(mean(1, "offered_bps") > 40e6 && (0.5..0.7).contains(&mean(1, "loss_ratio")), "{document:#}");
+    assert!(
+        mean(1, "offered_bps") > 40e6 && (0.5..0.7).contains(&mean(1, "loss_ratio")),
+        "{document:#}"
+    );
     // 100 ms of waiting make a full queue.
     let waits = document["aggregate"]["queue_delay_ms"]["p50"]["mean"].as_f64().unwrap();
     assert!((90.0..130.0).contains(&waits), "{document:#}");
@@ -278,9 +344,9 @@ access_delay = "10 us"
 queues = ["drop_tail", "fq_codel"]
 "#;
 
-/// Kernel TCP of each congestion control, and a flood of three times the line: behind a plain FIFO the flood has the line, behind
-/// FQ-CoDel TCP has, in the simulator as on the wire. Shares take an idle machine (`make validate-witness`); who gets more
-/// does not.
+/// Kernel TCP of each congestion control, and a flood of three times the line: behind a plain FIFO
+/// the flood has the line, behind FQ-CoDel TCP has, in the simulator as on the wire. Shares take an
+/// idle machine (`make validate-witness`); who gets more does not.
 #[test]
 fn the_kernel_s_tcp_bears_the_simulator_out() {
     let Some(_alone) = alone() else { return };
@@ -297,8 +363,11 @@ fn the_kernel_s_tcp_bears_the_simulator_out() {
     let home = Home::new();
     let mut twin = TWIN.to_string();
     for (name, source) in &controls {
-        let tcp = "packet = \"1514 B\"\nack = \"66 B\"\necn = \"on\"\ninitial_window = \"10 packets\"";
-        twin += &format!("[[group]]\nname = \"{name}\"\nsource = \"{source}\"\nstart = \"0 s\"\n{tcp}\n");
+        let tcp =
+            "packet = \"1514 B\"\nack = \"66 B\"\necn = \"on\"\ninitial_window = \"10 packets\"";
+        twin += &format!(
+            "[[group]]\nname = \"{name}\"\nsource = \"{source}\"\nstart = \"0 s\"\n{tcp}\n"
+        );
     }
     twin += "[[group]]\nname = \"flood\"\nsource = \"cbr\"\nrate = \"60 Mbit/s\"\npacket = \"1514 B\"\nstart = \"100 ms\"\n";
     home.write("twin.toml", twin);
@@ -319,7 +388,11 @@ fn the_kernel_s_tcp_bears_the_simulator_out() {
                 document["groups"].as_array().unwrap().iter().partition(|g| g["name"] == "flood");
             assert_eq!((flood.len(), tcp.len()), (1, controls.len()), "{document:#}");
             let (flood, tcp) = (rate(flood[0]), tcp.into_iter().map(rate).sum::<f64>());
-            assert_eq!(flood > tcp, flood_wins, "{queue}, {what}: the flood has {flood}, TCP {tcp} bit/s");
+            assert_eq!(
+                flood > tcp,
+                flood_wins,
+                "{queue}, {what}: the flood has {flood}, TCP {tcp} bit/s"
+            );
         }
     }
 }
@@ -327,7 +400,8 @@ fn the_kernel_s_tcp_bears_the_simulator_out() {
 #[test]
 fn nothing_is_left_behind_after_ctrl_c() {
     let Some(_alone) = alone() else { return };
-    // While it lays the network, while it starts its children one after the other, and while they send.
+    // While it lays the network, while it starts its children one after the other, and while they
+    // send.
     for wait in [0, 5, 10, 20, 60, 120, 240, 600] {
         let home = Home::new();
         let child = home.command(&SHORT).process_group(0).spawn().unwrap();
@@ -340,7 +414,10 @@ fn nothing_is_left_behind_after_ctrl_c() {
         std::thread::sleep(Duration::from_millis(wait));
         // A terminal may send it twice, and to the whole group.
         for _ in 0..2 {
-            let told = std::process::Command::new("kill").args(["-INT", "--", &format!("-{pid}")]).status().unwrap();
+            let told = std::process::Command::new("kill")
+                .args(["-INT", "--", &format!("-{pid}")])
+                .status()
+                .unwrap();
             assert!(told.success());
         }
         let ran: common::Ran = child.wait_with_output().unwrap().into();
@@ -353,12 +430,16 @@ fn nothing_is_left_behind_after_ctrl_c() {
 fn what_cannot_be_measured_is_refused_before_anything_is_touched() {
     let Some(_alone) = alone() else { return };
     let home = Home::new();
-    let refuses = |more: &[&str], words: &[&str]| home.refuses(2, &[&["gate", "demo"], more].concat(), words);
+    let refuses =
+        |more: &[&str], words: &[&str]| home.refuses(2, &[&["gate", "demo"], more].concat(), words);
     refuses(&["--queue", "sbf"], &["sbf", "did you mean `sfb`?"]);
     refuses(&["--queue", "red", "--queue", "red"], &["another queue is called that too"]);
     refuses(&["--congestion", "vegan"], &["--congestion vegan", "it has ", "cubic"]);
     refuses(&["--congestion", "reno", "--congestion", "vegan"], &["--congestion vegan", "it has "]);
-    refuses(&["--congestion", "reno", "--congestion", "reno"], &["--congestion reno", "given twice"]);
+    refuses(
+        &["--congestion", "reno", "--congestion", "reno"],
+        &["--congestion reno", "given twice"],
+    );
     refuses(&["--duration", "5"], &["--duration", "unit"]);
     refuses(&["--duration", "1 us"], &["must lie in 100 ms to 1000 s"]);
     refuses(&["--out", "small.toml"], &["small.toml: is a file"]);

@@ -37,7 +37,9 @@ fn page(net: &Net) -> BTreeMap<String, Family> {
 }
 
 fn managed(page: &BTreeMap<String, Family>, family: &str) -> f64 {
-    let is = |labels: &BTreeMap<String, String>| labels["link"] == "west" && labels["direction"] == "managed";
+    let is = |labels: &BTreeMap<String, String>| {
+        labels["link"] == "west" && labels["direction"] == "managed"
+    };
     page[family].samples.iter().find(|sample| is(&sample.labels)).unwrap().value
 }
 
@@ -57,7 +59,10 @@ fn a_gate_that_moves_frames_can_be_watched() {
         let later = page(&net);
         for (name, family) in first.iter().filter(|(_, family)| family.kind == "counter") {
             for (before, after) in family.samples.iter().zip(&later[name].samples) {
-                assert!(before.labels == after.labels && after.value >= before.value, "{before:?} {after:?}");
+                assert!(
+                    before.labels == after.labels && after.value >= before.value,
+                    "{before:?} {after:?}"
+                );
             }
         }
         let sent = ["tidegate_received_frames", "tidegate_sent_frames"];
@@ -83,18 +88,26 @@ fn a_gate_that_moves_frames_can_be_watched() {
 fn an_address_that_others_can_reach_must_be_meant() {
     let home = Home::new();
     let link = ["gate", "--in", "west", "--out", "east", "--rate", "1mbit", "--queue", "red"];
-    let refused = |more: &[&str], words: &[&str]| home.run(&[&link[..], more].concat()).refused(2, words);
-    refused(&["--metrics", "0.0.0.0:9465"], &["metrics = 0.0.0.0:9465", "others can reach", "--metrics-public"]);
+    let refused =
+        |more: &[&str], words: &[&str]| home.run(&[&link[..], more].concat()).refused(2, words);
+    refused(
+        &["--metrics", "0.0.0.0:9465"],
+        &["metrics = 0.0.0.0:9465", "others can reach", "--metrics-public"],
+    );
     refused(&["--metrics", "9465"], &["9465", "as in 127.0.0.1:9465"]);
     refused(&["--metrics-public"], &["--metrics <"]);
     let of_file = |keys: &str| {
-        let links = "[[link]]\nin = \"west\"\nout = \"east\"\nrate = \"1 Mbit/s\"\nqueue = \"red\"\n";
+        let links =
+            "[[link]]\nin = \"west\"\nout = \"east\"\nrate = \"1 Mbit/s\"\nqueue = \"red\"\n";
         home.write("gate.toml", format!("{keys}\n{links}"));
         home.run(&["gate", "--config", "gate.toml"])
     };
-    of_file("metrics = \"[::]:9465\"").refused(2, &["gate.toml:1:12: metrics = [::]:9465", "metrics_public"]);
-    of_file("metrics = \"here\"").refused(2, &["gate.toml:1:12: metrics = here", "as in 127.0.0.1:9465"]);
-    of_file("metrics_public = true").refused(2, &["gate.toml:1:18: metrics_public", "there is no `metrics`"]);
+    of_file("metrics = \"[::]:9465\"")
+        .refused(2, &["gate.toml:1:12: metrics = [::]:9465", "metrics_public"]);
+    of_file("metrics = \"here\"")
+        .refused(2, &["gate.toml:1:12: metrics = here", "as in 127.0.0.1:9465"]);
+    of_file("metrics_public = true")
+        .refused(2, &["gate.toml:1:18: metrics_public", "there is no `metrics`"]);
 }
 
 #[test]
@@ -104,15 +117,21 @@ fn a_socket_is_put_at_a_path_and_nowhere_else() {
     let long = format!("/run/{}", "x".repeat(100));
     for (text, why) in [
         ("/run/gate\\u0000.sock", "gate.toml:2:11: socket = /run/gate\\u{0}.sock: has a character"),
-        ("127.0.0.1:9465", "must be the path of a file, from / or ./ on, as in /run/tidegate/gate.sock"),
+        (
+            "127.0.0.1:9465",
+            "must be the path of a file, from / or ./ on, as in /run/tidegate/gate.sock",
+        ),
         ("yes", "gate.toml:2:11: socket = yes: must be the path"),
         ("", "must be the path"),
         ("/run/tidegate/", "must be the path"),
         (&long, "has 105 bytes; may have 99 at most"),
     ] {
         home.write("gate.toml", format!("# at a line of its own\nsocket = \"{text}\"\n{links}"));
-        home.run(&["gate", "--config", "gate.toml", "--dry-run"]).refused(2, &["gate.toml:2:1", why]);
+        home.run(&["gate", "--config", "gate.toml", "--dry-run"])
+            .refused(2, &["gate.toml:2:1", why]);
     }
-    let link = ["gate", "--in", "west", "--out", "east", "--rate", "1mbit", "--queue", "red", "--socket"];
-    home.run(&[&link[..], &["yes"]].concat()).refused(2, &["--socket", "must be the path of a file"]);
+    let link =
+        ["gate", "--in", "west", "--out", "east", "--rate", "1mbit", "--queue", "red", "--socket"];
+    home.run(&[&link[..], &["yes"]].concat())
+        .refused(2, &["--socket", "must be the path of a file"]);
 }

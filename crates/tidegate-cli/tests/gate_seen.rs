@@ -1,4 +1,5 @@
-//! What is to be seen of `tidegate gate` between namespaces: documents at its socket, and who offends, across reloads.
+//! What is to be seen of `tidegate gate` between namespaces: documents at its socket, and who
+//! offends, across reloads.
 #![cfg(target_os = "linux")]
 #[path = "common/net.rs"]
 mod net;
@@ -30,7 +31,9 @@ impl Folder {
     fn says(&self, queue: &str) {
         let socket = self.path("gate.sock");
         let rules = "{ interval = \"100 ms\", after = 2, clear_after = 2 }";
-        let link = format!("rate = \"400 kbit/s\"\nqueue = \"{queue}\"\noffenders = {rules}\non_exit = \"close\"\n");
+        let link = format!(
+            "rate = \"400 kbit/s\"\nqueue = \"{queue}\"\noffenders = {rules}\non_exit = \"close\"\n"
+        );
         let text = format!("socket = {socket:?}\n[[link]]\nin = \"west\"\nout = \"east\"\n{link}");
         fs::write(self.path("gate.toml"), text).unwrap();
     }
@@ -43,7 +46,8 @@ impl Folder {
         stream.shutdown(Shutdown::Write).unwrap();
         let mut line = String::new();
         BufReader::new(stream).read_line(&mut line).unwrap();
-        let snapshot: Snapshot = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
+        let snapshot: Snapshot =
+            serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
         for link in &snapshot.links {
             assert!(link.managed.balanced() && link.reverse.balanced(), "{line}");
         }
@@ -77,7 +81,9 @@ fn who_floods_is_seen_at_the_socket_and_told_of_once_across_reloads() {
     let gate = net.started(net.gate(&["--json", "--config", file.to_str().unwrap()]), told.into());
     let calm = folder.until("running", |snapshot| snapshot.links[0].managed.queue.is_some());
     assert_eq!((calm.links[0].name.as_str(), calm.reloads.done), ("west", 0));
-    let offenders = |snapshot: &Snapshot| snapshot.links[0].managed.queue.as_ref().unwrap().flows.offenders.clone();
+    let offenders = |snapshot: &Snapshot| {
+        snapshot.links[0].managed.queue.as_ref().unwrap().flows.offenders.clone()
+    };
     let flow = format!("10.77.1.1:{PORT} -> 10.77.0.2:{PORT} udp");
     let flood = || {
         for _ in 0..20 {
@@ -113,7 +119,11 @@ fn who_floods_is_seen_at_the_socket_and_told_of_once_across_reloads() {
     assert_eq!(code, 0, "{}", folder.told());
     let told = folder.told();
     let times = told.matches(&format!("{flow} has become an offender: it sends ")).count();
-    assert!(times >= 1 && told.matches(&format!("{flow} is an offender no more, after ")).count() == times, "{told}");
+    assert!(
+        times >= 1
+            && told.matches(&format!("{flow} is an offender no more, after ")).count() == times,
+        "{told}"
+    );
     assert!(!folder.path("gate.sock").exists(), "it is gone");
     let account: Value = serde_json::from_str(&out).unwrap();
     assert!(account["managed"]["received"]["frames"].as_u64().unwrap() >= sent(&changed), "{out}");
@@ -126,8 +136,16 @@ fn a_socket_that_cannot_be_is_refused_before_anything_is_touched() {
     let folder = Folder(tempfile::tempdir().unwrap());
     fs::write(folder.path("file"), "mine").unwrap();
     let socket = folder.path("file");
-    let (code, out, err) =
-        net.run(&["--rate", "1 Mbit/s", "--queue", "red", "--duration", "1 s", "--socket", socket.to_str().unwrap()]);
+    let (code, out, err) = net.run(&[
+        "--rate",
+        "1 Mbit/s",
+        "--queue",
+        "red",
+        "--duration",
+        "1 s",
+        "--socket",
+        socket.to_str().unwrap(),
+    ]);
     assert_eq!((code, out.as_str()), (1, ""), "{err}");
     assert!(err.contains("is there already, and is no socket"), "{err}");
     assert_eq!(net.traces(), before);

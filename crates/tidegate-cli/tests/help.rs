@@ -3,8 +3,10 @@ mod common;
 
 use common::{Home, repository};
 
-const COMMANDS: [&str; 9] = ["run", "compare", "check", "replay", "list", "show", "sketch", "completions", "paper"];
-/// Those that touch the network; their examples name interfaces and sockets that no machine here has.
+const COMMANDS: [&str; 9] =
+    ["run", "compare", "check", "replay", "list", "show", "sketch", "completions", "paper"];
+/// Those that touch the network; their examples name interfaces and sockets that no machine here
+/// has.
 const ON_A_LINK: [&str; 3] = ["gate", "doctor", "top"];
 
 /// The examples in the help of `command`: lines that begin with two blanks and `tidegate`.
@@ -12,7 +14,11 @@ fn examples(home: &Home, command: &[&str]) -> Vec<String> {
     let ran = home.run(&[command, &["--help"]].concat());
     assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{command:?}");
     // A terminal of 100 columns breaks long examples; a break is followed by no blanks.
-    let text = ran.out.split_once("Examples:\n").unwrap_or_else(|| panic!("{command:?} has no examples")).1;
+    let text = ran
+        .out
+        .split_once("Examples:\n")
+        .unwrap_or_else(|| panic!("{command:?} has no examples"))
+        .1;
     let mut found: Vec<String> = vec![];
     for line in text.lines() {
         match line.strip_prefix("  tidegate") {
@@ -65,8 +71,12 @@ fn examples_of_the_command_itself_are_commands() {
         assert!([&COMMANDS[..], &ON_A_LINK].concat().contains(&command.as_str()), "{example}");
     }
     let help = home.run(&["--help"]).out;
-    for said in ["Exit codes: 0 all is well; 1", "2 the arguments", "130", "NAME[/PRESET][,param=value…][ as LABEL]"]
-    {
+    for said in [
+        "Exit codes: 0 all is well; 1",
+        "2 the arguments",
+        "130",
+        "NAME[/PRESET][,param=value…][ as LABEL]",
+    ] {
         assert!(help.contains(said), "{said}");
     }
     assert!(home.run(&["--version"]).out.starts_with("tidegate 0."));
@@ -78,7 +88,11 @@ fn examples_of_the_command_itself_are_commands() {
 fn queues_of_the_gates_examples_protect() {
     let home = Home::new();
     let readme = std::fs::read_to_string(repository().join("README.md")).unwrap();
-    let lines = readme.lines().map(str::trim).filter(|line| line.starts_with("tidegate gate --in")).map(String::from);
+    let lines = readme
+        .lines()
+        .map(str::trim)
+        .filter(|line| line.starts_with("tidegate gate --in"))
+        .map(String::from);
     let shown = [examples(&home, &["gate"]), lines.collect()].concat();
     let mut queues: Vec<String> = shown
         .iter()
@@ -89,12 +103,20 @@ fn queues_of_the_gates_examples_protect() {
     queues.dedup();
     assert!(queues.len() >= 2, "{shown:?}");
     for queue in queues {
-        let fast = ["network.rate=100 Mbit/s", "network.limit=1 MB", "group.flood.rate=150 Mbit/s", "run.duration=12s"];
+        let fast = [
+            "network.rate=100 Mbit/s",
+            "network.limit=1 MB",
+            "group.flood.rate=150 Mbit/s",
+            "run.duration=12s",
+        ];
         let sets = fast.iter().flat_map(|set| ["--set", set]);
-        let args: Vec<&str> =
-            ["run", "flood", "--seeds", "1", "--json", "--queue", &queue].into_iter().chain(sets).collect();
+        let args: Vec<&str> = ["run", "flood", "--seeds", "1", "--json", "--queue", &queue]
+            .into_iter()
+            .chain(sets)
+            .collect();
         let document = home.run(&args).json();
-        let tcp = document["groups"].as_array().unwrap().iter().find(|g| g["name"] == "tcp").unwrap();
+        let tcp =
+            document["groups"].as_array().unwrap().iter().find(|g| g["name"] == "tcp").unwrap();
         let mean = |key: &str| tcp[key]["mean"].as_f64().unwrap();
         assert!(mean("throughput_bps") >= 0.9 * mean("fair_share_bps"), "{queue}: {tcp}");
     }
@@ -123,7 +145,12 @@ fn every_queue_source_and_scenario_is_listed_and_shown() {
     let home = Home::new();
     let list = home.run(&["list", "--json"]).json();
     let names = |kind: &str| -> Vec<String> {
-        list[kind].as_array().unwrap().iter().map(|q| q["name"].as_str().unwrap().to_string()).collect()
+        list[kind]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|q| q["name"].as_str().unwrap().to_string())
+            .collect()
     };
     let queues: Vec<&str> = tidegate::catalog::QUEUES.iter().map(|q| q.name).collect();
     assert_eq!(names("queues"), queues);
@@ -145,7 +172,10 @@ fn every_queue_source_and_scenario_is_listed_and_shown() {
     let others = ["finite", "web", "tfrc", "cbr", "on_off", "voip", "oscillating", "replay"];
     assert_eq!(names("sources"), [&tcp[..], &others].concat());
     let mut files: Vec<String> = std::fs::read_dir(repository().join("scenarios"))
-        .map(|d| d.map(|e| e.unwrap().path().file_stem().unwrap().to_string_lossy().into_owned()).collect())
+        .map(|d| {
+            d.map(|e| e.unwrap().path().file_stem().unwrap().to_string_lossy().into_owned())
+                .collect()
+        })
         .unwrap_or_default();
     files.sort();
     assert_eq!(names("scenarios"), files, "each is embedded and can be read");
@@ -155,7 +185,11 @@ fn every_queue_source_and_scenario_is_listed_and_shown() {
         let page = home.run(&["show", &name]);
         assert_eq!(page.code, 0, "{page:?}");
         assert!(page.out.starts_with(&name) && page.out.lines().count() > 5, "{}", page.out);
-        assert!(page.out.lines().all(|l| l.chars().count() <= 100 || l.starts_with("    ")), "{}", page.out);
+        assert!(
+            page.out.lines().all(|l| l.chars().count() <= 100 || l.starts_with("    ")),
+            "{}",
+            page.out
+        );
     }
     let only = home.run(&["list", "sources", "--json"]).json();
     assert_eq!(only, serde_json::json!({"sources": list["sources"]}));
@@ -168,11 +202,16 @@ fn a_page_scales_its_presets_to_the_link() {
     let (slow, fast) = (page(&[]), page(&["--rate", "1 Gbit/s", "--limit", "5 MB"]));
     assert!(slow.contains("on a link of 10 Mbit/s with a limit of 100 packets"), "{slow}");
     assert!(fast.contains("on a link of 1 Gbit/s with a limit of 5 MB"), "{fast}");
-    let row = |page: &str, name: &str| page.lines().find(|l| l.starts_with(&format!(" {name}"))).unwrap().to_string();
+    let row = |page: &str, name: &str| {
+        page.lines().find(|l| l.starts_with(&format!(" {name}"))).unwrap().to_string()
+    };
     assert_ne!(row(&slow, "bins "), row(&fast, "bins "));
     assert_eq!(row(&slow, "levels "), row(&fast, "levels "));
     for preset in tidegate::catalog::find("sfb").map(|row| (row.presets)()).unwrap() {
-        assert!(slow.contains(&format!("  - {}: {}", preset.0, preset.1.split(' ').next().unwrap())), "{slow}");
+        assert!(
+            slow.contains(&format!("  - {}: {}", preset.0, preset.1.split(' ').next().unwrap())),
+            "{slow}"
+        );
     }
     assert!(slow.contains("State besides the waiting packets: "));
 }
@@ -185,7 +224,11 @@ fn nothing_is_said_to_a_reader_who_has_gone() {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
         let output = home.command(args).stdout(Stdio::from(writer)).output().unwrap();
-        assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), &b""[..]), "{args:?}");
+        assert_eq!(
+            (output.status.code(), output.stderr.as_slice()),
+            (Some(0), &b""[..]),
+            "{args:?}"
+        );
     }
 }
 
@@ -216,8 +259,14 @@ fn there_is_a_manual_page_for_every_subcommand() {
     let run = page("tidegate-run.1");
     let (_, examples) = run.split_once(".SH EXAMPLES\n.nf\n").unwrap();
     let (lines, _) = examples.split_once(".fi\n").unwrap();
-    assert!(lines.lines().count() >= 2 && lines.lines().all(|line| line.starts_with("  tidegate run ")), "{lines}");
-    assert!(!page("tidegate.1").contains("EXTRA") && page("tidegate.1").contains(".fi\n.PP\nResults go"));
+    assert!(
+        lines.lines().count() >= 2 && lines.lines().all(|line| line.starts_with("  tidegate run ")),
+        "{lines}"
+    );
+    assert!(
+        !page("tidegate.1").contains("EXTRA")
+            && page("tidegate.1").contains(".fi\n.PP\nResults go")
+    );
     home.write("taken", "");
     home.run(&["man", "--out", "taken"]).refused(2, &["taken: is a file, not a directory"]);
 }

@@ -1,5 +1,5 @@
-//! The operators' page: its commands in their order, as somebody would who knows nothing else. What systemd would do is done as
-//! the unit says; what the package manager does is tried elsewhere.
+//! The operators' page: its commands in their order, as somebody would who knows nothing else. What
+//! systemd would do is done as the unit says; what the package manager does is tried elsewhere.
 #![cfg(target_os = "linux")]
 mod common;
 
@@ -49,15 +49,19 @@ struct Machine {
 impl Machine {
     fn new() -> Machine {
         let _alone = alone().unwrap();
-        let namespace = |part| Namespace::new(&format!("tg-page-{part}-{}", std::process::id())).unwrap();
+        let namespace =
+            |part| Namespace::new(&format!("tg-page-{part}-{}", std::process::id())).unwrap();
         let (gate, _others) = (namespace("gate"), [namespace("users"), namespace("server")]);
         for (other, interface) in _others.iter().zip(["eth1", "eth2"]) {
             cable((&gate, interface), (other, "far"), 1500).unwrap();
-            // The page says to set them up; IPv6 is as Linux has it, which then takes an address by itself.
+            // The page says to set them up; IPv6 is as Linux has it, which then takes an address by
+            // itself.
             gate.run(&["ip", "link", "set", interface, "down"]).unwrap();
-            gate.run(&["sysctl", "-qw", &format!("net/ipv6/conf/{interface}/disable_ipv6=0")]).unwrap();
+            gate.run(&["sysctl", "-qw", &format!("net/ipv6/conf/{interface}/disable_ipv6=0")])
+                .unwrap();
         }
-        let machine = Machine { gate, folder: tempfile::tempdir().unwrap(), running: None, _others, _alone };
+        let machine =
+            Machine { gate, folder: tempfile::tempdir().unwrap(), running: None, _others, _alone };
         for folder in FOLDERS {
             fs::create_dir_all(machine.at(folder)).unwrap();
         }
@@ -73,12 +77,18 @@ impl Machine {
 
     /// A line of the page with its paths as they are here.
     fn here(&self, line: &str) -> String {
-        FOLDERS.iter().fold(line.to_string(), |line, folder| line.replace(folder, self.at(folder).to_str().unwrap()))
+        FOLDERS.iter().fold(line.to_string(), |line, folder| {
+            line.replace(folder, self.at(folder).to_str().unwrap())
+        })
     }
 
     /// Does a line by a shell, which finds `tidegate` first where it was built.
     fn shell(&self, line: &str) -> Command {
-        let found = format!("{}:{}", Path::new(TIDEGATE).parent().unwrap().display(), std::env::var("PATH").unwrap());
+        let found = format!(
+            "{}:{}",
+            Path::new(TIDEGATE).parent().unwrap().display(),
+            std::env::var("PATH").unwrap()
+        );
         let mut command = self.gate.command(&["sh", "-ec", &self.here(line)]);
         command.env("PATH", found);
         command
@@ -107,7 +117,9 @@ impl Machine {
             ["reload", "tidegate"] => {
                 let times = self.told().matches("goes on as the file says now").count();
                 self.signal(Signal::SIGHUP);
-                self.until("it is reloaded", || self.told().matches("goes on as the file says now").count() > times);
+                self.until("it is reloaded", || {
+                    self.told().matches("goes on as the file says now").count() > times
+                });
             }
             ["stop", "tidegate"] | ["disable", "--now", "tidegate"] => {
                 if let Some(mut running) = self.running.take() {
@@ -124,7 +136,11 @@ impl Machine {
         let unit = fs::read_to_string(repository().join("packaging/tidegate.service")).unwrap();
         let line = unit.lines().find_map(|line| line.strip_prefix("ExecStart=/usr/bin/")).unwrap();
         let mut command = self.shell(&format!("exec {line}"));
-        let child = command.stdout(Stdio::null()).stderr(File::create(self.at("told")).unwrap()).spawn().unwrap();
+        let child = command
+            .stdout(Stdio::null())
+            .stderr(File::create(self.at("told")).unwrap())
+            .spawn()
+            .unwrap();
         let (process, eth1) = (child.id(), self.gate.index("eth1").unwrap());
         self.running = Some(child);
         self.until("the gate takes the wire", || {
@@ -166,7 +182,10 @@ fn the_commands_of_the_page_do_what_it_says_in_their_order() {
     for line in &lines {
         machine.does(line);
     }
-    assert!(lines.iter().any(|line| line.starts_with("tidegate gate --remove")), "it ends without removing anything");
+    assert!(
+        lines.iter().any(|line| line.starts_with("tidegate gate --remove")),
+        "it ends without removing anything"
+    );
     let left = machine.gate.run(&["tc", "qdisc", "show"]).unwrap();
     assert!(machine.running.is_none() && !left.contains("clsact"), "{left}");
 }

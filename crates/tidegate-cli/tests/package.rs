@@ -1,4 +1,5 @@
-//! The Debian package: built, installed into a scratch root, run from there, removed without a trace. And its unit.
+//! The Debian package: built, installed into a scratch root, run from there, removed without a
+//! trace. And its unit.
 #![cfg(target_os = "linux")]
 mod common;
 
@@ -52,7 +53,8 @@ impl Machine {
     }
 }
 
-/// The package of the command that is tested, in `folder`; `None` where this machine cannot build or install one.
+/// The package of the command that is tested, in `folder`; `None` where this machine cannot build
+/// or install one.
 fn package(folder: &Path) -> Option<String> {
     if fs::metadata("/proc/self").unwrap().uid() != 0 {
         skip("not root");
@@ -91,15 +93,27 @@ fn it_is_installed_runs_keeps_what_was_configured_and_leaves_nothing() {
         "usr/share/doc/tidegate/grafana-dashboard.json",
         "usr/share/doc/tidegate/tidegate.rules.yml",
     ] {
-        assert!(machine.at(file).metadata().is_ok_and(|file| file.len() > 100), "{file}: {:?}", machine.files());
+        assert!(
+            machine.at(file).metadata().is_ok_and(|file| file.len() > 100),
+            "{file}: {:?}",
+            machine.files()
+        );
     }
     let copyright = fs::read_to_string(machine.at("usr/share/doc/tidegate/copyright")).unwrap();
-    assert!(copyright.contains(" Permission is hereby granted") && !copyright.contains('@'), "{copyright}");
+    assert!(
+        copyright.contains(" Permission is hereby granted") && !copyright.contains('@'),
+        "{copyright}"
+    );
     let sums = machine.at("var/lib/dpkg/info/tidegate.md5sums");
-    run(Command::new("md5sum").args(["--quiet", "--check"]).arg(sums).current_dir(machine.0.path())).unwrap();
+    run(Command::new("md5sum")
+        .args(["--quiet", "--check"])
+        .arg(sums)
+        .current_dir(machine.0.path()))
+    .unwrap();
     assert!(!machine.at("etc/systemd").exists(), "it is enabled");
 
-    // What the operator has written stays, and what was linked by `systemctl enable` goes in the end.
+    // What the operator has written stays, and what was linked by `systemctl enable` goes in the
+    // end.
     fs::write(machine.at("etc/tidegate/gate.toml"), "# mine\n").unwrap();
     machine.dpkg(&["--install", &package]);
     assert_eq!(fs::read_to_string(machine.at("etc/tidegate/gate.toml")).unwrap(), "# mine\n");
@@ -107,7 +121,11 @@ fn it_is_installed_runs_keeps_what_was_configured_and_leaves_nothing() {
     fs::create_dir_all(&wants).unwrap();
     std::os::unix::fs::symlink(Path::new("/").join(UNIT), wants.join("tidegate.service")).unwrap();
     machine.dpkg(&["--remove", "tidegate"]);
-    assert!(!machine.at("usr").exists() && machine.at("etc/tidegate/gate.toml").exists(), "{:?}", machine.files());
+    assert!(
+        !machine.at("usr").exists() && machine.at("etc/tidegate/gate.toml").exists(),
+        "{:?}",
+        machine.files()
+    );
     machine.dpkg(&["--purge", "tidegate"]);
     assert!(!wants.join("tidegate.service").is_symlink());
     fs::remove_dir_all(machine.at("etc/systemd")).unwrap();
@@ -120,7 +138,8 @@ fn the_file_that_comes_with_it_can_be_read() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("gate.toml");
     fs::copy(repository().join("packaging/gate.toml"), &file).unwrap();
-    let ran = Command::new(TIDEGATE).args(["gate", "--dry-run", "--config"]).arg(&file).output().unwrap();
+    let ran =
+        Command::new(TIDEGATE).args(["gate", "--dry-run", "--config"]).arg(&file).output().unwrap();
     let err = String::from_utf8(ran.stderr).unwrap();
     // Of all that is asked of a machine only interfaces of these names may be missing here.
     assert!(ran.status.success() || err.contains("eth1") && !err.contains("gate.toml"), "{err}");
@@ -135,7 +154,8 @@ fn systemd_understands_the_unit() {
     let unit = fs::read_to_string(repository().join("packaging/tidegate.service")).unwrap();
     let here = folder.path().join("tidegate.service");
     fs::write(&here, unit.replace("/usr/bin/tidegate", TIDEGATE)).unwrap();
-    let verified = Command::new("systemd-analyze").args(["verify", "--man=no"]).arg(&here).output().unwrap();
+    let verified =
+        Command::new("systemd-analyze").args(["verify", "--man=no"]).arg(&here).output().unwrap();
     let told = String::from_utf8_lossy(&verified.stderr).into_owned();
     // What it says of other units of this machine is not ours.
     let ours: Vec<_> = told.lines().filter(|line| line.contains("tidegate.service")).collect();

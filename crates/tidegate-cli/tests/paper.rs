@@ -10,10 +10,14 @@ fn closed_forms_are_worked_out() {
     let rows = rows.as_array().unwrap();
     assert_eq!(rows.len(), 20);
     let example = rows.iter().find(|row| row["quantity"] == "jackknife()").unwrap();
-    assert_eq!((example["verdict"].as_str(), example["printed"].as_str()), (Some("holds"), Some("142")));
+    assert_eq!(
+        (example["verdict"].as_str(), example["printed"].as_str()),
+        (Some("holds"), Some("142"))
+    );
     let text = home.run(&["paper", "run", "C3"]).out;
     assert!(
-        text.contains("polluted_bins(bins 23, floods 8)") && text.contains("13 claims: 12 hold; 1 differs."),
+        text.contains("polluted_bins(bins 23, floods 8)")
+            && text.contains("13 claims: 12 hold; 1 differs."),
         "{text}"
     );
 }
@@ -22,11 +26,16 @@ fn closed_forms_are_worked_out() {
 fn what_is_asked_for_can_be_an_experiment_a_paper_or_all() {
     let home = Home::new();
     let list = home.run(&["paper", "list", "--json"]).json();
-    let names: Vec<&str> = list.as_array().unwrap().iter().map(|paper| paper["name"].as_str().unwrap()).collect();
+    let names: Vec<&str> =
+        list.as_array().unwrap().iter().map(|paper| paper["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["bare", "care", "comparison", "ewfq", "purge", "sfb"]);
     let settings = &list[1]["experiments"][1]["settings"];
-    assert_eq!((settings[0].as_str(), settings[6].as_str()), (Some("UDP load 1 %"), Some("UDP load 30 %")));
-    home.run(&["paper", "run", "B55"]).refused(2, &["B55: no such experiment or paper", "did you mean `B5`?"]);
+    assert_eq!(
+        (settings[0].as_str(), settings[6].as_str()),
+        (Some("UDP load 1 %"), Some("UDP load 30 %"))
+    );
+    home.run(&["paper", "run", "B55"])
+        .refused(2, &["B55: no such experiment or paper", "did you mean `B5`?"]);
     home.run(&["paper", "run", "C3", "--from", "nowhere"]).refused(2, &["nowhere: "]);
     home.run(&["paper", "run", "C3", "--seeds", "0"]).refused(2, &["must lie in 1 to 10000"]);
 }
@@ -43,8 +52,9 @@ fn results_lie_in_a_directory_of_their_own() {
         assert!(text.starts_with("<!doctype html>") && text.contains("A quick run"), "{page}");
         // What stands between the tags of a script is the chart library's own text.
         let tags = text.split("<script").flat_map(|part| part.split("</script>").last());
-        let markup: String =
-            tags.chain(text.split("<script").skip(1).filter_map(|part| part.split('>').next())).collect();
+        let markup: String = tags
+            .chain(text.split("<script").skip(1).filter_map(|part| part.split('>').next()))
+            .collect();
         for word in ["src=", "<link", "<iframe", "@import", "http-equiv=\"refresh\""] {
             assert!(!markup.contains(word), "{page} loads something: {word}");
         }
@@ -65,8 +75,7 @@ fn a_paper_of_ones_own_is_read_from_its_folder() {
     let home = Home::new();
     let folder = home.path("papers/mine");
     std::fs::create_dir_all(&folder).unwrap();
-    let description =
-        "key = \"me\"\ntitle = \"Mine\"\nseeds = 1\n[[experiment]]\nid = \"X1\"\nplace = \"§1\"\ntitle = \"A form\"\n";
+    let description = "key = \"me\"\ntitle = \"Mine\"\nseeds = 1\n[[experiment]]\nid = \"X1\"\nplace = \"§1\"\ntitle = \"A form\"\n";
     std::fs::write(folder.join("paper.toml"), description).unwrap();
     let claims = "experiment,setting,queue,quantity,unit,printed,within,place,fit,unchecked,explained\nX1,,,jackknife(),flows,150,0.5,§1,,,\n";
     std::fs::write(folder.join("printed.csv"), claims).unwrap();

@@ -1,4 +1,5 @@
-//! A real Prometheus beside a gate: its checker on the alerts that are shipped, and a server that scrapes.
+//! A real Prometheus beside a gate: its checker on the alerts that are shipped, and a server that
+//! scrapes.
 #![cfg(target_os = "linux")]
 mod common;
 #[path = "common/net.rs"]
@@ -22,12 +23,13 @@ use tidegate_gateway::namespaces::{run, skip};
 const GATE: &str = "127.0.0.1:9465";
 const SERVER: &str = "127.0.0.1:9090";
 
-/// A program of Debian's package, installed or where `make test-deps` has unpacked it; `None`, aloud, if it is nowhere.
+/// A program of Debian's package, installed or where `make test-deps` has unpacked it; `None`,
+/// aloud, if it is nowhere.
 fn program(name: &str) -> Option<PathBuf> {
     let unpacked = repository().join("target/prometheus/usr/bin").join(name);
-    let found = [PathBuf::from(name), unpacked]
-        .into_iter()
-        .find(|program| Command::new(program).arg("--version").output().is_ok_and(|ran| ran.status.success()));
+    let found = [PathBuf::from(name), unpacked].into_iter().find(|program| {
+        Command::new(program).arg("--version").output().is_ok_and(|ran| ran.status.success())
+    });
     if found.is_none() {
         skip(&format!("{name} is neither installed nor unpacked; make test-deps does the latter"));
     }
@@ -48,12 +50,16 @@ fn the_shipped_alerts_pass_its_checker_and_say_what_they_should() {
     assert!(said.contains("SUCCESS"), "{said}");
     // A test that cannot fail says nothing.
     let home = Home::new();
-    let wrong =
-        fs::read_to_string(rules()).unwrap().replace("tidegate_file_refused == 1", "tidegate_file_refused == 2");
+    let wrong = fs::read_to_string(rules())
+        .unwrap()
+        .replace("tidegate_file_refused == 1", "tidegate_file_refused == 2");
     home.write("tidegate.rules.yml", wrong);
     home.write("test.yml", fs::read(&tests).unwrap());
-    let failed =
-        Command::new(&promtool).args(["test", "rules", "test.yml"]).current_dir(home.path("")).output().unwrap();
+    let failed = Command::new(&promtool)
+        .args(["test", "rules", "test.yml"])
+        .current_dir(home.path(""))
+        .output()
+        .unwrap();
     assert!(!failed.status.success(), "{failed:?}");
 }
 
@@ -86,7 +92,9 @@ fn until(net: &Net, query: &str, fits: impl Fn(f64) -> bool) -> f64 {
     while now() < end {
         net.must_cross_the_gate();
         last = ask(net, &format!("/api/v1/query?query={query}"));
-        let value = last.as_ref().and_then(|answer| answer["data"]["result"][0]["value"][1].as_str()?.parse().ok());
+        let value = last
+            .as_ref()
+            .and_then(|answer| answer["data"]["result"][0]["value"][1].as_str()?.parse().ok());
         if let Some(value) = value.filter(|&value| fits(value)) {
             return value;
         }

@@ -9,7 +9,10 @@ fn run_prints_one_document_and_compare_a_list() {
     let home = Home::new();
     let one = home.run(&["run", "small.toml", "--queue", "blue as BLUE", "--json"]).json();
     hold(&one);
-    assert_eq!((one["schema"].as_str(), one["source"].as_str()), (Some("tidegate.result/1"), Some("simulated")));
+    assert_eq!(
+        (one["schema"].as_str(), one["source"].as_str()),
+        (Some("tidegate.result/1"), Some("simulated"))
+    );
     assert_eq!((one["scenario"].as_str(), one["label"].as_str()), (Some("small"), Some("BLUE")));
     assert_eq!(one["queue"]["params"]["freeze_time"], "100 ms");
     assert_eq!(one["seeds"], serde_json::json!([1, 2]));
@@ -17,7 +20,8 @@ fn run_prints_one_document_and_compare_a_list() {
     assert!(one.get("flows").is_none());
     let both = home.run(&["compare", "small.toml", "--json"]).json();
     hold(&both);
-    let labels: Vec<&str> = both.as_array().unwrap().iter().map(|d| d["label"].as_str().unwrap()).collect();
+    let labels: Vec<&str> =
+        both.as_array().unwrap().iter().map(|d| d["label"].as_str().unwrap()).collect();
     assert_eq!(labels, ["drop_tail", "BLUE"], "the scenario's own list");
     assert_eq!(timeless(both)[1], timeless(one), "the same, alone or beside others");
     let chosen = home.run(&["compare", "small.toml", "--queue", "sfb", "--json"]).json();
@@ -42,12 +46,14 @@ fn same_seed_same_bytes_on_any_number_of_threads() {
 #[test]
 fn one_seed_has_no_interval_and_flows_are_added_on_request() {
     let home = Home::new();
-    let document = home.run(&["run", "small.toml", "--seeds", "1", "--seed", "9", "--flows", "--json"]).json();
+    let document =
+        home.run(&["run", "small.toml", "--seeds", "1", "--seed", "9", "--flows", "--json"]).json();
     hold(&document);
     assert_eq!(document["seeds"], serde_json::json!([9]));
     let text = document.to_string();
     assert!(text.contains("\"ci95\":null") && !text.contains("\"ci95\":0"), "{text}");
-    let labels: Vec<&Value> = document["flows"].as_array().unwrap().iter().map(|f| &f["group"]).collect();
+    let labels: Vec<&Value> =
+        document["flows"].as_array().unwrap().iter().map(|f| &f["group"]).collect();
     assert_eq!(labels, ["tcp", "tcp", "tcp", "flood"]);
     let table = home.run(&["run", "small.toml", "--flows"]).out;
     assert!(table.contains("\n tcp 3 "), "{table}");
@@ -66,7 +72,8 @@ fn values_of_the_scenario_can_be_changed() {
 fn a_directory_holds_the_result_and_what_it_takes_to_repeat_it() {
     let home = Home::new();
     let ran = home.run(&["compare", "small.toml", "--seeds", "3", "--out", "result", "--json"]);
-    let files: Vec<String> = home.files().into_iter().filter(|f| f.starts_with("result/")).collect();
+    let files: Vec<String> =
+        home.files().into_iter().filter(|f| f.starts_with("result/")).collect();
     let names = [
         "flows.parquet",
         "gauges.parquet",
@@ -81,7 +88,10 @@ fn a_directory_holds_the_result_and_what_it_takes_to_repeat_it() {
     let mut stored: Value = serde_json::from_str(&home.read("result/result.json")).unwrap();
     hold(&stored);
     for document in stored.as_array_mut().unwrap() {
-        assert!(document.as_object_mut().unwrap().remove("flows").is_some(), "the directory has the flows");
+        assert!(
+            document.as_object_mut().unwrap().remove("flows").is_some(),
+            "the directory has the flows"
+        );
     }
     let printed = ran.json();
     assert_eq!(stored, printed);
@@ -118,11 +128,17 @@ fn a_directory_repeats_the_queues_that_were_given() {
     };
     let queue = repeats("run", &["--queue", "sfb/auto"]);
     let table = queue.split("[queue]").nth(1).unwrap();
-    assert!(table.starts_with("\nname = \"sfb\"\npreset = \"auto\"\nlabel = \"sfb/auto\"\n"), "{queue}");
+    assert!(
+        table.starts_with("\nname = \"sfb\"\npreset = \"auto\"\nlabel = \"sfb/auto\"\n"),
+        "{queue}"
+    );
     assert!(table.contains("penalty_rate = "), "{queue}");
     let compare = repeats("compare", &["--queue", "sfb", "--queue", "care as CARE"]);
     let list = compare.split("[compare]").nth(1).unwrap();
-    assert!(list.contains("sfb/") && list.contains(",penalty_rate=") && list.contains(" as sfb\""), "{compare}");
+    assert!(
+        list.contains("sfb/") && list.contains(",penalty_rate=") && list.contains(" as sfb\""),
+        "{compare}"
+    );
     assert!(list.contains(" as CARE\"") && !list.contains("blue"), "{compare}");
 }
 
@@ -138,12 +154,22 @@ fn a_watched_link_with_its_own_queue_takes_no_other() {
         .replace("source =", "from = \"A\"\nto = \"B\"\nsource =");
     home.write("own.toml", text);
     let document = home.run(&["run", "own.toml", "--json"]).json();
-    assert_eq!((document["label"].as_str(), document["queue"]["name"].as_str()), (Some("OWN"), Some("blue")));
+    assert_eq!(
+        (document["label"].as_str(), document["queue"]["name"].as_str()),
+        (Some("OWN"), Some("blue"))
+    );
     for command in ["run", "compare", "check"] {
-        let words = ["error: own.toml:", "keeps its own queue", "`sfb` would never be tried", "remove this key"];
+        let words = [
+            "error: own.toml:",
+            "keeps its own queue",
+            "`sfb` would never be tried",
+            "remove this key",
+        ];
         home.refuses(2, &[command, "own.toml", "--queue", "sfb"], &words);
     }
-    assert!(home.run(&["check", "own.toml"]).out.contains("A->B (watched): 2 Mbit/s, 30 packets, OWN"));
+    assert!(
+        home.run(&["check", "own.toml"]).out.contains("A->B (watched): 2 Mbit/s, 30 packets, OWN")
+    );
 }
 
 #[test]
@@ -158,12 +184,14 @@ fn check_says_what_follows() {
     let state = |queue: &str| home.run(&["check", "small.toml", "--queue", queue]).out;
     let bins = state("sfb/paper");
     assert!(
-        bins.contains("(sfb/paper): ") && bins.contains("928 B of state") && !bins.contains("share its place"),
+        bins.contains("(sfb/paper): ")
+            && bins.contains("928 B of state")
+            && !bins.contains("share its place"),
         "{bins}"
     );
-    assert!(
-        state("drr").contains("a flow has to share its place with a chance of less than .01 % while all 4 are busy")
-    );
+    assert!(state("drr").contains(
+        "a flow has to share its place with a chance of less than .01 % while all 4 are busy"
+    ));
     assert!(state("drr,ways=1,classes=1").contains("a chance of 100.00 % while all 4 are busy"));
 }
 
@@ -173,14 +201,21 @@ fn a_load_that_the_network_cannot_carry_is_a_warning() {
     let sets = ["--set", "network.rate=200 Mbit/s", "--set", "group.flood.rate=150 Mbit/s"];
     let words = "access link of group `flood`: 150 Mbit/s offered, 100 Mbit/s carried";
     let short = ["--set", "run.duration=4 s", "--set", "run.warmup=2 s", "--seeds", "1"];
-    let ran = home.run(&[&["run", "small.toml", "--json", "--out", "result"][..], &sets, &short].concat());
+    let ran = home
+        .run(&[&["run", "small.toml", "--json", "--out", "result"][..], &sets, &short].concat());
     assert_eq!(ran.code, 0, "{ran:?}");
     assert!(ran.err.contains(&format!("warning: {words}; ")), "{}", ran.err);
     let document: Value = serde_json::from_str(&ran.out).unwrap();
     hold(&document);
     let overload = &document["overloads"][0];
-    assert_eq!((overload["link"].as_str(), overload["rate_bps"].as_f64()), (Some("access link"), Some(1e8)));
-    assert_eq!((overload["offered_bps"].as_f64(), &overload["groups"][0]), (Some(1.5e8), &Value::from("flood")));
+    assert_eq!(
+        (overload["link"].as_str(), overload["rate_bps"].as_f64()),
+        (Some("access link"), Some(1e8))
+    );
+    assert_eq!(
+        (overload["offered_bps"].as_f64(), &overload["groups"][0]),
+        (Some(1.5e8), &Value::from("flood"))
+    );
     assert!(home.read("result/report.html").contains("access link of group"));
     let checked = home.run(&[&["check", "small.toml"][..], &sets].concat());
     assert_eq!(checked.code, 0);
@@ -192,5 +227,9 @@ fn a_load_that_the_network_cannot_carry_is_a_warning() {
     );
     // Without it nothing is said.
     let fine = home.run(&[&["run", "small.toml", "--json"][..], &short].concat());
-    assert!(!fine.err.contains("warning") && fine.json().get("overloads").is_none(), "{}", fine.err);
+    assert!(
+        !fine.err.contains("warning") && fine.json().get("overloads").is_none(),
+        "{}",
+        fine.err
+    );
 }

@@ -1,4 +1,5 @@
-//! The gate as a service: what it tells the manager that started it, and what it must be allowed to do.
+//! The gate as a service: what it tells the manager that started it, and what it must be allowed to
+//! do.
 #![cfg(target_os = "linux")]
 #[path = "common/net.rs"]
 mod net;
@@ -20,7 +21,8 @@ use tidegate::Span;
 use tidegate_gateway::clock::now;
 use tidegate_gateway::namespaces::skip;
 
-/// How long the manager waits for a sign of life. Four times in it the gate looks whether it can give one.
+/// How long the manager waits for a sign of life. Four times in it the gate looks whether it can
+/// give one.
 const PATIENCE: Duration = Duration::from_millis(400);
 
 /// What stands for a service manager, and a folder with the gate's file.
@@ -44,8 +46,7 @@ impl Manager {
 
     fn says(&self, queue: &str) {
         let way = format!("rate = \"10 Gbit/s\"\nlimit = \"20000 packets\"\nqueue = \"{queue}\"\n");
-        let link =
-            "[[link]]\nname = \"uplink\"\nin = \"west\"\nout = \"east\"\ndelay = \"20 ms\"\non_exit = \"close\"\n";
+        let link = "[[link]]\nname = \"uplink\"\nin = \"west\"\nout = \"east\"\ndelay = \"20 ms\"\non_exit = \"close\"\n";
         fs::write(self.file(), link.to_string() + &way).unwrap();
     }
 
@@ -63,7 +64,9 @@ impl Manager {
         self.socket.set_read_timeout(Some(patience)).unwrap();
         match self.socket.recv(&mut message) {
             Ok(len) => Some(String::from_utf8(message[..len].to_vec()).unwrap()),
-            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => None,
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+                None
+            }
             Err(error) => panic!("{error}"),
         }
     }
@@ -106,7 +109,8 @@ fn a_manager_is_told_when_the_wire_is_taken_of_reloads_of_life_and_of_the_end() 
     let before = now().as_nanos() / 1000;
     gate.signal(Signal::SIGHUP);
     let told = manager.hears_news();
-    let since: u64 = told.strip_prefix("RELOADING=1\nMONOTONIC_USEC=").unwrap().trim().parse().unwrap();
+    let since: u64 =
+        told.strip_prefix("RELOADING=1\nMONOTONIC_USEC=").unwrap().trim().parse().unwrap();
     assert!((before..=now().as_nanos() / 1000).contains(&since), "{told}");
     assert_eq!(manager.hears_news(), "READY=1\nSTATUS=frames are moved: uplink\n");
 
@@ -115,7 +119,10 @@ fn a_manager_is_told_when_the_wire_is_taken_of_reloads_of_life_and_of_the_end() 
     assert!(manager.hears_news().starts_with("RELOADING=1\n"));
     let refused = manager.hears_news();
     assert!(refused.starts_with("READY=1\nSTATUS=the file was not heeded: "), "{refused}");
-    assert!(refused.contains("link.uplink.queue = no_such_queue") && refused.lines().count() == 2, "{refused}");
+    assert!(
+        refused.contains("link.uplink.queue = no_such_queue") && refused.lines().count() == 2,
+        "{refused}"
+    );
 
     gate.signal(Signal::SIGTERM);
     assert_eq!(manager.hears_news(), "STOPPING=1\n");
@@ -141,16 +148,23 @@ fn of_a_thread_that_hangs_the_manager_hears_by_silence() {
     let signs = manager.counts(Span::from_secs(2.0));
     assert!(signs <= 1, "{signs} signs of life from a process whose thread hangs");
     ptrace::detach(thread, None).unwrap();
-    assert_eq!(manager.hears(Duration::from_secs(20)).as_deref(), Some("WATCHDOG=1\n"), "it goes on");
+    assert_eq!(
+        manager.hears(Duration::from_secs(20)).as_deref(),
+        Some("WATCHDOG=1\n"),
+        "it goes on"
+    );
     assert_eq!(gate.stop().0, 0);
 }
 
 /// The thread of a process that has this name, as the kernel cuts it off.
 fn thread_called(process: u32, name: &str) -> Pid {
     let name = &name[..name.len().min(15)];
-    let threads = fs::read_dir(format!("/proc/{process}/task")).unwrap().map(|thread| thread.unwrap().path());
-    let ours = |thread: &PathBuf| fs::read_to_string(thread.join("comm")).unwrap().trim_end() == name;
-    let thread = threads.into_iter().find(ours).unwrap_or_else(|| panic!("{process} has no thread {name}"));
+    let threads =
+        fs::read_dir(format!("/proc/{process}/task")).unwrap().map(|thread| thread.unwrap().path());
+    let ours =
+        |thread: &PathBuf| fs::read_to_string(thread.join("comm")).unwrap().trim_end() == name;
+    let thread =
+        threads.into_iter().find(ours).unwrap_or_else(|| panic!("{process} has no thread {name}"));
     Pid::from_raw(thread.file_name().unwrap().to_str().unwrap().parse().unwrap())
 }
 
@@ -164,8 +178,8 @@ fn granted() -> Vec<String> {
     bound.split(' ').map(|name| name.strip_prefix("CAP_").unwrap().to_lowercase()).collect()
 }
 
-/// `tidegate` at the gate with no more than these capabilities, as nobody if nobody may run it: then as root without root's
-/// own.
+/// `tidegate` at the gate with no more than these capabilities, as nobody if nobody may run it:
+/// then as root without root's own.
 fn with(net: &Net, capabilities: &[String], arguments: &[&str]) -> Command {
     let set: String = capabilities.iter().map(|name| format!(",+{name}")).collect();
     let set = format!("-all{set}");
@@ -185,7 +199,8 @@ fn with(net: &Net, capabilities: &[String], arguments: &[&str]) -> Command {
 
 /// Standard output and whether it went well.
 fn doctor(net: &Net, capabilities: &[String]) -> (String, bool) {
-    let ran = with(net, capabilities, &["doctor", "--in", "west", "--out", "east"]).output().unwrap();
+    let ran =
+        with(net, capabilities, &["doctor", "--in", "west", "--out", "east"]).output().unwrap();
     (String::from_utf8(ran.stdout).unwrap(), ran.status.success())
 }
 
@@ -193,8 +208,19 @@ fn doctor(net: &Net, capabilities: &[String]) -> (String, bool) {
 fn it_works_with_the_capabilities_of_the_unit_and_with_none_fewer() {
     let Some(net) = Net::new() else { return };
     let granted = granted();
-    let settings =
-        ["gate", "--in", "west", "--out", "east", "--rate", "10 Gbit/s", "--queue", "sfb", "--delay", "20ms"];
+    let settings = [
+        "gate",
+        "--in",
+        "west",
+        "--out",
+        "east",
+        "--rate",
+        "10 Gbit/s",
+        "--queue",
+        "sfb",
+        "--delay",
+        "20ms",
+    ];
     let start = |capabilities: &[String]| with(&net, capabilities, &settings);
     let (told, well) = doctor(&net, &granted);
     assert!(well && told.contains("ok      capabilities "), "{told}");
@@ -208,10 +234,17 @@ fn it_works_with_the_capabilities_of_the_unit_and_with_none_fewer() {
     for (at, lacking) in granted.iter().enumerate() {
         let fewer = [&granted[..at], &granted[at + 1..]].concat();
         let (told, well) = doctor(&net, &fewer);
-        assert!(!well && told.contains(&format!("cap_{lacking} not held")), "without {lacking}: {told}");
+        assert!(
+            !well && told.contains(&format!("cap_{lacking} not held")),
+            "without {lacking}: {told}"
+        );
         assert!(!told.contains("modprobe"), "a missing right is no missing module: {told}");
         let ran = start(&fewer).args(["--duration", "1s"]).output().unwrap();
-        assert!(!ran.status.success(), "without {lacking} it starts: {}", String::from_utf8_lossy(&ran.stderr));
+        assert!(
+            !ran.status.success(),
+            "without {lacking} it starts: {}",
+            String::from_utf8_lossy(&ran.stderr)
+        );
     }
     let (code, _, err) = net.run(&["--remove"]);
     assert_eq!((code, err.as_str()), (0, ""));

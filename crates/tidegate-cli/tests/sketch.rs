@@ -9,7 +9,8 @@ fn table(home: &Home, args: &[&str]) -> Value {
     let table = home.run(&[&["sketch", "--json"], args].concat()).json();
     let schema: Value = serde_json::from_str(tidegate_lab::sketch::SCHEMA).unwrap();
     let schema = jsonschema::draft202012::new(&schema).unwrap();
-    let wrong: Vec<String> = schema.iter_errors(&table).map(|e| format!("{}: {e}", e.instance_path())).collect();
+    let wrong: Vec<String> =
+        schema.iter_errors(&table).map(|e| format!("{}: {e}", e.instance_path())).collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
     table
 }
@@ -33,7 +34,10 @@ fn the_same_seeds_give_the_same_table_but_for_the_times() {
     let timeless = |args: &[&str]| {
         let mut table = table(&home, &[&["--quick", "--seeds", "2"], args].concat());
         for row in table["rows"].as_array_mut().unwrap() {
-            assert!(row.as_object_mut().unwrap().remove("ns_per_packet").unwrap().as_f64().unwrap() > 0.0);
+            assert!(
+                row.as_object_mut().unwrap().remove("ns_per_packet").unwrap().as_f64().unwrap()
+                    > 0.0
+            );
         }
         table
     };
@@ -44,9 +48,10 @@ fn the_same_seeds_give_the_same_table_but_for_the_times() {
     assert_eq!(rows(&one).len(), 7 * 3 * 5, "estimators, skews, numbers of flows");
 }
 
-/// The Purge paper's §4 has 12 KB and, at k = 3 and m = 1024, √(ψ'(3) / 1024) = 1.96 %. With 20 seeds the root mean
-/// square has a relative standard error of 16 %: a fault shows beyond 1.96 % · 1.78 (five of them, false alarm 1e-6) and
-/// 0.16 % of bias. Its formula is off by 2476 % at 100 flows.
+/// The Purge paper's §4 has 12 KB and, at k = 3 and m = 1024, √(ψ'(3) / 1024) = 1.96 %. With 20
+/// seeds the root mean square has a relative standard error of 16 %: a fault shows beyond 1.96 % ·
+/// 1.78 (five of them, false alarm 1e-6) and 0.16 % of bias. Its formula is off by 2476 % at 100
+/// flows.
 #[test]
 fn mincount_takes_12_kib_and_is_off_by_2_percent() {
     let table = table(&Home::new(), &["--quick", "--seeds", "20"]);
@@ -59,12 +64,15 @@ fn mincount_takes_12_kib_and_is_off_by_2_percent() {
         assert!((of(&table, ("mincount/paper", skew, 100), "bias") - 24.76).abs() < 0.4, "{skew}");
     }
     let equal = ("mincount/paper", "equal", 10_000);
-    assert!(of(&table, equal, "rmse") < 0.0196 * 1.78 + 0.0016 && of(&table, equal, "rmse") > 0.005);
+    assert!(
+        of(&table, equal, "rmse") < 0.0196 * 1.78 + 0.0016 && of(&table, equal, "rmse") > 0.005
+    );
 }
 
-/// With half of the packets from one flow matches and hits say less than 4, whatever the truth: 1 / Σ p². CARE's jackknife does
-/// not mind the elephant where its list is long enough (chan2003 §V-B: with a flow that takes a tenth to a third of the
-/// link it is nearer to the truth than SRED, which counts hits): within a fifth of a hundred flows.
+/// With half of the packets from one flow matches and hits say less than 4, whatever the truth: 1 /
+/// Σ p². CARE's jackknife does not mind the elephant where its list is long enough (chan2003 §V-B:
+/// with a flow that takes a tenth to a third of the link it is nearer to the truth than SRED, which
+/// counts hits): within a fifth of a hundred flows.
 #[test]
 fn one_elephant_blinds_matches_and_not_the_jackknife() {
     let table = table(&Home::new(), &["--quick", "--seeds", "20"]);
@@ -80,7 +88,8 @@ fn one_elephant_blinds_matches_and_not_the_jackknife() {
     }
     let jackknife = estimate("care/Mh", 100);
     assert!((80.0..120.0).contains(&jackknife), "{jackknife}");
-    // SRED's hits know equal flows: a hundred within a fifth (its P of .01 has a deviation of 22 %, ott1999 §3).
+    // SRED's hits know equal flows: a hundred within a fifth (its P of .01 has a deviation of 22 %,
+    // ott1999 §3).
     let hits = of(&table, ("sred/hits", "equal", 100), "rmse");
     assert!((0.1..0.5).contains(&hits), "{hits}");
 }
@@ -94,7 +103,13 @@ fn the_answer_comes_first_for_people() {
     assert!(lines.contains(&"  - mincount/censored: everywhere, whatever the skew"), "{}", ran.out);
     let matches = lines.iter().find(|l| l.starts_with("  - black/matches: ")).unwrap();
     assert!(matches.contains("one elephant: 1 flow"), "{matches}");
-    for head in ["All flows send alike", "The r-th flow sends as r^-1.1", "One flow sends half", "Cost", " 10 000 "] {
+    for head in [
+        "All flows send alike",
+        "The r-th flow sends as r^-1.1",
+        "One flow sends half",
+        "Cost",
+        " 10 000 ",
+    ] {
         assert!(ran.out.contains(head), "{head}");
     }
 }

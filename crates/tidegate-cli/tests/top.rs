@@ -1,4 +1,5 @@
-//! `tidegate top` on a terminal of its own, beside a gate that is none: what it shows, how it ends, and what it leaves behind.
+//! `tidegate top` on a terminal of its own, beside a gate that is none: what it shows, how it ends,
+//! and what it leaves behind.
 #![cfg(unix)]
 mod common;
 
@@ -27,13 +28,15 @@ const COLUMNS: NonZero<u16> = NonZero::new(100).unwrap();
 /// So long may a busy machine take for anything.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A document for each time that one is asked for: a second has passed since the last, and a thousand frames.
+/// A document for each time that one is asked for: a second has passed since the last, and a
+/// thousand frames.
 struct Document(Value);
 
 impl Document {
     fn new(name: &str) -> Document {
         let mut value: Value =
-            serde_json::from_str(include_str!("../../tidegate-gateway/tests/data/snapshot.json")).unwrap();
+            serde_json::from_str(include_str!("../../tidegate-gateway/tests/data/snapshot.json"))
+                .unwrap();
         value["links"][0]["name"] = name.into();
         Document(value)
     }
@@ -103,7 +106,8 @@ struct Seen {
 
 impl Seen {
     fn start(home: &Home) -> Seen {
-        let size = Winsize { ws_row: ROWS.get(), ws_col: COLUMNS.get(), ws_xpixel: 0, ws_ypixel: 0 };
+        let size =
+            Winsize { ws_row: ROWS.get(), ws_col: COLUMNS.get(), ws_xpixel: 0, ws_ypixel: 0 };
         let terminal = openpty(&size, None).unwrap();
         let before = tcgetattr(&terminal.slave).unwrap();
         let end = || Stdio::from(terminal.slave.try_clone().unwrap());
@@ -156,7 +160,10 @@ impl Seen {
             sleep(Duration::from_millis(10));
         };
         assert_eq!(status.code(), Some(code), "{}", self.shown());
-        self.until_it(|screen| !screen.alternate_screen() && !screen.hide_cursor(), "the usual screen");
+        self.until_it(
+            |screen| !screen.alternate_screen() && !screen.hide_cursor(),
+            "the usual screen",
+        );
         let after = tcgetattr(&self.slave).unwrap();
         assert_eq!(format!("{after:?}"), format!("{:?}", self.before));
     }
@@ -176,7 +183,10 @@ fn keys_go_round_the_links_and_end_it() {
     let mut seen = Seen::start(&home);
     seen.until("eth1 → eth2: WFQ of three, 100 Mbit/s");
     seen.until("8.00 Mbit/s 1 000/s");
-    assert!(seen.screen.lock().unwrap().screen().alternate_screen(), "what was there before is kept");
+    assert!(
+        seen.screen.lock().unwrap().screen().alternate_screen(),
+        "what was there before is kept"
+    );
     seen.press(b"\t");
     seen.until("eth3 → eth4: red/auto, 1.00 Gbit/s (ended)");
     seen.press(b"\x1b[D");
@@ -224,11 +234,16 @@ fn once_prints_tables_and_the_document() {
     let _gate = Gate::start(&home.path("gate.sock"), "west");
     let ran = home.run(&["top", "--once", "--socket", "gate.sock"]);
     assert_eq!((ran.code, ran.err.as_str()), (0, ""));
-    for said in ["8.00 Mbit/s 1 000/s", "eth1 → eth2: WFQ of three", "192.0.2.66:40001", "lab (ended)"] {
+    for said in
+        ["8.00 Mbit/s 1 000/s", "eth1 → eth2: WFQ of three", "192.0.2.66:40001", "lab (ended)"]
+    {
         assert!(ran.out.contains(said), "{said} is missing in:\n{}", ran.out);
     }
     let document = home.run(&["top", "--once", "--json", "--socket", "gate.sock"]).json();
-    assert_eq!((&document["schema"], &document["links"][0]["name"]), (&"tidegate.snapshot/1".into(), &"west".into()));
+    assert_eq!(
+        (&document["schema"], &document["links"][0]["name"]),
+        (&"tidegate.snapshot/1".into(), &"west".into())
+    );
 }
 
 #[test]

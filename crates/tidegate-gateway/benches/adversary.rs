@@ -1,7 +1,8 @@
-//! Somebody who knows the code but not the secret aims at users' places: how often he meets one, and what users are left with.
+//! Somebody who knows the code but not the secret aims at users' places: how often he meets one,
+//! and what users are left with.
 //!
-//! `make validate-adversary`, without root, a few minutes on one core. Prints the page that is kept as validation/adversary.md;
-//! always the same, whatever the machine.
+//! `make validate-adversary`, without root, a few minutes on one core. Prints the page that is kept
+//! as validation/adversary.md; always the same, whatever the machine.
 #![allow(clippy::disallowed_macros, reason = "a benchmark prints")]
 
 #[path = "../tests/support/adversary.rs"]
@@ -58,7 +59,8 @@ fn main() {
             let (n, p) = (found.of as f64, found.hits as f64 / found.of as f64);
             format!("{:.0} ± {:.0}", 1e6 * p, 1.96e6 * (p * (1.0 - p) / n).sqrt())
         };
-        let [random, near, guessed] = [Aim::Random, Aim::Near, Aim::Guess].map(|aim| per_million(aim, AIMED));
+        let [random, near, guessed] =
+            [Aim::Random, Aim::Near, Aim::Guess].map(|aim| per_million(aim, AIMED));
         let (key, all) = (per_million(Aim::HashKey, LEAKED), hits(&target, Aim::Secret, 10, 10, 1));
         let by_chance = 1e6 / target.places;
         let all = 1e6 * all.hits as f64 / all.of as f64;
@@ -83,7 +85,8 @@ fn floods(name: &str, target: &Target, changes: &str) {
         Attack::Chosen(Aim::Secret),
     ]
     .map(|attack| kept(target, attack, FLOODED, 1));
-    let [first, all, last]: [fn(&Kept) -> f64; 3] = [|kept| kept.first, |kept| kept.whole, |kept| kept.last];
+    let [first, all, last]: [fn(&Kept) -> f64; 3] =
+        [|kept| kept.first, |kept| kept.whole, |kept| kept.last];
     let cells = [
         (&none, all),
         (&random, first),
@@ -102,7 +105,8 @@ fn floods(name: &str, target: &Target, changes: &str) {
     println!("| {name} | {changes} | {} |", cells.join(" | "));
 }
 
-/// Every queue that hashes flows to places, and those of them whose hash can change: what to call it, and how often.
+/// Every queue that hashes flows to places, and those of them whose hash can change: what to call
+/// it, and how often.
 fn targets() -> Vec<(&'static str, Target, &'static str)> {
     let auto = |name: &str, places| Target::new(name, "auto", &[], places);
     let sfb = |preset: &str| Target::new("sfb", preset, &[], 23.0 * 23.0);

@@ -1,8 +1,10 @@
-//! The attackers of validation/scenarios/attacks.toml against every queue as the gate drives it: its own hash of five-tuples, new
-//! keys, marks that nobody heeds. Users, flood and line are the simulator's, as the scenario has them.
+//! The attackers of validation/scenarios/attacks.toml against every queue as the gate drives it:
+//! its own hash of five-tuples, new keys, marks that nobody heeds. Users, flood and line are the
+//! simulator's, as the scenario has them.
 //!
-//! `make validate-attacks` reads it. A line for each run: queue, preset, sources of the flood, whether they claim to speak ECN, the run's number, and each
-//! user's goodput in bit/s. Always the same, whatever the machine.
+//! `make validate-attacks` reads it. A line for each run: queue, preset, sources of the flood,
+//! whether they claim to speak ECN, the run's number, and each user's goodput in bit/s. Always the
+//! same, whatever the machine.
 #![allow(clippy::disallowed_macros, reason = "a benchmark prints")]
 
 #[path = "../tests/support/adversary.rs"]
@@ -39,8 +41,13 @@ fn main() {
         let target = Target::new(name, preset, &[], 1.0);
         for (sources, ecn) in ATTACKS {
             for run in 1..=runs {
-                let got: Vec<String> = goodputs(&target, sources, ecn, run).iter().map(f64::to_string).collect();
-                println!("{name},{preset},{sources},{},{run},{}", u8::from(ecn.is_capable()), got.join(","));
+                let got: Vec<String> =
+                    goodputs(&target, sources, ecn, run).iter().map(f64::to_string).collect();
+                println!(
+                    "{name},{preset},{sources},{},{run},{}",
+                    u8::from(ecn.is_capable()),
+                    got.join(",")
+                );
             }
         }
     }
@@ -63,20 +70,42 @@ fn goodputs(target: &Target, sources: u64, ecn: Ecn, run: u64) -> Vec<f64> {
         let start = Time::ZERO + Span::from_micros(dice.below(1_000_000));
         let ecn = if ecn.is_capable() { EcnUse::On } else { EcnUse::Off };
         let source = Source::Tcp(Tcp { segment: PACKET, ecn, ..Tcp::cubic() });
-        network.flow(Flow { group: groups[0], from, to, key: ends, class: 0, start, stop: Time::MAX, source });
+        network.flow(Flow {
+            group: groups[0],
+            from,
+            to,
+            key: ends,
+            class: 0,
+            start,
+            stop: Time::MAX,
+            source,
+        });
     }
     for _ in 0..sources {
         let (from, to) = (host(&mut network, left), host(&mut network, right));
         let start = Time::ZERO + Span::from_micros(BEGINS * 1_000_000 + dice.below(100_000));
         let rate = Rate::from_bps(FLOOD / sources);
-        let source = Source::Cbr(Cbr { ecn, ..Cbr::new(rate, PACKET).with_jitter(Prob::clip(0.5)) });
+        let source =
+            Source::Cbr(Cbr { ecn, ..Cbr::new(rate, PACKET).with_jitter(Prob::clip(0.5)) });
         let key = hasher.hash(&any_flow(&mut dice));
-        network.flow(Flow { group: groups[1], from, to, key, class: 0, start, stop: Time::MAX, source });
+        network.flow(Flow {
+            group: groups[1],
+            from,
+            to,
+            key,
+            class: 0,
+            start,
+            stop: Time::MAX,
+            source,
+        });
     }
     let at = |seconds: u64| Time::ZERO + Span::from_millis(1000 * seconds);
     let plan = Plan { warmup: at(COUNTS), delays: Delays::Off, ..Plan::until(at(ENDS)) };
     let outcome = simulate(network, &plan, Seed::new(run)).unwrap();
-    outcome.flows[..USERS as usize].iter().map(|flow| flow.counters.goodput(plan.window())).collect()
+    outcome.flows[..USERS as usize]
+        .iter()
+        .map(|flow| flow.counters.goodput(plan.window()))
+        .collect()
 }
 
 /// A host with a line of its own to the router `at`.

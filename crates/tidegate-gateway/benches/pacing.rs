@@ -1,7 +1,9 @@
-//! How exactly frames leave, and how long a frame is on its way through an idle gateway: `make bench-gate`.
+//! How exactly frames leave, and how long a frame is on its way through an idle gateway: `make
+//! bench-gate`.
 //!
-//! Three namespaces in a row. Times are the kernel's own, stamped when the gateway's frame reaches the other end of the
-//! last cable, so that no reader's wake-up is measured. Needs root and two idle cores; says how busy the machine was.
+//! Three namespaces in a row. Times are the kernel's own, stamped when the gateway's frame reaches
+//! the other end of the last cable, so that no reader's wake-up is measured. Needs root and two
+//! idle cores; says how busy the machine was.
 #![allow(clippy::disallowed_macros, reason = "a benchmark prints")]
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -29,8 +31,8 @@ const LEN: usize = 1514;
 const CLIENT: [u8; 6] = [2, 0, 0, 0, 0, 1];
 const SERVER: [u8; 6] = [2, 0, 0, 0, 0, 2];
 
-/// Each rate, whether the pump sleeps, and how long it takes for thousands of frames. Where gaps are shorter than it
-/// stays awake before a departure it never sleeps anyway.
+/// Each rate, whether the pump sleeps, and how long it takes for thousands of frames. Where gaps
+/// are shorter than it stays awake before a departure it never sleeps anyway.
 const RATES: [(&str, Waits, Duration); 6] = [
     ("10 Mbit/s", Waits::Asleep, Duration::from_secs(8)),
     ("10 Mbit/s", Waits::Awake, Duration::from_secs(8)),
@@ -46,14 +48,27 @@ fn main() {
         return;
     }
     let _alone = alone().expect("a lock");
-    // A session of our own, which the gate's thread can raise; as child of another program we lead none yet.
+    // A session of our own, which the gate's thread can raise; as child of another program we lead
+    // none yet.
     let _ = nix::unistd::setsid();
     let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     println!("load average {}", load.split(' ').next().unwrap_or("unknown"));
-    println!("{:>17} {:>33} {:>25} {:>21}", "", "gap between frames, us", "bare loop, us", "late when sent, us");
+    println!(
+        "{:>17} {:>33} {:>25} {:>21}",
+        "", "gap between frames, us", "bare loop, us", "late when sent, us"
+    );
     println!(
         "{:>10} {:>6} {:>10} {:>10} {:>11} {:>12} {:>12} {:>10} {:>10} {:>8}",
-        "rate", "waits", "due", "p50", "|off| p99", "|off| before", "and after", "p50", "p99", "frames"
+        "rate",
+        "waits",
+        "due",
+        "p50",
+        "|off| p99",
+        "|off| before",
+        "and after",
+        "p50",
+        "p99",
+        "frames"
     );
     for (rate, waits, during) in RATES {
         let rate: Rate = rate.parse().expect("a rate");
@@ -68,7 +83,8 @@ fn main() {
         let mut gaps: Vec<f64> = stamps.windows(2).map(|w| (w[1] - w[0]) as f64).collect();
         let figures = [due, quantile(&mut gaps, 0.5), off(stamps, due), before, after];
         let [due, gap, off, before, after] = figures.map(|nanos| nanos / 1e3);
-        let [late, latest] = [quantile(&mut late, 0.5), quantile(&mut late, 0.99)].map(|nanos| nanos / 1e3);
+        let [late, latest] =
+            [quantile(&mut late, 0.5), quantile(&mut late, 0.99)].map(|nanos| nanos / 1e3);
         println!(
             "{:>10} {:>6} {due:>10.3} {gap:>10.3} {off:>11.3} {before:>12.3} {after:>12.3} {late:>10.3} {latest:>10.3} {:>8}",
             rate.to_string(),
@@ -79,12 +95,19 @@ fn main() {
     let mut before = bare_wakes(1000);
     for (waits, how) in [(Waits::Asleep, "asleep"), (Waits::Awake, "awake")] {
         let mut round = Rig::new().idle(waits, 2000);
-        let [p50, p99] = [quantile(&mut round, 0.5), quantile(&mut round, 0.99)].map(|nanos| nanos / 1e3);
-        println!("idle, {how}, there and back: p50 {p50:.1} us, p99 {p99:.1} us ({} echoes)", round.len());
+        let [p50, p99] =
+            [quantile(&mut round, 0.5), quantile(&mut round, 0.99)].map(|nanos| nanos / 1e3);
+        println!(
+            "idle, {how}, there and back: p50 {p50:.1} us, p99 {p99:.1} us ({} echoes)",
+            round.len()
+        );
     }
     let mut after = bare_wakes(1000);
-    let [one, other] = [quantile(&mut before, 0.99), quantile(&mut after, 0.99)].map(|nanos| nanos / 1e3);
-    println!("two bare wake-ups, which that takes asleep: p99 {one:.1} us before and {other:.1} us after");
+    let [one, other] =
+        [quantile(&mut before, 0.99), quantile(&mut after, 0.99)].map(|nanos| nanos / 1e3);
+    println!(
+        "two bare wake-ups, which that takes asleep: p99 {one:.1} us before and {other:.1} us after"
+    );
     println!(
         "bare loop: a thread that sleeps (or does not), looks at the clock until a gap is over, and does nothing else: what"
     );
@@ -99,7 +122,8 @@ fn off(stamps: &[u64], due: f64) -> f64 {
     quantile(&mut off, 0.99)
 }
 
-/// When a loop comes round that only waits, in ns: as the pump does, with the same priority on the same processor.
+/// When a loop comes round that only waits, in ns: as the pump does, with the same priority on the
+/// same processor.
 fn bare_loop(waits: Waits, gap: f64, during: Duration) -> Vec<u64> {
     pin(1);
     let _ = (clock::punctual(), host::come_first());
@@ -144,7 +168,8 @@ fn quantile(values: &mut [f64], q: f64) -> f64 {
     values[(values.len() as f64 * q) as usize]
 }
 
-/// How long it takes to wake a thread on the gateway's processor from this one, twice, `count` times, in ns.
+/// How long it takes to wake a thread on the gateway's processor from this one, twice, `count`
+/// times, in ns.
 fn bare_wakes(count: usize) -> Vec<f64> {
     let (mut here, mut there) = UnixStream::pair().expect("a pair of sockets");
     let woken = move || {
@@ -195,15 +220,22 @@ struct Rig {
 
 impl Rig {
     fn new() -> Rig {
-        let namespace = |part| Namespace::new(&format!("tg-pace-{part}-{}", std::process::id())).expect("a namespace");
+        let namespace = |part| {
+            Namespace::new(&format!("tg-pace-{part}-{}", std::process::id())).expect("a namespace")
+        };
         let rig = Rig { clients: namespace("c"), gate: namespace("g"), servers: namespace("s") };
         cable((&rig.clients, "west"), (&rig.gate, "if1"), 1500).expect("a cable");
         cable((&rig.gate, "if2"), (&rig.servers, "east"), 1500).expect("a cable");
-        let run = |of: &Namespace, line: &str| of.run(&line.split(' ').collect::<Vec<_>>()).expect("a command");
+        let run = |of: &Namespace, line: &str| {
+            of.run(&line.split(' ').collect::<Vec<_>>()).expect("a command")
+        };
         run(&rig.clients, "ip link set west address 02:00:00:00:00:01");
         run(&rig.servers, "ip link set east address 02:00:00:00:00:02");
         run(&rig.servers, "ip address add 10.77.0.2/24 dev east");
-        run(&rig.servers, "ip neighbour add 10.77.0.1 lladdr 02:00:00:00:00:01 dev east nud permanent");
+        run(
+            &rig.servers,
+            "ip neighbour add 10.77.0.1 lladdr 02:00:00:00:00:01 dev east nud permanent",
+        );
         rig
     }
 
@@ -212,7 +244,12 @@ impl Rig {
     }
 
     /// Runs a drop-tail gate at `rate` while `work` does its work.
-    fn gate<T>(&self, waits: Waits, rate: Rate, work: impl FnOnce(&mut Ring) -> T) -> (T, Vec<f64>) {
+    fn gate<T>(
+        &self,
+        waits: Waits,
+        rate: Rate,
+        work: impl FnOnce(&mut Ring) -> T,
+    ) -> (T, Vec<f64>) {
         let (inner, outer) = (Rig::ring(&self.gate, "if1"), Rig::ring(&self.gate, "if2"));
         let mut west = Rig::ring(&self.clients, "west");
         let plan = plan(rate);
@@ -220,7 +257,8 @@ impl Rig {
         std::thread::scope(|scope| {
             let gate = scope.spawn(|| {
                 pin(1);
-                let (lane, wire) = plan.lanes(Secret { hash: [1, 2], seed: 3 }, Late::new()).expect("lanes");
+                let (lane, wire) =
+                    plan.lanes(Secret { hash: [1, 2], seed: 3 }, Late::new()).expect("lanes");
                 let mut gate = Gate::new(lane, wire, inner, outer);
                 let _ = (host::keep_memory(), host::come_first());
                 let wish = || if stop.load(Relaxed) { Wish::End } else { Wish::GoOn };
@@ -279,29 +317,39 @@ impl Rig {
     }
 }
 
-/// Keeps this thread on one processor, so that the gate has one to itself; where there is none, wherever it is.
+/// Keeps this thread on one processor, so that the gate has one to itself; where there is none,
+/// wherever it is.
 fn pin(processor: usize) {
     let mut only = CpuSet::new();
     let _ = only.set(processor).and_then(|()| sched_setaffinity(Pid::from_raw(0), &only));
 }
 
 fn plan(rate: Rate) -> Plan {
-    let link = Link::new(rate, Size::Packets(1000), "1514 B".parse().expect("a length")).expect("a link");
+    let link =
+        Link::new(rate, Size::Packets(1000), "1514 B".parse().expect("a length")).expect("a link");
     let settings = Settings {
         inner: "if1".into(),
         outer: "if2".into(),
-        there: Way::new(link, catalog::config("drop_tail", None, &link).expect("a queue"), "drop_tail"),
+        there: Way::new(
+            link,
+            catalog::config("drop_tail", None, &link).expect("a queue"),
+            "drop_tail",
+        ),
         back: None,
         delay: Span::ZERO,
     };
     Plan::new(settings, 1500).expect("a plan")
 }
 
-/// Of every frame that is there for `address`: the number in an echo, and when the kernel took it from the wire, in ns.
+/// Of every frame that is there for `address`: the number in an echo, and when the kernel took it
+/// from the wire, in ns.
 fn stamps(ring: &mut Ring, address: &[u8; 6], into: &mut Vec<(u16, u64)>) {
     ring.receive(usize::MAX, &mut |frame| {
         if frame.bytes[..6] == address[..] {
-            into.push((u16::from_be_bytes([frame.bytes[40], frame.bytes[41]]), frame.stamp.as_nanos()));
+            into.push((
+                u16::from_be_bytes([frame.bytes[40], frame.bytes[41]]),
+                frame.stamp.as_nanos(),
+            ));
         }
     })
     .expect("a cable");
@@ -319,7 +367,8 @@ fn echo(number: u16) -> Vec<u8> {
     frame.extend([8, 0, 0, 0, 0, 7, high, low]);
     frame.extend([0; 18]);
     for (from, to, at) in [(14, 34, 24), (34, 60, 36)] {
-        let sum: u32 = frame[from..to].chunks(2).map(|w| u16::from_be_bytes([w[0], w[1]]) as u32).sum();
+        let sum: u32 =
+            frame[from..to].chunks(2).map(|w| u16::from_be_bytes([w[0], w[1]]) as u32).sum();
         let checksum = !((sum & 0xffff) as u16 + (sum >> 16) as u16);
         frame[at..at + 2].copy_from_slice(&checksum.to_be_bytes());
     }

@@ -1,5 +1,5 @@
-//! The line of frames that nobody judges: each leaves when as much as waited in the queue when it came has left, as if it had
-//! waited behind that, and no sooner.
+//! The line of frames that nobody judges: each leaves when as much as waited in the queue when it
+//! came has left, as if it had waited behind that, and no sooner.
 use std::collections::VecDeque;
 
 use tidegate::{Backlog, Link, Packet};
@@ -86,7 +86,9 @@ mod tests {
 
     #[test]
     fn the_line_has_the_limit_of_the_queue() {
-        let link = Link::new("1 Mbit/s".parse().unwrap(), Size::Packets(2), "100 B".parse().unwrap()).unwrap();
+        let link =
+            Link::new("1 Mbit/s".parse().unwrap(), Size::Packets(2), "100 B".parse().unwrap())
+                .unwrap();
         let mut aside = Aside::default();
         for _ in 0..2 {
             assert!(aside.has_room(&link, 100));

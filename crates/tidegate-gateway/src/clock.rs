@@ -18,14 +18,18 @@ pub fn now() -> Time {
     Time::from_nanos(now.tv_sec() as u64 * 1_000_000_000 + now.tv_nsec() as u64)
 }
 
-/// How long it is from one tick of the kernel to the next: the grain of its coarse clock. Ticks are at whole multiples of it
-/// by [`now`], on all processors unless the kernel was started with `skew_tick`. Zero where the system does not tell.
+/// How long it is from one tick of the kernel to the next: the grain of its coarse clock. Ticks are
+/// at whole multiples of it by [`now`], on all processors unless the kernel was started with
+/// `skew_tick`. Zero where the system does not tell.
 pub fn tick() -> Span {
     let grain = clock_getres(ClockId::CLOCK_MONOTONIC_COARSE);
-    grain.map_or(Span::ZERO, |grain| Span::from_nanos(grain.tv_sec() as u64 * 1_000_000_000 + grain.tv_nsec() as u64))
+    grain.map_or(Span::ZERO, |grain| {
+        Span::from_nanos(grain.tv_sec() as u64 * 1_000_000_000 + grain.tv_nsec() as u64)
+    })
 }
 
-/// Lets this thread's waits end when they are to: by default the kernel may add 50 us to save power.
+/// Lets this thread's waits end when they are to: by default the kernel may add 50 us to save
+/// power.
 ///
 /// # Errors
 /// The system refuses.
@@ -33,14 +37,17 @@ pub fn punctual() -> io::Result<()> {
     Ok(set_timerslack(1)?)
 }
 
-/// Waits until one of two devices has a frame, or something to complain of, for at most `span`; whether it was `span`.
+/// Waits until one of two devices has a frame, or something to complain of, for at most `span`;
+/// whether it was `span`.
 ///
 /// # Errors
 /// The system refuses. A signal is no error.
 pub fn wait(devices: (&impl AsFd, &impl AsFd), span: Span) -> io::Result<bool> {
     let timeout = TimeSpec::from_duration(Duration::from_nanos(span.as_nanos()));
-    let mut both =
-        [PollFd::new(devices.0.as_fd(), PollFlags::POLLIN), PollFd::new(devices.1.as_fd(), PollFlags::POLLIN)];
+    let mut both = [
+        PollFd::new(devices.0.as_fd(), PollFlags::POLLIN),
+        PollFd::new(devices.1.as_fd(), PollFlags::POLLIN),
+    ];
     match ppoll(&mut both, Some(timeout), None) {
         Ok(ready) => Ok(ready == 0),
         Err(Errno::EINTR) => Ok(false),

@@ -1,32 +1,36 @@
 //! What a gate may still do once it has started: little, whoever started it.
 //!
-//! A start needs much: to load a program, to find one that is there already, to open files that only root reads. Who has
-//! found a mistake in a gate that runs is to get none of that. Threads that move frames keep [`KEPT`], all others no
-//! capability at all; nobody gets any back (`no_new_privs`); and calls to the kernel that a running gate has no use for
-//! are refused with `EPERM` in every thread. They are refused, and do not kill: a gate that is killed leaves its users
-//! unprotected, one that is refused something says so and goes on.
+//! A start needs much: to load a program, to find one that is there already, to open files that
+//! only root reads. Who has found a mistake in a gate that runs is to get none of that. Threads
+//! that move frames keep [`KEPT`], all others no capability at all; nobody gets any back
+//! (`no_new_privs`); and calls to the kernel that a running gate has no use for are refused with
+//! `EPERM` in every thread. They are refused, and do not kill: a gate that is killed leaves its
+//! users unprotected, one that is refused something says so and goes on.
 //!
-//! Capabilities belong to threads, and no thread can change another's. So threads that are begun before the start is
-//! over begin [without](apart) or [give up](give_up) what they have.
+//! Capabilities belong to threads, and no thread can change another's. So threads that are begun
+//! before the start is over begin [without](apart) or [give up](give_up) what they have.
 use std::collections::BTreeMap;
 use std::io;
 use std::thread;
 
 use caps::{CapSet, Capability, CapsHashSet};
 use seccompiler::{
-    BpfProgram, SeccompAction, SeccompCmpArgLen::Dword, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
+    BpfProgram, SeccompAction, SeccompCmpArgLen::Dword, SeccompCmpOp, SeccompCondition,
+    SeccompFilter, SeccompRule,
 };
 
 use crate::doctor;
 
-/// What threads that move frames keep, of what they have: to open a packet socket when an MTU has grown; to put more into
-/// its buffer than others may, and to take the program away at the end; to write the heartbeat, which kernels before
-/// 5.19 let nobody else do.
-pub const KEPT: [Capability; 3] = [Capability::CAP_NET_ADMIN, Capability::CAP_NET_RAW, Capability::CAP_BPF];
+/// What threads that move frames keep, of what they have: to open a packet socket when an MTU has
+/// grown; to put more into its buffer than others may, and to take the program away at the end; to
+/// write the heartbeat, which kernels before 5.19 let nobody else do.
+pub const KEPT: [Capability; 3] =
+    [Capability::CAP_NET_ADMIN, Capability::CAP_NET_RAW, Capability::CAP_BPF];
 
 /// From this kernel on who has a map open may write to it.
 const OPEN_MAPS: (u32, u32) = (5, 19);
-/// What is needed beside it until threads have begun: to come before others, and to keep memory in memory.
+/// What is needed beside it until threads have begun: to come before others, and to keep memory in
+/// memory.
 const BEGINNING: [Capability; 2] = [Capability::CAP_SYS_NICE, RELOADS];
 /// What who reads the file again needs: what a reload lays out is to stay in memory, too.
 const RELOADS: Capability = Capability::CAP_IPC_LOCK;
@@ -63,7 +67,8 @@ pub fn give_up() -> io::Result<()> {
     keep_for(Work::Other)
 }
 
-/// What `work` says on a thread that [gave up](give_up) all it could do; threads that it begins can do no more.
+/// What `work` says on a thread that [gave up](give_up) all it could do; threads that it begins can
+/// do no more.
 ///
 /// # Errors
 /// The kernel's.
@@ -74,9 +79,9 @@ pub fn apart<T: Send>(work: impl FnOnce() -> T + Send) -> io::Result<T> {
     })
 }
 
-/// The start is over. This thread, and those that it begins from here on, keep what it takes to begin threads that move
-/// frames, each of which then [keeps](keep_for) its part; every thread of the process may only call what a running gate
-/// calls.
+/// The start is over. This thread, and those that it begins from here on, keep what it takes to
+/// begin threads that move frames, each of which then [keeps](keep_for) its part; every thread of
+/// the process may only call what a running gate calls.
 ///
 /// # Errors
 /// The kernel knows no such thing, or refuses; as much was done as could be.
@@ -100,8 +105,8 @@ fn kept(held: &CapsHashSet, kernel: Option<(u32, u32)>) -> CapsHashSet {
 }
 
 fn keep(kept: &CapsHashSet) -> io::Result<()> {
-    // Old kernels have no ambient set, and only who may change it can lower the bounding set: nothing is gained by either
-    // without a program that is executed, and none is.
+    // Old kernels have no ambient set, and only who may change it can lower the bounding set:
+    // nothing is gained by either without a program that is executed, and none is.
     let _ = caps::clear(None, CapSet::Ambient);
     for one in caps::runtime::thread_all_supported().difference(kept) {
         let _ = caps::drop(None, CapSet::Bounding, *one);
@@ -118,11 +123,15 @@ fn filter() -> io::Result<()> {
     let arch = std::env::consts::ARCH;
     let program = |rules, otherwise, matched| -> io::Result<BpfProgram> {
         let arch = arch.try_into().map_err(io::Error::other)?;
-        SeccompFilter::new(rules, otherwise, matched, arch).and_then(TryInto::try_into).map_err(io::Error::other)
+        SeccompFilter::new(rules, otherwise, matched, arch)
+            .and_then(TryInto::try_into)
+            .map_err(io::Error::other)
     };
-    // What this call is to do stands in memory, where no filter reads it. The C library takes the other call if there is none.
+    // What this call is to do stands in memory, where no filter reads it. The C library takes the
+    // other call if there is none.
     let no_clone3 = BTreeMap::from([(libc::SYS_clone3, vec![])]);
-    let no_clone3 = program(no_clone3, SeccompAction::Allow, SeccompAction::Errno(libc::ENOSYS as u32))?;
+    let no_clone3 =
+        program(no_clone3, SeccompAction::Allow, SeccompAction::Errno(libc::ENOSYS as u32))?;
     let refused = SeccompAction::Errno(libc::EPERM as u32);
     let only = program(allowed().map_err(io::Error::other)?, refused, SeccompAction::Allow)?;
     for program in [no_clone3, only] {
@@ -136,14 +145,17 @@ type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 /// What a running gate calls, and what its reloads, its threads and its end do.
 fn allowed() -> Result<Rules, seccompiler::BackendError> {
     let mut rules: Rules = ANYHOW.iter().chain(OLD).map(|&call| (call, vec![])).collect();
-    let one = |argument, value: u64| SeccompCondition::new(argument, Dword, SeccompCmpOp::Eq, value);
-    let bits =
-        |argument, mask: u64, value: u64| SeccompCondition::new(argument, Dword, SeccompCmpOp::MaskedEq(mask), value);
-    let mut only = |call, conditions: Vec<SeccompCondition>| -> Result<(), seccompiler::BackendError> {
-        let each = conditions.into_iter().map(|condition| SeccompRule::new(vec![condition]));
-        rules.insert(call, each.collect::<Result<_, _>>()?);
-        Ok(())
+    let one =
+        |argument, value: u64| SeccompCondition::new(argument, Dword, SeccompCmpOp::Eq, value);
+    let bits = |argument, mask: u64, value: u64| {
+        SeccompCondition::new(argument, Dword, SeccompCmpOp::MaskedEq(mask), value)
     };
+    let mut only =
+        |call, conditions: Vec<SeccompCondition>| -> Result<(), seccompiler::BackendError> {
+            let each = conditions.into_iter().map(|condition| SeccompRule::new(vec![condition]));
+            rules.insert(call, each.collect::<Result<_, _>>()?);
+            Ok(())
+        };
     // Threads, no processes.
     only(libc::SYS_clone, vec![bits(0, libc::CLONE_THREAD as u64, libc::CLONE_THREAD as u64)?])?;
     // No memory that can be executed.
@@ -152,10 +164,16 @@ fn allowed() -> Result<Rules, seccompiler::BackendError> {
     only(libc::SYS_mprotect, vec![bits(2, executable, 0)?])?;
     // Frames, the kernel's answers about interfaces, the manager: no connection to anywhere else.
     let families = [libc::AF_UNIX, libc::AF_NETLINK, libc::AF_PACKET];
-    only(libc::SYS_socket, families.iter().map(|&family| one(0, family as u64)).collect::<Result<_, _>>()?)?;
+    only(
+        libc::SYS_socket,
+        families.iter().map(|&family| one(0, family as u64)).collect::<Result<_, _>>()?,
+    )?;
     only(libc::SYS_socketpair, vec![one(0, libc::AF_UNIX as u64)?])?;
     // The heartbeat and the counters of the kernel's program.
-    only(libc::SYS_bpf, [MAP_LOOKUP, MAP_UPDATE].iter().map(|&what| one(0, what)).collect::<Result<_, _>>()?)?;
+    only(
+        libc::SYS_bpf,
+        [MAP_LOOKUP, MAP_UPDATE].iter().map(|&what| one(0, what)).collect::<Result<_, _>>()?,
+    )?;
     let questions = [
         libc::SIOCGIFNAME,
         libc::SIOCGIFINDEX,
@@ -167,10 +185,17 @@ fn allowed() -> Result<Rules, seccompiler::BackendError> {
         libc::TIOCGWINSZ,
     ];
     // As some C libraries have them signed, and none has more than 32 bits.
-    only(libc::SYS_ioctl, questions.iter().map(|&what| one(1, u64::from(what as u32))).collect::<Result<_, _>>()?)?;
-    let own = [libc::PR_SET_NAME, libc::PR_GET_NAME, libc::PR_SET_TIMERSLACK, libc::PR_CAPBSET_DROP];
+    only(
+        libc::SYS_ioctl,
+        questions.iter().map(|&what| one(1, u64::from(what as u32))).collect::<Result<_, _>>()?,
+    )?;
+    let own =
+        [libc::PR_SET_NAME, libc::PR_GET_NAME, libc::PR_SET_TIMERSLACK, libc::PR_CAPBSET_DROP];
     let more = [libc::PR_CAPBSET_READ, libc::PR_CAP_AMBIENT, PR_SET_VMA];
-    only(libc::SYS_prctl, own.iter().chain(&more).map(|&what| one(0, what as u64)).collect::<Result<_, _>>()?)?;
+    only(
+        libc::SYS_prctl,
+        own.iter().chain(&more).map(|&what| one(0, what as u64)).collect::<Result<_, _>>()?,
+    )?;
     Ok(rules)
 }
 
@@ -296,7 +321,8 @@ mod tests {
 
     #[test]
     fn what_is_kept_depends_on_what_the_kernel_asks_for_a_map() {
-        let root = CapsHashSet::from([CAP_BPF, CAP_NET_ADMIN, CAP_NET_RAW, CAP_SYS_ADMIN, CAP_SYS_NICE]);
+        let root =
+            CapsHashSet::from([CAP_BPF, CAP_NET_ADMIN, CAP_NET_RAW, CAP_SYS_ADMIN, CAP_SYS_NICE]);
         let unit = CapsHashSet::from([CAP_NET_ADMIN, CAP_NET_RAW, CAP_SYS_ADMIN]);
         let net = CapsHashSet::from([CAP_NET_ADMIN, CAP_NET_RAW]);
         assert_eq!(kept(&root, Some((5, 10))), CapsHashSet::from(KEPT));
@@ -310,9 +336,14 @@ mod tests {
     #[test]
     fn a_thread_that_works_apart_has_no_capability_and_nor_have_those_that_it_begins() {
         let had = caps::read(None, CapSet::Permitted).unwrap();
-        let of = || [CapSet::Effective, CapSet::Permitted].map(|set| caps::read(None, set).unwrap());
+        let of =
+            || [CapSet::Effective, CapSet::Permitted].map(|set| caps::read(None, set).unwrap());
         let (own, child) = apart(|| (of(), thread::spawn(of).join().unwrap())).unwrap();
         assert!(own.iter().chain(&child).all(CapsHashSet::is_empty), "{own:?} {child:?}");
-        assert_eq!(caps::read(None, CapSet::Permitted).unwrap(), had, "whoever asked has what he had");
+        assert_eq!(
+            caps::read(None, CapSet::Permitted).unwrap(),
+            had,
+            "whoever asked has what he had"
+        );
     }
 }

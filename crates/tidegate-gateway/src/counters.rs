@@ -54,11 +54,13 @@ pub enum Loss {
     CutOff,
     /// The sending device carries no frame of this length.
     TooLong,
-    /// The sending device did not take it: down, gone, or no room even after what waited there was sent.
+    /// The sending device did not take it: down, gone, or no room even after what waited there was
+    /// sent.
     Unsent,
     /// It was marked while marks went unheeded (RFC 7567 §4.2.1).
     Overload,
-    /// We were not to be seen, so that the kernel had sent it on already or had sent newer ones before it.
+    /// We were not to be seen, so that the kernel had sent it on already or had sent newer ones
+    /// before it.
     Lapsed,
 }
 
@@ -113,8 +115,8 @@ pub struct Counters {
     pub marked: [u64; MarkReason::ALL.len()],
     /// Of those received, the ones that no queue was to judge.
     pub allowed: Tally,
-    /// Received with a checksum that the sender left to hardware which is not there. They are sent on as they are, and
-    /// whoever receives them finds them damaged.
+    /// Received with a checksum that the sender left to hardware which is not there. They are sent
+    /// on as they are, and whoever receives them finds them damaged.
     pub unfinished: u64,
     /// Arrived, but the kernel had no room for them: never received here.
     pub missed: u64,

@@ -27,9 +27,9 @@ struct Passing {
 }
 
 impl DelayLine {
-    /// A line of `delay`, with room for as many frames as `pool` has for the shortest. Where frames will be under way, they
-    /// go round in it, so that memory is touched now for the first of them: to be given a page by the system takes longer
-    /// than a departure may be late.
+    /// A line of `delay`, with room for as many frames as `pool` has for the shortest. Where frames
+    /// will be under way, they go round in it, so that memory is touched now for the first of
+    /// them: to be given a page by the system takes longer than a departure may be late.
     pub fn new(delay: Span, pool: &Pool) -> DelayLine {
         let mut waiting = VecDeque::with_capacity(pool.cells() as usize);
         if delay > Span::ZERO {
@@ -57,10 +57,12 @@ impl DelayLine {
         self.waiting.is_empty()
     }
 
-    /// The frame in `slot`, which had arrived at `arrived`, comes in at `at`, no earlier than any before it.
+    /// The frame in `slot`, which had arrived at `arrived`, comes in at `at`, no earlier than any
+    /// before it.
     #[inline]
     pub(crate) fn push(&mut self, at: Time, arrived: Time, slot: u32) {
-        // Behind frames that were to be under way for longer: twice as fast as it comes in, and not all at once.
+        // Behind frames that were to be under way for longer: twice as fast as it comes in, and not
+        // all at once.
         let due = match self.waiting.back() {
             Some(last) if last.due > at + self.delay => {
                 last.due + Span::from_nanos(at.since(self.last_in).as_nanos() / 2)
@@ -71,8 +73,9 @@ impl DelayLine {
         self.waiting.push_back(Passing { due, waited: at.since(arrived), slot });
     }
 
-    /// Goes on as `new`, of another delay, in which nothing is under way and which has more room if `larger` says so. Nothing
-    /// overtakes what is under way already. What is left over is to be given back.
+    /// Goes on as `new`, of another delay, in which nothing is under way and which has more room if
+    /// `larger` says so. Nothing overtakes what is under way already. What is left over is to
+    /// be given back.
     pub(crate) fn renew(&mut self, mut new: DelayLine, larger: bool) -> DelayLine {
         new.last_in = self.last_in;
         if larger {
@@ -121,13 +124,15 @@ impl DelayLine {
             pool.free(frame.slot);
         }
         if self.waiting.is_empty() {
-            // The next one takes the first place, which is at hand, and not the one after this, which may be on a new page.
+            // The next one takes the first place, which is at hand, and not the one after this,
+            // which may be on a new page.
             self.waiting.clear();
         }
     }
 }
 
-/// Accounts for a frame of `len` bytes that was offered to a device with this result; why it is lost, if it is.
+/// Accounts for a frame of `len` bytes that was offered to a device with this result; why it is
+/// lost, if it is.
 #[inline]
 pub(crate) fn given(result: Result<(), Unsent>, len: u32, counters: &mut Counters) -> Option<Loss> {
     let why = match result {

@@ -1,7 +1,8 @@
 //! `tidegate gate demo`: kernel TCP and a flood through the gateway, in three network namespaces.
 //!
-//! Senders and receivers are iperf3's, the gateway is a process of its own with its own command line, and who got what
-//! is counted on the wires at its two ends. Everything is gone when a measurement ends, however it ends.
+//! Senders and receivers are iperf3's, the gateway is a process of its own with its own command
+//! line, and who got what is counted on the wires at its two ends. Everything is gone when a
+//! measurement ends, however it ends.
 mod meter;
 mod processors;
 mod result;
@@ -48,7 +49,8 @@ pub struct Demo {
     pub rehash: Option<Rehash>,
     /// How TCP repairs losses and answers.
     pub tcp: Tcp,
-    /// Who sends; those that heed congestion first, since they are connected before the flood comes.
+    /// Who sends; those that heed congestion first, since they are connected before the flood
+    /// comes.
     pub groups: Vec<Group>,
     /// How long everybody sends before it counts.
     pub warmup: Span,
@@ -61,8 +63,8 @@ pub struct Demo {
 pub enum Tcp {
     /// With all that the kernel has.
     Full,
-    /// As NewReno does (RFC 6582): no selective acknowledgements and what stands on them, no time stamps; the receiver
-    /// acknowledges every segment at once.
+    /// As NewReno does (RFC 6582): no selective acknowledgements and what stands on them, no time
+    /// stamps; the receiver acknowledges every segment at once.
     NewReno,
 }
 
@@ -121,7 +123,8 @@ const BEAT: Duration = Duration::from_millis(50);
 const PATIENCE: Duration = Duration::from_secs(10);
 /// After which time a sender of which nothing has come through is not heard.
 const UNHEARD: Duration = Duration::from_secs(1);
-/// Between the beginning of one group and the next: a flood meets connections and not their handshakes and slow start.
+/// Between the beginning of one group and the next: a flood meets connections and not their
+/// handshakes and slow start.
 const APART: Span = Span::from_millis(1000);
 /// How much longer senders go on than they are needed, if nobody ends them.
 const SPARE: Duration = Duration::from_secs(30);
@@ -139,7 +142,8 @@ impl Demo {
     /// See [`DemoError`]. Nothing is left behind.
     pub fn measure(&self, trial: &Trial, watch: &dyn Watch) -> Result<Measured, DemoError> {
         // Who asks to stop may hit more than us, and is not to be told that something broke.
-        self.measured(trial, watch).map_err(|error| if watch.cancelled() { DemoError::Cancelled } else { error })
+        self.measured(trial, watch)
+            .map_err(|error| if watch.cancelled() { DemoError::Cancelled } else { error })
     }
 
     fn measured(&self, trial: &Trial, watch: &dyn Watch) -> Result<Measured, DemoError> {
@@ -176,7 +180,10 @@ impl Demo {
         running.wait(self.longest_stay())?;
         let reading = meter.finish()?;
         drop(running.traffic);
-        running.gate.finish().map_err(|error| io::Error::other(format!("the gateway failed: {error}")))?;
+        running
+            .gate
+            .finish()
+            .map_err(|error| io::Error::other(format!("the gateway failed: {error}")))?;
         Ok(result::measured(self, trial, reading, begun.elapsed()))
     }
 
@@ -210,16 +217,24 @@ impl Demo {
     /// Names what cannot be.
     pub fn plan(&self, trial: &Trial) -> Result<Plan, ConfigError> {
         let usual = Way::new(self.link, trial.config.clone(), trial.label.as_str());
-        let there = Way { flow_key: self.flow_key, rehash: self.rehash.unwrap_or(usual.rehash), ..usual };
-        let settings =
-            Settings { inner: rig::WEST.into(), outer: rig::EAST.into(), there, back: None, delay: self.delay };
+        let there =
+            Way { flow_key: self.flow_key, rehash: self.rehash.unwrap_or(usual.rehash), ..usual };
+        let settings = Settings {
+            inner: rig::WEST.into(),
+            outer: rig::EAST.into(),
+            there,
+            back: None,
+            delay: self.delay,
+        };
         Plan::new(settings, MTU)
     }
 
     /// What one connection alone could have under way: the queue full, and both ways.
     fn window(&self) -> Bytes {
         let Link { rate, limit, mean_packet } = self.link;
-        let under_way = limit.in_bytes(mean_packet).saturating_add(rate.bytes_in(self.delay + self.delay).get());
+        let under_way = limit
+            .in_bytes(mean_packet)
+            .saturating_add(rate.bytes_in(self.delay + self.delay).get());
         Bytes::new(under_way.clamp(1 << 17, 1 << 28))
     }
 
@@ -243,7 +258,9 @@ struct Running<'d> {
 impl Running<'_> {
     /// Looks after everybody.
     fn beat(&mut self) -> Result<(), DemoError> {
-        self.watch.progress((self.begun.elapsed().as_secs_f64() / self.demo.expected().as_secs()).min(1.0));
+        self.watch.progress(
+            (self.begun.elapsed().as_secs_f64() / self.demo.expected().as_secs()).min(1.0),
+        );
         if self.watch.cancelled() {
             return Err(DemoError::Cancelled);
         }
@@ -270,7 +287,11 @@ impl Running<'_> {
     }
 
     /// Looks after everybody until `done`.
-    fn until(&mut self, trouble: &str, mut done: impl FnMut(&mut Self) -> io::Result<bool>) -> Result<(), DemoError> {
+    fn until(
+        &mut self,
+        trouble: &str,
+        mut done: impl FnMut(&mut Self) -> io::Result<bool>,
+    ) -> Result<(), DemoError> {
         let begun = Instant::now();
         while !done(self)? {
             self.beat()?;
@@ -283,10 +304,17 @@ impl Running<'_> {
     }
 
     /// Waits until something of each of `flows`, which send for `time`, has come through.
-    fn until_begun(&mut self, rig: &Rig, meter: &Meter, flows: &[Flow], time: Duration) -> Result<(), DemoError> {
+    fn until_begun(
+        &mut self,
+        rig: &Rig,
+        meter: &Meter,
+        flows: &[Flow],
+        time: Duration,
+    ) -> Result<(), DemoError> {
         let mut asked = Instant::now();
         self.until("a sender does not get through", |running| {
-            let silent: Vec<Flow> = flows.iter().copied().filter(|flow| !meter.has_begun(*flow)).collect();
+            let silent: Vec<Flow> =
+                flows.iter().copied().filter(|flow| !meter.has_begun(*flow)).collect();
             if asked.elapsed() > UNHEARD {
                 for flow in &silent {
                     running.traffic.send_anew(rig, &running.demo.groups, *flow, time)?;
@@ -313,7 +341,9 @@ pub fn possible() -> Result<(), String> {
     namespaces::possible()?;
     for program in ["iperf3", "setpriv"] {
         let found = Command::new(program).arg("--version").output();
-        found.map_err(|_| format!("{program} is not installed (apt-get install iperf3 util-linux)"))?;
+        found.map_err(|_| {
+            format!("{program} is not installed (apt-get install iperf3 util-linux)")
+        })?;
     }
     Ok(())
 }
@@ -321,7 +351,8 @@ pub fn possible() -> Result<(), String> {
 /// Whether TCP can have this congestion control here; the kernel loads its module if there is one.
 ///
 /// # Errors
-/// No socket can be made, or the kernel refuses for another reason than that it has none of this name.
+/// No socket can be made, or the kernel refuses for another reason than that it has none of this
+/// name.
 pub fn has_congestion_control(name: &str) -> io::Result<bool> {
     let socket = socket(AddressFamily::Inet, SockType::Stream, SockFlag::SOCK_CLOEXEC, None)?;
     match setsockopt(&socket, sockopt::TcpCongestion, &OsString::from(name)) {
@@ -331,7 +362,8 @@ pub fn has_congestion_control(name: &str) -> io::Result<bool> {
     }
 }
 
-/// The congestion controls that this kernel has at hand; [asked for](has_congestion_control) by name it may have more.
+/// The congestion controls that this kernel has at hand; [asked for](has_congestion_control) by
+/// name it may have more.
 ///
 /// # Errors
 /// They cannot be read.

@@ -1,5 +1,5 @@
-//! Where samples of all gates come together: it keeps what is needed to say how they stand and who offends, and makes
-//! [documents](Snapshot) of it for whoever asks. Never does a gate wait for it.
+//! Where samples of all gates come together: it keeps what is needed to say how they stand and who
+//! offends, and makes [documents](Snapshot) of it for whoever asks. Never does a gate wait for it.
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
@@ -14,7 +14,8 @@ use crate::offenders::{Event, Offenders, Sent};
 use crate::plan::{Plan, Way};
 use crate::sample::{LaneSample, Sample, Samples};
 use crate::snapshot::{
-    self, Bucket, Class, Delay, Delays, Direction, Flow, Flows, Link, Queue, Reading, Recent, Reloads, SCHEMA, Snapshot,
+    self, Bucket, Class, Delay, Delays, Direction, Flow, Flows, Link, Queue, Reading, Recent,
+    Reloads, SCHEMA, Snapshot,
 };
 use crate::sojourn::Sojourns;
 
@@ -70,18 +71,23 @@ struct Past {
 }
 
 impl Desk {
-    /// A desk for these links, each with its name, its plan and whence its samples come, which begin `now`.
+    /// A desk for these links, each with its name, its plan and whence its samples come, which
+    /// begin `now`.
     pub fn new(now: Time, links: impl IntoIterator<Item = (String, Plan, Samples)>) -> Desk {
-        let links = links.into_iter().map(|(name, plan, samples)| Gated::new(now, name, plan, samples)).collect();
+        let links = links
+            .into_iter()
+            .map(|(name, plan, samples)| Gated::new(now, name, plan, samples))
+            .collect();
         Desk(Mutex::new(Kept { began: now, reloads: Reloads::default(), links }))
     }
 
-    /// Takes in what samples there are; who has become an offender by them and who has ceased to be one, with the number of
-    /// its link. To be called several times a second.
+    /// Takes in what samples there are; who has become an offender by them and who has ceased to be
+    /// one, with the number of its link. To be called several times a second.
     pub fn take_in(&self) -> Vec<(usize, Event)> {
         let mut kept = self.kept();
         let told = kept.links.iter_mut().enumerate();
-        told.flat_map(|(number, link)| link.take_in().into_iter().map(move |event| (number, event))).collect()
+        told.flat_map(|(number, link)| link.take_in().into_iter().map(move |event| (number, event)))
+            .collect()
     }
 
     /// How things stand by the samples that were taken in.
@@ -136,7 +142,10 @@ struct Day {
 
 impl Day {
     fn of(Moment { now, wall }: Moment) -> Day {
-        Day { now, seconds: wall.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs_f64() }
+        Day {
+            now,
+            seconds: wall.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs_f64(),
+        }
     }
 
     /// In seconds from 1970 on.
@@ -155,7 +164,8 @@ impl Gated {
     fn new(now: Time, name: String, plan: Plan, samples: Samples) -> Gated {
         let mut last = Box::new(Sample::empty(0, plan.settings().back.as_ref().map(|_| 0)));
         last.at = now;
-        let offenders = ways(&plan).map(|way| way.map(|way| Offenders::new(way.offenders.clone(), Sharing::of(way))));
+        let offenders = ways(&plan)
+            .map(|way| way.map(|way| Offenders::new(way.offenders.clone(), Sharing::of(way))));
         let past = VecDeque::from([Past::of(&last)]);
         Gated { name, plan, next: VecDeque::new(), running: true, samples, last, past, offenders }
     }
@@ -208,13 +218,14 @@ impl Gated {
         let account = &self.last.account;
         let counters = [&account.managed, &account.reverse][number];
         let Counters { received, sent, held, allowed, unfinished, missed, .. } = *counters;
-        let queue = match (ways(&self.plan)[number], self.last.lanes()[number], &self.offenders[number]) {
-            (Some(way), Some(lane), Some(offenders)) => {
-                let of_late = self.waited_of_late(number);
-                Some(Queue { delay: of_late, ..queue(way, lane, offenders, day) })
-            }
-            _ => None,
-        };
+        let queue =
+            match (ways(&self.plan)[number], self.last.lanes()[number], &self.offenders[number]) {
+                (Some(way), Some(lane), Some(offenders)) => {
+                    let of_late = self.waited_of_late(number);
+                    Some(Queue { delay: of_late, ..queue(way, lane, offenders, day) })
+                }
+                _ => None,
+            };
         Direction {
             from: from.into(),
             to: to.into(),
@@ -233,11 +244,15 @@ impl Gated {
     }
 
     fn recent(&self, number: usize) -> Recent {
-        let (Some(first), Some(last)) = (self.past.front(), self.past.back()) else { return Recent::default() };
+        let (Some(first), Some(last)) = (self.past.front(), self.past.back()) else {
+            return Recent::default();
+        };
         let span_s = last.at.since(first.at).as_secs();
         // A frame that was sent may turn out not to be.
         let since = |which: usize| {
-            last.tallies[number][which].bytes.saturating_sub(first.tallies[number][which].bytes) as f64 * 8.0
+            last.tallies[number][which].bytes.saturating_sub(first.tallies[number][which].bytes)
+                as f64
+                * 8.0
         };
         let [received_bps, sent_bps, lost_bps] =
             [0, 1, 2].map(|which| if span_s > 0.0 { since(which) / span_s } else { 0.0 });
@@ -282,7 +297,12 @@ fn queue(way: &Way, lane: &LaneSample, offenders: &Offenders, day: Day) -> Queue
     Queue {
         label: way.label.clone(),
         name: way.queue.name().into(),
-        parameters: way.queue.values().iter().map(|(param, value)| (param.name.into(), value.to_string())).collect(),
+        parameters: way
+            .queue
+            .values()
+            .iter()
+            .map(|(param, value)| (param.name.into(), value.to_string()))
+            .collect(),
         rate_bps: way.link.rate.as_bps(),
         limit: way.link.limit.into(),
         flow_key: way.flow_key.to_string(),
@@ -298,18 +318,15 @@ fn queue(way: &Way, lane: &LaneSample, offenders: &Offenders, day: Day) -> Queue
 }
 
 fn delays(sojourns: &Sojourns) -> Delays {
-    let at_most = sojourns.at_most().map(|(span, frames)| Bucket { le_s: span.as_secs(), frames }).collect();
+    let at_most =
+        sojourns.at_most().map(|(span, frames)| Bucket { le_s: span.as_secs(), frames }).collect();
     Delays { frames: sojourns.frames(), sum_s: sojourns.sum().as_secs(), at_most }
 }
 
 fn classes(way: &Way, tallies: &[ClassTally]) -> Vec<Class> {
     let names = way.classes.iter().map(|class| class.name.as_str()).chain([""]);
-    let told = tallies.iter().zip(names).map(|(&ClassTally { received, left, lost }, name)| Class {
-        name: name.into(),
-        received,
-        left,
-        lost,
-        waiting: received - left - lost,
+    let told = tallies.iter().zip(names).map(|(&ClassTally { received, left, lost }, name)| {
+        Class { name: name.into(), received, left, lost, waiting: received - left - lost }
     });
     told.collect()
 }
@@ -319,7 +336,8 @@ fn flows(offenders: &Offenders, day: Day) -> Flows {
     let fair_bps = offenders.fair_rate();
     let offence = |sent: &Sent| {
         let mut all = offenders.offenders();
-        all.find(|(flow, class, _)| (*flow, *class) == (sent.flow, sent.class)).map(|(_, _, offence)| offence)
+        all.find(|(flow, class, _)| (*flow, *class) == (sent.flow, sent.class))
+            .map(|(_, _, offence)| offence)
     };
     let flow = |sent: &Sent| {
         let offence = offence(sent);
@@ -337,7 +355,9 @@ fn flows(offenders: &Offenders, day: Day) -> Flows {
         sent.copied().unwrap_or(Sent::nothing(flow, class))
     };
     let mut told: Vec<Flow> = offenders.offenders().map(|offender| flow(&sent(offender))).collect();
-    told.sort_by(|one, other| other.rate_bps.total_cmp(&one.rate_bps).then_with(|| one.flow.cmp(&other.flow)));
+    told.sort_by(|one, other| {
+        other.rate_bps.total_cmp(&one.rate_bps).then_with(|| one.flow.cmp(&other.flow))
+    });
     Flows {
         interval_s: last.span.as_secs(),
         arrived_bps: last.per_second(last.arrived as f64),

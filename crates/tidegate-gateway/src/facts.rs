@@ -1,4 +1,5 @@
-//! What the kernel says of the interfaces that a gate is to join. Only asks; what follows is in [`preflight`](crate::preflight).
+//! What the kernel says of the interfaces that a gate is to join. Only asks; what follows is in
+//! [`preflight`](crate::preflight).
 use std::io;
 use std::net::IpAddr;
 
@@ -49,7 +50,8 @@ pub struct Details {
     pub default_route: bool,
     /// The filters at it, ours too.
     pub filters: Vec<Filter>,
-    /// Whether these filters are at the discipline of old, which has the place of the one that is needed.
+    /// Whether these filters are at the discipline of old, which has the place of the one that is
+    /// needed.
     pub old_ingress: bool,
     /// Whether programs are tied to it by the newer way, which come before every filter.
     pub tcx: bool,
@@ -87,11 +89,14 @@ fn interface(link: &LinkMessage) -> Interface {
             LinkAttribute::Controller(index) => told.controller = Some(*index),
             LinkAttribute::Link(index) => told.below = Some(*index),
             LinkAttribute::LinkInfo(info) => {
-                told.kind =
-                    info.iter().find_map(|i| if let LinkInfo::Kind(kind) = i { Some(kind.to_string()) } else { None });
+                told.kind = info.iter().find_map(|i| {
+                    if let LinkInfo::Kind(kind) = i { Some(kind.to_string()) } else { None }
+                });
             }
             LinkAttribute::Xdp(xdp) => {
-                told.xdp = xdp.iter().any(|x| matches!(x, LinkXdp::Attached(how) if *how != XdpAttached::None));
+                told.xdp = xdp
+                    .iter()
+                    .any(|x| matches!(x, LinkXdp::Attached(how) if *how != XdpAttached::None));
             }
             _ => {}
         }
@@ -114,7 +119,8 @@ pub fn details(netlink: &mut Netlink, interface: &Interface) -> io::Result<Detai
         filters: attach::filters(netlink, interface.index)?,
         old_ingress: attach::has(netlink, interface.index, attach::OLD_INGRESS)?,
         // A kernel that knows no such programs has none.
-        tcx: SchedClassifier::query_tcx(&interface.name, TcAttachType::Ingress).is_ok_and(|(_, p)| !p.is_empty()),
+        tcx: SchedClassifier::query_tcx(&interface.name, TcAttachType::Ingress)
+            .is_ok_and(|(_, p)| !p.is_empty()),
         gate: failopen::find(netlink, interface.index)?,
         merging: merging(&interface.name)?,
     })
@@ -127,8 +133,13 @@ fn addresses(netlink: &mut Netlink, index: u32) -> io::Result<Vec<IpAddr>> {
         let Message::NewAddress(told) = answer else { continue };
         let own = |a: &AddressAttribute| matches!(a, AddressAttribute::Local(_));
         let any = |a: &AddressAttribute| matches!(a, AddressAttribute::Address(_));
-        // The local address where there are two, as on a line between two points; IPv6 tells one only.
-        let address = told.attributes.iter().find(|a| own(a)).or_else(|| told.attributes.iter().find(|a| any(a)));
+        // The local address where there are two, as on a line between two points; IPv6 tells one
+        // only.
+        let address = told
+            .attributes
+            .iter()
+            .find(|a| own(a))
+            .or_else(|| told.attributes.iter().find(|a| any(a)));
         if let Some(AddressAttribute::Local(ip) | AddressAttribute::Address(ip)) = address
             && told.header.index == index
         {
@@ -147,17 +158,24 @@ fn has_default_route(netlink: &mut Netlink, index: u32) -> io::Result<bool> {
     let answers = netlink.ask(Message::GetRoute(RouteMessage::default()))?;
     Ok(answers.iter().any(|answer| match answer {
         Message::NewRoute(route) => {
-            let default = route.header.destination_prefix_length == 0 && route.header.kind == RouteType::Unicast;
+            let default = route.header.destination_prefix_length == 0
+                && route.header.kind == RouteType::Unicast;
             default && route.attributes.iter().any(through)
         }
         _ => false,
     }))
 }
 
-/// The offloads that make one frame of several that arrived, by the kernel's name and by `ethtool`'s.
-const MERGING: [(&str, &str); 3] = [("rx-gro", "gro"), ("rx-lro", "lro"), ("rx-gro-hw", "rx-gro-hw")];
+/// The offloads that make one frame of several that arrived, by the kernel's name and by
+/// `ethtool`'s.
+const MERGING: [(&str, &str); 3] =
+    [("rx-gro", "gro"), ("rx-lro", "lro"), ("rx-gro-hw", "rx-gro-hw")];
 
 fn merging(name: &str) -> io::Result<Vec<&'static str>> {
     let on = offloads::active(name)?;
-    Ok(MERGING.into_iter().filter(|(kernels, _)| on.iter().any(|f| f == kernels)).map(|(_, name)| name).collect())
+    Ok(MERGING
+        .into_iter()
+        .filter(|(kernels, _)| on.iter().any(|f| f == kernels))
+        .map(|(_, name)| name)
+        .collect())
 }

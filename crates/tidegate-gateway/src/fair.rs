@@ -1,7 +1,9 @@
-//! What each flow may send of a congested link: max-min fair by what all of them sent, with the weights of their classes.
+//! What each flow may send of a congested link: max-min fair by what all of them sent, with the
+//! weights of their classes.
 //!
-//! The **fair rate** is what no flow may exceed so that together they just fill the link (Bertsekas and Gallager, Data Networks,
-//! §6.5.2). Where classes have [weights](Sharing), each class gets its part first. What a class leaves goes to the others.
+//! The **fair rate** is what no flow may exceed so that together they just fill the link (Bertsekas
+//! and Gallager, Data Networks, §6.5.2). Where classes have [weights](Sharing), each class gets its
+//! part first. What a class leaves goes to the others.
 use crate::offenders::{Interval, Sent};
 use crate::plan::Way;
 use crate::sort::BY_CLASS;
@@ -19,8 +21,8 @@ pub enum Sharing {
 }
 
 impl Sharing {
-    /// As the queue of `way` shares its link. A queue that takes classes for its lines shares among them; one that has
-    /// weights only (CSFQ) gives each flow the weight of its class.
+    /// As the queue of `way` shares its link. A queue that takes classes for its lines shares among
+    /// them; one that has weights only (CSFQ) gives each flow the weight of its class.
     pub fn of(way: &Way) -> Sharing {
         if way.classes.is_empty() {
             return Sharing::Flows;
@@ -37,7 +39,8 @@ impl Sharing {
 /// The fair rates of an interval, as bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fair {
-    /// By class; infinite where nothing holds the class back. The last holds for those behind it, too.
+    /// By class; infinite where nothing holds the class back. The last holds for those behind it,
+    /// too.
     levels: Vec<f64>,
 }
 
@@ -54,8 +57,9 @@ impl Fair {
     }
 }
 
-/// What is fair where `capacity` bytes could be sent; `None` if no more arrived. The flows are sorted, the largest first.
-/// What is not told of any flow is taken for that of small ones, which may send all they have.
+/// What is fair where `capacity` bytes could be sent; `None` if no more arrived. The flows are
+/// sorted, the largest first. What is not told of any flow is taken for that of small ones, which
+/// may send all they have.
 pub fn fair(of: &Interval, capacity: u64, sharing: &Sharing) -> Option<Fair> {
     if of.arrived <= capacity {
         return None;
@@ -83,8 +87,10 @@ pub fn fair(of: &Interval, capacity: u64, sharing: &Sharing) -> Option<Fair> {
 fn by_class(of: &Interval, capacity: f64, weights: &[f64]) -> Vec<f64> {
     let flows = |class: usize| of.flows.iter().filter(move |sent| usize::from(sent.class) == class);
     let told = |class: usize| flows(class).map(|sent| sent.bytes).sum::<u64>();
-    let arrived = |class: usize| of.classes.get(class).copied().unwrap_or_default().max(told(class)) as f64;
-    let classes = weights.iter().enumerate().map(|(class, &weight)| (arrived(class), weight)).collect();
+    let arrived =
+        |class: usize| of.classes.get(class).copied().unwrap_or_default().max(told(class)) as f64;
+    let classes =
+        weights.iter().enumerate().map(|(class, &weight)| (arrived(class), weight)).collect();
     let part = level(classes, capacity);
     let of_class = |(class, weight): (usize, &f64)| {
         let may = weight * part;
@@ -100,8 +106,8 @@ fn by_class(of: &Interval, capacity: f64, weights: &[f64]) -> Vec<f64> {
     weights.iter().enumerate().map(of_class).collect()
 }
 
-/// What none may exceed for each unit of its weight so that all get `capacity` together, of whom each wants so much and has
-/// such a weight.
+/// What none may exceed for each unit of its weight so that all get `capacity` together, of whom
+/// each wants so much and has such a weight.
 fn level(mut wants: Vec<(f64, f64)>, capacity: f64) -> f64 {
     wants.sort_by(|one, other| (other.0 / other.1).total_cmp(&(one.0 / one.1)));
     let mut below: f64 = wants.iter().map(|(bytes, _)| bytes).sum();

@@ -55,9 +55,10 @@ pub struct Arriving<'a> {
 }
 
 impl<W> Fate<'_, W> {
-    /// The queue gives `packet` to the link: what leaves, in its slot. That is one of its flow that has waited for longer, if there
-    /// is one; it bears the mark of the other if it can, for a mark is to be heard early. The queue's bytes, and so the meter's, are
-    /// those of the packet that it gave; the other's follow when it gives that.
+    /// The queue gives `packet` to the link: what leaves, in its slot. That is one of its flow that
+    /// has waited for longer, if there is one; it bears the mark of the other if it can, for a
+    /// mark is to be heard early. The queue's bytes, and so the meter's, are those of the
+    /// packet that it gave; the other's follow when it gives that.
     #[inline]
     pub fn given(&mut self, packet: Packet) -> Packet {
         self.aside.passed(packet.len);
@@ -67,7 +68,10 @@ impl<W> Fate<'_, W> {
             Some(Elder { slot, arrived, len }) => {
                 self.pool.exchange(packet.slot, slot);
                 let note = self.pool.note(slot);
-                if note != 0 && self.pool.note(packet.slot) == 0 && is_capable(self.pool.beginning(packet.slot)) {
+                if note != 0
+                    && self.pool.note(packet.slot) == 0
+                    && is_capable(self.pool.beginning(packet.slot))
+                {
                     self.pool.write_note(packet.slot, note);
                     self.pool.write_note(slot, 0);
                 }
@@ -83,7 +87,9 @@ impl<W: Witness> Sink for Fate<'_, W> {
         let why = Loss::Queue(why);
         self.keys.dropped(packet.slot);
         self.meter.lost(self.keys.flow(packet.slot), packet, self.classes);
-        if let Some(Arriving { bytes, .. }) = self.arriving.take_if(|frame| frame.slot == packet.slot) {
+        if let Some(Arriving { bytes, .. }) =
+            self.arriving.take_if(|frame| frame.slot == packet.slot)
+        {
             self.counters.lose(why, bytes.len() as u32);
             return self.witness.lost(now, why, bytes);
         }

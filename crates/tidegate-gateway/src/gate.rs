@@ -57,8 +57,8 @@ use crate::snapshot::Memory;
 use crate::wire::Wire;
 use crate::witness::Witness;
 
-/// How many frames are taken from a device before the other one has its turn, and departures theirs. No departure is
-/// late by more than what it takes to receive so many, some microseconds.
+/// How many frames are taken from a device before the other one has its turn, and departures
+/// theirs. No departure is late by more than what it takes to receive so many, some microseconds.
 const BATCH: usize = 16;
 
 /// Two directions over two devices.
@@ -87,7 +87,10 @@ pub enum Next {
 
 /// The direction from the outer device to the inner.
 #[derive(Debug)]
-#[allow(clippy::large_enum_variant, reason = "one per link, and the packet path must not chase a pointer")]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "one per link, and the packet path must not chase a pointer"
+)]
 pub enum Back<W> {
     /// Frames pass as they came.
     Wire(Wire),
@@ -114,7 +117,8 @@ pub enum BackRenewal {
     Lane(Managed),
 }
 
-/// What a gate needed before it was [renewed](Gate::renew), to be dropped where that may take its time.
+/// What a gate needed before it was [renewed](Gate::renew), to be dropped where that may take its
+/// time.
 #[derive(Debug)]
 pub struct Relics {
     _there: LeftOver,
@@ -159,20 +163,30 @@ enum Whose {
 }
 
 impl<A: Port, B: Port, W: Witness> Gate<A, B, W> {
-    /// A gateway from `inner`, the side that floods come from, through `there` to `outer`, and by `back` back.
+    /// A gateway from `inner`, the side that floods come from, through `there` to `outer`, and by
+    /// `back` back.
     pub fn new(there: Lane<W>, back: impl Into<Back<W>>, inner: A, outer: B) -> Gate<A, B, W> {
-        Gate { there, back: back.into(), inner: Exit::new(inner), outer: Exit::new(outer), renewals: 0 }
+        Gate {
+            there,
+            back: back.into(),
+            inner: Exit::new(inner),
+            outer: Exit::new(outer),
+            renewals: 0,
+        }
     }
 
-    /// Does what is to be done at `now`, which is no earlier than in any call before: sends what is due, receives what
-    /// `guard` says is ours.
+    /// Does what is to be done at `now`, which is no earlier than in any call before: sends what is
+    /// due, receives what `guard` says is ours.
     pub fn turn(&mut self, now: Time, guard: &mut impl Guard) -> Next {
-        // Before anything is sent, too: what waited while the kernel forwarded newer frames must not follow them.
+        // Before anything is sent, too: what waited while the kernel forwarded newer frames must
+        // not follow them.
         if !guard.ours() {
             return Next::Renewal;
         }
         self.depart(now);
-        let (Some(one), Some(other)) = (self.receive_inner(now, guard), self.receive_outer(now, guard)) else {
+        let (Some(one), Some(other)) =
+            (self.receive_inner(now, guard), self.receive_outer(now, guard))
+        else {
             return Next::Renewal;
         };
         if one + other > 0 {
@@ -185,16 +199,17 @@ impl<A: Port, B: Port, W: Witness> Gate<A, B, W> {
         }
     }
 
-    /// Sends what is due at `now`, which is no earlier than in any call before, and receives nothing: for a gate that is to
-    /// end. When there is more to send; `None` when nothing is left.
+    /// Sends what is due at `now`, which is no earlier than in any call before, and receives
+    /// nothing: for a gate that is to end. When there is more to send; `None` when nothing is
+    /// left.
     pub fn drain(&mut self, now: Time) -> Option<Time> {
         self.depart(now);
         let held = self.there.counters().held.frames + self.back.counters().held.frames;
         if held > 0 { self.next() } else { None }
     }
 
-    /// Both directions go on as `to` says, at `now`, which is no earlier than in any call before. Nothing is lost by that and
-    /// nothing overtaken; see [`Lane::renew`].
+    /// Both directions go on as `to` says, at `now`, which is no earlier than in any call before.
+    /// Nothing is lost by that and nothing overtaken; see [`Lane::renew`].
     ///
     /// # Panics
     /// When the way back is managed and is not to be, or the other way round.
@@ -223,17 +238,18 @@ impl<A: Port, B: Port, W: Witness> Gate<A, B, W> {
         [self.there.next(), self.back.next()].into_iter().flatten().min()
     }
 
-    /// Throws everything away that has arrived and was not received: the kernel has sent it on while the promise did
-    /// not hold. The promise must have been renewed before. What waits and what is under way goes too: newer frames
-    /// of the same flows have overtaken it. How many frames had arrived.
+    /// Throws everything away that has arrived and was not received: the kernel has sent it on
+    /// while the promise did not hold. The promise must have been renewed before. What waits
+    /// and what is under way goes too: newer frames of the same flows have overtaken it. How
+    /// many frames had arrived.
     pub fn discard(&mut self, now: Time) -> u64 {
         self.there.forget(now);
         self.back.forget(now);
         self.decline(now)
     }
 
-    /// Throws away what has arrived and was not received, and nothing else: the promise was given up, and nobody knows which
-    /// of it the kernel has sent on. How many frames had arrived.
+    /// Throws away what has arrived and was not received, and nothing else: the promise was given
+    /// up, and nobody knows which of it the kernel has sent on. How many frames had arrived.
     pub fn decline(&mut self, now: Time) -> u64 {
         let (from_inner, there) = (self.inner.give_up(), &mut self.there);
         self.inner.receive(from_inner, |frame, _| there.discard(now, &frame));
@@ -242,7 +258,8 @@ impl<A: Port, B: Port, W: Witness> Gate<A, B, W> {
         (from_inner + self.inner.stale + from_outer + self.outer.stale) as u64
     }
 
-    /// Forgets what has arrived so far, uncounted: it came before the gate was responsible for any frame.
+    /// Forgets what has arrived so far, uncounted: it came before the gate was responsible for any
+    /// frame.
     pub fn begin(&mut self) {
         self.inner.begin();
         self.outer.begin();
@@ -269,24 +286,27 @@ impl<A: Port, B: Port, W: Witness> Gate<A, B, W> {
         }
     }
 
-    /// Takes over what the kernel has counted of frames that it had no room for: its counters are narrow.
+    /// Takes over what the kernel has counted of frames that it had no room for: its counters are
+    /// narrow.
     pub fn count_missed(&mut self) {
         self.inner.missed();
         self.outer.missed();
     }
 
-    /// How many frames have come in by the inner and by the outer device whose checksum was left to hardware.
+    /// How many frames have come in by the inner and by the outer device whose checksum was left to
+    /// hardware.
     pub fn unfinished(&self) -> [u64; 2] {
         [self.there.counters().unfinished, self.back.counters().unfinished]
     }
 
-    /// What was the last trouble with the inner and with the outer device since this was asked before.
+    /// What was the last trouble with the inner and with the outer device since this was asked
+    /// before.
     pub fn trouble(&mut self) -> [Option<io::Error>; 2] {
         [self.inner.trouble.take(), self.outer.trouble.take()]
     }
 
-    /// What somebody has changed at the inner and at the outer device since this was asked before. The gate goes on with
-    /// that.
+    /// What somebody has changed at the inner and at the outer device since this was asked before.
+    /// The gate goes on with that.
     pub fn altered(&mut self) -> [Option<Altered>; 2] {
         let altered = [self.inner.port.altered(), self.outer.port.altered()];
         for mtu in altered.iter().flatten().filter_map(Altered::grown) {
@@ -339,7 +359,9 @@ impl<A: Port, B: Port, W: Witness> Gate<A, B, W> {
         let (back, inner) = (&mut self.back, &mut self.inner);
         let ours = self.outer.ours(guard)?;
         self.outer.receive(ours, |frame, whose| match (whose, &mut *back) {
-            (Whose::Ours, Back::Wire(wire)) => wire.arrive(now, &frame, &mut |frame| inner.give(frame)),
+            (Whose::Ours, Back::Wire(wire)) => {
+                wire.arrive(now, &frame, &mut |frame| inner.give(frame))
+            }
             (Whose::Ours, Back::Lane(lane)) => lane.arrive(now, &frame),
             (Whose::Kernels, back) => back.discard(now, &frame),
         });
@@ -409,8 +431,8 @@ impl<P: Port> Exit<P> {
         Exit { port, trouble: None, stale: 0, missed_before: 0 }
     }
 
-    /// How many frames may be received. They are counted before the clock is read, so that whoever is stopped in
-    /// between never takes one that the kernel has sent on in the meantime.
+    /// How many frames may be received. They are counted before the clock is read, so that whoever
+    /// is stopped in between never takes one that the kernel has sent on in the meantime.
     #[inline]
     fn ours(&mut self, guard: &mut impl Guard) -> Option<usize> {
         match self.port.waiting(BATCH) {
@@ -419,7 +441,8 @@ impl<P: Port> Exit<P> {
         }
     }
 
-    /// Receives what is [ours](Exit::ours); a device that has nothing for us is asked all the same whether it is well.
+    /// Receives what is [ours](Exit::ours); a device that has nothing for us is asked all the same
+    /// whether it is well.
     #[inline]
     fn receive(&mut self, most: usize, mut take: impl FnMut(Received<'_>, Whose)) {
         let Exit { port, trouble, stale, .. } = self;
@@ -435,8 +458,8 @@ impl<P: Port> Exit<P> {
         }
     }
 
-    /// Nothing that has arrived is ours to forward, nor is what stands before it and is still being written. How many
-    /// frames can be received at once of these.
+    /// Nothing that has arrived is ours to forward, nor is what stands before it and is still being
+    /// written. How many frames can be received at once of these.
     fn give_up(&mut self) -> usize {
         self.stale = self.port.begun();
         self.port.waiting(self.stale)

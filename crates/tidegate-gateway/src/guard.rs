@@ -1,7 +1,9 @@
-//! The promise to the kernel that somebody forwards the frames, on which the gateway's failing open rests.
+//! The promise to the kernel that somebody forwards the frames, on which the gateway's failing open
+//! rests.
 //!
-//! While the promise holds, a program in the kernel keeps its hands off the frames that arrive; when it has lapsed, the
-//! program forwards them itself. Here is only what the pump and the gate must ask; who keeps the promise is a [`Guard`].
+//! While the promise holds, a program in the kernel keeps its hands off the frames that arrive;
+//! when it has lapsed, the program forwards them itself. Here is only what the pump and the gate
+//! must ask; who keeps the promise is a [`Guard`].
 use tidegate::Span;
 
 /// How often the promise is renewed, at the least.
@@ -12,19 +14,22 @@ pub const BEAT: Span = Span::from_millis(50);
 pub enum Promise {
     /// It held all the time.
     Kept,
-    /// It had lapsed: frames that wait to be received now may have been forwarded by the kernel already.
+    /// It had lapsed: frames that wait to be received now may have been forwarded by the kernel
+    /// already.
     Lapsed,
 }
 
 /// Keeps the promise.
 pub trait Guard {
-    /// Renews the promise from the moment of the call on; what had become of it until it was renewed. Reads a clock:
-    /// whoever is stopped on the way here is not to renew by the time before that. Called once every [`BEAT`] or so,
-    /// and whenever it is not [ours](Guard::ours).
+    /// Renews the promise from the moment of the call on; what had become of it until it was
+    /// renewed. Reads a clock: whoever is stopped on the way here is not to renew by the time
+    /// before that. Called once every [`BEAT`] or so, and whenever it is not
+    /// [ours](Guard::ours).
     fn beat(&mut self) -> Promise;
 
-    /// Whether the promise holds at the moment of the call, so that all frames that arrived before it are ours alone
-    /// to forward. Reads a clock: called after frames were counted and before they are received.
+    /// Whether the promise holds at the moment of the call, so that all frames that arrived before
+    /// it are ours alone to forward. Reads a clock: called after frames were counted and before
+    /// they are received.
     fn ours(&mut self) -> bool;
 
     /// Gives the promise up: from here on nothing that arrives is ours.

@@ -1,13 +1,16 @@
-//! Which flows send most, in memory that does not grow with their number: a fixed table of counters.
+//! Which flows send most, in memory that does not grow with their number: a fixed table of
+//! counters.
 //!
-//! The counters are Misra and Gries's (Finding repeated elements, 1982) with lengths for weights. When the table is full it is
-//! thinned as Anderson and others do it (A high-performance algorithm for identifying frequent items in data streams,
-//! 2017): what the median counter has is taken from all, and the half that then has nothing goes. A frame costs a
-//! look-up, and a thinning makes room for half a table of new flows, so that forged senders cost some nanoseconds a frame.
+//! The counters are Misra and Gries's (Finding repeated elements, 1982) with lengths for weights.
+//! When the table is full it is thinned as Anderson and others do it (A high-performance algorithm
+//! for identifying frequent items in data streams, 2017): what the median counter has is taken from
+//! all, and the half that then has nothing goes. A frame costs a look-up, and a thinning makes room
+//! for half a table of new flows, so that forged senders cost some nanoseconds a frame.
 //!
-//! **Bound.** A thinning takes the median from at least half of the [`MOST`] counters, so that all of them together have taken no
-//! more than `arrived / (MOST / 2)`, about 1 %. So much may be missing from what is told of a flow, and no more may have
-//! come of one that is not told at all; never is more told than came.
+//! **Bound.** A thinning takes the median from at least half of the [`MOST`] counters, so that all
+//! of them together have taken no more than `arrived / (MOST / 2)`, about 1 %. So much may be
+//! missing from what is told of a flow, and no more may have come of one that is not told at all;
+//! never is more told than came.
 //!
 //! ```
 //! use tidegate_gateway::heavy::Heavy;
@@ -23,7 +26,8 @@ use tidegate_packet::Ends;
 
 /// So many flows are told of at most.
 pub const MOST: usize = 192;
-/// Places of the index: a power of two, more than half of them free, so that what is looked for is found at once.
+/// Places of the index: a power of two, more than half of them free, so that what is looked for is
+/// found at once.
 const PLACES: usize = 512;
 /// A place of the index that is free.
 const FREE: u8 = u8::MAX;
@@ -33,7 +37,8 @@ const _: () = assert!(PLACES.is_power_of_two() && 2 * MOST < PLACES && MOST < FR
 #[derive(Debug)]
 pub struct Heavy {
     counters: Vec<Counted>,
-    /// Which counter a flow has: looked for from the place that its hash says on, until it is found or a place is free.
+    /// Which counter a flow has: looked for from the place that its hash says on, until it is
+    /// found or a place is free.
     index: [u8; PLACES],
     /// Where the median is found.
     sizes: Vec<u64>,
@@ -67,7 +72,8 @@ impl Heavy {
         Heavy { counters, index: [FREE; PLACES], sizes, arrived: 0, unseen: 0 }
     }
 
-    /// A frame of `len` bytes between `ends` has arrived, of the flow of this hash. All frames of a hash are of one `class`.
+    /// A frame of `len` bytes between `ends` has arrived, of the flow of this hash. All frames of a
+    /// hash are of one `class`.
     #[inline]
     pub fn arrived(&mut self, hash: u64, len: u32, class: u16, ends: &Ends) {
         let bytes = u64::from(len.max(1));
@@ -78,7 +84,10 @@ impl Heavy {
                 counter.bytes += bytes;
                 counter.longest = counter.longest.max(len);
             }
-            None => self.insert(at, Counted { hash, bytes, longest: len, lost: 0, lost_bytes: 0, class, ends: *ends }),
+            None => self.insert(
+                at,
+                Counted { hash, bytes, longest: len, lost: 0, lost_bytes: 0, class, ends: *ends },
+            ),
         }
     }
 
@@ -118,7 +127,11 @@ impl Heavy {
     #[inline]
     fn find(&self, hash: u64) -> usize {
         let mut at = hash as usize % PLACES;
-        while self.counters.get(usize::from(self.index[at])).is_some_and(|counter| counter.hash != hash) {
+        while self
+            .counters
+            .get(usize::from(self.index[at]))
+            .is_some_and(|counter| counter.hash != hash)
+        {
             at = (at + 1) % PLACES;
         }
         at

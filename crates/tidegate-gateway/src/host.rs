@@ -1,5 +1,5 @@
-//! What the gateway asks of its machine so that frames leave in time. All of it is best effort: where the system refuses,
-//! frames leave later now and then, and nothing else changes.
+//! What the gateway asks of its machine so that frames leave in time. All of it is best effort:
+//! where the system refuses, frames leave later now and then, and nothing else changes.
 use std::{fs, io, thread};
 
 use nix::sched::{CpuSet, sched_getaffinity};
@@ -13,9 +13,10 @@ const FIRST: i32 = -20;
 
 /// Lets this thread come before all others that are not real-time.
 ///
-/// Not SCHED_FIFO: a thread that never sleeps, as ours above some 200 Mbit/s, is stopped for 50 ms of each second there.
-/// Where the kernel gives processor time by session (`kernel.sched_autogroup_enabled`), nice values count only among the
-/// threads of one; a process that leads its own session, such as a service, raises that too.
+/// Not SCHED_FIFO: a thread that never sleeps, as ours above some 200 Mbit/s, is stopped for 50 ms
+/// of each second there. Where the kernel gives processor time by session
+/// (`kernel.sched_autogroup_enabled`), nice values count only among the threads of one; a process
+/// that leads its own session, such as a service, raises that too.
 ///
 /// # Errors
 /// The system refuses.
@@ -27,8 +28,8 @@ pub fn come_first() -> io::Result<()> {
     }
 }
 
-/// Keeps in memory what the process has in memory now and what it touches later of what it has laid out: no page is
-/// written to disk meanwhile, which would hold up whoever wants it back.
+/// Keeps in memory what the process has in memory now and what it touches later of what it has laid
+/// out: no page is written to disk meanwhile, which would hold up whoever wants it back.
 ///
 /// # Errors
 /// The system refuses.
@@ -42,8 +43,12 @@ pub fn keep_memory() -> io::Result<()> {
 /// The system does not tell.
 pub fn resident() -> io::Result<u64> {
     let told = fs::read_to_string("/proc/self/status")?;
-    let kibibytes = |line: &str| line.strip_prefix("VmRSS:")?.trim().strip_suffix(" kB")?.parse::<u64>().ok();
-    told.lines().find_map(kibibytes).map(|many| many << 10).ok_or_else(|| io::ErrorKind::InvalidData.into())
+    let kibibytes =
+        |line: &str| line.strip_prefix("VmRSS:")?.trim().strip_suffix(" kB")?.parse::<u64>().ok();
+    told.lines()
+        .find_map(kibibytes)
+        .map(|many| many << 10)
+        .ok_or_else(|| io::ErrorKind::InvalidData.into())
 }
 
 /// What there is of processors for threads that never sleep.
@@ -51,10 +56,12 @@ pub fn resident() -> io::Result<u64> {
 pub enum Room {
     /// Each may have one, and others are left one.
     Enough,
-    /// The machine has no more than so many: with so many that never sleep it would do hardly anything else.
+    /// The machine has no more than so many: with so many that never sleep it would do hardly
+    /// anything else.
     Full(usize),
-    /// The process is given the time of no more than so many, fewer than it may run on (`cpu.max` of its control group):
-    /// when that is used up it is stopped, which loses more than never sleeping gains.
+    /// The process is given the time of no more than so many, fewer than it may run on (`cpu.max`
+    /// of its control group): when that is used up it is stopped, which loses more than never
+    /// sleeping gains.
     Rationed(usize),
 }
 
@@ -103,10 +110,21 @@ mod tests {
         assert_eq!(judge(1, 1, 1, 1), Room::Full(1));
         assert_eq!(judge(1, 2, 2, 2), Room::Enough);
         assert_eq!(judge(2, 2, 2, 2), Room::Full(2));
-        assert_eq!(judge(1, 8, 1, 1), Room::Enough, "kept to one processor, as by taskset: that is what one should do");
-        assert_eq!(judge(1, 8, 8, 1), Room::Rationed(1), "a share of the machine, as a container has");
+        assert_eq!(
+            judge(1, 8, 1, 1),
+            Room::Enough,
+            "kept to one processor, as by taskset: that is what one should do"
+        );
+        assert_eq!(
+            judge(1, 8, 8, 1),
+            Room::Rationed(1),
+            "a share of the machine, as a container has"
+        );
         assert_eq!(room_for(0), Room::Enough);
-        assert_eq!([listed("0\n"), listed("0-3,6,8-9\n"), listed(""), listed("3-1")], [Some(1), Some(7), None, None]);
+        assert_eq!(
+            [listed("0\n"), listed("0-3,6,8-9\n"), listed(""), listed("3-1")],
+            [Some(1), Some(7), None, None]
+        );
         assert!(running().is_some_and(|count| count > 0));
     }
 

@@ -1,7 +1,8 @@
 //! The managed direction: every frame classified, queued, paced at the rate and delayed.
 //!
-//! Departures follow a computed schedule: a frame leaves when the one before it would have been sent at the link's rate,
-//! or when it arrives, whichever is later. Being called late makes a frame late and moves no later frame's time.
+//! Departures follow a computed schedule: a frame leaves when the one before it would have been
+//! sent at the link's rate, or when it arrives, whichever is later. Being called late makes a frame
+//! late and moves no later frame's time.
 use std::collections::VecDeque;
 
 use tidegate::catalog::AnyQueue;
@@ -27,7 +28,8 @@ use crate::witness::Witness;
 pub struct Managed {
     /// The queue, empty.
     pub queue: AnyQueue,
-    /// The link that it was built for: at its rate frames leave, and so much may wait unjudged, too.
+    /// The link that it was built for: at its rate frames leave, and so much may wait unjudged,
+    /// too.
     pub link: Link,
     /// Which frames are one flow or of one class, and which are not judged.
     pub sorter: Sorter,
@@ -45,7 +47,8 @@ pub struct Managed {
 #[derive(Debug)]
 pub struct Lane<W> {
     queue: AnyQueue,
-    /// Queues that were exchanged while frames waited in them: the first gives all it has before the next does.
+    /// Queues that were exchanged while frames waited in them: the first gives all it has before
+    /// the next does.
     elders: VecDeque<AnyQueue>,
     /// When the last frame is to leave that came from one of them.
     settles: Time,
@@ -129,9 +132,10 @@ impl<W: Witness> Lane<W> {
         }
     }
 
-    /// Goes on as `to` says, with all that waits and is under way, at `now`, which is no earlier than in any call before. A
-    /// queue that hands over what waits in it does so; another one gives what it has before the new one gives anything.
-    /// Nothing is lost. What is left over is to be given back where that may take its time.
+    /// Goes on as `to` says, with all that waits and is under way, at `now`, which is no earlier
+    /// than in any call before. A queue that hands over what waits in it does so; another one
+    /// gives what it has before the new one gives anything. Nothing is lost. What is left over
+    /// is to be given back where that may take its time.
     pub fn renew(&mut self, now: Time, to: Managed) -> LeftOver {
         self.serve(now);
         let Managed { mut queue, link, sorter, keys, under_way, pool, meter } = to;
@@ -155,15 +159,25 @@ impl<W: Witness> Lane<W> {
         let meter = self.meter.renew(meter, same_classes);
         // A frame that the old rate keeps on the link for long does not hold up the new one.
         if let State::Busy(until) = &mut self.state {
-            *until = now.max((*until).min(now + link.rate.time_to_send(Bytes::new(self.pool.longest().into()))));
+            *until = now.max(
+                (*until).min(now + link.rate.time_to_send(Bytes::new(self.pool.longest().into()))),
+            );
         }
         (self.link, self.pacer, self.overload) = (link, Pacer::new(link.rate), Overload::new());
         let sorter = std::mem::replace(&mut self.sorter, sorter);
-        LeftOver { _queue: old, _pool: pool, _under_way: under_way, _sorter: sorter, _keys: keys, _meter: meter }
+        LeftOver {
+            _queue: old,
+            _pool: pool,
+            _under_way: under_way,
+            _sorter: sorter,
+            _keys: keys,
+            _meter: meter,
+        }
     }
 
-    /// Whether nothing waits or is under way any more that came from a queue before this one: for that, and for what this queue
-    /// lets in, there is room, and not for what a third one would let in besides.
+    /// Whether nothing waits or is under way any more that came from a queue before this one: for
+    /// that, and for what this queue lets in, there is room, and not for what a third one would
+    /// let in besides.
     pub fn is_settled(&self, now: Time) -> bool {
         self.elders.is_empty() && self.settles <= now
     }
@@ -174,7 +188,8 @@ impl<W: Witness> Lane<W> {
         self.lose(now, Loss::Lapsed, frame.wire_len, frame.bytes);
     }
 
-    /// Loses everything that waits in the queue and is under way: whoever waited for it has had newer frames meanwhile.
+    /// Loses everything that waits in the queue and is under way: whoever waited for it has had
+    /// newer frames meanwhile.
     pub fn forget(&mut self, now: Time) {
         let (pool, counters, witness) = (&mut self.pool, &mut self.counters, &mut self.witness);
         self.delay.forget(|slot| lose_held(now, Loss::Lapsed, slot, pool, counters, witness));
@@ -220,7 +235,11 @@ impl<W: Witness> Lane<W> {
 
     /// Writes down how things stand at `now`.
     pub(crate) fn sample(&mut self, now: Time, into: &mut LaneSample) {
-        debug_assert_eq!(self.keys.waiting(), self.judged().packets, "not all that waits is counted");
+        debug_assert_eq!(
+            self.keys.waiting(),
+            self.judged().packets,
+            "not all that waits is counted"
+        );
         (into.rate, into.backlog) = (self.link.rate, self.backlog());
         into.gauges.clear();
         self.queue.probe(&mut |gauge| into.gauges.push(gauge));
@@ -247,8 +266,8 @@ impl<W: Witness> Lane<W> {
         self.witness.lost(now, why, bytes);
     }
 
-    /// Offers a frame for which the pool has room to the queue. It is copied when the queue has let it in: under a
-    /// flood most are not.
+    /// Offers a frame for which the pool has room to the queue. It is copied when the queue has let
+    /// it in: under a flood most are not.
     fn enqueue(&mut self, now: Time, bytes: &[u8]) {
         let len = bytes.len() as u32;
         let parsed = Frame::parse(LinkType::Ethernet, bytes, len);
@@ -305,7 +324,9 @@ impl<W: Witness> Lane<W> {
             State::Busy(until) => Some(until),
             // A queue that holds frames back says when; never again in the same instant.
             State::Idle(_) if self.queue.backlog().packets == 0 => None,
-            State::Idle(asked) => self.queue.wake_at().map(|at| at.max(asked + Span::from_nanos(1))),
+            State::Idle(asked) => {
+                self.queue.wake_at().map(|at| at.max(asked + Span::from_nanos(1)))
+            }
         }
     }
 
@@ -316,7 +337,8 @@ impl<W: Witness> Lane<W> {
                 if let Some(why) = mark_of(self.pool.note(packet.slot))
                     && !mark(self.pool.beginning(packet.slot))
                 {
-                    // The queue has marked a packet of its flow that can be; this frame, in its place, cannot.
+                    // The queue has marked a packet of its flow that can be; this frame, in its
+                    // place, cannot.
                     self.pool.write_note(packet.slot, 0);
                     self.counters.marked[why as usize] -= 1;
                 }
@@ -344,7 +366,8 @@ impl<W: Witness> Lane<W> {
         }
     }
 
-    /// What is taken next: of those that are not judged, if it is their turn; of the queues; of the former after all.
+    /// What is taken next: of those that are not judged, if it is their turn; of the queues; of the
+    /// former after all.
     #[inline]
     fn taken(&mut self, now: Time) -> Option<Packet> {
         if let Some(packet) = self.aside.due() {
@@ -362,12 +385,16 @@ impl<W: Witness> Lane<W> {
         }
     }
 
-    /// What the first of the elders gives that has anything. None of the catalog's holds back what it has.
+    /// What the first of the elders gives that has anything. None of the catalog's holds back what
+    /// it has.
     #[cold]
     fn taken_from_elders(&mut self, now: Time) -> Option<Packet> {
-        let Lane { elders, strangers, pool, counters, witness, overload, aside, meter, keys, .. } = self;
+        let Lane {
+            elders, strangers, pool, counters, witness, overload, aside, meter, keys, ..
+        } = self;
         let classes = Classes::Formers;
-        let mut fate = Fate { pool, counters, witness, overload, aside, meter, keys, classes, arriving: None };
+        let mut fate =
+            Fate { pool, counters, witness, overload, aside, meter, keys, classes, arriving: None };
         while let Some(elder) = elders.front_mut() {
             fate.classes = if *strangers > 0 { Classes::Formers } else { Classes::Todays };
             if let Some(packet) = elder.dequeue(now, &mut fate) {
@@ -386,12 +413,15 @@ impl<W: Witness> Lane<W> {
     fn queue_and_fate<'a>(&'a mut self) -> (&'a mut AnyQueue, Fate<'a, W>) {
         let Lane { queue, pool, counters, witness, overload, aside, meter, keys, .. } = self;
         let classes = Classes::Todays;
-        (queue, Fate { pool, counters, witness, overload, aside, meter, keys, classes, arriving: None })
+        (
+            queue,
+            Fate { pool, counters, witness, overload, aside, meter, keys, classes, arriving: None },
+        )
     }
 }
 
-/// Sets CE in a frame, of which the `beginning` with the whole IP header is given; whether it bears it now. Of one that bore it
-/// already, nothing changes.
+/// Sets CE in a frame, of which the `beginning` with the whole IP header is given; whether it bears
+/// it now. Of one that bore it already, nothing changes.
 fn mark(beginning: &mut [u8]) -> bool {
     let frame = Frame::parse(LinkType::Ethernet, beginning, beginning.len() as u32);
     matches!(set_ce(beginning, &frame), Mark::Set | Mark::Already)

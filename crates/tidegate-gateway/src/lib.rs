@@ -1,7 +1,9 @@
-//! A bump in the wire: frames in on one interface, out on the other, through any queue of the catalog at a set rate.
+//! A bump in the wire: frames in on one interface, out on the other, through any queue of the
+//! catalog at a set rate.
 //!
-//! The only crate of Tidegate that reads a clock or talks to a network. What decides about packets is told the time
-//! and sees devices through one small trait, [`Port`](port::Port), so that it runs in tests without either.
+//! The only crate of Tidegate that reads a clock or talks to a network. What decides about packets
+//! is told the time and sees devices through one small trait, [`Port`](port::Port), so that it runs
+//! in tests without either.
 //!
 //! | module | what it does |
 //! |---|---|

@@ -94,7 +94,11 @@ impl End {
 
     /// Sends a frame whose checksum is left for hardware to fill in.
     pub fn send_unfinished(&mut self, bytes: &[u8]) {
-        self.put(Frame { bytes: bytes.to_vec(), wire_len: bytes.len() as u32, checksum_missing: true });
+        self.put(Frame {
+            bytes: bytes.to_vec(),
+            wire_len: bytes.len() as u32,
+            checksum_missing: true,
+        });
     }
 
     /// Everything that has arrived, oldest first.
@@ -152,7 +156,11 @@ impl Port for End {
         let mut bytes = self.leaves.borrow_mut().spare.pop().unwrap_or_default();
         bytes.clear();
         bytes.extend_from_slice(frame);
-        self.taken.push_back(Frame { bytes, wire_len: frame.len() as u32, checksum_missing: false });
+        self.taken.push_back(Frame {
+            bytes,
+            wire_len: frame.len() as u32,
+            checksum_missing: false,
+        });
         Ok(())
     }
 
@@ -228,7 +236,9 @@ mod tests {
         here.send_cut_off(&[0; 60], 9000);
         here.send_unfinished(&[0; 60]);
         let mut seen = Vec::new();
-        there.receive(9, &mut |f| seen.push((f.bytes.len(), f.wire_len, f.checksum_missing))).unwrap();
+        there
+            .receive(9, &mut |f| seen.push((f.bytes.len(), f.wire_len, f.checksum_missing)))
+            .unwrap();
         assert_eq!(seen, [(60, 9000, false), (60, 60, true)]);
     }
 }

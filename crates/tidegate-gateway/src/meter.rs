@@ -1,4 +1,5 @@
-//! What a managed direction measures while it moves frames: who sends, how long frames wait, what classes get.
+//! What a managed direction measures while it moves frames: who sends, how long frames wait, what
+//! classes get.
 use tidegate::{Packet, Span, Time};
 use tidegate_packet::Ends;
 
@@ -12,14 +13,16 @@ use crate::sort::Sorter;
 /// The part of all waits that is taken for the short ones.
 const SHORT: f64 = 0.1;
 
-/// By what a flow's frames of a class are counted: whoever sends in several classes has a share in each.
+/// By what a flow's frames of a class are counted: whoever sends in several classes has a share in
+/// each.
 #[inline]
 fn key(flow: u64, class: u16) -> u64 {
     flow ^ u64::from(class).wrapping_mul(0x9e37_79b9_7f4a_7c15) // 2^64 by the golden ratio: far apart
 }
 
-/// What became of the frames of a class, by their length on the wire: received = left + lost + waiting. Lengths are those of the packets
-/// that the queue gave or dropped; where another frame of the flow left in one's stead, its own follows later.
+/// What became of the frames of a class, by their length on the wire: received = left + lost +
+/// waiting. Lengths are those of the packets that the queue gave or dropped; where another frame of
+/// the flow left in one's stead, its own follows later.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ClassTally {
     /// Offered to the queue.
@@ -81,7 +84,9 @@ impl Meter {
     pub fn arrived(&mut self, packet: &Packet, ends: &Ends) {
         self.heavy.arrived(key(packet.flow, packet.class), packet.len, packet.class, ends);
         let class = usize::from(packet.class);
-        if let (Some(class), Some(arrived)) = (self.classes.get_mut(class), self.arrived.get_mut(class)) {
+        if let (Some(class), Some(arrived)) =
+            (self.classes.get_mut(class), self.arrived.get_mut(class))
+        {
             class.received.add(packet.len);
             *arrived += u64::from(packet.len);
         }
@@ -93,7 +98,8 @@ impl Meter {
         self.allowed += u64::from(packet.len);
     }
 
-    /// The queue has dropped a frame of `flow`, as which it [arrived](Meter::arrived); the queue may know it by another key.
+    /// The queue has dropped a frame of `flow`, as which it [arrived](Meter::arrived); the queue
+    /// may know it by another key.
     #[inline]
     pub fn lost(&mut self, flow: u64, packet: &Packet, of: Classes) {
         self.heavy.lost(key(flow, packet.class), packet.len);
@@ -104,7 +110,8 @@ impl Meter {
         }
     }
 
-    /// A frame of `flow` that the queue had given to the link was lost all the same. To its class it has left the queue.
+    /// A frame of `flow` that the queue had given to the link was lost all the same. To its class
+    /// it has left the queue.
     #[inline]
     pub(crate) fn lost_after(&mut self, flow: u64, packet: &Packet) {
         self.heavy.lost(key(flow, packet.class), packet.len);
@@ -127,7 +134,8 @@ impl Meter {
         self.longest = self.longest.max(waited);
     }
 
-    /// Goes on with the intervals of `to`, and with its classes unless they are `same`. What is left over is to be given back.
+    /// Goes on with the intervals of `to`, and with its classes unless they are `same`. What is
+    /// left over is to be given back.
     pub(crate) fn renew(&mut self, mut to: Meter, same: bool) -> Meter {
         self.interval = to.interval;
         if !same {
@@ -137,8 +145,8 @@ impl Meter {
         to
     }
 
-    /// Writes down what is measured at `now`, and begins a new interval if one has ended. `sorter` knows which flow is between
-    /// which ends.
+    /// Writes down what is measured at `now`, and begins a new interval if one has ended. `sorter`
+    /// knows which flow is between which ends.
     pub fn sample(&mut self, now: Time, sorter: &Sorter, into: &mut LaneSample) {
         (into.sojourns, into.longest) = (self.sojourns, self.longest);
         self.longest = Span::ZERO;
@@ -150,7 +158,8 @@ impl Meter {
             Some(span) => {
                 into.closed = true;
                 let interval = &mut into.interval;
-                (interval.span, interval.arrived, interval.unseen) = (span, self.heavy.all(), self.heavy.unseen());
+                (interval.span, interval.arrived, interval.unseen) =
+                    (span, self.heavy.all(), self.heavy.unseen());
                 interval.allowed = self.allowed;
                 let waits = self.sojourns.since(&self.before);
                 interval.wait = waits.quantile(SHORT).unwrap_or(Span::ZERO);

@@ -1,7 +1,7 @@
 //! `/metrics`: a snapshot as OpenMetrics 1.0, for Prometheus and what understands it.
 //!
-//! Base units throughout: seconds, bytes, ratios. Labels name links, directions, reasons, classes and gauges; flows come and
-//! go by the million and have none. [`FAMILIES`] is the whole list.
+//! Base units throughout: seconds, bytes, ratios. Labels name links, directions, reasons, classes
+//! and gauges; flows come and go by the million and have none. [`FAMILIES`] is the whole list.
 mod families;
 pub mod serve;
 
@@ -92,9 +92,15 @@ impl Family {
 
     fn encode(&self, samples: &[Sample], encoder: &mut DescriptorEncoder) -> fmt::Result {
         let unit = (!self.unit.is_empty()).then(|| Unit::Other(self.unit.into()));
-        let mut family = encoder.encode_descriptor(self.stem, self.help, unit.as_ref(), self.kind.metric_type())?;
+        let mut family = encoder.encode_descriptor(
+            self.stem,
+            self.help,
+            unit.as_ref(),
+            self.kind.metric_type(),
+        )?;
         for Sample { values, value } in samples {
-            let labels: Vec<_> = self.labels.iter().copied().zip(values.iter().map(|value| &**value)).collect();
+            let labels: Vec<_> =
+                self.labels.iter().copied().zip(values.iter().map(|value| &**value)).collect();
             match value {
                 None => family.encode_info(&labels)?,
                 Some(value) if labels.is_empty() => value.encode(&mut family)?,
@@ -129,7 +135,9 @@ impl Value {
                 let mut below = 0;
                 let buckets: Vec<(f64, u64)> = bounds
                     .chain([(f64::INFINITY, delays.frames)])
-                    .map(|(bound, at_most)| (bound, at_most.saturating_sub(std::mem::replace(&mut below, at_most))))
+                    .map(|(bound, at_most)| {
+                        (bound, at_most.saturating_sub(std::mem::replace(&mut below, at_most)))
+                    })
                     .collect();
                 to.encode_histogram::<NoLabelSet>(delays.sum_s, delays.frames, &buckets, None)
             }
@@ -157,13 +165,16 @@ impl Pages {
     }
 }
 
-/// Frames that an interface did not take after all are taken back from those sent. A counter that goes back would be read as
-/// a start: it stays where it was until as many more have been sent.
+/// Frames that an interface did not take after all are taken back from those sent. A counter that
+/// goes back would be read as a start: it stays where it was until as many more have been sent.
 fn up_only(sent: &mut Sent, snapshot: &mut Snapshot) {
     for link in &mut snapshot.links {
         let most = sent.entry(link.name.clone()).or_default();
         for (most, way) in most.iter_mut().zip([&mut link.managed, &mut link.reverse]) {
-            *most = Tally { frames: most.frames.max(way.sent.frames), bytes: most.bytes.max(way.sent.bytes) };
+            *most = Tally {
+                frames: most.frames.max(way.sent.frames),
+                bytes: most.bytes.max(way.sent.bytes),
+            };
             way.sent = *most;
         }
     }

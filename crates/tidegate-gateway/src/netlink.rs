@@ -2,8 +2,8 @@
 use std::io;
 
 use netlink_packet_core::{
-    NLM_F_ACK, NLM_F_DUMP, NLM_F_REQUEST, NetlinkBuffer, NetlinkDeserializable, NetlinkHeader, NetlinkMessage,
-    NetlinkPayload, NetlinkSerializable,
+    NLM_F_ACK, NLM_F_DUMP, NLM_F_REQUEST, NetlinkBuffer, NetlinkDeserializable, NetlinkHeader,
+    NetlinkMessage, NetlinkPayload, NetlinkSerializable,
 };
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_sys::protocols::{NETLINK_GENERIC, NETLINK_ROUTE};
@@ -34,7 +34,8 @@ impl Netlink {
         let mut socket = Socket::new(protocol)?;
         socket.bind_auto()?;
         socket.connect(&SocketAddr::new(0, 0))?;
-        // Without this the kernel repeats the whole order in its refusal and says no more than the error's number.
+        // Without this the kernel repeats the whole order in its refusal and says no more than the
+        // error's number.
         socket.set_cap_ack(true)?;
         Ok(Netlink { socket, sequence: 0 })
     }
@@ -47,7 +48,8 @@ impl Netlink {
         self.exchange(question, NLM_F_DUMP)
     }
 
-    /// Has `order` carried out; `flags` says whether to create, replace or neither (`NLM_F_CREATE` and its like).
+    /// Has `order` carried out; `flags` says whether to create, replace or neither (`NLM_F_CREATE`
+    /// and its like).
     ///
     /// # Errors
     /// The kernel's.
@@ -83,7 +85,9 @@ impl Netlink {
                 if message.header.sequence_number == self.sequence {
                     match message.payload {
                         NetlinkPayload::InnerMessage(answer) => answers.push(answer),
-                        NetlinkPayload::Error(error) if error.code.is_some() => return Err(error.to_io()),
+                        NetlinkPayload::Error(error) if error.code.is_some() => {
+                            return Err(error.to_io());
+                        }
                         NetlinkPayload::Done(_) | NetlinkPayload::Error(_) => return Ok(answers),
                         _ => {}
                     }
@@ -112,12 +116,14 @@ mod tests {
         let mut netlink = Netlink::open().unwrap();
         let links = netlink.ask(RouteNetlinkMessage::GetLink(LinkMessage::default())).unwrap();
         let loopback = LinkAttribute::IfName("lo".into());
-        let found =
-            |l: &RouteNetlinkMessage| matches!(l, RouteNetlinkMessage::NewLink(l) if l.attributes.contains(&loopback));
+        let found = |l: &RouteNetlinkMessage| matches!(l, RouteNetlinkMessage::NewLink(l) if l.attributes.contains(&loopback));
         assert!(links.iter().any(found), "{links:?}");
         let mut nobody = LinkMessage::default();
         nobody.header.index = 0x7fff_fff0;
         netlink.order(RouteNetlinkMessage::SetLink(nobody), 0).unwrap_err();
-        assert_eq!(netlink.ask(RouteNetlinkMessage::GetLink(LinkMessage::default())).unwrap().len(), links.len());
+        assert_eq!(
+            netlink.ask(RouteNetlinkMessage::GetLink(LinkMessage::default())).unwrap().len(),
+            links.len()
+        );
     }
 }

@@ -1,23 +1,28 @@
-//! Who sends more than its share of a congested link, and does not heed what it loses: a state machine that receives what
-//! arrived, interval by interval, and says who becomes an offender and who ceases to be one.
+//! Who sends more than its share of a congested link, and does not heed what it loses: a state
+//! machine that receives what arrived, interval by interval, and says who becomes an offender and
+//! who ceases to be one.
 //!
-//! A flow exceeds in an interval if three things hold. The link is congested: more arrived than it sends. The flow sent more than its
-//! [fair rate](crate::fair). And the flow itself lost at least half of what it sent beyond that rate. The last one spares a user
-//! whose share has grown because the queue holds a flood below its own. Besides, one of two things must hold:
+//! A flow exceeds in an interval if three things hold. The link is congested: more arrived than it
+//! sends. The flow sent more than its [fair rate](crate::fair). And the flow itself lost at least
+//! half of what it sent beyond that rate. The last one spares a user whose share has grown because
+//! the queue holds a flood below its own. Besides, one of two things must hold:
 //!
 //! - It sent more than [`Rules::factor`] times its fair rate.
-//! - It is **deaf**: it lost at least 5 % of its bytes and still sent three times what TCP would. TCP's rate is that of the throughput
-//!   equation (RFC 5348 §3.1), with the flow's own loss and its longest frame. The round-trip time is the wait in the queue
-//!   and a millisecond, so that TCP hardly sends more. This finds a flood hardly faster than the link
-//!   where everybody else falls silent, as behind drop-tail (Floyd and Fall, Promoting the use of end-to-end congestion
+//! - It is **deaf**: it lost at least 5 % of its bytes and still sent three times what TCP would.
+//!   TCP's rate is that of the throughput equation (RFC 5348 §3.1), with the flow's own loss and
+//!   its longest frame. The round-trip time is the wait in the queue and a millisecond, so that TCP
+//!   hardly sends more. This finds a flood hardly faster than the link where everybody else falls
+//!   silent, as behind drop-tail (Floyd and Fall, Promoting the use of end-to-end congestion
 //!   control in the Internet, 1999, test for the same with a known round-trip time).
 //!
-//! A flow becomes an offender after [`Rules::after`] such intervals in a row; those in which it was deaf only count half. It ceases
-//! to be one after [`Rules::clear_after`] calm ones in a row. An interval is calm if the flow was not deaf, and sent less than
-//! [`Rules::clear_factor`] times its fair rate or lost less than half of what exceeded it.
+//! A flow becomes an offender after [`Rules::after`] such intervals in a row; those in which it was
+//! deaf only count half. It ceases to be one after [`Rules::clear_after`] calm ones in a row. An
+//! interval is calm if the flow was not deaf, and sent less than [`Rules::clear_factor`] times its
+//! fair rate or lost less than half of what exceeded it.
 //!
-//! Of flows of which [less is told](crate::heavy) than came, less is what counts when they become offenders, and more when they
-//! cease. The fair rate is never below what a flow may have sent unseen.
+//! Of flows of which [less is told](crate::heavy) than came, less is what counts when they become
+//! offenders, and more when they cease. The fair rate is never below what a flow may have sent
+//! unseen.
 use std::fmt;
 
 use tidegate::{ConfigError, Rate, Span, Time, params};
@@ -29,16 +34,17 @@ use crate::fair::{Fair, Sharing, fair};
 /// So many flows are offenders, or on the way to it, at most; of more the larger ones.
 pub const SUSPECTS: usize = 64;
 
-/// The part of what exceeds the fair rate that a flow must lose itself. Not all of it: some is lost within the next interval only, and
-/// where losses hit all alike others bear a part.
+/// The part of what exceeds the fair rate that a flow must lose itself. Not all of it: some is lost
+/// within the next interval only, and where losses hit all alike others bear a part.
 const LOSES: f64 = 0.5;
-/// The least loss at which a flow can be deaf. TCP that loses less has windows of more than five packets, and its losses come in
-/// bursts with times between them that are longer than an interval.
+/// The least loss at which a flow can be deaf. TCP that loses less has windows of more than five
+/// packets, and its losses come in bursts with times between them that are longer than an interval.
 const HEARD: f64 = 0.05;
-/// What a round trip takes at least beside the wait in the queue. On a shorter one TCP goes on under such losses, but not at
-/// so many times the rate.
+/// What a round trip takes at least beside the wait in the queue. On a shorter one TCP goes on
+/// under such losses, but not at so many times the rate.
 const TRIP: Span = Span::from_millis(1);
-/// How many times TCP's rate a deaf flow sends. TCP's own rate varies by less from interval to interval.
+/// How many times TCP's rate a deaf flow sends. TCP's own rate varies by less from interval to
+/// interval.
 const DEAF: f64 = 3.0;
 
 params! {
@@ -175,7 +181,14 @@ pub struct Offence {
 impl Offenders {
     /// Nobody is one yet.
     pub fn new(rules: Rules, sharing: Sharing) -> Offenders {
-        Offenders { rules, sharing, suspects: Vec::new(), last: Interval::default(), fair: None, became: 0 }
+        Offenders {
+            rules,
+            sharing,
+            suspects: Vec::new(),
+            last: Interval::default(),
+            fair: None,
+            became: 0,
+        }
     }
 
     /// Goes on by other rules. Offenders stay so until they cease by them.
@@ -183,9 +196,12 @@ impl Offenders {
         (self.rules, self.sharing) = (rules, sharing);
     }
 
-    /// An interval has ended at `now`, in which this arrived for a link of `rate`; what there is to tell.
+    /// An interval has ended at `now`, in which this arrived for a link of `rate`; what there is to
+    /// tell.
     pub fn hear(&mut self, now: Time, rate: Rate, mut interval: Interval) -> Vec<Event> {
-        interval.flows.sort_by(|one, other| other.bytes.cmp(&one.bytes).then(one.flow.cmp(&other.flow)));
+        interval
+            .flows
+            .sort_by(|one, other| other.bytes.cmp(&one.bytes).then(one.flow.cmp(&other.flow)));
         let capacity = rate.bytes_in(interval.span).get().saturating_sub(interval.allowed);
         self.fair = fair(&interval, capacity, &self.sharing);
         self.last = interval;
@@ -205,7 +221,8 @@ impl Offenders {
             offence.lost += u64::from(sent.lost);
             let exceeds = fair.as_ref().is_some_and(|fair| {
                 let at_most = (sent.bytes + last.unseen) as f64;
-                sent.loses(fair) && at_most >= rules.clear_factor * fair.of(&sent) || last.is_deaf(&sent, fair)
+                sent.loses(fair) && at_most >= rules.clear_factor * fair.of(&sent)
+                    || last.is_deaf(&sent, fair)
             });
             offence.falling = if exceeds { 0 } else { offence.falling + 1 };
             if offence.falling < rules.clear_after {
@@ -218,10 +235,13 @@ impl Offenders {
         events
     }
 
-    /// Goes through those that exceed the factor: who is an offender now. Those that no longer do it are forgotten.
+    /// Goes through those that exceed the factor: who is an offender now. Those that no longer do
+    /// it are forgotten.
     fn rising(&mut self, now: Time) -> Vec<Event> {
-        let (offenders, before): (Vec<Suspect>, Vec<Suspect>) =
-            self.suspects.drain(..).partition(|suspect| matches!(suspect.state, State::Offender(_)));
+        let (offenders, before): (Vec<Suspect>, Vec<Suspect>) = self
+            .suspects
+            .drain(..)
+            .partition(|suspect| matches!(suspect.state, State::Offender(_)));
         self.suspects = offenders;
         let mut events = Vec::new();
         let Some(fair) = &self.fair else { return events };
@@ -233,13 +253,15 @@ impl Offenders {
             if self.suspects.iter().any(|suspect| suspect.is(sent)) {
                 continue;
             }
-            let sum = how.weight() + before.iter().find(|suspect| suspect.is(sent)).map_or(0, Suspect::risen);
+            let sum = how.weight()
+                + before.iter().find(|suspect| suspect.is(sent)).map_or(0, Suspect::risen);
             let state = if sum < self.rules.after * Exceeds::Far.weight() {
                 State::Rising(sum)
             } else {
                 self.became += 1;
                 let share = sent.bytes as f64 / self.last.arrived as f64;
-                let [rate, fair] = [sent.bytes as f64, fair.of(sent)].map(|bytes| self.last.per_second(bytes));
+                let [rate, fair] =
+                    [sent.bytes as f64, fair.of(sent)].map(|bytes| self.last.per_second(bytes));
                 events.push(Event::Became { flow: sent.flow, rate, share, fair });
                 State::Offender(Offence { since: now, lost: 0, falling: 0 })
             };
@@ -253,12 +275,14 @@ impl Offenders {
         &self.last
     }
 
-    /// The fair rate in the last interval, in bit/s; `None` if the link was not congested. With classes the least of them.
+    /// The fair rate in the last interval, in bit/s; `None` if the link was not congested. With
+    /// classes the least of them.
     pub fn fair_rate(&self) -> Option<f64> {
         self.fair.as_ref().map(|fair| self.last.per_second(fair.least()))
     }
 
-    /// How many times its fair rate `sent` was, of the last interval; `None` if nothing held it back.
+    /// How many times its fair rate `sent` was, of the last interval; `None` if nothing held it
+    /// back.
     pub fn fair_shares(&self, sent: &Sent) -> Option<f64> {
         let fair = self.fair.as_ref()?.of(sent);
         (fair > 0.0 && fair.is_finite()).then(|| sent.bytes as f64 / fair)
@@ -288,7 +312,8 @@ enum Exceeds {
 }
 
 impl Exceeds {
-    /// How much such an interval counts. TCP may seem deaf for two seconds while it recovers from a window of losses.
+    /// How much such an interval counts. TCP may seem deaf for two seconds while it recovers from a
+    /// window of losses.
     const fn weight(self) -> u32 {
         match self {
             Exceeds::Far => 2,
@@ -333,7 +358,8 @@ impl Interval {
         if loss < HEARD || sent.bytes as f64 <= fair.of(sent) || !sent.loses(fair) {
             return false;
         }
-        let per_trip = sent.bytes as f64 * (self.wait + TRIP).as_secs() / self.span.as_secs().max(1e-9);
+        let per_trip =
+            sent.bytes as f64 * (self.wait + TRIP).as_secs() / self.span.as_secs().max(1e-9);
         per_trip > DEAF * f64::from(sent.longest) * segments_per_trip(loss.min(1.0))
     }
 }
@@ -350,7 +376,8 @@ impl Sent {
     }
 }
 
-/// How many segments TCP sends in a round-trip time where this part of them is lost: RFC 5348 §3.1 with b = 1 and t_RTO = 4 R.
+/// How many segments TCP sends in a round-trip time where this part of them is lost: RFC 5348 §3.1
+/// with b = 1 and t_RTO = 4 R.
 fn segments_per_trip(loss: f64) -> f64 {
     let timeouts = 4.0 * 3.0 * (3.0 * loss / 8.0).sqrt() * loss * (1.0 + 32.0 * loss * loss);
     1.0 / ((2.0 * loss / 3.0).sqrt() + timeouts)
@@ -370,7 +397,10 @@ impl fmt::Display for Event {
             }
             Event::Ceased { flow, for_long, lost } => {
                 let (seconds, lost) = (human::seconds(for_long.as_secs()), human::count(*lost));
-                write!(f, "{flow} is an offender no more, after {seconds}; {lost} of its frames were dropped meanwhile")
+                write!(
+                    f,
+                    "{flow} is an offender no more, after {seconds}; {lost} of its frames were dropped meanwhile"
+                )
             }
         }
     }

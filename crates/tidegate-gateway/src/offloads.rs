@@ -1,10 +1,13 @@
-//! The offloads of an interface, read and set by the kernel's own interface for that: ethtool's family of generic netlink.
+//! The offloads of an interface, read and set by the kernel's own interface for that: ethtool's
+//! family of generic netlink.
 //!
-//! The crates that speak it are asynchronous and read only; this needs no more of it than two messages.
+//! The crates that speak it are asynchronous and read only; this needs no more of it than two
+//! messages.
 use std::io;
 
 use netlink_packet_core::{
-    DecodeError, DefaultNla, Emitable, NLA_F_NESTED, NLM_F_ACK, Nla, NlasIterator, Parseable, ParseableParametrized,
+    DecodeError, DefaultNla, Emitable, NLA_F_NESTED, NLM_F_ACK, Nla, NlasIterator, Parseable,
+    ParseableParametrized,
 };
 use netlink_packet_generic::ctrl::nlas::GenlCtrlAttrs;
 use netlink_packet_generic::ctrl::{GenlCtrl, GenlCtrlCmd};
@@ -99,10 +102,13 @@ impl Ethtool {
     fn open() -> io::Result<Ethtool> {
         let mut line = Netlink::generic()?;
         let name = GenlCtrlAttrs::FamilyName(Features::family_name().into());
-        let question = GenlMessage::from_payload(GenlCtrl { cmd: GenlCtrlCmd::GetFamily, nlas: vec![name] });
+        let question =
+            GenlMessage::from_payload(GenlCtrl { cmd: GenlCtrlCmd::GetFamily, nlas: vec![name] });
         let answers = line.exchange(question, NLM_F_ACK)?;
         let told = answers.iter().flat_map(|answer: &GenlMessage<GenlCtrl>| &answer.payload.nlas);
-        let number = |told: &GenlCtrlAttrs| if let GenlCtrlAttrs::FamilyId(id) = told { Some(*id) } else { None };
+        let number = |told: &GenlCtrlAttrs| {
+            if let GenlCtrlAttrs::FamilyId(id) = told { Some(*id) } else { None }
+        };
         let family = told.filter_map(number).next();
         Ok(Ethtool { line, family: family.ok_or(io::ErrorKind::Unsupported)? })
     }
@@ -116,8 +122,10 @@ impl Ethtool {
 
     fn active(&mut self, interface: &str) -> io::Result<Vec<String>> {
         let answers = self.exchange(GET, vec![nest(HEADER, &[text(NAME, interface)])])?;
-        let not_understood = |why| io::Error::new(io::ErrorKind::InvalidData, format!("ethtool: {why}"));
-        let active = answers.iter().flat_map(|answer| &answer.attributes).find(|one| kind(one) == ACTIVE);
+        let not_understood =
+            |why| io::Error::new(io::ErrorKind::InvalidData, format!("ethtool: {why}"));
+        let active =
+            answers.iter().flat_map(|answer| &answer.attributes).find(|one| kind(one) == ACTIVE);
         names(&active.map(value).unwrap_or_default()).map_err(not_understood)
     }
 }
@@ -141,8 +149,8 @@ fn names(set: &[u8]) -> Result<Vec<String>, DecodeError> {
     Ok(names)
 }
 
-/// The names of the features that are on at `interface` of this network namespace, offloads among them, as the kernel
-/// calls them.
+/// The names of the features that are on at `interface` of this network namespace, offloads among
+/// them, as the kernel calls them.
 ///
 /// # Errors
 /// The kernel's.
@@ -156,7 +164,10 @@ pub fn active(interface: &str) -> io::Result<Vec<String>> {
 /// The kernel's; one that cannot be otherwise there is not as `wanted` afterwards.
 pub fn set(interface: &str, wanted: &[(&str, bool)]) -> io::Result<()> {
     let mut line = Ethtool::open()?;
-    let header = nest(HEADER, &[text(NAME, interface), DefaultNla::new(FLAGS, NO_REPLY.to_ne_bytes().to_vec())]);
+    let header = nest(
+        HEADER,
+        &[text(NAME, interface), DefaultNla::new(FLAGS, NO_REPLY.to_ne_bytes().to_vec())],
+    );
     let bit = |&(name, on): &(&str, bool)| {
         let value = on.then(|| DefaultNla::new(BIT_VALUE, vec![]));
         nest(BIT, &[text(BIT_NAME, name)].into_iter().chain(value).collect::<Vec<_>>())
@@ -173,20 +184,25 @@ pub fn set(interface: &str, wanted: &[(&str, bool)]) -> io::Result<()> {
     }
 }
 
-/// What leaves frames unfinished or larger than the wire carries: checksums and segments left to hardware, and frames made
-/// of several.
+/// What leaves frames unfinished or larger than the wire carries: checksums and segments left to
+/// hardware, and frames made of several.
 fn leaves_unfinished(feature: &str) -> bool {
     let alone = ["tx-generic-segmentation", "tx-udp-segmentation", "rx-gro", "rx-lro"];
     feature.starts_with("tx-checksum-") || feature.starts_with("tx-tcp") || alone.contains(&feature)
 }
 
-/// Turns everything off at `interface` that leaves its frames unfinished or larger than the wire carries.
+/// Turns everything off at `interface` that leaves its frames unfinished or larger than the wire
+/// carries.
 ///
 /// # Errors
 /// The kernel's.
 pub fn finish_frames(interface: &str) -> io::Result<()> {
     let on = active(interface)?;
-    let off: Vec<_> = on.iter().filter(|name| leaves_unfinished(name)).map(|name| (name.as_str(), false)).collect();
+    let off: Vec<_> = on
+        .iter()
+        .filter(|name| leaves_unfinished(name))
+        .map(|name| (name.as_str(), false))
+        .collect();
     set(interface, &off)
 }
 
@@ -200,7 +216,10 @@ mod tests {
         std::process::Command::new("ethtool").arg("--version").output().ok()?;
         let told = namespace.run(&["ethtool", "-k", interface]).unwrap();
         // Those under names of its own (no dash before) stand for several, or bear older names.
-        let on = told.lines().filter_map(|line| line.trim().split_once(": on")).map(|(name, _)| name.to_string());
+        let on = told
+            .lines()
+            .filter_map(|line| line.trim().split_once(": on"))
+            .map(|(name, _)| name.to_string());
         Some(on.collect())
     }
 
@@ -225,7 +244,12 @@ mod tests {
         });
         assert_eq!(grows.len(), after.len() + 1, "{after:?} {grows:?}");
         if let Some(told) = by_the_program(&here, "one") {
-            let same = ["tx-checksum-ip-generic", "tx-vlan-stag-hw-insert", "highdma", "tx-udp-segmentation"];
+            let same = [
+                "tx-checksum-ip-generic",
+                "tx-vlan-stag-hw-insert",
+                "highdma",
+                "tx-udp-segmentation",
+            ];
             for name in same {
                 assert_eq!(
                     told.iter().any(|n| n == name),
@@ -235,7 +259,8 @@ mod tests {
             }
             assert!(told.iter().any(|name| name == "generic-receive-offload"), "{told:?}");
         }
-        let refused = here.inside(|| set("one", &[("rx-lro", true)]).unwrap_err().to_string()).unwrap();
+        let refused =
+            here.inside(|| set("one", &[("rx-lro", true)]).unwrap_err().to_string()).unwrap();
         assert!(refused.contains("one: rx-lro stays off"), "{refused}");
         let missing = here.inside(|| active("no").unwrap_err()).unwrap();
         assert_eq!(missing.raw_os_error(), Some(libc::ENODEV), "{missing}");

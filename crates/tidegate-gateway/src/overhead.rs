@@ -5,19 +5,22 @@ use std::str::FromStr;
 use tidegate::Bytes;
 use tidegate::units::UnitError;
 
-/// The framing overhead that is added to a frame's length before it is paced and shown to the queue (as `tc`'s `stab`
-/// does), for a managed link whose own framing is to be counted.
+/// The framing overhead that is added to a frame's length before it is paced and shown to the queue
+/// (as `tc`'s `stab` does), for a managed link whose own framing is to be counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Overhead {
-    /// So many bytes for every frame; none by default: the length of the Ethernet frame without its check sequence.
+    /// So many bytes for every frame; none by default: the length of the Ethernet frame without its
+    /// check sequence.
     Fixed(u32),
-    /// A full Ethernet: padded to 60 bytes, then check sequence (4), preamble and start of frame (8), gap (12).
+    /// A full Ethernet: padded to 60 bytes, then check sequence (4), preamble and start of frame
+    /// (8), gap (12).
     Ethernet,
 }
 
 /// The most bytes of overhead that are meant seriously.
 const MOST: u64 = 1000;
-/// The least frame of Ethernet without its check sequence (IEEE 802.3 §3.2.8), and what surrounds a frame.
+/// The least frame of Ethernet without its check sequence (IEEE 802.3 §3.2.8), and what surrounds a
+/// frame.
 const ETHERNET: (u32, u32) = (60, 24);
 
 impl Overhead {
@@ -58,7 +61,9 @@ impl FromStr for Overhead {
         match text.parse::<Bytes>() {
             Ok(bytes) if bytes.get() <= MOST => Ok(Overhead::Fixed(bytes.get() as u32)),
             Ok(_) => Err(UnitError { text: text.into(), why: format!("must be at most {MOST} B") }),
-            Err(error) => Err(UnitError { why: format!("{}; or write `ethernet`", error.why), ..error }),
+            Err(error) => {
+                Err(UnitError { why: format!("{}; or write `ethernet`", error.why), ..error })
+            }
         }
     }
 }
@@ -69,9 +74,11 @@ mod tests {
 
     #[test]
     fn text_in_text_out_and_what_it_adds() {
-        for (text, out, short, long) in
-            [("0 B", "0 B", 14, 1514), ("24B", "24 B", 38, 1538), ("ethernet", "ethernet", 84, 1538)]
-        {
+        for (text, out, short, long) in [
+            ("0 B", "0 B", 14, 1514),
+            ("24B", "24 B", 38, 1538),
+            ("ethernet", "ethernet", 84, 1538),
+        ] {
             let overhead: Overhead = text.parse().unwrap();
             assert_eq!(overhead.to_string(), out);
             assert_eq!((overhead.on_wire(14), overhead.on_wire(1514)), (short, long));

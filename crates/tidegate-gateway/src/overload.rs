@@ -1,8 +1,10 @@
-//! When marks are ignored, packets that could be marked are dropped like any other (RFC 7567 §4.2.1).
+//! When marks are ignored, packets that could be marked are dropped like any other (RFC 7567
+//! §4.2.1).
 //!
-//! Queues that mark by a probability may mark every packet of a sender that claims to speak ECN and does not slow down,
-//! and lose none of them. A mark is a signal only as long as most packets go without; so when more than half of the
-//! ECN-capable frames that a queue let in within a tenth of a second were marked, the marked ones of the next are dropped.
+//! Queues that mark by a probability may mark every packet of a sender that claims to speak ECN and
+//! does not slow down, and lose none of them. A mark is a signal only as long as most packets go
+//! without; so when more than half of the ECN-capable frames that a queue let in within a tenth of
+//! a second were marked, the marked ones of the next are dropped.
 use tidegate::{Span, Time};
 
 /// The time over which marks are counted.
@@ -53,7 +55,8 @@ impl Overload {
 mod tests {
     use super::*;
 
-    /// Offers 100 frames a window, of which `marked` are marked; whether the rule is on after each window.
+    /// Offers 100 frames a window, of which `marked` are marked; whether the rule is on after each
+    /// window.
     fn windows(marked: &[u64]) -> Vec<bool> {
         let mut rule = Overload::new();
         let mut on = vec![];

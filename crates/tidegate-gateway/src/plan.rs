@@ -22,12 +22,15 @@ use crate::witness::Witness;
 const LONGEST_DELAY: Span = Span::from_millis(2000);
 /// The most memory for waiting frames that is meant seriously, in bytes.
 const MOST_MEMORY: u64 = 8_000_000_000;
-/// What a queue takes for each frame that waits, in bytes: a list that doubles when it is full is at least half full, and all
-/// that it has outgrown, which the allocator may keep, is together as much again.
+/// What a queue takes for each frame that waits, in bytes: a list that doubles when it is full is
+/// at least half full, and all that it has outgrown, which the allocator may keep, is together as
+/// much again.
 const WAITING: u64 = 4 * size_of::<Packet>() as u64;
-/// The shortest frame that a limit in bytes is laid out for: the least of Ethernet, without its check sequence.
+/// The shortest frame that a limit in bytes is laid out for: the least of Ethernet, without its
+/// check sequence.
 const SHORT: u64 = 60;
-/// Frames and bytes a second that the reverse direction is laid out for, which nothing limits but this machine.
+/// Frames and bytes a second that the reverse direction is laid out for, which nothing limits but
+/// this machine.
 const REVERSE: (Rate, u64) = (Rate::from_bps(10_000_000_000), 1_000_000);
 /// The least MTU of IPv4 (RFC 791), and the most of Linux.
 const MTU: (u32, u32) = (68, 65_535);
@@ -96,19 +99,34 @@ impl Plan {
     /// A plan for two interfaces of this `mtu`, in bytes.
     ///
     /// # Errors
-    /// Names the field, its value and the bound; a field of the managed way back begins with `back.`.
+    /// Names the field, its value and the bound; a field of the managed way back begins with
+    /// `back.`.
     pub fn new(settings: Settings, mtu: u32) -> Result<Plan, ConfigError> {
         names(&settings)?;
         if settings.delay > LONGEST_DELAY {
-            return Err(ConfigError::new("delay", settings.delay, format!("must be at most {LONGEST_DELAY}")));
+            return Err(ConfigError::new(
+                "delay",
+                settings.delay,
+                format!("must be at most {LONGEST_DELAY}"),
+            ));
         }
         if !(MTU.0..=MTU.1).contains(&mtu) {
-            return Err(ConfigError::new("mtu", mtu, format!("must lie in {} to {} bytes", MTU.0, MTU.1)));
+            return Err(ConfigError::new(
+                "mtu",
+                mtu,
+                format!("must lie in {} to {} bytes", MTU.0, MTU.1),
+            ));
         }
         let there = settings.there.cells(settings.delay, mtu);
-        let back = settings.back.as_ref().map_or(reverse_cells(settings.delay), |way| way.cells(settings.delay, mtu));
+        let back = settings
+            .back
+            .as_ref()
+            .map_or(reverse_cells(settings.delay), |way| way.cells(settings.delay, mtu));
         for (prefix, way) in settings.ways() {
-            let named = |error: ConfigError| ConfigError { field: format!("{prefix}{}", error.field), ..error };
+            let named = |error: ConfigError| ConfigError {
+                field: format!("{prefix}{}", error.field),
+                ..error
+            };
             way.queue.build(way.link, Rng::from_seed(0)).map_err(named)?;
         }
         let needed = Pool::memory(there.saturating_add(back));
@@ -119,7 +137,10 @@ impl Plan {
                 _ => ("limit", &settings.there),
             };
             let (needed, most) = (Bytes::new(needed), Bytes::new(MOST_MEMORY));
-            let why = format!("with delay {} needs {needed} for frames; may be at most {most}", settings.delay);
+            let why = format!(
+                "with delay {} needs {needed} for frames; may be at most {most}",
+                settings.delay
+            );
             return Err(ConfigError::new(field, way.link.limit, why));
         }
         Ok(Plan { settings, mtu, cells: [there as u32, back as u32] })
@@ -135,11 +156,16 @@ impl Plan {
         self.mtu
     }
 
-    /// The two directions, empty. `witness` is told everything of the managed one, and its like of the other.
+    /// The two directions, empty. `witness` is told everything of the managed one, and its like of
+    /// the other.
     ///
     /// # Errors
     /// A queue cannot be built; [`new`](Plan::new) has tried.
-    pub fn lanes<W: Witness + Default>(&self, secret: Secret, witness: W) -> Result<(Lane<W>, Back<W>), ConfigError> {
+    pub fn lanes<W: Witness + Default>(
+        &self,
+        secret: Secret,
+        witness: W,
+    ) -> Result<(Lane<W>, Back<W>), ConfigError> {
         let Renewal { there, back } = self.renewal(secret, self.cells)?;
         let back = match back {
             BackRenewal::Wire(wire) => Back::Wire(wire),
@@ -148,17 +174,18 @@ impl Plan {
         Ok((Lane::new(there, witness), back))
     }
 
-    /// What a gate is to become that goes by `old`. The flows' hash keeps its key; with another seed flows are dealt to bins
-    /// anew.
+    /// What a gate is to become that goes by `old`. The flows' hash keeps its key; with another
+    /// seed flows are dealt to bins anew.
     ///
     /// # Errors
     /// What cannot be otherwise in a gate that runs, by field.
     pub fn instead_of(&self, old: &Plan, secret: Secret) -> Result<Renewal, ConfigError> {
         const ANEW: &str = "cannot be otherwise while the gate runs; end it and start it anew";
         let (new, was) = (&self.settings, &old.settings);
-        for (field, value, same) in
-            [("in", &new.inner, new.inner == was.inner), ("out", &new.outer, new.outer == was.outer)]
-        {
+        for (field, value, same) in [
+            ("in", &new.inner, new.inner == was.inner),
+            ("out", &new.outer, new.outer == was.outer),
+        ] {
             if !same {
                 return Err(ConfigError::new(field, value, ANEW));
             }
@@ -167,7 +194,8 @@ impl Plan {
             let found = if new.back.is_some() { "managed" } else { "not managed" };
             return Err(ConfigError::new("back", found, ANEW));
         }
-        // A queue that does not hand over what waits keeps it until it has left; the new one needs its own room.
+        // A queue that does not hand over what waits keeps it until it has left; the new one needs
+        // its own room.
         let mut cells = self.cells;
         for ((at, (_, new)), (_, was)) in [0, 1].into_iter().zip(new.ways()).zip(was.ways()) {
             if !new.takes_over(was)? {
@@ -175,7 +203,8 @@ impl Plan {
             }
         }
         let needed = self.lines_memory(cells);
-        let room = needed <= MOST_MEMORY && Vec::<u8>::new().try_reserve_exact(needed as usize).is_ok();
+        let room =
+            needed <= MOST_MEMORY && Vec::<u8>::new().try_reserve_exact(needed as usize).is_ok();
         if !room {
             let why = format!(
                 "needs {} with what waits in the queue before it; end the gate and start it anew, or change less at a time",
@@ -193,13 +222,17 @@ impl Plan {
         let back = match back {
             None => BackRenewal::Wire(Wire::new(*delay, back_pool)),
             // The dice of the two directions fall apart.
-            Some(way) => BackRenewal::Lane(way.managed(Secret { seed: !secret.seed, ..secret }, *delay, back_pool)?),
+            Some(way) => BackRenewal::Lane(way.managed(
+                Secret { seed: !secret.seed, ..secret },
+                *delay,
+                back_pool,
+            )?),
         };
         Ok(Renewal { there: there.managed(secret, *delay, pool)?, back })
     }
 
-    /// The most memory that a gate takes, in bytes: what is [laid out](Plan::laid_out), the queues' state, and what the
-    /// queues keep of each frame that waits.
+    /// The most memory that a gate takes, in bytes: what is [laid out](Plan::laid_out), the queues'
+    /// state, and what the queues keep of each frame that waits.
     pub fn memory(&self) -> u64 {
         let kept = |((_, way), cells): ((&str, &Way), u32)| {
             let frames = match way.link.limit {
@@ -211,7 +244,8 @@ impl Plan {
         self.laid_out() + self.settings.ways().zip(self.cells).map(kept).sum::<u64>()
     }
 
-    /// What of that is there from the start: the cells of waiting frames, their order, the delay lines and both receive rings.
+    /// What of that is there from the start: the cells of waiting frames, their order, the delay
+    /// lines and both receive rings.
     pub fn laid_out(&self) -> u64 {
         self.lines_memory(self.cells) + 2 * Ring::memory(self.mtu)
     }
@@ -221,7 +255,9 @@ impl Plan {
         let Settings { inner, outer, delay, .. } = &self.settings;
         let mut lines = vec![("in".into(), inner.clone()), ("out".into(), outer.clone())];
         for (prefix, way) in self.settings.ways() {
-            lines.extend(way.lines().into_iter().map(|(name, text)| (format!("{prefix}{name}"), text)));
+            lines.extend(
+                way.lines().into_iter().map(|(name, text)| (format!("{prefix}{name}"), text)),
+            );
         }
         lines.extend([
             ("delay".into(), delay.to_string()),
@@ -231,11 +267,13 @@ impl Plan {
         lines
     }
 
-    /// What so many cells of waiting frames take in both directions, with the delay lines and the frames' order, in bytes.
+    /// What so many cells of waiting frames take in both directions, with the delay lines and the
+    /// frames' order, in bytes.
     fn lines_memory(&self, cells: [u32; 2]) -> u64 {
         let cells = cells.map(u64::from);
         let ordered = self.settings.ways().zip(cells).map(|(_, cells)| Waiting::memory(cells));
-        cells.map(|cells| Pool::memory(cells) + DelayLine::memory(cells)).iter().sum::<u64>() + ordered.sum::<u64>()
+        cells.map(|cells| Pool::memory(cells) + DelayLine::memory(cells)).iter().sum::<u64>()
+            + ordered.sum::<u64>()
     }
 
     fn longest(&self) -> u32 {
@@ -251,11 +289,22 @@ impl Settings {
 }
 
 impl Way {
-    /// Through `queue`, called `label`, to `link`: flows by five-tuple, a rehash as usual, no overhead, one class, everything judged.
+    /// Through `queue`, called `label`, to `link`: flows by five-tuple, a rehash as usual, no
+    /// overhead, one class, everything judged.
     pub fn new(link: Link, queue: AnyConfig, label: impl Into<String>) -> Way {
         let (flow_key, overhead, offenders) = Default::default();
         let (label, rehash) = (label.into(), Rehash::usual(&queue));
-        Way { link, queue, label, flow_key, rehash, overhead, classes: vec![], allowed: vec![], offenders }
+        Way {
+            link,
+            queue,
+            label,
+            flow_key,
+            rehash,
+            overhead,
+            classes: vec![],
+            allowed: vec![],
+            offenders,
+        }
     }
 
     fn managed(&self, secret: Secret, delay: Span, pool: Pool) -> Result<Managed, ConfigError> {
@@ -271,7 +320,8 @@ impl Way {
         })
     }
 
-    /// How many classes frames fall into, with the one for what none of the list takes; none without a list.
+    /// How many classes frames fall into, with the one for what none of the list takes; none
+    /// without a list.
     pub fn known_classes(&self) -> usize {
         match self.classes.last() {
             None => 0,
@@ -285,10 +335,14 @@ impl Way {
         let mut ours = self.queue.build(self.link, Rng::from_seed(0))?;
         // Frames that are not judged wait on where none does any more.
         let lines = self.lines_within_limit() >= old.lines_within_limit();
-        Ok(lines && self.flow_key == old.flow_key && self.classes == old.classes && ours.inherit(&mut theirs))
+        Ok(lines
+            && self.flow_key == old.flow_key
+            && self.classes == old.classes
+            && ours.inherit(&mut theirs))
     }
 
-    /// How many lines of frames there are with the limit's length: the queue's, and that of frames that are not judged.
+    /// How many lines of frames there are with the limit's length: the queue's, and that of frames
+    /// that are not judged.
     fn lines_within_limit(&self) -> u64 {
         if self.allowed.is_empty() { 1 } else { 2 }
     }
@@ -308,8 +362,10 @@ impl Way {
     }
 
     fn lines(&self) -> Vec<(&'static str, String)> {
-        let Way { link, queue, label, flow_key, rehash, overhead, classes, allowed, offenders } = self;
-        let parameters: Vec<_> = queue.values().iter().map(|(p, value)| format!("{} = {value}", p.name)).collect();
+        let Way { link, queue, label, flow_key, rehash, overhead, classes, allowed, offenders } =
+            self;
+        let parameters: Vec<_> =
+            queue.values().iter().map(|(p, value)| format!("{} = {value}", p.name)).collect();
         let mut lines = vec![
             ("rate", link.rate.to_string()),
             ("limit", link.limit.to_string()),
@@ -320,14 +376,24 @@ impl Way {
             lines.push(("parameters", parameters.join(", ")));
         }
         if !classes.is_empty() {
-            lines.push(("classes", classes.iter().map(Class::to_string).collect::<Vec<_>>().join("; ")));
+            lines.push((
+                "classes",
+                classes.iter().map(Class::to_string).collect::<Vec<_>>().join("; "),
+            ));
         }
         if !allowed.is_empty() {
-            lines.push(("allow", allowed.iter().map(Prefix::to_string).collect::<Vec<_>>().join(", ")));
+            lines.push((
+                "allow",
+                allowed.iter().map(Prefix::to_string).collect::<Vec<_>>().join(", "),
+            ));
         }
         if *offenders != Rules::default() {
-            let rule = |param: &Param| Some(format!("{} = {}", param.name, offenders.get(param.name)?));
-            lines.push(("offenders", Rules::PARAMS.iter().filter_map(rule).collect::<Vec<_>>().join(", ")));
+            let rule =
+                |param: &Param| Some(format!("{} = {}", param.name, offenders.get(param.name)?));
+            lines.push((
+                "offenders",
+                Rules::PARAMS.iter().filter_map(rule).collect::<Vec<_>>().join(", "),
+            ));
         }
         lines.extend([
             ("flow_key", flow_key.to_string()),
@@ -341,18 +407,23 @@ impl Way {
 fn names(settings: &Settings) -> Result<(), ConfigError> {
     for (field, name) in [("in", &settings.inner), ("out", &settings.outer)] {
         let fits = (1..=LONGEST_NAME).contains(&name.len()) && name != "." && name != "..";
-        if !fits || name.contains(|c: char| c == '/' || c == ':' || c.is_whitespace() || c.is_control()) {
+        if !fits
+            || name.contains(|c: char| c == '/' || c == ':' || c.is_whitespace() || c.is_control())
+        {
             let why = format!("must be the name of an interface, 1 to {LONGEST_NAME} bytes");
             return Err(ConfigError::new(field, name, why));
         }
     }
     match settings.inner == settings.outer {
-        true => Err(ConfigError::new("out", &settings.outer, "must be another interface than `in`")),
+        true => {
+            Err(ConfigError::new("out", &settings.outer, "must be another interface than `in`"))
+        }
         false => Ok(()),
     }
 }
 
-/// Cells for what comes back during the delay: one for each frame begun, and one for every cell's worth of bytes.
+/// Cells for what comes back during the delay: one for each frame begun, and one for every cell's
+/// worth of bytes.
 fn reverse_cells(delay: Span) -> u64 {
     let frames = (REVERSE.1 as f64 * delay.as_secs()) as u64;
     REVERSE.0.bytes_in(delay).get() / CELL as u64 + frames

@@ -1,8 +1,10 @@
-//! Where waiting frames lie: cells of one size, a frame in as many as it needs, all of them laid out at the start.
+//! Where waiting frames lie: cells of one size, a frame in as many as it needs, all of them laid
+//! out at the start.
 //!
-//! Cells suit frames of 64 and of 9000 bytes alike without room for the longest being kept for each, and however
-//! frames come and go, none is lost to fragmentation: what is free is usable. The first of them are touched at once, so
-//! that no frame waits for the system to find a page for it; those beyond only when frames wait so deep.
+//! Cells suit frames of 64 and of 9000 bytes alike without room for the longest being kept for
+//! each, and however frames come and go, none is lost to fragmentation: what is free is usable. The
+//! first of them are touched at once, so that no frame waits for the system to find a page for it;
+//! those beyond only when frames wait so deep.
 //!
 //! ```
 //! use tidegate_gateway::pool::Pool;
@@ -93,8 +95,9 @@ impl Pool {
         Some(slot)
     }
 
-    /// Takes a cell for a frame that may yet be refused: [`fill`](Pool::fill) or [`give_back`](Pool::give_back) comes
-    /// next. There must be [room](Pool::has_room) for the frame.
+    /// Takes a cell for a frame that may yet be refused: [`fill`](Pool::fill) or
+    /// [`give_back`](Pool::give_back) comes next. There must be [room](Pool::has_room) for the
+    /// frame.
     #[inline]
     pub(crate) fn take(&mut self) -> u32 {
         self.unused -= 1;
@@ -120,7 +123,8 @@ impl Pool {
         self.unused += 1;
     }
 
-    /// Fills a cell that was [taken](Pool::take), and more if needed, with a frame for which there was room then.
+    /// Fills a cell that was [taken](Pool::take), and more if needed, with a frame for which there
+    /// was room then.
     pub(crate) fn fill(&mut self, slot: u32, bytes: &[u8]) {
         self.lengths[slot as usize] = bytes.len() as u32;
         let mut cell = slot;
@@ -155,7 +159,8 @@ impl Pool {
         self.whole.len() as u32
     }
 
-    /// Lets frames of up to `longest` bytes in, if it did not: they find as many cells as there are.
+    /// Lets frames of up to `longest` bytes in, if it did not: they find as many cells as there
+    /// are.
     pub(crate) fn reach(&mut self, longest: u32) {
         let longest = (longest as usize).next_multiple_of(CELL).max(self.whole.len());
         self.whole.resize(longest, 0);
@@ -229,8 +234,8 @@ impl Pool {
         }
     }
 
-    /// Goes on in `larger`, which has more cells and nothing in it; what waits keeps its slot. What is left over is to be
-    /// given back where that may take its time.
+    /// Goes on in `larger`, which has more cells and nothing in it; what waits keeps its slot. What
+    /// is left over is to be given back where that may take its time.
     pub(crate) fn grow(&mut self, mut larger: Pool) -> Pool {
         larger.reach(self.longest());
         if self.is_empty() {
@@ -252,8 +257,8 @@ impl Pool {
     }
 }
 
-/// Writes something into every page of `list`: the system finds memory for a page when it is first written to. What
-/// stands in a free cell means nothing.
+/// Writes something into every page of `list`: the system finds memory for a page when it is first
+/// written to. What stands in a free cell means nothing.
 fn touch<T: Copy>(list: &mut [T], something: T) {
     list.iter_mut().step_by(PAGE / size_of::<T>()).for_each(|item| *item = something);
 }
@@ -271,7 +276,8 @@ mod tests {
         let mut refused = 0;
         for _ in 0..100_000 {
             if dice.chance(0.6) || inside.is_empty() {
-                let len = [dice.below(64), dice.below(1514), dice.below(9018)][dice.below(3) as usize];
+                let len =
+                    [dice.below(64), dice.below(1514), dice.below(9018)][dice.below(3) as usize];
                 let frame: Vec<u8> = (0..len).map(|_| dice.bits() as u8).collect();
                 match pool.put(&frame) {
                     Some(slot) => inside.push((slot, frame)),
@@ -283,7 +289,8 @@ mod tests {
                 assert_eq!(pool.bytes(slot), frame);
                 pool.free(slot);
             }
-            let used: u32 = inside.iter().map(|(_, frame)| Pool::cells_for(frame.len() as u32)).sum();
+            let used: u32 =
+                inside.iter().map(|(_, frame)| Pool::cells_for(frame.len() as u32)).sum();
             assert_eq!(pool.unused, 500 - used);
         }
         assert!(refused > 1000, "the pool was never full: {refused}");
@@ -303,7 +310,8 @@ mod tests {
                     inside.push((slot, frame));
                 }
                 while inside.len() > 6 {
-                    let (slot, frame) = inside.swap_remove(dice.below(inside.len() as u64) as usize);
+                    let (slot, frame) =
+                        inside.swap_remove(dice.below(inside.len() as u64) as usize);
                     assert_eq!(pool.bytes(slot), frame);
                     pool.free(slot);
                 }
@@ -317,7 +325,11 @@ mod tests {
         }
         assert!(pool.is_empty() && pool.cells() == 300);
         let slots: Vec<u32> = (0..300).map(|_| pool.put(&[1; 200]).unwrap()).collect();
-        assert_eq!(slots.iter().collect::<std::collections::BTreeSet<_>>().len(), 300, "each cell once");
+        assert_eq!(
+            slots.iter().collect::<std::collections::BTreeSet<_>>().len(),
+            300,
+            "each cell once"
+        );
     }
 
     #[test]
@@ -343,7 +355,11 @@ mod tests {
         frames.into_iter().for_each(|(slot, _)| pool.free(slot));
         assert!(pool.is_empty());
         let slots: Vec<u32> = (0..40).map(|_| pool.put(&[1; 200]).unwrap()).collect();
-        assert_eq!(slots.iter().collect::<std::collections::BTreeSet<_>>().len(), 40, "each cell once");
+        assert_eq!(
+            slots.iter().collect::<std::collections::BTreeSet<_>>().len(),
+            40,
+            "each cell once"
+        );
     }
 
     #[test]
@@ -355,7 +371,11 @@ mod tests {
         pool.reach(5018);
         let slot = pool.put(&long).unwrap();
         pool.reach(1518);
-        assert_eq!((pool.longest(), pool.bytes(slot)), (5120, &long[..]), "it reaches no less than before");
+        assert_eq!(
+            (pool.longest(), pool.bytes(slot)),
+            (5120, &long[..]),
+            "it reaches no less than before"
+        );
         // A pool with more cells that was laid out for the old length.
         pool.grow(Pool::new(80, 1514));
         assert_eq!((pool.longest(), pool.bytes(slot)), (5120, &long[..]));

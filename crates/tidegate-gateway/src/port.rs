@@ -7,22 +7,27 @@ use crate::counters::Tally;
 
 /// A network device, or what stands for one in a test.
 ///
-/// Frames are whole Ethernet frames without the frame check sequence, tags included, byte for byte as on the wire.
+/// Frames are whole Ethernet frames without the frame check sequence, tags included, byte for byte
+/// as on the wire.
 pub trait Port {
-    /// How many frames have arrived that were not received yet, counted up to `most`. Never waits, takes nothing.
+    /// How many frames have arrived that were not received yet, counted up to `most`. Never waits,
+    /// takes nothing.
     ///
-    /// Whoever forwards counts first, then reads the clock, then judges by it whether the kernel's program still left
-    /// the frames to us, and receives no more than were counted: a process that is stopped between any two of these
-    /// steps then never sends on what the kernel has forwarded in the meantime.
+    /// Whoever forwards counts first, then reads the clock, then judges by it whether the kernel's
+    /// program still left the frames to us, and receives no more than were counted: a process
+    /// that is stopped between any two of these steps then never sends on what the kernel has
+    /// forwarded in the meantime.
     fn waiting(&mut self, most: usize) -> usize;
 
-    /// How many frames there are up to the last that has arrived, with those before it that are still being written: a
-    /// device with several queues may finish a later one first. Never waits, takes nothing.
+    /// How many frames there are up to the last that has arrived, with those before it that are
+    /// still being written: a device with several queues may finish a later one first. Never
+    /// waits, takes nothing.
     fn begun(&mut self) -> usize {
         self.waiting(usize::MAX)
     }
 
-    /// Shows up to `most` frames that have arrived to `take`, oldest first; how many there were. Never waits.
+    /// Shows up to `most` frames that have arrived to `take`, oldest first; how many there were.
+    /// Never waits.
     ///
     /// # Errors
     /// The device is gone or down; it may come back.
@@ -40,8 +45,8 @@ pub trait Port {
     /// The device is gone or down; what could not be sent is counted in [`unsent`](Port::unsent).
     fn flush(&mut self) -> io::Result<()>;
 
-    /// What somebody has changed at the device since this was called last. It goes on with that as well as it can; called
-    /// now and then, not for each frame.
+    /// What somebody has changed at the device since this was called last. It goes on with that as
+    /// well as it can; called now and then, not for each frame.
     fn altered(&mut self) -> Option<Altered> {
         None
     }
@@ -49,7 +54,8 @@ pub trait Port {
     /// Frames that arrived but that the kernel had no room for, since the beginning.
     fn missed(&mut self) -> u64;
 
-    /// Frames that were taken by [`send`](Port::send) and could not be sent after all, since the beginning.
+    /// Frames that were taken by [`send`](Port::send) and could not be sent after all, since the
+    /// beginning.
     fn unsent(&self) -> Tally;
 }
 
@@ -62,7 +68,8 @@ pub enum Altered {
     Shrunk(u32),
     /// It carries packets of up to so many bytes now, more than before, and so do we.
     Grown(u32),
-    /// It carries packets of up to so many bytes now, and we still only those that we carried before: why.
+    /// It carries packets of up to so many bytes now, and we still only those that we carried
+    /// before: why.
     Outgrown(u32, String),
 }
 
@@ -77,8 +84,12 @@ impl fmt::Display for Altered {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Altered::Name(name) => write!(f, "it is called {name} now; the gate goes on"),
-            Altered::Shrunk(mtu) => write!(f, "its MTU is {mtu} B now; longer packets to it are lost (too_long)"),
-            Altered::Grown(mtu) => write!(f, "its MTU is {mtu} B now; the gate goes on with packets so long"),
+            Altered::Shrunk(mtu) => {
+                write!(f, "its MTU is {mtu} B now; longer packets to it are lost (too_long)")
+            }
+            Altered::Grown(mtu) => {
+                write!(f, "its MTU is {mtu} B now; the gate goes on with packets so long")
+            }
             Altered::Outgrown(mtu, why) => {
                 write!(
                     f,
@@ -94,12 +105,14 @@ impl fmt::Display for Altered {
 pub struct Received<'a> {
     /// Its bytes, cut off if the device had no room for all of them.
     pub bytes: &'a [u8],
-    /// Its length on the wire in bytes; more than `bytes.len()` if it was cut off, and then it cannot be sent on.
+    /// Its length on the wire in bytes; more than `bytes.len()` if it was cut off, and then it
+    /// cannot be sent on.
     pub wire_len: u32,
-    /// When the kernel took it from the wire, by the clock of the day (from 1970 on); zero where nobody says. For meters:
-    /// what decides goes by the time at which a frame is received.
+    /// When the kernel took it from the wire, by the clock of the day (from 1970 on); zero where
+    /// nobody says. For meters: what decides goes by the time at which a frame is received.
     pub stamp: Time,
-    /// Whether its checksum is still to be filled in: the sender leaves that to hardware that is not there.
+    /// Whether its checksum is still to be filled in: the sender leaves that to hardware that is
+    /// not there.
     pub checksum_missing: bool,
 }
 

@@ -1,9 +1,10 @@
 //! Whether two interfaces may be joined: what stands against it, and the command that mends it.
 //!
-//! A gate takes every frame that arrives on its interfaces away from the machine's own stack. What the machine needs
-//! them for otherwise (addresses, the default route, a bridge), what takes or changes frames before us (other filters,
-//! merging offloads), and what makes the wire unlike a wire (two MTUs, no carrier) is found here, before anything is
-//! touched. `--force` overrides all that can be overridden.
+//! A gate takes every frame that arrives on its interfaces away from the machine's own stack. What
+//! the machine needs them for otherwise (addresses, the default route, a bridge), what takes or
+//! changes frames before us (other filters, merging offloads), and what makes the wire unlike a
+//! wire (two MTUs, no carrier) is found here, before anything is touched. `--force` overrides all
+//! that can be overridden.
 use std::fmt::{self, Display, Formatter};
 use std::io;
 use std::net::IpAddr;
@@ -47,7 +48,8 @@ pub enum Obstacle {
     Carries(Vec<String>),
     /// Others' filters see its frames, by their kinds.
     Filters(Vec<String>),
-    /// The discipline that was in the place of ours before there was ours, with filters of these kinds.
+    /// The discipline that was in the place of ours before there was ours, with filters of these
+    /// kinds.
     OldIngress(Vec<String>),
     /// Others' programs come before every filter.
     Tcx,
@@ -60,8 +62,8 @@ pub enum Obstacle {
 }
 
 use Obstacle::{
-    Addresses, Carries, DefaultRoute, Down, Filters, Held, LargerMtu, Merging, Missing, NoCarrier, NotEthernet,
-    OldIngress, PartOf, Tcx, Twice, Xdp,
+    Addresses, Carries, DefaultRoute, Down, Filters, Held, LargerMtu, Merging, Missing, NoCarrier,
+    NotEthernet, OldIngress, PartOf, Tcx, Twice, Xdp,
 };
 
 impl Finding {
@@ -79,16 +81,25 @@ impl Finding {
             Down => Some(format!("ip link set {name} up")),
             DefaultRoute => Some(format!("ip route delete default dev {name}")),
             Addresses(all) => {
-                let old = all.iter().any(IpAddr::is_ipv4).then(|| format!("ip -4 address flush dev {name}"));
+                let old = all
+                    .iter()
+                    .any(IpAddr::is_ipv4)
+                    .then(|| format!("ip -4 address flush dev {name}"));
                 // IPv6 takes an address by itself whenever the interface comes up.
-                let new =
-                    all.iter().any(IpAddr::is_ipv6).then(|| format!("sysctl -w net/ipv6/conf/{name}/disable_ipv6=1"));
+                let new = all
+                    .iter()
+                    .any(IpAddr::is_ipv6)
+                    .then(|| format!("sysctl -w net/ipv6/conf/{name}/disable_ipv6=1"));
                 Some(old.into_iter().chain(new).collect::<Vec<_>>().join(" && "))
             }
             PartOf(_) => Some(format!("ip link set {name} nomaster")),
-            Carries(others) => {
-                Some(others.iter().map(|o| format!("ip link delete {o}")).collect::<Vec<_>>().join(" && "))
-            }
+            Carries(others) => Some(
+                others
+                    .iter()
+                    .map(|o| format!("ip link delete {o}"))
+                    .collect::<Vec<_>>()
+                    .join(" && "),
+            ),
             Filters(_) => Some(format!("tc qdisc delete dev {name} clsact")),
             OldIngress(_) => Some(format!("tc qdisc delete dev {name} ingress")),
             Tcx => Some(format!("bpftool net detach tcx_ingress dev {name}")),
@@ -106,12 +117,18 @@ impl Display for Finding {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let name = &self.interface;
         match &self.obstacle {
-            Missing(there) => write!(f, "there is no interface {name}; there are {}", there.join(", ")),
+            Missing(there) => {
+                write!(f, "there is no interface {name}; there are {}", there.join(", "))
+            }
             Twice => write!(f, "{name} cannot be both ends"),
             NotEthernet => write!(f, "{name} does not carry Ethernet frames"),
-            Held(process) => write!(f, "{name} is already used: a gate that runs as process {process} holds it"),
+            Held(process) => {
+                write!(f, "{name} is already used: a gate that runs as process {process} holds it")
+            }
             Down => write!(f, "{name} is down"),
-            NoCarrier => write!(f, "{name} has no carrier: nothing is up at the other end of its cable"),
+            NoCarrier => {
+                write!(f, "{name} has no carrier: nothing is up at the other end of its cable")
+            }
             DefaultRoute => write!(f, "the default route leads through {name}"),
             Addresses(all) => {
                 let all: Vec<_> = all.iter().map(IpAddr::to_string).collect();
@@ -119,19 +136,38 @@ impl Display for Finding {
             }
             PartOf(controller) => write!(f, "{name} is already used: it is part of {controller}"),
             Carries(others) => {
-                write!(f, "{name} is already used: other interfaces stand on it ({})", others.join(", "))
+                write!(
+                    f,
+                    "{name} is already used: other interfaces stand on it ({})",
+                    others.join(", ")
+                )
             }
-            Filters(kinds) => write!(f, "{name} is already used: filters of others are at it ({})", kinds.join(", ")),
+            Filters(kinds) => write!(
+                f,
+                "{name} is already used: filters of others are at it ({})",
+                kinds.join(", ")
+            ),
             OldIngress(kinds) => {
-                let with =
-                    if kinds.is_empty() { String::new() } else { format!(" with filters ({})", kinds.join(", ")) };
-                write!(f, "{name} is already used: the old ingress discipline is at it{with}, in the place of ours")
+                let with = if kinds.is_empty() {
+                    String::new()
+                } else {
+                    format!(" with filters ({})", kinds.join(", "))
+                };
+                write!(
+                    f,
+                    "{name} is already used: the old ingress discipline is at it{with}, in the place of ours"
+                )
             }
             Tcx => write!(f, "{name} is already used: others' tcx programs are at it"),
             Xdp => write!(f, "{name} is already used: an XDP program takes its frames first"),
-            Merging(all) => write!(f, "{name} makes one frame of several that arrive ({})", all.join(", ")),
+            Merging(all) => {
+                write!(f, "{name} makes one frame of several that arrive ({})", all.join(", "))
+            }
             LargerMtu(own, smaller) => {
-                write!(f, "{name} carries packets of up to {own} B, the other interface only of up to {smaller} B")
+                write!(
+                    f,
+                    "{name} carries packets of up to {own} B, the other interface only of up to {smaller} B"
+                )
             }
         }
     }
@@ -149,8 +185,8 @@ pub struct Preflight {
 }
 
 impl Preflight {
-    /// The two interfaces if they may be joined, in spite of what can be forced if `force` says so; or else what stands
-    /// against it.
+    /// The two interfaces if they may be joined, in spite of what can be forced if `force` says so;
+    /// or else what stands against it.
     ///
     /// # Errors
     /// What stands against it, never empty.
@@ -182,7 +218,8 @@ pub fn inspect(names: [&str; 2], now: Time) -> io::Result<Preflight> {
     let mut preflight = Preflight { ends: None, findings: Vec::new(), leftovers: Vec::new() };
     let [Some(one), Some(other)] = names.map(|name| all.iter().find(|i| i.name == name)) else {
         let is_there = |name: &&str| all.iter().any(|i| i.name == **name);
-        let there: Vec<String> = all.iter().filter(|i| i.ethernet).map(|i| i.name.clone()).collect();
+        let there: Vec<String> =
+            all.iter().filter(|i| i.ethernet).map(|i| i.name.clone()).collect();
         let missing = names.iter().filter(|name| !is_there(name));
         preflight.findings.extend(missing.map(|name| finding(name, Missing(there.clone()))));
         return Ok(preflight);
@@ -192,7 +229,9 @@ pub fn inspect(names: [&str; 2], now: Time) -> io::Result<Preflight> {
         if details.gate.is_some_and(|gate| gate.held(now).is_none()) {
             preflight.leftovers.push(end.name.clone());
         }
-        preflight.findings.extend(judge(end, &details, &all, now).into_iter().map(|o| finding(&end.name, o)));
+        preflight
+            .findings
+            .extend(judge(end, &details, &all, now).into_iter().map(|o| finding(&end.name, o)));
     }
     preflight.findings.extend(judge_pair(one, other));
     preflight.ends = Some([one.clone(), other.clone()]);
@@ -216,8 +255,10 @@ fn judge(end: &Interface, details: &Details, all: &[Interface], now: Time) -> Ve
     };
     let holder = details.gate.and_then(|gate| gate.held(now));
     let controller = end.controller.map(|index| name_of(index, all));
-    let on_it: Vec<String> = all.iter().filter(|other| stands_on(other, end)).map(|o| o.name.clone()).collect();
-    let foreign: Vec<String> = details.filters.iter().filter(|f| !f.is_ours()).map(|f| f.kind.clone()).collect();
+    let on_it: Vec<String> =
+        all.iter().filter(|other| stands_on(other, end)).map(|o| o.name.clone()).collect();
+    let foreign: Vec<String> =
+        details.filters.iter().filter(|f| !f.is_ours()).map(|f| f.kind.clone()).collect();
     found(holder.is_some(), Held(holder.unwrap_or(0)));
     found(!end.up, Down);
     found(end.up && !end.carrier, NoCarrier);
@@ -244,12 +285,17 @@ fn judge_pair(one: &Interface, other: &Interface) -> Option<Finding> {
 }
 
 fn name_of(index: u32, all: &[Interface]) -> String {
-    all.iter().find(|i| i.index == index).map_or_else(|| format!("interface {index}"), |i| i.name.clone())
+    all.iter()
+        .find(|i| i.index == index)
+        .map_or_else(|| format!("interface {index}"), |i| i.name.clone())
 }
 
-/// Whether `other` gets its frames through `end`; the two ends of a virtual cable name each other, too.
+/// Whether `other` gets its frames through `end`; the two ends of a virtual cable name each other,
+/// too.
 fn stands_on(other: &Interface, end: &Interface) -> bool {
-    other.below == Some(end.index) && other.index != end.index && other.kind.as_deref() != Some("veth")
+    other.below == Some(end.index)
+        && other.index != end.index
+        && other.kind.as_deref() != Some("veth")
 }
 
 #[cfg(test)]
@@ -259,7 +305,15 @@ mod tests {
 
     fn interface(index: u32, name: &str) -> Interface {
         let name = name.into();
-        Interface { index, name, ethernet: true, mtu: 1500, up: true, carrier: true, ..Interface::default() }
+        Interface {
+            index,
+            name,
+            ethernet: true,
+            mtu: 1500,
+            up: true,
+            carrier: true,
+            ..Interface::default()
+        }
     }
 
     #[test]
@@ -270,7 +324,8 @@ mod tests {
         assert_eq!(judge_pair(&one, &one).unwrap().obstacle, Twice);
 
         let bridge = interface(9, "br0");
-        let vlan = Interface { below: Some(2), kind: Some("vlan".into()), ..interface(10, "east.5") };
+        let vlan =
+            Interface { below: Some(2), kind: Some("vlan".into()), ..interface(10, "east.5") };
         let cable = Interface { below: Some(2), kind: Some("veth".into()), ..interface(11, "far") };
         let strange = Interface { ethernet: false, up: false, ..one.clone() };
         assert_eq!(judge(&strange, &Details::default(), &[], Time::ZERO), [NotEthernet]);

@@ -1,6 +1,7 @@
-//! The loop that gives a gate the time: it sleeps until shortly before the next departure, then looks at the clock until
-//! it has come. Or it never sleeps, which costs a processor and spares the frames its awakening. How long shortly is, the
-//! machine [teaches](Wakes), and what would be due in a [tick](Tick) of the kernel's may be done just before it.
+//! The loop that gives a gate the time: it sleeps until shortly before the next departure, then
+//! looks at the clock until it has come. Or it never sleeps, which costs a processor and spares the
+//! frames its awakening. How long shortly is, the machine [teaches](Wakes), and what would be due
+//! in a [tick](Tick) of the kernel's may be done just before it.
 use std::io;
 use std::os::fd::AsFd;
 use std::sync::mpsc::Receiver;
@@ -42,7 +43,16 @@ impl<'a> Orders<'a> {
     /// To pump, asleep between departures, as long as nothing else is wished.
     pub fn new(wish: &'a dyn Fn() -> Wish, tell: &'a mut dyn FnMut(News)) -> Orders<'a> {
         let (waits, drain) = (Waits::Asleep, Span::ZERO);
-        Orders { waits, duration: None, status: None, wish, drain, changes: None, sampler: None, tell }
+        Orders {
+            waits,
+            duration: None,
+            status: None,
+            wish,
+            drain,
+            changes: None,
+            sampler: None,
+            tell,
+        }
     }
 }
 
@@ -51,7 +61,8 @@ impl<'a> Orders<'a> {
 pub enum Wish {
     /// Yes.
     GoOn,
-    /// No: what arrives from here on is the kernel's, and what waits is to be sent, each frame at its time.
+    /// No: what arrives from here on is the kernel's, and what waits is to be sent, each frame at
+    /// its time.
     Drain,
     /// No, at once.
     End,
@@ -89,13 +100,15 @@ pub enum News {
     Well(Side),
     /// Somebody has changed a device: it goes on with that.
     Altered(Side, Altered),
-    /// We were not to be seen for a while, and the kernel forwarded frames in our stead; so many that had arrived
-    /// meanwhile were thrown away in both directions.
+    /// We were not to be seen for a while, and the kernel forwarded frames in our stead; so many
+    /// that had arrived meanwhile were thrown away in both directions.
     Lapsed(u64),
-    /// It goes on [changed](Change). What it needed before is to be dropped; so many frames waited then.
+    /// It goes on [changed](Change). What it needed before is to be dropped; so many frames waited
+    /// then.
     Changed(Box<Relics>, u64),
-    /// A frame has come in by this device, for the first time, whose checksum its sender left to hardware that is not
-    /// there: it is sent on as it is, and whoever receives it finds it damaged.
+    /// A frame has come in by this device, for the first time, whose checksum its sender left to
+    /// hardware that is not there: it is sent on as it is, and whoever receives it finds it
+    /// damaged.
     Unfinished(Side),
 }
 
@@ -112,7 +125,11 @@ pub enum Side {
 ///
 /// # Errors
 /// The system refuses to wait.
-pub fn pump<A, B, W, G>(gate: &mut Gate<A, B, W>, guard: &mut G, mut orders: Orders<'_>) -> io::Result<Span>
+pub fn pump<A, B, W, G>(
+    gate: &mut Gate<A, B, W>,
+    guard: &mut G,
+    mut orders: Orders<'_>,
+) -> io::Result<Span>
 where
     A: Port + AsFd,
     B: Port + AsFd,
@@ -123,7 +140,8 @@ where
     let _ = clock::punctual();
     let mut processor = Processor { tick: Tick::new(clock::tick()), wakes: Wakes::default() };
     let begun = processor.now();
-    let mut chores = Chores { begun, due: begun, status_due: begun, ill: [false; 2], unfinished: [false; 2] };
+    let mut chores =
+        Chores { begun, due: begun, status_due: begun, ill: [false; 2], unfinished: [false; 2] };
     let end = orders.duration.map_or(Time::MAX, |span| begun + span);
     loop {
         let now = processor.now();
@@ -154,7 +172,8 @@ where
             (Next::Renewal, _) => beat(clock::now(), gate, guard, &mut orders),
             (Next::At(_) | Next::Arrival, Waits::Awake) => std::hint::spin_loop(),
             (Next::At(departure), Waits::Asleep) => {
-                let shortly_before = departure.as_nanos().saturating_sub(processor.wakes.margin().as_nanos());
+                let shortly_before =
+                    departure.as_nanos().saturating_sub(processor.wakes.margin().as_nanos());
                 processor.sleep(gate, chores.due.min(Time::from_nanos(shortly_before)))?;
             }
             (Next::Arrival, Waits::Asleep) => processor.sleep(gate, chores.due)?,
@@ -163,7 +182,11 @@ where
 }
 
 /// Goes on as the next change says, if there is one and the last has been come to in full.
-fn change<A: Port, B: Port, W: Witness>(now: Time, gate: &mut Gate<A, B, W>, orders: &mut Orders<'_>) {
+fn change<A: Port, B: Port, W: Witness>(
+    now: Time,
+    gate: &mut Gate<A, B, W>,
+    orders: &mut Orders<'_>,
+) {
     if gate.is_settled(now)
         && let Some(change) = orders.changes.and_then(|changes| changes.try_recv().ok())
     {
@@ -174,23 +197,36 @@ fn change<A: Port, B: Port, W: Witness>(now: Time, gate: &mut Gate<A, B, W>, ord
     }
 }
 
-/// Takes what has arrived, until `end` at the latest, and leaves what comes to the kernel. What comes in the moment between
-/// is lost, and counted.
-fn leave<A: Port, B: Port, W: Witness>(end: Time, gate: &mut Gate<A, B, W>, guard: &mut impl Guard) {
+/// Takes what has arrived, until `end` at the latest, and leaves what comes to the kernel. What
+/// comes in the moment between is lost, and counted.
+fn leave<A: Port, B: Port, W: Witness>(
+    end: Time,
+    gate: &mut Gate<A, B, W>,
+    guard: &mut impl Guard,
+) {
     while clock::now() < end && gate.turn(clock::now(), guard) == Next::Now {}
     guard.leave();
     gate.decline(clock::now());
 }
 
-/// Sends what waits, each frame at its time, until nothing is left, or `until` then, or the end is wished; when that was.
-fn drain<A: Port, B: Port, W: Witness>(gate: &mut Gate<A, B, W>, until: Time, wish: &dyn Fn() -> Wish) -> Time {
+/// Sends what waits, each frame at its time, until nothing is left, or `until` then, or the end is
+/// wished; when that was.
+fn drain<A: Port, B: Port, W: Witness>(
+    gate: &mut Gate<A, B, W>,
+    until: Time,
+    wish: &dyn Fn() -> Wish,
+) -> Time {
     loop {
         let now = clock::now();
         let left = match gate.drain(now) {
-            Some(next) if now < until && wish() != Wish::End => next.min(until).min(now + BEAT).since(now),
+            Some(next) if now < until && wish() != Wish::End => {
+                next.min(until).min(now + BEAT).since(now)
+            }
             _ => return now,
         };
-        std::thread::sleep(Duration::from_nanos(left.as_nanos().saturating_sub(wakes::LEAST.as_nanos())));
+        std::thread::sleep(Duration::from_nanos(
+            left.as_nanos().saturating_sub(wakes::LEAST.as_nanos()),
+        ));
     }
 }
 
@@ -207,7 +243,8 @@ fn beat<A: Port, B: Port, W: Witness>(
     }
 }
 
-/// Whether a device is in this trouble because it was taken away: one of its name may come again, but is another.
+/// Whether a device is in this trouble because it was taken away: one of its name may come again,
+/// but is another.
 pub fn is_gone(error: &io::Error) -> bool {
     error.raw_os_error() == Some(Errno::ENODEV as i32)
 }
@@ -263,11 +300,15 @@ impl Chores {
         gate: &mut Gate<A, B, W>,
         orders: &mut Orders<'_>,
     ) {
-        for ((trouble, ill), side) in gate.trouble().into_iter().zip(&mut self.ill).zip([Side::Inner, Side::Outer]) {
+        for ((trouble, ill), side) in
+            gate.trouble().into_iter().zip(&mut self.ill).zip([Side::Inner, Side::Outer])
+        {
             let fails = trouble.is_some();
             match (trouble, *ill) {
                 // One that is taken away was mostly down before, and that was told.
-                (Some(error), was) if !was || is_gone(&error) => (orders.tell)(News::Trouble(side, error)),
+                (Some(error), was) if !was || is_gone(&error) => {
+                    (orders.tell)(News::Trouble(side, error))
+                }
                 (None, true) => (orders.tell)(News::Well(side)),
                 (Some(_), _) | (None, false) => continue,
             }

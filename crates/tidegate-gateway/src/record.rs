@@ -1,7 +1,9 @@
-//! A capture file of the managed direction: every frame as it left or was lost, with what became of it as its comment.
+//! A capture file of the managed direction: every frame as it left or was lost, with what became of
+//! it as its comment.
 //!
-//! Whoever moves frames only copies them into memory that is there already; a thread of its own writes them. If the
-//! disk is too slow, frames go unrecorded and are counted: a recorder never holds up a frame.
+//! Whoever moves frames only copies them into memory that is there already; a thread of its own
+//! writes them. If the disk is too slow, frames go unrecorded and are counted: a recorder never
+//! holds up a frame.
 use std::borrow::Cow;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, ErrorKind, Write};
@@ -12,7 +14,9 @@ use std::time::{Duration, SystemTime};
 
 use pcap_file::pcapng::PcapNgWriter;
 use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
-use pcap_file::pcapng::blocks::interface_description::{InterfaceDescriptionBlock, InterfaceDescriptionOption};
+use pcap_file::pcapng::blocks::interface_description::{
+    InterfaceDescriptionBlock, InterfaceDescriptionOption,
+};
 use pcap_file::pcapng::blocks::section_header::{SectionHeaderBlock, SectionHeaderOption};
 use pcap_file::{DataLink, Endianness, PcapError};
 use tidegate::{Bytes, MarkReason, Span, Time};
@@ -69,13 +73,15 @@ pub struct Recorder {
     ended: bool,
 }
 
-/// A file at `path` where nothing was before, not even a link that leads nowhere: whoever may put a link there would
-/// have any file overwritten that we may write.
+/// A file at `path` where nothing was before, not even a link that leads nowhere: whoever may put a
+/// link there would have any file overwritten that we may write.
 fn new_file(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).open(path).map_err(|error| match error.kind() {
         ErrorKind::AlreadyExists => {
             let what = match fs::symlink_metadata(path) {
-                Ok(there) if there.is_symlink() => "is a symbolic link; name the file itself, which must be new",
+                Ok(there) if there.is_symlink() => {
+                    "is a symbolic link; name the file itself, which must be new"
+                }
                 Ok(there) if there.is_dir() => "is a directory; name a file in it",
                 _ => "is there already, and is not overwritten; move it away or name another",
             };
@@ -135,7 +141,8 @@ impl Recorder {
             let _ = emptied.send(Chunk::new());
         }
         let write = move || {
-            // The file is open, and it needs nothing else. What it keeps, if the kernel refuses, it does not use.
+            // The file is open, and it needs nothing else. What it keeps, if the kernel refuses, it
+            // does not use.
             let _ = confine::give_up();
             file.write(&written, &emptied)
         };
@@ -175,7 +182,8 @@ impl Recorder {
     fn hand_over(&mut self) {
         let Ok(empty) = self.spare.try_recv() else { return };
         let full = std::mem::replace(&mut self.chunk, empty);
-        // There is room for every chunk there is, so this can only fail because the writer has ended.
+        // There is room for every chunk there is, so this can only fail because the writer has
+        // ended.
         self.ended = self.full.try_send(full).is_err();
     }
 }
@@ -207,7 +215,9 @@ impl Fate {
     fn tell(self) -> String {
         match self {
             Fate::Sent(waited, None) => format!("sent after {} ms", millis(waited)),
-            Fate::Sent(waited, Some(why)) => format!("marked {}, sent after {} ms", why.name(), millis(waited)),
+            Fate::Sent(waited, Some(why)) => {
+                format!("marked {}, sent after {} ms", why.name(), millis(waited))
+            }
             Fate::Lost(why) => format!("dropped {}", why.name()),
         }
     }
@@ -231,18 +241,24 @@ impl<W: Write> Output<W> {
     fn begin(target: BufWriter<W>, of: &Recording) -> Result<Output<W>, PcapError> {
         let program = concat!("tidegate ", env!("CARGO_PKG_VERSION")).into();
         let options = vec![SectionHeaderOption::UserApplication(program)];
-        let section = SectionHeaderBlock { endianness: Endianness::native(), options, ..Default::default() };
+        let section =
+            SectionHeaderBlock { endianness: Endianness::native(), options, ..Default::default() };
         let mut file = PcapNgWriter::with_section_header(Counting { target, bytes: 0 }, section)?;
         let options = vec![
             InterfaceDescriptionOption::IfName(of.interface.clone().into()),
             InterfaceDescriptionOption::IfDescription(of.about.clone().into()),
             InterfaceDescriptionOption::IfTsResol(9), // stamps are in 10^-9 s
         ];
-        file.write_pcapng_block(InterfaceDescriptionBlock { linktype: DataLink::ETHERNET, snaplen: 0, options })?;
+        file.write_pcapng_block(InterfaceDescriptionBlock {
+            linktype: DataLink::ETHERNET,
+            snaplen: 0,
+            options,
+        })?;
         file.get_mut().flush().map_err(PcapError::IoError)?;
         let zero = of.zero.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let limit = of.limit.map_or(u64::MAX, Bytes::get);
-        let recorded = Recorded { written: 0, unwritten: 0, bytes: file.get_ref().bytes, trouble: None };
+        let recorded =
+            Recorded { written: 0, unwritten: 0, bytes: file.get_ref().bytes, trouble: None };
         Ok(Output { file, zero, limit, recorded })
     }
 
@@ -272,7 +288,8 @@ impl<W: Write> Output<W> {
             let (frame, rest) = bytes.split_at(entry.len);
             bytes = rest;
             let comment = entry.fate.tell();
-            if self.file.get_ref().bytes + BLOCK + (frame.len() + comment.len()) as u64 > self.limit {
+            if self.file.get_ref().bytes + BLOCK + (frame.len() + comment.len()) as u64 > self.limit
+            {
                 self.recorded.trouble = Some("the file has reached its limit".into());
                 break;
             }

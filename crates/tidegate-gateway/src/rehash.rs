@@ -1,12 +1,15 @@
 //! By which keys the queue knows flows, and that these change from time to time.
 //!
-//! A queue that hashes flows to places for long lets somebody who watches his own packets find out, by and by, who shares a
-//! place with whom. So the queue is not shown a frame's flow key but a keyed hash of it, whose secret is drawn anew every so
-//! often. All that must follow a flow for longer, who offends above all, goes by the flow key itself.
+//! A queue that hashes flows to places for long lets somebody who watches his own packets find out,
+//! by and by, who shares a place with whom. So the queue is not shown a frame's flow key but a
+//! keyed hash of it, whose secret is drawn anew every so often. All that must follow a flow for
+//! longer, who offends above all, goes by the flow key itself.
 //!
-//! A flow takes its new key as soon as nothing of it waits. One of which something waits keeps the old key, until the next rehash at
-//! the latest; then its packets wait in two places for a while, and whichever of them the queue gives, the frame of its flow and class
-//! that came first leaves. So a rehash puts no flow out of order. Flows that share a [line](crate::waiting) wait for each other.
+//! A flow takes its new key as soon as nothing of it waits. One of which something waits keeps the
+//! old key, until the next rehash at the latest; then its packets wait in two places for a while,
+//! and whichever of them the queue gives, the frame of its flow and class that came first leaves.
+//! So a rehash puts no flow out of order. Flows that share a [line](crate::waiting) wait for each
+//! other.
 //!
 //! ```
 //! use tidegate::{Packet, Span, Time};
@@ -32,8 +35,9 @@ use tidegate::{Packet, Rng, Seed, Span, Time};
 
 use crate::waiting::{Elder, Waiting};
 
-/// How often, where nobody says otherwise and the queue needs it. In the experiment of `validation/adversary.md` somebody who watches does
-/// no measurable harm then; with 2 s he did, in the first second of a flood.
+/// How often, where nobody says otherwise and the queue needs it. In the experiment of
+/// `validation/adversary.md` somebody who watches does no measurable harm then; with 2 s he did, in
+/// the first second of a flood.
 const USUAL: Span = Span::from_millis(1_000);
 /// The shortest and the longest period that are meant seriously.
 const BOUNDS: (Span, Span) = (Span::from_millis(100), Span::from_millis(3_600_000));
@@ -46,8 +50,9 @@ impl Rehash {
     /// Never: flows keep the keys that they have; from the start on, their flow keys.
     pub const OFF: Rehash = Rehash(None);
 
-    /// What is right for `queue`: a second where flows keep their places for longer, and never where the queue deals them anew as
-    /// often itself, has none, or would forget what it has learnt about flows.
+    /// What is right for `queue`: a second where flows keep their places for longer, and never
+    /// where the queue deals them anew as often itself, has none, or would forget what it has
+    /// learnt about flows.
     pub fn usual(queue: &AnyConfig) -> Rehash {
         Rehash(queue.places_last().filter(|&last| last > USUAL).map(|_| USUAL))
     }
@@ -92,22 +97,24 @@ pub struct Keys {
     every: Every,
     /// Of which secrets are drawn.
     dice: Rng,
-    /// Of this generation and of the one before. Before the first rehash there is none, and flows keep their flow keys.
+    /// Of this generation and of the one before. Before the first rehash there is none, and flows
+    /// keep their flow keys.
     secrets: [Option<SipHasher13>; 2],
     generation: u32,
     waiting: Waiting,
 }
 
 impl Keys {
-    /// Keys that change every `rehash`, by secrets that follow from `seed` alone, where frames wait in so many slots.
+    /// Keys that change every `rehash`, by secrets that follow from `seed` alone, where frames wait
+    /// in so many slots.
     pub fn new(rehash: Rehash, seed: u64, slots: u32) -> Keys {
         let every = rehash.period().map_or(Every::never(), Every::new);
         let (dice, waiting) = (Seed::new(seed).stream("rehash"), Waiting::new(slots));
         Keys { every, dice, secrets: [None; 2], generation: 0, waiting }
     }
 
-    /// A frame has arrived and is to wait, `packet` by its flow key: by which key the queue is to know its flow. `now` is no
-    /// earlier than in any call before.
+    /// A frame has arrived and is to wait, `packet` by its flow key: by which key the queue is to
+    /// know its flow. `now` is no earlier than in any call before.
     #[inline]
     pub fn arrived(&mut self, now: Time, packet: &Packet) -> u64 {
         if now >= self.every.due() {
@@ -126,8 +133,8 @@ impl Keys {
         self.waiting.drop_out(slot);
     }
 
-    /// The queue has given the frame in `slot`, which leaves. If there is one of its flow that has waited for longer, that one is to
-    /// leave, and the frames are to change slots.
+    /// The queue has given the frame in `slot`, which leaves. If there is one of its flow that has
+    /// waited for longer, that one is to leave, and the frames are to change slots.
     #[inline]
     pub fn left(&mut self, slot: u32) -> Option<Elder> {
         self.waiting.leave(slot)
@@ -144,8 +151,9 @@ impl Keys {
         self.waiting.count()
     }
 
-    /// Goes on at `now` with the period and the dice of `to`, and with its room, which is larger, where the first so many slots may be
-    /// in use; flows keep their keys until then. What is left over is to be given back.
+    /// Goes on at `now` with the period and the dice of `to`, and with its room, which is larger,
+    /// where the first so many slots may be in use; flows keep their keys until then. What is
+    /// left over is to be given back.
     pub(crate) fn renew(&mut self, now: Time, mut to: Keys, larger: Option<u32>) -> Keys {
         (self.every, self.dice) = (to.every, to.dice.clone());
         self.every.skip(self.every.overdue(now));
@@ -155,7 +163,8 @@ impl Keys {
         to
     }
 
-    /// Draws a secret; two where nothing has arrived for longer, so that no key lives on through that.
+    /// Draws a secret; two where nothing has arrived for longer, so that no key lives on through
+    /// that.
     #[cold]
     fn rehash(&mut self, now: Time) {
         let overdue = self.every.overdue(now);
@@ -199,7 +208,10 @@ mod tests {
         }
         for text in ["99 ms", "0 s", "3601 s"] {
             assert!(
-                text.parse::<Rehash>().unwrap_err().why.contains("must lie in 100 ms to 3600 s, or be off"),
+                text.parse::<Rehash>()
+                    .unwrap_err()
+                    .why
+                    .contains("must lie in 100 ms to 3600 s, or be off"),
                 "{text}"
             );
         }
@@ -211,8 +223,14 @@ mod tests {
         let mut keys = keys("1 s");
         let mut seen = Vec::new();
         for second in 0..5 {
-            let now: Vec<u64> = (0..100).map(|flow| passing(&mut keys, at(1000 * second), flow)).collect();
-            assert_eq!(now, (0..100).map(|flow| passing(&mut keys, at(1000 * second + 999), flow)).collect::<Vec<_>>());
+            let now: Vec<u64> =
+                (0..100).map(|flow| passing(&mut keys, at(1000 * second), flow)).collect();
+            assert_eq!(
+                now,
+                (0..100)
+                    .map(|flow| passing(&mut keys, at(1000 * second + 999), flow))
+                    .collect::<Vec<_>>()
+            );
             seen.extend(now);
         }
         assert_eq!(seen[..100], (0..100).collect::<Vec<_>>(), "at first they are the flow keys");
@@ -251,7 +269,11 @@ mod tests {
     fn who_waits_alone_through_a_pause_has_another_key_after_it() {
         let mut keys = keys("1 s");
         let first = waits(&mut keys, at(0), 1, 0);
-        assert_ne!(waits(&mut keys, at(2500), 1, 1), first, "two have fallen due, and nobody has asked");
+        assert_ne!(
+            waits(&mut keys, at(2500), 1, 1),
+            first,
+            "two have fallen due, and nobody has asked"
+        );
     }
 
     #[test]

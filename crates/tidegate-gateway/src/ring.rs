@@ -1,9 +1,11 @@
-//! A network interface as a [`Port`]: frames come out of memory that the kernel shares, and go in by the batch.
+//! A network interface as a [`Port`]: frames come out of memory that the kernel shares, and go in
+//! by the batch.
 //!
-//! What arrives is read from an AF_PACKET receive ring of version 2, which hands over each frame at once; version 3
-//! would save some work, but its blocks close by a timer of a millisecond at best, and a queue of our own is no excuse
-//! for that delay on an idle link. What is sent goes by `sendmmsg`, which copies it. A transmit ring spares that copy
-//! only on hardware: where a frame stays on the machine the kernel copies it after all, once it meets its receiver.
+//! What arrives is read from an AF_PACKET receive ring of version 2, which hands over each frame at
+//! once; version 3 would save some work, but its blocks close by a timer of a millisecond at best,
+//! and a queue of our own is no excuse for that delay on an idle link. What is sent goes by
+//! `sendmmsg`, which copies it. A transmit ring spares that copy only on hardware: where a frame
+//! stays on the machine the kernel copies it after all, once it meets its receiver.
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
@@ -26,10 +28,12 @@ const SEND_BUFFER: libc::c_int = 8 << 20;
 /// How many receives that find nothing pass between two looks whether the interface is still there.
 const LOOK_EVERY: u32 = 16;
 
-/// How many frames a ring holds unless somebody says otherwise: 7 ms of the shortest at the highest rate.
+/// How many frames a ring holds unless somebody says otherwise: 7 ms of the shortest at the highest
+/// rate.
 pub const SLOTS: usize = 4096;
 
-/// An interface from which every frame is received, whoever it is for, and to which frames are sent.
+/// An interface from which every frame is received, whoever it is for, and to which frames are
+/// sent.
 ///
 /// Only the process that holds a ring makes its interface hear the frames that are for others.
 #[derive(Debug)]
@@ -37,7 +41,8 @@ pub struct Ring {
     name: String,
     interface: Interface,
     entry: Entry,
-    /// Takes the place of `entry` when nothing waits there any more: it has room for longer frames.
+    /// Takes the place of `entry` when nothing waits there any more: it has room for longer
+    /// frames.
     next: Option<Entry>,
     /// How long frames are that there is room for, in bytes.
     room: usize,
@@ -82,7 +87,8 @@ struct Leaving {
 }
 
 impl Ring {
-    /// Opens interface `name` of this thread's network namespace with room for [`SLOTS`] frames that wait.
+    /// Opens interface `name` of this thread's network namespace with room for [`SLOTS`] frames
+    /// that wait.
     ///
     /// # Errors
     /// There is no such interface, it is down, we are not allowed to, or there is no memory.
@@ -95,7 +101,8 @@ impl Ring {
     /// # Errors
     /// Those of [`open`](Ring::open).
     pub fn with_slots(name: &str, slots: usize) -> io::Result<Ring> {
-        let named = |error: io::Error| io::Error::new(error.kind(), format!("interface {name}: {error}"));
+        let named =
+            |error: io::Error| io::Error::new(error.kind(), format!("interface {name}: {error}"));
         let exit = system::packet_socket().map_err(named)?;
         let interface = system::interface(exit.as_fd(), name).map_err(named)?;
         if !interface.up {
@@ -112,7 +119,11 @@ impl Ring {
             wanted: slots,
             refused: 0,
             exit,
-            leaving: Leaving { bytes: Vec::with_capacity(BATCH * longest), ends: Vec::with_capacity(BATCH), sent: 0 },
+            leaving: Leaving {
+                bytes: Vec::with_capacity(BATCH * longest),
+                ends: Vec::with_capacity(BATCH),
+                sent: 0,
+            },
             missed: 0,
             unsent: Tally::default(),
             idle: 0,
@@ -120,13 +131,14 @@ impl Ring {
         };
         let exit = ring.exit.as_fd();
         system::set_option(exit, libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, 1).map_err(named)?;
-        system::set_option(exit, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, SEND_BUFFER).map_err(named)?;
+        system::set_option(exit, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, SEND_BUFFER)
+            .map_err(named)?;
         ring.attach(interface).map_err(named)?;
         Ok(ring)
     }
 
-    /// The most memory that [`open`](Ring::open) takes for an interface of this `mtu`: what the kernel shares, and frames
-    /// that are about to be sent, in bytes.
+    /// The most memory that [`open`](Ring::open) takes for an interface of this `mtu`: what the
+    /// kernel shares, and frames that are about to be sent, in bytes.
     pub const fn memory(mtu: u32) -> u64 {
         let longest = longest(mtu as usize);
         (Slots::memory(SLOTS, longest) + BATCH * (longest + size_of::<usize>())) as u64
@@ -161,8 +173,9 @@ impl Ring {
         Ok(())
     }
 
-    /// The interface as it is now, by its number, which it keeps whatever it is called. One that has left this namespace
-    /// stays gone: another of its name or number has not the kernel's program.
+    /// The interface as it is now, by its number, which it keeps whatever it is called. One that
+    /// has left this namespace stays gone: another of its name or number has not the kernel's
+    /// program.
     fn interface_now(&self) -> io::Result<(Name, Interface)> {
         if system::bound_to(self.exit.as_fd())? != Some(self.interface.index) {
             return Err(io::Error::from_raw_os_error(libc::ENODEV));
@@ -170,7 +183,8 @@ impl Ring {
         system::interface_at(self.exit.as_fd(), self.interface.index)
     }
 
-    /// Whether the interface is there and up, after some `LOOK_EVERY` calls; picks it up when it has come up again.
+    /// Whether the interface is there and up, after some `LOOK_EVERY` calls; picks it up when it
+    /// has come up again.
     fn look(&mut self) -> io::Result<()> {
         if self.next.is_some() {
             self.move_in()?;
@@ -179,7 +193,8 @@ impl Ring {
         if !self.down && !self.idle.is_multiple_of(LOOK_EVERY) {
             return Ok(());
         }
-        let error: libc::c_int = system::option(self.entry.socket.as_fd(), libc::SOL_SOCKET, libc::SO_ERROR)?;
+        let error: libc::c_int =
+            system::option(self.entry.socket.as_fd(), libc::SOL_SOCKET, libc::SO_ERROR)?;
         if error != 0 {
             self.down = true;
         }
@@ -196,12 +211,14 @@ impl Ring {
         Ok(())
     }
 
-    /// Lays out room for frames of up to `longest` bytes. What comes in until it is in use, a few milliseconds of an idle
-    /// link, is not heard.
+    /// Lays out room for frames of up to `longest` bytes. What comes in until it is in use, a few
+    /// milliseconds of an idle link, is not heard.
     fn make_room(&mut self, longest: usize) -> io::Result<()> {
         let next = Entry::new(self.wanted, longest)?;
         if !system::are_neighbours(next.socket.as_fd(), self.exit.as_fd()) {
-            return Err(io::Error::other("this thread is in another network namespace than the interface"));
+            return Err(io::Error::other(
+                "this thread is in another network namespace than the interface",
+            ));
         }
         system::hear_all(next.socket.as_fd(), self.interface.index)?;
         self.leaving.bytes.reserve((BATCH * longest).saturating_sub(self.leaving.bytes.len()));
@@ -285,8 +302,8 @@ impl Port for Ring {
             };
             match error.raw_os_error() {
                 Some(libc::EINTR) => {}
-                // The device dropped it (its cable is out, its queue full), has more on its way than it may, or its MTU
-                // has shrunk meanwhile.
+                // The device dropped it (its cable is out, its queue full), has more on its way
+                // than it may, or its MTU has shrunk meanwhile.
                 Some(libc::ENOBUFS | libc::EAGAIN | libc::EMSGSIZE | libc::EINVAL) => {
                     self.leaving.skip().into_iter().for_each(|len| self.unsent.add(len));
                 }
@@ -319,8 +336,13 @@ impl Port for Ring {
     }
 
     fn missed(&mut self) -> u64 {
-        // The kernel forgets its counters, of 32 bits, when they are read. While the interface is gone they stand still.
-        let since = system::option::<libc::tpacket_stats>(self.as_fd(), libc::SOL_PACKET, libc::PACKET_STATISTICS);
+        // The kernel forgets its counters, of 32 bits, when they are read. While the interface is
+        // gone they stand still.
+        let since = system::option::<libc::tpacket_stats>(
+            self.as_fd(),
+            libc::SOL_PACKET,
+            libc::PACKET_STATISTICS,
+        );
         self.missed += since.map_or(0, |since| u64::from(since.tp_drops));
         self.missed
     }

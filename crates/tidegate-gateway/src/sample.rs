@@ -1,8 +1,10 @@
-//! How a gate stands, as plain figures that the thread that moves frames copies into memory that is there already.
+//! How a gate stands, as plain figures that the thread that moves frames copies into memory that is
+//! there already.
 //!
-//! A few samples go round between that thread and whoever reads them, through two channels with room for all: it takes an empty one
-//! and gives it away filled, and never waits, allocates or asks the system for anything. A reader that is slow has fewer of
-//! them, and misses nothing, since what is counted goes up only and an interval ends only when it can be given away.
+//! A few samples go round between that thread and whoever reads them, through two channels with
+//! room for all: it takes an empty one and gives it away filled, and never waits, allocates or asks
+//! the system for anything. A reader that is slow has fewer of them, and misses nothing, since what
+//! is counted goes up only and an interval ends only when it can be given away.
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use tidegate::{Backlog, Gauge, Rate, Span, Time};
@@ -16,7 +18,8 @@ use crate::snapshot::Memory;
 use crate::sojourn::Sojourns;
 use crate::witness::Witness;
 
-/// How many samples go round: one that is read, one that is kept, and others for a reader that comes late.
+/// How many samples go round: one that is read, one that is kept, and others for a reader that
+/// comes late.
 const ROUND: usize = 6;
 /// Gauges that there is room for; no queue of the catalog has so many, and a test says so.
 const GAUGES: usize = 16;
@@ -73,8 +76,9 @@ pub struct Samples {
     spare: SyncSender<Box<Sample>>,
 }
 
-/// Both ends for a gate with so many classes in the one direction and, if it is managed, in the other. The samples that go
-/// round have room for those; only of more classes, after a reload, is memory asked for once more.
+/// Both ends for a gate with so many classes in the one direction and, if it is managed, in the
+/// other. The samples that go round have room for those; only of more classes, after a reload, is
+/// memory asked for once more.
 pub fn samples(there: usize, back: Option<usize>) -> (Sampler, Samples) {
     let (full, filled) = sync_channel(ROUND);
     let (emptied, spare) = sync_channel(ROUND);

@@ -1,7 +1,8 @@
 //! How the gates of a process stand, as one document: `tidegate.snapshot/1`.
 //!
-//! Counters go up only, from the start of the process on and across reloads; whoever reads takes differences. Times are in
-//! seconds, lengths in bytes, rates in bit/s. docs/gate.md says what every key is.
+//! Counters go up only, from the start of the process on and across reloads; whoever reads takes
+//! differences. Times are in seconds, lengths in bytes, rates in bit/s. docs/gate.md says what
+//! every key is.
 //!
 //! ```
 //! use tidegate_gateway::snapshot::{SCHEMA, Snapshot};
@@ -61,7 +62,8 @@ pub struct Link {
     pub name: String,
     /// Whether frames are moved still; a link of several may end alone.
     pub running: bool,
-    /// When the figures were taken, in seconds from 1970 on. Without much delay, unless the gate was stopped or has ended.
+    /// When the figures were taken, in seconds from 1970 on. Without much delay, unless the gate
+    /// was stopped or has ended.
     pub taken_s: f64,
     /// From `in` to `out`, through the queue.
     pub managed: Direction,
@@ -141,7 +143,8 @@ pub struct Queue {
     pub rehash: String,
     /// What a frame takes on the wire beyond its bytes.
     pub overhead: String,
-    /// What waits, in queues and beside them (bytes on the wire, `overhead` included); what is on the delay line does not.
+    /// What waits, in queues and beside them (bytes on the wire, `overhead` included); what is on
+    /// the delay line does not.
     pub backlog: Tally,
     /// How long the frames had waited that left it over the time of [`Recent`]; null if none did.
     pub delay: Option<Delay>,
@@ -149,7 +152,8 @@ pub struct Queue {
     pub delays: Delays,
     /// What the queue shows of its inner state; `tidegate show QUEUE` explains it.
     pub gauges: Vec<Reading>,
-    /// The classes, in the order of the file, with the one for what no class takes; empty without classes.
+    /// The classes, in the order of the file, with the one for what no class takes; empty without
+    /// classes.
     pub classes: Vec<Class>,
     /// Who sends most.
     pub flows: Flows,
@@ -187,7 +191,8 @@ pub struct Delays {
     pub frames: u64,
     /// How long all of them waited together, in seconds.
     pub sum_s: f64,
-    /// How many of them waited no longer than so many seconds; rising, and each with those before it.
+    /// How many of them waited no longer than so many seconds; rising, and each with those before
+    /// it.
     pub at_most: Vec<Bucket>,
 }
 
@@ -211,8 +216,9 @@ pub struct Reading {
     pub value: Option<f64>,
 }
 
-/// What became of the frames of a class that the queue was to judge: received = left + lost + waiting. Lengths are those on
-/// the wire. When a reload changes the classes, their counters begin anew.
+/// What became of the frames of a class that the queue was to judge: received = left + lost +
+/// waiting. Lengths are those on the wire. When a reload changes the classes, their counters begin
+/// anew.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Class {
     /// What it is called; empty for the one of frames that no class takes.
@@ -227,18 +233,19 @@ pub struct Class {
     pub waiting: Tally,
 }
 
-/// Who sends how much of what the queue is to judge, over the last whole interval. Lengths are those on the wire.
+/// Who sends how much of what the queue is to judge, over the last whole interval. Lengths are
+/// those on the wire.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Flows {
     /// How long the interval was, in seconds; 0 before the first has ended.
     pub interval_s: f64,
     /// What arrived, in bit/s.
     pub arrived_bps: f64,
-    /// What the flows may send, each no more than this, so that together they fill the link, in bit/s; null while the link
-    /// is not congested. With classes the least of them.
+    /// What the flows may send, each no more than this, so that together they fill the link, in
+    /// bit/s; null while the link is not congested. With classes the least of them.
     pub fair_bps: Option<f64>,
-    /// No flow that is not seen sent more than this, and none of those that are seen sent more than this beyond what is
-    /// told, in bit/s.
+    /// No flow that is not seen sent more than this, and none of those that are seen sent more
+    /// than this beyond what is told, in bit/s.
     pub unseen_bps: f64,
     /// How often a flow has become an offender. A counter.
     pub became_offender: u64,
@@ -261,7 +268,8 @@ pub struct Flow {
     pub fair_shares: Option<f64>,
     /// Since when it has been an offender, in seconds from 1970 on; null for one that is none.
     pub offender_since_s: Option<f64>,
-    /// Frames of it that the queue dropped: of an offender since it became one, of others in the interval.
+    /// Frames of it that the queue dropped: of an offender since it became one, of others in the
+    /// interval.
     pub lost_frames: u64,
 }
 

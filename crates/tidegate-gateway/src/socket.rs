@@ -1,8 +1,10 @@
-//! Documents for whoever connects to a Unix socket: one a second, or one for every line that is sent.
+//! Documents for whoever connects to a Unix socket: one a second, or one for every line that is
+//! sent.
 //!
-//! Each document is a line. A client that sends nothing gets one every second. One that sends a line gets one at once;
-//! if it then ends its side, it gets no more. What a client does not read is kept for it up to one document, and those that
-//! come meanwhile it misses. All of that is the work of one thread, for which no gate waits.
+//! Each document is a line. A client that sends nothing gets one every second. One that sends a
+//! line gets one at once; if it then ends its side, it gets no more. What a client does not read is
+//! kept for it up to one document, and those that come meanwhile it misses. All of that is the work
+//! of one thread, for which no gate waits.
 use std::fmt;
 use std::fs::{self, Permissions};
 use std::io::{self, ErrorKind, Read, Write};
@@ -29,8 +31,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Who may connect: the owner and the group.
 const MODE: u32 = 0o660;
 
-/// The longest path, in bytes: what the kernel has room for (`sun_path`, with a zero at its end), less the ending of the
-/// name under which the socket is [made](put).
+/// The longest path, in bytes: what the kernel has room for (`sun_path`, with a zero at its end),
+/// less the ending of the name under which the socket is [made](put).
 const LONGEST: usize = 107 - ".4194304".len();
 
 /// A path at which a socket can be.
@@ -49,11 +51,15 @@ impl FromStr for Place {
 
     fn from_str(text: &str) -> Result<Place, UnitError> {
         let why = match text {
-            _ if text.chars().any(char::is_control) => "has a character that no path should have".into(),
+            _ if text.chars().any(char::is_control) => {
+                "has a character that no path should have".into()
+            }
             _ if !text.starts_with(['/', '.']) || !text.contains('/') || text.ends_with('/') => {
                 format!("must be the path of a file, from / or ./ on, as in {USUAL}")
             }
-            _ if text.len() > LONGEST => format!("has {} bytes; may have {LONGEST} at most", text.len()),
+            _ if text.len() > LONGEST => {
+                format!("has {} bytes; may have {LONGEST} at most", text.len())
+            }
             _ => return Ok(Place(text.into())),
         };
         Err(UnitError { text: text.escape_default().to_string(), why })
@@ -83,7 +89,8 @@ pub struct Serving {
 }
 
 impl Socket {
-    /// Puts a socket at `path`, in place of one that nobody listens at any more; in a folder that is made if it alone is missing.
+    /// Puts a socket at `path`, in place of one that nobody listens at any more; in a folder that
+    /// is made if it alone is missing.
     ///
     /// # Errors
     /// With the path: something else is there, somebody listens there, or the system refuses.
@@ -149,8 +156,8 @@ fn tried(path: &Path) -> io::Result<()> {
 fn put(path: &Path) -> io::Result<Socket> {
     vacant(path)?;
     make_folder(path)?;
-    // Under another name first, so that nobody finds it before its mode is set, and so that it takes the place of what is left
-    // there in one step.
+    // Under another name first, so that nobody finds it before its mode is set, and so that it
+    // takes the place of what is left there in one step.
     let aside = beside(path);
     let listener = UnixListener::bind(&aside)?;
     let placed = fs::set_permissions(&aside, Permissions::from_mode(MODE))
@@ -169,15 +176,18 @@ fn put(path: &Path) -> io::Result<Socket> {
 /// Makes the folder of `path` if there is none, as after a boot in /run; the folder that it made.
 fn make_folder(path: &Path) -> io::Result<Option<&Path>> {
     match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() && !folder.exists() => match fs::create_dir(folder) {
-            Ok(()) => Ok(Some(folder)),
-            Err(error) => {
-                let folder = folder.display();
-                let why =
-                    format!("there is no folder {folder}, and it cannot be made ({error}); try mkdir -p {folder}");
-                Err(io::Error::new(error.kind(), why))
+        Some(folder) if !folder.as_os_str().is_empty() && !folder.exists() => {
+            match fs::create_dir(folder) {
+                Ok(()) => Ok(Some(folder)),
+                Err(error) => {
+                    let folder = folder.display();
+                    let why = format!(
+                        "there is no folder {folder}, and it cannot be made ({error}); try mkdir -p {folder}"
+                    );
+                    Err(io::Error::new(error.kind(), why))
+                }
             }
-        },
+        }
         _ => Ok(None),
     }
 }
@@ -253,7 +263,9 @@ impl<D: FnMut() -> String> Server<D> {
             let now = Instant::now();
             let all = ready.clients;
             let mut seen = all.iter();
-            self.clients.retain_mut(|client| client.read(*seen.next().unwrap_or(&PollFlags::empty())) == Stays::Yes);
+            self.clients.retain_mut(|client| {
+                client.read(*seen.next().unwrap_or(&PollFlags::empty())) == Stays::Yes
+            });
             let every = now >= due;
             if every {
                 due = now + EVERY;
@@ -271,7 +283,11 @@ impl<D: FnMut() -> String> Server<D> {
             PollFd::new(self.ended.as_fd(), PollFlags::POLLIN),
             PollFd::new(self.socket.listener.as_fd(), PollFlags::POLLIN),
         ];
-        all.extend(self.clients.iter().map(|client| PollFd::new(client.stream.as_fd(), client.waits_for())));
+        all.extend(
+            self.clients
+                .iter()
+                .map(|client| PollFd::new(client.stream.as_fd(), client.waits_for())),
+        );
         // Rounded up, so that it is not asked again and again in the last millisecond.
         let left = due.saturating_duration_since(Instant::now()) + Duration::from_millis(1);
         let timeout = PollTimeout::try_from(left).unwrap_or(PollTimeout::ZERO);
@@ -299,13 +315,23 @@ impl<D: FnMut() -> String> Server<D> {
 
     fn admit(&mut self, now: Instant) {
         match self.socket.listener.accept() {
-            Ok((stream, _)) if self.clients.len() < CLIENTS && stream.set_nonblocking(true).is_ok() => {
+            Ok((stream, _))
+                if self.clients.len() < CLIENTS && stream.set_nonblocking(true).is_ok() =>
+            {
                 let kept = (Vec::new(), 0);
-                self.clients.push(Client { stream, kept, well: now, asks: false, input: Input::Open });
+                self.clients.push(Client {
+                    stream,
+                    kept,
+                    well: now,
+                    asks: false,
+                    input: Input::Open,
+                });
             }
             // Who knocked has gone, or is sent away.
             Ok(_) => {}
-            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::ConnectionAborted) => {}
+            Err(error)
+                if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::ConnectionAborted) => {
+            }
             // There is no room for another file: whoever knocks goes on knocking.
             Err(_) => thread::sleep(Duration::from_millis(100)),
         }
@@ -338,10 +364,15 @@ impl Client {
         }
         let mut bytes = [0; 256];
         match self.stream.read(&mut bytes) {
-            Ok(0) => self.input = if self.input == Input::Used { Input::Over } else { Input::Silent },
-            Ok(count) if bytes[..count].contains(&b'\n') => (self.asks, self.input) = (true, Input::Used),
+            Ok(0) => {
+                self.input = if self.input == Input::Used { Input::Over } else { Input::Silent }
+            }
+            Ok(count) if bytes[..count].contains(&b'\n') => {
+                (self.asks, self.input) = (true, Input::Used)
+            }
             Ok(_) => {}
-            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
+            Err(error)
+                if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
             Err(_) => return Stays::No,
         }
         Stays::Yes
@@ -364,7 +395,10 @@ impl Client {
             match self.stream.write(&self.kept.0[self.kept.1..]) {
                 Ok(count) if count > 0 => (self.kept.1, self.well) = (self.kept.1 + count, now),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == ErrorKind::WouldBlock && now.duration_since(self.well) < PATIENCE => {
+                Err(error)
+                    if error.kind() == ErrorKind::WouldBlock
+                        && now.duration_since(self.well) < PATIENCE =>
+                {
                     return Stays::Yes;
                 }
                 _ => return Stays::No,

@@ -1,4 +1,5 @@
-//! How long frames waited, in a histogram of fixed size: four steps to each doubling, from a microsecond to half a minute.
+//! How long frames waited, in a histogram of fixed size: four steps to each doubling, from a
+//! microsecond to half a minute.
 //!
 //! ```
 //! use tidegate::Span;
@@ -56,8 +57,8 @@ impl Sojourns {
         self.sum.checked_div(self.frames()).map(Span::from_nanos)
     }
 
-    /// What this part of the frames, 0 to 1, did not exceed: the end of the step where that one is, at most a quarter too high,
-    /// or a microsecond where it was less. `None` without frames.
+    /// What this part of the frames, 0 to 1, did not exceed: the end of the step where that one is,
+    /// at most a quarter too high, or a microsecond where it was less. `None` without frames.
     pub fn quantile(&self, part: f64) -> Option<Span> {
         let rank = (part * self.frames() as f64).ceil().max(1.0) as u64;
         let mut counted = 0;
@@ -76,7 +77,8 @@ impl Sojourns {
         rest
     }
 
-    /// For each doubling: a time, and how many frames waited no longer than that. The last one has those that did, too.
+    /// For each doubling: a time, and how many frames waited no longer than that. The last one has
+    /// those that did, too.
     pub fn at_most(&self) -> impl Iterator<Item = (Span, u64)> {
         let mut counted = 0;
         self.counts.iter().enumerate().filter_map(move |(step, count)| {
@@ -118,7 +120,9 @@ mod tests {
             let at = step(nanos);
             assert!(nanos <= end_of(at) && (at == 0 || nanos > end_of(at - 1)), "{nanos} in {at}");
         }
-        for (nanos, end) in [(0, 1024), (1024, 1024), (1025, 1280), (1 << 20, 1 << 20), (5 << 20, 5 << 20)] {
+        for (nanos, end) in
+            [(0, 1024), (1024, 1024), (1025, 1280), (1 << 20, 1 << 20), (5 << 20, 5 << 20)]
+        {
             assert_eq!(end_of(step(nanos)), end, "{nanos}");
         }
         assert_eq!((step(u64::MAX), end_of(COUNTS - 1)), (COUNTS - 1, 1 << LAST));
@@ -129,19 +133,26 @@ mod tests {
     fn quantiles_are_at_most_a_quarter_too_high() {
         let mut dice = Rng::from_seed(2);
         for round in 0..50 {
-            let mut all: Vec<u64> = (0..1 + dice.below(2000)).map(|_| dice.bits() >> (32 + round % 20)).collect();
+            let mut all: Vec<u64> =
+                (0..1 + dice.below(2000)).map(|_| dice.bits() >> (32 + round % 20)).collect();
             let mut sojourns = Sojourns::default();
             all.iter().for_each(|&nanos| sojourns.add(Span::from_nanos(nanos)));
             all.sort_unstable();
             for part in [0.0, 0.5, 0.9, 0.99, 1.0] {
                 let rank = ((part * all.len() as f64).ceil() as usize).max(1);
                 let (exact, told) = (all[rank - 1], sojourns.quantile(part).unwrap().as_nanos());
-                assert!(told >= exact && told as f64 <= (exact as f64 * 1.25).max(1024.0), "{exact} told as {told}");
+                assert!(
+                    told >= exact && told as f64 <= (exact as f64 * 1.25).max(1024.0),
+                    "{exact} told as {told}"
+                );
             }
             let sum: u64 = all.iter().sum();
             assert_eq!((sojourns.sum().as_nanos(), sojourns.frames()), (sum, all.len() as u64));
             for (end, count) in sojourns.at_most() {
-                assert_eq!(all.iter().filter(|&&nanos| nanos <= end.as_nanos()).count() as u64, count);
+                assert_eq!(
+                    all.iter().filter(|&&nanos| nanos <= end.as_nanos()).count() as u64,
+                    count
+                );
             }
         }
         assert_eq!((Sojourns::default().quantile(0.5), Sojourns::default().mean()), (None, None));

@@ -1,4 +1,5 @@
-//! What is told apart of frames before the queue sees them: which flow, which class, and whether it is judged at all.
+//! What is told apart of frames before the queue sees them: which flow, which class, and whether it
+//! is judged at all.
 use std::fmt;
 
 use tidegate::catalog::{AnyConfig, QUEUES, Row};
@@ -10,7 +11,8 @@ use crate::heavy::Counted;
 use crate::offenders::Sent;
 use crate::overhead::Overhead;
 
-/// Frames of one class of service: those that meet all that is asked, where anything is. A list asks for one of its entries.
+/// Frames of one class of service: those that meet all that is asked, where anything is. A list
+/// asks for one of its entries.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Class {
     /// What to call it.
@@ -21,7 +23,8 @@ pub struct Class {
     pub prefixes: Vec<Prefix>,
     /// Which bear one of these code points; empty: any.
     pub dscp: Vec<Dscp>,
-    /// Whose outermost VLAN tag has one of these priorities, 0 to 7; empty: any, also without a tag.
+    /// Whose outermost VLAN tag has one of these priorities, 0 to 7; empty: any, also without a
+    /// tag.
     pub priorities: Vec<u8>,
 }
 
@@ -46,31 +49,39 @@ impl fmt::Display for Class {
     }
 }
 
-/// The parameter by which a queue weighs the classes that it is given, and those by which some are told to go by them.
+/// The parameter by which a queue weighs the classes that it is given, and those by which some are
+/// told to go by them.
 pub const BY_CLASS: [&str; 3] = ["weights", "map", "classes"];
 
-/// Tells `queue` of `classes`: how many there are, with one besides for frames that none takes, of weight 1, and what each
-/// weighs. Without classes it is left as it is.
+/// Tells `queue` of `classes`: how many there are, with one besides for frames that none takes, of
+/// weight 1, and what each weighs. Without classes it is left as it is.
 ///
 /// # Errors
-/// It knows no classes; a class is behind one that takes all (`field` is its name); a weight is out of bounds.
+/// It knows no classes; a class is behind one that takes all (`field` is its name); a weight is out
+/// of bounds.
 pub fn deal(queue: &mut AnyConfig, classes: &[Class]) -> Result<(), ConfigError> {
     let Some((last, others)) = classes.split_last() else { return Ok(()) };
     let has = |row: &Row, name: &str| row.params.iter().any(|param| param.name == name);
     if !has(queue.row(), BY_CLASS[0]) {
-        let able: Vec<_> = QUEUES.iter().filter(|row| has(row, BY_CLASS[0])).map(|row| row.name).collect();
+        let able: Vec<_> =
+            QUEUES.iter().filter(|row| has(row, BY_CLASS[0])).map(|row| row.name).collect();
         let why = format!("knows no classes; those that do are {}", able.join(", "));
         return Err(ConfigError::new("queue", queue.name(), why));
     }
     if let Some(at) = others.iter().position(Class::takes_all) {
-        let why = format!("no frame comes to it: `{}` before it asks for nothing and takes all", others[at].name);
+        let why = format!(
+            "no frame comes to it: `{}` before it asks for nothing and takes all",
+            others[at].name
+        );
         return Err(ConfigError::new("class", &classes[at + 1].name, why));
     }
     let mut weights: Vec<String> = classes.iter().map(|class| class.weight.to_string()).collect();
     if !last.takes_all() {
         weights.push("1".into());
     }
-    for (name, value) in BY_CLASS.into_iter().zip([&weights.join(SEPARATOR), "class", &weights.len().to_string()]) {
+    for (name, value) in
+        BY_CLASS.into_iter().zip([&weights.join(SEPARATOR), "class", &weights.len().to_string()])
+    {
         if has(queue.row(), name) {
             queue.set(name, value)?;
         }
@@ -106,14 +117,23 @@ pub struct Sorted {
 }
 
 impl Sorter {
-    /// One that tells flows apart by `hasher`. A frame goes to the first of `classes` that takes it, and to a last one
-    /// besides them if none does; one whose sender or receiver is in one of the prefixes `allowed` is not judged.
-    pub fn new(hasher: FlowHasher, overhead: Overhead, classes: &[Class], allowed: &[Prefix]) -> Sorter {
+    /// One that tells flows apart by `hasher`. A frame goes to the first of `classes` that takes
+    /// it, and to a last one besides them if none does; one whose sender or receiver is in one
+    /// of the prefixes `allowed` is not judged.
+    pub fn new(
+        hasher: FlowHasher,
+        overhead: Overhead,
+        classes: &[Class],
+        allowed: &[Prefix],
+    ) -> Sorter {
         let test = |class: &Class| Test {
-            prefixes: (!class.prefixes.is_empty()).then(|| class.prefixes.iter().copied().collect()),
-            dscp: (!class.dscp.is_empty()).then(|| class.dscp.iter().fold(0, |all, dscp| all | 1 << dscp.get())),
-            priorities: (!class.priorities.is_empty())
-                .then(|| class.priorities.iter().fold(0, |all, priority| all | 1 << (priority & 7))),
+            prefixes: (!class.prefixes.is_empty())
+                .then(|| class.prefixes.iter().copied().collect()),
+            dscp: (!class.dscp.is_empty())
+                .then(|| class.dscp.iter().fold(0, |all, dscp| all | 1 << dscp.get())),
+            priorities: (!class.priorities.is_empty()).then(|| {
+                class.priorities.iter().fold(0, |all, priority| all | 1 << (priority & 7))
+            }),
         };
         let classes = classes.iter().map(test).collect();
         Sorter { hasher, overhead, classes, allowed: allowed.iter().copied().collect() }
@@ -126,7 +146,8 @@ impl Sorter {
             true => 0,
             false => self.class(frame, bytes),
         };
-        let packet = Packet::new(self.hasher.hash(&frame.ends), self.overhead.on_wire(bytes.len() as u32));
+        let packet =
+            Packet::new(self.hasher.hash(&frame.ends), self.overhead.on_wire(bytes.len() as u32));
         let allowed = !self.allowed.is_empty() && among(&self.allowed, frame);
         Sorted { packet: packet.with_ecn(frame.ecn).with_class(class), allowed }
     }
@@ -155,8 +176,9 @@ impl Sorter {
 
 impl Test {
     fn takes(&self, frame: &Frame, bytes: &[u8]) -> bool {
-        let asked =
-            |all: Option<u64>, has: Option<u8>| all.is_none_or(|all| has.is_some_and(|bit| all >> bit & 1 == 1));
+        let asked = |all: Option<u64>, has: Option<u8>| {
+            all.is_none_or(|all| has.is_some_and(|bit| all >> bit & 1 == 1))
+        };
         asked(self.dscp, frame.dscp(bytes).map(Dscp::get))
             && asked(self.priorities.map(u64::from), vlan_priority(bytes))
             && self.prefixes.as_ref().is_none_or(|prefixes| among(prefixes, frame))
@@ -173,7 +195,8 @@ mod tests {
     use super::*;
     use tidegate_packet::{FlowKey, LinkType};
 
-    /// An IPv4 frame from 10.0.0.`from` to 10.0.1.1 with this code point, in a VLAN with this priority if there is one.
+    /// An IPv4 frame from 10.0.0.`from` to 10.0.1.1 with this code point, in a VLAN with this
+    /// priority if there is one.
     fn frame(from: u8, dscp: u8, priority: Option<u8>) -> Vec<u8> {
         let mut bytes = vec![2; 12];
         if let Some(priority) = priority {
@@ -190,14 +213,21 @@ mod tests {
     }
 
     fn of(classes: &[Class], allowed: &[Prefix]) -> Sorter {
-        Sorter::new(FlowHasher::new(FlowKey::FiveTuple, [1, 2]), Overhead::Ethernet, classes, allowed)
+        Sorter::new(
+            FlowHasher::new(FlowKey::FiveTuple, [1, 2]),
+            Overhead::Ethernet,
+            classes,
+            allowed,
+        )
     }
 
     #[test]
     fn a_frame_goes_to_the_first_class_that_takes_it() {
         let prefix = |text: &str| vec![text.parse::<Prefix>().unwrap()];
-        let voice = Class { dscp: vec!["EF".parse().unwrap(), "CS5".parse().unwrap()], ..Class::default() };
-        let tagged = Class { priorities: vec![5, 6], prefixes: prefix("10.0.0.0/28"), ..Class::default() };
+        let voice =
+            Class { dscp: vec!["EF".parse().unwrap(), "CS5".parse().unwrap()], ..Class::default() };
+        let tagged =
+            Class { priorities: vec![5, 6], prefixes: prefix("10.0.0.0/28"), ..Class::default() };
         let servers = Class { prefixes: prefix("10.0.0.8/29"), ..Class::default() };
         let sorter = of(&[voice, tagged, servers], &[]);
         for (from, dscp, priority, class) in [
@@ -222,8 +252,11 @@ mod tests {
 
     #[test]
     fn a_queue_is_told_of_classes_if_it_knows_any() {
-        let link =
-            tidegate::Link::new("1 Mbit/s".parse().unwrap(), "100 packets".parse().unwrap(), "1 kB".parse().unwrap());
+        let link = tidegate::Link::new(
+            "1 Mbit/s".parse().unwrap(),
+            "100 packets".parse().unwrap(),
+            "1 kB".parse().unwrap(),
+        );
         let config = |name| tidegate::catalog::config(name, None, link.as_ref().unwrap()).unwrap();
         let some = |name: &str, weight| Class {
             name: name.into(),
@@ -244,11 +277,19 @@ mod tests {
             assert_eq!(queue, before);
             let error = deal(&mut queue, &[all.clone(), some("voice", 3.0)]).unwrap_err();
             assert_eq!((error.field.as_str(), error.value.as_str()), ("class", "voice"));
-            assert!(deal(&mut config("csfq"), &[some("voice", 3.0)]).is_ok(), "it goes by classes anyway");
-            assert!(deal(&mut queue, &[some("voice", 0.0)]).unwrap_err().why.contains("must lie in"));
+            assert!(
+                deal(&mut config("csfq"), &[some("voice", 3.0)]).is_ok(),
+                "it goes by classes anyway"
+            );
+            assert!(
+                deal(&mut queue, &[some("voice", 0.0)]).unwrap_err().why.contains("must lie in")
+            );
         }
         let error = deal(&mut config("sfb"), &[all]).unwrap_err();
-        assert_eq!(error.to_string(), "queue = sfb: knows no classes; those that do are csfq, wfq, ewfq, drr");
+        assert_eq!(
+            error.to_string(),
+            "queue = sfb: knows no classes; those that do are csfq, wfq, ewfq, drr"
+        );
     }
 
     #[test]
@@ -261,7 +302,11 @@ mod tests {
         ] {
             let list: Vec<Prefix> = list.iter().map(|text| text.parse().unwrap()).collect();
             let sorted = sorted(&of(&[], &list), &frame(from, 0, None));
-            assert_eq!((sorted.allowed, sorted.packet.class, sorted.packet.len), (allowed, 0, 88), "{list:?} {from}");
+            assert_eq!(
+                (sorted.allowed, sorted.packet.class, sorted.packet.len),
+                (allowed, 0, 88),
+                "{list:?} {from}"
+            );
         }
     }
 }

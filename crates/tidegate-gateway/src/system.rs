@@ -1,4 +1,5 @@
-//! System calls about packets that the standard library does not know, each made safe to call and otherwise as it is.
+//! System calls about packets that the standard library does not know, each made safe to call and
+//! otherwise as it is.
 #![allow(unsafe_code)] // system calls: what each is trusted with stands beside it
 
 use std::ffi::{c_int, c_long, c_ulong, c_void};
@@ -16,8 +17,9 @@ use nix::sys::signal::{SigHandler, SigSet, SigmaskHow, Signal};
 pub enum Protocol {
     /// Every one.
     All,
-    /// Those of a type that is reserved never to be used, that is, none. It stands beside each frame that is sent, not
-    /// in it, and spares the kernel a look into the frame for where its headers begin.
+    /// Those of a type that is reserved never to be used, that is, none. It stands beside each
+    /// frame that is sent, not in it, and spares the kernel a look into the frame for where its
+    /// headers begin.
     None,
 }
 
@@ -43,11 +45,13 @@ pub fn borrow(process: u32, descriptor: RawFd) -> io::Result<OwnedFd> {
 /// Frames that [`send_batch`] hands over in one call at most.
 pub const BATCH: usize = 64;
 
-/// Starts `command` in a session of its own. No signal that a terminal sends to us and our children reaches it, not
-/// even in the moment before it is on its own.
+/// Starts `command` in a session of its own. No signal that a terminal sends to us and our children
+/// reaches it, not even in the moment before it is on its own.
 pub fn spawn_apart(command: &mut Command) -> io::Result<Child> {
-    // What comes in that moment waits, and is thrown away: to ignore a signal discards what is pending of it.
-    let ours = SigSet::from_iter([Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT]);
+    // What comes in that moment waits, and is thrown away: to ignore a signal discards what is
+    // pending of it.
+    let ours =
+        SigSet::from_iter([Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT]);
     let before = ours.thread_swap_mask(SigmaskHow::SIG_BLOCK)?;
     let leave = move || {
         nix::unistd::setsid()?;
@@ -60,16 +64,19 @@ pub fn spawn_apart(command: &mut Command) -> io::Result<Child> {
         }
         Ok(before.thread_set_mask()?)
     };
-    // SAFETY: it calls nothing between fork and exec but what may be called there (signal-safety(7)).
+    // SAFETY: it calls nothing between fork and exec but what may be called there
+    // (signal-safety(7)).
     let started = unsafe { command.pre_exec(leave) }.spawn();
     before.thread_set_mask()?;
     started
 }
 
-/// What may cross [`set_option`] and [`option`]: plain numbers, of which any bytes are a value and none a pointer.
+/// What may cross [`set_option`] and [`option`]: plain numbers, of which any bytes are a value and
+/// none a pointer.
 ///
 /// # Safety
-/// The implementing type is `repr(C)`, without padding, without pointers, and all zero is a value of it.
+/// The implementing type is `repr(C)`, without padding, without pointers, and all zero is a value
+/// of it.
 pub unsafe trait Plain: Copy {}
 // SAFETY: numbers, and structures of numbers of one width.
 unsafe impl Plain for c_int {}
@@ -77,7 +84,8 @@ unsafe impl Plain for u64 {}
 unsafe impl Plain for libc::tpacket_req {}
 unsafe impl Plain for libc::tpacket_stats {}
 
-/// A packet socket for whole frames that nothing reaches before [`bind`], and on which no call waits.
+/// A packet socket for whole frames that nothing reaches before [`bind`], and on which no call
+/// waits.
 pub fn packet_socket() -> io::Result<OwnedFd> {
     let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
     // SAFETY: no memory is passed.
@@ -87,9 +95,15 @@ pub fn packet_socket() -> io::Result<OwnedFd> {
 }
 
 /// Sets a socket option.
-pub fn set_option<T: Plain>(socket: BorrowedFd<'_>, level: c_int, name: c_int, value: T) -> io::Result<()> {
+pub fn set_option<T: Plain>(
+    socket: BorrowedFd<'_>,
+    level: c_int,
+    name: c_int,
+    value: T,
+) -> io::Result<()> {
     let (at, len) = (ptr::from_ref(&value).cast::<c_void>(), size_of::<T>() as libc::socklen_t);
-    // SAFETY: `value` outlives the call, which reads `len` bytes of it; `Plain` has no pointers to follow.
+    // SAFETY: `value` outlives the call, which reads `len` bytes of it; `Plain` has no pointers to
+    // follow.
     done(unsafe { libc::setsockopt(socket.as_raw_fd(), level, name, at, len) }).map(drop)
 }
 
@@ -127,8 +141,8 @@ impl Name {
     }
 }
 
-/// The interface with this number in the namespace of `socket`, and what it is called now. An interface keeps its number
-/// when it is renamed, and loses its name while somebody asks for it.
+/// The interface with this number in the namespace of `socket`, and what it is called now. An
+/// interface keeps its number when it is renamed, and loses its name while somebody asks for it.
 pub fn interface_at(socket: BorrowedFd<'_>, index: c_int) -> io::Result<(Name, Interface)> {
     let mut tries = 0;
     loop {
@@ -152,13 +166,17 @@ pub fn interface_at(socket: BorrowedFd<'_>, index: c_int) -> io::Result<(Name, I
     }
 }
 
-/// The number of the interface that `socket` is bound to; none if that interface has left its namespace.
+/// The number of the interface that `socket` is bound to; none if that interface has left its
+/// namespace.
 pub fn bound_to(socket: BorrowedFd<'_>) -> io::Result<Option<c_int>> {
     // SAFETY: all zero is a value of every field of `sockaddr_ll`.
     let mut address: libc::sockaddr_ll = unsafe { zeroed() };
     let mut len = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
-    // SAFETY: `address` outlives the call, which writes at most `len` bytes into it. (It writes fewer, which nix refuses.)
-    done(unsafe { libc::getsockname(socket.as_raw_fd(), (&raw mut address).cast(), &raw mut len) })?;
+    // SAFETY: `address` outlives the call, which writes at most `len` bytes into it. (It writes
+    // fewer, which nix refuses.)
+    done(unsafe {
+        libc::getsockname(socket.as_raw_fd(), (&raw mut address).cast(), &raw mut len)
+    })?;
     Ok((address.sll_ifindex > 0).then_some(address.sll_ifindex))
 }
 
@@ -166,7 +184,8 @@ pub fn bound_to(socket: BorrowedFd<'_>) -> io::Result<Option<c_int>> {
 pub fn interface(socket: BorrowedFd<'_>, name: &str) -> io::Result<Interface> {
     let mut request = request(name)?;
     let mut ask = |what: c_ulong| {
-        // SAFETY: `request` is a zero-terminated name and room for the answer, and outlives the call.
+        // SAFETY: `request` is a zero-terminated name and room for the answer, and outlives the
+        // call.
         done(unsafe { libc::ioctl(socket.as_raw_fd(), what, &raw mut request) })?;
         io::Result::Ok(request.ifr_ifru)
     };
@@ -184,7 +203,8 @@ fn request(name: &str) -> io::Result<libc::ifreq> {
     // SAFETY: all zero is a value of every field of `ifreq`.
     let mut request: libc::ifreq = unsafe { zeroed() };
     if name.is_empty() || name.len() >= request.ifr_name.len() || name.contains('\0') {
-        let why = format!("interface {name:?}: a name has 1 to {} bytes", request.ifr_name.len() - 1);
+        let why =
+            format!("interface {name:?}: a name has 1 to {} bytes", request.ifr_name.len() - 1);
         return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
     }
     for (to, from) in request.ifr_name.iter_mut().zip(name.bytes()) {
@@ -193,10 +213,11 @@ fn request(name: &str) -> io::Result<libc::ifreq> {
     Ok(request)
 }
 
-/// Whether two sockets are of one network namespace, where an interface's number means the same. Kernels before 5.14 do not
-/// tell: there it is taken for granted.
+/// Whether two sockets are of one network namespace, where an interface's number means the same.
+/// Kernels before 5.14 do not tell: there it is taken for granted.
 pub fn are_neighbours(one: BorrowedFd<'_>, other: BorrowedFd<'_>) -> bool {
-    let [one, other] = [one, other].map(|socket| option::<u64>(socket, libc::SOL_SOCKET, SO_NETNS_COOKIE).ok());
+    let [one, other] =
+        [one, other].map(|socket| option::<u64>(socket, libc::SOL_SOCKET, SO_NETNS_COOKIE).ok());
     one == other
 }
 
@@ -214,12 +235,14 @@ pub fn bind(socket: BorrowedFd<'_>, index: c_int, protocol: Protocol) -> io::Res
     };
     address.sll_protocol = number.to_be();
     address.sll_ifindex = index;
-    let (at, len) = (ptr::from_ref(&address).cast(), size_of::<libc::sockaddr_ll>() as libc::socklen_t);
+    let (at, len) =
+        (ptr::from_ref(&address).cast(), size_of::<libc::sockaddr_ll>() as libc::socklen_t);
     // SAFETY: `address` outlives the call, which reads `len` bytes of it.
     done(unsafe { libc::bind(socket.as_raw_fd(), at, len) }).map(drop)
 }
 
-/// Lets `socket` receive the frames on interface `index` that are for others; the kernel forgets it with the socket.
+/// Lets `socket` receive the frames on interface `index` that are for others; the kernel forgets it
+/// with the socket.
 pub fn hear_all(socket: BorrowedFd<'_>, index: c_int) -> io::Result<()> {
     let wish = libc::packet_mreq {
         mr_ifindex: index,
@@ -227,16 +250,21 @@ pub fn hear_all(socket: BorrowedFd<'_>, index: c_int) -> io::Result<()> {
         mr_alen: 0,
         mr_address: [0; 8],
     };
-    let (at, len) = (ptr::from_ref(&wish).cast(), size_of::<libc::packet_mreq>() as libc::socklen_t);
+    let (at, len) =
+        (ptr::from_ref(&wish).cast(), size_of::<libc::packet_mreq>() as libc::socklen_t);
     // SAFETY: `wish` outlives the call, which reads `len` bytes of it.
-    let answer =
-        unsafe { libc::setsockopt(socket.as_raw_fd(), libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, at, len) };
+    let answer = unsafe {
+        libc::setsockopt(socket.as_raw_fd(), libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, at, len)
+    };
     done(answer).map(drop)
 }
 
-/// Sends `frames` in order in one call, up to [`BATCH`] of them; how many were sent before the first that was not.
-/// An error concerns the first.
-pub fn send_batch<'a>(socket: BorrowedFd<'_>, frames: impl Iterator<Item = &'a [u8]>) -> io::Result<usize> {
+/// Sends `frames` in order in one call, up to [`BATCH`] of them; how many were sent before the
+/// first that was not. An error concerns the first.
+pub fn send_batch<'a>(
+    socket: BorrowedFd<'_>,
+    frames: impl Iterator<Item = &'a [u8]>,
+) -> io::Result<usize> {
     let mut parts = [libc::iovec { iov_base: ptr::null_mut(), iov_len: 0 }; BATCH];
     // SAFETY: all zero is a value of every field of `mmsghdr`.
     let mut messages: [libc::mmsghdr; BATCH] = unsafe { zeroed() };
@@ -247,8 +275,11 @@ pub fn send_batch<'a>(socket: BorrowedFd<'_>, frames: impl Iterator<Item = &'a [
         message.msg_hdr.msg_iovlen = 1;
         count += 1;
     }
-    // SAFETY: the first `count` messages point at parts and frames that outlive the call, which only reads them.
-    let sent = unsafe { libc::sendmmsg(socket.as_raw_fd(), messages.as_mut_ptr(), count, libc::MSG_DONTWAIT) };
+    // SAFETY: the first `count` messages point at parts and frames that outlive the call, which
+    // only reads them.
+    let sent = unsafe {
+        libc::sendmmsg(socket.as_raw_fd(), messages.as_mut_ptr(), count, libc::MSG_DONTWAIT)
+    };
     done(sent).map(|sent| sent as usize)
 }
 
@@ -259,15 +290,18 @@ pub struct Shared {
     len: usize,
 }
 
-// SAFETY: it is memory; only the kernel and the owner of this touch it, whatever thread the owner is on.
+// SAFETY: it is memory; only the kernel and the owner of this touch it, whatever thread the owner
+// is on.
 unsafe impl Send for Shared {}
 
 impl Shared {
     /// The first `len` bytes of what `socket` shares.
     pub fn new(socket: BorrowedFd<'_>, len: usize) -> io::Result<Shared> {
-        let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_POPULATE);
+        let (access, kind) =
+            (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_POPULATE);
         // SAFETY: a new mapping at an address of the kernel's choice replaces nothing.
-        let start = unsafe { libc::mmap(ptr::null_mut(), len, access, kind, socket.as_raw_fd(), 0) };
+        let start =
+            unsafe { libc::mmap(ptr::null_mut(), len, access, kind, socket.as_raw_fd(), 0) };
         match NonNull::new(start.cast::<u8>()) {
             Some(start) if start.as_ptr().cast() != libc::MAP_FAILED => Ok(Shared { start, len }),
             _ => Err(io::Error::last_os_error()),

@@ -1,10 +1,11 @@
 //! When the kernel is known to take the processor away: at its tick, and for how long as a rule.
 //!
-//! A processor that is not idle is interrupted at every multiple of the kernel's period. On hardware that takes a
-//! microsecond or two; on a virtual machine within a virtual machine, 15 to 50, in which no frame leaves. Since the time of
-//! the next tick is known, a frame that would meet it need not be late by all of that: one that is due in the first part of it
-//! leaves before it, early by [`EARLY`] at most, and the others after it. The schedule stays as it was computed, and so does
-//! the rate. A tick that takes less than [`WORTH`] changes nothing.
+//! A processor that is not idle is interrupted at every multiple of the kernel's period. On
+//! hardware that takes a microsecond or two; on a virtual machine within a virtual machine, 15 to
+//! 50, in which no frame leaves. Since the time of the next tick is known, a frame that would meet
+//! it need not be late by all of that: one that is due in the first part of it leaves before it,
+//! early by [`EARLY`] at most, and the others after it. The schedule stays as it was computed, and
+//! so does the rate. A tick that takes less than [`WORTH`] changes nothing.
 //!
 //! ```
 //! use tidegate::{Span, Time};
@@ -28,7 +29,8 @@ const LEAD: Span = Span::from_micros(5);
 pub const EARLY: Span = Span::from_micros(14);
 /// A tick that takes less is not worth leaving early for.
 pub const WORTH: Span = Span::from_micros(10);
-/// By how much what a tick is thought to take goes up or down with each: it settles where half of them take more.
+/// By how much what a tick is thought to take goes up or down with each: it settles where half of
+/// them take more.
 const STEP: Span = Span::from_micros(1);
 /// It is thought to take no more than this.
 const MOST: Span = Span::from_micros(100);
@@ -45,14 +47,16 @@ pub struct Tick {
 }
 
 impl Tick {
-    /// A tick every `period`, of which it is not known yet what it takes. Without a period there is none.
+    /// A tick every `period`, of which it is not known yet what it takes. Without a period there is
+    /// none.
     pub const fn new(period: Span) -> Tick {
         let next = if period.as_nanos() == 0 { Time::MAX } else { Time::ZERO };
         Tick { period, next, takes: Span::ZERO, given: Time::ZERO }
     }
 
-    /// Up to when what is due is to be done by somebody whose clock says `now`, and who calls again and again without
-    /// sleeping: `now`, or a little more shortly before a tick. No earlier than in any call before.
+    /// Up to when what is due is to be done by somebody whose clock says `now`, and who calls again
+    /// and again without sleeping: `now`, or a little more shortly before a tick. No earlier
+    /// than in any call before.
     #[inline]
     pub fn look(&mut self, now: Time) -> Time {
         if now + LEAD >= self.next {
@@ -102,7 +106,8 @@ mod tests {
         Time::from_nanos(micros * 1000)
     }
 
-    /// A tick that has been seen to take `takes` us a hundred times, and the time of the next one in us.
+    /// A tick that has been seen to take `takes` us a hundred times, and the time of the next one
+    /// in us.
     fn known(takes: u64) -> (Tick, u64) {
         let mut tick = Tick::new(PERIOD);
         for number in 1..=100 {
@@ -116,7 +121,8 @@ mod tests {
         let (mut tick, next) = known(25);
         assert_eq!(tick.look(micros(next - 6)), micros(next - 6));
         let ahead = tick.look(micros(next - 5));
-        // 5 us to send, 25 us of tick: who is due 10 us after it begins is early by 15 or late by 15, which is too early.
+        // 5 us to send, 25 us of tick: who is due 10 us after it begins is early by 15 or late by
+        // 15, which is too early.
         assert_eq!(ahead, micros(next + 9));
         assert_eq!(ahead.since(micros(next - 5)), EARLY);
         // The tick has not come, as when the processor was idle.
@@ -146,7 +152,11 @@ mod tests {
     #[test]
     fn it_learns_what_half_of_the_ticks_take_and_forgets_it() {
         let (mut tick, next) = known(30);
-        assert!(tick.takes >= Span::from_micros(29) && tick.takes <= Span::from_micros(31), "{}", tick.takes);
+        assert!(
+            tick.takes >= Span::from_micros(29) && tick.takes <= Span::from_micros(31),
+            "{}",
+            tick.takes
+        );
         for number in 0..40 {
             tick.look(micros(next + number * 4000 + if number % 10 == 0 { 500 } else { 2 }));
         }

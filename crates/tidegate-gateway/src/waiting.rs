@@ -1,19 +1,23 @@
 //! What waits in the queue, by flow, in the order in which it came.
 //!
-//! A queue that hashes flows to places sends a flow's packets in their order as long as it knows all of them by one key. Once it has
-//! been told another, those that came before wait in one place and those that come after in another, and either may give its
-//! first. Here is who of a flow came first, so that he goes first, whichever of its packets the queue has chosen. The other
+//! A queue that hashes flows to places sends a flow's packets in their order as long as it knows
+//! all of them by one key. Once it has been told another, those that came before wait in one place
+//! and those that come after in another, and either may give its first. Here is who of a flow came
+//! first, so that he goes first, whichever of its packets the queue has chosen. The other
 //! waits on in the place that he had.
 //!
-//! Once the places from before a change are empty nobody must be looked for, if the queue gives the packets of one key in the order
-//! in which they came, whichever it drops. For of a flow and class (i) each frame in a place from before came before each in today's
-//! place, and (ii) those in today's stand there in their order. A frame that joins is the youngest of today's. A drop only takes away.
-//! At a change all places become places from before. Given from a place from before: the first of all is, by (i), in one of those, too,
-//! and they change. Given from today's, it is by (ii) the first of those: if there are others, the first of all is one of them, and the
-//! frame goes there, still before all that stay in today's; if there are none, it is the first itself.
+//! Once the places from before a change are empty nobody must be looked for, if the queue gives the
+//! packets of one key in the order in which they came, whichever it drops. For of a flow and class
+//! (i) each frame in a place from before came before each in today's place, and (ii) those in
+//! today's stand there in their order. A frame that joins is the youngest of today's. A drop only
+//! takes away. At a change all places become places from before. Given from a place from before:
+//! the first of all is, by (i), in one of those, too, and they change. Given from today's, it is by
+//! (ii) the first of those: if there are others, the first of all is one of them, and the
+//! frame goes there, still before all that stay in today's; if there are none, it is the first
+//! itself.
 //!
-//! Flows are told apart by a part of their key, on lines of which there is a fixed number; whoever looks for the first of a flow
-//! passes over all on its line that came before it.
+//! Flows are told apart by a part of their key, on lines of which there is a fixed number; whoever
+//! looks for the first of a flow passes over all on its line that came before it.
 use tidegate::{Packet, Time};
 
 use crate::pool::TOUCHED;
@@ -112,8 +116,9 @@ impl Waiting {
         slots * size_of::<Frame>() as u64 + (Lines::count(slots) * size_of::<Line>()) as u64
     }
 
-    /// A frame joins, `packet` by its flow key, and the present generation of keys is this: that by which its flow is known. A
-    /// line follows to a new one as soon as it is empty, and one that lags two behind at once.
+    /// A frame joins, `packet` by its flow key, and the present generation of keys is this: that by
+    /// which its flow is known. A line follows to a new one as soon as it is empty, and one
+    /// that lags two behind at once.
     #[inline]
     pub fn join(&mut self, now: Time, packet: &Packet, generation: u32) -> u32 {
         let Packet { flow, slot, len, class, .. } = *packet;
@@ -121,12 +126,15 @@ impl Waiting {
             self.reach(slot);
         }
         let line = self.lines.of_mut(flow);
-        if line.generation != generation && (line.last == NONE || generation.wrapping_sub(line.generation) > 1) {
+        if line.generation != generation
+            && (line.last == NONE || generation.wrapping_sub(line.generation) > 1)
+        {
             line.generation = generation;
             self.change(flow);
         }
         let Line { last, generation, .. } = *self.lines.of(flow);
-        let frame = Frame { flow, arrived: now, before: last, after: NONE, len, class, former: false };
+        let frame =
+            Frame { flow, arrived: now, before: last, after: NONE, len, class, former: false };
         self.frames[slot as usize] = frame;
         self.between(&frame, slot, slot);
         generation
@@ -159,8 +167,9 @@ impl Waiting {
         self.vacate(slot);
     }
 
-    /// It is the turn of the frame in `slot`, which leaves, unless one of its flow and class has waited for longer: that one leaves
-    /// in its stead, and the frame waits on where that one was.
+    /// It is the turn of the frame in `slot`, which leaves, unless one of its flow and class has
+    /// waited for longer: that one leaves in its stead, and the frame waits on where that one
+    /// was.
     #[inline]
     pub fn leave(&mut self, slot: u32) -> Option<Elder> {
         let Frame { flow, class, .. } = self.frames[slot as usize];
@@ -173,7 +182,8 @@ impl Waiting {
         Some(self.stand_in(slot, elder))
     }
 
-    /// The first of this flow and class, of which there is one, on the line that begins with `first`.
+    /// The first of this flow and class, of which there is one, on the line that begins with
+    /// `first`.
     #[cold]
     fn eldest(&self, first: u32, flow: u64, class: u16) -> u32 {
         let mut at = first;
@@ -186,7 +196,8 @@ impl Waiting {
         }
     }
 
-    /// Lets the frame in slot `elder` go; the one in `slot` is in that one's slot from here on, with its own place on the line.
+    /// Lets the frame in slot `elder` go; the one in `slot` is in that one's slot from here on,
+    /// with its own place on the line.
     fn stand_in(&mut self, slot: u32, elder: u32) -> Elder {
         let Frame { arrived, len, former, .. } = self.frames[elder as usize];
         self.unlink(elder);
@@ -204,7 +215,8 @@ impl Waiting {
         self.between(&frame, frame.after, frame.before);
     }
 
-    /// The neighbours of `frame`, or the ends of its line, have this one after them and that one before them from here on.
+    /// The neighbours of `frame`, or the ends of its line, have this one after them and that one
+    /// before them from here on.
     #[inline]
     fn between(&mut self, frame: &Frame, after: u32, before: u32) {
         let line = self.lines.of_mut(frame.flow);
@@ -234,12 +246,14 @@ impl Waiting {
     /// How many frames wait. Looks at all.
     pub fn count(&self) -> u32 {
         let there = |at: u32| (at != NONE).then_some(at);
-        let from = |first| std::iter::successors(there(first), |&at| there(self.frames[at as usize].after));
+        let from = |first| {
+            std::iter::successors(there(first), |&at| there(self.frames[at as usize].after))
+        };
         self.lines.0.iter().map(|line| from(line.first).count() as u32).sum()
     }
 
-    /// Goes on with the room of `larger`, in which nothing waits and which has more slots; the first `used` may be in use. What is
-    /// left over is to be given back.
+    /// Goes on with the room of `larger`, in which nothing waits and which has more slots; the
+    /// first `used` may be in use. What is left over is to be given back.
     pub(crate) fn grow(&mut self, mut larger: Waiting, used: u32) -> Waiting {
         let used = (used as usize).min(self.frames.len());
         let reached = larger.frames.len().max(used);
@@ -275,8 +289,8 @@ mod tests {
         slot
     }
 
-    /// Whatever the queue drops and in whose turn, of each flow and class the frames leave in the order in which they came, though
-    /// the queue knows them by one key and then by another.
+    /// Whatever the queue drops and in whose turn, of each flow and class the frames leave in the
+    /// order in which they came, though the queue knows them by one key and then by another.
     #[test]
     fn who_came_first_leaves_first() {
         const SLOTS: u32 = 60;
@@ -298,7 +312,8 @@ mod tests {
                 if dice.chance(0.51) && !free.is_empty() {
                     let slot = free.swap_remove(dice.below(free.len() as u64) as usize);
                     // Seven flows on five lines.
-                    let flow = [1, 2, 3, 4, 5, 1 + (1 << 40), 2 + (1 << 40)][dice.below(7) as usize];
+                    let flow =
+                        [1, 2, 3, 4, 5, 1 + (1 << 40), 2 + (1 << 40)][dice.below(7) as usize];
                     let class = u16::from(dice.chance(0.2));
                     let packet = Packet::new(flow, step as u32).with_slot(slot).with_class(class);
                     let key = (flow, class, waiting.join(now, &packet, generation));
@@ -322,7 +337,10 @@ mod tests {
                         Some(Elder { slot: other, arrived, len }) => {
                             stood_in += 1;
                             assert_eq!(len as u64, arrived.as_nanos(), "its own length");
-                            assert_eq!(held[other as usize].replace((flow, class, own)), Some((flow, class, arrived)));
+                            assert_eq!(
+                                held[other as usize].replace((flow, class, own)),
+                                Some((flow, class, arrived))
+                            );
                             arrived
                         }
                     };
@@ -338,7 +356,10 @@ mod tests {
 
     #[test]
     fn a_larger_gate_has_more_lines() {
-        assert_eq!([0, 4096, 4100, 1 << 17, 1 << 30].map(Lines::count), [1 << 10, 1 << 10, 1 << 11, 1 << 15, 1 << 16]);
+        assert_eq!(
+            [0, 4096, 4100, 1 << 17, 1 << 30].map(Lines::count),
+            [1 << 10, 1 << 10, 1 << 11, 1 << 15, 1 << 16]
+        );
         assert_eq!(Waiting::memory(8192), 8192 * 32 + 2048 * 16);
     }
 }

@@ -1,9 +1,10 @@
 //! How long before a departure a sleep must end, which this machine teaches.
 //!
-//! A sleep ends late: by some microseconds on hardware, by 30 to 100 on a virtual machine within a virtual machine, where that
-//! changes from hour to hour. Whoever wakes too early looks at the clock for nothing, and whoever wakes too late sends late.
-//! So the margin grows by [`UP`] when a sleep has ended so late that hardly anything of it was left, and shrinks by
-//! [`DOWN`] when it has not: it settles where one sleep in a thousand ends too late.
+//! A sleep ends late: by some microseconds on hardware, by 30 to 100 on a virtual machine within a
+//! virtual machine, where that changes from hour to hour. Whoever wakes too early looks at the
+//! clock for nothing, and whoever wakes too late sends late. So the margin grows by [`UP`] when a
+//! sleep has ended so late that hardly anything of it was left, and shrinks by [`DOWN`] when it has
+//! not: it settles where one sleep in a thousand ends too late.
 //!
 //! ```
 //! use tidegate::Span;
@@ -18,7 +19,8 @@ use tidegate::Span;
 
 /// The least margin.
 pub const LEAST: Span = Span::from_micros(60);
-/// The greatest: a machine whose sleeps end later than that now and then is not helped by a thread that hardly sleeps.
+/// The greatest: a machine whose sleeps end later than that now and then is not helped by a thread
+/// that hardly sleeps.
 pub const MOST: Span = Span::from_micros(250);
 /// What is to be left of the margin when a sleep has ended.
 const LEFT: Span = Span::from_micros(5);

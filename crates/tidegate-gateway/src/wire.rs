@@ -20,9 +20,15 @@ impl Wire {
         Wire { delay: DelayLine::new(delay, &pool), pool, counters: Counters::default() }
     }
 
-    /// A frame has arrived. Without a delay it is given to `send` at once, unless others are under way still.
+    /// A frame has arrived. Without a delay it is given to `send` at once, unless others are under
+    /// way still.
     #[inline]
-    pub fn arrive(&mut self, now: Time, frame: &Received<'_>, send: &mut impl FnMut(&[u8]) -> Result<(), Unsent>) {
+    pub fn arrive(
+        &mut self,
+        now: Time,
+        frame: &Received<'_>,
+        send: &mut impl FnMut(&[u8]) -> Result<(), Unsent>,
+    ) {
         let (bytes, len) = (frame.bytes, frame.wire_len);
         self.counters.received.add(len);
         self.counters.unfinished += frame.checksum_missing as u64;
@@ -87,8 +93,8 @@ impl Wire {
         &self.pool
     }
 
-    /// Goes on with the delay of `to`, a wire that was not used yet. What is under way is overtaken by nothing. What is left
-    /// over is to be given back where that may take its time.
+    /// Goes on with the delay of `to`, a wire that was not used yet. What is under way is overtaken
+    /// by nothing. What is left over is to be given back where that may take its time.
     pub fn renew(&mut self, to: Wire) -> Wire {
         let Wire { delay, pool, .. } = to;
         let larger = pool.cells() > self.pool.cells();

@@ -3,10 +3,11 @@ use tidegate::{MarkReason, Span, Time};
 
 use crate::counters::Loss;
 
-/// Sees every frame once, when its fate is known. It must not wait for anything: frames do, while it looks.
+/// Sees every frame once, when its fate is known. It must not wait for anything: frames do, while
+/// it looks.
 pub trait Witness {
-    /// `frame` left for the wire, after waiting in the queue for so long. `mark` says why it bears the mark that the
-    /// queue gave it; the mark is in the bytes already.
+    /// `frame` left for the wire, after waiting in the queue for so long. `mark` says why it bears
+    /// the mark that the queue gave it; the mark is in the bytes already.
     fn sent(&mut self, at: Time, waited: Span, mark: Option<MarkReason>, frame: &[u8]);
     /// `frame` was lost at `at`.
     fn lost(&mut self, at: Time, why: Loss, frame: &[u8]);

@@ -1,4 +1,5 @@
-//! A process that is confined, and what it is refused. Alone in its file: what is confined stays so.
+//! A process that is confined, and what it is refused. Alone in its file: what is confined stays
+//! so.
 #![cfg(target_os = "linux")]
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -35,10 +36,14 @@ fn what_a_gate_does_not_call_is_refused_in_every_thread_and_what_it_calls_is_not
     confine().unwrap();
     let us = nix::unistd::gettid().to_string();
     for thread in [&us, &before_tid] {
-        assert_eq!((status(thread, "NoNewPrivs"), status(thread, "Seccomp")), ("1".into(), "2".into()));
+        assert_eq!(
+            (status(thread, "NoNewPrivs"), status(thread, "Seccomp")),
+            ("1".into(), "2".into())
+        );
     }
     let kept = KEPT.iter().map(|one| one.bitmask()).sum::<u64>() & had;
-    let [nice, lock] = [Capability::CAP_SYS_NICE, Capability::CAP_IPC_LOCK].map(|one| one.bitmask() & had);
+    let [nice, lock] =
+        [Capability::CAP_SYS_NICE, Capability::CAP_IPC_LOCK].map(|one| one.bitmask() & had);
     let holds = |what: u64, when: &str| {
         let us = nix::unistd::gettid().to_string();
         for set in ["CapEff", "CapPrm"] {
@@ -66,7 +71,8 @@ fn what_a_gate_does_not_call_is_refused_in_every_thread_and_what_it_calls_is_not
 }
 
 fn refused() {
-    let denied = |what: &str, kind: ErrorKind| assert_eq!(kind, ErrorKind::PermissionDenied, "{what}");
+    let denied =
+        |what: &str, kind: ErrorKind| assert_eq!(kind, ErrorKind::PermissionDenied, "{what}");
     denied("a process", Command::new("/bin/true").status().unwrap_err().kind());
     denied("a namespace", io::Error::from(unshare(CloneFlags::CLONE_NEWNS).unwrap_err()).kind());
     denied("a connection", UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap_err().kind());

@@ -1,4 +1,5 @@
-//! The dashboard for Grafana against what `/metrics` serves: every query asks for something that is there.
+//! The dashboard for Grafana against what `/metrics` serves: every query asks for something that is
+//! there.
 #[path = "support/openmetrics.rs"]
 mod openmetrics;
 
@@ -58,13 +59,17 @@ fn variables(dashboard: &Value) -> impl Iterator<Item = &Value> {
 fn words(query: &str) -> Vec<(&str, &str)> {
     let mut words = Vec::new();
     let mut rest = query;
-    while let Some(at) = rest.find(|c: char| c == '"' || c == '$' || c.is_ascii_alphabetic() || c == '_') {
+    while let Some(at) =
+        rest.find(|c: char| c == '"' || c == '$' || c.is_ascii_alphabetic() || c == '_')
+    {
         rest = &rest[at..];
         if let Some(quoted) = rest.strip_prefix('"') {
             rest = &quoted[quoted.find('"').unwrap() + 1..];
             continue;
         }
-        let end = rest[1..].find(|c: char| !c.is_ascii_alphanumeric() && c != '_').map_or(rest.len(), |end| end + 1);
+        let end = rest[1..]
+            .find(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+            .map_or(rest.len(), |end| end + 1);
         words.push(rest.split_at(end));
         rest = &rest[end..];
     }
@@ -73,17 +78,22 @@ fn words(query: &str) -> Vec<(&str, &str)> {
 
 /// The labels in the braces that `behind` begins with, if it does.
 fn matchers(behind: &str) -> Vec<&str> {
-    let Some((inside, _)) = behind.strip_prefix('{').and_then(|rest| rest.split_once('}')) else { return vec![] };
+    let Some((inside, _)) = behind.strip_prefix('{').and_then(|rest| rest.split_once('}')) else {
+        return vec![];
+    };
     inside.split(',').map(|matcher| matcher.split(['=', '!']).next().unwrap()).collect()
 }
 
 #[test]
 fn every_query_asks_for_what_is_served() {
     let (dashboard, served) = (dashboard(), served());
-    let variables: Vec<&str> = variables(&dashboard).map(|variable| text(&variable["name"])).collect();
+    let variables: Vec<&str> =
+        variables(&dashboard).map(|variable| text(&variable["name"])).collect();
     for (query, legend) in queries(&dashboard) {
         let mut labels: Option<BTreeSet<String>> = None;
-        for (word, behind) in words(&query).into_iter().filter(|(word, _)| word.starts_with("tidegate")) {
+        for (word, behind) in
+            words(&query).into_iter().filter(|(word, _)| word.starts_with("tidegate"))
+        {
             let has = served.get(word).unwrap_or_else(|| panic!("{word} is not served: {query}"));
             for label in matchers(behind) {
                 assert!(has.contains(label), "{word} has no label {label}: {query}");
@@ -99,18 +109,29 @@ fn every_query_asks_for_what_is_served() {
             assert!(labels.contains(label), "the legend {legend:?} names {label}: {query}");
         }
         for (at, _) in query.match_indices('$') {
-            let name: String = query[at + 1..].chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '_').collect();
-            assert!(name == "__rate_interval" || variables.contains(&name.as_str()), "${name} is no variable: {query}");
+            let name: String = query[at + 1..]
+                .chars()
+                .take_while(|c| c.is_ascii_alphanumeric() || *c == '_')
+                .collect();
+            assert!(
+                name == "__rate_interval" || variables.contains(&name.as_str()),
+                "${name} is no variable: {query}"
+            );
         }
     }
 }
 
 #[test]
 fn counters_are_read_by_their_growth_and_gauges_are_not() {
-    for (query, _) in queries(&dashboard()).into_iter().filter(|(query, _)| !query.starts_with("label_values")) {
-        for (word, _) in words(&query).into_iter().filter(|(word, _)| word.starts_with("tidegate")) {
-            let counter = ["_total", "_bucket", "_sum", "_count"].iter().any(|ending| word.ends_with(ending));
-            let grows = ["rate(", "increase("].iter().any(|f| query.contains(&format!("{f}{word}")));
+    for (query, _) in
+        queries(&dashboard()).into_iter().filter(|(query, _)| !query.starts_with("label_values"))
+    {
+        for (word, _) in words(&query).into_iter().filter(|(word, _)| word.starts_with("tidegate"))
+        {
+            let counter =
+                ["_total", "_bucket", "_sum", "_count"].iter().any(|ending| word.ends_with(ending));
+            let grows =
+                ["rate(", "increase("].iter().any(|f| query.contains(&format!("{f}{word}")));
             assert_eq!(counter, grows, "{word} in {query}");
         }
     }
@@ -119,7 +140,8 @@ fn counters_are_read_by_their_growth_and_gauges_are_not() {
 #[test]
 fn variables_name_labels_and_select_every_link_and_direction() {
     let dashboard = dashboard();
-    let found: Vec<(&str, &str)> = variables(&dashboard).map(|v| (text(&v["name"]), text(&v["type"]))).collect();
+    let found: Vec<(&str, &str)> =
+        variables(&dashboard).map(|v| (text(&v["name"]), text(&v["type"]))).collect();
     assert_eq!(found, [("datasource", "datasource"), ("link", "query"), ("direction", "query")]);
     for variable in variables(&dashboard).skip(1) {
         let name = text(&variable["name"]);
@@ -149,14 +171,18 @@ fn every_panel_has_a_unit_and_says_what_it_shows_and_none_lies_on_another() {
         assert_eq!(panel["datasource"]["uid"], "${datasource}");
         let mut names = BTreeSet::new();
         for target in panel["targets"].as_array().unwrap() {
-            assert!(names.insert(text(&target["refId"])) && target["datasource"] == panel["datasource"], "{panel}");
+            assert!(
+                names.insert(text(&target["refId"])) && target["datasource"] == panel["datasource"],
+                "{panel}"
+            );
         }
     }
 }
 
 #[test]
 fn what_is_served_is_shown() {
-    // These are for alerts and for other dashboards: what is shown in one unit need not be shown in the other.
+    // These are for alerts and for other dashboards: what is shown in one unit need not be shown in
+    // the other.
     const NOT_SHOWN: [&str; 7] = [
         "tidegate_allowed_frames_total",
         "tidegate_class_left_frames_total",
@@ -168,7 +194,8 @@ fn what_is_served_is_shown() {
     ];
     let dashboard = dashboard();
     let all: Vec<(String, String)> = queries(&dashboard);
-    let shown: BTreeSet<&str> = all.iter().flat_map(|(query, _)| words(query)).map(|(word, _)| word).collect();
+    let shown: BTreeSet<&str> =
+        all.iter().flat_map(|(query, _)| words(query)).map(|(word, _)| word).collect();
     for name in served().keys().filter(|name| !NOT_SHOWN.contains(&name.as_str())) {
         assert!(shown.contains(name.as_str()), "no panel shows {name}");
     }

@@ -1,4 +1,5 @@
-//! The kernel's program against a real kernel: when it forwards, when it does not, and what it leaves behind.
+//! The kernel's program against a real kernel: when it forwards, when it does not, and what it
+//! leaves behind.
 #![cfg(target_os = "linux")]
 use std::net::UdpSocket;
 use std::sync::{Barrier, Mutex, MutexGuard};
@@ -25,8 +26,9 @@ struct Rig {
 }
 
 impl Rig {
-    /// None, and a line that says why, where namespaces cannot be made. There is one at a time: what another test starts has
-    /// all that is open here until it is a program of its own, the names by which interfaces are held too.
+    /// None, and a line that says why, where namespaces cannot be made. There is one at a time:
+    /// what another test starts has all that is open here until it is a program of its own, the
+    /// names by which interfaces are held too.
     fn new(test: &str) -> Option<Rig> {
         static TURN: Mutex<()> = Mutex::new(());
         if let Err(why) = possible() {
@@ -34,7 +36,8 @@ impl Rig {
             return None;
         }
         let _turn = TURN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let namespace = |part| Namespace::new(&format!("tg-{test}-{part}-{}", std::process::id())).unwrap();
+        let namespace =
+            |part| Namespace::new(&format!("tg-{test}-{part}-{}", std::process::id())).unwrap();
         let (outside, gate, inside) = (namespace("out"), namespace("gate"), namespace("in"));
         cable((&outside, "far"), (&gate, "if1"), 1500).unwrap();
         cable((&gate, "if2"), (&inside, "near"), 1500).unwrap();
@@ -45,9 +48,23 @@ impl Rig {
             let own_mac = format!("02:00:00:00:00:0{}", &own[8..]);
             end.run(&["ip", "link", "set", interface, "address", &own_mac]).unwrap();
             end.run(&["ip", "address", "add", &format!("{own}/24"), "dev", interface]).unwrap();
-            end.run(&["ip", "neighbour", "add", other, "lladdr", mac, "dev", interface, "nud", "permanent"]).unwrap();
+            end.run(&[
+                "ip",
+                "neighbour",
+                "add",
+                other,
+                "lladdr",
+                mac,
+                "dev",
+                interface,
+                "nud",
+                "permanent",
+            ])
+            .unwrap();
         }
-        let socket = |end: &Namespace, own: &str| end.inside(|| UdpSocket::bind((own, 7777)).unwrap()).unwrap();
+        let socket = |end: &Namespace, own: &str| {
+            end.inside(|| UdpSocket::bind((own, 7777)).unwrap()).unwrap()
+        };
         let (sender, receiver) = (socket(&outside, "10.77.0.1"), socket(&inside, "0.0.0.0"));
         sender.set_broadcast(true).unwrap();
         Some(Rig { gate, ends: [outside, inside], sender, receiver, _turn })
@@ -85,7 +102,10 @@ impl Rig {
         for interface in ["if1", "if2"] {
             for way in ["ingress", "egress"] {
                 // It fails where there is no discipline for it.
-                told += &self.gate.run(&["tc", "filter", "show", "dev", interface, way]).unwrap_or_default();
+                told += &self
+                    .gate
+                    .run(&["tc", "filter", "show", "dev", interface, way])
+                    .unwrap_or_default();
             }
             told += &self.gate.run(&["tc", "qdisc", "show", "dev", interface]).unwrap();
             let link = self.gate.run(&["ip", "-o", "link", "show", "dev", interface]).unwrap();
@@ -123,7 +143,11 @@ fn it_forwards_both_ways_exactly_while_nobody_beats() {
     assert_eq!(gate.passed().unwrap(), [Passed { taken: 0, unmanaged: 10 }; 2]);
 
     assert_eq!(gate.promise(later()), Promise::Lapsed, "there was none before");
-    assert_eq!((rig.arrivals(), rig.arrivals_back()), (0, 0), "they are the gate's, who does nothing here");
+    assert_eq!(
+        (rig.arrivals(), rig.arrivals_back()),
+        (0, 0),
+        "they are the gate's, who does nothing here"
+    );
     assert_eq!(gate.passed().unwrap(), [Passed { taken: 10, unmanaged: 10 }; 2]);
 
     assert_eq!(gate.beat(), Promise::Kept);
@@ -171,7 +195,8 @@ fn tags_stay_where_they_are_when_it_is_stale() {
     let open = |end: &Namespace, name| end.inside(|| Ring::open(name).unwrap()).unwrap();
     let (mut far, mut near) = (open(&rig.ends[0], "far"), open(&rig.ends[1], "near"));
     let addresses = [[0xff; 6], [2, 0, 0, 0, 0, 9]].concat();
-    let tags: [&[u8]; 4] = [&[], &[0x81, 0, 0xa0, 42], &[0x88, 0xa8, 0, 7], &[0x88, 0xa8, 0, 7, 0x81, 0, 0, 42]];
+    let tags: [&[u8]; 4] =
+        [&[], &[0x81, 0, 0xa0, 42], &[0x88, 0xa8, 0, 7], &[0x88, 0xa8, 0, 7, 0x81, 0, 0, 42]];
     // A type that is nobody's protocol (IEEE 802's for experiments).
     let frames = tags.map(|tag| [&addresses, tag, &[0x88, 0xb5], &[7; 1000]].concat());
     for frame in &frames {
@@ -192,7 +217,11 @@ fn a_heartbeat_is_called_stale_by_us_before_it_is_by_the_kernel() {
     let _ = gate.promise(now() + GUARD + Span::from_secs(30.0));
     assert_eq!(gate.beat(), Promise::Kept, "fresh to both");
     let _ = gate.promise(now() + (GUARD - Span::from_micros(1)));
-    assert_eq!((gate.ours(), gate.beat()), (false, Promise::Lapsed), "fresh to the kernel, not to us");
+    assert_eq!(
+        (gate.ours(), gate.beat()),
+        (false, Promise::Lapsed),
+        "fresh to the kernel, not to us"
+    );
     gate.open().unwrap();
     assert!(!gate.ours());
     assert_eq!(gate.beat(), Promise::Lapsed);
@@ -207,7 +236,8 @@ fn who_is_stopped_between_the_clock_and_the_renewal_is_told_that_it_had_lapsed()
     let mut gate = rig.install().unwrap();
     let short = Span::from_millis(20);
     let _ = gate.promise(now() + GUARD + short);
-    // The clock is read while the heartbeat is fresh, and what follows from it is written when it no longer is.
+    // The clock is read while the heartbeat is fresh, and what follows from it is written when it
+    // no longer is.
     let until = now() + VALID;
     sleep(Duration::from_nanos(2 * short.as_nanos()));
     assert_eq!(gate.promise(until), Promise::Lapsed);
@@ -221,7 +251,10 @@ fn what_is_removed_leaves_no_trace_and_what_was_there_before_stays() {
     let remove = || rig.gate.inside(|| interfaces.map(|i| failopen::remove(i).unwrap())).unwrap();
     drop(rig.install().unwrap());
     let during = rig.traces();
-    assert!(during.matches(attach::NAME).count() >= 2 && during.matches("PROMISC").count() == 2, "{during}");
+    assert!(
+        during.matches(attach::NAME).count() >= 2 && during.matches("PROMISC").count() == 2,
+        "{during}"
+    );
     assert_eq!(remove(), [true, true]);
     assert_eq!(rig.traces(), before);
     assert_eq!((remove(), rig.arrivals()), ([false, false], 0));
@@ -258,10 +291,13 @@ fn leftovers_are_replaced_and_a_living_gate_is_not() {
 
     // A next gate between one of these interfaces and another: the third is let go.
     rig.gate.run(&["ip", "link", "add", "if3", "type", "veth", "peer", "name", "if4"]).unwrap();
-    let (pair, third) =
-        ([rig.gate.index("if1").unwrap(), rig.gate.index("if3").unwrap()], rig.gate.index("if2").unwrap());
+    let (pair, third) = (
+        [rig.gate.index("if1").unwrap(), rig.gate.index("if3").unwrap()],
+        rig.gate.index("if2").unwrap(),
+    );
     let gate = rig.gate.inside(|| FailOpen::install(pair, now())).unwrap().unwrap();
-    let found = rig.gate.inside(|| failopen::find(&mut Netlink::open().unwrap(), third)).unwrap().unwrap();
+    let found =
+        rig.gate.inside(|| failopen::find(&mut Netlink::open().unwrap(), third)).unwrap().unwrap();
     assert_eq!((found, programs), (None, rig.traces().matches(attach::NAME).count() * 2));
     drop(gate);
     rig.gate.inside(|| pair.map(|i| failopen::remove(i).unwrap())).unwrap();
@@ -273,8 +309,11 @@ fn of_two_that_start_at_once_one_has_both_interfaces_and_the_other_touches_nothi
     let Some(rig) = Rig::new("race") else { return };
     let [one, other] = rig.interfaces();
     let programs = || {
-        let told = ["if1", "if2"].map(|i| rig.gate.run(&["tc", "filter", "show", "dev", i, "ingress"]).unwrap());
-        let id = |told: &str| told.split_once(" id ").and_then(|(_, id)| id.split(' ').next()).map(str::to_owned);
+        let told = ["if1", "if2"]
+            .map(|i| rig.gate.run(&["tc", "filter", "show", "dev", i, "ingress"]).unwrap());
+        let id = |told: &str| {
+            told.split_once(" id ").and_then(|(_, id)| id.split(' ').next()).map(str::to_owned)
+        };
         let mut ids: Vec<_> = told.iter().flat_map(|told| id(told)).collect();
         assert_eq!(ids.len(), 2, "{told:?}");
         ids.dedup();
@@ -290,7 +329,8 @@ fn of_two_that_start_at_once_one_has_both_interfaces_and_the_other_touches_nothi
         let ends = [[one, other], [other, one]];
         let (gate, start) = (&rig.gate, &start);
         let started = std::thread::scope(|scope| {
-            let threads = ends.map(|ends| scope.spawn(move || gate.inside(|| start(ends)).unwrap()));
+            let threads =
+                ends.map(|ends| scope.spawn(move || gate.inside(|| start(ends)).unwrap()));
             threads.map(|thread| thread.join().unwrap())
         });
         let won = started.into_iter().filter_map(|result| match result {
@@ -320,8 +360,21 @@ fn who_cannot_start_takes_nothing_away_but_his_own() {
     let [one, other] = rig.interfaces();
     // A filter of somebody else's where ours would stand at the second: the first is as it was.
     rig.gate.run(&["tc", "qdisc", "add", "dev", "if2", "clsact"]).unwrap();
-    let never =
-        ["tc", "filter", "add", "dev", "if2", "ingress", "prio", "1", "handle", "1", "bpf", "bytecode", "1,6 0 0 0,"];
+    let never = [
+        "tc",
+        "filter",
+        "add",
+        "dev",
+        "if2",
+        "ingress",
+        "prio",
+        "1",
+        "handle",
+        "1",
+        "bpf",
+        "bytecode",
+        "1,6 0 0 0,",
+    ];
     rig.gate.run(&never).unwrap();
     let before = rig.traces();
     assert!(rig.install().is_err());
@@ -334,7 +387,9 @@ fn who_cannot_start_takes_nothing_away_but_his_own() {
     rig.gate.run(&["tc", "qdisc", "delete", "dev", "if1", "clsact"]).unwrap();
     rig.gate.inside(|| first.remove()).unwrap().unwrap();
     assert!(taken.contains(attach::NAME));
-    let found = rig.gate.inside(|| [one, other].map(|i| failopen::find(&mut Netlink::open().unwrap(), i).unwrap()));
+    let found = rig
+        .gate
+        .inside(|| [one, other].map(|i| failopen::find(&mut Netlink::open().unwrap(), i).unwrap()));
     assert_eq!(found.unwrap(), [None, None]);
 }
 
@@ -354,14 +409,21 @@ fn interfaces_may_go_down_and_come_up() {
 #[test]
 fn the_committed_program_is_what_the_source_gives() {
     let version = std::process::Command::new("clang").arg("--version").output();
-    let version = version.map(|told| String::from_utf8_lossy(&told.stdout).into_owned()).unwrap_or_default();
+    let version =
+        version.map(|told| String::from_utf8_lossy(&told.stdout).into_owned()).unwrap_or_default();
     if !version.contains("clang version 14.") {
-        return skip(&format!("another clang than 14 may put the same into other instructions; here: {version:?}"));
+        return skip(&format!(
+            "another clang than 14 may put the same into other instructions; here: {version:?}"
+        ));
     }
     let here = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
     let made = std::env::temp_dir().join(format!("tg-gate-{}.bpf.o", std::process::id()));
     let object = format!("BPF_OBJECT={}", made.display());
-    let make = std::process::Command::new("make").arg("-sC").arg(here.join("../..")).args(["bpf", &object]).output();
+    let make = std::process::Command::new("make")
+        .arg("-sC")
+        .arg(here.join("../.."))
+        .args(["bpf", &object])
+        .output();
     let bytes = std::fs::read(&made).unwrap_or_else(|_| panic!("{make:?}"));
     std::fs::remove_file(&made).unwrap();
     let committed = std::fs::read(here.join("src/failopen/gate.bpf.o")).unwrap();

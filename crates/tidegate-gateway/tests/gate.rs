@@ -1,4 +1,5 @@
-//! The gate over two cables in memory: what comes through, in which order, when, and what is said of the rest.
+//! The gate over two cables in memory: what comes through, in which order, when, and what is said
+//! of the rest.
 #[path = "support/frames.rs"]
 mod frames;
 
@@ -85,7 +86,12 @@ impl Setup {
         Managed {
             queue: queue.build(link, Rng::from_seed(1)).unwrap(),
             link,
-            sorter: Sorter::new(FlowHasher::new(FlowKey::FiveTuple, [1, 2]), self.overhead, &[], &[]),
+            sorter: Sorter::new(
+                FlowHasher::new(FlowKey::FiveTuple, [1, 2]),
+                self.overhead,
+                &[],
+                &[],
+            ),
             keys: Keys::new(Rehash::OFF, 3, pool.cells()),
             under_way: DelayLine::new(self.delay, &pool),
             pool,
@@ -137,13 +143,15 @@ fn varied(dice: &mut Rng, number: u32) -> Vec<u8> {
 #[test]
 fn every_kind_of_frame_comes_through_unchanged_and_in_order_in_both_directions() {
     let mut seen = Seen::default();
-    let setup = Setup { rate: "1 Gbit/s", limit: Size::Packets(5000), cells: 50_000, ..Setup::default() };
+    let setup =
+        Setup { rate: "1 Gbit/s", limit: Size::Packets(5000), cells: 50_000, ..Setup::default() };
     let mut rig = setup.rig(&mut seen);
     let mut dice = Rng::from_seed(3);
     let mut now = at(1);
     for round in 0..20 {
-        let batch: Vec<Vec<u8>> =
-            (0..500).map(|i| if i % 50 == 7 { runt(&mut dice) } else { varied(&mut dice, round * 500 + i) }).collect();
+        let batch: Vec<Vec<u8>> = (0..500)
+            .map(|i| if i % 50 == 7 { runt(&mut dice) } else { varied(&mut dice, round * 500 + i) })
+            .collect();
         batch.iter().for_each(|f| send(&mut rig.clients, f));
         batch.iter().rev().for_each(|f| send(&mut rig.servers, f));
         now = settle(&mut rig, now);
@@ -160,7 +168,8 @@ fn every_kind_of_frame_comes_through_unchanged_and_in_order_in_both_directions()
 fn what_was_received_is_sent_or_lost_for_a_reason_or_held_under_every_queue() {
     for row in QUEUES {
         let mut seen = Seen::default();
-        let setup = Setup { queue: row.name, cells: 900, delay: Span::from_millis(3), ..Setup::default() };
+        let setup =
+            Setup { queue: row.name, cells: 900, delay: Span::from_millis(3), ..Setup::default() };
         let mut rig = setup.rig(&mut seen);
         let mut dice = Rng::from_seed(5);
         let (mut now, mut offered) = (at(1), Tally::default());
@@ -176,7 +185,11 @@ fn what_was_received_is_sent_or_lost_for_a_reason_or_held_under_every_queue() {
                 now += Span::from_nanos(dice.below(700_000));
                 rig.gate.turn(now, &mut Unguarded);
                 let account = rig.gate.account();
-                assert!(account.managed.balanced() && account.reverse.balanced(), "{}: {account:?}", row.name);
+                assert!(
+                    account.managed.balanced() && account.reverse.balanced(),
+                    "{}: {account:?}",
+                    row.name
+                );
             }
             for frame in rig.servers.all().unwrap() {
                 let (flow, number) = label(&frame).unwrap();
@@ -205,7 +218,8 @@ fn what_was_received_is_sent_or_lost_for_a_reason_or_held_under_every_queue() {
 fn marks_are_set_where_the_sender_speaks_ecn_and_the_checksum_stays_right() {
     for queue in ["red", "blue", "sfb", "codel"] {
         let mut seen = Seen::default();
-        let setup = Setup { queue, rate: "20 Mbit/s", limit: Size::Packets(200), ..Setup::default() };
+        let setup =
+            Setup { queue, rate: "20 Mbit/s", limit: Size::Packets(200), ..Setup::default() };
         let mut rig = setup.rig(&mut seen);
         let mut dice = Rng::from_seed(9);
         let (mut now, mut offered) = (at(1), Vec::new());
@@ -228,11 +242,17 @@ fn marks_are_set_where_the_sender_speaks_ecn_and_the_checksum_stays_right() {
             let (flow, number) = label(bytes).unwrap();
             let original = &offered[number as usize];
             let Some(ip) = kind(flow).ip_at().filter(|_| bytes != original) else {
-                assert!(bytes == original && (mark.is_none() || number % 4 == 3), "{queue}: {mark:?} {number}");
+                assert!(
+                    bytes == original && (mark.is_none() || number % 4 == 3),
+                    "{queue}: {mark:?} {number}"
+                );
                 marked += mark.is_some() as u64;
                 continue;
             };
-            assert!(mark.is_some() && (number % 4 == 1 || number % 4 == 2), "{queue}: ECT(0) or ECT(1) only");
+            assert!(
+                mark.is_some() && (number % 4 == 1 || number % 4 == 2),
+                "{queue}: ECT(0) or ECT(1) only"
+            );
             marked += 1;
             let mut expected = original.clone();
             match expected[ip] >> 4 {
@@ -246,19 +266,23 @@ fn marks_are_set_where_the_sender_speaks_ecn_and_the_checksum_stays_right() {
             assert_eq!(*bytes, expected, "{queue}");
         }
         assert!(marked > 200, "{queue} marked hardly anything: {marked}");
-        assert!(managed.marked.iter().sum::<u64>() >= marked, "{queue}: what was marked may be dropped later");
+        assert!(
+            managed.marked.iter().sum::<u64>() >= marked,
+            "{queue}: what was marked may be dropped later"
+        );
     }
 }
 
-/// The schedule in exact arithmetic: each frame leaves at max(end of the one before, arrival); while frames wait,
-/// fractions of a nanosecond are carried.
+/// The schedule in exact arithmetic: each frame leaves at max(end of the one before, arrival);
+/// while frames wait, fractions of a nanosecond are carried.
 fn schedule(arrivals: &[(u64, u32)], rate: u64) -> Vec<u64> {
     let (mut begun, mut work) = (0u64, 0u128);
     let mut free = 0u64;
     arrivals
         .iter()
         .map(|&(arrival, len)| {
-            // An idle link begins anew. A frame that comes in the instant in which it falls free still follows on.
+            // An idle link begins anew. A frame that comes in the instant in which it falls free
+            // still follows on.
             if arrival > free {
                 (begun, work) = (arrival, 0);
             }
@@ -272,11 +296,19 @@ fn schedule(arrivals: &[(u64, u32)], rate: u64) -> Vec<u64> {
 
 #[test]
 fn departures_follow_the_computed_schedule_however_late_the_caller_is() {
-    for (rate, overhead) in [("10 Mbit/s", "0 B"), ("100 Mbit/s", "ethernet"), ("333333333 bit/s", "24 B")] {
+    for (rate, overhead) in
+        [("10 Mbit/s", "0 B"), ("100 Mbit/s", "ethernet"), ("333333333 bit/s", "24 B")]
+    {
         for tardy in [1, 2_000_000] {
             let overhead: Overhead = overhead.parse().unwrap();
             let mut seen = Seen::default();
-            let setup = Setup { rate, overhead, limit: Size::Packets(100_000), cells: 700_000, ..Setup::default() };
+            let setup = Setup {
+                rate,
+                overhead,
+                limit: Size::Packets(100_000),
+                cells: 700_000,
+                ..Setup::default()
+            };
             let mut rig = setup.rig(&mut seen);
             let mut dice = Rng::from_seed(11);
             let (mut now, mut arrivals) = (at(1), Vec::new());
@@ -311,7 +343,8 @@ fn departures_follow_the_computed_schedule_however_late_the_caller_is() {
 #[test]
 fn delay_lines_hold_frames_for_their_time_in_both_directions() {
     let mut seen = Seen::default();
-    let mut rig = Setup { rate: "8 Mbit/s", delay: Span::from_millis(20), ..Setup::default() }.rig(&mut seen);
+    let mut rig =
+        Setup { rate: "8 Mbit/s", delay: Span::from_millis(20), ..Setup::default() }.rig(&mut seen);
     for byte in 0..2 {
         send(&mut rig.clients, &[byte; 1000]);
     }
@@ -335,16 +368,21 @@ fn delay_lines_hold_frames_for_their_time_in_both_directions() {
 fn what_cannot_be_sent_is_lost_for_its_own_reason() {
     let mut seen = Seen::default();
     let mut rig =
-        Setup { cells: 12, cable: Cable { longest: 1514, ..Cable::default() }, ..Setup::default() }.rig(&mut seen);
+        Setup { cells: 12, cable: Cable { longest: 1514, ..Cable::default() }, ..Setup::default() }
+            .rig(&mut seen);
     rig.clients.send_cut_off(&[1; 60], 9000);
     rig.clients.send_unfinished(&[2; 60]);
-    // The first of these is on its way at once, so that its cells are free again when the last come.
+    // The first of these is on its way at once, so that its cells are free again when the last
+    // come.
     for byte in 3..10 {
         send(&mut rig.clients, &[byte; 1000]);
     }
     rig.gate.turn(at(1), &mut Unguarded);
     let managed = rig.gate.account().managed;
-    assert_eq!((managed.lost(Loss::CutOff), managed.unfinished), (Tally { frames: 1, bytes: 9000 }, 1));
+    assert_eq!(
+        (managed.lost(Loss::CutOff), managed.unfinished),
+        (Tally { frames: 1, bytes: 9000 }, 1)
+    );
     assert!(managed.balanced());
     settle(&mut rig, at(2));
     let managed = rig.gate.account().managed;
@@ -368,12 +406,21 @@ fn what_cannot_be_sent_is_lost_for_its_own_reason() {
 #[test]
 fn a_frame_for_which_the_other_side_is_too_narrow_is_too_long() {
     let mut seen = Seen::default();
-    let link = Link::new(Rate::from_bps(1_000_000), Size::Packets(10), "1000 B".parse().unwrap()).unwrap();
+    let link =
+        Link::new(Rate::from_bps(1_000_000), Size::Packets(10), "1000 B".parse().unwrap()).unwrap();
     let pool = Pool::new(1000, 1518);
     let managed = Managed {
-        queue: catalog::config("drop_tail", None, &link).unwrap().build(link, Rng::from_seed(1)).unwrap(),
+        queue: catalog::config("drop_tail", None, &link)
+            .unwrap()
+            .build(link, Rng::from_seed(1))
+            .unwrap(),
         link,
-        sorter: Sorter::new(FlowHasher::new(FlowKey::FiveTuple, [1, 2]), Overhead::default(), &[], &[]),
+        sorter: Sorter::new(
+            FlowHasher::new(FlowKey::FiveTuple, [1, 2]),
+            Overhead::default(),
+            &[],
+            &[],
+        ),
         keys: Keys::new(Rehash::OFF, 3, pool.cells()),
         under_way: DelayLine::new(Span::ZERO, &pool),
         pool,
@@ -381,14 +428,22 @@ fn a_frame_for_which_the_other_side_is_too_narrow_is_too_long() {
     };
     let (mut clients, inner) = cable(Cable { longest: 9014, ..Cable::default() });
     let (outer, _servers) = cable(Cable { longest: 1000, ..Cable::default() });
-    let mut gate = Gate::new(Lane::new(managed, &mut seen), Wire::new(Span::ZERO, Pool::new(0, 1518)), inner, outer);
+    let mut gate = Gate::new(
+        Lane::new(managed, &mut seen),
+        Wire::new(Span::ZERO, Pool::new(0, 1518)),
+        inner,
+        outer,
+    );
     for len in [1000, 1001, 9000] {
         send(&mut clients, &vec![0; len]);
     }
     gate.turn(at(1), &mut Unguarded);
     gate.turn(at(100_000_000), &mut Unguarded);
     let managed = gate.account().managed;
-    assert_eq!((managed.sent.frames, managed.lost(Loss::TooLong)), (1, Tally { frames: 2, bytes: 10_001 }));
+    assert_eq!(
+        (managed.sent.frames, managed.lost(Loss::TooLong)),
+        (1, Tally { frames: 2, bytes: 10_001 })
+    );
     assert!(managed.balanced());
 }
 
@@ -396,7 +451,8 @@ fn a_frame_for_which_the_other_side_is_too_narrow_is_too_long() {
 fn more_frames_than_the_device_takes_at_once_are_sent_all_the_same() {
     let mut seen = Seen::default();
     let cable = Cable { longest: 1514, arrived: 5000, taken: 3 };
-    let mut rig = Setup { cable, rate: "1 Gbit/s", limit: Size::Packets(2000), ..Setup::default() }.rig(&mut seen);
+    let mut rig = Setup { cable, rate: "1 Gbit/s", limit: Size::Packets(2000), ..Setup::default() }
+        .rig(&mut seen);
     for _ in 0..1000 {
         send(&mut rig.clients, &[0; 100]);
         send(&mut rig.servers, &[0; 100]);
@@ -448,11 +504,15 @@ fn after_a_lapse_what_the_kernel_has_forwarded_or_overtaken_is_thrown_away_and_n
     // The second had waited when the kernel sent all the threes: it would come after them.
     assert_eq!(rig.servers.all().unwrap().iter().map(|frame| frame[0]).collect::<Vec<_>>(), [1, 5]);
     let account = rig.gate.account();
-    assert_eq!((account.managed.lost(Loss::Lapsed).frames, account.reverse.lost(Loss::Lapsed).frames), (301, 300));
+    assert_eq!(
+        (account.managed.lost(Loss::Lapsed).frames, account.reverse.lost(Loss::Lapsed).frames),
+        (301, 300)
+    );
     assert!(account.managed.balanced() && account.reverse.balanced());
 }
 
-/// A device that fills frames in by several hands: the first that waits is not finished for the time being.
+/// A device that fills frames in by several hands: the first that waits is not finished for the
+/// time being.
 struct Unfinished {
     end: End,
     first: Rc<Cell<bool>>,
@@ -465,7 +525,11 @@ impl Port for Unfinished {
     fn begun(&mut self) -> usize {
         self.end.begun()
     }
-    fn receive(&mut self, most: usize, take: &mut impl FnMut(Received<'_>)) -> std::io::Result<usize> {
+    fn receive(
+        &mut self,
+        most: usize,
+        take: &mut impl FnMut(Received<'_>),
+    ) -> std::io::Result<usize> {
         if self.first.get() { Ok(0) } else { self.end.receive(most, take) }
     }
     fn send(&mut self, frame: &[u8]) -> Result<(), Unsent> {
@@ -485,7 +549,8 @@ impl Port for Unfinished {
 #[test]
 fn what_stands_behind_an_unfinished_frame_is_thrown_away_too() {
     for beginning in [false, true] {
-        let ((mut clients, inner), (outer, mut servers)) = (cable(Cable::default()), cable(Cable::default()));
+        let ((mut clients, inner), (outer, mut servers)) =
+            (cable(Cable::default()), cable(Cable::default()));
         let first = Rc::new(Cell::new(true));
         let inner = Unfinished { end: inner, first: first.clone() };
         let mut seen = Seen::default();
@@ -503,7 +568,10 @@ fn what_stands_behind_an_unfinished_frame_is_thrown_away_too() {
         while gate.turn(at(1_000_000_000), &mut Unguarded) == Next::Now {}
         assert_eq!(servers.all().unwrap(), [[2; 1000]]);
         let account = gate.account();
-        assert_eq!((account.managed.received.frames, account.managed.lost(Loss::Lapsed).frames), (4, 3));
+        assert_eq!(
+            (account.managed.received.frames, account.managed.lost(Loss::Lapsed).frames),
+            (4, 3)
+        );
     }
 }
 
@@ -522,8 +590,13 @@ fn what_comes_while_the_gate_leaves_is_counted_and_what_waits_still_leaves() {
         assert!(then > at(2));
     }
     let account = rig.gate.account();
-    let lapsed = [account.managed, account.reverse].map(|counters| counters.lost(Loss::Lapsed).frames);
-    assert_eq!((account.managed.sent.frames, lapsed, account.held()), (3, [1, 1], 0), "{account:?}");
+    let lapsed =
+        [account.managed, account.reverse].map(|counters| counters.lost(Loss::Lapsed).frames);
+    assert_eq!(
+        (account.managed.sent.frames, lapsed, account.held()),
+        (3, [1, 1], 0),
+        "{account:?}"
+    );
     assert!(account.managed.balanced() && account.reverse.balanced());
     assert!(rig.servers.all().unwrap().iter().all(|frame| frame[0] == 1));
 }
@@ -539,7 +612,10 @@ fn what_arrived_before_the_gate_began_is_not_in_the_account() {
     send(&mut rig.clients, &[2; 1000]);
     while rig.gate.turn(at(1), &mut Unguarded) == Next::Now {}
     let managed = rig.gate.account().managed;
-    assert_eq!((rig.servers.all().unwrap(), managed.received.frames, managed.missed), (vec![vec![2; 1000]], 1, 0));
+    assert_eq!(
+        (rig.servers.all().unwrap(), managed.received.frames, managed.missed),
+        (vec![vec![2; 1000]], 1, 0)
+    );
 }
 
 #[test]
@@ -556,10 +632,19 @@ fn after_a_lapse_the_delay_lines_and_every_queue_are_empty() {
             while rig.gate.turn(now, &mut Unguarded) == Next::Now {}
         }
         let before = rig.gate.account();
-        assert!(before.managed.held.frames > 20 && before.reverse.held.frames > 20, "{}: {before:?}", row.name);
+        assert!(
+            before.managed.held.frames > 20 && before.reverse.held.frames > 20,
+            "{}: {before:?}",
+            row.name
+        );
         assert_eq!(rig.gate.discard(now), 0);
         let after = rig.gate.account();
-        assert_eq!((after.managed.held, after.reverse.held), (Tally::default(), Tally::default()), "{}", row.name);
+        assert_eq!(
+            (after.managed.held, after.reverse.held),
+            (Tally::default(), Tally::default()),
+            "{}",
+            row.name
+        );
         assert!(after.managed.balanced() && after.reverse.balanced(), "{}", row.name);
         assert!(after.reverse.lost(Loss::Lapsed) == before.reverse.held, "{}", row.name);
         send(&mut rig.clients, &frame(&mut dice, 0, 0, Ecn::Ect0, 1000));
@@ -575,7 +660,8 @@ fn capable_flood(
     times: u64,
 ) -> tidegate_gateway::counters::Counters {
     let mut seen = Seen::default();
-    let setup = Setup { queue, set, rate: "8 Mbit/s", limit: Size::Packets(100), ..Setup::default() };
+    let setup =
+        Setup { queue, set, rate: "8 Mbit/s", limit: Size::Packets(100), ..Setup::default() };
     let mut rig = setup.rig(&mut seen);
     let (mut dice, mut now) = (Rng::from_seed(19), at(1));
     for number in 0..5000 * times as u32 {
@@ -599,7 +685,8 @@ fn marks_that_are_a_signal_stay_marks() {
     let account = capable_flood("codel", &[], 1);
     assert_eq!(account.lost(Loss::Overload), Tally::default(), "{account:?}");
     let mut seen = Seen::default();
-    let setup = Setup { queue: "red", rate: "20 Mbit/s", limit: Size::Packets(200), ..Setup::default() };
+    let setup =
+        Setup { queue: "red", rate: "20 Mbit/s", limit: Size::Packets(200), ..Setup::default() };
     let mut rig = setup.rig(&mut seen);
     let (mut dice, mut now) = (Rng::from_seed(13), at(1));
     for number in 0..20_000 {
@@ -615,7 +702,8 @@ fn marks_that_are_a_signal_stay_marks() {
 #[test]
 fn not_ect_is_dropped_where_others_are_marked() {
     let mut seen = Seen::default();
-    let setup = Setup { queue: "red", rate: "20 Mbit/s", limit: Size::Packets(200), ..Setup::default() };
+    let setup =
+        Setup { queue: "red", rate: "20 Mbit/s", limit: Size::Packets(200), ..Setup::default() };
     let mut rig = setup.rig(&mut seen);
     let mut dice = Rng::from_seed(13);
     let mut now = at(1);

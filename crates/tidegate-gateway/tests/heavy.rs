@@ -1,4 +1,5 @@
-//! The flows that send most, in a table of fixed size, beside a list of all flows without any bound.
+//! The flows that send most, in a table of fixed size, beside a list of all flows without any
+//! bound.
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
@@ -33,14 +34,22 @@ impl Both {
         let all: u64 = exact.values().sum();
         assert_eq!(heavy.all(), all);
         assert!(heavy.unseen() <= all / (MOST as u64 / 2), "{} of {all}", heavy.unseen());
-        let told: BTreeMap<u64, u64> = heavy.flows().iter().map(|flow| (flow.hash, flow.bytes)).collect();
+        let told: BTreeMap<u64, u64> =
+            heavy.flows().iter().map(|flow| (flow.hash, flow.bytes)).collect();
         assert!(told.len() <= MOST && told.len() == heavy.flows().len(), "each flow once");
         for (hash, &came) in exact {
             let told = told.get(hash).copied().unwrap_or(0);
-            assert!(told <= came && came <= told + heavy.unseen(), "{told} of {came}, unseen {}", heavy.unseen());
+            assert!(
+                told <= came && came <= told + heavy.unseen(),
+                "{told} of {came}, unseen {}",
+                heavy.unseen()
+            );
         }
         assert!(told.keys().all(|hash| exact.contains_key(hash)));
-        assert!(heavy.flows().iter().all(|flow| flow.ends == ends(flow.hash)), "a flow has another's name");
+        assert!(
+            heavy.flows().iter().all(|flow| flow.ends == ends(flow.hash)),
+            "a flow has another's name"
+        );
     }
 }
 
@@ -80,7 +89,11 @@ fn losses_of_a_flow_are_counted_as_long_as_it_is_told() {
             heavy.lost(2, 1000);
         }
     }
-    let told: Vec<_> = heavy.flows().iter().map(|flow| (flow.hash, flow.bytes, flow.lost, flow.lost_bytes)).collect();
+    let told: Vec<_> = heavy
+        .flows()
+        .iter()
+        .map(|flow| (flow.hash, flow.bytes, flow.lost, flow.lost_bytes))
+        .collect();
     assert_eq!(told, [(1, 1_000_000, 250, 250_000)], "a loss makes no flow");
     heavy.clear();
     assert_eq!((heavy.flows().len(), heavy.all(), heavy.unseen()), (0, 0, 0));

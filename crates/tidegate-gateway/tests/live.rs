@@ -1,4 +1,5 @@
-//! The gateway on interfaces of the kernel: three namespaces, clients, gate and servers, and frames sent by hand.
+//! The gateway on interfaces of the kernel: three namespaces, clients, gate and servers, and frames
+//! sent by hand.
 #![cfg(target_os = "linux")]
 #[path = "support/frames.rs"]
 mod frames;
@@ -41,9 +42,16 @@ impl Rig {
         }
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let (process, count) = (std::process::id(), COUNT.fetch_add(1, Relaxed));
-        let namespace = |part| Namespace::new(&format!("tg-live-{part}-{process}-{count}")).unwrap();
+        let namespace =
+            |part| Namespace::new(&format!("tg-live-{part}-{process}-{count}")).unwrap();
         let _alone = alone().unwrap();
-        let rig = Rig { clients: namespace("c"), gate: namespace("g"), servers: namespace("s"), mtu, _alone };
+        let rig = Rig {
+            clients: namespace("c"),
+            gate: namespace("g"),
+            servers: namespace("s"),
+            mtu,
+            _alone,
+        };
         cable((&rig.clients, "west"), (&rig.gate, "if1"), mtu).unwrap();
         cable((&rig.gate, "if2"), (&rig.servers, "east"), mtu).unwrap();
         Some(rig)
@@ -54,11 +62,16 @@ impl Rig {
         namespace.inside(|| Ring::with_slots(name, slots)).unwrap().unwrap()
     }
 
-    /// Runs a gate while `work` does its work with a port on the clients' side and one on the servers'; what became of
-    /// the frames, and what `work` found.
-    fn gate<T>(&self, wanted: &Wanted, work: impl FnOnce(&mut Ring, &mut Ring) -> T) -> (Account, T) {
+    /// Runs a gate while `work` does its work with a port on the clients' side and one on the
+    /// servers'; what became of the frames, and what `work` found.
+    fn gate<T>(
+        &self,
+        wanted: &Wanted,
+        work: impl FnOnce(&mut Ring, &mut Ring) -> T,
+    ) -> (Account, T) {
         let (inner, outer) = (self.ring(&self.gate, "if1"), self.ring(&self.gate, "if2"));
-        let (mut west, mut east) = (self.ring(&self.clients, "west"), self.ring(&self.servers, "east"));
+        let (mut west, mut east) =
+            (self.ring(&self.clients, "west"), self.ring(&self.servers, "east"));
         let plan = wanted.plan(self.mtu);
         let stop = AtomicBool::new(false);
         std::thread::scope(|scope| {
@@ -99,8 +112,12 @@ struct Wanted {
 
 impl Wanted {
     fn plan(&self, mtu: u32) -> Plan {
-        let link =
-            Link::new(self.rate.parse().unwrap(), self.limit.parse().unwrap(), "1000 B".parse().unwrap()).unwrap();
+        let link = Link::new(
+            self.rate.parse().unwrap(),
+            self.limit.parse().unwrap(),
+            "1000 B".parse().unwrap(),
+        )
+        .unwrap();
         let settings = Settings {
             inner: "if1".into(),
             outer: "if2".into(),
@@ -162,7 +179,11 @@ fn a_hundred_thousand_varied_frames_come_through_as_they_were_both_ways() {
             let frames = varied(&mut dice, first, WINDOW, 9000);
             send(west, &frames);
             let arrived = receive(east, frames.len());
-            assert!(arrived == frames, "after {first}: {} of {WINDOW} there, or changed", arrived.len());
+            assert!(
+                arrived == frames,
+                "after {first}: {} of {WINDOW} there, or changed",
+                arrived.len()
+            );
             if first % 2000 == 0 {
                 send(east, &frames);
                 assert!(receive(west, frames.len()) == frames, "back, after {first}");
@@ -170,14 +191,19 @@ fn a_hundred_thousand_varied_frames_come_through_as_they_were_both_ways() {
         }
     });
     assert!(account.managed.balanced() && account.reverse.balanced());
-    assert_eq!((account.managed.sent.frames, account.reverse.sent.frames), (100_000, 50 * WINDOW as u64));
+    assert_eq!(
+        (account.managed.sent.frames, account.reverse.sent.frames),
+        (100_000, 50 * WINDOW as u64)
+    );
     assert_eq!((account.managed.unfinished, account.managed.missed), (0, 0));
 }
 
 #[test]
 fn under_a_flood_flows_stay_in_order_and_every_frame_is_accounted_for() {
     let Some(rig) = Rig::new(1500) else { return };
-    for (queue, waits) in [("drop_tail", Waits::Asleep), ("sfb", Waits::Awake), ("fq_codel", Waits::Asleep)] {
+    for (queue, waits) in
+        [("drop_tail", Waits::Asleep), ("sfb", Waits::Awake), ("fq_codel", Waits::Asleep)]
+    {
         let wanted = Wanted {
             queue,
             rate: "5 Mbit/s",
@@ -190,7 +216,8 @@ fn under_a_flood_flows_stay_in_order_and_every_frame_is_accounted_for() {
         let (account, arrived) = rig.gate(&wanted, |west, east| {
             let (mut dice, mut last) = (Rng::from_seed(2), [None; 256]);
             let mut arrived = 0;
-            // Until flows have new keys before the third, also those of which something always waits.
+            // Until flows have new keys before the third, also those of which something always
+            // waits.
             let end = clock::now() + Span::from_millis(2500);
             while clock::now() < end {
                 let frames = varied(&mut dice, offered as u32, 20, 1400);
@@ -218,22 +245,27 @@ fn in_order(ring: &mut Ring, last: &mut [Option<u32>; 256]) -> u64 {
     ring.receive(usize::MAX, &mut |frame| {
         count += 1;
         let Some((flow, number)) = label(frame.bytes) else { return };
-        assert!(last[flow as usize].is_none_or(|before| before < number), "flow {flow} out of order");
+        assert!(
+            last[flow as usize].is_none_or(|before| before < number),
+            "flow {flow} out of order"
+        );
         last[flow as usize] = Some(number);
     })
     .unwrap();
     count
 }
 
-/// What is late is never early: of each half second at the beginning and at the end, the frame counts that came soonest
-/// after its time, by the kernel's stamp, so that only the rate is left, not the time for which somebody had no processor.
+/// What is late is never early: of each half second at the beginning and at the end, the frame
+/// counts that came soonest after its time, by the kernel's stamp, so that only the rate is left,
+/// not the time for which somebody had no processor.
 #[test]
 fn ten_seconds_at_a_rate_are_exact_to_a_thousandth() {
     const NOMINAL: f64 = 40e6;
     let Some(rig) = Rig::new(1500) else { return };
     let overhead = Overhead::Ethernet;
     let (delay, waits) = (Span::ZERO, Waits::Asleep);
-    let wanted = Wanted { queue: "drop_tail", rate: "40 Mbit/s", limit: "5 MB", overhead, delay, waits };
+    let wanted =
+        Wanted { queue: "drop_tail", rate: "40 Mbit/s", limit: "5 MB", overhead, delay, waits };
     let (account, seen) = rig.gate(&wanted, |west, east| {
         let (mut dice, begun) = (Rng::from_seed(3), clock::now());
         let (mut offered, mut bits, mut seen) = (0u64, 0u64, Vec::<(Time, u64)>::new());
@@ -241,7 +273,8 @@ fn ten_seconds_at_a_rate_are_exact_to_a_thousandth() {
             // Half a second of the link's time waits, so that it is never idle.
             if offered < bits + NOMINAL as u64 / 2 {
                 let frames = varied(&mut dice, 0, 200, 1400);
-                offered += frames.iter().map(|f| overhead.on_wire(f.len() as u32) as u64 * 8).sum::<u64>();
+                offered +=
+                    frames.iter().map(|f| overhead.on_wire(f.len() as u32) as u64 * 8).sum::<u64>();
                 send(west, &frames);
             }
             std::thread::sleep(Duration::from_millis(1));
@@ -254,7 +287,11 @@ fn ten_seconds_at_a_rate_are_exact_to_a_thousandth() {
         assert_eq!(east.missed(), 0);
         seen
     });
-    assert!(account.managed.held.frames > 1000, "the link may have been idle: {:?}", account.managed);
+    assert!(
+        account.managed.held.frames > 1000,
+        "the link may have been idle: {:?}",
+        account.managed
+    );
     let lag = |(at, bits): &(Time, u64)| at.as_secs() - *bits as f64 / NOMINAL;
     let least = |of: &[&(Time, u64)]| of.iter().map(|s| lag(s)).fold(f64::INFINITY, f64::min);
     let (first, last) = (seen[0].0, seen[seen.len() - 1].0);

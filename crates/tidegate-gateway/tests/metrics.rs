@@ -1,4 +1,5 @@
-//! `/metrics`: the page against OpenMetrics' rules, its figures against the snapshot, and that it never goes back.
+//! `/metrics`: the page against OpenMetrics' rules, its figures against the snapshot, and that it
+//! never goes back.
 #[path = "support/openmetrics.rs"]
 mod openmetrics;
 
@@ -75,12 +76,22 @@ fn no_flow_is_named_and_what_is_not_known_is_left_out() {
     let snapshot = snapshot();
     let text = Pages::default().page(snapshot.clone());
     let flows = &snapshot.links[0].managed.queue.as_ref().unwrap().flows;
-    assert!(flows.top.iter().all(|flow| !text.contains(&flow.flow)) && !text.contains("192.0.2."), "{text}");
+    assert!(
+        flows.top.iter().all(|flow| !text.contains(&flow.flow)) && !text.contains("192.0.2."),
+        "{text}"
+    );
     let page = read(&text);
-    assert!(page["tidegate_queue_state"].samples.iter().all(|sample| sample.labels["gauge"] != "odd"));
-    assert_eq!(page["tidegate_fair_rate_bytes_per_second"].samples.len(), 1, "lab is not congested");
-    let unmanaged =
-        |sample: &&openmetrics::Sample| sample.labels["link"] == "west" && sample.labels["direction"] == "reverse";
+    assert!(
+        page["tidegate_queue_state"].samples.iter().all(|sample| sample.labels["gauge"] != "odd")
+    );
+    assert_eq!(
+        page["tidegate_fair_rate_bytes_per_second"].samples.len(),
+        1,
+        "lab is not congested"
+    );
+    let unmanaged = |sample: &&openmetrics::Sample| {
+        sample.labels["link"] == "west" && sample.labels["direction"] == "reverse"
+    };
     assert_eq!(page["tidegate_queue_delay_seconds"].samples.iter().filter(unmanaged).count(), 0);
     assert_eq!(page["tidegate_sent_bytes"].samples.iter().filter(unmanaged).count(), 1);
 }
@@ -91,19 +102,27 @@ fn names_of_any_letters_can_be_read_again() {
     let name = "we\"st\\\n}, {été\" 1";
     snapshot.links[0].name = name.into();
     let page = page(&snapshot);
-    assert!(page["tidegate_link_running"].samples.iter().any(|sample| sample.labels["link"] == name));
+    assert!(
+        page["tidegate_link_running"].samples.iter().any(|sample| sample.labels["link"] == name)
+    );
 }
 
 #[test]
 fn without_links_there_is_a_page_all_the_same() {
     let page = page(&Snapshot { links: vec![], ..snapshot() });
-    assert!(page.contains_key("tidegate_uptime_seconds") && !page.contains_key("tidegate_sent_frames"), "{page:?}");
+    assert!(
+        page.contains_key("tidegate_uptime_seconds") && !page.contains_key("tidegate_sent_frames"),
+        "{page:?}"
+    );
 }
 
 /// Every figure that is to go up only, by name and labels.
 fn counters(page: &BTreeMap<String, Family>) -> BTreeMap<String, f64> {
-    let up = page.values().filter(|family| ["counter", "histogram"].contains(&family.kind.as_str()));
-    up.flat_map(|family| &family.samples).map(|s| (format!("{} {:?}", s.name, s.labels), s.value)).collect()
+    let up =
+        page.values().filter(|family| ["counter", "histogram"].contains(&family.kind.as_str()));
+    up.flat_map(|family| &family.samples)
+        .map(|s| (format!("{} {:?}", s.name, s.labels), s.value))
+        .collect()
 }
 
 #[test]
@@ -113,9 +132,12 @@ fn counters_do_not_go_back_even_if_frames_were_not_sent_after_all() {
     let sent = |page: &BTreeMap<String, Family>| page["tidegate_sent_frames"].samples[0].value;
     let mut now = snapshot();
     let mut before = counters(&page(&now));
-    for (more, back, expected) in
-        [(100, 0, 29_000_100.0), (0, 40, 29_000_100.0), (30, 0, 29_000_100.0), (20, 0, 29_000_110.0)]
-    {
+    for (more, back, expected) in [
+        (100, 0, 29_000_100.0),
+        (0, 40, 29_000_100.0),
+        (30, 0, 29_000_100.0),
+        (20, 0, 29_000_110.0),
+    ] {
         let managed = &mut now.links[0].managed;
         managed.received.frames += more;
         managed.sent.frames = managed.sent.frames + more - back;
@@ -134,13 +156,22 @@ fn counters_do_not_go_back_even_if_frames_were_not_sent_after_all() {
 
 #[test]
 fn every_gauge_of_every_queue_has_a_family_for_its_unit() {
-    let link =
-        Link::new("10 Mbit/s".parse().unwrap(), "100 packets".parse().unwrap(), "1000 B".parse().unwrap()).unwrap();
+    let link = Link::new(
+        "10 Mbit/s".parse().unwrap(),
+        "100 packets".parse().unwrap(),
+        "1000 B".parse().unwrap(),
+    )
+    .unwrap();
     for row in catalog::QUEUES {
-        let queue = catalog::config(row.name, None, &link).unwrap().build(link, Rng::from_seed(1)).unwrap();
+        let queue =
+            catalog::config(row.name, None, &link).unwrap().build(link, Rng::from_seed(1)).unwrap();
         let mut readings = Vec::new();
         queue.probe(&mut |gauge| {
-            readings.push(Reading { name: gauge.name.into(), unit: gauge.unit.into(), value: Some(1.0) });
+            readings.push(Reading {
+                name: gauge.name.into(),
+                unit: gauge.unit.into(),
+                value: Some(1.0),
+            });
         });
         let mut snapshot = snapshot();
         snapshot.links[0].managed.queue.as_mut().unwrap().gauges = readings.clone();
@@ -148,9 +179,11 @@ fn every_gauge_of_every_queue_has_a_family_for_its_unit() {
         snapshot.links[1].reverse.queue.as_mut().unwrap().gauges.clear();
         let page = page(&snapshot);
         let state = page.iter().filter(|(name, _)| name.starts_with("tidegate_queue_state"));
-        let mut shown: Vec<&str> = state.flat_map(|(_, family)| &family.samples).map(|s| &*s.labels["gauge"]).collect();
+        let mut shown: Vec<&str> =
+            state.flat_map(|(_, family)| &family.samples).map(|s| &*s.labels["gauge"]).collect();
         shown.sort_unstable();
-        let mut expected: Vec<&str> = readings.iter().map(|reading| reading.name.as_str()).collect();
+        let mut expected: Vec<&str> =
+            readings.iter().map(|reading| reading.name.as_str()).collect();
         expected.sort_unstable();
         assert_eq!(shown, expected, "{}", row.name);
     }
@@ -160,10 +193,16 @@ fn every_gauge_of_every_queue_has_a_family_for_its_unit() {
 fn table() -> String {
     let mut table = String::from("| metric | kind | labels | what it tells |\n|---|---|---|---|\n");
     for family in FAMILIES {
-        let names: Vec<String> = family.kind.endings().iter().map(|end| format!("`{}{end}`", family.name())).collect();
+        let names: Vec<String> =
+            family.kind.endings().iter().map(|end| format!("`{}{end}`", family.name())).collect();
         let labels: Vec<String> = family.labels.iter().map(|label| format!("`{label}`")).collect();
-        table +=
-            &format!("| {} | {} | {} | {} |\n", names.join(", "), family.kind.name(), labels.join(", "), family.help);
+        table += &format!(
+            "| {} | {} | {} | {} |\n",
+            names.join(", "),
+            family.kind.name(),
+            labels.join(", "),
+            family.help
+        );
     }
     table
 }
@@ -175,9 +214,13 @@ fn the_page_for_operators_lists_every_metric() {
     let (before, rest) = page.split_once("<!-- metrics: ").unwrap();
     let (head, rest) = rest.split_once('\n').unwrap();
     let (_, after) = rest.split_once("<!-- end of metrics -->").unwrap();
-    let expected = format!("{before}<!-- metrics: {head}\n{}<!-- end of metrics -->{after}", table());
+    let expected =
+        format!("{before}<!-- metrics: {head}\n{}<!-- end of metrics -->{after}", table());
     if std::env::var_os("TIDEGATE_BLESS").is_some() {
         return std::fs::write(path, expected).unwrap();
     }
-    assert_eq!(page, expected, "TIDEGATE_BLESS=1 cargo test -p tidegate-gateway --test metrics mends it");
+    assert_eq!(
+        page, expected,
+        "TIDEGATE_BLESS=1 cargo test -p tidegate-gateway --test metrics mends it"
+    );
 }

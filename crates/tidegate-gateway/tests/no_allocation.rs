@@ -1,5 +1,6 @@
-//! After warm-up a gate allocates nothing for any frame, nor to tell how it stands, and waits for no page of memory, which
-//! takes longer than a departure may be late. In a binary of its own, because the allocator counts for all.
+//! After warm-up a gate allocates nothing for any frame, nor to tell how it stands, and waits for
+//! no page of memory, which takes longer than a departure may be late. In a binary of its own,
+//! because the allocator counts for all.
 #[path = "../../tidegate/tests/support/counting.rs"]
 mod counting;
 #[path = "support/frames.rs"]
@@ -37,7 +38,12 @@ impl Port for Line {
         let count = self.waiting(most);
         for _ in 0..count {
             let bytes = &self.frames[self.next][..];
-            take(Received { bytes, wire_len: bytes.len() as u32, stamp: Time::ZERO, checksum_missing: false });
+            take(Received {
+                bytes,
+                wire_len: bytes.len() as u32,
+                stamp: Time::ZERO,
+                checksum_missing: false,
+            });
             self.next = (self.next + 1) % self.frames.len();
         }
         self.waiting.set(self.waiting.get() - count);
@@ -61,7 +67,8 @@ impl Port for Line {
     }
 }
 
-/// Frames of some thousand flows, which do not fit into any table; so many arrive as `waiting` says.
+/// Frames of some thousand flows, which do not fit into any table; so many arrive as `waiting`
+/// says.
 fn line(dice: &mut Rng, waiting: &Rc<Cell<usize>>) -> Line {
     let one = |number: u32| {
         let (flow, len) = ((number % 40) as u8, 60 + dice.below(1400) as usize);
@@ -81,10 +88,17 @@ fn page_faults() -> i64 {
 #[test]
 fn no_frame_and_no_sample_allocates_after_warm_up() {
     let mut dice = Rng::from_seed(1);
-    // At first, on memory that nobody had before, with so much room that frames do not come round to the same place while
-    // it warms up.
-    for (name, limit) in [("drop_tail", 3000)].into_iter().chain(QUEUES.iter().map(|row| (row.name, 100))) {
-        let link = Link::new("20 Mbit/s".parse().unwrap(), Size::Packets(limit), "1000 B".parse().unwrap()).unwrap();
+    // At first, on memory that nobody had before, with so much room that frames do not come round
+    // to the same place while it warms up.
+    for (name, limit) in
+        [("drop_tail", 3000)].into_iter().chain(QUEUES.iter().map(|row| (row.name, 100)))
+    {
+        let link = Link::new(
+            "20 Mbit/s".parse().unwrap(),
+            Size::Packets(limit),
+            "1000 B".parse().unwrap(),
+        )
+        .unwrap();
         let way = |queue: &str| Way::new(link, catalog::config(queue, None, &link).unwrap(), queue);
         let allowed = vec!["10.0.0.4/32".parse().unwrap()];
         let there = Way { allowed, rehash: "100 ms".parse().unwrap(), ..way(name) };
@@ -101,10 +115,9 @@ fn no_frame_and_no_sample_allocates_after_warm_up() {
         // A flood, then a pause, for so many milliseconds.
         let mut run = |millis: u64| {
             for number in 0..millis {
-                waiting
-                    .iter()
-                    .zip([6, 4])
-                    .for_each(|(waiting, count)| waiting.set(if number % 100 < 80 { count } else { 0 }));
+                waiting.iter().zip([6, 4]).for_each(|(waiting, count)| {
+                    waiting.set(if number % 100 < 80 { count } else { 0 })
+                });
                 now += Span::from_millis(1);
                 for _ in 0..3 {
                     gate.turn(now, &mut Unguarded);
@@ -125,6 +138,9 @@ fn no_frame_and_no_sample_allocates_after_warm_up() {
         assert!(page_faults() < before + 10, "{name}: {}", page_faults() - before);
         assert!(closed > 8, "intervals ended: {closed}");
         let managed = gate.account().managed;
-        assert!(managed.sent.frames > 1000 && managed.lost_in_all().frames > 0, "{name}: {managed:?}");
+        assert!(
+            managed.sent.frames > 1000 && managed.lost_in_all().frames > 0,
+            "{name}: {managed:?}"
+        );
     }
 }

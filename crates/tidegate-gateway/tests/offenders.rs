@@ -21,7 +21,12 @@ fn sent(number: u32, bytes: u64) -> Sent {
 /// Half a second in which so much arrived, of flows 1, 2, 3 …
 fn interval(bytes: &[u64]) -> Interval {
     let flows: Vec<Sent> = (1..).zip(bytes).map(|(number, &bytes)| sent(number, bytes)).collect();
-    Interval { span: Span::from_millis(500), arrived: bytes.iter().sum(), flows, ..Interval::default() }
+    Interval {
+        span: Span::from_millis(500),
+        arrived: bytes.iter().sum(),
+        flows,
+        ..Interval::default()
+    }
 }
 
 /// Tells one interval after the other.
@@ -32,7 +37,10 @@ struct Told {
 
 impl Told {
     fn new(rules: Rules) -> Told {
-        Told { offenders: Offenders::new(rules, Sharing::Flows), now: Time::from_nanos(7_000_000_000) }
+        Told {
+            offenders: Offenders::new(rules, Sharing::Flows),
+            now: Time::from_nanos(7_000_000_000),
+        }
     }
 
     fn hear(&mut self, interval: &Interval) -> Vec<String> {
@@ -83,7 +91,9 @@ fn a_flood_is_told_of_once_when_it_has_lasted_and_once_when_it_has_ceased_for_lo
     // A frame was lost in each of the 21 intervals that it went on.
     assert_eq!(
         told.hear(&calm),
-        ["10.0.0.3:5000 -> 10.0.1.1:80 is an offender no more, after 20 s; 21 of its frames were dropped meanwhile"]
+        [
+            "10.0.0.3:5000 -> 10.0.1.1:80 is an offender no more, after 20 s; 21 of its frames were dropped meanwhile"
+        ]
     );
     assert_eq!((told.are(), told.offenders.became()), (vec![], 1));
 }
@@ -109,7 +119,9 @@ fn between_the_two_thresholds_everything_stays_as_it_is() {
 #[test]
 fn who_has_the_link_for_itself_or_shares_it_evenly_is_no_offender_though_a_third_is_lost() {
     let mut told = Told::new(Rules { after: 1, ..Rules::default() });
-    for arrived in [&[62_500][..], &[65_000], &[90_000], &[60_000, 500, 4000], &[45_000; 2], &[1_800; 50]] {
+    for arrived in
+        [&[62_500][..], &[65_000], &[90_000], &[60_000, 500, 4000], &[45_000; 2], &[1_800; 50]]
+    {
         assert!(told.hear(&interval(arrived)).is_empty(), "{arrived:?}");
     }
     // One of twice the link's rate that has it for itself is: it loses half of what it sends.
@@ -133,7 +145,11 @@ fn what_is_not_judged_leaves_less_for_the_others() {
 fn of_what_is_not_seen_less_counts_for_becoming_one_and_more_for_ceasing() {
     let rules = Rules { after: 1, clear_after: 1, ..Rules::default() };
     let mut told = Told::new(rules);
-    let seen = |bytes: u64, unseen: u64| Interval { unseen, arrived: 200_000, ..interval(&[bytes, 30_000, 30_000]) };
+    let seen = |bytes: u64, unseen: u64| Interval {
+        unseen,
+        arrived: 200_000,
+        ..interval(&[bytes, 30_000, 30_000])
+    };
     // Small flows fill the link by themselves: the fair rate is what may have gone unseen.
     told.hear(&seen(29_000, 20_000));
     assert_eq!(told.offenders.fair_rate(), Some(320_000.0));
@@ -184,7 +200,11 @@ fn other_rules_hold_from_the_next_interval_on() {
     assert_eq!(told.hear(&interval(&[1])).len(), 1);
     let wrong = Rules { factor: 1.1, ..Rules::default() };
     assert!(
-        wrong.consistent().unwrap_err().to_string().contains("clear_factor = 1.2: must be at most the factor, 1.1")
+        wrong
+            .consistent()
+            .unwrap_err()
+            .to_string()
+            .contains("clear_factor = 1.2: must be at most the factor, 1.1")
     );
 }
 
@@ -195,7 +215,11 @@ fn whoever_the_flow_key_names_is_named() {
     let flows = vec![Sent { flow: Flow::Source(client), ..sent(1, 1_000_000) }];
     let flood = Interval { flows, arrived: 1_000_000, ..interval(&[]) };
     let events = offenders.hear(Time::ZERO, LINK, flood);
-    assert!(events[0].to_string().starts_with("192.0.2.7 has become an offender: it sends 16.0 Mbit/s, 100 % of"));
+    assert!(
+        events[0]
+            .to_string()
+            .starts_with("192.0.2.7 has become an offender: it sends 16.0 Mbit/s, 100 % of")
+    );
 }
 
 #[test]
@@ -204,7 +228,11 @@ fn who_loses_nothing_of_what_exceeds_is_not_named_and_who_loses_half_of_it_is() 
     // The queue holds the flood below its share, and a user takes the rest: 50000 bytes of 62500.
     let flood = Sent { lost_bytes: 112_500, ..sent(2, 125_000) };
     let user = |lost_bytes| Sent { lost_bytes, ..sent(1, 50_000) };
-    let both = |lost_bytes| Interval { arrived: 175_000, flows: vec![user(lost_bytes), flood], ..interval(&[]) };
+    let both = |lost_bytes| Interval {
+        arrived: 175_000,
+        flows: vec![user(lost_bytes), flood],
+        ..interval(&[])
+    };
     assert_eq!(told.hear(&both(500)).len(), 1);
     assert_eq!((told.are(), told.offenders.fair_rate()), (vec![flow(2)], Some(500_000.0)));
     told.hear(&both(9_374));
@@ -220,8 +248,12 @@ fn a_flood_hardly_faster_than_the_link_is_named_when_it_loses_and_goes_on_as_tcp
     // 1.1 times the link, of which all but a tenth passes; a user has been silenced by it.
     let deaf = Sent { longest: 1500, lost_bytes: 6_875, ..sent(1, 68_750) };
     let user = Sent { longest: 1500, ..sent(2, 1_500) };
-    let waits =
-        |ms, deaf| Interval { arrived: 70_250, wait: Span::from_millis(ms), flows: vec![deaf, user], ..interval(&[]) };
+    let waits = |ms, deaf| Interval {
+        arrived: 70_250,
+        wait: Span::from_millis(ms),
+        flows: vec![deaf, user],
+        ..interval(&[])
+    };
     let mut told = Told::new(Rules::default());
     for _ in 0..7 {
         assert!(told.hear(&waits(100, deaf)).is_empty());
@@ -230,10 +262,14 @@ fn a_flood_hardly_faster_than_the_link_is_named_when_it_loses_and_goes_on_as_tcp
     assert_eq!(told.hear(&waits(100, deaf)).len(), 1);
     assert_eq!(told.are(), [flow(1)]);
     for (why, interval) in [
-        // TCP that loses a tenth sends 1.77 segments a round trip (RFC 5348); 45.8 in half a second are three times that in 58 ms.
+        // TCP that loses a tenth sends 1.77 segments a round trip (RFC 5348); 45.8 in half a
+        // second are three times that in 58 ms.
         ("so near TCP would go on", waits(55, deaf)),
         ("it loses hardly anything", waits(100, Sent { lost_bytes: 3_400, ..deaf })),
-        ("one of its frames is all that a round trip sees", waits(100, Sent { longest: 9000, ..deaf })),
+        (
+            "one of its frames is all that a round trip sees",
+            waits(100, Sent { longest: 9000, ..deaf }),
+        ),
     ] {
         let mut told = Told::new(Rules { after: 1, ..Rules::default() });
         for _ in 0..20 {
@@ -248,10 +284,14 @@ fn a_flood_hardly_faster_than_the_link_is_named_when_it_loses_and_goes_on_as_tcp
 #[test]
 fn classes_have_their_parts_by_weight_and_flows_share_those() {
     let of = |class, number, bytes| Sent { class, ..sent(number, bytes) };
-    let all =
-        |flows: Vec<Sent>| Interval { arrived: flows.iter().map(|sent| sent.bytes).sum(), flows, ..interval(&[]) };
+    let all = |flows: Vec<Sent>| Interval {
+        arrived: flows.iter().map(|sent| sent.bytes).sum(),
+        flows,
+        ..interval(&[])
+    };
     let weights = vec![4.0, 1.0, 5.0];
-    // 62500 bytes: the third class wants less than its half, so the others share 50000 as four to one.
+    // 62500 bytes: the third class wants less than its half, so the others share 50000 as four to
+    // one.
     let flows = vec![of(0, 1, 90_000), of(1, 2, 9_000), of(1, 3, 4_000), of(2, 4, 12_500)];
     let told = |sharing| {
         let mut sorted = all(flows.clone());
@@ -259,16 +299,23 @@ fn classes_have_their_parts_by_weight_and_flows_share_those() {
         let fair = fair(&sorted, CAPACITY, &sharing).unwrap();
         flows.iter().map(|sent| fair.of(sent)).collect::<Vec<_>>()
     };
-    assert_eq!(told(Sharing::Classes(weights.clone())), [40_000.0, 6_000.0, 6_000.0, f64::INFINITY]);
+    assert_eq!(
+        told(Sharing::Classes(weights.clone())),
+        [40_000.0, 6_000.0, 6_000.0, f64::INFINITY]
+    );
     // By flows: only the first wants more than its weight gives it, and has what the others leave.
     assert_eq!(told(Sharing::Weighted(weights)), [37_000.0, 9_250.0, 9_250.0, 46_250.0]);
     assert_eq!(told(Sharing::Flows), [37_000.0; 4]);
     // A customer of weight 4 of 5 takes 16 of 20.
-    let mut offenders = Offenders::new(Rules { after: 1, ..Rules::default() }, Sharing::Classes(vec![4.0, 1.0]));
+    let mut offenders =
+        Offenders::new(Rules { after: 1, ..Rules::default() }, Sharing::Classes(vec![4.0, 1.0]));
     let customers = all(vec![of(0, 1, 50_000), of(1, 2, 40_000)]);
     let events = offenders.hear(Time::ZERO, LINK, customers);
     assert_eq!(events.len(), 1);
-    assert!(matches!(events[0], Event::Became { flow: named, .. } if named == flow(2)), "{events:?}");
+    assert!(
+        matches!(events[0], Event::Became { flow: named, .. } if named == flow(2)),
+        "{events:?}"
+    );
 }
 
 #[test]

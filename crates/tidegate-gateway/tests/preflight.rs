@@ -19,7 +19,8 @@ impl Rig {
             skip(&why);
             return None;
         }
-        let namespace = |part| Namespace::new(&format!("tg-{test}-{part}-{}", std::process::id())).unwrap();
+        let namespace =
+            |part| Namespace::new(&format!("tg-{test}-{part}-{}", std::process::id())).unwrap();
         let rig = Rig { gate: namespace("gate"), far: namespace("far") };
         for (near, far) in [("if1", "far1"), ("if2", "far2"), ("if3", "far3")] {
             cable((&rig.gate, near), (&rig.far, far), 1500).unwrap();
@@ -53,10 +54,22 @@ fn each_obstacle_is_found_can_mostly_be_forced_and_is_mended_by_the_command_name
             "sysctl -qw net.ipv6.conf.if2.disable_ipv6=0; ip address add fd00::1/64 dev if2 nodad; ip -6 address flush scope link",
             "if2 is already used: it has the address fd00::1",
         ),
-        ("ip route add default dev if2; ip route add 10.9.0.0/16 dev if1", "the default route leads through if2"),
-        ("ip link add br0 type bridge; ip link set if1 master br0", "if1 is already used: it is part of br0"),
-        ("ip link set if1 mtu 9000", "if1 carries packets of up to 9000 B, the other interface only of up to 1500 B"),
-        ("ip link set if1 mtu 1280", "if2 carries packets of up to 1500 B, the other interface only of up to 1280 B"),
+        (
+            "ip route add default dev if2; ip route add 10.9.0.0/16 dev if1",
+            "the default route leads through if2",
+        ),
+        (
+            "ip link add br0 type bridge; ip link set if1 master br0",
+            "if1 is already used: it is part of br0",
+        ),
+        (
+            "ip link set if1 mtu 9000",
+            "if1 carries packets of up to 9000 B, the other interface only of up to 1500 B",
+        ),
+        (
+            "ip link set if1 mtu 1280",
+            "if2 carries packets of up to 1500 B, the other interface only of up to 1280 B",
+        ),
         (
             "tc qdisc add dev if2 clsact; tc filter add dev if2 egress bpf bytecode '1,6 0 0 0,'",
             "if2 is already used: filters of others are at it (bpf)",
@@ -71,8 +84,12 @@ fn each_obstacle_is_found_can_mostly_be_forced_and_is_mended_by_the_command_name
         rig.shell(harm);
         let found = rig.inspect(["if1", "if2"]);
         assert_eq!(rig.against(), [told], "{harm}");
-        let never = ["if1 is down", "the old ingress discipline"].iter().any(|what| told.contains(what));
-        assert!(found.cleared(Force::No).is_err() && found.cleared(Force::Yes).is_ok() != never, "{harm}");
+        let never =
+            ["if1 is down", "the old ingress discipline"].iter().any(|what| told.contains(what));
+        assert!(
+            found.cleared(Force::No).is_err() && found.cleared(Force::Yes).is_ok() != never,
+            "{harm}"
+        );
         rig.shell(&found.findings[0].mend().unwrap());
         assert_eq!(rig.against(), [""; 0], "{harm}; {:?}", found.findings[0].mend());
     }
@@ -110,9 +127,13 @@ fn a_living_gate_is_in_the_way_and_what_a_dead_one_left_is_not() {
     let mut gate = rig.gate.inside(|| FailOpen::install(interfaces, now())).unwrap().unwrap();
     let _ = gate.promise(now() + Span::from_secs(60.0));
     let found = rig.inspect(["if2", "if3"]);
-    let told: Vec<_> = found.cleared(Force::Yes).unwrap_err().iter().map(ToString::to_string).collect();
+    let told: Vec<_> =
+        found.cleared(Force::Yes).unwrap_err().iter().map(ToString::to_string).collect();
     let process = std::process::id();
-    assert_eq!(told, [format!("if2 is already used: a gate that runs as process {process} holds it")]);
+    assert_eq!(
+        told,
+        [format!("if2 is already used: a gate that runs as process {process} holds it")]
+    );
     assert_eq!(found.findings[0].mend(), Some(format!("kill {process}")));
     drop(gate);
     let found = rig.inspect(["if2", "if3"]);

@@ -1,4 +1,5 @@
-//! What a recorder writes, read back by two readers: the capture library's for the comments, ours for the frames.
+//! What a recorder writes, read back by two readers: the capture library's for the comments, ours
+//! for the frames.
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -43,7 +44,9 @@ fn read(path: &Path) -> Vec<(Duration, Vec<u8>, String)> {
     let mut found = Vec::new();
     while let Some(block) = reader.next_block() {
         let Block::EnhancedPacket(packet) = block.unwrap() else { continue };
-        let [EnhancedPacketOption::Comment(comment)] = &packet.options[..] else { panic!("{:?}", packet.options) };
+        let [EnhancedPacketOption::Comment(comment)] = &packet.options[..] else {
+            panic!("{:?}", packet.options)
+        };
         found.push((packet.timestamp, packet.data.to_vec(), comment.to_string()));
     }
     found
@@ -77,7 +80,11 @@ fn every_frame_is_in_the_file_with_its_time_and_what_became_of_it() {
                 "dropped too_long"
             }
         };
-        told.push((Duration::from_nanos(1_000_000_000_000_000_000 + at.as_nanos()), frame, comment.to_string()));
+        told.push((
+            Duration::from_nanos(1_000_000_000_000_000_000 + at.as_nanos()),
+            frame,
+            comment.to_string(),
+        ));
     }
     let recorded = recorder.finish();
     assert_eq!((recorded.written, recorded.unwritten, recorded.trouble), (10_000, 0, None));
@@ -127,7 +134,8 @@ impl Write for Slow {
 fn a_slow_disk_holds_nobody_up_and_what_it_missed_is_counted() {
     let (go, wait) = channel();
     let mut recorder = Recorder::to(Slow(wait, 0), &recording(None)).unwrap();
-    // 64 MB of frames, four times what there is room for; this ends although nothing is written before `go`.
+    // 64 MB of frames, four times what there is room for; this ends although nothing is written
+    // before `go`.
     for i in 0..64_000 {
         recorder.sent(Time::from_nanos(i), Span::ZERO, None, &[0; 1000]);
     }
@@ -163,6 +171,9 @@ fn a_full_disk_ends_the_recording_and_nothing_else() {
     }
     let recorded = recorder.finish();
     assert_eq!(recorded.written + recorded.unwritten, 100_000);
-    assert!(recorded.bytes <= 2_000_000 && recorded.written * 1000 < recorded.bytes, "{recorded:?}");
+    assert!(
+        recorded.bytes <= 2_000_000 && recorded.written * 1000 < recorded.bytes,
+        "{recorded:?}"
+    );
     assert!(recorded.trouble.is_some(), "{recorded:?}");
 }

@@ -1,4 +1,5 @@
-//! Flows get new keys before the queue: which queues get that, what is in order then, and what nobody notices.
+//! Flows get new keys before the queue: which queues get that, what is in order then, and what
+//! nobody notices.
 #[path = "support/frames.rs"]
 mod frames;
 #[path = "support/rig.rs"]
@@ -17,8 +18,11 @@ use tidegate_packet::{Frame, LinkType, set_ce};
 #[test]
 fn flows_get_new_keys_where_they_keep_their_places_for_long() {
     let link = link("10 Mbit/s", Size::Packets(100));
-    let usual: Vec<&str> =
-        QUEUES.iter().filter(|row| way(row.name, link).rehash != Rehash::OFF).map(|row| row.name).collect();
+    let usual: Vec<&str> = QUEUES
+        .iter()
+        .filter(|row| way(row.name, link).rehash != Rehash::OFF)
+        .map(|row| row.name)
+        .collect();
     assert_eq!(usual, ["fq_codel", "wfq", "ewfq", "drr", "sfq", "sfq_red"]);
     for (name, param, value, on) in [
         ("sfq", "perturb", "10 s", true),
@@ -43,9 +47,13 @@ fn plan(rehash: &str) -> Plan {
     Plan::new(settings(there, None), 1500).unwrap()
 }
 
-/// What left a gate that goes by `plan`, by flow and number, with its time to the millisecond: in each millisecond `next` says what
-/// arrives.
-fn through(plan: &Plan, millis: u64, mut next: impl FnMut(u64, &mut Rng) -> Vec<u8>) -> Vec<(u64, u8, u32)> {
+/// What left a gate that goes by `plan`, by flow and number, with its time to the millisecond: in
+/// each millisecond `next` says what arrives.
+fn through(
+    plan: &Plan,
+    millis: u64,
+    mut next: impl FnMut(u64, &mut Rng) -> Vec<u8>,
+) -> Vec<(u64, u8, u32)> {
     let mut fates = Fates::default();
     let mut rig = Rig::new(plan, &mut fates);
     let (mut dice, mut number, mut left) = (Rng::from_seed(1), 0, Vec::new());
@@ -87,11 +95,16 @@ fn burst(milli: u64, dice: &mut Rng) -> Vec<u8> {
 fn no_flow_is_overtaken_where_the_queue_empties() {
     let never = through(&plan("off"), 3000, burst);
     assert_eq!(never.len(), 3000);
-    assert_eq!(through(&plan("3600 s"), 3000, burst), never, "until the first rehash nothing is otherwise");
+    assert_eq!(
+        through(&plan("3600 s"), 3000, burst),
+        never,
+        "until the first rehash nothing is otherwise"
+    );
     let often = through(&plan("100 ms"), 3000, burst);
     assert_eq!(overtaken(&never), []);
     assert_eq!(overtaken(&often), []);
-    let after = |left: &[(u64, u8, u32)]| left.iter().position(|(milli, ..)| *milli >= 100).unwrap();
+    let after =
+        |left: &[(u64, u8, u32)]| left.iter().position(|(milli, ..)| *milli >= 100).unwrap();
     assert_eq!(often[..after(&often)], never[..after(&never)]);
     // Two flows that shared a class do so no more, so that it is another's turn.
     assert_ne!(often, never);
@@ -112,22 +125,32 @@ fn no_flow_is_overtaken_that_always_waits() {
     assert_eq!(overtaken(&left), []);
     assert_ne!(left, never, "nobody has changed his place");
     assert!(left.iter().filter(|(_, flow, _)| *flow == 2).count() >= 249);
-    let until = |left: &[(u64, u8, u32)]| left.iter().take_while(|(milli, ..)| *milli < 1000).count();
-    assert_eq!(left[..until(&left)], never[..until(&never)], "they have changed before two periods were over");
+    let until =
+        |left: &[(u64, u8, u32)]| left.iter().take_while(|(milli, ..)| *milli < 1000).count();
+    assert_eq!(
+        left[..until(&left)],
+        never[..until(&never)],
+        "they have changed before two periods were over"
+    );
 }
 
-/// Frames of all lengths, of flows that speak ECN in some and not in others, behind each queue that flows get new keys before: each leaves
-/// in its turn and as it was but for a mark, which no frame bears that cannot, and as many as are said to be marked are.
+/// Frames of all lengths, of flows that speak ECN in some and not in others, behind each queue that
+/// flows get new keys before: each leaves in its turn and as it was but for a mark, which no frame
+/// bears that cannot, and as many as are said to be marked are.
 #[test]
 fn whatever_a_flow_sends_is_in_order_and_marks_are_where_they_can_be() {
     for queue in ["fq_codel", "wfq", "ewfq", "drr", "sfq", "sfq_red"] {
-        let there = Way { rehash: "100 ms".parse().unwrap(), ..way(queue, link("10 Mbit/s", Size::Packets(200))) };
+        let there = Way {
+            rehash: "100 ms".parse().unwrap(),
+            ..way(queue, link("10 Mbit/s", Size::Packets(200)))
+        };
         let mut fates = Fates::default();
         let mut rig = Rig::new(&Plan::new(settings(there, None), 1500).unwrap(), &mut fates);
         let mut dice = Rng::from_seed(4);
         let (mut sent, mut last, mut marked) = (HashMap::new(), HashMap::new(), 0);
         for number in 0..12_000 {
-            let (ecn, len) = ([Ecn::NotEct, Ecn::Ect0][dice.below(2) as usize], 60 + dice.below(1440) as usize);
+            let (ecn, len) =
+                ([Ecn::NotEct, Ecn::Ect0][dice.below(2) as usize], 60 + dice.below(1440) as usize);
             // Four flows that always wait, and forty that sometimes do.
             let flow = if dice.chance(0.8) { dice.below(4) } else { dice.below(44) } as u8;
             let bytes = frame(&mut dice, flow, number, ecn, len);
@@ -137,7 +160,10 @@ fn whatever_a_flow_sends_is_in_order_and_marks_are_where_they_can_be() {
             for bytes in rig.servers.all().unwrap() {
                 let (flow, number) = label(&bytes).unwrap();
                 let before = last.insert(flow, number);
-                assert!(before < Some(number), "{queue}: {number} of flow {flow} came after {before:?}");
+                assert!(
+                    before < Some(number),
+                    "{queue}: {number} of flow {flow} came after {before:?}"
+                );
                 let (ecn, mut offered) = sent.remove(&(flow, number)).unwrap();
                 let here = Frame::parse(LinkType::Ethernet, &bytes, bytes.len() as u32);
                 if here.ecn == Ecn::Ce {
@@ -160,7 +186,8 @@ fn whatever_a_flow_sends_is_in_order_and_marks_are_where_they_can_be() {
     }
 }
 
-/// The same traffic through the same queue, whatever the period and however it changes: as much received, sent, lost and held.
+/// The same traffic through the same queue, whatever the period and however it changes: as much
+/// received, sent, lost and held.
 #[test]
 fn neither_a_rehash_nor_another_period_changes_an_account() {
     let run = |periods: &[&str]| {
@@ -171,12 +198,16 @@ fn neither_a_rehash_nor_another_period_changes_an_account() {
         for number in 0..4000 {
             if number % 1000 == 999 {
                 let next = plan(periods[number as usize / 1000 % periods.len()]);
-                let (before, renewal) = (rig.gate.account(), next.instead_of(&now, SECRET).unwrap());
+                let (before, renewal) =
+                    (rig.gate.account(), next.instead_of(&now, SECRET).unwrap());
                 drop(rig.gate.renew(rig.now, renewal));
                 assert_eq!(rig.gate.account(), before);
                 now = next;
             }
-            send(&mut rig.clients, &frame(&mut dice, (number % 7) as u8, number, Ecn::NotEct, 1000));
+            send(
+                &mut rig.clients,
+                &frame(&mut dice, (number % 7) as u8, number, Ecn::NotEct, 1000),
+            );
             rig.until(rig.now + Span::from_nanos(500_000));
         }
         let held = rig.gate.account().managed.held.frames;

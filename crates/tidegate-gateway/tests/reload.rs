@@ -1,5 +1,6 @@
-//! A gate that goes on by another plan while frames wait, over cables in memory: nothing is lost by that, nothing is told
-//! twice, no flow is overtaken. And what both directions, classes and prefixes that are not judged do.
+//! A gate that goes on by another plan while frames wait, over cables in memory: nothing is lost by
+//! that, nothing is told twice, no flow is overtaken. And what both directions, classes and
+//! prefixes that are not judged do.
 #[path = "support/frames.rs"]
 mod frames;
 #[path = "support/rig.rs"]
@@ -47,21 +48,31 @@ fn whatever_plan_comes_after_whatever_other_no_frame_is_lost_or_overtaken_by_it(
 /// A hundred frames wait, and a smaller limit comes, by the same kind of queue and by another.
 #[test]
 fn what_waits_leaves_in_its_order_and_before_what_comes_later() {
-    for (old, new) in
-        [("drop_tail", "drop_tail"), ("drop_tail", "fq_codel"), ("red", "sfb"), ("wfq", "wfq"), ("drr", "codel")]
-    {
+    for (old, new) in [
+        ("drop_tail", "drop_tail"),
+        ("drop_tail", "fq_codel"),
+        ("red", "sfb"),
+        ("wfq", "wfq"),
+        ("drr", "codel"),
+    ] {
         let mut fates = Fates::default();
-        let first = Plan::new(settings(way(old, link("10 Mbit/s", Size::Packets(400))), None), 1500).unwrap();
+        let first =
+            Plan::new(settings(way(old, link("10 Mbit/s", Size::Packets(400))), None), 1500)
+                .unwrap();
         let mut rig = Rig::new(&first, &mut fates);
         let mut dice = Rng::from_seed(1);
         let mut offer = |rig: &mut Rig<'_>, numbers: std::ops::Range<u32>| {
-            numbers.for_each(|number| send(&mut rig.clients, &frame(&mut dice, 0, number, Ecn::NotEct, 1000)));
+            numbers.for_each(|number| {
+                send(&mut rig.clients, &frame(&mut dice, 0, number, Ecn::NotEct, 1000))
+            });
         };
         offer(&mut rig, 0..100);
         rig.until(Time::from_nanos(2));
         let held = rig.gate.account().managed.held.frames;
         assert!(held > 3, "{old}");
-        let second = Plan::new(settings(way(new, link("20 Mbit/s", Size::Packets(30))), None), 1500).unwrap();
+        let second =
+            Plan::new(settings(way(new, link("20 Mbit/s", Size::Packets(30))), None), 1500)
+                .unwrap();
         drop(rig.gate.renew(rig.now, second.instead_of(&first, SECRET).unwrap()));
         assert_eq!(rig.gate.lane().backlog().packets as u64, held, "{old}, {new}");
         offer(&mut rig, 100..120);
@@ -74,15 +85,18 @@ fn what_waits_leaves_in_its_order_and_before_what_comes_later() {
         }
         let begun = rig.now;
         rig.drain();
-        let numbers: Vec<u32> = rig.servers.all().unwrap().iter().map(|frame| label(frame).unwrap().1).collect();
+        let numbers: Vec<u32> =
+            rig.servers.all().unwrap().iter().map(|frame| label(frame).unwrap().1).collect();
         assert!(numbers.is_sorted() && numbers.len() as u64 > held, "{old}, {new}: {numbers:?}");
-        // 1000 B at 20 Mbit/s: the new rate holds for what had waited, too; the first was on its way at the old one.
+        // 1000 B at 20 Mbit/s: the new rate holds for what had waited, too; the first was on its
+        // way at the old one.
         let took = rig.now.since(begun).as_nanos();
         assert_eq!(took.div_ceil(400_000), waits + 1, "{old}, {new}: {took} ns");
     }
 }
 
-/// The clock began when the machine did. A queue that is new must not reckon with that time by what waits in it now.
+/// The clock began when the machine did. A queue that is new must not reckon with that time by what
+/// waits in it now.
 #[test]
 fn a_machine_that_has_been_up_for_long_makes_no_price_of_it() {
     for queue in ["rem", "purge", "black", "pie", "ewfq", "afd"] {
@@ -98,7 +112,10 @@ fn a_machine_that_has_been_up_for_long_makes_no_price_of_it() {
         let mut number = 0;
         let mut offer = |rig: &mut Rig<'_>, frames: u32| {
             for _ in 0..frames {
-                send(&mut rig.clients, &frame(&mut dice, (number % 50) as u8, number, Ecn::NotEct, 1000));
+                send(
+                    &mut rig.clients,
+                    &frame(&mut dice, (number % 50) as u8, number, Ecn::NotEct, 1000),
+                );
                 number += 1;
             }
         };
@@ -107,7 +124,8 @@ fn a_machine_that_has_been_up_for_long_makes_no_price_of_it() {
         rig.until(rig.now + Span::from_nanos(1));
         let held = rig.gate.account().managed.held.frames;
         drop(rig.gate.renew(rig.now, plan.instead_of(&plan, SECRET).unwrap()));
-        // Half of the link's rate for a second: all that waited can leave meanwhile, and there is no reason to drop much.
+        // Half of the link's rate for a second: all that waited can leave meanwhile, and there is
+        // no reason to drop much.
         let before = rig.gate.account().managed;
         for _ in 0..600 {
             offer(&mut rig, 1);
@@ -138,7 +156,8 @@ fn a_shorter_delay_is_reached_by_and_by() {
         send(&mut rig.clients, &frame(&mut dice, 0, number, Ecn::NotEct, 1000));
         // One in a millisecond, and what came in it.
         rig.until(rig.now + Span::from_millis(1));
-        let now: Vec<u32> = rig.servers.all().unwrap().iter().map(|frame| label(frame).unwrap().1).collect();
+        let now: Vec<u32> =
+            rig.servers.all().unwrap().iter().map(|frame| label(frame).unwrap().1).collect();
         most = most.max(now.len());
         came.extend(now);
     }
@@ -153,19 +172,35 @@ fn a_plan_that_cannot_follow_is_refused_by_its_field() {
     let both = |queue| Some(way(queue, link("1 Mbit/s", Size::Packets(10))));
     let one = settings(both("red").unwrap(), None);
     let plan = |settings: &Settings| Plan::new(settings.clone(), 1500).unwrap();
-    let refused = |settings: Settings| plan(&settings).instead_of(&plan(&one), SECRET).unwrap_err().to_string();
+    let refused = |settings: Settings| {
+        plan(&settings).instead_of(&plan(&one), SECRET).unwrap_err().to_string()
+    };
     let anew = "cannot be otherwise while the gate runs; end it and start it anew";
-    assert_eq!(refused(Settings { inner: "if3".into(), ..one.clone() }), format!("in = if3: {anew}"));
-    assert_eq!(refused(Settings { outer: "if3".into(), ..one.clone() }), format!("out = if3: {anew}"));
-    assert_eq!(refused(Settings { back: both("red"), ..one.clone() }), format!("back = managed: {anew}"));
+    assert_eq!(
+        refused(Settings { inner: "if3".into(), ..one.clone() }),
+        format!("in = if3: {anew}")
+    );
+    assert_eq!(
+        refused(Settings { outer: "if3".into(), ..one.clone() }),
+        format!("out = if3: {anew}")
+    );
+    assert_eq!(
+        refused(Settings { back: both("red"), ..one.clone() }),
+        format!("back = managed: {anew}")
+    );
     assert!(plan(&one).instead_of(&plan(&one), SECRET).is_ok());
     // Room for 4.4 GB of frames, and as much again for what the queue before it still has to give.
     let huge = settings(way("fq_codel", link("10 Gbit/s", Size::Bytes(1_000_000_000))), None);
     let error = plan(&huge).instead_of(&plan(&huge), SECRET).unwrap_err();
-    assert!(error.field == "limit" && error.to_string().contains("with what waits in the queue before it"), "{error}");
+    assert!(
+        error.field == "limit"
+            && error.to_string().contains("with what waits in the queue before it"),
+        "{error}"
+    );
     let impossible = Settings {
         back: Some(Way {
-            queue: catalog::config("red", Some("paper"), &link("1 Mbit/s", Size::Packets(100))).unwrap(),
+            queue: catalog::config("red", Some("paper"), &link("1 Mbit/s", Size::Packets(100)))
+                .unwrap(),
             ..both("drop_tail").unwrap()
         }),
         ..one.clone()
@@ -193,7 +228,8 @@ fn both_directions_have_their_own_queue_and_rate() {
     }
     rig.until(Time::from_nanos(2));
     let account = rig.gate.account();
-    let held_and_lost = |of: &Counters| (of.held.frames, of.lost(Loss::Queue(DropReason::Overlimit)).frames);
+    let held_and_lost =
+        |of: &Counters| (of.held.frames, of.lost(Loss::Queue(DropReason::Overlimit)).frames);
     assert_eq!(held_and_lost(&account.managed), (50, 49), "one is on its way");
     assert_eq!(held_and_lost(&account.reverse), (20, 79));
     // In 8 ms ten frames leave there and two back.
@@ -206,8 +242,8 @@ fn both_directions_have_their_own_queue_and_rate() {
     assert_eq!((rig.servers.all().unwrap().len(), rig.clients.all().unwrap().len()), (51, 21));
 }
 
-/// Under a flood of three times the rate, a flow of a twentieth of it: lost with the rest by drop-tail, and left alone when it
-/// is on the list. The rate is the same.
+/// Under a flood of three times the rate, a flow of a twentieth of it: lost with the rest by
+/// drop-tail, and left alone when it is on the list. The rate is the same.
 #[test]
 fn frames_on_the_list_are_not_judged_and_take_their_part_of_the_rate() {
     assert_eq!(kind(0), Kind::Udp4);
@@ -221,7 +257,8 @@ fn frames_on_the_list_are_not_judged_and_take_their_part_of_the_rate() {
         let mut waits = Span::ZERO;
         let mut sent_at = HashMap::new();
         for number in 0..6000 {
-            // 1000 B every 267 us or so are 30 Mbit/s; every sixtieth frame is of flow 11, 10.0.0.11, the others of flow 0.
+            // 1000 B every 267 us or so are 30 Mbit/s; every sixtieth frame is of flow 11,
+            // 10.0.0.11, the others of flow 0.
             let flow = if number % 60 == 59 { 11 } else { 0 };
             send(&mut rig.clients, &frame(&mut dice, flow, number, Ecn::NotEct, 1000));
             sent_at.insert(number, rig.now);
@@ -244,7 +281,8 @@ fn frames_on_the_list_are_not_judged_and_take_their_part_of_the_rate() {
     for list in [&["10.0.0.11"][..], &["192.0.2.0/24", "10.0.0.8/30"]] {
         let (came, counted, waits, rate) = run(list);
         assert!(came >= 97 && counted == 100, "{came} of 100 came; the last may wait still");
-        // They wait behind the 50 that waited, 40 ms, and one in transmission; a frame is seen up to 0.53 ms later.
+        // They wait behind the 50 that waited, 40 ms, and one in transmission; a frame is seen up
+        // to 0.53 ms later.
         assert!(waits < Span::from_millis(43), "{waits}");
         assert!((rate / 10e6 - 1.0).abs() < 0.005, "{rate}");
     }
@@ -253,17 +291,24 @@ fn frames_on_the_list_are_not_judged_and_take_their_part_of_the_rate() {
 #[test]
 fn a_flood_on_the_list_has_its_own_limit() {
     let mut fates = Fates::default();
-    let there =
-        Way { allowed: vec!["10.0.0.0/8".parse().unwrap()], ..way("sfb", link("10 Mbit/s", Size::Packets(50))) };
+    let there = Way {
+        allowed: vec!["10.0.0.0/8".parse().unwrap()],
+        ..way("sfb", link("10 Mbit/s", Size::Packets(50)))
+    };
     let plan = Plan::new(settings(there, None), 1500).unwrap();
     let mut rig = Rig::new(&plan, &mut fates);
     let mut dice = Rng::from_seed(1);
-    (0..500).for_each(|number| send(&mut rig.clients, &frame(&mut dice, 0, number, Ecn::NotEct, 1000)));
+    (0..500)
+        .for_each(|number| send(&mut rig.clients, &frame(&mut dice, 0, number, Ecn::NotEct, 1000)));
     rig.until(Time::from_nanos(2));
     let account = rig.gate.account().managed;
-    assert_eq!((account.held.frames, account.lost(Loss::Queue(DropReason::Overlimit)).frames), (50, 449));
+    assert_eq!(
+        (account.held.frames, account.lost(Loss::Queue(DropReason::Overlimit)).frames),
+        (50, 449)
+    );
     rig.drain();
-    let numbers: Vec<u32> = rig.servers.all().unwrap().iter().map(|frame| label(frame).unwrap().1).collect();
+    let numbers: Vec<u32> =
+        rig.servers.all().unwrap().iter().map(|frame| label(frame).unwrap().1).collect();
     assert_eq!(numbers, (0..51).collect::<Vec<_>>());
 }
 
@@ -298,12 +343,15 @@ fn classes_share_by_weight() {
     }
 }
 
-/// Each kind takes what arrives while the one before still gives: of three there would be more than there is room for.
+/// Each kind takes what arrives while the one before still gives: of three there would be more than
+/// there is room for.
 #[test]
 fn a_third_queue_waits_for_the_first_and_memory_never_runs_out() {
     let mut fates = Fates::default();
     let kinds = ["drop_tail", "fq_codel", "sfb", "drr", "red", "wfq"];
-    let plan = |queue, rate| Plan::new(settings(way(queue, link(rate, Size::Packets(300))), None), 1500).unwrap();
+    let plan = |queue, rate| {
+        Plan::new(settings(way(queue, link(rate, Size::Packets(300))), None), 1500).unwrap()
+    };
     let mut old = plan(kinds[5], "10 Mbit/s");
     let mut rig = Rig::new(&old, &mut fates);
     let mut dice = Rng::from_seed(1);
@@ -312,7 +360,10 @@ fn a_third_queue_waits_for_the_first_and_memory_never_runs_out() {
     for turn in 0..400 {
         for _ in 0..50 {
             number += 1;
-            send(&mut rig.clients, &frame(&mut dice, (number % 30) as u8, number, Ecn::NotEct, 1514));
+            send(
+                &mut rig.clients,
+                &frame(&mut dice, (number % 30) as u8, number, Ecn::NotEct, 1514),
+            );
         }
         rig.until(rig.now + Span::from_millis(10));
         match rig.gate.is_settled(rig.now) {

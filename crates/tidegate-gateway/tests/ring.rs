@@ -1,4 +1,5 @@
-//! Rings at the two ends of a virtual cable: frames arrive as they were sent, and what cannot be is told.
+//! Rings at the two ends of a virtual cable: frames arrive as they were sent, and what cannot be is
+//! told.
 #[path = "support/rings.rs"]
 mod rings;
 
@@ -34,7 +35,8 @@ impl Rig {
             return None;
         }
         let (process, count) = (std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-        let namespace = |side| Namespace::new(&format!("tg-ring-{side}-{process}-{count}")).unwrap();
+        let namespace =
+            |side| Namespace::new(&format!("tg-ring-{side}-{process}-{count}")).unwrap();
         let rig = Rig { left: namespace("l"), right: namespace("r") };
         rig.connect(mtu);
         Some(rig)
@@ -149,9 +151,15 @@ fn frames_that_do_not_fit_are_told() {
     let mut longer = rig.west();
     send(&mut longer, &[frame(&[], 9014), frame(&[(0x8100, 6)], 9018), frame(&[], 60)]);
     let arrived = receive(&mut east, 3, |frame| (frame.bytes.to_vec(), frame.wire_len));
-    for ((bytes, wire_len), sent) in arrived.iter().zip([frame(&[], 9014), frame(&[(0x8100, 6)], 9018)]) {
+    for ((bytes, wire_len), sent) in
+        arrived.iter().zip([frame(&[], 9014), frame(&[(0x8100, 6)], 9018)])
+    {
         assert_eq!(*wire_len as usize, sent.len());
-        assert!(bytes.len() >= 1514 && bytes.len() < 2000 && sent.starts_with(bytes), "{}", bytes.len());
+        assert!(
+            bytes.len() >= 1514 && bytes.len() < 2000 && sent.starts_with(bytes),
+            "{}",
+            bytes.len()
+        );
     }
     assert_eq!(arrived[2], (frame(&[], 60), 60));
     // And now shorter ones: the device refuses what the ring takes.
@@ -252,16 +260,23 @@ fn a_ring_grows_with_its_interface_and_loses_nothing_that_waits() {
     send(&mut west, &waiting);
     mtu("9000");
     let astray = east.altered();
-    assert!(matches!(&astray, Some(Altered::Outgrown(9000, why)) if why.contains("namespace")), "{astray:?}");
+    assert!(
+        matches!(&astray, Some(Altered::Outgrown(9000, why)) if why.contains("namespace")),
+        "{astray:?}"
+    );
     assert_eq!(east.altered(), None, "told once, though it is so still");
     mtu("8000");
     let grown = Some(Altered::Grown(8000));
-    let (left, right) = (rig.left.inside(|| east.altered()).unwrap(), rig.right.inside(|| west.altered()).unwrap());
+    let (left, right) =
+        (rig.left.inside(|| east.altered()).unwrap(), rig.right.inside(|| west.altered()).unwrap());
     assert_eq!((left, right), (grown.clone(), grown));
     assert_eq!((east.altered(), west.altered()), (None, None), "told once");
     assert_eq!(receive(&mut east, waiting.len(), whole), waiting);
     // Nothing waits any more: it moves in.
-    assert_eq!((east.receive(1, &mut |_| ()).unwrap(), west.receive(1, &mut |_| ()).unwrap()), (0, 0));
+    assert_eq!(
+        (east.receive(1, &mut |_| ()).unwrap(), west.receive(1, &mut |_| ()).unwrap()),
+        (0, 0)
+    );
     let long = [frame(&[], 8014), frame(&[(0x8100, 5)], 8018), frame(&[], 60)];
     send(&mut west, &long);
     let came = receive(&mut east, 3, whole);
@@ -300,7 +315,9 @@ fn a_ring_is_not_opened_where_there_is_nothing_to_open() {
     let Some(rig) = Rig::new(1500) else { return };
     let open = |name: &str| rig.left.inside(|| Ring::open(name).unwrap_err().to_string()).unwrap();
     assert!(open("north").contains("interface north: No such device"), "{}", open("north"));
-    assert!(open("").contains("1 to 15 bytes") && open("a-name-with-sixteen").contains("1 to 15 bytes"));
+    assert!(
+        open("").contains("1 to 15 bytes") && open("a-name-with-sixteen").contains("1 to 15 bytes")
+    );
     run(Command::new("ip").args(["-n", rig.left.name(), "link", "set", "east", "down"])).unwrap();
     assert!(open("east").contains("interface east: it is down"), "{}", open("east"));
 }
@@ -312,12 +329,16 @@ fn an_mtu_that_no_ring_has_room_for_is_an_error() {
     }
     let here = Namespace::new(&format!("tg-ring-mtu-{}", std::process::id())).unwrap();
     // The loopback interface is the one that every kernel has and that takes any.
-    for (mtu, fits) in [("65535", true), ("65537", false), ("100000000", false), ("2147483647", false)] {
+    for (mtu, fits) in
+        [("65535", true), ("65537", false), ("100000000", false), ("2147483647", false)]
+    {
         here.run(&["ip", "link", "set", "lo", "mtu", mtu]).unwrap();
         match here.inside(|| Ring::open("lo")).unwrap() {
             Ok(_) => assert!(fits, "{mtu}"),
             Err(why) => {
-                let told = format!("interface lo: its MTU of {mtu} bytes is too large: may be at most 65536");
+                let told = format!(
+                    "interface lo: its MTU of {mtu} bytes is too large: may be at most 65536"
+                );
                 assert!(!fits && why.to_string() == told, "{mtu}: {why}");
             }
         }

@@ -1,4 +1,5 @@
-//! The page that is scraped: who gets it, who does not, and that nobody can keep it from others for long.
+//! The page that is scraped: who gets it, who does not, and that nobody can keep it from others for
+//! long.
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::sync::Arc;
@@ -38,7 +39,8 @@ fn get(address: SocketAddr, path: &str) -> String {
 
 /// The status, the head's lines, and the body.
 fn parts(answer: &str) -> (u16, Vec<String>, &str) {
-    let (head, body) = answer.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no head: {answer:?}"));
+    let (head, body) =
+        answer.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no head: {answer:?}"));
     let mut lines = head.lines();
     let status = lines.next().unwrap().split(' ').nth(1).unwrap().parse().unwrap();
     (status, lines.map(str::to_lowercase).collect(), body)
@@ -52,8 +54,12 @@ fn the_page_is_written_anew_for_each_who_asks() {
         let answer = get(address, if turn % 2 == 0 { "/metrics" } else { "/metrics?from=here" });
         let (status, head, body) = parts(&answer);
         assert_eq!((status, body), (200, &*format!("page {turn}\n")));
-        let kind = "content-type: application/openmetrics-text; version=1.0.0; charset=utf-8".to_string();
-        assert!(head.contains(&kind) && head.contains(&"connection: close".to_string()), "{answer}");
+        let kind =
+            "content-type: application/openmetrics-text; version=1.0.0; charset=utf-8".to_string();
+        assert!(
+            head.contains(&kind) && head.contains(&"connection: close".to_string()),
+            "{answer}"
+        );
     }
 }
 
@@ -64,7 +70,10 @@ fn there_is_one_page_and_it_can_only_be_read() {
         assert_eq!(parts(&get(address, path)).0, 404, "{path}");
     }
     for method in ["POST", "PUT", "DELETE", "OPTIONS", "HEAD"] {
-        let answer = ask(address, &format!("{method} /metrics HTTP/1.1\r\nHost: here\r\nContent-Length: 0\r\n\r\n"));
+        let answer = ask(
+            address,
+            &format!("{method} /metrics HTTP/1.1\r\nHost: here\r\nContent-Length: 0\r\n\r\n"),
+        );
         let (status, head, _) = parts(&answer);
         assert!(status == 405 && head.contains(&"allow: get".to_string()), "{answer}");
     }
@@ -93,10 +102,12 @@ fn who_says_nothing_takes_one_place_and_loses_it_to_the_next_or_in_time() {
     second.read_to_string(&mut answer).unwrap();
     assert_eq!(parts(&answer).2, "page\n");
     // Nobody else needs the place here.
-    let address = serve(|| "page\n".into(), Limits { head: Duration::from_millis(200), ..patient() });
+    let address =
+        serve(|| "page\n".into(), Limits { head: Duration::from_millis(200), ..patient() });
     let mut silent = TcpStream::connect(address).unwrap();
     assert!(is_over(&mut silent));
-    let address = serve(|| "page\n".into(), Limits { patience: Duration::from_millis(200), ..patient() });
+    let address =
+        serve(|| "page\n".into(), Limits { patience: Duration::from_millis(200), ..patient() });
     let mut slow = TcpStream::connect(address).unwrap();
     slow.write_all(b"GET /metrics HTTP/1.1\r\n").unwrap();
     assert!(is_over(&mut slow));
@@ -117,13 +128,15 @@ fn scrape_in_time(address: SocketAddr, most: Duration, beside: &str) {
 #[test]
 fn a_thousand_idle_connections_keep_nobody_waiting() {
     let address = serve(|| "page\n".into(), Limits::default());
-    let mut idle: Vec<TcpStream> = (0..1000).map(|_| TcpStream::connect(address).unwrap()).collect();
+    let mut idle: Vec<TcpStream> =
+        (0..1000).map(|_| TcpStream::connect(address).unwrap()).collect();
     scrape_in_time(address, SECOND, "a thousand silent ones");
     // Those that are still there begin a request and do not end it.
     idle.iter_mut().for_each(|stream| _ = stream.write_all(b"GET /met"));
     scrape_in_time(address, SECOND, "a thousand slow ones");
-    // One who comes again as often as he is sent away. He may fill the kernel's backlog for a moment; a SYN that is refused then is
-    // sent again after one second, and after two more (RFC 6298). Prometheus waits for ten.
+    // One who comes again as often as he is sent away. He may fill the kernel's backlog for a
+    // moment; a SYN that is refused then is sent again after one second, and after two more
+    // (RFC 6298). Prometheus waits for ten.
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
         scope.spawn(|| {
@@ -131,7 +144,9 @@ fn a_thousand_idle_connections_keep_nobody_waiting() {
                 idle[place] = TcpStream::connect(address).unwrap();
             }
         });
-        let scraped = std::panic::catch_unwind(|| scrape_in_time(address, 4 * SECOND, "one who always comes again"));
+        let scraped = std::panic::catch_unwind(|| {
+            scrape_in_time(address, 4 * SECOND, "one who always comes again")
+        });
         done.store(true, Relaxed);
         scraped.unwrap();
     });

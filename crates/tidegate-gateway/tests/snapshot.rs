@@ -43,7 +43,13 @@ fn classes(way: &mut Way, prefixes: &[&str]) {
 }
 
 fn plan(there: Way, back: Option<Way>) -> Plan {
-    let settings = Settings { inner: "if1".into(), outer: "if2".into(), there, back, delay: Span::from_millis(2) };
+    let settings = Settings {
+        inner: "if1".into(),
+        outer: "if2".into(),
+        there,
+        back,
+        delay: Span::from_millis(2),
+    };
     Plan::new(settings, 1500).unwrap()
 }
 
@@ -99,7 +105,9 @@ impl Rig {
     }
 
     fn snapshot(&self) -> Snapshot {
-        let wall = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000) + Duration::from_nanos(self.now.as_nanos());
+        let wall = SystemTime::UNIX_EPOCH
+            + Duration::from_secs(1_000_000)
+            + Duration::from_nanos(self.now.as_nanos());
         self.desk.snapshot(Moment { now: self.now, wall })
     }
 }
@@ -141,13 +149,17 @@ fn counters(of: &Direction) -> BTreeMap<String, u64> {
 
 #[test]
 fn every_document_is_by_the_schema_and_accounts_for_all_and_counters_never_go_back() {
-    let schema: Value = serde_json::from_str(include_str!("../schema/tidegate.snapshot-1.json")).unwrap();
+    let schema: Value =
+        serde_json::from_str(include_str!("../schema/tidegate.snapshot-1.json")).unwrap();
     jsonschema::draft202012::meta::validate(&schema).expect("the schema is a schema");
     let schema = jsonschema::draft202012::new(&schema).unwrap();
     let mut dice = Rng::from_seed(7);
     for (number, row) in QUEUES.iter().enumerate() {
         let back = (number % 2 == 0).then(|| way("sfb", link("3 Mbit/s", 30)));
-        let there = Way { allowed: vec!["10.0.0.4/32".parse().unwrap()], ..way(row.name, link("4 Mbit/s", 50)) };
+        let there = Way {
+            allowed: vec!["10.0.0.4/32".parse().unwrap()],
+            ..way(row.name, link("4 Mbit/s", 50))
+        };
         let mut rig = Rig::new(plan(there, back));
         let (mut before, mut frames) = ([BTreeMap::new(), BTreeMap::new()], 0);
         for round in 0..300 {
@@ -156,7 +168,10 @@ fn every_document_is_by_the_schema_and_accounts_for_all_and_counters_never_go_ba
             if round == 150 {
                 let way = |queue, rate| way(queue, link(rate, 60));
                 let managed = rig.plan.settings().back.is_some();
-                rig.renew(plan(way("red", "5 Mbit/s"), managed.then(|| way("fq_codel", "5 Mbit/s"))));
+                rig.renew(plan(
+                    way("red", "5 Mbit/s"),
+                    managed.then(|| way("fq_codel", "5 Mbit/s")),
+                ));
             }
             if round % 10 != 0 {
                 continue;
@@ -164,18 +179,29 @@ fn every_document_is_by_the_schema_and_accounts_for_all_and_counters_never_go_ba
             let snapshot = rig.snapshot();
             let text = snapshot.line();
             let document: Value = serde_json::from_str(&text).unwrap();
-            let problems: Vec<String> =
-                schema.iter_errors(&document).map(|e| format!("{e} at {}", e.instance_path())).collect();
+            let problems: Vec<String> = schema
+                .iter_errors(&document)
+                .map(|e| format!("{e} at {}", e.instance_path()))
+                .collect();
             assert!(problems.is_empty(), "{}: {problems:?}", row.name);
-            assert_eq!(serde_json::from_str::<Snapshot>(&text).unwrap(), snapshot, "what is read is what was written");
+            assert_eq!(
+                serde_json::from_str::<Snapshot>(&text).unwrap(),
+                snapshot,
+                "what is read is what was written"
+            );
             assert!(text.ends_with('\n') && text.matches('\n').count() == 1);
-            for (direction, before) in
-                [&snapshot.links[0].managed, &snapshot.links[0].reverse].into_iter().zip(&mut before)
+            for (direction, before) in [&snapshot.links[0].managed, &snapshot.links[0].reverse]
+                .into_iter()
+                .zip(&mut before)
             {
                 assert!(direction.balanced(), "{}: {direction:?}", row.name);
                 let now = counters(direction);
                 for (name, count) in &now {
-                    assert!(before.get(name).is_none_or(|before| before <= count), "{}: {name} went back", row.name);
+                    assert!(
+                        before.get(name).is_none_or(|before| before <= count),
+                        "{}: {name} went back",
+                        row.name
+                    );
                 }
                 *before = now;
                 let Some(queue) = &direction.queue else { continue };
@@ -188,13 +214,17 @@ fn every_document_is_by_the_schema_and_accounts_for_all_and_counters_never_go_ba
         let snapshot = rig.snapshot();
         let managed = snapshot.links[0].managed.clone();
         assert_eq!((snapshot.schema.as_str(), snapshot.reloads.done), (SCHEMA, 1));
-        assert!(managed.sent.frames > 300 && managed.allowed.frames > 0, "{}: {managed:?}", row.name);
+        assert!(
+            managed.sent.frames > 300 && managed.allowed.frames > 0,
+            "{}: {managed:?}",
+            row.name
+        );
         assert_eq!(managed.queue.unwrap().label, "red");
     }
 }
 
-/// A gate of 8 Mbit/s, at which a frame of a thousand bytes arrives every millisecond and leaves two later, since three came
-/// at once in the beginning.
+/// A gate of 8 Mbit/s, at which a frame of a thousand bytes arrives every millisecond and leaves
+/// two later, since three came at once in the beginning.
 #[test]
 fn rates_and_delays_of_late_are_those_of_the_last_second() {
     let mut rig = Rig::new(plan(way("drop_tail", link("8 Mbit/s", 10)), None));
@@ -214,21 +244,30 @@ fn rates_and_delays_of_late_are_those_of_the_last_second() {
     let link = &snapshot.links[0];
     assert!(link.running && (link.taken_s - 1_000_007.95).abs() < 1e-6, "{}", link.taken_s);
     let recent = link.managed.recent;
-    assert_eq!((recent.span_s, recent.received_bps, recent.sent_bps, recent.lost_bps), (1.0, 8e6, 8e6, 0.0));
+    assert_eq!(
+        (recent.span_s, recent.received_bps, recent.sent_bps, recent.lost_bps),
+        (1.0, 8e6, 8e6, 0.0)
+    );
     let queue = link.managed.queue.as_ref().unwrap();
     let delay = queue.delay.unwrap();
     assert_eq!((delay.frames, delay.mean_s, delay.max_s), (1000, 0.002, 0.002));
     assert_eq!((delay.p50_s, delay.p99_s), (0.002, 0.002), "no more than the longest");
     assert_eq!((queue.backlog.frames, queue.rate_bps), (1, 8_000_000));
     assert_eq!(link.managed.held.frames, 3, "two more are on the delay line");
-    assert!(link.managed.memory.used_bytes > 3000 && link.managed.memory.used_bytes < link.managed.memory.bytes);
+    assert!(
+        link.managed.memory.used_bytes > 3000
+            && link.managed.memory.used_bytes < link.managed.memory.bytes
+    );
     assert_eq!((link.managed.from.as_str(), link.managed.to.as_str()), ("if1", "if2"));
     assert_eq!((link.reverse.from.as_str(), &link.reverse.queue), ("if2", &None));
     rig.desk.ended(0);
     rig.desk.refused("it is no TOML");
     let snapshot = rig.snapshot();
     assert!(!snapshot.links[0].running);
-    assert_eq!((snapshot.reloads.refused, snapshot.reloads.last_error.as_deref()), (1, Some("it is no TOML")));
+    assert_eq!(
+        (snapshot.reloads.refused, snapshot.reloads.last_error.as_deref()),
+        (1, Some("it is no TOML"))
+    );
 }
 
 #[test]
@@ -266,7 +305,13 @@ fn classes_are_accounted_for_across_reloads_and_begin_anew_when_they_are_others(
     rig.renew(with("drr", &two));
     let after = rounds(&mut rig);
     assert_eq!(check(&after), after.backlog.frames);
-    assert!(before.classes.iter().zip(&after.classes).all(|(one, other)| one.received.frames < other.received.frames));
+    assert!(
+        before
+            .classes
+            .iter()
+            .zip(&after.classes)
+            .all(|(one, other)| one.received.frames < other.received.frames)
+    );
     // Others: what waits is of none of them.
     rig.renew(with("drr", &["10.0.0.8/29"]));
     rig.until(rig.now + BEAT);
@@ -291,12 +336,17 @@ fn an_offender_stays_one_however_often_its_key_changes() {
 
 fn offends(queue: &str, rehash: &str) {
     let rules = Rules { after: 2, clear_after: 3, ..Rules::default() };
-    let there = Way { offenders: rules, rehash: rehash.parse().unwrap(), ..way(queue, link("4 Mbit/s", 50)) };
+    let there = Way {
+        offenders: rules,
+        rehash: rehash.parse().unwrap(),
+        ..way(queue, link("4 Mbit/s", 50))
+    };
     let mut rig = Rig::new(plan(there, None));
     let mut dice = Rng::from_seed(5);
     let mut second = |rig: &mut Rig, flood: u64| {
         for number in 0..1000 {
-            // Flow 11 is UDP over IPv4, as are 0 and 22: every second millisecond a user's frame, 2 Mbit/s.
+            // Flow 11 is UDP over IPv4, as are 0 and 22: every second millisecond a user's frame, 2
+            // Mbit/s.
             let flows = (0..flood).map(|_| 11).chain((number % 2 == 0).then_some(22));
             for flow in flows {
                 rig.clients.send(&frame(&mut dice, flow, number, Ecn::NotEct, 500)).unwrap();
@@ -308,7 +358,10 @@ fn offends(queue: &str, rehash: &str) {
     };
     let calm = second(&mut rig, 0);
     assert_eq!((calm.fair_bps, calm.offenders.len(), calm.top.len()), (None, 0, 1));
-    assert!((calm.top[0].rate_bps / 2e6 - 1.0).abs() < 0.05 && calm.top[0].share == 1.0, "{calm:?}");
+    assert!(
+        (calm.top[0].rate_bps / 2e6 - 1.0).abs() < 0.05 && calm.top[0].share == 1.0,
+        "{calm:?}"
+    );
     second(&mut rig, 3);
     let flood = second(&mut rig, 3);
     assert_eq!((flood.became_offender, flood.offenders.len()), (1, 1));
@@ -316,7 +369,10 @@ fn offends(queue: &str, rehash: &str) {
     assert_eq!(&flood.top[0], offender, "it sends most");
     // What the user leaves of 4 Mbit/s is fair.
     assert!((flood.fair_bps.unwrap() / 2e6 - 1.0).abs() < 0.1, "{flood:?}");
-    assert!((offender.rate_bps / 12e6 - 1.0).abs() < 0.05 && offender.lost_frames > 500, "{offender:?}");
+    assert!(
+        (offender.rate_bps / 12e6 - 1.0).abs() < 0.05 && offender.lost_frames > 500,
+        "{offender:?}"
+    );
     assert!((5.0..7.0).contains(&offender.fair_shares.unwrap()) && offender.share > 0.8);
     let since = offender.offender_since_s.unwrap() - 1_000_000.0 - BEGAN.as_secs();
     assert!((1.9..2.6).contains(&since), "{since}");
@@ -324,7 +380,11 @@ fn offends(queue: &str, rehash: &str) {
     let after = second(&mut rig, 0);
     assert_eq!((after.became_offender, after.offenders.len()), (1, 0));
     assert_eq!(rig.told.len(), 2, "{:?}", rig.told);
-    assert!(rig.told[0].contains(&format!("{} has become an offender: it sends ", offender.flow)), "{:?}", rig.told);
+    assert!(
+        rig.told[0].contains(&format!("{} has become an offender: it sends ", offender.flow)),
+        "{:?}",
+        rig.told
+    );
     assert!(
         rig.told[1].contains("is an offender no more, after 1.") || rig.told[1].contains("after 2"),
         "{:?}",

@@ -1,4 +1,5 @@
-//! Documents at a Unix socket: for several clients, slow ones and such as go away, in place of what others have left.
+//! Documents at a Unix socket: for several clients, slow ones and such as go away, in place of what
+//! others have left.
 use std::fs;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::Shutdown;
@@ -39,7 +40,10 @@ impl Place {
 
     /// All that is in the folder.
     fn files(&self) -> Vec<String> {
-        fs::read_dir(self.folder.path()).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap()).collect()
+        fs::read_dir(self.folder.path())
+            .unwrap()
+            .map(|file| file.unwrap().file_name().into_string().unwrap())
+            .collect()
     }
 }
 
@@ -68,7 +72,15 @@ impl Connected {
         let mut line = String::new();
         match self.0.read_line(&mut line) {
             Ok(0) => None,
-            Ok(_) => Some(line.strip_suffix('\n').expect("whole lines").split(' ').next().unwrap().parse().unwrap()),
+            Ok(_) => Some(
+                line.strip_suffix('\n')
+                    .expect("whole lines")
+                    .split(' ')
+                    .next()
+                    .unwrap()
+                    .parse()
+                    .unwrap(),
+            ),
             Err(error) if error.kind() == ErrorKind::ConnectionReset => None,
             Err(error) => panic!("{error}"),
         }
@@ -197,7 +209,10 @@ fn a_socket_that_nobody_listens_at_is_replaced_and_everything_else_is_left_alone
     let nowhere = place.folder.path().join("no/such/where");
     let folder = nowhere.parent().unwrap().display();
     let told = refused(&nowhere);
-    assert!(told.starts_with(&format!("{}: there is no folder {folder}, ", nowhere.display())), "{told}");
+    assert!(
+        told.starts_with(&format!("{}: there is no folder {folder}, ", nowhere.display())),
+        "{told}"
+    );
     assert!(told.ends_with(&format!("try mkdir -p {folder}")), "{told}");
     let long = place.folder.path().join("x".repeat(200));
     assert!(refused(&long).contains("path must be shorter than"), "{}", refused(&long));

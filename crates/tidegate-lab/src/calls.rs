@@ -17,9 +17,10 @@ pub(crate) struct Calls {
 }
 
 impl Calls {
-    /// Calls that come as a Poisson process, `erlangs` at a time on average, each as long as `length` says, to so many `lines`
-    /// up to `end`. At time zero the process has been going on for ever (with exponential calls; others in progress then
-    /// have their whole length before them). A call takes the line that was free for longest.
+    /// Calls that come as a Poisson process, `erlangs` at a time on average, each as long as
+    /// `length` says, to so many `lines` up to `end`. At time zero the process has been going
+    /// on for ever (with exponential calls; others in progress then have their whole length
+    /// before them). A call takes the line that was free for longest.
     pub fn new(erlangs: f64, length: &Law, lines: u32, end: Time, dice: &mut Rng) -> Calls {
         let mut calls = Calls { lines: vec![vec![]; lines as usize], offered: 0, lost: 0 };
         let mut exchange = Exchange { free: (0..lines).collect(), busy: BinaryHeap::new() };
@@ -97,10 +98,14 @@ mod tests {
                 offered += calls.offered;
                 let within = |&(from, to): &Period| to.min(end).since(from).as_secs();
                 busy += calls.lines.iter().flatten().map(within).sum::<f64>();
-                assert!(calls.lines.iter().all(|l| l.windows(2).all(|w| w[0].1 <= w[1].0)), "one call at a time");
+                assert!(
+                    calls.lines.iter().all(|l| l.windows(2).all(|w| w[0].1 <= w[1].0)),
+                    "one call at a time"
+                );
             }
-            // At time zero the lines were filled without loss before, so the first of the 20 holding times is left out of the
-            // slack: 3 % of the calls. Five deviations of the number lost, overdispersed by at most the number of lines.
+            // At time zero the lines were filled without loss before, so the first of the 20
+            // holding times is left out of the slack: 3 % of the calls. Five deviations
+            // of the number lost, overdispersed by at most the number of lines.
             let hours = runs as f64;
             let wanted = erlangs * 20.0 * hours;
             let arrivals = offered as f64 - erlangs * hours;
@@ -111,11 +116,17 @@ mod tests {
             let b = erlang_b(erlangs, lines);
             let ratio = lost as f64 / offered as f64;
             let slack = 5.0 * (b * 10.0 / offered as f64).sqrt() + 0.03 * b + 1e-6;
-            assert!((ratio - b).abs() < slack, "{erlangs} on {lines}: {ratio} is not {b}, slack {slack}");
+            assert!(
+                (ratio - b).abs() < slack,
+                "{erlangs} on {lines}: {ratio} is not {b}, slack {slack}"
+            );
             let mean = busy / (3600.0 * hours);
             let carried = erlangs * (1.0 - b);
             // Variance of the mean of M/M/∞ over T: 2 E h / T.
-            assert!((mean - carried).abs() < 5.0 * (2.0 * erlangs / 20.0 / hours).sqrt(), "{mean} is not {carried}");
+            assert!(
+                (mean - carried).abs() < 5.0 * (2.0 * erlangs / 20.0 / hours).sqrt(),
+                "{mean} is not {carried}"
+            );
         }
     }
 }

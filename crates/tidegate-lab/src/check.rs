@@ -14,13 +14,16 @@ use crate::scenario::{GraphLink, Group, Network, Scenario, Source};
 use crate::spec::QueueSpec;
 use crate::stats;
 
-/// Simulator events for each packet and link it crosses: 0.22 to 0.45 in the shipped scenarios and chan2003's mix.
+/// Simulator events for each packet and link it crosses: 0.22 to 0.45 in the shipped scenarios and
+/// chan2003's mix.
 const EVENTS_PER_HOP: f64 = 0.3;
 /// Seconds for one event on one core of a two-core virtual machine of 2026: 76 to 150 ns there.
 const SECONDS_PER_EVENT: f64 = 120e-9;
-/// Seconds to lay out one flow and to take its figures, on the same machine: 5 to 7 us with 10^4 to 3·10^5 flows.
+/// Seconds to lay out one flow and to take its figures, on the same machine: 5 to 7 us with 10^4 to
+/// 3·10^5 flows.
 const SECONDS_PER_FLOW: f64 = 7e-6;
-/// Bytes that one flow takes while its replication runs: 4.4 kB with 10^4 to 3·10^5 flows, TCP or not.
+/// Bytes that one flow takes while its replication runs: 4.4 kB with 10^4 to 3·10^5 flows, TCP or
+/// not.
 const BYTES_PER_FLOW: f64 = 4400.0;
 /// Bytes that the program takes without any flow.
 const BYTES_TO_BEGIN: f64 = 5e6;
@@ -42,7 +45,8 @@ pub struct Check {
     pub limit_delay: Span,
     /// Rate times the mean base RTT over the flows: what the link itself holds.
     pub bdp: Bytes,
-    /// Least and greatest base RTT (empty queues, one packet's times on the wire included) over the flows.
+    /// Least and greatest base RTT (empty queues, one packet's times on the wire included) over
+    /// the flows.
     pub base_rtt: (Span, Span),
     /// What each group asks for and what it would get if all were fair.
     pub groups: Vec<GroupCheck>,
@@ -94,7 +98,8 @@ pub struct GroupCheck {
     pub count: u32,
     /// Offered load of all its flows, for sources with a fixed rate.
     pub offered: Option<Rate>,
-    /// What of it can arrive at the queue, or at the flows' ends where they meet none: no more than the links before carry.
+    /// What of it can arrive at the queue, or at the flows' ends where they meet none: no more
+    /// than the links before carry.
     pub arrives: Option<Rate>,
     /// Least and greatest base RTT over its flows.
     pub base_rtt: (Span, Span),
@@ -115,16 +120,17 @@ pub struct QueueCheck {
     pub params: Vec<(String, String)>,
     /// State besides the waiting packets, in bytes.
     pub state_bytes: u64,
-    /// How likely a flow has to share its place while all flows are busy; `None` where the queue deals no places.
+    /// How likely a flow has to share its place while all flows are busy; `None` where the queue
+    /// deals no places.
     pub sharing: Option<f64>,
 }
 
-/// Derives what follows from `scenario` with `queues` (the scenario's own and those it compares when empty), for its first
-/// seed.
+/// Derives what follows from `scenario` with `queues` (the scenario's own and those it compares
+/// when empty), for its first seed.
 ///
 /// # Errors
-/// A queue that does not exist, whose parameters cannot be on this link, or that is there twice; a watched link that keeps
-/// its own.
+/// A queue that does not exist, whose parameters cannot be on this link, or that is there twice; a
+/// watched link that keeps its own.
 pub fn check(scenario: &Scenario, queues: &[QueueSpec]) -> Result<Check, Problems> {
     let link = scenario.bottleneck();
     scenario.open_to(queues)?;
@@ -148,7 +154,8 @@ pub fn check(scenario: &Scenario, queues: &[QueueSpec]) -> Result<Check, Problem
     let mean_rtt = rtts.iter().map(|rtt| rtt.as_secs()).sum::<f64>() / rtts.len().max(1) as f64;
     let events = events(scenario, &plan, &shares);
     let replications = tried.len() as u64 * scenario.run.seeds as u64;
-    let at_once = std::thread::available_parallelism().map_or(1, |n| n.get() as u64).min(replications);
+    let at_once =
+        std::thread::available_parallelism().map_or(1, |n| n.get() as u64).min(replications);
     let flows = scenario.flows() as f64;
     let replication_s = events * SECONDS_PER_EVENT + flows * SECONDS_PER_FLOW;
     let state = rows.iter().map(|row| row.state_bytes).max().unwrap_or(0) as f64;
@@ -176,7 +183,8 @@ pub fn check(scenario: &Scenario, queues: &[QueueSpec]) -> Result<Check, Problem
     })
 }
 
-/// What is left out of the captures that the groups of `scenario` replay, because its link type cannot be read.
+/// What is left out of the captures that the groups of `scenario` replay, because its link type
+/// cannot be read.
 pub fn skipped(scenario: &Scenario) -> Vec<String> {
     let skipped = |group: &Group| match &group.source {
         Source::Replay(_, arrivals) if arrivals.skipped.packets() > 0 => {
@@ -206,7 +214,8 @@ fn links(scenario: &Scenario) -> Vec<LinkCheck> {
 /// A queue that was refused, as a problem of the command line rather than of a file.
 pub(crate) fn refused(spec: &QueueSpec, error: ConfigError) -> Problems {
     // Where the name itself is wrong, the problem says it.
-    let place = if error.field == "queue" { "the command line".into() } else { format!("queue {spec}") };
+    let place =
+        if error.field == "queue" { "the command line".into() } else { format!("queue {spec}") };
     let place = Place::File(place);
     Problems::one(Problem { place, field: error.field, value: error.value, why: error.why })
 }
@@ -231,7 +240,8 @@ pub(crate) fn values(config: &AnyConfig) -> Vec<(String, String)> {
 fn base_rtts(scenario: &Scenario, plan: &Plan) -> Vec<Span> {
     let mut routes = plan.routes();
     // What nobody answers is taken as if somebody did.
-    let lengths = |group: &Group| (group.source.packet(), group.source.answer().unwrap_or(Bytes::new(40)));
+    let lengths =
+        |group: &Group| (group.source.packet(), group.source.answer().unwrap_or(Bytes::new(40)));
     let lengths: Vec<_> = scenario.groups.iter().map(lengths).collect();
     let rtt = |flow: &crate::plan::Flow| {
         let (there, back) = lengths[flow.group as usize];
@@ -240,9 +250,21 @@ fn base_rtts(scenario: &Scenario, plan: &Plan) -> Vec<Span> {
     plan.flows.iter().map(rtt).collect()
 }
 
-fn group_checks(scenario: &Scenario, plan: &Plan, shares: &[f64], rtts: &[Span], load: &Load) -> Vec<GroupCheck> {
+fn group_checks(
+    scenario: &Scenario,
+    plan: &Plan,
+    shares: &[f64],
+    rtts: &[Span],
+    load: &Load,
+) -> Vec<GroupCheck> {
     let check = |(index, group): (usize, &Group)| {
-        let members = || plan.flows.iter().enumerate().filter(move |(_, f)| f.group as usize == index).map(|(i, _)| i);
+        let members = || {
+            plan.flows
+                .iter()
+                .enumerate()
+                .filter(move |(_, f)| f.group as usize == index)
+                .map(|(i, _)| i)
+        };
         let share = stats::mean(&members().map(|i| shares[i]).collect::<Vec<_>>()).unwrap_or(0.0);
         let all = |rate: Rate| Rate::from_bps(rate.as_bps().saturating_mul(group.count as u64));
         let offered = group.demand(scenario.run.duration).map(all);
@@ -250,7 +272,9 @@ fn group_checks(scenario: &Scenario, plan: &Plan, shares: &[f64], rtts: &[Span],
             name: group.name.clone(),
             count: group.count,
             offered,
-            arrives: offered.map(|_| Rate::from_bps(members().filter_map(|i| load.arrives[i]).sum::<f64>() as u64)),
+            arrives: offered.map(|_| {
+                Rate::from_bps(members().filter_map(|i| load.arrives[i]).sum::<f64>() as u64)
+            }),
             base_rtt: spread(members().map(|i| rtts[i])),
             fair_share: Rate::from_bps(share as u64),
         }
@@ -302,13 +326,24 @@ impl fmt::Display for Check {
         for group in &self.groups {
             let offered = match (group.offered, group.arrives) {
                 (None, _) => "all it gets".into(),
-                (Some(offered), Some(arrives)) if (arrives.as_bps() as f64) < offered.as_bps() as f64 * 0.9999 => {
-                    format!("offers {}, but only {} can arrive", rate_text(offered), rate_text(arrives))
+                (Some(offered), Some(arrives))
+                    if (arrives.as_bps() as f64) < offered.as_bps() as f64 * 0.9999 =>
+                {
+                    format!(
+                        "offers {}, but only {} can arrive",
+                        rate_text(offered),
+                        rate_text(arrives)
+                    )
                 }
                 (Some(offered), _) => format!("offers {}", rate_text(offered)),
             };
-            let (name, count, share) = (&group.name, counted(group.count as u64, "flow"), rate_text(group.fair_share));
-            writeln!(f, "    {name}: {count}, {offered}, fair share {share} each, RTT {}", range(group.base_rtt))?;
+            let (name, count, share) =
+                (&group.name, counted(group.count as u64, "flow"), rate_text(group.fair_share));
+            writeln!(
+                f,
+                "    {name}: {count}, {offered}, fair share {share} each, RTT {}",
+                range(group.base_rtt)
+            )?;
         }
         for overload in &self.overloads {
             writeln!(f, "  WARNING: {overload}.")?;
@@ -319,7 +354,8 @@ impl fmt::Display for Check {
         self.write_links(f)?;
         writeln!(f, "  queues")?;
         for queue in &self.queues {
-            let params: Vec<_> = queue.params.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+            let params: Vec<_> =
+                queue.params.iter().map(|(name, value)| format!("{name} = {value}")).collect();
             let params = if params.is_empty() { "no parameters".into() } else { params.join(", ") };
             writeln!(
                 f,
@@ -330,8 +366,11 @@ impl fmt::Display for Check {
                 Bytes::new(queue.state_bytes)
             )?;
             if let Some(sharing) = queue.sharing {
-                let chance =
-                    if sharing < 1e-4 { "less than .01 %".into() } else { format!("{:.2} %", sharing * 100.0) };
+                let chance = if sharing < 1e-4 {
+                    "less than .01 %".into()
+                } else {
+                    format!("{:.2} %", sharing * 100.0)
+                };
                 writeln!(
                     f,
                     "      a flow has to share its place with a chance of {chance} while all {} are busy",
@@ -365,7 +404,11 @@ impl Check {
         writeln!(f, "  a replication   about {events:.1} million events, {one} on an idle core")?;
         let (all, wall) = (counted(self.replications, "replication"), seconds(self.wall_s));
         let memory = scaled(self.memory_bytes, BYTE_STEPS, 2);
-        write!(f, "  everything      {all}, {} at once: about {wall} and {memory} of memory", self.at_once)?;
+        write!(
+            f,
+            "  everything      {all}, {} at once: about {wall} and {memory} of memory",
+            self.at_once
+        )?;
         // Worth a word only where it weighs.
         if self.flows_bytes > self.memory_bytes / 10.0 {
             write!(f, ", {} more with --flows or --out", scaled(self.flows_bytes, BYTE_STEPS, 2))?;
@@ -389,8 +432,8 @@ fn rate_text(rate: Rate) -> String {
     scaled(rate.as_bps() as f64, RATE_STEPS, 4)
 }
 
-/// `value` in the unit that leaves one to three digits before the point, with so many digits in all, or fewer where the
-/// last ones would be zeros.
+/// `value` in the unit that leaves one to three digits before the point, with so many digits in
+/// all, or fewer where the last ones would be zeros.
 fn scaled(value: f64, units: [&str; 4], digits: usize) -> String {
     let (mut value, mut unit) = (value, 0);
     while value >= 1000.0 && unit + 1 < units.len() {
@@ -399,7 +442,8 @@ fn scaled(value: f64, units: [&str; 4], digits: usize) -> String {
     }
     let before = [10.0, 100.0, 1000.0].iter().filter(|&&step| value >= step).count() + 1;
     let text = format!("{value:.*}", digits.saturating_sub(before));
-    let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    let text =
+        if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
     format!("{text} {}", units[unit])
 }
 
@@ -424,7 +468,10 @@ mod tests {
         );
         assert_eq!([rate(30_000_000), rate(1_666_666)], ["30 Mbit/s", "1.667 Mbit/s"]);
         assert_eq!(rate(5_000_000_000_000), "5000 Gbit/s");
-        assert_eq!([scaled(4.4e9, BYTE_STEPS, 2), scaled(445e6, BYTE_STEPS, 2)], ["4.4 GB", "445 MB"]);
+        assert_eq!(
+            [scaled(4.4e9, BYTE_STEPS, 2), scaled(445e6, BYTE_STEPS, 2)],
+            ["4.4 GB", "445 MB"]
+        );
         assert_eq!([counted(1, "flow"), counted(2, "flow")], ["1 flow", "2 flows"]);
     }
 }

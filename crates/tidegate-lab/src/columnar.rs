@@ -1,6 +1,7 @@
-//! Results as Parquet files, for DuckDB, pandas and their like: the same numbers as in `result.json` and `series.json`, a
-//! row for each flow and for each reading. `docs/results.md` lists the columns; each file's metadata has their units
-//! and meanings too, under the key `tidegate.columns`.
+//! Results as Parquet files, for DuckDB, pandas and their like: the same numbers as in
+//! `result.json` and `series.json`, a row for each flow and for each reading. `docs/results.md`
+//! lists the columns; each file's metadata has their units and meanings too, under the key
+//! `tidegate.columns`.
 use std::sync::Arc;
 
 use parquet::basic::{ConvertedType, LogicalType, Repetition, Type as Physical};
@@ -40,7 +41,13 @@ struct Table {
 
 impl Table {
     /// The next column of the row that is being filled.
-    fn cell(&mut self, name: &str, unit: &'static str, what: &'static str, new: fn() -> Values) -> &mut Values {
+    fn cell(
+        &mut self,
+        name: &str,
+        unit: &'static str,
+        what: &'static str,
+        new: fn() -> Values,
+    ) -> &mut Values {
         if self.next == self.columns.len() {
             self.columns.push(Column { name: name.into(), unit, what, values: new() });
         }
@@ -67,7 +74,13 @@ impl Table {
     }
 
     /// Two columns: the mean, and half the width of its interval.
-    fn figure(&mut self, name: &str, unit: &'static str, what: &'static str, figure: Option<Figure>) {
+    fn figure(
+        &mut self,
+        name: &str,
+        unit: &'static str,
+        what: &'static str,
+        figure: Option<Figure>,
+    ) {
         self.number(name, unit, what, figure.map(|f| f.mean()));
         let half = "half the width of the 95 % interval of the column before; none for one seed";
         self.number(&format!("{name}_ci95"), unit, half, figure.and_then(|f| f.ci95()));
@@ -75,10 +88,30 @@ impl Table {
 
     fn counts(&mut self, unit: &'static str, counts: Option<Counts>) {
         let of = |pick: fn(&Counts) -> u64| counts.as_ref().map(pick);
-        self.whole(&format!("{unit}_offered"), unit, "offered to queues, over all seeds", of(|c| c.offered));
-        self.whole(&format!("{unit}_delivered"), unit, "sent on by queues, over all seeds", of(|c| c.delivered));
-        self.whole(&format!("{unit}_dropped"), unit, "dropped by queues, over all seeds", of(|c| c.dropped));
-        self.whole(&format!("{unit}_marked"), unit, "marked by queues, over all seeds", of(|c| c.marked));
+        self.whole(
+            &format!("{unit}_offered"),
+            unit,
+            "offered to queues, over all seeds",
+            of(|c| c.offered),
+        );
+        self.whole(
+            &format!("{unit}_delivered"),
+            unit,
+            "sent on by queues, over all seeds",
+            of(|c| c.delivered),
+        );
+        self.whole(
+            &format!("{unit}_dropped"),
+            unit,
+            "dropped by queues, over all seeds",
+            of(|c| c.dropped),
+        );
+        self.whole(
+            &format!("{unit}_marked"),
+            unit,
+            "marked by queues, over all seeds",
+            of(|c| c.marked),
+        );
     }
 
     fn end_row(&mut self) {
@@ -94,17 +127,22 @@ impl Table {
     fn bytes(&self) -> Result<Vec<u8>, ParquetError> {
         let fields = self.columns.iter().map(Column::field).collect::<Result<Vec<_>, _>>()?;
         let schema = Type::group_type_builder("tidegate").with_fields(fields).build()?;
-        let meanings = self.columns.iter().map(|c| json!({ "name": c.name, "unit": c.unit, "what": c.what }));
+        let meanings =
+            self.columns.iter().map(|c| json!({ "name": c.name, "unit": c.unit, "what": c.what }));
         let notes = vec![
             KeyValue::new("tidegate.version".into(), env!("CARGO_PKG_VERSION").to_string()),
-            KeyValue::new("tidegate.columns".into(), serde_json::Value::from_iter(meanings).to_string()),
+            KeyValue::new(
+                "tidegate.columns".into(),
+                serde_json::Value::from_iter(meanings).to_string(),
+            ),
         ];
         let properties = WriterProperties::builder()
             .set_created_by(format!("tidegate {}", env!("CARGO_PKG_VERSION")))
             .set_key_value_metadata(Some(notes))
             .build();
         let mut bytes = Vec::new();
-        let mut writer = SerializedFileWriter::new(&mut bytes, Arc::new(schema), Arc::new(properties))?;
+        let mut writer =
+            SerializedFileWriter::new(&mut bytes, Arc::new(schema), Arc::new(properties))?;
         let mut rows = writer.next_row_group()?;
         for column in &self.columns {
             if let Some(mut writer) = rows.next_column()? {
@@ -125,9 +163,12 @@ impl Column {
             Values::Whole(_) => Physical::INT64,
             Values::Number(_) => Physical::DOUBLE,
         };
-        let mut field = Type::primitive_type_builder(&self.name, physical).with_repetition(Repetition::OPTIONAL);
+        let mut field = Type::primitive_type_builder(&self.name, physical)
+            .with_repetition(Repetition::OPTIONAL);
         if physical == Physical::BYTE_ARRAY {
-            field = field.with_logical_type(Some(LogicalType::String)).with_converted_type(ConvertedType::UTF8);
+            field = field
+                .with_logical_type(Some(LogicalType::String))
+                .with_converted_type(ConvertedType::UTF8);
         }
         field.build().map(Arc::new)
     }
@@ -135,13 +176,21 @@ impl Column {
     fn write(&self, writer: &mut SerializedColumnWriter<'_>) -> Result<(), ParquetError> {
         match &self.values {
             Values::Text(all) => {
-                writer.typed::<ByteArrayType>().write_batch(&present(all), Some(&levels(all)), None)?;
+                writer.typed::<ByteArrayType>().write_batch(
+                    &present(all),
+                    Some(&levels(all)),
+                    None,
+                )?;
             }
             Values::Whole(all) => {
                 writer.typed::<Int64Type>().write_batch(&present(all), Some(&levels(all)), None)?;
             }
             Values::Number(all) => {
-                writer.typed::<DoubleType>().write_batch(&present(all), Some(&levels(all)), None)?;
+                writer.typed::<DoubleType>().write_batch(
+                    &present(all),
+                    Some(&levels(all)),
+                    None,
+                )?;
             }
         }
         Ok(())
@@ -159,8 +208,15 @@ fn levels<T>(values: &[Option<T>]) -> Vec<i16> {
 
 /// `flows.parquet`, `series.parquet` and `gauges.parquet` of `outcomes`.
 pub(crate) fn files(outcomes: &[Outcome]) -> Vec<File> {
-    let (series, gauges) = (readings(outcomes, |q| q != Quantity::Gauge), readings(outcomes, |q| q == Quantity::Gauge));
-    vec![flows(outcomes).file("flows.parquet"), series.file("series.parquet"), gauges.file("gauges.parquet")]
+    let (series, gauges) = (
+        readings(outcomes, |q| q != Quantity::Gauge),
+        readings(outcomes, |q| q == Quantity::Gauge),
+    );
+    vec![
+        flows(outcomes).file("flows.parquet"),
+        series.file("series.parquet"),
+        gauges.file("gauges.parquet"),
+    ]
 }
 
 /// One row per queue and flow.
@@ -168,10 +224,15 @@ fn flows(outcomes: &[Outcome]) -> Table {
     let mut table = Table::default();
     for outcome in outcomes {
         let document = &outcome.document;
-        let [scenario, queue] = [&document.scenario, &document.label].map(|text| ByteArray::from(text.as_str()));
+        let [scenario, queue] =
+            [&document.scenario, &document.label].map(|text| ByteArray::from(text.as_str()));
         for flow in document.flows.iter().flatten() {
             table.text("scenario", "the scenario or capture", Some(scenario.clone()));
-            table.text("queue", "the result's label, by default the queue's name", Some(queue.clone()));
+            table.text(
+                "queue",
+                "the result's label, by default the queue's name",
+                Some(queue.clone()),
+            );
             flow_row(&mut table, flow);
         }
     }
@@ -201,10 +262,30 @@ fn flow_row(table: &mut Table, flow: &Flow) {
     table.figure("delay_p50", "ms", "median wait", flow.delay_ms.p50);
     table.figure("delay_p95", "ms", "95th percentile of the wait", flow.delay_ms.p95);
     table.figure("delay_p99", "ms", "99th percentile of the wait", flow.delay_ms.p99);
-    table.figure("retransmitted", "bytes", "bytes of data sent again, per seed", flow.retransmitted_bytes);
-    table.figure("drop_gap_mean", "ms", "mean gap between its successive drops", flow.drop_gap_ms.mean);
-    table.figure("drop_gap_cov", "", "coefficient of variation of these gaps", flow.drop_gap_ms.cov);
-    table.figure("rate_cov", "", "coefficient of variation of its throughput over windows", flow.rate_cov);
+    table.figure(
+        "retransmitted",
+        "bytes",
+        "bytes of data sent again, per seed",
+        flow.retransmitted_bytes,
+    );
+    table.figure(
+        "drop_gap_mean",
+        "ms",
+        "mean gap between its successive drops",
+        flow.drop_gap_ms.mean,
+    );
+    table.figure(
+        "drop_gap_cov",
+        "",
+        "coefficient of variation of these gaps",
+        flow.drop_gap_ms.cov,
+    );
+    table.figure(
+        "rate_cov",
+        "",
+        "coefficient of variation of its throughput over windows",
+        flow.rate_cov,
+    );
     table.counts("packets", flow.packets);
     table.counts("bytes", flow.bytes);
     table.end_row();
@@ -217,8 +298,8 @@ fn readings(outcomes: &[Outcome], which: fn(Quantity) -> bool) -> Table {
         let queue = ByteArray::from(outcome.document.label.as_str());
         let series = &outcome.series;
         for line in series.lines.iter().filter(|line| which(line.what)) {
-            let [what, name, unit] =
-                [quantity(line.what), &line.name, &line.unit].map(|text| Some(ByteArray::from(text)));
+            let [what, name, unit] = [quantity(line.what), &line.name, &line.unit]
+                .map(|text| Some(ByteArray::from(text)));
             for (&time, &value) in series.time_s.iter().zip(&line.values) {
                 let words = [Some(queue.clone()), what.clone(), name.clone(), unit.clone()];
                 reading(&mut table, words, series.seed, Some(time), value);
@@ -245,7 +326,12 @@ fn reading(
     table.text("quantity", "queue, delay, throughput, loss or gauge", what);
     table.text("name", "the group's or gauge's name, or the line's", name);
     table.text("unit", "the unit of the value", unit);
-    table.number("value", "as in the column unit", "the reading; none where nothing was seen", value);
+    table.number(
+        "value",
+        "as in the column unit",
+        "the reading; none where nothing was seen",
+        value,
+    );
     table.end_row();
 }
 

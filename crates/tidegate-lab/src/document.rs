@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use tidegate::catalog::AnyConfig;
 use tidegate_packet::FlowKey;
 use tidegate_report as report;
-use tidegate_report::{Aggregate, Bottleneck, Conduct, Counts, Document, Figure, OverFlows, PerFlow, Queue};
+use tidegate_report::{
+    Aggregate, Bottleneck, Conduct, Counts, Document, Figure, OverFlows, PerFlow, Queue,
+};
 
 use crate::check::values;
 use crate::run::Job;
@@ -14,7 +16,12 @@ use crate::spec::QueueSpec;
 use crate::stats::{figure, figure_of_some, part, rare, skewed};
 
 /// The result of one queue: `samples` has one entry for each seed.
-pub(crate) fn document(job: &Job, spec: &QueueSpec, config: &AnyConfig, samples: &[Sample]) -> Document {
+pub(crate) fn document(
+    job: &Job,
+    spec: &QueueSpec,
+    config: &AnyConfig,
+    samples: &[Sample],
+) -> Document {
     let scenario = &job.scenario;
     let link = scenario.bottleneck();
     let by_key = Some(scenario.run.flow_key.0).filter(|key| *key != FlowKey::FiveTuple);
@@ -97,7 +104,10 @@ fn jain(samples: impl Iterator<Item = Option<f64>>) -> Option<Figure> {
 }
 
 /// Reasons that occurred at least once.
-fn by_reason(samples: &[Sample], of: fn(&Sample) -> &[(&'static str, f64)]) -> BTreeMap<String, Figure> {
+fn by_reason(
+    samples: &[Sample],
+    of: fn(&Sample) -> &[(&'static str, f64)],
+) -> BTreeMap<String, Figure> {
     let reasons = samples.first().map_or(&[][..], of);
     let count = |index: usize| samples.iter().map(move |s| of(s)[index].1);
     let seen = (0..reasons.len()).filter(|&i| count(i).any(|n| n > 0.0));

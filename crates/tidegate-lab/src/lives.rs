@@ -9,8 +9,14 @@ const LEAST: u64 = 1_000_000;
 /// Longer than any run, so that sums of times stay in range.
 const LONGEST: u64 = 1_000_000_000_000_000_000;
 
-/// When flow number `flow` of a group of `source` is there, from `from` up to `end`; never for sources that do not come and go.
-pub(crate) fn lives(source: &Source, (from, end): (Time, Time), flow: u32, dice: &mut Rng) -> Vec<Period> {
+/// When flow number `flow` of a group of `source` is there, from `from` up to `end`; never for
+/// sources that do not come and go.
+pub(crate) fn lives(
+    source: &Source,
+    (from, end): (Time, Time),
+    flow: u32,
+    dice: &mut Rng,
+) -> Vec<Period> {
     let Source::Unresponsive(lives, _) = source else { return vec![] };
     let [on, off] = [&lives.on, &lives.off].map(|drawn| drawn.law.settle(dice, flow as u64));
     let (mut periods, mut from) = (vec![], from);
@@ -35,7 +41,10 @@ mod tests {
     #[test]
     fn connections_and_pauses_take_turns() {
         let every = |seconds: f64| Drawn::always(Span::from_secs(seconds));
-        let source = Source::Unresponsive(Unresponsive { on: every(2.0), off: every(3.0) }, Connection::default());
+        let source = Source::Unresponsive(
+            Unresponsive { on: every(2.0), off: every(3.0) },
+            Connection::default(),
+        );
         let periods = lives(&source, (at(1.0), at(12.0)), 0, &mut Rng::from_seed(1));
         assert_eq!(periods, [(at(1.0), at(3.0)), (at(6.0), at(8.0)), (at(11.0), at(12.0))]);
     }

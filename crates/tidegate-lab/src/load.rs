@@ -1,8 +1,9 @@
-//! What fixed-rate sources offer to each link of their routes, and what can arrive behind links that carry less.
+//! What fixed-rate sources offer to each link of their routes, and what can arrive behind links
+//! that carry less.
 //!
-//! A link without a limit never drops: what it cannot carry waits before it for ever. So a source beyond such a link is
-//! slower than its scenario says, and nothing in a result shows it. Queues are not judged: to be offered more than they can
-//! send is their trade.
+//! A link without a limit never drops: what it cannot carry waits before it for ever. So a source
+//! beyond such a link is slower than its scenario says, and nothing in a result shows it. Queues
+//! are not judged: to be offered more than they can send is their trade.
 use std::collections::BTreeMap;
 
 use tidegate::{Seed, Time};
@@ -19,14 +20,15 @@ const MOST_ROUNDS: usize = 64;
 
 /// What is offered, what arrives.
 pub(crate) struct Load {
-    /// What can arrive of each flow at the first queue of its route, or at its end if it meets none, in bit/s; `None` where a
-    /// source has no rate of its own.
+    /// What can arrive of each flow at the first queue of its route, or at its end if it meets
+    /// none, in bit/s; `None` where a source has no rate of its own.
     pub arrives: Vec<Option<f64>>,
     /// The links that carry less than what is offered to them, in the order of the groups.
     pub overloads: Vec<Overload>,
 }
 
-/// The links of `scenario` that cannot carry what fixed-rate sources offer them, for its first seed.
+/// The links of `scenario` that cannot carry what fixed-rate sources offer them, for its first
+/// seed.
 pub fn overloads(scenario: &Scenario) -> Vec<Overload> {
     // Without such sources there is nothing to lay out.
     match scenario.groups.iter().any(|group| group.demand(scenario.run.duration).is_some()) {
@@ -50,7 +52,8 @@ impl Load {
         let mut streams = streams(scenario, plan);
         let capacity = |wire: u32| plan.wires[wire as usize].rate.as_bps() as f64;
         let longest = streams.iter().map(|s| s.path.len()).max().unwrap_or(0);
-        // What comes to a link depends on those before it, so that rates are right up to one more link with each round.
+        // What comes to a link depends on those before it, so that rates are right up to one more
+        // link with each round.
         let mut beyond = BTreeMap::new();
         for _ in 0..(longest + 1).min(MOST_ROUNDS) {
             let found = overloaded(scenario, &streams, plan, end);
@@ -77,8 +80,11 @@ impl Load {
 
 fn streams<'p>(scenario: &Scenario, plan: &'p Plan) -> Vec<Stream<'p>> {
     let mut routes = plan.routes();
-    let demands: Vec<Option<f64>> =
-        scenario.groups.iter().map(|g| g.demand(scenario.run.duration).map(|rate| rate.as_bps() as f64)).collect();
+    let demands: Vec<Option<f64>> = scenario
+        .groups
+        .iter()
+        .map(|g| g.demand(scenario.run.duration).map(|rate| rate.as_bps() as f64))
+        .collect();
     let stream = |(number, flow): (usize, &'p Flow)| {
         let demand = demands[flow.group as usize]?;
         let path = routes.path(flow.from, flow.to);
@@ -89,13 +95,20 @@ fn streams<'p>(scenario: &Scenario, plan: &'p Plan) -> Vec<Stream<'p>> {
 }
 
 /// The wires to which more comes than they carry, with how much when most does.
-fn overloaded(scenario: &Scenario, streams: &[Stream<'_>], plan: &Plan, end: Time) -> BTreeMap<u32, f64> {
+fn overloaded(
+    scenario: &Scenario,
+    streams: &[Stream<'_>],
+    plan: &Plan,
+    end: Time,
+) -> BTreeMap<u32, f64> {
     let mut sums = vec![0.0; plan.wires.len()];
     for stream in streams {
         stream.path.iter().zip(&stream.comes).for_each(|(wire, rate)| sums[*wire as usize] += rate);
     }
-    let too_much = |wire: usize, rate: f64| rate > plan.wires[wire].rate.as_bps() as f64 * (1.0 + ROUNDING);
-    // Flows may take turns: only where all of them together are too much does it matter when they send.
+    let too_much =
+        |wire: usize, rate: f64| rate > plan.wires[wire].rate.as_bps() as f64 * (1.0 + ROUNDING);
+    // Flows may take turns: only where all of them together are too much does it matter when they
+    // send.
     let mut changes: BTreeMap<u32, Vec<(Time, f64)>> = BTreeMap::new();
     for stream in streams {
         let group = &scenario.groups[stream.flow.group as usize];
@@ -117,8 +130,12 @@ fn active(group: &Group, flow: &Flow, end: Time) -> Vec<(Time, Time)> {
     match group.when() {
         When::Calls | When::Lives => vec![(Time::ZERO, end)],
         When::Start | When::Active => {
-            let periods = std::iter::once((flow.start, flow.stop)).chain(flow.again.iter().copied());
-            periods.map(|(start, stop)| (start, stop.min(end))).filter(|(start, stop)| start < stop).collect()
+            let periods =
+                std::iter::once((flow.start, flow.stop)).chain(flow.again.iter().copied());
+            periods
+                .map(|(start, stop)| (start, stop.min(end)))
+                .filter(|(start, stop)| start < stop)
+                .collect()
         }
     }
 }
@@ -135,12 +152,19 @@ fn peak(mut changes: Vec<(Time, f64)>) -> f64 {
 }
 
 /// The overloaded wires that have no queue, the access links of a group as one.
-fn named(scenario: &Scenario, plan: &Plan, streams: &[Stream<'_>], beyond: &BTreeMap<u32, f64>) -> Vec<Overload> {
+fn named(
+    scenario: &Scenario,
+    plan: &Plan,
+    streams: &[Stream<'_>],
+    beyond: &BTreeMap<u32, f64>,
+) -> Vec<Overload> {
     let mut found: Vec<Overload> = vec![];
     for stream in streams {
         let group = &scenario.groups[stream.flow.group as usize].name;
         for wire in &stream.path {
-            let (Some(&offered), rate) = (beyond.get(wire), &plan.wires[*wire as usize]) else { continue };
+            let (Some(&offered), rate) = (beyond.get(wire), &plan.wires[*wire as usize]) else {
+                continue;
+            };
             if rate.limit.is_some() {
                 continue;
             }
@@ -154,15 +178,19 @@ fn named(scenario: &Scenario, plan: &Plan, streams: &[Stream<'_>], beyond: &BTre
                 offered_bps: offered,
                 groups: vec![group.clone()],
             };
-            let same = |o: &&mut Overload| o.link == overload.link && (o.link != ACCESS || o.groups[0] == *group);
+            let same = |o: &&mut Overload| {
+                o.link == overload.link && (o.link != ACCESS || o.groups[0] == *group)
+            };
             match found.iter_mut().find(same) {
                 None => found.push(overload),
                 Some(known) => {
                     if !known.groups.contains(group) {
                         known.groups.push(group.clone());
                     }
-                    if overload.offered_bps / overload.rate_bps > known.offered_bps / known.rate_bps {
-                        (known.rate_bps, known.offered_bps) = (overload.rate_bps, overload.offered_bps);
+                    if overload.offered_bps / overload.rate_bps > known.offered_bps / known.rate_bps
+                    {
+                        (known.rate_bps, known.offered_bps) =
+                            (overload.rate_bps, overload.offered_bps);
                     }
                 }
             }

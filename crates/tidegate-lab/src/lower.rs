@@ -7,7 +7,8 @@ use tidegate_sim::sources::tcp;
 use crate::plan::Plan;
 use crate::run::Configs;
 use crate::scenario::{
-    Cbr, Connection, Group, Handshake, LossRecovery, Network, Rules, Scenario, Source, Switch, Timestamps,
+    Cbr, Connection, Group, Handshake, LossRecovery, Network, Rules, Scenario, Source, Switch,
+    Timestamps,
 };
 
 /// The network of `plan` with `queue` at its managed links.
@@ -22,7 +23,8 @@ pub(crate) fn network(
 ) -> Result<sim::Network<AnyQueue>, ConfigError> {
     let mut network = sim::Network::new();
     let name = |node: u32| plan.nodes.get(node as usize).map_or("", String::as_str);
-    let nodes: Vec<sim::NodeId> = (0..plan.node_count).map(|node| network.node(name(node))).collect();
+    let nodes: Vec<sim::NodeId> =
+        (0..plan.node_count).map(|node| network.node(name(node))).collect();
     let mean_packet = mean_packet(scenario);
     let mut configs = queue.links.iter();
     for (index, wire) in plan.wires.iter().enumerate() {
@@ -79,15 +81,17 @@ fn mean_packet(scenario: &Scenario) -> Bytes {
 /// The simulator's source.
 pub(crate) fn source(source: &Source) -> sim::Source {
     match source {
-        Source::Tcp(connection) | Source::Finite(connection) | Source::Unresponsive(_, connection) => {
-            sim::Source::Tcp(lower_tcp(connection))
-        }
+        Source::Tcp(connection)
+        | Source::Finite(connection)
+        | Source::Unresponsive(_, connection) => sim::Source::Tcp(lower_tcp(connection)),
         Source::Web(web, connection) => sim::Source::Web(tidegate_sim::sources::Web {
             tcp: lower_tcp(connection),
             size: web.size.law.clone(),
             think: web.think.law.clone(),
         }),
-        Source::Replay(..) => sim::Source::Replay(tidegate_sim::sources::Replay { arrivals: [].into() }), // each flow's own
+        Source::Replay(..) => {
+            sim::Source::Replay(tidegate_sim::sources::Replay { arrivals: [].into() })
+        } // each flow's own
         Source::Tfrc(t) => sim::Source::Tfrc(sim::Tfrc {
             packet: t.packet,
             report: t.report,

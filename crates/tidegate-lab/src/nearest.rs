@@ -1,11 +1,13 @@
 //! The nearest known word.
 
-/// `; did you mean `word`?` for the known word nearest to `word`, if one is near enough to be a slip.
+/// `; did you mean `word`?` for the known word nearest to `word`, if one is near enough to be a
+/// slip.
 pub fn did_you_mean(word: &str, known: &[&str]) -> Option<String> {
     nearest(word, known).map(|near| format!("; did you mean `{near}`?"))
 }
 
-/// The known word nearest to `word`: about a third of its letters wrong at most, and at least one right.
+/// The known word nearest to `word`: about a third of its letters wrong at most, and at least one
+/// right.
 pub fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     // A word of a file may be long, and the distance costs the product of the lengths.
     if word.len() > 64 {

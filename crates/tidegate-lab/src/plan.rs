@@ -1,4 +1,5 @@
-//! A scenario laid out for one seed: every host, link and flow, with the dice rolled that belong to the traffic.
+//! A scenario laid out for one seed: every host, link and flow, with the dice rolled that belong to
+//! the traffic.
 use std::collections::BTreeMap;
 
 use tidegate::{Bytes, Rate, Rng, Seed, Size, Span, Time};
@@ -7,7 +8,9 @@ use tidegate_sim::sources::Period;
 
 use crate::calls::Calls;
 use crate::lives::lives;
-use crate::scenario::{Connection, Data, Dumbbell, Graph, Group, Network, Scenario, Source, Start, Tcp, When};
+use crate::scenario::{
+    Connection, Data, Dumbbell, Graph, Group, Network, Scenario, Source, Start, Tcp, When,
+};
 use crate::stats::{Claim, max_min};
 
 /// What a drawn delay is clipped to, where the distribution has no bound of its own.
@@ -127,7 +130,8 @@ impl Plan {
         }
     }
 
-    /// One of the named nodes, drawn from `dice`; in a dumbbell, where none is named, the router `side`.
+    /// One of the named nodes, drawn from `dice`; in a dumbbell, where none is named, the router
+    /// `side`.
     fn pick(&self, names: &[String], side: u32, dice: &mut Rng) -> u32 {
         let name = match names {
             [] => return side,
@@ -153,18 +157,24 @@ impl Plan {
         Routes::new(self)
     }
 
-    /// The max-min fair rate of each flow in bit/s, the demand of fixed-rate sources and every link counted. What the
-    /// flow key makes one flow has one share, split evenly among its connections.
+    /// The max-min fair rate of each flow in bit/s, the demand of fixed-rate sources and every link
+    /// counted. What the flow key makes one flow has one share, split evenly among its
+    /// connections.
     pub fn fair_shares(&self, scenario: &Scenario) -> Vec<f64> {
         let mut routes = self.routes();
-        let paths: Vec<Vec<u32>> = self.flows.iter().map(|flow| routes.path(flow.from, flow.to)).collect();
+        let paths: Vec<Vec<u32>> =
+            self.flows.iter().map(|flow| routes.path(flow.from, flow.to)).collect();
         let capacity: Vec<f64> = self.wires.iter().map(|wire| wire.rate.as_bps() as f64).collect();
         let mut of_key: BTreeMap<u64, u32> = BTreeMap::new();
         for flow in &self.flows {
             *of_key.entry(flow.key).or_default() += 1;
         }
         let demands: Vec<f64> = (scenario.groups.iter())
-            .map(|group| group.demand(scenario.run.duration).map_or(f64::INFINITY, |rate| rate.as_bps() as f64))
+            .map(|group| {
+                group
+                    .demand(scenario.run.duration)
+                    .map_or(f64::INFINITY, |rate| rate.as_bps() as f64)
+            })
             .collect();
         let claims: Vec<Claim<'_>> = self
             .flows
@@ -237,7 +247,9 @@ impl Layout<'_> {
 
     /// When each line of a group that takes calls is busy; none for other groups.
     fn calls(&self) -> Vec<Vec<Period>> {
-        let (Source::Voip(voip), When::Calls) = (&self.group.source, self.group.when()) else { return vec![] };
+        let (Source::Voip(voip), When::Calls) = (&self.group.source, self.group.when()) else {
+            return vec![];
+        };
         let mut dice = self.seed.stream(&format!("calls {}", self.group.name));
         let end = Time::ZERO + self.scenario.run.duration;
         Calls::new(voip.erlangs, &voip.call.law, self.group.count, end, &mut dice).lines
@@ -257,17 +269,21 @@ impl Layout<'_> {
         }
     }
 
-    /// The access link of client host `host` and of the receivers of its flows; none in a graph unless asked for.
+    /// The access link of client host `host` and of the receivers of its flows; none in a graph
+    /// unless asked for.
     fn access(&self, host: u32, dice: &mut Rng) -> Option<(Rate, Span)> {
         let base = match &self.scenario.network {
             Network::Dumbbell(dumbbell) => dumbbell.clone(),
-            Network::Graph(_) if self.group.access_rate.is_empty() && self.group.access_delay.is_none() => {
+            Network::Graph(_)
+                if self.group.access_rate.is_empty() && self.group.access_delay.is_none() =>
+            {
                 return None;
             }
             Network::Graph(_) => Dumbbell::default(),
         };
         let rates = &self.group.access_rate;
-        let rate = if rates.is_empty() { base.access_rate } else { rates[host as usize % rates.len()] };
+        let rate =
+            if rates.is_empty() { base.access_rate } else { rates[host as usize % rates.len()] };
         let delay = self.group.access_delay.as_ref().map_or(base.access_delay, |drawn| {
             Span::from_nanos(drawn.law.draw(dice, host as u64).min(ACCESS_DELAY_LIMIT.as_nanos()))
         });
@@ -298,7 +314,8 @@ impl Numbers {
     }
 }
 
-/// Shortest routes, as the simulator takes them: fewest links, then least delay, then the link declared first.
+/// Shortest routes, as the simulator takes them: fewest links, then least delay, then the link
+/// declared first.
 pub(crate) struct Routes<'p> {
     plan: &'p Plan,
     /// Wires out of each node, as a range of `out`.
@@ -359,7 +376,8 @@ impl<'p> Routes<'p> {
             let mut next: Vec<u32> = vec![];
             for &node in &level {
                 let delay = best[node as usize].map_or(0, |b| b.1);
-                let wires = &self.out[self.first[node as usize] as usize..self.first[node as usize + 1] as usize];
+                let wires = &self.out
+                    [self.first[node as usize] as usize..self.first[node as usize + 1] as usize];
                 for &index in wires {
                     let wire = &self.plan.wires[index as usize];
                     if wire.to as usize >= named {
@@ -389,7 +407,8 @@ impl<'p> Routes<'p> {
         path
     }
 
-    /// The time of a `there`-byte packet from `from` to `to` and of a `back`-byte answer through empty queues.
+    /// The time of a `there`-byte packet from `from` to `to` and of a `back`-byte answer through
+    /// empty queues.
     pub fn base_rtt(&mut self, flow: &Flow, there: Bytes, back: Bytes) -> Span {
         let mut total = Span::ZERO;
         for (from, to, len) in [(flow.from, flow.to, there), (flow.to, flow.from, back)] {

@@ -81,7 +81,8 @@ impl fmt::Display for Problem {
         }
         let Place::Line { line, column, text, width, .. } = &self.place else { return Ok(()) };
         let number = line.to_string();
-        let (margin, indent, carets) = (" ".repeat(number.len()), " ".repeat(column - 1), "^".repeat((*width).max(1)));
+        let (margin, indent, carets) =
+            (" ".repeat(number.len()), " ".repeat(column - 1), "^".repeat((*width).max(1)));
         write!(f, "\n {number} | {text}\n {margin} | {indent}{carets}")
     }
 }

@@ -1,19 +1,22 @@
 //! Real packets of a capture, offered to a queue at their recorded times.
 //!
-//! The link behind the queue is work-conserving and paced exactly ([`Pacer`](tidegate::units::Pacer)). The senders of a
-//! capture do not react: a replay shows what a queue would have done to *this* traffic, not what the traffic would then
-//! have become. Lengths are those on the wire. A packet that arrives in the instant in which the link falls free finds
+//! The link behind the queue is work-conserving and paced exactly
+//! ([`Pacer`](tidegate::units::Pacer)). The senders of a capture do not react: a replay shows what
+//! a queue would have done to *this* traffic, not what the traffic would then have become. Lengths
+//! are those on the wire. A packet that arrives in the instant in which the link falls free finds
 //! the place that the next departure left.
 //!
-//! **Figures.** Rates, utilization and the mean queue are taken over the capture's duration, from its first packet to
-//! its last. What still waits then is sent on, so that every packet's fate is known: counts and delays are of all
-//! packets. The series ends with the capture. Groups are by protocol, packet by packet: `tcp`, `udp`, `other`, which are also
-//! the packets' classes 0, 1 and 2 to queues with classes. Goodput is not known to a replay.
+//! **Figures.** Rates, utilization and the mean queue are taken over the capture's duration, from
+//! its first packet to its last. What still waits then is sent on, so that every packet's fate is
+//! known: counts and delays are of all packets. The series ends with the capture. Groups are by
+//! protocol, packet by packet: `tcp`, `udp`, `other`, which are also the packets' classes 0, 1 and
+//! 2 to queues with classes. Goodput is not known to a replay.
 //!
-//! **Memory** does not grow with the file. There is room for [`FLOWS`] flows; packets of later ones are counted together
-//! as `other flows`, and then there is no Jain index and no fair share, which would need every flow. Flows share
-//! [`CELLS`] cells for their delay quantiles; a flow that finds none left has a mean but no quantiles. The series has at
-//! most [`POINTS`] points; its grid grows with the capture.
+//! **Memory** does not grow with the file. There is room for [`FLOWS`] flows; packets of later ones
+//! are counted together as `other flows`, and then there is no Jain index and no fair share, which
+//! would need every flow. Flows share [`CELLS`] cells for their delay quantiles; a flow that finds
+//! none left has a mean but no quantiles. The series has at most [`POINTS`] points; its grid grows
+//! with the capture.
 //!
 //! ```
 //! use tidegate_lab::replay::{Replay, replay};
@@ -78,13 +81,15 @@ pub struct Replay {
     pub flow_key: FlowKey,
     /// The seed of the queue's dice and of the flow hash.
     pub seed: u64,
-    /// The most flows that a document lists, those that offered most bytes first; the rest is summed up as one.
+    /// The most flows that a document lists, those that offered most bytes first; the rest is
+    /// summed up as one.
     pub listed: usize,
 }
 
 impl Replay {
-    /// Replays `capture` through each of `queues` before a link of `rate`: with the [default limit](default_limit),
-    /// packets of 1000 B in the mean, flows by five-tuple, seed 1, and a thousand flows listed.
+    /// Replays `capture` through each of `queues` before a link of `rate`: with the [default
+    /// limit](default_limit), packets of 1000 B in the mean, flows by five-tuple, seed 1, and a
+    /// thousand flows listed.
     pub fn new(capture: impl Into<PathBuf>, rate: Rate, queues: Vec<QueueSpec>) -> Replay {
         let mean_packet = Bytes::new(1000);
         Replay {
@@ -123,11 +128,13 @@ impl Replay {
     /// The link and every queue's parameters on it.
     ///
     /// # Errors
-    /// A link that cannot be, a queue that does not exist, a parameter out of bounds, two queues of one label.
+    /// A link that cannot be, a queue that does not exist, a parameter out of bounds, two queues of
+    /// one label.
     pub fn resolve(&self) -> Result<(Link, Vec<AnyConfig>), ConfigError> {
         let link = Link::new(self.rate, self.limit, self.mean_packet)?;
         QueueSpec::distinct(&self.queues).map_err(|(_, error)| error)?;
-        let configs: Vec<AnyConfig> = self.queues.iter().map(|q| q.resolve(&link)).collect::<Result<_, _>>()?;
+        let configs: Vec<AnyConfig> =
+            self.queues.iter().map(|q| q.resolve(&link)).collect::<Result<_, _>>()?;
         for config in &configs {
             config.build(link, Seed::new(self.seed).stream("queue"))?;
         }
@@ -135,7 +142,8 @@ impl Replay {
     }
 }
 
-/// The limit of a link at `rate` that names none: what it sends in [`TARGET_RTT`], at least ten mean packets.
+/// The limit of a link at `rate` that names none: what it sends in [`TARGET_RTT`], at least ten
+/// mean packets.
 pub fn default_limit(rate: Rate, mean_packet: Bytes) -> Size {
     let least = LEAST_DEFAULT.saturating_mul(mean_packet.get());
     Size::Bytes(rate.bytes_in(TARGET_RTT).get().min(MOST_DEFAULT).max(least))
@@ -146,9 +154,11 @@ pub fn default_limit(rate: Rate, mean_packet: Bytes) -> Size {
 pub struct Replayed {
     /// One per queue, in order.
     pub outcomes: Vec<Outcome>,
-    /// What stopped the reading before the file's end. The outcomes are then of the packets before.
+    /// What stopped the reading before the file's end. The outcomes are then of the packets
+    /// before.
     pub damage: Option<CaptureError>,
-    /// How many packets were stamped earlier than the one before them; they were offered at that one's time.
+    /// How many packets were stamped earlier than the one before them; they were offered at that
+    /// one's time.
     pub backward: u64,
     /// Packets that were passed over because their interface's link type cannot be read.
     pub skipped: Skips,
@@ -173,7 +183,9 @@ impl fmt::Display for ReplayError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ReplayError::Capture(error) => error.fmt(f),
-            ReplayError::Empty(path) => write!(f, "`{}` is a capture without a packet", path.display()),
+            ReplayError::Empty(path) => {
+                write!(f, "`{}` is a capture without a packet", path.display())
+            }
             ReplayError::Queue(error) => error.fmt(f),
             ReplayError::Cancelled => f.write_str("cancelled; nothing was written"),
         }
@@ -185,7 +197,8 @@ impl std::error::Error for ReplayError {}
 /// Replays the capture of `job` through each of its queues, side by side on all cores.
 ///
 /// # Errors
-/// See [`ReplayError`]. A capture that is damaged after its first packet is no error: see [`Replayed::damage`].
+/// See [`ReplayError`]. A capture that is damaged after its first packet is no error: see
+/// [`Replayed::damage`].
 pub fn replay(job: &Replay, watch: &dyn Watch) -> Result<Replayed, ReplayError> {
     let (link, configs) = job.resolve().map_err(ReplayError::Queue)?;
     let work: Vec<(&QueueSpec, &AnyConfig)> = job.queues.iter().zip(&configs).collect();
@@ -200,11 +213,18 @@ pub fn replay(job: &Replay, watch: &dyn Watch) -> Result<Replayed, ReplayError> 
     let damage = first.and_then(|p| p.damage.clone());
     let skipped = first.map(|p| p.skipped.clone()).unwrap_or_default();
     let (backward, crowded) = first.map_or((0, 0), |p| (p.backward, p.crowded));
-    Ok(Replayed { outcomes: done.into_iter().map(|p| p.outcome).collect(), damage, backward, skipped, crowded })
+    Ok(Replayed {
+        outcomes: done.into_iter().map(|p| p.outcome).collect(),
+        damage,
+        backward,
+        skipped,
+        crowded,
+    })
 }
 
-/// The files that go with `replayed`: `result.json` (one document, or a list for several queues), `series.json`,
-/// `replay.toml` (resolved) and `run.json`. `report.html` is the report crate's; add it.
+/// The files that go with `replayed`: `result.json` (one document, or a list for several queues),
+/// `series.json`, `replay.toml` (resolved) and `run.json`. `report.html` is the report crate's; add
+/// it.
 pub fn files(job: &Replay, replayed: &Replayed) -> Vec<File> {
     let queues: Vec<_> = replayed.outcomes.iter().map(|o| o.document.label.as_str()).collect();
     let mut files = store::results(&replayed.outcomes);
@@ -234,9 +254,12 @@ fn pass(
     let seed = Seed::new(job.seed);
     let queue = config.build(*link, seed.stream("queue")).map_err(ReplayError::Queue)?;
     let mut line = Line::new(queue, link);
-    let (damage, last) = offer_all(&mut capture, &mut line, FlowHasher::seeded(job.flow_key, seed), go_on)?;
+    let (damage, last) =
+        offer_all(&mut capture, &mut line, FlowHasher::seeded(job.flow_key, seed), go_on)?;
     if line.offered() == 0 {
-        return Err(damage.map_or_else(|| ReplayError::Empty(job.capture.clone()), ReplayError::Capture));
+        return Err(
+            damage.map_or_else(|| ReplayError::Empty(job.capture.clone()), ReplayError::Capture)
+        );
     }
     line.end(last);
     let crowded = line.tally.flows.others.packets.offered;
@@ -271,7 +294,10 @@ fn offer_all(
                 last = packet.time;
                 let frame = packet.frame();
                 let class = class(&frame.ends);
-                let slot = line.tally.flows.slot(hasher.hash(&frame.ends), class, || hasher.flow(&frame.ends));
+                let slot = line
+                    .tally
+                    .flows
+                    .slot(hasher.hash(&frame.ends), class, || hasher.flow(&frame.ends));
                 let packet = Packet::new(slot.flow_hash, frame.len).with_class(class as u16);
                 let packet = packet.with_ecn(frame.ecn).with_slot(slot.number);
                 line.offer(last, packet);
@@ -304,9 +330,9 @@ impl Class {
 
 fn class(ends: &Ends) -> Class {
     let protocol = match ends.transport {
-        Transport::Ports { protocol, .. } | Transport::Portless { protocol } | Transport::Fragment { protocol } => {
-            protocol
-        }
+        Transport::Ports { protocol, .. }
+        | Transport::Portless { protocol }
+        | Transport::Fragment { protocol } => protocol,
         Transport::NotIp { .. } | Transport::Simulated { .. } => return Class::Other,
     };
     match protocol {

@@ -34,14 +34,16 @@ pub struct Job {
     pub flows: bool,
     /// Whether the outcomes have what happened over time.
     pub series: bool,
-    /// Number of threads; as many as there are cores when `None`. The result is the same, `wall_s` apart.
+    /// Number of threads; as many as there are cores when `None`. The result is the same, `wall_s`
+    /// apart.
     pub threads: Option<usize>,
 }
 
 /// How far a job has come.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Progress {
-    /// Work done over work asked for (of a simulation, simulated time), over all replications: 0 to 1.
+    /// Work done over work asked for (of a simulation, simulated time), over all replications: 0
+    /// to 1.
     pub fraction: f64,
     /// Replications finished.
     pub done: usize,
@@ -55,7 +57,8 @@ pub trait Watch: Sync {
     fn progress(&self, progress: Progress) {
         let _ = progress;
     }
-    /// Whether to give up. Asked often; once it says yes, [`run`] returns [`RunError::Cancelled`] soon.
+    /// Whether to give up. Asked often; once it says yes, [`run`] returns [`RunError::Cancelled`]
+    /// soon.
     fn cancelled(&self) -> bool {
         false
     }
@@ -98,21 +101,29 @@ impl std::error::Error for RunError {}
 /// # Errors
 /// A queue that does not exist or whose parameters cannot be; cancelled by `watch`.
 pub fn run(job: &Job, watch: &dyn Watch) -> Result<Vec<Outcome>, RunError> {
-    QueueSpec::distinct(&job.queues).map_err(|(spec, error)| RunError::Invalid(refused(spec, error)))?;
-    let queues = job.queues.iter().map(|spec| Configs::new(&job.scenario, spec)).collect::<Result<Vec<_>, _>>();
+    QueueSpec::distinct(&job.queues)
+        .map_err(|(spec, error)| RunError::Invalid(refused(spec, error)))?;
+    let queues = job
+        .queues
+        .iter()
+        .map(|spec| Configs::new(&job.scenario, spec))
+        .collect::<Result<Vec<_>, _>>();
     let queues = queues.map_err(RunError::Invalid)?;
     let seeds = job.scenario.seeds();
-    let cells: Vec<(usize, usize)> = (0..queues.len()).flat_map(|q| (0..seeds.len()).map(move |s| (q, s))).collect();
+    let cells: Vec<(usize, usize)> =
+        (0..queues.len()).flat_map(|q| (0..seeds.len()).map(move |s| (q, s))).collect();
     let news = News::new(watch, cells.len(), cells.len() as u64 * PIECES);
     let threads = rayon::ThreadPoolBuilder::new().num_threads(job.threads.unwrap_or(0)).build();
     let threads = threads.map_err(|error| RunError::Invalid(whole(&error.to_string())))?;
     let begin = Instant::now();
     let cell = |&(q, s): &(usize, usize)| {
         let from = begin.elapsed();
-        let (sample, series) = replicate(job, &queues[q], seeds[s], job.series && s == 0, &news.of_weight(1))?;
+        let (sample, series) =
+            replicate(job, &queues[q], seeds[s], job.series && s == 0, &news.of_weight(1))?;
         Ok(Cell { sample, series, from, to: begin.elapsed() })
     };
-    let done: Result<Vec<Cell>, RunError> = threads.install(|| cells.par_iter().map(cell).collect());
+    let done: Result<Vec<Cell>, RunError> =
+        threads.install(|| cells.par_iter().map(cell).collect());
     let mut done = done?.into_iter();
     let outcome = |queue: &Configs| {
         let cells: Vec<Cell> = done.by_ref().take(seeds.len()).collect();
@@ -148,17 +159,25 @@ pub(crate) struct Configs {
 
 impl Configs {
     pub fn new(scenario: &Scenario, spec: &QueueSpec) -> Result<Configs, Problems> {
-        let on = |spec: &QueueSpec, link: &Link| possible(spec, link).map_err(|error| refused(spec, error));
+        let on = |spec: &QueueSpec, link: &Link| {
+            possible(spec, link).map_err(|error| refused(spec, error))
+        };
         let watched = on(spec, &scenario.bottleneck())?;
         let links = match &scenario.network {
             Network::Dumbbell(_) => vec![watched.clone()],
             Network::Graph(graph) => {
-                // The queue that is tried is the watched link's, and that of the links that name none. Where the watched
-                // link's own queue is run, the others keep the scenario's.
+                // The queue that is tried is the watched link's, and that of the links that name
+                // none. Where the watched link's own queue is run, the others keep
+                // the scenario's.
                 let shared = if scenario.watched_queue.is_some() { &scenario.queue } else { spec };
                 let managed = graph.links.iter().filter_map(|line| {
-                    let link = Link { rate: line.rate, limit: line.limit?, mean_packet: graph.mean_packet };
-                    let there = if line.watch { spec } else { line.queue.as_ref().unwrap_or(shared) };
+                    let link = Link {
+                        rate: line.rate,
+                        limit: line.limit?,
+                        mean_packet: graph.mean_packet,
+                    };
+                    let there =
+                        if line.watch { spec } else { line.queue.as_ref().unwrap_or(shared) };
                     Some(on(there, &link))
                 });
                 managed.collect::<Result<_, _>>()?
@@ -195,7 +214,9 @@ pub(crate) fn replicate(
     };
     let mut simulation = Simulation::new(network, what, seed).map_err(invalid)?;
     for piece in 1..=PIECES {
-        simulation.run_until(Time::from_nanos((end.as_nanos() as u128 * piece as u128 / PIECES as u128) as u64));
+        simulation.run_until(Time::from_nanos(
+            (end.as_nanos() as u128 * piece as u128 / PIECES as u128) as u64,
+        ));
         news.pieces(weight);
         if news.watch.cancelled() {
             return Err(RunError::Cancelled);
@@ -210,15 +231,20 @@ pub(crate) fn replicate(
 /// At most so many readings are taken only to see whether the groups had settled.
 const READINGS: u64 = 1_000_000;
 
-/// Whether the grid of time may be read although nobody asked for what it shows. It hangs on the scenario alone, so that the
-/// document is the same with series and without.
+/// Whether the grid of time may be read although nobody asked for what it shows. It hangs on the
+/// scenario alone, so that the document is the same with series and without.
 pub(crate) fn grid_is_cheap(scenario: &Scenario) -> bool {
     let points = scenario.run.duration.as_nanos() / scenario.run.series.as_nanos().max(1);
     points.saturating_mul(scenario.groups.len().max(1) as u64) <= READINGS
 }
 
 fn whole(why: &str) -> Problems {
-    Problems::one(Problem { place: Place::File("network".into()), field: "".into(), value: "".into(), why: why.into() })
+    Problems::one(Problem {
+        place: Place::File("network".into()),
+        field: "".into(),
+        value: "".into(),
+        why: why.into(),
+    })
 }
 
 /// What there is to tell who looks on at a job of many cells, each done in pieces.

@@ -116,18 +116,24 @@ impl Sample {
         let link = watched(plan, outcome);
         let queues = Queues { single: outcome.links.len() == 1, window };
         let shares = plan.fair_shares(scenario);
-        let throughputs: Vec<f64> = outcome.flows.iter().map(|f| f.counters.delivered.rate(window)).collect();
+        let throughputs: Vec<f64> =
+            outcome.flows.iter().map(|f| f.counters.delivered.rate(window)).collect();
         let goodputs: Vec<f64> = outcome.flows.iter().map(|f| f.counters.goodput(window)).collect();
         let crossing = Crossing::new(plan, link);
         let group = |index: usize| {
             let of = |values: &[f64]| -> Vec<f64> {
-                let members = plan.flows.iter().zip(values).filter(|(flow, _)| flow.group as usize == index);
+                let members =
+                    plan.flows.iter().zip(values).filter(|(flow, _)| flow.group as usize == index);
                 members.map(|(_, value)| *value).collect()
             };
             let (rates, share) = (of(&throughputs), of(&shares).iter().sum());
             let end = |pick: fn(f64, f64) -> f64| rates.iter().copied().reduce(pick);
             let g = &outcome.groups[index];
-            let covs = outcome.flows.iter().filter(|f| f.group.index() == index).filter_map(|f| f.windows.variation());
+            let covs = outcome
+                .flows
+                .iter()
+                .filter(|f| f.group.index() == index)
+                .filter_map(|f| f.windows.variation());
             let covs: Vec<f64> = covs.collect();
             let own = |flow: usize| plan.flows[flow].group as usize == index;
             let users: Vec<(f64, f64)> =
@@ -167,10 +173,20 @@ impl Sample {
             fair_deviation: stats::fair_deviation(&crossing.of(&goodputs), crossing.fair),
             nearly_full_s: link.nearly_full.map(Span::as_secs),
             drop_gaps: gaps(&link.drop_gaps),
-            links: if queues.single { vec![] } else { outcome.links.iter().map(link_sample).collect() },
+            links: if queues.single {
+                vec![]
+            } else {
+                outcome.links.iter().map(link_sample).collect()
+            },
             flow_count: plan.flows.iter().map(|flow| flow.key).collect::<BTreeSet<_>>().len(),
-            drops: DropReason::ALL.iter().map(|r| (r.name(), link.dropped(*r).packets as f64)).collect(),
-            marks: MarkReason::ALL.iter().map(|r| (r.name(), link.marked(*r).packets as f64)).collect(),
+            drops: DropReason::ALL
+                .iter()
+                .map(|r| (r.name(), link.dropped(*r).packets as f64))
+                .collect(),
+            marks: MarkReason::ALL
+                .iter()
+                .map(|r| (r.name(), link.marked(*r).packets as f64))
+                .collect(),
             groups: (0..scenario.groups.len()).map(group).collect(),
             counts: Counts {
                 offered: link.arrivals.packets,
@@ -179,15 +195,21 @@ impl Sample {
                 marked: link.all_marks().packets,
             },
             course: Course::new(outcome),
-            flows: if flows { outcome.flows.iter().enumerate().map(flow).collect() } else { vec![] },
+            flows: if flows {
+                outcome.flows.iter().enumerate().map(flow).collect()
+            } else {
+                vec![]
+            },
         }
     }
 }
 
-/// Jain's index over what the flow key makes one flow, since that is what can be given equal shares; of one group, or
-/// of all.
+/// Jain's index over what the flow key makes one flow, since that is what can be given equal
+/// shares; of one group, or of all.
 fn jain_by_key(plan: &Plan, throughputs: &[f64], group: Option<usize>) -> Option<f64> {
-    fair::jain(&by_key(plan, throughputs, |flow| group.is_none_or(|group| plan.flows[flow].group as usize == group)))
+    fair::jain(&by_key(plan, throughputs, |flow| {
+        group.is_none_or(|group| plan.flows[flow].group as usize == group)
+    }))
 }
 
 /// The rates of what the flow key makes one flow, of the flows that `which` names.
@@ -211,9 +233,17 @@ struct Crossing<'p> {
 impl<'p> Crossing<'p> {
     fn new(plan: &'p Plan, link: &LinkOutcome) -> Crossing<'p> {
         let mut routes = plan.routes();
-        let crosses: Vec<bool> =
-            plan.flows.iter().map(|flow| routes.path(flow.from, flow.to).contains(&plan.watched)).collect();
-        let keys = plan.flows.iter().zip(&crosses).filter(|(_, crosses)| **crosses).map(|(flow, _)| flow.key);
+        let crosses: Vec<bool> = plan
+            .flows
+            .iter()
+            .map(|flow| routes.path(flow.from, flow.to).contains(&plan.watched))
+            .collect();
+        let keys = plan
+            .flows
+            .iter()
+            .zip(&crosses)
+            .filter(|(_, crosses)| **crosses)
+            .map(|(flow, _)| flow.key);
         let n = keys.collect::<BTreeSet<_>>().len();
         Crossing { plan, crosses, fair: link.rate.as_bps() as f64 / n.max(1) as f64 }
     }
@@ -239,7 +269,8 @@ fn link_sample(link: &LinkOutcome) -> LinkSample {
 
 /// How to count at the queues that flows cross.
 struct Queues {
-    /// With several queues a packet is offered more than once, and what its sender sent is the base instead.
+    /// With several queues a packet is offered more than once, and what its sender sent is the
+    /// base instead.
     single: bool,
     window: Span,
 }
@@ -267,7 +298,8 @@ fn watched<'o>(plan: &Plan, outcome: &'o Outcome) -> &'o LinkOutcome {
     found.expect("the watched link has a queue, and so an outcome")
 }
 
-/// None of nothing offered; at most 1, since a packet offered before the window may be dropped within it.
+/// None of nothing offered; at most 1, since a packet offered before the window may be dropped
+/// within it.
 fn ratio(part: u64, of: u64) -> Option<f64> {
     (of > 0).then(|| (part as f64 / of as f64).min(1.0))
 }
@@ -301,8 +333,9 @@ pub(crate) fn series(seed: u64, plan: &Plan, outcome: &Outcome) -> Series {
         lines.push(Line::new(Quantity::Loss, "loss ratio", "", lost));
         let delays = queue.delay.iter().map(|d| milli(*d).unwrap_or(f64::NAN));
         lines.push(Line::new(Quantity::Delay, "delay", "ms", delays));
-        let gauge =
-            |g: &tidegate_sim::GaugeSeries| Line::new(Quantity::Gauge, g.name, g.unit, g.values.iter().copied());
+        let gauge = |g: &tidegate_sim::GaugeSeries| {
+            Line::new(Quantity::Gauge, g.name, g.unit, g.values.iter().copied())
+        };
         lines.extend(queue.gauges.iter().map(gauge));
     }
     for (group, bytes) in outcome.groups.iter().zip(&outcome.delivered_bytes) {

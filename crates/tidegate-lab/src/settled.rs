@@ -1,9 +1,10 @@
 //! Whether the groups had settled when the warm-up ended.
 //!
-//! A group has not where its throughput in the first quarter of the measured time differs from that in the second half: by a
-//! part that matters, and by more than chance gives over the seeds. Both pieces are fixed beforehand, so the test has the
-//! level that it says. A better warm-up is then what MSER (White 1997) finds on the mean over the seeds: the truncation that
-//! leaves the mean of the rest with the least marginal standard error. It stands if the rest passes the same test.
+//! A group has not where its throughput in the first quarter of the measured time differs from that
+//! in the second half: by a part that matters, and by more than chance gives over the seeds. Both
+//! pieces are fixed beforehand, so the test has the level that it says. A better warm-up is then
+//! what MSER (White 1997) finds on the mean over the seeds: the truncation that leaves the mean of
+//! the rest with the least marginal standard error. It stands if the rest passes the same test.
 use tidegate_report::{Unsettled, interval};
 use tidegate_sim::Outcome;
 
@@ -15,7 +16,8 @@ use crate::stats;
 const PIECES: usize = 200;
 /// The least number of pieces in the measured time of which anything is said.
 const LEAST: usize = 20;
-/// A change below this part of the later throughput does not matter; nor does one below a fifth of that part of a fair share.
+/// A change below this part of the later throughput does not matter; nor does one below a fifth of
+/// that part of a fair share.
 const MATTERS: f64 = 0.05;
 /// How often a result whose groups all are steady is called unsteady, at most.
 const LEVEL: f64 = 0.01;
@@ -36,7 +38,10 @@ impl Course {
         let readings = outcome.grid.len().div_ceil(PIECES).max(1);
         let piece_s = step.as_secs() * readings as f64;
         let rate = |bytes: &[u64]| bytes.iter().sum::<u64>() as f64 * 8.0 / piece_s;
-        let rates = outcome.delivered_bytes.iter().map(|all| all.chunks_exact(readings).map(rate).collect());
+        let rates = outcome
+            .delivered_bytes
+            .iter()
+            .map(|all| all.chunks_exact(readings).map(rate).collect());
         Course { piece_s, rates: rates.collect() }
     }
 }
@@ -48,10 +53,16 @@ pub(crate) fn unsettled(job: &Job, samples: &[Sample]) -> Vec<Unsettled> {
         return vec![];
     }
     let of = |(index, group): (usize, &crate::scenario::Group)| {
-        let runs: Vec<&[f64]> = samples.iter().filter_map(|s| s.course.rates.get(index).map(Vec::as_slice)).collect();
-        let fair: Vec<f64> = samples.iter().filter_map(|s| Some(s.groups.get(index)?.rates.fair_share)).collect();
+        let runs: Vec<&[f64]> =
+            samples.iter().filter_map(|s| s.course.rates.get(index).map(Vec::as_slice)).collect();
+        let fair: Vec<f64> =
+            samples.iter().filter_map(|s| Some(s.groups.get(index)?.rates.fair_share)).collect();
         let piece_s = samples.first()?.course.piece_s;
-        let look = Look { runs: &runs, fair: stats::mean(&fair)?, tail: LEVEL / groups.len() as f64 / 2.0 };
+        let look = Look {
+            runs: &runs,
+            fair: stats::mean(&fair)?,
+            tail: LEVEL / groups.len() as f64 / 2.0,
+        };
         let warmup = pieces(job.scenario.run.warmup.as_secs(), piece_s);
         let (early_bps, late_bps) = look.change(warmup)?;
         let better = look.better(warmup).map(|piece| piece as f64 * piece_s);
@@ -76,10 +87,11 @@ struct Look<'r> {
 }
 
 impl Look<'_> {
-    /// Its rates early and late after `warmup` pieces, where they differ; none where it is steady, or where that cannot be
-    /// told.
+    /// Its rates early and late after `warmup` pieces, where they differ; none where it is steady,
+    /// or where that cannot be told.
     fn change(&self, warmup: usize) -> Option<(f64, f64)> {
-        let both: Vec<(f64, f64)> = self.runs.iter().filter_map(|run| early_and_late(run.get(warmup..)?)).collect();
+        let both: Vec<(f64, f64)> =
+            self.runs.iter().filter_map(|run| early_and_late(run.get(warmup..)?)).collect();
         let early = stats::mean(&both.iter().map(|b| b.0).collect::<Vec<_>>())?;
         let late = stats::mean(&both.iter().map(|b| b.1).collect::<Vec<_>>())?;
         let changes: Vec<f64> = both.iter().map(|(early, late)| early - late).collect();
@@ -91,11 +103,15 @@ impl Look<'_> {
     /// The first piece from which on it is steady, at most half of the run.
     fn better(&self, warmup: usize) -> Option<usize> {
         let length = self.runs.iter().map(|run| run.len()).min()?;
-        let mean = |piece: usize| self.runs.iter().map(|run| run[piece]).sum::<f64>() / self.runs.len() as f64;
+        let mean = |piece: usize| {
+            self.runs.iter().map(|run| run[piece]).sum::<f64>() / self.runs.len() as f64
+        };
         let course: Vec<f64> = (0..length).map(mean).collect();
         let step = (length / LEAST).max(1);
         let from = mser(&course).max(warmup + step);
-        (from..=length / 2).step_by(step).find(|&piece| length - piece >= LEAST && self.change(piece).is_none())
+        (from..=length / 2)
+            .step_by(step)
+            .find(|&piece| length - piece >= LEAST && self.change(piece).is_none())
     }
 }
 
@@ -103,11 +119,13 @@ impl Look<'_> {
 fn early_and_late(measured: &[f64]) -> Option<(f64, f64)> {
     let length = measured.len();
     let enough = length >= LEAST;
-    enough.then(|| Some((stats::mean(&measured[..length / 4])?, stats::mean(&measured[length / 2..])?)))?
+    enough.then(|| {
+        Some((stats::mean(&measured[..length / 4])?, stats::mean(&measured[length / 2..])?))
+    })?
 }
 
-/// How many of `values` to leave out: where the sum of squares around the mean of the rest, over the square of its number, is
-/// least. At most half of them.
+/// How many of `values` to leave out: where the sum of squares around the mean of the rest, over
+/// the square of its number, is least. At most half of them.
 fn mser(values: &[f64]) -> usize {
     let (mut sum, mut squares) = (0.0, 0.0);
     let mut best = (f64::INFINITY, 0);
@@ -129,10 +147,15 @@ mod tests {
     use super::*;
     use tidegate::Rng;
 
-    /// `seeds` runs of 200 pieces around 1 with noise, that begin `above` higher and come down within `over` pieces.
+    /// `seeds` runs of 200 pieces around 1 with noise, that begin `above` higher and come down
+    /// within `over` pieces.
     fn runs(dice: &mut Rng, seeds: usize, above: f64, over: f64) -> Vec<Vec<f64>> {
         let mut noise = move || (0..12).map(|_| dice.uniform()).sum::<f64>() - 6.0;
-        let of = |_| (0..200).map(|i| 1.0 + above * (1.0 - i as f64 / over).max(0.0) + 0.1 * noise()).collect();
+        let of = |_| {
+            (0..200)
+                .map(|i| 1.0 + above * (1.0 - i as f64 / over).max(0.0) + 0.1 * noise())
+                .collect()
+        };
         (0..seeds).map(of).collect::<Vec<Vec<f64>>>()
     }
 
@@ -163,12 +186,14 @@ mod tests {
 
     #[test]
     fn steady_runs_are_rarely_called_unsteady() {
-        // Without the bound below which a change does not matter: one in a hundred, and no more than chance above that.
+        // Without the bound below which a change does not matter: one in a hundred, and no more
+        // than chance above that.
         let mut dice = Rng::from_seed(3);
         let alarms = (0..2000).filter(|_| {
             let steady = runs(&mut dice, 5, 0.0, 1.0);
             let runs: Vec<&[f64]> = steady.iter().map(Vec::as_slice).collect();
-            let changes: Vec<f64> = runs.iter().map(|r| early_and_late(r).unwrap()).map(|(e, l)| e - l).collect();
+            let changes: Vec<f64> =
+                runs.iter().map(|r| early_and_late(r).unwrap()).map(|(e, l)| e - l).collect();
             interval::Estimate::of(&changes).unwrap().beyond(LEVEL / 2.0)
         });
         let alarms = alarms.count();

@@ -16,7 +16,8 @@ use tidegate::{ConfigError, Link};
 use crate::nearest::did_you_mean;
 
 /// What is wrong with the second queue of a label.
-pub(crate) const SAME_LABEL: &str = "another queue is called that too; give each its own, as in \"red as RED 1\"";
+pub(crate) const SAME_LABEL: &str =
+    "another queue is called that too; give each its own, as in \"red as RED 1\"";
 /// The longest label, in characters.
 const LABEL_LIMIT: usize = 80;
 
@@ -44,14 +45,17 @@ impl QueueSpec {
         self.label.clone().unwrap_or_else(|| self.text())
     }
 
-    /// Checks that no two queues of `specs` are called the same: a reader could not tell their results apart.
+    /// Checks that no two queues of `specs` are called the same: a reader could not tell their
+    /// results apart.
     ///
     /// # Errors
     /// The label that two of them have.
     pub fn distinct(specs: &[QueueSpec]) -> Result<(), (&QueueSpec, ConfigError)> {
         match twice(specs) {
             None => Ok(()),
-            Some(again) => Err((&specs[again], ConfigError::new("label", specs[again].label(), SAME_LABEL))),
+            Some(again) => {
+                Err((&specs[again], ConfigError::new("label", specs[again].label(), SAME_LABEL)))
+            }
         }
     }
 
@@ -72,14 +76,15 @@ impl QueueSpec {
             }
             error
         };
-        let mut config = catalog::config(&self.name, self.preset.as_deref(), link).map_err(|error| {
-            let queues: Vec<_> = catalog::QUEUES.iter().map(|row| row.name).collect();
-            let presets: Vec<_> =
-                catalog::find(&self.name).map_or(vec![], |row| (row.presets)().iter().map(|p| p.0).collect());
-            let known = if error.field == "queue" { queues } else { presets };
-            let word = error.value.clone();
-            suggest(error, &word, &known)
-        })?;
+        let mut config =
+            catalog::config(&self.name, self.preset.as_deref(), link).map_err(|error| {
+                let queues: Vec<_> = catalog::QUEUES.iter().map(|row| row.name).collect();
+                let presets: Vec<_> = catalog::find(&self.name)
+                    .map_or(vec![], |row| (row.presets)().iter().map(|p| p.0).collect());
+                let known = if error.field == "queue" { queues } else { presets };
+                let word = error.value.clone();
+                suggest(error, &word, &known)
+            })?;
         let known: Vec<_> = config.row().params.iter().map(|p| p.name).collect();
         for (param, value) in &self.params {
             config.set(param, value).map_err(|error| match known.contains(&param.as_str()) {
@@ -111,8 +116,8 @@ impl fmt::Display for QueueSpec {
 impl FromStr for QueueSpec {
     type Err = ConfigError;
 
-    /// Reads the text's form only; whether the queue and its parameters exist is [`QueueSpec::resolve`]'s business,
-    /// since bounds depend on the link.
+    /// Reads the text's form only; whether the queue and its parameters exist is
+    /// [`QueueSpec::resolve`]'s business, since bounds depend on the link.
     fn from_str(text: &str) -> Result<QueueSpec, ConfigError> {
         let wrong = |why: String| ConfigError::new("queue", text, why);
         let (body, label) = match text.split_once(" as ") {
@@ -126,7 +131,10 @@ impl FromStr for QueueSpec {
             None => (head, None),
         };
         if name.is_empty() || preset == Some("") {
-            return Err(wrong("must be NAME[/PRESET][,param=value…][ as LABEL], as in \"sfb/paper,bins=46\"".into()));
+            return Err(wrong(
+                "must be NAME[/PRESET][,param=value…][ as LABEL], as in \"sfb/paper,bins=46\""
+                    .into(),
+            ));
         }
         let mut params: Vec<(String, String)> = Vec::new();
         for part in parts {
@@ -166,12 +174,22 @@ mod tests {
     use super::*;
 
     fn link() -> Link {
-        Link::new("10 Mbit/s".parse().unwrap(), "100 packets".parse().unwrap(), "1000 B".parse().unwrap()).unwrap()
+        Link::new(
+            "10 Mbit/s".parse().unwrap(),
+            "100 packets".parse().unwrap(),
+            "1000 B".parse().unwrap(),
+        )
+        .unwrap()
     }
 
     #[test]
     fn text_in_text_out() {
-        for text in ["drop_tail", "red/paper", "red,min=20 packets,max=60 packets", "sfb/paper,bins=46 as SFB 2×46"] {
+        for text in [
+            "drop_tail",
+            "red/paper",
+            "red,min=20 packets,max=60 packets",
+            "sfb/paper,bins=46 as SFB 2×46",
+        ] {
             assert_eq!(text.parse::<QueueSpec>().unwrap().to_string(), text);
         }
         let spec: QueueSpec = " red / paper , min = 20 packets  as  mine ".parse().unwrap();
@@ -181,7 +199,17 @@ mod tests {
 
     #[test]
     fn forms_that_are_no_queue() {
-        for text in ["", "/paper", "red/", "red,min", "red,=3", "red,min=", "red,a=1,a=2", "red as ", "red,,"] {
+        for text in [
+            "",
+            "/paper",
+            "red/",
+            "red,min",
+            "red,=3",
+            "red,min=",
+            "red,a=1,a=2",
+            "red as ",
+            "red,,",
+        ] {
             let error = text.parse::<QueueSpec>().expect_err(text);
             assert_eq!(error.field, "queue", "{text}");
             assert_eq!(error.value, text);
@@ -190,20 +218,29 @@ mod tests {
 
     #[test]
     fn queues_have_different_labels() {
-        let specs = |texts: &[&str]| -> Vec<QueueSpec> { texts.iter().map(|t| t.parse().unwrap()).collect() };
+        let specs = |texts: &[&str]| -> Vec<QueueSpec> {
+            texts.iter().map(|t| t.parse().unwrap()).collect()
+        };
         for texts in [&["red", "red/auto", "red/auto as auto"][..], &["sfb", "sfb as again"], &[]] {
             assert_eq!(QueueSpec::distinct(&specs(texts)), Ok(()), "{texts:?}");
         }
         let two = specs(&["sfb", "red as a", "blue as a"]);
         let (spec, error) = QueueSpec::distinct(&two).unwrap_err();
         assert_eq!((spec, error.field.as_str(), error.value.as_str()), (&two[2], "label", "a"));
-        assert!(QueueSpec::distinct(&specs(&["sfb", "sfb"])).is_err(), "nor could two of the same be told apart");
+        assert!(
+            QueueSpec::distinct(&specs(&["sfb", "sfb"])).is_err(),
+            "nor could two of the same be told apart"
+        );
     }
 
     #[test]
     fn unknown_words_bring_the_nearest_known() {
         let refuse = |text: &str| text.parse::<QueueSpec>().unwrap().resolve(&link()).unwrap_err();
-        assert!(refuse("droptail").why.ends_with("did you mean `drop_tail`?"), "{}", refuse("droptail"));
+        assert!(
+            refuse("droptail").why.ends_with("did you mean `drop_tail`?"),
+            "{}",
+            refuse("droptail")
+        );
         assert!(refuse("drop_tail/papr").why.ends_with("did you mean `paper`?"));
         assert_eq!(refuse("drop_tail,x=1").field, "x");
     }

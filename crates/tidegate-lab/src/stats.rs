@@ -1,19 +1,22 @@
-//! Statistics over replications and over flows: each a small function with its formula and golden numbers.
+//! Statistics over replications and over flows: each a small function with its formula and golden
+//! numbers.
 use tidegate_report::{Figure, interval};
 
-/// Mean of replications and the half-width of its 95 % interval, t_{.975,R−1} · s / √R. No figure without values;
-/// no interval for a single one.
+/// Mean of replications and the half-width of its 95 % interval, t_{.975,R−1} · s / √R. No figure
+/// without values; no interval for a single one.
 pub fn figure(values: impl IntoIterator<Item = f64>) -> Option<Figure> {
     interval::mean(&values.into_iter().collect::<Vec<_>>())
 }
 
-/// A figure of events that may be rare: without its interval where that reaches down to zero or below. Such a figure comes
-/// from a few bursts in some of the seeds, and an interval that is symmetrical misses the truth in up to two cases of three.
+/// A figure of events that may be rare: without its interval where that reaches down to zero or
+/// below. Such a figure comes from a few bursts in some of the seeds, and an interval that is
+/// symmetrical misses the truth in up to two cases of three.
 pub fn rare(figure: Figure) -> Figure {
     within(figure, f64::INFINITY)
 }
 
-/// A figure that cannot leave 0 to `most`: without its interval where that reaches to either end, for the same reason.
+/// A figure that cannot leave 0 to `most`: without its interval where that reaches to either end,
+/// for the same reason.
 fn within(figure: Figure, most: f64) -> Figure {
     let mean = figure.mean();
     match figure.ci95() {
@@ -25,16 +28,18 @@ fn within(figure: Figure, most: f64) -> Figure {
 /// From here on what can be 1 at most, as utilization and Jain's index, has no interval.
 const NEAR_ONE: f64 = 0.98;
 
-/// A figure from 0 to 1: without its interval where that reaches to an end, or where the mean is near one. There most seeds
-/// agree and a few do not, and an interval of few seeds misses them: it held the truth in 24 to 90 of 100 cases.
+/// A figure from 0 to 1: without its interval where that reaches to an end, or where the mean is
+/// near one. There most seeds agree and a few do not, and an interval of few seeds misses them: it
+/// held the truth in 24 to 90 of 100 cases.
 pub fn part(figure: Figure) -> Figure {
     let bare = || Figure::exact(figure.mean()).unwrap_or(figure);
     if figure.mean() >= NEAR_ONE { bare() } else { within(figure, 1.0) }
 }
 
-/// [`figure_of_some`] of what is skewed from seed to seed: delays, queues, the worst user, Jain's index. Of such values
-/// Student's interval covers too little, by about skewness²/R; so it is wider by √(1 + 1.5/R). That covers 93 to 97 % of a
-/// normal law and of a skewness of about one; `tests/coverage.rs` measures it.
+/// [`figure_of_some`] of what is skewed from seed to seed: delays, queues, the worst user, Jain's
+/// index. Of such values Student's interval covers too little, by about skewness²/R; so it is wider
+/// by √(1 + 1.5/R). That covers 93 to 97 % of a normal law and of a skewness of about one;
+/// `tests/coverage.rs` measures it.
 pub fn skewed(values: impl IntoIterator<Item = Option<f64>>) -> Option<Figure> {
     let values: Vec<f64> = values.into_iter().flatten().collect();
     let plain = figure(values.iter().copied())?;
@@ -64,8 +69,8 @@ pub fn norm(rates: &[f64], fair: f64) -> f64 {
     rates.iter().map(|b| (b - fair) * (b - fair)).sum::<f64>().sqrt()
 }
 
-/// The normalised standard deviation around the fair share, √(Σ(g_i/fair − 1)² / (N − 1)) (cho2001 eq. 7): around 1,
-/// not around the mean. None for fewer than two flows.
+/// The normalised standard deviation around the fair share, √(Σ(g_i/fair − 1)² / (N − 1)) (cho2001
+/// eq. 7): around 1, not around the mean. None for fewer than two flows.
 pub fn fair_deviation(rates: &[f64], fair: f64) -> Option<f64> {
     let squares: f64 = rates.iter().map(|g| (g / fair - 1.0) * (g / fair - 1.0)).sum();
     (rates.len() > 1).then(|| (squares / (rates.len() as f64 - 1.0)).sqrt())
@@ -79,7 +84,8 @@ pub fn variation(values: &[f64]) -> Option<f64> {
 
 /// The root of the mean squared difference between estimates and truth. None of nothing.
 pub fn rmse(pairs: &[(f64, f64)]) -> Option<f64> {
-    let squares: Vec<f64> = pairs.iter().map(|(estimate, truth)| (estimate - truth) * (estimate - truth)).collect();
+    let squares: Vec<f64> =
+        pairs.iter().map(|(estimate, truth)| (estimate - truth) * (estimate - truth)).collect();
     mean(&squares).map(f64::sqrt)
 }
 
@@ -94,8 +100,9 @@ pub struct Claim<'p> {
     pub weight: f64,
 }
 
-/// The max-min fair rates of `claims` over links of `capacity`: no rate can grow without another, no greater one (per
-/// weight), falling. Found by filling all flows evenly and stopping each at its demand or at its first full link.
+/// The max-min fair rates of `claims` over links of `capacity`: no rate can grow without another,
+/// no greater one (per weight), falling. Found by filling all flows evenly and stopping each at its
+/// demand or at its first full link.
 pub fn max_min(capacity: &[f64], claims: &[Claim<'_>]) -> Vec<f64> {
     let mut left = capacity.to_vec();
     // Open flows on each link, and their weights together.
@@ -110,15 +117,19 @@ pub fn max_min(capacity: &[f64], claims: &[Claim<'_>]) -> Vec<f64> {
     let mut rates = vec![0.0; claims.len()];
     let mut open: Vec<usize> = (0..claims.len()).collect();
     while !open.is_empty() {
-        // How far the open flows can rise: to the level at which the tightest link is full, or the least demand is met.
+        // How far the open flows can rise: to the level at which the tightest link is full, or the
+        // least demand is met.
         let full = |link: usize| left[link].max(0.0) / weight[link];
         let met = |claim: &Claim<'_>| claim.demand / claim.weight;
         let links = (0..left.len()).filter(|&l| users[l] > 0).map(full);
-        let level = links.chain(open.iter().map(|&i| met(&claims[i]))).fold(f64::INFINITY, f64::min);
+        let level =
+            links.chain(open.iter().map(|&i| met(&claims[i]))).fold(f64::INFINITY, f64::min);
         // Rounding must not keep a full link open for ever.
         let most = level * (1.0 + 1e-12);
         let tight: Vec<bool> = (0..left.len()).map(|l| users[l] > 0 && full(l) <= most).collect();
-        let done = |i: &usize| met(&claims[*i]) <= most || claims[*i].path.iter().any(|&l| tight[l as usize]);
+        let done = |i: &usize| {
+            met(&claims[*i]) <= most || claims[*i].path.iter().any(|&l| tight[l as usize])
+        };
         let (closed, rest): (Vec<usize>, Vec<usize>) = open.into_iter().partition(done);
         if closed.is_empty() {
             break; // nothing limits what is left: infinite demands over no links
@@ -159,9 +170,11 @@ mod tests {
 
     #[test]
     fn class_averages_weighted_by_count() {
-        // 85, 12 and 3 flows at their class's mean rate: the printed index of one row of the Purge paper's table.
+        // 85, 12 and 3 flows at their class's mean rate: the printed index of one row of the Purge
+        // paper's table.
         let classes = [(85, 82.944), (12, 105.472), (3, 112.64)];
-        let rates: Vec<f64> = classes.iter().flat_map(|&(n, rate)| std::iter::repeat_n(rate, n)).collect();
+        let rates: Vec<f64> =
+            classes.iter().flat_map(|&(n, rate)| std::iter::repeat_n(rate, n)).collect();
         close(jain(&rates).unwrap(), 0.9902, 5e-5);
     }
 
@@ -192,21 +205,33 @@ mod tests {
     fn fair_shares() {
         let inf = f64::INFINITY;
         let share = |capacity: &[f64], claims: &[(&[u32], f64)]| {
-            let claims: Vec<_> = claims.iter().map(|&(path, demand)| Claim { path, demand, weight: 1.0 }).collect();
+            let claims: Vec<_> =
+                claims.iter().map(|&(path, demand)| Claim { path, demand, weight: 1.0 }).collect();
             max_min(capacity, &claims)
         };
-        // 10 Mbit/s, 35 that take all and one of .1 Mbit/s: .2829 each (the table of CARE's first experiment).
+        // 10 Mbit/s, 35 that take all and one of .1 Mbit/s: .2829 each (the table of CARE's first
+        // experiment).
         let mut claims: Vec<(&[u32], f64)> = vec![(&[0], inf); 35];
         claims.push((&[0], 0.1));
         let rates = share(&[10.0], &claims);
         close(rates[0], 0.282857, 5e-7);
         close(rates[35], 0.1, 1e-12);
         // The classical line of two links: one flow over both, one over each.
-        assert_eq!(share(&[1.0, 2.0], &[(&[0, 1], inf), (&[0], inf), (&[1], inf)]), [0.5, 0.5, 1.5]);
+        assert_eq!(
+            share(&[1.0, 2.0], &[(&[0, 1], inf), (&[0], inf), (&[1], inf)]),
+            [0.5, 0.5, 1.5]
+        );
         assert_eq!(share(&[10.0], &[(&[0], 2.0), (&[0], 20.0)]), [2.0, 8.0]);
-        assert_eq!(share(&[10.0], &[(&[0], 2.0), (&[0], 3.0)]), [2.0, 3.0], "demand below capacity is met");
+        assert_eq!(
+            share(&[10.0], &[(&[0], 2.0), (&[0], 3.0)]),
+            [2.0, 3.0],
+            "demand below capacity is met"
+        );
         let claim = |weight| Claim { path: &[0], demand: inf, weight };
-        assert_eq!(max_min(&[9.0], &[claim(1.0), claim(1.0), claim(0.5), claim(0.5)]), [3.0, 3.0, 1.5, 1.5]);
+        assert_eq!(
+            max_min(&[9.0], &[claim(1.0), claim(1.0), claim(0.5), claim(0.5)]),
+            [3.0, 3.0, 1.5, 1.5]
+        );
         assert_eq!(share(&[], &[(&[], 3.0)]), [3.0]);
         assert_eq!(share(&[1.0], &[]), [0.0; 0]);
     }

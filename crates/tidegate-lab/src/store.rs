@@ -42,8 +42,8 @@ pub const MARK: &str = "run.json";
 /// What stands in it.
 pub(crate) const MAKER: &str = "tidegate";
 
-/// The files that go with `outcomes`: those of [`results`], `scenario.toml` (resolved) and `run.json` (version, seeds,
-/// queues). `report.html` is the report crate's; add it.
+/// The files that go with `outcomes`: those of [`results`], `scenario.toml` (resolved) and
+/// `run.json` (version, seeds, queues). `report.html` is the report crate's; add it.
 pub fn files(scenario: &Scenario, outcomes: &[Outcome]) -> Vec<File> {
     let queues: Vec<_> = outcomes.iter().map(|o| o.document.label.as_str()).collect();
     let mut files = results(outcomes);
@@ -52,8 +52,8 @@ pub fn files(scenario: &Scenario, outcomes: &[Outcome]) -> Vec<File> {
     files
 }
 
-/// `result.json` (one document, or a list for several queues) and `series.json`; the same as Parquet: `flows.parquet`,
-/// `series.parquet`, `gauges.parquet`.
+/// `result.json` (one document, or a list for several queues) and `series.json`; the same as
+/// Parquet: `flows.parquet`, `series.parquet`, `gauges.parquet`.
 pub fn results(outcomes: &[Outcome]) -> Vec<File> {
     let result = match outcomes {
         [only] => only.document.to_json(),
@@ -62,8 +62,12 @@ pub fn results(outcomes: &[Outcome]) -> Vec<File> {
             Document::list_to_json(&documents)
         }
     };
-    let series: Vec<_> = outcomes.iter().map(|o| json!({ "label": o.document.label, "series": o.series })).collect();
-    let mut files = vec![text("result.json", result), text("series.json", serde_json::Value::from(series).to_string())];
+    let series: Vec<_> =
+        outcomes.iter().map(|o| json!({ "label": o.document.label, "series": o.series })).collect();
+    let mut files = vec![
+        text("result.json", result),
+        text("series.json", serde_json::Value::from(series).to_string()),
+    ];
     files.extend(columnar::files(outcomes));
     files
 }
@@ -80,34 +84,45 @@ pub fn mark(scenario: &str, seeds: &[u64], queues: &[&str]) -> File {
     File { name: MARK.into(), bytes: format!("{text:#}\n").into_bytes() }
 }
 
-/// Whether `dir` can take a result: it does not exist, is empty, or holds an earlier result (to be replaced), and its
-/// parent can be written. Ask before the work.
+/// Whether `dir` can take a result: it does not exist, is empty, or holds an earlier result (to be
+/// replaced), and its parent can be written. Ask before the work.
 ///
 /// # Errors
 /// It holds something that is not ours, is no directory, or cannot be written.
 pub fn accept(dir: &Path) -> Result<(), StoreError> {
     replaceable(dir)?;
     let parent = parent(dir)?;
-    tempfile::Builder::new().prefix(".tidegate-").tempdir_in(&parent).map_err(|e| wrong(dir, &e))?;
+    tempfile::Builder::new()
+        .prefix(".tidegate-")
+        .tempdir_in(&parent)
+        .map_err(|e| wrong(dir, &e))?;
     Ok(())
 }
 
-/// Writes `files` into `dir`, replacing an earlier result there. On error nothing is left and nothing is lost.
+/// Writes `files` into `dir`, replacing an earlier result there. On error nothing is left and
+/// nothing is lost.
 ///
 /// # Errors
 /// As [`accept`]; a full disk.
 pub fn write(dir: &Path, files: &[File]) -> Result<(), StoreError> {
     replaceable(dir)?;
     let parent = parent(dir)?;
-    // In the same directory, so that the rename cannot cross a file system. Removed when dropped, whatever happens.
-    let fresh = tempfile::Builder::new().prefix(".tidegate-").tempdir_in(&parent).map_err(|e| wrong(dir, &e))?;
+    // In the same directory, so that the rename cannot cross a file system. Removed when dropped,
+    // whatever happens.
+    let fresh = tempfile::Builder::new()
+        .prefix(".tidegate-")
+        .tempdir_in(&parent)
+        .map_err(|e| wrong(dir, &e))?;
     for file in files {
         let path = fresh.path().join(&file.name);
         write_file(&path, &file.bytes).map_err(|e| wrong(dir, &e))?;
     }
     share(fresh.path()).map_err(|e| wrong(dir, &e))?;
     // An earlier result steps aside and comes back if the new one cannot take its place.
-    let aside = tempfile::Builder::new().prefix(".tidegate-").tempdir_in(&parent).map_err(|e| wrong(dir, &e))?;
+    let aside = tempfile::Builder::new()
+        .prefix(".tidegate-")
+        .tempdir_in(&parent)
+        .map_err(|e| wrong(dir, &e))?;
     let old = aside.path().join("old");
     let had_old = dir.exists();
     if had_old {
@@ -152,15 +167,21 @@ fn replaceable(dir: &Path) -> Result<(), StoreError> {
     match fs::symlink_metadata(dir) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(wrong(dir, &error)),
-        Ok(meta) if meta.is_symlink() => return refuse("is a symbolic link; name the directory itself"),
-        Ok(meta) if !meta.is_dir() => return refuse("is a file, not a directory; choose another name"),
+        Ok(meta) if meta.is_symlink() => {
+            return refuse("is a symbolic link; name the directory itself");
+        }
+        Ok(meta) if !meta.is_dir() => {
+            return refuse("is a file, not a directory; choose another name");
+        }
         Ok(_) => {}
     }
     let mut entries = fs::read_dir(dir).map_err(|e| wrong(dir, &e))?;
     if entries.next().is_none() || is_ours(dir) {
         return Ok(());
     }
-    refuse("is a directory with other things in it, which are left alone; choose a new or an empty one")
+    refuse(
+        "is a directory with other things in it, which are left alone; choose a new or an empty one",
+    )
 }
 
 fn is_ours(dir: &Path) -> bool {
@@ -188,7 +209,9 @@ pub(crate) fn wrong(path: &Path, error: &io::Error) -> StoreError {
     let why = match error.kind() {
         io::ErrorKind::PermissionDenied => "cannot be written (permission denied)".into(),
         io::ErrorKind::ReadOnlyFilesystem => "cannot be written (read-only file system)".into(),
-        io::ErrorKind::StorageFull => "cannot be written: the disk is full. Nothing was left behind".into(),
+        io::ErrorKind::StorageFull => {
+            "cannot be written: the disk is full. Nothing was left behind".into()
+        }
         io::ErrorKind::NotADirectory => "cannot be made: a part of the path is a file".into(),
         // Not the error's own text, which may name a temporary file.
         kind => format!("cannot be written: {kind}"),
@@ -201,14 +224,19 @@ mod tests {
     use super::*;
 
     fn list(dir: &Path) -> Vec<String> {
-        let mut names: Vec<String> =
-            fs::read_dir(dir).unwrap().map(|e| e.unwrap().file_name().to_string_lossy().into_owned()).collect();
+        let mut names: Vec<String> = fs::read_dir(dir)
+            .unwrap()
+            .map(|e| e.unwrap().file_name().to_string_lossy().into_owned())
+            .collect();
         names.sort();
         names
     }
 
     fn result(text: &str) -> Vec<File> {
-        vec![mark("flood", &[1, 2], &["red"]), File { name: "result.json".into(), bytes: text.into() }]
+        vec![
+            mark("flood", &[1, 2], &["red"]),
+            File { name: "result.json".into(), bytes: text.into() },
+        ]
     }
 
     #[test]
@@ -218,10 +246,15 @@ mod tests {
         accept(&dir).unwrap();
         write(&dir, &result("one")).unwrap();
         assert_eq!(fs::read_to_string(dir.join("result.json")).unwrap(), "one");
-        write(&dir, &[result("two"), vec![File { name: "more".into(), bytes: vec![] }]].concat()).unwrap();
+        write(&dir, &[result("two"), vec![File { name: "more".into(), bytes: vec![] }]].concat())
+            .unwrap();
         assert_eq!(list(&dir), ["more", "result.json", "run.json"]);
         write(&dir, &result("three")).unwrap();
-        assert_eq!(list(&dir), ["result.json", "run.json"], "the earlier result is replaced, not mixed");
+        assert_eq!(
+            list(&dir),
+            ["result.json", "run.json"],
+            "the earlier result is replaced, not mixed"
+        );
         assert_eq!(list(dir.parent().unwrap()), ["flood"], "nothing is left beside it");
         let empty = base.path().join("empty");
         fs::create_dir(&empty).unwrap();
@@ -235,7 +268,9 @@ mod tests {
         fs::create_dir(&home).unwrap();
         fs::write(home.join("thesis.tex"), "years of work").unwrap();
         for refuse in [accept(&home), write(&home, &result("x"))] {
-            assert!(refuse.unwrap_err().to_string().contains("home: is a directory with other things"));
+            assert!(
+                refuse.unwrap_err().to_string().contains("home: is a directory with other things")
+            );
         }
         fs::write(home.join(MARK), "{\"made_by\": \"somebody\"}").unwrap();
         assert!(accept(&home).is_err());
@@ -261,8 +296,10 @@ mod tests {
         let base = tempfile::tempdir().unwrap();
         let dir = base.path().join("flood");
         write(&dir, &result("old")).unwrap();
-        // A name that cannot be a file stands for whatever may go wrong half-way, a full disk for one.
-        let files = [result("new"), vec![File { name: "no/such/directory".into(), bytes: vec![] }]].concat();
+        // A name that cannot be a file stands for whatever may go wrong half-way, a full disk for
+        // one.
+        let files = [result("new"), vec![File { name: "no/such/directory".into(), bytes: vec![] }]]
+            .concat();
         assert!(write(&dir, &files).is_err());
         assert_eq!(fs::read_to_string(dir.join("result.json")).unwrap(), "old");
         assert_eq!(list(base.path()), ["flood"]);

@@ -1,5 +1,9 @@
-//! Whether the printed intervals hold what they say: a 95 % interval must hold the truth in 93 to 97 of 100 cases.
-#![allow(clippy::disallowed_macros, reason = "a failing test shows every share, not the first alone")]
+//! Whether the printed intervals hold what they say: a 95 % interval must hold the truth in 93 to
+//! 97 of 100 cases.
+#![allow(
+    clippy::disallowed_macros,
+    reason = "a failing test shows every share, not the first alone"
+)]
 use tidegate::Rng;
 use tidegate_lab::{Job, Scenario, run, stats};
 use tidegate_report::{Document, Figure, interval};
@@ -32,7 +36,10 @@ fn means_of_synthetic_data() {
     let mut dice = Rng::from_seed(1);
     for n in [2, 3, 5, 10, 20] {
         let of = |dice: &mut Rng| (0..n).map(|_| 7.0 + normal(dice)).collect::<Vec<_>>();
-        assert_covers(&format!("mean of {n}"), share(|| holds(stats::figure(of(&mut dice)).unwrap(), 7.0)));
+        assert_covers(
+            &format!("mean of {n}"),
+            share(|| holds(stats::figure(of(&mut dice)).unwrap(), 7.0)),
+        );
     }
 }
 
@@ -50,7 +57,10 @@ fn differences_of_synthetic_data() {
                 let (a, b): (Vec<f64>, Vec<f64>) = (0..n).map(pair).unzip();
                 holds(interval::difference(&a, &b, true).unwrap(), -1.0)
             };
-            assert_covers(&format!("difference of {n}, correlation {:.1}", common * common), share(trial));
+            assert_covers(
+                &format!("difference of {n}, correlation {:.1}", common * common),
+                share(trial),
+            );
         }
     }
     // Unequal spread and unequal numbers, which Welch's degrees of freedom are for.
@@ -72,8 +82,9 @@ fn poisson(dice: &mut Rng, mean: f64) -> f64 {
     count
 }
 
-/// What is said of rare losses, an interval, a bound or a bare count, is wrong in no more than 7 of 100 cases. How often: where
-/// hardly any are seen no interval is printed, and 3/N bounds them in more than 95.
+/// What is said of rare losses, an interval, a bound or a bare count, is wrong in no more than 7 of
+/// 100 cases. How often: where hardly any are seen no interval is printed, and 3/N bounds them in
+/// more than 95.
 #[test]
 fn rare_events_of_synthetic_data() {
     const PACKETS: f64 = 10_000.0;
@@ -82,13 +93,16 @@ fn rare_events_of_synthetic_data() {
         for burst in [1.0, 8.0] {
             let (mut printed, mut bounds) = (0, 0);
             let well = share(|| {
-                let lost: Vec<f64> = (0..5).map(|_| burst * poisson(&mut dice, mean / burst) / PACKETS).collect();
+                let lost: Vec<f64> =
+                    (0..5).map(|_| burst * poisson(&mut dice, mean / burst) / PACKETS).collect();
                 let figure = stats::rare(stats::figure(lost).unwrap());
                 printed += usize::from(figure.ci95().is_some());
                 bounds += usize::from(figure.mean() == 0.0);
                 match figure.ci95() {
                     Some(_) => holds(figure, mean / PACKETS),
-                    None => figure.mean() > 0.0 || burst > 1.0 || mean / PACKETS < 3.0 / (5.0 * PACKETS),
+                    None => {
+                        figure.mean() > 0.0 || burst > 1.0 || mean / PACKETS < 3.0 / (5.0 * PACKETS)
+                    }
                 }
             });
             println!(
@@ -129,12 +143,16 @@ jitter = 0.5
 "#;
 
 fn replications(queue: &str) -> Vec<Document> {
-    let scenario = Scenario::parse(REAL.as_bytes(), "real.toml", &[]).unwrap_or_else(|e| panic!("{e}"));
+    let scenario =
+        Scenario::parse(REAL.as_bytes(), "real.toml", &[]).unwrap_or_else(|e| panic!("{e}"));
     let one = |seed: usize| {
         let mut scenario = scenario.clone();
         scenario.run.seed = 1 + seed as u64;
         let queues = vec![queue.parse().unwrap()];
-        run(&Job { scenario, queues, flows: false, series: false, threads: Some(1) }, &()).unwrap().remove(0).document
+        run(&Job { scenario, queues, flows: false, series: false, threads: Some(1) }, &())
+            .unwrap()
+            .remove(0)
+            .document
     };
     // Two halves side by side: a pool within a pool would take the stack of both.
     let half = REPLICATIONS / 2;
@@ -174,8 +192,9 @@ fn jain(values: &[f64]) -> Option<Figure> {
     skewed(values).map(stats::part)
 }
 
-/// The figures, how they are made, and the least coverage over all queues. That is 93 % but for medians: where packets wait
-/// for whole packets of others, a median takes few values, and five seeds may all have the same. The report says so.
+/// The figures, how they are made, and the least coverage over all queues. That is 93 % but for
+/// medians: where packets wait for whole packets of others, a median takes few values, and five
+/// seeds may all have the same. The report says so.
 const FIGURES: [(&str, Make, Pick, f64); 14] = [
     ("throughput", plain, |d| d.groups[0].throughput_bps, 0.93),
     ("goodput", plain, |d| d.groups[0].goodput_bps, 0.93),
@@ -213,12 +232,14 @@ impl Score {
     }
 }
 
-/// Each of the 150 groups of five by itself, and 10,000 groups of five drawn from the same replications, which tells the
-/// coverage to a fifth of a per cent. The truth is the mean of all replications.
+/// Each of the 150 groups of five by itself, and 10,000 groups of five drawn from the same
+/// replications, which tells the coverage to a fifth of a per cent. The truth is the mean of all
+/// replications.
 #[test]
 fn figures_of_a_real_scenario() {
     let mut dice = Rng::from_seed(4);
-    let queues = ["red/auto", "fq_codel", "drop_tail", "sfb/auto", "codel"].map(|queue| (queue, replications(queue)));
+    let queues = ["red/auto", "fq_codel", "drop_tail", "sfb/auto", "codel"]
+        .map(|queue| (queue, replications(queue)));
     for (what, make, pick, least) in FIGURES {
         let (mut apart, mut drawn) = (Score::default(), Score::default());
         for (queue, all) in &queues {
@@ -227,10 +248,12 @@ fn figures_of_a_real_scenario() {
             values.chunks_exact(SEEDS).for_each(|group| apart.count(make(group), truth));
             let before = drawn;
             for _ in 0..GROUPS {
-                let group = [(); SEEDS].map(|()| values[(dice.uniform() * values.len() as f64) as usize]);
+                let group =
+                    [(); SEEDS].map(|()| values[(dice.uniform() * values.len() as f64) as usize]);
                 drawn.count(make(&group), truth);
             }
-            let own = Score { printed: drawn.printed - before.printed, held: drawn.held - before.held };
+            let own =
+                Score { printed: drawn.printed - before.printed, held: drawn.held - before.held };
             println!("{queue} {what}: {:.1} % of {} intervals", own.share() * 100.0, own.printed);
         }
         println!(
@@ -242,7 +265,11 @@ fn figures_of_a_real_scenario() {
         if drawn.printed < GROUPS {
             continue; // so near to its end that hardly an interval is printed
         }
-        assert!((least..=0.97).contains(&drawn.share()), "{what}: {:.2} % hold", drawn.share() * 100.0);
+        assert!(
+            (least..=0.97).contains(&drawn.share()),
+            "{what}: {:.2} % hold",
+            drawn.share() * 100.0
+        );
         // Three deviations of so few groups, beside the bounds.
         let chance = 3.0 * (0.05 * 0.95 / apart.printed as f64).sqrt();
         assert!(

@@ -4,10 +4,12 @@ use std::path::Path;
 
 use tidegate::config::Params;
 use tidegate_lab::scenario::{
-    Cbr, Chain, Dumbbell, GroupParams, OnOff, Oscillating, Replay, Run, Tcp, Tfrc, Unresponsive, Voip, Web,
+    Cbr, Chain, Dumbbell, GroupParams, OnOff, Oscillating, Replay, Run, Tcp, Tfrc, Unresponsive,
+    Voip, Web,
 };
 use tidegate_sim::sources::tcp::{
-    AimdParams, BbrParams, BinomialParams, CubicParams, DctcpParams, UnresponsiveParams, VegasParams, VegasRemParams,
+    AimdParams, BbrParams, BinomialParams, CubicParams, DctcpParams, UnresponsiveParams,
+    VegasParams, VegasRemParams,
 };
 
 fn table<P: Params + Default>(required: &[&str], unset: &[(&str, &str)]) -> String {
@@ -15,8 +17,10 @@ fn table<P: Params + Default>(required: &[&str], unset: &[(&str, &str)]) -> Stri
     let defaults = P::default();
     for param in P::PARAMS {
         let own = defaults.get(param.name).unwrap();
-        let special = unset.iter().find(|(name, _)| *name == param.name).map(|(_, text)| text.to_string());
-        let default = if required.contains(&param.name) { "required".into() } else { special.unwrap_or(own) };
+        let special =
+            unset.iter().find(|(name, _)| *name == param.name).map(|(_, text)| text.to_string());
+        let default =
+            if required.contains(&param.name) { "required".into() } else { special.unwrap_or(own) };
         // A bar between two words would end the cell.
         let range = (param.range)().replace(" | ", ", ");
         let _ = writeln!(out, "| `{}` | {default} | {range} | {} |", param.name, param.doc.trim());

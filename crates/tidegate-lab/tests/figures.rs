@@ -3,7 +3,8 @@ use tidegate_lab::{Job, Scenario, run};
 use tidegate_report::{Document, Figure};
 
 fn document(text: &str) -> Document {
-    let scenario = Scenario::parse(text.as_bytes(), "test.toml", &[]).unwrap_or_else(|e| panic!("{e}"));
+    let scenario =
+        Scenario::parse(text.as_bytes(), "test.toml", &[]).unwrap_or_else(|e| panic!("{e}"));
     let queue = scenario.own_queue().clone();
     let job = Job { scenario, queues: vec![queue], flows: true, series: true, threads: Some(1) };
     run(&job, &()).unwrap().remove(0).document
@@ -49,30 +50,38 @@ fn figures_follow_from_the_flows() {
     let result = document(DUMBBELL);
     let flows = result.flows.as_deref().unwrap();
     let (fair, all) = (4e6 / 8.0, &result.aggregate);
-    let rates = |of: fn(&tidegate_report::Flow) -> Option<Figure>| flows.iter().map(move |f| mean(of(f)));
+    let rates =
+        |of: fn(&tidegate_report::Flow) -> Option<Figure>| flows.iter().map(move |f| mean(of(f)));
     let norm: f64 = rates(|f| f.throughput_bps).map(|b| (b - fair) / 1e3).map(|d| d * d).sum();
     near(mean(all.norm_kbps), norm.sqrt(), "norm");
     let around: f64 = rates(|f| f.goodput_bps).map(|g| g / fair - 1.0).map(|d| d * d).sum();
     near(mean(all.fair_deviation), (around / 7.0).sqrt(), "deviation from fair");
     assert!((0.0..10.0).contains(&mean(all.nearly_full_s)));
     assert!(result.links.is_empty(), "one managed link is the bottleneck");
-    // An ideal queue of n drops in the window has n - 1 gaps; their mean is their span over their number.
+    // An ideal queue of n drops in the window has n - 1 gaps; their mean is their span over their
+    // number.
     let drops: f64 = all.drops.values().map(Figure::mean).sum();
     let gap = mean(all.drop_gap_ms.mean);
-    assert!(gap * (drops - 1.0) < 10_000.0 && gap * (drops - 1.0) > 8_000.0, "{gap} ms between {drops} drops");
+    assert!(
+        gap * (drops - 1.0) < 10_000.0 && gap * (drops - 1.0) > 8_000.0,
+        "{gap} ms between {drops} drops"
+    );
     for group in &result.groups {
-        let own: Vec<_> = flows.iter().filter(|f| f.group.as_deref() == Some(&group.name)).collect();
+        let own: Vec<_> =
+            flows.iter().filter(|f| f.group.as_deref() == Some(&group.name)).collect();
         let covs: Vec<f64> = own.iter().filter_map(|f| f.rate_cov).map(|f| f.mean()).collect();
         near(mean(group.rate_cov.mean), covs.iter().sum::<f64>() / covs.len() as f64, &group.name);
         let again: f64 = own.iter().map(|f| mean(f.retransmitted_bytes)).sum();
         near(mean(group.retransmitted_bytes), again, &group.name);
-        // The bottleneck's 10 ms and twice the access link's 2 ms at least; 20 packets of 2 ms more at most, and the
-        // times of transmission.
+        // The bottleneck's 10 ms and twice the access link's 2 ms at least; 20 packets of 2 ms more
+        // at most, and the times of transmission.
         let [p50, p99] = [group.one_way_ms.p50, group.one_way_ms.p99].map(mean);
         assert!(14.0 < p50 && p50 <= p99 && p99 < 14.0 + 40.0 + 4.5, "{}: {p50} {p99}", group.name);
     }
     let [tcp, files, flood] = &result.groups[..] else { panic!("three groups") };
-    assert!(mean(tcp.rtt_ms.mean) > mean(tcp.one_way_ms.mean) + 14.0 && flood.rtt_ms.mean.is_none());
+    assert!(
+        mean(tcp.rtt_ms.mean) > mean(tcp.one_way_ms.mean) + 14.0 && flood.rtt_ms.mean.is_none()
+    );
     assert_eq!([tcp, files, flood].map(|g| mean(g.completions)), [0.0, 3.0, 0.0]);
     // 100 packets of a kilobyte need 200 ms of the link at least.
     assert!(mean(files.completion_ms.p50) > 200.0 && mean(files.completion_ms.p99) < 9000.0);
@@ -118,10 +127,19 @@ to = "b"
     let names: Vec<&str> = result.links.iter().map(|l| l.name.as_str()).collect();
     assert_eq!(names, ["a->b", "b->c"]);
     for link in &result.links {
-        assert!(mean(link.utilization) > 0.85 && mean(link.drop_gap_ms.mean) > 0.0, "{}", link.name);
+        assert!(
+            mean(link.utilization) > 0.85 && mean(link.drop_gap_ms.mean) > 0.0,
+            "{}",
+            link.name
+        );
     }
-    // The watched link's figures are those of the whole; only the group that crosses it has a share of C/n, all of C.
+    // The watched link's figures are those of the whole; only the group that crosses it has a share
+    // of C/n, all of C.
     assert_eq!(result.links[1].queue_delay_ms, result.aggregate.queue_delay_ms);
-    near(mean(result.aggregate.norm_kbps), (8e5 - mean(result.groups[0].throughput_bps)) / 1e3, "norm");
+    near(
+        mean(result.aggregate.norm_kbps),
+        (8e5 - mean(result.groups[0].throughput_bps)) / 1e3,
+        "norm",
+    );
     assert_eq!(result.aggregate.fair_deviation, None, "one flow crosses it");
 }

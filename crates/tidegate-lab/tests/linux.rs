@@ -1,5 +1,6 @@
-//! Our twins of some set-ups against what a Linux kernel's queues gave (`validation/linux/results`): datagrams only, so that
-//! what is compared is the queue. The closed loop stands in `validation/linux.md`.
+//! Our twins of some set-ups against what a Linux kernel's queues gave
+//! (`validation/linux/results`): datagrams only, so that what is compared is the queue. The closed
+//! loop stands in `validation/linux.md`.
 use std::path::{Path, PathBuf};
 
 use tidegate_lab::{Job, Scenario, Set, run};
@@ -11,13 +12,16 @@ fn validation() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../validation")
 }
 
-/// The kernel's mean of what the flood, or all users together, got through `queue` in the open loop, over its runs.
+/// The kernel's mean of what the flood, or all users together, got through `queue` in the open
+/// loop, over its runs.
 fn theirs(queue: &str, group: &str) -> f64 {
     let folder = std::fs::read_dir(validation().join("linux/results")).unwrap();
     let numbers = |path: &Path| -> Vec<u32> {
         path.file_stem().unwrap().to_str().unwrap().split('.').map(|n| n.parse().unwrap()).collect()
     };
-    let files = folder.map(|entry| entry.unwrap().path()).filter(|path| path.extension().is_some_and(|e| e == "csv"));
+    let files = folder
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|e| e == "csv"));
     let newest = files.max_by_key(|path| numbers(path)).expect("figures of a kernel");
     let text = std::fs::read_to_string(newest).unwrap();
     let mut lines = text.lines();
@@ -29,8 +33,11 @@ fn theirs(queue: &str, group: &str) -> f64 {
     let of: Vec<_> = rows.filter(|row| row[cell] == "open-20m" && row[queued] == queue).collect();
     let runs: std::collections::BTreeSet<&str> = of.iter().map(|row| row[run]).collect();
     assert!(runs.len() >= 2, "{queue}: {} runs", runs.len());
-    let sum: f64 =
-        of.iter().filter(|row| row[flow].starts_with(group)).map(|row| row[rate].parse::<f64>().unwrap()).sum();
+    let sum: f64 = of
+        .iter()
+        .filter(|row| row[flow].starts_with(group))
+        .map(|row| row[rate].parse::<f64>().unwrap())
+        .sum();
     sum / runs.len() as f64
 }
 
@@ -38,12 +45,28 @@ fn compare(queue: &str, words: &str) {
     let path = validation().join("scenarios/linux-open.toml");
     let set: Set = "run.seeds=2".parse().unwrap();
     let scenario = Scenario::open(&path, &[set]).unwrap_or_else(|problems| panic!("{problems}"));
-    let job = Job { scenario, queues: vec![words.parse().unwrap()], flows: false, series: false, threads: None };
+    let job = Job {
+        scenario,
+        queues: vec![words.parse().unwrap()],
+        flows: false,
+        series: false,
+        threads: None,
+    };
     let document = run(&job, &()).unwrap().remove(0).document;
     for group in ["flood", "user"] {
-        let ours = document.groups.iter().find(|g| g.name == group).unwrap().throughput_bps.unwrap().mean();
+        let ours = document
+            .groups
+            .iter()
+            .find(|g| g.name == group)
+            .unwrap()
+            .throughput_bps
+            .unwrap()
+            .mean();
         let ratio = ours / theirs(queue, group);
-        assert!((ratio - 1.0).abs() <= WITHIN, "{queue}: what {group} gets is {ratio} of the kernel's");
+        assert!(
+            (ratio - 1.0).abs() <= WITHIN,
+            "{queue}: what {group} gets is {ratio} of the kernel's"
+        );
     }
 }
 

@@ -1,4 +1,5 @@
-//! Loads that the network cannot carry: which link caps them, how much arrives, and that a run sees the same.
+//! Loads that the network cannot carry: which link caps them, how much arrives, and that a run sees
+//! the same.
 use tidegate_lab::{Job, Scenario, check, overloads, run};
 use tidegate_report::Overload;
 
@@ -117,16 +118,25 @@ fn plain_links_before_and_behind_a_queue_count() {
     assert_eq!(arrives(&behind("5 Mbit/s")), [Some(9.0), Some(6.0)], "at the queue");
     // A direction without a queue.
     let back = cbr("back", "9 Mbit/s", "from = \"c\"\nto = \"b\"");
-    assert_eq!(found(&graph(&[MANAGED], &back)), [("link c->b".into(), 8.0, 9.0, vec!["back".into()])]);
+    assert_eq!(
+        found(&graph(&[MANAGED], &back)),
+        [("link c->b".into(), 8.0, 9.0, vec!["back".into()])]
+    );
 }
 
 #[test]
 fn one_link_caps_what_comes_to_the_next() {
     let groups = cbr("flood", "60 Mbit/s", "from = \"a\"\nto = \"d\"\naccess_rate = \"30 Mbit/s\"");
-    let links = [("a", "b", "rate = \"20 Mbit/s\""), ("b", "c", "rate = \"10 Mbit/s\""), ("c", "d", MANAGED.2)];
-    let name = |link: &str, rate, offered| (link.to_string(), rate, offered, vec!["flood".to_string()]);
+    let links = [
+        ("a", "b", "rate = \"20 Mbit/s\""),
+        ("b", "c", "rate = \"10 Mbit/s\""),
+        ("c", "d", MANAGED.2),
+    ];
+    let name =
+        |link: &str, rate, offered| (link.to_string(), rate, offered, vec!["flood".to_string()]);
     let chain = graph(&links, &groups);
-    let expected = [access(30.0, 60.0, "flood"), name("link a->b", 20.0, 30.0), name("link b->c", 10.0, 20.0)];
+    let expected =
+        [access(30.0, 60.0, "flood"), name("link a->b", 20.0, 30.0), name("link b->c", 10.0, 20.0)];
     assert_eq!(found(&chain), expected);
     assert_eq!(arrives(&chain), [Some(10.0)]);
 }
@@ -135,7 +145,10 @@ fn one_link_caps_what_comes_to_the_next() {
 fn flows_that_take_turns_need_room_for_one() {
     let turns = |first: &str, second: &str| {
         let one = cbr("one", "9 Mbit/s", &format!("{WAY}\nactive = [\"{first}\"]"));
-        graph(&[PLAIN, MANAGED], &(one + &cbr("two", "9 Mbit/s", &format!("{WAY}\nactive = [\"{second}\"]"))))
+        graph(
+            &[PLAIN, MANAGED],
+            &(one + &cbr("two", "9 Mbit/s", &format!("{WAY}\nactive = [\"{second}\"]"))),
+        )
     };
     assert_eq!(found(&turns("0 s..2 s", "2 s..4 s")), []);
     let both = vec!["one".to_string(), "two".to_string()];

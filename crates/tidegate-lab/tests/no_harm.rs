@@ -1,5 +1,5 @@
-//! What a queue does to those whom nobody attacks. Every queue, as its preset `auto` fits it to the line, passes or says so on the first line
-//! of its manual page.
+//! What a queue does to those whom nobody attacks. Every queue, as its preset `auto` fits it to the
+//! line, passes or says so on the first line of its manual page.
 use tidegate::catalog::QUEUES;
 use tidegate_lab::{Job, QueueSpec, Scenario, run};
 use tidegate_report::Document;
@@ -40,8 +40,8 @@ access_delay = "5 ms"
 /// Whether what came of a setting by the queue and by drop-tail is well.
 type Well = fn(&Document, &Document) -> bool;
 
-/// What the first line of a manual page says of a queue that does not pass, who is beside the connection, and what the queue does not pass: settings
-/// of the scenario.
+/// What the first line of a manual page says of a queue that does not pass, who is beside the
+/// connection, and what the queue does not pass: settings of the scenario.
 const HARMS: [(&str, &str, &[&[&str]], Well); 3] = [
     (
         "A lone connection does not fill its line.",
@@ -115,7 +115,9 @@ fn every_auto_does_no_harm_or_says_so() {
         }
         // Who does not fill the line from near does not from afar: that is said once.
         let filled = |found: &str| !found.contains(HARMS[0].0) || sentence != HARMS[1].0;
-        for (found, _) in found.iter_mut().zip(harms).filter(|(found, harms)| *harms && filled(found)) {
+        for (found, _) in
+            found.iter_mut().zip(harms).filter(|(found, harms)| *harms && filled(found))
+        {
             *found += " ";
             *found += sentence;
         }
@@ -123,10 +125,14 @@ fn every_auto_does_no_harm_or_says_so() {
     let mut wrong = String::new();
     for (row, harms) in QUEUES.iter().zip(found) {
         let line = row.info.manual.lines().next().unwrap();
-        let said: String =
-            HARMS.iter().filter(|harm| line.contains(harm.0)).map(|harm| format!(" {}", harm.0)).collect();
+        let said: String = HARMS
+            .iter()
+            .filter(|harm| line.contains(harm.0))
+            .map(|harm| format!(" {}", harm.0))
+            .collect();
         if said != harms || !line.ends_with(&harms) {
-            wrong += &format!("\n{}.md must end its first line with `{harms}`, has `{said}`", row.name);
+            wrong +=
+                &format!("\n{}.md must end its first line with `{harms}`, has `{said}`", row.name);
         }
     }
     assert!(wrong.is_empty(), "{wrong}");
@@ -162,7 +168,8 @@ rate = "7750 kbit/s"
 jitter = 0.5
 "#;
 
-/// Fair queues by hash places: nobody gets less than a tenth of his share because a flood is dealt the same place.
+/// Fair queues by hash places: nobody gets less than a tenth of his share because a flood is dealt
+/// the same place.
 #[test]
 fn among_many_floods_no_user_starves_behind_a_fair_queue() {
     let queues = ["drr", "fq_codel", "wfq"];

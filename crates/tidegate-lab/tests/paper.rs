@@ -142,7 +142,8 @@ fn verdicts_are_computed() {
     );
     let charts = paper::charts(&papers[0], &["X1".into()], &results, Length::Full);
     let (_, chart) = &charts[0];
-    let shape: Vec<_> = chart.lines.iter().map(|l| (l.name.as_str(), l.printed, l.points.len())).collect();
+    let shape: Vec<_> =
+        chart.lines.iter().map(|l| (l.name.as_str(), l.printed, l.points.len())).collect();
     assert_eq!(shape, [("tail", false, 2), ("tail", true, 1), ("red", false, 2)]);
 }
 
@@ -163,10 +164,19 @@ fn cells_are_stored_and_taken_from_there() {
     };
     let (first, ran) = run(Length::Full);
     assert_eq!(ran, 16, "two settings and two readings of one, two queues, two seeds");
-    let cells = || std::fs::read_dir(dir.path().join("cells")).unwrap().map(|e| e.unwrap().path()).collect::<Vec<_>>();
+    let cells = || {
+        std::fs::read_dir(dir.path().join("cells"))
+            .unwrap()
+            .map(|e| e.unwrap().path())
+            .collect::<Vec<_>>()
+    };
     assert_eq!(cells().len(), 8);
     let (again, ran) = run(Length::Full);
-    assert_eq!((again == first, ran), (true, 0), "nothing is run twice, and what is read is what was written");
+    assert_eq!(
+        (again == first, ran),
+        (true, 0),
+        "nothing is run twice, and what is read is what was written"
+    );
     // Somebody cut a file off, and removed another.
     std::fs::write(&cells()[0], "{").unwrap();
     std::fs::remove_file(&cells()[1]).unwrap();
@@ -194,13 +204,18 @@ fn other_readings_are_shown_beside_the_experiment() {
     let (flood, _) = of("2000 kbit/s", "throughput udp");
     assert!(flood > more, "{csv}");
     let page = paper::page(&papers[0], &["X1".into()], &results, Length::Full);
-    let (explanation, table) = (&page.experiments[0].explanations[0], &page.experiments[0].readings[0]);
+    let (explanation, table) =
+        (&page.experiments[0].explanations[0], &page.experiments[0].readings[0]);
     assert_eq!((explanation.name.as_str(), explanation.claims), ("no-more", 1));
     assert_eq!(table.names, ["as run", "850 kbit/s", "2000 kbit/s"]);
-    assert!(table.rows.iter().all(|row| row.cells.len() == 3) && table.met[0] == "1 of 2", "{table:?}");
+    assert!(
+        table.rows.iter().all(|row| row.cells.len() == 3) && table.met[0] == "1 of 2",
+        "{table:?}"
+    );
 }
 
-/// As [`CLAIMS`], but that more than what is sent is claimed of RED: a flood of 20 Mbit/s gets that.
+/// As [`CLAIMS`], but that more than what is sent is claimed of RED: a flood of 20 Mbit/s gets
+/// that.
 fn claims_of_more() -> String {
     CLAIMS.replace("throughput udp,kbit/s,>= 900", "throughput udp,kbit/s,>= 700")
 }
@@ -223,24 +238,34 @@ fn a_claim_may_hold_under_a_reading_that_is_contradicted() {
     assert_eq!(rows.iter().filter(|row| row.verdict.is_apart()).count(), 1);
     let page = paper::page(&papers[0], &["X1".into()], &results, Length::Full);
     let told = &page.experiments[0].readings[0].contradicted;
-    assert!(told.iter().any(|(name, against)| name == "20000 kbit/s" && against.contains("counted twice")), "{told:?}");
+    assert!(
+        told.iter()
+            .any(|(name, against)| name == "20000 kbit/s" && against.contains("counted twice")),
+        "{told:?}"
+    );
     // Means of too few replications are no ground.
     let few = why.replace("seeds = 3", "seeds = 2");
-    let problems = Paper::read(&explained(DESCRIPTION, &claims_of_more(), &few)).unwrap_err().to_string();
-    assert!(problems.contains("small/explained.toml") && problems.contains("contradicted"), "{problems}");
+    let problems =
+        Paper::read(&explained(DESCRIPTION, &claims_of_more(), &few)).unwrap_err().to_string();
+    assert!(
+        problems.contains("small/explained.toml") && problems.contains("contradicted"),
+        "{problems}"
+    );
 }
 
 #[test]
 fn pairs_of_readings_make_a_grid() {
     let folder = folder(DESCRIPTION, &claims_of_more());
     let paper = Paper::read(&folder).unwrap();
-    let choices =
-        ["group.udp.rate=20000 kbit/s", "red:mode=bytes", "red:mode=packets"].map(|text| text.parse().unwrap());
+    let choices = ["group.udp.rate=20000 kbit/s", "red:mode=bytes", "red:mode=packets"]
+        .map(|text| text.parse().unwrap());
     let grid = Grid::new(&paper, &folder, "X1", &choices).unwrap();
-    let results = paper::run(&asked(std::slice::from_ref(&grid.paper), Length::Full), None, &()).unwrap();
+    let results =
+        paper::run(&asked(std::slice::from_ref(&grid.paper), Length::Full), None, &()).unwrap();
     let cells = grid.judged(&results);
     // As run, each by itself, and the pairs that do not say two things of one parameter.
-    let names = |cell: &Cell| cell.choices.iter().map(Choice::to_string).collect::<Vec<_>>().join(" + ");
+    let names =
+        |cell: &Cell| cell.choices.iter().map(Choice::to_string).collect::<Vec<_>>().join(" + ");
     assert_eq!(cells.len(), 1 + 3 + 2, "{:?}", cells.iter().map(names).collect::<Vec<_>>());
     let of = |name: &str| cells.iter().find(|cell| names(cell) == name).unwrap();
     let rows = paper::rows(
@@ -248,7 +273,8 @@ fn pairs_of_readings_make_a_grid() {
         &["X1".into()],
         &paper::run(&asked(std::slice::from_ref(&paper), Length::Full), None, &()).unwrap(),
     );
-    let met = rows.iter().filter(|row| matches!(row.verdict, Verdict::Holds | Verdict::Fitted)).count();
+    let met =
+        rows.iter().filter(|row| matches!(row.verdict, Verdict::Holds | Verdict::Fitted)).count();
     assert_eq!((of("").met, of("").gained, of("").lost), (met, 0, 0));
     let more = of("group.udp.rate=20000 kbit/s");
     // All settings send 2000 then: `at least 900` holds, 400 within a half does not.
@@ -256,12 +282,15 @@ fn pairs_of_readings_make_a_grid() {
     assert!(cells.windows(2).all(|two| two[0].met >= two[1].met), "the best first");
     let listed = pairs::listed(&paper, "X1", Some("red"));
     assert!(
-        listed.contains(&"red:gentle=off".parse().unwrap()) || listed.contains(&"red:gentle=on".parse().unwrap()),
+        listed.contains(&"red:gentle=off".parse().unwrap())
+            || listed.contains(&"red:gentle=on".parse().unwrap()),
         "{listed:?}"
     );
-    for (wrong, what) in
-        [("red", "must be"), ("rad:mode=bytes", "no such queue"), ("red:mod=bytes", "no such parameter")]
-    {
+    for (wrong, what) in [
+        ("red", "must be"),
+        ("rad:mode=bytes", "no such queue"),
+        ("red:mod=bytes", "no such parameter"),
+    ] {
         assert!(wrong.parse::<Choice>().unwrap_err().why.contains(what), "{wrong}");
     }
     assert!(Grid::new(&paper, &folder, "X1", &["group.udp.rat=1".parse().unwrap()]).is_err());
@@ -270,7 +299,11 @@ fn pairs_of_readings_make_a_grid() {
 #[test]
 fn mistakes_in_what_is_explained_are_told() {
     for (from, to, words) in [
-        ("evidence = [\"rate\"]", "evidence = [\"rates\"]", "there is no [[readings]] `rates`; did you mean `rate`?"),
+        (
+            "evidence = [\"rate\"]",
+            "evidence = [\"rates\"]",
+            "there is no [[readings]] `rates`; did you mean `rate`?",
+        ),
         ("name = \"no-more\"", "name = \"no-less\"", "no such [[explanation]]"),
         (
             "settings = [\"800 kbit/s\"]",
@@ -290,8 +323,10 @@ fn mistakes_in_what_is_explained_are_told() {
 
 #[test]
 fn every_queue_on_another_papers_traffic() {
-    let of_all = DESCRIPTION
-        .replace("title = \"A flood\"", "title = \"A flood\"\nunchecked = \"nobody printed it\"\nevery = \"auto\"");
+    let of_all = DESCRIPTION.replace(
+        "title = \"A flood\"",
+        "title = \"A flood\"\nunchecked = \"nobody printed it\"\nevery = \"auto\"",
+    );
     let board = "[[board]]\nexperiment = \"X1\"\nid = \"all\"\ntitle = \"All\"\nmap = \"jain total\"\ncolumns = [\"norm [kbit/s]\", \"state\", \"cost\"]\n";
     let other = of_all.split("[[fitted]]").next().unwrap().to_string()
         + "[[experiment]]"
@@ -304,9 +339,11 @@ fn every_queue_on_another_papers_traffic() {
         ("printed.csv".into(), heads.into()),
         ("cost.csv".into(), "queue,ns\nred,16\n".into()),
     ];
-    let folders = paper::shelved(vec![folder(DESCRIPTION, CLAIMS), Folder { name: "all".into(), files }]);
+    let folders =
+        paper::shelved(vec![folder(DESCRIPTION, CLAIMS), Folder { name: "all".into(), files }]);
     let papers = [Paper::read(&folders[1]).unwrap_or_else(|problems| panic!("{problems}"))];
-    let results = paper::run(&Asked { seeds: Some(1), ..asked(&papers, Length::Quick) }, None, &()).unwrap();
+    let results =
+        paper::run(&Asked { seeds: Some(1), ..asked(&papers, Length::Quick) }, None, &()).unwrap();
     let page = paper::page(&papers[0], &["X1".into()], &results, Length::Quick);
     let (board, map) = (&page.experiments[0].boards[1], &page.experiments[0].maps[0]);
     assert_eq!(board.rows.len(), tidegate::catalog::QUEUES.len());
@@ -314,7 +351,11 @@ fn every_queue_on_another_papers_traffic() {
     let red = board.rows.iter().find(|(name, _)| name == "red").unwrap();
     assert_eq!((red.1[2].text.as_str(), red.1[1].text.as_str()), ("16.0", "0.2"));
     assert_eq!((map.columns.len(), map.rows.len()), (2, board.rows.len()));
-    assert!(map.rows.iter().all(|(_, values)| values.iter().all(|v| v.is_some_and(|v| (0.0..=1.0).contains(&v)))));
+    assert!(
+        map.rows
+            .iter()
+            .all(|(_, values)| values.iter().all(|v| v.is_some_and(|v| (0.0..=1.0).contains(&v))))
+    );
     let points = paper::points(&papers, &["X1".into()], &results);
     assert!(points.contains("all,all,\"norm, kbit/s\",red,800 kbit/s,"), "{points}");
 }
@@ -332,11 +373,19 @@ fn mistakes_have_their_place() {
     for (from, to, words) in [
         ("seeds = 2", "seeds = 0", &["small/paper.toml:5:9: seeds = 0", "1 to 10000"][..]),
         ("title = \"A flood\"", "titel = \"A flood\"", &["no such key", "did you mean `title`?"]),
-        ("scenario = \"x.toml\"", "scenario = \"y.toml\"", &["run.scenario = y.toml", "did you mean `x.toml`?"]),
+        (
+            "scenario = \"x.toml\"",
+            "scenario = \"y.toml\"",
+            &["run.scenario = y.toml", "did you mean `x.toml`?"],
+        ),
         ("rate = [400, 800]", "rate = [400, \"fast\"]", &["group.udp.rate=fast kbit/s"]),
         ("x = \"{rate}\"", "x = \"{rat}\"", &["run.x", "must be a number"]),
         ("unit = \"kbit/s\"", "unit = \"ms\"", &["figure.unit = ms", "measured in Mbit/s"]),
-        ("run]]\nexperiment = \"X1\"", "run]]\nexperiment = \"X2\"", &["run.experiment = X2", "did you mean `X1`?"]),
+        (
+            "run]]\nexperiment = \"X1\"",
+            "run]]\nexperiment = \"X2\"",
+            &["run.experiment = X2", "did you mean `X1`?"],
+        ),
         (
             ",tail,throughput udp,kbit/s,400",
             ",tale,throughput udp,kbit/s,400",
@@ -347,8 +396,16 @@ fn mistakes_have_their_place() {
             "tail,throughput uddp,kbit/s,400",
             &["no group `uddp`", "did you mean `udp`?"],
         ),
-        ("udp,kbit/s,400,50 %", "udp,ms,400,50 %", &["printed.csv:2:", "unit = ms", "is measured in"]),
-        (",400,50 %", ",about 400,50 %", &["printed.csv:2:", "printed = about 400", "must be a number"]),
+        (
+            "udp,kbit/s,400,50 %",
+            "udp,ms,400,50 %",
+            &["printed.csv:2:", "unit = ms", "is measured in"],
+        ),
+        (
+            ",400,50 %",
+            ",about 400,50 %",
+            &["printed.csv:2:", "printed = about 400", "must be a number"],
+        ),
         (",400,50 %", ",400,", &["within", "needs a tolerance"]),
         ("400 kbit/s,tail", "401 kbit/s,tail", &["no run has the setting `401 kbit/s`"]),
         ("target limit", "target limits", &["no such [[fitted]]"]),
@@ -370,7 +427,8 @@ fn what_is_shipped_can_be_read() {
     assert_eq!(papers.len(), 6);
     let claims: usize = papers.iter().map(|paper| paper.claims.len()).sum();
     assert!(claims >= 150, "{claims}");
-    let mut ids: Vec<&str> = papers.iter().flat_map(|p| p.experiments.iter().map(|e| e.id.as_str())).collect();
+    let mut ids: Vec<&str> =
+        papers.iter().flat_map(|p| p.experiments.iter().map(|e| e.id.as_str())).collect();
     ids.sort_unstable();
     let expected = "A1 A2 A3 A4 A5 A6 B0 B1 B10 B11 B2 B3 B4 B5 B6 B7 B8 B9 C1 C2 C3 C4 C5 C6 C7 D1 D2 D3 D4 D5 D6 E1 E10 E2 E3 E4 E5 E6 E7 E8 E9 F";
     assert_eq!(ids.join(" "), expected);
@@ -386,8 +444,15 @@ fn committed() -> Vec<String> {
 #[test]
 fn the_committed_results_come_out_again() {
     let papers = shipped();
-    let experiments = papers.iter().flat_map(|p| p.experiments.iter().map(|e| e.id.clone())).collect();
-    let asked = Asked { papers: &papers, experiments, length: Length::Full, seeds: None, only_tested: true };
+    let experiments =
+        papers.iter().flat_map(|p| p.experiments.iter().map(|e| e.id.clone())).collect();
+    let asked = Asked {
+        papers: &papers,
+        experiments,
+        length: Length::Full,
+        seeds: None,
+        only_tested: true,
+    };
     let results = paper::run(&asked, None, &()).unwrap();
     let mut rows = vec![];
     for paper in &papers {
@@ -410,8 +475,8 @@ fn missing<'r>(rows: &'r [String], committed: &[String]) -> Option<&'r String> {
     rows.iter().find(|row| !committed.contains(row))
 }
 
-/// So that the test above can fail: a copy of the file in which one figure, interval, ratio or verdict of one row is another
-/// lacks that row and no other.
+/// So that the test above can fail: a copy of the file in which one figure, interval, ratio or
+/// verdict of one row is another lacks that row and no other.
 #[test]
 fn a_copy_of_the_results_with_one_wrong_figure_would_not_do() {
     let rows = committed();
@@ -429,7 +494,10 @@ fn a_copy_of_the_results_with_one_wrong_figure_would_not_do() {
                 None => continue,
             };
             let mut writer = csv::Writer::from_writer(vec![]);
-            let changed = fields.iter().enumerate().map(|(at, field)| if at == column { &*wrong } else { field });
+            let changed = fields
+                .iter()
+                .enumerate()
+                .map(|(at, field)| if at == column { &*wrong } else { field });
             writer.write_record(changed).unwrap();
             let mut copy = rows.clone();
             copy[at] = String::from_utf8(writer.into_inner().unwrap()).unwrap().trim_end().into();
@@ -443,12 +511,17 @@ fn no_claim_differs_without_an_explanation() {
     let mut reader = csv::Reader::from_reader(std::io::Cursor::new(committed().join("\n")));
     for row in reader.records().map(|row| row.unwrap()) {
         let (verdict, name) = (&row[10], &row[12]);
-        let differs = matches!(verdict, "differs" | "fitted, not met") || verdict.starts_with("holds under ");
+        let differs =
+            matches!(verdict, "differs" | "fitted, not met") || verdict.starts_with("holds under ");
         assert_eq!(differs, !name.is_empty(), "papers/results.csv: {row:?}");
     }
     for paper in shipped() {
         for explanation in &paper.explanations {
-            assert!(explanation.why.split_whitespace().count() >= 20, "{} is no explanation", explanation.name);
+            assert!(
+                explanation.why.split_whitespace().count() >= 20,
+                "{} is no explanation",
+                explanation.name
+            );
         }
     }
 }

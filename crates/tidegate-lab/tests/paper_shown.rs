@@ -1,4 +1,5 @@
-//! What a paper's folder can have drawn and claimed besides sweeps, and what the committed results show of the papers.
+//! What a paper's folder can have drawn and claimed besides sweeps, and what the committed results
+//! show of the papers.
 #[path = "support/shipped.rs"]
 mod shipped;
 
@@ -107,7 +108,13 @@ fn run() -> (Paper, Results) {
     let paper = read(DESCRIPTION, CLAIMS, TIMES).unwrap_or_else(|problems| panic!("{problems}"));
     let papers = [paper];
     let experiments = vec!["X1".into()];
-    let asked = Asked { papers: &papers, experiments, length: Length::Full, seeds: None, only_tested: false };
+    let asked = Asked {
+        papers: &papers,
+        experiments,
+        length: Length::Full,
+        seeds: None,
+        only_tested: false,
+    };
     let results = paper::run(&asked, None, &()).unwrap();
     let [paper] = papers;
     (paper, results)
@@ -124,14 +131,20 @@ fn figures_of_formulas_and_of_files_are_drawn_without_a_run() {
     };
     assert_eq!(points("measured", "old"), [(1.0, 0.5), (2.0, 1.5)]);
     assert_eq!(chart("measured").command, "make times; tidegate paper run X1 --out DIR");
-    assert_eq!((chart("measured").y.as_str(), chart("formula").y.as_str()), ("time, s", "polluted bins, flows"));
+    assert_eq!(
+        (chart("measured").y.as_str(), chart("formula").y.as_str()),
+        ("time, s", "polluted bins, flows")
+    );
     let polluted = points("formula", "10 bins");
     assert_eq!(polluted.iter().map(|p| p.0).collect::<Vec<_>>(), [0.0, 2.0, 4.0, 6.0]);
     assert_eq!(polluted[0].1, 0.0);
     assert!((polluted[1].1 - 1.9).abs() < 1e-9, "10 (1 - .9^2): {polluted:?}");
     // The estimate is of a few flows, so its error against the axis is about the axis.
     let sweep = points("sweep", "care");
-    assert!((380.0..=420.0).contains(&sweep[0].1) && (780.0..=820.0).contains(&sweep[1].1), "{sweep:?}");
+    assert!(
+        (380.0..=420.0).contains(&sweep[0].1) && (780.0..=820.0).contains(&sweep[1].1),
+        "{sweep:?}"
+    );
     assert_eq!((page.experiments[0].boards.len(), page.experiments[0].maps.len()), (2, 0));
 }
 
@@ -149,8 +162,16 @@ fn mistakes_in_what_is_drawn_and_claimed_are_told() {
     for (from, to, words) in [
         ("range = [0, 6, 2]", "range = [6, 0, 2]", "[FROM, TO, STEP]"),
         ("range = [0, 6, 2]", "range = [0, 6, 0]", "[FROM, TO, STEP]"),
-        ("quantity = \"polluted_bins(bins {bins}, floods {x})\"", "quantity = \"jain total\"", "is no closed form"),
-        ("quantity = \"polluted_bins(bins {bins}, floods {x})\"", "quantity = \"jackknive()\"", "did you mean"),
+        (
+            "quantity = \"polluted_bins(bins {bins}, floods {x})\"",
+            "quantity = \"jain total\"",
+            "is no closed form",
+        ),
+        (
+            "quantity = \"polluted_bins(bins {bins}, floods {x})\"",
+            "quantity = \"jackknive()\"",
+            "did you mean",
+        ),
         ("file = \"times.csv\"", "file = \"time.csv\"", "must be a file of the folder"),
         ("kind = \"measured\"", "kind = \"weighed\"", "formula | measured"),
         ("tail @ 400 kbit/s", "tail @ 401 kbit/s", "the experiment has no such setting"),
@@ -165,7 +186,8 @@ fn mistakes_in_what_is_drawn_and_claimed_are_told() {
     }
 }
 
-/// `papers/results.csv`, row by row: paper, experiment, setting, queue, quantity, printed, ours, verdict.
+/// `papers/results.csv`, row by row: paper, experiment, setting, queue, quantity, printed, ours,
+/// verdict.
 fn committed() -> Vec<[String; 8]> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../papers/results.csv");
     let mut reader = csv::Reader::from_path(path).unwrap();
@@ -184,14 +206,24 @@ fn ratios(experiment: &str, queue: &str, quantity: &str) -> Vec<f64> {
 fn the_committed_results_have_what_a_reader_would_look_for_first() {
     let care = ratios("B5", "care", "throughput udp");
     let rms = (care.iter().map(|r| (r - 1.0).powi(2)).sum::<f64>() / care.len() as f64).sqrt();
-    assert!(care.len() == 7 && care.iter().all(|r| (r - 1.0).abs() <= 0.08) && rms <= 0.05, "{care:?}, rms {rms}");
+    assert!(
+        care.len() == 7 && care.iter().all(|r| (r - 1.0).abs() <= 0.08) && rms <= 0.05,
+        "{care:?}, rms {rms}"
+    );
     let red = ratios("B5", "red", "throughput udp");
     assert!(red.len() == 7 && red.iter().all(|r| (r - 1.0).abs() <= 0.05), "{red:?}");
-    // Whole experiments whose claims all hold: the jackknife, RED and CARE's goodputs, the order of the norms.
-    for (experiment, quantity) in [("B0", ""), ("B3", ""), ("B4", "norm"), ("A2", ""), ("C3", "misclassified")] {
+    // Whole experiments whose claims all hold: the jackknife, RED and CARE's goodputs, the order of
+    // the norms.
+    for (experiment, quantity) in
+        [("B0", ""), ("B3", ""), ("B4", "norm"), ("A2", ""), ("C3", "misclassified")]
+    {
         let all = committed();
-        let mine: Vec<_> = all.iter().filter(|row| row[1] == experiment && row[4].starts_with(quantity)).collect();
-        assert!(mine.len() >= 5 && mine.iter().all(|row| row[7] == "holds"), "{experiment}: {mine:?}");
+        let mine: Vec<_> =
+            all.iter().filter(|row| row[1] == experiment && row[4].starts_with(quantity)).collect();
+        assert!(
+            mine.len() >= 5 && mine.iter().all(|row| row[7] == "holds"),
+            "{experiment}: {mine:?}"
+        );
     }
     for (experiment, queue, quantity, holds) in [
         ("C5", "sfb-double", "throughput udp", 1), // less than the moving hash
@@ -199,7 +231,9 @@ fn the_committed_results_have_what_a_reader_would_look_for_first() {
         ("A5", "rem", "throughput udp", 2),        // more than BLACK
     ] {
         let all = committed();
-        let mine = all.iter().filter(|row| (&*row[1], &*row[3], &*row[4]) == (experiment, queue, quantity));
+        let mine = all
+            .iter()
+            .filter(|row| (&*row[1], &*row[3], &*row[4]) == (experiment, queue, quantity));
         let count = mine.filter(|row| row[5].starts_with(['<', '>']) && row[7] == "holds").count();
         assert_eq!(count, holds, "{experiment} {queue}");
     }
@@ -210,19 +244,32 @@ fn every_figure_and_every_reading_is_among_the_committed_ones() {
     let papers = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../papers");
     let names = |file: &str, column: usize| -> Vec<(String, String)> {
         let mut reader = csv::Reader::from_path(papers.join(file)).unwrap();
-        reader.records().map(|row| row.unwrap()).map(|row| (row[0].to_string(), row[column].to_string())).collect()
+        reader
+            .records()
+            .map(|row| row.unwrap())
+            .map(|row| (row[0].to_string(), row[column].to_string()))
+            .collect()
     };
     let (points, readings) = (names("figures.csv", 1), names("readings.csv", 2));
     let five = ["purge", "care", "sfb", "ewfq", "bare"];
-    let read: Vec<_> = shipped().into_iter().filter(|paper| five.contains(&&*paper.folder)).collect();
+    let read: Vec<_> =
+        shipped().into_iter().filter(|paper| five.contains(&&*paper.folder)).collect();
     assert_eq!(read.len(), five.len());
     for read in read {
         let folder = read.folder.as_str();
         for figure in read.figures.iter().filter(|figure| figure.kind == paper::Kind::Sweep) {
-            assert!(points.contains(&(folder.into(), figure.id.clone())), "figures.csv lacks {folder} {}", figure.id);
+            assert!(
+                points.contains(&(folder.into(), figure.id.clone())),
+                "figures.csv lacks {folder} {}",
+                figure.id
+            );
         }
         for reading in read.readings.iter().flat_map(|table| &table.readings) {
-            assert!(readings.contains(&(folder.into(), reading.name.clone())), "readings.csv lacks {}", reading.name);
+            assert!(
+                readings.contains(&(folder.into(), reading.name.clone())),
+                "readings.csv lacks {}",
+                reading.name
+            );
         }
     }
 }

@@ -1,4 +1,5 @@
-//! The Parquet files, read back with the format's own reader, hold what `result.json` and `series.json` hold.
+//! The Parquet files, read back with the format's own reader, hold what `result.json` and
+//! `series.json` hold.
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -11,7 +12,8 @@ use tidegate_lab::{Job, Scenario, run, store};
 fn rows(dir: &Path, name: &str) -> (Vec<BTreeMap<String, Value>>, BTreeMap<String, String>) {
     let file = SerializedFileReader::new(std::fs::File::open(dir.join(name)).unwrap()).unwrap();
     let notes = file.metadata().file_metadata().key_value_metadata().unwrap();
-    let notes = notes.iter().map(|kv| (kv.key.clone(), kv.value.clone().unwrap_or_default())).collect();
+    let notes =
+        notes.iter().map(|kv| (kv.key.clone(), kv.value.clone().unwrap_or_default())).collect();
     let value = |field: &Field| match field {
         Field::Null => Value::Null,
         Field::Str(text) => json!(text),
@@ -19,12 +21,14 @@ fn rows(dir: &Path, name: &str) -> (Vec<BTreeMap<String, Value>>, BTreeMap<Strin
         Field::Double(x) => json!(x),
         other => panic!("a column of another kind: {other}"),
     };
-    let row = |row: parquet::record::Row| row.get_column_iter().map(|(k, f)| (k.clone(), value(f))).collect();
+    let row = |row: parquet::record::Row| {
+        row.get_column_iter().map(|(k, f)| (k.clone(), value(f))).collect()
+    };
     (file.get_row_iter(None).unwrap().map(|r| row(r.unwrap())).collect(), notes)
 }
 
-/// A directory with the files of a run, and what `result.json` and `series.json` say there. That is not read from their text,
-/// since the JSON reader is allowed to miss the last digit of a number.
+/// A directory with the files of a run, and what `result.json` and `series.json` say there. That is
+/// not read from their text, since the JSON reader is allowed to miss the last digit of a number.
 fn written(queues: &[&str], flows: bool) -> (tempfile::TempDir, Value, Value) {
     let text = r#"
 [run]
@@ -44,7 +48,8 @@ name = "flood"
 source = "cbr"
 rate = "1 Mbit/s"
 "#;
-    let scenario = Scenario::parse(text.as_bytes(), "small.toml", &[]).unwrap_or_else(|e| panic!("{e}"));
+    let scenario =
+        Scenario::parse(text.as_bytes(), "small.toml", &[]).unwrap_or_else(|e| panic!("{e}"));
     let queues = queues.iter().map(|q| q.parse().unwrap()).collect();
     let job = Job { scenario, queues, flows, series: true, threads: Some(1) };
     let outcomes = run(&job, &()).unwrap();
@@ -53,7 +58,8 @@ rate = "1 Mbit/s"
         std::fs::write(dir.path().join(file.name), file.bytes).unwrap();
     }
     let result = outcomes.iter().map(|o| serde_json::to_value(&o.document).unwrap()).collect();
-    let series = outcomes.iter().map(|o| json!({ "label": o.document.label, "series": o.series })).collect();
+    let series =
+        outcomes.iter().map(|o| json!({ "label": o.document.label, "series": o.series })).collect();
     (dir, result, series)
 }
 
@@ -88,14 +94,18 @@ fn flows_are_those_of_the_result() {
     assert_eq!((rows.len(), flows.len()), (8, 8));
     for (row, (document, flow)) in rows.iter().zip(flows) {
         assert_eq!((&row["scenario"], &row["queue"]), (&document["scenario"], &document["label"]));
-        assert_eq!((&row["flow"], &row["label"], &row["group"]), (&flow["index"], &flow["label"], &flow["group"]));
+        assert_eq!(
+            (&row["flow"], &row["label"], &row["group"]),
+            (&flow["index"], &flow["label"], &flow["group"])
+        );
         for (column, place) in FIGURES {
             let figure = flow.pointer(place).unwrap_or_else(|| panic!("{place}"));
             assert_eq!(row[column], figure["mean"], "{column}");
             assert_eq!(row[&format!("{column}_ci95")], figure["ci95"], "{column}");
         }
-        for (unit, fate) in
-            ["packets", "bytes"].into_iter().flat_map(|u| ["offered", "delivered", "dropped", "marked"].map(|f| (u, f)))
+        for (unit, fate) in ["packets", "bytes"]
+            .into_iter()
+            .flat_map(|u| ["offered", "delivered", "dropped", "marked"].map(|f| (u, f)))
         {
             assert_eq!(row[&format!("{unit}_{fate}")], flow[unit][fate], "{unit} {fate}");
         }
@@ -130,7 +140,12 @@ fn readings_are_those_of_the_series() {
             }
         }
     }
-    assert!(wanted.0.len() >= 2 * 6 * 7 && wanted.1.len() >= 2 * 6, "{} {}", wanted.0.len(), wanted.1.len());
+    assert!(
+        wanted.0.len() >= 2 * 6 * 7 && wanted.1.len() >= 2 * 6,
+        "{} {}",
+        wanted.0.len(),
+        wanted.1.len()
+    );
     assert_eq!(rows(dir.path(), "series.parquet").0, wanted.0);
     assert_eq!(rows(dir.path(), "gauges.parquet").0, wanted.1);
 }
@@ -139,9 +154,13 @@ fn readings_are_those_of_the_series() {
 fn nothing_to_tell_is_a_file_without_rows() {
     let (dir, ..) = written(&["drop_tail"], false);
     for name in ["flows.parquet", "gauges.parquet"] {
-        let file = SerializedFileReader::new(std::fs::File::open(dir.path().join(name)).unwrap()).unwrap();
+        let file =
+            SerializedFileReader::new(std::fs::File::open(dir.path().join(name)).unwrap()).unwrap();
         assert_eq!(file.metadata().file_metadata().num_rows(), 0, "{name}");
-        assert!(file.metadata().file_metadata().schema().get_fields().len() >= 7, "{name} has its columns");
+        assert!(
+            file.metadata().file_metadata().schema().get_fields().len() >= 7,
+            "{name} has its columns"
+        );
         assert_eq!(rows(dir.path(), name).0.len(), 0);
     }
 }

@@ -1,4 +1,5 @@
-//! Replays of hand-made captures, held against what can be worked out by hand or by a simpler program.
+//! Replays of hand-made captures, held against what can be worked out by hand or by a simpler
+//! program.
 use std::path::PathBuf;
 use std::sync::Mutex;
 
@@ -25,12 +26,18 @@ fn p(nanos: u64, host: u8, protocol: u8, len: u32) -> P {
     P { nanos, host, protocol, len, ecn: 0 }
 }
 
-/// A pcap file with nanosecond stamps, each frame cut to its headers: the beginning, then one record each.
+/// A pcap file with nanosecond stamps, each frame cut to its headers: the beginning, then one
+/// record each.
 fn records(packets: &[P]) -> Vec<Vec<u8>> {
-    let mut file = vec![[0x4d, 0x3c, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 1, 0, 0, 0].to_vec()];
+    let mut file = vec![
+        [0x4d, 0x3c, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 1, 0, 0, 0]
+            .to_vec(),
+    ];
     for p in packets {
         let mut frame = vec![0x02, 0, 0, 0, 0, 2, 0x02, 0, 0, 0, 0, 1, 0x08, 0x00];
-        frame.extend([0x45, p.ecn, 0, 40, 0, 0, 0x40, 0, 64, p.protocol, 0, 0, 10, 0, 0, p.host, 10, 0, 1, 1]);
+        frame.extend([
+            0x45, p.ecn, 0, 40, 0, 0, 0x40, 0, 64, p.protocol, 0, 0, 10, 0, 0, p.host, 10, 0, 1, 1,
+        ]);
         frame.extend([0x13, 0x88, 0, 80]);
         let (seconds, nanos) = ((p.nanos / 1_000_000_000) as u32, (p.nanos % 1_000_000_000) as u32);
         let head = [seconds, nanos, frame.len() as u32, p.len].map(u32::to_le_bytes).concat();
@@ -65,17 +72,24 @@ const SECOND: u64 = 1_000_000_000;
 #[test]
 fn drop_tail_by_hand() {
     // One packet takes a second. Of five at once one is sent, two wait, two find no room.
-    let mut packets = vec![p(0, 1, TCP, 1000), p(0, 2, UDP, 1000), p(0, 1, TCP, 1000), p(0, 2, UDP, 1000)];
+    let mut packets =
+        vec![p(0, 1, TCP, 1000), p(0, 2, UDP, 1000), p(0, 1, TCP, 1000), p(0, 2, UDP, 1000)];
     packets.extend([p(0, 2, UDP, 1000), p(10 * SECOND, 1, TCP, 1000)]);
     let replayed = run(&packets, "8 kbit/s", "2 packets", "drop_tail as plain");
     let document = first(&replayed);
-    assert_eq!((document.source, document.label.as_str(), document.packets), (Source::Replayed, "plain", Some(6)));
+    assert_eq!(
+        (document.source, document.label.as_str(), document.packets),
+        (Source::Replayed, "plain", Some(6))
+    );
     assert_eq!(document.bottleneck.duration_s, Some(10.0));
     let flows = document.flows.as_ref().unwrap();
     assert_eq!(flows[0].label, "10.0.0.1:5000 -> 10.0.1.1:80 tcp");
     assert_eq!(flows[1].label, "10.0.0.2:5000 -> 10.0.1.1:80 udp");
     assert_eq!([flows[0].packets, flows[1].packets], [counts(3, 3, 0, 0), counts(3, 1, 2, 0)]);
-    assert_eq!([flows[0].bytes, flows[1].bytes], [counts(3000, 3000, 0, 0), counts(3000, 1000, 2000, 0)]);
+    assert_eq!(
+        [flows[0].bytes, flows[1].bytes],
+        [counts(3000, 3000, 0, 0), counts(3000, 1000, 2000, 0)]
+    );
     // The link was sending for 3 s of the capture's 10 (the last packet leaves after its end).
     let all = &document.aggregate;
     assert_eq!(all.utilization.unwrap().mean(), 0.3);
@@ -113,7 +127,8 @@ fn busy(n: usize, mean_gap: f64, ecn: u8) -> Vec<P> {
 
 #[test]
 fn waits_agree_with_exact_arithmetic() {
-    // A FIFO that never overflows: each packet starts when the one before it has left. In fractions of 1/rate ns.
+    // A FIFO that never overflows: each packet starts when the one before it has left. In fractions
+    // of 1/rate ns.
     let (rate, packets) = (7_777_777u128, busy(20_000, 1.0e6, 0));
     let (mut free, mut waited) = (0u128, 0f64);
     for packet in &packets {
@@ -134,7 +149,11 @@ fn every_packet_has_one_fate() {
     for queue in tidegate::catalog::QUEUES {
         let replayed = run(&busy(30_000, 0.4e6, 2), "10 Mbit/s", "60 kB", queue.name);
         let document = first(&replayed);
-        assert!(document.aggregate.loss_ratio.unwrap().mean() > 0.0, "{}: the test means to overload", queue.name);
+        assert!(
+            document.aggregate.loss_ratio.unwrap().mean() > 0.0,
+            "{}: the test means to overload",
+            queue.name
+        );
         let mut sum = Counts::default();
         for flow in document.flows.as_ref().unwrap() {
             let Counts { offered, delivered, dropped, marked } = flow.packets.unwrap();
@@ -149,11 +168,18 @@ fn every_packet_has_one_fate() {
         let marks: f64 = document.aggregate.marks.values().map(|f| f.mean()).sum();
         assert_eq!(marks, sum.marked as f64, "{}", queue.name);
         let used = document.aggregate.utilization.unwrap().mean();
-        // How much a queue drops is its own business; the link sends whatever it lets through, and never two at once.
-        let (sent, seconds) =
-            (document.aggregate.throughput_bps.unwrap().mean(), document.bottleneck.duration_s.unwrap());
+        // How much a queue drops is its own business; the link sends whatever it lets through, and
+        // never two at once.
+        let (sent, seconds) = (
+            document.aggregate.throughput_bps.unwrap().mean(),
+            document.bottleneck.duration_s.unwrap(),
+        );
         let bytes_apart = (sent - used * 10e6) * seconds / 8.0;
-        assert!(used <= 1.0 && (-1.0..=1515.0).contains(&bytes_apart), "{}: {used}, {bytes_apart} B", queue.name);
+        assert!(
+            used <= 1.0 && (-1.0..=1515.0).contains(&bytes_apart),
+            "{}: {used}, {bytes_apart} B",
+            queue.name
+        );
         assert!(used > 0.99 || queue.name != "drop_tail", "{used}");
     }
 }
@@ -180,7 +206,11 @@ fn bytes(replayed: &Replayed) -> String {
 #[test]
 fn same_seed_same_bytes_whatever_runs_beside_it() {
     let (_dir, job) = job(&records(&busy(20_000, 0.4e6, 2)).concat(), "10 Mbit/s", "blue/steep");
-    let two = |seed| Replay { queues: vec!["drop_tail".parse().unwrap(), job.queues[0].clone()], seed, ..job.clone() };
+    let two = |seed| Replay {
+        queues: vec!["drop_tail".parse().unwrap(), job.queues[0].clone()],
+        seed,
+        ..job.clone()
+    };
     let both = replay(&two(1), &()).unwrap();
     assert_eq!(bytes(&both), bytes(&replay(&two(1), &()).unwrap()));
     assert_ne!(bytes(&both), bytes(&replay(&two(2), &()).unwrap()));
@@ -194,9 +224,15 @@ fn a_client_can_be_one_flow() {
     packets.iter_mut().for_each(|p| p.host %= 2);
     let (_dir, job) = job(&records(&packets).concat(), "10 Mbit/s", "drop_tail");
     let flows = |key: &str| {
-        let replayed = replay(&Replay { flow_key: key.parse().unwrap(), ..job.clone() }, &()).unwrap();
-        let mut labels: Vec<_> =
-            first(&replayed).flows.as_ref().unwrap().iter().map(|f| (f.label.clone(), f.group.clone())).collect();
+        let replayed =
+            replay(&Replay { flow_key: key.parse().unwrap(), ..job.clone() }, &()).unwrap();
+        let mut labels: Vec<_> = first(&replayed)
+            .flows
+            .as_ref()
+            .unwrap()
+            .iter()
+            .map(|f| (f.label.clone(), f.group.clone()))
+            .collect();
         labels.sort();
         labels
     };
@@ -213,7 +249,9 @@ fn flows_that_are_not_listed_are_summed_up() {
     let few = replay(&Replay { listed: 3, ..job }, &()).unwrap();
     let (all, few) = (first(&all).flows.as_ref().unwrap(), first(&few).flows.as_ref().unwrap());
     assert_eq!((all.len(), few.len(), few[3].label.as_str()), (18, 4, "other flows"));
-    let offered = |flows: &[tidegate_report::Flow]| flows.iter().map(|f| f.bytes.unwrap().offered).sum::<u64>();
+    let offered = |flows: &[tidegate_report::Flow]| {
+        flows.iter().map(|f| f.bytes.unwrap().offered).sum::<u64>()
+    };
     assert_eq!(offered(all), offered(few));
     let least_listed = few[..3].iter().map(|f| f.bytes.unwrap().offered).min();
     assert_eq!(all.iter().filter(|f| f.bytes.map(|b| b.offered) > least_listed).count(), 2);
@@ -223,12 +261,17 @@ fn flows_that_are_not_listed_are_summed_up() {
 fn the_series_has_a_bound_and_adds_up() {
     let replayed = run(&busy(20_000, 0.4e6, 0), "10 Mbit/s", "60 kB", "blue");
     let series = &replayed.outcomes[0].series;
-    assert!(series.time_s.len() <= POINTS && series.time_s.len() >= POINTS / 2, "{}", series.time_s.len());
+    assert!(
+        series.time_s.len() <= POINTS && series.time_s.len() >= POINTS / 2,
+        "{}",
+        series.time_s.len()
+    );
     let duration = first(&replayed).bottleneck.duration_s.unwrap();
     let (end, step) = (series.time_s[series.time_s.len() - 1], series.time_s[0]);
     assert!(end <= duration && end > duration - step);
     let line = |what| series.lines.iter().filter(move |l| l.what == what);
-    let sent: f64 = line(Quantity::Throughput).flat_map(|l| &l.values).map(|v| v.unwrap() * step / 8.0).sum();
+    let sent: f64 =
+        line(Quantity::Throughput).flat_map(|l| &l.values).map(|v| v.unwrap() * step / 8.0).sum();
     let told = first(&replayed).aggregate.throughput_bps.unwrap().mean() * duration / 8.0;
     assert!(sent <= told && sent > told * 0.998, "{sent} {told}");
     assert_eq!(line(Quantity::Gauge).map(|l| l.name.as_str()).collect::<Vec<_>>(), ["p_m"]);
@@ -254,10 +297,18 @@ fn files_without_a_packet() {
     let whole = records(&[p(0, 1, TCP, 100)]).concat();
     assert!(matches!(refuse(&whole[..24]), ReplayError::Empty(_)));
     assert!(matches!(refuse(&whole[..30]), ReplayError::Capture(e) if e.fault == Fault::CutShort));
-    assert!(matches!(refuse(b"once upon a time"), ReplayError::Capture(e) if e.fault == Fault::NotACapture));
+    assert!(
+        matches!(refuse(b"once upon a time"), ReplayError::Capture(e) if e.fault == Fault::NotACapture)
+    );
     assert!(matches!(refuse(b""), ReplayError::Capture(e) if e.fault == Fault::NotACapture));
-    let missing = Replay::new(PathBuf::from("no/such.pcap"), Rate::from_bps(1), vec!["drop_tail".parse().unwrap()]);
-    assert!(matches!(replay(&missing, &()).unwrap_err(), ReplayError::Capture(e) if e.fault == Fault::Open));
+    let missing = Replay::new(
+        PathBuf::from("no/such.pcap"),
+        Rate::from_bps(1),
+        vec!["drop_tail".parse().unwrap()],
+    );
+    assert!(
+        matches!(replay(&missing, &()).unwrap_err(), ReplayError::Capture(e) if e.fault == Fault::Open)
+    );
 }
 
 #[test]
@@ -273,7 +324,8 @@ fn a_single_packet_has_no_rates() {
 #[test]
 fn years_of_silence_take_no_time() {
     let year = 365 * 24 * 3600 * SECOND;
-    let replayed = run(&[p(0, 1, TCP, 1500), p(3 * year, 1, TCP, 1500)], "1 bit/s", "10 packets", "blue/auto");
+    let replayed =
+        run(&[p(0, 1, TCP, 1500), p(3 * year, 1, TCP, 1500)], "1 bit/s", "10 packets", "blue/auto");
     assert_eq!(first(&replayed).flows.as_ref().unwrap()[0].packets, counts(2, 2, 0, 0));
 }
 
@@ -300,7 +352,8 @@ fn a_replay_tells_how_far_it_is_and_can_be_cancelled() {
 
 #[test]
 fn the_default_limit_is_a_tenth_of_a_second() {
-    let limit = |rate: &str| default_limit(rate.parse().unwrap(), tidegate::Bytes::new(1000)).to_string();
+    let limit =
+        |rate: &str| default_limit(rate.parse().unwrap(), tidegate::Bytes::new(1000)).to_string();
     assert_eq!(limit("10 Mbit/s"), "125 kB");
     assert_eq!(limit("1 kbit/s"), "10 kB");
     let (_dir, job) = job(&records(&[p(0, 1, TCP, 100)]).concat(), "1000 Gbit/s", "drop_tail");

@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use tidegate_lab::{Job, Outcome, Progress, QueueSpec, RunError, Scenario, Set, Watch, check, run, store};
+use tidegate_lab::{
+    Job, Outcome, Progress, QueueSpec, RunError, Scenario, Set, Watch, check, run, store,
+};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -41,7 +43,8 @@ fn the_same_on_one_thread_or_many() {
     let on = |threads| {
         let job = Job { threads: Some(threads), ..job(flood(&[]), &queues) };
         let outcomes = timeless(run(&job, &()).unwrap());
-        let bytes: Vec<u8> = store::files(&job.scenario, &outcomes).into_iter().flat_map(|f| f.bytes).collect();
+        let bytes: Vec<u8> =
+            store::files(&job.scenario, &outcomes).into_iter().flat_map(|f| f.bytes).collect();
         (outcomes, bytes)
     };
     let one = on(1);
@@ -67,17 +70,22 @@ fn the_series_are_made_only_for_who_asks_for_them() {
 fn classes_reach_the_queue() {
     let divided = |queue: &str, sets: &[&str]| {
         let outcomes = run(&job(flood(&[&["run.seeds=1"], sets].concat()), &[queue]), &()).unwrap();
-        let rates = outcomes[0].document.groups.iter().map(|g| g.throughput_bps.unwrap().mean() / 1e6);
+        let rates =
+            outcomes[0].document.groups.iter().map(|g| g.throughput_bps.unwrap().mean() / 1e6);
         rates.collect::<Vec<_>>()
     };
     let near = |rates: &[f64], expected: [f64; 3]| {
-        assert!(rates.iter().zip(expected).all(|(rate, e)| (rate - e).abs() < 0.1), "{rates:?}, expected {expected:?}");
+        assert!(
+            rates.iter().zip(expected).all(|(rate, e)| (rate - e).abs() < 0.1),
+            "{rates:?}, expected {expected:?}"
+        );
     };
     near(&divided("wfq/paper", &[]), [10.0 / 3.0; 3]);
     near(&divided("wfq/paper,weights=7:1:2", &[]), [7.0, 1.0, 2.0]);
     let swapped = ["group.flood.class=0", "group.tcp.class=2"];
     near(&divided("wfq/paper,weights=7:1:2", &swapped), [2.0, 1.0, 7.0]);
-    // Half of the flows in a class of their own: two shares of four, of which TCP leaves a little in so small buffers.
+    // Half of the flows in a class of their own: two shares of four, of which TCP leaves a little
+    // in so small buffers.
     let dealt = divided("wfq/paper,classes=4", &["group.tcp.class=[0, 3]"]);
     assert!(dealt[0] > 4.5 && dealt[1].max(dealt[2]) < 2.75, "{dealt:?}");
 }
@@ -94,7 +102,8 @@ fn another_seed_is_another_run() {
 
 #[test]
 fn what_fits_is_delivered_whole() {
-    // Three flows of 1 Mbit/s over 10 Mbit/s: nothing is lost, nobody waits, each has what it asked for.
+    // Three flows of 1 Mbit/s over 10 Mbit/s: nothing is lost, nobody waits, each has what it asked
+    // for.
     let text = br#"
 [run]
 duration = "11 s"
@@ -118,7 +127,10 @@ start = "0 s"
     // A packet more or less at either end of ten seconds of 125 packets a second each.
     let near = |x: f64, y: f64| (x - y).abs() < 2.5 * 8000.0 / 10.0;
     assert!(near(group.throughput_bps.unwrap().mean(), 3e6), "{:?}", group.throughput_bps);
-    assert!(near(group.goodput_bps.unwrap().mean(), 3e6) && near(group.offered_bps.unwrap().mean(), 3e6));
+    assert!(
+        near(group.goodput_bps.unwrap().mean(), 3e6)
+            && near(group.offered_bps.unwrap().mean(), 3e6)
+    );
     assert_eq!((group.loss_ratio.unwrap().mean(), group.mark_ratio.unwrap().mean()), (0.0, 0.0));
     assert_eq!(group.fair_share_bps.unwrap().mean(), 3e6, "the demand is known");
     assert!((document.aggregate.utilization.unwrap().mean() - 0.3).abs() < 0.001);
@@ -150,7 +162,9 @@ fn every_packet_is_accounted_for() {
         assert!(held.abs() <= 300, "{flow:?}");
         assert!(p.marked <= p.offered);
     }
-    let rate = |name: &str| document.groups.iter().find(|g| g.name == name).unwrap().throughput_bps.unwrap().mean();
+    let rate = |name: &str| {
+        document.groups.iter().find(|g| g.name == name).unwrap().throughput_bps.unwrap().mean()
+    };
     let all = document.aggregate.throughput_bps.unwrap().mean();
     assert!((rate("tcp") + rate("greedy") + rate("flood") - all).abs() < 1.0);
 }
@@ -160,7 +174,11 @@ fn a_client_with_many_connections_has_one_share() {
     let of = |key: &str| {
         let scenario = flood(&[&format!("run.flow_key={key}")]);
         let shares = check(&scenario, &[]).unwrap();
-        shares.groups.iter().map(|g| (g.fair_share.as_bps() as f64 / 1e5).round() / 10.0).collect::<Vec<_>>()
+        shares
+            .groups
+            .iter()
+            .map(|g| (g.fair_share.as_bps() as f64 / 1e5).round() / 10.0)
+            .collect::<Vec<_>>()
     };
     // 10 Mbit/s over 41 connections, or over 22 sources of which one has twenty.
     assert_eq!(of("five-tuple"), [0.2, 0.2, 0.2]);
@@ -195,10 +213,13 @@ from = "A"
 to = "C"
 "#;
 
-/// The queue that the result names is the one that ran, whether it is the link's own, the scenario's or one that is tried.
+/// The queue that the result names is the one that ran, whether it is the link's own, the
+/// scenario's or one that is tried.
 #[test]
 fn the_watched_links_queue_is_the_one_that_is_named() {
-    let read = |own: &str| Scenario::parse(TWO_QUEUES.replace("QUEUE", own).as_bytes(), "two.toml", &[]).unwrap();
+    let read = |own: &str| {
+        Scenario::parse(TWO_QUEUES.replace("QUEUE", own).as_bytes(), "two.toml", &[]).unwrap()
+    };
     let outcome = |scenario: &Scenario, queue: &str| {
         let job = Job {
             scenario: scenario.clone(),
@@ -213,7 +234,8 @@ fn the_watched_links_queue_is_the_one_that_is_named() {
     let alone = outcome(&own, &own.own_queue().to_string());
     assert_eq!((alone.document.label.as_str(), alone.document.queue.name.as_str()), ("OWN", "sfb"));
     assert!(alone.series.lines.iter().any(|l| l.what == tidegate_report::Quantity::Gauge));
-    // The link without one keeps the scenario's: with drop_tail there, nothing but the first link differs.
+    // The link without one keeps the scenario's: with drop_tail there, nothing but the first link
+    // differs.
     let named = read("").with_queue("drop_tail".parse().unwrap()).unwrap();
     let tail = outcome(&named, "drop_tail");
     assert_ne!(alone.document.aggregate.queue_delay_ms, tail.document.aggregate.queue_delay_ms);
@@ -221,19 +243,33 @@ fn the_watched_links_queue_is_the_one_that_is_named() {
 
 #[test]
 fn check_names_the_managed_links_and_what_compare_would_run() {
-    let read = |own: &str| Scenario::parse(TWO_QUEUES.replace("QUEUE", own).as_bytes(), "two.toml", &[]).unwrap();
+    let read = |own: &str| {
+        Scenario::parse(TWO_QUEUES.replace("QUEUE", own).as_bytes(), "two.toml", &[]).unwrap()
+    };
     let own = check(&read("queue = \"sfb/paper as OWN\""), &[]).unwrap();
-    let links: Vec<_> = own.links.iter().map(|l| (l.name.as_str(), l.queue.as_deref(), l.watched)).collect();
+    let links: Vec<_> =
+        own.links.iter().map(|l| (l.name.as_str(), l.queue.as_deref(), l.watched)).collect();
     assert_eq!(links, [("A->B", Some("OWN"), true), ("B->C", Some("drop_tail"), false)]);
     assert_eq!(own.queues.iter().map(|q| q.label.as_str()).collect::<Vec<_>>(), ["OWN"]);
     assert!(own.to_string().contains("A->B (watched): 2 Mbit/s, 30 packets, OWN\n"), "{own}");
-    assert!(own.to_string().contains(": 1 flow over 2 Mbit/s") && own.to_string().contains("flood: 1 flow, "), "{own}");
+    assert!(
+        own.to_string().contains(": 1 flow over 2 Mbit/s")
+            && own.to_string().contains("flood: 1 flow, "),
+        "{own}"
+    );
     assert!(check(&read("queue = \"sfb\""), &["red".parse().unwrap()]).is_err());
-    let compared = read("").with_compare(vec!["sfb".parse().unwrap(), "red".parse().unwrap()]).unwrap();
+    let compared =
+        read("").with_compare(vec!["sfb".parse().unwrap(), "red".parse().unwrap()]).unwrap();
     let compared = check(&compared, &[]).unwrap();
-    assert_eq!(compared.queues.iter().map(|q| q.label.as_str()).collect::<Vec<_>>(), ["drop_tail", "sfb", "red"]);
+    assert_eq!(
+        compared.queues.iter().map(|q| q.label.as_str()).collect::<Vec<_>>(),
+        ["drop_tail", "sfb", "red"]
+    );
     assert_eq!(compared.replications, 2, "those that compare would run");
-    assert!(compared.to_string().contains("B->C: 3 Mbit/s, 30 packets, each of the queues below"), "{compared}");
+    assert!(
+        compared.to_string().contains("B->C: 3 Mbit/s, 30 packets, each of the queues below"),
+        "{compared}"
+    );
 }
 
 #[test]
@@ -255,7 +291,10 @@ fn a_queue_that_cannot_be_is_refused_before_the_work() {
         other => panic!("{other:?}"),
     };
     assert!(refused("sbf").contains("did you mean `sfb`?"));
-    assert!(refused("red,min=80 packets,max=20 packets").contains("m"), "a check of two parameters");
+    assert!(
+        refused("red,min=80 packets,max=20 packets").contains("m"),
+        "a check of two parameters"
+    );
     assert!(refused("red,weight=2").contains("must lie in"));
 }
 
@@ -282,7 +321,11 @@ fn patience(patience: usize) -> Patience {
 fn it_can_be_given_up_at_any_time() {
     for looks in [0, 1, 50, 500] {
         let watch = patience(looks);
-        assert_eq!(run(&job(flood(&[]), &["sfb"]), &watch), Err(RunError::Cancelled), "after {looks} looks");
+        assert_eq!(
+            run(&job(flood(&[]), &["sfb"]), &watch),
+            Err(RunError::Cancelled),
+            "after {looks} looks"
+        );
         // At most one more look by each thread that was at work.
         assert!(watch.looks.load(Ordering::Relaxed) <= looks + 3 + 2);
     }
@@ -308,13 +351,16 @@ fn no_shipped_scenario_rots() {
     }
     assert!(files.len() >= 4, "{files:?}");
     for file in files {
-        let sets = ["run.duration=1500 ms", "run.warmup=500 ms", "run.seeds=2"].map(|s| s.parse().unwrap());
+        let sets = ["run.duration=1500 ms", "run.warmup=500 ms", "run.seeds=2"]
+            .map(|s| s.parse().unwrap());
         let scenario = Scenario::open(&file, &sets).unwrap_or_else(|e| panic!("{e}"));
-        let again = Scenario::parse(scenario.resolved().as_bytes(), &file.display().to_string(), &[]);
+        let again =
+            Scenario::parse(scenario.resolved().as_bytes(), &file.display().to_string(), &[]);
         assert_eq!(again.unwrap_or_else(|e| panic!("{e}")).resolved(), scenario.resolved());
         let mut queues: Vec<QueueSpec> = scenario.compare.clone();
         queues.push(QueueSpec { label: Some("its own".into()), ..scenario.queue.clone() });
-        let outcomes = run(&Job { scenario, queues, flows: false, series: true, threads: None }, &()).unwrap();
+        let outcomes =
+            run(&Job { scenario, queues, flows: false, series: true, threads: None }, &()).unwrap();
         for outcome in outcomes {
             let sent = outcome.document.aggregate.throughput_bps.unwrap().mean();
             assert!(sent > 0.0, "{}: {}", file.display(), outcome.document.label);
@@ -333,7 +379,9 @@ fn collect(dir: &Path, files: &mut Vec<PathBuf>) {
     for entry in entries.map(|e| e.unwrap().path()) {
         if entry.is_dir() {
             collect(&entry, files);
-        } else if entry.extension().is_some_and(|e| e == "toml") && !entry.file_name().is_some_and(about) {
+        } else if entry.extension().is_some_and(|e| e == "toml")
+            && !entry.file_name().is_some_and(about)
+        {
             files.push(entry);
         }
     }

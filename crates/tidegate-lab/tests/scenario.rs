@@ -84,9 +84,16 @@ fn a_good_scenario_is_read() {
     assert_eq!(s.seeds(), [1, 2, 3, 4, 5]);
     assert_eq!(s.run.flow_key.0.to_string(), "source-prefix/24");
     let Network::Dumbbell(net) = &s.network else { panic!() };
-    assert_eq!((net.rate.to_string(), net.access_delay.to_string()), ("10 Mbit/s".into(), "2 ms".into()));
+    assert_eq!(
+        (net.rate.to_string(), net.access_delay.to_string()),
+        ("10 Mbit/s".into(), "2 ms".into())
+    );
     assert_eq!(s.compare[1].label(), "plain");
-    assert_eq!((s.groups[0].hosts, s.groups[1].hosts), (20, 1), "one host per flow unless said otherwise");
+    assert_eq!(
+        (s.groups[0].hosts, s.groups[1].hosts),
+        (20, 1),
+        "one host per flow unless said otherwise"
+    );
     assert_eq!(s.groups[0].start, Start::default());
     assert_eq!(s.groups[1].start, Start::Each(Drawn::always(Span::from_secs(1.0))));
     let Source::Cbr(cbr) = &s.groups[1].source else { panic!() };
@@ -102,17 +109,28 @@ fn groups_have_classes_and_queues_values_for_each() {
         "a group's place unless said otherwise"
     );
     let queue = "name = \"wfq\"\nweights = [2, 1.5]\nbuffers = \"3:1\"\n";
-    let text = changed("name = \"drop_tail\"\n", queue).replacen("count = 20", "count = 20\nclass = 7", 1);
-    for s in [parse(&text, &[]).unwrap(), parse(&parse(&text, &[]).unwrap().resolved(), &[]).unwrap()] {
+    let text =
+        changed("name = \"drop_tail\"\n", queue).replacen("count = 20", "count = 20\nclass = 7", 1);
+    for s in
+        [parse(&text, &[]).unwrap(), parse(&parse(&text, &[]).unwrap().resolved(), &[]).unwrap()]
+    {
         assert_eq!((s.groups[0].class.given(), s.groups[1].class.given()), (&[7][..], &[1][..]));
         let config = s.queue.resolve(&s.bottleneck()).unwrap();
-        assert_eq!((config.get("weights").unwrap(), config.get("buffers").unwrap()), ("2:1.5".into(), "3:1".into()));
+        assert_eq!(
+            (config.get("weights").unwrap(), config.get("buffers").unwrap()),
+            ("2:1.5".into(), "3:1".into())
+        );
     }
-    let s = parse(GOOD, &["queue={ name = \"wfq\", weights = [4, 1] }", "group.flood.class=0"]).unwrap();
+    let s = parse(GOOD, &["queue={ name = \"wfq\", weights = [4, 1] }", "group.flood.class=0"])
+        .unwrap();
     assert_eq!((s.queue.params[0].1.as_str(), s.groups[1].class.given()), ("4:1", &[0][..]));
     let dealt = parse(GOOD, &["group.tcp.class=[3, 0, 5]"]).unwrap();
     assert_eq!([0, 1, 2, 3, 4].map(|flow| dealt.groups[0].class.of(flow)), [3, 0, 5, 3, 0]);
-    assert_eq!(parse(&dealt.resolved(), &[]).unwrap().groups, dealt.groups, "and written as a list");
+    assert_eq!(
+        parse(&dealt.resolved(), &[]).unwrap().groups,
+        dealt.groups,
+        "and written as a list"
+    );
 }
 
 #[test]
@@ -125,14 +143,22 @@ fn a_graph_watches_its_first_managed_link() {
 
 #[test]
 fn overrides_reach_every_kind_of_field() {
-    let s =
-        parse(GOOD, &["run.duration=20 s", "group.flood.rate=45 Mbit/s", "group.tcp.count=3", "queue.name=drop_tail"])
-            .unwrap();
+    let s = parse(
+        GOOD,
+        &[
+            "run.duration=20 s",
+            "group.flood.rate=45 Mbit/s",
+            "group.tcp.count=3",
+            "queue.name=drop_tail",
+        ],
+    )
+    .unwrap();
     assert_eq!(s.run.duration.as_secs(), 20.0);
     assert_eq!(s.groups[0].count, 3);
     let Source::Cbr(cbr) = &s.groups[1].source else { panic!() };
     assert_eq!(cbr.rate.as_bps(), 45_000_000);
-    let s = parse(GOOD, &["group.tcp.start=uniform(0 s, 2 s)", "group.2.access_delay=[\"3 ms\"]"]).unwrap();
+    let s = parse(GOOD, &["group.tcp.start=uniform(0 s, 2 s)", "group.2.access_delay=[\"3 ms\"]"])
+        .unwrap();
     assert_eq!(s.groups[0].start, Start::Each(Drawn::uniform(Span::ZERO, Span::from_secs(2.0))));
     assert_eq!(s.groups[1].access_delay, Some(Drawn::always(Span::from_millis(3))));
     let s = parse(GRAPH, &["link.2.rate=1 Gbit/s", "run.seeds=2"]).unwrap();
@@ -173,11 +199,35 @@ const BAD: &[(&str, &str, &str, &str, &str)] = &[
     ("seeds = 5", "seeds = 10001", "run.seeds", "10001", "must lie in 1 to 10000"),
     ("seeds = 5", "seeds = 2.5", "run.seeds", "2.5", "whole number"),
     ("seeds = 5", "seeds = -1", "run.seeds", "-1", "whole number from 1 to 10000"),
-    ("seeds = 5", "seeds = 99_999_999_999_999_999_999", "run.seeds", "99_999_999_999_999_999_999", "from 1 to 10000"),
-    ("seeds = 5", "seeds = -99999999999999999999", "run.seeds", "-99999999999999999999", "from 1 to 10000"),
+    (
+        "seeds = 5",
+        "seeds = 99_999_999_999_999_999_999",
+        "run.seeds",
+        "99_999_999_999_999_999_999",
+        "from 1 to 10000",
+    ),
+    (
+        "seeds = 5",
+        "seeds = -99999999999999999999",
+        "run.seeds",
+        "-99999999999999999999",
+        "from 1 to 10000",
+    ),
     ("seeds = 5", "seeds = +99999999999999999999", "", "", ""),
-    ("count = 20", "count = -1", "group.tcp.count", "-1", "must be a whole number from 1 to 1000000"),
-    ("count = 20", "count = 99999999999999999999", "group.tcp.count", "99999999999999999999", "from 1 to 1000000"),
+    (
+        "count = 20",
+        "count = -1",
+        "group.tcp.count",
+        "-1",
+        "must be a whole number from 1 to 1000000",
+    ),
+    (
+        "count = 20",
+        "count = 99999999999999999999",
+        "group.tcp.count",
+        "99999999999999999999",
+        "from 1 to 1000000",
+    ),
     ("start = \"1 s\"", "jitter = 1e400", "group.flood.jitter", "1e400", "too large"),
     (
         "title = \"A flood against twenty TCP users\"",
@@ -187,9 +237,27 @@ const BAD: &[(&str, &str, &str, &str, &str)] = &[
         "a text",
     ),
     ("\"60 s\"", "\"30 m\"", "run.duration", "30 m", "use s, ms, us, ns, min, h"),
-    ("rate = \"10 Mbit/s\"", "rate = \"3 furlongs\"", "network.rate", "3 furlongs", "Gbit/s, Mb/s, MB/s"),
-    ("rate = \"10 Mbit/s\"", "rate = \"1e309 Mbit/s\"", "network.rate", "1e309 Mbit/s", "too large to be meant"),
-    ("plain\"]", "plain\", \"drop_tail\"]", "compare.queues", "drop_tail", "another queue is called that too"),
+    (
+        "rate = \"10 Mbit/s\"",
+        "rate = \"3 furlongs\"",
+        "network.rate",
+        "3 furlongs",
+        "Gbit/s, Mb/s, MB/s",
+    ),
+    (
+        "rate = \"10 Mbit/s\"",
+        "rate = \"1e309 Mbit/s\"",
+        "network.rate",
+        "1e309 Mbit/s",
+        "too large to be meant",
+    ),
+    (
+        "plain\"]",
+        "plain\", \"drop_tail\"]",
+        "compare.queues",
+        "drop_tail",
+        "another queue is called that too",
+    ),
     ("seeds = 5", "seeds = nan", "run.seeds", "NaN", "does not begin with a number"),
     (
         "seeds = 5",
@@ -200,44 +268,176 @@ const BAD: &[(&str, &str, &str, &str, &str)] = &[
     ),
     ("seeds = 5", "durration = \"1 s\"", "run.durration", "", "did you mean `duration`?"),
     ("seeds = 5", "colour = 3", "run.colour", "", "[run] knows duration, warmup"),
-    ("\"source-prefix/24\"", "\"5-tuple\"", "run.flow_key", "5-tuple", "did you mean `five-tuple`?"),
-    ("rate = \"10 Mbit/s\"", "rate = \"-10 Mbit/s\"", "network.rate", "-10 Mbit/s", "cannot be negative"),
-    ("rate = \"10 Mbit/s\"", "rate = \"fast\"", "network.rate", "fast", "does not begin with a number"),
-    ("rate = \"10 Mbit/s\"", "rate = \"10 mbps\"", "network.rate", "10 mbps", "\"10 Mbit/s\" or \"10 MB/s\""),
+    (
+        "\"source-prefix/24\"",
+        "\"5-tuple\"",
+        "run.flow_key",
+        "5-tuple",
+        "did you mean `five-tuple`?",
+    ),
+    (
+        "rate = \"10 Mbit/s\"",
+        "rate = \"-10 Mbit/s\"",
+        "network.rate",
+        "-10 Mbit/s",
+        "cannot be negative",
+    ),
+    (
+        "rate = \"10 Mbit/s\"",
+        "rate = \"fast\"",
+        "network.rate",
+        "fast",
+        "does not begin with a number",
+    ),
+    (
+        "rate = \"10 Mbit/s\"",
+        "rate = \"10 mbps\"",
+        "network.rate",
+        "10 mbps",
+        "\"10 Mbit/s\" or \"10 MB/s\"",
+    ),
     ("rate = \"10 Mbit/s\"", "rate = \"0 bit/s\"", "network.rate", "0 bit/s", "must lie in"),
     ("rate = \"10 Mbit/s\"\n", "", "network.rate", "", "this key is required"),
     ("\"100 packets\"", "\"0 packets\"", "network.limit", "0 packets", "must lie in"),
     ("\"100 packets\"", "\"999 B\"", "network.limit", "999 B", "at least one packet"),
     ("\"100 packets\"", "\"100\"", "network.limit", "100", "needs a unit"),
-    ("kind = \"dumbbell\"", "kind = \"dumbell\"", "network.kind", "dumbell", "did you mean `dumbbell`?"),
-    ("kind = \"dumbbell\"", "kind = \"graph\"", "network.rate", "", "no such key; a graph's [network]"),
+    (
+        "kind = \"dumbbell\"",
+        "kind = \"dumbell\"",
+        "network.kind",
+        "dumbell",
+        "did you mean `dumbbell`?",
+    ),
+    (
+        "kind = \"dumbbell\"",
+        "kind = \"graph\"",
+        "network.rate",
+        "",
+        "no such key; a graph's [network]",
+    ),
     ("\"drop_tail\"\n", "\"droptail\"\n", "queue", "droptail", "did you mean `drop_tail`?"),
-    ("\"drop_tail\"\n", "\"drop_tail\"\npreset = \"papr\"\n", "queue.preset", "papr", "did you mean `paper`?"),
+    (
+        "\"drop_tail\"\n",
+        "\"drop_tail\"\npreset = \"papr\"\n",
+        "queue.preset",
+        "papr",
+        "did you mean `paper`?",
+    ),
     ("\"drop_tail\"\n", "\"drop_tail\"\nmin = 3\n", "queue.min", "3", "no such parameter"),
-    ("\"drop_tail\"\n", "\"drop_tail\"\nmin = [[3]]\n", "queue.min", "", "must be a text, a number or a list of these"),
-    ("\"drop_tail\"\n", "\"wfq\"\nweights = [2, 0]\n", "queue.weights", "2:0", "must lie in 0.01 to 10000"),
-    ("\"drop_tail\"\n", "\"wfq\"\nweights = []\n", "queue.weights", "", "does not begin with a number"),
-    ("count = 20", "count = 20\nclass = 65536", "group.tcp.class", "65536", "must lie in 0 to 65535"),
-    ("count = 20", "count = 20\nclass = [1, 65536]", "group.tcp.class", "1:65536", "must lie in 0 to 65535"),
+    (
+        "\"drop_tail\"\n",
+        "\"drop_tail\"\nmin = [[3]]\n",
+        "queue.min",
+        "",
+        "must be a text, a number or a list of these",
+    ),
+    (
+        "\"drop_tail\"\n",
+        "\"wfq\"\nweights = [2, 0]\n",
+        "queue.weights",
+        "2:0",
+        "must lie in 0.01 to 10000",
+    ),
+    (
+        "\"drop_tail\"\n",
+        "\"wfq\"\nweights = []\n",
+        "queue.weights",
+        "",
+        "does not begin with a number",
+    ),
+    (
+        "count = 20",
+        "count = 20\nclass = 65536",
+        "group.tcp.class",
+        "65536",
+        "must lie in 0 to 65535",
+    ),
+    (
+        "count = 20",
+        "count = 20\nclass = [1, 65536]",
+        "group.tcp.class",
+        "1:65536",
+        "must lie in 0 to 65535",
+    ),
     ("\"drop_tail\"\n", "\"drop_tail\"\nlabel = \"\"\n", "queue.label", "", "1 to 80 characters"),
     ("name = \"drop_tail\"\n", "", "queue.name", "", "this key is required"),
     ("[\"drop_tail\", ", "[\"sbf\", ", "compare.queues.1", "sbf", "no such queue"),
     ("[\"drop_tail\", ", "[\"red,min\", ", "compare.queues", "red,min", "param=value"),
     ("queues = [", "queue = [", "compare.queue", "", "did you mean `queues`?"),
     ("[compare]\n", "[[compare]]\n", "compare", "", "must be a table, not a list"),
-    ("count = 20", "count = 1000000000", "group.tcp.count", "1000000000", "must lie in 1 to 1000000"),
+    (
+        "count = 20",
+        "count = 1000000000",
+        "group.tcp.count",
+        "1000000000",
+        "must lie in 1 to 1000000",
+    ),
     ("count = 20", "count = 0", "group.tcp.count", "0", "must lie in 1 to 1000000"),
     ("count = 20", "count = 1000000", "group", "", "1000001 flows together; at most 1000000"),
-    ("count = 20", "count = 20\nhosts = 21", "group.tcp.hosts", "21", "cannot be more than the flows"),
+    (
+        "count = 20",
+        "count = 20\nhosts = 21",
+        "group.tcp.hosts",
+        "21",
+        "cannot be more than the flows",
+    ),
     ("count = 20", "count = 70000\nhosts = 1", "group.tcp.hosts", "1", "at most 60000 connections"),
-    ("count = 20", "count = 20\nstop = \"500 ms\"", "group.tcp.stop", "500 ms", "not after the start"),
-    ("count = 20", "count = 20\nfrom = \"A\"", "group.tcp.from", "A", "is for [network] kind = \"graph\""),
-    ("source = \"newreno\"", "source = \"newrneo\"", "group.tcp.source", "newrneo", "did you mean `newreno`?"),
-    ("source = \"newreno\"\n", "soruce = \"newreno\"\n", "group.tcp.soruce", "", "no such key; did you mean `source`?"),
-    ("source = \"newreno\"\n", "", "group.tcp.source", "", "this key is required: one of reno | newreno | sack"),
-    ("ecn = \"on\"", "loss_recovery = \"sack\"", "group.tcp.loss_recovery", "", "no such key; a newreno"),
-    ("source = \"newreno\"", "source = \"cubic\"\nbeta = 1", "group.tcp.beta", "1", "must lie in 0.1 to 0.95"),
-    ("source = \"newreno\"", "source = \"aimd\"\nb = 1", "group.tcp.b", "1", "must lie in 0.01 to 0.99"),
+    (
+        "count = 20",
+        "count = 20\nstop = \"500 ms\"",
+        "group.tcp.stop",
+        "500 ms",
+        "not after the start",
+    ),
+    (
+        "count = 20",
+        "count = 20\nfrom = \"A\"",
+        "group.tcp.from",
+        "A",
+        "is for [network] kind = \"graph\"",
+    ),
+    (
+        "source = \"newreno\"",
+        "source = \"newrneo\"",
+        "group.tcp.source",
+        "newrneo",
+        "did you mean `newreno`?",
+    ),
+    (
+        "source = \"newreno\"\n",
+        "soruce = \"newreno\"\n",
+        "group.tcp.soruce",
+        "",
+        "no such key; did you mean `source`?",
+    ),
+    (
+        "source = \"newreno\"\n",
+        "",
+        "group.tcp.source",
+        "",
+        "this key is required: one of reno | newreno | sack",
+    ),
+    (
+        "ecn = \"on\"",
+        "loss_recovery = \"sack\"",
+        "group.tcp.loss_recovery",
+        "",
+        "no such key; a newreno",
+    ),
+    (
+        "source = \"newreno\"",
+        "source = \"cubic\"\nbeta = 1",
+        "group.tcp.beta",
+        "1",
+        "must lie in 0.1 to 0.95",
+    ),
+    (
+        "source = \"newreno\"",
+        "source = \"aimd\"\nb = 1",
+        "group.tcp.b",
+        "1",
+        "must lie in 0.01 to 0.99",
+    ),
     (
         "source = \"newreno\"",
         "source = \"aimd\"\nreading = \"left\"",
@@ -277,7 +477,13 @@ const BAD: &[(&str, &str, &str, &str, &str)] = &[
     ("ecn = \"on\"", "ecn = \"yes\"", "group.tcp.ecn", "yes", "must be one of on | off"),
     ("ecn = \"on\"", "ecn = true", "group.tcp.ecn", "", "must be a on | off, not true or false"),
     ("ecn = \"on\"", "packet = \"40 B\"", "group.tcp.packet", "40 B", "must lie in"),
-    ("ecn = \"on\"", "rate = \"1 Mbit/s\"", "group.tcp.rate", "", "no such key; a newreno [[group]] knows"),
+    (
+        "ecn = \"on\"",
+        "rate = \"1 Mbit/s\"",
+        "group.tcp.rate",
+        "",
+        "no such key; a newreno [[group]] knows",
+    ),
     ("name = \"tcp\"\n", "", "group.1.name", "", "this key is required"),
     ("name = \"tcp\"", "name = \"flood\"", "group.name", "flood", "same name"),
     ("name = \"tcp\"", "name = \"a.b\"", "group.1.name", "a.b", "1 to 40 letters"),
@@ -299,7 +505,13 @@ const BAD: &[(&str, &str, &str, &str, &str)] = &[
         "",
         "list of times, distribution",
     ),
-    ("start = \"1 s\"", "start = \"uniform(-1 s, 1 s)\"", "group.flood.start", "-1 s", "cannot be negative"),
+    (
+        "start = \"1 s\"",
+        "start = \"uniform(-1 s, 1 s)\"",
+        "group.flood.start",
+        "-1 s",
+        "cannot be negative",
+    ),
     (
         "start = \"1 s\"",
         "start = \"normal(1 s, 1 s)\"",
@@ -314,8 +526,20 @@ const BAD: &[(&str, &str, &str, &str, &str)] = &[
         "unifrom(0 s, 1 s)",
         "did you mean `uniform`?",
     ),
-    ("start = \"1 s\"", "start = \"pareto(0, 1 s)\"", "group.flood.start", "0", "must lie in 0.01 to 100"),
-    ("start = \"1 s\"", "start = \"exponential(0 s)\"", "group.flood.start", "exponential(0 s)", "above zero"),
+    (
+        "start = \"1 s\"",
+        "start = \"pareto(0, 1 s)\"",
+        "group.flood.start",
+        "0",
+        "must lie in 0.01 to 100",
+    ),
+    (
+        "start = \"1 s\"",
+        "start = \"exponential(0 s)\"",
+        "group.flood.start",
+        "exponential(0 s)",
+        "above zero",
+    ),
     (
         "start = \"1 s\"",
         "start = \"exponential(1 s) in 9 s..2 s\"",
@@ -351,16 +575,58 @@ const BAD: &[(&str, &str, &str, &str, &str)] = &[
         "uniform(1 ms, 101 s)",
         "must lie in 0 ns to 100 s",
     ),
-    ("start = \"1 s\"", "active = [\"3 s..2 s\"]", "group.flood.active", "3 s..2 s", "ends before it begins"),
-    ("start = \"1 s\"", "active = [\"1 s..5 s\", \"4 s..\"]", "group.flood.active", "4 s..", "which ends at 5 s"),
-    ("start = \"1 s\"", "active = [\"1 s..\", \"4 s..\"]", "group.flood.active", "4 s..", "which has no end"),
+    (
+        "start = \"1 s\"",
+        "active = [\"3 s..2 s\"]",
+        "group.flood.active",
+        "3 s..2 s",
+        "ends before it begins",
+    ),
+    (
+        "start = \"1 s\"",
+        "active = [\"1 s..5 s\", \"4 s..\"]",
+        "group.flood.active",
+        "4 s..",
+        "which ends at 5 s",
+    ),
+    (
+        "start = \"1 s\"",
+        "active = [\"1 s..\", \"4 s..\"]",
+        "group.flood.active",
+        "4 s..",
+        "which has no end",
+    ),
     ("start = \"1 s\"", "active = [\"1 s\"]", "group.flood.active", "1 s", "FROM..TO"),
-    ("start = \"1 s\"", "start = \"1 s\"\nactive = \"2 s..3 s\"", "group.flood.start", "1 s", "beside active"),
+    (
+        "start = \"1 s\"",
+        "start = \"1 s\"\nactive = \"2 s..3 s\"",
+        "group.flood.start",
+        "1 s",
+        "beside active",
+    ),
     ("start = \"1 s\"", "jitter = 1.5", "group.flood.jitter", "1.5", "must lie in 0 to 1"),
-    ("start = \"1 s\"", "packet = \"1 MB\"", "group.flood.packet", "1 MB", "must lie in 1 B to 65.535 kB"),
-    ("[\"1 ms\", \"5 ms\"]", "[]", "group.flood.access_delay", "", "must have 1 to 1000 entries, not 0"),
+    (
+        "start = \"1 s\"",
+        "packet = \"1 MB\"",
+        "group.flood.packet",
+        "1 MB",
+        "must lie in 1 B to 65.535 kB",
+    ),
+    (
+        "[\"1 ms\", \"5 ms\"]",
+        "[]",
+        "group.flood.access_delay",
+        "",
+        "must have 1 to 1000 entries, not 0",
+    ),
     ("[\"1 ms\", \"5 ms\"]", "[\"1 ms\", \"5\"]", "group.flood.access_delay", "5", "needs a unit"),
-    ("rate = \"20 Mbit/s\"", "rate = \"1 Tbit/s\"", "group.flood.rate", "1 Tbit/s", "not a unit of a rate"),
+    (
+        "rate = \"20 Mbit/s\"",
+        "rate = \"1 Tbit/s\"",
+        "group.flood.rate",
+        "1 Tbit/s",
+        "not a unit of a rate",
+    ),
     (
         "rate = \"20 Mbit/s\"",
         "rate = \"900 Gbit/s\"\npacket = \"1 B\"",
@@ -386,19 +652,27 @@ fn bad_values_are_named() {
         assert_eq!((problem.field.as_str(), problem.value.as_str()), (*field, *value), "{told}");
         assert!(problem.why.contains(why), "{told}");
         let Place::Line { line, text, .. } = &problem.place else { panic!("{told}") };
-        assert!(*line >= 1 && changed(from, to).lines().nth(line - 1).unwrap().starts_with(text.as_str()), "{told}");
+        assert!(
+            *line >= 1
+                && changed(from, to).lines().nth(line - 1).unwrap().starts_with(text.as_str()),
+            "{told}"
+        );
     }
 }
 
 #[test]
 fn the_line_is_the_line_of_the_mistake() {
-    for (from, to, ..) in BAD.iter().filter(|b| !b.1.is_empty() && !b.2.is_empty() && !b.1.contains('\n')) {
+    for (from, to, ..) in
+        BAD.iter().filter(|b| !b.1.is_empty() && !b.2.is_empty() && !b.1.contains('\n'))
+    {
         let text = changed(from, to);
         let wanted = text[..GOOD.find(from).unwrap()].matches('\n').count() + 1;
         let problem = refused(&text, &[]);
         let Place::Line { line, .. } = &problem.place else { panic!() };
-        // Some mistakes lie between two lines (a missing key, a sum, a wrong order); these point at their table or partner.
-        let elsewhere = ["required", "flows together", "are simulated", "no such key; a graph's", "same name"];
+        // Some mistakes lie between two lines (a missing key, a sum, a wrong order); these point at
+        // their table or partner.
+        let elsewhere =
+            ["required", "flows together", "are simulated", "no such key; a graph's", "same name"];
         if !elsewhere.iter().any(|e| problem.why.contains(e)) {
             assert_eq!(*line, wanted, "{problem}");
         }
@@ -439,12 +713,14 @@ fn a_watched_link_keeps_its_own_queue_and_says_so() {
     for told in told {
         assert!(told.starts_with("dir/flood.toml:10:"), "{told}");
         assert!(
-            told.contains("keeps its own queue") && told.contains("remove this key, or set watch = true"),
+            told.contains("keeps its own queue")
+                && told.contains("remove this key, or set watch = true"),
             "{told}"
         );
     }
     // At a link that is not watched it is nobody's business.
-    let other = GRAPH.replacen("[[group]]", "limit = \"200 kB\"\nqueue = \"red as OWN\"\n[[group]]", 1);
+    let other =
+        GRAPH.replacen("[[group]]", "limit = \"200 kB\"\nqueue = \"red as OWN\"\n[[group]]", 1);
     let scenario = parse(&other, &[]).unwrap().with_queue("sfb".parse().unwrap()).unwrap();
     assert_eq!(scenario.own_queue().label(), "sfb");
 }
@@ -453,7 +729,10 @@ fn a_watched_link_keeps_its_own_queue_and_says_so() {
 fn the_same_label_twice_is_refused() {
     let twice = vec!["sfb".parse().unwrap(), "red as sfb".parse().unwrap()];
     let told = parse(GOOD, &[]).unwrap().with_compare(twice).unwrap_err().to_string();
-    assert!(told.starts_with("queue red as sfb: label = sfb: another queue is called that too"), "{told}");
+    assert!(
+        told.starts_with("queue red as sfb: label = sfb: another queue is called that too"),
+        "{told}"
+    );
 }
 
 /// What a preset makes of one link's rate must not be written down as if it were everybody's.
@@ -461,9 +740,11 @@ fn the_same_label_twice_is_refused() {
 fn a_preset_that_goes_by_the_link_stays_a_preset_on_several() {
     let limit = "limit = \"200 kB\"\n";
     let same = GRAPH.replacen("[[group]]", &format!("{limit}[[group]]"), 1);
-    let other = same.replacen("to = \"C\"\nrate = \"45 Mbit/s\"", "to = \"C\"\nrate = \"2 Mbit/s\"", 1);
+    let other =
+        same.replacen("to = \"C\"\nrate = \"45 Mbit/s\"", "to = \"C\"\nrate = \"2 Mbit/s\"", 1);
     let resolved = |text: &str| {
-        let scenario = parse(text, &[]).unwrap().with_queue("sfb/auto,bins=46".parse().unwrap()).unwrap();
+        let scenario =
+            parse(text, &[]).unwrap().with_queue("sfb/auto,bins=46".parse().unwrap()).unwrap();
         let resolved = scenario.resolved();
         assert_eq!(parse(&resolved, &[]).unwrap().resolved(), resolved);
         resolved
@@ -471,7 +752,9 @@ fn a_preset_that_goes_by_the_link_stays_a_preset_on_several() {
     assert!(resolved(&same).contains("penalty_rate = "), "{}", resolved(&same));
     let text = resolved(&other);
     assert!(
-        text.contains("preset = \"auto\"") && text.contains("bins = \"46\"") && !text.contains("penalty_rate"),
+        text.contains("preset = \"auto\"")
+            && text.contains("bins = \"46\"")
+            && !text.contains("penalty_rate"),
         "{text}"
     );
 }
@@ -479,14 +762,39 @@ fn a_preset_that_goes_by_the_link_stays_a_preset_on_several() {
 #[test]
 fn bad_graphs_are_named() {
     let cases: &[(&str, &str, &str, &str)] = &[
-        ("from = \"A\"\nto = [\"B\", \"C\"]", "from = \"A\"", "group.tcp.to", "required in a graph"),
-        ("to = [\"B\", \"C\"]", "to = [\"B\", \"D\"]", "group.tcp.to", "no link ends at a node `D`"),
+        (
+            "from = \"A\"\nto = [\"B\", \"C\"]",
+            "from = \"A\"",
+            "group.tcp.to",
+            "required in a graph",
+        ),
+        (
+            "to = [\"B\", \"C\"]",
+            "to = [\"B\", \"D\"]",
+            "group.tcp.to",
+            "no link ends at a node `D`",
+        ),
         ("to = [\"B\", \"C\"]", "to = [\"A\", \"C\"]", "group.tcp.to", "`A` is in from and in to"),
-        ("from = \"B\"\nto = \"C\"", "from = \"D\"\nto = \"C\"", "group.tcp.to", "no links lead from `A` to `C`"),
-        ("from = \"B\"\nto = \"C\"", "from = \"C\"\nto = \"C\"", "link.2.to", "cannot end where it begins"),
+        (
+            "from = \"B\"\nto = \"C\"",
+            "from = \"D\"\nto = \"C\"",
+            "group.tcp.to",
+            "no links lead from `A` to `C`",
+        ),
+        (
+            "from = \"B\"\nto = \"C\"",
+            "from = \"C\"\nto = \"C\"",
+            "link.2.to",
+            "cannot end where it begins",
+        ),
         ("limit = \"200 kB\"\n", "", "link", "must have a limit"),
         ("limit = \"200 kB\"\n", "limit = \"900 B\"\n", "link", "at least one packet"),
-        ("limit = \"200 kB\"\n", "limit = \"200 kB\"\nwatch = 3\n", "link.1.watch", "true or false"),
+        (
+            "limit = \"200 kB\"\n",
+            "limit = \"200 kB\"\nwatch = 3\n",
+            "link.1.watch",
+            "true or false",
+        ),
         (
             "rate = \"45 Mbit/s\"\n[[group]]",
             "rate = \"1 Mbit/s\"\nwatch = true\n[[group]]",
@@ -500,8 +808,18 @@ fn bad_graphs_are_named() {
             "needs a limit",
         ),
         ("rate = \"45 Mbit/s\"\n[[group]]", "[[group]]", "link.2.rate", "required"),
-        ("delay = \"10 ms\"", "queue = { name = \"drop_tial\" }", "link.1.queue", "did you mean `drop_tail`?"),
-        ("kind = \"graph\"", "kind = \"graph\"\nlimit = \"3 packets\"", "network.limit", "no such key"),
+        (
+            "delay = \"10 ms\"",
+            "queue = { name = \"drop_tial\" }",
+            "link.1.queue",
+            "did you mean `drop_tail`?",
+        ),
+        (
+            "kind = \"graph\"",
+            "kind = \"graph\"\nlimit = \"3 packets\"",
+            "network.limit",
+            "no such key",
+        ),
     ];
     for (from, to, field, why) in cases {
         assert!(GRAPH.contains(from), "{from}");
@@ -630,27 +948,87 @@ fn sources_that_cannot_be_are_named() {
     let text = [GOOD, GROUPS].concat();
     for (from, to, field, why) in [
         ("rate = \"1 Mbit/s\"\n", "", "group.bursts.rate", "required"),
-        ("exponential(uniform(1 s, 10 s))", "1 us", "group.bursts.on", "a thousandth of a packet's time, 8 ms"),
-        ("exponential(uniform(1 s, 10 s))", "exponential(uniform(0 s, 10 s))", "group.bursts.on", "above zero"),
+        (
+            "exponential(uniform(1 s, 10 s))",
+            "1 us",
+            "group.bursts.on",
+            "a thousandth of a packet's time, 8 ms",
+        ),
+        (
+            "exponential(uniform(1 s, 10 s))",
+            "exponential(uniform(0 s, 10 s))",
+            "group.bursts.on",
+            "above zero",
+        ),
         ("\"either\"", "\"off\"", "group.bursts.begin", "on | either"),
-        ("erlangs = 20", "erlangs = 20\nstart = \"1 s\"", "group.calls.start", "come and go by themselves"),
+        (
+            "erlangs = 20",
+            "erlangs = 20\nstart = \"1 s\"",
+            "group.calls.start",
+            "come and go by themselves",
+        ),
         ("erlangs = 20", "erlangs = -1", "group.calls.erlangs", "must lie in 0"),
         ("exponential(30 s)", "pareto(0.9, 1 s)", "group.calls.call", "no mean"),
         ("exponential(30 s)", "1 us", "group.calls.erlangs", "calls; at most 1e7"),
         ("data = [\"10 kB\", \"2 MB\"]\n", "", "group.files.data", "required"),
-        ("data = [\"10 kB\", \"2 MB\"]", "data = \"endless\"", "group.files.data", "must be an amount"),
+        (
+            "data = [\"10 kB\", \"2 MB\"]",
+            "data = \"endless\"",
+            "group.files.data",
+            "must be an amount",
+        ),
         ("count = 9", "data = \"1 MB\"", "group.users.data", "no such key; a web [[group]] knows"),
         ("count = 9", "think = \"normal(1 s, 1 s)\"", "group.users.think", "can be negative"),
         ("count = 9", "size = \"-1 kB\"", "group.users.size", "cannot be negative"),
-        ("off = \"exponential(uniform(1 s, 5 s))\"", "on = \"0 s\"\noff = \"0 s\"", "group.deaf.on", "at most 1e7"),
-        ("count = 2\n", "active = [\"1 s..2 s\"]\n", "group.deaf.active", "which say when the flows are active"),
-        ("count = 2\n", "loss_recovery = \"newreno\"\n", "group.deaf.loss_recovery", "must be Sack or Rack"),
-        ("count = 2\n", "data = \"1 MB\"\n", "group.deaf.data", "no such key; an unresponsive [[group]] knows"),
+        (
+            "off = \"exponential(uniform(1 s, 5 s))\"",
+            "on = \"0 s\"\noff = \"0 s\"",
+            "group.deaf.on",
+            "at most 1e7",
+        ),
+        (
+            "count = 2\n",
+            "active = [\"1 s..2 s\"]\n",
+            "group.deaf.active",
+            "which say when the flows are active",
+        ),
+        (
+            "count = 2\n",
+            "loss_recovery = \"newreno\"\n",
+            "group.deaf.loss_recovery",
+            "must be Sack or Rack",
+        ),
+        (
+            "count = 2\n",
+            "data = \"1 MB\"\n",
+            "group.deaf.data",
+            "no such key; an unresponsive [[group]] knows",
+        ),
         ("count = 2\n", "rate = \"0 bit/s\"\n", "group.deaf.rate", "must lie in 1 bit/s"),
-        ("active = \"1 s..\"", "active = [\"1 s..2 s\", \"3 s..\"]", "group.smooth.active", "cannot start again"),
-        ("low = \"100 kbit/s\"", "low = \"6 Mbit/s\"", "group.sawtooth.low", "at most the high rate"),
-        ("\"10 s..30 s\", ", "\"10 s..60 s\", ", "group.sawtooth.high_during", "which ends at 60 s"),
-        ("high_during = [\"10 s..30 s\", \"50 s..70 s\"]", "", "group.sawtooth.high_during", "required"),
+        (
+            "active = \"1 s..\"",
+            "active = [\"1 s..2 s\", \"3 s..\"]",
+            "group.smooth.active",
+            "cannot start again",
+        ),
+        (
+            "low = \"100 kbit/s\"",
+            "low = \"6 Mbit/s\"",
+            "group.sawtooth.low",
+            "at most the high rate",
+        ),
+        (
+            "\"10 s..30 s\", ",
+            "\"10 s..60 s\", ",
+            "group.sawtooth.high_during",
+            "which ends at 60 s",
+        ),
+        (
+            "high_during = [\"10 s..30 s\", \"50 s..70 s\"]",
+            "",
+            "group.sawtooth.high_during",
+            "required",
+        ),
     ] {
         assert!(text.contains(from), "{from}");
         let problem = refused(&text.replacen(from, to, 1), &[]);
@@ -663,9 +1041,13 @@ fn sources_that_cannot_be_are_named() {
 fn what_is_written_is_read_again() {
     for text in [GOOD, GRAPH, &[GOOD, GROUPS].concat()] {
         let first = parse(text, &[]).unwrap();
-        let again = parse(&first.resolved(), &[]).unwrap_or_else(|e| panic!("{e}\n{}", first.resolved()));
+        let again =
+            parse(&first.resolved(), &[]).unwrap_or_else(|e| panic!("{e}\n{}", first.resolved()));
         assert_eq!(again.resolved(), first.resolved());
-        assert_eq!((&again.run, &again.network, &again.groups), (&first.run, &first.network, &first.groups));
+        assert_eq!(
+            (&again.run, &again.network, &again.groups),
+            (&first.run, &first.network, &first.groups)
+        );
         assert_eq!(again.queue.label(), first.queue.label());
     }
 }
@@ -690,9 +1072,16 @@ fn what_is_drawn_is_written_as_it_was_read() {
     }
     let nested = format!("{}1 s{}", "exponential(".repeat(100), ")".repeat(100));
     assert!(Drawn::<Span>::read(&nested).unwrap_err().why.contains("in one another"));
-    for text in
-        ["", "uniform", "uniform(", "uniform()", "mix(2, 1 s, 1 s)", "exponential(1 s))", "1 s in 2 s..", "every(1 s)"]
-    {
+    for text in [
+        "",
+        "uniform",
+        "uniform(",
+        "uniform()",
+        "mix(2, 1 s, 1 s)",
+        "exponential(1 s))",
+        "1 s in 2 s..",
+        "every(1 s)",
+    ] {
         assert!(Drawn::<Span>::read(text).is_err(), "{text}");
     }
 }
@@ -747,16 +1136,20 @@ proptest! {
     }
 }
 
-/// Every TCP source can be named, by a group or by what stands above it, has its keys spelled out, and reads back.
+/// Every TCP source can be named, by a group or by what stands above it, has its keys spelled out,
+/// and reads back.
 #[test]
 fn every_tcp_source_reads_back() {
-    for (name, _) in tidegate_lab::scenario::SOURCES.iter().filter(|(name, _)| Connection::named(name).is_some()) {
+    for (name, _) in
+        tidegate_lab::scenario::SOURCES.iter().filter(|(name, _)| Connection::named(name).is_some())
+    {
         for source in [
             name.to_string(),
             format!("finite\"\ndata = \"1 MB\"\ncongestion = \"{name}"),
             format!("web\"\ncongestion = \"{name}"),
         ] {
-            let text = GOOD.replace("source = \"newreno\"", &format!("source = \"{source}\"\nack = \"52 B\""));
+            let text = GOOD
+                .replace("source = \"newreno\"", &format!("source = \"{source}\"\nack = \"52 B\""));
             let scenario = parse(&text, &[]).unwrap();
             let (Source::Tcp(connection)
             | Source::Finite(connection)
@@ -768,7 +1161,11 @@ fn every_tcp_source_reads_back() {
             assert_eq!((connection.name(), connection.tcp.ack.get()), (*name, 52));
             let resolved = scenario.resolved();
             for (param, _) in connection.keys().iter().filter(|(param, _)| param.name != "data") {
-                assert!(resolved.contains(&format!("\n{} = ", param.name)), "{name}: {} in {resolved}", param.name);
+                assert!(
+                    resolved.contains(&format!("\n{} = ", param.name)),
+                    "{name}: {} in {resolved}",
+                    param.name
+                );
             }
             assert_eq!(parse(&resolved, &[]).unwrap().groups, scenario.groups, "{name}");
         }

@@ -8,8 +8,15 @@ fn figures(seeds: u32, duration: u32, group: &str) -> Group {
         "[run]\nduration = \"{duration} s\"\nwarmup = \"0 s\"\nseeds = {seeds}\n[network]\nrate = \"100 Mbit/s\"\n\
          limit = \"1000 packets\"\ndelay = \"1 ms\"\n[[group]]\nname = \"g\"\n{group}"
     );
-    let scenario = Scenario::parse(text.as_bytes(), "s.toml", &[]).unwrap_or_else(|e| panic!("{e}"));
-    let job = Job { scenario, queues: vec![QueueSpec::named("drop_tail")], flows: false, series: false, threads: None };
+    let scenario =
+        Scenario::parse(text.as_bytes(), "s.toml", &[]).unwrap_or_else(|e| panic!("{e}"));
+    let job = Job {
+        scenario,
+        queues: vec![QueueSpec::named("drop_tail")],
+        flows: false,
+        series: false,
+        threads: None,
+    };
     let outcomes = run(&job, &()).unwrap();
     assert_eq!(outcomes[0].document.groups[0].loss_ratio.unwrap().mean(), 0.0);
     outcomes[0].document.groups[0].clone()
@@ -36,7 +43,8 @@ fn calls_carry_their_erlangs() {
     let (seeds, duration) = (8, 600);
     let share = 1.004 / (1.004 + 1.587);
     let wanted = 50.0 * share * 25_000.0;
-    // Variance of the mean number of callers who talk: calls come and go (2 E h / T), talk and silence (2 m²n²/(m+n)³/T each).
+    // Variance of the mean number of callers who talk: calls come and go (2 E h / T), talk and
+    // silence (2 m²n²/(m+n)³/T each).
     let calls = 2.0 * 50.0 * 10.0 / duration as f64 * share * share;
     let talk = 50.0 * 2.0 * (1.004f64 * 1.587).powi(2) / 2.591f64.powi(3) / duration as f64;
     let slack = 5.0 * ((calls + talk) / seeds as f64).sqrt() * 25_000.0;
@@ -50,7 +58,8 @@ fn on_off_with_means_of_each_flow_s_own() {
     let group = "source = \"on_off\"\ncount = 400\nrate = \"80 kbit/s\"\nbegin = \"either\"\nstart = \"0 s\"\n\
                  on = \"exponential(uniform(1 s, 10 s))\"\noff = \"exponential(uniform(1 s, 10 s))\"\n";
     let got = throughput(2, 100, group);
-    // E[on / (on + off)] is a half by symmetry; over flows and time the deviation of a flow's share is below 0.3.
+    // E[on / (on + off)] is a half by symmetry; over flows and time the deviation of a flow's share
+    // is below 0.3.
     let slack = 5.0 * 0.3 / 800f64.sqrt();
     assert!((got / (400.0 * 80_000.0) - 0.5).abs() < slack, "{got}");
 }
@@ -61,7 +70,8 @@ fn files_of_given_sizes_are_done() {
     let g = figures(2, 10, group);
     assert_eq!(g.completions.unwrap().mean(), 40.0);
     assert_eq!(g.throughput_bps.unwrap().mean(), 20.0 * (1000.0 + 3000.0) * 8.0 / 10.0);
-    // One packet takes 3 ms and its times on three links; three packets a round trip more (the window begins with 2).
+    // One packet takes 3 ms and its times on three links; three packets a round trip more (the
+    // window begins with 2).
     let (least, most) = (3.0 + 0.24, 9.0 + 0.6);
     let mean = g.completion_ms.mean.unwrap().mean();
     assert!(mean > (least + 9.0) / 2.0 && mean < (least + most) / 2.0 + 0.1, "{mean}");
@@ -69,8 +79,13 @@ fn files_of_given_sizes_are_done() {
 
 #[test]
 fn users_of_the_web_are_heard_of() {
-    let g = figures(2, 60, "source = \"web\"\ncount = 50\nsize = \"10 kB\"\nthink = \"exponential(1 s)\"\n");
-    // 50 users, a second of thinking and some tens of ms: near 3000 objects less those; Poisson-like.
+    let g = figures(
+        2,
+        60,
+        "source = \"web\"\ncount = 50\nsize = \"10 kB\"\nthink = \"exponential(1 s)\"\n",
+    );
+    // 50 users, a second of thinking and some tens of ms: near 3000 objects less those;
+    // Poisson-like.
     let n = g.completions.unwrap().mean();
     assert!((n - 3000.0 / (1.0 + 0.035)).abs() < 5.0 * (3000.0f64 / 2.0).sqrt() + 30.0, "{n}");
     assert!(g.completion_ms.p99.is_some() && g.completion_ms.p50.unwrap().mean() > 20.0);
@@ -86,7 +101,10 @@ fn tfrc_takes_what_an_empty_line_has() {
 fn a_capture_s_packets_go_at_their_times() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../captures/flood.pcapng");
     let group = |rest: &str| {
-        format!("source = \"replay\"\nstart = \"0 s\"\ncapture = {:?}\n{rest}", root.display().to_string())
+        format!(
+            "source = \"replay\"\nstart = \"0 s\"\ncapture = {:?}\n{rest}",
+            root.display().to_string()
+        )
     };
     let mut capture = tidegate_packet::Capture::open(&root).unwrap();
     let (mut bytes, mut last) = (0, 0.0f64);
@@ -109,16 +127,19 @@ fn a_capture_s_packets_go_at_their_times() {
     assert!(refused("/", "").contains("is no file"));
     let dir = tempfile::tempdir().unwrap();
     let empty = dir.path().join("empty.pcap");
-    std::fs::write(&empty, [&[0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0][..], &[0; 8], &[96, 0, 0, 0, 1, 0, 0, 0]].concat())
-        .unwrap();
+    std::fs::write(
+        &empty,
+        [&[0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0][..], &[0; 8], &[96, 0, 0, 0, 1, 0, 0, 0]].concat(),
+    )
+    .unwrap();
     let told = refused(&empty.display().to_string(), "");
     assert!(told.contains("empty.pcap: the capture has no packets"), "{told}");
     let many = refused(&root.display().to_string(), "count = 100000\n");
     assert!(many.contains("more than the capture's flows"), "{many}");
 }
 
-/// Each comes and goes by exponential times of 2 s and 6 s: a quarter of the time at 1 Mbit/s, all of it good; reports count it
-/// among those that heed nothing.
+/// Each comes and goes by exponential times of 2 s and 6 s: a quarter of the time at 1 Mbit/s, all
+/// of it good; reports count it among those that heed nothing.
 #[test]
 fn unresponsive_connections_come_and_go() {
     let group = "source = \"unresponsive\"\ncount = 40\nrate = \"1 Mbit/s\"\non = \"exponential(2 s)\"\noff = \"exponential(6 s)\"\n\
@@ -126,7 +147,8 @@ fn unresponsive_connections_come_and_go() {
     let (seeds, duration) = (4, 200);
     let g = figures(seeds, duration, group);
     assert_eq!(g.conduct, Some(tidegate_report::Conduct::Unresponsive));
-    // Variance of the mean share: 2 m²n² / ((m + n)³ T) for each; at the start none is there, which costs each 6 s · 2/8 of the time that counts.
+    // Variance of the mean share: 2 m²n² / ((m + n)³ T) for each; at the start none is there, which
+    // costs each 6 s · 2/8 of the time that counts.
     let variance = 2.0 * 4.0 * 36.0 / (512.0 * duration as f64) / (40 * seeds) as f64;
     let wanted = 40e6 * 0.25 * (1.0 - 1.5 / duration as f64);
     let slack = 5.0 * variance.sqrt() * 40e6;

@@ -1,5 +1,5 @@
-//! Networks: short forms are the graphs that they stand for, every queue has dice of its own, ends that are not connected are
-//! refused before anything runs.
+//! Networks: short forms are the graphs that they stand for, every queue has dice of its own, ends
+//! that are not connected are refused before anything runs.
 use tidegate_lab::{Job, Scenario, run};
 use tidegate_report::Document;
 
@@ -52,7 +52,11 @@ access_delay = ["1 ms", "5 ms"]
     .concat();
     let named = format!("{GROUP}from = [\"n0\", \"n1\"]\nto = [\"n2\", \"n3\", \"n4\"]\n");
     let scenario = good(&format!("{short}{GROUP}"));
-    assert_eq!(scenario, good(&format!("{long}{named}")), "groups without from and to go from left to right");
+    assert_eq!(
+        scenario,
+        good(&format!("{long}{named}")),
+        "groups without from and to go from left to right"
+    );
     assert_eq!(good(&scenario.resolved()).resolved(), scenario.resolved());
 }
 
@@ -74,21 +78,47 @@ fn a_parking_lot_has_a_queue_at_every_hop() {
 #[test]
 fn what_cannot_be_a_chain() {
     let lot = |more: &str| {
-        format!("[network]\nkind = \"parking_lot\"\nrate = \"2 Mbit/s\"\nlimit = \"20 packets\"\n{more}\n{GROUP}")
+        format!(
+            "[network]\nkind = \"parking_lot\"\nrate = \"2 Mbit/s\"\nlimit = \"20 packets\"\n{more}\n{GROUP}"
+        )
     };
     let chain = |more: &str| lot(more).replace("parking_lot", "chain");
     refused(&lot("watch = 3"), "network.watch", "there are 2 links from router to router");
-    refused(&lot("watch = 2\nmanaged = \"first\""), "network.watch", "only the first link has a queue");
+    refused(
+        &lot("watch = 2\nmanaged = \"first\""),
+        "network.watch",
+        "only the first link has a queue",
+    );
     refused(&lot("hops = 0"), "network.hops", "1 to 500");
     refused(&lot("routers = [\"a\", \"b\"]"), "network.routers", "no such key");
     refused(&chain(""), "network.routers", "two at least");
-    refused(&chain("routers = [\"a\", \"b\", \"a\"]"), "network.routers", "there is another node `a`");
-    refused(&chain("routers = [\"a\", \"b\"]\nleft = \"b\""), "network.left", "there is another node `b`");
-    refused(&chain("routers = [\"a\", \"b\"]\naccess_delay = \"1 ms\""), "network.access_delay", "there are none");
-    refused(&lot("limit = \"3 B\"").replacen("limit = \"20 packets\"\n", "", 1), "network.limit", "");
+    refused(
+        &chain("routers = [\"a\", \"b\", \"a\"]"),
+        "network.routers",
+        "there is another node `a`",
+    );
+    refused(
+        &chain("routers = [\"a\", \"b\"]\nleft = \"b\""),
+        "network.left",
+        "there is another node `b`",
+    );
+    refused(
+        &chain("routers = [\"a\", \"b\"]\naccess_delay = \"1 ms\""),
+        "network.access_delay",
+        "there are none",
+    );
+    refused(
+        &lot("limit = \"3 B\"").replacen("limit = \"20 packets\"\n", "", 1),
+        "network.limit",
+        "",
+    );
     let missing = lot("").replace("limit = \"20 packets\"\n", "");
     refused(&missing, "network.limit", "required");
-    refused(&format!("{}{}", lot(""), link("x", "y", "rate = \"1 Mbit/s\"")), "link", "a parking_lot has its own");
+    refused(
+        &format!("{}{}", lot(""), link("x", "y", "rate = \"1 Mbit/s\"")),
+        "link",
+        "a parking_lot has its own",
+    );
     refused(&lot("").replace("parking_lot", "parking_lots"), "network.kind", "did you mean");
 }
 
@@ -132,6 +162,9 @@ fn hops(n: u32) -> Document {
 fn every_queue_rolls_dice_of_its_own() {
     let three = hops(3);
     let gaps: Vec<_> = three.links.iter().map(|l| l.drop_gap_ms.cov.unwrap().mean()).collect();
-    assert!(gaps[0] != gaps[1] && gaps[1] != gaps[2] && gaps[0] != gaps[2], "the same drops twice: {gaps:?}");
+    assert!(
+        gaps[0] != gaps[1] && gaps[1] != gaps[2] && gaps[0] != gaps[2],
+        "the same drops twice: {gaps:?}"
+    );
     assert_eq!(hops(2).links, three.links[..2], "a queue more changes nothing at the others");
 }

@@ -15,10 +15,12 @@ pub enum Mark {
     NotIp,
 }
 
-/// Sets the ECN codepoint of `bytes` to CE. `frame` is what [`Frame::parse`] made of these same bytes.
+/// Sets the ECN codepoint of `bytes` to CE. `frame` is what [`Frame::parse`] made of these same
+/// bytes.
 ///
-/// The IPv4 header checksum is updated by difference (RFC 1624, equation 3), so that one that was wrong before is
-/// wrong after and the receiver still sees the damage. IPv6 has none, and no transport checksum covers the field.
+/// The IPv4 header checksum is updated by difference (RFC 1624, equation 3), so that one that was
+/// wrong before is wrong after and the receiver still sees the damage. IPv6 has none, and no
+/// transport checksum covers the field.
 ///
 /// ```
 /// use tidegate_packet::{Frame, LinkType, Mark, set_ce};
@@ -72,8 +74,8 @@ fn updated(checksum: u16, old: u16, new: u16) -> u16 {
     !(sum as u16)
 }
 
-/// The checksum of an IPv4 `header` from all its words, the checksum field itself taken as zero (RFC 1071).
-/// `header` is cut or extended to whole words with zeros.
+/// The checksum of an IPv4 `header` from all its words, the checksum field itself taken as zero
+/// (RFC 1071). `header` is cut or extended to whole words with zeros.
 pub fn ipv4_checksum(header: &[u8]) -> u16 {
     let mut sum = 0u32;
     for (i, pair) in header.chunks(2).enumerate() {

@@ -30,7 +30,8 @@ pub enum Transport {
         /// IP protocol number.
         protocol: u8,
     },
-    /// A fragment of an IP packet. Only the first fragment has ports, so none is told apart by them.
+    /// A fragment of an IP packet. Only the first fragment has ports, so none is told apart by
+    /// them.
     Fragment {
         /// IP protocol number; for IPv6 that of the fragment header, 44, in every fragment.
         protocol: u8,
@@ -63,9 +64,14 @@ pub struct Ends {
 impl Ends {
     /// The ends of a simulated flow between two hosts.
     ///
-    /// A host's number is the number of its made-up IPv4 address (0x0a000001 is 10.0.0.1), so that prefixes mean
-    /// something: give the hosts of one site numbers that share their upper bits.
-    pub const fn simulated(source_host: u32, destination_host: u32, source_port: u16, destination_port: u16) -> Ends {
+    /// A host's number is the number of its made-up IPv4 address (0x0a000001 is 10.0.0.1), so that
+    /// prefixes mean something: give the hosts of one site numbers that share their upper bits.
+    pub const fn simulated(
+        source_host: u32,
+        destination_host: u32,
+        source_port: u16,
+        destination_port: u16,
+    ) -> Ends {
         Ends {
             source: Address::V4(source_host.to_be_bytes()),
             destination: Address::V4(destination_host.to_be_bytes()),
@@ -75,12 +81,14 @@ impl Ends {
 }
 
 impl Address {
-    /// The address with all but its first `bits` bits zero. An IPv4 address is taken whole from 32 bits on, a MAC
-    /// address always: what its bits share says nothing about who shares a line.
+    /// The address with all but its first `bits` bits zero. An IPv4 address is taken whole from 32
+    /// bits on, a MAC address always: what its bits share says nothing about who shares a line.
     pub fn prefix(self, bits: u8) -> Address {
         match self {
             Address::Mac(_) => self,
-            Address::V4(bytes) => Address::V4(masked(u32::from_be_bytes(bytes) as u128, 32, bits).1),
+            Address::V4(bytes) => {
+                Address::V4(masked(u32::from_be_bytes(bytes) as u128, 32, bits).1)
+            }
             Address::V6(bytes) => Address::V6(masked(u128::from_be_bytes(bytes), 128, bits).0),
         }
     }
@@ -131,7 +139,9 @@ const fn ethertype_name(ethertype: u16) -> Option<&'static str> {
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Address::Mac([a, b, c, d, e, g]) => write!(f, "{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{g:02x}"),
+            Address::Mac([a, b, c, d, e, g]) => {
+                write!(f, "{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{g:02x}")
+            }
             Address::V4([a, b, c, d]) => write!(f, "{a}.{b}.{c}.{d}"),
             Address::V6(bytes) => write!(f, "{}", Ipv6Addr::from(*bytes)),
         }
@@ -166,14 +176,22 @@ impl fmt::Display for Ends {
         let Ends { source: from, destination: to, transport } = *self;
         match transport {
             Transport::Ports { protocol, source, destination } => {
-                write!(f, "{} -> {} {}", WithPort(from, source), WithPort(to, destination), Protocol(protocol))
+                write!(
+                    f,
+                    "{} -> {} {}",
+                    WithPort(from, source),
+                    WithPort(to, destination),
+                    Protocol(protocol)
+                )
             }
             Transport::Simulated { source, destination } => {
                 write!(f, "{} -> {}", WithPort(from, source), WithPort(to, destination))
             }
             Transport::Portless { protocol } => write!(f, "{from} -> {to} {}", Protocol(protocol)),
             Transport::Fragment { protocol: 44 } => write!(f, "{from} -> {to} fragments"),
-            Transport::Fragment { protocol } => write!(f, "{from} -> {to} {} fragments", Protocol(protocol)),
+            Transport::Fragment { protocol } => {
+                write!(f, "{from} -> {to} {} fragments", Protocol(protocol))
+            }
             Transport::NotIp { ethertype } => match ethertype_name(ethertype) {
                 Some(name) => write!(f, "{from} -> {to} {name}"),
                 None => write!(f, "{from} -> {to} ethertype 0x{ethertype:04x}"),

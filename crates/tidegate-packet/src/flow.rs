@@ -23,24 +23,27 @@ use crate::ends::{Address, Ends, Transport};
 
 /// Which packets are one flow.
 ///
-/// Whatever the key, all fragments of a packet are in one flow: no fragment, not even the first, is told apart by
-/// its ports, so that all fragments between two hosts (and, for IPv4, of one protocol) are one flow. Under
-/// `five-tuple` it is a flow of its own beside those of whole packets; under the other keys, the same flow.
-/// A frame that is not IP goes by its MAC addresses.
+/// Whatever the key, all fragments of a packet are in one flow: no fragment, not even the first, is
+/// told apart by its ports, so that all fragments between two hosts (and, for IPv4, of one
+/// protocol) are one flow. Under `five-tuple` it is a flow of its own beside those of whole
+/// packets; under the other keys, the same flow. A frame that is not IP goes by its MAC addresses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum FlowKey {
-    /// Addresses, protocol and ports alike (`five-tuple`). Frames that are not IP: MAC addresses and EtherType.
+    /// Addresses, protocol and ports alike (`five-tuple`). Frames that are not IP: MAC addresses
+    /// and EtherType.
     #[default]
     FiveTuple,
-    /// The sender's address alike (`source`): a client is one flow, however many connections it opens.
+    /// The sender's address alike (`source`): a client is one flow, however many connections it
+    /// opens.
     Source,
     /// The receiver's address alike (`destination`).
     Destination,
     /// Both addresses alike, in this direction (`pair`).
     Pair,
-    /// The first so many bits of the sender's address alike (`source-prefix/24`), 0 to 128. An IPv4 address has
-    /// 32 and is taken whole from there on, so that `source-prefix/64` is one flow per IPv6 network and per IPv4
-    /// host; IPv4 and IPv6 are never one flow. A MAC address is always taken whole.
+    /// The first so many bits of the sender's address alike (`source-prefix/24`), 0 to 128. An IPv4
+    /// address has 32 and is taken whole from there on, so that `source-prefix/64` is one flow
+    /// per IPv6 network and per IPv4 host; IPv4 and IPv6 are never one flow. A MAC address is
+    /// always taken whole.
     SourcePrefix(u8),
 }
 
@@ -55,7 +58,8 @@ pub enum Flow {
     Destination(Address),
     /// Under `pair`: source and destination.
     Pair(Address, Address),
-    /// Under `source-prefix`: the address with all bits beyond the prefix zero, and the prefix's length in bits.
+    /// Under `source-prefix`: the address with all bits beyond the prefix zero, and the prefix's
+    /// length in bits.
     SourcePrefix(Address, u8),
 }
 
@@ -72,8 +76,8 @@ impl FlowKey {
     }
 }
 
-/// Hashes flows to the 64 bits a queue sees: SipHash-1-3 under a secret key, so that nobody who does not know the
-/// key can choose addresses that fall into one bin with somebody else's.
+/// Hashes flows to the 64 bits a queue sees: SipHash-1-3 under a secret key, so that nobody who
+/// does not know the key can choose addresses that fall into one bin with somebody else's.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowHasher {
     key: FlowKey,
@@ -81,14 +85,14 @@ pub struct FlowHasher {
 }
 
 impl FlowHasher {
-    /// A hasher for flows under `key`, with the hash's own `secret`: the same secret gives the same hashes on
-    /// every machine.
+    /// A hasher for flows under `key`, with the hash's own `secret`: the same secret gives the same
+    /// hashes on every machine.
     pub fn new(key: FlowKey, secret: [u64; 2]) -> FlowHasher {
         FlowHasher { key, sip: SipHasher13::new_with_keys(secret[0], secret[1]) }
     }
 
-    /// A hasher whose secret is drawn from the run's seed, for simulations and replays: the same seed, the same
-    /// hashes.
+    /// A hasher whose secret is drawn from the run's seed, for simulations and replays: the same
+    /// seed, the same hashes.
     pub fn seeded(key: FlowKey, seed: Seed) -> FlowHasher {
         let mut dice = seed.stream("flow hash");
         FlowHasher::new(key, [dice.bits(), dice.bits()])
@@ -104,7 +108,8 @@ impl FlowHasher {
         self.key.flow(ends)
     }
 
-    /// The hash of the flow of a packet with these `ends`, for [`Packet::flow`](tidegate::Packet::flow).
+    /// The hash of the flow of a packet with these `ends`, for
+    /// [`Packet::flow`](tidegate::Packet::flow).
     pub fn hash(&self, ends: &Ends) -> u64 {
         let mut encoded = Encoded { bytes: [0; 48], len: 0 };
         encoded.flow(&self.key.flow(ends));
@@ -112,8 +117,8 @@ impl FlowHasher {
     }
 }
 
-/// A flow as bytes: two different flows never have the same. Every part begins with a byte that tells its kind,
-/// which tells its length.
+/// A flow as bytes: two different flows never have the same. Every part begins with a byte that
+/// tells its kind, which tells its length.
 struct Encoded {
     bytes: [u8; 48],
     len: usize,
@@ -168,7 +173,9 @@ impl Encoded {
     }
 
     fn transport(&mut self, transport: Transport) {
-        let ports = |source: u16, destination: u16| ((source as u32) << 16 | destination as u32).to_be_bytes();
+        let ports = |source: u16, destination: u16| {
+            ((source as u32) << 16 | destination as u32).to_be_bytes()
+        };
         match transport {
             Transport::Ports { protocol, source, destination } => {
                 let [a, b, c, d] = ports(source, destination);
@@ -177,7 +184,9 @@ impl Encoded {
             Transport::Portless { protocol } => self.put(2, &[protocol]),
             Transport::Fragment { protocol } => self.put(3, &[protocol]),
             Transport::NotIp { ethertype } => self.put(4, &ethertype.to_be_bytes()),
-            Transport::Simulated { source, destination } => self.put(5, &ports(source, destination)),
+            Transport::Simulated { source, destination } => {
+                self.put(5, &ports(source, destination))
+            }
         }
     }
 }
@@ -198,9 +207,12 @@ impl FromStr for FlowKey {
             let digits = bits.bytes().all(|b| b.is_ascii_digit());
             return match bits.parse::<u8>() {
                 Ok(bits @ 0..=128) if digits => Ok(FlowKey::SourcePrefix(bits)),
-                _ => {
-                    Err(refuse(text, format!("the prefix is `{bits}`, but must be a whole number from 0 to 128 bits")))
-                }
+                _ => Err(refuse(
+                    text,
+                    format!(
+                        "the prefix is `{bits}`, but must be a whole number from 0 to 128 bits"
+                    ),
+                )),
             };
         }
         Err(refuse(text, unknown(text)))
@@ -216,12 +228,21 @@ fn unknown(text: &str) -> String {
     let plain = text.trim().to_ascii_lowercase().replace(['_', ' '], "-");
     let guess = match plain.as_str() {
         "five-tuple" | "5-tuple" | "5tuple" | "fivetuple" | "tuple" | "flow" => "five-tuple",
-        "source" | "src" | "source-address" | "src-ip" | "source-ip" | "client" | "host" => "source",
-        "destination" | "dest" | "dst" | "dst-ip" | "destination-address" | "destination-ip" | "server" => {
-            "destination"
+        "source" | "src" | "source-address" | "src-ip" | "source-ip" | "client" | "host" => {
+            "source"
         }
+        "destination"
+        | "dest"
+        | "dst"
+        | "dst-ip"
+        | "destination-address"
+        | "destination-ip"
+        | "server" => "destination",
         "pair" | "host-pair" | "address-pair" | "src-dst" | "source-destination" => "pair",
-        p if p.starts_with("source-prefix") || p.starts_with("src-prefix") || p.starts_with("prefix") => {
+        p if p.starts_with("source-prefix")
+            || p.starts_with("src-prefix")
+            || p.starts_with("prefix") =>
+        {
             "source-prefix/24"
         }
         _ => {
@@ -251,7 +272,9 @@ impl fmt::Display for Flow {
             Flow::Source(address) | Flow::Destination(address) => write!(f, "{address}"),
             Flow::Pair(source, destination) => write!(f, "{source} -> {destination}"),
             Flow::SourcePrefix(address @ Address::Mac(_), _) => write!(f, "{address}"),
-            Flow::SourcePrefix(address @ Address::V4(_), bits) if *bits >= 32 => write!(f, "{address}"),
+            Flow::SourcePrefix(address @ Address::V4(_), bits) if *bits >= 32 => {
+                write!(f, "{address}")
+            }
             Flow::SourcePrefix(address, bits) => write!(f, "{address}/{bits}"),
         }
     }
@@ -263,7 +286,11 @@ mod tests {
 
     fn web() -> Ends {
         let transport = Transport::Ports { protocol: 6, source: 5001, destination: 80 };
-        Ends { source: Address::V4([10, 0, 0, 1]), destination: Address::V4([10, 0, 0, 2]), transport }
+        Ends {
+            source: Address::V4([10, 0, 0, 1]),
+            destination: Address::V4([10, 0, 0, 2]),
+            transport,
+        }
     }
 
     fn v6() -> Ends {
@@ -275,7 +302,8 @@ mod tests {
 
     #[test]
     fn the_hash_is_siphash_1_3_of_the_documented_bytes() {
-        // Expected values: CPython 3.11's hash() of the same bytes, which is SipHash-1-3, under a key of zeros.
+        // Expected values: CPython 3.11's hash() of the same bytes, which is SipHash-1-3, under a
+        // key of zeros.
         assert_eq!(FlowHasher::new(FlowKey::Source, [0, 0]).hash(&web()), 0xe415_da75_ca4b_7420);
         assert_eq!(FlowHasher::new(FlowKey::FiveTuple, [0, 0]).hash(&web()), 0xc6f4_bbdb_4d50_0d1f);
     }
@@ -295,17 +323,33 @@ mod tests {
             change(&mut other);
             keys.map(|key| {
                 let hasher = FlowHasher::new(key.parse().unwrap(), [1, 2]);
-                assert_eq!(hasher.flow(&web()) == hasher.flow(&other), hasher.hash(&web()) == hasher.hash(&other));
+                assert_eq!(
+                    hasher.flow(&web()) == hasher.flow(&other),
+                    hasher.hash(&web()) == hasher.hash(&other)
+                );
                 hasher.hash(&web()) != hasher.hash(&other)
             })
         };
-        let port = |e: &mut Ends| e.transport = Transport::Ports { protocol: 6, source: 5001, destination: 81 };
-        let protocol = |e: &mut Ends| e.transport = Transport::Ports { protocol: 17, source: 5001, destination: 80 };
+        let port = |e: &mut Ends| {
+            e.transport = Transport::Ports { protocol: 6, source: 5001, destination: 81 }
+        };
+        let protocol = |e: &mut Ends| {
+            e.transport = Transport::Ports { protocol: 17, source: 5001, destination: 80 }
+        };
         assert_eq!(differs(port), [true, false, false, false, false]);
         assert_eq!(differs(protocol), [true, false, false, false, false]);
-        assert_eq!(differs(|e| e.source = Address::V4([10, 0, 0, 9])), [true, true, false, true, false]);
-        assert_eq!(differs(|e| e.source = Address::V4([10, 0, 9, 1])), [true, true, false, true, true]);
-        assert_eq!(differs(|e| e.destination = Address::V4([10, 0, 0, 9])), [true, false, true, true, false]);
+        assert_eq!(
+            differs(|e| e.source = Address::V4([10, 0, 0, 9])),
+            [true, true, false, true, false]
+        );
+        assert_eq!(
+            differs(|e| e.source = Address::V4([10, 0, 9, 1])),
+            [true, true, false, true, true]
+        );
+        assert_eq!(
+            differs(|e| e.destination = Address::V4([10, 0, 0, 9])),
+            [true, false, true, true, false]
+        );
         let turned = |e: &mut Ends| std::mem::swap(&mut e.source, &mut e.destination);
         assert_eq!(differs(turned), [true, true, true, true, false]);
     }
@@ -320,8 +364,10 @@ mod tests {
             Transport::NotIp { ethertype: 17 },
         ];
         let hash = |key: FlowKey, ends| FlowHasher::new(key, [1, 2]).hash(&ends);
-        let mut hashes: Vec<u64> =
-            transports.iter().map(|&transport| hash(FlowKey::FiveTuple, Ends { transport, ..web() })).collect();
+        let mut hashes: Vec<u64> = transports
+            .iter()
+            .map(|&transport| hash(FlowKey::FiveTuple, Ends { transport, ..web() }))
+            .collect();
         let network = Ends { source: Address::V4([10, 0, 0, 0]), ..web() };
         for key in ["source", "destination", "pair", "source-prefix/24", "source-prefix/25"] {
             hashes.push(hash(key.parse().unwrap(), network));
@@ -356,33 +402,63 @@ mod tests {
     fn labels() {
         let label = |key: &str, ends: Ends| key.parse::<FlowKey>().unwrap().flow(&ends).to_string();
         assert_eq!(label("five-tuple", web()), "10.0.0.1:5001 -> 10.0.0.2:80 tcp");
-        assert_eq!(label("five-tuple", v6()), "[2001:db8:abcd::7]:5001 -> [2001:db8:abcd::7]:80 tcp");
+        assert_eq!(
+            label("five-tuple", v6()),
+            "[2001:db8:abcd::7]:5001 -> [2001:db8:abcd::7]:80 tcp"
+        );
         assert_eq!(label("source", web()), "10.0.0.1");
         assert_eq!(label("destination", web()), "10.0.0.2");
         assert_eq!(label("pair", web()), "10.0.0.1 -> 10.0.0.2");
         assert_eq!(label("source-prefix/24", web()), "10.0.0.0/24");
         assert_eq!(label("source-prefix/64", web()), "10.0.0.1");
         assert_eq!(label("source-prefix/48", v6()), "2001:db8:abcd::/48");
-        assert_eq!(label("pair", Ends::simulated(0x0a00_0001, 0xc0a8_0102, 1, 2)), "10.0.0.1 -> 192.168.1.2");
+        assert_eq!(
+            label("pair", Ends::simulated(0x0a00_0001, 0xc0a8_0102, 1, 2)),
+            "10.0.0.1 -> 192.168.1.2"
+        );
         let with = |transport| label("five-tuple", Ends { transport, ..web() });
-        assert_eq!(with(Transport::Fragment { protocol: 17 }), "10.0.0.1 -> 10.0.0.2 udp fragments");
-        assert_eq!(with(Transport::Portless { protocol: 200 }), "10.0.0.1 -> 10.0.0.2 protocol 200");
+        assert_eq!(
+            with(Transport::Fragment { protocol: 17 }),
+            "10.0.0.1 -> 10.0.0.2 udp fragments"
+        );
+        assert_eq!(
+            with(Transport::Portless { protocol: 200 }),
+            "10.0.0.1 -> 10.0.0.2 protocol 200"
+        );
         assert_eq!(with(Transport::NotIp { ethertype: 0x0806 }), "10.0.0.1 -> 10.0.0.2 arp");
     }
 
     #[test]
     fn keys_as_text() {
-        for text in ["five-tuple", "source", "destination", "pair", "source-prefix/0", "source-prefix/128"] {
+        for text in
+            ["five-tuple", "source", "destination", "pair", "source-prefix/0", "source-prefix/128"]
+        {
             assert_eq!(text.parse::<FlowKey>().unwrap().to_string(), text);
         }
         let error = |text: &str| text.parse::<FlowKey>().unwrap_err().to_string();
         assert_eq!(error("5-tuple"), "`5-tuple`: no such flow key; did you mean `five-tuple`?");
         assert_eq!(error("Source"), "`Source`: no such flow key; did you mean `source`?");
-        assert_eq!(error("source_prefix/24"), "`source_prefix/24`: no such flow key; did you mean `source-prefix/24`?");
-        assert!(error("").contains("must be one of five-tuple | source | destination | pair | source-prefix/N"));
-        for bad in ["source-prefix/129", "source-prefix/", "source-prefix/-1", "source-prefix/+24", "source-prefix/300"]
-        {
-            assert!(error(bad).contains("must be a whole number from 0 to 128 bits"), "{}", error(bad));
+        assert_eq!(
+            error("source_prefix/24"),
+            "`source_prefix/24`: no such flow key; did you mean `source-prefix/24`?"
+        );
+        assert!(
+            error("").contains(
+                "must be one of five-tuple | source | destination | pair | source-prefix/N"
+            )
+        );
+        for bad in [
+            "source-prefix/129",
+            "source-prefix/",
+            "source-prefix/-1",
+            "source-prefix/+24",
+            "source-prefix/300",
+        ] {
+            assert!(
+                error(bad).contains("must be a whole number from 0 to 128 bits"),
+                "{}",
+                error(bad)
+            );
         }
     }
 }

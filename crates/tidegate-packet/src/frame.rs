@@ -1,4 +1,5 @@
-//! From a frame to what a queue needs: who sends to whom, the length on the wire, the ECN codepoint.
+//! From a frame to what a queue needs: who sends to whom, the length on the wire, the ECN
+//! codepoint.
 //!
 //! ```
 //! use tidegate_packet::{Frame, LinkType, Transport};
@@ -25,16 +26,18 @@ use crate::wifi;
 pub enum LinkType {
     /// Ethernet, with any number (up to eight) of VLAN tags: code 1.
     Ethernet,
-    /// Nothing: the frame begins with its IPv4 or IPv6 header. Codes 101, 228, 229, and 12 and 14 of some systems.
+    /// Nothing: the frame begins with its IPv4 or IPv6 header. Codes 101, 228, 229, and 12 and 14
+    /// of some systems.
     Raw,
     /// Linux "cooked" captures, version 1: code 113.
     LinuxSll,
     /// Linux "cooked" captures, version 2: code 276.
     LinuxSll2,
-    /// BSD's loopback, macOS's too: the address family in four bytes, in the order of the machine that captured it (code 0)
-    /// or of the network (code 108).
+    /// BSD's loopback, macOS's too: the address family in four bytes, in the order of the machine
+    /// that captured it (code 0) or of the network (code 108).
     Loopback,
-    /// PPP, bare or in the framing of HDLC, and Cisco's HDLC, which the first byte tells apart: codes 9, 50 and 104.
+    /// PPP, bare or in the framing of HDLC, and Cisco's HDLC, which the first byte tells apart:
+    /// codes 9, 50 and 104.
     Ppp,
     /// IEEE 802.11 (wireless): code 105.
     Ieee80211,
@@ -121,8 +124,8 @@ impl core::error::Error for UnsupportedLinkType {}
 /// What a queue needs to know of a frame, and where its IP header stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// Length on the wire, in bytes, link header included; without what the capturing machine put before it (the headers
-    /// of radiotap and of BSD's loopback).
+    /// Length on the wire, in bytes, link header included; without what the capturing machine put
+    /// before it (the headers of radiotap and of BSD's loopback).
     pub len: u32,
     /// ECN codepoint of the (outermost) IP header; Not-ECT for what is not IP.
     pub ecn: Ecn,
@@ -133,11 +136,13 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// Reads `bytes`, the captured beginning of a frame of `wire_len` bytes on a link of type `link`.
+    /// Reads `bytes`, the captured beginning of a frame of `wire_len` bytes on a link of type
+    /// `link`.
     ///
-    /// There is no frame that it refuses: what cannot be read for want of bytes or of sense counts as what was read
-    /// up to there. An IP header that is cut short or malformed leaves a frame that is not IP; a TCP or UDP header
-    /// that is cut off leaves an IP packet without ports. VLAN tags are passed over and are no part of a flow.
+    /// There is no frame that it refuses: what cannot be read for want of bytes or of sense counts
+    /// as what was read up to there. An IP header that is cut short or malformed leaves a frame
+    /// that is not IP; a TCP or UDP header that is cut off leaves an IP packet without ports.
+    /// VLAN tags are passed over and are no part of a flow.
     pub fn parse(link: LinkType, bytes: &[u8], wire_len: u32) -> Frame {
         let Beginning { macs, network, unsent } = match link {
             LinkType::Ethernet => ethernet(bytes),
@@ -154,17 +159,22 @@ impl Frame {
         match parsed {
             Some((ip, ecn, ends)) => Frame { len, ecn, ends, ip: Some(ip) },
             None => {
-                // A length in place of a type (IEEE 802.3) differs from frame to frame and names no protocol.
+                // A length in place of a type (IEEE 802.3) differs from frame to frame and names no
+                // protocol.
                 let ethertype = network.ethertype.filter(|&e| e >= LEAST_ETHERTYPE).unwrap_or(0);
                 let transport = Transport::NotIp { ethertype };
-                let ends =
-                    Ends { source: Address::Mac(macs.source), destination: Address::Mac(macs.destination), transport };
+                let ends = Ends {
+                    source: Address::Mac(macs.source),
+                    destination: Address::Mac(macs.destination),
+                    transport,
+                };
                 Frame { len, ecn: Ecn::NotEct, ends, ip: None }
             }
         }
     }
 
-    /// Where the IP header begins, in bytes from the beginning of the frame; `None` for a frame that is not IP.
+    /// Where the IP header begins, in bytes from the beginning of the frame; `None` for a frame
+    /// that is not IP.
     pub fn ip_offset(&self) -> Option<usize> {
         self.ip.map(|ip| ip.at())
     }
@@ -202,7 +212,8 @@ pub(crate) struct MacPair {
     pub(crate) destination: [u8; 6],
 }
 
-/// What the link header says of what follows it. No EtherType: there was no room for one, or it is none.
+/// What the link header says of what follows it. No EtherType: there was no room for one, or it is
+/// none.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Network {
     pub(crate) ethertype: Option<u16>,
@@ -225,8 +236,10 @@ fn other_than_ethernet(link: LinkType, bytes: &[u8]) -> Beginning {
 }
 
 fn ethernet(bytes: &[u8]) -> Beginning {
-    let macs =
-        MacPair { destination: array(bytes, 0).unwrap_or_default(), source: array(bytes, 6).unwrap_or_default() };
+    let macs = MacPair {
+        destination: array(bytes, 0).unwrap_or_default(),
+        source: array(bytes, 6).unwrap_or_default(),
+    };
     Beginning { macs, network: Network { ethertype: be16(bytes, 12), at: 14 }, unsent: 0 }
 }
 
@@ -245,8 +258,8 @@ fn raw(bytes: &[u8]) -> Beginning {
     Beginning { network: Network { ethertype, at: 0 }, ..Beginning::default() }
 }
 
-/// The number of IPv4's family is the same everywhere. IPv6's is NetBSD's and OpenBSD's, FreeBSD's, macOS's, or that of Linux or
-/// Windows.
+/// The number of IPv4's family is the same everywhere. IPv6's is NetBSD's and OpenBSD's, FreeBSD's,
+/// macOS's, or that of Linux or Windows.
 fn loopback(bytes: &[u8]) -> Beginning {
     let ethertype = array(bytes, 0).and_then(|family| {
         // Families are small numbers: whichever order makes one of it is the machine's.
@@ -259,8 +272,8 @@ fn loopback(bytes: &[u8]) -> Beginning {
     Beginning { network: Network { ethertype, at: 4 }, unsent: 4, ..Beginning::default() }
 }
 
-/// RFC 1661 and 1662: perhaps two bytes of framing, then a protocol of two bytes, or of one, which is odd then. Cisco's HDLC has
-/// other framing and an EtherType (RFC 1547 §4.3.1).
+/// RFC 1661 and 1662: perhaps two bytes of framing, then a protocol of two bytes, or of one, which
+/// is odd then. Cisco's HDLC has other framing and an EtherType (RFC 1547 §4.3.1).
 fn ppp(bytes: &[u8]) -> Beginning {
     let network = match array(bytes, 0) {
         Some([0x0f | 0x8f, 0]) => Network { ethertype: be16(bytes, 2), at: 4 },

@@ -19,9 +19,11 @@ impl Ip {
     }
 }
 
-/// The protocol number of IPv6's fragment header, under which every fragment of an IPv6 packet goes.
+/// The protocol number of IPv6's fragment header, under which every fragment of an IPv6 packet
+/// goes.
 const IPV6_FRAGMENT: u8 = 44;
-/// More extension headers than a packet has any use for (RFC 8200 §4.1 knows of seven); the walk stops there.
+/// More extension headers than a packet has any use for (RFC 8200 §4.1 knows of seven); the walk
+/// stops there.
 const MOST_EXTENSIONS: usize = 16;
 
 /// Reads the IPv4 header at `at`; `None` when it is cut short or malformed.
@@ -48,7 +50,8 @@ pub(crate) fn v4(bytes: &[u8], at: usize) -> Option<(Ip, Ecn, Ends)> {
     Some((Ip::V4 { at }, Ecn::from_bits(header[1]), ends))
 }
 
-/// Reads the IPv6 header at `at` and the extension headers behind it; `None` when it is cut short or malformed.
+/// Reads the IPv6 header at `at` and the extension headers behind it; `None` when it is cut short
+/// or malformed.
 pub(crate) fn v6(bytes: &[u8], at: usize) -> Option<(Ip, Ecn, Ends)> {
     let header: [u8; 40] = array(bytes, at)?;
     if header[0] >> 4 != 6 {
@@ -64,8 +67,9 @@ pub(crate) fn v6(bytes: &[u8], at: usize) -> Option<(Ip, Ecn, Ends)> {
     Some((Ip::V6 { at }, Ecn::from_bits(header[1] >> 4), ends))
 }
 
-/// `bytes` up to the end of the packet that begins at `at` and is `total` long: what follows is padding. A length
-/// of zero stands in packets longer than the field can say (jumbograms, segments a network card is to cut up).
+/// `bytes` up to the end of the packet that begins at `at` and is `total` long: what follows is
+/// padding. A length of zero stands in packets longer than the field can say (jumbograms, segments
+/// a network card is to cut up).
 fn within(bytes: &[u8], at: usize, total: usize) -> &[u8] {
     if total == 0 {
         return bytes;

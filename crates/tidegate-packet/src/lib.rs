@@ -1,5 +1,6 @@
-//! Real packets for Tidegate: what a queue needs to know of a frame, which frames are one flow, and the capture
-//! files that frames come from. Nothing here reads a clock, opens a socket or panics on any input.
+//! Real packets for Tidegate: what a queue needs to know of a frame, which frames are one flow, and
+//! the capture files that frames come from. Nothing here reads a clock, opens a socket or panics on
+//! any input.
 //!
 //! | module | what it reads |
 //! |---|---|

@@ -43,27 +43,36 @@ impl Prefix {
 impl FromStr for Prefix {
     type Err = UnitError;
 
-    /// `"192.0.2.0/24"`, `"2001:db8::/32"`, or an address alone. Bits beyond the prefix must be zero: whoever sets some
-    /// has mistaken the address or the length.
+    /// `"192.0.2.0/24"`, `"2001:db8::/32"`, or an address alone. Bits beyond the prefix must be
+    /// zero: whoever sets some has mistaken the address or the length.
     fn from_str(text: &str) -> Result<Prefix, UnitError> {
         let refuse = |why: String| UnitError { text: text.into(), why };
-        let (address, length) = text.split_once('/').map_or((text, None), |(address, bits)| (address, Some(bits)));
+        let (address, length) =
+            text.split_once('/').map_or((text, None), |(address, bits)| (address, Some(bits)));
         let Ok(address) = address.trim().parse::<IpAddr>() else {
-            return Err(refuse("must be a prefix, as in 192.0.2.0/24 or 2001:db8::/32, or an address".into()));
+            return Err(refuse(
+                "must be a prefix, as in 192.0.2.0/24 or 2001:db8::/32, or an address".into(),
+            ));
         };
         let most = if address.is_ipv4() { 32 } else { 128 };
         let bits = match length.map(str::trim) {
             None => most,
             Some(digits) => match digits.parse::<u8>() {
                 Ok(bits) if bits <= most && digits.bytes().all(|b| b.is_ascii_digit()) => bits,
-                _ => return Err(refuse(format!("the prefix is `{digits}` long, but must be 0 to {most} bits"))),
+                _ => {
+                    return Err(refuse(format!(
+                        "the prefix is `{digits}` long, but must be 0 to {most} bits"
+                    )));
+                }
             },
         };
         let prefix = Prefix { address, bits };
         let first = prefix.ends().0;
         match first == address {
             true => Ok(prefix),
-            false => Err(refuse(format!("has bits beyond its prefix; did you mean `{first}/{bits}`?"))),
+            false => {
+                Err(refuse(format!("has bits beyond its prefix; did you mean `{first}/{bits}`?")))
+            }
         }
     }
 }
@@ -176,12 +185,14 @@ mod tests {
             let prefixes: Vec<Prefix> = (0..dice.below(12))
                 .map(|_| {
                     let (bits, wide) = (dice.below(9) as u8, dice.chance(0.5));
-                    let value = dice.below(256) as u8 & u8::MAX.checked_shl(8 - bits as u32).unwrap_or(0);
+                    let value =
+                        dice.below(256) as u8 & u8::MAX.checked_shl(8 - bits as u32).unwrap_or(0);
                     match wide {
                         true => Prefix { address: Ipv4Addr::new(value, 0, 0, 0).into(), bits },
-                        false => {
-                            Prefix { address: Ipv6Addr::new((value as u16) << 8, 0, 0, 0, 0, 0, 0, 0).into(), bits }
-                        }
+                        false => Prefix {
+                            address: Ipv6Addr::new((value as u16) << 8, 0, 0, 0, 0, 0, 0, 0).into(),
+                            bits,
+                        },
                     }
                 })
                 .collect();
@@ -190,16 +201,26 @@ mod tests {
             for value in 0..=255u8 {
                 let (low, high) = (dice.bits() as u8, dice.bits() as u8);
                 let v4 = Ipv4Addr::new(value, low, high, 1);
-                let v6 = Ipv6Addr::new((value as u16) << 8 | low as u16, 0, 0, 0, 0, 0, 0, high as u16);
+                let v6 =
+                    Ipv6Addr::new((value as u16) << 8 | low as u16, 0, 0, 0, 0, 0, 0, high as u16);
                 let within = |address: IpAddr| {
                     let inside = |p: &Prefix| {
                         let (first, last) = p.ends();
-                        p.address.is_ipv4() == address.is_ipv4() && (first..=last).contains(&address)
+                        p.address.is_ipv4() == address.is_ipv4()
+                            && (first..=last).contains(&address)
                     };
                     prefixes.iter().any(inside)
                 };
-                assert_eq!(set.contains(Address::V4(v4.octets())), within(v4.into()), "{round}: {v4} {prefixes:?}");
-                assert_eq!(set.contains(Address::V6(v6.octets())), within(v6.into()), "{round}: {v6} {prefixes:?}");
+                assert_eq!(
+                    set.contains(Address::V4(v4.octets())),
+                    within(v4.into()),
+                    "{round}: {v4} {prefixes:?}"
+                );
+                assert_eq!(
+                    set.contains(Address::V6(v6.octets())),
+                    within(v6.into()),
+                    "{round}: {v6} {prefixes:?}"
+                );
             }
             assert!(!set.contains(Address::Mac([0; 6])));
         }

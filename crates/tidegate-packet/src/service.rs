@@ -1,5 +1,5 @@
-//! What a sender or a network asks for a packet by: the code point of differentiated services (RFC 2474) and the priority
-//! in a VLAN tag (IEEE 802.1Q).
+//! What a sender or a network asks for a packet by: the code point of differentiated services (RFC
+//! 2474) and the priority in a VLAN tag (IEEE 802.1Q).
 use core::fmt;
 use core::str::FromStr;
 
@@ -54,8 +54,13 @@ impl FromStr for Dscp {
 
     /// A number from 0 to 63, or a name such as `EF`, `AF41`, `CS1`.
     fn from_str(text: &str) -> Result<Dscp, UnitError> {
-        let named = NAMES.iter().find(|(name, _)| name.eq_ignore_ascii_case(text)).map(|(_, value)| *value);
-        let number = || text.parse::<u8>().ok().filter(|&n| (n as usize) < Dscp::COUNT && !text.starts_with('+'));
+        let named =
+            NAMES.iter().find(|(name, _)| name.eq_ignore_ascii_case(text)).map(|(_, value)| *value);
+        let number = || {
+            text.parse::<u8>()
+                .ok()
+                .filter(|&n| (n as usize) < Dscp::COUNT && !text.starts_with('+'))
+        };
         match named.or_else(number) {
             Some(value) => Ok(Dscp(value)),
             None => {
@@ -76,7 +81,8 @@ impl fmt::Display for Dscp {
 }
 
 impl Frame {
-    /// The code point in the IP header, of whose frame these are the `bytes`; `None` for a frame that is not IP.
+    /// The code point in the IP header, of whose frame these are the `bytes`; `None` for a frame
+    /// that is not IP.
     #[inline]
     pub fn dscp(&self, bytes: &[u8]) -> Option<Dscp> {
         let at = self.ip_offset()?;
@@ -102,7 +108,9 @@ mod tests {
 
     #[test]
     fn names_and_numbers() {
-        for (text, value, out) in [("EF", 46, "EF"), ("af41", 34, "AF41"), ("0", 0, "CS0"), ("63", 63, "63")] {
+        for (text, value, out) in
+            [("EF", 46, "EF"), ("af41", 34, "AF41"), ("0", 0, "CS0"), ("63", 63, "63")]
+        {
             let dscp: Dscp = text.parse().unwrap();
             assert_eq!((dscp.get(), dscp.to_string().as_str()), (value, out));
         }
@@ -126,12 +134,18 @@ mod tests {
                 }
                 frame.resize(80, 0);
                 let parsed = Frame::parse(LinkType::Ethernet, &frame, 80);
-                assert_eq!((parsed.dscp(&frame), vlan_priority(&frame)), (Some(Dscp(46)), priority));
+                assert_eq!(
+                    (parsed.dscp(&frame), vlan_priority(&frame)),
+                    (Some(Dscp(46)), priority)
+                );
                 assert_eq!(parsed.dscp(&frame[..parsed.ip_offset().unwrap()]), None, "cut off");
             }
         }
         let arp = [&[2; 12][..], &[0x08, 0x06], &[0; 46]].concat();
         assert_eq!(Frame::parse(LinkType::Ethernet, &arp, 60).dscp(&arp), None);
-        assert_eq!((vlan_priority(&arp), vlan_priority(&arp[..15]), vlan_priority(&[])), (None, None, None));
+        assert_eq!(
+            (vlan_priority(&arp), vlan_priority(&arp[..15]), vlan_priority(&[])),
+            (None, None, None)
+        );
     }
 }

@@ -1,8 +1,10 @@
-//! IEEE 802.11 frames, with and without the radiotap header that capturing programs put before them.
+//! IEEE 802.11 frames, with and without the radiotap header that capturing programs put before
+//! them.
 //!
-//! Read by IEEE 802.11-2020 §9.2 to 9.3 (frames), RFC 1042 (what stands before an IP header) and radiotap.org (its header).
-//! Data frames that are whole and not encrypted are read down to their packet; of several packets in one frame
-//! (A-MSDU) the first stands for all. Everything else is known by its addresses.
+//! Read by IEEE 802.11-2020 §9.2 to 9.3 (frames), RFC 1042 (what stands before an IP header) and
+//! radiotap.org (its header). Data frames that are whole and not encrypted are read down to their
+//! packet; of several packets in one frame (A-MSDU) the first stands for all. Everything else is
+//! known by its addresses.
 use crate::frame::{Beginning, MacPair, Network, array, be16};
 
 /// What radiotap says of a frame.
@@ -45,7 +47,9 @@ fn remarks(header: &[u8]) -> Remarks {
         at = at.next_multiple_of(8) + 8;
     }
     match header.get(at) {
-        Some(flags) if first & FLAGS != 0 => Remarks { padded: flags & 0x20 != 0, broken: flags & 0x40 != 0 },
+        Some(flags) if first & FLAGS != 0 => {
+            Remarks { padded: flags & 0x20 != 0, broken: flags & 0x40 != 0 }
+        }
         _ => Remarks::default(),
     }
 }
@@ -64,7 +68,9 @@ fn wifi(bytes: &[u8], at: usize, remarks: Remarks) -> Beginning {
     let pair = |destination, source| MacPair { destination, source };
     match kind {
         _ if control & 3 != 0 => Beginning::default(), // another version of the protocol
-        CONTROL if WITHOUT_SENDER.contains(&subtype) => Beginning::known_by(pair(address(4), [0; 6])),
+        CONTROL if WITHOUT_SENDER.contains(&subtype) => {
+            Beginning::known_by(pair(address(4), [0; 6]))
+        }
         MANAGEMENT | CONTROL => Beginning::known_by(pair(address(4), address(10))),
         DATA => {
             let (to_system, from_system) = (flags & 1 != 0, flags & 2 != 0);
@@ -76,7 +82,9 @@ fn wifi(bytes: &[u8], at: usize, remarks: Remarks) -> Beginning {
             };
             let network = if remarks.broken { None } else { payload(bytes, at, remarks.padded) };
             match network {
-                Some((network, inner)) => Beginning { macs: inner.unwrap_or(macs), network, unsent: 0 },
+                Some((network, inner)) => {
+                    Beginning { macs: inner.unwrap_or(macs), network, unsent: 0 }
+                }
                 None => Beginning::known_by(macs),
             }
         }
@@ -84,7 +92,8 @@ fn wifi(bytes: &[u8], at: usize, remarks: Remarks) -> Beginning {
     }
 }
 
-/// What the data frame at `at` carries, and between whom if it says so again; `None` where that cannot be read.
+/// What the data frame at `at` carries, and between whom if it says so again; `None` where that
+/// cannot be read.
 fn payload(bytes: &[u8], at: usize, padded: bool) -> Option<(Network, Option<MacPair>)> {
     let [control, flags] = array(bytes, at)?;
     let empty = control & 0x40 != 0;
@@ -113,7 +122,9 @@ fn payload(bytes: &[u8], at: usize, padded: bool) -> Option<(Network, Option<Mac
 /// Behind LLC and SNAP (RFC 1042, or the bridge tunnel of IEEE 802.1H): an EtherType.
 fn behind_llc(bytes: &[u8], at: usize) -> Option<Network> {
     match array(bytes, at)? {
-        [0xaa, 0xaa, 3, 0, 0, 0 | 0xf8] => Some(Network { ethertype: Some(be16(bytes, at + 6)?), at: at + 8 }),
+        [0xaa, 0xaa, 3, 0, 0, 0 | 0xf8] => {
+            Some(Network { ethertype: Some(be16(bytes, at + 6)?), at: at + 8 })
+        }
         _ => None,
     }
 }

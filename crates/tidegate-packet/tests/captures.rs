@@ -61,7 +61,9 @@ fn pcap_header(order: Order, magic: u32, link: u32) -> Vec<u8> {
 
 fn pcap_record(order: Order, stamp: (u32, u32), wire_len: u32, bytes: &[u8]) -> Vec<u8> {
     let mut record = Vec::new();
-    [stamp.0, stamp.1, bytes.len() as u32, wire_len].iter().for_each(|&n| record.extend(order.n32(n)));
+    [stamp.0, stamp.1, bytes.len() as u32, wire_len]
+        .iter()
+        .for_each(|&n| record.extend(order.n32(n)));
     record.extend(bytes);
     record
 }
@@ -125,7 +127,14 @@ fn pcapng(order: Order) -> Vec<Vec<u8>> {
     let nanos = [option(order, 2, b"eth0"), option(order, 9, &[9]), option(order, 0, &[])];
     let binary = [option(order, 9, &[0x80 | 10]), option(order, 14, &order.n64((-3i64) as u64))];
     let obsolete = {
-        let fixed = [order.n16(1), order.n16(0), order.n32(0), order.n32(10_000_004), order.n32(2), order.n32(77)];
+        let fixed = [
+            order.n16(1),
+            order.n16(0),
+            order.n32(0),
+            order.n32(10_000_004),
+            order.n32(2),
+            order.n32(77),
+        ];
         block(order, 2, &[fixed.concat(), b"ob".to_vec()].concat())
     };
     vec![
@@ -176,12 +185,17 @@ fn a_new_section_forgets_the_interfaces_and_may_turn_the_byte_order() {
     let file = [pcapng(Little).concat(), pcapng(Big).concat()].concat();
     let (packets, error, backward) = read(&file[..]);
     assert_eq!(error, None);
-    // The second section's stamps begin again: its first four run back behind the first section's last.
+    // The second section's stamps begin again: its first four run back behind the first section's
+    // last.
     assert_eq!(packets.len(), 10);
     assert_eq!(backward, 3, "the simple packet has no stamp");
     assert!(packets.is_sorted_by_key(|p| p.0));
     let file = [pcapng(Little).concat(), section(Big), enhanced(Big, 0, 1, 60, b"a")].concat();
-    assert!(why(&file).starts_with("a packet of interface 0, where the section has 0"), "{}", why(&file));
+    assert!(
+        why(&file).starts_with("a packet of interface 0, where the section has 0"),
+        "{}",
+        why(&file)
+    );
 }
 
 #[test]
@@ -189,7 +203,9 @@ fn stamps_of_any_resolution() {
     let gap = |resolution: u8, stamp: u64| {
         let options = [option(Little, 9, &[resolution])];
         let parts = [section(Little), interface(Little, 1, 0, &options)];
-        let file = [parts.concat(), enhanced(Little, 0, 0, 60, b""), enhanced(Little, 0, stamp, 60, b"")].concat();
+        let file =
+            [parts.concat(), enhanced(Little, 0, 0, 60, b""), enhanced(Little, 0, stamp, 60, b"")]
+                .concat();
         read(&file[..]).0.get(1).map(|p| p.0)
     };
     assert_eq!(gap(0, 7), Some(7_000_000_000));
@@ -239,8 +255,15 @@ fn a_file_cut_at_any_byte_gives_what_is_whole_and_says_where_it_ends() {
             let error = error.expect("an error");
             assert_eq!(error.fault, Fault::CutShort, "{error}");
             let begin = begins.iter().rev().find(|&&b| b < cut).unwrap();
-            assert_eq!((error.offset, error.packets), (*begin as u64, packets.len() as u64), "cut at {cut}");
-            assert!(error.why.contains(&format!("ends {} bytes into", cut - begin)), "cut at {cut}: {error}");
+            assert_eq!(
+                (error.offset, error.packets),
+                (*begin as u64, packets.len() as u64),
+                "cut at {cut}"
+            );
+            assert!(
+                error.why.contains(&format!("ends {} bytes into", cut - begin)),
+                "cut at {cut}: {error}"
+            );
             // Nothing that is whole in the cut file is missing.
             let (whole, _, _) = read(&file[..*begin]);
             assert_eq!(packets.len(), whole.len());
@@ -251,20 +274,27 @@ fn a_file_cut_at_any_byte_gives_what_is_whole_and_says_where_it_ends() {
 #[test]
 fn damage_is_named() {
     let record = |stamp, captured: u32, wire_len: u32| {
-        let good = [pcap_header(Little, 0xa1b2_c3d4, 1), pcap_record(Little, (1, 1), 60, b"good")].concat();
-        let header: Vec<u8> = [1, stamp, captured, wire_len].iter().flat_map(|&n| Little.n32(n)).collect();
+        let good = [pcap_header(Little, 0xa1b2_c3d4, 1), pcap_record(Little, (1, 1), 60, b"good")]
+            .concat();
+        let header: Vec<u8> =
+            [1, stamp, captured, wire_len].iter().flat_map(|&n| Little.n32(n)).collect();
         why(&[good, header, vec![0; captured.min(300_000) as usize]].concat())
     };
-    let expected = "a stamp with 1000000 of the 1000000 parts of a second (at byte 44, after 1 packet)";
+    let expected =
+        "a stamp with 1000000 of the 1000000 parts of a second (at byte 44, after 1 packet)";
     assert_eq!(record(1_000_000, 0, 60), expected);
-    let expected = "a record of 262145 bytes, above the limit of 262144 (at byte 44, after 1 packet)";
+    let expected =
+        "a record of 262145 bytes, above the limit of 262144 (at byte 44, after 1 packet)";
     assert_eq!(record(2, MAX_FRAME + 1, 60), expected);
     assert!(
-        record(2, 4, u32::MAX).starts_with("a packet of 4294967295 bytes, above the limit of 16777216 (at byte 44")
+        record(2, 4, u32::MAX)
+            .starts_with("a packet of 4294967295 bytes, above the limit of 16777216 (at byte 44")
     );
 
     let after = |bytes: Vec<u8>| {
-        let good = [section(Little), interface(Little, 1, 0, &[]), enhanced(Little, 0, 1, 60, b"good")].concat();
+        let good =
+            [section(Little), interface(Little, 1, 0, &[]), enhanced(Little, 0, 1, 60, b"good")]
+                .concat();
         let (packets, error, _) = read(&[&good[..], &bytes].concat()[..]);
         let error = error.expect("an error");
         assert_eq!((packets.len(), error.offset), (1, good.len() as u64));
@@ -275,17 +305,39 @@ fn damage_is_named() {
     trailer[end] += 1;
     assert_eq!(after(trailer), "a packet block of 56 bytes at its beginning, 57 at its end");
     let long = |kind, len| [Little.n32(kind), Little.n32(len), vec![0; 100]].concat();
-    assert_eq!(after(long(99, 8)), "a block of 8 bytes, where at least 12 and a multiple of 4 are due");
-    assert_eq!(after(long(99, 13)), "a block of 13 bytes, where at least 12 and a multiple of 4 are due");
-    assert_eq!(after(long(99, 0xffff_fffc)), "a block of 4294967292 bytes, above the limit of 16777216");
-    assert_eq!(after(long(6, 28)), "a packet block of 28 bytes has not the room for what it says it holds");
-    assert_eq!(after(enhanced(Little, 5, 2, 60, b"")), "a packet of interface 5, where the section has 1");
-    let huge = [0, 0, 2, MAX_FRAME + 1, 60].iter().flat_map(|&n| Little.n32(n)).collect::<Vec<u8>>();
-    assert_eq!(after(block(Little, 6, &huge)), "a frame of 262145 bytes, above the limit of 262144");
+    assert_eq!(
+        after(long(99, 8)),
+        "a block of 8 bytes, where at least 12 and a multiple of 4 are due"
+    );
+    assert_eq!(
+        after(long(99, 13)),
+        "a block of 13 bytes, where at least 12 and a multiple of 4 are due"
+    );
+    assert_eq!(
+        after(long(99, 0xffff_fffc)),
+        "a block of 4294967292 bytes, above the limit of 16777216"
+    );
+    assert_eq!(
+        after(long(6, 28)),
+        "a packet block of 28 bytes has not the room for what it says it holds"
+    );
+    assert_eq!(
+        after(enhanced(Little, 5, 2, 60, b"")),
+        "a packet of interface 5, where the section has 1"
+    );
+    let huge =
+        [0, 0, 2, MAX_FRAME + 1, 60].iter().flat_map(|&n| Little.n32(n)).collect::<Vec<u8>>();
+    assert_eq!(
+        after(block(Little, 6, &huge)),
+        "a frame of 262145 bytes, above the limit of 262144"
+    );
     let hollow = [0, 0, 2, 100, 100].iter().flat_map(|&n| Little.n32(n)).collect::<Vec<u8>>();
     let expected = "a packet block of 32 bytes has not the room for what it says it holds";
     assert_eq!(after(block(Little, 6, &hollow)), expected);
-    assert_eq!(after(interface(Little, 1, 0, &[option(Little, 9, &[6, 6])])), "option 9 with 2 bytes");
+    assert_eq!(
+        after(interface(Little, 1, 0, &[option(Little, 9, &[6, 6])])),
+        "option 9 with 2 bytes"
+    );
     let section_mark = block(Little, 0x0a0d_0d0a, &[1, 2, 3, 4]);
     assert!(after(section_mark).contains("[01, 02, 03, 04] in place of the byte-order mark"));
 }
@@ -294,16 +346,25 @@ fn damage_is_named() {
 fn what_cannot_be_read_is_named() {
     assert_eq!(why(b""), "the file is empty");
     assert_eq!(why(b"ab"), "no capture: the file has only 2 bytes");
-    assert_eq!(why(b"GIF89a"), "neither pcap nor pcapng: the file begins with the bytes 47 49 46 38");
+    assert_eq!(
+        why(b"GIF89a"),
+        "neither pcap nor pcapng: the file begins with the bytes 47 49 46 38"
+    );
     let zstd = why(&[0x28, 0xb5, 0x2f, 0xfd]);
     assert_eq!(zstd, "the file is compressed with zstd; decompress it first");
     let zigbee = why(&pcap_header(Little, 0xa1b2_c3d4, 195));
-    assert!(zigbee.starts_with("link type 195 (IEEE 802.15.4) cannot be read; Ethernet (1),"), "{zigbee}");
+    assert!(
+        zigbee.starts_with("link type 195 (IEEE 802.15.4) cannot be read; Ethernet (1),"),
+        "{zigbee}"
+    );
     let mut old = pcap_header(Little, 0xa1b2_c3d4, 1);
     old[4] = 1;
     assert!(why(&old).starts_with("pcap version 1.4 cannot be read"), "{}", why(&old));
     let missing = Capture::open("no/such/file.pcap").unwrap_err();
-    assert!(missing.to_string().starts_with("cannot open `no/such/file.pcap`: No such file"), "{missing}");
+    assert!(
+        missing.to_string().starts_with("cannot open `no/such/file.pcap`: No such file"),
+        "{missing}"
+    );
     let directory = Capture::open("src").unwrap_err();
     assert_eq!(directory.to_string(), "`src` is a directory, not a capture file");
 }
@@ -313,7 +374,12 @@ fn mixed(order: Order) -> Vec<Vec<u8>> {
     vec![
         section(order),
         interface(order, 1, 0, &[]),
-        interface(order, 195, 0, &[option(order, 2, b"lowpan0"), option(order, 9, &[9]), option(order, 0, &[])]),
+        interface(
+            order,
+            195,
+            0,
+            &[option(order, 2, b"lowpan0"), option(order, 9, &[9]), option(order, 0, &[])],
+        ),
         interface(order, 60_000, 0, &[]),
         enhanced(order, 1, 1, 60, b"one"),
         enhanced(order, 0, 5, 60, b"two"),
@@ -335,7 +401,8 @@ fn packets_of_unknown_link_types_are_skipped_counted_and_named() {
         // Time begins with the first packet that can be read.
         assert_eq!(seen, [(0, b"two".to_vec()), (4_000, b"five".to_vec())]);
         assert_eq!((capture.packets(), capture.skipped().packets()), (2, 3));
-        let named: Vec<_> = capture.skipped().named().iter().map(|s| (s.interface, s.link.0, s.packets)).collect();
+        let named: Vec<_> =
+            capture.skipped().named().iter().map(|s| (s.interface, s.link.0, s.packets)).collect();
         assert_eq!(named, [(1, 195, 2), (2, 60_000, 1)]);
         assert_eq!(
             capture.skipped().to_string(),
@@ -395,8 +462,14 @@ impl Read for OneByOne<'_> {
 
 #[test]
 fn gzip_of_the_system_is_read() {
-    let file = [pcap_header(Little, 0xa1b2_c3d4, 1), pcap_record(Little, (1, 1), 100, b"first")].concat();
-    let mut gzip = Command::new("gzip").args(["-9c"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let file =
+        [pcap_header(Little, 0xa1b2_c3d4, 1), pcap_record(Little, (1, 1), 100, b"first")].concat();
+    let mut gzip = Command::new("gzip")
+        .args(["-9c"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
     gzip.stdin.take().unwrap().write_all(&file).unwrap();
     let out = gzip.wait_with_output().unwrap().stdout;
     assert_eq!(out[..2], [0x1f, 0x8b]);
@@ -418,10 +491,19 @@ fn a_packed_file_that_is_cut_short_or_damaged_gives_what_came_before() {
         let (packets, error, _) = read(&packed[..cut]);
         assert_eq!(packets, all[..packets.len()], "cut at {cut}");
         let error = error.expect("an error");
-        assert_eq!((error.fault, error.within), (Fault::CutShort, Within::Gzip), "cut at {cut}: {error}");
+        assert_eq!(
+            (error.fault, error.within),
+            (Fault::CutShort, Within::Gzip),
+            "cut at {cut}: {error}"
+        );
         assert!(error.offset <= file.len() as u64);
         let text = error.to_string();
-        assert!(text.starts_with("the file, packed by gzip, ends before what is packed in it (at byte "), "{text}");
+        assert!(
+            text.starts_with(
+                "the file, packed by gzip, ends before what is packed in it (at byte "
+            ),
+            "{text}"
+        );
         let plural = if packets.len() == 1 { "" } else { "s" };
         let end = format!(" of what gzip unpacks, after {} packet{plural})", packets.len());
         assert!(text.ends_with(&end), "{text}");
@@ -439,7 +521,10 @@ fn a_packed_file_that_is_cut_short_or_damaged_gives_what_came_before() {
     assert!(error.to_string().contains("bytes into a packet block (at byte "), "{error}");
     assert!(error.to_string().contains(" of what gzip unpacks, after 4 packets)"), "{error}");
     assert_eq!(why(&self::packed(b"GIF89a")), format!("{} (in what gzip unpacks)", why(b"GIF89a")));
-    assert_eq!(why(&self::packed(&packed)), "packed by gzip once more; unpack it once (in what gzip unpacks)");
+    assert_eq!(
+        why(&self::packed(&packed)),
+        "packed by gzip once more; unpack it once (in what gzip unpacks)"
+    );
     assert_eq!(why(&self::packed(b"")), "the file is empty (in what gzip unpacks)");
 }
 
@@ -479,12 +564,16 @@ fn by_library(bytes: &[u8]) -> (usize, Option<String>) {
     (packets, None)
 }
 
-/// Why one library does not serve for reading, too. Where this fails because the library reads more or says more, think again.
+/// Why one library does not serve for reading, too. Where this fails because the library reads more
+/// or says more, think again.
 #[test]
 fn the_library_that_writes_would_lose_captures_and_messages() {
     let packet = || enhanced(Little, 0, 1, 60, b"good");
-    let with = |options: &[Vec<u8>]| [section(Little), interface(Little, 1, 0, options), packet()].concat();
-    // Sound captures that it refuses: stamps in picoseconds or in parts of a power of two, a name that is not UTF-8, a long block.
+    let with = |options: &[Vec<u8>]| {
+        [section(Little), interface(Little, 1, 0, options), packet()].concat()
+    };
+    // Sound captures that it refuses: stamps in picoseconds or in parts of a power of two, a name
+    // that is not UTF-8, a long block.
     let picoseconds = with(&[option(Little, 9, &[12])]);
     let binary = with(&[option(Little, 9, &[0x80 | 10])]);
     let named = with(&[option(Little, 2, &[0xff, 0xfe])]);
@@ -501,13 +590,21 @@ fn the_library_that_writes_would_lose_captures_and_messages() {
     let huge = [&good[..], &Little.n32(99), &Little.n32(0xffff_fffc), &[0; 100]].concat();
     assert_eq!(by_library(&cut).1.as_deref(), Some("Error reading bytes"));
     assert_eq!(by_library(&huge).1.as_deref(), Some("Error reading bytes"));
-    assert_eq!(why(&cut), "the file ends 53 bytes into a packet block (at byte 48, after 0 packets)");
-    let expected = "a block of 4294967292 bytes, above the limit of 16777216 (at byte 104, after 1 packet)";
+    assert_eq!(
+        why(&cut),
+        "the file ends 53 bytes into a packet block (at byte 48, after 0 packets)"
+    );
+    let expected =
+        "a block of 4294967292 bytes, above the limit of 16777216 (at byte 104, after 1 packet)";
     assert_eq!(why(&huge), expected);
     // A packet of an interface that is not there passes.
     let stray = [good, enhanced(Little, 5, 1, 60, b"good")].concat();
     assert_eq!(by_library(&stray), (2, None));
-    assert!(why(&stray).starts_with("a packet of interface 5, where the section has 1"), "{}", why(&stray));
+    assert!(
+        why(&stray).starts_with("a packet of interface 5, where the section has 1"),
+        "{}",
+        why(&stray)
+    );
 }
 
 #[test]
@@ -523,7 +620,9 @@ struct Drip<'a>(&'a [u8]);
 
 impl Read for Drip<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let Some((&first, rest)) = self.0.split_first() else { return Err(io::Error::other("the disk is on fire")) };
+        let Some((&first, rest)) = self.0.split_first() else {
+            return Err(io::Error::other("the disk is on fire"));
+        };
         self.0 = rest;
         into[0] = first;
         Ok(1)

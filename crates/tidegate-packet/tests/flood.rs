@@ -1,4 +1,5 @@
-//! The recorded capture holds what its README says, and is a capture of packets as they are on a wire.
+//! The recorded capture holds what its README says, and is a capture of packets as they are on a
+//! wire.
 use std::collections::BTreeMap;
 
 use tidegate::Ecn;
@@ -68,7 +69,8 @@ fn its_senders() {
 
 #[test]
 fn the_client_with_many_connections_is_one_flow_or_twenty() {
-    let of_client = |key| tally(key).into_keys().filter(|label| label.starts_with("10.0.1.9")).count();
+    let of_client =
+        |key| tally(key).into_keys().filter(|label| label.starts_with("10.0.1.9")).count();
     assert_eq!([of_client("five-tuple"), of_client("source"), of_client("pair")], [20, 1, 1]);
     let tuples = tally("five-tuple");
     assert_eq!(tuples.keys().filter(|label| label.ends_with(" tcp")).count(), 25);

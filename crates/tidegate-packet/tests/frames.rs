@@ -1,12 +1,15 @@
-//! Frames against an independent reader and writer of headers (etherparse), and against arbitrary bytes.
+//! Frames against an independent reader and writer of headers (etherparse), and against arbitrary
+//! bytes.
 use etherparse::{
-    IpAuthHeader, IpFragOffset, IpHeaders, IpNumber, Ipv4Extensions, Ipv4Header, Ipv6Extensions, Ipv6FragmentHeader,
-    Ipv6Header, Ipv6RawExtHeader, Ipv6RoutingExtensions, LaxSlicedPacket, NetSlice, PacketBuilder, SlicedPacket,
-    TransportSlice, VlanId,
+    IpAuthHeader, IpFragOffset, IpHeaders, IpNumber, Ipv4Extensions, Ipv4Header, Ipv6Extensions,
+    Ipv6FragmentHeader, Ipv6Header, Ipv6RawExtHeader, Ipv6RoutingExtensions, LaxSlicedPacket,
+    NetSlice, PacketBuilder, SlicedPacket, TransportSlice, VlanId,
 };
 use proptest::prelude::*;
 use tidegate::Ecn;
-use tidegate_packet::{Address, Ends, FlowHasher, FlowKey, Frame, LinkType, Mark, Transport, ipv4_checksum, set_ce};
+use tidegate_packet::{
+    Address, Ends, FlowHasher, FlowKey, Frame, LinkType, Mark, Transport, ipv4_checksum, set_ce,
+};
 
 /// A frame to be built: everything a frame may have.
 #[derive(Clone, Debug)]
@@ -31,7 +34,10 @@ impl Recipe {
         let mut frame = Vec::new();
         match self.transport {
             0 => builder.udp(self.ports.0, self.ports.1).write(&mut frame, &self.payload).unwrap(),
-            1 => builder.tcp(self.ports.0, self.ports.1, 1, 2).write(&mut frame, &self.payload).unwrap(),
+            1 => builder
+                .tcp(self.ports.0, self.ports.1, 1, 2)
+                .write(&mut frame, &self.payload)
+                .unwrap(),
             _ => builder.write(&mut frame, IpNumber(200), &self.payload).unwrap(),
         }
         frame
@@ -55,13 +61,18 @@ fn ipv4() -> impl Strategy<Value = IpHeaders> {
 }
 
 fn raw_extension() -> impl Strategy<Value = Option<Ipv6RawExtHeader>> {
-    proptest::option::of((0usize..4).prop_map(|n| Ipv6RawExtHeader::new_raw(IpNumber(0), &vec![0; 6 + 8 * n]).unwrap()))
+    proptest::option::of(
+        (0usize..4)
+            .prop_map(|n| Ipv6RawExtHeader::new_raw(IpNumber(0), &vec![0; 6 + 8 * n]).unwrap()),
+    )
 }
 
 fn ipv6() -> impl Strategy<Value = IpHeaders> {
     // Now and then a fragment that is the whole packet.
     let offset = prop_oneof![1 => Just((0, false)), 2 => (0u16..0x2000, any::<bool>())];
-    let fragment = proptest::option::of((offset, any::<u32>()).prop_map(|((offset, more), id)| (offset, more, id)));
+    let fragment = proptest::option::of(
+        (offset, any::<u32>()).prop_map(|((offset, more), id)| (offset, more, id)),
+    );
     let auth = proptest::option::of((0usize..6).prop_map(|words| {
         // In IPv6 the header is a multiple of eight bytes.
         IpAuthHeader::new(IpNumber(0), 1, 2, &vec![0; 4 + 8 * words]).unwrap()
@@ -72,7 +83,12 @@ fn ipv6() -> impl Strategy<Value = IpHeaders> {
         |(source, destination, traffic_class, (hop_by_hop, options, routing, fragment, auth))| {
             let header = Ipv6Header { traffic_class, source, destination, ..Default::default() };
             let fragment = fragment.map(|(offset, more, id)| {
-                Ipv6FragmentHeader::new(IpNumber(0), IpFragOffset::try_new(offset).unwrap(), more, id)
+                Ipv6FragmentHeader::new(
+                    IpNumber(0),
+                    IpFragOffset::try_new(offset).unwrap(),
+                    more,
+                    id,
+                )
             });
             let routing = routing.and_then(|(routing, final_destination_options)| {
                 Some(Ipv6RoutingExtensions { routing: routing?, final_destination_options })
@@ -92,8 +108,16 @@ fn ipv6() -> impl Strategy<Value = IpHeaders> {
 fn recipe() -> impl Strategy<Value = Recipe> {
     let ip = prop_oneof![ipv4(), ipv6()];
     let payload = proptest::collection::vec(any::<u8>(), 0..80);
-    (any::<([u8; 6], [u8; 6])>(), 0u8..3, ip, 0u8..3, any::<(u16, u16)>(), payload)
-        .prop_map(|(macs, tags, ip, transport, ports, payload)| Recipe { macs, tags, ip, transport, ports, payload })
+    (any::<([u8; 6], [u8; 6])>(), 0u8..3, ip, 0u8..3, any::<(u16, u16)>(), payload).prop_map(
+        |(macs, tags, ip, transport, ports, payload)| Recipe {
+            macs,
+            tags,
+            ip,
+            transport,
+            ports,
+            payload,
+        },
+    )
 }
 
 /// What etherparse makes of a whole frame.
@@ -116,12 +140,16 @@ fn expected(frame: &[u8]) -> (Ecn, Ends) {
     };
     let transport = match sliced.transport {
         _ if fragment => Transport::Fragment { protocol: fragments },
-        Some(TransportSlice::Udp(udp)) => {
-            Transport::Ports { protocol: 17, source: udp.source_port(), destination: udp.destination_port() }
-        }
-        Some(TransportSlice::Tcp(tcp)) => {
-            Transport::Ports { protocol: 6, source: tcp.source_port(), destination: tcp.destination_port() }
-        }
+        Some(TransportSlice::Udp(udp)) => Transport::Ports {
+            protocol: 17,
+            source: udp.source_port(),
+            destination: udp.destination_port(),
+        },
+        Some(TransportSlice::Tcp(tcp)) => Transport::Ports {
+            protocol: 6,
+            source: tcp.source_port(),
+            destination: tcp.destination_port(),
+        },
         _ => Transport::Portless { protocol: number },
     };
     (Ecn::from_bits(ecn), Ends { source, destination, transport })
@@ -219,7 +247,8 @@ proptest! {
     }
 }
 
-/// An IPv4 packet's every ECN and TOS value against a full recomputation, wrong checksums staying as wrong as they were.
+/// An IPv4 packet's every ECN and TOS value against a full recomputation, wrong checksums staying
+/// as wrong as they were.
 #[test]
 fn a_wrong_checksum_stays_wrong() {
     for tos in 0..=255u8 {
@@ -241,12 +270,17 @@ fn a_right_checksum_stays_right() {
     for id in 0..=0xffffu16 {
         for tos in [1, 2] {
             let [high, low] = id.to_be_bytes();
-            let mut bytes = [0x45, tos, 0, 20, high, low, 0, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2];
+            let mut bytes =
+                [0x45, tos, 0, 20, high, low, 0, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2];
             let right = ipv4_checksum(&bytes);
             bytes[10..12].copy_from_slice(&right.to_be_bytes());
             let frame = Frame::parse(LinkType::Raw, &bytes, 20);
             assert_eq!(set_ce(&mut bytes, &frame), Mark::Set);
-            assert_eq!(ipv4_checksum(&bytes), u16::from_be_bytes([bytes[10], bytes[11]]), "id {id} tos {tos}");
+            assert_eq!(
+                ipv4_checksum(&bytes),
+                u16::from_be_bytes([bytes[10], bytes[11]]),
+                "id {id} tos {tos}"
+            );
         }
     }
 }
@@ -256,10 +290,14 @@ fn padding_is_not_taken_for_ports() {
     let mut empty = ipv4_fragment(1, 0, &[]);
     empty.resize(60, 0xee);
     assert_eq!(ends(&empty).transport, Transport::Portless { protocol: 17 });
-    // A length of zero stands in segments that a network card is to cut up: everything there is belongs to it.
+    // A length of zero stands in segments that a network card is to cut up: everything there is
+    // belongs to it.
     let mut segment = ipv4_fragment(1, 0, UDP);
     segment[16..18].copy_from_slice(&[0, 0]);
-    assert!(matches!(ends(&segment).transport, Transport::Ports { source: 5001, destination: 53, .. }));
+    assert!(matches!(
+        ends(&segment).transport,
+        Transport::Ports { source: 5001, destination: 53, .. }
+    ));
     // IPv6: no next header but UDP, and a payload shorter than its ports.
     let mut short = ipv6_fragment(17, 0, &[]);
     short.resize(80, 0xee);
@@ -281,10 +319,14 @@ const UDP: &[u8] = &[0x13, 0x89, 0, 53, 0, 8, 0, 0];
 fn ipv4_fragment(id: u8, flags_offset: u16, payload: &[u8]) -> Vec<u8> {
     let [high, low] = flags_offset.to_be_bytes();
     let total = 20 + payload.len() as u8;
-    ethernet([0x08, 0], &[&[0x45, 0, 0, total, 0, id, high, low, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2], payload])
+    ethernet(
+        [0x08, 0],
+        &[&[0x45, 0, 0, total, 0, id, high, low, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2], payload],
+    )
 }
 
-/// A fragment of an IPv6 packet. Its fragment header says that `next` follows, which RFC 8200 §4.5 allows to differ.
+/// A fragment of an IPv6 packet. Its fragment header says that `next` follows, which RFC 8200 §4.5
+/// allows to differ.
 fn ipv6_fragment(next: u8, offset_more: u16, payload: &[u8]) -> Vec<u8> {
     let mut header = vec![0x60, 0, 0, 0, 0, 8 + payload.len() as u8, 44, 64];
     header.extend_from_slice(&[0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]);
@@ -310,7 +352,9 @@ fn all_fragments_of_a_packet_go_to_one_flow_under_every_key() {
         ipv6_fragment(60, 8 | 1, UDP),
         ipv6_fragment(17, 16, &[1, 2, 3]),
     ];
-    for key in ["five-tuple", "source", "destination", "pair", "source-prefix/24", "source-prefix/0"] {
+    for key in
+        ["five-tuple", "source", "destination", "pair", "source-prefix/24", "source-prefix/0"]
+    {
         let hasher = FlowHasher::new(key.parse::<FlowKey>().unwrap(), [3, 4]);
         for fragments in [&v4[..], &v6[..]] {
             let hashes: Vec<u64> = fragments.iter().map(|f| hasher.hash(&ends(f))).collect();
@@ -328,7 +372,11 @@ fn all_fragments_of_a_packet_go_to_one_flow_under_every_key() {
 fn cut_off_fragments_stay_together() {
     for whole in [ipv6_fragment(17, 1, UDP), ipv6_fragment(17, 8, UDP)] {
         for cut in 54..whole.len() {
-            assert_eq!(ends(&whole[..cut]).transport, Transport::Fragment { protocol: 44 }, "{cut}");
+            assert_eq!(
+                ends(&whole[..cut]).transport,
+                Transport::Fragment { protocol: 44 },
+                "{cut}"
+            );
         }
     }
 }
@@ -342,9 +390,18 @@ fn what_is_not_ip_goes_by_mac_addresses() {
     // IEEE 802.3 frames carry their length where the EtherType would be.
     assert_eq!(ends(&ethernet([0, 38], &[&[0x42; 38]])), ends(&ethernet([0, 39], &[&[0x42; 39]])));
     // No IP header although the EtherType promises one.
-    assert_eq!(ends(&ethernet([0x08, 0], &[&[0x45; 19]])).transport, Transport::NotIp { ethertype: 0x0800 });
-    assert_eq!(ends(&ethernet([0x08, 0], &[&[0x65; 40]])).transport, Transport::NotIp { ethertype: 0x0800 });
-    assert_eq!(ends(&ethernet([0x08, 0], &[&[0x44; 40]])).transport, Transport::NotIp { ethertype: 0x0800 });
+    assert_eq!(
+        ends(&ethernet([0x08, 0], &[&[0x45; 19]])).transport,
+        Transport::NotIp { ethertype: 0x0800 }
+    );
+    assert_eq!(
+        ends(&ethernet([0x08, 0], &[&[0x65; 40]])).transport,
+        Transport::NotIp { ethertype: 0x0800 }
+    );
+    assert_eq!(
+        ends(&ethernet([0x08, 0], &[&[0x44; 40]])).transport,
+        Transport::NotIp { ethertype: 0x0800 }
+    );
     assert_eq!(ends(&[]).to_string(), "00:00:00:00:00:00 -> 00:00:00:00:00:00 no type");
 }
 
@@ -357,7 +414,8 @@ fn cooked_captures() {
     assert_eq!(Frame::parse(LinkType::LinuxSll, &sll, 44).ends.to_string(), expected);
     assert_eq!(Frame::parse(LinkType::LinuxSll2, &sll2, 48).ends.to_string(), expected);
     let sll = [&[0, 0, 0, 1, 0, 6, 2, 0, 0, 0, 0, 1, 0, 0, 0x08, 6][..], &[0; 28]].concat();
-    let sll2 = [&[0x08, 6, 0, 0, 0, 0, 0, 3, 0, 1, 0, 6, 2, 0, 0, 0, 0, 1, 0, 0][..], &[0; 28]].concat();
+    let sll2 =
+        [&[0x08, 6, 0, 0, 0, 0, 0, 3, 0, 1, 0, 6, 2, 0, 0, 0, 0, 1, 0, 0][..], &[0; 28]].concat();
     for (link, arp) in [(LinkType::LinuxSll, sll), (LinkType::LinuxSll2, sll2)] {
         let label = Frame::parse(link, &arp, 44).ends.to_string();
         assert_eq!(label, "02:00:00:00:00:01 -> 00:00:00:00:00:00 arp");
@@ -368,5 +426,10 @@ fn cooked_captures() {
 fn an_unknown_link_type_is_named() {
     let error = LinkType::from_code(195).unwrap_err().to_string();
     assert!(error.starts_with("link type 195 (IEEE 802.15.4) cannot be read"), "{error}");
-    assert!(LinkType::from_code(9999).unwrap_err().to_string().starts_with("link type 9999 cannot be read"));
+    assert!(
+        LinkType::from_code(9999)
+            .unwrap_err()
+            .to_string()
+            .starts_with("link type 9999 cannot be read")
+    );
 }

@@ -1,5 +1,5 @@
-//! What stands before an IP header on each kind of link, written by hand from each format's description, and read by tcpdump,
-//! an independent reader, where it reads the same.
+//! What stands before an IP header on each kind of link, written by hand from each format's
+//! description, and read by tcpdump, an independent reader, where it reads the same.
 use std::process::Command;
 
 use etherparse::PacketBuilder;
@@ -10,7 +10,9 @@ use tidegate_packet::{Capture, Frame, LinkType, Mark, Transport, ipv4_checksum, 
 
 /// A UDP datagram from 10.1.2.3 port 4000 to 10.4.5.6 port 53, with ECT(0).
 fn v4() -> Vec<u8> {
-    let mut ip = etherparse::Ipv4Header::new(0, 64, etherparse::IpNumber::UDP, [10, 1, 2, 3], [10, 4, 5, 6]).unwrap();
+    let mut ip =
+        etherparse::Ipv4Header::new(0, 64, etherparse::IpNumber::UDP, [10, 1, 2, 3], [10, 4, 5, 6])
+            .unwrap();
     ip.ecn = 2.try_into().unwrap();
     built(PacketBuilder::ip(etherparse::IpHeaders::Ipv4(ip, Default::default())))
 }
@@ -47,7 +49,8 @@ fn wifi(control: [u8; 2]) -> Vec<u8> {
 const DATA: [u8; 2] = [0x08, 0];
 const QOS: [u8; 2] = [0x88, 0];
 
-/// A radiotap header with what it needs to name its flags: with the time (eight bytes, aligned) or without, and one or two sets.
+/// A radiotap header with what it needs to name its flags: with the time (eight bytes, aligned) or
+/// without, and one or two sets.
 fn radiotap(flags: u8, with_time: bool, sets: usize) -> Vec<u8> {
     let more = u32::from(sets > 1) << 31;
     let mut header = vec![0, 0, 0, 0];
@@ -62,7 +65,8 @@ fn radiotap(flags: u8, with_time: bool, sets: usize) -> Vec<u8> {
     header
 }
 
-/// What stands before the packet: a name, the link type's code, the header, and how much of it was never sent.
+/// What stands before the packet: a name, the link type's code, the header, and how much of it was
+/// never sent.
 type Header = (&'static str, u16, Vec<u8>, u32);
 
 /// Headers that are followed by an IPv4 packet.
@@ -87,14 +91,34 @@ fn before_v4() -> Vec<Header> {
         ("radiotap, from the system", 127, tapped(data([8, 2], &[])), 8),
         ("radiotap, four addresses", 127, tapped(data([8, 3], &D)), 8),
         ("radiotap, quality of service", 127, tapped(qos(&[0, 0])), 8),
-        ("radiotap, quality and four addresses", 127, tapped(data([0x88, 3], &[&D[..], &[0, 0]].concat())), 8),
+        (
+            "radiotap, quality and four addresses",
+            127,
+            tapped(data([0x88, 3], &[&D[..], &[0, 0]].concat())),
+            8,
+        ),
         ("radiotap, high throughput", 127, tapped(data([0x88, 0x80], &[0, 0, 1, 2, 3, 4])), 8),
         ("radiotap, more fragments follow", 127, tapped(data([8, 4], &[])), 8),
         ("radiotap with flags", 127, flagged(radiotap(0x10, false, 1), data(DATA, &[])), 9),
         ("radiotap with padding", 127, flagged(radiotap(0x20, false, 1), qos(&[0, 0, 0, 0])), 9),
-        ("radiotap with time and padding", 127, flagged(radiotap(0x20, true, 1), qos(&[0, 0, 0, 0])), 17),
-        ("radiotap with two sets, time, padding", 127, flagged(radiotap(0x20, true, 2), qos(&[0, 0, 0, 0])), 25),
-        ("radiotap with three sets, padding", 127, flagged(radiotap(0x20, false, 3), qos(&[0, 0, 0, 0])), 17),
+        (
+            "radiotap with time and padding",
+            127,
+            flagged(radiotap(0x20, true, 1), qos(&[0, 0, 0, 0])),
+            17,
+        ),
+        (
+            "radiotap with two sets, time, padding",
+            127,
+            flagged(radiotap(0x20, true, 2), qos(&[0, 0, 0, 0])),
+            25,
+        ),
+        (
+            "radiotap with three sets, padding",
+            127,
+            flagged(radiotap(0x20, false, 3), qos(&[0, 0, 0, 0])),
+            17,
+        ),
     ]
 }
 
@@ -121,7 +145,10 @@ fn link(code: u16) -> LinkType {
 fn every_link_type_leads_to_the_packet() {
     for (headers, packet) in [(before_v4(), v4()), (before_v6(), v6())] {
         let bare = Frame::parse(LinkType::Raw, &packet, packet.len() as u32);
-        assert!(matches!(bare.ends.transport, Transport::Ports { protocol: 17, source: 4000, destination: 53 }));
+        assert!(matches!(
+            bare.ends.transport,
+            Transport::Ports { protocol: 17, source: 4000, destination: 53 }
+        ));
         for (name, code, header, unsent) in headers {
             let bytes = [header.clone(), packet.clone()].concat();
             let frame = Frame::parse(link(code), &bytes, bytes.len() as u32);
@@ -129,7 +156,8 @@ fn every_link_type_leads_to_the_packet() {
             assert_eq!(frame.len, bytes.len() as u32 - unsent, "{name}");
             assert_eq!(frame.ip_offset(), Some(header.len()), "{name}");
             // Cut off within its headers it is something, and no panic.
-            (0..bytes.len()).for_each(|cut| assert!(Frame::parse(link(code), &bytes[..cut], 1500).len <= 1500));
+            (0..bytes.len())
+                .for_each(|cut| assert!(Frame::parse(link(code), &bytes[..cut], 1500).len <= 1500));
         }
     }
 }
@@ -156,7 +184,8 @@ fn wireless_frames_without_a_readable_packet_go_by_their_addresses() {
         assert_eq!(frame.ip_offset(), None);
         frame.ends.to_string()
     };
-    let (a, b, c, d) = ("02:00:00:00:00:0a", "02:00:00:00:00:0b", "02:00:00:00:00:0c", "02:00:00:00:00:0d");
+    let (a, b, c, d) =
+        ("02:00:00:00:00:0a", "02:00:00:00:00:0b", "02:00:00:00:00:0c", "02:00:00:00:00:0d");
     // Encrypted, in each direction: the destination and the source of IEEE 802.11-2020, table 9-30.
     assert_eq!(shown([8, 0x40], &[]), format!("{b} -> {a} no type"));
     assert_eq!(shown([8, 0x41], &[]), format!("{b} -> {c} no type"));
@@ -175,12 +204,16 @@ fn wireless_frames_without_a_readable_packet_go_by_their_addresses() {
     // What was received with a wrong check sum is not believed.
     let broken = [radiotap(0x40, true, 1), wifi(DATA), SNAP.to_vec(), IPV4.to_vec(), v4()].concat();
     let broken = Frame::parse(LinkType::Radiotap, &broken, 100);
-    assert_eq!((broken.ip_offset(), broken.ends.to_string()), (None, format!("{b} -> {a} no type")));
+    assert_eq!(
+        (broken.ip_offset(), broken.ends.to_string()),
+        (None, format!("{b} -> {a} no type"))
+    );
 }
 
 #[test]
 fn of_several_packets_in_a_wireless_frame_the_first_counts() {
-    // IEEE 802.11-2020 §9.3.2.2: destination, source, length; bit 7 of the quality field says that it is so.
+    // IEEE 802.11-2020 §9.3.2.2: destination, source, length; bit 7 of the quality field says that
+    // it is so.
     let inner = [&D[..], &C, &[0, 48], &SNAP, &IPV4, &v4()].concat();
     let bytes = [&RADIOTAP[..], &wifi(QOS), &[0x80, 0], &inner, &[0; 2], &inner].concat();
     let frame = Frame::parse(LinkType::Radiotap, &bytes, bytes.len() as u32);
@@ -226,7 +259,8 @@ fn tcpdump_sees_the_same_packets() {
             let bytes = [header, packet.clone()].concat();
             // The file is written by a library that is not ours.
             let file = std::fs::File::create(&path).unwrap();
-            let head = PcapHeader { datalink: DataLink::from(code as u32), ..PcapHeader::default() };
+            let head =
+                PcapHeader { datalink: DataLink::from(code as u32), ..PcapHeader::default() };
             let mut writer = PcapWriter::with_header(file, head).unwrap();
             let time = std::time::Duration::from_micros(3);
             writer.write_packet(&PcapPacket::new(time, bytes.len() as u32, &bytes)).unwrap();
@@ -238,9 +272,11 @@ fn tcpdump_sees_the_same_packets() {
             let ours = seen.frame().ends.to_string();
             // tcpdump writes a port behind a dot.
             let theirs = ours.replace(['[', ']'], "").replace(" udp", ":");
-            let theirs = theirs.replace(":4000 ", ".4000 ").replace(":53:", ".53:").replace("->", ">");
+            let theirs =
+                theirs.replace(":4000 ", ".4000 ").replace(":53:", ".53:").replace("->", ">");
             let text = tcpdump(&path);
-            // It does not know the field of high throughput (IEEE 802.11-2020 §9.2.4.6), which is read here by the standard alone.
+            // It does not know the field of high throughput (IEEE 802.11-2020 §9.2.4.6), which is
+            // read here by the standard alone.
             if name == "radiotap, high throughput" {
                 continue;
             }

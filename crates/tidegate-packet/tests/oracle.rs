@@ -1,4 +1,5 @@
-//! What the fuzz target `frame` tries, for a moment with every test run: its seeds, and what comes of changing them.
+//! What the fuzz target `frame` tries, for a moment with every test run: its seeds, and what comes
+//! of changing them.
 #[path = "support/oracle.rs"]
 mod oracle;
 
@@ -10,7 +11,8 @@ use tidegate_packet::Transport;
 /// The frames that the fuzzer begins with, and those that it once found something by.
 fn seeds() -> Vec<Vec<u8>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/frame");
-    let mut paths: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut paths: Vec<_> =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.retain(|path| path.extension().is_some());
     paths.sort();
     paths.iter().map(|path| std::fs::read(path).unwrap()).collect()
@@ -18,8 +20,12 @@ fn seeds() -> Vec<Vec<u8>> {
 
 #[test]
 fn ours_and_etherparse_see_the_same_in_the_seeds() {
-    let seen: Vec<_> = seeds().iter().map(|frame| oracle::agree(frame).expect("no more tags than it reads")).collect();
-    let count = |of: fn(&Transport) -> bool| seen.iter().filter(|seen| of(&seen.ends.transport)).count();
+    let seen: Vec<_> = seeds()
+        .iter()
+        .map(|frame| oracle::agree(frame).expect("no more tags than it reads"))
+        .collect();
+    let count =
+        |of: fn(&Transport) -> bool| seen.iter().filter(|seen| of(&seen.ends.transport)).count();
     assert!(count(|t| matches!(t, Transport::Ports { .. })) >= 8, "{seen:?}");
     assert!(count(|t| matches!(t, Transport::Portless { .. })) >= 3, "{seen:?}");
     assert!(count(|t| matches!(t, Transport::Fragment { .. })) >= 3, "{seen:?}");

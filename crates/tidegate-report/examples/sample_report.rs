@@ -10,7 +10,8 @@ use tidegate_report::html::{ReportInput, Run, render};
 use tidegate_report::{Document, Series};
 
 fn main() -> std::io::Result<()> {
-    let dir = PathBuf::from(std::env::args_os().nth(1).unwrap_or_else(|| "target/sample-report".into()));
+    let dir =
+        PathBuf::from(std::env::args_os().nth(1).unwrap_or_else(|| "target/sample-report".into()));
     std::fs::create_dir_all(&dir)?;
     std::fs::write(dir.join("compare.html"), compare(20))?;
     std::fs::write(dir.join("compare400.html"), compare(400))?;
@@ -21,12 +22,20 @@ fn main() -> std::io::Result<()> {
 fn compare(tcp: u64) -> String {
     let documents: Vec<Document> = SHAPES.iter().map(|shape| simulated(*shape, tcp)).collect();
     let series: Vec<Series> = SHAPES.iter().map(|shape| series(*shape)).collect();
-    let runs = documents.iter().zip(&series).map(|(document, series)| Run::of(document).with_series(series)).collect();
+    let runs = documents
+        .iter()
+        .zip(&series)
+        .map(|(document, series)| Run::of(document).with_series(series))
+        .collect();
     render(&ReportInput {
         title: "A flood against TCP",
         runs,
-        scenario: Some("[link]\nrate = \"45 Mbit/s\"\ndelay = \"10 ms\"\nlimit = \"200 packets\"\n"),
-        command: Some("tidegate compare flood --queue drop_tail --queue red --queue blue --queue sfb --seeds 3"),
+        scenario: Some(
+            "[link]\nrate = \"45 Mbit/s\"\ndelay = \"10 ms\"\nlimit = \"200 packets\"\n",
+        ),
+        command: Some(
+            "tidegate compare flood --queue drop_tail --queue red --queue blue --queue sfb --seeds 3",
+        ),
     })
 }
 

@@ -1,6 +1,6 @@
-//! The figures behind the first table, as rows of text for the terminal and the report: delays from end to end, what was
-//! sent again, how even rates and drops were, finished transfers, and each queue by itself. Columns that apply to nobody are
-//! left out.
+//! The figures behind the first table, as rows of text for the terminal and the report: delays from
+//! end to end, what was sent again, how even rates and drops were, finished transfers, and each
+//! queue by itself. Columns that apply to nobody are left out.
 use crate::{Delay, Document, Figure, Gaps, Group, human};
 
 /// A table: what heads its columns of numbers, and its rows.
@@ -16,7 +16,8 @@ impl Detail {
     /// Adds a row of `cells`, each under its head.
     fn add(&mut self, names: [&str; 2], cells: Vec<(&'static str, String)>) {
         self.heads = cells.iter().map(|(head, _)| *head).collect();
-        self.rows.push((names.map(String::from), cells.into_iter().map(|(_, cell)| cell).collect()));
+        self.rows
+            .push((names.map(String::from), cells.into_iter().map(|(_, cell)| cell).collect()));
     }
 
     /// Without the columns that have no figure.
@@ -62,13 +63,26 @@ pub fn queues(documents: &[&Document]) -> Detail {
     let mut detail = Detail::default();
     for document in documents {
         let all = &document.aggregate;
-        let mut cells =
-            vec![("norm", human::kilobits(all.norm_kbps)), ("deviation from fair", human::number(all.fair_deviation))];
-        cells.extend(queue_cells(all.utilization, &all.queue_delay_ms, all.nearly_full_s, &all.drop_gap_ms));
+        let mut cells = vec![
+            ("norm", human::kilobits(all.norm_kbps)),
+            ("deviation from fair", human::number(all.fair_deviation)),
+        ];
+        cells.extend(queue_cells(
+            all.utilization,
+            &all.queue_delay_ms,
+            all.nearly_full_s,
+            &all.drop_gap_ms,
+        ));
         detail.add([document.title(), ""], cells);
         for link in &document.links {
-            let mut cells = vec![("norm", human::NONE.into()), ("deviation from fair", human::NONE.into())];
-            cells.extend(queue_cells(link.utilization, &link.queue_delay_ms, link.nearly_full_s, &link.drop_gap_ms));
+            let mut cells =
+                vec![("norm", human::NONE.into()), ("deviation from fair", human::NONE.into())];
+            cells.extend(queue_cells(
+                link.utilization,
+                &link.queue_delay_ms,
+                link.nearly_full_s,
+                &link.drop_gap_ms,
+            ));
             detail.add([document.title(), &link.name], cells);
         }
     }
@@ -117,7 +131,10 @@ mod tests {
         let document = Document { label: "red".into(), groups: vec![group], ..Document::default() };
         let detail = groups(&[&document]);
         assert_eq!(detail.heads, ["RTT p50"]);
-        assert_eq!(detail.rows, [(["red".to_string(), "tcp".to_string()], vec!["20.0 ms".to_string()])]);
+        assert_eq!(
+            detail.rows,
+            [(["red".to_string(), "tcp".to_string()], vec!["20.0 ms".to_string()])]
+        );
         assert!(queues(&[&document]).heads.is_empty());
     }
 }

@@ -1,13 +1,14 @@
 //! What is fair, and how fair it was.
 
-/// Jain's index of fairness, (Σx)² / (n Σx²): 1 when all are equal, 1/n when one has all. None without any traffic.
+/// Jain's index of fairness, (Σx)² / (n Σx²): 1 when all are equal, 1/n when one has all. None
+/// without any traffic.
 pub fn jain(rates: &[f64]) -> Option<f64> {
     let (sum, squares) = rates.iter().fold((0.0, 0.0), |(s, q), x| (s + x, q + x * x));
     (squares > 0.0).then(|| sum * sum / (rates.len() as f64 * squares))
 }
 
-/// The max-min fair shares of one link of `capacity` for flows with these `demands`, in the demands' unit; infinite for
-/// one that takes all it gets.
+/// The max-min fair shares of one link of `capacity` for flows with these `demands`, in the
+/// demands' unit; infinite for one that takes all it gets.
 ///
 /// ```
 /// use tidegate_report::fair::max_min;
@@ -29,8 +30,8 @@ pub const STARVED: f64 = 0.1;
 
 /// How those fared who fared worst: the one place that says what the worst user is.
 ///
-/// A user is what the flow key makes one flow. What he gets is his goodput, or his throughput where that alone is known, over
-/// his own fair share.
+/// A user is what the flow key makes one flow. What he gets is his goodput, or his throughput where
+/// that alone is known, over his own fair share.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Worst {
     /// What the user with least gets of his fair share.
@@ -40,16 +41,19 @@ pub struct Worst {
 }
 
 impl Worst {
-    /// The worst of `users`, each with his rate and his fair share. Who has no share is none; `None` of nobody.
+    /// The worst of `users`, each with his rate and his fair share. Who has no share is none;
+    /// `None` of nobody.
     ///
     /// ```
     /// use tidegate_report::fair::Worst;
     /// assert_eq!(Worst::of([(9.0, 10.0), (0.5, 10.0), (2.0, 10.0)]), Some(Worst { share: 0.05, starved: 1 }));
     /// ```
     pub fn of(users: impl IntoIterator<Item = (f64, f64)>) -> Option<Worst> {
-        let shares = users.into_iter().filter(|(_, fair)| *fair > 0.0).map(|(got, fair)| got / fair);
+        let shares =
+            users.into_iter().filter(|(_, fair)| *fair > 0.0).map(|(got, fair)| got / fair);
         let worse = |worst: Option<Worst>, share: f64| {
-            let Worst { share: least, starved } = worst.unwrap_or(Worst { share: f64::INFINITY, starved: 0 });
+            let Worst { share: least, starved } =
+                worst.unwrap_or(Worst { share: f64::INFINITY, starved: 0 });
             Some(Worst { share: least.min(share), starved: starved + usize::from(share < STARVED) })
         };
         shares.fold(None, worse)

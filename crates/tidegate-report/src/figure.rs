@@ -1,8 +1,9 @@
 //! A measured number with its uncertainty.
 use serde::{Deserialize, Serialize};
 
-/// A mean over replications and the half-width of its 95 % interval. Always finite: what is no number has no figure,
-/// and an `Option<Figure>` is written as `null` where a figure does not apply.
+/// A mean over replications and the half-width of its 95 % interval. Always finite: what is no
+/// number has no figure, and an `Option<Figure>` is written as `null` where a figure does not
+/// apply.
 ///
 /// ```
 /// use tidegate_report::Figure;
@@ -18,7 +19,8 @@ pub struct Figure {
     ci95: Option<f64>,
 }
 
-/// A figure as it stands in a document, before it is checked. Both names must be there, so that a misspelt one is found.
+/// A figure as it stands in a document, before it is checked. Both names must be there, so that a
+/// misspelt one is found.
 #[derive(Deserialize)]
 struct Written {
     mean: f64,
@@ -27,13 +29,15 @@ struct Written {
 }
 
 impl Figure {
-    /// The figure `mean ± ci95`. `None` if the mean is not finite; without interval if that is not finite or negative.
+    /// The figure `mean ± ci95`. `None` if the mean is not finite; without interval if that is not
+    /// finite or negative.
     pub fn new(mean: f64, ci95: Option<f64>) -> Option<Figure> {
         let ci95 = ci95.filter(|half| half.is_finite() && *half >= 0.0);
         mean.is_finite().then_some(Figure { mean, ci95 })
     }
 
-    /// The figure of a single replication or an exact value: no interval. `None` if `mean` is not finite.
+    /// The figure of a single replication or an exact value: no interval. `None` if `mean` is not
+    /// finite.
     pub fn exact(mean: f64) -> Option<Figure> {
         Figure::new(mean, None)
     }

@@ -1,7 +1,7 @@
 //! The report: one HTML file that needs nothing else, on line or off.
 //!
-//! Figures are written into the page as text, so that it says everything without a script; the charts are drawn by
-//! [Apache ECharts](https://echarts.apache.org), which is vendored and goes into the file. The page's own policy
+//! Figures are written into the page as text, so that it says everything without a script; the
+//! charts are drawn by [Apache ECharts](https://echarts.apache.org), which is vendored and goes into the file. The page's own policy
 //! (`Content-Security-Policy`) forbids it to load anything.
 //!
 //! ```
@@ -105,11 +105,19 @@ fn head(page: &mut String, input: &ReportInput) {
         Some(Source::Measured) => "Measured",
         _ => "Simulated",
     };
-    let _ =
-        write!(page, "<header>\n<p class=\"kicker\">Tidegate report · {made}</p>\n<h1>{}</h1>\n", escape(input.title));
+    let _ = write!(
+        page,
+        "<header>\n<p class=\"kicker\">Tidegate report · {made}</p>\n<h1>{}</h1>\n",
+        escape(input.title)
+    );
     page.push_str("<ul class=\"answer\">\n");
     for clause in answer::clauses(&documents) {
-        let _ = writeln!(page, "<li><b>{}</b>: {}</li>", escape(&clause.title), escape(&unbroken(&clause.text)));
+        let _ = writeln!(
+            page,
+            "<li><b>{}</b>: {}</li>",
+            escape(&clause.title),
+            escape(&unbroken(&clause.text))
+        );
     }
     page.push_str("</ul>\n");
     if first.is_some_and(|d| d.source == Source::Replayed) {
@@ -157,7 +165,10 @@ fn facts(document: &Document) -> Vec<(&'static str, String)> {
     let members = human::count(document.groups.iter().map(|g| g.count).sum());
     match (&link.flow_key, link.flow_count) {
         (Some(key), Some(flows)) => {
-            facts.push(("Traffic", format!("{members} connections, {} flows by {key}", human::count(flows))));
+            facts.push((
+                "Traffic",
+                format!("{members} connections, {} flows by {key}", human::count(flows)),
+            ));
         }
         _ => facts.push(("Flows", members)),
     }
@@ -171,7 +182,8 @@ fn facts(document: &Document) -> Vec<(&'static str, String)> {
 
 /// Who got what, and at what price.
 fn outcome(page: &mut String, input: &ReportInput) {
-    let fair = input.runs.iter().any(|run| run.result.groups.iter().any(|g| g.fair_share_bps.is_some()));
+    let fair =
+        input.runs.iter().any(|run| run.result.groups.iter().any(|g| g.fair_share_bps.is_some()));
     page.push_str("<section>\n<h2>Who got what</h2>\n");
     page.push_str("<p class=\"what\">How the bottleneck was divided between the groups of flows");
     if fair {
@@ -179,7 +191,9 @@ fn outcome(page: &mut String, input: &ReportInput) {
     }
     let intervals = input.runs.iter().any(|run| run.result.seeds.len() > 1);
     page.push_str(if intervals { ". Whiskers are 95 % intervals.</p>\n" } else { ".</p>\n" });
-    page.push_str("<div class=\"legend\" data-legend=\"groups\"></div>\n<div class=\"cards broad\">\n");
+    page.push_str(
+        "<div class=\"legend\" data-legend=\"groups\"></div>\n<div class=\"cards broad\">\n",
+    );
     card(page, "division", "Throughput", "");
     if fair {
         card(page, "share", "Share of the fair share", "");
@@ -211,8 +225,9 @@ fn tiles(page: &mut String, document: &Document) {
         ("Delay, 99th percentile", human::millis(all.queue_delay_ms.p99)),
         ("Loss", human::loss(all.loss_ratio, all.packets, all.loss_ratio.and_then(|f| f.ci95()))),
     ] {
-        let (mean, half) =
-            text.split_once(" ± ").map_or((text.as_str(), String::new()), |(m, h)| (m, format!("± {h}")));
+        let (mean, half) = text
+            .split_once(" ± ")
+            .map_or((text.as_str(), String::new()), |(m, h)| (m, format!("± {h}")));
         let _ = writeln!(
             page,
             "<div class=\"tile\"><span>{name}</span><strong>{mean}</strong> <small>{half}</small></div>"
@@ -236,7 +251,11 @@ fn flows(page: &mut String, input: &ReportInput) {
     }
     let members = input.runs.first().map_or("flows", |run| run.result.members());
     let one = members.trim_end_matches('s');
-    let split = if one == "flow" { "" } else { " (a flow’s share is split evenly among its connections)" };
+    let split = if one == "flow" {
+        ""
+    } else {
+        " (a flow’s share is split evenly among its connections)"
+    };
     let _ = write!(
         page,
         "<section>\n<h2>Every {one}</h2>\n<p class=\"what\">One bar per {one}: its throughput, in its group’s colour, \
@@ -279,7 +298,8 @@ fn over_time(page: &mut String, input: &ReportInput) {
         card(page, &format!("time-{i}"), run.result.title(), &what);
     }
     page.push_str("</div>\n");
-    let inner = |run: &Run| run.series.is_some_and(|s| s.lines.iter().any(|l| l.what == Quantity::Gauge));
+    let inner =
+        |run: &Run| run.series.is_some_and(|s| s.lines.iter().any(|l| l.what == Quantity::Gauge));
     if input.runs.iter().any(inner) {
         page.push_str("<div class=\"cards state\">\n");
         for (i, run) in input.runs.iter().enumerate().filter(|(_, run)| inner(run)) {
@@ -317,7 +337,11 @@ fn provenance(page: &mut String, input: &ReportInput) {
         let wall: f64 = input.runs.iter().filter_map(|run| run.result.wall_s).sum();
         if let Some(packets) = human::packets(&documents) {
             let _ = write!(page, "{packets}");
-            let _ = write!(page, "{}. ", if wall > 0.0 { format!(" in {wall:.2} s") } else { String::new() });
+            let _ = write!(
+                page,
+                "{}. ",
+                if wall > 0.0 { format!(" in {wall:.2} s") } else { String::new() }
+            );
         }
         let _ = write!(page, "Tidegate {}. ", escape(&first.version));
     }
@@ -325,11 +349,18 @@ fn provenance(page: &mut String, input: &ReportInput) {
 }
 
 fn scripts(page: &mut String, input: &ReportInput) {
-    let data =
-        serde_json::to_string(&view::View::of(input)).expect("names are strings and numbers are numbers or null");
-    let _ = writeln!(page, "<script type=\"application/json\" id=\"data\">{}</script>", in_script(&data));
-    let _ =
-        writeln!(page, "<script type=\"text/plain\" id=\"notices\">\n{}</script>", in_script(&NOTICES.join("\n\n")));
+    let data = serde_json::to_string(&view::View::of(input))
+        .expect("names are strings and numbers are numbers or null");
+    let _ = writeln!(
+        page,
+        "<script type=\"application/json\" id=\"data\">{}</script>",
+        in_script(&data)
+    );
+    let _ = writeln!(
+        page,
+        "<script type=\"text/plain\" id=\"notices\">\n{}</script>",
+        in_script(&NOTICES.join("\n\n"))
+    );
     // The watch goes first: it must hear of errors in what follows.
     page.push_str(
         "<script>window.addEventListener('error', function (e) { document.documentElement.dataset.error = e.message; });\
@@ -337,10 +368,15 @@ fn scripts(page: &mut String, input: &ReportInput) {
          document.documentElement.dataset.blocked = e.blockedURI || e.violatedDirective; });</script>\n",
     );
     let _ = writeln!(page, "<script>{CHARTS}</script>");
-    let _ = writeln!(page, "<script>\n(function () {{\n'use strict';\n{}}})();\n</script>", SCRIPT.join("\n"));
+    let _ = writeln!(
+        page,
+        "<script>\n(function () {{\n'use strict';\n{}}})();\n</script>",
+        SCRIPT.join("\n")
+    );
 }
 
-/// Text as HTML shows it: `<`, `>`, `&` and quotes escaped, control characters that HTML forbids left out.
+/// Text as HTML shows it: `<`, `>`, `&` and quotes escaped, control characters that HTML forbids
+/// left out.
 pub fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len() + 16);
     for c in text.chars() {
@@ -357,7 +393,11 @@ pub fn escape(text: &str) -> String {
     escaped
 }
 
-/// JSON or text that may stand inside a script element: nothing in it can end the element or open a comment.
+/// JSON or text that may stand inside a script element: nothing in it can end the element or open a
+/// comment.
 pub(crate) fn in_script(text: &str) -> String {
-    text.replace('<', "\\u003c").replace('>', "\\u003e").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
+    text.replace('<', "\\u003c")
+        .replace('>', "\\u003e")
+        .replace('\u{2028}', "\\u2028")
+        .replace('\u{2029}', "\\u2029")
 }

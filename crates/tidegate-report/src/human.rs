@@ -38,8 +38,9 @@ pub fn percent(ratio: f64) -> String {
     }
 }
 
-/// A ratio of rare events as a percentage, `events` of so many packets over all replications. What never happened is bounded
-/// by the rule of three: `none in 384 000, <0.0008 %`. What happened too seldom for an interval has its count beside it.
+/// A ratio of rare events as a percentage, `events` of so many packets over all replications. What
+/// never happened is bounded by the rule of three: `none in 384 000, <0.0008 %`. What happened too
+/// seldom for an interval has its count beside it.
 ///
 /// ```
 /// use tidegate_report::{Figure, human};
@@ -49,7 +50,9 @@ pub fn percent(ratio: f64) -> String {
 /// ```
 pub fn rare(figure: Option<Figure>, events: Option<(u64, u64)>) -> String {
     match (figure, events) {
-        (Some(_), Some((0, of))) if of > 0 => format!("none in {}, <{} %", count(of), bound(3.0 / of as f64)),
+        (Some(_), Some((0, of))) if of > 0 => {
+            format!("none in {}, <{} %", count(of), bound(3.0 / of as f64))
+        }
         (Some(f), Some((n, of))) if f.ci95().is_none() && n < SELDOM => {
             format!("{} % ({} in {})", bound(f.mean()), count(n), count(of))
         }
@@ -57,7 +60,8 @@ pub fn rare(figure: Option<Figure>, events: Option<(u64, u64)>) -> String {
     }
 }
 
-/// A group's loss, its interval shown or hidden as `figure` has it; `half` is the interval that it has in truth.
+/// A group's loss, its interval shown or hidden as `figure` has it; `half` is the interval that it
+/// has in truth.
 pub fn loss(figure: Option<Figure>, packets: Option<Counts>, half: Option<f64>) -> String {
     let events = packets.map(|p| (p.dropped, p.offered));
     // What has an interval is not rare, whether it is shown or not.
@@ -67,7 +71,8 @@ pub fn loss(figure: Option<Figure>, packets: Option<Counts>, half: Option<f64>) 
 /// So few events are counted beside their ratio.
 const SELDOM: u64 = 30;
 
-/// A small ratio in per cent with one digit, rounded up, so that a bound stays one; from 1 % on with two.
+/// A small ratio in per cent with one digit, rounded up, so that a bound stays one; from 1 % on
+/// with two.
 fn bound(ratio: f64) -> String {
     let percent = ratio * 100.0;
     if percent >= 1.0 || percent <= 0.0 {
@@ -131,7 +136,8 @@ pub fn count(n: u64) -> String {
     text
 }
 
-/// How many packets these results are of: per queue where each had as many, as in a replay; `None` where unknown.
+/// How many packets these results are of: per queue where each had as many, as in a replay; `None`
+/// where unknown.
 pub fn packets(documents: &[&Document]) -> Option<String> {
     let counts: Vec<u64> = documents.iter().filter_map(|d| d.packets).collect();
     let total: u64 = counts.iter().sum();
@@ -151,13 +157,15 @@ pub fn seconds(seconds: f64) -> String {
     format!("{} s", if text.contains('.') { trim(&text) } else { &text })
 }
 
-/// Text that is safe on a terminal: without control characters, which a label may carry and a terminal would obey.
+/// Text that is safe on a terminal: without control characters, which a label may carry and a
+/// terminal would obey.
 pub fn plain(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '·' } else { c }).collect()
 }
 
 fn unit_of(mean: f64, units: &[(f64, &'static str)]) -> (f64, &'static str) {
-    // 999.6 kbit/s would be written as 1000 kbit/s: half a unit in the third digit goes to the next one.
+    // 999.6 kbit/s would be written as 1000 kbit/s: half a unit in the third digit goes to the next
+    // one.
     let fits = |&&(factor, _): &&(f64, &str)| mean.abs() >= factor * 0.9995;
     *units.iter().find(fits).unwrap_or(&units[units.len() - 1])
 }
@@ -185,7 +193,8 @@ fn decimals(value: f64) -> usize {
     }
 }
 
-/// The half-width with as many decimals as its mean; what rounds to zero is said to be less than the last digit.
+/// The half-width with as many decimals as its mean; what rounds to zero is said to be less than
+/// the last digit.
 fn interval(half: f64, decimals: usize) -> String {
     let text = format!("{half:.decimals$}");
     let rounds_to_zero = text.chars().all(|c| c == '0' || c == '.');

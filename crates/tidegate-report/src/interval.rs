@@ -1,7 +1,8 @@
 //! Intervals of 95 %: of a mean over replications, and of the difference of two means.
 //!
-//! Two results differ where the interval of their difference leaves out zero. That two intervals overlap says less: of two
-//! equal means it would claim a difference in one of 150 cases, and so it overlooks many that are there.
+//! Two results differ where the interval of their difference leaves out zero. That two intervals
+//! overlap says less: of two equal means it would claim a difference in one of 150 cases, and so it
+//! overlooks many that are there.
 //!
 //! ```
 //! use tidegate_report::interval::{Estimate, mean, welch};
@@ -21,12 +22,15 @@ pub fn t_975(freedom: f64) -> f64 {
 }
 
 fn quantile(freedom: f64, probability: f64) -> f64 {
-    let law = StudentsT::new(0.0, 1.0, freedom.max(1.0)).expect("a positive number of degrees of freedom");
-    // The quantile is found with the host's logarithms; ten digits of it are the same on every machine.
+    let law = StudentsT::new(0.0, 1.0, freedom.max(1.0))
+        .expect("a positive number of degrees of freedom");
+    // The quantile is found with the host's logarithms; ten digits of it are the same on every
+    // machine.
     (law.inverse_cdf(probability) * 1e9).round() / 1e9
 }
 
-/// The mean of replications with its interval, t_{.975,R−1} · s / √R. None of nothing; no interval for a single one.
+/// The mean of replications with its interval, t_{.975,R−1} · s / √R. None of nothing; no interval
+/// for a single one.
 pub fn mean(values: &[f64]) -> Option<Figure> {
     let n = values.len() as f64;
     let mean = (n > 0.0).then(|| values.iter().sum::<f64>() / n)?;
@@ -49,13 +53,15 @@ impl Estimate {
         Estimate::from_figure(mean(values)?, values.len())
     }
 
-    /// What went into a figure that is the [`mean`] of so many replications; none where it has no interval.
+    /// What went into a figure that is the [`mean`] of so many replications; none where it has no
+    /// interval.
     pub fn from_figure(figure: Figure, replications: usize) -> Option<Estimate> {
         let freedom = replications.checked_sub(1).filter(|f| *f > 0)? as f64;
         Some(Estimate { mean: figure.mean(), error: figure.ci95()? / t_975(freedom), freedom })
     }
 
-    /// Whether it is farther from zero than chance takes it with the probability `tail` on either side.
+    /// Whether it is farther from zero than chance takes it with the probability `tail` on either
+    /// side.
     pub fn beyond(self, tail: f64) -> bool {
         self.mean.abs() > quantile(self.freedom, 1.0 - tail) * self.error
     }
@@ -66,21 +72,23 @@ impl Estimate {
     }
 }
 
-/// `a` − `b`, independent of each other, with the interval of the difference (Welch 1947, his degrees of freedom).
+/// `a` − `b`, independent of each other, with the interval of the difference (Welch 1947, his
+/// degrees of freedom).
 pub fn welch(a: Estimate, b: Estimate) -> Figure {
     let [u, v] = [a.error * a.error, b.error * b.error];
     let freedom = (u + v) * (u + v) / (u * u / a.freedom + v * v / b.freedom);
     // Without any spread there is nothing to weigh.
     let half = if u + v > 0.0 { t_975(freedom) * (u + v).sqrt() } else { 0.0 };
-    Figure::new(a.mean - b.mean, Some(half)).unwrap_or_else(|| Figure::exact(0.0).expect("zero is finite"))
+    Figure::new(a.mean - b.mean, Some(half))
+        .unwrap_or_else(|| Figure::exact(0.0).expect("zero is finite"))
 }
 
-/// The mean of `a` − the mean of `b` with the interval of the difference. Where the k-th of both had the same seed
-/// (`same_seeds`) and they rise and fall together, the spread is of the differences within the pairs; else Welch's.
-/// None of fewer than two.
+/// The mean of `a` − the mean of `b` with the interval of the difference. Where the k-th of both
+/// had the same seed (`same_seeds`) and they rise and fall together, the spread is of the
+/// differences within the pairs; else Welch's. None of fewer than two.
 pub fn difference(a: &[f64], b: &[f64], same_seeds: bool) -> Option<Figure> {
-    // A correlation of 2/√n comes by chance in one of forty cases, so that the choice costs the interval next to nothing; a
-    // test measures that. Of four pairs or fewer none is enough.
+    // A correlation of 2/√n comes by chance in one of forty cases, so that the choice costs the
+    // interval next to nothing; a test measures that. Of four pairs or fewer none is enough.
     let paired_from = 2.0 / (a.len() as f64).sqrt();
     if same_seeds && a.len() == b.len() && correlation(a, b).is_some_and(|r| r >= paired_from) {
         let within: Vec<f64> = a.iter().zip(b).map(|(a, b)| a - b).collect();
@@ -101,7 +109,8 @@ fn correlation(a: &[f64], b: &[f64]) -> Option<f64> {
     Some(both / (of_a * of_b).sqrt()).filter(|r| r.is_finite())
 }
 
-/// Whether two means differ: whether zero lies outside the interval of their difference. None without an interval.
+/// Whether two means differ: whether zero lies outside the interval of their difference. None
+/// without an interval.
 pub fn differ(difference: Figure) -> Option<bool> {
     Some(difference.mean().abs() > difference.ci95()?)
 }
@@ -123,7 +132,8 @@ mod tests {
 
     #[test]
     fn welch_by_hand() {
-        // Means 3 and 20/3; variances of the means 2.5/5 and 7/3/3; t by 4 and 2 degrees of freedom.
+        // Means 3 and 20/3; variances of the means 2.5/5 and 7/3/3; t by 4 and 2 degrees of
+        // freedom.
         let [a, b] = [&[1.0, 2.0, 3.0, 4.0, 5.0][..], &[5.0, 7.0, 8.0][..]];
         let [u, v] = [0.5, 7.0 / 9.0];
         let freedom: f64 = (u + v) * (u + v) / (u * u / 4.0 + v * v / 2.0);
@@ -138,16 +148,30 @@ mod tests {
     fn pairs_count_where_they_rise_and_fall_together() {
         let (a, b) = ([10.0, 20.0, 30.0, 40.0, 50.0], [11.0, 21.5, 31.0, 41.5, 51.0]);
         let close_pairs = difference(&a, &b, true).unwrap();
-        assert!(close_pairs.ci95().unwrap() < 0.5 && differ(close_pairs) == Some(true), "{close_pairs:?}");
-        assert_eq!(differ(difference(&a, &b, false).unwrap()), Some(false), "other seeds are no pairs");
+        assert!(
+            close_pairs.ci95().unwrap() < 0.5 && differ(close_pairs) == Some(true),
+            "{close_pairs:?}"
+        );
+        assert_eq!(
+            differ(difference(&a, &b, false).unwrap()),
+            Some(false),
+            "other seeds are no pairs"
+        );
         let crossed = difference(&a, &[51.0, 41.5, 31.0, 21.5, 11.0], true).unwrap();
-        assert!(crossed.ci95().unwrap() > 10.0, "nor are those that have nothing in common: {crossed:?}");
+        assert!(
+            crossed.ci95().unwrap() > 10.0,
+            "nor are those that have nothing in common: {crossed:?}"
+        );
     }
 
     #[test]
     fn without_spread_any_difference_counts() {
         assert_eq!(differ(difference(&[1.0, 1.0], &[1.0, 1.0], true).unwrap()), Some(false));
         assert_eq!(differ(difference(&[1.0, 1.0], &[2.0, 2.0], true).unwrap()), Some(true));
-        assert_eq!(difference(&[1.0], &[2.0], true), None, "of one replication each nothing is known");
+        assert_eq!(
+            difference(&[1.0], &[2.0], true),
+            None,
+            "of one replication each nothing is known"
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! What Tidegate says: the result document, tables for a terminal, and the HTML report.
 //!
-//! This crate knows neither the simulator nor the gateway nor where files lie: a result may be simulated, replayed or
-//! measured, and looks the same.
+//! This crate knows neither the simulator nor the gateway nor where files lie: a result may be
+//! simulated, replayed or measured, and looks the same.
 pub mod answer;
 pub mod detail;
 pub mod fair;
@@ -18,7 +18,7 @@ pub mod table;
 pub use figure::Figure;
 pub use overload::Overload;
 pub use result::{
-    Aggregate, Bottleneck, Conduct, Counts, Delay, Document, Flow, Gaps, Group, Link, OverFlows, PerFlow, Queue,
-    SCHEMA, SchemaName, Source, Unsettled,
+    Aggregate, Bottleneck, Conduct, Counts, Delay, Document, Flow, Gaps, Group, Link, OverFlows,
+    PerFlow, Queue, SCHEMA, SchemaName, Source, Unsettled,
 };
 pub use series::{Line, Quantity, Series};

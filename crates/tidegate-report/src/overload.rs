@@ -1,4 +1,5 @@
-//! Links before a queue that cannot carry what is offered to them, so that less arrives at the queue than a reader would think.
+//! Links before a queue that cannot carry what is offered to them, so that less arrives at the
+//! queue than a reader would think.
 use core::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -9,7 +10,8 @@ use crate::human;
 /// A link without a queue of its own that fixed-rate sources offer more than it carries.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Overload {
-    /// Which: `link A->B`, or `access link` for those between the hosts of a group and the network.
+    /// Which: `link A->B`, or `access link` for those between the hosts of a group and the
+    /// network.
     pub link: String,
     /// Its rate, in bit/s; of several access links that of the most overloaded.
     pub rate_bps: f64,
@@ -22,11 +24,13 @@ pub struct Overload {
 /// What [`Overload::link`] is for the links between hosts and the network.
 pub const ACCESS: &str = "access link";
 
-/// `access link of group flood: 150 Mbit/s are offered and 100 Mbit/s carried; …`, without a full stop.
+/// `access link of group flood: 150 Mbit/s are offered and 100 Mbit/s carried; …`, without a full
+/// stop.
 impl fmt::Display for Overload {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rate = |bps| human::rate(Figure::exact(bps));
-        let names: Vec<String> = self.groups.iter().map(|name| format!("`{}`", human::plain(name))).collect();
+        let names: Vec<String> =
+            self.groups.iter().map(|name| format!("`{}`", human::plain(name))).collect();
         let plural = if names.len() == 1 { "" } else { "s" };
         let (of, remedy) = match self.link.as_str() {
             ACCESS => ("of", "raise access_rate"),

@@ -1,8 +1,8 @@
 //! The result document, `tidegate.result/1`: what one queue did to one mix of traffic.
 //!
-//! It says the same whether the packets were simulated, replayed from a capture or measured on a gateway. Fields may
-//! be added to the schema, never changed; a reader ignores what it does not know. The JSON Schema is
-//! `schema/tidegate.result-1.json` in this crate, also as [`SCHEMA`].
+//! It says the same whether the packets were simulated, replayed from a capture or measured on a
+//! gateway. Fields may be added to the schema, never changed; a reader ignores what it does not
+//! know. The JSON Schema is `schema/tidegate.result-1.json` in this crate, also as [`SCHEMA`].
 //!
 //! ```
 //! use tidegate_report::{Document, Figure, Group, Source};
@@ -60,7 +60,8 @@ pub enum Conduct {
 
 /// One queue's result in one scenario.
 ///
-/// Every [`Figure`] is a mean over the replications (one per seed); `None`, written `null`, where it does not apply.
+/// Every [`Figure`] is a mean over the replications (one per seed); `None`, written `null`, where
+/// it does not apply.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Document {
     /// `tidegate.result/1`.
@@ -83,10 +84,12 @@ pub struct Document {
     pub events: Option<u64>,
     /// Packets offered to the queue, over all replications.
     pub packets: Option<u64>,
-    /// Why the input could not be read to its end, or what of it was passed over: the figures are of the rest.
+    /// Why the input could not be read to its end, or what of it was passed over: the figures are
+    /// of the rest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub incomplete: Option<String>,
-    /// Links without a queue that cannot carry what fixed-rate sources offer them: less arrives than the scenario says.
+    /// Links without a queue that cannot carry what fixed-rate sources offer them: less arrives
+    /// than the scenario says.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub overloads: Vec<crate::Overload>,
     /// The bottleneck and the time that was measured.
@@ -102,12 +105,14 @@ pub struct Document {
     /// Each flow, if asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flows: Option<Vec<Flow>>,
-    /// Groups that had not settled when the warm-up ended. Empty where all had, or where nobody looked.
+    /// Groups that had not settled when the warm-up ended. Empty where all had, or where nobody
+    /// looked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unsettled: Vec<Unsettled>,
 }
 
-/// A group whose throughput early in the measured time is not what it is later: the warm-up is too short.
+/// A group whose throughput early in the measured time is not what it is later: the warm-up is too
+/// short.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Unsettled {
     /// The group's name.
@@ -116,7 +121,8 @@ pub struct Unsettled {
     pub early_bps: f64,
     /// Its throughput over the second half, in bit/s.
     pub late_bps: f64,
-    /// A warm-up after which it is steady, in seconds from the start; `None` if no such time was found within the run.
+    /// A warm-up after which it is steady, in seconds from the start; `None` if no such time was
+    /// found within the run.
     pub warmup_s: Option<f64>,
 }
 
@@ -143,7 +149,8 @@ pub struct Bottleneck {
     pub duration_s: Option<f64>,
     /// The time before that, which was discarded, in seconds.
     pub warmup_s: Option<f64>,
-    /// What makes packets one flow to the queue (`source`), where that is not the connection that groups count.
+    /// What makes packets one flow to the queue (`source`), where that is not the connection that
+    /// groups count.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flow_key: Option<String>,
     /// How many flows that key makes of all connections.
@@ -178,13 +185,16 @@ pub struct Aggregate {
     /// Marks by reason, in packets per replication.
     #[serde(default)]
     pub marks: BTreeMap<String, Figure>,
-    /// Distance of the flows over the bottleneck to C/n, √Σ(b_j − C/n)² of their throughputs, in kbit/s (chan2010's norm).
+    /// Distance of the flows over the bottleneck to C/n, √Σ(b_j − C/n)² of their throughputs, in
+    /// kbit/s (chan2010's norm).
     #[serde(default)]
     pub norm_kbps: Option<Figure>,
-    /// Standard deviation around 1 of their goodputs over C/n, √(Σ(g_i/(C/n) − 1)² / (n − 1)) (cho2001 eq. 7).
+    /// Standard deviation around 1 of their goodputs over C/n, √(Σ(g_i/(C/n) − 1)² / (n − 1))
+    /// (cho2001 eq. 7).
     #[serde(default)]
     pub fair_deviation: Option<Figure>,
-    /// Time for which the queue held 95 % of its limit or more, in s per replication (cho2001's dwell).
+    /// Time for which the queue held 95 % of its limit or more, in s per replication (cho2001's
+    /// dwell).
     #[serde(default)]
     pub nearly_full_s: Option<Figure>,
     /// Gaps between successive drops of the queue.
@@ -218,12 +228,14 @@ pub struct Link {
     pub drop_gap_ms: Gaps,
 }
 
-/// Gaps between successive drops at one queue: of a queue between any of its drops, of a group or flow between its own.
+/// Gaps between successive drops at one queue: of a queue between any of its drops, of a group or
+/// flow between its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Gaps {
     /// Mean, in ms.
     pub mean: Option<Figure>,
-    /// Coefficient of variation, population standard deviation over mean: 0 for periodic drops, about 1 for random ones.
+    /// Coefficient of variation, population standard deviation over mean: 0 for periodic drops,
+    /// about 1 for random ones.
     pub cov: Option<Figure>,
 }
 
@@ -236,7 +248,8 @@ pub struct OverFlows {
     pub sd: Option<Figure>,
 }
 
-/// A delay over many packets, in ms. In a queue it is waiting only, without the packet's own time on the wire.
+/// A delay over many packets, in ms. In a queue it is waiting only, without the packet's own time
+/// on the wire.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Delay {
     /// Mean.
@@ -262,8 +275,8 @@ pub struct Group {
     pub count: u64,
     /// Bits received, in bit/s.
     pub throughput_bps: Option<Figure>,
-    /// Bits that were new to the receiver, in bit/s; of TCP counted when they are in order, so that it can exceed the
-    /// throughput where a gap from before the measured time is filled.
+    /// Bits that were new to the receiver, in bit/s; of TCP counted when they are in order, so
+    /// that it can exceed the throughput where a gap from before the measured time is filled.
     pub goodput_bps: Option<Figure>,
     /// Packets lost over packets offered, 0 to 1.
     pub loss_ratio: Option<Figure>,
@@ -276,15 +289,16 @@ pub struct Group {
     /// Jain's index of its flows' throughputs in one replication, 0 to 1.
     #[serde(default)]
     pub jain: Option<Figure>,
-    /// Its fair share of the bottleneck: the max-min shares of its flows added up, their demand counted where it is
-    /// known, in bit/s.
+    /// Its fair share of the bottleneck: the max-min shares of its flows added up, their demand
+    /// counted where it is known, in bit/s.
     #[serde(default)]
     pub fair_share_bps: Option<Figure>,
     /// What it offers or offered to the queue, in bit/s.
     #[serde(default)]
     pub offered_bps: Option<Figure>,
-    /// Waiting time of its packets at one queue, in ms, over every passage through a managed queue: with several managed
-    /// links neither the watched link's alone nor the sum over a path.
+    /// Waiting time of its packets at one queue, in ms, over every passage through a managed
+    /// queue: with several managed links neither the watched link's alone nor the sum over a
+    /// path.
     #[serde(default)]
     pub delay_ms: Delay,
     /// Whether its senders heed congestion, where that is known.
@@ -293,7 +307,8 @@ pub struct Group {
     /// From sender to receiver, of packets delivered, in ms: all links and queues of the way.
     #[serde(default)]
     pub one_way_ms: Delay,
-    /// Round trips, in ms: of every acknowledgement, the time since the packet that it answers was sent.
+    /// Round trips, in ms: of every acknowledgement, the time since the packet that it answers was
+    /// sent.
     #[serde(default)]
     pub rtt_ms: Delay,
     /// Bytes of data sent again, per replication.
@@ -302,7 +317,8 @@ pub struct Group {
     /// Gaps between successive drops of any of its packets.
     #[serde(default)]
     pub drop_gap_ms: Gaps,
-    /// Coefficient of variation of each flow's throughput over successive windows (`run.rate_window`).
+    /// Coefficient of variation of each flow's throughput over successive windows
+    /// (`run.rate_window`).
     #[serde(default)]
     pub rate_cov: OverFlows,
     /// Transfers of a given size that were finished, per replication.
@@ -311,7 +327,8 @@ pub struct Group {
     /// From the start of such a transfer to the arrival of its last byte, in ms.
     #[serde(default)]
     pub completion_ms: Delay,
-    /// What the worst of its users gets of his own fair share ([`Worst`](crate::fair::Worst)): the least of each replication.
+    /// What the worst of its users gets of his own fair share ([`Worst`](crate::fair::Worst)): the
+    /// least of each replication.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worst_share: Option<Figure>,
     /// How many users the flow key makes of its flows, where that is not as many.
@@ -320,8 +337,8 @@ pub struct Group {
     /// How many of its users get less than a tenth of theirs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub starved: Option<Figure>,
-    /// What it [`received`](Group::received) over its fair share in each replication, in the order of the seeds, so that
-    /// results can be compared pair by pair.
+    /// What it [`received`](Group::received) over its fair share in each replication, in the order
+    /// of the seeds, so that results can be compared pair by pair.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub share_by_seed: Vec<f64>,
     /// What became of its packets at queues, over all replications together.
@@ -333,14 +350,15 @@ pub struct Group {
 const WASTED: f64 = 0.95;
 
 impl Group {
-    /// What it got for the reckoning of shares: of senders that heed congestion the goodput, where it is known, else the
-    /// throughput. What such a sender sends twice is no use to it.
+    /// What it got for the reckoning of shares: of senders that heed congestion the goodput, where
+    /// it is known, else the throughput. What such a sender sends twice is no use to it.
     pub fn received(&self) -> Option<Figure> {
         let goodput = self.goodput_bps.filter(|_| self.conduct == Some(Conduct::Responsive));
         goodput.or(self.throughput_bps)
     }
 
-    /// How many users it has, where the flow key makes fewer of them than there are connections; else its flows.
+    /// How many users it has, where the flow key makes fewer of them than there are connections;
+    /// else its flows.
     pub fn users(&self) -> u64 {
         self.user_count.unwrap_or(self.count)
     }
@@ -374,15 +392,16 @@ pub struct Flow {
     pub group: Option<String>,
     /// Bits received, in bit/s.
     pub throughput_bps: Option<Figure>,
-    /// Bits that were new to the receiver, in bit/s; of TCP counted when they are in order, so that it can exceed the
-    /// throughput where a gap from before the measured time is filled.
+    /// Bits that were new to the receiver, in bit/s; of TCP counted when they are in order, so
+    /// that it can exceed the throughput where a gap from before the measured time is filled.
     pub goodput_bps: Option<Figure>,
     /// Packets lost over packets offered, 0 to 1.
     pub loss_ratio: Option<Figure>,
     /// Packets marked over packets offered, 0 to 1.
     pub mark_ratio: Option<Figure>,
-    /// Waiting time of its packets at one queue, in ms, over every passage through a managed queue: with several managed
-    /// links neither the watched link's alone nor the sum over a path.
+    /// Waiting time of its packets at one queue, in ms, over every passage through a managed
+    /// queue: with several managed links neither the watched link's alone nor the sum over a
+    /// path.
     pub delay_ms: Delay,
     /// Its max-min fair share of the bottleneck, in bit/s.
     #[serde(default)]
@@ -407,7 +426,8 @@ pub struct Flow {
     pub bytes: Option<Counts>,
 }
 
-/// What became of a flow's packets or bytes: offered = delivered + dropped + still queued at the end.
+/// What became of a flow's packets or bytes: offered = delivered + dropped + still queued at the
+/// end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// Offered to the queue.
@@ -423,12 +443,14 @@ pub struct Counts {
 impl Document {
     /// The document as JSON, indented, without a line feed at the end.
     pub fn to_json(&self) -> String {
-        serde_json::to_string_pretty(self).expect("names are strings and numbers are numbers or null")
+        serde_json::to_string_pretty(self)
+            .expect("names are strings and numbers are numbers or null")
     }
 
     /// A list of documents as JSON, as `compare` prints it.
     pub fn list_to_json(documents: &[Document]) -> String {
-        serde_json::to_string_pretty(documents).expect("names are strings and numbers are numbers or null")
+        serde_json::to_string_pretty(documents)
+            .expect("names are strings and numbers are numbers or null")
     }
 
     /// Reads one document or a list of them. Unknown fields are ignored.
@@ -442,7 +464,8 @@ impl Document {
         }
     }
 
-    /// What its groups count and its flows are: `connections` where the queue makes one flow of several, else `flows`.
+    /// What its groups count and its flows are: `connections` where the queue makes one flow of
+    /// several, else `flows`.
     pub fn members(&self) -> &'static str {
         if self.bottleneck.flow_key.is_some() { "connections" } else { "flows" }
     }

@@ -1,5 +1,5 @@
-//! What happened over time in one replication. Kept out of the result document; drawn by the report, and written
-//! beside it as JSON.
+//! What happened over time in one replication. Kept out of the result document; drawn by the
+//! report, and written beside it as JSON.
 use serde::{Deserialize, Serialize};
 
 /// Lines on one grid of time, from one replication.

@@ -16,8 +16,8 @@ pub use look::{Colour, Look, columns_that_fit, left_out};
 use look::{fit, widest, wrapped};
 
 use crate::answer::{
-    GOODPUT, MEDIANS, REPLAY, STARVED, TOO_RARE, Verdict, caveats, clauses, few_seeds, goodput_exceeds, offends, share,
-    too_rare, worst,
+    GOODPUT, MEDIANS, REPLAY, STARVED, TOO_RARE, Verdict, caveats, clauses, few_seeds,
+    goodput_exceeds, offends, share, too_rare, worst,
 };
 use crate::detail::{self, Detail};
 use crate::{Counts, Delay, Document, Figure, Flow, Group, human};
@@ -50,7 +50,11 @@ impl Intervals {
 
     /// A loss, which may be of rare events.
     fn loss(self, group: &Group) -> Cell {
-        Cell::new(human::loss(self.of(group.loss_ratio), group.packets, group.loss_ratio.and_then(|f| f.ci95())))
+        Cell::new(human::loss(
+            self.of(group.loss_ratio),
+            group.packets,
+            group.loss_ratio.and_then(|f| f.ci95()),
+        ))
     }
 
     /// The worst user and how many are starved.
@@ -81,7 +85,8 @@ pub fn results(documents: &[&Document], look: &Look) -> String {
         many => comparison(many, look),
     };
     // One clause a line.
-    let clauses: Vec<String> = clauses(documents).iter().map(|c| format!("{}: {}", c.title, c.text)).collect();
+    let clauses: Vec<String> =
+        clauses(documents).iter().map(|c| format!("{}: {}", c.title, c.text)).collect();
     let answer = wrapped(&clauses.join(";\n"), look);
     let more = if let [one] = documents { details(one, look) } else { String::new() };
     format!("{answer}\n{table}\n\n{more}{}", wrapped(&notes(documents, intervals), look))
@@ -89,16 +94,28 @@ pub fn results(documents: &[&Document], look: &Look) -> String {
 
 /// The flows that offered or got most, at most `most` of them. Ends with a line feed.
 pub fn flows(document: &Document, flows: &[Flow], most: usize, look: &Look) -> String {
-    let weight = |f: &Flow| f.packets.map_or(0.0, |p| p.offered as f64) + f.throughput_bps.map_or(0.0, |t| t.mean());
+    let weight = |f: &Flow| {
+        f.packets.map_or(0.0, |p| p.offered as f64) + f.throughput_bps.map_or(0.0, |t| t.mean())
+    };
     let mut order: Vec<&Flow> = flows.iter().collect();
     order.sort_by(|a, b| weight(b).total_cmp(&weight(a)).then(a.index.cmp(&b.index)));
-    // Where goodput is known, senders were simulated, and what they got says more than what became of each packet.
+    // Where goodput is known, senders were simulated, and what they got says more than what became
+    // of each packet.
     let counted = order.iter().any(|f| f.packets.is_some() && f.goodput_bps.is_none());
     let mut table = new(look);
     let head: &[&str] = match counted {
-        true => {
-            &["flow", "group", "offered", "delivered", "dropped", "marked", "loss", "throughput", "delay p50", "p99"]
-        }
+        true => &[
+            "flow",
+            "group",
+            "offered",
+            "delivered",
+            "dropped",
+            "marked",
+            "loss",
+            "throughput",
+            "delay p50",
+            "p99",
+        ],
         false => &["flow", "group", "throughput", "goodput", "loss", "marked", "delay p50", "p99"],
     };
     header(&mut table, head);
@@ -168,10 +185,16 @@ fn details(document: &Document, look: &Look) -> String {
     of(detail::groups(&[document]), "group") + &of(detail::queues(&[document]), "queue")
 }
 
-/// One row per queue if the terminal is wide enough, else one per queue and group; intervals where they fit.
+/// One row per queue if the terminal is wide enough, else one per queue and group; intervals where
+/// they fit.
 fn comparison(documents: &[&Document], look: &Look) -> (String, Intervals) {
     use Intervals::{Hidden, Shown};
-    let layouts = [(Columns::All, Shown), (Columns::Few, Shown), (Columns::All, Hidden), (Columns::Few, Hidden)];
+    let layouts = [
+        (Columns::All, Shown),
+        (Columns::Few, Shown),
+        (Columns::All, Hidden),
+        (Columns::Few, Hidden),
+    ];
     choose(look, &layouts, |columns, with| match columns {
         Columns::All => wide(documents, look, with),
         Columns::Few => long(documents, look, with),
@@ -198,9 +221,11 @@ fn choose<L: Copy>(
 }
 
 fn wide(documents: &[&Document], look: &Look, with: Intervals) -> Table {
-    let several =
-        |name: &&str| documents.iter().flat_map(|d| &d.groups).any(|g| g.name == **name && worst(g).is_some());
-    let names: Vec<(&str, bool)> = group_names(documents).into_iter().map(|name| (name, several(&name))).collect();
+    let several = |name: &&str| {
+        documents.iter().flat_map(|d| &d.groups).any(|g| g.name == **name && worst(g).is_some())
+    };
+    let names: Vec<(&str, bool)> =
+        group_names(documents).into_iter().map(|name| (name, several(&name))).collect();
     let mut table = new(look);
     let mut head = vec!["queue".to_string()];
     for (name, worst) in &names {
@@ -214,7 +239,11 @@ fn wide(documents: &[&Document], look: &Look, with: Intervals) -> Table {
         let mut row = vec![text(document.title()).add_attribute(Attribute::Bold)];
         for (name, worst) in &names {
             let Some(group) = document.groups.iter().find(|g| g.name == *name) else {
-                row.extend([human::NONE; 5].map(Cell::new).into_iter().skip(if *worst { 0 } else { 2 }));
+                row.extend([human::NONE; 5].map(Cell::new).into_iter().skip(if *worst {
+                    0
+                } else {
+                    2
+                }));
                 continue;
             };
             row.push(share_cell(group, with));
@@ -232,7 +261,18 @@ fn long(documents: &[&Document], look: &Look, with: Intervals) -> Table {
     let mut table = new(look);
     header(
         &mut table,
-        &["queue", "group", "of share", "worst", "starved", "throughput", "loss", "Jain", "delay p50", "p99"],
+        &[
+            "queue",
+            "group",
+            "of share",
+            "worst",
+            "starved",
+            "throughput",
+            "loss",
+            "Jain",
+            "delay p50",
+            "p99",
+        ],
     );
     for document in documents {
         let [jain, _, p50, p99] = aggregate(document, with);
@@ -270,7 +310,15 @@ fn group_table(document: &Document, look: &Look, columns: Columns, with: Interva
     head.extend(WORST.iter().filter(|_| several));
     head.extend(["throughput", "loss"]);
     if columns == Columns::All {
-        head.extend(["fair share", "goodput", "marked", "per flow: min", "max", "delay p50", "p99"]);
+        head.extend([
+            "fair share",
+            "goodput",
+            "marked",
+            "per flow: min",
+            "max",
+            "delay p50",
+            "p99",
+        ]);
     }
     header(&mut table, &head);
     for group in &document.groups {
@@ -328,7 +376,9 @@ fn notes(documents: &[&Document], intervals: Intervals) -> String {
     match first.seeds.len() {
         0 => {}
         1 => made.push(format!("seed {}, so no intervals", first.seeds[0])),
-        n if intervals == Intervals::Shown => made.push(format!("{n} seeds, ± is the 95 % interval")),
+        n if intervals == Intervals::Shown => {
+            made.push(format!("{n} seeds, ± is the 95 % interval"))
+        }
         n => made.push(format!("{n} seeds; more columns would show the 95 % intervals")),
     }
     made.extend(human::packets(documents));
@@ -364,7 +414,8 @@ fn delays(delay: &Delay, with: Intervals) -> [Cell; 2] {
     [delay.p50, delay.p99].map(|d| with.millis(d))
 }
 
-/// The group's share with its colour: red for the starved and for the greedy, green for who gets what is fair.
+/// The group's share with its colour: red for the starved and for the greedy, green for who gets
+/// what is fair.
 fn share_cell(group: &Group, with: Intervals) -> Cell {
     let Some(share) = share(group) else { return Cell::new(human::NONE) };
     let colour = match Verdict::of(share.mean()) {

@@ -1,7 +1,7 @@
 //! The report in a real browser: every chart is drawn, nothing fails, nothing is fetched.
 //!
-//! Needs Chromium (`apt-get install chromium`; `make test` does that). Without it these tests fail, unless
-//! `TIDEGATE_SKIP_BROWSER=1` is set.
+//! Needs Chromium (`apt-get install chromium`; `make test` does that). Without it these tests fail,
+//! unless `TIDEGATE_SKIP_BROWSER=1` is set.
 mod sample;
 
 use std::path::{Path, PathBuf};
@@ -20,7 +20,8 @@ struct Scratch(PathBuf);
 
 impl Scratch {
     fn new(name: &str) -> Scratch {
-        let dir = std::env::temp_dir().join(format!("tidegate-browser-{}-{name}", std::process::id()));
+        let dir =
+            std::env::temp_dir().join(format!("tidegate-browser-{}-{name}", std::process::id()));
         std::fs::create_dir_all(&dir).unwrap();
         Scratch(dir)
     }
@@ -35,7 +36,9 @@ impl Drop for Scratch {
 fn chromium() -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&path)
-        .flat_map(|dir| ["chromium", "chromium-browser", "google-chrome"].map(|name| dir.join(name)))
+        .flat_map(|dir| {
+            ["chromium", "chromium-browser", "google-chrome"].map(|name| dir.join(name))
+        })
         .find(|program| program.is_file());
     let skip = std::env::var("TIDEGATE_SKIP_BROWSER").is_ok_and(|v| v == "1");
     assert!(
@@ -49,7 +52,8 @@ fn chromium() -> Option<PathBuf> {
 const COUNT_FETCHES: &str = "<script>setTimeout(function () { document.documentElement.dataset.fetched = \
     performance.getEntriesByType('resource').length; }, 1000);</script>";
 
-/// `page` with `html` as the last thing in its body. (The chart library has an end of a body in a string.)
+/// `page` with `html` as the last thing in its body. (The chart library has an end of a body in a
+/// string.)
 fn at_the_end(page: &str, html: &str) -> String {
     let end = page.rfind("</body>").expect("a body");
     format!("{}{html}{}", &page[..end], &page[end..])
@@ -92,7 +96,8 @@ fn root(dom: &str) -> &str {
     &dom[from..from + dom[from..].find('>').unwrap()]
 }
 
-/// Asserts that `charts` charts stand in the page, each with something in it, and that nothing went wrong.
+/// Asserts that `charts` charts stand in the page, each with something in it, and that nothing went
+/// wrong.
 fn assert_drawn(dom: &str, charts: usize) {
     let root = root(dom);
     assert!(!root.contains("data-error"), "a script failed: {root}");
@@ -107,13 +112,17 @@ fn assert_drawn(dom: &str, charts: usize) {
         let svg = &svg[..svg.find("</svg>").unwrap()];
         let (shapes, words) = (svg.matches("<path").count(), svg.matches("<text").count());
         assert!(shapes >= 4 && words >= 2, "{name} is empty: {shapes} shapes, {words} words");
-        assert!(!svg.contains("NaN") && !svg.contains("Infinity"), "{name} has a place that is no number");
+        assert!(
+            !svg.contains("NaN") && !svg.contains("Infinity"),
+            "{name} has a place that is no number"
+        );
     }
 }
 
 /// How many shapes of `colour` the chart called `name` has.
 fn shapes(dom: &str, name: &str, colour: &str) -> usize {
-    let from = dom.find(&format!("data-chart=\"{name}\"")).unwrap_or_else(|| panic!("no chart {name}"));
+    let from =
+        dom.find(&format!("data-chart=\"{name}\"")).unwrap_or_else(|| panic!("no chart {name}"));
     let svg = &dom[from..from + dom[from..].find("</svg>").unwrap()];
     svg.matches(&format!("fill=\"{colour}\"")).count()
 }
@@ -123,7 +132,11 @@ fn comparison(tcp: u64) -> (Vec<Document>, Vec<Series>) {
 }
 
 fn input<'a>(documents: &'a [Document], series: &'a [Series]) -> ReportInput<'a> {
-    let runs = documents.iter().zip(series).map(|(document, series)| Run::of(document).with_series(series)).collect();
+    let runs = documents
+        .iter()
+        .zip(series)
+        .map(|(document, series)| Run::of(document).with_series(series))
+        .collect();
     ReportInput {
         title: "A flood against TCP",
         runs,
@@ -169,7 +182,11 @@ fn one_result_and_a_replay_draw_too() {
 #[test]
 fn a_result_without_figures_is_no_error() {
     let empty = Document { label: "red".into(), ..Document::default() };
-    let page = render(&ReportInput { title: "nothing", runs: vec![Run::of(&empty)], ..ReportInput::default() });
+    let page = render(&ReportInput {
+        title: "nothing",
+        runs: vec![Run::of(&empty)],
+        ..ReportInput::default()
+    });
     let Some(dom) = load("empty", &page, &[]) else { return };
     assert!(!root(&dom).contains("data-error"), "{}", root(&dom));
     assert!(root(&dom).contains("data-ready=\"1\""), "{}", root(&dom));
@@ -211,7 +228,8 @@ fn hostile_names_stay_text() {
         line.unit = evil.into();
     }
     let runs = vec![Run::of(&document).with_series(&series), Run::of(&document)];
-    let page = render(&ReportInput { title: evil, runs, scenario: Some(evil), command: Some(evil) });
+    let page =
+        render(&ReportInput { title: evil, runs, scenario: Some(evil), command: Some(evil) });
     assert!(!page.contains("<img src=x"));
     let Some(dom) = load("evil", &page, &[]) else { return };
     assert_drawn(&dom, 6 + 2 + 1 + 1);
@@ -224,7 +242,11 @@ fn hostile_names_stay_text() {
 #[test]
 fn the_watch_sees_errors_and_fetches() {
     let document = simulated(SHAPES[0], 2);
-    let page = render(&ReportInput { title: "t", runs: vec![Run::of(&document)], ..ReportInput::default() });
+    let page = render(&ReportInput {
+        title: "t",
+        runs: vec![Run::of(&document)],
+        ..ReportInput::default()
+    });
     let broken = page.replace("\"runs\":[", "\"ruins\":[");
     assert_ne!(broken, page);
     let Some(dom) = load("broken", &broken, &[]) else { return };

@@ -45,12 +45,19 @@ fn every_figure_stands_in_the_tables() {
 #[test]
 fn a_replay_lists_what_became_of_each_flow() {
     let document = replayed("red", 0.4);
-    let page = render(&ReportInput { title: "t", runs: vec![Run::of(&document)], ..ReportInput::default() });
+    let page = render(&ReportInput {
+        title: "t",
+        runs: vec![Run::of(&document)],
+        ..ReportInput::default()
+    });
     let row = "<th scope=\"row\">10.0.0.9:4000 &gt; 10.0.1.1:9 udp</th><td class=\"text\">udp</td><td>31 000</td>\
                <td>18 600</td><td>12 400</td><td>0</td><td>40.0 %</td>";
     assert!(visible(&page).contains(row), "{}", visible(&page));
     assert!(!visible(&page).contains("Whiskers"), "one replay has no intervals");
-    assert!(visible(&page).contains("In a replay senders do not react"), "the caveat stands in the page");
+    assert!(
+        visible(&page).contains("In a replay senders do not react"),
+        "the caveat stands in the page"
+    );
     assert!(!visible(&compare()).contains("replay"), "and only there");
 }
 
@@ -60,7 +67,11 @@ fn connections_that_are_fewer_flows_are_called_so() {
     document.bottleneck.flow_key = Some("source".into());
     document.bottleneck.flow_count = Some(3);
     let page = render(&ReportInput { runs: vec![Run::of(&document)], ..ReportInput::default() });
-    for said in ["21 connections, 3 flows by source", "Every connection", "<th scope=\"col\">connections</th>"] {
+    for said in [
+        "21 connections, 3 flows by source",
+        "Every connection",
+        "<th scope=\"col\">connections</th>",
+    ] {
         assert!(visible(&page).contains(said), "{said} is not in the page");
     }
     assert!(!visible(&page).contains("21 flows") && visible(&compare()).contains("Every flow"));
@@ -69,7 +80,9 @@ fn connections_that_are_fewer_flows_are_called_so() {
 #[test]
 fn goodput_above_throughput_is_explained() {
     let mut document = simulated(SHAPES[0], 20);
-    let page = |document: &Document| render(&ReportInput { runs: vec![Run::of(document)], ..ReportInput::default() });
+    let page = |document: &Document| {
+        render(&ReportInput { runs: vec![Run::of(document)], ..ReportInput::default() })
+    };
     assert!(!page(&document).contains("Goodput counts bytes when they are in order"));
     document.groups[0].goodput_bps = document.groups[0].throughput_bps.and_then(|f| f.over(0.5));
     assert!(page(&document).contains("Goodput counts bytes when they are in order"));

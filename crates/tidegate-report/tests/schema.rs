@@ -13,7 +13,8 @@ fn schema() -> jsonschema::Validator {
 
 fn hold(text: &str) {
     let value: Value = serde_json::from_str(text).unwrap();
-    let wrong: Vec<String> = schema().iter_errors(&value).map(|e| format!("{}: {e}", e.instance_path())).collect();
+    let wrong: Vec<String> =
+        schema().iter_errors(&value).map(|e| format!("{}: {e}", e.instance_path())).collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
@@ -21,11 +22,19 @@ fn samples() -> Vec<Document> {
     let mut one_seed = simulated(SHAPES[0], 5);
     one_seed.seeds = vec![7];
     one_seed.flows = None;
-    let broken = Document { incomplete: Some("the file ends in a header".into()), ..replayed("red", 0.7) };
+    let broken =
+        Document { incomplete: Some("the file ends in a header".into()), ..replayed("red", 0.7) };
     let mut by_source = simulated(SHAPES[1], 5);
     by_source.bottleneck.flow_key = Some("source".into());
     by_source.bottleneck.flow_count = Some(2);
-    vec![Document::default(), simulated(SHAPES[3], 20), replayed("red", 0.7), one_seed, broken, by_source]
+    vec![
+        Document::default(),
+        simulated(SHAPES[3], 20),
+        replayed("red", 0.7),
+        one_seed,
+        broken,
+        by_source,
+    ]
 }
 
 #[test]
@@ -67,7 +76,8 @@ fn no_number_is_written_as_null() {
     hold(&document.to_json());
 }
 
-/// One wrong thing at a time; both the schema and the reader must refuse it, except where only the schema can tell.
+/// One wrong thing at a time; both the schema and the reader must refuse it, except where only the
+/// schema can tell.
 #[test]
 fn wrong_documents_are_refused() {
     let validator = schema();
@@ -92,19 +102,28 @@ fn wrong_documents_are_refused() {
         assert!(validator.is_valid(&document));
         *document.pointer_mut(place).unwrap() = value.clone();
         assert!(!validator.is_valid(&document), "the schema takes {value} at {place}");
-        assert!(Document::read_all(&document.to_string()).is_err(), "the reader takes {value} at {place}");
+        assert!(
+            Document::read_all(&document.to_string()).is_err(),
+            "the reader takes {value} at {place}"
+        );
     }
     let mut document = serde_json::to_value(simulated(SHAPES[1], 3)).unwrap();
     document["aggregate"]["jain"]["mean"] = json!(1.5);
     assert!(!validator.is_valid(&document), "a ratio above 1");
 }
 
-/// Every field of the list must be there, and none that we write may be unknown to the schema.
+/// Every field of the list must be there, and none that we write may be unknown to the
+/// schema.
 #[test]
 fn the_schema_knows_every_field() {
     let validator = schema();
     let full = serde_json::to_value(simulated(SHAPES[1], 3)).unwrap();
-    for name in full.as_object().unwrap().keys().filter(|k| !["flows", "links", "bottleneck"].contains(&k.as_str())) {
+    for name in full
+        .as_object()
+        .unwrap()
+        .keys()
+        .filter(|k| !["flows", "links", "bottleneck"].contains(&k.as_str()))
+    {
         let mut less = full.clone();
         less.as_object_mut().unwrap().remove(name);
         assert!(!validator.is_valid(&less), "{name} can be left out");

@@ -10,7 +10,10 @@ fn four() -> Vec<Document> {
 }
 
 fn show(documents: &[Document], width: Option<u16>) -> String {
-    results(&documents.iter().collect::<Vec<_>>(), &Look { width, edge: true, colour: Colour::Plain })
+    results(
+        &documents.iter().collect::<Vec<_>>(),
+        &Look { width, edge: true, colour: Colour::Plain },
+    )
 }
 
 /// The lines of the table, which stands between empty lines.
@@ -34,7 +37,9 @@ fn one_row_per_queue_where_there_is_room() {
     let rows = table_of(&text);
     assert_eq!(rows.len(), 2 + 4, "a header, a rule and four queues:\n{text}");
     let sfb = rows.iter().find(|row| row.trim_start().starts_with("sfb")).unwrap();
-    for cell in ["17.7 % ± 0.3", "380 kbit/s ± 6", "44.4 Mbit/s ± 0.4", "99.5 % ± 0.2", "9.10 ms ± 0.18"] {
+    for cell in
+        ["17.7 % ± 0.3", "380 kbit/s ± 6", "44.4 Mbit/s ± 0.4", "99.5 % ± 0.2", "9.10 ms ± 0.18"]
+    {
         assert!(sfb.contains(cell), "{cell} is not in {sfb}");
     }
 }
@@ -42,7 +47,9 @@ fn one_row_per_queue_where_there_is_room() {
 #[test]
 fn no_line_is_wider_than_the_terminal() {
     for width in [40, 60, 80, 100, 120, 150, 180, 200] {
-        for documents in [four(), four()[..1].to_vec(), vec![replayed("red", 0.4), replayed("sfb", 0.9)]] {
+        for documents in
+            [four(), four()[..1].to_vec(), vec![replayed("red", 0.4), replayed("sfb", 0.9)]]
+        {
             let text = show(&documents, Some(width));
             for line in table_of(&text) {
                 assert!(line.chars().count() <= usize::from(width), "wider than {width}:\n{text}");
@@ -90,11 +97,17 @@ fn a_file_has_lines_as_long_as_need_be() {
 fn colours_only_if_asked_for() {
     let documents = four();
     let documents: Vec<&Document> = documents.iter().collect();
-    assert!(!results(&documents, &Look { width: Some(220), edge: true, colour: Colour::Plain }).contains('\x1b'));
-    let coloured = results(&documents, &Look { width: Some(220), edge: true, colour: Colour::Ansi });
+    assert!(
+        !results(&documents, &Look { width: Some(220), edge: true, colour: Colour::Plain })
+            .contains('\x1b')
+    );
+    let coloured =
+        results(&documents, &Look { width: Some(220), edge: true, colour: Colour::Ansi });
     assert!(coloured.contains('\x1b'));
     // Two columns of shares: tcp starved and the flood greedy are red, sfb's are green.
-    let of = |start: &str| coloured.lines().rfind(|line| line.contains(start) && line.contains('±')).unwrap();
+    let of = |start: &str| {
+        coloured.lines().rfind(|line| line.contains(start) && line.contains('±')).unwrap()
+    };
     assert_eq!(of("drop_tail").matches("\x1b[38;5;9m").count(), 2, "{:?}", of("drop_tail"));
     assert_eq!(of("sfb").matches("\x1b[38;5;10m").count(), 2, "{:?}", of("sfb"));
 }
@@ -102,8 +115,13 @@ fn colours_only_if_asked_for() {
 #[test]
 fn one_result_shows_its_groups_and_aggregate() {
     let text = show(&four()[3..], None);
-    for expected in ["per flow: min", "goodput", "Jain 0.935 ± 0.009", "3 seeds, ± is the 95 % interval", "3 456 789"]
-    {
+    for expected in [
+        "per flow: min",
+        "goodput",
+        "Jain 0.935 ± 0.009",
+        "3 seeds, ± is the 95 % interval",
+        "3 456 789",
+    ] {
         assert!(text.contains(expected), "{expected} is not in\n{text}");
     }
     let mut one = four()[3].clone();
@@ -114,7 +132,11 @@ fn one_result_shows_its_groups_and_aggregate() {
 #[test]
 fn a_replay_says_that_senders_do_not_react() {
     let text = show(&[replayed("red", 0.4), replayed("sfb", 0.9)], None);
-    assert_eq!(text.lines().filter(|line| line.starts_with("In a replay senders do not react: ")).count(), 1, "{text}");
+    assert_eq!(
+        text.lines().filter(|line| line.starts_with("In a replay senders do not react: ")).count(),
+        1,
+        "{text}"
+    );
     assert!(text.contains(" packets through each of 2 queues"), "{text}");
     assert!(!show(&four(), None).contains("senders do not react"));
 }
@@ -126,7 +148,10 @@ fn flows_of_a_replay_with_the_greatest_first() {
     let rows: Vec<&str> = text.lines().filter(|line| line.contains("10.0.")).collect();
     assert_eq!(rows.len(), 2);
     let words: Vec<&str> = rows[0].split("  ").map(str::trim).filter(|w| !w.is_empty()).collect();
-    assert_eq!(words[..7], ["10.0.0.9:4000 > 10.0.1.1:9 udp", "udp", "31 000", "18 600", "12 400", "0", "40.0 %"]);
+    assert_eq!(
+        words[..7],
+        ["10.0.0.9:4000 > 10.0.1.1:9 udp", "udp", "31 000", "18 600", "12 400", "0", "40.0 %"]
+    );
     assert!(text.ends_with("and 1 more flow; --json lists more of them\n"), "{text}");
 }
 

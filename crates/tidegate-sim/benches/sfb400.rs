@@ -1,9 +1,15 @@
-//! The speed of the simulator on the network of Feng et al. (2001): 400 NewReno flows and one CBR flood of 45 Mb/s
-//! through a bottleneck of 45 Mb/s, every link 10 ms, 100 s; per-flow meters and delay histograms on; one thread.
+//! The speed of the simulator on the network of Feng et al. (2001): 400 NewReno flows and one CBR
+//! flood of 45 Mb/s through a bottleneck of 45 Mb/s, every link 10 ms, 100 s; per-flow meters and
+//! delay histograms on; one thread.
 //!
-//! `cargo bench -p tidegate-sim` prints, per queue, the best and the median of several runs. As ns-2 needs 0.57 s for the run
-//! (1.40 s as a process), the targets are 0.11 s for the process, 0.063 s for the run. Arguments: how many runs, and the one queue to run.
-#![allow(clippy::disallowed_methods, clippy::disallowed_macros, reason = "a benchmark reads the clock and prints")]
+//! `cargo bench -p tidegate-sim` prints, per queue, the best and the median of several runs. As
+//! ns-2 needs 0.57 s for the run (1.40 s as a process), the targets are 0.11 s for the process,
+//! 0.063 s for the run. Arguments: how many runs, and the one queue to run.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_macros,
+    reason = "a benchmark reads the clock and prints"
+)]
 use std::time::Instant;
 
 use tidegate::{Bytes, Link, Prob, Rate, Seed, Size, Span, Time, catalog};
@@ -13,12 +19,14 @@ use tidegate_sim::{Cbr, Flow, Network, Outcome, Plan, Source, Tcp, simulate};
 /// Hosts on each side.
 const HOSTS: usize = 5;
 
-/// The network with `queue` before the bottleneck, `flows` TCP flows and everything `scale` times as fast.
+/// The network with `queue` before the bottleneck, `flows` TCP flows and everything `scale` times
+/// as fast.
 fn network(queue: &str, flows: u64, scale: u64, seed: Seed) -> Network {
     let mut network = Network::new();
     let mut dice = seed.stream("network");
     let [a, b, c] = ["A", "B", "C"].map(|name| network.node(name));
-    let (delay, access, core) = (Span::from_millis(10), 100_000_000 * scale, Rate::from_bps(45_000_000 * scale));
+    let (delay, access, core) =
+        (Span::from_millis(10), 100_000_000 * scale, Rate::from_bps(45_000_000 * scale));
     let mut hosts = |router| {
         [(); HOSTS].map(|()| {
             let host = network.node("n");
@@ -32,31 +40,51 @@ fn network(queue: &str, flows: u64, scale: u64, seed: Seed) -> Network {
     if queue == "red" {
         // As ns-2 is run for the comparison: 40 and 160 of 200 packets, gentle, wait.
         let (min, max) = (format!("{} packets", 40 * scale), format!("{} packets", 160 * scale));
-        for (name, text) in
-            [("min", min.as_str()), ("max", &max), ("probability", "0.1"), ("gentle", "on"), ("wait", "on")]
-        {
+        for (name, text) in [
+            ("min", min.as_str()),
+            ("max", &max),
+            ("probability", "0.1"),
+            ("gentle", "on"),
+            ("wait", "on"),
+        ] {
             config.set(name, text).expect("a parameter of RED");
         }
     }
-    network.queue("A->B", (a, b), core, delay, config.build(link, seed.stream("queue A->B")).expect("a queue"));
+    network.queue(
+        "A->B",
+        (a, b),
+        core,
+        delay,
+        config.build(link, seed.stream("queue A->B")).expect("a queue"),
+    );
     network.link("B->A", b, a, core, delay);
     network.duplex(b, c, core, delay);
     let (tcp, flood) = (network.group("tcp"), network.group("flood"));
     let cbr = Cbr::new(core, Bytes::new(1000)).with_jitter(Prob::clip(0.5));
     for i in 0..=flows {
-        let (from, to) = (left[dice.below(HOSTS as u64) as usize], right[dice.below(HOSTS as u64) as usize]);
+        let (from, to) =
+            (left[dice.below(HOSTS as u64) as usize], right[dice.below(HOSTS as u64) as usize]);
         let start = Time::from_nanos(dice.below(1_000_000_000));
         let (group, source) = match i == flows {
             true => (flood, Source::Cbr(cbr.clone())),
             false => (tcp, Source::Tcp(Tcp::ns2(Flavor::NewReno))),
         };
-        network.flow(Flow { group, from, to, key: tidegate::rng::mix(i), class: 0, start, stop: Time::MAX, source });
+        network.flow(Flow {
+            group,
+            from,
+            to,
+            key: tidegate::rng::mix(i),
+            class: 0,
+            start,
+            stop: Time::MAX,
+            source,
+        });
     }
     network
 }
 
-/// Seconds on the processor so far, which a busy machine disturbs less than it does the clock on the wall; where the
-/// system does not tell, that clock.
+/// Seconds on the processor so far, which a busy machine disturbs less than it does the clock on
+/// the wall; where the system does not tell, that clock.
 fn processor_time() -> f64 {
     static START: std::sync::LazyLock<Instant> = std::sync::LazyLock::new(Instant::now);
     let stat = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
@@ -110,7 +138,8 @@ fn bench(queue: &str, flows: u64, scale: u64, end: f64, runs: usize) {
 }
 
 fn main() {
-    let arguments: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with("--")).collect();
+    let arguments: Vec<String> =
+        std::env::args().skip(1).filter(|a| !a.starts_with("--")).collect();
     let runs = arguments.first().and_then(|a| a.parse().ok()).unwrap_or(10);
     if let Some(queue) = arguments.get(1) {
         return bench(queue, 400, 1, 100.0, runs);

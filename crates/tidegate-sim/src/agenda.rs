@@ -1,15 +1,19 @@
-//! What happens next: keys that order events, a tournament for the few things that happen all the time, and heaps for the
-//! many that happen seldom.
+//! What happens next: keys that order events, a tournament for the few things that happen all the
+//! time, and heaps for the many that happen seldom.
 //!
-//! A key is (time, class, id) in one 128-bit number, and it alone says what the event is; there is nothing to order by
-//! insertion. Players of the tournament are numbered in the order of their keys. That the order of simultaneous events follows from the network and not from who scheduled what first is
-//! what makes the results independent of how many events the engine saves (see [`engine`](crate::engine)).
+//! A key is (time, class, id) in one 128-bit number, and it alone says what the event is; there is
+//! nothing to order by insertion. Players of the tournament are numbered in the order of their
+//! keys. That the order of simultaneous events follows from the network and not from who scheduled
+//! what first is what makes the results independent of how many events the engine saves (see
+//! [`engine`](crate::engine)).
 
-/// What an event is. The order of simultaneous events: departures before readings before arrivals, then sources.
+/// What an event is. The order of simultaneous events: departures before readings before arrivals,
+/// then sources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub(crate) enum Class {
-    /// A port brings its departures up to date; the id is the port's (in the reference, a departure; the link's).
+    /// A port brings its departures up to date; the id is the port's (in the reference, a
+    /// departure; the link's).
     Depart,
     /// Everything is read for the series.
     Sample,
@@ -25,8 +29,15 @@ pub(crate) enum Class {
     Acknowledge,
 }
 
-const CLASSES: [Class; 7] =
-    [Class::Depart, Class::Sample, Class::Arrive, Class::Tick, Class::Send, Class::Timeout, Class::Acknowledge];
+const CLASSES: [Class; 7] = [
+    Class::Depart,
+    Class::Sample,
+    Class::Arrive,
+    Class::Tick,
+    Class::Send,
+    Class::Timeout,
+    Class::Acknowledge,
+];
 
 /// An event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -86,20 +97,21 @@ impl Turns {
 /// So many players are few.
 const FEW: usize = 64;
 
-/// When each of a fixed set of players acts next, and who is the next of all: a tree of winners. To change a player's
-/// time costs one comparison a round.
+/// When each of a fixed set of players acts next, and who is the next of all: a tree of winners. To
+/// change a player's time costs one comparison a round.
 #[derive(Clone, Debug)]
 pub(crate) struct Agenda {
     turns: Tree,
     form: Turns,
 }
 
-/// The winner of all at 1, the players from the middle on; at each other place the lower of the two at twice its index
-/// and the next.
+/// The winner of all at 1, the players from the middle on; at each other place the lower of the two
+/// at twice its index and the next.
 #[derive(Clone, Debug)]
 enum Tree {
-    /// Of few a change always goes on to the root: to see that it could stop costs more than the few rounds left, for nobody can
-    /// foretell in which round that is. Their number is fixed, so that nothing else has to be seen to on the way.
+    /// Of few a change always goes on to the root: to see that it could stop costs more than the
+    /// few rounds left, for nobody can foretell in which round that is. Their number is fixed,
+    /// so that nothing else has to be seen to on the way.
     Few(Box<[u64; 2 * FEW]>),
     /// Of many a change stops where it changes nothing.
     Many(Box<[u64]>),
@@ -174,11 +186,12 @@ const CHILDREN: usize = 8;
 #[repr(align(64))]
 struct Children([u64; CHILDREN]);
 
-/// Flows' events of one class, any number for each flow: a heap in which the children of a node share a line of the cache,
-/// for there may be more of them than a cache holds.
+/// Flows' events of one class, any number for each flow: a heap in which the children of a node
+/// share a line of the cache, for there may be more of them than a cache holds.
 #[derive(Clone, Debug)]
 pub(crate) struct Heap {
-    /// The root is the last of the first; the rest of those is not used, nor what lies behind the last event: `u64::MAX`.
+    /// The root is the last of the first; the rest of those is not used, nor what lies behind the
+    /// last event: `u64::MAX`.
     nodes: Vec<Children>,
     len: usize,
     form: Turns,

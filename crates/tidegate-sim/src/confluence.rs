@@ -1,10 +1,14 @@
-//! A link that several streams enter, all of which come out of one port: what enters it needs no event either.
+//! A link that several streams enter, all of which come out of one port: what enters it needs no
+//! event either.
 //!
-//! A stream that comes out of a port over links that are fed in order is known as far ahead as they are long. So the order in which
-//! such streams enter a link is known as far ahead as the shortest of them: whatever has yet to leave the port comes later. In a
-//! dumbbell this is where the acknowledgements meet. Streams of one length are one *strand*: what they bring is in order but for the
-//! differences of a few transmission times, so that a packet finds its place from the tail in a step or two, whatever the number of
-//! flows. (An acknowledgement is taken to be no longer than what it answers; if it is, more of them wait on the way back, and finding the place takes longer.)
+//! A stream that comes out of a port over links that are fed in order is known as far ahead as they
+//! are long. So the order in which such streams enter a link is known as far ahead as the shortest
+//! of them: whatever has yet to leave the port comes later. In a dumbbell this is where the
+//! acknowledgements meet. Streams of one length are one *strand*: what they bring is in order but
+//! for the differences of a few transmission times, so that a packet finds its place from the tail
+//! in a step or two, whatever the number of flows. (An acknowledgement is taken to be no longer
+//! than what it answers; if it is, more of them wait on the way back, and finding the place takes
+//! longer.)
 use crate::flight::Flight;
 use crate::line::Line;
 use crate::routes::Joint;
@@ -34,7 +38,12 @@ impl Confluence {
 
     /// `flight` will enter, in the place that `earlier` gives it.
     #[inline(always)]
-    pub fn join(&mut self, strand: usize, flight: Flight, earlier: impl Fn(&Flight, &Flight) -> bool) {
+    pub fn join(
+        &mut self,
+        strand: usize,
+        flight: Flight,
+        earlier: impl Fn(&Flight, &Flight) -> bool,
+    ) {
         self.strands[strand].insert(flight, earlier);
         self.next = self.next.min(flight.time);
     }
@@ -45,7 +54,8 @@ impl Confluence {
         self.strands.iter().enumerate().filter_map(|(i, strand)| Some((i, strand.head()?)))
     }
 
-    /// Until when it is known what enters, if what has departed by `departed` is all here: what departs then may enter then.
+    /// Until when it is known what enters, if what has departed by `departed` is all here: what
+    /// departs then may enter then.
     #[inline]
     pub fn known(&self, departed: u64) -> u64 {
         departed.saturating_add(self.lookahead)
@@ -54,7 +64,8 @@ impl Confluence {
     /// The first that is to enter, if that is before `end`.
     #[inline(always)]
     pub fn pop(&mut self, end: u64, earlier: impl Fn(&Flight, &Flight) -> bool) -> Option<Flight> {
-        let first = self.heads().reduce(|first, next| if earlier(next.1, first.1) { next } else { first });
+        let first =
+            self.heads().reduce(|first, next| if earlier(next.1, first.1) { next } else { first });
         let (strand, time) = first.map_or((0, u64::MAX), |(strand, head)| (strand, head.time));
         if time < end {
             return self.strands[strand].pop(u64::MAX);

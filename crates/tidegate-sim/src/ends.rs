@@ -1,5 +1,5 @@
-//! The ends of flows: senders with their timers, and receivers. It knows nothing of the network between them; the engine
-//! and the reference both drive it.
+//! The ends of flows: senders with their timers, and receivers. It knows nothing of the network
+//! between them; the engine and the reference both drive it.
 use std::collections::VecDeque;
 
 use tidegate::{Rng, Seed, Time};
@@ -12,7 +12,8 @@ use crate::network::{Flow, FlowId, Network};
 use crate::routes::{Routes, Way};
 use crate::sources::tcp::{DelayedAck, Output, Receiver, Report, Reports, TcpSender, Wait};
 use crate::sources::{
-    Feedback, Handshake, Open, OpenPacket, Period, Rules, Session, Source, Tcp, TfrcArrival, TfrcReceiver, TfrcSender,
+    Feedback, Handshake, Open, OpenPacket, Period, Rules, Session, Source, Tcp, TfrcArrival,
+    TfrcReceiver, TfrcSender,
 };
 
 /// What a block of a selective acknowledgement takes by ns-2's rules: two numbers of four bytes.
@@ -24,7 +25,8 @@ pub(crate) struct Ends {
     senders: Vec<Sender>,
     far: Vec<Far>,
     labels: Vec<Label>,
-    /// What a sender has just put out at the end of the list; whoever woke it sends that and takes it off.
+    /// What a sender has just put out at the end of the list; whoever woke it sends that and takes
+    /// it off.
     pub out: Vec<Output>,
 }
 
@@ -37,15 +39,15 @@ enum Work {
     Open(Open, Option<u32>),
 }
 
-/// A sender and its timers. A timer that moves later is left where it is and set anew when it fires, for that
-/// happens once a timeout, and moving it happens at every acknowledgement.
+/// A sender and its timers. A timer that moves later is left where it is and set anew when it
+/// fires, for that happens once a timeout, and moving it happens at every acknowledgement.
 #[derive(Clone, Debug)]
 struct Sender {
     stop: Time,
     /// When it is active after that, the next last.
     again: Vec<Period>,
-    /// Of a connection, the earliest event of class [`Class::Send`] that is pending, others are void; of a source that is not
-    /// answered its next turn if it is at home, else the first.
+    /// Of a connection, the earliest event of class [`Class::Send`] that is pending, others are
+    /// void; of a source that is not answered its next turn if it is at home, else the first.
     send: Time,
     /// The same of class [`Class::Timeout`].
     timeout: Time,
@@ -87,8 +89,8 @@ struct More {
     /// Of a connection whose acknowledgements are delayed.
     delayed: Option<DelayedAck>,
     transfer: Transfer,
-    /// Those of the connections opened since, with their numbers, in order: when a packet of one is dealt with, the sender may be
-    /// at the next but one.
+    /// Those of the connections opened since, with their numbers, in order: when a packet of one
+    /// is dealt with, the sender may be at the next but one.
     coming: VecDeque<(u8, Transfer)>,
     /// In place of all that, of a TFRC flow.
     tfrc: Option<TfrcReceiver>,
@@ -155,7 +157,12 @@ pub(crate) const NEVER: u64 = u64::MAX;
 impl Ends {
     /// The ends of `network`'s flows, each with dice of its own.
     /// `player` gives a place in the agenda to each source that is not answered and not at home.
-    pub fn new<Q>(network: &Network<Q>, routes: &Routes, seed: Seed, mut player: impl FnMut(u32) -> u32) -> Ends {
+    pub fn new<Q>(
+        network: &Network<Q>,
+        routes: &Routes,
+        seed: Seed,
+        mut player: impl FnMut(u32) -> u32,
+    ) -> Ends {
         let flows = &network.flows;
         let sender = |(i, flow): (usize, &Flow)| {
             let mut dice = seed.stream(&format!("flow {i}"));
@@ -178,14 +185,25 @@ impl Ends {
                     Work::Tcp(TcpSender::new(tcp, &mut dice), session)
                 }
             };
-            Sender { stop: flow.stop, again, send, timeout: Time::MAX, work, life: 0, dice, there, home }
+            Sender {
+                stop: flow.stop,
+                again,
+                send,
+                timeout: Time::MAX,
+                work,
+                life: 0,
+                dice,
+                there,
+                home,
+            }
         };
         let far = |(i, flow): (usize, &Flow)| {
             let back = routes.ways[i].back;
             match (&flow.source, flow.source.tcp()) {
                 (_, Some(tcp)) => Far::tcp(tcp, flow.start, back),
                 (Source::Tfrc(tfrc), _) => {
-                    let more = Box::new(More { tfrc: Some(TfrcReceiver::new(tfrc)), ..More::default() });
+                    let more =
+                        Box::new(More { tfrc: Some(TfrcReceiver::new(tfrc)), ..More::default() });
                     Far { more: Some(more), ack_len: tfrc.report.get() as u16, ..Far::deaf(back) }
                 }
                 _ => Far::deaf(back),
@@ -199,8 +217,8 @@ impl Ends {
         }
     }
 
-    /// The first event of every flow, with the flow's place in the agenda if it has one; of a connection's flow all its
-    /// starts.
+    /// The first event of every flow, with the flow's place in the agenda if it has one; of a
+    /// connection's flow all its starts.
     pub fn starts(&self) -> impl Iterator<Item = (Option<u32>, Key)> {
         self.senders.iter().enumerate().flat_map(|(i, s)| {
             let (player, class, again) = match s.work {
@@ -235,7 +253,11 @@ impl Ends {
     #[inline]
     pub fn due(&self, flow: u32) -> (u64, Class) {
         let Sender { send, timeout, .. } = self.senders[flow as usize];
-        if send <= timeout { (send.as_nanos(), Class::Send) } else { (timeout.as_nanos(), Class::Timeout) }
+        if send <= timeout {
+            (send.as_nanos(), Class::Send)
+        } else {
+            (timeout.as_nanos(), Class::Timeout)
+        }
     }
 
     /// When `flow`'s sender sends what waits, and how long the first of it is at least.
@@ -274,8 +296,8 @@ impl Ends {
         fetch(self.far.get(flow as usize));
     }
 
-    /// It is the turn of `flow`, which is not answered: its packet, if it sends one, and when its next turn is (`u64::MAX`
-    /// for never).
+    /// It is the turn of `flow`, which is not answered: its packet, if it sends one, and when its
+    /// next turn is (`u64::MAX` for never).
     #[inline]
     pub fn tick(&mut self, now: u64, flow: u32) -> (Option<Body>, u64) {
         let sender = &mut self.senders[flow as usize];
@@ -286,7 +308,8 @@ impl Ends {
         let (packet, next) = source.send(Time::from_nanos(now), &mut sender.dice);
         // A next turn after the stop would come too late to start again.
         let next = if sender.again.is_empty() { next } else { next.min(sender.stop) };
-        let body = |OpenPacket { number, len, ecn }: OpenPacket| Body::new(now, number, len, ecn as u8, 0);
+        let body =
+            |OpenPacket { number, len, ecn }: OpenPacket| Body::new(now, number, len, ecn as u8, 0);
         (packet.map(body), next.as_nanos())
     }
 
@@ -294,12 +317,16 @@ impl Ends {
     fn tick_at_home(&mut self, now: u64, flow: u32) -> Timers {
         let (data, send) = self.tick(now, flow);
         self.senders[flow as usize].send = Time::from_nanos(send);
-        self.out.extend(data.map(|data| Output { seq: data.seq(), len: data.len() as u16, flags: data.flags() }));
+        self.out.extend(data.map(|data| Output {
+            seq: data.seq(),
+            len: data.len() as u16,
+            flags: data.flags(),
+        }));
         Timers { send, ..Timers::NONE }
     }
 
-    /// An event of class [`Class::Send`] of `flow`: a connection starts, or a burst that waited goes out; or a source's turn has
-    /// come that is not answered and at home.
+    /// An event of class [`Class::Send`] of `flow`: a connection starts, or a burst that waited
+    /// goes out; or a source's turn has come that is not answered and at home.
     #[inline(always)]
     pub fn wake(&mut self, now: u64, flow: u32) -> Timers {
         let sender = &mut self.senders[flow as usize];
@@ -386,7 +413,13 @@ impl Ends {
 
     /// `ack` comes back to `flow`'s sender.
     #[inline(always)]
-    pub fn acknowledged(&mut self, now: u64, flow: u32, ack: Body, reports: &mut Reports) -> Timers {
+    pub fn acknowledged(
+        &mut self,
+        now: u64,
+        flow: u32,
+        ack: Body,
+        reports: &mut Reports,
+    ) -> Timers {
         let blocks = ack.flags() & flag::BLOCKS != 0;
         let report = if blocks { reports.take(ack.seq()) } else { Report::plain(ack.seq()) };
         let sender = &mut self.senders[flow as usize];
@@ -416,7 +449,14 @@ impl Ends {
 
     /// `data` of `flow` arrive at their receiver at `at`; its answer.
     #[inline(always)]
-    pub fn deliver(&mut self, at: u64, flow: u32, data: Body, reports: &mut Reports, meters: &mut Meters) -> Answer {
+    pub fn deliver(
+        &mut self,
+        at: u64,
+        flow: u32,
+        data: Body,
+        reports: &mut Reports,
+        meters: &mut Meters,
+    ) -> Answer {
         let far = &mut self.far[flow as usize];
         if far.back == 0 {
             meters.delivered(at, flow, data, data.len() as u64);
@@ -433,7 +473,8 @@ impl Ends {
         let waited = far.release(at, marked, reports, meters);
         let received = far.receiver.receive(data.seq(), marked, data.flags() & flag::REDUCED != 0);
         // The SYN is the first in order and brings no data.
-        let new = received.new - (far.syn && received.new > 0 && received.ack == received.new) as u32;
+        let new =
+            received.new - (far.syn && received.new > 0 && received.ack == received.new) as u32;
         meters.delivered(at, flow, data, new as u64 * data.len() as u64);
         if received.ack == far.end
             && received.new > 0
@@ -451,8 +492,15 @@ impl Ends {
         }
     }
 
-    /// An event of class [`Class::Acknowledge`]: an acknowledgement of `flow` may have waited enough.
-    pub fn acknowledge(&mut self, now: u64, flow: u32, reports: &mut Reports, meters: &mut Meters) -> Answer {
+    /// An event of class [`Class::Acknowledge`]: an acknowledgement of `flow` may have waited
+    /// enough.
+    pub fn acknowledge(
+        &mut self,
+        now: u64,
+        flow: u32,
+        reports: &mut Reports,
+        meters: &mut Meters,
+    ) -> Answer {
         let far = &mut self.far[flow as usize];
         if let Some(receiver) = far.tfrc_mut() {
             if now >= self.senders[flow as usize].stop.as_nanos() {
@@ -466,14 +514,18 @@ impl Ends {
         far.answer(now, wait, reports, meters)
     }
 
-    /// `data` of a TFRC flow arrive at `at`; the report that they give rise to, and when there may be another.
+    /// `data` of a TFRC flow arrive at `at`; the report that they give rise to, and when there may
+    /// be another.
     fn report(&mut self, at: u64, flow: u32, data: Body, meters: &mut Meters) -> Answer {
         let far = &mut self.far[flow as usize];
-        let (Some(receiver), Work::Tfrc(sender)) = (far.tfrc_mut(), &self.senders[flow as usize].work) else {
+        let (Some(receiver), Work::Tfrc(sender)) =
+            (far.tfrc_mut(), &self.senders[flow as usize].work)
+        else {
             return Answer::None;
         };
         meters.delivered(at, flow, data, data.len() as u64);
-        let (seq, sent, marked) = (data.seq(), Time::from_nanos(data.born), data.flags() & flag::ECN == flag::ECN);
+        let (seq, sent, marked) =
+            (data.seq(), Time::from_nanos(data.born), data.flags() & flag::ECN == flag::ECN);
         let arrival = TfrcArrival { seq, marked, sent, note: sender.note_of(seq) };
         let feedback = receiver.receive(Time::from_nanos(at), arrival);
         far.feed_back(at, feedback, meters)
@@ -511,7 +563,11 @@ impl Far {
     fn tcp(tcp: &Tcp, start: Time, back: u32) -> Far {
         let syn = tcp.handshake == Handshake::Syn;
         let block_len = if tcp.rules == Rules::Ns2 { BLOCK } else { 0 };
-        let more = More { delayed: DelayedAck::new(tcp), transfer: Transfer::of(tcp, start), ..More::default() };
+        let more = More {
+            delayed: DelayedAck::new(tcp),
+            transfer: Transfer::of(tcp, start),
+            ..More::default()
+        };
         let end = more.transfer.end;
         let more = (more.delayed.is_some() || tcp.data.is_some()).then(|| Box::new(more));
         Far {
@@ -544,10 +600,16 @@ impl Far {
         Answer::Now(Body::new(born, seq, len, flags, self.life))
     }
 
-    /// The acknowledgement that waits, if marks begin or end with a segment that is `marked` or not, and each is to tell of its own
-    /// segments only (RFC 8257 §3.2).
+    /// The acknowledgement that waits, if marks begin or end with a segment that is `marked` or
+    /// not, and each is to tell of its own segments only (RFC 8257 §3.2).
     #[inline]
-    fn release(&mut self, at: u64, marked: bool, reports: &mut Reports, meters: &mut Meters) -> Option<Body> {
+    fn release(
+        &mut self,
+        at: u64,
+        marked: bool,
+        reports: &mut Reports,
+        meters: &mut Meters,
+    ) -> Option<Body> {
         if !self.receiver.is_exact() {
             return None;
         }
@@ -572,7 +634,16 @@ impl Far {
     /// Of a source that is not answered.
     fn deaf(back: u32) -> Far {
         let receiver = Receiver::default();
-        Far { receiver, back, end: u32::MAX, ack_len: 0, block_len: 0, life: 0, syn: false, more: None }
+        Far {
+            receiver,
+            back,
+            end: u32::MAX,
+            ack_len: 0,
+            block_len: 0,
+            life: 0,
+            syn: false,
+            more: None,
+        }
     }
 
     #[inline]
@@ -590,8 +661,8 @@ impl Far {
         self.more.as_mut()?.tfrc.as_mut()
     }
 
-    /// A packet of connection `life` has come: whether that is a later one than the one it was at. Of those numbered modulo 256
-    /// the nearer way round is the way.
+    /// A packet of connection `life` has come: whether that is a later one than the one it was at.
+    /// Of those numbered modulo 256 the nearer way round is the way.
     fn turn_to(&mut self, life: u8) -> bool {
         if life.wrapping_sub(self.life) >= 128 {
             return false;

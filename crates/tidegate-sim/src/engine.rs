@@ -1,41 +1,52 @@
 //! Runs a network with as few events as give the same result.
 //!
 //! # What needs an event
-//! A packet needs one only where several streams meet and its place among them matters: at a queue, where a link is
-//! entered from several sides, and at a sender whose first link others use too. All else is worked out ahead: a link that is fed in order
-//! (see `routes`) is a multiplication and some additions (`wire`), and a receiver whose answers go into such a link
-//! answers at once, for the time at which it will. A departure from a queue needs no event of its own either (`port`), nor does a link
-//! that several streams of one port enter (`confluence`): how far ahead they are known is how long they are.
+//! A packet needs one only where several streams meet and its place among them matters: at a queue,
+//! where a link is entered from several sides, and at a sender whose first link others use too. All
+//! else is worked out ahead: a link that is fed in order (see `routes`) is a multiplication and
+//! some additions (`wire`), and a receiver whose answers go into such a link answers at once, for
+//! the time at which it will. A departure from a queue needs no event of its own either (`port`),
+//! nor does a link that several streams of one port enter (`confluence`): how far ahead they are
+//! known is how long they are.
 //!
-//! A sender that is at home (`routes`) is told of an acknowledgement as soon as it is known when that will come back. Its own timers
-//! of before then go off first, in their order; what it will send later is *owed* to its first link, whose turn comes when the first
-//! of that would come out. So is what a source at home sends that hears no acknowledgements. So in a dumbbell in which every flow has
-//! hosts of its own a data packet costs one event, at the queue, and a second where the acknowledgements meet if the ways are of more
-//! lengths than are told apart; with shared hosts one more back at the sender, and another if it waits before it sends.
+//! A sender that is at home (`routes`) is told of an acknowledgement as soon as it is known when
+//! that will come back. Its own timers of before then go off first, in their order; what it will
+//! send later is *owed* to its first link, whose turn comes when the first of that would come out.
+//! So is what a source at home sends that hears no acknowledgements. So in a dumbbell in which
+//! every flow has hosts of its own a data packet costs one event, at the queue, and a second where
+//! the acknowledgements meet if the ways are of more lengths than are told apart; with shared hosts
+//! one more back at the sender, and another if it waits before it sends.
 //!
-//! What departs from a port goes on some at a time, when the first of it must: the code for one stretch of the way is then at hand for
-//! all of them. To do the same packet by packet takes a twentieth longer than to have an event for each (chan2003's mix, 26 flows).
+//! What departs from a port goes on some at a time, when the first of it must: the code for one
+//! stretch of the way is then at hand for all of them. To do the same packet by packet takes a
+//! twentieth longer than to have an event for each (chan2003's mix, 26 flows).
 //!
 //! # What is pending
-//! One key per link with packets that need an event at its far end (they come out in order, so the line itself keeps
-//! them), per port whose departures fall due, per source that is neither answered nor at home: a tournament that stays in cache. The timers
-//! of connections are in heaps, one for each class of event, whose heads are players too: bursts that wait a moment, few and
+//! One key per link with packets that need an event at its far end (they come out in order, so the
+//! line itself keeps them), per port whose departures fall due, per source that is neither answered
+//! nor at home: a tournament that stays in cache. The timers of connections are in heaps, one for
+//! each class of event, whose heads are players too: bursts that wait a moment, few and
 //! often, do not sink through the timeouts of all flows, which fire once per timeout.
 //!
 //! # What is fetched ahead
-//! Of a hundred thousand flows no cache holds the state, and nearly every event is another flow's. Whose turn comes after this one is
-//! known where things are in line, so its state is asked for while this one is dealt with. Of a few flows it is at hand anyway.
+//! Of a hundred thousand flows no cache holds the state, and nearly every event is another flow's.
+//! Whose turn comes after this one is known where things are in line, so its state is asked for
+//! while this one is dealt with. Of a few flows it is at hand anyway.
 //!
 //! # What is in line
-//! What every packet passes is put in line by force where the compiler would not (`inline(always)`), and packets go from step to step in
-//! registers ([`Body`](crate::flight::Body)): the first is worth a thirtieth of a run, the second a seventh (chan2003's mix, 26 flows).
+//! What every packet passes is put in line by force where the compiler would not
+//! (`inline(always)`), and packets go from step to step in
+//! registers ([`Body`](crate::flight::Body)): the first is worth a thirtieth of a run, the second a
+//! seventh (chan2003's mix, 26 flows).
 //!
 //! # Simultaneous events
-//! Keys order by time, then class, then the number of the link or flow (`agenda`); never by who was first to schedule.
-//! Departures come before readings, those before arrivals, these in the order of links and on one link in the order of
-//! the line; then sources that are not answered, and then connections' timers, in the order of flows. As a link takes at least a
-//! nanosecond, no effect is simultaneous with its cause. So the order is the network's own and not the engine's, and the reference, which spends
-//! an event on every arrival and departure, has the same (`reference`; the test is `tests/reference.rs`).
+//! Keys order by time, then class, then the number of the link or flow (`agenda`); never by who was
+//! first to schedule. Departures come before readings, those before arrivals, these in the order of
+//! links and on one link in the order of the line; then sources that are not answered, and then
+//! connections' timers, in the order of flows. As a link takes at least a nanosecond, no effect is
+//! simultaneous with its cause. So the order is the network's own and not the engine's, and the
+//! reference, which spends an event on every arrival and departure, has the same (`reference`; the
+//! test is `tests/reference.rs`).
 use tidegate::catalog::AnyQueue;
 use tidegate::{ConfigError, Qdisc, Seed, Time};
 
@@ -105,7 +116,8 @@ pub struct Simulation<Q: Qdisc = AnyQueue> {
     readings: u32,
     /// Timers of connections, by class.
     timers: [Timer; TIMERS.len()],
-    /// How many of [`Ends::out`] are being sent already: what leaves may bring another sender its acknowledgement at once.
+    /// How many of [`Ends::out`] are being sent already: what leaves may bring another sender its
+    /// acknowledgement at once.
     claimed: usize,
     /// Whether there are so many flows that their state is to be fetched ahead.
     ahead: bool,
@@ -119,7 +131,11 @@ impl<Q: Qdisc> Simulation<Q> {
     ///
     /// # Errors
     /// Names what in the network or the plan cannot be.
-    pub fn new(mut network: Network<Q>, plan: Plan, seed: Seed) -> Result<Simulation<Q>, ConfigError> {
+    pub fn new(
+        mut network: Network<Q>,
+        plan: Plan,
+        seed: Seed,
+    ) -> Result<Simulation<Q>, ConfigError> {
         network.check()?;
         plan.check(network.groups.len())?;
         let routes = Routes::find(&network)?;
@@ -130,15 +146,24 @@ impl<Q: Qdisc> Simulation<Q> {
         for (i, (&link, &lookahead)) in routes.ports.iter().zip(&routes.lookahead).enumerate() {
             let spec = &mut network.links[link as usize];
             let Some(queue) = spec.queue.take() else { continue };
-            let (wire, meter) = (wires[link as usize].clone(), QueueMeter::new(link, spec, &plan, extent));
-            ports.push(Port::new(queue, wire, meter, link, lookahead, seat(&mut players, Player::Port(i as u32))));
+            let (wire, meter) =
+                (wires[link as usize].clone(), QueueMeter::new(link, spec, &plan, extent));
+            ports.push(Port::new(
+                queue,
+                wire,
+                meter,
+                link,
+                lookahead,
+                seat(&mut players, Player::Port(i as u32)),
+            ));
         }
         let readings = seat(&mut players, Player::Readings);
         let mut line = |(i, (&needed, &door)): (usize, (&bool, &Option<u32>))| {
             let player = if needed { seat(&mut players, Player::Line(i as u32)) } else { u32::MAX };
             Line::new(player, door.unwrap_or(u32::MAX))
         };
-        let mut lines: Vec<Line> = routes.events.iter().zip(&routes.doors).enumerate().map(&mut line).collect();
+        let mut lines: Vec<Line> =
+            routes.events.iter().zip(&routes.doors).enumerate().map(&mut line).collect();
         for (flow, way) in routes.ways.iter().enumerate().filter(|(_, way)| way.home) {
             lines[routes.steps[way.there as usize].index()].owner = flow as u32;
         }
@@ -147,7 +172,8 @@ impl<Q: Qdisc> Simulation<Q> {
             let upto = |i| routes.joints.partition_point(|joint| (joint.port as usize) < i);
             port.confluences = upto(i)..upto(i + 1);
         }
-        let ends = Ends::new(&network, &routes, seed, |flow| seat(&mut players, Player::Source(flow)));
+        let ends =
+            Ends::new(&network, &routes, seed, |flow| seat(&mut players, Player::Source(flow)));
         let flows = network.flows.len();
         let mut timer = |class| {
             let player = seat(&mut players, Player::Timer(class));
@@ -195,8 +221,8 @@ impl<Q: Qdisc> Simulation<Q> {
         }
     }
 
-    /// Runs up to `until` (excluded), or to the end of the plan if that is earlier. Call it in steps to show progress
-    /// or to give up; how long the steps are changes nothing.
+    /// Runs up to `until` (excluded), or to the end of the plan if that is earlier. Call it in
+    /// steps to show progress or to give up; how long the steps are changes nothing.
     pub fn run_until(&mut self, until: Time) {
         let until = until.min(self.plan.end).as_nanos();
         loop {
@@ -221,7 +247,11 @@ impl<Q: Qdisc> Simulation<Q> {
     /// Runs to the end and sums up.
     pub fn finish(mut self) -> Outcome {
         self.conclude();
-        let links = self.ports.into_iter().map(|p| p.meter.finish(&self.network, &mut self.meters)).collect();
+        let links = self
+            .ports
+            .into_iter()
+            .map(|p| p.meter.finish(&self.network, &mut self.meters))
+            .collect();
         self.meters.finish(&self.network, self.plan, links, self.events)
     }
 
@@ -231,7 +261,8 @@ impl<Q: Qdisc> Simulation<Q> {
         self.meters.trace = Some(Box::default());
         self.conclude();
         let mut trace = self.meters.trace.take().map_or_else(Trace::default, |t| *t);
-        // Senders and deliveries are worked out ahead and queues one after the other, so they are not in the order of time.
+        // Senders and deliveries are worked out ahead and queues one after the other, so they are
+        // not in the order of time.
         trace.sent.sort_unstable();
         trace.delivered.sort_unstable();
         trace.dropped.sort_unstable();
@@ -251,7 +282,8 @@ impl<Q: Qdisc> Simulation<Q> {
             }
         }
         for id in 0..self.ports.len() {
-            // What begins at the very end is outside the window, but a reading at that time comes after it.
+            // What begins at the very end is outside the window, but a reading at that time comes
+            // after it.
             self.depart(id, end.as_nanos());
             // What of that comes to its receiver before the end has yet to be told.
             self.go_on(id, end.as_nanos());
@@ -327,7 +359,8 @@ impl<Q: Qdisc> Simulation<Q> {
         }
         match class {
             Class::Acknowledge => {
-                let answer = self.ends.acknowledge(now, flow, &mut self.waiting.reports, &mut self.meters);
+                let answer =
+                    self.ends.acknowledge(now, flow, &mut self.waiting.reports, &mut self.meters);
                 self.answer(now, flow, answer);
             }
             // One that is at home may have something to do before.
@@ -338,7 +371,8 @@ impl<Q: Qdisc> Simulation<Q> {
         self.agenda.set(*player, pending.next().0);
     }
 
-    /// Soon a packet of `flow` will take a step of this kind, or its sender will wake as when something comes back.
+    /// Soon a packet of `flow` will take a step of this kind, or its sender will wake as when
+    /// something comes back.
     #[inline]
     fn fetch(&self, kind: Kind, flow: u32) {
         match kind {
@@ -372,7 +406,8 @@ impl<Q: Qdisc> Simulation<Q> {
         }
     }
 
-    /// Something that the owner of `link` sends may come out of it at `now`: it sends, and says when the next does.
+    /// Something that the owner of `link` sends may come out of it at `now`: it sends, and says
+    /// when the next does.
     #[inline(never)]
     fn collect(&mut self, link: usize, now: u64) {
         let flow = self.lines[link].owner;
@@ -380,7 +415,8 @@ impl<Q: Qdisc> Simulation<Q> {
         self.owe(flow, link);
     }
 
-    /// Notes when the first of what the sender of `flow`, which is at home on `link`, has yet to send will come out.
+    /// Notes when the first of what the sender of `flow`, which is at home on `link`, has yet to
+    /// send will come out.
     #[inline(always)]
     fn owe(&mut self, flow: u32, link: usize) {
         let (at, len) = self.ends.sends(flow);
@@ -436,8 +472,8 @@ impl<Q: Qdisc> Simulation<Q> {
         }
     }
 
-    /// A packet of `flow` takes its next step, which is the one at `hop` of the route table, at `at`, and then every further step that
-    /// needs no event.
+    /// A packet of `flow` takes its next step, which is the one at `hop` of the route table, at
+    /// `at`, and then every further step that needs no event.
     #[inline(never)]
     fn travel(&mut self, mut at: u64, mut hop: u32, flow: u32, mut body: Body) {
         loop {
@@ -453,12 +489,20 @@ impl<Q: Qdisc> Simulation<Q> {
                 }
                 Kind::Join => return self.gather(step, Flight { time: at, hop, flow, body }),
                 Kind::Reach | Kind::Meet => {
-                    match self.ends.deliver(at, flow, body, &mut self.waiting.reports, &mut self.meters) {
+                    match self.ends.deliver(
+                        at,
+                        flow,
+                        body,
+                        &mut self.waiting.reports,
+                        &mut self.meters,
+                    ) {
                         Answer::Now(answer) => (hop, body) = (self.ends.back(flow), answer),
                         other => return self.answer(at, flow, other),
                     }
                 }
-                Kind::Queue => return self.offer(step.index(), Flight { time: at, hop, flow, body }),
+                Kind::Queue => {
+                    return self.offer(step.index(), Flight { time: at, hop, flow, body });
+                }
                 Kind::Return => return self.come_back(at, flow, body),
                 Kind::Home => {
                     // What is ahead of the end is not for this run.
@@ -498,7 +542,8 @@ impl<Q: Qdisc> Simulation<Q> {
         }
     }
 
-    /// `flight` will come out of `link` and needs an event then. In line, so that what it consists of goes from registers to its place.
+    /// `flight` will come out of `link` and needs an event then. In line, so that what it consists
+    /// of goes from registers to its place.
     #[inline(always)]
     fn line_up(&mut self, link: usize, flight: Flight) {
         let line = &mut self.lines[link];
@@ -507,15 +552,17 @@ impl<Q: Qdisc> Simulation<Q> {
         }
     }
 
-    /// `flight` enters a link with others that come from the same port, when it is known who is before it.
+    /// `flight` enters a link with others that come from the same port, when it is known who is
+    /// before it.
     #[inline(always)]
     fn gather(&mut self, step: Step, flight: Flight) {
         let (id, strand) = self.routes.strands[step.index()];
-        self.confluences[id as usize].join(strand as usize, flight, |a, b| self.routes.earlier(a, b));
+        self.confluences[id as usize]
+            .join(strand as usize, flight, |a, b| self.routes.earlier(a, b));
     }
 
-    /// What has departed from port `id` goes on, and enters the links where streams of this port meet, up to the time at which
-    /// what departs at `now` or later could do so.
+    /// What has departed from port `id` goes on, and enters the links where streams of this port
+    /// meet, up to the time at which what departs at `now` or later could do so.
     #[inline(never)]
     fn go_on(&mut self, id: usize, now: u64) {
         let mut departed = std::mem::take(&mut self.ports[id].departed);
@@ -586,7 +633,8 @@ impl<Q: Qdisc> Simulation<Q> {
         }
     }
 
-    /// Sees to it that port `id` is looked at in time. An event that is early does no harm and is left where it is.
+    /// Sees to it that port `id` is looked at in time. An event that is early does no harm and is
+    /// left where it is.
     #[inline(always)]
     fn arm(&mut self, id: usize) {
         let port = &mut self.ports[id];
@@ -617,7 +665,11 @@ fn place(class: Class) -> usize {
 fn check_horizon(horizon: u64, end: Time) -> Result<(), ConfigError> {
     let most = Time::from_nanos(horizon / 2);
     if end > most {
-        return Err(ConfigError::new("end", end, format!("must be at most {most} for a network of this size")));
+        return Err(ConfigError::new(
+            "end",
+            end,
+            format!("must be at most {most} for a network of this size"),
+        ));
     }
     Ok(())
 }
@@ -632,6 +684,10 @@ fn seat(players: &mut Vec<Player>, player: Player) -> u32 {
 ///
 /// # Errors
 /// As [`Simulation::new`].
-pub fn simulate<Q: Qdisc>(network: Network<Q>, plan: &Plan, seed: Seed) -> Result<Outcome, ConfigError> {
+pub fn simulate<Q: Qdisc>(
+    network: Network<Q>,
+    plan: &Plan,
+    seed: Seed,
+) -> Result<Outcome, ConfigError> {
     Ok(Simulation::new(network, plan.clone(), seed)?.finish())
 }

@@ -4,7 +4,8 @@ use prefetch_index::prefetch_index;
 /// The length of a line of the cache, in bytes.
 const LINE: usize = 64;
 
-/// Asks for all of `item`, if it is there, to be brought into the cache. Changes nothing else, and reads nothing.
+/// Asks for all of `item`, if it is there, to be brought into the cache. Changes nothing else, and
+/// reads nothing.
 #[inline]
 pub(crate) fn fetch<T>(item: Option<&T>) {
     let Some(item) = item else { return };

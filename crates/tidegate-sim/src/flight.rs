@@ -20,11 +20,13 @@ pub(crate) struct Flight {
 
 const _: () = assert!(core::mem::size_of::<Flight>() == 32);
 
-/// What the ends of a flow say to each other, in two words: a packet is handed from step to step in registers, for what is written
-/// into memory piece by piece and read at once as a whole has to wait until it is there.
+/// What the ends of a flow say to each other, in two words: a packet is handed from step to step in
+/// registers, for what is written into memory piece by piece and read at once as a whole has to
+/// wait until it is there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Body {
-    /// When it left its sender, in nanoseconds; of an acknowledgement, when the packet did that it answers.
+    /// When it left its sender, in nanoseconds; of an acknowledgement, when the packet did that it
+    /// answers.
     pub born: u64,
     /// From the lowest bit: number (32 bits), length (16), flags (8), connection (8).
     word: u64,
@@ -42,7 +44,8 @@ pub(crate) mod flag {
     pub const REDUCED: u8 = 1 << 4;
     /// Sent before.
     pub const AGAIN: u8 = 1 << 5;
-    /// A selective acknowledgement: what it says is kept in [`Reports`](crate::sources::tcp::Reports).
+    /// A selective acknowledgement: what it says is kept in
+    /// [`Reports`](crate::sources::tcp::Reports).
     pub const BLOCKS: u8 = 1 << 6;
 }
 
@@ -59,7 +62,8 @@ impl Body {
         Body { born, word: seq as u64 | len | flags | life }
     }
 
-    /// Its number; of an acknowledgement, the number expected next, or with [`flag::BLOCKS`] the place of its report.
+    /// Its number; of an acknowledgement, the number expected next, or with [`flag::BLOCKS`] the
+    /// place of its report.
     #[inline]
     pub fn seq(&self) -> u32 {
         self.word as u32
@@ -116,8 +120,8 @@ pub(crate) struct Label {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Waiting {
     flights: Vec<Flight>,
-    /// Slots to be used anew: that of a packet just dropped, then that which has been free longest. So the packets of a queue that
-    /// serves in order lie in order.
+    /// Slots to be used anew: that of a packet just dropped, then that which has been free
+    /// longest. So the packets of a queue that serves in order lie in order.
     free: VecDeque<u32>,
     /// The slot that was given up last by a packet that went on.
     left: u32,
@@ -141,7 +145,10 @@ impl Waiting {
                 self.flights.len() as u32 - 1
             }
         };
-        Packet::new(label.flow, flight.body.len()).with_class(label.class).with_ecn(flight.body.ecn()).with_slot(slot)
+        Packet::new(label.flow, flight.body.len())
+            .with_class(label.class)
+            .with_ecn(flight.body.ecn())
+            .with_slot(slot)
     }
 
     /// What was kept for `packet`.
@@ -169,7 +176,8 @@ impl Waiting {
         self.with_mark(packet)
     }
 
-    /// Who may well be so many places behind the packet that went on last: a guess, for what may be asked for ahead.
+    /// Who may well be so many places behind the packet that went on last: a guess, for what may be
+    /// asked for ahead.
     #[inline]
     pub fn likely(&self, behind: usize) -> Option<&Flight> {
         self.flights.get(self.left as usize + behind)

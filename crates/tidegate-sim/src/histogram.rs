@@ -1,8 +1,8 @@
 //! Delays in a log-linear histogram: each octave of nanoseconds is cut into equal parts.
 //!
-//! With `2^BITS` parts an octave a quantile is off by at most one part's width, `1 / 2^BITS` of the value; within a
-//! part values are taken as evenly spread. Below 2^[`FLOOR`] ns (about a microsecond) the first part holds everything,
-//! above 2^[`CEILING`] ns (about 69 s) the last.
+//! With `2^BITS` parts an octave a quantile is off by at most one part's width, `1 / 2^BITS` of the
+//! value; within a part values are taken as evenly spread. Below 2^[`FLOOR`] ns (about a
+//! microsecond) the first part holds everything, above 2^[`CEILING`] ns (about 69 s) the last.
 //!
 //! ```
 //! use tidegate::Span;
@@ -184,7 +184,8 @@ mod tests {
 
     #[test]
     fn quantiles_are_within_the_stated_error() {
-        let mut sorted: Vec<u64> = (0..10_007u64).map(|i| 2_000 + tidegate::rng::mix(i) % 50_000_000).collect();
+        let mut sorted: Vec<u64> =
+            (0..10_007u64).map(|i| 2_000 + tidegate::rng::mix(i) % 50_000_000).collect();
         let mut histogram = Histogram::new();
         sorted.iter().for_each(|&n| histogram.record(Span::from_nanos(n)));
         sorted.sort_unstable();

@@ -1,7 +1,9 @@
-//! A fast, deterministic packet simulator around [`tidegate::Qdisc`]. It knows nothing of files, clocks or threads.
+//! A fast, deterministic packet simulator around [`tidegate::Qdisc`]. It knows nothing of files,
+//! clocks or threads.
 //!
-//! Describe a [`Network`] (nodes, links, flows), say for how long ([`Plan`]), and [`simulate`] it. The same seed gives the
-//! same [`Outcome`], bit for bit; every flow draws from a stream of its own, so that adding one shifts nobody's dice.
+//! Describe a [`Network`] (nodes, links, flows), say for how long ([`Plan`]), and [`simulate`] it.
+//! The same seed gives the same [`Outcome`], bit for bit; every flow draws from a stream of its
+//! own, so that adding one shifts nobody's dice.
 //!
 //! ```
 //! use tidegate::{Link, Rate, Seed, Span, Time, catalog};
@@ -28,9 +30,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A queue is anything that is a [`Qdisc`](tidegate::Qdisc); the default is any of the catalog. To show progress or to
-//! give up, run a [`Simulation`] in steps. How it works, and why so few events are enough, is in the module `engine`;
-//! what is counted, and over which time, in the types of an [`Outcome`].
+//! A queue is anything that is a [`Qdisc`](tidegate::Qdisc); the default is any of the catalog. To
+//! show progress or to give up, run a [`Simulation`] in steps. How it works, and why so few events
+//! are enough, is in the module `engine`; what is counted, and over which time, in the types of an
+//! [`Outcome`].
 #![forbid(unsafe_code)]
 
 mod agenda;
@@ -59,8 +62,8 @@ pub use histogram::Histogram;
 pub use meters::Trace;
 pub use network::{Flow, FlowId, GroupId, LinkId, LinkSpec, MOST, Network, NodeId};
 pub use outcome::{
-    Completions, Count, Counters, Delay, Delays, FlowOutcome, GaugeSeries, GroupOutcome, LinkOutcome, Outcome, Plan,
-    QueueSeries,
+    Completions, Count, Counters, Delay, Delays, FlowOutcome, GaugeSeries, GroupOutcome,
+    LinkOutcome, Outcome, Plan, QueueSeries,
 };
 #[doc(hidden)]
 pub use reference::simulate_by_packet;

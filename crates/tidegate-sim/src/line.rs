@@ -1,5 +1,5 @@
-//! The packets on a link that need an event at its far end, in the order in which they come out; also those of one strand
-//! of a confluence, which have no turn of their own.
+//! The packets on a link that need an event at its far end, in the order in which they come out;
+//! also those of one strand of a confluence, which have no turn of their own.
 use crate::agenda::Agenda;
 use crate::fetch::fetch;
 use crate::flight::Flight;
@@ -15,12 +15,14 @@ pub(crate) struct Line {
     len: u32,
     /// The link's place among the players of the [`Agenda`].
     pub player: u32,
-    /// The port whose queue all that is in line joins, `u32::MAX` if not all do. Nobody can foretell whether such a line is next,
-    /// so it is asked for as late as may be: meanwhile what is the same for all is done.
+    /// The port whose queue all that is in line joins, `u32::MAX` if not all do. Nobody can
+    /// foretell whether such a line is next, so it is asked for as late as may be: meanwhile
+    /// what is the same for all is done.
     pub door: u32,
     /// The flow whose sender is at home on the link, if one is.
     pub owner: u32,
-    /// When the first of what that sender has yet to send comes out, `u64::MAX` for never; it may be early.
+    /// When the first of what that sender has yet to send comes out, `u64::MAX` for never; it may
+    /// be early.
     pub owed: u64,
     /// Its turn, as the agenda knows it.
     known: u64,
@@ -29,7 +31,16 @@ pub(crate) struct Line {
 impl Line {
     /// An empty line; it takes no memory yet.
     pub fn new(player: u32, door: u32) -> Line {
-        Line { ring: Box::default(), head: 0, len: 0, player, door, owner: u32::MAX, owed: u64::MAX, known: u64::MAX }
+        Line {
+            ring: Box::default(),
+            head: 0,
+            len: 0,
+            player,
+            door,
+            owner: u32::MAX,
+            owed: u64::MAX,
+            known: u64::MAX,
+        }
     }
 
     /// Joins the tail. Whether the line was empty.
@@ -57,7 +68,8 @@ impl Line {
         }
     }
 
-    /// Has those fetched that are a few places behind the head: what entered a long line is no longer in the cache when it leaves.
+    /// Has those fetched that are a few places behind the head: what entered a long line is no
+    /// longer in the cache when it leaves.
     #[inline]
     pub fn fetch(&self) {
         let mask = self.ring.len().wrapping_sub(1);
@@ -88,7 +100,8 @@ impl Line {
             return None;
         }
         self.len -= 1;
-        // A line that is mostly empty stays where the cache has it. A product in place of a branch that nobody can foretell.
+        // A line that is mostly empty stays where the cache has it. A product in place of a branch
+        // that nobody can foretell.
         self.head = ((self.head + 1) & (self.ring.len() - 1) as u32) * (self.len > 0) as u32;
         Some(flight)
     }

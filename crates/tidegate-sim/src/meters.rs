@@ -1,5 +1,6 @@
-//! Who counts what. Everything is told with its own true time and counted if that lies in the measuring window, so it
-//! does not matter when it is told; all sums are of integers, so it does not matter in which order.
+//! Who counts what. Everything is told with its own true time and counted if that lies in the
+//! measuring window, so it does not matter when it is told; all sums are of integers, so it does
+//! not matter in which order.
 use tidegate::{Span, Time};
 
 use crate::fetch::fetch;
@@ -7,7 +8,8 @@ use crate::flight::{Body, flag};
 use crate::histogram::{BITS, Histogram, coarser, part, parts, quantile};
 use crate::network::{GroupId, Network};
 use crate::outcome::{
-    Completions, Count, Counters, Delay, Delays, FlowOutcome, GroupOutcome, LinkOutcome, Outcome, Plan,
+    Completions, Count, Counters, Delay, Delays, FlowOutcome, GroupOutcome, LinkOutcome, Outcome,
+    Plan,
 };
 use crate::spread::{Spread, Windows};
 
@@ -51,7 +53,8 @@ pub(crate) struct Meters {
     transfers: Vec<(Count, Histogram)>,
     /// Each flow's delays, one histogram after the other.
     flow_delays: Vec<u32>,
-    /// The gaps between each flow's drops, which the queues keep until the end; none without [`Delays::Flows`].
+    /// The gaps between each flow's drops, which the queues keep until the end; none without
+    /// [`Delays::Flows`].
     pub drop_gaps: Vec<Spread>,
     /// The bytes that each flow got in windows of `tau`; none without.
     windows: Vec<Windows>,
@@ -86,7 +89,10 @@ impl Meters {
             round_trip: vec![Histogram::new(); groups],
             transfers: vec![(Count::default(), Histogram::new()); groups],
             flow_delays: vec![0; kept],
-            drop_gaps: vec![Spread::default(); if plan.delays == Delays::Flows { flows } else { 0 }],
+            drop_gaps: vec![
+                Spread::default();
+                if plan.delays == Delays::Flows { flows } else { 0 }
+            ],
             windows: vec![Windows::NONE; if plan.rate_window.is_some() { flows } else { 0 }],
             tau: plan.rate_window.map_or(u64::MAX, |tau| tau.as_nanos()),
             step: plan.step.map_or(u64::MAX, |s| s.as_nanos()),
@@ -229,13 +235,20 @@ impl Meters {
             self.group_delays[*group as usize].record_in(part, waited);
         }
         if self.delays == Delays::Flows {
-            let count = &mut self.flow_delays[flow as usize * parts(FLOW_BITS) + coarser(part, FLOW_BITS)];
+            let count =
+                &mut self.flow_delays[flow as usize * parts(FLOW_BITS) + coarser(part, FLOW_BITS)];
             *count = count.saturating_add(1);
         }
     }
 
     /// Sums up.
-    pub fn finish<Q>(self, network: &Network<Q>, plan: Plan, links: Vec<LinkOutcome>, events: u64) -> Outcome {
+    pub fn finish<Q>(
+        self,
+        network: &Network<Q>,
+        plan: Plan,
+        links: Vec<LinkOutcome>,
+        events: u64,
+    ) -> Outcome {
         let flows: Vec<FlowOutcome> = (0..self.flows.len()).map(|flow| self.flow(flow)).collect();
         let mut groups: Vec<GroupOutcome> =
             (0..network.groups.len()).map(|g| self.group_outcome(g, network, &links)).collect();
@@ -253,7 +266,17 @@ impl Meters {
         };
         let (delivered_bytes, dropped_bytes) = (by_group(&self.delivered), by_group(&self.dropped));
         let (grid, packets) = (plan.grid().collect(), self.packets);
-        Outcome { plan, grid, flows, groups, links, delivered_bytes, dropped_bytes, events, packets }
+        Outcome {
+            plan,
+            grid,
+            flows,
+            groups,
+            links,
+            delivered_bytes,
+            dropped_bytes,
+            events,
+            packets,
+        }
     }
 
     fn flow(&self, index: usize) -> FlowOutcome {
@@ -266,14 +289,25 @@ impl Meters {
         FlowOutcome {
             group: GroupId(group),
             counters,
-            delay: Delay { mean: counters.mean_delay(), sd: None, p50: of(0.5), p95: of(0.95), p99: of(0.99) },
+            delay: Delay {
+                mean: counters.mean_delay(),
+                sd: None,
+                p50: of(0.5),
+                p95: of(0.95),
+                p99: of(0.99),
+            },
             windows: self.windows.get(index).map(windows).unwrap_or_default(),
             drop_gaps: self.drop_gaps.get(index).copied().unwrap_or_default(),
         }
     }
 
     /// A group without its members' counters.
-    fn group_outcome<Q>(&self, index: usize, network: &Network<Q>, links: &[LinkOutcome]) -> GroupOutcome {
+    fn group_outcome<Q>(
+        &self,
+        index: usize,
+        network: &Network<Q>,
+        links: &[LinkOutcome],
+    ) -> GroupOutcome {
         let (transfers, times) = &self.transfers[index];
         GroupOutcome {
             name: network.groups[index].clone(),

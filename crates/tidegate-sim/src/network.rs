@@ -1,4 +1,5 @@
-//! What is simulated: nodes, links, groups of flows. A description only; [`Simulation`](crate::Simulation) runs it.
+//! What is simulated: nodes, links, groups of flows. A description only;
+//! [`Simulation`](crate::Simulation) runs it.
 use std::collections::BTreeMap;
 
 use tidegate::{ConfigError, Rate, Size, Span, Time, catalog::AnyQueue};
@@ -63,11 +64,13 @@ pub struct LinkSpec<Q> {
     pub to: NodeId,
     /// Its rate, above zero.
     pub rate: Rate,
-    /// Its propagation delay; below one nanosecond counts as one (so that no effect is simultaneous with its cause).
+    /// Its propagation delay; below one nanosecond counts as one (so that no effect is
+    /// simultaneous with its cause).
     pub delay: Span,
     /// The queue before it; without one it holds whatever arrives and drops nothing.
     pub queue: Option<Q>,
-    /// How much may wait in the queue, where the time for which it is nearly full is to be measured.
+    /// How much may wait in the queue, where the time for which it is nearly full is to be
+    /// measured.
     pub limit: Option<Size>,
 }
 
@@ -80,13 +83,16 @@ pub struct Flow {
     pub from: NodeId,
     /// The receiver's node, another one.
     pub to: NodeId,
-    /// What queues see as [`Packet::flow`](tidegate::Packet::flow), of data and acknowledgements alike. Flows may share one.
+    /// What queues see as [`Packet::flow`](tidegate::Packet::flow), of data and acknowledgements
+    /// alike. Flows may share one.
     pub key: u64,
-    /// What queues see as [`Packet::class`](tidegate::Packet::class), of data and acknowledgements alike.
+    /// What queues see as [`Packet::class`](tidegate::Packet::class), of data and acknowledgements
+    /// alike.
     pub class: u16,
     /// When it starts.
     pub start: Time,
-    /// When its sender falls silent (a packet that would be sent at that very moment is not); [`Time::MAX`] for never.
+    /// When its sender falls silent (a packet that would be sent at that very moment is not);
+    /// [`Time::MAX`] for never.
     pub stop: Time,
     /// What sends.
     pub source: Source,
@@ -101,7 +107,13 @@ impl<Q> Default for Network<Q> {
 impl<Q> Network<Q> {
     /// A network of nothing.
     pub const fn new() -> Network<Q> {
-        Network { nodes: Vec::new(), links: Vec::new(), groups: Vec::new(), flows: Vec::new(), again: BTreeMap::new() }
+        Network {
+            nodes: Vec::new(),
+            links: Vec::new(),
+            groups: Vec::new(),
+            flows: Vec::new(),
+            again: BTreeMap::new(),
+        }
     }
 
     /// Adds a node.
@@ -111,7 +123,14 @@ impl<Q> Network<Q> {
     }
 
     /// Adds a link that cannot drop.
-    pub fn link(&mut self, name: impl Into<String>, from: NodeId, to: NodeId, rate: Rate, delay: Span) -> LinkId {
+    pub fn link(
+        &mut self,
+        name: impl Into<String>,
+        from: NodeId,
+        to: NodeId,
+        rate: Rate,
+        delay: Span,
+    ) -> LinkId {
         self.add(LinkSpec { name: name.into(), from, to, rate, delay, queue: None, limit: None })
     }
 
@@ -124,10 +143,19 @@ impl<Q> Network<Q> {
         delay: Span,
         queue: Q,
     ) -> LinkId {
-        self.add(LinkSpec { name: name.into(), from, to, rate, delay, queue: Some(queue), limit: None })
+        self.add(LinkSpec {
+            name: name.into(),
+            from,
+            to,
+            rate,
+            delay,
+            queue: Some(queue),
+            limit: None,
+        })
     }
 
-    /// Says that the queue of `link` holds up to `limit`, so that the time for which it is nearly full is measured.
+    /// Says that the queue of `link` holds up to `limit`, so that the time for which it is nearly
+    /// full is measured.
     pub fn limit(&mut self, link: LinkId, limit: Size) {
         self.links[link.index()].limit = Some(limit);
     }
@@ -140,7 +168,8 @@ impl<Q> Network<Q> {
 
     /// Adds a link that cannot drop in each direction, named `a->b` and `b->a` after its nodes.
     pub fn duplex(&mut self, a: NodeId, b: NodeId, rate: Rate, delay: Span) -> (LinkId, LinkId) {
-        let name = |x: NodeId, y: NodeId| format!("{}->{}", self.nodes[x.index()], self.nodes[y.index()]);
+        let name =
+            |x: NodeId, y: NodeId| format!("{}->{}", self.nodes[x.index()], self.nodes[y.index()]);
         let (there, back) = (name(a, b), name(b, a));
         (self.link(there, a, b, rate, delay), self.link(back, b, a, rate, delay))
     }
@@ -157,8 +186,9 @@ impl<Q> Network<Q> {
         FlowId(self.flows.len() as u32 - 1)
     }
 
-    /// Has `flow` start again after its stop: from the one to the other time, in order. What it sends starts anew: a connection
-    /// is a new one, and what is still on its way of the old one counts for nothing.
+    /// Has `flow` start again after its stop: from the one to the other time, in order. What it
+    /// sends starts anew: a connection is a new one, and what is still on its way of the old
+    /// one counts for nothing.
     pub fn again(&mut self, flow: FlowId, periods: Vec<Period>) {
         self.again.insert(flow, periods);
     }
@@ -178,7 +208,9 @@ impl<Q> Network<Q> {
     /// # Errors
     /// Names the link or the flow, the field, its value and the bound.
     pub fn check(&self) -> Result<(), ConfigError> {
-        for (what, count) in [("nodes", self.nodes.len()), ("links", self.links.len()), ("flows", self.flows.len())] {
+        for (what, count) in
+            [("nodes", self.nodes.len()), ("links", self.links.len()), ("flows", self.flows.len())]
+        {
             if count > MOST {
                 return Err(ConfigError::new(what, count, format!("must be at most {MOST}")));
             }
@@ -195,7 +227,11 @@ impl<Q> Network<Q> {
             return Err(ConfigError::new(field("ends"), ends, "must be two nodes of this network"));
         }
         if link.rate.as_bps() == 0 || link.rate.as_bps() > 1_000_000_000_000_000 {
-            return Err(ConfigError::new(field("rate"), link.rate, "must lie above 0 bit/s, up to 1 Pbit/s"));
+            return Err(ConfigError::new(
+                field("rate"),
+                link.rate,
+                "must lie above 0 bit/s, up to 1 Pbit/s",
+            ));
         }
         if link.delay > Span::from_secs(3600.0) {
             return Err(ConfigError::new(field("delay"), link.delay, "must be at most an hour"));
@@ -211,12 +247,20 @@ impl<Q> Network<Q> {
             return Err(ConfigError::new(field("ends"), ends, "must be two nodes of this network"));
         }
         if flow.group.index() >= self.groups.len() {
-            return Err(ConfigError::new(field("group"), flow.group.0, "must be a group of this network"));
+            return Err(ConfigError::new(
+                field("group"),
+                flow.group.0,
+                "must be a group of this network",
+            ));
         }
         if let Some(again) = self.again.get(&FlowId(index as u32)) {
             check_periods(&field("again"), again, flow.stop)?;
             if matches!(flow.source, Source::Tfrc(_)) {
-                return Err(ConfigError::new(field("again"), again.len(), "a TFRC flow cannot start again"));
+                return Err(ConfigError::new(
+                    field("again"),
+                    again.len(),
+                    "a TFRC flow cannot start again",
+                ));
             }
         }
         flow.source.check().map_err(|e| ConfigError { field: field(&e.field), ..e })

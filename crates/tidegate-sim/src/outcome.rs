@@ -1,8 +1,10 @@
-//! What a run yields. All counts are of the measuring window, from the end of the warm-up (included) to the end of
-//! the run (excluded); an arrival, a departure or a delivery counts by its own true time. Bytes are bytes on the wire.
+//! What a run yields. All counts are of the measuring window, from the end of the warm-up
+//! (included) to the end of the run (excluded); an arrival, a departure or a delivery counts by its
+//! own true time. Bytes are bytes on the wire.
 //!
-//! Everything that a link behind a queue sees counts once per such link: a flow that passes two queues is `offered`
-//! twice. Acknowledgements are in no flow's figures, only in those of the queues that they pass.
+//! Everything that a link behind a queue sees counts once per such link: a flow that passes two
+//! queues is `offered` twice. Acknowledgements are in no flow's figures, only in those of the
+//! queues that they pass.
 use tidegate::{ConfigError, DropReason, MarkReason, Rate, Span, Time};
 
 use crate::histogram::Histogram;
@@ -23,7 +25,8 @@ pub struct Plan {
     pub step: Option<Span>,
     /// Whose queueing delays are kept as histograms.
     pub delays: Delays,
-    /// The windows τ whose rates are compared flow by flow, counted from the end of the warm-up; `None` for none.
+    /// The windows τ whose rates are compared flow by flow, counted from the end of the warm-up;
+    /// `None` for none.
     pub rate_window: Option<Span>,
 }
 
@@ -51,7 +54,11 @@ impl Plan {
     /// Names the field, its value and the bound.
     pub(crate) fn check(&self, groups: usize) -> Result<(), ConfigError> {
         if self.warmup >= self.end {
-            return Err(ConfigError::new("warmup", self.warmup, format!("must be before the end, {}", self.end)));
+            return Err(ConfigError::new(
+                "warmup",
+                self.warmup,
+                format!("must be before the end, {}", self.end),
+            ));
         }
         if self.end > Time::ZERO + Span::from_secs(1e9) {
             return Err(ConfigError::new("end", self.end, "must be at most 10^9 s"));
@@ -59,7 +66,11 @@ impl Plan {
         if let Some(step) = self.step {
             let points = self.end.as_nanos() / step.as_nanos().max(1);
             if step == Span::ZERO || points.saturating_mul(groups.max(1) as u64) > MOST_READINGS {
-                return Err(ConfigError::new("step", step, "must be above 0 and give at most 10^7 readings"));
+                return Err(ConfigError::new(
+                    "step",
+                    step,
+                    "must be above 0 and give at most 10^7 readings",
+                ));
             }
         }
         if self.rate_window == Some(Span::ZERO) {
@@ -142,7 +153,8 @@ pub struct Counters {
     pub departed: Count,
     /// Arrived at the receiver, duplicates included: throughput.
     pub delivered: Count,
-    /// Bytes new to the receiver: for TCP when they are in order, for others when they arrive. Goodput.
+    /// Bytes new to the receiver: for TCP when they are in order, for others when they arrive.
+    /// Goodput.
     pub goodput_bytes: u64,
     /// Dropped by queues.
     pub dropped: Count,
@@ -176,7 +188,8 @@ impl Counters {
 
     /// Mean waiting time in a queue; `None` if no packet left one.
     pub fn mean_delay(&self) -> Option<Span> {
-        (self.departed.packets > 0).then(|| Span::from_nanos(self.delay_sum / self.departed.packets))
+        (self.departed.packets > 0)
+            .then(|| Span::from_nanos(self.delay_sum / self.departed.packets))
     }
 
     /// The goodput over `window`, in bit/s.
@@ -192,7 +205,8 @@ pub struct FlowOutcome {
     pub group: GroupId,
     /// Its counters.
     pub counters: Counters,
-    /// Its packets' delay in queues; percentiles with [`Delays::Flows`], good to an eighth; no standard deviation.
+    /// Its packets' delay in queues; percentiles with [`Delays::Flows`], good to an eighth; no
+    /// standard deviation.
     pub delay: Delay,
     /// The bytes delivered in each whole [`rate window`](Plan::rate_window).
     pub windows: Spread,
@@ -215,8 +229,8 @@ pub struct GroupOutcome {
     pub delays: Histogram,
     /// From sender to receiver, of packets delivered; empty with [`Delays::Off`].
     pub one_way: Delay,
-    /// From a sender and back to it: of every acknowledgement, the time since the packet that it answers was sent. Empty with
-    /// [`Delays::Off`] and for flows that are not answered.
+    /// From a sender and back to it: of every acknowledgement, the time since the packet that it
+    /// answers was sent. Empty with [`Delays::Off`] and for flows that are not answered.
     pub round_trip: Delay,
     /// The gaps between drops of any of its packets at the same queue, in nanoseconds.
     pub drop_gaps: Spread,
@@ -229,7 +243,8 @@ pub struct GroupOutcome {
 pub struct Completions {
     /// How many, and their bytes.
     pub transfers: Count,
-    /// From the start of the transfer to the arrival of its last byte; a transfer counts when it ends.
+    /// From the start of the transfer to the arrival of its last byte; a transfer counts when it
+    /// ends.
     pub time: Delay,
 }
 
@@ -256,7 +271,8 @@ pub struct LinkOutcome {
     pub mean_packets: f64,
     /// Waiting bytes, averaged over time.
     pub mean_bytes: f64,
-    /// The time for which at least 95 % of its [`limit`](crate::LinkSpec::limit) waited; `None` without one.
+    /// The time for which at least 95 % of its [`limit`](crate::LinkSpec::limit) waited; `None`
+    /// without one.
     pub nearly_full: Option<Span>,
     /// Delay in the queue, over packets that left it; time in transmission is not in it.
     pub delay: Delay,
@@ -299,8 +315,8 @@ fn sum(counts: &[Count]) -> Count {
     })
 }
 
-/// A queue on the grid. The k-th reading is of time (k + 1) × step, after departures and before arrivals of that
-/// instant. The whole run is in it, warm-up included.
+/// A queue on the grid. The k-th reading is of time (k + 1) × step, after departures and before
+/// arrivals of that instant. The whole run is in it, warm-up included.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct QueueSeries {
     /// Waiting packets.
@@ -345,7 +361,8 @@ pub struct Outcome {
     pub delivered_bytes: Vec<Vec<u64>>,
     /// For every group, the bytes dropped by queues during the step before each point of the grid.
     pub dropped_bytes: Vec<Vec<u64>>,
-    /// Events that the simulator processed. The one figure that depends on how it works, not on what it simulates.
+    /// Events that the simulator processed. The one figure that depends on how it works, not on
+    /// what it simulates.
     pub events: u64,
     /// Packets that sources and receivers sent in the whole run.
     pub packets: u64,

@@ -1,10 +1,11 @@
 //! A queue and the link behind it, without an event per departure.
 //!
-//! Departures are worked out when somebody needs to know: [`Port::catch_up`] makes all those that begin up to a given
-//! time, each with its own true time, and asks the queue once more at the true time at which the link falls idle.
-//! That is done before every arrival, before every reading, and at the latest when what departs could next meet
-//! something that needs an event, or what has gone on enters a link where streams of this port meet ([`Port::due`]); until then
-//! what has departed waits for more to go on with.
+//! Departures are worked out when somebody needs to know: [`Port::catch_up`] makes all those that
+//! begin up to a given time, each with its own true time, and asks the queue once more at the true
+//! time at which the link falls idle. That is done before every arrival, before every reading, and
+//! at the latest when what departs could next meet something that needs an event, or what has gone
+//! on enters a link where streams of this port meet ([`Port::due`]); until then what has departed
+//! waits for more to go on with.
 use std::ops::Range;
 
 use tidegate::{Backlog, DropReason, MarkReason, Packet, Qdisc, Sink, Time};
@@ -37,18 +38,27 @@ pub(crate) struct Port<Q> {
     lookahead: u64,
     /// When the last transmission began.
     pub began: u64,
-    /// What has departed and has yet to go on, where that needs no event: a few at a time, so that the code for it is at hand.
+    /// What has departed and has yet to go on, where that needs no event: a few at a time, so that
+    /// the code for it is at hand.
     pub departed: Vec<Flight>,
     /// When the first of those began to depart.
     first: u64,
-    /// When the first of what has gone on enters a link where streams of this port meet, `u64::MAX` for none.
+    /// When the first of what has gone on enters a link where streams of this port meet,
+    /// `u64::MAX` for none.
     pub entry: u64,
     /// The links where streams of this port meet, by number among all such.
     pub confluences: Range<usize>,
 }
 
 impl<Q: Qdisc> Port<Q> {
-    pub fn new(queue: Q, wire: Wire, meter: QueueMeter, link: u32, lookahead: u64, player: u32) -> Port<Q> {
+    pub fn new(
+        queue: Q,
+        wire: Wire,
+        meter: QueueMeter,
+        link: u32,
+        lookahead: u64,
+        player: u32,
+    ) -> Port<Q> {
         Port {
             queue,
             wire,
@@ -67,9 +77,15 @@ impl<Q: Qdisc> Port<Q> {
         }
     }
 
-    /// The next departure that begins at or before `now`: the packet and when it comes out at the far end.
+    /// The next departure that begins at or before `now`: the packet and when it comes out at the
+    /// far end.
     #[inline(always)]
-    pub fn catch_up(&mut self, now: u64, waiting: &mut Waiting, meters: &mut Meters) -> Option<Flight> {
+    pub fn catch_up(
+        &mut self,
+        now: u64,
+        waiting: &mut Waiting,
+        meters: &mut Meters,
+    ) -> Option<Flight> {
         while self.next <= now {
             let at = self.next;
             self.meter.hold(at, self.held);
@@ -94,14 +110,22 @@ impl<Q: Qdisc> Port<Q> {
 
     /// `flight` arrives at `now`, every departure up to then having been made.
     #[inline(always)]
-    pub fn offer(&mut self, now: u64, flight: Flight, label: Label, waiting: &mut Waiting, meters: &mut Meters) {
+    pub fn offer(
+        &mut self,
+        now: u64,
+        flight: Flight,
+        label: Label,
+        waiting: &mut Waiting,
+        meters: &mut Meters,
+    ) {
         self.meter.hold(now, self.held);
         self.meter.offered(now, &flight, meters);
         let packet = waiting.keep(flight, label);
         let mut fate = Fate { waiting, meters, meter: &mut self.meter };
         self.queue.enqueue(Time::from_nanos(now), packet, &mut fate);
         self.held = self.queue.backlog();
-        // Whatever it was waiting for, an idle link asks again now; unless the queue is empty (the packet was dropped).
+        // Whatever it was waiting for, an idle link asks again now; unless the queue is empty (the
+        // packet was dropped).
         if self.wire.free <= now && self.held.packets > 0 {
             self.next = now;
         }
@@ -115,7 +139,8 @@ impl<Q: Qdisc> Port<Q> {
         first.saturating_add(self.lookahead).min(self.entry)
     }
 
-    /// Keeps the last that has departed until others go on, too; whether they are as many as may be.
+    /// Keeps the last that has departed until others go on, too; whether they are as many as may
+    /// be.
     #[inline]
     pub fn put_off(&mut self, flight: Flight) -> bool {
         if self.departed.is_empty() {

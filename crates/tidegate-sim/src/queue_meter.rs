@@ -1,4 +1,5 @@
-//! The meter of a link behind a queue. It is told in order of time, whatever other queues have been told.
+//! The meter of a link behind a queue. It is told in order of time, whatever other queues have been
+//! told.
 use tidegate::{Backlog, DropReason, Gauge, MarkReason, Qdisc, Size, Span};
 
 use crate::flight::Flight;
@@ -44,8 +45,14 @@ pub(crate) struct QueueMeter {
 }
 
 impl QueueMeter {
-    /// The meter of link number `link`, described by `spec`, in a network of so many groups and flows.
-    pub fn new<Q>(link: u32, spec: &LinkSpec<Q>, plan: &Plan, [groups, flows]: [usize; 2]) -> QueueMeter {
+    /// The meter of link number `link`, described by `spec`, in a network of so many groups and
+    /// flows.
+    pub fn new<Q>(
+        link: u32,
+        spec: &LinkSpec<Q>,
+        plan: &Plan,
+        [groups, flows]: [usize; 2],
+    ) -> QueueMeter {
         let flows = if plan.delays == Delays::Flows { flows } else { 0 };
         QueueMeter {
             link,
@@ -164,7 +171,9 @@ impl QueueMeter {
         let backlog = queue.backlog();
         series.packets.push(backlog.packets);
         series.bytes.push(backlog.bytes);
-        series.delay.push((self.step_left > 0).then(|| Span::from_nanos(self.step_waited / self.step_left)));
+        series.delay.push(
+            (self.step_left > 0).then(|| Span::from_nanos(self.step_waited / self.step_left)),
+        );
         series.offered.push(self.step_offered);
         series.dropped.push(self.step_dropped);
         (self.step_waited, self.step_left, self.step_offered, self.step_dropped) = (0, 0, 0, 0);
@@ -179,7 +188,8 @@ impl QueueMeter {
             all.merge(&here.spread);
         }
         let link = &network.links[self.link as usize];
-        let mean = (self.departures.packets > 0).then(|| Span::from_nanos(self.waited / self.departures.packets));
+        let mean = (self.departures.packets > 0)
+            .then(|| Span::from_nanos(self.waited / self.departures.packets));
         let over = |sum: f64| if self.window == 0 { 0.0 } else { sum / self.window as f64 };
         LinkOutcome {
             link: LinkId(self.link),
@@ -205,7 +215,9 @@ impl QueueMeter {
 /// The least backlog of a queue that is nearly full: 95 % of its `limit` (cho2001's dwell).
 fn nearly_full(limit: Size) -> Backlog {
     match limit {
-        Size::Packets(n) => Backlog { packets: (n - n / 20).min(u32::MAX as u64) as u32, bytes: u64::MAX },
+        Size::Packets(n) => {
+            Backlog { packets: (n - n / 20).min(u32::MAX as u64) as u32, bytes: u64::MAX }
+        }
         Size::Bytes(n) => Backlog { packets: u32::MAX, bytes: n - n / 20 },
     }
 }

@@ -23,7 +23,8 @@ impl Divisor {
     /// `n` divided: the quotient and what is left.
     #[inline]
     pub fn divide(self, n: u64) -> (u64, u64) {
-        // The inverse is too small by less than one, and `n` is less than 2⁶⁴: the quotient is right or one too small.
+        // The inverse is too small by less than one, and `n` is less than 2⁶⁴: the quotient is
+        // right or one too small.
         let whole = ((n as u128 * self.inverse as u128) >> 64) as u64;
         match n - whole * self.by {
             rest if rest >= self.by => (whole + 1, rest - self.by),
@@ -42,9 +43,13 @@ mod tests {
         let by = (0..64).flat_map(|bits| [1u64 << bits, (1 << bits) + 1, mix(bits) >> bits]);
         for by in by.filter(|&by| by > 0) {
             let near = (0..64).flat_map(|bits| {
-                [(u64::MAX >> bits) / by * by, ((u64::MAX >> bits) / by * by).saturating_add((by - 1) / 2)]
+                [
+                    (u64::MAX >> bits) / by * by,
+                    ((u64::MAX >> bits) / by * by).saturating_add((by - 1) / 2),
+                ]
             });
-            for n in near.chain([0, 1, by - 1, by, u64::MAX - 1, u64::MAX]).chain((0..64).map(mix)) {
+            for n in near.chain([0, 1, by - 1, by, u64::MAX - 1, u64::MAX]).chain((0..64).map(mix))
+            {
                 assert_eq!(Divisor::new(by).divide(n), (n / by, n % by), "{n} / {by}");
             }
         }

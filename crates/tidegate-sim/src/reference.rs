@@ -1,6 +1,7 @@
-//! The same network packet by packet: every link has a queue (unlimited where none was given), every arrival and every
-//! end of a transmission is an event in one heap. Slow and plain; it is what [`engine`](crate::engine) is tested
-//! against. The ends of flows and the meters are shared, all that is between them is not.
+//! The same network packet by packet: every link has a queue (unlimited where none was given),
+//! every arrival and every end of a transmission is an event in one heap. Slow and plain; it is
+//! what [`engine`](crate::engine) is tested against. The ends of flows and the meters are shared,
+//! all that is between them is not.
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -29,7 +30,8 @@ enum Line<Q> {
     Managed { queue: Q, meter: Box<QueueMeter> },
 }
 
-/// An event: its key, a number that keeps simultaneous arrivals on one link in order, and what arrives.
+/// An event: its key, a number that keeps simultaneous arrivals on one link in order, and what
+/// arrives.
 type Event = Reverse<(Key, u64, Option<Box<Flight>>)>;
 
 struct Reference<Q> {
@@ -58,7 +60,10 @@ pub fn simulate_by_packet<Q: Qdisc>(
     let extent = [network.groups.len(), network.flows.len()];
     let link = |(i, spec): (usize, &mut crate::network::LinkSpec<Q>)| Link {
         queue: match spec.queue.take() {
-            Some(queue) => Line::Managed { queue, meter: Box::new(QueueMeter::new(i as u32, spec, plan, extent)) },
+            Some(queue) => Line::Managed {
+                queue,
+                meter: Box::new(QueueMeter::new(i as u32, spec, plan, extent)),
+            },
             None => Line::Unlimited(VecDeque::new()),
         },
         wire: Wire::new(spec.rate, spec.delay),
@@ -69,7 +74,16 @@ pub fn simulate_by_packet<Q: Qdisc>(
     meters.trace = Some(Box::default());
     let ends = Ends::new(&network, &routes, seed, |_| 0);
     let agenda = BinaryHeap::new();
-    let mut run = Reference { routes, ends, meters, links, waiting: Waiting::default(), agenda, serial: 0, events: 0 };
+    let mut run = Reference {
+        routes,
+        ends,
+        meters,
+        links,
+        waiting: Waiting::default(),
+        agenda,
+        serial: 0,
+        events: 0,
+    };
     run.run(plan);
     let trace = run.meters.trace.take().map_or_else(Trace::default, |t| *t);
     let metered = |link: Link<Q>| match link.queue {
@@ -87,7 +101,8 @@ impl<Q: Qdisc> Reference<Q> {
         plan.grid().for_each(|t| self.schedule(Key::new(t.as_nanos(), Class::Sample, 0), None));
         let end = plan.end.as_nanos();
         while let Some(Reverse((key, _, flight))) = self.agenda.pop() {
-            // Of the end itself only the reading belongs to the run, and what comes before it at that instant.
+            // Of the end itself only the reading belongs to the run, and what comes before it at
+            // that instant.
             if key.time() > end || key.time() == end && key.class() > Class::Sample {
                 break;
             }
@@ -130,7 +145,8 @@ impl<Q: Qdisc> Reference<Q> {
                 self.launch(now, id, timers);
             }
             (Class::Acknowledge, _) => {
-                let answer = self.ends.acknowledge(now, id, &mut self.waiting.reports, &mut self.meters);
+                let answer =
+                    self.ends.acknowledge(now, id, &mut self.waiting.reports, &mut self.meters);
                 self.answer(now, id, answer);
             }
             _ => self.sample(now),
@@ -170,7 +186,8 @@ impl<Q: Qdisc> Reference<Q> {
             }
             Kind::Reach | Kind::Meet => {
                 let Flight { flow, body: data, .. } = flight;
-                let answer = self.ends.deliver(now, flow, data, &mut self.waiting.reports, &mut self.meters);
+                let answer =
+                    self.ends.deliver(now, flow, data, &mut self.waiting.reports, &mut self.meters);
                 return self.answer(now, flow, answer);
             }
             Kind::Queue => self.routes.ports[step.index()] as usize,

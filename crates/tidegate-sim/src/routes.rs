@@ -1,14 +1,17 @@
 //! Which way each flow's packets go, and which of their hops need an event.
 //!
-//! A link that cannot drop is *fed in order* if everything that enters it comes out of one other link: then its
-//! packets' times follow one after the other from that link's, whenever those are worked out, and its packets need no
-//! event. The same holds for a receiver whose acknowledgements enter such a link, unless some of them wait and set out at
-//! a time of their own. Where several streams meet, and at a queue, each packet needs an event, so that they are handled in the
-//! order of time; but not where all of the streams come out of one port, in few enough lengths ([`Joint`]).
+//! A link that cannot drop is *fed in order* if everything that enters it comes out of one other
+//! link: then its packets' times follow one after the other from that link's, whenever those are
+//! worked out, and its packets need no event. The same holds for a receiver whose acknowledgements
+//! enter such a link, unless some of them wait and set out at a time of their own. Where several
+//! streams meet, and at a queue, each packet needs an event, so that they are handled in the
+//! order of time; but not where all of the streams come out of one port, in few enough lengths
+//! ([`Joint`]).
 //!
-//! A connection that shares the first link of its way with nobody, or a source that is not answered, is *at home* there: all that
-//! happens to its sender comes from itself, so that it too can be worked out ahead of the time of everything else, and only what comes
-//! out of that link needs events.
+//! A connection that shares the first link of its way with nobody, or a source that is not
+//! answered, is *at home* there: all that happens to its sender comes from itself, so that it too
+//! can be worked out ahead of the time of everything else, and only what comes out of that link
+//! needs events.
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
@@ -31,7 +34,8 @@ pub(crate) struct Step {
 pub(crate) enum Kind {
     /// Enter a link that is fed in order.
     Follow,
-    /// Reach a receiver that answers nothing, or into a link that is fed in order or where streams of one port meet.
+    /// Reach a receiver that answers nothing, or into a link that is fed in order or where streams
+    /// of one port meet.
     Reach,
     /// Come back to a sender that is at home.
     Home,
@@ -41,7 +45,8 @@ pub(crate) enum Kind {
     Enter,
     /// Join a queue.
     Queue,
-    /// Reach a receiver that answers into another link that several streams enter, or at times of its own.
+    /// Reach a receiver that answers into another link that several streams enter, or at times of
+    /// its own.
     Meet,
     /// Come back to the sender.
     Return,
@@ -52,7 +57,8 @@ impl Step {
         Step { kind, index }
     }
 
-    /// The link, or for [`Kind::Queue`] the port, or for [`Kind::Join`] the strand among those of all.
+    /// The link, or for [`Kind::Queue`] the port, or for [`Kind::Join`] the strand among those of
+    /// all.
     #[inline]
     pub fn index(self) -> usize {
         self.index as usize
@@ -76,7 +82,8 @@ pub(crate) struct Way {
     pub home: bool,
 }
 
-/// A link that several streams enter, all of which come out of the same port over links that are fed in order and as fast as the port's.
+/// A link that several streams enter, all of which come out of the same port over links that are
+/// fed in order and as fast as the port's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Joint {
     /// The link.
@@ -94,8 +101,8 @@ pub(crate) struct Routes {
     pub steps: Vec<Step>,
     /// Each flow's.
     pub ways: Vec<Way>,
-    /// Each port's least latency, from the start of a transmission to the next thing that needs an event, or to the next
-    /// [`Kind::Join`]; u64::MAX if
+    /// Each port's least latency, from the start of a transmission to the next thing that needs an
+    /// event, or to the next [`Kind::Join`]; u64::MAX if
     /// nothing ever does.
     pub lookahead: Vec<u64>,
     /// The link of each port, in the order of links.
@@ -106,9 +113,11 @@ pub(crate) struct Routes {
     pub joints: Vec<Joint>,
     /// The joint and the strand there that each [`Kind::Join`] means.
     pub strands: Vec<(u32, u32)>,
-    /// The link out of which one comes to each step of the way, `u32::MAX` for none: the order of simultaneous packets.
+    /// The link out of which one comes to each step of the way, `u32::MAX` for none: the order of
+    /// simultaneous packets.
     pub via: Vec<u32>,
-    /// The port whose queue all that needs an event at the far end of each link joins, if it is the same.
+    /// The port whose queue all that needs an event at the far end of each link joins, if it is
+    /// the same.
     pub doors: Vec<Option<u32>>,
 }
 
@@ -154,8 +163,8 @@ struct Links {
     answers: Answers,
     /// How many flows go this way.
     flows: u32,
-    /// Nothing but what comes back to it and its own timers happens to the first of them, which is one connection from its start to its
-    /// stop or is not answered.
+    /// Nothing but what comes back to it and its own timers happens to the first of them, which is
+    /// one connection from its start to its stop or is not answered.
     plain: bool,
 }
 
@@ -169,7 +178,12 @@ struct Stream {
 
 impl Links {
     /// The stream in which a packet, or its answer, enters each link of the way there and back.
-    fn streams<Q>(&self, network: &Network<Q>, feeds: &[Feed], ports: &[u32]) -> Vec<Option<Stream>> {
+    fn streams<Q>(
+        &self,
+        network: &Network<Q>,
+        feeds: &[Feed],
+        ports: &[u32],
+    ) -> Vec<Option<Stream>> {
         let mut stream: Option<Stream> = None;
         let mut enter = |link: u32| {
             let enters = stream;
@@ -185,7 +199,8 @@ impl Links {
             enters
         };
         let mut enters: Vec<Option<Stream>> = self.there.iter().map(|&link| enter(link)).collect();
-        // An acknowledgement that has waited is in no stream; but then the links behind are not fed in order either.
+        // An acknowledgement that has waited is in no stream; but then the links behind are not fed
+        // in order either.
         let answers = self.answers;
         enters.extend(self.back.iter().enumerate().map(|(i, &link)| {
             let stream = enter(link);
@@ -211,8 +226,15 @@ impl Routes {
             if *known == links.len() {
                 let way = |finder: &mut Finder, from: u32, to: u32| {
                     finder.way(from, to).ok_or_else(|| {
-                        let ends = format!("{} -> {}", network.nodes[from as usize], network.nodes[to as usize]);
-                        ConfigError::new(format!("flow {i}: ends"), ends, "there is no way from the one to the other")
+                        let ends = format!(
+                            "{} -> {}",
+                            network.nodes[from as usize], network.nodes[to as usize]
+                        );
+                        ConfigError::new(
+                            format!("flow {i}: ends"),
+                            ends,
+                            "there is no way from the one to the other",
+                        )
                     })
                 };
                 let there = way(&mut finder, flow.from.0, flow.to.0)?;
@@ -220,22 +242,26 @@ impl Routes {
                     Answers::None => Vec::new(),
                     _ => way(&mut finder, flow.to.0, flow.from.0)?,
                 };
-                let again = network.again.get(&FlowId(i as u32)).is_some_and(|periods| !periods.is_empty());
-                let plain = answers == Answers::None || matches!(flow.source, Source::Tcp(_)) && !again;
+                let again =
+                    network.again.get(&FlowId(i as u32)).is_some_and(|periods| !periods.is_empty());
+                let plain =
+                    answers == Answers::None || matches!(flow.source, Source::Tcp(_)) && !again;
                 links.push(Links { there, back, answers, flows: 0, plain });
             }
             links[*known].flows += 1;
             which.push(*known);
         }
-        let ports: Vec<u32> =
-            (0..network.links.len() as u32).filter(|&l| network.links[l as usize].queue.is_some()).collect();
+        let ports: Vec<u32> = (0..network.links.len() as u32)
+            .filter(|&l| network.links[l as usize].queue.is_some())
+            .collect();
         Ok(Routes::lay(network, &links, &which, ports))
     }
 
     /// Classifies every hop and writes the ways down.
     fn lay<Q>(network: &Network<Q>, links: &[Links], which: &[usize], ports: Vec<u32>) -> Routes {
         let feeds = feeds(network.links.len(), links);
-        let streams: Vec<Vec<Option<Stream>>> = links.iter().map(|l| l.streams(network, &feeds, &ports)).collect();
+        let streams: Vec<Vec<Option<Stream>>> =
+            links.iter().map(|l| l.streams(network, &feeds, &ports)).collect();
         let joints = joints(links, &streams, &feeds, &ports);
         let mut strands = Vec::new();
         let mut strand = BTreeMap::new();
@@ -257,7 +283,8 @@ impl Routes {
         let mut ways = Vec::with_capacity(links.len());
         for (Links { there, back, plain, .. }, streams) in links.iter().zip(&streams) {
             let (streams, returns) = streams.split_at(there.len());
-            // It is at home if what it sends then waits for an event: else it would be worked out to its end at once.
+            // It is at home if what it sends then waits for an event: else it would be worked out
+            // to its end at once.
             let home = *plain
                 && matches!(there[..], [first, next, ..] if step(first, streams[0]).kind == Kind::Enter
                     && feeds[first as usize] == Feed::Sender && !step(next, streams[1]).is_free());
@@ -295,7 +322,8 @@ impl Routes {
         &self.joints[self.strands[step.index()].0 as usize]
     }
 
-    /// Whether `a` takes its step before `b` does: of simultaneous packets that out of the link of lower number.
+    /// Whether `a` takes its step before `b` does: of simultaneous packets that out of the link of
+    /// lower number.
     #[inline(always)]
     pub fn earlier(&self, a: &Flight, b: &Flight) -> bool {
         a.time < b.time || a.time == b.time && self.via[a.hop as usize] < self.via[b.hop as usize]
@@ -359,24 +387,35 @@ impl Routes {
 }
 
 /// The links of which all that enters comes out of one port, in few enough strands.
-fn joints(links: &[Links], streams: &[Vec<Option<Stream>>], feeds: &[Feed], ports: &[u32]) -> Vec<Joint> {
+fn joints(
+    links: &[Links],
+    streams: &[Vec<Option<Stream>>],
+    feeds: &[Feed],
+    ports: &[u32],
+) -> Vec<Joint> {
     let mut entries: BTreeMap<u32, Option<(u32, BTreeSet<u64>)>> = BTreeMap::new();
     for (Links { there, back, .. }, streams) in links.iter().zip(streams) {
         for (&link, stream) in there.iter().chain(back).zip(streams) {
             if ports.binary_search(&link).is_ok() || matches!(feeds[link as usize], Feed::One(_)) {
                 continue;
             }
-            let known = entries.entry(link).or_insert_with(|| stream.map(|s| (s.port, BTreeSet::new())));
+            let known =
+                entries.entry(link).or_insert_with(|| stream.map(|s| (s.port, BTreeSet::new())));
             match (&mut *known, stream) {
-                (Some((port, lengths)), Some(stream)) if *port == stream.port => _ = lengths.insert(stream.length),
+                (Some((port, lengths)), Some(stream)) if *port == stream.port => {
+                    _ = lengths.insert(stream.length)
+                }
                 _ => *known = None,
             }
         }
     }
     let known = entries.into_iter().filter_map(|(link, known)| Some((link, known?)));
     let few = known.filter(|(_, (_, lengths))| lengths.len() <= STRANDS);
-    let joint =
-        |(link, (port, lengths)): (_, (_, BTreeSet<u64>))| Joint { link, port, lengths: lengths.into_iter().collect() };
+    let joint = |(link, (port, lengths)): (_, (_, BTreeSet<u64>))| Joint {
+        link,
+        port,
+        lengths: lengths.into_iter().collect(),
+    };
     let mut joints: Vec<Joint> = few.map(joint).collect();
     joints.sort_by_key(|joint| joint.port);
     joints
@@ -436,7 +475,8 @@ impl Finder {
     fn way(&mut self, from: u32, to: u32) -> Option<Vec<u32>> {
         let mut way = Vec::new();
         let mut root = from;
-        // A node with one link out, such as a host, has no choice to make; so one tree serves all hosts of a node.
+        // A node with one link out, such as a host, has no choice to make; so one tree serves all
+        // hosts of a node.
         if let [only] = self.out[from as usize][..] {
             way.push(only);
             root = self.ends[only as usize].1;
@@ -461,7 +501,8 @@ impl Finder {
     }
 }
 
-/// By which link one comes to each node on the shortest way from `root`: fewest hops, least delay, first declared.
+/// By which link one comes to each node on the shortest way from `root`: fewest hops, least delay,
+/// first declared.
 fn tree(out: &[Vec<u32>], ends: &[(u32, u32, u64)], root: u32) -> Vec<u32> {
     let mut via = vec![NONE; out.len()];
     let mut cost = vec![(u64::MAX, u64::MAX); out.len()];

@@ -1,4 +1,5 @@
-//! Meters of spread: sums of integers from which a mean and a standard deviation follow exactly, whenever they are told.
+//! Meters of spread: sums of integers from which a mean and a standard deviation follow exactly,
+//! whenever they are told.
 //!
 //! ```
 //! use tidegate_sim::Spread;
@@ -48,7 +49,8 @@ impl Spread {
     pub fn deviation(&self) -> Option<f64> {
         let n = self.count as u128;
         let mean = self.mean()?;
-        // n Σx² − (Σx)² without rounding, as long as it fits: the difference of two nearly equal numbers.
+        // n Σx² − (Σx)² without rounding, as long as it fits: the difference of two nearly equal
+        // numbers.
         let exact = match (n.checked_mul(self.squares), self.sum.checked_mul(self.sum)) {
             (Some(a), Some(b)) => a.saturating_sub(b) as f64 / (n as f64 * n as f64),
             _ => (self.squares as f64 / n as f64 - mean * mean).max(0.0),
@@ -56,7 +58,8 @@ impl Spread {
         Some(exact.sqrt())
     }
 
-    /// The coefficient of variation, population standard deviation over mean; `None` where the mean is 0.
+    /// The coefficient of variation, population standard deviation over mean; `None` where the mean
+    /// is 0.
     pub fn variation(&self) -> Option<f64> {
         let mean = self.mean().filter(|mean| *mean > 0.0)?;
         Some(self.deviation()? / mean)
@@ -91,7 +94,8 @@ impl Gaps {
     }
 }
 
-/// Bytes in successive windows of one length. Deliveries to one flow are told in order, so only one window is open.
+/// Bytes in successive windows of one length. Deliveries to one flow are told in order, so only one
+/// window is open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Windows {
     /// The end of the open window.
@@ -103,7 +107,8 @@ pub(crate) struct Windows {
 }
 
 impl Windows {
-    pub const NONE: Windows = Windows { until: 0, bytes: 0, closed: Spread { count: 0, sum: 0, squares: 0 } };
+    pub const NONE: Windows =
+        Windows { until: 0, bytes: 0, closed: Spread { count: 0, sum: 0, squares: 0 } };
 
     /// `len` bytes come at `at`; windows of `width` begin at `begin`.
     #[inline]
@@ -138,9 +143,13 @@ mod tests {
     fn golden_numbers_and_edges() {
         let of = |values: &[u64]| values.iter().copied().collect::<Spread>();
         assert!((of(&[1, 2, 3]).variation().unwrap() - 0.408248).abs() < 5e-7);
-        assert_eq!((of(&[]).mean(), of(&[]).deviation(), of(&[0, 0]).variation()), (None, None, None));
+        assert_eq!(
+            (of(&[]).mean(), of(&[]).deviation(), of(&[0, 0]).variation()),
+            (None, None, None)
+        );
         assert_eq!(of(&[7; 1000]).deviation(), Some(0.0));
-        // Ten seconds in nanoseconds and one more: the deviation is half a nanosecond, though the squares are huge.
+        // Ten seconds in nanoseconds and one more: the deviation is half a nanosecond, though the
+        // squares are huge.
         assert_eq!(of(&[10_000_000_000, 10_000_000_001]).deviation(), Some(0.5));
         assert_eq!(of(&[u64::MAX, u64::MAX]).deviation(), Some(0.0));
         let mut both = of(&[1, 2]);

@@ -1,10 +1,12 @@
-//! A link as a wire: packets one after the other, each on it for `8 · length / rate`, then the propagation delay.
+//! A link as a wire: packets one after the other, each on it for `8 · length / rate`, then the
+//! propagation delay.
 use tidegate::{Bytes, Rate, Span};
 
 use crate::quotient::Divisor;
 
-/// Transmission times at one rate with the remainder carried, as [`tidegate::units::Pacer`] has them, but without a division a packet;
-/// and without a multiplication where packets of one length follow each other.
+/// Transmission times at one rate with the remainder carried, as [`tidegate::units::Pacer`] has
+/// them, but without a division a packet; and without a multiplication where packets of one length
+/// follow each other.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 pub(crate) struct Wire {
@@ -27,7 +29,14 @@ const _: () = assert!(size_of::<Wire>() == 64);
 impl Wire {
     pub fn new(rate: Rate, delay: Span) -> Wire {
         let rate = Divisor::new(rate.as_bps());
-        Wire { rate, delay: delay.as_nanos().max(1), free: 0, remainder: 0, quotient: (0, 0), len: 0 }
+        Wire {
+            rate,
+            delay: delay.as_nanos().max(1),
+            free: 0,
+            remainder: 0,
+            quotient: (0, 0),
+            len: 0,
+        }
     }
 
     /// A packet of `len` bytes is there to be sent at `at`: when it comes out at the far end.
@@ -53,7 +62,8 @@ impl Wire {
         self.free
     }
 
-    /// When a transmission ends that begins at `start`, not before the wire is free, and what the divisions have left by then.
+    /// When a transmission ends that begins at `start`, not before the wire is free, and what the
+    /// divisions have left by then.
     #[inline]
     fn transmission(&self, start: u64, (whole, rest): (u64, u64)) -> (u64, u64) {
         // A product in place of a branch that nobody can foretell.
@@ -91,7 +101,11 @@ mod tests {
                     pacer.reset();
                 }
                 let end = at + pacer.next(len).as_nanos();
-                assert_eq!(wire.transit(at, len), end + 1, "a delay of zero counts as one nanosecond");
+                assert_eq!(
+                    wire.transit(at, len),
+                    end + 1,
+                    "a delay of zero counts as one nanosecond"
+                );
                 at = end;
             }
         }

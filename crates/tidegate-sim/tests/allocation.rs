@@ -13,7 +13,8 @@ fn nothing_is_allocated_after_warm_up() {
     let [a, b] = ["a", "b"].map(|name| network.node(name));
     let rate = Rate::from_bps(10_000_000);
     let link = Link::new(rate, Size::Packets(50), Bytes::new(1000)).unwrap();
-    let queue = catalog::config("drop_tail", None, &link).unwrap().build(link, Rng::from_seed(1)).unwrap();
+    let queue =
+        catalog::config("drop_tail", None, &link).unwrap().build(link, Rng::from_seed(1)).unwrap();
     network.queue("a->b", (a, b), rate, Span::from_millis(5), queue);
     network.link("b->a", b, a, rate, Span::from_millis(5));
     let group = network.group("all");
@@ -24,11 +25,16 @@ fn nothing_is_allocated_after_warm_up() {
             host
         });
         let source = match i % 5 {
-            0 => Source::Cbr(Cbr::new(Rate::from_bps(500_000), Bytes::new(1000)).with_jitter(Prob::clip(0.5))),
+            0 => Source::Cbr(
+                Cbr::new(Rate::from_bps(500_000), Bytes::new(1000)).with_jitter(Prob::clip(0.5)),
+            ),
             1 if i == 1 => Source::OnOff(OnOff {
                 rate: Rate::from_bps(500_000),
                 packet: Bytes::new(200),
-                on: Law::Scaled(Box::new(Law::Exponential { mean: 1 }), Box::new(Law::Constant(10_000_000))),
+                on: Law::Scaled(
+                    Box::new(Law::Exponential { mean: 1 }),
+                    Box::new(Law::Constant(10_000_000)),
+                ),
                 off: Law::Pareto { shape: 1.5, least: 10_000_000 },
                 begin: Begin::Either,
                 ecn: Ecn::NotEct,
@@ -39,10 +45,20 @@ fn nothing_is_allocated_after_warm_up() {
             2 => Source::Tcp(Tcp { delayed_ack: Span::from_millis(40), ..Tcp::new_reno() }),
             _ => Source::Tcp(Tcp::ns2(Flavor::NewReno)),
         };
-        network.flow(Flow { group, from, to, key: i, class: 0, start: Time::ZERO, stop: Time::MAX, source });
+        network.flow(Flow {
+            group,
+            from,
+            to,
+            key: i,
+            class: 0,
+            start: Time::ZERO,
+            stop: Time::MAX,
+            source,
+        });
     }
     let second = Span::from_secs(1.0);
-    let plan = Plan { warmup: Time::ZERO + second, ..Plan::until(Time::ZERO + Span::from_secs(60.0)) };
+    let plan =
+        Plan { warmup: Time::ZERO + second, ..Plan::until(Time::ZERO + Span::from_secs(60.0)) };
     let mut run = Simulation::new(network, plan, Seed::new(1)).unwrap();
     // By then every receiver has had something out of order.
     run.run_until(Time::ZERO + Span::from_secs(30.0));

@@ -5,8 +5,8 @@ use tidegate_sim::sources::EcnUse;
 use tidegate_sim::sources::tcp::*;
 use tidegate_sim::{Flow, Network, Outcome, Plan, Source, Tcp, simulate};
 
-/// Several of each of `kinds` over a line of `rate` with `queue` and round trips of 100 ms without waiting, of which what `from`
-/// to `to` brings counts, in seconds.
+/// Several of each of `kinds` over a line of `rate` with `queue` and round trips of 100 ms without
+/// waiting, of which what `from` to `to` brings counts, in seconds.
 struct Scene<'a> {
     rate: Rate,
     queue: (&'a str, &'a [(&'a str, &'a str)]),
@@ -26,7 +26,13 @@ impl Scene<'_> {
         let mut config = catalog::config(self.queue.0, Some("paper"), &link).unwrap();
         self.queue.1.iter().for_each(|(name, value)| config.set(name, value).unwrap());
         let half = Span::from_secs(RTT / 2.0);
-        network.queue("a->b", (a, b), self.rate, half, config.build(link, Rng::from_seed(seed)).unwrap());
+        network.queue(
+            "a->b",
+            (a, b),
+            self.rate,
+            half,
+            config.build(link, Rng::from_seed(seed)).unwrap(),
+        );
         network.link("b->a", b, a, self.rate, half);
         let mut key = 0;
         for (count, tcp) in &self.kinds {
@@ -34,7 +40,16 @@ impl Scene<'_> {
             for _ in 0..*count {
                 let source = Source::Tcp(Tcp { overhead: Span::from_micros(200), ..tcp.clone() });
                 let start = Time::ZERO + Span::from_millis(37 * key);
-                network.flow(Flow { group, from: a, to: b, key, class: 0, start, stop: Time::MAX, source });
+                network.flow(Flow {
+                    group,
+                    from: a,
+                    to: b,
+                    key,
+                    class: 0,
+                    start,
+                    stop: Time::MAX,
+                    source,
+                });
                 key += 1;
             }
         }
@@ -59,10 +74,11 @@ fn binomial(k: f64, l: f64, alpha: f64, beta: f64) -> Tcp {
     with(Congestion::Binomial(BinomialParams { k, l, alpha, beta, ..BinomialParams::default() }))
 }
 
-/// bansal2001: with k + l = 1 a binomial is TCP-compatible. Where each packet is marked or lost with one probability p its window is
-/// √(α / (β p)), and Reno's 1.31 / √p (ott1996), so that SQRT and IIAD with α / β = 2 get 1.08 of Reno's share and IIAD with 1 gets
-/// 0.76; measured are 1.14, 1.15 and 0.81, with Reno as a binomial at 1.04, since the two lose alike and not in the same rounds.
-/// (1.5, 1, 2, 0), of which k + l = 2, gets a third.
+/// bansal2001: with k + l = 1 a binomial is TCP-compatible. Where each packet is marked or lost
+/// with one probability p its window is √(α / (β p)), and Reno's 1.31 / √p (ott1996), so that SQRT
+/// and IIAD with α / β = 2 get 1.08 of Reno's share and IIAD with 1 gets 0.76; measured are 1.14,
+/// 1.15 and 0.81, with Reno as a binomial at 1.04, since the two lose alike and not in the same
+/// rounds. (1.5, 1, 2, 0), of which k + l = 2, gets a third.
 #[test]
 fn binomials_with_k_and_l_of_one_share_with_reno_through_red() {
     let share = |tcp: Tcp| {
@@ -79,9 +95,14 @@ fn binomials_with_k_and_l_of_one_share_with_reno_through_red() {
         };
         (ratio(1) + ratio(2)) / 2.0
     };
-    let [reno, sqrt, iiad, small, steep] =
-        [(0.0, 1.0, 1.0, 0.5), (0.5, 0.5, 1.0, 0.5), (1.0, 0.0, 2.0, 1.0), (1.0, 0.0, 1.0, 1.0), (2.0, 0.0, 1.5, 1.0)]
-            .map(|(k, l, alpha, beta)| share(binomial(k, l, alpha, beta)));
+    let [reno, sqrt, iiad, small, steep] = [
+        (0.0, 1.0, 1.0, 0.5),
+        (0.5, 0.5, 1.0, 0.5),
+        (1.0, 0.0, 2.0, 1.0),
+        (1.0, 0.0, 1.0, 1.0),
+        (2.0, 0.0, 1.5, 1.0),
+    ]
+    .map(|(k, l, alpha, beta)| share(binomial(k, l, alpha, beta)));
     assert!((0.95..1.1).contains(&reno), "Reno beside itself: {reno}");
     for (got, law) in [(sqrt, 1.08), (iiad, 1.08), (small, 0.76)] {
         assert!((0.95..1.15).contains(&(got / law)), "{got} is not {law}");
@@ -101,7 +122,8 @@ fn price(outcome: &Outcome) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// Flows of one kind at REM on 40 Mbit/s: each one's packets a second, the mean time of a round trip, and the mean price.
+/// Flows of one kind at REM on 40 Mbit/s: each one's packets a second, the mean time of a round
+/// trip, and the mean price.
 fn at_rem(congestion: Congestion, flows: usize) -> (f64, f64, f64) {
     let rate = Rate::from_bps(40_000_000);
     let tcp = Tcp { ecn: EcnUse::On, ..with(congestion) };
@@ -111,7 +133,8 @@ fn at_rem(congestion: Congestion, flows: usize) -> (f64, f64, f64) {
     (each(&outcome, 0, flows), RTT + waits, price(&outcome))
 }
 
-/// In equilibrium x κ q = α: the price that the rates stand for is the queue's, within 3 % (measured: within 1 %).
+/// In equilibrium x κ q = α: the price that the rates stand for is the queue's, within 3 %
+/// (measured: within 1 %).
 #[test]
 fn vegas_rem_reads_rems_price() {
     for kappa in [16, 8, 4] {
@@ -123,8 +146,9 @@ fn vegas_rem_reads_rems_price() {
     }
 }
 
-/// Its equilibrium, w = √(2 (1 − q) / q), is one of the mean of squares, since what a mark takes goes with w²: the mean window lies below, by
-/// as much as it moves up and down. With Reno's steps and marks at random that is 1.31 / √2 = 0.93 (ott1996); measured are 0.91 and 0.89.
+/// Its equilibrium, w = √(2 (1 − q) / q), is one of the mean of squares, since what a mark takes
+/// goes with w²: the mean window lies below, by as much as it moves up and down. With Reno's steps
+/// and marks at random that is 1.31 / √2 = 0.93 (ott1996); measured are 0.91 and 0.89.
 #[test]
 fn reno_num_reads_rems_price() {
     for flows in [16, 40] {

@@ -1,5 +1,5 @@
-//! Known laws of congestion control: where every so manieth packet is lost, where packets are lost at random, between two
-//! losses, in a queue without limit, at a threshold of marks.
+//! Known laws of congestion control: where every so manieth packet is lost, where packets are lost
+//! at random, between two losses, in a queue without limit, at a threshold of marks.
 use std::collections::VecDeque;
 
 use tidegate::{Backlog, DropReason, MarkReason, Packet, Qdisc, Rate, Rng, Seed, Sink, Span, Time};
@@ -38,7 +38,9 @@ impl Line {
         let number = self.arrivals;
         self.arrivals += 1;
         match &mut self.fate {
-            Fate::Every { first, period } => number >= *first && (number - *first).is_multiple_of(*period),
+            Fate::Every { first, period } => {
+                number >= *first && (number - *first).is_multiple_of(*period)
+            }
             Fate::AtRandom { probability, dice } => dice.chance(*probability),
             Fate::Pass | Fate::Mark { .. } => false,
         }
@@ -51,7 +53,9 @@ impl Qdisc for Line {
         if self.loses() {
             return out.dropped(now, &pkt, DropReason::Forced);
         }
-        if matches!(self.fate, Fate::Mark { threshold } if self.waiting.len() >= threshold) && pkt.ecn.is_capable() {
+        if matches!(self.fate, Fate::Mark { threshold } if self.waiting.len() >= threshold)
+            && pkt.ecn.is_capable()
+        {
             pkt.ecn = tidegate::Ecn::Ce;
             out.marked(now, &pkt, MarkReason::Early);
         }
@@ -68,7 +72,8 @@ impl Qdisc for Line {
     }
 }
 
-/// `flows` connections over a line of `rate` with round trips of `rtt`, without what packets take to be sent.
+/// `flows` connections over a line of `rate` with round trips of `rtt`, without what packets take
+/// to be sent.
 fn network(tcp: &Tcp, flows: u64, rate: Rate, rtt: Span, fate: Fate) -> Network<Line> {
     let mut network = Network::new();
     let [a, b] = ["a", "b"].map(|name| network.node(name));
@@ -78,7 +83,16 @@ fn network(tcp: &Tcp, flows: u64, rate: Rate, rtt: Span, fate: Fate) -> Network<
     let group = network.group("tcp");
     for key in 0..flows {
         let source = Source::Tcp(tcp.clone());
-        network.flow(Flow { group, from: a, to: b, key, class: 0, start: Time::ZERO, stop: Time::MAX, source });
+        network.flow(Flow {
+            group,
+            from: a,
+            to: b,
+            key,
+            class: 0,
+            start: Time::ZERO,
+            stop: Time::MAX,
+            source,
+        });
     }
     network
 }
@@ -92,8 +106,8 @@ fn run(network: Network<Line>, seconds: f64, seed: u64) -> (Outcome, Trace) {
 const FAST: Rate = Rate::from_bps(100_000_000_000);
 const RTT: f64 = 0.1;
 
-/// The mean window, in packets a round trip, of a connection that loses every `period`-th packet: over some periods after
-/// the first few, of which slow start ends near `window`.
+/// The mean window, in packets a round trip, of a connection that loses every `period`-th packet:
+/// over some periods after the first few, of which slow start ends near `window`.
 fn periodic(tcp: &Tcp, period: u64, window: f64) -> f64 {
     let fate = Fate::Every { first: window as u64, period };
     let (skip, count) = (6, 6);
@@ -104,8 +118,8 @@ fn periodic(tcp: &Tcp, period: u64, window: f64) -> f64 {
     (count as u64 * period) as f64 * RTT / (at(skip + count) - at(skip))
 }
 
-/// Intercept and slope of a line through points, with the half-width of the 99.9 % interval of the intercept. `t` is Student's
-/// quantile for two degrees of freedom fewer than there are points.
+/// Intercept and slope of a line through points, with the half-width of the 99.9 % interval of the
+/// intercept. `t` is Student's quantile for two degrees of freedom fewer than there are points.
 fn regression(points: &[(f64, f64)], t: f64) -> (f64, f64, f64) {
     let n = points.len() as f64;
     let mean = |f: fn(&(f64, f64)) -> f64| points.iter().map(f).sum::<f64>() / n;
@@ -113,7 +127,10 @@ fn regression(points: &[(f64, f64)], t: f64) -> (f64, f64, f64) {
     let spread: f64 = points.iter().map(|p| (p.0 - x) * (p.0 - x)).sum();
     let slope = points.iter().map(|p| (p.0 - x) * (p.1 - y)).sum::<f64>() / spread;
     let intercept = y - slope * x;
-    let rest: f64 = points.iter().map(|p| (p.1 - intercept - slope * p.0) * (p.1 - intercept - slope * p.0)).sum();
+    let rest: f64 = points
+        .iter()
+        .map(|p| (p.1 - intercept - slope * p.0) * (p.1 - intercept - slope * p.0))
+        .sum();
     (intercept, slope, t * (rest / (n - 2.0) * (1.0 / n + x * x / spread)).sqrt())
 }
 
@@ -126,26 +143,30 @@ fn binomial(k: f64, l: f64, alpha: f64, beta: f64) -> Congestion {
     Congestion::Binomial(BinomialParams { k, l, alpha, beta, ..BinomialParams::default() })
 }
 
-/// Packets a second that a connection gets through where each is lost with one probability, times the round trip: mean window.
+/// Packets a second that a connection gets through where each is lost with one probability, times
+/// the round trip: mean window.
 fn random(tcp: &Tcp, probability: f64, seconds: f64, seed: u64) -> f64 {
     let fate = Fate::AtRandom { probability, dice: Rng::from_seed(seed) };
     let plan = Plan {
         warmup: Time::ZERO + Span::from_secs(seconds / 10.0),
         ..Plan::until(Time::ZERO + Span::from_secs(seconds))
     };
-    let out = simulate(network(tcp, 1, FAST, Span::from_secs(RTT), fate), &plan, Seed::new(seed)).unwrap();
+    let out = simulate(network(tcp, 1, FAST, Span::from_secs(RTT), fate), &plan, Seed::new(seed))
+        .unwrap();
     out.groups[0].counters.goodput_bytes as f64 / 1000.0 / (seconds * 0.9) * RTT
 }
 
-/// Reno's √(1.5/p) (mathis1997), from p = 10^-2 to 10^-5. It leaves out the round trip of the repair and that windows are whole
-/// segments, each of which goes with √p: what is measured, divided by the law, is a line in √p that begins at one.
+/// Reno's √(1.5/p) (mathis1997), from p = 10^-2 to 10^-5. It leaves out the round trip of the
+/// repair and that windows are whole segments, each of which goes with √p: what is measured,
+/// divided by the law, is a line in √p that begins at one.
 #[test]
 fn reno_keeps_its_square_root_law() {
     let ratio = |period: u64| {
         let law = (1.5 * period as f64).sqrt();
         (1.0 / (period as f64).sqrt(), periodic(&Tcp::sack(), period, 1.33 * law) / law)
     };
-    let points: Vec<(f64, f64)> = [100, 316, 1000, 3162, 10_000, 31_623, 100_000].map(ratio).to_vec();
+    let points: Vec<(f64, f64)> =
+        [100, 316, 1000, 3162, 10_000, 31_623, 100_000].map(ratio).to_vec();
     // Student's quantile for five degrees of freedom.
     let (intercept, slope, half) = regression(&points, 6.869);
     assert!((intercept - 1.0).abs() < half && half < 0.03, "{intercept} ± {half}, {points:?}");
@@ -153,11 +174,14 @@ fn reno_keeps_its_square_root_law() {
     assert!(points[6].1 > 0.99, "{points:?}");
 }
 
-/// With random loss the constant is 1.3098 in the limit (ott1996); measured are 1.17 at p = 0.01 and 1.27 at 0.001.
+/// With random loss the constant is 1.3098 in the limit (ott1996); measured are 1.17 at p = 0.01
+/// and 1.27 at 0.001.
 #[test]
 fn random_losses_cost_reno_an_eighth_more_than_periodic_ones() {
-    let constant =
-        |p: f64| (0..6).map(|seed| random(&Tcp::sack(), p, 60.0 / p.sqrt(), seed)).sum::<f64>() / 6.0 * p.sqrt();
+    let constant = |p: f64| {
+        (0..6).map(|seed| random(&Tcp::sack(), p, 60.0 / p.sqrt(), seed)).sum::<f64>() / 6.0
+            * p.sqrt()
+    };
     let (often, seldom) = (constant(0.01), constant(0.001));
     assert!((1.1..1.22).contains(&often) && (1.2..1.33).contains(&seldom), "{often}, {seldom}");
 }
@@ -169,8 +193,11 @@ fn binomials_keep_their_power_laws() {
     for (k, l, alpha, beta) in [(0.5, 0.5, 1.0, 0.5), (1.0, 0.0, 1.0, 1.0), (2.0, 0.0, 1.5, 1.0)] {
         let tcp = with(binomial(k, l, alpha, beta));
         let power = 1.0 / (k + l + 1.0);
-        // Slow start ends at half of what it reaches, which is where the window is to be: the steps are too small to get there soon.
-        let mean = |period: u64| periodic(&tcp, period, 2.0 * libm::pow(alpha / beta * period as f64, power));
+        // Slow start ends at half of what it reaches, which is where the window is to be: the steps
+        // are too small to get there soon.
+        let mean = |period: u64| {
+            periodic(&tcp, period, 2.0 * libm::pow(alpha / beta * period as f64, power))
+        };
         let [few, many] = [316, 10_000].map(mean);
         let got = libm::log(many / few) / libm::log(10_000.0 / 316.0);
         assert!((got - power).abs() < 0.03, "{k} {l}: {few}, {many}, {got} is not {power}");
@@ -180,7 +207,8 @@ fn binomials_keep_their_power_laws() {
     assert!(far[0] > 0.6 && far[1] > 0.5 && far[2] < 0.25, "{far:?}");
 }
 
-/// RFC 9438 eq. 1, a round trip at a time after the one loss: packets sent, within three of the cubic's.
+/// RFC 9438 eq. 1, a round trip at a time after the one loss: packets sent, within three of the
+/// cubic's.
 #[test]
 fn cubic_keeps_to_its_cubic_between_losses() {
     let params = CubicParams { slow_start: SlowStart::Standard, ..CubicParams::default() };
@@ -190,7 +218,8 @@ fn cubic_keeps_to_its_cubic_between_losses() {
     let lost = trace.dropped[0].0 as f64 / 1e9;
     let mut sent = [0u32; 100];
     for packet in &trace.sent {
-        // The loss is seen after a round trip and repaired after another; then the first stage begins.
+        // The loss is seen after a round trip and repaired after another; then the first stage
+        // begins.
         let round = (packet.0 as f64 / 1e9 - lost) / RTT - 2.0;
         if (0.0..100.0).contains(&round) {
             sent[round as usize] += 1;
@@ -201,7 +230,10 @@ fn cubic_keeps_to_its_cubic_between_losses() {
     for (round, &got) in sent.iter().enumerate() {
         let t = round as f64 * RTT - k;
         let wanted = 0.4 * t * t * t + top;
-        assert!((got as f64 - wanted).abs() < 3.0, "round {round}: {got} is not {wanted}, {sent:?}");
+        assert!(
+            (got as f64 - wanted).abs() < 3.0,
+            "round {round}: {got} is not {wanted}, {sent:?}"
+        );
     }
 }
 
@@ -218,8 +250,8 @@ fn vegas_keeps_its_packets_waiting() {
     }
 }
 
-/// alizadeh2010 §3.3: N flows that are marked from K on let K + N wait at most, √(N (C · RTT + K) / 2) less at least, and the
-/// fraction marked is √(2 / W) with W = (C · RTT + K) / N.
+/// alizadeh2010 §3.3: N flows that are marked from K on let K + N wait at most, √(N (C · RTT + K) /
+/// 2) less at least, and the fraction marked is √(2 / W) with W = (C · RTT + K) / N.
 #[test]
 fn dctcp_keeps_the_queue_at_the_threshold() {
     let (path, threshold) = (125.0, 40);
@@ -227,30 +259,45 @@ fn dctcp_keeps_the_queue_at_the_threshold() {
     for (flows, delayed_ack) in [(1, 0), (2, 0), (4, 0), (2, 1)] {
         let delayed_ack = Span::from_millis(delayed_ack);
         let pairs = if delayed_ack > Span::ZERO { 2.0 } else { 1.0 };
-        let tcp = Tcp { ecn: EcnUse::On, delayed_ack, ..with(Congestion::Dctcp(DctcpParams::default())) };
+        let tcp =
+            Tcp { ecn: EcnUse::On, delayed_ack, ..with(Congestion::Dctcp(DctcpParams::default())) };
         let rate = Rate::from_bps(1_000_000_000);
         let network = network(&tcp, flows, rate, Span::from_millis(1), Fate::Mark { threshold });
         let second = |s: f64| Time::ZERO + Span::from_secs(s);
         let step = Some(Span::from_micros(100));
-        let out =
-            simulate(network, &Plan { warmup: second(0.5), step, ..Plan::until(second(2.0)) }, Seed::new(1)).unwrap();
+        let out = simulate(
+            network,
+            &Plan { warmup: second(0.5), step, ..Plan::until(second(2.0)) },
+            Seed::new(1),
+        )
+        .unwrap();
         let link = &out.links[0];
         let waiting = &link.series.as_ref().unwrap().packets[5000..];
-        let (least, most) = (*waiting.iter().min().unwrap() as f64, *waiting.iter().max().unwrap() as f64);
+        let (least, most) =
+            (*waiting.iter().min().unwrap() as f64, *waiting.iter().max().unwrap() as f64);
         let (n, all) = (flows as f64, path + threshold as f64);
-        assert!((most - threshold as f64 - pairs * n).abs() <= 1.0, "{flows} flows: at most {most}");
+        assert!(
+            (most - threshold as f64 - pairs * n).abs() <= 1.0,
+            "{flows} flows: at most {most}"
+        );
         let wanted = threshold as f64 + n - (n * all / 2.0).sqrt();
         assert!((least - wanted).abs() < 4.0, "{flows} flows: at least {least}, not {wanted}");
         let counters = &out.groups[0].counters;
-        let alpha = counters.marked.packets as f64 / counters.sent.packets as f64 / (2.0 * n / all).sqrt();
-        // The paper's fraction is of segments that arrive one by one; of pairs fewer meet the queue above the threshold.
-        assert!(pairs == 2.0 || (0.9..1.1).contains(&alpha), "{flows} flows: {alpha} of the fraction");
+        let alpha =
+            counters.marked.packets as f64 / counters.sent.packets as f64 / (2.0 * n / all).sqrt();
+        // The paper's fraction is of segments that arrive one by one; of pairs fewer meet the queue
+        // above the threshold.
+        assert!(
+            pairs == 2.0 || (0.9..1.1).contains(&alpha),
+            "{flows} flows: {alpha} of the fraction"
+        );
         assert_eq!(link.utilization, 1.0);
     }
 }
 
-/// A sender that heeds nothing sends its rate whatever is lost, and 1 − p of it arrives for the first time: every loss is made good
-/// once, and no timer cuts in, since a round trip of 10 ms finds what is lost again long before.
+/// A sender that heeds nothing sends its rate whatever is lost, and 1 − p of it arrives for the
+/// first time: every loss is made good once, and no timer cuts in, since a round trip of 10 ms
+/// finds what is lost again long before.
 #[test]
 fn an_unresponsive_sender_keeps_its_rate() {
     let rate = Rate::from_bps(5_000_000);
@@ -265,12 +312,20 @@ fn an_unresponsive_sender_keeps_its_rate() {
         let out = simulate(network, &plan, Seed::new(1)).unwrap();
         let counters = &out.groups[0].counters;
         let count = 625.0 * window.as_secs();
-        assert!((counters.sent.packets as f64 - count).abs() <= 1.0, "{probability}: {} sent", counters.sent.packets);
-        // The binomial's 99.9 % interval, and what the order of a round trip's packets may hold back at either end.
-        let slack =
-            3.3 * (count * probability * (1.0 - probability)).sqrt() + if probability > 0.0 { 100.0 } else { 7.0 };
+        assert!(
+            (counters.sent.packets as f64 - count).abs() <= 1.0,
+            "{probability}: {} sent",
+            counters.sent.packets
+        );
+        // The binomial's 99.9 % interval, and what the order of a round trip's packets may hold
+        // back at either end.
+        let slack = 3.3 * (count * probability * (1.0 - probability)).sqrt()
+            + if probability > 0.0 { 100.0 } else { 7.0 };
         let got = counters.goodput_bytes as f64 / 1000.0;
-        assert!((got - count * (1.0 - probability)).abs() < slack, "{probability}: {got} of {count}");
+        assert!(
+            (got - count * (1.0 - probability)).abs() < slack,
+            "{probability}: {got} of {count}"
+        );
         assert_eq!(counters.timeouts, 0, "{probability}");
     }
 }

@@ -1,8 +1,12 @@
-//! The meters against the same figures worked out by brute force from a list of every packet sent, delivered and dropped.
+//! The meters against the same figures worked out by brute force from a list of every packet sent,
+//! delivered and dropped.
 use std::collections::{BTreeMap, VecDeque};
 
 use tidegate::{Bytes, Link, Prob, Rate, Rng, Seed, Size, Span, Time, catalog};
-use tidegate_sim::{Cbr, Delay, Flow, GroupId, Network, NodeId, Outcome, Plan, Simulation, Source, Spread, Tcp, Trace};
+use tidegate_sim::{
+    Cbr, Delay, Flow, GroupId, Network, NodeId, Outcome, Plan, Simulation, Source, Spread, Tcp,
+    Trace,
+};
 
 const WARMUP: u64 = 1_000_000_000;
 const END: u64 = 9_000_000_000;
@@ -28,15 +32,18 @@ fn cbr(mbit: f64, packet: u64, jitter: f64) -> Source {
     Source::Cbr(Cbr::new(rate, Bytes::new(packet)).with_jitter(Prob::clip(jitter)))
 }
 
-/// a =4 Mbit/s= b =2 Mbit/s= c, a short queue at each; group 0 goes all the way with two flows, group 1 to b.
+/// a =4 Mbit/s= b =2 Mbit/s= c, a short queue at each; group 0 goes all the way with two flows,
+/// group 1 to b.
 fn two_queues() -> (Outcome, Trace) {
     let mut network = Network::new();
     let [a, b, c] = ["a", "b", "c"].map(|name| network.node(name));
     for (i, (from, to, mbit)) in [(a, b, 4), (b, c, 2)].into_iter().enumerate() {
         let (rate, limit) = (Rate::from_bps(mbit * 1_000_000), Size::Packets(12));
         let link = Link::new(rate, limit, Bytes::new(1000)).unwrap();
-        let queue =
-            catalog::config("red", Some("paper"), &link).unwrap().build(link, Rng::from_seed(i as u64)).unwrap();
+        let queue = catalog::config("red", Some("paper"), &link)
+            .unwrap()
+            .build(link, Rng::from_seed(i as u64))
+            .unwrap();
         let id = network.queue(format!("{i}"), (from, to), rate, Span::from_millis(3), queue);
         network.limit(id, limit);
     }
@@ -76,16 +83,23 @@ fn is_delay_of(delay: Delay, mut values: Vec<u64>, what: &str) {
     values.sort_unstable();
     for (q, got) in [(0.5, delay.p50), (0.95, delay.p95), (0.99, delay.p99)] {
         let exact = values[(q * values.len() as f64) as usize] as f64;
-        assert!((nanos(got) - exact).abs() <= exact / 32.0 + 1024.0, "{what} q {q}: {got:?} for {exact}");
+        assert!(
+            (nanos(got) - exact).abs() <= exact / 32.0 + 1024.0,
+            "{what} q {q}: {got:?} for {exact}"
+        );
     }
 }
 
 #[test]
 fn delays_from_end_to_end() {
     let (outcome, trace) = two_queues();
-    let sent: BTreeMap<(u32, u32), u64> = trace.sent.iter().map(|&(at, flow, seq, _)| ((flow, seq), at)).collect();
+    let sent: BTreeMap<(u32, u32), u64> =
+        trace.sent.iter().map(|&(at, flow, seq, _)| ((flow, seq), at)).collect();
     for group in 0..2 {
-        let seen = trace.delivered.iter().filter(|s| counts(s.0) && outcome.flows[s.1 as usize].group.index() == group);
+        let seen = trace
+            .delivered
+            .iter()
+            .filter(|s| counts(s.0) && outcome.flows[s.1 as usize].group.index() == group);
         let took: Vec<u64> = seen.map(|&(at, flow, seq, _)| at - sent[&(flow, seq)]).collect();
         is_delay_of(outcome.groups[group].one_way, took, "one way");
     }
@@ -126,23 +140,41 @@ fn rates_in_windows_and_on_the_grid() {
         let of = |flow: u32| outcome.flows[flow as usize].group.index() == group;
         for k in 0..(END / STEP) {
             let within = |at: u64| (k * STEP..(k + 1) * STEP).contains(&at);
-            let got = trace.delivered.iter().filter(|s| of(s.1) && within(s.0)).map(|s| s.3 as u64).sum::<u64>();
-            let lost = trace.dropped.iter().filter(|d| of(d.2) && within(d.0)).map(|d| d.3 as u64).sum::<u64>();
+            let got = trace
+                .delivered
+                .iter()
+                .filter(|s| of(s.1) && within(s.0))
+                .map(|s| s.3 as u64)
+                .sum::<u64>();
+            let lost = trace
+                .dropped
+                .iter()
+                .filter(|d| of(d.2) && within(d.0))
+                .map(|d| d.3 as u64)
+                .sum::<u64>();
             assert_eq!(outcome.delivered_bytes[group][k as usize], got, "interval {k}");
             assert_eq!(outcome.dropped_bytes[group][k as usize], lost, "interval {k}");
         }
     }
     for (l, link) in (0..).zip(&outcome.links) {
         let series = link.series.as_ref().unwrap();
-        let lost = |k: u64| trace.dropped.iter().filter(|d| d.1 == l && d.0 / STEP == k).count() as u32;
+        let lost =
+            |k: u64| trace.dropped.iter().filter(|d| d.1 == l && d.0 / STEP == k).count() as u32;
         assert_eq!(series.dropped, (0..END / STEP).map(lost).collect::<Vec<_>>());
-        let kept: u64 = series.offered.iter().zip(&series.dropped).map(|(o, d)| (o - d) as u64).sum();
+        let kept: u64 =
+            series.offered.iter().zip(&series.dropped).map(|(o, d)| (o - d) as u64).sum();
         assert!(kept > 2000, "{kept}");
     }
 }
 
-/// One first-in first-out line with room for `limit` packets: who waits how long, and how long `full` or more waited.
-fn line(arrivals: &[(u64, u64)], service: impl Fn(u64) -> u64, limit: usize, full: usize) -> (Vec<u64>, u64) {
+/// One first-in first-out line with room for `limit` packets: who waits how long, and how long
+/// `full` or more waited.
+fn line(
+    arrivals: &[(u64, u64)],
+    service: impl Fn(u64) -> u64,
+    limit: usize,
+    full: usize,
+) -> (Vec<u64>, u64) {
     let (mut free, mut dwell, mut last) = (0u64, 0u64, 0u64);
     let mut waits = vec![];
     // Of those that wait: when transmission begins.
@@ -176,7 +208,8 @@ fn a_queue_that_is_nearly_full_and_how_long_one_waits_in_it() {
     let [a, b] = ["a", "b"].map(|name| network.node(name));
     let (rate, limit) = (Rate::from_bps(8_000_000), Size::Packets(40));
     let link = Link::new(rate, limit, Bytes::new(1000)).unwrap();
-    let queue = catalog::config("drop_tail", None, &link).unwrap().build(link, Rng::from_seed(1)).unwrap();
+    let queue =
+        catalog::config("drop_tail", None, &link).unwrap().build(link, Rng::from_seed(1)).unwrap();
     let id = network.queue("a->b", (a, b), rate, Span::from_millis(1), queue);
     network.limit(id, limit);
     let all = network.group("all");
@@ -200,7 +233,8 @@ fn round_trips_completion_and_what_is_sent_again() {
     let [a, b] = ["a", "b"].map(|name| network.node(name));
     let (rate, limit) = (Rate::from_bps(8_000_000), Size::Packets(30));
     let link = Link::new(rate, limit, Bytes::new(1000)).unwrap();
-    let queue = catalog::config("drop_tail", None, &link).unwrap().build(link, Rng::from_seed(1)).unwrap();
+    let queue =
+        catalog::config("drop_tail", None, &link).unwrap().build(link, Rng::from_seed(1)).unwrap();
     network.queue("a->b", (a, b), rate, Span::from_millis(10), queue);
     // The way back is so fast that acknowledgements never wait for each other.
     network.link("b->a", b, a, Rate::from_bps(40_000_000_000), Span::from_millis(7));
@@ -216,7 +250,10 @@ fn round_trips_completion_and_what_is_sent_again() {
     assert_eq!(group.round_trip.mean, group.one_way.mean.map(|there| there + back));
     assert_eq!(group.round_trip.sd, group.one_way.sd);
     // Base 18 ms and 0 to 30 packets of 1 ms each.
-    assert!(group.one_way.mean > Some(Span::from_millis(12)) && group.one_way.p99 < Some(Span::from_millis(43)));
+    assert!(
+        group.one_way.mean > Some(Span::from_millis(12))
+            && group.one_way.p99 < Some(Span::from_millis(43))
+    );
     let mut had = vec![false; 3000];
     let mut done = None;
     for &(at, _, seq, _) in &trace.delivered {
@@ -225,9 +262,15 @@ fn round_trips_completion_and_what_is_sent_again() {
             done = Some(at);
         }
     }
-    assert_eq!((group.completions.transfers.packets, group.completions.transfers.bytes), (1, 3_000_000));
+    assert_eq!(
+        (group.completions.transfers.packets, group.completions.transfers.bytes),
+        (1, 3_000_000)
+    );
     assert_eq!(group.completions.time.mean, done.map(|at| Time::from_nanos(at).since(start)));
     let again = trace.sent.len() as u64 - 3000;
     assert!(again > 10, "{again}");
-    assert_eq!((group.counters.retransmits, group.counters.retransmitted_bytes), (again, again * 1000));
+    assert_eq!(
+        (group.counters.retransmits, group.counters.retransmitted_bytes),
+        (again, again * 1000)
+    );
 }

@@ -3,10 +3,13 @@ use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use tidegate::{
-    Backlog, Bytes, DropReason, Link, Packet, Prob, Qdisc, Rate, Rng, Seed, Sink, Size, Span, Time, catalog,
+    Backlog, Bytes, DropReason, Link, Packet, Prob, Qdisc, Rate, Rng, Seed, Sink, Size, Span, Time,
+    catalog,
 };
 use tidegate_sim::sources::{Flavor, LimitedTransmit};
-use tidegate_sim::{Cbr, Flow, GroupId, Network, NodeId, Outcome, Plan, Simulation, Source, Tcp, simulate};
+use tidegate_sim::{
+    Cbr, Flow, GroupId, Network, NodeId, Outcome, Plan, Simulation, Source, Tcp, simulate,
+};
 
 const MBIT: u64 = 1_000_000;
 
@@ -23,7 +26,8 @@ fn flow(group: GroupId, from: NodeId, to: NodeId, source: Source) -> Flow {
     Flow { group, from, to, key: 1, class: 0, start: Time::ZERO, stop: Time::MAX, source }
 }
 
-/// s -100 Mbit/s 1 ms- a =10 Mbit/s 20 ms= b -100 Mbit/s 1 ms- d, with `queue` before the bottleneck.
+/// s -100 Mbit/s 1 ms- a =10 Mbit/s 20 ms= b -100 Mbit/s 1 ms- d, with `queue` before the
+/// bottleneck.
 fn dumbbell<Q>(queue: Q) -> (Network<Q>, NodeId, NodeId, GroupId) {
     let mut network = Network::new();
     let [s, a, b, d] = ["s", "a", "b", "d"].map(|name| network.node(name));
@@ -38,11 +42,13 @@ fn dumbbell<Q>(queue: Q) -> (Network<Q>, NodeId, NodeId, GroupId) {
 
 #[test]
 fn a_single_packet_takes_the_sum_of_its_times() {
-    let (mut network, s, d, group) = dumbbell(drop_tail(Rate::from_bps(10 * MBIT), Size::Packets(10)));
+    let (mut network, s, d, group) =
+        dumbbell(drop_tail(Rate::from_bps(10 * MBIT), Size::Packets(10)));
     let mut one = flow(group, s, d, Source::Cbr(Cbr::new(Rate::from_bps(1000), Bytes::new(1000))));
     (one.start, one.stop) = (Time::from_nanos(77), Time::from_nanos(78));
     network.flow(one);
-    let (outcome, trace) = Simulation::new(network, Plan::until(secs(1.0)), Seed::new(1)).unwrap().finish_traced();
+    let (outcome, trace) =
+        Simulation::new(network, Plan::until(secs(1.0)), Seed::new(1)).unwrap().finish_traced();
     // 80 us on each fast link, 800 us on the slow one, 22 ms under way.
     assert_eq!(trace.delivered, [(77 + 80_000 + 800_000 + 80_000 + 22_000_000, 0, 0, 1000)]);
     assert_eq!(outcome.links[0].delay.mean, Some(Span::ZERO));
@@ -52,13 +58,24 @@ fn a_single_packet_takes_the_sum_of_its_times() {
 #[test]
 fn a_queue_builds_up_as_arithmetic_says() {
     // 20 Mbit/s into 10 Mbit/s: a packet every 400 us in, every 800 us out; 20 wait at most.
-    let (mut network, s, d, group) = dumbbell(drop_tail(Rate::from_bps(10 * MBIT), Size::Packets(20)));
-    network.flow(flow(group, s, d, Source::Cbr(Cbr::new(Rate::from_bps(20 * MBIT), Bytes::new(1000)))));
-    let plan = Plan { warmup: secs(1.0), step: Some(Span::from_millis(500)), ..Plan::until(secs(3.0)) };
+    let (mut network, s, d, group) =
+        dumbbell(drop_tail(Rate::from_bps(10 * MBIT), Size::Packets(20)));
+    network.flow(flow(
+        group,
+        s,
+        d,
+        Source::Cbr(Cbr::new(Rate::from_bps(20 * MBIT), Bytes::new(1000))),
+    ));
+    let plan =
+        Plan { warmup: secs(1.0), step: Some(Span::from_millis(500)), ..Plan::until(secs(3.0)) };
     let outcome = simulate(network, &plan, Seed::new(1)).unwrap();
     let link = &outcome.links[0];
-    assert_eq!((link.arrivals.packets, link.departures.packets, link.all_drops().packets), (5000, 2500, 2500));
-    // Every other arrival falls on a departure, which comes first and makes room for it: there are always 20.
+    assert_eq!(
+        (link.arrivals.packets, link.departures.packets, link.all_drops().packets),
+        (5000, 2500, 2500)
+    );
+    // Every other arrival falls on a departure, which comes first and makes room for it: there are
+    // always 20.
     assert_eq!(link.mean_packets, 20.0);
     assert!((link.utilization - 1.0).abs() < 1e-9);
     // It waits for the 19 before it and the one whose transmission has just begun.
@@ -72,15 +89,18 @@ fn nothing_is_lost_without_a_word() {
     for (seed, name) in (0..40).zip(catalog::QUEUES.iter().map(|row| row.name).cycle()) {
         let rate = Rate::from_bps(10 * MBIT);
         let link = Link::new(rate, Size::Packets(25), Bytes::new(1000)).unwrap();
-        let queue = catalog::config(name, None, &link).unwrap().build(link, Rng::from_seed(seed)).unwrap();
+        let queue =
+            catalog::config(name, None, &link).unwrap().build(link, Rng::from_seed(seed)).unwrap();
         let (mut network, s, d, group) = dumbbell(queue);
         for _ in 0..4 {
             network.flow(flow(group, s, d, Source::Tcp(Tcp::new_reno())));
         }
-        let flood = Cbr::new(Rate::from_bps(6 * MBIT), Bytes::new(700)).with_jitter(Prob::clip(0.5));
+        let flood =
+            Cbr::new(Rate::from_bps(6 * MBIT), Bytes::new(700)).with_jitter(Prob::clip(0.5));
         network.flow(flow(group, s, d, Source::Cbr(flood)));
-        // An end that no departure falls on, so that the last reading is what waits. EWFQ needs seconds to open: its first
-        // m_fair is a sixteenth of what the link carries, and a small buffer moves it slowly.
+        // An end that no departure falls on, so that the last reading is what waits. EWFQ needs
+        // seconds to open: its first m_fair is a sixteenth of what the link carries, and a
+        // small buffer moves it slowly.
         let end = Span::from_nanos(5_999_999_937);
         let plan = Plan { step: Some(end), ..Plan::until(Time::ZERO + end) };
         let outcome = simulate(network, &plan, Seed::new(seed)).unwrap();
@@ -89,31 +109,45 @@ fn nothing_is_lost_without_a_word() {
         let counted = link.departures.packets + link.all_drops().packets + waiting;
         assert_eq!(link.arrivals.packets, counted, "{name}");
         let all = &outcome.groups[0].counters;
-        assert_eq!((all.offered, all.departed, all.dropped), (link.arrivals, link.departures, link.all_drops()));
-        assert!(all.delivered.packets <= all.departed.packets && all.goodput_bytes <= all.delivered.bytes);
+        assert_eq!(
+            (all.offered, all.departed, all.dropped),
+            (link.arrivals, link.departures, link.all_drops())
+        );
+        assert!(
+            all.delivered.packets <= all.departed.packets
+                && all.goodput_bytes <= all.delivered.bytes
+        );
         assert!(all.delivered.packets > 1000 && link.all_drops().packets > 10, "{name}: {link:?}");
     }
 }
 
 #[test]
 fn a_lossless_connection_fills_the_link() {
-    let (mut network, s, d, group) = dumbbell(drop_tail(Rate::from_bps(10 * MBIT), Size::Packets(1000)));
+    let (mut network, s, d, group) =
+        dumbbell(drop_tail(Rate::from_bps(10 * MBIT), Size::Packets(1000)));
     let source = Source::Tcp(Tcp { receiver_window: 200, ..Tcp::reno() });
     network.flow(flow(group, s, d, source));
     let plan = Plan { warmup: secs(2.0), ..Plan::until(secs(12.0)) };
     let outcome = simulate(network, &plan, Seed::new(1)).unwrap();
     let flow = &outcome.flows[0].counters;
     assert_eq!((flow.dropped.packets, flow.retransmits, flow.timeouts), (0, 0, 0));
-    assert_eq!((flow.delivered.packets, flow.goodput_bytes), (12_500, 12_500_000), "10 s of 10 Mbit/s");
+    assert_eq!(
+        (flow.delivered.packets, flow.goodput_bytes),
+        (12_500, 12_500_000),
+        "10 s of 10 Mbit/s"
+    );
 }
 
 #[test]
 fn jitter_keeps_the_mean_rate() {
-    let (mut network, s, d, group) = dumbbell(drop_tail(Rate::from_bps(10 * MBIT), Size::Packets(1000)));
-    let jittered = Cbr::new(Rate::from_bps(8 * MBIT), Bytes::new(1000)).with_jitter(Prob::clip(0.5));
+    let (mut network, s, d, group) =
+        dumbbell(drop_tail(Rate::from_bps(10 * MBIT), Size::Packets(1000)));
+    let jittered =
+        Cbr::new(Rate::from_bps(8 * MBIT), Bytes::new(1000)).with_jitter(Prob::clip(0.5));
     network.flow(flow(group, s, d, Source::Cbr(jittered)));
     let outcome = simulate(network, &Plan::until(secs(100.0)), Seed::new(3)).unwrap();
-    // 100,000 intervals of relative deviation 1/sqrt(12): the count is off by 91 in the mean; 1e-6 lies beyond 4.9 times that.
+    // 100,000 intervals of relative deviation 1/sqrt(12): the count is off by 91 in the mean; 1e-6
+    // lies beyond 4.9 times that.
     let sent = outcome.flows[0].counters.sent.packets as f64;
     assert!((sent - 100_000.0).abs() < 4.9 * 91.3, "{sent}");
     assert!(sent != 100_000.0, "there is jitter");
@@ -125,7 +159,11 @@ struct Dice(Rng, f64, VecDeque<Packet>);
 impl Qdisc for Dice {
     fn enqueue<S: Sink + ?Sized>(&mut self, now: Time, mut pkt: Packet, out: &mut S) {
         pkt.arrived = now;
-        if self.0.chance(self.1) { out.dropped(now, &pkt, DropReason::Early) } else { self.2.push_back(pkt) }
+        if self.0.chance(self.1) {
+            out.dropped(now, &pkt, DropReason::Early)
+        } else {
+            self.2.push_back(pkt)
+        }
     }
     fn dequeue<S: Sink + ?Sized>(&mut self, _: Time, _: &mut S) -> Option<Packet> {
         self.2.pop_front()
@@ -137,8 +175,9 @@ impl Qdisc for Dice {
 
 #[test]
 fn the_rate_goes_with_the_root_of_the_loss() {
-    // W = sqrt(8 / 3p), rate sqrt(1.5 / p) a round trip, for periodic losses; random ones yield a little less (the mean
-    // of the root lies below the root of the mean), recovery and timeouts a little less again.
+    // W = sqrt(8 / 3p), rate sqrt(1.5 / p) a round trip, for periodic losses; random ones yield a
+    // little less (the mean of the root lies below the root of the mean), recovery and timeouts
+    // a little less again.
     for (p, most_below) in [(0.001, 0.25), (0.01, 0.30)] {
         let (mut network, s, d, group) = dumbbell(Dice(Rng::from_seed(5), p, VecDeque::new()));
         let source = Source::Tcp(Tcp { limited_transmit: LimitedTransmit::On, ..Tcp::new_reno() });
@@ -192,7 +231,8 @@ fn another_flow_shifts_nobodys_dice() {
 #[test]
 fn what_cannot_be_is_refused_by_name() {
     let refuse = |change: &dyn Fn(&mut Network, &mut Plan)| {
-        let (mut network, s, d, group) = dumbbell(drop_tail(Rate::from_bps(10 * MBIT), Size::Packets(10)));
+        let (mut network, s, d, group) =
+            dumbbell(drop_tail(Rate::from_bps(10 * MBIT), Size::Packets(10)));
         network.flow(flow(group, s, d, Source::Tcp(Tcp::reno())));
         let mut plan = Plan::until(secs(1.0));
         change(&mut network, &mut plan);

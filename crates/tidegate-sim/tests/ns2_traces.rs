@@ -1,5 +1,5 @@
-//! What ns-2's TCP sends when exactly given packets are lost or marked (`validation/ns2/traces`), against the oracle
-//! and against the simulator.
+//! What ns-2's TCP sends when exactly given packets are lost or marked (`validation/ns2/traces`),
+//! against the oracle and against the simulator.
 mod naive {
     pub mod newreno;
 }
@@ -36,14 +36,18 @@ fn with(congestion: Congestion) -> Tcp {
 
 fn traces() -> Vec<Trace> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../validation/ns2/traces");
-    let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut files: Vec<_> =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
     let read = |path: &PathBuf| {
         let text = std::fs::read_to_string(path).unwrap();
         let (head, rows) = text.split_once('\n').unwrap();
-        let row = |line: &str| line.split_once(',').map(|(t, n)| (t.parse().unwrap(), n.parse().unwrap())).unwrap();
+        let row = |line: &str| {
+            line.split_once(',').map(|(t, n)| (t.parse().unwrap(), n.parse().unwrap())).unwrap()
+        };
         let (sender, fates) = head.split_once(" lost").unwrap();
-        let (lost, marked) = fates.split_once(" marked").map_or((fates, None), |(l, m)| (l, Some(m)));
+        let (lost, marked) =
+            fates.split_once(" marked").map_or((fates, None), |(l, m)| (l, Some(m)));
         Trace {
             name: path.file_stem().unwrap().to_string_lossy().into_owned(),
             tcp: match sender {
@@ -55,10 +59,18 @@ fn traces() -> Vec<Trace> {
                     let congestion = Congestion::Vegas(VegasParams::default());
                     Tcp { congestion, segment: Bytes::new(960), ..Tcp::ns2(Flavor::Reno) }
                 }
-                "aimd" => with(Congestion::Aimd(AimdParams { a: 0.75, b: 0.31, ..AimdParams::default() })),
+                "aimd" => {
+                    with(Congestion::Aimd(AimdParams { a: 0.75, b: 0.31, ..AimdParams::default() }))
+                }
                 "binomial" => {
                     let (k, l, alpha, beta) = (2.0, 0.0, 1.5, 1.0);
-                    with(Congestion::Binomial(BinomialParams { k, l, alpha, beta, ..BinomialParams::default() }))
+                    with(Congestion::Binomial(BinomialParams {
+                        k,
+                        l,
+                        alpha,
+                        beta,
+                        ..BinomialParams::default()
+                    }))
                 }
                 other => panic!("{path:?}: unknown sender {other:?}"),
             },
@@ -96,7 +108,8 @@ impl Wire {
 /// The network of `tcptrace.tcl`, run until `end`: what the sender sends, and when.
 fn run(lost: &BTreeSet<u64>, end: f64) -> Vec<(f64, i64)> {
     let mut sender = Sender::new(0.003);
-    let mut wires = [(100e6, 0.001), (10e6, 0.024), (10e6, 0.024), (100e6, 0.001)].map(|(r, d)| Wire::new(r, d));
+    let mut wires = [(100e6, 0.001), (10e6, 0.024), (10e6, 0.024), (100e6, 0.001)]
+        .map(|(r, d)| Wire::new(r, d));
     let (mut arrivals, mut expected, mut early) = (0, 0, BTreeSet::new());
     let mut log = vec![];
     let mut now = 0.0;
@@ -165,7 +178,10 @@ impl Qdisc for Lossy {
         self.line.pop_front()
     }
     fn backlog(&self) -> Backlog {
-        Backlog { packets: self.line.len() as u32, bytes: self.line.iter().map(|p| p.len as u64).sum() }
+        Backlog {
+            packets: self.line.len() as u32,
+            bytes: self.line.iter().map(|p| p.len as u64).sum(),
+        }
     }
 }
 
@@ -187,16 +203,33 @@ fn simulate(trace: &Trace, end: f64, seed: u64) -> Vec<(f64, i64)> {
     let group = network.group("tcp");
     let ecn = if trace.marked.is_some() { EcnUse::On } else { EcnUse::Off };
     let source = Source::Tcp(Tcp { ecn, ..trace.tcp.clone() });
-    network.flow(Flow { group, from: s, to: d, key: 1, class: 0, start: Time::ZERO, stop: Time::MAX, source });
+    network.flow(Flow {
+        group,
+        from: s,
+        to: d,
+        key: 1,
+        class: 0,
+        start: Time::ZERO,
+        stop: Time::MAX,
+        source,
+    });
     let plan = Plan::until(Time::ZERO + Span::from_secs(end));
     let (_, trace) = Simulation::new(network, plan, Seed::new(seed)).unwrap().finish_traced();
-    trace.sent.iter().map(|&(at, _, number, _)| (Time::from_nanos(at).as_secs(), number as i64)).collect()
+    trace
+        .sent
+        .iter()
+        .map(|&(at, _, number, _)| (Time::from_nanos(at).as_secs(), number as i64))
+        .collect()
 }
 
 fn compare(who: &str, trace: &Trace, ours: &[(f64, i64)]) {
     for (i, (theirs, ours)) in trace.sent.iter().zip(ours).enumerate() {
         let near = (theirs.0 - ours.0).abs() <= 1e-5 * theirs.0.max(1.0);
-        assert!(near && theirs.1 == ours.1, "{}, packet {i}: ns-2 {theirs:?}, {who} {ours:?}", trace.name);
+        assert!(
+            near && theirs.1 == ours.1,
+            "{}, packet {i}: ns-2 {theirs:?}, {who} {ours:?}",
+            trace.name
+        );
     }
     let (theirs, ours) = (trace.sent.len(), ours.len());
     assert!(ours >= theirs, "{}: ns-2 sent {theirs}, {who} {ours}", trace.name);
@@ -217,7 +250,8 @@ fn the_oracle_sends_what_ns2_sends() {
     let traces = traces();
     assert_eq!(traces.len(), 47);
     // The oracle knows NewReno and losses only.
-    for trace in traces.iter().filter(|t| t.tcp == Tcp::ns2(Flavor::NewReno) && t.marked.is_none()) {
+    for trace in traces.iter().filter(|t| t.tcp == Tcp::ns2(Flavor::NewReno) && t.marked.is_none())
+    {
         // The record has six digits.
         let end = trace.sent.last().unwrap().0;
         compare("oracle", trace, &run(&trace.lost, end + 1e-4 * end.max(1.0)));

@@ -1,14 +1,16 @@
-//! The engine, which saves events, against the same network simulated packet by packet: every packet sent and delivered,
-//! with its time, and every figure must be the same. Times and rates are round on purpose, so that there are ties.
+//! The engine, which saves events, against the same network simulated packet by packet: every
+//! packet sent and delivered, with its time, and every figure must be the same. Times and rates are
+//! round on purpose, so that there are ties.
 use tidegate::rng::mix;
 use tidegate::{Bytes, Ecn, Link, Prob, Rate, Rng, Seed, Size, Span, Time, catalog};
 use tidegate_sim::sources::tcp::Congestion;
 use tidegate_sim::sources::{
-    Arrival, Begin, Damping, EcnUse, Flavor, Handshake, Law, LimitedTransmit, Replay, Rules, Timestamps, Web,
+    Arrival, Begin, Damping, EcnUse, Flavor, Handshake, Law, LimitedTransmit, Replay, Rules,
+    Timestamps, Web,
 };
 use tidegate_sim::{
-    Cbr, Delays, Flow, GroupId, Network, NodeId, OnOff, Oscillating, Outcome, Plan, Simulation, Source, Tcp, Tfrc,
-    simulate_by_packet,
+    Cbr, Delays, Flow, GroupId, Network, NodeId, OnOff, Oscillating, Outcome, Plan, Simulation,
+    Source, Tcp, Tfrc, simulate_by_packet,
 };
 
 /// A network drawn from `dice`.
@@ -44,7 +46,12 @@ impl Draw {
     /// A link behind some queue of the catalog.
     fn queue(&mut self, from: NodeId, to: NodeId) {
         let (rate, delay) = (self.rate(), self.delay());
-        let limit = self.pick(&[Size::Packets(2), Size::Packets(10), Size::Packets(40), Size::Bytes(20_000)]);
+        let limit = self.pick(&[
+            Size::Packets(2),
+            Size::Packets(10),
+            Size::Packets(40),
+            Size::Bytes(20_000),
+        ]);
         let link = Link::new(rate, limit, Bytes::new(1000)).unwrap();
         let row = &catalog::QUEUES[self.dice.below(catalog::QUEUES.len() as u64) as usize];
         let queue = catalog::config(row.name, None, &link).unwrap();
@@ -93,7 +100,11 @@ impl Draw {
         let ecn = Ecn::NotEct;
         match self.dice.below(4) {
             3 => {
-                let arrival = |i: u64| Arrival { at: Span::from_micros(1500 * (i / 2)), len: 500 + i as u16, ecn };
+                let arrival = |i: u64| Arrival {
+                    at: Span::from_micros(1500 * (i / 2)),
+                    len: 500 + i as u16,
+                    ecn,
+                };
                 Source::Replay(Replay { arrivals: (0..800).map(arrival).collect() })
             }
             0 => Source::Cbr(Cbr { jitter, ..Cbr::new(rate, packet) }),
@@ -104,13 +115,27 @@ impl Draw {
                     Law::Pareto { shape: 1.5, least: 3_000_000 },
                 ];
                 let [on, off] = [0, 1].map(|_| laws[self.dice.below(3) as usize].clone());
-                Source::OnOff(OnOff { rate, packet, on, off, begin: self.pick(&[Begin::On, Begin::Either]), ecn })
+                Source::OnOff(OnOff {
+                    rate,
+                    packet,
+                    on,
+                    off,
+                    begin: self.pick(&[Begin::On, Begin::Either]),
+                    ecn,
+                })
             }
             _ => {
                 let second = |s: u64| Time::from_nanos(s * 1_000_000_000);
                 let high_during = [(second(1), second(2)), (second(3), second(4))].into();
                 let low = Rate::from_bps(self.pick(&[0, 100_000]));
-                Source::Oscillating(Oscillating { high: rate, low, high_during, packet, jitter, ecn })
+                Source::Oscillating(Oscillating {
+                    high: rate,
+                    low,
+                    high_during,
+                    packet,
+                    jitter,
+                    ecn,
+                })
             }
         }
     }
@@ -122,14 +147,24 @@ impl Draw {
         if self.chance(0.15) {
             let damping = self.pick(&[Damping::On, Damping::Off]);
             let ecn = self.pick(&[Ecn::NotEct, Ecn::Ect0]);
-            return Source::Tfrc(Tfrc { damping, ecn, packet: Bytes::new(self.pick(&[1000, 333])), ..Tfrc::default() });
+            return Source::Tfrc(Tfrc {
+                damping,
+                ecn,
+                packet: Bytes::new(self.pick(&[1000, 333])),
+                ..Tfrc::default()
+            });
         }
         let flavor = self.pick(&[Flavor::Reno, Flavor::NewReno, Flavor::Sack, Flavor::Rack]);
         let mut congestions = Congestion::all();
         let some = if self.chance(0.5) { self.dice.below(congestions.len() as u64) } else { 0 };
         let congestion = congestions.swap_remove(some as usize);
-        let ecn = if congestion.counts_marks() { EcnUse::On } else { self.pick(&[EcnUse::Off, EcnUse::On]) };
-        let reno = matches!((&congestion, flavor), (Congestion::Reno, Flavor::Reno | Flavor::NewReno));
+        let ecn = if congestion.counts_marks() {
+            EcnUse::On
+        } else {
+            self.pick(&[EcnUse::Off, EcnUse::On])
+        };
+        let reno =
+            matches!((&congestion, flavor), (Congestion::Reno, Flavor::Reno | Flavor::NewReno));
         let rules = [Rules::Rfc, Rules::Ns2, Rules::Linux, Rules::Ns1];
         let rules = if reno { rules } else { [Rules::Rfc, Rules::Ns2, Rules::Linux, Rules::Linux] };
         let tcp = Tcp {
@@ -146,7 +181,11 @@ impl Draw {
             timestamps: self.pick(&[Timestamps::On, Timestamps::Off]),
             ..Tcp { flavor, ..Tcp::reno() }
         };
-        let timestamps = if matches!(tcp.rules, Rules::Ns2 | Rules::Ns1) { Timestamps::Off } else { tcp.timestamps };
+        let timestamps = if matches!(tcp.rules, Rules::Ns2 | Rules::Ns1) {
+            Timestamps::Off
+        } else {
+            tcp.timestamps
+        };
         let tcp = Tcp { timestamps, ..tcp };
         let tcp = match tcp.congestion {
             Congestion::Bbr(_) | Congestion::Unresponsive(_) => {
@@ -159,7 +198,9 @@ impl Draw {
         if self.chance(0.3) {
             let size = Law::Pareto { shape: 1.2, least: 2_000 };
             let think = self.dice.below(2);
-            let think = [Law::Constant(100_000_000), Law::Exponential { mean: 300_000_000 }][think as usize].clone();
+            let think = [Law::Constant(100_000_000), Law::Exponential { mean: 300_000_000 }]
+                [think as usize]
+                .clone();
             return Source::Web(Web { tcp: Tcp { data: None, ..tcp }, size, think });
         }
         Source::Tcp(tcp)
@@ -181,7 +222,8 @@ impl Draw {
     }
 }
 
-/// A chain of 1 to 4 routers; hosts shared or one a flow; flows in both directions, routers as ends at times.
+/// A chain of 1 to 4 routers; hosts shared or one a flow; flows in both directions, routers as ends
+/// at times.
 fn draw(seed: u64) -> Network {
     let mut draw = Draw::new(seed);
     let routers = draw.pick(&[1, 2, 2, 3, 4]);
@@ -213,12 +255,14 @@ fn draw(seed: u64) -> Network {
     draw.network
 }
 
-/// Two routers, and hosts of its own for nearly every flow: most connections are at home on their first link.
+/// Two routers, and hosts of its own for nearly every flow: most connections are at home on their
+/// first link.
 fn dumbbell(seed: u64) -> Network {
     let mut draw = Draw::new(seed);
     let routers = draw.chain(2);
     for _ in 0..draw.pick(&[1, 3, 8]) {
-        let (mut from, mut to) = if draw.chance(0.8) { (routers[0], routers[1]) } else { (routers[1], routers[0]) };
+        let (mut from, mut to) =
+            if draw.chance(0.8) { (routers[0], routers[1]) } else { (routers[1], routers[0]) };
         for end in [&mut from, &mut to] {
             if draw.chance(0.9) {
                 *end = draw.host(*end);
@@ -229,8 +273,9 @@ fn dumbbell(seed: u64) -> Network {
     draw.network
 }
 
-/// A bottleneck, and acknowledgements that meet behind it at the same nanosecond: delays are multiples of a packet's transmission time.
-/// What comes back may do so at once, so that nothing may be late. With some seeds the ways are of more lengths than are told apart.
+/// A bottleneck, and acknowledgements that meet behind it at the same nanosecond: delays are
+/// multiples of a packet's transmission time. What comes back may do so at once, so that nothing
+/// may be late. With some seeds the ways are of more lengths than are told apart.
 fn gathering(seed: u64) -> Network {
     let mut draw = Draw::new(seed);
     let [a, b] = ["a", "b"].map(|name| draw.network.node(name));
@@ -239,7 +284,8 @@ fn gathering(seed: u64) -> Network {
     let (rate, access) = (Rate::from_bps(rate), Rate::from_bps(10 * rate));
     let link = Link::new(rate, Size::Packets(40), Bytes::new(1000)).unwrap();
     let name = draw.pick(&["drop_tail", "red", "sfb"]);
-    let queue = catalog::config(name, None, &link).unwrap().build(link, Rng::from_seed(seed)).unwrap();
+    let queue =
+        catalog::config(name, None, &link).unwrap().build(link, Rng::from_seed(seed)).unwrap();
     let delays = if draw.chance(0.2) { 15 } else { 3 };
     let delay = |draw: &mut Draw| Span::from_millis(draw.dice.below(delays));
     let (there, back) = (delay(&mut draw), draw.pick(&[Span::ZERO, Span::from_millis(1)]));
@@ -253,20 +299,37 @@ fn gathering(seed: u64) -> Network {
         }
         let flavor = draw.pick(&[Flavor::Reno, Flavor::NewReno, Flavor::Sack]);
         let overhead = draw.pick(&[Span::ZERO, Span::ZERO, Span::from_micros(500)]);
-        let source = Source::Tcp(Tcp { overhead, receiver_window: draw.pick(&[4, 20, 10_000]), ..Tcp::ns2(flavor) });
+        let source = Source::Tcp(Tcp {
+            overhead,
+            receiver_window: draw.pick(&[4, 20, 10_000]),
+            ..Tcp::ns2(flavor)
+        });
         let (group, start, stop) = (draw.groups[key as usize % 2], Time::ZERO, Time::MAX);
-        draw.network.flow(Flow { group, from: ends[0], to: ends[1], key, class: 0, start, stop, source });
+        draw.network.flow(Flow {
+            group,
+            from: ends[0],
+            to: ends[1],
+            key,
+            class: 0,
+            start,
+            stop,
+            source,
+        });
     }
     draw.network
 }
 
-/// Short transfers, one upon the other: what a receiver is told of may be two connections behind its sender.
+/// Short transfers, one upon the other: what a receiver is told of may be two connections behind
+/// its sender.
 fn restless(seed: u64) -> Network {
     let mut draw = Draw::new(seed);
     let [a, b] = ["a", "b"].map(|name| draw.network.node(name));
     let rate = Rate::from_bps(80_000_000);
     let link = Link::new(rate, Size::Packets(40), Bytes::new(1000)).unwrap();
-    let queue = catalog::config("red", Some("paper"), &link).unwrap().build(link, Rng::from_seed(seed)).unwrap();
+    let queue = catalog::config("red", Some("paper"), &link)
+        .unwrap()
+        .build(link, Rng::from_seed(seed))
+        .unwrap();
     draw.network.queue("red", (a, b), rate, Span::from_millis(10), queue);
     draw.network.link("back", b, a, rate, Span::from_millis(10));
     for key in 0..draw.pick(&[1, 1, 3]) {
@@ -287,14 +350,16 @@ fn restless(seed: u64) -> Network {
         };
         let periods: Vec<_> = (0..100).map(|_| period()).collect();
         let (group, start, stop) = (draw.groups[0], Time::ZERO, micro(500_000));
-        let id = draw.network.flow(Flow { group, from: a, to: b, key, class: 0, start, stop, source });
+        let id =
+            draw.network.flow(Flow { group, from: a, to: b, key, class: 0, start, stop, source });
         draw.network.again(id, periods);
     }
     draw.network
 }
 
 fn plan(seed: u64) -> Plan {
-    let step = [None, Some(Span::from_millis(100)), Some(Span::from_micros(33_333))][(seed % 3) as usize];
+    let step =
+        [None, Some(Span::from_millis(100)), Some(Span::from_micros(33_333))][(seed % 3) as usize];
     let end = Time::from_nanos(4_000_000_000);
     Plan {
         warmup: Time::from_nanos((seed % 2) * 1_000_000_000),
@@ -327,11 +392,15 @@ impl Seen {
         seen.sent.sort_unstable();
         seen.delivered.sort_unstable();
         seen.dropped.sort_unstable();
-        let (fast, trace) = Simulation::new(network, plan, Seed::new(seed)).unwrap().finish_traced();
+        let (fast, trace) =
+            Simulation::new(network, plan, Seed::new(seed)).unwrap().finish_traced();
         let first = trace.sent.iter().zip(&seen.sent).position(|(a, b)| a != b);
         assert!(trace.sent == seen.sent, "seed {seed}: packet {first:?} sent differs");
         let first = trace.delivered.iter().zip(&seen.delivered).position(|(a, b)| a != b);
-        assert!(trace.delivered == seen.delivered, "seed {seed}: packet {first:?} delivered differs");
+        assert!(
+            trace.delivered == seen.delivered,
+            "seed {seed}: packet {first:?} delivered differs"
+        );
         assert!(trace.dropped == seen.dropped, "seed {seed}: what was dropped differs");
         self.packets += fast.packets;
         self.slow += slow.events;
@@ -371,19 +440,24 @@ fn connections_upon_connections_are_told_apart() {
     assert!(all.packets > 10_000, "too little was compared: {all:?}");
 }
 
-/// In a dumbbell with hosts for each flow a packet needs an event at the queue, and its acknowledgement none.
+/// In a dumbbell with hosts for each flow a packet needs an event at the queue, and its
+/// acknowledgement none.
 #[test]
 fn a_sender_at_home_needs_no_events() {
     let mut draw = Draw::new(1);
     let [a, b] = ["a", "b"].map(|name| draw.network.node(name));
     let rate = Rate::from_bps(10_000_000);
     let link = Link::new(rate, Size::Packets(50), Bytes::new(1000)).unwrap();
-    let queue = catalog::config("red", Some("auto"), &link).unwrap().build(link, Rng::from_seed(1)).unwrap();
+    let queue = catalog::config("red", Some("auto"), &link)
+        .unwrap()
+        .build(link, Rng::from_seed(1))
+        .unwrap();
     draw.network.queue("a->b", (a, b), rate, Span::from_millis(5), queue);
     draw.network.link("b->a", b, a, rate, Span::from_millis(5));
     for key in 0..10 {
         let [from, to] = [a, b].map(|router| draw.own(router, rate, |draw| draw.delay()));
-        let source = Source::Tcp(Tcp { overhead: Span::from_micros(800), ..Tcp::ns2(Flavor::NewReno) });
+        let source =
+            Source::Tcp(Tcp { overhead: Span::from_micros(800), ..Tcp::ns2(Flavor::NewReno) });
         let (group, start, stop) = (draw.groups[0], Time::ZERO, Time::MAX);
         draw.network.flow(Flow { group, from, to, key, class: 0, start, stop, source });
     }

@@ -13,11 +13,21 @@ fn alone(source: Source, stop: Time) -> (Network, FlowId) {
     let [a, b] = ["a", "b"].map(|name| network.node(name));
     let rate = Rate::from_bps(80_000_000);
     let link = Link::new(rate, Size::Packets(1000), Bytes::new(1000)).unwrap();
-    let queue = catalog::config("drop_tail", None, &link).unwrap().build(link, Rng::from_seed(1)).unwrap();
+    let queue =
+        catalog::config("drop_tail", None, &link).unwrap().build(link, Rng::from_seed(1)).unwrap();
     network.queue("a->b", (a, b), rate, Span::from_millis(10), queue);
     network.link("b->a", b, a, rate, Span::from_millis(10));
     let group = network.group("all");
-    let id = network.flow(Flow { group, from: a, to: b, key: 1, class: 0, start: Time::ZERO, stop, source });
+    let id = network.flow(Flow {
+        group,
+        from: a,
+        to: b,
+        key: 1,
+        class: 0,
+        start: Time::ZERO,
+        stop,
+        source,
+    });
     (network, id)
 }
 
@@ -42,12 +52,18 @@ fn a_user_s_objects_come_in_slow_start_each() {
         let took = group.completions.time.mean.unwrap().as_secs();
         // A round trip is 20 ms and a little for transmissions, at most a window's.
         let least = rounds as f64 * 0.020 + 0.010;
-        assert!((least..least + 0.003).contains(&took), "{segments} segments took {took}, not {least}");
+        assert!(
+            (least..least + 0.003).contains(&took),
+            "{segments} segments took {took}, not {least}"
+        );
         assert!(group.completions.time.sd.unwrap() < Span::from_micros(1), "each like the other");
         // The loop: think, and the time until the last acknowledgement is back.
         let objects = (50.0 / (1.0 + took + 0.010)) as u64;
         assert!(group.completions.transfers.packets.abs_diff(objects) <= 1, "{group:?}");
-        assert_eq!(group.completions.transfers.bytes, group.completions.transfers.packets * segments * 1000);
+        assert_eq!(
+            group.completions.transfers.bytes,
+            group.completions.transfers.packets * segments * 1000
+        );
         assert!(group.counters.sent.packets.abs_diff(objects * sent) <= sent, "{group:?}");
     }
 }
@@ -60,14 +76,16 @@ fn what_is_drawn_is_what_arrives() {
     // Think time's mean, by its law, and a fetch of at most some tenths of a second.
     let cycle = Web::think().mean() / 1e9;
     assert!((2.5..3.5).contains(&cycle), "spec: about 3.1 s, {cycle}");
-    // Both laws have no variance; four fifths of the count to twice it is what a thousand cycles leave.
+    // Both laws have no variance; four fifths of the count to twice it is what a thousand cycles
+    // leave.
     assert!(n > 0.7 * 3000.0 / cycle && n < 2.0 * 3000.0 / cycle, "{n}");
     assert_eq!(group.counters.goodput_bytes / 1000, group.counters.goodput_bytes.div_ceil(1000));
 }
 
 #[test]
 fn a_connection_that_is_opened_anew_hears_nothing_of_the_old_one() {
-    // Interrupted with a window in flight, and begun again before that has arrived and before it is acknowledged.
+    // Interrupted with a window in flight, and begun again before that has arrived and before it is
+    // acknowledged.
     for gap in [1, 9, 15, 25, 200] {
         let tcp = Tcp { data: Some(200), ..Tcp::reno() };
         let stop = second(0.065);
@@ -77,7 +95,8 @@ fn a_connection_that_is_opened_anew_hears_nothing_of_the_old_one() {
         network.again(id, again);
         let group = &run(network, 10.0).groups[0];
         assert_eq!(group.completions.transfers.packets, 2, "{gap} ms: two of three had the time");
-        // Three round trips were under way: 2 + 4 + 8 + 16 segments sent, none of them counted for the next connection.
+        // Three round trips were under way: 2 + 4 + 8 + 16 segments sent, none of them counted for
+        // the next connection.
         assert_eq!(group.counters.sent.packets, 30 + 200 + 200, "{gap} ms: nothing is sent twice");
         assert_eq!(group.counters.retransmits + group.counters.timeouts, 0);
         let old = group.counters.goodput_bytes / 1000 - 400;

@@ -1,5 +1,6 @@
-//! Two laws of waiting lines: Poisson arrivals at a link, packets of one length (M/D/1, Pollaczek and Khinchine) or of
-//! exponential lengths (M/M/1). The exact mean number of waiting packets lies in the 99.9 % interval of replications.
+//! Two laws of waiting lines: Poisson arrivals at a link, packets of one length (M/D/1, Pollaczek
+//! and Khinchine) or of exponential lengths (M/M/1). The exact mean number of waiting packets lies
+//! in the 99.9 % interval of replications.
 use tidegate::{Bytes, Link, Rate, Rng, Seed, Size, Span, Time, catalog};
 use tidegate_sim::{Cbr, Delays, Flow, Network, Plan, Source, simulate};
 
@@ -27,13 +28,14 @@ fn exponential(mean: f64, dice: &mut Rng) -> f64 {
     -mean * libm::log(1.0 - dice.uniform())
 }
 
-/// The mean number of waiting packets over `measured` packet times after `warmup` ones. Every packet is a flow of its own that
-/// stops a nanosecond after it has begun.
+/// The mean number of waiting packets over `measured` packet times after `warmup` ones. Every
+/// packet is a flow of its own that stops a nanosecond after it has begun.
 fn replication(lengths: Lengths, load: f64, [warmup, measured]: [u64; 2], seed: u64) -> f64 {
     let mut dice = Rng::from_seed(seed);
     let rate = Rate::from_bps(RATE);
     let link = Link::new(rate, Size::Packets(10_000_000), Bytes::new(MEAN as u64)).unwrap();
-    let queue = catalog::config("drop_tail", None, &link).unwrap().build(link, Rng::from_seed(1)).unwrap();
+    let queue =
+        catalog::config("drop_tail", None, &link).unwrap().build(link, Rng::from_seed(1)).unwrap();
     let mut network = Network::new();
     let (a, b) = (network.node("a"), network.node("b"));
     network.queue("a->b", (a, b), rate, Span::from_millis(1), queue);
@@ -54,7 +56,11 @@ fn replication(lengths: Lengths, load: f64, [warmup, measured]: [u64; 2], seed: 
         let stop = start + Span::from_nanos(1);
         network.flow(Flow { group, from: a, to: b, key: 1, class: 0, start, stop, source });
     }
-    let plan = Plan { warmup: Time::ZERO + Span::from_millis(warmup), delays: Delays::Off, ..Plan::until(end) };
+    let plan = Plan {
+        warmup: Time::ZERO + Span::from_millis(warmup),
+        delays: Delays::Off,
+        ..Plan::until(end)
+    };
     simulate(network, &plan, Seed::new(seed)).unwrap().links[0].mean_packets
 }
 
@@ -65,8 +71,14 @@ fn holds(lengths: Lengths, load: f64, times: [u64; 2]) {
     let mean = seen.iter().sum::<f64>() / n;
     let square = seen.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / (n - 1.0);
     let (half, exact) = (4.437 * (square / n).sqrt(), lengths.waiting(load));
-    assert!((mean - exact).abs() <= half, "{lengths:?} at {load}: {mean} +- {half}, exactly {exact}");
-    assert!(half < 0.2 * exact, "{lengths:?} at {load}: an interval of {half} around {mean} says nothing");
+    assert!(
+        (mean - exact).abs() <= half,
+        "{lengths:?} at {load}: {mean} +- {half}, exactly {exact}"
+    );
+    assert!(
+        half < 0.2 * exact,
+        "{lengths:?} at {load}: an interval of {half} around {mean} says nothing"
+    );
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! What counting a flow costs: MINCOUNT at the paper's (m, k) = (1024, 3), per element.
 //!
-//! Flows are drawn beforehand, few, as many as the minima, and many: buckets that are never full, those of which every
-//! second value is in doubt, and those that refuse nearly all. The sketch is a warm one, as within a period.
+//! Flows are drawn beforehand, few, as many as the minima, and many: buckets that are never full,
+//! those of which every second value is in doubt, and those that refuse nearly all. The sketch is a
+//! warm one, as within a period.
 #![allow(missing_docs, reason = "criterion's macros write undocumented functions")]
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use tidegate::parts::mincount::{Estimator, MinCount};
@@ -18,7 +19,9 @@ fn mincount(c: &mut Criterion) {
         let mut sketch = MinCount::new(1024, 3, Estimator::Auto, 0x5eed);
         (0..among).for_each(|flow| sketch.add(rng::mix(flow)));
         let flows: Vec<u64> = (0..BATCH).map(|_| rng::mix(dice.below(among))).collect();
-        group.bench_function(format!("{among} flows"), |b| b.iter(|| flows.iter().for_each(|&flow| sketch.add(flow))));
+        group.bench_function(format!("{among} flows"), |b| {
+            b.iter(|| flows.iter().for_each(|&flow| sketch.add(flow)))
+        });
     }
     group.finish();
 }

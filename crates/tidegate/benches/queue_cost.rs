@@ -1,11 +1,13 @@
-//! What a packet costs: enqueue, and dequeue if it gets so far, at 10 Gbit/s, 1000-byte packets, twice the link's rate.
+//! What a packet costs: enqueue, and dequeue if it gets so far, at 10 Gbit/s, 1000-byte packets,
+//! twice the link's rate.
 //!
-//! Every queue of the catalog, through `AnyQueue` and a counting sink, with 1,000 flows in turn, with Zipf 1.1 over a
-//! million flows, and with a million flows drawn uniformly. Flows are drawn beforehand; `empty` is the loop without a
-//! queue, to subtract. Figures are per offered packet (criterion's `thrpt` counts packets; `time` is for 1000 of them).
+//! Every queue of the catalog, through `AnyQueue` and a counting sink, with 1,000 flows in turn,
+//! with Zipf 1.1 over a million flows, and with a million flows drawn uniformly. Flows are drawn
+//! beforehand; `empty` is the loop without a queue, to subtract. Figures are per offered packet
+//! (criterion's `thrpt` counts packets; `time` is for 1000 of them).
 //!
-//! A figure means little without the path that the packets took, so for the queues below the benchmark asserts that at
-//! least nine packets in ten took the one that is meant: see [`Subject`].
+//! A figure means little without the path that the packets took, so for the queues below the
+//! benchmark asserts that at least nine packets in ten took the one that is meant: see [`Subject`].
 #![allow(clippy::disallowed_macros, reason = "a benchmark prints")]
 #![allow(missing_docs, reason = "criterion's macros write undocumented functions")]
 use std::hint::black_box;
@@ -36,11 +38,13 @@ struct Subject {
 #[derive(PartialEq)]
 enum Mixes {
     All,
-    /// A thousand flows. Of a million a scheme with state per flow forgets most before they come again.
+    /// A thousand flows. Of a million a scheme with state per flow forgets most before they come
+    /// again.
     Thousand,
 }
 
-/// Limits and thresholds are such that the rule, not the hard limit, sheds the surplus, except for drop-tail.
+/// Limits and thresholds are such that the rule, not the hard limit, sheds the surplus, except for
+/// drop-tail.
 const SUBJECTS: &[Subject] = &[
     Subject {
         name: "drop_tail",
@@ -50,8 +54,9 @@ const SUBJECTS: &[Subject] = &[
         mixes: Mixes::All,
     },
     Subject {
-        // Without `wait`, so that no branch predictor foresees the verdict. The average settles above `max`, where
-        // p_b is about a third, well below certainty at 1600 and the limit of 2000.
+        // Without `wait`, so that no branch predictor foresees the verdict. The average settles
+        // above `max`, where p_b is about a third, well below certainty at 1600 and the
+        // limit of 2000.
         name: "red",
         settings: &[
             ("min", "200 packets"),
@@ -93,9 +98,9 @@ const SUBJECTS: &[Subject] = &[
         mixes: Mixes::All,
     },
     Subject {
-        // Packets are Not-ECT, so it drops. By rates the price counts what REM has dropped itself, and under a load
-        // that does not answer rises until nothing passes; by backlogs it finds the price at which half does. A packet's
-        // path is the same.
+        // Packets are Not-ECT, so it drops. By rates the price counts what REM has dropped itself,
+        // and under a load that does not answer rises until nothing passes; by backlogs it
+        // finds the price at which half does. A packet's path is the same.
         name: "rem",
         settings: &[
             ("form", "backlog"),
@@ -136,20 +141,31 @@ const SUBJECTS: &[Subject] = &[
     Subject {
         // RED as above. One packet in a thousand meets its own flow; with Zipf's flows, one in ten.
         name: "choke",
-        settings: &[("min", "200 packets"), ("max", "800 packets"), ("probability", "0.1"), ("gentle", "on")],
+        settings: &[
+            ("min", "200 packets"),
+            ("max", "800 packets"),
+            ("probability", "0.1"),
+            ("gentle", "on"),
+        ],
         path: "is compared with a waiting packet, and if it passes rolls a die",
         took: rolled,
         mixes: Mixes::All,
     },
     Subject {
         name: "fred",
-        settings: &[("min", "200 packets"), ("max", "1600 packets"), ("min_queue", "1 packet"), ("probability", "1")],
+        settings: &[
+            ("min", "200 packets"),
+            ("max", "1600 packets"),
+            ("min_queue", "1 packet"),
+            ("probability", "1"),
+        ],
         path: "is judged by its flow's account between the thresholds",
         took: |c| c.offered - c.dropped(DropReason::Overlimit) - c.below_min,
         mixes: Mixes::All,
     },
     Subject {
-        // An interval so short that the law itself sheds half of the packets: a root and a division for each.
+        // An interval so short that the law itself sheds half of the packets: a root and a division
+        // for each.
         name: "codel",
         settings: &[("target", "100 us"), ("interval", "10 us")],
         path: "finds room: the surplus is shed at the head, by the law",
@@ -184,7 +200,8 @@ const SUBJECTS: &[Subject] = &[
         mixes: Mixes::All,
     },
     Subject {
-        // A hundred bins of twenty packets, all busy, whose REDs shed the surplus: p_b of a third, as RED above.
+        // A hundred bins of twenty packets, all busy, whose REDs shed the surplus: p_b of a third,
+        // as RED above.
         name: "sfq_red",
         settings: &[
             ("bins", "100"),
@@ -198,7 +215,8 @@ const SUBJECTS: &[Subject] = &[
         mixes: Mixes::Thousand,
     },
     Subject {
-        // RED as above, with a max_p that no bin changes: a hundred on each level, with twenty packets each.
+        // RED as above, with a max_p that no bin changes: a hundred on each level, with twenty
+        // packets each.
         name: "sfred",
         settings: &[
             ("bins", "100"),
@@ -227,10 +245,17 @@ const SUBJECTS: &[Subject] = &[
         mixes: Mixes::All,
     },
     Subject {
-        // Ten samples for each of a thousand flows; steps and gains for a queue that fills in a fifth of a millisecond, where
-        // the paper's are for tens of them. m_fair is where half of the packets go.
+        // Ten samples for each of a thousand flows; steps and gains for a queue that fills in a
+        // fifth of a millisecond, where the paper's are for tens of them. m_fair is where
+        // half of the packets go.
         name: "afd",
-        settings: &[("shadow", "10000"), ("sample", "250"), ("update", "100 us"), ("alpha", "0.01"), ("beta", "0.011")],
+        settings: &[
+            ("shadow", "10000"),
+            ("sample", "250"),
+            ("update", "100 us"),
+            ("alpha", "0.01"),
+            ("beta", "0.011"),
+        ],
         path: "is judged by its flow's samples, none for want of room",
         took: |c| c.offered - c.dropped(DropReason::Overlimit),
         mixes: Mixes::Thousand,
@@ -244,7 +269,8 @@ const SUBJECTS: &[Subject] = &[
         mixes: Mixes::Thousand,
     },
     Subject {
-        // Each class offers twice its share; all are held, and their drops keep the queue near its target.
+        // Each class offers twice its share; all are held, and their drops keep the queue near its
+        // target.
         name: "ewfq",
         settings: &[("classes", "100"), ("busy", "100")],
         path: "is judged by what its class sends, one of a hundred, none for want of room",
@@ -394,8 +420,12 @@ fn flows(kind: &str) -> Vec<u64> {
 }
 
 fn build(name: &str) -> AnyQueue {
-    let link =
-        Link::new("10 Gbit/s".parse().unwrap(), "2000 packets".parse().unwrap(), "1000 B".parse().unwrap()).unwrap();
+    let link = Link::new(
+        "10 Gbit/s".parse().unwrap(),
+        "2000 packets".parse().unwrap(),
+        "1000 B".parse().unwrap(),
+    )
+    .unwrap();
     let mut config = catalog::config(name, None, &link).unwrap();
     let settings = SUBJECTS.iter().find(|s| s.name == name).map_or(&[][..], |s| s.settings);
     for (param, value) in settings {
@@ -416,7 +446,9 @@ fn account(name: &str, kind: &str, queue: &AnyQueue, counts: &Counts) {
     let mut gauges = String::new();
     queue.probe(&mut |g| gauges += &format!(" {} {:.4}", g.name, g.value));
     println!("    waiting {}{gauges}", queue.backlog().packets);
-    if let Some(subject) = SUBJECTS.iter().find(|s| s.name == name && (s.mixes == Mixes::All || kind == "1000")) {
+    if let Some(subject) =
+        SUBJECTS.iter().find(|s| s.name == name && (s.mixes == Mixes::All || kind == "1000"))
+    {
         let took = (subject.took)(counts);
         println!("    {} {}", share(took), subject.path);
         assert!(took * 10 >= counts.offered * 9, "{name}: only {} {}", share(took), subject.path);
@@ -434,8 +466,8 @@ fn average(queue: &impl Qdisc) -> f64 {
     avg
 }
 
-/// The same path again, watched: RED's average is sampled a thousand times, and each batch is timed by itself. On a
-/// machine that others use too the median says more than a mean does.
+/// The same path again, watched: RED's average is sampled a thousand times, and each batch is timed
+/// by itself. On a machine that others use too the median says more than a mean does.
 #[allow(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 fn watched<Q: Qdisc>(rig: &mut Rig<Q>) -> f64 {
     let mut times = Vec::new();

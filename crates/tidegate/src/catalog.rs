@@ -1,4 +1,5 @@
-//! Every queue by name: one list, read by the command, the scenarios, the manual pages and the test battery.
+//! Every queue by name: one list, read by the command, the scenarios, the manual pages and the test
+//! battery.
 //!
 //! The packet path is an enum, [`AnyQueue`], not a trait object.
 use alloc::format;
@@ -15,9 +16,10 @@ use crate::units::{Span, Time};
 /// The round-trip time that every preset `auto` assumes of the flows on a link.
 pub const TARGET_RTT: Span = Span::from_millis(100);
 
-/// How many hash places a preset `auto` gives a queue that deals flows to them in sets of [`WAYS`]: four for each packet that is in flight
-/// in [`TARGET_RTT`], as a power of two from 1024 to 16,384. So many flows can the line serve with a packet a round trip; were all of them
-/// busy, a set would hold two in the mean, and more than eight in one of four thousand (from 500 Mbit/s on more).
+/// How many hash places a preset `auto` gives a queue that deals flows to them in sets of [`WAYS`]:
+/// four for each packet that is in flight in [`TARGET_RTT`], as a power of two from 1024 to 16,384.
+/// So many flows can the line serve with a packet a round trip; were all of them busy, a set would
+/// hold two in the mean, and more than eight in one of four thousand (from 500 Mbit/s on more).
 ///
 /// ```
 /// use tidegate::{Link, catalog};
@@ -30,10 +32,12 @@ pub fn places(link: &Link) -> u32 {
     ((4.0 * in_flight).clamp(1024.0, 16_384.0) as u32).next_power_of_two()
 }
 
-/// In sets of how many places they are: with eight, two flows share one only while all eight are busy.
+/// In sets of how many places they are: with eight, two flows share one only while all eight are
+/// busy.
 pub const WAYS: u32 = 8;
 
-/// The preset that a queue's name means if none is named: fitted to the line that the queue is built for.
+/// The preset that a queue's name means if none is named: fitted to the line that the queue is
+/// built for.
 pub const DEFAULT_PRESET: &str = "auto";
 
 /// As long as a queue lives.
@@ -75,10 +79,12 @@ pub trait Entry: Qdisc + Sized {
     fn build(config: &Self::Config, link: Link, dice: Rng) -> Result<Self, ConfigError>;
     /// State besides the waiting packets at its largest, in bytes: what an operator must have.
     fn state_bytes(config: &Self::Config, link: &Link) -> u64;
-    /// For how long a flow keeps the place that a hash of its key deals it, [`FOR_GOOD`] if for ever; `None` if there are no places, or
-    /// if other keys would make the queue forget whom it has found out. Somebody who watches his own packets for so long finds out who
-    /// shares whose place. Where that is long, whoever drives the queue does well to give flows other keys now and then: all that the
-    /// queue knows of a flow is what its place has, and it knows as much of the next one soon.
+    /// For how long a flow keeps the place that a hash of its key deals it, [`FOR_GOOD`] if for
+    /// ever; `None` if there are no places, or if other keys would make the queue forget whom
+    /// it has found out. Somebody who watches his own packets for so long finds out who
+    /// shares whose place. Where that is long, whoever drives the queue does well to give flows
+    /// other keys now and then: all that the queue knows of a flow is what its place has, and
+    /// it knows as much of the next one soon.
     fn places_last(_config: &Self::Config) -> Option<Span> {
         None
     }
@@ -253,10 +259,12 @@ pub fn find(name: &str) -> Option<&'static Row> {
     QUEUES.iter().find(|row| row.name == name)
 }
 
-/// The parameters of the queue `name` as its preset `preset` gives them for `link`; without a preset, [`DEFAULT_PRESET`].
+/// The parameters of the queue `name` as its preset `preset` gives them for `link`; without a
+/// preset, [`DEFAULT_PRESET`].
 ///
 /// # Errors
-/// An unknown queue (`field` is `queue`) or preset (`field` is `preset`); `why` lists the known ones.
+/// An unknown queue (`field` is `queue`) or preset (`field` is `preset`); `why` lists the known
+/// ones.
 pub fn config(name: &str, preset: Option<&str>, link: &Link) -> Result<AnyConfig, ConfigError> {
     let Some(row) = find(name) else {
         return Err(ConfigError::new(

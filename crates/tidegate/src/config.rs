@@ -1,7 +1,8 @@
-//! Parameters as text and as values: one declaration gives the struct, its bounds, its parser and its table.
+//! Parameters as text and as values: one declaration gives the struct, its bounds, its parser and
+//! its table.
 //!
-//! A queue declares its parameters with [`params!`](crate::params); the command line, the scenario reader, the
-//! manual page and the tests all read the same [`Param`] table.
+//! A queue declares its parameters with [`params!`](crate::params); the command line, the scenario
+//! reader, the manual page and the tests all read the same [`Param`] table.
 mod by_class;
 
 use alloc::format;
@@ -24,7 +25,11 @@ pub struct ConfigError {
 
 impl ConfigError {
     /// `field` was `value`, and that is wrong because of `why`.
-    pub fn new(field: impl Into<String>, value: impl ToString, why: impl Into<String>) -> ConfigError {
+    pub fn new(
+        field: impl Into<String>,
+        value: impl ToString,
+        why: impl Into<String>,
+    ) -> ConfigError {
         ConfigError { field: field.into(), value: value.to_string(), why: why.into() }
     }
 }
@@ -100,7 +105,8 @@ const NOT_WHOLE: &str = "must be a whole number";
 
 fn read_whole(text: &str, most: f64) -> Result<f64, UnitError> {
     let n = units::parse_number(text)?;
-    // Whole means that nothing is left behind the point; there is no `fract` without the host's mathematics.
+    // Whole means that nothing is left behind the point; there is no `fract` without the host's
+    // mathematics.
     if n < 0.0 || n > most || (n as u64) as f64 != n {
         return Err(UnitError { text: text.into(), why: NOT_WHOLE.into() });
     }
@@ -108,10 +114,17 @@ fn read_whole(text: &str, most: f64) -> Result<f64, UnitError> {
 }
 
 value!(f64, "number", units::parse_number, |v: &f64| *v, units::write_number);
-value!(Span, "time", |t: &str| t.parse(), |v: &Span| v.as_nanos() as f64, |m: f64| Span::from_nanos(m as u64)
-    .to_string());
-value!(Bytes, "bytes", |t: &str| t.parse(), |v: &Bytes| v.get() as f64, |m: f64| Bytes::new(m as u64).to_string());
-value!(Rate, "rate", |t: &str| t.parse(), |v: &Rate| v.as_bps() as f64, |m: f64| Rate::from_bps(m as u64).to_string());
+value!(Span, "time", |t: &str| t.parse(), |v: &Span| v.as_nanos() as f64, |m: f64| {
+    Span::from_nanos(m as u64).to_string()
+});
+value!(Bytes, "bytes", |t: &str| t.parse(), |v: &Bytes| v.get() as f64, |m: f64| Bytes::new(
+    m as u64
+)
+.to_string());
+value!(Rate, "rate", |t: &str| t.parse(), |v: &Rate| v.as_bps() as f64, |m: f64| Rate::from_bps(
+    m as u64
+)
+.to_string());
 value!(Prob, "probability", |t: &str| t.parse(), |v: &Prob| v.get(), units::write_number);
 value!(
     u32,
@@ -159,14 +172,16 @@ pub fn check_bounds<V: Value>(param: &Param, value: &V) -> Result<(), ConfigErro
     Err(ConfigError::new(param.name, value.write(), format!("must lie in {}", (param.range)())))
 }
 
-/// A set of parameters that can be read and written by name. Implemented by [`params!`](crate::params).
+/// A set of parameters that can be read and written by name. Implemented by
+/// [`params!`](crate::params).
 pub trait Params: Clone + 'static {
     /// Every parameter, in the order of the manual page.
     const PARAMS: &'static [Param];
     /// Sets the parameter called `name` from text and checks its bounds; on error nothing changes.
     ///
     /// # Errors
-    /// An unknown name (`why` lists the known ones), a text that is no such value, a value out of bounds.
+    /// An unknown name (`why` lists the known ones), a text that is no such value, a value out of
+    /// bounds.
     fn set(&mut self, name: &str, text: &str) -> Result<(), ConfigError>;
     /// The parameter called `name` as text.
     fn get(&self, name: &str) -> Option<String>;
@@ -187,7 +202,8 @@ pub fn unknown_param(name: &str, text: &str, params: &[Param]) -> ConfigError {
     ConfigError::new(name, text, why)
 }
 
-/// Declares a struct of parameters: fields with their type, default, paper's symbol and closed bounds.
+/// Declares a struct of parameters: fields with their type, default, paper's symbol and closed
+/// bounds.
 ///
 /// ```
 /// tidegate::params! {
@@ -279,7 +295,8 @@ pub fn range_text<V: Value>(least: f64, most: f64) -> String {
     if least == most { most } else { format!("{least} to {most}") }
 }
 
-/// Declares an enum whose variants are words: a mode is an enum, not a boolean. Bounds are `0 ..= 0`.
+/// Declares an enum whose variants are words: a mode is an enum, not a boolean. Bounds are `0 ..=
+/// 0`.
 ///
 /// ```
 /// tidegate::choices! {
@@ -336,7 +353,9 @@ mod tests {
 
     #[test]
     fn a_text_that_is_no_whole_number_is_told_the_range() {
-        let link = Link::new("10 Mbit/s".parse().unwrap(), Size::Packets(100), "1000 B".parse().unwrap()).unwrap();
+        let link =
+            Link::new("10 Mbit/s".parse().unwrap(), Size::Packets(100), "1000 B".parse().unwrap())
+                .unwrap();
         let mut sfb = catalog::config("sfb", Some("paper"), &link).unwrap();
         for text in ["2.5", "-1", "1e300"] {
             let error = sfb.set("levels", text).unwrap_err();

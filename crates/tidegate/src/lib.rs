@@ -1,8 +1,8 @@
 //! Queue disciplines that keep fair shares when flows arrive that do not heed congestion.
 //!
-//! A queue here is a plain state machine: it reads no clock, opens no socket, and rolls only the dice it was
-//! given. Whoever drives it (a simulator, a gateway, a benchmark, your test) passes `now` and the packets in and
-//! is told of every drop and every mark through a [`Sink`].
+//! A queue here is a plain state machine: it reads no clock, opens no socket, and rolls only the
+//! dice it was given. Whoever drives it (a simulator, a gateway, a benchmark, your test) passes
+//! `now` and the packets in and is told of every drop and every mark through a [`Sink`].
 //!
 //! ```
 //! use tidegate::{catalog, Link, NullSink, Packet, Qdisc, Rng, Time};
@@ -17,8 +17,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Start from [`Qdisc`] (what a queue is), [`policy`] (a rule for who may enter a FIFO), [`catalog`] (every queue
-//! by name) and [`units`] (text in, text out).
+//! Start from [`Qdisc`] (what a queue is), [`policy`] (a rule for who may enter a FIFO),
+//! [`catalog`] (every queue by name) and [`units`] (text in, text out).
 #![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]
 

@@ -36,7 +36,8 @@ impl Ecn {
 /// A packet as a queue sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
-    /// The flow: a keyed hash of whatever the driver's flow key is. Equal for all packets of a flow.
+    /// The flow: a keyed hash of whatever the driver's flow key is. Equal for all packets of a
+    /// flow.
     pub flow: u64,
     /// When it was enqueued; [`Qdisc::enqueue`](crate::Qdisc::enqueue) sets it.
     pub arrived: Time,

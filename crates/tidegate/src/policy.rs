@@ -1,8 +1,8 @@
 //! One FIFO and a rule for who may enter it: most of the field.
 //!
-//! A rule is a [`Policy`]; [`Fifo`] with a rule is a [`Qdisc`]. The FIFO owns what is common: the hard limit is
-//! checked before the rule; a mark on a packet that cannot be marked becomes a drop or a pass, as the rule's
-//! [`NonEct`] says; victims go to the sink.
+//! A rule is a [`Policy`]; [`Fifo`] with a rule is a [`Qdisc`]. The FIFO owns what is common: the
+//! hard limit is checked before the rule; a mark on a packet that cannot be marked becomes a drop
+//! or a pass, as the rule's [`NonEct`] says; victims go to the sink.
 use crate::choices;
 use crate::packet::{Ecn, Packet};
 use crate::parts::ring::Ring;
@@ -72,8 +72,8 @@ pub trait Policy {
         let _ = (now, pkt, queue, dice);
     }
 
-    /// There is no room for `pkt`: the position of a queued packet to evict for it, if the rule knows one. Asked again
-    /// while there still is none.
+    /// There is no room for `pkt`: the position of a queued packet to evict for it, if the rule
+    /// knows one. Asked again while there still is none.
     #[inline]
     fn make_room(&mut self, now: Time, pkt: &Packet, queue: &impl QueueView) -> Option<usize> {
         let _ = (now, pkt, queue);
@@ -81,7 +81,13 @@ pub trait Policy {
     }
 
     /// Judges an arriving packet for which there is room. Nothing is committed yet.
-    fn arrive(&mut self, now: Time, pkt: &mut Packet, queue: &impl QueueView, dice: &mut Rng) -> Verdict;
+    fn arrive(
+        &mut self,
+        now: Time,
+        pkt: &mut Packet,
+        queue: &impl QueueView,
+        dice: &mut Rng,
+    ) -> Verdict;
 
     /// The packet was let in (and marked, if that was the verdict). `queue` does not hold it yet.
     #[inline]
@@ -89,8 +95,8 @@ pub trait Policy {
         let _ = (now, pkt, queue);
     }
 
-    /// The packet was refused: by the rule, or by the hard limit ([`DropReason::Overlimit`]; then the rule was not
-    /// asked, so a rule that counts every arrival counts this one here).
+    /// The packet was refused: by the rule, or by the hard limit ([`DropReason::Overlimit`]; then
+    /// the rule was not asked, so a rule that counts every arrival counts this one here).
     #[inline]
     fn refused(&mut self, now: Time, pkt: &Packet, why: DropReason, queue: &impl QueueView) {
         let _ = (now, pkt, why, queue);
@@ -98,7 +104,13 @@ pub trait Policy {
 
     /// `pkt` leaves from the head; a rule may mark it now. `queue` no longer holds it.
     #[inline]
-    fn depart(&mut self, now: Time, pkt: &Packet, queue: &impl QueueView, dice: &mut Rng) -> Option<MarkReason> {
+    fn depart(
+        &mut self,
+        now: Time,
+        pkt: &Packet,
+        queue: &impl QueueView,
+        dice: &mut Rng,
+    ) -> Option<MarkReason> {
         let _ = (now, pkt, queue, dice);
         None
     }
@@ -168,7 +180,12 @@ impl QueueView for Line {
 impl<P: Policy> Fifo<P> {
     /// An empty queue for `link`, guarded by `policy`, which rolls `dice`.
     pub fn new(policy: P, link: Link, dice: Rng) -> Fifo<P> {
-        Fifo { policy, line: Line { packets: Ring::new(), backlog: Backlog::default(), link }, elders: 0, dice }
+        Fifo {
+            policy,
+            line: Line { packets: Ring::new(), backlog: Backlog::default(), link },
+            elders: 0,
+            dice,
+        }
     }
 
     /// The rule.
@@ -187,7 +204,13 @@ impl<P: Policy> Fifo<P> {
         out.dropped(now, pkt, why);
     }
 
-    fn evict<S: Sink + ?Sized>(&mut self, now: Time, position: usize, why: DropReason, out: &mut S) {
+    fn evict<S: Sink + ?Sized>(
+        &mut self,
+        now: Time,
+        position: usize,
+        why: DropReason,
+        out: &mut S,
+    ) {
         let victim = self.line.packets.remove(position);
         self.line.backlog.remove(victim.len);
         match position < self.elders {

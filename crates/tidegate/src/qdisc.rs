@@ -3,15 +3,18 @@ use crate::config::ConfigError;
 use crate::packet::Packet;
 use crate::units::{Bytes, Rate, Size, Time};
 
-/// A queue discipline: a state machine between whoever offers packets and the link that asks for them.
+/// A queue discipline: a state machine between whoever offers packets and the link that asks for
+/// them.
 ///
-/// Time never runs back: `now` is at least as late as in every earlier call. After warm-up no call allocates.
+/// Time never runs back: `now` is at least as late as in every earlier call. After warm-up no call
+/// allocates.
 pub trait Qdisc {
-    /// Offers `pkt`. Every packet that leaves other than by [`dequeue`](Qdisc::dequeue) (`pkt` itself, or a victim
-    /// evicted for it) is reported to `out` exactly once.
+    /// Offers `pkt`. Every packet that leaves other than by [`dequeue`](Qdisc::dequeue) (`pkt`
+    /// itself, or a victim evicted for it) is reported to `out` exactly once.
     fn enqueue<S: Sink + ?Sized>(&mut self, now: Time, pkt: Packet, out: &mut S);
 
-    /// The packet to send at `now`, or `None` when there is none to send yet; head drops go to `out`.
+    /// The packet to send at `now`, or `None` when there is none to send yet; head drops go to
+    /// `out`.
     fn dequeue<S: Sink + ?Sized>(&mut self, now: Time, out: &mut S) -> Option<Packet>;
 
     /// Does the periodic work that has fallen due by `now` on a link that neither offers nor asks.
@@ -27,10 +30,11 @@ pub trait Qdisc {
     /// What is waiting, in O(1).
     fn backlog(&self) -> Backlog;
 
-    /// Takes over what waits in `old`, a queue of the same kind with other parameters, in its order and without judging it
-    /// again; whether it did. The state begins anew, and what waits may be above the hard limit until it has left. A queue
-    /// of several lines does not, since what its lines are hangs on its parameters: `old` is then as it was, and is to be
-    /// asked until it is empty. This queue has been offered nothing yet.
+    /// Takes over what waits in `old`, a queue of the same kind with other parameters, in its order
+    /// and without judging it again; whether it did. The state begins anew, and what waits may
+    /// be above the hard limit until it has left. A queue of several lines does not, since what
+    /// its lines are hangs on its parameters: `old` is then as it was, and is to be asked until
+    /// it is empty. This queue has been offered nothing yet.
     fn inherit(&mut self, old: &mut Self) -> bool {
         let _ = old;
         false
@@ -181,10 +185,18 @@ impl Link {
             return Err(ConfigError::new("mean_packet", mean_packet, "must lie in 1 B to 65535 B"));
         }
         if limit.in_packets(mean_packet) < 1.0 {
-            return Err(ConfigError::new("limit", limit, "must hold at least one packet of the mean length"));
+            return Err(ConfigError::new(
+                "limit",
+                limit,
+                "must hold at least one packet of the mean length",
+            ));
         }
         if limit.in_packets(mean_packet) > 16_777_216.0 {
-            return Err(ConfigError::new("limit", limit, "must be at most 16777216 packets of the mean length"));
+            return Err(ConfigError::new(
+                "limit",
+                limit,
+                "must be at most 16777216 packets of the mean length",
+            ));
         }
         Ok(Link { rate, limit, mean_packet })
     }

@@ -1,4 +1,5 @@
-//! Dice. Each component draws from its own named stream, so that adding a flow never shifts a queue's dice.
+//! Dice. Each component draws from its own named stream, so that adding a flow never shifts a
+//! queue's dice.
 //!
 //! ```
 //! use tidegate::Seed;
@@ -55,7 +56,8 @@ pub const fn mix(mut x: u64) -> u64 {
 pub struct Rng(Xoshiro256PlusPlus);
 
 impl Rng {
-    /// A stream of its own, from `seed` alone. Components of a run take theirs from [`Seed::stream`].
+    /// A stream of its own, from `seed` alone. Components of a run take theirs from
+    /// [`Seed::stream`].
     pub fn from_seed(seed: u64) -> Rng {
         Rng(Xoshiro256PlusPlus::seed_from_u64(seed))
     }

@@ -1,8 +1,8 @@
 //! Quantities with their units: no bare number with a unit crosses a function boundary.
 //!
-//! Text in, text out: `"10 Mbit/s"`, `"50 ms"`, `"200 kB"`, `"40 packets"`. Prefixes are decimal (1 kB = 1000 B,
-//! 1 Mbit/s = 10^6 bit/s); `KiB` and `MiB` are binary. A number without a unit is refused, and so is `10 mbps`,
-//! which means megabits to most people and megabytes to `tc`.
+//! Text in, text out: `"10 Mbit/s"`, `"50 ms"`, `"200 kB"`, `"40 packets"`. Prefixes are decimal (1
+//! kB = 1000 B, 1 Mbit/s = 10^6 bit/s); `KiB` and `MiB` are binary. A number without a unit is
+//! refused, and so is `10 mbps`, which means megabits to most people and megabytes to `tc`.
 //!
 //! ```
 //! use tidegate::{Rate, Span, Bytes};
@@ -144,8 +144,8 @@ impl Rate {
         self.0
     }
 
-    /// How long `data` takes at this rate, rounded down to a nanosecond; a driver that sends packet after packet
-    /// carries the remainder (see [`Pacer`]). `Span` of 2^64 − 1 ns at rate zero.
+    /// How long `data` takes at this rate, rounded down to a nanosecond; a driver that sends packet
+    /// after packet carries the remainder (see [`Pacer`]). `Span` of 2^64 − 1 ns at rate zero.
     pub const fn time_to_send(self, data: Bytes) -> Span {
         if self.0 == 0 {
             return Span(u64::MAX);
@@ -159,8 +159,8 @@ impl Rate {
     }
 }
 
-/// Transmission times at one rate with the remainder carried, so that a thousand packets take exactly a thousand
-/// times as long as one, however the rate divides.
+/// Transmission times at one rate with the remainder carried, so that a thousand packets take
+/// exactly a thousand times as long as one, however the rate divides.
 #[derive(Clone, Copy, Debug)]
 pub struct Pacer {
     rate: u64,
@@ -294,7 +294,8 @@ impl SubAssign for Bytes {
     }
 }
 
-/// Why a text is no quantity: what was read, what was expected, and where one can guess it, what was meant.
+/// Why a text is no quantity: what was read, what was expected, and where one can guess it, what
+/// was meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnitError {
     /// The text that was refused.
@@ -317,8 +318,16 @@ const SHOWN: usize = 6;
 /// One unit: how it is written, and how many of the base unit it is.
 type Unit = (&'static str, f64);
 
-const TIME_UNITS: &[Unit] =
-    &[("s", 1e9), ("ms", 1e6), ("us", 1e3), ("ns", 1.0), ("min", 60e9), ("h", 3600e9), ("µs", 1e3), ("μs", 1e3)];
+const TIME_UNITS: &[Unit] = &[
+    ("s", 1e9),
+    ("ms", 1e6),
+    ("us", 1e3),
+    ("ns", 1.0),
+    ("min", 60e9),
+    ("h", 3600e9),
+    ("µs", 1e3),
+    ("μs", 1e3),
+];
 const BYTE_UNITS: &[Unit] = &[
     ("B", 1.0),
     ("kB", 1e3),
@@ -360,7 +369,9 @@ fn split(text: &str) -> Result<(f64, &str), UnitError> {
         .char_indices()
         .find(|&(i, c)| {
             let exponent = (c == 'e' || c == 'E')
-                && text[i + 1..].trim_start_matches(['+', '-']).starts_with(|d: char| d.is_ascii_digit());
+                && text[i + 1..]
+                    .trim_start_matches(['+', '-'])
+                    .starts_with(|d: char| d.is_ascii_digit());
             let sign = (c == '+' || c == '-') && (i == 0 || text[..i].ends_with(['e', 'E']));
             !(c.is_ascii_digit() || c == '.' || c == '_' || exponent || sign)
         })
@@ -427,7 +438,8 @@ fn write_units(f: &mut fmt::Formatter<'_>, value: u64, units: &[Unit]) -> fmt::R
         let scaled = value as f64 / factor;
         if scaled >= 1.0 {
             let text = format!("{scaled}");
-            // At most six decimals keep a value readable; a value that needs more goes to a smaller unit.
+            // At most six decimals keep a value readable; a value that needs more goes to a smaller
+            // unit.
             if text.split_once('.').is_none_or(|(_, d)| d.len() <= 6) {
                 return write!(f, "{text} {name}");
             }
@@ -453,9 +465,27 @@ macro_rules! quantity {
     };
 }
 
-quantity!(Span, TIME_UNITS, "a time", "50 ms", &[("s", 1e9), ("ms", 1e6), ("us", 1e3), ("ns", 1.0)]);
-quantity!(Time, TIME_UNITS, "a time", "50 ms", &[("s", 1e9), ("ms", 1e6), ("us", 1e3), ("ns", 1.0)]);
-quantity!(Bytes, BYTE_UNITS, "an amount of data", "200 kB", &[("GB", 1e9), ("MB", 1e6), ("kB", 1e3), ("B", 1.0)]);
+quantity!(
+    Span,
+    TIME_UNITS,
+    "a time",
+    "50 ms",
+    &[("s", 1e9), ("ms", 1e6), ("us", 1e3), ("ns", 1.0)]
+);
+quantity!(
+    Time,
+    TIME_UNITS,
+    "a time",
+    "50 ms",
+    &[("s", 1e9), ("ms", 1e6), ("us", 1e3), ("ns", 1.0)]
+);
+quantity!(
+    Bytes,
+    BYTE_UNITS,
+    "an amount of data",
+    "200 kB",
+    &[("GB", 1e9), ("MB", 1e6), ("kB", 1e3), ("B", 1.0)]
+);
 quantity!(
     Rate,
     RATE_UNITS,
@@ -474,7 +504,11 @@ impl FromStr for Prob {
             "%" => value / 100.0,
             _ => return Err(refuse(text, "a probability is written \"0.04\" or \"4 %\"")),
         };
-        if (0.0..=1.0).contains(&p) { Ok(Prob(p)) } else { Err(refuse(text, "a probability lies in 0 to 1")) }
+        if (0.0..=1.0).contains(&p) {
+            Ok(Prob(p))
+        } else {
+            Err(refuse(text, "a probability lies in 0 to 1"))
+        }
     }
 }
 
@@ -499,11 +533,16 @@ impl FromStr for Size {
             };
         }
         if unit.is_empty() {
-            return Err(refuse(text, "a queue length needs a unit, as in \"200 kB\" or \"40 packets\""));
+            return Err(refuse(
+                text,
+                "a queue length needs a unit, as in \"200 kB\" or \"40 packets\"",
+            ));
         }
         match parse_units(text, "a queue length", BYTE_UNITS, "200 kB") {
             Ok(b) => Ok(Size::Bytes(b)),
-            Err(error) if error.why.contains("; use ") => Err(UnitError { why: error.why + ", packets", ..error }),
+            Err(error) if error.why.contains("; use ") => {
+                Err(UnitError { why: error.why + ", packets", ..error })
+            }
             Err(error) => Err(error),
         }
     }
@@ -523,7 +562,9 @@ impl fmt::Display for Size {
 pub(crate) fn parse_number(text: &str) -> Result<f64, UnitError> {
     match split(text)? {
         (value, "") => Ok(value),
-        (_, unit) => Err(refuse(text, format!("this is a pure number, without a unit such as `{unit}`"))),
+        (_, unit) => {
+            Err(refuse(text, format!("this is a pure number, without a unit such as `{unit}`")))
+        }
     }
 }
 
@@ -546,14 +587,21 @@ mod tests {
         ] {
             assert_eq!(text.parse::<Rate>().unwrap().to_string(), out);
         }
-        for (text, out) in
-            [("50 ms", "50 ms"), ("1e-3 s", "1 ms"), ("1.5s", "1.5 s"), ("90 ns", "90 ns"), ("0 s", "0 ns")]
-        {
+        for (text, out) in [
+            ("50 ms", "50 ms"),
+            ("1e-3 s", "1 ms"),
+            ("1.5s", "1.5 s"),
+            ("90 ns", "90 ns"),
+            ("0 s", "0 ns"),
+        ] {
             assert_eq!(text.parse::<Span>().unwrap().to_string(), out);
         }
-        for (text, out) in
-            [("200 kB", "200 kB"), ("40 packets", "40 packets"), ("1 pkt", "1 packet"), ("1 KiB", "1.024 kB")]
-        {
+        for (text, out) in [
+            ("200 kB", "200 kB"),
+            ("40 packets", "40 packets"),
+            ("1 pkt", "1 packet"),
+            ("1 KiB", "1.024 kB"),
+        ] {
             assert_eq!(text.parse::<Size>().unwrap().to_string(), out);
         }
         assert_eq!("4 %".parse::<Prob>().unwrap().get(), 0.04);

@@ -1,4 +1,5 @@
-//! AFD against pan2003: the naive twin, the golden numbers, and what the paper says that holds on the queue alone.
+//! AFD against pan2003: the naive twin, the golden numbers, and what the paper says that holds on
+//! the queue alone.
 mod naive;
 mod support;
 mod twinned;
@@ -42,23 +43,36 @@ fn drive(settings: &[(&str, &str)], twin: NaiveAfd, limit: &str, operations: u64
 
 #[test]
 fn twin_agrees_over_a_million_operations() {
-    let seen = drive(&[], NaiveAfd::new(500, 5.0, 1.7, 1.8, 50.0), "100 packets", OPERATIONS * 5 / 4);
+    let seen =
+        drive(&[], NaiveAfd::new(500, 5.0, 1.7, 1.8, 50.0), "100 packets", OPERATIONS * 5 / 4);
     assert!(seen.operations >= OPERATIONS, "{}", seen.operations);
-    assert!(seen.samples.min(seen.dropped) > 10_000 && seen.overflows > 1_000, "{} {}", seen.dropped, seen.overflows);
+    assert!(
+        seen.samples.min(seen.dropped) > 10_000 && seen.overflows > 1_000,
+        "{} {}",
+        seen.dropped,
+        seen.overflows
+    );
     assert!(seen.most_due > 64, "long idleness: {}", seen.most_due);
 }
 
 #[test]
 fn twin_agrees_in_every_mode() {
-    let settings = [("sample", "1"), ("shadow", "20"), ("update", "1 ms"), ("alpha", "0.3"), ("beta", "0.5")];
+    let settings =
+        [("sample", "1"), ("shadow", "20"), ("update", "1 ms"), ("alpha", "0.3"), ("beta", "0.5")];
     let target = 0.5 * 40_000.0 / 770.0;
     let seen = drive(&settings, NaiveAfd::new(20, 1.0, 0.3, 0.5, target), "40 kB", 100_000);
     assert!(seen.dropped > 1_000, "{}", seen.dropped);
-    drive(&[("shadow", "1"), ("target", "1")], NaiveAfd::new(1, 5.0, 1.7, 1.8, 100.0), "100 packets", 50_000);
+    drive(
+        &[("shadow", "1"), ("target", "1")],
+        NaiveAfd::new(1, 5.0, 1.7, 1.8, 100.0),
+        "100 packets",
+        50_000,
+    );
     drive(&[("target", "0")], NaiveAfd::new(500, 5.0, 1.7, 1.8, 0.0), "100 packets", 50_000);
 }
 
-/// One packet in s is sampled (z test, false alarm 1e-6): the shadow buffer fills as fast as a binomial says.
+/// One packet in s is sampled (z test, false alarm 1e-6): the shadow buffer fills as fast as a
+/// binomial says.
 #[test]
 fn one_in_s_is_sampled() {
     let link = support::link("10 Mbit/s", "1000000 packets", "1000 B");
@@ -82,8 +96,9 @@ fn one_in_s_is_sampled() {
     }
 }
 
-/// §3: three CBR flows at 4, 2 and 1 times the fair share of ten, seven at .9 of it: who sends too much gets the fair
-/// share, give or take the luck of 50 samples; who does not loses next to nothing.
+/// §3: three CBR flows at 4, 2 and 1 times the fair share of ten, seven at .9 of it: who sends too
+/// much gets the fair share, give or take the luck of 50 samples; who does not loses next to
+/// nothing.
 #[test]
 fn floods_are_held_to_the_fair_share() {
     let link = support::link("8 Mbit/s", "100 packets", "1000 B");

@@ -1,4 +1,5 @@
-//! BARE against its paper: the naive twin, the golden numbers, and what the paper says that holds on the queue alone.
+//! BARE against its paper: the naive twin, the golden numbers, and what the paper says that holds
+//! on the queue alone.
 mod naive;
 mod support;
 mod twinned;
@@ -88,7 +89,8 @@ fn the_twin_gives_the_golden_rate() {
     close("fixed point", bare.flows[&1].rate, 125_000.0, 1.0);
 }
 
-/// Twice the fair rate above the target halves beta down to .5; otherwise it grows by a fifth up to 10.
+/// Twice the fair rate above the target halves beta down to .5; otherwise it grows by a fifth up to
+/// 10.
 #[test]
 fn the_twin_gives_the_golden_betas() {
     let after = |avg_q: f64| {
@@ -109,11 +111,16 @@ fn the_twin_gives_the_golden_betas() {
     assert_eq!(after(4000.0), [9.0, 10.0, 10.0, 10.0, 10.0]);
 }
 
-/// With growth by the ratio beta doubles at half the fair rate, stays at the fair rate, and doubles at twice it below the
-/// target. Without a reset of count each packet adjusts it.
+/// With growth by the ratio beta doubles at half the fair rate, stays at the fair rate, and doubles
+/// at twice it below the target. Without a reset of count each packet adjusts it.
 #[test]
 fn the_twin_gives_the_other_betas() {
-    let mut bare = NaiveBare::new(Setting { growth: Growth::Ratio, count: Count::Keep, beta_max: 50.0, ..PAPER });
+    let mut bare = NaiveBare::new(Setting {
+        growth: Growth::Ratio,
+        count: Count::Keep,
+        beta_max: 50.0,
+        ..PAPER
+    });
     bare.buffered(0.0, 1, 48_000.0);
     let betas = [0.5, 1.0, 2.0, 4.0].map(|ratio| {
         bare.flows.get_mut(&1).unwrap().rate = ratio * PAPER.mu;
@@ -126,7 +133,14 @@ fn the_twin_gives_the_other_betas() {
 /// The virtual threshold: 8000 B a flow to 9 flows, 160 kB at 40, 4000 B a flow beyond.
 #[test]
 fn the_twin_gives_the_golden_thresholds() {
-    for (n, vth) in [(5, 40_000.0), (9, 72_000.0), (20, 103_225.8), (30, 131_612.9), (40, 160_000.0), (68, 272_000.0)] {
+    for (n, vth) in [
+        (5, 40_000.0),
+        (9, 72_000.0),
+        (20, 103_225.8),
+        (30, 131_612.9),
+        (40, 160_000.0),
+        (68, 272_000.0),
+    ] {
         close("Vth", PAPER.threshold.at(n as f64), vth, 0.05);
     }
 }
@@ -144,13 +158,28 @@ fn the_twin_forgets() {
     assert_eq!(bare.flows.keys().collect::<Vec<_>>(), [&2]);
 }
 
-// ---- the twin ------------------------------------------------------------------------------------------------------
+// ---- the twin
+// ------------------------------------------------------------------------------------------------------
 
 /// Overload, idleness, flows that come and go (skewed shares and a short timeout), mixed sizes.
-fn drive(what: &str, settings: &[(&str, &str)], set: Setting, flows: u32, link: Link, operations: u64) -> Twinned {
-    let phase = |load, idle| Phase { load, packets: operations / 12, idle: Span::from_millis(idle) };
-    let phases =
-        vec![phase(1.6, 0), phase(0.7, 0), phase(1.05, 3_000), phase(0.98, 5), phase(3.0, 40), phase(0.3, 200)];
+fn drive(
+    what: &str,
+    settings: &[(&str, &str)],
+    set: Setting,
+    flows: u32,
+    link: Link,
+    operations: u64,
+) -> Twinned {
+    let phase =
+        |load, idle| Phase { load, packets: operations / 12, idle: Span::from_millis(idle) };
+    let phases = vec![
+        phase(1.6, 0),
+        phase(0.7, 0),
+        phase(1.05, 3_000),
+        phase(0.98, 5),
+        phase(3.0, 40),
+        phase(0.3, 200),
+    ];
     let config = support::config("bare", None, settings, &link);
     let mut twinned = Twinned::beside(&config, link, stats::dice(what, 0)).unwrap();
     assert_eq!(twinned.twin.set, set, "the parameters mean what is written here");
@@ -158,7 +187,12 @@ fn drive(what: &str, settings: &[(&str, &str)], set: Setting, flows: u32, link: 
     let workload = Workload::new(flows, 1.1, (40, 1500), 0.6, phases);
     workload.run(&mut twinned, &link, &mut stats::dice(what, 1), &mut NullSink);
     twinned.disputes.settle();
-    assert!(twinned.early > 1_000 && twinned.forgotten > 100, "{what}: {} {}", twinned.early, twinned.forgotten);
+    assert!(
+        twinned.early > 1_000 && twinned.forgotten > 100,
+        "{what}: {} {}",
+        twinned.early,
+        twinned.forgotten
+    );
     twinned
 }
 
@@ -206,7 +240,14 @@ fn twin_agrees_with_other_constants() {
     let by_rate = [&settings[..], &[("active", "by_rate"), ("recount", "7 ms")]].concat();
     drive("counted by rate", &by_rate, Setting { recount: Some(7e6), ..set }, 25, link, 300_000);
     let by_backlog = [&settings[..], &[("share", "backlog"), ("share_weight", "0.05")]].concat();
-    drive("share by backlog", &by_backlog, Setting { by_backlog: Some(0.05), ..set }, 25, link, 200_000);
+    drive(
+        "share by backlog",
+        &by_backlog,
+        Setting { by_backlog: Some(0.05), ..set },
+        25,
+        link,
+        200_000,
+    );
     let constant = [&settings[..], &[("law", "constant"), ("chance", "0.03")]].concat();
     drive("constant law", &constant, Setting { constant: Some(0.03), ..set }, 25, link, 200_000);
     for (what, growth, count) in [
@@ -218,18 +259,35 @@ fn twin_agrees_with_other_constants() {
             ("growth", if growth == Growth::Ratio { "ratio" } else { "constant" }),
             ("count", if count == Count::Keep { "keep" } else { "reset" }),
         ];
-        drive(what, &[&settings[..], &words].concat(), Setting { growth, count, ..set }, 25, link, 200_000);
+        drive(
+            what,
+            &[&settings[..], &words].concat(),
+            Setting { growth, count, ..set },
+            25,
+            link,
+            200_000,
+        );
     }
 }
 
-// ---- golden numbers ------------------------------------------------------------------------------------------------
+// ---- golden numbers
+// ------------------------------------------------------------------------------------------------
 
-/// Drops of a packet that makes `queued` wait, of a flow alone (max_th 8000 B), in so many queues with dice of their own.
+/// Drops of a packet that makes `queued` wait, of a flow alone (max_th 8000 B), in so many queues
+/// with dice of their own.
 fn drops_at(queued: u32, queues: u64) -> (u64, u64) {
     let mut counts = (0, 0);
     for n in 0..queues {
-        let mut queue = bare(&[("flows", "4")], papers_link(), stats::dice("eq. 6", n * 8 + queued as u64 / 1000));
-        assert_eq!(offer(&mut queue, Time::ZERO, 1, queued - 1000), None, "the first packet is let in");
+        let mut queue = bare(
+            &[("flows", "4")],
+            papers_link(),
+            stats::dice("eq. 6", n * 8 + queued as u64 / 1000),
+        );
+        assert_eq!(
+            offer(&mut queue, Time::ZERO, 1, queued - 1000),
+            None,
+            "the first packet is let in"
+        );
         match offer(&mut queue, Time::ZERO, 1, 1000) {
             Some(DropReason::Early) => counts.0 += 1,
             Some(DropReason::Forced) => counts.1 += 1,
@@ -274,7 +332,9 @@ fn golden_rate() {
 fn golden_thresholds() {
     let thresholds = |preset: &str, flows: u64| {
         let config = catalog::config("bare", Some(preset), &papers_link()).unwrap();
-        let catalog::AnyQueue::Bare(mut queue) = config.build(papers_link(), Rng::from_seed(1)).unwrap() else {
+        let catalog::AnyQueue::Bare(mut queue) =
+            config.build(papers_link(), Rng::from_seed(1)).unwrap()
+        else {
             panic!()
         };
         for flow in 0..flows {
@@ -310,12 +370,21 @@ fn golden_thresholds() {
 #[test]
 fn auto_goes_by_the_link() {
     let config = catalog::config("bare", Some("auto"), &papers_link()).unwrap();
-    for (param, value) in
-        [("memory", "384 ms"), ("roomy", "1"), ("crowded", "76"), ("timeout", "1.536 s"), ("most", "152 packets")]
-    {
+    for (param, value) in [
+        ("memory", "384 ms"),
+        ("roomy", "1"),
+        ("crowded", "76"),
+        ("timeout", "1.536 s"),
+        ("most", "152 packets"),
+    ] {
         assert_eq!(config.get(param).as_deref(), Some(value), "{param}");
     }
-    let fast = catalog::config("bare", Some("auto"), &support::link("10 Gbit/s", "1000 packets", "1000 B")).unwrap();
+    let fast = catalog::config(
+        "bare",
+        Some("auto"),
+        &support::link("10 Gbit/s", "1000 packets", "1000 B"),
+    )
+    .unwrap();
     assert_eq!(fast.get("memory").as_deref(), Some("100 ms"));
     assert_eq!(fast.get("timeout").as_deref(), Some("1.5 s"));
 }
@@ -337,9 +406,11 @@ fn contradictions_are_refused() {
     }
 }
 
-// ---- the table -----------------------------------------------------------------------------------------------------
+// ---- the table
+// -----------------------------------------------------------------------------------------------------
 
-/// Forgotten 1.5 s after the last packet that was let in: not earlier, and not while something waits.
+/// Forgotten 1.5 s after the last packet that was let in: not earlier, and not while something
+/// waits.
 #[test]
 fn idle_flows_are_forgotten() {
     let mut queue = bare(&[], papers_link(), Rng::from_seed(1));
@@ -372,7 +443,8 @@ fn only_what_is_let_in_keeps_a_flow() {
     }
 }
 
-/// A full table forgets the flow that is idle longest; if all have packets waiting, the newcomer is refused.
+/// A full table forgets the flow that is idle longest; if all have packets waiting, the newcomer is
+/// refused.
 #[test]
 fn a_full_table() {
     let mut queue = bare(&[("flows", "3")], papers_link(), Rng::from_seed(1));
@@ -391,13 +463,16 @@ fn a_full_table() {
     assert_eq!(queue.policy().flows(), 3);
 }
 
-/// At the fair rate exactly, and at the target exactly, beta still grows; above both it is divided by the ratio. One flow
-/// on a link of 1000 B/s, K = 1 s, packets without a gap: its rate goes 0, 1000, 2000 B/s; avg is what waits.
+/// At the fair rate exactly, and at the target exactly, beta still grows; above both it is divided
+/// by the ratio. One flow on a link of 1000 B/s, K = 1 s, packets without a gap: its rate goes 0,
+/// 1000, 2000 B/s; avg is what waits.
 #[test]
 fn beta_shrinks_only_above_the_fair_rate_and_the_target() {
     let betas = |target: &str| {
-        let settings = [("memory", "1 s"), ("weight", "1"), ("update_after", "0.125"), ("target", target)];
-        let mut queue = bare(&settings, support::link("8 kbit/s", "160 kB", "1000 B"), Rng::from_seed(1));
+        let settings =
+            [("memory", "1 s"), ("weight", "1"), ("update_after", "0.125"), ("target", target)];
+        let mut queue =
+            bare(&settings, support::link("8 kbit/s", "160 kB", "1000 B"), Rng::from_seed(1));
         [0, 1000, 2000, 3000].map(|rate| {
             assert_eq!(offer(&mut queue, Time::ZERO, 1, 1000), None);
             let (_, after, beta) = queue.policy().flow(1).unwrap();
@@ -405,13 +480,21 @@ fn beta_shrinks_only_above_the_fair_rate_and_the_target() {
             beta
         })
     };
-    assert_eq!(betas("0.1"), [7.5, 9.0, 10.0, 5.0], "800 B: above the target from the second packet on");
-    assert_eq!(betas("0.375"), [7.5, 9.0, 10.0, 10.0], "3000 B: at the target when the fourth packet comes");
+    assert_eq!(
+        betas("0.1"),
+        [7.5, 9.0, 10.0, 5.0],
+        "800 B: above the target from the second packet on"
+    );
+    assert_eq!(
+        betas("0.375"),
+        [7.5, 9.0, 10.0, 10.0],
+        "3000 B: at the target when the fourth packet comes"
+    );
 }
 
-/// One flow on a link of 4000 B/s, K = 1 s, packets without a gap, each sent at once: adjusted at every third packet, when
-/// its rate is 1000, 4000 and 7000 B/s; always below the target. Without a reset of the count it is adjusted from there at
-/// each arrival and departure.
+/// One flow on a link of 4000 B/s, K = 1 s, packets without a gap, each sent at once: adjusted at
+/// every third packet, when its rate is 1000, 4000 and 7000 B/s; always below the target. Without a
+/// reset of the count it is adjusted from there at each arrival and departure.
 #[test]
 fn by_what_and_how_often_beta_grows() {
     let betas = |growth: &str, count: &str| {
@@ -431,7 +514,11 @@ fn by_what_and_how_often_beta_grows() {
             close(what, a, b, 1e-9 * b);
         }
     };
-    check("constant", betas("constant", "reset"), [7.5, 7.5, 9.0, 9.0, 9.0, 10.8, 10.8, 10.8, 12.96]);
+    check(
+        "constant",
+        betas("constant", "reset"),
+        [7.5, 7.5, 9.0, 9.0, 9.0, 10.8, 10.8, 10.8, 12.96],
+    );
     check("ratio", betas("ratio", "reset"), [7.5, 7.5, 30.0, 30.0, 30.0, 30.0, 30.0, 30.0, 52.5]);
     let grown = |times: i32| 7.5 * libm::pow(1.2, times as f64);
     let kept = [0, 0, 1, 3, 5, 7, 9, 11, 13].map(grown);
@@ -448,7 +535,8 @@ fn a_threshold_without_a_slope() {
     }
 }
 
-/// Line 29: a new flow lowers max_th, and what has gone by is enough for an adjustment at the next departure already.
+/// Line 29: a new flow lowers max_th, and what has gone by is enough for an adjustment at the next
+/// departure already.
 #[test]
 fn beta_is_adjusted_at_departures_too() {
     let settings = [("roomy", "1"), ("crowded", "2"), ("update_after", "1")];

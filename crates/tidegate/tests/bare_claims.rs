@@ -1,5 +1,6 @@
-//! What cho2001 says of BARE against RED and FRED, on the queue with senders of our own: windows that grow by a packet
-//! per round trip and halve at a loss, and sources that send at a constant rate whatever happens.
+//! What cho2001 says of BARE against RED and FRED, on the queue with senders of our own: windows
+//! that grow by a packet per round trip and halve at a loss, and sources that send at a constant
+//! rate whatever happens.
 mod support;
 
 use std::cmp::Reverse;
@@ -17,7 +18,11 @@ fn link() -> Link {
 fn queue(name: &str, dice: Rng) -> AnyQueue {
     let (name, preset, settings): (_, _, &[(&str, &str)]) = match name {
         "fred" => ("fred", "cho2001", &[]),
-        "red" => ("red", "paper", &[("mode", "bytes"), ("min", "40 kB"), ("max", "160 kB"), ("probability", "0.1")]),
+        "red" => (
+            "red",
+            "paper",
+            &[("mode", "bytes"), ("min", "40 kB"), ("max", "160 kB"), ("probability", "0.1")],
+        ),
         other => (other, "paper", &[]),
     };
     let mut config = catalog::config(name, Some(preset), &link()).unwrap();
@@ -88,7 +93,8 @@ struct World {
 }
 
 impl World {
-    /// `windows` senders with windows, then `constant` sources of twice the fair rate; all start within a second.
+    /// `windows` senders with windows, then `constant` sources of twice the fair rate; all start
+    /// within a second.
     fn new(name: &str, windows: usize, constant: usize, run: u64) -> World {
         let mut dice = stats::dice("claims", run);
         let mut world = World {
@@ -144,7 +150,8 @@ impl World {
         }
     }
 
-    /// Whether BARE knows this flow, and it has, with its next packet, no more than half of max_th waiting.
+    /// Whether BARE knows this flow, and it has, with its next packet, no more than half of max_th
+    /// waiting.
     fn has_little(&self, flow: u64) -> bool {
         let AnyQueue::Bare(queue) = &self.queue else { return false };
         let half = queue.policy().max_th() / 2.0;
@@ -203,11 +210,13 @@ impl World {
         self
     }
 
-    /// Standard deviation over mean of the packets between a flow's losses, in the middle over the flows.
+    /// Standard deviation over mean of the packets between a flow's losses, in the middle over the
+    /// flows.
     fn variation_of_gaps(&self) -> f64 {
         let of = |gaps: &[f64]| {
             let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
-            let variance = gaps.iter().map(|g| (g - mean) * (g - mean)).sum::<f64>() / gaps.len() as f64;
+            let variance =
+                gaps.iter().map(|g| (g - mean) * (g - mean)).sum::<f64>() / gaps.len() as f64;
             variance.sqrt() / mean
         };
         let mut all: Vec<f64> = self.senders.iter().map(|sender| of(&sender.gaps)).collect();
@@ -223,8 +232,9 @@ impl World {
     }
 }
 
-/// §II-B, §III-B, Fig. 6: RED's losses come to a flow as dice fall, geometrically (eqs. 1 to 3: the standard deviation
-/// of the gaps is √(1 − p) of their mean), BARE's nearly periodically. Twenty flows; measured .43 to .44 and .86 to .88.
+/// §II-B, §III-B, Fig. 6: RED's losses come to a flow as dice fall, geometrically (eqs. 1 to 3: the
+/// standard deviation of the gaps is √(1 − p) of their mean), BARE's nearly periodically. Twenty
+/// flows; measured .43 to .44 and .86 to .88.
 #[test]
 fn drops_are_nearly_periodic() {
     for run in 0..3 {
@@ -234,34 +244,54 @@ fn drops_are_nearly_periodic() {
     }
 }
 
-/// §III-B: a flow that has less waiting than the others (half of max_th, the packet included) loses hardly anything,
-/// .5^7.5 = .55 % at most while it keeps to the fair rate, and the greedy lose the more.
+/// §III-B: a flow that has less waiting than the others (half of max_th, the packet included) loses
+/// hardly anything, .5^7.5 = .55 % at most while it keeps to the fair rate, and the greedy lose the
+/// more.
 #[test]
 fn a_flow_with_little_waiting_loses_hardly_anything() {
     for run in 0..3 {
         let world = World::new("bare", 18, 2, run).run();
         let [windows, constant] = [0, 1].map(|kind| world.modest[kind]);
         assert!(windows.offered > 10_000, "run {run}: {windows:?}");
-        assert!((windows.dropped as f64) < 0.0055 * windows.offered as f64, "run {run}: {windows:?} {constant:?}");
+        assert!(
+            (windows.dropped as f64) < 0.0055 * windows.offered as f64,
+            "run {run}: {windows:?} {constant:?}"
+        );
     }
 }
 
-/// Fig. 7 in small, two sources at twice the fair rate among twenty: BARE holds them nearest to their share, FRED less,
-/// RED not at all. (The paper prints 112.8, 134 and no figure; measured with senders as simple as these 102.6, 115, 185.)
+/// Fig. 7 in small, two sources at twice the fair rate among twenty: BARE holds them nearest to
+/// their share, FRED less, RED not at all. (The paper prints 112.8, 134 and no figure; measured
+/// with senders as simple as these 102.6, 115, 185.)
 #[test]
 fn greedy_sources_are_held_to_their_share() {
     for run in 0..3 {
-        let [bare, fred, red] = ["bare", "fred", "red"].map(|name| World::new(name, 18, 2, run).run());
+        let [bare, fred, red] =
+            ["bare", "fred", "red"].map(|name| World::new(name, 18, 2, run).run());
         let constant = |world: &World| world.share(18..20);
-        assert!(constant(&bare) < 113.0 && constant(&bare) > 98.0, "run {run}: {}", constant(&bare));
-        assert!(constant(&bare) + 5.0 < constant(&fred), "run {run}: {} {}", constant(&bare), constant(&fred));
-        assert!(constant(&fred) + 30.0 < constant(&red), "run {run}: {} {}", constant(&fred), constant(&red));
+        assert!(
+            constant(&bare) < 113.0 && constant(&bare) > 98.0,
+            "run {run}: {}",
+            constant(&bare)
+        );
+        assert!(
+            constant(&bare) + 5.0 < constant(&fred),
+            "run {run}: {} {}",
+            constant(&bare),
+            constant(&fred)
+        );
+        assert!(
+            constant(&fred) + 30.0 < constant(&red),
+            "run {run}: {} {}",
+            constant(&fred),
+            constant(&red)
+        );
         assert!(bare.share(0..18) > 98.6, "run {run}: {}", bare.share(0..18));
     }
 }
 
-/// §IV-B, Fig. 3: with few flows BARE keeps the queue at less than half of RED's and FRED's, and the link busy; with more
-/// it swings about the target, 40 packets for 10 flows.
+/// §IV-B, Fig. 3: with few flows BARE keeps the queue at less than half of RED's and FRED's, and
+/// the link busy; with more it swings about the target, 40 packets for 10 flows.
 #[test]
 fn the_queue_is_kept_short() {
     let mean = |name, flows| {

@@ -1,4 +1,5 @@
-//! The common battery: what must hold for every queue of the catalog, with every preset, on every link.
+//! The common battery: what must hold for every queue of the catalog, with every preset, on every
+//! link.
 mod support;
 
 use std::collections::BTreeSet;
@@ -18,7 +19,8 @@ fn run(config: &AnyConfig, link: Link, seed: u64, packets: u64) -> Checked<catal
     queue
 }
 
-/// The checker asserts conservation, each fate told once, backlog(), the hard limit, order within a flow, marks.
+/// The checker asserts conservation, each fate told once, backlog(), the hard limit, order within a
+/// flow, marks.
 #[test]
 fn every_packet_has_one_fate() {
     for link in links() {
@@ -27,7 +29,10 @@ fn every_packet_has_one_fate() {
             let tally = queue.tally();
             let what = format!("{}/{preset} on {link:?}: {tally:?}", row.name);
             assert_eq!(tally.offered, 21_000, "{what}");
-            assert!(tally.dequeued > 1_000 && tally.all_dropped() > 1_000, "both ways out were taken: {what}");
+            assert!(
+                tally.dequeued > 1_000 && tally.all_dropped() > 1_000,
+                "both ways out were taken: {what}"
+            );
         }
     }
 }
@@ -73,7 +78,12 @@ fn gauges_are_finite_and_distinct() {
             let names = |all: &[tidegate::Gauge]| all.iter().map(|g| g.name).collect::<Vec<_>>();
             let (before, after) = (gauges(&fresh), gauges(&used));
             assert_eq!(names(&before), names(&after), "{}/{preset}: gauges come and go", row.name);
-            assert_eq!(names(&after).iter().collect::<BTreeSet<_>>().len(), after.len(), "{}: twice a name", row.name);
+            assert_eq!(
+                names(&after).iter().collect::<BTreeSet<_>>().len(),
+                after.len(),
+                "{}: twice a name",
+                row.name
+            );
             for gauge in before.iter().chain(&after) {
                 assert!(gauge.value.is_finite(), "{}/{preset}: {gauge:?}", row.name);
             }
@@ -99,7 +109,8 @@ fn extremes(param: &Param) -> Vec<String> {
     unit.iter().flat_map(|unit| [format!("{least} {unit}"), format!("{most} {unit}")]).collect()
 }
 
-/// Builds and, if the queue says that this can be, runs it under watch. Returns whether it could be.
+/// Builds and, if the queue says that this can be, runs it under watch. Returns whether it could
+/// be.
 fn try_out(row: &Row, config: &AnyConfig, link: Link) -> bool {
     // What an operator would refuse for its memory is not built here either.
     if config.state_bytes(&link) > 1 << 26 {
@@ -157,8 +168,8 @@ fn parameters_at_their_bounds_together() {
     }
 }
 
-/// A century in which nothing happens is caught up at once, however short a queue's periods: by every call that may come
-/// first.
+/// A century in which nothing happens is caught up at once, however short a queue's periods: by
+/// every call that may come first.
 #[test]
 fn a_century_of_silence_takes_no_time() {
     let (link, century) = (reference_link(), Time::from_nanos(100 * 365 * 86_400 * 1_000_000_000));
@@ -173,14 +184,22 @@ fn a_century_of_silence_takes_no_time() {
         for first in 0..3 {
             let mut queue = Checked::new(config.build(link, Rng::from_seed(1)).unwrap(), link);
             for slot in 0..50 {
-                queue.enqueue(Time::ZERO, Packet::new(slot as u64 % 7, 1000).with_slot(slot), &mut NullSink);
+                queue.enqueue(
+                    Time::ZERO,
+                    Packet::new(slot as u64 % 7, 1000).with_slot(slot),
+                    &mut NullSink,
+                );
             }
             match first {
                 0 => queue.advance(century),
                 1 => drop(queue.dequeue(century, &mut NullSink)),
                 _ => queue.enqueue(century, Packet::new(1, 1000).with_slot(50), &mut NullSink),
             }
-            assert!(gauges(&queue).iter().all(|gauge| gauge.value.is_finite()), "{}/{preset}", row.name);
+            assert!(
+                gauges(&queue).iter().all(|gauge| gauge.value.is_finite()),
+                "{}/{preset}",
+                row.name
+            );
         }
     }
 }
@@ -205,26 +224,33 @@ fn values_out_of_bounds_are_refused() {
     }
 }
 
-/// Text in, text out: each preset's values are within their bounds and read back to the same config.
+/// Text in, text out: each preset's values are within their bounds and read back to the same
+/// config.
 #[test]
 fn presets_write_what_they_read() {
     for link in links() {
         for (row, preset, config) in every_preset(&link) {
             let mut copy = catalog::config(row.name, None, &link).unwrap();
             for (param, text) in config.values() {
-                copy.set(param.name, &text).unwrap_or_else(|e| panic!("{}/{preset} on {link:?}: {e}", row.name));
+                copy.set(param.name, &text)
+                    .unwrap_or_else(|e| panic!("{}/{preset} on {link:?}: {e}", row.name));
             }
             assert_eq!(copy, config, "{}/{preset}", row.name);
         }
     }
 }
 
-/// Every queue has its presets, its description and a manual page with the parts that a reader needs.
+/// Every queue has its presets, its description and a manual page with the parts that a reader
+/// needs.
 #[test]
 fn every_queue_is_described() {
     for row in catalog::QUEUES {
         let presets: Vec<&str> = (row.presets)().iter().map(|p| p.0).collect();
-        assert!(presets.contains(&"paper") && presets.contains(&"auto"), "{}: {presets:?}", row.name);
+        assert!(
+            presets.contains(&"paper") && presets.contains(&"auto"),
+            "{}: {presets:?}",
+            row.name
+        );
         assert!(!row.info.title.is_empty() && !row.info.title.ends_with('.'), "{}", row.name);
         for part in ["**Paper.**", "**Cost.**", "```\nuse tidegate"] {
             assert!(row.info.manual.contains(part), "{}.md lacks {part}", row.name);
@@ -234,14 +260,21 @@ fn every_queue_is_described() {
     }
 }
 
-/// The parameter table of a manual page, from the catalog, and how each preset differs from the first.
+/// The parameter table of a manual page, from the catalog, and how each preset differs from the
+/// first.
 fn table(row: &Row) -> String {
     let config = |preset| catalog::config(row.name, Some(preset), &reference_link()).unwrap();
     let (first, _) = (row.presets)()[0];
-    let mut text = format!("| parameter | symbol | `{first}` | range | what |\n|---|---|---|---|---|\n");
+    let mut text =
+        format!("| parameter | symbol | `{first}` | range | what |\n|---|---|---|---|---|\n");
     for (param, value) in config(first).values() {
         let range = (param.range)().replace(" | ", ", ");
-        text += &format!("| `{}` | {} | {value} | {range} | {} |\n", param.name, param.symbol, param.doc.trim());
+        text += &format!(
+            "| `{}` | {} | {value} | {range} | {} |\n",
+            param.name,
+            param.symbol,
+            param.doc.trim()
+        );
     }
     text += "\nPresets (values that depend on the link: for 10 Mbit/s, a limit of 100 packets, 1000 B a packet):\n";
     for (preset, doc) in (row.presets)() {
@@ -250,7 +283,8 @@ fn table(row: &Row) -> String {
             .filter(|((_, its), (_, first))| its != first)
             .map(|((param, its), _)| format!("`{}` {its}", param.name))
             .collect();
-        let changes = if changes.is_empty() { String::new() } else { format!(": {}", changes.join(", ")) };
+        let changes =
+            if changes.is_empty() { String::new() } else { format!(": {}", changes.join(", ")) };
         text += &format!("- `{preset}`, {doc}{changes}.\n");
     }
     text
@@ -268,10 +302,13 @@ fn manual_pages_agree_with_the_catalog() {
     }
 }
 
-/// Limits of one packet and of a few bytes hold too (the checker asserts them), and the tally adds up.
+/// Limits of one packet and of a few bytes hold too (the checker asserts them), and the tally adds
+/// up.
 #[test]
 fn tiny_limits() {
-    for limit in [Size::Packets(1), Size::Packets(2), Size::Bytes(1), Size::Bytes(1500), Size::Bytes(4000)] {
+    for limit in
+        [Size::Packets(1), Size::Packets(2), Size::Bytes(1), Size::Bytes(1500), Size::Bytes(4000)]
+    {
         let link = Link { limit, ..reference_link() };
         for (row, preset, config) in every_preset(&link) {
             let queue = run(&config, link, 5, 300);

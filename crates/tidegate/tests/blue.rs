@@ -8,7 +8,9 @@ use support::Fate;
 use support::stats;
 use support::twin::OPERATIONS;
 use tidegate::queues::Blue;
-use tidegate::{DropReason, Ecn, Link, MarkReason, NullSink, Packet, Qdisc, Rng, Span, Time, catalog};
+use tidegate::{
+    DropReason, Ecn, Link, MarkReason, NullSink, Packet, Qdisc, Rng, Span, Time, catalog,
+};
 use twinned::Twinned as _;
 use twinned::blue::Twinned;
 
@@ -45,7 +47,8 @@ fn the_twin_gives_the_golden_trace() {
     assert!((blue.p_m - 0.0045).abs() < 1e-12);
 }
 
-/// The same trace on the queue. `elapsed` ends with the same value: its second step falls due at .41 s instead.
+/// The same trace on the queue. `elapsed` ends with the same value: its second step falls due at
+/// .41 s instead.
 #[test]
 fn golden_trace() {
     for idle in ["event", "elapsed"] {
@@ -60,13 +63,17 @@ fn golden_trace() {
         assert!(queue.dequeue(Time::from_nanos(300 * MS), &mut NullSink).is_some());
         for (at, p_m) in [(310, 0.00475), (350, 0.00475), (500, 0.0045)] {
             assert!(queue.dequeue(Time::from_nanos(at * MS), &mut NullSink).is_none());
-            assert!((queue.policy().p_m() - p_m).abs() < 1e-12, "{idle} at {at} ms: {}", queue.policy().p_m());
+            assert!(
+                (queue.policy().p_m() - p_m).abs() < 1e-12,
+                "{idle} at {at} ms: {}",
+                queue.policy().p_m()
+            );
         }
     }
 }
 
-/// A link that asks once and then sleeps for ten seconds: `event` sees one idle event, `elapsed` the 99 freeze times
-/// that passed after it (the hundredth is not over yet at 10 s sharp).
+/// A link that asks once and then sleeps for ten seconds: `event` sees one idle event, `elapsed`
+/// the 99 freeze times that passed after it (the hundredth is not over yet at 10 s sharp).
 #[test]
 fn a_sleeping_link() {
     for (idle, steps) in [("event", 1.0), ("elapsed", 100.0)] {
@@ -78,12 +85,20 @@ fn a_sleeping_link() {
         queue.dequeue(Time::from_nanos(1), &mut NullSink);
         queue.dequeue(Time::from_nanos(200 * MS), &mut NullSink);
         queue.advance(Time::from_nanos(10_200 * MS));
-        assert!((queue.policy().p_m() - (1.0 - 0.001 * steps)).abs() < 1e-12, "{idle}: {}", queue.policy().p_m());
+        assert!(
+            (queue.policy().p_m() - (1.0 - 0.001 * steps)).abs() < 1e-12,
+            "{idle}: {}",
+            queue.policy().p_m()
+        );
         // What was caught up once is not caught up again.
         queue.advance(Time::from_nanos(10_200 * MS));
         assert!((queue.policy().p_m() - (1.0 - 0.001 * steps)).abs() < 1e-12);
         // A packet that gets in ends the idle time; p_m is near 1, so only a mark lets it in.
-        let fate = offer(&mut queue, Time::from_nanos(10_200 * MS), Packet::new(1, 1000).with_ecn(Ecn::Ect0));
+        let fate = offer(
+            &mut queue,
+            Time::from_nanos(10_200 * MS),
+            Packet::new(1, 1000).with_ecn(Ecn::Ect0),
+        );
         assert_eq!(fate.dropped, None);
         let before = queue.policy().p_m();
         queue.advance(Time::from_nanos(20_000 * MS));
@@ -102,7 +117,8 @@ fn frozen_until_more_than_the_freeze_time_has_passed() {
     }
 }
 
-/// An idle event at p_m = 0 changes nothing and yet freezes p_m, as the paper's figure has it; two clocks undo that.
+/// An idle event at p_m = 0 changes nothing and yet freezes p_m, as the paper's figure has it; two
+/// clocks undo that.
 #[test]
 fn an_idle_event_freezes_even_at_zero() {
     for (clock, idle, p_m) in [
@@ -111,15 +127,20 @@ fn an_idle_event_freezes_even_at_zero() {
         ("separate", "event", 0.0025),
         ("separate", "elapsed", 0.0025),
     ] {
-        let mut queue = blue(&[("clock", clock), ("idle", idle)], link("1 packet"), Rng::from_seed(1));
+        let mut queue =
+            blue(&[("clock", clock), ("idle", idle)], link("1 packet"), Rng::from_seed(1));
         assert!(queue.dequeue(Time::ZERO, &mut NullSink).is_none());
         offer(&mut queue, Time::ZERO, Packet::new(1, 1000));
-        assert_eq!(offer(&mut queue, Time::ZERO, Packet::new(1, 1000)).dropped, Some(DropReason::Overlimit));
+        assert_eq!(
+            offer(&mut queue, Time::ZERO, Packet::new(1, 1000)).dropped,
+            Some(DropReason::Overlimit)
+        );
         assert_eq!(queue.policy().p_m(), p_m, "{clock}, {idle}");
     }
 }
 
-/// A packet too long for the queue is lost on an idle link: the idle time before it counts first, its loss after it.
+/// A packet too long for the queue is lost on an idle link: the idle time before it counts first,
+/// its loss after it.
 #[test]
 fn a_loss_ends_no_idle_time() {
     let settings = [("idle", "elapsed"), ("d1", "0.5"), ("d2", "0.001"), ("clock", "separate")];
@@ -137,7 +158,8 @@ fn signals_come_with_p_m_independently() {
     const P: f64 = 0.2;
     let (mut signals, mut offered, mut gaps, mut gap) = (0.0, 0, [0_u64; 12], 0);
     for index in 0..100 {
-        let mut queue = blue(&[("d1", "0.2")], link("2 packets"), stats::dice("blue signals", index));
+        let mut queue =
+            blue(&[("d1", "0.2")], link("2 packets"), stats::dice("blue signals", index));
         for _ in 0..3 {
             offer(&mut queue, Time::ZERO, Packet::new(1, 1000));
         }
@@ -170,7 +192,11 @@ fn signals_come_with_p_m_independently() {
 /// p_m stays within 0 and 1 however often it is pushed.
 #[test]
 fn p_m_is_a_probability() {
-    let mut queue = blue(&[("d1", "0.3"), ("d2", "0.4"), ("freeze_time", "1 us")], link("1 packet"), Rng::from_seed(1));
+    let mut queue = blue(
+        &[("d1", "0.3"), ("d2", "0.4"), ("freeze_time", "1 us")],
+        link("1 packet"),
+        Rng::from_seed(1),
+    );
     offer(&mut queue, Time::ZERO, Packet::new(1, 1000));
     let mut at = 0;
     for p_m in [0.3, 0.6, 0.9, 1.0, 1.0] {
@@ -186,7 +212,8 @@ fn p_m_is_a_probability() {
     }
 }
 
-/// With `trigger = length` an arrival that finds more than L waiting raises p_m, one that finds L does not.
+/// With `trigger = length` an arrival that finds more than L waiting raises p_m, one that finds L
+/// does not.
 #[test]
 fn a_queue_longer_than_l_is_congestion() {
     for limit in ["10 packets", "10 kB"] {
@@ -201,11 +228,13 @@ fn a_queue_longer_than_l_is_congestion() {
     }
 }
 
-/// At p_m = 1 ECN-capable packets are marked and the others dropped; with `ecn = off` all are dropped. BLUE's own
-/// drops leave p_m alone.
+/// At p_m = 1 ECN-capable packets are marked and the others dropped; with `ecn = off` all are
+/// dropped. BLUE's own drops leave p_m alone.
 #[test]
 fn marks_and_drops() {
-    for (ecn, signal) in [("on", Fate { dropped: None, marked: Some(MarkReason::Early) }), ("off", EARLY)] {
+    for (ecn, signal) in
+        [("on", Fate { dropped: None, marked: Some(MarkReason::Early) }), ("off", EARLY)]
+    {
         let settings = [("ecn", ecn), ("d1", "1"), ("freeze_time", "1 us")];
         let mut queue = blue(&settings, link("2 packets"), Rng::from_seed(1));
         offer(&mut queue, Time::ZERO, Packet::new(1, 1000));
@@ -222,8 +251,9 @@ fn marks_and_drops() {
 
 const EARLY: Fate = Fate { dropped: Some(DropReason::Early), marked: None };
 
-/// A million operations in which overload, calm and sleep take turns; the twin is told of the queue's losses and
-/// idle times and must come to the same p_m, and so to the same verdict on the same dice.
+/// A million operations in which overload, calm and sleep take turns; the twin is told of the
+/// queue's losses and idle times and must come to the same p_m, and so to the same verdict on the
+/// same dice.
 fn against_the_twin(name: &str, settings: &[(&str, &str)]) {
     let seed = stats::seed(name, 0);
     let link = link("20 packets");
@@ -236,14 +266,21 @@ fn against_the_twin(name: &str, settings: &[(&str, &str)]) {
         at += world.below(if phase == 4 { 100 * MS } else { 2 * MS });
         let now = Time::from_nanos(at);
         if world.uniform() < [0.8, 0.65, 0.5, 0.3, 0.3][phase] {
-            let pkt = Packet::new(step, 1000).with_ecn(if step % 3 == 0 { Ecn::Ect0 } else { Ecn::NotEct });
+            let pkt = Packet::new(step, 1000).with_ecn(if step % 3 == 0 {
+                Ecn::Ect0
+            } else {
+                Ecn::NotEct
+            });
             queue.enqueue(now, pkt, &mut NullSink);
         } else {
             queue.dequeue(now, &mut NullSink);
         }
     }
     let Twinned { early, lost, idles, disputes, .. } = queue;
-    assert!(early > 1_000 && lost > 1_000 && idles > 1_000, "{early} {lost} {idles}: every branch was taken");
+    assert!(
+        early > 1_000 && lost > 1_000 && idles > 1_000,
+        "{early} {lost} {idles}: every branch was taken"
+    );
     disputes.settle();
 }
 
@@ -254,7 +291,8 @@ fn twin_with_the_papers_constants() {
 
 #[test]
 fn twin_with_steep_steps_and_two_clocks() {
-    let settings = [("d1", "0.02"), ("d2", "0.002"), ("clock", "separate"), ("freeze_time", "10 ms")];
+    let settings =
+        [("d1", "0.02"), ("d2", "0.002"), ("clock", "separate"), ("freeze_time", "10 ms")];
     against_the_twin("blue steep", &settings);
 }
 

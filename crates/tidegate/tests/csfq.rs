@@ -42,8 +42,8 @@ const PAPER: Setting = Setting {
     forwarded: Forwarded::Accepted,
 };
 
-/// C = 10, alpha = 1, F = 12.5 Mbit/s: alpha becomes .8; a label of 2 is then dropped with .6. And the estimator: 1000 bytes
-/// every 8 ms.
+/// C = 10, alpha = 1, F = 12.5 Mbit/s: alpha becomes .8; a label of 2 is then dropped with .6. And
+/// the estimator: 1000 bytes every 8 ms.
 #[test]
 fn the_twin_gives_the_golden_numbers() {
     let mut twin = NaiveCsfq::new(PAPER);
@@ -64,8 +64,8 @@ fn the_twin_gives_the_golden_numbers() {
     assert!((rate.rate - 125e3).abs() < 1e-3);
 }
 
-/// Within K_c nothing happens; without congestion alpha becomes the largest label; overflows take a hundredth each, and a
-/// quarter at most.
+/// Within K_c nothing happens; without congestion alpha becomes the largest label; overflows take a
+/// hundredth each, and a quarter at most.
 #[test]
 fn the_twin_keeps_its_windows() {
     let mut twin = NaiveCsfq::new(PAPER);
@@ -83,16 +83,27 @@ fn the_twin_keeps_its_windows() {
     assert_eq!(twin.alpha, 9e3 * 0.75 * 0.99);
 }
 
-// ---- the twin ------------------------------------------------------------------------------------------------------
+// ---- the twin
+// ------------------------------------------------------------------------------------------------------
 
 fn drive(preset: &str, settings: &[(&str, &str)], limit: &str, operations: u64) -> Twinned {
     let link = support::link("10 Mbit/s", limit, "770 B");
     let config = support::config("csfq", Some(preset), settings, &link);
     let mut twinned = Twinned::beside(&config, link, stats::dice(preset, 0)).unwrap();
-    Workload::restless(operations).run(&mut twinned, &link, &mut stats::dice(preset, 1), &mut NullSink);
+    Workload::restless(operations).run(
+        &mut twinned,
+        &link,
+        &mut stats::dice(preset, 1),
+        &mut NullSink,
+    );
     twinned.disputes.settle();
     assert!(!twinned.on_the_edge, "compared to the end");
-    assert!(twinned.drops > operations / 100 && twinned.changes > 100, "{} {}", twinned.drops, twinned.changes);
+    assert!(
+        twinned.drops > operations / 100 && twinned.changes > 100,
+        "{} {}",
+        twinned.drops,
+        twinned.changes
+    );
     twinned
 }
 
@@ -106,12 +117,23 @@ fn twin_agrees_over_a_million_packets() {
 fn twin_agrees_in_every_mode() {
     drive("threshold", &[], "64 kB", 200_000);
     drive("auto", &[], "50 packets", 200_000);
-    let fast = [("memory", "5 ms"), ("link_memory", "20 ms"), ("window", "10 ms"), ("threshold", "3 packets")];
+    let fast = [
+        ("memory", "5 ms"),
+        ("link_memory", "20 ms"),
+        ("window", "10 ms"),
+        ("threshold", "3 packets"),
+    ];
     drive("auto", &fast, "20 packets", 200_000);
-    drive("paper", &[("overflow", "0.2"), ("overflow_most", "0.9"), ("weights", "0.5:2")], "10 kB", 200_000);
+    drive(
+        "paper",
+        &[("overflow", "0.2"), ("overflow_most", "0.9"), ("weights", "0.5:2")],
+        "10 kB",
+        200_000,
+    );
 }
 
-// ---- golden numbers on the queue ------------------------------------------------------------------------------------
+// ---- golden numbers on the queue
+// ------------------------------------------------------------------------------------
 
 #[test]
 fn golden_rate_of_a_flow() {
@@ -119,7 +141,11 @@ fn golden_rate_of_a_flow() {
     for (n, rate) in [(0, 0.0), (1, 9610.46), (2, 18482.03)] {
         queue.enqueue(ms(8 * n), Packet::new(7, 1000), &mut NullSink);
         queue.dequeue(ms(8 * n), &mut NullSink);
-        assert!((queue.policy().rate(7).unwrap() - rate).abs() < 0.1, "{:?}", queue.policy().rate(7));
+        assert!(
+            (queue.policy().rate(7).unwrap() - rate).abs() < 0.1,
+            "{:?}",
+            queue.policy().rate(7)
+        );
     }
     for n in 3..500 {
         queue.enqueue(ms(8 * n), Packet::new(7, 1000), &mut NullSink);
@@ -129,14 +155,17 @@ fn golden_rate_of_a_flow() {
     assert_eq!(queue.policy().rate(8), None);
 }
 
-/// CBR flows of these rates in Mbit/s, packets of 1000 bytes that begin at random times, into a link of 10 Mbit/s: what each
-/// gets, in Mbit/s, from the third second on; and the fair share each tenth of a second.
+/// CBR flows of these rates in Mbit/s, packets of 1000 bytes that begin at random times, into a
+/// link of 10 Mbit/s: what each gets, in Mbit/s, from the third second on; and the fair share each
+/// tenth of a second.
 fn share(queue: &mut Csfq, rates: &[f64], seconds: u64) -> (Vec<f64>, Vec<f64>) {
     let mut start = stats::dice("start", 0);
     let gap = |rate: f64| Span::from_secs(8e-3 / rate);
     let mut next: Vec<(Time, u64)> = (0_u64..)
         .zip(rates)
-        .map(|(flow, &rate)| (Time::ZERO + Span::from_secs(start.uniform() * gap(rate).as_secs()), flow))
+        .map(|(flow, &rate)| {
+            (Time::ZERO + Span::from_secs(start.uniform() * gap(rate).as_secs()), flow)
+        })
         .collect();
     let (mut line, mut free, mut sent, mut alphas) =
         (Pacer::new(papers_link().rate), Time::ZERO, vec![0.0; rates.len()], vec![]);
@@ -162,8 +191,8 @@ fn share(queue: &mut Csfq, rates: &[f64], seconds: u64) -> (Vec<f64>, Vec<f64>) 
     (sent, alphas)
 }
 
-/// stoica1998 §4.1: 32 CBR flows on 10 Mbit/s, the i-th with i times the fair share of .3125 Mbit/s. The paper's Fig. 5 has all
-/// of them near the fair share.
+/// stoica1998 §4.1: 32 CBR flows on 10 Mbit/s, the i-th with i times the fair share of .3125
+/// Mbit/s. The paper's Fig. 5 has all of them near the fair share.
 #[test]
 fn thirty_two_flows_get_the_same() {
     for preset in ["paper", "threshold", "auto"] {
@@ -173,12 +202,15 @@ fn thirty_two_flows_get_the_same() {
         let total: f64 = sent.iter().sum();
         assert!(total > 9.8 && total < 10.01, "{preset}: {total}");
         assert!(sent.iter().all(|rate| (rate / 0.3125 - 1.0).abs() < 0.1), "{preset}: {sent:?}");
-        assert!(alphas[30..].iter().all(|alpha| (alpha / 0.3125 - 1.0).abs() < 0.25), "{preset}: {alphas:?}");
+        assert!(
+            alphas[30..].iter().all(|alpha| (alpha / 0.3125 - 1.0).abs() < 0.25),
+            "{preset}: {alphas:?}"
+        );
     }
 }
 
-/// The fair share is the alpha for which Σ min(r_i, alpha) = C: with flows of 1, 2, 4, 8 and 16 Mbit/s on 10 Mbit/s it is
-/// 7/3, and the first two keep all they send.
+/// The fair share is the alpha for which Σ min(r_i, alpha) = C: with flows of 1, 2, 4, 8 and 16
+/// Mbit/s on 10 Mbit/s it is 7/3, and the first two keep all they send.
 #[test]
 fn the_fair_share_is_max_min() {
     let mut queue = csfq("paper", &[], papers_link(), stats::dice("max-min", 0));
@@ -189,8 +221,8 @@ fn the_fair_share_is_max_min() {
     assert!(alphas[30..].iter().all(|alpha| (alpha * 3.0 / 7.0 - 1.0).abs() < 0.2), "{alphas:?}");
 }
 
-/// §2.2: alpha C / F converges within a few windows: eight flows of 2.5 Mbit/s for three seconds, then two of them stop and
-/// come back: alpha goes from 1.25 Mbit/s to 10/6 and back.
+/// §2.2: alpha C / F converges within a few windows: eight flows of 2.5 Mbit/s for three seconds,
+/// then two of them stop and come back: alpha goes from 1.25 Mbit/s to 10/6 and back.
 #[test]
 fn the_fair_share_follows_the_number_of_flows() {
     let mut queue = csfq("paper", &[], papers_link(), stats::dice("follows", 0));
@@ -218,8 +250,8 @@ fn the_fair_share_follows_the_number_of_flows() {
     }
 }
 
-/// Two flows of 10 Mbit/s each, the class of one with weight 3: it gets three quarters. So does one of a class beyond the last,
-/// which goes by the last one's weight.
+/// Two flows of 10 Mbit/s each, the class of one with weight 3: it gets three quarters. So does one
+/// of a class beyond the last, which goes by the last one's weight.
 #[test]
 fn weights_divide_the_link() {
     [1, 2, 9].into_iter().for_each(weights_divide_it_among_class_0_and);
@@ -231,14 +263,21 @@ fn weights_divide_it_among_class_0_and(last: u16) {
     for n in 0..20_000_u64 {
         let now = Time::ZERO + Span::from_micros(800 * n);
         for flow in 0..2 {
-            queue.enqueue(now, Packet::new(flow, 1000).with_class(flow as u16 * last), &mut NullSink);
+            queue.enqueue(
+                now,
+                Packet::new(flow, 1000).with_class(flow as u16 * last),
+                &mut NullSink,
+            );
         }
         let pkt = queue.dequeue(now, &mut NullSink);
         if let (true, Some(pkt)) = (n > 4_000, pkt) {
             sent[pkt.flow as usize] += 1.0 / 16_000.0;
         }
     }
-    assert!((sent[0] - 0.25_f64).abs() < 0.02 && (sent[1] - 0.75_f64).abs() < 0.02, "class {last}: {sent:?}");
+    assert!(
+        (sent[0] - 0.25_f64).abs() < 0.02 && (sent[1] - 0.75_f64).abs() < 0.02,
+        "class {last}: {sent:?}"
+    );
 }
 
 /// As long as nothing is known nobody is dropped from, and a flow's first packet has no label.
@@ -266,16 +305,21 @@ fn the_flow_that_is_idle_longest_makes_room() {
         }
     }
     assert!((queue.policy().rate(0).unwrap() - 125e3).abs() < 1e-3);
-    assert_eq!([1_297, 1_298, 1_299].map(|flow| queue.policy().rate(flow).is_some()), [false, true, true]);
+    assert_eq!(
+        [1_297, 1_298, 1_299].map(|flow| queue.policy().rate(flow).is_some()),
+        [false, true, true]
+    );
 }
 
-/// A fair share that was driven far down by a flood of new flows, which nobody holds back, and then a flood of one flow: with
-/// `arrivals` F falls as soon as nothing is accepted, and alpha recovers within seconds; by the pseudo-code it does not.
+/// A fair share that was driven far down by a flood of new flows, which nobody holds back, and then
+/// a flood of one flow: with `arrivals` F falls as soon as nothing is accepted, and alpha recovers
+/// within seconds; by the pseudo-code it does not.
 #[test]
 fn a_fair_share_that_is_far_too_small_recovers_if_arrivals_move_f() {
     for (forwarded, recovers) in [("arrivals", true), ("accepted", false)] {
         let link = support::link("10 Mbit/s", "2000 packets", "1000 B");
-        let mut queue = csfq("paper", &[("forwarded", forwarded)], link, stats::dice("recovers", 0));
+        let mut queue =
+            csfq("paper", &[("forwarded", forwarded)], link, stats::dice("recovers", 0));
         let offer = |queue: &mut Csfq, micros: u64, flow| {
             let now = Time::ZERO + Span::from_micros(micros);
             queue.enqueue(now, Packet::new(flow, 1000), &mut NullSink);

@@ -1,4 +1,5 @@
-//! DRR against its paper: the naive twin, its rounds, its fairness, and the longest queue that makes room.
+//! DRR against its paper: the naive twin, its rounds, its fairness, and the longest queue that
+//! makes room.
 mod naive;
 mod support;
 mod twinned;
@@ -13,7 +14,8 @@ use twinned::drr::{Stolen, Twinned};
 
 fn drr(settings: &[(&str, &str)], link: Link, seed: u64) -> Drr {
     let settings = [&[("map", "class")], settings].concat();
-    match support::config("drr", None, &settings, &link).build(link, Rng::from_seed(seed)).unwrap() {
+    match support::config("drr", None, &settings, &link).build(link, Rng::from_seed(seed)).unwrap()
+    {
         catalog::AnyQueue::Drr(queue) => queue,
         other => panic!("{other:?}"),
     }
@@ -47,11 +49,26 @@ fn twin_agrees_over_a_million_operations() {
 #[test]
 fn twin_agrees_in_every_mode() {
     for overflow in ["longest_head", "longest_tail", "arrival"] {
-        for (longest, ties) in [("bytes", "number"), ("packets", "number"), ("bytes", "turn"), ("packets", "turn")] {
-            let settings = [("overflow", overflow), ("longest", longest), ("ties", ties), ("quantum", "400 B")];
+        for (longest, ties) in
+            [("bytes", "number"), ("packets", "number"), ("bytes", "turn"), ("packets", "turn")]
+        {
+            let settings = [
+                ("overflow", overflow),
+                ("longest", longest),
+                ("ties", ties),
+                ("quantum", "400 B"),
+            ];
             let seen = drive(&settings, "30 kB", 60_000);
-            assert!(seen.dropped > 1_000 && seen.busiest == 8, "{overflow} {longest} {ties}: {}", seen.dropped);
-            assert_eq!(seen.most > 1, overflow != "arrival", "long packets take the room of several");
+            assert!(
+                seen.dropped > 1_000 && seen.busiest == 8,
+                "{overflow} {longest} {ties}: {}",
+                seen.dropped
+            );
+            assert_eq!(
+                seen.most > 1,
+                overflow != "arrival",
+                "long packets take the room of several"
+            );
         }
     }
     // Rounds in which nobody can send, up to 1500 of them, are counted and not made.
@@ -62,7 +79,8 @@ fn twin_agrees_in_every_mode() {
     assert!(drive(&[("classes", "3")], "1400 B", 20_000).itself > 100);
 }
 
-/// §3: the counter in rounds of 500 bytes. Packets of 200 bytes go two, three, two … at a time, those of 750 in two rounds of three.
+/// §3: the counter in rounds of 500 bytes. Packets of 200 bytes go two, three, two … at a time,
+/// those of 750 in two rounds of three.
 #[test]
 fn golden_rounds() {
     let mut queue = drr(&[("quantum", "500 B")], wide(), 1);
@@ -84,8 +102,8 @@ fn golden_rounds() {
     assert_eq!((deficits[5], deficits[8]), ((0, 250), (100, 0)));
 }
 
-/// §3, the paper's theorem on throughput: after m visits a queue that always has packets has sent m Q_i bytes, less what is left
-/// in its counter, which is less than its longest packet.
+/// §3, the paper's theorem on throughput: after m visits a queue that always has packets has sent m
+/// Q_i bytes, less what is left in its counter, which is less than its longest packet.
 #[test]
 fn every_round_is_worth_a_quantum() {
     let weights = [1.0, 2.5, 0.4, 7.0];
@@ -110,13 +128,15 @@ fn every_round_is_worth_a_quantum() {
         assert!(queue.deficit(class) < 1500 + quantum, "{}", queue.deficit(class));
     }
     // Nobody is a round ahead of anybody else, but for those who have not been asked again since.
-    let rounds: Vec<u64> =
-        (0..4).map(|class| (sent[class] + queue.deficit(class)) / (1200.0 * weights[class]) as u64).collect();
+    let rounds: Vec<u64> = (0..4)
+        .map(|class| (sent[class] + queue.deficit(class)) / (1200.0 * weights[class]) as u64)
+        .collect();
     assert!(rounds.iter().max().unwrap() - rounds.iter().min().unwrap() <= 1, "{rounds:?}");
 }
 
-/// §3, the paper's measure of fairness: between any two times at which both have packets, what two queues send differs, per
-/// weight, by no more than Q + 2 Max (here with weights of 1 and above, in whole visits on either side).
+/// §3, the paper's measure of fairness: between any two times at which both have packets, what two
+/// queues send differs, per weight, by no more than Q + 2 Max (here with weights of 1 and above, in
+/// whole visits on either side).
 #[test]
 fn no_two_queues_drift_apart() {
     let (quantum, longest) = (1500.0, 1500.0);
@@ -131,7 +151,8 @@ fn no_two_queues_drift_apart() {
         }
     }
     let mut sent = [0.0_f64; 4];
-    // The largest and the least difference so far between each two: their distance bounds every interval.
+    // The largest and the least difference so far between each two: their distance bounds every
+    // interval.
     let mut ends = [[(0.0_f64, 0.0_f64); 4]; 4];
     for _ in 0..20_000 {
         let pkt = queue.dequeue(Time::ZERO, &mut NullSink).unwrap();
@@ -147,7 +168,8 @@ fn no_two_queues_drift_apart() {
     }
 }
 
-/// A queue that becomes empty forfeits what is left of its counter, and begins anew behind all others.
+/// A queue that becomes empty forfeits what is left of its counter, and begins anew behind all
+/// others.
 #[test]
 fn an_empty_queue_saves_nothing_up() {
     let mut queue = drr(&[("quantum", "1500 B")], wide(), 1);
@@ -159,16 +181,25 @@ fn an_empty_queue_saves_nothing_up() {
         offer(&mut queue, 0, 1000);
         offer(&mut queue, 1, 1000);
     }
-    let turns: Vec<u16> = (0..6).map(|_| queue.dequeue(Time::ZERO, &mut NullSink).unwrap().class).collect();
-    assert_eq!(turns, [0, 1, 0, 0, 1, 1], "with 4200 bytes saved up, class 0 would send five first");
+    let turns: Vec<u16> =
+        (0..6).map(|_| queue.dequeue(Time::ZERO, &mut NullSink).unwrap().class).collect();
+    assert_eq!(
+        turns,
+        [0, 1, 0, 0, 1, 1],
+        "with 4200 bytes saved up, class 0 would send five first"
+    );
 }
 
-/// Four queues with a packet each fill the buffer, and a fifth comes: by number queue 0 makes room whenever that is, by turn
-/// whoever has waited longest.
+/// Four queues with a packet each fill the buffer, and a fifth comes: by number queue 0 makes room
+/// whenever that is, by turn whoever has waited longest.
 #[test]
 fn of_equally_long_queues_one_makes_room() {
     for (ties, last) in [("number", [1, 2, 3, 4]), ("turn", [0, 2, 1, 4])] {
-        let mut queue = drr(&[("classes", "5"), ("ties", ties)], support::link("8 Mbit/s", "4 packets", "1000 B"), 1);
+        let mut queue = drr(
+            &[("classes", "5"), ("ties", ties)],
+            support::link("8 Mbit/s", "4 packets", "1000 B"),
+            1,
+        );
         for class in [3, 0, 2, 1, 4] {
             offer(&mut queue, class, 1000);
         }
@@ -180,8 +211,8 @@ fn of_equally_long_queues_one_makes_room() {
     }
 }
 
-/// mckenney1990: who has the most waiting makes room; the others lose nothing. A flood of ten times the rate, nine flows at
-/// half of theirs, each in a queue of its own.
+/// mckenney1990: who has the most waiting makes room; the others lose nothing. A flood of ten times
+/// the rate, nine flows at half of theirs, each in a queue of its own.
 #[test]
 fn a_flood_harms_itself_only() {
     let small = support::link("8 Mbit/s", "200 packets", "1000 B");
@@ -208,7 +239,10 @@ fn a_flood_harms_itself_only() {
                 sent[queue.dequeue(now, &mut NullSink).unwrap().class as usize] += 1;
             }
         }
-        assert!(lost[0] > 100_000 && lost[1..].iter().all(|&lost| lost == 0), "{overflow}: {lost:?}");
+        assert!(
+            lost[0] > 100_000 && lost[1..].iter().all(|&lost| lost == 0),
+            "{overflow}: {lost:?}"
+        );
         // 9000 of 20000 are the others'; the flood has what they leave.
         assert!(sent[0].abs_diff(11_000) < 500, "{overflow}: {sent:?}");
     }
@@ -243,7 +277,8 @@ fn the_longest_queue_makes_room() {
     }
 }
 
-/// Packets without length, which a capture may have: no queue is the longest, and one of the arrival's own goes.
+/// Packets without length, which a capture may have: no queue is the longest, and one of the
+/// arrival's own goes.
 #[test]
 fn packets_without_length() {
     let mut queue = drr(&[], support::link("8 Mbit/s", "3 packets", "1000 B"), 1);
@@ -261,7 +296,8 @@ fn packets_without_length() {
     assert_eq!(queue.backlog(), Backlog { packets: 3, bytes: 0 });
 }
 
-/// Flows are spread evenly over the queues, whatever class the driver gave them (chi-square, false alarm 1e-6 each).
+/// Flows are spread evenly over the queues, whatever class the driver gave them (chi-square, false
+/// alarm 1e-6 each).
 #[test]
 fn flows_are_spread_evenly() {
     for index in 0..5 {
@@ -275,8 +311,8 @@ fn flows_are_spread_evenly() {
     }
 }
 
-/// Who has packets waiting keeps to their queue. Who has none shares one only where all of his set are busy, where somebody came to share his own,
-/// or where a queue is shared already.
+/// Who has packets waiting keeps to their queue. Who has none shares one only where all of his set
+/// are busy, where somebody came to share his own, or where a queue is shared already.
 #[test]
 fn in_sets_of_queues_nobody_shares_while_one_is_free() {
     let (classes, ways) = (64_usize, 8);
@@ -311,7 +347,8 @@ fn in_sets_of_queues_nobody_shares_while_one_is_free() {
             queue.enqueue(Time::ZERO, pkt, &mut NullSink);
             waiting[place].push((pkt.flow, slot));
         } else if let Some(pkt) = queue.dequeue(Time::ZERO, &mut NullSink) {
-            let place = waiting.iter().position(|flows| flows.contains(&(pkt.flow, pkt.slot))).unwrap();
+            let place =
+                waiting.iter().position(|flows| flows.contains(&(pkt.flow, pkt.slot))).unwrap();
             assert_eq!(waiting[place].remove(0), (pkt.flow, pkt.slot));
         }
     }

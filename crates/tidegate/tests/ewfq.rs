@@ -1,4 +1,5 @@
-//! EWFQ against lu2012: the naive twin, the golden numbers, and what the paper says that holds on the queue alone.
+//! EWFQ against lu2012: the naive twin, the golden numbers, and what the paper says that holds on
+//! the queue alone.
 #[path = "naive/ewfq.rs"]
 mod naive;
 #[path = "naive/wfq.rs"]
@@ -13,7 +14,9 @@ use support::{Fate, stats};
 use tidegate::parts::every::Every;
 use tidegate::parts::sample_hold::chance_per_byte;
 use tidegate::queues::Ewfq;
-use tidegate::{Backlog, DropReason, Link, MarkReason, NullSink, Packet, Qdisc, Rng, Sink, Span, Time, catalog};
+use tidegate::{
+    Backlog, DropReason, Link, MarkReason, NullSink, Packet, Qdisc, Rng, Sink, Span, Time, catalog,
+};
 
 fn ewfq(settings: &[(&str, &str)], link: Link, seed: u64) -> Ewfq {
     let mut config = catalog::config("ewfq", None, &link).unwrap();
@@ -70,10 +73,16 @@ fn class(weight: f64, responsive: bool, flows: f64) -> Class {
 /// Eqs. (1) and (2), gamma, the law for UDP and the step of m_fair, by hand.
 #[test]
 fn the_twin_gives_the_golden_numbers() {
-    let classes = vec![class(1.0, true, 1.0), class(1.0, true, 3.0), class(2.0, true, 1.0), class(1.0, false, 1.0)];
+    let classes = vec![
+        class(1.0, true, 1.0),
+        class(1.0, true, 3.0),
+        class(2.0, true, 1.0),
+        class(1.0, false, 1.0),
+    ];
     let mut twin = NaiveEwfq::new(PAPER, classes, 208_333.0);
     assert!((twin.eq1() - 5.5855e-4).abs() < 5e-9, "{}", twin.eq1());
-    let held = |m_last: f64, gamma| Held { m: 0.0, m_last: Some(m_last), slid: None, gamma, since: 0.0 };
+    let held =
+        |m_last: f64, gamma| Held { m: 0.0, m_last: Some(m_last), slid: None, gamma, since: 0.0 };
     for (class, gamma, times) in [(0, 1.0, 1.0), (0, 2.0, 4.0), (1, 1.0, 9.0), (2, 1.0, 0.25)] {
         twin.held.insert(class, held(600_000.0, gamma));
         assert!((twin.drop(0.0, class) / twin.eq1() - times).abs() < 1e-12);
@@ -88,13 +97,19 @@ fn the_twin_gives_the_golden_numbers() {
     assert!((twin.m_fair - (208_333.0 - 1_750.0)).abs() < 1e-9);
 
     // gamma: 300 kB with a fair 200 kB, then 100 kB.
-    let mut twin = NaiveEwfq::new(Setting { updates: 1, ..PAPER }, vec![class(1.0, true, 1.0)], 200_000.0);
+    let mut twin =
+        NaiveEwfq::new(Setting { updates: 1, ..PAPER }, vec![class(1.0, true, 1.0)], 200_000.0);
     twin.q_old = 15_000.0;
-    for (m, gamma) in [(300_000.0, 1.25), (300_000.0, 1.5625), (100_000.0, 1.171875), (100_000.0, 1.0)] {
+    for (m, gamma) in
+        [(300_000.0, 1.25), (300_000.0, 1.5625), (100_000.0, 1.171875), (100_000.0, 1.0)]
+    {
         let before = twin.held.get(&0).map_or(1.0, |held| held.gamma);
         twin.held.insert(0, Held { m, m_last: None, slid: None, gamma: before, since: 0.0 });
         twin.update(0.0, 15_000.0);
-        assert_eq!((twin.held[&0].gamma, twin.held[&0].m_last, twin.held[&0].m), (gamma, Some(m), 0.0));
+        assert_eq!(
+            (twin.held[&0].gamma, twin.held[&0].m_last, twin.held[&0].m),
+            (gamma, Some(m), 0.0)
+        );
     }
     twin.held.get_mut(&0).unwrap().m = 99_999.0;
     twin.update(0.0, 15_000.0);
@@ -124,7 +139,10 @@ impl Dropped {
     fn of(&self, slot: u32) -> Arrival {
         let (own, others): (Vec<_>, Vec<_>) = self.0.iter().partition(|(other, _)| *other == slot);
         assert!(own.len() < 2 && others.iter().all(|(_, why)| *why == DropReason::Evicted));
-        Arrival { dropped: own.first().map(|own| own.1), victims: others.iter().map(|other| other.0).collect() }
+        Arrival {
+            dropped: own.first().map(|own| own.1),
+            victims: others.iter().map(|other| other.0).collect(),
+        }
     }
 }
 
@@ -159,20 +177,26 @@ impl Twinned {
         }
     }
 
-    /// Whether the longest line by weight that was seen, by its last packets, makes room for `len` bytes of `class`: not where it is no longer
-    /// than the newcomer's own line would be, and not its only packet.
+    /// Whether the longest line by weight that was seen, by its last packets, makes room for `len`
+    /// bytes of `class`: not where it is no longer than the newcomer's own line would be, and
+    /// not its only packet.
     fn make_room(&mut self, class: usize, len: f64, victims: &[u32]) -> bool {
         let mut gone = vec![];
         let is_done = loop {
             let by_weight = |(bytes, class): (f64, usize)| (bytes / EIGHT[class].0 + 0.5).floor();
             let line = |class: usize| by_weight((self.order.bytes(class), class));
-            self.longest_line = if line(class) > line(self.longest_line) { class } else { self.longest_line };
+            self.longest_line =
+                if line(class) > line(self.longest_line) { class } else { self.longest_line };
             let (longest, most) = (self.longest_line, line(self.longest_line));
             let all: f64 = (0..8).map(|class| self.order.bytes(class)).sum();
             if all + len <= 100_000.0 {
                 break true;
             }
-            if most <= by_weight((self.order.classes[class].packets.iter().map(|p| p.1).sum::<f64>() + len, class))
+            if most
+                <= by_weight((
+                    self.order.classes[class].packets.iter().map(|p| p.1).sum::<f64>() + len,
+                    class,
+                ))
                 || self.order.classes[longest].packets.len() < 2
             {
                 break false;
@@ -196,7 +220,9 @@ impl Twinned {
                 agree("m", step, ours.sent.unwrap_or(0.0), judged_by.unwrap_or(0.0), 1.0);
                 agree("gamma", step, ours.gamma, theirs.gamma, 1.0);
             }
-            (ours, theirs) => assert!(ours.is_none() && theirs.is_none(), "step {step}: {ours:?} {theirs:?}"),
+            (ours, theirs) => {
+                assert!(ours.is_none() && theirs.is_none(), "step {step}: {ours:?} {theirs:?}")
+            }
         }
     }
 }
@@ -213,10 +239,15 @@ impl Qdisc for Twinned {
         self.queue.enqueue(now, pkt, &mut fate);
         let fate = fate.of(pkt.slot);
         let judged = matches!(fate.dropped, Some(DropReason::Early | DropReason::Unfair));
-        let has_room = has_room || (self.longest && !judged && self.make_room(class, pkt.len as f64, &fate.victims));
+        let has_room = has_room
+            || (self.longest && !judged && self.make_room(class, pkt.len as f64, &fate.victims));
         if p > 0.0 {
             self.disputes.verdict(self.operations, mirror.uniform(), p.min(1.0), judged);
-            let reason = if self.twin.classes[class].responsive { DropReason::Early } else { DropReason::Unfair };
+            let reason = if self.twin.classes[class].responsive {
+                DropReason::Early
+            } else {
+                DropReason::Unfair
+            };
             assert!(!judged || fate.dropped == Some(reason));
         }
         assert_eq!(&mirror, self.queue.dice(), "operation {}: as many dice", self.operations);
@@ -225,7 +256,8 @@ impl Qdisc for Twinned {
         if fate.dropped.is_none() {
             self.order.push(class, pkt.slot, pkt.len as f64);
             let line = |class: usize| (self.order.bytes(class) / EIGHT[class].0 + 0.5).floor();
-            self.longest_line = if line(class) > line(self.longest_line) { class } else { self.longest_line };
+            self.longest_line =
+                if line(class) > line(self.longest_line) { class } else { self.longest_line };
         }
         self.early += u64::from(fate.dropped == Some(DropReason::Early));
         self.unfair += u64::from(fate.dropped == Some(DropReason::Unfair));
@@ -281,7 +313,8 @@ fn drive(settings: &[(&str, &str)], set: Setting, operations: u64) -> Twinned {
     // With this seed the heaviest flow, a third of all, falls into a class that heeds drops.
     let queue = ewfq(&all, link, SEED);
     assert!(EIGHT[queue.class_of(&Packet::new(tidegate::rng::mix(0), 1000))].1);
-    let classes = EIGHT.iter().map(|&(weight, responsive, flows)| class(weight, responsive, flows)).collect();
+    let classes =
+        EIGHT.iter().map(|&(weight, responsive, flows)| class(weight, responsive, flows)).collect();
     let order = EIGHT.iter().map(|c| (c.0, f64::INFINITY)).collect::<Vec<_>>();
     let update = settings.iter().find(|s| s.0 == "update").map_or("10 ms", |s| s.1);
     let start = set.link / 8.0;
@@ -320,14 +353,26 @@ fn eighth() -> Setting {
 
 #[test]
 fn twin_agrees_over_a_million_operations() {
-    // Of what the workload sends in a second eq. (1) with RTT_o = .5 s drops hardly anything; so intervals are a tenth, and
-    // the paper's own numbers follow.
-    let set = Setting { updates: 10, interval: 0.1, link: 125_000.0, rtt: 0.03, p: sampled(15, 1000.0), ..eighth() };
+    // Of what the workload sends in a second eq. (1) with RTT_o = .5 s drops hardly anything; so
+    // intervals are a tenth, and the paper's own numbers follow.
+    let set = Setting {
+        updates: 10,
+        interval: 0.1,
+        link: 125_000.0,
+        rtt: 0.03,
+        p: sampled(15, 1000.0),
+        ..eighth()
+    };
     let seen = drive(&[("interval", "100 ms"), ("rtt", "30 ms")], set, OPERATIONS * 5 / 4);
     assert!(seen.operations >= OPERATIONS, "{}", seen.operations);
     let (dropped, overflows) = (seen.early.min(seen.unfair), seen.overflows);
     assert!(dropped.min(overflows) > 1_000, "{} {} {overflows}", seen.early, seen.unfair);
-    assert!(seen.found > 500 && seen.greatest_gamma > 2.0, "{} {}", seen.found, seen.greatest_gamma);
+    assert!(
+        seen.found > 500 && seen.greatest_gamma > 2.0,
+        "{} {}",
+        seen.found,
+        seen.greatest_gamma
+    );
     drive(&[], eighth(), 100_000);
 }
 
@@ -356,24 +401,60 @@ fn twin_agrees_in_every_mode() {
     );
     assert!(bits.early.min(bits.unfair) > 100, "{} {}", bits.early, bits.unfair);
     for (window, ceiling) in [("sliding", "link"), ("whole", "largest"), ("sliding", "largest")] {
-        let set = Setting { updates: 10, interval: 0.1, link: 125_000.0, p: sampled(15, 1000.0), ..eighth() };
-        let set = Setting { rtt: 0.03, sliding: window == "sliding", largest: ceiling == "largest", ..set };
-        let settings = [("interval", "100 ms"), ("rtt", "30 ms"), ("window", window), ("ceiling", ceiling)];
+        let set = Setting {
+            updates: 10,
+            interval: 0.1,
+            link: 125_000.0,
+            p: sampled(15, 1000.0),
+            ..eighth()
+        };
+        let set = Setting {
+            rtt: 0.03,
+            sliding: window == "sliding",
+            largest: ceiling == "largest",
+            ..set
+        };
+        let settings =
+            [("interval", "100 ms"), ("rtt", "30 ms"), ("window", window), ("ceiling", ceiling)];
         let seen = drive(&settings, set, 200_000);
-        assert!(seen.early.min(seen.unfair) > 1_000 && seen.found > 100, "{window} {ceiling}: {}", seen.found);
+        assert!(
+            seen.early.min(seen.unfair) > 1_000 && seen.found > 100,
+            "{window} {ceiling}: {}",
+            seen.found
+        );
         assert!(seen.twin.capped > 100 || ceiling == "link", "{window}: {}", seen.twin.capped);
     }
-    for (window, floor, leeway, overflow) in
-        [("whole", "fair", 1.0, "arrival"), ("whole", "packet", 1.0, "longest"), ("sliding", "fair", 1.25, "longest")]
-    {
-        let set = Setting { updates: 10, interval: 0.1, link: 125_000.0, p: sampled(15, 1000.0), ..eighth() };
-        let set =
-            Setting { rtt: 0.03, sliding: window == "sliding", largest: true, leeway, fair: floor == "fair", ..set };
-        let of_all = [("interval", "100 ms"), ("rtt", "30 ms"), ("ceiling", "largest"), ("floor", floor)];
+    for (window, floor, leeway, overflow) in [
+        ("whole", "fair", 1.0, "arrival"),
+        ("whole", "packet", 1.0, "longest"),
+        ("sliding", "fair", 1.25, "longest"),
+    ] {
+        let set = Setting {
+            updates: 10,
+            interval: 0.1,
+            link: 125_000.0,
+            p: sampled(15, 1000.0),
+            ..eighth()
+        };
+        let set = Setting {
+            rtt: 0.03,
+            sliding: window == "sliding",
+            largest: true,
+            leeway,
+            fair: floor == "fair",
+            ..set
+        };
+        let of_all =
+            [("interval", "100 ms"), ("rtt", "30 ms"), ("ceiling", "largest"), ("floor", floor)];
         let leeway = leeway.to_string();
         let own = [("window", window), ("leeway", leeway.as_str()), ("overflow", overflow)];
         let seen = drive(&[&of_all[..], &own].concat(), set, 200_000);
-        assert!(seen.unfair > 1_000 && seen.found > 100, "{window} {floor} {overflow}: {} {}", seen.unfair, seen.found);
+        assert!(
+            seen.unfair > 1_000 && seen.found > 100,
+            "{window} {floor} {overflow}: {} {}",
+            seen.unfair,
+            seen.found
+        );
         assert!(seen.twin.raised > 100 || floor == "packet", "{window}: {}", seen.twin.raised);
         assert!(seen.evicted > 1_000 || overflow == "arrival", "{}", seen.evicted);
     }
@@ -381,26 +462,43 @@ fn twin_agrees_in_every_mode() {
     let seen = drive(&[("stages", "0"), ("miss", "0")], all_held, 100_000);
     assert!(seen.found > 100, "{}", seen.found);
     let p = chance_per_byte(0.3, 156, 1.0 / 8.0, 2, 1000.0);
-    let stages = drive(&[("stages", "2"), ("miss", "0.3")], Setting { stages: 2, p, ..eighth() }, 100_000);
+    let stages =
+        drive(&[("stages", "2"), ("miss", "0.3")], Setting { stages: 2, p, ..eighth() }, 100_000);
     assert!(stages.found > 20, "{}", stages.found);
     // Intervals of 70 ms in updates of 20: four of them.
-    let set = Setting { updates: 4, interval: 0.08, link: 100_000.0, rtt: 0.1, packet: 500.0, ..eighth() };
-    let short =
-        [("interval", "70 ms"), ("update", "20 ms"), ("rtt", "100 ms"), ("packet", "500 B"), ("settle", "1 ms")];
+    let set = Setting {
+        updates: 4,
+        interval: 0.08,
+        link: 100_000.0,
+        rtt: 0.1,
+        packet: 500.0,
+        ..eighth()
+    };
+    let short = [
+        ("interval", "70 ms"),
+        ("update", "20 ms"),
+        ("rtt", "100 ms"),
+        ("packet", "500 B"),
+        ("settle", "1 ms"),
+    ];
     let seen = drive(&short, Setting { settle: 0.001, p: sampled(25, 500.0), ..set }, 100_000);
     assert!(seen.found > 100, "{}", seen.found);
 }
 
-/// Eqs. (1) and (2) as they show outside: of a class that is held and sends twice what is fair, as many packets are lost as
-/// the equations say (z test, false alarm 1e-6). m_fair stands still, gamma is 1 in the interval in which it is found.
+/// Eqs. (1) and (2) as they show outside: of a class that is held and sends twice what is fair, as
+/// many packets are lost as the equations say (z test, false alarm 1e-6). m_fair stands still,
+/// gamma is 1 in the interval in which it is found.
 #[test]
 fn losses_are_those_of_the_equations() {
     let link = support::link("8 Mbit/s", "1000000 packets", "1000 B");
     // Half of 1 MB in a second: P = 500 · .05 = 25 packets.
     let eq1 = 1.0 / (0.66 * 25.0 * 25.0);
-    for (responsive, flows, weights, d) in
-        [("on", "1", "1", eq1), ("on", "3", "1", 9.0 * eq1), ("on", "1", "1:2", eq1 / 4.0), ("off", "1", "1", 0.5)]
-    {
+    for (responsive, flows, weights, d) in [
+        ("on", "1", "1", eq1),
+        ("on", "3", "1", 9.0 * eq1),
+        ("on", "1", "1:2", eq1 / 4.0),
+        ("off", "1", "1", 0.5),
+    ] {
         let class = u16::from(weights == "1:2");
         let settings = [
             ("classes", "2"),
@@ -418,7 +516,8 @@ fn losses_are_those_of_the_equations() {
         for index in 0..150 {
             let mut queue = ewfq(&settings, link, stats::seed("eq. 2", index).get());
             assert_eq!(queue.m_fair(), 500_000.0);
-            // 2 MB a second, for weight 2 twice that: by weight four times what is fair, 1 − 1/m is not asked of it.
+            // 2 MB a second, for weight 2 twice that: by weight four times what is fair, 1 − 1/m is
+            // not asked of it.
             let gap = if class == 0 { 1_000_000 } else { 250_000 };
             for n in 0..990_000_000 / gap {
                 let mut fate = Fate::default();
@@ -430,7 +529,8 @@ fn losses_are_those_of_the_equations() {
                 }
             }
         }
-        // One packet too many is counted at the start of the estimate: 1 − m_fair / m is off by less than 2 % of itself.
+        // One packet too many is counted at the start of the estimate: 1 − m_fair / m is off by
+        // less than 2 % of itself.
         let (mean, bias) = (d, if responsive == "off" { 0.01 } else { 0.0 });
         let spread = 4.892 * (d * (1.0 - d) / judged as f64).sqrt() + bias;
         assert!(
@@ -440,8 +540,9 @@ fn losses_are_those_of_the_equations() {
     }
 }
 
-/// §III: three CBR flows at 4, 2 and 1 times the link among ten classes, the others at .09 of it: who sends too much gets
-/// what max-min gives, over a buffer that all share, and the others lose little of the first and nothing in the end.
+/// §III: three CBR flows at 4, 2 and 1 times the link among ten classes, the others at .09 of it:
+/// who sends too much gets what max-min gives, over a buffer that all share, and the others lose
+/// little of the first and nothing in the end.
 #[test]
 fn floods_are_held_to_the_fair_share() {
     let link = support::link("8 Mbit/s", "100 packets", "1000 B");
@@ -471,8 +572,8 @@ fn floods_are_held_to_the_fair_share() {
     assert!(lost[3..].iter().all(|&lost| lost < 180), "2 % of 9000: {lost:?}");
 }
 
-/// §III-A: C = 10 among senders of 1, 4, 8 and 8 gives 3; by steps from wherever the last interval left it, and with weights
-/// 1, 1, 2, 4 shares of 1, 9/7 and so on.
+/// §III-A: C = 10 among senders of 1, 4, 8 and 8 gives 3; by steps from wherever the last interval
+/// left it, and with weights 1, 1, 2, 4 shares of 1, 9/7 and so on.
 #[test]
 fn the_twin_finds_r_fair() {
     for (weights, r_fair) in [([1.0, 1.0, 1.0, 1.0], 3.0), ([1.0, 1.0, 2.0, 4.0], 9.0 / 7.0)] {
@@ -488,11 +589,16 @@ fn the_twin_finds_r_fair() {
             assert!((twin.r_fair - r_fair).abs() < 1e-12, "{start}: {}", twin.r_fair);
         }
         let twin = NaiveEwfq::new(Setting { link: 21.0, ..set }, vec![], 1.0);
-        assert_eq!(twin.next_r_fair(&known[..3]), 8.0 / weights[2], "13 of 21: nobody sends too much");
+        assert_eq!(
+            twin.next_r_fair(&known[..3]),
+            8.0 / weights[2],
+            "13 of 21: nobody sends too much"
+        );
     }
 }
 
-/// One class fills the whole buffer while the others are silent (there is no part of it for each), and gives it back.
+/// One class fills the whole buffer while the others are silent (there is no part of it for each),
+/// and gives it back.
 #[test]
 fn the_buffer_is_shared() {
     let link = support::link("8 Mbit/s", "30 packets", "1000 B");
@@ -510,7 +616,8 @@ fn the_buffer_is_shared() {
     assert_eq!(fate.dropped, None);
 }
 
-/// Where only time goes by m_fair moves too: to what it is if the line asks in vain after every update.
+/// Where only time goes by m_fair moves too: to what it is if the line asks in vain after every
+/// update.
 #[test]
 fn time_alone_moves_m_fair() {
     let link = support::link("10 Mbit/s", "100 kB", "1000 B");
@@ -520,7 +627,12 @@ fn time_alone_moves_m_fair() {
         assert_eq!(asked.dequeue(Time::ZERO + Span::from_millis(ms), &mut NullSink), None);
     }
     told.advance(Time::ZERO + Span::from_millis(1_000));
-    assert!(told.m_fair() > first && told.m_fair() == asked.m_fair(), "{} {}", told.m_fair(), asked.m_fair());
+    assert!(
+        told.m_fair() > first && told.m_fair() == asked.m_fair(),
+        "{} {}",
+        told.m_fair(),
+        asked.m_fair()
+    );
 }
 
 /// An interval must be a sensible number of updates: the error names the field and the bound.

@@ -20,7 +20,9 @@ fn new_twin(red: NaiveRed) -> NaiveFengRed {
 #[test]
 fn the_twin_gives_the_golden_sequence() {
     let mut twin = new_twin(NaiveRed { max_p: 0.1, ..NaiveRed::paper(1000.0, 8e5) });
-    for (avg, max_p) in [(10.0, 0.1), (20.0, 0.2), (20.0, 0.2), (10.0, 0.2), (20.0, 0.4), (1.0, 0.4 / 3.0)] {
+    for (avg, max_p) in
+        [(10.0, 0.1), (20.0, 0.2), (20.0, 0.2), (10.0, 0.2), (20.0, 0.4), (1.0, 0.4 / 3.0)]
+    {
         twin.red.avg = avg;
         twin.adapt();
         assert!((twin.red.max_p - max_p).abs() < 1e-12);
@@ -30,8 +32,10 @@ fn the_twin_gives_the_golden_sequence() {
 #[test]
 fn twin() {
     let settings = [("weight", "0.02"), ("min", "4 packets"), ("max", "14 packets")];
-    let red = NaiveRed { weight: 0.02, min: 4.0, max: 14.0, max_p: 0.1, ..NaiveRed::paper(1000.0, 8e5) };
-    let seen = against_the_twin::<FengRedRule, _>(("feng_red", None), &settings, &new_twin(red), "feng");
+    let red =
+        NaiveRed { weight: 0.02, min: 4.0, max: 14.0, max_p: 0.1, ..NaiveRed::paper(1000.0, 8e5) };
+    let seen =
+        against_the_twin::<FengRedRule, _>(("feng_red", None), &settings, &new_twin(red), "feng");
     assert!(seen.forced > 1_000, "{seen:?}");
 }
 

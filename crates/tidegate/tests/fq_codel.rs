@@ -16,13 +16,17 @@ fn at(nanos: u64) -> Time {
 }
 
 fn fq_codel(settings: &[(&str, &str)], link: Link, seed: u64) -> FqCodel {
-    match support::config("fq_codel", None, settings, &link).build(link, Rng::from_seed(seed)).unwrap() {
+    match support::config("fq_codel", None, settings, &link)
+        .build(link, Rng::from_seed(seed))
+        .unwrap()
+    {
         catalog::AnyQueue::FqCodel(queue) => queue,
         other => panic!("{other:?}"),
     }
 }
 
-/// Thirty flows in eight queues, load above and below the rate and idle times; the twin must do the same at every step.
+/// Thirty flows in eight queues, load above and below the rate and idle times; the twin must do the
+/// same at every step.
 fn drive(settings: &[(&str, &str)], limit: &str, operations: u64) -> Twinned {
     let link = support::link("10 Mbit/s", limit, "770 B");
     let settings = [&[("flows", "8")], settings].concat();
@@ -36,7 +40,13 @@ fn drive(settings: &[(&str, &str)], limit: &str, operations: u64) -> Twinned {
 fn twin_agrees_over_a_million_operations() {
     let seen = drive(&[], "200 packets", OPERATIONS * 5 / 4);
     assert!(seen.operations >= OPERATIONS, "{}", seen.operations);
-    assert!(seen.drops.min(seen.marks).min(seen.by_limit) > 1_000, "{} {} {}", seen.drops, seen.marks, seen.by_limit);
+    assert!(
+        seen.drops.min(seen.marks).min(seen.by_limit) > 1_000,
+        "{} {} {}",
+        seen.drops,
+        seen.marks,
+        seen.by_limit
+    );
     assert!(seen.longest > 30, "{}", seen.longest);
 }
 
@@ -52,15 +62,17 @@ fn twin_agrees_in_every_mode() {
     drive(&[("quantum", "20000 B")], "1000 packets", 100_000);
 }
 
-/// nichols2018 §4.4, §5.6: a packet that waited too long is spared only when no more than one MTU is left for the link to
-/// send. The others' backlog counts: here one queue never holds more than one packet, and yet has signals.
+/// nichols2018 §4.4, §5.6: a packet that waited too long is spared only when no more than one MTU
+/// is left for the link to send. The others' backlog counts: here one queue never holds more than
+/// one packet, and yet has signals.
 #[test]
 fn the_backlog_of_all_queues_counts() {
     for (others, signalled) in [(1, false), (2, true)] {
         let mut queue = fq_codel(&[], support::link("8 Mbit/s", "1000 packets", "1000 B"), 1);
         let flows = apart(&queue, 3);
         let mut heard = Heard::default();
-        // One packet of each flow waits at a time, and the turns are so slow that all wait longer than the target.
+        // One packet of each flow waits at a time, and the turns are so slow that all wait longer
+        // than the target.
         for round in 0..100 {
             for &flow in &flows[..1 + others] {
                 if queue.queue_backlog(queue.queue_of(flow)).packets == 0 {
@@ -110,16 +122,18 @@ fn new_flows_go_first() {
     for _ in 0..20 {
         queue.enqueue(at(0), Packet::new(flows[5], 1000), &mut NullSink);
     }
-    let next: Vec<u64> = (0..20).map(|_| queue.dequeue(at(0), &mut NullSink).unwrap().flow).collect();
+    let next: Vec<u64> =
+        (0..20).map(|_| queue.dequeue(at(0), &mut NullSink).unwrap().flow).collect();
     // 1514 bytes are begun with the second packet; then it is a flow among others.
     assert_eq!(next[..2], [flows[5]; 2]);
     assert!(!next[2..8].contains(&flows[5]), "{next:?}");
     assert_eq!(next.iter().filter(|&&f| f == flows[5]).count(), 5, "{next:?}");
 }
 
-/// §1.3, §4.2: a flow that sends less than a quantum in a round finds no standing queue: the next packet is its own,
-/// however much the others have waiting; and it loses nothing. (The others keep their backlog: with the usual interval
-/// their CoDels would empty some of their queues, and those would be new flows, too.)
+/// §1.3, §4.2: a flow that sends less than a quantum in a round finds no standing queue: the next
+/// packet is its own, however much the others have waiting; and it loses nothing. (The others keep
+/// their backlog: with the usual interval their CoDels would empty some of their queues, and those
+/// would be new flows, too.)
 #[test]
 fn a_sparse_flow_sees_no_standing_queue() {
     let mut queue = fq_codel(&[("interval", "600 s")], link(), 1);
@@ -129,7 +143,8 @@ fn a_sparse_flow_sees_no_standing_queue() {
     let mut heard = Heard::default();
     let (mut longest, mut least_backlog) = (Span::ZERO, u32::MAX);
     let mut seen = 0;
-    // 1000 bytes a millisecond; twenty flows offer twice that; the sparse one 200 bytes in 50 ms, at any time.
+    // 1000 bytes a millisecond; twenty flows offer twice that; the sparse one 200 bytes in 50 ms,
+    // at any time.
     for ms in 0..20_000_u64 {
         for n in 0..2 {
             let flow = bulk[((2 * ms + n) % 20) as usize];
@@ -154,7 +169,8 @@ fn a_sparse_flow_sees_no_standing_queue() {
     assert!(!heard.flows.contains(&sparse));
 }
 
-/// §4.2: a queue that is refilled each time it is empty does not stay new for ever: it shares with the others.
+/// §4.2: a queue that is refilled each time it is empty does not stay new for ever: it shares with
+/// the others.
 #[test]
 fn an_empty_new_queue_waits_for_a_round() {
     let mut queue = fq_codel(&[], link(), 1);
@@ -177,7 +193,8 @@ fn an_empty_new_queue_waits_for_a_round() {
     assert!(i32::abs(sent[0] - sent[1]) <= 2, "{sent:?}");
 }
 
-/// §3, §4.2: turns are counted in bytes: flows with packets of any length get equal bytes, to within a quantum and a packet.
+/// §3, §4.2: turns are counted in bytes: flows with packets of any length get equal bytes, to
+/// within a quantum and a packet.
 #[test]
 fn shares_are_equal_in_bytes() {
     let wide = support::link("8 Mbit/s", "100 MB", "1000 B");
@@ -198,8 +215,8 @@ fn shares_are_equal_in_bytes() {
     }
 }
 
-/// §1.3, §4.1: the drops of one flow never meet another below its share, not by CoDel and not at the limit. A flood of ten
-/// times the rate, nine flows at half of theirs.
+/// §1.3, §4.1: the drops of one flow never meet another below its share, not by CoDel and not at
+/// the limit. A flood of ten times the rate, nine flows at half of theirs.
 #[test]
 fn a_flood_harms_itself_only() {
     let small = support::link("8 Mbit/s", "200 packets", "1000 B");
@@ -210,7 +227,8 @@ fn a_flood_harms_itself_only() {
     for n in 0..200_000_u64 {
         let now = at(n * 100_000);
         queue.enqueue(now, Packet::new(flows[0], 1000), &mut heard);
-        // Nine shares of 1/10 each of the rate, half of them used: 0.45 in ten arrivals of the flood.
+        // Nine shares of 1/10 each of the rate, half of them used: 0.45 in ten arrivals of the
+        // flood.
         if dice.chance(0.045) {
             queue.enqueue(now, Packet::new(flows[1 + dice.below(9) as usize], 1000), &mut heard);
         }
@@ -223,7 +241,8 @@ fn a_flood_harms_itself_only() {
     assert!(heard.flows.iter().all(|&flow| flow == flows[0]), "only the flood loses");
 }
 
-/// §4.1: one packet above the limit, and half of the fattest queue, at most a batch of 64, goes from its head.
+/// §4.1: one packet above the limit, and half of the fattest queue, at most a batch of 64, goes
+/// from its head.
 #[test]
 fn a_batch_goes_from_the_head_of_the_fattest() {
     for (fat, lost) in [(40, 20), (128, 64), (500, 64)] {
@@ -236,7 +255,11 @@ fn a_batch_goes_from_the_head_of_the_fattest() {
         }
         let mut slot = fat;
         while queue.backlog().packets < 1000 {
-            queue.enqueue(at(0), Packet::new(flows[1 + slot as usize % 20], 200).with_slot(slot), &mut NullSink);
+            queue.enqueue(
+                at(0),
+                Packet::new(flows[1 + slot as usize % 20], 200).with_slot(slot),
+                &mut NullSink,
+            );
             slot += 1;
         }
         let mut heard = Heard::default();
@@ -246,7 +269,8 @@ fn a_batch_goes_from_the_head_of_the_fattest() {
     }
 }
 
-/// Packets without length, which a capture may have: no queue is the fattest, and one of the arrival's own is dropped.
+/// Packets without length, which a capture may have: no queue is the fattest, and one of the
+/// arrival's own is dropped.
 #[test]
 fn packets_without_length() {
     let mut queue = fq_codel(&[], support::link("8 Mbit/s", "3 packets", "1000 B"), 1);
@@ -255,12 +279,16 @@ fn packets_without_length() {
     for (slot, flow) in [0, 1, 2, 3, 1].into_iter().enumerate() {
         queue.enqueue(at(0), Packet::new(flows[flow], 0).with_slot(slot as u32), &mut heard);
     }
-    assert_eq!(heard.by_limit, [3, 1], "an arrival that is alone in its queue, then the head of its queue");
+    assert_eq!(
+        heard.by_limit,
+        [3, 1],
+        "an arrival that is alone in its queue, then the head of its queue"
+    );
     assert_eq!(queue.backlog(), Backlog { packets: 3, bytes: 0 });
 }
 
-/// §4.1, §5.3: flows are spread evenly over the queues, differently for each random number (chi-square, false alarm
-/// 1e-6 each).
+/// §4.1, §5.3: flows are spread evenly over the queues, differently for each random number
+/// (chi-square, false alarm 1e-6 each).
 #[test]
 fn flows_are_spread_evenly() {
     let mut layouts = Vec::new();
@@ -278,7 +306,8 @@ fn flows_are_spread_evenly() {
     assert_eq!(layouts.len(), 10);
 }
 
-/// Ten million flows: the pool of packets holds the limit and one, the queues are those of the start.
+/// Ten million flows: the pool of packets holds the limit and one, the queues are those of the
+/// start.
 #[test]
 fn ten_million_flows() {
     let small = support::link("8 Mbit/s", "100 packets", "1000 B");

@@ -1,4 +1,5 @@
-//! FRED against its paper: the naive twin, the golden numbers, and what the paper says that holds on the queue alone.
+//! FRED against its paper: the naive twin, the golden numbers, and what the paper says that holds
+//! on the queue alone.
 mod naive;
 mod support;
 mod twinned;
@@ -46,8 +47,8 @@ const CHO2001: Setting = Setting {
     s: 8e5,
 };
 
-/// Two flows, avg 60 kB: avgcq is 30 kB. 35 kB waiting: the dice decide, or, after two strikes, it is dropped surely;
-/// 20 kB: let in; 40 kB = maxq: dropped and a strike.
+/// Two flows, avg 60 kB: avgcq is 30 kB. 35 kB waiting: the dice decide, or, after two strikes, it
+/// is dropped surely; 20 kB: let in; 40 kB = maxq: dropped and a strike.
 #[test]
 fn the_twin_gives_the_golden_verdicts() {
     let with = |qlen: f64, strike: f64| {
@@ -83,13 +84,22 @@ fn the_twin_above_max() {
     }
 }
 
-// ---- the twin ------------------------------------------------------------------------------------------------------
+// ---- the twin
+// ------------------------------------------------------------------------------------------------------
 
 /// Overload, underload and idleness with skewed flows and mixed sizes.
 fn drive(what: &str, settings: &[(&str, &str)], set: Setting, operations: u64) -> Twinned {
     let link = support::link("10 Mbit/s", "60 packets", "770 B");
-    let phase = |load, idle| Phase { load, packets: operations / 12, idle: Span::from_millis(idle) };
-    let phases = vec![phase(1.6, 0), phase(0.7, 0), phase(1.05, 100), phase(0.98, 5), phase(3.0, 40), phase(0.3, 200)];
+    let phase =
+        |load, idle| Phase { load, packets: operations / 12, idle: Span::from_millis(idle) };
+    let phases = vec![
+        phase(1.6, 0),
+        phase(0.7, 0),
+        phase(1.05, 100),
+        phase(0.98, 5),
+        phase(3.0, 40),
+        phase(0.3, 200),
+    ];
     let bytes = settings.contains(&("mode", "bytes"));
     let config = support::config("fred", Some("paper"), settings, &link);
     let mut twinned = Twinned::beside(&config, link, stats::dice(what, 0)).unwrap();
@@ -99,17 +109,35 @@ fn drive(what: &str, settings: &[(&str, &str)], set: Setting, operations: u64) -
     workload.run(&mut twinned, &link, &mut stats::dice(what, 1), &mut NullSink);
     twinned.disputes.settle();
     assert!(!twinned.on_the_edge, "{what}: compared to the end");
-    assert!(twinned.forced > 1_000 && twinned.early > 500, "{what}: {} {}", twinned.forced, twinned.early);
+    assert!(
+        twinned.forced > 1_000 && twinned.early > 500,
+        "{what}: {} {}",
+        twinned.forced,
+        twinned.early
+    );
     assert!(twinned.struck > 100, "{what}: {}", twinned.struck);
     twinned
 }
 
-/// lin1997's constants for a limit of 60 packets, but an average that moves and a maxq that is often met.
-const MOVING: Setting =
-    Setting { min: 15.0, max: 30.0, max_p: 0.1, weight: 0.01, min_q: 3.0, max_q: 9.0, one: 1.0, ..CHO2001 };
+/// lin1997's constants for a limit of 60 packets, but an average that moves and a maxq that is
+/// often met.
+const MOVING: Setting = Setting {
+    min: 15.0,
+    max: 30.0,
+    max_p: 0.1,
+    weight: 0.01,
+    min_q: 3.0,
+    max_q: 9.0,
+    one: 1.0,
+    ..CHO2001
+};
 
-const MOVES: [(&str, &str); 4] =
-    [("probability", "0.1"), ("weight", "0.01"), ("min_queue", "3 packets"), ("max_queue", "9 packets")];
+const MOVES: [(&str, &str); 4] = [
+    ("probability", "0.1"),
+    ("weight", "0.01"),
+    ("min_queue", "3 packets"),
+    ("max_queue", "9 packets"),
+];
 
 #[test]
 fn twin_agrees_over_a_million_operations() {
@@ -120,23 +148,32 @@ fn twin_agrees_over_a_million_operations() {
 #[test]
 fn twin_agrees_in_every_mode() {
     for (many, above) in [("off", Above::Tail), ("on", Above::Two), ("both", Above::Both)] {
-        let settings = [&MOVES[..], &[("many_flows", many), ("strikes", "3"), ("shares", "1.5")]].concat();
+        let settings =
+            [&MOVES[..], &[("many_flows", many), ("strikes", "3"), ("shares", "1.5")]].concat();
         drive(many, &settings, Setting { above, strikes: 3.0, multiple: 1.5, ..MOVING }, 200_000);
     }
     // The queue itself for its average, so that it stands at min and at max exactly.
-    let settings = [("probability", "0.1"), ("weight", "1"), ("min_queue", "3 packets"), ("max_queue", "9 packets")];
+    let settings = [
+        ("probability", "0.1"),
+        ("weight", "1"),
+        ("min_queue", "3 packets"),
+        ("max_queue", "9 packets"),
+    ];
     drive("weight 1", &settings, Setting { weight: 1.0, ..MOVING }, 200_000);
     let settings = [&MOVES[..3], &[("mode", "bytes"), ("max_queue", "7 kB")]].concat();
-    let set = Setting { min: 15.0 * 770.0, max: 30.0 * 770.0, min_q: 3.0 * 770.0, max_q: 7e3, ..MOVING };
+    let set =
+        Setting { min: 15.0 * 770.0, max: 30.0 * 770.0, min_q: 3.0 * 770.0, max_q: 7e3, ..MOVING };
     drive("bytes", &settings, set, 200_000);
 }
 
-// ---- golden numbers ------------------------------------------------------------------------------------------------
+// ---- golden numbers
+// ------------------------------------------------------------------------------------------------
 
 /// A queue of two flows with so many packets each, in which avg is the queue (w_q = 1).
 fn filled(settings: &[(&str, &str)], packets: [u32; 2]) -> Fred {
     let all = [&[("weight", "1"), ("probability", "0")], settings].concat();
-    let mut queue = fred("cho2001", &all, support::link("10 Mbit/s", "1000 kB", "1000 B"), Rng::from_seed(1));
+    let mut queue =
+        fred("cho2001", &all, support::link("10 Mbit/s", "1000 kB", "1000 B"), Rng::from_seed(1));
     for n in 0..packets[0].max(packets[1]) {
         for flow in [1, 2] {
             if n < packets[flow as usize - 1] {
@@ -154,15 +191,24 @@ fn golden_verdicts() {
     assert_eq!(queue.policy().share(), 29_500.0);
     assert_eq!(offer(&mut queue, Time::ZERO, 1, 1000), None, "39 kB are below maxq");
     for strikes in 1..=2 {
-        assert_eq!(offer(&mut queue, Time::ZERO, 1, 1000), Some(DropReason::Forced), "40 kB are not");
+        assert_eq!(
+            offer(&mut queue, Time::ZERO, 1, 1000),
+            Some(DropReason::Forced),
+            "40 kB are not"
+        );
         assert_eq!(queue.policy().flow(1), Some((40, strikes)));
     }
-    // With two strikes the flow has the average share and no more: 31 kB would be too much, 30 kB are.
+    // With two strikes the flow has the average share and no more: 31 kB would be too much, 30 kB
+    // are.
     for left in (31..40).rev() {
         while queue.policy().flow(1).unwrap().0 > left {
             queue.dequeue(Time::ZERO, &mut NullSink);
         }
-        assert_eq!(offer(&mut queue, Time::ZERO, 1, 1000), Some(DropReason::Forced), "{left} kB with strikes");
+        assert_eq!(
+            offer(&mut queue, Time::ZERO, 1, 1000),
+            Some(DropReason::Forced),
+            "{left} kB with strikes"
+        );
     }
     assert_eq!(offer(&mut queue, Time::ZERO, 2, 1000), None);
 }
@@ -181,7 +227,8 @@ fn strikes_are_forgotten_with_the_flow() {
     assert_eq!(queue.policy().flow(1), Some((1, 0)));
 }
 
-/// An idle time of 125 packet times: (1 − .002)^125 = .778606 times what it was; a second packet takes nothing more.
+/// An idle time of 125 packet times: (1 − .002)^125 = .778606 times what it was; a second packet
+/// takes nothing more.
 #[test]
 fn golden_idle_decay() {
     let mut queue = filled(&[("weight", "0.002")], [10, 10]);
@@ -196,10 +243,17 @@ fn golden_idle_decay() {
     assert!((queue.policy().avg() / after - 0.998).abs() < 1e-9);
 }
 
-/// Random drops at constant p_b = .05 of a flow above its share: gaps are uniform on 1 … 19, as RED's are after a drop.
+/// Random drops at constant p_b = .05 of a flow above its share: gaps are uniform on 1 … 19, as
+/// RED's are after a drop.
 #[test]
 fn gaps_between_random_drops_are_uniform() {
-    let settings = [("min", "0 B"), ("max", "40 kB"), ("probability", "0.1"), ("weight", "1"), ("max_queue", "99 kB")];
+    let settings = [
+        ("min", "0 B"),
+        ("max", "40 kB"),
+        ("probability", "0.1"),
+        ("weight", "1"),
+        ("max_queue", "99 kB"),
+    ];
     let mut counts = [0_u64; 19];
     for run in 0..2_000 {
         let mut queue = fred("cho2001", &settings, papers_link(), stats::dice("fred's gaps", run));
@@ -226,16 +280,22 @@ fn gaps_between_random_drops_are_uniform() {
     stats::assert_counts("gaps", &counts, &[10_000.0 / 19.0; 19]);
 }
 
-// ---- what the paper says -------------------------------------------------------------------------------------------
+// ---- what the paper says
+// -------------------------------------------------------------------------------------------
 
-/// Below max_th FRED never drops a packet of a flow that has less than minq waiting (unless it has earned strikes):
-/// twenty flows of which ten flood, so that the dice are busy and strikes are many.
+/// Below max_th FRED never drops a packet of a flow that has less than minq waiting (unless it has
+/// earned strikes): twenty flows of which ten flood, so that the dice are busy and strikes are
+/// many.
 #[test]
 fn a_flow_under_minq_loses_nothing() {
     for (preset, minq) in [("paper", 2), ("cho2001", 2), ("many", 2), ("auto", 2)] {
         let link = papers_link();
-        let mut queue =
-            fred(preset, &[("min", "10 packets"), ("max_queue", "4 packets")], link, stats::dice("minq", minq));
+        let mut queue = fred(
+            preset,
+            &[("min", "10 packets"), ("max_queue", "4 packets")],
+            link,
+            stats::dice("minq", minq),
+        );
         let mut traffic = stats::dice("minq's traffic", minq);
         let max = if preset == "cho2001" { 160e3 } else { 80.0 };
         let (mut early, mut forced, mut under, mut high) = (0, 0, 0, 0);
@@ -254,18 +314,24 @@ fn a_flow_under_minq_loses_nothing() {
             high += u64::from(queue.policy().avg() >= max);
             if is_under && room {
                 under += 1;
-                assert_eq!(fate, None, "{preset}, packet {n}: {waiting} waiting, {strikes} strikes");
+                assert_eq!(
+                    fate, None,
+                    "{preset}, packet {n}: {waiting} waiting, {strikes} strikes"
+                );
             }
             if n % 2 == 1 {
                 queue.dequeue(now, &mut NullSink);
             }
         }
-        assert!(early > 100 && forced > 100 && under > 1_000, "{preset}: {early} {forced} {under} {high}");
+        assert!(
+            early > 100 && forced > 100 && under > 1_000,
+            "{preset}: {early} {forced} {under} {high}"
+        );
     }
 }
 
-/// The extension for many flows: with the average above max_th each flow finds room for two packets, where the rules
-/// for one queue drop everything.
+/// The extension for many flows: with the average above max_th each flow finds room for two
+/// packets, where the rules for one queue drop everything.
 #[test]
 fn many_flows_have_two_packets_each() {
     for (many, most) in [("on", 2), ("off", 0), ("both", 0)] {
@@ -275,7 +341,11 @@ fn many_flows_have_two_packets_each() {
         for flow in 10..20 {
             for n in 0..4 {
                 let fate = offer(&mut queue, Time::ZERO, flow, 1000);
-                assert_eq!(fate, (n >= most).then_some(DropReason::Forced), "{many}: packet {n} of flow {flow}");
+                assert_eq!(
+                    fate,
+                    (n >= most).then_some(DropReason::Forced),
+                    "{many}: packet {n} of flow {flow}"
+                );
             }
         }
     }
@@ -300,7 +370,10 @@ fn max_must_be_above_min() {
     let mut config = catalog::config("fred", Some("paper"), &papers_link()).unwrap();
     config.set("max", "40 packets").unwrap();
     let error = config.build(papers_link(), Rng::from_seed(1)).unwrap_err();
-    assert_eq!((error.field.as_str(), error.why.as_str()), ("max", "must be above min = 40 packets"));
+    assert_eq!(
+        (error.field.as_str(), error.why.as_str()),
+        ("max", "must be above min = 40 packets")
+    );
 }
 
 /// A flow with strikes may have less than the average share, not the share itself.
@@ -324,7 +397,9 @@ fn the_share_itself_is_too_much_for_a_flow_with_strikes() {
 /// At max_th itself all is dropped; a strike is for a flow above so many shares, not at them.
 #[test]
 fn strikes_at_max() {
-    for (packets, flow, strikes) in [([30, 21], 1, 1), ([30, 21], 2, 0), ([26, 25], 2, 0), ([26, 25], 1, 1)] {
+    for (packets, flow, strikes) in
+        [([30, 21], 1, 1), ([30, 21], 2, 0), ([26, 25], 2, 0), ([26, 25], 1, 1)]
+    {
         let mut queue = filled(&[("max", "50 kB"), ("shares", "1"), ("min", "20 kB")], packets);
         assert_eq!((queue.policy().avg(), queue.policy().share()), (50e3, 25e3));
         assert_eq!(offer(&mut queue, Time::ZERO, flow, 1000), Some(DropReason::Forced));
@@ -332,7 +407,8 @@ fn strikes_at_max() {
     }
 }
 
-/// lin1997's rule for the thresholds, and the weight of an average that looks back over a second at two updates a packet.
+/// lin1997's rule for the thresholds, and the weight of an average that looks back over a second at
+/// two updates a packet.
 #[test]
 fn presets_follow_the_link() {
     let value = |preset, limit: &str, param| {
@@ -343,10 +419,12 @@ fn presets_follow_the_link() {
         ("100 packets", "25 packets", "50 packets", "2 packets"),
         ("199 packets", "49 packets", "98 packets", "2 packets"),
         ("200 packets", "50 packets", "100 packets", "4 packets"),
-        ("2 MB", "125 packets", "250 packets", "4 packets"), // what is in flight in 100 ms, a sixteenth of the limit
+        ("2 MB", "125 packets", "250 packets", "4 packets"), /* what is in flight in 100 ms, a
+                                                              * sixteenth of the limit */
         ("1 packet", "1 packet", "2 packets", "2 packets"),
     ] {
-        let texts = ["min", "max", "max_queue", "min_queue"].map(|param| value("paper", limit, param));
+        let texts =
+            ["min", "max", "max_queue", "min_queue"].map(|param| value("paper", limit, param));
         assert_eq!(texts, [min, max, min, minq], "{limit}");
     }
     let weight: f64 = value("auto", "100 packets", "weight").parse().unwrap();

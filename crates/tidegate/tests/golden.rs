@@ -1,5 +1,6 @@
 //! Golden rows: one fixed workload per queue and preset, and what came of it, to the last bit.
-//! `TIDEGATE_BLESS=1` rewrites `tests/golden/`; look at the difference and say in the commit why it changed.
+//! `TIDEGATE_BLESS=1` rewrites `tests/golden/`; look at the difference and say in the commit why it
+//! changed.
 mod support;
 
 use std::fmt::Write;
@@ -24,15 +25,25 @@ fn row(name: &str, preset: &str, limit: &str) -> String {
         write!(text, ",{}", tally.marked.get(why).unwrap_or(&0)).unwrap();
     }
     let backlog = queue.backlog();
-    write!(text, ",{},{},{},{:016x},", backlog.packets, backlog.bytes, end.as_nanos(), queue.trace()).unwrap();
-    let state: Vec<String> = gauges(&queue).iter().map(|g| format!("{}={:?}", g.name, g.value)).collect();
+    write!(
+        text,
+        ",{},{},{},{:016x},",
+        backlog.packets,
+        backlog.bytes,
+        end.as_nanos(),
+        queue.trace()
+    )
+    .unwrap();
+    let state: Vec<String> =
+        gauges(&queue).iter().map(|g| format!("{}={:?}", g.name, g.value)).collect();
     text + &state.join(" ") + "\n"
 }
 
 #[test]
 fn golden_rows() {
     for queue in catalog::QUEUES {
-        let reasons = |all: &[&str], of: &str| all.iter().map(|r| format!("{of}_{r},")).collect::<String>();
+        let reasons =
+            |all: &[&str], of: &str| all.iter().map(|r| format!("{of}_{r},")).collect::<String>();
         let drops: Vec<&str> = DropReason::ALL.iter().map(|r| r.name()).collect();
         let marks: Vec<&str> = MarkReason::ALL.iter().map(|r| r.name()).collect();
         let mut text = format!(
@@ -58,7 +69,8 @@ fn presets() {
         for link in links() {
             for (preset, _) in (row.presets)() {
                 let config = catalog::config(row.name, Some(preset), &link).unwrap();
-                let values: Vec<String> = config.values().into_iter().map(|(_, value)| value).collect();
+                let values: Vec<String> =
+                    config.values().into_iter().map(|(_, value)| value).collect();
                 text += &format!("{} {} {},{preset},", link.rate, link.limit, link.mean_packet);
                 text += &format!("{}\n", values.join(","));
             }

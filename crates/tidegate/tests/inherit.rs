@@ -1,4 +1,5 @@
-//! A queue that is exchanged while packets wait: whoever takes them over judges none of them again and loses none.
+//! A queue that is exchanged while packets wait: whoever takes them over judges none of them again
+//! and loses none.
 mod support;
 
 use support::checked::Checked;
@@ -64,9 +65,14 @@ fn a_queue_of_one_line_hands_all_of_it_over() {
                 continue;
             }
             let queue = config.build(link, Rng::from_seed(1)).unwrap();
-            let mut queue = Checked::new(Exchanged { queue, config, link, offered: 0, exchanges: 0 }, link);
+            let mut queue =
+                Checked::new(Exchanged { queue, config, link, offered: 0, exchanges: 0 }, link);
             Workload::mixed(500).run(&mut queue, &link, &mut Rng::from_seed(2), &mut NullSink);
-            assert!(queue.queue().exchanges > 10, "{}/{preset}: there was nothing to hand over", row.name);
+            assert!(
+                queue.queue().exchanges > 10,
+                "{}/{preset}: there was nothing to hand over",
+                row.name
+            );
         }
     }
 }
@@ -106,8 +112,10 @@ fn a_smaller_limit_loses_nothing_that_waits() {
             old.enqueue(Time::ZERO, Packet::new(flow, 1000), &mut NullSink);
         }
         let waited = old.backlog().packets;
-        let Some(mut fresh) =
-            tidegate::catalog::config(row.name, Some(preset), &small).unwrap().build(small, Rng::from_seed(2)).ok()
+        let Some(mut fresh) = tidegate::catalog::config(row.name, Some(preset), &small)
+            .unwrap()
+            .build(small, Rng::from_seed(2))
+            .ok()
         else {
             continue;
         };

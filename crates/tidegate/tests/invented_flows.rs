@@ -1,5 +1,5 @@
-//! Ten million flows of a packet each, as forged sources send them: no queue takes more memory than it says. In a binary
-//! of its own, because the allocator counts for all.
+//! Ten million flows of a packet each, as forged sources send them: no queue takes more memory than
+//! it says. In a binary of its own, because the allocator counts for all.
 mod support;
 
 use support::scales::{Weighing, heaviest};
@@ -21,7 +21,8 @@ fn the_scales_weigh() {
 
 const FLOWS: u64 = 10_000_000;
 
-/// Offers each flow's packet at 1.25 times the link's rate, so that a queue meets both want of room and room.
+/// Offers each flow's packet at 1.25 times the link's rate, so that a queue meets both want of room
+/// and room.
 fn flood(queue: &mut catalog::AnyQueue, link: &Link) -> Backlog {
     let gap = Span::from_nanos(link.rate.time_to_send(link.mean_packet).as_nanos() * 4 / 5);
     let mut now = Time::ZERO;
@@ -37,8 +38,8 @@ fn flood(queue: &mut catalog::AnyQueue, link: &Link) -> Backlog {
     most
 }
 
-/// State and packets: what `state_bytes` says, and twice 32 bytes for each packet that can wait (lines double as they
-/// grow, and hold both halves for the moment).
+/// State and packets: what `state_bytes` says, and twice 32 bytes for each packet that can wait
+/// (lines double as they grow, and hold both halves for the moment).
 #[test]
 fn ten_million_flows_stay_within_the_stated_memory() {
     let link = support::link("10 Gbit/s", "1000 packets", "1000 B");

@@ -4,7 +4,8 @@ mod support;
 use support::stats::seed;
 use tidegate::parts::mincount::{Estimator, MinCount};
 
-/// Relative bias and relative standard error of `runs` estimates of `n` flows, each seen three times.
+/// Relative bias and relative standard error of `runs` estimates of `n` flows, each seen three
+/// times.
 fn accuracy(n: u64, runs: u64, estimator: Estimator) -> (f64, f64) {
     let relative: Vec<f64> = (0..runs)
         .map(|run| {
@@ -14,12 +15,14 @@ fn accuracy(n: u64, runs: u64, estimator: Estimator) -> (f64, f64) {
         })
         .collect();
     let bias = relative.iter().sum::<f64>() / runs as f64;
-    let variance = relative.iter().map(|r| (r - bias) * (r - bias)).sum::<f64>() / (runs - 1) as f64;
+    let variance =
+        relative.iter().map(|r| (r - bias) * (r - bias)).sum::<f64>() / (runs - 1) as f64;
     (bias, variance.sqrt())
 }
 
-/// Theory: √(ψ'(3) / 1024) = 1.964 %. The variance of 400 estimates has a relative standard error of 7.1 %, so the
-/// standard error one of 3.5 %; five and a half of these (two-sided 1e-6 is 4.9) make .38 percentage points.
+/// Theory: √(ψ'(3) / 1024) = 1.964 %. The variance of 400 estimates has a relative standard error
+/// of 7.1 %, so the standard error one of 3.5 %; five and a half of these (two-sided 1e-6 is 4.9)
+/// make .38 percentage points.
 #[test]
 fn relative_error_of_two_percent() {
     let (bias, error) = accuracy(20_000, 400, Estimator::Paper);
@@ -27,8 +30,8 @@ fn relative_error_of_two_percent() {
     assert!(bias.abs() < 4.9 * 0.01964 / 20.0 + 0.003, "{bias}");
 }
 
-/// The paper's formula is biased by +2476 % at 100 flows and +333 % at 600, with m = 1024; the censored estimate is
-/// within 1 % on average everywhere.
+/// The paper's formula is biased by +2476 % at 100 flows and +333 % at 600, with m = 1024; the
+/// censored estimate is within 1 % on average everywhere.
 #[test]
 fn few_flows_need_the_censored_estimate() {
     let (bias, _) = accuracy(100, 20, Estimator::Paper);

@@ -1,4 +1,5 @@
-//! After warm-up no call of any queue allocates. In a binary of its own, because the allocator counts for all.
+//! After warm-up no call of any queue allocates. In a binary of its own, because the allocator
+//! counts for all.
 #[path = "support/counting.rs"]
 mod counting;
 mod support;
@@ -17,7 +18,11 @@ fn no_allocation_after_warm_up() {
             let workload = Workload::mixed(1_000);
             let warm = workload.run(&mut queue, &link, &mut Rng::from_seed(2), &mut NullSink);
             for flow in 0..60_000 {
-                queue.enqueue(warm, Packet::new(flow % 50, 40).with_slot(flow as u32), &mut NullSink);
+                queue.enqueue(
+                    warm,
+                    Packet::new(flow % 50, 40).with_slot(flow as u32),
+                    &mut NullSink,
+                );
             }
             while queue.dequeue(warm, &mut NullSink).is_some() {}
 

@@ -24,8 +24,9 @@ fn paper() -> NaivePie {
     NaivePie::new(1000.0)
 }
 
-/// §4.2: from 15 to 35 ms the law asks for .125 · .02 + 1.25 · .02 = .0275; the table divides it by 2048 at probability 0
-/// and by 2 at .05; at .5 the cap of §5.5 leaves .02. With no delay, 2 % decay comes on top of −.001875.
+/// §4.2: from 15 to 35 ms the law asks for .125 · .02 + 1.25 · .02 = .0275; the table divides it by
+/// 2048 at probability 0 and by 2 at .05; at .5 the cap of §5.5 leaves .02. With no delay, 2 %
+/// decay comes on top of −.001875.
 #[test]
 fn the_twin_gives_the_golden_numbers() {
     let step = |from: f64, old: f64, delay: f64| {
@@ -58,11 +59,23 @@ fn drive(settings: &[(&str, &str)], limit: &str, operations: u64) -> Twinned {
     let config = support::config("pie", None, settings, &link);
     let mut twinned = Twinned::beside(&config, link, Rng::from_seed(3)).unwrap();
     let phase = |&(load, idle)| Phase { load, packets: 20_000, idle: Span::from_millis(idle) };
-    let stretches = [(1.05, 0), (1.6, 0), (0.7, 0), (1.1, 20_000), (0.98, 5), (3.0, 40), (0.3, 200)];
-    let phases = (0..(operations / 260_000).max(1)).flat_map(|_| stretches.iter().map(phase)).collect();
-    Workload::new(20, 1.1, (40, 1500), 0.6, phases).run(&mut twinned, &link, &mut Rng::from_seed(11), &mut NullSink);
+    let stretches =
+        [(1.05, 0), (1.6, 0), (0.7, 0), (1.1, 20_000), (0.98, 5), (3.0, 40), (0.3, 200)];
+    let phases =
+        (0..(operations / 260_000).max(1)).flat_map(|_| stretches.iter().map(phase)).collect();
+    Workload::new(20, 1.1, (40, 1500), 0.6, phases).run(
+        &mut twinned,
+        &link,
+        &mut Rng::from_seed(11),
+        &mut NullSink,
+    );
     twinned.disputes.settle();
-    assert!(twinned.drops.min(twinned.passed).min(twinned.bursts) > 1_000, "{} {}", twinned.drops, twinned.bursts);
+    assert!(
+        twinned.drops.min(twinned.passed).min(twinned.bursts) > 1_000,
+        "{} {}",
+        twinned.drops,
+        twinned.bursts
+    );
     twinned
 }
 
@@ -82,8 +95,16 @@ fn twin_agrees_in_every_mode() {
     assert_eq!(drive(&[("ecn", "off")], "100 packets", 260_000).marks, 0);
 }
 
-/// 1000 bytes a millisecond, offered `load` times that from `from` on, as the closure sees each fate. Returns the time.
-fn offer(queue: &mut Pie, from: u64, load: f64, ms: u64, ecn: Ecn, mut see: impl FnMut(u64, &Pie, &Fate)) -> u64 {
+/// 1000 bytes a millisecond, offered `load` times that from `from` on, as the closure sees each
+/// fate. Returns the time.
+fn offer(
+    queue: &mut Pie,
+    from: u64,
+    load: f64,
+    ms: u64,
+    ecn: Ecn,
+    mut see: impl FnMut(u64, &Pie, &Fate),
+) -> u64 {
     let (mut owed, mut now) = (0.0, from);
     for _ in 0..ms {
         owed += load;
@@ -103,8 +124,8 @@ fn link() -> Link {
     support::link("8 Mbit/s", "10000 packets", "1000 B")
 }
 
-/// §4.4: a burst of 150 ms passes whole; afterwards packets are signalled. When the congestion has gone, the next burst
-/// passes, too.
+/// §4.4: a burst of 150 ms passes whole; afterwards packets are signalled. When the congestion has
+/// gone, the next burst passes, too.
 #[test]
 fn bursts_of_150_ms_pass() {
     let mut queue = pie(&[], link(), Rng::from_seed(1));
@@ -122,11 +143,14 @@ fn bursts_of_150_ms_pass() {
     // Five seconds of calm take the probability to nothing and bring the allowance back.
     now = offer(&mut queue, now, 0.1, 5_000, Ecn::NotEct, |_, _, _| ());
     // The last arrival made it whole; an update may have passed since.
-    assert!(queue.policy().probability() == 0.0 && queue.policy().burst() >= Span::from_millis(135));
+    assert!(
+        queue.policy().probability() == 0.0 && queue.policy().burst() >= Span::from_millis(135)
+    );
     offer(&mut queue, now, 10.0, 140, Ecn::NotEct, |_, _, fate| assert_eq!(*fate, Fate::default()));
 }
 
-/// §4.1: PIE is work conserving: with two mean packets or fewer waiting, none is signalled, whatever the probability.
+/// §4.1: PIE is work conserving: with two mean packets or fewer waiting, none is signalled,
+/// whatever the probability.
 #[test]
 fn two_packets_are_always_let_in() {
     let mut queue = pie(&[], link(), Rng::from_seed(1));
@@ -158,11 +182,12 @@ fn marks_below_ten_per_cent() {
     assert!(marks > 5 && drops > 1_000, "{marks} {drops}");
 }
 
-/// §4.2: the controller brings the delay to its target: a source at 1.2 times the rate loses a sixth, and the delay
-/// settles at 15 ms, to within a packet's time.
+/// §4.2: the controller brings the delay to its target: a source at 1.2 times the rate loses a
+/// sixth, and the delay settles at 15 ms, to within a packet's time.
 #[test]
 fn the_delay_settles_at_the_target() {
-    let mut queue = pie(&[("ecn", "off")], link(), Rng::from_seed(stats::seed("pie settles", 0).get()));
+    let mut queue =
+        pie(&[("ecn", "off")], link(), Rng::from_seed(stats::seed("pie settles", 0).get()));
     let (mut waits, mut drops, mut seen) = (0, 0, 0);
     offer(&mut queue, 0, 1.2, 200_000, Ecn::NotEct, |at, queue, fate| {
         if at >= 100_000_000_000 {
@@ -176,8 +201,9 @@ fn the_delay_settles_at_the_target() {
     assert!((lost - 1.0 / 6.0).abs() < 0.002, "{lost}");
 }
 
-/// Appendix B: with a delay that stays below half the target the probability is gone sooner than by §4.2 (where it still
-/// falls, because the delay is below the target). Without beta, which would do it at once.
+/// Appendix B: with a delay that stays below half the target the probability is gone sooner than by
+/// §4.2 (where it still falls, because the delay is below the target). Without beta, which would do
+/// it at once.
 #[test]
 fn the_decay_of_appendix_b_begins_earlier() {
     let updates = |decay| {
@@ -199,17 +225,24 @@ fn the_decay_of_appendix_b_begins_earlier() {
         }
         (now - began) / 15_000_000
     };
-    // From 1 to .2: -.0015 a step takes 533; a factor of .98 as well, ln(.2) / ln(.98) = 80 at the most.
+    // From 1 to .2: -.0015 a step takes 533; a factor of .98 as well, ln(.2) / ln(.98) = 80 at the
+    // most.
     let (idle, calm) = (updates("idle"), updates("calm"));
     assert!((500..=540).contains(&idle) && (60..=80).contains(&calm), "{idle} {calm}");
 }
 
-/// §5.4: with a steady probability no two drops are nearer than .85 / p packets; without, some are next to each other.
+/// §5.4: with a steady probability no two drops are nearer than .85 / p packets; without, some are
+/// next to each other.
 #[test]
 fn derandomized_gaps_are_even() {
     // 1.2 times the rate: once it has settled, the probability is about a sixth.
     let gaps = |derandomize| {
-        let settings = [("derandomize", derandomize), ("max_burst", "0 ns"), ("ecn", "off"), ("target", "10 ms")];
+        let settings = [
+            ("derandomize", derandomize),
+            ("max_burst", "0 ns"),
+            ("ecn", "off"),
+            ("target", "10 ms"),
+        ];
         let mut queue = pie(&settings, link(), Rng::from_seed(stats::seed("gaps", 0).get()));
         let (mut gaps, mut since, mut low) = (Vec::new(), 0, 1.0_f64);
         offer(&mut queue, 0, 1.2, 60_000, Ecn::NotEct, |at, queue, fate| {
@@ -230,18 +263,22 @@ fn derandomized_gaps_are_even() {
     assert!(plain.contains(&1), "a die of its own for each packet");
     let spread = |gaps: &[u32]| {
         let mean = gaps.iter().sum::<u32>() as f64 / gaps.len() as f64;
-        gaps.iter().map(|&g| (g as f64 - mean) * (g as f64 - mean)).sum::<f64>() / gaps.len() as f64 / (mean * mean)
+        gaps.iter().map(|&g| (g as f64 - mean) * (g as f64 - mean)).sum::<f64>()
+            / gaps.len() as f64
+            / (mean * mean)
     };
     assert!(spread(&even) < 0.5 * spread(&plain), "{} {}", spread(&even), spread(&plain));
 }
 
-/// The plain rule's signals are as many as the probabilities say, over many seeds (z test, false alarm 1e-6).
+/// The plain rule's signals are as many as the probabilities say, over many seeds (z test, false
+/// alarm 1e-6).
 #[test]
 fn signals_are_as_many_as_the_probabilities_say() {
     let (mut hits, mut expected, mut variance, mut judged) = (0_u64, 0.0, 0.0, 0_u64);
     for seed in 0..40 {
         let dice = Rng::from_seed(stats::seed("signals", seed).get());
-        let mut queue = pie(&[("derandomize", "off"), ("max_burst", "0 ns"), ("ecn", "off")], link(), dice);
+        let mut queue =
+            pie(&[("derandomize", "off"), ("max_burst", "0 ns"), ("ecn", "off")], link(), dice);
         for n in 0..5_000_u64 {
             let now = Time::from_nanos(n * 800_000);
             let (before, backlog) = (queue.dice().clone(), queue.backlog().packets);
@@ -263,7 +300,8 @@ fn signals_are_as_many_as_the_probabilities_say() {
     stats::assert_mean("signals", hits as f64, judged, expected / n, variance / n);
 }
 
-/// The longest way down, from certainty on an idle link, takes fewer updates than are made one by one.
+/// The longest way down, from certainty on an idle link, takes fewer updates than are made one by
+/// one.
 #[test]
 fn an_idle_link_forgets_within_the_updates_that_are_made() {
     let (mut twin, mut updates) = (NaivePie { drop_prob: 1.0, ..paper() }, 0);

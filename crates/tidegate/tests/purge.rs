@@ -1,4 +1,5 @@
-//! BLACK and Purge against their paper: golden numbers, the naive twins, and what the paper says of them.
+//! BLACK and Purge against their paper: golden numbers, the naive twins, and what the paper says of
+//! them.
 mod naive;
 mod support;
 mod twinned;
@@ -37,12 +38,18 @@ fn table_1() -> Link {
     support::link("10 Mbit/s", "1250 kB", "1000 B")
 }
 
-/// Ω N − 1 = 1.4 and γ W = .001: d = .0014, dropped with 1.4 · 10^-6; and what drops 96.6 %: d = 3393 or so, which in bits
-/// needs Ω N = 1.069 at an overload of 49 Mbit/s.
+/// Ω N − 1 = 1.4 and γ W = .001: d = .0014, dropped with 1.4 · 10^-6; and what drops 96.6 %: d =
+/// 3393 or so, which in bits needs Ω N = 1.069 at an overload of 49 Mbit/s.
 #[test]
 fn golden_prices() {
     let mut twin = naive_purge(&table_1());
-    twin.cache.list.push(hits::Cached { flow: 7, hits: 0.0, fraction: 0.24, before: 0.0, place: 0 });
+    twin.cache.list.push(hits::Cached {
+        flow: 7,
+        hits: 0.0,
+        fraction: 0.24,
+        before: 0.0,
+        place: 0,
+    });
     twin.flows = 10.0;
     twin.input = 10e6 + 1.0;
     twin.overload_run = 2;
@@ -85,7 +92,14 @@ fn naive_purge(link: &Link) -> NaivePurge {
 
 fn phases(packets: u64) -> Vec<Phase> {
     let phase = |load, idle| Phase { load, packets: packets / 6, idle: Span::from_millis(idle) };
-    vec![phase(1.6, 0), phase(0.7, 0), phase(1.2, 3_000), phase(3.0, 5), phase(0.9, 400), phase(1.4, 0)]
+    vec![
+        phase(1.6, 0),
+        phase(0.7, 0),
+        phase(1.2, 3_000),
+        phase(3.0, 5),
+        phase(0.9, 400),
+        phase(1.4, 0),
+    ]
 }
 
 fn purge_beside_its_twin(settings: &[(&str, &str)], operations: u64) {
@@ -100,7 +114,12 @@ fn purge_beside_its_twin(settings: &[(&str, &str)], operations: u64) {
     );
     twinned.disputes.settle();
     assert!(twinned.operations >= operations, "{}", twinned.operations);
-    assert!(twinned.purged > 1000 && twinned.marked > 1000, "{} {}", twinned.purged, twinned.marked);
+    assert!(
+        twinned.purged > 1000 && twinned.marked > 1000,
+        "{} {}",
+        twinned.purged,
+        twinned.marked
+    );
 }
 
 #[test]
@@ -113,19 +132,27 @@ fn purge_agrees_with_its_twin_on_flows_that_were_let_in() {
     purge_beside_its_twin(&[("count", "admitted")], 300_000);
 }
 
-/// Ω updated on its own clock with a memory of its own, a count that is never cleared, and a price for offenders.
+/// Ω updated on its own clock with a memory of its own, a count that is never cleared, and a price
+/// for offenders.
 #[test]
 fn purge_agrees_with_its_twin_however_long_it_remembers() {
     purge_beside_its_twin(&[("update", "10 ms"), ("past", "0.995")], 300_000);
     purge_beside_its_twin(&[("update", "70 ms"), ("past", "0.5"), ("own", "price")], 300_000);
     for replace in ["oldest", "space_saving"] {
-        let settings = [("update", "10 ms"), ("past", "0.99"), ("fresh", "0.2"), ("cache", "30"), ("replace", replace)];
+        let settings = [
+            ("update", "10 ms"),
+            ("past", "0.99"),
+            ("fresh", "0.2"),
+            ("cache", "30"),
+            ("replace", replace),
+        ];
         purge_beside_its_twin(&settings, 300_000);
     }
     purge_beside_its_twin(&[("past", "1"), ("window", "never"), ("cache", "4096")], 300_000);
 }
 
-/// BLACK: the hits, the number of flows and the verdicts on high-bandwidth flows; RED has its own twin.
+/// BLACK: the hits, the number of flows and the verdicts on high-bandwidth flows; RED has its own
+/// twin.
 fn black_beside_its_twin(settings: &[(&str, &str)], operations: u64) {
     let link = support::link("10 Mbit/s", "100 packets", "900 B");
     let settings = [&[("cache", "10")], settings].concat();
@@ -148,10 +175,12 @@ fn black_beside_its_twin(settings: &[(&str, &str)], operations: u64) {
 #[test]
 fn black_agrees_with_its_twin_in_every_mode_of_red() {
     let link = support::link("10 Mbit/s", "100 packets", "900 B");
-    let base = [("min", "7 packets"), ("max", "23 packets"), ("probability", "0.03"), ("weight", "0.01")];
-    for mode in
-        [[("gentle", "off"), ("wait", "off"), ("ecn", "off")], [("gentle", "on"), ("wait", "on"), ("ecn", "on")]]
-    {
+    let base =
+        [("min", "7 packets"), ("max", "23 packets"), ("probability", "0.03"), ("weight", "0.01")];
+    for mode in [
+        [("gentle", "off"), ("wait", "off"), ("ecn", "off")],
+        [("gentle", "on"), ("wait", "on"), ("ecn", "on")],
+    ] {
         let config = support::config("black", None, &[&base[..], &mode[..]].concat(), &link);
         let mut queue = twinned::black::Twinned::beside(&config, link, Rng::from_seed(5)).unwrap();
         let mut traffic = Rng::from_seed(6);
@@ -179,13 +208,16 @@ fn black_agrees_with_its_twin_in_periods_of_samplings() {
     black_beside_its_twin(&[("samplings", "20")], 100_000);
 }
 
-/// Above 35 packets, above none, above RED's 20; and judged also below. All flows are remembered: of ten places the large
-/// flow loses its own too often to be above its share for long.
+/// Above 35 packets, above none, above RED's 20; and judged also below. All flows are remembered:
+/// of ten places the large flow loses its own too often to be above its share for long.
 #[test]
 fn black_agrees_with_its_twin_at_other_thresholds() {
     for threshold in ["35 packets", "1 B", "31500 B", "0 packets"] {
         for gate in ["on", "off"] {
-            black_beside_its_twin(&[("threshold", threshold), ("gate", gate), ("cache", "30")], 60_000);
+            black_beside_its_twin(
+                &[("threshold", threshold), ("gate", gate), ("cache", "30")],
+                60_000,
+            );
         }
     }
 }
@@ -198,18 +230,27 @@ fn both_agree_with_their_twins_whoever_makes_room() {
     }
 }
 
-/// Thirty packets wait, RED's `min` is 20: sampled above the threshold, and from the second packet on if that is 1 B.
+/// Thirty packets wait, RED's `min` is 20: sampled above the threshold, and from the second packet
+/// on if that is 1 B.
 #[test]
 fn black_samples_above_its_threshold() {
-    for (threshold, samplings) in [("0 packets", 9), ("20 packets", 9), ("25 packets", 4), ("30 kB", 0), ("1 B", 29)] {
-        let mut queue = a_black(&[("threshold", threshold)], support::reference_link(), Rng::from_seed(5));
+    for (threshold, samplings) in
+        [("0 packets", 9), ("20 packets", 9), ("25 packets", 4), ("30 kB", 0), ("1 B", 29)]
+    {
+        let mut queue =
+            a_black(&[("threshold", threshold)], support::reference_link(), Rng::from_seed(5));
         (0..30).for_each(|flow| queue.enqueue(Time::ZERO, Packet::new(flow, 1000), &mut NullSink));
-        assert_eq!((queue.backlog().packets, queue.policy().cache().samplings()), (30, samplings), "{threshold}");
+        assert_eq!(
+            (queue.backlog().packets, queue.policy().cache().samplings()),
+            (30, samplings),
+            "{threshold}"
+        );
     }
 }
 
-/// Flow 99 sent half of all packets while the queue was full. When the queue has emptied it may send again, packet after
-/// packet, each alone; without the gate most of them are lost to what was known of the flow then, and always will be.
+/// Flow 99 sent half of all packets while the queue was full. When the queue has emptied it may
+/// send again, packet after packet, each alone; without the gate most of them are lost to what was
+/// known of the flow then, and always will be.
 #[test]
 fn without_the_gate_a_flow_stays_locked_out_of_an_empty_queue() {
     for (gate, lost) in [("on", 0..=0), ("off", 500..=1000)] {
@@ -236,7 +277,8 @@ fn without_the_gate_a_flow_stays_locked_out_of_an_empty_queue() {
     }
 }
 
-/// Two flows are served; a thousand invented ones find the queue full. Offered are 1002 flows, let in are two.
+/// Two flows are served; a thousand invented ones find the queue full. Offered are 1002 flows, let
+/// in are two.
 #[test]
 fn what_finds_no_room_is_counted_only_if_offered() {
     for (count, flows) in [("offered", 900.0..=1100.0), ("admitted", 2.0..=2.0)] {
@@ -255,7 +297,8 @@ fn what_finds_no_room_is_counted_only_if_offered() {
     }
 }
 
-/// With push-out a full queue evicts the newest waiting packet of a high-bandwidth flow instead of the arriving one.
+/// With push-out a full queue evicts the newest waiting packet of a high-bandwidth flow instead of
+/// the arriving one.
 #[test]
 fn push_out_takes_the_newest_of_an_offender() {
     for (push_out, expected) in [("off", DropReason::Overlimit), ("on", DropReason::Evicted)] {
@@ -268,7 +311,11 @@ fn push_out_takes_the_newest_of_an_offender() {
         let mut now = Time::ZERO;
         for n in 0..31_250u64 {
             now = Time::from_nanos(n * 80_000);
-            queue.enqueue(now, ect(if traffic.chance(0.5) { 99 } else { traffic.below(10) }), &mut NullSink);
+            queue.enqueue(
+                now,
+                ect(if traffic.chance(0.5) { 99 } else { traffic.below(10) }),
+                &mut NullSink,
+            );
             if n % 10 == 0 {
                 queue.dequeue(now, &mut NullSink);
             }
@@ -288,8 +335,9 @@ fn push_out_takes_the_newest_of_an_offender() {
     }
 }
 
-/// The price for offenders is at its least while the link is not overloaded, grows by e^gain a second at twice the capacity, no
-/// further than the ceiling, and falls again. Two packets a millisecond on a line of one, which is empty again in between.
+/// The price for offenders is at its least while the link is not overloaded, grows by e^gain a
+/// second at twice the capacity, no further than the ceiling, and falls again. Two packets a
+/// millisecond on a line of one, which is empty again in between.
 #[test]
 fn the_price_for_offenders_follows_the_overload() {
     let link = support::link("8 Mbit/s", "1000 packets", "1000 B");
@@ -311,7 +359,8 @@ fn the_price_for_offenders_follows_the_overload() {
     assert!(fallen < 10.0, "{fallen}");
 }
 
-/// §3.1: under queue mismatch alone nothing is dropped. A standing queue far above b* with no more input than capacity.
+/// §3.1: under queue mismatch alone nothing is dropped. A standing queue far above b* with no more
+/// input than capacity.
 #[test]
 fn nothing_is_dropped_for_a_standing_queue() {
     let link = support::link("8 Mbit/s", "1000 packets", "1000 B");

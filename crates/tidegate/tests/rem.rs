@@ -18,7 +18,8 @@ fn rem(settings: &[(&str, &str)], link: Link, dice: Rng) -> Rem {
     }
 }
 
-/// X = 12, c = 10, b = 50, b* = 20: the price rises by .005; p = 100 marks with .095117, p = 1000 with .631936.
+/// X = 12, c = 10, b = 50, b* = 20: the price rises by .005; p = 100 marks with .095117, p = 1000
+/// with .631936.
 #[test]
 fn the_twin_gives_the_golden_numbers() {
     let mut twin = NaiveRem::new(0.1, 0.001, 1.001, 20.0, 10.0, 1.0);
@@ -35,16 +36,29 @@ fn the_twin_gives_the_golden_numbers() {
     assert!((twin.mark_probability() - 0.631936).abs() < 1e-6);
 }
 
-/// Load above and below the rate, mixed sizes, idle times of up to three seconds (300 periods: the closed form).
+/// Load above and below the rate, mixed sizes, idle times of up to three seconds (300 periods: the
+/// closed form).
 fn drive(settings: &[(&str, &str)], limit: &str, operations: u64) -> Twinned {
     let link = support::link("10 Mbit/s", limit, "770 B");
-    let phase = |load, idle| Phase { load, packets: operations / 12, idle: Span::from_millis(idle) };
-    let phases =
-        vec![phase(1.6, 0), phase(0.7, 0), phase(1.05, 3_000), phase(0.98, 5), phase(3.0, 40), phase(0.3, 200)];
+    let phase =
+        |load, idle| Phase { load, packets: operations / 12, idle: Span::from_millis(idle) };
+    let phases = vec![
+        phase(1.6, 0),
+        phase(0.7, 0),
+        phase(1.05, 3_000),
+        phase(0.98, 5),
+        phase(3.0, 40),
+        phase(0.3, 200),
+    ];
     let settings = [&[("gamma", "0.01")], settings].concat();
     let config = support::config("rem", None, &settings, &link);
     let mut twinned = Twinned::beside(&config, link, Rng::from_seed(3)).unwrap();
-    Workload::new(20, 1.1, (40, 1500), 0.6, phases).run(&mut twinned, &link, &mut Rng::from_seed(11), &mut NullSink);
+    Workload::new(20, 1.1, (40, 1500), 0.6, phases).run(
+        &mut twinned,
+        &link,
+        &mut Rng::from_seed(11),
+        &mut NullSink,
+    );
     twinned.disputes.settle();
     assert!(twinned.marks > 1000, "{}", twinned.marks);
     twinned
@@ -66,16 +80,22 @@ fn twin_agrees_in_every_mode() {
     assert!(dropped.drops > 1000);
 }
 
-/// A full queue that sends nothing, and twenty more packets refused in each interval: by rates these count against a
-/// capacity of ten, by backlogs only what waits does. α (100 − 20) = 8 in both.
+/// A full queue that sends nothing, and twenty more packets refused in each interval: by rates
+/// these count against a capacity of ten, by backlogs only what waits does. α (100 − 20) = 8 in
+/// both.
 #[test]
 fn what_a_full_queue_refuses_counts_by_rates_only() {
     for (form, prices) in [("rate", [0.118, 0.136, 0.154]), ("backlog", [0.098, 0.106, 0.114])] {
-        let mut queue = rem(&[("form", form)], support::link("8 Mbit/s", "100 packets", "1000 B"), Rng::from_seed(1));
+        let mut queue = rem(
+            &[("form", form)],
+            support::link("8 Mbit/s", "100 packets", "1000 B"),
+            Rng::from_seed(1),
+        );
         let at = |ms| Time::ZERO + Span::from_millis(ms);
         (0..100).for_each(|_| queue.enqueue(at(0), Packet::new(1, 1000), &mut NullSink));
         for (n, price) in (0..).zip(prices) {
-            (0..20).for_each(|_| queue.enqueue(at(10 * n + 5), Packet::new(1, 1000), &mut NullSink));
+            (0..20)
+                .for_each(|_| queue.enqueue(at(10 * n + 5), Packet::new(1, 1000), &mut NullSink));
             queue.advance(at(10 * (n + 1)));
             let ours = queue.policy().price().get();
             assert!((ours - price).abs() < 1e-12, "{form}: {ours}, {price}");
@@ -84,8 +104,9 @@ fn what_a_full_queue_refuses_counts_by_rates_only() {
     }
 }
 
-/// The paper's claim: in equilibrium the backlog is b*, whatever the number of flows. Senders that answer marks with a
-/// lower rate: the rate is steered by hand so that demand is supply, and the price then stands still at b = b*.
+/// The paper's claim: in equilibrium the backlog is b*, whatever the number of flows. Senders that
+/// answer marks with a lower rate: the rate is steered by hand so that demand is supply, and the
+/// price then stands still at b = b*.
 #[test]
 fn price_stands_still_at_the_target() {
     let link = support::link("8 Mbit/s", "1000 packets", "1000 B");
@@ -99,6 +120,7 @@ fn price_stands_still_at_the_target() {
         queue.enqueue(at(n), Packet::new(1, 1000).with_ecn(Ecn::Ect0), &mut NullSink);
     }
     assert_eq!(queue.backlog().packets, 20);
-    // The first interval saw the twenty packets of the start besides its own ten: .001 (20 + 10 − 10) = .02.
+    // The first interval saw the twenty packets of the start besides its own ten: .001 (20 + 10 −
+    // 10) = .02.
     assert!((queue.policy().price().get() - 0.02).abs() < 2e-3, "{}", queue.policy().price().get());
 }

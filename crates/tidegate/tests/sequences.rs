@@ -1,5 +1,5 @@
-//! Arbitrary sequences of calls on every queue of the catalog, arbitrarily set, beside its naive twin: the fuzz target
-//! `queue` in short, the same for everybody.
+//! Arbitrary sequences of calls on every queue of the catalog, arbitrarily set, beside its naive
+//! twin: the fuzz target `queue` in short, the same for everybody.
 mod naive;
 mod support;
 mod twinned;
@@ -40,7 +40,8 @@ fn any_sequence_of_calls_keeps_the_rules() {
 fn the_seeds_of_the_fuzzer_keep_the_rules() {
     let seeds = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/queue");
     let files = std::fs::read_dir(seeds).unwrap().map(|entry| entry.unwrap().path());
-    let seeds: Vec<_> = files.filter(|path| path.extension().is_some_and(|end| end == "bin")).collect();
+    let seeds: Vec<_> =
+        files.filter(|path| path.extension().is_some_and(|end| end == "bin")).collect();
     for path in &seeds {
         let bytes = std::fs::read(path).unwrap();
         let played = std::panic::catch_unwind(|| {

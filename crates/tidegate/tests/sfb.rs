@@ -1,4 +1,5 @@
-//! SFB against its paper: golden numbers, the naive twin, and what the paper says that holds on the queue alone.
+//! SFB against its paper: golden numbers, the naive twin, and what the paper says that holds on the
+//! queue alone.
 mod naive;
 mod support;
 mod twinned;
@@ -26,7 +27,10 @@ fn link(rate: &str, limit: &str) -> Link {
 }
 
 fn sfb(preset: &str, settings: &[(&str, &str)], link: Link, seed: u64) -> Sfb {
-    match support::config("sfb", Some(preset), settings, &link).build(link, Rng::from_seed(seed)).unwrap() {
+    match support::config("sfb", Some(preset), settings, &link)
+        .build(link, Rng::from_seed(seed))
+        .unwrap()
+    {
         catalog::AnyQueue::Sfb(queue) => queue,
         other => panic!("{other:?}"),
     }
@@ -42,7 +46,8 @@ fn bins(queue: &Sfb, levels: usize) -> impl Iterator<Item = &Bin> {
     (0..levels).flat_map(|level| queue.policy().level(level))
 }
 
-/// The flow's bins are driven to p_m = 1 (calibrated: 14 packets fill them, 125 steps of .008 make 1).
+/// The flow's bins are driven to p_m = 1 (calibrated: 14 packets fill them, 125 steps of .008 make
+/// 1).
 fn offend(queue: &mut Sfb, at: u64, flow: u64) {
     for _ in 0..14 + 125 {
         offer(queue, at, flow);
@@ -50,7 +55,8 @@ fn offend(queue: &mut Sfb, at: u64, flow: u64) {
     assert_eq!(queue.policy().p_min(flow), 1.0);
 }
 
-// ---- golden numbers ------------------------------------------------------------------------------------------------
+// ---- golden numbers
+// ------------------------------------------------------------------------------------------------
 
 /// The constants of feng2001 §III-B with one delta of .005 for both directions.
 const LITERAL: Setting = Setting {
@@ -114,7 +120,14 @@ fn golden_trace() {
 /// p_min = 1 is reached at the step that arithmetic says, not one later by rounding.
 #[test]
 fn one_is_reached_exactly() {
-    for (d_up, steps) in [("0.008", 125), ("0.005", 200), ("0.001", 1000), ("0.02", 50), ("0.0005", 2000), ("0.3", 4)] {
+    for (d_up, steps) in [
+        ("0.008", 125),
+        ("0.005", 200),
+        ("0.001", 1000),
+        ("0.02", 50),
+        ("0.0005", 2000),
+        ("0.3", 4),
+    ] {
         let mut queue = sfb("paper", &[("d_up", d_up), ("penalty", "after")], papers_link(), 1);
         for _ in 0..14 + steps - 1 {
             offer(&mut queue, 0, 1);
@@ -142,11 +155,15 @@ fn equation_1() {
     }
     assert!((misclassification(8, 16, 10) - 0.0026).abs() < 5e-5);
     assert!((polluted_bins(23, 8) - 6.88).abs() < 0.005);
-    assert_eq!((misclassification(2, 23, 0), misclassification(3, 1, 1), misclassification(1, 0, 1)), (0.0, 1.0, 1.0));
+    assert_eq!(
+        (misclassification(2, 23, 0), misclassification(3, 1, 1), misclassification(1, 0, 1)),
+        (0.0, 1.0, 1.0)
+    );
     assert_eq!((polluted_bins(23, 0), polluted_bins(0, 3)), (0.0, 0.0));
 }
 
-/// Fig. 4: from how many offenders on two levels beat three, and one beats two, with 90 and 900 bins in all.
+/// Fig. 4: from how many offenders on two levels beat three, and one beats two, with 90 and 900
+/// bins in all.
 #[test]
 fn crossovers_of_figure_4() {
     let best = |bins: u32, offenders: u32| {
@@ -167,8 +184,9 @@ fn crossovers_of_figure_4() {
     }
 }
 
-/// How many flows really share all bins with offenders, on the queue's own bins and hash functions, over many seeds.
-/// Seeds are independent and a seed's share lies in 0 to 1, so that their mean is nearly normal.
+/// How many flows really share all bins with offenders, on the queue's own bins and hash functions,
+/// over many seeds. Seeds are independent and a seed's share lies in 0 to 1, so that their mean is
+/// nearly normal.
 #[test]
 fn misclassification_is_as_equation_1_says() {
     for (levels, n, offenders) in [(2, 23, 8), (1, 46, 4), (3, 15, 6)] {
@@ -179,15 +197,23 @@ fn misclassification_is_as_equation_1_says() {
                 let seed = stats::seed("equation 1", index).get();
                 let mut queue = sfb("paper", &settings, papers_link(), seed);
                 (0..offenders as u64).for_each(|flow| offend(&mut queue, 0, flow));
-                let hit = (0..flows).filter(|flow| queue.policy().p_min(1_000 + flow) == 1.0).count();
+                let hit =
+                    (0..flows).filter(|flow| queue.policy().p_min(1_000 + flow) == 1.0).count();
                 hit as f64 / flows as f64
             })
             .collect();
         let sum = shares.iter().sum::<f64>();
         let mean = sum / seeds as f64;
-        let variance = shares.iter().map(|s| (s - mean) * (s - mean)).sum::<f64>() / (seeds - 1) as f64;
+        let variance =
+            shares.iter().map(|s| (s - mean) * (s - mean)).sum::<f64>() / (seeds - 1) as f64;
         let p = misclassification(levels, n, offenders);
-        stats::assert_mean(&format!("{levels} x {n}, {offenders} offenders"), sum, seeds, p, variance);
+        stats::assert_mean(
+            &format!("{levels} x {n}, {offenders} offenders"),
+            sum,
+            seeds,
+            p,
+            variance,
+        );
         assert!((variance / seeds as f64).sqrt() < 0.15 * p, "the test is not sharp: {variance}");
     }
 }
@@ -215,18 +241,24 @@ fn marks_come_with_p_min() {
     stats::assert_mean("marks at p_min = .3", marked, offered, 0.3, 0.3 * 0.7);
 }
 
-/// A flow that shares one of its two bins with a flow that fills them: `any` drops its packets, `min` does not.
+/// A flow that shares one of its two bins with a flow that fills them: `any` drops its packets,
+/// `min` does not.
 #[test]
 fn one_full_bin_hurts_only_under_any() {
     let hash = documented_hash(LITERAL.levels, LITERAL.bins, Rng::from_seed(1));
-    let shares_one = |flow: &u64| hash(0, 0, *flow) == hash(0, 0, 1) && hash(0, 1, *flow) != hash(0, 1, 1);
+    let shares_one =
+        |flow: &u64| hash(0, 0, *flow) == hash(0, 0, 1) && hash(0, 1, *flow) != hash(0, 1, 1);
     let flow = (2..).find(shares_one).unwrap();
     for (rule, dropped) in [("any", Some(DropReason::BinFull)), ("min", None)] {
         let mut queue = sfb("paper", &[("drop_rule", rule)], papers_link(), 1);
         offend(&mut queue, 0, 1);
         assert_eq!(offer(&mut queue, 0, flow), Fate { dropped, marked: None }, "{rule}");
         assert_eq!(queue.policy().p_min(flow), 0.0, "its clean bin speaks for it");
-        assert_eq!(bins(&queue, 2).filter(|bin| bin.p_m() == 1.0).count(), 2, "all bins are updated all the same");
+        assert_eq!(
+            bins(&queue, 2).filter(|bin| bin.p_m() == 1.0).count(),
+            2,
+            "all bins are updated all the same"
+        );
     }
 }
 
@@ -241,7 +273,8 @@ fn packets_without_room() {
         assert_eq!(offer(&mut queue, 0, 1).dropped, Some(DropReason::Overlimit));
         assert_eq!(queue.policy().p_min(1), p_m, "{overflow}");
     }
-    // It, too, is an arrival at which a rehash falls due: the old bins are full, the new ones empty.
+    // It, too, is an arrival at which a rehash falls due: the old bins are full, the new ones
+    // empty.
     let mut queue = sfb("moving", &[], link("45 Mbit/s", "14 packets"), 1);
     for _ in 0..14 {
         offer(&mut queue, 0, 1);
@@ -267,17 +300,23 @@ fn without_ecn_signals_are_drops() {
     }
 }
 
-/// p_m falls at arrivals that find the bin empty, which a flood's refused packets are, or once for each time that it empties.
+/// p_m falls at arrivals that find the bin empty, which a flood's refused packets are, or once for
+/// each time that it empties.
 #[test]
 fn p_m_falls_at_arrivals_or_at_departures() {
-    for (fall, after_departures, after_arrivals) in [("arrival", 0.08, 0.078), ("departure", 0.079, 0.079)] {
-        let settings = [("fall", fall), ("d_down", "0.001"), ("d_up", "0.04"), ("penalty_rate", "0 bit/s")];
+    for (fall, after_departures, after_arrivals) in
+        [("arrival", 0.08, 0.078), ("departure", 0.079, 0.079)]
+    {
+        let settings =
+            [("fall", fall), ("d_down", "0.001"), ("d_up", "0.04"), ("penalty_rate", "0 bit/s")];
         let mut queue = sfb("paper", &settings, papers_link(), 1);
         for _ in 0..14 + 2 {
             offer(&mut queue, 0, 1);
         }
         while queue.dequeue(Time::ZERO, &mut NullSink).is_some() {}
-        let near = |queue: &Sfb, p: f64| assert!((queue.policy().p_min(1) - p).abs() < 1e-12, "{fall}, {p}");
+        let near = |queue: &Sfb, p: f64| {
+            assert!((queue.policy().p_min(1) - p).abs() < 1e-12, "{fall}, {p}")
+        };
         near(&queue, after_departures);
         let refused = [1, 1].map(|flow| {
             let fate = offer(&mut queue, 0, flow);
@@ -285,7 +324,10 @@ fn p_m_falls_at_arrivals_or_at_departures() {
             fate
         });
         let passed = refused.iter().filter(|fate| fate.dropped.is_none()).count() as f64;
-        near(&queue, if fall == "arrival" { after_arrivals } else { after_arrivals - 0.001 * passed });
+        near(
+            &queue,
+            if fall == "arrival" { after_arrivals } else { after_arrivals - 0.001 * passed },
+        );
     }
 }
 
@@ -304,7 +346,8 @@ fn two_thresholds() {
     assert_eq!(held, 14, "never less than bin_size");
 }
 
-/// A condemned flow whose bins are full: the box before them lets its two packets in, after them none.
+/// A condemned flow whose bins are full: the box before them lets its two packets in, after them
+/// none.
 #[test]
 fn the_box_before_or_after_the_full_bins() {
     for (penalty, passed) in [("after", 0), ("before", 2)] {
@@ -339,26 +382,38 @@ fn p_m_is_held() {
 /// Condemned from a p_m below 1 on.
 #[test]
 fn condemned_below_one() {
-    let mut queue =
-        sfb("paper", &[("condemn", "0.5"), ("d_up", "0.25"), ("penalty_rate", "0 bit/s")], papers_link(), 1);
+    let mut queue = sfb(
+        "paper",
+        &[("condemn", "0.5"), ("d_up", "0.25"), ("penalty_rate", "0 bit/s")],
+        papers_link(),
+        1,
+    );
     for _ in 0..14 + 2 {
         offer(&mut queue, 0, 1);
     }
     assert_eq!(queue.policy().p_min(1), 0.5);
     queue.dequeue(Time::ZERO, &mut NullSink);
     let fates: Vec<_> = (0..3).map(|_| offer(&mut queue, 0, 1).dropped).collect();
-    assert_eq!(fates, [None, Some(DropReason::BinFull), Some(DropReason::BinFull)], "the box is full at first");
+    assert_eq!(
+        fates,
+        [None, Some(DropReason::BinFull), Some(DropReason::BinFull)],
+        "the box is full at first"
+    );
     while queue.dequeue(Time::ZERO, &mut NullSink).is_some() {}
-    queue.probe(&mut |gauge| assert!(gauge.name != "bins_at_one" || gauge.value == 2.0, "{gauge:?}"));
+    queue.probe(&mut |gauge| {
+        assert!(gauge.name != "bins_at_one" || gauge.value == 2.0, "{gauge:?}")
+    });
 }
 
-/// With p_min = .8 and marks up to .5, six in ten packets are dropped that could be marked, and two in ten marked.
+/// With p_min = .8 and marks up to .5, six in ten packets are dropped that could be marked, and two
+/// in ten marked.
 #[test]
 fn marks_turn_into_drops() {
     let (mut dropped, mut marked, mut offered) = (0.0, 0.0, 0);
     for index in 0..200 {
         let seed = stats::seed("marks and drops", index).get();
-        let mut queue = sfb("paper", &[("d_up", "0.08"), ("mark_up_to", "0.5")], papers_link(), seed);
+        let mut queue =
+            sfb("paper", &[("d_up", "0.08"), ("mark_up_to", "0.5")], papers_link(), seed);
         for _ in 0..14 + 10 {
             offer(&mut queue, 0, 1);
         }
@@ -414,25 +469,35 @@ fn the_second_set_learns_up_to_its_cap() {
     assert_eq!(queue.policy().p_min(1), 0.2);
 }
 
-// ---- presets -------------------------------------------------------------------------------------------------------
+// ---- presets
+// -------------------------------------------------------------------------------------------------------
 
-/// `auto` follows its rule and stays within bounds; its penalty rate is the paper's share of the line.
+/// `auto` follows its rule and stays within bounds; its penalty rate is the paper's share of the
+/// line.
 #[test]
 fn auto_is_scaled_to_the_link() {
-    let get = |link: &Link, param| catalog::config("sfb", Some("auto"), link).unwrap().get(param).unwrap();
+    let get = |link: &Link, param| {
+        catalog::config("sfb", Some("auto"), link).unwrap().get(param).unwrap()
+    };
     assert_eq!(get(&papers_link(), "penalty_rate"), "160 kbit/s");
     // 45 Mbit/s × 100 ms are 562.5 packets in flight, whose root is 23.7, as the paper's 23 bins.
     assert_eq!([get(&papers_link(), "levels"), get(&papers_link(), "bins")], ["3", "237"]);
-    for (rate, limit, bins) in
-        [("1 kbit/s", "1 packet", "64"), ("20 Mbit/s", "250 kB", "158"), ("1000000 Gbit/s", "16777216 packets", "1024")]
-    {
+    for (rate, limit, bins) in [
+        ("1 kbit/s", "1 packet", "64"),
+        ("20 Mbit/s", "250 kB", "158"),
+        ("1000000 Gbit/s", "16777216 packets", "1024"),
+    ] {
         let link = link(rate, limit);
         assert_eq!(get(&link, "bins"), bins);
-        catalog::config("sfb", Some("auto"), &link).unwrap().build(link, Rng::from_seed(1)).unwrap();
+        catalog::config("sfb", Some("auto"), &link)
+            .unwrap()
+            .build(link, Rng::from_seed(1))
+            .unwrap();
     }
 }
 
-/// With `overbook` a bin alone on its level is never full; beside n others it may hold b / (b + n) of the limit.
+/// With `overbook` a bin alone on its level is never full; beside n others it may hold b / (b + n)
+/// of the limit.
 #[test]
 fn bins_share_the_limit_among_those_in_use() {
     let rise = [("overbook", "0.6"), ("d_up", "0.000000001")];
@@ -482,7 +547,11 @@ fn refusals_raise_p_m() {
         ];
         let mut queue = sfb("paper", &settings, papers_link(), 1);
         for _ in 0..14 + 1 {
-            assert_eq!(offer(&mut queue, 0, 1).dropped, None, "the last is condemned, and passes the box");
+            assert_eq!(
+                offer(&mut queue, 0, 1).dropped,
+                None,
+                "the last is condemned, and passes the box"
+            );
         }
         while queue.dequeue(Time::ZERO, &mut NullSink).is_some() {}
         assert_eq!(offer(&mut queue, 0, 1).dropped, Some(DropReason::Penalty));
@@ -490,13 +559,19 @@ fn refusals_raise_p_m() {
     }
 }
 
-/// Linux's and XNU's numbers: printed probabilities to the last digit of theirs, times by whole powers of ten of the rate.
+/// Linux's and XNU's numbers: printed probabilities to the last digit of theirs, times by whole
+/// powers of ten of the rate.
 #[test]
 fn other_kernels_presets() {
-    let get = |preset, link: &Link, param| catalog::config("sfb", Some(preset), link).unwrap().get(param).unwrap();
+    let get = |preset, link: &Link, param| {
+        catalog::config("sfb", Some(preset), link).unwrap().get(param).unwrap()
+    };
     let line = link("100 Mbit/s", "200 packets");
     let linux = |param| get("linux", &line, param);
-    assert_eq!([linux("levels"), linux("bins"), linux("bin_size"), linux("max")], ["8", "16", "19", "24"]);
+    assert_eq!(
+        [linux("levels"), linux("bins"), linux("bin_size"), linux("max")],
+        ["8", "16", "19", "24"]
+    );
     assert_eq!([linux("penalty_rate"), linux("penalty_depth")], ["80 kbit/s", "20 packets"]);
     let steps = linux("d_up").parse::<f64>().unwrap() * 65_535.0;
     assert!((steps - 66.0).abs() < 1e-9, "{steps}");
@@ -514,7 +589,8 @@ fn other_kernels_presets() {
     }
 }
 
-/// What the manual page says of the state: 8 bytes per bin, twice that with two sets, and some 550 bytes besides.
+/// What the manual page says of the state: 8 bytes per bin, twice that with two sets, and some 550
+/// bytes besides.
 #[test]
 fn state_is_as_small_as_the_manual_says() {
     let link = papers_link();
@@ -523,7 +599,11 @@ fn state_is_as_small_as_the_manual_says() {
         config.set("bins", bins).unwrap();
         config.state_bytes(&link)
     };
-    assert!((46 * 8 + 500..46 * 8 + 600).contains(&bytes("paper", "23")), "{}", bytes("paper", "23"));
+    assert!(
+        (46 * 8 + 500..46 * 8 + 600).contains(&bytes("paper", "23")),
+        "{}",
+        bytes("paper", "23")
+    );
     assert_eq!(bytes("paper", "1023") - bytes("paper", "23"), 2 * 1_000 * 8);
     assert_eq!(bytes("double", "23") - bytes("paper", "23"), 2 * 23 * 8);
 }
@@ -536,7 +616,9 @@ fn gauges() {
         while queue.backlog().packets < waiting {
             offer(&mut queue, 0, 1);
         }
-        queue.probe(&mut |gauge| assert!(gauge.name != "bins_full" || gauge.value == full, "{waiting}: {gauge:?}"));
+        queue.probe(&mut |gauge| {
+            assert!(gauge.name != "bins_full" || gauge.value == full, "{waiting}: {gauge:?}")
+        });
     }
     let mut queue = sfb("paper", &[("penalty", "after")], papers_link(), 1);
     offend(&mut queue, 0, 1);
@@ -558,7 +640,8 @@ fn gauges() {
     }
 }
 
-// ---- moving hash and double buffer ---------------------------------------------------------------------------------
+// ---- moving hash and double buffer
+// ---------------------------------------------------------------------------------
 
 /// Packets that wait through a rehash leave without touching the new bins.
 #[test]
@@ -573,7 +656,11 @@ fn packets_counted_under_the_old_hash_leave_the_new_bins_alone() {
         for flow in 0..5 {
             offer(&mut queue, 2 * SEC, flow); // the first thing after the change
         }
-        assert_eq!((queue.backlog().packets, total(&queue)), (35, 10), "{preset}: only the new ones count");
+        assert_eq!(
+            (queue.backlog().packets, total(&queue)),
+            (35, 10),
+            "{preset}: only the new ones count"
+        );
         for _ in 0..30 {
             queue.dequeue(Time::from_nanos(2 * SEC), &mut NullSink).unwrap();
             assert_eq!(total(&queue), 10, "{preset}");
@@ -585,13 +672,15 @@ fn packets_counted_under_the_old_hash_leave_the_new_bins_alone() {
     }
 }
 
-/// A rehash changes the bins of flows: of 400, about 1/529 keep both, so 20 would be a wonder (P < 1e-18).
+/// A rehash changes the bins of flows: of 400, about 1/529 keep both, so 20 would be a wonder (P <
+/// 1e-18).
 #[test]
 fn a_rehash_moves_flows() {
     let mut queue = sfb("moving", &[], papers_link(), 1);
     let place = |queue: &mut Sfb, at, flow| {
         assert!(offer(queue, at, flow).dropped.is_none());
-        let held: Vec<usize> = bins(queue, 2).enumerate().filter(|(_, b)| b.qlen() > 0).map(|(i, _)| i).collect();
+        let held: Vec<usize> =
+            bins(queue, 2).enumerate().filter(|(_, b)| b.qlen() > 0).map(|(i, _)| i).collect();
         queue.dequeue(Time::from_nanos(at), &mut NullSink).unwrap();
         held
     };
@@ -601,7 +690,8 @@ fn a_rehash_moves_flows() {
     assert!(stayed < 20, "{stayed} of 400 stayed");
 }
 
-/// What becomes of a caught flow's p_min at the change: kept for ever, forgotten, or learned beforehand.
+/// What becomes of a caught flow's p_min at the change: kept for ever, forgotten, or learned
+/// beforehand.
 #[test]
 fn the_second_set_warms_up() {
     for (settings, before, after) in [
@@ -620,7 +710,8 @@ fn the_second_set_warms_up() {
         queue.advance(Time::from_nanos(2 * SEC));
         assert_eq!(queue.policy().p_min(1), after, "{settings:?}");
     }
-    // Within the window, each packet of a caught flow is one step in the second set, and in its bins only.
+    // Within the window, each packet of a caught flow is one step in the second set, and in its
+    // bins only.
     let mut queue = sfb("double", &[("warm_up", "0.1")], papers_link(), 1);
     offend(&mut queue, 0, 1);
     for at in [1_800 * MS - 1, 1_800 * MS, 2_000 * MS - 1] {
@@ -641,17 +732,22 @@ fn a_long_silence_is_caught_up_at_once() {
         queue.advance(Time::from_nanos(CENTURY));
         assert!(bins(&queue, 2).all(|bin| *bin == Bin::default()), "{preset}");
         if preset == "double" {
-            assert!((0..2).flat_map(|level| queue.policy().warming_level(level)).all(|bin| *bin == Bin::default()));
+            assert!(
+                (0..2)
+                    .flat_map(|level| queue.policy().warming_level(level))
+                    .all(|bin| *bin == Bin::default())
+            );
         }
         while queue.dequeue(Time::from_nanos(CENTURY), &mut NullSink).is_some() {}
         assert!(bins(&queue, 2).all(|bin| *bin == Bin::default()), "{preset}");
     }
 }
 
-// ---- the naive twin ------------------------------------------------------------------------------------------------
+// ---- the naive twin
+// ------------------------------------------------------------------------------------------------
 
-/// A million operations: 40 flows, of which the first few send most, in phases of overload, calm and sleep.
-/// `setting` has seconds.
+/// A million operations: 40 flows, of which the first few send most, in phases of overload, calm
+/// and sleep. `setting` has seconds.
 fn against_the_twin(name: &str, setting: Setting, settings: &[(&str, &str)]) -> Twinned {
     let seed = stats::seed(name, 0);
     let link = link("45 Mbit/s", "60 packets");
@@ -673,7 +769,11 @@ fn against_the_twin(name: &str, setting: Setting, settings: &[(&str, &str)]) -> 
         let now = Time::from_nanos(at);
         if world.uniform() < [0.85, 0.7, 0.5, 0.35, 0.35][phase] {
             let few = [0.8, 0.9, 0.3, 0.1, 0.1][phase];
-            let flow = if world.uniform() < few { world.below([4, 1, 4, 4, 4][phase]) } else { world.below(40) };
+            let flow = if world.uniform() < few {
+                world.below([4, 1, 4, 4, 4][phase])
+            } else {
+                world.below(40)
+            };
             let ecn = if flow % 2 == 0 { Ecn::Ect0 } else { Ecn::NotEct };
             let pkt = Packet::new(flow, [1000, 300, 1500][world.below(3) as usize]).with_ecn(ecn);
             queue.enqueue(now, pkt, &mut NullSink);
@@ -685,7 +785,11 @@ fn against_the_twin(name: &str, setting: Setting, settings: &[(&str, &str)]) -> 
         }
     }
     queue.disputes.settle();
-    assert!(setting.rehash == Rehash::Off || queue.twin.generation > 100, "{} rehashes", queue.twin.generation);
+    assert!(
+        setting.rehash == Rehash::Off || queue.twin.generation > 100,
+        "{} rehashes",
+        queue.twin.generation
+    );
     queue
 }
 
@@ -793,7 +897,8 @@ fn twin_two_thresholds() {
     all_paths(&against_the_twin("sfb two thresholds", setting, &settings));
 }
 
-/// XNU's: p_m held and falling at departures, pauses for the box, condemned below 1, a capped second set.
+/// XNU's: p_m held and falling at departures, pauses for the box, condemned below 1, a capped
+/// second set.
 #[test]
 fn twin_held() {
     let mut setting = Setting {
@@ -831,10 +936,16 @@ fn twin_held() {
         ("warm_cap", "0.4"),
     ];
     all_paths(&against_the_twin("sfb held", setting, &settings));
-    (setting.early, setting.drop_rule, setting.penalty) = (Early::Full, DropRule::Any, Penalty::After);
+    (setting.early, setting.drop_rule, setting.penalty) =
+        (Early::Full, DropRule::Any, Penalty::After);
     settings.extend([("early", "full"), ("drop_rule", "any"), ("penalty", "after")]);
     let queue = against_the_twin("sfb held, full bins judged", setting, &settings);
-    assert!(queue.full > 100 && queue.penalised > 100 && queue.coins > 100, "{} {}", queue.full, queue.penalised);
+    assert!(
+        queue.full > 100 && queue.penalised > 100 && queue.coins > 100,
+        "{} {}",
+        queue.full,
+        queue.penalised
+    );
 }
 
 /// `auto`'s ways: the limit shared among the bins in use, refusals that raise p_m.
@@ -885,6 +996,7 @@ fn twin_at_the_corners() {
         &[("levels", "8"), ("bins", "16"), ("drop_rule", "min"), ("d_down", "0")],
     );
     let setting = Setting { levels: 1, bins: 1, bin_size: 1, d_up: 1.0, d_down: 1.0, ..LITERAL };
-    let settings = [("levels", "1"), ("bins", "1"), ("bin_size", "1"), ("d_up", "1"), ("d_down", "1")];
+    let settings =
+        [("levels", "1"), ("bins", "1"), ("bin_size", "1"), ("d_up", "1"), ("d_down", "1")];
     against_the_twin("sfb one bin", setting, &settings);
 }

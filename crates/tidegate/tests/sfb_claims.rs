@@ -1,8 +1,9 @@
 //! What feng2001 says of SFB and what can be seen on the queue alone, without TCP.
 //!
-//! The others are 400 flows that send their next packet one round trip after the last one got through (or was lost):
-//! they never overload a bin, keep the queue busy, and lose throughput when they lose packets. On the paper's link
-//! their fair share is 0.11 Mbit/s. Each sentence is checked on several seeds of hash functions.
+//! The others are 400 flows that send their next packet one round trip after the last one got
+//! through (or was lost): they never overload a bin, keep the queue busy, and lose throughput when
+//! they lose packets. On the paper's link their fair share is 0.11 Mbit/s. Each sentence is checked
+//! on several seeds of hash functions.
 mod support;
 
 use std::collections::VecDeque;
@@ -54,11 +55,15 @@ impl Bottleneck {
     fn new(preset: &str, seed: u64, floods: &[f64]) -> Bottleneck {
         let link = support::link("45 Mbit/s", "200 kB", "1000 B");
         let config = catalog::config("sfb", Some(preset), &link).unwrap();
-        let catalog::AnyQueue::Sfb(queue) = config.build(link, Rng::from_seed(seed)).unwrap() else { panic!() };
+        let catalog::AnyQueue::Sfb(queue) = config.build(link, Rng::from_seed(seed)).unwrap()
+        else {
+            panic!()
+        };
         let mut world = Rng::from_seed(!seed);
         let floods = floods.iter().enumerate();
-        let floods: Vec<_> =
-            floods.map(|(i, &mbps)| (world.below(gap(mbps)), gap(mbps), mix(0xf100d + i as u64))).collect();
+        let floods: Vec<_> = floods
+            .map(|(i, &mbps)| (world.below(gap(mbps)), gap(mbps), mix(0xf100d + i as u64)))
+            .collect();
         let mut starts: Vec<u64> = (0..OTHERS).map(|_| world.below(ROUND_TRIP)).collect();
         starts.sort_unstable();
         Bottleneck {
@@ -109,7 +114,8 @@ impl Bottleneck {
     }
 
     fn resend(&mut self, now: u64, i: usize) {
-        // A packet's fate is known in the order of time up to one time on the wire; keep the line sorted.
+        // A packet's fate is known in the order of time up to one time on the wire; keep the line
+        // sorted.
         let at = (now + ROUND_TRIP).max(self.others.back().map_or(0, |&(at, _)| at));
         self.others.push_back((at, i));
     }
@@ -144,8 +150,9 @@ impl Bottleneck {
 
 const SEEDS: std::ops::Range<u64> = 0..8;
 
-/// §III-A, §III-B: a flood at the rate of the link is identified and held at the penalty rate, 0.16 Mbit/s, while
-/// the others keep their fair share; but whoever shares all its bins with the flood is shut out with it (§III-C).
+/// §III-A, §III-B: a flood at the rate of the link is identified and held at the penalty rate, 0.16
+/// Mbit/s, while the others keep their fair share; but whoever shares all its bins with the flood
+/// is shut out with it (§III-C).
 #[test]
 fn a_flood_is_held_at_the_penalty_rate_and_the_others_keep_their_share() {
     let mut shut_out = 0;
@@ -160,7 +167,10 @@ fn a_flood_is_held_at_the_penalty_rate_and_the_others_keep_their_share() {
         for i in 0..OTHERS {
             let got = link.mbps(link.other_sent[i]) / FAIR;
             match misclassified.contains(&i) {
-                true => assert!(got < 0.1, "seed {seed}: flow {i} is penalised and has {got} of its share"),
+                true => assert!(
+                    got < 0.1,
+                    "seed {seed}: flow {i} is penalised and has {got} of its share"
+                ),
                 false => assert!(got > 0.95, "seed {seed}: flow {i} has {got} of its share"),
             }
         }
@@ -170,7 +180,8 @@ fn a_flood_is_held_at_the_penalty_rate_and_the_others_keep_their_share() {
     assert!(shut_out > 0, "no seed showed the other side");
 }
 
-/// §III-D: with moving hash functions nobody is shut out for long; without them, eight floods shut out some for ever.
+/// §III-D: with moving hash functions nobody is shut out for long; without them, eight floods shut
+/// out some for ever.
 #[test]
 fn moving_hash_functions_spread_the_misfortune() {
     for seed in 0..4 {
@@ -203,8 +214,9 @@ fn parole_costs_and_warming_up_wins_it_back() {
     assert!(double < 0.9 * moving, "{moving} and {double}");
 }
 
-/// §III-D: a flood that reforms is released at the next change of the hash functions, while another flood is still
-/// held; without changes it stays in the penalty box beside the other, which takes all the tokens.
+/// §III-D: a flood that reforms is released at the next change of the hash functions, while another
+/// flood is still held; without changes it stays in the penalty box beside the other, which takes
+/// all the tokens.
 #[test]
 fn a_reformed_flow_is_released() {
     for (preset, released) in [("moving", true), ("double", true), ("paper", false)] {
@@ -217,8 +229,14 @@ fn a_reformed_flow_is_released() {
             let (sent, lost) = (link.flood_sent[1] as f64, link.flood_lost[1] as f64);
             assert_eq!(sent + lost, 250.0, "it sends 0.1 Mbit/s");
             let ratio = lost / (sent + lost);
-            assert!(if released { ratio < 0.05 } else { ratio > 0.9 }, "{preset}, seed {seed}: {ratio} lost");
-            assert!(link.mbps(link.flood_sent[0]) < 0.3, "{preset}, seed {seed}: the other is held");
+            assert!(
+                if released { ratio < 0.05 } else { ratio > 0.9 },
+                "{preset}, seed {seed}: {ratio} lost"
+            );
+            assert!(
+                link.mbps(link.flood_sent[0]) < 0.3,
+                "{preset}, seed {seed}: the other is held"
+            );
         }
     }
 }

@@ -1,4 +1,5 @@
-//! SFQ against its paper and against ns-2's rule: the naive twin, turns, who makes room, and new hash functions.
+//! SFQ against its paper and against ns-2's rule: the naive twin, turns, who makes room, and new
+//! hash functions.
 mod naive;
 mod support;
 mod twinned;
@@ -36,7 +37,12 @@ fn drive(settings: &[(&str, &str)], limit: &str, operations: u64) -> Twinned {
 fn twin_agrees_over_a_million_operations() {
     let seen = drive(&[("perturb", "700 ms")], "60 packets", OPERATIONS * 5 / 4);
     assert!(seen.operations >= OPERATIONS, "{}", seen.operations);
-    assert!(seen.dropped.min(seen.idle) > 10_000 && seen.itself > 10, "{} {}", seen.dropped, seen.itself);
+    assert!(
+        seen.dropped.min(seen.idle) > 10_000 && seen.itself > 10,
+        "{} {}",
+        seen.dropped,
+        seen.itself
+    );
     assert!(seen.twin.epoch > 500 && seen.busiest == 8, "{}", seen.twin.epoch);
 }
 
@@ -46,15 +52,27 @@ fn twin_agrees_in_every_mode() {
         for (longest, perturb) in [("bytes", "0 s"), ("packets", "20 ms")] {
             let settings = [("overflow", overflow), ("longest", longest), ("perturb", perturb)];
             let seen = drive(&settings, "30 kB", 60_000);
-            assert!(seen.dropped > 1_000 && seen.busiest == 8, "{overflow} {longest}: {}", seen.dropped);
+            assert!(
+                seen.dropped > 1_000 && seen.busiest == 8,
+                "{overflow} {longest}: {}",
+                seen.dropped
+            );
         }
     }
     // ns-2's rule with more bins than packets, with as many, and with room for one and for two.
-    for (bins, limit) in
-        [("32", "20 packets"), ("16", "16 packets"), ("4", "40 packets"), ("3", "1 packet"), ("3", "2 packets")]
-    {
+    for (bins, limit) in [
+        ("32", "20 packets"),
+        ("16", "16 packets"),
+        ("4", "40 packets"),
+        ("3", "1 packet"),
+        ("3", "2 packets"),
+    ] {
         let seen = drive(&[("overflow", "ns2"), ("bins", bins)], limit, 30_000);
-        assert!(seen.dropped == seen.itself && seen.dropped > 1_000, "{bins} {limit}: {}", seen.dropped);
+        assert!(
+            seen.dropped == seen.itself && seen.dropped > 1_000,
+            "{bins} {limit}: {}",
+            seen.dropped
+        );
     }
 }
 
@@ -85,12 +103,14 @@ fn bins_take_turns() {
     for (packets, len, &flow) in [(2, 1500, &flows[0]), (4, 40, &flows[1]), (3, 700, &flows[2])] {
         (0..packets).for_each(|_| queue.enqueue(Time::ZERO, Packet::new(flow, len), &mut NullSink));
     }
-    let turns: Vec<u64> = (0..9).map(|_| queue.dequeue(Time::ZERO, &mut NullSink).unwrap().flow).collect();
+    let turns: Vec<u64> =
+        (0..9).map(|_| queue.dequeue(Time::ZERO, &mut NullSink).unwrap().flow).collect();
     let expected = [0, 1, 2, 0, 1, 2, 1, 2, 1].map(|flow: usize| flows[flow]);
     assert_eq!(turns, expected);
 }
 
-/// With `map = class` the driver says which bin, whatever the flow and the hash function; beyond the last there is none.
+/// With `map = class` the driver says which bin, whatever the flow and the hash function; beyond
+/// the last there is none.
 #[test]
 fn bins_can_be_the_drivers_classes() {
     let mut queue = sfq(&[("map", "class"), ("bins", "3"), ("perturb", "1 s")], wide(), 1);
@@ -98,11 +118,13 @@ fn bins_can_be_the_drivers_classes() {
         queue.enqueue(Time::ZERO, Packet::new(7, 1000).with_class(class), &mut NullSink);
     }
     assert_eq!([0, 1, 2].map(|bin| queue.bin_backlog(bin).packets), [1, 1, 2]);
-    let turns = [(); 4].map(|()| queue.dequeue(Time::from_nanos(5_000_000_000), &mut NullSink).unwrap().class);
+    let turns = [(); 4]
+        .map(|()| queue.dequeue(Time::from_nanos(5_000_000_000), &mut NullSink).unwrap().class);
     assert_eq!(turns, [2, 0, 1, 9]);
 }
 
-/// A flood of ten times the rate beside nine flows at half of their share: it alone loses, and has what they leave.
+/// A flood of ten times the rate beside nine flows at half of their share: it alone loses, and has
+/// what they leave.
 #[test]
 fn a_flood_harms_itself_only() {
     let small = support::link("8 Mbit/s", "200 packets", "1000 B");
@@ -128,13 +150,17 @@ fn a_flood_harms_itself_only() {
                 sent += u64::from(queue.dequeue(now, &mut NullSink).unwrap().flow == flows[0]);
             }
         }
-        assert!(lost.len() > 100_000 && lost.iter().all(|&flow| flow == flows[0]), "{overflow}: {}", lost.len());
+        assert!(
+            lost.len() > 100_000 && lost.iter().all(|&flow| flow == flows[0]),
+            "{overflow}: {}",
+            lost.len()
+        );
         assert!(sent.abs_diff(11_000) < 500, "{overflow}: {sent}");
     }
 }
 
-/// ns-2's rule: one flow alone has 13 packets of 40, since half of the 27 left is as much; with more bins than packets,
-/// one packet, once less is left than there are bins.
+/// ns-2's rule: one flow alone has 13 packets of 40, since half of the 27 left is as much; with
+/// more bins than packets, one packet, once less is left than there are bins.
 #[test]
 fn golden_numbers_of_the_rule_of_ns2() {
     for (bins, held) in [("16", 13), ("101", 1)] {
@@ -147,8 +173,8 @@ fn golden_numbers_of_the_rule_of_ns2() {
     }
 }
 
-/// feng2001 §V-D says that new hash functions make SFQ reorder packets: here no flow overtakes itself, nothing that waits is
-/// lost, and flows that met in one bin part.
+/// feng2001 §V-D says that new hash functions make SFQ reorder packets: here no flow overtakes
+/// itself, nothing that waits is lost, and flows that met in one bin part.
 #[test]
 fn a_new_hash_function_keeps_order_and_parts_flows() {
     let mut queue = sfq(&[("perturb", "1 s"), ("bins", "50")], wide(), 1);
@@ -193,15 +219,20 @@ fn perturb_has_a_least_value() {
         let built = config.build(wide(), Rng::from_seed(1));
         assert_eq!(built.is_ok(), fine, "{perturb}");
         if let Err(error) = built {
-            assert_eq!((&*error.field, &*error.why), ("perturb", "must be 0 (never) or at least 1 ms"));
+            assert_eq!(
+                (&*error.field, &*error.why),
+                ("perturb", "must be 0 (never) or at least 1 ms")
+            );
         }
     }
 }
 
-/// Flows are spread evenly over the bins, under each hash function (chi-square, false alarm 1e-6 each).
+/// Flows are spread evenly over the bins, under each hash function (chi-square, false alarm 1e-6
+/// each).
 #[test]
 fn flows_are_spread_evenly() {
-    let mut queue = sfq(&[("bins", "50"), ("perturb", "1 s")], wide(), stats::seed("spread", 0).get());
+    let mut queue =
+        sfq(&[("bins", "50"), ("perturb", "1 s")], wide(), stats::seed("spread", 0).get());
     for second in 0..10 {
         queue.dequeue(Time::from_nanos(second * 1_000_000_000), &mut NullSink);
         let mut counts = [0; 50];

@@ -1,4 +1,5 @@
-//! SFRED against what feng2001 says of it: the naive twin, whose max_p a flow gets, and that it takes the responsive for others.
+//! SFRED against what feng2001 says of it: the naive twin, whose max_p a flow gets, and that it
+//! takes the responsive for others.
 mod naive;
 mod support;
 mod twinned;
@@ -14,7 +15,8 @@ use twinned::Twinned as _;
 use twinned::sfred::Twinned;
 
 fn sfred(settings: &[(&str, &str)], link: Link, seed: u64) -> Sfred {
-    match support::config("sfred", None, settings, &link).build(link, Rng::from_seed(seed)).unwrap() {
+    match support::config("sfred", None, settings, &link).build(link, Rng::from_seed(seed)).unwrap()
+    {
         catalog::AnyQueue::Sfred(queue) => queue,
         other => panic!("{other:?}"),
     }
@@ -35,8 +37,13 @@ fn drive(settings: &[(&str, &str)], limit: &str, operations: u64) -> Twinned {
 }
 
 /// Thresholds no average comes to rest on.
-const SETTINGS: [(&str, &str); 5] =
-    [("scaling", "crossing"), ("bin_weight", "0.05"), ("weight", "0.01"), ("bin_min", "1.3"), ("bin_max", "5.7")];
+const SETTINGS: [(&str, &str); 5] = [
+    ("scaling", "crossing"),
+    ("bin_weight", "0.05"),
+    ("weight", "0.01"),
+    ("bin_min", "1.3"),
+    ("bin_max", "5.7"),
+];
 
 #[test]
 fn twin_agrees_over_a_million_operations() {
@@ -52,7 +59,8 @@ fn twin_agrees_in_every_mode() {
     let with = |more: &[(&str, &str)], limit| drive(&[&SETTINGS, more].concat(), limit, 100_000);
     let levels = with(&[("levels", "3"), ("bins", "11"), ("ecn", "off")], "60 packets");
     assert!(levels.signals > 100, "{}", levels.signals);
-    let rules = [("gentle", "on"), ("wait", "on"), ("alpha", "1.7"), ("beta", "3.1"), ("floor", "0.01")];
+    let rules =
+        [("gentle", "on"), ("wait", "on"), ("alpha", "1.7"), ("beta", "3.1"), ("floor", "0.01")];
     let rules = with(&rules, "60 kB");
     assert!(rules.signals.min(rules.penalised) > 100, "{} {}", rules.signals, rules.penalised);
     let always = with(&[("scaling", "arrival")], "60 packets");
@@ -67,12 +75,15 @@ fn offer(queue: &mut Sfred, flow: u64) -> Fate {
     fate
 }
 
-/// feng1999's golden sequence in a bin, by its average of the moment: .1, .2 above ten packets, once; .0667 below three; and at 1
-/// the flow gets its tokens, two packets of them, and no more.
+/// feng1999's golden sequence in a bin, by its average of the moment: .1, .2 above ten packets,
+/// once; .0667 below three; and at 1 the flow gets its tokens, two packets of them, and no more.
 #[test]
 fn golden_sequence() {
-    let mut queue =
-        sfred(&[("scaling", "crossing"), ("bin_weight", "1"), ("penalty_rate", "0 bit/s")], papers_link(), 1);
+    let mut queue = sfred(
+        &[("scaling", "crossing"), ("bin_weight", "1"), ("penalty_rate", "0 bit/s")],
+        papers_link(),
+        1,
+    );
     let at = |queue: &mut Sfred, packets: u32| {
         while queue.backlog().packets > packets {
             queue.dequeue(Time::ZERO, &mut NullSink);
@@ -83,11 +94,22 @@ fn golden_sequence() {
         let fate = offer(queue, 7);
         (queue.policy().max_p(7), fate)
     };
-    let steps =
-        [(5, 0.1), (11, 0.2), (15, 0.2), (5, 0.2), (2, 0.2 / 3.0), (1, 0.2 / 3.0), (11, 0.4 / 3.0), (5, 0.4 / 3.0)];
+    let steps = [
+        (5, 0.1),
+        (11, 0.2),
+        (15, 0.2),
+        (5, 0.2),
+        (2, 0.2 / 3.0),
+        (1, 0.2 / 3.0),
+        (11, 0.4 / 3.0),
+        (5, 0.4 / 3.0),
+    ];
     for (packets, max_p) in steps {
         let (ours, fate) = at(&mut queue, packets);
-        assert!((ours - max_p).abs() < 1e-12 && fate == Fate::default(), "{packets}: {ours} {fate:?}");
+        assert!(
+            (ours - max_p).abs() < 1e-12 && fate == Fate::default(),
+            "{packets}: {ours} {fate:?}"
+        );
     }
     for max_p in [0.8 / 3.0, 1.6 / 3.0, 1.0] {
         let (ours, _) = at(&mut queue, 11);
@@ -101,10 +123,15 @@ fn golden_sequence() {
     assert_eq!(fates, [None, Some(DropReason::Penalty), Some(DropReason::Penalty)]);
 }
 
-/// A flow's max_p is the least of its bins': who shares one bin with a flood keeps his own, who shares all is taken for it.
+/// A flow's max_p is the least of its bins': who shares one bin with a flood keeps his own, who
+/// shares all is taken for it.
 #[test]
 fn the_least_of_its_bins_speaks_for_a_flow() {
-    let mut queue = sfred(&[("scaling", "crossing"), ("bin_weight", "1"), ("probability", "0.9")], papers_link(), 1);
+    let mut queue = sfred(
+        &[("scaling", "crossing"), ("bin_weight", "1"), ("probability", "0.9")],
+        papers_link(),
+        1,
+    );
     for _ in 0..12 {
         offer(&mut queue, 7);
     }
@@ -113,12 +140,20 @@ fn the_least_of_its_bins_speaks_for_a_flow() {
     // One in 529, of 99000: 187, and six deviations of 13.7 are 82.
     assert!(counts.abs_diff(187) < 82, "{counts}");
     assert_eq!(
-        (0..2).map(|level| queue.policy().level(level).iter().filter(|bin| bin.max_p() == 1.0).count()).sum::<usize>(),
+        (0..2)
+            .map(|level| queue
+                .policy()
+                .level(level)
+                .iter()
+                .filter(|bin| bin.max_p() == 1.0)
+                .count())
+            .sum::<usize>(),
         2
     );
 }
 
-/// `auto` at the paper's link is the paper but for the bins' averages, which follow faster, and bins scale as SFB's.
+/// `auto` at the paper's link is the paper but for the bins' averages, which follow faster, and
+/// bins scale as SFB's.
 #[test]
 fn auto_is_the_paper_scaled() {
     let get = |preset: &str, link: &Link| catalog::config("sfred", Some(preset), link).unwrap();
@@ -128,7 +163,8 @@ fn auto_is_the_paper_scaled() {
     assert_eq!(slow, get("paper", &papers_link()));
     let fast = support::link("10 Gbit/s", "125 MB", "1000 B");
     assert_eq!(get("crossing", &fast).get("scaling").unwrap(), "crossing");
-    for (param, value) in [("bins", "353"), ("penalty_rate", "35.555555 Mbit/s"), ("min", "25 MB")] {
+    for (param, value) in [("bins", "353"), ("penalty_rate", "35.555555 Mbit/s"), ("min", "25 MB")]
+    {
         assert_eq!(get("auto", &fast).get(param).unwrap(), value);
     }
     let bin_max: f64 = get("auto", &fast).get("bin_max").unwrap().parse().unwrap();
@@ -143,14 +179,16 @@ fn thresholds_must_be_in_order() {
     assert_eq!((&*error.field, &*error.why), ("bin_max", "must be above bin_min = 10"));
 }
 
-/// What a flood at the line's rate gets, in Mbit/s, beside 400 flows with a packet on its way each, sent again a round trip after it
-/// arrived or was lost (as in `sfb_claims.rs`).
+/// What a flood at the line's rate gets, in Mbit/s, beside 400 flows with a packet on its way each,
+/// sent again a round trip after it arrived or was lost (as in `sfb_claims.rs`).
 fn flood(scaling: &str, index: u64) -> f64 {
     const WIRE: u64 = 8_000_000_000_000 / 45_000_000;
     const ROUND_TRIP: u64 = 80_000_000;
-    let mut queue = sfred(&[("scaling", scaling)], papers_link(), stats::seed("claims", index).get());
+    let mut queue =
+        sfred(&[("scaling", scaling)], papers_link(), stats::seed("claims", index).get());
     let mut dice = stats::dice("claims", index);
-    let mut others: VecDeque<(u64, u64)> = (1..=400).map(|flow| (dice.below(ROUND_TRIP), flow)).collect();
+    let mut others: VecDeque<(u64, u64)> =
+        (1..=400).map(|flow| (dice.below(ROUND_TRIP), flow)).collect();
     others.make_contiguous().sort_unstable();
     let (seconds, mut sent) = (30, 0_u64);
     for n in 0..seconds * 45_000_000 / 8_000 {
@@ -179,8 +217,9 @@ fn flood(scaling: &str, index: u64) -> f64 {
     sent as f64 * 8e-3 / seconds as f64
 }
 
-/// feng2001 §III-B, Fig. 3(c): a flood at the line's 45 Mbit/s is held to about a tenth of it, 4.76 Mbit/s. If max_p changes only
-/// once per crossing it is not: its bins never come back below the upper threshold, and max_p is doubled once.
+/// feng2001 §III-B, Fig. 3(c): a flood at the line's 45 Mbit/s is held to about a tenth of it, 4.76
+/// Mbit/s. If max_p changes only once per crossing it is not: its bins never come back below the
+/// upper threshold, and max_p is doubled once.
 #[test]
 fn a_flood_is_held_to_a_tenth_of_the_line() {
     for index in 0..3 {

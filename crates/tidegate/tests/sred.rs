@@ -34,8 +34,8 @@ const PAPER: Setting = Setting {
     filling: Filling::Miss,
 };
 
-/// At B/3 and P = .01: .15 / 2.56²; a hit would have 101 times that, so it is certain. Up to 1/256 there is no reduction; of
-/// p_sred a quarter is due from B/6 on, and nothing below.
+/// At B/3 and P = .01: .15 / 2.56²; a hit would have 101 times that, so it is certain. Up to 1/256
+/// there is no reduction; of p_sred a quarter is due from B/6 on, and nothing below.
 #[test]
 fn the_twin_gives_the_golden_numbers() {
     let zap = |p, hit, q| NaiveSred { p, ..NaiveSred::new(PAPER) }.p_zap(hit, q);
@@ -47,7 +47,8 @@ fn the_twin_gives_the_golden_numbers() {
     assert!((zap(0.1, true, 170e3) - 0.15 / (25.6 * 25.6) * 11.0).abs() < 1e-12);
 }
 
-// ---- the twin ------------------------------------------------------------------------------------------------------
+// ---- the twin
+// ------------------------------------------------------------------------------------------------------
 
 fn drive(preset: &str, settings: &[(&str, &str)], limit: &str, operations: u64) -> Twinned {
     let link = support::link("10 Mbit/s", limit, "770 B");
@@ -55,7 +56,12 @@ fn drive(preset: &str, settings: &[(&str, &str)], limit: &str, operations: u64) 
     let settings = [&[("zombies", "100"), ("alpha", "0.01"), ("flows", "8")], settings].concat();
     let config = support::config("sred", Some(preset), &settings, &link);
     let mut twinned = Twinned::beside(&config, link, stats::dice(limit, 0)).unwrap();
-    Workload::restless(operations).run(&mut twinned, &link, &mut stats::dice(limit, 1), &mut NullSink);
+    Workload::restless(operations).run(
+        &mut twinned,
+        &link,
+        &mut stats::dice(limit, 1),
+        &mut NullSink,
+    );
     twinned.disputes.settle();
     assert!(twinned.hits > 1_000 && twinned.drops > 1_000, "{} {}", twinned.hits, twinned.drops);
     twinned
@@ -64,7 +70,12 @@ fn drive(preset: &str, settings: &[(&str, &str)], limit: &str, operations: u64) 
 #[test]
 fn twin_agrees_over_a_million_packets() {
     let twinned = drive("paper", &[], "100 packets", 2 * OPERATIONS);
-    assert!(twinned.operations >= OPERATIONS * 3 / 4 && twinned.full > 0, "{} {}", twinned.operations, twinned.full);
+    assert!(
+        twinned.operations >= OPERATIONS * 3 / 4 && twinned.full > 0,
+        "{} {}",
+        twinned.operations,
+        twinned.full
+    );
 }
 
 #[test]
@@ -75,12 +86,16 @@ fn twin_agrees_in_every_mode() {
     drive("paper", &[("zombies", "1"), ("probability", "1"), ("alpha", "1")], "40 kB", 200_000);
 }
 
-// ---- the queue -----------------------------------------------------------------------------------------------------
+// ---- the queue
+// -----------------------------------------------------------------------------------------------------
 
 #[test]
 fn the_law_has_two_steps() {
     let limits = [
-        ("500 kB", [(83_333, 0.0), (83_334, 0.0375), (166_666, 0.0375), (166_667, 0.15), (500_000, 0.15)]),
+        (
+            "500 kB",
+            [(83_333, 0.0), (83_334, 0.0375), (166_666, 0.0375), (166_667, 0.15), (500_000, 0.15)],
+        ),
         ("600 packets", [(99, 0.0), (100, 0.0375), (199, 0.0375), (200, 0.15), (600, 0.15)]),
     ];
     for (limit, steps) in limits {
@@ -93,8 +108,8 @@ fn the_law_has_two_steps() {
     }
 }
 
-/// The share of its packets that each flow loses, the queue kept above a third of the limit: packets of flow i come with
-/// probability `shares[i]`.
+/// The share of its packets that each flow loses, the queue kept above a third of the limit:
+/// packets of flow i come with probability `shares[i]`.
 fn losses(law: &str, shares: &[f64], packets: u64) -> Vec<f64> {
     let settings = [("law", law), ("flows", "1"), ("probability", "0.1"), ("alpha", "0.0001")];
     let link = support::link("45 Mbit/s", "30 packets", "1000 B");
@@ -121,8 +136,9 @@ fn losses(law: &str, shares: &[f64], packets: u64) -> Vec<f64> {
     sent.iter().zip(lost).map(|(sent, lost)| lost / sent).collect()
 }
 
-/// §5: in full SRED flow i loses 1 + p_i / Σ p_j² times as much as in simple SRED. Here Σ p² = .375: .1 · 2.333 and
-/// .1 · 1.667. Of 400 000 packets and more a share of .2 has a standard deviation of .0006.
+/// §5: in full SRED flow i loses 1 + p_i / Σ p_j² times as much as in simple SRED. Here Σ p² =
+/// .375: .1 · 2.333 and .1 · 1.667. Of 400 000 packets and more a share of .2 has a standard
+/// deviation of .0006.
 #[test]
 fn full_sred_drops_more_from_who_sends_more() {
     let shares = [0.5, 0.25, 0.25];
@@ -134,13 +150,15 @@ fn full_sred_drops_more_from_who_sends_more() {
     }
 }
 
-// ---- what hits say -------------------------------------------------------------------------------------------------
+// ---- what hits say
+// -------------------------------------------------------------------------------------------------
 
-/// P after 20 000 packets (the memory of the beginning is e^-19), for as many lists, each with dice of its own; flow i comes
-/// with the probability that `flow` gives it.
+/// P after 20 000 packets (the memory of the beginning is e^-19), for as many lists, each with dice
+/// of its own; flow i comes with the probability that `flow` gives it.
 fn hit_frequencies(what: &str, lists: u64, flow: impl Fn(&mut Rng) -> u64) -> Vec<f64> {
     let of = |index| {
-        let (mut dice, mut traffic) = (stats::dice(what, index), stats::dice(what, 1_000_000 + index));
+        let (mut dice, mut traffic) =
+            (stats::dice(what, index), stats::dice(what, 1_000_000 + index));
         let mut zombies = Zombies::new(1000, 0.25, 0.001, zombies::Filling::Miss);
         for _ in 0..20_000 {
             zombies.compare(flow(&mut traffic), &mut dice);
@@ -157,11 +175,12 @@ fn mean_and_deviation(values: &[f64]) -> (f64, f64) {
     (mean, (values.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>() / (n - 1.0)).sqrt())
 }
 
-/// A hundred equal flows: P is .01 on average, with a variance of alpha / (2 − alpha) · .01 · .99 (z test; of 300 lists the
-/// sample deviation is known to 4.1 %; false alarm 1e-6).
+/// A hundred equal flows: P is .01 on average, with a variance of alpha / (2 − alpha) · .01 · .99
+/// (z test; of 300 lists the sample deviation is known to 4.1 %; false alarm 1e-6).
 #[test]
 fn a_hundred_equal_flows_are_a_hundred() {
-    let (mean, deviation) = mean_and_deviation(&hit_frequencies("equal", 300, |dice| dice.below(100)));
+    let (mean, deviation) =
+        mean_and_deviation(&hit_frequencies("equal", 300, |dice| dice.below(100)));
     let expected = (0.001_f64 / 1.999 * 0.01 * 0.99).sqrt();
     assert!((mean - 0.01).abs() < 4.892 * expected / 300_f64.sqrt(), "{mean}");
     assert!((deviation / expected - 1.0).abs() < 0.21, "{deviation}, expected {expected}");
@@ -178,10 +197,14 @@ fn hits_come_with_the_sum_of_squares() {
     let loud = |dice: &mut Rng| if dice.chance(0.3) { 0 } else { 1 + dice.below(40) };
     let (mean, deviation) = mean_and_deviation(&hit_frequencies("loud", 200, loud));
     let (sum, error) = (0.3 * 0.3 + 0.7 * 0.7 / 40.0, 4.892 * deviation / 200_f64.sqrt());
-    assert!((mean - sum).abs() < error && error < 0.01 && (1.0 / sum - 9.78).abs() < 0.01, "{mean} ± {error}");
+    assert!(
+        (mean - sum).abs() < error && error < 0.01 && (1.0 / sum - 9.78).abs() < 0.01,
+        "{mean} ± {error}"
+    );
 }
 
-/// The list tells who sends much (§2): of equal zombies the loud flow's occurrence is the largest by far.
+/// The list tells who sends much (§2): of equal zombies the loud flow's occurrence is the largest
+/// by far.
 #[test]
 fn occurrences_tell_who_sends_much() {
     let (mut dice, mut traffic) = (stats::dice("occurrence", 0), stats::dice("occurrence", 1));
@@ -190,6 +213,7 @@ fn occurrences_tell_who_sends_much() {
         let flow = if traffic.chance(0.3) { 0 } else { 1 + traffic.below(40) };
         zombies.compare(flow, &mut dice);
     }
-    let (loud, others) = (zombies.occurrence(0), (1..=40).map(|flow| zombies.occurrence(flow)).max().unwrap());
+    let (loud, others) =
+        (zombies.occurrence(0), (1..=40).map(|flow| zombies.occurrence(flow)).max().unwrap());
     assert!(loud > 10 * others, "{loud} {others}");
 }

@@ -1,4 +1,5 @@
-//! What a queue says that it keeps, by weight. In a binary of its own, because the allocator counts for all.
+//! What a queue says that it keeps, by weight. In a binary of its own, because the allocator counts
+//! for all.
 mod support;
 
 use support::scales::{Weighing, heaviest};
@@ -7,9 +8,10 @@ use tidegate::{Packet, Rng};
 #[global_allocator]
 static WEIGHING: Weighing = Weighing;
 
-/// The bound is no larger than it need be: a queue that says what it keeps has it from the start, besides its own fixed
-/// fields; only queues whose lines grow take words more for each packet that may come to wait. Schedulers with classes keep
-/// places for packets from the start: the packets are not counted as state.
+/// The bound is no larger than it need be: a queue that says what it keeps has it from the start,
+/// besides its own fixed fields; only queues whose lines grow take words more for each packet that
+/// may come to wait. Schedulers with classes keep places for packets from the start: the packets
+/// are not counted as state.
 #[test]
 fn what_is_stated_is_kept() {
     let link = support::link("10 Gbit/s", "1000 packets", "1000 B");
@@ -31,7 +33,10 @@ fn what_is_stated_is_kept() {
             }
             let (bytes, built) = heaviest(|| config.build(link, Rng::from_seed(1)));
             let (Ok(_), stated) = (built, config.state_bytes(&link)) else { continue };
-            let what = format!("{}/{preset} {table} {size}: {bytes} bytes held, {stated} stated", row.name);
+            let what = format!(
+                "{}/{preset} {table} {size}: {bytes} bytes held, {stated} stated",
+                row.name
+            );
             let bytes = bytes - packets;
             assert!((bytes + words + 32..=bytes + words + 1024).contains(&stated), "{what}");
         }

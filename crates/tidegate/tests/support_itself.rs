@@ -31,7 +31,9 @@ impl Qdisc for Faulty {
         if full {
             match self.0 {
                 Fault::Swallows => {}
-                Fault::TellsTwice => (0..2).for_each(|_| out.dropped(now, &pkt, DropReason::Overlimit)),
+                Fault::TellsTwice => {
+                    (0..2).for_each(|_| out.dropped(now, &pkt, DropReason::Overlimit))
+                }
                 _ => out.dropped(now, &pkt, DropReason::Overlimit),
             }
             return;
@@ -103,7 +105,8 @@ caught! {
     wrong_backlogs_are_caught: MiscountsBytes, "backlog() is what is held";
 }
 
-/// Published quantiles: chi-square 18.307 at 5 % with 10 degrees of freedom, 124.342 at 5 % with 100.
+/// Published quantiles: chi-square 18.307 at 5 % with 10 degrees of freedom, 124.342 at 5 % with
+/// 100.
 #[test]
 fn chi_square_has_the_printed_quantiles() {
     for (cells, x) in [(11, 18.307), (101, 124.342)] {

@@ -1,4 +1,5 @@
-//! WFQ against its papers: the naive twin, the order of service that tells WF2Q+ from WFQ, and the buffers.
+//! WFQ against its papers: the naive twin, the order of service that tells WF2Q+ from WFQ, and the
+//! buffers.
 mod naive;
 mod support;
 mod twinned;
@@ -14,7 +15,10 @@ use twinned::wfq::Twinned;
 
 fn wfq(settings: &[(&str, &str)], link: Link, seed: u64) -> Wfq {
     let settings = [&[("map", "flow")], settings].concat();
-    match support::config("wfq", Some("paper"), &settings, &link).build(link, Rng::from_seed(seed)).unwrap() {
+    match support::config("wfq", Some("paper"), &settings, &link)
+        .build(link, Rng::from_seed(seed))
+        .unwrap()
+    {
         catalog::AnyQueue::Wfq(queue) => queue,
         other => panic!("{other:?}"),
     }
@@ -44,26 +48,41 @@ fn twin_agrees_over_a_million_operations() {
     let weights = [1.0, 2.0, 0.5, 3.0, 1.0, 7.0, 0.25, 1.0];
     let seen = drive(("wf2q+", Order::Wf2qPlus), &weights, OPERATIONS * 5 / 4);
     assert!(seen.operations >= OPERATIONS, "{}", seen.operations);
-    assert!(seen.dropped.min(seen.idle) > 10_000 && seen.busiest == 8, "{} {}", seen.dropped, seen.idle);
+    assert!(
+        seen.dropped.min(seen.idle) > 10_000 && seen.busiest == 8,
+        "{} {}",
+        seen.dropped,
+        seen.idle
+    );
 }
 
 #[test]
 fn twin_agrees_in_every_mode() {
     for order in [("wf2q+", Order::Wf2qPlus), ("scfq", Order::Scfq)] {
-        for weights in [&[1.0][..], &[1.0, 1.0], &[0.01, 10_000.0, 3.0], &[1.0; 13], &[0.3, 0.7, 1.1, 1.9, 2.3]] {
+        for weights in [
+            &[1.0][..],
+            &[1.0, 1.0],
+            &[0.01, 10_000.0, 3.0],
+            &[1.0; 13],
+            &[0.3, 0.7, 1.1, 1.9, 2.3],
+        ] {
             let seen = drive(order, weights, 60_000);
             assert_eq!(seen.busiest, weights.len(), "{order:?} {weights:?}");
         }
     }
 }
 
-/// bennett1996's example through the queue: a class with half of the link and eleven packets, ten with a twentieth and one.
+/// bennett1996's example through the queue: a class with half of the link and eleven packets, ten
+/// with a twentieth and one.
 #[test]
 fn a_heavy_class_is_not_sent_in_a_burst() {
     let link = support::link("8 Mbit/s", "1000 packets", "1000 B");
     for (order, turns) in [
         ("scfq", [vec![0; 10], (1..=10).collect(), vec![0]].concat()),
-        ("wf2q+", (0..21).map(|slot| if slot % 2 == 0 { 0 } else { slot / 2 + 1 }).collect::<Vec<u16>>()),
+        (
+            "wf2q+",
+            (0..21).map(|slot| if slot % 2 == 0 { 0 } else { slot / 2 + 1 }).collect::<Vec<u16>>(),
+        ),
     ] {
         let settings = [("classes", "11"), ("map", "class"), ("weights", "10:1"), ("order", order)];
         let mut queue = wfq(&settings, link, 1);
@@ -71,13 +90,15 @@ fn a_heavy_class_is_not_sent_in_a_burst() {
             let class = if n < 11 { 0 } else { n - 10 };
             queue.enqueue(Time::ZERO, Packet::new(n as u64, 1000).with_class(class), &mut NullSink);
         }
-        let sent: Vec<u16> = (0..21).map(|_| queue.dequeue(Time::ZERO, &mut NullSink).unwrap().class).collect();
+        let sent: Vec<u16> =
+            (0..21).map(|_| queue.dequeue(Time::ZERO, &mut NullSink).unwrap().class).collect();
         assert_eq!(sent, turns, "{order}");
     }
 }
 
-/// lu2012 §V: 30 kB as (10, 10, 10) and (15, 5, 10); a class drops its own packets only, at its own limit. A limit in
-/// packets is divided in the same way, and a whole number that rounding makes a little less (30 · .3 / .6) stays whole.
+/// lu2012 §V: 30 kB as (10, 10, 10) and (15, 5, 10); a class drops its own packets only, at its own
+/// limit. A limit in packets is divided in the same way, and a whole number that rounding makes a
+/// little less (30 · .3 / .6) stays whole.
 #[test]
 fn each_class_fills_its_own_buffer() {
     let parts = [
@@ -87,7 +108,9 @@ fn each_class_fills_its_own_buffer() {
         ("0.3:0.1:0.2", [15, 5, 10]),
         ("0.7:0.2:0.6", [14, 4, 12]),
     ];
-    for ((buffers, packets), limit) in parts.into_iter().flat_map(|part| [(part, "30 kB"), (part, "30 packets")]) {
+    for ((buffers, packets), limit) in
+        parts.into_iter().flat_map(|part| [(part, "30 kB"), (part, "30 packets")])
+    {
         let link = support::link("5 Mbit/s", limit, "1000 B");
         let mut queue = wfq(&[("classes", "3"), ("map", "class"), ("buffers", buffers)], link, 1);
         let mut dropped = [0; 3];
@@ -101,7 +124,8 @@ fn each_class_fills_its_own_buffer() {
     }
 }
 
-/// A part smaller than a packet still holds one, in either unit of the limit, and the limit for all holds as well.
+/// A part smaller than a packet still holds one, in either unit of the limit, and the limit for all
+/// holds as well.
 #[test]
 fn a_class_has_room_for_one_packet() {
     for limit in ["10 packets", "10 kB"] {
@@ -112,7 +136,8 @@ fn a_class_has_room_for_one_packet() {
         }
         let held: Vec<u32> = (0..20).map(|class| queue.class_backlog(class).packets).collect();
         assert_eq!(held, [[1; 10], [0; 10]].concat());
-        let mut queue = wfq(&[("classes", "20"), ("map", "class"), ("least", "4 packets")], link, 1);
+        let mut queue =
+            wfq(&[("classes", "20"), ("map", "class"), ("least", "4 packets")], link, 1);
         for n in 0..40 {
             queue.enqueue(Time::ZERO, Packet::new(7, 1000).with_class(n % 2), &mut NullSink);
         }
@@ -120,8 +145,8 @@ fn a_class_has_room_for_one_packet() {
     }
 }
 
-/// A flood takes neither bandwidth nor buffer from the others, whatever it sends: three classes, each but the flood at its
-/// share of the link.
+/// A flood takes neither bandwidth nor buffer from the others, whatever it sends: three classes,
+/// each but the flood at its share of the link.
 #[test]
 fn a_flood_harms_itself_only() {
     let link = support::link("8 Mbit/s", "30 packets", "1000 B");
@@ -166,7 +191,8 @@ fn what_is_left_is_shared_by_weight() {
     }
 }
 
-/// Flows are spread evenly over the classes, whatever class the driver gave them (chi-square, false alarm 1e-6 each).
+/// Flows are spread evenly over the classes, whatever class the driver gave them (chi-square, false
+/// alarm 1e-6 each).
 #[test]
 fn flows_are_spread_evenly() {
     let link = support::link("8 Mbit/s", "100 packets", "1000 B");

@@ -6,8 +6,8 @@ use crate::failure::Failure;
 
 /// Simulate a scenario with several queues and set the results side by side.
 ///
-/// Every queue meets the same traffic with the same seeds. Without --queue, the queues that the scenario itself lists
-/// under `compare` are run.
+/// Every queue meets the same traffic with the same seeds. Without --queue, the queues that the
+/// scenario itself lists under `compare` are run.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -17,7 +17,8 @@ Examples:
 pub struct Args {
     #[command(flatten)]
     experiment: Experiment,
-    /// A queue to compare, NAME[/PRESET][,param=value…][ as LABEL], preset `auto` if none is named; give it several times
+    /// A queue to compare, NAME[/PRESET][,param=value…][ as LABEL], preset `auto` if none is
+    /// named; give it several times
     #[arg(long = "queue", value_name = "Q")]
     queues: Vec<QueueSpec>,
 }

@@ -8,8 +8,9 @@ use crate::output;
 
 /// Tell what this machine lacks to run a gateway, with the command that mends it.
 ///
-/// Looks at the kernel, what we may do, whether the program that fails open can be loaded, the clock and the processors;
-/// with --in and --out also at the two interfaces, as a start would. Changes nothing. Linux, root.
+/// Looks at the kernel, what we may do, whether the program that fails open can be loaded, the
+/// clock and the processors; with --in and --out also at the two interfaces, as a start would.
+/// Changes nothing. Linux, root.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -35,7 +36,8 @@ impl Args {
         if let (Some(inner), Some(outer)) = (&self.inner, &self.outer) {
             match preflight::inspect([inner, outer], clock::now()) {
                 Ok(told) => checks.extend(doctor::interfaces(&told)),
-                // As without the right to look at what is there: the lines before say what is missing.
+                // As without the right to look at what is there: the lines before say what is
+                // missing.
                 Err(error) => checks.push(Check::unknown("interface", &error)),
             }
         }
@@ -45,7 +47,10 @@ impl Args {
         }
         match lacking(&checks) {
             0 => Ok(()),
-            n => Err(Failure::Runtime(format!("a gateway lacks {n} thing{} here", if n == 1 { "" } else { "s" }))),
+            n => Err(Failure::Runtime(format!(
+                "a gateway lacks {n} thing{} here",
+                if n == 1 { "" } else { "s" }
+            ))),
         }
     }
 }

@@ -40,34 +40,41 @@ use trial::{Beside, Places};
 
 /// Manage a live link: a bump in the wire.
 ///
-/// Takes every frame that comes in on one interface, passes it through a queue that leads to a link of the given rate,
-/// and sends it out on the other interface, and every frame of the other direction back unmanaged. Hosts on either side
-/// see nothing of it but its decisions. Linux, root; `tidegate doctor` says what is lacking.
+/// Takes every frame that comes in on one interface, passes it through a queue that leads to a link
+/// of the given rate, and sends it out on the other interface, and every frame of the other
+/// direction back unmanaged. Hosts on either side see nothing of it but its decisions. Linux, root;
+/// `tidegate doctor` says what is lacking.
 ///
-/// It does not start on interfaces that the machine needs otherwise, unless --force is given. A small program in the
-/// kernel forwards, unmanaged, whenever the gate is not to be seen for 0.3 s, even if it was killed; it stays when the
-/// gate stops (--on-exit close takes it away).
+/// It does not start on interfaces that the machine needs otherwise, unless --force is given. A
+/// small program in the kernel forwards, unmanaged, whenever the gate is not to be seen for 0.3 s,
+/// even if it was killed; it stays when the gate stops (--on-exit close takes it away).
 ///
-/// A frame leaves when the one before it has been sent at the rate, by a computed schedule. Lengths count as Ethernet
-/// frames without check sequence; --overhead adds what the managed link adds.
+/// A frame leaves when the one before it has been sent at the rate, by a computed schedule. Lengths
+/// count as Ethernet frames without check sequence; --overhead adds what the managed link adds.
 ///
-/// A queue that would pass what it cannot mark (its parameter non_ect) drops it here, unless told otherwise.
+/// A queue that would pass what it cannot mark (its parameter non_ect) drops it here, unless told
+/// otherwise.
 ///
-/// At the end it says what was received, sent, lost for which reason, marked, and held. It stops after --duration, or
-/// on Ctrl-C or SIGTERM: then the kernel forwards what arrives, and what waits still leaves, for at most --drain. However
-/// often they come it ends in order; the second time within a tenth of a second.
+/// At the end it says what was received, sent, lost for which reason, marked, and held. It stops
+/// after --duration, or on Ctrl-C or SIGTERM: then the kernel forwards what arrives, and what waits
+/// still leaves, for at most --drain. However often they come it ends in order; the second time
+/// within a tenth of a second.
 ///
-/// With --config it does what a file says of one link or several, in both directions or one, with classes by address, code
-/// point or VLAN priority and with prefixes that are never judged. SIGHUP lets it read the file again: no frame is lost
-/// by that, and a file with a mistake changes nothing.
+/// With --config it does what a file says of one link or several, in both directions or one, with
+/// classes by address, code point or VLAN priority and with prefixes that are never judged. SIGHUP
+/// lets it read the file again: no frame is lost by that, and a file with a mistake changes
+/// nothing.
 ///
-/// Between departures it sleeps, and now and then it is woken late. With --busy it never sleeps: gaps between frames
-/// are then as even as the machine can make them, and a processor does nothing else. Give it one of its own (taskset).
+/// Between departures it sleeps, and now and then it is woken late. With --busy it never sleeps:
+/// gaps between frames are then as even as the machine can make them, and a processor does nothing
+/// else. Give it one of its own (taskset).
 ///
-/// A flow that sends more than its share of a congested link for some seconds is told of on standard error, and so is its end. With
-/// --socket whoever connects there is told how things stand, in JSON (docs/gate.md).
+/// A flow that sends more than its share of a congested link for some seconds is told of on
+/// standard error, and so is its end. With --socket whoever connects there is told how things
+/// stand, in JSON (docs/gate.md).
 ///
-/// Where the system lets it, its frames come before other processes' work (nice -20) and its memory stays in memory.
+/// Where the system lets it, its frames come before other processes' work (nice -20) and its memory
+/// stays in memory.
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 #[command(after_help = "\
@@ -94,7 +101,9 @@ impl Gateway {
         match (self.other, self.live) {
             (Some(Other::Demo(demo)), _) => demo.execute(),
             (None, Some(live)) => live.execute(),
-            (None, None) => Err(Failure::Input("name the two interfaces, with --in and --out".into())),
+            (None, None) => {
+                Err(Failure::Input("name the two interfaces, with --in and --out".into()))
+            }
         }
     }
 }
@@ -133,7 +142,8 @@ struct Args {
     /// The queue, NAME[/PRESET][,param=value…][ as LABEL], preset `auto` if none is named
     #[arg(long, value_name = "Q", required_unless_present_any = ["remove", "config"])]
     queue: Option<QueueSpec>,
-    /// Read links, both directions, classes and lists from this file instead; SIGHUP reads it again (docs/gate.md)
+    /// Read links, both directions, classes and lists from this file instead; SIGHUP reads it
+    /// again (docs/gate.md)
     #[arg(long, value_name = "FILE", conflicts_with_all = OF_A_LINK)]
     config: Option<PathBuf>,
     /// How much may wait, as in "125 kB" or "100 packets" [default: what the link sends in 100 ms]
@@ -145,13 +155,16 @@ struct Args {
     /// Which packets are one flow: five-tuple, source, destination, pair, or source-prefix/N
     #[arg(long, value_name = "K", default_value = "five-tuple")]
     flow_key: FlowKey,
-    /// Give flows new keys before the queue every so often, or `off` [default: 1 s for queues where flows keep places for longer]
+    /// Give flows new keys before the queue every so often, or `off` [default: 1 s for queues
+    /// where flows keep places for longer]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     rehash: Option<Rehash>,
-    /// Do not judge frames whose sender or receiver is in this prefix; they take their share of the rate. May be repeated
+    /// Do not judge frames whose sender or receiver is in this prefix; they take their share of
+    /// the rate. May be repeated
     #[arg(long, value_name = "PREFIX")]
     allow: Vec<Prefix>,
-    /// Added to every frame's length: bytes, or `ethernet` (check sequence, preamble, gap: 24 B; at least 84 B in all)
+    /// Added to every frame's length: bytes, or `ethernet` (check sequence, preamble, gap: 24 B;
+    /// at least 84 B in all)
     #[arg(long, value_name = "SIZE", default_value = "0 B", allow_hyphen_values = true)]
     overhead: Overhead,
     /// Let frames be under way for so long, after the queue and in the reverse direction
@@ -169,8 +182,8 @@ struct Args {
     /// Say how things stand every so often, on standard error
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     status: Option<Span>,
-    /// Tell how things stand at a Unix socket here: a line of JSON every second, or for every line that is sent.
-    /// `tidegate top` looks at /run/tidegate/gate.sock
+    /// Tell how things stand at a Unix socket here: a line of JSON every second, or for every line
+    /// that is sent. `tidegate top` looks at /run/tidegate/gate.sock
     #[arg(long, value_name = "PATH")]
     socket: Option<Place>,
     /// Serve figures as OpenMetrics at http://ADDR:PORT/metrics, for Prometheus (docs/watching.md)
@@ -179,8 +192,8 @@ struct Args {
     /// Serve them even where others than this machine can reach them
     #[arg(long, requires = "metrics")]
     metrics_public: bool,
-    /// Write every frame of the managed direction, with what became of it as a comment, into this new capture (pcapng);
-    /// `%s` in its name is the second of the start
+    /// Write every frame of the managed direction, with what became of it as a comment, into this
+    /// new capture (pcapng); `%s` in its name is the second of the start
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
     /// Let the capture grow to so much and no more
@@ -206,11 +219,16 @@ struct Args {
 impl Args {
     pub fn execute(self) -> Result<(), Failure> {
         if self.remove {
-            return joint::remove([&self.inner, &self.outer].map(|name| name.as_deref().unwrap_or_default()));
+            return joint::remove(
+                [&self.inner, &self.outer].map(|name| name.as_deref().unwrap_or_default()),
+            );
         }
         let Config { links, source } = self.wanted()?;
         let told = self.metrics.map(|address| Metrics::new(address, self.metrics_public));
-        let metrics = told.transpose().map_err(Failure::input)?.or(source.as_ref().and_then(|source| source.metrics));
+        let metrics = told
+            .transpose()
+            .map_err(Failure::input)?
+            .or(source.as_ref().and_then(|source| source.metrics));
         may_be_awake(&links)?;
         let force = if self.force { Force::Yes } else { Force::No };
         let purpose = if self.dry_run { Purpose::Show } else { Purpose::Start };
@@ -222,7 +240,8 @@ impl Args {
             let names = [config.settings.inner.as_str(), config.settings.outer.as_str()];
             let cleared = joint::cleared(names, force, purpose)?;
             let plan = config.plan(cleared.ends[0].mtu.max(cleared.ends[1].mtu))?;
-            let name = (how_many == Links::Several).then(|| ("link".to_string(), config.name.clone()));
+            let name =
+                (how_many == Links::Several).then(|| ("link".to_string(), config.name.clone()));
             let parts = [config.lines(&plan), joint::lines(&cleared, config.on_exit)];
             plans.push(name.into_iter().chain(parts.into_iter().flatten()).collect());
             if cleared.is_held() {
@@ -230,16 +249,24 @@ impl Args {
             }
             ready.push(Ready { config, plan, ends: cleared.ends });
         }
-        let socket =
-            self.socket.as_ref().or(source.as_ref().and_then(|source| source.socket.as_ref())).map(Place::path);
+        let socket = self
+            .socket
+            .as_ref()
+            .or(source.as_ref().and_then(|source| source.socket.as_ref()))
+            .map(Place::path);
         if self.dry_run {
             let places = Places { socket, metrics };
             places.try_out(ready.iter().map(|link| &link.config), beside)?;
             plans.iter_mut().for_each(|plan: &mut account::Lines| plan.extend(places.lines()));
             return account::print_plans(&plans, self.json);
         }
-        let together =
-            Together { file: source.as_ref(), socket, metrics, duration: self.duration, status: self.status };
+        let together = Together {
+            file: source.as_ref(),
+            socket,
+            metrics,
+            duration: self.duration,
+            status: self.status,
+        };
         let Outcome { ended, failed, notes } = run(ready, together)?;
         let printed = account::print(&ended, how_many, self.json);
         notes.end(failed.iter().map(|why| format!("error: {why}")));
@@ -252,11 +279,14 @@ impl Args {
         if let Some(path) = &self.config {
             return config::open(path).map_err(Failure::input);
         }
-        let (Some(inner), Some(outer), Some(rate), Some(queue)) = (&self.inner, &self.outer, self.rate, &self.queue)
+        let (Some(inner), Some(outer), Some(rate), Some(queue)) =
+            (&self.inner, &self.outer, self.rate, &self.queue)
         else {
             return Err(Failure::input("--in, --out, --rate and --queue are needed")); // the parser has said so before
         };
-        LinkParams { drain: self.drain, ..LinkParams::default() }.check().map_err(Failure::input)?;
+        LinkParams { drain: self.drain, ..LinkParams::default() }
+            .check()
+            .map_err(Failure::input)?;
         let wanted = Wanted {
             rate,
             limit: self.limit,
@@ -289,7 +319,9 @@ fn may_be_awake(links: &[LinkConfig]) -> Result<(), Failure> {
     let awake = links.iter().filter(|link| link.waits == Waits::Awake).count();
     match host::room_for(awake) {
         Room::Enough => Ok(()),
-        Room::Full(1) => Err(Failure::input("--busy takes a processor, and this machine has no other")),
+        Room::Full(1) => {
+            Err(Failure::input("--busy takes a processor, and this machine has no other"))
+        }
         Room::Full(there_are) => Err(Failure::Input(format!(
             "{awake} links are busy, each of which takes a processor; this machine has {there_are}, and one is for the rest"
         ))),

@@ -46,7 +46,9 @@ impl Kind {
     fn entries(self) -> Vec<(String, String)> {
         match self {
             Kind::Queues => QUEUES.iter().map(|q| (q.name.into(), q.info.title.into())).collect(),
-            Kind::Sources => SOURCES.iter().map(|(name, what)| (name.to_string(), what.to_string())).collect(),
+            Kind::Sources => {
+                SOURCES.iter().map(|(name, what)| (name.to_string(), what.to_string())).collect()
+            }
             Kind::Scenarios => scenarios().map(|s| (s.name, s.title)).collect(),
         }
     }
@@ -66,8 +68,10 @@ impl Kind {
 }
 
 fn queue(row: &tidegate::catalog::Row) -> Value {
-    let presets: Vec<Value> =
-        (row.presets)().into_iter().map(|(name, doc)| json!({"name": name, "title": doc})).collect();
+    let presets: Vec<Value> = (row.presets)()
+        .into_iter()
+        .map(|(name, doc)| json!({"name": name, "title": doc}))
+        .collect();
     let params: Vec<Value> = row
         .params
         .iter()
@@ -88,8 +92,10 @@ impl Args {
             None => vec![Kind::Queues, Kind::Sources, Kind::Scenarios],
         };
         if self.json {
-            let all: serde_json::Map<String, Value> = kinds.iter().map(|k| (k.name().into(), k.json())).collect();
-            let text = serde_json::to_string_pretty(&all).map_err(|e| Failure::Runtime(e.to_string()))?;
+            let all: serde_json::Map<String, Value> =
+                kinds.iter().map(|k| (k.name().into(), k.json())).collect();
+            let text =
+                serde_json::to_string_pretty(&all).map_err(|e| Failure::Runtime(e.to_string()))?;
             return output::print(&format!("{text}\n"));
         }
         let lists: Vec<String> = kinds.into_iter().map(text).collect();

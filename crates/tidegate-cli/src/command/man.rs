@@ -1,4 +1,5 @@
-//! `tidegate man` and `tidegate completions`: what a package installs beside the command, made from the command itself.
+//! `tidegate man` and `tidegate completions`: what a package installs beside the command, made from
+//! the command itself.
 use std::path::{Path, PathBuf};
 
 use clap::{CommandFactory, ValueEnum};
@@ -24,7 +25,10 @@ pub struct Args {
 impl Args {
     pub fn execute(self) -> Result<(), Failure> {
         if self.out.exists() && !self.out.is_dir() {
-            return Err(Failure::Input(format!("{}: is a file, not a directory", self.out.display())));
+            return Err(Failure::Input(format!(
+                "{}: is a file, not a directory",
+                self.out.display()
+            )));
         }
         let mut command = Cli::command().disable_help_subcommand(true);
         command.build();
@@ -45,9 +49,12 @@ fn write(command: &clap::Command, folder: &Path) -> std::io::Result<()> {
     std::fs::write(folder.join(page.get_filename()), with_examples(&String::from_utf8_lossy(&text)))
 }
 
-/// `page` with the examples under a heading of their own, each line as it is written; what follows them is filled.
+/// `page` with the examples under a heading of their own, each line as it is written; what follows
+/// them is filled.
 fn with_examples(page: &str) -> String {
-    let Some((before, rest)) = page.split_once(".SH EXTRA\nExamples:\n") else { return page.into() };
+    let Some((before, rest)) = page.split_once(".SH EXTRA\nExamples:\n") else {
+        return page.into();
+    };
     let mut text = format!("{before}.SH EXAMPLES\n.nf\n");
     let mut filled = false;
     for line in rest.lines() {

@@ -18,12 +18,14 @@ use crate::failure::Failure;
 
 /// Tells what a bottleneck queue does to the flows that share it.
 ///
-/// A queue discipline decides who gets what of a congested link. Tidegate runs queue disciplines from the literature
-/// (drop-tail, RED, BLUE, SFB and more) in a simulator with TCP and unresponsive flows, or on the packets of a capture,
-/// and says who got what against the fair share.
+/// A queue discipline decides who gets what of a congested link. Tidegate runs queue disciplines
+/// from the literature (drop-tail, RED, BLUE, SFB and more) in a simulator with TCP and
+/// unresponsive flows, or on the packets of a capture, and says who got what against the fair
+/// share.
 ///
 /// A queue Q is written NAME[/PRESET][,param=value…][ as LABEL], as in "sfb", "red/paper,ecn=on" or
-/// "sfb/auto,bins=46 as SFB 46". Every quantity has its unit: "10 Mbit/s", "50 ms", "200 kB", "40 packets".
+/// "sfb/auto,bins=46 as SFB 46". Every quantity has its unit: "10 Mbit/s", "50 ms", "200 kB", "40
+/// packets".
 #[derive(Debug, Parser)]
 #[command(
     name = "tidegate",

@@ -17,9 +17,9 @@ use crate::{interrupt, output, shipped};
 
 /// Run what papers ran, and set our figures beside the printed ones.
 ///
-/// Each experiment has claims: numbers or orders that the paper prints, each with the tolerance within which ours holds.
-/// The verdict is computed: holds, differs, fitted (a parameter was chosen on this very number), or cannot be checked.
-/// docs/papers.md tells how a paper is written down.
+/// Each experiment has claims: numbers or orders that the paper prints, each with the tolerance
+/// within which ours holds. The verdict is computed: holds, differs, fitted (a parameter was chosen
+/// on this very number), or cannot be checked. docs/papers.md tells how a paper is written down.
 #[derive(Debug, clap::Args)]
 #[command(arg_required_else_help = true)]
 #[command(after_help = "\
@@ -48,16 +48,18 @@ struct List {
     /// Print JSON
     #[arg(long)]
     json: bool,
-    /// Read the papers in this directory, a folder each, instead of those that came with the command
+    /// Read the papers in this directory, a folder each, instead of those that came with the
+    /// command
     #[arg(long, value_name = "DIR")]
     from: Option<PathBuf>,
 }
 
 /// Run experiments and print every claim with our figure and the verdict.
 ///
-/// With --out, each queue in each setting is stored when it is done, under a hash of its scenario and of the code that made
-/// it: the same command, asked again, runs only what is missing. Beside them lie the table of all claims (results.csv), the
-/// points of all figures (figures.csv), the figures as SVG, and pages (index.html).
+/// With --out, each queue in each setting is stored when it is done, under a hash of its scenario
+/// and of the code that made it: the same command, asked again, runs only what is missing. Beside
+/// them lie the table of all claims (results.csv), the points of all figures (figures.csv), the
+/// figures as SVG, and pages (index.html).
 #[derive(Debug, clap::Args)]
 struct Run {
     /// Experiments (B5), papers (care, or chan2003), or all
@@ -82,7 +84,8 @@ struct How {
     /// Print JSON: one object for each line
     #[arg(long)]
     json: bool,
-    /// Read the papers in this directory, a folder each, instead of those that came with the command
+    /// Read the papers in this directory, a folder each, instead of those that came with the
+    /// command
     #[arg(long, value_name = "DIR")]
     from: Option<PathBuf>,
 }
@@ -124,9 +127,10 @@ impl Papers {
 
 /// Run an experiment under every pair of readings, and print how many claims each meets.
 ///
-/// Without --choice the grid is made of every other word of each parameter that takes one of several words, of the queues that the
-/// experiment compares, as their manual pages list them. The first line says what comes of the experiment as run. With --out, cells are
-/// stored as `paper run` stores them, and the table lies beside them as pairs-ID.csv.
+/// Without --choice the grid is made of every other word of each parameter that takes one of
+/// several words, of the queues that the experiment compares, as their manual pages list them. The
+/// first line says what comes of the experiment as run. With --out, cells are stored as `paper run`
+/// stores them, and the table lies beside them as pairs-ID.csv.
 #[derive(Debug, clap::Args)]
 struct Pairs {
     /// The experiment (A5)
@@ -148,11 +152,16 @@ impl Pairs {
         let folders = folders(self.how.from.as_deref())?;
         let papers = read(&folders)?;
         let ids = experiments(std::slice::from_ref(&self.which), &papers)?;
-        let mut of = papers.iter().zip(&folders).filter(|(paper, _)| paper.experiment(&ids[0]).is_some());
+        let mut of =
+            papers.iter().zip(&folders).filter(|(paper, _)| paper.experiment(&ids[0]).is_some());
         let (Some((paper, folder)), [id]) = (of.next(), &ids[..]) else {
-            return Err(Failure::Input(format!("{}: must be one experiment, as in A5", self.which)));
+            return Err(Failure::Input(format!(
+                "{}: must be one experiment, as in A5",
+                self.which
+            )));
         };
-        let grid = Grid::new(paper, folder, id, &self.choices(paper, id)?).map_err(Failure::input)?;
+        let grid =
+            Grid::new(paper, folder, id, &self.choices(paper, id)?).map_err(Failure::input)?;
         let asked = self.how.asked(std::slice::from_ref(&grid.paper), vec![id.clone()]);
         let cells = grid.judged(&self.how.run(&asked)?);
         if let Some(dir) = &self.how.out {
@@ -162,7 +171,10 @@ impl Pairs {
             output::note(&format!("Wrote {}.", dir.join(name).display()));
         }
         match self.how.json {
-            true => output::print(&format!("{:#}\n", Value::from(cells.iter().map(cell).collect::<Vec<_>>()))),
+            true => output::print(&format!(
+                "{:#}\n",
+                Value::from(cells.iter().map(cell).collect::<Vec<_>>())
+            )),
             false => output::print(&paired(&cells)),
         }
     }
@@ -174,8 +186,13 @@ impl Pairs {
         };
         match choices.len() {
             0 => {
-                let of = self.queue.as_ref().map_or(String::new(), |queue| format!(" of a queue `{queue}`"));
-                Err(Failure::Input(format!("{experiment}: there is nothing{of} to choose; name it by --choice")))
+                let of = self
+                    .queue
+                    .as_ref()
+                    .map_or(String::new(), |queue| format!(" of a queue `{queue}`"));
+                Err(Failure::Input(format!(
+                    "{experiment}: there is nothing{of} to choose; name it by --choice"
+                )))
             }
             n if n > pairs::MOST_CHOICES => Err(Failure::Input(format!(
                 "{experiment}: {n} choices; there may be {} at most: say by --queue or --choice which",
@@ -188,7 +205,8 @@ impl Pairs {
 
 /// The lines for a terminal: as run, then the best first.
 fn paired(cells: &[Cell]) -> String {
-    let (plain, others): (Vec<&Cell>, Vec<&Cell>) = cells.iter().partition(|cell| cell.choices.is_empty());
+    let (plain, others): (Vec<&Cell>, Vec<&Cell>) =
+        cells.iter().partition(|cell| cell.choices.is_empty());
     let mut lines = vec![pairs::COLUMNS.map(String::from).to_vec()];
     lines.extend(plain.iter().chain(&others).map(|cell| cell.fields().to_vec()));
     let mut page = Page::default();
@@ -220,7 +238,8 @@ fn read(folders: &[Folder<'_>]) -> Result<Vec<Paper>, Failure> {
     let mut papers: Vec<Paper> = vec![];
     for folder in folders {
         let paper = Paper::read(folder).map_err(Failure::input)?;
-        let known = papers.iter().flat_map(|p| &p.experiments).find(|e| paper.experiment(&e.id).is_some());
+        let known =
+            papers.iter().flat_map(|p| &p.experiments).find(|e| paper.experiment(&e.id).is_some());
         if let Some(twice) = known {
             return Err(Failure::Input(format!(
                 "{}/paper.toml: experiment {} is another paper's",
@@ -233,12 +252,16 @@ fn read(folders: &[Folder<'_>]) -> Result<Vec<Paper>, Failure> {
 }
 
 fn folder(name: &'static str, files: &[(&'static str, &'static str)]) -> Folder<'static> {
-    Folder { name: name.into(), files: files.iter().map(|(name, text)| ((*name).into(), (*text).into())).collect() }
+    Folder {
+        name: name.into(),
+        files: files.iter().map(|(name, text)| ((*name).into(), (*text).into())).collect(),
+    }
 }
 
 /// The papers in `dir`: each folder in it that has a description.
 fn folders_in(dir: &Path) -> Result<Vec<Folder<'static>>, Failure> {
-    let wrong = |path: &Path, error: std::io::Error| Failure::Input(format!("{}: {error}", path.display()));
+    let wrong =
+        |path: &Path, error: std::io::Error| Failure::Input(format!("{}: {error}", path.display()));
     let entries = |dir: &Path| -> Result<Vec<PathBuf>, Failure> {
         let read = std::fs::read_dir(dir).map_err(|error| wrong(dir, error))?;
         let mut paths: Vec<PathBuf> = read.flatten().map(|entry| entry.path()).collect();
@@ -247,10 +270,12 @@ fn folders_in(dir: &Path) -> Result<Vec<Folder<'static>>, Failure> {
     };
     let mut folders = vec![];
     for path in entries(dir)?.into_iter().filter(|path| path.join(paper::DESCRIPTION).is_file()) {
-        let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let name =
+            |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let mut files = vec![];
-        for file in
-            entries(&path)?.into_iter().filter(|file| file.extension().is_some_and(|e| e == "toml" || e == "csv"))
+        for file in entries(&path)?
+            .into_iter()
+            .filter(|file| file.extension().is_some_and(|e| e == "toml" || e == "csv"))
         {
             let text = std::fs::read_to_string(&file).map_err(|error| wrong(&file, error))?;
             files.push((name(&file).into(), text.into()));
@@ -258,7 +283,11 @@ fn folders_in(dir: &Path) -> Result<Vec<Folder<'static>>, Failure> {
         folders.push(Folder { name: name(&path).into(), files });
     }
     match folders.is_empty() {
-        true => Err(Failure::Input(format!("{}: no folder in it has a {}", dir.display(), paper::DESCRIPTION))),
+        true => Err(Failure::Input(format!(
+            "{}: no folder in it has a {}",
+            dir.display(),
+            paper::DESCRIPTION
+        ))),
         false => Ok(folders),
     }
 }
@@ -275,7 +304,8 @@ impl List {
             text += &format!("{} ({}): {}\n", paper.folder, paper.key, paper.title);
             for e in &paper.experiments {
                 let claims = paper.claims.iter().filter(|claim| claim.experiment == e.id).count();
-                text += &format!("  {:4}{:28}{} ({})\n", e.id, e.place, e.title, self::claims(claims));
+                text +=
+                    &format!("  {:4}{:28}{} ({})\n", e.id, e.place, e.title, self::claims(claims));
             }
         }
         output::print(&(text + "`tidegate paper run ID|KEY|all` runs them.\n"))
@@ -284,8 +314,12 @@ impl List {
 
 fn described(paper: &Paper) -> Value {
     let experiment = |e: &paper::Experiment| {
-        let settings: Vec<&str> =
-            paper.runs.iter().filter(|run| run.experiment == e.id).map(|run| run.setting.as_str()).collect();
+        let settings: Vec<&str> = paper
+            .runs
+            .iter()
+            .filter(|run| run.experiment == e.id)
+            .map(|run| run.setting.as_str())
+            .collect();
         let claims = paper.claims.iter().filter(|claim| claim.experiment == e.id).count();
         json!({
             "id": e.id, "place": e.place, "title": e.title, "settings": settings, "claims": claims, "unchecked": e.unchecked,
@@ -304,28 +338,42 @@ impl Run {
         let papers = papers(self.how.from.as_deref())?;
         let asked = self.how.asked(&papers, experiments(&self.which, &papers)?);
         let results = self.how.run(&asked)?;
-        let rows: Vec<Row<'_>> =
-            papers.iter().flat_map(|paper| paper::rows(paper, &asked.experiments, &results)).collect();
+        let rows: Vec<Row<'_>> = papers
+            .iter()
+            .flat_map(|paper| paper::rows(paper, &asked.experiments, &results))
+            .collect();
         if let Some(dir) = &self.how.out {
             self.publish(dir, &asked, &results, &rows)?;
         }
         match self.how.json {
-            true => output::print(&format!("{:#}\n", Value::from(rows.iter().map(object).collect::<Vec<_>>()))),
+            true => output::print(&format!(
+                "{:#}\n",
+                Value::from(rows.iter().map(object).collect::<Vec<_>>())
+            )),
             false => output::print(&(table(&rows) + &summary(&rows) + &reasons(&papers, &rows))),
         }
     }
 
     /// Writes tables, pages and pictures.
-    fn publish(&self, dir: &Path, asked: &Asked<'_>, results: &Results, rows: &[Row<'_>]) -> Result<(), Failure> {
+    fn publish(
+        &self,
+        dir: &Path,
+        asked: &Asked<'_>,
+        results: &Results,
+        rows: &[Row<'_>],
+    ) -> Result<(), Failure> {
         let shown: Vec<_> = asked
             .papers
             .iter()
             .map(|paper| paper::page(paper, &asked.experiments, results, asked.length))
             .filter(|page| !page.experiments.is_empty())
             .collect();
-        let command = command_line(std::env::args_os().map(|word| word.to_string_lossy().into_owned()));
+        let command =
+            command_line(std::env::args_os().map(|word| word.to_string_lossy().into_owned()));
         let note = match asked.length {
-            Length::Quick => "A quick run: few replications, and shorter than the paper's, so intervals are wide.",
+            Length::Quick => {
+                "A quick run: few replications, and shorter than the paper's, so intervals are wide."
+            }
             Length::Full => "",
         };
         let made = Made { version: paper::VERSION, command: &command, note };
@@ -334,10 +382,15 @@ impl Run {
             .map(|page| File { name: page.name, bytes: page.text.into_bytes() })
             .collect();
         let points = paper::points(asked.papers, &asked.experiments, results);
-        let version = json!({ "made_by": "tidegate", "version": paper::VERSION, "command": command });
+        let version =
+            json!({ "made_by": "tidegate", "version": paper::VERSION, "command": command });
         let made = format!("{version:#}\n");
         let readings = paper::readings(asked.papers, &asked.experiments, results);
-        let tables = [("results.csv", paper::csv(rows)), ("figures.csv", points), ("readings.csv", readings)];
+        let tables = [
+            ("results.csv", paper::csv(rows)),
+            ("figures.csv", points),
+            ("readings.csv", readings),
+        ];
         for (name, text) in tables.into_iter().chain([("made.json", made)]) {
             files.push(File { name: name.into(), bytes: text.into_bytes() });
         }
@@ -353,13 +406,18 @@ impl Run {
 fn experiments(which: &[String], papers: &[Paper]) -> Result<Vec<String>, Failure> {
     let mut asked: Vec<String> = vec![];
     for word in which {
-        let mine = papers.iter().flat_map(|paper| paper.experiments.iter().map(move |e| (paper, e)));
+        let mine =
+            papers.iter().flat_map(|paper| paper.experiments.iter().map(move |e| (paper, e)));
         let named = |(paper, e): &(&Paper, &paper::Experiment)| {
-            word == "all" || *word == paper.folder || *word == paper.key || word.eq_ignore_ascii_case(&e.id)
+            word == "all"
+                || *word == paper.folder
+                || *word == paper.key
+                || word.eq_ignore_ascii_case(&e.id)
         };
         let found: Vec<String> = mine.filter(named).map(|(_, e)| e.id.clone()).collect();
         if found.is_empty() {
-            let experiments = papers.iter().flat_map(|p| p.experiments.iter().map(|e| e.id.as_str()));
+            let experiments =
+                papers.iter().flat_map(|p| p.experiments.iter().map(|e| e.id.as_str()));
             let names = papers.iter().flat_map(|p| [p.folder.as_str(), p.key.as_str()]);
             let known: Vec<&str> = names.chain(experiments).chain(["all"]).collect();
             let near = did_you_mean(word, &known).unwrap_or_default();
@@ -387,7 +445,8 @@ fn table(rows: &[Row<'_>]) -> String {
     let head = ["", "setting", "queue", "quantity", "printed", "ours", "verdict"];
     let mut lines = vec![head.map(String::from).to_vec()];
     for row in rows {
-        let [_, experiment, setting, queue, quantity, unit, printed, ours, half, _, verdict, ..] = row.fields();
+        let [_, experiment, setting, queue, quantity, unit, printed, ours, half, _, verdict, ..] =
+            row.fields();
         let ours = if half.is_empty() { ours } else { format!("{ours} ± {half}") };
         let quantity = if unit.is_empty() { quantity } else { format!("{quantity}, {unit}") };
         lines.push(vec![experiment, setting, queue, quantity, printed, ours, verdict]);
@@ -432,8 +491,10 @@ fn reasons(papers: &[Paper], rows: &[Row<'_>]) -> String {
     for paper in papers {
         for reading in paper.readings.iter().flat_map(|table| &table.readings) {
             let Some(against) = &reading.contradicted else { continue };
-            let under =
-                |row: &&Row<'_>| row.paper == paper.folder && row.verdict == Verdict::HoldsUnder(reading.name.clone());
+            let under = |row: &&Row<'_>| {
+                row.paper == paper.folder
+                    && row.verdict == Verdict::HoldsUnder(reading.name.clone())
+            };
             let count = rows.iter().filter(under).count();
             if count > 0 {
                 let (claims, hold) = (claims(count), if count == 1 { "holds" } else { "hold" });
@@ -446,8 +507,12 @@ fn reasons(papers: &[Paper], rows: &[Row<'_>]) -> String {
             }
         }
     }
-    for (paper, explanation) in papers.iter().flat_map(|p| p.explanations.iter().map(move |e| (p, e))) {
-        let mine = |row: &&Row<'_>| row.paper == paper.folder && row.explanation() == Some(&explanation.name);
+    for (paper, explanation) in
+        papers.iter().flat_map(|p| p.explanations.iter().map(move |e| (p, e)))
+    {
+        let mine = |row: &&Row<'_>| {
+            row.paper == paper.folder && row.explanation() == Some(&explanation.name)
+        };
         let count = rows.iter().filter(mine).count();
         if count > 0 {
             let differ = if count == 1 { "differs" } else { "differ" };

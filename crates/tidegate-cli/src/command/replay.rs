@@ -17,16 +17,19 @@ const SHOWN: usize = 10;
 
 /// Offer the packets of a capture to a queue at their recorded times.
 ///
-/// Reads a pcap or pcapng file, packed by gzip or not (Ethernet, VLAN, raw IP, Linux cooked, BSD loopback, PPP, IEEE 802.11
-/// with or without radiotap; IPv4 and IPv6; frames may be cut short) and plays its packets, with their lengths on the wire, into a queue before a link of the given rate. Says for every flow what it
-/// offered and what was delivered, dropped and marked, and how long its packets waited. Memory does not grow with the
-/// file.
+/// Reads a pcap or pcapng file, packed by gzip or not (Ethernet, VLAN, raw IP, Linux cooked, BSD
+/// loopback, PPP, IEEE 802.11 with or without radiotap; IPv4 and IPv6; frames may be cut short) and
+/// plays its packets, with their lengths on the wire, into a queue before a link of the given rate.
+/// Says for every flow what it offered and what was delivered, dropped and marked, and how long its
+/// packets waited. Memory does not grow with the file.
 ///
-/// The senders of a capture do not react to what the queue does now: a replay shows what a queue would have done to this
-/// traffic, not what the traffic would have become. Rates are taken over the capture's duration; goodput is not known.
+/// The senders of a capture do not react to what the queue does now: a replay shows what a queue
+/// would have done to this traffic, not what the traffic would have become. Rates are taken over
+/// the capture's duration; goodput is not known.
 ///
-/// Of a damaged file, what can be read is replayed and reported; then the damage is an error. The packets of an interface
-/// whose link type cannot be read are passed over; how many and whose is said, and no error.
+/// Of a damaged file, what can be read is replayed and reported; then the damage is an error. The
+/// packets of an interface whose link type cannot be read are passed over; how many and whose is
+/// said, and no error.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -39,7 +42,8 @@ pub struct Args {
     /// The link's rate, as in "10 Mbit/s"
     #[arg(long, allow_hyphen_values = true)]
     rate: Rate,
-    /// The queue, NAME[/PRESET][,param=value…][ as LABEL], preset `auto` if none is named; give it several times to compare
+    /// The queue, NAME[/PRESET][,param=value…][ as LABEL], preset `auto` if none is named; give it
+    /// several times to compare
     #[arg(long = "queue", value_name = "Q", required = true)]
     queues: Vec<QueueSpec>,
     /// How much may wait, as in "125 kB" or "100 packets" [default: what the link sends in 100 ms]
@@ -57,10 +61,12 @@ pub struct Args {
     /// List so many flows in the result, those that offered most; the others are summed up as one
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = whole::<u32>(0, 1_000_000), allow_negative_numbers = true)]
     list: u32,
-    /// Write result.json, series.json, both as Parquet, replay.toml and report.html into this directory
+    /// Write result.json, series.json, both as Parquet, replay.toml and report.html into this
+    /// directory
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Print the result as JSON (schema tidegate.result/1; a list if there are several queues) instead of a table
+    /// Print the result as JSON (schema tidegate.result/1; a list if there are several queues)
+    /// instead of a table
     #[arg(long)]
     json: bool,
 }
@@ -111,7 +117,9 @@ impl Args {
             ReplayError::Cancelled => Failure::Interrupted,
             // A file that cannot be opened is named by the error.
             ReplayError::Capture(error) if error.fault == Fault::Open => Failure::input(error),
-            ReplayError::Capture(error) => Failure::Input(format!("{}: {error}", self.capture.display())),
+            ReplayError::Capture(error) => {
+                Failure::Input(format!("{}: {error}", self.capture.display()))
+            }
             other => Failure::input(other),
         }
     }

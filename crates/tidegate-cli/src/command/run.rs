@@ -6,8 +6,9 @@ use crate::failure::Failure;
 
 /// Simulate a scenario with one queue.
 ///
-/// Runs the scenario once for every seed, on all cores, and prints who got what against the fair share, with 95 %
-/// intervals over the seeds. The same seed gives the same result on any machine and with any number of threads.
+/// Runs the scenario once for every seed, on all cores, and prints who got what against the fair
+/// share, with 95 % intervals over the seeds. The same seed gives the same result on any machine
+/// and with any number of threads.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -18,7 +19,8 @@ Examples:
 pub struct Args {
     #[command(flatten)]
     experiment: Experiment,
-    /// The queue at the bottleneck, NAME[/PRESET][,param=value…][ as LABEL], preset `auto` if none is named; without it, the watched link's own or the scenario's
+    /// The queue at the bottleneck, NAME[/PRESET][,param=value…][ as LABEL], preset `auto` if none
+    /// is named; without it, the watched link's own or the scenario's
     #[arg(long, value_name = "Q")]
     queue: Option<QueueSpec>,
 }

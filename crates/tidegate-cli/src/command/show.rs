@@ -3,7 +3,9 @@ use tidegate::catalog::{self, QUEUES, Row};
 use tidegate::config::{Param, Params};
 use tidegate::{Bytes, Link, Rate, Size};
 use tidegate_lab::nearest::did_you_mean;
-use tidegate_lab::scenario::{Cbr, Connection, OnOff, Oscillating, Replay, SOURCES, Tfrc, Unresponsive, Voip, Web};
+use tidegate_lab::scenario::{
+    Cbr, Connection, OnOff, Oscillating, Replay, SOURCES, Tfrc, Unresponsive, Voip, Web,
+};
 
 use crate::failure::Failure;
 use crate::manual::{Block, Page};
@@ -11,9 +13,9 @@ use crate::{output, shipped};
 
 /// Show the manual page of a queue, or what a source or a scenario is.
 ///
-/// For a queue: what it does, the paper, its parameters with symbol, range and the value that each preset gives them,
-/// where it differs from the paper, and how much state it keeps. Presets may scale values to the link; --rate, --limit
-/// and --mean-packet say which link.
+/// For a queue: what it does, the paper, its parameters with symbol, range and the value that each
+/// preset gives them, where it differs from the paper, and how much state it keeps. Presets may
+/// scale values to the link; --rate, --limit and --mean-packet say which link.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -51,8 +53,12 @@ impl Args {
     }
 
     fn unknown(&self) -> String {
-        let all: Vec<&str> =
-            QUEUES.iter().map(|q| q.name).chain(SOURCES.iter().map(|s| s.0)).chain(shipped::names()).collect();
+        let all: Vec<&str> = QUEUES
+            .iter()
+            .map(|q| q.name)
+            .chain(SOURCES.iter().map(|s| s.0))
+            .chain(shipped::names())
+            .collect();
         let name = &self.name;
         // Who mistyped a name wants that name, not all of them.
         if let Some(near) = did_you_mean(name, &all) {
@@ -97,7 +103,11 @@ fn parameters(row: &Row, link: &Link) -> Result<Vec<Block>, Failure> {
     }
     let mut blocks = vec![Block::Heading("Presets".into())];
     for ((name, doc), config) in presets.iter().zip(&configs) {
-        let meant = if *name == catalog::DEFAULT_PRESET { "; the queue's name alone means this" } else { "" };
+        let meant = if *name == catalog::DEFAULT_PRESET {
+            "; the queue's name alone means this"
+        } else {
+            ""
+        };
         blocks.push(Block::Item(format!(
             "`{name}`: {doc}{meant}. State besides the waiting packets: {}.",
             Bytes::new(config.state_bytes(link))
@@ -130,7 +140,9 @@ fn source(name: &str, what: &str) -> Page {
     let mut page = Page::default();
     page.add(Block::Title(name.into()));
     page.add(Block::Text(format!("{what}.")));
-    page.add(Block::Text(format!("In a scenario: `[[group]]` with `source = \"{name}\"`. Its keys:")));
+    page.add(Block::Text(format!(
+        "In a scenario: `[[group]]` with `source = \"{name}\"`. Its keys:"
+    )));
     if let Some(named) = Connection::named(name) {
         if named.rate().is_some() {
             page.extend(keys(Unresponsive::PARAMS, &Unresponsive::default()));
@@ -143,7 +155,8 @@ fn source(name: &str, what: &str) -> Page {
     page.extend(match name {
         "finite" => connection(&Connection::default(), ""),
         // Each object has a size of its own.
-        "web" => [keys(Web::PARAMS, &Web::default()), connection(&Connection::default(), "data")].concat(),
+        "web" => [keys(Web::PARAMS, &Web::default()), connection(&Connection::default(), "data")]
+            .concat(),
         "tfrc" => keys(Tfrc::PARAMS, &Tfrc::default()),
         "replay" => keys(Replay::PARAMS, &Replay::default()),
         "on_off" => keys(OnOff::PARAMS, &OnOff::default()),
@@ -157,7 +170,10 @@ fn source(name: &str, what: &str) -> Page {
 /// The keys of a connection, but for one.
 fn connection(connection: &Connection, but: &str) -> Vec<Block> {
     let keys = connection.keys();
-    keys.iter().filter(|(param, _)| param.name != but).map(|(param, value)| key(param, value)).collect()
+    keys.iter()
+        .filter(|(param, _)| param.name != but)
+        .map(|(param, value)| key(param, value))
+        .collect()
 }
 
 fn key(param: &Param, default: &str) -> Block {
@@ -170,7 +186,8 @@ fn keys(params: &[Param], defaults: &impl Params) -> Vec<Block> {
 
 /// Name, symbol, what it is, and its range.
 fn described(param: &Param) -> String {
-    let symbol = if param.symbol.is_empty() { String::new() } else { format!(" ({})", param.symbol) };
+    let symbol =
+        if param.symbol.is_empty() { String::new() } else { format!(" ({})", param.symbol) };
     format!("`{}`{symbol}: {} {}.", param.name, param.doc.trim(), (param.range)())
 }
 

@@ -18,15 +18,16 @@ const QUICK: [u64; 5] = [1, 10, 100, 1_000, 10_000];
 
 /// Measure how well the estimators of the number of flows estimate.
 ///
-/// Some queues want to know how many flows share the link, and each has its way to count them with little memory:
-/// MINCOUNT (Purge) by the paper's formula and by the censored estimate that is used here, SRED by how often a packet
-/// meets its own flow in a list, BLACK by how often it does in the buffer, CARE by captures and recaptures (two
-/// occasions, M0, and the jackknife, Mh). All are shown the same packets, of 1 to a million flows that send evenly, by
-/// Zipf's law, or with one flow that sends half of all packets. HyperLogLog, which no queue here uses, is the yardstick,
-/// in as much memory as MINCOUNT.
+/// Some queues want to know how many flows share the link, and each has its way to count them with
+/// little memory: MINCOUNT (Purge) by the paper's formula and by the censored estimate that is used
+/// here, SRED by how often a packet meets its own flow in a list, BLACK by how often it does in the
+/// buffer, CARE by captures and recaptures (two occasions, M0, and the jackknife, Mh). All are
+/// shown the same packets, of 1 to a million flows that send evenly, by Zipf's law, or with one
+/// flow that sends half of all packets. HyperLogLog, which no queue here uses, is the yardstick, in
+/// as much memory as MINCOUNT.
 ///
-/// First each estimator's range: where its error (root mean square, relative to the flows that did send) is at most
-/// 10 %. The same seeds give the same table but for the times, which are measured.
+/// First each estimator's range: where its error (root mean square, relative to the flows that did
+/// send) is at most 10 %. The same seeds give the same table but for the times, which are measured.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -51,10 +52,13 @@ impl Args {
     pub fn execute(self) -> Result<(), Failure> {
         interrupt::listen();
         let (flows, seeds) = if self.quick { (&QUICK[..], 5) } else { (&FLOWS[..], 20) };
-        let study = Study { flows: flows.into(), seeds: self.seeds.unwrap_or(seeds), seed: self.seed };
-        let table = sketch::run(&study, &Onlooker::new()).map_err(|sketch::Cancelled| Failure::Interrupted)?;
+        let study =
+            Study { flows: flows.into(), seeds: self.seeds.unwrap_or(seeds), seed: self.seed };
+        let table = sketch::run(&study, &Onlooker::new())
+            .map_err(|sketch::Cancelled| Failure::Interrupted)?;
         if self.json {
-            let text = serde_json::to_string_pretty(&table).map_err(|e| Failure::Runtime(e.to_string()))?;
+            let text = serde_json::to_string_pretty(&table)
+                .map_err(|e| Failure::Runtime(e.to_string()))?;
             return output::print(&format!("{text}\n"));
         }
         output::print(&page(&table, flows).render())
@@ -101,9 +105,14 @@ fn trust(table: &Table, method: Method, flows: &[u64]) -> String {
         runs => runs.iter().map(range).collect::<Vec<_>>().join(" and "),
     };
     let where_to = match &ranges {
-        [first, rest @ ..] if rest.iter().all(|r| r == first) => format!("{}, whatever the skew", told(first)),
+        [first, rest @ ..] if rest.iter().all(|r| r == first) => {
+            format!("{}, whatever the skew", told(first))
+        }
         _ => {
-            let each = Skew::ALL.iter().zip(&ranges).map(|(skew, r)| format!("{}: {}", skew.name(), told(r)));
+            let each = Skew::ALL
+                .iter()
+                .zip(&ranges)
+                .map(|(skew, r)| format!("{}: {}", skew.name(), told(r)));
             each.collect::<Vec<_>>().join("; ")
         }
     };
@@ -147,7 +156,11 @@ fn costs(table: &Table) -> Vec<Vec<String>> {
         let bytes = of_method().map(|r| r.state_bytes).max().unwrap_or(0);
         let least = of_method().map(|r| r.ns_per_packet).fold(f64::INFINITY, f64::min);
         let most = of_method().map(|r| r.ns_per_packet).fold(0.0, f64::max);
-        rows.push(vec![method.name().into(), Bytes::new(bytes).to_string(), format!("{least:.1} to {most:.1}")]);
+        rows.push(vec![
+            method.name().into(),
+            Bytes::new(bytes).to_string(),
+            format!("{least:.1} to {most:.1}"),
+        ]);
     }
     rows
 }

@@ -29,13 +29,18 @@ impl Ran {
         serde_json::from_str(&self.out).expect("one JSON document and nothing else")
     }
 
-    /// Asserts that it refused with `code`, said nothing on standard output, and said all of `words` on standard error.
+    /// Asserts that it refused with `code`, said nothing on standard output, and said all of
+    /// `words` on standard error.
     pub fn refused(&self, code: i32, words: &[&str]) {
         assert_eq!((self.code, self.out.as_str()), (code, ""), "{self:?}");
         for word in words {
             assert!(self.err.contains(word), "`{word}` is missing in: {}", self.err);
         }
-        assert!(!self.err.contains("this is a bug") && !self.err.contains("panicked"), "{}", self.err);
+        assert!(
+            !self.err.contains("this is a bug") && !self.err.contains("panicked"),
+            "{}",
+            self.err
+        );
     }
 }
 
@@ -78,7 +83,8 @@ impl Home {
     pub fn new() -> Home {
         let home = Home(tempfile::tempdir().unwrap());
         home.write("small.toml", SMALL);
-        std::fs::copy(repository().join("captures/flood.pcapng"), home.path("capture.pcapng")).unwrap();
+        std::fs::copy(repository().join("captures/flood.pcapng"), home.path("capture.pcapng"))
+            .unwrap();
         home
     }
 
@@ -124,7 +130,8 @@ impl Home {
         self.command(args).output().unwrap().into()
     }
 
-    /// Runs the command, which must refuse with `code` and all of `words`, and leave nothing behind.
+    /// Runs the command, which must refuse with `code` and all of `words`, and leave nothing
+    /// behind.
     pub fn refuses(&self, code: i32, args: &[&str], words: &[&str]) {
         let before = self.files();
         self.run(args).refused(code, words);
@@ -141,7 +148,8 @@ pub fn repository() -> PathBuf {
 pub fn hold(value: &Value) {
     let schema: Value = serde_json::from_str(tidegate_report::SCHEMA).unwrap();
     let schema = jsonschema::draft202012::new(&schema).unwrap();
-    let wrong: Vec<String> = schema.iter_errors(value).map(|e| format!("{}: {e}", e.instance_path())).collect();
+    let wrong: Vec<String> =
+        schema.iter_errors(value).map(|e| format!("{}: {e}", e.instance_path())).collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
@@ -150,7 +158,9 @@ pub fn timeless(mut value: Value) -> Value {
     fn strip(value: &mut Value) {
         match value {
             Value::Array(list) => list.iter_mut().for_each(strip),
-            Value::Object(document) => assert!(document.remove("wall_s").is_some_and(|s| s.is_number())),
+            Value::Object(document) => {
+                assert!(document.remove("wall_s").is_some_and(|s| s.is_number()))
+            }
             _ => panic!("no document"),
         }
     }

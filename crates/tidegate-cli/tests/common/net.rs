@@ -16,7 +16,8 @@ use tidegate_gateway::failopen;
 use tidegate_gateway::namespaces::{alone, possible, skip};
 
 pub const PORT: u16 = 7777;
-/// What takes less than this to get across has not passed a gate: theirs here have a delay line of twice as much.
+/// What takes less than this to get across has not passed a gate: theirs here have a delay line of
+/// twice as much.
 pub const QUICK: Span = Span::from_millis(10);
 
 /// A network whose gate is between `west`, where 10.77.1.1 is, and `east`, where 10.77.0.2 is.
@@ -55,8 +56,8 @@ impl Net {
         self.gate(&[&["--in", "west", "--out", "east"], more].concat())
     }
 
-    /// The command at the gate, with `arguments`. First in the line for a processor: if it had to wait for 0.3 s,
-    /// as on a machine that runs other tests, the kernel would stand in for it.
+    /// The command at the gate, with `arguments`. First in the line for a processor: if it had to
+    /// wait for 0.3 s, as on a machine that runs other tests, the kernel would stand in for it.
     pub fn gate(&self, arguments: &[&str]) -> Command {
         let tidegate = ["nice", "-n", "-20", env!("CARGO_BIN_EXE_tidegate"), "gate"];
         self.rig.gateway.command(&[&tidegate, arguments].concat())
@@ -64,7 +65,16 @@ impl Net {
 
     /// Starts a gate that slows nothing, and waits until it has taken over.
     pub fn start(&self, more: &[&str]) -> Running {
-        let queue = ["--rate", "10 Gbit/s", "--queue", "drop_tail", "--limit", "20000 packets", "--delay", "20ms"];
+        let queue = [
+            "--rate",
+            "10 Gbit/s",
+            "--queue",
+            "drop_tail",
+            "--limit",
+            "20000 packets",
+            "--delay",
+            "20ms",
+        ];
         self.started(self.command(&[&queue, more].concat()), Stdio::piped())
     }
 
@@ -86,7 +96,8 @@ impl Net {
         self.rig.gateway.inside(|| failopen::holds(process, self.west, now())).unwrap().unwrap()
     }
 
-    /// Exit code, standard output and standard error of the command with `more` arguments, which is to end by itself.
+    /// Exit code, standard output and standard error of the command with `more` arguments, which is
+    /// to end by itself.
     pub fn run(&self, more: &[&str]) -> (i32, String, String) {
         let ran = self.command(more).output().unwrap();
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
@@ -108,13 +119,15 @@ impl Net {
         }
     }
 
-    /// A datagram gets across. The first may not: what arrives in the moment of taking over is thrown away, since nobody
-    /// knows whether the kernel has forwarded it; and a machine that is busy may take long.
+    /// A datagram gets across. The first may not: what arrives in the moment of taking over is
+    /// thrown away, since nobody knows whether the kernel has forwarded it; and a machine that
+    /// is busy may take long.
     pub fn must_cross(&self) {
         self.until_crossed(|_| true);
     }
 
-    /// A datagram gets across by way of the gate, as its delay line shows. The kernel may stand in for it for a while.
+    /// A datagram gets across by way of the gate, as its delay line shows. The kernel may stand in
+    /// for it for a while.
     pub fn must_cross_the_gate(&self) {
         self.until_crossed(|span| span >= QUICK);
     }
@@ -146,7 +159,8 @@ impl Net {
     pub fn traces(&self) -> String {
         let told = |command: &[&str]| self.rig.gateway.run(command).unwrap();
         let each = ["west", "east"].map(|interface| {
-            let filters = self.rig.gateway.run(&["tc", "filter", "show", "dev", interface, "ingress"]);
+            let filters =
+                self.rig.gateway.run(&["tc", "filter", "show", "dev", interface, "ingress"]);
             let link = told(&["ip", "-o", "link", "show", "dev", interface]);
             let flags = link.split_once('>').unwrap().0.to_string();
             filters.unwrap_or_default() + &told(&["tc", "qdisc", "show", "dev", interface]) + &flags
@@ -172,7 +186,8 @@ impl Running {
         kill(Pid::from_raw(self.0.id() as i32), signal).unwrap();
     }
 
-    /// Exit code, standard output and standard error (if it comes to us) after a polite request to stop.
+    /// Exit code, standard output and standard error (if it comes to us) after a polite request to
+    /// stop.
     pub fn stop(self) -> (i32, String, String) {
         self.signal(Signal::SIGTERM);
         self.ended()
@@ -193,7 +208,8 @@ impl Running {
         (status.code().unwrap(), out, err.unwrap_or_default())
     }
 
-    /// Sends it the signal, and waits until it has taken it: of two that wait the smaller comes first.
+    /// Sends it the signal, and waits until it has taken it: of two that wait the smaller comes
+    /// first.
     pub fn must_take(&self, signal: Signal) {
         self.signal(signal);
         let end = now() + Span::from_secs(20.0);
@@ -276,7 +292,8 @@ impl Arrivals {
 
     /// The longest time between the sending of two that came one after the other, from `since` on.
     pub fn longest_gap(&self, since: Time) -> Span {
-        let sent: Vec<Time> = self.0.iter().map(|(_, sent, _)| *sent).filter(|&sent| sent >= since).collect();
+        let sent: Vec<Time> =
+            self.0.iter().map(|(_, sent, _)| *sent).filter(|&sent| sent >= since).collect();
         let mut sorted = sent;
         sorted.sort();
         sorted.windows(2).map(|pair| pair[1].since(pair[0])).max().expect("some came")

@@ -32,7 +32,9 @@ impl Terms {
 
     fn text(self) -> String {
         let Terms { queue, rate } = self;
-        let way = format!("rate = \"{rate} Mbit/s\"\nqueue = {{ name = \"{queue}\", preset = \"auto\" }}\n");
+        let way = format!(
+            "rate = \"{rate} Mbit/s\"\nqueue = {{ name = \"{queue}\", preset = \"auto\" }}\n"
+        );
         format!(
             "[[link]]\nname = \"uplink\"\nin = \"west\"\nout = \"east\"\non_exit = \"close\"\n{way}[link.back]\n{way}"
         )
@@ -50,13 +52,25 @@ impl Gate {
     /// Starts it, to tell `every` so often how things stand, and waits until it has the wire.
     pub fn start(rig: &Rig, terms: Terms, every: &str) -> Gate {
         let folder = tempfile::tempdir().unwrap();
-        let (file, told) = (folder.path().join("gate.toml"), File::create(folder.path().join("told")).unwrap());
+        let (file, told) =
+            (folder.path().join("gate.toml"), File::create(folder.path().join("told")).unwrap());
         fs::write(&file, terms.text()).unwrap();
-        let words =
-            ["setpriv", "--pdeathsig", "KILL", env!("CARGO_BIN_EXE_tidegate"), "gate", "--json", "--status", every];
-        let mut command = rig.gateway.command(&[&words[..], &["--config", file.to_str().unwrap()]].concat());
-        let child =
-            command.stdout(File::create(folder.path().join("account")).unwrap()).stderr(told).stdin(Stdio::null());
+        let words = [
+            "setpriv",
+            "--pdeathsig",
+            "KILL",
+            env!("CARGO_BIN_EXE_tidegate"),
+            "gate",
+            "--json",
+            "--status",
+            every,
+        ];
+        let mut command =
+            rig.gateway.command(&[&words[..], &["--config", file.to_str().unwrap()]].concat());
+        let child = command
+            .stdout(File::create(folder.path().join("account")).unwrap())
+            .stderr(told)
+            .stdin(Stdio::null());
         let gate = Gate { child: child.spawn().unwrap(), folder, reloads: 0 };
         let west = rig.gateway.index("west").unwrap();
         gate.until("it takes the wire", || {
@@ -84,7 +98,8 @@ impl Gate {
             line.trim().trim_end_matches(" kB").parse::<u64>().unwrap()
         };
         let told = self.told();
-        let last = told.lines().rev().find(|line| line.contains(" s: received ")).unwrap_or_default();
+        let last =
+            told.lines().rev().find(|line| line.contains(" s: received ")).unwrap_or_default();
         let count = |word: &str| {
             let rest = last.split_once(word).map_or("0", |(_, rest)| rest);
             rest.split([',', ';']).next().unwrap().trim().parse().unwrap_or(0)

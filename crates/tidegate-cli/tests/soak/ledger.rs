@@ -1,5 +1,5 @@
-//! Who counted what: the wires at the far ends, the kernel's program at the gate, the gate itself. Between any two of them no
-//! frame may be missing.
+//! Who counted what: the wires at the far ends, the kernel's program at the gate, the gate itself.
+//! Between any two of them no frame may be missing.
 use std::fmt::{self, Display, Formatter};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -12,8 +12,9 @@ use crate::Sample;
 
 /// How long senders may take to fall silent after they were stopped: TCP repeats its farewells.
 const SILENCE: Duration = Duration::from_secs(20);
-/// What memory of the gate's own may be more at the end than in the middle, in bytes: what an allocator keeps for itself.
-/// The frames' memory alone is more than that, if one reload were to leave it behind.
+/// What memory of the gate's own may be more at the end than in the middle, in bytes: what an
+/// allocator keeps for itself. The frames' memory alone is more than that, if one reload were to
+/// leave it behind.
 const GROWTH: f64 = 4e6;
 
 /// Whether something holds, and by what figures.
@@ -37,7 +38,8 @@ impl Display for Verdict {
     }
 }
 
-/// The wires' counters at one time: sent by the clients, by the server; sent by the gate to the server, to the clients.
+/// The wires' counters at one time: sent by the clients, by the server; sent by the gate to the
+/// server, to the clients.
 #[derive(Clone, Copy, Debug)]
 struct Wires {
     offered: [u64; 2],
@@ -48,12 +50,17 @@ struct Wires {
 impl Wires {
     fn read(rig: &Rig) -> Wires {
         let count = |at: &Namespace, interface: &str, what: &str| -> u64 {
-            let told = at.run(&["cat", &format!("/sys/class/net/{interface}/statistics/{what}")]).unwrap();
+            let told =
+                at.run(&["cat", &format!("/sys/class/net/{interface}/statistics/{what}")]).unwrap();
             told.trim().parse().unwrap()
         };
-        let gate = |what: &str| ["east", "west"].map(|interface| count(&rig.gateway, interface, what));
+        let gate =
+            |what: &str| ["east", "west"].map(|interface| count(&rig.gateway, interface, what));
         Wires {
-            offered: [count(&rig.clients, "users", "tx_packets"), count(&rig.server, "server", "tx_packets")],
+            offered: [
+                count(&rig.clients, "users", "tx_packets"),
+                count(&rig.server, "server", "tx_packets"),
+            ],
             left: gate("tx_packets"),
             dropped: gate("tx_dropped"),
         }
@@ -83,8 +90,8 @@ impl Ledger {
         Ledger(Wires::read(rig))
     }
 
-    /// When nobody sends any more, has the gate ended by `end`, which gives its account and what it said, and holds all
-    /// counters against each other.
+    /// When nobody sends any more, has the gate ended by `end`, which gives its account and what it
+    /// said, and holds all counters against each other.
     pub fn close(self, rig: &Rig, end: impl FnOnce() -> (Value, String), flaps: u64) -> Entries {
         let begun = Instant::now();
         let mut before = Wires::read(rig);
@@ -117,19 +124,30 @@ impl Ledger {
 
 /// The gate has not complained of itself.
 fn said(told: &str) -> Verdict {
-    let bad =
-        told.lines().find(|line| ["this is a bug", "not heeded", "error:"].iter().any(|word| line.contains(word)));
+    let bad = told.lines().find(|line| {
+        ["this is a bug", "not heeded", "error:"].iter().any(|word| line.contains(word))
+    });
     let stopped = told.matches("we were stopped").count();
-    let found = bad.map_or(format!("it ended well; {stopped} times it was kept from its processor"), String::from);
+    let found = bad.map_or(
+        format!("it ended well; {stopped} times it was kept from its processor"),
+        String::from,
+    );
     Verdict::new("one process from the beginning to the end", bad.is_none(), found)
 }
 
 /// One direction's counters, held against each other.
-fn direction(name: &str, gate: &Value, [offered, left, dropped]: [u64; 3], flaps: u64) -> Vec<Verdict> {
+fn direction(
+    name: &str,
+    gate: &Value,
+    [offered, left, dropped]: [u64; 3],
+    flaps: u64,
+) -> Vec<Verdict> {
     let count = |value: &Value| value.as_u64().unwrap();
     let frames = |key: &str| count(&gate[key]["frames"]);
     let [received, sent, held] = ["received", "sent", "held"].map(frames);
-    let lost = |unit: &str| gate["lost"].as_object().unwrap().values().map(|tally| count(&tally[unit])).sum::<u64>();
+    let lost = |unit: &str| {
+        gate["lost"].as_object().unwrap().values().map(|tally| count(&tally[unit])).sum::<u64>()
+    };
     let [missed, unheard] = ["missed", "unheard"].map(|key| count(&gate[key]));
     let [taken, unmanaged] = ["taken", "unmanaged"].map(|key| count(&gate["kernel"][key]));
     let bytes = |key: &str| count(&gate[key]["bytes"]);
@@ -137,7 +155,8 @@ fn direction(name: &str, gate: &Value, [offered, left, dropped]: [u64; 3], flaps
     vec![
         Verdict::new(
             format!("{name}: received = sent + lost + held"),
-            received == sent + whole + held && bytes("received") == bytes("sent") + lost("bytes") + bytes("held"),
+            received == sent + whole + held
+                && bytes("received") == bytes("sent") + lost("bytes") + bytes("held"),
             format!("{received} = {sent} + {whole} + {held}"),
         ),
         Verdict::new(
@@ -146,15 +165,20 @@ fn direction(name: &str, gate: &Value, [offered, left, dropped]: [u64; 3], flaps
             format!("{offered} = {taken} + {unmanaged}"),
         ),
         Verdict::new(
-            format!("{name}: the same = received + missed + unheard (only by an interface that comes up again)"),
+            format!(
+                "{name}: the same = received + missed + unheard (only by an interface that comes up again)"
+            ),
             taken + unmanaged == received + missed + unheard && (unheard == 0 || flaps > 0),
             format!("{} = {received} + {missed} + {unheard}; {flaps} flaps", taken + unmanaged),
         ),
-        // What the kernel forwards leaves by the same wire; what a wire that is down drops was counted as sent by it.
+        // What the kernel forwards leaves by the same wire; what a wire that is down drops was
+        // counted as sent by it.
         Verdict::new(
             format!("{name}: sent by the gate is on the wire"),
             sent <= left + dropped && left <= sent + unmanaged,
-            format!("{sent} sent; {left} on the wire, {dropped} dropped there; {unmanaged} from the kernel"),
+            format!(
+                "{sent} sent; {left} on the wire, {dropped} dropped there; {unmanaged} from the kernel"
+            ),
         ),
         Verdict::new(
             format!("{name}: nothing was lost for want of memory"),
@@ -164,8 +188,8 @@ fn direction(name: &str, gate: &Value, [offered, left, dropped]: [u64; 3], flaps
     ]
 }
 
-/// The gate takes no more in the last third than in the second: memory, threads, descriptors. Every queue had its turn in
-/// each of them.
+/// The gate takes no more in the last third than in the second: memory, threads, descriptors. Every
+/// queue had its turn in each of them.
 pub fn memory(samples: &[Sample]) -> Vec<Verdict> {
     let third = samples.len() / 3;
     let (second, last) = (&samples[third..2 * third], &samples[2 * third..]);
@@ -176,8 +200,13 @@ pub fn memory(samples: &[Sample]) -> Vec<Verdict> {
     };
     let grows = |name: &str, what: fn(&Sample) -> f64, by: f64, unit: f64, word: &str| {
         let (middle, end) = (median(second, what), median(last, what));
-        let found = format!("{word} {:.1} (median) in the second third, {:.1} in the last", middle / unit, end / unit);
-        let more = if by > 0.0 { format!(" by more than {} {word}", by / unit) } else { String::new() };
+        let found = format!(
+            "{word} {:.1} (median) in the second third, {:.1} in the last",
+            middle / unit,
+            end / unit
+        );
+        let more =
+            if by > 0.0 { format!(" by more than {} {word}", by / unit) } else { String::new() };
         Verdict::new(format!("{name} do not grow{more}"), end <= middle + by, found)
     };
     vec![

@@ -1,4 +1,5 @@
-//! Who sends: the kernel's TCP, long and short, cubic and reno, both ways, each at its own rate; and a flood of datagrams.
+//! Who sends: the kernel's TCP, long and short, cubic and reno, both ways, each at its own rate;
+//! and a flood of datagrams.
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::sync::Arc;
@@ -47,21 +48,32 @@ impl Load {
     pub fn start(rig: &Rig, rate: f64) -> Load {
         let shared = Arc::new(Shared::default());
         let mut threads = Vec::new();
-        let listen = |at: &Namespace, host| at.inside(|| TcpListener::bind((host, 0)).unwrap()).unwrap();
+        let listen =
+            |at: &Namespace, host| at.inside(|| TcpListener::bind((host, 0)).unwrap()).unwrap();
         let (server, clients) = (listen(&rig.server, ENDS[0]), listen(&rig.clients, ENDS[1]));
         let (there, back) = (server.local_addr().unwrap(), clients.local_addr().unwrap());
         for listener in [server, clients] {
             let shared = shared.clone();
             threads.push(spawn(move || receive(&listener, &shared)));
         }
-        for (from, to, (count, part), brief) in
-            [(&rig.clients, there, LONG, false), (&rig.server, back, BACK, false), (&rig.clients, there, BRIEF, true)]
-        {
+        for (from, to, (count, part), brief) in [
+            (&rig.clients, there, LONG, false),
+            (&rig.server, back, BACK, false),
+            (&rig.clients, there, BRIEF, true),
+        ] {
             for number in 0..count {
                 let speed = part * rate / 8.0 / count as f64;
                 let control = ["cubic", "reno"][number % 2];
-                let sender = Sender { shared: shared.clone(), to, speed, control, dice: Rng::from_seed(number as u64) };
-                threads.push(within(from, move || if brief { sender.briefly() } else { sender.steadily() }));
+                let sender = Sender {
+                    shared: shared.clone(),
+                    to,
+                    speed,
+                    control,
+                    dice: Rng::from_seed(number as u64),
+                };
+                threads.push(within(from, move || {
+                    if brief { sender.briefly() } else { sender.steadily() }
+                }));
             }
         }
         let flood = shared.clone();
@@ -94,7 +106,8 @@ impl Load {
     }
 }
 
-/// Does `work` on a thread of its own in that namespace. The thread is made here and goes there: it outlives this call.
+/// Does `work` on a thread of its own in that namespace. The thread is made here and goes there: it
+/// outlives this call.
 fn within(namespace: &Namespace, work: impl FnOnce() + Send + 'static) -> JoinHandle<()> {
     namespace.inside(|| spawn(work)).unwrap()
 }
@@ -162,7 +175,8 @@ impl Sender {
         }
     }
 
-    /// One short transfer after the other: as fast as TCP can, and then nothing for as long as it takes on the average.
+    /// One short transfer after the other: as fast as TCP can, and then nothing for as long as it
+    /// takes on the average.
     fn briefly(mut self) {
         while !self.shared.stop.load(Relaxed) {
             let len = TRANSFER.0 + self.dice.below(TRANSFER.1 - TRANSFER.0);
@@ -177,7 +191,8 @@ impl Sender {
         }
     }
 
-    /// Sends `len` bytes, `speed` of them a second; what it could not send in time it does not make up for.
+    /// Sends `len` bytes, `speed` of them a second; what it could not send in time it does not make
+    /// up for.
     fn send(&self, stream: &mut TcpStream, len: u64, speed: f64) -> std::io::Result<()> {
         let piece = vec![0; ((speed * TICK.as_secs_f64()) as usize).clamp(1, 1 << 20)];
         let mut left = len;
@@ -192,8 +207,8 @@ impl Sender {
     }
 }
 
-/// Sends datagrams of two lengths by turns while there is to be a flood, so many bytes a second, or as many as this machine
-/// can: what could not be sent in time is not made up for.
+/// Sends datagrams of two lengths by turns while there is to be a flood, so many bytes a second, or
+/// as many as this machine can: what could not be sent in time is not made up for.
 fn datagrams(shared: &Shared, speed: f64) {
     let socket = UdpSocket::bind((ENDS[1], 0)).unwrap();
     let payload = [0; 1400];

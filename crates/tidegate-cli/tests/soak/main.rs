@@ -1,9 +1,11 @@
-//! A gate that works for long: the kernel's TCP at four fifths of the line, floods that come and go, a reload now and then by
-//! another queue at another rate, interfaces that flap. It must go on in one piece, account for every frame that came off
-//! the wire, and take no more memory at the end than in the middle.
+//! A gate that works for long: the kernel's TCP at four fifths of the line, floods that come and
+//! go, a reload now and then by another queue at another rate, interfaces that flap. It must go on
+//! in one piece, account for every frame that came off the wire, and take no more memory at the end
+//! than in the middle.
 //!
-//! By itself half a minute, with a few queues. `make soak` is the long form: SOAK_SECONDS says how long, and what was seen goes
-//! to the folder SOAK_OUT as soak.md, soak.csv and two plots. Nothing here asserts how fast anything is.
+//! By itself half a minute, with a few queues. `make soak` is the long form: SOAK_SECONDS says how
+//! long, and what was seen goes to the folder SOAK_OUT as soak.md, soak.csv and two plots. Nothing
+//! here asserts how fast anything is.
 #![cfg(target_os = "linux")]
 mod gate;
 mod ledger;
@@ -73,20 +75,25 @@ fn it_goes_on_and_on_and_accounts_for_every_frame() {
     if let Err(why) = possible() {
         return skip(&why);
     }
-    let seconds: f64 =
-        std::env::var("SOAK_SECONDS").map_or(SHORT, |text| text.parse().expect("SOAK_SECONDS: a number"));
+    let seconds: f64 = std::env::var("SOAK_SECONDS")
+        .map_or(SHORT, |text| text.parse().expect("SOAK_SECONDS: a number"));
     let every: Vec<&str> = QUEUES.iter().map(|row| row.name).collect();
     let queues = if seconds < LONG { &FEW[..] } else { &every };
     let _alone = alone().unwrap();
     let rig = Rig::new(1, 1500).unwrap();
-    let mut gate = Gate::start(&rig, Terms::new(queues[0], RATES[0]), if seconds < LONG { "200 ms" } else { "1 s" });
+    let mut gate = Gate::start(
+        &rig,
+        Terms::new(queues[0], RATES[0]),
+        if seconds < LONG { "200 ms" } else { "1 s" },
+    );
     let ledger = Ledger::open(&rig);
     let load = Load::start(&rig, f64::from(RATES[0]) * 1e6);
 
     let period = (seconds / (ROUNDS * queues.len() as f64)).min(60.0);
     let mut reloads = Turns { every: Duration::from_secs_f64(period), done: 0 };
     let mut flaps = Turns { every: Duration::from_secs_f64((1.7 * period).max(3.0)), done: 0 };
-    let mut looks = Turns { every: Duration::from_secs_f64((seconds / 720.0).clamp(0.2, 5.0)), done: 0 };
+    let mut looks =
+        Turns { every: Duration::from_secs_f64((seconds / 720.0).clamp(0.2, 5.0)), done: 0 };
     let (begun, mut samples) = (Instant::now(), vec![]);
     while begun.elapsed().as_secs_f64() < seconds {
         std::thread::sleep(Duration::from_millis(20));
@@ -103,8 +110,12 @@ fn it_goes_on_and_on_and_accounts_for_every_frame() {
             rig.gateway.run(&["ip", "link", "set", interface, "up"]).unwrap();
         }
         if looks.is_due(since) {
-            let now =
-                Sample { at: since.as_secs_f64(), delivered: load.delivered(), flood: load.floods(), ..gate.sample() };
+            let now = Sample {
+                at: since.as_secs_f64(),
+                delivered: load.delivered(),
+                flood: load.floods(),
+                ..gate.sample()
+            };
             samples.push(Sample { reloads: reloads.done, flaps: flaps.done, ..now });
         }
     }

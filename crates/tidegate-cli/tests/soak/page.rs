@@ -10,7 +10,12 @@ use crate::Sample;
 use crate::ledger::Verdict;
 
 /// Writes soak.md, soak.csv, soak-memory.svg and soak-frames.svg into `folder`.
-pub fn write(folder: &Path, seconds: f64, samples: &[Sample], verdicts: &[Verdict]) -> io::Result<()> {
+pub fn write(
+    folder: &Path,
+    seconds: f64,
+    samples: &[Sample],
+    verdicts: &[Verdict],
+) -> io::Result<()> {
     fs::create_dir_all(folder)?;
     fs::write(folder.join("soak.csv"), table(samples))?;
     fs::write(folder.join("soak-memory.svg"), svg(&memory(samples)))?;
@@ -23,8 +28,20 @@ fn table(samples: &[Sample]) -> String {
         "seconds,memory_bytes,threads,descriptors,received,sent,lost,held,tcp_bytes,flood,reloads,flaps\n",
     );
     for s in samples {
-        let Sample { at, memory, threads, descriptors, received, sent, lost, held, delivered, flood, reloads, flaps } =
-            s;
+        let Sample {
+            at,
+            memory,
+            threads,
+            descriptors,
+            received,
+            sent,
+            lost,
+            held,
+            delivered,
+            flood,
+            reloads,
+            flaps,
+        } = s;
         let flood = u8::from(*flood);
         // Writing into a string cannot fail.
         let _ = writeln!(
@@ -36,7 +53,11 @@ fn table(samples: &[Sample]) -> String {
 }
 
 fn line(name: &str, points: impl Iterator<Item = (f64, f64)>) -> ChartLine {
-    ChartLine { name: name.into(), printed: false, points: points.map(|(x, y)| Point { x, y, ci95: None }).collect() }
+    ChartLine {
+        name: name.into(),
+        printed: false,
+        points: points.map(|(x, y)| Point { x, y, ci95: None }).collect(),
+    }
 }
 
 fn memory(samples: &[Sample]) -> Chart {
@@ -64,7 +85,11 @@ fn frames(samples: &[Sample]) -> Chart {
         x: "minutes".into(),
         y: "thousands a second".into(),
         // What is drawn last covers the others.
-        lines: vec![rate("lost", |s| s.lost), rate("sent", |s| s.sent), rate("received", |s| s.received)],
+        lines: vec![
+            rate("lost", |s| s.lost),
+            rate("sent", |s| s.sent),
+            rate("received", |s| s.received),
+        ],
         ..Chart::default()
     }
 }
@@ -84,7 +109,8 @@ fn page(seconds: f64, samples: &[Sample], verdicts: &[Verdict]) -> String {
         last.flaps
     );
     for Verdict { what, holds, found } in verdicts {
-        let _ = writeln!(text, "| {} | {what} | {found} |", if *holds { "holds" } else { "**fails**" });
+        let _ =
+            writeln!(text, "| {} | {what} | {found} |", if *holds { "holds" } else { "**fails**" });
     }
     text + "\nWhat is unheard came off the wire in the moment after an interface had come up again, before the gate had noticed; it is lost\n\
             and counted. Figures: [soak.csv](soak.csv).\n\n\

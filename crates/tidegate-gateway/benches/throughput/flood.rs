@@ -1,5 +1,5 @@
-//! A flood made in the kernel: frames that a small XDP program gives their flows and sends out, at a price that leaves
-//! the core that makes them time to receive what they become.
+//! A flood made in the kernel: frames that a small XDP program gives their flows and sends out, at
+//! a price that leaves the core that makes them time to receive what they become.
 #![allow(unsafe_code)] // the bpf system call, which has no safe wrapper that runs programs on live frames
 
 use std::ffi::c_long;
@@ -84,7 +84,9 @@ fn op(code: u8, to: u8, from: u8, offset: i16, value: i32) -> u64 {
 
 fn bpf(command: c_long, attributes: &mut [u64; 16]) -> io::Result<c_long> {
     // SAFETY: what the attributes point at outlives the call, which only reads it.
-    match unsafe { libc::syscall(libc::SYS_bpf, command, attributes.as_mut_ptr(), size_of_val(attributes)) } {
+    match unsafe {
+        libc::syscall(libc::SYS_bpf, command, attributes.as_mut_ptr(), size_of_val(attributes))
+    } {
         -1 => Err(io::Error::last_os_error()),
         answer => Ok(answer),
     }

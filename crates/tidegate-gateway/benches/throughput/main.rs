@@ -1,12 +1,13 @@
 //! How many frames a second the gateway moves between two virtual cables, and what one costs it.
 //!
-//! `cargo bench -p tidegate-gateway --bench throughput [-- QUEUE …]`; root, two cores, and nothing else running. The
-//! gateway, which fails open like any other, has core 0. On core 1 a program in the kernel sends more than it can take;
-//! the kernel counts what arrives at the far end. Receiving a frame from a virtual cable is work of whoever sent it: what
-//! it takes to put frames into the gateway's ring is spent on core 1, what it takes the far end to receive them on core 0.
+//! `cargo bench -p tidegate-gateway --bench throughput [-- QUEUE …]`; root, two cores, and nothing
+//! else running. The gateway, which fails open like any other, has core 0. On core 1 a program in
+//! the kernel sends more than it can take; the kernel counts what arrives at the far end. Receiving
+//! a frame from a virtual cable is work of whoever sent it: what it takes to put frames into the
+//! gateway's ring is spent on core 1, what it takes the far end to receive them on core 0.
 //!
-//! The cost of a frame is what core 0 has spent for each received. To the slow link that is no more than a bound, since
-//! whoever waits for the next departure there does so awake.
+//! The cost of a frame is what core 0 has spent for each received. To the slow link that is no more
+//! than a bound, since whoever waits for the next departure there does so awake.
 mod flood;
 
 use std::process::ExitCode;
@@ -38,7 +39,8 @@ const CORES: [usize; 2] = [0, 1];
 const RUN: Span = Span::from_millis(1500);
 const ROUNDS: usize = 5;
 
-/// Length of a frame in bytes, and rate of the link: more than the gateway can fill, and far less than is offered.
+/// Length of a frame in bytes, and rate of the link: more than the gateway can fill, and far less
+/// than is offered.
 const KINDS: [(usize, Rate); 3] = [(64, FAST), (1514, FAST), (64, Rate::from_bps(100_000_000))];
 const FAST: Rate = Rate::from_bps(10_000_000_000);
 
@@ -64,7 +66,8 @@ fn main() -> ExitCode {
         eprintln!("SKIPPED: it takes two cores");
         return ExitCode::SUCCESS;
     }
-    let named: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
+    let named: Vec<String> =
+        std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
     let queues: Vec<&str> = match named.is_empty() {
         true => vec!["drop_tail", "red", "sfb"],
         false => named.iter().map(String::as_str).collect(),
@@ -114,7 +117,8 @@ fn median(runs: &[Figures], of: fn(&Figures) -> f64) -> f64 {
 /// One run through `queue` with frames of `len` bytes to a link of `rate`.
 fn run(queue: &str, (len, rate): (usize, Rate)) -> Figures {
     let process = std::process::id();
-    let [left, middle, right] = ["l", "m", "r"].map(|at| Namespace::new(&format!("tg-load-{at}-{process}")).unwrap());
+    let [left, middle, right] =
+        ["l", "m", "r"].map(|at| Namespace::new(&format!("tg-load-{at}-{process}")).unwrap());
     cable((&left, "from"), (&middle, "in"), 1500).unwrap();
     cable((&right, "to"), (&middle, "out"), 1500).unwrap();
     // Frames made by a program arrive by way of this.
@@ -140,8 +144,8 @@ fn run(queue: &str, (len, rate): (usize, Rate)) -> Figures {
     })
 }
 
-/// What a frame costs besides the devices, in seconds: the median of many turns with cables in memory, so that what else
-/// the machine does hardly matters.
+/// What a frame costs besides the devices, in seconds: the median of many turns with cables in
+/// memory, so that what else the machine does hardly matters.
 fn without_devices(queue: &str, len: usize) -> f64 {
     const FRAMES: u32 = 16;
     let (lane, wire) = plan(queue, FAST).lanes(Secret { hash: [1, 2], seed: 3 }, ()).unwrap();
@@ -230,7 +234,10 @@ fn arrived(right: &Namespace) -> u64 {
 /// Processor time of this thread so far, in seconds.
 fn spent() -> f64 {
     let usage = getrusage(UsageWho::RUSAGE_THREAD).unwrap();
-    [usage.user_time(), usage.system_time()].iter().map(|t| t.tv_sec() as f64 + t.tv_usec() as f64 / 1e6).sum()
+    [usage.user_time(), usage.system_time()]
+        .iter()
+        .map(|t| t.tv_sec() as f64 + t.tv_usec() as f64 / 1e6)
+        .sum()
 }
 
 fn pin(core: usize) {

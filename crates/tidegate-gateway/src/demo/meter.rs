@@ -1,7 +1,8 @@
 //! What each flow offers to the gateway and what its receiver gets, counted on the two wires.
 //!
-//! Frames are counted where they come in to the gateway and where they reach the server, and those of either place are
-//! paired, so that loss and delay are those of the gateway whatever it says of itself.
+//! Frames are counted where they come in to the gateway and where they reach the server, and those
+//! of either place are paired, so that loss and delay are those of the gateway whatever it says of
+//! itself.
 use std::collections::{HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hasher};
 use std::io;
@@ -72,7 +73,10 @@ struct Shared {
 
 impl Shared {
     fn of(flows: usize) -> Arc<Shared> {
-        Arc::new(Shared { begun: (0..flows).map(|_| AtomicBool::default()).collect(), ..Shared::default() })
+        Arc::new(Shared {
+            begun: (0..flows).map(|_| AtomicBool::default()).collect(),
+            ..Shared::default()
+        })
     }
 }
 
@@ -229,8 +233,8 @@ fn at<T: Clone + Default>(list: &mut Vec<T>, index: usize) -> &mut T {
     &mut list[index]
 }
 
-/// What tells an IPv4 frame from all others that are under way: its length and number, and everything from its addresses
-/// on; not what a mark changes.
+/// What tells an IPv4 frame from all others that are under way: its length and number, and
+/// everything from its addresses on; not what a mark changes.
 fn key(bytes: &[u8]) -> u64 {
     let mut hasher = DefaultHasher::new();
     for part in [16..20, 26..bytes.len()] {

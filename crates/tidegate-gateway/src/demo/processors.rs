@@ -1,6 +1,6 @@
-//! Who runs on which processor: the gateway has one to itself, as one that protects a link has, and everybody else the
-//! others. Where they share, a gateway that wakes up to send may wait some milliseconds until a sender has used up its
-//! turn, and what is measured is the scheduler.
+//! Who runs on which processor: the gateway has one to itself, as one that protects a link has, and
+//! everybody else the others. Where they share, a gateway that wakes up to send may wait some
+//! milliseconds until a sender has used up its turn, and what is measured is the scheduler.
 use std::io;
 
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -11,7 +11,8 @@ use crate::host::numbers;
 /// The thread that calls, as [`Pid`].
 const THIS: Pid = Pid::from_raw(0);
 
-/// The processors of this thread, divided. It has them all again when this is dropped, which is to be by the same thread.
+/// The processors of this thread, divided. It has them all again when this is dropped, which is to
+/// be by the same thread.
 #[derive(Debug)]
 pub struct Processors {
     all: CpuSet,
@@ -20,7 +21,8 @@ pub struct Processors {
 }
 
 impl Processors {
-    /// The last of the processors that this thread may run on for the gateway. If there is but one, all share it.
+    /// The last of the processors that this thread may run on for the gateway. If there is but one,
+    /// all share it.
     ///
     /// # Errors
     /// The system does not tell.

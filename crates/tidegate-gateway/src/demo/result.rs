@@ -6,8 +6,8 @@ use tidegate::Span;
 use tidegate_packet::{Address, Ends, FlowKey, Transport};
 use tidegate_report as report;
 use tidegate_report::{
-    Aggregate, Bottleneck, Conduct, Counts, Delay, Document, Figure, Line, PerFlow, Quantity, Queue, Series, Source,
-    fair,
+    Aggregate, Bottleneck, Conduct, Counts, Delay, Document, Figure, Line, PerFlow, Quantity,
+    Queue, Series, Source, fair,
 };
 
 use super::meter::{Account, GRID, Reading};
@@ -27,13 +27,19 @@ pub(super) fn measured(demo: &Demo, trial: &Trial, reading: Reading, wall: Durat
         queue: Queue {
             name: trial.config.name().into(),
             preset: Some(trial.preset.clone()),
-            params: trial.config.values().into_iter().map(|(p, value)| (p.name.to_string(), value)).collect(),
+            params: trial
+                .config
+                .values()
+                .into_iter()
+                .map(|(p, value)| (p.name.to_string(), value))
+                .collect(),
         },
         version: env!("CARGO_PKG_VERSION").into(),
         wall_s: Some(wall.as_secs_f64()),
         packets: Some(reading.flows.iter().map(|a| a.offered).sum()),
-        incomplete: (reading.uncounted > 0)
-            .then(|| format!("{} packets went by uncounted: this machine was too slow", reading.uncounted)),
+        incomplete: (reading.uncounted > 0).then(|| {
+            format!("{} packets went by uncounted: this machine was too slow", reading.uncounted)
+        }),
         bottleneck: Bottleneck {
             rate_bps: Some(link.rate.as_bps() as f64),
             limit: Some(link.limit.to_string()),
@@ -81,9 +87,12 @@ impl<'d> View<'d> {
             Sending::Tcp(_) => f64::INFINITY,
             Sending::Udp { .. } => self.rate(self.accounts[*flow].offered_bytes),
         };
-        let demands: Vec<f64> = self.keys.iter().map(|flows| flows.iter().map(demand).sum()).collect();
+        let demands: Vec<f64> =
+            self.keys.iter().map(|flows| flows.iter().map(demand).sum()).collect();
         let mut shares = vec![0.0; self.flows.len()];
-        for (flows, share) in self.keys.iter().zip(fair::max_min(&demands, self.demo.link.rate.as_bps() as f64)) {
+        for (flows, share) in
+            self.keys.iter().zip(fair::max_min(&demands, self.demo.link.rate.as_bps() as f64))
+        {
             flows.iter().for_each(|&flow| shares[flow] = share / flows.len() as f64);
         }
         shares
@@ -94,10 +103,12 @@ impl<'d> View<'d> {
         bytes as f64 * 8.0 / self.demo.duration.as_secs()
     }
 
-    /// How long frames waited: what they took beyond the delay line. A frame leaves when its own time on the wire begins.
+    /// How long frames waited: what they took beyond the delay line. A frame leaves when its own
+    /// time on the wire begins.
     fn waits(&self, flows: impl Iterator<Item = usize>) -> Vec<f64> {
         let wait = |took: &Span| (took.as_millis() - self.demo.delay.as_millis()).max(0.0);
-        let mut waits: Vec<f64> = flows.flat_map(|i| self.accounts[i].took.iter().map(wait)).collect();
+        let mut waits: Vec<f64> =
+            flows.flat_map(|i| self.accounts[i].took.iter().map(wait)).collect();
         waits.sort_by(f64::total_cmp);
         waits
     }
@@ -112,10 +123,14 @@ impl<'d> View<'d> {
 
     fn aggregate(&self) -> Aggregate {
         let all = || 0..self.flows.len();
-        let of_keys: Vec<f64> =
-            self.keys.iter().map(|flows| self.rate(self.sum(flows.iter().copied(), |a| a.received_bytes))).collect();
+        let of_keys: Vec<f64> = self
+            .keys
+            .iter()
+            .map(|flows| self.rate(self.sum(flows.iter().copied(), |a| a.received_bytes)))
+            .collect();
         let received = self.rate(self.sum(all(), |a| a.received_bytes));
-        let (offered, delivered) = (self.sum(all(), |a| a.offered), self.sum(all(), |a| a.delivered));
+        let (offered, delivered) =
+            (self.sum(all(), |a| a.offered), self.sum(all(), |a| a.delivered));
         let waits = self.waits(all());
         Aggregate {
             jain: fair::jain(&of_keys).and_then(Figure::exact),
@@ -124,7 +139,9 @@ impl<'d> View<'d> {
             loss_ratio: ratio(offered - delivered, offered),
             mark_ratio: ratio(self.sum(all(), |a| a.marked), offered),
             // Little's law: those that came in, times how long they waited.
-            queue_packets: Figure::exact(waits.iter().sum::<f64>() / 1e3 / self.demo.duration.as_secs()),
+            queue_packets: Figure::exact(
+                waits.iter().sum::<f64>() / 1e3 / self.demo.duration.as_secs(),
+            ),
             queue_delay_ms: delay(&waits),
             ..Aggregate::default()
         }
@@ -179,17 +196,25 @@ impl<'d> View<'d> {
     }
 
     fn series(&self, reading: &Reading) -> Series {
-        let pieces = self.accounts.iter().map(|a| a.received_over_time.len()).max().unwrap_or_default();
+        let pieces =
+            self.accounts.iter().map(|a| a.received_over_time.len()).max().unwrap_or_default();
         let grid = |i: usize| (i + 1) as f64 * GRID.as_secs();
         let rates = |group: usize| {
             let bytes = move |piece: usize| {
-                self.members(group).map(|i| self.accounts[i].received_over_time.get(piece).copied().unwrap_or(0)).sum()
+                self.members(group)
+                    .map(|i| self.accounts[i].received_over_time.get(piece).copied().unwrap_or(0))
+                    .sum()
             };
             let rate = move |piece| {
                 let bytes: u64 = bytes(piece);
                 bytes as f64 * 8.0 / GRID.as_secs()
             };
-            Line::new(Quantity::Throughput, &self.demo.groups[group].name, "bit/s", (0..pieces).map(rate))
+            Line::new(
+                Quantity::Throughput,
+                &self.demo.groups[group].name,
+                "bit/s",
+                (0..pieces).map(rate),
+            )
         };
         let took = |piece: usize| {
             let (sum, count) = reading.took_over_time.get(piece).copied().unwrap_or_default();

@@ -1,5 +1,6 @@
-//! Three namespaces in a row: clients, the gateway, a server; and if it is wanted a cable past the gateway, for what senders
-//! and receivers have to say to each other about a flow, so that no flood starves it and no queue sees it.
+//! Three namespaces in a row: clients, the gateway, a server; and if it is wanted a cable past the
+//! gateway, for what senders and receivers have to say to each other about a flow, so that no flood
+//! starves it and no queue sees it.
 //!
 //! ```text
 //! clients 10.77.1.1, .2, … "users" --- "west" gateway "east" --- "server" 10.77.0.2
@@ -54,13 +55,15 @@ pub struct Rig {
 }
 
 impl Rig {
-    /// Builds it, for clients of `hosts` addresses. Removes what a rig left that could not clean up after itself.
+    /// Builds it, for clients of `hosts` addresses. Removes what a rig left that could not clean up
+    /// after itself.
     ///
     /// # Errors
     /// The command that failed, and what it said.
     pub fn new(hosts: u16, mtu: u32) -> io::Result<Rig> {
         sweep()?;
-        let [clients, gateway, server] = PARTS.map(|part| Namespace::new(&name_of(std::process::id(), part)));
+        let [clients, gateway, server] =
+            PARTS.map(|part| Namespace::new(&name_of(std::process::id(), part)));
         let rig = Rig { clients: clients?, gateway: gateway?, server: server? };
         cable((&rig.clients, USERS), (&rig.gateway, WEST), mtu)?;
         cable((&rig.gateway, EAST), (&rig.server, ARRIVALS), mtu)?;
@@ -71,9 +74,10 @@ impl Rig {
         rig.server.run(&["ip", "address", "add", &format!("{SERVER}/16"), "dev", ARRIVALS])?;
         rig.introduce(hosts)?;
         for ends in [&rig.clients, &rig.server] {
-            // ECN is asked for; what one run learned of the path is no help to the next. Whoever asks for another
-            // congestion control gets it: iperf3 asks when its connection stands, and one that began with bbr, as where
-            // that is the machine's default, would be paced by the kernel for good.
+            // ECN is asked for; what one run learned of the path is no help to the next. Whoever
+            // asks for another congestion control gets it: iperf3 asks when its
+            // connection stands, and one that began with bbr, as where that is the
+            // machine's default, would be paced by the kernel for good.
             let settings = ["tcp_ecn=1", "tcp_no_metrics_save=1", "tcp_congestion_control=reno"];
             let settings = settings.map(|setting| format!("net.ipv4.{setting}"));
             ends.run(&["sysctl", "-qw", &settings[0], &settings[1], &settings[2]])?;
@@ -87,7 +91,18 @@ impl Rig {
         let ours = hardware_address(&self.clients, USERS)?;
         let neighbour = |at: &Namespace, who: Ipv4Addr, address: &str, device: &str| {
             let who = who.to_string();
-            at.run(&["ip", "neighbour", "add", &who, "lladdr", address, "dev", device, "nud", "permanent"])
+            at.run(&[
+                "ip",
+                "neighbour",
+                "add",
+                &who,
+                "lladdr",
+                address,
+                "dev",
+                device,
+                "nud",
+                "permanent",
+            ])
         };
         neighbour(&self.clients, SERVER, &theirs, USERS)?;
         for host in 0..hosts {
@@ -96,8 +111,8 @@ impl Rig {
         Ok(())
     }
 
-    /// Lays the cable past the gateway. It takes what is said over TCP between the port of a flow at the server and any port of a
-    /// client that is not a flow's.
+    /// Lays the cable past the gateway. It takes what is said over TCP between the port of a flow
+    /// at the server and any port of a client that is not a flow's.
     ///
     /// # Errors
     /// The command that failed, and what it said.
@@ -107,11 +122,13 @@ impl Rig {
         let [flows, any] = [FLOW_PORTS, ANY_PORTS].map(|[first, last]| format!("{first}-{last}"));
         let to_server = ["to", &server, "ipproto", "tcp", "sport", &any, "dport", &flows];
         let from_server = ["from", &server, "ipproto", "tcp", "sport", &flows, "dport", &any];
-        for (end, rule, there) in [(&self.clients, to_server, server.as_str()), (&self.server, from_server, EVERYBODY)]
+        for (end, rule, there) in
+            [(&self.clients, to_server, server.as_str()), (&self.server, from_server, EVERYBODY)]
         {
             let [first, last] = ANY_PORTS;
             let range = format!("net.ipv4.ip_local_port_range={first} {last}");
-            let lenient = ["all", CONTROL].map(|device| format!("net.ipv4.conf.{device}.rp_filter=0"));
+            let lenient =
+                ["all", CONTROL].map(|device| format!("net.ipv4.conf.{device}.rp_filter=0"));
             end.run(&["sysctl", "-qw", &range, &lenient[0], &lenient[1]])?;
             end.run(&["ip", "route", "add", there, "dev", CONTROL, "table", PAST])?;
             end.run(&[&["ip", "rule", "add"], &rule[..], &["lookup", PAST]].concat())?;
@@ -119,18 +136,22 @@ impl Rig {
         Ok(())
     }
 
-    /// Turns off at both ends what the kernel's TCP has beyond NewReno, and delayed acknowledgements at the server.
+    /// Turns off at both ends what the kernel's TCP has beyond NewReno, and delayed
+    /// acknowledgements at the server.
     ///
     /// # Errors
     /// The command that failed, and what it said.
     pub fn repair_as_newreno(&self) -> io::Result<()> {
-        let off = ["sack", "recovery", "early_retrans", "timestamps"].map(|what| format!("net.ipv4.tcp_{what}=0"));
+        let off = ["sack", "recovery", "early_retrans", "timestamps"]
+            .map(|what| format!("net.ipv4.tcp_{what}=0"));
         for ends in [&self.clients, &self.server] {
             ends.run(&["sysctl", "-qw", &off[0], &off[1], &off[2], &off[3]])?;
         }
         let told = self.server.run(&["ip", "route", "show", "dev", ARRIVALS])?;
         let route: Vec<&str> = told.lines().next().unwrap_or_default().split_whitespace().collect();
-        self.server.run(&[&["ip", "route", "change"], &route[..], &["dev", ARRIVALS, "quickack", "1"]].concat())?;
+        self.server.run(
+            &[&["ip", "route", "change"], &route[..], &["dev", ARRIVALS, "quickack", "1"]].concat(),
+        )?;
         Ok(())
     }
 
@@ -144,26 +165,34 @@ impl Rig {
         Ok(())
     }
 
-    /// Lets what the clients send to `port` by UDP out at `rate` and no faster, in frames of `length` bytes, each at its
-    /// own time: the kernel's timers keep it evenly spaced whoever wants the processor.
+    /// Lets what the clients send to `port` by UDP out at `rate` and no faster, in frames of
+    /// `length` bytes, each at its own time: the kernel's timers keep it evenly spaced whoever
+    /// wants the processor.
     ///
     /// # Errors
     /// The command that failed, and what it said.
     pub fn pace(&self, port: u16, rate: Rate, length: u32) -> io::Result<()> {
-        let tc = |words: &str| self.clients.run(&["tc"].into_iter().chain(words.split(' ')).collect::<Vec<_>>());
-        // What is in no class, all of TCP, goes out at once. Made anew it would lose the classes it has.
+        let tc = |words: &str| {
+            self.clients.run(&["tc"].into_iter().chain(words.split(' ')).collect::<Vec<_>>())
+        };
+        // What is in no class, all of TCP, goes out at once. Made anew it would lose the classes it
+        // has.
         if !tc(&format!("qdisc show dev {USERS}"))?.contains("htb") {
             tc(&format!("qdisc add dev {USERS} root handle 1: htb"))?;
         }
         let (rate, burst, class) = (rate.as_bps(), 2 * length, format!("1:{port:x}"));
-        tc(&format!("class add dev {USERS} parent 1: classid {class} htb rate {rate} burst {burst} cburst {burst}"))?;
+        tc(&format!(
+            "class add dev {USERS} parent 1: classid {class} htb rate {rate} burst {burst} cburst {burst}"
+        ))?;
         let udp_to_port = format!("match ip protocol 17 0xff match ip dport {port} 0xffff");
-        tc(&format!("filter add dev {USERS} parent 1: protocol ip u32 {udp_to_port} flowid {class}"))?;
+        tc(&format!(
+            "filter add dev {USERS} parent 1: protocol ip u32 {udp_to_port} flowid {class}"
+        ))?;
         Ok(())
     }
 
-    /// Whether a packet finds its way through the process `gate` to the server and an answer back, within `patience`.
-    /// Before it has taken over, the kernel forwards past it.
+    /// Whether a packet finds its way through the process `gate` to the server and an answer back,
+    /// within `patience`. Before it has taken over, the kernel forwards past it.
     ///
     /// # Errors
     /// The clients' namespace cannot be entered.
@@ -219,9 +248,20 @@ mod tests {
     fn only_names_that_we_give_are_ours() {
         assert_eq!(owner("gdemo-77-clients"), Some(77));
         assert_eq!(owner(&name_of(4_000_000, "server")), Some(4_000_000));
-        let others =
-            ["gdemo", "gdemo-77", "gdemo-77-client", "gdemo-77-clients-2", "gdemo2-77-clients", "gdemo-077-clients"];
-        for name in others.into_iter().chain(["gdemo-+77-server", "gdemo--77-server", "my-gdemo-77-server", ""]) {
+        let others = [
+            "gdemo",
+            "gdemo-77",
+            "gdemo-77-client",
+            "gdemo-77-clients-2",
+            "gdemo2-77-clients",
+            "gdemo-077-clients",
+        ];
+        for name in others.into_iter().chain([
+            "gdemo-+77-server",
+            "gdemo--77-server",
+            "my-gdemo-77-server",
+            "",
+        ]) {
             assert_eq!(owner(name), None, "{name}");
         }
     }

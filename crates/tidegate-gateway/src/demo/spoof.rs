@@ -1,4 +1,5 @@
-//! A flood of small datagrams, each from a source address of its own, and users who are not to blame.
+//! A flood of small datagrams, each from a source address of its own, and users who are not to
+//! blame.
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
@@ -41,8 +42,9 @@ impl Spoofed {
         let (stop, sent) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
         let ring = rig.clients.inside(|| Ring::open(USERS))??;
         let (told, count) = (stop.clone(), sent.clone());
-        let thread =
-            std::thread::Builder::new().name("flood".into()).spawn(move || flood(ring, flows, &told, &count))?;
+        let thread = std::thread::Builder::new()
+            .name("flood".into())
+            .spawn(move || flood(ring, flows, &told, &count))?;
         Ok(Spoofed { stop, sent, thread: Some(thread) })
     }
 
@@ -107,7 +109,8 @@ fn datagram(number: u32) -> [u8; SHORTEST] {
     frame
 }
 
-/// Another number for each: odd factors and shifted sums can be undone, so that no two come to the same.
+/// Another number for each: odd factors and shifted sums can be undone, so that no two come to the
+/// same.
 fn scrambled(number: u32) -> u32 {
     let mixed = number.wrapping_mul(0x9e37_79b1);
     let mixed = (mixed ^ mixed >> 15).wrapping_mul(0x85eb_ca6b);
@@ -132,7 +135,9 @@ impl Users {
         let (stop, received) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
         let mut users = Users { stop: stop.clone(), received: received.clone(), threads: vec![] };
         for user in 0..count {
-            let sender = rig.clients.inside(|| connected(client(user), SocketAddrV4::new(SERVER, port)))??;
+            let sender = rig
+                .clients
+                .inside(|| connected(client(user), SocketAddrV4::new(SERVER, port)))??;
             let (receiver, _) = listener.accept()?;
             let (told, received) = (stop.clone(), received.clone());
             users.threads.push(std::thread::spawn(move || send(sender, &told)));
@@ -202,7 +207,8 @@ mod tests {
 
     #[test]
     fn a_million_datagrams_have_a_million_sources() {
-        let mut sources: Vec<[u8; 4]> = (0..1_000_000).map(|n| datagram(n)[26..30].try_into().unwrap()).collect();
+        let mut sources: Vec<[u8; 4]> =
+            (0..1_000_000).map(|n| datagram(n)[26..30].try_into().unwrap()).collect();
         sources.sort_unstable();
         sources.dedup();
         // Those few that were taken out of our own network may fall on others.

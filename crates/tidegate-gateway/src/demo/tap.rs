@@ -5,8 +5,8 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use nix::errno::Errno;
 use nix::ifaddrs::getifaddrs;
 use nix::sys::socket::{
-    AddressFamily, ControlMessageOwned, LinkAddr, MsgFlags, MultiHeaders, SockFlag, SockProtocol, SockType, bind,
-    recvmmsg, setsockopt, socket, sockopt,
+    AddressFamily, ControlMessageOwned, LinkAddr, MsgFlags, MultiHeaders, SockFlag, SockProtocol,
+    SockType, bind, recvmmsg, setsockopt, socket, sockopt,
 };
 use tidegate::Time;
 
@@ -14,7 +14,8 @@ use tidegate::Time;
 const SNAP: usize = 96;
 /// Frames taken from the kernel at once.
 const BATCH: usize = 64;
-/// What the kernel keeps for us, in bytes: half a second of 300 Mbit/s, since it counts some 2 kB for a frame.
+/// What the kernel keeps for us, in bytes: half a second of 300 Mbit/s, since it counts some 2 kB
+/// for a frame.
 const ROOM: usize = 64 << 20;
 
 /// A packet socket that sees all frames of an interface.
@@ -41,15 +42,19 @@ pub fn now() -> Time {
     Time::from_nanos(since.as_nanos() as u64)
 }
 
-/// A packet socket on `interface` of the calling thread's namespace; it stays there whatever thread uses it.
+/// A packet socket on `interface` of the calling thread's namespace; it stays there whatever thread
+/// uses it.
 ///
 /// # Errors
 /// There is none of that name, or this process may not.
 pub fn plug(interface: &str) -> io::Result<OwnedFd> {
-    let socket = socket(AddressFamily::Packet, SockType::Raw, SockFlag::SOCK_CLOEXEC, SockProtocol::EthAll)?;
+    let socket =
+        socket(AddressFamily::Packet, SockType::Raw, SockFlag::SOCK_CLOEXEC, SockProtocol::EthAll)?;
+    let address = getifaddrs()?
+        .find(|i| i.interface_name == interface)
+        .and_then(|i| i.address?.as_link_addr().copied());
     let address =
-        getifaddrs()?.find(|i| i.interface_name == interface).and_then(|i| i.address?.as_link_addr().copied());
-    let address = address.ok_or_else(|| io::Error::other(format!("there is no interface {interface}")))?;
+        address.ok_or_else(|| io::Error::other(format!("there is no interface {interface}")))?;
     setsockopt(&socket, sockopt::RcvBufForce, &ROOM)?;
     setsockopt(&socket, sockopt::ReceiveTimestampns, &true)?;
     setsockopt(&socket, sockopt::RxqOvfl, &1)?;
@@ -71,9 +76,16 @@ impl Tap {
     /// The interface is gone.
     pub fn drain(&mut self, see: &mut impl FnMut(Seen<'_>)) -> io::Result<()> {
         loop {
-            let mut slices: Vec<[IoSliceMut; 1]> = self.frames.iter_mut().map(|f| [IoSliceMut::new(f)]).collect();
+            let mut slices: Vec<[IoSliceMut; 1]> =
+                self.frames.iter_mut().map(|f| [IoSliceMut::new(f)]).collect();
             let flags = MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_TRUNC;
-            let taken = match recvmmsg(self.socket.as_raw_fd(), &mut self.headers, slices.iter_mut(), flags, None) {
+            let taken = match recvmmsg(
+                self.socket.as_raw_fd(),
+                &mut self.headers,
+                slices.iter_mut(),
+                flags,
+                None,
+            ) {
                 Ok(taken) => taken,
                 Err(Errno::EAGAIN) => return Ok(()),
                 Err(error) => return Err(error.into()),
@@ -84,7 +96,9 @@ impl Tap {
                 for note in message.cmsgs()? {
                     match note {
                         ControlMessageOwned::ScmTimestampns(t) => {
-                            at = Time::from_nanos(t.tv_sec() as u64 * 1_000_000_000 + t.tv_nsec() as u64);
+                            at = Time::from_nanos(
+                                t.tv_sec() as u64 * 1_000_000_000 + t.tv_nsec() as u64,
+                            );
                         }
                         ControlMessageOwned::RxqOvfl(lost) => self.lost = lost,
                         _ => {}

@@ -1,7 +1,8 @@
 //! Who sends: kernel TCP and floods of UDP, by iperf3.
 //!
-//! iperf3 speaks to its receiver over a TCP connection of its own, which goes past the gateway (`rig`): a flood could starve it, and a
-//! queue would take it for one more flow. What was received is counted on the wire, and nothing is asked of iperf3 at the end.
+//! iperf3 speaks to its receiver over a TCP connection of its own, which goes past the gateway
+//! (`rig`): a flood could starve it, and a queue would take it for one more flow. What was received
+//! is counted on the wire, and nothing is asked of iperf3 at the end.
 use std::ffi::c_int;
 use std::io::{self, Read};
 use std::net::TcpStream;
@@ -22,7 +23,8 @@ use crate::system::{borrow, set_option, spawn_apart};
 const UDP_HEADERS: u32 = 14 + 20 + 8;
 /// iperf3 numbers its datagrams.
 const LEAST_PAYLOAD: u32 = 16;
-/// The kernel counts 2304 bytes, twice over, for a full frame: some 900 frames, of which its queue takes a thousand.
+/// The kernel counts 2304 bytes, twice over, for a full frame: some 900 frames, of which its queue
+/// takes a thousand.
 const STOCK: u64 = 1_000_000;
 /// How long a receiver may take to begin.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -77,12 +79,13 @@ impl Flow {
 
 /// The flows of `groups`, group by group.
 pub fn flows(groups: &[Group]) -> Vec<Flow> {
-    let groups = groups.iter().enumerate().flat_map(|(i, group)| std::iter::repeat_n(i, group.count.into()));
+    let groups =
+        groups.iter().enumerate().flat_map(|(i, group)| std::iter::repeat_n(i, group.count.into()));
     groups.zip(0..).map(|(group, index)| Flow { group, index }).collect()
 }
 
-/// A process that is ended when this is dropped, or when the thread that began it ends. It has a session of its own: a
-/// Ctrl-C at the terminal is for us, who end it in our own order.
+/// A process that is ended when this is dropped, or when the thread that began it ends. It has a
+/// session of its own: a Ctrl-C at the terminal is for us, who end it in our own order.
 #[derive(Debug)]
 pub struct Process {
     child: Child,
@@ -101,7 +104,8 @@ impl Process {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = spawn_apart(&mut command)
             .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", program[0])))?;
-        let (out, err) = (Listener::start(child.stdout.take())?, Listener::start(child.stderr.take())?);
+        let (out, err) =
+            (Listener::start(child.stdout.take())?, Listener::start(child.stderr.take())?);
         Ok(Process { child, out, err })
     }
 
@@ -116,7 +120,8 @@ impl Process {
     /// It has ended.
     pub fn memory(&self) -> io::Result<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.id()))?;
-        let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap_or_default();
+        let line =
+            status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap_or_default();
         let kib: u64 = line.trim().trim_end_matches(" kB").parse().map_err(io::Error::other)?;
         Ok(kib * 1024)
     }
@@ -132,7 +137,9 @@ impl Process {
     /// That cannot be told.
     pub fn ended(&mut self) -> io::Result<Option<String>> {
         let Some(status) = self.child.try_wait()? else { return Ok(None) };
-        let said = Some(self.err.all()).filter(|said| !said.trim().is_empty()).unwrap_or_else(|| self.out.all());
+        let said = Some(self.err.all())
+            .filter(|said| !said.trim().is_empty())
+            .unwrap_or_else(|| self.out.all());
         Ok(Some(format!("{status}: {}", said.trim())))
     }
 
@@ -185,7 +192,8 @@ impl Listener {
     }
 
     fn so_far(&self) -> String {
-        String::from_utf8_lossy(&self.heard.lock().unwrap_or_else(PoisonError::into_inner)).into_owned()
+        String::from_utf8_lossy(&self.heard.lock().unwrap_or_else(PoisonError::into_inner))
+            .into_owned()
     }
 
     /// Everything, once the process has ended.
@@ -202,7 +210,8 @@ impl Listener {
 pub struct Traffic {
     receivers: Vec<Process>,
     senders: Vec<Process>,
-    /// Flows of TCP that were begun and whose receivers have no connection yet, as far as is known.
+    /// Flows of TCP that were begun and whose receivers have no connection yet, as far as is
+    /// known.
     awaited: Vec<Flow>,
     /// The receivers' connections of the others.
     connections: Vec<TcpStream>,
@@ -226,7 +235,10 @@ impl Traffic {
     /// Waits until the receivers of `flows` listen.
     fn wait_for(&mut self, rig: &Rig, flows: &[Flow], groups: &[Group]) -> io::Result<()> {
         let begun = Instant::now();
-        while !flows.iter().all(|flow| listening(rig).is_ok_and(|ports| ports.contains(&flow.port()))) {
+        while !flows
+            .iter()
+            .all(|flow| listening(rig).is_ok_and(|ports| ports.contains(&flow.port())))
+        {
             if let Some(trouble) = self.broken(groups)? {
                 return Err(io::Error::other(trouble));
             }
@@ -242,7 +254,13 @@ impl Traffic {
     ///
     /// # Errors
     /// iperf3 cannot be started.
-    pub fn send(&mut self, rig: &Rig, groups: &[Group], flow: Flow, time: Duration) -> io::Result<()> {
+    pub fn send(
+        &mut self,
+        rig: &Rig,
+        groups: &[Group],
+        flow: Flow,
+        time: Duration,
+    ) -> io::Result<()> {
         if let Sending::Udp { rate, length } = groups[flow.group].sending {
             rig.pace(flow.port(), rate, length)?;
         } else {
@@ -252,12 +270,18 @@ impl Traffic {
         Ok(())
     }
 
-    /// Ends both ends of `flow` and begins anew, if it is a flood. Its first datagram asks the receiver whether it is there, and if
-    /// that is dropped nobody asks again.
+    /// Ends both ends of `flow` and begins anew, if it is a flood. Its first datagram asks the
+    /// receiver whether it is there, and if that is dropped nobody asks again.
     ///
     /// # Errors
     /// iperf3 cannot be started, or does not listen.
-    pub fn send_anew(&mut self, rig: &Rig, groups: &[Group], flow: Flow, time: Duration) -> io::Result<()> {
+    pub fn send_anew(
+        &mut self,
+        rig: &Rig,
+        groups: &[Group],
+        flow: Flow,
+        time: Duration,
+    ) -> io::Result<()> {
         if matches!(groups[flow.group].sending, Sending::Tcp(_)) {
             return Ok(()); // the kernel asks again
         }
@@ -269,13 +293,16 @@ impl Traffic {
         Ok(())
     }
 
-    /// Limits the windows of the receivers whose connections stand by now to `window`, which must be well below their buffers.
+    /// Limits the windows of the receivers whose connections stand by now to `window`, which must
+    /// be well below their buffers.
     ///
-    /// Linux acknowledges at once only if what its program has not read makes the window no smaller, else when the program has
-    /// read; and every segment, not every other, as long as the window grows. Where programs wait for a processor, beside a flood up
-    /// to a millisecond, acknowledgements so come in trains, and so does what is sent, and a queue is measured with the
-    /// machine's scheduler. A window that has come to its limit, with room to spare, depends on no program. To be called again
-    /// and again, for the kernel forgets the limit when it learns how long segments are.
+    /// Linux acknowledges at once only if what its program has not read makes the window no
+    /// smaller, else when the program has read; and every segment, not every other, as long as
+    /// the window grows. Where programs wait for a processor, beside a flood up
+    /// to a millisecond, acknowledgements so come in trains, and so does what is sent, and a queue
+    /// is measured with the machine's scheduler. A window that has come to its limit, with room
+    /// to spare, depends on no program. To be called again and again, for the kernel forgets
+    /// the limit when it learns how long segments are.
     ///
     /// # Errors
     /// The kernel does not let us.
@@ -293,18 +320,22 @@ impl Traffic {
         Ok(())
     }
 
-    /// The first process that has ended before its time, and what it said; `groups` are those that send.
+    /// The first process that has ended before its time, and what it said; `groups` are those that
+    /// send.
     ///
     /// # Errors
     /// That cannot be told.
     pub fn broken(&mut self, groups: &[Group]) -> io::Result<Option<String>> {
         let flows = flows(groups);
-        for (what, processes) in [("receiver", &mut self.receivers), ("sender", &mut self.senders)] {
+        for (what, processes) in [("receiver", &mut self.receivers), ("sender", &mut self.senders)]
+        {
             for (process, flow) in processes.iter_mut().zip(&flows) {
                 if let Some(said) = process.ended()? {
                     let Flow { group, index } = *flow;
                     let name = &groups[group].name;
-                    return Ok(Some(format!("the {what} of flow {index} ({name}) has ended: {said}")));
+                    return Ok(Some(format!(
+                        "the {what} of flow {index} ({name}) has ended: {said}"
+                    )));
                 }
             }
         }
@@ -316,7 +347,8 @@ impl Traffic {
 fn connection(process: u32, port: u16) -> Option<TcpStream> {
     let open = std::fs::read_dir(format!("/proc/{process}/fd")).ok()?;
     // What is closed, or no socket, is not it.
-    let mut sockets = open.filter_map(|entry| borrow(process, entry.ok()?.file_name().to_str()?.parse().ok()?).ok());
+    let mut sockets = open
+        .filter_map(|entry| borrow(process, entry.ok()?.file_name().to_str()?.parse().ok()?).ok());
     sockets.find_map(|socket| {
         let stream = TcpStream::from(socket);
         stream.peer_addr().is_ok_and(|peer| peer.port() == port).then_some(stream)
@@ -332,12 +364,14 @@ fn receiver(rig: &Rig, flow: Flow) -> io::Result<Process> {
 fn sender(rig: &Rig, groups: &[Group], flow: Flow, time: Duration) -> io::Result<Process> {
     let (here, there) = (client(flow.index).to_string(), SERVER.to_string());
     let (port, seconds) = (flow.port().to_string(), time.as_secs().max(1).to_string());
-    let mut call = vec!["iperf3", "-c", &there, "-B", &here, "-p", &port, "--cport", &port, "-t", &seconds];
+    let mut call =
+        vec!["iperf3", "-c", &there, "-B", &here, "-p", &port, "--cport", &port, "-t", &seconds];
     let way = match &groups[flow.group].sending {
         Sending::Tcp(congestion) => vec!["-C".into(), congestion.clone()],
         Sending::Udp { length, .. } => {
             let payload = length.saturating_sub(UDP_HEADERS).max(LEAST_PAYLOAD);
-            // As fast as the kernel lets it: a process cannot keep time where others want to run too.
+            // As fast as the kernel lets it: a process cannot keep time where others want to run
+            // too.
             let words = ["-u", "-b", "0", "-l", &payload.to_string(), "-w", &stock()?.to_string()];
             words.map(String::from).to_vec()
         }
@@ -346,7 +380,8 @@ fn sender(rig: &Rig, groups: &[Group], flow: Flow, time: Duration) -> io::Result
     Process::start(&rig.clients, &call)
 }
 
-/// Bytes that a flood may leave with the kernel, so that it does not run dry while its process waits for a processor.
+/// Bytes that a flood may leave with the kernel, so that it does not run dry while its process
+/// waits for a processor.
 fn stock() -> io::Result<u64> {
     let most = |what: &str| std::fs::read_to_string(format!("/proc/sys/net/core/{what}_max"));
     let most = |what| Ok::<_, io::Error>(most(what)?.trim().parse().unwrap_or(STOCK));
@@ -379,7 +414,8 @@ mod tests {
         let sender = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let port = sender.local_addr().unwrap().port();
         let (receiver, _) = listener.accept().unwrap();
-        let window = |of: &TcpStream| option::<c_int>(of.as_fd(), IPPROTO_TCP, TCP_WINDOW_CLAMP).unwrap();
+        let window =
+            |of: &TcpStream| option::<c_int>(of.as_fd(), IPPROTO_TCP, TCP_WINDOW_CLAMP).unwrap();
         let before = window(&sender);
 
         // The process is our own, which goes the same way.
@@ -390,6 +426,9 @@ mod tests {
         assert_eq!((window(&receiver), window(&sender)), (50_000, before));
 
         drop((sender, traffic, receiver));
-        assert!(connection(std::process::id(), port).is_none(), "nobody has one to that port any more");
+        assert!(
+            connection(std::process::id(), port).is_none(),
+            "nobody has one to that port any more"
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! Where the program sits: a filter at the ingress of an interface, by netlink so that it stays when we go.
+//! Where the program sits: a filter at the ingress of an interface, by netlink so that it stays
+//! when we go.
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
@@ -15,9 +16,11 @@ use crate::netlink::Netlink;
 pub const NAME: &str = "tidegate_gate";
 /// The discipline that such filters hang on.
 pub const CLSACT: &str = "clsact";
-/// The one that it has replaced, which only knows frames that arrive. An interface has one of the two.
+/// The one that it has replaced, which only knows frames that arrive. An interface has one of the
+/// two.
 pub const OLD_INGRESS: &str = "ingress";
-/// Where the filter stands among those of the interface: first, before any that comes without a place.
+/// Where the filter stands among those of the interface: first, before any that comes without a
+/// place.
 const PRIORITY: u16 = 1;
 /// Its number there. Fixed, so that of two gates that start at once one is refused by the kernel.
 const HANDLE: TcHandle = TcHandle { major: 0, minor: 1 };
@@ -83,7 +86,12 @@ pub fn filters(netlink: &mut Netlink, interface: u32) -> io::Result<Vec<Filter>>
                 _ => None,
             });
             if let Some(options) = options {
-                filters.push(Filter { way, kind: kind(&told).into(), name: name(options), program: program(options) });
+                filters.push(Filter {
+                    way,
+                    kind: kind(&told).into(),
+                    name: name(options),
+                    program: program(options),
+                });
             }
         }
     }
@@ -119,7 +127,9 @@ fn kind(message: &TcMessage) -> &str {
 pub fn has(netlink: &mut Netlink, interface: u32, discipline: &str) -> io::Result<bool> {
     let all = netlink.ask(Message::GetQueueDiscipline(TcMessage::with_index(interface as i32)))?;
     Ok(all.iter().any(|answer| match answer {
-        Message::NewQueueDiscipline(q) => q.header.index == interface as i32 && kind(q) == discipline,
+        Message::NewQueueDiscipline(q) => {
+            q.header.index == interface as i32 && kind(q) == discipline
+        }
         _ => false,
     }))
 }
@@ -144,9 +154,17 @@ pub fn delete_clsact(netlink: &mut Netlink, interface: u32) -> io::Result<()> {
 ///
 /// # Errors
 /// The kernel's; something is there although the place is called empty.
-pub fn attach(netlink: &mut Netlink, interface: u32, program: BorrowedFd<'_>, place: Place) -> io::Result<()> {
-    let options =
-        [Bpf::ProgFd(program.as_raw_fd() as u32), Bpf::ProgName(NAME.into()), Bpf::Flags(TcBpfFlags::DirectAction)];
+pub fn attach(
+    netlink: &mut Netlink,
+    interface: u32,
+    program: BorrowedFd<'_>,
+    place: Place,
+) -> io::Result<()> {
+    let options = [
+        Bpf::ProgFd(program.as_raw_fd() as u32),
+        Bpf::ProgName(NAME.into()),
+        Bpf::Flags(TcBpfFlags::DirectAction),
+    ];
     let mut filter = ours(interface);
     filter.attributes.push(TcAttribute::Options(options.map(TcOption::Bpf).into()));
     let flags = match place {
@@ -199,7 +217,9 @@ fn clsact(interface: u32) -> TcMessage {
 pub fn is_promiscuous(netlink: &mut Netlink, interface: u32) -> io::Result<bool> {
     let links = netlink.ask(Message::GetLink(LinkMessage::default()))?;
     Ok(links.iter().any(|answer| match answer {
-        Message::NewLink(link) => link.header.index == interface && link.header.flags.contains(LinkFlags::Promisc),
+        Message::NewLink(link) => {
+            link.header.index == interface && link.header.flags.contains(LinkFlags::Promisc)
+        }
         _ => false,
     }))
 }

@@ -1,7 +1,7 @@
 //! An interface is held by one process at a time: by a name that it gives to a socket.
 //!
-//! Names of this kind belong to the network namespace, as interfaces do, and the kernel frees them with the process,
-//! however that ends. What is at an interface is only changed by who holds it.
+//! Names of this kind belong to the network namespace, as interfaces do, and the kernel frees them
+//! with the process, however that ends. What is at an interface is only changed by who holds it.
 use std::io;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
@@ -28,7 +28,8 @@ impl Hold {
         }
     }
 
-    /// Takes hold of two, in an order that is the same for everybody, so that of two who want them one has both.
+    /// Takes hold of two, in an order that is the same for everybody, so that of two who want them
+    /// one has both.
     ///
     /// # Errors
     /// Those of [`take`](Hold::take).
@@ -63,7 +64,10 @@ mod tests {
         for interface in [one, other] {
             let refused = Hold::take(interface).unwrap_err();
             assert_eq!(refused.kind(), io::ErrorKind::ResourceBusy);
-            assert_eq!(refused.to_string(), format!("a gate that runs as process {} holds it", std::process::id()));
+            assert_eq!(
+                refused.to_string(),
+                format!("a gate that runs as process {} holds it", std::process::id())
+            );
         }
         drop(held);
         Hold::both([other, one]).unwrap();

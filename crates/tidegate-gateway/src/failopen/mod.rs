@@ -1,20 +1,24 @@
-//! The wire that stays open when we do not: a program in the kernel forwards whenever our heartbeat is stale.
+//! The wire that stays open when we do not: a program in the kernel forwards whenever our heartbeat
+//! is stale.
 //!
-//! It sits at the ingress of both interfaces, behind the point where packet sockets take their copies. While the gate
-//! lives it ends every frame there: the gate has its copy, and the machine's own stack is to see nothing. When
-//! its [`beat`](Guard::beat) was not called for [`VALID`], because every process of ours was killed or is stopped, it
-//! sends each frame out of the other interface instead, unmanaged. It needs nobody to do so, and it stays until
-//! [`remove`] or a next gate comes.
+//! It sits at the ingress of both interfaces, behind the point where packet sockets take their
+//! copies. While the gate lives it ends every frame there: the gate has its copy, and the machine's
+//! own stack is to see nothing. When its [`beat`](Guard::beat) was not called for [`VALID`],
+//! because every process of ours was killed or is stopped, it sends each frame out of the other
+//! interface instead, unmanaged. It needs nobody to do so, and it stays until [`remove`] or a next
+//! gate comes.
 //!
-//! **Why no frame goes out twice.** A frame is ours or the kernel's by the clock's reading when it passed the program,
-//! a few microseconds after its copy was made. Whoever forwards therefore counts the frames that wait, then asks
-//! whether they are [`ours`](Guard::ours), which reads the clock, and takes no more than were counted: what had arrived
-//! by a moment at which the heartbeat was still fresh is ours, all of it. [`GUARD`] is left between what we and the
-//! program call fresh, for a processor that is interrupted between copy and program. After a lapse `beat` renews first
-//! and says [`Promise::Lapsed`]; then what waits is thrown away, for the kernel has forwarded it, and what comes is
-//! ours again. A frame that comes in between may be lost by that; none is sent twice. (This needs the program to see
-//! our renewal or us to see the frame; the kernel's wake-up of a packet socket's reader has the memory barrier for its
-//! side, we have a fence for ours.)
+//! **Why no frame goes out twice.** A frame is ours or the kernel's by the clock's reading when it
+//! passed the program, a few microseconds after its copy was made. Whoever forwards therefore
+//! counts the frames that wait, then asks whether they are [`ours`](Guard::ours), which reads the
+//! clock, and takes no more than were counted: what had arrived by a moment at which the heartbeat
+//! was still fresh is ours, all of it. [`GUARD`] is left between what we and the program call
+//! fresh, for a processor that is interrupted between copy and program. After a lapse `beat` renews
+//! first and says [`Promise::Lapsed`]; then what waits is thrown away, for the kernel has forwarded
+//! it, and what comes is ours again. A frame that comes in between may be lost by that; none is
+//! sent twice. (This needs the program to see our renewal or us to see the frame; the kernel's
+//! wake-up of a packet socket's reader has the memory barrier for its side, we have a fence for
+//! ours.)
 pub mod attach;
 mod hold;
 
@@ -33,8 +37,8 @@ use crate::netlink::Netlink;
 use attach::Place;
 use hold::Hold;
 
-/// How long the heartbeat stays fresh after it was renewed, of which [`GUARD`] is not ours: time for four of the
-/// [`BEAT`](crate::guard::BEAT)s, so that a busy machine does not make it lapse.
+/// How long the heartbeat stays fresh after it was renewed, of which [`GUARD`] is not ours: time
+/// for four of the [`BEAT`](crate::guard::BEAT)s, so that a busy machine does not make it lapse.
 pub const VALID: Span = Span::from_millis(300);
 /// How long before its end we call it stale ourselves.
 pub const GUARD: Span = Span::from_millis(100);
@@ -78,7 +82,8 @@ impl Holder {
 /// When the process with this number began, if there is one that has not ended.
 fn start_of(process: u32) -> Option<u64> {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    // The name stands in parentheses and may have some itself; after it the state, and the start as the 22nd of all.
+    // The name stands in parentheses and may have some itself; after it the state, and the start as
+    // the 22nd of all.
     let mut fields = stat.rsplit_once(')')?.1.split_ascii_whitespace();
     match fields.next()? {
         "Z" | "X" => None, // ended, and not yet waited for
@@ -99,7 +104,8 @@ impl Gate {
     fn words(&self) -> [u64; 6] {
         let restore = self.restore.map(|r| u64::from(r.clsact) | u64::from(r.promiscuous) << 1);
         let [one, other] = self.interfaces.map(u64::from);
-        let (process, started) = self.holder.map_or((0, 0), |holder| (holder.process.into(), holder.started));
+        let (process, started) =
+            self.holder.map_or((0, 0), |holder| (holder.process.into(), holder.started));
         [self.valid_until.as_nanos(), one, other, process, started, restore[0] | restore[1] << 2]
     }
 
@@ -113,8 +119,8 @@ impl Gate {
         }
     }
 
-    /// The process that holds the interfaces, if it lives: its heartbeat is fresh, or it is stopped or starved and may
-    /// go on.
+    /// The process that holds the interfaces, if it lives: its heartbeat is fresh, or it is stopped
+    /// or starved and may go on.
     pub fn held(&self, now: Time) -> Option<u32> {
         let holder = self.holder.filter(|holder| now < self.valid_until || holder.lives());
         holder.map(|holder| holder.process)
@@ -137,8 +143,8 @@ pub struct Passed {
     pub unmanaged: u64,
 }
 
-/// The loaded program and its heartbeat, at two interfaces that nobody else may have meanwhile. The program stays when
-/// this is dropped, and forwards from then on.
+/// The loaded program and its heartbeat, at two interfaces that nobody else may have meanwhile. The
+/// program stays when this is dropped, and forwards from then on.
 pub struct FailOpen {
     _holds: Option<[Hold; 2]>,
     state: Array<MapData, [u64; 6]>,
@@ -149,11 +155,12 @@ pub struct FailOpen {
 }
 
 impl FailOpen {
-    /// Loads the program and puts it at both interfaces, which from then on are joined, unmanaged until the first beat.
-    /// What a gate that is gone has left there is replaced.
+    /// Loads the program and puts it at both interfaces, which from then on are joined, unmanaged
+    /// until the first beat. What a gate that is gone has left there is replaced.
     ///
     /// # Errors
-    /// A living gate holds one of them; the kernel refuses. Then everything is as it was, but for leftovers.
+    /// A living gate holds one of them; the kernel refuses. Then everything is as it was, but for
+    /// leftovers.
     pub fn install(interfaces: [u32; 2], now: Time) -> io::Result<FailOpen> {
         let holds = Hold::both(interfaces)?;
         let netlink = &mut Netlink::open()?;
@@ -165,9 +172,15 @@ impl FailOpen {
         for old in old.iter().flatten() {
             old.let_go_of_others(netlink, interfaces)?;
         }
-        let restore = [0, 1].map(|at| old[at].map_or_else(Restore::default, |o| o.gate.restore_of(interfaces[at])));
+        let restore = [0, 1]
+            .map(|at| old[at].map_or_else(Restore::default, |o| o.gate.restore_of(interfaces[at])));
         let places = old.map(|old| if old.is_some() { Place::Replace } else { Place::Empty });
-        let gate = Gate { valid_until: Time::ZERO, interfaces, holder: Some(Holder::ourselves()), restore };
+        let gate = Gate {
+            valid_until: Time::ZERO,
+            interfaces,
+            holder: Some(Holder::ourselves()),
+            restore,
+        };
         let (mut fail_open, program) = FailOpen::load(gate)?;
         fail_open._holds = Some(holds);
         match fail_open.put(netlink, &program, places) {
@@ -180,15 +193,20 @@ impl FailOpen {
         }
     }
 
-    /// Puts the program at the loopback interface and takes it away again, to see whether this kernel lets us. For a
-    /// network namespace in which nobody minds.
+    /// Puts the program at the loopback interface and takes it away again, to see whether this
+    /// kernel lets us. For a network namespace in which nobody minds.
     ///
     /// # Errors
     /// The kernel refuses.
     pub(crate) fn try_out() -> io::Result<()> {
         let netlink = &mut Netlink::open()?;
         let loopback = [1, 1];
-        let gate = Gate { valid_until: Time::ZERO, interfaces: loopback, holder: None, restore: Default::default() };
+        let gate = Gate {
+            valid_until: Time::ZERO,
+            interfaces: loopback,
+            holder: None,
+            restore: Default::default(),
+        };
         let (_fail_open, program) = FailOpen::load(gate)?;
         attach::add_clsact(netlink, 1)?;
         attach::attach(netlink, 1, program_fd(&program)?, Place::Empty)?;
@@ -213,7 +231,8 @@ impl FailOpen {
         Ok((fail_open, program))
     }
 
-    /// Puts the program in its places; what has to be undone later is written down before it is done.
+    /// Puts the program in its places; what has to be undone later is written down before it is
+    /// done.
     fn put(&mut self, netlink: &mut Netlink, program: &Ebpf, places: [Place; 2]) -> io::Result<()> {
         let fd = program_fd(program)?;
         for (at, place) in places.into_iter().enumerate() {
@@ -241,8 +260,9 @@ impl FailOpen {
         Ok(())
     }
 
-    /// Lets the heartbeat be fresh until `until`. Whether it had held is judged when that is written, not when `until`
-    /// was decided upon: whoever is stopped in between finds out here.
+    /// Lets the heartbeat be fresh until `until`. Whether it had held is judged when that is
+    /// written, not when `until` was decided upon: whoever is stopped in between finds out
+    /// here.
     pub fn promise(&mut self, until: Time) -> Promise {
         let old = self.gate.valid_until;
         let renewed = self.write(Gate { valid_until: until, ..self.gate });
@@ -264,20 +284,25 @@ impl FailOpen {
         result
     }
 
-    /// Ends the heartbeat and takes the program away, from wherever it still is; the interfaces are as before.
+    /// Ends the heartbeat and takes the program away, from wherever it still is; the interfaces are
+    /// as before.
     ///
     /// # Errors
     /// The kernel's; both are tried.
     pub fn remove(mut self) -> io::Result<()> {
         let netlink = &mut Netlink::open()?;
         let opened = self.open();
-        // Known by its number, which who may only change interfaces is told; what is in it we know ourselves.
-        let ours = |filter: &attach::Filter| filter.is_ours() && filter.program == Some(self.program);
-        let [one, other] =
-            self.gate.interfaces.map(|interface| match attach::filters(netlink, interface)?.iter().any(ours) {
-                true => Installed { interface, program: self.program, gate: self.gate }.take_away(netlink),
+        // Known by its number, which who may only change interfaces is told; what is in it we know
+        // ourselves.
+        let ours =
+            |filter: &attach::Filter| filter.is_ours() && filter.program == Some(self.program);
+        let [one, other] = self.gate.interfaces.map(|interface| {
+            match attach::filters(netlink, interface)?.iter().any(ours) {
+                true => Installed { interface, program: self.program, gate: self.gate }
+                    .take_away(netlink),
                 false => Ok(()),
-            });
+            }
+        });
         opened.and(one).and(other)
     }
 
@@ -346,12 +371,15 @@ impl Installed {
         Ok(())
     }
 
-    /// Takes it from the other end of its pair unless that is one of `interfaces`: it would go on sending here.
+    /// Takes it from the other end of its pair unless that is one of `interfaces`: it would go on
+    /// sending here.
     fn let_go_of_others(&self, netlink: &mut Netlink, interfaces: [u32; 2]) -> io::Result<()> {
         for other in self.gate.interfaces.into_iter().filter(|other| !interfaces.contains(other)) {
             // Who holds it replaces what is there, or has done so.
             let Ok(_hold) = Hold::take(other) else { continue };
-            if let Some(same) = installed(netlink, other)?.filter(|found| found.program == self.program) {
+            if let Some(same) =
+                installed(netlink, other)?.filter(|found| found.program == self.program)
+            {
                 same.take_away(netlink)?;
             }
         }
@@ -387,16 +415,20 @@ pub fn find(netlink: &mut Netlink, interface: u32) -> io::Result<Option<Gate>> {
     Ok(installed(netlink, interface)?.map(|found| found.gate))
 }
 
-/// Whether the process with this number holds `interface` and its heartbeat is fresh: frames take their way through it.
+/// Whether the process with this number holds `interface` and its heartbeat is fresh: frames take
+/// their way through it.
 ///
 /// # Errors
 /// The kernel's.
 pub fn holds(process: u32, interface: u32, now: Time) -> io::Result<bool> {
     let gate = find(&mut Netlink::open()?, interface)?;
-    Ok(gate.is_some_and(|gate| gate.holder.is_some_and(|h| h.process == process) && now < gate.valid_until))
+    Ok(gate.is_some_and(|gate| {
+        gate.holder.is_some_and(|h| h.process == process) && now < gate.valid_until
+    }))
 }
 
-/// Takes away what a gate that is gone has left at `interface`, which then is as before; whether there was any.
+/// Takes away what a gate that is gone has left at `interface`, which then is as before; whether
+/// there was any.
 ///
 /// # Errors
 /// A gate holds it; the kernel's.
@@ -428,7 +460,9 @@ fn foreign(how: &str) -> io::Error {
 pub(crate) fn is_refusal(error: &(dyn std::error::Error + 'static)) -> bool {
     let mut causes = std::iter::successors(Some(error), |error| error.source());
     causes.any(|error| {
-        error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::PermissionDenied)
+        error
+            .downcast_ref::<io::Error>()
+            .is_some_and(|error| error.kind() == io::ErrorKind::PermissionDenied)
     })
 }
 
@@ -457,8 +491,10 @@ mod tests {
         let on = Restore { clsact: true, promiscuous: false };
         let off = Restore { clsact: false, promiscuous: true };
         for restore in [[on, off], [off, on], [on, on], [Restore::default(), off]] {
-            let holder = [Some(Holder { process: 77, started: 1 << 40 }), None][restore[0].clsact as usize];
-            let gate = Gate { valid_until: Time::from_nanos(7), interfaces: [3, 9], holder, restore };
+            let holder =
+                [Some(Holder { process: 77, started: 1 << 40 }), None][restore[0].clsact as usize];
+            let gate =
+                Gate { valid_until: Time::from_nanos(7), interfaces: [3, 9], holder, restore };
             assert_eq!(Gate::from_words(gate.words()), gate);
             assert_eq!((gate.restore_of(3), gate.restore_of(9)), (restore[0], restore[1]));
             assert_eq!(gate.restore_of(4), Restore::default());
@@ -470,10 +506,17 @@ mod tests {
         let ourselves = Holder::ourselves();
         assert!(ourselves.started > 0);
         let gone = Holder { started: ourselves.started - 1, ..ourselves };
-        let gate =
-            |holder| Gate { valid_until: Time::from_nanos(7), interfaces: [3, 9], holder, restore: Default::default() };
+        let gate = |holder| Gate {
+            valid_until: Time::from_nanos(7),
+            interfaces: [3, 9],
+            holder,
+            restore: Default::default(),
+        };
         let held = |holder| [6, 7].map(|now| gate(holder).held(Time::from_nanos(now)));
         let us = Some(std::process::id());
-        assert_eq!((held(Some(ourselves)), held(Some(gone)), held(None)), ([us, us], [us, None], [None, None]));
+        assert_eq!(
+            (held(Some(ourselves)), held(Some(gone)), held(None)),
+            ([us, us], [us, None], [None, None])
+        );
     }
 }

@@ -167,7 +167,10 @@ fn directions(snapshot: &Snapshot) -> impl Iterator<Item = Labelled<'_>> {
 }
 
 /// The labels of a direction and one more.
-fn and(way: &[Cow<'static, str>; 2], third: impl Into<Cow<'static, str>>) -> Vec<Cow<'static, str>> {
+fn and(
+    way: &[Cow<'static, str>; 2],
+    third: impl Into<Cow<'static, str>>,
+) -> Vec<Cow<'static, str>> {
     vec![way[0].clone(), way[1].clone(), third.into()]
 }
 
@@ -177,13 +180,17 @@ fn ways(snapshot: &Snapshot, read: fn(&Direction) -> Value) -> Vec<Sample> {
 
 fn reasons(snapshot: &Snapshot, read: fn(&Direction) -> Vec<(String, u64)>) -> Vec<Sample> {
     let each = directions(snapshot).flat_map(|(way, of)| {
-        read(of).into_iter().map(move |(why, count)| Sample { values: and(&way, why), value: Some(Count(count)) })
+        read(of)
+            .into_iter()
+            .map(move |(why, count)| Sample { values: and(&way, why), value: Some(Count(count)) })
     });
     each.collect()
 }
 
 fn queues(snapshot: &Snapshot, read: fn(&Queue) -> Option<Value>) -> Vec<Sample> {
-    directions(snapshot).filter_map(|(way, of)| Some(sample(way, read(of.queue.as_ref()?)?))).collect()
+    directions(snapshot)
+        .filter_map(|(way, of)| Some(sample(way, read(of.queue.as_ref()?)?)))
+        .collect()
 }
 
 fn queue_info(snapshot: &Snapshot) -> Vec<Sample> {
@@ -208,11 +215,16 @@ fn gauges(snapshot: &Snapshot, units: &[&str], factor: f64) -> Vec<Sample> {
     each.collect()
 }
 
-fn classes(snapshot: &Snapshot, of: fn(&Class) -> &Tally, read: fn(&Tally) -> Value) -> Vec<Sample> {
+fn classes(
+    snapshot: &Snapshot,
+    of: fn(&Class) -> &Tally,
+    read: fn(&Tally) -> Value,
+) -> Vec<Sample> {
     let each = directions(snapshot).flat_map(|(way, direction)| {
         let classes: &[Class] = direction.queue.as_ref().map_or(&[], |queue| &queue.classes);
         classes.iter().map(move |class| {
-            let name = if class.name.is_empty() { REST.into() } else { Cow::Owned(class.name.clone()) };
+            let name =
+                if class.name.is_empty() { REST.into() } else { Cow::Owned(class.name.clone()) };
             Sample { values: and(&way, name), value: Some(read(of(class))) }
         })
     });

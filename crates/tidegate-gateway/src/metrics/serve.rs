@@ -1,11 +1,13 @@
 //! One page over HTTP, `/metrics`, for whoever scrapes it.
 //!
-//! Hyper speaks HTTP: it is well kept, and it bounds how long a request's head is and how long it may take. What needs no
-//! runtime, such as tiny_http, has not been released since 2022 and bounds neither these nor the number of connections.
+//! Hyper speaks HTTP: it is well kept, and it bounds how long a request's head is and how long it
+//! may take. What needs no runtime, such as tiny_http, has not been released since 2022 and bounds
+//! neither these nor the number of connections.
 //!
-//! Any local user can connect, so places are never kept for those who came first. Each connection is accepted at once. When all
-//! places are taken, the oldest connection that has not asked for anything must go. A scraper sends its request as
-//! it connects, so it has been answered before as many others as there are places have come behind it.
+//! Any local user can connect, so places are never kept for those who came first. Each connection
+//! is accepted at once. When all places are taken, the oldest connection that has not asked for
+//! anything must go. A scraper sends its request as it connects, so it has been answered before as
+//! many others as there are places have come behind it.
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -33,7 +35,8 @@ const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset
 const PLAIN: &str = "text/plain; charset=utf-8";
 /// How long a request's head may be, in bytes; hyper takes no less.
 const HEAD: usize = 8192;
-/// How many connections the kernel keeps until we take them: who comes when all are taken knocks again a second later.
+/// How many connections the kernel keeps until we take them: who comes when all are taken knocks
+/// again a second later.
 const KNOCKING: i32 = 1024;
 /// The memory of the thread that serves, in bytes.
 const STACK: usize = 256 * 1024;
@@ -44,7 +47,8 @@ pub type Page = dyn Fn() -> String + Send + Sync;
 /// What those who ask are granted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Connections that are served at once; of more, the oldest that has not asked yet is ended, or else the oldest.
+    /// Connections that are served at once; of more, the oldest that has not asked yet is ended,
+    /// or else the oldest.
     pub at_once: usize,
     /// How long a request's head may take.
     pub head: Duration,
@@ -87,7 +91,8 @@ impl Listener {
     /// # Errors
     /// The system refuses a thread or what it waits with.
     pub fn serve(self, page: Arc<Page>, limits: Limits) -> io::Result<()> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
+        let runtime =
+            tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
         let listener = {
             let _inside = runtime.enter();
             TcpListener::from_std(self.0)?
@@ -116,7 +121,8 @@ async fn accept(listener: TcpListener, page: Arc<Page>, limits: Limits) {
                 // So that who has just come is heard before the next is let in.
                 yield_now().await;
             }
-            // Whoever asked has gone already, or there is no descriptor left; the latter passes, if at all, with time.
+            // Whoever asked has gone already, or there is no descriptor left; the latter passes, if
+            // at all, with time.
             Err(_) => sleep(Duration::from_millis(100)).await,
         }
     }

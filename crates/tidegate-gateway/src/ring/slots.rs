@@ -1,4 +1,5 @@
-//! The receive ring's memory: slots that belong to the kernel until it has put a frame into them, then to us.
+//! The receive ring's memory: slots that belong to the kernel until it has put a frame into them,
+//! then to us.
 #![allow(unsafe_code)] // memory shared with the kernel: what each access is trusted with stands beside it
 
 use std::io;
@@ -18,16 +19,20 @@ use crate::system::{self, Shared};
 const ADDRESSES: usize = 12;
 /// Slots are a multiple of a cache line apart.
 const LINE: usize = 64;
-/// Where in its slot a frame begins: on a cache line's boundary, so that the shortest take no more than one.
+/// Where in its slot a frame begins: on a cache line's boundary, so that the shortest take no more
+/// than one.
 const START: usize = 2 * LINE;
-/// The headroom that makes it so. The kernel leaves room for its header, an address and 16 bytes, up to a multiple of
-/// 16, then for this; there the Ethernet header ends. A tag that the kernel has taken out of the frame is put back here.
+/// The headroom that makes it so. The kernel leaves room for its header, an address and 16 bytes,
+/// up to a multiple of 16, then for this; there the Ethernet header ends. A tag that the kernel has
+/// taken out of the frame is put back here.
 const HEADROOM: usize = START + super::ETHERNET - (libc::TPACKET2_HDRLEN + 16).next_multiple_of(16);
 /// What the kernel is asked for at a time: big enough to waste little, small enough to be found.
 const BLOCK: usize = 256 << 10;
-/// Memory that a ring takes at most: slots for the longest frames there are would take a quarter of a gigabyte.
+/// Memory that a ring takes at most: slots for the longest frames there are would take a quarter of
+/// a gigabyte.
 const MOST: usize = 64 << 20;
-/// The longest frame that a ring is laid out for: the largest MTU of a device that is no toy, and two tags.
+/// The longest frame that a ring is laid out for: the largest MTU of a device that is no toy, and
+/// two tags.
 const LONGEST: usize = (1 << 16) + super::ETHERNET + 2 * TAG;
 /// How many slots ahead the frame is fetched into the cache: the sender's core has written it.
 const AHEAD: usize = 3;
@@ -46,11 +51,15 @@ pub struct Slots {
 }
 
 impl Slots {
-    /// Lays out about `count` slots for frames of up to `longest` bytes in the ring of `socket`, fewer if they would take
-    /// more than 64 MiB.
+    /// Lays out about `count` slots for frames of up to `longest` bytes in the ring of `socket`,
+    /// fewer if they would take more than 64 MiB.
     pub fn new(socket: BorrowedFd<'_>, count: usize, longest: usize) -> io::Result<Slots> {
         if longest > LONGEST {
-            let why = format!("its MTU of {} bytes is too large: may be at most {}", of_mtu(longest), of_mtu(LONGEST));
+            let why = format!(
+                "its MTU of {} bytes is too large: may be at most {}",
+                of_mtu(longest),
+                of_mtu(LONGEST)
+            );
             return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
         }
         let set = |name, value: i32| system::set_option(socket, libc::SOL_PACKET, name, value);
@@ -82,7 +91,10 @@ impl Slots {
 
     /// How many slots there are up to the last that is filled. Looks at all.
     pub fn begun(&self) -> usize {
-        (0..self.count).rev().find(|&ahead| self.is_ours(self.slot(ahead))).map_or(0, |last| last + 1)
+        (0..self.count)
+            .rev()
+            .find(|&ahead| self.is_ours(self.slot(ahead)))
+            .map_or(0, |last| last + 1)
     }
 
     /// Shows the oldest frame to `take` and gives its slot back; whether there was one.
@@ -92,7 +104,8 @@ impl Slots {
             return false;
         }
         self.fetch(self.slot(AHEAD));
-        // SAFETY: the slot is ours until its status says otherwise, which only the line below this makes it say.
+        // SAFETY: the slot is ours until its status says otherwise, which only the line below this
+        // makes it say.
         take(unsafe { frame(slot, self.size) });
         status(slot).store(libc::TP_STATUS_KERNEL, Ordering::Release);
         self.next = if self.next + 1 == self.count { 0 } else { self.next + 1 };
@@ -139,7 +152,8 @@ struct Layout {
 impl Layout {
     /// About `count` slots for frames of up to `longest` bytes, at most [`LONGEST`].
     const fn new(count: usize, longest: usize) -> Layout {
-        // An odd number of lines, so that the slots' first lines do not fight for the same places in the cache.
+        // An odd number of lines, so that the slots' first lines do not fight for the same places
+        // in the cache.
         let size = ((START + longest).div_ceil(LINE) | 1) * LINE;
         let block = if size > BLOCK { size.next_power_of_two() } else { BLOCK };
         let per_block = block / size;
@@ -156,8 +170,8 @@ const fn of_mtu(longest: usize) -> usize {
 
 /// The word by which a slot changes hands.
 fn status<'a>(slot: NonNull<u8>) -> &'a AtomicU32 {
-    // SAFETY: a slot begins with this word, on a cache line's boundary, and both sides access it atomically. It lives
-    // as long as the ring, and callers drop it at once.
+    // SAFETY: a slot begins with this word, on a cache line's boundary, and both sides access it
+    // atomically. It lives as long as the ring, and callers drop it at once.
     unsafe { AtomicU32::from_ptr(slot.cast().as_ptr()) }
 }
 
@@ -166,13 +180,16 @@ fn status<'a>(slot: NonNull<u8>) -> &'a AtomicU32 {
 /// # Safety
 /// The slot, of `size` bytes, is ours for as long as what is returned lives.
 unsafe fn frame<'a>(slot: NonNull<u8>, size: usize) -> Received<'a> {
-    // SAFETY: a slot begins with this header, aligned to a cache line; the kernel filled it before it gave it to us.
+    // SAFETY: a slot begins with this header, aligned to a cache line; the kernel filled it before
+    // it gave it to us.
     let header = unsafe { slot.cast::<tpacket2_hdr>().read() };
     // What the kernel says lies in the slot; the bounds hold even if it should not.
     let start = (header.tp_mac as usize).clamp(libc::TPACKET2_HDRLEN, size);
     let kept = (header.tp_snaplen as usize).min(size - start);
-    // SAFETY: inside the slot, which is ours, and behind the header with its status: that begins 48 bytes earlier.
-    let bytes = unsafe { std::slice::from_raw_parts_mut(slot.as_ptr().add(start - TAG), TAG + kept) };
+    // SAFETY: inside the slot, which is ours, and behind the header with its status: that begins 48
+    // bytes earlier.
+    let bytes =
+        unsafe { std::slice::from_raw_parts_mut(slot.as_ptr().add(start - TAG), TAG + kept) };
     let tagged = header.tp_status & libc::TP_STATUS_VLAN_VALID != 0 && kept >= ADDRESSES;
     let (bytes, added) = match tagged {
         true => (bytes, TAG),
@@ -190,7 +207,9 @@ unsafe fn frame<'a>(slot: NonNull<u8>, size: usize) -> Received<'a> {
     Received {
         bytes,
         wire_len: header.tp_len + added as u32,
-        stamp: Time::from_nanos(u64::from(header.tp_sec) * 1_000_000_000 + u64::from(header.tp_nsec)),
+        stamp: Time::from_nanos(
+            u64::from(header.tp_sec) * 1_000_000_000 + u64::from(header.tp_nsec),
+        ),
         checksum_missing: header.tp_status & libc::TP_STATUS_CSUMNOTREADY != 0,
     }
 }

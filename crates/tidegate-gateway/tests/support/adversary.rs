@@ -1,7 +1,9 @@
-//! Somebody who knows this code, and whose flows he wants to harm, but not the gate's secret: which of the flows that he can
-//! send share a place with a user's, and what users are left with when those flood the link.
+//! Somebody who knows this code, and whose flows he wants to harm, but not the gate's secret: which
+//! of the flows that he can send share a place with a user's, and what users are left with when
+//! those flood the link.
 //!
-//! The gate's own hash of five-tuples and its own queues, over a line on which a packet takes a slot of time.
+//! The gate's own hash of five-tuples and its own queues, over a line on which a packet takes a
+//! slot of time.
 #![allow(dead_code, reason = "the test takes a part, the figures all of it")]
 #[path = "adversary/line.rs"]
 mod line;
@@ -33,7 +35,8 @@ pub struct Target {
 pub enum Aim {
     /// He does not aim: any addresses and ports.
     Random,
-    /// As near to the other's addresses and ports as can be, in case that the hash keeps near what is near.
+    /// As near to the other's addresses and ports as can be, in case that the hash keeps near what
+    /// is near.
     Near,
     /// Those that share the other's place under a secret that he has guessed.
     Guess,
@@ -62,7 +65,8 @@ pub fn any_flow(dice: &mut Rng) -> Ends {
     five_tuple(from, 0xc000_0201, ports as u16, (ports >> 16) as u16, 17)
 }
 
-/// The `n`-th of the flows next to `user`: bits of its ports and its address are turned over, the lowest first.
+/// The `n`-th of the flows next to `user`: bits of its ports and its address are turned over, the
+/// lowest first.
 fn near(user: Ends, n: u32) -> Ends {
     let (Address::V4(from), Address::V4(to), Transport::Ports { protocol, source, destination }) =
         (user.source, user.destination, user.transport)
@@ -72,7 +76,13 @@ fn near(user: Ends, n: u32) -> Ends {
     let turned = n + 1;
     let (ports, rest) = ((turned & 0xff) as u16, turned >> 8);
     let from = u32::from_be_bytes(from) ^ rest >> 4;
-    five_tuple(from, u32::from_be_bytes(to), source ^ ports, destination ^ (rest & 0xf) as u16, protocol)
+    five_tuple(
+        from,
+        u32::from_be_bytes(to),
+        source ^ ports,
+        destination ^ (rest & 0xf) as u16,
+        protocol,
+    )
 }
 
 pub fn secret(dice: &mut Rng) -> Secret {
@@ -84,9 +94,14 @@ fn hasher(secret: Secret) -> FlowHasher {
 }
 
 impl Target {
-    /// The queue `name` in this preset and with these settings, on a link of 10 Mbit/s with a limit of 125 packets.
+    /// The queue `name` in this preset and with these settings, on a link of 10 Mbit/s with a limit
+    /// of 125 packets.
     pub fn new(name: &str, preset: &str, settings: &[(&str, &str)], places: f64) -> Target {
-        let parsed = ("10 Mbit/s".parse().unwrap(), "125 packets".parse().unwrap(), "1000 B".parse().unwrap());
+        let parsed = (
+            "10 Mbit/s".parse().unwrap(),
+            "125 packets".parse().unwrap(),
+            "1000 B".parse().unwrap(),
+        );
         let link = Link::new(parsed.0, parsed.1, parsed.2).unwrap();
         let mut config = catalog::config(name, Some(preset), &link).unwrap();
         settings.iter().for_each(|(param, value)| config.set(param, value).unwrap());
@@ -109,12 +124,17 @@ impl Target {
         let own = hasher.hash(&of);
         let mut queue = self.queue(secret);
         let ways = self.config.places().map_or(1, |(_, ways)| ways as usize);
-        // Where accounts are kept, the flow's own are raised above all others by what it alone sends.
+        // Where accounts are kept, the flow's own are raised above all others by what it alone
+        // sends.
         let mut packets = 0;
         let base = account(&queue, own);
         while base.is_some() && account(&queue, own) <= base {
             // Far enough apart for accounts that change at most so often.
-            queue.enqueue(Time::from_nanos(packets * 10_000_000), Packet::new(own, LEN), &mut NullSink);
+            queue.enqueue(
+                Time::from_nanos(packets * 10_000_000),
+                Packet::new(own, LEN),
+                &mut NullSink,
+            );
             packets += 1;
             assert!(packets < 100_000, "the flow's accounts tell nothing");
         }
@@ -128,7 +148,15 @@ impl Target {
     }
 
     /// Flows that `aim` has found among so many tries, for use against `of`. At most `most`.
-    pub fn chosen(&self, aim: Aim, secret: Secret, of: Ends, tries: u32, most: usize, dice: &mut Rng) -> Vec<Ends> {
+    pub fn chosen(
+        &self,
+        aim: Aim,
+        secret: Secret,
+        of: Ends,
+        tries: u32,
+        most: usize,
+        dice: &mut Rng,
+    ) -> Vec<Ends> {
         let believed = match aim {
             Aim::Random => return (0..most).map(|_| any_flow(dice)).collect(),
             Aim::Near => return (0..most as u32).map(|n| near(of, n)).collect(),
@@ -165,7 +193,8 @@ fn account(queue: &AnyQueue, flow: u64) -> Option<f64> {
     }
 }
 
-// ---- figures ---------------------------------------------------------------------------------------------------------
+// ---- figures
+// ---------------------------------------------------------------------------------------------------------
 
 /// How often flows that were chosen by an aim shared the user's place: of how many.
 #[derive(Clone, Copy, Debug, Default)]
@@ -182,19 +211,26 @@ impl Hits {
     }
 }
 
-/// Aims at user 0 with `each` flows under each of so many secrets. What somebody guesses he does once for all, and among a
-/// million flows.
+/// Aims at user 0 with `each` flows under each of so many secrets. What somebody guesses he does
+/// once for all, and among a million flows.
 pub fn hits(target: &Target, aim: Aim, secrets: u64, each: usize, seed: u64) -> Hits {
     let mut dice = Rng::from_seed(seed);
     let (mut found, victim) = (Hits::default(), user(0));
-    let guessed =
-        (aim == Aim::Guess).then(|| target.chosen(aim, secret(&mut dice), victim, 1_000_000, each, &mut dice));
+    let guessed = (aim == Aim::Guess)
+        .then(|| target.chosen(aim, secret(&mut dice), victim, 1_000_000, each, &mut dice));
     for _ in 0..secrets {
         let secret = secret(&mut dice);
         let shares = target.shares(secret, victim);
         let chosen = match &guessed {
             Some(guessed) => guessed.clone(),
-            None => target.chosen(aim, secret, victim, (4.0 * each as f64 * target.places) as u32, each, &mut dice),
+            None => target.chosen(
+                aim,
+                secret,
+                victim,
+                (4.0 * each as f64 * target.places) as u32,
+                each,
+                &mut dice,
+            ),
         };
         found.hits += chosen.iter().filter(|flow| shares(**flow)).count() as u64;
         found.of += chosen.len() as u64;
@@ -213,7 +249,8 @@ impl Mean {
     pub fn of(values: &[f64]) -> Mean {
         let n = values.len() as f64;
         let mean = values.iter().sum::<f64>() / n;
-        let variance = values.iter().map(|value| (value - mean) * (value - mean)).sum::<f64>() / (n - 1.0);
+        let variance =
+            values.iter().map(|value| (value - mean) * (value - mean)).sum::<f64>() / (n - 1.0);
         Mean { mean, error: (variance / n).sqrt() }
     }
 }

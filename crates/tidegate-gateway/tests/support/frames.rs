@@ -39,7 +39,12 @@ impl Kind {
     /// Where the IP header of such a frame begins.
     pub fn ip_at(self) -> Option<usize> {
         match self {
-            Kind::Udp4 | Kind::Tcp4 | Kind::Fragment4 | Kind::Udp6 | Kind::HopByHop6 | Kind::Fragment6 => Some(14),
+            Kind::Udp4
+            | Kind::Tcp4
+            | Kind::Fragment4
+            | Kind::Udp6
+            | Kind::HopByHop6
+            | Kind::Fragment6 => Some(14),
             Kind::Tagged4 => Some(18),
             Kind::DoubleTagged6 => Some(22),
             Kind::Arp | Kind::Unknown | Kind::Length8023 => None,
@@ -52,13 +57,16 @@ pub fn kind(flow: u8) -> Kind {
     Kind::ALL[flow as usize % Kind::ALL.len()]
 }
 
-/// Frame number `number` of flow `flow`, about `len` bytes long: no shorter than its headers and its label.
+/// Frame number `number` of flow `flow`, about `len` bytes long: no shorter than its headers and
+/// its label.
 pub fn frame(dice: &mut Rng, flow: u8, number: u32, ecn: Ecn, len: usize) -> Vec<u8> {
     let mut frame = vec![2, 0, 0, 0, 1, flow, 2, 0, 0, 0, 2, flow];
     let kind = kind(flow);
     match kind {
         Kind::Tagged4 => frame.extend([0x81, 0x00, 0x60, 0x07, 0x08, 0x00]),
-        Kind::DoubleTagged6 => frame.extend([0x88, 0xa8, 0x00, 0x05, 0x81, 0x00, 0x20, 0x06, 0x86, 0xdd]),
+        Kind::DoubleTagged6 => {
+            frame.extend([0x88, 0xa8, 0x00, 0x05, 0x81, 0x00, 0x20, 0x06, 0x86, 0xdd])
+        }
         Kind::Udp4 | Kind::Tcp4 | Kind::Fragment4 => frame.extend([0x08, 0x00]),
         Kind::Udp6 | Kind::HopByHop6 | Kind::Fragment6 => frame.extend([0x86, 0xdd]),
         Kind::Arp => frame.extend([0x08, 0x06]),
@@ -72,7 +80,9 @@ pub fn frame(dice: &mut Rng, flow: u8, number: u32, ecn: Ecn, len: usize) -> Vec
         Kind::Fragment4 => ipv4(&mut frame, flow, ecn, 17, 0x2010, ip_len),
         Kind::Udp6 | Kind::DoubleTagged6 => ipv6(&mut frame, flow, ecn, &[], 17, ip_len),
         Kind::HopByHop6 => ipv6(&mut frame, flow, ecn, &[0, 17, 0, 1, 4, 0, 0, 0, 0], 17, ip_len),
-        Kind::Fragment6 => ipv6(&mut frame, flow, ecn, &[44, 17, 0, 0x05, 0xb9, 0, 0, 0, 9], 17, ip_len),
+        Kind::Fragment6 => {
+            ipv6(&mut frame, flow, ecn, &[44, 17, 0, 0x05, 0xb9, 0, 0, 0, 9], 17, ip_len)
+        }
         Kind::Arp | Kind::Unknown | Kind::Length8023 => {}
     }
     while frame.len() + LABEL < len {

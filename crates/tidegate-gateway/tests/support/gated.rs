@@ -1,5 +1,6 @@
-//! A queue as the gate drives it, for the simulator: flows bear the keys that the gate gives them, which change, and marks that
-//! nobody heeds become losses. What the simulator runs by itself is the queue alone.
+//! A queue as the gate drives it, for the simulator: flows bear the keys that the gate gives them,
+//! which change, and marks that nobody heeds become losses. What the simulator runs by itself is
+//! the queue alone.
 use tidegate::catalog::AnyQueue;
 use tidegate::{Backlog, DropReason, Ecn, MarkReason, Packet, Qdisc, Sink, Time};
 use tidegate_gateway::rehash::{Keys, Rehash};
@@ -25,7 +26,13 @@ pub struct Gated {
 impl Gated {
     pub fn new(queue: AnyQueue, rehash: Rehash, seed: u64) -> Gated {
         let (keys, free) = (Keys::new(rehash, seed, SLOTS), (0..SLOTS).collect());
-        Gated { queue, keys, overload: Overload::new(), free, held: vec![Packet::new(0, 0); SLOTS as usize] }
+        Gated {
+            queue,
+            keys,
+            overload: Overload::new(),
+            free,
+            held: vec![Packet::new(0, 0); SLOTS as usize],
+        }
     }
 }
 
@@ -69,7 +76,8 @@ impl Qdisc for Gated {
     fn dequeue<S: Sink + ?Sized>(&mut self, now: Time, out: &mut S) -> Option<Packet> {
         let Gated { queue, keys, overload, free, held } = self;
         loop {
-            let given = queue.dequeue(now, &mut Fate { keys, overload, free, held, arriving: None, out })?;
+            let given = queue
+                .dequeue(now, &mut Fate { keys, overload, free, held, arriving: None, out })?;
             let marked = given.ecn == Ecn::Ce;
             let mut leaves = held[given.slot as usize];
             if let Some(elder) = keys.left(given.slot) {
@@ -77,7 +85,8 @@ impl Qdisc for Gated {
                 leaves = std::mem::replace(&mut held[elder.slot as usize], leaves);
             }
             free.push(given.slot);
-            let leaves = if marked && leaves.ecn.is_capable() { leaves.with_ecn(Ecn::Ce) } else { leaves };
+            let leaves =
+                if marked && leaves.ecn.is_capable() { leaves.with_ecn(Ecn::Ce) } else { leaves };
             if !(marked && overload.is_on()) {
                 return Some(leaves);
             }

@@ -1,4 +1,5 @@
-//! A strict reader of OpenMetrics 1.0 texts, written from the specification's grammar and its rules of names.
+//! A strict reader of OpenMetrics 1.0 texts, written from the specification's grammar and its rules
+//! of names.
 #![allow(dead_code, reason = "each test takes what it needs")]
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,8 +21,12 @@ pub struct Sample {
 }
 
 /// What each kind's samples may end in.
-const ENDINGS: [(&str, &[&str]); 4] =
-    [("counter", &["_total"]), ("gauge", &[""]), ("histogram", &["_bucket", "_count", "_sum"]), ("info", &["_info"])];
+const ENDINGS: [(&str, &[&str]); 4] = [
+    ("counter", &["_total"]),
+    ("gauge", &[""]),
+    ("histogram", &["_bucket", "_count", "_sum"]),
+    ("info", &["_info"]),
+];
 
 /// The families of `page`, by name. Fails where it breaks a rule.
 pub fn read(page: &str) -> BTreeMap<String, Family> {
@@ -33,10 +38,15 @@ pub fn read(page: &str) -> BTreeMap<String, Family> {
             Some(about) => describe(about, &mut families, &mut current),
             None => {
                 let sample = sample(line);
-                let family = families.get_mut(&current).unwrap_or_else(|| panic!("nothing describes {line}"));
+                let family = families
+                    .get_mut(&current)
+                    .unwrap_or_else(|| panic!("nothing describes {line}"));
                 let (_, endings) = ENDINGS.iter().find(|(kind, _)| *kind == family.kind).unwrap();
                 let ending = sample.name.strip_prefix(&current);
-                assert!(ending.is_some_and(|ending| endings.contains(&ending)), "{line} stands below {current}");
+                assert!(
+                    ending.is_some_and(|ending| endings.contains(&ending)),
+                    "{line} stands below {current}"
+                );
                 family.samples.push(sample);
             }
         }
@@ -48,7 +58,8 @@ pub fn read(page: &str) -> BTreeMap<String, Family> {
 /// A line that describes a family; each kind of them once, before its samples.
 fn describe(about: &str, families: &mut BTreeMap<String, Family>, current: &mut String) {
     let mut words = about.splitn(3, ' ');
-    let (what, name, text) = (words.next().unwrap(), words.next().unwrap(), words.next().unwrap_or_default());
+    let (what, name, text) =
+        (words.next().unwrap(), words.next().unwrap(), words.next().unwrap_or_default());
     if *current != name {
         assert!(!families.contains_key(name), "{name} comes back after others");
         *current = name.into();
@@ -67,13 +78,18 @@ fn describe(about: &str, families: &mut BTreeMap<String, Family>, current: &mut 
 
 fn check(name: &str, family: &Family) {
     assert!(is_name(name), "{name}");
-    assert!(family.unit.is_empty() || name.ends_with(&format!("_{}", family.unit)), "{name} has not its unit's name");
+    assert!(
+        family.unit.is_empty() || name.ends_with(&format!("_{}", family.unit)),
+        "{name} has not its unit's name"
+    );
     assert!(!family.help.is_empty() && !family.samples.is_empty(), "{name}");
     let mut seen = BTreeSet::new();
     for sample in &family.samples {
         assert!(seen.insert((&sample.name, &sample.labels)), "{sample:?} twice");
         match family.kind.as_str() {
-            "counter" | "histogram" => assert!(sample.value >= 0.0 && sample.value.is_finite(), "{sample:?}"),
+            "counter" | "histogram" => {
+                assert!(sample.value >= 0.0 && sample.value.is_finite(), "{sample:?}")
+            }
             "info" => assert_eq!(sample.value, 1.0, "{sample:?}"),
             _ => {}
         }

@@ -1,4 +1,5 @@
-//! A gate over cables in memory that goes by any plan, and by another: for tests of reloads and for their fuzzer.
+//! A gate over cables in memory that goes by any plan, and by another: for tests of reloads and for
+//! their fuzzer.
 #![allow(dead_code, reason = "each takes what it needs")]
 use std::collections::HashMap;
 
@@ -52,7 +53,12 @@ impl Rig<'_> {
     pub fn new<'a>(plan: &Plan, fates: &'a mut Fates) -> Rig<'a> {
         let ((clients, inner), (outer, servers)) = (wide_cable(), wide_cable());
         let (there, back) = plan.lanes(SECRET, Some(fates)).unwrap();
-        Rig { clients, servers, gate: Gate::new(there, back, inner, outer), now: Time::from_nanos(1) }
+        Rig {
+            clients,
+            servers,
+            gate: Gate::new(there, back, inner, outer),
+            now: Time::from_nanos(1),
+        }
     }
 
     /// Does all that is to be done up to `then`.
@@ -105,9 +111,12 @@ pub fn way(queue: &str, link: Link) -> Way {
 fn any_way(dice: &mut Rng) -> Way {
     let pick = |dice: &mut Rng, of: &[&'static str]| of[dice.below(of.len() as u64) as usize];
     let row = &QUEUES[dice.below(QUEUES.len() as u64) as usize];
-    let limit = [Size::Packets(3 + dice.below(200)), Size::Bytes(2000 + dice.below(200_000))][dice.below(2) as usize];
+    let limit = [Size::Packets(3 + dice.below(200)), Size::Bytes(2000 + dice.below(200_000))]
+        [dice.below(2) as usize];
     let mut way = way(row.name, link(pick(dice, &["1 Mbit/s", "10 Mbit/s", "90 Mbit/s"]), limit));
-    way.flow_key = pick(dice, &["five-tuple", "five-tuple", "source", "pair", "source-prefix/28"]).parse().unwrap();
+    way.flow_key = pick(dice, &["five-tuple", "five-tuple", "source", "pair", "source-prefix/28"])
+        .parse()
+        .unwrap();
     way.overhead = pick(dice, &["0 B", "ethernet"]).parse().unwrap();
     let class = |name: &str, prefix: &str, weight| Class {
         name: name.into(),
@@ -163,8 +172,8 @@ fn in_order(frames: &[Vec<u8>], last: &mut HashMap<u8, u32>, what: &str) {
     }
 }
 
-/// Frames in both directions through a gate that goes by one plan after the other, each step checked: nothing is lost by a
-/// reload, no flow overtaken, every frame accounted for.
+/// Frames in both directions through a gate that goes by one plan after the other, each step
+/// checked: nothing is lost by a reload, no flow overtaken, every frame accounted for.
 pub struct Trial<'a> {
     rig: Rig<'a>,
     plan: Plan,
@@ -210,7 +219,13 @@ impl Trial<'_> {
         let renewal = next.instead_of(&self.plan, SECRET).unwrap();
         let before = self.rig.gate.account();
         drop(self.rig.gate.renew(self.rig.now, renewal));
-        assert_eq!(self.rig.gate.account(), before, "{}, then {}", self.what(), next.settings().there.label);
+        assert_eq!(
+            self.rig.gate.account(),
+            before,
+            "{}, then {}",
+            self.what(),
+            next.settings().there.label
+        );
         (self.plan, self.plans) = (next, self.plans + 1);
         self.check();
     }
@@ -222,8 +237,14 @@ impl Trial<'_> {
         self.check();
         let account = self.rig.gate.account();
         let offered = self.offered.into_iter().zip(self.arrived);
-        for (counters, (offered, arrived)) in [account.managed, account.reverse].iter().zip(offered) {
-            assert_eq!((counters.received, counters.held), (offered, Tally::default()), "{}", self.what());
+        for (counters, (offered, arrived)) in [account.managed, account.reverse].iter().zip(offered)
+        {
+            assert_eq!(
+                (counters.received, counters.held),
+                (offered, Tally::default()),
+                "{}",
+                self.what()
+            );
             assert_eq!(counters.sent.frames, arrived, "{}", self.what());
         }
         account
@@ -243,7 +264,12 @@ impl Trial<'_> {
     }
 
     fn what(&self) -> String {
-        format!("after {}, {} plans, now {}", self.number, self.plans, self.plan.settings().there.label)
+        format!(
+            "after {}, {} plans, now {}",
+            self.number,
+            self.plans,
+            self.plan.settings().there.label
+        )
     }
 }
 

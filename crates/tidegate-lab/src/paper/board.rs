@@ -1,4 +1,5 @@
-//! Tables that set queues side by side in each setting of an experiment, and one quantity of all of them as a map.
+//! Tables that set queues side by side in each setting of an experiment, and one quantity of all of
+//! them as a map.
 use std::fmt;
 
 use tidegate_report::{Figure, papers as page};
@@ -69,7 +70,8 @@ impl Description<'_, '_, '_> {
             None => None,
         };
         let columns = self.strings(table, "columns");
-        let columns: Option<Vec<Column>> = columns.iter().map(|text| self.column(table, "columns", text)).collect();
+        let columns: Option<Vec<Column>> =
+            columns.iter().map(|text| self.column(table, "columns", text)).collect();
         let costs = self.costs(table);
         let (id, title) = (self.text(table, "id"), self.text(table, "title"));
         Some(Board { experiment, id, title, columns: columns?, map, costs })
@@ -90,7 +92,11 @@ impl Description<'_, '_, '_> {
             })
             .collect();
         if costs.is_none() {
-            self.reader.refuse_key(table, "id", format!("{COSTS} beside it must have lines `queue,ns`"));
+            self.reader.refuse_key(
+                table,
+                "id",
+                format!("{COSTS} beside it must have lines `queue,ns`"),
+            );
         }
         costs.unwrap_or_default()
     }
@@ -112,7 +118,10 @@ impl std::str::FromStr for Column {
         let (quantity, unit): (Quantity, Unit) = (quantity.parse()?, unit.parse()?);
         match quantity.dimension() == unit.dimension() {
             true => Ok(Column::Of(quantity, unit)),
-            false => Err(format!("`{quantity}` is measured in {}", Unit::of(quantity.dimension()).join(" | "))),
+            false => Err(format!(
+                "`{quantity}` is measured in {}",
+                Unit::of(quantity.dimension()).join(" | ")
+            )),
         }
     }
 }
@@ -126,7 +135,13 @@ impl Column {
         }
     }
 
-    fn figure(&self, board: &Board, run: &Run, queue: &QueueSpec, results: &Results) -> Option<Figure> {
+    fn figure(
+        &self,
+        board: &Board,
+        run: &Run,
+        queue: &QueueSpec,
+        results: &Results,
+    ) -> Option<Figure> {
         match self {
             Column::Of(quantity, unit) => {
                 look::figure(results, (&run.under, &run.setting, &queue.label()), quantity, *unit)
@@ -136,9 +151,11 @@ impl Column {
                 let bytes = queue.resolve(&link).ok()?.state_bytes(&link);
                 Figure::exact(bytes as f64 / 1e3)
             }
-            Column::Cost => {
-                board.costs.iter().find(|(name, _)| *name == queue.name).and_then(|row| Figure::exact(row.1))
-            }
+            Column::Cost => board
+                .costs
+                .iter()
+                .find(|(name, _)| *name == queue.name)
+                .and_then(|row| Figure::exact(row.1)),
         }
     }
 
@@ -156,7 +173,11 @@ fn runs<'p>(paper: &'p Paper, board: &Board, results: &Results) -> Vec<&'p Run> 
 }
 
 /// The tables of `experiments`, each with the name of its experiment.
-pub(super) fn boards(paper: &Paper, experiments: &[String], results: &Results) -> Vec<(String, page::Board)> {
+pub(super) fn boards(
+    paper: &Paper,
+    experiments: &[String],
+    results: &Results,
+) -> Vec<(String, page::Board)> {
     let mut pages = vec![];
     for board in paper.boards.iter().filter(|board| experiments.contains(&board.experiment)) {
         for run in runs(paper, board, results) {
@@ -164,7 +185,9 @@ pub(super) fn boards(paper: &Paper, experiments: &[String], results: &Results) -
                 let cell = |column: &Column| match column.figure(board, run, queue, results) {
                     Some(figure) => page::Cell {
                         text: format!("{:.*}", column.digits(), figure.mean()),
-                        half: figure.ci95().map_or(String::new(), |half| format!("{half:.*}", column.digits())),
+                        half: figure
+                            .ci95()
+                            .map_or(String::new(), |half| format!("{half:.*}", column.digits())),
                         ..page::Cell::default()
                     },
                     None => page::Cell { text: "–".into(), ..page::Cell::default() },
@@ -181,7 +204,11 @@ pub(super) fn boards(paper: &Paper, experiments: &[String], results: &Results) -
 }
 
 /// The maps of `experiments`, each with the name of its experiment.
-pub(super) fn maps(paper: &Paper, experiments: &[String], results: &Results) -> Vec<(String, page::Map)> {
+pub(super) fn maps(
+    paper: &Paper,
+    experiments: &[String],
+    results: &Results,
+) -> Vec<(String, page::Map)> {
     let asked = paper.boards.iter().filter(|board| experiments.contains(&board.experiment));
     let map = |board: &Board| {
         let drawn = board.map.as_ref()?;
@@ -210,14 +237,28 @@ pub(super) fn points(paper: &Paper, experiments: &[String], results: &Results) -
     let mut rows = vec![];
     for board in paper.boards.iter().filter(|board| experiments.contains(&board.experiment)) {
         for run in runs(paper, board, results) {
-            for (queue, column) in run.full.compare.iter().flat_map(|q| board.columns.iter().map(move |c| (q, c))) {
+            for (queue, column) in
+                run.full.compare.iter().flat_map(|q| board.columns.iter().map(move |c| (q, c)))
+            {
                 // What a packet costs is no result of these runs.
-                let figure = if *column == Column::Cost { None } else { column.figure(board, run, queue, results) };
+                let figure = if *column == Column::Cost {
+                    None
+                } else {
+                    column.figure(board, run, queue, results)
+                };
                 let Some(figure) = figure else { continue };
                 let half = figure.ci95().map_or(String::new(), super::figure::number);
                 let mean = super::figure::number(figure.mean());
                 let (folder, id) = (paper.folder.clone(), board.id.clone());
-                rows.push(vec![folder, id, column.to_string(), queue.label(), run.setting.clone(), mean, half]);
+                rows.push(vec![
+                    folder,
+                    id,
+                    column.to_string(),
+                    queue.label(),
+                    run.setting.clone(),
+                    mean,
+                    half,
+                ]);
             }
         }
     }

@@ -57,7 +57,8 @@ pub struct Experiment {
 pub struct Run {
     /// The experiment.
     pub experiment: String,
-    /// The experiment again, or the reading of a table of readings that it belongs to: results are kept under it.
+    /// The experiment again, or the reading of a table of readings that it belongs to: results are
+    /// kept under it.
     pub under: String,
     /// What distinguishes it from the experiment's other runs; rows of the claims name it.
     pub setting: String,
@@ -155,8 +156,8 @@ pub struct Explanation {
     pub evidence: Vec<String>,
 }
 
-/// Claims of an experiment, computed again under other readings of the text: each is the experiment's own run with one
-/// thing changed for all its settings.
+/// Claims of an experiment, computed again under other readings of the text: each is the
+/// experiment's own run with one thing changed for all its settings.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Readings {
     /// Its name.
@@ -180,7 +181,8 @@ pub struct Readings {
 pub struct Reading {
     /// What it is.
     pub name: String,
-    /// What speaks against it, where claims that differ as run may hold under it by a verdict of their own.
+    /// What speaks against it, where claims that differ as run may hold under it by a verdict of
+    /// their own.
     pub contradicted: Option<String>,
     /// The experiment's runs, so read; one for each setting.
     pub runs: Vec<Run>,
@@ -214,7 +216,11 @@ impl Paper {
 
     /// Every run: of the experiments, then of other readings.
     pub fn all_runs(&self) -> impl Iterator<Item = &Run> {
-        let other = self.readings.iter().flat_map(|table| &table.readings).flat_map(|reading| &reading.runs);
+        let other = self
+            .readings
+            .iter()
+            .flat_map(|table| &table.readings)
+            .flat_map(|reading| &reading.runs);
         self.runs.iter().chain(other)
     }
 

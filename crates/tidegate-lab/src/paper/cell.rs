@@ -1,4 +1,5 @@
-//! A cell: one queue in one setting with all its seeds. Its name is a hash of all that its result hangs on.
+//! A cell: one queue in one setting with all its seeds. Its name is a hash of all that its result
+//! hangs on.
 use std::hash::Hasher;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -12,7 +13,8 @@ use crate::scenario::Scenario;
 use crate::spec::QueueSpec;
 use crate::store::StoreError;
 
-/// The version, and with it a hash of the sources of queues and simulator: results of other code are not taken for ours.
+/// The version, and with it a hash of the sources of queues and simulator: results of other code
+/// are not taken for ours.
 pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "+", env!("TIDEGATE_SOURCES"));
 
 /// The hash of the sources of queues and simulator that this was built from.
@@ -74,7 +76,8 @@ impl Cell {
     pub fn new(scenario: &Scenario, queue: &QueueSpec, keeps: Keeps) -> Cell {
         // What it is called does not change what comes of it.
         let (title, description) = (String::new(), String::new());
-        let scenario = Scenario { title, description, compare: vec![queue.clone()], ..scenario.clone() };
+        let scenario =
+            Scenario { title, description, compare: vec![queue.clone()], ..scenario.clone() };
         let resolved = scenario.resolved();
         // The key is fixed: the hash is a name, and no adversary chooses scenarios.
         let mut hasher = SipHasher13::new_with_keys(0, 0);
@@ -96,7 +99,9 @@ impl Cell {
     pub fn load(&self, dir: &Path) -> Option<Vec<Replication>> {
         let text = std::fs::read(self.path(dir)).ok()?;
         let stored: Stored = serde_json::from_slice(&text).ok()?;
-        let ours = stored.schema == SCHEMA && stored.version == VERSION && stored.scenario == self.resolved;
+        let ours = stored.schema == SCHEMA
+            && stored.version == VERSION
+            && stored.scenario == self.resolved;
         let whole = stored.replications.len() == self.scenario.run.seeds as usize;
         (ours && whole).then_some(stored.replications)
     }
@@ -109,7 +114,8 @@ impl Cell {
             scenario: self.resolved.clone(),
             replications: replications.to_vec(),
         };
-        let text = serde_json::to_vec(&stored).expect("names are strings and numbers are numbers or null");
+        let text =
+            serde_json::to_vec(&stored).expect("names are strings and numbers are numbers or null");
         let path = self.path(dir);
         let folder = dir.join(FOLDER);
         let write = || {

@@ -81,7 +81,12 @@ pub(super) fn read(text: &str, file: &str, problems: &mut Vec<Problem>) -> Vec<C
     match reader.headers() {
         Ok(headers) if headers.iter().eq(COLUMNS) => {}
         _ => {
-            problems.push(page.problem(1, "", "", format!("the columns must be {}", COLUMNS.join(","))));
+            problems.push(page.problem(
+                1,
+                "",
+                "",
+                format!("the columns must be {}", COLUMNS.join(",")),
+            ));
             return vec![];
         }
     }
@@ -109,8 +114,15 @@ pub(super) struct Page<'t> {
 
 impl Page<'_> {
     /// A problem in a field of a line.
-    pub fn problem(&self, line: usize, field: &str, value: &str, why: impl Into<String>) -> Problem {
-        let text: String = self.text.lines().nth(line - 1).unwrap_or_default().chars().take(160).collect();
+    pub fn problem(
+        &self,
+        line: usize,
+        field: &str,
+        value: &str,
+        why: impl Into<String>,
+    ) -> Problem {
+        let text: String =
+            self.text.lines().nth(line - 1).unwrap_or_default().chars().take(160).collect();
         let at = if value.is_empty() { None } else { text.find(value) };
         let column = at.map_or(1, |byte| text[..byte].chars().count() + 1);
         let width = if at.is_some() { value.chars().count() } else { text.chars().count() };
@@ -119,22 +131,33 @@ impl Page<'_> {
     }
 }
 
-fn row(page: &Page<'_>, line: usize, record: &csv::StringRecord, problems: &mut Vec<Problem>) -> Option<Claim> {
+fn row(
+    page: &Page<'_>,
+    line: usize,
+    record: &csv::StringRecord,
+    problems: &mut Vec<Problem>,
+) -> Option<Claim> {
     if record.len() != COLUMNS.len() {
         let why = format!("must have {} fields, not {}", COLUMNS.len(), record.len());
         problems.push(page.problem(line, "", "", why));
         return None;
     }
     let before = problems.len();
-    let field = |name: &str| record[COLUMNS.iter().position(|c| *c == name).unwrap_or_default()].trim().to_string();
-    let mut refuse = |name: &str, why: String| problems.push(page.problem(line, name, &field(name), why));
-    let quantity = field("quantity").parse::<Quantity>().map_err(|why| refuse("quantity", why)).ok();
+    let field = |name: &str| {
+        record[COLUMNS.iter().position(|c| *c == name).unwrap_or_default()].trim().to_string()
+    };
+    let mut refuse =
+        |name: &str, why: String| problems.push(page.problem(line, name, &field(name), why));
+    let quantity =
+        field("quantity").parse::<Quantity>().map_err(|why| refuse("quantity", why)).ok();
     let unit = field("unit").parse::<Unit>().map_err(|why| refuse("unit", why)).ok();
     if let (Some(quantity), Some(unit)) = (&quantity, unit)
         && !quantity.measured_in(unit)
     {
-        let units: Vec<_> =
-            Unit::of(quantity.dimension()).into_iter().map(|u| if u.is_empty() { "none" } else { u }).collect();
+        let units: Vec<_> = Unit::of(quantity.dimension())
+            .into_iter()
+            .map(|u| if u.is_empty() { "none" } else { u })
+            .collect();
         refuse("unit", format!("`{quantity}` is measured in {}", units.join(", ")));
     }
     let printed = field("printed").parse::<Printed>().map_err(|why| refuse("printed", why)).ok();
@@ -179,6 +202,9 @@ fn fit(text: &str) -> Result<Fit, String> {
         None if text.is_empty() => Ok(Fit::Free),
         Some(("target", name)) => Ok(Fit::Target(name.trim().into())),
         Some(("support", name)) => Ok(Fit::Support(name.trim().into())),
-        _ => Err("must be empty, `target NAME` or `support NAME`, with the name of a [[fitted]]".into()),
+        _ => {
+            Err("must be empty, `target NAME` or `support NAME`, with the name of a [[fitted]]"
+                .into())
+        }
     }
 }

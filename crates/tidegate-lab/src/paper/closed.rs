@@ -69,8 +69,14 @@ const FORMS: [Form; 14] = [
         dimension: Dimension::Count,
         value: |a| orders()[a[0] as usize],
     },
-    Form { name: "jackknife", takes: &[], dimension: Dimension::Count, value: |_| table_1().0.estimate(&table_1().1) },
-    // The relative standard error of MINCOUNT with three minima a bucket, √(ψ'(3) / m), ψ'(3) = π²/6 − 5/4.
+    Form {
+        name: "jackknife",
+        takes: &[],
+        dimension: Dimension::Count,
+        value: |_| table_1().0.estimate(&table_1().1),
+    },
+    // The relative standard error of MINCOUNT with three minima a bucket, √(ψ'(3) / m), ψ'(3) =
+    // π²/6 − 5/4.
     Form {
         name: "mincount_error",
         takes: &["buckets"],
@@ -90,18 +96,40 @@ const FORMS: [Form; 14] = [
         dimension: Dimension::Count,
         value: |a| bare_threshold(a[0] as u64),
     },
-    // cho2001 eqs. (1) to (3): the packets from one loss to the next, if each is lost with the same chance.
+    // cho2001 eqs. (1) to (3): the packets from one loss to the next, if each is lost with the
+    // same chance.
     Form {
         name: "gap_chance",
         takes: &["percent", "packets"],
         dimension: Dimension::Ratio,
         value: |a| gap_chance(a[0] / 100.0, a[1]),
     },
-    Form { name: "gap_mean", takes: &["percent"], dimension: Dimension::Ratio, value: |a| gap_moments(a[0] / 100.0).0 },
-    Form { name: "gap_sd", takes: &["percent"], dimension: Dimension::Ratio, value: |a| gap_moments(a[0] / 100.0).1 },
-    // Its eq. (9): what the new packet and the old rate weigh in the rate, so many times K after the packet before.
-    Form { name: "rate_fresh", takes: &["memories"], dimension: Dimension::Ratio, value: |a| rate_weights(a[0]).0 },
-    Form { name: "rate_kept", takes: &["memories"], dimension: Dimension::Ratio, value: |a| rate_weights(a[0]).1 },
+    Form {
+        name: "gap_mean",
+        takes: &["percent"],
+        dimension: Dimension::Ratio,
+        value: |a| gap_moments(a[0] / 100.0).0,
+    },
+    Form {
+        name: "gap_sd",
+        takes: &["percent"],
+        dimension: Dimension::Ratio,
+        value: |a| gap_moments(a[0] / 100.0).1,
+    },
+    // Its eq. (9): what the new packet and the old rate weigh in the rate, so many times K after
+    // the packet before.
+    Form {
+        name: "rate_fresh",
+        takes: &["memories"],
+        dimension: Dimension::Ratio,
+        value: |a| rate_weights(a[0]).0,
+    },
+    Form {
+        name: "rate_kept",
+        takes: &["memories"],
+        dimension: Dimension::Ratio,
+        value: |a| rate_weights(a[0]).1,
+    },
 ];
 
 /// [1 − (1 − 1/B)^M]^L.
@@ -124,16 +152,19 @@ fn gap_chance(p: f64, packets: f64) -> f64 {
     libm::pow(1.0 - p, packets - 1.0) * p
 }
 
-/// Mean and standard deviation of the gap, summed up as eqs. (2) and (3) are meant: of the rest nothing is seen.
+/// Mean and standard deviation of the gap, summed up as eqs. (2) and (3) are meant: of the rest
+/// nothing is seen.
 fn gap_moments(p: f64) -> (f64, f64) {
     let most = (40.0 / p.clamp(1e-4, 1.0)) as u64;
-    let moment =
-        |power: i32| (1..=most).map(|n| libm::pow(n as f64, power as f64) * gap_chance(p, n as f64)).sum::<f64>();
+    let moment = |power: i32| {
+        (1..=most).map(|n| libm::pow(n as f64, power as f64) * gap_chance(p, n as f64)).sum::<f64>()
+    };
     let mean = moment(1);
     (mean, (moment(2) - mean * mean).max(0.0).sqrt())
 }
 
-/// As the estimator of the queues has it: a packet's own rate, and the rate before, `memories` times K later.
+/// As the estimator of the queues has it: a packet's own rate, and the rate before, `memories`
+/// times K later.
 fn rate_weights(memories: f64) -> (f64, f64) {
     let estimator = RateEstimator::new(Span::from_millis(1000));
     let gap = Span::from_secs(memories);
@@ -180,7 +211,8 @@ impl FromStr for Closed {
             format!("no such closed form; known are {}{near}", known.join(", "))
         })?;
         let wrong = || format!("must be written {}({})", form.name, form.takes.map_join());
-        let parts: Vec<&str> = inner.split(',').map(str::trim).filter(|part| !part.is_empty()).collect();
+        let parts: Vec<&str> =
+            inner.split(',').map(str::trim).filter(|part| !part.is_empty()).collect();
         if parts.len() != form.takes.len() {
             return Err(wrong());
         }
@@ -191,7 +223,11 @@ impl FromStr for Closed {
         let arguments: Option<Vec<f64>> = parts.iter().zip(form.takes).map(argument).collect();
         let arguments = arguments.ok_or_else(wrong)?;
         let whole_order = form.name != "jackknife_order" || arguments[0] <= 5.0;
-        if whole_order { Ok(Closed { form, arguments }) } else { Err("orders go from 0 to 5".into()) }
+        if whole_order {
+            Ok(Closed { form, arguments })
+        } else {
+            Err("orders go from 0 to 5".into())
+        }
     }
 }
 
@@ -241,7 +277,11 @@ mod tests {
 
     #[test]
     fn arguments_are_checked() {
-        for text in ["misclassified(levels 2, bins 23)", "misclassified(bins 2, levels 23, floods 1)", "jackknife(1)"] {
+        for text in [
+            "misclassified(levels 2, bins 23)",
+            "misclassified(bins 2, levels 23, floods 1)",
+            "jackknife(1)",
+        ] {
             assert!(text.parse::<Closed>().unwrap_err().contains("must be written"), "{text}");
         }
         assert!("jackknife_order(order 6)".parse::<Closed>().is_err());

@@ -1,4 +1,5 @@
-//! Holds what a folder says against what it says elsewhere: claims, runs, what was fitted, what is explained.
+//! Holds what a folder says against what it says elsewhere: claims, runs, what was fitted, what is
+//! explained.
 use crate::nearest::did_you_mean;
 use crate::problem::{Place, Problem};
 
@@ -21,25 +22,34 @@ pub(super) fn consistent(paper: &Paper, page: &Page<'_>, problems: &mut Vec<Prob
     for fitted in &paper.fitted {
         let name = &fitted.name;
         if !paper.claims.iter().any(|c| c.fit == Fit::Target(name.clone())) {
-            problems
-                .push(whole(format!("no claim is a target of the fitted `{name}`: which numbers was it chosen on?")));
+            problems.push(whole(format!(
+                "no claim is a target of the fitted `{name}`: which numbers was it chosen on?"
+            )));
         }
         if !paper.claims.iter().any(|c| c.fit == Fit::Support(name.clone())) {
-            problems.push(whole(format!("no claim supports the fitted `{name}`: one that it was not chosen on must")));
+            problems.push(whole(format!(
+                "no claim supports the fitted `{name}`: one that it was not chosen on must"
+            )));
         }
     }
     for experiment in &paper.experiments {
         let claimed = paper.claims.iter().any(|c| c.experiment == experiment.id);
         if !claimed && experiment.unchecked.is_none() {
             let id = &experiment.id;
-            problems.push(whole(format!("experiment {id} has no claim, and `unchecked` says not why")));
+            problems
+                .push(whole(format!("experiment {id} has no claim, and `unchecked` says not why")));
         }
     }
 }
 
 /// A mistake that is a file's as a whole.
 fn in_file(paper: &Paper, file: &str, why: String) -> Problem {
-    Problem { place: Place::File(format!("{}/{file}", paper.folder)), field: "".into(), value: "".into(), why }
+    Problem {
+        place: Place::File(format!("{}/{file}", paper.folder)),
+        field: "".into(),
+        value: "".into(),
+        why,
+    }
 }
 
 /// Every explanation is of something, and its evidence is there.
@@ -53,15 +63,27 @@ fn explained(paper: &Paper, problems: &mut Vec<Problem>) {
         for id in explanation.evidence.iter().filter(missing) {
             let known: Vec<&str> = paper.readings.iter().map(|table| table.id.as_str()).collect();
             let near = did_you_mean(id, &known).unwrap_or_default();
-            problems.push(in_file(paper, EXPLAINED, format!("`{name}`: there is no [[readings]] `{id}`{near}")));
+            problems.push(in_file(
+                paper,
+                EXPLAINED,
+                format!("`{name}`: there is no [[readings]] `{id}`{near}"),
+            ));
         }
     }
     for table in &paper.readings {
         if table.claims(paper).next().is_none() {
-            problems.push(in_file(paper, EXPLAINED, format!("[[readings]] `{}` shows no claim", table.id)));
+            problems.push(in_file(
+                paper,
+                EXPLAINED,
+                format!("[[readings]] `{}` shows no claim", table.id),
+            ));
         }
         if table.readings.is_empty() {
-            problems.push(in_file(paper, EXPLAINED, format!("[[readings]] `{}` has no [[reading]]", table.id)));
+            problems.push(in_file(
+                paper,
+                EXPLAINED,
+                format!("[[readings]] `{}` has no [[reading]]", table.id),
+            ));
         }
     }
 }
@@ -70,27 +92,41 @@ type Wrong = (&'static str, String, String);
 
 fn claim_consistent(paper: &Paper, claim: &Claim) -> Result<(), Wrong> {
     if paper.experiment(&claim.experiment).is_none() {
-        return Err(("experiment", claim.experiment.clone(), format!("{DESCRIPTION} has no such experiment")));
+        return Err((
+            "experiment",
+            claim.experiment.clone(),
+            format!("{DESCRIPTION} has no such experiment"),
+        ));
     }
     if let Fit::Target(name) | Fit::Support(name) = &claim.fit
         && !paper.fitted.iter().any(|f| f.name == *name)
     {
         return Err(("fit", name.clone(), format!("{DESCRIPTION} has no such [[fitted]]")));
     }
-    if let Some(name) = claim.explained.as_ref().filter(|name| !paper.explanations.iter().any(|e| e.name == **name)) {
-        return Err(("explained", name.clone(), format!("{EXPLAINED} has no such [[explanation]]")));
+    if let Some(name) =
+        claim.explained.as_ref().filter(|name| !paper.explanations.iter().any(|e| e.name == **name))
+    {
+        return Err((
+            "explained",
+            name.clone(),
+            format!("{EXPLAINED} has no such [[explanation]]"),
+        ));
     }
     if claim.quantity.closed().is_some() {
-        let placed = !claim.setting.is_empty() || !claim.queue.is_empty() || claim.printed.other().is_some();
+        let placed =
+            !claim.setting.is_empty() || !claim.queue.is_empty() || claim.printed.other().is_some();
         let why = "a closed form has neither setting nor queue".to_string();
         return if placed { Err(("quantity", claim.quantity.to_string(), why)) } else { Ok(()) };
     }
     let run = paper.run(&claim.experiment, &claim.setting);
-    let labels: Vec<String> = run.map_or(vec![], |r| r.full.compare.iter().map(|q| q.label()).collect());
+    let labels: Vec<String> =
+        run.map_or(vec![], |r| r.full.compare.iter().map(|q| q.label()).collect());
     let has = |label: &str| labels.iter().any(|known| known == label);
     if let Some(why) = &claim.unchecked {
         return match why == NO_QUEUE && has(&claim.queue) {
-            true => Err(("unchecked", why.clone(), "a run fills this row, so it can be checked".into())),
+            true => {
+                Err(("unchecked", why.clone(), "a run fills this row, so it can be checked".into()))
+            }
             false => Ok(()),
         };
     }
@@ -98,27 +134,44 @@ fn claim_consistent(paper: &Paper, claim: &Claim) -> Result<(), Wrong> {
         let known: Vec<&str> = labels.iter().map(String::as_str).collect();
         let near = did_you_mean(&claim.queue, &known).unwrap_or_default();
         let why = match run {
-            Some(_) => format!("the run has no queue of that label; it has {}{near}", known.join(", ")),
-            None => format!("no run has the setting `{}`, and `unchecked` says not why", claim.setting),
+            Some(_) => {
+                format!("the run has no queue of that label; it has {}{near}", known.join(", "))
+            }
+            None => {
+                format!("no run has the setting `{}`, and `unchecked` says not why", claim.setting)
+            }
         };
         return Err(("queue", claim.queue.clone(), why));
     }
     if let Some(other) = claim.printed.other() {
-        let theirs = other.setting.as_ref().map_or(run, |setting| paper.run(&claim.experiment, setting));
+        let theirs =
+            other.setting.as_ref().map_or(run, |setting| paper.run(&claim.experiment, setting));
         match theirs {
-            None => return Err(("printed", claim.text.clone(), "the experiment has no such setting".into())),
+            None => {
+                return Err((
+                    "printed",
+                    claim.text.clone(),
+                    "the experiment has no such setting".into(),
+                ));
+            }
             Some(run) if !run.full.compare.iter().any(|queue| queue.label() == other.queue) => {
-                return Err(("printed", other.queue.clone(), "the run has no queue of that label".into()));
+                return Err((
+                    "printed",
+                    other.queue.clone(),
+                    "the run has no queue of that label".into(),
+                ));
             }
             Some(_) => {}
         }
     }
     let named = claim.quantity.groups();
-    let groups: Vec<&str> = run.map_or(vec![], |r| r.full.groups.iter().map(|g| g.name.as_str()).collect());
+    let groups: Vec<&str> =
+        run.map_or(vec![], |r| r.full.groups.iter().map(|g| g.name.as_str()).collect());
     match named.into_iter().find(|group| !groups.contains(group)) {
         Some(group) => {
             let near = did_you_mean(group, &groups).unwrap_or_default();
-            let why = format!("the scenario has no group `{group}`; it has {}{near}", groups.join(", "));
+            let why =
+                format!("the scenario has no group `{group}`; it has {}{near}", groups.join(", "));
             Err(("quantity", claim.quantity.to_string(), why))
         }
         None => Ok(()),

@@ -1,4 +1,5 @@
-//! `[[figure]]`: what is drawn, read and checked; closed forms are worked out here, as are points measured elsewhere.
+//! `[[figure]]`: what is drawn, read and checked; closed forms are worked out here, as are points
+//! measured elsewhere.
 use crate::reader::Table;
 
 use super::book::{Figure, Kind, Known, Paper};
@@ -68,7 +69,11 @@ impl Description<'_, '_, '_> {
             Some("formula") => self.formula(table, &text, unit)?,
             Some("measured") => self.measured(table)?,
             Some(_) => {
-                self.reader.refuse_key(table, "kind", "must be one of sweep | time | flows | formula | measured");
+                self.reader.refuse_key(
+                    table,
+                    "kind",
+                    "must be one of sweep | time | flows | formula | measured",
+                );
                 return None;
             }
         };
@@ -80,7 +85,10 @@ impl Description<'_, '_, '_> {
         let first = at(&text, "1");
         let quantity: Quantity = match &kind {
             Kind::Known { .. } => Quantity::elsewhere(&text),
-            _ => first.parse().map_err(|why: String| self.reader.refuse_key(table, "quantity", why)).ok()?,
+            _ => first
+                .parse()
+                .map_err(|why: String| self.reader.refuse_key(table, "quantity", why))
+                .ok()?,
         };
         if !quantity.measured_in(unit) {
             let units = Unit::of(quantity.dimension()).join(" | ");
@@ -91,7 +99,11 @@ impl Description<'_, '_, '_> {
             || !id.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
             || paper.figures.iter().any(|f| f.id == id)
         {
-            self.reader.refuse_key(table, "id", "must be a name of its own, of letters, digits and -");
+            self.reader.refuse_key(
+                table,
+                "id",
+                "must be a name of its own, of letters, digits and -",
+            );
         }
         let title = self.text(table, "title");
         let x = self.reader.text(table, "x").unwrap_or_default();
@@ -101,13 +113,20 @@ impl Description<'_, '_, '_> {
 
     /// A closed form over whole numbers `{x}`, a line for each entry of `vary`.
     fn formula(&mut self, table: &Table<'_>, text: &str, unit: Unit) -> Option<Kind> {
-        let range: Option<Vec<u64>> = self.strings(table, "range").iter().map(|n| n.parse().ok()).collect();
+        let range: Option<Vec<u64>> =
+            self.strings(table, "range").iter().map(|n| n.parse().ok()).collect();
         let (from, to, step) = match range.as_deref() {
-            Some(&[from, to, step]) if from < to && step > 0 && (to - from) / step < MOST_POINTS => {
+            Some(&[from, to, step])
+                if from < to && step > 0 && (to - from) / step < MOST_POINTS =>
+            {
                 (from, to, step as usize)
             }
             _ => {
-                self.reader.refuse_key(table, "range", "must be [FROM, TO, STEP], whole and rising");
+                self.reader.refuse_key(
+                    table,
+                    "range",
+                    "must be [FROM, TO, STEP], whole and rising",
+                );
                 return None;
             }
         };
@@ -117,24 +136,35 @@ impl Description<'_, '_, '_> {
             let text = filled(text, &vary, i);
             let point = |x: u64| {
                 let quantity: Quantity = at(&text, &x.to_string()).parse()?;
-                let value = quantity.closed().ok_or_else(|| format!("`{quantity}` is no closed form"))?;
+                let value =
+                    quantity.closed().ok_or_else(|| format!("`{quantity}` is no closed form"))?;
                 if !quantity.measured_in(unit) {
-                    return Err(format!("`{quantity}` is measured in {}", Unit::of(quantity.dimension()).join(" | ")));
+                    return Err(format!(
+                        "`{quantity}` is measured in {}",
+                        Unit::of(quantity.dimension()).join(" | ")
+                    ));
                 }
                 Ok((x as f64, value * unit.per_base(1.0, 1.0)))
             };
-            let points: Result<Vec<(f64, f64)>, String> = (from..=to).step_by(step).map(point).collect();
-            let points = points.map_err(|why| self.reader.refuse_key(table, "quantity", why)).ok()?;
+            let points: Result<Vec<(f64, f64)>, String> =
+                (from..=to).step_by(step).map(point).collect();
+            let points =
+                points.map_err(|why| self.reader.refuse_key(table, "quantity", why)).ok()?;
             lines.push(Known { name: filled(&name, &vary, i), points });
         }
         Some(Kind::Known { lines, command: None })
     }
 
-    /// Points that no simulation gives, from a file of the folder, and the command that measures them again.
+    /// Points that no simulation gives, from a file of the folder, and the command that measures
+    /// them again.
     fn measured(&mut self, table: &Table<'_>) -> Option<Kind> {
         let (file, command) = (self.text(table, "file"), self.text(table, "command"));
         let Some(lines) = self.folder.file(&file).and_then(lines) else {
-            self.reader.refuse_key(table, "file", format!("must be a file of the folder, with the columns {COLUMNS}"));
+            self.reader.refuse_key(
+                table,
+                "file",
+                format!("must be a file of the folder, with the columns {COLUMNS}"),
+            );
             return None;
         };
         Some(Kind::Known { lines, command: Some(command) })
@@ -166,11 +196,17 @@ mod tests {
     #[test]
     fn a_file_of_points_is_read_line_by_line() {
         let read = lines("line,x,y\na,1,2.5\nb,1,3\na,2,4\n").unwrap();
-        let line = |name: &str, points: &[(f64, f64)]| Known { name: name.into(), points: points.into() };
+        let line =
+            |name: &str, points: &[(f64, f64)]| Known { name: name.into(), points: points.into() };
         assert_eq!(read, [line("a", &[(1.0, 2.5), (2.0, 4.0)]), line("b", &[(1.0, 3.0)])]);
-        for wrong in
-            ["", "line,x,y\n", "name,x,y\na,1,2\n", "line,x,y\na,1\n", "line,x,y\na,1,inf\n", "line,x,y\na,b,2\n"]
-        {
+        for wrong in [
+            "",
+            "line,x,y\n",
+            "name,x,y\na,1,2\n",
+            "line,x,y\na,1\n",
+            "line,x,y\na,1,inf\n",
+            "line,x,y\na,b,2\n",
+        ] {
             assert_eq!(lines(wrong), None, "{wrong}");
         }
     }

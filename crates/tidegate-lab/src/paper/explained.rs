@@ -43,13 +43,28 @@ pub(super) fn read(folder: &Folder<'_>, paper: &mut Paper, problems: &mut Vec<Pr
         let found = description.several(&table, paper, &paper.readings[place], seeds[place]);
         paper.readings[place].readings.extend(found);
     }
-    twice(&file, "[[explanation]]", paper.explanations.iter().map(|e| e.name.as_str()), &mut reader.problems);
-    twice(&file, "[[readings]]", paper.readings.iter().map(|r| r.id.as_str()), &mut reader.problems);
+    twice(
+        &file,
+        "[[explanation]]",
+        paper.explanations.iter().map(|e| e.name.as_str()),
+        &mut reader.problems,
+    );
+    twice(
+        &file,
+        "[[readings]]",
+        paper.readings.iter().map(|r| r.id.as_str()),
+        &mut reader.problems,
+    );
     problems.extend(reader.problems);
 }
 
 /// No two may have one name.
-fn twice<'n>(file: &str, what: &str, names: impl Iterator<Item = &'n str>, problems: &mut Vec<Problem>) {
+fn twice<'n>(
+    file: &str,
+    what: &str,
+    names: impl Iterator<Item = &'n str>,
+    problems: &mut Vec<Problem>,
+) {
     let mut known: Vec<&str> = vec![];
     for name in names {
         if known.contains(&name) {
@@ -65,7 +80,11 @@ impl Description<'_, '_, '_> {
     fn explanation(&mut self, table: &Table<'_>) -> Explanation {
         self.reader.only(table, "an [[explanation]]", &["name", "why", "evidence"]);
         let name = self.name(table, "name");
-        Explanation { name, why: self.text(table, "why"), evidence: self.strings(table, "evidence") }
+        Explanation {
+            name,
+            why: self.text(table, "why"),
+            evidence: self.strings(table, "evidence"),
+        }
     }
 
     /// A table of readings without its readings, and how many replications those have.
@@ -98,8 +117,18 @@ impl Description<'_, '_, '_> {
     }
 
     /// The readings of a `[[reading]]`: one, or one for each entry of the lists in `vary`.
-    fn several(&mut self, table: &Table<'_>, paper: &Paper, of: &Readings, seeds: u32) -> Vec<Reading> {
-        self.reader.only(table, "a [[reading]]", &["of", "name", "scenario", "set", "vary", "contradicted"]);
+    fn several(
+        &mut self,
+        table: &Table<'_>,
+        paper: &Paper,
+        of: &Readings,
+        seeds: u32,
+    ) -> Vec<Reading> {
+        self.reader.only(
+            table,
+            "a [[reading]]",
+            &["of", "name", "scenario", "set", "vary", "contradicted"],
+        );
         let contradicted = self.reader.text(table, "contradicted");
         if contradicted.is_some() && seeds < LEAST_SEEDS {
             let why = format!(
@@ -117,10 +146,13 @@ impl Description<'_, '_, '_> {
             let set: Vec<String> = set.iter().map(|text| filled(text, &vary, i)).collect();
             let under = format!("{}/{name}", of.id);
             let mut runs = vec![];
-            for base in of.settings.iter().filter_map(|setting| paper.run(&of.experiment, setting)) {
+            for base in of.settings.iter().filter_map(|setting| paper.run(&of.experiment, setting))
+            {
                 let file = scenario.as_ref().unwrap_or(&base.scenario_file);
                 let sets = [&base.sets[..], &set].concat();
-                let Some(run) = self.simulated(table, file, &sets, &base.shorter, seeds) else { continue };
+                let Some(run) = self.simulated(table, file, &sets, &base.shorter, seeds) else {
+                    continue;
+                };
                 let (experiment, setting) = (base.experiment.clone(), base.setting.clone());
                 let (under, reading) = (under.clone(), base.reading.clone());
                 runs.push(Run { experiment, under, setting, reading, ..run });

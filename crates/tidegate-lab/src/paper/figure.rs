@@ -7,11 +7,18 @@ use super::book::{Figure, Kind, Known, Paper, Run};
 use super::run::{Length, Results};
 use super::{board, look};
 
-/// The figures of `experiments` of `paper`, each with the name of its experiment; those of which nothing was run are
-/// left out.
-pub fn charts(paper: &Paper, experiments: &[String], results: &Results, length: Length) -> Vec<(String, Chart)> {
+/// The figures of `experiments` of `paper`, each with the name of its experiment; those of which
+/// nothing was run are left out.
+pub fn charts(
+    paper: &Paper,
+    experiments: &[String],
+    results: &Results,
+    length: Length,
+) -> Vec<(String, Chart)> {
     let asked = paper.figures.iter().filter(|f| experiments.contains(&f.experiment));
-    let drawn = asked.filter_map(|figure| Some((figure.experiment.clone(), chart(paper, figure, results, length)?)));
+    let drawn = asked.filter_map(|figure| {
+        Some((figure.experiment.clone(), chart(paper, figure, results, length)?))
+    });
     drawn.collect()
 }
 
@@ -56,7 +63,9 @@ fn known(line: &Known) -> ChartLine {
 }
 
 fn sweep(paper: &Paper, figure: &Figure, results: &Results) -> Vec<ChartLine> {
-    let mine = |run: &&Run| run.experiment == figure.experiment && run.reading == figure.reading && run.x.is_some();
+    let mine = |run: &&Run| {
+        run.experiment == figure.experiment && run.reading == figure.reading && run.x.is_some()
+    };
     let runs: Vec<&Run> = paper.runs.iter().filter(mine).collect();
     let mut lines = vec![];
     for label in labels(runs.iter().copied()) {
@@ -69,7 +78,9 @@ fn sweep(paper: &Paper, figure: &Figure, results: &Results) -> Vec<ChartLine> {
         let ours: Vec<Point> = runs.iter().filter_map(point).collect();
         let printed = paper.claims.iter().filter(|c| c.queue == label && c.unit == figure.unit);
         let printed = printed.filter_map(|claim| {
-            let run = runs.iter().find(|run| run.experiment == claim.experiment && run.setting == claim.setting)?;
+            let run = runs
+                .iter()
+                .find(|run| run.experiment == claim.experiment && run.setting == claim.setting)?;
             let x = run.x.filter(|x| claim.quantity == figure.quantity_at(*x))?;
             Some(Point { x, y: claim.figure()?.mean(), ci95: None })
         });
@@ -84,13 +95,15 @@ fn sweep(paper: &Paper, figure: &Figure, results: &Results) -> Vec<ChartLine> {
 }
 
 fn over_time(paper: &Paper, figure: &Figure, setting: &str, results: &Results) -> Vec<ChartLine> {
-    let runs = paper.runs.iter().filter(|r| r.experiment == figure.experiment && r.setting == setting);
+    let runs =
+        paper.runs.iter().filter(|r| r.experiment == figure.experiment && r.setting == setting);
     let line = |label: String| {
         let first = results.of(&figure.experiment, setting, &label)?.first()?;
         let series = first.series.as_ref()?;
         let values = &figure.quantity.line(series)?.values;
         let unit = figure.unit.per_base(1.0, 1.0);
-        let point = |(x, y): (&f64, &Option<f64>)| Some(Point { x: *x, y: (*y)? * unit, ci95: None });
+        let point =
+            |(x, y): (&f64, &Option<f64>)| Some(Point { x: *x, y: (*y)? * unit, ci95: None });
         let points: Vec<Point> = series.time_s.iter().zip(values).filter_map(point).collect();
         (!points.is_empty()).then_some(ChartLine { name: label, printed: false, points })
     };
@@ -98,7 +111,8 @@ fn over_time(paper: &Paper, figure: &Figure, setting: &str, results: &Results) -
 }
 
 fn flows(paper: &Paper, figure: &Figure, setting: &str, results: &Results) -> Vec<ChartLine> {
-    let runs = paper.runs.iter().filter(|r| r.experiment == figure.experiment && r.setting == setting);
+    let runs =
+        paper.runs.iter().filter(|r| r.experiment == figure.experiment && r.setting == setting);
     let unit = figure.unit.per_base(1.0, 1.0);
     let line = |label: String| {
         let all = results.of(&figure.experiment, setting, &label)?;
@@ -110,7 +124,11 @@ fn flows(paper: &Paper, figure: &Figure, setting: &str, results: &Results) -> Ve
             let ours = figure_of_some(all.iter().map(of))?;
             Some(Point { x: flow as f64, y: ours.mean(), ci95: None })
         };
-        Some(ChartLine { name: label, printed: false, points: (0..count).filter_map(point).collect() })
+        Some(ChartLine {
+            name: label,
+            printed: false,
+            points: (0..count).filter_map(point).collect(),
+        })
     };
     labels(runs).into_iter().filter_map(line).collect()
 }
@@ -122,10 +140,17 @@ const COLUMNS: [&str; 7] = ["paper", "figure", "what", "queue", "x", "ours", "ci
 pub fn points(papers: &[Paper], experiments: &[String], results: &Results) -> String {
     let mut rows = vec![];
     for paper in papers {
-        let sweeps = paper.figures.iter().filter(|f| f.kind == Kind::Sweep && experiments.contains(&f.experiment));
+        let sweeps = paper
+            .figures
+            .iter()
+            .filter(|f| f.kind == Kind::Sweep && experiments.contains(&f.experiment));
         for chart in sweeps.filter_map(|figure| chart(paper, figure, results, Length::Full)) {
             for line in chart.lines.iter().filter(|line| !line.printed) {
-                rows.extend(line.points.iter().map(|point| fields(&paper.folder, &chart, &line.name, point)));
+                rows.extend(
+                    line.points
+                        .iter()
+                        .map(|point| fields(&paper.folder, &chart, &line.name, point)),
+                );
             }
         }
         rows.extend(board::points(paper, experiments, results));
@@ -140,5 +165,13 @@ pub(super) fn number(value: f64) -> String {
 
 fn fields(folder: &str, chart: &Chart, queue: &str, point: &Point) -> Vec<String> {
     let half = point.ci95.map_or(String::new(), number);
-    vec![folder.into(), chart.id.clone(), chart.y.clone(), queue.into(), number(point.x), number(point.y), half]
+    vec![
+        folder.into(),
+        chart.id.clone(),
+        chart.y.clone(),
+        queue.into(),
+        number(point.x),
+        number(point.y),
+        half,
+    ]
 }

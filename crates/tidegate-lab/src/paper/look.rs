@@ -55,13 +55,15 @@ pub(super) fn figure(
     figure_of_some(replications.iter().map(|replication| quantity.value(replication, unit)))
 }
 
-/// The claims of `paper` that belong to one of `experiments`, each with its figure and verdict. One that differs as run holds under the
-/// first reading of the paper's that is told to be contradicted and under which it does.
+/// The claims of `paper` that belong to one of `experiments`, each with its figure and verdict. One
+/// that differs as run holds under the first reading of the paper's that is told to be contradicted
+/// and under which it does.
 pub fn rows<'p>(paper: &'p Paper, experiments: &[String], results: &Results) -> Vec<Row<'p>> {
     let asked = paper.claims.iter().filter(|claim| experiments.contains(&claim.experiment));
     let judged = |claim: &'p Claim| {
         let own = row(paper, claim, &claim.experiment, results);
-        let reading = if own.verdict.is_apart() { reconciling(paper, claim, results) } else { None };
+        let reading =
+            if own.verdict.is_apart() { reconciling(paper, claim, results) } else { None };
         match reading {
             Some(reading) => Row { verdict: Verdict::HoldsUnder(reading.name.clone()), ..own },
             None => own,
@@ -72,17 +74,26 @@ pub fn rows<'p>(paper: &'p Paper, experiments: &[String], results: &Results) -> 
 
 /// The first reading that is told to be contradicted and under which `claim` holds.
 fn reconciling<'p>(paper: &'p Paper, claim: &Claim, results: &Results) -> Option<&'p Reading> {
-    let tables = paper.readings.iter().filter(|table| table.claims(paper).any(|known| known == claim));
-    let mut readings = tables.flat_map(|table| &table.readings).filter(|reading| reading.contradicted.is_some());
+    let tables =
+        paper.readings.iter().filter(|table| table.claims(paper).any(|known| known == claim));
+    let mut readings =
+        tables.flat_map(|table| &table.readings).filter(|reading| reading.contradicted.is_some());
     readings.find(|reading| row(paper, claim, reading.under(), results).verdict == Verdict::Holds)
 }
 
 /// A claim with the figure of the experiment, or of the reading that `under` names.
-pub(super) fn row<'p>(paper: &'p Paper, claim: &'p Claim, under: &str, results: &Results) -> Row<'p> {
+pub(super) fn row<'p>(
+    paper: &'p Paper,
+    claim: &'p Claim,
+    under: &str,
+    results: &Results,
+) -> Row<'p> {
     let of = |setting: &str, queue: &str| {
         let closed = claim.quantity.closed().map(|value| value * claim.unit.per_base(1.0, 1.0));
         let place = (under, setting, queue);
-        closed.and_then(Figure::exact).or_else(|| figure(results, place, &claim.quantity, claim.unit))
+        closed
+            .and_then(Figure::exact)
+            .or_else(|| figure(results, place, &claim.quantity, claim.unit))
     };
     let ours = of(&claim.setting, &claim.queue);
     let verdict = match (&claim.unchecked, ours) {
@@ -90,11 +101,14 @@ pub(super) fn row<'p>(paper: &'p Paper, claim: &'p Claim, under: &str, results: 
         (None, None) => Verdict::Unchecked("nothing was measured".into()),
         (None, Some(ours)) => {
             let other = claim.printed.other();
-            let theirs = other.and_then(|o| of(o.setting.as_ref().unwrap_or(&claim.setting), &o.queue));
-            let of_place = |setting: &str, queue: &str| results.of(under, setting, queue).map_or(0, <[_]>::len);
-            let theirs = theirs
-                .zip(other)
-                .map(|(figure, o)| (figure, of_place(o.setting.as_ref().unwrap_or(&claim.setting), &o.queue)));
+            let theirs =
+                other.and_then(|o| of(o.setting.as_ref().unwrap_or(&claim.setting), &o.queue));
+            let of_place = |setting: &str, queue: &str| {
+                results.of(under, setting, queue).map_or(0, <[_]>::len)
+            };
+            let theirs = theirs.zip(other).map(|(figure, o)| {
+                (figure, of_place(o.setting.as_ref().unwrap_or(&claim.setting), &o.queue))
+            });
             let ours = (ours, of_place(&claim.setting, &claim.queue));
             let verdict = claim.printed.judge(ours, theirs, claim.within);
             if matches!(claim.fit, Fit::Target(_)) { verdict.of_a_target() } else { verdict }
@@ -170,11 +184,17 @@ pub(super) fn table(columns: &[&str], rows: impl Iterator<Item = Vec<String>>) -
 }
 
 /// What the pages show of `paper`: `experiments` of it.
-pub fn page(paper: &Paper, experiments: &[String], results: &Results, length: Length) -> page::Paper {
+pub fn page(
+    paper: &Paper,
+    experiments: &[String],
+    results: &Results,
+    length: Length,
+) -> page::Paper {
     let rows = rows(paper, experiments, results);
     let drawn = charts(paper, experiments, results, length);
     let reread = readings::tables(paper, experiments, results);
-    let (boards, maps) = (board::boards(paper, experiments, results), board::maps(paper, experiments, results));
+    let (boards, maps) =
+        (board::boards(paper, experiments, results), board::maps(paper, experiments, results));
     let shown = paper.experiments.iter().filter(|e| experiments.contains(&e.id));
     let of = |e: &Experiment| page::Experiment {
         id: e.id.clone(),
@@ -188,10 +208,17 @@ pub fn page(paper: &Paper, experiments: &[String], results: &Results, length: Le
         readings: of_experiment(&reread, &e.id),
         boards: of_experiment(&boards, &e.id),
         maps: of_experiment(&maps, &e.id),
-        runs: paper.runs.iter().filter(|run| run.experiment == e.id).map(|run| command(paper, run)).collect(),
+        runs: paper
+            .runs
+            .iter()
+            .filter(|run| run.experiment == e.id)
+            .map(|run| command(paper, run))
+            .collect(),
     };
     let fitted = paper.fitted.iter().map(|fitted| {
-        let with = |fit: &Fit| rows.iter().filter(|row| row.claim.fit == *fit).map(claim).collect::<Vec<_>>();
+        let with = |fit: &Fit| {
+            rows.iter().filter(|row| row.claim.fit == *fit).map(claim).collect::<Vec<_>>()
+        };
         page::Fitted {
             parameter: fitted.parameter.clone(),
             targets: with(&Fit::Target(fitted.name.clone())),
@@ -216,7 +243,9 @@ fn of_experiment<T: Clone>(all: &[(String, T)], id: &str) -> Vec<T> {
 
 /// The explanations that rows of the experiment called `id` need, in the order of the file.
 fn explanations(paper: &Paper, rows: &[Row<'_>], id: &str) -> Vec<page::Explanation> {
-    let mine = |name: &str| rows.iter().filter(|r| r.claim.experiment == id && r.explanation() == Some(name)).count();
+    let mine = |name: &str| {
+        rows.iter().filter(|r| r.claim.experiment == id && r.explanation() == Some(name)).count()
+    };
     let needed = paper.explanations.iter().filter(|explanation| mine(&explanation.name) > 0);
     let shown = |explanation: &Explanation| page::Explanation {
         name: explanation.name.clone(),

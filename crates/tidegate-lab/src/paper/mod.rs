@@ -1,8 +1,10 @@
 //! The papers, reproduced: experiments and claims in, figures with verdicts out.
 //!
-//! A paper is a folder: `paper.toml` (experiments, runs, figures, what was fitted), scenarios, `printed.csv` with one
-//! claim a row, and `explained.toml` with the reasons for differences and other readings of the text (docs/papers.md). [`Paper::read`] checks all of it against each other, [`run()`] simulates what is not
-//! stored yet, and [`rows`] sets our figures beside the printed ones.
+//! A paper is a folder: `paper.toml` (experiments, runs, figures, what was fitted), scenarios,
+//! `printed.csv` with one claim a row, and `explained.toml` with the reasons for differences and
+//! other readings of the text (docs/papers.md). [`Paper::read`] checks all of it against each
+//! other, [`run()`] simulates what is not stored yet, and [`rows`] sets our figures beside the
+//! printed ones.
 mod board;
 mod book;
 mod cell;
@@ -25,7 +27,9 @@ mod verdict;
 use std::borrow::Cow;
 
 pub use board::{Board, Column};
-pub use book::{Experiment, Explanation, Figure, Fitted, Kind, Known, Paper, Reading, Readings, Run};
+pub use book::{
+    Experiment, Explanation, Figure, Fitted, Kind, Known, Paper, Reading, Readings, Run,
+};
 pub use cell::{VERSION, sources};
 pub use claim::{Claim, Fit};
 pub use figure::{charts, points};
@@ -61,11 +65,16 @@ impl Folder<'_> {
 
 /// Lets the folders use each other's scenarios, as `../care/b5.toml`.
 pub fn shelved(mut folders: Vec<Folder<'_>>) -> Vec<Folder<'_>> {
-    let scenario = |name: &str| name.ends_with(".toml") && ![DESCRIPTION, EXPLAINED].contains(&name);
+    let scenario =
+        |name: &str| name.ends_with(".toml") && ![DESCRIPTION, EXPLAINED].contains(&name);
     let mut shared = vec![];
     for folder in &folders {
         let mine = folder.files.iter().filter(|(name, _)| scenario(name));
-        shared.extend(mine.map(|(name, text)| (Cow::Owned(format!("../{}/{name}", folder.name)), text.clone())));
+        shared.extend(
+            mine.map(|(name, text)| {
+                (Cow::Owned(format!("../{}/{name}", folder.name)), text.clone())
+            }),
+        );
     }
     for folder in &mut folders {
         folder.files.extend(shared.iter().cloned());

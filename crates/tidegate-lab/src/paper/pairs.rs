@@ -1,4 +1,5 @@
-//! Readings two at a time: an experiment's own runs with every pair of choices made, and how many of its claims come out.
+//! Readings two at a time: an experiment's own runs with every pair of choices made, and how many
+//! of its claims come out.
 //!
 //! Readings that are varied one at a time do not show those that only a pair reconciles.
 use std::fmt;
@@ -19,7 +20,8 @@ use super::verdict::Verdict;
 /// The most choices of a grid: 2016 pairs.
 pub const MOST_CHOICES: usize = 64;
 
-/// One reading: a parameter of a queue (`sfb:drop_rule=any`), or a value of the scenario (`group.tcp.rules=ns2`).
+/// One reading: a parameter of a queue (`sfb:drop_rule=any`), or a value of the scenario
+/// (`group.tcp.rules=ns2`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Choice {
     /// Of every queue of this name that the experiment compares.
@@ -74,7 +76,9 @@ impl Choice {
     /// Whether both say something of the same place, so that they cannot be made together.
     fn excludes(&self, other: &Choice) -> bool {
         match (self, other) {
-            (Choice::Queue { name: a, param: b, .. }, Choice::Queue { name, param, .. }) => a == name && b == param,
+            (Choice::Queue { name: a, param: b, .. }, Choice::Queue { name, param, .. }) => {
+                a == name && b == param
+            }
             (Choice::Scenario(a), Choice::Scenario(b)) => a.path == b.path,
             _ => false,
         }
@@ -103,25 +107,35 @@ impl Choice {
 }
 
 /// The scenario of `run` with its sets and `more`; queues and seeds as in `before`.
-fn again(run: &Run, before: &Scenario, more: &[String], folder: &Folder<'_>) -> Result<Scenario, Problems> {
+fn again(
+    run: &Run,
+    before: &Scenario,
+    more: &[String],
+    folder: &Folder<'_>,
+) -> Result<Scenario, Problems> {
     let text = folder.file(&run.scenario_file).unwrap_or_default();
     let sets: Vec<Set> = run.sets.iter().chain(more).filter_map(|set| set.parse().ok()).collect();
-    let mut scenario = Scenario::parse(text.as_bytes(), &format!("{}/{}", folder.name, run.scenario_file), &sets)?;
+    let mut scenario =
+        Scenario::parse(text.as_bytes(), &format!("{}/{}", folder.name, run.scenario_file), &sets)?;
     scenario.compare.clone_from(&before.compare);
     scenario.run.seeds = before.run.seeds;
     Ok(scenario)
 }
 
-/// The choices that the manual pages of the queues of `experiment` list: every other word of each parameter that takes one of several words.
-/// With `only`, those of this queue.
+/// The choices that the manual pages of the queues of `experiment` list: every other word of each
+/// parameter that takes one of several words. With `only`, those of this queue.
 pub fn listed(paper: &Paper, experiment: &str, only: Option<&str>) -> Vec<Choice> {
     let mut choices: Vec<Choice> = vec![];
     for run in paper.runs.iter().filter(|run| run.experiment == experiment) {
         let link = run.full.bottleneck();
-        for spec in run.full.compare.iter().filter(|spec| only.is_none_or(|name| spec.name == name)) {
+        for spec in run.full.compare.iter().filter(|spec| only.is_none_or(|name| spec.name == name))
+        {
             let Ok(config) = spec.resolve(&link) else { continue };
             for (param, now) in config.values() {
-                let words = param.kind.split(" | ").filter(|_| param.kind.contains(" | ") && !now.contains(':'));
+                let words = param
+                    .kind
+                    .split(" | ")
+                    .filter(|_| param.kind.contains(" | ") && !now.contains(':'));
                 for word in words.filter(|word| *word != now && !word.contains(' ')) {
                     let (name, param, value) = (spec.name.clone(), param.name.into(), word.into());
                     let choice = Choice::Queue { name, param, value };
@@ -153,7 +167,8 @@ pub struct Cell {
     pub met: usize,
     /// See `met`.
     pub of: usize,
-    /// By what factor ours is off the printed numbers, in the root mean square of logarithms; `None` where no number is printed.
+    /// By what factor ours is off the printed numbers, in the root mean square of logarithms;
+    /// `None` where no number is printed.
     pub factor: Option<f64>,
     /// Claims that hold here and not as run, and the reverse.
     pub gained: usize,
@@ -191,8 +206,14 @@ impl Grid {
     ///
     /// # Errors
     /// A choice that a scenario does not have, or that cannot be made there.
-    pub fn new(paper: &Paper, folder: &Folder<'_>, experiment: &str, choices: &[Choice]) -> Result<Grid, Problems> {
-        let own: Vec<Run> = paper.runs.iter().filter(|run| run.experiment == experiment).cloned().collect();
+    pub fn new(
+        paper: &Paper,
+        folder: &Folder<'_>,
+        experiment: &str,
+        choices: &[Choice],
+    ) -> Result<Grid, Problems> {
+        let own: Vec<Run> =
+            paper.runs.iter().filter(|run| run.experiment == experiment).cloned().collect();
         let mut made: Vec<Vec<Choice>> = vec![vec![]];
         made.extend(choices.iter().map(|one| vec![one.clone()]));
         for (at, one) in choices.iter().enumerate() {
@@ -219,17 +240,25 @@ impl Grid {
 
     /// What came of it, the best first: by claims met, then by the factor.
     pub fn judged(&self, results: &Results) -> Vec<Cell> {
-        let claims: Vec<_> = self.paper.claims.iter().filter(|claim| claim.experiment == self.experiment).collect();
+        let claims: Vec<_> =
+            self.paper.claims.iter().filter(|claim| claim.experiment == self.experiment).collect();
         let rows = |under: &str| {
-            claims.iter().map(|claim| look::row(&self.paper, claim, under, results)).collect::<Vec<Row<'_>>>()
+            claims
+                .iter()
+                .map(|claim| look::row(&self.paper, claim, under, results))
+                .collect::<Vec<Row<'_>>>()
         };
         let holds = |row: &Row<'_>| matches!(row.verdict, Verdict::Holds | Verdict::Fitted);
         let plain: Vec<bool> = rows("").iter().map(holds).collect();
         let cell = |(choices, under): &(Vec<Choice>, String)| {
             let rows = rows(under);
             let now: Vec<bool> = rows.iter().map(holds).collect();
-            let told = |row: &&Row<'_>| row.ours.is_some() && !matches!(row.verdict, Verdict::Unchecked(_));
-            let changed = |from: bool| plain.iter().zip(&now).filter(|(was, is)| **was == from && **is != from).count();
+            let told = |row: &&Row<'_>| {
+                row.ours.is_some() && !matches!(row.verdict, Verdict::Unchecked(_))
+            };
+            let changed = |from: bool| {
+                plain.iter().zip(&now).filter(|(was, is)| **was == from && **is != from).count()
+            };
             Cell {
                 choices: choices.clone(),
                 met: now.iter().filter(|holds| **holds).count(),

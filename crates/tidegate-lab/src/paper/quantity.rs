@@ -124,12 +124,16 @@ impl Quantity {
     /// What kind of number it is.
     pub fn dimension(&self) -> Dimension {
         match &self.what {
-            What::Rate(..) | What::RateOver(..) | What::End(..) | What::Whole(Whole::Norm) | What::NormOf(..) => {
-                Dimension::Rate
-            }
-            What::LossRatio(_) | What::LossRatioOver(_) | What::MarkRatio(_) | What::Jain(_) | What::ClassJain(_) => {
-                Dimension::Ratio
-            }
+            What::Rate(..)
+            | What::RateOver(..)
+            | What::End(..)
+            | What::Whole(Whole::Norm)
+            | What::NormOf(..) => Dimension::Rate,
+            What::LossRatio(_)
+            | What::LossRatioOver(_)
+            | What::MarkRatio(_)
+            | What::Jain(_)
+            | What::ClassJain(_) => Dimension::Ratio,
             What::Ratio(..) | What::LossRatioChange(..) => Dimension::Ratio,
             What::Whole(Whole::Deviation | Whole::Utilization) => Dimension::Ratio,
             What::DropGapCov(_) | What::RateCov(..) => Dimension::Ratio,
@@ -169,7 +173,10 @@ impl Quantity {
     fn group(&self) -> Option<&str> {
         match &self.what {
             What::Rate(_, who) | What::RateOver(_, who, _) => who.group(),
-            What::LossRatio(who) | What::MarkRatio(who) | What::Jain(who) | What::DropGapCov(who) => who.group(),
+            What::LossRatio(who)
+            | What::MarkRatio(who)
+            | What::Jain(who)
+            | What::DropGapCov(who) => who.group(),
             What::RateCov(_, group) | What::End(_, group) | What::Below(group, _) => Some(group),
             _ => None,
         }
@@ -177,7 +184,13 @@ impl Quantity {
 
     /// Whether it needs what happened over time.
     pub fn needs_series(&self) -> bool {
-        matches!(self.what, What::RateOver(..) | What::LossRatioOver(_) | What::LossRatioChange(..) | What::Gauge(..))
+        matches!(
+            self.what,
+            What::RateOver(..)
+                | What::LossRatioOver(_)
+                | What::LossRatioChange(..)
+                | What::Gauge(..)
+        )
     }
 
     /// Whether it needs each flow.
@@ -205,7 +218,9 @@ impl Quantity {
     fn base(&self, replication: &Replication, groups: &[&Group]) -> Option<f64> {
         let document = &replication.document;
         let all = &document.aggregate;
-        let over = |shown, name: Option<&str>, window| reduce(replication, shown, name, Reduce::Mean, window);
+        let over = |shown, name: Option<&str>, window| {
+            reduce(replication, shown, name, Reduce::Mean, window)
+        };
         match &self.what {
             What::Rate(rate, _) => sum(groups, |g| rate.of(g)),
             What::RateOver(rate, who, window) => {
@@ -254,7 +269,9 @@ impl Quantity {
             What::End(Extreme::Least, _) => mean(groups.first()?.per_flow.min),
             What::End(Extreme::Greatest, _) => mean(groups.first()?.per_flow.max),
             What::Below(group, share) => below(document, group, *share),
-            What::Gauge(name, how, window) => reduce(replication, Shown::Gauge, Some(name), *how, *window),
+            What::Gauge(name, how, window) => {
+                reduce(replication, Shown::Gauge, Some(name), *how, *window)
+            }
             What::Closed(closed) => Some(closed.value()),
             What::Elsewhere => None,
         }
@@ -319,7 +336,8 @@ fn class_jain(groups: &[Group], rate: Rate) -> Option<f64> {
 /// The norm of the flows of `groups` against C/n.
 fn norm_of(document: &Document, groups: &[String], n: Option<f64>) -> Option<f64> {
     let flows = document.flows.as_ref()?;
-    let mine = flows.iter().filter(|f| f.group.as_ref().is_some_and(|group| groups.contains(group)));
+    let mine =
+        flows.iter().filter(|f| f.group.as_ref().is_some_and(|group| groups.contains(group)));
     let rates: Vec<f64> = mine.filter_map(|f| mean(f.throughput_bps)).collect();
     let fair = document.bottleneck.rate_bps? / n.unwrap_or(rates.len() as f64);
     Some(crate::stats::norm(&rates, fair))
@@ -330,18 +348,28 @@ fn below(document: &Document, group: &str, share: f64) -> Option<f64> {
     let flows = document.flows.as_ref()?;
     let each = document.bottleneck.rate_bps? / flows.len() as f64;
     let mine = flows.iter().filter(|f| f.group.as_deref() == Some(group));
-    Some(mine.filter(|f| mean(f.throughput_bps).is_some_and(|rate| rate < share * each)).count() as f64)
+    Some(mine.filter(|f| mean(f.throughput_bps).is_some_and(|rate| rate < share * each)).count()
+        as f64)
 }
 
-fn reduce(replication: &Replication, shown: Shown, name: Option<&str>, how: Reduce, window: Window) -> Option<f64> {
+fn reduce(
+    replication: &Replication,
+    shown: Shown,
+    name: Option<&str>,
+    how: Reduce,
+    window: Window,
+) -> Option<f64> {
     let series = replication.series.as_ref()?;
-    let line = series.lines.iter().find(|l| l.what == shown && name.is_none_or(|name| l.name == name))?;
+    let line =
+        series.lines.iter().find(|l| l.what == shown && name.is_none_or(|name| l.name == name))?;
     let within = |t: &f64| *t > window.from && *t <= window.to;
     let values = series.time_s.iter().zip(&line.values).filter(|(t, _)| within(t));
     let values: Vec<f64> = values.filter_map(|(_, value)| *value).collect();
     match how {
         Reduce::Mean => crate::stats::mean(&values),
-        Reduce::Rmse(truth) => crate::stats::rmse(&values.iter().map(|v| (*v, truth)).collect::<Vec<_>>()),
+        Reduce::Rmse(truth) => {
+            crate::stats::rmse(&values.iter().map(|v| (*v, truth)).collect::<Vec<_>>())
+        }
     }
 }
 
@@ -376,16 +404,28 @@ mod tests {
     fn group(name: &str, count: u64, bps: f64) -> Group {
         let figure = Figure::exact(bps);
         let fair = Figure::exact(1e6 * count as f64);
-        Group { name: name.into(), count, throughput_bps: figure, fair_share_bps: fair, ..Group::default() }
+        Group {
+            name: name.into(),
+            count,
+            throughput_bps: figure,
+            fair_share_bps: fair,
+            ..Group::default()
+        }
     }
 
     fn replication() -> Replication {
-        let document = Document { groups: vec![group("tcp", 4, 3e6), group("udp", 1, 2e6)], ..Document::default() };
+        let document = Document {
+            groups: vec![group("tcp", 4, 3e6), group("udp", 1, 2e6)],
+            ..Document::default()
+        };
         let lines = vec![
             Line::new(Shown::Throughput, "udp", "bit/s", [1e6, 2e6, 4e6, 9e6]),
             Line::new(Shown::Gauge, "flows", "", [f64::NAN, 4.0, 6.0, 9.0]),
         ];
-        Replication { document, series: Some(Series { seed: None, time_s: vec![1.0, 2.0, 3.0, 4.0], lines }) }
+        Replication {
+            document,
+            series: Some(Series { seed: None, time_s: vec![1.0, 2.0, 3.0, 4.0], lines }),
+        }
     }
 
     fn value(quantity: &str, unit: &str) -> Option<f64> {
@@ -414,7 +454,11 @@ mod tests {
     #[test]
     fn class_means_weighted_by_count() {
         // Table 2 of the Purge paper, BLACK at 100 flows: its classes' means give its index.
-        let groups = [group("a", 85, 85.0 * 82.944), group("b", 12, 12.0 * 105.472), group("c", 3, 3.0 * 112.64)];
+        let groups = [
+            group("a", 85, 85.0 * 82.944),
+            group("b", 12, 12.0 * 105.472),
+            group("c", 3, 3.0 * 112.64),
+        ];
         assert!((class_jain(&groups, Rate::Throughput).unwrap() - 0.9902).abs() < 5e-5);
     }
 

@@ -1,4 +1,5 @@
-//! From a folder's files to a paper: `paper.toml` read, its scenarios read with all that is set in them.
+//! From a folder's files to a paper: `paper.toml` read, its scenarios read with all that is set in
+//! them.
 use tidegate::catalog::QUEUES;
 
 use crate::nearest::did_you_mean;
@@ -17,7 +18,8 @@ impl Paper {
     /// Reads the paper in `folder`.
     ///
     /// # Errors
-    /// A file is missing or is not what it should be, or two of them contradict each other; with the place of each mistake.
+    /// A file is missing or is not what it should be, or two of them contradict each other; with
+    /// the place of each mistake.
     pub fn read(folder: &Folder<'_>) -> Result<Paper, Problems> {
         let file = format!("{}/{DESCRIPTION}", folder.name);
         let missing = |name: &str| {
@@ -55,7 +57,18 @@ pub(super) struct Description<'r, 'd, 'f> {
 impl Description<'_, '_, '_> {
     fn paper(&mut self, root: &Node) -> Paper {
         let table = self.reader.table(root, "");
-        let known = ["key", "title", "authors", "venue", "seeds", "experiment", "run", "fitted", "figure", "board"];
+        let known = [
+            "key",
+            "title",
+            "authors",
+            "venue",
+            "seeds",
+            "experiment",
+            "run",
+            "fitted",
+            "figure",
+            "board",
+        ];
         self.reader.only(&table, "a paper", &known);
         let seeds = self.whole(&table, "seeds", 1, 10_000).unwrap_or(1) as u32;
         let mut experiments = vec![];
@@ -89,7 +102,10 @@ impl Description<'_, '_, '_> {
         }
         for table in self.tables(&table, "fitted") {
             self.reader.only(&table, "[[fitted]]", &["name", "parameter"]);
-            paper.fitted.push(Fitted { name: self.text(&table, "name"), parameter: self.text(&table, "parameter") });
+            paper.fitted.push(Fitted {
+                name: self.text(&table, "name"),
+                parameter: self.text(&table, "parameter"),
+            });
         }
         for table in self.tables(&table, "figure") {
             let figure = self.figure(&table, &paper);
@@ -120,12 +136,22 @@ impl Description<'_, '_, '_> {
             let queues = QUEUES.iter().map(|row| format!("\"{0}/{preset} as {0}\"", row.name));
             format!("compare.queues=[{}]", queues.collect::<Vec<_>>().join(", "))
         });
-        (experiment, Shared { set: every.into_iter().collect(), quick: self.strings(table, "quick") })
+        (
+            experiment,
+            Shared { set: every.into_iter().collect(), quick: self.strings(table, "quick") },
+        )
     }
 
     /// The runs of a table: one, or one for each entry of the lists in `vary`.
-    fn runs(&mut self, table: &Table<'_>, paper: &Paper, shared: &[Shared], seeds: u32) -> Vec<Run> {
-        let known = ["experiment", "setting", "scenario", "set", "vary", "x", "reading", "quick", "tested"];
+    fn runs(
+        &mut self,
+        table: &Table<'_>,
+        paper: &Paper,
+        shared: &[Shared],
+        seeds: u32,
+    ) -> Vec<Run> {
+        let known =
+            ["experiment", "setting", "scenario", "set", "vary", "x", "reading", "quick", "tested"];
         self.reader.only(table, "a [[run]]", &known);
         let before = self.reader.problems.len();
         let experiment = self.text(table, "experiment");
@@ -158,19 +184,36 @@ impl Description<'_, '_, '_> {
             self.reader.refuse_key(table, "vary", format!("a paper has at most {MOST_RUNS} runs"));
             return vec![];
         }
-        (0..count).filter_map(|i| self.run(table, &experiment, &draft.filled(&vary, i), paper, seeds)).collect()
+        (0..count)
+            .filter_map(|i| self.run(table, &experiment, &draft.filled(&vary, i), paper, seeds))
+            .collect()
     }
 
-    fn run(&mut self, table: &Table<'_>, experiment: &str, draft: &Draft, paper: &Paper, seeds: u32) -> Option<Run> {
+    fn run(
+        &mut self,
+        table: &Table<'_>,
+        experiment: &str,
+        draft: &Draft,
+        paper: &Paper,
+        seeds: u32,
+    ) -> Option<Run> {
         if paper.run(experiment, &draft.setting).is_some() {
-            self.reader.refuse_key(table, "setting", "another run of the experiment is called that too");
+            self.reader.refuse_key(
+                table,
+                "setting",
+                "another run of the experiment is called that too",
+            );
         }
         let x = match draft.x.as_str() {
             "" => None,
             text => match text.parse::<f64>() {
                 Ok(x) if x.is_finite() => Some(x),
                 _ => {
-                    self.reader.refuse_key(table, "x", "must be a number, or {NAME} of a list of numbers in `vary`");
+                    self.reader.refuse_key(
+                        table,
+                        "x",
+                        "must be a number, or {NAME} of a list of numbers in `vary`",
+                    );
                     None
                 }
             },
@@ -184,7 +227,8 @@ impl Description<'_, '_, '_> {
         Some(run)
     }
 
-    /// What is simulated with `set` in the scenario `file`, and what is cut short by `shorter`; not yet whose run it is.
+    /// What is simulated with `set` in the scenario `file`, and what is cut short by `shorter`; not
+    /// yet whose run it is.
     pub fn simulated(
         &mut self,
         table: &Table<'_>,
@@ -210,11 +254,22 @@ impl Description<'_, '_, '_> {
         })
     }
 
-    fn scenario(&mut self, table: &Table<'_>, name: &str, sets: &[String], seeds: u32) -> Option<Scenario> {
+    fn scenario(
+        &mut self,
+        table: &Table<'_>,
+        name: &str,
+        sets: &[String],
+        seeds: u32,
+    ) -> Option<Scenario> {
         let Some(text) = self.folder.file(name) else {
-            let known: Vec<&str> = self.folder.files.iter().map(|(name, _)| name.as_ref()).collect();
+            let known: Vec<&str> =
+                self.folder.files.iter().map(|(name, _)| name.as_ref()).collect();
             let near = did_you_mean(name, &known).unwrap_or_default();
-            self.reader.refuse_key(table, "scenario", format!("there is no such file in the folder{near}"));
+            self.reader.refuse_key(
+                table,
+                "scenario",
+                format!("there is no such file in the folder{near}"),
+            );
             return None;
         };
         let mut parsed = vec![];
@@ -232,7 +287,11 @@ impl Description<'_, '_, '_> {
             Ok(mut scenario) => {
                 scenario.run.seeds = seeds;
                 if scenario.compare.is_empty() {
-                    self.reader.refuse_key(table, "scenario", "the scenario lists no queues to compare");
+                    self.reader.refuse_key(
+                        table,
+                        "scenario",
+                        "the scenario lists no queues to compare",
+                    );
                     return None;
                 }
                 Some(scenario)
@@ -254,7 +313,11 @@ impl Description<'_, '_, '_> {
             names.iter().map(|name| (name.to_string(), self.values(&lists, name))).collect();
         let even = vary.iter().all(|(_, values)| values.len() == vary[0].1.len());
         if vary.is_empty() || !even {
-            self.reader.refuse_key(table, "vary", "must be lists of one length, as in { x = [1, 2] }");
+            self.reader.refuse_key(
+                table,
+                "vary",
+                "must be lists of one length, as in { x = [1, 2] }",
+            );
             return vec![];
         }
         vary
@@ -285,7 +348,11 @@ impl Description<'_, '_, '_> {
         self.reader.text(table, key).unwrap_or_default()
     }
 
-    pub fn parsed<T: std::str::FromStr<Err = String>>(&mut self, table: &Table<'_>, key: &str) -> Option<T> {
+    pub fn parsed<T: std::str::FromStr<Err = String>>(
+        &mut self,
+        table: &Table<'_>,
+        key: &str,
+    ) -> Option<T> {
         let text = self.text(table, key);
         text.parse().map_err(|why: String| self.reader.refuse_key(table, key, why)).ok()
     }
@@ -310,7 +377,11 @@ impl Description<'_, '_, '_> {
         match table.get(key).map(|node| &node.kind) {
             Some(Toml::Whole(n)) if (least..=most).contains(n) => Some(*n),
             _ => {
-                self.reader.refuse_key(table, key, format!("must be a whole number from {least} to {most}"));
+                self.reader.refuse_key(
+                    table,
+                    key,
+                    format!("must be a whole number from {least} to {most}"),
+                );
                 None
             }
         }
@@ -363,5 +434,7 @@ pub(super) type Vary = [(String, Vec<String>)];
 
 /// `text` with `{NAME}` replaced by entry `index` of the list of that name.
 pub(super) fn filled(text: &str, vary: &Vary, index: usize) -> String {
-    vary.iter().fold(text.into(), |text: String, (name, values)| text.replace(&format!("{{{name}}}"), &values[index]))
+    vary.iter().fold(text.into(), |text: String, (name, values)| {
+        text.replace(&format!("{{{name}}}"), &values[index])
+    })
 }

@@ -18,17 +18,24 @@ fn judged<'p>(paper: &'p Paper, table: &Readings, under: &str, results: &Results
 /// Name and rows of each reading of `table`, the experiment's own first.
 fn all<'p>(paper: &'p Paper, table: &Readings, results: &Results) -> Vec<(String, Vec<Row<'p>>)> {
     let own = (OWN.to_string(), judged(paper, table, &table.experiment, results));
-    let others =
-        table.readings.iter().map(|reading| (reading.name.clone(), judged(paper, table, reading.under(), results)));
+    let others = table
+        .readings
+        .iter()
+        .map(|reading| (reading.name.clone(), judged(paper, table, reading.under(), results)));
     [own].into_iter().chain(others).collect()
 }
 
 /// The tables of `experiments` that the pages show, each with the name of its experiment.
-pub(super) fn tables(paper: &Paper, experiments: &[String], results: &Results) -> Vec<(String, page::Readings)> {
+pub(super) fn tables(
+    paper: &Paper,
+    experiments: &[String],
+    results: &Results,
+) -> Vec<(String, page::Readings)> {
     let asked = paper.readings.iter().filter(|table| experiments.contains(&table.experiment));
     let table = |table: &Readings| {
         let readings = all(paper, table, results);
-        let cell = |row: &Row<'_>| page::Cell { text: row.mean(), half: row.half(), kind: kind(row) };
+        let cell =
+            |row: &Row<'_>| page::Cell { text: row.mean(), half: row.half(), kind: kind(row) };
         let rows = table.claims(paper).enumerate().map(|(i, claim)| page::Reread {
             claim: named(claim),
             printed: claim.text.clone(),
@@ -70,15 +77,19 @@ fn kind(row: &Row<'_>) -> &'static str {
 fn met(rows: &[Row<'_>]) -> String {
     let told = |row: &&Row<'_>| row.ours.is_some() && !matches!(row.verdict, Verdict::Unchecked(_));
     let all = rows.iter().filter(told).count();
-    let met = rows.iter().filter(|row| matches!(row.verdict, Verdict::Holds | Verdict::Fitted)).count();
+    let met =
+        rows.iter().filter(|row| matches!(row.verdict, Verdict::Holds | Verdict::Fitted)).count();
     if all == 0 { String::new() } else { format!("{met} of {all}") }
 }
 
 /// The columns of the table of all readings.
-const COLUMNS: [&str; 11] =
-    ["paper", "table", "reading", "setting", "queue", "quantity", "unit", "printed", "ours", "ci95", "verdict"];
+const COLUMNS: [&str; 11] = [
+    "paper", "table", "reading", "setting", "queue", "quantity", "unit", "printed", "ours", "ci95",
+    "verdict",
+];
 
-/// The claims of `experiments` of `papers` under other readings as a table of comma-separated values.
+/// The claims of `experiments` of `papers` under other readings as a table of comma-separated
+/// values.
 pub fn csv(papers: &[Paper], experiments: &[String], results: &Results) -> String {
     let mut lines = vec![];
     for paper in papers {
@@ -86,9 +97,25 @@ pub fn csv(papers: &[Paper], experiments: &[String], results: &Results) -> Strin
             for (name, rows) in all(paper, table, results) {
                 let known = rows.iter().filter(|row| row.ours.is_some());
                 lines.extend(known.map(|row| {
-                    let [folder, _, setting, queue, quantity, unit, printed, ours, half, _, verdict, ..] = row.fields();
+                    let [
+                        folder,
+                        _,
+                        setting,
+                        queue,
+                        quantity,
+                        unit,
+                        printed,
+                        ours,
+                        half,
+                        _,
+                        verdict,
+                        ..,
+                    ] = row.fields();
                     let (id, name) = (table.id.clone(), name.clone());
-                    vec![folder, id, name, setting, queue, quantity, unit, printed, ours, half, verdict]
+                    vec![
+                        folder, id, name, setting, queue, quantity, unit, printed, ours, half,
+                        verdict,
+                    ]
                 }));
             }
         }

@@ -1,4 +1,5 @@
-//! What is asked for, run: cells that are stored are read, the others simulated side by side and stored one by one.
+//! What is asked for, run: cells that are stored are read, the others simulated side by side and
+//! stored one by one.
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
@@ -45,8 +46,11 @@ pub struct Asked<'p> {
 impl Asked<'_> {
     /// The runs, each with its paper.
     fn runs(&self) -> impl Iterator<Item = (&Paper, &Run)> {
-        let all = self.papers.iter().flat_map(|paper| paper.all_runs().map(move |run| (paper, run)));
-        all.filter(|(_, run)| self.experiments.contains(&run.experiment) && (run.tested || !self.only_tested))
+        let all =
+            self.papers.iter().flat_map(|paper| paper.all_runs().map(move |run| (paper, run)));
+        all.filter(|(_, run)| {
+            self.experiments.contains(&run.experiment) && (run.tested || !self.only_tested)
+        })
     }
 
     /// The scenario of `run` as it is run here.
@@ -70,7 +74,8 @@ pub struct Results {
 }
 
 impl Results {
-    /// The replications of a queue in a setting of an experiment, or of another reading; none if that was not run.
+    /// The replications of a queue in a setting of an experiment, or of another reading; none if
+    /// that was not run.
     pub fn of(&self, under: &str, setting: &str, queue: &str) -> Option<&[Replication]> {
         let name = self.names.get(&(under.into(), setting.into(), queue.into()))?;
         Some(self.cells.get(name)?.as_slice())
@@ -78,7 +83,10 @@ impl Results {
 
     /// Whether anything of a setting was run.
     pub fn has(&self, run: &Run) -> bool {
-        run.full.compare.iter().any(|queue| self.of(&run.under, &run.setting, &queue.label()).is_some())
+        run.full
+            .compare
+            .iter()
+            .any(|queue| self.of(&run.under, &run.setting, &queue.label()).is_some())
     }
 }
 
@@ -110,31 +118,52 @@ impl From<RunError> for PaperError {
 
 /// What the claims and figures of `paper` need of `run`, or of another run that simulates the same.
 fn keeps(paper: &Paper, run: &Run) -> Keeps {
-    let same = paper.all_runs().filter(|other| other.scenario_file == run.scenario_file && other.sets == run.sets);
+    let same = paper
+        .all_runs()
+        .filter(|other| other.scenario_file == run.scenario_file && other.sets == run.sets);
     same.map(|run| own_keeps(paper, run)).fold(Keeps::default(), Keeps::and)
 }
 
 fn own_keeps(paper: &Paper, run: &Run) -> Keeps {
-    let of = |quantity: &Quantity| Keeps { flows: quantity.needs_flows(), series: quantity.needs_series() };
-    let claims = paper.claims.iter().filter(|c| c.experiment == run.experiment && c.setting == run.setting);
-    let figures = paper.figures.iter().filter(|f| f.experiment == run.experiment).map(|figure| match &figure.kind {
-        Kind::Sweep if figure.reading == run.reading && run.x.is_some() => of(&figure.quantity),
-        Kind::Time { setting } if *setting == run.setting => Keeps { flows: false, series: true },
-        Kind::Flows { setting } if *setting == run.setting => Keeps { flows: true, series: false },
-        _ => Keeps::default(),
-    });
+    let of = |quantity: &Quantity| Keeps {
+        flows: quantity.needs_flows(),
+        series: quantity.needs_series(),
+    };
+    let claims =
+        paper.claims.iter().filter(|c| c.experiment == run.experiment && c.setting == run.setting);
+    let figures =
+        paper.figures.iter().filter(|f| f.experiment == run.experiment).map(|figure| match &figure
+            .kind
+        {
+            Kind::Sweep if figure.reading == run.reading && run.x.is_some() => of(&figure.quantity),
+            Kind::Time { setting } if *setting == run.setting => {
+                Keeps { flows: false, series: true }
+            }
+            Kind::Flows { setting } if *setting == run.setting => {
+                Keeps { flows: true, series: false }
+            }
+            _ => Keeps::default(),
+        });
     let boards = paper.boards.iter().filter(|board| board.experiment == run.experiment);
-    let columns = boards.flat_map(|board| board.columns.iter().chain(&board.map)).filter_map(Column::quantity).map(of);
+    let columns = boards
+        .flat_map(|board| board.columns.iter().chain(&board.map))
+        .filter_map(Column::quantity)
+        .map(of);
     // Other readings are not drawn.
     let drawn = figures.chain(columns).filter(|_| run.under == run.experiment);
     claims.map(|claim| of(&claim.quantity)).chain(drawn).fold(Keeps::default(), Keeps::and)
 }
 
-/// Runs what is asked for; what is stored in `dir` is taken from there, and each cell is stored there when it is done.
+/// Runs what is asked for; what is stored in `dir` is taken from there, and each cell is stored
+/// there when it is done.
 ///
 /// # Errors
 /// A queue or network that cannot be; a cell that cannot be stored; `watch` says so.
-pub fn run(asked: &Asked<'_>, dir: Option<&Path>, watch: &dyn Watch) -> Result<Results, PaperError> {
+pub fn run(
+    asked: &Asked<'_>,
+    dir: Option<&Path>,
+    watch: &dyn Watch,
+) -> Result<Results, PaperError> {
     let mut results = Results::default();
     let mut missing: BTreeMap<String, Cell> = BTreeMap::new();
     for (paper, run) in asked.runs() {
@@ -158,13 +187,19 @@ pub fn run(asked: &Asked<'_>, dir: Option<&Path>, watch: &dyn Watch) -> Result<R
     Ok(results)
 }
 
-fn simulate(cells: &[Cell], dir: Option<&Path>, watch: &dyn Watch) -> Result<Vec<Vec<Replication>>, PaperError> {
+fn simulate(
+    cells: &[Cell],
+    dir: Option<&Path>,
+    watch: &dyn Watch,
+) -> Result<Vec<Vec<Replication>>, PaperError> {
     let replications = cells.iter().map(|c| c.scenario.run.seeds as usize).sum();
-    let pieces = cells.iter().map(|c| weight(&c.scenario) * PIECES * c.scenario.run.seeds as u64).sum();
+    let pieces =
+        cells.iter().map(|c| weight(&c.scenario) * PIECES * c.scenario.run.seeds as u64).sum();
     let news = News::new(watch, replications, pieces);
     let one = |cell: &Cell| -> Result<Vec<Replication>, PaperError> {
         let seeds = cell.scenario.seeds();
-        let all: Result<Vec<_>, RunError> = seeds.par_iter().map(|seed| of_seed(cell, *seed, &news)).collect();
+        let all: Result<Vec<_>, RunError> =
+            seeds.par_iter().map(|seed| of_seed(cell, *seed, &news)).collect();
         let all = all?;
         if let Some(dir) = dir {
             cell.store(dir, &all).map_err(PaperError::Store)?;
@@ -178,13 +213,18 @@ fn simulate(cells: &[Cell], dir: Option<&Path>, watch: &dyn Watch) -> Result<Vec
         order.par_iter().with_max_len(1).map(|&i| Ok((i, one(&cells[i])?))).collect();
     let mut done = done?;
     done.sort_by_key(|(i, _)| *i);
-    if watch.cancelled() { Err(RunError::Cancelled.into()) } else { Ok(done.into_iter().map(|(_, all)| all).collect()) }
+    if watch.cancelled() {
+        Err(RunError::Cancelled.into())
+    } else {
+        Ok(done.into_iter().map(|(_, all)| all).collect())
+    }
 }
 
 /// About how much work a replication is: thousands of packets that its bottleneck can carry.
 fn weight(scenario: &Scenario) -> u64 {
     let link = scenario.bottleneck();
-    let packets = link.rate.as_bps() as f64 * scenario.run.duration.as_secs() / link.mean_packet.bits() as f64;
+    let packets = link.rate.as_bps() as f64 * scenario.run.duration.as_secs()
+        / link.mean_packet.bits() as f64;
     1 + (packets / 1e3) as u64
 }
 

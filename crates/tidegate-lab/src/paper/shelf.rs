@@ -26,7 +26,8 @@ pub fn prepare(dir: &Path) -> Result<(), StoreError> {
 /// Replaces the tables and pages in `dir` by `files`; names may have one folder. Cells stay.
 ///
 /// # Errors
-/// It cannot be written; what was there may then be gone, and the next run makes it again from the cells.
+/// It cannot be written; what was there may then be gone, and the next run makes it again from the
+/// cells.
 pub fn publish(dir: &Path, files: &[File]) -> Result<(), StoreError> {
     let old = |name: &str| MADE.contains(&name) || name.ends_with(".html");
     for entry in fs::read_dir(dir).map_err(|error| wrong(dir, &error))?.flatten() {
@@ -34,7 +35,8 @@ pub fn publish(dir: &Path, files: &[File]) -> Result<(), StoreError> {
         if !entry.file_name().to_str().is_some_and(old) {
             continue;
         }
-        let removed = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
+        let removed =
+            if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
         removed.map_err(|error| wrong(&path, &error))?;
     }
     files.iter().try_for_each(|file| write(dir, file))
@@ -66,7 +68,8 @@ fn readable(_: &fs::File) -> std::io::Result<()> {
     Ok(())
 }
 
-/// What could not be written to a folder of papers. Its files are whole one by one; those written before stay.
+/// What could not be written to a folder of papers. Its files are whole one by one; those written
+/// before stay.
 pub(super) fn wrong(path: &Path, error: &io::Error) -> StoreError {
     match error.kind() {
         io::ErrorKind::StorageFull => StoreError {
@@ -91,13 +94,16 @@ mod tests {
         let base = tempfile::tempdir().unwrap();
         let dir = base.path().join("papers");
         prepare(&dir).unwrap();
-        publish(&dir, &[file("index.html"), file("care.html"), file("figures/care-fig11.svg")]).unwrap();
+        publish(&dir, &[file("index.html"), file("care.html"), file("figures/care-fig11.svg")])
+            .unwrap();
         fs::create_dir(dir.join("cells")).unwrap();
         fs::write(dir.join("cells/1.json"), "{}").unwrap();
         prepare(&dir).unwrap();
         publish(&dir, &[file("index.html"), file("results.csv")]).unwrap();
-        let mut names: Vec<_> =
-            fs::read_dir(&dir).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+        let mut names: Vec<_> = fs::read_dir(&dir)
+            .unwrap()
+            .map(|e| e.unwrap().file_name().into_string().unwrap())
+            .collect();
         names.sort();
         assert_eq!(names, ["cells", "index.html", "results.csv", "run.json"]);
         assert!(dir.join("cells/1.json").exists());

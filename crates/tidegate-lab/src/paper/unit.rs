@@ -65,10 +65,14 @@ const UNITS: [(&str, Unit, Dimension); 12] = [
 impl Unit {
     /// What it measures.
     pub fn dimension(self) -> Dimension {
-        UNITS.iter().find(|(_, unit, _)| *unit == self).map_or(Dimension::Ratio, |(.., dimension)| *dimension)
+        UNITS
+            .iter()
+            .find(|(_, unit, _)| *unit == self)
+            .map_or(Dimension::Ratio, |(.., dimension)| *dimension)
     }
 
-    /// How many of it are one of what a quantity is counted in (bit/s, ms, s, 1); `count` and `fair_bps` are of the group.
+    /// How many of it are one of what a quantity is counted in (bit/s, ms, s, 1); `count` and
+    /// `fair_bps` are of the group.
     pub fn per_base(self, count: f64, fair_bps: f64) -> f64 {
         match self {
             Unit::Mbit => 1e-6,
@@ -108,7 +112,14 @@ impl FromStr for Unit {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Unit, String> {
-        let known = || UNITS.iter().map(|row| row.0).filter(|name| !name.is_empty()).collect::<Vec<_>>().join(" | ");
+        let known = || {
+            UNITS
+                .iter()
+                .map(|row| row.0)
+                .filter(|name| !name.is_empty())
+                .collect::<Vec<_>>()
+                .join(" | ")
+        };
         let found = UNITS.iter().find(|row| row.0 == text).map(|row| row.1);
         found.ok_or_else(|| format!("must be empty or one of {}", known()))
     }

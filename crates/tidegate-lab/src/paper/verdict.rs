@@ -14,7 +14,8 @@ pub enum Printed {
     AtMost(f64),
     /// At least this.
     AtLeast(f64),
-    /// Less than so many times the same quantity of another queue: `< rem`, `< 0.6 of red`, `< care @ UDP load 5 %`.
+    /// Less than so many times the same quantity of another queue: `< rem`, `< 0.6 of red`, `< care
+    /// @ UDP load 5 %`.
     Less(f64, Other),
     /// More than so many times the same quantity of another queue.
     More(f64, Other),
@@ -43,7 +44,8 @@ pub enum Within {
 pub enum Verdict {
     /// Ours agrees.
     Holds,
-    /// Ours does not agree as run, but does under this reading of the text, which something else contradicts.
+    /// Ours does not agree as run, but does under this reading of the text, which something else
+    /// contradicts.
     HoldsUnder(String),
     /// Ours does not agree.
     Differs,
@@ -110,9 +112,10 @@ impl Printed {
         }
     }
 
-    /// What `ours` says of it, and `theirs` where it compares with another queue, each the mean of so many `replications`. An
-    /// order holds if the 95 % interval of the difference (Welch's) lies on its side of zero and differs if it lies on the
-    /// other; of single replications nothing can be said.
+    /// What `ours` says of it, and `theirs` where it compares with another queue, each the mean of
+    /// so many `replications`. An order holds if the 95 % interval of the difference (Welch's)
+    /// lies on its side of zero and differs if it lies on the other; of single replications
+    /// nothing can be said.
     pub fn judge(
         &self,
         (ours, replications): (Figure, usize),
@@ -135,7 +138,8 @@ impl Printed {
                 let Some((theirs, of_theirs)) = theirs else {
                     return Verdict::Unchecked("the other queue has no figure".into());
                 };
-                let both = Estimate::from_figure(ours, replications).zip(Estimate::from_figure(theirs, of_theirs));
+                let both = Estimate::from_figure(ours, replications)
+                    .zip(Estimate::from_figure(theirs, of_theirs));
                 let Some((a, b)) = both else {
                     return Verdict::Unchecked("one replication says nothing of an order".into());
                 };
@@ -143,7 +147,8 @@ impl Printed {
                 if interval::differ(more) != Some(true) {
                     return Verdict::Unchecked("the interval of the difference holds zero".into());
                 }
-                let ahead = if matches!(self, Printed::More(..)) { more.mean() } else { -more.mean() };
+                let ahead =
+                    if matches!(self, Printed::More(..)) { more.mean() } else { -more.mean() };
                 said(ahead > 0.0)
             }
         }
@@ -156,18 +161,20 @@ impl FromStr for Printed {
     fn from_str(text: &str) -> Result<Printed, String> {
         const FORMS: &str = "must be a number, `<= N`, `>= N`, `< QUEUE`, `> QUEUE`, or `< N of QUEUE`, `> N of QUEUE`, with \
                              ` @ SETTING` behind the queue if it is another's";
-        let number = |text: &str| text.trim().parse::<f64>().ok().filter(|n| n.is_finite()).ok_or(FORMS);
+        let number =
+            |text: &str| text.trim().parse::<f64>().ok().filter(|n| n.is_finite()).ok_or(FORMS);
         if let Some(rest) = text.strip_prefix("<=") {
             return Ok(Printed::AtMost(number(rest)?));
         }
         if let Some(rest) = text.strip_prefix(">=") {
             return Ok(Printed::AtLeast(number(rest)?));
         }
-        let (order, rest): (fn(f64, Other) -> Printed, &str) = match (text.strip_prefix('<'), text.strip_prefix('>')) {
-            (Some(rest), _) => (Printed::Less, rest.trim()),
-            (_, Some(rest)) => (Printed::More, rest.trim()),
-            _ => return Ok(Printed::Number(number(text)?)),
-        };
+        let (order, rest): (fn(f64, Other) -> Printed, &str) =
+            match (text.strip_prefix('<'), text.strip_prefix('>')) {
+                (Some(rest), _) => (Printed::Less, rest.trim()),
+                (_, Some(rest)) => (Printed::More, rest.trim()),
+                _ => return Ok(Printed::Number(number(text)?)),
+            };
         let (factor, label) = match rest.split_once(" of ") {
             Some((factor, label)) => (number(factor)?, label.trim()),
             None => (1.0, rest),
@@ -187,12 +194,15 @@ impl FromStr for Within {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Within, String> {
-        let wrong = || "must be a share of the printed number, as in 10 %, or a number in its unit".to_string();
+        let wrong = || {
+            "must be a share of the printed number, as in 10 %, or a number in its unit".to_string()
+        };
         let (number, share) = match text.strip_suffix('%') {
             Some(number) => (number.trim(), true),
             None => (text, false),
         };
-        let number = number.parse::<f64>().ok().filter(|n| n.is_finite() && *n >= 0.0).ok_or_else(wrong)?;
+        let number =
+            number.parse::<f64>().ok().filter(|n| n.is_finite() && *n >= 0.0).ok_or_else(wrong)?;
         Ok(if share { Within::Share(number / 100.0) } else { Within::Much(number) })
     }
 }
@@ -220,7 +230,11 @@ mod tests {
             (">= 0.99", 0.98, "0", "differs"),
             (">= 0.99", 0.999, "0", "holds"),
         ] {
-            assert_eq!(judge(printed, (ours, 0.1), (0.0, 0.0), within), verdict, "{printed} {ours}");
+            assert_eq!(
+                judge(printed, (ours, 0.1), (0.0, 0.0), within),
+                verdict,
+                "{printed} {ours}"
+            );
         }
     }
 
@@ -247,16 +261,22 @@ mod tests {
 
     #[test]
     fn a_target_never_holds() {
-        let all = [Verdict::Holds, Verdict::Differs, Verdict::Unchecked("x".into())].map(Verdict::of_a_target);
+        let all = [Verdict::Holds, Verdict::Differs, Verdict::Unchecked("x".into())]
+            .map(Verdict::of_a_target);
         assert_eq!(all.map(|v| v.kind()), ["fitted", "fitted, not met", "cannot be checked"]);
     }
 
     #[test]
     fn an_order_may_be_of_two_settings() {
-        let other =
-            |queue: &str, setting: Option<&str>| Other { queue: queue.into(), setting: setting.map(String::from) };
+        let other = |queue: &str, setting: Option<&str>| Other {
+            queue: queue.into(),
+            setting: setting.map(String::from),
+        };
         assert_eq!("< 0.6 of red".parse(), Ok(Printed::Less(0.6, other("red", None))));
-        assert_eq!("> T 50 @ load 5 %".parse(), Ok(Printed::More(1.0, other("T 50", Some("load 5 %")))));
+        assert_eq!(
+            "> T 50 @ load 5 %".parse(),
+            Ok(Printed::More(1.0, other("T 50", Some("load 5 %"))))
+        );
     }
 
     #[test]

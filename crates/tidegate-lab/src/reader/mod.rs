@@ -1,5 +1,5 @@
-//! TOML files as values: types, units, bounds and unknown keys, each mistake with its place. What is read is one struct of
-//! [`params!`](tidegate::params) for a table, or field by field.
+//! TOML files as values: types, units, bounds and unknown keys, each mistake with its place. What
+//! is read is one struct of [`params!`](tidegate::params) for a table, or field by field.
 use std::io::Read;
 use std::path::Path;
 
@@ -53,15 +53,25 @@ impl File {
     /// It is too long, no UTF-8, or empty.
     pub fn text<'b>(&self, bytes: &'b [u8], file: &str) -> Result<&'b str, Problems> {
         if bytes.len() > tree::FILE_LIMIT {
-            let why = format!("is too long for {}; at most {} bytes are read", self.kind, tree::FILE_LIMIT);
+            let why = format!(
+                "is too long for {}; at most {} bytes are read",
+                self.kind,
+                tree::FILE_LIMIT
+            );
             return Err(whole(file, why));
         }
         let text = std::str::from_utf8(bytes).map_err(|error| {
             let line = bytes[..error.valid_up_to()].iter().filter(|&&b| b == b'\n').count() + 1;
-            whole(file, format!("is no text: line {line} is not UTF-8 (byte {})", error.valid_up_to() + 1))
+            whole(
+                file,
+                format!("is no text: line {line} is not UTF-8 (byte {})", error.valid_up_to() + 1),
+            )
         })?;
         if text.trim().is_empty() {
-            return Err(whole(file, format!("is empty; {} has at least {}", self.kind, self.least)));
+            return Err(whole(
+                file,
+                format!("is empty; {} has at least {}", self.kind, self.least),
+            ));
         }
         Ok(text)
     }
@@ -69,7 +79,12 @@ impl File {
 
 /// A problem of a file as a whole.
 fn whole(file: &str, why: String) -> Problems {
-    Problems::one(Problem { place: Place::File(file.into()), field: "".into(), value: "".into(), why })
+    Problems::one(Problem {
+        place: Place::File(file.into()),
+        field: "".into(),
+        value: "".into(),
+        why,
+    })
 }
 
 fn why_unreadable(error: &std::io::Error) -> String {
@@ -108,8 +123,9 @@ impl<'n> Table<'n> {
     }
 }
 
-/// Reads a tree and collects what is wrong with it. A wrong value is replaced by its default and reading goes on, so
-/// that one reading finds all mistakes; the values only count when there were none.
+/// Reads a tree and collects what is wrong with it. A wrong value is replaced by its default and
+/// reading goes on, so that one reading finds all mistakes; the values only count when there were
+/// none.
 pub struct Reader<'a> {
     /// What is read.
     pub doc: &'a Document<'a>,
@@ -130,7 +146,11 @@ impl Reader<'_> {
         let table = self.table(node, &prefix);
         let Some(name) = self.text(&table, "name") else {
             if table.get("name").is_none() {
-                self.missing(&table, "name", "this key is required: a queue's name, as in name = \"red\"");
+                self.missing(
+                    &table,
+                    "name",
+                    "this key is required: a queue's name, as in name = \"red\"",
+                );
             }
             return QueueSpec::named("drop_tail");
         };
@@ -141,7 +161,9 @@ impl Reader<'_> {
                 Err(why) => self.refuse_key(&table, "label", why),
             }
         }
-        for entry in table.entries.iter().filter(|e| !matches!(e.key.as_str(), "name" | "preset" | "label")) {
+        for entry in
+            table.entries.iter().filter(|e| !matches!(e.key.as_str(), "name" | "preset" | "label"))
+        {
             match by_class(&entry.node) {
                 Some(text) => spec.params.push((entry.key.clone(), text)),
                 None => self.problem(
@@ -156,7 +178,13 @@ impl Reader<'_> {
     }
 
     /// A value or a list of values of the parameter `key` of `of`.
-    pub fn values<P: Params, T>(&mut self, table: &Table<'_>, key: &str, of: P, value: fn(&P) -> T) -> Vec<T> {
+    pub fn values<P: Params, T>(
+        &mut self,
+        table: &Table<'_>,
+        key: &str,
+        of: P,
+        value: fn(&P) -> T,
+    ) -> Vec<T> {
         let Some(node) = table.get(key) else { return vec![] };
         let items = match &node.kind {
             Kind::List(_) => self.list(node, &table.field(key)),
@@ -205,7 +233,12 @@ impl Reader<'_> {
             }
             Kind::List(items) => items,
             _ => {
-                self.problem(node.origin, field, &node.shown(), format!("must be a list, not {}", node.what()));
+                self.problem(
+                    node.origin,
+                    field,
+                    &node.shown(),
+                    format!("must be a list, not {}", node.what()),
+                );
                 &[]
             }
         }
@@ -215,7 +248,9 @@ impl Reader<'_> {
     pub fn text(&mut self, table: &Table<'_>, key: &str) -> Option<String> {
         let node = table.get(key)?;
         match &node.kind {
-            Kind::Text(text) | Kind::Bare(text) if text.chars().count() <= TEXT_LIMIT => Some(text.clone()),
+            Kind::Text(text) | Kind::Bare(text) if text.chars().count() <= TEXT_LIMIT => {
+                Some(text.clone())
+            }
             Kind::Text(text) | Kind::Bare(text) => {
                 let why = format!("must be at most {TEXT_LIMIT} characters long");
                 self.problem(node.origin, &table.field(key), &cut(text, 20), why);
@@ -229,7 +264,8 @@ impl Reader<'_> {
         }
     }
 
-    /// The name that `key` has, as of a group, a node or a link; empty if there is none or it cannot be.
+    /// The name that `key` has, as of a group, a node or a link; empty if there is none or it
+    /// cannot be.
     pub fn name(&mut self, table: &Table<'_>, key: &str) -> String {
         table.get(key).map(|node| self.name_in(node, &table.field(key))).unwrap_or_default()
     }
@@ -253,9 +289,16 @@ impl Reader<'_> {
         match table.get(key) {
             None => false,
             Some(Node { kind: Kind::Flag(flag), .. }) => *flag,
-            Some(Node { kind: Kind::Bare(word), .. }) if word == "true" || word == "false" => word == "true",
+            Some(Node { kind: Kind::Bare(word), .. }) if word == "true" || word == "false" => {
+                word == "true"
+            }
             Some(node) => {
-                self.problem(node.origin, &table.field(key), &node.shown(), "must be true or false");
+                self.problem(
+                    node.origin,
+                    &table.field(key),
+                    &node.shown(),
+                    "must be true or false",
+                );
                 false
             }
         }
@@ -267,13 +310,19 @@ impl Reader<'_> {
     pub fn params<P: Params>(&mut self, table: &Table<'_>, target: &mut P, required: &[&str]) {
         self.params_of(table, target, |_| true);
         for &key in required.iter().filter(|key| table.get(key).is_none()) {
-            let param = P::PARAMS.iter().find(|p| p.name == key).expect("required keys are parameters");
+            let param =
+                P::PARAMS.iter().find(|p| p.name == key).expect("required keys are parameters");
             self.missing(table, key, &format!("this key is required: a {}", param.kind));
         }
     }
 
     /// Sets those of `target`'s parameters that the table has, of `which` alone.
-    pub fn params_of<P: Params>(&mut self, table: &Table<'_>, target: &mut P, which: impl Fn(&str) -> bool) {
+    pub fn params_of<P: Params>(
+        &mut self,
+        table: &Table<'_>,
+        target: &mut P,
+        which: impl Fn(&str) -> bool,
+    ) {
         for param in P::PARAMS.iter().filter(|p| which(p.name)) {
             if let Some(node) = table.get(param.name) {
                 self.param(node, &table.field(param.name), param.name, target);
@@ -287,7 +336,13 @@ impl Reader<'_> {
     }
 
     /// Sets a value of this kind from what the table has.
-    pub fn value(&mut self, node: &Node, field: &str, kind: &str, set: impl FnOnce(&str) -> Result<(), ConfigError>) {
+    pub fn value(
+        &mut self,
+        node: &Node,
+        field: &str,
+        kind: &str,
+        set: impl FnOnce(&str) -> Result<(), ConfigError>,
+    ) {
         let text = match &node.kind {
             // A list is a text with its entries apart.
             Kind::List(_) if kind.contains("list") => match self.list(node, field) {
@@ -334,7 +389,8 @@ impl Reader<'_> {
 
     /// Takes down what is wrong with the value of `key`, or that there is none.
     pub fn refuse_key(&mut self, table: &Table<'_>, key: &str, why: impl Into<String>) {
-        let (origin, value) = table.get(key).map_or((table.origin, String::new()), |n| (n.origin, n.shown()));
+        let (origin, value) =
+            table.get(key).map_or((table.origin, String::new()), |n| (n.origin, n.shown()));
         self.problem(origin, &table.field(key), &value, why);
     }
 
@@ -349,10 +405,13 @@ pub(crate) fn is_number(kind: &str) -> bool {
     kind == f64::KIND || kind == u64::KIND
 }
 
-/// A parameter of a queue as text: a list, which deals out values by class, has its entries joined by colons.
+/// A parameter of a queue as text: a list, which deals out values by class, has its entries joined
+/// by colons.
 fn by_class(node: &Node) -> Option<String> {
     match &node.kind {
-        Kind::List(items) => Some(items.iter().map(scalar).collect::<Option<Vec<_>>>()?.join(SEPARATOR)),
+        Kind::List(items) => {
+            Some(items.iter().map(scalar).collect::<Option<Vec<_>>>()?.join(SEPARATOR))
+        }
         _ => scalar(node),
     }
 }

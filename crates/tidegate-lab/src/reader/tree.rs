@@ -1,4 +1,5 @@
-//! The document as a tree in which every value knows where it stands, whether in the file or in an override.
+//! The document as a tree in which every value knows where it stands, whether in the file or in an
+//! override.
 use toml_span::value::{Value, ValueInner};
 
 use crate::problem::{Place, Problem};
@@ -104,7 +105,8 @@ impl Node {
 /// At most `most` characters of the first line of `text`.
 pub fn cut(text: &str, most: usize) -> String {
     let line = text.lines().next().unwrap_or_default();
-    let shown: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).take(most).collect();
+    let shown: String =
+        line.chars().map(|c| if c.is_control() { ' ' } else { c }).take(most).collect();
     if shown.len() < text.len() { shown + "…" } else { shown }
 }
 
@@ -118,13 +120,15 @@ impl Document<'_> {
             let origin = Origin::File(error.span.start, error.span.end);
             vec![self.problem(origin, "", "", sentence(&error))]
         })?;
-        let problems: Vec<_> =
-            (0..self.sets.len()).filter_map(|i| self.apply(&mut root, i).err()).map(|p| *p).collect();
+        let problems: Vec<_> = (0..self.sets.len())
+            .filter_map(|i| self.apply(&mut root, i).err())
+            .map(|p| *p)
+            .collect();
         if problems.is_empty() { Ok(root) } else { Err(problems) }
     }
 
-    /// The file's tree. The parser gives up at a number that it cannot hold and does not say whose; such a number is passed
-    /// over and put back, so that its field's bounds refuse it.
+    /// The file's tree. The parser gives up at a number that it cannot hold and does not say whose;
+    /// such a number is passed over and put back, so that its field's bounds refuse it.
     fn parse(&self) -> Result<Node, toml_span::Error> {
         let mut text = self.text.to_string();
         let mut large: Vec<(usize, usize)> = vec![];
@@ -139,7 +143,8 @@ impl Document<'_> {
                     return if whole { Ok(root) } else { first.map_or(Ok(root), Err) };
                 }
             };
-            let Some((start, end)) = self.large(&error).filter(|_| large.len() < LARGE_LIMIT) else {
+            let Some((start, end)) = self.large(&error).filter(|_| large.len() < LARGE_LIMIT)
+            else {
                 return Err(first.unwrap_or(error));
             };
             text.replace_range(start..end, &format!("{:<1$}", 1, end - start));
@@ -154,8 +159,10 @@ impl Document<'_> {
         let (start, end) = (error.span.start, error.span.end);
         let word = self.text.get(start..end)?.replace('_', "");
         let digits = word.trim_start_matches('-');
-        let number = digits.starts_with(|c: char| ('1'..='9').contains(&c)) && word.parse::<f64>().is_ok();
-        (number && word.parse::<i64>().is_err() && !self.text[..start].ends_with('+')).then_some((start, end))
+        let number =
+            digits.starts_with(|c: char| ('1'..='9').contains(&c)) && word.parse::<f64>().is_ok();
+        (number && word.parse::<i64>().is_err() && !self.text[..start].ends_with('+'))
+            .then_some((start, end))
     }
 
     /// Puts the numbers at `large` back below `node`; how many were found.
@@ -169,14 +176,27 @@ impl Document<'_> {
         }
         match &mut node.kind {
             Kind::List(items) => items.iter_mut().map(|item| self.put_back(item, large)).sum(),
-            Kind::Table(entries) => entries.iter_mut().map(|entry| self.put_back(&mut entry.node, large)).sum(),
+            Kind::Table(entries) => {
+                entries.iter_mut().map(|entry| self.put_back(&mut entry.node, large)).sum()
+            }
             _ => 0,
         }
     }
 
     /// A problem at `origin`.
-    pub fn problem(&self, origin: Origin, field: &str, value: &str, why: impl Into<String>) -> Problem {
-        Problem { place: self.place(origin), field: field.into(), value: value.into(), why: why.into() }
+    pub fn problem(
+        &self,
+        origin: Origin,
+        field: &str,
+        value: &str,
+        why: impl Into<String>,
+    ) -> Problem {
+        Problem {
+            place: self.place(origin),
+            field: field.into(),
+            value: value.into(),
+            why: why.into(),
+        }
     }
 
     /// Where `origin` is, for a message.
@@ -191,7 +211,9 @@ impl Document<'_> {
         let (before, after) = self.text.split_at(start);
         let line_start = before.rfind('\n').map_or(0, |i| i + 1);
         let rest = after.split(['\n', '\r']).next().unwrap_or_default();
-        let shown = |text: &str| text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect::<String>();
+        let shown = |text: &str| {
+            text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect::<String>()
+        };
         let (lead, rest) = (shown(&before[line_start..]), shown(rest));
         let wanted = self.text[start..end.max(start)].chars().count();
         Place::Line {
@@ -209,7 +231,8 @@ impl Document<'_> {
         (0..=index.min(self.text.len())).rev().find(|&i| self.text.is_char_boundary(i)).unwrap_or(0)
     }
 
-    /// Puts override `index` into the tree; one without a value takes its key away, so that the default holds.
+    /// Puts override `index` into the tree; one without a value takes its key away, so that the
+    /// default holds.
     fn apply(&self, root: &mut Node, index: usize) -> Result<(), Box<Problem>> {
         let set = &self.sets[index];
         let origin = Origin::Set(index);
@@ -217,7 +240,8 @@ impl Document<'_> {
         let steps: Vec<&str> = set.path.split('.').map(str::trim).collect();
         if steps.len() > 5 || steps.iter().any(|step| step.is_empty()) {
             return Err(wrong(
-                "no such path; a path is a table and a key, as in run.duration or group.tcp.count".into(),
+                "no such path; a path is a table and a key, as in run.duration or group.tcp.count"
+                    .into(),
             ));
         }
         let (last, tables) = steps.split_last().expect("a split has at least one part");
@@ -225,10 +249,13 @@ impl Document<'_> {
         for (depth, step) in tables.iter().enumerate() {
             node = descend(node, step, depth, origin).map_err(wrong)?;
         }
-        let entries = node.table_mut().ok_or_else(|| wrong(format!("`{}` has no keys", tables.join("."))))?;
+        let entries =
+            node.table_mut().ok_or_else(|| wrong(format!("`{}` has no keys", tables.join("."))))?;
         if set.value.is_empty() {
             let at = entries.iter().position(|e| e.key == *last);
-            entries.remove(at.ok_or_else(|| wrong(format!("there is no `{last}` here to take away")))?);
+            entries.remove(
+                at.ok_or_else(|| wrong(format!("there is no `{last}` here to take away")))?,
+            );
             return Ok(());
         }
         let value = parse_value(&set.value, index).map_err(wrong)?;
@@ -241,8 +268,14 @@ impl Document<'_> {
     }
 }
 
-/// The child of `node` that the path's `step` names: a key, or an element of a list by its name or number from 1.
-fn descend<'n>(node: &'n mut Node, step: &str, depth: usize, origin: Origin) -> Result<&'n mut Node, String> {
+/// The child of `node` that the path's `step` names: a key, or an element of a list by its name or
+/// number from 1.
+fn descend<'n>(
+    node: &'n mut Node,
+    step: &str,
+    depth: usize,
+    origin: Origin,
+) -> Result<&'n mut Node, String> {
     match &mut node.kind {
         Kind::Table(entries) => {
             let found = entries.iter().position(|e| e.key == step);
@@ -257,14 +290,21 @@ fn descend<'n>(node: &'n mut Node, step: &str, depth: usize, origin: Origin) -> 
             Ok(&mut entries[at].node)
         }
         Kind::List(items) => {
-            let names: Vec<String> = items.iter().map(|item| name_of(item).unwrap_or_default().to_string()).collect();
-            let number = step.parse::<usize>().ok().filter(|n| (1..=names.len()).contains(n)).map(|n| n - 1);
+            let names: Vec<String> =
+                items.iter().map(|item| name_of(item).unwrap_or_default().to_string()).collect();
+            let number =
+                step.parse::<usize>().ok().filter(|n| (1..=names.len()).contains(n)).map(|n| n - 1);
             match names.iter().position(|name| name == step).or(number) {
                 Some(at) => Ok(&mut items[at]),
                 None => {
-                    let known: Vec<&str> = names.iter().map(String::as_str).filter(|name| !name.is_empty()).collect();
+                    let known: Vec<&str> =
+                        names.iter().map(String::as_str).filter(|name| !name.is_empty()).collect();
                     let near = crate::nearest::did_you_mean(step, &known).unwrap_or_default();
-                    let known = if known.is_empty() { format!("1 to {}", names.len()) } else { known.join(", ") };
+                    let known = if known.is_empty() {
+                        format!("1 to {}", names.len())
+                    } else {
+                        known.join(", ")
+                    };
                     Err(format!("there is no `{step}` here; known are {known}{near}"))
                 }
             }
@@ -282,7 +322,8 @@ pub fn name_of(node: &Node) -> Option<&str> {
     }
 }
 
-/// The value of an override: TOML if it begins like a list, a table or a quoted text, else bare text.
+/// The value of an override: TOML if it begins like a list, a table or a quoted text, else bare
+/// text.
 fn parse_value(text: &str, index: usize) -> Result<Node, String> {
     if text.len() > FILE_LIMIT {
         return Err("the value is too long to be meant".into());
@@ -291,7 +332,8 @@ fn parse_value(text: &str, index: usize) -> Result<Node, String> {
         return Ok(Node { origin: Origin::Set(index), kind: Kind::Bare(text.into()) });
     }
     let line = format!("value = {text}");
-    let mut root = toml_span::parse(&line).map_err(|error| format!("the value is no TOML: {}", sentence(&error)))?;
+    let mut root = toml_span::parse(&line)
+        .map_err(|error| format!("the value is no TOML: {}", sentence(&error)))?;
     match root.take() {
         ValueInner::Table(mut table) if table.len() == 1 => {
             let value = table.remove("value").ok_or("the value is no TOML value")?;
@@ -310,7 +352,9 @@ fn convert(mut value: Value<'_>, forced: Option<Origin>) -> Node {
         ValueInner::Integer(n) => Kind::Whole(n),
         ValueInner::Float(n) => Kind::Number(n),
         ValueInner::Boolean(flag) => Kind::Flag(flag),
-        ValueInner::Array(items) => Kind::List(items.into_iter().map(|item| convert(item, forced)).collect()),
+        ValueInner::Array(items) => {
+            Kind::List(items.into_iter().map(|item| convert(item, forced)).collect())
+        }
         ValueInner::Table(table) => {
             let entry = |(key, node): (toml_span::value::Key<'_>, Value<'_>)| Entry {
                 key_origin: of(key.span),
@@ -318,7 +362,8 @@ fn convert(mut value: Value<'_>, forced: Option<Origin>) -> Node {
                 node: convert(node, forced),
             };
             let mut entries: Vec<Entry> = table.into_iter().map(entry).collect();
-            // The parser sorts keys by name; a person reads them, and the errors, in the order of the file.
+            // The parser sorts keys by name; a person reads them, and the errors, in the order of
+            // the file.
             entries.sort_by_key(|entry| match entry.key_origin {
                 Origin::File(start, _) => start,
                 Origin::Set(_) => 0,
@@ -336,7 +381,10 @@ fn sentence(error: &toml_span::Error) -> String {
         DuplicateKey { key, .. } => format!("the key `{}` is given twice", cut(key, 60)),
         DuplicateTable { name, .. } => format!("the table [{}] is given twice", cut(name, 60)),
         UnquotedString => "a text must stand in quotes, as in \"10 Mbit/s\"".into(),
-        InvalidNumber => "this is no number; a quantity with its unit stands in quotes, as in \"10 Mbit/s\"".into(),
+        InvalidNumber => {
+            "this is no number; a quantity with its unit stands in quotes, as in \"10 Mbit/s\""
+                .into()
+        }
         UnexpectedEof => "the file ends in the middle of something".into(),
         UnterminatedString => "the text has no closing quote".into(),
         ExceededDepthLimit => "nested too deeply".into(),

@@ -27,7 +27,8 @@ fn middle(index: usize) -> f64 {
     low as f64 + ((1u64 << doubling) - 1) as f64 / 2.0
 }
 
-/// The value below which a share `q` of all values lies: the least one that at least that share does not exceed.
+/// The value below which a share `q` of all values lies: the least one that at least that share
+/// does not exceed.
 fn quantile(cells: impl Iterator<Item = (usize, u64)>, count: u64, q: f64) -> Option<f64> {
     let wanted = (q * count as f64).ceil().max(1.0) as u64;
     let mut seen = 0;
@@ -123,7 +124,12 @@ impl Sparse {
             }
             Err(_) => {
                 *free += self.cells.len() as u32;
-                *self = Sparse { count: self.count, sum: self.sum, lost: Lost::Quantiles, cells: Vec::new() };
+                *self = Sparse {
+                    count: self.count,
+                    sum: self.sum,
+                    lost: Lost::Quantiles,
+                    cells: Vec::new(),
+                };
             }
         }
     }

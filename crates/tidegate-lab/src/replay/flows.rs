@@ -65,8 +65,14 @@ impl Flows {
         Flows { by_hash: BTreeMap::new(), tales: Vec::new(), limit, others: Tale::of(None) }
     }
 
-    /// The slot of a packet of `class` whose flow has this hash; a flow not seen before is named by `name`.
-    pub(super) fn slot(&mut self, flow_hash: u64, class: Class, name: impl FnOnce() -> Flow) -> Slot {
+    /// The slot of a packet of `class` whose flow has this hash; a flow not seen before is named by
+    /// `name`.
+    pub(super) fn slot(
+        &mut self,
+        flow_hash: u64,
+        class: Class,
+        name: impl FnOnce() -> Flow,
+    ) -> Slot {
         let flow = match self.by_hash.get(&flow_hash) {
             Some(&flow) => flow,
             None if self.tales.len() < self.limit => {
@@ -104,7 +110,8 @@ mod tests {
     fn flows_beyond_the_limit_are_counted_together() {
         let mut flows = Flows::new(2);
         for hash in [7, 8, 9, 10, 7] {
-            let slot = flows.slot(hash, Class::Udp, || Flow::Source(Address::V4([10, 0, 0, hash as u8])));
+            let slot =
+                flows.slot(hash, Class::Udp, || Flow::Source(Address::V4([10, 0, 0, hash as u8])));
             assert_eq!(slot.flow_hash, hash, "the queue still tells them apart");
             let (tale, class) = flows.tale(slot.number);
             assert_eq!(class, Class::Udp);

@@ -158,7 +158,9 @@ impl Line {
             State::Busy(until) => Some(until),
             // A queue that holds packets back says when; never again in the same instant.
             State::Idle(_) if self.queue.backlog().packets == 0 => None,
-            State::Idle(asked) => self.queue.wake_at().map(|at| at.max(asked + Span::from_nanos(1))),
+            State::Idle(asked) => {
+                self.queue.wake_at().map(|at| at.max(asked + Span::from_nanos(1)))
+            }
         }
     }
 

@@ -5,7 +5,8 @@ use tidegate::catalog::AnyConfig;
 use tidegate::{Link, Rate, Time};
 use tidegate_report::fair::Worst;
 use tidegate_report::{
-    Aggregate, Bottleneck, Counts, Delay, Document, Figure, Flow, Group, PerFlow, Queue, Source, fair,
+    Aggregate, Bottleneck, Counts, Delay, Document, Figure, Flow, Group, PerFlow, Queue, Source,
+    fair,
 };
 
 use super::delays::{Delays, Dense};
@@ -27,7 +28,8 @@ pub(super) fn outcome(
     let over = Over { seconds: last.as_secs(), rate: link.rate };
     let tally = &line.tally;
     let fair = fair_shares(tally, &over);
-    let seen: Vec<Class> = Class::ALL.into_iter().filter(|&c| tally.packets[c as usize].offered > 0).collect();
+    let seen: Vec<Class> =
+        Class::ALL.into_iter().filter(|&c| tally.packets[c as usize].offered > 0).collect();
     let document = Document {
         source: Source::Replayed,
         scenario: job.name(),
@@ -35,7 +37,11 @@ pub(super) fn outcome(
         queue: Queue {
             name: spec.name.clone(),
             preset: Some(spec.preset().to_string()),
-            params: config.values().into_iter().map(|(p, value)| (p.name.to_string(), value)).collect(),
+            params: config
+                .values()
+                .into_iter()
+                .map(|(p, value)| (p.name.to_string(), value))
+                .collect(),
         },
         seeds: vec![job.seed],
         version: env!("CARGO_PKG_VERSION").into(),
@@ -88,7 +94,8 @@ fn aggregate(tally: &Tally, over: &Over) -> Aggregate {
         jain: tally.flows.complete().then(|| jain(&in_time)).flatten(),
         utilization: Figure::exact(tally.busy as f64 / nanos),
         queue_delay_ms: delay(&delays),
-        throughput_bps: over.rate(in_time.iter().sum::<u64>() + tally.flows.others.in_time.iter().sum::<u64>()),
+        throughput_bps: over
+            .rate(in_time.iter().sum::<u64>() + tally.flows.others.in_time.iter().sum::<u64>()),
         loss_ratio: ratio(count(|c| c.dropped), offered),
         mark_ratio: ratio(count(|c| c.marked), offered),
         queue_packets: Figure::exact(tally.area as f64 / nanos),
@@ -108,12 +115,14 @@ fn jain(values: &[u64]) -> Option<Figure> {
     fair::jain(&values.iter().map(|&v| v as f64).collect::<Vec<_>>()).and_then(Figure::exact)
 }
 
-/// Each flow's max-min fair share in bit/s, its offered load its demand; `None` where not every flow is known.
+/// Each flow's max-min fair share in bit/s, its offered load its demand; `None` where not every
+/// flow is known.
 fn fair_shares(tally: &Tally, over: &Over) -> Option<Vec<f64>> {
     if !tally.flows.complete() || over.seconds <= 0.0 {
         return None;
     }
-    let demands: Vec<f64> = tally.flows.tales.iter().map(|t| t.bytes.offered as f64 * 8.0 / over.seconds).collect();
+    let demands: Vec<f64> =
+        tally.flows.tales.iter().map(|t| t.bytes.offered as f64 * 8.0 / over.seconds).collect();
     Some(fair::max_min(&demands, over.rate.as_bps() as f64))
 }
 
@@ -131,7 +140,9 @@ fn group(class: Class, tally: &Tally, fair: Option<&[f64]>, over: &Over) -> Grou
         Worst::of(members().map(|(i, t)| (got(t), fair[i] * part(t))))
     });
     let fair = fair.and_then(|fair| {
-        Figure::exact(members().map(|(i, t)| fair[i] * t.offered[c] as f64 / t.bytes.offered as f64).sum())
+        Figure::exact(
+            members().map(|(i, t)| fair[i] * t.offered[c] as f64 / t.bytes.offered as f64).sum(),
+        )
     });
     Group {
         name: class.name().into(),
@@ -156,17 +167,24 @@ fn group(class: Class, tally: &Tally, fair: Option<&[f64]>, over: &Over) -> Grou
     }
 }
 
-/// The flows that offered most bytes, at most `most` of them, in the order of their first packets; then the rest as one.
+/// The flows that offered most bytes, at most `most` of them, in the order of their first packets;
+/// then the rest as one.
 fn listed(tally: &Tally, fair: Option<&[f64]>, over: &Over, most: usize) -> Vec<Flow> {
     let tales = &tally.flows.tales;
     let mut order: Vec<usize> = (0..tales.len()).collect();
     order.sort_by(|&a, &b| tales[b].bytes.offered.cmp(&tales[a].bytes.offered).then(a.cmp(&b)));
     let rest = order.split_off(most.min(order.len()));
     order.sort_unstable();
-    let mut flows: Vec<Flow> =
-        order.into_iter().map(|i| flow(i as u64, &tales[i], fair.map(|fair| fair[i]), over)).collect();
+    let mut flows: Vec<Flow> = order
+        .into_iter()
+        .map(|i| flow(i as u64, &tales[i], fair.map(|fair| fair[i]), over))
+        .collect();
     if let Some(others) = together(rest.iter().map(|&i| &tales[i]).chain([&tally.flows.others])) {
-        flows.push(Flow { label: "other flows".into(), group: None, ..flow(tales.len() as u64, &others, None, over) });
+        flows.push(Flow {
+            label: "other flows".into(),
+            group: None,
+            ..flow(tales.len() as u64, &others, None, over)
+        });
     }
     flows
 }

@@ -39,10 +39,12 @@ impl Recorder {
 
     /// The end of the current interval.
     fn due(&self) -> Time {
-        Time::ZERO + Span::from_nanos(self.step.as_nanos().saturating_mul(self.points.len() as u64 + 1))
+        Time::ZERO
+            + Span::from_nanos(self.step.as_nanos().saturating_mul(self.points.len() as u64 + 1))
     }
 
-    /// Closes every interval that ends before `now` or at it, while `queue` is as it was since the last event.
+    /// Closes every interval that ends before `now` or at it, while `queue` is as it was since the
+    /// last event.
     pub(super) fn catch_up(&mut self, now: Time, queue: &mut AnyQueue) {
         while self.due() <= now {
             queue.advance(self.due());
@@ -85,7 +87,8 @@ impl Recorder {
     /// The series, with throughputs of the classes in `seen`.
     pub(super) fn series(&self, seed: u64, seen: &[Class]) -> Series {
         let step = self.step.as_secs();
-        let each = |value: &dyn Fn(&Point) -> f64| self.points.iter().map(value).collect::<Vec<_>>();
+        let each =
+            |value: &dyn Fn(&Point) -> f64| self.points.iter().map(value).collect::<Vec<_>>();
         let mean_wait = |p: &Point| p.waited as f64 / p.delivered as f64 / 1e6;
         let mut lines = vec![
             Line::new(Quantity::Queue, "queue", "packets", each(&|p| p.queue as f64)),

@@ -13,7 +13,8 @@ const MOST: usize = 10_000_000;
 /// A capture's packets, each with the flow that it belongs to.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Arrivals {
-    /// Each captured flow's, in the order in which they begin; times count from the capture's first packet.
+    /// Each captured flow's, in the order in which they begin; times count from the capture's
+    /// first packet.
     pub flows: Vec<Arc<[Arrival]>>,
     /// From the first packet to the last.
     pub duration: Span,
@@ -29,7 +30,8 @@ impl Arrivals {
     /// Reads the capture in the file `path`, flows by five-tuple.
     ///
     /// # Errors
-    /// Says why, for a message that names the file: it cannot be read, is damaged, has no packets or too many.
+    /// Says why, for a message that names the file: it cannot be read, is damaged, has no packets
+    /// or too many.
     pub(super) fn read(path: &Path) -> Result<Arrivals, String> {
         let meta = std::fs::metadata(path).map_err(|error| error.to_string())?;
         if !meta.is_file() {

@@ -1,5 +1,6 @@
-//! Short forms of a network: routers in a chain with a managed link from each to the next, and nodes at its two ends. They are
-//! written out as the links of a graph when they are read, and are a graph from then on.
+//! Short forms of a network: routers in a chain with a managed link from each to the next, and
+//! nodes at its two ends. They are written out as the links of a graph when they are read, and are
+//! a graph from then on.
 use tidegate::{Link, choices, params};
 
 use super::model::*;
@@ -38,7 +39,9 @@ impl Reader<'_> {
         let nodes = ["left", "right", "access_rate", "access_delay", which];
         self.only(table, &format!("a {kind}'s [network]"), &[&shared[..], &nodes].concat());
         let (mut line, mut chain) = (Dumbbell::default(), Chain::default());
-        self.params_of(table, &mut line, |name| matches!(name, "rate" | "delay" | "limit" | "mean_packet"));
+        self.params_of(table, &mut line, |name| {
+            matches!(name, "rate" | "delay" | "limit" | "mean_packet")
+        });
         self.params_of(table, &mut chain, |_| true);
         for key in ["rate", "limit"].into_iter().filter(|key| table.get(key).is_none()) {
             self.missing(table, key, "this key is required");
@@ -60,7 +63,15 @@ impl Reader<'_> {
                 let limit = (chain.managed == Managed::All || i == 0).then_some(line.limit);
                 let watch = i + 1 == chain.watch as usize;
                 let (from, to) = (pair[0].clone(), pair[1].clone());
-                GraphLink { from, to, rate: line.rate, delay: line.delay, limit, queue: None, watch }
+                GraphLink {
+                    from,
+                    to,
+                    rate: line.rate,
+                    delay: line.delay,
+                    limit,
+                    queue: None,
+                    watch,
+                }
             })
             .collect();
         if let [first, .., last] = routers.as_slice() {
@@ -76,7 +87,14 @@ impl Reader<'_> {
     }
 
     /// What the values of a chain must be to each other.
-    fn sound(&mut self, table: &Table<'_>, line: &Dumbbell, chain: &Chain, routers: &[String], sides: [&[String]; 2]) {
+    fn sound(
+        &mut self,
+        table: &Table<'_>,
+        line: &Dumbbell,
+        chain: &Chain,
+        routers: &[String],
+        sides: [&[String]; 2],
+    ) {
         if routers.len() < 2 {
             let why = "this key is required: the routers' names in order, two at least, as in [\"A\", \"B\", \"C\"]";
             self.refuse_key(table, "routers", why);
@@ -84,24 +102,39 @@ impl Reader<'_> {
         }
         let hops = routers.len() - 1;
         if chain.watch as usize > hops {
-            self.refuse_key(table, "watch", format!("there are {hops} links from router to router"));
+            self.refuse_key(
+                table,
+                "watch",
+                format!("there are {hops} links from router to router"),
+            );
         } else if chain.managed == Managed::First && chain.watch > 1 {
-            self.refuse_key(table, "watch", "only the first link has a queue (managed = \"first\")");
+            self.refuse_key(
+                table,
+                "watch",
+                "only the first link has a queue (managed = \"first\")",
+            );
         }
         if let Err(error) = Link::new(line.rate, line.limit, line.mean_packet) {
             self.refuse_key(table, &error.field, error.why);
         }
-        let names: Vec<(&str, &String)> = [("routers", routers), ("left", sides[0]), ("right", sides[1])]
-            .into_iter()
-            .flat_map(|(key, names)| names.iter().map(move |name| (key, name)))
-            .collect();
-        let twice = |&(i, (_, name)): &(usize, &(&str, &String))| names[..i].iter().any(|(_, other)| other == name);
+        let names: Vec<(&str, &String)> =
+            [("routers", routers), ("left", sides[0]), ("right", sides[1])]
+                .into_iter()
+                .flat_map(|(key, names)| names.iter().map(move |name| (key, name)))
+                .collect();
+        let twice = |&(i, (_, name)): &(usize, &(&str, &String))| {
+            names[..i].iter().any(|(_, other)| other == name)
+        };
         if let Some((_, (key, name))) = names.iter().enumerate().find(twice) {
             self.refuse_key(table, key, format!("there is another node `{name}`"));
         }
         for key in ["access_rate", "access_delay"] {
             if table.get(key).is_some() && sides.iter().all(|side| side.is_empty()) {
-                self.refuse_key(table, key, "is for the links of left and right, of which there are none");
+                self.refuse_key(
+                    table,
+                    key,
+                    "is for the links of left and right, of which there are none",
+                );
             }
         }
     }
@@ -117,8 +150,18 @@ impl Spokes {
     /// The link number `i` of its side.
     fn link(&self, i: usize, from: &str, to: &str) -> GraphLink {
         let usual = Dumbbell::default();
-        let rate = self.rates.get(i % self.rates.len().max(1)).copied().unwrap_or(usual.access_rate);
-        let delay = self.delays.get(i % self.delays.len().max(1)).copied().unwrap_or(usual.access_delay);
-        GraphLink { from: from.into(), to: to.into(), rate, delay, limit: None, queue: None, watch: false }
+        let rate =
+            self.rates.get(i % self.rates.len().max(1)).copied().unwrap_or(usual.access_rate);
+        let delay =
+            self.delays.get(i % self.delays.len().max(1)).copied().unwrap_or(usual.access_delay);
+        GraphLink {
+            from: from.into(),
+            to: to.into(),
+            rate,
+            delay,
+            limit: None,
+            queue: None,
+            watch: false,
+        }
     }
 }

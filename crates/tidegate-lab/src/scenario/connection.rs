@@ -1,4 +1,5 @@
-//! TCP in scenarios: a group names its congestion control, whose own keys stand beside those that all share.
+//! TCP in scenarios: a group names its congestion control, whose own keys stand beside those that
+//! all share.
 use tidegate::config::{Param, Params};
 use tidegate::{Rate, Size};
 pub use tidegate_sim::sources::tcp::Congestion;
@@ -33,8 +34,11 @@ impl Connection {
         let mut tcp = Tcp::default();
         match congestion {
             // What is of today begins as today's do (RFC 6928).
-            Congestion::Cubic(_) | Congestion::Dctcp(_) | Congestion::Bbr(_) => tcp.initial_window = Size::Packets(10),
-            // Its window is the receiver's from the beginning; what is lost again, no timer need tell.
+            Congestion::Cubic(_) | Congestion::Dctcp(_) | Congestion::Bbr(_) => {
+                tcp.initial_window = Size::Packets(10)
+            }
+            // Its window is the receiver's from the beginning; what is lost again, no timer need
+            // tell.
             Congestion::Unresponsive(_) => {
                 tcp.window = Size::Packets(1_000_000);
                 (tcp.initial_window, tcp.loss_recovery) = (tcp.window, LossRecovery::Rack);
@@ -52,7 +56,8 @@ impl Connection {
     /// The name of its control.
     pub fn name(&self) -> &'static str {
         let reno = RENO.iter().find(|reno| reno.1 == self.tcp.loss_recovery);
-        reno.filter(|_| self.congestion == Congestion::Reno).map_or(self.congestion.name(), |reno| reno.0)
+        reno.filter(|_| self.congestion == Congestion::Reno)
+            .map_or(self.congestion.name(), |reno| reno.0)
     }
 
     /// The rate that it keeps whatever is lost; `None` for one that does not.
@@ -65,7 +70,11 @@ impl Connection {
 
     /// The keys that it has, its own first, each with its value.
     pub fn keys(&self) -> Vec<(&'static Param, String)> {
-        let own = self.congestion.params().iter().map(|p| (p, self.congestion.get(p.name).unwrap_or_default()));
+        let own = self
+            .congestion
+            .params()
+            .iter()
+            .map(|p| (p, self.congestion.get(p.name).unwrap_or_default()));
         let shared = Tcp::PARAMS.iter().map(|p| (p, self.tcp.get(p.name).unwrap_or_default()));
         own.chain(shared.filter(|(param, _)| !self.is_named_by_source(param.name))).collect()
     }

@@ -1,4 +1,5 @@
-//! What one value must be to another: times in order, names that exist, nodes that can be reached, loads that end.
+//! What one value must be to another: times in order, names that exist, nodes that can be reached,
+//! loads that end.
 use tidegate::catalog::AnyConfig;
 use tidegate::{ConfigError, Link, Rng, Span};
 
@@ -58,13 +59,15 @@ impl Look<'_, '_> {
         }
     }
 
-    /// Too many points. Either of two values may be the cause and the other a default, so both are named with where they
-    /// come from.
+    /// Too many points. Either of two values may be the cause and the other a default, so both are
+    /// named with where they come from.
     fn points(&mut self, run: &Run) {
         let points = run.duration.as_nanos() / run.series.as_nanos().max(1);
         let least = Span::from_nanos(run.duration.as_nanos().div_ceil(POINT_LIMIT));
-        let [series, duration] = ["run.series", "run.duration"].map(|path| find(self.root, path).map(|found| found.0));
-        let said = |origin: Option<Origin>| match origin.map(|origin| self.reader.doc.place(origin)) {
+        let [series, duration] =
+            ["run.series", "run.duration"].map(|path| find(self.root, path).map(|found| found.0));
+        let said = |origin: Option<Origin>| match origin.map(|origin| self.reader.doc.place(origin))
+        {
             None => " (the default)".into(),
             Some(Place::Line { line, .. }) => format!(" (line {line})"),
             Some(Place::Set(_) | Place::File(_)) => " (by --set)".to_string(),
@@ -84,12 +87,20 @@ impl Look<'_, '_> {
         for (i, group) in groups.iter().enumerate() {
             if groups[..i].iter().any(|g| g.name == group.name) {
                 let (origin, value) = locate(self.root, &format!("group.#{}.name", i + 1));
-                self.reader.problem(origin, "group.name", &value, "two groups cannot have the same name");
+                self.reader.problem(
+                    origin,
+                    "group.name",
+                    &value,
+                    "two groups cannot have the same name",
+                );
             }
         }
         let flows: u64 = groups.iter().map(|g| g.count as u64).sum();
         if flows > FLOW_LIMIT && groups.iter().all(|g| g.count as u64 <= FLOW_LIMIT) {
-            self.refuse("group", format!("the groups have {flows} flows together; at most {FLOW_LIMIT} can be"));
+            self.refuse(
+                "group",
+                format!("the groups have {flows} flows together; at most {FLOW_LIMIT} can be"),
+            );
         }
     }
 
@@ -104,14 +115,23 @@ impl Look<'_, '_> {
         if group.hosts > group.count {
             refuse("hosts", format!("cannot be more than the flows, count = {}", group.count));
         } else if group.count.div_ceil(group.hosts) > CONNECTION_LIMIT {
-            refuse("hosts", format!("a host has at most {CONNECTION_LIMIT} connections; count = {}", group.count));
+            refuse(
+                "hosts",
+                format!(
+                    "a host has at most {CONNECTION_LIMIT} connections; count = {}",
+                    group.count
+                ),
+            );
         }
         let (first, last) = group.start.range();
         let last = last.unwrap_or(first);
         let when = group.when();
         let by_start = matches!(when, When::Start | When::Lives);
         if by_start && last >= scenario.run.duration {
-            refuse("start", format!("must be before the end, run.duration = {}", scenario.run.duration));
+            refuse(
+                "start",
+                format!("must be before the end, run.duration = {}", scenario.run.duration),
+            );
         }
         // The simulator has the last word on a source's parameters among themselves.
         if let Err(error) = crate::lower::source(&group.source).check() {
@@ -126,19 +146,28 @@ impl Look<'_, '_> {
         // What these would say, something else says.
         let (others, why): (&[&str], _) = match when {
             When::Start => (&[], ""),
-            When::Active => {
-                (&["start", "stop"], "cannot be given beside active, which says when the flows start and stop")
-            }
-            When::Lives => (&["active"], "cannot be given beside on and off, which say when the flows are active"),
-            When::Calls => {
-                (&["start", "stop", "active"], "cannot be given beside erlangs: calls come and go by themselves")
-            }
+            When::Active => (
+                &["start", "stop"],
+                "cannot be given beside active, which says when the flows start and stop",
+            ),
+            When::Lives => (
+                &["active"],
+                "cannot be given beside on and off, which say when the flows are active",
+            ),
+            When::Calls => (
+                &["start", "stop", "active"],
+                "cannot be given beside erlangs: calls come and go by themselves",
+            ),
         };
         for key in others.iter().filter(|key| find(self.root, &at(key)).is_some()) {
             refuse(key, why.into());
         }
-        if matches!(&group.source, Source::Finite(connection) if connection.tcp.data == Data::Endless) {
-            refuse("data", "must be an amount, as in \"5 MB\"; what never ends is source = \"newreno\"".into());
+        if matches!(&group.source, Source::Finite(connection) if connection.tcp.data == Data::Endless)
+        {
+            refuse(
+                "data",
+                "must be an amount, as in \"5 MB\"; what never ends is source = \"newreno\"".into(),
+            );
         }
         if matches!(group.source, Source::Tfrc(_)) && group.active.count() > 1 {
             refuse("active", "a tfrc flow has one period only; it cannot start again".into());
@@ -152,16 +181,25 @@ impl Look<'_, '_> {
             let mean = voip.call.law.mean() / 1e9;
             let calls = voip.erlangs * (1.0 + scenario.run.duration.as_secs() / mean);
             if mean.is_infinite() && voip.erlangs > 0.0 {
-                refuse("call", "has no mean, so that no rate of calls makes so many at a time".into());
+                refuse(
+                    "call",
+                    "has no mean, so that no rate of calls makes so many at a time".into(),
+                );
             } else if calls > CALL_LIMIT {
-                refuse("erlangs", format!("makes about {calls:.1e} calls; at most {CALL_LIMIT:.0e} can be"));
+                refuse(
+                    "erlangs",
+                    format!("makes about {calls:.1e} calls; at most {CALL_LIMIT:.0e} can be"),
+                );
             }
         }
         if let Source::Unresponsive(lives, _) = &group.source {
             let mean = (lives.on.law.mean() + lives.off.law.mean()) / 1e9;
             let times = group.count as f64 * scenario.run.duration.as_secs() / mean;
             if times > CALL_LIMIT {
-                refuse("on", format!("makes about {times:.1e} connections; at most {CALL_LIMIT:.0e} can be"));
+                refuse(
+                    "on",
+                    format!("makes about {times:.1e} connections; at most {CALL_LIMIT:.0e} can be"),
+                );
             }
         }
         if let Some(stop) = group.stop.filter(|stop| *stop <= last && by_start) {
@@ -194,7 +232,8 @@ impl Look<'_, '_> {
                 self.refuse(&format!("link.{}.queue", i + 1), "a link with a queue needs a limit");
             }
         }
-        let watched: Vec<usize> = (0..graph.links.len()).filter(|&i| graph.links[i].watch).collect();
+        let watched: Vec<usize> =
+            (0..graph.links.len()).filter(|&i| graph.links[i].watch).collect();
         match watched.as_slice() {
             [_] => {}
             [] => match graph.links.iter_mut().find(|l| l.limit.is_some()) {
@@ -219,7 +258,9 @@ impl Look<'_, '_> {
         let (origin, _) = locate(self.root, &field);
         scenario.watched_queue = Some(self.reader.doc.place(origin));
         if !scenario.compare.is_empty() {
-            let why = format!("{OWN_QUEUE}, so the queues of [compare] would never be tried: {OWN_QUEUE_REMEDY}");
+            let why = format!(
+                "{OWN_QUEUE}, so the queues of [compare] would never be tried: {OWN_QUEUE_REMEDY}"
+            );
             self.refuse(&field, why);
         }
     }
@@ -242,7 +283,9 @@ impl Look<'_, '_> {
         for (i, link) in graph.links.iter().enumerate() {
             let Some(limit) = link.limit else { continue };
             match (Link::new(link.rate, limit, graph.mean_packet), &link.queue) {
-                (Err(error), _) => self.refuse(&format!("link.{}.{}", i + 1, error.field), error.why),
+                (Err(error), _) => {
+                    self.refuse(&format!("link.{}.{}", i + 1, error.field), error.why)
+                }
                 (Ok(line), Some(spec)) => self.queue(&format!("link.{}.queue", i + 1), spec, &line),
                 (Ok(line), None) => self.queue("queue", &scenario.queue, &line),
             }
@@ -256,7 +299,11 @@ impl Look<'_, '_> {
             if let Some((inner, _)) = find(self.root, &format!("{path}.{key}")) {
                 origin = inner;
             }
-            let field = if error.field == "queue" { path.to_string() } else { format!("{path}.{}", error.field) };
+            let field = if error.field == "queue" {
+                path.to_string()
+            } else {
+                format!("{path}.{}", error.field)
+            };
             self.reader.problem(origin, &field, &error.value, error.why);
         }
     }
@@ -267,7 +314,8 @@ impl Look<'_, '_> {
         let limit = scenario.bottleneck().limit;
         let mut packets = 0.0;
         for group in &scenario.groups {
-            let demand = group.demand(scenario.run.duration).map_or(0.0, |rate| rate.as_bps() as f64);
+            let demand =
+                group.demand(scenario.run.duration).map_or(0.0, |rate| rate.as_bps() as f64);
             let (len, offered) = (group.source.packet().get(), demand * group.count as f64);
             if !fits(limit, len) {
                 let why = format!("the queue's limit, {limit}, is less than one packet");
@@ -278,7 +326,9 @@ impl Look<'_, '_> {
         let bottleneck = scenario.bottleneck();
         packets += bottleneck.packets_per_second() * seconds;
         if packets > PACKET_LIMIT {
-            let why = format!("this makes about {packets:.1e} packets; at most {PACKET_LIMIT:.0e} are simulated");
+            let why = format!(
+                "this makes about {packets:.1e} packets; at most {PACKET_LIMIT:.0e} are simulated"
+            );
             self.refuse("run.duration", why);
         }
     }
@@ -287,7 +337,8 @@ impl Look<'_, '_> {
 /// The parameters of `spec` on `link`, if it exists and can be built there.
 ///
 /// # Errors
-/// As [`QueueSpec::resolve`], and what only building finds, such as two parameters that do not go together.
+/// As [`QueueSpec::resolve`], and what only building finds, such as two parameters that do not go
+/// together.
 pub(crate) fn possible(spec: &QueueSpec, link: &Link) -> Result<AnyConfig, ConfigError> {
     let config = spec.resolve(link)?;
     config.build(*link, Rng::from_seed(0)).map(|_| config)
@@ -299,7 +350,8 @@ fn ends<'g>(group: &'g Group, key: &str) -> &'g [String] {
 
 /// What is wrong with the ends of a group's flows, by key.
 fn route_problems(graph: &Graph, group: &Group) -> Vec<(&'static str, String)> {
-    let nodes: Vec<&str> = graph.links.iter().flat_map(|l| [l.from.as_str(), l.to.as_str()]).collect();
+    let nodes: Vec<&str> =
+        graph.links.iter().flat_map(|l| [l.from.as_str(), l.to.as_str()]).collect();
     let mut found = vec![];
     for key in ["from", "to"] {
         let names = ends(group, key);
@@ -315,13 +367,23 @@ fn route_problems(graph: &Graph, group: &Group) -> Vec<(&'static str, String)> {
         return found;
     }
     if let Some(both) = group.from.iter().find(|name| group.to.contains(name)) {
-        return vec![("to", format!("`{both}` is in from and in to; a flow cannot end where it begins"))];
+        return vec![(
+            "to",
+            format!("`{both}` is in from and in to; a flow cannot end where it begins"),
+        )];
     }
-    let Some(reached) = group.from.first().map(|start| component(graph, start)) else { return found };
-    let outside = |names: &[String]| names.iter().find(|name| !reached.contains(&name.as_str())).cloned();
+    let Some(reached) = group.from.first().map(|start| component(graph, start)) else {
+        return found;
+    };
+    let outside =
+        |names: &[String]| names.iter().find(|name| !reached.contains(&name.as_str())).cloned();
     match (outside(&group.from), outside(&group.to)) {
-        (Some(name), _) => vec![("from", format!("no links lead from `{name}` to the other nodes named"))],
-        (_, Some(name)) => vec![("to", format!("no links lead from `{}` to `{name}`", group.from[0]))],
+        (Some(name), _) => {
+            vec![("from", format!("no links lead from `{name}` to the other nodes named"))]
+        }
+        (_, Some(name)) => {
+            vec![("to", format!("no links lead from `{}` to `{name}`", group.from[0]))]
+        }
         _ => found,
     }
 }
@@ -344,7 +406,8 @@ fn component<'g>(graph: &'g Graph, start: &'g str) -> Vec<&'g str> {
     reached
 }
 
-/// Where the value at `path` stands and what it is; for a value that is not written, where it would stand.
+/// Where the value at `path` stands and what it is; for a value that is not written, where it would
+/// stand.
 fn locate(root: &Node, path: &str) -> (Origin, String) {
     if let Some(found) = find(root, path) {
         return found;

@@ -1,4 +1,5 @@
-//! Times and sizes that are drawn, as text: `"10 ms"`, `"uniform(0 s, 1 s)"`, `"pareto(1.2, 10 kB) in ..10 MB"`.
+//! Times and sizes that are drawn, as text: `"10 ms"`, `"uniform(0 s, 1 s)"`, `"pareto(1.2, 10 kB)
+//! in ..10 MB"`.
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -107,9 +108,14 @@ impl<U: Unit> Value for Drawn<U> {
         let law = match entries.as_slice() {
             [one] => law::<U>(one, DEPTH)?,
             several if several.len() > MOST => {
-                return Err(refuse(text, format!("has {} values; at most {MOST} can be", several.len())));
+                return Err(refuse(
+                    text,
+                    format!("has {} values; at most {MOST} can be", several.len()),
+                ));
             }
-            several => Law::InTurn(several.iter().map(|text| U::base(text)).collect::<Result<_, _>>()?),
+            several => {
+                Law::InTurn(several.iter().map(|text| U::base(text)).collect::<Result<_, _>>()?)
+            }
         };
         Ok(Drawn::by(law))
     }
@@ -140,12 +146,17 @@ fn refuse(text: &str, why: impl Into<String>) -> UnitError {
 fn law<U: Unit>(text: &str, depth: u32) -> Result<Law, UnitError> {
     let text = text.trim();
     let law = match text.rsplit_once(" in ") {
-        Some((law, range)) if !range.contains([',', ')']) => within::<U>(text, one::<U>(law.trim(), depth)?, range)?,
+        Some((law, range)) if !range.contains([',', ')']) => {
+            within::<U>(text, one::<U>(law.trim(), depth)?, range)?
+        }
         _ => one::<U>(text, depth)?,
     };
     match law {
         Law::Normal { .. } => {
-            let why = format!("such a {} can be negative: add a range, as in \"{text} in LEAST..\"", U::NAME);
+            let why = format!(
+                "such a {} can be negative: add a range, as in \"{text} in LEAST..\"",
+                U::NAME
+            );
             Err(refuse(text, why))
         }
         law => Ok(law),
@@ -176,7 +187,10 @@ fn within<U: Unit>(text: &str, law: Law, range: &str) -> Result<Law, UnitError> 
 fn one<U: Unit>(text: &str, depth: u32) -> Result<Law, UnitError> {
     let Some((name, rest)) = text.split_once('(') else { return U::base(text).map(Law::Constant) };
     let Some(inner) = rest.strip_suffix(')') else {
-        return Err(refuse(text, "a distribution ends with a bracket, as in \"uniform(0 s, 1 s)\""));
+        return Err(refuse(
+            text,
+            "a distribution ends with a bracket, as in \"uniform(0 s, 1 s)\"",
+        ));
     };
     let name = name.trim();
     let Some((_, form)) = LAWS.iter().find(|law| law.0 == name) else {
@@ -193,7 +207,11 @@ fn one<U: Unit>(text: &str, depth: u32) -> Result<Law, UnitError> {
         ("uniform", [least, most]) => {
             let (least, most) = (U::base(least)?, U::base(most)?);
             if least > most {
-                let why = format!("the range begins at {}, after its end, {}", U::text(least), U::text(most));
+                let why = format!(
+                    "the range begins at {}, after its end, {}",
+                    U::text(least),
+                    U::text(most)
+                );
                 return Err(refuse(text, why));
             }
             Ok(Law::Uniform { least, most })
@@ -253,8 +271,13 @@ impl<U: Unit> Read<'_, U> {
     fn number(&self, text: &str) -> Result<f64, UnitError> {
         match f64::read(text) {
             Ok(number) if (0.01..=100.0).contains(&number) => Ok(number),
-            Ok(_) => Err(refuse(text, format!("must lie in 0.01 to 100; a distribution is written {}", self.form))),
-            Err(error) => Err(refuse(text, format!("{}; a distribution is written {}", error.why, self.form))),
+            Ok(_) => Err(refuse(
+                text,
+                format!("must lie in 0.01 to 100; a distribution is written {}", self.form),
+            )),
+            Err(error) => {
+                Err(refuse(text, format!("{}; a distribution is written {}", error.why, self.form)))
+            }
         }
     }
 
@@ -262,7 +285,10 @@ impl<U: Unit> Read<'_, U> {
     fn scaled(&self, text: &str, law_of: impl Fn(u64) -> Law) -> Result<Law, UnitError> {
         let by = law::<U>(text, self.depth - 1)?;
         if by.least() == 0 {
-            return Err(refuse(self.text, format!("a distribution's scale must be above zero: {}", self.form)));
+            return Err(refuse(
+                self.text,
+                format!("a distribution's scale must be above zero: {}", self.form),
+            ));
         }
         Ok(match by {
             Law::Constant(scale) => law_of(scale),
@@ -283,9 +309,15 @@ impl<U: Unit> fmt::Display for Text<'_, U> {
                 let texts: Vec<String> = amounts.iter().map(amount).collect();
                 f.write_str(&texts.join(SEPARATOR))
             }
-            Law::Uniform { least, most } => write!(f, "uniform({}, {})", amount(least), amount(most)),
-            Law::Normal { mean, deviation } => write!(f, "normal({}, {})", amount(mean), amount(deviation)),
-            Law::Mix(first, laws) => write!(f, "mix({first}, {}, {})", inner(&laws[0]), inner(&laws[1])),
+            Law::Uniform { least, most } => {
+                write!(f, "uniform({}, {})", amount(least), amount(most))
+            }
+            Law::Normal { mean, deviation } => {
+                write!(f, "normal({}, {})", amount(mean), amount(deviation))
+            }
+            Law::Mix(first, laws) => {
+                write!(f, "mix({first}, {}, {})", inner(&laws[0]), inner(&laws[1]))
+            }
             Law::Within(law, least, most) => {
                 let least = if *least == 0 { String::new() } else { amount(least) };
                 let most = if *most == u64::MAX { String::new() } else { amount(most) };

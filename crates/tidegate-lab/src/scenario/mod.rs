@@ -20,7 +20,9 @@ pub use drawn::{Drawn, Start, Unit};
 pub use model::*;
 pub use periods::Periods;
 pub(crate) use sources::When;
-pub use sources::{FileName, OnOff, Oscillating, Replay, SOURCES, Source, Tfrc, Unresponsive, Voip, Web};
+pub use sources::{
+    FileName, OnOff, Oscillating, Replay, SOURCES, Source, Tfrc, Unresponsive, Voip, Web,
+};
 
 use std::path::Path;
 use std::str::FromStr;
@@ -33,7 +35,8 @@ use crate::reader::{Document, File, Reader};
 /// What a scenario's file is.
 const FILE: File = File { kind: "a scenario", least: "[network] and one [[group]]" };
 
-/// An override from the command line: `run.duration=5 s`, `group.flood.rate=45 Mbit/s`, `queue.min=20 packets`.
+/// An override from the command line: `run.duration=5 s`, `group.flood.rate=45 Mbit/s`,
+/// `queue.min=20 packets`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Set {
     /// The field's path; a group by its name, a link by its number from 1.
@@ -46,7 +49,9 @@ impl FromStr for Set {
     type Err = ConfigError;
 
     fn from_str(text: &str) -> Result<Set, ConfigError> {
-        let wrong = || ConfigError::new("--set", text, "must be written path=value, as in run.duration=5 s");
+        let wrong = || {
+            ConfigError::new("--set", text, "must be written path=value, as in run.duration=5 s")
+        };
         let (path, value) = text.split_once('=').ok_or_else(wrong)?;
         let (path, value) = (path.trim(), value.trim());
         match path.is_empty() {
@@ -89,5 +94,7 @@ impl Scenario {
 
 /// The short name of a scenario file: without directories and ending.
 fn name_of(file: &str) -> String {
-    Path::new(file).file_stem().map_or_else(|| file.into(), |stem| stem.to_string_lossy().into_owned())
+    Path::new(file)
+        .file_stem()
+        .map_or_else(|| file.into(), |stem| stem.to_string_lossy().into_owned())
 }

@@ -35,7 +35,8 @@ pub struct Scenario {
     pub compare: Vec<QueueSpec>,
     /// Groups of flows, in order.
     pub groups: Vec<Group>,
-    /// Where the watched link's own queue stands, if it has one. No other queue can then be tried there.
+    /// Where the watched link's own queue stands, if it has one. No other queue can then be tried
+    /// there.
     pub watched_queue: Option<Place>,
 }
 
@@ -135,7 +136,8 @@ pub struct Group {
     pub stop: Option<Span>,
     /// When its flows are active, in place of start and stop; none for that.
     pub active: Periods,
-    /// Rates of the hosts' access links, dealt out in turn; empty for the network's (dumbbell) or none (graph).
+    /// Rates of the hosts' access links, dealt out in turn; empty for the network's (dumbbell) or
+    /// none (graph).
     pub access_rate: Vec<Rate>,
     /// Delays of the hosts' access links; `None` for the network's (dumbbell) or none (graph).
     pub access_delay: Option<Drawn<Span>>,
@@ -348,11 +350,14 @@ impl Scenario {
         (0..self.run.seeds as u64).map(|i| self.run.seed + i).collect()
     }
 
-    /// The queue at the watched link when none is tried in its place: the link's own, or else the scenario's.
+    /// The queue at the watched link when none is tried in its place: the link's own, or else the
+    /// scenario's.
     pub fn own_queue(&self) -> &QueueSpec {
         let own = match &self.network {
             Network::Dumbbell(_) => None,
-            Network::Graph(graph) => graph.links.iter().find(|l| l.watch).and_then(|l| l.queue.as_ref()),
+            Network::Graph(graph) => {
+                graph.links.iter().find(|l| l.watch).and_then(|l| l.queue.as_ref())
+            }
         };
         own.unwrap_or(&self.queue)
     }
@@ -381,7 +386,9 @@ impl Scenario {
     /// Two of them have the same label; the watched link has a queue of its own.
     pub fn open_to(&self, queues: &[QueueSpec]) -> Result<(), Problems> {
         QueueSpec::distinct(queues).map_err(|(spec, error)| crate::check::refused(spec, error))?;
-        let (Some(place), Some(first)) = (&self.watched_queue, queues.first()) else { return Ok(()) };
+        let (Some(place), Some(first)) = (&self.watched_queue, queues.first()) else {
+            return Ok(());
+        };
         let why = format!("{OWN_QUEUE}, so `{first}` would never be tried: {OWN_QUEUE_REMEDY}");
         let field = "link.queue".into();
         let value = self.own_queue().to_string();

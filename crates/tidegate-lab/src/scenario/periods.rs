@@ -3,7 +3,8 @@ use tidegate::config::{SEPARATOR, Value};
 use tidegate::units::UnitError;
 use tidegate::{Span, Time};
 
-/// Periods in order, each from one time to a later one, the end not included. The last may go on for ever.
+/// Periods in order, each from one time to a later one, the end not included. The last may go on
+/// for ever.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Periods(Vec<(Span, Span)>);
 
@@ -42,7 +43,9 @@ impl Value for Periods {
         for entry in text.split(SEPARATOR).map(str::trim) {
             let refuse = |why: String| UnitError { text: entry.chars().take(60).collect(), why };
             let Some((from, to)) = entry.split_once("..") else {
-                return Err(refuse("a period is written FROM..TO, as in \"10 s..30 s\", or FROM..".into()));
+                return Err(refuse(
+                    "a period is written FROM..TO, as in \"10 s..30 s\", or FROM..".into(),
+                ));
             };
             let from: Span = from.parse()?;
             let to = if to.trim().is_empty() { NEVER } else { to.parse()? };
@@ -52,14 +55,20 @@ impl Value for Periods {
             if let Some(&(_, before)) = periods.last()
                 && from < before
             {
-                let end = if before == NEVER { "has no end".into() } else { format!("ends at {before}") };
-                return Err(refuse(format!("begins before the one before it is over, which {end}")));
+                let end =
+                    if before == NEVER { "has no end".into() } else { format!("ends at {before}") };
+                return Err(refuse(format!(
+                    "begins before the one before it is over, which {end}"
+                )));
             }
             periods.push((from, to));
         }
         match periods.len() {
             0..=MOST => Ok(Periods(periods)),
-            many => Err(UnitError { text: String::new(), why: format!("has {many} periods; at most {MOST} can be") }),
+            many => Err(UnitError {
+                text: String::new(),
+                why: format!("has {many} periods; at most {MOST} can be"),
+            }),
         }
     }
 

@@ -1,5 +1,5 @@
-//! From the tree to the values: types, units, bounds and unknown keys. What one value must be to another is checked
-//! in [`super::consistent`].
+//! From the tree to the values: types, units, bounds and unknown keys. What one value must be to
+//! another is checked in [`super::consistent`].
 use std::path::Path;
 use std::sync::Arc;
 
@@ -46,7 +46,9 @@ impl Reader<'_> {
             description: self.text(&table, "description").unwrap_or_default(),
             run,
             network,
-            queue: table.get("queue").map_or_else(|| QueueSpec::named("drop_tail"), |node| self.queue(node, "queue")),
+            queue: table
+                .get("queue")
+                .map_or_else(|| QueueSpec::named("drop_tail"), |node| self.queue(node, "queue")),
             compare: self.compare(&table),
             groups,
             watched_queue: None,
@@ -56,7 +58,11 @@ impl Reader<'_> {
     fn network(&mut self, root: &Table<'_>) -> (Network, DefaultEnds) {
         let none = DefaultEnds::default();
         let Some(node) = root.get("network") else {
-            self.missing(root, "network", "the scenario needs a table [network] with a rate and a limit");
+            self.missing(
+                root,
+                "network",
+                "the scenario needs a table [network] with a rate and a limit",
+            );
             return (Network::Dumbbell(Dumbbell::default()), none);
         };
         let table = self.table(node, "network.");
@@ -66,7 +72,10 @@ impl Reader<'_> {
             // The packet length is the dumbbell's parameter too; its declaration serves both.
             let mut shared = Dumbbell::default();
             self.params_of(&table, &mut shared, |name| name == "mean_packet");
-            return (Network::Graph(Graph { mean_packet: shared.mean_packet, links: self.links(root) }), none);
+            return (
+                Network::Graph(Graph { mean_packet: shared.mean_packet, links: self.links(root) }),
+                none,
+            );
         }
         const KINDS: [&str; 4] = ["dumbbell", "graph", "chain", "parking_lot"];
         if !KINDS.contains(&kind.as_str()) {
@@ -94,12 +103,20 @@ impl Reader<'_> {
             return vec![];
         };
         let nodes = self.tables(node, "link");
-        nodes.iter().enumerate().map(|(i, node)| self.link(node, &format!("link.{}.", i + 1))).collect()
+        nodes
+            .iter()
+            .enumerate()
+            .map(|(i, node)| self.link(node, &format!("link.{}.", i + 1)))
+            .collect()
     }
 
     fn link(&mut self, node: &Node, path: &str) -> GraphLink {
         let table = self.table(node, path);
-        self.only(&table, "a [[link]]", &["from", "to", "rate", "delay", "limit", "queue", "watch"]);
+        self.only(
+            &table,
+            "a [[link]]",
+            &["from", "to", "rate", "delay", "limit", "queue", "watch"],
+        );
         let mut line = Dumbbell::default();
         self.params_of(&table, &mut line, |name| matches!(name, "rate" | "delay" | "limit"));
         for key in ["from", "to", "rate"] {
@@ -123,7 +140,11 @@ impl Reader<'_> {
         let table = self.table(node, "compare.");
         self.only(&table, "[compare]", &["queues"]);
         let Some(node) = table.get("queues") else {
-            self.missing(&table, "queues", "this key is required: a list of queues, as in [\"drop_tail\", \"sfb\"]");
+            self.missing(
+                &table,
+                "queues",
+                "this key is required: a list of queues, as in [\"drop_tail\", \"sfb\"]",
+            );
             return vec![];
         };
         let items = self.list(node, "compare.queues");
@@ -183,31 +204,63 @@ impl Reader<'_> {
                     self.missing(table, "data", "this key is required: an amount of data");
                 }
                 let also = ["congestion"];
-                return Source::Finite(self.connection(table, connection, "a finite [[group]]", &also, &[]));
+                return Source::Finite(self.connection(
+                    table,
+                    connection,
+                    "a finite [[group]]",
+                    &also,
+                    &[],
+                ));
             }
             Some("web") => return self.web(table),
-            Some("tfrc") => return Source::Tfrc(self.source_params(table, "a tfrc [[group]]", &[])),
-            Some("cbr") => return Source::Cbr(self.source_params(table, "a cbr [[group]]", &["rate"])),
-            Some("on_off") => return Source::OnOff(self.source_params(table, "an on_off [[group]]", &["rate"])),
-            Some("voip") => return Source::Voip(self.source_params(table, "a voip [[group]]", &[])),
+            Some("tfrc") => {
+                return Source::Tfrc(self.source_params(table, "a tfrc [[group]]", &[]));
+            }
+            Some("cbr") => {
+                return Source::Cbr(self.source_params(table, "a cbr [[group]]", &["rate"]));
+            }
+            Some("on_off") => {
+                return Source::OnOff(self.source_params(table, "an on_off [[group]]", &["rate"]));
+            }
+            Some("voip") => {
+                return Source::Voip(self.source_params(table, "a voip [[group]]", &[]));
+            }
             Some("replay") => return self.replay(table),
             Some("oscillating") => {
                 let required = ["high", "low", "high_during"];
-                return Source::Oscillating(self.source_params(table, "an oscillating [[group]]", &required));
+                return Source::Oscillating(self.source_params(
+                    table,
+                    "an oscillating [[group]]",
+                    &required,
+                ));
             }
             Some(word) => {
                 let near = did_you_mean(word, &known).unwrap_or_default();
-                self.refuse_key(table, "source", format!("must be one of {}{near}", known.join(" | ")));
+                self.refuse_key(
+                    table,
+                    "source",
+                    format!("must be one of {}{near}", known.join(" | ")),
+                );
             }
-            // Which keys a group may have hangs on its source, so that of all misspelt ones only this can be told.
+            // Which keys a group may have hangs on its source, so that of all misspelt ones only
+            // this can be told.
             None if table.get("source").is_none() => {
                 let meant = |key: &str| did_you_mean(key, &["source"]);
                 match table.entries.iter().find_map(|entry| Some((entry, meant(&entry.key)?))) {
                     Some((entry, near)) => {
-                        self.problem(entry.key_origin, &table.field(&entry.key), "", format!("no such key{near}"));
+                        self.problem(
+                            entry.key_origin,
+                            &table.field(&entry.key),
+                            "",
+                            format!("no such key{near}"),
+                        );
                     }
                     None => {
-                        self.missing(table, "source", &format!("this key is required: one of {}", known.join(" | ")));
+                        self.missing(
+                            table,
+                            "source",
+                            &format!("this key is required: one of {}", known.join(" | ")),
+                        );
                     }
                 }
             }
@@ -217,7 +270,12 @@ impl Reader<'_> {
     }
 
     /// A source's own parameters; `what` it is in messages.
-    fn source_params<P: Params + Default>(&mut self, table: &Table<'_>, what: &str, required: &[&str]) -> P {
+    fn source_params<P: Params + Default>(
+        &mut self,
+        table: &Table<'_>,
+        what: &str,
+        required: &[&str],
+    ) -> P {
         let mut params = P::default();
         self.known(table, what, P::PARAMS, &common_keys());
         self.params(table, &mut params, required);
@@ -253,21 +311,30 @@ impl Reader<'_> {
         let also: Vec<&str> = Unresponsive::PARAMS.iter().map(|p| p.name).collect();
         let mut lives = Unresponsive::default();
         self.params(table, &mut lives, &[]);
-        Source::Unresponsive(lives, self.connection(table, connection, "an unresponsive [[group]]", &also, &["data"]))
+        Source::Unresponsive(
+            lives,
+            self.connection(table, connection, "an unresponsive [[group]]", &also, &["data"]),
+        )
     }
 
     /// The connection whose control the key `congestion` names.
     fn congestion(&mut self, table: &Table<'_>) -> Connection {
         let Some(name) = self.text(table, "congestion") else { return Connection::default() };
         Connection::named(&name).unwrap_or_else(|| {
-            let known: Vec<&str> = SOURCES.iter().map(|s| s.0).filter(|s| Connection::named(s).is_some()).collect();
+            let known: Vec<&str> =
+                SOURCES.iter().map(|s| s.0).filter(|s| Connection::named(s).is_some()).collect();
             let near = did_you_mean(&name, &known).unwrap_or_default();
-            self.refuse_key(table, "congestion", format!("must be one of {}{near}", known.join(" | ")));
+            self.refuse_key(
+                table,
+                "congestion",
+                format!("must be one of {}{near}", known.join(" | ")),
+            );
             Connection::default()
         })
     }
 
-    /// `connection` with what the table says of it; `what` it is in messages. It may have keys `also`, and has not `never`.
+    /// `connection` with what the table says of it; `what` it is in messages. It may have keys
+    /// `also`, and has not `never`.
     fn connection(
         &mut self,
         table: &Table<'_>,
@@ -278,12 +345,15 @@ impl Reader<'_> {
     ) -> Connection {
         let keys = connection.keys();
         let own = keys.iter().map(|(param, _)| param.name).filter(|name| !never.contains(name));
-        let known: Vec<&str> = common_keys().into_iter().chain(also.iter().copied()).chain(own).collect();
+        let known: Vec<&str> =
+            common_keys().into_iter().chain(also.iter().copied()).chain(own).collect();
         self.only(table, what, &known);
         for param in connection.congestion.params() {
             if let Some(node) = table.get(param.name) {
                 let congestion = &mut connection.congestion;
-                self.value(node, &table.field(param.name), param.kind, |text| congestion.set(param.name, text));
+                self.value(node, &table.field(param.name), param.kind, |text| {
+                    congestion.set(param.name, text)
+                });
             }
         }
         self.params_of(table, &mut connection.tcp, |name| known.contains(&name));

@@ -44,19 +44,40 @@ pub const SOURCES: &[(&str, &str)] = &[
     ("sack", "TCP with Reno's window and selective acknowledgements (RFC 2018, RFC 6675)"),
     ("rack", "TCP with Reno's window, which tells losses by time (RACK-TLP, RFC 8985)"),
     ("cubic", "TCP CUBIC (RFC 9438), the default of today's systems"),
-    ("aimd", "TCP whose window grows by a packets a round trip and keeps a fraction b after a loss"),
-    ("binomial", "TCP whose window grows by alpha / w^k a round trip and loses beta w^l with a loss (SQRT, IIAD)"),
+    (
+        "aimd",
+        "TCP whose window grows by a packets a round trip and keeps a fraction b after a loss",
+    ),
+    (
+        "binomial",
+        "TCP whose window grows by alpha / w^k a round trip and loses beta w^l with a loss (SQRT, IIAD)",
+    ),
     ("vegas", "TCP Vegas: a window by how many of its own packets wait in queues"),
     ("vegas_rem", "TCP Vegas with REM's price, which it reads from marks, in place of the delay"),
-    ("reno_num", "Reno as a law of rates: a packet more a round trip, half the window less for every mark"),
+    (
+        "reno_num",
+        "Reno as a law of rates: a packet more a round trip, half the window less for every mark",
+    ),
     ("dctcp", "TCP DCTCP: a window that is cut by the fraction of packets marked (RFC 8257)"),
-    ("bbr", "TCP BBR, version 1: segments paced by a model of the path (Cardwell and others, 2017)"),
-    ("unresponsive", "TCP that keeps its rate whatever is lost or marked, for drawn times with pauses between them"),
+    (
+        "bbr",
+        "TCP BBR, version 1: segments paced by a model of the path (Cardwell and others, 2017)",
+    ),
+    (
+        "unresponsive",
+        "TCP that keeps its rate whatever is lost or marked, for drawn times with pauses between them",
+    ),
     ("finite", "TCP that sends a given or distributed amount; how long that takes is reported"),
     ("web", "users who think, fetch an object over a TCP connection of its own, and think again"),
     ("tfrc", "packets at a smooth rate by TCP's throughput equation (RFC 5348)"),
-    ("cbr", "packets at a fixed rate, with or without jitter, that heed neither loss nor mark (a UDP flood)"),
-    ("on_off", "packets at a fixed rate for exponential, Pareto or other times, with silence between them"),
+    (
+        "cbr",
+        "packets at a fixed rate, with or without jitter, that heed neither loss nor mark (a UDP flood)",
+    ),
+    (
+        "on_off",
+        "packets at a fixed rate for exponential, Pareto or other times, with silence between them",
+    ),
     ("voip", "telephone calls: talk and silence by ITU P.59, calls that come and go by Erlangs"),
     ("oscillating", "packets at a rate that changes between two on a timetable"),
     ("replay", "the packets of a capture, at their times and of their lengths"),
@@ -171,7 +192,10 @@ impl Value for FileName {
     const KIND: &'static str = "file name";
     fn read(text: &str) -> Result<Self, UnitError> {
         if text.is_empty() || text.contains('\0') {
-            return Err(UnitError { text: String::new(), why: "must be the name of a file".into() });
+            return Err(UnitError {
+                text: String::new(),
+                why: "must be the name of a file".into(),
+            });
         }
         Ok(FileName(text.into()))
     }
@@ -234,7 +258,9 @@ impl Source {
     /// The length of its packets.
     pub fn packet(&self) -> Bytes {
         match self {
-            Source::Tcp(c) | Source::Finite(c) | Source::Web(_, c) | Source::Unresponsive(_, c) => c.tcp.packet,
+            Source::Tcp(c) | Source::Finite(c) | Source::Web(_, c) | Source::Unresponsive(_, c) => {
+                c.tcp.packet
+            }
             Source::Tfrc(tfrc) => tfrc.packet,
             Source::Cbr(cbr) => cbr.packet,
             Source::OnOff(source) => source.packet,
@@ -264,7 +290,9 @@ impl Source {
     /// How its connections are, if it has any.
     pub fn tcp(&self) -> Option<&Tcp> {
         match self {
-            Source::Tcp(c) | Source::Finite(c) | Source::Web(_, c) | Source::Unresponsive(_, c) => Some(&c.tcp),
+            Source::Tcp(c) | Source::Finite(c) | Source::Web(_, c) | Source::Unresponsive(_, c) => {
+                Some(&c.tcp)
+            }
             Source::Tfrc(_)
             | Source::Cbr(_)
             | Source::OnOff(_)
@@ -276,7 +304,8 @@ impl Source {
 }
 
 impl Group {
-    /// The mean rate of one of its flows while it is active in a run of this length; `None` for what takes all it gets.
+    /// The mean rate of one of its flows while it is active in a run of this length; `None` for
+    /// what takes all it gets.
     pub fn demand(&self, duration: Span) -> Option<Rate> {
         let rate = match &self.source {
             Source::Tcp(connection) => connection.rate()?.as_bps() as f64,
@@ -286,7 +315,9 @@ impl Group {
             }
             Source::Cbr(cbr) => cbr.rate.as_bps() as f64,
             Source::OnOff(_) | Source::Voip(_) => {
-                let tidegate_sim::Source::OnOff(source) = crate::lower::source(&self.source) else { return None };
+                let tidegate_sim::Source::OnOff(source) = crate::lower::source(&self.source) else {
+                    return None;
+                };
                 source.mean_rate() * self.calls_per_line()
             }
             Source::Replay(_, arrivals) => {

@@ -12,8 +12,8 @@ use crate::reader::is_number;
 use crate::spec::QueueSpec;
 
 impl Scenario {
-    /// The scenario as TOML with every default spelled out. Reading it again gives the same scenario, its queues'
-    /// presets written out as the values they stand for.
+    /// The scenario as TOML with every default spelled out. Reading it again gives the same
+    /// scenario, its queues' presets written out as the values they stand for.
     pub fn resolved(&self) -> String {
         let mut out = String::new();
         line(&mut out, "title", &quoted(&self.title));
@@ -37,7 +37,8 @@ impl Scenario {
         out += "\n[queue]\n";
         queue(&mut out, &self.queue, &shared);
         if !self.compare.is_empty() {
-            let texts: Vec<_> = self.compare.iter().map(|q| quoted(&spelled_out(q, &shared).to_string())).collect();
+            let texts: Vec<_> =
+                self.compare.iter().map(|q| quoted(&spelled_out(q, &shared).to_string())).collect();
             let _ = write!(out, "\n[compare]\nqueues = [\n  {},\n]\n", texts.join(",\n  "));
         }
         for group in &self.groups {
@@ -50,7 +51,9 @@ impl Scenario {
     fn sharing_links(&self) -> Vec<Link> {
         let Network::Graph(graph) = &self.network else { return vec![self.bottleneck()] };
         let link = |line: &GraphLink| match (line.limit, &line.queue) {
-            (Some(limit), None) => Some(Link { rate: line.rate, limit, mean_packet: graph.mean_packet }),
+            (Some(limit), None) => {
+                Some(Link { rate: line.rate, limit, mean_packet: graph.mean_packet })
+            }
             _ => None,
         };
         graph.links.iter().filter_map(link).collect()
@@ -122,8 +125,9 @@ fn write_group(out: &mut String, group: &Group) {
     }
 }
 
-/// A queue with each of its parameters, and its label said outright, since the parameters change the default one. A
-/// preset that has other values on another of `links` stays a preset: one link's values would change the others'.
+/// A queue with each of its parameters, and its label said outright, since the parameters change
+/// the default one. A preset that has other values on another of `links` stays a preset: one link's
+/// values would change the others'.
 fn spelled_out(spec: &QueueSpec, links: &[Link]) -> QueueSpec {
     let params = match spelled_params(spec, links) {
         Some(params) => params.into_iter().map(|(name, _, value)| (name.into(), value)).collect(),
@@ -137,9 +141,15 @@ fn spelled_out(spec: &QueueSpec, links: &[Link]) -> QueueSpec {
     }
 }
 
-/// Name, kind and value of each parameter, if they are the same on all of `links`, of which there is one at least.
-fn spelled_params(spec: &QueueSpec, links: &[Link]) -> Option<Vec<(&'static str, &'static str, String)>> {
-    let mut all = links.iter().map(|link| spec.resolve(link).ok().map(|config| values(&config).collect::<Vec<_>>()));
+/// Name, kind and value of each parameter, if they are the same on all of `links`, of which there
+/// is one at least.
+fn spelled_params(
+    spec: &QueueSpec,
+    links: &[Link],
+) -> Option<Vec<(&'static str, &'static str, String)>> {
+    let mut all = links
+        .iter()
+        .map(|link| spec.resolve(link).ok().map(|config| values(&config).collect::<Vec<_>>()));
     let first = all.next()??;
     all.all(|other| other.as_ref() == Some(&first)).then_some(first)
 }

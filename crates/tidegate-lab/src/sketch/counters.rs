@@ -206,9 +206,10 @@ impl Counter for Captures {
     }
 }
 
-/// The last t captures as two occasions, oldest first: flows caught in the older half are marked, and m_2 of the n_2
-/// captures in the newer half are of marked flows. chan2003 §III-A: m_2 / n_2 = n_1 / N. Since m_2 may be 0 we add one to
-/// both (bailey1951, for captures with replacement): N = n_1 (n_2 + 1) / (m_2 + 1).
+/// The last t captures as two occasions, oldest first: flows caught in the older half are marked,
+/// and m_2 of the n_2 captures in the newer half are of marked flows. chan2003 §III-A: m_2 / n_2 =
+/// n_1 / N. Since m_2 may be 0 we add one to both (bailey1951, for captures with replacement): N =
+/// n_1 (n_2 + 1) / (m_2 + 1).
 struct TwoOccasions(Vec<u64>, Rng);
 
 impl Counter for TwoOccasions {
@@ -255,8 +256,8 @@ impl Counter for HyperLogLog {
 mod tests {
     use super::*;
 
-    /// t = 200 captures in order, two halves. Flows 0 … 49 twice in the older half: n_1 = 50. In the newer half 60
-    /// captures are of these and 40 of others: N = 50 · 101 / 61.
+    /// t = 200 captures in order, two halves. Flows 0 … 49 twice in the older half: n_1 = 50. In
+    /// the newer half 60 captures are of these and 40 of others: N = 50 · 101 / 61.
     #[test]
     fn two_occasions() {
         let older = (0..100).map(|n| n % 50);

@@ -1,9 +1,10 @@
-//! How well the estimators of the number of flows estimate: every method on the same packets, for few flows and for a
-//! million, sent evenly and not.
+//! How well the estimators of the number of flows estimate: every method on the same packets, for
+//! few flows and for a million, sent evenly and not.
 //!
-//! In each replication a number of flows may send; packets are drawn; what a method says after the last of them is held
-//! against the number of different flows that did send, which is counted. There are four packets a flow and 10 000 at
-//! the least: a second of a 80 Mbit/s link, twice what CARE's list looks back.
+//! In each replication a number of flows may send; packets are drawn; what a method says after the
+//! last of them is held against the number of different flows that did send, which is counted.
+//! There are four packets a flow and 10 000 at the least: a second of a 80 Mbit/s link, twice what
+//! CARE's list looks back.
 //!
 //! ```
 //! use tidegate_lab::sketch::{Method, Skew, Study, run};
@@ -77,7 +78,8 @@ pub struct Row {
     pub rmse: f64,
     /// State at the end, in bytes, the most over the replications.
     pub state_bytes: u64,
-    /// Time for a packet in nanoseconds, the least over the replications. Measured, so no two runs share it.
+    /// Time for a packet in nanoseconds, the least over the replications. Measured, so no two runs
+    /// share it.
     pub ns_per_packet: f64,
 }
 
@@ -105,7 +107,9 @@ pub fn run(study: &Study, watch: &dyn Watch) -> Result<Table, Cancelled> {
     let seeds: Vec<u64> = (0..study.seeds as u64).map(|n| study.seed + n).collect();
     let populations: Vec<(Skew, u64, Population)> = Skew::ALL
         .into_iter()
-        .flat_map(|skew| study.flows.iter().map(move |&flows| (skew, flows, Population::new(flows, skew))))
+        .flat_map(|skew| {
+            study.flows.iter().map(move |&flows| (skew, flows, Population::new(flows, skew)))
+        })
         .collect();
     let cells: Vec<(usize, u64)> =
         (0..populations.len()).flat_map(|at| seeds.iter().map(move |&seed| (at, seed))).collect();
@@ -118,7 +122,9 @@ pub fn run(study: &Study, watch: &dyn Watch) -> Result<Table, Cancelled> {
     let samples = cells.par_iter().map(cell).collect::<Result<Vec<_>, _>>()?;
     let row = |(m, estimator): (usize, Method)| {
         let of_cells = populations.iter().zip(samples.chunks(seeds.len()));
-        of_cells.map(move |((skew, flows, _), cell)| summary(estimator, *skew, *flows, cell.iter().map(|s| &s[m])))
+        of_cells.map(move |((skew, flows, _), cell)| {
+            summary(estimator, *skew, *flows, cell.iter().map(|s| &s[m]))
+        })
     };
     let rows = Method::ALL.into_iter().enumerate().flat_map(row).collect();
     Ok(Table { schema: "tidegate.sketch/1", seeds, rows })
@@ -159,7 +165,12 @@ fn replicate(
     }))
 }
 
-fn summary<'s>(estimator: Method, skew: Skew, flows: u64, samples: impl Iterator<Item = &'s Sample> + Clone) -> Row {
+fn summary<'s>(
+    estimator: Method,
+    skew: Skew,
+    flows: u64,
+    samples: impl Iterator<Item = &'s Sample> + Clone,
+) -> Row {
     let relative: Vec<(f64, f64)> = samples.clone().map(|s| (s.estimate / s.truth, 1.0)).collect();
     let truths: Vec<f64> = samples.clone().map(|s| s.truth).collect();
     let ratios: Vec<f64> = relative.iter().map(|r| r.0).collect();
@@ -183,11 +194,14 @@ impl Table {
         self.rows.iter().find(|r| (r.estimator, r.skew, r.flows) == (estimator, skew, flows))
     }
 
-    /// The numbers of flows, among those tried, between which `estimator` is off by at most `most` (RMSE, relative):
-    /// least and greatest of each run of them.
+    /// The numbers of flows, among those tried, between which `estimator` is off by at most `most`
+    /// (RMSE, relative): least and greatest of each run of them.
     pub fn trusted(&self, estimator: Method, skew: Skew, most: f64) -> Vec<(u64, u64)> {
-        let rows: Vec<&Row> = self.rows.iter().filter(|r| (r.estimator, r.skew) == (estimator, skew)).collect();
+        let rows: Vec<&Row> =
+            self.rows.iter().filter(|r| (r.estimator, r.skew) == (estimator, skew)).collect();
         let runs = rows.chunk_by(|a, b| (a.rmse <= most) == (b.rmse <= most));
-        runs.filter(|run| run[0].rmse <= most).map(|run| (run[0].flows, run[run.len() - 1].flows)).collect()
+        runs.filter(|run| run[0].rmse <= most)
+            .map(|run| (run[0].flows, run[run.len() - 1].flows))
+            .collect()
     }
 }

@@ -74,7 +74,13 @@ impl Population {
     /// The packets that `seed` draws.
     pub fn traffic(&self, seed: Seed) -> Traffic<'_> {
         let words = self.flows.div_ceil(64) as usize;
-        Traffic { population: self, dice: seed.stream("traffic"), names: seed.get(), seen: vec![0; words], distinct: 0 }
+        Traffic {
+            population: self,
+            dice: seed.stream("traffic"),
+            names: seed.get(),
+            seen: vec![0; words],
+            distinct: 0,
+        }
     }
 }
 
@@ -112,7 +118,8 @@ impl Traffic<'_> {
 mod tests {
     use super::*;
 
-    /// Shares of the first flow: a tenth; 1 / Σ r^-1.1 = 1 / 2.6802; a half. 10^6 draws, five and more deviations.
+    /// Shares of the first flow: a tenth; 1 / Σ r^-1.1 = 1 / 2.6802; a half. 10^6 draws, five and
+    /// more deviations.
     #[test]
     fn the_first_flows_share() {
         for (skew, share) in [(Skew::Equal, 0.1), (Skew::Zipf, 0.37311), (Skew::Elephant, 0.5)] {
@@ -134,7 +141,10 @@ mod tests {
                 packets.sort_unstable();
                 packets.dedup();
                 assert_eq!(traffic.distinct(), packets.len() as u64);
-                assert!(traffic.distinct() <= flows && (skew != Skew::Equal || traffic.distinct() > flows * 9 / 10));
+                assert!(
+                    traffic.distinct() <= flows
+                        && (skew != Skew::Equal || traffic.distinct() > flows * 9 / 10)
+                );
             }
         }
     }

@@ -11,10 +11,18 @@ pub fn shipped() -> Vec<Paper> {
     folders.sort();
     let open = |folder: &Path| {
         let name = |path: &Path| path.file_name().unwrap().to_string_lossy().into_owned();
-        let entries = std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).filter(|path| path.is_file());
-        let files = entries.map(|path| (name(&path).into(), std::fs::read_to_string(&path).unwrap().into())).collect();
+        let entries = std::fs::read_dir(folder)
+            .unwrap()
+            .map(|e| e.unwrap().path())
+            .filter(|path| path.is_file());
+        let files = entries
+            .map(|path| (name(&path).into(), std::fs::read_to_string(&path).unwrap().into()))
+            .collect();
         Folder { name: name(folder).into(), files }
     };
     let folders = shelved(folders.iter().map(|folder| open(folder)).collect());
-    folders.iter().map(|folder| Paper::read(folder).unwrap_or_else(|problems| panic!("{problems}"))).collect()
+    folders
+        .iter()
+        .map(|folder| Paper::read(folder).unwrap_or_else(|problems| panic!("{problems}")))
+        .collect()
 }

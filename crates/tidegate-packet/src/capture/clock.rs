@@ -13,7 +13,8 @@ pub(super) struct Clock {
 }
 
 impl Clock {
-    /// The time of a packet with this `stamp`; the sentence that says what is wrong with it otherwise.
+    /// The time of a packet with this `stamp`; the sentence that says what is wrong with it
+    /// otherwise.
     pub(super) fn read(&mut self, stamp: Option<i128>) -> Result<Time, String> {
         let Some(stamp) = stamp else { return Ok(self.last) };
         let nanos = stamp - *self.first.get_or_insert(stamp);

@@ -7,7 +7,8 @@ use std::path::Path;
 pub struct CaptureError {
     /// What sort of thing is wrong.
     pub fault: Fault,
-    /// Where the record, block or header that is wrong begins, in bytes from the beginning of the capture.
+    /// Where the record, block or header that is wrong begins, in bytes from the beginning of the
+    /// capture.
     pub offset: u64,
     /// Whether the capture is the file, or what the file unpacks to.
     pub within: Within,
@@ -53,7 +54,11 @@ impl CaptureError {
     }
 
     pub(super) fn directory(path: &Path) -> CaptureError {
-        CaptureError::new(Fault::Open, 0, format!("`{}` is a directory, not a capture file", path.display()))
+        CaptureError::new(
+            Fault::Open,
+            0,
+            format!("`{}` is a directory, not a capture file", path.display()),
+        )
     }
 
     pub(super) fn after(self, packets: u64, within: Within) -> CaptureError {
@@ -72,7 +77,11 @@ impl fmt::Display for CaptureError {
         match (self.fault, self.within) {
             (Fault::Open, _) | (Fault::NotACapture, Within::File) => Ok(()),
             (Fault::NotACapture, Within::Gzip) => f.write_str(" (in what gzip unpacks)"),
-            _ => write!(f, " (at byte {}{unpacked}, after {} packet{plural})", self.offset, self.packets),
+            _ => write!(
+                f,
+                " (at byte {}{unpacked}, after {} packet{plural})",
+                self.offset, self.packets
+            ),
         }
     }
 }

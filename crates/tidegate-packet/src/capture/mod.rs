@@ -6,18 +6,19 @@
 //! | pcapng | both byte orders, any number of sections and interfaces (4096 to a section), each with its own link type, resolution (`if_tsresol`) and offset (`if_tsoffset`) of stamps; enhanced, simple and obsolete packet blocks; all other blocks are passed over |
 //! | gzip | either of them, packed; several packed streams one behind the other; unpacked as it is read |
 //!
-//! Link types: see [`LinkType`]. The packets of an interface whose link type cannot be read are passed over, and
-//! [`Capture::skipped`] counts and names them; where there are no others, that is an error at the end.
+//! Link types: see [`LinkType`]. The packets of an interface whose link type cannot be read are
+//! passed over, and [`Capture::skipped`] counts and names them; where there are no others, that is
+//! an error at the end.
 //!
-//! **Time** is counted from the first packet. It never runs back: a packet stamped earlier than the one before it
-//! gets that one's time, and [`Capture::backward`] counts it. A simple packet block has no stamp and gets the time
-//! of the packet before it.
+//! **Time** is counted from the first packet. It never runs back: a packet stamped earlier than the
+//! one before it gets that one's time, and [`Capture::backward`] counts it. A simple packet block
+//! has no stamp and gets the time of the packet before it.
 //!
-//! **Lengths.** A frame may have up to [`MAX_FRAME`] captured bytes. The length on the wire is what the file says, but
-//! never less than what was captured.
+//! **Lengths.** A frame may have up to [`MAX_FRAME`] captured bytes. The length on the wire is what
+//! the file says, but never less than what was captured.
 //!
-//! **A damaged file** gives every packet before the damage, then one [`CaptureError`] that says at which byte what is
-//! wrong, then nothing.
+//! **A damaged file** gives every packet before the damage, then one [`CaptureError`] that says at
+//! which byte what is wrong, then nothing.
 //!
 //! ```
 //! use tidegate_packet::Capture;
@@ -145,13 +146,22 @@ impl<R: Read> Capture<R> {
         let mut source = Source::new(reader)?;
         let format = read_format(&mut source).map_err(|error| error.after(0, source.within()))?;
         let (clock, skips) = (Clock::default(), Skips::default());
-        Ok(Capture { source, format, clock, frame: Vec::new(), packets: 0, skips, state: State::Reading })
+        Ok(Capture {
+            source,
+            format,
+            clock,
+            frame: Vec::new(),
+            packets: 0,
+            skips,
+            state: State::Reading,
+        })
     }
 
     /// The next packet; `None` at the end, and after an error.
     ///
     /// # Errors
-    /// When the file is damaged, cut short or cannot be read, or all its packets are of link types that are not of [`LinkType`].
+    /// When the file is damaged, cut short or cannot be read, or all its packets are of link types
+    /// that are not of [`LinkType`].
     pub fn next_packet(&mut self) -> Result<Option<CapturedPacket<'_>>, CaptureError> {
         if self.state == State::Over {
             return Ok(None);
@@ -179,15 +189,21 @@ impl<R: Read> Capture<R> {
     fn advance(&mut self) -> Result<Option<(Time, Record)>, CaptureError> {
         let record = match &mut self.format {
             Format::Pcap(pcap) => pcap.next(&mut self.source, &mut self.frame)?,
-            Format::PcapNg(pcapng) => pcapng.next(&mut self.source, &mut self.frame, &mut self.skips)?,
+            Format::PcapNg(pcapng) => {
+                pcapng.next(&mut self.source, &mut self.frame, &mut self.skips)?
+            }
         };
         let Some(mut record) = record else { return Ok(None) };
         if record.wire_len > MAX_WIRE_LEN {
-            let why = format!("a packet of {} bytes, above the limit of {MAX_WIRE_LEN}", record.wire_len);
+            let why =
+                format!("a packet of {} bytes, above the limit of {MAX_WIRE_LEN}", record.wire_len);
             return Err(CaptureError::new(Fault::Damaged, record.at, why));
         }
         record.wire_len = record.wire_len.max(self.frame.len() as u32);
-        let time = self.clock.read(record.stamp).map_err(|why| CaptureError::new(Fault::Damaged, record.at, why))?;
+        let time = self
+            .clock
+            .read(record.stamp)
+            .map_err(|why| CaptureError::new(Fault::Damaged, record.at, why))?;
         Ok(Some((time, record)))
     }
 
@@ -195,7 +211,8 @@ impl<R: Read> Capture<R> {
     fn nothing_readable(&self) -> CaptureError {
         let link = self.skips.named().first().map(|s| format!("; {}", s.link)).unwrap_or_default();
         let why = format!("{}{link}", self.skips);
-        CaptureError::new(Fault::Unsupported, self.source.offset(), why).after(0, self.source.within())
+        CaptureError::new(Fault::Unsupported, self.source.offset(), why)
+            .after(0, self.source.within())
     }
 
     /// How many packets have been read.
@@ -218,7 +235,8 @@ impl<R: Read> Capture<R> {
         self.clock.backward()
     }
 
-    /// When the first packet was captured, in nanoseconds since 1970; `None` before there was a stamp.
+    /// When the first packet was captured, in nanoseconds since 1970; `None` before there was a
+    /// stamp.
     pub fn started(&self) -> Option<i128> {
         self.clock.started()
     }
@@ -230,9 +248,11 @@ fn read_format<R: Read>(source: &mut Source<R>) -> Result<Format, CaptureError> 
     let got = source.read(&mut magic)?;
     match magic {
         _ if got == 0 => Err(CaptureError::new(Fault::NotACapture, 0, "the file is empty".into())),
-        _ if got < 4 => {
-            Err(CaptureError::new(Fault::NotACapture, 0, format!("no capture: the file has only {got} bytes")))
-        }
+        _ if got < 4 => Err(CaptureError::new(
+            Fault::NotACapture,
+            0,
+            format!("no capture: the file has only {got} bytes"),
+        )),
         pcapng::MAGIC => PcapNg::read_header(source).map(Format::PcapNg),
         _ => match Pcap::from_magic(magic) {
             Some(pcap) => pcap.read_header(source).map(Format::Pcap),
@@ -261,7 +281,9 @@ fn not_a_capture(magic: [u8; 4]) -> String {
         }
         [b's', b'n', b'o', b'o'] => "a snoop file, not pcap or pcapng; convert it to pcapng".into(),
         [a, b, c, d] => {
-            format!("neither pcap nor pcapng: the file begins with the bytes {a:02x} {b:02x} {c:02x} {d:02x}")
+            format!(
+                "neither pcap nor pcapng: the file begins with the bytes {a:02x} {b:02x} {c:02x} {d:02x}"
+            )
         }
     }
 }
@@ -287,10 +309,12 @@ mod tests {
 
     #[test]
     fn memory_does_not_grow_with_the_file() {
-        let header = [0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 1, 0, 0, 0];
+        let header =
+            [0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 1, 0, 0, 0];
         let length = MAX_FRAME.to_le_bytes();
         let record = [&[0; 8][..], &length, &length, &vec![7; MAX_FRAME as usize]].concat();
-        let mut capture = Capture::from_reader((&header[..]).chain(Endless { record, at: 0 })).unwrap();
+        let mut capture =
+            Capture::from_reader((&header[..]).chain(Endless { record, at: 0 })).unwrap();
         capture.next_packet().unwrap().unwrap();
         let before = capture.frame.capacity();
         for _ in 0..400 {
@@ -298,7 +322,8 @@ mod tests {
         }
         assert_eq!(capture.frame.capacity(), before);
         assert_eq!(capture.packets(), 401);
-        // Besides the frame nothing can grow but the table of interfaces, which has its own limit and test.
+        // Besides the frame nothing can grow but the table of interfaces, which has its own limit
+        // and test.
         assert!(before <= 2 * MAX_FRAME as usize && size_of_val(&capture) < 512);
     }
 }

@@ -51,9 +51,11 @@ impl Pcap {
             let why = format!("pcap version {}.{} cannot be read; 2.4 can", version.0, version.1);
             return Err(CaptureError::new(Fault::Unsupported, 4, why));
         }
-        // The upper bits tell of a frame check sequence, which is part of the frame's length and otherwise unread.
+        // The upper bits tell of a frame check sequence, which is part of the frame's length and
+        // otherwise unread.
         let code = self.order.u32(&rest, 16) & 0xffff;
-        let link = LinkType::from_code(code).map_err(|e| CaptureError::new(Fault::Unsupported, 20, e.to_string()))?;
+        let link = LinkType::from_code(code)
+            .map_err(|e| CaptureError::new(Fault::Unsupported, 20, e.to_string()))?;
         Ok(Pcap { link, ..self })
     }
 
@@ -65,14 +67,19 @@ impl Pcap {
     ) -> Result<Option<Record>, CaptureError> {
         let at = source.offset();
         let Some(header) = source.next::<16>("a record header")? else { return Ok(None) };
-        let [seconds, fraction, captured, wire_len] = [0, 4, 8, 12].map(|i| self.order.u32(&header, i));
+        let [seconds, fraction, captured, wire_len] =
+            [0, 4, 8, 12].map(|i| self.order.u32(&header, i));
         let damaged = |why| Err(CaptureError::new(Fault::Damaged, at, why));
         let (per_second, nanos) = self.fraction.scale();
         if fraction >= per_second {
-            return damaged(format!("a stamp with {fraction} of the {per_second} parts of a second"));
+            return damaged(format!(
+                "a stamp with {fraction} of the {per_second} parts of a second"
+            ));
         }
         if captured > MAX_FRAME {
-            return damaged(format!("a record of {captured} bytes, above the limit of {MAX_FRAME}"));
+            return damaged(format!(
+                "a record of {captured} bytes, above the limit of {MAX_FRAME}"
+            ));
         }
         frame.resize(captured as usize, 0);
         source.fill(frame, at, "a record")?;

@@ -1,4 +1,5 @@
-//! The pcapng format: blocks, each with its length before and behind it, in sections with their own byte order.
+//! The pcapng format: blocks, each with its length before and behind it, in sections with their own
+//! byte order.
 use std::io::Read;
 
 use super::error::{CaptureError, Fault};
@@ -19,7 +20,8 @@ const IF_NAME: u16 = 2;
 const IF_TSRESOL: u16 = 9;
 const IF_TSOFFSET: u16 = 14;
 
-/// No program writes larger blocks; a length above it is damage, and is not worth skipping gigabytes for.
+/// No program writes larger blocks; a length above it is damage, and is not worth skipping
+/// gigabytes for.
 const MAX_BLOCK: u32 = 1 << 24;
 /// Of a longer name of an interface the beginning is kept.
 const MAX_NAME: u32 = 64;
@@ -65,7 +67,9 @@ impl Resolution {
         // 2^64 × 10^9 is below 2^94, so nothing here overflows.
         let nanos = match self {
             Resolution::Decimal(n @ 0..=9) => stamp as u128 * 10u128.pow(9 - n),
-            Resolution::Decimal(n) => 10u128.checked_pow(n - 9).map_or(0, |parts| stamp as u128 / parts),
+            Resolution::Decimal(n) => {
+                10u128.checked_pow(n - 9).map_or(0, |parts| stamp as u128 / parts)
+            }
             Resolution::Binary(n) => (stamp as u128 * 1_000_000_000) >> n,
         };
         nanos as i128
@@ -88,12 +92,15 @@ impl Block {
         Err(CaptureError::new(Fault::Damaged, self.at, why))
     }
 
-    /// The block that begins at byte `at` and says that it is `len` long; `read` of it have been read.
+    /// The block that begins at byte `at` and says that it is `len` long; `read` of it have been
+    /// read.
     fn new(at: u64, len: u32, read: u32, what: &'static str) -> Result<Block, CaptureError> {
         let block = Block { at, len, left: len.saturating_sub(read + 4), what };
         if len < read + 4 || !len.is_multiple_of(4) {
-            return block
-                .damaged(format!("{what} of {len} bytes, where at least {} and a multiple of 4 are due", read + 4));
+            return block.damaged(format!(
+                "{what} of {len} bytes, where at least {} and a multiple of 4 are due",
+                read + 4
+            ));
         }
         if len > MAX_BLOCK {
             return block.damaged(format!("{what} of {len} bytes, above the limit of {MAX_BLOCK}"));
@@ -108,13 +115,17 @@ impl Block {
                 self.left = left;
                 Ok(())
             }
-            None => {
-                self.damaged(format!("{} of {} bytes has not the room for what it says it holds", self.what, self.len))
-            }
+            None => self.damaged(format!(
+                "{} of {} bytes has not the room for what it says it holds",
+                self.what, self.len
+            )),
         }
     }
 
-    fn take<const N: usize, R: Read>(&mut self, source: &mut Source<R>) -> Result<[u8; N], CaptureError> {
+    fn take<const N: usize, R: Read>(
+        &mut self,
+        source: &mut Source<R>,
+    ) -> Result<[u8; N], CaptureError> {
         self.reserve(N as u32)?;
         source.take(self.at, self.what)
     }
@@ -125,7 +136,12 @@ impl Block {
     }
 
     /// Reads a frame of `len` bytes.
-    fn frame<R: Read>(&mut self, source: &mut Source<R>, frame: &mut Vec<u8>, len: u32) -> Result<(), CaptureError> {
+    fn frame<R: Read>(
+        &mut self,
+        source: &mut Source<R>,
+        frame: &mut Vec<u8>,
+        len: u32,
+    ) -> Result<(), CaptureError> {
         if len > MAX_FRAME {
             return self.damaged(format!("a frame of {len} bytes, above the limit of {MAX_FRAME}"));
         }
@@ -139,7 +155,10 @@ impl Block {
         self.skip(source, self.left)?;
         let behind = order.u32(&source.take::<4>(self.at, self.what)?, 0);
         if behind != self.len {
-            return self.damaged(format!("{} of {} bytes at its beginning, {behind} at its end", self.what, self.len));
+            return self.damaged(format!(
+                "{} of {} bytes at its beginning, {behind} at its end",
+                self.what, self.len
+            ));
         }
         Ok(())
     }
@@ -166,8 +185,12 @@ impl PcapNg {
             let Some(header) = source.next::<8>("a block header")? else { return Ok(None) };
             let (kind, len) = (self.order.u32(&header, 0), self.order.u32(&header, 4));
             match kind {
-                SECTION => self.section(source, at, [header[4], header[5], header[6], header[7]])?,
-                INTERFACE => self.interface(source, Block::new(at, len, 8, "an interface block")?)?,
+                SECTION => {
+                    self.section(source, at, [header[4], header[5], header[6], header[7]])?
+                }
+                INTERFACE => {
+                    self.interface(source, Block::new(at, len, 8, "an interface block")?)?
+                }
                 ENHANCED_PACKET | OBSOLETE_PACKET => {
                     let block = Block::new(at, len, 8, "a packet block")?;
                     match self.packet(source, block, kind, frame, skips)? {
@@ -187,14 +210,21 @@ impl PcapNg {
         }
     }
 
-    /// Reads a section header from its byte-order mark on. What was said of interfaces no longer holds.
-    fn section<R: Read>(&mut self, source: &mut Source<R>, at: u64, len: [u8; 4]) -> Result<(), CaptureError> {
+    /// Reads a section header from its byte-order mark on. What was said of interfaces no longer
+    /// holds.
+    fn section<R: Read>(
+        &mut self,
+        source: &mut Source<R>,
+        at: u64,
+        len: [u8; 4],
+    ) -> Result<(), CaptureError> {
         let what = "a section header";
         self.order = match source.take(at, what)? {
             [0x4d, 0x3c, 0x2b, 0x1a] => Order::Little,
             [0x1a, 0x2b, 0x3c, 0x4d] => Order::Big,
             mark => {
-                let why = format!("a section header with {mark:02x?} in place of the byte-order mark");
+                let why =
+                    format!("a section header with {mark:02x?} in place of the byte-order mark");
                 return Err(CaptureError::new(Fault::Damaged, at, why));
             }
         };
@@ -209,7 +239,11 @@ impl PcapNg {
         block.finish(source, self.order)
     }
 
-    fn interface<R: Read>(&mut self, source: &mut Source<R>, mut block: Block) -> Result<(), CaptureError> {
+    fn interface<R: Read>(
+        &mut self,
+        source: &mut Source<R>,
+        mut block: Block,
+    ) -> Result<(), CaptureError> {
         if self.interfaces.len() == MAX_INTERFACES {
             return block.damaged(format!("more than {MAX_INTERFACES} interfaces in a section"));
         }
@@ -245,7 +279,9 @@ impl PcapNg {
                     block.skip(source, len.next_multiple_of(4) - kept)?;
                     interface.name = Some(String::from_utf8_lossy(&name).into_owned());
                 }
-                (IF_TSRESOL | IF_TSOFFSET, _) => return block.damaged(format!("option {code} with {len} bytes")),
+                (IF_TSRESOL | IF_TSOFFSET, _) => {
+                    return block.damaged(format!("option {code} with {len} bytes"));
+                }
                 _ => block.skip(source, len.next_multiple_of(4))?,
             }
         }
@@ -278,7 +314,8 @@ impl PcapNg {
         Ok(Some(Record { stamp: Some(stamp), link, wire_len, at }))
     }
 
-    /// A simple packet block belongs to the first interface and does not say how much of it was captured.
+    /// A simple packet block belongs to the first interface and does not say how much of it was
+    /// captured.
     fn simple_packet<R: Read>(
         &self,
         source: &mut Source<R>,
@@ -297,7 +334,8 @@ impl PcapNg {
         Ok(Some(Record { stamp: None, link, wire_len, at }))
     }
 
-    /// The interface of that number in the section; `None`, and counted, where its link type cannot be read.
+    /// The interface of that number in the section; `None`, and counted, where its link type cannot
+    /// be read.
     fn interface_of(
         &self,
         block: &Block,
@@ -306,7 +344,8 @@ impl PcapNg {
     ) -> Result<Option<(&Interface, LinkType)>, CaptureError> {
         let Some(interface) = self.interfaces.get(index as usize) else {
             let known = self.interfaces.len();
-            return block.damaged(format!("a packet of interface {index}, where the section has {known}"));
+            return block
+                .damaged(format!("a packet of interface {index}, where the section has {known}"));
         };
         match interface.link {
             Ok(link) => Ok(Some((interface, link))),

@@ -39,11 +39,17 @@ impl Skips {
 
     pub(super) fn count(&mut self, interface: u32, name: Option<&str>, link: UnsupportedLinkType) {
         self.packets += 1;
-        let same = |s: &Skipped| s.interface == interface && s.link == link && s.name.as_deref() == name;
+        let same =
+            |s: &Skipped| s.interface == interface && s.link == link && s.name.as_deref() == name;
         match self.named.iter().position(same) {
             Some(known) => self.named[known].packets += 1,
             None if self.named.len() < MOST_NAMED => {
-                self.named.push(Skipped { interface, name: name.map(Into::into), link, packets: 1 });
+                self.named.push(Skipped {
+                    interface,
+                    name: name.map(Into::into),
+                    link,
+                    packets: 1,
+                });
             }
             None => {}
         }

@@ -15,7 +15,8 @@ pub(super) struct Source<R> {
     offset: u64,
 }
 
-/// The bytes of a capture. Unpacking takes a window of 32 kB and buffers, however long the file and whatever it says.
+/// The bytes of a capture. Unpacking takes a window of 32 kB and buffers, however long the file and
+/// whatever it says.
 #[derive(Debug)]
 enum Stream<R> {
     Plain(Whole<R>),
@@ -73,7 +74,10 @@ impl<R: Read> Source<R> {
     pub(super) fn new(reader: R) -> Result<Source<R>, CaptureError> {
         let mut counted = Counted { reader, count: 0 };
         let mut first = Vec::with_capacity(GZIP.len());
-        (&mut counted).take(GZIP.len() as u64).read_to_end(&mut first).map_err(|e| failed(&e, 0, Within::File))?;
+        (&mut counted)
+            .take(GZIP.len() as u64)
+            .read_to_end(&mut first)
+            .map_err(|e| failed(&e, 0, Within::File))?;
         let packed = first == GZIP;
         let whole = Cursor::new(first).chain(counted);
         let stream = match packed {
@@ -125,8 +129,12 @@ impl<R: Read> Source<R> {
         Ok(got)
     }
 
-    /// Reads `N` bytes, the beginning of `what`, or `None` where the file ends before the first of them.
-    pub(super) fn next<const N: usize>(&mut self, what: &str) -> Result<Option<[u8; N]>, CaptureError> {
+    /// Reads `N` bytes, the beginning of `what`, or `None` where the file ends before the first of
+    /// them.
+    pub(super) fn next<const N: usize>(
+        &mut self,
+        what: &str,
+    ) -> Result<Option<[u8; N]>, CaptureError> {
         let at = self.offset;
         let mut bytes = [0; N];
         match self.read(&mut bytes)? {
@@ -137,14 +145,23 @@ impl<R: Read> Source<R> {
     }
 
     /// Reads `N` bytes of `what`, which began at byte `at`.
-    pub(super) fn take<const N: usize>(&mut self, at: u64, what: &str) -> Result<[u8; N], CaptureError> {
+    pub(super) fn take<const N: usize>(
+        &mut self,
+        at: u64,
+        what: &str,
+    ) -> Result<[u8; N], CaptureError> {
         let mut bytes = [0; N];
         self.fill(&mut bytes, at, what)?;
         Ok(bytes)
     }
 
     /// Fills `into` from `what`, which began at byte `at`.
-    pub(super) fn fill(&mut self, into: &mut [u8], at: u64, what: &str) -> Result<(), CaptureError> {
+    pub(super) fn fill(
+        &mut self,
+        into: &mut [u8],
+        at: u64,
+        what: &str,
+    ) -> Result<(), CaptureError> {
         let got = self.read(into)?;
         if got < into.len() {
             return Err(self.cut_short(at, what));

@@ -1,24 +1,36 @@
-//! What etherparse, an independent reader of headers, makes of an Ethernet frame, and that ours makes the same of it.
+//! What etherparse, an independent reader of headers, makes of an Ethernet frame, and that ours
+//! makes the same of it.
 //!
 //! Where the two differ on purpose, the oracle says what ours is to say instead:
-//! - The EtherType decides between IPv4 and IPv6; etherparse goes by the version in the header and passes over the type.
-//! - MACsec is not read, and up to eight VLAN tags are passed over; etherparse reads MACsec, and three tags.
-//! - An IPv4 header whose options are cut off, and one that claims a total length below its own, is IP without ports.
-//! - Every fragment is a fragment, whatever its payload begins with; an IPv6 fragment goes by the number of its header, 44.
-//! - Of IPsec the outermost header alone is read in IPv4; in IPv6 the authentication header is an extension like others.
-//! - Mobility, host identity and shim6 headers, and hop-by-hop options that do not come first, are passed over, too.
-//! - Ports are read from the first four bytes of TCP, UDP, UDP-Lite, DCCP and SCTP, whatever is wrong or missing behind them.
+//! - The EtherType decides between IPv4 and IPv6; etherparse goes by the version in the header and
+//!   passes over the type.
+//! - MACsec is not read, and up to eight VLAN tags are passed over; etherparse reads MACsec, and
+//!   three tags.
+//! - An IPv4 header whose options are cut off, and one that claims a total length below its own, is
+//!   IP without ports.
+//! - Every fragment is a fragment, whatever its payload begins with; an IPv6 fragment goes by the
+//!   number of its header, 44.
+//! - Of IPsec the outermost header alone is read in IPv4; in IPv6 the authentication header is an
+//!   extension like others.
+//! - Mobility, host identity and shim6 headers, and hop-by-hop options that do not come first, are
+//!   passed over, too.
+//! - Ports are read from the first four bytes of TCP, UDP, UDP-Lite, DCCP and SCTP, whatever is
+//!   wrong or missing behind them.
 //! - Behind sixteen extension headers no more are looked for.
-//! - Extension headers that are cut short leave the addresses and no ports: under which protocol such a packet goes is not
-//!   compared. Behind an authentication header that is too short to be one nothing is.
+//! - Extension headers that are cut short leave the addresses and no ports: under which protocol
+//!   such a packet goes is not compared. Behind an authentication header that is too short to be
+//!   one nothing is.
 use etherparse::checksum::Sum16BitWords;
 use etherparse::err::ip_auth::HeaderSliceError;
 use etherparse::{
-    IpAuthHeaderSlice, Ipv4HeaderSlice, Ipv6FragmentHeaderSlice, Ipv6HeaderSlice, Ipv6RawExtHeaderSlice,
-    LaxLinkExtSlice, LaxSlicedPacket, LinkSlice, SingleVlanSlice, TransportSlice,
+    IpAuthHeaderSlice, Ipv4HeaderSlice, Ipv6FragmentHeaderSlice, Ipv6HeaderSlice,
+    Ipv6RawExtHeaderSlice, LaxLinkExtSlice, LaxSlicedPacket, LinkSlice, SingleVlanSlice,
+    TransportSlice,
 };
 use tidegate::Ecn;
-use tidegate_packet::{Address, Dscp, Ends, Frame, LinkType, Mark, Transport, set_ce, vlan_priority};
+use tidegate_packet::{
+    Address, Dscp, Ends, Frame, LinkType, Mark, Transport, set_ce, vlan_priority,
+};
 
 /// What there is to know of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,8 +69,8 @@ enum Under {
     Anything,
 }
 
-/// Asserts that ours and etherparse see the same in the frame `bytes`, and mark it alike. What they see; `None` for a frame
-/// with more VLAN tags than etherparse reads.
+/// Asserts that ours and etherparse see the same in the frame `bytes`, and mark it alike. What they
+/// see; `None` for a frame with more VLAN tags than etherparse reads.
 pub fn agree(bytes: &[u8]) -> Option<Seen> {
     let frame = Frame::parse(LinkType::Ethernet, bytes, bytes.len() as u32);
     let ours = Seen {
@@ -73,7 +85,11 @@ pub fn agree(bytes: &[u8]) -> Option<Seen> {
     mark(bytes, &frame, &theirs);
     if let Some(at) = ours.at {
         let raw = Frame::parse(LinkType::Raw, &bytes[at..], 0);
-        assert_eq!((raw.ends, raw.ecn, raw.ip_offset()), (ours.ends, ours.ecn, Some(0)), "without its link header");
+        assert_eq!(
+            (raw.ends, raw.ecn, raw.ip_offset()),
+            (ours.ends, ours.ecn, Some(0)),
+            "without its link header"
+        );
     }
     Some(theirs)
 }
@@ -85,7 +101,9 @@ fn see(bytes: &[u8], ours: &Seen) -> Option<Seen> {
         assert_eq!((ours.ends.transport, ours.at), (none, None), "shorter than an Ethernet header");
         return Some(*ours);
     };
-    let Some(LinkSlice::Ethernet2(ethernet)) = &sliced.link else { unreachable!("it was asked for Ethernet") };
+    let Some(LinkSlice::Ethernet2(ethernet)) = &sliced.link else {
+        unreachable!("it was asked for Ethernet")
+    };
     let tags: Vec<_> = sliced.link_exts.iter().map_while(tag).collect();
     let ethertype = tags.last().map_or(ethernet.ether_type().0, |tag| tag.ether_type().0);
     if tags.len() == TAGS_READ && TAGS.contains(&ethertype) {
@@ -100,7 +118,9 @@ fn see(bytes: &[u8], ours: &Seen) -> Option<Seen> {
         ends: Ends {
             source: Address::Mac(ethernet.source()),
             destination: Address::Mac(ethernet.destination()),
-            transport: Transport::NotIp { ethertype: if ethertype < 0x0600 { 0 } else { ethertype } },
+            transport: Transport::NotIp {
+                ethertype: if ethertype < 0x0600 { 0 } else { ethertype },
+            },
         },
         ecn: Ecn::NotEct,
         dscp: None,
@@ -116,12 +136,19 @@ fn see(bytes: &[u8], ours: &Seen) -> Option<Seen> {
     let told = ours.ends.transport;
     let transport = match under {
         Under::Known(transport) => {
-            let theirs = transport_of(&sliced).filter(|_| !(ethertype == IPV4 && is_said_otherwise(&bytes[at..])));
-            assert!(theirs.is_none_or(|theirs| theirs == transport), "{theirs:?} is not {transport:?}: {bytes:02x?}");
+            let theirs = transport_of(&sliced)
+                .filter(|_| !(ethertype == IPV4 && is_said_otherwise(&bytes[at..])));
+            assert!(
+                theirs.is_none_or(|theirs| theirs == transport),
+                "{theirs:?} is not {transport:?}: {bytes:02x?}"
+            );
             transport
         }
         Under::NoPorts => {
-            let none = matches!(told, Transport::Portless { .. } | Transport::Fragment { protocol: FRAGMENT });
+            let none = matches!(
+                told,
+                Transport::Portless { .. } | Transport::Fragment { protocol: FRAGMENT }
+            );
             assert!(none, "{told:?}: {bytes:02x?}");
             told
         }
@@ -187,7 +214,8 @@ fn v6(bytes: &[u8]) -> Option<Found> {
     Some((from, to, header.ecn().value(), header.dscp().value(), under))
 }
 
-/// Header by header: etherparse's own walk over several reads beyond the end of one that is cut short (0.21.0).
+/// Header by header: etherparse's own walk over several reads beyond the end of one that is cut
+/// short (0.21.0).
 fn behind_extensions(mut next: u8, mut rest: &[u8]) -> Under {
     for _ in 0..MOST_EXTENSIONS {
         let (following, length) = match next {
@@ -224,7 +252,8 @@ fn ports(protocol: u8, payload: &[u8]) -> Transport {
     }
 }
 
-/// Marking changes the code point to CE where it can be, and the checksum so that it is as right or wrong as before.
+/// Marking changes the code point to CE where it can be, and the checksum so that it is as right or
+/// wrong as before.
 fn mark(bytes: &[u8], frame: &Frame, seen: &Seen) {
     let mut marked = bytes.to_vec();
     let mark = set_ce(&mut marked, frame);
@@ -244,7 +273,10 @@ fn mark(bytes: &[u8], frame: &Frame, seen: &Seen) {
             let after = checksum(&marked[at..], length);
             // 0xffff and 0 are both zero in this arithmetic; only the latter is ever a full sum.
             let ambiguous = bytes[at + 10..at + 12] == [0xff, 0xff];
-            assert!(before == after || ambiguous, "right before: {before:?}, after: {after:?}: {bytes:02x?}");
+            assert!(
+                before == after || ambiguous,
+                "right before: {before:?}, after: {after:?}: {bytes:02x?}"
+            );
             expected[at + 10..at + 12].copy_from_slice(&marked[at + 10..at + 12]);
         } else {
             expected[at + 1] |= 0x30;
@@ -253,9 +285,14 @@ fn mark(bytes: &[u8], frame: &Frame, seen: &Seen) {
     assert_eq!(marked, expected, "more has changed than the code point");
 }
 
-/// Whether the checksum of the IPv4 header at the beginning of `ip` is right; `None` for one that is cut off.
+/// Whether the checksum of the IPv4 header at the beginning of `ip` is right; `None` for one that
+/// is cut off.
 fn checksum(ip: &[u8], length: usize) -> Option<bool> {
     let header = ip.get(..length)?;
-    let sum = Sum16BitWords::new().add_slice(&header[..10]).add_slice(&header[12..]).ones_complement().to_be();
+    let sum = Sum16BitWords::new()
+        .add_slice(&header[..10])
+        .add_slice(&header[12..])
+        .ones_complement()
+        .to_be();
     Some(sum == u16::from_be_bytes([header[10], header[11]]))
 }

@@ -12,7 +12,9 @@ const FLOWS: usize = 200;
 
 /// All tables.
 pub(super) fn write(page: &mut String, input: &ReportInput) {
-    page.push_str("<section>\n<h2>The figures</h2>\n<p class=\"what\">Rates are a group’s total.</p>\n");
+    page.push_str(
+        "<section>\n<h2>The figures</h2>\n<p class=\"what\">Rates are a group’s total.</p>\n",
+    );
     groups(page, input);
     aggregates(page, input);
     let documents: Vec<&Document> = input.runs.iter().map(|run| run.result).collect();
@@ -39,7 +41,11 @@ fn groups(page: &mut String, input: &ReportInput) {
             let _ = write!(page, "<tr{}>", if i == 0 { " class=\"first\"" } else { "" });
             if i == 0 {
                 let rows = run.result.groups.len();
-                let _ = write!(page, "<th scope=\"row\" rowspan=\"{rows}\">{}</th>", escape(run.result.title()));
+                let _ = write!(
+                    page,
+                    "<th scope=\"row\" rowspan=\"{rows}\">{}</th>",
+                    escape(run.result.title())
+                );
             }
             text(page, &group.name);
             cell(page, &human::count(group.count));
@@ -51,7 +57,14 @@ fn groups(page: &mut String, input: &ReportInput) {
             let class = if group.wasteful().is_some() { " class=\"bad\"" } else { "" };
             cell_of(page, class, &human::rate(group.goodput_bps));
             cell(page, &human::rate(human::bare(group.fair_share_bps)));
-            cell(page, &human::loss(group.loss_ratio, group.packets, group.loss_ratio.and_then(|f| f.ci95())));
+            cell(
+                page,
+                &human::loss(
+                    group.loss_ratio,
+                    group.packets,
+                    group.loss_ratio.and_then(|f| f.ci95()),
+                ),
+            );
             cell(page, &human::ratio(group.mark_ratio));
             cell(page, &human::millis(group.delay_ms.p50));
             cell(page, &human::millis(group.delay_ms.p99));
@@ -82,11 +95,16 @@ fn aggregates(page: &mut String, input: &ReportInput) {
         let _ = write!(page, "<tr><th scope=\"row\">{}</th>", escape(result.title()));
         cell(page, &human::number(all.jain));
         cell(page, &human::ratio(all.utilization));
-        cell(page, &human::loss(all.loss_ratio, all.packets, all.loss_ratio.and_then(|f| f.ci95())));
+        cell(
+            page,
+            &human::loss(all.loss_ratio, all.packets, all.loss_ratio.and_then(|f| f.ci95())),
+        );
         cell(page, &human::millis(all.queue_delay_ms.mean));
         cell(page, &human::millis(all.queue_delay_ms.p50));
         cell(page, &human::millis(all.queue_delay_ms.p99));
-        let packets = all.queue_packets.map_or(human::NONE.into(), |f| format!("{} packets", human::number(Some(f))));
+        let packets = all
+            .queue_packets
+            .map_or(human::NONE.into(), |f| format!("{} packets", human::number(Some(f))));
         cell(page, &packets);
         page.push_str("</tr>\n");
     }
@@ -106,7 +124,11 @@ fn details(page: &mut String, title: &str, second: &str, detail: &Detail) {
         let first = queue != last;
         last = queue;
         let class = if first { " class=\"first\"" } else { "" };
-        let _ = write!(page, "<tr{class}><th scope=\"row\">{}</th>", if first { escape(queue) } else { String::new() });
+        let _ = write!(
+            page,
+            "<tr{class}><th scope=\"row\">{}</th>",
+            if first { escape(queue) } else { String::new() }
+        );
         text(page, name);
         cells.iter().for_each(|c| cell(page, c));
         page.push_str("</tr>\n");
@@ -121,7 +143,8 @@ fn parameters(page: &mut String, input: &ReportInput) {
     heads_then_body(page, &[]);
     for run in &input.runs {
         let queue = &run.result.queue;
-        let params: Vec<String> = queue.params.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+        let params: Vec<String> =
+            queue.params.iter().map(|(name, value)| format!("{name} = {value}")).collect();
         let params = params.join(", ");
         let name = match run.result.title() {
             title if title == queue.name => title.to_string(),
@@ -152,7 +175,8 @@ fn reasons(page: &mut String, input: &ReportInput) {
         let dropped = all.drops.iter().map(|reason| ("dropped", reason));
         let marked = all.marks.iter().map(|reason| ("marked", reason));
         for (i, (fate, (reason, packets))) in dropped.chain(marked).enumerate() {
-            let (class, name) = if i == 0 { (" class=\"first\"", run.result.title()) } else { ("", "") };
+            let (class, name) =
+                if i == 0 { (" class=\"first\"", run.result.title()) } else { ("", "") };
             let _ = write!(page, "<tr{class}><th scope=\"row\">{}</th>", escape(name));
             text(page, fate);
             text(page, reason);
@@ -165,11 +189,15 @@ fn reasons(page: &mut String, input: &ReportInput) {
 
 fn count(figure: Figure) -> String {
     let whole = |x: f64| human::count((x + 0.5) as u64);
-    figure.ci95().map_or(whole(figure.mean()), |half| format!("{} ± {}", whole(figure.mean()), whole(half)))
+    figure
+        .ci95()
+        .map_or(whole(figure.mean()), |half| format!("{} ± {}", whole(figure.mean()), whole(half)))
 }
 
 fn flows(page: &mut String, run: &Run) {
-    let weight = |f: &Flow| f.packets.map_or(0.0, |p| p.offered as f64) + f.throughput_bps.map_or(0.0, |t| t.mean());
+    let weight = |f: &Flow| {
+        f.packets.map_or(0.0, |p| p.offered as f64) + f.throughput_bps.map_or(0.0, |t| t.mean())
+    };
     let mut order: Vec<&Flow> = run.flows.iter().collect();
     order.sort_by(|a, b| weight(b).total_cmp(&weight(a)).then(a.index.cmp(&b.index)));
     let counted = order.iter().any(|flow| flow.packets.is_some() && flow.goodput_bps.is_none());
@@ -188,9 +216,21 @@ fn flows(page: &mut String, run: &Run) {
     match counted {
         true => heads_then_body(
             page,
-            &["offered", "delivered", "dropped", "marked", "loss", "throughput", "delay p50", "p99"],
+            &[
+                "offered",
+                "delivered",
+                "dropped",
+                "marked",
+                "loss",
+                "throughput",
+                "delay p50",
+                "p99",
+            ],
         ),
-        false => heads_then_body(page, &["throughput", "fair share", "goodput", "loss", "marked", "delay p50", "p99"]),
+        false => heads_then_body(
+            page,
+            &["throughput", "fair share", "goodput", "loss", "marked", "delay p50", "p99"],
+        ),
     }
     for flow in order.into_iter().take(FLOWS) {
         let _ = write!(page, "<tr><th scope=\"row\">{}</th>", escape(&flow.label));
@@ -276,7 +316,9 @@ fn worst_cells(page: &mut String, group: &Group) {
 
 fn cell_of(page: &mut String, class: &str, figure: &str) {
     let _ = match figure.split_once(" ± ") {
-        Some((mean, half)) => write!(page, "<td{class}>{mean} <small>± {}</small></td>", escape(half)),
+        Some((mean, half)) => {
+            write!(page, "<td{class}>{mean} <small>± {}</small></td>", escape(half))
+        }
         None => write!(page, "<td{class}>{}</td>", escape(figure)),
     };
 }

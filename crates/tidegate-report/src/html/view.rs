@@ -9,7 +9,8 @@ const FLOWS: usize = 1200;
 /// At most so many points of a line are drawn; of more, neighbours are averaged.
 const POINTS: usize = 1000;
 
-/// At most so many points of a throughput, which is counted in packets: on a finer grid it is noise.
+/// At most so many points of a throughput, which is counted in packets: on a finer grid it is
+/// noise.
 const RATES: usize = 200;
 
 /// The data of the page.
@@ -123,7 +124,11 @@ fn series_view(series: &Series) -> SeriesView<'_> {
     let step = |most: usize| series.time_s.len().div_ceil(most).max(1);
     let grid = |step: usize| series.time_s.chunks(step).map(|chunk| chunk[0]).collect();
     let of = |line: &Line| {
-        if matches!(line.what, Quantity::Throughput | Quantity::Loss) { step(RATES) } else { step(POINTS) }
+        if matches!(line.what, Quantity::Throughput | Quantity::Loss) {
+            step(RATES)
+        } else {
+            step(POINTS)
+        }
     };
     SeriesView {
         time: grid(step(POINTS)),
@@ -179,11 +184,20 @@ mod tests {
     #[test]
     fn of_too_many_flows_the_greatest_stay() {
         let flows: Vec<Flow> = (0..100_000)
-            .map(|index| Flow { index, throughput_bps: Figure::exact(index as f64), ..Flow::default() })
+            .map(|index| Flow {
+                index,
+                throughput_bps: Figure::exact(index as f64),
+                ..Flow::default()
+            })
             .collect();
         let shown = flows_shown(&flows);
         assert!(shown.len() <= FLOWS && shown.len() > FLOWS / 2, "{}", shown.len());
-        assert!(shown[shown.len() - FLOWS / 2..].iter().zip(99_400..).all(|(flow, index)| flow.index == index));
+        assert!(
+            shown[shown.len() - FLOWS / 2..]
+                .iter()
+                .zip(99_400..)
+                .all(|(flow, index)| flow.index == index)
+        );
         assert!(shown[0].index < 200, "the least are there too: {}", shown[0].index);
     }
 
@@ -196,10 +210,16 @@ mod tests {
     #[test]
     fn throughputs_stand_on_a_grid_that_can_be_read() {
         let many = || (0..4000).map(f64::from);
-        let lines = [Quantity::Throughput, Quantity::Queue].map(|what| Line::new(what, "l", "", many()));
+        let lines =
+            [Quantity::Throughput, Quantity::Queue].map(|what| Line::new(what, "l", "", many()));
         let series = Series { seed: None, time_s: many().collect(), lines: lines.into() };
         let view = series_view(&series);
-        let lengths = [view.coarse.len(), view.lines[0].values.len(), view.time.len(), view.lines[1].values.len()];
+        let lengths = [
+            view.coarse.len(),
+            view.lines[0].values.len(),
+            view.time.len(),
+            view.lines[1].values.len(),
+        ];
         assert_eq!(lengths, [RATES, RATES, POINTS, POINTS]);
     }
 }

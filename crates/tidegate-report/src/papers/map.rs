@@ -11,7 +11,8 @@ const TOP: usize = 84;
 
 /// The map as an SVG document; values from 0 (orange) to 1 (blue).
 pub(super) fn svg(map: &Map) -> String {
-    let (width, height) = (LEFT + CELL.0 * map.columns.len() + 8, TOP + CELL.1 * map.rows.len() + 8);
+    let (width, height) =
+        (LEFT + CELL.0 * map.columns.len() + 8, TOP + CELL.1 * map.rows.len() + 8);
     let mut text = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" \
          font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"{width}\" height=\"{height}\" fill=\"#fff\"/>\n\
@@ -31,8 +32,13 @@ pub(super) fn svg(map: &Map) -> String {
     }
     for (row, (label, values)) in map.rows.iter().enumerate() {
         let y = TOP + CELL.1 * row;
-        let _ =
-            writeln!(text, "<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>", LEFT - 6, y + 15, escape(label));
+        let _ = writeln!(
+            text,
+            "<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>",
+            LEFT - 6,
+            y + 15,
+            escape(label)
+        );
         for (column, value) in values.iter().enumerate() {
             let Some(value) = value else { continue };
             let x = LEFT + CELL.0 * column;
@@ -59,7 +65,8 @@ fn halves(name: &str) -> Vec<&str> {
     }
 }
 
-/// From orange over white to blue, told apart with any colour vision, and the ink that can be read on it.
+/// From orange over white to blue, told apart with any colour vision, and the ink that can be read
+/// on it.
 fn colour(value: f64) -> (String, &'static str) {
     const ENDS: [[f64; 3]; 3] = [[213.0, 94.0, 0.0], [250.0, 248.0, 240.0], [0.0, 114.0, 178.0]];
     let at = 2.0 * value.clamp(0.0, 1.0);
@@ -78,13 +85,19 @@ mod tests {
         let map = Map {
             title: "Jain <all>".into(),
             columns: vec!["B5: 36 flows".into(), "C1".into()],
-            rows: vec![("red".into(), vec![Some(0.25), None]), ("sfb".into(), vec![Some(1.0), Some(0.5)])],
+            rows: vec![
+                ("red".into(), vec![Some(0.25), None]),
+                ("sfb".into(), vec![Some(1.0), Some(0.5)]),
+            ],
             ..Map::default()
         };
         let text = svg(&map);
         assert!(text.starts_with("<svg") && text.ends_with("</svg>\n"), "{text}");
         assert!(text.contains("Jain &lt;all&gt;") && text.contains(">36 flows<"), "{text}");
-        assert!([">0.250<", ">1.000<", ">0.500<"].iter().all(|number| text.contains(number)), "{text}");
+        assert!(
+            [">0.250<", ">1.000<", ">0.500<"].iter().all(|number| text.contains(number)),
+            "{text}"
+        );
         assert_eq!(text.matches("<rect").count(), 4, "the ground and three cells");
         assert_eq!((colour(0.0).0, colour(1.0).0), ("#d55e00".into(), "#0072b2".into()));
     }

@@ -89,7 +89,8 @@ pub struct Claim {
     pub ci95: String,
     /// Ours over the printed number.
     pub ratio: String,
-    /// The verdict's kind: `holds`, `holds under a reading`, `differs`, `fitted`, `fitted, not met`, `cannot be checked`.
+    /// The verdict's kind: `holds`, `holds under a reading`, `differs`, `fitted`, `fitted, not
+    /// met`, `cannot be checked`.
     pub kind: &'static str,
     /// The verdict, with its reason.
     pub verdict: String,
@@ -203,8 +204,8 @@ pub struct Chart {
     pub y: String,
     /// Its lines.
     pub lines: Vec<ChartLine>,
-    /// Whether there is nothing between the places of its horizontal axis, as between one flow and the next: no line joins
-    /// its points.
+    /// Whether there is nothing between the places of its horizontal axis, as between one flow and
+    /// the next: no line joins its points.
     pub apart: bool,
     /// The command that draws it again.
     pub command: String,

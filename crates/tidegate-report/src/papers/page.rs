@@ -30,13 +30,19 @@ pub struct Page {
     pub text: String,
 }
 
-/// The pages of `papers`: `index.html`, then one for each, then each figure as SVG below `figures/`.
+/// The pages of `papers`: `index.html`, then one for each, then each figure as SVG below
+/// `figures/`.
 pub fn render(papers: &[Paper], made: &Made<'_>) -> Vec<Page> {
     let mut pages = vec![Page { name: "index.html".into(), text: index(papers, made) }];
-    pages.extend(papers.iter().map(|paper| Page { name: format!("{}.html", paper.folder), text: one(paper, made) }));
+    pages.extend(
+        papers
+            .iter()
+            .map(|paper| Page { name: format!("{}.html", paper.folder), text: one(paper, made) }),
+    );
     for paper in papers {
         let charts = paper.experiments.iter().flat_map(|e| &e.charts);
-        pages.extend(charts.map(|chart| Page { name: picture(paper, &chart.id), text: svg(chart) }));
+        pages
+            .extend(charts.map(|chart| Page { name: picture(paper, &chart.id), text: svg(chart) }));
         let maps = paper.experiments.iter().flat_map(|e| &e.maps);
         pages.extend(maps.map(|one| Page { name: picture(paper, &one.id), text: map::svg(one) }));
     }
@@ -90,7 +96,12 @@ const LEGEND: &str = "<p class=\"what\"><b>holds</b>: ours lies within the toler
 
 fn index(papers: &[Paper], made: &Made<'_>) -> String {
     let mut page = String::with_capacity(100_000);
-    head(&mut page, "Tidegate · the papers, reproduced", "What five papers claim, and what we find", made);
+    head(
+        &mut page,
+        "Tidegate · the papers, reproduced",
+        "What five papers claim, and what we find",
+        made,
+    );
     page.push_str(LEGEND);
     page.push_str("</header>\n<section>\n<h2>At a glance</h2>\n<div class=\"scroll\"><table>\n<thead><tr><th class=\"text\">paper</th>");
     for kind in KINDS {
@@ -127,21 +138,34 @@ fn credits(paper: &Paper) -> String {
 fn glance(page: &mut String, paper: &Paper) {
     let counts = count(paper.experiments.iter().flat_map(|e| &e.claims));
     let all: usize = counts.iter().sum();
-    let _ = write!(page, "<tr><th scope=\"row\"><a href=\"{0}.html\">{0}</a></th>", escape(&paper.folder));
+    let _ = write!(
+        page,
+        "<tr><th scope=\"row\"><a href=\"{0}.html\">{0}</a></th>",
+        escape(&paper.folder)
+    );
     for count in counts {
         let _ = write!(page, "<td>{count}</td>");
     }
     page.push_str("<td class=\"text\"><span class=\"share\">");
     for (kind, count) in KINDS.iter().zip(counts).filter(|(_, count)| *count > 0) {
         let share = 100.0 * count as f64 / all.max(1) as f64;
-        let _ = write!(page, "<i class=\"{}\" style=\"width:{share:.1}%\" title=\"{kind}: {count}\"></i>", class(kind));
+        let _ = write!(
+            page,
+            "<i class=\"{}\" style=\"width:{share:.1}%\" title=\"{kind}: {count}\"></i>",
+            class(kind)
+        );
     }
     page.push_str("</span></td></tr>\n");
 }
 
 fn one(paper: &Paper, made: &Made<'_>) -> String {
     let mut page = String::with_capacity(html::CHARTS.len() + 200_000);
-    head(&mut page, "<a href=\"index.html\">Tidegate · the papers, reproduced</a>", &paper.title, made);
+    head(
+        &mut page,
+        "<a href=\"index.html\">Tidegate · the papers, reproduced</a>",
+        &paper.title,
+        made,
+    );
     let _ = writeln!(page, "<p class=\"what\">{}</p>", escape(&credits(paper)));
     let counts = count(paper.experiments.iter().flat_map(|e| &e.claims));
     page.push_str("<ul class=\"answer\">\n");
@@ -222,7 +246,11 @@ fn fitted(page: &mut String, paper: &Paper) {
     }
     page.push_str("<section>\n<h2>What was fitted</h2>\n");
     for fitted in &paper.fitted {
-        let _ = writeln!(page, "<p class=\"remark\">{}</p>\n<h3>Chosen on</h3>", prose(&fitted.parameter));
+        let _ = writeln!(
+            page,
+            "<p class=\"remark\">{}</p>\n<h3>Chosen on</h3>",
+            prose(&fitted.parameter)
+        );
         table(page, &fitted.targets.iter().collect::<Vec<_>>(), true, "");
         page.push_str("<h3>Not used for the choice, and what they say of it</h3>\n");
         table(page, &fitted.supports.iter().collect::<Vec<_>>(), true, "");
@@ -232,7 +260,11 @@ fn fitted(page: &mut String, paper: &Paper) {
 
 fn scripts(page: &mut String, charts: &[&Chart]) {
     let data = serde_json::to_string(charts).unwrap_or_default();
-    let _ = writeln!(page, "<script type=\"application/json\" id=\"data\">{}</script>", in_script(&data));
+    let _ = writeln!(
+        page,
+        "<script type=\"application/json\" id=\"data\">{}</script>",
+        in_script(&data)
+    );
     let notices = in_script(&html::NOTICES.join("\n\n"));
     let _ = writeln!(page, "<script type=\"text/plain\" id=\"notices\">\n{notices}</script>");
     let _ = writeln!(page, "<script>{}</script>", html::CHARTS);

@@ -1,7 +1,8 @@
 //! Prose of the papers' folders as HTML.
 use crate::html::escape;
 
-/// `text` escaped, with what stands between two backticks as code; a backtick without its second stays as it is.
+/// `text` escaped, with what stands between two backticks as code; a backtick without its second
+/// stays as it is.
 pub(super) fn prose(text: &str) -> String {
     let mut html = String::with_capacity(text.len() + 32);
     let mut rest = text;

@@ -32,7 +32,8 @@ const DOTS: usize = 60;
 
 type Drawn = Result<(), DrawingAreaErrorKind<std::io::Error>>;
 
-/// The figure as an SVG document: ours as lines with whiskers, what is printed as crosses of the same colour.
+/// The figure as an SVG document: ours as lines with whiskers, what is printed as crosses of the
+/// same colour.
 pub fn svg(chart: &Chart) -> String {
     let mut text = String::new();
     // Drawing into a string cannot fail.
@@ -100,16 +101,25 @@ fn plot<B: DrawingBackend>(
         }
         let few = line.points.len() <= DOTS;
         if !chart.apart {
-            plane.draw_series(LineSeries::new(points(), colour.stroke_width(if few { 2 } else { 1 })))?;
+            plane.draw_series(LineSeries::new(
+                points(),
+                colour.stroke_width(if few { 2 } else { 1 }),
+            ))?;
         }
         if few || chart.apart {
             plane.draw_series(points().map(|at| Circle::new(at, 3, colour.filled())))?;
         }
         let whiskers = line.points.iter().filter(|p| p.ci95.is_some_and(|half| half > 0.0));
-        plane
-            .draw_series(whiskers.map(|p| {
-                ErrorBar::new_vertical(p.x, p.y - p.half(), p.y, p.y + p.half(), colour.stroke_width(1), 6)
-            }))?;
+        plane.draw_series(whiskers.map(|p| {
+            ErrorBar::new_vertical(
+                p.x,
+                p.y - p.half(),
+                p.y,
+                p.y + p.half(),
+                colour.stroke_width(1),
+                6,
+            )
+        }))?;
     }
     Ok(())
 }
@@ -168,8 +178,14 @@ struct Axis {
 }
 
 impl Axis {
-    /// The least and greatest of all points, a margin of a twentieth around them; it begins at `reach` if nothing is less.
-    fn of(chart: &Chart, at: impl Fn(&Point) -> f64, half: impl Fn(&Point) -> f64, reach: Option<f64>) -> Axis {
+    /// The least and greatest of all points, a margin of a twentieth around them; it begins at
+    /// `reach` if nothing is less.
+    fn of(
+        chart: &Chart,
+        at: impl Fn(&Point) -> f64,
+        half: impl Fn(&Point) -> f64,
+        reach: Option<f64>,
+    ) -> Axis {
         let points = || chart.lines.iter().flat_map(|line| &line.points);
         let start = (f64::INFINITY, f64::NEG_INFINITY);
         let ends = points().map(|p| (at(p) - half(p), at(p) + half(p)));
@@ -189,13 +205,18 @@ impl Axis {
         if self.whole && numbers < LABELS as f64 { numbers as usize } else { LABELS }
     }
 
-    /// A number beside a line of the grid, with no more digits than it needs; none between whole numbers.
+    /// A number beside a line of the grid, with no more digits than it needs; none between whole
+    /// numbers.
     fn label(&self, at: f64) -> String {
         let near = 1e-6 * (self.high - self.low);
         if (at - at.round()).abs() < near {
             return format!("{}", at.round() + 0.0);
         }
-        if self.whole { String::new() } else { format!("{}", format!("{at:.9e}").parse().unwrap_or(at)) }
+        if self.whole {
+            String::new()
+        } else {
+            format!("{}", format!("{at:.9e}").parse().unwrap_or(at))
+        }
     }
 }
 
@@ -205,7 +226,10 @@ mod tests {
 
     fn chart(points: &[(f64, f64)]) -> Chart {
         let points = points.iter().map(|&(x, y)| Point { x, y, ci95: None }).collect();
-        Chart { lines: vec![ChartLine { name: "red".into(), printed: false, points }], ..Chart::default() }
+        Chart {
+            lines: vec![ChartLine { name: "red".into(), printed: false, points }],
+            ..Chart::default()
+        }
     }
 
     /// The numbers on the axes of a picture.
@@ -235,7 +259,10 @@ mod tests {
         let joined = chart(&[(0.0, 1.0), (1.0, 3.0)]);
         let apart = Chart { apart: true, ..joined.clone() };
         let (joined, apart) = (svg(&joined), svg(&apart));
-        assert!(joined.contains("stroke-width=\"2\"") && !apart.contains("stroke-width=\"2\""), "{apart}");
+        assert!(
+            joined.contains("stroke-width=\"2\"") && !apart.contains("stroke-width=\"2\""),
+            "{apart}"
+        );
         assert_eq!((joined.matches("<circle").count(), apart.matches("<circle").count()), (2, 2));
     }
 
@@ -250,15 +277,20 @@ mod tests {
 
     #[test]
     fn a_figure_is_a_picture_with_its_words() {
-        let points = vec![Point { x: 1.0, y: 2.0, ci95: Some(0.1) }, Point { x: 2.0, y: 3.0, ci95: None }];
+        let points =
+            vec![Point { x: 1.0, y: 2.0, ci95: Some(0.1) }, Point { x: 2.0, y: 3.0, ci95: None }];
         let ours = ChartLine { name: "red & co".into(), printed: false, points: points.clone() };
         let theirs = ChartLine { printed: true, ..ours.clone() };
-        let chart = Chart { title: "Two <points>".into(), lines: vec![ours, theirs], ..Chart::default() };
+        let chart =
+            Chart { title: "Two <points>".into(), lines: vec![ours, theirs], ..Chart::default() };
         let text = svg(&chart);
         assert!(text.starts_with("<svg") && text.trim_end().ends_with("</svg>"), "{text}");
         assert!(text.contains("Two &lt;points&gt;") && text.contains("red &amp; co"), "{text}");
         assert!(!svg(&Chart::default()).contains("NaN"));
-        let one = Chart { lines: vec![ChartLine { points: vec![Point::default()], ..ChartLine::default() }], ..chart };
+        let one = Chart {
+            lines: vec![ChartLine { points: vec![Point::default()], ..ChartLine::default() }],
+            ..chart
+        };
         assert!(!svg(&one).contains("NaN"));
     }
 }

@@ -18,8 +18,8 @@ pub(super) fn class(kind: &str) -> &'static str {
     }
 }
 
-/// Claims as a table, with the experiment's name if they are of several; `of` is the page that has the explanations, empty
-/// for this one.
+/// Claims as a table, with the experiment's name if they are of several; `of` is the page that has
+/// the explanations, empty for this one.
 pub(super) fn table(page: &mut String, claims: &[&Claim], several: bool, of: &str) {
     if claims.is_empty() {
         return;
@@ -61,7 +61,12 @@ pub(super) fn table(page: &mut String, claims: &[&Claim], several: bool, of: &st
 fn why(claim: &Claim, of: &str) -> String {
     match claim.explained.as_str() {
         "" => String::new(),
-        name => format!(", <a href=\"{}#{}-{}\">why</a>", escape(of), escape(&claim.experiment), escape(name)),
+        name => format!(
+            ", <a href=\"{}#{}-{}\">why</a>",
+            escape(of),
+            escape(&claim.experiment),
+            escape(name)
+        ),
     }
 }
 
@@ -73,24 +78,36 @@ pub(super) fn explanations(page: &mut String, experiment: &str, all: &[Explanati
     page.push_str("<h3>Why it differs</h3>\n");
     for explanation in all {
         let paragraphs = explanation.why.split("\n\n").filter(|text| !text.trim().is_empty());
-        let count =
-            if explanation.claims == 1 { "One claim.".into() } else { format!("{} claims.", explanation.claims) };
+        let count = if explanation.claims == 1 {
+            "One claim.".into()
+        } else {
+            format!("{} claims.", explanation.claims)
+        };
         for (number, paragraph) in paragraphs.enumerate() {
             let id = match number {
                 0 => format!(" id=\"{}-{}\"", escape(experiment), escape(&explanation.name)),
                 _ => String::new(),
             };
             let first = if number == 0 { format!("<b>{count}</b> ") } else { String::new() };
-            let _ = writeln!(page, "<p class=\"remark\"{id}>{first}{}</p>", prose(paragraph.trim()));
+            let _ =
+                writeln!(page, "<p class=\"remark\"{id}>{first}{}</p>", prose(paragraph.trim()));
         }
         for id in &explanation.evidence {
-            let _ = writeln!(page, "<p class=\"remark\"><a href=\"#readings-{0}\">The table: {0}</a></p>", escape(id));
+            let _ = writeln!(
+                page,
+                "<p class=\"remark\"><a href=\"#readings-{0}\">The table: {0}</a></p>",
+                escape(id)
+            );
         }
     }
 }
 
 fn cell(page: &mut String, cell: &Cell) {
-    let half = if cell.half.is_empty() { String::new() } else { format!(" <small>± {}</small>", escape(&cell.half)) };
+    let half = if cell.half.is_empty() {
+        String::new()
+    } else {
+        format!(" <small>± {}</small>", escape(&cell.half))
+    };
     let kind = if cell.kind.is_empty() { "" } else { class(cell.kind) };
     let _ = write!(page, "<td class=\"{kind}\">{}{half}</td>", escape(&cell.text));
 }
@@ -123,11 +140,16 @@ pub(super) fn readings(page: &mut String, all: &[Readings]) {
         heads(page, &["claim", "printed"], table.names.iter());
         for row in &table.rows {
             let (claim, printed) = (escape(&row.claim), escape(&row.printed));
-            let _ = write!(page, "<tr><td class=\"text wrap\">{claim}</td><td class=\"text\">{printed}</td>");
+            let _ = write!(
+                page,
+                "<tr><td class=\"text wrap\">{claim}</td><td class=\"text\">{printed}</td>"
+            );
             row.cells.iter().for_each(|one| cell(page, one));
             page.push_str("</tr>\n");
         }
-        page.push_str("<tr><th class=\"text\" colspan=\"2\" scope=\"row\">met, of what can be told</th>");
+        page.push_str(
+            "<tr><th class=\"text\" colspan=\"2\" scope=\"row\">met, of what can be told</th>",
+        );
         for met in &table.met {
             let _ = write!(page, "<td>{}</td>", escape(met));
         }

@@ -22,7 +22,8 @@ pub enum Colour {
 pub struct Look {
     /// Columns of the terminal; `None`: as wide as need be.
     pub width: Option<u16>,
-    /// Whether what is wider is left out or broken, as at a terminal's edge; a file's lines may be longer than its page.
+    /// Whether what is wider is left out or broken, as at a terminal's edge; a file's lines may be
+    /// longer than its page.
     pub edge: bool,
     /// Colours.
     pub colour: Colour,
@@ -34,8 +35,8 @@ impl Look {
         Look { width: None, edge: false, colour: Colour::Plain }
     }
 
-    /// For the process's standard output: its width and colours if it is a terminal and `NO_COLOR` is unset or empty,
-    /// else plain, laid out for a page of a log.
+    /// For the process's standard output: its width and colours if it is a terminal and `NO_COLOR`
+    /// is unset or empty, else plain, laid out for a page of a log.
     pub fn stdout() -> Look {
         if !std::io::stdout().is_terminal() {
             return Look { width: Some(PAGE), ..Look::plain() };
@@ -56,15 +57,17 @@ pub(super) fn widest(table: &Table) -> usize {
     table.column_max_content_widths().iter().map(|w| usize::from(*w) + PADDING).sum()
 }
 
-/// The table as text, columns from the right left out where the terminal is too narrow for them; the first stays, and no
-/// cell is broken. Below it, what was left out, and `also`.
+/// The table as text, columns from the right left out where the terminal is too narrow for them;
+/// the first stays, and no cell is broken. Below it, what was left out, and `also`.
 pub(super) fn fit(mut table: Table, look: &Look, also: Option<&str>) -> String {
-    let heads: Vec<String> = table.header().map_or(vec![], |row| row.cell_iter().map(Cell::content).collect());
+    let heads: Vec<String> =
+        table.header().map_or(vec![], |row| row.cell_iter().map(Cell::content).collect());
     let shown = columns_that_fit(&table.column_max_content_widths(), look.room());
     for column in table.column_iter_mut().skip(shown) {
         column.set_constraint(ColumnConstraint::Hidden);
     }
-    let left: Vec<&str> = also.into_iter().chain(heads.iter().skip(shown).map(String::as_str)).collect();
+    let left: Vec<&str> =
+        also.into_iter().chain(heads.iter().skip(shown).map(String::as_str)).collect();
     let note = if left.is_empty() { String::new() } else { wrapped(&left_out(&left), look) };
     format!("{}\n{note}", table.trim_fmt()).trim_end().into()
 }
@@ -83,7 +86,8 @@ pub fn left_out(columns: &[&str]) -> String {
     format!("More columns would show: {}.", columns.join(", "))
 }
 
-/// `text` in lines no wider than the terminal, each ending in a line feed; a word that is wider has a line of its own.
+/// `text` in lines no wider than the terminal, each ending in a line feed; a word that is wider has
+/// a line of its own.
 pub(super) fn wrapped(text: &str, look: &Look) -> String {
     let room = look.room();
     let mut out = String::new();
@@ -92,7 +96,8 @@ pub(super) fn wrapped(text: &str, look: &Look) -> String {
         for word in line.split(' ') {
             let width = word.chars().count();
             if column > 0 {
-                let (gap, begins) = if column + 1 + width > room { ('\n', 0) } else { (' ', column + 1) };
+                let (gap, begins) =
+                    if column + 1 + width > room { ('\n', 0) } else { (' ', column + 1) };
                 out.push(gap);
                 column = begins;
             }

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use tidegate_report::{
-    Aggregate, Bottleneck, Conduct, Counts, Delay, Document, Figure, Flow, Gaps, Group, Line, Link, OverFlows, PerFlow,
-    Quantity, Queue, Series, Source,
+    Aggregate, Bottleneck, Conduct, Counts, Delay, Document, Figure, Flow, Gaps, Group, Line, Link,
+    OverFlows, PerFlow, Quantity, Queue, Series, Source,
 };
 
 /// A figure with an interval of `percent` % of it.
@@ -15,7 +15,13 @@ pub fn figure(mean: f64, percent: f64) -> Option<Figure> {
 
 fn delay(p50: f64) -> Delay {
     let [sd, p95] = [figure(p50 * 0.4, 5.0), figure(p50 * 1.9, 4.0)];
-    Delay { mean: figure(p50 * 1.1, 3.0), sd, p50: figure(p50, 2.0), p95, p99: figure(p50 * 2.4, 6.0) }
+    Delay {
+        mean: figure(p50 * 1.1, 3.0),
+        sd,
+        p50: figure(p50, 2.0),
+        p95,
+        p99: figure(p50 * 2.4, 6.0),
+    }
 }
 
 fn gaps() -> Gaps {
@@ -76,7 +82,11 @@ pub fn simulated(shape: Shape, tcp: u64) -> Document {
         loss_ratio: figure(0.012, 5.0),
         loss_bps: figure(total * 0.012, 5.0),
         mark_ratio: figure(0.0, 0.0),
-        per_flow: PerFlow { mean: figure(total / tcp as f64, 0.8), min: figure(least, 8.0), max: figure(most, 6.0) },
+        per_flow: PerFlow {
+            mean: figure(total / tcp as f64, 0.8),
+            min: figure(least, 8.0),
+            max: figure(most, 6.0),
+        },
         jain: figure(jain_index(&got), 1.0),
         fair_share_bps: Figure::exact(share * tcp as f64),
         offered_bps: figure(total * 1.012, 0.8),
@@ -91,7 +101,12 @@ pub fn simulated(shape: Shape, tcp: u64) -> Document {
         completion_ms: delay(800.0),
         worst_share: figure(least / share, 9.0),
         starved: figure(if shape.flood_bps > LINK / 2.0 { tcp as f64 * 0.95 } else { 0.0 }, 5.0),
-        packets: Some(Counts { offered: 1_000_000, delivered: 988_000, dropped: 12_000, marked: 0 }),
+        packets: Some(Counts {
+            offered: 1_000_000,
+            delivered: 988_000,
+            dropped: 12_000,
+            marked: 0,
+        }),
         ..Group::default()
     };
     let flood = Group {
@@ -121,7 +136,10 @@ pub fn simulated(shape: Shape, tcp: u64) -> Document {
         queue: Queue {
             name: shape.queue.into(),
             preset: Some("auto".into()),
-            params: BTreeMap::from([("limit".into(), "200 packets".into()), ("w_q".into(), "0.002".into())]),
+            params: BTreeMap::from([
+                ("limit".into(), "200 packets".into()),
+                ("w_q".into(), "0.002".into()),
+            ]),
         },
         seeds: vec![1, 2, 3],
         version: "0.1.0".into(),
@@ -149,7 +167,12 @@ pub fn simulated(shape: Shape, tcp: u64) -> Document {
             fair_deviation: figure(0.4, 3.0),
             nearly_full_s: figure(shape.delay_ms / 10.0, 8.0),
             drop_gap_ms: gaps(),
-            packets: Some(Counts { offered: 3_456_789, delivered: 2_385_184, dropped: 1_071_605, marked: 0 }),
+            packets: Some(Counts {
+                offered: 3_456_789,
+                delivered: 2_385_184,
+                dropped: 1_071_605,
+                marked: 0,
+            }),
         },
         links: ["a->b", "b->c"].into_iter().map(|name| link(name, shape)).collect(),
         groups: vec![tcp_group, flood],
@@ -237,8 +260,9 @@ pub fn replayed(queue: &str, flood_ratio: f64) -> Document {
     ];
     let group = |name: &str| {
         let own: Vec<&Flow> = flows.iter().filter(|f| f.group.as_deref() == Some(name)).collect();
-        let sum =
-            |get: fn(&Flow) -> Option<Figure>| Figure::exact(own.iter().filter_map(|f| get(f)).map(|f| f.mean()).sum());
+        let sum = |get: fn(&Flow) -> Option<Figure>| {
+            Figure::exact(own.iter().filter_map(|f| get(f)).map(|f| f.mean()).sum())
+        };
         Group {
             name: name.into(),
             count: own.len() as u64,
@@ -258,7 +282,11 @@ pub fn replayed(queue: &str, flood_ratio: f64) -> Document {
         queue: Queue { name: queue.into(), preset: None, params: BTreeMap::new() },
         version: "0.1.0".into(),
         packets: Some(39_100),
-        bottleneck: Bottleneck { rate_bps: Some(10e6), duration_s: Some(20.0), ..Bottleneck::default() },
+        bottleneck: Bottleneck {
+            rate_bps: Some(10e6),
+            duration_s: Some(20.0),
+            ..Bottleneck::default()
+        },
         aggregate: Aggregate {
             jain: Figure::exact(0.61),
             utilization: Figure::exact(0.998),
@@ -290,11 +318,28 @@ pub fn series(shape: Shape) -> Series {
         Line::new(Quantity::Throughput, "flood", "bit/s", noise(4, 0.05).map(|x| x * flood)),
     ];
     match shape.queue {
-        "red" => lines.push(Line::new(Quantity::Gauge, "avg", "packets", noise(5, 0.1).map(|x| x * queue))),
-        "blue" => lines.push(Line::new(Quantity::Gauge, "p_m", "", noise(6, 0.2).map(|x| x * 0.31))),
+        "red" => lines.push(Line::new(
+            Quantity::Gauge,
+            "avg",
+            "packets",
+            noise(5, 0.1).map(|x| x * queue),
+        )),
+        "blue" => {
+            lines.push(Line::new(Quantity::Gauge, "p_m", "", noise(6, 0.2).map(|x| x * 0.31)))
+        }
         "sfb" => {
-            lines.push(Line::new(Quantity::Gauge, "p_m max", "", noise(6, 0.01).map(|x| (x * 0.99).min(1.0))));
-            lines.push(Line::new(Quantity::Gauge, "bins_full", "bins", noise(7, 0.5).map(|x| (x * 3.0) as u64 as f64)));
+            lines.push(Line::new(
+                Quantity::Gauge,
+                "p_m max",
+                "",
+                noise(6, 0.01).map(|x| (x * 0.99).min(1.0)),
+            ));
+            lines.push(Line::new(
+                Quantity::Gauge,
+                "bins_full",
+                "bins",
+                noise(7, 0.5).map(|x| (x * 3.0) as u64 as f64),
+            ));
         }
         _ => {}
     }

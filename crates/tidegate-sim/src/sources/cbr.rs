@@ -1,5 +1,6 @@
-//! Constant bit rate: packets of one length at intervals of `8 · packet / rate`, heedless of loss. With jitter j each
-//! interval is multiplied by a number uniform on [1 − j, 1 + j); ns-2's `random_` is j = 0.5.
+//! Constant bit rate: packets of one length at intervals of `8 · packet / rate`, heedless of loss.
+//! With jitter j each interval is multiplied by a number uniform on [1 − j, 1 + j); ns-2's
+//! `random_` is j = 0.5.
 use tidegate::units::Pacer;
 use tidegate::{Bytes, ConfigError, Ecn, Prob, Rate, Rng, Time};
 
@@ -12,7 +13,8 @@ pub struct Cbr {
     pub rate: Rate,
     /// The length of a packet on the wire, 1 B to 65535 B.
     pub packet: Bytes,
-    /// How far an interval may lie from the mean one, as a fraction of it: 0 for strictly periodic, ns-2's `random_` is 0.5.
+    /// How far an interval may lie from the mean one, as a fraction of it: 0 for strictly
+    /// periodic, ns-2's `random_` is 0.5.
     pub jitter: Prob,
     /// The ECN codepoint that its packets bear.
     pub ecn: Ecn,
@@ -60,7 +62,8 @@ impl CbrSender {
         }
     }
 
-    /// Sends a packet at `now`: its number, and when to send the next (at least a nanosecond later).
+    /// Sends a packet at `now`: its number, and when to send the next (at least a nanosecond
+    /// later).
     pub fn send(&mut self, now: Time, dice: &mut Rng) -> (u32, Time) {
         let number = self.sent;
         self.sent = self.sent.wrapping_add(1);

@@ -1,4 +1,5 @@
-//! Laws of chance: how times (in nanoseconds) and sizes (in bytes) come about. All are drawn by inversion, one die each.
+//! Laws of chance: how times (in nanoseconds) and sizes (in bytes) come about. All are drawn by
+//! inversion, one die each.
 use std::sync::Arc;
 
 use tidegate::Rng;
@@ -36,14 +37,16 @@ pub enum Law {
         /// The standard deviation of its logarithm.
         sigma: f64,
     },
-    /// Log-logistic: P(X > x) = 1 / (1 + (x / median)^shape), Neidhardt's law of web traffic in ott1999.
+    /// Log-logistic: P(X > x) = 1 / (1 + (x / median)^shape), Neidhardt's law of web traffic in
+    /// ott1999.
     LogLogistic {
         /// Its median.
         median: u64,
         /// The exponent of its tail; the mean is finite above 1.
         shape: f64,
     },
-    /// Normal. It can be negative, and so is of use only [`Within`](Law::Within) a range; by itself it gives 0 then.
+    /// Normal. It can be negative, and so is of use only [`Within`](Law::Within) a range; by itself
+    /// it gives 0 then.
     Normal {
         /// Its mean.
         mean: u64,
@@ -54,7 +57,8 @@ pub enum Law {
     Mix(f64, Box<[Law; 2]>),
     /// The law, drawn again until it lies from the one to the other.
     Within(Box<Law>, u64, u64),
-    /// The one law with its scale (mean, least or median) drawn from the other, by [`Law::settle`] once.
+    /// The one law with its scale (mean, least or median) drawn from the other, by [`Law::settle`]
+    /// once.
     Scaled(Box<Law>, Box<Law>),
 }
 
@@ -81,7 +85,8 @@ impl Law {
         }
     }
 
-    /// This law with every scale that is itself drawn drawn for good. What is settled draws without allocating.
+    /// This law with every scale that is itself drawn drawn for good. What is settled draws without
+    /// allocating.
     pub fn settle(&self, dice: &mut Rng, turn: u64) -> Law {
         match self {
             Law::Scaled(law, by) => law.at_scale(by.draw(dice, turn)),
@@ -93,7 +98,8 @@ impl Law {
         }
     }
 
-    /// This law, settled, from `least` to `most`; of a mixture the parts, with the shares that they have there.
+    /// This law, settled, from `least` to `most`; of a mixture the parts, with the shares that they
+    /// have there.
     fn within(self, least: u64, most: u64) -> Law {
         let Law::Mix(first, laws) = self else { return Law::Within(Box::new(self), least, most) };
         let [a, b] = *laws;
@@ -132,20 +138,27 @@ impl Law {
             Law::InTurn(amounts) => amounts.iter().copied().max(),
             Law::Uniform { most, .. } => Some(*most),
             Law::Mix(_, laws) => Some(laws[0].most()?.max(laws[1].most()?)),
-            Law::Within(law, _, most) if *most < u64::MAX => Some(law.most().unwrap_or(*most).min(*most)),
+            Law::Within(law, _, most) if *most < u64::MAX => {
+                Some(law.most().unwrap_or(*most).min(*most))
+            }
             Law::Within(law, ..) | Law::Scaled(law, _) => law.most(),
             _ => None,
         }
     }
 
-    /// Its mean; infinite where it is. Within a range it is worked out numerically, to a few per cent for a heavy tail.
+    /// Its mean; infinite where it is. Within a range it is worked out numerically, to a few per
+    /// cent for a heavy tail.
     pub fn mean(&self) -> f64 {
         match self {
             Law::Constant(amount) => *amount as f64,
-            Law::InTurn(amounts) => amounts.iter().map(|&a| a as f64).sum::<f64>() / amounts.len() as f64,
+            Law::InTurn(amounts) => {
+                amounts.iter().map(|&a| a as f64).sum::<f64>() / amounts.len() as f64
+            }
             Law::Uniform { least, most } => (*least as f64 + *most as f64) / 2.0,
             Law::Exponential { mean } | Law::Normal { mean, .. } => *mean as f64,
-            Law::Pareto { shape, .. } | Law::LogLogistic { shape, .. } if *shape <= 1.0 => f64::INFINITY,
+            Law::Pareto { shape, .. } | Law::LogLogistic { shape, .. } if *shape <= 1.0 => {
+                f64::INFINITY
+            }
             Law::Pareto { shape, least } => *least as f64 * shape / (shape - 1.0),
             Law::LogLogistic { median, shape } => {
                 let angle = core::f64::consts::PI / shape;
@@ -169,7 +182,11 @@ impl Law {
             Law::Mix(first, laws) => {
                 let part = |law: &Law, share: f64| {
                     let mass = share * law.mass(least, most);
-                    if mass > 0.0 { (mass, mass * law.mean_within(least, most)) } else { (0.0, 0.0) }
+                    if mass > 0.0 {
+                        (mass, mass * law.mean_within(least, most))
+                    } else {
+                        (0.0, 0.0)
+                    }
                 };
                 let (a, b) = (part(&laws[0], *first), part(&laws[1], 1.0 - first));
                 (a.1 + b.1) / (a.0 + b.0)
@@ -177,8 +194,10 @@ impl Law {
             Law::Scaled(law, by) => law.at_scale(by.mean() as u64).mean_within(least, most),
             _ => {
                 let (low, high) = (self.below(least), self.up_to(most));
-                let at = |i: u32| self.quantile(low + (high - low) * (i as f64 + 0.5) / POINTS as f64);
-                (0..POINTS).map(|i| at(i).clamp(least as f64, most as f64)).sum::<f64>() / POINTS as f64
+                let at =
+                    |i: u32| self.quantile(low + (high - low) * (i as f64 + 0.5) / POINTS as f64);
+                (0..POINTS).map(|i| at(i).clamp(least as f64, most as f64)).sum::<f64>()
+                    / POINTS as f64
             }
         }
     }
@@ -186,14 +205,20 @@ impl Law {
     /// How often it lies from `least` to `most`.
     pub fn mass(&self, least: u64, most: u64) -> f64 {
         match self {
-            Law::Mix(first, laws) => first * laws[0].mass(least, most) + (1.0 - first) * laws[1].mass(least, most),
+            Law::Mix(first, laws) => {
+                first * laws[0].mass(least, most) + (1.0 - first) * laws[1].mass(least, most)
+            }
             Law::Scaled(law, by) => law.at_scale(by.mean() as u64).mass(least, most),
             _ => self.up_to(most) - self.below(least),
         }
     }
 
     fn below(&self, amount: u64) -> f64 {
-        if amount == 0 && !matches!(self, Law::Normal { .. }) { 0.0 } else { self.distribution(amount as f64) }
+        if amount == 0 && !matches!(self, Law::Normal { .. }) {
+            0.0
+        } else {
+            self.distribution(amount as f64)
+        }
     }
 
     fn up_to(&self, amount: u64) -> f64 {
@@ -204,10 +229,14 @@ impl Law {
     fn distribution(&self, x: f64) -> f64 {
         match self {
             Law::Exponential { mean } => -libm::expm1(-x / *mean as f64),
-            Law::Pareto { shape, least } if x > *least as f64 => 1.0 - libm::pow(*least as f64 / x, *shape),
+            Law::Pareto { shape, least } if x > *least as f64 => {
+                1.0 - libm::pow(*least as f64 / x, *shape)
+            }
             Law::Pareto { .. } => 0.0,
             Law::LogNormal { median, sigma } => normal(libm::log(x / *median as f64) / sigma),
-            Law::LogLogistic { median, shape } => 1.0 / (1.0 + libm::pow(*median as f64 / x, *shape)),
+            Law::LogLogistic { median, shape } => {
+                1.0 / (1.0 + libm::pow(*median as f64 / x, *shape))
+            }
             Law::Normal { mean, deviation } => normal((x - *mean as f64) / *deviation as f64),
             Law::Uniform { least, most } => {
                 ((x - *least as f64) / (*most as f64 - *least as f64).max(1.0)).clamp(0.0, 1.0)
@@ -225,9 +254,15 @@ impl Law {
         match self {
             Law::Exponential { mean } => -(*mean as f64) * libm::log1p(-u),
             Law::Pareto { shape, least } => *least as f64 * libm::pow(1.0 - u, -1.0 / shape),
-            Law::LogNormal { median, sigma } => *median as f64 * libm::exp(sigma * normal_quantile(u)),
-            Law::LogLogistic { median, shape } => *median as f64 * libm::pow(u / (1.0 - u), 1.0 / shape),
-            Law::Normal { mean, deviation } => *mean as f64 + *deviation as f64 * normal_quantile(u),
+            Law::LogNormal { median, sigma } => {
+                *median as f64 * libm::exp(sigma * normal_quantile(u))
+            }
+            Law::LogLogistic { median, shape } => {
+                *median as f64 * libm::pow(u / (1.0 - u), 1.0 / shape)
+            }
+            Law::Normal { mean, deviation } => {
+                *mean as f64 + *deviation as f64 * normal_quantile(u)
+            }
             Law::Uniform { least, most } => *least as f64 + (*most as f64 - *least as f64) * u,
             Law::Within(law, least, most) => {
                 let (low, high) = (law.below(*least), law.up_to(*most));
@@ -248,8 +283,8 @@ fn normal(z: f64) -> f64 {
     0.5 * libm::erfc(-z * core::f64::consts::FRAC_1_SQRT_2)
 }
 
-/// Its inverse: the rational approximation 26.2.23 of Abramowitz and Stegun (good to 4.5e-4), then two of Newton's steps of
-/// third order (Halley's).
+/// Its inverse: the rational approximation 26.2.23 of Abramowitz and Stegun (good to 4.5e-4), then
+/// two of Newton's steps of third order (Halley's).
 fn normal_quantile(u: f64) -> f64 {
     let tail = u.min(1.0 - u).max(f64::MIN_POSITIVE);
     let t = libm::sqrt(-2.0 * libm::log(tail));

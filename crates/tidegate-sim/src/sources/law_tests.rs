@@ -1,8 +1,10 @@
-//! Every law against its distribution function, its mean and its bounds. False alarms: 1e-6 a test of many laws.
+//! Every law against its distribution function, its mean and its bounds. False alarms: 1e-6 a test
+//! of many laws.
 use super::*;
 
 const DRAWS: usize = 100_000;
-/// √n times the greatest distance between two distribution functions exceeds this with probability 1e-7 (Kolmogorov).
+/// √n times the greatest distance between two distribution functions exceeds this with probability
+/// 1e-7 (Kolmogorov).
 const KOLMOGOROV: f64 = 2.9;
 
 fn drawn(law: &Law, seed: u64) -> Vec<u64> {
@@ -10,7 +12,8 @@ fn drawn(law: &Law, seed: u64) -> Vec<u64> {
     (0..DRAWS as u64).map(|turn| law.draw(&mut dice, turn)).collect()
 }
 
-/// The greatest distance between what was drawn and `distribution`, times √n. A whole number stands for what is rounded to it.
+/// The greatest distance between what was drawn and `distribution`, times √n. A whole number stands
+/// for what is rounded to it.
 fn distance(law: &Law, seed: u64, distribution: impl Fn(f64) -> f64) -> f64 {
     let mut amounts = drawn(law, seed);
     amounts.sort_unstable();
@@ -23,23 +26,37 @@ fn distance(law: &Law, seed: u64, distribution: impl Fn(f64) -> f64) -> f64 {
     amounts.iter().enumerate().map(gap).fold(0.0, f64::max) * n.sqrt()
 }
 
-#[allow(clippy::disallowed_methods, reason = "the host's functions are another way to the same numbers")]
+#[allow(
+    clippy::disallowed_methods,
+    reason = "the host's functions are another way to the same numbers"
+)]
 fn oracle(law: &Law) -> Box<dyn Fn(f64) -> f64> {
     match law.clone() {
-        Law::Uniform { least, most } => Box::new(move |x| ((x - least as f64) / (most - least) as f64).clamp(0.0, 1.0)),
+        Law::Uniform { least, most } => {
+            Box::new(move |x| ((x - least as f64) / (most - least) as f64).clamp(0.0, 1.0))
+        }
         Law::Exponential { mean } => Box::new(move |x| 1.0 - (-x.max(0.0) / mean as f64).exp()),
-        Law::Pareto { shape, least } => Box::new(move |x| 1.0 - (least as f64 / x.max(least as f64)).powf(shape)),
+        Law::Pareto { shape, least } => {
+            Box::new(move |x| 1.0 - (least as f64 / x.max(least as f64)).powf(shape))
+        }
         Law::LogLogistic { median, shape } => {
             Box::new(move |x| 1.0 - 1.0 / (1.0 + (x.max(0.0) / median as f64).powf(shape)))
         }
         // Simpson's rule on the normal density: no error function.
-        Law::LogNormal { median, sigma } => Box::new(move |x| simpson((x.max(1e-9) / median as f64).ln() / sigma)),
-        Law::Normal { mean, deviation } => Box::new(move |x| simpson((x - mean as f64) / deviation as f64)),
+        Law::LogNormal { median, sigma } => {
+            Box::new(move |x| simpson((x.max(1e-9) / median as f64).ln() / sigma))
+        }
+        Law::Normal { mean, deviation } => {
+            Box::new(move |x| simpson((x - mean as f64) / deviation as f64))
+        }
         other => panic!("no oracle for {other:?}"),
     }
 }
 
-#[allow(clippy::disallowed_methods, reason = "the host's functions are another way to the same numbers")]
+#[allow(
+    clippy::disallowed_methods,
+    reason = "the host's functions are another way to the same numbers"
+)]
 fn simpson(z: f64) -> f64 {
     let z = z.clamp(-9.0, 9.0);
     let step = z / 200.0;
@@ -87,7 +104,8 @@ fn within_a_range_it_is_the_law_given_that_it_lies_there() {
 
 #[test]
 fn a_mixture_within_a_range_keeps_its_shares() {
-    let parts = [Law::Exponential { mean: 1_000_000 }, Law::Pareto { shape: 2.0, least: 3_000_000 }];
+    let parts =
+        [Law::Exponential { mean: 1_000_000 }, Law::Pareto { shape: 2.0, least: 3_000_000 }];
     let (a, b) = (oracle(&parts[0]), oracle(&parts[1]));
     let mix = Law::Mix(0.3, Box::new(parts));
     let whole = move |x: f64| 0.3 * a(x) + 0.7 * b(x);
@@ -114,7 +132,8 @@ fn means_are_those_drawn() {
         let amounts = drawn(&law, 11);
         let n = amounts.len() as f64;
         let mean = amounts.iter().map(|&x| x as f64).sum::<f64>() / n;
-        let variance = amounts.iter().map(|&x| (x as f64 - mean) * (x as f64 - mean)).sum::<f64>() / n;
+        let variance =
+            amounts.iter().map(|&x| (x as f64 - mean) * (x as f64 - mean)).sum::<f64>() / n;
         // 5.2 deviations are 2e-7; the mean within a range is worked out by points.
         let slack = 5.2 * (variance / n).sqrt() + 2e-3 * mean;
         assert!((mean - law.mean()).abs() < slack, "{law:?}: {mean} is not {}", law.mean());
@@ -126,7 +145,10 @@ fn means_are_those_drawn() {
 
 #[test]
 fn a_scale_is_drawn_once_when_it_is_settled() {
-    let law = Law::Scaled(Box::new(Law::Pareto { shape: 2.0, least: 1 }), Box::new(Law::InTurn(vec![10, 20].into())));
+    let law = Law::Scaled(
+        Box::new(Law::Pareto { shape: 2.0, least: 1 }),
+        Box::new(Law::InTurn(vec![10, 20].into())),
+    );
     let mut dice = Rng::from_seed(1);
     assert_eq!(law.settle(&mut dice, 0), Law::Pareto { shape: 2.0, least: 10 });
     assert_eq!(law.settle(&mut dice, 3), Law::Pareto { shape: 2.0, least: 20 });

@@ -29,7 +29,8 @@ pub use web::Web;
 pub enum Source {
     /// A TCP connection with data to send.
     Tcp(Tcp),
-    /// One connection after the other, each with an object to send, and times to think between them.
+    /// One connection after the other, each with an object to send, and times to think between
+    /// them.
     Web(Web),
     /// Packets at a rate by TCP's throughput equation.
     Tfrc(Tfrc),
@@ -54,7 +55,11 @@ impl Source {
         match self {
             Source::Tcp(tcp) => Some(tcp),
             Source::Web(web) => Some(&web.tcp),
-            Source::Tfrc(_) | Source::Cbr(_) | Source::OnOff(_) | Source::Oscillating(_) | Source::Replay(_) => None,
+            Source::Tfrc(_)
+            | Source::Cbr(_)
+            | Source::OnOff(_)
+            | Source::Oscillating(_)
+            | Source::Replay(_) => None,
         }
     }
 

@@ -1,9 +1,10 @@
-//! On and off: packets of one length at a constant rate while on, nothing while off, both for drawn times. With exponential
-//! times ns-2's `Exponential`, with Pareto ones its `Pareto`; with the times of ITU P.59 a telephone call.
+//! On and off: packets of one length at a constant rate while on, nothing while off, both for drawn
+//! times. With exponential times ns-2's `Exponential`, with Pareto ones its `Pareto`; with the
+//! times of ITU P.59 a telephone call.
 //!
-//! A packet goes whenever the source has been on for another `8 · packet / rate`, times on before an off counted in, so
-//! that the mean rate is exactly `rate · on / (on + off)`. (ns-2 sends a whole number of packets each time, which is half a
-//! packet more a time.)
+//! A packet goes whenever the source has been on for another `8 · packet / rate`, times on before
+//! an off counted in, so that the mean rate is exactly `rate · on / (on + off)`. (ns-2 sends a
+//! whole number of packets each time, which is half a packet more a time.)
 use tidegate::units::Pacer;
 use tidegate::{Bytes, ConfigError, Ecn, Rate, Rng, Span, Time};
 
@@ -37,7 +38,8 @@ tidegate::choices! {
     }
 }
 
-/// It must be on for this part of a packet's interval at least, on average; else it would be busy with being off.
+/// It must be on for this part of a packet's interval at least, on average; else it would be busy
+/// with being off.
 const LEAST_PART: f64 = 1e-3;
 /// Longer than any run, so that sums of times stay in range.
 const LONGEST: u64 = 1_000_000_000_000_000_000;
@@ -54,7 +56,8 @@ impl OnOff {
         let on = Span::from_nanos(self.on.mean().min(LONGEST as f64) as u64);
         let interval = self.rate.time_to_send(self.packet);
         if (on.as_nanos() as f64) < interval.as_nanos() as f64 * LEAST_PART || on == Span::ZERO {
-            let why = format!("its mean must be a thousandth of a packet's time, {interval}, at least");
+            let why =
+                format!("its mean must be a thousandth of a packet's time, {interval}, at least");
             return Err(ConfigError::new("on", on, why));
         }
         Ok(())
@@ -106,7 +109,8 @@ impl OnOffSender {
         self.pacer.reset();
     }
 
-    /// At `now` a packet is due, or it starts: the packet's number, none if it starts with being off, and when the next is due.
+    /// At `now` a packet is due, or it starts: the packet's number, none if it starts with being
+    /// off, and when the next is due.
     pub fn send(&mut self, now: Time, dice: &mut Rng) -> (Option<u32>, Time) {
         let Some(left) = self.left else {
             let on = self.begin == 1.0 || dice.chance(self.begin);
@@ -119,7 +123,8 @@ impl OnOffSender {
         };
         let number = self.sent;
         self.sent = self.sent.wrapping_add(1);
-        let (mut need, mut left, mut wait) = (self.pacer.next(self.len).as_nanos().max(1), left, 0u64);
+        let (mut need, mut left, mut wait) =
+            (self.pacer.next(self.len).as_nanos().max(1), left, 0u64);
         while need >= left {
             need -= left;
             let off = self.off.draw(dice, self.turn).min(LONGEST);
@@ -165,7 +170,8 @@ mod tests {
 
     #[test]
     fn a_timetable_by_hand() {
-        // A packet takes 1 ms; on for 2.5 ms, off for 10 ms: the third interval is half on, half after the off.
+        // A packet takes 1 ms; on for 2.5 ms, off for 10 ms: the third interval is half on, half
+        // after the off.
         let constant = source(Law::Constant(2_500_000), Law::Constant(10_000_000));
         let us: Vec<u64> = times(&constant, 1, 27_600_000).iter().map(|t| t / 1000).collect();
         assert_eq!(us, [0, 1000, 2000, 13_000, 14_000, 25_000, 26_000, 27_000]);
@@ -183,7 +189,10 @@ mod tests {
             (Law::Exponential { mean: 500_000_000 }, Law::Exponential { mean: 500_000_000 }),
             (Law::Exponential { mean: 3_000_000 }, Law::Exponential { mean: 20_000_000 }),
             (Law::Exponential { mean: 100_000 }, Law::Exponential { mean: 200_000 }),
-            (Law::Pareto { shape: 3.0, least: 10_000_000 }, Law::Pareto { shape: 2.5, least: 30_000_000 }),
+            (
+                Law::Pareto { shape: 3.0, least: 10_000_000 },
+                Law::Pareto { shape: 2.5, least: 30_000_000 },
+            ),
         ]
         .into_iter()
         .enumerate()
@@ -191,11 +200,16 @@ mod tests {
             let source = source(on.clone(), off.clone());
             let sent = times(&source, i as u64, span).len() as f64;
             let wanted = source.mean_rate() / 8000.0 * span as f64 / 1e9;
-            // Of a renewal reward process: variance of the time on, T · (σ_on² μ_off² + σ_off² μ_on²) / (μ_on + μ_off)³, in
-            // milliseconds and so packets. Both laws have a deviation of at most 1.2 means; 5 deviations are 6e-7.
+            // Of a renewal reward process: variance of the time on, T · (σ_on² μ_off² + σ_off²
+            // μ_on²) / (μ_on + μ_off)³, in milliseconds and so packets. Both laws have
+            // a deviation of at most 1.2 means; 5 deviations are 6e-7.
             let (m, n) = (on.mean() / 1e6, off.mean() / 1e6);
-            let variance = span as f64 / 1e6 * 2.0 * 1.44 * (m * n) * (m * n) / ((m + n) * (m + n) * (m + n));
-            assert!((sent - wanted).abs() < 5.0 * variance.sqrt() + 2.0, "{source:?}: {sent} is not {wanted}");
+            let variance =
+                span as f64 / 1e6 * 2.0 * 1.44 * (m * n) * (m * n) / ((m + n) * (m + n) * (m + n));
+            assert!(
+                (sent - wanted).abs() < 5.0 * variance.sqrt() + 2.0,
+                "{source:?}: {sent} is not {wanted}"
+            );
         }
     }
 
@@ -203,7 +217,10 @@ mod tests {
     fn either_begins_in_steady_state() {
         let on_off = OnOff {
             begin: Begin::Either,
-            ..source(Law::Exponential { mean: 1_004_000_000 }, Law::Exponential { mean: 1_587_000_000 })
+            ..source(
+                Law::Exponential { mean: 1_004_000_000 },
+                Law::Exponential { mean: 1_587_000_000 },
+            )
         };
         let n = 20_000;
         let begun = (0..n).filter(|&seed| times(&on_off, seed, 1).len() == 1).count() as f64;

@@ -32,7 +32,9 @@ impl Open {
             Source::Cbr(cbr) => Open::Cbr(CbrSender::new(cbr)),
             Source::OnOff(on_off) => Open::OnOff(Box::new(OnOffSender::new(on_off, flow, dice))),
             Source::Replay(source) => Open::Replay(ReplaySender::new(source)),
-            Source::Oscillating(source) => Open::Oscillating(Box::new(OscillatingSender::new(source))),
+            Source::Oscillating(source) => {
+                Open::Oscillating(Box::new(OscillatingSender::new(source)))
+            }
         })
     }
 
@@ -56,7 +58,8 @@ impl Open {
         }
     }
 
-    /// Its turn has come at `now`: a packet, if it sends one, and when its next turn comes (at least a nanosecond later).
+    /// Its turn has come at `now`: a packet, if it sends one, and when its next turn comes (at
+    /// least a nanosecond later).
     #[inline]
     pub fn send(&mut self, now: Time, dice: &mut Rng) -> (Option<OpenPacket>, Time) {
         let ((number, next), len, ecn) = match self {
@@ -66,7 +69,10 @@ impl Open {
             }
             Open::Replay(source) => {
                 let (packet, next) = source.send(now);
-                return (packet.map(|(number, a)| OpenPacket { number, len: a.len, ecn: a.ecn }), next);
+                return (
+                    packet.map(|(number, a)| OpenPacket { number, len: a.len, ecn: a.ecn }),
+                    next,
+                );
             }
             Open::OnOff(source) => (source.send(now, dice), source.len, source.ecn),
             Open::Oscillating(source) => (source.send(now, dice), source.len, source.ecn),

@@ -1,5 +1,6 @@
-//! A constant bit rate that changes between two rates on a timetable (feng2001 §III-D: 5 Mb/s in [10, 30) and [50, 70),
-//! 0.1 Mb/s otherwise). Between two packets the rate adds up to a packet, so that a change takes effect at once.
+//! A constant bit rate that changes between two rates on a timetable (feng2001 §III-D: 5 Mb/s in
+//! [10, 30) and [50, 70), 0.1 Mb/s otherwise). Between two packets the rate adds up to a packet, so
+//! that a change takes effect at once.
 use std::sync::Arc;
 
 use tidegate::{Bytes, ConfigError, Ecn, Prob, Rate, Rng, Span, Time};
@@ -13,7 +14,11 @@ pub type Period = (Time, Time);
 ///
 /// # Errors
 /// Which is not, as `field`.
-pub(crate) fn check_periods(field: &str, periods: &[Period], after: Time) -> Result<(), ConfigError> {
+pub(crate) fn check_periods(
+    field: &str,
+    periods: &[Period],
+    after: Time,
+) -> Result<(), ConfigError> {
     let mut last = after;
     for &(from, to) in periods {
         let text = format!("{from}..{to}");
@@ -21,7 +26,11 @@ pub(crate) fn check_periods(field: &str, periods: &[Period], after: Time) -> Res
             return Err(ConfigError::new(field, text, "the period ends before it begins"));
         }
         if from < last {
-            return Err(ConfigError::new(field, text, format!("begins before the one before it ends, {last}")));
+            return Err(ConfigError::new(
+                field,
+                text,
+                format!("begins before the one before it ends, {last}"),
+            ));
         }
         last = to;
     }
@@ -49,7 +58,11 @@ impl Oscillating {
     pub(crate) fn check(&self) -> Result<(), ConfigError> {
         check_rate("high", self.high)?;
         if self.low > self.high {
-            return Err(ConfigError::new("low", self.low, format!("must be at most the high rate, {}", self.high)));
+            return Err(ConfigError::new(
+                "low",
+                self.low,
+                format!("must be at most the high rate, {}", self.high),
+            ));
         }
         check_packet(self.packet)?;
         check_periods("high_during", &self.high_during, Time::ZERO)
@@ -170,9 +183,15 @@ mod tests {
     fn the_paper_s_timetable() {
         // feng2001 §III-D: 12.5 packets a second, 625 in [10, 30) and [50, 70).
         let sent = sends(100_000, 0.0, 100.0);
-        for (from, to, rate) in [(0.0, 10.0, 12.5), (10.0, 30.0, 625.0), (30.0, 50.0, 12.5), (50.0, 70.0, 625.0)] {
+        for (from, to, rate) in
+            [(0.0, 10.0, 12.5), (10.0, 30.0, 625.0), (30.0, 50.0, 12.5), (50.0, 70.0, 625.0)]
+        {
             let wanted = (to - from) * rate;
-            assert!((count(&sent, from, to) - wanted).abs() <= 1.0, "{from} to {to}: {}", count(&sent, from, to));
+            assert!(
+                (count(&sent, from, to) - wanted).abs() <= 1.0,
+                "{from} to {to}: {}",
+                count(&sent, from, to)
+            );
         }
         // The change takes effect at once: the next packet is due when the rates add up to it.
         assert_eq!(sent.iter().position(|&t| t >= 10.0), Some(125));
@@ -185,7 +204,10 @@ mod tests {
     #[test]
     fn a_low_rate_of_zero_is_silence() {
         let sent = sends(0, 0.0, 100.0);
-        assert_eq!((sent[0], count(&sent, 10.0, 30.0), count(&sent, 30.0, 50.0)), (10.0, 12_500.0, 0.0));
+        assert_eq!(
+            (sent[0], count(&sent, 10.0, 30.0), count(&sent, 30.0, 50.0)),
+            (10.0, 12_500.0, 0.0)
+        );
         assert_eq!(sent.len(), 25_000);
     }
 

@@ -1,4 +1,5 @@
-//! Packets at the times and of the lengths of a list, such as a capture's arrivals. Whoever sent them does not react.
+//! Packets at the times and of the lengths of a list, such as a capture's arrivals. Whoever sent
+//! them does not react.
 use std::sync::Arc;
 
 use tidegate::{ConfigError, Ecn, Span, Time};
@@ -25,7 +26,11 @@ impl Replay {
     pub(crate) fn check(&self) -> Result<(), ConfigError> {
         if !self.arrivals.is_sorted_by_key(|a| a.at) || self.arrivals.iter().any(|a| a.len == 0) {
             let count = self.arrivals.len();
-            return Err(ConfigError::new("arrivals", count, "must be in the order of time, of 1 B at least each"));
+            return Err(ConfigError::new(
+                "arrivals",
+                count,
+                "must be in the order of time, of 1 B at least each",
+            ));
         }
         Ok(())
     }
@@ -55,7 +60,8 @@ impl ReplaySender {
         (self.start, self.sent) = (None, 0);
     }
 
-    /// At `now` a packet is due, or it starts: the packet with its number, if it is due, and when the next one is.
+    /// At `now` a packet is due, or it starts: the packet with its number, if it is due, and when
+    /// the next one is.
     pub fn send(&mut self, now: Time) -> (Option<(u32, Arrival)>, Time) {
         let start = *self.start.get_or_insert(now);
         let due = |i: usize| self.arrivals.get(i).map_or(Time::MAX, |a| start + a.at);
@@ -92,6 +98,9 @@ mod tests {
         }
         let wrong = Replay { arrivals: [arrival(5, 100), arrival(4, 100)].into() };
         assert_eq!(wrong.check().unwrap_err().field, "arrivals");
-        assert_eq!(ReplaySender::new(&Replay { arrivals: [].into() }).send(Time::ZERO).1, Time::MAX);
+        assert_eq!(
+            ReplaySender::new(&Replay { arrivals: [].into() }).send(Time::ZERO).1,
+            Time::MAX
+        );
     }
 }

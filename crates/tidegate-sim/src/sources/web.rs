@@ -1,6 +1,6 @@
-//! The short transfers of a user of the web: think, fetch one object over a connection of its own, think again (a closed
-//! loop). Each object is a new connection, in slow start anew. Neidhardt's heavy-tailed laws of object and of thinking,
-//! as ott1999 (SRED) has them, are [`Web::neidhardt`].
+//! The short transfers of a user of the web: think, fetch one object over a connection of its own,
+//! think again (a closed loop). Each object is a new connection, in slow start anew. Neidhardt's
+//! heavy-tailed laws of object and of thinking, as ott1999 (SRED) has them, are [`Web::neidhardt`].
 use tidegate::{ConfigError, Rng, Span, Time};
 
 use super::{Law, Tcp};
@@ -12,7 +12,8 @@ pub struct Web {
     pub tcp: Tcp,
     /// The size of an object, in bytes on the wire; rounded up to whole segments.
     pub size: Law,
-    /// The time from the end of one object (or the start) to the request of the next, in nanoseconds.
+    /// The time from the end of one object (or the start) to the request of the next, in
+    /// nanoseconds.
     pub think: Law,
 }
 
@@ -20,8 +21,8 @@ pub struct Web {
 const LONGEST: u64 = 1_000_000_000_000_000_000;
 
 impl Web {
-    /// With the laws of size and thinking of ott1999 §IV: objects of median 2190 B and mean 15 kB, times of a mean near 3 s,
-    /// drawn again below 50 ms.
+    /// With the laws of size and thinking of ott1999 §IV: objects of median 2190 B and mean 15 kB,
+    /// times of a mean near 3 s, drawn again below 50 ms.
     pub fn neidhardt(tcp: Tcp) -> Web {
         Web { tcp, size: Web::size(), think: Web::think() }
     }
@@ -42,7 +43,11 @@ impl Web {
 
     pub(crate) fn check(&self) -> Result<(), ConfigError> {
         if let Some(data) = self.tcp.data {
-            return Err(ConfigError::new("data", data, "must be left open: each object has a size of its own"));
+            return Err(ConfigError::new(
+                "data",
+                data,
+                "must be left open: each object has a size of its own",
+            ));
         }
         self.tcp.check()
     }
@@ -89,7 +94,8 @@ impl Session {
     pub fn open(&mut self, dice: &mut Rng) -> &Tcp {
         self.idle = false;
         if let Some((size, _)) = &self.user {
-            let segments = size.draw(dice, self.turn.saturating_sub(1)).div_ceil(self.tcp.segment.get());
+            let segments =
+                size.draw(dice, self.turn.saturating_sub(1)).div_ceil(self.tcp.segment.get());
             self.tcp.data = Some(segments.clamp(1, u32::MAX as u64 - 2) as u32);
         }
         &self.tcp
@@ -116,11 +122,14 @@ mod tests {
         let p = 1.0 / (1.0 + libm::pow(10_000.0 / 2190.0, 1.15066));
         let over = draws.iter().filter(|d| d.1 > 10).count() as f64;
         assert!((over - n as f64 * p).abs() < 5.0 * (n as f64 * p * (1.0 - p)).sqrt(), "{over}");
-        // The share of the slow law above 50 ms, by hand: 0.4954 · 0.9764 / (that + 0.5046 · 0.0893) above a second.
+        // The share of the slow law above 50 ms, by hand: 0.4954 · 0.9764 / (that + 0.5046 ·
+        // 0.0893) above a second.
         let above = |x: f64, median: f64, shape: f64| 1.0 / (1.0 + libm::pow(x / median, shape));
         let slow = 0.4953916 * above(0.05, 1.0, 1.243437);
         let fast = 0.5046084 * above(0.05, 0.0245032, 3.252665);
-        let p = (0.4953916 * above(1.0, 1.0, 1.243437) + 0.5046084 * above(1.0, 0.0245032, 3.252665)) / (slow + fast);
+        let p = (0.4953916 * above(1.0, 1.0, 1.243437)
+            + 0.5046084 * above(1.0, 0.0245032, 3.252665))
+            / (slow + fast);
         let over = draws.iter().filter(|d| d.0 > 1.0).count() as f64;
         assert!(
             (over - n as f64 * p).abs() < 5.0 * (n as f64 * p * (1.0 - p)).sqrt(),

@@ -1,10 +1,11 @@
-//! The plain NewReno sender of ns-2.35, in floats, from the facts in `validation/README.md`. It is the oracle for
-//! ours: too simple to be wrong, and held against recorded runs of ns-2 itself.
+//! The plain NewReno sender of ns-2.35, in floats, from the facts in `validation/README.md`. It is
+//! the oracle for ours: too simple to be wrong, and held against recorded runs of ns-2 itself.
 
 /// Clock tick of the RTT samples, in seconds.
 const TICK: f64 = 0.01;
 
-/// A sender. After each call, `out` holds the packets to send now and `deadline` when to call `expire`.
+/// A sender. After each call, `out` holds the packets to send now and `deadline` when to call
+/// `expire`.
 pub struct Sender {
     pub out: Vec<i64>,
     pub deadline: Option<f64>,

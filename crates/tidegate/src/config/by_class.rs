@@ -13,8 +13,8 @@ pub const SEPARATOR: &str = ":";
 /// The most values in one list.
 const MOST: usize = 1024;
 
-/// Values dealt out by class: the first is class 0's, the second class 1's, and the last one that is given holds for all
-/// further classes. As text, with colons between them.
+/// Values dealt out by class: the first is class 0's, the second class 1's, and the last one that
+/// is given holds for all further classes. As text, with colons between them.
 ///
 /// ```
 /// use tidegate::config::{ByClass, Value};
@@ -70,11 +70,15 @@ impl<T: Element> Value for ByClass<T> {
     fn read(text: &str) -> Result<Self, UnitError> {
         let entries = text.split(SEPARATOR).count();
         if entries > MOST {
-            let why =
-                format!("has {entries} values; at most {MOST} can be, and the last holds for all further classes");
+            let why = format!(
+                "has {entries} values; at most {MOST} can be, and the last holds for all further classes"
+            );
             return Err(UnitError { text: text.chars().take(20).collect(), why });
         }
-        let values = text.split(SEPARATOR).map(|entry| T::read(entry.trim())).collect::<Result<Vec<T>, _>>()?;
+        let values = text
+            .split(SEPARATOR)
+            .map(|entry| T::read(entry.trim()))
+            .collect::<Result<Vec<T>, _>>()?;
         Ok(ByClass { values })
     }
 
@@ -88,7 +92,9 @@ impl<T: Element> Value for ByClass<T> {
 
     fn extent(&self) -> (f64, f64) {
         let extents = self.values.iter().map(T::extent);
-        extents.fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), (low, high)| (least.min(low), most.max(high)))
+        extents.fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), (low, high)| {
+            (least.min(low), most.max(high))
+        })
     }
 
     fn write_bound(magnitude: f64) -> Text {
@@ -114,7 +120,11 @@ mod tests {
         let mut toy = Toy::default();
         for text in ["0.4:1", "1:0.4", "1:5:1", "5"] {
             let error = toy.set("weights", text).unwrap_err();
-            assert_eq!((error.field.as_str(), error.why.as_str()), ("weights", "must lie in 0.5 to 4"), "{text}");
+            assert_eq!(
+                (error.field.as_str(), error.why.as_str()),
+                ("weights", "must lie in 0.5 to 4"),
+                "{text}"
+            );
         }
         for text in ["", "1::2", "1:", "1,2", "1:two"] {
             assert!(toy.set("weights", text).is_err(), "{text}");

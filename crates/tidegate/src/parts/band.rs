@@ -1,5 +1,6 @@
-//! On which side of two thresholds an average is, and when it comes out on another: self-configuring RED's status
-//! (feng1999), which changes once per crossing. On a threshold nothing changes.
+//! On which side of two thresholds an average is, and when it comes out on another:
+//! self-configuring RED's status (feng1999), which changes once per crossing. On a threshold
+//! nothing changes.
 //!
 //! ```
 //! use tidegate::parts::band::{Band, Crossed};

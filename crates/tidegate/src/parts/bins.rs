@@ -55,11 +55,16 @@ impl Place {
 }
 
 impl<T: Clone + Default> Bins<T> {
-    /// Empty bins under the keys 0; [`rekey`](Bins::rekey) before use. `levels` is cut to 1 ..= [`MAX_LEVELS`] and
-    /// `per_level` to at least 1.
+    /// Empty bins under the keys 0; [`rekey`](Bins::rekey) before use. `levels` is cut to 1 ..=
+    /// [`MAX_LEVELS`] and `per_level` to at least 1.
     pub fn new(levels: usize, per_level: u32) -> Bins<T> {
         let (levels, per_level) = (levels.clamp(1, MAX_LEVELS), per_level.max(1));
-        Bins { cells: vec![T::default(); levels * per_level as usize], levels, per_level, keys: [0; KEYS] }
+        Bins {
+            cells: vec![T::default(); levels * per_level as usize],
+            levels,
+            per_level,
+            keys: [0; KEYS],
+        }
     }
 
     /// Empties every bin.
@@ -76,14 +81,16 @@ impl<T: Clone + Default> Bins<T> {
 }
 
 impl<T> Bins<T> {
-    /// The bins of `flow`: the halves of `mix(flow XOR key)`, scaled to 0 .. N. Not proof against somebody who can
-    /// choose `flow` itself; drivers make it with a keyed hash of their own.
+    /// The bins of `flow`: the halves of `mix(flow XOR key)`, scaled to 0 .. N. Not proof against
+    /// somebody who can choose `flow` itself; drivers make it with a keyed hash of their own.
     #[inline]
     pub fn places(&self, flow: u64) -> Places {
         let mut places = Places::default();
         let n = self.per_level as u64;
         let mut start = 0;
-        for (pair, key) in places.0.chunks_exact_mut(2).zip(&self.keys).take(self.levels.div_ceil(2)) {
+        for (pair, key) in
+            places.0.chunks_exact_mut(2).zip(&self.keys).take(self.levels.div_ceil(2))
+        {
             let word = mix(flow ^ key);
             pair[0] = start + (((word & 0xffff_ffff) * n) >> 32) as u32;
             pair[1] = start + self.per_level + (((word >> 32) * n) >> 32) as u32;
@@ -159,12 +166,15 @@ mod tests {
                 let pairs = (0..8).flat_map(|a| (a + 1..8).map(move |b| (a, b)));
                 pairs.zip(&mut joint).for_each(|((a, b), joint)| joint[at[a] * 23 + at[b]] += 1);
             }
-            (0..8).for_each(|l| assert!(chi_square(bins.level(l)) < bound(22.0), "seed {seed}, level {l}"));
+            (0..8).for_each(|l| {
+                assert!(chi_square(bins.level(l)) < bound(22.0), "seed {seed}, level {l}")
+            });
             joint.iter().for_each(|j| assert!(chi_square(j) < bound(528.0), "seed {seed}"));
         }
     }
 
-    /// Two flows that share a bin under one key must not share one under the next more often than chance has it.
+    /// Two flows that share a bin under one key must not share one under the next more often than
+    /// chance has it.
     #[test]
     fn new_keys_part_flows_that_met() {
         let mut dice = Rng::from_seed(4);
@@ -183,6 +193,9 @@ mod tests {
         }
         let (n, p) = (met, 1.0 / 23.0);
         assert!(met > 5_000.0);
-        assert!((met_again - n * p).abs() < 4.9 * (n * p * (1.0 - p)).sqrt(), "{met_again} of {met}"); // 1e-6, two-sided
+        assert!(
+            (met_again - n * p).abs() < 4.9 * (n * p * (1.0 - p)).sqrt(),
+            "{met_again} of {met}"
+        ); // 1e-6, two-sided
     }
 }

@@ -1,8 +1,9 @@
-//! The last t captured flows, with how often each stands among them and what its captures weigh together: chan2003's
-//! capture list in constant time.
+//! The last t captured flows, with how often each stands among them and what its captures weigh
+//! together: chan2003's capture list in constant time.
 //!
-//! A ring remembers the order, an open hash table of at least twice the size counts, and the counts of counts
-//! f_1 … f_5 that the [jackknife](super::jackknife) needs are kept as captures come and go.
+//! A ring remembers the order, an open hash table of at least twice the size counts, and the counts
+//! of counts f_1 … f_5 that the [jackknife](super::jackknife) needs are kept as captures come and
+//! go.
 use alloc::vec::Vec;
 
 use super::jackknife::{Frequencies, HIGHEST_ORDER};
@@ -36,7 +37,8 @@ pub struct CaptureList {
     weights: Vec<u16>,
     /// When each was made; empty where nobody asks.
     stamps: Vec<Stamp>,
-    /// How many flows stand so often in the list, and what was made of that; empty where nobody asks.
+    /// How many flows stand so often in the list, and what was made of that; empty where nobody
+    /// asks.
     levels: Option<Levels>,
     size: usize,
     held: usize,
@@ -66,9 +68,11 @@ impl CaptureList {
         }
     }
 
-    /// The same list, which also remembers when each capture was made and knows fair [`level`](CaptureList::level)s.
+    /// The same list, which also remembers when each capture was made and knows fair
+    /// [`level`](CaptureList::level)s.
     pub fn stamped(self) -> CaptureList {
-        let (stamps, levels) = (alloc::vec![Stamp::default(); self.size], Some(Levels::new(self.size)));
+        let (stamps, levels) =
+            (alloc::vec![Stamp::default(); self.size], Some(Levels::new(self.size)));
         CaptureList { stamps, levels, ..self }
     }
 
@@ -95,7 +99,8 @@ impl CaptureList {
         self.held == 0
     }
 
-    /// When the oldest capture was made, in a [`stamped`](CaptureList::stamped) list that is not empty.
+    /// When the oldest capture was made, in a [`stamped`](CaptureList::stamped) list that is not
+    /// empty.
     #[inline]
     pub fn oldest(&self) -> Option<Stamp> {
         if self.held == 0 { None } else { self.stamps.get(self.tail()).copied() }
@@ -104,12 +109,16 @@ impl CaptureList {
     /// Where the oldest capture is.
     #[inline]
     fn tail(&self) -> usize {
-        if self.next >= self.held { self.next - self.held } else { self.next + self.size - self.held }
+        if self.next >= self.held {
+            self.next - self.held
+        } else {
+            self.next + self.size - self.held
+        }
     }
 
-    /// In a [`stamped`](CaptureList::stamped) list the level at which `room` captures are shared max-min fairly: a flow that
-    /// stands less often than that has all of its captures among them, any other has this many. `None` if there is room
-    /// for all.
+    /// In a [`stamped`](CaptureList::stamped) list the level at which `room` captures are shared
+    /// max-min fairly: a flow that stands less often than that has all of its captures among
+    /// them, any other has this many. `None` if there is room for all.
     pub fn level(&mut self, room: f64) -> Option<f64> {
         let held = self.held as f64;
         self.levels.as_mut().filter(|_| room < held).map(|levels| levels.level(room.max(0.0)))
@@ -138,7 +147,8 @@ impl CaptureList {
         self.total
     }
 
-    /// Captures `flow`, for `weight` (1, if captures are only counted); a full list forgets its oldest capture.
+    /// Captures `flow`, for `weight` (1, if captures are only counted); a full list forgets its
+    /// oldest capture.
     pub fn capture(&mut self, flow: u64, weight: u16) {
         self.capture_at(flow, weight, Stamp::default());
     }
@@ -211,7 +221,8 @@ impl CaptureList {
         slot
     }
 
-    /// Moves later members of the probing run into the freed slot, so that none becomes unreachable.
+    /// Moves later members of the probing run into the freed slot, so that none becomes
+    /// unreachable.
     fn close_gap(&mut self, mut gap: usize) {
         let mask = self.slots.len() - 1;
         let mut slot = (gap + 1) & mask;
@@ -228,7 +239,8 @@ impl CaptureList {
     }
 }
 
-/// How many flows stand how often in a list, and a level that is moved along: the sum of min(count, level) over all flows.
+/// How many flows stand how often in a list, and a level that is moved along: the sum of min(count,
+/// level) over all flows.
 #[derive(Clone, Debug)]
 struct Levels {
     /// How many flows stand so often; of 0 nothing is kept.
@@ -315,7 +327,9 @@ mod tests {
                     left -= count;
                 }
                 match (list.level(room), expected) {
-                    (Some(ours), Some(by_hand)) => assert!((ours - by_hand).abs() < 1e-9, "{ours} {by_hand}"),
+                    (Some(ours), Some(by_hand)) => {
+                        assert!((ours - by_hand).abs() < 1e-9, "{ours} {by_hand}")
+                    }
                     (ours, by_hand) => assert_eq!(ours, by_hand),
                 }
             }
@@ -340,7 +354,8 @@ mod tests {
                 }
                 let mut expected = Frequencies::default();
                 for flow in 0..flows.min(64) {
-                    let weights: Vec<u32> = walked.iter().filter(|(f, _)| *f == flow).map(|(_, w)| *w).collect();
+                    let weights: Vec<u32> =
+                        walked.iter().filter(|(f, _)| *f == flow).map(|(_, w)| *w).collect();
                     assert_eq!(list.count(flow), weights.len() as u32);
                     assert_eq!(list.weight(flow), weights.iter().sum());
                 }

@@ -1,4 +1,5 @@
-//! Packets in a line for each class, served by weight: lines over one pool and the clock that says whose turn it is.
+//! Packets in a line for each class, served by weight: lines over one pool and the clock that says
+//! whose turn it is.
 //!
 //! ```
 //! use tidegate::config::ByClass;
@@ -18,7 +19,8 @@ use crate::parts::fair_clock::{FairClock, Order};
 use crate::parts::lines::Lines;
 use crate::qdisc::{Backlog, Link};
 
-/// The most packets for which there is room from the start; a queue that drops early may never fill a larger limit.
+/// The most packets for which there is room from the start; a queue that drops early may never fill
+/// a larger limit.
 const MOST_ROOM: u64 = 4096;
 
 /// Packets in a line for each class, served by weight.
@@ -41,7 +43,8 @@ impl ClassLines {
         }
     }
 
-    /// What `classes` classes and as many packets as `link` can hold take besides the packets, in bytes.
+    /// What `classes` classes and as many packets as `link` can hold take besides the packets, in
+    /// bytes.
     pub fn bytes(classes: u64, link: &Link) -> u64 {
         Lines::bytes(classes, link.most_packets()) + FairClock::bytes(classes)
     }
@@ -79,7 +82,8 @@ impl ClassLines {
         self.lines.push(class, pkt);
     }
 
-    /// The last packet of `class` leaves, if another one is before it: whose turn it is does not change.
+    /// The last packet of `class` leaves, if another one is before it: whose turn it is does not
+    /// change.
     pub fn pop_tail(&mut self, class: usize) -> Option<Packet> {
         if self.lines.backlog(class).packets < 2 {
             return None;

@@ -1,7 +1,9 @@
-//! CoDel's law (nichols2018 §5): watch how long packets waited, and signal ever more often while they wait too long.
+//! CoDel's law (nichols2018 §5): watch how long packets waited, and signal ever more often while
+//! they wait too long.
 //!
-//! The law is given a [`Line`] when the link asks for a packet; it takes packets off its head, has some of them
-//! signalled, and hands back the one to send. It holds no packet itself, so one line may follow it or a thousand.
+//! The law is given a [`Line`] when the link asks for a packet; it takes packets off its head, has
+//! some of them signalled, and hands back the one to send. It holds no packet itself, so one line
+//! may follow it or a thousand.
 //!
 //! ```
 //! use tidegate::{Span, Time, parts::codel_law::Law};
@@ -17,18 +19,22 @@ use crate::units::{Span, Time};
 pub struct Law {
     /// A standing delay below this is acceptable.
     pub target: Span,
-    /// How long the delay must have been above `target` before the first signal, and the time between the first two.
+    /// How long the delay must have been above `target` before the first signal, and the time
+    /// between the first two.
     pub interval: Span,
     /// With no more than this waiting behind it, in bytes, a packet is never signalled.
     pub mtu: u64,
 }
 
 impl Law {
-    /// When the next signal is due, after one at `from` that was the `count`-th: interval / sqrt(count) later, so that
-    /// the rate of signals rises as the square root of their number (§5.6). `count` of 0 counts as 1.
+    /// When the next signal is due, after one at `from` that was the `count`-th: interval /
+    /// sqrt(count) later, so that the rate of signals rises as the square root of their number
+    /// (§5.6). `count` of 0 counts as 1.
     #[inline]
     pub fn next(&self, from: Time, count: u32) -> Time {
-        from + Span::from_nanos((self.interval.as_nanos() as f64 / libm::sqrt(count.max(1) as f64)) as u64)
+        from + Span::from_nanos(
+            (self.interval.as_nanos() as f64 / libm::sqrt(count.max(1) as f64)) as u64,
+        )
     }
 }
 
@@ -36,16 +42,19 @@ impl Law {
 pub trait Line {
     /// Takes the head off.
     fn take(&mut self) -> Option<Packet>;
-    /// What still waits for the link, in bytes: in this line and in those beside it (nichols2018 §4.4).
+    /// What still waits for the link, in bytes: in this line and in those beside it (nichols2018
+    /// §4.4).
     fn waits(&self) -> u64;
-    /// Gives the packet its signal: `Some` is the packet, marked, which goes on; `None`, it was dropped.
+    /// Gives the packet its signal: `Some` is the packet, marked, which goes on; `None`, it was
+    /// dropped.
     fn signal(&mut self, pkt: Packet) -> Option<Packet>;
 }
 
 /// What the law remembers of one line (nichols2018 §5.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Control {
-    /// When signals may begin if the delay stays above target until then; `None` while it is below.
+    /// When signals may begin if the delay stays above target until then; `None` while it is
+    /// below.
     first_above: Option<Time>,
     /// When the next signal is due, in the dropping state.
     drop_next: Time,
@@ -65,7 +74,8 @@ impl Control {
         self.sojourn
     }
 
-    /// Signals since the dropping state was last entered (begun with what held the line the last time).
+    /// Signals since the dropping state was last entered (begun with what held the line the last
+    /// time).
     pub fn count(&self) -> u32 {
         self.count
     }
@@ -93,9 +103,16 @@ impl Control {
         self.signal_all_due(law, now, pkt?, line)
     }
 
-    /// Signals `pkt` and, as long as drops are due and the delay is still too long, those behind it. A packet that is
-    /// marked goes on, so it is the last (the RFC drops only; so do the kernels that mark).
-    fn signal_all_due(&mut self, law: &Law, now: Time, mut pkt: Packet, line: &mut impl Line) -> Option<Packet> {
+    /// Signals `pkt` and, as long as drops are due and the delay is still too long, those behind
+    /// it. A packet that is marked goes on, so it is the last (the RFC drops only; so do the
+    /// kernels that mark).
+    fn signal_all_due(
+        &mut self,
+        law: &Law,
+        now: Time,
+        mut pkt: Packet,
+        line: &mut impl Line,
+    ) -> Option<Packet> {
         while now >= self.drop_next {
             self.count = self.count.saturating_add(1);
             if let Some(marked) = line.signal(pkt) {
@@ -129,12 +146,14 @@ impl Control {
         (Some(pkt), now >= since)
     }
 
-    /// Enters the dropping state. Soon after the last time, the rate that held the line then is where to begin (§5.5).
+    /// Enters the dropping state. Soon after the last time, the rate that held the line then is
+    /// where to begin (§5.5).
     fn enter(&mut self, law: &Law, now: Time) {
         self.dropping = true;
         let risen = self.count - self.last_count;
         // §5.5's 16 intervals; a signal still due in the future counts as just now.
-        let soon = now.since(self.drop_next).as_nanos() < law.interval.as_nanos().saturating_mul(16);
+        let soon =
+            now.since(self.drop_next).as_nanos() < law.interval.as_nanos().saturating_mul(16);
         self.count = if risen > 1 && soon { risen } else { 1 };
         self.last_count = self.count;
         self.drop_next = law.next(now, self.count);
@@ -145,7 +164,8 @@ impl Control {
 mod tests {
     use super::*;
 
-    /// interval = 100 ms: the tenth signal comes 100 (1 + 1/√2 + … + 1/√9) = 470.477 ms after the first.
+    /// interval = 100 ms: the tenth signal comes 100 (1 + 1/√2 + … + 1/√9) = 470.477 ms after the
+    /// first.
     #[test]
     fn golden_times() {
         let law = Law { target: Span::from_millis(5), interval: Span::from_millis(100), mtu: 1500 };

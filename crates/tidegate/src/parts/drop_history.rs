@@ -1,8 +1,9 @@
-//! RED-PD's drop history (mahajan2001 §3.1): what each flow lost to RED in the last M lists and in the one that is open,
-//! with room for a bounded number of flows; and what is known of those that are dropped from beforehand.
+//! RED-PD's drop history (mahajan2001 §3.1): what each flow lost to RED in the last M lists and in
+//! the one that is open, with room for a bounded number of flows; and what is known of those that
+//! are dropped from beforehand.
 //!
-//! A flow that stands in several lists is one that sends much: one that has lost several packets at once stands in one list
-//! only.
+//! A flow that stands in several lists is one that sends much: one that has lost several packets at
+//! once stands in one list only.
 //!
 //! ```
 //! use tidegate::parts::drop_history::{DropHistory, Keep};
@@ -76,8 +77,8 @@ pub struct DropHistory<T> {
 }
 
 impl<T: Copy> DropHistory<T> {
-    /// An empty history of 1 to [`MOST_LISTS`] lists (other numbers are taken as the nearest of these) of at most
-    /// `list_flows` flows each, which knows at most `flows` flows at a time.
+    /// An empty history of 1 to [`MOST_LISTS`] lists (other numbers are taken as the nearest of
+    /// these) of at most `list_flows` flows each, which knows at most `flows` flows at a time.
     pub fn new(lists: u32, list_flows: u32, flows: u32) -> DropHistory<T> {
         DropHistory {
             accounts: FlowTable::new(flows),
@@ -90,7 +91,8 @@ impl<T: Copy> DropHistory<T> {
 
     /// What a history that knows `flows` flows takes, in bytes.
     pub fn bytes(flows: u32) -> u64 {
-        FlowTable::<Account<T>>::state_bytes(flows) + flows as u64 * core::mem::size_of::<(u64, u64)>() as u64
+        FlowTable::<Account<T>>::state_bytes(flows)
+            + flows as u64 * core::mem::size_of::<(u64, u64)>() as u64
     }
 
     /// How many flows are known.
@@ -138,8 +140,8 @@ impl<T: Copy> DropHistory<T> {
         account.open += len as u64;
     }
 
-    /// The open list is closed, cut to the flows that lost most (of equals to those of larger number), and a new one
-    /// opened; the oldest is forgotten.
+    /// The open list is closed, cut to the flows that lost most (of equals to those of larger
+    /// number), and a new one opened; the oldest is forgotten.
     pub fn close(&mut self) {
         let least = self.least_of_a_full_list();
         let lists = self.lists;
@@ -168,8 +170,8 @@ impl<T: Copy> DropHistory<T> {
         *ranking.select_nth_unstable(last).1
     }
 
-    /// Shows each account to `look`, in no particular order, which says whether it is to stay; what arrived and what is gone
-    /// count from zero again.
+    /// Shows each account to `look`, in no particular order, which says whether it is to stay; what
+    /// arrived and what is gone count from zero again.
     pub fn each(&mut self, mut look: impl FnMut(u64, &mut Account<T>) -> Keep) {
         self.accounts.retain(|flow, account| {
             let keep = look(flow, account);
@@ -187,7 +189,11 @@ impl<T: Copy> DropHistory<T> {
 impl<T: Copy> Clone for DropHistory<T> {
     /// The copy has its memory at once, as the original has.
     fn clone(&self) -> Self {
-        DropHistory { accounts: self.accounts.clone(), ranking: Vec::with_capacity(self.flows as usize), ..*self }
+        DropHistory {
+            accounts: self.accounts.clone(),
+            ranking: Vec::with_capacity(self.flows as usize),
+            ..*self
+        }
     }
 }
 
@@ -212,7 +218,8 @@ mod tests {
                     history.dropped(flow, len);
                     *open.entry(flow).or_default() += len as u64;
                 }
-                let mut ranking: Vec<(u64, u64)> = open.into_iter().map(|(flow, lost)| (lost, flow)).collect();
+                let mut ranking: Vec<(u64, u64)> =
+                    open.into_iter().map(|(flow, lost)| (lost, flow)).collect();
                 ranking.sort();
                 let cut = ranking.len().saturating_sub(list_flows as usize);
                 plain.insert(0, ranking[cut..].iter().map(|&(lost, flow)| (flow, lost)).collect());
@@ -225,7 +232,8 @@ mod tests {
                     assert_eq!(account.is_in_newest(), of(&plain[0]).is_some());
                     Keep::IfListed
                 });
-                let known: BTreeMap<u64, u64> = plain.iter().flatten().map(|(&flow, &lost)| (flow, lost)).collect();
+                let known: BTreeMap<u64, u64> =
+                    plain.iter().flatten().map(|(&flow, &lost)| (flow, lost)).collect();
                 assert_eq!(history.len() as usize, known.len());
                 assert!(known.keys().all(|&flow| history.get(flow).is_some()));
             }

@@ -1,4 +1,5 @@
-//! Periodic work without a timer: whoever holds an [`Every`] asks it at each call what has fallen due.
+//! Periodic work without a timer: whoever holds an [`Every`] asks it at each call what has fallen
+//! due.
 //!
 //! ```
 //! use tidegate::{Span, Time, parts::every::Every};
@@ -76,7 +77,10 @@ mod tests {
             assert_eq!(every.overdue(at(ms)), steps);
         }
         every.skip(98);
-        assert_eq!((every.step(at(1_005)), every.step(at(1_005))), (Some(at(990)), Some(at(1_000))));
+        assert_eq!(
+            (every.step(at(1_005)), every.step(at(1_005))),
+            (Some(at(990)), Some(at(1_000)))
+        );
         assert_eq!((every.step(at(1_005)), every.due()), (None, at(1_010)));
     }
 

@@ -9,7 +9,8 @@
 //! assert_eq!(avg.get(), 1.0);
 //! ```
 
-/// An average that forgets: each update moves it by `weight` of the way to the new value. Starts at 0.
+/// An average that forgets: each update moves it by `weight` of the way to the new value. Starts at
+/// 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ewma {
     value: f64,
@@ -39,8 +40,8 @@ impl Ewma {
         self.value = self.decayed(steps);
     }
 
-    /// What [`decay`](Ewma::decay) would leave: avg (1 − w)^steps, by squaring, so that it takes at most 64
-    /// squarings and only multiplications.
+    /// What [`decay`](Ewma::decay) would leave: avg (1 − w)^steps, by squaring, so that it takes at
+    /// most 64 squarings and only multiplications.
     pub fn decayed(&self, mut steps: u64) -> f64 {
         let (mut value, mut factor) = (self.value, 1.0 - self.weight);
         while steps > 0 {

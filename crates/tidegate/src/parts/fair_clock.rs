@@ -1,16 +1,19 @@
-//! Which class's packet goes next so that each gets its share of the link by weight: the virtual time of WF²Q+ (bennett1997)
-//! and, as an option, of SCFQ (golestani1994).
+//! Which class's packet goes next so that each gets its share of the link by weight: the virtual
+//! time of WF²Q+ (bennett1997) and, as an option, of SCFQ (golestani1994).
 //!
-//! Each class with packets has a start tag S and a finish tag F for its head packet of L bytes: F = S + L / w. S is the
-//! finish of the packet before, or the virtual time V if that is later and the class had nothing waiting.
-//! - WF²Q+ sends, among the classes that have S ≤ V, the one with the least F. V grows by the bytes sent over the sum of
-//!   all weights, and never stays behind the least S. A class is so never ahead of its share by more than a packet.
-//! - SCFQ sends the least F of all, and V is the F of the packet in service. It is cheaper and may serve a heavy class in a
-//!   burst.
+//! Each class with packets has a start tag S and a finish tag F for its head packet of L bytes: F =
+//! S + L / w. S is the finish of the packet before, or the virtual time V if that is later and the
+//! class had nothing waiting.
+//! - WF²Q+ sends, among the classes that have S ≤ V, the one with the least F. V grows by the bytes
+//!   sent over the sum of all weights, and never stays behind the least S. A class is so never
+//!   ahead of its share by more than a packet.
+//! - SCFQ sends the least F of all, and V is the F of the packet in service. It is cheaper and may
+//!   serve a heavy class in a burst.
 //!
-//! Of equal tags the lowest class wins. Tags are fixed-point numbers, so that nothing drifts over any length of busy period,
-//! and are compared to a millionth of a byte, so that what is equal but for rounding is equal. When the link finds nothing to
-//! send, tags start from a common point again. Both choose in O(log n).
+//! Of equal tags the lowest class wins. Tags are fixed-point numbers, so that nothing drifts over
+//! any length of busy period, and are compared to a millionth of a byte, so that what is equal but
+//! for rounding is equal. When the link finds nothing to send, tags start from a common point
+//! again. Both choose in O(log n).
 //!
 //! ```
 //! use tidegate::parts::fair_clock::{FairClock, Order};
@@ -41,7 +44,8 @@ choices! {
     }
 }
 
-/// A tag: bytes per unit of weight, times 2^[`FRACTION`]. At weight .01, 2^65 bytes go by before it overflows.
+/// A tag: bytes per unit of weight, times 2^[`FRACTION`]. At weight .01, 2^65 bytes go by before it
+/// overflows.
 type Tag = u128;
 
 const FRACTION: u32 = 56;
@@ -93,9 +97,11 @@ fn one_over(weight: f64) -> Tag {
 }
 
 impl FairClock {
-    /// Classes with these weights, all without packets. Weights outside [`WEIGHTS`] are brought to the nearest bound.
+    /// Classes with these weights, all without packets. Weights outside [`WEIGHTS`] are brought to
+    /// the nearest bound.
     pub fn new(weights: impl Iterator<Item = f64>, order: Order) -> FairClock {
-        let weights: Vec<f64> = weights.map(|w| w.clamp(*WEIGHTS.start(), *WEIGHTS.end())).collect();
+        let weights: Vec<f64> =
+            weights.map(|w| w.clamp(*WEIGHTS.start(), *WEIGHTS.end())).collect();
         let class = |&weight: &f64| Class { per_byte: one_over(weight), finish: 0 };
         FairClock {
             order,
@@ -128,9 +134,13 @@ impl FairClock {
         self.queue(class, self.classes[class].finish.max(self.now), len);
     }
 
-    /// The class whose head packet goes next; `None` when none has any. Tell with [`sent`](FairClock::sent) what it was.
+    /// The class whose head packet goes next; `None` when none has any. Tell with
+    /// [`sent`](FairClock::sent) what it was.
     #[inline]
-    #[allow(clippy::should_implement_trait, reason = "it does not iterate: what is next depends on what was sent")]
+    #[allow(
+        clippy::should_implement_trait,
+        reason = "it does not iterate: what is next depends on what was sent"
+    )]
     pub fn next(&mut self) -> Option<usize> {
         if self.order == Order::Wf2qPlus {
             self.now += self.sent as Tag * self.per_byte_of_all;
@@ -148,7 +158,8 @@ impl FairClock {
         Some(class as usize)
     }
 
-    /// `class` has sent a packet of `len` bytes; behind it the next one has `behind` bytes, if there is one.
+    /// `class` has sent a packet of `len` bytes; behind it the next one has `behind` bytes, if
+    /// there is one.
     #[inline]
     pub fn sent(&mut self, class: usize, len: u32, behind: Option<u32>) {
         self.sent = len;
@@ -170,7 +181,8 @@ impl FairClock {
         }
     }
 
-    /// Moves the classes whose S has come by V; if nobody could be served, V goes on to the least S.
+    /// Moves the classes whose S has come by V; if nobody could be served, V goes on to the least
+    /// S.
     #[inline]
     fn start(&mut self) {
         let mut reached = rounded(self.now);
@@ -193,7 +205,8 @@ mod tests {
     use super::*;
     use alloc::vec;
 
-    /// Serves a fixed amount of packets of `len` bytes, all there from the start, and returns the classes in order.
+    /// Serves a fixed amount of packets of `len` bytes, all there from the start, and returns the
+    /// classes in order.
     fn serve(order: Order, weights: &[f64], packets: &[u32], len: u32) -> Vec<usize> {
         let mut clock = FairClock::new(weights.iter().copied(), order);
         let mut left = packets.to_vec();
@@ -209,25 +222,29 @@ mod tests {
         turns
     }
 
-    /// The example by which bennett1996 tells WF²Q from WFQ: a class with half of the link and eleven packets, ten classes
-    /// with a twentieth and a packet each, all at once. By finish tags alone ten packets of the first go in a row; in WF²Q+
-    /// it has every second slot.
+    /// The example by which bennett1996 tells WF²Q from WFQ: a class with half of the link and
+    /// eleven packets, ten classes with a twentieth and a packet each, all at once. By finish
+    /// tags alone ten packets of the first go in a row; in WF²Q+ it has every second slot.
     #[test]
     fn service_order_of_wfq_and_wf2q() {
         for unit in [1, 1000, 1500] {
             for scale in [0.05, 1.0, 7.0] {
-                let weights: Vec<f64> = (0..11).map(|class| if class == 0 { 10.0 } else { 1.0 } * scale).collect();
-                let packets: Vec<u32> = (0..11).map(|class| if class == 0 { 11 } else { 1 }).collect();
+                let weights: Vec<f64> =
+                    (0..11).map(|class| if class == 0 { 10.0 } else { 1.0 } * scale).collect();
+                let packets: Vec<u32> =
+                    (0..11).map(|class| if class == 0 { 11 } else { 1 }).collect();
                 let wfq = [vec![0; 10], (1..=10).collect(), vec![0]].concat();
                 assert_eq!(serve(Order::Scfq, &weights, &packets, unit), wfq);
-                let turns: Vec<usize> = (0..21).map(|slot| if slot % 2 == 0 { 0 } else { slot / 2 + 1 }).collect();
+                let turns: Vec<usize> =
+                    (0..21).map(|slot| if slot % 2 == 0 { 0 } else { slot / 2 + 1 }).collect();
                 assert_eq!(serve(Order::Wf2qPlus, &weights, &packets, unit), turns);
             }
         }
     }
 
-    /// WF²Q+ is never ahead or behind of the exact shares by more than a packet of each, with any weights, as long as all
-    /// have packets; SCFQ is behind by no more than a packet of every other class.
+    /// WF²Q+ is never ahead or behind of the exact shares by more than a packet of each, with any
+    /// weights, as long as all have packets; SCFQ is behind by no more than a packet of every
+    /// other class.
     #[test]
     fn shares_go_by_weight() {
         let weights = [0.01, 0.3, 1.0, 7.0, 123.0];
@@ -246,14 +263,17 @@ mod tests {
                     let ahead = sent[i] - total * weights[i] / all;
                     let room = lens[i] as f64 + 1500.0;
                     let bound = if order == Order::Wf2qPlus { room } else { 1500.0 * 5.0 };
-                    assert!(ahead.abs() <= bound, "{order:?}, packet {n}: class {i} is ahead by {ahead}");
+                    assert!(
+                        ahead.abs() <= bound,
+                        "{order:?}, packet {n}: class {i} is ahead by {ahead}"
+                    );
                 }
             }
         }
     }
 
-    /// Thirds do not drift: after three million turns of three equal classes and one of weight 3 the order is as in
-    /// the beginning.
+    /// Thirds do not drift: after three million turns of three equal classes and one of weight 3
+    /// the order is as in the beginning.
     #[test]
     fn nothing_drifts() {
         let mut clock = FairClock::new([3.0, 1.0, 1.0, 1.0].into_iter(), Order::Wf2qPlus);

@@ -1,5 +1,6 @@
-//! How much traffic is a fair amount: AFD's controller (pan2003 §3.3), which EWFQ (lu2012) shares. At every step
-//! m_fair += α (q_old − q_target) − β (q − q_target): too long a queue, or one that grows, means that too much is let in.
+//! How much traffic is a fair amount: AFD's controller (pan2003 §3.3), which EWFQ (lu2012) shares.
+//! At every step m_fair += α (q_old − q_target) − β (q − q_target): too long a queue, or one that
+//! grows, means that too much is let in.
 //!
 //! ```
 //! use tidegate::parts::fair_control::FairControl;
@@ -35,8 +36,8 @@ impl FairControl {
         self.q_old = q;
     }
 
-    /// `count` steps during which the queue stays as it is. From the second on each changes m_fair by the same amount, so
-    /// that they are one product.
+    /// `count` steps during which the queue stays as it is. From the second on each changes m_fair
+    /// by the same amount, so that they are one product.
     pub fn steps(&mut self, q: f64, count: u64) {
         if count == 0 {
             return;
@@ -46,7 +47,8 @@ impl FairControl {
         self.m_fair = (self.m_fair + change).clamp(self.range.0, self.range.1);
     }
 
-    /// The share of its packets that a flow loses which sends `m` in an interval and heeds nothing: (1 − m_fair / m)+.
+    /// The share of its packets that a flow loses which sends `m` in an interval and heeds nothing:
+    /// (1 − m_fair / m)+.
     #[inline]
     pub fn drop(&self, m: f64) -> f64 {
         if m > self.m_fair { 1.0 - self.m_fair / m } else { 0.0 }
@@ -58,10 +60,17 @@ mod tests {
     use super::*;
     use crate::rng::Rng;
 
-    const AFD: FairControl =
-        FairControl { m_fair: 100.0, q_old: 60.0, alpha: 1.7, beta: 1.8, target: 50.0, range: (1.0, 500.0) };
+    const AFD: FairControl = FairControl {
+        m_fair: 100.0,
+        q_old: 60.0,
+        alpha: 1.7,
+        beta: 1.8,
+        target: 50.0,
+        range: (1.0, 500.0),
+    };
 
-    /// pan2003's constants in packets and lu2012's in bytes; a flow that sends 160 with a fair 100 loses three in eight.
+    /// pan2003's constants in packets and lu2012's in bytes; a flow that sends 160 with a fair 100
+    /// loses three in eight.
     #[test]
     fn golden() {
         let mut afd = AFD;
@@ -87,7 +96,11 @@ mod tests {
     fn steps_at_once() {
         let mut dice = Rng::from_seed(5);
         for _ in 0..2_000 {
-            let start = FairControl { m_fair: dice.between(1.0, 500.0), q_old: dice.between(0.0, 100.0), ..AFD };
+            let start = FairControl {
+                m_fair: dice.between(1.0, 500.0),
+                q_old: dice.between(0.0, 100.0),
+                ..AFD
+            };
             let (q, count) = (dice.between(0.0, 100.0), dice.below(300));
             let (mut one_by_one, mut at_once) = (start, start);
             (0..count).for_each(|_| one_by_one.step(q));

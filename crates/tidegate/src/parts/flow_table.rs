@@ -1,8 +1,10 @@
-//! State per flow with a hard cap: a table that is allocated once, so that invented flows cannot exhaust memory.
+//! State per flow with a hard cap: a table that is allocated once, so that invented flows cannot
+//! exhaust memory.
 //!
-//! Its owner keeps a line of flows that may be forgotten ([`retire`](FlowTable::retire)), oldest first, and forgets them
-//! when their time is over or when the table is full; nothing is evicted behind its back. All steps take constant time.
-//! Flows are taken as the keyed hashes that drivers give: nobody can aim at a run of places.
+//! Its owner keeps a line of flows that may be forgotten ([`retire`](FlowTable::retire)), oldest
+//! first, and forgets them when their time is over or when the table is full; nothing is evicted
+//! behind its back. All steps take constant time. Flows are taken as the keyed hashes that drivers
+//! give: nobody can aim at a run of places.
 //!
 //! ```
 //! use tidegate::parts::flow_table::FlowTable;
@@ -39,10 +41,12 @@ struct Slot<T> {
     state: T,
 }
 
-/// A table of at most so many flows, each with a `T`. A flow's slot does not move while the flow is in the table.
+/// A table of at most so many flows, each with a `T`. A flow's slot does not move while the flow is
+/// in the table.
 #[derive(Debug)]
 pub struct FlowTable<T> {
-    /// Open addressing, at most half full: a part of the flow's hash, and its slot plus one (0: a free place).
+    /// Open addressing, at most half full: a part of the flow's hash, and its slot plus one (0: a
+    /// free place).
     places: Vec<[u32; 2]>,
     slots: Vec<Slot<T>>,
     capacity: u32,
@@ -54,7 +58,8 @@ pub struct FlowTable<T> {
 }
 
 impl<T: Copy> FlowTable<T> {
-    /// An empty table for 1 to [`MOST_FLOWS`] flows; other numbers are taken as the nearest of these.
+    /// An empty table for 1 to [`MOST_FLOWS`] flows; other numbers are taken as the nearest of
+    /// these.
     pub fn new(capacity: u32) -> FlowTable<T> {
         let capacity = capacity.clamp(1, MOST_FLOWS);
         FlowTable {
@@ -159,8 +164,8 @@ impl<T: Copy> FlowTable<T> {
         self.len -= 1;
     }
 
-    /// Asks `keep` of every flow, in no particular order, and forgets those of which it says no. Takes time for every slot
-    /// that was ever in use.
+    /// Asks `keep` of every flow, in no particular order, and forgets those of which it says no.
+    /// Takes time for every slot that was ever in use.
     pub fn retain(&mut self, mut keep: impl FnMut(u64, &mut T) -> bool) {
         for slot in 0..self.slots.len() as u32 {
             let flow = self.slots[slot as usize].flow;
@@ -173,7 +178,10 @@ impl<T: Copy> FlowTable<T> {
 
     /// What is known of each flow, in no particular order.
     pub fn states(&self) -> impl Iterator<Item = &T> {
-        self.places.iter().filter(|place| place[1] != 0).map(|place| &self.slots[place[1] as usize - 1].state)
+        self.places
+            .iter()
+            .filter(|place| place[1] != 0)
+            .map(|place| &self.slots[place[1] as usize - 1].state)
     }
 
     /// The same, to be changed, by slots that were ever in use.
@@ -186,7 +194,8 @@ impl<T: Copy> FlowTable<T> {
         self.slots.iter().filter(|slot| slot.older != FREE).map(|slot| (slot.flow, &slot.state))
     }
 
-    /// Moves later members of the probing run into the freed place, so that none becomes unreachable.
+    /// Moves later members of the probing run into the freed place, so that none becomes
+    /// unreachable.
     fn close_gap(&mut self, mut gap: usize) {
         let mask = self.places.len() - 1;
         let mut place = self.after(gap);
@@ -268,20 +277,26 @@ mod tests {
     use crate::rng::Rng;
     use alloc::collections::{BTreeMap, VecDeque};
 
-    /// Two flows whose hashes are the same in the 32 bits that the table keeps stand side by side, and each is found.
+    /// Two flows whose hashes are the same in the 32 bits that the table keeps stand side by side,
+    /// and each is found.
     #[test]
     fn flows_of_one_hash_are_told_apart() {
         let mut by_hash = BTreeMap::new();
-        let pair = (0..1_000_000).find_map(|flow| Some((by_hash.insert(FlowTable::<u8>::hash(flow), flow)?, flow)));
+        let pair = (0..1_000_000)
+            .find_map(|flow| Some((by_hash.insert(FlowTable::<u8>::hash(flow), flow)?, flow)));
         let (one, other) = pair.expect("among a million flows about a hundred pairs");
         let mut table = FlowTable::new(4);
         assert_eq!((table.insert(one, 1), table.find(other)), (Some(0), None));
-        assert_eq!((table.insert(other, 2), table.find(one), table.find(other)), (Some(1), Some(0), Some(1)));
+        assert_eq!(
+            (table.insert(other, 2), table.find(one), table.find(other)),
+            (Some(1), Some(0), Some(1))
+        );
         table.remove(0);
         assert_eq!((table.find(one), table.find(other)), (None, Some(1)));
     }
 
-    /// Against a map and a queue: who is there, with what, where, and who has been retired longest, after every step.
+    /// Against a map and a queue: who is there, with what, where, and who has been retired longest,
+    /// after every step.
     #[test]
     fn agrees_with_a_map() {
         for (capacity, flows) in [(1, 3), (2, 5), (7, 12), (64, 100), (64, 60)] {
@@ -316,20 +331,25 @@ mod tests {
                 assert_eq!(table.is_empty(), map.is_empty());
                 assert_eq!(table.oldest_retired(), retired.front().map(|flow| map[flow].0));
                 for flow in 0..flows {
-                    assert_eq!(table.find(flow).map(|slot| (slot, table[slot])), map.get(&flow).copied());
+                    assert_eq!(
+                        table.find(flow).map(|slot| (slot, table[slot])),
+                        map.get(&flow).copied()
+                    );
                 }
             }
         }
     }
 
-    /// Runs of places that wrap around the end, with gaps closed in them: every flow that hashes to few homes.
+    /// Runs of places that wrap around the end, with gaps closed in them: every flow that hashes to
+    /// few homes.
     #[test]
     fn crowded_places() {
         let mut table = FlowTable::new(8);
         let last = |flow: &u64| mix(*flow) as usize % 16 >= 14;
         let flows: Vec<u64> = (0..).filter(last).take(8).collect();
         for round in 0..8 {
-            let slots: Vec<u32> = flows.iter().map(|&flow| table.insert(flow, flow).unwrap()).collect();
+            let slots: Vec<u32> =
+                flows.iter().map(|&flow| table.insert(flow, flow).unwrap()).collect();
             for i in 0..8 {
                 table.remove(slots[(i + round) % 8]);
                 for j in i + 1..8 {
@@ -341,7 +361,8 @@ mod tests {
         }
     }
 
-    /// Whatever was removed and came back before: each flow is asked once, and those that go are gone.
+    /// Whatever was removed and came back before: each flow is asked once, and those that go are
+    /// gone.
     #[test]
     fn retains_what_is_to_stay() {
         let mut dice = Rng::from_seed(8);
@@ -358,7 +379,10 @@ mod tests {
             let (before, mut asked) = (table.len(), BTreeMap::new());
             assert_eq!(table.states().count() as u32, before);
             assert!(table.iter().all(|(flow, state)| flow == *state && table.find(flow).is_some()));
-            assert_eq!((table.iter().count(), table.states_mut().count()), (before as usize, before as usize));
+            assert_eq!(
+                (table.iter().count(), table.states_mut().count()),
+                (before as usize, before as usize)
+            );
             let odd = dice.below(2);
             table.retain(|flow, state| asked.insert(flow, *state).is_none() && flow % 2 == odd);
             assert_eq!(asked.len() as u32, before);
@@ -373,7 +397,8 @@ mod tests {
     fn memory_is_what_is_stated_and_never_grows() {
         let mut table: FlowTable<[u64; 3]> = FlowTable::new(100);
         let bytes = |table: &FlowTable<[u64; 3]>| {
-            (table.slots.capacity() * size_of::<Slot<[u64; 3]>>() + table.places.capacity() * 8) as u64
+            (table.slots.capacity() * size_of::<Slot<[u64; 3]>>() + table.places.capacity() * 8)
+                as u64
         };
         assert_eq!(bytes(&table), FlowTable::<[u64; 3]>::state_bytes(100));
         for flow in 0..100_000 {
@@ -387,6 +412,9 @@ mod tests {
         assert_eq!(bytes(&table), FlowTable::<[u64; 3]>::state_bytes(100));
         assert_eq!(bytes(&table.clone()), bytes(&table));
         assert_eq!(FlowTable::<u8>::state_bytes(0), FlowTable::<u8>::state_bytes(1));
-        assert_eq!(FlowTable::<u8>::state_bytes(u32::MAX), FlowTable::<u8>::state_bytes(MOST_FLOWS));
+        assert_eq!(
+            FlowTable::<u8>::state_bytes(u32::MAX),
+            FlowTable::<u8>::state_bytes(MOST_FLOWS)
+        );
     }
 }

@@ -1,5 +1,6 @@
-//! Which of many weights is the largest, at once, although they change with every packet: a knock-out tournament, in
-//! which a change plays its matches anew from the bottom and stops where nothing changes.
+//! Which of many weights is the largest, at once, although they change with every packet: a
+//! knock-out tournament, in which a change plays its matches anew from the bottom and stops where
+//! nothing changes.
 //!
 //! ```
 //! use tidegate::parts::heaviest::Heaviest;
@@ -16,8 +17,9 @@ use alloc::vec::Vec;
 /// Weights by index, and the largest of them.
 #[derive(Clone, Debug)]
 pub struct Heaviest {
-    /// Who won each match: 1 is the final, 2n and 2n + 1 feed n, and the last half are the players, as many as a full
-    /// tournament needs; what is beyond the last index weighs nothing.
+    /// Who won each match: 1 is the final, 2n and 2n + 1 feed n, and the last half are the
+    /// players, as many as a full tournament needs; what is beyond the last index weighs
+    /// nothing.
     players: Vec<u64>,
 }
 

@@ -1,21 +1,27 @@
-//! Who holds how much of the buffer: sampled hits on a bounded number of flows (BLACK; §3.1 of the Purge paper).
+//! Who holds how much of the buffer: sampled hits on a bounded number of flows (BLACK; §3.1 of the
+//! Purge paper).
 //!
-//! Each sampling of a queued packet is a hit for its flow. At the end of a period a flow's share of the buffer, its
-//! hit fraction, is the mean of this period's and the last one's, weighted by their numbers of samplings:
-//! Ω(t) = (Hit(t) + Ω(t − 1) Ψ(t − 1)) / (Ψ(t − 1) + Ψ(t)). In the printed eq. (2) both plus signs are lost; as printed
-//! it has the wrong dimension, and eq. (3) repeats the numerator with the same gap.
+//! Each sampling of a queued packet is a hit for its flow. At the end of a period a flow's share of
+//! the buffer, its hit fraction, is the mean of this period's and the last one's, weighted by their
+//! numbers of samplings: Ω(t) = (Hit(t) + Ω(t − 1) Ψ(t − 1)) / (Ψ(t − 1) + Ψ(t)). In the printed
+//! eq. (2) both plus signs are lost; as printed it has the wrong dimension, and eq. (3) repeats the
+//! numerator with the same gap.
 //!
-//! A newcomer has an Ω(t − 1) of nothing by eq. (2): the samplings of the past were not of it, whether or not it waited then.
-//! So its first Ω is its share of both periods, half of its share of the new one where both have as many samplings.
+//! A newcomer has an Ω(t − 1) of nothing by eq. (2): the samplings of the past were not of it,
+//! whether or not it waited then. So its first Ω is its share of both periods, half of its share of
+//! the new one where both have as many samplings.
 //!
-//! One period is a short memory. [`remembering`](HitCache::remembering) makes Ψ(t − 1) the sum of all samplings before,
-//! each period's worth `past` times the next one's. The longer the memory, the longer a newcomer counts for little;
-//! [`welcoming`](HitCache::welcoming) judges it by a part of the past.
+//! One period is a short memory. [`remembering`](HitCache::remembering) makes Ψ(t − 1) the sum of
+//! all samplings before, each period's worth `past` times the next one's. The longer the memory,
+//! the longer a newcomer counts for little; [`welcoming`](HitCache::welcoming) judges it by a part
+//! of the past.
 //!
-//! With space-saving replacement (A. Metwally, D. Agrawal, A. El Abbadi, ICDT 2005) the numerator of eq. (2) is the counter, and
-//! nothing of it is ever lost: all Ω of a full cache sum to 1, a flow with more than one in `most` of the samplings is always
-//! in it, and no Ω is too small. But each may be too large by 1 / `most`: when many more flows share the buffer than the
-//! cache holds, all that it holds look alike. Here the newcomer takes over both parts of the counter, hits and Ω.
+//! With space-saving replacement (A. Metwally, D. Agrawal, A. El Abbadi, ICDT 2005) the numerator
+//! of eq. (2) is the counter, and nothing of it is ever lost: all Ω of a full cache sum to 1, a
+//! flow with more than one in `most` of the samplings is always in it, and no Ω is too small. But
+//! each may be too large by 1 / `most`: when many more flows share the buffer than the cache holds,
+//! all that it holds look alike. Here the newcomer takes over both parts of the counter, hits and
+//! Ω.
 //!
 //! ```
 //! use tidegate::parts::hit_cache::{HitCache, Replace};
@@ -69,15 +75,17 @@ impl Entry {
 const NONE: u16 = u16::MAX;
 const _: () = assert!(MOST_FLOWS < NONE as u32);
 
-/// The cache. In a buffer that many flows share nearly every sampling is of a flow that is not in it, so that is what it
-/// is built for: to find none is one look at a head, and the oldest becomes the newest by a turn of the ring.
+/// The cache. In a buffer that many flows share nearly every sampling is of a flow that is not in
+/// it, so that is what it is built for: to find none is one look at a head, and the oldest becomes
+/// the newest by a turn of the ring.
 #[derive(Clone, Debug)]
 pub struct HitCache {
     entries: Vec<Entry>,
     most: usize,
     replace: Replace,
     newest: u16,
-    /// Hash table: the first entry of each chain, or [`NONE`]; eight heads or more for an entry, so most are free.
+    /// Hash table: the first entry of each chain, or [`NONE`]; eight heads or more for an entry,
+    /// so most are free.
     heads: Vec<u16>,
     /// What is left of a flow's hash for its head.
     shift: u32,
@@ -90,7 +98,8 @@ pub struct HitCache {
 }
 
 impl HitCache {
-    /// An empty cache for `most` flows (1 to [`MOST_FLOWS`]; other values are brought to the nearest bound).
+    /// An empty cache for `most` flows (1 to [`MOST_FLOWS`]; other values are brought to the
+    /// nearest bound).
     pub fn new(most: u32, replace: Replace) -> HitCache {
         let most = most.clamp(1, MOST_FLOWS);
         let heads = heads(most);
@@ -108,14 +117,15 @@ impl HitCache {
         }
     }
 
-    /// The same cache with a longer memory: at the end of a period the samplings of the past are this period's and `past`
-    /// times those that were so before. 0 is eq. (2), 1 an average over all samplings there ever were.
+    /// The same cache with a longer memory: at the end of a period the samplings of the past are
+    /// this period's and `past` times those that were so before. 0 is eq. (2), 1 an average
+    /// over all samplings there ever were.
     pub fn remembering(self, past: f64) -> HitCache {
         HitCache { past: past.clamp(0.0, 1.0), ..self }
     }
 
-    /// The same cache with newcomers judged by this part of the past (from 0 to 1): with 1 by eq. (2); with less each flow has a
-    /// past of its own, which becomes that of all with time.
+    /// The same cache with newcomers judged by this part of the past (from 0 to 1): with 1 by eq.
+    /// (2); with less each flow has a past of its own, which becomes that of all with time.
     pub fn welcoming(self, fresh: f64) -> HitCache {
         HitCache { fresh: fresh.clamp(0.0, 1.0), ..self }
     }
@@ -179,8 +189,8 @@ impl HitCache {
         }
     }
 
-    /// The period is over: hit fractions by eq. (2), hits and samplings from zero. With no sampling in the period the
-    /// fractions stay, as by eq. (2).
+    /// The period is over: hit fractions by eq. (2), hits and samplings from zero. With no sampling
+    /// in the period the fractions stay, as by eq. (2).
     pub fn end_of_period(&mut self) {
         let (now, common) = (self.samplings as f64, self.samplings_before);
         let own = self.fresh < 1.0;
@@ -200,10 +210,13 @@ impl HitCache {
     pub fn periods_without_samplings(&mut self, periods: u64) {
         let left = libm::pow(self.past, periods as f64);
         self.samplings_before *= left;
-        self.entries.iter_mut().for_each(|entry| entry.before = (entry.before as f64 * left) as f32);
+        self.entries
+            .iter_mut()
+            .for_each(|entry| entry.before = (entry.before as f64 * left) as f32);
     }
 
-    /// Multiplies every fraction by `factor`: a period without samplings that is to fade rather than to last.
+    /// Multiplies every fraction by `factor`: a period without samplings that is to fade rather
+    /// than to last.
     pub fn fade(&mut self, factor: f64) {
         self.entries.iter_mut().for_each(|entry| entry.fraction *= factor);
     }
@@ -260,7 +273,9 @@ impl HitCache {
 
     /// The entry that comes first in this order; among equals, in the cache.
     fn least(&self, order: impl Fn(&Entry) -> (f64, u32)) -> u16 {
-        let compare = |a: &Entry, b: &Entry| order(a).partial_cmp(&order(b)).unwrap_or(core::cmp::Ordering::Equal);
+        let compare = |a: &Entry, b: &Entry| {
+            order(a).partial_cmp(&order(b)).unwrap_or(core::cmp::Ordering::Equal)
+        };
         let least = self.entries.iter().enumerate().min_by(|(_, a), (_, b)| compare(a, b));
         least.map_or(0, |(at, _)| at as u16)
     }
@@ -293,7 +308,8 @@ impl HitCache {
         (entry.older, entry.newer) = (newest, oldest);
     }
 
-    /// Where the chain of `flow` begins: the top bits of a product (a flow is a keyed hash already).
+    /// Where the chain of `flow` begins: the top bits of a product (a flow is a keyed hash
+    /// already).
     #[inline]
     fn head(&self, flow: u64) -> usize {
         (flow.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift) as usize
@@ -336,7 +352,8 @@ mod tests {
     use super::*;
     use crate::rng::Rng;
 
-    /// Hit 30, Ω' .2, Ψ' 150, Ψ 100: .24. A constant share is approached by halves when Ψ is constant.
+    /// Hit 30, Ω' .2, Ψ' 150, Ψ 100: .24. A constant share is approached by halves when Ψ is
+    /// constant.
     #[test]
     fn golden_fractions() {
         let mut cache = HitCache::new(50, Replace::Oldest);
@@ -360,16 +377,23 @@ mod tests {
         assert_eq!(cache.fraction(7), kept.map(|fraction| fraction / 4.0));
     }
 
-    /// Shares .2 of 150 and .5 of 50 samplings, then none of 100: (30 + 25) / 200, and the past counts whole, half or not.
+    /// Shares .2 of 150 and .5 of 50 samplings, then none of 100: (30 + 25) / 200, and the past
+    /// counts whole, half or not.
     #[test]
     fn the_past_counts_as_much_as_is_kept() {
-        for (past, then) in [(0.0, 13.75 / 150.0), (0.5, 0.275 * 125.0 / 225.0), (1.0, 55.0 / 300.0)] {
+        for (past, then) in
+            [(0.0, 13.75 / 150.0), (0.5, 0.275 * 125.0 / 225.0), (1.0, 55.0 / 300.0)]
+        {
             let mut cache = HitCache::new(50, Replace::Oldest).remembering(past);
             for (samplings, hits) in [(150, 30), (50, 25), (100, 0)] {
                 (0..samplings).for_each(|n| cache.hit(if n < hits { 7 } else { 8 }));
                 cache.end_of_period();
             }
-            assert!((cache.fraction(7).unwrap() - then).abs() < 1e-12, "{past}: {:?}", cache.fraction(7));
+            assert!(
+                (cache.fraction(7).unwrap() - then).abs() < 1e-12,
+                "{past}: {:?}",
+                cache.fraction(7)
+            );
         }
     }
 
@@ -409,7 +433,8 @@ mod tests {
         }
     }
 
-    /// Three, two and one hit in a cache for two: who makes room for flow 3, and what is said of whom.
+    /// Three, two and one hit in a cache for two: who makes room for flow 3, and what is said of
+    /// whom.
     #[test]
     fn who_makes_room() {
         for (replace, fractions) in [
@@ -426,8 +451,9 @@ mod tests {
         }
     }
 
-    /// A flow has a third of the samplings, in bursts between which more new flows come than the cache holds. By the time of
-    /// the last hit it is forgotten in each; by space-saving never, its Ω is at most a fifth too large, and all sum to 1.
+    /// A flow has a third of the samplings, in bursts between which more new flows come than the
+    /// cache holds. By the time of the last hit it is forgotten in each; by space-saving never,
+    /// its Ω is at most a fifth too large, and all sum to 1.
     #[test]
     fn space_saving_loses_no_large_flow() {
         for replace in [Replace::Oldest, Replace::SpaceSaving] {
@@ -486,7 +512,11 @@ mod tests {
                                     Replace::SpaceSaving => (e.1 as f64 + e.2 * before as f64, 0),
                                     _ => (e.2, e.1),
                                 };
-                                let least = list.iter().map(key).min_by(|a, b| a.partial_cmp(b).unwrap()).unwrap();
+                                let least = list
+                                    .iter()
+                                    .map(key)
+                                    .min_by(|a, b| a.partial_cmp(b).unwrap())
+                                    .unwrap();
                                 // Ties are the cache's to break: follow it.
                                 list.iter()
                                     .position(|e| key(e) == least && cache.fraction(e.0).is_none())
@@ -510,7 +540,9 @@ mod tests {
                 }
                 assert_eq!(cache.len(), list.len());
                 for e in &list {
-                    let ours = cache.fraction(e.0).unwrap_or_else(|| panic!("step {step}: {} is gone", e.0));
+                    let ours = cache
+                        .fraction(e.0)
+                        .unwrap_or_else(|| panic!("step {step}: {} is gone", e.0));
                     assert!((ours - e.2).abs() < 1e-12);
                 }
             }

@@ -1,12 +1,14 @@
-//! How many animals are there, when some are caught more easily than others: the jackknife of Burnham and Overton.
+//! How many animals are there, when some are caught more easily than others: the jackknife of
+//! Burnham and Overton.
 //!
-//! On t capture occasions f_j animals were caught exactly j times (burnham1978; chan2003 §III-B, with the example of
-//! its Tables I and II). The estimate of order K is N_K = Σ a(t, K)_j f_j, where a_j = 1 for j > K, so that f_1 … f_5
-//! and the number of animals seen suffice. The order is the first whose successor is not significantly different
-//! (two-sided normal test, 5 %), with the paper's interpolation between it and the one before.
+//! On t capture occasions f_j animals were caught exactly j times (burnham1978; chan2003 §III-B,
+//! with the example of its Tables I and II). The estimate of order K is N_K = Σ a(t, K)_j f_j,
+//! where a_j = 1 for j > K, so that f_1 … f_5 and the number of animals seen suffice. The order is
+//! the first whose successor is not significantly different (two-sided normal test, 5 %), with the
+//! paper's interpolation between it and the one before.
 //!
-//! Bounds: the estimate is clamped from below at the number seen, because high orders alternate in sign and
-//! would go as low as −72 of 41 flows at t = 200.
+//! Bounds: the estimate is clamped from below at the number seen, because high orders alternate in
+//! sign and would go as low as −72 of 41 flows at t = 200.
 //!
 //! ```
 //! use tidegate::parts::jackknife::{Frequencies, Jackknife};
@@ -42,8 +44,8 @@ const LEVEL: f64 = 0.05;
 /// What is left of a variance of zero after rounding, relative to its terms.
 const ROUNDING: f64 = 1e-9;
 
-/// a(t, K)_j − 1 for j = 1 ..= 5, in closed form for K = 0 ..= 5: multiplied out from the definition by the mean over
-/// all ways to leave i occasions out.
+/// a(t, K)_j − 1 for j = 1 ..= 5, in closed form for K = 0 ..= 5: multiplied out from the
+/// definition by the mean over all ways to leave i occasions out.
 fn excess(t: f64, order: usize) -> [f64; HIGHEST_ORDER] {
     let pow = |x: f64, n: usize| (0..n).fold(1.0, |p, _| p * x);
     let (t2, t3) = (t * (t - 1.0), t * (t - 1.0) * (t - 2.0));
@@ -51,7 +53,13 @@ fn excess(t: f64, order: usize) -> [f64; HIGHEST_ORDER] {
     match order {
         1 => [(t - 1.0) / t, 0.0, 0.0, 0.0, 0.0],
         2 => [(2.0 * t - 3.0) / t, -pow(t - 2.0, 2) / t2, 0.0, 0.0, 0.0],
-        3 => [(3.0 * t - 6.0) / t, -(3.0 * t * t - 15.0 * t + 19.0) / t2, pow(t - 3.0, 3) / t3, 0.0, 0.0],
+        3 => [
+            (3.0 * t - 6.0) / t,
+            -(3.0 * t * t - 15.0 * t + 19.0) / t2,
+            pow(t - 3.0, 3) / t3,
+            0.0,
+            0.0,
+        ],
         4 => [
             (4.0 * t - 10.0) / t,
             -(6.0 * t * t - 36.0 * t + 55.0) / t2,
@@ -88,13 +96,14 @@ impl Jackknife {
         let mut n = [0.0; HIGHEST_ORDER + 1];
         for (order, n) in n.iter_mut().enumerate() {
             let row = &self.excess[order.min(self.highest)];
-            *n = f.seen as f64 + row.iter().zip(f.once_to_five).map(|(a, f)| a * f as f64).sum::<f64>();
+            *n = f.seen as f64
+                + row.iter().zip(f.once_to_five).map(|(a, f)| a * f as f64).sum::<f64>();
         }
         n
     }
 
-    /// P: how likely a difference as large as that between orders `m` and `m` + 1 is by chance (1 when the variance
-    /// vanishes).
+    /// P: how likely a difference as large as that between orders `m` and `m` + 1 is by chance (1
+    /// when the variance vanishes).
     fn significance(&self, f: &Frequencies, n: &[f64; HIGHEST_ORDER + 1], m: usize) -> f64 {
         let seen = f.seen as f64;
         let difference = n[m + 1] - n[m];
@@ -104,7 +113,8 @@ impl Jackknife {
                 b * b * f.once_to_five[j] as f64
             })
             .sum();
-        // Zero but for rounding when all animals were caught equally often: then the orders cannot be told apart.
+        // Zero but for rounding when all animals were caught equally often: then the orders cannot
+        // be told apart.
         let spread = squares - difference * difference / seen;
         if spread <= squares * ROUNDING {
             return 1.0;
@@ -139,7 +149,8 @@ impl Jackknife {
 mod tests {
     use super::*;
 
-    /// Tables I and II of chan2003. The printed orders are off the exact ones by up to .118 (its rounding).
+    /// Tables I and II of chan2003. The printed orders are off the exact ones by up to .118 (its
+    /// rounding).
     #[test]
     fn printed_example() {
         let f = Frequencies { seen: 76, once_to_five: [43, 16, 8, 6, 0] };
@@ -158,8 +169,9 @@ mod tests {
         assert!((jackknife.estimate(&f) - 142.2523).abs() < 1e-4);
     }
 
-    /// Many seen twice and few once: a higher order says less. The test is two-sided, so how unlikely the difference is
-    /// does not depend on its sign (t = 18, N1 = 78.89, N2 = 76.59: T = −.400).
+    /// Many seen twice and few once: a higher order says less. The test is two-sided, so how
+    /// unlikely the difference is does not depend on its sign (t = 18, N1 = 78.89, N2 = 76.59:
+    /// T = −.400).
     #[test]
     fn an_order_that_says_less_is_tested_as_one_that_says_more() {
         let f = Frequencies { seen: 60, once_to_five: [20, 24, 10, 6, 0] };
@@ -181,7 +193,8 @@ mod tests {
     fn few_occasions_use_low_orders_only() {
         for t in 1..8 {
             let seen = t.min(3);
-            let n = Jackknife::new(t).estimate(&Frequencies { seen, once_to_five: [seen, 0, 0, 0, 0] });
+            let n =
+                Jackknife::new(t).estimate(&Frequencies { seen, once_to_five: [seen, 0, 0, 0, 0] });
             assert!(n >= seen as f64 && n.is_finite(), "t = {t}: {n}");
         }
     }

@@ -1,5 +1,5 @@
-//! Many first-in first-out lines of packets in one pool of places, so that memory goes by what waits, not by the number of
-//! lines. The pool grows to what is needed and then allocates no more.
+//! Many first-in first-out lines of packets in one pool of places, so that memory goes by what
+//! waits, not by the number of lines. The pool grows to what is needed and then allocates no more.
 //!
 //! ```
 //! use tidegate::{Packet, parts::lines::Lines};
@@ -189,8 +189,8 @@ mod tests {
     use crate::rng::Rng;
     use alloc::collections::VecDeque;
 
-    /// Against one deque per line, packets leaving from the head, the tail or the middle; the pool is never larger than what
-    /// has waited at once.
+    /// Against one deque per line, packets leaving from the head, the tail or the middle; the pool
+    /// is never larger than what has waited at once.
     #[test]
     fn lines_are_lines() {
         let mut dice = Rng::from_seed(5);

@@ -1,5 +1,5 @@
-//! Packets in many lines over one buffer, of which the longest is known at all times: to make room by taking from it
-//! (buffer stealing, mckenney1990).
+//! Packets in many lines over one buffer, of which the longest is known at all times: to make room
+//! by taking from it (buffer stealing, mckenney1990).
 //!
 //! ```
 //! use tidegate::{Packet, parts::longest::{By, Longest}};
@@ -40,7 +40,12 @@ pub struct Longest {
 impl Longest {
     /// `lines` empty lines, numbered from 0.
     pub fn new(lines: usize, by: By) -> Longest {
-        Longest { lines: Lines::new(lines + 1), longest: Heaviest::new(lines), backlog: Backlog::default(), by }
+        Longest {
+            lines: Lines::new(lines + 1),
+            longest: Heaviest::new(lines),
+            backlog: Backlog::default(),
+            by,
+        }
     }
 
     /// What `lines` lines with up to `packets` packets in all take besides the packets, in bytes.

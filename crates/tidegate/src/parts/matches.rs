@@ -1,9 +1,10 @@
-//! How many flows share a buffer, by how often an arriving packet meets its own flow there: BLACK's count
-//! (chatranon2003; SRED's before it).
+//! How many flows share a buffer, by how often an arriving packet meets its own flow there: BLACK's
+//! count (chatranon2003; SRED's before it).
 //!
-//! Each arrival is compared with one queued packet, drawn at random. N = samplings / matches: with p_i of the packets
-//! from flow i a match has the probability Σ p_i², so for many samplings N goes to 1 / Σ p_i². That is the number of
-//! flows when all send alike and less when they do not: one flow with half of the packets keeps it below 4.
+//! Each arrival is compared with one queued packet, drawn at random. N = samplings / matches: with
+//! p_i of the packets from flow i a match has the probability Σ p_i², so for many samplings N goes
+//! to 1 / Σ p_i². That is the number of flows when all send alike and less when they do not: one
+//! flow with half of the packets keeps it below 4.
 //!
 //! ```
 //! use tidegate::parts::matches::Matches;
@@ -27,7 +28,8 @@ impl Matches {
         self.matches += (sampled == arriving) as u64;
     }
 
-    /// Samplings over matches since the last [`clear`](Matches::clear); `None` before the first match.
+    /// Samplings over matches since the last [`clear`](Matches::clear); `None` before the first
+    /// match.
     pub fn estimate(&self) -> Option<f64> {
         (self.matches > 0).then(|| self.samplings as f64 / self.matches as f64)
     }

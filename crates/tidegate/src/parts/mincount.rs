@@ -1,18 +1,21 @@
-//! How many different flows pass, whatever their rates: MINCOUNT, which keeps the k smallest hash values in each of m
-//! buckets (giroire2009; eq. (4) of the Purge paper).
+//! How many different flows pass, whatever their rates: MINCOUNT, which keeps the k smallest hash
+//! values in each of m buckets (giroire2009; eq. (4) of the Purge paper).
 //!
-//! Each flow's hash names a bucket and a fraction u of it. The k-th smallest u of a bucket, M_i, is small when many flows
-//! fell there, and does not depend on how often each came. With every bucket full the paper's estimate is
-//! N = m [Γ(k − 1/m) / Γ(k)]^−m exp(−(1/m) Σ ln M_i); the printed formula has lost the minus of the exponent and of
-//! k − 1/m, and its buckets' bounds read i − 1 ≤ m h < i.
+//! Each flow's hash names a bucket and a fraction u of it. The k-th smallest u of a bucket, M_i, is
+//! small when many flows fell there, and does not depend on how often each came. With every bucket
+//! full the paper's estimate is N = m [Γ(k − 1/m) / Γ(k)]^−m exp(−(1/m) Σ ln M_i); the printed
+//! formula has lost the minus of the exponent and of k − 1/m, and its buckets' bounds read i − 1 ≤
+//! m h < i.
 //!
-//! That formula is of no use while buckets are empty (below about 5 m flows: at m = 1024 it never says less than 2576).
-//! The censored estimate takes each bucket for what it is: a Poisson process watched until its k-th event at M_i, or to
-//! the end of the bucket. With e events over a total of x watched buckets N = m (e − 1) / x, and simply e while no bucket is
-//! full. It is unbiased to .4 % at every N and no worse than the paper's where that works.
+//! That formula is of no use while buckets are empty (below about 5 m flows: at m = 1024 it never
+//! says less than 2576). The censored estimate takes each bucket for what it is: a Poisson process
+//! watched until its k-th event at M_i, or to the end of the bucket. With e events over a total of
+//! x watched buckets N = m (e − 1) / x, and simply e while no bucket is full. It is unbiased to .4
+//! % at every N and no worse than the paper's where that works.
 //!
-//! Accuracy: relative standard error √(ψ'(k) / m), 1.96 % at m = 1024, k = 3, in m k words of 4 bytes: 12 KiB.
-//! Speed: a hash and k comparisons in one branch, 3.5 to 5 ns at k = 3 for few flows and for many (`benches/mincount.rs`).
+//! Accuracy: relative standard error √(ψ'(k) / m), 1.96 % at m = 1024, k = 3, in m k words of 4
+//! bytes: 12 KiB. Speed: a hash and k comparisons in one branch, 3.5 to 5 ns at k = 3 for few flows
+//! and for many (`benches/mincount.rs`).
 //!
 //! ```
 //! use tidegate::parts::mincount::{Estimator, MinCount};
@@ -62,14 +65,22 @@ pub struct MinCount {
 }
 
 impl MinCount {
-    /// An empty sketch of `buckets` buckets (m, 2 to [`MOST_BUCKETS`]) with `minima` each (k, 1 to [`MOST_MINIMA`]; with
-    /// one, m is at least 2), hashing with `key`. Values outside are brought to the nearest bound.
+    /// An empty sketch of `buckets` buckets (m, 2 to [`MOST_BUCKETS`]) with `minima` each (k, 1 to
+    /// [`MOST_MINIMA`]; with one, m is at least 2), hashing with `key`. Values outside are
+    /// brought to the nearest bound.
     pub fn new(buckets: u32, minima: u32, estimator: Estimator, key: u64) -> MinCount {
         let buckets = buckets.clamp(2, MOST_BUCKETS);
         let k = minima.clamp(1, MOST_MINIMA);
         let (m, k_real) = (buckets as f64, k as f64);
         let constant = m * libm::exp(-m * (libm::lgamma(k_real - 1.0 / m) - libm::lgamma(k_real)));
-        MinCount { minima: vec![FREE; (buckets * k) as usize], buckets, k: k as usize, estimator, key, constant }
+        MinCount {
+            minima: vec![FREE; (buckets * k) as usize],
+            buckets,
+            k: k as usize,
+            estimator,
+            key,
+            constant,
+        }
     }
 
     /// A packet of `flow` passed.
@@ -84,11 +95,13 @@ impl MinCount {
     #[inline]
     fn offer(&mut self, first: usize, fraction: u32) {
         let bucket = &self.minima[first..first + self.k];
-        // Nothing is to be done if the k-th is no larger, or if it is the same flow again (order statistics are of
-        // different flows). Both in one branch, which is taken once for a flow, so that no mix of flows misleads the
-        // predictor: 0 if either is so.
+        // Nothing is to be done if the k-th is no larger, or if it is the same flow again (order
+        // statistics are of different flows). Both in one branch, which is taken once for a
+        // flow, so that no mix of flows misleads the predictor: 0 if either is so.
         let (smaller, kth) = (&bucket[..self.k - 1], bucket[self.k - 1]);
-        if smaller.iter().fold(kth.saturating_sub(fraction), |least, &u| least.min(u ^ fraction)) != 0 {
+        if smaller.iter().fold(kth.saturating_sub(fraction), |least, &u| least.min(u ^ fraction))
+            != 0
+        {
             self.insert(first, fraction);
         }
     }
@@ -114,7 +127,8 @@ impl MinCount {
 
     /// The estimated number of different flows since the last [`clear`](MinCount::clear).
     pub fn estimate(&self) -> f64 {
-        let full = self.minima.chunks_exact(self.k).filter(|bucket| bucket[self.k - 1] != FREE).count();
+        let full =
+            self.minima.chunks_exact(self.k).filter(|bucket| bucket[self.k - 1] != FREE).count();
         match self.estimator {
             Estimator::Paper => self.by_formula(),
             Estimator::Auto if full == self.buckets as usize => self.by_formula(),
@@ -131,7 +145,8 @@ impl MinCount {
     }
 
     fn by_formula(&self) -> f64 {
-        let logs: f64 = self.minima.chunks_exact(self.k).map(|bucket| libm::log(self.kth(bucket))).sum();
+        let logs: f64 =
+            self.minima.chunks_exact(self.k).map(|bucket| libm::log(self.kth(bucket))).sum();
         self.constant * libm::exp(-logs / self.buckets as f64)
     }
 
@@ -163,7 +178,8 @@ mod tests {
         assert!((sketch.estimate() - 2576.1808).abs() < 1e-3);
     }
 
-    /// m = 4, k = 2 with fractions {.1 .4}, {.2 .5}, {.25 twice}, {}: e = 2, 2, 1, 0; x = .4 + .5 + 1 + 1; N = 5.5172.
+    /// m = 4, k = 2 with fractions {.1 .4}, {.2 .5}, {.25 twice}, {}: e = 2, 2, 1, 0; x = .4 + .5 +
+    /// 1 + 1; N = 5.5172.
     #[test]
     fn golden_censored() {
         let mut sketch = MinCount::new(4, 2, Estimator::Censored, 0);
@@ -173,7 +189,8 @@ mod tests {
         assert!((sketch.estimate() - 5.5172).abs() < 1e-4, "{}", sketch.estimate());
     }
 
-    /// Against sorting: of the hash values that fell into a bucket, the k smallest different ones, whatever their order.
+    /// Against sorting: of the hash values that fell into a bucket, the k smallest different ones,
+    /// whatever their order.
     #[test]
     fn keeps_the_smallest_different_values() {
         for (buckets, k) in [(2, 1), (7, 3), (1024, 3), (5, 16)] {
@@ -200,7 +217,8 @@ mod tests {
     #[test]
     fn auto_changes_over_when_every_bucket_is_full() {
         let [mut auto, mut paper, mut censored] =
-            [Estimator::Auto, Estimator::Paper, Estimator::Censored].map(|estimator| MinCount::new(8, 2, estimator, 7));
+            [Estimator::Auto, Estimator::Paper, Estimator::Censored]
+                .map(|estimator| MinCount::new(8, 2, estimator, 7));
         let mut seen = [false; 2];
         for flow in 0..100 {
             [&mut auto, &mut paper, &mut censored].into_iter().for_each(|sketch| sketch.add(flow));
@@ -213,7 +231,8 @@ mod tests {
         assert_eq!(seen, [true; 2]);
     }
 
-    /// The fraction 0 stands for 0 to 2^-32, and is taken for the middle: N = 2 · (2 − 1) / (2 · 2^-33) = 2^33.
+    /// The fraction 0 stands for 0 to 2^-32, and is taken for the middle: N = 2 · (2 − 1) / (2 ·
+    /// 2^-33) = 2^33.
     #[test]
     fn a_fraction_is_the_middle_of_its_step() {
         let mut sketch = MinCount::new(2, 1, Estimator::Censored, 7);

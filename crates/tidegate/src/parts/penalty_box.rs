@@ -1,4 +1,5 @@
-//! What packets of condemned flows pass: so much a second, all of them together. Three boxes are in use.
+//! What packets of condemned flows pass: so much a second, all of them together. Three boxes are in
+//! use.
 //!
 //! ```
 //! use tidegate::parts::penalty_box::{Kind, PenaltyBox};
@@ -71,7 +72,9 @@ impl PenaltyBox {
     pub fn new(kind: Kind, rate: Rate, depth: Size, link: &Link) -> PenaltyBox {
         let price = Price { rate, packet: link.mean_packet };
         PenaltyBox(match kind {
-            Kind::Bucket => Inside::Bucket(TokenBucket::new(rate, Bytes::new(depth.in_bytes(link.mean_packet)))),
+            Kind::Bucket => {
+                Inside::Bucket(TokenBucket::new(rate, Bytes::new(depth.in_bytes(link.mean_packet))))
+            }
             Kind::Whole => {
                 let depth = depth.in_packets(link.mean_packet) as u32;
                 Inside::Whole { price, left: depth, depth, since: Time::ZERO }
@@ -118,13 +121,20 @@ impl PenaltyBox {
 mod tests {
     use super::*;
 
-    /// A flood of 1000 packets a second for 10 s before a box of ten packets a second and twenty saved: the bucket gives all it has and
-    /// earns, the box of whole packets its twenty, the pauses one each tenth of a second.
+    /// A flood of 1000 packets a second for 10 s before a box of ten packets a second and twenty
+    /// saved: the bucket gives all it has and earns, the box of whole packets its twenty, the
+    /// pauses one each tenth of a second.
     #[test]
     fn three_boxes_under_a_flood() {
-        let link = Link::new("10 Mbit/s".parse().unwrap(), "100 packets".parse().unwrap(), Bytes::new(1000)).unwrap();
+        let link = Link::new(
+            "10 Mbit/s".parse().unwrap(),
+            "100 packets".parse().unwrap(),
+            Bytes::new(1000),
+        )
+        .unwrap();
         for (kind, passed) in [(Kind::Bucket, 20 + 99), (Kind::Whole, 20), (Kind::Spaced, 100)] {
-            let mut penalty = PenaltyBox::new(kind, Rate::from_bps(80_000), Size::Packets(20), &link);
+            let mut penalty =
+                PenaltyBox::new(kind, Rate::from_bps(80_000), Size::Packets(20), &link);
             let ask = |ms: u64| penalty.take(Time::from_nanos(ms * 1_000_000), 1000);
             assert_eq!((0..10_000).map(ask).filter(|&passes| passes).count(), passed, "{kind:?}");
         }
@@ -133,12 +143,24 @@ mod tests {
     /// Who asks less often than a packet is earned gets each of his through.
     #[test]
     fn a_slow_sender_passes_every_box() {
-        let link = Link::new("10 Mbit/s".parse().unwrap(), "100 packets".parse().unwrap(), Bytes::new(1000)).unwrap();
+        let link = Link::new(
+            "10 Mbit/s".parse().unwrap(),
+            "100 packets".parse().unwrap(),
+            Bytes::new(1000),
+        )
+        .unwrap();
         for kind in [Kind::Bucket, Kind::Whole, Kind::Spaced] {
-            let mut penalty = PenaltyBox::new(kind, Rate::from_bps(80_000), Size::Packets(2), &link);
-            assert!((0..100).all(|i| penalty.take(Time::from_nanos(i * 101_000_000), 1000)), "{kind:?}");
+            let mut penalty =
+                PenaltyBox::new(kind, Rate::from_bps(80_000), Size::Packets(2), &link);
+            assert!(
+                (0..100).all(|i| penalty.take(Time::from_nanos(i * 101_000_000), 1000)),
+                "{kind:?}"
+            );
             let mut none = PenaltyBox::new(kind, Rate::from_bps(0), Size::Packets(1), &link);
-            assert_eq!([none.take(Time::ZERO, 1000), none.take(Time::from_nanos(1 << 62), 1000)], [true, false]);
+            assert_eq!(
+                [none.take(Time::ZERO, 1000), none.take(Time::from_nanos(1 << 62), 1000)],
+                [true, false]
+            );
         }
     }
 }

@@ -5,11 +5,12 @@
 //! assert!(is_below(0.11, 0.75, 7.5) && !is_below(0.12, 0.75, 7.5)); // .75^7.5 = .1156
 //! ```
 
-/// Whether `die` < `base` ^ `exponent`, for a base in 0 to 1 and an exponent of 0 or more: an event of that probability,
-/// when the die is uniform on [0, 1).
+/// Whether `die` < `base` ^ `exponent`, for a base in 0 to 1 and an exponent of 0 or more: an event
+/// of that probability, when the die is uniform on [0, 1).
 ///
-/// The whole part of the exponent takes multiplications. The rest, base^f, lies between the harmonic and the arithmetic
-/// mean of `base` and 1 with the weights f and 1 − f; only a die between these needs the logarithm.
+/// The whole part of the exponent takes multiplications. The rest, base^f, lies between the
+/// harmonic and the arithmetic mean of `base` and 1 with the weights f and 1 − f; only a die
+/// between these needs the logarithm.
 #[inline]
 pub fn is_below(die: f64, base: f64, exponent: f64) -> bool {
     let mut whole = exponent as u64;
@@ -34,14 +35,20 @@ mod tests {
     use super::*;
     use crate::rng::Rng;
 
-    /// Dice around the power itself, and anywhere: never another answer than the power's, but within rounding.
+    /// Dice around the power itself, and anywhere: never another answer than the power's, but
+    /// within rounding.
     #[test]
     fn is_the_comparison_with_the_power() {
         let mut dice = Rng::from_seed(1);
         for _ in 0..300_000 {
             let (base, exponent) = (dice.uniform(), dice.between(0.0, 12.0));
             let power = libm::pow(base, exponent);
-            for die in [dice.uniform(), power * (1.0 - 1e-12), power * (1.0 + 1e-12), power * dice.between(0.5, 1.5)] {
+            for die in [
+                dice.uniform(),
+                power * (1.0 - 1e-12),
+                power * (1.0 + 1e-12),
+                power * dice.between(0.5, 1.5),
+            ] {
                 assert_eq!(is_below(die, base, exponent), die < power, "{die} {base}^{exponent}");
             }
         }

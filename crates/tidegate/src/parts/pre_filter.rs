@@ -1,6 +1,6 @@
-//! RED-PD's pre-filter for one flow (mahajan2001 §3.2, §3.3): with what probability its packets are dropped before RED
-//! sees them, how that probability grows while RED drops too much of the flow and shrinks when it drops nothing, and
-//! whether the flow slows down.
+//! RED-PD's pre-filter for one flow (mahajan2001 §3.2, §3.3): with what probability its packets are
+//! dropped before RED sees them, how that probability grows while RED drops too much of the flow
+//! and shrinks when it drops nothing, and whether the flow slows down.
 //!
 //! ```
 //! use tidegate::{Prob, Time, parts::pre_filter::{Law, Monitored}};
@@ -74,8 +74,8 @@ impl Monitored {
         self.last_change
     }
 
-    /// Whether the flow's next packet is dropped. Drops are spread as RED's are, uniformly over 1 … 1/P packets. On an
-    /// idle link, one that is not `busy`, nothing of a responsive flow is.
+    /// Whether the flow's next packet is dropped. Drops are spread as RED's are, uniformly over 1 …
+    /// 1/P packets. On an idle link, one that is not `busy`, nothing of a responsive flow is.
     #[inline]
     pub fn hits(&mut self, die: f64, busy: bool) -> bool {
         let room = 1.0 - self.count * self.p;
@@ -94,13 +94,15 @@ impl Monitored {
         self.kept += 1;
     }
 
-    /// Finds the flow unresponsive if between most pairs of records its rate fell less than TCP's, which goes as 1/√p.
-    /// Pairs whose drop rates are tenfold apart are not looked at.
+    /// Finds the flow unresponsive if between most pairs of records its rate fell less than TCP's,
+    /// which goes as 1/√p. Pairs whose drop rates are tenfold apart are not looked at.
     pub fn test(&mut self) {
         let records = &self.records[..self.kept as usize];
         let (mut good, mut bad) = (0, 0);
         for one in records {
-            for other in records.iter().filter(|other| one.loss < other.loss && one.loss > 0.1 * other.loss) {
+            for other in
+                records.iter().filter(|other| one.loss < other.loss && one.loss > 0.1 * other.loss)
+            {
                 let slows = other.rate <= one.rate * libm::sqrt(one.loss / other.loss);
                 *(if slows { &mut good } else { &mut bad }) += 1;
             }
@@ -140,7 +142,11 @@ mod tests {
     use alloc::vec::Vec;
 
     fn law() -> Law {
-        Law { decrease: Prob::clip(0.05), release: Prob::clip(0.005), release_unresponsive: Prob::clip(0.0025) }
+        Law {
+            decrease: Prob::clip(0.05),
+            release: Prob::clip(0.005),
+            release_unresponsive: Prob::clip(0.0025),
+        }
     }
 
     fn with(p: f64, unresponsive: bool) -> Monitored {
@@ -160,7 +166,11 @@ mod tests {
             for (is, expected) in [(false, responsive), (true, unresponsive)] {
                 let mut flow = with(p, is);
                 flow.tighten(Time::from_nanos(5), pre);
-                assert!((flow.probability() - expected).abs() < 1e-12, "{p} {pre} {is}: {}", flow.probability());
+                assert!(
+                    (flow.probability() - expected).abs() < 1e-12,
+                    "{p} {pre} {is}: {}",
+                    flow.probability()
+                );
                 assert_eq!(flow.last_change(), Time::from_nanos(5));
             }
         }
@@ -190,8 +200,8 @@ mod tests {
         agree(path(true), &[&[0.25, 0.2, 0.15, 0.1, 0.05], &last[..]].concat());
     }
 
-    /// At P = .05 gaps between drops are uniform on 1 … 20 packets; of a link that is not busy only unresponsive flows are
-    /// dropped from.
+    /// At P = .05 gaps between drops are uniform on 1 … 20 packets; of a link that is not busy only
+    /// unresponsive flows are dropped from.
     #[test]
     fn drops_are_spread_as_reds_are() {
         let (mut flow, mut dice) = (with(0.05, false), crate::rng::Rng::from_seed(1));
@@ -205,8 +215,14 @@ mod tests {
         }
         let drops: u32 = gaps.iter().sum();
         let expected = drops as f64 / 20.0;
-        let chi: f64 = gaps[1..].iter().map(|&n| (n as f64 - expected) * (n as f64 - expected) / expected).sum();
-        assert!(chi < 63.0 && gaps[0] == 0, "19 degrees of freedom, false alarm 1e-6: {chi} {gaps:?}");
+        let chi: f64 = gaps[1..]
+            .iter()
+            .map(|&n| (n as f64 - expected) * (n as f64 - expected) / expected)
+            .sum();
+        assert!(
+            chi < 63.0 && gaps[0] == 0,
+            "19 degrees of freedom, false alarm 1e-6: {chi} {gaps:?}"
+        );
         let drops = |mut flow: Monitored| (0..100).filter(|_| flow.hits(0.5, false)).count();
         assert_eq!(drops(with(0.5, false)), 0);
         assert!(drops(with(0.5, true)) > 40);
@@ -215,7 +231,8 @@ mod tests {
         assert_eq!(idle.count(), 1.0, "a packet that passes counts");
     }
 
-    /// Records at losses of 1 to 5 %: of a flow that does not slow down, of one that goes as 1/√p, and mixtures.
+    /// Records at losses of 1 to 5 %: of a flow that does not slow down, of one that goes as 1/√p,
+    /// and mixtures.
     #[test]
     fn the_test_tells_who_slows_down() {
         let found = |records: &[(f64, f64)]| {
@@ -226,14 +243,26 @@ mod tests {
         };
         assert!(!found(&[(1e5, 0.01), (1e5, 0.02)]), "one pair is too little");
         assert!(found(&[(1e5, 0.01), (1e5, 0.02), (1e5, 0.03)]), "three pairs, all bad");
-        let tcp: Vec<(f64, f64)> = (1..=5).map(|n| (1e4 / libm::sqrt(n as f64 * 0.0100001), n as f64 * 0.01)).collect();
+        let tcp: Vec<(f64, f64)> =
+            (1..=5).map(|n| (1e4 / libm::sqrt(n as f64 * 0.0100001), n as f64 * 0.01)).collect();
         assert!(!found(&tcp));
-        assert!(!found(&[(1e5, 0.001), (1e5, 0.02), (1e5, 0.3)]), "drop rates tenfold apart and more");
+        assert!(
+            !found(&[(1e5, 0.001), (1e5, 0.02), (1e5, 0.3)]),
+            "drop rates tenfold apart and more"
+        );
         // One good pair (the first to the second) and four bad ones, or three.
         assert!(found(&[(1e5, 0.01), (5e4, 0.011), (1e5, 0.02), (1e5, 0.021)]));
         assert!(!found(&[(1e5, 0.01), (5e4, 0.011), (1e5, 0.02)]));
         // Only the last five count.
-        assert!(!found(&[(1e5, 0.01), (1e5, 0.02), (1e5, 0.03), (1.0, 0.5), (1.0, 0.5), (1.0, 0.5), (1.0, 0.5)]));
+        assert!(!found(&[
+            (1e5, 0.01),
+            (1e5, 0.02),
+            (1e5, 0.03),
+            (1.0, 0.5),
+            (1.0, 0.5),
+            (1.0, 0.5),
+            (1.0, 0.5)
+        ]));
         // Found once, it stays so.
         let mut flow = with(0.1, true);
         flow.test();

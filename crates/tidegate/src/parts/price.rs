@@ -1,9 +1,11 @@
-//! The link price of REM: how far supply and demand are apart, summed up over time (athuraliya2001).
+//! The link price of REM: how far supply and demand are apart, summed up over time
+//! (athuraliya2001).
 //!
-//! p(t) = max(0, p(t − 1) + γ (α (b − b*) + X − c)), with backlog b, target b*, input X and capacity c of one period, all
-//! in one unit (mean packets); a packet is marked with probability m = 1 − φ^−p. Without rates the same step is
-//! γ (b(t) − (1 − α) b(t − 1) − α b*): what came in beyond capacity is what the backlog grew by, as long as the queue neither
-//! runs empty nor refuses anything.
+//! p(t) = max(0, p(t − 1) + γ (α (b − b*) + X − c)), with backlog b, target b*, input X and
+//! capacity c of one period, all in one unit (mean packets); a packet is marked with probability m
+//! = 1 − φ^−p. Without rates the same step is γ (b(t) − (1 − α) b(t − 1) − α b*): what came in
+//! beyond capacity is what the backlog grew by, as long as the queue neither runs empty nor refuses
+//! anything.
 //!
 //! ```
 //! use tidegate::parts::price::Price;
@@ -45,8 +47,8 @@ pub struct Price {
 }
 
 impl Price {
-    /// A price of zero. `target` is b*, `capacity` what the link sends in a period, both in mean packets; `weight` is
-    /// that of the newest period in the input rate (1: no memory).
+    /// A price of zero. `target` is b*, `capacity` what the link sends in a period, both in mean
+    /// packets; `weight` is that of the newest period in the input rate (1: no memory).
     pub fn new(alpha: f64, gamma: f64, phi: f64, target: f64, capacity: f64, weight: f64) -> Price {
         Price {
             alpha,
@@ -108,8 +110,9 @@ impl Price {
         self.probability = self.probability_of(self.price);
     }
 
-    /// `periods` more periods end without an arrival and with the same backlog: one by one while the input's memory
-    /// fades, then (with that memory forgotten) in closed form, since the price moves by the same step each time.
+    /// `periods` more periods end without an arrival and with the same backlog: one by one while
+    /// the input's memory fades, then (with that memory forgotten) in closed form, since the
+    /// price moves by the same step each time.
     pub fn periods_without_arrivals(&mut self, periods: u64, backlog: f64) {
         let fading = periods.min(FADING);
         for _ in 0..fading {
@@ -138,7 +141,8 @@ mod tests {
         assert!((price.probability_of(1000.0) - 0.631936).abs() < 1e-6);
     }
 
-    /// While the queue neither runs empty nor refuses, both forms count the same; they differ in the backlog that α weighs.
+    /// While the queue neither runs empty nor refuses, both forms count the same; they differ in
+    /// the backlog that α weighs.
     #[test]
     fn both_forms_follow_a_queue_that_is_never_empty() {
         let mut rates = Price::new(0.1, 0.001, 1.001, 20.0, 10.0, 1.0);
@@ -157,11 +161,14 @@ mod tests {
         assert!(rates.get() > 0.05, "neither was cut off at 0");
     }
 
-    /// A slow memory of the input fades step by step for 64 periods; where there are more, nothing is left of it.
+    /// A slow memory of the input fades step by step for 64 periods; where there are more, nothing
+    /// is left of it.
     #[test]
     fn a_slow_memory_is_cut_short_after_64_periods() {
         let faded = |periods| 1000.0 * libm::pow(0.99, periods);
-        for (periods, left) in [(1, 990.0), (63, faded(63.0)), (64, faded(64.0)), (65, 0.0), (1000, 0.0)] {
+        for (periods, left) in
+            [(1, 990.0), (63, faded(63.0)), (64, faded(64.0)), (65, 0.0), (1000, 0.0)]
+        {
             let mut price = Price::new(0.1, 0.01, 1.001, 20.0, 10.0, 0.01);
             price.input = 1000.0;
             price.periods_without_arrivals(periods, 20.0);
@@ -172,7 +179,8 @@ mod tests {
 
     #[test]
     fn closed_form_is_the_steps() {
-        let rate = [(1.0, 0.0), (1.0, 500.0), (0.5, 0.0), (0.5, 300.0)].map(|(w, b)| (w, b, Form::Rate));
+        let rate =
+            [(1.0, 0.0), (1.0, 500.0), (0.5, 0.0), (0.5, 300.0)].map(|(w, b)| (w, b, Form::Rate));
         let backlog = [(1.0, 0.0, Form::Backlog), (1.0, 500.0, Form::Backlog)];
         for (weight, backlog, form) in rate.into_iter().chain(backlog) {
             let mut stepped = Price::new(0.1, 0.01, 1.001, 20.0, 10.0, weight).in_form(form);

@@ -1,5 +1,6 @@
-//! The exponential estimator of a flow's rate (stoica1998 §2.3): each packet brings its own rate since the one before
-//! it, and the estimate forgets with the time constant K, whatever the lengths and gaps of the packets.
+//! The exponential estimator of a flow's rate (stoica1998 §2.3): each packet brings its own rate
+//! since the one before it, and the estimate forgets with the time constant K, whatever the lengths
+//! and gaps of the packets.
 //!
 //! ```
 //! use tidegate::{Span, parts::rate::RateEstimator};
@@ -19,7 +20,8 @@ pub struct RateEstimator {
     per_k: f64,
 }
 
-/// Below so many K a power series is used: a packet's gap is short against K where there is much to do.
+/// Below so many K a power series is used: a packet's gap is short against K where there is much to
+/// do.
 const SHORT: f64 = 0.03125;
 
 impl RateEstimator {
@@ -28,8 +30,9 @@ impl RateEstimator {
         RateEstimator { per_k: 1.0 / k.max(Span::from_nanos(1)).as_secs() }
     }
 
-    /// The new estimate in bytes per second, after a packet of `len` bytes came `gap` after the one before:
-    /// (1 − e^(−gap/K)) len / gap + e^(−gap/K) rate. Without a gap its limit, rate + len / K.
+    /// The new estimate in bytes per second, after a packet of `len` bytes came `gap` after the one
+    /// before: (1 − e^(−gap/K)) len / gap + e^(−gap/K) rate. Without a gap its limit, rate +
+    /// len / K.
     #[inline]
     pub fn update(&self, rate: f64, len: u32, gap: Span) -> f64 {
         self.after(rate, len as f64, gap)
@@ -48,9 +51,9 @@ impl RateEstimator {
     }
 }
 
-/// An estimate with what it must know of the packets before: for owners that do not keep this themselves. Packets that
-/// come at one time count together with the next one that comes later (stoica1998's code), and of a first packet nothing
-/// but its time is known.
+/// An estimate with what it must know of the packets before: for owners that do not keep this
+/// themselves. Packets that come at one time count together with the next one that comes later
+/// (stoica1998's code), and of a first packet nothing but its time is known.
 #[derive(Clone, Copy, Debug)]
 pub struct Stream {
     rate: f64,
@@ -100,8 +103,9 @@ mod tests {
     use super::*;
     use crate::rng::Rng;
 
-    /// The equation as it stands, from an empty estimate and from a full one, over fourteen decades of gap, to a few
-    /// roundings: of the result, and of what the old estimate was (1 − forgotten is exact to one in 2^53, not relative).
+    /// The equation as it stands, from an empty estimate and from a full one, over fourteen decades
+    /// of gap, to a few roundings: of the result, and of what the old estimate was (1 −
+    /// forgotten is exact to one in 2^53, not relative).
     #[test]
     fn accuracy() {
         for k_ms in [1, 100, 384, 60_000] {
@@ -122,7 +126,8 @@ mod tests {
         }
     }
 
-    /// The numbers that follow from eq. 4 of cho2001: first step and fixed point of 1000 bytes every 8 ms; and what no gap means.
+    /// The numbers that follow from eq. 4 of cho2001: first step and fixed point of 1000 bytes
+    /// every 8 ms; and what no gap means.
     #[test]
     fn golden() {
         let estimator = RateEstimator::new(Span::from_millis(384));
@@ -131,11 +136,13 @@ mod tests {
         assert!(((0..600).fold(0.0, |rate, _| step(rate)) - 125_000.0).abs() < 1.0);
         assert_eq!(estimator.update(5.0, 384, Span::ZERO), 5.0 + 384.0 / 0.384);
         // csfq's constant, K = 100 ms.
-        let csfq = RateEstimator::new(Span::from_millis(100)).update(0.0, 1000, Span::from_millis(8));
+        let csfq =
+            RateEstimator::new(Span::from_millis(100)).update(0.0, 1000, Span::from_millis(8));
         assert!((csfq - 9610.5).abs() < 0.06, "{csfq}");
     }
 
-    /// 1000 bytes every 8 ms, as one packet and as four at once: the same estimate, and the first 1000 bytes tell nothing.
+    /// 1000 bytes every 8 ms, as one packet and as four at once: the same estimate, and the first
+    /// 1000 bytes tell nothing.
     #[test]
     fn packets_that_come_at_once_count_together() {
         let estimator = RateEstimator::new(Span::from_millis(100));
@@ -152,7 +159,8 @@ mod tests {
             parts.update(&estimator, at(n), 250);
             whole.update(&estimator, at(n + 1), 1000);
         }
-        let expected = (1..100).fold(0.0, |rate, _| estimator.update(rate, 1000, Span::from_millis(8)));
+        let expected =
+            (1..100).fold(0.0, |rate, _| estimator.update(rate, 1000, Span::from_millis(8)));
         assert_eq!(parts.rate(), expected);
         assert_eq!(whole.rate(), estimator.update(expected, 1000, Span::from_millis(8)));
     }
@@ -162,21 +170,24 @@ mod tests {
     fn lengths_and_gaps_do_not_matter() {
         let estimator = RateEstimator::new(Span::from_millis(100));
         let whole = estimator.update(7e4, 1000, Span::from_micros(3_000));
-        let halves = (0..2).fold(7e4, |rate, _| estimator.update(rate, 500, Span::from_micros(1_500)));
+        let halves =
+            (0..2).fold(7e4, |rate, _| estimator.update(rate, 500, Span::from_micros(1_500)));
         assert!((whole / halves - 1.0).abs() < 1e-12, "{whole} {halves}");
     }
 
-    /// Poisson arrivals: the mean of the estimate over independent runs is the rate (z test, false alarm 1e-6). With
-    /// gaps T of mean τ, estimates after each packet weigh their own gap: E = len/K Σ E[(1 − e^−x)/x] …, which for
-    /// τ ≪ K is len/τ (1 + O(τ/K)); the bias of 1/(2·400) is allowed for.
+    /// Poisson arrivals: the mean of the estimate over independent runs is the rate (z test, false
+    /// alarm 1e-6). With gaps T of mean τ, estimates after each packet weigh their own gap: E =
+    /// len/K Σ E[(1 − e^−x)/x] …, which for τ ≪ K is len/τ (1 + O(τ/K)); the bias of 1/(2·400)
+    /// is allowed for.
     #[test]
     fn poisson_arrivals_are_estimated_without_much_bias() {
         let estimator = RateEstimator::new(Span::from_millis(400));
         let (runs, mut sum, mut squares) = (400, 0.0, 0.0);
         for seed in 0..runs {
             let mut dice = Rng::from_seed(seed);
-            let rate =
-                (0..4_000).fold(0.0, |rate, _| estimator.update(rate, 1000, Span::from_secs(dice.exponential(0.001))));
+            let rate = (0..4_000).fold(0.0, |rate, _| {
+                estimator.update(rate, 1000, Span::from_secs(dice.exponential(0.001)))
+            });
             sum += rate;
             squares += rate * rate;
         }

@@ -1,5 +1,5 @@
-//! Lines that take turns over one buffer: those with packets stand in a circle, and when the buffer is full one of the
-//! longest line's packets goes, not the one that happened to arrive.
+//! Lines that take turns over one buffer: those with packets stand in a circle, and when the buffer
+//! is full one of the longest line's packets goes, not the one that happened to arrive.
 //!
 //! ```
 //! use tidegate::parts::{longest::By, round_robin::{Overflow, RoundRobin}};
@@ -53,7 +53,8 @@ pub struct RoundRobin {
 }
 
 impl RoundRobin {
-    /// `lines` empty lines, numbered from 0, for `link`. Of equally long ones the first by number is the longest.
+    /// `lines` empty lines, numbered from 0, for `link`. Of equally long ones the first by number
+    /// is the longest.
     pub fn new(lines: usize, by: By, overflow: Overflow, link: Link) -> RoundRobin {
         let (held, turns) = (Longest::new(lines, by), Turns::new(lines));
         RoundRobin { held, turns, overflow, ties: Ties::Number, link }
@@ -64,7 +65,8 @@ impl RoundRobin {
         RoundRobin { ties, ..self }
     }
 
-    /// What `lines` lines with as many packets as `link` can hold, and one, take besides the packets, in bytes.
+    /// What `lines` lines with as many packets as `link` can hold, and one, take besides the
+    /// packets, in bytes.
     pub fn bytes(lines: u64, link: &Link) -> u64 {
         Longest::bytes(lines, link.most_packets() + 1) + Turns::bytes(lines)
     }
@@ -96,11 +98,12 @@ impl RoundRobin {
         self.held.push(line, pkt);
     }
 
-    /// `pkt` joins the tail of `line`, and where there is no room somebody goes. A packet that would not fit an empty buffer
-    /// is refused; everything else would go for it in vain.
+    /// `pkt` joins the tail of `line`, and where there is no room somebody goes. A packet that
+    /// would not fit an empty buffer is refused; everything else would go for it in vain.
     #[inline]
     pub fn enqueue<S: Sink + ?Sized>(&mut self, now: Time, line: usize, pkt: Packet, out: &mut S) {
-        let before = if self.overflow == Overflow::Arrival { self.held.all() } else { Backlog::default() };
+        let before =
+            if self.overflow == Overflow::Arrival { self.held.all() } else { Backlog::default() };
         if !self.link.has_room(before, pkt.len) {
             return out.dropped(now, &pkt, DropReason::Overlimit);
         }
@@ -110,13 +113,15 @@ impl RoundRobin {
         }
     }
 
-    /// A packet of the longest line goes. `arrival` is the line that has grown; where no packet has any length it is taken
-    /// for the longest.
+    /// A packet of the longest line goes. `arrival` is the line that has grown; where no packet has
+    /// any length it is taken for the longest.
     fn steal<S: Sink + ?Sized>(&mut self, now: Time, arrival: usize, out: &mut S) {
         let line = match self.held.longest() {
             (_, 0) => arrival,
             (line, _) if self.ties == Ties::Number => line,
-            (line, most) => self.turns.iter().find(|&line| self.held.length(line) == most).unwrap_or(line),
+            (line, most) => {
+                self.turns.iter().find(|&line| self.held.length(line) == most).unwrap_or(line)
+            }
         };
         let tail = self.overflow == Overflow::LongestTail;
         let victim = if tail { self.held.pop_tail(line) } else { self.held.pop(line) };
@@ -129,8 +134,8 @@ impl RoundRobin {
         out.dropped(now, &victim, if itself { DropReason::Overlimit } else { DropReason::Evicted });
     }
 
-    /// All that waits, in the order in which it would leave by [`next`](RoundRobin::next), is put into the lines that `line_of`
-    /// says.
+    /// All that waits, in the order in which it would leave by [`next`](RoundRobin::next), is put
+    /// into the lines that `line_of` says.
     pub fn deal_anew(&mut self, line_of: impl Fn(&Packet) -> usize) {
         while let Some(pkt) = self.next() {
             self.held.put_aside(pkt);

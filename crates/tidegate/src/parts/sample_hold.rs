@@ -1,14 +1,15 @@
-//! Who sends much, among any number of flows, with bounded memory: sample-and-hold (estan2002) with match-hit in k stages
-//! (lu2012 §III-B).
+//! Who sends much, among any number of flows, with bounded memory: sample-and-hold (estan2002) with
+//! match-hit in k stages (lu2012 §III-B).
 //!
-//! A packet of a flow that is not held is sampled with a chance of p per byte. A sampled packet is compared with a random
-//! packet of a cache; when k packets of a flow have matched in an interval, the flow is *held*: it gets a state of its own,
-//! and its owner counts every later byte exactly. Sampled packets get into the cache with a chance of p_c, for a random
-//! other one once it is full. A flow is so found with a chance that goes by its rate to the power of k + 1: users with
+//! A packet of a flow that is not held is sampled with a chance of p per byte. A sampled packet is
+//! compared with a random packet of a cache; when k packets of a flow have matched in an interval,
+//! the flow is *held*: it gets a state of its own, and its owner counts every later byte exactly.
+//! Sampled packets get into the cache with a chance of p_c, for a random other one once it is full.
+//! A flow is so found with a chance that goes by its rate to the power of k + 1: users with
 //! little traffic stay out of the table, floods do not.
 //!
-//! Memory is allocated once. When the table of the held is full nobody is held until its owner has forgotten somebody
-//! ([`retain`](SampleHold::retain)), which it does at the end of each interval.
+//! Memory is allocated once. When the table of the held is full nobody is held until its owner has
+//! forgotten somebody ([`retain`](SampleHold::retain)), which it does at the end of each interval.
 //!
 //! ```
 //! use tidegate::{Rng, parts::sample_hold::{Rules, SampleHold}};
@@ -45,7 +46,8 @@ choices! {
 /// How flows are found.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rules {
-    /// How many matches in an interval it takes (k); 0: none, whoever is sampled is held (estan2002's own sample-and-hold).
+    /// How many matches in an interval it takes (k); 0: none, whoever is sampled is held
+    /// (estan2002's own sample-and-hold).
     pub stages: u32,
     /// How many packets the cache remembers (N_c).
     pub cache: u32,
@@ -73,7 +75,8 @@ pub struct SampleHold<T: Copy> {
 }
 
 impl<T: Copy> SampleHold<T> {
-    /// Nobody held, of 1 to 2^24 `flows` that can be; other numbers are taken as the nearest of these.
+    /// Nobody held, of 1 to 2^24 `flows` that can be; other numbers are taken as the nearest of
+    /// these.
     pub fn new(flows: u32, rules: Rules) -> SampleHold<T> {
         SampleHold {
             held: FlowTable::new(flows),
@@ -90,7 +93,9 @@ impl<T: Copy> SampleHold<T> {
     /// What it takes for so many flows, in bytes.
     pub fn bytes(flows: u32, rules: &Rules) -> u64 {
         let matches = FlowTable::<u32>::state_bytes(Self::matching(flows, rules));
-        FlowTable::<T>::state_bytes(flows) + matches + rules.cache as u64 * core::mem::size_of::<u64>() as u64
+        FlowTable::<T>::state_bytes(flows)
+            + matches
+            + rules.cache as u64 * core::mem::size_of::<u64>() as u64
     }
 
     /// How many flows are held.
@@ -109,8 +114,9 @@ impl<T: Copy> SampleHold<T> {
         self.held.find(flow)
     }
 
-    /// A packet of `len` bytes of `flow`, which is not held, arrives and is sampled with a chance of `p` per byte: whether
-    /// the flow is to be held now. Rolls one die, and up to three more for a packet that is sampled or cached.
+    /// A packet of `len` bytes of `flow`, which is not held, arrives and is sampled with a chance
+    /// of `p` per byte: whether the flow is to be held now. Rolls one die, and up to three more
+    /// for a packet that is sampled or cached.
     pub fn identify(&mut self, flow: u64, len: u32, p: f64, dice: &mut Rng) -> bool {
         let sampled = is_sampled(dice.uniform(), p, len);
         if self.rules.stages == 0 {
@@ -128,7 +134,8 @@ impl<T: Copy> SampleHold<T> {
         self.held.insert(flow, state)
     }
 
-    /// The interval is over: asks `keep` of each flow that is held whether it shall be on, and forgets all matches.
+    /// The interval is over: asks `keep` of each flow that is held whether it shall be on, and
+    /// forgets all matches.
     pub fn retain(&mut self, keep: impl FnMut(u64, &mut T) -> bool) {
         self.held.retain(keep);
         if !self.matches.is_empty() {
@@ -155,7 +162,8 @@ impl<T: Copy> SampleHold<T> {
         !self.cache.is_empty() && self.cache[dice.below(self.cache.len() as u64) as usize] == flow
     }
 
-    /// Whether this match of `flow` is its k-th. Matches for which there is no room are not counted.
+    /// Whether this match of `flow` is its k-th. Matches for which there is no room are not
+    /// counted.
     fn count_match(&mut self, flow: u64) -> bool {
         if self.rules.stages <= 1 {
             return true;
@@ -195,8 +203,9 @@ impl<T: Copy> IndexMut<u32> for SampleHold<T> {
     }
 }
 
-/// Whether a packet of `len` bytes is sampled by `die`, each byte with a chance of `p`: die < 1 − (1 − p)^len. That lies
-/// between p·len − (p·len)²/2 and p·len, so that few dice pay for the exact value.
+/// Whether a packet of `len` bytes is sampled by `die`, each byte with a chance of `p`: die < 1 −
+/// (1 − p)^len. That lies between p·len − (p·len)²/2 and p·len, so that few dice pay for the exact
+/// value.
 #[inline]
 fn is_sampled(die: f64, p: f64, len: u32) -> bool {
     let most = p * len as f64;
@@ -211,8 +220,9 @@ fn of_packet(p: f64, len: f64) -> f64 {
     -libm::expm1(len * libm::log1p(-p))
 }
 
-/// The chance per byte with which a flow is missed in an interval with a chance of `miss`, if it has `packets` packets of
-/// `len` bytes in it and the part `share` of the cache, and `stages` matches are needed. 1 where no chance is enough.
+/// The chance per byte with which a flow is missed in an interval with a chance of `miss`, if it
+/// has `packets` packets of `len` bytes in it and the part `share` of the cache, and `stages`
+/// matches are needed. 1 where no chance is enough.
 ///
 /// ```
 /// use tidegate::parts::sample_hold::{chance_per_byte};
@@ -220,7 +230,8 @@ fn of_packet(p: f64, len: f64) -> f64 {
 /// assert!((p - 3.36e-5).abs() < 1e-7);
 /// ```
 pub fn chance_per_byte(miss: f64, packets: u64, share: f64, stages: u32, len: f64) -> f64 {
-    // The chance of missing falls with that of a packet; 200 halvings leave nothing of the interval.
+    // The chance of missing falls with that of a packet; 200 halvings leave nothing of the
+    // interval.
     let (mut low, mut high) = (0.0, 1.0);
     if missed(packets, share, stages) >= miss {
         return 1.0;
@@ -235,7 +246,8 @@ pub fn chance_per_byte(miss: f64, packets: u64, share: f64, stages: u32, len: f6
     -libm::expm1(libm::log1p(-high) / len)
 }
 
-/// The chance of fewer than `stages` matches among `packets`, each with chance `chance`: a binomial's lower tail.
+/// The chance of fewer than `stages` matches among `packets`, each with chance `chance`: a
+/// binomial's lower tail.
 fn missed(packets: u64, chance: f64, stages: u32) -> f64 {
     if chance >= 1.0 {
         return if packets < stages as u64 { 1.0 } else { 0.0 };
@@ -272,10 +284,13 @@ mod tests {
         }
     }
 
-    /// The specimen values: 5 Mbit/s among 3 and 10 Mbit/s among 5, a miss of 10 %; and k = 3 against the sum written out.
+    /// The specimen values: 5 Mbit/s among 3 and 10 Mbit/s among 5, a miss of 10 %; and k = 3
+    /// against the sum written out.
     #[test]
     fn golden_chances() {
-        for (packets, share, s, p) in [(208, 1.0 / 3.0, 0.0330, 3.36e-5), (250, 0.2, 0.0458, 4.69e-5)] {
+        for (packets, share, s, p) in
+            [(208, 1.0 / 3.0, 0.0330, 3.36e-5), (250, 0.2, 0.0458, 4.69e-5)]
+        {
             let ours = chance_per_byte(0.1, packets, share, 1, 1000.0);
             assert!((of_packet(ours, 1000.0) - s).abs() < 5e-5, "{}", of_packet(ours, 1000.0));
             assert!((ours - p).abs() < 1e-7, "{ours}");
@@ -288,15 +303,19 @@ mod tests {
         assert!((missed(50, x, 3) / sum - 1.0).abs() < 1e-12);
         assert_eq!(chance_per_byte(0.1, 2, 0.5, 3, 1000.0), 1.0, "two packets never match thrice");
         assert_eq!(chance_per_byte(0.0, 100, 0.5, 1, 1000.0), 1.0);
-        // Alone in the cache whatever is sampled matches; of packets of a byte p is the chance itself.
-        for (packets, stages, p) in [(1, 1, 0.9), (2, 1, 1.0 - libm::sqrt(0.1)), (2, 2, libm::sqrt(0.9)), (1, 2, 1.0)] {
+        // Alone in the cache whatever is sampled matches; of packets of a byte p is the chance
+        // itself.
+        for (packets, stages, p) in
+            [(1, 1, 0.9), (2, 1, 1.0 - libm::sqrt(0.1)), (2, 2, libm::sqrt(0.9)), (1, 2, 1.0)]
+        {
             let ours = chance_per_byte(0.1, packets, 1.0, stages, 1.0);
             assert!((ours - p).abs() < 1e-12, "{packets} packets, {stages} stages: {ours}");
         }
     }
 
-    /// Counts in how many of `runs` intervals a flow with half of all packets is not found, with p set for `miss`; the cache
-    /// is warm and its packets are half the flow's, which is held fixed (p_c = 0). Binomial, z test, false alarm 1e-6.
+    /// Counts in how many of `runs` intervals a flow with half of all packets is not found, with p
+    /// set for `miss`; the cache is warm and its packets are half the flow's, which is held
+    /// fixed (p_c = 0). Binomial, z test, false alarm 1e-6.
     fn misses(stages: u32, packets: u64, miss: f64, len: u32) {
         let p = chance_per_byte(miss, packets, 0.5, stages, len as f64);
         let mut dice = Rng::from_seed(stages as u64);
@@ -323,8 +342,8 @@ mod tests {
         misses(4, 300, 0.02, 1500);
     }
 
-    /// Without match-hit a flow of T bytes is missed with (1 − p)^T (estan2002), however it is cut into packets: with one
-    /// stage and a cache of nothing but the flow itself.
+    /// Without match-hit a flow of T bytes is missed with (1 − p)^T (estan2002), however it is cut
+    /// into packets: with one stage and a cache of nothing but the flow itself.
     #[test]
     fn sample_and_hold_by_bytes() {
         let (p, bytes) = (1e-4, 20_000_u32);
@@ -336,7 +355,8 @@ mod tests {
             flows.remember(7, &mut dice);
             let (runs, mut missed) = (20_000, 0);
             for _ in 0..runs {
-                missed += u64::from(!(0..bytes / len).any(|_| flows.identify(7, len, p, &mut dice)));
+                missed +=
+                    u64::from(!(0..bytes / len).any(|_| flows.identify(7, len, p, &mut dice)));
             }
             let n = runs as f64;
             let z = (missed as f64 - n * exact) / libm::sqrt(n * exact * (1.0 - exact));
@@ -344,19 +364,22 @@ mod tests {
         }
     }
 
-    /// More stages find small flows less: two flows with 1/2 and 1/50 of the packets, the rest a packet each. The ratio of
-    /// how often they are found in an interval falls with every stage.
+    /// More stages find small flows less: two flows with 1/2 and 1/50 of the packets, the rest a
+    /// packet each. The ratio of how often they are found in an interval falls with every
+    /// stage.
     #[test]
     fn stages_spare_the_small() {
         let mut ratios = Vec::new();
         for stages in 1..=3 {
             let p = chance_per_byte(0.1, 500, 0.5, stages, 1000.0);
             let mut dice = Rng::from_seed(5);
-            let mut flows: SampleHold<()> = SampleHold::new(1_000, Rules { stages, ..Rules::default() });
+            let mut flows: SampleHold<()> =
+                SampleHold::new(1_000, Rules { stages, ..Rules::default() });
             let mut found = [0, 0];
             for n in 0..2_000_000_u64 {
                 let u = dice.uniform();
-                let flow = if u < 0.5 { 0 } else { u64::from(u < 0.52) + 2 * n * u64::from(u >= 0.52) };
+                let flow =
+                    if u < 0.5 { 0 } else { u64::from(u < 0.52) + 2 * n * u64::from(u >= 0.52) };
                 if flows.find(flow).is_none() && flows.identify(flow, 1000, p, &mut dice) {
                     flows.hold(flow, ());
                     if flow < 2 {
@@ -370,14 +393,18 @@ mod tests {
             assert!(found[0] > 1_500, "{found:?} in 2000 intervals");
             ratios.push(found[1] as f64 / found[0] as f64);
         }
-        assert!(ratios[0] < 0.05 && ratios[1] < 0.3 * ratios[0] && ratios[2] <= 0.3 * ratios[1], "{ratios:?}");
+        assert!(
+            ratios[0] < 0.05 && ratios[1] < 0.3 * ratios[0] && ratios[2] <= 0.3 * ratios[1],
+            "{ratios:?}"
+        );
     }
 
     /// Forged flows fill tables and cache and no more.
     #[test]
     fn memory_is_bounded() {
         let rules = Rules { stages: 2, cache: 50, insertion: 1.0, insert: Insert::Every };
-        let (mut flows, mut dice): (SampleHold<u64>, _) = (SampleHold::new(10, rules), Rng::from_seed(1));
+        let (mut flows, mut dice): (SampleHold<u64>, _) =
+            (SampleHold::new(10, rules), Rng::from_seed(1));
         for n in 0..200_000_u64 {
             let flow = n / 100;
             if flows.find(flow).is_none() && flows.identify(flow, 1000, 1.0, &mut dice) {
@@ -388,7 +415,8 @@ mod tests {
         assert!(flows.matches.len() <= 10);
         flows.retain(|flow, _| flow % 2 == 0);
         assert!((1..10).contains(&flows.len()) && flows.matches.is_empty());
-        let again = (0..1_000).any(|_| flows.find(9_999).is_none() && flows.identify(9_999, 1000, 1.0, &mut dice));
+        let again = (0..1_000)
+            .any(|_| flows.find(9_999).is_none() && flows.identify(9_999, 1000, 1.0, &mut dice));
         assert!(again, "who comes later is found");
     }
 }

@@ -1,7 +1,9 @@
-//! AFD's shadow buffer (pan2003 §3.1): the flows of the packets that were sampled last, more or less. Once it is full a
-//! sample takes the place of a random one, so that what it holds is the recent mix, and a flow's count is its share.
+//! AFD's shadow buffer (pan2003 §3.1): the flows of the packets that were sampled last, more or
+//! less. Once it is full a sample takes the place of a random one, so that what it holds is the
+//! recent mix, and a flow's count is its share.
 //!
-//! State is bounded by the buffer's size, whatever the number of flows: each that it knows has a packet in it.
+//! State is bounded by the buffer's size, whatever the number of flows: each that it knows has a
+//! packet in it.
 //!
 //! ```
 //! use tidegate::{Rng, parts::shadow::Shadow};
@@ -27,7 +29,11 @@ impl Shadow {
     /// An empty buffer for `size` packets (1 to 2^24; others are brought to the nearest of these).
     pub fn new(size: u32) -> Shadow {
         let size = size.clamp(1, super::flow_table::MOST_FLOWS);
-        Shadow { packets: Vec::with_capacity(size as usize), counts: FlowTable::new(size), size: size as usize }
+        Shadow {
+            packets: Vec::with_capacity(size as usize),
+            counts: FlowTable::new(size),
+            size: size as usize,
+        }
     }
 
     /// What a buffer for `size` packets takes, in bytes.
@@ -58,7 +64,8 @@ impl Shadow {
 
     /// Takes in a packet of `flow`, for a random other one if it is full. Rolls `dice` only then.
     pub fn sample(&mut self, flow: u64, dice: &mut Rng) {
-        let place = (self.packets.len() == self.size).then(|| dice.below(self.size as u64) as usize);
+        let place =
+            (self.packets.len() == self.size).then(|| dice.below(self.size as u64) as usize);
         if let Some(place) = place {
             self.forget(self.packets[place]);
         }
@@ -112,7 +119,10 @@ mod tests {
                     list[mirror.below(size as u64) as usize] = flow;
                 }
                 let seen = world.below(flows);
-                assert_eq!(shadow.count(seen) as usize, list.iter().filter(|&&f| f == seen).count());
+                assert_eq!(
+                    shadow.count(seen) as usize,
+                    list.iter().filter(|&&f| f == seen).count()
+                );
                 assert_eq!(shadow.len(), list.len());
             }
             list.sort();
@@ -122,8 +132,9 @@ mod tests {
         }
     }
 
-    /// How accurate a count is: with a share p of the samples it is binomial of `size` and p once every place was replaced,
-    /// so its mean is p · size and its variance size p (1 − p) (z tests, false alarm 1e-6; runs are independent).
+    /// How accurate a count is: with a share p of the samples it is binomial of `size` and p once
+    /// every place was replaced, so its mean is p · size and its variance size p (1 − p) (z
+    /// tests, false alarm 1e-6; runs are independent).
     #[test]
     fn counts_estimate_shares() {
         for (size, share) in [(500, 0.2), (500, 0.02), (100, 0.5)] {
@@ -143,7 +154,11 @@ mod tests {
             assert!(sum.abs() < 4.892 * libm::sqrt(n * variance), "mean off by {}", sum / n);
             // The variance of a sample variance is 2 σ⁴ / n, a little more for few expected.
             let spread = 4.892 * variance * libm::sqrt((2.0 + 1.0 / variance) / n);
-            assert!((squares / n - variance).abs() < spread, "variance {} of {variance}", squares / n);
+            assert!(
+                (squares / n - variance).abs() < spread,
+                "variance {} of {variance}",
+                squares / n
+            );
         }
     }
 }

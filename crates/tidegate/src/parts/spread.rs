@@ -1,5 +1,6 @@
-//! To which of so many queues, classes or bins a packet goes: by a hash of its flow, perturbed by a random number so that
-//! nobody can choose flows that collide, or by the class that the driver gave it.
+//! To which of so many queues, classes or bins a packet goes: by a hash of its flow, perturbed by a
+//! random number so that nobody can choose flows that collide, or by the class that the driver gave
+//! it.
 //!
 //! ```
 //! use tidegate::{Packet, Rng, parts::spread::{Classes, Map, Spread}};
@@ -42,10 +43,12 @@ impl Spread {
     }
 }
 
-/// Hash places in sets. A flow may go to any place of the set that its hash deals it. It keeps its place while packets of it wait, and who
-/// comes anew takes a place of the set where nobody waits. So two flows meet only while all places of their set are busy, where with single
-/// places they do whenever their hashes agree (Høiland-Jørgensen, Täht, Morton, *Piece of CAKE*, IEEE LANMAN 2018, §III-B). Who has to share
-/// goes to the place of the set that its hash names, and so does everybody of that hash until nobody waits there: packets of a flow stay in order.
+/// Hash places in sets. A flow may go to any place of the set that its hash deals it. It keeps its
+/// place while packets of it wait, and who comes anew takes a place of the set where nobody waits.
+/// So two flows meet only while all places of their set are busy, where with single places they do
+/// whenever their hashes agree (Høiland-Jørgensen, Täht, Morton, *Piece of CAKE*, IEEE LANMAN 2018,
+/// §III-B). Who has to share goes to the place of the set that its hash names, and so does
+/// everybody of that hash until nobody waits there: packets of a flow stay in order.
 ///
 /// ```
 /// use tidegate::{Rng, parts::spread::Ways};
@@ -72,8 +75,8 @@ pub struct Ways {
 }
 
 impl Ways {
-    /// `places` in sets of `ways`, or of as many as there are places; what is left over belongs to no set. The hash is perturbed by a
-    /// number drawn from `dice`.
+    /// `places` in sets of `ways`, or of as many as there are places; what is left over belongs to
+    /// no set. The hash is perturbed by a number drawn from `dice`.
     pub fn new(places: u32, ways: u32, dice: &mut Rng) -> Ways {
         Ways::keyed(places, ways, dice.bits())
     }
@@ -92,7 +95,8 @@ impl Ways {
         if ways == 1 { 0 } else { 9 * places as u64 }
     }
 
-    /// Where `flow` goes: to its own place, else to the first of its set that is not `busy`, else to one by its hash.
+    /// Where `flow` goes: to its own place, else to the first of its set that is not `busy`, else
+    /// to one by its hash.
     #[inline]
     pub fn of(&self, flow: u64, busy: impl Fn(usize) -> bool) -> usize {
         let set = self.spread.of(flow);
@@ -110,7 +114,8 @@ impl Ways {
         places.clone().find(|&place| !busy(place)).unwrap_or(home)
     }
 
-    /// The same for a packet that joins those who wait there: the place is its own from now on, or shared if it was busy.
+    /// The same for a packet that joins those who wait there: the place is its own from now on, or
+    /// shared if it was busy.
     #[inline]
     pub fn take(&mut self, flow: u64, busy: impl Fn(usize) -> bool) -> usize {
         let place = self.of(flow, &busy);
@@ -126,8 +131,9 @@ impl Ways {
     }
 }
 
-/// How likely one of `flows` busy flows has to share its place, of `places` in sets of `ways`: in single places, that another is dealt the
-/// same one; in sets, that a set is dealt more than it has, by Poisson's law.
+/// How likely one of `flows` busy flows has to share its place, of `places` in sets of `ways`: in
+/// single places, that another is dealt the same one; in sets, that a set is dealt more than it
+/// has, by Poisson's law.
 ///
 /// ```
 /// use tidegate::parts::spread::sharing;
@@ -147,7 +153,8 @@ pub fn sharing(places: u32, ways: u32, flows: u64) -> f64 {
         fewer += term;
         term *= mean / (k + 1) as f64;
     }
-    // What the sum of the others leaves is rounding where it is small: the terms themselves are not.
+    // What the sum of the others leaves is rounding where it is small: the terms themselves are
+    // not.
     if mean < 1.0 { term / (1.0 - mean / (ways + 1) as f64) } else { (1.0 - fewer).clamp(0.0, 1.0) }
 }
 
@@ -170,8 +177,9 @@ pub struct Classes {
 }
 
 impl Classes {
-    /// The classes 0 .. `classes`, of which there is one at least, in sets of `ways` as [`Ways`] has them; in none if the driver gives the
-    /// classes. The hash is perturbed by a number drawn from `dice`.
+    /// The classes 0 .. `classes`, of which there is one at least, in sets of `ways` as [`Ways`]
+    /// has them; in none if the driver gives the classes. The hash is perturbed by a number
+    /// drawn from `dice`.
     pub fn new(map: Map, classes: u32, ways: u32, dice: &mut Rng) -> Classes {
         let ways = if map == Map::Flow { ways } else { 1 };
         Classes::with(map, classes, Ways::new(classes, ways, dice))

@@ -1,5 +1,5 @@
-//! Whose turn it is: those who have something to send stand in a circle; whoever has been served goes behind all others.
-//! Anybody can step out at once, wherever he stands.
+//! Whose turn it is: those who have something to send stand in a circle; whoever has been served
+//! goes behind all others. Anybody can step out at once, wherever he stands.
 //!
 //! ```
 //! use tidegate::parts::turns::Turns;

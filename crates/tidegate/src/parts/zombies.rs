@@ -1,9 +1,10 @@
-//! SRED's zombie list (ott1999 §2): flows that were seen lately, of which each arriving packet is compared with one drawn
-//! at random. How often it meets its own flow, P, tells the number of flows: for equal ones 1 / P, else 1 / Σ p², which
-//! is less.
+//! SRED's zombie list (ott1999 §2): flows that were seen lately, of which each arriving packet is
+//! compared with one drawn at random. How often it meets its own flow, P, tells the number of
+//! flows: for equal ones 1 / P, else 1 / Σ p², which is less.
 //!
-//! A packet that meets another flow takes that one's place with some probability, so the list forgets within so many
-//! packets as it has places, over that probability. State is bounded by its size, whatever the number of flows.
+//! A packet that meets another flow takes that one's place with some probability, so the list
+//! forgets within so many packets as it has places, over that probability. State is bounded by its
+//! size, whatever the number of flows.
 //!
 //! ```
 //! use tidegate::{Rng, parts::zombies::{Filling, Zombies}};
@@ -51,11 +52,18 @@ pub struct Zombies {
 }
 
 impl Zombies {
-    /// An empty list for `size` zombies (1 to [`MOST_ZOMBIES`]; others are brought to the nearest of these), each
-    /// overwritten with probability `overwrite` by a packet that it is no hit for; `alpha` is the weight of a packet in P.
+    /// An empty list for `size` zombies (1 to [`MOST_ZOMBIES`]; others are brought to the nearest
+    /// of these), each overwritten with probability `overwrite` by a packet that it is no hit
+    /// for; `alpha` is the weight of a packet in P.
     pub fn new(size: u32, overwrite: f64, alpha: f64, filling: Filling) -> Zombies {
         let size = size.clamp(1, MOST_ZOMBIES) as usize;
-        Zombies { zombies: Vec::with_capacity(size), size, overwrite, hits: Ewma::new(alpha), filling }
+        Zombies {
+            zombies: Vec::with_capacity(size),
+            size,
+            overwrite,
+            hits: Ewma::new(alpha),
+            filling,
+        }
     }
 
     /// What a list for `size` zombies takes, in bytes.
@@ -105,10 +113,14 @@ impl Zombies {
         self.zombies.is_empty()
     }
 
-    /// A flow's zombies and their hits ("total occurrence", ott1999 §2): large for one that sends more than others. Looks
-    /// through the whole list.
+    /// A flow's zombies and their hits ("total occurrence", ott1999 §2): large for one that sends
+    /// more than others. Looks through the whole list.
     pub fn occurrence(&self, flow: u64) -> u64 {
-        self.zombies.iter().filter(|zombie| zombie.flow == flow).map(|zombie| zombie.count + 1).sum()
+        self.zombies
+            .iter()
+            .filter(|zombie| zombie.flow == flow)
+            .map(|zombie| zombie.count + 1)
+            .sum()
     }
 }
 
@@ -125,8 +137,8 @@ impl Clone for Zombies {
 mod tests {
     use super::*;
 
-    /// After K packets of others a zombie is still there with probability (1 − p / M)^K: mean over 400 lists, z test with a
-    /// false alarm of 1e-6.
+    /// After K packets of others a zombie is still there with probability (1 − p / M)^K: mean over
+    /// 400 lists, z test with a false alarm of 1e-6.
     #[test]
     fn the_list_forgets_within_its_size_over_the_probability() {
         let (size, overwrite, packets) = (50, 0.25, 200);
@@ -148,7 +160,8 @@ mod tests {
     /// A flow alone: each packet after the filling is a hit, and P goes to 1 as 1 − (1 − α)^n.
     #[test]
     fn a_flow_alone_is_one_flow() {
-        let (mut zombies, mut dice) = (Zombies::new(100, 0.25, 0.01, Filling::Nothing), Rng::from_seed(1));
+        let (mut zombies, mut dice) =
+            (Zombies::new(100, 0.25, 0.01, Filling::Nothing), Rng::from_seed(1));
         (0..100).for_each(|_| assert!(!zombies.compare(7, &mut dice)));
         assert_eq!((zombies.len(), zombies.flows(), zombies.is_empty()), (100, None, false));
         for n in 1..=1_000 {

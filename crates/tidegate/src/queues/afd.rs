@@ -135,7 +135,13 @@ impl Policy for AfdRule {
     }
 
     #[inline]
-    fn depart(&mut self, now: Time, _: &Packet, queue: &impl QueueView, _: &mut Rng) -> Option<MarkReason> {
+    fn depart(
+        &mut self,
+        now: Time,
+        _: &Packet,
+        queue: &impl QueueView,
+        _: &mut Rng,
+    ) -> Option<MarkReason> {
         self.catch_up(now);
         self.waits(queue.backlog());
         None
@@ -182,7 +188,11 @@ impl Entry for Afd {
             doc: "pan2003's gains and frequency, 500 packets of which one in five is sampled, half of the limit as target",
             config: |_| AfdConfig::default(),
         },
-        Preset { name: "auto", doc: "a memory of two seconds at the link's rate, gains by the limit", config: auto },
+        Preset {
+            name: "auto",
+            doc: "a memory of two seconds at the link's rate, gains by the limit",
+            config: auto,
+        },
     ];
 
     fn build(config: &AfdConfig, link: Link, dice: Rng) -> Result<Self, ConfigError> {

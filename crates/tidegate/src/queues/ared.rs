@@ -6,12 +6,14 @@ use crate::parts::every::{CATCH_UP, Every};
 use crate::policy::{Fifo, Policy, QueueView, Signal, Verdict};
 use crate::qdisc::{DropReason, Gauge, Link};
 use crate::queues::red::{
-    ByteOrder, Certain, DELAY_TARGET, Gentle, IdleDecay, Leniency, Mode, RedConfig, RedRule, Wait, automatic,
+    ByteOrder, Certain, DELAY_TARGET, Gentle, IdleDecay, Leniency, Mode, RedConfig, RedRule, Wait,
+    automatic,
 };
 use crate::rng::Rng;
 use crate::units::{Prob, Size, Span, Time};
 
-/// RED that moves max_p, slowly, so that the average stays half-way between its thresholds (floyd2001).
+/// RED that moves max_p, slowly, so that the average stays half-way between its thresholds
+/// (floyd2001).
 pub type Ared = Fifo<AredRule>;
 
 crate::params! {
@@ -98,8 +100,9 @@ impl AredRule {
         &self.red
     }
 
-    /// Makes the steps that are due. The average changes only with arrivals, and while idle in a known way, so it is
-    /// enough to ask at arrivals: each step sees the average of its nominal time.
+    /// Makes the steps that are due. The average changes only with arrivals, and while idle in a
+    /// known way, so it is enough to ask at arrivals: each step sees the average of its nominal
+    /// time.
     #[inline]
     fn catch_up(&mut self, now: Time) {
         if now >= self.every.due() {
@@ -109,7 +112,8 @@ impl AredRule {
 
     #[cold]
     fn steps(&mut self, now: Time) {
-        // Past these, max_p has come to its end on an idle link; on a stalled one there is nothing to learn from.
+        // Past these, max_p has come to its end on an idle link; on a stalled one there is nothing
+        // to learn from.
         for _ in 0..CATCH_UP {
             let Some(at) = self.every.step(now) else { return };
             self.adapt(self.red.avg_at(at));
@@ -130,7 +134,13 @@ impl AredRule {
 
 impl Policy for AredRule {
     #[inline]
-    fn arrive(&mut self, now: Time, pkt: &mut Packet, queue: &impl QueueView, dice: &mut Rng) -> Verdict {
+    fn arrive(
+        &mut self,
+        now: Time,
+        pkt: &mut Packet,
+        queue: &impl QueueView,
+        dice: &mut Rng,
+    ) -> Verdict {
         self.catch_up(now);
         self.red.arrive(now, pkt, queue, dice)
     }
@@ -162,7 +172,8 @@ impl Policy for AredRule {
     }
 }
 
-/// floyd2001 §V: thresholds and weight from the link's rate and a delay target of 5 ms, whatever the limit.
+/// floyd2001 §V: thresholds and weight from the link's rate and a delay target of 5 ms, whatever
+/// the limit.
 fn paper(link: &Link) -> AredConfig {
     let unlimited = Link { limit: Size::Packets(u64::MAX), ..*link };
     let (min, max, weight) = automatic(&unlimited, DELAY_TARGET);
@@ -182,8 +193,16 @@ impl Entry for Ared {
         manual: include_str!("ared.md"),
     };
     const PRESETS: &'static [Preset<AredConfig>] = &[
-        Preset { name: "paper", doc: "floyd2001, thresholds and weight from the link's rate", config: paper },
-        Preset { name: "auto", doc: "the same, `min` no more than a sixth of the limit", config: auto },
+        Preset {
+            name: "paper",
+            doc: "floyd2001, thresholds and weight from the link's rate",
+            config: paper,
+        },
+        Preset {
+            name: "auto",
+            doc: "the same, `min` no more than a sixth of the limit",
+            config: auto,
+        },
     ];
 
     fn build(config: &AredConfig, link: Link, dice: Rng) -> Result<Self, ConfigError> {
@@ -200,12 +219,18 @@ mod tests {
     use super::*;
 
     fn rule(max_p: f64) -> AredRule {
-        let link = Link::new("10 Mbit/s".parse().unwrap(), Size::Packets(100), "1000 B".parse().unwrap()).unwrap();
-        AredRule::new(&AredConfig { probability: Prob::clip(max_p), ..AredConfig::default() }, &link).unwrap()
+        let link =
+            Link::new("10 Mbit/s".parse().unwrap(), Size::Packets(100), "1000 B".parse().unwrap())
+                .unwrap();
+        AredRule::new(
+            &AredConfig { probability: Prob::clip(max_p), ..AredConfig::default() },
+            &link,
+        )
+        .unwrap()
     }
 
-    /// Band 9 to 11 packets. From .1 up to .11, down to .09; from .02 up to .025; within the band and past the ends
-    /// nothing moves.
+    /// Band 9 to 11 packets. From .1 up to .11, down to .09; from .02 up to .025; within the band
+    /// and past the ends nothing moves.
     #[test]
     fn golden_steps() {
         for (from, avg, to) in [
@@ -226,11 +251,13 @@ mod tests {
         }
     }
 
-    /// 10 Mbit/s of 1000 bytes are 1250 packets a second: w_q = 7.9968e-4; 5 ms are 6.25 packets, half of which is
-    /// less than 5. At 100 times the rate the threshold is half of 625.
+    /// 10 Mbit/s of 1000 bytes are 1250 packets a second: w_q = 7.9968e-4; 5 ms are 6.25 packets,
+    /// half of which is less than 5. At 100 times the rate the threshold is half of 625.
     #[test]
     fn golden_thresholds() {
-        let link = Link::new("10 Mbit/s".parse().unwrap(), Size::Packets(100), "1000 B".parse().unwrap()).unwrap();
+        let link =
+            Link::new("10 Mbit/s".parse().unwrap(), Size::Packets(100), "1000 B".parse().unwrap())
+                .unwrap();
         let config = paper(&link);
         assert!((config.weight - 7.9968e-4).abs() < 1e-8, "{}", config.weight);
         assert_eq!((config.min, config.max), (Size::Packets(5), Size::Packets(15)));
@@ -248,7 +275,11 @@ mod tests {
         ared.advance(Time::ZERO + Span::from_millis(500));
         assert!((ared.red.max_p() - 0.09).abs() < 1e-12);
         ared.advance(Time::ZERO + Span::from_secs(1e6));
-        assert!((ared.red.max_p() - 0.1 * libm::pow(0.9, 22.0)).abs() < 1e-12, "{}", ared.red.max_p());
+        assert!(
+            (ared.red.max_p() - 0.1 * libm::pow(0.9, 22.0)).abs() < 1e-12,
+            "{}",
+            ared.red.max_p()
+        );
         assert!(ared.every.due() > Time::ZERO + Span::from_secs(1e6));
     }
 }

@@ -132,7 +132,11 @@ impl Threshold {
         let bytes = |size: Size| size.in_bytes(mean_packet) as f64;
         let (most, least) = (bytes(config.most), bytes(config.least));
         let (roomy, crowded) = (config.roomy as f64, config.crowded as f64);
-        let slope = if crowded > roomy { (least * crowded - most * roomy) / (crowded - roomy) } else { 0.0 };
+        let slope = if crowded > roomy {
+            (least * crowded - most * roomy) / (crowded - roomy)
+        } else {
+            0.0
+        };
         Threshold { most, least, roomy, crowded, slope }
     }
 
@@ -199,7 +203,13 @@ pub struct BareRule {
 
 impl BareRule {
     fn new(config: &BareConfig, link: &Link) -> BareRule {
-        let nothing = Bounds { max_th: 0.0, per_max_th: 0.0, target_q: 0.0, per_rate_fair: 0.0, update_after: 0.0 };
+        let nothing = Bounds {
+            max_th: 0.0,
+            per_max_th: 0.0,
+            target_q: 0.0,
+            per_rate_fair: 0.0,
+            update_after: 0.0,
+        };
         let mut rule = BareRule {
             config: config.clone(),
             threshold: Threshold::new(config, link.mean_packet),
@@ -210,7 +220,11 @@ impl BareRule {
             mu: link.rate.as_bps() as f64 / 8.0,
             here: Here::New,
             active: 1.0,
-            every: if config.active == Active::ByRate { Every::new(config.recount) } else { Every::never() },
+            every: if config.active == Active::ByRate {
+                Every::new(config.recount)
+            } else {
+                Every::never()
+            },
         };
         rule.refresh();
         rule
@@ -236,13 +250,16 @@ impl BareRule {
         self.bounds.target_q
     }
 
-    /// A flow's bytes that wait, its rate in bytes per second, and its beta; `None` if it is not known.
+    /// A flow's bytes that wait, its rate in bytes per second, and its beta; `None` if it is not
+    /// known.
     pub fn flow(&self, flow: u64) -> Option<(u64, f64, f64)> {
-        self.flows.find(flow).map(|slot| (self.flows[slot].queued, self.flows[slot].rate, self.flows[slot].beta))
+        self.flows
+            .find(flow)
+            .map(|slot| (self.flows[slot].queued, self.flows[slot].rate, self.flows[slot].beta))
     }
 
-    /// N by rate, a step nearer: each flow's rate, as far as it has not faded since its last packet, over half of the last
-    /// fair one, and no more than one.
+    /// N by rate, a step nearer: each flow's rate, as far as it has not faded since its last
+    /// packet, over half of the last fair one, and no more than one.
     #[cold]
     fn recount(&mut self, now: Time) {
         while let Some(at) = self.every.step(now) {
@@ -279,8 +296,9 @@ impl BareRule {
         };
     }
 
-    /// §V-B: forgets the flows of which nothing waits and which have buffered nothing for the timeout. In a FIFO flows
-    /// fall idle in the order of their last packets, so the line of the retired is sorted by `last`.
+    /// §V-B: forgets the flows of which nothing waits and which have buffered nothing for the
+    /// timeout. In a FIFO flows fall idle in the order of their last packets, so the line of
+    /// the retired is sorted by `last`.
     #[inline]
     fn forget(&mut self, now: Time) {
         if now >= self.every.due() {
@@ -338,9 +356,17 @@ impl BareRule {
         };
     }
 
-    /// Lines 2 to 12; in a full table the flow that is idle longest makes room. `None` if there is none such.
+    /// Lines 2 to 12; in a full table the flow that is idle longest makes room. `None` if there is
+    /// none such.
     fn enter(&mut self, now: Time, pkt: &Packet) -> Option<u32> {
-        let new = Flow { queued: 0, count: pkt.len as u64, rate: 0.0, beta: self.config.beta, last: now, packets: 0 };
+        let new = Flow {
+            queued: 0,
+            count: pkt.len as u64,
+            rate: 0.0,
+            beta: self.config.beta,
+            last: now,
+            packets: 0,
+        };
         if let Some(slot) = self.flows.insert(pkt.flow, new) {
             self.refresh();
             return Some(slot);
@@ -389,7 +415,13 @@ impl Policy for BareRule {
     }
 
     #[inline]
-    fn arrive(&mut self, now: Time, pkt: &mut Packet, _: &impl QueueView, dice: &mut Rng) -> Verdict {
+    fn arrive(
+        &mut self,
+        now: Time,
+        pkt: &mut Packet,
+        _: &impl QueueView,
+        dice: &mut Rng,
+    ) -> Verdict {
         match self.here {
             Here::Known(slot) => {
                 pkt.tag = slot;
@@ -430,7 +462,13 @@ impl Policy for BareRule {
 
     /// Lines 27 to 30.
     #[inline]
-    fn depart(&mut self, now: Time, pkt: &Packet, queue: &impl QueueView, _: &mut Rng) -> Option<MarkReason> {
+    fn depart(
+        &mut self,
+        now: Time,
+        pkt: &Packet,
+        queue: &impl QueueView,
+        _: &mut Rng,
+    ) -> Option<MarkReason> {
         self.forget(now);
         let flow = &mut self.flows[pkt.tag];
         flow.queued -= pkt.len as u64;
@@ -460,10 +498,12 @@ impl Policy for BareRule {
 const LEAST: u64 = 2;
 /// What all flows together may have waiting, as a share of the limit.
 const MOST: f64 = 0.95;
-/// The exponent of flows that behave: of a lone flow's packets one in a thousand is dropped at 93 % of max_th.
+/// The exponent of flows that behave: of a lone flow's packets one in a thousand is dropped at 93 %
+/// of max_th.
 const STEEP: f64 = 100.0;
 
-/// Useful where a flood comes and harmless where none does; each departure from the paper stands in the manual page.
+/// Useful where a flood comes and harmless where none does; each departure from the paper stands in
+/// the manual page.
 fn auto(link: &Link) -> BareConfig {
     let bytes = link.limit.in_bytes(link.mean_packet) as f64;
     let limit = bytes / link.mean_packet.get() as f64;
@@ -529,7 +569,11 @@ impl Entry for Bare {
             return Err(ConfigError::new("active", "by_rate", "needs share = rate"));
         }
         if !(config.beta_min..=config.beta_max).contains(&config.beta) {
-            let why = alloc::format!("must lie in beta_min = {} to beta_max = {}", config.beta_min, config.beta_max);
+            let why = alloc::format!(
+                "must lie in beta_min = {} to beta_max = {}",
+                config.beta_min,
+                config.beta_max
+            );
             return Err(ConfigError::new("beta", config.beta, why));
         }
         Ok(Fifo::new(BareRule::new(config, &link), link, dice))

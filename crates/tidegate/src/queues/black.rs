@@ -12,7 +12,8 @@ use crate::queues::red::{self, Gentle, RedConfig, RedRule, Wait};
 use crate::rng::Rng;
 use crate::units::{Prob, Size, Span, Time};
 
-/// A RED queue that drops from flows which hold more than their share of the buffer (chatranon2003).
+/// A RED queue that drops from flows which hold more than their share of the buffer
+/// (chatranon2003).
 pub type Black = Fifo<BlackRule>;
 
 choices! {
@@ -81,7 +82,8 @@ impl BlackConfig {
     }
 }
 
-/// The rule of BLACK: RED, and a drop for each packet of a flow by how far its share of the buffer exceeds the fair one.
+/// The rule of BLACK: RED, and a drop for each packet of a flow by how far its share of the buffer
+/// exceeds the fair one.
 #[derive(Clone, Debug)]
 pub struct BlackRule {
     red: RedRule,
@@ -118,7 +120,8 @@ impl BlackRule {
     fn periods(&mut self, now: Time) {
         let overdue = self.every.overdue(now);
         if overdue > CATCH_UP {
-            // Two periods without a sampling leave everything as it is, so the rest changes nothing.
+            // Two periods without a sampling leave everything as it is, so the rest changes
+            // nothing.
             self.every.skip(overdue - 2);
         }
         while self.every.step(now).is_some() {
@@ -164,7 +167,13 @@ impl Policy for BlackRule {
     }
 
     #[inline]
-    fn arrive(&mut self, now: Time, pkt: &mut Packet, queue: &impl QueueView, dice: &mut Rng) -> Verdict {
+    fn arrive(
+        &mut self,
+        now: Time,
+        pkt: &mut Packet,
+        queue: &impl QueueView,
+        dice: &mut Rng,
+    ) -> Verdict {
         if (self.gate == Gate::Off || self.above_threshold(queue))
             && let Some(excess) = self.excess(pkt.flow)
         {
@@ -189,7 +198,13 @@ impl Policy for BlackRule {
     }
 
     #[inline]
-    fn depart(&mut self, now: Time, _: &Packet, _: &impl QueueView, _: &mut Rng) -> Option<MarkReason> {
+    fn depart(
+        &mut self,
+        now: Time,
+        _: &Packet,
+        _: &impl QueueView,
+        _: &mut Rng,
+    ) -> Option<MarkReason> {
         self.catch_up(now);
         None
     }
@@ -206,7 +221,8 @@ impl Policy for BlackRule {
 
     fn probe(&self, see: &mut dyn FnMut(Gauge)) {
         see(Gauge { name: "flows", unit: "", value: self.flows });
-        let largest = self.cache.fractions().fold(0.0, |most: f64, (_, fraction)| most.max(fraction));
+        let largest =
+            self.cache.fractions().fold(0.0, |most: f64, (_, fraction)| most.max(fraction));
         see(Gauge { name: "largest_share", unit: "", value: largest });
         self.red.gauges(see);
     }
@@ -274,17 +290,23 @@ mod tests {
     use super::*;
     use crate::qdisc::{NullSink, Qdisc};
 
-    /// Flow 7 stood alone in the queue through a second; then nothing for 63 periods and for 1000. What is known of it stays,
-    /// and the next period ends where its second does.
+    /// Flow 7 stood alone in the queue through a second; then nothing for 63 periods and for 1000.
+    /// What is known of it stays, and the next period ends where its second does.
     #[test]
     fn a_long_silence_changes_nothing_and_leaves_periods_on_their_grid() {
-        let link = Link::new("10 Mbit/s".parse().unwrap(), Size::Packets(100), crate::units::Bytes::new(1000)).unwrap();
+        let link = Link::new(
+            "10 Mbit/s".parse().unwrap(),
+            Size::Packets(100),
+            crate::units::Bytes::new(1000),
+        )
+        .unwrap();
         for silence in [63, 64, 65, 1_000] {
             let mut queue = Black::build(&BlackConfig::default(), link, Rng::from_seed(1)).unwrap();
             let at = |ms| Time::ZERO + Span::from_millis(ms);
             (0..20).for_each(|_| queue.enqueue(at(0), Packet::new(7, 1000), &mut NullSink));
             queue.advance(at(1_000));
-            let known = |queue: &Black| (queue.policy().flows(), queue.policy().cache().fraction(7));
+            let known =
+                |queue: &Black| (queue.policy().flows(), queue.policy().cache().fraction(7));
             assert_eq!(known(&queue), (1.0, Some(1.0)));
             queue.advance(at(1_000 * (silence + 1) + 999));
             assert_eq!(known(&queue), (1.0, Some(1.0)), "{silence}");

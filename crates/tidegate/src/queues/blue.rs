@@ -112,8 +112,8 @@ impl BlueRule {
         }
     }
 
-    /// The idle events that fell due while the link was idle: one as often as the freeze time had passed before
-    /// `now`, in closed form.
+    /// The idle events that fell due while the link was idle: one as often as the freeze time had
+    /// passed before `now`, in closed form.
     #[inline]
     fn catch_up(&mut self, now: Time) {
         if self.link_idle && self.config.idle == Idle::Elapsed {
@@ -141,7 +141,13 @@ impl BlueRule {
 
 impl Policy for BlueRule {
     #[inline]
-    fn arrive(&mut self, now: Time, _: &mut Packet, queue: &impl QueueView, dice: &mut Rng) -> Verdict {
+    fn arrive(
+        &mut self,
+        now: Time,
+        _: &mut Packet,
+        queue: &impl QueueView,
+        dice: &mut Rng,
+    ) -> Verdict {
         self.catch_up(now);
         if self.too_long(queue.backlog()) {
             self.congestion(now);
@@ -192,16 +198,28 @@ impl Entry for Blue {
         manual: include_str!("blue.md"),
     };
     const PRESETS: &'static [Preset<BlueConfig>] = &[
-        Preset { name: "paper", doc: "the constants of feng1999blue", config: |_| BlueConfig::default() },
+        Preset {
+            name: "paper",
+            doc: "the constants of feng1999blue",
+            config: |_| BlueConfig::default(),
+        },
         Preset {
             name: "steep",
             doc: "the paper's larger steps, .02 up and .002 down",
-            config: |_| BlueConfig { d1: Prob::clip(0.02), d2: Prob::clip(0.002), ..BlueConfig::default() },
+            config: |_| BlueConfig {
+                d1: Prob::clip(0.02),
+                d2: Prob::clip(0.002),
+                ..BlueConfig::default()
+            },
         },
         Preset {
             name: "auto",
             doc: "freezes for the target RTT (100 ms) and learns from the length of idle times",
-            config: |_| BlueConfig { freeze_time: TARGET_RTT, idle: Idle::Elapsed, ..BlueConfig::default() },
+            config: |_| BlueConfig {
+                freeze_time: TARGET_RTT,
+                idle: Idle::Elapsed,
+                ..BlueConfig::default()
+            },
         },
     ];
 

@@ -72,7 +72,8 @@ pub struct CareRule {
     config: CareConfig,
     list: CaptureList,
     flows: FlowCount,
-    /// Bytes that arrived so far; what the line carries in a nanosecond, and what its buffer holds; 1 / mean packet.
+    /// Bytes that arrived so far; what the line carries in a nanosecond, and what its buffer
+    /// holds; 1 / mean packet.
     arrived: u64,
     per_nano: f64,
     buffer: f64,
@@ -99,8 +100,15 @@ struct FlowCount {
 
 impl FlowCount {
     fn new(config: &CareConfig) -> FlowCount {
-        let newest = (config.flow_occasions < config.occasions).then(|| CaptureList::new(config.flow_occasions));
-        FlowCount { newest, jackknife: Jackknife::new(1), occasions: 1, capture: config.capture.get(), estimate: 0.0 }
+        let newest = (config.flow_occasions < config.occasions)
+            .then(|| CaptureList::new(config.flow_occasions));
+        FlowCount {
+            newest,
+            jackknife: Jackknife::new(1),
+            occasions: 1,
+            capture: config.capture.get(),
+            estimate: 0.0,
+        }
     }
 
     /// `flow` was captured into `all`.
@@ -127,7 +135,8 @@ impl FlowCount {
             self.occasions = list.len();
             self.jackknife = Jackknife::new(list.len() as u32);
         }
-        // B: the packets that the list stands for. The jackknife makes 399 flows of 200 captures that all differ.
+        // B: the packets that the list stands for. The jackknife makes 399 flows of 200 captures
+        // that all differ.
         let most = list.len() as f64 / self.capture;
         self.estimate = self.jackknife.estimate(list.frequencies()).min(most);
     }
@@ -139,8 +148,9 @@ impl CareRule {
         self.flows.estimate
     }
 
-    /// The probability with which a packet of `flow` is dropped now: 1 − t / (n m_2), which is the paper's
-    /// 1 − S / rate with B, common to both, divided out. With bytes, t and m_2 are those of all captures and of the flow's.
+    /// The probability with which a packet of `flow` is dropped now: 1 − t / (n m_2), which is the
+    /// paper's 1 − S / rate with B, common to both, divided out. With bytes, t and m_2 are
+    /// those of all captures and of the flow's.
     #[inline]
     pub fn drop_probability(&self, flow: u64) -> f64 {
         if self.list.len() < self.config.least_captures as usize {
@@ -158,7 +168,8 @@ impl CareRule {
     /// Forgets what is too old, and says whether anything was. Only with `expire`.
     #[inline]
     fn expire(&mut self, now: Time) -> bool {
-        let old = self.list.oldest().is_some_and(|oldest| now.since(oldest.at) > self.config.expire);
+        let old =
+            self.list.oldest().is_some_and(|oldest| now.since(oldest.at) > self.config.expire);
         if old {
             self.forget_old(now);
         }
@@ -173,9 +184,10 @@ impl CareRule {
         self.flows.forget(&self.list);
     }
 
-    /// The list has changed: what may a flow have of the line? The list stands for all that arrived since its oldest capture,
-    /// of which the line carries so much; the time is at least what the buffer takes to drain. A queue that is less than half
-    /// full can take more, one that is fuller has to lose some. Whoever is alone in the list has nobody to share with.
+    /// The list has changed: what may a flow have of the line? The list stands for all that arrived
+    /// since its oldest capture, of which the line carries so much; the time is at least what
+    /// the buffer takes to drain. A queue that is less than half full can take more, one that
+    /// is fuller has to lose some. Whoever is alone in the list has nobody to share with.
     fn judge_anew(&mut self, now: Time, backlog: u64) {
         self.level = f64::INFINITY;
         let Some(oldest) = self.list.oldest() else { return };
@@ -193,7 +205,9 @@ impl CareRule {
     fn chance_of_capture(&self, len: u32) -> f64 {
         match self.config.weigh {
             Weigh::Packets | Weigh::Bytes => self.config.capture.get(),
-            Weigh::Chance => self.config.capture.get() * len.min(u16::MAX as u32) as f64 * self.per_byte,
+            Weigh::Chance => {
+                self.config.capture.get() * len.min(u16::MAX as u32) as f64 * self.per_byte
+            }
         }
     }
 }
@@ -217,7 +231,11 @@ impl Policy for CareRule {
             self.judge_anew(now, queue.backlog().bytes);
         }
         let drop = self.drop_probability(pkt.flow);
-        self.drop = if self.gate > 0.0 { drop * (queue.backlog().bytes as f64 * self.gate).min(1.0) } else { drop };
+        self.drop = if self.gate > 0.0 {
+            drop * (queue.backlog().bytes as f64 * self.gate).min(1.0)
+        } else {
+            drop
+        };
     }
 
     #[inline]
@@ -300,6 +318,9 @@ impl Entry for Care {
         let separate = config.flow_occasions < config.occasions;
         let newest = if separate { CaptureList::bytes(config.flow_occasions) } else { 0 };
         let stamps = if config.stamps() { CaptureList::stamp_bytes(config.occasions) } else { 0 };
-        core::mem::size_of::<CareRule>() as u64 + CaptureList::bytes(config.occasions) + newest + stamps
+        core::mem::size_of::<CareRule>() as u64
+            + CaptureList::bytes(config.occasions)
+            + newest
+            + stamps
     }
 }

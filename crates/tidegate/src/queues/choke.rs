@@ -7,7 +7,9 @@ use crate::packet::{Ecn, Packet};
 use crate::parts::lines::Lines;
 use crate::policy::{Policy, Signal, Verdict};
 use crate::qdisc::{Backlog, DropReason, Gauge, Link, Qdisc, Sink};
-use crate::queues::red::{ByteOrder, Certain, DELAY_TARGET, Gentle, Mode, RedConfig, RedRule, Wait, automatic, share};
+use crate::queues::red::{
+    ByteOrder, Certain, DELAY_TARGET, Gentle, Mode, RedConfig, RedRule, Wait, automatic, share,
+};
 use crate::rng::Rng;
 use crate::units::{Prob, Size, Time};
 
@@ -43,7 +45,8 @@ crate::params! {
 
 /// A FIFO whose arrivals are compared with packets drawn from it (pan2000).
 ///
-/// Not a [`Fifo`](crate::policy::Fifo), since packets leave from its middle and any is to be drawn at once.
+/// Not a [`Fifo`](crate::policy::Fifo), since packets leave from its middle and any is to be drawn
+/// at once.
 #[derive(Clone, Debug)]
 pub struct Choke {
     waiting: Crowd,
@@ -61,7 +64,8 @@ pub struct Choke {
     matches: u64,
 }
 
-/// A line of packets any of which can be drawn and can leave. A packet's tag says where in `all` it stands.
+/// A line of packets any of which can be drawn and can leave. A packet's tag says where in `all` it
+/// stands.
 #[derive(Clone, Debug)]
 struct Crowd {
     line: Lines,
@@ -148,7 +152,8 @@ impl Choke {
         !self.matched.is_empty() && self.strike(now, out)
     }
 
-    /// Drops what matched. From the highest tag down: a tag changes only if it is the highest of all.
+    /// Drops what matched. From the highest tag down: a tag changes only if it is the highest of
+    /// all.
     fn strike<S: Sink + ?Sized>(&mut self, now: Time, out: &mut S) -> bool {
         self.matches += 1;
         self.matched.sort_unstable();
@@ -212,7 +217,11 @@ impl Qdisc for Choke {
 
     fn probe(&self, see: &mut dyn FnMut(Gauge)) {
         self.red.gauges(see);
-        see(Gauge { name: "matched", unit: "", value: self.matches as f64 / self.arrivals.max(1) as f64 });
+        see(Gauge {
+            name: "matched",
+            unit: "",
+            value: self.matches as f64 / self.arrivals.max(1) as f64,
+        });
     }
 }
 
@@ -230,7 +239,15 @@ fn paper(link: &Link) -> ChokeConfig {
 fn auto(link: &Link) -> ChokeConfig {
     let (min, max, weight) = automatic(link, DELAY_TARGET);
     let probability = Prob::clip(0.1);
-    ChokeConfig { min, max, weight, probability, gentle: Gentle::On, wait: Wait::On, ..ChokeConfig::default() }
+    ChokeConfig {
+        min,
+        max,
+        weight,
+        probability,
+        gentle: Gentle::On,
+        wait: Wait::On,
+        ..ChokeConfig::default()
+    }
 }
 
 impl Entry for Choke {

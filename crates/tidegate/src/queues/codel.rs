@@ -75,7 +75,12 @@ impl<S: Sink + ?Sized> Line for Head<'_, S> {
 }
 
 /// Marks `pkt` or drops it: what CoDel does to a packet, here and in every queue of FQ-CoDel.
-pub(super) fn signal<S: Sink + ?Sized>(ecn: Signal, now: Time, mut pkt: Packet, out: &mut S) -> Option<Packet> {
+pub(super) fn signal<S: Sink + ?Sized>(
+    ecn: Signal,
+    now: Time,
+    mut pkt: Packet,
+    out: &mut S,
+) -> Option<Packet> {
     if ecn == Signal::Mark && pkt.ecn.is_capable() {
         pkt.ecn = Ecn::Ce;
         out.marked(now, &pkt, WHY);
@@ -115,13 +120,18 @@ impl Qdisc for Codel {
     fn probe(&self, see: &mut dyn FnMut(Gauge)) {
         see(Gauge { name: "sojourn", unit: "s", value: self.control.sojourn().as_secs() });
         see(Gauge { name: "count", unit: "", value: self.control.count() as f64 });
-        see(Gauge { name: "dropping", unit: "", value: f64::from(u8::from(self.control.is_dropping())) });
+        see(Gauge {
+            name: "dropping",
+            unit: "",
+            value: f64::from(u8::from(self.control.is_dropping())),
+        });
     }
 }
 
-/// `target` and `interval` for a link on which packets may be `mtu` long. The target is 5 % of the target RTT, and never
-/// more than a tenth of the interval (nichols2018 §4.3, §4.5), but no less than two packets take to send: our choice, for
-/// which hoeiland2018 §5.2.2 has one. One in transmission and one behind it are no standing queue.
+/// `target` and `interval` for a link on which packets may be `mtu` long. The target is 5 % of the
+/// target RTT, and never more than a tenth of the interval (nichols2018 §4.3, §4.5), but no less
+/// than two packets take to send: our choice, for which hoeiland2018 §5.2.2 has one. One in
+/// transmission and one behind it are no standing queue.
 pub(super) fn auto_times(link: &Link, mtu: Bytes) -> (Span, Span) {
     let a_twentieth = Span::from_nanos(TARGET_RTT.as_nanos() / 20);
     let two = link.rate.time_to_send(Bytes::new(2 * mtu.get()));
@@ -149,7 +159,11 @@ impl Entry for Codel {
         manual: include_str!("codel.md"),
     };
     const PRESETS: &'static [Preset<CodelConfig>] = &[
-        Preset { name: "paper", doc: "the constants of nichols2018", config: |_| CodelConfig::default() },
+        Preset {
+            name: "paper",
+            doc: "the constants of nichols2018",
+            config: |_| CodelConfig::default(),
+        },
         Preset {
             name: "auto",
             doc: "target at least two packets' time at the link's rate, interval at least ten targets",

@@ -106,7 +106,8 @@ impl FairShare {
         }
     }
 
-    /// A packet of `len` bytes with this label came and was dropped or not. `short`: the queue is below the threshold.
+    /// A packet of `len` bytes with this label came and was dropped or not. `short`: the queue is
+    /// below the threshold.
     #[inline]
     fn update(&mut self, now: Time, label: f64, len: u32, dropped: bool, short: bool) {
         self.arriving.update(&self.estimator, now, len);
@@ -148,7 +149,8 @@ impl FairShare {
             self.largest = self.largest.max(label);
         } else {
             self.since = now;
-            (self.alpha, self.largest) = if short { (0.0, self.largest) } else { (self.largest, 0.0) };
+            (self.alpha, self.largest) =
+                if short { (0.0, self.largest) } else { (self.largest, 0.0) };
         }
     }
 
@@ -241,7 +243,8 @@ impl CsfqRule {
 }
 
 impl Policy for CsfqRule {
-    /// Rates, die and fair share come before the buffer: a packet that finds no room is one that was accepted, if it was.
+    /// Rates, die and fair share come before the buffer: a packet that finds no room is one that
+    /// was accepted, if it was.
     #[inline]
     fn offered(&mut self, now: Time, pkt: &Packet, queue: &impl QueueView, dice: &mut Rng) {
         let label = self.label(now, pkt);
@@ -306,7 +309,11 @@ impl Entry for Csfq {
         manual: include_str!("csfq.md"),
     };
     const PRESETS: &'static [Preset<CsfqConfig>] = &[
-        Preset { name: "paper", doc: "the constants of stoica1998", config: |_| CsfqConfig::default() },
+        Preset {
+            name: "paper",
+            doc: "the constants of stoica1998",
+            config: |_| CsfqConfig::default(),
+        },
         Preset {
             name: "threshold",
             doc: "the same, and no fair share while no more than a quarter of the limit waits on an uncongested link",
@@ -333,6 +340,8 @@ impl Entry for Csfq {
 
     fn state_bytes(config: &CsfqConfig, _: &Link) -> u64 {
         let weights = config.weights.given().len() as u64 * 8;
-        core::mem::size_of::<CsfqRule>() as u64 + weights + FlowTable::<Stream>::state_bytes(config.flows)
+        core::mem::size_of::<CsfqRule>() as u64
+            + weights
+            + FlowTable::<Stream>::state_bytes(config.flows)
     }
 }

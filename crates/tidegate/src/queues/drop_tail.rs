@@ -28,8 +28,11 @@ impl Policy for Anyone {
 
 impl Entry for DropTail {
     type Config = DropTailConfig;
-    const INFO: Info =
-        Info { title: "first in, first out, up to a hard limit", paper: "", manual: include_str!("drop_tail.md") };
+    const INFO: Info = Info {
+        title: "first in, first out, up to a hard limit",
+        paper: "",
+        manual: include_str!("drop_tail.md"),
+    };
     const PRESETS: &'static [Preset<DropTailConfig>] = &[
         Preset { name: "paper", doc: "nothing to set", config: |_| DropTailConfig {} },
         Preset { name: "auto", doc: "nothing to set", config: |_| DropTailConfig {} },

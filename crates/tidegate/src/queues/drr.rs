@@ -76,7 +76,8 @@ impl Drr {
         self.accounts[class].deficit
     }
 
-    /// Whether the first queue's counter covers its head. It gets its quantum when its visit begins.
+    /// Whether the first queue's counter covers its head. It gets its quantum when its visit
+    /// begins.
     #[inline]
     fn may_send(&mut self, class: usize) -> bool {
         let account = &mut self.accounts[class];
@@ -92,8 +93,8 @@ impl Drr {
         covered
     }
 
-    /// Nobody can send, although everybody has had a quantum: as many rounds at once as will pass until somebody can. So a
-    /// dequeue takes two rounds at most, however small the quantum.
+    /// Nobody can send, although everybody has had a quantum: as many rounds at once as will pass
+    /// until somebody can. So a dequeue takes two rounds at most, however small the quantum.
     #[cold]
     fn skip_rounds(&mut self) {
         let missing = |class: usize| {
@@ -170,7 +171,12 @@ impl Entry for Drr {
         Preset {
             name: "ns2",
             doc: "ns-2's defaults: ten queues, 250 bytes; of equally long ones the first in turn makes room",
-            config: |_| DrrConfig { classes: 10, quantum: Bytes::new(250), ties: Ties::Turn, ..DrrConfig::default() },
+            config: |_| DrrConfig {
+                classes: 10,
+                quantum: Bytes::new(250),
+                ties: Ties::Turn,
+                ..DrrConfig::default()
+            },
         },
         Preset {
             name: "auto",

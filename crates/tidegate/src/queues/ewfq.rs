@@ -144,7 +144,8 @@ crate::params! {
 
 /// The most updates of an interval.
 const MOST_UPDATES: u64 = 100_000;
-/// Far below this gamma everything is dropped; it must not grow without end for a class that heeds nothing all the same.
+/// Far below this gamma everything is dropped; it must not grow without end for a class that heeds
+/// nothing all the same.
 const MOST_GAMMA: f64 = 1e9;
 
 /// What is known of a class that sends much.
@@ -152,9 +153,11 @@ const MOST_GAMMA: f64 = 1e9;
 pub struct Held {
     /// m_i: bytes in this interval, dropped or not.
     pub bytes: u64,
-    /// What it is judged by: bytes in the interval before, or in the t_i until the last update; `None` if it was not held then.
+    /// What it is judged by: bytes in the interval before, or in the t_i until the last update;
+    /// `None` if it was not held then.
     pub sent: Option<f64>,
-    /// With a window that slides: bytes in the interval before, all of it; `None` if it was not held then.
+    /// With a window that slides: bytes in the interval before, all of it; `None` if it was not
+    /// held then.
     before: Option<f64>,
     /// RTT_o / RTT of a class that heeds drops, as far as it is known; else 1.
     pub gamma: f64,
@@ -222,7 +225,8 @@ struct Load {
     largest: f64,
     /// Their weights.
     weights: f64,
-    /// Of those who sent no more than the last r_fair, by weight: what they sent, and their weights.
+    /// Of those who sent no more than the last r_fair, by weight: what they sent, and their
+    /// weights.
     below: f64,
     weights_below: f64,
 }
@@ -240,8 +244,9 @@ impl Load {
         }
     }
 
-    /// A step of Newton's towards the r_fair with which `link` is used up: from below as from above it ends below it, and no
-    /// lower than an equal part for everybody. If all together send less than that, the largest.
+    /// A step of Newton's towards the r_fair with which `link` is used up: from below as from above
+    /// it ends below it, and no lower than an equal part for everybody. If all together send
+    /// less than that, the largest.
     fn r_fair(&self, link: f64) -> f64 {
         if self.sent <= link {
             return self.largest;
@@ -278,8 +283,8 @@ impl Judging {
         (elapsed >= self.settle).then(|| held.bytes as f64 * self.interval / elapsed.as_secs())
     }
 
-    /// What a class sent in the interval that ends now: as counted, or with a window that slides, of a class that was found
-    /// in it, at its pace; `None` if it was found just now.
+    /// What a class sent in the interval that ends now: as counted, or with a window that slides,
+    /// of a class that was found in it, at its pace; `None` if it was found just now.
     fn of_interval(&self, now: Time, held: &Held) -> Option<f64> {
         match self.window {
             Window::Sliding if held.before.is_none() => self.at_its_pace(now, held),
@@ -359,7 +364,8 @@ impl Ewfq {
         });
     }
 
-    /// Within which bounds m_fair is kept now. While nobody is held, or nobody long enough, by the link alone.
+    /// Within which bounds m_fair is kept now. While nobody is held, or nobody long enough, by the
+    /// link alone.
     fn range(&mut self, now: Time) -> (f64, f64) {
         let (least, link) = self.bounds;
         if (self.floor, self.ceiling) == (Floor::Packet, Ceiling::Link) {
@@ -372,7 +378,11 @@ impl Ewfq {
             }
         }
         self.r_fair = load.r_fair(link);
-        let most = if self.ceiling == Ceiling::Largest && load.weights > 0.0 { load.largest } else { link };
+        let most = if self.ceiling == Ceiling::Largest && load.weights > 0.0 {
+            load.largest
+        } else {
+            link
+        };
         let most = most.clamp(least, link);
         match self.floor {
             Floor::Fair if load.weights > 0.0 => (self.r_fair.clamp(least, most), most),
@@ -412,8 +422,9 @@ impl Ewfq {
         None
     }
 
-    /// The probability with which a packet of `class` is dropped: eq. (2) for one that heeds drops, else what it sends too
-    /// much; 0 for one that does not send too much. Eq. (2) may exceed 1.
+    /// The probability with which a packet of `class` is dropped: eq. (2) for one that heeds drops,
+    /// else what it sends too much; 0 for one that does not send too much. Eq. (2) may exceed
+    /// 1.
     #[inline]
     fn drop(&self, now: Time, class: usize, held: &Held) -> f64 {
         let Some(sent) = self.judging.sent(now, held) else { return 0.0 };
@@ -458,10 +469,17 @@ impl Ewfq {
         }
     }
 
-    /// Takes the last packets of the longest line until one of `len` bytes finds room; not of one that is no longer than the
-    /// line of `class` with it, and no line's only packet. Whether there is room then.
+    /// Takes the last packets of the longest line until one of `len` bytes finds room; not of one
+    /// that is no longer than the line of `class` with it, and no line's only packet. Whether
+    /// there is room then.
     #[cold]
-    fn make_room<S: Sink + ?Sized>(&mut self, now: Time, class: usize, len: u32, out: &mut S) -> bool {
+    fn make_room<S: Sink + ?Sized>(
+        &mut self,
+        now: Time,
+        class: usize,
+        len: u32,
+        out: &mut S,
+    ) -> bool {
         self.compare(class);
         while self.overflow == Overflow::Longest && !self.link.has_room(self.held.all(), len) {
             let own = self.kinds[class].by_weight(self.held.of(class).bytes + len as u64);
@@ -483,7 +501,9 @@ impl Qdisc for Ewfq {
         let class = self.classes.take(&pkt, |class| is_used(&self.held, &self.senders, class));
         if let Some(why) = self.judge(now, class, pkt.len) {
             out.dropped(now, &pkt, why);
-        } else if self.link.has_room(self.held.all(), pkt.len) || self.make_room(now, class, pkt.len, out) {
+        } else if self.link.has_room(self.held.all(), pkt.len)
+            || self.make_room(now, class, pkt.len, out)
+        {
             self.held.push(class, pkt);
             self.compare(class);
         } else {
@@ -517,7 +537,12 @@ impl Qdisc for Ewfq {
 
 impl EwfqConfig {
     fn rules(&self) -> Rules {
-        Rules { stages: self.stages, cache: self.cache, insertion: self.insertion.get(), insert: self.insert }
+        Rules {
+            stages: self.stages,
+            cache: self.cache,
+            insertion: self.insertion.get(),
+            insert: self.insert,
+        }
     }
 
     /// t_i in updates of 1/f_s: the nearest whole number, one at least.
@@ -558,7 +583,8 @@ impl EwfqConfig {
         let share = 1.0 / self.busy.min(self.classes) as f64;
         let packets = (self.fair(link) / len) as u64;
         // Without a cache no packet has to match one.
-        let (share_of_cache, stages) = if self.stages == 0 { (1.0, 1) } else { (share, self.stages) };
+        let (share_of_cache, stages) =
+            if self.stages == 0 { (1.0, 1) } else { (share, self.stages) };
         let chance = chance_per_byte(self.miss.get(), packets, share_of_cache, stages, len);
         let weights = (0..self.classes as usize).map(|class| self.weights.of(class));
         let least = weights.clone().fold(f64::INFINITY, f64::min);
@@ -576,7 +602,8 @@ impl EwfqConfig {
     }
 }
 
-/// Harmless where nobody sends too much, and exact about who does; each departure from the paper stands in the manual page.
+/// Harmless where nobody sends too much, and exact about who does; each departure from the paper
+/// stands in the manual page.
 fn auto(link: &Link) -> EwfqConfig {
     EwfqConfig {
         classes: places(link),
@@ -646,7 +673,11 @@ impl Entry for Ewfq {
             leeway: config.leeway,
             overflow: config.overflow,
             longest: 0,
-            judging: Judging { window: config.window, settle: config.settle, interval: config.seconds() },
+            judging: Judging {
+                window: config.window,
+                settle: config.settle,
+                interval: config.seconds(),
+            },
             link,
             dice,
         })
@@ -656,11 +687,17 @@ impl Entry for Ewfq {
         let classes = config.classes as u64;
         let kinds = classes * core::mem::size_of::<Class>() as u64;
         let senders = SampleHold::<Held>::bytes(config.classes, &config.rules());
-        let ways = if config.map == Map::Flow { Ways::bytes(config.classes, config.ways) } else { 0 };
-        core::mem::size_of::<Ewfq>() as u64 + ways + kinds + ClassLines::bytes(classes, link) + senders
+        let ways =
+            if config.map == Map::Flow { Ways::bytes(config.classes, config.ways) } else { 0 };
+        core::mem::size_of::<Ewfq>() as u64
+            + ways
+            + kinds
+            + ClassLines::bytes(classes, link)
+            + senders
     }
 
-    // What is known of a class is known of another flow then, until the end of an interval; a flood is found anew by its packets.
+    // What is known of a class is known of another flow then, until the end of an interval; a flood
+    // is found anew by its packets.
     fn places_last(config: &EwfqConfig) -> Option<Span> {
         (config.map == Map::Flow).then_some(FOR_GOOD)
     }

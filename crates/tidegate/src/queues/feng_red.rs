@@ -5,7 +5,9 @@ use crate::packet::Packet;
 use crate::parts::band::{Band, Crossed};
 use crate::policy::{Fifo, Policy, QueueView, Signal, Verdict};
 use crate::qdisc::{DropReason, Gauge, Link};
-use crate::queues::red::{ByteOrder, Certain, DELAY_TARGET, Gentle, Mode, RedConfig, RedRule, Wait, automatic, share};
+use crate::queues::red::{
+    ByteOrder, Certain, DELAY_TARGET, Gentle, Mode, RedConfig, RedRule, Wait, automatic, share,
+};
 use crate::rng::Rng;
 use crate::units::{Prob, Size, Time};
 
@@ -75,7 +77,15 @@ impl FengRedRule {
         let red = RedRule::new(&inner, link)?;
         let (min, max) = red.thresholds();
         let FengRedConfig { alpha, beta, .. } = *config;
-        Ok(FengRedRule { red, band: Band::default(), min, max, alpha, beta, floor: config.floor.get() })
+        Ok(FengRedRule {
+            red,
+            band: Band::default(),
+            min,
+            max,
+            alpha,
+            beta,
+            floor: config.floor.get(),
+        })
     }
 
     /// The RED inside.
@@ -97,7 +107,13 @@ impl FengRedRule {
 
 impl Policy for FengRedRule {
     #[inline]
-    fn arrive(&mut self, now: Time, pkt: &mut Packet, queue: &impl QueueView, dice: &mut Rng) -> Verdict {
+    fn arrive(
+        &mut self,
+        now: Time,
+        pkt: &mut Packet,
+        queue: &impl QueueView,
+        dice: &mut Rng,
+    ) -> Verdict {
         let backlog = queue.backlog();
         self.red.estimate(now, backlog);
         self.adapt();
@@ -145,8 +161,16 @@ impl Entry for FengRed {
         manual: include_str!("feng_red.md"),
     };
     const PRESETS: &'static [Preset<FengRedConfig>] = &[
-        Preset { name: "paper", doc: "feng1999, thresholds at 20 % and 80 % of the limit", config: paper },
-        Preset { name: "auto", doc: "thresholds and weight from rate and limit, as floyd2001", config: auto },
+        Preset {
+            name: "paper",
+            doc: "feng1999, thresholds at 20 % and 80 % of the limit",
+            config: paper,
+        },
+        Preset {
+            name: "auto",
+            doc: "thresholds and weight from rate and limit, as floyd2001",
+            config: auto,
+        },
     ];
 
     fn build(config: &FengRedConfig, link: Link, dice: Rng) -> Result<Self, ConfigError> {
@@ -163,11 +187,13 @@ mod tests {
     use super::*;
     use crate::qdisc::Backlog;
 
-    /// in, above, above, in, above, below, and below again, from .1: .1, .2, .2, .2, .4, .1333, .1333; it stays within
-    /// the floor and 1.
+    /// in, above, above, in, above, below, and below again, from .1: .1, .2, .2, .2, .4, .1333,
+    /// .1333; it stays within the floor and 1.
     #[test]
     fn golden_sequence() {
-        let link = Link::new("10 Mbit/s".parse().unwrap(), Size::Packets(100), "1000 B".parse().unwrap()).unwrap();
+        let link =
+            Link::new("10 Mbit/s".parse().unwrap(), Size::Packets(100), "1000 B".parse().unwrap())
+                .unwrap();
         let config = FengRedConfig { weight: 1.0, ..FengRedConfig::default() };
         let mut rule = FengRedRule::new(&config, &link).unwrap();
         let mut at = |q: u32| {
@@ -176,7 +202,9 @@ mod tests {
             rule.adapt();
             rule.red.max_p()
         };
-        for (q, max_p) in [(10, 0.1), (30, 0.2), (30, 0.2), (10, 0.2), (30, 0.4), (1, 0.4 / 3.0), (1, 0.4 / 3.0)] {
+        for (q, max_p) in
+            [(10, 0.1), (30, 0.2), (30, 0.2), (10, 0.2), (30, 0.4), (1, 0.4 / 3.0), (1, 0.4 / 3.0)]
+        {
             assert!((at(q) - max_p).abs() < 1e-12, "{q}");
         }
         // On a threshold nothing changes.

@@ -42,7 +42,8 @@ crate::params! {
 pub struct FqCodel {
     held: Longest,
     flows: Vec<Flow>,
-    /// Queues that became active and have not used up their first quantum; their order is their turn.
+    /// Queues that became active and have not used up their first quantum; their order is their
+    /// turn.
     new: Ring<u32>,
     /// The other active queues.
     old: Ring<u32>,
@@ -104,24 +105,32 @@ impl FqCodel {
         self.held.of(queue)
     }
 
-    /// How many packets there are places for: as many as ever waited at once, and one for the arrival.
+    /// How many packets there are places for: as many as ever waited at once, and one for the
+    /// arrival.
     pub fn places(&self) -> usize {
         self.held.places()
     }
 
-    /// Drops half the packets of the queue with the most bytes, no more than a batch, from its head (§4.1). `arrival` is the
-    /// queue of the packet for which this happens: if that queue is emptied, the arrival itself went last.
+    /// Drops half the packets of the queue with the most bytes, no more than a batch, from its head
+    /// (§4.1). `arrival` is the queue of the packet for which this happens: if that queue is
+    /// emptied, the arrival itself went last.
     #[cold]
     fn drop_from_fattest<S: Sink + ?Sized>(&mut self, now: Time, arrival: usize, out: &mut S) {
-        // Where no packet has any length there is no fattest queue, but the arrival's own has a packet.
-        let (queue, _) = Some(self.held.longest()).filter(|&(_, bytes)| bytes > 0).unwrap_or((arrival, 0));
+        // Where no packet has any length there is no fattest queue, but the arrival's own has a
+        // packet.
+        let (queue, _) =
+            Some(self.held.longest()).filter(|&(_, bytes)| bytes > 0).unwrap_or((arrival, 0));
         let half = (self.held.of(queue).packets / 2).clamp(1, self.drop_batch);
         for _ in 0..half {
             let Some(victim) = self.held.pop(queue) else {
                 return;
             };
             let last = queue == arrival && self.held.of(queue).packets == 0;
-            out.dropped(now, &victim, if last { DropReason::Overlimit } else { DropReason::Evicted });
+            out.dropped(
+                now,
+                &victim,
+                if last { DropReason::Overlimit } else { DropReason::Evicted },
+            );
         }
     }
 
@@ -175,8 +184,9 @@ impl Qdisc for FqCodel {
             } else if let Some(pkt) = self.send(queue as usize, now, out) {
                 return Some(pkt);
             }
-            // A queue that leaves the new list, spent or empty, has to stand in the old one for a round: else one that
-            // is refilled whenever it is empty would always come first.
+            // A queue that leaves the new list, spent or empty, has to stand in the old one for a
+            // round: else one that is refilled whenever it is empty would always come
+            // first.
             if first.is_some() {
                 self.new.pop();
                 self.old.push(queue);
@@ -208,7 +218,15 @@ fn auto(link: &Link) -> FqCodelConfig {
     let (target, interval) = auto_times(link, mtu);
     // The RFC's 1514 is an Ethernet frame of 1500 bytes.
     let quantum = Bytes::new(mtu.get() + 14);
-    FqCodelConfig { flows: places(link), ways: WAYS, target, interval, mtu, quantum, ..FqCodelConfig::default() }
+    FqCodelConfig {
+        flows: places(link),
+        ways: WAYS,
+        target,
+        interval,
+        mtu,
+        quantum,
+        ..FqCodelConfig::default()
+    }
 }
 
 impl Entry for FqCodel {
@@ -219,7 +237,11 @@ impl Entry for FqCodel {
         manual: include_str!("fq_codel.md"),
     };
     const PRESETS: &'static [Preset<FqCodelConfig>] = &[
-        Preset { name: "paper", doc: "the constants of hoeiland2018", config: |_| FqCodelConfig::default() },
+        Preset {
+            name: "paper",
+            doc: "the constants of hoeiland2018",
+            config: |_| FqCodelConfig::default(),
+        },
         Preset {
             name: "auto",
             doc: "target at least two packets' time at the link's rate, interval at least ten targets, queues by the rate in sets of eight",

@@ -96,7 +96,11 @@ impl Lengths {
         };
         let (min, max) = (length(config.min), length(config.max));
         if max <= min {
-            return Err(ConfigError::new("max", config.max, alloc::format!("must be above min = {}", config.min)));
+            return Err(ConfigError::new(
+                "max",
+                config.max,
+                alloc::format!("must be above min = {}", config.min),
+            ));
         }
         Ok(Lengths {
             min,
@@ -167,8 +171,9 @@ impl FredRule {
         }
     }
 
-    /// The average falls with the time for which the queue has been empty, by whole packet times. What is left of one is
-    /// kept: else refused arrivals more often than that would hold the average up, and be refused, for ever.
+    /// The average falls with the time for which the queue has been empty, by whole packet times.
+    /// What is left of one is kept: else refused arrivals more often than that would hold the
+    /// average up, and be refused, for ever.
     #[cold]
     fn decay(&mut self, now: Time) {
         let m = (now.since(self.empty_since).as_nanos() as f64 / self.packet_nanos) as u64;
@@ -176,7 +181,8 @@ impl FredRule {
         self.empty_since += Span::from_nanos((m as f64 * self.packet_nanos) as u64);
     }
 
-    /// Whether a flow with `qlen` waiting and so many strikes is not to have more, whatever the dice say.
+    /// Whether a flow with `qlen` waiting and so many strikes is not to have more, whatever the
+    /// dice say.
     #[inline]
     fn too_much(&self, qlen: f64, strikes: u32, share: f64) -> bool {
         let high = self.avg.get() >= self.lengths.max;
@@ -184,7 +190,8 @@ impl FredRule {
             ManyFlows::On | ManyFlows::Both if high => self.lengths.many_flows_queue,
             _ => self.lengths.max_queue,
         };
-        let above_shares = || high && self.config.many_flows != ManyFlows::On && qlen > self.config.shares * share;
+        let above_shares =
+            || high && self.config.many_flows != ManyFlows::On && qlen > self.config.shares * share;
         qlen >= max_queue || (qlen >= share && strikes > self.config.strikes) || above_shares()
     }
 
@@ -219,7 +226,13 @@ impl FredRule {
 
 impl Policy for FredRule {
     #[inline]
-    fn arrive(&mut self, now: Time, pkt: &mut Packet, queue: &impl QueueView, dice: &mut Rng) -> Verdict {
+    fn arrive(
+        &mut self,
+        now: Time,
+        pkt: &mut Packet,
+        queue: &impl QueueView,
+        dice: &mut Rng,
+    ) -> Verdict {
         if queue.backlog().packets == 0 {
             self.decay(now);
         }
@@ -239,10 +252,12 @@ impl Policy for FredRule {
             return Verdict::Drop(DropReason::Forced);
         }
         match (self.judge(qlen, share, dice), known) {
-            (Verdict::Admit, None) => match self.flows.insert(pkt.flow, Flow { bytes: 0, packets: 0, strikes: 0 }) {
-                Some(slot) => pkt.tag = slot,
-                None => return Verdict::Drop(DropReason::Overlimit),
-            },
+            (Verdict::Admit, None) => {
+                match self.flows.insert(pkt.flow, Flow { bytes: 0, packets: 0, strikes: 0 }) {
+                    Some(slot) => pkt.tag = slot,
+                    None => return Verdict::Drop(DropReason::Overlimit),
+                }
+            }
             (Verdict::Admit, Some(slot)) => pkt.tag = slot,
             (refusal, _) => return refusal,
         }
@@ -261,7 +276,13 @@ impl Policy for FredRule {
     }
 
     #[inline]
-    fn depart(&mut self, now: Time, pkt: &Packet, queue: &impl QueueView, _: &mut Rng) -> Option<MarkReason> {
+    fn depart(
+        &mut self,
+        now: Time,
+        pkt: &Packet,
+        queue: &impl QueueView,
+        _: &mut Rng,
+    ) -> Option<MarkReason> {
         let left = queue.backlog();
         self.avg.update(self.measure(left.packets, left.bytes));
         let flow = &mut self.flows[pkt.tag];
@@ -288,8 +309,8 @@ impl Policy for FredRule {
     }
 }
 
-/// lin1997's thresholds: min_th the smaller of a quarter of the limit and what is in flight, max_th twice that, maxq =
-/// min_th; minq 2 packets, or 4 where the limit is large.
+/// lin1997's thresholds: min_th the smaller of a quarter of the limit and what is in flight, max_th
+/// twice that, maxq = min_th; minq 2 packets, or 4 where the limit is large.
 fn paper(link: &Link) -> FredConfig {
     let in_flight = link.packets_per_second() * TARGET_RTT.as_secs();
     let min = Size::Packets(((link.limit_packets() / 4.0).min(in_flight) as u64).max(1));
@@ -337,7 +358,11 @@ impl Entry for Fred {
             config: |link| {
                 // Two updates for each packet, one when it arrives and one when it leaves.
                 let (_, _, weight) = red::automatic(link, red::DELAY_TARGET);
-                FredConfig { weight: (weight / 2.0).max(1e-9), many_flows: ManyFlows::On, ..paper(link) }
+                FredConfig {
+                    weight: (weight / 2.0).max(1e-9),
+                    many_flows: ManyFlows::On,
+                    ..paper(link)
+                }
             },
         },
     ];
@@ -355,11 +380,14 @@ impl Entry for Fred {
 mod tests {
     use super::*;
 
-    /// A flood at twice the link's rate that finds an empty queue and a high average is refused, but the average falls as
-    /// on a silent link: over 125 packet times to .7786 of what it was.
+    /// A flood at twice the link's rate that finds an empty queue and a high average is refused,
+    /// but the average falls as on a silent link: over 125 packet times to .7786 of what it
+    /// was.
     #[test]
     fn refused_arrivals_do_not_hold_the_average_up() {
-        let link = Link::new("10 Mbit/s".parse().unwrap(), Size::Packets(100), "1000 B".parse().unwrap()).unwrap();
+        let link =
+            Link::new("10 Mbit/s".parse().unwrap(), Size::Packets(100), "1000 B".parse().unwrap())
+                .unwrap();
         let mut fred = FredRule::new(&FredConfig::default(), &link).unwrap();
         (0..10_000).for_each(|_| fred.avg.update(60.0));
         for n in 1..=250 {

@@ -68,8 +68,10 @@ crate::params! {
     }
 }
 
-/// Below a probability, the step of an update is divided by this (pan2017 §4.2): small probabilities take small steps.
-const SCALING: [(f64, f64); 6] = [(1e-6, 2048.0), (1e-5, 512.0), (1e-4, 128.0), (1e-3, 32.0), (1e-2, 8.0), (0.1, 2.0)];
+/// Below a probability, the step of an update is divided by this (pan2017 §4.2): small
+/// probabilities take small steps.
+const SCALING: [(f64, f64); 6] =
+    [(1e-6, 2048.0), (1e-5, 512.0), (1e-4, 128.0), (1e-3, 32.0), (1e-2, 8.0), (0.1, 2.0)];
 /// What is left of the probability in an update in which it decays (§4.2).
 const DECAY: f64 = 0.98;
 /// Between these sums of probabilities since the last signal the die decides (§5.4).
@@ -78,8 +80,9 @@ const ACCUMULATED: (f64, f64) = (0.85, 8.5);
 const CAPPED: (f64, f64) = (0.1, 0.02);
 /// With a low delay, a probability below this signals nothing (§4.1).
 const CALM: f64 = 0.2;
-/// Updates that are made one by one, however many are overdue: with the paper's constants 210 take the probability from
-/// 1 to 0 on an idle link, so nothing is cut off; the rest changes nothing, or would with constants as far from these.
+/// Updates that are made one by one, however many are overdue: with the paper's constants 210 take
+/// the probability from 1 to 0 on an idle link, so nothing is cut off; the rest changes nothing, or
+/// would with constants as far from these.
 const MOST_UPDATES: u64 = 4096;
 
 /// The rule of PIE.
@@ -185,7 +188,8 @@ impl PieRule {
         }
         if self.config.derandomize == Derandomize::On {
             // A probability of 0 begins the sum anew.
-            self.accumulated = if self.probability == 0.0 { 0.0 } else { self.accumulated + self.probability };
+            self.accumulated =
+                if self.probability == 0.0 { 0.0 } else { self.accumulated + self.probability };
             if self.accumulated < ACCUMULATED.0 {
                 return false;
             }
@@ -204,12 +208,19 @@ impl Policy for PieRule {
     }
 
     #[inline]
-    fn arrive(&mut self, _: Time, pkt: &mut Packet, queue: &impl QueueView, dice: &mut Rng) -> Verdict {
+    fn arrive(
+        &mut self,
+        _: Time,
+        pkt: &mut Packet,
+        queue: &impl QueueView,
+        dice: &mut Rng,
+    ) -> Verdict {
         if !self.is_due(queue.backlog().bytes, dice) {
             return Verdict::Admit;
         }
         self.accumulated = 0.0;
-        // What cannot be marked is dropped by the FIFO; when marks no longer help, everything is (§5.1).
+        // What cannot be marked is dropped by the FIFO; when marks no longer help, everything is
+        // (§5.1).
         if pkt.ecn.is_capable() && self.probability < self.config.mark_ecnth.get() {
             return self.config.ecn.verdict(MarkReason::Early);
         }
@@ -222,9 +233,16 @@ impl Policy for PieRule {
     }
 
     #[inline]
-    fn depart(&mut self, now: Time, pkt: &Packet, queue: &impl QueueView, _: &mut Rng) -> Option<MarkReason> {
+    fn depart(
+        &mut self,
+        now: Time,
+        pkt: &Packet,
+        queue: &impl QueueView,
+        _: &mut Rng,
+    ) -> Option<MarkReason> {
         self.catch_up(now);
-        self.delay = if queue.backlog().packets == 0 { 0.0 } else { now.since(pkt.arrived).as_secs() };
+        self.delay =
+            if queue.backlog().packets == 0 { 0.0 } else { now.since(pkt.arrived).as_secs() };
         None
     }
 
@@ -244,12 +262,17 @@ impl Policy for PieRule {
     }
 }
 
-/// `auto`: the target is no less than two packets take to send; a burst may last ten targets, as in the paper.
+/// `auto`: the target is no less than two packets take to send; a burst may last ten targets, as in
+/// the paper.
 fn auto(link: &Link) -> PieConfig {
     let longest = link.mean_packet.get().max(1500);
     let two = link.rate.time_to_send(Bytes::new(2 * longest));
     let target = two.max(Span::from_millis(15)).min(Span::from_millis(60_000));
-    PieConfig { target, max_burst: Span::from_nanos(10 * target.as_nanos()), ..PieConfig::default() }
+    PieConfig {
+        target,
+        max_burst: Span::from_nanos(10 * target.as_nanos()),
+        ..PieConfig::default()
+    }
 }
 
 impl Entry for Pie {

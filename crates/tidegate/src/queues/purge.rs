@@ -12,7 +12,8 @@ use crate::qdisc::{DropReason, Gauge, Link, MarkReason};
 use crate::rng::Rng;
 use crate::units::{Bytes, Size, Span, Time};
 
-/// A FIFO that marks by REM's price and purges what takes more than its share while the link is overloaded.
+/// A FIFO that marks by REM's price and purges what takes more than its share while the link is
+/// overloaded.
 pub type Purge = Fifo<PurgeRule>;
 
 choices! {
@@ -180,8 +181,8 @@ pub struct PurgeRule {
     target: f64,
     of_a_byte: f64,
     overload_run: u32,
-    /// Offered since the last price update, in bytes, what the link sends in that time, and what a price for offenders of 1
-    /// means: by so much of eq. (3) falls the chance to pass by e.
+    /// Offered since the last price update, in bytes, what the link sends in that time, and what a
+    /// price for offenders of 1 means: by so much of eq. (3) falls the chance to pass by e.
     offered_since: u64,
     bytes_per_update: f64,
     per_nat: f64,
@@ -203,13 +204,26 @@ impl PurgeRule {
         let per_update = link.packets_per_second() * config.price_interval.as_secs();
         let target_packets = config.target.in_packets(link.mean_packet);
         PurgeRule {
-            price: Price::new(config.alpha, config.gamma, config.phi, target_packets, per_update, 1.0),
+            price: Price::new(
+                config.alpha,
+                config.gamma,
+                config.phi,
+                target_packets,
+                per_update,
+                1.0,
+            ),
             price_due: Every::new(config.price_interval),
             per_byte: 1.0 / link.mean_packet.get() as f64,
-            cache: HitCache::new(config.cache, config.replace).remembering(config.past).welcoming(config.fresh),
+            cache: HitCache::new(config.cache, config.replace)
+                .remembering(config.past)
+                .welcoming(config.fresh),
             sketch: MinCount::new(config.buckets, config.minima, config.estimator, dice.bits()),
             period: Every::new(config.interval),
-            update: if config.update.as_nanos() == 0 { Every::never() } else { Every::new(config.update) },
+            update: if config.update.as_nanos() == 0 {
+                Every::never()
+            } else {
+                Every::new(config.update)
+            },
             flows: 0.0,
             offered: 0,
             input: 0.0,
@@ -242,18 +256,20 @@ impl PurgeRule {
         &self.cache
     }
 
-    /// The price for offenders, where there is one: for each of it and of a flow's excess the chance to pass falls by e.
+    /// The price for offenders, where there is one: for each of it and of a flow's excess the
+    /// chance to pass falls by e.
     pub fn offenders_price(&self) -> f64 {
         self.offenders_price
     }
 
     /// α (b − b*) + X − c of eq. (3), in its unit.
     pub fn mismatch(&self, backlog: u64) -> f64 {
-        self.config.alpha * (backlog as f64 * self.of_a_byte - self.target) + self.input - self.capacity
+        self.config.alpha * (backlog as f64 * self.of_a_byte - self.target) + self.input
+            - self.capacity
     }
 
-    /// d_i of eq. (3) for a flow above its fair share on an overloaded link; `None` for any other. Two negative factors
-    /// make no price.
+    /// d_i of eq. (3) for a flow above its fair share on an overloaded link; `None` for any other.
+    /// Two negative factors make no price.
     #[inline]
     pub fn own_price(&self, flow: u64, backlog: u64) -> Option<f64> {
         let excess = self.cache.fraction(flow)? * self.flows - 1.0;
@@ -300,10 +316,13 @@ impl PurgeRule {
     fn update_offenders_price(&mut self, updates: u64) {
         let backlog = (self.backlog as f64 - self.target_bytes as f64) / self.target_bytes as f64;
         let mut grow = |offered: f64, updates: u64| {
-            let overload = ((offered - self.bytes_per_update) / self.bytes_per_update).min(MOST_OVERLOAD);
+            let overload =
+                ((offered - self.bytes_per_update) / self.bytes_per_update).min(MOST_OVERLOAD);
             let seconds = updates as f64 * self.config.price_interval.as_secs();
-            let growth = libm::exp(self.config.gain * (overload + self.config.alpha * backlog) * seconds);
-            self.offenders_price = (self.offenders_price * growth).max(FLOOR).min(self.config.ceiling);
+            let growth =
+                libm::exp(self.config.gain * (overload + self.config.alpha * backlog) * seconds);
+            self.offenders_price =
+                (self.offenders_price * growth).max(FLOOR).min(self.config.ceiling);
         };
         grow(self.offered_since as f64, 1);
         if updates > 1 {
@@ -330,7 +349,8 @@ impl PurgeRule {
     fn end_periods(&mut self, now: Time) {
         let overdue = self.period.overdue(now);
         if overdue > CATCH_UP {
-            // After 64 empty periods fading fractions are nothing, and lasting ones have not changed since the second.
+            // After 64 empty periods fading fractions are nothing, and lasting ones have not
+            // changed since the second.
             self.period.skip(overdue - CATCH_UP);
         }
         while self.period.step(now).is_some() {
@@ -341,7 +361,8 @@ impl PurgeRule {
         }
     }
 
-    /// Apart from `offered`, where the same call is to stay part of the path that is taken by default.
+    /// Apart from `offered`, where the same call is to stay part of the path that is taken by
+    /// default.
     #[cold]
     fn count_admitted(&mut self, flow: u64) {
         self.sketch.add(flow);
@@ -361,13 +382,15 @@ impl PurgeRule {
             self.end_of_sampling();
         }
         self.flows = self.sketch.estimate();
-        // A key for each period: a collision does not outlive it. Derived, so that the dice are the packets' alone.
+        // A key for each period: a collision does not outlive it. Derived, so that the dice are the
+        // packets' alone.
         if self.config.window == Window::Period {
             self.sketch.clear(crate::rng::mix(self.sketch.key()));
         }
         self.input = self.offered as f64 * self.of_a_byte / self.config.interval.as_secs();
         self.offered = 0;
-        self.overload_run = if self.input > self.capacity { self.overload_run.saturating_add(1) } else { 0 };
+        self.overload_run =
+            if self.input > self.capacity { self.overload_run.saturating_add(1) } else { 0 };
     }
 }
 
@@ -390,7 +413,13 @@ impl Policy for PurgeRule {
     }
 
     #[inline]
-    fn arrive(&mut self, _: Time, pkt: &mut Packet, queue: &impl QueueView, dice: &mut Rng) -> Verdict {
+    fn arrive(
+        &mut self,
+        _: Time,
+        pkt: &mut Packet,
+        queue: &impl QueueView,
+        dice: &mut Rng,
+    ) -> Verdict {
         let mut price = self.price.get();
         if let Some(own) = self.own_price(pkt.flow, queue.backlog().bytes) {
             if self.overload_run >= self.config.persist {
@@ -433,7 +462,13 @@ impl Policy for PurgeRule {
     }
 
     #[inline]
-    fn depart(&mut self, now: Time, pkt: &Packet, queue: &impl QueueView, _: &mut Rng) -> Option<MarkReason> {
+    fn depart(
+        &mut self,
+        now: Time,
+        pkt: &Packet,
+        queue: &impl QueueView,
+        _: &mut Rng,
+    ) -> Option<MarkReason> {
         let backlog = queue.backlog().bytes;
         self.catch_up(now, backlog + pkt.len as u64);
         self.backlog = backlog;
@@ -534,20 +569,23 @@ mod tests {
 
     /// 8 Mbit/s, b* 20 packets.
     fn rule(change: impl FnOnce(&mut PurgeConfig)) -> PurgeRule {
-        let link = Link::new("8 Mbit/s".parse().unwrap(), Size::Packets(100), Bytes::new(1000)).unwrap();
+        let link =
+            Link::new("8 Mbit/s".parse().unwrap(), Size::Packets(100), Bytes::new(1000)).unwrap();
         let mut config = PurgeConfig { target: Size::Packets(20), ..PurgeConfig::default() };
         change(&mut config);
         PurgeRule::new(&config, &link, &mut Rng::from_seed(1))
     }
 
-    /// Of 100 samplings 60 were of flow 1 and 20 each of flows 2 and 3, and five flows were counted.
+    /// Of 100 samplings 60 were of flow 1 and 20 each of flows 2 and 3, and five flows were
+    /// counted.
     fn sampled(rule: &mut PurgeRule) {
         (0..100).for_each(|n| rule.cache.hit([1, 1, 1, 2, 3][n % 5]));
         rule.cache.end_of_period();
         rule.flows = 5.0;
     }
 
-    /// Eq. (3): (.6 · 5 − 1) γ (α (b − b*) + X − c) with b − b* and X − c in bits. Flow 2 has its share of 1/5 and no more.
+    /// Eq. (3): (.6 · 5 − 1) γ (α (b − b*) + X − c) with b − b* and X − c in bits. Flow 2 has its
+    /// share of 1/5 and no more.
     #[test]
     fn the_own_price_is_that_of_who_is_above_the_fair_share_of_an_overloaded_link() {
         let mut rule = rule(|_| {});
@@ -564,25 +602,33 @@ mod tests {
         );
         assert!(rule.own_price(1, 20_001).is_some());
         let mut offenders = f64::NAN;
-        rule.probe(&mut |gauge| offenders = if gauge.name == "offenders" { gauge.value } else { offenders });
+        rule.probe(&mut |gauge| {
+            offenders = if gauge.name == "offenders" { gauge.value } else { offenders }
+        });
         assert_eq!(offenders, 1.0);
     }
 
     #[test]
     fn with_the_gate_nobody_is_purged_up_to_the_target() {
-        for (memory, at_target) in [(Memory::Gate, false), (Memory::Hold, true), (Memory::Fade, true)] {
+        for (memory, at_target) in
+            [(Memory::Gate, false), (Memory::Hold, true), (Memory::Fade, true)]
+        {
             let mut rule = rule(|config| config.memory = memory);
             sampled(&mut rule);
             rule.input = 9e6;
-            let purged = [19_999, 20_000, 20_001].map(|backlog| rule.own_price(1, backlog).is_some());
+            let purged =
+                [19_999, 20_000, 20_001].map(|backlog| rule.own_price(1, backlog).is_some());
             assert_eq!(purged, [at_target, at_target, true], "{memory:?}");
         }
     }
 
-    /// A period without samplings: eq. (2) leaves Ω as it is, and so does the rule unless it is to halve.
+    /// A period without samplings: eq. (2) leaves Ω as it is, and so does the rule unless it is to
+    /// halve.
     #[test]
     fn what_is_not_sampled_lasts_or_fades() {
-        for (memory, then) in [(Memory::Hold, [0.6, 0.6]), (Memory::Gate, [0.6, 0.6]), (Memory::Fade, [0.3, 0.15])] {
+        for (memory, then) in
+            [(Memory::Hold, [0.6, 0.6]), (Memory::Gate, [0.6, 0.6]), (Memory::Fade, [0.3, 0.15])]
+        {
             let mut rule = rule(|config| config.memory = memory);
             (0..100).for_each(|n| rule.cache.hit([1, 1, 1, 2, 3][n % 5]));
             // The period in which they were sampled halves nothing.
@@ -593,11 +639,13 @@ mod tests {
         }
     }
 
-    /// X is a rate: what was offered in a period of 250 ms, four times. The link is overloaded by more than its capacity.
+    /// X is a rate: what was offered in a period of 250 ms, four times. The link is overloaded by
+    /// more than its capacity.
     #[test]
     fn input_is_per_second() {
         for (unit, rate) in [(Unit::Bits, 8e6), (Unit::Bytes, 1e6), (Unit::Packets, 1e3)] {
-            let mut rule = rule(|config| (config.unit, config.interval) = (unit, Span::from_millis(250)));
+            let mut rule =
+                rule(|config| (config.unit, config.interval) = (unit, Span::from_millis(250)));
             for (offered, run) in [(250_000, 0), (250_001, 1), (250_001, 2), (250_000, 0)] {
                 rule.offered = offered;
                 rule.end_period();
@@ -614,7 +662,8 @@ mod tests {
     /// However long nothing happens, periods end and prices change on their grids.
     #[test]
     fn a_long_silence_leaves_periods_on_their_grid() {
-        let link = Link::new("8 Mbit/s".parse().unwrap(), Size::Packets(100), Bytes::new(1000)).unwrap();
+        let link =
+            Link::new("8 Mbit/s".parse().unwrap(), Size::Packets(100), Bytes::new(1000)).unwrap();
         for silence in [1, 63, 64, 65, 66, 1_000] {
             let mut queue = Purge::build(&PurgeConfig::default(), link, Rng::from_seed(1)).unwrap();
             let at = |ms| Time::ZERO + Span::from_millis(ms);

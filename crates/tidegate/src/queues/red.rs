@@ -116,7 +116,8 @@ crate::params! {
     }
 }
 
-/// p_b as a function of the average, in the unit of the mode. Slopes are kept, so that no packet divides.
+/// p_b as a function of the average, in the unit of the mode. Slopes are kept, so that no packet
+/// divides.
 #[derive(Clone, Debug)]
 struct Ramp {
     min: f64,
@@ -138,7 +139,11 @@ impl Ramp {
     /// p_b for an average in `min` to `top`.
     #[inline]
     fn p_b(&self, avg: f64) -> f64 {
-        if avg < self.max { (avg - self.min) * self.slope } else { self.max_p + (avg - self.max) * self.gentle_slope }
+        if avg < self.max {
+            (avg - self.min) * self.slope
+        } else {
+            self.max_p + (avg - self.max) * self.gentle_slope
+        }
     }
 }
 
@@ -147,7 +152,8 @@ impl Ramp {
 pub struct RedRule {
     avg: Ewma,
     ramp: Ramp,
-    /// Packets since the last signal, or bytes in mean packets; −1 while the average is below `min`.
+    /// Packets since the last signal, or bytes in mean packets; −1 while the average is below
+    /// `min`.
     count: f64,
     /// The average was at `min` or above at the last arrival.
     above_min: bool,
@@ -172,7 +178,11 @@ impl RedRule {
         };
         let (min, max) = (length(config.min), length(config.max));
         if max <= min {
-            return Err(ConfigError::new("max", config.max, alloc::format!("must be above min = {}", config.min)));
+            return Err(ConfigError::new(
+                "max",
+                config.max,
+                alloc::format!("must be above min = {}", config.min),
+            ));
         }
         let top = match config.gentle {
             Gentle::On => 2.0 * max,
@@ -215,7 +225,8 @@ impl RedRule {
         }
     }
 
-    /// Packets (byte mode: mean packets) since the last signal; −1 while the average is below `min`.
+    /// Packets (byte mode: mean packets) since the last signal; −1 while the average is below
+    /// `min`.
     pub fn count(&self) -> f64 {
         self.count
     }
@@ -252,9 +263,10 @@ impl RedRule {
         }
     }
 
-    /// An arrival on an idle link. If it is refused, the idle time goes on; what is left of a packet time is kept, for
-    /// else arrivals more often than once in a packet time would hold the average up, and be refused, for ever. One
-    /// more than m needs no rest: there the average falls with every arrival.
+    /// An arrival on an idle link. If it is refused, the idle time goes on; what is left of a
+    /// packet time is kept, for else arrivals more often than once in a packet time would hold
+    /// the average up, and be refused, for ever. One more than m needs no rest: there the
+    /// average falls with every arrival.
     #[cold]
     fn wake(&mut self, now: Time, since: Time) {
         let m = self.packet_times(now.since(since));
@@ -266,10 +278,12 @@ impl RedRule {
         self.idle_since = Some(counted);
     }
 
-    /// Whether the packet passes for what it found: a low average, or (ns-2) a queue of one packet at most.
+    /// Whether the packet passes for what it found: a low average, or (ns-2) a queue of one packet
+    /// at most.
     #[inline]
     fn unmolested(&mut self, waiting: u32) -> bool {
-        let low = self.avg.get() < self.ramp.min || (waiting <= 1 && self.config.short_queue == Leniency::Pass);
+        let low = self.avg.get() < self.ramp.min
+            || (waiting <= 1 && self.config.short_queue == Leniency::Pass);
         if low {
             self.count = -1.0;
             self.above_min = false;
@@ -304,7 +318,8 @@ impl RedRule {
         self.count = (self.count + step).max(0.0);
         let die = dice.uniform();
         match spread(p_b, self.count, self.config.wait) {
-            // u < p_a without the division p_b / room; a p_a of 1 is not scaled down by a short packet.
+            // u < p_a without the division p_b / room; a p_a of 1 is not scaled down by a short
+            // packet.
             Some(room) if room <= p_b || die * room < p_b * ratio => {
                 self.count = 0.0;
                 self.signal(ramp)
@@ -358,8 +373,8 @@ impl RedRule {
     }
 }
 
-/// The correction by the count, as the divisor of p_a = p_b / room. A room of p_b or less means certainty;
-/// `None` means p_a = 0.
+/// The correction by the count, as the divisor of p_a = p_b / room. A room of p_b or less means
+/// certainty; `None` means p_a = 0.
 #[inline]
 fn spread(p_b: f64, count: f64, wait: Wait) -> Option<f64> {
     let product = count * p_b;
@@ -372,7 +387,13 @@ fn spread(p_b: f64, count: f64, wait: Wait) -> Option<f64> {
 
 impl Policy for RedRule {
     #[inline]
-    fn arrive(&mut self, now: Time, pkt: &mut Packet, queue: &impl QueueView, dice: &mut Rng) -> Verdict {
+    fn arrive(
+        &mut self,
+        now: Time,
+        pkt: &mut Packet,
+        queue: &impl QueueView,
+        dice: &mut Rng,
+    ) -> Verdict {
         let backlog = queue.backlog();
         self.estimate(now, backlog);
         self.judge(pkt.len, backlog.packets, dice)
@@ -401,9 +422,10 @@ impl Policy for RedRule {
     }
 }
 
-/// min_th and w_q as floyd2001 §V sets them from the link: half of what the link sends within a delay target of 5 ms,
-/// but at least 5 packets; an average with a time constant of a second, ten times the target RTT. And so that `gentle`
-/// reaches certainty within the limit: min_th is at most a sixth of it.
+/// min_th and w_q as floyd2001 §V sets them from the link: half of what the link sends within a
+/// delay target of 5 ms, but at least 5 packets; an average with a time constant of a second, ten
+/// times the target RTT. And so that `gentle` reaches certainty within the limit: min_th is at most
+/// a sixth of it.
 pub fn automatic(link: &Link, delay_target: Span) -> (Size, Size, f64) {
     let rate = link.packets_per_second();
     let wanted = (delay_target.as_secs() * rate / 2.0).max(5.0);
@@ -452,9 +474,21 @@ impl Entry for Red {
         manual: include_str!("red.md"),
     };
     const PRESETS: &'static [Preset<RedConfig>] = &[
-        Preset { name: "paper", doc: "the constants and the rules of floyd1993", config: |_| RedConfig::default() },
-        Preset { name: "ns2", doc: "the rules of ns-2, thresholds at 20 % and 80 % of the limit", config: ns2 },
-        Preset { name: "auto", doc: "the rules of ns-2, thresholds and weight from rate and limit", config: auto },
+        Preset {
+            name: "paper",
+            doc: "the constants and the rules of floyd1993",
+            config: |_| RedConfig::default(),
+        },
+        Preset {
+            name: "ns2",
+            doc: "the rules of ns-2, thresholds at 20 % and 80 % of the limit",
+            config: ns2,
+        },
+        Preset {
+            name: "auto",
+            doc: "the rules of ns-2, thresholds and weight from rate and limit",
+            config: auto,
+        },
     ];
 
     fn build(config: &RedConfig, link: Link, dice: Rng) -> Result<Self, ConfigError> {
@@ -475,7 +509,9 @@ mod tests {
     }
 
     fn rule(config: RedConfig) -> RedRule {
-        let link = Link::new("10 Mbit/s".parse().unwrap(), Size::Packets(100), "1000 B".parse().unwrap()).unwrap();
+        let link =
+            Link::new("10 Mbit/s".parse().unwrap(), Size::Packets(100), "1000 B".parse().unwrap())
+                .unwrap();
         RedRule::new(&config, &link).unwrap()
     }
 
@@ -483,7 +519,11 @@ mod tests {
     #[test]
     fn golden_p_b() {
         close(rule(RedConfig::default()).ramp.p_b(10.0), 0.01);
-        let gentle = rule(RedConfig { gentle: Gentle::On, probability: Prob::clip(0.1), ..RedConfig::default() });
+        let gentle = rule(RedConfig {
+            gentle: Gentle::On,
+            probability: Prob::clip(0.1),
+            ..RedConfig::default()
+        });
         close(gentle.ramp.p_b(20.0), 0.4);
         close(gentle.ramp.p_b(15.0), 0.1);
     }
@@ -497,7 +537,8 @@ mod tests {
         close(p_a(150.0, Wait::On).unwrap(), 0.02);
     }
 
-    /// A tenth of a second of 1000-byte packets at 10 Mbit/s are 125 packet times; ns-2 takes one more.
+    /// A tenth of a second of 1000-byte packets at 10 Mbit/s are 125 packet times; ns-2 takes one
+    /// more.
     #[test]
     fn golden_average() {
         for (idle_decay, avg) in [(IdleDecay::M, 7.7859), (IdleDecay::MPlusOne, 7.7859 * 0.998)] {
@@ -517,8 +558,8 @@ mod tests {
         }
     }
 
-    /// A flood at twice the link's rate that starts while the average is high and the queue empty: it is refused, but
-    /// the average falls as on a silent link, and the queue opens again.
+    /// A flood at twice the link's rate that starts while the average is high and the queue empty:
+    /// it is refused, but the average falls as on a silent link, and the queue opens again.
     #[test]
     fn refused_arrivals_do_not_hold_the_average_up() {
         for idle_decay in [IdleDecay::M, IdleDecay::MPlusOne] {
@@ -531,16 +572,22 @@ mod tests {
             for i in 1..=250 {
                 red.estimate(Time::from_nanos(i * 400_000), Backlog::default());
             }
-            let most = if idle_decay == IdleDecay::M { 20.0 * 0.77859 } else { 20.0 * 0.77859 * 0.998 };
+            let most =
+                if idle_decay == IdleDecay::M { 20.0 * 0.77859 } else { 20.0 * 0.77859 * 0.998 };
             assert!(red.avg() < most * 1.0001, "{idle_decay:?}: {}", red.avg());
         }
     }
 
     #[test]
     fn max_must_be_above_min() {
-        let link = Link::new("10 Mbit/s".parse().unwrap(), Size::Packets(100), "1000 B".parse().unwrap()).unwrap();
+        let link =
+            Link::new("10 Mbit/s".parse().unwrap(), Size::Packets(100), "1000 B".parse().unwrap())
+                .unwrap();
         let config = RedConfig { min: Size::Bytes(15_000), ..RedConfig::default() };
         let error = RedRule::new(&config, &link).unwrap_err();
-        assert_eq!((error.field.as_str(), error.why.as_str()), ("max", "must be above min = 15 kB"));
+        assert_eq!(
+            (error.field.as_str(), error.why.as_str()),
+            ("max", "must be above min = 15 kB")
+        );
     }
 }

@@ -11,7 +11,8 @@ use crate::queues::red::{self, Gentle, IdleDecay, Leniency, Mode, RedConfig, Red
 use crate::rng::Rng;
 use crate::units::{Prob, Size, Span, Time};
 
-/// A RED queue before which flows that RED drops from often are dropped from at random (mahajan2001).
+/// A RED queue before which flows that RED drops from often are dropped from at random
+/// (mahajan2001).
 pub type RedPd = Fifo<RedPdRule>;
 
 choices! {
@@ -149,7 +150,8 @@ impl Lengths {
 /// After so many lists in a row in which nothing arrived everything is forgotten.
 const SILENCE: u32 = 64;
 
-/// The rule of RED-PD: a pre-filter for flows that RED drops from often, and RED for what passes it.
+/// The rule of RED-PD: a pre-filter for flows that RED drops from often, and RED for what passes
+/// it.
 #[derive(Clone, Debug)]
 pub struct RedPdRule {
     red: RedRule,
@@ -254,7 +256,8 @@ impl RedPdRule {
         self.history.close();
         self.lengths.push(self.length);
         let p_use = p_cur.min(self.p_avg);
-        let identifies = p_cur > self.config.least_loss.get() && now >= Time::ZERO + self.config.start;
+        let identifies =
+            p_cur > self.config.least_loss.get() && now >= Time::ZERO + self.config.start;
         self.settle(now, if identifies { p_use } else { 0.0 });
         self.silent = if self.offered { 0 } else { self.silent + 1 };
         if self.silent == SILENCE {
@@ -266,7 +269,8 @@ impl RedPdRule {
         self.due = now + self.length;
     }
 
-    /// tau: the lists together are as long as it takes the target TCP to lose K packets, R / √(1.5 p) for each.
+    /// tau: the lists together are as long as it takes the target TCP to lose K packets, R / √(1.5
+    /// p) for each.
     fn next_length(&self) -> Span {
         if self.p_avg == 0.0 {
             return self.most;
@@ -281,7 +285,8 @@ impl RedPdRule {
         self.lengths.of(lists).max(self.config.hold)
     }
 
-    /// A list has ended: who is dropped from more, and who from less. `p_use` is the drop rate, 0 if nobody is identified.
+    /// A list has ended: who is dropped from more, and who from less. `p_use` is the drop rate, 0
+    /// if nobody is identified.
     fn settle(&mut self, now: Time, p_use: f64) {
         let config = &self.config;
         let law = &self.law;
@@ -300,14 +305,19 @@ impl RedPdRule {
                 Tightens::RedDrop => account.is_in_newest(),
                 Tightens::AnyDrop => account.gone > 0,
             };
-            let may_change = account.own.as_ref().is_none_or(|monitored| changed(monitored) >= tighten_after);
+            let may_change =
+                account.own.as_ref().is_none_or(|monitored| changed(monitored) >= tighten_after);
             if p_use > 0.0 && account.lists() >= config.appearances && lost_now && may_change {
                 tighten(account, now, length, p_use, mean, config.test);
             }
             if account.lists() == 0
                 && let Some(monitored) = &mut account.own
                 && changed(monitored)
-                    >= if monitored.is_unresponsive() { loosen_unresponsive_after } else { loosen_after }
+                    >= if monitored.is_unresponsive() {
+                        loosen_unresponsive_after
+                    } else {
+                        loosen_after
+                    }
                 && !monitored.loosen(now, law)
             {
                 account.own = None;
@@ -337,7 +347,14 @@ impl RedPdRule {
 }
 
 /// An identified flow: it is monitored from now on, or dropped from more.
-fn tighten(account: &mut Account<Monitored>, now: Time, length: Span, p_use: f64, mean: f64, test: Test) {
+fn tighten(
+    account: &mut Account<Monitored>,
+    now: Time,
+    length: Span,
+    p_use: f64,
+    mean: f64,
+    test: Test,
+) {
     let pre = p_use * account.lost() as f64 / mean;
     let monitored = match &mut account.own {
         None => account.own.insert(Monitored::new(pre.min(2.0 * p_use).min(0.5), now)),
@@ -364,7 +381,13 @@ impl Policy for RedPdRule {
     }
 
     #[inline]
-    fn arrive(&mut self, now: Time, pkt: &mut Packet, queue: &impl QueueView, dice: &mut Rng) -> Verdict {
+    fn arrive(
+        &mut self,
+        now: Time,
+        pkt: &mut Packet,
+        queue: &impl QueueView,
+        dice: &mut Rng,
+    ) -> Verdict {
         if self.filtered {
             return Verdict::Drop(DropReason::Unfair);
         }
@@ -389,7 +412,13 @@ impl Policy for RedPdRule {
     }
 
     #[inline]
-    fn depart(&mut self, now: Time, _: &Packet, _: &impl QueueView, _: &mut Rng) -> Option<MarkReason> {
+    fn depart(
+        &mut self,
+        now: Time,
+        _: &Packet,
+        _: &impl QueueView,
+        _: &mut Rng,
+    ) -> Option<MarkReason> {
         self.catch_up(now);
         None
     }
@@ -408,7 +437,11 @@ impl Policy for RedPdRule {
         let monitored = self.history.accounts().filter_map(|account| account.own.as_ref());
         let (flows, unresponsive, most) =
             monitored.fold((0, 0, 0.0), |(flows, unresponsive, most): (u32, u32, f64), m| {
-                (flows + 1, unresponsive + u32::from(m.is_unresponsive()), most.max(m.probability()))
+                (
+                    flows + 1,
+                    unresponsive + u32::from(m.is_unresponsive()),
+                    most.max(m.probability()),
+                )
             });
         see(Gauge { name: "monitored", unit: "", value: flows as f64 });
         see(Gauge { name: "unresponsive", unit: "", value: unresponsive as f64 });
@@ -421,7 +454,11 @@ impl Policy for RedPdRule {
 
 /// RED between a quarter and three quarters of the limit, which the paper does not print.
 fn config(link: &Link) -> RedPdConfig {
-    RedPdConfig { min: red::share(link, 0.25), max: red::share(link, 0.75), ..RedPdConfig::default() }
+    RedPdConfig {
+        min: red::share(link, 0.25),
+        max: red::share(link, 0.75),
+        ..RedPdConfig::default()
+    }
 }
 
 impl Entry for RedPd {
@@ -454,7 +491,15 @@ impl Entry for RedPd {
             doc: "RED's thresholds and weight from the link as floyd2001 has them, 4096 flows known, 500 in a list",
             config: |link| {
                 let (min, max, weight) = red::automatic(link, red::DELAY_TARGET);
-                RedPdConfig { min, max, weight, wait: Wait::On, flows: 4096, list_flows: 500, ..RedPdConfig::default() }
+                RedPdConfig {
+                    min,
+                    max,
+                    weight,
+                    wait: Wait::On,
+                    flows: 4096,
+                    list_flows: 500,
+                    ..RedPdConfig::default()
+                }
             },
         },
     ];
@@ -465,7 +510,8 @@ impl Entry for RedPd {
             return Err(ConfigError::new("appearances", config.appearances, why));
         }
         if config.most_interval < config.least_interval {
-            let why = alloc::format!("must not be below least_interval = {}", config.least_interval);
+            let why =
+                alloc::format!("must not be below least_interval = {}", config.least_interval);
             return Err(ConfigError::new("most_interval", config.most_interval, why));
         }
         Ok(Fifo::new(RedPdRule::new(config, &link)?, link, dice))

@@ -66,7 +66,8 @@ impl RemConfig {
     fn price(&self, link: &Link) -> Price {
         let capacity = link.packets_per_second() * self.interval.as_secs();
         let target = self.target.in_packets(link.mean_packet);
-        Price::new(self.alpha, self.gamma, self.phi, target, capacity, self.weight).in_form(self.form)
+        Price::new(self.alpha, self.gamma, self.phi, target, capacity, self.weight)
+            .in_form(self.form)
     }
 }
 
@@ -133,7 +134,9 @@ impl RemRule {
     /// Whether the packet is one that waits for its departure to be judged.
     #[inline]
     fn judged_later(&self, pkt: &Packet) -> bool {
-        self.config.mark_at == Place::Dequeue && self.config.ecn == Signal::Mark && pkt.ecn.is_capable()
+        self.config.mark_at == Place::Dequeue
+            && self.config.ecn == Signal::Mark
+            && pkt.ecn.is_capable()
     }
 }
 
@@ -153,11 +156,18 @@ impl Policy for RemRule {
     }
 
     #[inline]
-    fn depart(&mut self, now: Time, pkt: &Packet, queue: &impl QueueView, dice: &mut Rng) -> Option<MarkReason> {
+    fn depart(
+        &mut self,
+        now: Time,
+        pkt: &Packet,
+        queue: &impl QueueView,
+        dice: &mut Rng,
+    ) -> Option<MarkReason> {
         let backlog = queue.backlog().bytes;
         self.catch_up(now, backlog + pkt.len as u64);
         self.backlog = backlog;
-        (self.judged_later(pkt) && dice.chance(self.probability(pkt.len))).then_some(MarkReason::Early)
+        (self.judged_later(pkt) && dice.chance(self.probability(pkt.len)))
+            .then_some(MarkReason::Early)
     }
 
     #[inline]
@@ -185,11 +195,14 @@ impl Policy for RemRule {
     }
 }
 
-/// `auto`: updates twenty times in a target RTT, with a gain that counts in time instead of packets.
+/// `auto`: updates twenty times in a target RTT, with a gain that counts in time instead of
+/// packets.
 fn auto(link: &Link) -> RemConfig {
     // 10 Mbit/s with 1000-byte packets is where the paper's constants were tried.
     let scale = link.packets_per_second() / 1250.0;
-    let target = Bytes::new(link.rate.bytes_in(Span::from_millis(16)).get()).get().max(link.mean_packet.get());
+    let target = Bytes::new(link.rate.bytes_in(Span::from_millis(16)).get())
+        .get()
+        .max(link.mean_packet.get());
     let limit = link.limit.in_bytes(link.mean_packet);
     RemConfig {
         gamma: 0.001 / scale.clamp(1e-6, 1e6),
@@ -207,7 +220,11 @@ impl Entry for Rem {
         manual: include_str!("rem.md"),
     };
     const PRESETS: &'static [Preset<RemConfig>] = &[
-        Preset { name: "paper", doc: "the constants of athuraliya2001", config: |_| RemConfig::default() },
+        Preset {
+            name: "paper",
+            doc: "the constants of athuraliya2001",
+            config: |_| RemConfig::default(),
+        },
         Preset {
             name: "purge",
             doc: "as the Purge paper sets it: b* one fifth of the limit",

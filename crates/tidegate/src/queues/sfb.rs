@@ -143,9 +143,9 @@ crate::params! {
     }
 }
 
-/// The probability that a responsive flow shares a bin with one of `offenders` unresponsive flows on each of `levels`
-/// levels of `bins` bins, and so is taken for one of them: (1 − (1 − 1/B)^M)^L, feng2001 eq. (1). No bins, no
-/// protection: 1.
+/// The probability that a responsive flow shares a bin with one of `offenders` unresponsive flows
+/// on each of `levels` levels of `bins` bins, and so is taken for one of them: (1 − (1 − 1/B)^M)^L,
+/// feng2001 eq. (1). No bins, no protection: 1.
 ///
 /// ```
 /// use tidegate::queues::sfb::misclassification;
@@ -158,8 +158,8 @@ pub fn misclassification(levels: u32, bins: u32, offenders: u32) -> f64 {
     libm::pow(polluted_bins(bins, offenders) / bins as f64, levels as f64)
 }
 
-/// How many of a level's `bins` bins are expected to hold at least one of `offenders` unresponsive flows:
-/// B (1 − (1 − 1/B)^M), feng2001 §III-C.
+/// How many of a level's `bins` bins are expected to hold at least one of `offenders` unresponsive
+/// flows: B (1 − (1 − 1/B)^M), feng2001 §III-C.
 pub fn polluted_bins(bins: u32, offenders: u32) -> f64 {
     if bins == 0 {
         return 0.0;
@@ -168,8 +168,8 @@ pub fn polluted_bins(bins: u32, offenders: u32) -> f64 {
     bins * (1.0 - libm::pow(1.0 - 1.0 / bins, offenders as f64))
 }
 
-/// A probability of 1 in billionths. p_m is a whole number of them, so that steps such as .008 or .0001 are exact
-/// and 125 steps of .008 make 1, neither a rounding less nor more.
+/// A probability of 1 in billionths. p_m is a whole number of them, so that steps such as .008 or
+/// .0001 are exact and 125 steps of .008 make 1, neither a rounding less nor more.
 const ONE: u32 = 1_000_000_000;
 
 fn billionths(p: Prob) -> u32 {
@@ -270,7 +270,8 @@ pub struct SfbRule {
     /// From when on the second set of bins learns.
     warm_from: Time,
     penalty: PenaltyBox,
-    /// Keys of the hash functions come from dice of their own, so that a rehash never shifts the marking.
+    /// Keys of the hash functions come from dice of their own, so that a rehash never shifts the
+    /// marking.
     hash_dice: Rng,
     /// The bins of the packet being judged.
     here: Places,
@@ -315,7 +316,12 @@ impl SfbRule {
             generation: 0,
             rehash,
             warm_from: Time::MAX,
-            penalty: PenaltyBox::new(config.penalty_box, config.penalty_rate, config.penalty_depth, link),
+            penalty: PenaltyBox::new(
+                config.penalty_box,
+                config.penalty_rate,
+                config.penalty_depth,
+                link,
+            ),
             hash_dice,
             here: Places::default(),
             arrivals: 0,
@@ -374,7 +380,8 @@ impl SfbRule {
     fn schedule_warm_up(&mut self) {
         if self.config.rehash == Rehash::Double {
             let window = self.config.rehash_interval.as_nanos() as f64 * self.config.warm_up.get();
-            self.warm_from = Time::from_nanos(self.rehash.due().as_nanos().saturating_sub(window as u64));
+            self.warm_from =
+                Time::from_nanos(self.rehash.due().as_nanos().saturating_sub(window as u64));
         }
     }
 
@@ -412,7 +419,10 @@ impl SfbRule {
     #[inline]
     fn is_full(&self, level: usize, qlen: u32) -> bool {
         match self.config.overbook > 0.0 {
-            true => qlen as f64 * (self.config.overbook + self.in_use[level].saturating_sub(1) as f64) > self.room,
+            true => {
+                qlen as f64 * (self.config.overbook + self.in_use[level].saturating_sub(1) as f64)
+                    > self.room
+            }
             false => qlen > self.config.bin_size,
         }
     }
@@ -440,7 +450,9 @@ impl SfbRule {
 
     /// What becomes of a packet whose bins are full.
     fn overflow(&self, pkt: &Packet, p_min: u32, dice: &mut Rng) -> Verdict {
-        let may_mark = self.config.early == Early::Full && self.config.ecn == Signal::Mark && pkt.ecn.is_capable();
+        let may_mark = self.config.early == Early::Full
+            && self.config.ecn == Signal::Mark
+            && pkt.ecn.is_capable();
         match may_mark && dice.chance(share(p_min)) {
             true => Verdict::Mark(MarkReason::Early),
             false => Verdict::Drop(DropReason::BinFull),
@@ -474,7 +486,13 @@ impl SfbRule {
 
 impl Policy for SfbRule {
     #[inline]
-    fn arrive(&mut self, now: Time, pkt: &mut Packet, _: &impl QueueView, dice: &mut Rng) -> Verdict {
+    fn arrive(
+        &mut self,
+        now: Time,
+        pkt: &mut Packet,
+        _: &impl QueueView,
+        dice: &mut Rng,
+    ) -> Verdict {
         self.catch_up(now);
         let seen = self.look(now, pkt.flow);
         pkt.tag = self.generation;
@@ -511,7 +529,13 @@ impl Policy for SfbRule {
     }
 
     #[inline]
-    fn depart(&mut self, now: Time, pkt: &Packet, _: &impl QueueView, _: &mut Rng) -> Option<MarkReason> {
+    fn depart(
+        &mut self,
+        now: Time,
+        pkt: &Packet,
+        _: &impl QueueView,
+        _: &mut Rng,
+    ) -> Option<MarkReason> {
         self.catch_up(now);
         if pkt.tag == self.generation {
             let places = self.active.bins.places(pkt.flow);
@@ -540,17 +564,23 @@ impl Policy for SfbRule {
         let all = bins.levels() as f64 * self.config.bins as f64;
         gauge("p_max", "", bins.iter().map(Bin::p_m).fold(0.0, f64::max));
         gauge("p_mean", "", bins.iter().map(Bin::p_m).sum::<f64>() / all);
-        let full = |level: usize| bins.level(level).iter().filter(|bin| self.is_full(level, bin.qlen)).count();
+        let full = |level: usize| {
+            bins.level(level).iter().filter(|bin| self.is_full(level, bin.qlen)).count()
+        };
         gauge("bins_full", "bins", (0..bins.levels()).map(full).sum::<usize>() as f64);
-        gauge("bins_at_one", "bins", bins.iter().filter(|bin| bin.p_m >= self.condemn).count() as f64);
+        gauge(
+            "bins_at_one",
+            "bins",
+            bins.iter().filter(|bin| bin.p_m >= self.condemn).count() as f64,
+        );
         gauge("misclassified", "", self.misclassified());
         gauge("penalised", "", self.penalised as f64 / self.arrivals.max(1) as f64);
         gauge("tokens", "B", self.penalty.tokens());
     }
 }
 
-/// The paper's numbers of bins on a level, of packets in a full bin, and what all penalised flows share, scaled to `link`;
-/// see the manual page. At the paper's own link it gives them back.
+/// The paper's numbers of bins on a level, of packets in a full bin, and what all penalised flows
+/// share, scaled to `link`; see the manual page. At the paper's own link it gives them back.
 pub(super) fn scale(link: &Link) -> (u32, u32, Rate) {
     let limit = link.limit_packets();
     let in_flight = link.packets_per_second() * TARGET_RTT.as_secs();
@@ -600,8 +630,9 @@ fn linux(link: &Link) -> SfbConfig {
     }
 }
 
-/// XNU's classq_sfb: probabilities are 16384ths there. At 1 Gbit/s p_m is held for 100 ms and a condemned packet passes each
-/// 300 ms, ten times as long at a tenth of the rate, by whole powers of ten.
+/// XNU's classq_sfb: probabilities are 16384ths there. At 1 Gbit/s p_m is held for 100 ms and a
+/// condemned packet passes each 300 ms, ten times as long at a tenth of the rate, by whole powers
+/// of ten.
 fn apple(link: &Link) -> SfbConfig {
     const LEAST: u64 = 1_000_000;
     const MOST: u64 = 100_000_000_000;
@@ -640,7 +671,11 @@ impl Entry for Sfb {
         manual: include_str!("sfb.md"),
     };
     const PRESETS: &'static [Preset<SfbConfig>] = &[
-        Preset { name: "paper", doc: "feng2001 §III-B, what it leaves out as calibrated", config: |_| calibrated() },
+        Preset {
+            name: "paper",
+            doc: "feng2001 §III-B, what it leaves out as calibrated",
+            config: |_| calibrated(),
+        },
         Preset { name: "calibrated", doc: "the same by its other name", config: |_| calibrated() },
         Preset {
             name: "literal",
@@ -675,7 +710,8 @@ impl Entry for Sfb {
     fn state_bytes(config: &SfbConfig, _: &Link) -> u64 {
         let sets = if config.rehash == Rehash::Double { 2 } else { 1 };
         let held = if config.hold > Span::ZERO { core::mem::size_of::<Time>() } else { 0 };
-        let bins = config.levels as u64 * config.bins as u64 * (core::mem::size_of::<Bin>() + held) as u64;
+        let bins =
+            config.levels as u64 * config.bins as u64 * (core::mem::size_of::<Bin>() + held) as u64;
         core::mem::size_of::<SfbRule>() as u64 + sets * bins
     }
 }

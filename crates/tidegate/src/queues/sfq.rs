@@ -51,7 +51,8 @@ pub struct Sfq {
     classes: Classes,
     map: Map,
     bins: u32,
-    /// Of which the hash functions' keys are made, so that they do not depend on how often anybody asks.
+    /// Of which the hash functions' keys are made, so that they do not depend on how often anybody
+    /// asks.
     key: u64,
     epoch: u64,
     perturb: Every,
@@ -73,8 +74,8 @@ impl Ns2 {
         Ns2 { limit, part: limit / bins as u64, bins: bins as u64 }
     }
 
-    /// Whether a packet is refused whose bin has `used` packets, of `all` that wait. Not with an empty buffer: with a limit of
-    /// one packet nothing would ever pass.
+    /// Whether a packet is refused whose bin has `used` packets, of `all` that wait. Not with an
+    /// empty buffer: with a limit of one packet nothing would ever pass.
     #[inline]
     fn refuses(&self, used: u32, all: u32) -> bool {
         let (used, left) = (used as u64, self.limit.saturating_sub(all as u64));
@@ -97,7 +98,8 @@ impl Sfq {
         self.robin.of(bin)
     }
 
-    /// Changes the hash function if that has fallen due. Only when a packet comes or goes: in between nobody can tell.
+    /// Changes the hash function if that has fallen due. Only when a packet comes or goes: in
+    /// between nobody can tell.
     #[inline]
     fn catch_up(&mut self, now: Time) {
         if now >= self.perturb.due() {
@@ -105,8 +107,8 @@ impl Sfq {
         }
     }
 
-    /// What waits is lined up in the order in which it would have left, and hashed to the bins anew: a flow's packets stay in
-    /// their order.
+    /// What waits is lined up in the order in which it would have left, and hashed to the bins
+    /// anew: a flow's packets stay in their order.
     #[cold]
     fn hash_anew(&mut self, now: Time) {
         let steps = self.perturb.overdue(now);
@@ -145,7 +147,11 @@ impl Qdisc for Sfq {
     fn probe(&self, see: &mut dyn FnMut(Gauge)) {
         see(Gauge { name: "busy_bins", unit: "bins", value: self.robin.turns().len() as f64 });
         let (longest, _) = self.robin.held().longest();
-        see(Gauge { name: "longest", unit: "packets", value: self.robin.of(longest).packets as f64 });
+        see(Gauge {
+            name: "longest",
+            unit: "packets",
+            value: self.robin.of(longest).packets as f64,
+        });
     }
 }
 
@@ -157,7 +163,11 @@ impl Entry for Sfq {
         manual: include_str!("sfq.md"),
     };
     const PRESETS: &'static [Preset<SfqConfig>] = &[
-        Preset { name: "paper", doc: "1024 bins, one hash function", config: |_| SfqConfig::default() },
+        Preset {
+            name: "paper",
+            doc: "1024 bins, one hash function",
+            config: |_| SfqConfig::default(),
+        },
         Preset {
             name: "ns2",
             doc: "ns-2's 16 bins and its rule of who is refused",
@@ -177,7 +187,11 @@ impl Entry for Sfq {
 
     fn build(config: &SfqConfig, link: Link, mut dice: Rng) -> Result<Self, ConfigError> {
         if config.perturb > Span::ZERO && config.perturb < LEAST_PERTURB {
-            return Err(ConfigError::new("perturb", config.perturb, "must be 0 (never) or at least 1 ms"));
+            return Err(ConfigError::new(
+                "perturb",
+                config.perturb,
+                "must be 0 (never) or at least 1 ms",
+            ));
         }
         let overflow = match config.overflow {
             Overflow::LongestTail => round_robin::Overflow::LongestTail,
@@ -192,7 +206,11 @@ impl Entry for Sfq {
             bins: config.bins,
             key,
             epoch: 0,
-            perturb: if config.perturb == Span::ZERO { Every::never() } else { Every::new(config.perturb) },
+            perturb: if config.perturb == Span::ZERO {
+                Every::never()
+            } else {
+                Every::new(config.perturb)
+            },
             ns2: (config.overflow == Overflow::Ns2).then(|| Ns2::new(config.bins, &link)),
         })
     }
@@ -202,7 +220,11 @@ impl Entry for Sfq {
     }
 
     fn places_last(config: &SfqConfig) -> Option<Span> {
-        (config.map == Map::Flow).then_some(if config.perturb == Span::ZERO { FOR_GOOD } else { config.perturb })
+        (config.map == Map::Flow).then_some(if config.perturb == Span::ZERO {
+            FOR_GOOD
+        } else {
+            config.perturb
+        })
     }
 
     fn places(config: &SfqConfig) -> Option<(u32, u32)> {

@@ -44,7 +44,8 @@ crate::params! {
     }
 }
 
-/// Stochastic fairness queueing with a fixed part of the buffer, and a RED, for every bin (feng2001 §III-B).
+/// Stochastic fairness queueing with a fixed part of the buffer, and a RED, for every bin (feng2001
+/// §III-B).
 #[derive(Clone, Debug)]
 pub struct SfqRed {
     lines: Lines,
@@ -151,7 +152,8 @@ impl Qdisc for SfqRed {
 /// As many packets as the paper's bins hold.
 const PACKETS_PER_BIN: u64 = 9;
 
-/// 1024 bins of a 46th of the limit each, at least nine packets; thresholds in the paper's proportion.
+/// 1024 bins of a 46th of the limit each, at least nine packets; thresholds in the paper's
+/// proportion.
 fn auto(link: &Link) -> SfqRedConfig {
     let bin = match link.limit {
         Size::Packets(n) => Size::Packets((n / 46).max(PACKETS_PER_BIN)),
@@ -180,7 +182,11 @@ impl Entry for SfqRed {
             doc: "feng2001 §III-B: 46 bins of 9 kB, RED between 2 and 8 kB",
             config: |_| SfqRedConfig::default(),
         },
-        Preset { name: "auto", doc: "1024 bins of a 46th of the limit, at least nine packets", config: auto },
+        Preset {
+            name: "auto",
+            doc: "1024 bins of a 46th of the limit, at least nine packets",
+            config: auto,
+        },
     ];
 
     fn build(config: &SfqRedConfig, link: Link, mut dice: Rng) -> Result<Self, ConfigError> {
@@ -216,7 +222,10 @@ impl Entry for SfqRed {
     fn state_bytes(config: &SfqRedConfig, link: &Link) -> u64 {
         let bins = config.bins as u64;
         let reds = bins * core::mem::size_of::<RedRule>() as u64;
-        core::mem::size_of::<SfqRed>() as u64 + Lines::bytes(bins, link.most_packets()) + Turns::bytes(bins) + reds
+        core::mem::size_of::<SfqRed>() as u64
+            + Lines::bytes(bins, link.most_packets())
+            + Turns::bytes(bins)
+            + reds
     }
 
     fn places_last(_: &SfqRedConfig) -> Option<Span> {

@@ -132,7 +132,10 @@ impl SfredRule {
         Ok(SfredRule {
             bins,
             red: RedRule::new(&inner, link)?,
-            bucket: TokenBucket::new(config.penalty_rate, Bytes::new(config.penalty_depth.in_bytes(link.mean_packet))),
+            bucket: TokenBucket::new(
+                config.penalty_rate,
+                Bytes::new(config.penalty_depth.in_bytes(link.mean_packet)),
+            ),
             here: Places::default(),
             arrivals: 0,
             penalised: 0,
@@ -156,10 +159,12 @@ impl SfredRule {
         (0..self.bins.levels()).map(|level| self.bins[places.on(level)].max_p).fold(1.0, f64::min)
     }
 
-    /// The bins of the arriving packet hear of it, as self-configuring RED hears of every arrival. Returns the least max_p.
+    /// The bins of the arriving packet hear of it, as self-configuring RED hears of every arrival.
+    /// Returns the least max_p.
     #[inline]
     fn look(&mut self, flow: u64) -> f64 {
-        let SfredConfig { bin_min, bin_max, bin_weight, alpha, beta, floor, scaling, .. } = self.config;
+        let SfredConfig { bin_min, bin_max, bin_weight, alpha, beta, floor, scaling, .. } =
+            self.config;
         let mut least = 1.0;
         self.here = self.bins.places(flow);
         for level in 0..self.bins.levels() {
@@ -184,7 +189,13 @@ impl SfredRule {
 
 impl Policy for SfredRule {
     #[inline]
-    fn arrive(&mut self, now: Time, pkt: &mut Packet, queue: &impl QueueView, dice: &mut Rng) -> Verdict {
+    fn arrive(
+        &mut self,
+        now: Time,
+        pkt: &mut Packet,
+        queue: &impl QueueView,
+        dice: &mut Rng,
+    ) -> Verdict {
         let backlog = queue.backlog();
         self.red.estimate(now, backlog);
         let max_p = self.look(pkt.flow);
@@ -218,7 +229,13 @@ impl Policy for SfredRule {
     }
 
     #[inline]
-    fn depart(&mut self, _: Time, pkt: &Packet, _: &impl QueueView, _: &mut Rng) -> Option<MarkReason> {
+    fn depart(
+        &mut self,
+        _: Time,
+        pkt: &Packet,
+        _: &impl QueueView,
+        _: &mut Rng,
+    ) -> Option<MarkReason> {
         let places = self.bins.places(pkt.flow);
         for level in 0..self.bins.levels() {
             self.bins[places.on(level)].qlen -= 1;
@@ -236,7 +253,11 @@ impl Policy for SfredRule {
         let bins = self.bins.levels() as f64 * self.config.bins as f64;
         gauge("avg", "packets", self.red.avg());
         gauge("max_p_mean", "", self.bins.iter().map(Bin::max_p).sum::<f64>() / bins);
-        gauge("bins_at_one", "bins", self.bins.iter().filter(|bin| bin.max_p == 1.0).count() as f64);
+        gauge(
+            "bins_at_one",
+            "bins",
+            self.bins.iter().filter(|bin| bin.max_p == 1.0).count() as f64,
+        );
         gauge("penalised", "", self.penalised as f64 / self.arrivals.max(1) as f64);
         gauge("tokens", "B", self.bucket.tokens());
     }
@@ -247,9 +268,10 @@ fn paper(link: &Link) -> SfredConfig {
     SfredConfig { min: share(link, 0.2), max: share(link, 0.8), ..SfredConfig::default() }
 }
 
-/// Bins and penalty scaled as SFB's `auto`, a bin's thresholds in the paper's proportion to its size. A bin sees few
-/// arrivals, so its average follows the last four: with RED's weight a lone TCP that is taken for unresponsive once would
-/// need hundreds of packets, of which a few a second come, to be acquitted.
+/// Bins and penalty scaled as SFB's `auto`, a bin's thresholds in the paper's proportion to its
+/// size. A bin sees few arrivals, so its average follows the last four: with RED's weight a lone
+/// TCP that is taken for unresponsive once would need hundreds of packets, of which a few a second
+/// come, to be acquitted.
 fn auto(link: &Link) -> SfredConfig {
     let (bins, bin_size, penalty_rate) = sfb::scale(link);
     let (bin_min, bin_max) = (bin_size as f64 * 3.0 / 13.0, bin_size as f64 * 10.0 / 13.0);
@@ -265,14 +287,20 @@ impl Entry for Sfred {
     };
     const PRESETS: &'static [Preset<SfredConfig>] = &[
         Preset {
-            name: "paper", doc: "feng2001 §III-B, what it leaves out as SFB and feng1999 have it", config: paper
+            name: "paper",
+            doc: "feng2001 §III-B, what it leaves out as SFB and feng1999 have it",
+            config: paper,
         },
         Preset {
             name: "crossing",
             doc: "the same with feng1999's rule to the letter: max_p changes once per crossing",
             config: |link| SfredConfig { scaling: Scaling::Crossing, ..paper(link) },
         },
-        Preset { name: "auto", doc: "bins and penalty scaled to the link as SFB's `auto`", config: auto },
+        Preset {
+            name: "auto",
+            doc: "bins and penalty scaled to the link as SFB's `auto`",
+            config: auto,
+        },
     ];
 
     fn build(config: &SfredConfig, link: Link, mut dice: Rng) -> Result<Self, ConfigError> {

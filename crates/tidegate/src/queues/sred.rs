@@ -82,8 +82,8 @@ impl SredRule {
         }
     }
 
-    /// Whether a packet is dropped of which p_sred, the die and whether it is a hit are known: u < p_sred · min(1,
-    /// 1 / (256 P)²), with 1 + 1 / P times that for a hit; without a division.
+    /// Whether a packet is dropped of which p_sred, the die and whether it is a hit are known: u <
+    /// p_sred · min(1, 1 / (256 P)²), with 1 + 1 / P times that for a hit; without a division.
     #[inline]
     fn is_zapped(&self, p_sred: f64, die: f64) -> bool {
         let p = self.zombies.hit_frequency();
@@ -104,7 +104,13 @@ impl Policy for SredRule {
     }
 
     #[inline]
-    fn arrive(&mut self, _: Time, _: &mut Packet, queue: &impl QueueView, dice: &mut Rng) -> Verdict {
+    fn arrive(
+        &mut self,
+        _: Time,
+        _: &mut Packet,
+        queue: &impl QueueView,
+        dice: &mut Rng,
+    ) -> Verdict {
         let p_sred = self.p_sred(queue.backlog(), queue.link());
         match self.is_zapped(p_sred, dice.uniform()) {
             true => Verdict::Drop(DropReason::Early),
@@ -119,8 +125,8 @@ impl Policy for SredRule {
     }
 }
 
-/// Packets of the limit for each of the flows at which drops are at their height. ott1999's 256 flows have 3.4 each, of
-/// 576 bytes in .5 MB.
+/// Packets of the limit for each of the flows at which drops are at their height. ott1999's 256
+/// flows have 3.4 each, of 576 bytes in .5 MB.
 const PACKETS_PER_FLOW: f64 = 3.0;
 
 fn flows_of(link: &Link) -> f64 {
@@ -135,7 +141,11 @@ impl Entry for Sred {
         manual: include_str!("sred.md"),
     };
     const PRESETS: &'static [Preset<SredConfig>] = &[
-        Preset { name: "paper", doc: "full SRED with the constants of ott1999", config: |_| SredConfig::default() },
+        Preset {
+            name: "paper",
+            doc: "full SRED with the constants of ott1999",
+            config: |_| SredConfig::default(),
+        },
         Preset {
             name: "simple",
             doc: "simple SRED with the same",
@@ -174,7 +184,12 @@ impl Entry for Sred {
         }
         let (Size::Packets(limit) | Size::Bytes(limit)) = link.limit;
         let rule = SredRule {
-            zombies: Zombies::new(config.zombies, config.overwrite.get(), config.alpha, config.filling),
+            zombies: Zombies::new(
+                config.zombies,
+                config.overwrite.get(),
+                config.alpha,
+                config.filling,
+            ),
             law: config.law,
             max_p: config.probability.get(),
             many: config.flows,

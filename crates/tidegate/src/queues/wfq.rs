@@ -69,13 +69,16 @@ impl Wfq {
 }
 
 impl Wfq {
-    /// B_i, or with dynamic thresholds alpha times what is free, where that is more (choudhury1998 eq. 1).
+    /// B_i, or with dynamic thresholds alpha times what is free, where that is more (choudhury1998
+    /// eq. 1).
     #[inline]
     fn room(&self, class: usize) -> Size {
         let held = self.held.all();
         let more = |free: u64| (self.alpha * free as f64) as u64;
         match (self.buffers[class], self.link.limit) {
-            (Size::Bytes(own), Size::Bytes(most)) => Size::Bytes(own.max(more(most.saturating_sub(held.bytes)))),
+            (Size::Bytes(own), Size::Bytes(most)) => {
+                Size::Bytes(own.max(more(most.saturating_sub(held.bytes))))
+            }
             (Size::Packets(own), Size::Packets(most)) => {
                 Size::Packets(own.max(more(most.saturating_sub(held.packets as u64))))
             }
@@ -90,7 +93,9 @@ impl Qdisc for Wfq {
         pkt.arrived = now;
         let class = self.classes.take(&pkt, |class| self.held.of(class).packets > 0);
         let own = Link { limit: self.room(class), ..self.link };
-        if own.has_room(self.held.of(class), pkt.len) && self.link.has_room(self.held.all(), pkt.len) {
+        if own.has_room(self.held.of(class), pkt.len)
+            && self.link.has_room(self.held.all(), pkt.len)
+        {
             self.held.push(class, pkt);
         } else {
             out.dropped(now, &pkt, DropReason::Overlimit);
@@ -118,7 +123,8 @@ fn divide(config: &WfqConfig, link: &Link) -> Vec<Size> {
     let all: f64 = (0..config.classes as usize).map(share).sum();
     (0..config.classes as usize)
         .map(|class| match link.limit {
-            // A part of a packet is no place for one; what is a whole number but for rounding is that number.
+            // A part of a packet is no place for one; what is a whole number but for rounding is
+            // that number.
             Size::Packets(n) => {
                 let least = config.least.in_packets(link.mean_packet) as u64;
                 Size::Packets(((n as f64 * share(class) / all + 1e-9) as u64).max(least).max(1))
@@ -142,12 +148,22 @@ impl Entry for Wfq {
         Preset {
             name: "auto",
             doc: "flows hashed to classes by the link's rate, in sets of eight; each may have four packets, or twice the room that is free",
-            config: |link| WfqConfig { classes: places(link), ways: WAYS, alpha: 2.0, ..WfqConfig::default() },
+            config: |link| WfqConfig {
+                classes: places(link),
+                ways: WAYS,
+                alpha: 2.0,
+                ..WfqConfig::default()
+            },
         },
         Preset {
             name: "paper",
             doc: "lu2012 §V: three classes as the driver gives them, equal weights and buffers",
-            config: |_| WfqConfig { classes: 3, map: Map::Class, least: Size::Packets(1), ..WfqConfig::default() },
+            config: |_| WfqConfig {
+                classes: 3,
+                map: Map::Class,
+                least: Size::Packets(1),
+                ..WfqConfig::default()
+            },
         },
     ];
 

@@ -1,6 +1,8 @@
-//! AFD read straight from pan2003 §3: a FIFO, a shadow buffer of sampled packets, and the drop law d = (1 − m_fair / m_i)+.
+//! AFD read straight from pan2003 §3: a FIFO, a shadow buffer of sampled packets, and the drop law
+//! d = (1 − m_fair / m_i)+.
 //!
-//! It rolls a copy of the queue's own dice and says with which probability the packet is dropped and what die fell.
+//! It rolls a copy of the queue's own dice and says with which probability the packet is dropped
+//! and what die fell.
 use tidegate::Rng;
 
 /// What became of the dice for one arrival.
@@ -27,9 +29,19 @@ pub struct NaiveAfd {
 }
 
 impl NaiveAfd {
-    /// m_fair begins with the whole shadow buffer: nobody is dropped before the queue has shown itself.
+    /// m_fair begins with the whole shadow buffer: nobody is dropped before the queue has shown
+    /// itself.
     pub fn new(size: usize, sample: f64, alpha: f64, beta: f64, target: f64) -> NaiveAfd {
-        NaiveAfd { size, sample, alpha, beta, target, shadow: Vec::new(), m_fair: size as f64, q_old: 0.0 }
+        NaiveAfd {
+            size,
+            sample,
+            alpha,
+            beta,
+            target,
+            shadow: Vec::new(),
+            m_fair: size as f64,
+            q_old: 0.0,
+        }
     }
 
     /// m_i: how many of the sampled packets are the flow's.
@@ -43,8 +55,8 @@ impl NaiveAfd {
         if m > 0.0 { (1.0 - self.m_fair / m).max(0.0) } else { 0.0 }
     }
 
-    /// A packet of `flow` arrives, with or without room in the queue. A sampled one takes the place of a random one, once
-    /// the shadow buffer is full.
+    /// A packet of `flow` arrives, with or without room in the queue. A sampled one takes the place
+    /// of a random one, once the shadow buffer is full.
     pub fn arrive(&mut self, flow: u64, has_room: bool, dice: &mut Rng) -> Rolled {
         let sampled = dice.uniform() < 1.0 / self.sample;
         if sampled && self.shadow.len() < self.size {

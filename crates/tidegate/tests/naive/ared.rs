@@ -1,4 +1,5 @@
-//! Adaptive RED read from its paper (floyd2001 §IV), around the naive RED: max_p moves on a true timer.
+//! Adaptive RED read from its paper (floyd2001 §IV), around the naive RED: max_p moves on a true
+//! timer.
 use super::red::{NaiveRed, Said, is_near};
 
 #[derive(Clone, Debug)]

@@ -1,12 +1,13 @@
-//! BARE read straight from its paper (cho2001 §III-A: the pseudo-code by its line numbers, eqs. 4 and 6), in floats.
-//! Written to be plainly right, not fast: all flows are walked at every call.
+//! BARE read straight from its paper (cho2001 §III-A: the pseudo-code by its line numbers, eqs. 4
+//! and 6), in floats. Written to be plainly right, not fast: all flows are walked at every call.
 //!
-//! Whoever drives it rolls the dice and says what became of a packet. What the print leaves out is derived: beta's
-//! update sets `count` back, and a flow that is deleted changes the thresholds as a new one does.
+//! Whoever drives it rolls the dice and says what became of a packet. What the print leaves out is
+//! derived: beta's update sets `count` back, and a flow that is deleted changes the thresholds as a
+//! new one does.
 use std::collections::BTreeMap;
 
-/// The virtual threshold (Fig. 1): `most` bytes per flow up to `roomy` flows, `least` from `crowded` flows on, a
-/// straight line between.
+/// The virtual threshold (Fig. 1): `most` bytes per flow up to `roomy` flows, `least` from
+/// `crowded` flows on, a straight line between.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Threshold {
     pub most: f64,
@@ -33,7 +34,8 @@ impl Threshold {
 pub enum Growth {
     /// By c (line 16's procedure).
     Constant,
-    /// By as much as the flow's rate is away from the fair one, up or down: how it shrinks, read into the text.
+    /// By as much as the flow's rate is away from the fair one, up or down: how it shrinks, read
+    /// into the text.
     Ratio,
 }
 
@@ -63,8 +65,8 @@ pub struct Setting {
     pub timeout: f64,
     pub growth: Growth,
     pub count: Count,
-    /// Every so many nanoseconds flows are counted by rate; without it each that is known is one. Of more than 65 counts that
-    /// are due at once only the last is made.
+    /// Every so many nanoseconds flows are counted by rate; without it each that is known is one.
+    /// Of more than 65 counts that are due at once only the last is made.
     pub recount: Option<f64>,
     /// The weight of eq. (5), if shares are estimated by what waits and not by eq. (4).
     pub by_backlog: Option<f64>,
@@ -106,7 +108,8 @@ impl NaiveBare {
         }
     }
 
-    /// A flow is one at half of the fair rate or more, below that a part of one; its rate fades from its last packet on.
+    /// A flow is one at half of the fair rate or more, below that a part of one; its rate fades
+    /// from its last packet on.
     fn recount(&mut self, now: f64) {
         let Some(every) = self.set.recount else { return };
         let due = (now / every).floor() - self.counts;
@@ -148,7 +151,8 @@ impl NaiveBare {
 
     /// Lines 16 and 29: beta, if enough bytes have gone by.
     fn update_beta(&mut self, id: u64) {
-        // By what waits, a fair share is an equal part of the average backlog; of nothing nobody has too much.
+        // By what waits, a fair share is an equal part of the average backlog; of nothing nobody
+        // has too much.
         let fair = match self.set.by_backlog {
             None => self.rate_fair(),
             Some(_) if self.avg_q <= 0.0 => f64::INFINITY,
@@ -176,15 +180,17 @@ impl NaiveBare {
         }
     }
 
-    /// §V-B: a flow of which nothing waits, and which has buffered nothing for so long, is forgotten.
+    /// §V-B: a flow of which nothing waits, and which has buffered nothing for so long, is
+    /// forgotten.
     pub fn forget(&mut self, now: f64) {
         self.recount(now);
         let timeout = self.set.timeout * 1e9;
         self.flows.retain(|_, flow| flow.q > 0.0 || now - flow.t_prev < timeout);
     }
 
-    /// Lines 14 to 18: the probability with which the packet is dropped; `None` for a flow that is new. Say afterwards
-    /// whether it was `buffered`; a packet that finds no room counts up to here too.
+    /// Lines 14 to 18: the probability with which the packet is dropped; `None` for a flow that is
+    /// new. Say afterwards whether it was `buffered`; a packet that finds no room counts up to
+    /// here too.
     pub fn arrive(&mut self, now: f64, id: u64, size: f64) -> Option<f64> {
         self.forget(now);
         self.flows.get_mut(&id)?.count += size;

@@ -1,4 +1,5 @@
-//! BLACK as §2 and §3 of the Purge paper describe it, in floats; RED beside it has a twin of its own.
+//! BLACK as §2 and §3 of the Purge paper describe it, in floats; RED beside it has a twin of its
+//! own.
 
 use super::hits::NaiveHits;
 
@@ -40,7 +41,8 @@ impl NaiveBlack {
         waiting > self.threshold
     }
 
-    /// A packet of `flow` finds the queue above the threshold and a packet of `sampled` is drawn from it.
+    /// A packet of `flow` finds the queue above the threshold and a packet of `sampled` is drawn
+    /// from it.
     pub fn sample(&mut self, flow: u64, sampled: u64) {
         self.cache.hit(sampled);
         if flow == sampled {
@@ -60,8 +62,8 @@ impl NaiveBlack {
         self.cache.end_of_period();
     }
 
-    /// The probability with which a packet of `flow` that finds so much waiting is dropped as one of a high-bandwidth
-    /// flow; `None` for others.
+    /// The probability with which a packet of `flow` that finds so much waiting is dropped as one
+    /// of a high-bandwidth flow; `None` for others.
     pub fn drop(&self, flow: u64, waiting: f64) -> Option<f64> {
         if self.judges == Judges::Above && !self.samples(waiting) {
             return None;

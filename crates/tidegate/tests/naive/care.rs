@@ -1,8 +1,10 @@
-//! CARE read straight from its paper (chan2003 §III and §IV-D), recomputing everything for every packet.
+//! CARE read straight from its paper (chan2003 §III and §IV-D), recomputing everything for every
+//! packet.
 //!
-//! Written to be plainly right, not fast: the capture list is a vector, marks are counted by walking it, the
-//! frequencies are gathered anew, and the jackknife's coefficients come from first principles (the mean number of
-//! distinct animals when i of t occasions are left out) with binomial coefficients as ratios.
+//! Written to be plainly right, not fast: the capture list is a vector, marks are counted by
+//! walking it, the frequencies are gathered anew, and the jackknife's coefficients come from first
+//! principles (the mean number of distinct animals when i of t occasions are left out) with
+//! binomial coefficients as ratios.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +30,8 @@ pub struct NaiveCare {
     pub gate: f64,
     /// Nanoseconds after which a capture is forgotten.
     pub expire: Option<u64>,
-    /// What the link carries in a second, and what its buffer holds, in bytes, where the fair share is one of the line.
+    /// What the link carries in a second, and what its buffer holds, in bytes, where the fair
+    /// share is one of the line.
     pub line: Option<(f64, f64)>,
     /// By what part an empty queue adds to that, and a full one takes away.
     pub pull: f64,
@@ -70,7 +73,8 @@ impl NaiveCare {
         }
     }
 
-    /// One arriving packet of `flow`, `len` bytes long, at `now` ns, while `backlog` bytes wait; `u` is the die of the capture.
+    /// One arriving packet of `flow`, `len` bytes long, at `now` ns, while `backlog` bytes wait;
+    /// `u` is the die of the capture.
     pub fn arrive(&mut self, now: u64, flow: u64, len: u32, backlog: f64, u: f64) -> Judgement {
         let kept = self.list.len();
         self.list.retain(|c| self.expire.is_none_or(|expire| now - c.at <= expire));
@@ -95,13 +99,16 @@ impl NaiveCare {
 
     /// The max-min fair share of what the line carried since the oldest capture, in captures.
     fn fair_level(&self, now: u64, backlog: f64) -> f64 {
-        let (Some((per_second, buffer)), Some(oldest)) = (self.line, self.list.first()) else { return f64::INFINITY };
+        let (Some((per_second, buffer)), Some(oldest)) = (self.line, self.list.first()) else {
+            return f64::INFINITY;
+        };
         let could = per_second * ((now - oldest.at) as f64 / 1e9).max(buffer / per_second);
         let pulled = 1.0 + self.pull * (1.0 - 2.0 * backlog / buffer);
         let room = self.list.len() as f64 * could / (self.arrived - oldest.before) * pulled;
         let mut captures: Vec<u64> = self.list.iter().map(|c| c.flow).collect();
         captures.sort();
-        let mut counts: Vec<f64> = captures.chunk_by(|a, b| a == b).map(|run| run.len() as f64).collect();
+        let mut counts: Vec<f64> =
+            captures.chunk_by(|a, b| a == b).map(|run| run.len() as f64).collect();
         if counts.len() < 2 {
             return f64::INFINITY;
         }
@@ -135,7 +142,10 @@ impl NaiveCare {
         let flows = jackknife(&frequencies(&captured), a).min(captured.len() as f64 / self.p_cap);
         if self.line.is_some() {
             let count = own.len() as f64;
-            return Judgement { flows, drop: if count > self.level { 1.0 - self.level / count } else { 0.0 } };
+            return Judgement {
+                flows,
+                drop: if count > self.level { 1.0 - self.level / count } else { 0.0 },
+            };
         }
         let s = b / flows;
         Judgement { flows, drop: if rate > s { 1.0 - s / rate } else { 0.0 } }
@@ -158,7 +168,8 @@ fn choose(n: i128, k: i128) -> i128 {
     if k < 0 || k > n { 0 } else { (0..k).fold(1, |c, i| c * (n - i) / (i + 1)) }
 }
 
-/// a(t, K)_j for j = 0 ..= t, summed exactly in integers over the denominator K! · t (t − 1) … (t − K + 1).
+/// a(t, K)_j for j = 0 ..= t, summed exactly in integers over the denominator K! · t (t − 1) … (t −
+/// K + 1).
 pub fn coefficients(t: usize, order: usize) -> Vec<f64> {
     let (t, order) = (t as i128, order as i128);
     let factorial = |n: i128| (1..=n).product::<i128>();
@@ -185,8 +196,8 @@ pub fn all_coefficients(t: usize) -> Vec<Vec<f64>> {
     (0..=5.min(t)).map(|k| if k == 0 { vec![1.0; t + 1] } else { coefficients(t, k) }).collect()
 }
 
-/// Burnham and Overton's estimate with their choice of the order (5 % level, two-sided) and interpolation,
-/// clamped from below at the number of flows seen.
+/// Burnham and Overton's estimate with their choice of the order (5 % level, two-sided) and
+/// interpolation, clamped from below at the number of flows seen.
 pub fn jackknife(f: &[f64], a: &[Vec<f64>]) -> f64 {
     let seen: f64 = f.iter().sum();
     if seen <= 1.0 {
@@ -197,11 +208,16 @@ pub fn jackknife(f: &[f64], a: &[Vec<f64>]) -> f64 {
     let mut p = vec![0.0; highest];
     for m in 1..highest {
         let d = n[m + 1] - n[m];
-        let squares: f64 = (1..f.len()).map(|j| (a[m + 1][j] - a[m][j]) * (a[m + 1][j] - a[m][j]) * f[j]).sum();
+        let squares: f64 =
+            (1..f.len()).map(|j| (a[m + 1][j] - a[m][j]) * (a[m + 1][j] - a[m][j]) * f[j]).sum();
         let spread = squares - d * d / seen;
         let variance = seen / (seen - 1.0) * spread;
         // A variance of zero comes out as zero but for rounding.
-        p[m] = if spread <= 1e-9 * squares { 1.0 } else { libm::erfc(d.abs() / variance.sqrt() / 2f64.sqrt()) };
+        p[m] = if spread <= 1e-9 * squares {
+            1.0
+        } else {
+            libm::erfc(d.abs() / variance.sqrt() / 2f64.sqrt())
+        };
     }
     let estimate = match (1..highest).find(|&m| p[m] > 0.05) {
         Some(1) => n[1],

@@ -1,5 +1,5 @@
-//! CHOKe read straight from pan2000 (§II, and §III for several candidates), on top of the naive RED. Written to be plainly
-//! right, not fast.
+//! CHOKe read straight from pan2000 (§II, and §III for several candidates), on top of the naive
+//! RED. Written to be plainly right, not fast.
 //!
 //! Which waiting packet a draw finds is told by whoever drives it, who also rolls RED's die.
 use super::red::{self, NaiveRed, is_near};
@@ -32,7 +32,8 @@ impl NaiveChoke {
         (self.red.avg - self.red.min) / (self.red.max - self.red.min) * self.regions as f64
     }
 
-    /// How many candidates are drawn at this average. Above the upper threshold as many as just below it.
+    /// How many candidates are drawn at this average. Above the upper threshold as many as just
+    /// below it.
     pub fn m(&self) -> usize {
         if self.regions == 0 {
             return self.candidates;
@@ -45,11 +46,13 @@ impl NaiveChoke {
     pub fn is_edge(&self, theirs: f64) -> bool {
         let border = self.place().round();
         let inner = border >= 1.0 && border < self.regions as f64;
-        (inner && theirs != self.red.avg && is_near(self.place(), border)) || self.red.is_edge(theirs)
+        (inner && theirs != self.red.avg && is_near(self.place(), border))
+            || self.red.is_edge(theirs)
     }
 
-    /// A packet of `flow` arrives; `draw` names a waiting packet. From the lower threshold on it is compared with the
-    /// candidates and goes with all of them that are of its own flow; who was drawn twice goes once.
+    /// A packet of `flow` arrives; `draw` names a waiting packet. From the lower threshold on it is
+    /// compared with the candidates and goes with all of them that are of its own flow; who was
+    /// drawn twice goes once.
     pub fn arrive(
         &mut self,
         now: f64,

@@ -1,7 +1,8 @@
-//! CoDel read straight from nichols2018 (RFC 8289 §5), step by step, with a clock of whole nanoseconds.
+//! CoDel read straight from nichols2018 (RFC 8289 §5), step by step, with a clock of whole
+//! nanoseconds.
 //!
-//! Nothing is random in CoDel, so the twin is a queue of its own: it is offered the same packets and must lose, mark and
-//! send the same ones at the same instants.
+//! Nothing is random in CoDel, so the twin is a queue of its own: it is offered the same packets
+//! and must lose, mark and send the same ones at the same instants.
 use std::collections::VecDeque;
 
 /// A packet as the twin sees it.
@@ -67,8 +68,8 @@ impl NaiveCodel {
         from + (self.interval as f64 / (count as f64).sqrt()).floor() as u64
     }
 
-    /// §5.6: takes the head, and says whether its delay has been above target for a whole interval. What is left for the
-    /// link to send counts, in whichever of its queues it waits (§4.4).
+    /// §5.6: takes the head, and says whether its delay has been above target for a whole interval.
+    /// What is left for the link to send counts, in whichever of its queues it waits (§4.4).
     fn take(&mut self, now: u64) -> Option<(Item, bool)> {
         let Some(head) = self.items.pop_front() else {
             self.first_above = None;

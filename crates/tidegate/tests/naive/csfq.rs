@@ -1,8 +1,9 @@
-//! CSFQ read straight from its paper (stoica1998 §3, the pseudo-code of Fig. 3 and the heuristics of §3.4), in floats, edge
-//! and core in one router. Written to be plainly right, not fast: flows are never forgotten.
+//! CSFQ read straight from its paper (stoica1998 §3, the pseudo-code of Fig. 3 and the heuristics
+//! of §3.4), in floats, edge and core in one router. Written to be plainly right, not fast: flows
+//! are never forgotten.
 //!
-//! Rates are in bytes per second, times in nanoseconds, which a float holds exactly for 104 days. Whoever drives it says
-//! what became of a packet.
+//! Rates are in bytes per second, times in nanoseconds, which a float holds exactly for 104 days.
+//! Whoever drives it says what became of a packet.
 use std::collections::BTreeMap;
 
 /// Which arrivals bring the accepted rate up to date.
@@ -28,7 +29,8 @@ pub struct Setting {
     /// By what alpha is multiplied when the buffer overflows, and how far that may go within K_c.
     pub overflow: f64,
     pub overflow_most: f64,
-    /// Up to this queue an uncongested link has no fair share; 0: this is not looked at. In the unit in which the queue is told.
+    /// Up to this queue an uncongested link has no fair share; 0: this is not looked at. In the
+    /// unit in which the queue is told.
     pub threshold: f64,
     pub forwarded: Forwarded,
 }
@@ -122,7 +124,10 @@ impl NaiveCsfq {
                 (self.congested, self.since) = (true, now);
             } else if now > self.since + k_c {
                 if self.alpha > 0.0 {
-                    self.alpha = f64::min(self.alpha * (self.set.capacity / self.accepted.rate), self.set.most);
+                    self.alpha = f64::min(
+                        self.alpha * (self.set.capacity / self.accepted.rate),
+                        self.set.most,
+                    );
                 }
                 self.since = now;
             }

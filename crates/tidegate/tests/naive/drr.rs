@@ -1,5 +1,6 @@
-//! Deficit round robin read straight from shreedhar1995 (§3, Fig. 2), with buffer stealing from the longest queue
-//! (mckenney1990; suter1998 from its head). Written to be plainly right, not fast: it makes every round.
+//! Deficit round robin read straight from shreedhar1995 (§3, Fig. 2), with buffer stealing from the
+//! longest queue (mckenney1990; suter1998 from its head). Written to be plainly right, not fast: it
+//! makes every round.
 //!
 //! Which queue a flow hashes to is told by the driver; everything else is decided here.
 use std::collections::VecDeque;
@@ -42,7 +43,9 @@ impl NaiveBuffer {
         match self.limit {
             Limit::Packets(most) => self.packets() + more.len() > most,
             Limit::Bytes(most) => {
-                (0..self.queues.len()).map(|queue| self.bytes(queue)).sum::<u64>() + more.iter().sum::<u64>() > most
+                (0..self.queues.len()).map(|queue| self.bytes(queue)).sum::<u64>()
+                    + more.iter().sum::<u64>()
+                    > most
             }
         }
     }
@@ -51,10 +54,17 @@ impl NaiveBuffer {
         if self.by_bytes { self.bytes(queue) } else { self.queues[queue].len() as u64 }
     }
 
-    /// A packet joins its queue, and as long as that is too much for the buffer one goes from the longest queue: the first
-    /// of the longest, by number or in the order of `turns`, behind which the arrival's stands if it was empty; the arrival's
-    /// own if all have no length. Returns who went. A packet that would not fit into an empty buffer is refused.
-    pub fn enqueue(&mut self, turns: &VecDeque<usize>, queue: usize, id: u32, len: u64) -> Vec<u32> {
+    /// A packet joins its queue, and as long as that is too much for the buffer one goes from the
+    /// longest queue: the first of the longest, by number or in the order of `turns`, behind
+    /// which the arrival's stands if it was empty; the arrival's own if all have no length.
+    /// Returns who went. A packet that would not fit into an empty buffer is refused.
+    pub fn enqueue(
+        &mut self,
+        turns: &VecDeque<usize>,
+        queue: usize,
+        id: u32,
+        len: u64,
+    ) -> Vec<u32> {
         if matches!(self.limit, Limit::Bytes(most) if len > most) {
             return vec![id];
         }
@@ -98,8 +108,9 @@ impl NaiveDrr {
         NaiveDrr { buffer, quantum, deficit, active: VecDeque::new(), visited: false }
     }
 
-    /// A queue that gets a packet and is not active joins the end of the active list with nothing in its counter. A queue
-    /// whose last packet is taken for another's room is not active any longer.
+    /// A queue that gets a packet and is not active joins the end of the active list with nothing
+    /// in its counter. A queue whose last packet is taken for another's room is not active any
+    /// longer.
     pub fn enqueue(&mut self, queue: usize, id: u32, len: u64) -> Vec<u32> {
         let dropped = self.buffer.enqueue(&self.active, queue, id, len);
         if !self.active.contains(&queue) && !self.buffer.queues[queue].is_empty() {
@@ -120,8 +131,9 @@ impl NaiveDrr {
         self.visited &= self.active.front().copied() == before;
     }
 
-    /// The first of the active list gets its quantum once a visit, and sends while its counter covers its head; then it goes
-    /// to the end, or away with what its counter held if it has nothing left.
+    /// The first of the active list gets its quantum once a visit, and sends while its counter
+    /// covers its head; then it goes to the end, or away with what its counter held if it has
+    /// nothing left.
     pub fn dequeue(&mut self) -> Option<u32> {
         loop {
             let &queue = self.active.front()?;
@@ -129,7 +141,8 @@ impl NaiveDrr {
                 self.deficit[queue] += self.quantum[queue];
                 self.visited = true;
             }
-            let &(id, len) = self.buffer.queues[queue].front().expect("only queues with packets are active");
+            let &(id, len) =
+                self.buffer.queues[queue].front().expect("only queues with packets are active");
             if len <= self.deficit[queue] {
                 self.deficit[queue] -= len;
                 self.buffer.queues[queue].pop_front();

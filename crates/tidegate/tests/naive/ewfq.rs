@@ -1,5 +1,5 @@
-//! EWFQ read straight from lu2012 §§III to V; the order of service is the naive WF2Q+'s. Sample-and-hold from estan2002, as
-//! §III-B there has it with match-hit.
+//! EWFQ read straight from lu2012 §§III to V; the order of service is the naive WF2Q+'s.
+//! Sample-and-hold from estan2002, as §III-B there has it with match-hit.
 //!
 //! It rolls a copy of the queue's own dice. Weights are such that the least is 1 (§III-A).
 use std::collections::BTreeMap;
@@ -17,8 +17,8 @@ pub struct Class {
 /// A class in the holding table.
 #[derive(Clone, Debug)]
 pub struct Held {
-    /// m_i: bytes in this interval, and in the one before if it was held then. With a window that slides, what it sent of
-    /// that interval since it was found, taken for the whole of it.
+    /// m_i: bytes in this interval, and in the one before if it was held then. With a window that
+    /// slides, what it sent of that interval since it was found, taken for the whole of it.
     pub m: f64,
     pub m_last: Option<f64>,
     /// With a window that slides: what it sent in the t_i until the last update.
@@ -98,15 +98,19 @@ impl NaiveEwfq {
         }
     }
 
-    /// §III-B: a packet of a class that is not held is sampled by the byte; a sampled one is compared with a packet of the
-    /// cache, and at the k-th match of an interval its class is held.
+    /// §III-B: a packet of a class that is not held is sampled by the byte; a sampled one is
+    /// compared with a packet of the cache, and at the k-th match of an interval its class is
+    /// held.
     fn identify(&mut self, now: f64, class: usize, len: f64, dice: &mut Rng) {
         let p = self.set.p / self.classes[class].weight;
         let sampled = dice.uniform() < 1.0 - libm::pow(1.0 - p, len);
         if self.set.stages == 0 {
             // estan2002's own sample-and-hold: no cache.
             if sampled {
-                self.held.insert(class, Held { m: len, m_last: None, slid: None, gamma: 1.0, since: now });
+                self.held.insert(
+                    class,
+                    Held { m: len, m_last: None, slid: None, gamma: 1.0, since: now },
+                );
             }
             return;
         }
@@ -115,7 +119,10 @@ impl NaiveEwfq {
             if other == class {
                 *self.matches.entry(class).or_default() += 1;
                 if self.matches[&class] == self.set.stages {
-                    self.held.insert(class, Held { m: len, m_last: None, slid: None, gamma: 1.0, since: now });
+                    self.held.insert(
+                        class,
+                        Held { m: len, m_last: None, slid: None, gamma: 1.0, since: now },
+                    );
                 }
             }
         }
@@ -135,7 +142,8 @@ impl NaiveEwfq {
         1.0 / (0.66 * window * window)
     }
 
-    /// What a class that was found lately sends in t_i at its pace since; nothing is known of one that was found just now.
+    /// What a class that was found lately sends in t_i at its pace since; nothing is known of one
+    /// that was found just now.
     fn pace(&self, now: f64, held: &Held) -> Option<f64> {
         let elapsed = now - held.since;
         (elapsed >= self.set.settle).then(|| held.m * self.set.interval / elapsed)
@@ -148,11 +156,14 @@ impl NaiveEwfq {
 
     /// What the classes sent of which it is known, and their weights.
     fn known(&self, now: f64) -> Vec<(f64, f64)> {
-        let known = |(&class, held): (&usize, &Held)| Some((self.sent(now, held)?, self.classes[class].weight));
+        let known = |(&class, held): (&usize, &Held)| {
+            Some((self.sent(now, held)?, self.classes[class].weight))
+        };
         self.held.iter().filter_map(known).collect()
     }
 
-    /// §III-A: where C = sum of min(r_i, r_fair w_i) has a solution, it has one that is no larger than the largest r_i / w_i.
+    /// §III-A: where C = sum of min(r_i, r_fair w_i) has a solution, it has one that is no larger
+    /// than the largest r_i / w_i.
     fn most(&self, known: &[(f64, f64)]) -> f64 {
         match known.iter().map(|(m, w)| m / w).reduce(f64::max) {
             Some(largest) if self.set.largest => largest.min(self.set.link),
@@ -160,8 +171,9 @@ impl NaiveEwfq {
         }
     }
 
-    /// That solution, a step nearer: those who sent no more than the last one keep what they sent, the others share the rest
-    /// by weight, no less than an equal part. With less sent than C, the largest.
+    /// That solution, a step nearer: those who sent no more than the last one keep what they sent,
+    /// the others share the rest by weight, no less than an equal part. With less sent than C,
+    /// the largest.
     pub fn next_r_fair(&self, known: &[(f64, f64)]) -> f64 {
         let link = self.set.link;
         if known.iter().map(|(m, _)| m).sum::<f64>() <= link {
@@ -172,10 +184,13 @@ impl NaiveEwfq {
         if high.is_empty() {
             return equal;
         }
-        ((link - low.iter().map(|(m, _)| m).sum::<f64>()) / high.iter().map(|(_, w)| w).sum::<f64>()).max(equal)
+        ((link - low.iter().map(|(m, _)| m).sum::<f64>())
+            / high.iter().map(|(_, w)| w).sum::<f64>())
+        .max(equal)
     }
 
-    /// The probability with which a packet of `class` is dropped: eq. (2), or §III-A for a class that heeds nothing.
+    /// The probability with which a packet of `class` is dropped: eq. (2), or §III-A for a class
+    /// that heeds nothing.
     pub fn drop(&self, now: f64, class: usize) -> f64 {
         let Some(held) = self.held.get(&class) else { return 0.0 };
         let Some(m) = self.sent(now, held) else { return 0.0 };
@@ -189,7 +204,8 @@ impl NaiveEwfq {
         }
     }
 
-    /// A packet arrives: the probability with which it is dropped. It counts whatever becomes of it.
+    /// A packet arrives: the probability with which it is dropped. It counts whatever becomes of
+    /// it.
     pub fn arrive(&mut self, now: f64, class: usize, len: f64, dice: &mut Rng) -> f64 {
         match self.held.get_mut(&class) {
             Some(held) => held.m += len,
@@ -206,7 +222,8 @@ impl NaiveEwfq {
             let slid = held.1.m_last.map(|m_last| held.1.m + (1.0 - gone) * m_last);
             self.held.get_mut(&held.0).unwrap().slid = slid.or(self.pace(now, &held.1));
         }
-        self.m_fair += self.set.alpha * (self.q_old - self.set.target) - self.set.beta * (q - self.set.target);
+        self.m_fair +=
+            self.set.alpha * (self.q_old - self.set.target) - self.set.beta * (q - self.set.target);
         let known = self.known(now);
         let most = self.most(&known);
         self.r_fair = self.next_r_fair(&known);
@@ -226,7 +243,8 @@ impl NaiveEwfq {
         self.matches.clear();
         let mut kept = BTreeMap::new();
         for (&class, held) in &self.held {
-            // What it sent in this interval; with a window that slides, at its pace if it was found in it.
+            // What it sent in this interval; with a window that slides, at its pace if it was found
+            // in it.
             let sent = match held.m_last {
                 None if self.set.sliding => self.pace(now, held),
                 _ => Some(held.m),
@@ -237,12 +255,16 @@ impl NaiveEwfq {
             };
             let m = sent / self.classes[class].weight;
             if m >= self.set.threshold * mean {
-                // Of use for a class that heeds drops only; beyond 10^9 nothing passes and so nothing changes.
+                // Of use for a class that heeds drops only; beyond 10^9 nothing passes and so
+                // nothing changes.
                 let gamma = match self.classes[class].responsive {
                     true => (0.5 * held.gamma + 0.5 * held.gamma * m / mean).clamp(1.0, 1e9),
                     false => 1.0,
                 };
-                kept.insert(class, Held { m: 0.0, m_last: Some(sent), slid: Some(sent), gamma, since: held.since });
+                kept.insert(
+                    class,
+                    Held { m: 0.0, m_last: Some(sent), slid: Some(sent), gamma, since: held.since },
+                );
             }
         }
         self.held = kept;

@@ -1,4 +1,5 @@
-//! Self-configuring RED read from its paper (feng1999, the algorithm's figure), around the naive RED.
+//! Self-configuring RED read from its paper (feng1999, the algorithm's figure), around the naive
+//! RED.
 use super::red::{NaiveRed, Said};
 
 #[derive(Clone, Copy, Debug, PartialEq)]

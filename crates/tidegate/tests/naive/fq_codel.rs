@@ -1,7 +1,7 @@
 //! FQ-CoDel read straight from hoeiland2018 (RFC 8290 §4), on top of the naive CoDel.
 //!
-//! Which queue a flow hashes to is told by the driver; everything else is decided here, and must be what the queue
-//! decides: FQ-CoDel rolls no dice for a packet.
+//! Which queue a flow hashes to is told by the driver; everything else is decided here, and must be
+//! what the queue decides: FQ-CoDel rolls no dice for a packet.
 use std::collections::VecDeque;
 
 use super::codel::{Did, Item, NaiveCodel};
@@ -26,7 +26,13 @@ pub struct NaiveFqCodel {
 }
 
 impl NaiveFqCodel {
-    pub fn new(queues: usize, quantum: i64, batch: usize, limit: Limit, codel: &NaiveCodel) -> NaiveFqCodel {
+    pub fn new(
+        queues: usize,
+        quantum: i64,
+        batch: usize,
+        limit: Limit,
+        codel: &NaiveCodel,
+    ) -> NaiveFqCodel {
         NaiveFqCodel {
             limit,
             quantum,
@@ -53,12 +59,13 @@ impl NaiveFqCodel {
         }
     }
 
-    /// §4.1: the packet joins its queue, which becomes a new one if it was inactive; above the limit, half the packets
-    /// of the queue with the most bytes, up to a batch, are dropped from its head. Returns what was dropped.
+    /// §4.1: the packet joins its queue, which becomes a new one if it was inactive; above the
+    /// limit, half the packets of the queue with the most bytes, up to a batch, are dropped
+    /// from its head. Returns what was dropped.
     ///
-    /// Half of one packet is one; of several fattest queues the first; a packet that is longer than the limit itself is
-    /// refused instead of emptying everything; if all packets have no length, the packet's own queue is taken for the
-    /// fattest. On all four the RFC is silent.
+    /// Half of one packet is one; of several fattest queues the first; a packet that is longer than
+    /// the limit itself is refused instead of emptying everything; if all packets have no
+    /// length, the packet's own queue is taken for the fattest. On all four the RFC is silent.
     pub fn enqueue(&mut self, queue: usize, item: Item) -> Vec<u32> {
         if matches!(self.limit, Limit::Bytes(most) if item.bytes > most) {
             return vec![item.id];
@@ -83,8 +90,9 @@ impl NaiveFqCodel {
         dropped
     }
 
-    /// §4.2: new queues before old ones; a queue whose credits are used up gets a quantum and goes to the end of the old
-    /// list; an empty one goes from the new list to the end of the old one, from the old list away.
+    /// §4.2: new queues before old ones; a queue whose credits are used up gets a quantum and goes
+    /// to the end of the old list; an empty one goes from the new list to the end of the old
+    /// one, from the old list away.
     pub fn dequeue(&mut self, now: u64) -> Did {
         let mut did = Did::default();
         loop {
@@ -100,7 +108,8 @@ impl NaiveFqCodel {
                 self.old.push_back(queue);
                 continue;
             }
-            let bytes: Vec<(u32, u64)> = self.queues[queue].items.iter().map(|i| (i.id, i.bytes)).collect();
+            let bytes: Vec<(u32, u64)> =
+                self.queues[queue].items.iter().map(|i| (i.id, i.bytes)).collect();
             // nichols2018 §4.4: what waits in the other queues keeps the link busy, too.
             self.queues[queue].elsewhere = waits - self.queues[queue].bytes();
             let codel = self.queues[queue].dequeue(now);

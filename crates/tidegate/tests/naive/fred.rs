@@ -1,5 +1,6 @@
-//! FRED read from its pseudo-code (lin1997 §4 and, for many flows, §5), in floats. Written to be plainly right, not
-//! fast. Lengths are in packets or in bytes, as whoever drives it likes; `one` is a packet.
+//! FRED read from its pseudo-code (lin1997 §4 and, for many flows, §5), in floats. Written to be
+//! plainly right, not fast. Lengths are in packets or in bytes, as whoever drives it likes; `one`
+//! is a packet.
 use std::collections::BTreeMap;
 
 use super::red::is_near;
@@ -7,7 +8,8 @@ use super::red::is_near;
 /// Which of the rules for an average above max_th apply.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Above {
-    /// Those of one queue: no flow above twice the average share (B), and nothing random: all is dropped (C).
+    /// Those of one queue: no flow above twice the average share (B), and nothing random: all is
+    /// dropped (C).
     Tail,
     /// Those for many flows: two packets each (A).
     Two,
@@ -56,7 +58,8 @@ pub struct NaiveFred {
     pub q: f64,
     pub avg: f64,
     pub count: f64,
-    /// Since when the queue is empty, without the packet times that have been taken off the average.
+    /// Since when the queue is empty, without the packet times that have been taken off the
+    /// average.
     pub q_time: f64,
 }
 
@@ -75,7 +78,8 @@ impl NaiveFred {
         // A share of one packet, the least, is exact.
         let (set, share) = (self.set, self.avg / self.flows.len().max(1) as f64);
         let qlen = self.flows.get(&id).map_or(0.0, |flow| flow.qlen);
-        let edges = [(self.avg, set.min), (self.avg, set.max), (qlen, share), (qlen, set.multiple * share)];
+        let edges =
+            [(self.avg, set.min), (self.avg, set.max), (qlen, share), (qlen, set.multiple * share)];
         edges.iter().any(|&(is, edge)| is_near(is, edge))
     }
 

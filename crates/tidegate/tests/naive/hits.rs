@@ -1,5 +1,6 @@
-//! The hit cache, the sampling and the count of flows that BLACK and Purge share, read straight from §3 of the Purge
-//! paper: a list that is searched, a list of minima that is sorted, everything worked out anew.
+//! The hit cache, the sampling and the count of flows that BLACK and Purge share, read straight
+//! from §3 of the Purge paper: a list that is searched, a list of minima that is sorted, everything
+//! worked out anew.
 
 /// A flow in the cache; the list is kept in the order of last hits, newest last.
 #[derive(Clone, Debug)]
@@ -20,7 +21,8 @@ pub enum Room {
     Oldest,
     /// The least hit fraction, then the fewest hits; among equals the first place.
     Least,
-    /// The least weight in eq. (2), which the newcomer takes over (metwally2005); among equals the first place.
+    /// The least weight in eq. (2), which the newcomer takes over (metwally2005); among equals the
+    /// first place.
     SpaceSaving,
 }
 
@@ -31,9 +33,11 @@ pub struct NaiveHits {
     pub list: Vec<Cached>,
     pub samplings: f64,
     pub samplings_before: f64,
-    /// How much of the samplings before the last period counts among those of the past: 0 as printed, 1 for all there were.
+    /// How much of the samplings before the last period counts among those of the past: 0 as
+    /// printed, 1 for all there were.
     pub past: f64,
-    /// By what part of the past a newcomer is judged; below 1 each flow has a past of its own, kept in f32.
+    /// By what part of the past a newcomer is judged; below 1 each flow has a past of its own,
+    /// kept in f32.
     pub fresh: f64,
 }
 
@@ -97,7 +101,8 @@ impl NaiveHits {
         let befores: Vec<f64> = self.list.iter().map(|e| self.before(e)).collect();
         for (entry, before) in self.list.iter_mut().zip(befores) {
             let both = before + self.samplings;
-            // With no sampling it stays; worked out, it would lose digits when the past is next to nothing.
+            // With no sampling it stays; worked out, it would lose digits when the past is next to
+            // nothing.
             if self.samplings > 0.0 {
                 entry.fraction = (entry.hits + entry.fraction * before) / both;
             }

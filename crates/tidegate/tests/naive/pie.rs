@@ -1,6 +1,8 @@
-//! PIE read straight from pan2017 (RFC 8033 §4 and §5, and the listings of its appendices), in floats and seconds.
+//! PIE read straight from pan2017 (RFC 8033 §4 and §5, and the listings of its appendices), in
+//! floats and seconds.
 //!
-//! The twin is told what waits and for how long, and keeps everything else; the die is the queue's, the verdict the twin's.
+//! The twin is told what waits and for how long, and keeps everything else; the die is the queue's,
+//! the verdict the twin's.
 
 /// What PIE does with an arriving packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -57,14 +59,19 @@ impl NaivePie {
     /// §4.1, §4.4, §5.4: a packet arrives and finds `bytes` waiting; the delay of now is `qdelay`.
     pub fn arrive(&mut self, bytes: f64, qdelay: f64) -> Said {
         // §4.4: the allowance is whole again once the congestion is gone.
-        if self.drop_prob == 0.0 && qdelay < self.target / 2.0 && self.qdelay_old < self.target / 2.0 {
+        if self.drop_prob == 0.0
+            && qdelay < self.target / 2.0
+            && self.qdelay_old < self.target / 2.0
+        {
             self.burst_allowance = self.max_burst;
         }
         if self.burst_allowance > 0.0 {
             return Said::Pass;
         }
         // §4.1: work conserving, and calm while the delay is low.
-        if self.qdelay_old < self.target / 2.0 && self.drop_prob < 0.2 || bytes <= 2.0 * self.mean_packet {
+        if self.qdelay_old < self.target / 2.0 && self.drop_prob < 0.2
+            || bytes <= 2.0 * self.mean_packet
+        {
             return Said::Pass;
         }
         if !self.derandomize {
@@ -92,7 +99,14 @@ impl NaivePie {
     pub fn update(&mut self, qdelay: f64) {
         let mut p = self.alpha * (qdelay - self.target) + self.beta * (qdelay - self.qdelay_old);
         // §4.2: smaller steps while the probability is small.
-        let table = [(0.000001, 2048.0), (0.00001, 512.0), (0.0001, 128.0), (0.001, 32.0), (0.01, 8.0), (0.1, 2.0)];
+        let table = [
+            (0.000001, 2048.0),
+            (0.00001, 512.0),
+            (0.0001, 128.0),
+            (0.001, 32.0),
+            (0.01, 8.0),
+            (0.1, 2.0),
+        ];
         for (below, divisor) in table {
             if self.drop_prob < below {
                 p /= divisor;

@@ -1,4 +1,5 @@
-//! Purge read straight from its paper (§3, eqs. (1) to (4), with their lost signs), in floats and bits.
+//! Purge read straight from its paper (§3, eqs. (1) to (4), with their lost signs), in floats and
+//! bits.
 
 use super::hits::NaiveHits;
 
@@ -91,7 +92,9 @@ impl NaivePurge {
     /// Eq. (1), in mean packets per price period, over what was let in.
     pub fn price_update(&mut self, backlog: f64) {
         let capacity = self.capacity * self.price_period / self.packet;
-        let mismatch = self.alpha * (backlog - self.target) / self.packet + self.admitted / self.packet - capacity;
+        let mismatch = self.alpha * (backlog - self.target) / self.packet
+            + self.admitted / self.packet
+            - capacity;
         self.price = (self.price + self.gamma * mismatch).max(0.0);
         self.admitted = 0.0;
         if let Own::Price { gain, ceiling } = self.own {
@@ -104,7 +107,8 @@ impl NaivePurge {
         self.offered_since = 0.0;
     }
 
-    /// The period ends: eq. (2), the number of flows (here counted one by one), the input rate of eq. (3).
+    /// The period ends: eq. (2), the number of flows (here counted one by one), the input rate of
+    /// eq. (3).
     pub fn end_of_period(&mut self) {
         if !self.separate_updates {
             self.cache.end_of_period();
@@ -137,7 +141,11 @@ impl NaivePurge {
                 Own::Price { .. } => self.offenders_price / libm::log(self.phi),
             };
             let d = (fraction * self.flows - 1.0) * per_excess;
-            if self.overload_run >= self.persist { Said::Drop(by(d)) } else { Said::Mark(by(d.max(self.price))) }
+            if self.overload_run >= self.persist {
+                Said::Drop(by(d))
+            } else {
+                Said::Mark(by(d.max(self.price)))
+            }
         } else {
             Said::Mark(by(self.price))
         }

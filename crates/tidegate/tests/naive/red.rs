@@ -1,5 +1,5 @@
-//! RED read straight from its papers (floyd1993, Fig. 2; gentle and the rules of ns-2 as red.md of the catalog
-//! describes them), in floats. Written to be plainly right, not fast.
+//! RED read straight from its papers (floyd1993, Fig. 2; gentle and the rules of ns-2 as red.md of
+//! the catalog describes them), in floats. Written to be plainly right, not fast.
 //!
 //! Whoever drives it says what arrives, what the queue decided and when the link found nothing.
 
@@ -80,14 +80,15 @@ impl NaiveRed {
         NaiveRed::paper(link.mean_packet.get() as f64, s)
     }
 
-    /// Whether rounding decides on which side of a threshold avg lies, which is `theirs` for somebody else.
+    /// Whether rounding decides on which side of a threshold avg lies, which is `theirs` for
+    /// somebody else.
     pub fn is_edge(&self, theirs: f64) -> bool {
         let edges = [self.min, self.max, 2.0 * self.max];
         self.avg != theirs && edges.iter().any(|&edge| is_near(self.avg, edge))
     }
 
-    /// Whether rounding decides how many packet times an idle link has been idle at `now`: this clock is a float, which late
-    /// has no single nanoseconds.
+    /// Whether rounding decides how many packet times an idle link has been idle at `now`: this
+    /// clock is a float, which late has no single nanoseconds.
     pub fn is_clock_edge(&self, now: f64) -> bool {
         let step = 2.0 * now * f64::EPSILON;
         let times = |idle: f64| (idle / self.s).floor();
@@ -97,7 +98,9 @@ impl NaiveRed {
     /// What avg is at `now` if nothing arrives on an idle link.
     pub fn avg_at(&self, now: f64) -> f64 {
         match self.idle_since {
-            Some(since) => self.avg * libm::pow(1.0 - self.weight, ((now - since) / self.s).floor()),
+            Some(since) => {
+                self.avg * libm::pow(1.0 - self.weight, ((now - since) / self.s).floor())
+            }
             None => self.avg,
         }
     }
@@ -110,7 +113,8 @@ impl NaiveRed {
                 self.avg *= 1.0 - self.weight;
                 self.idle_since = Some(now);
             } else {
-                // The packet times that have been counted are over; what is left of one is not. The clock has whole nanoseconds.
+                // The packet times that have been counted are over; what is left of one is not. The
+                // clock has whole nanoseconds.
                 self.idle_since = Some(since + (((now - since) / self.s).floor() * self.s).floor());
             }
         } else {

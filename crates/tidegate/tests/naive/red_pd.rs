@@ -1,8 +1,9 @@
-//! RED-PD read straight from its paper (mahajan2001 §3 and §4; the constants that the text leaves open as the authors'
-//! scripts for ns-2 have them), in floats: lists of drops as maps, everything worked out anew at the end of each. RED
-//! beside it has a twin of its own.
+//! RED-PD read straight from its paper (mahajan2001 §3 and §4; the constants that the text leaves
+//! open as the authors' scripts for ns-2 have them), in floats: lists of drops as maps, everything
+//! worked out anew at the end of each. RED beside it has a twin of its own.
 //!
-//! Times are whole nanoseconds, as drivers have them, so that nothing hangs on the rounding of a sum.
+//! Times are whole nanoseconds, as drivers have them, so that nothing hangs on the rounding of a
+//! sum.
 use std::collections::BTreeMap;
 
 /// What a flow must have lost in the list that ends, to be dropped from more.
@@ -109,7 +110,8 @@ impl NaiveRedPd {
         }
     }
 
-    /// The time in which a TCP of round-trip time R loses one packet where one in 1/p is lost, in seconds: CEL(R, p).
+    /// The time in which a TCP of round-trip time R loses one packet where one in 1/p is lost, in
+    /// seconds: CEL(R, p).
     pub fn congestion_epoch(rtt: f64, p: f64) -> f64 {
         rtt / (1.5 * p).sqrt()
     }
@@ -124,8 +126,9 @@ impl NaiveRedPd {
         ((seconds * 1e9 + 0.5) as u64).clamp(self.set.least, self.set.most)
     }
 
-    /// A packet of `flow` comes to the pre-filter: the probability with which it is dropped there, if its flow is
-    /// monitored. `busy`: the queue is such that responsive flows are dropped from.
+    /// A packet of `flow` comes to the pre-filter: the probability with which it is dropped there,
+    /// if its flow is monitored. `busy`: the queue is such that responsive flows are dropped
+    /// from.
     pub fn arrive(&mut self, flow: u64, len: f64, busy: bool) -> Option<f64> {
         self.offered = true;
         if let Some(account) = self.accounts.get_mut(&flow) {
@@ -179,7 +182,9 @@ impl NaiveRedPd {
             (self.history, self.accounts, self.monitored, self.p_avg) = Default::default();
         }
         (self.arrived, self.dropped, self.offered) = (0.0, 0.0, false);
-        self.accounts.retain(|f, _| self.monitored.contains_key(f) || self.history.iter().any(|l| l.contains_key(f)));
+        self.accounts.retain(|f, _| {
+            self.monitored.contains_key(f) || self.history.iter().any(|l| l.contains_key(f))
+        });
         self.accounts.values_mut().for_each(|account| *account = Account::default());
         self.length = self.list_length();
         self.due += u128::from(self.length);
@@ -246,7 +251,10 @@ impl NaiveRedPd {
                     records: Vec::new(),
                 });
             monitored.last_change = now;
-            monitored.records.push((account.arrived / (self.length as f64 / 1e9), account.lost / account.arrived));
+            monitored.records.push((
+                account.arrived / (self.length as f64 / 1e9),
+                account.lost / account.arrived,
+            ));
             if monitored.records.len() > 5 {
                 monitored.records.remove(0);
             }
@@ -281,7 +289,8 @@ pub fn tightened(p: f64, pre: f64, unresponsive: bool) -> f64 {
 
 /// P of a monitored flow that has lost nothing to RED in any list; `None`: it is released.
 pub fn loosened(p: f64, unresponsive: bool, set: &Setting) -> Option<f64> {
-    let (release, by) = if unresponsive { (set.release_unresponsive, 1.5) } else { (set.release, 2.0) };
+    let (release, by) =
+        if unresponsive { (set.release_unresponsive, 1.5) } else { (set.release, 2.0) };
     if p <= release {
         None
     } else if p > by * set.decrease {
@@ -291,7 +300,8 @@ pub fn loosened(p: f64, unresponsive: bool, set: &Setting) -> Option<f64> {
     }
 }
 
-/// Whether the rate has fallen less than TCP's would when drops became more frequent, in most pairs of records.
+/// Whether the rate has fallen less than TCP's would when drops became more frequent, in most pairs
+/// of records.
 pub fn is_unresponsive(records: &[(f64, f64)]) -> bool {
     let (mut good, mut bad) = (0, 0);
     for &(rate1, p1) in records {

@@ -1,7 +1,8 @@
-//! REM read straight from athuraliya2001 (its price equation stands as eq. (1) of the Purge paper), in floats.
+//! REM read straight from athuraliya2001 (its price equation stands as eq. (1) of the Purge paper),
+//! in floats.
 //!
-//! Everything is counted in mean packets, as its authors' simulator does. Written to be plainly right: the driver says
-//! when a period ends and how much waits; the twin keeps the price.
+//! Everything is counted in mean packets, as its authors' simulator does. Written to be plainly
+//! right: the driver says when a period ends and how much waits; the twin keeps the price.
 
 #[derive(Clone, Debug)]
 pub struct NaiveRem {
@@ -23,8 +24,26 @@ pub struct NaiveRem {
 }
 
 impl NaiveRem {
-    pub fn new(alpha: f64, gamma: f64, phi: f64, target: f64, capacity: f64, weight: f64) -> NaiveRem {
-        NaiveRem { alpha, gamma, phi, target, capacity, weight, price: 0.0, arrived: 0.0, input: 0.0, backlog: 0.0 }
+    pub fn new(
+        alpha: f64,
+        gamma: f64,
+        phi: f64,
+        target: f64,
+        capacity: f64,
+        weight: f64,
+    ) -> NaiveRem {
+        NaiveRem {
+            alpha,
+            gamma,
+            phi,
+            target,
+            capacity,
+            weight,
+            price: 0.0,
+            arrived: 0.0,
+            input: 0.0,
+            backlog: 0.0,
+        }
     }
 
     /// The period ends with `backlog` mean packets waiting.
@@ -35,7 +54,8 @@ impl NaiveRem {
         self.price = (self.price + self.gamma * mismatch).max(0.0);
     }
 
-    /// The same in the form without rates: what was taken in beyond capacity is what the backlog grew by.
+    /// The same in the form without rates: what was taken in beyond capacity is what the backlog
+    /// grew by.
     pub fn period_by_backlog(&mut self, backlog: f64) {
         let mismatch = backlog - (1.0 - self.alpha) * self.backlog - self.alpha * self.target;
         self.price = (self.price + self.gamma * mismatch).max(0.0);

@@ -1,9 +1,10 @@
-//! SFB read straight from feng2001 (Fig. 1 and §III-D), in floats and vectors of vectors. Time has the unit that whoever
-//! drives it likes.
+//! SFB read straight from feng2001 (Fig. 1 and §III-D), in floats and vectors of vectors. Time has
+//! the unit that whoever drives it likes.
 //!
-//! Written to be plainly right, not fast. It holds the bins, the token bucket and a list of what waits; whoever
-//! drives it rolls the dice and says which packets got in. The paper leaves the hash functions open, so they come
-//! in from outside: `hash(generation, level, flow)` is a bin, and generation g + 1 follows g at each rehash.
+//! Written to be plainly right, not fast. It holds the bins, the token bucket and a list of what
+//! waits; whoever drives it rolls the dice and says which packets got in. The paper leaves the hash
+//! functions open, so they come in from outside: `hash(generation, level, flow)` is a bin, and
+//! generation g + 1 follows g at each rehash.
 use std::collections::VecDeque;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -42,7 +43,8 @@ pub enum Penalty {
 pub enum PenaltyBox {
     /// A bucket of bytes, saved up in parts.
     Bucket,
-    /// So many whole packets; the time since the last refill is forgotten at each refill, be it of nothing (sch_sfb).
+    /// So many whole packets; the time since the last refill is forgotten at each refill, be it of
+    /// nothing (sch_sfb).
     Whole,
     /// A packet, and then none for as long as the rate gives for one (classq_sfb).
     Spaced,
@@ -62,7 +64,8 @@ pub struct Setting {
     pub levels: usize,
     pub bins: usize,
     pub bin_size: u32,
-    /// If above 0, with n bins of its level in use a bin is full beyond this / (this + n - 1) of the limit.
+    /// If above 0, with n bins of its level in use a bin is full beyond this / (this + n - 1) of
+    /// the limit.
     pub overbook: f64,
     /// Packets that can wait.
     pub limit: f64,
@@ -123,7 +126,8 @@ pub enum Said {
     Judge { p_min: f64 },
     /// p_min is 1: let it in if this many bytes of tokens cover it.
     Penalty { tokens: f64 },
-    /// The same where the box counts packets: how many there are, and by how much of one it was decided.
+    /// The same where the box counts packets: how many there are, and by how much of one it was
+    /// decided.
     Packets { packets: f64, by: f64 },
     /// Mark or drop it with probability p_min.
     Coin { p_min: f64 },
@@ -153,7 +157,8 @@ impl NaiveSfb {
         let empty = vec![vec![Bin::default(); setting.bins]; setting.levels];
         let setting = match setting.penalty_box {
             PenaltyBox::Whole => {
-                let penalty_depth = (setting.penalty_depth / setting.packet).floor() * setting.packet;
+                let penalty_depth =
+                    (setting.penalty_depth / setting.packet).floor() * setting.packet;
                 Setting { penalty_depth, ..setting }
             }
             _ => setting,
@@ -167,7 +172,11 @@ impl NaiveSfb {
             waiting: VecDeque::new(),
             tokens: setting.penalty_depth,
             tokens_at: 0.0,
-            next_rehash: if setting.rehash == Rehash::Off { f64::INFINITY } else { setting.rehash_interval },
+            next_rehash: if setting.rehash == Rehash::Off {
+                f64::INFINITY
+            } else {
+                setting.rehash_interval
+            },
         }
     }
 
@@ -189,7 +198,8 @@ impl NaiveSfb {
         self.look(now, flow);
     }
 
-    /// The bins of an arriving packet change: the least p_m, whether it condemns, and whether the bins are full.
+    /// The bins of an arriving packet change: the least p_m, whether it condemns, and whether the
+    /// bins are full.
     fn look(&mut self, now: f64, flow: u64) -> (f64, bool, bool) {
         self.advance(now);
         let setting = self.setting;
@@ -199,7 +209,9 @@ impl NaiveSfb {
             let bin = &mut self.active[level][(self.hash)(self.generation, level, flow)];
             let overbook = setting.overbook;
             let full = match overbook > 0.0 {
-                true => bin.qlen as f64 * (overbook + (in_use - 1) as f64) > overbook * setting.limit,
+                true => {
+                    bin.qlen as f64 * (overbook + (in_use - 1) as f64) > overbook * setting.limit
+                }
                 false => bin.qlen > setting.bin_size,
             };
             if full {
@@ -212,7 +224,10 @@ impl NaiveSfb {
             p_min = p_min.min(bin.p_m);
         }
         let penalised = p_min >= setting.condemn * ONE;
-        if penalised && setting.rehash == Rehash::Double && now >= self.next_rehash - setting.warm_up {
+        if penalised
+            && setting.rehash == Rehash::Double
+            && now >= self.next_rehash - setting.warm_up
+        {
             for level in 0..setting.levels {
                 let bin = &mut self.warming[level][(self.hash)(self.generation + 1, level, flow)];
                 bin.change(now, &setting, setting.d_up, setting.warm_cap);
@@ -261,7 +276,8 @@ impl NaiveSfb {
                 Said::Packets { packets: self.tokens / setting.packet, by }
             }
             PenaltyBox::Spaced => {
-                // The first is let in at once; from then on the last that was let in is what counts.
+                // The first is let in at once; from then on the last that was let in is what
+                // counts.
                 let packets = if self.tokens > 0.0 { 1.0 } else { earned / setting.packet };
                 Said::Packets { packets, by: (packets - 1.0).abs() }
             }
@@ -295,8 +311,9 @@ impl NaiveSfb {
     }
 
     fn count(&mut self, flow: u64) {
-        let places: Vec<usize> =
-            (0..self.setting.levels).map(|level| (self.hash)(self.generation, level, flow)).collect();
+        let places: Vec<usize> = (0..self.setting.levels)
+            .map(|level| (self.hash)(self.generation, level, flow))
+            .collect();
         for (level, &place) in places.iter().enumerate() {
             self.active[level][place].qlen += 1;
         }

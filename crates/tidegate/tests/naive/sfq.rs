@@ -1,8 +1,9 @@
-//! Stochastic fairness queueing read straight from mckenney1990: flows hashed to queues, a packet of each in turn, buffers
-//! taken from the longest; new hash functions from time to time. And the rule by which ns-2 refuses instead. Written to be
-//! plainly right, not fast.
+//! Stochastic fairness queueing read straight from mckenney1990: flows hashed to queues, a packet
+//! of each in turn, buffers taken from the longest; new hash functions from time to time. And the
+//! rule by which ns-2 refuses instead. Written to be plainly right, not fast.
 //!
-//! The paper leaves the hash function open, so it comes in from outside: `hash(epoch, flow)` is a queue.
+//! The paper leaves the hash function open, so it comes in from outside: `hash(epoch, flow)` is a
+//! queue.
 use std::collections::VecDeque;
 
 use super::drr::NaiveBuffer;
@@ -37,18 +38,21 @@ impl NaiveSfq {
         NaiveSfq { buffer, ns2, hash, perturb, epoch: 0, turns: VecDeque::new(), flows: Vec::new() }
     }
 
-    /// What ns-2 refuses: a queue that has half of what is left or more; while less is left than there are queues one that
-    /// has more than its part of the limit; everything when nothing is left. Not into an empty buffer (ours: with a limit of
-    /// one packet nothing would ever pass).
+    /// What ns-2 refuses: a queue that has half of what is left or more; while less is left than
+    /// there are queues one that has more than its part of the limit; everything when nothing
+    /// is left. Not into an empty buffer (ours: with a limit of one packet nothing would ever
+    /// pass).
     fn refuses(&self, queue: usize) -> bool {
         let Some(Ns2 { limit }) = self.ns2 else { return false };
-        let (used, queues) = (self.buffer.queues[queue].len() as u64, self.buffer.queues.len() as u64);
+        let (used, queues) =
+            (self.buffer.queues[queue].len() as u64, self.buffer.queues.len() as u64);
         let left = limit.saturating_sub(self.buffer.packets() as u64);
         let too_much = used >= left / 2 || (left < queues && used > limit / queues) || left == 0;
         too_much && self.buffer.packets() > 0
     }
 
-    /// The hash function that is in force at `now`. What waits is hashed anew, in the order in which it would have left.
+    /// The hash function that is in force at `now`. What waits is hashed anew, in the order in
+    /// which it would have left.
     fn catch_up(&mut self, now: u64) {
         let Some(perturb) = self.perturb else { return };
         if now / perturb > self.epoch {

@@ -1,5 +1,5 @@
-//! SFQ with RED in every bin, read from feng2001 §III-B: flows hashed to bins of a fixed size, a packet of each in turn, and
-//! floyd1993's RED in each bin. Written to be plainly right, not fast.
+//! SFQ with RED in every bin, read from feng2001 §III-B: flows hashed to bins of a fixed size, a
+//! packet of each in turn, and floyd1993's RED in each bin. Written to be plainly right, not fast.
 //!
 //! Which bin a flow hashes to is told by whoever drives it, who also rolls the dice.
 use std::collections::VecDeque;
@@ -42,11 +42,13 @@ impl NaiveSfqRed {
         NaiveSfqRed { bins: vec![bin; bins], bin_limit, in_bytes, turns: VecDeque::new() }
     }
 
-    /// A packet of `len` bytes comes to `bin`; `room_for_all` tells whether the buffer of all has room.
+    /// A packet of `len` bytes comes to `bin`; `room_for_all` tells whether the buffer of all has
+    /// room.
     pub fn arrive(&mut self, now: f64, bin: usize, len: u64, room_for_all: bool) -> Said {
         let bin = &mut self.bins[bin];
         let (packets, bytes) = (bin.packets.len() as u64, bin.bytes());
-        let fits = if self.in_bytes { bytes + len <= self.bin_limit } else { packets < self.bin_limit };
+        let fits =
+            if self.in_bytes { bytes + len <= self.bin_limit } else { packets < self.bin_limit };
         bin.red.estimate(now, packets as f64, bytes as f64);
         if !fits || !room_for_all {
             bin.red.overflowed(packets as f64);
@@ -64,10 +66,12 @@ impl NaiveSfqRed {
         }
     }
 
-    /// A packet of the bin whose turn it is. A bin that becomes empty has no turn, and is idle from here on.
+    /// A packet of the bin whose turn it is. A bin that becomes empty has no turn, and is idle from
+    /// here on.
     pub fn dequeue(&mut self, now: f64) -> Option<(usize, u32)> {
         let bin = self.turns.pop_front()?;
-        let (id, _) = self.bins[bin].packets.pop_front().expect("only bins with packets have a turn");
+        let (id, _) =
+            self.bins[bin].packets.pop_front().expect("only bins with packets have a turn");
         if self.bins[bin].packets.is_empty() {
             self.bins[bin].red.idle(now);
         } else {

@@ -1,8 +1,10 @@
-//! SFRED as feng2001 §III-A and §III-B describe it in three sentences: SFB's bins, in each self-configuring RED's max_p
-//! (feng1999), around one RED for the queue. Written to be plainly right, not fast.
+//! SFRED as feng2001 §III-A and §III-B describe it in three sentences: SFB's bins, in each
+//! self-configuring RED's max_p (feng1999), around one RED for the queue. Written to be plainly
+//! right, not fast.
 //!
-//! What the paper leaves open is ours, as the manual page has it. Hash functions come in from outside, `hash(level, flow)`;
-//! whoever drives it rolls the dice and says who got in. Time in nanoseconds.
+//! What the paper leaves open is ours, as the manual page has it. Hash functions come in from
+//! outside, `hash(level, flow)`; whoever drives it rolls the dice and says who got in. Time in
+//! nanoseconds.
 use std::collections::VecDeque;
 
 use super::feng_red::Status;
@@ -57,7 +59,11 @@ pub struct NaiveSfred {
 }
 
 impl NaiveSfred {
-    pub fn new(setting: Setting, red: NaiveRed, hash: impl Fn(usize, u64) -> usize + 'static) -> NaiveSfred {
+    pub fn new(
+        setting: Setting,
+        red: NaiveRed,
+        hash: impl Fn(usize, u64) -> usize + 'static,
+    ) -> NaiveSfred {
         let bin = Bin { qlen: 0, avg: 0.0, max_p: setting.max_p, status: Status::Below };
         NaiveSfred {
             setting,
@@ -70,8 +76,8 @@ impl NaiveSfred {
         }
     }
 
-    /// The bins of the arriving packet hear of it, and max_p is scaled in those whose average leaves the thresholds.
-    /// Returns the least.
+    /// The bins of the arriving packet hear of it, and max_p is scaled in those whose average
+    /// leaves the thresholds. Returns the least.
     fn look(&mut self, flow: u64) -> f64 {
         let set = self.setting;
         let mut least: f64 = 1.0;
@@ -94,11 +100,15 @@ impl NaiveSfred {
         least
     }
 
-    /// Whether rounding decides: in RED, whose average is `theirs` for somebody else, or in a bin of the flow.
+    /// Whether rounding decides: in RED, whose average is `theirs` for somebody else, or in a bin
+    /// of the flow.
     pub fn is_edge(&self, flow: u64, theirs: f64) -> bool {
         let at = |level| &self.bins[level][(self.hash)(level, flow)];
-        let near = |bin: &Bin| [self.setting.bin_min, self.setting.bin_max].iter().any(|&edge| is_near(bin.avg, edge));
-        self.red.is_edge(theirs) || (0..self.setting.levels).any(|level| at(level).avg > 0.0 && near(at(level)))
+        let near = |bin: &Bin| {
+            [self.setting.bin_min, self.setting.bin_max].iter().any(|&edge| is_near(bin.avg, edge))
+        };
+        self.red.is_edge(theirs)
+            || (0..self.setting.levels).any(|level| at(level).avg > 0.0 && near(at(level)))
     }
 
     /// A packet of `flow` arrives and finds room.
@@ -126,7 +136,8 @@ impl NaiveSfred {
     pub fn admitted(&mut self, flow: u64, paid: f64) {
         self.red.admitted();
         self.tokens -= paid;
-        let places: Vec<usize> = (0..self.setting.levels).map(|level| (self.hash)(level, flow)).collect();
+        let places: Vec<usize> =
+            (0..self.setting.levels).map(|level| (self.hash)(level, flow)).collect();
         for (level, &place) in places.iter().enumerate() {
             self.bins[level][place].qlen += 1;
         }
@@ -135,7 +146,9 @@ impl NaiveSfred {
 
     /// The head leaves.
     pub fn depart(&mut self) {
-        for (level, place) in self.waiting.pop_front().expect("something waits").into_iter().enumerate() {
+        for (level, place) in
+            self.waiting.pop_front().expect("something waits").into_iter().enumerate()
+        {
             self.bins[level][place].qlen -= 1;
         }
     }

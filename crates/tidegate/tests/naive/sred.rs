@@ -1,8 +1,8 @@
-//! SRED read straight from its paper (ott1999 §2 to §5), in floats: a list of zombies, a hit frequency, a law. Written to
-//! be plainly right, not fast.
+//! SRED read straight from its paper (ott1999 §2 to §5), in floats: a list of zombies, a hit
+//! frequency, a law. Written to be plainly right, not fast.
 //!
-//! It rolls the dice that it is handed, in the order of the paper: which zombie, whether it is overwritten, whether the
-//! packet is dropped (that one is the caller's).
+//! It rolls the dice that it is handed, in the order of the paper: which zombie, whether it is
+//! overwritten, whether the packet is dropped (that one is the caller's).
 use tidegate::Rng;
 
 /// Which law.

@@ -1,8 +1,9 @@
-//! WF2Q+ and SCFQ with a buffer for each class, read straight from their papers: bennett1997 and golestani1994;
-//! static buffers from §V of the EWFQ paper.
+//! WF2Q+ and SCFQ with a buffer for each class, read straight from their papers: bennett1997 and
+//! golestani1994; static buffers from §V of the EWFQ paper.
 //!
-//! Tags in bytes per unit of weight. Everything is searched, nothing is sorted. Tags that differ by rounding only are
-//! equal: weights and lengths in the tests are such that true differences are far larger.
+//! Tags in bytes per unit of weight. Everything is searched, nothing is sorted. Tags that differ by
+//! rounding only are equal: weights and lengths in the tests are such that true differences are far
+//! larger.
 use std::collections::VecDeque;
 
 /// Below this two tags are the same.
@@ -41,8 +42,20 @@ pub struct NaiveWfq {
 impl NaiveWfq {
     /// Classes with these weights and buffers.
     pub fn new(order: Order, classes: &[(f64, f64)]) -> NaiveWfq {
-        let class = |&(weight, buffer)| Class { weight, buffer, packets: VecDeque::new(), start: 0.0, finish: 0.0 };
-        NaiveWfq { order, classes: classes.iter().map(class).collect(), dynamic: (0.0, 0.0), v: 0.0, sent: 0.0 }
+        let class = |&(weight, buffer)| Class {
+            weight,
+            buffer,
+            packets: VecDeque::new(),
+            start: 0.0,
+            finish: 0.0,
+        };
+        NaiveWfq {
+            order,
+            classes: classes.iter().map(class).collect(),
+            dynamic: (0.0, 0.0),
+            v: 0.0,
+            sent: 0.0,
+        }
     }
 
     #[allow(dead_code, reason = "see above")]
@@ -51,16 +64,16 @@ impl NaiveWfq {
     }
 
     #[allow(dead_code, reason = "see above")]
-    /// §V of the EWFQ paper: the class's own buffer decides, in bytes here; or, where the room is shared, so many times what is free
-    /// of it before the packet comes.
+    /// §V of the EWFQ paper: the class's own buffer decides, in bytes here; or, where the room is
+    /// shared, so many times what is free of it before the packet comes.
     pub fn has_room(&self, class: usize, len: f64) -> bool {
         let (alpha, most) = self.dynamic;
         let free = most - (0..self.classes.len()).map(|class| self.bytes(class)).sum::<f64>();
         self.bytes(class) + len <= self.classes[class].buffer.max((alpha * free).floor())
     }
 
-    /// A packet joins its class. One that comes to an empty class starts at V, or where the class's last one finished if
-    /// that is later.
+    /// A packet joins its class. One that comes to an empty class starts at V, or where the class's
+    /// last one finished if that is later.
     pub fn push(&mut self, class: usize, id: u32, len: f64) {
         let v = self.v;
         let class = &mut self.classes[class];
@@ -73,7 +86,8 @@ impl NaiveWfq {
 
     /// The packet to send: its class and id.
     pub fn pop(&mut self) -> Option<(usize, u32)> {
-        let backlogged: Vec<usize> = (0..self.classes.len()).filter(|&i| !self.classes[i].packets.is_empty()).collect();
+        let backlogged: Vec<usize> =
+            (0..self.classes.len()).filter(|&i| !self.classes[i].packets.is_empty()).collect();
         if backlogged.is_empty() {
             // The system is idle: a new busy period begins at nought.
             (self.v, self.sent) = (0.0, 0.0);
@@ -82,9 +96,11 @@ impl NaiveWfq {
         }
         let may: Vec<usize> = match self.order {
             Order::Wf2qPlus => {
-                // V never falls behind all of those who wait, and only who would have started in the fluid system may be sent.
+                // V never falls behind all of those who wait, and only who would have started in
+                // the fluid system may be sent.
                 let all: f64 = self.classes.iter().map(|class| class.weight).sum();
-                let least = backlogged.iter().map(|&i| self.classes[i].start).fold(f64::INFINITY, f64::min);
+                let least =
+                    backlogged.iter().map(|&i| self.classes[i].start).fold(f64::INFINITY, f64::min);
                 self.v = (self.v + self.sent / all).max(least);
                 backlogged.into_iter().filter(|&i| self.classes[i].start <= self.v + SAME).collect()
             }

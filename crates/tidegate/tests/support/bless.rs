@@ -13,8 +13,12 @@ pub fn assert_file(path: &str, text: &str) {
         std::fs::write(&full, text).unwrap_or_else(|e| panic!("{}: {e}", full.display()));
         return;
     }
-    let found = std::fs::read_to_string(&full).unwrap_or_else(|e| panic!("{path}: {e}; TIDEGATE_BLESS=1 writes it"));
-    assert!(found == text, "{path} differs; TIDEGATE_BLESS=1 rewrites it.\n--- found\n{found}\n--- now\n{text}");
+    let found = std::fs::read_to_string(&full)
+        .unwrap_or_else(|e| panic!("{path}: {e}; TIDEGATE_BLESS=1 writes it"));
+    assert!(
+        found == text,
+        "{path} differs; TIDEGATE_BLESS=1 rewrites it.\n--- found\n{found}\n--- now\n{text}"
+    );
 }
 
 /// Lines that enclose a generated part of a manual page.

@@ -1,10 +1,14 @@
-//! A checker around any queue: every packet's fate is told exactly once, and nothing else happens to it.
+//! A checker around any queue: every packet's fate is told exactly once, and nothing else happens
+//! to it.
 use std::collections::BTreeMap;
 
 use tidegate::rng::mix;
-use tidegate::{Backlog, DropReason, Ecn, Gauge, Link, MarkReason, Packet, Qdisc, Sink, Size, Time};
+use tidegate::{
+    Backlog, DropReason, Ecn, Gauge, Link, MarkReason, Packet, Qdisc, Sink, Size, Time,
+};
 
-/// A queue under watch. Offer it packets whose `slot` counts up from 0: that is how it tells them apart.
+/// A queue under watch. Offer it packets whose `slot` counts up from 0: that is how it tells them
+/// apart.
 pub struct Checked<Q> {
     queue: Q,
     link: Link,
@@ -83,7 +87,11 @@ impl<S: Sink + ?Sized> Sink for Tap<'_, S> {
         let ledger = &mut *self.0;
         assert_eq!(now, ledger.now, "a mark is told when it happens");
         let known = &mut ledger.packets[pkt.slot as usize];
-        assert!(!known.gone && !known.marked, "packet {} is marked once, while it is here", pkt.slot);
+        assert!(
+            !known.gone && !known.marked,
+            "packet {} is marked once, while it is here",
+            pkt.slot
+        );
         assert!(known.offered.ecn.is_capable(), "packet {} cannot be marked", pkt.slot);
         assert_eq!(pkt.ecn, Ecn::Ce, "a marked packet bears CE");
         known.marked = true;
@@ -123,13 +131,18 @@ impl<Q: Qdisc> Checked<Q> {
         let backlog = self.queue.backlog();
         assert_eq!(backlog, self.ledger.held, "backlog() is what is held");
         match self.link.limit {
-            Size::Packets(n) => assert!(backlog.packets as u64 <= n, "{backlog:?} above {n} packets"),
+            Size::Packets(n) => {
+                assert!(backlog.packets as u64 <= n, "{backlog:?} above {n} packets")
+            }
             Size::Bytes(b) => assert!(backlog.bytes <= b, "{backlog:?} above {b} bytes"),
         }
         let tally = &self.ledger.tally;
         assert_eq!(tally.offered, tally.dequeued + tally.all_dropped() + backlog.packets as u64);
         if let Some(wake) = self.queue.wake_at() {
-            assert!(wake > self.ledger.now, "a queue that is to be asked at {wake} should have answered now");
+            assert!(
+                wake > self.ledger.now,
+                "a queue that is to be asked at {wake} should have answered now"
+            );
         }
     }
 }
@@ -155,11 +168,19 @@ impl<Q: Qdisc> Qdisc for Checked<Q> {
                 self.ledger.tally.dequeued += 1;
                 self.ledger.note(3 << 40 | pkt.slot as u64);
                 let before = self.ledger.last_out.insert((pkt.flow, pkt.class), pkt.slot);
-                assert!(before < Some(pkt.slot), "flow {} out of order: {before:?}, {}", pkt.flow, pkt.slot);
+                assert!(
+                    before < Some(pkt.slot),
+                    "flow {} out of order: {before:?}, {}",
+                    pkt.flow,
+                    pkt.slot
+                );
             }
             None => {
                 let waits = self.queue.backlog().packets;
-                assert!(waits == 0 || self.queue.wake_at().is_some(), "{waits} wait, and nobody says until when");
+                assert!(
+                    waits == 0 || self.queue.wake_at().is_some(),
+                    "{waits} wait, and nobody says until when"
+                );
             }
         }
         self.audit();

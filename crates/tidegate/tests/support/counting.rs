@@ -13,7 +13,10 @@ struct Counting;
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-#[allow(unsafe_code, reason = "an allocator cannot be written without; it only counts and passes on")]
+#[allow(
+    unsafe_code,
+    reason = "an allocator cannot be written without; it only counts and passes on"
+)]
 // SAFETY: every call is passed on to the system's allocator unchanged.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {

@@ -1,5 +1,5 @@
-//! What the tests of every queue share: a checker to wrap around any queue, workloads, statistics with a stated
-//! false-alarm rate, the twin's contract, and files that are blessed.
+//! What the tests of every queue share: a checker to wrap around any queue, workloads, statistics
+//! with a stated false-alarm rate, the twin's contract, and files that are blessed.
 #![allow(dead_code, reason = "each test takes the part it needs")]
 
 pub mod bless;
@@ -13,7 +13,8 @@ pub mod workload;
 use tidegate::catalog::{self, AnyConfig, Row};
 use tidegate::{DropReason, Gauge, Link, MarkReason, Packet, Qdisc, Seed, Sink, Time};
 
-/// The seed from which every random test derives its own. `TIDEGATE_SEED=n` changes it, so that luck is not frozen.
+/// The seed from which every random test derives its own. `TIDEGATE_SEED=n` changes it, so that
+/// luck is not frozen.
 pub fn base_seed() -> Seed {
     match std::env::var("TIDEGATE_SEED") {
         Ok(text) => Seed::new(text.parse().expect("TIDEGATE_SEED is a whole number")),
@@ -53,8 +54,14 @@ pub fn every_preset(link: &Link) -> Vec<(&'static Row, &'static str, AnyConfig)>
     all
 }
 
-/// The parameters of the queue `name`, as `preset` has them (without one, the first), but for `settings`.
-pub fn config(name: &str, preset: Option<&str>, settings: &[(&str, &str)], link: &Link) -> AnyConfig {
+/// The parameters of the queue `name`, as `preset` has them (without one, the first), but for
+/// `settings`.
+pub fn config(
+    name: &str,
+    preset: Option<&str>,
+    settings: &[(&str, &str)],
+    link: &Link,
+) -> AnyConfig {
     let first = || (catalog::find(name).unwrap().presets)()[0].0;
     let mut config = catalog::config(name, Some(preset.unwrap_or_else(first)), link).unwrap();
     for (param, value) in settings {

@@ -7,8 +7,9 @@ use crate::twinned::red::{Seen, Twin, Twinned};
 use tidegate::policy::Policy;
 use tidegate::{Ecn, Link, NullSink, Packet, Qdisc, Time};
 
-/// The queue `name`, as `preset` and `settings` have it, for a million operations in which overload, calm and sleep take
-/// turns, packets of 40 to 1500 bytes; `twin` is what its twin must have become of the settings. Dice by `run`.
+/// The queue `name`, as `preset` and `settings` have it, for a million operations in which
+/// overload, calm and sleep take turns, packets of 40 to 1500 bytes; `twin` is what its twin must
+/// have become of the settings. Dice by `run`.
 pub fn against_the_twin<P: Policy, T: Twin>(
     (name, preset): (&str, Option<&str>),
     settings: &[(&str, &str)],
@@ -21,7 +22,11 @@ where
     let link = twin_link("20 packets");
     let config = support::config(name, preset, settings, &link);
     let mut queue = Twinned::<P, T>::beside(&config, link, stats::dice(run, 0)).unwrap();
-    assert_eq!(format!("{:?}", queue.twin), format!("{twin:?}"), "the parameters mean what is written in the test");
+    assert_eq!(
+        format!("{:?}", queue.twin),
+        format!("{twin:?}"),
+        "the parameters mean what is written in the test"
+    );
     let mut world = stats::dice(run, 1);
     let mut at = 0;
     for step in 0..OPERATIONS {

@@ -1,4 +1,5 @@
-//! Scales for memory: an allocator that weighs. Whoever uses it is a binary of its own, because it counts for all.
+//! Scales for memory: an allocator that weighs. Whoever uses it is a binary of its own, because it
+//! counts for all.
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
@@ -7,7 +8,8 @@ thread_local! {
     static MOST: Cell<i64> = const { Cell::new(0) };
 }
 
-/// The system's allocator, as a test's `#[global_allocator]`, with the bytes that this thread holds and has held at most.
+/// The system's allocator, as a test's `#[global_allocator]`, with the bytes that this thread holds
+/// and has held at most.
 pub struct Weighing;
 
 fn weigh(bytes: i64) {
@@ -17,7 +19,10 @@ fn weigh(bytes: i64) {
     });
 }
 
-#[allow(unsafe_code, reason = "an allocator cannot be written without; it only weighs and passes on")]
+#[allow(
+    unsafe_code,
+    reason = "an allocator cannot be written without; it only weighs and passes on"
+)]
 unsafe impl GlobalAlloc for Weighing {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         weigh(layout.size() as i64);

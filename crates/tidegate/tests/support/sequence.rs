@@ -1,5 +1,6 @@
-//! Arbitrary bytes as a queue of the catalog, its link and its parameters, and then as what is done to it: for the
-//! fuzzer and for property tests. Whatever a configuration accepts is tried, its bounds above all.
+//! Arbitrary bytes as a queue of the catalog, its link and its parameters, and then as what is done
+//! to it: for the fuzzer and for property tests. Whatever a configuration accepts is tried, its
+//! bounds above all.
 use tidegate::catalog::{self, AnyConfig, QUEUES, Row};
 use tidegate::config::Param;
 use tidegate::{Bytes, Ecn, Link, NullSink, Packet, Qdisc, Rate, Rng, Size, Span, Time};
@@ -78,7 +79,8 @@ impl Case {
         case
     }
 
-    /// A case of the queue `row`: a preset and, one after the other, the parameters that it takes besides.
+    /// A case of the queue `row`: a preset and, one after the other, the parameters that it takes
+    /// besides.
     pub fn of(row: &'static Row, tape: &mut Tape) -> Option<Case> {
         let link = link(tape)?;
         let presets = (row.presets)();
@@ -90,7 +92,9 @@ impl Case {
         for param in row.params {
             if let Some(text) = value(param, tape) {
                 let mut changed = config.clone();
-                changed.set(param.name, &text).unwrap_or_else(|error| panic!("{}: {error}", row.name));
+                changed
+                    .set(param.name, &text)
+                    .unwrap_or_else(|error| panic!("{}: {error}", row.name));
                 if can_be(&changed, &link, most) {
                     config = changed;
                 }
@@ -100,7 +104,8 @@ impl Case {
     }
 }
 
-/// Whether the queue takes `config` and keeps no more than `most` bytes of state. A refusal names its field and says why.
+/// Whether the queue takes `config` and keeps no more than `most` bytes of state. A refusal names
+/// its field and says why.
 fn can_be(config: &AnyConfig, link: &Link, most: u64) -> bool {
     if config.state_bytes(link) > most {
         return false;
@@ -134,14 +139,16 @@ fn link(tape: &mut Tape) -> Option<Link> {
     Link::new(Rate::from_bps(rate), limit, Bytes::new(mean_packet)).ok()
 }
 
-/// A text for `param`, within its bounds; `None` leaves it as the preset has it, which is as likely as not.
+/// A text for `param`, within its bounds; `None` leaves it as the preset has it, which is as likely
+/// as not.
 fn value(param: &Param, tape: &mut Tape) -> Option<String> {
     let kind = tape.byte();
     if kind < 128 {
         return None;
     }
     if let Some(kind) = param.kind.strip_suffix(" by class") {
-        let each: Vec<String> = (0..1 + tape.below(4)).filter_map(|_| value(&Param { kind, ..*param }, tape)).collect();
+        let each: Vec<String> =
+            (0..1 + tape.below(4)).filter_map(|_| value(&Param { kind, ..*param }, tape)).collect();
         return (!each.is_empty()).then(|| each.join(":"));
     }
     let unit = match param.kind {
@@ -159,7 +166,8 @@ fn value(param: &Param, tape: &mut Tape) -> Option<String> {
     let number = match kind % 8 {
         0 => least,
         1 => most,
-        // Near one end or the other by whole steps, or somewhere on a straight or a logarithmic scale.
+        // Near one end or the other by whole steps, or somewhere on a straight or a logarithmic
+        // scale.
         2 => least + tape.below(8) as f64,
         3 => most - tape.below(8) as f64,
         4 => least + (most - least) * tape.fraction(),
@@ -187,9 +195,11 @@ impl Bounds {
     pub const NONE: Bounds = Bounds { patience: u64::MAX, least: 0 };
 }
 
-/// Does to `queue` what the tape says, to its end. Time never runs back; the queue under watch asserts the rest.
+/// Does to `queue` what the tape says, to its end. Time never runs back; the queue under watch
+/// asserts the rest.
 pub fn play<Q: Qdisc>(queue: &mut Q, link: &Link, bounds: Bounds, tape: &mut Tape) {
-    let mut driver = Driver { queue, now: Time::ZERO, called: Time::ZERO, bounds, slot: 0, calls: 0 };
+    let mut driver =
+        Driver { queue, now: Time::ZERO, called: Time::ZERO, bounds, slot: 0, calls: 0 };
     // What the link sends in a while, so that queues fill, empty and idle.
     let packet = link.rate.time_to_send(link.mean_packet).as_nanos().max(1);
     while !tape.0.is_empty() && driver.calls < MOST_CALLS {
@@ -265,7 +275,10 @@ impl<Q: Qdisc> Driver<'_, Q> {
     }
 
     fn enqueue(&mut self, flow: u64, len: u32, ecn: Ecn, class: u16) {
-        let pkt = Packet { class, ..Packet::new(flow, len.max(self.bounds.least)).with_slot(self.slot).with_ecn(ecn) };
+        let pkt = Packet {
+            class,
+            ..Packet::new(flow, len.max(self.bounds.least)).with_slot(self.slot).with_ecn(ecn)
+        };
         self.slot += 1;
         self.call();
         self.queue.enqueue(self.now, pkt, &mut NullSink);

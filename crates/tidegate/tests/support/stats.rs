@@ -28,7 +28,8 @@ pub fn chi_square(counts: &[u64], expected: &[f64]) -> f64 {
     let sum: f64 = expected.iter().sum();
     assert!((total / sum - 1.0).abs() < 1e-9, "{total} counted, {sum} expected");
     assert!(expected.iter().all(|&e| e >= 5.0), "a cell expects less than 5: {expected:?}");
-    let x: f64 = counts.iter().zip(expected).map(|(&c, &e)| (c as f64 - e) * (c as f64 - e) / e).sum();
+    let x: f64 =
+        counts.iter().zip(expected).map(|(&c, &e)| (c as f64 - e) * (c as f64 - e) / e).sum();
     upper_gamma(0.5 * (counts.len() - 1) as f64, 0.5 * x)
 }
 
@@ -39,7 +40,8 @@ pub fn assert_mean(what: &str, sum: f64, n: u64, mean: f64, variance: f64) {
     assert!(p > FALSE_ALARM, "{what}: mean {} of {n}, expected {mean}, z = {z}", sum / n as f64);
 }
 
-/// Q(a, x), the regularized upper incomplete gamma function: its series below a + 1, its continued fraction above.
+/// Q(a, x), the regularized upper incomplete gamma function: its series below a + 1, its continued
+/// fraction above.
 fn upper_gamma(a: f64, x: f64) -> f64 {
     if x <= 0.0 {
         return 1.0;

@@ -1,8 +1,10 @@
-//! The twin's contract: the naive twin is driven by the fast queue's verdicts and dice. A verdict may differ only
-//! where the die lies within 1e-6 of the probability; states agree to 1e-6 relative after 10^6 operations.
+//! The twin's contract: the naive twin is driven by the fast queue's verdicts and dice. A verdict
+//! may differ only where the die lies within 1e-6 of the probability; states agree to 1e-6 relative
+//! after 10^6 operations.
 use tidegate::Rng;
 
-/// How near a die must lie to the probability for a verdict to be in dispute, and how well states agree.
+/// How near a die must lie to the probability for a verdict to be in dispute, and how well states
+/// agree.
 pub const TOLERANCE: f64 = 1e-6;
 
 /// How many operations a comparison takes.
@@ -31,7 +33,10 @@ impl Disputes {
     pub fn verdict(&mut self, step: u64, die: f64, p: f64, yes: bool) {
         self.verdicts += 1;
         if yes != (die < p) {
-            assert!((die - p).abs() <= TOLERANCE, "step {step}: die {die}, the twin's p {p}, the queue says {yes}");
+            assert!(
+                (die - p).abs() <= TOLERANCE,
+                "step {step}: die {die}, the twin's p {p}, the queue says {yes}"
+            );
             self.differ += 1;
         }
     }
@@ -46,5 +51,8 @@ impl Disputes {
 /// `fast` and `twin` agree to 1e-6 relative; values below `floor` count as `floor`.
 pub fn agree(what: &str, step: u64, fast: f64, twin: f64, floor: f64) {
     let scale = twin.abs().max(floor);
-    assert!((fast - twin).abs() <= TOLERANCE * scale, "step {step}: {what} is {fast}, the twin's {twin}");
+    assert!(
+        (fast - twin).abs() <= TOLERANCE * scale,
+        "step {step}: {what} is {fast}, the twin's {twin}"
+    );
 }

@@ -1,4 +1,5 @@
-//! Randomised workloads: mixed sizes, flows with Zipf skew, ECN and not, overload, underload and idleness in turn.
+//! Randomised workloads: mixed sizes, flows with Zipf skew, ECN and not, overload, underload and
+//! idleness in turn.
 use tidegate::units::Pacer;
 use tidegate::{Ecn, Link, Packet, Qdisc, Rng, Sink, Span, Time};
 
@@ -39,7 +40,8 @@ impl Workload {
 
     /// The battery's: every phase that a queue may meet, `packets` packets in each.
     pub fn mixed(packets: u64) -> Workload {
-        let phase = |load: f64, idle_ms: u64| Phase { load, packets, idle: Span::from_millis(idle_ms) };
+        let phase =
+            |load: f64, idle_ms: u64| Phase { load, packets, idle: Span::from_millis(idle_ms) };
         let phases = vec![
             phase(2.0, 0),
             phase(0.5, 0),
@@ -52,11 +54,13 @@ impl Workload {
         Workload::new(50, 1.1, (40, 1500), 0.5, phases)
     }
 
-    /// For a comparison with a twin: `operations` in load just above and below the rate, in overload and after idleness.
+    /// For a comparison with a twin: `operations` in load just above and below the rate, in
+    /// overload and after idleness.
     pub fn restless(operations: u64) -> Workload {
         let phase = |&(load, idle)| Phase { load, packets: 1_000, idle: Span::from_millis(idle) };
         let stretches = [(1.05, 0), (0.98, 5), (1.6, 0), (0.7, 200), (1.01, 0), (3.0, 2_000)];
-        let phases = (0..(operations / 12_000).max(1)).flat_map(|_| stretches.iter().map(phase)).collect();
+        let phases =
+            (0..(operations / 12_000).max(1)).flat_map(|_| stretches.iter().map(phase)).collect();
         Workload::new(30, 1.1, (40, 1500), 0.6, phases)
     }
 
@@ -74,9 +78,16 @@ impl Workload {
         Packet::new(tidegate::rng::mix(flow), len).with_slot(slot).with_ecn(ecn)
     }
 
-    /// Offers everything to `queue`, and asks it for packets as a link does: when free, and after an arrival on an
-    /// idle line. Returns when the last packet was offered; what waits then still waits.
-    pub fn run<Q: Qdisc, S: Sink + ?Sized>(&self, queue: &mut Q, link: &Link, dice: &mut Rng, out: &mut S) -> Time {
+    /// Offers everything to `queue`, and asks it for packets as a link does: when free, and after
+    /// an arrival on an idle line. Returns when the last packet was offered; what waits then
+    /// still waits.
+    pub fn run<Q: Qdisc, S: Sink + ?Sized>(
+        &self,
+        queue: &mut Q,
+        link: &Link,
+        dice: &mut Rng,
+        out: &mut S,
+    ) -> Time {
         let mut line = Wire { pacer: Pacer::new(link.rate), free_at: Time::ZERO, asks: true };
         let mean_bits = 4.0 * (self.sizes.0 + self.sizes.1) as f64;
         let (mut now, mut slot) = (Time::ZERO, 0);
@@ -101,7 +112,8 @@ impl Workload {
 struct Wire {
     pacer: Pacer,
     free_at: Time,
-    /// The packet in transmission ends at `free_at`, and then the link asks; false when it found nothing.
+    /// The packet in transmission ends at `free_at`, and then the link asks; false when it found
+    /// nothing.
     asks: bool,
 }
 

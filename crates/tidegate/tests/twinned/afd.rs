@@ -28,7 +28,9 @@ impl Twinned {
     fn q(&self) -> f64 {
         match self.link.limit {
             Size::Packets(_) => self.queue.backlog().packets as f64,
-            Size::Bytes(_) => self.queue.backlog().bytes as f64 / self.link.mean_packet.get() as f64,
+            Size::Bytes(_) => {
+                self.queue.backlog().bytes as f64 / self.link.mean_packet.get() as f64
+            }
         }
     }
 
@@ -64,7 +66,12 @@ impl Qdisc for Twinned {
         match rolled.drop {
             None => assert_eq!(fate.dropped, Some(DropReason::Overlimit)),
             Some((p, die)) => {
-                self.disputes.verdict(self.operations, die, p, fate.dropped == Some(DropReason::Unfair));
+                self.disputes.verdict(
+                    self.operations,
+                    die,
+                    p,
+                    fate.dropped == Some(DropReason::Unfair),
+                );
                 assert_ne!(fate.dropped, Some(DropReason::Overlimit));
                 self.dropped += u64::from(fate.dropped.is_some());
             }

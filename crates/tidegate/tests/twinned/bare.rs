@@ -12,7 +12,8 @@ pub struct Twinned {
     pub queue: Bare,
     pub twin: NaiveBare,
     pub link: Link,
-    /// One flow of each comparison is looked at, in turn; all have come round many times in the end.
+    /// One flow of each comparison is looked at, in turn; all have come round many times in the
+    /// end.
     pub flows: u64,
     pub operations: u64,
     pub disputes: Disputes,
@@ -38,7 +39,9 @@ impl Twinned {
                 agree("rate", step, rate, flow.rate, 1.0);
                 agree("beta", step, beta, flow.beta, 1e-3);
             }
-            (ours, theirs) => assert!(ours.is_none() && theirs.is_none(), "step {step}: {ours:?} {theirs:?}"),
+            (ours, theirs) => {
+                assert!(ours.is_none() && theirs.is_none(), "step {step}: {ours:?} {theirs:?}")
+            }
         }
     }
 

@@ -10,14 +10,15 @@ use tidegate::catalog::{AnyConfig, AnyQueue};
 use tidegate::queues::Black;
 use tidegate::{DropReason, Link, MarkReason, Packet, Qdisc, Rng, Sink, Size, Time};
 
-/// BLACK with its twins beside it: the hits, the number of flows, the verdicts on high-bandwidth flows, and those of RED on
-/// the others.
+/// BLACK with its twins beside it: the hits, the number of flows, the verdicts on high-bandwidth
+/// flows, and those of RED on the others.
 pub struct Twinned {
     pub queue: Black,
     pub twin: NaiveBlack,
     pub red: NaiveRed,
     ecn: bool,
-    /// Rounding has decided, in RED or on who is above the fair share: from there on RED is not compared.
+    /// Rounding has decided, in RED or on who is above the fair share: from there on RED is not
+    /// compared.
     on_the_edge: bool,
     pub link: Link,
     pub threshold: Size,
@@ -41,10 +42,11 @@ impl Twinned {
 
     /// What RED says of a packet of which BLACK says nothing.
     fn judge_by_red(&mut self, said: Said, pkt: &Packet, fate: &Fate, dice: &mut Rng) {
-        let signal = |why: DropReason| match self.ecn && pkt.ecn.is_capable() && why == DropReason::Early {
-            true => Fate { dropped: None, marked: Some(MarkReason::Early) },
-            false => Fate { dropped: Some(why), marked: None },
-        };
+        let signal =
+            |why: DropReason| match self.ecn && pkt.ecn.is_capable() && why == DropReason::Early {
+                true => Fate { dropped: None, marked: Some(MarkReason::Early) },
+                false => Fate { dropped: Some(why), marked: None },
+            };
         let expected = match said {
             _ if self.on_the_edge => return,
             Said::Pass => Fate::default(),
@@ -75,7 +77,12 @@ impl Twinned {
         }
         agree("flows", self.operations, self.queue.policy().flows(), self.twin.flows, 1.0);
         if let Some(last) = self.twin.cache.list.last() {
-            let fraction = self.queue.policy().cache().fraction(last.flow).expect("the flow hit last is in the cache");
+            let fraction = self
+                .queue
+                .policy()
+                .cache()
+                .fraction(last.flow)
+                .expect("the flow hit last is in the cache");
             agree("fraction", self.operations, fraction, last.fraction, 1e-3);
         }
     }
@@ -91,13 +98,15 @@ impl Qdisc for Twinned {
             Size::Bytes(_) => backlog.bytes as f64,
         };
         if self.twin.samples(waiting) {
-            self.twin.sample(pkt.flow, self.waiting[dice.below(self.waiting.len() as u64) as usize]);
+            self.twin
+                .sample(pkt.flow, self.waiting[dice.below(self.waiting.len() as u64) as usize]);
         }
         let has_room = self.link.has_room(backlog, pkt.len);
         let judged = self.twin.drop(pkt.flow, waiting);
         let mut fate = Fate::default();
         self.queue.enqueue(now, pkt, &mut Both(&mut fate, out));
-        let (nanos, packets, bytes) = (now.as_nanos() as f64, backlog.packets as f64, backlog.bytes as f64);
+        let (nanos, packets, bytes) =
+            (now.as_nanos() as f64, backlog.packets as f64, backlog.bytes as f64);
         match judged {
             _ if !has_room => {
                 assert_eq!(fate.dropped, Some(DropReason::Overlimit));
@@ -123,7 +132,11 @@ impl Qdisc for Twinned {
         if has_room && fate.dropped.is_none() {
             self.red.admitted();
         }
-        assert!(self.on_the_edge || &dice == self.queue.dice(), "operation {}: as many dice", self.operations);
+        assert!(
+            self.on_the_edge || &dice == self.queue.dice(),
+            "operation {}: as many dice",
+            self.operations
+        );
         if fate.dropped.is_none() {
             self.waiting.push_back(pkt.flow);
         }

@@ -7,8 +7,8 @@ use tidegate::catalog::{AnyConfig, AnyQueue};
 use tidegate::queues::Blue;
 use tidegate::{Backlog, DropReason, Link, Packet, Qdisc, Rng, Sink, Size, Time};
 
-/// BLUE with its twin beside it, which is told of losses and idle times and must come to the same p_m, and so to the same
-/// verdict on the same dice.
+/// BLUE with its twin beside it, which is told of losses and idle times and must come to the same
+/// p_m, and so to the same verdict on the same dice.
 pub struct Twinned {
     pub queue: Blue,
     pub twin: NaiveBlue,
@@ -103,10 +103,16 @@ impl super::Twinned for Twinned {
         let AnyQueue::Blue(queue) = config.build(link, dice).ok()? else { return None };
         let set = Set(config);
         let clock = if set.is("clock", "shared") { Clock::Shared } else { Clock::Separate };
-        let longest = set.is("trigger", "length").then(|| link.limit.scale(set.number("threshold")));
+        let longest =
+            set.is("trigger", "length").then(|| link.limit.scale(set.number("threshold")));
         Some(Twinned {
             queue,
-            twin: NaiveBlue::new(set.number("d1"), set.number("d2"), set.secs("freeze_time"), clock),
+            twin: NaiveBlue::new(
+                set.number("d1"),
+                set.number("d2"),
+                set.secs("freeze_time"),
+                clock,
+            ),
             link,
             ecn: set.is("ecn", "on"),
             elapsed: set.is("idle", "elapsed"),

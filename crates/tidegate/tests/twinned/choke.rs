@@ -24,8 +24,8 @@ impl Sink for Heard {
     }
 }
 
-/// The queue with its twin beside it. The twin is told whom each draw finds: the queue draws from a list without gaps, in
-/// which who came last takes the place of who left, kept here as well.
+/// The queue with its twin beside it. The twin is told whom each draw finds: the queue draws from a
+/// list without gaps, in which who came last takes the place of who left, kept here as well.
 pub struct Twinned {
     pub queue: Choke,
     pub twin: NaiveChoke,
@@ -62,9 +62,13 @@ impl Twinned {
                 self.matches += 1;
                 self.victims += ids.len() as u64;
                 self.most_victims = self.most_victims.max(ids.len());
-                // Victims in the order of the list, from its end, so that nobody's place changes before its turn.
-                ids.sort_by_key(|id| std::cmp::Reverse(self.list.iter().position(|held| held == id)));
-                let all: Vec<_> = ids.iter().chain([&pkt.slot]).map(|&id| (id, DropReason::Unfair)).collect();
+                // Victims in the order of the list, from its end, so that nobody's place changes
+                // before its turn.
+                ids.sort_by_key(|id| {
+                    std::cmp::Reverse(self.list.iter().position(|held| held == id))
+                });
+                let all: Vec<_> =
+                    ids.iter().chain([&pkt.slot]).map(|&id| (id, DropReason::Unfair)).collect();
                 assert_eq!(heard.dropped, all, "step {step}");
                 ids.into_iter().for_each(|id| self.leaves(id));
                 return false;
@@ -74,7 +78,9 @@ impl Twinned {
                 self.full += 1;
                 return false;
             }
-            Said::Red(red::Said::Pass) => assert!(heard.dropped.is_empty() && heard.marked.is_empty(), "step {step}"),
+            Said::Red(red::Said::Pass) => {
+                assert!(heard.dropped.is_empty() && heard.marked.is_empty(), "step {step}")
+            }
             Said::Red(red::Said::Forced) => {
                 assert_eq!(heard.dropped, [(pkt.slot, DropReason::Forced)], "step {step}");
                 self.twin.red.signalled();
@@ -88,7 +94,11 @@ impl Twinned {
                     self.signals += 1;
                     let marked = self.ecn && pkt.ecn.is_capable();
                     let dropped = if marked { vec![] } else { vec![(pkt.slot, DropReason::Early)] };
-                    assert_eq!((&heard.dropped, heard.marked.is_empty()), (&dropped, !marked), "step {step}");
+                    assert_eq!(
+                        (&heard.dropped, heard.marked.is_empty()),
+                        (&dropped, !marked),
+                        "step {step}"
+                    );
                 }
             }
         }
@@ -102,7 +112,11 @@ impl Twinned {
         }
         let red = self.queue.red();
         agree("avg", self.operations, red.avg(), self.twin.red.avg, 1e-3);
-        let unit = if self.twin.red.unit == red::Unit::BytesAfter { self.twin.red.mean_packet } else { 1.0 };
+        let unit = if self.twin.red.unit == red::Unit::BytesAfter {
+            self.twin.red.mean_packet
+        } else {
+            1.0
+        };
         agree("count", self.operations, red.count(), self.twin.red.count / unit, 1.0);
         assert_eq!(self.queue.backlog().packets as usize, self.twin.waiting.len());
     }

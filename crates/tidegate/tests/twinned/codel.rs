@@ -49,7 +49,12 @@ impl Qdisc for Twinned {
         assert_eq!((heard.did, heard.overlimit), (Did::default(), !fits as u32));
         if fits {
             let (bytes, markable) = (pkt.len as u64, pkt.ecn != Ecn::NotEct);
-            self.twin.items.push_back(Item { id: pkt.slot, bytes, stamp: now.as_nanos(), markable });
+            self.twin.items.push_back(Item {
+                id: pkt.slot,
+                bytes,
+                stamp: now.as_nanos(),
+                markable,
+            });
         }
         self.overlimit += !fits as u64;
         self.operations += 1;
@@ -80,13 +85,28 @@ impl Qdisc for Twinned {
 /// The naive CoDel that `config` describes.
 pub fn naive(config: &AnyConfig) -> NaiveCodel {
     let set = Set(config);
-    NaiveCodel::new(set.nanos("target"), set.nanos("interval"), set.bytes("mtu"), set.is("ecn", "on"))
+    NaiveCodel::new(
+        set.nanos("target"),
+        set.nanos("interval"),
+        set.bytes("mtu"),
+        set.is("ecn", "on"),
+    )
 }
 
 impl super::Twinned for Twinned {
     fn beside(config: &AnyConfig, link: Link, dice: Rng) -> Option<Twinned> {
         let AnyQueue::Codel(queue) = config.build(link, dice).ok()? else { return None };
         let twin = naive(config);
-        Some(Twinned { queue, twin, link, operations: 0, drops: 0, marks: 0, overlimit: 0, longest: 0, resumed: 0 })
+        Some(Twinned {
+            queue,
+            twin,
+            link,
+            operations: 0,
+            drops: 0,
+            marks: 0,
+            overlimit: 0,
+            longest: 0,
+            resumed: 0,
+        })
     }
 }

@@ -15,7 +15,8 @@ pub struct Twinned {
     pub link: Link,
     weights: ByClass<f64>,
     threshold: Size,
-    /// A came so near to C that rounding decides which is larger: from there on nothing is compared.
+    /// A came so near to C that rounding decides which is larger: from there on nothing is
+    /// compared.
     pub on_the_edge: bool,
     pub operations: u64,
     pub disputes: Disputes,
@@ -52,7 +53,8 @@ impl Qdisc for Twinned {
         let (nanos, len) = (now.as_nanos() as f64, pkt.len as f64);
         let label = self.twin.label(nanos, pkt.flow, len, self.weights.of(pkt.class as usize));
         let p = self.twin.drop(label);
-        // A packet without room does not tell whether it was accepted; a die that leaves no doubt does.
+        // A packet without room does not tell whether it was accepted; a die that leaves no doubt
+        // does.
         let dropped = if has_room { fate.dropped.is_some() } else { die < p };
         if has_room {
             self.disputes.verdict(self.operations, die, p, dropped);
@@ -68,7 +70,8 @@ impl Qdisc for Twinned {
         };
         let was = self.twin.congested;
         self.twin.estimate_alpha(nanos, label, len, dropped, q);
-        let (ours, theirs, c) = (self.queue.policy().arrival_rate(), self.twin.arriving.rate, self.twin.set.capacity);
+        let (ours, theirs, c) =
+            (self.queue.policy().arrival_rate(), self.twin.arriving.rate, self.twin.set.capacity);
         self.on_the_edge |= ours != theirs && (theirs - c).abs() < 1e-9 * c;
         if !has_room && !dropped {
             self.twin.overflow(nanos);
@@ -109,7 +112,11 @@ impl super::Twinned for Twinned {
             overflow: 1.0 - set.number("overflow"),
             overflow_most: set.number("overflow_most"),
             threshold: most as f64,
-            forwarded: if set.is("forwarded", "accepted") { Forwarded::Accepted } else { Forwarded::Arrivals },
+            forwarded: if set.is("forwarded", "accepted") {
+                Forwarded::Accepted
+            } else {
+                Forwarded::Arrivals
+            },
         };
         Some(Twinned {
             queue,

@@ -22,7 +22,8 @@ impl Stolen {
 
 impl Sink for Stolen {
     fn dropped(&mut self, _: Time, pkt: &Packet, why: DropReason) {
-        let expected = if pkt.slot == self.arrival { DropReason::Overlimit } else { DropReason::Evicted };
+        let expected =
+            if pkt.slot == self.arrival { DropReason::Overlimit } else { DropReason::Evicted };
         assert_eq!(why, expected, "packet {}, when {} arrives", pkt.slot, self.arrival);
         self.dropped.push(pkt.slot);
         self.flows.push(pkt.flow);
@@ -81,7 +82,12 @@ impl Qdisc for Twinned {
         let sent = self.queue.dequeue(now, out);
         assert_eq!(sent.map(|pkt| pkt.slot), self.twin.dequeue(), "operation {}", self.operations);
         for &class in &self.twin.active {
-            assert_eq!(self.queue.deficit(class), self.twin.deficit[class], "operation {}", self.operations);
+            assert_eq!(
+                self.queue.deficit(class),
+                self.twin.deficit[class],
+                "operation {}",
+                self.operations
+            );
         }
         self.idle += u64::from(sent.is_none());
         self.operations += 1;
@@ -99,8 +105,21 @@ impl super::Twinned for Twinned {
         let AnyQueue::Drr(queue) = config.build(link, dice).ok()? else { return None };
         let set = Set(&config);
         let weights: ByClass<f64> = Value::read(&set.text("weights")).unwrap();
-        let quantum = |class| ((set.bytes("quantum") as f64 * weights.of(class)).round() as u64).max(1);
-        let twin = NaiveDrr::new(buffer(&config, &link, few as usize), (0..few as usize).map(quantum).collect());
-        Some(Twinned { queue, twin, operations: 0, dropped: 0, itself: 0, most: 0, idle: 0, busiest: 0 })
+        let quantum =
+            |class| ((set.bytes("quantum") as f64 * weights.of(class)).round() as u64).max(1);
+        let twin = NaiveDrr::new(
+            buffer(&config, &link, few as usize),
+            (0..few as usize).map(quantum).collect(),
+        );
+        Some(Twinned {
+            queue,
+            twin,
+            operations: 0,
+            dropped: 0,
+            itself: 0,
+            most: 0,
+            idle: 0,
+            busiest: 0,
+        })
     }
 }

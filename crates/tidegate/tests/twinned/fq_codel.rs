@@ -46,8 +46,12 @@ impl Qdisc for Twinned {
     fn enqueue<S: Sink + ?Sized>(&mut self, now: Time, pkt: Packet, out: &mut S) {
         let (mut heard, mut reason) = (Heard::default(), Reason(None, pkt.slot));
         self.queue.enqueue(now, pkt, &mut Both(&mut Both(&mut heard, &mut reason), out));
-        let item =
-            Item { id: pkt.slot, bytes: pkt.len as u64, stamp: now.as_nanos(), markable: pkt.ecn != Ecn::NotEct };
+        let item = Item {
+            id: pkt.slot,
+            bytes: pkt.len as u64,
+            stamp: now.as_nanos(),
+            markable: pkt.ecn != Ecn::NotEct,
+        };
         let dropped = self.twin.enqueue(self.queue.queue_of(pkt.flow), item);
         assert_eq!(heard.did, Did::default());
         assert_eq!(heard.by_limit, dropped, "operation {}", self.operations);
@@ -69,7 +73,10 @@ impl Qdisc for Twinned {
         let fattest = self.twin.queues.iter().map(NaiveCodel::bytes).max().unwrap() as usize;
         assert_eq!(lists, [self.twin.new.len(), self.twin.old.len(), fattest]);
         let backlog = self.queue.backlog();
-        assert_eq!((backlog.packets as usize, backlog.bytes), (self.twin.packets(), self.twin.bytes()));
+        assert_eq!(
+            (backlog.packets as usize, backlog.bytes),
+            (self.twin.packets(), self.twin.bytes())
+        );
         self.drops += heard.did.dropped.len() as u64;
         self.marks += heard.did.marked.len() as u64;
         self.operations += 1;
@@ -100,13 +107,23 @@ impl super::Twinned for Twinned {
         let config = with_known(config, if few { &[] } else { &[("flows", "64")] });
         let AnyQueue::FqCodel(queue) = config.build(link, dice).ok()? else { return None };
         let set = Set(&config);
-        let (flows, quantum, batch) = (set.number("flows"), set.bytes("quantum"), set.number("drop_batch"));
+        let (flows, quantum, batch) =
+            (set.number("flows"), set.bytes("quantum"), set.number("drop_batch"));
         let limit = match link.limit {
             Size::Packets(n) => Limit::Packets(n as usize),
             Size::Bytes(b) => Limit::Bytes(b),
         };
         let codel = super::codel::naive(&config);
         let twin = NaiveFqCodel::new(flows as usize, quantum as i64, batch as usize, limit, &codel);
-        Some(Twinned { queue, twin, operations: 0, drops: 0, marks: 0, by_limit: 0, longest: 0, itself: 0 })
+        Some(Twinned {
+            queue,
+            twin,
+            operations: 0,
+            drops: 0,
+            marks: 0,
+            by_limit: 0,
+            longest: 0,
+            itself: 0,
+        })
     }
 }

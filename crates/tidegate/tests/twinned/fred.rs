@@ -57,13 +57,19 @@ impl Qdisc for Twinned {
         if self.on_the_edge {
             return;
         }
-        let struck = self.twin.flows.get(&pkt.flow).is_some_and(|flow| flow.strike > self.twin.set.strikes);
+        let struck =
+            self.twin.flows.get(&pkt.flow).is_some_and(|flow| flow.strike > self.twin.set.strikes);
         let said = self.twin.arrive(nanos, pkt.flow);
         self.on_the_edge = rounded && self.twin.is_edge(pkt.flow);
         match said {
             _ if self.on_the_edge => return,
             Said::Pass => assert_eq!((fate, die), (None, None), "step {}", self.operations),
-            Said::Drop => assert_eq!((fate, die), (Some(DropReason::Forced), None), "step {}", self.operations),
+            Said::Drop => assert_eq!(
+                (fate, die),
+                (Some(DropReason::Forced), None),
+                "step {}",
+                self.operations
+            ),
             Said::Die(p) => {
                 assert!(fate.is_none() || fate == Some(DropReason::Early));
                 self.disputes.verdict(self.operations, die.unwrap(), p, fate.is_some());
@@ -76,7 +82,9 @@ impl Qdisc for Twinned {
                 self.forced += 1;
                 self.struck += struck as u64;
             }
-            None => self.twin.accepted(nanos, pkt.flow, if self.bytes { pkt.len as f64 } else { 1.0 }),
+            None => {
+                self.twin.accepted(nanos, pkt.flow, if self.bytes { pkt.len as f64 } else { 1.0 })
+            }
         }
         self.compare();
     }
@@ -86,7 +94,11 @@ impl Qdisc for Twinned {
         let pkt = self.queue.dequeue(now, out);
         assert_eq!(rolled(&before, self.queue.dice()), None);
         if let Some(pkt) = pkt.filter(|_| !self.on_the_edge) {
-            self.twin.depart(now.as_nanos() as f64, pkt.flow, if self.bytes { pkt.len as f64 } else { 1.0 });
+            self.twin.depart(
+                now.as_nanos() as f64,
+                pkt.flow,
+                if self.bytes { pkt.len as f64 } else { 1.0 },
+            );
             self.compare();
         }
         pkt

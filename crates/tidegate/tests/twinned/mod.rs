@@ -1,5 +1,6 @@
-//! Queues with their naive twins beside them: each is a `Qdisc` that passes every call on to the queue, tells the twin of
-//! it, and asserts the twin's contract (`support/twin.rs`) for whatever parameters the twin knows.
+//! Queues with their naive twins beside them: each is a `Qdisc` that passes every call on to the
+//! queue, tells the twin of it, and asserts the twin's contract (`support/twin.rs`) for whatever
+//! parameters the twin knows.
 #![allow(dead_code, reason = "each test takes the queues it needs")]
 
 /// What a twinned queue answers as the queue does by itself.
@@ -53,20 +54,22 @@ use tidegate::{Bytes, Link, Qdisc, Rng, Size, Span};
 
 /// A queue with its twin.
 pub trait Twinned: Qdisc + Sized {
-    /// The queue of `config`, empty, what its twin does not know set to what it knows; `None` where that cannot be.
+    /// The queue of `config`, empty, what its twin does not know set to what it knows; `None` where
+    /// that cannot be.
     fn beside(config: &AnyConfig, link: Link, dice: Rng) -> Option<Self>;
 
     /// The shortest packet that the twin knows, in bytes.
     const LEAST: u32 = 0;
 
-    /// How long nothing may happen in one go, in nanoseconds. Twins count in floats and make every periodic step.
+    /// How long nothing may happen in one go, in nanoseconds. Twins count in floats and make every
+    /// periodic step.
     fn patience(&self) -> u64 {
         1 << 40
     }
 }
 
-/// Plays the tape on the queue of `case` under watch, beside its twin if the tape says so and the twin knows the case.
-/// A queue of the catalog that has no line here is played on its own.
+/// Plays the tape on the queue of `case` under watch, beside its twin if the tape says so and the
+/// twin knows the case. A queue of the catalog that has no line here is played on its own.
 pub fn run(case: &Case, tape: &mut Tape) {
     let beside = tape.coin();
     let played = beside
@@ -83,7 +86,10 @@ pub fn run(case: &Case, tape: &mut Tape) {
             // The twin makes every round, the queue counts them.
             "drr" => {
                 let quantum = format!("{} B", Set(&case.config).bytes("quantum").max(1000));
-                with::<drr::Twinned>(&case.with(&[("quantum", &quantum), ("weights", "1:2:4")]), tape)
+                with::<drr::Twinned>(
+                    &case.with(&[("quantum", &quantum), ("weights", "1:2:4")]),
+                    tape,
+                )
             }
             "feng_red" => with::<red::Twinned<_, crate::naive::feng_red::NaiveFengRed>>(case, tape),
             "fq_codel" => with::<fq_codel::Twinned>(case, tape),
@@ -98,7 +104,8 @@ pub fn run(case: &Case, tape: &mut Tape) {
             "sred" => with::<sred::Twinned>(case, tape),
             "sfq_red" => with::<sfq_red::Twinned>(case, tape),
             "sfred" => with::<sfred::Twinned>(case, tape),
-            // Tags that differ by rounding are equal: weights are such that true differences are far larger.
+            // Tags that differ by rounding are equal: weights are such that true differences are
+            // far larger.
             "wfq" => with::<wfq::Twinned>(&case.with(&[("weights", "1:2:4")]), tape),
             _ => false,
         };

@@ -38,7 +38,13 @@ impl Twinned {
     fn compare(&mut self) {
         self.operations += 1;
         agree("p", self.operations, self.queue.policy().probability(), self.twin.drop_prob, 1e-9);
-        agree("burst", self.operations, self.queue.policy().burst().as_millis(), self.twin.burst_allowance, 1.0);
+        agree(
+            "burst",
+            self.operations,
+            self.queue.policy().burst().as_millis(),
+            self.twin.burst_allowance,
+            1.0,
+        );
     }
 }
 
@@ -57,7 +63,13 @@ impl Qdisc for Twinned {
         } else {
             match self.twin.arrive(backlog.bytes as f64, self.delay) {
                 Said::Pass => {
-                    assert_eq!((signalled, die), (false, None), "operation {}: {:?}", self.operations, self.twin);
+                    assert_eq!(
+                        (signalled, die),
+                        (false, None),
+                        "operation {}: {:?}",
+                        self.operations,
+                        self.twin
+                    );
                     self.passed += 1;
                 }
                 Said::Sure => {
@@ -68,8 +80,10 @@ impl Qdisc for Twinned {
             }
             if signalled {
                 self.twin.signalled();
-                let marked = self.ecn && pkt.ecn != Ecn::NotEct && self.twin.drop_prob < self.mark_up_to;
-                let (dropped, marked) = ((!marked).then_some(DropReason::Early), marked.then_some(MarkReason::Early));
+                let marked =
+                    self.ecn && pkt.ecn != Ecn::NotEct && self.twin.drop_prob < self.mark_up_to;
+                let (dropped, marked) =
+                    ((!marked).then_some(DropReason::Early), marked.then_some(MarkReason::Early));
                 assert_eq!(fate, Fate { dropped, marked });
             }
             self.drops += fate.dropped.is_some() as u64;
@@ -84,7 +98,8 @@ impl Qdisc for Twinned {
         let sent = self.queue.dequeue(now, out);
         if let Some(pkt) = sent {
             let waits = self.queue.backlog().packets > 0;
-            self.delay = if waits { (now.as_nanos() - pkt.arrived.as_nanos()) as f64 / 1e9 } else { 0.0 };
+            self.delay =
+                if waits { (now.as_nanos() - pkt.arrived.as_nanos()) as f64 / 1e9 } else { 0.0 };
         }
         self.compare();
         sent

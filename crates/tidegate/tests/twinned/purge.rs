@@ -10,15 +10,16 @@ use tidegate::catalog::{AnyConfig, AnyQueue};
 use tidegate::queues::Purge;
 use tidegate::{DropReason, Link, Packet, Qdisc, Rng, Sink, Time};
 
-/// Purge with its twin beside it. The twin counts flows one by one, so there are fewer of them than MINCOUNT needs to
-/// fill a bucket with `minima` = 16, where it counts exactly too.
+/// Purge with its twin beside it. The twin counts flows one by one, so there are fewer of them than
+/// MINCOUNT needs to fill a bucket with `minima` = 16, where it counts exactly too.
 pub struct Twinned {
     pub queue: Purge,
     pub twin: NaivePurge,
     pub link: Link,
     pub waiting: VecDeque<(u64, u32)>,
     pub bits: f64,
-    /// When the next price, the next period and the next update of the hit fractions are due, and how far apart they are.
+    /// When the next price, the next period and the next update of the hit fractions are due, and
+    /// how far apart they are.
     pub due: [u64; 3],
     pub every: [u64; 3],
     pub operations: u64,
@@ -48,10 +49,17 @@ impl Twinned {
         self.operations += 1;
         let (ours, twin) = (self.queue.policy(), &self.twin);
         agree("price", self.operations, ours.price().get(), twin.price, 1e-3);
-        agree("price for offenders", self.operations, ours.offenders_price(), twin.offenders_price, 1e-4);
+        agree(
+            "price for offenders",
+            self.operations,
+            ours.offenders_price(),
+            twin.offenders_price,
+            1e-4,
+        );
         agree("flows", self.operations, ours.flows(), twin.flows, 1.0);
         if let Some(cached) = twin.cache.list.last() {
-            let fraction = ours.cache().fraction(cached.flow).expect("the flow hit last is in the cache");
+            let fraction =
+                ours.cache().fraction(cached.flow).expect("the flow hit last is in the cache");
             agree("fraction", self.operations, fraction, cached.fraction, 1e-3);
         }
     }
@@ -76,7 +84,12 @@ impl Qdisc for Twinned {
             match said {
                 Said::Drop(p) => {
                     assert!(fate.marked.is_none());
-                    self.disputes.verdict(self.operations, die, p, fate.dropped == Some(DropReason::Unfair));
+                    self.disputes.verdict(
+                        self.operations,
+                        die,
+                        p,
+                        fate.dropped == Some(DropReason::Unfair),
+                    );
                     self.purged += fate.dropped.is_some() as u64;
                 }
                 Said::Mark(p) => {
@@ -88,7 +101,12 @@ impl Qdisc for Twinned {
                 }
             }
         }
-        assert_eq!(&dice, self.queue.dice(), "operation {}: as many dice as the twin's", self.operations);
+        assert_eq!(
+            &dice,
+            self.queue.dice(),
+            "operation {}: as many dice as the twin's",
+            self.operations
+        );
         if fate.dropped.is_none() {
             self.waiting.push_back((pkt.flow, pkt.len));
             self.bits += pkt.len as f64 * 8.0;
@@ -117,7 +135,8 @@ impl Qdisc for Twinned {
     as_the_queue!();
 }
 
-/// What the paper has, with our readings of it, and so many minima that MINCOUNT counts a few hundred flows exactly.
+/// What the paper has, with our readings of it, and so many minima that MINCOUNT counts a few
+/// hundred flows exactly.
 const KNOWN: [(&str, &str); 10] = [
     ("unit", "bits"),
     ("input", "admitted"),
@@ -166,7 +185,11 @@ impl super::Twinned for Twinned {
             seen: Vec::new(),
             flows: 0.0,
         };
-        let every = [set.nanos("price_interval"), set.nanos("interval"), if update > 0 { update } else { u64::MAX }];
+        let every = [
+            set.nanos("price_interval"),
+            set.nanos("interval"),
+            if update > 0 { update } else { u64::MAX },
+        ];
         Some(Twinned {
             queue,
             twin,

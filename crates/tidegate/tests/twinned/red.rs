@@ -83,22 +83,29 @@ pub struct Seen {
     pub above_max: u64,
 }
 
-/// A queue of the family with its twin beside it, which hears what the queue decided and must give the same chances and the
-/// same state.
+/// A queue of the family with its twin beside it, which hears what the queue decided and must give
+/// the same chances and the same state.
 pub struct Twinned<P, T> {
     pub queue: Fifo<P>,
     rule: fn(&P) -> &RedRule,
     pub twin: T,
     link: Link,
     patience: u64,
-    /// The average came so near to a threshold that rounding decides on which side of it: from there on nothing is compared.
+    /// The average came so near to a threshold that rounding decides on which side of it: from
+    /// there on nothing is compared.
     pub on_the_edge: bool,
     pub seen: Seen,
     pub disputes: Disputes,
 }
 
 impl<P, T: Twin> Twinned<P, T> {
-    fn new(queue: Fifo<P>, rule: fn(&P) -> &RedRule, twin: T, link: Link, patience: u64) -> Twinned<P, T> {
+    fn new(
+        queue: Fifo<P>,
+        rule: fn(&P) -> &RedRule,
+        twin: T,
+        link: Link,
+        patience: u64,
+    ) -> Twinned<P, T> {
         let (seen, disputes) = (Seen::default(), Disputes::default());
         Twinned { queue, rule, twin, link, patience, on_the_edge: false, seen, disputes }
     }
@@ -148,7 +155,8 @@ impl<P: Policy, T: Twin> Twinned<P, T> {
             return;
         }
         let (red, twin) = ((self.rule)(self.queue.policy()), self.twin.red());
-        // A thousandth of a packet, or a byte: what is left of an average of megabytes is rounding below that.
+        // A thousandth of a packet, or a byte: what is left of an average of megabytes is rounding
+        // below that.
         let floor = if twin.unit == Unit::Packets { 1e-3 } else { 1.0 };
         agree("avg", step, red.avg(), twin.avg, floor);
         agree("max_p", step, red.max_p(), twin.max_p, 1e-3);
@@ -196,20 +204,33 @@ pub(super) struct Told<'f> {
 }
 
 impl Told<'_> {
-    /// Asserts that this is what `red` said, which hears of its signals; why it signalled, if it did.
-    pub(super) fn is_said(&self, said: &Said, red: &mut NaiveRed, disputes: &mut Disputes) -> Option<DropReason> {
+    /// Asserts that this is what `red` said, which hears of its signals; why it signalled, if it
+    /// did.
+    pub(super) fn is_said(
+        &self,
+        said: &Said,
+        red: &mut NaiveRed,
+        disputes: &mut Disputes,
+    ) -> Option<DropReason> {
         let &Told { step, fate, die, markable } = self;
         let signal = match said {
             Said::Pass => None,
             Said::Forced => Some(DropReason::Forced),
             Said::Die { p_a, .. } => {
-                disputes.verdict(step, die.expect("a die for every decision"), *p_a, fate.is_signal());
+                disputes.verdict(
+                    step,
+                    die.expect("a die for every decision"),
+                    *p_a,
+                    fate.is_signal(),
+                );
                 fate.is_signal().then_some(DropReason::Early)
             }
         };
         assert_eq!(die.is_some(), matches!(said, Said::Die { .. }), "step {step}: {red:?}");
         let expected = match signal {
-            Some(DropReason::Early) if markable => Fate { dropped: None, marked: Some(MarkReason::Early) },
+            Some(DropReason::Early) if markable => {
+                Fate { dropped: None, marked: Some(MarkReason::Early) }
+            }
             why => Fate { dropped: why, marked: None },
         };
         assert_eq!(*fate, expected, "step {step}: {red:?}");

@@ -12,7 +12,8 @@ use tidegate::{DropReason, Link, Packet, Qdisc, Rng, Sink, Time};
 /// From here on the twin's clock, a float, has no single nanoseconds: 2^53.
 const FLOAT: f64 = 9_007_199_254_740_992.0;
 
-/// RED-PD with its twins beside it: the lists, who is monitored with what, and the verdicts of the pre-filter and of RED.
+/// RED-PD with its twins beside it: the lists, who is monitored with what, and the verdicts of the
+/// pre-filter and of RED.
 pub struct Twinned {
     pub queue: RedPd,
     pub twin: NaiveRedPd,
@@ -42,7 +43,8 @@ impl Twinned {
     /// What RED says of a packet that passed the pre-filter and found room.
     fn judge_by_red(&mut self, said: Said, pkt: &Packet, fate: &Fate, dice: &mut Rng) {
         let die = matches!(said, Said::Die { .. }).then(|| dice.uniform());
-        let told = Told { step: self.operations, fate, die, markable: self.ecn && pkt.ecn.is_capable() };
+        let told =
+            Told { step: self.operations, fate, die, markable: self.ecn && pkt.ecn.is_capable() };
         self.by_red += u64::from(told.is_said(&said, &mut self.red, &mut self.disputes).is_some());
     }
 
@@ -54,7 +56,11 @@ impl Twinned {
         }
         let floor = if self.red.unit == Unit::Packets { 1e-3 } else { 1.0 };
         agree("avg", step, rule.red().avg(), self.red.avg, floor);
-        assert_eq!(u128::from(rule.due().as_nanos()), twin.due.min(u64::MAX.into()), "operation {step}: {twin:?}");
+        assert_eq!(
+            u128::from(rule.due().as_nanos()),
+            twin.due.min(u64::MAX.into()),
+            "operation {step}: {twin:?}"
+        );
         agree("p_avg", step, rule.drop_rate(), twin.p_avg, 1e-3);
         let newest = twin.accounts.keys().next_back().copied();
         for flow in flow.into_iter().chain(newest) {
@@ -62,9 +68,16 @@ impl Twinned {
                 (Some(ours), Some(theirs)) => {
                     agree("P", step, ours.probability(), theirs.p, 1e-3);
                     assert_eq!(ours.count(), theirs.count, "operation {step}: {theirs:?}");
-                    assert_eq!(ours.is_unresponsive(), theirs.unresponsive, "operation {step}: {theirs:?}");
+                    assert_eq!(
+                        ours.is_unresponsive(),
+                        theirs.unresponsive,
+                        "operation {step}: {theirs:?}"
+                    );
                 }
-                (ours, theirs) => assert!(ours.is_none() && theirs.is_none(), "operation {step}: {ours:?} {theirs:?}"),
+                (ours, theirs) => assert!(
+                    ours.is_none() && theirs.is_none(),
+                    "operation {step}: {ours:?} {theirs:?}"
+                ),
             }
         }
         assert_eq!(rule.known() as usize, twin.accounts.len(), "operation {step}");
@@ -81,7 +94,8 @@ impl Qdisc for Twinned {
         if self.on_the_edge {
             return;
         }
-        let (nanos, packets, bytes) = (now.as_nanos() as f64, waiting.packets as f64, waiting.bytes as f64);
+        let (nanos, packets, bytes) =
+            (now.as_nanos() as f64, waiting.packets as f64, waiting.bytes as f64);
         let (len, has_room) = (pkt.len as f64, self.link.has_room(waiting, pkt.len));
         self.on_the_edge |= nanos > FLOAT && self.red.is_clock_edge(nanos);
         let busy = self.red.avg >= self.red.min && waiting.packets > 1;
@@ -124,9 +138,14 @@ impl Qdisc for Twinned {
         if fate.dropped.is_none() {
             self.red.admitted();
         }
-        assert!(self.on_the_edge || &dice == self.queue.dice(), "operation {}: as many dice", self.operations);
+        assert!(
+            self.on_the_edge || &dice == self.queue.dice(),
+            "operation {}: as many dice",
+            self.operations
+        );
         self.most_monitored = self.most_monitored.max(self.twin.monitored.len());
-        self.unresponsive += u64::from(self.twin.monitored.get(&pkt.flow).is_some_and(|m| m.unresponsive));
+        self.unresponsive +=
+            u64::from(self.twin.monitored.get(&pkt.flow).is_some_and(|m| m.unresponsive));
         self.compare(Some(pkt.flow));
     }
 
@@ -173,7 +192,11 @@ impl super::Twinned for Twinned {
             most: interval("most_interval"),
             least_loss: set.number("least_loss"),
             start: set.nanos("start"),
-            tightens: if set.is("tightens", "red_drop") { Tightens::RedDrop } else { Tightens::AnyDrop },
+            tightens: if set.is("tightens", "red_drop") {
+                Tightens::RedDrop
+            } else {
+                Tightens::AnyDrop
+            },
             test: set.is("test", "on"),
             silence: 64,
         };

@@ -39,7 +39,8 @@ impl Twinned {
     }
 
     fn probability(&self, len: u32) -> f64 {
-        let scale = if self.byte_mode { len as f64 / self.link.mean_packet.get() as f64 } else { 1.0 };
+        let scale =
+            if self.byte_mode { len as f64 / self.link.mean_packet.get() as f64 } else { 1.0 };
         self.twin.mark_probability() * scale
     }
 
@@ -60,12 +61,20 @@ impl Qdisc for Twinned {
         let die = rolled(&before, self.queue.dice());
         let later = self.at_departure && self.ecn && pkt.ecn.is_capable();
         if !self.link.has_room(backlog, pkt.len) {
-            assert_eq!((fate.dropped, fate.marked.is_some(), die), (Some(DropReason::Overlimit), false, None));
+            assert_eq!(
+                (fate.dropped, fate.marked.is_some(), die),
+                (Some(DropReason::Overlimit), false, None)
+            );
         } else if later {
             assert_eq!((fate.dropped, fate.marked.is_some(), die), (None, false, None));
         } else if !self.ecn {
             assert_eq!(fate.marked, None);
-            self.disputes.verdict(self.operations, die.unwrap(), self.probability(pkt.len), fate.dropped.is_some());
+            self.disputes.verdict(
+                self.operations,
+                die.unwrap(),
+                self.probability(pkt.len),
+                fate.dropped.is_some(),
+            );
         } else {
             let signalled = fate.marked.is_some() || fate.dropped.is_some();
             if pkt.ecn.is_capable() {
@@ -74,7 +83,12 @@ impl Qdisc for Twinned {
                 assert!(!(fate.marked.is_some() || self.pass && fate.dropped.is_some()));
             }
             if pkt.ecn.is_capable() || !self.pass {
-                self.disputes.verdict(self.operations, die.unwrap(), self.probability(pkt.len), signalled);
+                self.disputes.verdict(
+                    self.operations,
+                    die.unwrap(),
+                    self.probability(pkt.len),
+                    signalled,
+                );
             }
         }
         self.marks += fate.marked.is_some() as u64;
@@ -91,7 +105,12 @@ impl Qdisc for Twinned {
         let die = rolled(&before, self.queue.dice());
         match pkt {
             Some(pkt) if self.at_departure && self.ecn && pkt.ecn.is_capable() => {
-                self.disputes.verdict(self.operations, die.unwrap(), self.probability(pkt.len), fate.marked.is_some());
+                self.disputes.verdict(
+                    self.operations,
+                    die.unwrap(),
+                    self.probability(pkt.len),
+                    fate.marked.is_some(),
+                );
             }
             _ => assert_eq!((die, fate.marked.is_some()), (None, false)),
         }
@@ -118,7 +137,14 @@ impl super::Twinned for Twinned {
         let capacity = link.rate.as_bps() as f64 / 8.0 / packet * set.secs("interval");
         let target = set.size("target").in_packets(link.mean_packet);
         let number = |name| set.number(name);
-        let twin = NaiveRem::new(number("alpha"), number("gamma"), number("phi"), target, capacity, number("weight"));
+        let twin = NaiveRem::new(
+            number("alpha"),
+            number("gamma"),
+            number("phi"),
+            target,
+            capacity,
+            number("weight"),
+        );
         Some(Twinned {
             queue,
             twin,

@@ -2,7 +2,9 @@
 use std::cell::RefCell;
 
 use super::{Set, with_known};
-use crate::naive::sfb::{DropRule, Early, Fall, NaiveSfb, Penalty, PenaltyBox, Rehash, Said, Setting};
+use crate::naive::sfb::{
+    DropRule, Early, Fall, NaiveSfb, Penalty, PenaltyBox, Rehash, Said, Setting,
+};
 use crate::support::twin::{Disputes, agree, rolled};
 use crate::support::{Both, Fate};
 use tidegate::catalog::{AnyConfig, AnyQueue};
@@ -11,11 +13,16 @@ use tidegate::queues::sfb::Bin;
 use tidegate::rng::mix;
 use tidegate::{DropReason, Link, MarkReason, Packet, Qdisc, Rng, Sink, Time};
 
-/// The hash functions as the manual page has them, of a queue that was given `dice`: two levels share a key, and each
-/// generation has keys of its own.
-pub fn documented_hash(levels: usize, bins: usize, mut dice: Rng) -> impl Fn(usize, usize, u64) -> usize + use<> {
+/// The hash functions as the manual page has them, of a queue that was given `dice`: two levels
+/// share a key, and each generation has keys of its own.
+pub fn documented_hash(
+    levels: usize,
+    bins: usize,
+    mut dice: Rng,
+) -> impl Fn(usize, usize, u64) -> usize + use<> {
     let (keys, bins) = (levels.div_ceil(2), bins as u64);
-    let drawn: RefCell<(Rng, Vec<Vec<u64>>)> = RefCell::new((Rng::from_seed(dice.bits()), Vec::new()));
+    let drawn: RefCell<(Rng, Vec<Vec<u64>>)> =
+        RefCell::new((Rng::from_seed(dice.bits()), Vec::new()));
     move |generation, level, flow| {
         let (dice, generations) = &mut *drawn.borrow_mut();
         while generations.len() <= generation {
@@ -27,7 +34,8 @@ pub fn documented_hash(levels: usize, bins: usize, mut dice: Rng) -> impl Fn(usi
     }
 }
 
-/// SFB with its twin beside it; verdicts may differ only within 1e-6 of what the dice or the tokens decide.
+/// SFB with its twin beside it; verdicts may differ only within 1e-6 of what the dice or the tokens
+/// decide.
 pub struct Twinned {
     pub queue: Sfb,
     pub twin: NaiveSfb,
@@ -49,7 +57,8 @@ pub struct Twinned {
 }
 
 impl Twinned {
-    /// Time goes by, also where a call did not need to know: beyond 64 rehashes at once the queue draws fewer keys.
+    /// Time goes by, also where a call did not need to know: beyond 64 rehashes at once the queue
+    /// draws fewer keys.
     fn catch_up(&mut self, now: Time) {
         self.queue.advance(now);
         self.twin.advance(now.as_nanos() as f64);
@@ -88,7 +97,10 @@ impl Twinned {
                 let passed = *fate == Fate::default();
                 self.paid += u64::from(passed);
                 assert!(passed || fate.dropped == Some(DropReason::Penalty), "{fate:?}");
-                assert!(passed == (tokens >= paid) || (tokens - paid).abs() < 1e-6 * paid, "{tokens} for {paid}");
+                assert!(
+                    passed == (tokens >= paid) || (tokens - paid).abs() < 1e-6 * paid,
+                    "{tokens} for {paid}"
+                );
             }
             Said::Packets { packets, by } => {
                 self.penalised += 1;
@@ -102,13 +114,21 @@ impl Twinned {
                 let marked = fate.marked == Some(MarkReason::Early) && fate.dropped.is_none();
                 assert!(marked || fate.dropped == Some(DropReason::BinFull), "{fate:?}");
                 if capable {
-                    self.disputes.verdict(self.operations, die.expect("a die is rolled"), p_min, marked);
+                    self.disputes.verdict(
+                        self.operations,
+                        die.expect("a die is rolled"),
+                        p_min,
+                        marked,
+                    );
                 } else {
                     assert!(!marked);
                 }
             }
             Said::Coin { p_min } if self.twin.setting.early == Early::Full => {
-                assert!(*fate == Fate::default() && p_min == 0.0, "bins that are not full let all in: {fate:?}");
+                assert!(
+                    *fate == Fate::default() && p_min == 0.0,
+                    "bins that are not full let all in: {fate:?}"
+                );
                 self.coins += 1;
             }
             Said::Coin { p_min } => {
@@ -135,9 +155,15 @@ impl Twinned {
             Said::Judge { .. } => capable,
             _ => false,
         };
-        assert_eq!(die.is_some(), decides, "a die is rolled only when there is something to decide");
+        assert_eq!(
+            die.is_some(),
+            decides,
+            "a die is rolled only when there is something to decide"
+        );
         match (said, fate.dropped) {
-            (Said::Penalty { .. } | Said::Packets { .. }, Some(_)) => self.twin.refuse_penalised(now, pkt.flow),
+            (Said::Penalty { .. } | Said::Packets { .. }, Some(_)) => {
+                self.twin.refuse_penalised(now, pkt.flow)
+            }
             (_, Some(_)) => {}
             (Said::Packets { .. }, None) => self.twin.enqueue_penalised(now, pkt.flow),
             (_, None) => self.twin.enqueue(pkt.flow, paid),
@@ -188,7 +214,8 @@ impl Qdisc for Twinned {
 
 impl super::Twinned for Twinned {
     fn beside(config: &AnyConfig, link: Link, dice: Rng) -> Option<Twinned> {
-        // In whole steps of 1e-9, in which p_m is kept; in the twin times are nanoseconds, which floats hold exactly.
+        // In whole steps of 1e-9, in which p_m is kept; in the twin times are nanoseconds, which
+        // floats hold exactly.
         let steps = |name| format!("{}", (Set(config).number(name) * 1e9).round() / 1e9);
         let millis = format!("{} ms", Set(config).nanos("rehash_interval").div_ceil(1_000_000));
         let quarters = format!("{}", (Set(config).number("warm_up") * 4.0).round() / 4.0);
@@ -226,7 +253,9 @@ impl super::Twinned for Twinned {
                 _ => PenaltyBox::Spaced,
             },
             packet: link.mean_packet.get() as f64,
-            penalty_rate: set.text("penalty_rate").parse::<tidegate::Rate>().unwrap().as_bps() as f64 / 8e9,
+            penalty_rate: set.text("penalty_rate").parse::<tidegate::Rate>().unwrap().as_bps()
+                as f64
+                / 8e9,
             penalty_depth: set.size("penalty_depth").in_bytes(link.mean_packet) as f64,
             rehash: match set.text("rehash").as_str() {
                 "off" => Rehash::Off,

@@ -11,7 +11,9 @@ use tidegate::{Link, Packet, Qdisc, Rng, Sink, Time};
 /// The hash functions of a queue with `bins` bins that was given `dice`, by epoch.
 fn documented_hash(bins: u64, mut dice: Rng) -> impl Fn(u64, u64) -> usize + use<> {
     let key = dice.bits();
-    move |epoch, flow| ((mix(flow ^ mix(key.wrapping_add(epoch))) as u128 * bins as u128) >> 64) as usize
+    move |epoch, flow| {
+        ((mix(flow ^ mix(key.wrapping_add(epoch))) as u128 * bins as u128) >> 64) as usize
+    }
 }
 
 /// The queue with its twin beside it: the same packets in, dropped and out.
@@ -42,9 +44,15 @@ impl Qdisc for Twinned {
     fn dequeue<S: Sink + ?Sized>(&mut self, now: Time, out: &mut S) -> Option<Packet> {
         self.busiest = self.busiest.max(self.twin.turns.len());
         let sent = self.queue.dequeue(now, out);
-        assert_eq!(sent.map(|pkt| pkt.slot), self.twin.dequeue(now.as_nanos()), "operation {}", self.operations);
+        assert_eq!(
+            sent.map(|pkt| pkt.slot),
+            self.twin.dequeue(now.as_nanos()),
+            "operation {}",
+            self.operations
+        );
         let mut busy = f64::NAN;
-        self.queue.probe(&mut |gauge| busy = if gauge.name == "busy_bins" { gauge.value } else { busy });
+        self.queue
+            .probe(&mut |gauge| busy = if gauge.name == "busy_bins" { gauge.value } else { busy });
         assert_eq!(busy as usize, self.twin.turns.len());
         self.idle += u64::from(sent.is_none());
         self.operations += 1;
@@ -65,8 +73,19 @@ impl super::Twinned for Twinned {
         let perturb = Some(set.nanos("perturb")).filter(|&nanos| nanos > 0);
         let by_class = set.is("map", "class");
         let hash = documented_hash(few as u64, dice);
-        let bin = move |epoch, flow| if by_class { (flow as usize).min(few as usize - 1) } else { hash(epoch, flow) };
+        let bin = move |epoch, flow| {
+            if by_class { (flow as usize).min(few as usize - 1) } else { hash(epoch, flow) }
+        };
         let twin = NaiveSfq::new(buffer(&config, &link, few as usize), ns2, perturb, bin);
-        Some(Twinned { queue, twin, by_class, operations: 0, dropped: 0, itself: 0, idle: 0, busiest: 0 })
+        Some(Twinned {
+            queue,
+            twin,
+            by_class,
+            operations: 0,
+            dropped: 0,
+            itself: 0,
+            idle: 0,
+            busiest: 0,
+        })
     }
 }

@@ -79,7 +79,12 @@ impl Qdisc for Twinned {
         let sent = self.queue.dequeue(now, out);
         if !self.on_the_edge {
             let expected = self.twin.dequeue(now.as_nanos() as f64);
-            assert_eq!(sent.map(|pkt| (self.queue.bin_of(pkt.flow), pkt.slot)), expected, "step {}", self.operations);
+            assert_eq!(
+                sent.map(|pkt| (self.queue.bin_of(pkt.flow), pkt.slot)),
+                expected,
+                "step {}",
+                self.operations
+            );
         }
         self.operations += 1;
         sent

@@ -41,8 +41,14 @@ impl Twinned {
                 paid = pkt.len as f64;
                 let passed = *fate == Fate::default();
                 self.paid += u64::from(passed);
-                assert!(die.is_none() && (passed || *fate == drop(DropReason::Penalty)), "step {step}: {fate:?}");
-                assert!(passed == (tokens >= paid) || (tokens - paid).abs() < 1e-6 * paid, "{tokens} for {paid}");
+                assert!(
+                    die.is_none() && (passed || *fate == drop(DropReason::Penalty)),
+                    "step {step}: {fate:?}"
+                );
+                assert!(
+                    passed == (tokens >= paid) || (tokens - paid).abs() < 1e-6 * paid,
+                    "{tokens} for {paid}"
+                );
             }
             Said::Red(said) => {
                 let told = Told { step, fate, die, markable: self.ecn && pkt.ecn.is_capable() };
@@ -88,7 +94,8 @@ impl Qdisc for Twinned {
             return;
         }
         let die = rolled(&before, self.queue.dice());
-        let (nanos, waiting) = (now.as_nanos() as f64, (backlog.packets as f64, backlog.bytes as f64));
+        let (nanos, waiting) =
+            (now.as_nanos() as f64, (backlog.packets as f64, backlog.bytes as f64));
         let said = match has_room {
             true => Some(self.twin.arrive(nanos, waiting, pkt.flow, pkt.len as f64)),
             false => {
@@ -140,7 +147,9 @@ impl super::Twinned for Twinned {
             floor: set.number("floor"),
             once: set.is("scaling", "crossing"),
             max_p: set.number("probability"),
-            penalty_rate: set.text("penalty_rate").parse::<tidegate::Rate>().unwrap().as_bps() as f64 / 8e9,
+            penalty_rate: set.text("penalty_rate").parse::<tidegate::Rate>().unwrap().as_bps()
+                as f64
+                / 8e9,
             penalty_depth: set.size("penalty_depth").in_bytes(link.mean_packet) as f64,
         };
         let red = NaiveRed {

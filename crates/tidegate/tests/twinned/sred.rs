@@ -7,8 +7,8 @@ use tidegate::catalog::{AnyConfig, AnyQueue};
 use tidegate::queues::Sred;
 use tidegate::{DropReason, Link, Packet, Qdisc, Rng, Sink, Size, Time};
 
-/// SRED with its twin beside it, which rolls the same dice: every verdict, the hit frequency and, in turn, what flows have
-/// in the list.
+/// SRED with its twin beside it, which rolls the same dice: every verdict, the hit frequency and,
+/// in turn, what flows have in the list.
 pub struct Twinned {
     pub queue: Sred,
     pub twin: NaiveSred,
@@ -47,7 +47,11 @@ impl Qdisc for Twinned {
         assert_eq!(zombies.len(), self.twin.zombies.len());
         agree("P", step, zombies.hit_frequency(), self.twin.p, 1e-3);
         if step.is_multiple_of(16) {
-            assert_eq!(zombies.occurrence(pkt.flow) as f64, self.twin.occurrence(pkt.flow), "operation {step}");
+            assert_eq!(
+                zombies.occurrence(pkt.flow) as f64,
+                self.twin.occurrence(pkt.flow),
+                "operation {step}"
+            );
         }
         self.operations += 1;
     }
@@ -78,6 +82,16 @@ impl super::Twinned for Twinned {
         };
         let twin = NaiveSred::new(setting);
         let disputes = Disputes::default();
-        Some(Twinned { queue, twin, dice, link, operations: 0, disputes, hits: 0, drops: 0, full: 0 })
+        Some(Twinned {
+            queue,
+            twin,
+            dice,
+            link,
+            operations: 0,
+            disputes,
+            hits: 0,
+            drops: 0,
+            full: 0,
+        })
     }
 }

@@ -26,7 +26,12 @@ impl Qdisc for Twinned {
         let mut fate = Fate::default();
         self.queue.enqueue(now, pkt, &mut Both(&mut fate, out));
         let fits = room_for_all && self.twin.has_room(class, pkt.len as f64);
-        assert_eq!(fate.dropped, (!fits).then_some(DropReason::Overlimit), "operation {}", self.operations);
+        assert_eq!(
+            fate.dropped,
+            (!fits).then_some(DropReason::Overlimit),
+            "operation {}",
+            self.operations
+        );
         if fits {
             self.twin.push(class, pkt.slot, pkt.len as f64);
         }
@@ -39,7 +44,12 @@ impl Qdisc for Twinned {
         self.busiest = self.busiest.max(busy);
         let sent = self.queue.dequeue(now, out);
         let expected = self.twin.pop();
-        assert_eq!(sent.map(|pkt| pkt.slot), expected.map(|(_, slot)| slot), "operation {}", self.operations);
+        assert_eq!(
+            sent.map(|pkt| pkt.slot),
+            expected.map(|(_, slot)| slot),
+            "operation {}",
+            self.operations
+        );
         self.idle += u64::from(sent.is_none());
         self.operations += 1;
         sent
@@ -59,7 +69,8 @@ impl super::Twinned for Twinned {
             Size::Bytes(most) => Some((weights.of(class), most as f64)),
             Size::Packets(_) => None,
         };
-        let classes: Vec<(f64, f64)> = (0..set.number("classes") as usize).map(class).collect::<Option<_>>()?;
+        let classes: Vec<(f64, f64)> =
+            (0..set.number("classes") as usize).map(class).collect::<Option<_>>()?;
         let order = if set.is("order", "scfq") { Order::Scfq } else { Order::Wf2qPlus };
         let mut twin = NaiveWfq::new(order, &classes);
         let Size::Bytes(most) = link.limit else { return None };

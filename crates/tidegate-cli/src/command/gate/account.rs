@@ -40,11 +40,14 @@ pub fn print_plans(plans: &[Lines], json: bool) -> Result<(), Failure> {
         return print_documents(plans.iter().map(named).collect(), Links::of(plans.len()));
     }
     let width = plans.iter().flatten().map(|(name, _)| name.len()).max().unwrap_or(0);
-    let page = |lines: &Lines| lines.iter().map(|(name, text)| format!("{name:width$}  {text}\n")).collect::<String>();
+    let page = |lines: &Lines| {
+        lines.iter().map(|(name, text)| format!("{name:width$}  {text}\n")).collect::<String>()
+    };
     output::print(&plans.iter().map(page).collect::<Vec<_>>().join("\n"))
 }
 
-/// Prints what became of the frames of each link that ended well, of so many as were asked for, likewise.
+/// Prints what became of the frames of each link that ended well, of so many as were asked for,
+/// likewise.
 ///
 /// # Errors
 /// It cannot be written.
@@ -100,9 +103,12 @@ fn document(Ended { config, plan, span, account, passed, recorded }: &Ended) -> 
 
 fn direction(counters: &Counters, passed: Passed) -> Value {
     let tally = |t: Tally| json!({ "frames": t.frames, "bytes": t.bytes });
-    let lost: Map<_, _> = Loss::all().map(|why| (why.name().into(), tally(counters.lost(why)))).collect();
-    let marked: Map<_, _> =
-        MarkReason::ALL.iter().map(|&why| (why.name().into(), counters.marked[why as usize].into())).collect();
+    let lost: Map<_, _> =
+        Loss::all().map(|why| (why.name().into(), tally(counters.lost(why)))).collect();
+    let marked: Map<_, _> = MarkReason::ALL
+        .iter()
+        .map(|&why| (why.name().into(), counters.marked[why as usize].into()))
+        .collect();
     json!({
         "received": tally(counters.received),
         "sent": tally(counters.sent),
@@ -117,8 +123,8 @@ fn direction(counters: &Counters, passed: Passed) -> Value {
     })
 }
 
-/// Frames that came in by an interface, as the kernel's program has counted them there, and never to us: nobody heard the
-/// interface, as in the moment after it has come up again.
+/// Frames that came in by an interface, as the kernel's program has counted them there, and never
+/// to us: nobody heard the interface, as in the moment after it has come up again.
 fn unheard(counters: &Counters, passed: Passed) -> u64 {
     (passed.taken + passed.unmanaged).saturating_sub(counters.received.frames + counters.missed)
 }
@@ -134,14 +140,19 @@ fn page(Ended { plan, span, account, passed, recorded, .. }: &Ended) -> String {
         format!("{} -> {}{back}", settings.outer, settings.inner),
     ];
     let both = [&account.managed, &account.reverse];
-    let sizes =
-        |name: &str, of: &dyn Fn(&Counters) -> Tally| [name.into(), size(of(both[0]), span), size(of(both[1]), span)];
-    let counts = |name: &str, of: &dyn Fn(&Counters) -> u64| [name.into(), count(of(both[0])), count(of(both[1]))];
+    let sizes = |name: &str, of: &dyn Fn(&Counters) -> Tally| {
+        [name.into(), size(of(both[0]), span), size(of(both[1]), span)]
+    };
+    let counts = |name: &str, of: &dyn Fn(&Counters) -> u64| {
+        [name.into(), count(of(both[0])), count(of(both[1]))]
+    };
     let mut rows = vec![head, sizes("received", &|c| c.received), sizes("sent", &|c| c.sent)];
     let mut rare: Vec<[String; 3]> =
         Loss::all().map(|why| sizes(&format!("lost: {}", why.name()), &|c| c.lost(why))).collect();
     rare.extend(
-        MarkReason::ALL.iter().map(|&why| counts(&format!("marked: {}", why.name()), &|c| c.marked[why as usize])),
+        MarkReason::ALL
+            .iter()
+            .map(|&why| counts(&format!("marked: {}", why.name()), &|c| c.marked[why as usize])),
     );
     rare.push(sizes("not judged", &|c| c.allowed));
     rare.push(sizes("held at the end", &|c| c.held));
@@ -157,7 +168,9 @@ fn page(Ended { plan, span, account, passed, recorded, .. }: &Ended) -> String {
         let because = trouble.as_ref().map(|why| format!(" ({why})")).unwrap_or_default();
         let (written, unwritten) = (human::count(*written), human::count(*unwritten));
         let size = Bytes::new(*bytes);
-        page.add(Block::Text(format!("Recorded {written} frames in {size}; {unwritten} went unrecorded{because}.")));
+        page.add(Block::Text(format!(
+            "Recorded {written} frames in {size}; {unwritten} went unrecorded{because}."
+        )));
     }
     page.render()
 }

@@ -1,4 +1,5 @@
-//! `--config`: links, their queues, classes and lists, read from a TOML file by the reader of scenarios.
+//! `--config`: links, their queues, classes and lists, read from a TOML file by the reader of
+//! scenarios.
 use std::path::{Path, PathBuf};
 
 use tidegate::config::{Params, Value};
@@ -10,7 +11,9 @@ use tidegate_gateway::pump::Waits;
 use tidegate_gateway::socket::Place;
 use tidegate_gateway::sort::Class;
 use tidegate_lab::nearest::did_you_mean;
-use tidegate_lab::reader::{Document, Entry, File, Kind, Node, Reader, Table, cut, name_of, scalar};
+use tidegate_lab::reader::{
+    Document, Entry, File, Kind, Node, Reader, Table, cut, name_of, scalar,
+};
 use tidegate_lab::{Problem, Problems, QueueSpec};
 
 use super::joint::OnExit;
@@ -19,7 +22,8 @@ use super::scrape::{Address, Metrics};
 use crate::failure::Failure;
 
 /// What such a file is.
-const FILE: File = File { kind: "a gate's file", least: "one [[link]] with in, out, rate and queue" };
+const FILE: File =
+    File { kind: "a gate's file", least: "one [[link]] with in, out, rate and queue" };
 
 params! {
     /// A managed direction's quantities.
@@ -56,8 +60,18 @@ params! {
 /// Keys of the file itself.
 const OF_FILE: [&str; 4] = ["socket", "metrics", "metrics_public", "link"];
 /// Keys of every managed direction.
-const OF_WAY: [&str; 10] =
-    ["rate", "limit", "mean_packet", "queue", "flow_key", "rehash", "overhead", "allow", "class", "offenders"];
+const OF_WAY: [&str; 10] = [
+    "rate",
+    "limit",
+    "mean_packet",
+    "queue",
+    "flow_key",
+    "rehash",
+    "overhead",
+    "allow",
+    "class",
+    "offenders",
+];
 /// Keys that a link has besides.
 const OF_LINK: [&str; 10] =
     ["name", "in", "out", "back", "delay", "busy", "drain", "on_exit", "record", "record_limit"];
@@ -94,10 +108,19 @@ impl Source {
     /// # Errors
     /// What is not.
     pub fn may_follow(&self, old: &Source) -> Result<(), Failure> {
-        let told =
-            |of: &Source| [of.socket.as_ref().map(Place::to_string), of.metrics.map(|metrics| metrics.to_string())];
-        let mut all = ["socket", "metrics"].into_iter().zip(&self.places).zip(told(self).into_iter().zip(told(old)));
-        let Some(((field, place), (now, _))) = all.find(|(_, (now, before))| now != before) else { return Ok(()) };
+        let told = |of: &Source| {
+            [
+                of.socket.as_ref().map(Place::to_string),
+                of.metrics.map(|metrics| metrics.to_string()),
+            ]
+        };
+        let mut all = ["socket", "metrics"]
+            .into_iter()
+            .zip(&self.places)
+            .zip(told(self).into_iter().zip(told(old)));
+        let Some(((field, place), (now, _))) = all.find(|(_, (now, before))| now != before) else {
+            return Ok(());
+        };
         let why = "cannot be otherwise while the gate runs; end it and start it anew".into();
         let (place, field, value) = (place.clone(), field.into(), now.unwrap_or("none".into()));
         Err(Failure::input(Problems::one(Problem { place, field, value, why })))
@@ -132,11 +155,13 @@ pub fn parse(bytes: &[u8], path: &Path) -> Result<Config, Problems> {
     }
 }
 
-/// `problem`, with what was meant if it is that a table is given twice of which there may be several.
+/// `problem`, with what was meant if it is that a table is given twice of which there may be
+/// several.
 fn in_brackets(mut problem: Problem) -> Problem {
     for name in ["link", "link.class", "link.back.class"] {
         let twice = format!("the table [{name}] is given twice");
-        problem.why = problem.why.replace(&twice, &format!("{twice}: write [[{name}]] with double brackets"));
+        problem.why =
+            problem.why.replace(&twice, &format!("{twice}: write [[{name}]] with double brackets"));
     }
     problem
 }
@@ -148,8 +173,8 @@ impl Of<'_> {
     fn source(&mut self, root: &Node, path: &Path) -> Source {
         let table = self.0.table(root, "");
         self.0.only(&table, "a gate's file", &OF_FILE);
-        let places =
-            ["socket", "metrics"].map(|key| self.0.doc.place(table.get(key).map_or(table.origin, |node| node.origin)));
+        let places = ["socket", "metrics"]
+            .map(|key| self.0.doc.place(table.get(key).map_or(table.origin, |node| node.origin)));
         let socket = self.parsed(&table, "socket");
         Source { path: path.into(), socket, metrics: self.metrics(&table), places }
     }
@@ -157,7 +182,11 @@ impl Of<'_> {
     fn metrics(&mut self, table: &Table<'_>) -> Option<Metrics> {
         let public = self.0.flag(table, "metrics_public");
         if table.get("metrics_public").is_some() && table.get("metrics").is_none() {
-            self.0.refuse_key(table, "metrics_public", "there is no `metrics` that it could open to others");
+            self.0.refuse_key(
+                table,
+                "metrics_public",
+                "there is no `metrics` that it could open to others",
+            );
         }
         let address: Address = self.parsed(table, "metrics")?;
         Metrics::new(address, public).map_err(|error| self.refuse(table, error)).ok()
@@ -170,7 +199,8 @@ impl Of<'_> {
             return vec![];
         };
         let nodes = self.0.tables(node, "link");
-        let links: Vec<_> = (1..).zip(nodes).map(|(number, node)| (self.link(node, number), node)).collect();
+        let links: Vec<_> =
+            (1..).zip(nodes).map(|(number, node)| (self.link(node, number), node)).collect();
         self.distinct(&links);
         links.into_iter().filter_map(|(link, _)| link).collect()
     }
@@ -180,21 +210,33 @@ impl Of<'_> {
         let mut names: Vec<&str> = Vec::new();
         let mut interfaces: Vec<(&str, &str)> = Vec::new();
         let whose = |interfaces: &[(&str, &str)], wanted: &str| {
-            interfaces.iter().find(|(interface, _)| *interface == wanted).map(|(_, link)| link.to_string())
+            interfaces
+                .iter()
+                .find(|(interface, _)| *interface == wanted)
+                .map(|(_, link)| link.to_string())
         };
         for (link, node) in links.iter().filter_map(|(link, node)| Some((link.as_ref()?, node))) {
             let path = format!("link.{}.", link.name);
             let table = self.0.table(node, &path);
-            // A link without a name is called by its `in`; if another has that interface too, that is told below.
+            // A link without a name is called by its `in`; if another has that interface too, that
+            // is told below.
             let key = if table.get("name").is_some() { "name" } else { "in" };
             let told = key == "in" && whose(&interfaces, &link.settings.inner).is_some();
             if names.contains(&link.name.as_str()) && !told {
-                self.0.refuse_key(&table, key, "another link is called that too; each needs a `name` of its own");
+                self.0.refuse_key(
+                    &table,
+                    key,
+                    "another link is called that too; each needs a `name` of its own",
+                );
             }
             let own = [("in", &link.settings.inner), ("out", &link.settings.outer)];
             for (key, interface) in own {
                 if let Some(other) = whose(&interfaces, interface) {
-                    self.0.refuse_key(&table, key, format!("the link `{other}` has this interface"));
+                    self.0.refuse_key(
+                        &table,
+                        key,
+                        format!("the link `{other}` has this interface"),
+                    );
                 }
             }
             interfaces.extend(own.map(|(_, interface)| (interface.as_str(), link.name.as_str())));
@@ -210,10 +252,12 @@ impl Of<'_> {
             Some(_) => self.0.name(&table, "name"),
             None => table.get("in").and_then(scalar).unwrap_or_default(),
         };
-        let path = if name.is_empty() { format!("link.{number}.") } else { format!("link.{name}.") };
+        let path =
+            if name.is_empty() { format!("link.{number}.") } else { format!("link.{name}.") };
         let table = table.called(&path);
         self.0.only(&table, "a [[link]]", &[&OF_LINK[..], &OF_WAY].concat());
-        let [inner, outer] = ["in", "out"].map(|key| self.required(&table, key, "the name of an interface"));
+        let [inner, outer] =
+            ["in", "out"].map(|key| self.required(&table, key, "the name of an interface"));
         if inner.is_some() && inner == outer {
             self.0.refuse_key(&table, "out", "must be another interface than `in`");
         }
@@ -244,7 +288,8 @@ impl Of<'_> {
             delay: params.delay,
         };
         let places = self.places(&table);
-        let config = LinkConfig { name, settings, waits, drain: params.drain, on_exit, record, places };
+        let config =
+            LinkConfig { name, settings, waits, drain: params.drain, on_exit, record, places };
         (self.0.problems.len() == before).then_some(config)
     }
 
@@ -252,7 +297,10 @@ impl Of<'_> {
     fn places(&self, table: &Table<'_>) -> Vec<(String, tidegate_lab::Place)> {
         let mut places = vec![(String::new(), self.0.doc.place(table.origin))];
         let of = |prefix: &str, entries: &[Entry]| -> Vec<(String, tidegate_lab::Place)> {
-            entries.iter().map(|e| (format!("{prefix}{}", e.key), self.0.doc.place(e.node.origin))).collect()
+            entries
+                .iter()
+                .map(|e| (format!("{prefix}{}", e.key), self.0.doc.place(e.node.origin)))
+                .collect()
         };
         places.extend(of("", table.entries));
         if let Some(Node { kind: Kind::Table(entries), .. }) = table.get("back") {
@@ -283,7 +331,11 @@ impl Of<'_> {
         let queue = match table.get("queue") {
             Some(node) => self.0.queue(node, &table.field("queue")),
             None => {
-                self.0.missing(table, "queue", "this key is required: a queue, as in queue = \"sfb\"");
+                self.0.missing(
+                    table,
+                    "queue",
+                    "this key is required: a queue, as in queue = \"sfb\"",
+                );
                 QueueSpec::named("drop_tail")
             }
         };
@@ -318,13 +370,16 @@ impl Of<'_> {
         rules
     }
 
-    /// Takes down an error of a direction: at its key, at the queue's parameter, or at the class that it names.
+    /// Takes down an error of a direction: at its key, at the queue's parameter, or at the class
+    /// that it names.
     fn refuse(&mut self, table: &Table<'_>, error: ConfigError) {
         let field = table.field(&error.field);
         let (key, inner) = error.field.split_once('.').unwrap_or((&error.field, "name"));
         let node = table.get(key);
         let inside = node.and_then(|node| match &node.kind {
-            Kind::Table(entries) => entries.iter().find(|entry| entry.key == inner).map(|entry| &entry.node),
+            Kind::Table(entries) => {
+                entries.iter().find(|entry| entry.key == inner).map(|entry| &entry.node)
+            }
             Kind::List(items) => items.iter().find(|item| name_of(item) == Some(&error.value)),
             _ => None,
         });
@@ -336,10 +391,13 @@ impl Of<'_> {
         let Some(node) = table.get("class") else { return vec![] };
         let path = table.field("class");
         let nodes = self.0.tables(node, &path);
-        let classes: Vec<Class> =
-            (1..).zip(nodes).map(|(number, node)| self.class(node, &format!("{path}.{number}."))).collect();
+        let classes: Vec<Class> = (1..)
+            .zip(nodes)
+            .map(|(number, node)| self.class(node, &format!("{path}.{number}.")))
+            .collect();
         for (at, class) in classes.iter().enumerate() {
-            if !class.name.is_empty() && classes[..at].iter().any(|other| other.name == class.name) {
+            if !class.name.is_empty() && classes[..at].iter().any(|other| other.name == class.name)
+            {
                 let why = "two classes of a direction cannot have the same name";
                 self.0.problem(nodes[at].origin, &format!("{path}.name"), &class.name, why);
             }
@@ -383,22 +441,39 @@ impl Of<'_> {
     }
 
     /// The value of a key, read from its text.
-    fn parsed<T: std::str::FromStr<Err = UnitError>>(&mut self, table: &Table<'_>, key: &str) -> Option<T> {
+    fn parsed<T: std::str::FromStr<Err = UnitError>>(
+        &mut self,
+        table: &Table<'_>,
+        key: &str,
+    ) -> Option<T> {
         let node = table.get(key)?;
         self.entry(node, &table.field(key))
     }
 
     /// The value of a key, or each of its list.
-    fn all<T: std::str::FromStr<Err = UnitError>>(&mut self, table: &Table<'_>, key: &str) -> Vec<T> {
+    fn all<T: std::str::FromStr<Err = UnitError>>(
+        &mut self,
+        table: &Table<'_>,
+        key: &str,
+    ) -> Vec<T> {
         let Some(node) = table.get(key) else { return vec![] };
         let field = table.field(key);
         match &node.kind {
-            Kind::List(_) => self.0.list(node, &field).iter().filter_map(|item| self.entry(item, &field)).collect(),
+            Kind::List(_) => self
+                .0
+                .list(node, &field)
+                .iter()
+                .filter_map(|item| self.entry(item, &field))
+                .collect(),
             _ => self.entry(node, &field).into_iter().collect(),
         }
     }
 
-    fn entry<T: std::str::FromStr<Err = UnitError>>(&mut self, node: &Node, field: &str) -> Option<T> {
+    fn entry<T: std::str::FromStr<Err = UnitError>>(
+        &mut self,
+        node: &Node,
+        field: &str,
+    ) -> Option<T> {
         let Some(text) = scalar(node) else {
             let why = format!("must be a text or a number, not {}", node.what());
             self.0.problem(node.origin, field, &node.shown(), why);
@@ -423,7 +498,10 @@ impl std::str::FromStr for Priority {
     fn from_str(text: &str) -> Result<Priority, UnitError> {
         match text.parse::<u8>() {
             Ok(priority @ 0..=7) => Ok(Priority(priority)),
-            _ => Err(UnitError { text: text.into(), why: "must be a whole number from 0 to 7".into() }),
+            _ => Err(UnitError {
+                text: text.into(),
+                why: "must be a whole number from 0 to 7".into(),
+            }),
         }
     }
 }

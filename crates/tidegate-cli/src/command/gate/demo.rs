@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use tidegate::{Link, Rate, Size, Span};
 use tidegate_gateway::demo::FRAME;
 use tidegate_gateway::demo::{
-    Demo, DemoError, Group, Measured, Sending, Tcp, Trial, congestion_controls, has_congestion_control, possible,
+    Demo, DemoError, Group, Measured, Sending, Tcp, Trial, congestion_controls,
+    has_congestion_control, possible,
 };
 use tidegate_gateway::rehash::Rehash;
 use tidegate_lab::replay::default_limit;
@@ -17,7 +18,8 @@ use crate::failure::Failure;
 use crate::progress::Onlooker;
 use crate::{interrupt, output};
 
-/// The queues without --queue: what most links have, what was meant to be better, and those that were meant for floods.
+/// The queues without --queue: what most links have, what was meant to be better, and those that
+/// were meant for floods.
 const QUEUES: [&str; 7] = ["drop_tail", "red", "sfb", "care", "purge", "bare", "ewfq"];
 /// The congestion control of the group `tcp`.
 const CUBIC: &str = "cubic";
@@ -26,12 +28,13 @@ const BBR: &str = "bbr";
 
 /// Send kernel TCP and a flood of UDP through the gateway, and say who got what behind each queue.
 ///
-/// Makes three network namespaces, clients, gateway and server, that nothing else on this machine sees, and sends real
-/// packets through `tidegate gate` for a few seconds with each queue: TCP connections of this kernel and one UDP sender
-/// at three times the line. What came in and what arrived is counted on the wires. All of it is removed at the end, also
-/// after Ctrl-C.
+/// Makes three network namespaces, clients, gateway and server, that nothing else on this machine
+/// sees, and sends real packets through `tidegate gate` for a few seconds with each queue: TCP
+/// connections of this kernel and one UDP sender at three times the line. What came in and what
+/// arrived is counted on the wires. All of it is removed at the end, also after Ctrl-C.
 ///
-/// Needs root, iproute2 and iperf3. Meant for a machine with two cores or more that has nothing else to do.
+/// Needs root, iproute2 and iperf3. Meant for a machine with two cores or more that has nothing
+/// else to do.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -40,7 +43,8 @@ Examples:
   tidegate gate demo --congestion reno --bbr 0 --flood 50Mbit/s --json
   tidegate gate demo --congestion reno --congestion cubic --tcp 4 --flood 0bit/s")]
 pub struct Args {
-    /// A queue to measure, NAME[/PRESET][,param=value…][ as LABEL], preset `auto` if none is named; give it several times
+    /// A queue to measure, NAME[/PRESET][,param=value…][ as LABEL], preset `auto` if none is
+    /// named; give it several times
     #[arg(long = "queue", value_name = "Q", default_values = QUEUES)]
     queues: Vec<QueueSpec>,
     /// How long is measured with each queue
@@ -52,7 +56,8 @@ pub struct Args {
     /// The gateway's rate
     #[arg(long, default_value = "100 Mbit/s", allow_hyphen_values = true)]
     rate: Rate,
-    /// How much may wait in the queue, as in "125 kB" or "100 packets" [default: what the link sends in 100 ms]
+    /// How much may wait in the queue, as in "125 kB" or "100 packets" [default: what the link
+    /// sends in 100 ms]
     #[arg(long, value_name = "SIZE", allow_hyphen_values = true)]
     limit: Option<Size>,
     /// How long every packet is under way, each way
@@ -61,18 +66,19 @@ pub struct Args {
     /// What is one flow to the queue: five-tuple, source, destination, pair, or source-prefix/N
     #[arg(long, value_name = "K", default_value = "five-tuple")]
     flow_key: FlowKey,
-    /// How often the gateway gives flows new keys before the queue, or `off` [default: as is usual for the queue]
+    /// How often the gateway gives flows new keys before the queue, or `off` [default: as is usual
+    /// for the queue]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     rehash: Option<Rehash>,
     /// TCP connections, each from an address of its own
     #[arg(long, value_name = "N", default_value = "8", value_parser = whole::<u16>(1, 100), allow_negative_numbers = true)]
     tcp: u16,
-    /// The congestion control of these connections, one that the kernel has; given several times, there is a group of so
-    /// many connections for each, which bears its name
+    /// The congestion control of these connections, one that the kernel has; given several times,
+    /// there is a group of so many connections for each, which bears its name
     #[arg(long, value_name = "NAME", default_value = CUBIC)]
     congestion: Vec<String>,
-    /// Let TCP repair losses as NewReno does (no SACK, RACK, time stamps) and acknowledge every segment at once, as the
-    /// simulator's `newreno` does
+    /// Let TCP repair losses as NewReno does (no SACK, RACK, time stamps) and acknowledge every
+    /// segment at once, as the simulator's `newreno` does
     #[arg(long)]
     newreno: bool,
     /// Connections of a second group, `bbr`, if the kernel has that
@@ -132,8 +138,9 @@ impl Args {
     fn demo(&self) -> Result<Demo, Failure> {
         let limit = self.limit.unwrap_or_else(|| default_limit(self.rate, FRAME));
         let link = Link::new(self.rate, limit, FRAME).map_err(Failure::input)?;
-        let program = std::env::current_exe()
-            .map_err(|error| Failure::Runtime(format!("cannot find this command's own file: {error}")))?;
+        let program = std::env::current_exe().map_err(|error| {
+            Failure::Runtime(format!("cannot find this command's own file: {error}"))
+        })?;
         let groups = self.groups()?;
         let Args { delay, flow_key, rehash, warmup, duration, .. } = *self;
         let tcp = if self.newreno { Tcp::NewReno } else { Tcp::Full };
@@ -145,7 +152,9 @@ impl Args {
         for (i, asked) in self.congestion.iter().enumerate() {
             if !has(asked)? {
                 let known = congestion_controls().map_err(Failure::runtime)?.join(", ");
-                return Err(Failure::Input(format!("--congestion {asked}: this kernel has no such; it has {known}")));
+                return Err(Failure::Input(format!(
+                    "--congestion {asked}: this kernel has no such; it has {known}"
+                )));
             }
             if self.congestion[..i].contains(asked) {
                 return Err(Failure::Input(format!(
@@ -186,7 +195,12 @@ impl Args {
             config.build(*link, tidegate::Rng::from_seed(0)).map_err(Failure::input)?;
             let bare = QueueSpec { label: None, ..spec.clone() };
             // It is called what it was asked for as, whatever a wire adds.
-            Ok(Trial { queue: bare.to_string(), label: asked.label(), preset: spec.preset().into(), config })
+            Ok(Trial {
+                queue: bare.to_string(),
+                label: asked.label(),
+                preset: spec.preset().into(),
+                config,
+            })
         };
         self.queues.iter().map(trial).collect()
     }
@@ -204,10 +218,14 @@ fn failure(error: DemoError) -> Failure {
 }
 
 /// Reads a time from `least` to `most`.
-fn within(least: &'static str, most: &'static str) -> impl Fn(&str) -> Result<Span, String> + Clone {
+fn within(
+    least: &'static str,
+    most: &'static str,
+) -> impl Fn(&str) -> Result<Span, String> + Clone {
     let bounds: [Span; 2] = [least, most].map(|bound| bound.parse().expect("a bound is a time"));
     move |text| {
-        let span: Span = text.parse().map_err(|error: tidegate::units::UnitError| error.to_string())?;
+        let span: Span =
+            text.parse().map_err(|error: tidegate::units::UnitError| error.to_string())?;
         match (bounds[0]..=bounds[1]).contains(&span) {
             true => Ok(span),
             false => Err(format!("must lie in {least} to {most}")),

@@ -1,4 +1,5 @@
-//! Two interfaces, joined for a gate and let go again: what `tidegate gate` refuses, installs and leaves behind.
+//! Two interfaces, joined for a gate and let go again: what `tidegate gate` refuses, installs and
+//! leaves behind.
 use std::time::Duration;
 
 use tidegate_gateway::failopen::{self, FailOpen, Passed};
@@ -25,7 +26,8 @@ pub enum OnExit {
 pub enum Purpose {
     /// To join them.
     Start,
-    /// To say what would be done. A gate that runs is to be told so by a reload, if it is the one that holds them.
+    /// To say what would be done. A gate that runs is to be told so by a reload, if it is the one
+    /// that holds them.
     Show,
 }
 
@@ -79,7 +81,8 @@ fn refused(error: std::io::Error) -> Failure {
     Failure::runtime(rights::explained(error))
 }
 
-/// What there is at the interfaces. A gate that was killed just now is given the time to be known as dead.
+/// What there is at the interfaces. A gate that was killed just now is given the time to be known
+/// as dead.
 fn inspect(names: [&str; 2]) -> Result<Preflight, Failure> {
     let preflight = preflight::inspect(names, clock::now()).map_err(refused)?;
     if holder(&preflight).is_none() {
@@ -98,7 +101,10 @@ fn holder(preflight: &Preflight) -> Option<u32> {
 }
 
 /// What joining does beyond moving frames, as pairs of a name and a text like the plan's.
-pub fn lines(Cleared { preflight, ends, holder }: &Cleared, on_exit: OnExit) -> Vec<(String, String)> {
+pub fn lines(
+    Cleared { preflight, ends, holder }: &Cleared,
+    on_exit: OnExit,
+) -> Vec<(String, String)> {
     let [one, other] = ends.each_ref().map(|end| &end.name);
     let mut lines = vec![(
         "loaded",
@@ -107,14 +113,19 @@ pub fn lines(Cleared { preflight, ends, holder }: &Cleared, on_exit: OnExit) -> 
         ),
     )];
     if !preflight.leftovers.is_empty() {
-        lines.push(("replaced", format!("what a gate that is gone has left at {}", preflight.leftovers.join(", "))));
+        lines.push((
+            "replaced",
+            format!("what a gate that is gone has left at {}", preflight.leftovers.join(", ")),
+        ));
     }
     if !preflight.findings.is_empty() {
         let findings: Vec<_> = preflight.findings.iter().map(ToString::to_string).collect();
         lines.push(("in_spite_of", findings.join("; ")));
     }
     if let Some(process) = holder {
-        let held = format!("by a gate that runs as process {process}: its reload goes by this, and no start");
+        let held = format!(
+            "by a gate that runs as process {process}: its reload goes by this, and no start"
+        );
         lines.push(("held", held));
     }
     lines.push((
@@ -153,14 +164,16 @@ impl Joint {
         })
     }
 
-    /// Begins the heartbeat: what arrives from here on is ours. `begin` forgets what has arrived before.
+    /// Begins the heartbeat: what arrives from here on is ours. `begin` forgets what has arrived
+    /// before.
     pub fn take_over(&mut self, begin: impl FnOnce()) {
         let _ = self.fail_open.beat(); // there was none before, so that it had lapsed
         begin();
         self.passed[0] = self.fail_open.passed().unwrap_or_default();
     }
 
-    /// What the program did from when we took over until we left, at the one interface and at the other.
+    /// What the program did from when we took over until we left, at the one interface and at the
+    /// other.
     pub fn passed(&self) -> [Passed; 2] {
         let [begun, left] = self.passed;
         [0, 1].map(|at| Passed {
@@ -175,8 +188,8 @@ impl Joint {
         let _ = self.fail_open.remove();
     }
 
-    /// Lets the interfaces go, as was asked for; how many frames the kernel has forwarded in our stead between our taking over and
-    /// our leaving. `pen` tells what stays.
+    /// Lets the interfaces go, as was asked for; how many frames the kernel has forwarded in our
+    /// stead between our taking over and our leaving. `pen` tells what stays.
     ///
     /// # Errors
     /// The kernel refuses.
@@ -198,7 +211,11 @@ impl Joint {
 /// What interfaces are called now that had these numbers and names.
 fn names_now(ends: &[(u32, String); 2]) -> [String; 2] {
     let all = Netlink::open().and_then(|mut line| facts::interfaces(&mut line)).unwrap_or_default();
-    let now = |index| all.iter().find(|interface| interface.index == index).map(|interface| interface.name.clone());
+    let now = |index| {
+        all.iter()
+            .find(|interface| interface.index == index)
+            .map(|interface| interface.name.clone())
+    };
     ends.each_ref().map(|(index, name)| now(*index).unwrap_or_else(|| name.clone()))
 }
 
@@ -219,16 +236,20 @@ impl Guard for Joint {
     }
 }
 
-/// `--remove`: takes away what a gate that is gone has left at the interfaces called `names`. What is left at one can be
-/// taken away when the other is gone.
+/// `--remove`: takes away what a gate that is gone has left at the interfaces called `names`. What
+/// is left at one can be taken away when the other is gone.
 ///
 /// # Errors
-/// An interface is missing, a living gate holds one, or the kernel refuses; the other's is taken away all the same.
+/// An interface is missing, a living gate holds one, or the kernel refuses; the other's is taken
+/// away all the same.
 pub fn remove(names: [&str; 2]) -> Result<(), Failure> {
-    let all = Netlink::open().and_then(|mut line| facts::interfaces(&mut line)).map_err(Failure::runtime)?;
+    let all = Netlink::open()
+        .and_then(|mut line| facts::interfaces(&mut line))
+        .map_err(Failure::runtime)?;
     let (mut missing, mut refused) = (Vec::new(), Vec::new());
     for name in names {
-        let index = all.iter().find(|interface| interface.name == name).map(|interface| interface.index);
+        let index =
+            all.iter().find(|interface| interface.name == name).map(|interface| interface.index);
         match index.map(failopen::remove) {
             None => missing.push(format!("there is no interface {name}")),
             Some(Ok(true)) => output::print(&format!("{name}: removed\n"))?,

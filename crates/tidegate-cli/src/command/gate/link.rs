@@ -1,4 +1,5 @@
-//! What a gate is to do with a link, from wherever it was read: the command line, or a table of a file.
+//! What a gate is to do with a link, from wherever it was read: the command line, or a table of a
+//! file.
 use std::path::PathBuf;
 
 use tidegate::{Bytes, ConfigError, Link, Rate, Size, Span, catalog};
@@ -49,17 +50,27 @@ impl LinkConfig {
 
     /// An error of a field, with its place in the file if there is one.
     pub fn told(&self, error: ConfigError) -> Failure {
-        let place = self.places.iter().find(|(field, _)| *field == error.field).or(self.places.first());
+        let place =
+            self.places.iter().find(|(field, _)| *field == error.field).or(self.places.first());
         let Some((_, place)) = place else { return Failure::input(error) };
         let field = format!("link.{}.{}", self.name, error.field);
-        Failure::input(Problems::one(Problem { place: place.clone(), field, value: error.value, why: error.why }))
+        Failure::input(Problems::one(Problem {
+            place: place.clone(),
+            field,
+            value: error.value,
+            why: error.why,
+        }))
     }
 
     /// The plan as pairs of a name and a text, and what is done besides.
     pub fn lines(&self, plan: &Plan) -> Vec<(String, String)> {
         let waits = match self.waits {
             Waits::Asleep => {
-                format!("asleep until {} to {} before a departure, as this machine wakes", wakes::LEAST, wakes::MOST)
+                format!(
+                    "asleep until {} to {} before a departure, as this machine wakes",
+                    wakes::LEAST,
+                    wakes::MOST
+                )
             }
             Waits::Awake => "awake: never sleeps, and takes a processor".into(),
         };
@@ -78,13 +89,18 @@ impl LinkConfig {
     /// What is not.
     pub fn may_follow(&self, old: &LinkConfig) -> Result<(), Failure> {
         let why = "cannot be otherwise while the gate runs; end it and start it anew";
-        let capture =
-            |of: &LinkConfig| of.record.as_ref().map_or("none".into(), |(path, _)| path.display().to_string());
+        let capture = |of: &LinkConfig| {
+            of.record.as_ref().map_or("none".into(), |(path, _)| path.display().to_string())
+        };
         match () {
-            () if self.on_exit != old.on_exit => {
-                Err(self.told(ConfigError::new("on_exit", format!("{:?}", self.on_exit).to_lowercase(), why)))
+            () if self.on_exit != old.on_exit => Err(self.told(ConfigError::new(
+                "on_exit",
+                format!("{:?}", self.on_exit).to_lowercase(),
+                why,
+            ))),
+            () if self.record != old.record => {
+                Err(self.told(ConfigError::new("record", capture(self), why)))
             }
-            () if self.record != old.record => Err(self.told(ConfigError::new("record", capture(self), why))),
             () => Ok(()),
         }
     }
@@ -116,17 +132,34 @@ pub struct Wanted {
 }
 
 impl Wanted {
-    /// The direction, checked. Fields of an error that are the queue's parameters begin with `queue.`.
+    /// The direction, checked. Fields of an error that are the queue's parameters begin with
+    /// `queue.`.
     ///
     /// # Errors
     /// Names the field, its value and the bound.
     pub fn way(self) -> Result<Way, ConfigError> {
-        let Wanted { rate, limit, mean_packet, queue, flow_key, rehash, overhead, classes, allowed, offenders } = self;
-        let link = Link::new(rate, limit.unwrap_or_else(|| default_limit(rate, mean_packet)), mean_packet)?;
+        let Wanted {
+            rate,
+            limit,
+            mean_packet,
+            queue,
+            flow_key,
+            rehash,
+            overhead,
+            classes,
+            allowed,
+            offenders,
+        } = self;
+        let link = Link::new(
+            rate,
+            limit.unwrap_or_else(|| default_limit(rate, mean_packet)),
+            mean_packet,
+        )?;
         let spec = on_a_wire(&queue);
         let mut config = spec.resolve(&link).map_err(of_queue)?;
         if !classes.is_empty()
-            && let Some((name, value)) = spec.params.iter().find(|(name, _)| BY_CLASS.contains(&name.as_str()))
+            && let Some((name, value)) =
+                spec.params.iter().find(|(name, _)| BY_CLASS.contains(&name.as_str()))
         {
             let why = "follows from the classes: leave it out";
             return Err(of_queue(ConfigError::new(name, value, why)));
@@ -134,7 +167,17 @@ impl Wanted {
         deal(&mut config, &classes)?;
         config.build(link, tidegate::Rng::from_seed(0)).map_err(of_queue)?;
         let rehash = rehash.unwrap_or_else(|| Rehash::usual(&config));
-        Ok(Way { link, queue: config, label: queue.label(), flow_key, rehash, overhead, classes, allowed, offenders })
+        Ok(Way {
+            link,
+            queue: config,
+            label: queue.label(),
+            flow_key,
+            rehash,
+            overhead,
+            classes,
+            allowed,
+            offenders,
+        })
     }
 }
 
@@ -146,12 +189,14 @@ fn of_queue(error: ConfigError) -> ConfigError {
     }
 }
 
-/// The queue as it is to be on a wire: a packet that is to carry congestion's signal and cannot be marked is dropped
-/// (RFC 3168 §5), also by queues whose papers only mark, unless their parameter says otherwise.
+/// The queue as it is to be on a wire: a packet that is to carry congestion's signal and cannot be
+/// marked is dropped (RFC 3168 §5), also by queues whose papers only mark, unless their parameter
+/// says otherwise.
 pub fn on_a_wire(spec: &QueueSpec) -> QueueSpec {
     const NON_ECT: &str = "non_ect";
     let mut spec = spec.clone();
-    let knows = catalog::find(&spec.name).is_some_and(|row| row.params.iter().any(|p| p.name == NON_ECT));
+    let knows =
+        catalog::find(&spec.name).is_some_and(|row| row.params.iter().any(|p| p.name == NON_ECT));
     if knows && spec.params.iter().all(|(name, _)| name != NON_ECT) {
         spec.params.push((NON_ECT.into(), "drop".into()));
     }

@@ -49,7 +49,8 @@ impl Notes {
         Pen { to: self.to.clone(), links: self.links, whose: String::new() }
     }
 
-    /// Has `last` written too, and waits a second at most until all is. Nobody else is to have a pen any more.
+    /// Has `last` written too, and waits a second at most until all is. Nobody else is to have a
+    /// pen any more.
     pub fn end(self, last: impl IntoIterator<Item = String>) {
         let begun = Instant::now();
         for note in last {
@@ -143,7 +144,8 @@ mod tests {
     #[test]
     fn notes_of_several_links_begin_with_the_time_and_the_link() {
         static SAID: Mutex<Vec<String>> = Mutex::new(vec![]);
-        let notes = Notes::by(Links::Several, |note| SAID.lock().unwrap().push(note.into())).unwrap();
+        let notes =
+            Notes::by(Links::Several, |note| SAID.lock().unwrap().push(note.into())).unwrap();
         notes.pen().of("west").note("well again");
         notes.pen().note("the gate is ending");
         notes.end(["error: it is over".into()]);
@@ -152,7 +154,11 @@ mod tests {
         assert_eq!(words, ["west: well again", "the gate is ending", "error: it is over"]);
         let at = UtcDateTime::from_unix_timestamp(1_700_000_009).unwrap();
         assert_eq!(stamp(at), "2023-11-14T22:13:29Z");
-        assert!(said.iter().all(|note| note.len() > 21 && note.starts_with("20") && note[19..].starts_with("Z ")));
+        assert!(
+            said.iter().all(|note| note.len() > 21
+                && note.starts_with("20")
+                && note[19..].starts_with("Z "))
+        );
         assert_eq!(whose(Links::One, "west"), "");
     }
 }

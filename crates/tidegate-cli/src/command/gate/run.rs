@@ -72,7 +72,8 @@ pub struct Ended {
     pub span: Span,
     /// What became of the frames.
     pub account: Account,
-    /// What the kernel's program did with those that came in by the one interface and by the other.
+    /// What the kernel's program did with those that came in by the one interface and by the
+    /// other.
     pub passed: [Passed; 2],
     /// What was recorded.
     pub recorded: Option<Recorded>,
@@ -117,7 +118,8 @@ pub fn run(links: Vec<Ready>, together: Together<'_>) -> Result<Outcome, Failure
     let (desk, samplers) = desk(&links);
     let pen = notes.pen();
     let view = apart(|| View::open(&desk, socket, metrics, names, pen))?;
-    // Before anything is taken over, since it takes as long as the memory is large. Where the system refuses, so be it.
+    // Before anything is taken over, since it takes as long as the memory is large. Where the
+    // system refuses, so be it.
     let _ = host::keep_memory();
     let started = join(&links, gates)?;
     if let Err(why) = confine::confine() {
@@ -146,10 +148,12 @@ pub fn run(links: Vec<Ready>, together: Together<'_>) -> Result<Outcome, Failure
             threads.push(spawn(scope, started, ordered).inspect_err(|_| wished.end())?);
             running.push(Running::new(link, secret, change, felt));
         }
-        // All that is left to this thread is to tell, and to have the file read. What it keeps, if the kernel refuses, it
-        // does not use.
-        let _ = confine::keep_for(if together.file.is_some() { Work::Reloads } else { Work::Other });
-        let watch = Watch::new(running, together.file.cloned(), desk, wished, teller, notes.pen(), manager);
+        // All that is left to this thread is to tell, and to have the file read. What it keeps, if
+        // the kernel refuses, it does not use.
+        let _ =
+            confine::keep_for(if together.file.is_some() { Work::Reloads } else { Work::Other });
+        let watch =
+            Watch::new(running, together.file.cloned(), desk, wished, teller, notes.pen(), manager);
         let links = watch.until_all_are_over(&events);
         let mut outcome = Outcome { ended: vec![], failed: vec![], notes };
         for (link, thread) in links.into_iter().zip(threads) {
@@ -181,8 +185,8 @@ fn desk(links: &[Ready]) -> (Arc<Desk>, Vec<Sampler>) {
     (Arc::new(Desk::new(clock::now(), told)), samplers)
 }
 
-/// From here on SIGHUP, if there is a `file`, has it read again, and every other signal wishes the end. That needs nobody
-/// but who hears the signal.
+/// From here on SIGHUP, if there is a `file`, has it read again, and every other signal wishes the
+/// end. That needs nobody but who hears the signal.
 fn listen(file: Option<&Source>, teller: Teller, wished: Wished) -> Result<(), Failure> {
     let reads = file.is_some();
     signals::listen(move |signal| match signal {
@@ -204,7 +208,8 @@ fn open(link: &Ready, secret: Secret) -> Result<Live, Failure> {
     let recorder = recorder(link)?;
     let (there, back) = link.plan.lanes(secret, recorder).map_err(Failure::input)?;
     let settings = link.plan.settings();
-    let ring = |name: &str| Ring::open(name).map_err(|error| Failure::runtime(rights::explained(error)));
+    let ring =
+        |name: &str| Ring::open(name).map_err(|error| Failure::runtime(rights::explained(error)));
     let (inner, outer) = (ring(&settings.inner)?, ring(&settings.outer)?);
     Ok(Gate::new(there, back, inner, outer))
 }
@@ -225,11 +230,15 @@ fn recorder(link: &Ready) -> Result<Option<Recorder>, Failure> {
     recorder.map(Some).map_err(|error| Failure::Input(format!("{}: {error}", path.display())))
 }
 
-/// The capture's place, with the second of now where its name has `%s`: a service that starts again by itself finds another.
+/// The capture's place, with the second of now where its name has `%s`: a service that starts again
+/// by itself finds another.
 pub fn capture_of_now(path: &Path) -> PathBuf {
-    let second = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
+    let second =
+        SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
     match (path.file_name().and_then(|name| name.to_str()), path.parent()) {
-        (Some(name), Some(folder)) if name.contains("%s") => folder.join(name.replace("%s", &second.to_string())),
+        (Some(name), Some(folder)) if name.contains("%s") => {
+            folder.join(name.replace("%s", &second.to_string()))
+        }
         _ => path.into(),
     }
 }
@@ -282,8 +291,8 @@ impl Drop for Over {
     }
 }
 
-/// A gate that has been pumped: for how long, what became of the frames, what the kernel did with them before, who recorded
-/// them.
+/// A gate that has been pumped: for how long, what became of the frames, what the kernel did with
+/// them before, who recorded them.
 type Pumped = (Span, Account, [Passed; 2], Option<Recorder>);
 
 fn spawn<'s>(
@@ -303,11 +312,17 @@ fn spawn<'s>(
 }
 
 /// Moves frames until it is time to stop.
-fn move_frames(Started { mut gate, mut joint }: Started, ordered: Ordered<'_>) -> Result<Pumped, Failure> {
-    // For this thread alone, which moves the frames. Where the system refuses, they may have to wait for a processor.
+fn move_frames(
+    Started { mut gate, mut joint }: Started,
+    ordered: Ordered<'_>,
+) -> Result<Pumped, Failure> {
+    // For this thread alone, which moves the frames. Where the system refuses, they may have to
+    // wait for a processor.
     let _ = host::come_first();
     let _ = confine::keep_for(Work::Frames);
-    let Ordered { number, link, together, teller, pen, changes, mut sampler, wished, pulse, .. } = ordered;
+    let Ordered {
+        number, link, together, teller, pen, changes, mut sampler, wished, pulse, ..
+    } = ordered;
     let gone = std::cell::Cell::new(None);
     let wish = || {
         pulse.beat();

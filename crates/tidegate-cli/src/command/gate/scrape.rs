@@ -100,7 +100,10 @@ impl fmt::Display for Metrics {
 ///
 /// # Errors
 /// The system refuses a thread.
-pub fn serve(listener: Listener, snapshot: impl Fn() -> Snapshot + Send + Sync + 'static) -> Result<(), Failure> {
+pub fn serve(
+    listener: Listener,
+    snapshot: impl Fn() -> Snapshot + Send + Sync + 'static,
+) -> Result<(), Failure> {
     let pages = Pages::default();
     let page = move || pages.page(snapshot());
     listener.serve(Arc::new(page), Limits::default()).map_err(Failure::runtime)
@@ -122,9 +125,16 @@ mod tests {
         }
         for address in ["0.0.0.0:9465", "192.0.2.1:80", "[::]:9465", "[2001:db8::1]:9465"] {
             let told = metrics(address, false).unwrap_err();
-            assert!(told.starts_with(&format!("metrics = {address}")) && told.contains("metrics_public"), "{told}");
+            assert!(
+                told.starts_with(&format!("metrics = {address}"))
+                    && told.contains("metrics_public"),
+                "{told}"
+            );
             let warning = metrics(address, true).unwrap().warning().unwrap();
-            assert!(warning.contains(address) && warning.contains("nothing is encrypted"), "{warning}");
+            assert!(
+                warning.contains(address) && warning.contains("nothing is encrypted"),
+                "{warning}"
+            );
         }
     }
 

@@ -1,9 +1,10 @@
-//! What a service manager is told, such as systemd by `Type=notify`: that the wire is taken, that the file is read again,
-//! that the end has begun; and, for as long as every thread that moves frames does so, that we live.
+//! What a service manager is told, such as systemd by `Type=notify`: that the wire is taken, that
+//! the file is read again, that the end has begun; and, for as long as every thread that moves
+//! frames does so, that we live.
 //!
-//! Where no manager listens (no `NOTIFY_SOCKET` in the environment) all this does nothing. Whoever looks after the gates
-//! tells it, so that a manager hears by silence of a hung watch, too. A thread of its own sends, since a manager that hangs
-//! itself is not to keep anybody waiting.
+//! Where no manager listens (no `NOTIFY_SOCKET` in the environment) all this does nothing. Whoever
+//! looks after the gates tells it, so that a manager hears by silence of a hung watch, too. A
+//! thread of its own sends, since a manager that hangs itself is not to keep anybody waiting.
 use std::env;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{SyncSender, sync_channel};
@@ -17,8 +18,8 @@ use crate::failure::Failure;
 
 /// How many messages may wait to be sent; what comes then is not told.
 const WAITING: usize = 16;
-/// How often in the manager's patience we look whether all threads have moved. It is told that they have as often at most:
-/// three times before it gives us up.
+/// How often in the manager's patience we look whether all threads have moved. It is told that they
+/// have as often at most: three times before it gives us up.
 const LOOKS: u32 = 4;
 
 /// Counts the rounds of a thread, which has it as long as it lives.
@@ -69,7 +70,9 @@ impl Manager {
         let (to, messages) = sync_channel::<String>(WAITING);
         let work = move || {
             // Whoever does not hear it does not want to, or has gone.
-            messages.iter().for_each(|message| _ = sd_notify::notify(&[Custom(message.trim_end())]));
+            messages
+                .iter()
+                .for_each(|message| _ = sd_notify::notify(&[Custom(message.trim_end())]));
         };
         thread::Builder::new().name("manager".into()).spawn(work).map_err(Failure::runtime)?;
         Ok(Manager(Some(to)))
@@ -112,7 +115,11 @@ impl Heart {
     /// Beats for as long as all of `pulses` do, if the manager waits for that.
     pub fn new(pulses: impl IntoIterator<Item = Felt>) -> Heart {
         let every = sd_notify::watchdog_enabled().map(|patience| patience / LOOKS);
-        Heart { every, due: Instant::now(), told: pulses.into_iter().map(|pulse| (pulse, 0)).collect() }
+        Heart {
+            every,
+            due: Instant::now(),
+            told: pulses.into_iter().map(|pulse| (pulse, 0)).collect(),
+        }
     }
 
     /// How long until [`look`](Heart::look) has something to do; `None` if it never has.
@@ -120,7 +127,8 @@ impl Heart {
         self.every.map(|_| self.due.saturating_duration_since(Instant::now()))
     }
 
-    /// Tells `manager` that we live, if that is due and every thread has moved since it was told last, or has ended.
+    /// Tells `manager` that we live, if that is due and every thread has moved since it was told
+    /// last, or has ended.
     pub fn look(&mut self, manager: &Manager) {
         let (Some(every), now) = (self.every, Instant::now()) else { return };
         if now < self.due {
@@ -137,7 +145,10 @@ impl Heart {
         let rounds: Vec<_> = self.told.iter().map(|(pulse, _)| pulse.rounds()).collect();
         let moved = self.told.iter().zip(&rounds).all(|((_, told), rounds)| *rounds != Some(*told));
         if moved {
-            self.told.iter_mut().zip(rounds).for_each(|((_, told), rounds)| *told = rounds.unwrap_or(*told));
+            self.told
+                .iter_mut()
+                .zip(rounds)
+                .for_each(|((_, told), rounds)| *told = rounds.unwrap_or(*told));
         }
         moved
     }
@@ -150,8 +161,11 @@ mod tests {
     #[test]
     fn one_thread_that_hangs_is_enough_and_one_that_has_ended_is_none() {
         let threads = [Pulse::default(), Pulse::default(), Pulse::default()];
-        let mut heart =
-            Heart { every: None, due: Instant::now(), told: threads.iter().map(|p| (p.felt(), 0)).collect() };
+        let mut heart = Heart {
+            every: None,
+            due: Instant::now(),
+            told: threads.iter().map(|p| (p.felt(), 0)).collect(),
+        };
         let [one, other, third] = threads;
         assert!(!heart.all_moved(), "none has begun");
         one.beat();

@@ -1,4 +1,5 @@
-//! What a dry run tries beyond the interfaces: the places at which a start would put its socket, its page and its captures.
+//! What a dry run tries beyond the interfaces: the places at which a start would put its socket,
+//! its page and its captures.
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
@@ -29,12 +30,19 @@ pub struct Places<'a> {
 }
 
 impl Places<'_> {
-    /// Tries what a start of `links` would put at these places and at their own, and leaves nothing behind.
+    /// Tries what a start of `links` would put at these places and at their own, and leaves nothing
+    /// behind.
     ///
     /// # Errors
     /// As those of the start.
-    pub fn try_out<'l>(&self, links: impl IntoIterator<Item = &'l LinkConfig>, beside: Beside) -> Result<(), Failure> {
-        let taken = |error: &io::Error| matches!(error.kind(), ErrorKind::AddrInUse | ErrorKind::AlreadyExists);
+    pub fn try_out<'l>(
+        &self,
+        links: impl IntoIterator<Item = &'l LinkConfig>,
+        beside: Beside,
+    ) -> Result<(), Failure> {
+        let taken = |error: &io::Error| {
+            matches!(error.kind(), ErrorKind::AddrInUse | ErrorKind::AlreadyExists)
+        };
         let theirs = |error: &io::Error| beside == Beside::Gate && taken(error);
         if let Some(Err(error)) = self.socket.map(Socket::try_out)
             && !theirs(&error)
@@ -68,7 +76,11 @@ mod tests {
     use std::net::TcpListener;
     use std::os::unix::net::UnixListener;
 
-    fn tried(socket: Option<&Path>, metrics: Option<Metrics>, beside: Beside) -> Result<(), String> {
+    fn tried(
+        socket: Option<&Path>,
+        metrics: Option<Metrics>,
+        beside: Beside,
+    ) -> Result<(), String> {
         Places { socket, metrics }.try_out([], beside).map_err(Failure::why)
     }
 
@@ -79,7 +91,11 @@ mod tests {
         let _listener = UnixListener::bind(&taken).unwrap();
         assert_eq!(tried(Some(&own), None, Beside::Nobody), Ok(()));
         assert!(!own.parent().unwrap().exists(), "nothing is left");
-        assert!(tried(Some(&taken), None, Beside::Nobody).unwrap_err().contains("somebody listens there already"));
+        assert!(
+            tried(Some(&taken), None, Beside::Nobody)
+                .unwrap_err()
+                .contains("somebody listens there already")
+        );
         assert_eq!(tried(Some(&taken), None, Beside::Gate), Ok(()));
         for beside in [Beside::Nobody, Beside::Gate] {
             let nowhere = folder.path().join("no/such/gate.sock");
@@ -89,7 +105,9 @@ mod tests {
         let address = port.local_addr().unwrap().to_string();
         let metrics = Metrics::new(address.parse().unwrap(), false).unwrap();
         assert!(
-            tried(None, Some(metrics), Beside::Nobody).unwrap_err().starts_with(&format!("metrics at {address}: "))
+            tried(None, Some(metrics), Beside::Nobody)
+                .unwrap_err()
+                .starts_with(&format!("metrics at {address}: "))
         );
         assert_eq!(tried(None, Some(metrics), Beside::Gate), Ok(()));
     }

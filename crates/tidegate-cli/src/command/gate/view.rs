@@ -1,5 +1,5 @@
-//! What can be seen of gates that run: who offends, as notes, and how they stand, as documents at a socket and figures to be
-//! scraped.
+//! What can be seen of gates that run: who offends, as notes, and how they stand, as documents at a
+//! socket and figures to be scraped.
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -34,7 +34,8 @@ pub fn socket(path: &Path) -> Result<Socket, Failure> {
 }
 
 impl View {
-    /// Shows what comes to `desk`: at `socket`, by `metrics`, and by `pen` with the link's name of `names`.
+    /// Shows what comes to `desk`: at `socket`, by `metrics`, and by `pen` with the link's name of
+    /// `names`.
     ///
     /// # Errors
     /// The system refuses a thread.
@@ -46,10 +47,12 @@ impl View {
         pen: Pen,
     ) -> Result<View, Failure> {
         let shown = Arc::clone(desk);
-        let snapshot = move || shown.snapshot(Moment { now: clock::now(), wall: SystemTime::now() });
+        let snapshot =
+            move || shown.snapshot(Moment { now: clock::now(), wall: SystemTime::now() });
         metrics.map(|listener| scrape::serve(listener, snapshot.clone())).transpose()?;
         let document = move || snapshot().line();
-        let _serving = socket.map(|socket| socket.serve(document)).transpose().map_err(Failure::runtime)?;
+        let _serving =
+            socket.map(|socket| socket.serve(document)).transpose().map_err(Failure::runtime)?;
         let (ends, ended) = channel();
         let desk = Arc::clone(desk);
         let pens: Vec<Pen> = names.iter().map(|name| pen.of(name)).collect();
@@ -61,7 +64,8 @@ impl View {
                 }
             }
         };
-        let thread = thread::Builder::new().name("view".into()).spawn(take_in).map_err(Failure::runtime)?;
+        let thread =
+            thread::Builder::new().name("view".into()).spawn(take_in).map_err(Failure::runtime)?;
         Ok(View { ends: Some(ends), thread: Some(thread), _serving })
     }
 }

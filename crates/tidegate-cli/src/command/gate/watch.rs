@@ -1,5 +1,5 @@
-//! What looks after gates that run: it tells their news and has their file read again. The end does not wait for it:
-//! that is wished by whoever hears the signal.
+//! What looks after gates that run: it tells their news and has their file read again. The end does
+//! not wait for it: that is wished by whoever hears the signal.
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
@@ -36,7 +36,9 @@ impl Wished {
 
     /// One wishes the end. However often they do it stays the end.
     pub fn raise(&self) {
-        let _ = self.0.fetch_update(Relaxed, Relaxed, |wish| Some(wish.saturating_add(1).min(Wished::END)));
+        let _ = self
+            .0
+            .fetch_update(Relaxed, Relaxed, |wish| Some(wish.saturating_add(1).min(Wished::END)));
     }
 
     /// All are to end at once.
@@ -85,8 +87,8 @@ impl Teller {
         self.to.send(event).is_ok()
     }
 
-    /// Tells news, if few wait to be told. What a gate needed before a change goes in any case: it may be gigabytes, and
-    /// to free them here would keep frames waiting.
+    /// Tells news, if few wait to be told. What a gate needed before a change goes in any case: it
+    /// may be gigabytes, and to free them here would keep frames waiting.
     pub fn news(&self, number: usize, news: News) {
         if matches!(news, News::Changed(..)) || self.untold.load(Relaxed) < NEWS {
             self.untold.fetch_add(1, Relaxed);
@@ -161,7 +163,18 @@ impl Watch {
         manager: Manager,
     ) -> Watch {
         let heart = Heart::new(links.iter().map(|link| link.pulse.clone()));
-        Watch { links, file, desk, wished, teller, pen, reading: Reading::No, again: false, manager, heart }
+        Watch {
+            links,
+            file,
+            desk,
+            wished,
+            teller,
+            pen,
+            reading: Reading::No,
+            again: false,
+            manager,
+            heart,
+        }
     }
 
     /// Does so until all have ended; what each was in the end.
@@ -227,7 +240,8 @@ impl Watch {
         });
     }
 
-    /// Has the file read again by a thread of its own, since that may take its time. One that ends goes on as it is.
+    /// Has the file read again by a thread of its own, since that may take its time. One that ends
+    /// goes on as it is.
     fn read_again(&mut self) {
         let Some(file) = self.file.clone() else { return };
         if self.is_ending() {
@@ -264,7 +278,8 @@ impl Watch {
         match renewed {
             Ok(_) if self.is_ending() => {}
             Ok(renewed) => {
-                for (number, (link, (ready, to))) in self.links.iter_mut().zip(renewed).enumerate() {
+                for (number, (link, (ready, to))) in self.links.iter_mut().zip(renewed).enumerate()
+                {
                     // Before it goes by that, so that nobody sees new figures beside the old plan.
                     self.desk.goes_by(number, &ready.plan);
                     // One that has ended needs no change.
@@ -277,7 +292,9 @@ impl Watch {
             Err(why) => {
                 let why = why.why();
                 self.desk.refused(&why);
-                self.pen.note(format!("error: {why}\nthe file was not heeded; everything goes on as before"));
+                self.pen.note(format!(
+                    "error: {why}\nthe file was not heeded; everything goes on as before"
+                ));
                 self.have_read(&format!("the file was not heeded: {why}"));
             }
         }
@@ -310,27 +327,33 @@ impl Watch {
 
 /// What the file says of every link, with all that the change needs laid out.
 fn renewed(file: &Source, links: Vec<(Ready, Secret)>) -> Result<Vec<Renewed>, Failure> {
-    let Config { links: mut configs, source } = super::config::open(&file.path).map_err(Failure::input)?;
+    let Config { links: mut configs, source } =
+        super::config::open(&file.path).map_err(Failure::input)?;
     source.map_or(Ok(()), |source| source.may_follow(file))?;
     super::may_be_awake(&configs)?;
     let mut renewed = Vec::new();
     for (link, secret) in links {
         let name = &link.config.name;
         let Some(at) = configs.iter().position(|config| config.name == *name) else {
-            let why = format!("{}: the link {name} is missing; end the gate and start it anew", file.path.display());
+            let why = format!(
+                "{}: the link {name} is missing; end the gate and start it anew",
+                file.path.display()
+            );
             return Err(Failure::Input(why));
         };
         let config = configs.remove(at);
         config.may_follow(&link.config)?;
         let plan = config.plan(link.plan.mtu())?;
-        // Flows are dealt to bins anew: what somebody has found out about who shares his is worth nothing then.
+        // Flows are dealt to bins anew: what somebody has found out about who shares his is worth
+        // nothing then.
         let [seed] = clock::random().map_err(Failure::runtime)?;
         let secret = Secret { seed, ..secret };
         let to = plan.instead_of(&link.plan, secret).map_err(|error| config.told(error))?;
         let change = Change { waits: config.waits, drain: config.drain, to };
         renewed.push((Ready { config, plan, ends: link.ends }, Box::new(change)));
     }
-    // The memory that was laid out for it is to stay in memory like that of the start. Where the system refuses, so be it.
+    // The memory that was laid out for it is to stay in memory like that of the start. Where the
+    // system refuses, so be it.
     let _ = host::keep_memory();
     match configs.first() {
         None => Ok(renewed),

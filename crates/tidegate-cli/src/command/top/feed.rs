@@ -1,4 +1,5 @@
-//! Snapshots from a gate's socket, one a second; of one gate after the other, since gates end and start anew.
+//! Snapshots from a gate's socket, one a second; of one gate after the other, since gates end and
+//! start anew.
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -20,7 +21,8 @@ const AGAIN: Duration = Duration::from_secs(1);
 /// Where it may be instead, if no gate is found.
 const WHERE: &str = "a gate tells at its --socket (`socket` in its file); give the same path here";
 /// Who is let in.
-const WHO: &str = "only the user and the group that the gate runs as may look; try it as root, as with sudo";
+const WHO: &str =
+    "only the user and the group that the gate runs as may look; try it as root, as with sudo";
 /// How much may wait for whoever looks.
 const WAITING: usize = 16;
 
@@ -107,11 +109,14 @@ pub fn read(line: &str) -> Result<Snapshot, String> {
         .map_err(|error| format!("what came from the socket is no snapshot we know: {error}"))?;
     match snapshot.schema == SCHEMA {
         true => Ok(snapshot),
-        false => Err(format!("the gate tells {}, and we know {SCHEMA}", human::plain(&snapshot.schema))),
+        false => {
+            Err(format!("the gate tells {}, and we know {SCHEMA}", human::plain(&snapshot.schema)))
+        }
     }
 }
 
-/// Follows whichever gate listens at `socket`, by a thread of its own, until nobody hears it any more.
+/// Follows whichever gate listens at `socket`, by a thread of its own, until nobody hears it any
+/// more.
 ///
 /// # Errors
 /// The system refuses a thread.
@@ -161,7 +166,8 @@ mod tests {
 
     #[test]
     fn snapshots_come_line_by_line_until_the_gate_ends() {
-        let (_home, path) = gate(|mut stream| stream.write_all((line() + &line()).as_bytes()).unwrap_or_default());
+        let (_home, path) =
+            gate(|mut stream| stream.write_all((line() + &line()).as_bytes()).unwrap_or_default());
         let mut feed = Feed::open(&path).unwrap();
         assert_eq!([feed.snapshot(), feed.snapshot()], [Ok(sample::gate()), Ok(sample::gate())]);
         assert_eq!(feed.snapshot(), Err("the gate has ended".into()));
@@ -175,7 +181,8 @@ mod tests {
             ("HTTP/1.1 400 Bad Request\n", "is no snapshot we know: expected value"),
             ("{\"schema\":", "too many watch it"),
         ] {
-            let (_home, path) = gate(move |mut stream| stream.write_all(said.as_bytes()).unwrap_or_default());
+            let (_home, path) =
+                gate(move |mut stream| stream.write_all(said.as_bytes()).unwrap_or_default());
             let error = Feed::open(&path).unwrap().snapshot().unwrap_err();
             assert!(error.contains(told), "{said}: {error}");
         }
@@ -187,7 +194,8 @@ mod tests {
 
     #[test]
     fn one_gate_is_followed_after_the_other() {
-        let (_home, path) = gate(|mut stream| stream.write_all(line().as_bytes()).unwrap_or_default());
+        let (_home, path) =
+            gate(|mut stream| stream.write_all(line().as_bytes()).unwrap_or_default());
         let news = follow(&path).unwrap();
         for _ in 0..2 {
             assert!(matches!(news.recv(), Ok(News::Snapshot(_))));

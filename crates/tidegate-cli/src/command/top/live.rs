@@ -51,7 +51,8 @@ pub fn show(socket: &Path) -> Result<(), Failure> {
     Err(Failure::Stopped("stopped by a signal".into()))
 }
 
-/// The terminal, in our hands. If we panic, the hook that opening it sets gives it back before anything is said.
+/// The terminal, in our hands. If we panic, the hook that opening it sets gives it back before
+/// anything is said.
 struct Screen(DefaultTerminal);
 
 impl Screen {

@@ -1,4 +1,5 @@
-//! What is shown: the last snapshot, what happened in the second before it, and how it went before that.
+//! What is shown: the last snapshot, what happened in the second before it, and how it went before
+//! that.
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 
@@ -20,7 +21,8 @@ pub enum Wish {
     Leave,
 }
 
-/// What one direction received and sent in each of the last seconds, in bit/s, the last one at the end.
+/// What one direction received and sent in each of the last seconds, in bit/s, the last one at the
+/// end.
 pub type Past = VecDeque<[u64; 2]>;
 
 /// A gate, as far as it has been heard of.
@@ -64,7 +66,8 @@ impl Model {
         }
         // The link that was looked at is looked at still, wherever it stands now.
         let name = self.link().map(|link| link.name.clone());
-        self.chosen = snapshot.links.iter().position(|link| Some(&link.name) == name.as_ref()).unwrap_or(0);
+        self.chosen =
+            snapshot.links.iter().position(|link| Some(&link.name) == name.as_ref()).unwrap_or(0);
         for (link, rates) in snapshot.links.iter().zip(&self.rates) {
             let Some(rates) = rates else { continue };
             let past = self.past.entry(link.name.clone()).or_default();
@@ -85,9 +88,15 @@ impl Model {
         let links = self.last.as_ref().map_or(1, |last| last.links.len().max(1));
         match key.code {
             KeyCode::Char('q') | KeyCode::Esc => return Wish::Leave,
-            KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => return Wish::Leave,
-            KeyCode::Tab | KeyCode::Right | KeyCode::Down => self.chosen = (self.chosen + 1) % links,
-            KeyCode::BackTab | KeyCode::Left | KeyCode::Up => self.chosen = (self.chosen + links - 1) % links,
+            KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => {
+                return Wish::Leave;
+            }
+            KeyCode::Tab | KeyCode::Right | KeyCode::Down => {
+                self.chosen = (self.chosen + 1) % links
+            }
+            KeyCode::BackTab | KeyCode::Left | KeyCode::Up => {
+                self.chosen = (self.chosen + links - 1) % links
+            }
             _ => {}
         }
         Wish::Stay

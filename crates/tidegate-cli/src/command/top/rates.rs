@@ -48,8 +48,9 @@ pub fn same_run(old: &Snapshot, new: &Snapshot) -> bool {
     new.uptime_s >= old.uptime_s && (start(new) - start(old)).abs() < SAME_START
 }
 
-/// For each link of `new` what happened since `old`; none if that cannot be told: the gate was started anew, the link was
-/// not there, its figures are the same still, or too much time has passed.
+/// For each link of `new` what happened since `old`; none if that cannot be told: the gate was
+/// started anew, the link was not there, its figures are the same still, or too much time has
+/// passed.
 pub fn between(old: &Snapshot, new: &Snapshot) -> Vec<Option<Both>> {
     let same = same_run(old, new);
     let of = |link: &Link| {
@@ -78,7 +79,11 @@ fn direction(old: &Direction, new: &Direction, span: f64) -> Option<Rates> {
         marked: marked.iter().map(|(_, frames)| frames).sum(),
         marked_by: marked,
         missed: new.missed.checked_sub(old.missed)? as f64 / span,
-        classes: is.iter().enumerate().map(|(at, class)| class_rates(was.get(at)?, class, span)).collect(),
+        classes: is
+            .iter()
+            .enumerate()
+            .map(|(at, class)| class_rates(was.get(at)?, class, span))
+            .collect(),
     })
 }
 
@@ -136,7 +141,10 @@ mod tests {
         assert_eq!(there.lost_by, [("early".to_string(), 300.0), ("penalty".to_string(), 0.5)]);
         assert_eq!((there.marked, there.missed), (15.0, 2.0));
         assert_eq!(there.marked_by, [("early".to_string(), 15.0)]);
-        assert_eq!(there.classes, [Some([Rate { bps: 4e4, frames: 5.0 }, Rate::default()]), Some(Default::default())]);
+        assert_eq!(
+            there.classes,
+            [Some([Rate { bps: 4e4, frames: 5.0 }, Rate::default()]), Some(Default::default())]
+        );
         assert_eq!(*back, Rates::default());
         assert_eq!(rates[1].as_ref().unwrap()[0], Rates { classes: vec![], ..Rates::default() });
     }
@@ -165,7 +173,10 @@ mod tests {
         assert_eq!(between(&old, &grow(&old, 60.0)), [None, None], "too much has");
         let mut stopped = grow(&old, 1.0);
         stopped.links[0].taken_s = old.links[0].taken_s;
-        assert!(between(&old, &stopped)[0].is_none() && between(&old, &stopped)[1].is_some(), "one was stopped");
+        assert!(
+            between(&old, &stopped)[0].is_none() && between(&old, &stopped)[1].is_some(),
+            "one was stopped"
+        );
         let mut other = grow(&old, 1.0);
         other.links[0].name = "new".into();
         assert!(between(&old, &other)[0].is_none(), "it was not there");
@@ -189,8 +200,12 @@ mod tests {
         assert_eq!(there.received.frames, 5.0);
         assert_eq!(there.classes, [None, None, None]);
         let mut anew = grow(&old, 1.0);
-        anew.links[0].managed.queue.as_mut().unwrap().classes[0] = Class { name: "voice".into(), ..Class::default() };
-        assert_eq!(between(&old, &anew)[0].as_ref().unwrap()[0].classes, [None, Some(Default::default())]);
+        anew.links[0].managed.queue.as_mut().unwrap().classes[0] =
+            Class { name: "voice".into(), ..Class::default() };
+        assert_eq!(
+            between(&old, &anew)[0].as_ref().unwrap()[0].classes,
+            [None, Some(Default::default())]
+        );
     }
 
     #[test]

@@ -28,7 +28,10 @@ pub fn page(old: &Snapshot, new: &Snapshot) -> Page {
 
 /// A row for each figure, a column for each direction.
 fn figures(link: &Link, rates: Option<&Both>) -> Vec<Vec<String>> {
-    let ways = [(&link.managed, rates.map(|rates| &rates[0])), (&link.reverse, rates.map(|rates| &rates[1]))];
+    let ways = [
+        (&link.managed, rates.map(|rates| &rates[0])),
+        (&link.reverse, rates.map(|rates| &rates[1])),
+    ];
     let mut rows = vec![[String::new(), words::way(ways[0].0), words::way(ways[1].0)]];
     let mut row = |name: &str, read: &dyn Fn(&Direction, Option<&Rates>) -> Option<String>| {
         let [there, back] = ways.map(|(direction, rates)| read(direction, rates));
@@ -49,13 +52,21 @@ fn figures(link: &Link, rates: Option<&Both>) -> Vec<Vec<String>> {
     row("missed by the kernel", &|_, rates| {
         rates.map(|rates| rates.missed).filter(|&missed| missed > 0.0).map(words::per_second)
     });
-    row("delay", &|direction, _| direction.queue.as_ref().map(|queue| words::delay(queue.delay.as_ref())));
+    row("delay", &|direction, _| {
+        direction.queue.as_ref().map(|queue| words::delay(queue.delay.as_ref()))
+    });
     row("backlog", &|direction, _| direction.queue.as_ref().map(words::backlog));
     for at in 0..most_classes(link) {
         row(&format!("class {}", at + 1), &|direction, rates| {
             let class = direction.queue.as_ref()?.classes.get(at)?;
-            let [left, lost] = [0, 1].map(|what| rates.and_then(|rates| Some((*rates.classes.get(at)?)?[what])));
-            Some(format!("{}: {} out, {} lost", words::class(class), words::rate(left), words::rate(lost)))
+            let [left, lost] =
+                [0, 1].map(|what| rates.and_then(|rates| Some((*rates.classes.get(at)?)?[what])));
+            Some(format!(
+                "{}: {} out, {} lost",
+                words::class(class),
+                words::rate(left),
+                words::rate(lost)
+            ))
         });
     }
     for name in gauges(link) {
@@ -73,13 +84,15 @@ fn once(by: &[(String, f64)], why: &str) -> Option<String> {
 }
 
 fn most_classes(link: &Link) -> usize {
-    let count = |direction: &Direction| direction.queue.as_ref().map_or(0, |queue| queue.classes.len());
+    let count =
+        |direction: &Direction| direction.queue.as_ref().map_or(0, |queue| queue.classes.len());
     count(&link.managed).max(count(&link.reverse))
 }
 
 /// The names of both queues' gauges, each once, in the order of the first.
 fn gauges(link: &Link) -> Vec<String> {
-    let queues = [&link.managed, &link.reverse].into_iter().filter_map(|direction| direction.queue.as_ref());
+    let queues =
+        [&link.managed, &link.reverse].into_iter().filter_map(|direction| direction.queue.as_ref());
     let mut seen = BTreeMap::new();
     let names = queues.flat_map(|queue| queue.gauges.iter().map(|gauge| gauge.name.clone()));
     names.filter(|name| seen.insert(name.clone(), ()).is_none()).collect()
@@ -108,7 +121,10 @@ mod tests {
     fn rows(link: usize, old: &Snapshot, new: &Snapshot) -> BTreeMap<String, [String; 2]> {
         let rates = between(old, new);
         let rows = figures(&new.links[link], rates[link].as_ref());
-        rows.into_iter().map(|row| <[String; 3]>::try_from(row).unwrap()).map(|[name, a, b]| (name, [a, b])).collect()
+        rows.into_iter()
+            .map(|row| <[String; 3]>::try_from(row).unwrap())
+            .map(|[name, a, b]| (name, [a, b]))
+            .collect()
     }
 
     #[test]
@@ -124,11 +140,20 @@ mod tests {
         assert_eq!(told("lost: early"), ["890/s", "–"]);
         assert_eq!(told("marked: early"), ["12/s", "–"]);
         assert_eq!(told("missed by the kernel"), ["5/s", "–"]);
-        assert_eq!(told("delay"), ["mean 12.3 ms, half 12.0 ms, 99 % 15.2 ms, longest 15.9 ms", "–"]);
+        assert_eq!(
+            told("delay"),
+            ["mean 12.3 ms, half 12.0 ms, 99 % 15.2 ms, longest 15.9 ms", "–"]
+        );
         assert_eq!(told("backlog"), ["120 kB of 1.25 MB, 105 frames", "–"]);
-        assert_eq!(told("class 2"), ["(rest): 99.7 Mbit/s 8 310/s out, 299 Mbit/s 24 890/s lost", "–"]);
+        assert_eq!(
+            told("class 2"),
+            ["(rest): 99.7 Mbit/s 8 310/s out, 299 Mbit/s 24 890/s lost", "–"]
+        );
         assert_eq!(told("p_max"), ["0.840", "–"]);
-        assert!(!rows.contains_key("lost: evicted") && !rows.contains_key("marked: forced"), "{rows:?}");
+        assert!(
+            !rows.contains_key("lost: evicted") && !rows.contains_key("marked: forced"),
+            "{rows:?}"
+        );
     }
 
     #[test]

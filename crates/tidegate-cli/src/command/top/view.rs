@@ -34,7 +34,8 @@ const KEYS: [&str; 2] = ["Tab: next link, q: quit", "q: quit"];
 /// Draws `model`.
 pub fn draw(frame: &mut Frame, model: &Model) {
     let head = head(model, frame.area().width);
-    let [top, body] = Layout::vertical([Constraint::Length(head.len() as u16), Constraint::Min(0)]).areas(frame.area());
+    let [top, body] = Layout::vertical([Constraint::Length(head.len() as u16), Constraint::Min(0)])
+        .areas(frame.area());
     frame.render_widget(Paragraph::new(head), top);
     let Some(link) = model.link() else { return };
     let now = model.last.as_ref().map_or(0.0, |last| last.time_s);
@@ -61,8 +62,11 @@ fn head(model: &Model, width: u16) -> Vec<Line<'_>> {
     if let Some(last) = &model.last {
         let told = words::process(last);
         let free = usize::from(width).saturating_sub(told.chars().count());
-        let keys =
-            KEYS.iter().find(|keys| keys.len() + 1 < free).map(|keys| format!("{keys:>free$}")).unwrap_or_default();
+        let keys = KEYS
+            .iter()
+            .find(|keys| keys.len() + 1 < free)
+            .map(|keys| format!("{keys:>free$}"))
+            .unwrap_or_default();
         lines.push(Line::from(vec![told.bold(), keys.dim()]));
         if last.links.len() > 1 {
             let tabs = last.links.iter().enumerate().flat_map(|(at, link)| {
@@ -74,7 +78,9 @@ fn head(model: &Model, width: u16) -> Vec<Line<'_>> {
         }
         if let Some(why) = &last.reloads.last_error {
             let first = why.lines().next().unwrap_or_default();
-            lines.push(Line::from(format!("the file was not heeded: {}", human::plain(first))).yellow());
+            lines.push(
+                Line::from(format!("the file was not heeded: {}", human::plain(first))).yellow(),
+            );
         }
     }
     if let Some(why) = &model.gone {
@@ -134,20 +140,29 @@ impl<'a> Way<'a> {
             let part = of.zip(rate).map(|(of, rate)| of.bps / rate);
             let percent = part.map(|part| format!(" {}", words::share(part))).unwrap_or_default();
             // Above the rate there is a flood; below it all is well.
-            let colour = if part.is_some_and(|part| part > 1.05) { Color::Red } else { Color::Green };
+            let colour =
+                if part.is_some_and(|part| part > 1.05) { Color::Red } else { Color::Green };
             with_bar(name, words::rate(of) + &percent, part.map(|part| (part, colour)), width)
         };
-        let mut lines =
-            vec![moved("in", self.rates.map(|rates| rates.received)), moved("out", self.rates.map(|rates| rates.sent))];
-        let by = |total: String, by: &[(String, f64)]| [total, words::reasons(by)].join("  ").trim_end().to_string();
-        let lost = self.rates.map_or(words::UNKNOWN.into(), |rates| by(words::rate(Some(rates.lost)), &rates.lost_by));
+        let mut lines = vec![
+            moved("in", self.rates.map(|rates| rates.received)),
+            moved("out", self.rates.map(|rates| rates.sent)),
+        ];
+        let by = |total: String, by: &[(String, f64)]| {
+            [total, words::reasons(by)].join("  ").trim_end().to_string()
+        };
+        let lost = self.rates.map_or(words::UNKNOWN.into(), |rates| {
+            by(words::rate(Some(rates.lost)), &rates.lost_by)
+        });
         lines.push(named("lost", lost));
         if self.direction.marked.values().any(|&frames| frames > 0) {
             let told = |rates: &Rates| by(words::per_second(rates.marked), &rates.marked_by);
             lines.push(named("marked", self.rates.map_or(words::UNKNOWN.into(), told)));
         }
         if let Some(missed) = self.rates.map(|rates| rates.missed).filter(|&missed| missed > 0.0) {
-            lines.push(named("missed", format!("{} by the kernel", words::per_second(missed))).yellow());
+            lines.push(
+                named("missed", format!("{} by the kernel", words::per_second(missed))).yellow(),
+            );
         }
         if let Some(queue) = &self.direction.queue {
             lines.extend(self.queue(queue, width));
@@ -174,8 +189,12 @@ impl<'a> Way<'a> {
             let rates = self.rates.and_then(|rates| *rates.classes.get(at)?);
             let [left, lost] = [0, 1].map(|what| rates.map(|rates| rates[what]));
             let waiting = human::count(class.waiting.frames);
-            let told = format!("{} out, {} lost, {waiting} waiting", words::rate(left), words::rate(lost));
-            lines.push(named(if at == 0 { "classes" } else { "" }, format!("{}: {told}", words::class(class))));
+            let told =
+                format!("{} out, {} lost, {waiting} waiting", words::rate(left), words::rate(lost));
+            lines.push(named(
+                if at == 0 { "classes" } else { "" },
+                format!("{}: {told}", words::class(class)),
+            ));
         }
         lines
     }
@@ -184,14 +203,17 @@ impl<'a> Way<'a> {
     fn flows(&self, queue: &Queue, width: u16) -> (Table<'a>, u16) {
         let columns = if width < ROOMY { 3 } else { words::FLOW.len() };
         let senders = words::senders(&queue.flows);
-        let told: Vec<[String; 6]> = senders.iter().map(|flow| words::flow(flow, self.now)).collect();
+        let told: Vec<[String; 6]> =
+            senders.iter().map(|flow| words::flow(flow, self.now)).collect();
         let widest = |at: usize| {
             let cells = told.iter().map(|cells| cells[at].as_str()).chain([words::FLOW[at]]);
             cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
         };
-        // Who it is gets what the figures leave; a blank is between two columns, and the frame takes two.
+        // Who it is gets what the figures leave; a blank is between two columns, and the frame
+        // takes two.
         let figures: Vec<usize> = (1..columns).map(widest).collect();
-        let who = usize::from(width).saturating_sub(2 + figures.iter().map(|figure| figure + 1).sum::<usize>());
+        let who = usize::from(width)
+            .saturating_sub(2 + figures.iter().map(|figure| figure + 1).sum::<usize>());
         let mut rows: Vec<Row> = Vec::new();
         for (flow, cells) in senders.iter().zip(&told) {
             let cells = [cut(&cells[0], who)].into_iter().chain(cells[1..columns].iter().cloned());
@@ -202,13 +224,16 @@ impl<'a> Way<'a> {
             rows.push(Row::new(["nobody yet"]).dim());
         }
         let count = rows.len() as u16;
-        let widths = [who].into_iter().chain(figures).map(|columns| Constraint::Length(columns as u16));
-        let table = Table::new(rows, widths).header(Row::new(words::FLOW.into_iter().take(columns)).bold());
+        let widths =
+            [who].into_iter().chain(figures).map(|columns| Constraint::Length(columns as u16));
+        let table =
+            Table::new(rows, widths).header(Row::new(words::FLOW.into_iter().take(columns)).bold());
         (table, count)
     }
 }
 
-/// Draws as many of `sections` as there is room for, the first first; what is left over is for a picture of the past.
+/// Draws as many of `sections` as there is room for, the first first; what is left over is for a
+/// picture of the past.
 fn column(frame: &mut Frame, area: Rect, sections: Vec<Section>) {
     let mut left = area.height;
     let mut heights = vec![0; sections.len()];
@@ -230,14 +255,17 @@ fn column(frame: &mut Frame, area: Rect, sections: Vec<Section>) {
     }
     let areas = Layout::vertical(heights.into_iter().map(Constraint::Length)).split(area);
     for (section, &area) in sections.into_iter().zip(areas.iter()) {
-        let block = Block::bordered().title(format!(" {} ", section.title)).border_style(Style::new().dim());
+        let block = Block::bordered()
+            .title(format!(" {} ", section.title))
+            .border_style(Style::new().dim());
         let inner = block.inner(area);
         frame.render_widget(block, area);
         match section.body {
             Body::Flows(table) => frame.render_widget(*table, inner),
             Body::Figures(lines, past) => {
                 let told = lines.len() as u16;
-                let [figures, picture] = Layout::vertical([Constraint::Length(told), Constraint::Min(0)]).areas(inner);
+                let [figures, picture] =
+                    Layout::vertical([Constraint::Length(told), Constraint::Min(0)]).areas(inner);
                 frame.render_widget(Paragraph::new(lines), figures);
                 if let Some(past) = past {
                     draw_past(frame, picture, past);
@@ -252,13 +280,19 @@ fn draw_past(frame: &mut Frame, area: Rect, past: &Past) {
     if area.height < 2 {
         return;
     }
-    let [title, picture] = Layout::vertical([Constraint::Length(1), Constraint::Min(0)]).areas(area);
-    let shown: Vec<u64> = past.iter().rev().take(area.width.into()).map(|[received, _]| *received).collect();
+    let [title, picture] =
+        Layout::vertical([Constraint::Length(1), Constraint::Min(0)]).areas(area);
+    let shown: Vec<u64> =
+        past.iter().rev().take(area.width.into()).map(|[received, _]| *received).collect();
     let most = shown.iter().copied().max().unwrap_or(0);
-    let told =
-        format!("received in the last {}, at most {}", words::since(shown.len() as f64), words::bits(most as f64));
+    let told = format!(
+        "received in the last {}, at most {}",
+        words::since(shown.len() as f64),
+        words::bits(most as f64)
+    );
     frame.render_widget(Line::from(told).dim(), title);
-    let spark = Sparkline::default().data(shown).max(most.max(1)).direction(RenderDirection::RightToLeft);
+    let spark =
+        Sparkline::default().data(shown).max(most.max(1)).direction(RenderDirection::RightToLeft);
     frame.render_widget(spark.cyan(), picture);
 }
 

@@ -1,5 +1,7 @@
 //! Figures as words, for the view and the table alike.
-use tidegate_gateway::snapshot::{Class, Delay, Direction, Flow, Flows, Limit, Queue, Reading, Snapshot};
+use tidegate_gateway::snapshot::{
+    Class, Delay, Direction, Flow, Flows, Limit, Queue, Reading, Snapshot,
+};
 use tidegate_report::{Figure, human};
 
 use super::rates::Rate;
@@ -19,7 +21,11 @@ pub fn bits(bps: f64) -> String {
 /// So many in a second.
 pub fn per_second(frames: f64) -> String {
     // What is rare is not nothing.
-    if frames > 0.0 && frames < 1.0 { "<1/s".into() } else { format!("{}/s", human::count(frames.round() as u64)) }
+    if frames > 0.0 && frames < 1.0 {
+        "<1/s".into()
+    } else {
+        format!("{}/s", human::count(frames.round() as u64))
+    }
 }
 
 /// Both, or that they are not known.
@@ -97,13 +103,17 @@ pub fn delay(of: Option<&Delay>) -> String {
 pub fn backlog(of: &Queue) -> String {
     let frames = human::count(of.backlog.frames);
     match of.limit {
-        Limit::Bytes(limit) => format!("{} of {}, {frames} frames", bytes(of.backlog.bytes), bytes(limit)),
-        Limit::Packets(limit) => format!("{frames} of {} frames, {}", human::count(limit), bytes(of.backlog.bytes)),
+        Limit::Bytes(limit) => {
+            format!("{} of {}, {frames} frames", bytes(of.backlog.bytes), bytes(limit))
+        }
+        Limit::Packets(limit) => {
+            format!("{frames} of {} frames, {}", human::count(limit), bytes(of.backlog.bytes))
+        }
     }
 }
 
-/// Which part of the limit that is, 0 to 1; more if a reload has lowered the limit, or frames that are not judged wait beside the
-/// queue, which have a limit of their own.
+/// Which part of the limit that is, 0 to 1; more if a reload has lowered the limit, or frames that
+/// are not judged wait beside the queue, which have a limit of their own.
 pub fn filled(of: &Queue) -> f64 {
     match of.limit {
         Limit::Bytes(limit) => of.backlog.bytes as f64 / limit.max(1) as f64,
@@ -151,7 +161,8 @@ pub const FLOW: [&str; 6] = ["flow", "rate", "share", "of fair", "offender for",
 
 /// Who sends most: the offenders and the others that are told of, the largest first.
 pub fn senders(of: &Flows) -> Vec<&Flow> {
-    let others = of.top.iter().filter(|flow| of.offenders.iter().all(|offender| offender.flow != flow.flow));
+    let others =
+        of.top.iter().filter(|flow| of.offenders.iter().all(|offender| offender.flow != flow.flow));
     let mut all: Vec<&Flow> = of.offenders.iter().chain(others).collect();
     all.sort_by(|one, other| other.rate_bps.total_cmp(&one.rate_bps));
     all
@@ -163,7 +174,8 @@ pub fn flow(of: &Flow, now: f64) -> [String; 6] {
         human::plain(&of.flow),
         bits(of.rate_bps),
         share(of.share),
-        of.fair_shares.map_or(UNKNOWN.into(), |times| format!("{} ×", human::number(Figure::exact(times)))),
+        of.fair_shares
+            .map_or(UNKNOWN.into(), |times| format!("{} ×", human::number(Figure::exact(times)))),
         of.offender_since_s.map_or(String::new(), |began| since(now - began)),
         human::count(of.lost_frames),
     ]
@@ -177,16 +189,31 @@ mod tests {
     #[test]
     fn times_are_told_in_their_two_largest_units() {
         let told = [-1.0, 0.0, 59.9, 60.0, 3599.0, 3600.0, 11_523.0, 86_400.0, 1e6].map(since);
-        let expected =
-            ["0 s", "0 s", "59 s", "1 min 0 s", "59 min 59 s", "1 h 0 min", "3 h 12 min", "1 d 0 h", "11 d 13 h"];
+        let expected = [
+            "0 s",
+            "0 s",
+            "59 s",
+            "1 min 0 s",
+            "59 min 59 s",
+            "1 h 0 min",
+            "3 h 12 min",
+            "1 d 0 h",
+            "11 d 13 h",
+        ];
         assert_eq!(told, expected);
     }
 
     #[test]
     fn what_is_rare_is_not_nothing() {
         assert_eq!([0.0, 0.2, 1.0, 24_890.4].map(per_second), ["0/s", "<1/s", "1/s", "24 890/s"]);
-        assert_eq!([0.0, 0.0001, 0.0596, 0.0996, 3.884].map(share), ["0 %", "<0.1 %", "6.0 %", "10 %", "388 %"]);
-        assert_eq!(reasons(&[("penalty".into(), 24e3), ("early".into(), 0.5)]), "penalty 24 000/s, early <1/s");
+        assert_eq!(
+            [0.0, 0.0001, 0.0596, 0.0996, 3.884].map(share),
+            ["0 %", "<0.1 %", "6.0 %", "10 %", "388 %"]
+        );
+        assert_eq!(
+            reasons(&[("penalty".into(), 24e3), ("early".into(), 0.5)]),
+            "penalty 24 000/s, early <1/s"
+        );
     }
 
     #[test]

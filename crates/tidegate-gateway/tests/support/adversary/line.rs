@@ -1,4 +1,5 @@
-//! What flows do on a line: users who heed losses, a flood, and one who looks about before he floods.
+//! What flows do on a line: users who heed losses, a flood, and one who looks about before he
+//! floods.
 use std::collections::VecDeque;
 
 use tidegate::catalog::AnyQueue;
@@ -15,8 +16,8 @@ pub const USERS: u16 = 8;
 pub const FLOOD: usize = 16;
 /// How long an acknowledgement takes from the line back to what it lets go.
 const ROUND_TRIP: Span = Span::from_millis(40);
-/// After a loss with hardly a window a user is silent for so long, and after each further one twice as long, up to the longest
-/// (RFC 6298 §5.5), until something of his arrives.
+/// After a loss with hardly a window a user is silent for so long, and after each further one twice
+/// as long, up to the longest (RFC 6298 §5.5), until something of his arrives.
 const TIMEOUT: Span = Span::from_millis(200);
 const LONGEST_TIMEOUT: Span = Span::from_millis(60_000);
 /// Packets that may wait.
@@ -24,8 +25,8 @@ const SLOTS: u32 = 1024;
 /// A second, in slots of the line: 1000 B at 10 Mbit/s.
 pub const SECOND: u64 = 1250;
 const SLOT: Span = Span::from_micros(800);
-/// Users are alone for so long, in seconds, and up to so much more by chance, so that it is all one when places change; then the
-/// adversary looks about; then he floods.
+/// Users are alone for so long, in seconds, and up to so much more by chance, so that it is all one
+/// when places change; then the adversary looks about; then he floods.
 const ALONE: (u64, u64) = (6, 10);
 const LOOKS: u64 = 5;
 const FLOODS: u64 = 20;
@@ -41,7 +42,8 @@ pub enum Attack {
     None,
     /// Flows that were chosen beforehand, as many against each user.
     Chosen(Aim),
-    /// Those of 1250 flows, of a packet each, whose packet was lost or waited longest: the adversary watches his own.
+    /// Those of 1250 flows, of a packet each, whose packet was lost or waited longest: the
+    /// adversary watches his own.
     Watched,
 }
 
@@ -56,7 +58,8 @@ pub struct Kept {
     pub last: f64,
 }
 
-/// A user's sender: a window that grows by a packet in a round trip and is halved by a loss, as Reno's.
+/// A user's sender: a window that grows by a packet in a round trip and is halved by a loss, as
+/// Reno's.
 #[derive(Debug)]
 struct User {
     window: f64,
@@ -164,7 +167,8 @@ pub fn run(target: &Target, secret: Secret, attack: Attack, dice: &mut Rng) -> K
 struct Line {
     queue: AnyQueue,
     keys: Keys,
-    /// Slots where nothing waits, and the numbers of the flows of which something waits in the others.
+    /// Slots where nothing waits, and the numbers of the flows of which something waits in the
+    /// others.
     free: Vec<u32>,
     numbers: Vec<u32>,
     /// Flow keys by the number of the flow: users first, then flows of the adversary.
@@ -201,7 +205,22 @@ impl Line {
         let (free, numbers) = ((0..SLOTS).collect(), vec![0; SLOTS as usize]);
         let (now, slot, got, order) = (Time::ZERO, 0, 0, Rng::from_seed(dice.bits()));
         let (arriving, news, lost, waited) = Default::default();
-        Line { queue, keys, free, numbers, flows, users, now, slot, arriving, order, news, lost, got, waited }
+        Line {
+            queue,
+            keys,
+            free,
+            numbers,
+            flows,
+            users,
+            now,
+            slot,
+            arriving,
+            order,
+            news,
+            lost,
+            got,
+            waited,
+        }
     }
 
     /// One flow more: its number.
@@ -210,7 +229,8 @@ impl Line {
         self.flows.len() as u32 - 1
     }
 
-    /// Lets so many slots go by, in each of which `more` may have others send, by [`Line::arriving`].
+    /// Lets so many slots go by, in each of which `more` may have others send, by
+    /// [`Line::arriving`].
     fn slots(&mut self, slots: u64, mut more: impl FnMut(&mut Line, u64)) {
         for _ in 0..slots {
             self.tell_users();
@@ -234,14 +254,17 @@ impl Line {
     }
 
     fn tell_users(&mut self) {
-        while let Some(&(when, number, arrived)) = self.news.front().filter(|news| news.0 <= self.now) {
+        while let Some(&(when, number, arrived)) =
+            self.news.front().filter(|news| news.0 <= self.now)
+        {
             self.news.pop_front();
             self.users[number as usize].hears(when, arrived);
         }
     }
 
-    /// Offers what arrives in this slot, in any order. If users came first, the place that the packet before left free would always be
-    /// theirs, and no full queue would ever turn them away.
+    /// Offers what arrives in this slot, in any order. If users came first, the place that the
+    /// packet before left free would always be theirs, and no full queue would ever turn them
+    /// away.
     fn offer_by_chance(&mut self) {
         for left in (1..=self.arriving.len()).rev() {
             let number = self.arriving.swap_remove(self.order.below(left as u64) as usize);
@@ -265,7 +288,8 @@ impl Line {
         }
     }
 
-    /// The packet in `slot` has left after so long, or was lost. One that leaves in another's stead is of the same flow.
+    /// The packet in `slot` has left after so long, or was lost. One that leaves in another's stead
+    /// is of the same flow.
     fn ended(&mut self, slot: u32, after: Option<Span>) {
         self.free.push(slot);
         let number = self.numbers[slot as usize];

@@ -30,7 +30,9 @@ impl What {
             // A time stands behind something.
             let other = format!("loss ratio {other}");
             return match (Window::split(one)?, Window::split(&other)?) {
-                (("loss ratio", Some(one)), (_, Some(other))) => Ok(What::LossRatioChange(one, other)),
+                (("loss ratio", Some(one)), (_, Some(other))) => {
+                    Ok(What::LossRatioChange(one, other))
+                }
                 _ => Err("only the loss ratio of a time can be over that of another".into()),
             };
         }
@@ -41,14 +43,22 @@ impl What {
             format!("no such quantity; they begin with {}{near}", KNOWN.join(" | "))
         };
         let what = match (words.as_slice(), window) {
-            (["gauge", name, "mean"], w) => What::Gauge((*name).into(), Reduce::Mean, w.unwrap_or(EVER)),
+            (["gauge", name, "mean"], w) => {
+                What::Gauge((*name).into(), Reduce::Mean, w.unwrap_or(EVER))
+            }
             (["gauge", name, "rmse", truth], w) => {
-                let truth = truth.parse().map_err(|_| format!("`{truth}` must be the number that is true"))?;
+                let truth = truth
+                    .parse()
+                    .map_err(|_| format!("`{truth}` must be the number that is true"))?;
                 What::Gauge((*name).into(), Reduce::Rmse(truth), w.unwrap_or(EVER))
             }
             (["loss", "ratio"], Some(w)) => What::LossRatioOver(w),
-            ([rate @ ("throughput" | "loss"), who], Some(w)) => What::RateOver(Rate::read(rate), Who::read(who), w),
-            (_, Some(_)) => return Err("only throughput, loss, loss ratio and gauge can be of a time".into()),
+            ([rate @ ("throughput" | "loss"), who], Some(w)) => {
+                What::RateOver(Rate::read(rate), Who::read(who), w)
+            }
+            (_, Some(_)) => {
+                return Err("only throughput, loss, loss ratio and gauge can be of a time".into());
+            }
             (["loss", "ratio", who], None) => What::LossRatio(Who::read(who)),
             (["mark", "ratio", who], None) => What::MarkRatio(Who::read(who)),
             ([rate @ ("throughput" | "goodput" | "loss" | "offered"), who], None) => {
@@ -58,9 +68,15 @@ impl What {
                 What::Ratio(Rate::read(rate), (*one).into(), (*other).into())
             }
             (["jain", who], None) => What::Jain(Who::read(who)),
-            (["class", "jain", rate @ ("throughput" | "goodput")], None) => What::ClassJain(Rate::read(rate)),
+            (["class", "jain", rate @ ("throughput" | "goodput")], None) => {
+                What::ClassJain(Rate::read(rate))
+            }
             (["norm", "of", groups @ .., "n", n], None) if !groups.is_empty() => {
-                let n = n.parse().ok().filter(|n: &f64| *n >= 1.0).ok_or("n must be a number of flows")?;
+                let n = n
+                    .parse()
+                    .ok()
+                    .filter(|n: &f64| *n >= 1.0)
+                    .ok_or("n must be a number of flows")?;
                 What::NormOf(groups.iter().map(|g| g.to_string()).collect(), Some(n))
             }
             (["norm", "of", groups @ ..], None) if !groups.is_empty() => {
@@ -77,7 +93,8 @@ impl What {
             (["least", "flow", group], None) => What::End(Extreme::Least, (*group).into()),
             (["greatest", "flow", group], None) => What::End(Extreme::Greatest, (*group).into()),
             (["flows", "of", group, "below", share, "%"], None) => {
-                let share: f64 = share.parse().map_err(|_| format!("`{share}` must be a number of per cent"))?;
+                let share: f64 =
+                    share.parse().map_err(|_| format!("`{share}` must be a number of per cent"))?;
                 What::Below((*group).into(), share / 100.0)
             }
             _ => return Err(unknown()),
@@ -125,7 +142,9 @@ impl Window {
         let before = before.trim_end().strip_suffix('s').ok_or_else(wrong)?.trim_end();
         let (body, from) = before.rsplit_once(' ').ok_or_else(wrong)?;
         let to = after.trim().strip_suffix('s').ok_or_else(wrong)?.trim_end();
-        let number = |text: &str| text.parse::<f64>().ok().filter(|n| n.is_finite() && *n >= 0.0).ok_or_else(wrong);
+        let number = |text: &str| {
+            text.parse::<f64>().ok().filter(|n| n.is_finite() && *n >= 0.0).ok_or_else(wrong)
+        };
         let window = Window { from: number(from)?, to: number(to)? };
         if window.from < window.to { Ok((body, Some(window))) } else { Err(wrong()) }
     }

@@ -1,11 +1,13 @@
-//! Delayed acknowledgements (RFC 1122 §4.2.3.2, RFC 5681 §4.2), with Linux's exception for a connection's first segments.
+//! Delayed acknowledgements (RFC 1122 §4.2.3.2, RFC 5681 §4.2), with Linux's exception for a
+//! connection's first segments.
 use tidegate::{Span, Time};
 
 use super::Tcp;
 use super::receiver::Received;
 
-/// How many acknowledgements a connection begins with that do not wait, so that slow start is not slowed down: counted of iperf3's
-/// connections with Linux 6.18, eight of eight (Linux itself counts sixteen, and acknowledges at once what ends a program's write).
+/// How many acknowledgements a connection begins with that do not wait, so that slow start is not
+/// slowed down: counted of iperf3's connections with Linux 6.18, eight of eight (Linux itself
+/// counts sixteen, and acknowledges at once what ends a program's write).
 const QUICK: u32 = 25;
 
 /// Which acknowledgements of one connection wait, and until when.
@@ -17,9 +19,11 @@ pub(crate) struct DelayedAck {
     quick: u32,
     /// Whether the last segment was marked.
     marked: bool,
-    /// Of the segment that waits to be acknowledged: when it left its sender, in nanoseconds, and when it has waited enough.
+    /// Of the segment that waits to be acknowledged: when it left its sender, in nanoseconds, and
+    /// when it has waited enough.
     waiting: Option<(u64, Time)>,
-    /// Whether an event is pending. It is left where it is when what it was for has been sent, and set anew when it fires.
+    /// Whether an event is pending. It is left where it is when what it was for has been sent, and
+    /// set anew when it fires.
     armed: bool,
 }
 
@@ -38,13 +42,20 @@ impl DelayedAck {
     /// Of a receiver that delays its acknowledgements.
     pub fn new(tcp: &Tcp) -> Option<DelayedAck> {
         let delays = tcp.delayed_ack > Span::ZERO;
-        let new = DelayedAck { most: tcp.delayed_ack, quick: QUICK, marked: false, waiting: None, armed: false };
+        let new = DelayedAck {
+            most: tcp.delayed_ack,
+            quick: QUICK,
+            marked: false,
+            waiting: None,
+            armed: false,
+        };
         delays.then_some(new)
     }
 
-    /// A segment that left its sender at `born` has come at `at`, `marked` or not: whether its acknowledgement waits. The second
-    /// segment in order does not let the first wait any longer; what is out of order, fills a gap, or says that marks have
-    /// begun or ended is told at once (RFC 5681 §4.2, RFC 8257 §3.2).
+    /// A segment that left its sender at `born` has come at `at`, `marked` or not: whether its
+    /// acknowledgement waits. The second segment in order does not let the first wait any
+    /// longer; what is out of order, fills a gap, or says that marks have begun or ended is
+    /// told at once (RFC 5681 §4.2, RFC 8257 §3.2).
     #[inline]
     pub fn arrived(&mut self, at: Time, born: u64, marked: bool, received: &Received) -> Wait {
         let first = self.waiting.map_or(born, |(born, _)| born);
@@ -52,15 +63,20 @@ impl DelayedAck {
         if received.in_order && !changed && self.quick == 0 && self.waiting.is_none() {
             let due = at + self.most;
             self.waiting = Some((born, due));
-            return if std::mem::replace(&mut self.armed, true) { Wait::Yes } else { Wait::Until(due) };
+            return if std::mem::replace(&mut self.armed, true) {
+                Wait::Yes
+            } else {
+                Wait::Until(due)
+            };
         }
         self.waiting = None;
         self.quick = self.quick.saturating_sub(1);
         Wait::No { born: first }
     }
 
-    /// Of a receiver whose acknowledgements each tell of their own segments' marks: a segment that is `marked` or not is about to come.
-    /// If marks begin or end with it, what waits to be acknowledged is so before, by itself: when that left its sender.
+    /// Of a receiver whose acknowledgements each tell of their own segments' marks: a segment that
+    /// is `marked` or not is about to come. If marks begin or end with it, what waits to be
+    /// acknowledged is so before, by itself: when that left its sender.
     pub fn release(&mut self, marked: bool) -> Option<u64> {
         self.waiting.take_if(|_| marked != self.marked).map(|(born, _)| born)
     }
@@ -81,7 +97,13 @@ impl DelayedAck {
 
     /// Another connection begins. The event that is pending stays.
     pub fn restart(&mut self) {
-        *self = DelayedAck { most: self.most, quick: QUICK, marked: false, waiting: None, armed: self.armed };
+        *self = DelayedAck {
+            most: self.most,
+            quick: QUICK,
+            marked: false,
+            waiting: None,
+            armed: self.armed,
+        };
     }
 }
 
@@ -92,7 +114,8 @@ mod tests {
 
     const MILLI: u64 = 1_000_000;
 
-    /// A receiver that delays by 40 ms and is past its first segments; each segment left its sender 10 ms before it comes.
+    /// A receiver that delays by 40 ms and is past its first segments; each segment left its sender
+    /// 10 ms before it comes.
     struct Bench {
         receiver: Receiver,
         delayed: DelayedAck,
@@ -101,8 +124,11 @@ mod tests {
     impl Bench {
         fn new() -> Bench {
             let tcp = Tcp { delayed_ack: Span::from_millis(40), ..Tcp::reno() };
-            let mut bench = Bench { receiver: Receiver::new(&tcp), delayed: DelayedAck::new(&tcp).unwrap() };
-            (0..QUICK).for_each(|seq| assert_eq!(bench.arrive(0, seq), now(0), "slow start is not slowed down"));
+            let mut bench =
+                Bench { receiver: Receiver::new(&tcp), delayed: DelayedAck::new(&tcp).unwrap() };
+            (0..QUICK).for_each(|seq| {
+                assert_eq!(bench.arrive(0, seq), now(0), "slow start is not slowed down")
+            });
             bench
         }
 
@@ -135,7 +161,8 @@ mod tests {
         assert!(DelayedAck::new(&Tcp::reno()).is_none());
     }
 
-    /// RFC 5681 §4.2: at least every second segment, and within the time. RFC 7323 §4.3: the first of the two is answered.
+    /// RFC 5681 §4.2: at least every second segment, and within the time. RFC 7323 §4.3: the first
+    /// of the two is answered.
     #[test]
     fn every_second_segment_is_acknowledged_and_none_waits_too_long() {
         let mut bench = Bench::new();
@@ -146,7 +173,11 @@ mod tests {
             "the event is pending already"
         );
         assert_eq!(bench.arrive(120, 29), Wait::Yes);
-        assert_eq!(bench.ring(140), until(160), "it was for a segment that has been acknowledged since");
+        assert_eq!(
+            bench.ring(140),
+            until(160),
+            "it was for a segment that has been acknowledged since"
+        );
         assert_eq!((bench.ring(160), bench.receiver.state().0), (now(120), 30));
         assert_eq!((bench.arrive(200, 30), bench.arrive(201, 31)), (until(240), now(200)));
         assert_eq!(bench.ring(240), Wait::Yes, "nothing waits");
@@ -156,13 +187,21 @@ mod tests {
     #[test]
     fn gaps_repairs_and_repetitions_are_told_at_once() {
         let mut bench = Bench::new();
-        assert_eq!((bench.arrive(100, 25), bench.arrive(101, 27)), (until(140), now(100)), "with what waited");
+        assert_eq!(
+            (bench.arrive(100, 25), bench.arrive(101, 27)),
+            (until(140), now(100)),
+            "with what waited"
+        );
         assert_eq!(
             (bench.arrive(102, 29), bench.arrive(103, 26)),
             (now(102), now(103)),
             "a gap, and one of two filled"
         );
-        assert_eq!((bench.arrive(104, 28), bench.arrive(105, 5)), (now(104), now(105)), "the other, and an old one");
+        assert_eq!(
+            (bench.arrive(104, 28), bench.arrive(105, 5)),
+            (now(104), now(105)),
+            "the other, and an old one"
+        );
         assert_eq!((bench.arrive(106, 30), bench.arrive(107, 31)), (Wait::Yes, now(106)));
     }
 
@@ -178,9 +217,15 @@ mod tests {
         let mut bench = Bench::new();
         assert_eq!(bench.arrive(100, 25), until(140));
         assert_eq!(bench.delayed.release(false), None);
-        assert_eq!((bench.delayed.release(true), bench.delayed.release(true)), (Some(90 * MILLI), None));
+        assert_eq!(
+            (bench.delayed.release(true), bench.delayed.release(true)),
+            (Some(90 * MILLI), None)
+        );
         assert_eq!(bench.come(101, 26, true), now(101), "and the mark by itself");
-        assert_eq!((bench.come(102, 27, true), bench.delayed.release(false)), (Wait::Yes, Some(92 * MILLI)));
+        assert_eq!(
+            (bench.come(102, 27, true), bench.delayed.release(false)),
+            (Wait::Yes, Some(92 * MILLI))
+        );
     }
 
     #[test]

@@ -1,7 +1,9 @@
-//! How fast the network delivers: a sample with every acknowledgement (draft-cheng-iccrg-delivery-rate-estimation-00).
+//! How fast the network delivers: a sample with every acknowledgement
+//! (draft-cheng-iccrg-delivery-rate-estimation-00).
 //!
-//! What the draft keeps with every packet stands in a ring by the segment's number, which only connections have whose
-//! congestion control asks for samples. As all segments are of one length, data are counted in segments.
+//! What the draft keeps with every packet stands in a ring by the segment's number, which only
+//! connections have whose congestion control asks for samples. As all segments are of one length,
+//! data are counted in segments.
 use tidegate::{Bytes, Rate, Span, Time};
 
 /// Segments per second.
@@ -76,7 +78,8 @@ pub(super) struct Deliveries {
     delivered_at: Time,
     /// When the latest of those delivered was sent: C.first_sent_time.
     first: Time,
-    /// Samples of segments sent until so many are delivered are of a sender that lacked data: C.app_limited; 0 for none.
+    /// Samples of segments sent until so many are delivered are of a sender that lacked data:
+    /// C.app_limited; 0 for none.
     limited: u32,
     /// Of the segments that this acknowledgement delivers the last sent, and how many there are.
     latest: Option<Departure>,
@@ -107,12 +110,21 @@ impl Default for Deliveries {
     fn default() -> Deliveries {
         let time = Time::ZERO;
         let departures = vec![Departure::default(); ROOM];
-        Deliveries { departures, delivered: 0, delivered_at: time, first: time, limited: 0, latest: None, news: 0 }
+        Deliveries {
+            departures,
+            delivered: 0,
+            delivered_at: time,
+            first: time,
+            limited: 0,
+            latest: None,
+            news: 0,
+        }
     }
 }
 
 impl Deliveries {
-    /// Segment `seq` is sent, where `una` is the first not acknowledged and `max` one past the greatest sent.
+    /// Segment `seq` is sent, where `una` is the first not acknowledged and `max` one past the
+    /// greatest sent.
     pub fn sent(&mut self, now: Time, seq: u32, una: u32, max: u32) {
         if una == max {
             (self.first, self.delivered_at) = (now, now);
@@ -123,7 +135,8 @@ impl Deliveries {
         let Deliveries { first, delivered_at, delivered, .. } = *self;
         let (limited, again) = (self.limited > 0, seq < max);
         let place = self.place(seq);
-        self.departures[place] = Departure { at: now, first, delivered_at, delivered, limited, again };
+        self.departures[place] =
+            Departure { at: now, first, delivered_at, delivered, limited, again };
     }
 
     fn place(&self, seq: u32) -> usize {
@@ -141,8 +154,9 @@ impl Deliveries {
         self.departures = wider;
     }
 
-    /// Segment `seq` is found to have arrived (§3.3, UpdateRateSample). Of several the sample is of the one sent last, as in
-    /// the draft's later versions; version 00 takes the first of those between whose departures nothing was delivered.
+    /// Segment `seq` is found to have arrived (§3.3, UpdateRateSample). Of several the sample is of
+    /// the one sent last, as in the draft's later versions; version 00 takes the first of those
+    /// between whose departures nothing was delivered.
     pub fn arrived(&mut self, now: Time, seq: u32) {
         let departure = self.departures[self.place(seq)];
         self.delivered += 1;
@@ -154,8 +168,9 @@ impl Deliveries {
         }
     }
 
-    /// What the segments that have arrived since the last call say (§3.3, GenerateRateSample). An interval shorter than `least`,
-    /// the round-trip time, cannot be: acknowledgements have been delayed.
+    /// What the segments that have arrived since the last call say (§3.3, GenerateRateSample). An
+    /// interval shorter than `least`, the round-trip time, cannot be: acknowledgements have
+    /// been delayed.
     pub fn sample(&mut self, least: Span) -> Sample {
         if self.delivered > self.limited {
             self.limited = 0;
@@ -170,7 +185,14 @@ impl Deliveries {
         let valid = interval >= least && interval > Span::ZERO;
         let rate = valid.then(|| SegmentRate::new((delivered - latest.delivered) as f64, interval));
         let rtt = (!latest.again).then(|| self.delivered_at.since(latest.at));
-        Sample { news, delivered, prior: Some(latest.delivered), rate, limited: latest.limited, rtt }
+        Sample {
+            news,
+            delivered,
+            prior: Some(latest.delivered),
+            rate,
+            limited: latest.limited,
+            rtt,
+        }
     }
 
     /// The sender lacks data, or holds them back, with `flight` segments under way (§3.4).
@@ -191,8 +213,8 @@ mod tests {
         sample.rate.map_or(0.0, |rate| rate.0)
     }
 
-    /// Two segments every 10 ms, each back 100 ms later. In the second round trip nothing had been delivered when they left, and
-    /// the interval began with the first.
+    /// Two segments every 10 ms, each back 100 ms later. In the second round trip nothing had been
+    /// delivered when they left, and the interval began with the first.
     #[test]
     fn what_is_sent_at_a_rate_is_seen_to_arrive_at_it() {
         let mut deliveries = Deliveries::default();
@@ -204,15 +226,18 @@ mod tests {
                 let sample = deliveries.sample(Span::from_millis(100));
                 assert_eq!((sample.news, sample.delivered), (2, una));
                 let wanted = if tick < 20 { una as f64 / (tick as f64 / 100.0) } else { 200.0 };
-                assert!((rate(sample) - wanted).abs() < 1e-6, "tick {tick}: {sample:?} for {wanted}");
+                assert!(
+                    (rate(sample) - wanted).abs() < 1e-6,
+                    "tick {tick}: {sample:?} for {wanted}"
+                );
             }
             let next = 2 * tick as u32;
             (next..next + 2).for_each(|seq| deliveries.sent(at(10 * tick), seq, una, seq));
         }
     }
 
-    /// Eight segments in a burst whose acknowledgements come back together: nothing is faster than it was sent, and an
-    /// interval shorter than the round trip is none.
+    /// Eight segments in a burst whose acknowledgements come back together: nothing is faster than
+    /// it was sent, and an interval shorter than the round trip is none.
     #[test]
     fn acknowledgements_that_bunch_are_not_speed() {
         let mut deliveries = Deliveries::default();
@@ -241,7 +266,10 @@ mod tests {
         deliveries.sent(at(100), 0, 0, 4);
         deliveries.arrived(at(200), 0);
         let sample = deliveries.sample(Span::ZERO);
-        assert_eq!((sample.prior, sample.news, sample.delivered, sample.rtt), (Some(3), 1, 4, None));
+        assert_eq!(
+            (sample.prior, sample.news, sample.delivered, sample.rtt),
+            (Some(3), 1, 4, None)
+        );
         assert!((rate(sample) - 10.0).abs() < 1e-9, "one segment in 100 ms: {sample:?}");
     }
 

@@ -1,27 +1,37 @@
-//! TCP: parameters here, the connection's two ends in `sender` and `receiver`, the window in `congestion`, the
-//! retransmission timeout in `rto`, ns-2's Vegas in `ns2_vegas`; what selective acknowledgements add in `selective` (by ns-2's rules `sack1`), `scoreboard` and
-//! `report`, or by time in `timely` and `rack`, with `linux` for what Linux has besides; what a model of the path adds in `paced` and `delivery`.
+//! TCP: parameters here, the connection's two ends in `sender` and `receiver`, the window in
+//! `congestion`, the retransmission timeout in `rto`, ns-2's Vegas in `ns2_vegas`; what selective
+//! acknowledgements add in `selective` (by ns-2's rules `sack1`), `scoreboard` and `report`, or by
+//! time in `timely` and `rack`, with `linux` for what Linux has besides; what a model of the path
+//! adds in `paced` and `delivery`.
 //!
-//! Sequence numbers count segments; every data segment has the same length on the wire. The receiver acknowledges
-//! every segment, or delays acknowledgements (`delayed`). Three sets of defaults: [`Tcp::reno`] and [`Tcp::new_reno`] go by the
-//! RFCs, [`Tcp::ns2`] does what
+//! Sequence numbers count segments; every data segment has the same length on the wire. The
+//! receiver acknowledges every segment, or delays acknowledgements (`delayed`). Three sets of
+//! defaults: [`Tcp::reno`] and [`Tcp::new_reno`] go by the RFCs, [`Tcp::ns2`] does what
 //! ns-2.35 does, off-by-ones included, [`Tcp::ns1`] what its forerunner did.
 //!
-//! **ns-1** (ns-LBNL, 1995 to 1997, with which feng2001 was simulated) had ECN before there was a standard. Read in the
-//! history of ns-2's sources, which begins with ns-1's (public repository Raj64742/ns2: `tcp.cc` of 19 December 1996 and of late
-//! 1997, `tcp-reno.cc` 1.19, `tcp-sink.cc` 1.2, `red.cc`):
+//! **ns-1** (ns-LBNL, 1995 to 1997, with which feng2001 was simulated) had ECN before there was a
+//! standard. Read in the history of ns-2's sources, which begins with ns-1's (public repository
+//! Raj64742/ns2: `tcp.cc` of 19 December 1996 and of late 1997, `tcp-reno.cc` 1.19, `tcp-sink.cc`
+//! 1.2, `red.cc`):
 //!
-//! - A congestion bit is set in any packet, whoever sent it. There is no ECN-capable transport, and a retransmission can be marked too.
-//! - The receiver copies each packet's bits into its acknowledgement: each mark is echoed for itself, once.
-//! - An echo halves the window, once a round trip: not before what had been sent at the last cut is acknowledged. The window counts whole
-//!   segments, with what fast recovery has added, and half of it is rounded down: from one segment it falls to none.
-//! - Then the same acknowledgement, if it is of new data, opens the window like any other. ssthresh is at least two, so that a window of
-//!   none opens to one at once: marks never silence a connection. (In the file of 1996 that bound was not there yet, and an open window of
-//!   none was divided by.)
-//! - A third duplicate cuts again though a mark has cut just before; after a timeout it does so only for what was sent since.
-//! - No segment goes out for the first two duplicates, recovery ends with the window where it stands, and a timeout halves what is left.
+//! - A congestion bit is set in any packet, whoever sent it. There is no ECN-capable transport, and
+//!   a retransmission can be marked too.
+//! - The receiver copies each packet's bits into its acknowledgement: each mark is echoed for
+//!   itself, once.
+//! - An echo halves the window, once a round trip: not before what had been sent at the last cut is
+//!   acknowledged. The window counts whole segments, with what fast recovery has added, and half of
+//!   it is rounded down: from one segment it falls to none.
+//! - Then the same acknowledgement, if it is of new data, opens the window like any other. ssthresh
+//!   is at least two, so that a window of none opens to one at once: marks never silence a
+//!   connection. (In the file of 1996 that bound was not there yet, and an open window of none was
+//!   divided by.)
+//! - A third duplicate cuts again though a mark has cut just before; after a timeout it does so
+//!   only for what was sent since.
+//! - No segment goes out for the first two duplicates, recovery ends with the window where it
+//!   stands, and a timeout halves what is left.
 //!
-//! ns-1 read time stamps for its timer and ended the back-off by Karn's rule; here Karn's rule holds for both. It had no handshake.
+//! ns-1 read time stamps for its timer and ended the back-off by Karn's rule; here Karn's rule
+//! holds for both. It had no handshake.
 use tidegate::{Bytes, ConfigError, Rate, Span};
 
 mod congestion;
@@ -51,32 +61,35 @@ pub(crate) use sender::{Output, TcpSender};
 pub enum Flavor {
     /// Fast retransmit and fast recovery; any new acknowledgement ends recovery (RFC 2581).
     Reno,
-    /// A partial acknowledgement retransmits the next hole and stays in recovery; only the first restarts the timer
-    /// (RFC 6582, "impatient").
+    /// A partial acknowledgement retransmits the next hole and stays in recovery; only the first
+    /// restarts the timer (RFC 6582, "impatient").
     NewReno,
-    /// The receiver tells what it holds beyond the first hole (RFC 2018), and the sender repairs what is missing, with no more
-    /// under way than the window (RFC 6675).
+    /// The receiver tells what it holds beyond the first hole (RFC 2018), and the sender repairs
+    /// what is missing, with no more under way than the window (RFC 6675).
     Sack,
-    /// The same told by time, with probes of what nothing tells of (RACK-TLP, RFC 8985) and a window that falls by proportional
-    /// rate reduction (RFC 9937).
+    /// The same told by time, with probes of what nothing tells of (RACK-TLP, RFC 8985) and a
+    /// window that falls by proportional rate reduction (RFC 9937).
     Rack,
 }
 
 /// Whose rules hold where the RFCs, Linux and ns differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rules {
-    /// The RFCs': the data in flight are halved (RFC 5681 eq. 4); recovery ends with cwnd = ssthresh; Reno enters
-    /// recovery at every third duplicate.
+    /// The RFCs': the data in flight are halved (RFC 5681 eq. 4); recovery ends with cwnd =
+    /// ssthresh; Reno enters recovery at every third duplicate.
     Rfc,
-    /// ns-2.35's: the congestion window is halved, ssthresh rounded down; recovery ends with cwnd where it stands; at most two
-    /// segments leave per acknowledgement during recovery; Reno too enters recovery once per window; a connection whose SYN
-    /// was lost begins with window 1. With selective acknowledgements losses are repaired as by its Sack1, and each block
+    /// ns-2.35's: the congestion window is halved, ssthresh rounded down; recovery ends with cwnd
+    /// where it stands; at most two segments leave per acknowledgement during recovery; Reno
+    /// too enters recovery once per window; a connection whose SYN was lost begins with window
+    /// 1. With selective acknowledgements losses are repaired as by its Sack1, and each block
     /// makes an acknowledgement 8 bytes longer.
     Ns2,
-    /// Linux's: as the RFCs', but the least timeout bounds the deviation of the round trip alone, so that it is a round trip
-    /// longer; every partial acknowledgement restarts the timer (RFC 6582 §4, "slow but steady"); the congestion window is cut, not the
-    /// data in flight; a timeout in a recovery, or in the round trip of a mark, does not cut again. Reno and CUBIC have windows of whole segments, CUBIC its slow
-    /// start's end from HyStart (ha2011); BBR has what Linux has beyond its draft. [`Flavor::Rack`] has Linux's states with it
+    /// Linux's: as the RFCs', but the least timeout bounds the deviation of the round trip alone,
+    /// so that it is a round trip longer; every partial acknowledgement restarts the timer (RFC
+    /// 6582 §4, "slow but steady"); the congestion window is cut, not the data in flight; a
+    /// timeout in a recovery, or in the round trip of a mark, does not cut again. Reno and CUBIC
+    /// have windows of whole segments, CUBIC its slow start's end from HyStart (ha2011); BBR
+    /// has what Linux has beyond its draft. [`Flavor::Rack`] has Linux's states with it
     /// (`linux`).
     Linux,
     /// ns-1's, for Reno and NewReno: see the [module](self).
@@ -124,13 +137,13 @@ pub struct Tcp {
     pub initial_rto: Span,
     /// The greatest retransmission timeout, back-off included.
     pub max_rto: Span,
-    /// How long the acknowledgement of every other segment may wait for the next (RFC 5681 §4.2), at most 500 ms; zero to
-    /// acknowledge every segment at once.
+    /// How long the acknowledgement of every other segment may wait for the next (RFC 5681 §4.2),
+    /// at most 500 ms; zero to acknowledge every segment at once.
     pub delayed_ack: Span,
     /// The tick in which round-trip times are measured.
     pub tick: Span,
-    /// A burst that an acknowledgement allows waits a time uniform on [0, this) (ns-2's `overhead_`); it breaks the
-    /// lock of senders onto the bottleneck's phase. Zero for none.
+    /// A burst that an acknowledgement allows waits a time uniform on [0, this) (ns-2's
+    /// `overhead_`); it breaks the lock of senders onto the bottleneck's phase. Zero for none.
     pub overhead: Span,
 }
 
@@ -175,8 +188,9 @@ tidegate::choices! {
 }
 
 impl Tcp {
-    /// The default of [`Tcp::receiver_window`] in bytes. It is the most that Linux lets a receive buffer grow to by itself
-    /// (`tcp_rmem`, 32 MiB since Linux 6.16): more than 1 Gbit/s over 260 ms.
+    /// The default of [`Tcp::receiver_window`] in bytes. It is the most that Linux lets a receive
+    /// buffer grow to by itself (`tcp_rmem`, 32 MiB since Linux 6.16): more than 1 Gbit/s over
+    /// 260 ms.
     pub const RECEIVE_BUFFER: Bytes = Bytes::new(32 << 20);
 
     /// Reno by the RFCs: 1000-byte segments, initial window 2, RTO 200 ms to 60 s, tick 10 ms.
@@ -213,21 +227,37 @@ impl Tcp {
         Tcp { flavor: Flavor::Sack, ..Tcp::reno() }
     }
 
-    /// CUBIC (RFC 9438) with selective acknowledgements and an initial window of 10 (RFC 6928), otherwise as [`Tcp::reno`].
+    /// CUBIC (RFC 9438) with selective acknowledgements and an initial window of 10 (RFC 6928),
+    /// otherwise as [`Tcp::reno`].
     pub fn cubic() -> Tcp {
-        Tcp { congestion: Congestion::Cubic(CubicParams::default()), initial_window: 10.0, ..Tcp::sack() }
+        Tcp {
+            congestion: Congestion::Cubic(CubicParams::default()),
+            initial_window: 10.0,
+            ..Tcp::sack()
+        }
     }
 
-    /// BBR, version 1 (draft-cardwell-iccrg-bbr-congestion-control-00) with selective acknowledgements and an initial window
-    /// of 10, otherwise as [`Tcp::reno`].
+    /// BBR, version 1 (draft-cardwell-iccrg-bbr-congestion-control-00) with selective
+    /// acknowledgements and an initial window of 10, otherwise as [`Tcp::reno`].
     pub fn bbr() -> Tcp {
-        Tcp { congestion: Congestion::Bbr(BbrParams::default()), initial_window: 10.0, ..Tcp::sack() }
+        Tcp {
+            congestion: Congestion::Bbr(BbrParams::default()),
+            initial_window: 10.0,
+            ..Tcp::sack()
+        }
     }
 
-    /// A sender of `rate` that heeds neither loss nor mark, and tells losses by time; otherwise as [`Tcp::reno`].
+    /// A sender of `rate` that heeds neither loss nor mark, and tells losses by time; otherwise as
+    /// [`Tcp::reno`].
     pub fn unresponsive(rate: Rate) -> Tcp {
         let congestion = Congestion::Unresponsive(UnresponsiveParams { rate });
-        Tcp { flavor: Flavor::Rack, congestion, receiver_window: 1_000_000, initial_window: 1e6, ..Tcp::reno() }
+        Tcp {
+            flavor: Flavor::Rack,
+            congestion,
+            receiver_window: 1_000_000,
+            initial_window: 1e6,
+            ..Tcp::reno()
+        }
     }
 
     /// `flavor` as ns-2.35 has it with its defaults, except a receiver's window of 10000.
@@ -242,14 +272,18 @@ impl Tcp {
         }
     }
 
-    /// `flavor`, Reno or NewReno, as ns-1 has it, except for the receiver's window and the timer's tick.
+    /// `flavor`, Reno or NewReno, as ns-1 has it, except for the receiver's window and the timer's
+    /// tick.
     pub const fn ns1(flavor: Flavor) -> Tcp {
         Tcp { flavor, rules: Rules::Ns1, timestamps: Timestamps::Off, ..Tcp::reno() }
     }
 
     /// Whether it is ns-2's Vegas, whose sender is like no other.
     pub(crate) const fn is_ns2_vegas(&self) -> bool {
-        matches!((self.rules, self.flavor, &self.congestion), (Rules::Ns2, Flavor::Reno, Congestion::Vegas(_)))
+        matches!(
+            (self.rules, self.flavor, &self.congestion),
+            (Rules::Ns2, Flavor::Reno, Congestion::Vegas(_))
+        )
     }
 
     pub(super) fn check(&self) -> Result<(), ConfigError> {
@@ -259,10 +293,18 @@ impl Tcp {
             }
         }
         if !(self.initial_window >= 1.0 && self.initial_window <= 1e6) {
-            return Err(ConfigError::new("initial_window", self.initial_window, "must lie in 1 to 1000000 segments"));
+            return Err(ConfigError::new(
+                "initial_window",
+                self.initial_window,
+                "must lie in 1 to 1000000 segments",
+            ));
         }
         if !(1..=1_000_000).contains(&self.receiver_window) {
-            return Err(ConfigError::new("receiver_window", self.receiver_window, "must lie in 1 to 1000000 segments"));
+            return Err(ConfigError::new(
+                "receiver_window",
+                self.receiver_window,
+                "must lie in 1 to 1000000 segments",
+            ));
         }
         if self.data == Some(0) {
             return Err(ConfigError::new("data", 0, "must be at least 1 segment"));
@@ -274,7 +316,8 @@ impl Tcp {
                 "must be off by ns's rules, whose timer goes by Karn's rule",
             ));
         }
-        let reno = matches!(self.flavor, Flavor::Reno | Flavor::NewReno) && matches!(self.congestion, Congestion::Reno);
+        let reno = matches!(self.flavor, Flavor::Reno | Flavor::NewReno)
+            && matches!(self.congestion, Congestion::Reno);
         if self.rules == Rules::Ns1 && !reno {
             return Err(ConfigError::new("rules", "ns1", "are of Reno and NewReno only"));
         }
@@ -287,7 +330,8 @@ impl Tcp {
         self.check_times()
     }
 
-    /// What is paced chooses each segment by what it knows to have arrived, and leaves at its own times.
+    /// What is paced chooses each segment by what it knows to have arrived, and leaves at its own
+    /// times.
     fn check_pace(&self) -> Result<(), ConfigError> {
         let name = match self.congestion {
             Congestion::Bbr(_) => "BBR",
@@ -322,7 +366,11 @@ impl Tcp {
             return Err(ConfigError::new("min_rto", self.min_rto, "must lie in 1 ms to max_rto"));
         }
         if self.initial_rto < milli || self.initial_rto > self.max_rto {
-            return Err(ConfigError::new("initial_rto", self.initial_rto, "must lie in 1 ms to max_rto"));
+            return Err(ConfigError::new(
+                "initial_rto",
+                self.initial_rto,
+                "must lie in 1 ms to max_rto",
+            ));
         }
         if self.max_rto > hour {
             return Err(ConfigError::new("max_rto", self.max_rto, "must be at most an hour"));

@@ -1,8 +1,9 @@
 //! The sender of ns-2.35's Vegas, where its rules hold in place of the RFCs'.
 //!
-//! Its fine timeout is asked at every duplicate, and takes for overdue also what has not been sent. Duplicates widen the window
-//! whether or not a recovery is under way. The window falls back to what the last cut has left only after more than three of
-//! them; a timeout forgets that figure, so that such a recovery closes the window until the timer runs out again.
+//! Its fine timeout is asked at every duplicate, and takes for overdue also what has not been sent.
+//! Duplicates widen the window whether or not a recovery is under way. The window falls back to
+//! what the last cut has left only after more than three of them; a timeout forgets that figure, so
+//! that such a recovery closes the window until the timer runs out again.
 use tidegate::{Rng, Time};
 
 use super::congestion::Found;
@@ -10,7 +11,14 @@ use super::sender::{DUPLICATES, Last, Output, TcpSender};
 
 impl TcpSender {
     /// An acknowledgement comes, as in [`TcpSender::acknowledged`].
-    pub(super) fn ns2_vegas(&mut self, now: Time, ack: u32, echo: bool, dice: &mut Rng, out: &mut Vec<Output>) {
+    pub(super) fn ns2_vegas(
+        &mut self,
+        now: Time,
+        ack: u32,
+        echo: bool,
+        dice: &mut Rng,
+        out: &mut Vec<Output>,
+    ) {
         let echo = self.heard(now, ack, echo);
         if ack > self.una {
             if self.duplicates > DUPLICATES {

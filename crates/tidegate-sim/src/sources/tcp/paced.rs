@@ -1,4 +1,5 @@
-//! The sender that paces: segments leave on a schedule, a few at a time, and not when acknowledgements come.
+//! The sender that paces: segments leave on a schedule, a few at a time, and not when
+//! acknowledgements come.
 use tidegate::{Rng, Span, Time};
 
 use super::congestion::{Congestion, News};
@@ -49,10 +50,15 @@ impl TcpSender {
             if sent == 0 {
                 break;
             }
-            // The next leave when these have been paid for; what was not used before is not made up for, but that Linux lets half
-            // of the price off for it (tcp_update_skb_after_send).
+            // The next leave when these have been paid for; what was not used before is not made up
+            // for, but that Linux lets half of the price off for it
+            // (tcp_update_skb_after_send).
             let price = rate.time_for(sent).as_nanos();
-            let unused = if self.rules == Rules::Linux { now.since(self.free).as_nanos().min(price / 2) } else { 0 };
+            let unused = if self.rules == Rules::Linux {
+                now.since(self.free).as_nanos().min(price / 2)
+            } else {
+                0
+            };
             self.free = now + Span::from_nanos(price - unused);
         }
         self.limit();
@@ -86,7 +92,8 @@ impl TcpSender {
         }
     }
 
-    /// What is under way and has been lost as an acknowledgement comes, if there is a model to be told.
+    /// What is under way and has been lost as an acknowledgement comes, if there is a model to be
+    /// told.
     pub(super) fn before(&self) -> Option<Before> {
         self.deliveries.as_ref().map(|_| Before { flight: self.flight(), lost: self.found_lost() })
     }

@@ -28,7 +28,11 @@ impl Bench {
 
     fn report(&mut self, ack: u32, held: &[(u32, u32)]) -> Vec<u32> {
         let mut report = Report::plain(ack);
-        report.blocks.iter_mut().zip(held).for_each(|(block, &(from, to))| *block = Block { from, to });
+        report
+            .blocks
+            .iter_mut()
+            .zip(held)
+            .for_each(|(block, &(from, to))| *block = Block { from, to });
         self.sender.answered = self.now;
         self.sender.reported(self.now, &report, false, &mut self.dice, &mut self.out);
         self.out.drain(..).map(|o| o.seq).collect()
@@ -42,7 +46,8 @@ impl Bench {
     }
 }
 
-/// Ten segments in 100 ms at a gain of 2/ln 2 are 289 a second, of which two leave together: every 10 ms · ln 2.
+/// Ten segments in 100 ms at a gain of 2/ln 2 are 289 a second, of which two leave together: every
+/// 10 ms · ln 2.
 #[test]
 fn the_initial_window_leaves_in_pairs() {
     let mut bench = Bench::new(&Tcp { handshake: Handshake::Syn, ..Tcp::bbr() });
@@ -55,13 +60,15 @@ fn the_initial_window_leaves_in_pairs() {
         assert_eq!(bench.now.since(last).as_nanos(), 6_931_472);
         last = bench.now;
     }
-    // The window is full (the SYN's acknowledgement has opened it by one), and one more is sent when it is.
+    // The window is full (the SYN's acknowledgement has opened it by one), and one more is sent
+    // when it is.
     assert_eq!(bench.sender.send_at, last + Span::from_nanos(6_931_472));
     assert_eq!(bench.turn(), [11]);
     assert_eq!(bench.sender.send_at, Time::MAX);
 }
 
-/// An acknowledgement that comes while something waits changes nothing of when it leaves, and a repair waits too.
+/// An acknowledgement that comes while something waits changes nothing of when it leaves, and a
+/// repair waits too.
 #[test]
 fn a_repair_waits_for_its_turn() {
     let mut bench = Bench::new(&Tcp { handshake: Handshake::Syn, ..Tcp::bbr() });
@@ -98,7 +105,10 @@ fn by_linux_what_leaves_late_pays_less() {
     let whole = price(Rules::Rfc, Span::ZERO);
     let late = Span::from_nanos(whole / 4);
     assert_eq!(price(Rules::Rfc, late), whole);
-    assert_eq!([price(Rules::Linux, Span::ZERO), price(Rules::Linux, late)], [whole, whole - whole / 4]);
+    assert_eq!(
+        [price(Rules::Linux, Span::ZERO), price(Rules::Linux, late)],
+        [whole, whole - whole / 4]
+    );
     assert_eq!(price(Rules::Linux, Span::from_secs(1.0)), whole - whole / 2);
 }
 
@@ -107,10 +117,15 @@ fn it_needs_selective_acknowledgements_and_no_other_delay() {
     use crate::sources::Flavor;
     let refused = |tcp: Tcp| tcp.check().unwrap_err().to_string();
     assert!(refused(Tcp { flavor: Flavor::NewReno, ..Tcp::bbr() }).contains("flavor"));
-    assert!(refused(Tcp { flavor: Flavor::Reno, ..Tcp::unresponsive(Rate::from_bps(1)) }).contains("an unresponsive"));
+    assert!(
+        refused(Tcp { flavor: Flavor::Reno, ..Tcp::unresponsive(Rate::from_bps(1)) })
+            .contains("an unresponsive")
+    );
     assert!(refused(Tcp { rules: Rules::Ns2, ..Tcp::bbr() }).contains("rules"));
     assert!(refused(Tcp { overhead: RTT, ..Tcp::bbr() }).contains("overhead"));
-    assert!(Tcp::bbr().check().is_ok() && Tcp { flavor: Flavor::Rack, ..Tcp::bbr() }.check().is_ok());
+    assert!(
+        Tcp::bbr().check().is_ok() && Tcp { flavor: Flavor::Rack, ..Tcp::bbr() }.check().is_ok()
+    );
 }
 
 /// With room for more and no more to send, rates are of the sender and not of the path.
@@ -126,11 +141,12 @@ fn a_sender_that_has_no_more_says_so() {
     }
 }
 
-/// 1000 bytes at 8 Mbit/s leave a millisecond apart: new data, repairs, and what goes again after a timeout, as often as it runs
-/// out, which is no later each time.
+/// 1000 bytes at 8 Mbit/s leave a millisecond apart: new data, repairs, and what goes again after a
+/// timeout, as often as it runs out, which is no later each time.
 #[test]
 fn an_unresponsive_sender_keeps_its_times() {
-    let mut bench = Bench::new(&Tcp { ecn: EcnUse::On, ..Tcp::unresponsive(Rate::from_bps(8_000_000)) });
+    let mut bench =
+        Bench::new(&Tcp { ecn: EcnUse::On, ..Tcp::unresponsive(Rate::from_bps(8_000_000)) });
     assert_eq!(bench.wake(), [0]);
     let mut sent = vec![];
     let mut go = |bench: &mut Bench, times: u64| {

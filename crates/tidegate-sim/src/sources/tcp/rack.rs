@@ -1,15 +1,18 @@
-//! What a sender by RACK-TLP (RFC 8985) knows of every segment under way: when it was sent last, and what has become of it.
+//! What a sender by RACK-TLP (RFC 8985) knows of every segment under way: when it was sent last,
+//! and what has become of it.
 //!
-//! A segment is lost if one that was sent after it has arrived and it has not within the round-trip time; that holds for
-//! segments sent again, too. Where we differ: nothing in the simulator reorders a flow's packets, so that the window for
-//! reordering does not adapt (§6.2 step 4) and no round trip counts as too short for what was sent again (§6.2 step 2).
+//! A segment is lost if one that was sent after it has arrived and it has not within the round-trip
+//! time; that holds for segments sent again, too. Where we differ: nothing in the simulator
+//! reorders a flow's packets, so that the window for reordering does not adapt (§6.2 step 4) and no
+//! round trip counts as too short for what was sent again (§6.2 step 2).
 use std::collections::VecDeque;
 
 use tidegate::{Span, Time};
 
 use super::report::{Block, Report};
 
-/// How many segments beyond a hole make it unnecessary to wait for reordering (RFC 8985 §6.2 step 4, DupThresh).
+/// How many segments beyond a hole make it unnecessary to wait for reordering (RFC 8985 §6.2 step
+/// 4, DupThresh).
 const EVIDENCE: u32 = 3;
 
 /// What is known of a segment: bits of [`Segment::state`].
@@ -25,7 +28,8 @@ mod state {
 /// A segment sent and not acknowledged.
 #[derive(Clone, Copy, Debug, Default)]
 struct Segment {
-    /// When it was sent last, in nanoseconds, and the how-manieth transmission that was: several bear one time.
+    /// When it was sent last, in nanoseconds, and the how-manieth transmission that was: several
+    /// bear one time.
     sent: u64,
     serial: u64,
     state: u8,
@@ -39,24 +43,28 @@ pub(super) struct Rack {
     max: u32,
     /// Each at its number modulo the length.
     segments: Vec<Segment>,
-    /// How many of them are held; of the others, how many count as lost, and how many are under way again; how many wait for that.
+    /// How many of them are held; of the others, how many count as lost, and how many are under
+    /// way again; how many wait for that.
     held: u32,
     lost: u32,
     again: u32,
     waiting: u32,
     /// How many have been found lost, in all.
     pub found_lost: u32,
-    /// Transmissions by their serial numbers, and the next of these; of a segment sent again only the last counts.
+    /// Transmissions by their serial numbers, and the next of these; of a segment sent again only
+    /// the last counts.
     order: VecDeque<(u64, u32)>,
     serial: u64,
     /// No segment below waits to be sent again.
     hole: u32,
-    /// Of the segments that have arrived, the one sent last: one past its serial number, and how long it took (RACK.rtt).
+    /// Of the segments that have arrived, the one sent last: one past its serial number, and how
+    /// long it took (RACK.rtt).
     latest: u64,
     rtt: u64,
     /// The least round-trip time, `u64::MAX` before the first.
     min_rtt: u64,
-    /// When to look for losses without an acknowledgement, and when to send a probe; [`Time::MAX`] for never.
+    /// When to look for losses without an acknowledgement, and when to send a probe; [`Time::MAX`]
+    /// for never.
     pub reorder_at: Time,
     pub probe_at: Time,
     /// The probe that is under way.
@@ -170,13 +178,19 @@ impl Rack {
         self.segments = wider;
     }
 
-    /// Takes in what an acknowledgement that comes at `now` says: how many segments have arrived that were not known to have.
+    /// Takes in what an acknowledgement that comes at `now` says: how many segments have arrived
+    /// that were not known to have.
     pub fn update(&mut self, now: Time, report: &Report) -> u32 {
         self.update_telling(now, report, |_| {})
     }
 
     /// The same; each of them is told to `arrived`.
-    pub fn update_telling(&mut self, now: Time, report: &Report, mut arrived: impl FnMut(u32)) -> u32 {
+    pub fn update_telling(
+        &mut self,
+        now: Time,
+        report: &Report,
+        mut arrived: impl FnMut(u32),
+    ) -> u32 {
         let mut news = 0;
         let mut take = |rack: &mut Rack, seq| {
             if rack.arrived(now, seq) {
@@ -213,8 +227,8 @@ impl Rack {
         true
     }
 
-    /// Finds what is lost by now: how many segments. `repairing` says that losses are known of already. If some will be unless they
-    /// arrive before, that is when to look again.
+    /// Finds what is lost by now: how many segments. `repairing` says that losses are known of
+    /// already. If some will be unless they arrive before, that is when to look again.
     pub fn detect(&mut self, now: Time, repairing: bool) -> u32 {
         let tolerance = if repairing || self.held >= EVIDENCE { 0 } else { self.min_rtt / 4 };
         let before = self.waiting;
@@ -253,7 +267,8 @@ impl Rack {
         self.hole = self.hole.min(seq);
     }
 
-    /// The timer has run out: the first segment is lost, and all that was sent a round trip ago or earlier (RFC 8985 §6.3).
+    /// The timer has run out: the first segment is lost, and all that was sent a round trip ago or
+    /// earlier (RFC 8985 §6.3).
     pub fn time_out(&mut self, now: Time) {
         for seq in self.una..self.max {
             let Segment { sent, state, .. } = *self.at(seq);
@@ -301,8 +316,9 @@ impl Rack {
         self.held == 0 && self.lost == 0
     }
 
-    /// When a probe is due of what is sent or acknowledged at `now`, no later than the timer at `timeout` (RFC 8985 §7.2); `alone`
-    /// is what an acknowledgement of a single segment may wait for another.
+    /// When a probe is due of what is sent or acknowledged at `now`, no later than the timer at
+    /// `timeout` (RFC 8985 §7.2); `alone` is what an acknowledgement of a single segment may
+    /// wait for another.
     pub fn set_probe(&mut self, now: Time, srtt: u64, timeout: Time, alone: Span) {
         let delay = if srtt == 0 { Span::from_secs(1.0) } else { Span::from_nanos(2 * srtt) };
         let delay = if self.max - self.una == 1 { delay + alone } else { delay };
@@ -314,8 +330,8 @@ impl Rack {
         self.reduction = Reduction { prior, delivered: 0, sent: 0 };
     }
 
-    /// `news` segments have arrived and `lost` are found lost, with the cumulative acknowledgement `advanced` or not: the window on
-    /// its way to `ssthresh` (RFC 9937 §6.2).
+    /// `news` segments have arrived and `lost` are found lost, with the cumulative acknowledgement
+    /// `advanced` or not: the window on its way to `ssthresh` (RFC 9937 §6.2).
     pub fn reduce(&mut self, news: u32, lost: u32, advanced: bool, ssthresh: f64) -> f64 {
         let pipe = self.pipe() as f64;
         let Reduction { prior, delivered, sent } = &mut self.reduction;
@@ -339,7 +355,8 @@ mod tests {
     use std::collections::BTreeMap;
     use tidegate::rng::mix;
 
-    /// What became of a segment: its last transmission, whether it arrived, whether it is lost, whether under way again.
+    /// What became of a segment: its last transmission, whether it arrived, whether it is lost,
+    /// whether under way again.
     #[derive(Clone, Copy, Default)]
     struct Known {
         at: u64,
@@ -349,7 +366,8 @@ mod tests {
         again: bool,
     }
 
-    /// Against a map that is walked through for every acknowledgement: counts, losses, and what is to be sent again next.
+    /// Against a map that is walked through for every acknowledgement: counts, losses, and what is
+    /// to be sent again next.
     #[test]
     fn it_agrees_with_a_map() {
         let (mut rack, mut map) = (Rack::default(), BTreeMap::<u32, Known>::new());
@@ -367,9 +385,13 @@ mod tests {
                 serial += 1;
                 continue;
             }
-            // One that is under way arrives, mostly of those sent first; with what is held up to the first hole.
-            let mut under_way: Vec<(usize, u32)> =
-                map.iter().filter(|(_, k)| !k.held && (!k.lost || k.again)).map(|(&seq, k)| (k.serial, seq)).collect();
+            // One that is under way arrives, mostly of those sent first; with what is held up to
+            // the first hole.
+            let mut under_way: Vec<(usize, u32)> = map
+                .iter()
+                .filter(|(_, k)| !k.held && (!k.lost || k.again))
+                .map(|(&seq, k)| (k.serial, seq))
+                .collect();
             under_way.sort_unstable();
             let (number, seq) = under_way[(dice >> 32) as usize % under_way.len().min(8)];
             let known = map.get_mut(&seq).unwrap();
@@ -396,7 +418,8 @@ mod tests {
             }
             assert_eq!(lost, found, "{i}");
             losses += lost;
-            let waits = map.iter().find(|(_, k)| !k.held && k.lost && !k.again).map(|(&seq, _)| seq);
+            let waits =
+                map.iter().find(|(_, k)| !k.held && k.lost && !k.again).map(|(&seq, _)| seq);
             let pipe = map.values().filter(|k| !k.held && (!k.lost || k.again)).count() as u32;
             assert_eq!((rack.next_lost(), rack.pipe()), (waits, pipe), "{i}");
         }

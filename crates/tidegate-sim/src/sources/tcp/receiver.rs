@@ -11,9 +11,11 @@ pub(crate) struct Receiver {
     early: u32,
     /// Which: one bit a segment, at its number modulo the length.
     bits: Box<[u64]>,
-    /// A mark has come and is echoed until the sender says that it has reduced its window (RFC 3168 §6.1.3).
+    /// A mark has come and is echoed until the sender says that it has reduced its window (RFC
+    /// 3168 §6.1.3).
     echo: bool,
-    /// Each acknowledgement tells whether its own segment was marked, instead (RFC 8257 §3.2; ns-1).
+    /// Each acknowledgement tells whether its own segment was marked, instead (RFC 8257 §3.2;
+    /// ns-1).
     exact: bool,
     /// Of a receiver that acknowledges selectively.
     recent: Option<Box<Recent>>,
@@ -28,8 +30,9 @@ struct Recent {
     memory: usize,
 }
 
-/// How many blocks are remembered in the order of their latest arrivals. Three are told of; behind these stand those that
-/// come up again when two of them grow together or are acknowledged. ns-2 remembers only the three.
+/// How many blocks are remembered in the order of their latest arrivals. Three are told of; behind
+/// these stand those that come up again when two of them grow together or are acknowledged. ns-2
+/// remembers only the three.
 const RECENT: usize = 32;
 
 /// What an arriving segment led to.
@@ -46,9 +49,13 @@ pub(crate) struct Received {
 impl Receiver {
     pub fn new(tcp: &Tcp) -> Receiver {
         let memory = if tcp.rules == Rules::Ns2 { BLOCKS } else { RECENT };
-        let recent =
-            matches!(tcp.flavor, Flavor::Sack | Flavor::Rack).then(|| Box::new(Recent { blocks: Vec::new(), memory }));
-        Receiver { recent, exact: tcp.congestion.counts_marks() || tcp.rules == Rules::Ns1, ..Receiver::default() }
+        let recent = matches!(tcp.flavor, Flavor::Sack | Flavor::Rack)
+            .then(|| Box::new(Recent { blocks: Vec::new(), memory }));
+        Receiver {
+            recent,
+            exact: tcp.congestion.counts_marks() || tcp.rules == Rules::Ns1,
+            ..Receiver::default()
+        }
     }
 
     /// What the next acknowledgement says beside its number, if anything (RFC 2018 §4).
@@ -56,11 +63,16 @@ impl Receiver {
     pub fn report(&self) -> Option<Report> {
         let recent = self.recent.as_ref().filter(|_| self.early > 0)?;
         let mut report = Report::plain(self.next);
-        report.blocks.iter_mut().zip(recent.blocks.iter().take(BLOCKS)).for_each(|(slot, block)| *slot = *block);
+        report
+            .blocks
+            .iter_mut()
+            .zip(recent.blocks.iter().take(BLOCKS))
+            .for_each(|(slot, block)| *slot = *block);
         Some(report)
     }
 
-    /// Segment `seq` arrives, `marked` or not, with the sender's word that it `reduced` its window or without.
+    /// Segment `seq` arrives, `marked` or not, with the sender's word that it `reduced` its window
+    /// or without.
     #[inline]
     pub fn receive(&mut self, seq: u32, marked: bool, reduced: bool) -> Received {
         self.echo = marked || self.echo && !reduced && !self.exact;
@@ -100,12 +112,16 @@ impl Receiver {
         *self = Receiver { bits, recent, exact: self.exact, ..Receiver::default() };
     }
 
-    /// The block with `seq` in it, if it lies beyond what is in order, is the latest; what is in order is told no more.
+    /// The block with `seq` in it, if it lies beyond what is in order, is the latest; what is in
+    /// order is told no more.
     fn remember(&mut self, seq: u32) {
-        let latest = (seq > self.next).then(|| Block { from: self.run_down(seq), to: self.run_up(seq) });
+        let latest =
+            (seq > self.next).then(|| Block { from: self.run_down(seq), to: self.run_up(seq) });
         let (next, Some(recent)) = (self.next, self.recent.as_deref_mut()) else { return };
         let Recent { blocks, memory } = recent;
-        blocks.retain(|block| block.from > next && latest.is_none_or(|l| block.from < l.from || block.from >= l.to));
+        blocks.retain(|block| {
+            block.from > next && latest.is_none_or(|l| block.from < l.from || block.from >= l.to)
+        });
         if let Some(latest) = latest {
             blocks.truncate(*memory - 1);
             blocks.insert(0, latest);
@@ -129,7 +145,8 @@ impl Receiver {
     fn run_up(&self, mut seq: u32) -> u32 {
         loop {
             let at = (seq & (self.room() - 1)) as usize;
-            let held = (!(self.bits[at / 64] >> (at % 64))).trailing_zeros().min(64 - at as u32 % 64);
+            let held =
+                (!(self.bits[at / 64] >> (at % 64))).trailing_zeros().min(64 - at as u32 % 64);
             seq += held;
             if held < 64 - at as u32 % 64 {
                 return seq;
@@ -167,7 +184,9 @@ impl Receiver {
     /// Makes room up to `seq`; the receiver's window bounds it.
     #[cold]
     fn widen(&mut self, seq: u32) {
-        let old: Vec<u32> = (self.next..self.next + self.room()).filter(|&s| self.early > 0 && self.take(s)).collect();
+        let old: Vec<u32> = (self.next..self.next + self.room())
+            .filter(|&s| self.early > 0 && self.take(s))
+            .collect();
         self.bits = vec![0; ((seq - self.next) as usize / 64 + 1).next_power_of_two()].into();
         old.into_iter().for_each(|s| self.keep(s));
     }
@@ -196,13 +215,16 @@ mod tests {
                 next += 1;
             }
             let got = receiver.receive(seq, false, false);
-            assert_eq!((got.ack, got.new, receiver.early as usize), (next, next - before, set.len()));
+            assert_eq!(
+                (got.ack, got.new, receiver.early as usize),
+                (next, next - before, set.len())
+            );
         }
         assert!(next > 1000);
     }
 
-    /// RFC 2018 §4: the first block holds the segment that has just come, the others those told of last; against a set of
-    /// segments and the list of arrivals.
+    /// RFC 2018 §4: the first block holds the segment that has just come, the others those told of
+    /// last; against a set of segments and the list of arrivals.
     #[test]
     fn blocks_are_told_in_the_order_of_their_latest_arrivals() {
         let mut receiver = Receiver::new(&Tcp { flavor: Flavor::Sack, ..Tcp::reno() });
@@ -237,12 +259,17 @@ mod tests {
             let report = receiver.report();
             assert_eq!(report.is_some(), !wanted.is_empty());
             let blocks: Vec<Block> = report.map_or(vec![], |r| r.blocks.to_vec());
-            assert_eq!(blocks.into_iter().filter(|b| b.from < b.to).collect::<Vec<_>>(), wanted, "after {seq}");
+            assert_eq!(
+                blocks.into_iter().filter(|b| b.from < b.to).collect::<Vec<_>>(),
+                wanted,
+                "after {seq}"
+            );
         }
         assert!(told.iter().all(|&n| n > 100), "{told:?}");
     }
 
-    /// ns-1 copies a packet's bits into its acknowledgement: nothing is latched, and nobody has to say that he has heard.
+    /// ns-1 copies a packet's bits into its acknowledgement: nothing is latched, and nobody has to
+    /// say that he has heard.
     #[test]
     fn by_ns_1_each_mark_is_echoed_once() {
         let mut receiver = Receiver::new(&Tcp::ns1(Flavor::Reno));

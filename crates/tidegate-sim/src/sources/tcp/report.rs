@@ -32,7 +32,8 @@ impl Report {
     }
 }
 
-/// The reports of acknowledgements that wait or are under way, so that a packet needs no room for them.
+/// The reports of acknowledgements that wait or are under way, so that a packet needs no room for
+/// them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reports {
     reports: Vec<Report>,

@@ -1,9 +1,10 @@
 //! The retransmission timeout (RFC 6298), with exponential back-off.
 //!
-//! With time stamps (RFC 7323) every acknowledgement of new data gives a sample, also that of a segment sent again, and a sample
-//! ends the back-off. The gains are those of RFC 6298 divided by the samples of a round trip (RFC 7323 Appendix G).
-//! Without time stamps one segment is timed at a time, never one sent again (Karn's rule); srtt and rttvar are then the scaled
-//! integers of 4.3BSD in whole ticks (van Jacobson's appendix of 1988), as in ns-2.
+//! With time stamps (RFC 7323) every acknowledgement of new data gives a sample, also that of a
+//! segment sent again, and a sample ends the back-off. The gains are those of RFC 6298 divided by
+//! the samples of a round trip (RFC 7323 Appendix G). Without time stamps one segment is timed at a
+//! time, never one sent again (Karn's rule); srtt and rttvar are then the scaled integers of 4.3BSD
+//! in whole ticks (van Jacobson's appendix of 1988), as in ns-2.
 use tidegate::{Rng, Span, Time};
 
 use super::{Rules, Tcp, Timestamps};
@@ -23,7 +24,8 @@ pub(super) struct Rto {
     /// The timeout before bounds and back-off, in nanoseconds.
     base: u64,
     backoff: u64,
-    /// The smoothed round-trip time in nanoseconds, for those who need it finer than a tick; 0 before the first sample.
+    /// The smoothed round-trip time in nanoseconds, for those who need it finer than a tick; 0
+    /// before the first sample.
     pub smooth: u64,
 }
 
@@ -96,8 +98,8 @@ impl Rto {
         }
     }
 
-    /// Something is sent again. Without time stamps the running measurement is given up: which of the two transmissions an
-    /// acknowledgement answers is not known (Karn).
+    /// Something is sent again. Without time stamps the running measurement is given up: which of
+    /// the two transmissions an acknowledgement answers is not known (Karn).
     pub fn abandon(&mut self) {
         if let Estimate::Timed { timed, .. } = &mut self.estimate {
             *timed = None;
@@ -114,7 +116,8 @@ impl Rto {
         self.measure(sent, answer);
     }
 
-    /// The same for a partial acknowledgement. What is timed without time stamps ends the back-off then, and is not measured.
+    /// The same for a partial acknowledgement. What is timed without time stamps ends the back-off
+    /// then, and is not measured.
     pub fn acked_in_part(&mut self, answer: &Answer) {
         let Some(sent) = self.sample(answer) else { return };
         self.backoff = 1;
@@ -137,8 +140,8 @@ impl Rto {
         self.backoff = 1;
     }
 
-    /// The timer ran out. Beyond a factor of eight the estimate is moved into the deviation, and the next sample
-    /// starts afresh.
+    /// The timer ran out. Beyond a factor of eight the estimate is moved into the deviation, and
+    /// the next sample starts afresh.
     pub fn back_off(&mut self) {
         if self.timeout().as_nanos() < self.max {
             self.backoff *= 2;
@@ -162,7 +165,8 @@ impl Rto {
         let ticks = (ticked(now) - ticked(sent)).clamp(1, 1 << 20);
         match &mut self.estimate {
             Estimate::Timed { srtt, rttvar, .. } => {
-                self.smooth = if self.smooth == 0 { rtt } else { self.smooth - self.smooth / 8 + rtt / 8 };
+                self.smooth =
+                    if self.smooth == 0 { rtt } else { self.smooth - self.smooth / 8 + rtt / 8 };
                 if *srtt == 0 {
                     *srtt = (ticks as u32) << 3;
                     *rttvar = (ticks as u32) << 1;
@@ -176,9 +180,14 @@ impl Rto {
                 self.base = rounded.max(*srtt as u64 * self.tick.get() / 8 + self.min_var);
             }
             Estimate::Stamped { srtt, rttvar } => {
-                let (gain, read) = (0.125 / answer.per_round as f64, (ticks * self.tick.get()) as f64);
+                let (gain, read) =
+                    (0.125 / answer.per_round as f64, (ticks * self.tick.get()) as f64);
                 let smooth = self.smooth as f64;
-                self.smooth = if self.smooth == 0 { rtt } else { (smooth + gain * (rtt as f64 - smooth)) as u64 };
+                self.smooth = if self.smooth == 0 {
+                    rtt
+                } else {
+                    (smooth + gain * (rtt as f64 - smooth)) as u64
+                };
                 let before = srtt.unwrap_or(read);
                 *rttvar = match srtt {
                     None => read / 2.0,
@@ -206,7 +215,8 @@ mod tests {
     }
 
     fn answer(ack: u32, now_ms: u64, rtt_ms: u64) -> Answer {
-        let (now, sent) = (Time::from_nanos(now_ms * MILLI), Time::from_nanos((now_ms - rtt_ms) * MILLI));
+        let (now, sent) =
+            (Time::from_nanos(now_ms * MILLI), Time::from_nanos((now_ms - rtt_ms) * MILLI));
         Answer { now, ack, sent, per_round: 1 }
     }
 
@@ -261,7 +271,8 @@ mod tests {
         assert_eq!(rto.timeout(), Span::from_millis(200));
     }
 
-    /// RFC 7323: what is sent again gives a sample too, in a recovery as well, and ends the back-off.
+    /// RFC 7323: what is sent again gives a sample too, in a recovery as well, and ends the
+    /// back-off.
     #[test]
     fn with_time_stamps_what_is_sent_again_ends_the_back_off() {
         for partial in [false, true] {
@@ -280,7 +291,8 @@ mod tests {
         }
     }
 
-    /// The formulas of RFC 6298 §2 with the gains of RFC 7323 Appendix G, on a clock of one nanosecond.
+    /// The formulas of RFC 6298 §2 with the gains of RFC 7323 Appendix G, on a clock of one
+    /// nanosecond.
     #[test]
     fn every_acknowledgement_is_a_sample_with_a_part_of_the_gain() {
         let tcp = Tcp { tick: Span::from_micros(1), min_rto: Span::from_millis(1), ..Tcp::reno() };
@@ -288,8 +300,11 @@ mod tests {
         let (mut srtt, mut rttvar): (Option<f64>, f64) = (None, 0.0);
         for i in 0..5_000u64 {
             let dice = mix(i);
-            let (now, rtt, per_round) =
-                (10_000_000_000 + i * MILLI, MILLI * (20 + dice % 200), 1 + (dice >> 32) as u32 % 50);
+            let (now, rtt, per_round) = (
+                10_000_000_000 + i * MILLI,
+                MILLI * (20 + dice % 200),
+                1 + (dice >> 32) as u32 % 50,
+            );
             let (now, sent) = (Time::from_nanos(now), Time::from_nanos(now - rtt));
             rto.acked(&Answer { now, ack: i as u32 + 1, sent, per_round }, false);
             let (r, n) = (rtt as f64, per_round as f64);

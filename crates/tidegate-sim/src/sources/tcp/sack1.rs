@@ -1,9 +1,10 @@
 //! The sender of ns-2.35's Sack1, where its rules hold in place of RFC 6675's.
 //!
-//! In recovery what is under way is counted, not worked out: every acknowledgement takes one off, a partial one two,
-//! every segment sent puts one on. Whatever is missing below a segment that the receiver holds is sent again, however few
-//! it holds beyond. After a timeout all that it has told is forgotten and everything is sent again; its duplicates
-//! are not heard before new data are acknowledged.
+//! In recovery what is under way is counted, not worked out: every acknowledgement takes one off, a
+//! partial one two, every segment sent puts one on. Whatever is missing below a segment that the
+//! receiver holds is sent again, however few it holds beyond. After a timeout all that it has told
+//! is forgotten and everything is sent again; its duplicates are not heard before new data are
+//! acknowledged.
 use tidegate::{Rng, Time};
 
 use super::congestion::Found;
@@ -14,7 +15,8 @@ use super::{Handshake, LimitedTransmit};
 /// What it keeps beside the scoreboard.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sack1 {
-    /// How many segments are taken to be under way; of no meaning outside of a recovery, and of either sign.
+    /// How many segments are taken to be under way; of no meaning outside of a recovery, and of
+    /// either sign.
     pipe: i32,
     recovering: bool,
     /// The timer has run out, and nothing new has been acknowledged since.
@@ -23,7 +25,14 @@ pub(super) struct Sack1 {
 
 impl TcpSender {
     /// An acknowledgement comes, as in [`TcpSender::reported`].
-    pub(super) fn sack1(&mut self, now: Time, report: &Report, echo: bool, dice: &mut Rng, out: &mut Vec<Output>) {
+    pub(super) fn sack1(
+        &mut self,
+        now: Time,
+        report: &Report,
+        echo: bool,
+        dice: &mut Rng,
+        out: &mut Vec<Output>,
+    ) {
         let echo = self.heard(now, report.ack, echo);
         let Some(board) = &mut self.board else { return };
         if board.sack1.recovering {
@@ -33,11 +42,15 @@ impl TcpSender {
         if report.ack > self.una {
             self.advance(now, report.ack, echo);
             self.sack1_forgets(Sack1::default());
-        } else if report.ack == self.una && self.una < self.end && !board.sack1.deaf && board.update(report) > 0 {
+        } else if report.ack == self.una
+            && self.una < self.end
+            && !board.sack1.deaf
+            && board.update(report) > 0
+        {
             self.sack1_duplicate(now, out);
         }
-        // Duplicates that begin no recovery, as of a loss below an older one, hold everything up until new data are
-        // acknowledged or the timer runs out.
+        // Duplicates that begin no recovery, as of a loss below an older one, hold everything up
+        // until new data are acknowledged or the timer runs out.
         if self.duplicates == 0 {
             self.fill(now, u32::MAX, dice, out);
         }
@@ -137,13 +150,15 @@ impl TcpSender {
     fn sack1_chooses(&mut self) -> Option<u32> {
         let board = self.board.as_mut()?;
         if let Some(seq) = board.next_missing() {
-            // Also outside of a recovery, when a burst that waited goes out; but only with an older loss on record.
+            // Also outside of a recovery, when a burst that waited goes out; but only with an older
+            // loss on record.
             return (self.recover > 1).then(|| {
                 board.sent_again();
                 seq
             });
         }
-        let window = if board.sack1.recovering { self.window.most() } else { self.window.segments() };
+        let window =
+            if board.sack1.recovering { self.window.most() } else { self.window.segments() };
         (self.next - self.una < window && self.next < self.end).then_some(self.next)
     }
 }

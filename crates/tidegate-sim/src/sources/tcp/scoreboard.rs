@@ -1,11 +1,14 @@
-//! What a sender knows of the segments beyond the first hole: the scoreboard of RFC 6675, in segments.
+//! What a sender knows of the segments beyond the first hole: the scoreboard of RFC 6675, in
+//! segments.
 //!
-//! The RFC's procedures walk over all that is outstanding. Here they are counters: which segments the receiver holds is
-//! a bit each; below `lost` every other segment counts as lost, and below `resent` each has been sent again.
+//! The RFC's procedures walk over all that is outstanding. Here they are counters: which segments
+//! the receiver holds is a bit each; below `lost` every other segment counts as lost, and below
+//! `resent` each has been sent again.
 use super::report::{Block, Report};
 use super::sack1::Sack1;
 
-/// How many segments the receiver must hold beyond one that is to count as lost (RFC 6675 §2, DupThresh).
+/// How many segments the receiver must hold beyond one that is to count as lost (RFC 6675 §2,
+/// DupThresh).
 const EVIDENCE: usize = 3;
 
 /// The scoreboard of one connection.
@@ -15,13 +18,16 @@ pub(super) struct Scoreboard {
     una: u32,
     /// One bit a segment that the receiver holds beyond `una`, at its number modulo the length.
     bits: Vec<u64>,
-    /// How many of them are set, how many of these lie at or above `lost`, and how many below `resent`.
+    /// How many of them are set, how many of these lie at or above `lost`, and how many below
+    /// `resent`.
     held: u32,
     held_above: u32,
     held_below: u32,
-    /// What the receiver does not hold below this counts as lost. It may lie below `una`; then nothing does.
+    /// What the receiver does not hold below this counts as lost. It may lie below `una`; then
+    /// nothing does.
     lost: u32,
-    /// What the receiver does not hold below this has been sent again (one past the RFC's HighRxt); at least `una`.
+    /// What the receiver does not hold below this has been sent again (one past the RFC's
+    /// HighRxt); at least `una`.
     resent: u32,
     /// The greatest numbers that the receiver has told of, in falling order; 0 for none.
     top: [u32; EVIDENCE],
@@ -29,7 +35,8 @@ pub(super) struct Scoreboard {
     pub found_lost: u32,
     /// How many segments limited transmit has let out since the last new acknowledgement.
     pub limited: u32,
-    /// The rescue retransmission waits until more than this is acknowledged (RFC 6675 §2, RescueRxt).
+    /// The rescue retransmission waits until more than this is acknowledged (RFC 6675 §2,
+    /// RescueRxt).
     rescued: u32,
     /// What the sender keeps besides where it goes by ns-2's rules.
     pub sack1: Sack1,
@@ -54,7 +61,8 @@ impl Scoreboard {
         self.bits[word] & bit != 0
     }
 
-    /// Takes in what an acknowledgement says: how many segments the receiver is now known to hold that it was not.
+    /// Takes in what an acknowledgement says: how many segments the receiver is now known to hold
+    /// that it was not.
     #[inline]
     pub fn update(&mut self, report: &Report) -> u32 {
         self.update_telling(report, |_| {})
@@ -128,7 +136,10 @@ impl Scoreboard {
     /// Makes room up to `end`; the receiver's window bounds it.
     #[cold]
     fn widen(&mut self, end: u32) {
-        let mut wider = Scoreboard { bits: vec![0; ((end - self.una) as usize / 64 + 1).next_power_of_two()], ..*self };
+        let mut wider = Scoreboard {
+            bits: vec![0; ((end - self.una) as usize / 64 + 1).next_power_of_two()],
+            ..*self
+        };
         for seq in (self.una..self.una + self.room()).filter(|&seq| self.holds(seq)) {
             let (word, bit) = wider.place(seq);
             wider.bits[word] |= bit;
@@ -146,7 +157,8 @@ impl Scoreboard {
         self.lost = to;
     }
 
-    /// How many segments are under way, `max` having been sent: those not lost, and those sent again (RFC 6675 §4, SetPipe).
+    /// How many segments are under way, `max` having been sent: those not lost, and those sent
+    /// again (RFC 6675 §4, SetPipe).
     pub fn pipe(&self, max: u32) -> u32 {
         let first = max - self.lost.max(self.una) - self.held_above;
         first + (self.resent - self.una) - self.held_below
@@ -169,7 +181,8 @@ impl Scoreboard {
         self.held_below = 0;
     }
 
-    /// The timer has run out with `max` sent: what the receiver does not hold is lost, and so is what was sent again.
+    /// The timer has run out with `max` sent: what the receiver does not hold is lost, and so is
+    /// what was sent again.
     pub fn lose_all(&mut self, max: u32) {
         self.lost = max;
         self.held_above = 0;
@@ -182,7 +195,12 @@ impl Scoreboard {
         if self.held > 0 {
             self.bits.fill(0);
         }
-        *self = Scoreboard { bits: std::mem::take(&mut self.bits), una, resent: una, ..Scoreboard::default() };
+        *self = Scoreboard {
+            bits: std::mem::take(&mut self.bits),
+            una,
+            resent: una,
+            ..Scoreboard::default()
+        };
     }
 
     /// The first segment not acknowledged is sent again, if it was not.
@@ -204,7 +222,8 @@ impl Scoreboard {
         self.hole(self.lost.min(limit))
     }
 
-    /// The next segment that has not been sent again and is missing below something held, lost or not (NextSeg rule 3).
+    /// The next segment that has not been sent again and is missing below something held, lost or
+    /// not (NextSeg rule 3).
     pub fn next_missing(&mut self) -> Option<u32> {
         self.hole(self.top[0])
     }
@@ -214,8 +233,8 @@ impl Scoreboard {
         self.resent += 1;
     }
 
-    /// The last segment of the `max` sent that is not held (NextSeg rule 4): once a recovery, and not before more than its first
-    /// retransmission is acknowledged.
+    /// The last segment of the `max` sent that is not held (NextSeg rule 4): once a recovery, and
+    /// not before more than its first retransmission is acknowledged.
     pub fn rescue(&mut self, max: u32) -> Option<u32> {
         if self.una <= self.rescued.saturating_add(1) {
             return None;

@@ -24,7 +24,8 @@ impl Naive {
     }
 
     fn lost(&self, seq: u32) -> bool {
-        self.held.iter().rev().nth(EVIDENCE - 1).is_some_and(|&third| third > seq) || seq < self.all_lost
+        self.held.iter().rev().nth(EVIDENCE - 1).is_some_and(|&third| third > seq)
+            || seq < self.all_lost
     }
 
     fn pipe(&self, max: u32) -> u32 {
@@ -64,7 +65,8 @@ fn the_counters_are_the_rfcs_procedures() {
             for (k, block) in blocks.iter_mut().enumerate() {
                 let around = ack + (dice >> (8 + 9 * k)) as u32 % (max - ack + 1);
                 if around > ack && there.contains(&around) {
-                    let from = (ack..=around).rev().take_while(|s| there.contains(s)).last().unwrap();
+                    let from =
+                        (ack..=around).rev().take_while(|s| there.contains(s)).last().unwrap();
                     let to = (around..).find(|s| !there.contains(s)).unwrap();
                     *block = Block { from, to };
                 }
@@ -77,11 +79,16 @@ fn the_counters_are_the_rfcs_procedures() {
             let sound: Vec<u32> = unknown.iter().copied().filter(|&s| !naive.lost(s)).collect();
             naive.update(&report);
             let (mut told, found_lost) = (vec![], board.found_lost);
-            let gone = before + board.update_telling(&report, |seq| told.push(seq)) - naive.held.len() as u32;
+            let gone = before + board.update_telling(&report, |seq| told.push(seq))
+                - naive.held.len() as u32;
             assert!(gone <= before, "no more can leave than were there");
             let arrived = |s: &u32| *s < naive.una || naive.held.contains(s);
             told.sort_unstable();
-            assert_eq!(told, unknown.into_iter().filter(arrived).collect::<Vec<_>>(), "each is told once");
+            assert_eq!(
+                told,
+                unknown.into_iter().filter(arrived).collect::<Vec<_>>(),
+                "each is told once"
+            );
             let lost = sound.iter().filter(|s| !arrived(s) && naive.lost(**s)).count();
             assert_eq!((board.found_lost - found_lost) as usize, lost, "course {course}, step {i}");
             if dice >> 56 & 15 == 0 {
@@ -94,13 +101,18 @@ fn the_counters_are_the_rfcs_procedures() {
                 (naive.all_lost, naive.resent) = (max, naive.una);
             }
             assert_eq!((board.una, board.held() as usize), (naive.una, naive.held.len()));
-            assert_eq!(board.sees_loss(), naive.una < max && naive.lost(naive.una), "course {course}, step {i}");
+            assert_eq!(
+                board.sees_loss(),
+                naive.una < max && naive.lost(naive.una),
+                "course {course}, step {i}"
+            );
             assert_eq!(board.pipe(max), naive.pipe(max), "course {course}, step {i}");
             let limit = if dice >> 30 & 3 == 0 { naive.una + 20 } else { u32::MAX };
             let limit = limit.min(max);
             assert_eq!(board.next_lost(limit), naive.next_lost(limit));
             assert_eq!(board.next_missing(), naive.next_missing().filter(|&s| s >= naive.una));
-            let next = if dice >> 20 & 1 == 0 { board.next_lost(limit) } else { board.next_missing() };
+            let next =
+                if dice >> 20 & 1 == 0 { board.next_lost(limit) } else { board.next_missing() };
             if let Some(seq) = next {
                 again += 1;
                 board.sent_again();
@@ -115,9 +127,15 @@ fn the_counters_are_the_rfcs_procedures() {
 #[test]
 fn the_rescue_is_the_last_one_missing_once_and_not_at_once() {
     let mut board = Scoreboard::default();
-    board.update(&Report { ack: 0, blocks: [Block { from: 1, to: 8 }, Block { from: 9, to: 10 }, Block::default()] });
+    board.update(&Report {
+        ack: 0,
+        blocks: [Block { from: 1, to: 8 }, Block { from: 9, to: 10 }, Block::default()],
+    });
     board.begin();
     assert_eq!(board.rescue(10), None, "the first retransmission may yet bring all along");
-    board.update(&Report { ack: 8, blocks: [Block { from: 9, to: 10 }, Block::default(), Block::default()] });
+    board.update(&Report {
+        ack: 8,
+        blocks: [Block { from: 9, to: 10 }, Block::default(), Block::default()],
+    });
     assert_eq!((board.rescue(12), board.rescue(12)), (Some(11), None));
 }

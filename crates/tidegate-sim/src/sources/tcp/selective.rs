@@ -1,7 +1,8 @@
 //! The sender with selective acknowledgements: loss recovery by RFC 6675.
 //!
-//! In recovery as much is sent as the window exceeds what is under way, lost segments first. After a timeout everything
-//! that the receiver does not hold counts as lost and is sent again in slow start; what it holds is not.
+//! In recovery as much is sent as the window exceeds what is under way, lost segments first. After
+//! a timeout everything that the receiver does not hold counts as lost and is sent again in slow
+//! start; what it holds is not.
 use tidegate::{Rng, Time};
 
 use super::congestion::{Found, Repair};
@@ -11,9 +12,17 @@ use super::sender::{Last, Output, TcpSender};
 use super::{LimitedTransmit, Rules};
 
 impl TcpSender {
-    /// An acknowledgement comes, with what it says of segments beyond the first hole; `echo` says that it echoes a mark.
+    /// An acknowledgement comes, with what it says of segments beyond the first hole; `echo` says
+    /// that it echoes a mark.
     #[inline]
-    pub fn reported(&mut self, now: Time, report: &Report, echo: bool, dice: &mut Rng, out: &mut Vec<Output>) {
+    pub fn reported(
+        &mut self,
+        now: Time,
+        report: &Report,
+        echo: bool,
+        dice: &mut Rng,
+        out: &mut Vec<Output>,
+    ) {
         match (&self.board, &self.rack) {
             (Some(_), _) if self.rules == Rules::Ns2 => self.sack1(now, report, echo, dice, out),
             (Some(_), _) => self.selective(now, report, echo, dice, out),
@@ -22,7 +31,14 @@ impl TcpSender {
         }
     }
 
-    fn selective(&mut self, now: Time, report: &Report, echo: bool, dice: &mut Rng, out: &mut Vec<Output>) {
+    fn selective(
+        &mut self,
+        now: Time,
+        report: &Report,
+        echo: bool,
+        dice: &mut Rng,
+        out: &mut Vec<Output>,
+    ) {
         let echo = self.heard(now, report.ack, echo);
         let before = self.before();
         let Some(board) = &mut self.board else { return };
@@ -49,7 +65,8 @@ impl TcpSender {
         self.fill(now, u32::MAX, dice, out);
     }
 
-    /// Begins a recovery if there is a loss of a window not yet answered for (RFC 6675 §5 steps 2 and 4, §5.1).
+    /// Begins a recovery if there is a loss of a window not yet answered for (RFC 6675 §5 steps 2
+    /// and 4, §5.1).
     fn look_for_loss(&mut self, now: Time, out: &mut Vec<Output>) {
         let Some(board) = &mut self.board else { return };
         // A mark has cut the window for this round trip; the loss is only repaired.
@@ -65,8 +82,9 @@ impl TcpSender {
             board.sent_again();
         }
         if !cut {
-            // What limited transmit has let out does not count (RFC 5681 §3.2 step 2), nor what was sent past an older hole: the
-            // loss is held against no more than the window.
+            // What limited transmit has let out does not count (RFC 5681 §3.2 step 2), nor what was
+            // sent past an older hole: the loss is held against no more than the
+            // window.
             let flight = (self.max - self.una - board.limited).min(self.window.segments());
             self.window.cut(Found { now, una: self.una, flight });
             self.reduced = true;
@@ -83,7 +101,8 @@ impl TcpSender {
     /// Whether what is under way leaves room in the window.
     pub(super) fn has_room(&self) -> bool {
         let Some(board) = &self.board else { return false };
-        let waits = self.limited_transmit == LimitedTransmit::Off && !self.repairing() && board.held() > 0;
+        let waits =
+            self.limited_transmit == LimitedTransmit::Off && !self.repairing() && board.held() > 0;
         let flight = if waits { self.max - self.una } else { board.pipe(self.max) };
         flight < self.window.segments()
     }
@@ -97,7 +116,8 @@ impl TcpSender {
         self.max < self.end && self.max - self.una < self.window.most()
     }
 
-    /// Which lost segments are to be sent again: in recovery, and after a timeout as far as it reaches.
+    /// Which lost segments are to be sent again: in recovery, and after a timeout as far as it
+    /// reaches.
     pub(super) fn repairs(&self) -> Repair {
         match self.last {
             Last::Duplicates => Repair::Loss,
@@ -119,7 +139,8 @@ impl TcpSender {
         }
     }
 
-    /// What to send next (RFC 6675 §4, NextSeg): what is lost, else new data, else what may be lost, else once the last of all.
+    /// What to send next (RFC 6675 §4, NextSeg): what is lost, else new data, else what may be
+    /// lost, else once the last of all.
     pub(super) fn choose(&mut self) -> Option<u32> {
         let repairing = self.repairing();
         let fresh = self.has_fresh();

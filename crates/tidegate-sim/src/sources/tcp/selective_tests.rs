@@ -56,18 +56,28 @@ fn one_loss_of_ten() {
     assert_eq!((bench.arrive(1), bench.arrive(2)), (vec![10], vec![11]), "limited transmit");
     assert_eq!(bench.arrive(3), [0], "three held beyond it: lost");
     let window = &bench.sender.window;
-    assert_eq!((window.cwnd, window.ssthresh), (5.0, 5.0), "of ten under way, the two of limited transmit apart");
-    // Under way: 4 to 11, which are not known to be held, and 0; nine. Four more must arrive before a fifth lets one out.
+    assert_eq!(
+        (window.cwnd, window.ssthresh),
+        (5.0, 5.0),
+        "of ten under way, the two of limited transmit apart"
+    );
+    // Under way: 4 to 11, which are not known to be held, and 0; nine. Four more must arrive before
+    // a fifth lets one out.
     assert_eq!(bench.arrive_all(4..8), []);
     assert_eq!(bench.arrive_all(8..12), [12, 13, 14, 15]);
-    assert_eq!(bench.arrive(0), [16], "5 and this acknowledgement's fifth, of which 4 are under way");
+    assert_eq!(
+        bench.arrive(0),
+        [16],
+        "5 and this acknowledgement's fifth, of which 4 are under way"
+    );
     assert!((bench.sender.window.cwnd - 5.2).abs() < 1e-12 && bench.sender.last == Last::Recovered);
     assert_eq!(bench.sender.window.segments(), 5);
 }
 
 #[test]
 fn without_limited_transmit_the_first_two_let_nothing_out() {
-    let mut bench = Bench::avoiding(Tcp { limited_transmit: LimitedTransmit::Off, ..Tcp::sack() }, 10);
+    let mut bench =
+        Bench::avoiding(Tcp { limited_transmit: LimitedTransmit::Off, ..Tcp::sack() }, 10);
     assert_eq!((bench.arrive(1), bench.arrive(2)), (vec![], vec![]));
     assert_eq!(bench.arrive(3), [0]);
 }
@@ -88,7 +98,8 @@ fn many_losses_of_a_window_take_one_cut_and_are_each_sent_once() {
     assert!(bench.sender.una >= 20 && bench.sender.last == Last::Recovered);
 }
 
-/// The last segment of a window is lost together with another: no evidence beyond it, so the rescue repairs it.
+/// The last segment of a window is lost together with another: no evidence beyond it, so the rescue
+/// repairs it.
 #[test]
 fn the_rescue_saves_a_timeout() {
     let mut bench = Bench::avoiding(Tcp { data: Some(10), ..Tcp::sack() }, 10);
@@ -114,7 +125,8 @@ fn after_a_timeout_what_is_held_is_not_sent_again() {
     assert_eq!(bench.sender.window.cwnd, 1.0);
 }
 
-/// A loss among the segments sent since a timeout starts a recovery only when all of before is there.
+/// A loss among the segments sent since a timeout starts a recovery only when all of before is
+/// there.
 #[test]
 fn a_timeouts_losses_are_cut_for_once() {
     let mut bench = Bench::avoiding(Tcp::sack(), 4);

@@ -1,11 +1,15 @@
-//! RFC 6675 to the letter, in segments: §4's procedures walk over all that is outstanding, §5's steps stand in their order. The
-//! sender is held against it, segment by segment, over drawn losses of data and of acknowledgements, with packets out of order.
+//! RFC 6675 to the letter, in segments: §4's procedures walk over all that is outstanding, §5's
+//! steps stand in their order. The sender is held against it, segment by segment, over drawn losses
+//! of data and of acknowledgements, with packets out of order.
 //!
-//! Where the RFC leaves a choice, ours is in the twin too: the window grows by RFC 5681, a loss is looked for with every
-//! acknowledgement and not only with duplicates, and it is held against no more than the window.
+//! Where the RFC leaves a choice, ours is in the twin too: the window grows by RFC 5681, a loss is
+//! looked for with every acknowledgement and not only with duplicates, and it is held against no
+//! more than the window.
 use std::collections::{BTreeSet, VecDeque};
 
-use proptest::prelude::{Just, Strategy, TestCaseError, prop, prop_assert, prop_assert_eq, prop_oneof, proptest};
+use proptest::prelude::{
+    Just, Strategy, TestCaseError, prop, prop_assert, prop_assert_eq, prop_oneof, proptest,
+};
 use proptest::strategy::ValueTree;
 use tidegate::Span;
 
@@ -63,7 +67,10 @@ impl Letter {
 
     fn update(&mut self, report: &Report) {
         self.high_ack = self.high_ack.max(report.ack as i64 - 1);
-        report.blocks.iter().for_each(|block| self.sacked.extend(block.from as i64..block.to as i64));
+        report
+            .blocks
+            .iter()
+            .for_each(|block| self.sacked.extend(block.from as i64..block.to as i64));
         self.sacked.retain(|&seq| seq > self.high_ack);
     }
 
@@ -139,7 +146,9 @@ impl Letter {
         }
         let duplicate = self.sacked.iter().any(|seq| !known.contains(seq));
         self.dup_acks += duplicate as u32;
-        if self.high_ack < self.high_data && (self.dup_acks as usize >= DUP_THRESH || self.is_lost(self.high_ack + 1)) {
+        if self.high_ack < self.high_data
+            && (self.dup_acks as usize >= DUP_THRESH || self.is_lost(self.high_ack + 1))
+        {
             return self.step_4();
         }
         if duplicate {
@@ -189,15 +198,15 @@ struct Fate {
 
 fn fate() -> impl Strategy<Value = Fate> {
     let late = prop_oneof![8 => Just(0), 1 => 1usize..3];
-    (prop::bool::weighted(0.15), prop::bool::weighted(0.1), late).prop_map(|(lost, ack_lost, late)| Fate {
-        lost,
-        ack_lost,
-        late,
-    })
+    (prop::bool::weighted(0.15), prop::bool::weighted(0.1), late)
+        .prop_map(|(lost, ack_lost, late)| Fate { lost, ack_lost, late })
 }
 
 /// Runs both until nothing is under way: how often each rule chose, and the recoveries.
-fn both((cwnd, ssthresh, data): (u32, u32, u32), fates: &[Fate]) -> Result<([u32; 4], u32), TestCaseError> {
+fn both(
+    (cwnd, ssthresh, data): (u32, u32, u32),
+    fates: &[Fate],
+) -> Result<([u32; 4], u32), TestCaseError> {
     let tcp = Tcp { initial_window: cwnd as f64, data: Some(data), ..Tcp::sack() };
     let mut dice = Rng::from_seed(1);
     let mut sender = TcpSender::new(&tcp, &mut dice);
@@ -217,7 +226,12 @@ fn both((cwnd, ssthresh, data): (u32, u32, u32), fates: &[Fate]) -> Result<([u32
             sender.window.cwnd,
             letter
         );
-        prop_assert_eq!(sender.last == Last::Duplicates, letter.recovery_point.is_some(), "step {}", step);
+        prop_assert_eq!(
+            sender.last == Last::Duplicates,
+            letter.recovery_point.is_some(),
+            "step {}",
+            step
+        );
         letter.out.clear();
         let none = Fate { lost: false, ack_lost: false, late: 0 };
         for seq in sent {

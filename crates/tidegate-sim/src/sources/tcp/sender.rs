@@ -1,7 +1,7 @@
 //! The sending end of a connection: what is in flight, when it is sent again, and fast recovery.
 //!
-//! It reads no clock and sends nothing itself: it is told of acknowledgements and of time, puts segments into a list and
-//! says when it wants to be woken.
+//! It reads no clock and sends nothing itself: it is told of acknowledgements and of time, puts
+//! segments into a list and says when it wants to be woken.
 use tidegate::{Ecn, Rng, Span, Time};
 
 use super::congestion::{Acked, Found, Sending, Window};
@@ -61,13 +61,16 @@ pub(crate) struct TcpSender {
     pub(super) rack: Option<Box<Rack>>,
     /// How fast they arrive, if the congestion control goes by it.
     pub(super) deliveries: Option<Box<Deliveries>>,
-    /// When the segment was sent that the last acknowledgement answers (as a time stamp would say, RFC 7323).
+    /// When the segment was sent that the last acknowledgement answers (as a time stamp would say,
+    /// RFC 7323).
     pub answered: Time,
     /// A partial acknowledgement has come in this recovery.
     partial: bool,
-    /// The next new segment (ns-2: the next segment) tells the receiver that the window was reduced.
+    /// The next new segment (ns-2: the next segment) tells the receiver that the window was
+    /// reduced.
     pub(super) reduced: bool,
-    /// By ns-2's rules: the last mark came when the window could not be halved, so that another one doubles the timer instead.
+    /// By ns-2's rules: the last mark came when the window could not be halved, so that another
+    /// one doubles the timer instead.
     doubling: bool,
     /// The segment whose timer ran out last.
     pub(super) timed_out: u32,
@@ -100,7 +103,8 @@ impl TcpSender {
     pub fn new(tcp: &Tcp, dice: &mut Rng) -> TcpSender {
         let first = (tcp.handshake == Handshake::Syn) as u32;
         let cwnd = if tcp.handshake == Handshake::Syn { 1.0 } else { tcp.initial_window };
-        // ns-2's Vegas sends a segment as any other for a SYN, and opens its window with the second acknowledgement.
+        // ns-2's Vegas sends a segment as any other for a SYN, and opens its window with the second
+        // acknowledgement.
         let ns2_vegas = tcp.is_ns2_vegas();
         let syn = if ns2_vegas { tcp.segment } else { tcp.ack };
         TcpSender {
@@ -161,19 +165,29 @@ impl TcpSender {
     }
 
     /// Every segment below `ack` has arrived; `echo` says that a mark did.
-    pub fn acknowledged(&mut self, now: Time, ack: u32, echo: bool, dice: &mut Rng, out: &mut Vec<Output>) {
+    pub fn acknowledged(
+        &mut self,
+        now: Time,
+        ack: u32,
+        echo: bool,
+        dice: &mut Rng,
+        out: &mut Vec<Output>,
+    ) {
         if self.ns2_vegas {
             return self.ns2_vegas(now, ack, echo, dice, out);
         }
         let echo = self.heard(now, ack, echo);
         if ack > self.una {
-            if self.last == Last::Duplicates && ack < self.recover && self.flavor == Flavor::NewReno {
+            if self.last == Last::Duplicates && ack < self.recover && self.flavor == Flavor::NewReno
+            {
                 self.partial(now, ack, out);
             } else {
                 self.advance(now, ack, echo);
                 self.look_again(now, out);
             }
-        } else if ack == self.una && (self.max > self.una || self.rules.is_ns() && self.una < self.end) {
+        } else if ack == self.una
+            && (self.max > self.una || self.rules.is_ns() && self.una < self.end)
+        {
             // ns counts duplicates also when nothing is in flight (RFC 5681 §2 does not).
             self.duplicate(now, out);
         }
@@ -185,8 +199,8 @@ impl TcpSender {
         }
     }
 
-    /// The congestion control hears of the acknowledgement, and a mark that it echoes is answered. Whether there was one to be
-    /// answered.
+    /// The congestion control hears of the acknowledgement, and a mark that it echoes is answered.
+    /// Whether there was one to be answered.
     #[inline(always)]
     pub(super) fn heard(&mut self, now: Time, ack: u32, echo: bool) -> bool {
         if ack > self.una {
@@ -208,8 +222,8 @@ impl TcpSender {
         Acked { now, segments, step, rtt, sent, una: ack, next, max: self.max, echo }
     }
 
-    /// The retransmission timer has run out: everything from the first hole is sent again as the window allows.
-    /// Whether there was anything to time out.
+    /// The retransmission timer has run out: everything from the first hole is sent again as the
+    /// window allows. Whether there was anything to time out.
     pub fn timed_out(&mut self, now: Time, dice: &mut Rng, out: &mut Vec<Output>) -> bool {
         self.timeout_at = Time::MAX;
         if self.una == self.max && !self.ns2_vegas {
@@ -249,7 +263,8 @@ impl TcpSender {
         true
     }
 
-    /// Marks had closed the window, and the timer has run out with nothing in flight: one segment may go.
+    /// Marks had closed the window, and the timer has run out with nothing in flight: one segment
+    /// may go.
     fn reopen(&mut self, now: Time, dice: &mut Rng, out: &mut Vec<Output>) {
         if !self.window.closed() {
             return;
@@ -267,7 +282,8 @@ impl TcpSender {
         self.fill(now, u32::MAX, dice, out);
     }
 
-    /// The round trip is in order: new data are acknowledged, recovery, if any, is over, and the window opens.
+    /// The round trip is in order: new data are acknowledged, recovery, if any, is over, and the
+    /// window opens.
     #[inline(always)]
     pub(super) fn advance(&mut self, now: Time, ack: u32, echo: bool) {
         let opening = self.is_opening();
@@ -314,7 +330,8 @@ impl TcpSender {
         acked
     }
 
-    /// What the acknowledgement of everything below `ack` lets the timer learn; `una` is still as it was before it.
+    /// What the acknowledgement of everything below `ack` lets the timer learn; `una` is still as
+    /// it was before it.
     #[inline]
     pub(super) fn answer(&self, now: Time, ack: u32) -> Answer {
         let per_round = (self.max - self.una).div_ceil(self.window.step).max(1);
@@ -329,10 +346,12 @@ impl TcpSender {
         self.window.inflation = 0;
     }
 
-    /// A partial acknowledgement: the next hole goes out at once, and recovery goes on (RFC 6582 §3.2 step 5).
+    /// A partial acknowledgement: the next hole goes out at once, and recovery goes on (RFC 6582
+    /// §3.2 step 5).
     fn partial(&mut self, now: Time, ack: u32, out: &mut Vec<Output>) {
         self.rto.acked_in_part(&self.answer(now, ack));
-        // "Impatient": only the first restarts the timer, so that many holes end in a timeout. Linux is "slow but steady" (§4).
+        // "Impatient": only the first restarts the timer, so that many holes end in a timeout.
+        // Linux is "slow but steady" (§4).
         if !self.partial || self.rules == Rules::Linux {
             self.partial = true;
             self.set_timer(now);
@@ -355,7 +374,9 @@ impl TcpSender {
 
     fn duplicate(&mut self, now: Time, out: &mut Vec<Output>) {
         self.duplicates += 1;
-        if self.duplicates == DUPLICATES || self.una < self.max && self.window.expired(self.una, now) {
+        if self.duplicates == DUPLICATES
+            || self.una < self.max && self.window.expired(self.una, now)
+        {
             self.third_duplicate(now, out);
         } else if self.duplicates > DUPLICATES {
             if self.last == Last::Duplicates {
@@ -366,7 +387,8 @@ impl TcpSender {
         }
     }
 
-    /// Fast retransmit, unless the loss is of a window already cut. A finer timeout may have it come before the third.
+    /// Fast retransmit, unless the loss is of a window already cut. A finer timeout may have it
+    /// come before the third.
     fn third_duplicate(&mut self, now: Time, out: &mut Vec<Output>) {
         let beginning = match self.rules {
             Rules::Rfc | Rules::Linux => self.recover == 0,
@@ -397,9 +419,11 @@ impl TcpSender {
         self.send(now, self.una, out);
     }
 
-    /// An echoed mark: at most one reduction per window of data, and none where a loss or a timeout has reduced the window already
-    /// (RFC 3168 §6.1.2). What is sent again says nothing of a reduction (§6.1.5), so that the receiver goes on echoing an old mark
-    /// until new data come. By ns-2's rules, where retransmissions do say so, every echo after a timeout is a new mark.
+    /// An echoed mark: at most one reduction per window of data, and none where a loss or a timeout
+    /// has reduced the window already (RFC 3168 §6.1.2). What is sent again says nothing of a
+    /// reduction (§6.1.5), so that the receiver goes on echoing an old mark until new data
+    /// come. By ns-2's rules, where retransmissions do say so, every echo after a timeout is a new
+    /// mark.
     pub(super) fn echoed(&mut self, now: Time, ack: u32) {
         if self.window.is_heedless() {
             self.reduced = true; // it is not told of the same one for ever
@@ -426,7 +450,8 @@ impl TcpSender {
         self.reduced = true;
     }
 
-    /// ns-1's answer to an echo, before the acknowledgement itself counts. The first acknowledgement of all halves nothing.
+    /// ns-1's answer to an echo, before the acknowledgement itself counts. The first
+    /// acknowledgement of all halves nothing.
     fn quench(&mut self, now: Time) {
         if self.una >= self.recover.max(1) {
             self.recover = self.next;
@@ -435,8 +460,8 @@ impl TcpSender {
         }
     }
 
-    /// A mark that finds a window of one makes ns-2 double the timer, if another did before. RFC 3168 §6.1.2 has the sender wait for the
-    /// timer as it is.
+    /// A mark that finds a window of one makes ns-2 double the timer, if another did before. RFC
+    /// 3168 §6.1.2 has the sender wait for the timer as it is.
     fn double(&mut self) {
         if self.window.cwnd > 1.0 {
             self.doubling = false;
@@ -450,7 +475,8 @@ impl TcpSender {
         Found { now, una: self.una, flight: self.flight() }
     }
 
-    /// How many segments are under way: with selective acknowledgements not those that the receiver holds, or that are lost.
+    /// How many segments are under way: with selective acknowledgements not those that the receiver
+    /// holds, or that are lost.
     pub(super) fn flight(&self) -> u32 {
         match (&self.board, &self.rack) {
             (Some(board), _) => board.pipe(self.max),
@@ -485,7 +511,11 @@ impl TcpSender {
     #[inline(always)]
     fn burst(&mut self, now: Time, most: u32, out: &mut Vec<Output>) {
         if self.board.is_some() {
-            return if self.rules == Rules::Ns2 { self.sack1_sends(now, out) } else { self.repair(now, out) };
+            return if self.rules == Rules::Ns2 {
+                self.sack1_sends(now, out)
+            } else {
+                self.repair(now, out)
+            };
         }
         if self.rack.is_some() {
             return self.resend(now, out);
@@ -501,7 +531,8 @@ impl TcpSender {
     /// Limited transmit: one new segment if it is within the window and the duplicates (RFC 3042).
     pub(super) fn send_one(&mut self, now: Time, out: &mut Vec<Output>) {
         let flight = self.next - self.una;
-        // `flight` and the window count from the first segment not acknowledged; both ends of the comparison are whole.
+        // `flight` and the window count from the first segment not acknowledged; both ends of the
+        // comparison are whole.
         let room = self.window.cwnd + self.duplicates as f64;
         if flight < self.window.most() && self.next < self.end && (flight + 1) as f64 <= room {
             self.send(now, self.next, out);
@@ -525,7 +556,8 @@ impl TcpSender {
             self.max = seq + 1;
             self.rto.sent(seq, now);
         }
-        // RFC 3168 §6.1.5: what is sent again is not ECN-capable, and only new data say that the window was reduced.
+        // RFC 3168 §6.1.5: what is sent again is not ECN-capable, and only new data say that the
+        // window was reduced.
         if self.ecn == EcnUse::On && !syn && (!again || self.rules.is_ns()) {
             flags |= Ecn::Ect0 as u8;
             if std::mem::take(&mut self.reduced) {

@@ -40,7 +40,13 @@ impl Bench {
 
     fn acknowledge(&mut self, ack: u32, echo: bool) {
         self.sender.answered = Time::from_nanos(self.now.saturating_sub(RTT));
-        self.sender.acknowledged(Time::from_nanos(self.now), ack, echo, &mut self.dice, &mut self.out);
+        self.sender.acknowledged(
+            Time::from_nanos(self.now),
+            ack,
+            echo,
+            &mut self.dice,
+            &mut self.out,
+        );
     }
 
     fn timeout(&mut self) -> Vec<u32> {
@@ -83,8 +89,8 @@ fn congestion_avoidance_adds_one_each_round_trip() {
     assert!((bench.sender.window.cwnd - 11.0).abs() < 0.06, "{}", bench.sender.window.cwnd);
 }
 
-/// RFC 3465: an acknowledgement of two segments opens the window by what two acknowledgements would; one that fills a hole, by
-/// no more than that (§2.2).
+/// RFC 3465: an acknowledgement of two segments opens the window by what two acknowledgements
+/// would; one that fills a hole, by no more than that (§2.2).
 #[test]
 fn delayed_acknowledgements_do_not_slow_growth_down() {
     let delayed = Tcp { delayed_ack: Span::from_millis(40), ..one(Flavor::Reno) };
@@ -102,7 +108,10 @@ fn delayed_acknowledgements_do_not_slow_growth_down() {
     assert!((bench.sender.window.cwnd - 11.0).abs() < 0.1, "{}", bench.sender.window.cwnd);
     let before = bench.sender.window.cwnd;
     bench.ack(20);
-    assert!((bench.sender.window.cwnd - before - 2.0 / before).abs() < 1e-12, "of ten at once two count");
+    assert!(
+        (bench.sender.window.cwnd - before - 2.0 / before).abs() < 1e-12,
+        "of ten at once two count"
+    );
 }
 
 #[test]
@@ -115,11 +124,18 @@ fn a_loss_at_16_halves_to_8() {
         let window = &bench.sender.window;
         assert_eq!((window.ssthresh, window.cwnd, window.inflation), (8.0, 8.0, 3));
         let recovery: Vec<u32> = (0..12).flat_map(|_| bench.ack(0)).collect();
-        assert_eq!(recovery, (16..23).collect::<Vec<_>>(), "8 + 15 of 16 in flight leave room for 7");
+        assert_eq!(
+            recovery,
+            (16..23).collect::<Vec<_>>(),
+            "8 + 15 of 16 in flight leave room for 7"
+        );
         bench.now += RTT;
         bench.ack(16);
         assert_eq!(bench.sender.window.inflation, 0);
-        assert!((bench.sender.window.cwnd - 8.125).abs() < 1e-12, "8, and this acknowledgement's eighth");
+        assert!(
+            (bench.sender.window.cwnd - 8.125).abs() < 1e-12,
+            "8, and this acknowledgement's eighth"
+        );
     }
 }
 
@@ -150,14 +166,16 @@ fn old_losses_start_no_second_recovery_in_new_reno() {
 
 #[test]
 fn limited_transmit_lets_two_new_segments_out() {
-    let mut bench = Bench::avoiding(Tcp { limited_transmit: LimitedTransmit::On, ..one(Flavor::NewReno) }, 4);
+    let mut bench =
+        Bench::avoiding(Tcp { limited_transmit: LimitedTransmit::On, ..one(Flavor::NewReno) }, 4);
     assert_eq!((bench.ack(0), bench.ack(0)), (vec![4], vec![5]));
     assert_eq!(bench.ack(0).first(), Some(&0));
 }
 
 #[test]
 fn timeouts_double_and_go_back_to_the_first_hole() {
-    // What was sent again ends the back-off with time stamps, and none without (Karn): 100 ms, half of that four times.
+    // What was sent again ends the back-off with time stamps, and none without (Karn): 100 ms, half
+    // of that four times.
     for (timestamps, after) in [(Timestamps::On, 300), (Timestamps::Off, 48_000)] {
         doubling(Tcp { timestamps, ..one(Flavor::NewReno) }, Span::from_millis(after));
     }
@@ -173,11 +191,17 @@ fn doubling(tcp: Tcp, after: Span) {
         assert_eq!(bench.sender.window.cwnd, 1.0);
     }
     assert_eq!(gaps, [3000, 6000, 12_000, 24_000]);
-    assert_eq!(bench.sender.window.ssthresh, 4.0, "a segment that times out again does not cut again");
+    assert_eq!(
+        bench.sender.window.ssthresh, 4.0,
+        "a segment that times out again does not cut again"
+    );
     bench.now += RTT;
     assert_eq!(bench.ack(1), [1, 2], "slow start, from the hole");
     let timeout = bench.sender.rto.timeout();
-    assert!(timeout.as_nanos().abs_diff(after.as_nanos()) <= 30_000_000, "{timeout:?} for {after:?}, up to a tick");
+    assert!(
+        timeout.as_nanos().abs_diff(after.as_nanos()) <= 30_000_000,
+        "{timeout:?} for {after:?}, up to a tick"
+    );
 }
 
 #[test]
@@ -199,7 +223,8 @@ fn marks_reduce_once_a_window_and_are_answered() {
     assert!(bench.sender.window.ssthresh < 8.0);
 }
 
-/// RFC 3168 §6.1.2: with a window of one the next segment waits for the timer; by ns-2's rules a second mark doubles it.
+/// RFC 3168 §6.1.2: with a window of one the next segment waits for the timer; by ns-2's rules a
+/// second mark doubles it.
 #[test]
 fn marks_at_a_window_of_one_wait_for_the_timer() {
     for rules in [Rules::Rfc, Rules::Ns2] {
@@ -221,9 +246,11 @@ fn marks_at_a_window_of_one_wait_for_the_timer() {
             assert!(bench.out.iter().all(|o| o.flags & flag::REDUCED != 0));
             assert_eq!(bench.take(), [ack]);
         }
-        // One sample of 100 ms: 100 + 4 · 50; two: 100 + 4 · 37.5 rounded down to whole ticks; a tick of phase each.
+        // One sample of 100 ms: 100 + 4 · 50; two: 100 + 4 · 37.5 rounded down to whole ticks; a
+        // tick of phase each.
         assert!(
-            waits[0].abs_diff(300_000_000) <= 50_000_000 && waits[1].abs_diff(250_000_000) <= 50_000_000,
+            waits[0].abs_diff(300_000_000) <= 50_000_000
+                && waits[1].abs_diff(250_000_000) <= 50_000_000,
             "{waits:?}"
         );
         bench.now += RTT;
@@ -232,8 +259,9 @@ fn marks_at_a_window_of_one_wait_for_the_timer() {
     }
 }
 
-/// RFC 3168 §6.1.2: a timeout has reduced the window, so that echoes of what was sent before it reduce nothing again, and the timer
-/// does not grow with them. The receiver goes on echoing, since what is sent again cannot say that the window was reduced.
+/// RFC 3168 §6.1.2: a timeout has reduced the window, so that echoes of what was sent before it
+/// reduce nothing again, and the timer does not grow with them. The receiver goes on echoing, since
+/// what is sent again cannot say that the window was reduced.
 #[test]
 fn an_old_mark_after_a_timeout_is_no_new_one() {
     for flavor in [Flavor::Reno, Flavor::NewReno] {
@@ -261,12 +289,16 @@ fn an_old_mark_after_a_timeout_is_no_new_one() {
     }
 }
 
-/// With nothing in flight there are no duplicates (RFC 5681 §2); ns-2 counts them and sends by limited transmit.
+/// With nothing in flight there are no duplicates (RFC 5681 §2); ns-2 counts them and sends by
+/// limited transmit.
 #[test]
 fn duplicates_when_a_mark_has_closed_the_window() {
     for (rules, sent) in [(Rules::Rfc, vec![]), (Rules::Ns2, vec![1])] {
         let limited_transmit = LimitedTransmit::On;
-        let mut bench = Bench::new(by(rules, Tcp { ecn: EcnUse::On, limited_transmit, ..one(Flavor::NewReno) }));
+        let mut bench = Bench::new(by(
+            rules,
+            Tcp { ecn: EcnUse::On, limited_transmit, ..one(Flavor::NewReno) },
+        ));
         assert_eq!(bench.take(), [0]);
         bench.now += RTT;
         bench.acknowledge(1, true);
@@ -276,15 +308,17 @@ fn duplicates_when_a_mark_has_closed_the_window() {
     }
 }
 
-/// RFC 3168 §6.1.2 and §6.1.5: new data tell of any reduction, and what is sent again is not ECN-capable; by ns-2's
-/// rules the retransmission is and does.
+/// RFC 3168 §6.1.2 and §6.1.5: new data tell of any reduction, and what is sent again is not
+/// ECN-capable; by ns-2's rules the retransmission is and does.
 #[test]
 fn a_loss_is_answered_like_a_mark() {
     for rules in [Rules::Rfc, Rules::Ns2] {
-        let mut bench = Bench::avoiding(by(rules, Tcp { ecn: EcnUse::On, ..one(Flavor::NewReno) }), 16);
+        let mut bench =
+            Bench::avoiding(by(rules, Tcp { ecn: EcnUse::On, ..one(Flavor::NewReno) }), 16);
         (0..16).for_each(|_| bench.acknowledge(0, false));
         let again: Vec<u8> = bench.out.iter().filter(|o| o.seq == 0).map(|o| o.flags).collect();
-        let reduced: Vec<u32> = bench.out.iter().filter(|o| o.flags & flag::REDUCED != 0).map(|o| o.seq).collect();
+        let reduced: Vec<u32> =
+            bench.out.iter().filter(|o| o.flags & flag::REDUCED != 0).map(|o| o.seq).collect();
         let (capable, told) = match rules {
             Rules::Rfc | Rules::Linux => (0, 16),
             Rules::Ns2 | Rules::Ns1 => (Ecn::Ect0 as u8, 0),
@@ -298,8 +332,8 @@ fn ns1(flavor: Flavor) -> Tcp {
     Tcp { ecn: EcnUse::On, initial_window: 1.0, ..Tcp::ns1(flavor) }
 }
 
-/// Half of nine segments is four, and the acknowledgement that says so opens the window by a quarter; the next cut is not before what had
-/// been sent is acknowledged.
+/// Half of nine segments is four, and the acknowledgement that says so opens the window by a
+/// quarter; the next cut is not before what had been sent is acknowledged.
 #[test]
 fn by_ns_1_an_echo_halves_by_whole_segments_and_opens_too() {
     for flavor in [Flavor::Reno, Flavor::NewReno] {
@@ -308,7 +342,11 @@ fn by_ns_1_an_echo_halves_by_whole_segments_and_opens_too() {
         bench.take();
         bench.now += RTT;
         bench.acknowledge(2, true);
-        assert_eq!((bench.sender.window.ssthresh, bench.sender.window.cwnd), (4.0, 4.25), "of 9.11");
+        assert_eq!(
+            (bench.sender.window.ssthresh, bench.sender.window.cwnd),
+            (4.0, 4.25),
+            "of 9.11"
+        );
         let recover = bench.sender.recover;
         assert_eq!(recover, 10, "sent before it");
         for ack in 3..=recover {
@@ -321,17 +359,26 @@ fn by_ns_1_an_echo_halves_by_whole_segments_and_opens_too() {
     }
 }
 
-/// A mark closes a window of one, and the same acknowledgement opens it: marks never make a connection wait for its timer.
+/// A mark closes a window of one, and the same acknowledgement opens it: marks never make a
+/// connection wait for its timer.
 #[test]
 fn by_ns_1_a_window_of_one_never_closes() {
     let mut bench = Bench::new(ns1(Flavor::Reno));
     assert_eq!(bench.take(), [0]);
     bench.now += RTT;
     bench.acknowledge(1, true);
-    assert_eq!((bench.sender.window.cwnd, bench.take()), (2.0, vec![1, 2]), "the first halves nothing");
+    assert_eq!(
+        (bench.sender.window.cwnd, bench.take()),
+        (2.0, vec![1, 2]),
+        "the first halves nothing"
+    );
     bench.now += RTT;
     bench.acknowledge(2, true);
-    assert_eq!((bench.sender.window.cwnd, bench.take()), (2.0, vec![3]), "one, and one more: two are under way");
+    assert_eq!(
+        (bench.sender.window.cwnd, bench.take()),
+        (2.0, vec![3]),
+        "one, and one more: two are under way"
+    );
     bench.acknowledge(3, true);
     assert_eq!(
         (bench.sender.window.cwnd, bench.take()),
@@ -341,12 +388,20 @@ fn by_ns_1_a_window_of_one_never_closes() {
     for ack in 4..50 {
         bench.now += RTT;
         bench.acknowledge(ack, true);
-        assert!(!bench.take().is_empty() && bench.sender.window.ssthresh == 2.0, "{ack}: ssthresh is at least two");
-        assert!((1.0..=2.5).contains(&bench.sender.window.cwnd), "{ack}: {}", bench.sender.window.cwnd);
+        assert!(
+            !bench.take().is_empty() && bench.sender.window.ssthresh == 2.0,
+            "{ack}: ssthresh is at least two"
+        );
+        assert!(
+            (1.0..=2.5).contains(&bench.sender.window.cwnd),
+            "{ack}: {}",
+            bench.sender.window.cwnd
+        );
     }
 }
 
-/// A loss just after a mark halves once more; the first two duplicates let nothing out; what is sent again can be marked.
+/// A loss just after a mark halves once more; the first two duplicates let nothing out; what is
+/// sent again can be marked.
 #[test]
 fn by_ns_1_a_loss_cuts_after_a_mark() {
     let mut bench = Bench::avoiding(ns1(Flavor::Reno), 16);
@@ -357,14 +412,22 @@ fn by_ns_1_a_loss_cuts_after_a_mark() {
     assert_eq!(bench.sender.window.ssthresh, 8.0);
     assert_eq!((bench.ack(2), bench.ack(2)), (vec![], vec![]), "no limited transmit");
     bench.acknowledge(2, false);
-    assert_eq!(bench.out.iter().map(|o| (o.seq, o.flags & flag::ECN)).collect::<Vec<_>>(), [(2, Ecn::Ect0 as u8)]);
+    assert_eq!(
+        bench.out.iter().map(|o| (o.seq, o.flags & flag::ECN)).collect::<Vec<_>>(),
+        [(2, Ecn::Ect0 as u8)]
+    );
     assert_eq!(bench.sender.window.ssthresh, 4.0);
     let cwnd = bench.sender.window.cwnd;
     bench.ack(17);
-    assert_eq!(bench.sender.window.cwnd, cwnd + 1.0 / cwnd, "recovery ends with the window where it stands");
+    assert_eq!(
+        bench.sender.window.cwnd,
+        cwnd + 1.0 / cwnd,
+        "recovery ends with the window where it stands"
+    );
 }
 
-/// After a timeout duplicates of what was sent before it are no new loss; an echo of what was sent before it is no new mark.
+/// After a timeout duplicates of what was sent before it are no new loss; an echo of what was sent
+/// before it is no new mark.
 #[test]
 fn by_ns_1_a_timeout_is_answered_once() {
     let mut bench = Bench::avoiding(ns1(Flavor::Reno), 16);
@@ -382,7 +445,10 @@ fn by_ns_1_a_timeout_is_answered_once() {
 #[test]
 fn ns_1_is_reno() {
     let refused = |tcp: Tcp| tcp.check().unwrap_err().to_string();
-    assert!(refused(Tcp { flavor: Flavor::Sack, ..ns1(Flavor::Reno) }).contains("Reno and NewReno only"));
+    assert!(
+        refused(Tcp { flavor: Flavor::Sack, ..ns1(Flavor::Reno) })
+            .contains("Reno and NewReno only")
+    );
     assert!(refused(Tcp { timestamps: Timestamps::On, ..ns1(Flavor::Reno) }).contains("Karn"));
     assert!(ns1(Flavor::NewReno).check().is_ok());
 }

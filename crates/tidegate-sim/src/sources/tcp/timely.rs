@@ -1,5 +1,5 @@
-//! The sender by RACK-TLP (RFC 8985): losses told by time, probes for what nothing tells of, and a window that falls by
-//! proportional rate reduction (RFC 9937), as in Linux.
+//! The sender by RACK-TLP (RFC 8985): losses told by time, probes for what nothing tells of, and a
+//! window that falls by proportional rate reduction (RFC 9937), as in Linux.
 use tidegate::{Rng, Span, Time};
 
 use super::congestion::Found;
@@ -7,19 +7,28 @@ use super::rack::{Doubt, Probe};
 use super::report::Report;
 use super::sender::{Last, Output, TcpSender};
 
-/// What a receiver may wait with an acknowledgement at worst, by which a probe of a single segment comes later (RFC 8985 §7.2,
-/// TLP.max_ack_delay).
+/// What a receiver may wait with an acknowledgement at worst, by which a probe of a single segment
+/// comes later (RFC 8985 §7.2, TLP.max_ack_delay).
 const WORST_DELAY: Span = Span::from_millis(200);
 
 impl TcpSender {
     /// An acknowledgement comes.
-    pub(super) fn timely(&mut self, now: Time, report: &Report, echo: bool, dice: &mut Rng, out: &mut Vec<Output>) {
+    pub(super) fn timely(
+        &mut self,
+        now: Time,
+        report: &Report,
+        echo: bool,
+        dice: &mut Rng,
+        out: &mut Vec<Output>,
+    ) {
         let echo = self.heard(now, report.ack, echo);
         let before = self.before();
         let (Some(rack), deliveries) = (&mut self.rack, &mut self.deliveries) else { return };
         let news = match deliveries {
             None => rack.update(now, report),
-            Some(deliveries) => rack.update_telling(now, report, |seq| deliveries.arrived(now, seq)),
+            Some(deliveries) => {
+                rack.update_telling(now, report, |seq| deliveries.arrived(now, seq))
+            }
         };
         let advanced = report.ack > self.una;
         let mut opens = None;
@@ -49,7 +58,8 @@ impl TcpSender {
         }
     }
 
-    /// Looks for losses, of which the first begins a recovery, and lets the window of a recovery follow what has arrived.
+    /// Looks for losses, of which the first begins a recovery, and lets the window of a recovery
+    /// follow what has arrived.
     fn find_losses(&mut self, now: Time, news: u32, advanced: bool) {
         let repairing = self.mends();
         let Some(rack) = &mut self.rack else { return };
@@ -57,9 +67,13 @@ impl TcpSender {
         let lost = rack.detect(now, repairing);
         let repairs_lost = rack.again() < again;
         let (waits, missing) = (rack.has_lost(), rack.has_missing());
-        // By Linux's rules what the last recovery has sent again, beyond what it was for, is a loss of its own until it has arrived.
-        let begins =
-            if repairing { waits && repairs_lost && self.begins_anew() } else { waits || missing && self.is_linux() };
+        // By Linux's rules what the last recovery has sent again, beyond what it was for, is a loss
+        // of its own until it has arrived.
+        let begins = if repairing {
+            waits && repairs_lost && self.begins_anew()
+        } else {
+            waits || missing && self.is_linux()
+        };
         if begins {
             self.begin_recovery(now);
         }
@@ -118,11 +132,16 @@ impl TcpSender {
         self.rack.as_ref().is_some_and(|rack| rack.pipe() < self.window.segments())
     }
 
-    /// What to send next: what is lost, else new data; after a timeout that is doubted, once new data first.
+    /// What to send next: what is lost, else new data; after a timeout that is doubted, once new
+    /// data first.
     pub(super) fn choose_by_time(&mut self) -> Option<u32> {
         let fresh = self.has_fresh().then_some(self.max);
         let rack = self.rack.as_mut()?;
-        if rack.doubt == Doubt::Trying && fresh.is_some() { fresh } else { rack.next_lost().or(fresh) }
+        if rack.doubt == Doubt::Trying && fresh.is_some() {
+            fresh
+        } else {
+            rack.next_lost().or(fresh)
+        }
     }
 
     pub(super) fn send_by_time(&mut self, now: Time, seq: u32, out: &mut Vec<Output>) {
@@ -138,7 +157,8 @@ impl TcpSender {
 
     /// Whether there is something to send that the window allows.
     pub(super) fn may_resend(&self) -> bool {
-        self.has_place() && (self.has_fresh() || self.rack.as_ref().is_some_and(|rack| rack.has_lost()))
+        self.has_place()
+            && (self.has_fresh() || self.rack.as_ref().is_some_and(|rack| rack.has_lost()))
     }
 
     /// Sets the probe's time anew, while nothing is known to be missing and none is under way.
@@ -153,7 +173,8 @@ impl TcpSender {
         }
     }
 
-    /// The time for which something was planned has come, other than the retransmission timer's: whether there was such a thing.
+    /// The time for which something was planned has come, other than the retransmission timer's:
+    /// whether there was such a thing.
     pub fn look(&mut self, now: Time, dice: &mut Rng, out: &mut Vec<Output>) -> bool {
         let Some(rack) = &mut self.rack else { return false };
         if rack.reorder_at <= now {
@@ -171,7 +192,8 @@ impl TcpSender {
         true
     }
 
-    /// Sends a segment beyond the window, new if there is one, so that an acknowledgement tells of what is lost (RFC 8985 §7.3).
+    /// Sends a segment beyond the window, new if there is one, so that an acknowledgement tells of
+    /// what is lost (RFC 8985 §7.3).
     fn probe(&mut self, now: Time, out: &mut Vec<Output>) {
         let again = self.max == self.end || self.max - self.una >= self.window.most();
         let seq = if again { self.max - 1 } else { self.max };
@@ -184,7 +206,8 @@ impl TcpSender {
         }
     }
 
-    /// Whether `ack` ends the probe. What it has repaired was a loss, and the window answers for it (RFC 8985 §7.4).
+    /// Whether `ack` ends the probe. What it has repaired was a loss, and the window answers for it
+    /// (RFC 8985 §7.4).
     fn end_probe(&mut self, now: Time, ack: u32, advanced: bool, news: u32) {
         let Some(rack) = &mut self.rack else { return };
         let Some(Probe { end, again }) = rack.probe else { return };

@@ -1,4 +1,5 @@
-//! Golden sequences of recovery by RACK-TLP and proportional rate reduction, worked out by hand from RFC 8985 and RFC 9937.
+//! Golden sequences of recovery by RACK-TLP and proportional rate reduction, worked out by hand
+//! from RFC 8985 and RFC 9937.
 use super::super::sender::TcpSender;
 use super::super::{EcnUse, Flavor, Receiver, Rules, Tcp, Timestamps};
 use super::*;
@@ -76,12 +77,17 @@ impl Bench {
     }
 }
 
-/// Of a window of ten cut to five one segment goes out for every two that arrive, until five are under way, and then for each.
+/// Of a window of ten cut to five one segment goes out for every two that arrive, until five are
+/// under way, and then for each.
 #[test]
 fn the_window_falls_in_proportion() {
     let mut bench = Bench::avoiding(rack(), 10);
     assert_eq!((bench.arrive(1), bench.arrive(2)), (vec![10], vec![11]), "limited transmit");
-    assert_eq!(bench.sender.alarm().as_nanos(), 125 * MILLI, "a quarter of a round trip for reordering");
+    assert_eq!(
+        bench.sender.alarm().as_nanos(),
+        125 * MILLI,
+        "a quarter of a round trip for reordering"
+    );
     assert_eq!(bench.arrive(3), [0], "three held beyond it: no more waiting");
     assert_eq!(bench.sender.window.ssthresh, 5.0);
     let sent: Vec<usize> = (4..10).map(|seq| bench.arrive(seq).len()).collect();
@@ -112,7 +118,8 @@ fn a_lost_retransmission_is_seen_a_round_trip_later() {
     bench.pass(1);
     let later = bench.arrive_all(4..10);
     assert_eq!(later, [12, 13]);
-    // The repair was sent at 100 ms with 10 and 11; it is lost, what was sent a millisecond later arrives.
+    // The repair was sent at 100 ms with 10 and 11; it is lost, what was sent a millisecond later
+    // arrives.
     bench.pass(99);
     assert_eq!(bench.arrive_all([10, 11]), [14, 15], "sent before it");
     bench.pass(1);
@@ -120,7 +127,8 @@ fn a_lost_retransmission_is_seen_a_round_trip_later() {
     assert_eq!(bench.sender.window.ssthresh, 5.0, "one cut for one recovery");
 }
 
-/// Both of the last two segments are lost: the probe repeats the last, and that it arrives tells of the other.
+/// Both of the last two segments are lost: the probe repeats the last, and that it arrives tells of
+/// the other.
 #[test]
 fn a_probe_saves_a_timeout() {
     let mut bench = Bench::avoiding(Tcp { data: Some(10), ..rack() }, 10);
@@ -158,7 +166,8 @@ fn linux() -> Tcp {
     Tcp { rules: Rules::Linux, ecn: EcnUse::On, ..rack() }
 }
 
-/// Of a window of ten halved for a mark one segment goes out for every two that arrive; the others wait until five are under way.
+/// Of a window of ten halved for a mark one segment goes out for every two that arrive; the others
+/// wait until five are under way.
 #[test]
 fn a_mark_lowers_the_window_in_proportion_only_by_linux_s_rules() {
     let sent = |tcp: Tcp| {
@@ -186,7 +195,8 @@ fn a_mark_lowers_the_window_in_proportion_only_by_linux_s_rules() {
 fn by_linux_a_loss_on_the_way_down_for_a_mark_is_only_repaired() {
     let mut bench = Bench::avoiding(linux(), 10);
     assert_eq!((bench.echo(0), bench.arrive_all([2, 3])), (vec![10], vec![11]));
-    // Of three that arrive two may leave, and have; with the fourth the second half of a segment is there.
+    // Of three that arrive two may leave, and have; with the fourth the second half of a segment is
+    // there.
     assert_eq!((bench.arrive(4), bench.sender.last), (vec![], Last::Duplicates));
     assert_eq!(bench.arrive(5), [1]);
     assert_eq!(bench.sender.window.ssthresh, 5.0);
@@ -195,7 +205,8 @@ fn by_linux_a_loss_on_the_way_down_for_a_mark_is_only_repaired() {
     assert_eq!((bench.sender.una, bench.sender.window.cwnd as u32), (12, 5));
 }
 
-/// Of window ten, 0 and its repair are lost, and 12, which was sent in the recovery; 12's repair is under way when 0's second arrives.
+/// Of window ten, 0 and its repair are lost, and 12, which was sent in the recovery; 12's repair is
+/// under way when 0's second arrives.
 #[test]
 fn by_linux_what_a_recovery_has_lost_besides_is_a_loss_of_its_own() {
     let ends = |tcp: Tcp| {
@@ -229,7 +240,8 @@ fn by_linux_a_loss_beyond_a_mark_cuts_again() {
     assert_eq!(bench.sender.window.ssthresh, 2.0);
 }
 
-/// F-RTO's step 2b: the first acknowledgement after a timeout lets new data out; if these are acknowledged selectively, the losses are real.
+/// F-RTO's step 2b: the first acknowledgement after a timeout lets new data out; if these are
+/// acknowledged selectively, the losses are real.
 #[test]
 fn by_linux_a_timeout_is_doubted_once() {
     let mut bench = Bench::avoiding(linux(), 10);
@@ -297,5 +309,8 @@ fn with_time_stamps_the_acknowledgement_of_a_repair_ends_the_back_off() {
     };
     let karn = |tcp: Tcp| Tcp { timestamps: Timestamps::Off, ..tcp };
     let rfc = || Tcp { rules: Rules::Rfc, ..linux() };
-    assert_eq!([waits(linux()), waits(rfc()), waits(karn(linux())), waits(karn(rfc()))], [1, 1, 4, 4]);
+    assert_eq!(
+        [waits(linux()), waits(rfc()), waits(karn(linux())), waits(karn(rfc()))],
+        [1, 1, 4, 4]
+    );
 }

@@ -21,8 +21,9 @@ pub(super) struct History {
 }
 
 impl History {
-    /// Packet `seq` was lost at `at`, in seconds, with round trips of `rtt`: whether that is a new event. Of the first event
-    /// the interval before it is `first`, for what was sent before says nothing (§6.3.1).
+    /// Packet `seq` was lost at `at`, in seconds, with round trips of `rtt`: whether that is a new
+    /// event. Of the first event the interval before it is `first`, for what was sent before
+    /// says nothing (§6.3.1).
     pub fn lost(&mut self, seq: u32, at: f64, rtt: f64, first: impl FnOnce() -> f64) -> bool {
         let interval = match self.event {
             // Losses within a round trip of the event's first are of that event.
@@ -30,7 +31,8 @@ impl History {
             Some((begin, _)) => seq.wrapping_sub(begin) as f64,
             None => first(),
         };
-        let discount = self.event.map_or(1.0, |(begin, _)| self.discount(seq.wrapping_sub(begin) as f64));
+        let discount =
+            self.event.map_or(1.0, |(begin, _)| self.discount(seq.wrapping_sub(begin) as f64));
         self.discounts.iter_mut().for_each(|d| *d *= discount);
         self.closed.rotate_right(1);
         self.discounts.rotate_right(1);
@@ -58,7 +60,8 @@ impl History {
     /// The weighted mean, with the open interval or without, whichever is more.
     fn mean(&self, open: f64, discount: f64) -> f64 {
         let (sum, weights) = self.sums(WEIGHTS);
-        let shifted = std::array::from_fn(|i| WEIGHTS.get(i + 1).copied().unwrap_or(0.0) * discount);
+        let shifted =
+            std::array::from_fn(|i| WEIGHTS.get(i + 1).copied().unwrap_or(0.0) * discount);
         let (rest, others) = self.sums(shifted);
         ((open * WEIGHTS[0] + rest) / (WEIGHTS[0] + others)).max(sum / weights)
     }
@@ -82,7 +85,8 @@ mod tests {
 
     #[test]
     fn the_mean_s_golden_numbers() {
-        // spec: I = 50, 100, 200, 100, 80, 60, 120, 40, 90 make sums of 606 and 634, and so a mean of 105.667.
+        // spec: I = 50, 100, 200, 100, 80, 60, 120, 40, 90 make sums of 606 and 634, and so a mean
+        // of 105.667.
         let history = history([100.0, 200.0, 100.0, 80.0, 60.0, 120.0, 40.0, 90.0]);
         let (sum, weights) = history.sums(WEIGHTS);
         assert!((sum - 634.0).abs() < 1e-9 && (weights - 6.0).abs() < 1e-12);
@@ -94,7 +98,8 @@ mod tests {
     #[test]
     fn a_long_open_interval_discounts_the_others() {
         let history = history([100.0; N]);
-        // Without: (400 + 5 · 100 · …) / 6 with the eighth weight gone: (400 + 500) / 6 = 150. Discounted by 200 / 400.
+        // Without: (400 + 5 · 100 · …) / 6 with the eighth weight gone: (400 + 500) / 6 = 150.
+        // Discounted by 200 / 400.
         let expected = (400.0 + 500.0 * 0.5) / (1.0 + 5.0 * 0.5);
         assert!((1.0 / history.loss_event_rate(1400) - expected).abs() < 1e-9);
     }

@@ -1,6 +1,7 @@
-//! TFRC (RFC 5348): packets at a rate by TCP's throughput equation for the loss event rate that the receiver reports.
-//! Parameters and the equation here, the two ends in `sender` and `receiver`, loss events and their intervals in `history`;
-//! what ns-2 does in place of the RFC in `ns2`. The sender always has something to send.
+//! TFRC (RFC 5348): packets at a rate by TCP's throughput equation for the loss event rate that the
+//! receiver reports. Parameters and the equation here, the two ends in `sender` and `receiver`,
+//! loss events and their intervals in `history`; what ns-2 does in place of the RFC in `ns2`. The
+//! sender always has something to send.
 use tidegate::{Bytes, ConfigError, Ecn};
 
 mod history;
@@ -81,7 +82,8 @@ impl Times {
 }
 
 impl TfrcRules {
-    /// The rate in bytes a second of packets of `s` bytes with loss event rate `p` above 0 (RFC 5348 §3.1 with b = 1).
+    /// The rate in bytes a second of packets of `s` bytes with loss event rate `p` above 0 (RFC
+    /// 5348 §3.1 with b = 1).
     pub fn rate(self, s: f64, path: Times, p: f64) -> f64 {
         let timeouts = 3.0 * (3.0 * p / 8.0).sqrt();
         let timeouts = if self == TfrcRules::Ns2 { timeouts.min(1.0) } else { timeouts };
@@ -114,7 +116,8 @@ mod tests {
 
     #[test]
     fn the_equation_s_golden_numbers() {
-        let golden = [(0.001, 383843.6), (0.01, 112332.2), (0.02, 73249.0), (0.05, 36858.9), (0.1, 17701.0)];
+        let golden =
+            [(0.001, 383843.6), (0.01, 112332.2), (0.02, 73249.0), (0.05, 36858.9), (0.1, 17701.0)];
         let (rfc, ns2, path) = (TfrcRules::Rfc, TfrcRules::Ns2, Times::of(0.1));
         for (p, rate) in golden {
             assert!((rfc.rate(1000.0, path, p) - rate).abs() < 0.06, "{p}");

@@ -1,5 +1,5 @@
-//! ns-2.35's TFRC where it differs from the RFC: how the rate follows the reports, the timeout in the equation, and how the
-//! equation is inverted. Rates in bytes a second, times in seconds.
+//! ns-2.35's TFRC where it differs from the RFC: how the rate follows the reports, the timeout in
+//! the equation, and how the equation is inverted. Rates in bytes a second, times in seconds.
 use super::Report;
 use super::sender::TfrcSender;
 
@@ -12,7 +12,8 @@ pub(super) struct Ns2 {
     lossy: bool,
     /// When the rate was changed last.
     changed: f64,
-    /// In slow start the rate grows from packet to packet: what it has grown to, and by how much at each.
+    /// In slow start the rate grows from packet to packet: what it has grown to, and by how much
+    /// at each.
     grown: f64,
     step: f64,
     /// The round trip in eighths of a tick, and its deviation in quarters of a tick.
@@ -32,7 +33,8 @@ impl Ns2 {
     /// What a new sample of the round trip counts.
     pub const NEWS: f64 = 0.05;
 
-    /// t_RTO after another `sample` of the round trip: as TCP's, in whole ticks and with no least value.
+    /// t_RTO after another `sample` of the round trip: as TCP's, in whole ticks and with no least
+    /// value.
     pub fn timeout(&mut self, sample: f64) -> f64 {
         let ticks = ((sample / TICK + 0.5) as i64).max(1);
         if self.srtt == 0 {
@@ -45,8 +47,15 @@ impl Ns2 {
         (((self.rttvar << 3) + self.srtt) >> 3) as f64 * TICK
     }
 
-    /// `report`, the `first` or a later one, sets `sender`'s rate: whether a packet is to go at once.
-    pub fn reported(&mut self, sender: &mut TfrcSender, at: f64, report: Report, first: bool) -> bool {
+    /// `report`, the `first` or a later one, sets `sender`'s rate: whether a packet is to go at
+    /// once.
+    pub fn reported(
+        &mut self,
+        sender: &mut TfrcSender,
+        at: f64,
+        report: Report,
+        first: bool,
+    ) -> bool {
         self.round += 1;
         let most = if self.round > 1 { 2.0 * report.received } else { 0.0 };
         if !self.lossy && (first || report.loss == 0.0) {
@@ -63,7 +72,8 @@ impl Ns2 {
         }
         let limit = most.max(packet).min(fair);
         let trips = ((at - self.changed) / sender.path.rtt).min(2.0);
-        sender.rate = if fair > sender.rate { (sender.rate + packet * trips).min(limit) } else { limit };
+        sender.rate =
+            if fair > sender.rate { (sender.rate + packet * trips).min(limit) } else { limit };
         self.changed = at;
         false
     }

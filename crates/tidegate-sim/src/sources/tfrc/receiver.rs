@@ -1,5 +1,5 @@
-//! The receiving end: finds losses, keeps their history, and reports (RFC 5348 §5, §6): once a round trip, by a timer, and at
-//! once with a new loss event.
+//! The receiving end: finds losses, keeps their history, and reports (RFC 5348 §5, §6): once a
+//! round trip, by a timer, and at once with a new loss event.
 use std::collections::VecDeque;
 
 use tidegate::{Span, Time};
@@ -10,8 +10,8 @@ use super::{Tfrc, TfrcRules, Times};
 
 /// How many later packets make a missing one lost (RFC 5348 §5.1); ns-2: one.
 const LATER: u8 = 3;
-/// How many reports are kept until their sender reads them. One goes a round trip, as the packet bears it; while a queue grows
-/// without limit, more are on their way.
+/// How many reports are kept until their sender reads them. One goes a round trip, as the packet
+/// bears it; while a queue grows without limit, more are on their way.
 const KEPT: usize = 256;
 
 /// After how many round trips ns-2 reports in any case.
@@ -39,8 +39,9 @@ pub(crate) struct Arrival {
 /// What is to be sent back, and when to look again.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Feedback {
-    /// The number of a report to send now, and when a packet was sent that it answers at once: the one that came last, as if
-    /// it had been sent later by as long as it has been here (RFC 5348 §6.2, t_delay).
+    /// The number of a report to send now, and when a packet was sent that it answers at once: the
+    /// one that came last, as if it had been sent later by as long as it has been here (RFC
+    /// 5348 §6.2, t_delay).
     pub report: Option<(u32, Time)>,
     /// The time of an event to be added, [`Time::MAX`] for none.
     pub next: Time,
@@ -138,8 +139,8 @@ impl TfrcReceiver {
         self.feedback(now, report)
     }
 
-    /// Whether a packet is to be reported although nothing is lost: the first (RFC 5348 §6.3), by ns-2's rules the first of a
-    /// round trip, and one for which the timer has run out.
+    /// Whether a packet is to be reported although nothing is lost: the first (RFC 5348 §6.3), by
+    /// ns-2's rules the first of a round trip, and one for which the timer has run out.
     fn is_due(&self, now: Time) -> bool {
         let Some(then) = self.reported else { return true };
         let rtt = self.note.path.rtt;
@@ -149,11 +150,13 @@ impl TfrcReceiver {
         }
     }
 
-    /// The timer begins to run again, a packet having come. It runs out every round trip, and while nothing came nobody looked;
-    /// what is measured is of the round trip that it is in now.
+    /// The timer begins to run again, a packet having come. It runs out every round trip, and while
+    /// nothing came nobody looked; what is measured is of the round trip that it is in now.
     fn start_timer(&mut self, now: Time) {
         let (rtt, at) = (self.note.path.rtt, now.as_secs());
-        let (TfrcRules::Rfc, Time::MAX, Some(then)) = (self.rules, self.due, self.reported) else { return };
+        let (TfrcRules::Rfc, Time::MAX, Some(then)) = (self.rules, self.due, self.reported) else {
+            return;
+        };
         if rtt == 0.0 {
             return;
         }
@@ -191,7 +194,8 @@ impl TfrcReceiver {
         Feedback { report: report.map(|number| (number, answered)), next }
     }
 
-    /// Which packets are missing, and which of those are now lost: whether a new loss event has begun.
+    /// Which packets are missing, and which of those are now lost: whether a new loss event has
+    /// begun.
     fn notice(&mut self, time: f64, at: f64, seq: u32) -> bool {
         let mut event = false;
         for i in 0..self.gaps.len() {
@@ -231,7 +235,8 @@ impl TfrcReceiver {
     }
 
     fn lost(&mut self, seq: u32, mut time: f64, now: f64) -> bool {
-        // Before the first report comes back nothing is known of the round trip: a second, as the rate then is.
+        // Before the first report comes back nothing is known of the round trip: a second, as the
+        // rate then is.
         let path = if self.note.path.rtt > 0.0 { self.note.path } else { Times::of(1.0) };
         if self.rules == TfrcRules::Ns2 {
             if self.event_round == Some(self.note.round) {
@@ -250,8 +255,9 @@ impl TfrcReceiver {
         event
     }
 
-    /// The rate for which the first interval stands, `seq` being the first packet lost: what was received in the last round
-    /// trip, and if that was nothing, or less, half a packet (§6.3.1).
+    /// The rate for which the first interval stands, `seq` being the first packet lost: what was
+    /// received in the last round trip, and if that was nothing, or less, half a packet
+    /// (§6.3.1).
     fn target(&self, seq: u32, now: f64, rtt: f64) -> f64 {
         let least = match self.rules {
             TfrcRules::Rfc => 0.5 * self.size / rtt,
@@ -291,7 +297,8 @@ impl TfrcReceiver {
         let at = now.as_secs();
         let rtt = self.note.path.rtt;
         let since = self.reported.map_or(0.0, |then| at - then);
-        // A report before its time, for a loss, is of the rate of the one before: too few packets have come since.
+        // A report before its time, for a loss, is of the rate of the one before: too few packets
+        // have come since.
         let whole = since > 0.0 && (due || since >= rtt);
         if self.rules == TfrcRules::Ns2 {
             self.rate = if rtt > 0.0 { self.measured(at, rtt) } else { self.size };
@@ -321,8 +328,8 @@ mod tests {
     use super::*;
     use tidegate::Span;
 
-    /// A packet every 10 ms, sent 50 ms before, of a path of 100 ms, which the sender knows from the given number on; and the next
-    /// event.
+    /// A packet every 10 ms, sent 50 ms before, of a path of 100 ms, which the sender knows from
+    /// the given number on; and the next event.
     struct Paced(TfrcReceiver, u32, Time);
 
     impl Paced {
@@ -360,7 +367,8 @@ mod tests {
             assert_eq!(receiver.loss(), 0.0);
         }
         assert!(receiver.packet(103), "and a new event is reported at once");
-        // Nine packets came in the last tenth of a second: the first interval is the one for which the equation gives that.
+        // Nine packets came in the last tenth of a second: the first interval is the one for which
+        // the equation gives that.
         let x = TfrcRules::Rfc.rate(1000.0, Times::of(0.1), receiver.loss());
         assert!((x / 90_000.0 - 1.0).abs() < 1e-3, "{x}");
     }
@@ -386,9 +394,11 @@ mod tests {
         receiver.receive(now, Arrival { seq, marked: false, sent, note })
     }
 
-    /// When the report that goes now answers, and what it says was received; and when to look again, in seconds.
+    /// When the report that goes now answers, and what it says was received; and when to look
+    /// again, in seconds.
     fn told(receiver: &TfrcReceiver, feedback: Feedback) -> (Option<(f64, f64)>, Option<f64>) {
-        let said = |(number, answered): (u32, Time)| (answered.as_secs(), receiver.read(number).received);
+        let said =
+            |(number, answered): (u32, Time)| (answered.as_secs(), receiver.read(number).received);
         let next = (feedback.next != Time::MAX).then(|| feedback.next.as_secs());
         (feedback.report.map(said), next)
     }
@@ -397,8 +407,8 @@ mod tests {
         receiver.ring(Time::ZERO + Span::from_secs(at))
     }
 
-    /// RFC 5348 §6.2: what has come in a round trip is reported at its end, by itself; nothing is not reported, and the next packet
-    /// falls in the round trip that has begun meanwhile.
+    /// RFC 5348 §6.2: what has come in a round trip is reported at its end, by itself; nothing is
+    /// not reported, and the next packet falls in the round trip that has begun meanwhile.
     #[test]
     fn the_timer_reports_what_has_come() {
         let mut receiver = TfrcReceiver::new(&Tfrc::default());
@@ -406,12 +416,19 @@ mod tests {
         assert_eq!(told(&receiver, first), (Some((0.95, 0.0)), None), "no round trip is known yet");
         let second = come(&mut receiver, 1, 1.03, 0.1);
         assert_eq!(told(&receiver, second), (None, Some(1.1)));
-        assert_eq!(ring(&mut receiver, 1.07), Feedback { report: None, next: Time::MAX }, "nobody asked for that");
+        assert_eq!(
+            ring(&mut receiver, 1.07),
+            Feedback { report: None, next: Time::MAX },
+            "nobody asked for that"
+        );
         let report = ring(&mut receiver, 1.1);
-        // A packet in a tenth of a second; it took 50 ms, and would have come now had it been sent so long before.
+        // A packet in a tenth of a second; it took 50 ms, and would have come now had it been sent
+        // so long before.
         let (said, next) = told(&receiver, report);
         assert!(
-            said.unwrap().0 == 1.05 && (said.unwrap().1 - 10_000.0).abs() < 0.01 && next == Some(1.2),
+            said.unwrap().0 == 1.05
+                && (said.unwrap().1 - 10_000.0).abs() < 0.01
+                && next == Some(1.2),
             "{said:?} {next:?}"
         );
         assert_eq!(ring(&mut receiver, 1.2), Feedback { report: None, next: Time::MAX });
@@ -421,7 +438,10 @@ mod tests {
         assert_eq!(told(&receiver, fourth), (None, None), "the event is pending already");
         let report = ring(&mut receiver, 1.5);
         let (said, next) = told(&receiver, report);
-        assert!((said.unwrap().1 - 20_000.0).abs() < 0.01 && next == Some(1.6), "two in a tenth of a second: {said:?}");
+        assert!(
+            (said.unwrap().1 - 20_000.0).abs() < 0.01 && next == Some(1.6),
+            "two in a tenth of a second: {said:?}"
+        );
     }
 
     /// ns-2 reports 1.5 round trips after the last report, whatever has come.
@@ -440,7 +460,8 @@ mod tests {
         );
     }
 
-    /// RFC 5348 §6.3.1: with the first packet lost, the first interval stands for half a packet a round trip.
+    /// RFC 5348 §6.3.1: with the first packet lost, the first interval stands for half a packet a
+    /// round trip.
     #[test]
     fn with_the_first_packet_lost_the_first_interval_is_that_of_half_a_packet() {
         let mut receiver = Paced(Paced::new(TfrcRules::Rfc).0, 1, Time::MAX);

@@ -11,8 +11,9 @@ const LONGEST: f64 = 64.0;
 const WINDOW: f64 = 4380.0;
 /// What a new sample of the round trip counts (q = 0.9).
 const NEWS: f64 = 0.1;
-/// How many of the notes that packets bore are kept for the receiver to read. It reads one as old as its packet, which may have
-/// waited in a long queue while reports came that had been asked for when it was short.
+/// How many of the notes that packets bore are kept for the receiver to read. It reads one as old
+/// as its packet, which may have waited in a long queue while reports came that had been asked for
+/// when it was short.
 const KEPT: usize = 256;
 
 /// What a packet tells the receiver of its sender.
@@ -20,7 +21,8 @@ const KEPT: usize = 256;
 pub(crate) struct Note {
     /// The path as it was when the packet was sent; a round trip of 0 before the first report.
     pub path: Times,
-    /// How many reports had come and timers run out by then: losses of one round are of one event (ns-2).
+    /// How many reports had come and timers run out by then: losses of one round are of one event
+    /// (ns-2).
     pub round: u32,
     /// Whether the packet is to be reported at once (ns-2).
     pub urgent: bool,
@@ -67,7 +69,8 @@ enum Control {
 struct Rfc {
     /// When the rate was doubled last.
     doubled: f64,
-    /// X_recv_set: the receiver's rates of the last two round trips, and when they came, the youngest first.
+    /// X_recv_set: the receiver's rates of the last two round trips, and when they came, the
+    /// youngest first.
     rates: [(f64, f64); 8],
     count: usize,
 }
@@ -98,7 +101,9 @@ impl TfrcSender {
     pub fn new(tfrc: &Tfrc) -> TfrcSender {
         let size = tfrc.packet.get() as f64;
         let (rate, control) = match tfrc.rules {
-            TfrcRules::Rfc => (size, Control::Rfc(Rfc::only(0.0, f64::INFINITY))), // a packet a second (§4.2)
+            TfrcRules::Rfc => (size, Control::Rfc(Rfc::only(0.0, f64::INFINITY))), /* a packet a
+            * second (§4.
+             * 2) */
             TfrcRules::Ns2 => (Ns2::FIRST, Control::Ns2(Ns2::default())),
         };
         TfrcSender {
@@ -187,7 +192,8 @@ impl TfrcSender {
             Control::Rfc(control) => {
                 self.rate = (self.rate / 2.0).max(self.size / LONGEST);
                 // Until something else is heard, what was received allows no more than that.
-                *control = Rfc { doubled: control.doubled, ..Rfc::only(now.as_secs(), self.rate / 2.0) };
+                *control =
+                    Rfc { doubled: control.doubled, ..Rfc::only(now.as_secs(), self.rate / 2.0) };
                 self.timeout_at = now + self.patience(4.0);
                 self.replan(now);
             }
@@ -198,7 +204,9 @@ impl TfrcSender {
     pub fn note_of(&self, seq: u32) -> Note {
         let oldest = self.changes.saturating_sub(KEPT);
         let kept = (oldest..self.changes).rev().map(|i| self.notes[i % KEPT]);
-        kept.into_iter().find(|change| change.0 <= seq).map_or_else(Note::default, |change| change.1)
+        kept.into_iter()
+            .find(|change| change.0 <= seq)
+            .map_or_else(Note::default, |change| change.1)
     }
 
     /// Packets from now on tell this.
@@ -305,7 +313,8 @@ mod tests {
         }
     }
 
-    /// ns-2: after the first loss the rate that the equation allows is approached by a packet per round trip.
+    /// ns-2: after the first loss the rate that the equation allows is approached by a packet per
+    /// round trip.
     #[test]
     fn by_ns2_s_rules_the_rate_grows_by_a_packet_a_round_trip() {
         let mut sender = TfrcSender::new(&Tfrc { rules: TfrcRules::Ns2, ..Tfrc::default() });
@@ -321,12 +330,22 @@ mod tests {
         let low = report(0.2, 40_000.0, 0.02);
         assert!(low < 80_000.0, "the first loss sets the rate to what the equation gives: {low}");
         let after = report(0.3, 60_000.0, 0.005);
-        assert!((after - low - 20_000.0).abs() < 1.0, "two round trips after slow start's last step: {low} to {after}");
+        assert!(
+            (after - low - 20_000.0).abs() < 1.0,
+            "two round trips after slow start's last step: {low} to {after}"
+        );
         let grown = report(0.4, 60_000.0, 0.005);
         assert!((grown - after - 10_000.0).abs() < 1.0, "{after} to {grown}");
         let late = report(1.4, 90_000.0, 0.002);
-        assert!((late - grown - 20_000.0).abs() < 1.0, "at most two packets at once: {grown} to {late}");
+        assert!(
+            (late - grown - 20_000.0).abs() < 1.0,
+            "at most two packets at once: {grown} to {late}"
+        );
         assert!(report(1.5, 20_000.0, 0.01) == 40_000.0, "not above twice what was received");
-        assert_eq!(out.len(), 2, "a packet when it starts, one with the first report, none with the others");
+        assert_eq!(
+            out.len(),
+            2,
+            "a packet when it starts, one with the first report, none with the others"
+        );
     }
 }

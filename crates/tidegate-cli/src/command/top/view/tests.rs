@@ -33,12 +33,19 @@ fn screen(model: &Model, width: u16, height: u16) -> Buffer {
 fn lines(model: &Model, width: u16, height: u16) -> Vec<String> {
     let screen = screen(model, width, height);
     let lines = screen.content.chunks(width.into());
-    lines.map(|cells| cells.iter().map(|cell| cell.symbol()).collect::<String>().trim_end().to_string()).collect()
+    lines
+        .map(|cells| {
+            cells.iter().map(|cell| cell.symbol()).collect::<String>().trim_end().to_string()
+        })
+        .collect()
 }
 
 /// The first of `lines` that has `what` in it.
 fn line<'a>(lines: &'a [String], what: &str) -> &'a str {
-    lines.iter().find(|line| line.contains(what)).unwrap_or_else(|| panic!("{what} is not in {lines:#?}"))
+    lines
+        .iter()
+        .find(|line| line.contains(what))
+        .unwrap_or_else(|| panic!("{what} is not in {lines:#?}"))
 }
 
 #[test]
@@ -65,16 +72,24 @@ fn everything_is_there_on_a_large_screen() {
         line(&lines, said);
     }
     let flow = line(&lines, "192.0.2.66:40001");
-    let cells: Vec<&str> =
-        flow.split("  ").map(|cell| cell.trim_matches(['│', ' '])).filter(|c| !c.is_empty()).collect();
+    let cells: Vec<&str> = flow
+        .split("  ")
+        .map(|cell| cell.trim_matches(['│', ' ']))
+        .filter(|c| !c.is_empty())
+        .collect();
     assert_eq!(cells[1..], ["288 Mbit/s", "74 %", "25.9 ×", "12 min 35 s", "24 890"], "{flow}");
 }
 
 #[test]
 fn without_a_second_snapshot_nothing_is_made_up() {
     let lines = lines(&model([gate()]), 100, 40);
-    for said in ["in       –", "out      –", "lost     –", "voice: – out, – lost, 10 waiting", "120 kB of 1.25 MB"]
-    {
+    for said in [
+        "in       –",
+        "out      –",
+        "lost     –",
+        "voice: – out, – lost, 10 waiting",
+        "120 kB of 1.25 MB",
+    ] {
         line(&lines, said);
     }
 }
@@ -83,8 +98,11 @@ fn without_a_second_snapshot_nothing_is_made_up() {
 fn bars_say_how_full_it_is() {
     let screen = screen(&flood(), 100, 30);
     let bar = |name: &str| {
-        let row =
-            (0..30).find(|&y| (0..8).map(|x| screen[(x + 1, y)].symbol()).collect::<String>().trim() == name).unwrap();
+        let row = (0..30)
+            .find(|&y| {
+                (0..8).map(|x| screen[(x + 1, y)].symbol()).collect::<String>().trim() == name
+            })
+            .unwrap();
         let cells = (0..100).map(|x| &screen[(x, row)]);
         let full: Vec<_> = cells.clone().filter(|cell| cell.symbol() == "█").collect();
         (full.len(), cells.filter(|cell| cell.symbol() == "·").count(), full[0].fg)
@@ -98,13 +116,16 @@ fn bars_say_how_full_it_is() {
 #[test]
 fn a_usual_terminal_shows_both_directions_and_the_worst_senders() {
     let lines = lines(&flood(), 80, 24);
-    for said in ["in       398 Mbit/s", "192.0.2.66:40001", "192.0.2.67:40002", "eth2 → eth1: not managed"] {
+    for said in
+        ["in       398 Mbit/s", "192.0.2.66:40001", "192.0.2.67:40002", "eth2 → eth1: not managed"]
+    {
         line(&lines, said);
     }
     assert!(lines[0].ends_with("  q: quit"), "there is room for one key: {}", lines[0]);
     let flow = line(&lines, "192.0.2.66:40001");
     // 78 columns, of which the figures take what they need.
-    let expected = "│192.0.2.66:40001 -> 203.0.113.5… 288 Mbit/s  74 %  25.9 ×  12 min 35 s  24 890│";
+    let expected =
+        "│192.0.2.66:40001 -> 203.0.113.5… 288 Mbit/s  74 %  25.9 ×  12 min 35 s  24 890│";
     assert_eq!(flow, expected);
     assert_eq!(lines.len(), 24);
 }
@@ -112,12 +133,20 @@ fn a_usual_terminal_shows_both_directions_and_the_worst_senders() {
 #[test]
 fn a_narrow_one_shows_the_figures_and_who() {
     let lines = lines(&flood(), 44, 20);
-    for said in
-        ["in       398 Mbit/s 33 200/s 398 %", "delay    mean 12.3 ms", "flow", "192.0.2.66:40001 -", "…", "74 %"]
-    {
+    for said in [
+        "in       398 Mbit/s 33 200/s 398 %",
+        "delay    mean 12.3 ms",
+        "flow",
+        "192.0.2.66:40001 -",
+        "…",
+        "74 %",
+    ] {
         line(&lines, said);
     }
-    assert!(lines.iter().all(|line| !line.contains('█') && !line.contains("offender for")), "{lines:#?}");
+    assert!(
+        lines.iter().all(|line| !line.contains('█') && !line.contains("offender for")),
+        "{lines:#?}"
+    );
 }
 
 #[test]
@@ -167,9 +196,13 @@ fn a_gate_that_is_gone_is_said_to_be_gone_and_shown_as_it_was() {
 #[test]
 fn a_file_that_was_refused_is_told_of_in_a_line() {
     let mut gate = gate();
-    gate.reloads.last_error = Some("gate.toml:6:10: link.west.queue = x: no such queue\nand more".into());
+    gate.reloads.last_error =
+        Some("gate.toml:6:10: link.west.queue = x: no such queue\nand more".into());
     let lines = lines(&model([gate]), 100, 30);
-    assert_eq!(lines[2], "the file was not heeded: gate.toml:6:10: link.west.queue = x: no such queue");
+    assert_eq!(
+        lines[2],
+        "the file was not heeded: gate.toml:6:10: link.west.queue = x: no such queue"
+    );
     assert!(lines[3].starts_with('┌'), "{}", lines[3]);
 }
 
@@ -191,14 +224,18 @@ fn the_past_is_drawn_from_the_right() {
         snapshots.push(grow(&flooded(snapshots.last().unwrap()), 0.0));
     }
     let lines = lines(&model(snapshots), 100, 60);
-    let at = lines.iter().position(|line| line.contains("received in the last 5 s, at most 398 Mbit/s")).unwrap();
+    let at = lines
+        .iter()
+        .position(|line| line.contains("received in the last 5 s, at most 398 Mbit/s"))
+        .unwrap();
     let inside = lines[at + 1].trim_matches('│');
     assert!(inside.ends_with("█████") && inside.trim_start() == "█████", "{inside:?}");
 }
 
 #[test]
 fn the_page_for_operators_shows_this_view() {
-    const BEGIN: &str = "<!-- view: tests of the command hold this against what is drawn -->\n```\n";
+    const BEGIN: &str =
+        "<!-- view: tests of the command hold this against what is drawn -->\n```\n";
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/watching.md");
     let page = std::fs::read_to_string(path).unwrap();
     let (before, rest) = page.split_once(BEGIN).unwrap();

@@ -1,11 +1,12 @@
-//! How acknowledgements bunch, as Linux's BBR sees it (net/ipv4/tcp_bbr.c, since 5.1; "extra acked" in its sources): by how much
-//! more arrives in a while than the bandwidth would have it. The window has room for that, so that what leaves does not
-//! stop between one bunch and the next.
+//! How acknowledgements bunch, as Linux's BBR sees it (net/ipv4/tcp_bbr.c, since 5.1; "extra acked"
+//! in its sources): by how much more arrives in a while than the bandwidth would have it. The
+//! window has room for that, so that what leaves does not stop between one bunch and the next.
 use tidegate::{Span, Time};
 
 use crate::sources::tcp::delivery::{Sample, SegmentRate};
 
-/// For how many round trips each of the two halves of the memory is filled (bbr_extra_acked_win_rtts).
+/// For how many round trips each of the two halves of the memory is filled
+/// (bbr_extra_acked_win_rtts).
 const ROUNDS: u32 = 5;
 /// No more room than what arrives in this time (bbr_extra_acked_max_us).
 const MOST: Span = Span::from_millis(100);
@@ -16,15 +17,23 @@ pub(super) struct Aggregation {
     /// When the bunch that is being counted began, and how many segments it has.
     since: Time,
     arrived: u32,
-    /// The most beyond what was expected, in this half of the memory and in the last, and for how many round trips this one has
-    /// been filled.
+    /// The most beyond what was expected, in this half of the memory and in the last, and for how
+    /// many round trips this one has been filled.
     most: [f64; 2],
     rounds: u32,
 }
 
 impl Aggregation {
-    /// What an acknowledgement says that comes at `now`, with the first one of a round trip or another, to a window of `cwnd`.
-    pub fn learn(&mut self, now: Time, sample: &Sample, starts: bool, bandwidth: SegmentRate, cwnd: f64) {
+    /// What an acknowledgement says that comes at `now`, with the first one of a round trip or
+    /// another, to a window of `cwnd`.
+    pub fn learn(
+        &mut self,
+        now: Time,
+        sample: &Sample,
+        starts: bool,
+        bandwidth: SegmentRate,
+        cwnd: f64,
+    ) {
         if sample.news == 0 || sample.rate.is_none() {
             return;
         }
@@ -62,13 +71,26 @@ mod tests {
 
     /// `news` segments come at `millis`.
     fn come(aggregation: &mut Aggregation, millis: u64, news: u32, starts: bool) -> f64 {
-        let sample = Sample { news, delivered: 0, prior: Some(0), rate: Some(bandwidth()), limited: false, rtt: None };
-        aggregation.learn(Time::from_nanos(millis * 1_000_000), &sample, starts, bandwidth(), 1000.0);
+        let sample = Sample {
+            news,
+            delivered: 0,
+            prior: Some(0),
+            rate: Some(bandwidth()),
+            limited: false,
+            rtt: None,
+        };
+        aggregation.learn(
+            Time::from_nanos(millis * 1_000_000),
+            &sample,
+            starts,
+            bandwidth(),
+            1000.0,
+        );
         aggregation.room(bandwidth())
     }
 
-    /// Two every 2 ms are as many as were expected. After a silence of 20 ms they come together, and then as before: twenty of them
-    /// and the two that came before were expected later.
+    /// Two every 2 ms are as many as were expected. After a silence of 20 ms they come together,
+    /// and then as before: twenty of them and the two that came before were expected later.
     #[test]
     fn a_bunch_is_what_comes_sooner_than_expected() {
         let mut aggregation = Aggregation::default();
@@ -97,11 +119,22 @@ mod tests {
         let mut aggregation = Aggregation::default();
         assert_eq!(come(&mut aggregation, 50, 300, false), 100.0, "what comes in 100 ms");
         let mut aggregation = Aggregation::default();
-        let sample =
-            Sample { news: 30, delivered: 0, prior: Some(0), rate: Some(bandwidth()), limited: false, rtt: None };
+        let sample = Sample {
+            news: 30,
+            delivered: 0,
+            prior: Some(0),
+            rate: Some(bandwidth()),
+            limited: false,
+            rtt: None,
+        };
         let told = [Sample { rate: None, ..sample }, Sample { news: 0, ..sample }];
-        told.iter().for_each(|sample| aggregation.learn(Time::ZERO, sample, true, bandwidth(), 20.0));
-        assert_eq!(aggregation.room(bandwidth()), 0.0, "of no rate and of nothing new nothing is learned");
+        told.iter()
+            .for_each(|sample| aggregation.learn(Time::ZERO, sample, true, bandwidth(), 20.0));
+        assert_eq!(
+            aggregation.room(bandwidth()),
+            0.0,
+            "of no rate and of nothing new nothing is learned"
+        );
         aggregation.learn(Time::ZERO, &sample, true, bandwidth(), 20.0);
         assert_eq!(aggregation.room(bandwidth()), 20.0, "the window");
     }

@@ -1,7 +1,8 @@
-//! AIMD(a, b): additive increase and multiplicative decrease with other steps than Reno's (yang2000, floyd2000).
+//! AIMD(a, b): additive increase and multiplicative decrease with other steps than Reno's
+//! (yang2000, floyd2000).
 //!
-//! Reno is AIMD(1, 1/2). With the fraction b removed, and losses 1/p packets apart, the mean window is
-//! √(a (2 − b) / (2 b p)), so that AIMD(a, b) takes as much as Reno where a = 3 b / (2 − b).
+//! Reno is AIMD(1, 1/2). With the fraction b removed, and losses 1/p packets apart, the mean window
+//! is √(a (2 − b) / (2 b p)), so that AIMD(a, b) takes as much as Reno where a = 3 b / (2 − b).
 use super::{Acked, Law, Loss};
 
 tidegate::params! {
@@ -96,7 +97,10 @@ mod tests {
         let mut reno = super::super::reno::Reno::new(Rules::Rfc);
         for cwnd in [1.0, 2.5, 17.0, 4000.0] {
             for mut ssthresh in [2.0, 1e6] {
-                assert_eq!(law.acked(cwnd, &mut ssthresh, &ack()), reno.acked(cwnd, &mut ssthresh, &ack()));
+                assert_eq!(
+                    law.acked(cwnd, &mut ssthresh, &ack()),
+                    reno.acked(cwnd, &mut ssthresh, &ack())
+                );
                 assert_eq!(law.lost(&loss(cwnd, ssthresh)), reno.lost(&loss(cwnd, ssthresh)));
             }
         }

@@ -1,10 +1,12 @@
-//! BBR, version 1 (draft-cardwell-iccrg-bbr-congestion-control-00, whose sections the comments cite): a model of the path, the
-//! greatest delivery rate and the least round-trip time of late, to which the pace and the window are set.
+//! BBR, version 1 (draft-cardwell-iccrg-bbr-congestion-control-00, whose sections the comments
+//! cite): a model of the path, the greatest delivery rate and the least round-trip time of late, to
+//! which the pace and the window are set.
 //!
-//! Windows are in segments. It heeds no mark. A connection of ours has data until it ends, so nothing restarts from idle
-//! (§4.3.4.4). By Linux's rules (net/ipv4/tcp_bbr.c) the window has room for acknowledgements that come in bunches
-//! (`aggregation`), is even, and has two segments more while it probes; the phases of the cycle see what is under way when the
-//! next segments leave. The long-term rate of a path that polices is not here.
+//! Windows are in segments. It heeds no mark. A connection of ours has data until it ends, so
+//! nothing restarts from idle (§4.3.4.4). By Linux's rules (net/ipv4/tcp_bbr.c) the window has room
+//! for acknowledgements that come in bunches (`aggregation`), is even, and has two segments more
+//! while it probes; the phases of the cycle see what is under way when the next segments leave. The
+//! long-term rate of a path that polices is not here.
 use tidegate::{Bytes, Rate, Rng, Span, Time};
 
 use super::aggregation::Aggregation;
@@ -30,7 +32,8 @@ const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
 const ROUNDS: usize = 10;
 /// How long the least round-trip time holds: RTpropFilterLen (§4.1.2.2).
 const HOLDS: Span = Span::from_millis(10_000);
-/// In ProbeRTT no more than this is under way, BBRMinPipeCwnd, for this long, ProbeRTTDuration (§4.3.5).
+/// In ProbeRTT no more than this is under way, BBRMinPipeCwnd, for this long, ProbeRTTDuration
+/// (§4.3.5).
 const LEAST: f64 = 4.0;
 const PROBE: Span = Span::from_millis(200);
 /// The pipe is full when the rate has not grown by this factor in so many round trips (§4.3.2.2).
@@ -38,14 +41,14 @@ const GROWTH: f64 = 1.25;
 const PLATEAU: u32 = 3;
 /// The round-trip time before the first is measured (§4.2.1).
 const NOMINAL: Span = Span::from_millis(1);
-/// Up to which pace one segment leaves at a time, up to which two, and beyond that how much: what the pace is in a
-/// millisecond, within a bound (§4.2.2).
+/// Up to which pace one segment leaves at a time, up to which two, and beyond that how much: what
+/// the pace is in a millisecond, within a bound (§4.2.2).
 const SINGLE: Rate = Rate::from_bps(1_200_000);
 const DOUBLE: Rate = Rate::from_bps(24_000_000);
 const TOGETHER: Span = Span::from_millis(1);
 const TOGETHER_MOST: Bytes = Bytes::new(64_000);
-/// How much more may be under way while it probes, however small the product of bandwidth and delay (Linux,
-/// bbr_quantization_budget).
+/// How much more may be under way while it probes, however small the product of bandwidth and delay
+/// (Linux, bbr_quantization_budget).
 const PROBES: f64 = 2.0;
 
 /// What it is doing (§3.4).
@@ -89,11 +92,12 @@ pub(in super::super) struct News {
 #[derive(Clone, Debug)]
 pub(super) struct Bbr {
     mode: Mode,
-    /// The greatest delivery rate of each of the last rounds, with its number (BBR.BtlBwFilter), and of all (BBR.BtlBw).
+    /// The greatest delivery rate of each of the last rounds, with its number (BBR.BtlBwFilter),
+    /// and of all (BBR.BtlBw).
     rates: [(usize, SegmentRate); ROUNDS],
     bandwidth: SegmentRate,
-    /// How many round trips there have been, and how much must be delivered for the next: BBR.round_count,
-    /// BBR.next_round_delivered.
+    /// How many round trips there have been, and how much must be delivered for the next:
+    /// BBR.round_count, BBR.next_round_delivered.
     round: usize,
     round_end: u32,
     /// The least round-trip time, BBR.RTprop, and when it was found; `None` before the first.
@@ -101,13 +105,15 @@ pub(super) struct Bbr {
     least_at: Time,
     pacing_gain: f64,
     cwnd_gain: f64,
-    /// The rate at which growth was last seen, BBR.full_bw, how many rounds ago, and whether the pipe has been full.
+    /// The rate at which growth was last seen, BBR.full_bw, how many rounds ago, and whether the
+    /// pipe has been full.
     grown: SegmentRate,
     without_growth: u32,
     filled: bool,
     /// When the phase of the cycle began.
     phase_at: Time,
-    /// When ProbeRTT may end, if little enough is under way; and whether a round trip of it is over.
+    /// When ProbeRTT may end, if little enough is under way; and whether a round trip of it is
+    /// over.
     probe_until: Option<Time>,
     probe_round: bool,
     repair: Repair,
@@ -219,7 +225,8 @@ impl Bbr {
         self.prior = if cut { self.prior.max(cwnd) } else { cwnd };
     }
 
-    /// Counts round trips and takes the sample in (§4.1.1.3, §4.1.1.5): whether a round trip begins.
+    /// Counts round trips and takes the sample in (§4.1.1.3, §4.1.1.5): whether a round trip
+    /// begins.
     fn update_bandwidth(&mut self, sample: &Sample) -> bool {
         let Some(prior) = sample.prior else { return false };
         let starts = prior >= self.round_end;
@@ -284,8 +291,8 @@ impl Bbr {
         self.pacing_gain = CYCLE[phase];
     }
 
-    /// Each phase takes a round trip; that of 5/4 goes on until so much is under way or something is lost, that of 3/4 ends when
-    /// what it came to drain is gone (§4.3.4.3).
+    /// Each phase takes a round trip; that of 5/4 goes on until so much is under way or something
+    /// is lost, that of 3/4 ends when what it came to drain is gone (§4.3.4.3).
     fn check_cycle(&mut self, news: &News) {
         let Mode::ProbeBw(phase) = self.mode else { return };
         let full = news.now.since(self.phase_at) > self.least();
@@ -314,8 +321,16 @@ impl Bbr {
         expired
     }
 
-    /// Enters ProbeRTT, and leaves it when for long enough no more than the least was under way (§4.3.5): the window.
-    fn check_probe_rtt(&mut self, mut cwnd: f64, starts: bool, expired: bool, news: &News, dice: &mut Rng) -> f64 {
+    /// Enters ProbeRTT, and leaves it when for long enough no more than the least was under way
+    /// (§4.3.5): the window.
+    fn check_probe_rtt(
+        &mut self,
+        mut cwnd: f64,
+        starts: bool,
+        expired: bool,
+        news: &News,
+        dice: &mut Rng,
+    ) -> f64 {
         if expired && self.mode != Mode::ProbeRtt {
             self.save(cwnd);
             self.mode = Mode::ProbeRtt;
@@ -354,7 +369,8 @@ impl Bbr {
 
     /// The pace at which to begin, of the initial window and a round-trip time (§4.2.1).
     fn begin_pace(&mut self, rtt: Span) {
-        self.pace = SegmentRate::new(self.initial_window, rtt.max(Span::from_nanos(1))).times(HIGH_GAIN * self.used);
+        self.pace = SegmentRate::new(self.initial_window, rtt.max(Span::from_nanos(1)))
+            .times(HIGH_GAIN * self.used);
         self.set_quantum();
     }
 
@@ -373,12 +389,14 @@ impl Bbr {
         self.quantum = match rate {
             _ if rate < SINGLE => 1,
             _ if rate < DOUBLE => 2,
-            _ => (rate.bytes_in(TOGETHER).min(TOGETHER_MOST).get() / self.segment.get()).max(2) as u32,
+            _ => (rate.bytes_in(TOGETHER).min(TOGETHER_MOST).get() / self.segment.get()).max(2)
+                as u32,
         };
     }
 
-    /// Of `flight` segments that are or were under way, how many the cycle goes by. By Linux's rules those that will be when the next
-    /// leave, with these if it probes (bbr_packets_in_net_at_edt).
+    /// Of `flight` segments that are or were under way, how many the cycle goes by. By Linux's
+    /// rules those that will be when the next leave, with these if it probes
+    /// (bbr_packets_in_net_at_edt).
     fn under_way(&self, flight: u32, news: &News) -> f64 {
         if self.aggregation.is_none() {
             return flight as f64;
@@ -387,7 +405,8 @@ impl Bbr {
         ((flight + next) as f64 - libm::floor(self.bandwidth.segments_in(news.wait))).max(0.0)
     }
 
-    /// How much is under way at so many times the bandwidth-delay product, with what waits in both ends (§4.2.3.2).
+    /// How much is under way at so many times the bandwidth-delay product, with what waits in both
+    /// ends (§4.2.3.2).
     fn inflight(&self, gain: f64) -> f64 {
         self.inflight_and(gain, 0.0)
     }
@@ -395,7 +414,8 @@ impl Bbr {
     /// The same with `more`. By Linux's rules it is even, and more when it probes.
     fn inflight_and(&self, gain: f64, more: f64) -> f64 {
         let Some(least) = self.least else { return self.initial_window };
-        let inflight = libm::ceil(gain * self.bandwidth.segments_in(least)) + more + 3.0 * self.quantum as f64;
+        let inflight =
+            libm::ceil(gain * self.bandwidth.segments_in(least)) + more + 3.0 * self.quantum as f64;
         if self.aggregation.is_none() {
             return inflight;
         }

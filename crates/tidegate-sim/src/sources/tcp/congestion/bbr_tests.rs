@@ -2,7 +2,8 @@
 use super::super::bench::loss;
 use super::*;
 
-/// A path whose acknowledgements the test makes up, one for each round trip unless it says otherwise.
+/// A path whose acknowledgements the test makes up, one for each round trip unless it says
+/// otherwise.
 struct Path {
     bbr: Bbr,
     cwnd: f64,
@@ -33,15 +34,17 @@ impl Path {
 
     fn cruising_by(rules: Rules, phase: usize) -> Path {
         let mut path = Path::by(rules);
-        [250.0, 500.0, 1000.0, 1000.0, 1000.0, 1000.0].iter().for_each(|&rate| path.round(rate, ms(50), 200));
+        [250.0, 500.0, 1000.0, 1000.0, 1000.0, 1000.0]
+            .iter()
+            .for_each(|&rate| path.round(rate, ms(50), 200));
         assert_eq!(path.bbr.mode, Mode::Drain);
         path.round(1000.0, ms(50), 56);
         path.bbr.next_phase((phase + CYCLE.len() - 1) % CYCLE.len(), path.now);
         path
     }
 
-    /// After `rtt` ten segments of the last round trip are acknowledged that were delivered at `rate` a second; `flight` are
-    /// under way.
+    /// After `rtt` ten segments of the last round trip are acknowledged that were delivered at
+    /// `rate` a second; `flight` are under way.
     fn round(&mut self, rate: f64, rtt: Span, flight: u32) {
         self.now += rtt;
         let news = News { rtt: Some(rtt), ..self.news(10, rate, flight) };
@@ -90,7 +93,8 @@ fn it_begins_with_the_initial_window_in_a_nominal_round_trip() {
     assert_eq!(path.cwnd, 20.0);
 }
 
-/// §4.3.2.2: three rounds in each of which the rate is less than 5/4 of what it was when it last grew.
+/// §4.3.2.2: three rounds in each of which the rate is less than 5/4 of what it was when it last
+/// grew.
 #[test]
 fn startup_ends_after_three_rounds_without_a_quarter_more() {
     let mut path = Path::new();
@@ -119,11 +123,14 @@ fn startup_ends_after_three_rounds_without_a_quarter_more() {
     assert!(!path.bbr.filled);
 }
 
-/// 1000 segments a second for 50 ms are 50, and three quanta of two; twice as much is the window (§4.2.3.2).
+/// 1000 segments a second for 50 ms are 50, and three quanta of two; twice as much is the window
+/// (§4.2.3.2).
 #[test]
 fn drain_ends_at_the_bandwidth_delay_product() {
     let mut path = Path::new();
-    [250.0, 500.0, 1000.0, 1000.0, 1000.0, 1000.0].iter().for_each(|&rate| path.round(rate, ms(50), 200));
+    [250.0, 500.0, 1000.0, 1000.0, 1000.0, 1000.0]
+        .iter()
+        .for_each(|&rate| path.round(rate, ms(50), 200));
     path.round(1000.0, ms(50), 57);
     assert_eq!(path.bbr.mode, Mode::Drain);
     path.round(1000.0, ms(50), 56);
@@ -132,12 +139,15 @@ fn drain_ends_at_the_bandwidth_delay_product() {
     assert_eq!(path.cwnd, 106.0);
 }
 
-/// §4.2.2, of segments of 1000 B: to 150 a second one, to 3000 two, then a millisecond's, up to 64 kB.
+/// §4.2.2, of segments of 1000 B: to 150 a second one, to 3000 two, then a millisecond's, up to 64
+/// kB.
 #[test]
 fn how_many_leave_together() {
     let mut path = Path::new();
     path.bbr.filled = true;
-    for (rate, quantum) in [(149.0, 1), (151.0, 2), (2999.0, 2), (3001.0, 3), (12_500.0, 12), (1e6, 64)] {
+    for (rate, quantum) in
+        [(149.0, 1), (151.0, 2), (2999.0, 2), (3001.0, 3), (12_500.0, 12), (1e6, 64)]
+    {
         path.bbr.bandwidth = SegmentRate::new(rate, Span::from_secs(1.0));
         path.bbr.set_pace(1.0);
         assert_eq!(path.bbr.quantum, quantum, "{rate}");
@@ -157,7 +167,8 @@ fn the_cycle_begins_anywhere_but_at_three_quarters() {
     assert!(begun[1] == 0 && begun.iter().enumerate().all(|(i, &n)| i == 1 || n > 50), "{begun:?}");
 }
 
-/// §4.3.4.3: with 50 segments to the pipe the phase of 5/4 waits for 63 and 6, that of 3/4 for 50 and 6.
+/// §4.3.4.3: with 50 segments to the pipe the phase of 5/4 waits for 63 and 6, that of 3/4 for 50
+/// and 6.
 #[test]
 fn phases_take_a_round_trip_or_what_they_came_for() {
     let phase_after = |phase: usize, waited: Span, before: u32, lost: u32| {
@@ -173,11 +184,18 @@ fn phases_take_a_round_trip_or_what_they_came_for() {
     assert_eq!([phase_after(0, ms(51), 68, 0), phase_after(0, ms(51), 69, 0)], [0, 1]);
     assert_eq!([phase_after(0, ms(50), 69, 0), phase_after(0, ms(51), 30, 1)], [0, 1]);
     assert_eq!(
-        [phase_after(1, ms(10), 57, 0), phase_after(1, ms(10), 56, 0), phase_after(1, ms(51), 90, 0)],
+        [
+            phase_after(1, ms(10), 57, 0),
+            phase_after(1, ms(10), 56, 0),
+            phase_after(1, ms(51), 90, 0)
+        ],
         [1, 2, 2]
     );
     for phase in 2..8 {
-        assert_eq!([phase_after(phase, ms(50), 40, 1), phase_after(phase, ms(51), 90, 0)], [phase, (phase + 1) % 8]);
+        assert_eq!(
+            [phase_after(phase, ms(50), 40, 1), phase_after(phase, ms(51), 90, 0)],
+            [phase, (phase + 1) % 8]
+        );
     }
     let paces = [0, 1, 2].map(|phase| {
         let mut path = Path::cruising(phase);
@@ -186,11 +204,15 @@ fn phases_take_a_round_trip_or_what_they_came_for() {
         path.hear(news);
         path.pace()
     });
-    assert!(about(paces[0], 1250.0) && about(paces[1], 750.0) && about(paces[2], 1000.0), "{paces:?}");
+    assert!(
+        about(paces[0], 1250.0) && about(paces[1], 750.0) && about(paces[2], 1000.0),
+        "{paces:?}"
+    );
 }
 
-/// Linux (bbr_quantization_budget, bbr_ack_aggregation_cwnd): twice 50 segments and three quanta of two as in the draft, ten
-/// because that many have come together, an even number, and two more in the phase of 5/4.
+/// Linux (bbr_quantization_budget, bbr_ack_aggregation_cwnd): twice 50 segments and three quanta of
+/// two as in the draft, ten because that many have come together, an even number, and two more in
+/// the phase of 5/4.
 #[test]
 fn by_linux_the_window_has_room_for_bunches_and_is_even() {
     let mut path = Path::cruising_by(Rules::Linux, 2);
@@ -217,8 +239,9 @@ fn by_linux_there_is_no_room_before_the_pipe_is_full() {
     assert_eq!(path.cwnd, 4.0);
 }
 
-/// Linux (bbr_packets_in_net_at_edt): the phases go by what will be under way when the next segments leave, in that of 5/4 with
-/// these. The mark of 5/4 is at 63 and 6, made even, and 2; that of 3/4 at 56.
+/// Linux (bbr_packets_in_net_at_edt): the phases go by what will be under way when the next
+/// segments leave, in that of 5/4 with these. The mark of 5/4 is at 63 and 6, made even, and 2;
+/// that of 3/4 at 56.
 #[test]
 fn by_linux_phases_look_ahead_to_the_next_departure() {
     let goes_on = |phase: usize, before: u32, wait: Span| {
@@ -248,8 +271,9 @@ fn a_rate_is_forgotten_after_ten_rounds() {
     assert!(about(path.bbr.bandwidth.segments_in(Span::from_secs(1.0)), 600.0));
 }
 
-/// §4.3.5: with no round trip as short for 10 s the window is 4 until no more are under way, and for 200 ms and a round trip
-/// after that; then it is what it was. The path has got 30 ms longer by a queue, which that shows.
+/// §4.3.5: with no round trip as short for 10 s the window is 4 until no more are under way, and
+/// for 200 ms and a round trip after that; then it is what it was. The path has got 30 ms longer by
+/// a queue, which that shows.
 #[test]
 fn the_least_round_trip_is_looked_for_again() {
     let mut path = Path::cruising(2);
@@ -274,7 +298,8 @@ fn the_least_round_trip_is_looked_for_again() {
     assert!(path.cwnd >= 106.0 - 6.0 && path.bbr.least_at == path.now, "{}", path.cwnd);
 }
 
-/// §4.2.3.4: as much as arrives in the first round, then what the model says; and afterwards what it was before.
+/// §4.2.3.4: as much as arrives in the first round, then what the model says; and afterwards what
+/// it was before.
 #[test]
 fn a_recovery_sends_no_more_than_arrives() {
     let mut path = Path::cruising(2);
@@ -292,7 +317,10 @@ fn a_recovery_sends_no_more_than_arrives() {
     path.hear(said(&path, 2, 0, 50));
     assert_eq!(path.cwnd, 53.0);
     path.hear(said(&path, 2, 4, 46));
-    assert_eq!(path.cwnd, 49.0, "less what is lost, but not less than what is under way and has arrived");
+    assert_eq!(
+        path.cwnd, 49.0,
+        "less what is lost, but not less than what is under way and has arrived"
+    );
     // A segment sent since then arrives: the round is over.
     let mut next = said(&path, 5, 0, 44);
     next.sample.prior = Some(path.bbr.round_end);

@@ -1,8 +1,10 @@
-//! Binomial congestion control (bansal2001): each round trip without loss adds α / w^k to a window of w packets, a loss takes
-//! β w^l away. AIMD is k = 0, l = 1; SQRT is k = l = 1/2; IIAD is k = 1, l = 0.
+//! Binomial congestion control (bansal2001): each round trip without loss adds α / w^k to a window
+//! of w packets, a loss takes β w^l away. AIMD is k = 0, l = 1; SQRT is k = l = 1/2; IIAD is k = 1,
+//! l = 0.
 //!
-//! Where losses are 1/p packets apart the window goes as (α / β p)^(1 / (k + l + 1)): as Reno's, with the square root, if
-//! k + l = 1. With k + l > 1 it goes down more slowly as p rises: (1.5, 1, 2, 0) for (α, β, k, l) is not fair to Reno.
+//! Where losses are 1/p packets apart the window goes as (α / β p)^(1 / (k + l + 1)): as Reno's,
+//! with the square root, if k + l = 1. With k + l > 1 it goes down more slowly as p rises: (1.5, 1,
+//! 2, 0) for (α, β, k, l) is not fair to Reno.
 use tidegate::ConfigError;
 
 use super::{Acked, Law, Loss};
@@ -39,7 +41,8 @@ impl BinomialParams {
     pub(super) fn check_reading(&self) -> Result<(), ConfigError> {
         match self.reading {
             Reading::Ns2 if self.beta > 1.0 => {
-                let why = "must lie in 0 to 1 with reading = \"ns2\": a loss takes (1 − beta) w^l away";
+                let why =
+                    "must lie in 0 to 1 with reading = \"ns2\": a loss takes (1 − beta) w^l away";
                 Err(ConfigError::new("beta", self.beta, why))
             }
             Reading::Paper | Reading::Ns2 => Ok(()),
@@ -70,7 +73,8 @@ impl Binomial {
 impl Law for Binomial {
     /// In slow start as Reno.
     fn acked(&mut self, cwnd: f64, ssthresh: &mut f64, ack: &Acked) -> f64 {
-        cwnd + ack.counted() * if cwnd < *ssthresh { 1.0 } else { self.alpha / libm::pow(cwnd, self.k + 1.0) }
+        cwnd + ack.counted()
+            * if cwnd < *ssthresh { 1.0 } else { self.alpha / libm::pow(cwnd, self.k + 1.0) }
     }
 
     /// Slow start has gone too far by a factor of two, whatever the powers are (as in ns-2).
@@ -104,7 +108,8 @@ mod tests {
             (0.5, 0.5, 1.0, 0.5, 1.0 / 64.0, 14.0),   // SQRT: 16 · 4, and 16 − 0.5 · 4
             (1.0, 0.0, 1.0, 1.0, 1.0 / 256.0, 15.0),  // IIAD: 16², and 16 − 1
             (2.0, 0.0, 1.5, 1.0, 1.5 / 4096.0, 15.0), // 1.5 / 16³, and 16 − 1
-            (-1.0, 1.0, 0.125, 0.25, 0.125, 12.0),    // MIMD: an eighth of a packet for each, a quarter taken away
+            (-1.0, 1.0, 0.125, 0.25, 0.125, 12.0),    /* MIMD: an eighth of a packet for each, a
+                                                       * quarter taken away */
         ] {
             let mut law = binomial(k, l, alpha, beta, Reading::Paper);
             assert!((law.acked(16.0, &mut 2.0, &ack()) - 16.0 - step).abs() < 1e-14, "{k} {l}");
@@ -114,13 +119,15 @@ mod tests {
         }
     }
 
-    /// ns-2's `windowOption_ 6` takes `decrease_num_` as what is left, so that (1.5, 1, 2, 0) never decreases.
+    /// ns-2's `windowOption_ 6` takes `decrease_num_` as what is left, so that (1.5, 1, 2, 0) never
+    /// decreases.
     #[test]
     fn ns2_s_reading() {
         assert_eq!(binomial(2.0, 0.0, 1.5, 1.0, Reading::Ns2).lost(&loss(16.0, 2.0)), 16.0);
         assert_eq!(binomial(0.0, 1.0, 1.0, 0.75, Reading::Ns2).lost(&loss(16.0, 2.0)), 12.0);
         assert_eq!(binomial(0.5, 0.5, 1.0, 0.25, Reading::Ns2).lost(&loss(16.0, 2.0)), 13.0);
-        let params = BinomialParams { beta: 1.5, reading: Reading::Ns2, ..BinomialParams::default() };
+        let params =
+            BinomialParams { beta: 1.5, reading: Reading::Ns2, ..BinomialParams::default() };
         let error = params.check_reading().unwrap_err();
         assert!(error.field == "beta" && error.why.contains("0 to 1"), "{error}");
         assert!(BinomialParams { beta: 1.5, ..BinomialParams::default() }.check_reading().is_ok());

@@ -40,8 +40,8 @@ tidegate::choices! {
     }
 }
 
-/// The most segments that one acknowledgement counts for (RFC 3465 §2.2). One that fills a hole acknowledges many at once that
-/// arrived long before, while the window was not to grow.
+/// The most segments that one acknowledgement counts for (RFC 3465 §2.2). One that fills a hole
+/// acknowledges many at once that arrived long before, while the window was not to grow.
 pub(super) const STEP: u32 = 2;
 
 /// CUBIC at work.
@@ -63,7 +63,8 @@ pub(super) struct Cubic {
     k: f64,
     /// Reno's window in its place: W_est.
     estimate: f64,
-    /// The last reduction was a timeout, or there was none yet: the next stage starts flat (RFC 9438 §4.8, §4.10).
+    /// The last reduction was a timeout, or there was none yet: the next stage starts flat (RFC
+    /// 9438 §4.8, §4.10).
     flat: bool,
 }
 
@@ -121,7 +122,8 @@ impl Cubic {
         self.c * t * t * t + self.w_max
     }
 
-    /// What Reno with this β would add per round trip to be fair to Reno (RFC 9438 §4.3), once it is where it was.
+    /// What Reno with this β would add per round trip to be fair to Reno (RFC 9438 §4.3), once it
+    /// is where it was.
     fn alpha(&self) -> f64 {
         if self.estimate >= self.prior { 1.0 } else { 3.0 * (1.0 - self.beta) / (1.0 + self.beta) }
     }
@@ -131,7 +133,11 @@ impl Law for Cubic {
     fn acked(&mut self, cwnd: f64, ssthresh: &mut f64, ack: &Acked) -> f64 {
         if let Some(linux) = &mut self.linux {
             linux.measured(ack);
-            return if cwnd < *ssthresh { linux.search(cwnd, ssthresh, ack) } else { linux.avoid(cwnd, ack) };
+            return if cwnd < *ssthresh {
+                linux.search(cwnd, ssthresh, ack)
+            } else {
+                linux.avoid(cwnd, ack)
+            };
         }
         if cwnd < *ssthresh {
             return match &mut self.hystart {
@@ -149,8 +155,9 @@ impl Law for Cubic {
         }
     }
 
-    /// By Linux's rules the round trip of the handshake is one that later ones are held against: Linux itself goes by data only, but of
-    /// whatever applications send first, as iperf3 does a few bytes, the path is found empty.
+    /// By Linux's rules the round trip of the handshake is one that later ones are held against:
+    /// Linux itself goes by data only, but of whatever applications send first, as iperf3 does
+    /// a few bytes, the path is found empty.
     fn opened(&mut self, ack: &Acked) {
         if let Some(linux) = &mut self.linux {
             linux.measured(ack);
@@ -192,8 +199,9 @@ mod tests {
         Cubic::new(&CubicParams { slow_start: SlowStart::Standard, ..CubicParams::default() })
     }
 
-    /// A path of 100 ms with a segment's acknowledgement every `100 ms / cwnd`, from a loss at 1000 segments on: the
-    /// window keeps to RFC 9438's closed form within a segment, since it aims a round trip ahead and takes that to get there.
+    /// A path of 100 ms with a segment's acknowledgement every `100 ms / cwnd`, from a loss at 1000
+    /// segments on: the window keeps to RFC 9438's closed form within a segment, since it aims
+    /// a round trip ahead and takes that to get there.
     #[test]
     fn the_window_follows_the_closed_form_between_losses() {
         let mut cubic = plain();
@@ -206,8 +214,12 @@ mod tests {
             let ack = Acked { now: Time::ZERO + Span::from_secs(now), ..ack() };
             cwnd = cubic.acked(cwnd, &mut ssthresh, &ack);
             let exact = 0.4 * (now - k) * (now - k) * (now - k) + 1000.0;
-            // The slope is at most 3 C (0.8 K)^2 a second; of a tenth of that the window may be off at either side.
-            assert!((cwnd - exact).abs() < 0.1 * 1.2 * k * k * 0.1 + 1.0 || now < 0.2, "{now} s: {cwnd} for {exact}");
+            // The slope is at most 3 C (0.8 K)^2 a second; of a tenth of that the window may be off
+            // at either side.
+            assert!(
+                (cwnd - exact).abs() < 0.1 * 1.2 * k * k * 0.1 + 1.0 || now < 0.2,
+                "{now} s: {cwnd} for {exact}"
+            );
             crossed += ((now - k).abs() < 0.01) as u32;
             now += 0.1 / cwnd;
         }

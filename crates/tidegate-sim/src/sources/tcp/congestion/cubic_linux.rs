@@ -1,6 +1,8 @@
-//! CUBIC's congestion avoidance as Linux 6 does it: in whole segments and in ticks of its clock. At windows of a few segments it
-//! opens them less than RFC 9438 does: what a loss leaves is rounded down; while the window stands still nothing is aimed at
-//! anew for 28 ms; and Reno's window gains 8/15 of a segment a round trip also beyond where it was before the loss, where §4.3 has it gain 1.
+//! CUBIC's congestion avoidance as Linux 6 does it: in whole segments and in ticks of its clock. At
+//! windows of a few segments it opens them less than RFC 9438 does: what a loss leaves is rounded
+//! down; while the window stands still nothing is aimed at anew for 28 ms; and Reno's window gains
+//! 8/15 of a segment a round trip also beyond where it was before the loss, where §4.3 has it gain
+//! 1.
 use tidegate::Time;
 
 use super::Acked;
@@ -14,7 +16,8 @@ const TICKS: u64 = 250;
 const HOLDS: u64 = TICKS / 32;
 /// β is a fraction of this.
 const SCALE: u32 = 1024;
-/// Acknowledgements for one segment more, at most: where there was no loss yet or a timeout, and where the target is reached.
+/// Acknowledgements for one segment more, at most: where there was no loss yet or a timeout, and
+/// where the target is reached.
 const MOST_FLAT: u32 = 20;
 const MOST: u32 = 100;
 /// And at least.
@@ -27,7 +30,8 @@ pub(super) struct LinuxCubic {
     beta: u32,
     c: f64,
     fast: bool,
-    /// The window before the last reduction, less what fast convergence takes off; 0 before the first and after a timeout.
+    /// The window before the last reduction, less what fast convergence takes off; 0 before the
+    /// first and after a timeout.
     w_max: u32,
     /// The plateau, and how many seconds after the beginning of the stage it is reached.
     plateau: u32,
@@ -87,7 +91,11 @@ impl LinuxCubic {
         let segments = ack.segments.min(STEP);
         let slow = segments.min((*ssthresh as u32).saturating_sub(window));
         let cwnd = cwnd + slow as f64;
-        if slow == segments { cwnd } else { self.avoid(cwnd, &Acked { segments: segments - slow, ..*ack }) }
+        if slow == segments {
+            cwnd
+        } else {
+            self.avoid(cwnd, &Acked { segments: segments - slow, ..*ack })
+        }
     }
 
     /// The window of congestion avoidance.
@@ -212,7 +220,10 @@ mod tests {
         let windows = rounds(8.0, Span::from_millis(40), 30);
         assert!(windows.is_sorted() && windows.iter().all(|w| w.fract() == 0.0), "{windows:?}");
         let gained = windows[29] - 5.0;
-        assert!((30.0 * 0.4..=30.0 * 8.0 / 15.0 + 1.0).contains(&gained), "{gained} in 30 round trips: {windows:?}");
+        assert!(
+            (30.0 * 0.4..=30.0 * 8.0 / 15.0 + 1.0).contains(&gained),
+            "{gained} in 30 round trips: {windows:?}"
+        );
         assert!(windows[29] > 8.0 + 4.0);
     }
 
@@ -234,8 +245,14 @@ mod tests {
         assert_eq!(cubic.timed_out(100.0), 70.0);
         let mut cwnd = 70.0;
         for i in 0..210 {
-            cwnd = cubic.avoid(cwnd, &Acked { now: Time::from_nanos(5_000_000_000 + i * 1_000_000), ..ack() });
+            cwnd = cubic.avoid(
+                cwnd,
+                &Acked { now: Time::from_nanos(5_000_000_000 + i * 1_000_000), ..ack() },
+            );
         }
-        assert!((79.0..=82.0).contains(&cwnd), "one segment more for at most every twentieth: {cwnd}");
+        assert!(
+            (79.0..=82.0).contains(&cwnd),
+            "one segment more for at most every twentieth: {cwnd}"
+        );
     }
 }

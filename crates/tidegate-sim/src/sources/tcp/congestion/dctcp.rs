@@ -1,7 +1,8 @@
 //! DCTCP (RFC 8257): the window is cut in proportion to how many packets were marked.
 //!
-//! α, the fraction marked, is smoothed over round trips; a mark leaves 1 − α/2 of the window, once a round trip, and a loss
-//! half. The receiver echoes each packet's own mark (§3.2), in place of one mark until the sender has answered.
+//! α, the fraction marked, is smoothed over round trips; a mark leaves 1 − α/2 of the window, once
+//! a round trip, and a loss half. The receiver echoes each packet's own mark (§3.2), in place of
+//! one mark until the sender has answered.
 use super::marks::Marks;
 use super::{Acked, Law, Loss};
 
@@ -38,7 +39,8 @@ impl Law for Dctcp {
         loss.found / 2.0
     }
 
-    /// RFC 8257 §3.3 takes the window itself, whose fraction of a segment what is in flight has not.
+    /// RFC 8257 §3.3 takes the window itself, whose fraction of a segment what is in flight has
+    /// not.
     fn marked(&mut self, loss: &Loss) -> f64 {
         loss.cwnd * (1.0 - self.alpha / 2.0)
     }
@@ -55,7 +57,8 @@ mod tests {
     use super::super::bench::{ack, loss};
     use super::*;
 
-    /// Round trips of eight acknowledgements each, so many of them marked: α and what a mark leaves of 64 after each.
+    /// Round trips of eight acknowledgements each, so many of them marked: α and what a mark leaves
+    /// of 64 after each.
     #[test]
     fn alpha_by_hand() {
         let mut law = Dctcp::new(&DctcpParams::default());
@@ -65,9 +68,12 @@ mod tests {
         assert_eq!(law.alpha, 0.9375);
         let mut una = 1;
         // 0.9375 · 15/16 + 1/16; 0.94140625 · 15/16 + 0.25/16; · 15/16; · 15/16 + 0.125/16
-        for (marked, alpha) in
-            [(8, 0.941_406_25), (2, 0.898_193_359_375), (0, 0.842_056_274_414_062_5), (1, 0.797_240_257_263_183_6)]
-        {
+        for (marked, alpha) in [
+            (8, 0.941_406_25),
+            (2, 0.898_193_359_375),
+            (0, 0.842_056_274_414_062_5),
+            (1, 0.797_240_257_263_183_6),
+        ] {
             for i in 0..8 {
                 una += 1;
                 law.heard(&Acked { una, max: una + 7, echo: i < marked, ..ack() });

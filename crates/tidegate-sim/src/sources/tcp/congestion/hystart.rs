@@ -20,7 +20,8 @@ pub(super) struct HyStart {
     samples: u32,
     /// The first segment of the next round.
     end: u32,
-    /// In conservative slow start: the least round-trip time when it began, and how many rounds ago that was.
+    /// In conservative slow start: the least round-trip time when it began, and how many rounds
+    /// ago that was.
     conservative: Option<(u64, u32)>,
 }
 
@@ -29,7 +30,8 @@ impl HyStart {
         HyStart { last: u64::MAX, current: u64::MAX, samples: 0, end: 0, conservative: None }
     }
 
-    /// New data are acknowledged in slow start: the new window. Sets `ssthresh` when slow start is over.
+    /// New data are acknowledged in slow start: the new window. Sets `ssthresh` when slow start is
+    /// over.
     pub fn acked(&mut self, cwnd: f64, ssthresh: &mut f64, ack: &Acked) -> f64 {
         if ack.una > self.end {
             self.round(ack.max);
@@ -40,7 +42,9 @@ impl HyStart {
         let known = self.samples >= SAMPLES && self.last != u64::MAX;
         match self.conservative {
             None if known
-                && self.current >= self.last + (self.last / MIN_DIVISOR).clamp(MIN_THRESHOLD, MAX_THRESHOLD) =>
+                && self.current
+                    >= self.last
+                        + (self.last / MIN_DIVISOR).clamp(MIN_THRESHOLD, MAX_THRESHOLD) =>
             {
                 self.conservative = Some((self.current, 0));
                 cwnd + step / GROWTH_DIVISOR
@@ -77,7 +81,8 @@ mod tests {
     use super::*;
     use tidegate::{Span, Time};
 
-    /// Rounds of sixteen acknowledgements with the given round-trip times in milliseconds; the window after each.
+    /// Rounds of sixteen acknowledgements with the given round-trip times in milliseconds; the
+    /// window after each.
     fn rounds(times: &[u64]) -> (Vec<f64>, f64) {
         let (mut hystart, mut cwnd, mut ssthresh, mut una) = (HyStart::new(), 16.0, 1e6, 0);
         let mut windows = vec![];
@@ -87,7 +92,8 @@ mod tests {
                 una += 1;
                 let sent = Time::ZERO + Span::from_millis(1000);
                 let ack = Acked { now: sent + Span::from_millis(rtt), sent, una, max, ..ack() };
-                cwnd = if cwnd < ssthresh { hystart.acked(cwnd, &mut ssthresh, &ack) } else { cwnd };
+                cwnd =
+                    if cwnd < ssthresh { hystart.acked(cwnd, &mut ssthresh, &ack) } else { cwnd };
             }
             windows.push(cwnd);
         }
@@ -104,9 +110,15 @@ mod tests {
     fn longer_round_trips_slow_it_down_and_end_it() {
         let (windows, ssthresh) = rounds(&[100, 100, 113, 113, 113, 113, 113, 113, 113]);
         assert_eq!(windows[1], 48.0);
-        assert!((windows[2] - (48.0 + 7.0 + 9.0 / 4.0)).abs() < 1e-9, "after eight samples a quarter: {windows:?}");
+        assert!(
+            (windows[2] - (48.0 + 7.0 + 9.0 / 4.0)).abs() < 1e-9,
+            "after eight samples a quarter: {windows:?}"
+        );
         assert!((windows[3] - windows[2] - 4.0).abs() < 1e-9);
-        assert!(ssthresh > windows[6] && ssthresh < windows[6] + 4.0, "five rounds of it: {ssthresh}, {windows:?}");
+        assert!(
+            ssthresh > windows[6] && ssthresh < windows[6] + 4.0,
+            "five rounds of it: {ssthresh}, {windows:?}"
+        );
     }
 
     #[test]

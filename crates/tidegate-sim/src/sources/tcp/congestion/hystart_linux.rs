@@ -1,5 +1,6 @@
-//! HyStart as Linux's CUBIC has it (ha2011, not RFC 9406): slow start ends at once, where acknowledgements come in a train half as long
-//! as the least round trip, or when round-trip times begin to grow.
+//! HyStart as Linux's CUBIC has it (ha2011, not RFC 9406): slow start ends at once, where
+//! acknowledgements come in a train half as long as the least round trip, or when round-trip times
+//! begin to grow.
 use super::Acked;
 
 /// Smaller windows are not looked at, in segments.
@@ -10,7 +11,8 @@ const TRAIN_GAP: u64 = 2_000_000;
 const BURST: u64 = 1_000_000;
 /// So many round-trip times of a round are taken before one is judged.
 const SAMPLES: u32 = 8;
-/// Growth beyond this part of the least round trip ends slow start; no less than the first bound, no more than the second.
+/// Growth beyond this part of the least round trip ends slow start; no less than the first bound,
+/// no more than the second.
 const DIVISOR: u64 = 8;
 const MIN_THRESHOLD: u64 = 4_000_000;
 const MAX_THRESHOLD: u64 = 16_000_000;
@@ -23,7 +25,8 @@ pub(super) struct LinuxHyStart {
     last: u64,
     /// The first segment of the next round.
     end: u32,
-    /// The least round-trip time of the round, `u64::MAX` before the first, and how many there were.
+    /// The least round-trip time of the round, `u64::MAX` before the first, and how many there
+    /// were.
     current: u64,
     samples: u32,
     found: bool,
@@ -34,7 +37,8 @@ impl LinuxHyStart {
         LinuxHyStart { began: 0, last: 0, end: 0, current: u64::MAX, samples: 0, found: false }
     }
 
-    /// An acknowledgement comes in slow start at window `cwnd`, `least` being the least round trip: whether slow start is over.
+    /// An acknowledgement comes in slow start at window `cwnd`, `least` being the least round trip:
+    /// whether slow start is over.
     pub fn ends(&mut self, cwnd: u32, least: u64, ack: &Acked) -> bool {
         if self.found {
             return false;
@@ -67,7 +71,8 @@ mod tests {
     use super::*;
     use tidegate::Time;
 
-    /// One round of `acks`, `gap` apart, each answering after `rtt`, 40 ms being the least, all in nanoseconds: after how many slow start ends.
+    /// One round of `acks`, `gap` apart, each answering after `rtt`, 40 ms being the least, all in
+    /// nanoseconds: after how many slow start ends.
     fn round(window: u32, acks: u32, gap: u64, rtt: u64) -> Option<u32> {
         let mut hystart = LinuxHyStart::new();
         (1..=acks).find(|&una| {
@@ -89,6 +94,10 @@ mod tests {
     #[test]
     fn growing_round_trips_end_it_with_the_ninth() {
         assert_eq!(round(64, 12, 1_000_000, 45_000_001), Some(9));
-        assert_eq!(round(64, 12, 1_000_000, 45_000_000), None, "an eighth is not more than an eighth");
+        assert_eq!(
+            round(64, 12, 1_000_000, 45_000_000),
+            None,
+            "an eighth is not more than an eighth"
+        );
     }
 }

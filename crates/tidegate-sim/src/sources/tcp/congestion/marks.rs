@@ -30,8 +30,8 @@ impl Marks {
     }
 }
 
-/// When a window that the marks of each round trip set is set: slow start and its end with the first mark or loss are
-/// Reno's, and so is what a loss leaves.
+/// When a window that the marks of each round trip set is set: slow start and its end with the
+/// first mark or loss are Reno's, and so is what a loss leaves.
 #[derive(Clone, Debug)]
 pub(super) struct Rounds {
     marks: Marks,
@@ -87,14 +87,19 @@ mod tests {
     use super::super::bench::ack;
     use super::*;
 
-    /// Of a window of four, the second and third marked; then one acknowledgement for all four of the next.
+    /// Of a window of four, the second and third marked; then one acknowledgement for all four of
+    /// the next.
     #[test]
     fn a_round_trip_ends_with_what_was_sent_when_it_began() {
         let mut marks = Marks::default();
         let told = |marks: &mut Marks, una, max, segments, echo| {
             marks.count(&Acked { una, max, segments, echo, ..ack() }).map(|m| (m.acked, m.marked))
         };
-        assert_eq!(told(&mut marks, 1, 4, 1, false), Some((1, 0)), "nothing was sent when the first began");
+        assert_eq!(
+            told(&mut marks, 1, 4, 1, false),
+            Some((1, 0)),
+            "nothing was sent when the first began"
+        );
         assert_eq!(told(&mut marks, 2, 5, 1, true), None);
         assert_eq!(told(&mut marks, 3, 6, 1, true), None);
         assert_eq!(told(&mut marks, 4, 7, 1, false), None);

@@ -1,5 +1,5 @@
-//! The congestion window: how it grows, and what a loss, a timeout or an echoed mark does to it. Each congestion control has
-//! a file of its own and a line in the list below.
+//! The congestion window: how it grows, and what a loss, a timeout or an echoed mark does to it.
+//! Each congestion control has a file of its own and a line in the list below.
 use tidegate::config::{Param, Params};
 use tidegate::{ConfigError, Rng, Span, Time};
 
@@ -84,7 +84,8 @@ trait Law {
         false
     }
 
-    /// Whether an acknowledgement up to `una`, which is `in_flight` or not, shows another hole there, to be repaired at once.
+    /// Whether an acknowledgement up to `una`, which is `in_flight` or not, shows another hole
+    /// there, to be repaired at once.
     fn worried(&mut self, _una: u32, _in_flight: bool, _now: Time) -> bool {
         false
     }
@@ -279,7 +280,8 @@ impl Congestion {
         }
     }
 
-    /// Whether it reads how many packets are marked, so that each acknowledgement is to tell of its own packet.
+    /// Whether it reads how many packets are marked, so that each acknowledgement is to tell of its
+    /// own packet.
     pub const fn counts_marks(&self) -> bool {
         matches!(self, Congestion::Dctcp(_) | Congestion::RenoNum(_) | Congestion::VegasRem(_))
     }
@@ -297,7 +299,8 @@ pub(super) struct Acked {
     pub rtt: u64,
     /// When the segment was sent that it answers.
     pub sent: Time,
-    /// The first segment not acknowledged now, the segment to send next, and one past the greatest sent.
+    /// The first segment not acknowledged now, the segment to send next, and one past the greatest
+    /// sent.
     pub una: u32,
     pub next: u32,
     pub max: u32,
@@ -354,8 +357,8 @@ struct Loss {
 }
 
 impl Loss {
-    /// The window that it is held against, with the fraction of a segment that what is in flight has not: for those who give up
-    /// less than half of it.
+    /// The window that it is held against, with the fraction of a segment that what is in flight
+    /// has not: for those who give up less than half of it.
     fn window(&self) -> f64 {
         if self.found >= (self.cwnd as u64) as f64 { self.cwnd } else { self.found }
     }
@@ -374,14 +377,15 @@ pub(super) struct Window {
     pub inflation: u32,
     /// The receiver's window.
     most: u32,
-    /// The most segments that one acknowledgement counts for, in the congestion controls that once counted acknowledgements.
+    /// The most segments that one acknowledgement counts for, in the congestion controls that once
+    /// counted acknowledgements.
     pub step: u32,
     rules: Rules,
     control: Control,
 }
 
-/// Where acknowledgements are delayed, one counts for at most two segments (RFC 3465 §2.2, L); where none is, for one, however
-/// many a filled hole brings along (RFC 5681 §3.1).
+/// Where acknowledgements are delayed, one counts for at most two segments (RFC 3465 §2.2, L);
+/// where none is, for one, however many a filled hole brings along (RFC 5681 §3.1).
 const DELAYED_STEP: u32 = 2;
 
 /// The least window after a halving, in segments (RFC 5681 eq. 4).
@@ -408,7 +412,8 @@ impl Window {
         }
     }
 
-    /// The congestion control that goes by a model of the path, if it is one, and not by losses and marks.
+    /// The congestion control that goes by a model of the path, if it is one, and not by losses and
+    /// marks.
     fn bbr(&self) -> Option<&Bbr> {
         match &self.control {
             Control::Bbr(bbr) => Some(bbr),
@@ -471,7 +476,9 @@ impl Window {
         match &mut self.control {
             Control::Reno(reno) => self.cwnd = reno.acked(self.cwnd, &mut self.ssthresh, ack),
             // What the receiver does not let out cannot have been tried.
-            control => self.cwnd = control.acked(self.cwnd, &mut self.ssthresh, ack).min(self.most as f64),
+            control => {
+                self.cwnd = control.acked(self.cwnd, &mut self.ssthresh, ack).min(self.most as f64)
+            }
         }
     }
 
@@ -515,7 +522,8 @@ impl Window {
         self.control.expired(seq, now)
     }
 
-    /// Whether an acknowledgement up to `una`, which is `in_flight` or not, shows another hole there, to be repaired at once.
+    /// Whether an acknowledgement up to `una`, which is `in_flight` or not, shows another hole
+    /// there, to be repaired at once.
     #[inline]
     pub fn worried(&mut self, una: u32, in_flight: bool, now: Time) -> bool {
         self.control.worried(una, in_flight, now)
@@ -561,7 +569,8 @@ impl Window {
         }
     }
 
-    /// An echoed mark. From one segment the window falls below one (by ns-1's rules to none); by Linux's it does not fall below two.
+    /// An echoed mark. From one segment the window falls below one (by ns-1's rules to none); by
+    /// Linux's it does not fall below two.
     pub fn mark(&mut self, found: Found) {
         let loss = self.loss(found);
         let left = self.control.marked(&loss);
@@ -574,22 +583,27 @@ impl Window {
         }
     }
 
-    /// Whether it lies below one segment, so that nothing is sent before the timer runs out (RFC 3168 §6.1.2).
+    /// Whether it lies below one segment, so that nothing is sent before the timer runs out (RFC
+    /// 3168 §6.1.2).
     #[inline]
     pub fn closed(&self) -> bool {
         self.cwnd < 1.0
     }
 
-    /// A timeout: back to the least window. `first` says that the segment was not lost by timeout before (RFC 5681 §3.1 holds
-    /// ssthresh otherwise), nor, by Linux's rules, cut for before.
+    /// A timeout: back to the least window. `first` says that the segment was not lost by timeout
+    /// before (RFC 5681 §3.1 holds ssthresh otherwise), nor, by Linux's rules, cut for before.
     pub fn collapse(&mut self, found: Found, first: bool) {
         self.inflation = 0;
         let loss = self.loss(found);
         match self.rules {
-            Rules::Rfc | Rules::Linux if first => self.ssthresh = self.control.timed_out(&loss).max(LEAST),
+            Rules::Rfc | Rules::Linux if first => {
+                self.ssthresh = self.control.timed_out(&loss).max(LEAST)
+            }
             Rules::Rfc => {}
             Rules::Linux => self.control.forget(),
-            Rules::Ns2 | Rules::Ns1 => self.ssthresh = ((self.control.timed_out(&loss) as u64) as f64).max(LEAST),
+            Rules::Ns2 | Rules::Ns1 => {
+                self.ssthresh = ((self.control.timed_out(&loss) as u64) as f64).max(LEAST)
+            }
         }
         self.restart();
     }
@@ -600,7 +614,8 @@ impl Window {
         self.inflation = 0;
     }
 
-    /// A partial acknowledgement of `acked` segments: the window shrinks by them and grows by one (RFC 6582 §3.2 step 5).
+    /// A partial acknowledgement of `acked` segments: the window shrinks by them and grows by one
+    /// (RFC 6582 §3.2 step 5).
     pub fn deflate(&mut self, acked: u32) {
         if self.inflation > acked {
             self.inflation -= acked - 1;

@@ -3,7 +3,8 @@ use super::whole::Whole;
 use super::{Acked, Law, Loss};
 use crate::sources::Rules;
 
-/// One segment more for each that is acknowledged in slow start, 1/cwnd in congestion avoidance; half of them after a loss.
+/// One segment more for each that is acknowledged in slow start, 1/cwnd in congestion avoidance;
+/// half of them after a loss.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reno {
     /// By Linux's rules, whose windows are whole.
@@ -37,7 +38,8 @@ impl Law for Reno {
     }
 }
 
-/// A window of whole segments of which `acked` are acknowledged: what slow start has no need of opens it after that.
+/// A window of whole segments of which `acked` are acknowledged: what slow start has no need of
+/// opens it after that.
 fn opened(whole: &mut Whole, cwnd: f64, ssthresh: f64, acked: u32) -> f64 {
     let (window, threshold) = (cwnd as u32, ssthresh as u32);
     let slow = acked.min(threshold.saturating_sub(window));

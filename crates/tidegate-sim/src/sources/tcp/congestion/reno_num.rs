@@ -1,9 +1,10 @@
-//! Reno as a law of rates (low2003, the Purge paper's equation 8): x ← [x + (1 − q) / D² − q x² / 2]⁺ with a rate x, a round
-//! trip D and a fraction q of packets marked, once a round trip. In windows w = x D that is w ← w + 1 − q − q w² / 2, whose
-//! equilibrium is w = √(2 (1 − q) / q). It answers every mark, where Reno with ECN answers one a round trip.
+//! Reno as a law of rates (low2003, the Purge paper's equation 8): x ← [x + (1 − q) / D² − q x² /
+//! 2]⁺ with a rate x, a round trip D and a fraction q of packets marked, once a round trip. In
+//! windows w = x D that is w ← w + 1 − q − q w² / 2, whose equilibrium is w = √(2 (1 − q) / q). It
+//! answers every mark, where Reno with ECN answers one a round trip.
 //!
-//! The window never falls below one segment: what is closed hears of no price. Slow start, and its end with the first mark or
-//! loss, are Reno's; so is what a loss leaves.
+//! The window never falls below one segment: what is closed hears of no price. Slow start, and its
+//! end with the first mark or loss, are Reno's; so is what a loss leaves.
 use super::marks::{Rounds, Turn};
 use super::{Acked, Law, Loss};
 

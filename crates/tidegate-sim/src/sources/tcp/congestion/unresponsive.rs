@@ -1,5 +1,6 @@
-//! A sender that heeds nothing: the malicious TCP of the Purge paper. It is reliable, sends what is lost again, and keeps its
-//! rate whatever is lost, marked or timed out; the window is the receiver's.
+//! A sender that heeds nothing: the malicious TCP of the Purge paper. It is reliable, sends what is
+//! lost again, and keeps its rate whatever is lost, marked or timed out; the window is the
+//! receiver's.
 use tidegate::Rate;
 
 use super::{Acked, Law, Loss};

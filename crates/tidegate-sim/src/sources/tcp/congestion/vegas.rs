@@ -1,14 +1,17 @@
 //! Vegas (brakmo1995), in the form in which ns-2.35 has it.
 //!
-//! Once a round trip Vegas works out how many of its packets wait in queues: diff = (window / base RTT − rate) · base RTT. Below
-//! α it adds a packet in the next round trip, above β it takes one away. In slow start it doubles every other round trip, and
-//! ends when diff exceeds γ. The paper's α and β are the same, its γ too; that diff is rounded to whole packets, that the
-//! window never falls below two, and that round trips of segments sent twice do not count, is ns-2's.
+//! Once a round trip Vegas works out how many of its packets wait in queues: diff = (window / base
+//! RTT − rate) · base RTT. Below α it adds a packet in the next round trip, above β it takes one
+//! away. In slow start it doubles every other round trip, and ends when diff exceeds γ. The paper's
+//! α and β are the same, its γ too; that diff is rounded to whole packets, that the window never
+//! falls below two, and that round trips of segments sent twice do not count, is ns-2's.
 //!
-//! Its recovery from loss is Reno's with a timeout of its own that is as fine as the clock: a duplicate acknowledgement
-//! repairs the first hole if that has run out, without waiting for a third, and so do the two acknowledgements after a
-//! repair. It gives up a quarter of the window, half if the segment was lost twice, and nothing if the window has been cut since the
-//! segment was sent. With selective acknowledgements (which neither has) what is to be repaired is known without all that.
+//! Its recovery from loss is Reno's with a timeout of its own that is as fine as the clock: a
+//! duplicate acknowledgement repairs the first hole if that has run out, without waiting for a
+//! third, and so do the two acknowledgements after a repair. It gives up a quarter of the window,
+//! half if the segment was lost twice, and nothing if the window has been cut since the segment was
+//! sent. With selective acknowledgements (which neither has) what is to be repaired is known
+//! without all that.
 use tidegate::{ConfigError, Time};
 
 use super::{Acked, Law, Loss, Sending};
@@ -31,7 +34,11 @@ impl VegasParams {
     /// What only both together say.
     pub(super) fn check_order(&self) -> Result<(), ConfigError> {
         if self.beta < self.alpha {
-            return Err(ConfigError::new("beta", self.beta, format!("must be at least alpha, {}", self.alpha)));
+            return Err(ConfigError::new(
+                "beta",
+                self.beta,
+                format!("must be at least alpha, {}", self.alpha),
+            ));
         }
         Ok(())
     }
@@ -50,7 +57,8 @@ pub(super) struct Vegas {
     gamma: i64,
     /// The least round-trip time: of a path without queues.
     base: f64,
-    /// This round trip: the segment whose acknowledgement ends it, when it began, and the sum of its measurements.
+    /// This round trip: the segment whose acknowledgement ends it, when it began, and the sum of
+    /// its measurements.
     end: u32,
     began: Time,
     sum: f64,
@@ -103,7 +111,8 @@ impl Vegas {
 
     /// A round trip is over: the window, and what the next one adds to it.
     fn round(&mut self, mut cwnd: f64, ssthresh: &mut f64, ack: &Acked) -> f64 {
-        let rtt = if self.count > 0 { self.sum / self.count as f64 } else { nanos(ack.now, self.began) };
+        let rtt =
+            if self.count > 0 { self.sum / self.count as f64 } else { nanos(ack.now, self.began) };
         (self.sum, self.count) = (0.0, 0);
         let sent = ack.next.saturating_sub(self.end);
         if rtt < self.base || sent <= 1 {
@@ -237,7 +246,8 @@ impl Law for Vegas {
     }
 }
 
-/// A retransmission timeout without ticks: mean and deviation of round trips as in 4.3BSD, in nanoseconds.
+/// A retransmission timeout without ticks: mean and deviation of round trips as in 4.3BSD, in
+/// nanoseconds.
 #[derive(Clone, Debug)]
 struct FineTimeout {
     /// Eight times the mean, and four times the deviation; zero before the first round trip.
@@ -323,8 +333,9 @@ impl Log {
 mod tests {
     use super::*;
 
-    /// A path of 100 ms without queue (`base`) that sends `rate` packets a second, and a sender that has always as much in flight
-    /// as its window allows: its windows, a line per round trip.
+    /// A path of 100 ms without queue (`base`) that sends `rate` packets a second, and a sender
+    /// that has always as much in flight as its window allows: its windows, a line per round
+    /// trip.
     struct Path {
         law: Vegas,
         cwnd: f64,
@@ -336,8 +347,14 @@ mod tests {
 
     impl Path {
         fn new(cwnd: f64) -> Path {
-            let mut path =
-                Path { law: Vegas::new(&VegasParams::default()), cwnd, ssthresh: 1e6, now: 0, next: 0, una: 0 };
+            let mut path = Path {
+                law: Vegas::new(&VegasParams::default()),
+                cwnd,
+                ssthresh: 1e6,
+                now: 0,
+                next: 0,
+                una: 0,
+            };
             path.fill();
             path
         }
@@ -365,13 +382,15 @@ mod tests {
         }
     }
 
-    /// By hand: from two it doubles in every other round trip while diff = w (1 − 100 / rtt) is at most one.
+    /// By hand: from two it doubles in every other round trip while diff = w (1 − 100 / rtt) is at
+    /// most one.
     #[test]
     fn slow_start_doubles_every_other_round_trip() {
         let mut path = Path::new(2.0);
         let windows: Vec<f64> = [100; 7].map(|rtt| path.round(rtt)).to_vec();
         assert_eq!(windows, [2.0, 4.0, 4.0, 8.0, 8.0, 16.0, 16.0]);
-        // 16 · (1 − 100 / 112) = 1.7, rounded 2, is more than γ: an eighth less, and slow start is over.
+        // 16 · (1 − 100 / 112) = 1.7, rounded 2, is more than γ: an eighth less, and slow start is
+        // over.
         assert_eq!(path.round(112), 32.0, "it is told of a round trip once it is over");
     }
 }

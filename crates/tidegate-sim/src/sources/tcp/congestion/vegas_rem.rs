@@ -1,13 +1,17 @@
-//! Vegas with the price of REM in place of the queueing delay (athuraliya2001, low2003; the Purge paper's equation 15): a packet more
-//! a round trip while x κ q < α d, one less while it is more, with a rate x and the path's price q.
+//! Vegas with the price of REM in place of the queueing delay (athuraliya2001, low2003; the Purge
+//! paper's equation 15): a packet more a round trip while x κ q < α d, one less while it is more,
+//! with a rate x and the path's price q.
 //!
-//! REM marks with probability 1 − φ^(−q), and on a path of several links with that of the sum of their prices. So the price is
-//! −log_φ(1 − f), f being the fraction of a round trip's packets that were marked; of n marked packets of n, n − 1/2 count, as
-//! otherwise the price would be without bound. The price is dimensionless and Vegas's a time: κ turns the one into the other.
-//! Its default is the scale at which sources of 14 packets a second and a price of 100 are in equilibrium.
+//! REM marks with probability 1 − φ^(−q), and on a path of several links with that of the sum of
+//! their prices. So the price is −log_φ(1 − f), f being the fraction of a round trip's packets that
+//! were marked; of n marked packets of n, n − 1/2 count, as otherwise the price would be without
+//! bound. The price is dimensionless and Vegas's a time: κ turns the one into the other.
+//! Its default is the scale at which sources of 14 packets a second and a price of 100 are in
+//! equilibrium.
 //!
-//! A window holds few packets, so that the price read in one round trip is a coarse one: with w packets none lies between
-//! 0 and −log_φ(1 − 1/w). What comes out on average is told by [`RenoNum`](super::RenoNumParams) more evenly.
+//! A window holds few packets, so that the price read in one round trip is a coarse one: with w
+//! packets none lies between 0 and −log_φ(1 − 1/w). What comes out on average is told by
+//! [`RenoNum`](super::RenoNumParams) more evenly.
 use tidegate::Span;
 
 use super::marks::{Marks, Rounds, Turn};
@@ -95,10 +99,13 @@ mod tests {
         assert!((all - libm::log(8.0) / libm::log(1.001)).abs() < 1e-6, "{all}");
     }
 
-    /// Ten packets a round trip of 100 ms with one marked: x κ q = 100 · 1.4 ms · 105.4 = 14.8 packets.
+    /// Ten packets a round trip of 100 ms with one marked: x κ q = 100 · 1.4 ms · 105.4 = 14.8
+    /// packets.
     #[test]
     fn it_steps_by_a_packet_a_round_trip() {
-        for (alpha, marked, wanted) in [(2.0, 0, 11.0), (2.0, 1, 9.0), (14.7, 1, 9.0), (14.8, 1, 11.0)] {
+        for (alpha, marked, wanted) in
+            [(2.0, 0, 11.0), (2.0, 1, 9.0), (14.7, 1, 9.0), (14.8, 1, 11.0)]
+        {
             let mut law = VegasRem::new(&VegasRemParams { alpha, ..VegasRemParams::default() });
             law.lost(&loss(20.0, 1e6));
             law.heard(&Acked { una: 1, max: 10, ..ack() });

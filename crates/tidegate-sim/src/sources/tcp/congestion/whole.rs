@@ -1,4 +1,5 @@
-//! A window of whole segments, as Linux has it: what is acknowledged is counted until it makes one segment more.
+//! A window of whole segments, as Linux has it: what is acknowledged is counted until it makes one
+//! segment more.
 
 /// What is acknowledged and has not opened the window yet, in segments.
 #[derive(Clone, Copy, Debug, Default)]
@@ -10,7 +11,8 @@ impl Whole {
     /// `segments` more are acknowledged, of which `every` open the `window` by one: the new window.
     pub fn count(&mut self, window: u32, every: u32, segments: u32) -> u32 {
         let every = every.max(1);
-        // The share may have become smaller since: what was counted then makes one segment and no more.
+        // The share may have become smaller since: what was counted then makes one segment and no
+        // more.
         let early = (self.counted >= every) as u32;
         let counted = if early > 0 { segments } else { self.counted + segments };
         self.counted = counted % every;
@@ -34,7 +36,10 @@ mod tests {
         assert_eq!(windows, [3, 3, 4, 3, 3, 4, 3]);
         assert_eq!(whole.count(3, 3, 8), 6, "one waited");
         whole.forget();
-        assert_eq!((whole.count(9, 100, 50), whole.count(9, 10, 1), whole.count(9, 10, 8)), (9, 10, 9));
+        assert_eq!(
+            (whole.count(9, 100, 50), whole.count(9, 10, 1), whole.count(9, 10, 8)),
+            (9, 10, 9)
+        );
         assert_eq!(whole.count(9, 10, 1), 10);
     }
 }

@@ -1,5 +1,5 @@
-//! ns-2's Vegas at a loss, where it departs from every other sender: what duplicates add stands in the window itself and may
-//! stay there, and only the threshold says whether slow start is over.
+//! ns-2's Vegas at a loss, where it departs from every other sender: what duplicates add stands in
+//! the window itself and may stay there, and only the threshold says whether slow start is over.
 use super::super::{Control, Found, Window};
 use super::{LEAST, Sent, Vegas, WORRIED};
 use crate::sources::tcp::Tcp;
@@ -12,8 +12,8 @@ impl Vegas {
 }
 
 impl Window {
-    /// New data are acknowledged after more than three duplicates: back to what the last cut has left. A timeout forgets that,
-    /// and then nothing is left.
+    /// New data are acknowledged after more than three duplicates: back to what the last cut has
+    /// left. A timeout forgets that, and then nothing is left.
     pub fn vegas_settles(&mut self) {
         if let Control::Vegas(vegas) = &self.control
             && self.cwnd > vegas.left
@@ -22,8 +22,8 @@ impl Window {
         }
     }
 
-    /// The first segment not acknowledged is taken for lost, be it outstanding or not; so many `duplicates` have come. How
-    /// often it has been sent.
+    /// The first segment not acknowledged is taken for lost, be it outstanding or not; so many
+    /// `duplicates` have come. How often it has been sent.
     pub fn vegas_loses(&mut self, found: Found, outstanding: bool, duplicates: u32) -> u32 {
         let window = self.segments();
         let Control::Vegas(vegas) = &mut self.control else { return 0 };
