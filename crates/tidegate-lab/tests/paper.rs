@@ -294,6 +294,17 @@ fn pairs_of_readings_make_a_grid() {
         assert!(wrong.parse::<Choice>().unwrap_err().why.contains(what), "{wrong}");
     }
     assert!(Grid::new(&paper, &folder, "X1", &["group.udp.rat=1".parse().unwrap()]).is_err());
+
+    // What a queue refuses is a line with the reason, and the rest of the grid is run.
+    let choices = ["red:min=500 packets", "red:mode=bytes"].map(|t| t.parse().unwrap());
+    let grid = Grid::new(&paper, &folder, "X1", &choices).unwrap();
+    let results =
+        paper::run(&asked(std::slice::from_ref(&grid.paper), Length::Full), None, &()).unwrap();
+    let cells = grid.judged(&results);
+    let refused = |cell: &&Cell| cell.refused.is_some();
+    assert_eq!((cells.len(), cells.iter().filter(refused).count()), (4, 2), "{cells:?}");
+    let why = cells.last().unwrap().refused.as_ref().unwrap();
+    assert!(why.contains("must be above min"), "{why}");
 }
 
 #[test]

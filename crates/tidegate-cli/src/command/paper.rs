@@ -219,7 +219,7 @@ fn paired(cells: &[Cell]) -> String {
 fn cell(cell: &Cell) -> Value {
     json!({
         "choices": cell.choices.iter().map(Choice::to_string).collect::<Vec<_>>(), "met": cell.met, "of": cell.of,
-        "gained": cell.gained, "lost": cell.lost, "factor": cell.factor,
+        "gained": cell.gained, "lost": cell.lost, "factor": cell.factor, "refused": cell.refused,
     })
 }
 

@@ -5,8 +5,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use tidegate::ConfigError;
 use tidegate::catalog;
+use tidegate::{ConfigError, Rng};
 
 use crate::problem::Problems;
 use crate::scenario::{Scenario, Set};
@@ -156,6 +156,8 @@ pub struct Grid {
     experiment: String,
     /// The choices that were made, and under which name their results are kept.
     cells: Vec<(Vec<Choice>, String)>,
+    /// The choices that a queue refuses together, and why.
+    refused: Vec<(Vec<Choice>, String)>,
 }
 
 /// What came of a cell of a grid.
@@ -174,16 +176,22 @@ pub struct Cell {
     pub gained: usize,
     /// See `gained`.
     pub lost: usize,
+    /// Why the queue refuses these choices together, so that nothing was run.
+    pub refused: Option<String>,
 }
 
 /// The columns of the table of pairs.
-pub const COLUMNS: [&str; 6] = ["choice", "and", "met", "gained", "lost", "factor"];
+pub const COLUMNS: [&str; 7] = ["choice", "and", "met", "gained", "lost", "factor", "refused"];
 
 impl Cell {
     /// Its fields, in the table's order.
-    pub fn fields(&self) -> [String; 6] {
+    pub fn fields(&self) -> [String; 7] {
         let chosen = |at: usize| self.choices.get(at).map_or(String::new(), Choice::to_string);
         let first = if self.choices.is_empty() { "as run".into() } else { chosen(0) };
+        if let Some(why) = &self.refused {
+            let none = String::new;
+            return [first, chosen(1), none(), none(), none(), none(), why.clone()];
+        }
         let factor = self.factor.map_or(String::new(), |factor| format!("{factor:.3}"));
         [
             first,
@@ -192,6 +200,7 @@ impl Cell {
             self.gained.to_string(),
             self.lost.to_string(),
             factor,
+            String::new(),
         ]
     }
 }
@@ -224,12 +233,17 @@ impl Grid {
             paper: Paper { runs: vec![], readings: vec![], ..paper.clone() },
             experiment: experiment.into(),
             cells: vec![],
+            refused: vec![],
         };
         for choices in made {
             let under = choices.iter().map(Choice::to_string).collect::<Vec<_>>().join(" ");
             let mut runs = own.clone();
             for choice in &choices {
                 choice.make(&mut runs, folder)?;
+            }
+            if let Some(why) = refused(&runs) {
+                grid.refused.push((choices, why));
+                continue;
             }
             runs.iter_mut().for_each(|run| run.under.clone_from(&under));
             grid.paper.runs.extend(runs);
@@ -238,7 +252,7 @@ impl Grid {
         Ok(grid)
     }
 
-    /// What came of it, the best first: by claims met, then by the factor.
+    /// What came of it, the best first: by claims met, then by the factor. Refused choices come last.
     pub fn judged(&self, results: &Results) -> Vec<Cell> {
         let claims: Vec<_> =
             self.paper.claims.iter().filter(|claim| claim.experiment == self.experiment).collect();
@@ -266,13 +280,35 @@ impl Grid {
                 factor: factor(&rows),
                 gained: changed(false),
                 lost: changed(true),
+                refused: None,
             }
         };
         let mut cells: Vec<Cell> = self.cells.iter().map(cell).collect();
         let off = |cell: &Cell| cell.factor.unwrap_or(f64::INFINITY);
         cells.sort_by(|a, b| b.met.cmp(&a.met).then(off(a).total_cmp(&off(b))));
+        cells.extend(self.refused.iter().map(|(choices, why)| Cell {
+            choices: choices.clone(),
+            met: 0,
+            of: 0,
+            factor: None,
+            gained: 0,
+            lost: 0,
+            refused: Some(why.clone()),
+        }));
         cells
     }
+}
+
+/// Why a queue of `runs` cannot be built, if so.
+fn refused(runs: &[Run]) -> Option<String> {
+    runs.iter().find_map(|run| {
+        let link = run.full.bottleneck();
+        run.full.compare.iter().find_map(|spec| {
+            let built =
+                spec.resolve(&link).and_then(|config| config.build(link, Rng::from_seed(0)));
+            built.err().map(|error| error.to_string())
+        })
+    })
 }
 
 /// By what factor figures are off the printed numbers, in the root mean square.
