@@ -1,0 +1,44 @@
+#!/usr/bin/env python3
+"""Checks the shape of our sources: lines of at most 100 columns, files of at most 400 lines.
+
+Tests may be longer: a file counts up to its module of tests, and files of tests count not at all.
+Clippy counts the lines of functions (`too-many-lines-threshold`), and rustfmt breaks what it can;
+it leaves strings, comments and macros as they are.
+"""
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+COLUMNS, LINES = 100, 400
+# Files that are read in one piece though they are longer, each with its reason: at most three.
+LONGER = {}
+
+
+def main():
+    assert len(LONGER) <= 3, "three files may be longer, no more"
+    git = ["git", "ls-files", "*.rs", "*.py", "*.sh", "*.c"]
+    listed = subprocess.run(git, cwd=ROOT, capture_output=True, text=True, check=True)
+    told = []
+    for name in listed.stdout.splitlines():
+        if not (ROOT / name).exists():
+            continue
+        lines = (ROOT / name).read_text().split("\n")
+        for number, line in enumerate(lines, 1):
+            if len(line) > COLUMNS and "http" not in line:
+                told.append(f"{name}:{number}: {len(line)} columns, at most {COLUMNS}")
+        tests = re.search(r"/tests/|/tests\.rs|_tests\.rs|/benches/|/examples/|^fuzz/", name)
+        if name.endswith(".rs") and not tests:
+            rows = len(lines) - 1
+            if "#[cfg(test)]" in lines:
+                rows = lines.index("#[cfg(test)]")
+            if rows > LINES and name not in LONGER:
+                told.append(f"{name}: {rows} lines, at most {LINES}")
+    told += [f"tools/shape.py: {n} is not longer, or gone" for n in LONGER if not (ROOT / n).exists()]
+    print("\n".join(told), end="\n" if told else "")
+    sys.exit(bool(told))
+
+
+if __name__ == "__main__":
+    main()
