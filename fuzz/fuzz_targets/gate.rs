@@ -15,6 +15,8 @@ use tidegate_lab::{Place, Problem, Problems};
 mod command;
 #[path = "../../crates/tidegate-cli/src/failure.rs"]
 mod failure;
+#[path = "../../crates/tidegate-cli/src/note.rs"]
+mod note;
 #[path = "../../crates/tidegate-cli/src/output.rs"]
 mod output;
 

@@ -2,9 +2,9 @@
 use std::panic::PanicHookInfo;
 use std::process::ExitCode;
 
-use crate::output;
+use crate::note::note;
 
-/// Exit code: something failed that was asked for rightly.
+/// Exit code: the input was right, and the work failed.
 pub const RUNTIME: u8 = 1;
 /// Exit code: the arguments or a file are wrong.
 const INPUT: u8 = 2;
@@ -16,15 +16,15 @@ pub const INTERRUPTED: u8 = 130;
 pub enum Failure {
     /// The arguments or a file are wrong: what, where, and what was meant.
     Input(String),
-    /// Something failed that was asked for rightly.
+    /// The input was right, and the work failed.
     Runtime(String),
     /// Ctrl-C.
     Interrupted,
     /// Ctrl-C, and what is left of the work.
     Stopped(String),
-    /// Whoever read our output has gone, and wants no more of it.
+    /// The reader of our output has gone.
     ClosedPipe,
-    /// Something failed that was asked for rightly, and it has been said.
+    /// The work failed, and the message has been printed.
     Told,
 }
 
@@ -51,19 +51,19 @@ impl Failure {
     pub fn tell(self) -> ExitCode {
         let code = match self {
             Failure::Input(why) => {
-                output::note(&format!("error: {why}"));
+                note(&format!("error: {why}"));
                 INPUT
             }
             Failure::Runtime(why) => {
-                output::note(&format!("error: {why}"));
+                note(&format!("error: {why}"));
                 RUNTIME
             }
             Failure::Interrupted => {
-                output::note("interrupted; nothing was written");
+                note("interrupted; nothing was written");
                 INTERRUPTED
             }
             Failure::Stopped(what) => {
-                output::note(&what);
+                note(&what);
                 INTERRUPTED
             }
             Failure::ClosedPipe => 0,
@@ -75,7 +75,7 @@ impl Failure {
 
 /// What a panic says: it is our fault, where, and in which version.
 pub fn this_is_a_bug(info: &PanicHookInfo) {
-    output::note(&told(info));
+    note(&told(info));
 }
 
 fn told(info: &PanicHookInfo) -> String {
@@ -86,7 +86,8 @@ fn told(info: &PanicHookInfo) -> String {
         info.location().map(|l| format!(" at {}:{}", l.file(), l.line())).unwrap_or_default();
     let version = env!("CARGO_PKG_VERSION");
     format!(
-        "error: this is a bug in tidegate {version}: {what}{place}\nPlease report it with the command and its input."
+        "error: this is a bug in tidegate {version}: {what}{place}\n\
+         Please report it with the command and its input."
     )
 }
 

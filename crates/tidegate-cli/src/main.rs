@@ -5,6 +5,7 @@ mod experiment;
 mod failure;
 mod interrupt;
 mod manual;
+mod note;
 mod output;
 mod progress;
 mod shipped;

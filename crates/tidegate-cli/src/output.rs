@@ -1,7 +1,8 @@
-//! Results to standard output, everything else to standard error.
+//! Results go to standard output, everything else to standard error.
 use std::io::{ErrorKind, Write};
 
 use crate::failure::Failure;
+pub use crate::note::note;
 
 /// Writes `text`, a result, to standard output.
 ///
@@ -13,10 +14,4 @@ pub fn print(text: &str) -> Result<(), Failure> {
         ErrorKind::BrokenPipe => Failure::ClosedPipe,
         _ => Failure::Runtime(format!("cannot write to standard output: {error}")),
     })
-}
-
-/// Writes `text` and a line feed to standard error, if there is one.
-pub fn note(text: &str) {
-    let mut err = std::io::stderr().lock();
-    let _ = writeln!(err, "{text}");
 }
