@@ -113,6 +113,10 @@ papers: build ## Every published experiment at its full length, and what came ou
 	$(TIDEGATE) paper run all --out out/papers
 	cp out/papers/results.csv out/papers/figures.csv out/papers/readings.csv out/papers/made.json papers/
 
+pairs: build ## papers/pairs.md, every pair of readings of each experiment that differs; some minutes on two cores
+	python3 validation/pairs.py
+
+.PHONY: pairs
 cost: build ## What a packet costs in every queue and in counting flows, as papers/comparison/cost.csv and papers/purge/fig5.csv; five minutes on an idle machine
 	cargo bench --locked -p tidegate --bench queue_cost -- 'flows 1000'
 	python3 validation/cost.py
