@@ -21,13 +21,28 @@ pub struct Experiment {
     #[arg(long = "set", value_name = "PATH=VALUE")]
     sets: Vec<Set>,
     /// Number of replications, 1 to 10000; without it, the scenario's own
-    #[arg(long, value_name = "N", value_parser = whole::<u32>(1, 10_000), allow_negative_numbers = true)]
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = whole::<u32>(1, 10_000),
+        allow_negative_numbers = true
+    )]
     seeds: Option<u32>,
     /// Seed of the first replication; the others take the next ones
-    #[arg(long, value_name = "BASE", value_parser = whole::<u64>(0, 4_000_000_000_000_000), allow_negative_numbers = true)]
+    #[arg(
+        long,
+        value_name = "BASE",
+        value_parser = whole::<u64>(0, 4_000_000_000_000_000),
+        allow_negative_numbers = true
+    )]
     seed: Option<u64>,
     /// Threads to use, 1 for timing; without it, one a core. The result is the same
-    #[arg(long, value_name = "N", value_parser = whole::<u16>(1, 1024), allow_negative_numbers = true)]
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = whole::<u16>(1, 1024),
+        allow_negative_numbers = true
+    )]
     threads: Option<u16>,
     /// Write result.json, series.json, both as Parquet, the resolved scenario and report.html into
     /// this directory

@@ -61,6 +61,7 @@ fn values_that_cannot_be() {
 }
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "a list of refusals")]
 fn arguments_that_cannot_be() {
     let home = Home::new();
     let run = |more: &[&str], words: &[&str]| {

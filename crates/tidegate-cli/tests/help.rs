@@ -140,6 +140,15 @@ fn the_documented_override_fits_every_shipped_scenario() {
     }
 }
 
+/// The names of the files in `scenarios/`, in order.
+fn scenario_files() -> Vec<String> {
+    let stem = |path: std::path::PathBuf| path.file_stem().unwrap().to_string_lossy().into_owned();
+    let folder = std::fs::read_dir(repository().join("scenarios")).unwrap();
+    let mut files: Vec<String> = folder.map(|entry| stem(entry.unwrap().path())).collect();
+    files.sort();
+    files
+}
+
 #[test]
 fn every_queue_source_and_scenario_is_listed_and_shown() {
     let home = Home::new();
@@ -171,14 +180,7 @@ fn every_queue_source_and_scenario_is_listed_and_shown() {
     ];
     let others = ["finite", "web", "tfrc", "cbr", "on_off", "voip", "oscillating", "replay"];
     assert_eq!(names("sources"), [&tcp[..], &others].concat());
-    let mut files: Vec<String> = std::fs::read_dir(repository().join("scenarios"))
-        .map(|d| {
-            d.map(|e| e.unwrap().path().file_stem().unwrap().to_string_lossy().into_owned())
-                .collect()
-        })
-        .unwrap_or_default();
-    files.sort();
-    assert_eq!(names("scenarios"), files, "each is embedded and can be read");
+    assert_eq!(names("scenarios"), scenario_files(), "each is embedded and can be read");
     let text = home.run(&["list"]).out;
     for name in ["queues", "sources", "scenarios"].iter().flat_map(|kind| names(kind)) {
         assert!(text.contains(&format!("  {name} ")), "{name}");

@@ -71,6 +71,21 @@ fn package(folder: &Path) -> Option<String> {
     Some(path.trim().to_string())
 }
 
+/// What the package brings, besides the command.
+const INSTALLED: [&str; 11] = [
+    UNIT,
+    "etc/tidegate/gate.toml",
+    "usr/share/man/man1/tidegate.1.gz",
+    "usr/share/man/man1/tidegate-gate.1.gz",
+    "usr/share/bash-completion/completions/tidegate",
+    "usr/share/zsh/vendor-completions/_tidegate",
+    "usr/share/fish/vendor_completions.d/tidegate.fish",
+    "usr/share/doc/tidegate/copyright",
+    "usr/share/doc/tidegate/operating.md",
+    "usr/share/doc/tidegate/grafana-dashboard.json",
+    "usr/share/doc/tidegate/tidegate.rules.yml",
+];
+
 #[test]
 fn it_is_installed_runs_keeps_what_was_configured_and_leaves_nothing() {
     let folder = tempfile::tempdir().unwrap();
@@ -80,19 +95,7 @@ fn it_is_installed_runs_keeps_what_was_configured_and_leaves_nothing() {
     machine.dpkg(&["--install", &package]);
     let version = run(Command::new(machine.at("usr/bin/tidegate")).arg("--version")).unwrap();
     assert_eq!(version, format!("tidegate {}\n", env!("CARGO_PKG_VERSION")));
-    for file in [
-        UNIT,
-        "etc/tidegate/gate.toml",
-        "usr/share/man/man1/tidegate.1.gz",
-        "usr/share/man/man1/tidegate-gate.1.gz",
-        "usr/share/bash-completion/completions/tidegate",
-        "usr/share/zsh/vendor-completions/_tidegate",
-        "usr/share/fish/vendor_completions.d/tidegate.fish",
-        "usr/share/doc/tidegate/copyright",
-        "usr/share/doc/tidegate/operating.md",
-        "usr/share/doc/tidegate/grafana-dashboard.json",
-        "usr/share/doc/tidegate/tidegate.rules.yml",
-    ] {
+    for file in INSTALLED {
         assert!(
             machine.at(file).metadata().is_ok_and(|file| file.len() > 100),
             "{file}: {:?}",
@@ -112,8 +115,7 @@ fn it_is_installed_runs_keeps_what_was_configured_and_leaves_nothing() {
     .unwrap();
     assert!(!machine.at("etc/systemd").exists(), "it is enabled");
 
-    // What the operator has written stays, and what was linked by `systemctl enable` goes in the
-    // end.
+    // What the operator has written stays. What `systemctl enable` has linked goes.
     fs::write(machine.at("etc/tidegate/gate.toml"), "# mine\n").unwrap();
     machine.dpkg(&["--install", &package]);
     assert_eq!(fs::read_to_string(machine.at("etc/tidegate/gate.toml")).unwrap(), "# mine\n");
