@@ -16,7 +16,7 @@ import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TIDEGATE = os.environ.get("TIDEGATE", str(ROOT / "target/release/tidegate"))
-COLUMNS = ["paper", "experiment", "choice", "and", "met", "of", "gained", "lost", "factor", "refused"]
+COLUMNS = "paper experiment choice and met of gained lost factor refused".split()
 
 
 def differing():
@@ -49,8 +49,12 @@ def grid(paper, experiment, out, seeds):
 def best(rows):
     """The cell that gains most; of equals the one with fewer choices, then the smaller factor."""
     ran = [row for row in rows if row["met"] and row["choice"] != "as run"]
-    key = lambda row: (int(row["lost"]) - int(row["gained"]), bool(row["and"]), float(row["factor"] or "inf"))
-    return min(ran, key=key)
+
+    def rank(row):
+        net = int(row["gained"]) - int(row["lost"])
+        return -net, bool(row["and"]), float(row["factor"] or "inf")
+
+    return min(ran, key=rank)
 
 
 def page(grids, seeds):
@@ -75,7 +79,7 @@ def page(grids, seeds):
         met = f"{run['met']} of {run['of']}"
         if int(top["gained"]) <= int(top["lost"]):
             choice = "none gains"
-            rest = "| | | "
+            rest = "| | "
         else:
             choice = " and ".join(f"`{c.split(':')[-1]}`" for c in (top["choice"], top["and"]) if c)
             rest = f"{top['met']} of {top['of']} | {top['gained']} | {top['lost']} "
