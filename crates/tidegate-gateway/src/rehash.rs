@@ -54,7 +54,7 @@ impl Rehash {
     /// where the queue deals them anew as often itself, has none, or would forget what it has
     /// learnt about flows.
     pub fn usual(queue: &AnyConfig) -> Rehash {
-        Rehash(queue.places_last().filter(|&last| last > USUAL).map(|_| USUAL))
+        Rehash(queue.bucket_lifetime().filter(|&last| last > USUAL).map(|_| USUAL))
     }
 
     /// The period; none for never.

@@ -228,7 +228,7 @@ fn queue_check(spec: &QueueSpec, link: &Link, flows: u64) -> Result<QueueCheck, 
         preset: spec.preset().into(),
         params: values(&config),
         state_bytes: config.state_bytes(link),
-        sharing: config.places().map(|(places, ways)| sharing(places, ways, flows)),
+        sharing: config.hash_table().map(|table| sharing(table.buckets, table.ways, flows)),
     })
 }
 

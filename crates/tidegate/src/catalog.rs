@@ -7,92 +7,13 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::config::{ConfigError, Param, Params};
+pub use crate::entry::{DEFAULT_PRESET, Info, TARGET_RTT};
+use crate::entry::{Entry, HashTable};
 use crate::packet::Packet;
 use crate::qdisc::{Backlog, Gauge, Link, Qdisc, Sink};
 use crate::queues::*;
 use crate::rng::Rng;
 use crate::units::{Span, Time};
-
-/// The round-trip time that every preset `auto` assumes of the flows on a link.
-pub const TARGET_RTT: Span = Span::from_millis(100);
-
-/// How many hash places a preset `auto` gives a queue that deals flows to them in sets of [`WAYS`]:
-/// four for each packet that is in flight in [`TARGET_RTT`], as a power of two from 1024 to 16,384.
-/// So many flows can the line serve with a packet a round trip; were all of them busy, a set would
-/// hold two in the mean, and more than eight in one of four thousand (from 500 Mbit/s on more).
-///
-/// ```
-/// use tidegate::{Link, catalog};
-/// let places = |rate: &str| Ok::<u32, Box<dyn std::error::Error>>(catalog::places(&Link::new(rate.parse()?, "1 MB".parse()?, "1500 B".parse()?)?));
-/// assert_eq!((places("20 Mbit/s")?, places("155 Mbit/s")?, places("1 Gbit/s")?), (1024, 8192, 16_384));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub fn places(link: &Link) -> u32 {
-    let in_flight = link.packets_per_second() * TARGET_RTT.as_secs();
-    ((4.0 * in_flight).clamp(1024.0, 16_384.0) as u32).next_power_of_two()
-}
-
-/// In sets of how many places they are: with eight, two flows share one only while all eight are
-/// busy.
-pub const WAYS: u32 = 8;
-
-/// The preset that a queue's name means if none is named: fitted to the line that the queue is
-/// built for.
-pub const DEFAULT_PRESET: &str = "auto";
-
-/// As long as a queue lives.
-pub const FOR_GOOD: Span = Span::from_nanos(u64::MAX);
-
-/// What is known of a queue besides its parameters.
-#[derive(Clone, Copy, Debug)]
-pub struct Info {
-    /// One line: what it is.
-    pub title: &'static str,
-    /// The paper's key: author and year.
-    pub paper: &'static str,
-    /// The manual page, in Markdown.
-    pub manual: &'static str,
-}
-
-/// A named set of values for a queue's parameters, scaled to the link where it says so.
-pub struct Preset<C> {
-    /// The name that users write after the slash.
-    pub name: &'static str,
-    /// Where the values come from.
-    pub doc: &'static str,
-    /// The values for this link.
-    pub config: fn(&Link) -> C,
-}
-
-/// What a queue must offer to be in the catalog.
-pub trait Entry: Qdisc + Sized {
-    /// Its parameters.
-    type Config: Params;
-    /// Its description.
-    const INFO: Info;
-    /// Its presets. Every queue has `paper` and `auto`, which is [`DEFAULT_PRESET`].
-    const PRESETS: &'static [Preset<Self::Config>];
-    /// Builds it, empty, for `link`.
-    ///
-    /// # Errors
-    /// Names the parameter, its value and the bound.
-    fn build(config: &Self::Config, link: Link, dice: Rng) -> Result<Self, ConfigError>;
-    /// State besides the waiting packets at its largest, in bytes: what an operator must have.
-    fn state_bytes(config: &Self::Config, link: &Link) -> u64;
-    /// For how long a flow keeps the place that a hash of its key deals it, [`FOR_GOOD`] if for
-    /// ever; `None` if there are no places, or if other keys would make the queue forget whom
-    /// it has found out. Somebody who watches his own packets for so long finds out who
-    /// shares whose place. Where that is long, whoever drives the queue does well to give flows
-    /// other keys now and then: all that the queue knows of a flow is what its place has, and
-    /// it knows as much of the next one soon.
-    fn places_last(_config: &Self::Config) -> Option<Span> {
-        None
-    }
-    /// How many places it deals flows to, and in sets of how many; `None` if it deals none.
-    fn places(_config: &Self::Config) -> Option<(u32, u32)> {
-        None
-    }
-}
 
 /// One row of the catalog.
 #[derive(Clone, Copy)]
@@ -200,14 +121,14 @@ macro_rules! catalog {
                 match self { $(AnyConfig::$variant(c) => <$variant as Entry>::state_bytes(c, link)),+ }
             }
 
-            /// How many places flows are dealt to, and in sets of how many: see [`Entry::places`].
-            pub fn places(&self) -> Option<(u32, u32)> {
-                match self { $(AnyConfig::$variant(c) => <$variant as Entry>::places(c)),+ }
+            /// The hash table of flows, if there is one: see [`Entry::hash_table`].
+            pub fn hash_table(&self) -> Option<HashTable> {
+                match self { $(AnyConfig::$variant(c) => <$variant as Entry>::hash_table(c)),+ }
             }
 
-            /// For how long a flow keeps the place that a hash of its key deals it: see [`Entry::places_last`].
-            pub fn places_last(&self) -> Option<Span> {
-                match self { $(AnyConfig::$variant(c) => <$variant as Entry>::places_last(c)),+ }
+            /// How long a flow stays in the same hash bucket: see [`Entry::bucket_lifetime`].
+            pub fn bucket_lifetime(&self) -> Option<Span> {
+                match self { $(AnyConfig::$variant(c) => <$variant as Entry>::bucket_lifetime(c)),+ }
             }
         }
     };

@@ -26,6 +26,7 @@ extern crate alloc;
 
 pub mod catalog;
 pub mod config;
+pub mod entry;
 pub mod packet;
 pub mod parts;
 pub mod policy;

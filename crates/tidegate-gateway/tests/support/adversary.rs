@@ -123,7 +123,7 @@ impl Target {
         let hasher = hasher(secret);
         let own = hasher.hash(&of);
         let mut queue = self.queue(secret);
-        let ways = self.config.places().map_or(1, |(_, ways)| ways as usize);
+        let ways = self.config.hash_table().map_or(1, |table| table.ways as usize);
         // Where accounts are kept, the flow's own are raised above all others by what it alone
         // sends.
         let mut packets = 0;

@@ -1,6 +1,6 @@
 #![doc = include_str!("afd.md")]
-use crate::catalog::{Entry, Info, Preset};
 use crate::config::ConfigError;
+use crate::entry::{Entry, Info, Preset};
 use crate::packet::Packet;
 use crate::parts::every::{CATCH_UP, Every};
 use crate::parts::fair_control::FairControl;

@@ -1,7 +1,7 @@
 #![doc = include_str!("bare.md")]
-use crate::catalog::{Entry, Info, Preset, TARGET_RTT};
 use crate::choices;
 use crate::config::ConfigError;
+use crate::entry::{Entry, Info, Preset, TARGET_RTT};
 use crate::packet::Packet;
 use crate::parts::every::{CATCH_UP, Every};
 use crate::parts::ewma::Ewma;

@@ -1,7 +1,7 @@
 #![doc = include_str!("blue.md")]
-use crate::catalog::{Entry, Info, Preset, TARGET_RTT};
 use crate::choices;
 use crate::config::ConfigError;
+use crate::entry::{Entry, Info, Preset, TARGET_RTT};
 use crate::packet::Packet;
 use crate::policy::{Fifo, Policy, QueueView, Signal, Verdict};
 use crate::qdisc::{Backlog, DropReason, Gauge, Link, MarkReason};

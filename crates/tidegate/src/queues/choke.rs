@@ -1,8 +1,8 @@
 #![doc = include_str!("choke.md")]
 use alloc::vec::Vec;
 
-use crate::catalog::{Entry, Info, Preset};
 use crate::config::ConfigError;
+use crate::entry::{Entry, Info, Preset};
 use crate::packet::{Ecn, Packet};
 use crate::parts::lines::Lines;
 use crate::policy::{Policy, Signal, Verdict};

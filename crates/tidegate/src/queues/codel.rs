@@ -1,6 +1,6 @@
 #![doc = include_str!("codel.md")]
-use crate::catalog::{Entry, Info, Preset, TARGET_RTT};
 use crate::config::ConfigError;
+use crate::entry::{Entry, Info, Preset, TARGET_RTT};
 use crate::packet::{Ecn, Packet};
 use crate::parts::codel_law::{Control, Law, Line};
 use crate::parts::ring::Ring;

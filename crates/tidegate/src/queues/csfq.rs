@@ -1,9 +1,9 @@
 #![doc = include_str!("csfq.md")]
 use alloc::vec::Vec;
 
-use crate::catalog::{Entry, Info, Preset, TARGET_RTT};
 use crate::choices;
 use crate::config::{ByClass, ConfigError, Value};
+use crate::entry::{Entry, Info, Preset, TARGET_RTT};
 use crate::packet::Packet;
 use crate::parts::flow_table::FlowTable;
 use crate::parts::rate::{RateEstimator, Stream};

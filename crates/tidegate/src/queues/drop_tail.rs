@@ -1,6 +1,6 @@
 #![doc = include_str!("drop_tail.md")]
-use crate::catalog::{Entry, Info, Preset};
 use crate::config::ConfigError;
+use crate::entry::{Entry, Info, Preset};
 use crate::packet::Packet;
 use crate::policy::{Fifo, Policy, QueueView, Verdict};
 use crate::qdisc::Link;

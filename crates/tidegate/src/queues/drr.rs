@@ -2,8 +2,8 @@
 use alloc::vec::Vec;
 
 use super::codel::auto_mtu;
-use crate::catalog::{Entry, FOR_GOOD, Info, Preset, WAYS, places};
 use crate::config::{ByClass, ConfigError};
+use crate::entry::{Entry, FOREVER, HashTable, Info, Preset, WAYS, auto_buckets};
 use crate::packet::Packet;
 use crate::parts::longest::By;
 use crate::parts::round_robin::{Overflow, RoundRobin, Ties};
@@ -182,7 +182,7 @@ impl Entry for Drr {
             name: "auto",
             doc: "a quantum of the longest packet with an Ethernet header, queues by the link's rate in sets of eight",
             config: |link| DrrConfig {
-                classes: places(link),
+                classes: auto_buckets(link),
                 ways: WAYS,
                 quantum: Bytes::new(auto_mtu(link).get() + 14),
                 ..DrrConfig::default()
@@ -213,11 +213,12 @@ impl Entry for Drr {
             + Ways::bytes(config.classes, config.ways)
     }
 
-    fn places_last(config: &DrrConfig) -> Option<Span> {
-        (config.map == Map::Flow).then_some(FOR_GOOD)
+    fn bucket_lifetime(config: &DrrConfig) -> Option<Span> {
+        (config.map == Map::Flow).then_some(FOREVER)
     }
 
-    fn places(config: &DrrConfig) -> Option<(u32, u32)> {
-        (config.map == Map::Flow).then_some((config.classes, config.ways))
+    fn hash_table(config: &DrrConfig) -> Option<HashTable> {
+        (config.map == Map::Flow)
+            .then_some(HashTable { buckets: config.classes, ways: config.ways })
     }
 }

@@ -2,9 +2,9 @@
 use alloc::format;
 use alloc::vec::Vec;
 
-use crate::catalog::{Entry, FOR_GOOD, Info, Preset, WAYS, places};
 use crate::choices;
 use crate::config::{ByClass, ConfigError, Element};
+use crate::entry::{Entry, FOREVER, HashTable, Info, Preset, WAYS, auto_buckets};
 use crate::packet::Packet;
 use crate::parts::class_lines::ClassLines;
 use crate::parts::every::Every;
@@ -606,7 +606,7 @@ impl EwfqConfig {
 /// stands in the manual page.
 fn auto(link: &Link) -> EwfqConfig {
     EwfqConfig {
-        classes: places(link),
+        classes: auto_buckets(link),
         ways: WAYS,
         unit: Unit::Bits,
         window: Window::Sliding,
@@ -698,11 +698,12 @@ impl Entry for Ewfq {
 
     // What is known of a class is known of another flow then, until the end of an interval; a flood
     // is found anew by its packets.
-    fn places_last(config: &EwfqConfig) -> Option<Span> {
-        (config.map == Map::Flow).then_some(FOR_GOOD)
+    fn bucket_lifetime(config: &EwfqConfig) -> Option<Span> {
+        (config.map == Map::Flow).then_some(FOREVER)
     }
 
-    fn places(config: &EwfqConfig) -> Option<(u32, u32)> {
-        (config.map == Map::Flow).then_some((config.classes, config.ways))
+    fn hash_table(config: &EwfqConfig) -> Option<HashTable> {
+        (config.map == Map::Flow)
+            .then_some(HashTable { buckets: config.classes, ways: config.ways })
     }
 }

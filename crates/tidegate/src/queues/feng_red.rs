@@ -1,6 +1,6 @@
 #![doc = include_str!("feng_red.md")]
-use crate::catalog::{Entry, Info, Preset};
 use crate::config::ConfigError;
+use crate::entry::{Entry, Info, Preset};
 use crate::packet::Packet;
 use crate::parts::band::{Band, Crossed};
 use crate::policy::{Fifo, Policy, QueueView, Signal, Verdict};

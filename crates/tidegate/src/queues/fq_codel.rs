@@ -3,8 +3,8 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::codel::{auto_mtu, auto_times, signal};
-use crate::catalog::{Entry, FOR_GOOD, Info, Preset, WAYS, places};
 use crate::config::ConfigError;
+use crate::entry::{Entry, FOREVER, HashTable, Info, Preset, WAYS, auto_buckets};
 use crate::packet::Packet;
 use crate::parts::codel_law::{Control, Law, Line};
 use crate::parts::longest::{By, Longest};
@@ -219,7 +219,7 @@ fn auto(link: &Link) -> FqCodelConfig {
     // The RFC's 1514 is an Ethernet frame of 1500 bytes.
     let quantum = Bytes::new(mtu.get() + 14);
     FqCodelConfig {
-        flows: places(link),
+        flows: auto_buckets(link),
         ways: WAYS,
         target,
         interval,
@@ -272,11 +272,11 @@ impl Entry for FqCodel {
         core::mem::size_of::<FqCodel>() as u64 + lists + Ways::bytes(config.flows, config.ways)
     }
 
-    fn places_last(_: &FqCodelConfig) -> Option<Span> {
-        Some(FOR_GOOD)
+    fn bucket_lifetime(_: &FqCodelConfig) -> Option<Span> {
+        Some(FOREVER)
     }
 
-    fn places(config: &FqCodelConfig) -> Option<(u32, u32)> {
-        Some((config.flows, config.ways))
+    fn hash_table(config: &FqCodelConfig) -> Option<HashTable> {
+        Some(HashTable { buckets: config.flows, ways: config.ways })
     }
 }

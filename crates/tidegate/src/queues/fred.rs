@@ -1,7 +1,7 @@
 #![doc = include_str!("fred.md")]
-use crate::catalog::{Entry, Info, Preset, TARGET_RTT};
 use crate::choices;
 use crate::config::ConfigError;
+use crate::entry::{Entry, Info, Preset, TARGET_RTT};
 use crate::packet::Packet;
 use crate::parts::ewma::Ewma;
 use crate::parts::flow_table::FlowTable;

@@ -1,7 +1,7 @@
 #![doc = include_str!("pie.md")]
-use crate::catalog::{Entry, Info, Preset};
 use crate::choices;
 use crate::config::ConfigError;
+use crate::entry::{Entry, Info, Preset};
 use crate::packet::Packet;
 use crate::parts::every::Every;
 use crate::policy::{Fifo, Policy, QueueView, Signal, Verdict};

@@ -1,7 +1,7 @@
 #![doc = include_str!("red_pd.md")]
-use crate::catalog::{Entry, Info, Preset};
 use crate::choices;
 use crate::config::ConfigError;
+use crate::entry::{Entry, Info, Preset};
 use crate::packet::Packet;
 use crate::parts::drop_history::{Account, DropHistory, Keep, MOST_LISTS};
 use crate::parts::pre_filter::{Law, Monitored, Record};

@@ -2,9 +2,9 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::catalog::{Entry, Info, Preset, TARGET_RTT};
 use crate::choices;
 use crate::config::ConfigError;
+use crate::entry::{Entry, Info, Preset, TARGET_RTT};
 use crate::packet::Packet;
 use crate::parts::bins::{Bins, MAX_LEVELS, Place, Places};
 use crate::parts::every::{CATCH_UP, Every};

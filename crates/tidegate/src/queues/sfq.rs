@@ -1,7 +1,7 @@
 #![doc = include_str!("sfq.md")]
-use crate::catalog::{Entry, FOR_GOOD, Info, Preset, WAYS, places};
 use crate::choices;
 use crate::config::ConfigError;
+use crate::entry::{Entry, FOREVER, HashTable, Info, Preset, WAYS, auto_buckets};
 use crate::packet::Packet;
 use crate::parts::every::Every;
 use crate::parts::longest::By;
@@ -177,7 +177,7 @@ impl Entry for Sfq {
             name: "auto",
             doc: "a new hash function every ten seconds, the bin with the most bytes makes room, bins by the link's rate",
             config: |link| SfqConfig {
-                bins: (places(link) * WAYS).min(65_536), // no sets here: eight times as many
+                bins: (auto_buckets(link) * WAYS).min(65_536), // no sets here: eight times as many
                 perturb: Span::from_millis(10_000),
                 longest: By::Bytes,
                 ..SfqConfig::default()
@@ -219,15 +219,12 @@ impl Entry for Sfq {
         core::mem::size_of::<Sfq>() as u64 + RoundRobin::bytes(config.bins as u64, link)
     }
 
-    fn places_last(config: &SfqConfig) -> Option<Span> {
-        (config.map == Map::Flow).then_some(if config.perturb == Span::ZERO {
-            FOR_GOOD
-        } else {
-            config.perturb
-        })
+    fn bucket_lifetime(config: &SfqConfig) -> Option<Span> {
+        let lifetime = if config.perturb == Span::ZERO { FOREVER } else { config.perturb };
+        (config.map == Map::Flow).then_some(lifetime)
     }
 
-    fn places(config: &SfqConfig) -> Option<(u32, u32)> {
-        (config.map == Map::Flow).then_some((config.bins, 1))
+    fn hash_table(config: &SfqConfig) -> Option<HashTable> {
+        (config.map == Map::Flow).then_some(HashTable { buckets: config.bins, ways: 1 })
     }
 }

@@ -2,8 +2,8 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::catalog::{Entry, FOR_GOOD, Info, Preset};
 use crate::config::ConfigError;
+use crate::entry::{Entry, FOREVER, Info, Preset};
 use crate::packet::{Ecn, Packet};
 use crate::parts::lines::Lines;
 use crate::parts::spread::Spread;
@@ -228,7 +228,7 @@ impl Entry for SfqRed {
             + reds
     }
 
-    fn places_last(_: &SfqRedConfig) -> Option<Span> {
-        Some(FOR_GOOD)
+    fn bucket_lifetime(_: &SfqRedConfig) -> Option<Span> {
+        Some(FOREVER)
     }
 }

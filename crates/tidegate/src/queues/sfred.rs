@@ -1,8 +1,8 @@
 #![doc = include_str!("sfred.md")]
 use super::sfb;
-use crate::catalog::{Entry, Info, Preset};
 use crate::choices;
 use crate::config::ConfigError;
+use crate::entry::{Entry, Info, Preset};
 use crate::packet::Packet;
 use crate::parts::band::{Band, Crossed};
 use crate::parts::bins::{Bins, Places};

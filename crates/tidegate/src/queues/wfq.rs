@@ -1,8 +1,8 @@
 #![doc = include_str!("wfq.md")]
 use alloc::vec::Vec;
 
-use crate::catalog::{Entry, FOR_GOOD, Info, Preset, WAYS, places};
 use crate::config::{ByClass, ConfigError};
+use crate::entry::{Entry, FOREVER, HashTable, Info, Preset, WAYS, auto_buckets};
 use crate::packet::Packet;
 use crate::parts::class_lines::ClassLines;
 use crate::parts::fair_clock::Order;
@@ -149,7 +149,7 @@ impl Entry for Wfq {
             name: "auto",
             doc: "flows hashed to classes by the link's rate, in sets of eight; each may have four packets, or twice the room that is free",
             config: |link| WfqConfig {
-                classes: places(link),
+                classes: auto_buckets(link),
                 ways: WAYS,
                 alpha: 2.0,
                 ..WfqConfig::default()
@@ -186,11 +186,12 @@ impl Entry for Wfq {
             + Ways::bytes(config.classes, config.ways)
     }
 
-    fn places_last(config: &WfqConfig) -> Option<Span> {
-        (config.map == Map::Flow).then_some(FOR_GOOD)
+    fn bucket_lifetime(config: &WfqConfig) -> Option<Span> {
+        (config.map == Map::Flow).then_some(FOREVER)
     }
 
-    fn places(config: &WfqConfig) -> Option<(u32, u32)> {
-        (config.map == Map::Flow).then_some((config.classes, config.ways))
+    fn hash_table(config: &WfqConfig) -> Option<HashTable> {
+        (config.map == Map::Flow)
+            .then_some(HashTable { buckets: config.classes, ways: config.ways })
     }
 }
