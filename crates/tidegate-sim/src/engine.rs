@@ -36,7 +36,7 @@
 //! # What is in line
 //! What every packet passes is put in line by force where the compiler would not
 //! (`inline(always)`), and packets go from step to step in
-//! registers ([`Body`](crate::flight::Body)): the first is worth a thirtieth of a run, the second a
+//! registers ([`Body`](crate::net::flight::Body)): the first is worth a thirtieth of a run, the second a
 //! seventh (chan2003's mix, 26 flows).
 //!
 //! # Simultaneous events
@@ -50,18 +50,18 @@
 use tidegate::catalog::AnyQueue;
 use tidegate::{ConfigError, Qdisc, Seed, Time};
 
-use crate::agenda::{Agenda, Class, Heap, Key};
-use crate::confluence::Confluence;
-use crate::ends::{Answer, Ends, NEVER, Timers};
-use crate::flight::{Body, Flight, Waiting};
-use crate::line::Line;
-use crate::meters::{Meters, Trace};
-use crate::network::Network;
-use crate::outcome::{Outcome, Plan};
-use crate::port::Port;
-use crate::queue_meter::QueueMeter;
-use crate::routes::{Kind, Routes, Step};
-use crate::wire::Wire;
+use crate::endpoint::ends::{Answer, Ends, NEVER, Timers};
+use crate::event::queue::{Agenda, Class, Heap, Key};
+use crate::measure::meters::{Meters, Trace};
+use crate::measure::outcome::{Outcome, Plan};
+use crate::measure::queue_meter::QueueMeter;
+use crate::net::flight::{Body, Flight, Waiting};
+use crate::net::line::Line;
+use crate::net::merge::Confluence;
+use crate::net::network::Network;
+use crate::net::port::Port;
+use crate::net::routes::{Kind, Routes, Step};
+use crate::net::wire::Wire;
 
 /// Who acts when a player's turn comes. Players are numbered in the order of [`Class`] and id.
 #[derive(Clone, Copy, Debug)]

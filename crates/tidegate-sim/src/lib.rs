@@ -36,36 +36,24 @@
 //! [`Outcome`].
 #![forbid(unsafe_code)]
 
-mod agenda;
-mod confluence;
-mod ends;
+mod endpoint;
 mod engine;
-mod fetch;
-mod flight;
-mod histogram;
-mod line;
-mod meters;
-mod network;
-mod outcome;
-mod port;
-mod queue_meter;
-mod quotient;
+mod event;
+mod measure;
+mod net;
 mod reference;
-mod routes;
 pub mod sources;
-mod spread;
-mod wire;
 
 pub use engine::{Simulation, simulate};
-pub use histogram::Histogram;
+pub use measure::histogram::Histogram;
 #[doc(hidden)]
-pub use meters::Trace;
-pub use network::{Flow, FlowId, GroupId, LinkId, LinkSpec, MOST, Network, NodeId};
-pub use outcome::{
+pub use measure::meters::Trace;
+pub use measure::outcome::{
     Completions, Count, Counters, Delay, Delays, FlowOutcome, GaugeSeries, GroupOutcome,
     LinkOutcome, Outcome, Plan, QueueSeries,
 };
+pub use measure::spread::Spread;
+pub use net::network::{Flow, FlowId, GroupId, LinkId, LinkSpec, MOST, Network, NodeId};
 #[doc(hidden)]
 pub use reference::simulate_by_packet;
 pub use sources::{Cbr, OnOff, Oscillating, Source, Tcp, Tfrc};
-pub use spread::Spread;

@@ -7,15 +7,15 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use tidegate::{Backlog, ConfigError, DropReason, MarkReason, Packet, Qdisc, Seed, Sink, Time};
 
-use crate::agenda::{Class, Key};
-use crate::ends::{Answer, Ends, NEVER, Timers};
-use crate::flight::{Body, Flight, Waiting};
-use crate::meters::{Meters, Trace};
-use crate::network::Network;
-use crate::outcome::{Outcome, Plan};
-use crate::queue_meter::QueueMeter;
-use crate::routes::{Kind, Routes};
-use crate::wire::Wire;
+use crate::endpoint::ends::{Answer, Ends, NEVER, Timers};
+use crate::event::queue::{Class, Key};
+use crate::measure::meters::{Meters, Trace};
+use crate::measure::outcome::{Outcome, Plan};
+use crate::measure::queue_meter::QueueMeter;
+use crate::net::flight::{Body, Flight, Waiting};
+use crate::net::network::Network;
+use crate::net::routes::{Kind, Routes};
+use crate::net::wire::Wire;
 
 /// A link: its queue, whether it transmits, and who counts.
 struct Link<Q> {
@@ -58,7 +58,7 @@ pub fn simulate_by_packet<Q: Qdisc>(
     plan.check(network.groups.len())?;
     let routes = Routes::find(&network)?;
     let extent = [network.groups.len(), network.flows.len()];
-    let link = |(i, spec): (usize, &mut crate::network::LinkSpec<Q>)| Link {
+    let link = |(i, spec): (usize, &mut crate::net::network::LinkSpec<Q>)| Link {
         queue: match spec.queue.take() {
             Some(queue) => Line::Managed {
                 queue,

@@ -8,7 +8,7 @@
 use tidegate::{Rng, Span, Time};
 
 use super::{Rules, Tcp, Timestamps};
-use crate::quotient::Divisor;
+use crate::event::divide::Divisor;
 
 /// Estimates and back-off of one connection.
 #[derive(Clone, Debug)]

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use tidegate::Span;
 
 use super::*;
-use crate::flight::flag;
+use crate::net::flight::flag;
 use crate::sources::EcnUse;
 use crate::sources::tcp::{Receiver, Tcp};
 

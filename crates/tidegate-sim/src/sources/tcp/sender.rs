@@ -11,7 +11,7 @@ use super::rack::Rack;
 use super::rto::{Answer, Rto};
 use super::scoreboard::Scoreboard;
 use super::{Congestion, EcnUse, Flavor, Handshake, LimitedTransmit, Rules, Tcp};
-use crate::flight::flag;
+use crate::net::flight::flag;
 
 /// A segment to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

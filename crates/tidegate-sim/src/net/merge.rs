@@ -9,9 +9,9 @@
 //! in a step or two, whatever the number of flows. (An acknowledgement is taken to be no longer
 //! than what it answers; if it is, more of them wait on the way back, and finding the place takes
 //! longer.)
-use crate::flight::Flight;
-use crate::line::Line;
-use crate::routes::Joint;
+use crate::net::flight::Flight;
+use crate::net::line::Line;
+use crate::net::routes::Joint;
 
 /// Most strands of a confluence: who is first of them is found by looking at all.
 pub(crate) const STRANDS: usize = 8;

@@ -7,9 +7,9 @@
 //! queues that they pass.
 use tidegate::{ConfigError, DropReason, MarkReason, Rate, Span, Time};
 
-use crate::histogram::Histogram;
-use crate::network::{GroupId, LinkId};
-use crate::spread::Spread;
+use crate::measure::histogram::Histogram;
+use crate::measure::spread::Spread;
+use crate::net::network::{GroupId, LinkId};
 
 /// The most readings of a series, over all groups.
 const MOST_READINGS: u64 = 10_000_000;

@@ -1,8 +1,8 @@
 //! The packets on a link that need an event at its far end, in the order in which they come out;
 //! also those of one strand of a confluence, which have no turn of their own.
-use crate::agenda::Agenda;
-use crate::fetch::fetch;
-use crate::flight::Flight;
+use crate::event::prefetch::fetch;
+use crate::event::queue::Agenda;
+use crate::net::flight::Flight;
 
 /// How many places behind the head is asked for.
 const AHEAD: usize = 8;

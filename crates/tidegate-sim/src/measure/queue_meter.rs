@@ -2,12 +2,12 @@
 //! told.
 use tidegate::{Backlog, DropReason, Gauge, MarkReason, Qdisc, Size, Span};
 
-use crate::flight::Flight;
-use crate::histogram::{BITS, Histogram, part};
-use crate::meters::Meters;
-use crate::network::{LinkId, LinkSpec, Network};
-use crate::outcome::{Count, Delay, Delays, GaugeSeries, LinkOutcome, Plan, QueueSeries};
-use crate::spread::Gaps;
+use crate::measure::histogram::{BITS, Histogram, part};
+use crate::measure::meters::Meters;
+use crate::measure::outcome::{Count, Delay, Delays, GaugeSeries, LinkOutcome, Plan, QueueSeries};
+use crate::measure::spread::Gaps;
+use crate::net::flight::Flight;
+use crate::net::network::{LinkId, LinkSpec, Network};
 
 /// The meters of one link behind a queue.
 #[derive(Clone, Debug)]

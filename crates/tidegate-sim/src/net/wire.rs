@@ -2,7 +2,7 @@
 //! propagation delay.
 use tidegate::{Bytes, Rate, Span};
 
-use crate::quotient::Divisor;
+use crate::event::divide::Divisor;
 
 /// Transmission times at one rate with the remainder carried, as [`tidegate::units::Pacer`] has
 /// them, but without a division a packet; and without a multiplication where packets of one length

@@ -10,10 +10,10 @@ use std::ops::Range;
 
 use tidegate::{Backlog, DropReason, MarkReason, Packet, Qdisc, Sink, Time};
 
-use crate::flight::{Flight, Label, Waiting};
-use crate::meters::Meters;
-use crate::queue_meter::QueueMeter;
-use crate::wire::Wire;
+use crate::measure::meters::Meters;
+use crate::measure::queue_meter::QueueMeter;
+use crate::net::flight::{Flight, Label, Waiting};
+use crate::net::wire::Wire;
 
 /// So many that have departed go on together at most.
 const TOGETHER: usize = 64;
@@ -32,9 +32,9 @@ pub(crate) struct Port<Q> {
     pub next: u64,
     /// When its pending event of class Depart is, `u64::MAX` for none.
     pub armed: u64,
-    /// Its place among the players of the [`Agenda`](crate::agenda::Agenda).
+    /// Its place among the players of the [`Agenda`](crate::event::queue::Agenda).
     pub player: u32,
-    /// See [`Routes::lookahead`](crate::routes::Routes::lookahead).
+    /// See [`Routes::lookahead`](crate::net::routes::Routes::lookahead).
     lookahead: u64,
     /// When the last transmission began.
     pub began: u64,

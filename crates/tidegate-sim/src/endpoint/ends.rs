@@ -4,12 +4,12 @@ use std::collections::VecDeque;
 
 use tidegate::{Rng, Seed, Time};
 
-use crate::agenda::{Class, Key};
-use crate::fetch::fetch;
-use crate::flight::{Body, Label, flag};
-use crate::meters::Meters;
-use crate::network::{Flow, FlowId, Network};
-use crate::routes::{Routes, Way};
+use crate::event::prefetch::fetch;
+use crate::event::queue::{Class, Key};
+use crate::measure::meters::Meters;
+use crate::net::flight::{Body, Label, flag};
+use crate::net::network::{Flow, FlowId, Network};
+use crate::net::routes::{Routes, Way};
 use crate::sources::tcp::{DelayedAck, Output, Receiver, Report, Reports, TcpSender, Wait};
 use crate::sources::{
     Feedback, Handshake, Open, OpenPacket, Period, Rules, Session, Source, Tcp, TfrcArrival,

@@ -17,9 +17,9 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 use tidegate::{ConfigError, Span};
 
-use crate::confluence::STRANDS;
-use crate::flight::Flight;
-use crate::network::{FlowId, Network};
+use crate::net::flight::Flight;
+use crate::net::merge::STRANDS;
+use crate::net::network::{FlowId, Network};
 use crate::sources::Source;
 
 /// What a packet does next.

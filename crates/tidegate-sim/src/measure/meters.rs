@@ -3,15 +3,15 @@
 //! not matter in which order.
 use tidegate::{Span, Time};
 
-use crate::fetch::fetch;
-use crate::flight::{Body, flag};
-use crate::histogram::{BITS, Histogram, coarser, part, parts, quantile};
-use crate::network::{GroupId, Network};
-use crate::outcome::{
+use crate::event::prefetch::fetch;
+use crate::measure::histogram::{BITS, Histogram, coarser, part, parts, quantile};
+use crate::measure::outcome::{
     Completions, Count, Counters, Delay, Delays, FlowOutcome, GroupOutcome, LinkOutcome, Outcome,
     Plan,
 };
-use crate::spread::{Spread, Windows};
+use crate::measure::spread::{Spread, Windows};
+use crate::net::flight::{Body, flag};
+use crate::net::network::{GroupId, Network};
 
 /// The parts an octave of a flow's histogram, as a power of two.
 const FLOW_BITS: u32 = 3;

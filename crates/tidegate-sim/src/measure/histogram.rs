@@ -15,8 +15,8 @@
 //! ```
 use tidegate::Span;
 
-use crate::outcome::Delay;
-use crate::spread::Spread;
+use crate::measure::outcome::Delay;
+use crate::measure::spread::Spread;
 
 /// Times below two to this many nanoseconds share one part.
 pub const FLOOR: u32 = 10;

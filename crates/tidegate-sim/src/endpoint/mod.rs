@@ -1,0 +1,3 @@
+//! The two ends of each flow: senders, receivers, and their timers.
+
+pub(crate) mod ends;

@@ -1,0 +1,7 @@
+//! What is counted, and what comes of a run.
+
+pub(crate) mod histogram;
+pub(crate) mod meters;
+pub(crate) mod outcome;
+pub(crate) mod queue_meter;
+pub(crate) mod spread;
