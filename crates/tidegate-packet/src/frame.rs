@@ -18,6 +18,7 @@ use core::fmt;
 use tidegate::Ecn;
 
 use crate::ends::{Address, Ends, Transport};
+use crate::header::{LinkHeader, MacPair, NextHeader, array, be16};
 use crate::ip::{self, Ip};
 use crate::wifi;
 
@@ -144,16 +145,16 @@ impl Frame {
     /// that is not IP; a TCP or UDP header that is cut off leaves an IP packet without ports.
     /// VLAN tags are passed over and are no part of a flow.
     pub fn parse(link: LinkType, bytes: &[u8], wire_len: u32) -> Frame {
-        let Beginning { macs, network, unsent } = match link {
+        let LinkHeader { macs, next, unsent } = match link {
             LinkType::Ethernet => ethernet(bytes),
             _ => other_than_ethernet(link, bytes),
         };
         // A header that claims to be longer than its frame is not believed.
         let len = wire_len.checked_sub(unsent).unwrap_or(wire_len);
-        let network = behind_tags(bytes, network);
-        let parsed = match network.ethertype {
-            Some(IPV4) => ip::v4(bytes, network.at),
-            Some(IPV6) => ip::v6(bytes, network.at),
+        let next = behind_tags(bytes, next);
+        let parsed = match next.ethertype {
+            Some(IPV4) => ip::v4(bytes, next.at),
+            Some(IPV6) => ip::v6(bytes, next.at),
             _ => None,
         };
         match parsed {
@@ -161,7 +162,7 @@ impl Frame {
             None => {
                 // A length in place of a type (IEEE 802.3) differs from frame to frame and names no
                 // protocol.
-                let ethertype = network.ethertype.filter(|&e| e >= LEAST_ETHERTYPE).unwrap_or(0);
+                let ethertype = next.ethertype.filter(|&e| e >= LEAST_ETHERTYPE).unwrap_or(0);
                 let transport = Transport::NotIp { ethertype };
                 let ends = Ends {
                     source: Address::Mac(macs.source),
@@ -189,45 +190,14 @@ const TAGS: [u16; 3] = [0x8100, 0x88a8, 0x9100];
 /// More tags than any network stacks; a frame of nothing but tags is not worth the walk.
 const MOST_TAGS: usize = 8;
 
-/// What a frame says before its network header.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Beginning {
-    pub(crate) macs: MacPair,
-    pub(crate) network: Network,
-    /// Bytes at its beginning that were never on a wire.
-    pub(crate) unsent: u32,
-}
-
-impl Beginning {
-    /// A frame of which nothing but its addresses can be read.
-    pub(crate) fn known_by(macs: MacPair) -> Beginning {
-        Beginning { macs, ..Beginning::default() }
-    }
-}
-
-/// Addresses that are cut off or not there count as zeros.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct MacPair {
-    pub(crate) source: [u8; 6],
-    pub(crate) destination: [u8; 6],
-}
-
-/// What the link header says of what follows it. No EtherType: there was no room for one, or it is
-/// none.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Network {
-    pub(crate) ethertype: Option<u16>,
-    pub(crate) at: usize,
-}
-
 /// Apart, so that what the gateway asks of every frame stays as small as it is.
 #[inline(never)]
-fn other_than_ethernet(link: LinkType, bytes: &[u8]) -> Beginning {
+fn other_than_ethernet(link: LinkType, bytes: &[u8]) -> LinkHeader {
     match link {
         LinkType::Ethernet => ethernet(bytes),
         LinkType::Raw => raw(bytes),
-        LinkType::LinuxSll => cooked(bytes, 6, Network { ethertype: be16(bytes, 14), at: 16 }),
-        LinkType::LinuxSll2 => cooked(bytes, 12, Network { ethertype: be16(bytes, 0), at: 20 }),
+        LinkType::LinuxSll => cooked(bytes, 6, NextHeader { ethertype: be16(bytes, 14), at: 16 }),
+        LinkType::LinuxSll2 => cooked(bytes, 12, NextHeader { ethertype: be16(bytes, 0), at: 20 }),
         LinkType::Loopback => loopback(bytes),
         LinkType::Ppp => ppp(bytes),
         LinkType::Ieee80211 => wifi::bare(bytes),
@@ -235,32 +205,32 @@ fn other_than_ethernet(link: LinkType, bytes: &[u8]) -> Beginning {
     }
 }
 
-fn ethernet(bytes: &[u8]) -> Beginning {
+fn ethernet(bytes: &[u8]) -> LinkHeader {
     let macs = MacPair {
         destination: array(bytes, 0).unwrap_or_default(),
         source: array(bytes, 6).unwrap_or_default(),
     };
-    Beginning { macs, network: Network { ethertype: be16(bytes, 12), at: 14 }, unsent: 0 }
+    LinkHeader { macs, next: NextHeader { ethertype: be16(bytes, 12), at: 14 }, unsent: 0 }
 }
 
 /// A cooked capture keeps the sender's address only, at `at`; shorter ones are padded with zeros.
-fn cooked(bytes: &[u8], at: usize, network: Network) -> Beginning {
+fn cooked(bytes: &[u8], at: usize, next: NextHeader) -> LinkHeader {
     let macs = MacPair { source: array(bytes, at).unwrap_or_default(), destination: [0; 6] };
-    Beginning { macs, network, unsent: 0 }
+    LinkHeader { macs, next, unsent: 0 }
 }
 
-fn raw(bytes: &[u8]) -> Beginning {
+fn raw(bytes: &[u8]) -> LinkHeader {
     let ethertype = match bytes.first().map(|b| b >> 4) {
         Some(4) => Some(IPV4),
         Some(6) => Some(IPV6),
         _ => None,
     };
-    Beginning { network: Network { ethertype, at: 0 }, ..Beginning::default() }
+    LinkHeader { next: NextHeader { ethertype, at: 0 }, ..LinkHeader::default() }
 }
 
 /// The number of IPv4's family is the same everywhere. IPv6's is NetBSD's and OpenBSD's, FreeBSD's,
 /// macOS's, or that of Linux or Windows.
-fn loopback(bytes: &[u8]) -> Beginning {
+fn loopback(bytes: &[u8]) -> LinkHeader {
     let ethertype = array(bytes, 0).and_then(|family| {
         // Families are small numbers: whichever order makes one of it is the machine's.
         match u32::from_le_bytes(family).min(u32::from_be_bytes(family)) {
@@ -269,21 +239,21 @@ fn loopback(bytes: &[u8]) -> Beginning {
             _ => None,
         }
     });
-    Beginning { network: Network { ethertype, at: 4 }, unsent: 4, ..Beginning::default() }
+    LinkHeader { next: NextHeader { ethertype, at: 4 }, unsent: 4, ..LinkHeader::default() }
 }
 
 /// RFC 1661 and 1662: perhaps two bytes of framing, then a protocol of two bytes, or of one, which
 /// is odd then. Cisco's HDLC has other framing and an EtherType (RFC 1547 §4.3.1).
-fn ppp(bytes: &[u8]) -> Beginning {
-    let network = match array(bytes, 0) {
-        Some([0x0f | 0x8f, 0]) => Network { ethertype: be16(bytes, 2), at: 4 },
+fn ppp(bytes: &[u8]) -> LinkHeader {
+    let next = match array(bytes, 0) {
+        Some([0x0f | 0x8f, 0]) => NextHeader { ethertype: be16(bytes, 2), at: 4 },
         Some([0xff, 3]) => behind_ppp(bytes, 2),
         _ => behind_ppp(bytes, 0),
     };
-    Beginning { network, ..Beginning::default() }
+    LinkHeader { next, ..LinkHeader::default() }
 }
 
-fn behind_ppp(bytes: &[u8], at: usize) -> Network {
+fn behind_ppp(bytes: &[u8], at: usize) -> NextHeader {
     let (protocol, len) = match bytes.get(at) {
         Some(&byte) if byte & 1 == 1 => (Some(byte as u16), 1),
         _ => (be16(bytes, at), 2),
@@ -293,32 +263,22 @@ fn behind_ppp(bytes: &[u8], at: usize) -> Network {
         Some(0x0057) => Some(IPV6),
         _ => None, // its own protocols have numbers that are no EtherTypes
     };
-    Network { ethertype, at: at + len }
+    NextHeader { ethertype, at: at + len }
 }
 
 /// Passes over VLAN tags: two bytes of tag, then the EtherType of what follows.
-fn behind_tags(bytes: &[u8], mut network: Network) -> Network {
+fn behind_tags(bytes: &[u8], mut next: NextHeader) -> NextHeader {
     for _ in 0..MOST_TAGS {
-        if !network.ethertype.is_some_and(is_tag) {
+        if !next.ethertype.is_some_and(is_tag) {
             break;
         }
-        let Some(inner) = be16(bytes, network.at + 2) else { break };
-        network = Network { ethertype: Some(inner), at: network.at + 4 };
+        let Some(inner) = be16(bytes, next.at + 2) else { break };
+        next = NextHeader { ethertype: Some(inner), at: next.at + 4 };
     }
-    network
+    next
 }
 
 /// Whether this type says that a VLAN tag follows.
 pub(crate) fn is_tag(ethertype: u16) -> bool {
     TAGS.contains(&ethertype)
-}
-
-/// The `N` bytes at `at`, if they are there.
-pub(crate) fn array<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
-    bytes.get(at..)?.first_chunk().copied()
-}
-
-/// The big-endian 16-bit number at `at`, if it is there.
-pub(crate) fn be16(bytes: &[u8], at: usize) -> Option<u16> {
-    array(bytes, at).map(u16::from_be_bytes)
 }

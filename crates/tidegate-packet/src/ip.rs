@@ -2,7 +2,7 @@
 use tidegate::Ecn;
 
 use crate::ends::{Address, Ends, Transport};
-use crate::frame::{array, be16};
+use crate::header::{array, be16};
 
 /// Where the IP header of a frame begins, and which one it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

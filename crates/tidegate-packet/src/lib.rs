@@ -16,6 +16,7 @@ pub mod ecn;
 pub mod ends;
 pub mod flow;
 pub mod frame;
+mod header;
 mod ip;
 pub mod prefix;
 pub mod service;

@@ -5,7 +5,7 @@
 //! radiotap.org (its header). Data frames that are whole and not encrypted are read down to their
 //! packet; of several packets in one frame (A-MSDU) the first stands for all. Everything else is
 //! known by its addresses.
-use crate::frame::{Beginning, MacPair, Network, array, be16};
+use crate::header::{LinkHeader, MacPair, NextHeader, array, be16};
 
 /// What radiotap says of a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -17,15 +17,17 @@ struct Remarks {
 }
 
 /// Radiotap: version 0, a byte of padding, the header's length, a set of the fields that follow.
-pub(crate) fn radiotap(bytes: &[u8]) -> Beginning {
-    let (Some(0), Some(len)) = (bytes.first(), le16(bytes, 2)) else { return Beginning::default() };
+pub(crate) fn radiotap(bytes: &[u8]) -> LinkHeader {
+    let (Some(0), Some(len)) = (bytes.first(), le16(bytes, 2)) else {
+        return LinkHeader::default();
+    };
     let beginning = wifi(bytes, len as usize, remarks(&bytes[..bytes.len().min(len as usize)]));
     // The header was made by whoever captured the frame; it took no time on the air.
-    Beginning { unsent: len as u32, ..beginning }
+    LinkHeader { unsent: len as u32, ..beginning }
 }
 
 /// A frame without a header before it.
-pub(crate) fn bare(bytes: &[u8]) -> Beginning {
+pub(crate) fn bare(bytes: &[u8]) -> LinkHeader {
     wifi(bytes, 0, Remarks::default())
 }
 
@@ -61,17 +63,17 @@ const DATA: u8 = 2;
 const WITHOUT_SENDER: [u8; 2] = [12, 13];
 
 /// The frame that begins at `at`.
-fn wifi(bytes: &[u8], at: usize, remarks: Remarks) -> Beginning {
-    let Some([control, flags]) = array(bytes, at) else { return Beginning::default() };
+fn wifi(bytes: &[u8], at: usize, remarks: Remarks) -> LinkHeader {
+    let Some([control, flags]) = array(bytes, at) else { return LinkHeader::default() };
     let address = |n: usize| array(bytes, at + n).unwrap_or_default();
     let (kind, subtype) = (control >> 2 & 3, control >> 4);
     let pair = |destination, source| MacPair { destination, source };
     match kind {
-        _ if control & 3 != 0 => Beginning::default(), // another version of the protocol
+        _ if control & 3 != 0 => LinkHeader::default(), // another version of the protocol
         CONTROL if WITHOUT_SENDER.contains(&subtype) => {
-            Beginning::known_by(pair(address(4), [0; 6]))
+            LinkHeader::known_by(pair(address(4), [0; 6]))
         }
-        MANAGEMENT | CONTROL => Beginning::known_by(pair(address(4), address(10))),
+        MANAGEMENT | CONTROL => LinkHeader::known_by(pair(address(4), address(10))),
         DATA => {
             let (to_system, from_system) = (flags & 1 != 0, flags & 2 != 0);
             let macs = match (to_system, from_system) {
@@ -80,21 +82,19 @@ fn wifi(bytes: &[u8], at: usize, remarks: Remarks) -> Beginning {
                 (true, false) => pair(address(16), address(10)),
                 (true, true) => pair(address(16), address(24)),
             };
-            let network = if remarks.broken { None } else { payload(bytes, at, remarks.padded) };
-            match network {
-                Some((network, inner)) => {
-                    Beginning { macs: inner.unwrap_or(macs), network, unsent: 0 }
-                }
-                None => Beginning::known_by(macs),
+            let next = if remarks.broken { None } else { payload(bytes, at, remarks.padded) };
+            match next {
+                Some((next, inner)) => LinkHeader { macs: inner.unwrap_or(macs), next, unsent: 0 },
+                None => LinkHeader::known_by(macs),
             }
         }
-        _ => Beginning::default(),
+        _ => LinkHeader::default(),
     }
 }
 
 /// What the data frame at `at` carries, and between whom if it says so again; `None` where that
 /// cannot be read.
-fn payload(bytes: &[u8], at: usize, padded: bool) -> Option<(Network, Option<MacPair>)> {
+fn payload(bytes: &[u8], at: usize, padded: bool) -> Option<(NextHeader, Option<MacPair>)> {
     let [control, flags] = array(bytes, at)?;
     let empty = control & 0x40 != 0;
     let encrypted = flags & 0x40 != 0;
@@ -120,10 +120,10 @@ fn payload(bytes: &[u8], at: usize, padded: bool) -> Option<(Network, Option<Mac
 }
 
 /// Behind LLC and SNAP (RFC 1042, or the bridge tunnel of IEEE 802.1H): an EtherType.
-fn behind_llc(bytes: &[u8], at: usize) -> Option<Network> {
+fn behind_llc(bytes: &[u8], at: usize) -> Option<NextHeader> {
     match array(bytes, at)? {
         [0xaa, 0xaa, 3, 0, 0, 0 | 0xf8] => {
-            Some(Network { ethertype: Some(be16(bytes, at + 6)?), at: at + 8 })
+            Some(NextHeader { ethertype: Some(be16(bytes, at + 6)?), at: at + 8 })
         }
         _ => None,
     }
