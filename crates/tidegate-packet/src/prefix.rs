@@ -68,11 +68,10 @@ impl FromStr for Prefix {
         };
         let prefix = Prefix { address, bits };
         let first = prefix.ends().0;
-        match first == address {
-            true => Ok(prefix),
-            false => {
-                Err(refuse(format!("has bits beyond its prefix; did you mean `{first}/{bits}`?")))
-            }
+        if first == address {
+            Ok(prefix)
+        } else {
+            Err(refuse(format!("has bits beyond its prefix; did you mean `{first}/{bits}`?")))
         }
     }
 }
@@ -187,12 +186,13 @@ mod tests {
                     let (bits, wide) = (dice.below(9) as u8, dice.chance(0.5));
                     let value =
                         dice.below(256) as u8 & u8::MAX.checked_shl(8 - bits as u32).unwrap_or(0);
-                    match wide {
-                        true => Prefix { address: Ipv4Addr::new(value, 0, 0, 0).into(), bits },
-                        false => Prefix {
+                    if wide {
+                        Prefix { address: Ipv4Addr::new(value, 0, 0, 0).into(), bits }
+                    } else {
+                        Prefix {
                             address: Ipv6Addr::new((value as u16) << 8, 0, 0, 0, 0, 0, 0, 0).into(),
                             bits,
-                        },
+                        }
                     }
                 })
                 .collect();

@@ -128,9 +128,10 @@ mod tests {
         for (tags, priority) in [(&[][..], None), (&tag[..], Some(5))] {
             for v6 in [false, true] {
                 let mut frame = [&[2; 12][..], tags].concat();
-                match v6 {
-                    false => frame.extend([0x08, 0x00, 0x45, 46 << 2 | 1, 0, 20]),
-                    true => frame.extend([0x86, 0xdd, 0x60 | 46 >> 2, (46 & 3) << 6 | 0x10, 0, 0]),
+                if v6 {
+                    frame.extend([0x86, 0xdd, 0x60 | 46 >> 2, (46 & 3) << 6 | 0x10, 0, 0])
+                } else {
+                    frame.extend([0x08, 0x00, 0x45, 46 << 2 | 1, 0, 20])
                 }
                 frame.resize(80, 0);
                 let parsed = Frame::parse(LinkType::Ethernet, &frame, 80);

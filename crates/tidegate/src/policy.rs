@@ -213,9 +213,10 @@ impl<P: Policy> Fifo<P> {
     ) {
         let victim = self.line.packets.remove(position);
         self.line.backlog.remove(victim.len);
-        match position < self.elders {
-            true => self.elders -= 1,
-            false => self.policy.evicted(now, &victim, &self.line),
+        if position < self.elders {
+            self.elders -= 1
+        } else {
+            self.policy.evicted(now, &victim, &self.line)
         }
         out.dropped(now, &victim, why);
     }

@@ -166,12 +166,10 @@ fn a_flood_is_held_at_the_penalty_rate_and_the_others_keep_their_share() {
         let misclassified = link.misclassified();
         for i in 0..OTHERS {
             let got = link.mbps(link.other_sent[i]) / FAIR;
-            match misclassified.contains(&i) {
-                true => assert!(
-                    got < 0.1,
-                    "seed {seed}: flow {i} is penalised and has {got} of its share"
-                ),
-                false => assert!(got > 0.95, "seed {seed}: flow {i} has {got} of its share"),
+            if misclassified.contains(&i) {
+                assert!(got < 0.1, "seed {seed}: flow {i} is penalised and has {got} of its share")
+            } else {
+                assert!(got > 0.95, "seed {seed}: flow {i} has {got} of its share")
             }
         }
         shut_out += misclassified.len();

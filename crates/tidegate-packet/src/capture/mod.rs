@@ -174,9 +174,10 @@ impl<R: Read> Capture<R> {
             }
             Ok(None) => {
                 self.state = State::Over;
-                match self.packets == 0 && self.skips.packets() > 0 {
-                    true => Err(self.nothing_readable()),
-                    false => Ok(None),
+                if self.packets == 0 && self.skips.packets() > 0 {
+                    Err(self.nothing_readable())
+                } else {
+                    Ok(None)
                 }
             }
             Err(error) => {

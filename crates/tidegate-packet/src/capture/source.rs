@@ -80,9 +80,10 @@ impl<R: Read> Source<R> {
             .map_err(|e| failed(&e, 0, Within::File))?;
         let packed = first == GZIP;
         let whole = Cursor::new(first).chain(counted);
-        let stream = match packed {
-            true => Stream::Packed(Box::new(MultiGzDecoder::new(whole))),
-            false => Stream::Plain(whole),
+        let stream = if packed {
+            Stream::Packed(Box::new(MultiGzDecoder::new(whole)))
+        } else {
+            Stream::Plain(whole)
         };
         Ok(Source { stream, offset: 0 })
     }

@@ -196,9 +196,10 @@ fn v4(bytes: &[u8]) -> Option<Found> {
     let total = header.total_len() as usize;
     let end = if total == 0 { bytes.len() } else { total.min(bytes.len()) };
     let payload = bytes.get(header.slice().len()..end).unwrap_or_default();
-    let transport = match header.is_fragmenting_payload() {
-        true => Transport::Fragment { protocol },
-        false => ports(protocol, payload),
+    let transport = if header.is_fragmenting_payload() {
+        Transport::Fragment { protocol }
+    } else {
+        ports(protocol, payload)
     };
     let (from, to) = (Address::V4(header.source()), Address::V4(header.destination()));
     Some((from, to, header.ecn().value(), header.dcp().value(), Under::Known(transport)))

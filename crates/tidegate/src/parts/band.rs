@@ -61,9 +61,6 @@ impl Band {
         } else {
             return Crossed::Not;
         };
-        match core::mem::replace(&mut self.status, status) == status {
-            true => Crossed::Not,
-            false => crossed,
-        }
+        if core::mem::replace(&mut self.status, status) == status { Crossed::Not } else { crossed }
     }
 }

@@ -124,9 +124,10 @@ impl Monitored {
 
     /// It loses nothing to RED: P falls. Whether it is monitored on.
     pub fn loosen(&mut self, now: Time, law: &Law) -> bool {
-        let (release, by) = match self.unresponsive {
-            true => (law.release_unresponsive.get(), 1.5),
-            false => (law.release.get(), 2.0),
+        let (release, by) = if self.unresponsive {
+            (law.release_unresponsive.get(), 1.5)
+        } else {
+            (law.release.get(), 2.0)
         };
         let (stays, decrease) = (self.p > release, law.decrease.get());
         self.p = if self.p > by * decrease { self.p - decrease } else { self.p / by };

@@ -238,10 +238,7 @@ pub fn chance_per_byte(miss: f64, packets: u64, share: f64, stages: u32, len: f6
     }
     for _ in 0..200 {
         let middle = 0.5 * (low + high);
-        match missed(packets, middle * share, stages) > miss {
-            true => low = middle,
-            false => high = middle,
-        }
+        if missed(packets, middle * share, stages) > miss { low = middle } else { high = middle }
     }
     -libm::expm1(libm::log1p(-high) / len)
 }

@@ -121,10 +121,7 @@ impl Policy for AfdRule {
     #[inline]
     fn arrive(&mut self, _: Time, pkt: &mut Packet, _: &impl QueueView, dice: &mut Rng) -> Verdict {
         let drop = self.control.drop(self.shadow.count(pkt.flow) as f64);
-        match dice.chance(drop) {
-            true => Verdict::Drop(DropReason::Unfair),
-            false => Verdict::Admit,
-        }
+        if dice.chance(drop) { Verdict::Drop(DropReason::Unfair) } else { Verdict::Admit }
     }
 
     #[inline]

@@ -179,9 +179,10 @@ impl Policy for BlackRule {
         {
             // RED's average follows the queue also where RED is not asked.
             self.red.estimate(now, queue.backlog());
-            return match dice.chance(excess) {
-                true => Verdict::Drop(DropReason::Unfair),
-                false => Verdict::Admit,
+            return if dice.chance(excess) {
+                Verdict::Drop(DropReason::Unfair)
+            } else {
+                Verdict::Admit
             };
         }
         self.red.arrive(now, pkt, queue, dice)

@@ -240,9 +240,10 @@ impl Policy for CareRule {
 
     #[inline]
     fn arrive(&mut self, _: Time, _: &mut Packet, _: &impl QueueView, dice: &mut Rng) -> Verdict {
-        match self.drop > 0.0 && dice.chance(self.drop) {
-            true => Verdict::Drop(DropReason::Early),
-            false => Verdict::Admit,
+        if self.drop > 0.0 && dice.chance(self.drop) {
+            Verdict::Drop(DropReason::Early)
+        } else {
+            Verdict::Admit
         }
     }
 

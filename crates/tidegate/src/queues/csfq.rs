@@ -257,10 +257,7 @@ impl Policy for CsfqRule {
 
     #[inline]
     fn arrive(&mut self, _: Time, _: &mut Packet, _: &impl QueueView, _: &mut Rng) -> Verdict {
-        match self.doomed {
-            true => Verdict::Drop(DropReason::Unfair),
-            false => Verdict::Admit,
-        }
+        if self.doomed { Verdict::Drop(DropReason::Unfair) } else { Verdict::Admit }
     }
 
     #[inline]

@@ -192,9 +192,10 @@ impl Qdisc for FqCodel {
                 self.old.push(queue);
             } else {
                 self.old.pop();
-                match used_up {
-                    true => self.old.push(queue),
-                    false => self.flows[queue as usize].active = false,
+                if used_up {
+                    self.old.push(queue)
+                } else {
+                    self.flows[queue as usize].active = false
                 }
             }
         }

@@ -423,9 +423,10 @@ impl Policy for PurgeRule {
         let mut price = self.price.get();
         if let Some(own) = self.own_price(pkt.flow, queue.backlog().bytes) {
             if self.overload_run >= self.config.persist {
-                return match dice.chance(self.price.probability_of(own)) {
-                    true => Verdict::Drop(DropReason::Unfair),
-                    false => Verdict::Admit,
+                return if dice.chance(self.price.probability_of(own)) {
+                    Verdict::Drop(DropReason::Unfair)
+                } else {
+                    Verdict::Admit
                 };
             }
             price = match self.config.stronger {
@@ -435,10 +436,7 @@ impl Policy for PurgeRule {
         }
         let common = price == self.price.get();
         let m = if common { self.price.probability() } else { self.price.probability_of(price) };
-        match dice.chance(m) {
-            true => self.config.ecn.verdict(MarkReason::Early),
-            false => Verdict::Admit,
-        }
+        if dice.chance(m) { self.config.ecn.verdict(MarkReason::Early) } else { Verdict::Admit }
     }
 
     #[inline]

@@ -418,12 +418,11 @@ impl SfbRule {
     /// Whether a bin that holds `qlen` is full.
     #[inline]
     fn is_full(&self, level: usize, qlen: u32) -> bool {
-        match self.config.overbook > 0.0 {
-            true => {
-                qlen as f64 * (self.config.overbook + self.in_use[level].saturating_sub(1) as f64)
-                    > self.room
-            }
-            false => qlen > self.config.bin_size,
+        if self.config.overbook > 0.0 {
+            qlen as f64 * (self.config.overbook + self.in_use[level].saturating_sub(1) as f64)
+                > self.room
+        } else {
+            qlen > self.config.bin_size
         }
     }
 
@@ -453,9 +452,10 @@ impl SfbRule {
         let may_mark = self.config.early == Early::Full
             && self.config.ecn == Signal::Mark
             && pkt.ecn.is_capable();
-        match may_mark && dice.chance(share(p_min)) {
-            true => Verdict::Mark(MarkReason::Early),
-            false => Verdict::Drop(DropReason::BinFull),
+        if may_mark && dice.chance(share(p_min)) {
+            Verdict::Mark(MarkReason::Early)
+        } else {
+            Verdict::Drop(DropReason::BinFull)
         }
     }
 

@@ -200,9 +200,10 @@ impl Policy for SfredRule {
         self.red.estimate(now, backlog);
         let max_p = self.look(pkt.flow);
         if max_p == 1.0 {
-            return match self.bucket.take(now, pkt.len) {
-                true => Verdict::Admit,
-                false => Verdict::Drop(DropReason::Penalty),
+            return if self.bucket.take(now, pkt.len) {
+                Verdict::Admit
+            } else {
+                Verdict::Drop(DropReason::Penalty)
             };
         }
         if max_p != self.red.max_p() {

@@ -112,9 +112,10 @@ impl Policy for SredRule {
         dice: &mut Rng,
     ) -> Verdict {
         let p_sred = self.p_sred(queue.backlog(), queue.link());
-        match self.is_zapped(p_sred, dice.uniform()) {
-            true => Verdict::Drop(DropReason::Early),
-            false => Verdict::Admit,
+        if self.is_zapped(p_sred, dice.uniform()) {
+            Verdict::Drop(DropReason::Early)
+        } else {
+            Verdict::Admit
         }
     }
 

@@ -75,9 +75,10 @@ impl NaiveBuffer {
         let mut dropped = Vec::new();
         while self.too_much(&[]) {
             let most = (0..self.queues.len()).map(|queue| self.length(queue)).max().unwrap();
-            let order: Vec<usize> = match self.by_turn {
-                true => turns.iter().copied().chain([queue]).collect(),
-                false => (0..self.queues.len()).collect(),
+            let order: Vec<usize> = if self.by_turn {
+                turns.iter().copied().chain([queue]).collect()
+            } else {
+                (0..self.queues.len()).collect()
             };
             let longest = order.into_iter().find(|&queue| self.length(queue) == most).unwrap();
             let longest = &mut self.queues[if most == 0 { queue } else { longest }];

@@ -257,9 +257,10 @@ impl NaiveEwfq {
             if m >= self.set.threshold * mean {
                 // Of use for a class that heeds drops only; beyond 10^9 nothing passes and so
                 // nothing changes.
-                let gamma = match self.classes[class].responsive {
-                    true => (0.5 * held.gamma + 0.5 * held.gamma * m / mean).clamp(1.0, 1e9),
-                    false => 1.0,
+                let gamma = if self.classes[class].responsive {
+                    (0.5 * held.gamma + 0.5 * held.gamma * m / mean).clamp(1.0, 1e9)
+                } else {
+                    1.0
                 };
                 kept.insert(
                     class,

@@ -208,11 +208,10 @@ impl NaiveSfb {
             let in_use = self.active[level].iter().filter(|bin| bin.qlen > 0).count().max(1);
             let bin = &mut self.active[level][(self.hash)(self.generation, level, flow)];
             let overbook = setting.overbook;
-            let full = match overbook > 0.0 {
-                true => {
-                    bin.qlen as f64 * (overbook + (in_use - 1) as f64) > overbook * setting.limit
-                }
-                false => bin.qlen > setting.bin_size,
+            let full = if overbook > 0.0 {
+                bin.qlen as f64 * (overbook + (in_use - 1) as f64) > overbook * setting.limit
+            } else {
+                bin.qlen > setting.bin_size
             };
             if full {
                 bin.change(now, &setting, setting.d_up, 1.0);

@@ -42,11 +42,13 @@ impl Twinned {
 
     /// What RED says of a packet of which BLACK says nothing.
     fn judge_by_red(&mut self, said: Said, pkt: &Packet, fate: &Fate, dice: &mut Rng) {
-        let signal =
-            |why: DropReason| match self.ecn && pkt.ecn.is_capable() && why == DropReason::Early {
-                true => Fate { dropped: None, marked: Some(MarkReason::Early) },
-                false => Fate { dropped: Some(why), marked: None },
-            };
+        let signal = |why: DropReason| {
+            if self.ecn && pkt.ecn.is_capable() && why == DropReason::Early {
+                Fate { dropped: None, marked: Some(MarkReason::Early) }
+            } else {
+                Fate { dropped: Some(why), marked: None }
+            }
+        };
         let expected = match said {
             _ if self.on_the_edge => return,
             Said::Pass => Fate::default(),

@@ -116,9 +116,12 @@ impl super::Twinned for Twinned {
         let AnyQueue::Fred(queue) = config.build(link, dice).ok()? else { return None };
         let set = Set(&config);
         let bytes = set.is("mode", "bytes");
-        let length = |size: Size| match bytes {
-            true => size.in_bytes(link.mean_packet) as f64,
-            false => size.in_packets(link.mean_packet),
+        let length = |size: Size| {
+            if bytes {
+                size.in_bytes(link.mean_packet) as f64
+            } else {
+                size.in_packets(link.mean_packet)
+            }
         };
         let setting = Setting {
             min: length(set.size("min")),

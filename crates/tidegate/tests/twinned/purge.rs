@@ -156,9 +156,10 @@ impl super::Twinned for Twinned {
         let AnyQueue::Purge(queue) = config.build(link, dice).ok()? else { return None };
         let set = Set(&config);
         let update = set.nanos("update");
-        let own = match set.is("own", "price") {
-            true => Own::Price { gain: set.number("gain"), ceiling: set.number("ceiling") },
-            false => Own::Mismatch,
+        let own = if set.is("own", "price") {
+            Own::Price { gain: set.number("gain"), ceiling: set.number("ceiling") }
+        } else {
+            Own::Mismatch
         };
         let twin = NaivePurge {
             own,

@@ -250,9 +250,8 @@ pub(super) fn length(set: &Set, link: &Link) -> (Unit, impl Fn(Size) -> f64) {
         (true, true) => Unit::BytesBefore,
         (true, false) => Unit::BytesAfter,
     };
-    let length = move |size: Size| match bytes {
-        true => size.in_bytes(mean_packet) as f64,
-        false => size.in_packets(mean_packet),
+    let length = move |size: Size| {
+        if bytes { size.in_bytes(mean_packet) as f64 } else { size.in_packets(mean_packet) }
     };
     (unit, length)
 }

@@ -30,9 +30,10 @@ impl Twinned {
     fn periods(&mut self, now: Time, backlog: u64) {
         while self.due <= now.as_nanos() {
             let backlog = backlog as f64 / self.link.mean_packet.get() as f64;
-            match self.by_backlog {
-                true => self.twin.period_by_backlog(backlog),
-                false => self.twin.period(backlog),
+            if self.by_backlog {
+                self.twin.period_by_backlog(backlog)
+            } else {
+                self.twin.period(backlog)
             }
             self.due += self.interval;
         }

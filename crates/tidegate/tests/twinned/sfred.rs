@@ -96,12 +96,11 @@ impl Qdisc for Twinned {
         let die = rolled(&before, self.queue.dice());
         let (nanos, waiting) =
             (now.as_nanos() as f64, (backlog.packets as f64, backlog.bytes as f64));
-        let said = match has_room {
-            true => Some(self.twin.arrive(nanos, waiting, pkt.flow, pkt.len as f64)),
-            false => {
-                self.twin.overflow(nanos, waiting, pkt.flow);
-                None
-            }
+        let said = if has_room {
+            Some(self.twin.arrive(nanos, waiting, pkt.flow, pkt.len as f64))
+        } else {
+            self.twin.overflow(nanos, waiting, pkt.flow);
+            None
         };
         self.on_the_edge = self.twin.is_edge(pkt.flow, self.queue.policy().red().avg());
         match said {
