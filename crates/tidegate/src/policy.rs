@@ -148,7 +148,7 @@ pub trait Policy {
 #[derive(Clone, Debug)]
 pub struct Fifo<P> {
     policy: P,
-    line: Line,
+    line: Waiting,
     /// How many at the head were let in by another rule before this one: it never hears of them.
     elders: usize,
     dice: Rng,
@@ -156,13 +156,13 @@ pub struct Fifo<P> {
 
 /// The packets that wait, and the link they wait for: what a rule sees.
 #[derive(Clone, Debug)]
-struct Line {
+struct Waiting {
     packets: Ring<Packet>,
     backlog: Backlog,
     link: Link,
 }
 
-impl QueueView for Line {
+impl QueueView for Waiting {
     #[inline]
     fn backlog(&self) -> Backlog {
         self.backlog
@@ -182,7 +182,7 @@ impl<P: Policy> Fifo<P> {
     pub fn new(policy: P, link: Link, dice: Rng) -> Fifo<P> {
         Fifo {
             policy,
-            line: Line { packets: Ring::new(), backlog: Backlog::default(), link },
+            line: Waiting { packets: Ring::new(), backlog: Backlog::default(), link },
             elders: 0,
             dice,
         }

@@ -32,21 +32,21 @@ pub struct Bins<T> {
 
 /// Where a flow's bins are, one on each level. What stands above the last level means nothing.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Places([u32; MAX_LEVELS]);
+pub struct FlowBins([u32; MAX_LEVELS]);
 
-impl Places {
+impl FlowBins {
     /// The place on `level`.
     #[inline]
-    pub fn on(&self, level: usize) -> Place {
-        Place(self.0[level])
+    pub fn on(&self, level: usize) -> BinIndex {
+        BinIndex(self.0[level])
     }
 }
 
 /// Where one bin is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place(u32);
+pub struct BinIndex(u32);
 
-impl Place {
+impl BinIndex {
     /// Its number among all bins, level by level.
     #[inline]
     pub fn index(self) -> usize {
@@ -84,8 +84,8 @@ impl<T> Bins<T> {
     /// The bins of `flow`: the halves of `mix(flow XOR key)`, scaled to 0 .. N. Not proof against
     /// somebody who can choose `flow` itself; drivers make it with a keyed hash of their own.
     #[inline]
-    pub fn places(&self, flow: u64) -> Places {
-        let mut places = Places::default();
+    pub fn places(&self, flow: u64) -> FlowBins {
+        let mut places = FlowBins::default();
         let n = self.per_level as u64;
         let mut start = 0;
         for (pair, key) in
@@ -122,17 +122,17 @@ impl<T> Bins<T> {
     }
 }
 
-impl<T> Index<Place> for Bins<T> {
+impl<T> Index<BinIndex> for Bins<T> {
     type Output = T;
     #[inline]
-    fn index(&self, place: Place) -> &T {
+    fn index(&self, place: BinIndex) -> &T {
         &self.cells[place.0 as usize]
     }
 }
 
-impl<T> IndexMut<Place> for Bins<T> {
+impl<T> IndexMut<BinIndex> for Bins<T> {
     #[inline]
-    fn index_mut(&mut self, place: Place) -> &mut T {
+    fn index_mut(&mut self, place: BinIndex) -> &mut T {
         &mut self.cells[place.0 as usize]
     }
 }

@@ -12,7 +12,7 @@ use crate::units::Time;
 
 /// What is known of a flow. Nothing but zeros is a free slot.
 #[derive(Clone, Copy, Debug, Default)]
-struct Slot {
+struct Captured {
     flow: u64,
     count: u32,
     /// Of all its captures: 65536 of 65535 at the most, which is less than 2^32.
@@ -44,7 +44,7 @@ pub struct CaptureList {
     held: usize,
     next: usize,
     /// Linear probing, with shifting back on removal.
-    slots: Vec<Slot>,
+    slots: Vec<Captured>,
     /// What all captures weigh.
     total: u32,
     frequencies: Frequencies,
@@ -62,7 +62,7 @@ impl CaptureList {
             size,
             held: 0,
             next: 0,
-            slots: alloc::vec![Slot::default(); (2 * size).next_power_of_two()],
+            slots: alloc::vec![Captured::default(); (2 * size).next_power_of_two()],
             total: 0,
             frequencies: Frequencies::default(),
         }
@@ -86,7 +86,7 @@ impl CaptureList {
     pub fn bytes(size: u32) -> u64 {
         let size = size.clamp(1, 65536) as u64;
         let per_capture = size_of::<u64>() + size_of::<u16>();
-        size * per_capture as u64 + (2 * size).next_power_of_two() * size_of::<Slot>() as u64
+        size * per_capture as u64 + (2 * size).next_power_of_two() * size_of::<Captured>() as u64
     }
 
     /// How many captures it holds.
@@ -166,8 +166,8 @@ impl CaptureList {
         self.next = if self.next + 1 == self.size { 0 } else { self.next + 1 };
         self.held += 1;
         let slot = self.find(flow);
-        let Slot { count, weight: before, .. } = self.slots[slot];
-        self.slots[slot] = Slot { flow, count: count + 1, weight: before + weight as u32 };
+        let Captured { count, weight: before, .. } = self.slots[slot];
+        self.slots[slot] = Captured { flow, count: count + 1, weight: before + weight as u32 };
         self.total += weight as u32;
         self.recount(count, count + 1);
     }
@@ -231,7 +231,7 @@ impl CaptureList {
             let from_gap = slot.wrapping_sub(gap) & mask;
             if from_home >= from_gap {
                 self.slots[gap] = self.slots[slot];
-                self.slots[slot] = Slot::default();
+                self.slots[slot] = Captured::default();
                 gap = slot;
             }
             slot = (slot + 1) & mask;

@@ -1,13 +1,14 @@
 //! CoDel's law (nichols2018 §5): watch how long packets waited, and signal ever more often while
 //! they wait too long.
 //!
-//! The law is given a [`Line`] when the link asks for a packet; it takes packets off its head, has
+//! The law is given a [`CodelQueue`] when the link asks for a packet; it takes packets off its head,
+//! has
 //! some of them signalled, and hands back the one to send. It holds no packet itself, so one line
 //! may follow it or a thousand.
 //!
 //! ```
-//! use tidegate::{Span, Time, parts::codel_law::Law};
-//! let law = Law { target: Span::from_millis(5), interval: Span::from_millis(100), mtu: 1500 };
+//! use tidegate::{Span, Time, parts::codel_law::CodelLaw};
+//! let law = CodelLaw { target: Span::from_millis(5), interval: Span::from_millis(100), mtu: 1500 };
 //! let after = |count| law.next(Time::ZERO, count).as_secs();
 //! assert_eq!((after(1), after(4), after(100)), (0.1, 0.05, 0.01));
 //! ```
@@ -16,7 +17,7 @@ use crate::units::{Span, Time};
 
 /// The constants of the law (nichols2018 §5.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Law {
+pub struct CodelLaw {
     /// A standing delay below this is acceptable.
     pub target: Span,
     /// How long the delay must have been above `target` before the first signal, and the time
@@ -26,7 +27,7 @@ pub struct Law {
     pub mtu: u64,
 }
 
-impl Law {
+impl CodelLaw {
     /// When the next signal is due, after one at `from` that was the `count`-th: interval /
     /// sqrt(count) later, so that the rate of signals rises as the square root of their number
     /// (§5.6). `count` of 0 counts as 1.
@@ -39,7 +40,7 @@ impl Law {
 }
 
 /// The line that the law takes packets from.
-pub trait Line {
+pub trait CodelQueue {
     /// Takes the head off.
     fn take(&mut self) -> Option<Packet>;
     /// What still waits for the link, in bytes: in this line and in those beside it (nichols2018
@@ -87,7 +88,12 @@ impl Control {
 
     /// The packet to send at `now`, after the signals that are due by then (§5.5).
     #[inline]
-    pub fn dequeue(&mut self, law: &Law, now: Time, line: &mut impl Line) -> Option<Packet> {
+    pub fn dequeue(
+        &mut self,
+        law: &CodelLaw,
+        now: Time,
+        line: &mut impl CodelQueue,
+    ) -> Option<Packet> {
         let (pkt, too_long) = self.take(law, now, line);
         if !self.dropping && !too_long {
             return pkt;
@@ -108,10 +114,10 @@ impl Control {
     /// kernels that mark).
     fn signal_all_due(
         &mut self,
-        law: &Law,
+        law: &CodelLaw,
         now: Time,
         mut pkt: Packet,
-        line: &mut impl Line,
+        line: &mut impl CodelQueue,
     ) -> Option<Packet> {
         while now >= self.drop_next {
             self.count = self.count.saturating_add(1);
@@ -132,7 +138,12 @@ impl Control {
 
     /// Takes the head, and says whether the delay has been above target for an interval (§5.6).
     #[inline]
-    fn take(&mut self, law: &Law, now: Time, line: &mut impl Line) -> (Option<Packet>, bool) {
+    fn take(
+        &mut self,
+        law: &CodelLaw,
+        now: Time,
+        line: &mut impl CodelQueue,
+    ) -> (Option<Packet>, bool) {
         let Some(pkt) = line.take() else {
             self.first_above = None;
             return (None, false);
@@ -148,7 +159,7 @@ impl Control {
 
     /// Enters the dropping state. Soon after the last time, the rate that held the line then is
     /// where to begin (§5.5).
-    fn enter(&mut self, law: &Law, now: Time) {
+    fn enter(&mut self, law: &CodelLaw, now: Time) {
         self.dropping = true;
         let risen = self.count - self.last_count;
         // §5.5's 16 intervals; a signal still due in the future counts as just now.
@@ -168,7 +179,8 @@ mod tests {
     /// first.
     #[test]
     fn golden_times() {
-        let law = Law { target: Span::from_millis(5), interval: Span::from_millis(100), mtu: 1500 };
+        let law =
+            CodelLaw { target: Span::from_millis(5), interval: Span::from_millis(100), mtu: 1500 };
         assert_eq!(law.next(Time::ZERO, 2).as_nanos(), 70_710_678);
         assert_eq!(law.next(Time::ZERO, 3).as_nanos(), 57_735_026);
         let tenth = (1..10).fold(Time::ZERO, |at, count| law.next(at, count));

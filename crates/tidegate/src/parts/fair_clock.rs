@@ -57,10 +57,10 @@ const ROUNDING: u32 = FRACTION - 20;
 pub const WEIGHTS: core::ops::RangeInclusive<f64> = 0.01..=10_000.0;
 
 /// A class's place in a heap: its tag as it is compared, then its number.
-type Place = Reverse<(Tag, u32)>;
+type Queued = Reverse<(Tag, u32)>;
 
 #[derive(Clone, Copy, Debug)]
-struct Class {
+struct ClassTags {
     /// One over its weight.
     per_byte: Tag,
     /// F of its head packet, or of the last one that was sent.
@@ -71,7 +71,7 @@ struct Class {
 #[derive(Clone, Debug)]
 pub struct FairClock {
     order: Order,
-    classes: Vec<Class>,
+    classes: Vec<ClassTags>,
     /// One over the sum of all weights.
     per_byte_of_all: Tag,
     /// V.
@@ -81,9 +81,9 @@ pub struct FairClock {
     /// What was sent since V was last brought up to date.
     sent: u32,
     /// Classes that may be served, by F.
-    started: BinaryHeap<Place>,
+    started: BinaryHeap<Queued>,
     /// Classes that have to wait until V reaches their S, by S.
-    early: BinaryHeap<Place>,
+    early: BinaryHeap<Queued>,
 }
 
 /// A tag as it is compared: rounded to the nearest millionth of a byte.
@@ -102,7 +102,7 @@ impl FairClock {
     pub fn new(weights: impl Iterator<Item = f64>, order: Order) -> FairClock {
         let weights: Vec<f64> =
             weights.map(|w| w.clamp(*WEIGHTS.start(), *WEIGHTS.end())).collect();
-        let class = |&weight: &f64| Class { per_byte: one_over(weight), finish: 0 };
+        let class = |&weight: &f64| ClassTags { per_byte: one_over(weight), finish: 0 };
         FairClock {
             order,
             classes: weights.iter().map(class).collect(),
@@ -117,7 +117,7 @@ impl FairClock {
 
     /// What `classes` classes take, in bytes.
     pub const fn bytes(classes: u64) -> u64 {
-        classes * (core::mem::size_of::<Class>() + 2 * core::mem::size_of::<Place>()) as u64
+        classes * (core::mem::size_of::<ClassTags>() + 2 * core::mem::size_of::<Queued>()) as u64
     }
 
     /// How many classes have packets.

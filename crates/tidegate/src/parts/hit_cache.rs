@@ -51,7 +51,7 @@ pub const MOST_FLOWS: u32 = 4096;
 
 /// 32 bytes: two to a cache line.
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+struct CachedFlow {
     flow: u64,
     fraction: f64,
     hits: u32,
@@ -64,7 +64,7 @@ struct Entry {
     next: u16,
 }
 
-impl Entry {
+impl CachedFlow {
     /// Hit + Ω' Ψ': what eq. (2) is going to divide by Ψ' + Ψ, if `before` is Ψ'.
     #[inline]
     fn weight(&self, before: f64) -> f64 {
@@ -80,7 +80,7 @@ const _: () = assert!(MOST_FLOWS < NONE as u32);
 /// the newest by a turn of the ring.
 #[derive(Clone, Debug)]
 pub struct HitCache {
-    entries: Vec<Entry>,
+    entries: Vec<CachedFlow>,
     most: usize,
     replace: Replace,
     newest: u16,
@@ -132,7 +132,7 @@ impl HitCache {
 
     /// Ψ(t − 1) of eq. (2) for this flow.
     #[inline]
-    fn before(&self, entry: &Entry) -> f64 {
+    fn before(&self, entry: &CachedFlow) -> f64 {
         if self.fresh < 1.0 { entry.before as f64 } else { self.samplings_before }
     }
 
@@ -144,7 +144,7 @@ impl HitCache {
     /// What a cache for `most` flows takes, in bytes.
     pub fn bytes(most: u32) -> u64 {
         let most = most.clamp(1, MOST_FLOWS);
-        most as u64 * size_of::<Entry>() as u64 + heads(most) as u64 * 2
+        most as u64 * size_of::<CachedFlow>() as u64 + heads(most) as u64 * 2
     }
 
     /// Ψ: samplings in this period.
@@ -238,7 +238,7 @@ impl HitCache {
         if self.replace != Replace::SpaceSaving {
             (entry.fraction, entry.hits, entry.before) = (0.0, 0, before);
         }
-        *entry = Entry { flow, hits: entry.hits + 1, next: self.heads[head], ..*entry };
+        *entry = CachedFlow { flow, hits: entry.hits + 1, next: self.heads[head], ..*entry };
         self.heads[head] = at;
     }
 
@@ -246,7 +246,7 @@ impl HitCache {
     #[cold]
     fn grow(&mut self) -> u16 {
         let at = self.entries.len() as u16;
-        self.entries.push(Entry {
+        self.entries.push(CachedFlow {
             flow: 0,
             fraction: 0.0,
             hits: 0,
@@ -272,8 +272,8 @@ impl HitCache {
     }
 
     /// The entry that comes first in this order; among equals, in the cache.
-    fn least(&self, order: impl Fn(&Entry) -> (f64, u32)) -> u16 {
-        let compare = |a: &Entry, b: &Entry| {
+    fn least(&self, order: impl Fn(&CachedFlow) -> (f64, u32)) -> u16 {
+        let compare = |a: &CachedFlow, b: &CachedFlow| {
             order(a).partial_cmp(&order(b)).unwrap_or(core::cmp::Ordering::Equal)
         };
         let least = self.entries.iter().enumerate().min_by(|(_, a), (_, b)| compare(a, b));
@@ -290,7 +290,7 @@ impl HitCache {
     fn make_newest(&mut self, at: u16) {
         // The oldest has its place already: next to the newest.
         if at != self.newest && at != self.oldest() {
-            let Entry { newer, older, .. } = self.entries[at as usize];
+            let CachedFlow { newer, older, .. } = self.entries[at as usize];
             self.entries[newer as usize].older = older;
             self.entries[older as usize].newer = newer;
             self.link_newest(at);
@@ -328,7 +328,7 @@ impl HitCache {
     /// Takes an entry out of its chain.
     #[inline]
     fn unchain(&mut self, at: u16) {
-        let Entry { flow, next, .. } = self.entries[at as usize];
+        let CachedFlow { flow, next, .. } = self.entries[at as usize];
         let head = self.head(flow);
         let mut before = self.heads[head];
         if before == at {

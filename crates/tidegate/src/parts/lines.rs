@@ -24,14 +24,14 @@ const NONE: u32 = u32::MAX;
 /// Several lines of packets over one pool.
 #[derive(Clone, Debug)]
 pub struct Lines {
-    places: Vec<Place>,
+    places: Vec<Node>,
     /// The first free place; the others follow by `next`.
     free: u32,
     lines: Vec<Ends>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct Node {
     pkt: Packet,
     /// The place behind this one in its line, or the next free one.
     next: u32,
@@ -60,7 +60,7 @@ impl Lines {
 
     /// What `lines` lines with up to `packets` packets in all take besides the packets, in bytes.
     pub const fn bytes(lines: u64, packets: u64) -> u64 {
-        let place = core::mem::size_of::<Place>() - core::mem::size_of::<Packet>();
+        let place = core::mem::size_of::<Node>() - core::mem::size_of::<Packet>();
         lines * core::mem::size_of::<Ends>() as u64 + packets * place as u64
     }
 
@@ -150,7 +150,7 @@ impl Lines {
     /// The packet at `place`, where one waits in `line`, leaves from wherever in the line it is.
     #[inline]
     pub fn remove(&mut self, line: usize, place: u32) -> Packet {
-        let Place { pkt, next, previous } = self.places[place as usize];
+        let Node { pkt, next, previous } = self.places[place as usize];
         let ends = &mut self.lines[line];
         ends.backlog.remove(pkt.len);
         match (ends.head == place, ends.tail == place) {
@@ -172,13 +172,13 @@ impl Lines {
         if self.free == NONE {
             let at = self.places.len();
             assert!(at < NONE as usize, "too many packets wait");
-            self.places.push(Place { pkt, next: NONE, previous: NONE });
+            self.places.push(Node { pkt, next: NONE, previous: NONE });
             return at as u32;
         }
         let at = self.free;
         let place = &mut self.places[at as usize];
         self.free = place.next;
-        *place = Place { pkt, next: NONE, previous: NONE };
+        *place = Node { pkt, next: NONE, previous: NONE };
         at
     }
 }

@@ -40,26 +40,26 @@ enum Inside {
     Bucket(TokenBucket),
     /// Packets that are left, how many there can be, and when the last were earned.
     Whole {
-        price: Price,
+        price: Cost,
         left: u32,
         depth: u32,
         since: Time,
     },
     /// When the last passed.
     Spaced {
-        price: Price,
+        price: Cost,
         last: Option<Time>,
     },
 }
 
 /// What a packet costs.
 #[derive(Clone, Copy, Debug)]
-struct Price {
+struct Cost {
     rate: Rate,
     packet: Bytes,
 }
 
-impl Price {
+impl Cost {
     /// How many whole packets are earned from `since` to `now`.
     fn earned(self, since: Time, now: Time) -> u128 {
         let bits = self.rate.as_bps() as u128 * now.since(since).as_nanos() as u128;
@@ -70,7 +70,7 @@ impl Price {
 impl PenaltyBox {
     /// A full box. No packet longer than `depth` ever passes a bucket.
     pub fn new(kind: Kind, rate: Rate, depth: Size, link: &Link) -> PenaltyBox {
-        let price = Price { rate, packet: link.mean_packet };
+        let price = Cost { rate, packet: link.mean_packet };
         PenaltyBox(match kind {
             Kind::Bucket => {
                 Inside::Bucket(TokenBucket::new(rate, Bytes::new(depth.in_bytes(link.mean_packet))))

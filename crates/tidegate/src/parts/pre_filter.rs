@@ -3,8 +3,8 @@
 //! and shrinks when it drops nothing, and whether the flow slows down.
 //!
 //! ```
-//! use tidegate::{Prob, Time, parts::pre_filter::{Law, Monitored}};
-//! let law = Law { decrease: Prob::clip(0.05), release: Prob::clip(0.005), release_unresponsive: Prob::clip(0.0025) };
+//! use tidegate::{Prob, Time, parts::pre_filter::{FilterLaw, Monitored}};
+//! let law = FilterLaw { decrease: Prob::clip(0.05), release: Prob::clip(0.005), release_unresponsive: Prob::clip(0.0025) };
 //! let mut flow = Monitored::new(0.05, Time::ZERO);
 //! flow.tighten(Time::ZERO, 0.03);
 //! assert!((flow.probability() - 0.08).abs() < 1e-12);
@@ -14,7 +14,7 @@ use crate::units::{Prob, Time};
 
 /// When and by how much a probability falls.
 #[derive(Clone, Copy, Debug)]
-pub struct Law {
+pub struct FilterLaw {
     /// The most by which it falls at once; a small one is halved.
     pub decrease: Prob,
     /// A flow is released at this probability.
@@ -123,7 +123,7 @@ impl Monitored {
     }
 
     /// It loses nothing to RED: P falls. Whether it is monitored on.
-    pub fn loosen(&mut self, now: Time, law: &Law) -> bool {
+    pub fn loosen(&mut self, now: Time, law: &FilterLaw) -> bool {
         let (release, by) = if self.unresponsive {
             (law.release_unresponsive.get(), 1.5)
         } else {
@@ -142,8 +142,8 @@ mod tests {
     use alloc::vec;
     use alloc::vec::Vec;
 
-    fn law() -> Law {
-        Law {
+    fn law() -> FilterLaw {
+        FilterLaw {
             decrease: Prob::clip(0.05),
             release: Prob::clip(0.005),
             release_unresponsive: Prob::clip(0.0025),

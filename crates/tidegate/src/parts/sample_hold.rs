@@ -12,8 +12,8 @@
 //! forgotten somebody ([`retain`](SampleHold::retain)), which it does at the end of each interval.
 //!
 //! ```
-//! use tidegate::{Rng, parts::sample_hold::{Rules, SampleHold}};
-//! let rules = Rules { stages: 1, cache: 100, insertion: 0.1, ..Rules::default() };
+//! use tidegate::{Rng, parts::sample_hold::{HoldRules, SampleHold}};
+//! let rules = HoldRules { stages: 1, cache: 100, insertion: 0.1, ..HoldRules::default() };
 //! let (mut flows, mut dice): (SampleHold<u64>, _) = (SampleHold::new(50, rules), Rng::from_seed(1));
 //! for n in 0..100_000u64 {
 //!     let flow = if n % 2 == 0 { 7 } else { 1_000 + n }; // one sends half of all, the rest a packet each
@@ -45,7 +45,7 @@ choices! {
 
 /// How flows are found.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Rules {
+pub struct HoldRules {
     /// How many matches in an interval it takes (k); 0: none, whoever is sampled is held
     /// (estan2002's own sample-and-hold).
     pub stages: u32,
@@ -57,10 +57,10 @@ pub struct Rules {
     pub insert: Insert,
 }
 
-impl Default for Rules {
+impl Default for HoldRules {
     /// lu2012 §V's, and 100 packets.
-    fn default() -> Rules {
-        Rules { stages: 1, cache: 100, insertion: 0.1, insert: Insert::Sampled }
+    fn default() -> HoldRules {
+        HoldRules { stages: 1, cache: 100, insertion: 0.1, insert: Insert::Sampled }
     }
 }
 
@@ -71,13 +71,13 @@ pub struct SampleHold<T: Copy> {
     /// Matches in this interval, of flows that have fewer than k; one place if k is 1.
     matches: FlowTable<u32>,
     cache: Vec<u64>,
-    rules: Rules,
+    rules: HoldRules,
 }
 
 impl<T: Copy> SampleHold<T> {
     /// Nobody held, of 1 to 2^24 `flows` that can be; other numbers are taken as the nearest of
     /// these.
-    pub fn new(flows: u32, rules: Rules) -> SampleHold<T> {
+    pub fn new(flows: u32, rules: HoldRules) -> SampleHold<T> {
         SampleHold {
             held: FlowTable::new(flows),
             matches: FlowTable::new(Self::matching(flows, &rules)),
@@ -86,12 +86,12 @@ impl<T: Copy> SampleHold<T> {
         }
     }
 
-    fn matching(flows: u32, rules: &Rules) -> u32 {
+    fn matching(flows: u32, rules: &HoldRules) -> u32 {
         if rules.stages > 1 { flows } else { 1 }
     }
 
     /// What it takes for so many flows, in bytes.
-    pub fn bytes(flows: u32, rules: &Rules) -> u64 {
+    pub fn bytes(flows: u32, rules: &HoldRules) -> u64 {
         let matches = FlowTable::<u32>::state_bytes(Self::matching(flows, rules));
         FlowTable::<T>::state_bytes(flows)
             + matches
@@ -316,7 +316,7 @@ mod tests {
     fn misses(stages: u32, packets: u64, miss: f64, len: u32) {
         let p = chance_per_byte(miss, packets, 0.5, stages, len as f64);
         let mut dice = Rng::from_seed(stages as u64);
-        let warm = Rules { stages, cache: 100, insertion: 1.0, insert: Insert::Every };
+        let warm = HoldRules { stages, cache: 100, insertion: 1.0, insert: Insert::Every };
         let mut flows: SampleHold<()> = SampleHold::new(4, warm);
         (0..100).for_each(|n| flows.remember(n % 2, &mut dice));
         flows.rules.insertion = 0.0;
@@ -347,7 +347,7 @@ mod tests {
         let exact = libm::pow(1.0 - p, bytes as f64);
         for len in [40, 1000, 20_000] {
             let mut dice = Rng::from_seed(len as u64);
-            let rules = Rules { cache: 1, insertion: 0.0, ..Rules::default() };
+            let rules = HoldRules { cache: 1, insertion: 0.0, ..HoldRules::default() };
             let mut flows: SampleHold<()> = SampleHold::new(1, rules);
             flows.remember(7, &mut dice);
             let (runs, mut missed) = (20_000, 0);
@@ -371,7 +371,7 @@ mod tests {
             let p = chance_per_byte(0.1, 500, 0.5, stages, 1000.0);
             let mut dice = Rng::from_seed(5);
             let mut flows: SampleHold<()> =
-                SampleHold::new(1_000, Rules { stages, ..Rules::default() });
+                SampleHold::new(1_000, HoldRules { stages, ..HoldRules::default() });
             let mut found = [0, 0];
             for n in 0..2_000_000_u64 {
                 let u = dice.uniform();
@@ -399,7 +399,7 @@ mod tests {
     /// Forged flows fill tables and cache and no more.
     #[test]
     fn memory_is_bounded() {
-        let rules = Rules { stages: 2, cache: 50, insertion: 1.0, insert: Insert::Every };
+        let rules = HoldRules { stages: 2, cache: 50, insertion: 1.0, insert: Insert::Every };
         let (mut flows, mut dice): (SampleHold<u64>, _) =
             (SampleHold::new(10, rules), Rng::from_seed(1));
         for n in 0..200_000_u64 {

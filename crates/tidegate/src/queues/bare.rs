@@ -38,7 +38,7 @@ choices! {
 
 choices! {
     /// By what a flow's share is estimated.
-    pub enum Share {
+    pub enum ShareBy {
         /// Its rate (eq. 4).
         Rate = "rate",
         /// What it has waiting, in the mean (eq. 5); fair is an equal part of the average backlog.
@@ -48,7 +48,7 @@ choices! {
 
 choices! {
     /// With which probability a packet is dropped below max_th.
-    pub enum Law {
+    pub enum DropCurve {
         /// A power of the flow's part of max_th (eq. 6).
         Power = "power",
         /// The same for all: the law that §III-B argues against.
@@ -86,11 +86,11 @@ crate::params! {
         /// Weight of the backlog of the moment in its average.
         weight: f64 = 0.006, "w_q", 1e-9 ..= 1.0;
         /// By what a flow's share is estimated.
-        share: Share = Share::Rate, "", 0 ..= 0;
+        share: ShareBy = ShareBy::Rate, "", 0 ..= 0;
         /// Weight of what a flow has waiting in its average, if its share is estimated by that.
         share_weight: f64 = 0.02, "w", 1e-9 ..= 1.0;
         /// With which probability a packet is dropped below max_th.
-        law: Law = Law::Power, "", 0 ..= 0;
+        law: DropCurve = DropCurve::Power, "", 0 ..= 0;
         /// That probability, if it is constant.
         chance: Prob = Prob::clip(0.02), "a", 0.0 ..= 1.0;
         /// Time constant of the rates.
@@ -166,7 +166,7 @@ struct Bounds {
 
 /// What is known of a flow.
 #[derive(Clone, Copy, Debug)]
-struct Flow {
+struct FlowAverages {
     queued: u64,
     /// Bytes since the last adjustment of beta.
     count: u64,
@@ -190,7 +190,7 @@ pub struct BareRule {
     config: BareConfig,
     threshold: Threshold,
     bounds: Bounds,
-    flows: FlowTable<Flow>,
+    flows: FlowTable<FlowAverages>,
     avg: Ewma,
     estimator: RateEstimator,
     /// The link's rate in bytes per second.
@@ -270,7 +270,7 @@ impl BareRule {
                 continue;
             }
             let (half, memory) = (2.0 * self.bounds.per_rate_fair, self.config.memory.as_secs());
-            let part = |flow: &Flow| {
+            let part = |flow: &FlowAverages| {
                 let faded = flow.rate * libm::exp(-at.since(flow.last).as_secs() / memory);
                 (half * faded).min(1.0)
             };
@@ -325,10 +325,10 @@ impl BareRule {
     #[inline]
     fn per_fair(&self) -> f64 {
         match self.config.share {
-            Share::Rate => self.bounds.per_rate_fair,
+            ShareBy::Rate => self.bounds.per_rate_fair,
             // Nothing waits, so that nobody has too much.
-            Share::Backlog if self.avg.get() <= 0.0 => 0.0,
-            Share::Backlog => self.active / self.avg.get(),
+            ShareBy::Backlog if self.avg.get() <= 0.0 => 0.0,
+            ShareBy::Backlog => self.active / self.avg.get(),
         }
     }
 
@@ -359,7 +359,7 @@ impl BareRule {
     /// Lines 2 to 12; in a full table the flow that is idle longest makes room. `None` if there is
     /// none such.
     fn enter(&mut self, now: Time, pkt: &Packet) -> Option<u32> {
-        let new = Flow {
+        let new = FlowAverages {
             queued: 0,
             count: pkt.len as u64,
             rate: 0.0,
@@ -393,8 +393,8 @@ impl BareRule {
     #[inline]
     fn is_early(&self, die: f64, part: f64, beta: f64) -> bool {
         match self.config.law {
-            Law::Power => power::is_below(die, part, beta),
-            Law::Constant => die < self.config.chance.get(),
+            DropCurve::Power => power::is_below(die, part, beta),
+            DropCurve::Constant => die < self.config.chance.get(),
         }
     }
 }
@@ -444,8 +444,8 @@ impl Policy for BareRule {
         if let Here::Known(slot) = self.here {
             let flow = &mut self.flows[slot];
             flow.rate = match self.config.share {
-                Share::Rate => self.estimator.update(flow.rate, pkt.len, now.since(flow.last)),
-                Share::Backlog => {
+                ShareBy::Rate => self.estimator.update(flow.rate, pkt.len, now.since(flow.last)),
+                ShareBy::Backlog => {
                     let queued = (flow.queued + pkt.len as u64) as f64;
                     flow.rate + self.config.share_weight * (queued - flow.rate)
                 }
@@ -565,7 +565,7 @@ impl Entry for Bare {
             let why = alloc::format!("must not be below beta_min = {}", config.beta_min);
             return Err(ConfigError::new("beta_max", config.beta_max, why));
         }
-        if config.share == Share::Backlog && config.active == Active::ByRate {
+        if config.share == ShareBy::Backlog && config.active == Active::ByRate {
             return Err(ConfigError::new("active", "by_rate", "needs share = rate"));
         }
         if !(config.beta_min..=config.beta_max).contains(&config.beta) {
@@ -580,6 +580,7 @@ impl Entry for Bare {
     }
 
     fn state_bytes(config: &BareConfig, _: &Link) -> u64 {
-        core::mem::size_of::<BareRule>() as u64 + FlowTable::<Flow>::state_bytes(config.flows)
+        core::mem::size_of::<BareRule>() as u64
+            + FlowTable::<FlowAverages>::state_bytes(config.flows)
     }
 }

@@ -27,7 +27,7 @@ choices! {
 
 choices! {
     /// Of what a flow's fair share is one.
-    pub enum Share {
+    pub enum ShareOf {
         /// Of what arrives, by the estimated number of flows, as printed.
         Arrivals = "arrivals",
         /// Of what the line carries, max-min fairly over the captured flows: while no more arrives than that, nobody is above it.
@@ -49,7 +49,7 @@ crate::params! {
         /// What a captured packet counts for when flows are judged.
         weigh: Weigh = Weigh::Packets, "", 0 ..= 0;
         /// Of what a flow's fair share is one.
-        share: Share = Share::Arrivals, "S", 0 ..= 0;
+        share: ShareOf = ShareOf::Arrivals, "S", 0 ..= 0;
         /// With `share = line`: by this part an empty queue adds to what the line carries, and a full one takes away.
         pull: f64 = 0.0, "", 0.0 ..= 1.0;
         /// Below this part of the limit the drop probability shrinks with the backlog; 0: it never does.
@@ -62,7 +62,7 @@ crate::params! {
 impl CareConfig {
     /// Whether it matters when a packet was captured.
     fn stamps(&self) -> bool {
-        self.expire.as_nanos() > 0 || self.share == Share::Line
+        self.expire.as_nanos() > 0 || self.share == ShareOf::Line
     }
 }
 
@@ -156,7 +156,7 @@ impl CareRule {
         if self.list.len() < self.config.least_captures as usize {
             return 0.0;
         }
-        if self.config.share == Share::Line {
+        if self.config.share == ShareOf::Line {
             let count = self.list.count(flow) as f64;
             return if count > self.level { 1.0 - self.level / count } else { 0.0 };
         }
@@ -227,7 +227,7 @@ impl Policy for CareRule {
             self.flows.update(&self.list, pkt.flow);
         }
         self.arrived += pkt.len.min(u16::MAX as u32) as u64;
-        if (captured || expired) && self.config.share == Share::Line {
+        if (captured || expired) && self.config.share == ShareOf::Line {
             self.judge_anew(now, queue.backlog().bytes);
         }
         let drop = self.drop_probability(pkt.flow);
@@ -282,7 +282,7 @@ impl Entry for Care {
                     flow_occasions: occasions,
                     capture: Prob::clip((occasions as f64 / virtual_buffer).max(1e-6)),
                     weigh: Weigh::Chance,
-                    share: Share::Line,
+                    share: ShareOf::Line,
                     pull: 0.5,
                     gate: 0.05,
                     expire: Span::from_nanos(TARGET_RTT.as_nanos() * 20),

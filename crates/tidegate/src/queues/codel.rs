@@ -2,7 +2,7 @@
 use crate::config::ConfigError;
 use crate::entry::{Entry, Info, Preset, TARGET_RTT};
 use crate::packet::{Ecn, Packet};
-use crate::parts::codel_law::{Control, Law, Line};
+use crate::parts::codel_law::{CodelLaw, CodelQueue, Control};
 use crate::parts::ring::Ring;
 use crate::policy::Signal;
 use crate::qdisc::{Backlog, DropReason, Gauge, Link, MarkReason, Qdisc, Sink};
@@ -24,8 +24,8 @@ crate::params! {
 }
 
 impl CodelConfig {
-    fn law(&self) -> Law {
-        Law { target: self.target, interval: self.interval, mtu: self.mtu.get() }
+    fn law(&self) -> CodelLaw {
+        CodelLaw { target: self.target, interval: self.interval, mtu: self.mtu.get() }
     }
 }
 
@@ -37,7 +37,7 @@ pub(super) const WHY: MarkReason = MarkReason::Forced;
 pub struct Codel {
     waiting: Waiting,
     control: Control,
-    law: Law,
+    law: CodelLaw,
     link: Link,
     ecn: Signal,
 }
@@ -49,14 +49,14 @@ struct Waiting {
 }
 
 /// The waiting packets as the law sees them, with who is to hear of its signals.
-struct Head<'a, S: ?Sized> {
+struct HeadOfQueue<'a, S: ?Sized> {
     waiting: &'a mut Waiting,
     ecn: Signal,
     now: Time,
     out: &'a mut S,
 }
 
-impl<S: Sink + ?Sized> Line for Head<'_, S> {
+impl<S: Sink + ?Sized> CodelQueue for HeadOfQueue<'_, S> {
     #[inline]
     fn take(&mut self) -> Option<Packet> {
         let pkt = self.waiting.packets.pop()?;
@@ -103,7 +103,7 @@ impl Qdisc for Codel {
 
     #[inline]
     fn dequeue<S: Sink + ?Sized>(&mut self, now: Time, out: &mut S) -> Option<Packet> {
-        let mut head = Head { waiting: &mut self.waiting, ecn: self.ecn, now, out };
+        let mut head = HeadOfQueue { waiting: &mut self.waiting, ecn: self.ecn, now, out };
         self.control.dequeue(&self.law, now, &mut head)
     }
 

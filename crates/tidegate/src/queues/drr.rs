@@ -39,14 +39,14 @@ crate::params! {
 pub struct Drr {
     classes: Classes,
     robin: RoundRobin,
-    accounts: Vec<Account>,
+    accounts: Vec<Balance>,
     /// The queue that has had its quantum in the visit that is going on.
     visited: Option<u32>,
 }
 
 /// Of a queue; means something only while it has packets.
 #[derive(Clone, Copy, Debug)]
-struct Account {
+struct Balance {
     /// Q_i, in bytes.
     quantum: u64,
     /// DC_i, in bytes: what it may still send.
@@ -98,7 +98,7 @@ impl Drr {
     #[cold]
     fn skip_rounds(&mut self) {
         let missing = |class: usize| {
-            let Account { quantum, deficit } = self.accounts[class];
+            let Balance { quantum, deficit } = self.accounts[class];
             let len = self.robin.held().head(class).map_or(0, |pkt| pkt.len as u64);
             len.saturating_sub(deficit).div_ceil(quantum)
         };
@@ -193,7 +193,7 @@ impl Entry for Drr {
     fn build(config: &DrrConfig, link: Link, mut dice: Rng) -> Result<Self, ConfigError> {
         let quantum = |class| {
             let exact = config.quantum.get() as f64 * config.weights.of(class);
-            Account { quantum: (exact + 0.5).max(1.0) as u64, deficit: 0 }
+            Balance { quantum: (exact + 0.5).max(1.0) as u64, deficit: 0 }
         };
         Ok(Drr {
             classes: Classes::new(config.map, config.classes, config.ways, &mut dice),
@@ -206,7 +206,7 @@ impl Entry for Drr {
 
     fn state_bytes(config: &DrrConfig, link: &Link) -> u64 {
         let classes = config.classes as u64;
-        let accounts = classes * core::mem::size_of::<Account>() as u64;
+        let accounts = classes * core::mem::size_of::<Balance>() as u64;
         core::mem::size_of::<Drr>() as u64
             + RoundRobin::bytes(classes, link)
             + accounts

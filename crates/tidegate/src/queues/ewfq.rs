@@ -10,7 +10,7 @@ use crate::parts::class_lines::ClassLines;
 use crate::parts::every::Every;
 use crate::parts::fair_clock::Order;
 use crate::parts::fair_control::FairControl;
-use crate::parts::sample_hold::{Insert, Rules, SampleHold, chance_per_byte};
+use crate::parts::sample_hold::{HoldRules, Insert, SampleHold, chance_per_byte};
 use crate::parts::spread::{Classes, Map, Ways};
 use crate::qdisc::{Backlog, DropReason, Gauge, Link, Qdisc, Sink};
 use crate::rng::Rng;
@@ -28,7 +28,7 @@ choices! {
 
 choices! {
     /// In which unit the controller of m_fair sees the backlog.
-    pub enum Unit {
+    pub enum BacklogUnit {
         /// Bytes.
         Bytes = "bytes",
         /// Bits: gains eight times as high.
@@ -38,7 +38,7 @@ choices! {
 
 choices! {
     /// Over which time a class is judged.
-    pub enum Window {
+    pub enum JudgedOver {
         /// The interval before this one.
         Whole = "whole",
         /// The t_i that end with the last update: of the interval before, the part that has not gone by.
@@ -68,7 +68,7 @@ choices! {
 
 choices! {
     /// Who goes when the shared buffer is full.
-    pub enum Overflow {
+    pub enum EwfqVictim {
         /// The packet that arrives.
         Arrival = "arrival",
         /// The last packet of the longest line, by weight. Which one that is is seen when packets come.
@@ -102,7 +102,7 @@ crate::params! {
         /// The backlog aimed at, as a share of the limit.
         target: Prob = Prob::clip(0.5), "q_target", 0.0 ..= 1.0;
         /// In which unit the controller sees the backlog; m_fair is in bytes.
-        unit: Unit = Unit::Bytes, "", 0 ..= 0;
+        unit: BacklogUnit = BacklogUnit::Bytes, "", 0 ..= 0;
         /// What the backlog at the step before weighs.
         alpha: f64 = 0.85, "alpha", 0.0 ..= 1_000_000.0;
         /// What the backlog of the moment weighs.
@@ -110,7 +110,7 @@ crate::params! {
         /// Over what time bytes are counted, in whole updates.
         interval: Span = Span::from_millis(1000), "t_i", 1_000 ..= 3_600_000_000_000_u64;
         /// Whether a class is judged by whole intervals or by one that slides.
-        window: Window = Window::Whole, "", 0 ..= 0;
+        window: JudgedOver = JudgedOver::Whole, "", 0 ..= 0;
         /// How far m_fair may rise.
         ceiling: Ceiling = Ceiling::Link, "", 0 ..= 0;
         /// How far m_fair may fall.
@@ -118,7 +118,7 @@ crate::params! {
         /// A class loses nothing unless it sends so many times m_fair, by weight.
         leeway: f64 = 1.0, "", 1.0 ..= 1000.0;
         /// Who goes when the shared buffer is full.
-        overflow: Overflow = Overflow::Arrival, "", 0 ..= 0;
+        overflow: EwfqVictim = EwfqVictim::Arrival, "", 0 ..= 0;
         /// The greatest round-trip time that flows may have.
         rtt: Span = Span::from_millis(500), "RTT_o", 1_000 ..= 3_600_000_000_000_u64;
         /// Length of a TCP flow's packets.
@@ -167,7 +167,7 @@ pub struct Held {
 
 /// What a class is, and what follows from its weight.
 #[derive(Clone, Copy, Debug)]
-struct Class {
+struct ClassState {
     responsive: Responsive,
     /// 1 / w_i, the least of all w being 1.
     per_weight: f64,
@@ -177,7 +177,7 @@ struct Class {
     chance: f64,
 }
 
-impl Class {
+impl ClassState {
     /// So many bytes, by weight.
     #[inline]
     fn by_weight(&self, bytes: u64) -> u64 {
@@ -189,7 +189,7 @@ impl Class {
 #[derive(Clone, Debug)]
 pub struct Ewfq {
     classes: Classes,
-    kinds: Vec<Class>,
+    kinds: Vec<ClassState>,
     held: ClassLines,
     senders: SampleHold<Held>,
     control: FairControl,
@@ -204,7 +204,7 @@ pub struct Ewfq {
     /// What r_fair of §III-A is, as far as it has been worked out.
     r_fair: f64,
     leeway: f64,
-    overflow: Overflow,
+    overflow: EwfqVictim,
     /// The class with the longest line by weight, as far as was seen when packets came.
     longest: usize,
     /// m_fair at these, added up.
@@ -260,7 +260,7 @@ impl Load {
 /// By what a held class is judged.
 #[derive(Clone, Copy, Debug)]
 struct Judging {
-    window: Window,
+    window: JudgedOver,
     settle: Span,
     /// t_i in seconds.
     interval: f64,
@@ -271,8 +271,8 @@ impl Judging {
     #[inline]
     fn sent(&self, now: Time, held: &Held) -> Option<f64> {
         match self.window {
-            Window::Whole if held.sent.is_none() => self.at_its_pace(now, held),
-            Window::Whole | Window::Sliding => held.sent,
+            JudgedOver::Whole if held.sent.is_none() => self.at_its_pace(now, held),
+            JudgedOver::Whole | JudgedOver::Sliding => held.sent,
         }
     }
 
@@ -287,8 +287,8 @@ impl Judging {
     /// of a class that was found in it, at its pace; `None` if it was found just now.
     fn of_interval(&self, now: Time, held: &Held) -> Option<f64> {
         match self.window {
-            Window::Sliding if held.before.is_none() => self.at_its_pace(now, held),
-            Window::Whole | Window::Sliding => Some(held.bytes as f64),
+            JudgedOver::Sliding if held.before.is_none() => self.at_its_pace(now, held),
+            JudgedOver::Whole | JudgedOver::Sliding => Some(held.bytes as f64),
         }
     }
 }
@@ -333,7 +333,7 @@ impl Ewfq {
         let q = self.held.all().bytes as f64;
         while let Some(at) = self.every.step(now) {
             self.updated += 1;
-            if self.judging.window == Window::Sliding {
+            if self.judging.window == JudgedOver::Sliding {
                 self.slide(at);
             }
             self.control.range = self.range(at);
@@ -464,7 +464,7 @@ impl Ewfq {
     /// After an arrival of `class`: whether its line is the longest now.
     #[inline]
     fn compare(&mut self, class: usize) {
-        if self.overflow == Overflow::Longest && self.length(class) > self.length(self.longest) {
+        if self.overflow == EwfqVictim::Longest && self.length(class) > self.length(self.longest) {
             self.longest = class;
         }
     }
@@ -481,7 +481,7 @@ impl Ewfq {
         out: &mut S,
     ) -> bool {
         self.compare(class);
-        while self.overflow == Overflow::Longest && !self.link.has_room(self.held.all(), len) {
+        while self.overflow == EwfqVictim::Longest && !self.link.has_room(self.held.all(), len) {
             let own = self.kinds[class].by_weight(self.held.of(class).bytes + len as u64);
             if self.length(self.longest) <= own {
                 return false;
@@ -489,7 +489,7 @@ impl Ewfq {
             let Some(victim) = self.held.pop_tail(self.longest) else { return false };
             out.dropped(now, &victim, DropReason::Evicted);
         }
-        self.overflow == Overflow::Longest
+        self.overflow == EwfqVictim::Longest
     }
 }
 
@@ -536,8 +536,8 @@ impl Qdisc for Ewfq {
 }
 
 impl EwfqConfig {
-    fn rules(&self) -> Rules {
-        Rules {
+    fn rules(&self) -> HoldRules {
+        HoldRules {
             stages: self.stages,
             cache: self.cache,
             insertion: self.insertion.get(),
@@ -564,8 +564,8 @@ impl EwfqConfig {
     fn control(&self, link: &Link) -> FairControl {
         let least = self.packet.get() as f64;
         let gain = match self.unit {
-            Unit::Bytes => 1.0,
-            Unit::Bits => 8.0,
+            BacklogUnit::Bytes => 1.0,
+            BacklogUnit::Bits => 8.0,
         };
         let most = (link.rate.as_bps() as f64 / 8.0 * self.seconds()).max(least);
         FairControl {
@@ -578,7 +578,7 @@ impl EwfqConfig {
         }
     }
 
-    fn kinds(&self, link: &Link) -> Vec<Class> {
+    fn kinds(&self, link: &Link) -> Vec<ClassState> {
         let len = self.packet.get() as f64;
         let share = 1.0 / self.busy.min(self.classes) as f64;
         let packets = (self.fair(link) / len) as u64;
@@ -591,7 +591,7 @@ impl EwfqConfig {
         let kind = |(class, weight): (usize, f64)| {
             let per_weight = least / weight;
             let flows = self.flows.of(class) * per_weight;
-            Class {
+            ClassState {
                 responsive: self.responsive.of(class),
                 per_weight,
                 factor: flows * flows,
@@ -608,12 +608,12 @@ fn auto(link: &Link) -> EwfqConfig {
     EwfqConfig {
         classes: auto_buckets(link),
         ways: WAYS,
-        unit: Unit::Bits,
-        window: Window::Sliding,
+        unit: BacklogUnit::Bits,
+        window: JudgedOver::Sliding,
         ceiling: Ceiling::Largest,
         floor: Floor::Fair,
         leeway: 1.25,
-        overflow: Overflow::Longest,
+        overflow: EwfqVictim::Longest,
         miss: Prob::ZERO,
         stages: 0,
         ..EwfqConfig::default()
@@ -640,7 +640,7 @@ impl Entry for Ewfq {
                 classes: 3,
                 map: Map::Class,
                 responsive: ByClass::each(&[Responsive::On, Responsive::On, Responsive::Off]),
-                unit: Unit::Bits,
+                unit: BacklogUnit::Bits,
                 ceiling: Ceiling::Largest,
                 ..EwfqConfig::default()
             },
@@ -685,7 +685,7 @@ impl Entry for Ewfq {
 
     fn state_bytes(config: &EwfqConfig, link: &Link) -> u64 {
         let classes = config.classes as u64;
-        let kinds = classes * core::mem::size_of::<Class>() as u64;
+        let kinds = classes * core::mem::size_of::<ClassState>() as u64;
         let senders = SampleHold::<Held>::bytes(config.classes, &config.rules());
         let ways =
             if config.map == Map::Flow { Ways::bytes(config.classes, config.ways) } else { 0 };

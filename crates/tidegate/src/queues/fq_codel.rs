@@ -6,7 +6,7 @@ use super::codel::{auto_mtu, auto_times, signal};
 use crate::config::ConfigError;
 use crate::entry::{Entry, FOREVER, HashTable, Info, Preset, WAYS, auto_buckets};
 use crate::packet::Packet;
-use crate::parts::codel_law::{Control, Law, Line};
+use crate::parts::codel_law::{CodelLaw, CodelQueue, Control};
 use crate::parts::longest::{By, Longest};
 use crate::parts::ring::Ring;
 use crate::parts::spread::Ways;
@@ -41,13 +41,13 @@ crate::params! {
 #[derive(Clone, Debug)]
 pub struct FqCodel {
     held: Longest,
-    flows: Vec<Flow>,
+    flows: Vec<FlowQueue>,
     /// Queues that became active and have not used up their first quantum; their order is their
     /// turn.
     new: Ring<u32>,
     /// The other active queues.
     old: Ring<u32>,
-    law: Law,
+    law: CodelLaw,
     link: Link,
     ecn: Signal,
     quantum: i64,
@@ -57,7 +57,7 @@ pub struct FqCodel {
 
 /// What is kept of a queue besides its packets.
 #[derive(Clone, Debug, Default)]
-struct Flow {
+struct FlowQueue {
     control: Control,
     /// What it may still send in its turn, in bytes; a last packet may overdraw it.
     credit: i64,
@@ -66,7 +66,7 @@ struct Flow {
 }
 
 /// One queue as CoDel's law sees it.
-struct Head<'a, S: ?Sized> {
+struct HeadOfFlow<'a, S: ?Sized> {
     held: &'a mut Longest,
     queue: usize,
     ecn: Signal,
@@ -74,7 +74,7 @@ struct Head<'a, S: ?Sized> {
     out: &'a mut S,
 }
 
-impl<S: Sink + ?Sized> Line for Head<'_, S> {
+impl<S: Sink + ?Sized> CodelQueue for HeadOfFlow<'_, S> {
     #[inline]
     fn take(&mut self) -> Option<Packet> {
         self.held.pop(self.queue)
@@ -149,7 +149,7 @@ impl FqCodel {
     #[inline]
     fn send<S: Sink + ?Sized>(&mut self, queue: usize, now: Time, out: &mut S) -> Option<Packet> {
         let flow = &mut self.flows[queue];
-        let mut head = Head { held: &mut self.held, queue, ecn: self.ecn, now, out };
+        let mut head = HeadOfFlow { held: &mut self.held, queue, ecn: self.ecn, now, out };
         let pkt = flow.control.dequeue(&self.law, now, &mut head)?;
         flow.credit -= pkt.len as i64;
         Some(pkt)
@@ -254,10 +254,14 @@ impl Entry for FqCodel {
         let flows = config.flows as usize;
         Ok(FqCodel {
             held: Longest::new(flows, By::Bytes),
-            flows: vec![Flow::default(); flows],
+            flows: vec![FlowQueue::default(); flows],
             new: Ring::with_capacity(flows),
             old: Ring::with_capacity(flows),
-            law: Law { target: config.target, interval: config.interval, mtu: config.mtu.get() },
+            law: CodelLaw {
+                target: config.target,
+                interval: config.interval,
+                mtu: config.mtu.get(),
+            },
             link,
             ecn: config.ecn,
             quantum: config.quantum.get() as i64,
@@ -268,7 +272,7 @@ impl Entry for FqCodel {
 
     fn state_bytes(config: &FqCodelConfig, link: &Link) -> u64 {
         let flows = config.flows as u64;
-        let per_flow = core::mem::size_of::<Flow>() + 2 * core::mem::size_of::<u32>();
+        let per_flow = core::mem::size_of::<FlowQueue>() + 2 * core::mem::size_of::<u32>();
         let lists = Longest::bytes(flows, link.most_packets()) + flows * per_flow as u64;
         core::mem::size_of::<FqCodel>() as u64 + lists + Ways::bytes(config.flows, config.ways)
     }

@@ -16,7 +16,7 @@ pub type Fred = Fifo<FredRule>;
 
 choices! {
     /// In what queues are counted.
-    pub enum Mode {
+    pub enum CountedIn {
         /// Packets, whatever their length.
         Packets = "packets",
         /// Bytes.
@@ -48,7 +48,7 @@ crate::params! {
         /// Weight of the queue of the moment in its average.
         weight: f64 = 0.002, "w_q", 1e-9 ..= 1.0;
         /// In what queues are counted.
-        mode: Mode = Mode::Packets, "", 0 ..= 0;
+        mode: CountedIn = CountedIn::Packets, "", 0 ..= 0;
         /// A flow that has less waiting loses nothing at random.
         min_queue: Size = Size::Packets(2), "minq", 0 ..= 1_000_000_000;
         /// A flow that has this much waiting is refused, with a strike.
@@ -68,7 +68,7 @@ crate::params! {
 
 /// What is known of a flow, while something of it waits.
 #[derive(Clone, Copy, Debug)]
-struct Flow {
+struct FlowState {
     bytes: u64,
     packets: u32,
     strikes: u32,
@@ -76,7 +76,7 @@ struct Flow {
 
 /// The thresholds in the unit of the mode.
 #[derive(Clone, Copy, Debug)]
-struct Lengths {
+struct Thresholds {
     min: f64,
     max: f64,
     min_queue: f64,
@@ -88,11 +88,11 @@ struct Lengths {
     slope: f64,
 }
 
-impl Lengths {
-    fn new(config: &FredConfig, mean_packet: Bytes) -> Result<Lengths, ConfigError> {
+impl Thresholds {
+    fn new(config: &FredConfig, mean_packet: Bytes) -> Result<Thresholds, ConfigError> {
         let length = |size: Size| match config.mode {
-            Mode::Packets => size.in_packets(mean_packet),
-            Mode::Bytes => size.in_bytes(mean_packet) as f64,
+            CountedIn::Packets => size.in_packets(mean_packet),
+            CountedIn::Bytes => size.in_bytes(mean_packet) as f64,
         };
         let (min, max) = (length(config.min), length(config.max));
         if max <= min {
@@ -102,7 +102,7 @@ impl Lengths {
                 alloc::format!("must be above min = {}", config.min),
             ));
         }
-        Ok(Lengths {
+        Ok(Thresholds {
             min,
             max,
             min_queue: length(config.min_queue),
@@ -118,8 +118,8 @@ impl Lengths {
 #[derive(Clone, Debug)]
 pub struct FredRule {
     config: FredConfig,
-    lengths: Lengths,
-    flows: FlowTable<Flow>,
+    lengths: Thresholds,
+    flows: FlowTable<FlowState>,
     avg: Ewma,
     /// Packets since the last random drop; −1 while the average is below `min`.
     count: f64,
@@ -132,7 +132,7 @@ pub struct FredRule {
 impl FredRule {
     fn new(config: &FredConfig, link: &Link) -> Result<FredRule, ConfigError> {
         Ok(FredRule {
-            lengths: Lengths::new(config, link.mean_packet)?,
+            lengths: Thresholds::new(config, link.mean_packet)?,
             flows: FlowTable::new(config.flows),
             avg: Ewma::new(config.weight),
             count: -1.0,
@@ -166,8 +166,8 @@ impl FredRule {
     #[inline]
     fn measure(&self, packets: u32, bytes: u64) -> f64 {
         match self.config.mode {
-            Mode::Packets => packets as f64,
-            Mode::Bytes => bytes as f64,
+            CountedIn::Packets => packets as f64,
+            CountedIn::Bytes => bytes as f64,
         }
     }
 
@@ -253,7 +253,7 @@ impl Policy for FredRule {
         }
         match (self.judge(qlen, share, dice), known) {
             (Verdict::Admit, None) => {
-                match self.flows.insert(pkt.flow, Flow { bytes: 0, packets: 0, strikes: 0 }) {
+                match self.flows.insert(pkt.flow, FlowState { bytes: 0, packets: 0, strikes: 0 }) {
                     Some(slot) => pkt.tag = slot,
                     None => return Verdict::Drop(DropReason::Overlimit),
                 }
@@ -299,8 +299,8 @@ impl Policy for FredRule {
 
     fn probe(&self, see: &mut dyn FnMut(Gauge)) {
         let unit = match self.config.mode {
-            Mode::Packets => "packets",
-            Mode::Bytes => "bytes",
+            CountedIn::Packets => "packets",
+            CountedIn::Bytes => "bytes",
         };
         see(Gauge { name: "avg", unit, value: self.avg() });
         see(Gauge { name: "share", unit, value: self.share() });
@@ -346,7 +346,7 @@ impl Entry for Fred {
                 min: Size::Bytes(40_000),
                 max: Size::Bytes(160_000),
                 probability: Prob::clip(0.2),
-                mode: Mode::Bytes,
+                mode: CountedIn::Bytes,
                 min_queue: Size::Bytes(2000),
                 max_queue: Size::Bytes(40_000),
                 ..FredConfig::default()
@@ -372,7 +372,7 @@ impl Entry for Fred {
     }
 
     fn state_bytes(config: &FredConfig, _: &Link) -> u64 {
-        core::mem::size_of::<FredRule>() as u64 + FlowTable::<Flow>::state_bytes(config.flows)
+        core::mem::size_of::<FredRule>() as u64 + FlowTable::<FlowState>::state_bytes(config.flows)
     }
 }
 

@@ -18,7 +18,7 @@ pub type Purge = Fifo<PurgeRule>;
 
 choices! {
     /// In what eq. (3) counts.
-    pub enum Unit {
+    pub enum LoadUnit {
         /// Bits and bits per second.
         Bits = "bits",
         /// Bytes and bytes per second.
@@ -62,7 +62,7 @@ choices! {
 
 choices! {
     /// When the count of flows begins anew.
-    pub enum Window {
+    pub enum CountWindow {
         /// In each period.
         Period = "period",
         /// Never: whoever was counted once counts for ever.
@@ -112,7 +112,7 @@ crate::params! {
         /// By what part of the samplings of the past a flow is judged that is new in the cache; 1 is eq. (2).
         fresh: f64 = 1.0, "", 0.0 ..= 1.0;
         /// When the count of flows begins anew.
-        window: Window = Window::Period, "", 0 ..= 0;
+        window: CountWindow = CountWindow::Period, "", 0 ..= 0;
         /// How many high-bandwidth flows are remembered.
         cache: u32 = 50, "HBF", 1 ..= 4096;
         /// Who makes room in a full cache.
@@ -128,7 +128,7 @@ crate::params! {
         /// Which packets' flows are counted.
         count: Input = Input::Offered, "", 0 ..= 0;
         /// In what eq. (3) counts.
-        unit: Unit = Unit::Bits, "", 0 ..= 0;
+        unit: LoadUnit = LoadUnit::Bits, "", 0 ..= 0;
         /// Which packets the price counts as input.
         input: Input = Input::Admitted, "X", 0 ..= 0;
         /// What a flow's excess over the fair share multiplies.
@@ -196,9 +196,9 @@ impl PurgeRule {
     fn new(config: &PurgeConfig, link: &Link, dice: &mut Rng) -> PurgeRule {
         let per_second = link.rate.as_bps() as f64 / 8.0;
         let of_a_byte = match config.unit {
-            Unit::Bits => 8.0,
-            Unit::Bytes => 1.0,
-            Unit::Packets => 1.0 / link.mean_packet.get() as f64,
+            LoadUnit::Bits => 8.0,
+            LoadUnit::Bytes => 1.0,
+            LoadUnit::Packets => 1.0 / link.mean_packet.get() as f64,
         };
         let target_bytes = config.target.in_bytes(link.mean_packet);
         let per_update = link.packets_per_second() * config.price_interval.as_secs();
@@ -384,7 +384,7 @@ impl PurgeRule {
         self.flows = self.sketch.estimate();
         // A key for each period: a collision does not outlive it. Derived, so that the dice are the
         // packets' alone.
-        if self.config.window == Window::Period {
+        if self.config.window == CountWindow::Period {
             self.sketch.clear(crate::rng::mix(self.sketch.key()));
         }
         self.input = self.offered as f64 * self.of_a_byte / self.config.interval.as_secs();
@@ -641,7 +641,9 @@ mod tests {
     /// more than its capacity.
     #[test]
     fn input_is_per_second() {
-        for (unit, rate) in [(Unit::Bits, 8e6), (Unit::Bytes, 1e6), (Unit::Packets, 1e3)] {
+        for (unit, rate) in
+            [(LoadUnit::Bits, 8e6), (LoadUnit::Bytes, 1e6), (LoadUnit::Packets, 1e3)]
+        {
             let mut rule =
                 rule(|config| (config.unit, config.interval) = (unit, Span::from_millis(250)));
             for (offered, run) in [(250_000, 0), (250_001, 1), (250_001, 2), (250_000, 0)] {

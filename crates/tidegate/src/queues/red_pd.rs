@@ -4,7 +4,7 @@ use crate::config::ConfigError;
 use crate::entry::{Entry, Info, Preset};
 use crate::packet::Packet;
 use crate::parts::drop_history::{Account, DropHistory, Keep, MOST_LISTS};
-use crate::parts::pre_filter::{Law, Monitored, Record};
+use crate::parts::pre_filter::{FilterLaw, Monitored, Record};
 use crate::policy::{Fifo, Policy, QueueView, Signal, Verdict};
 use crate::qdisc::{DropReason, Gauge, Link, MarkReason};
 use crate::queues::red::{self, Gentle, IdleDecay, Leniency, Mode, RedConfig, RedRule, Wait};
@@ -37,7 +37,7 @@ choices! {
 
 choices! {
     /// Whose rules RED follows where they differ.
-    pub enum Rules {
+    pub enum RedRules {
         /// floyd1993's.
         Floyd1993 = "floyd1993",
         /// ns-2's: RED's `idle_decay` m+1, `on_crossing` and `short_queue` pass.
@@ -95,7 +95,7 @@ crate::params! {
         /// RED: whether at least 1/p_b packets pass between two signals.
         wait: Wait = Wait::Off, "", 0 ..= 0;
         /// RED: whose rules it follows where they differ.
-        rules: Rules = Rules::Floyd1993, "", 0 ..= 0;
+        rules: RedRules = RedRules::Floyd1993, "", 0 ..= 0;
         /// Whether RED marks ECN-capable packets instead of dropping them; the pre-filter always drops.
         ecn: Signal = Signal::Mark, "", 0 ..= 0;
     }
@@ -104,8 +104,8 @@ crate::params! {
 impl RedPdConfig {
     fn red(&self, link: &Link) -> Result<RedRule, ConfigError> {
         let (idle_decay, leniency) = match self.rules {
-            Rules::Floyd1993 => (IdleDecay::M, Leniency::Roll),
-            Rules::Ns2 => (IdleDecay::MPlusOne, Leniency::Pass),
+            RedRules::Floyd1993 => (IdleDecay::M, Leniency::Roll),
+            RedRules::Ns2 => (IdleDecay::MPlusOne, Leniency::Pass),
         };
         let config = RedConfig {
             min: self.min,
@@ -133,9 +133,9 @@ impl RedPdConfig {
 
 /// How long the last lists were, newest last.
 #[derive(Clone, Debug)]
-struct Lengths([Span; MOST_LISTS as usize]);
+struct ListLengths([Span; MOST_LISTS as usize]);
 
-impl Lengths {
+impl ListLengths {
     fn push(&mut self, length: Span) {
         self.0.copy_within(1.., 0);
         self.0[MOST_LISTS as usize - 1] = length;
@@ -157,12 +157,12 @@ pub struct RedPdRule {
     red: RedRule,
     min_th: f64,
     history: DropHistory<Monitored>,
-    law: Law,
+    law: FilterLaw,
     /// What came to RED and what RED dropped since the list was opened, in bytes.
     arrived: u64,
     dropped: u64,
     p_avg: f64,
-    lengths: Lengths,
+    lengths: ListLengths,
     /// When the open list ends, and how long it is then.
     due: Time,
     length: Span,
@@ -184,7 +184,7 @@ impl RedPdRule {
             min_th: red.thresholds().0,
             red,
             history: DropHistory::new(config.lists, config.list_flows, config.flows),
-            law: Law {
+            law: FilterLaw {
                 decrease: config.decrease,
                 release: config.release,
                 release_unresponsive: config.release_unresponsive,
@@ -192,7 +192,7 @@ impl RedPdRule {
             arrived: 0,
             dropped: 0,
             p_avg: 0.0,
-            lengths: Lengths([Span::ZERO; MOST_LISTS as usize]),
+            lengths: ListLengths([Span::ZERO; MOST_LISTS as usize]),
             due: Time::ZERO + most,
             length: most,
             least,
@@ -482,7 +482,7 @@ impl Entry for RedPd {
                 tightens: Tightens::AnyDrop,
                 mode: Mode::Packets,
                 wait: Wait::On,
-                rules: Rules::Ns2,
+                rules: RedRules::Ns2,
                 ..config(link)
             },
         },

@@ -15,7 +15,7 @@ pub type Rem = Fifo<RemRule>;
 
 choices! {
     /// Where a packet is judged.
-    pub enum Place {
+    pub enum MarkAt {
         /// When it arrives.
         Enqueue = "enqueue",
         /// When it leaves; what is to be dropped rather than marked is still judged when it arrives.
@@ -25,7 +25,7 @@ choices! {
 
 choices! {
     /// What the marking probability is meant for.
-    pub enum Mode {
+    pub enum MarkedUnit {
         /// A packet, however long.
         Packets = "packets",
         /// A mean packet: a longer one is marked more often, in proportion.
@@ -51,9 +51,9 @@ crate::params! {
         /// Weight of the newest interval in the input rate; 1 keeps no memory.
         weight: f64 = 1.0, "inw", 1e-6 ..= 1.0;
         /// Where packets are marked.
-        mark_at: Place = Place::Enqueue, "", 0 ..= 0;
+        mark_at: MarkAt = MarkAt::Enqueue, "", 0 ..= 0;
         /// Whether long packets are marked more often.
-        mode: Mode = Mode::Packets, "", 0 ..= 0;
+        mode: MarkedUnit = MarkedUnit::Packets, "", 0 ..= 0;
         /// Whether ECN-capable packets are marked instead of dropped.
         ecn: Signal = Signal::Mark, "", 0 ..= 0;
         /// What becomes of a packet that was to be marked but is Not-ECT.
@@ -126,15 +126,15 @@ impl RemRule {
     #[inline]
     fn probability(&self, len: u32) -> f64 {
         match self.config.mode {
-            Mode::Packets => self.price.probability(),
-            Mode::Bytes => self.price.probability() * len as f64 * self.per_byte,
+            MarkedUnit::Packets => self.price.probability(),
+            MarkedUnit::Bytes => self.price.probability() * len as f64 * self.per_byte,
         }
     }
 
     /// Whether the packet is one that waits for its departure to be judged.
     #[inline]
     fn judged_later(&self, pkt: &Packet) -> bool {
-        self.config.mark_at == Place::Dequeue
+        self.config.mark_at == MarkAt::Dequeue
             && self.config.ecn == Signal::Mark
             && pkt.ecn.is_capable()
     }
@@ -235,7 +235,7 @@ impl Entry for Rem {
             doc: "updates every 2 ms, marks at departure, drops what cannot be marked",
             config: |_| RemConfig {
                 interval: Span::from_millis(2),
-                mark_at: Place::Dequeue,
+                mark_at: MarkAt::Dequeue,
                 non_ect: NonEct::Drop,
                 ..RemConfig::default()
             },

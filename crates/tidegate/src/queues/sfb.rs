@@ -6,7 +6,7 @@ use crate::choices;
 use crate::config::ConfigError;
 use crate::entry::{Entry, Info, Preset, TARGET_RTT};
 use crate::packet::Packet;
-use crate::parts::bins::{Bins, MAX_LEVELS, Place, Places};
+use crate::parts::bins::{BinIndex, Bins, FlowBins, MAX_LEVELS};
 use crate::parts::every::{CATCH_UP, Every};
 use crate::parts::penalty_box::{Kind, PenaltyBox};
 use crate::policy::{Fifo, Policy, QueueView, Signal, Verdict};
@@ -81,7 +81,7 @@ choices! {
 
 choices! {
     /// Whether a packet that finds no room is an arrival to its bins.
-    pub enum Overflow {
+    pub enum OverlimitArrival {
         /// It raises and lowers p_m as every arrival does.
         Count = "count",
         /// The bins do not hear of it.
@@ -135,7 +135,7 @@ crate::params! {
         /// The greatest p_m that the second set learns.
         warm_cap: Prob = Prob::ONE, "", 0.0 ..= 1.0;
         /// Whether a packet that finds no room is an arrival to its bins.
-        overflow: Overflow = Overflow::Count, "", 0 ..= 0;
+        overflow: OverlimitArrival = OverlimitArrival::Count, "", 0 ..= 0;
         /// Whether ECN-capable packets are marked instead of dropped.
         ecn: Signal = Signal::Mark, "", 0 ..= 0;
         /// Above this p_min more and more of the packets to be marked are dropped instead, and all of them at 1.
@@ -221,7 +221,7 @@ impl Set {
 
     /// Whether p_m at `place` may change now; then not again for the time of holding.
     #[inline]
-    fn may_change(&mut self, place: Place, now: Time, hold: Span) -> bool {
+    fn may_change(&mut self, place: BinIndex, now: Time, hold: Span) -> bool {
         let Some(open) = self.open.get_mut(place.index()) else { return true };
         let free = now >= *open;
         if free {
@@ -231,7 +231,7 @@ impl Set {
     }
 
     #[inline]
-    fn raise(&mut self, place: Place, now: Time, hold: Span, step: u32, most: u32) {
+    fn raise(&mut self, place: BinIndex, now: Time, hold: Span, step: u32, most: u32) {
         if self.may_change(place, now, hold) {
             let p_m = &mut self.bins[place].p_m;
             *p_m = (*p_m + step).min(most);
@@ -239,7 +239,7 @@ impl Set {
     }
 
     #[inline]
-    fn lower(&mut self, place: Place, now: Time, hold: Span, step: u32) {
+    fn lower(&mut self, place: BinIndex, now: Time, hold: Span, step: u32) {
         if self.may_change(place, now, hold) {
             let p_m = &mut self.bins[place].p_m;
             *p_m = p_m.saturating_sub(step);
@@ -274,7 +274,7 @@ pub struct SfbRule {
     /// marking.
     hash_dice: Rng,
     /// The bins of the packet being judged.
-    here: Places,
+    here: FlowBins,
     arrivals: u64,
     penalised: u64,
 }
@@ -323,7 +323,7 @@ impl SfbRule {
                 link,
             ),
             hash_dice,
-            here: Places::default(),
+            here: FlowBins::default(),
             arrivals: 0,
             penalised: 0,
             config: config.clone(),
@@ -522,7 +522,7 @@ impl Policy for SfbRule {
 
     #[inline]
     fn refused(&mut self, now: Time, pkt: &Packet, why: DropReason, _: &impl QueueView) {
-        if why == DropReason::Overlimit && self.config.overflow == Overflow::Count {
+        if why == DropReason::Overlimit && self.config.overflow == OverlimitArrival::Count {
             self.catch_up(now);
             self.look(now, pkt.flow);
         }
@@ -624,7 +624,7 @@ fn linux(link: &Link) -> SfbConfig {
         penalty_box: Kind::Whole,
         rehash: Rehash::Moving,
         rehash_interval: Span::from_millis(600_000),
-        overflow: Overflow::Ignore,
+        overflow: OverlimitArrival::Ignore,
         mark_up_to: Prob::clip(0.5),
         ..SfbConfig::default()
     }

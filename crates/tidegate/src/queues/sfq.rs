@@ -13,7 +13,7 @@ use crate::units::{Span, Time};
 
 choices! {
     /// Who goes when there is no room.
-    pub enum Overflow {
+    pub enum SfqVictim {
         /// The tail of the longest bin.
         LongestTail = "longest_tail",
         /// The head of the longest bin.
@@ -35,7 +35,7 @@ crate::params! {
         /// How often the hash function changes; 0: never.
         perturb: Span = Span::ZERO, "", 0 ..= 86_400_000_000_000_u64;
         /// Who goes when there is no room.
-        overflow: Overflow = Overflow::LongestTail, "", 0 ..= 0;
+        overflow: SfqVictim = SfqVictim::LongestTail, "", 0 ..= 0;
         /// Which bin is the longest.
         longest: By = By::Packets, "", 0 ..= 0;
     }
@@ -171,7 +171,7 @@ impl Entry for Sfq {
         Preset {
             name: "ns2",
             doc: "ns-2's 16 bins and its rule of who is refused",
-            config: |_| SfqConfig { bins: 16, overflow: Overflow::Ns2, ..SfqConfig::default() },
+            config: |_| SfqConfig { bins: 16, overflow: SfqVictim::Ns2, ..SfqConfig::default() },
         },
         Preset {
             name: "auto",
@@ -194,9 +194,9 @@ impl Entry for Sfq {
             ));
         }
         let overflow = match config.overflow {
-            Overflow::LongestTail => round_robin::Overflow::LongestTail,
-            Overflow::LongestHead => round_robin::Overflow::LongestHead,
-            Overflow::Arrival | Overflow::Ns2 => round_robin::Overflow::Arrival,
+            SfqVictim::LongestTail => round_robin::Overflow::LongestTail,
+            SfqVictim::LongestHead => round_robin::Overflow::LongestHead,
+            SfqVictim::Arrival | SfqVictim::Ns2 => round_robin::Overflow::Arrival,
         };
         let key = dice.bits();
         Ok(Sfq {
@@ -211,7 +211,7 @@ impl Entry for Sfq {
             } else {
                 Every::new(config.perturb)
             },
-            ns2: (config.overflow == Overflow::Ns2).then(|| Ns2::new(config.bins, &link)),
+            ns2: (config.overflow == SfqVictim::Ns2).then(|| Ns2::new(config.bins, &link)),
         })
     }
 

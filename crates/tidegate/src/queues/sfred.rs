@@ -5,7 +5,7 @@ use crate::config::ConfigError;
 use crate::entry::{Entry, Info, Preset};
 use crate::packet::Packet;
 use crate::parts::band::{Band, Crossed};
-use crate::parts::bins::{Bins, Places};
+use crate::parts::bins::{Bins, FlowBins};
 use crate::parts::token_bucket::TokenBucket;
 use crate::policy::{Fifo, Policy, QueueView, Signal, Verdict};
 use crate::qdisc::{DropReason, Gauge, Link, MarkReason};
@@ -72,14 +72,14 @@ crate::params! {
 
 /// One account: what waits of the flows that share it, on average, and their max_p.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Bin {
+pub struct BinAverage {
     avg: f64,
     max_p: f64,
     qlen: u32,
     band: Band,
 }
 
-impl Bin {
+impl BinAverage {
     /// Waiting packets that are counted here.
     pub fn qlen(&self) -> u32 {
         self.qlen
@@ -100,11 +100,11 @@ impl Bin {
 #[derive(Clone, Debug)]
 pub struct SfredRule {
     config: SfredConfig,
-    bins: Bins<Bin>,
+    bins: Bins<BinAverage>,
     red: RedRule,
     bucket: TokenBucket,
     /// The bins of the packet being judged.
-    here: Places,
+    here: FlowBins,
     arrivals: u64,
     penalised: u64,
 }
@@ -126,7 +126,7 @@ impl SfredRule {
             mark_above_max: config.mark_above_max,
             ..RedConfig::default()
         };
-        let mut bins: Bins<Bin> = Bins::new(config.levels as usize, config.bins);
+        let mut bins: Bins<BinAverage> = Bins::new(config.levels as usize, config.bins);
         bins.rekey(&mut Rng::from_seed(dice.bits()));
         bins.iter_mut().for_each(|bin| bin.max_p = config.probability.get());
         Ok(SfredRule {
@@ -136,7 +136,7 @@ impl SfredRule {
                 config.penalty_rate,
                 Bytes::new(config.penalty_depth.in_bytes(link.mean_packet)),
             ),
-            here: Places::default(),
+            here: FlowBins::default(),
             arrivals: 0,
             penalised: 0,
             config: config.clone(),
@@ -144,7 +144,7 @@ impl SfredRule {
     }
 
     /// The bins of one level.
-    pub fn level(&self, level: usize) -> &[Bin] {
+    pub fn level(&self, level: usize) -> &[BinAverage] {
         self.bins.level(level)
     }
 
@@ -253,7 +253,7 @@ impl Policy for SfredRule {
         let mut gauge = |name, unit, value| see(Gauge { name, unit, value });
         let bins = self.bins.levels() as f64 * self.config.bins as f64;
         gauge("avg", "packets", self.red.avg());
-        gauge("max_p_mean", "", self.bins.iter().map(Bin::max_p).sum::<f64>() / bins);
+        gauge("max_p_mean", "", self.bins.iter().map(BinAverage::max_p).sum::<f64>() / bins);
         gauge(
             "bins_at_one",
             "bins",
@@ -310,7 +310,8 @@ impl Entry for Sfred {
     }
 
     fn state_bytes(config: &SfredConfig, _: &Link) -> u64 {
-        let bins = config.levels as u64 * config.bins as u64 * core::mem::size_of::<Bin>() as u64;
+        let bins =
+            config.levels as u64 * config.bins as u64 * core::mem::size_of::<BinAverage>() as u64;
         core::mem::size_of::<SfredRule>() as u64 + bins
     }
 }
