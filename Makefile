@@ -129,7 +129,7 @@ speed: build ns2 ## Our time against ns-2's on the same jobs, in turn, and with 
 ns2:
 	@command -v ns >/dev/null || { $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq ns2; }
 
-BPF := crates/tidegate-gateway/src/failopen/gate.bpf
+BPF := crates/tidegate-gateway/src/machine/failopen/gate.bpf
 BPF_OBJECT ?= $(BPF).o
 
 .PHONY: bpf

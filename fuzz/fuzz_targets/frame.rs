@@ -8,8 +8,8 @@ use std::net::IpAddr;
 use libfuzzer_sys::fuzz_target;
 use tidegate::rng::mix;
 use tidegate::{Packet, Rng};
-use tidegate_gateway::overhead::Overhead;
-use tidegate_gateway::sort::{Class, Sorted, Sorter};
+use tidegate_gateway::path::overhead::Overhead;
+use tidegate_gateway::path::sort::{Class, Sorted, Sorter};
 use tidegate_packet::{Address, FlowHasher, FlowKey, Frame, LinkType, Prefix};
 
 #[path = "../../crates/tidegate-packet/tests/support/oracle.rs"]

@@ -9,12 +9,12 @@ use tidegate::{
     Backlog, DropReason, Gauge, Link, MarkReason, Packet, Prob, Qdisc, Rate, Rng, Seed, Sink, Span,
     Time,
 };
-use tidegate_gateway::fair::Sharing;
-use tidegate_gateway::meter::{Classes, Meter};
-use tidegate_gateway::offenders::{Event, Offenders, Rules};
-use tidegate_gateway::overhead::Overhead;
-use tidegate_gateway::sample::Sample;
-use tidegate_gateway::sort::Sorter;
+use tidegate_gateway::path::overhead::Overhead;
+use tidegate_gateway::path::sort::Sorter;
+use tidegate_gateway::watch::fair::Sharing;
+use tidegate_gateway::watch::meter::{Classes, Meter};
+use tidegate_gateway::watch::offenders::{Event, Offenders, Rules};
+use tidegate_gateway::watch::sample::Sample;
 use tidegate_packet::{Ends, FlowHasher, FlowKey};
 use tidegate_sim::sources::Flavor;
 use tidegate_sim::{Cbr, Flow, Network, Plan, Simulation, Source, Tcp};

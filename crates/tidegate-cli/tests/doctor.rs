@@ -1,7 +1,7 @@
 //! `tidegate doctor` in a network of our own.
 #![cfg(target_os = "linux")]
 use serde_json::Value;
-use tidegate_gateway::namespaces::{Namespace, cable, possible, skip};
+use tidegate_gateway::machine::namespaces::{Namespace, cable, possible, skip};
 
 /// Exit code, standard output, standard error of `tidegate doctor` with `args` in `namespace`.
 fn doctor(namespace: &Namespace, args: &[&str]) -> (i32, String, String) {

@@ -10,8 +10,8 @@ use std::time::Duration;
 use net::{Net, PORT, QUICK};
 use nix::sys::signal::Signal;
 use tidegate::{Span, Time};
-use tidegate_gateway::clock::now;
-use tidegate_gateway::offloads;
+use tidegate_gateway::machine::clock::now;
+use tidegate_gateway::machine::offloads;
 
 #[test]
 fn after_kill_9_traffic_flows_again_within_a_second_and_nothing_comes_twice() {
@@ -230,7 +230,7 @@ fn once_it_runs_no_thread_may_do_more_than_it_has_to() {
     ];
     let gate = net.start(&places);
     net.must_cross_the_gate();
-    let kept: u64 = tidegate_gateway::confine::KEPT.iter().map(|one| one.bitmask()).sum();
+    let kept: u64 = tidegate_gateway::machine::confine::KEPT.iter().map(|one| one.bitmask()).sum();
     let mut names = Vec::new();
     for thread in std::fs::read_dir(format!("/proc/{}/task", gate.0.id())).unwrap() {
         let told = std::fs::read_to_string(thread.unwrap().path().join("status")).unwrap();

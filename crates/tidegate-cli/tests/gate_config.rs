@@ -17,8 +17,8 @@ use net::{Net, PORT, Running};
 use nix::sys::signal::Signal;
 use serde_json::Value;
 use tidegate::Span;
-use tidegate_gateway::clock::now;
-use tidegate_gateway::namespaces::skip;
+use tidegate_gateway::machine::clock::now;
+use tidegate_gateway::machine::namespaces::skip;
 
 /// A folder with a gate's file and what the gate tells.
 struct Config(tempfile::TempDir);

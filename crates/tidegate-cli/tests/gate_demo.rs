@@ -15,7 +15,7 @@ use tidegate::{Link, Span};
 use tidegate_gateway::demo::{
     Demo, FRAME, Process, Rig, SERVER, Spoofed, Tcp, Trial, has_congestion_control, possible,
 };
-use tidegate_gateway::namespaces::{Namespace, skip};
+use tidegate_gateway::machine::namespaces::{Namespace, skip};
 use tidegate_packet::FlowKey;
 
 /// Two that load the machine at once would measure each other.
@@ -196,9 +196,10 @@ fn forged_sources_neither_stop_it_nor_make_it_grow() {
 
 /// Namespaces of `gate demo`s of the process `pid`.
 fn left_behind(pid: u32) -> Vec<String> {
-    let names =
-        tidegate_gateway::namespaces::run(std::process::Command::new("ip").args(["netns", "list"]))
-            .unwrap();
+    let names = tidegate_gateway::machine::namespaces::run(
+        std::process::Command::new("ip").args(["netns", "list"]),
+    )
+    .unwrap();
     let ours = format!("gdemo-{pid}-");
     names.lines().filter(|line| line.starts_with(&ours)).map(String::from).collect()
 }

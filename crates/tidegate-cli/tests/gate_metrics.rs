@@ -14,7 +14,7 @@ use common::Home;
 use net::Net;
 use openmetrics::{Family, read};
 use tidegate::Span;
-use tidegate_gateway::clock::now;
+use tidegate_gateway::machine::clock::now;
 
 const ADDRESS: &str = "127.0.0.1:9465";
 

@@ -16,8 +16,8 @@ use net::{Net, PORT};
 use nix::sys::signal::Signal;
 use serde_json::Value;
 use tidegate::Span;
-use tidegate_gateway::clock::now;
-use tidegate_gateway::snapshot::Snapshot;
+use tidegate_gateway::machine::clock::now;
+use tidegate_gateway::watch::snapshot::Snapshot;
 
 /// A folder with a gate's file, its socket, and what it tells.
 struct Folder(tempfile::TempDir);

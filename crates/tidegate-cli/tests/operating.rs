@@ -13,9 +13,9 @@ use common::repository;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use tidegate::Span;
-use tidegate_gateway::clock::now;
-use tidegate_gateway::failopen;
-use tidegate_gateway::namespaces::{Namespace, alone, cable, possible, skip};
+use tidegate_gateway::machine::clock::now;
+use tidegate_gateway::machine::failopen;
+use tidegate_gateway::machine::namespaces::{Namespace, alone, cable, possible, skip};
 
 const TIDEGATE: &str = env!("CARGO_BIN_EXE_tidegate");
 /// Folders that the page names.

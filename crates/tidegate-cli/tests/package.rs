@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use common::repository;
-use tidegate_gateway::namespaces::{run, skip};
+use tidegate_gateway::machine::namespaces::{run, skip};
 
 const TIDEGATE: &str = env!("CARGO_BIN_EXE_tidegate");
 const UNIT: &str = "usr/lib/systemd/system/tidegate.service";

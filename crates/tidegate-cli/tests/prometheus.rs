@@ -17,8 +17,8 @@ use common::{Home, repository};
 use net::Net;
 use serde_json::Value;
 use tidegate::Span;
-use tidegate_gateway::clock::now;
-use tidegate_gateway::namespaces::{run, skip};
+use tidegate_gateway::machine::clock::now;
+use tidegate_gateway::machine::namespaces::{run, skip};
 
 const GATE: &str = "127.0.0.1:9465";
 const SERVER: &str = "127.0.0.1:9090";

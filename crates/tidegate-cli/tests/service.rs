@@ -18,8 +18,8 @@ use nix::sys::signal::Signal;
 use nix::sys::wait::waitpid;
 use nix::unistd::Pid;
 use tidegate::Span;
-use tidegate_gateway::clock::now;
-use tidegate_gateway::namespaces::skip;
+use tidegate_gateway::machine::clock::now;
+use tidegate_gateway::machine::namespaces::skip;
 
 /// How long the manager waits for a sign of life. Four times in it the gate looks whether it can
 /// give one.

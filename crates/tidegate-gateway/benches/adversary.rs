@@ -9,7 +9,7 @@
 mod adversary;
 
 use adversary::{Aim, Attack, Kept, Mean, Target, hits, kept, mean};
-use tidegate_gateway::rehash::Rehash;
+use tidegate_gateway::path::rehash::Rehash;
 
 /// Secrets under which flows are aimed, and how many under each.
 const AIMED: (u64, usize) = (1000, 1000);

@@ -24,9 +24,9 @@ use tidegate::{Bytes, ConfigError, Link, Span};
 use tidegate_packet::FlowKey;
 use tidegate_report::{Document, Series};
 
-use crate::namespaces;
-use crate::plan::{Plan, Settings, Way};
-use crate::rehash::Rehash;
+use crate::machine::namespaces;
+use crate::path::rehash::Rehash;
+use crate::run::plan::{Plan, Settings, Way};
 use meter::Meter;
 use processors::Processors;
 pub use rig::{Rig, SERVER};

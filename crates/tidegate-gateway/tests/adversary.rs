@@ -4,7 +4,7 @@
 mod adversary;
 
 use adversary::{Aim, Attack, Hits, Kept, Target, hits, kept, mean};
-use tidegate_gateway::rehash::Rehash;
+use tidegate_gateway::path::rehash::Rehash;
 
 /// Standard deviations beyond which chance is once in a million.
 const DEVIATIONS: f64 = 4.9;

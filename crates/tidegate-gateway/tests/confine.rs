@@ -13,7 +13,7 @@ use caps::Capability;
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use tidegate_gateway::confine::{KEPT, Work, confine, give_up, keep_for};
+use tidegate_gateway::machine::confine::{KEPT, Work, confine, give_up, keep_for};
 
 /// A line of a thread's status.
 fn status(of: &str, key: &str) -> String {

@@ -6,7 +6,7 @@ mod openmetrics;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
-use tidegate_gateway::metrics::Pages;
+use tidegate_gateway::watch::metrics::Pages;
 
 fn dashboard() -> Value {
     serde_json::from_str(include_str!("../dashboard/tidegate.json")).unwrap()

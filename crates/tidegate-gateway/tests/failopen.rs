@@ -7,13 +7,13 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use tidegate::{Span, Time};
-use tidegate_gateway::clock::now;
-use tidegate_gateway::failopen::{self, FailOpen, GUARD, Passed, VALID, attach};
-use tidegate_gateway::guard::{BEAT, Guard, Promise};
-use tidegate_gateway::namespaces::{Namespace, cable, possible, skip};
-use tidegate_gateway::netlink::Netlink;
-use tidegate_gateway::port::Port;
-use tidegate_gateway::ring::Ring;
+use tidegate_gateway::device::guard::{BEAT, Guard, Promise};
+use tidegate_gateway::device::port::Port;
+use tidegate_gateway::device::ring::Ring;
+use tidegate_gateway::machine::clock::now;
+use tidegate_gateway::machine::failopen::{self, FailOpen, GUARD, Passed, VALID, attach};
+use tidegate_gateway::machine::namespaces::{Namespace, cable, possible, skip};
+use tidegate_gateway::machine::netlink::Netlink;
 
 /// A machine to protect, one that floods it, and the gate's between them.
 struct Rig {
@@ -426,6 +426,6 @@ fn the_committed_program_is_what_the_source_gives() {
         .output();
     let bytes = std::fs::read(&made).unwrap_or_else(|_| panic!("{make:?}"));
     std::fs::remove_file(&made).unwrap();
-    let committed = std::fs::read(here.join("src/failopen/gate.bpf.o")).unwrap();
+    let committed = std::fs::read(here.join("src/machine/failopen/gate.bpf.o")).unwrap();
     assert!(bytes == committed, "`make bpf` gives another object: commit it");
 }

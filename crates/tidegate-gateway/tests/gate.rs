@@ -9,21 +9,21 @@ use std::rc::Rc;
 use frames::{frame, kind, label, runt};
 use tidegate::catalog::{self, QUEUES};
 use tidegate::{DropReason, Ecn, Link, MarkReason, Rate, Rng, Size, Span, Time};
-use tidegate_gateway::counters::{Loss, Tally};
-use tidegate_gateway::delay::DelayLine;
-use tidegate_gateway::gate::{Gate, Next};
-use tidegate_gateway::guard::{Guard, Promise, Unguarded};
-use tidegate_gateway::lane::{Lane, Managed};
-use tidegate_gateway::memory::{Cable, End, cable};
-use tidegate_gateway::meter::Meter;
-use tidegate_gateway::offenders::Rules;
-use tidegate_gateway::overhead::Overhead;
-use tidegate_gateway::pool::Pool;
-use tidegate_gateway::port::{Port, Received, Unsent};
-use tidegate_gateway::rehash::{Keys, Rehash};
-use tidegate_gateway::sort::Sorter;
-use tidegate_gateway::wire::Wire;
-use tidegate_gateway::witness::Witness;
+use tidegate_gateway::device::guard::{Guard, Promise, Unguarded};
+use tidegate_gateway::device::memory::{Cable, End, cable};
+use tidegate_gateway::device::port::{Port, Received, Unsent};
+use tidegate_gateway::path::delay::DelayLine;
+use tidegate_gateway::path::gate::{Gate, Next};
+use tidegate_gateway::path::lane::{Lane, Managed};
+use tidegate_gateway::path::overhead::Overhead;
+use tidegate_gateway::path::pool::Pool;
+use tidegate_gateway::path::rehash::{Keys, Rehash};
+use tidegate_gateway::path::sort::Sorter;
+use tidegate_gateway::path::wire::Wire;
+use tidegate_gateway::watch::counters::{Loss, Tally};
+use tidegate_gateway::watch::meter::Meter;
+use tidegate_gateway::watch::observer::Witness;
+use tidegate_gateway::watch::offenders::Rules;
 use tidegate_packet::{FlowHasher, FlowKey, ipv4_checksum};
 
 /// Everything that the witness saw.
@@ -658,7 +658,7 @@ fn capable_flood(
     queue: &'static str,
     set: &'static [(&'static str, &'static str)],
     times: u64,
-) -> tidegate_gateway::counters::Counters {
+) -> tidegate_gateway::watch::counters::Counters {
     let mut seen = Seen::default();
     let setup =
         Setup { queue, set, rate: "8 Mbit/s", limit: Size::Packets(100), ..Setup::default() };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use tidegate::Rng;
-use tidegate_gateway::heavy::{Heavy, MOST};
+use tidegate_gateway::watch::heavy::{Heavy, MOST};
 use tidegate_packet::Ends;
 
 fn ends(hash: u64) -> Ends {

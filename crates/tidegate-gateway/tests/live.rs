@@ -12,15 +12,15 @@ use std::time::Duration;
 
 use frames::{frame, label, runt};
 use tidegate::{Ecn, Link, Rng, Span, Time, catalog};
-use tidegate_gateway::clock;
-use tidegate_gateway::gate::{Account, Gate};
-use tidegate_gateway::guard::Unguarded;
-use tidegate_gateway::namespaces::{Namespace, alone, cable, possible, skip};
-use tidegate_gateway::overhead::Overhead;
-use tidegate_gateway::plan::{Plan, Secret, Settings, Way};
-use tidegate_gateway::port::Port;
-use tidegate_gateway::pump::{Orders, Waits, Wish, pump};
-use tidegate_gateway::ring::Ring;
+use tidegate_gateway::device::guard::Unguarded;
+use tidegate_gateway::device::port::Port;
+use tidegate_gateway::device::ring::Ring;
+use tidegate_gateway::machine::clock;
+use tidegate_gateway::machine::namespaces::{Namespace, alone, cable, possible, skip};
+use tidegate_gateway::path::gate::{Account, Gate};
+use tidegate_gateway::path::overhead::Overhead;
+use tidegate_gateway::run::plan::{Plan, Secret, Settings, Way};
+use tidegate_gateway::run::pump::{Orders, Waits, Wish, pump};
 
 use rings::send;
 

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use openmetrics::{Family, read};
 use tidegate::{Link, Qdisc, Rng, catalog};
-use tidegate_gateway::metrics::{FAMILIES, Pages};
-use tidegate_gateway::snapshot::{Reading, Snapshot};
+use tidegate_gateway::watch::metrics::{FAMILIES, Pages};
+use tidegate_gateway::watch::snapshot::{Reading, Snapshot};
 
 fn snapshot() -> Snapshot {
     serde_json::from_str(include_str!("data/snapshot.json")).unwrap()

@@ -15,12 +15,12 @@ use frames::frame;
 use nix::sys::resource::{UsageWho, getrusage};
 use tidegate::catalog::{self, QUEUES};
 use tidegate::{Ecn, Link, Rng, Size, Span, Time};
-use tidegate_gateway::counters::Tally;
-use tidegate_gateway::gate::Gate;
-use tidegate_gateway::guard::Unguarded;
-use tidegate_gateway::plan::{Plan, Secret, Settings, Way};
-use tidegate_gateway::port::{Port, Received, Unsent};
-use tidegate_gateway::sample::samples;
+use tidegate_gateway::device::guard::Unguarded;
+use tidegate_gateway::device::port::{Port, Received, Unsent};
+use tidegate_gateway::path::gate::Gate;
+use tidegate_gateway::run::plan::{Plan, Secret, Settings, Way};
+use tidegate_gateway::watch::counters::Tally;
+use tidegate_gateway::watch::sample::samples;
 
 /// A device at which frames arrive that were made before, and that takes all.
 struct Line {

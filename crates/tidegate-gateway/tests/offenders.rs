@@ -1,8 +1,8 @@
 //! Who becomes an offender and who ceases to be one, by told times.
 use proptest::prelude::*;
 use tidegate::{Rate, Rng, Span, Time};
-use tidegate_gateway::fair::{Sharing, fair};
-use tidegate_gateway::offenders::{Event, Interval, Offenders, Rules, SUSPECTS, Sent};
+use tidegate_gateway::watch::fair::{Sharing, fair};
+use tidegate_gateway::watch::offenders::{Event, Interval, Offenders, Rules, SUSPECTS, Sent};
 use tidegate_packet::{Address, Ends, Flow, FlowKey};
 
 /// In half a second it sends 62500 bytes.

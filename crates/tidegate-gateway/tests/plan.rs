@@ -1,12 +1,12 @@
 //! What a plan refuses, and that the memory it lays out is enough for what it promises.
 use tidegate::{DropReason, Link, Span, Time, catalog};
-use tidegate_gateway::counters::Loss;
-use tidegate_gateway::gate::{Gate, Next};
-use tidegate_gateway::guard::Unguarded;
-use tidegate_gateway::memory::{Cable, cable};
-use tidegate_gateway::plan::{Plan, Secret, Settings, Way};
-use tidegate_gateway::pool::Pool;
-use tidegate_gateway::port::Port;
+use tidegate_gateway::device::guard::Unguarded;
+use tidegate_gateway::device::memory::{Cable, cable};
+use tidegate_gateway::device::port::Port;
+use tidegate_gateway::path::gate::{Gate, Next};
+use tidegate_gateway::path::pool::Pool;
+use tidegate_gateway::run::plan::{Plan, Secret, Settings, Way};
+use tidegate_gateway::watch::counters::Loss;
 
 fn settings(limit: &str, delay: Span) -> Settings {
     let link =
@@ -150,7 +150,7 @@ fn let_through(hash: [u64; 2]) -> Vec<Vec<u8>> {
 
 #[test]
 fn flows_are_told_apart_alike_within_a_run_and_otherwise_in_the_next() {
-    let draw = || tidegate_gateway::clock::random::<2>().unwrap();
+    let draw = || tidegate_gateway::machine::clock::random::<2>().unwrap();
     let (one, other) = (draw(), draw());
     assert_ne!(one, other);
     let through = let_through(one);

@@ -1,10 +1,10 @@
 //! What a start is refused for, and that the command named for it mends it, on real interfaces.
 #![cfg(target_os = "linux")]
 use tidegate::Span;
-use tidegate_gateway::clock::now;
-use tidegate_gateway::failopen::{FailOpen, remove};
-use tidegate_gateway::namespaces::{Namespace, cable, possible, skip};
-use tidegate_gateway::preflight::{Force, Preflight, inspect};
+use tidegate_gateway::machine::clock::now;
+use tidegate_gateway::machine::failopen::{FailOpen, remove};
+use tidegate_gateway::machine::namespaces::{Namespace, cable, possible, skip};
+use tidegate_gateway::machine::preflight::{Force, Preflight, inspect};
 
 /// A machine with three interfaces, whose cables lead to another.
 struct Rig {

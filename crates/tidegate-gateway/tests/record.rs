@@ -9,9 +9,9 @@ use std::time::{Duration, SystemTime};
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketOption;
 use pcap_file::pcapng::{Block, PcapNgReader};
 use tidegate::{Bytes, DropReason, MarkReason, Rng, Span, Time};
-use tidegate_gateway::counters::Loss;
-use tidegate_gateway::record::{Recorder, Recording};
-use tidegate_gateway::witness::Witness;
+use tidegate_gateway::watch::counters::Loss;
+use tidegate_gateway::watch::observer::Witness;
+use tidegate_gateway::watch::record::{Recorder, Recording};
 use tidegate_packet::Capture;
 
 /// A file that goes when the test ends.

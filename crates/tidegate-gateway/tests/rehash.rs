@@ -11,8 +11,8 @@ use frames::{frame, label};
 use rig::{Fates, Rig, SECRET, balanced, link, send, settings, way};
 use tidegate::catalog::{self, QUEUES};
 use tidegate::{Ecn, Rng, Size, Span};
-use tidegate_gateway::plan::{Plan, Way};
-use tidegate_gateway::rehash::Rehash;
+use tidegate_gateway::path::rehash::Rehash;
+use tidegate_gateway::run::plan::{Plan, Way};
 use tidegate_packet::{Frame, LinkType, set_ce};
 
 #[test]

@@ -12,9 +12,9 @@ use frames::{Kind, frame, kind, label};
 use rig::{Fates, Rig, SECRET, Terms, Trial, balanced, link, send, settings, way};
 use tidegate::catalog;
 use tidegate::{DropReason, Ecn, Rng, Size, Span, Time};
-use tidegate_gateway::counters::{Counters, Loss, Tally};
-use tidegate_gateway::plan::{Plan, Settings, Way};
-use tidegate_gateway::sort::{Class, deal};
+use tidegate_gateway::path::sort::{Class, deal};
+use tidegate_gateway::run::plan::{Plan, Settings, Way};
+use tidegate_gateway::watch::counters::{Counters, Loss, Tally};
 
 #[test]
 fn whatever_plan_comes_after_whatever_other_no_frame_is_lost_or_overtaken_by_it() {

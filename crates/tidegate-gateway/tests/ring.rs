@@ -8,10 +8,10 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use tidegate_gateway::counters::Tally;
-use tidegate_gateway::namespaces::{Namespace, cable, possible, run, skip};
-use tidegate_gateway::port::{Altered, Port, Received, Unsent};
-use tidegate_gateway::ring::Ring;
+use tidegate_gateway::device::port::{Altered, Port, Received, Unsent};
+use tidegate_gateway::device::ring::Ring;
+use tidegate_gateway::machine::namespaces::{Namespace, cable, possible, run, skip};
+use tidegate_gateway::watch::counters::Tally;
 
 use rings::send;
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use tidegate_gateway::metrics::serve::{Limits, Listener, Page};
+use tidegate_gateway::watch::metrics::serve::{Limits, Listener, Page};
 
 /// Serves `page` at a port that the system chooses.
 fn serve(page: impl Fn() -> String + Send + Sync + 'static, limits: Limits) -> SocketAddr {

@@ -12,16 +12,16 @@ use rig::{SECRET, turn, way, wide_cable};
 use serde_json::Value;
 use tidegate::catalog::QUEUES;
 use tidegate::{Ecn, Link, Rng, Size, Span, Time};
-use tidegate_gateway::counters::Tally;
-use tidegate_gateway::desk::{Desk, Moment};
-use tidegate_gateway::gate::Gate;
-use tidegate_gateway::memory::End;
-use tidegate_gateway::offenders::Rules;
-use tidegate_gateway::plan::{Plan, Settings, Way};
-use tidegate_gateway::port::Port;
-use tidegate_gateway::sample::{Sampler, samples};
-use tidegate_gateway::snapshot::{Direction, SCHEMA, Snapshot};
-use tidegate_gateway::sort::{Class, deal};
+use tidegate_gateway::device::memory::End;
+use tidegate_gateway::device::port::Port;
+use tidegate_gateway::path::gate::Gate;
+use tidegate_gateway::path::sort::{Class, deal};
+use tidegate_gateway::run::plan::{Plan, Settings, Way};
+use tidegate_gateway::watch::counters::Tally;
+use tidegate_gateway::watch::monitor::{Desk, Moment};
+use tidegate_gateway::watch::offenders::Rules;
+use tidegate_gateway::watch::sample::{Sampler, samples};
+use tidegate_gateway::watch::snapshot::{Direction, SCHEMA, Snapshot};
 
 /// How often samples are taken, as the pump does.
 const BEAT: Span = Span::from_millis(50);
@@ -290,7 +290,7 @@ fn classes_are_accounted_for_across_reloads_and_begin_anew_when_they_are_others(
         rig.until(rig.now + BEAT);
         rig.snapshot().links[0].managed.queue.clone().unwrap()
     };
-    let check = |queue: &tidegate_gateway::snapshot::Queue| {
+    let check = |queue: &tidegate_gateway::watch::snapshot::Queue| {
         for class in &queue.classes {
             assert_eq!(class.received, class.left + class.lost + class.waiting, "{class:?}");
         }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
-use tidegate_gateway::socket::{CLIENTS, Serving, Socket};
+use tidegate_gateway::watch::socket::{CLIENTS, Serving, Socket};
 
 /// A folder with a socket in it at which numbered lines are told.
 struct Place {

@@ -1,7 +1,8 @@
 //! `tidegate doctor`: what this machine lacks to run a gateway.
 use serde_json::json;
-use tidegate_gateway::doctor::{self, Check, State};
-use tidegate_gateway::{clock, preflight};
+use tidegate_gateway::machine::clock;
+use tidegate_gateway::machine::doctor::{self, Check, State};
+use tidegate_gateway::machine::preflight;
 
 use crate::failure::Failure;
 use crate::output;

@@ -17,14 +17,14 @@ use std::path::PathBuf;
 
 use tidegate::config::Params;
 use tidegate::{Bytes, Rate, Size, Span};
-use tidegate_gateway::host::{self, Room};
-use tidegate_gateway::offenders::Rules;
-use tidegate_gateway::overhead::Overhead;
-use tidegate_gateway::plan::Settings;
-use tidegate_gateway::preflight::Force;
-use tidegate_gateway::pump::Waits;
-use tidegate_gateway::rehash::Rehash;
-use tidegate_gateway::socket::Place;
+use tidegate_gateway::machine::host::{self, Room};
+use tidegate_gateway::machine::preflight::Force;
+use tidegate_gateway::path::overhead::Overhead;
+use tidegate_gateway::path::rehash::Rehash;
+use tidegate_gateway::run::plan::Settings;
+use tidegate_gateway::run::pump::Waits;
+use tidegate_gateway::watch::offenders::Rules;
+use tidegate_gateway::watch::socket::Place;
 use tidegate_lab::QueueSpec;
 use tidegate_packet::{FlowKey, Prefix};
 

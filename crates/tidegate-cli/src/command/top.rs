@@ -11,7 +11,7 @@ mod words;
 
 use std::path::PathBuf;
 
-use tidegate_gateway::socket::USUAL;
+use tidegate_gateway::watch::socket::USUAL;
 
 use crate::failure::Failure;
 use crate::output;

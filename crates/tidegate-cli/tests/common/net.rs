@@ -10,10 +10,10 @@ use std::time::Duration;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use tidegate::{Span, Time};
-use tidegate_gateway::clock::now;
 use tidegate_gateway::demo::Rig;
-use tidegate_gateway::failopen;
-use tidegate_gateway::namespaces::{alone, possible, skip};
+use tidegate_gateway::machine::clock::now;
+use tidegate_gateway::machine::failopen;
+use tidegate_gateway::machine::namespaces::{alone, possible, skip};
 
 pub const PORT: u16 = 7777;
 /// What takes less than this to get across has not passed a gate: theirs here have a delay line of

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
-use tidegate_gateway::clock::now;
 use tidegate_gateway::demo::Rig;
-use tidegate_gateway::failopen;
+use tidegate_gateway::machine::clock::now;
+use tidegate_gateway::machine::failopen;
 
 use crate::Sample;
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tidegate_gateway::demo::Rig;
-use tidegate_gateway::namespaces::Namespace;
+use tidegate_gateway::machine::namespaces::Namespace;
 
 use crate::Sample;
 

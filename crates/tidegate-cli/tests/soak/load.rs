@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use nix::sys::socket::{setsockopt, sockopt::TcpCongestion};
 use tidegate::Rng;
 use tidegate_gateway::demo::Rig;
-use tidegate_gateway::namespaces::Namespace;
+use tidegate_gateway::machine::namespaces::Namespace;
 
 /// Where the server is, and the clients.
 const ENDS: [&str; 2] = ["10.77.0.2", "10.77.1.1"];

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use tidegate::catalog::QUEUES;
 use tidegate_gateway::demo::Rig;
-use tidegate_gateway::namespaces::{alone, possible, skip};
+use tidegate_gateway::machine::namespaces::{alone, possible, skip};
 
 use gate::{Gate, Terms};
 use ledger::Ledger;

@@ -20,16 +20,16 @@ use nix::sched::{CpuSet, sched_setaffinity};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::unistd::Pid;
 use tidegate::{Bytes, Link, Rate, Span, Time, catalog};
-use tidegate_gateway::clock;
-use tidegate_gateway::failopen::FailOpen;
-use tidegate_gateway::gate::Gate;
-use tidegate_gateway::guard::Unguarded;
-use tidegate_gateway::memory::{Cable, cable as cable_in_memory};
-use tidegate_gateway::namespaces::{Namespace, cable, possible};
-use tidegate_gateway::plan::{Plan, Secret, Settings, Way};
-use tidegate_gateway::port::Port;
-use tidegate_gateway::pump::{Orders, Wish, pump};
-use tidegate_gateway::ring::Ring;
+use tidegate_gateway::device::guard::Unguarded;
+use tidegate_gateway::device::memory::{Cable, cable as cable_in_memory};
+use tidegate_gateway::device::port::Port;
+use tidegate_gateway::device::ring::Ring;
+use tidegate_gateway::machine::clock;
+use tidegate_gateway::machine::failopen::FailOpen;
+use tidegate_gateway::machine::namespaces::{Namespace, cable, possible};
+use tidegate_gateway::path::gate::Gate;
+use tidegate_gateway::run::plan::{Plan, Secret, Settings, Way};
+use tidegate_gateway::run::pump::{Orders, Wish, pump};
 
 use flood::{BURST, Flood};
 

@@ -6,7 +6,7 @@ use std::io;
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
 
-use crate::host::numbers;
+use crate::machine::host::numbers;
 
 /// The thread that calls, as [`Pid`].
 const THIS: Pid = Pid::from_raw(0);

@@ -13,8 +13,9 @@ use std::time::Duration;
 
 use tidegate::{Bytes, Rate};
 
-use crate::namespaces::{Namespace, cable, run};
-use crate::{clock, failopen};
+use crate::machine::clock;
+use crate::machine::failopen;
+use crate::machine::namespaces::{Namespace, cable, run};
 
 /// Where the server is.
 pub const SERVER: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);

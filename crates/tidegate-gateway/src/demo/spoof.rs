@@ -12,8 +12,8 @@ use nix::sys::socket::{AddressFamily, SockFlag, SockType, SockaddrIn, bind, conn
 use tidegate_packet::ipv4_checksum;
 
 use super::rig::{Rig, SERVER, USERS, client};
-use crate::port::{Port, Unsent};
-use crate::ring::Ring;
+use crate::device::port::{Port, Unsent};
+use crate::device::ring::Ring;
 
 /// Whom the flood is meant for: somebody behind the same line as the users' server.
 const VICTIM: [u8; 4] = [10, 77, 0, 9];

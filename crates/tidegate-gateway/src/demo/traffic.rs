@@ -16,8 +16,8 @@ use libc::{IPPROTO_TCP, TCP_WINDOW_CLAMP};
 use tidegate::{Bytes, Rate};
 
 use super::rig::{FLOW_PORTS, Rig, SERVER, client};
-use crate::namespaces::Namespace;
-use crate::system::{borrow, set_option, spawn_apart};
+use crate::machine::namespaces::Namespace;
+use crate::machine::system::{borrow, set_option, spawn_apart};
 
 /// Ethernet, IPv4 and UDP headers, in bytes: what a datagram is longer on the wire.
 const UDP_HEADERS: u32 = 14 + 20 + 8;
@@ -406,7 +406,7 @@ mod tests {
     use std::net::{Ipv4Addr, TcpListener};
 
     use super::*;
-    use crate::system::option;
+    use crate::machine::system::option;
 
     #[test]
     fn the_window_of_another_process_s_connection_is_limited() {

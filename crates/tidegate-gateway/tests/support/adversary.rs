@@ -12,8 +12,8 @@ use line::run;
 pub use line::{Attack, Kept};
 use tidegate::catalog::{self, AnyConfig, AnyQueue};
 use tidegate::{Link, NullSink, Packet, Qdisc, Rng, Time};
-use tidegate_gateway::plan::Secret;
-use tidegate_gateway::rehash::Rehash;
+use tidegate_gateway::path::rehash::Rehash;
+use tidegate_gateway::run::plan::Secret;
 use tidegate_packet::{Address, Ends, FlowHasher, FlowKey, Transport};
 
 /// Bytes of every packet.

@@ -3,9 +3,9 @@
 //! the queue alone.
 use tidegate::catalog::AnyQueue;
 use tidegate::{Backlog, DropReason, Ecn, MarkReason, Packet, Qdisc, Sink, Time};
-use tidegate_gateway::rehash::{Keys, Rehash};
+use tidegate_gateway::path::rehash::{Keys, Rehash};
 
-#[path = "../../src/overload.rs"]
+#[path = "../../src/path/overload.rs"]
 #[allow(dead_code, reason = "its own tests come with it")]
 mod overload;
 use overload::Overload;

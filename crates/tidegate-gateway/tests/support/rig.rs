@@ -5,15 +5,15 @@ use std::collections::HashMap;
 
 use tidegate::catalog::{self, QUEUES};
 use tidegate::{Ecn, Link, MarkReason, Rng, Size, Span, Time};
-use tidegate_gateway::counters::{Counters, Loss, Tally};
-use tidegate_gateway::gate::{Account, Gate, Next};
-use tidegate_gateway::guard::Unguarded;
-use tidegate_gateway::memory::{Cable, End, cable};
-use tidegate_gateway::plan::{Plan, Secret, Settings, Way};
-use tidegate_gateway::port::Port;
-use tidegate_gateway::sample::Sample;
-use tidegate_gateway::sort::{Class, deal};
-use tidegate_gateway::witness::Witness;
+use tidegate_gateway::device::guard::Unguarded;
+use tidegate_gateway::device::memory::{Cable, End, cable};
+use tidegate_gateway::device::port::Port;
+use tidegate_gateway::path::gate::{Account, Gate, Next};
+use tidegate_gateway::path::sort::{Class, deal};
+use tidegate_gateway::run::plan::{Plan, Secret, Settings, Way};
+use tidegate_gateway::watch::counters::{Counters, Loss, Tally};
+use tidegate_gateway::watch::observer::Witness;
+use tidegate_gateway::watch::sample::Sample;
 use tidegate_packet::{Frame, LinkType};
 
 use super::frames::{frame, label};

@@ -1,6 +1,6 @@
 //! Frames sent by hand.
-use tidegate_gateway::port::{Port, Unsent};
-use tidegate_gateway::ring::Ring;
+use tidegate_gateway::device::port::{Port, Unsent};
+use tidegate_gateway::device::ring::Ring;
 
 /// Sends `frames`, all of them, with as many flushes as it takes.
 pub fn send(ring: &mut Ring, frames: &[Vec<u8>]) {

@@ -1,10 +1,10 @@
 //! What became of every frame, told: a line, a table, a document.
 use serde_json::{Map, Value, json};
 use tidegate::{Bytes, MarkReason, Span};
-use tidegate_gateway::counters::{Counters, Loss, Tally};
-use tidegate_gateway::failopen::Passed;
-use tidegate_gateway::gate::Account;
-use tidegate_gateway::record::Recorded;
+use tidegate_gateway::machine::failopen::Passed;
+use tidegate_gateway::path::gate::Account;
+use tidegate_gateway::watch::counters::{Counters, Loss, Tally};
+use tidegate_gateway::watch::record::Recorded;
 use tidegate_report::{Figure, human};
 
 use super::run::Ended;

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use tidegate::config::{Params, Value};
 use tidegate::units::UnitError;
 use tidegate::{Bytes, ConfigError, Rate, Size, Span, params};
-use tidegate_gateway::offenders::Rules;
-use tidegate_gateway::plan::{Settings, Way};
-use tidegate_gateway::pump::Waits;
-use tidegate_gateway::socket::Place;
-use tidegate_gateway::sort::Class;
+use tidegate_gateway::path::sort::Class;
+use tidegate_gateway::run::plan::{Settings, Way};
+use tidegate_gateway::run::pump::Waits;
+use tidegate_gateway::watch::offenders::Rules;
+use tidegate_gateway::watch::socket::Place;
 use tidegate_lab::nearest::did_you_mean;
 use tidegate_lab::reader::{
     Document, Entry, File, Kind, Node, Reader, Table, cut, name_of, scalar,

@@ -7,7 +7,7 @@ use tidegate_gateway::demo::{
     Demo, DemoError, Group, Measured, Sending, Tcp, Trial, congestion_controls,
     has_congestion_control, possible,
 };
-use tidegate_gateway::rehash::Rehash;
+use tidegate_gateway::path::rehash::Rehash;
 use tidegate_lab::replay::default_limit;
 use tidegate_lab::{Outcome, QueueSpec, store};
 use tidegate_packet::FlowKey;

@@ -2,11 +2,13 @@
 //! leaves behind.
 use std::time::Duration;
 
-use tidegate_gateway::failopen::{self, FailOpen, Passed};
-use tidegate_gateway::guard::{Guard, Promise};
-use tidegate_gateway::netlink::Netlink;
-use tidegate_gateway::preflight::{self, Force, Obstacle, Preflight};
-use tidegate_gateway::{clock, facts, rights};
+use tidegate_gateway::device::guard::{Guard, Promise};
+use tidegate_gateway::machine::clock;
+use tidegate_gateway::machine::facts;
+use tidegate_gateway::machine::failopen::{self, FailOpen, Passed};
+use tidegate_gateway::machine::netlink::Netlink;
+use tidegate_gateway::machine::preflight::{self, Force, Obstacle, Preflight};
+use tidegate_gateway::machine::rights;
 
 use super::notes::Pen;
 use crate::failure::Failure;

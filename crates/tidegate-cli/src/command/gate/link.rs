@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 
 use tidegate::{Bytes, ConfigError, Link, Rate, Size, Span, catalog};
-use tidegate_gateway::offenders::Rules;
-use tidegate_gateway::overhead::Overhead;
-use tidegate_gateway::plan::{Plan, Settings, Way};
-use tidegate_gateway::pump::Waits;
-use tidegate_gateway::rehash::Rehash;
-use tidegate_gateway::sort::{BY_CLASS, Class, deal};
-use tidegate_gateway::wakes;
+use tidegate_gateway::path::overhead::Overhead;
+use tidegate_gateway::path::rehash::Rehash;
+use tidegate_gateway::path::sort::{BY_CLASS, Class, deal};
+use tidegate_gateway::run::plan::{Plan, Settings, Way};
+use tidegate_gateway::run::pump::Waits;
+use tidegate_gateway::run::wakes;
+use tidegate_gateway::watch::offenders::Rules;
 use tidegate_lab::replay::default_limit;
 use tidegate_lab::{Place, Problem, Problems, QueueSpec};
 use tidegate_packet::{FlowKey, Prefix};

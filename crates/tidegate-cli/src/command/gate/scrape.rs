@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use tidegate::ConfigError;
 use tidegate::units::UnitError;
-use tidegate_gateway::metrics::Pages;
-use tidegate_gateway::metrics::serve::{Limits, Listener};
-use tidegate_gateway::snapshot::Snapshot;
+use tidegate_gateway::watch::metrics::Pages;
+use tidegate_gateway::watch::metrics::serve::{Limits, Listener};
+use tidegate_gateway::watch::snapshot::Snapshot;
 
 use super::notes::Pen;
 use crate::failure::Failure;

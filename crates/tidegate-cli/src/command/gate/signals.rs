@@ -2,7 +2,7 @@
 use std::thread;
 
 use nix::sys::signal::{SigSet, Signal};
-use tidegate_gateway::confine;
+use tidegate_gateway::machine::confine;
 
 use crate::failure::Failure;
 

@@ -3,8 +3,8 @@
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
-use tidegate_gateway::record::Recorder;
-use tidegate_gateway::socket::Socket;
+use tidegate_gateway::watch::record::Recorder;
+use tidegate_gateway::watch::socket::Socket;
 
 use super::link::LinkConfig;
 use super::run::capture_of_now;

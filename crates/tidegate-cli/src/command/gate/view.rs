@@ -6,10 +6,10 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, SystemTime};
 
-use tidegate_gateway::clock;
-use tidegate_gateway::desk::{Desk, Moment};
-use tidegate_gateway::metrics::serve::Listener;
-use tidegate_gateway::socket::{Serving, Socket};
+use tidegate_gateway::machine::clock;
+use tidegate_gateway::watch::metrics::serve::Listener;
+use tidegate_gateway::watch::monitor::{Desk, Moment};
+use tidegate_gateway::watch::socket::{Serving, Socket};
 
 use super::notes::Pen;
 use super::scrape;

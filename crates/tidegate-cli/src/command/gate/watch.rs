@@ -6,11 +6,11 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::Duration;
 
-use tidegate_gateway::clock;
-use tidegate_gateway::desk::Desk;
-use tidegate_gateway::host;
-use tidegate_gateway::plan::Secret;
-use tidegate_gateway::pump::{Change, News, Side};
+use tidegate_gateway::machine::clock;
+use tidegate_gateway::machine::host;
+use tidegate_gateway::run::plan::Secret;
+use tidegate_gateway::run::pump::{Change, News, Side};
+use tidegate_gateway::watch::monitor::Desk;
 
 use super::account;
 use super::config::{Config, Source};

@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread;
 use std::time::Duration;
 
-use tidegate_gateway::snapshot::{SCHEMA, Snapshot};
+use tidegate_gateway::watch::snapshot::{SCHEMA, Snapshot};
 use tidegate_report::human;
 
 use crate::failure::Failure;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
-use tidegate_gateway::snapshot::{Link, Snapshot};
+use tidegate_gateway::watch::snapshot::{Link, Snapshot};
 
 use super::feed::News;
 use super::rates::{self, Both, Rate};

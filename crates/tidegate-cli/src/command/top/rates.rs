@@ -1,8 +1,8 @@
 //! What happened in a second, from two snapshots of a gate.
 use std::collections::BTreeMap;
 
-use tidegate_gateway::counters::Tally;
-use tidegate_gateway::snapshot::{Class, Direction, Link, Snapshot};
+use tidegate_gateway::watch::counters::Tally;
+use tidegate_gateway::watch::snapshot::{Class, Direction, Link, Snapshot};
 
 /// Two snapshots that are further apart, in seconds, say nothing of a second.
 const LONGEST: f64 = 10.0;

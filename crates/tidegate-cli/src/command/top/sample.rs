@@ -1,6 +1,6 @@
 //! A gate for tests: two links, one of which is flooded and the other has ended.
-use tidegate_gateway::counters::Tally;
-use tidegate_gateway::snapshot::Snapshot;
+use tidegate_gateway::watch::counters::Tally;
+use tidegate_gateway::watch::snapshot::Snapshot;
 
 /// The document as it comes from the socket, but for its line breaks.
 pub const TEXT: &str = include_str!("../../../../tidegate-gateway/tests/data/snapshot.json");

@@ -1,7 +1,7 @@
 //! The same as plain tables: once, for scripts and for terminals that can do no more.
 use std::collections::BTreeMap;
 
-use tidegate_gateway::snapshot::{Direction, Link, Snapshot};
+use tidegate_gateway::watch::snapshot::{Direction, Link, Snapshot};
 use tidegate_report::human;
 
 use super::rates::{Both, Rates, between};

@@ -4,7 +4,7 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Style, Stylize};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Paragraph, RenderDirection, Row, Sparkline, Table};
-use tidegate_gateway::snapshot::{Direction, Queue};
+use tidegate_gateway::watch::snapshot::{Direction, Queue};
 use tidegate_report::human;
 
 use super::model::{Model, Past};

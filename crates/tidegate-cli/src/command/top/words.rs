@@ -1,5 +1,5 @@
 //! Figures as words, for the view and the table alike.
-use tidegate_gateway::snapshot::{
+use tidegate_gateway::watch::snapshot::{
     Class, Delay, Direction, Flow, Flows, Limit, Queue, Reading, Snapshot,
 };
 use tidegate_report::{Figure, human};

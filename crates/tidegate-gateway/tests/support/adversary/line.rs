@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use tidegate::catalog::AnyQueue;
 use tidegate::{DropReason, MarkReason, Packet, Qdisc, Rng, Sink, Span, Time};
-use tidegate_gateway::plan::Secret;
-use tidegate_gateway::rehash::Keys;
+use tidegate_gateway::path::rehash::Keys;
+use tidegate_gateway::run::plan::Secret;
 use tidegate_packet::FlowHasher;
 
 use super::{Aim, LEN, Target, any_flow, hasher, user};

@@ -1,5 +1,5 @@
 use super::*;
-use tidegate_gateway::plan::Plan;
+use tidegate_gateway::run::plan::Plan;
 
 /// The example of `docs/gate.md`.
 fn example() -> &'static str {

@@ -5,7 +5,7 @@ use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::KeyCode;
 use ratatui::style::Color;
-use tidegate_gateway::snapshot::Snapshot;
+use tidegate_gateway::watch::snapshot::Snapshot;
 
 use super::super::feed::News;
 use super::super::sample::{flooded, gate, grow};

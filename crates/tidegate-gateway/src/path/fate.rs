@@ -1,0 +1,110 @@
+//! What becomes of frames that a queue does not give to the link.
+use tidegate::{DropReason, MarkReason, Packet, Sink, Time};
+use tidegate_packet::{Frame, LinkType};
+
+use crate::path::bypass::Aside;
+use crate::path::delay::note_of;
+use crate::path::overload::Overload;
+use crate::path::pool::Pool;
+use crate::path::rehash::Keys;
+use crate::path::waiting::Elder;
+use crate::watch::counters::{Counters, Loss};
+use crate::watch::meter::{Classes, Meter};
+use crate::watch::observer::Witness;
+
+/// Whether a frame that begins so can be marked.
+fn is_capable(beginning: &[u8]) -> bool {
+    Frame::parse(LinkType::Ethernet, beginning, beginning.len() as u32).ecn.is_capable()
+}
+
+/// Loses the frame in `slot`, which was held, and gives its memory back.
+pub fn lose_held<W: Witness>(
+    now: Time,
+    why: Loss,
+    slot: u32,
+    pool: &mut Pool,
+    counters: &mut Counters,
+    witness: &mut W,
+) {
+    let len = pool.len(slot);
+    counters.held.remove(len);
+    counters.lose(why, len);
+    witness.lost(now, why, pool.bytes(slot));
+    pool.free(slot);
+}
+
+/// Who hears the queue: counts, tells the witness, and gives the memory of the dropped back.
+pub struct Fate<'a, W> {
+    pub pool: &'a mut Pool,
+    pub counters: &'a mut Counters,
+    pub witness: &'a mut W,
+    pub overload: &'a mut Overload,
+    pub aside: &'a mut Aside,
+    pub meter: &'a mut Meter,
+    pub keys: &'a mut Keys,
+    /// Of which classes the queue's frames are.
+    pub classes: Classes,
+    /// The frame that is being offered; `None` when it was dropped, or none is.
+    pub arriving: Option<Arriving<'a>>,
+}
+
+/// A frame that is in no one's memory yet but the device's.
+pub struct Arriving<'a> {
+    pub slot: u32,
+    pub bytes: &'a [u8],
+}
+
+impl<W> Fate<'_, W> {
+    /// The queue gives `packet` to the link: what leaves, in its slot. That is one of its flow that
+    /// has waited for longer, if there is one; it bears the mark of the other if it can, for a
+    /// mark is to be heard early. The queue's bytes, and so the meter's, are those of the
+    /// packet that it gave; the other's follow when it gives that.
+    #[inline]
+    pub fn given(&mut self, packet: Packet) -> Packet {
+        self.aside.passed(packet.len);
+        self.meter.left(&packet, self.classes);
+        match self.keys.left(packet.slot) {
+            None => packet,
+            Some(Elder { slot, arrived, len }) => {
+                self.pool.exchange(packet.slot, slot);
+                let note = self.pool.note(slot);
+                if note != 0
+                    && self.pool.note(packet.slot) == 0
+                    && is_capable(self.pool.beginning(packet.slot))
+                {
+                    self.pool.write_note(packet.slot, note);
+                    self.pool.write_note(slot, 0);
+                }
+                Packet { arrived, len, ..packet }
+            }
+        }
+    }
+}
+
+impl<W: Witness> Sink for Fate<'_, W> {
+    #[inline]
+    fn dropped(&mut self, now: Time, packet: &Packet, why: DropReason) {
+        let why = Loss::Queue(why);
+        self.keys.dropped(packet.slot);
+        self.meter.lost(self.keys.flow(packet.slot), packet, self.classes);
+        if let Some(Arriving { bytes, .. }) =
+            self.arriving.take_if(|frame| frame.slot == packet.slot)
+        {
+            self.counters.lose(why, bytes.len() as u32);
+            return self.witness.lost(now, why, bytes);
+        }
+        self.aside.passed(packet.len);
+        lose_held(now, why, packet.slot, self.pool, self.counters, self.witness);
+    }
+
+    #[inline]
+    fn marked(&mut self, _: Time, packet: &Packet, why: MarkReason) {
+        // The packet may be another's that has its mark already.
+        if self.pool.note(packet.slot) != 0 {
+            return;
+        }
+        self.counters.marked[why as usize] += 1;
+        self.overload.marked();
+        self.pool.write_note(packet.slot, note_of(why));
+    }
+}

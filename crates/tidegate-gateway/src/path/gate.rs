@@ -1,0 +1,496 @@
+//! The gateway without a clock: two directions over two devices, moved on whenever somebody calls.
+//!
+//! ```
+//! use tidegate::{Link, Rng, Span, Time, catalog};
+//! use tidegate_gateway::path::delay::DelayLine;
+//! use tidegate_gateway::path::gate::{Gate, Next};
+//! use tidegate_gateway::device::guard::Unguarded;
+//! use tidegate_gateway::path::lane::{Lane, Managed};
+//! use tidegate_gateway::device::memory::{Cable, cable};
+//! use tidegate_gateway::watch::meter::Meter;
+//! use tidegate_gateway::path::pool::Pool;
+//! use tidegate_gateway::device::port::Port;
+//! use tidegate_gateway::path::rehash::{Keys, Rehash};
+//! use tidegate_gateway::path::sort::Sorter;
+//! use tidegate_gateway::path::wire::Wire;
+//! use tidegate_packet::{FlowHasher, FlowKey};
+//!
+//! let link = Link::new("8 Mbit/s".parse()?, "10 packets".parse()?, "1000 B".parse()?)?;
+//! let pool = Pool::new(100, 1514);
+//! let lane = Managed {
+//!     queue: catalog::config("drop_tail", None, &link)?.build(link, Rng::from_seed(1))?,
+//!     link,
+//!     sorter: Sorter::new(FlowHasher::new(FlowKey::FiveTuple, [1, 2]), Default::default(), &[], &[]),
+//!     keys: Keys::new(Rehash::OFF, 3, pool.cells()),
+//!     under_way: DelayLine::new(Span::ZERO, &pool),
+//!     pool,
+//!     meter: Meter::new(&Default::default(), 0),
+//! };
+//! let ((mut clients, inner), (outer, mut servers)) = (cable(Cable::default()), cable(Cable::default()));
+//! let mut gate = Gate::new(Lane::new(lane, ()), Wire::new(Span::ZERO, Pool::new(0, 1514)), inner, outer);
+//! clients.send(&[0; 1000])?;
+//! clients.send(&[1; 1000])?;
+//! clients.flush()?;
+//!
+//! let now = Time::from_nanos(5_000_000);
+//! assert_eq!(gate.turn(now, &mut Unguarded), Next::Now);
+//! assert_eq!(servers.all()?, [[0; 1000]]);
+//! // A thousand bytes take a millisecond: the second frame leaves then.
+//! let then = Time::from_nanos(6_000_000);
+//! assert_eq!(gate.turn(now, &mut Unguarded), Next::At(then));
+//! gate.turn(then, &mut Unguarded);
+//! assert_eq!(servers.all()?, [[1; 1000]]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+use std::io;
+
+use tidegate::Time;
+
+use crate::device::guard::Guard;
+use crate::device::port::{Altered, Port, Received, Unsent};
+use crate::path::lane::{Lane, LeftOver, Managed};
+use crate::path::pool::Pool;
+use crate::path::wire::Wire;
+use crate::run::plan::HEADER;
+use crate::watch::counters::Counters;
+use crate::watch::observer::Witness;
+use crate::watch::sample::Sample;
+use crate::watch::snapshot::Memory;
+
+/// How many frames are taken from a device before the other one has its turn, and departures
+/// theirs. No departure is late by more than what it takes to receive so many, some microseconds.
+const BATCH: usize = 16;
+
+/// Two directions over two devices.
+#[derive(Debug)]
+pub struct Gate<A, B, W> {
+    there: Lane<W>,
+    back: Back<W>,
+    inner: Exit<A>,
+    outer: Exit<B>,
+    /// How often it was renewed.
+    renewals: u64,
+}
+
+/// When to call again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// At once: frames were received, so there may be more.
+    Now,
+    /// At this time, or when a frame arrives.
+    At(Time),
+    /// When a frame arrives.
+    Arrival,
+    /// When the promise was renewed: it does not hold, so that no frame may be received.
+    Renewal,
+}
+
+/// The direction from the outer device to the inner.
+#[derive(Debug)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "one per link, and the packet path must not chase a pointer"
+)]
+pub enum Back<W> {
+    /// Frames pass as they came.
+    Wire(Wire),
+    /// They pass through a queue, too.
+    Lane(Lane<W>),
+}
+
+/// What both directions are to become.
+#[derive(Debug)]
+pub struct Renewal {
+    /// From the inner device to the outer.
+    pub there: Managed,
+    /// Back. What was managed stays managed, and what was not is not.
+    pub back: BackRenewal,
+}
+
+/// What the direction from the outer device to the inner is to become.
+#[derive(Debug)]
+#[allow(clippy::large_enum_variant, reason = "there is one at a time")]
+pub enum BackRenewal {
+    /// Unmanaged: a wire that was not used yet.
+    Wire(Wire),
+    /// Managed.
+    Lane(Managed),
+}
+
+/// What a gate needed before it was [renewed](Gate::renew), to be dropped where that may take its
+/// time.
+#[derive(Debug)]
+pub struct Relics {
+    _there: LeftOver,
+    _lane: Option<LeftOver>,
+    _wire: Option<Wire>,
+}
+
+/// What became of the frames of both directions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Account {
+    /// From the inner device to the outer, through the queue.
+    pub managed: Counters,
+    /// From the outer device to the inner; through a queue if that direction is managed, too.
+    pub reverse: Counters,
+}
+
+impl Account {
+    /// How many frames wait or are under way.
+    pub fn held(&self) -> u64 {
+        self.managed.held.frames + self.reverse.held.frames
+    }
+}
+
+/// A device, and what frames go out on it.
+#[derive(Debug)]
+struct Exit<P> {
+    port: P,
+    trouble: Option<io::Error>,
+    /// How many of the next frames the kernel has sent on.
+    stale: usize,
+    /// How many frames the device had no room for before the gate began.
+    missed_before: u64,
+}
+
+/// Whose a received frame is to forward.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Whose {
+    /// Ours.
+    Ours,
+    /// It was the kernel's.
+    Kernels,
+}
+
+impl<A: Port, B: Port, W: Witness> Gate<A, B, W> {
+    /// A gateway from `inner`, the side that floods come from, through `there` to `outer`, and by
+    /// `back` back.
+    pub fn new(there: Lane<W>, back: impl Into<Back<W>>, inner: A, outer: B) -> Gate<A, B, W> {
+        Gate {
+            there,
+            back: back.into(),
+            inner: Exit::new(inner),
+            outer: Exit::new(outer),
+            renewals: 0,
+        }
+    }
+
+    /// Does what is to be done at `now`, which is no earlier than in any call before: sends what is
+    /// due, receives what `guard` says is ours.
+    pub fn turn(&mut self, now: Time, guard: &mut impl Guard) -> Next {
+        // Before anything is sent, too: what waited while the kernel forwarded newer frames must
+        // not follow them.
+        if !guard.ours() {
+            return Next::Renewal;
+        }
+        self.depart(now);
+        let (Some(one), Some(other)) =
+            (self.receive_inner(now, guard), self.receive_outer(now, guard))
+        else {
+            return Next::Renewal;
+        };
+        if one + other > 0 {
+            self.depart(now);
+            return Next::Now;
+        }
+        match self.next() {
+            Some(at) => Next::At(at),
+            None => Next::Arrival,
+        }
+    }
+
+    /// Sends what is due at `now`, which is no earlier than in any call before, and receives
+    /// nothing: for a gate that is to end. When there is more to send; `None` when nothing is
+    /// left.
+    pub fn drain(&mut self, now: Time) -> Option<Time> {
+        self.depart(now);
+        let held = self.there.counters().held.frames + self.back.counters().held.frames;
+        if held > 0 { self.next() } else { None }
+    }
+
+    /// Both directions go on as `to` says, at `now`, which is no earlier than in any call before.
+    /// Nothing is lost by that and nothing overtaken; see [`Lane::renew`].
+    ///
+    /// # Panics
+    /// When the way back is managed and is not to be, or the other way round.
+    pub fn renew(&mut self, now: Time, to: Renewal) -> Relics {
+        self.renewals += 1;
+        let there = self.there.renew(now, to.there);
+        let (lane, wire) = match (&mut self.back, to.back) {
+            (Back::Lane(lane), BackRenewal::Lane(to)) => (Some(lane.renew(now, to)), None),
+            (Back::Wire(wire), BackRenewal::Wire(to)) => (None, Some(wire.renew(to))),
+            _ => panic!("whether the way back is managed is settled when a gate begins"),
+        };
+        Relics { _there: there, _lane: lane, _wire: wire }
+    }
+
+    /// Whether both directions have [settled](Lane::is_settled), so that they may be renewed.
+    pub fn is_settled(&self, now: Time) -> bool {
+        let back = match &self.back {
+            Back::Wire(_) => true,
+            Back::Lane(lane) => lane.is_settled(now),
+        };
+        back && self.there.is_settled(now)
+    }
+
+    #[inline]
+    fn next(&self) -> Option<Time> {
+        [self.there.next(), self.back.next()].into_iter().flatten().min()
+    }
+
+    /// Throws everything away that has arrived and was not received: the kernel has sent it on
+    /// while the promise did not hold. The promise must have been renewed before. What waits
+    /// and what is under way goes too: newer frames of the same flows have overtaken it. How
+    /// many frames had arrived.
+    pub fn discard(&mut self, now: Time) -> u64 {
+        self.there.forget(now);
+        self.back.forget(now);
+        self.decline(now)
+    }
+
+    /// Throws away what has arrived and was not received, and nothing else: the promise was given
+    /// up, and nobody knows which of it the kernel has sent on. How many frames had arrived.
+    pub fn decline(&mut self, now: Time) -> u64 {
+        let (from_inner, there) = (self.inner.give_up(), &mut self.there);
+        self.inner.receive(from_inner, |frame, _| there.discard(now, &frame));
+        let (from_outer, back) = (self.outer.give_up(), &mut self.back);
+        self.outer.receive(from_outer, |frame, _| back.discard(now, &frame));
+        (from_inner + self.inner.stale + from_outer + self.outer.stale) as u64
+    }
+
+    /// Forgets what has arrived so far, uncounted: it came before the gate was responsible for any
+    /// frame.
+    pub fn begin(&mut self) {
+        self.inner.begin();
+        self.outer.begin();
+    }
+
+    /// What became of the frames so far.
+    pub fn account(&mut self) -> Account {
+        let mut managed = *self.there.counters();
+        let mut reverse = *self.back.counters();
+        managed.missed = self.inner.missed();
+        reverse.missed = self.outer.missed();
+        managed.take_back(self.outer.port.unsent());
+        reverse.take_back(self.inner.port.unsent());
+        Account { managed, reverse }
+    }
+
+    /// Writes down how things stand at `now`.
+    pub fn sample(&mut self, now: Time, into: &mut Sample) {
+        (into.at, into.renewals, into.account) = (now, self.renewals, self.account());
+        into.memory = [self.there.pool(), self.back.pool()].map(Memory::of);
+        self.there.sample(now, &mut into.there);
+        if let (Back::Lane(lane), Some(into)) = (&mut self.back, &mut into.back) {
+            lane.sample(now, into);
+        }
+    }
+
+    /// Takes over what the kernel has counted of frames that it had no room for: its counters are
+    /// narrow.
+    pub fn count_missed(&mut self) {
+        self.inner.missed();
+        self.outer.missed();
+    }
+
+    /// How many frames have come in by the inner and by the outer device whose checksum was left to
+    /// hardware.
+    pub fn unfinished(&self) -> [u64; 2] {
+        [self.there.counters().unfinished, self.back.counters().unfinished]
+    }
+
+    /// What was the last trouble with the inner and with the outer device since this was asked
+    /// before.
+    pub fn trouble(&mut self) -> [Option<io::Error>; 2] {
+        [self.inner.trouble.take(), self.outer.trouble.take()]
+    }
+
+    /// What somebody has changed at the inner and at the outer device since this was asked before.
+    /// The gate goes on with that.
+    pub fn altered(&mut self) -> [Option<Altered>; 2] {
+        let altered = [self.inner.port.altered(), self.outer.port.altered()];
+        for mtu in altered.iter().flatten().filter_map(Altered::grown) {
+            self.there.reach(mtu + HEADER);
+            self.back.reach(mtu + HEADER);
+        }
+        altered
+    }
+
+    /// The two devices.
+    pub fn ports(&self) -> (&A, &B) {
+        (&self.inner.port, &self.outer.port)
+    }
+
+    /// Who was told everything of the managed direction. Ends the gate.
+    pub fn into_witness(self) -> W {
+        self.there.into_witness()
+    }
+
+    /// The managed direction.
+    pub fn lane(&self) -> &Lane<W> {
+        &self.there
+    }
+
+    /// Sends what is due in either direction.
+    #[inline]
+    fn depart(&mut self, now: Time) {
+        let (inner, outer) = (&mut self.inner, &mut self.outer);
+        self.there.depart(now, &mut |frame| outer.give(frame));
+        match &mut self.back {
+            Back::Wire(wire) => wire.depart(now, &mut |frame| inner.give(frame)),
+            Back::Lane(lane) => lane.depart(now, &mut |frame| inner.give(frame)),
+        }
+        inner.flush();
+        outer.flush();
+    }
+
+    /// Receives from the inner device: how many frames; `None` if they are not ours to receive.
+    fn receive_inner(&mut self, now: Time, guard: &mut impl Guard) -> Option<usize> {
+        let there = &mut self.there;
+        let ours = self.inner.ours(guard)?;
+        self.inner.receive(ours, |frame, whose| match whose {
+            Whose::Ours => there.arrive(now, &frame),
+            Whose::Kernels => there.discard(now, &frame),
+        });
+        Some(ours)
+    }
+
+    fn receive_outer(&mut self, now: Time, guard: &mut impl Guard) -> Option<usize> {
+        let (back, inner) = (&mut self.back, &mut self.inner);
+        let ours = self.outer.ours(guard)?;
+        self.outer.receive(ours, |frame, whose| match (whose, &mut *back) {
+            (Whose::Ours, Back::Wire(wire)) => {
+                wire.arrive(now, &frame, &mut |frame| inner.give(frame))
+            }
+            (Whose::Ours, Back::Lane(lane)) => lane.arrive(now, &frame),
+            (Whose::Kernels, back) => back.discard(now, &frame),
+        });
+        Some(ours)
+    }
+}
+
+impl<W: Witness> Back<W> {
+    #[inline]
+    fn next(&self) -> Option<Time> {
+        match self {
+            Back::Wire(wire) => wire.next(),
+            Back::Lane(lane) => lane.next(),
+        }
+    }
+
+    fn counters(&self) -> &Counters {
+        match self {
+            Back::Wire(wire) => wire.counters(),
+            Back::Lane(lane) => lane.counters(),
+        }
+    }
+
+    fn pool(&self) -> &Pool {
+        match self {
+            Back::Wire(wire) => wire.pool(),
+            Back::Lane(lane) => lane.pool(),
+        }
+    }
+
+    fn reach(&mut self, longest: u32) {
+        match self {
+            Back::Wire(wire) => wire.reach(longest),
+            Back::Lane(lane) => lane.reach(longest),
+        }
+    }
+
+    fn discard(&mut self, now: Time, frame: &Received<'_>) {
+        match self {
+            Back::Wire(wire) => wire.discard(frame),
+            Back::Lane(lane) => lane.discard(now, frame),
+        }
+    }
+
+    fn forget(&mut self, now: Time) {
+        match self {
+            Back::Wire(wire) => wire.forget(),
+            Back::Lane(lane) => lane.forget(now),
+        }
+    }
+}
+
+impl<W> From<Wire> for Back<W> {
+    fn from(wire: Wire) -> Back<W> {
+        Back::Wire(wire)
+    }
+}
+
+impl<W> From<Lane<W>> for Back<W> {
+    fn from(lane: Lane<W>) -> Back<W> {
+        Back::Lane(lane)
+    }
+}
+
+impl<P: Port> Exit<P> {
+    fn new(port: P) -> Exit<P> {
+        Exit { port, trouble: None, stale: 0, missed_before: 0 }
+    }
+
+    /// How many frames may be received. They are counted before the clock is read, so that whoever
+    /// is stopped in between never takes one that the kernel has sent on in the meantime.
+    #[inline]
+    fn ours(&mut self, guard: &mut impl Guard) -> Option<usize> {
+        match self.port.waiting(BATCH) {
+            0 => Some(0),
+            waiting => guard.ours().then_some(waiting),
+        }
+    }
+
+    /// Receives what is [ours](Exit::ours); a device that has nothing for us is asked all the same
+    /// whether it is well.
+    #[inline]
+    fn receive(&mut self, most: usize, mut take: impl FnMut(Received<'_>, Whose)) {
+        let Exit { port, trouble, stale, .. } = self;
+        let received = port.receive(most, &mut |frame| match *stale {
+            0 => take(frame, Whose::Ours),
+            _ => {
+                *stale -= 1;
+                take(frame, Whose::Kernels);
+            }
+        });
+        if let Err(error) = received {
+            *trouble = Some(error);
+        }
+    }
+
+    /// Nothing that has arrived is ours to forward, nor is what stands before it and is still being
+    /// written. How many frames can be received at once of these.
+    fn give_up(&mut self) -> usize {
+        self.stale = self.port.begun();
+        self.port.waiting(self.stale)
+    }
+
+    fn begin(&mut self) {
+        let most = self.give_up();
+        self.receive(most, |_, _| ());
+        self.missed_before = self.port.missed();
+    }
+
+    fn missed(&mut self) -> u64 {
+        self.port.missed() - self.missed_before
+    }
+
+    /// Gives a frame to the device; if there is no room, after what waits there was sent.
+    #[inline]
+    fn give(&mut self, frame: &[u8]) -> Result<(), Unsent> {
+        match self.port.send(frame) {
+            Err(Unsent::Full) => {
+                self.flush();
+                self.port.send(frame)
+            }
+            other => other,
+        }
+    }
+
+    #[inline]
+    fn flush(&mut self) {
+        if let Err(error) = self.port.flush() {
+            self.trouble = Some(error);
+        }
+    }
+}

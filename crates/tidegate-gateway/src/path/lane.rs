@@ -1,0 +1,428 @@
+//! The managed direction: every frame classified, queued, paced at the rate and delayed.
+//!
+//! Departures follow a computed schedule: a frame leaves when the one before it would have been
+//! sent at the link's rate, or when it arrives, whichever is later. Being called late makes a frame
+//! late and moves no later frame's time.
+use std::collections::VecDeque;
+
+use tidegate::catalog::AnyQueue;
+use tidegate::units::Pacer;
+use tidegate::{Backlog, Bytes, DropReason, Link, Packet, Qdisc, Span, Time};
+use tidegate_packet::{Frame, LinkType, Mark, set_ce};
+
+use crate::device::port::{Received, Unsent};
+use crate::path::bypass::Aside;
+use crate::path::delay::{DelayLine, mark_of};
+use crate::path::fate::{Arriving, Fate, lose_held};
+use crate::path::overload::Overload;
+use crate::path::pool::Pool;
+use crate::path::rehash::Keys;
+use crate::path::sort::Sorter;
+use crate::watch::counters::{Counters, Loss};
+use crate::watch::meter::{Classes, Meter};
+use crate::watch::observer::Witness;
+use crate::watch::sample::LaneSample;
+
+/// What a lane is made of.
+#[derive(Debug)]
+pub struct Managed {
+    /// The queue, empty.
+    pub queue: AnyQueue,
+    /// The link that it was built for: at its rate frames leave, and so much may wait unjudged,
+    /// too.
+    pub link: Link,
+    /// Which frames are one flow or of one class, and which are not judged.
+    pub sorter: Sorter,
+    /// By which keys the queue knows flows.
+    pub keys: Keys,
+    /// Frames under way after they left the queue: none, and how long.
+    pub under_way: DelayLine,
+    /// Where frames wait, in the queue and under way.
+    pub pool: Pool,
+    /// What is measured.
+    pub meter: Meter,
+}
+
+/// The managed direction.
+#[derive(Debug)]
+pub struct Lane<W> {
+    queue: AnyQueue,
+    /// Queues that were exchanged while frames waited in them: the first gives all it has before
+    /// the next does.
+    elders: VecDeque<AnyQueue>,
+    /// When the last frame is to leave that came from one of them.
+    settles: Time,
+    /// So many of them, the first, have the classes from before a reload.
+    strangers: usize,
+    aside: Aside,
+    link: Link,
+    sorter: Sorter,
+    keys: Keys,
+    pacer: Pacer,
+    state: State,
+    overload: Overload,
+    delay: DelayLine,
+    pool: Pool,
+    counters: Counters,
+    meter: Meter,
+    witness: W,
+}
+
+/// What a lane needed before it was [renewed](Lane::renew). It may hold much memory.
+#[derive(Debug)]
+pub struct LeftOver {
+    _queue: Option<AnyQueue>,
+    _pool: Pool,
+    _under_way: DelayLine,
+    _sorter: Sorter,
+    _keys: Keys,
+    _meter: Meter,
+}
+
+/// What the link behind the queue is doing.
+#[derive(Clone, Copy, Debug)]
+enum State {
+    /// It sends until then.
+    Busy(Time),
+    /// It asked in vain, then for the last time.
+    Idle(Time),
+}
+
+impl<W: Witness> Lane<W> {
+    /// A lane with nothing in it, of which `witness` is told everything.
+    pub fn new(of: Managed, witness: W) -> Lane<W> {
+        Lane {
+            queue: of.queue,
+            elders: VecDeque::new(),
+            settles: Time::ZERO,
+            strangers: 0,
+            aside: Aside::default(),
+            link: of.link,
+            sorter: of.sorter,
+            keys: of.keys,
+            pacer: Pacer::new(of.link.rate),
+            state: State::Idle(Time::ZERO),
+            overload: Overload::new(),
+            delay: of.under_way,
+            pool: of.pool,
+            counters: Counters::default(),
+            meter: of.meter,
+            witness,
+        }
+    }
+
+    /// A frame has arrived. `now` is no earlier than in any call before.
+    pub fn arrive(&mut self, now: Time, frame: &Received<'_>) {
+        self.serve(now);
+        let (bytes, len) = (frame.bytes, frame.wire_len);
+        self.counters.received.add(len);
+        self.counters.unfinished += frame.checksum_missing as u64;
+        let unfit = match () {
+            () if (bytes.len() as u32) < len => Some(Loss::CutOff),
+            () if len > self.pool.longest() => Some(Loss::TooLong),
+            () if !self.pool.has_room(len) => Some(Loss::NoMemory),
+            () => None,
+        };
+        if let Some(why) = unfit {
+            return self.lose(now, why, len, bytes);
+        }
+        self.enqueue(now, bytes);
+        if let State::Idle(_) = self.state {
+            self.ask(now);
+        }
+    }
+
+    /// Goes on as `to` says, with all that waits and is under way, at `now`, which is no earlier
+    /// than in any call before. A queue that hands over what waits in it does so; another one
+    /// gives what it has before the new one gives anything. Nothing is lost. What is left over
+    /// is to be given back where that may take its time.
+    pub fn renew(&mut self, now: Time, to: Managed) -> LeftOver {
+        self.serve(now);
+        let Managed { mut queue, link, sorter, keys, under_way, pool, meter } = to;
+        let larger = pool.cells() > self.pool.cells();
+        let keys = self.keys.renew(now, keys, larger.then(|| self.pool.reached()));
+        let pool = if larger { self.pool.grow(pool) } else { pool };
+        let under_way = self.delay.renew(under_way, larger);
+        let handed_over = sorter.sorts_as(&self.sorter) && queue.inherit(&mut self.queue);
+        let old = std::mem::replace(&mut self.queue, queue);
+        let old = match handed_over || old.backlog().packets == 0 {
+            true => Some(old),
+            false => {
+                self.elders.push_back(old);
+                None
+            }
+        };
+        let same_classes = sorter.classes_as(&self.sorter);
+        if !same_classes {
+            self.strangers = self.elders.len();
+        }
+        let meter = self.meter.renew(meter, same_classes);
+        // A frame that the old rate keeps on the link for long does not hold up the new one.
+        if let State::Busy(until) = &mut self.state {
+            *until = now.max(
+                (*until).min(now + link.rate.time_to_send(Bytes::new(self.pool.longest().into()))),
+            );
+        }
+        (self.link, self.pacer, self.overload) = (link, Pacer::new(link.rate), Overload::new());
+        let sorter = std::mem::replace(&mut self.sorter, sorter);
+        LeftOver {
+            _queue: old,
+            _pool: pool,
+            _under_way: under_way,
+            _sorter: sorter,
+            _keys: keys,
+            _meter: meter,
+        }
+    }
+
+    /// Whether nothing waits or is under way any more that came from a queue before this one: for
+    /// that, and for what this queue lets in, there is room, and not for what a third one would
+    /// let in besides.
+    pub fn is_settled(&self, now: Time) -> bool {
+        self.elders.is_empty() && self.settles <= now
+    }
+
+    /// A frame has arrived that must not be sent on.
+    pub fn discard(&mut self, now: Time, frame: &Received<'_>) {
+        self.counters.received.add(frame.wire_len);
+        self.lose(now, Loss::Lapsed, frame.wire_len, frame.bytes);
+    }
+
+    /// Loses everything that waits in the queue and is under way: whoever waited for it has had
+    /// newer frames meanwhile.
+    pub fn forget(&mut self, now: Time) {
+        let (pool, counters, witness) = (&mut self.pool, &mut self.counters, &mut self.witness);
+        self.delay.forget(|slot| lose_held(now, Loss::Lapsed, slot, pool, counters, witness));
+        while let Some(packet) = self.taken(now) {
+            let (pool, counters, witness) = (&mut self.pool, &mut self.counters, &mut self.witness);
+            lose_held(now, Loss::Lapsed, packet.slot, pool, counters, witness);
+        }
+    }
+
+    /// Gives every frame that is to be on its way by `now` to `send`.
+    #[inline]
+    pub fn depart(&mut self, now: Time, send: &mut impl FnMut(&[u8]) -> Result<(), Unsent>) {
+        self.serve(now);
+        self.delay.release(now, &mut self.pool, &mut self.counters, &mut self.witness, send);
+    }
+
+    /// When [`depart`](Lane::depart) has something to do again, unless a frame arrives before.
+    #[inline]
+    pub fn next(&self) -> Option<Time> {
+        [self.next_ask(), self.delay.next()].into_iter().flatten().min()
+    }
+
+    /// What became of the frames so far.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// What waits, in queues and beside them; frames under way not counted.
+    pub fn backlog(&self) -> Backlog {
+        let aside = self.aside.backlog();
+        let judged = self.judged();
+        Backlog { packets: judged.packets + aside.packets, bytes: judged.bytes + aside.bytes }
+    }
+
+    /// What waits in queues.
+    #[inline]
+    fn judged(&self) -> Backlog {
+        self.elders.iter().map(Qdisc::backlog).fold(self.queue.backlog(), |all, elder| Backlog {
+            packets: all.packets + elder.packets,
+            bytes: all.bytes + elder.bytes,
+        })
+    }
+
+    /// Writes down how things stand at `now`.
+    pub(crate) fn sample(&mut self, now: Time, into: &mut LaneSample) {
+        debug_assert_eq!(
+            self.keys.waiting(),
+            self.judged().packets,
+            "not all that waits is counted"
+        );
+        (into.rate, into.backlog) = (self.link.rate, self.backlog());
+        into.gauges.clear();
+        self.queue.probe(&mut |gauge| into.gauges.push(gauge));
+        self.meter.sample(now, &self.sorter, into);
+    }
+
+    /// Frames of up to `longest` bytes may wait from here on.
+    pub(crate) fn reach(&mut self, longest: u32) {
+        self.pool.reach(longest);
+    }
+
+    /// The memory of waiting frames.
+    pub(crate) fn pool(&self) -> &Pool {
+        &self.pool
+    }
+
+    /// Who was told everything.
+    pub(crate) fn into_witness(self) -> W {
+        self.witness
+    }
+
+    fn lose(&mut self, now: Time, why: Loss, len: u32, bytes: &[u8]) {
+        self.counters.lose(why, len);
+        self.witness.lost(now, why, bytes);
+    }
+
+    /// Offers a frame for which the pool has room to the queue. It is copied when the queue has let
+    /// it in: under a flood most are not.
+    fn enqueue(&mut self, now: Time, bytes: &[u8]) {
+        let len = bytes.len() as u32;
+        let parsed = Frame::parse(LinkType::Ethernet, bytes, len);
+        let sorted = self.sorter.sort(&parsed, bytes);
+        if sorted.allowed {
+            return self.wait_aside(now, sorted.packet, bytes);
+        }
+        self.meter.arrived(&sorted.packet, &parsed.ends);
+        let slot = self.pool.take();
+        let packet = sorted.packet.with_slot(slot);
+        let packet = Packet { flow: self.keys.arrived(now, &packet), ..packet };
+        let (queue, mut fate) = self.queue_and_fate();
+        fate.arriving = Some(Arriving { slot, bytes });
+        queue.enqueue(now, packet, &mut fate);
+        match fate.arriving {
+            Some(_) => {
+                self.pool.fill(slot, bytes);
+                self.counters.held.add(len);
+                if parsed.ecn.is_capable() {
+                    self.overload.admitted(now);
+                }
+            }
+            None => self.pool.give_back(slot),
+        }
+    }
+
+    /// Lets a frame wait that is not judged, for which the pool has room.
+    fn wait_aside(&mut self, now: Time, packet: Packet, bytes: &[u8]) {
+        let len = bytes.len() as u32;
+        self.counters.allowed.add(len);
+        self.meter.allowed(&packet);
+        if !self.aside.has_room(&self.link, packet.len) {
+            return self.lose(now, Loss::Queue(DropReason::Overlimit), len, bytes);
+        }
+        let slot = self.pool.take();
+        self.pool.fill(slot, bytes);
+        self.counters.held.add(len);
+        let ahead = self.judged().bytes;
+        self.aside.push(Packet { arrived: now, ..packet.with_slot(slot) }, ahead);
+    }
+
+    /// Lets the link take everything that it has come to by `now`, each frame at its own time.
+    #[inline]
+    fn serve(&mut self, now: Time) {
+        while let Some(at) = self.next_ask().filter(|&at| at <= now) {
+            self.ask(at);
+        }
+    }
+
+    /// When the link asks next, if nothing arrives before.
+    #[inline]
+    fn next_ask(&self) -> Option<Time> {
+        match self.state {
+            State::Busy(until) => Some(until),
+            // A queue that holds frames back says when; never again in the same instant.
+            State::Idle(_) if self.queue.backlog().packets == 0 => None,
+            State::Idle(asked) => {
+                self.queue.wake_at().map(|at| at.max(asked + Span::from_nanos(1)))
+            }
+        }
+    }
+
+    /// The link is free at `now` and takes the next frame, if there is one.
+    fn ask(&mut self, now: Time) {
+        match self.next_frame(now) {
+            Some(packet) => {
+                if let Some(why) = mark_of(self.pool.note(packet.slot))
+                    && !mark(self.pool.beginning(packet.slot))
+                {
+                    // The queue has marked a packet of its flow that can be; this frame, in its
+                    // place, cannot.
+                    self.pool.write_note(packet.slot, 0);
+                    self.counters.marked[why as usize] -= 1;
+                }
+                self.meter.waited(now.since(packet.arrived));
+                self.delay.push(now, packet.arrived, packet.slot);
+                self.state = State::Busy(now + self.pacer.next(packet.len));
+            }
+            None => {
+                self.pacer.reset();
+                self.state = State::Idle(now);
+            }
+        }
+    }
+
+    /// The frame whose turn it is; under overload, the next that bears no mark of ours.
+    fn next_frame(&mut self, now: Time) -> Option<Packet> {
+        loop {
+            let packet = self.taken(now)?;
+            if !self.overload.is_on() || self.pool.note(packet.slot) == 0 {
+                return Some(packet);
+            }
+            self.meter.lost_after(self.keys.flow(packet.slot), &packet);
+            let (pool, counters, witness) = (&mut self.pool, &mut self.counters, &mut self.witness);
+            lose_held(now, Loss::Overload, packet.slot, pool, counters, witness);
+        }
+    }
+
+    /// What is taken next: of those that are not judged, if it is their turn; of the queues; of the
+    /// former after all.
+    #[inline]
+    fn taken(&mut self, now: Time) -> Option<Packet> {
+        if let Some(packet) = self.aside.due() {
+            return Some(packet);
+        }
+        if !self.elders.is_empty()
+            && let Some(packet) = self.taken_from_elders(now)
+        {
+            return Some(packet);
+        }
+        let (queue, mut fate) = self.queue_and_fate();
+        match queue.dequeue(now, &mut fate) {
+            Some(packet) => Some(fate.given(packet)),
+            None => self.aside.pop(),
+        }
+    }
+
+    /// What the first of the elders gives that has anything. None of the catalog's holds back what
+    /// it has.
+    #[cold]
+    fn taken_from_elders(&mut self, now: Time) -> Option<Packet> {
+        let Lane {
+            elders, strangers, pool, counters, witness, overload, aside, meter, keys, ..
+        } = self;
+        let classes = Classes::Formers;
+        let mut fate =
+            Fate { pool, counters, witness, overload, aside, meter, keys, classes, arriving: None };
+        while let Some(elder) = elders.front_mut() {
+            fate.classes = if *strangers > 0 { Classes::Formers } else { Classes::Todays };
+            if let Some(packet) = elder.dequeue(now, &mut fate) {
+                return Some(fate.given(packet));
+            }
+            debug_assert_eq!(elder.backlog().packets, 0, "an elder holds packets back");
+            elders.pop_front();
+            *strangers = strangers.saturating_sub(1);
+        }
+        self.settles = self.delay.last().unwrap_or(now);
+        None
+    }
+
+    /// The queue, and who is to hear it.
+    #[inline]
+    fn queue_and_fate<'a>(&'a mut self) -> (&'a mut AnyQueue, Fate<'a, W>) {
+        let Lane { queue, pool, counters, witness, overload, aside, meter, keys, .. } = self;
+        let classes = Classes::Todays;
+        (
+            queue,
+            Fate { pool, counters, witness, overload, aside, meter, keys, classes, arriving: None },
+        )
+    }
+}
+
+/// Sets CE in a frame, of which the `beginning` with the whole IP header is given; whether it bears
+/// it now. Of one that bore it already, nothing changes.
+fn mark(beginning: &mut [u8]) -> bool {
+    let frame = Frame::parse(LinkType::Ethernet, beginning, beginning.len() as u32);
+    matches!(set_ce(beginning, &frame), Mark::Set | Mark::Already)
+}

@@ -1,0 +1,365 @@
+//! What waits in the queue, by flow, in the order in which it came.
+//!
+//! A queue that hashes flows to places sends a flow's packets in their order as long as it knows
+//! all of them by one key. Once it has been told another, those that came before wait in one place
+//! and those that come after in another, and either may give its first. Here is who of a flow came
+//! first, so that he goes first, whichever of its packets the queue has chosen. The other
+//! waits on in the place that he had.
+//!
+//! Once the places from before a change are empty nobody must be looked for, if the queue gives the
+//! packets of one key in the order in which they came, whichever it drops. For of a flow and class
+//! (i) each frame in a place from before came before each in today's place, and (ii) those in
+//! today's stand there in their order. A frame that joins is the youngest of today's. A drop only
+//! takes away. At a change all places become places from before. Given from a place from before:
+//! the first of all is, by (i), in one of those, too, and they change. Given from today's, it is by
+//! (ii) the first of those: if there are others, the first of all is one of them, and the
+//! frame goes there, still before all that stay in today's; if there are none, it is the first
+//! itself.
+//!
+//! Flows are told apart by a part of their key, on lines of which there is a fixed number; whoever
+//! looks for the first of a flow passes over all on its line that came before it.
+use tidegate::{Packet, Time};
+
+use crate::path::pool::TOUCHED;
+
+/// The fewest lines and the most: powers of two. One for four slots, so that few flows share one.
+const LINES: (usize, usize) = (1 << 10, 1 << 16);
+/// No slot.
+const NONE: u32 = u32::MAX;
+
+/// Frames that wait, each known by its slot.
+#[derive(Debug)]
+pub struct Waiting {
+    lines: Lines,
+    /// By slot, as far as slots were used or were to be touched at the start.
+    frames: Vec<Frame>,
+}
+
+/// By the low bits of the flow key.
+#[derive(Debug)]
+struct Lines(Box<[Line]>);
+
+/// Frames of the flows that share a line, in the order in which they came.
+#[derive(Clone, Copy, Debug)]
+struct Line {
+    first: u32,
+    last: u32,
+    /// How many wait in places from before a change of keys.
+    former: u32,
+    /// The generation of its flows' keys.
+    generation: u32,
+}
+
+/// A frame that waits.
+#[derive(Clone, Copy, Debug, Default)]
+struct Frame {
+    flow: u64,
+    arrived: Time,
+    /// Its neighbours on its line.
+    before: u32,
+    after: u32,
+    /// On the wire.
+    len: u32,
+    class: u16,
+    /// Whether its slot is one that the queue keeps in a place from before a change of keys.
+    former: bool,
+}
+
+/// One that has waited for longer than another of its flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Elder {
+    /// Where it was; the other is there now.
+    pub slot: u32,
+    /// When it came.
+    pub arrived: Time,
+    /// Its length on the wire, in bytes.
+    pub len: u32,
+}
+
+impl Lines {
+    fn new(slots: u32) -> Lines {
+        let none = Line { first: NONE, last: NONE, former: 0, generation: 0 };
+        Lines(vec![none; Lines::count(slots.into())].into())
+    }
+
+    const fn count(slots: u64) -> usize {
+        let (least, most) = LINES;
+        match slots / 4 {
+            few if few <= least as u64 => least,
+            many if many >= most as u64 => most,
+            some => (some as usize).next_power_of_two(),
+        }
+    }
+
+    #[inline]
+    fn of(&self, flow: u64) -> &Line {
+        &self.0[flow as usize & (self.0.len() - 1)]
+    }
+
+    #[inline]
+    fn of_mut(&mut self, flow: u64) -> &mut Line {
+        let last = self.0.len() - 1;
+        &mut self.0[flow as usize & last]
+    }
+}
+
+impl Waiting {
+    /// Nothing waits; there are so many slots.
+    pub fn new(slots: u32) -> Waiting {
+        let mut frames = Vec::with_capacity(slots as usize);
+        frames.resize((slots as usize).min(TOUCHED), Frame::default());
+        Waiting { lines: Lines::new(slots), frames }
+    }
+
+    /// The memory that so many slots take, in bytes.
+    pub(crate) const fn memory(slots: u64) -> u64 {
+        slots * size_of::<Frame>() as u64 + (Lines::count(slots) * size_of::<Line>()) as u64
+    }
+
+    /// A frame joins, `packet` by its flow key, and the present generation of keys is this: that by
+    /// which its flow is known. A line follows to a new one as soon as it is empty, and one
+    /// that lags two behind at once.
+    #[inline]
+    pub fn join(&mut self, now: Time, packet: &Packet, generation: u32) -> u32 {
+        let Packet { flow, slot, len, class, .. } = *packet;
+        if slot as usize >= self.frames.len() {
+            self.reach(slot);
+        }
+        let line = self.lines.of_mut(flow);
+        if line.generation != generation
+            && (line.last == NONE || generation.wrapping_sub(line.generation) > 1)
+        {
+            line.generation = generation;
+            self.change(flow);
+        }
+        let Line { last, generation, .. } = *self.lines.of(flow);
+        let frame =
+            Frame { flow, arrived: now, before: last, after: NONE, len, class, former: false };
+        self.frames[slot as usize] = frame;
+        self.between(&frame, slot, slot);
+        generation
+    }
+
+    /// From here on all that waits on the line of `flow` is in places from before a change.
+    #[cold]
+    fn change(&mut self, flow: u64) {
+        let (mut at, mut former) = (self.lines.of(flow).first, 0);
+        while at != NONE {
+            let frame = &mut self.frames[at as usize];
+            frame.former = true;
+            former += 1;
+            at = frame.after;
+        }
+        self.lines.of_mut(flow).former = former;
+    }
+
+    /// A slot is used for the first time. There is room for it.
+    #[cold]
+    fn reach(&mut self, slot: u32) {
+        debug_assert!((slot as usize) < self.frames.capacity(), "more slots than were said");
+        self.frames.resize(slot as usize + 1, Frame::default());
+    }
+
+    /// The frame in `slot` is dropped.
+    #[inline]
+    pub fn drop_out(&mut self, slot: u32) {
+        self.unlink(slot);
+        self.vacate(slot);
+    }
+
+    /// It is the turn of the frame in `slot`, which leaves, unless one of its flow and class has
+    /// waited for longer: that one leaves in its stead, and the frame waits on where that one
+    /// was.
+    #[inline]
+    pub fn leave(&mut self, slot: u32) -> Option<Elder> {
+        let Frame { flow, class, .. } = self.frames[slot as usize];
+        let line = *self.lines.of(flow);
+        let elder = if line.former == 0 { slot } else { self.eldest(line.first, flow, class) };
+        if elder == slot {
+            self.drop_out(slot);
+            return None;
+        }
+        Some(self.stand_in(slot, elder))
+    }
+
+    /// The first of this flow and class, of which there is one, on the line that begins with
+    /// `first`.
+    #[cold]
+    fn eldest(&self, first: u32, flow: u64, class: u16) -> u32 {
+        let mut at = first;
+        loop {
+            let frame = &self.frames[at as usize];
+            if (frame.flow, frame.class) == (flow, class) {
+                return at;
+            }
+            at = frame.after;
+        }
+    }
+
+    /// Lets the frame in slot `elder` go; the one in `slot` is in that one's slot from here on,
+    /// with its own place on the line.
+    fn stand_in(&mut self, slot: u32, elder: u32) -> Elder {
+        let Frame { arrived, len, former, .. } = self.frames[elder as usize];
+        self.unlink(elder);
+        self.vacate(slot);
+        let frame = Frame { former, ..self.frames[slot as usize] };
+        self.frames[elder as usize] = frame;
+        self.between(&frame, elder, elder);
+        Elder { slot: elder, arrived, len }
+    }
+
+    /// The frame in `slot` is on its line no more.
+    #[inline]
+    fn unlink(&mut self, slot: u32) {
+        let frame = self.frames[slot as usize];
+        self.between(&frame, frame.after, frame.before);
+    }
+
+    /// The neighbours of `frame`, or the ends of its line, have this one after them and that one
+    /// before them from here on.
+    #[inline]
+    fn between(&mut self, frame: &Frame, after: u32, before: u32) {
+        let line = self.lines.of_mut(frame.flow);
+        match frame.before {
+            NONE => line.first = after,
+            neighbour => self.frames[neighbour as usize].after = after,
+        }
+        match frame.after {
+            NONE => line.last = before,
+            neighbour => self.frames[neighbour as usize].before = before,
+        }
+    }
+
+    /// The queue keeps `slot` no more.
+    #[inline]
+    fn vacate(&mut self, slot: u32) {
+        let Frame { flow, former, .. } = self.frames[slot as usize];
+        self.lines.of_mut(flow).former -= u32::from(former);
+    }
+
+    /// The flow key of the frame in `slot`.
+    #[inline]
+    pub fn flow(&self, slot: u32) -> u64 {
+        self.frames[slot as usize].flow
+    }
+
+    /// How many frames wait. Looks at all.
+    pub fn count(&self) -> u32 {
+        let there = |at: u32| (at != NONE).then_some(at);
+        let from = |first| {
+            std::iter::successors(there(first), |&at| there(self.frames[at as usize].after))
+        };
+        self.lines.0.iter().map(|line| from(line.first).count() as u32).sum()
+    }
+
+    /// Goes on with the room of `larger`, in which nothing waits and which has more slots; the
+    /// first `used` may be in use. What is left over is to be given back.
+    pub(crate) fn grow(&mut self, mut larger: Waiting, used: u32) -> Waiting {
+        let used = (used as usize).min(self.frames.len());
+        let reached = larger.frames.len().max(used);
+        larger.frames.resize(reached, Frame::default());
+        larger.frames[..used].copy_from_slice(&self.frames[..used]);
+        std::mem::swap(&mut larger.frames, &mut self.frames);
+        // As many lines as before: each frame stays on its own.
+        larger
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, VecDeque};
+
+    use super::*;
+    use tidegate::{Rng, Span};
+
+    /// A queue that has a place for each key, first in, first out, and takes turns by chance.
+    type Places = BTreeMap<(u64, u16, u32), VecDeque<u32>>;
+
+    fn any(places: &Places, dice: &mut Rng) -> (u64, u16, u32) {
+        *places.keys().nth(dice.below(places.len() as u64) as usize).unwrap()
+    }
+
+    /// Takes the packet `at` out of a place: its slot.
+    fn taken(places: &mut Places, key: (u64, u16, u32), at: usize) -> u32 {
+        let place = places.get_mut(&key).unwrap();
+        let slot = place.remove(at).unwrap();
+        if place.is_empty() {
+            places.remove(&key);
+        }
+        slot
+    }
+
+    /// Whatever the queue drops and in whose turn, of each flow and class the frames leave in the
+    /// order in which they came, though the queue knows them by one key and then by another.
+    #[test]
+    fn who_came_first_leaves_first() {
+        const SLOTS: u32 = 60;
+        for seed in 0..40 {
+            let mut dice = Rng::from_seed(seed);
+            let (mut waiting, mut places) = (Waiting::new(SLOTS / 2), Places::new());
+            let mut free: Vec<u32> = (0..SLOTS / 2).collect();
+            // Where frames are: of each slot the flow, the class and when its frame came.
+            let mut held = vec![None; SLOTS as usize];
+            let (mut generation, mut stood_in) = (0, 0);
+            let mut last: BTreeMap<(u64, u16), Time> = BTreeMap::new();
+            for step in 1..20_000 {
+                let now = Time::ZERO + Span::from_nanos(step);
+                if step == 5000 {
+                    free.extend(SLOTS / 2..SLOTS);
+                    drop(waiting.grow(Waiting::new(SLOTS), SLOTS / 2));
+                }
+                generation += u32::from(dice.chance(0.01));
+                if dice.chance(0.51) && !free.is_empty() {
+                    let slot = free.swap_remove(dice.below(free.len() as u64) as usize);
+                    // Seven flows on five lines.
+                    let flow =
+                        [1, 2, 3, 4, 5, 1 + (1 << 40), 2 + (1 << 40)][dice.below(7) as usize];
+                    let class = u16::from(dice.chance(0.2));
+                    let packet = Packet::new(flow, step as u32).with_slot(slot).with_class(class);
+                    let key = (flow, class, waiting.join(now, &packet, generation));
+                    places.entry(key).or_default().push_back(slot);
+                    held[slot as usize] = Some((flow, class, now));
+                } else if !places.is_empty() {
+                    let key = any(&places, &mut dice);
+                    if dice.chance(0.3) {
+                        let at = dice.below(places[&key].len() as u64) as usize;
+                        let slot = taken(&mut places, key, at);
+                        waiting.drop_out(slot);
+                        held[slot as usize] = None;
+                        free.push(slot);
+                        continue;
+                    }
+                    let slot = taken(&mut places, key, 0);
+                    free.push(slot);
+                    let (flow, class, own) = held[slot as usize].take().unwrap();
+                    let leaves = match waiting.leave(slot) {
+                        None => own,
+                        Some(Elder { slot: other, arrived, len }) => {
+                            stood_in += 1;
+                            assert_eq!(len as u64, arrived.as_nanos(), "its own length");
+                            assert_eq!(
+                                held[other as usize].replace((flow, class, own)),
+                                Some((flow, class, arrived))
+                            );
+                            arrived
+                        }
+                    };
+                    let before = last.insert((flow, class), leaves);
+                    assert!(before < Some(leaves), "seed {seed}, step {step}");
+                }
+                let there = held.iter().flatten().count();
+                assert_eq!(waiting.count() as usize, there);
+            }
+            assert!(stood_in > 100, "{stood_in}");
+        }
+    }
+
+    #[test]
+    fn a_larger_gate_has_more_lines() {
+        assert_eq!(
+            [0, 4096, 4100, 1 << 17, 1 << 30].map(Lines::count),
+            [1 << 10, 1 << 10, 1 << 11, 1 << 15, 1 << 16]
+        );
+        assert_eq!(Waiting::memory(8192), 8192 * 32 + 2048 * 16);
+    }
+}

@@ -1,0 +1,430 @@
+//! What a gateway is to do, checked before any network is touched.
+use tidegate::catalog::AnyConfig;
+use tidegate::config::{Param, Params};
+use tidegate::{Bytes, ConfigError, Link, Packet, Qdisc, Rate, Rng, Size, Span};
+use tidegate_packet::{FlowHasher, FlowKey, Prefix};
+
+use crate::device::ring::Ring;
+use crate::path::delay::DelayLine;
+use crate::path::gate::{Back, BackRenewal, Renewal};
+use crate::path::lane::{Lane, Managed};
+use crate::path::overhead::Overhead;
+use crate::path::pool::{CELL, Pool};
+use crate::path::rehash::{Keys, Rehash};
+use crate::path::sort::{Class, Sorter};
+use crate::path::waiting::Waiting;
+use crate::path::wire::Wire;
+use crate::watch::meter::Meter;
+use crate::watch::observer::Witness;
+use crate::watch::offenders::Rules;
+
+/// The longest delay that the delay lines make.
+const LONGEST_DELAY: Span = Span::from_millis(2000);
+/// The most memory for waiting frames that is meant seriously, in bytes.
+const MOST_MEMORY: u64 = 8_000_000_000;
+/// What a queue takes for each frame that waits, in bytes: a list that doubles when it is full is
+/// at least half full, and all that it has outgrown, which the allocator may keep, is together as
+/// much again.
+const WAITING: u64 = 4 * size_of::<Packet>() as u64;
+/// The shortest frame that a limit in bytes is laid out for: the least of Ethernet, without its
+/// check sequence.
+const SHORT: u64 = 60;
+/// Frames and bytes a second that the reverse direction is laid out for, which nothing limits but
+/// this machine.
+const REVERSE: (Rate, u64) = (Rate::from_bps(10_000_000_000), 1_000_000);
+/// The least MTU of IPv4 (RFC 791), and the most of Linux.
+const MTU: (u32, u32) = (68, 65_535);
+/// An Ethernet header and two tags, which an MTU leaves out, in bytes.
+pub(crate) const HEADER: u32 = 14 + 2 * 4;
+/// The longest name of an interface, in bytes.
+const LONGEST_NAME: usize = 15;
+
+/// What is asked for.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The interface on the side that floods come from.
+    pub inner: String,
+    /// The interface that the protected link leads to.
+    pub outer: String,
+    /// From the inner interface to the outer.
+    pub there: Way,
+    /// Back, if that direction is managed, too.
+    pub back: Option<Way>,
+    /// How long frames are under way, after the queue and where there is none.
+    pub delay: Span,
+}
+
+/// A managed direction.
+#[derive(Clone, Debug)]
+pub struct Way {
+    /// The queue's link: rate, hard limit, mean packet.
+    pub link: Link,
+    /// The queue with its parameters on that link.
+    pub queue: AnyConfig,
+    /// What to call it.
+    pub label: String,
+    /// Which frames are one flow.
+    pub flow_key: FlowKey,
+    /// How often flows get new keys before the queue.
+    pub rehash: Rehash,
+    /// What a frame takes on the wire beyond its bytes.
+    pub overhead: Overhead,
+    /// Classes of frames, of which the queue was [told](crate::path::sort::deal).
+    pub classes: Vec<Class>,
+    /// Whose frames no queue judges, by sender or receiver.
+    pub allowed: Vec<Prefix>,
+    /// When a flow is an offender.
+    pub offenders: Rules,
+}
+
+/// What is to be done, all of it checked.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    settings: Settings,
+    mtu: u32,
+    /// Cells for what waits and is under way in the one direction and in the other.
+    cells: [u32; 2],
+}
+
+/// What nobody outside may guess, so that nobody can aim at a bin.
+#[derive(Clone, Copy, Debug)]
+pub struct Secret {
+    /// Keys the hash of flows.
+    pub hash: [u64; 2],
+    /// Begins the queues' dice, and those of a rehash.
+    pub seed: u64,
+}
+
+impl Plan {
+    /// A plan for two interfaces of this `mtu`, in bytes.
+    ///
+    /// # Errors
+    /// Names the field, its value and the bound; a field of the managed way back begins with
+    /// `back.`.
+    pub fn new(settings: Settings, mtu: u32) -> Result<Plan, ConfigError> {
+        names(&settings)?;
+        if settings.delay > LONGEST_DELAY {
+            return Err(ConfigError::new(
+                "delay",
+                settings.delay,
+                format!("must be at most {LONGEST_DELAY}"),
+            ));
+        }
+        if !(MTU.0..=MTU.1).contains(&mtu) {
+            return Err(ConfigError::new(
+                "mtu",
+                mtu,
+                format!("must lie in {} to {} bytes", MTU.0, MTU.1),
+            ));
+        }
+        let there = settings.there.cells(settings.delay, mtu);
+        let back = settings
+            .back
+            .as_ref()
+            .map_or(reverse_cells(settings.delay), |way| way.cells(settings.delay, mtu));
+        for (prefix, way) in settings.ways() {
+            let named = |error: ConfigError| ConfigError {
+                field: format!("{prefix}{}", error.field),
+                ..error
+            };
+            way.queue.build(way.link, Rng::from_seed(0)).map_err(named)?;
+        }
+        let needed = Pool::memory(there.saturating_add(back));
+        if needed > MOST_MEMORY {
+            // Whoever asks for more is told of it.
+            let (field, way) = match &settings.back {
+                Some(way) if back > there => ("back.limit", way),
+                _ => ("limit", &settings.there),
+            };
+            let (needed, most) = (Bytes::new(needed), Bytes::new(MOST_MEMORY));
+            let why = format!(
+                "with delay {} needs {needed} for frames; may be at most {most}",
+                settings.delay
+            );
+            return Err(ConfigError::new(field, way.link.limit, why));
+        }
+        Ok(Plan { settings, mtu, cells: [there as u32, back as u32] })
+    }
+
+    /// What was asked for.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The most that the interfaces carry in a packet, in bytes.
+    pub fn mtu(&self) -> u32 {
+        self.mtu
+    }
+
+    /// The two directions, empty. `witness` is told everything of the managed one, and its like of
+    /// the other.
+    ///
+    /// # Errors
+    /// A queue cannot be built; [`new`](Plan::new) has tried.
+    pub fn lanes<W: Witness + Default>(
+        &self,
+        secret: Secret,
+        witness: W,
+    ) -> Result<(Lane<W>, Back<W>), ConfigError> {
+        let Renewal { there, back } = self.renewal(secret, self.cells)?;
+        let back = match back {
+            BackRenewal::Wire(wire) => Back::Wire(wire),
+            BackRenewal::Lane(managed) => Back::Lane(Lane::new(managed, W::default())),
+        };
+        Ok((Lane::new(there, witness), back))
+    }
+
+    /// What a gate is to become that goes by `old`. The flows' hash keeps its key; with another
+    /// seed flows are dealt to bins anew.
+    ///
+    /// # Errors
+    /// What cannot be otherwise in a gate that runs, by field.
+    pub fn instead_of(&self, old: &Plan, secret: Secret) -> Result<Renewal, ConfigError> {
+        const ANEW: &str = "cannot be otherwise while the gate runs; end it and start it anew";
+        let (new, was) = (&self.settings, &old.settings);
+        for (field, value, same) in [
+            ("in", &new.inner, new.inner == was.inner),
+            ("out", &new.outer, new.outer == was.outer),
+        ] {
+            if !same {
+                return Err(ConfigError::new(field, value, ANEW));
+            }
+        }
+        if new.back.is_some() != was.back.is_some() {
+            let found = if new.back.is_some() { "managed" } else { "not managed" };
+            return Err(ConfigError::new("back", found, ANEW));
+        }
+        // A queue that does not hand over what waits keeps it until it has left; the new one needs
+        // its own room.
+        let mut cells = self.cells;
+        for ((at, (_, new)), (_, was)) in [0, 1].into_iter().zip(new.ways()).zip(was.ways()) {
+            if !new.takes_over(was)? {
+                cells[at] = cells[at].saturating_add(old.cells[at]);
+            }
+        }
+        let needed = self.lines_memory(cells);
+        let room =
+            needed <= MOST_MEMORY && Vec::<u8>::new().try_reserve_exact(needed as usize).is_ok();
+        if !room {
+            let why = format!(
+                "needs {} with what waits in the queue before it; end the gate and start it anew, or change less at a time",
+                Bytes::new(needed)
+            );
+            return Err(ConfigError::new("limit", new.there.link.limit, why));
+        }
+        self.renewal(secret, cells)
+    }
+
+    fn renewal(&self, secret: Secret, cells: [u32; 2]) -> Result<Renewal, ConfigError> {
+        let Settings { there, back, delay, .. } = &self.settings;
+        let pools = cells.map(|cells| Pool::new(cells, self.longest()));
+        let [pool, back_pool] = pools;
+        let back = match back {
+            None => BackRenewal::Wire(Wire::new(*delay, back_pool)),
+            // The dice of the two directions fall apart.
+            Some(way) => BackRenewal::Lane(way.managed(
+                Secret { seed: !secret.seed, ..secret },
+                *delay,
+                back_pool,
+            )?),
+        };
+        Ok(Renewal { there: there.managed(secret, *delay, pool)?, back })
+    }
+
+    /// The most memory that a gate takes, in bytes: what is [laid out](Plan::laid_out), the queues'
+    /// state, and what the queues keep of each frame that waits.
+    pub fn memory(&self) -> u64 {
+        let kept = |((_, way), cells): ((&str, &Way), u32)| {
+            let frames = match way.link.limit {
+                Size::Packets(packets) => way.lines_within_limit() * packets.min(cells.into()),
+                Size::Bytes(_) => cells.into(),
+            };
+            way.queue.state_bytes(&way.link) + frames * WAITING
+        };
+        self.laid_out() + self.settings.ways().zip(self.cells).map(kept).sum::<u64>()
+    }
+
+    /// What of that is there from the start: the cells of waiting frames, their order, the delay
+    /// lines and both receive rings.
+    pub fn laid_out(&self) -> u64 {
+        self.lines_memory(self.cells) + 2 * Ring::memory(self.mtu)
+    }
+
+    /// The plan as pairs of a name and a text, for people and programs.
+    pub fn lines(&self) -> Vec<(String, String)> {
+        let Settings { inner, outer, delay, .. } = &self.settings;
+        let mut lines = vec![("in".into(), inner.clone()), ("out".into(), outer.clone())];
+        for (prefix, way) in self.settings.ways() {
+            lines.extend(
+                way.lines().into_iter().map(|(name, text)| (format!("{prefix}{name}"), text)),
+            );
+        }
+        lines.extend([
+            ("delay".into(), delay.to_string()),
+            ("mtu".into(), Bytes::new(self.mtu as u64).to_string()),
+            ("memory_at_most".into(), Bytes::new(self.memory()).to_string()),
+        ]);
+        lines
+    }
+
+    /// What so many cells of waiting frames take in both directions, with the delay lines and the
+    /// frames' order, in bytes.
+    fn lines_memory(&self, cells: [u32; 2]) -> u64 {
+        let cells = cells.map(u64::from);
+        let ordered = self.settings.ways().zip(cells).map(|(_, cells)| Waiting::memory(cells));
+        cells.map(|cells| Pool::memory(cells) + DelayLine::memory(cells)).iter().sum::<u64>()
+            + ordered.sum::<u64>()
+    }
+
+    fn longest(&self) -> u32 {
+        self.mtu + HEADER
+    }
+}
+
+impl Settings {
+    /// The managed directions, each with what its fields begin with.
+    pub fn ways(&self) -> impl Iterator<Item = (&'static str, &Way)> {
+        [("", &self.there)].into_iter().chain(self.back.iter().map(|way| ("back.", way)))
+    }
+}
+
+impl Way {
+    /// Through `queue`, called `label`, to `link`: flows by five-tuple, a rehash as usual, no
+    /// overhead, one class, everything judged.
+    pub fn new(link: Link, queue: AnyConfig, label: impl Into<String>) -> Way {
+        let (flow_key, overhead, offenders) = Default::default();
+        let (label, rehash) = (label.into(), Rehash::usual(&queue));
+        Way {
+            link,
+            queue,
+            label,
+            flow_key,
+            rehash,
+            overhead,
+            classes: vec![],
+            allowed: vec![],
+            offenders,
+        }
+    }
+
+    fn managed(&self, secret: Secret, delay: Span, pool: Pool) -> Result<Managed, ConfigError> {
+        let hasher = FlowHasher::new(self.flow_key, secret.hash);
+        Ok(Managed {
+            queue: self.queue.build(self.link, Rng::from_seed(secret.seed))?,
+            link: self.link,
+            sorter: Sorter::new(hasher, self.overhead, &self.classes, &self.allowed),
+            keys: Keys::new(self.rehash, secret.seed, pool.cells()),
+            under_way: DelayLine::new(delay, &pool),
+            pool,
+            meter: Meter::new(&self.offenders, self.known_classes()),
+        })
+    }
+
+    /// How many classes frames fall into, with the one for what none of the list takes; none
+    /// without a list.
+    pub fn known_classes(&self) -> usize {
+        match self.classes.last() {
+            None => 0,
+            Some(last) => self.classes.len() + usize::from(!last.takes_all()),
+        }
+    }
+
+    /// Whether its queue takes over what waits in the queue of `old`.
+    fn takes_over(&self, old: &Way) -> Result<bool, ConfigError> {
+        let mut theirs = old.queue.build(old.link, Rng::from_seed(0))?;
+        let mut ours = self.queue.build(self.link, Rng::from_seed(0))?;
+        // Frames that are not judged wait on where none does any more.
+        let lines = self.lines_within_limit() >= old.lines_within_limit();
+        Ok(lines
+            && self.flow_key == old.flow_key
+            && self.classes == old.classes
+            && ours.inherit(&mut theirs))
+    }
+
+    /// How many lines of frames there are with the limit's length: the queue's, and that of frames
+    /// that are not judged.
+    fn lines_within_limit(&self) -> u64 {
+        if self.allowed.is_empty() { 1 } else { 2 }
+    }
+
+    /// Cells for what the limit lets wait, and for what the link sends during the delay.
+    fn cells(&self, delay: Span, mtu: u32) -> u64 {
+        let longest = Pool::cells_for(mtu + HEADER) as u64;
+        let waiting = match self.link.limit {
+            Size::Packets(packets) => packets.saturating_mul(longest),
+            Size::Bytes(bytes) => bytes.div_ceil(SHORT),
+        };
+        // One more that arrives, and one more at each end of the delay line.
+        waiting
+            .saturating_mul(self.lines_within_limit())
+            .saturating_add(self.link.rate.bytes_in(delay).get().div_ceil(SHORT))
+            .saturating_add(3 * longest)
+    }
+
+    fn lines(&self) -> Vec<(&'static str, String)> {
+        let Way { link, queue, label, flow_key, rehash, overhead, classes, allowed, offenders } =
+            self;
+        let parameters: Vec<_> =
+            queue.values().iter().map(|(p, value)| format!("{} = {value}", p.name)).collect();
+        let mut lines = vec![
+            ("rate", link.rate.to_string()),
+            ("limit", link.limit.to_string()),
+            ("mean_packet", link.mean_packet.to_string()),
+            ("queue", label.clone()),
+        ];
+        if !parameters.is_empty() {
+            lines.push(("parameters", parameters.join(", ")));
+        }
+        if !classes.is_empty() {
+            lines.push((
+                "classes",
+                classes.iter().map(Class::to_string).collect::<Vec<_>>().join("; "),
+            ));
+        }
+        if !allowed.is_empty() {
+            lines.push((
+                "allow",
+                allowed.iter().map(Prefix::to_string).collect::<Vec<_>>().join(", "),
+            ));
+        }
+        if *offenders != Rules::default() {
+            let rule =
+                |param: &Param| Some(format!("{} = {}", param.name, offenders.get(param.name)?));
+            lines.push((
+                "offenders",
+                Rules::PARAMS.iter().filter_map(rule).collect::<Vec<_>>().join(", "),
+            ));
+        }
+        lines.extend([
+            ("flow_key", flow_key.to_string()),
+            ("rehash", rehash.to_string()),
+            ("overhead", overhead.to_string()),
+        ]);
+        lines
+    }
+}
+
+fn names(settings: &Settings) -> Result<(), ConfigError> {
+    for (field, name) in [("in", &settings.inner), ("out", &settings.outer)] {
+        let fits = (1..=LONGEST_NAME).contains(&name.len()) && name != "." && name != "..";
+        if !fits
+            || name.contains(|c: char| c == '/' || c == ':' || c.is_whitespace() || c.is_control())
+        {
+            let why = format!("must be the name of an interface, 1 to {LONGEST_NAME} bytes");
+            return Err(ConfigError::new(field, name, why));
+        }
+    }
+    match settings.inner == settings.outer {
+        true => {
+            Err(ConfigError::new("out", &settings.outer, "must be another interface than `in`"))
+        }
+        false => Ok(()),
+    }
+}
+
+/// Cells for what comes back during the delay: one for each frame begun, and one for every cell's
+/// worth of bytes.
+fn reverse_cells(delay: Span) -> u64 {
+    let frames = (REVERSE.1 as f64 * delay.as_secs()) as u64;
+    REVERSE.0.bytes_in(delay).get() / CELL as u64 + frames
+}

@@ -1,0 +1,341 @@
+//! The loop that gives a gate the time: it sleeps until shortly before the next departure, then
+//! looks at the clock until it has come. Or it never sleeps, which costs a processor and spares the
+//! frames its awakening. How long shortly is, the machine [teaches](Wakes), and what would be due
+//! in a [tick](Tick) of the kernel's may be done just before it.
+use std::io;
+use std::os::fd::AsFd;
+use std::sync::mpsc::Receiver;
+use std::time::Duration;
+
+use nix::errno::Errno;
+use tidegate::{Span, Time};
+
+use crate::device::guard::{BEAT, Guard, Promise};
+use crate::device::port::{Altered, Port};
+use crate::machine::clock;
+use crate::path::gate::{Account, Gate, Next, Relics, Renewal};
+use crate::run::tick::Tick;
+use crate::run::wakes::{self, Wakes};
+use crate::watch::observer::Witness;
+use crate::watch::sample::Sampler;
+
+/// How long to pump, and whom to tell.
+pub struct Orders<'a> {
+    /// What it does until something is due.
+    pub waits: Waits,
+    /// When to stop by itself.
+    pub duration: Option<Span>,
+    /// How often to tell how things stand.
+    pub status: Option<Span>,
+    /// What is wished; asked every [`BEAT`].
+    pub wish: &'a dyn Fn() -> Wish,
+    /// How long what waits may take to leave after the wish to [drain](Wish::Drain).
+    pub drain: Span,
+    /// Whence changes come; looked at every [`BEAT`].
+    pub changes: Option<&'a Receiver<Box<Change>>>,
+    /// What is given a sample every [`BEAT`].
+    pub sampler: Option<&'a mut Sampler>,
+    /// Is told what happens. It must not wait: frames do.
+    pub tell: &'a mut dyn FnMut(News),
+}
+
+impl<'a> Orders<'a> {
+    /// To pump, asleep between departures, as long as nothing else is wished.
+    pub fn new(wish: &'a dyn Fn() -> Wish, tell: &'a mut dyn FnMut(News)) -> Orders<'a> {
+        let (waits, drain) = (Waits::Asleep, Span::ZERO);
+        Orders {
+            waits,
+            duration: None,
+            status: None,
+            wish,
+            drain,
+            changes: None,
+            sampler: None,
+            tell,
+        }
+    }
+}
+
+/// Whether to go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wish {
+    /// Yes.
+    GoOn,
+    /// No: what arrives from here on is the kernel's, and what waits is to be sent, each frame at
+    /// its time.
+    Drain,
+    /// No, at once.
+    End,
+}
+
+/// What is to be otherwise from here on.
+#[derive(Debug)]
+pub struct Change {
+    /// How to wait.
+    pub waits: Waits,
+    /// How long what waits may take to leave at the end.
+    pub drain: Span,
+    /// What both directions are to become.
+    pub to: Renewal,
+}
+
+/// How to wait.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Waits {
+    /// Asleep, but for the last [margin](Wakes::margin) before a departure.
+    #[default]
+    Asleep,
+    /// Awake: it looks at the clock and at the devices all the time, and takes a processor.
+    Awake,
+}
+
+/// Something has happened.
+#[derive(Debug)]
+pub enum News {
+    /// How things stand after so long.
+    Status(Span, Box<Account>),
+    /// A device is in trouble; frames for it are lost until it is well again.
+    Trouble(Side, io::Error),
+    /// A device is well again.
+    Well(Side),
+    /// Somebody has changed a device: it goes on with that.
+    Altered(Side, Altered),
+    /// We were not to be seen for a while, and the kernel forwarded frames in our stead; so many
+    /// that had arrived meanwhile were thrown away in both directions.
+    Lapsed(u64),
+    /// It goes on [changed](Change). What it needed before is to be dropped; so many frames waited
+    /// then.
+    Changed(Box<Relics>, u64),
+    /// A frame has come in by this device, for the first time, whose checksum its sender left to
+    /// hardware that is not there: it is sent on as it is, and whoever receives it finds it
+    /// damaged.
+    Unfinished(Side),
+}
+
+/// Which device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// The one that floods come from.
+    Inner,
+    /// The one that the protected link leads to.
+    Outer,
+}
+
+/// Moves frames until it is told to stop, or its time is over; how long it was.
+///
+/// # Errors
+/// The system refuses to wait.
+pub fn pump<A, B, W, G>(
+    gate: &mut Gate<A, B, W>,
+    guard: &mut G,
+    mut orders: Orders<'_>,
+) -> io::Result<Span>
+where
+    A: Port + AsFd,
+    B: Port + AsFd,
+    W: Witness,
+    G: Guard,
+{
+    // Where the system refuses, sleeps end later and frames leave later; nothing else.
+    let _ = clock::punctual();
+    let mut processor = Processor { tick: Tick::new(clock::tick()), wakes: Wakes::default() };
+    let begun = processor.now();
+    let mut chores =
+        Chores { begun, due: begun, status_due: begun, ill: [false; 2], unfinished: [false; 2] };
+    let end = orders.duration.map_or(Time::MAX, |span| begun + span);
+    loop {
+        let now = processor.now();
+        if now >= end {
+            leave(now, gate, guard);
+            return Ok(now.since(begun));
+        }
+        if now >= chores.due {
+            chores.due = (now + BEAT).min(end);
+            chores.look_after(now, gate, &mut orders);
+            beat(now, gate, guard, &mut orders);
+            // After a beat, so that it has all the time till the next.
+            change(now, gate, &mut orders);
+            match (orders.wish)() {
+                Wish::GoOn => {}
+                Wish::End => {
+                    leave(now, gate, guard);
+                    return Ok(now.since(begun));
+                }
+                Wish::Drain => {
+                    leave(now + BEAT, gate, guard);
+                    return Ok(drain(gate, clock::now() + orders.drain, orders.wish).since(begun));
+                }
+            }
+        }
+        match (gate.turn(now, guard), orders.waits) {
+            (Next::Now, _) => {}
+            (Next::Renewal, _) => beat(clock::now(), gate, guard, &mut orders),
+            (Next::At(_) | Next::Arrival, Waits::Awake) => std::hint::spin_loop(),
+            (Next::At(departure), Waits::Asleep) => {
+                let shortly_before =
+                    departure.as_nanos().saturating_sub(processor.wakes.margin().as_nanos());
+                processor.sleep(gate, chores.due.min(Time::from_nanos(shortly_before)))?;
+            }
+            (Next::Arrival, Waits::Asleep) => processor.sleep(gate, chores.due)?,
+        }
+    }
+}
+
+/// Goes on as the next change says, if there is one and the last has been come to in full.
+fn change<A: Port, B: Port, W: Witness>(
+    now: Time,
+    gate: &mut Gate<A, B, W>,
+    orders: &mut Orders<'_>,
+) {
+    if gate.is_settled(now)
+        && let Some(change) = orders.changes.and_then(|changes| changes.try_recv().ok())
+    {
+        let Change { waits, drain, to } = *change;
+        let relics = gate.renew(now, to);
+        (orders.waits, orders.drain) = (waits, drain);
+        (orders.tell)(News::Changed(Box::new(relics), gate.account().held()));
+    }
+}
+
+/// Takes what has arrived, until `end` at the latest, and leaves what comes to the kernel. What
+/// comes in the moment between is lost, and counted.
+fn leave<A: Port, B: Port, W: Witness>(
+    end: Time,
+    gate: &mut Gate<A, B, W>,
+    guard: &mut impl Guard,
+) {
+    while clock::now() < end && gate.turn(clock::now(), guard) == Next::Now {}
+    guard.leave();
+    gate.decline(clock::now());
+}
+
+/// Sends what waits, each frame at its time, until nothing is left, or `until` then, or the end is
+/// wished; when that was.
+fn drain<A: Port, B: Port, W: Witness>(
+    gate: &mut Gate<A, B, W>,
+    until: Time,
+    wish: &dyn Fn() -> Wish,
+) -> Time {
+    loop {
+        let now = clock::now();
+        let left = match gate.drain(now) {
+            Some(next) if now < until && wish() != Wish::End => {
+                next.min(until).min(now + BEAT).since(now)
+            }
+            _ => return now,
+        };
+        std::thread::sleep(Duration::from_nanos(
+            left.as_nanos().saturating_sub(wakes::LEAST.as_nanos()),
+        ));
+    }
+}
+
+/// Renews the promise, and throws away what the kernel has forwarded while it had lapsed.
+fn beat<A: Port, B: Port, W: Witness>(
+    now: Time,
+    gate: &mut Gate<A, B, W>,
+    guard: &mut impl Guard,
+    orders: &mut Orders<'_>,
+) {
+    if guard.beat() == Promise::Lapsed {
+        let lost = gate.discard(now);
+        (orders.tell)(News::Lapsed(lost));
+    }
+}
+
+/// Whether a device is in this trouble because it was taken away: one of its name may come again,
+/// but is another.
+pub fn is_gone(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(Errno::ENODEV as i32)
+}
+
+/// What is known of the processor that this thread runs on.
+struct Processor {
+    tick: Tick,
+    wakes: Wakes,
+}
+
+impl Processor {
+    /// Up to when what is due is to be done.
+    #[inline]
+    fn now(&mut self) -> Time {
+        self.tick.look(clock::now())
+    }
+
+    /// Waits until a frame arrives, but not longer than until `then`.
+    fn sleep<A: Port + AsFd, B: Port + AsFd, W: Witness>(
+        &mut self,
+        gate: &Gate<A, B, W>,
+        then: Time,
+    ) -> io::Result<()> {
+        let left = then.since(clock::now());
+        if left == Span::ZERO {
+            return Ok(());
+        }
+        let undisturbed = clock::wait(gate.ports(), left)?;
+        let woke = clock::now();
+        if undisturbed {
+            self.wakes.woke(woke.since(then));
+        }
+        self.tick.slept(woke);
+        Ok(())
+    }
+}
+
+/// What is done now and then.
+struct Chores {
+    begun: Time,
+    due: Time,
+    status_due: Time,
+    /// Which of the devices were in trouble when last looked at.
+    ill: [bool; 2],
+    /// By which of them unfinished frames were seen to come.
+    unfinished: [bool; 2],
+}
+
+impl Chores {
+    fn look_after<A: Port, B: Port, W: Witness>(
+        &mut self,
+        now: Time,
+        gate: &mut Gate<A, B, W>,
+        orders: &mut Orders<'_>,
+    ) {
+        for ((trouble, ill), side) in
+            gate.trouble().into_iter().zip(&mut self.ill).zip([Side::Inner, Side::Outer])
+        {
+            let fails = trouble.is_some();
+            match (trouble, *ill) {
+                // One that is taken away was mostly down before, and that was told.
+                (Some(error), was) if !was || is_gone(&error) => {
+                    (orders.tell)(News::Trouble(side, error))
+                }
+                (None, true) => (orders.tell)(News::Well(side)),
+                (Some(_), _) | (None, false) => continue,
+            }
+            *ill = fails;
+        }
+        for (altered, side) in gate.altered().into_iter().zip([Side::Inner, Side::Outer]) {
+            altered.into_iter().for_each(|what| (orders.tell)(News::Altered(side, what)));
+        }
+        gate.count_missed();
+        if let Some(sampler) = &mut orders.sampler {
+            sampler.take(now, gate);
+        }
+        for ((count, seen), side) in
+            gate.unfinished().into_iter().zip(&mut self.unfinished).zip([Side::Inner, Side::Outer])
+        {
+            if count > 0 && !*seen {
+                *seen = true;
+                (orders.tell)(News::Unfinished(side));
+            }
+        }
+        if let Some(every) = orders.status
+            && now >= self.status_due
+        {
+            if self.status_due > self.begun {
+                (orders.tell)(News::Status(now.since(self.begun), Box::new(gate.account())));
+            }
+            self.status_due = now + every;
+        }
+    }
+}

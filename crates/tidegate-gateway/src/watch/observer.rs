@@ -1,0 +1,38 @@
+//! Who is shown every frame of the managed direction, with what became of it.
+use tidegate::{MarkReason, Span, Time};
+
+use crate::watch::counters::Loss;
+
+/// Sees every frame once, when its fate is known. It must not wait for anything: frames do, while
+/// it looks.
+pub trait Witness {
+    /// `frame` left for the wire, after waiting in the queue for so long. `mark` says why it bears
+    /// the mark that the queue gave it; the mark is in the bytes already.
+    fn sent(&mut self, at: Time, waited: Span, mark: Option<MarkReason>, frame: &[u8]);
+    /// `frame` was lost at `at`.
+    fn lost(&mut self, at: Time, why: Loss, frame: &[u8]);
+}
+
+/// Nobody looks.
+impl Witness for () {
+    #[inline]
+    fn sent(&mut self, _: Time, _: Span, _: Option<MarkReason>, _: &[u8]) {}
+    #[inline]
+    fn lost(&mut self, _: Time, _: Loss, _: &[u8]) {}
+}
+
+/// Somebody looks, or nobody.
+impl<W: Witness> Witness for Option<W> {
+    #[inline]
+    fn sent(&mut self, at: Time, waited: Span, mark: Option<MarkReason>, frame: &[u8]) {
+        if let Some(witness) = self {
+            witness.sent(at, waited, mark, frame);
+        }
+    }
+    #[inline]
+    fn lost(&mut self, at: Time, why: Loss, frame: &[u8]) {
+        if let Some(witness) = self {
+            witness.lost(at, why, frame);
+        }
+    }
+}

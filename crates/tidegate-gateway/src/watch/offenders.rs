@@ -1,0 +1,407 @@
+//! Who sends more than its share of a congested link, and does not heed what it loses: a state
+//! machine that receives what arrived, interval by interval, and says who becomes an offender and
+//! who ceases to be one.
+//!
+//! A flow exceeds in an interval if three things hold. The link is congested: more arrived than it
+//! sends. The flow sent more than its [fair rate](crate::watch::fair). And the flow itself lost at least
+//! half of what it sent beyond that rate. The last one spares a user whose share has grown because
+//! the queue holds a flood below its own. Besides, one of two things must hold:
+//!
+//! - It sent more than [`Rules::factor`] times its fair rate.
+//! - It is **deaf**: it lost at least 5 % of its bytes and still sent three times what TCP would.
+//!   TCP's rate is that of the throughput equation (RFC 5348 §3.1), with the flow's own loss and
+//!   its longest frame. The round-trip time is the wait in the queue and a millisecond, so that TCP
+//!   hardly sends more. This finds a flood hardly faster than the link where everybody else falls
+//!   silent, as behind drop-tail (Floyd and Fall, Promoting the use of end-to-end congestion
+//!   control in the Internet, 1999, test for the same with a known round-trip time).
+//!
+//! A flow becomes an offender after [`Rules::after`] such intervals in a row; those in which it was
+//! deaf only count half. It ceases to be one after [`Rules::clear_after`] calm ones in a row. An
+//! interval is calm if the flow was not deaf, and sent less than [`Rules::clear_factor`] times its
+//! fair rate or lost less than half of what exceeded it.
+//!
+//! Of flows of which [less is told](crate::watch::heavy) than came, less is what counts when they become
+//! offenders, and more when they cease. The fair rate is never below what a flow may have sent
+//! unseen.
+use std::fmt;
+
+use tidegate::{ConfigError, Rate, Span, Time, params};
+use tidegate_packet::Flow;
+use tidegate_report::{Figure, human};
+
+use crate::watch::fair::{Fair, Sharing, fair};
+
+/// So many flows are offenders, or on the way to it, at most; of more the larger ones.
+pub const SUSPECTS: usize = 64;
+
+/// The part of what exceeds the fair rate that a flow must lose itself. Not all of it: some is lost
+/// within the next interval only, and where losses hit all alike others bear a part.
+const LOSES: f64 = 0.5;
+/// The least loss at which a flow can be deaf. TCP that loses less has windows of more than five
+/// packets, and its losses come in bursts with times between them that are longer than an interval.
+const HEARD: f64 = 0.05;
+/// What a round trip takes at least beside the wait in the queue. On a shorter one TCP goes on
+/// under such losses, but not at so many times the rate.
+const TRIP: Span = Span::from_millis(1);
+/// How many times TCP's rate a deaf flow sends. TCP's own rate varies by less from interval to
+/// interval.
+const DEAF: f64 = 3.0;
+
+params! {
+    /// When a flow is an offender.
+    pub struct Rules {
+        /// How long an interval is.
+        interval: Span = Span::from_millis(500), "", 100_000_000 ..= 60_000_000_000_u64;
+        /// How many times the fair rate a flow must exceed to become an offender.
+        factor: f64 = 1.5, "", 1.0 ..= 1000.0;
+        /// For how many intervals in a row it must do so.
+        after: u32 = 4, "", 1 ..= 1000;
+        /// Below how many times the fair rate a flow must stay to cease to be an offender.
+        clear_factor: f64 = 1.2, "", 1.0 ..= 1000.0;
+        /// For how many intervals in a row it must do so.
+        clear_after: u32 = 10, "", 1 ..= 1000;
+    }
+}
+
+impl Rules {
+    /// Checks one against the other: whoever becomes an offender is not to cease at once.
+    ///
+    /// # Errors
+    /// Names the field, its value and the bound.
+    pub fn consistent(&self) -> Result<(), ConfigError> {
+        match self.clear_factor <= self.factor {
+            true => Ok(()),
+            false => {
+                let why = format!("must be at most the factor, {}", self.factor);
+                Err(ConfigError::new("clear_factor", self.clear_factor, why))
+            }
+        }
+    }
+}
+
+/// What arrived in an interval, as bytes on the wire.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Interval {
+    /// How long it was.
+    pub span: Span,
+    /// What all flows sent that are judged.
+    pub arrived: u64,
+    /// What was sent besides, of the same link's rate, by those that are not judged.
+    pub allowed: u64,
+    /// So many bytes may be missing from each flow, and have come at most of one that is not told.
+    pub unseen: u64,
+    /// What arrived of each class; empty if frames are not told apart.
+    pub classes: Vec<u64>,
+    /// What nine of ten frames that left the queue had waited at least; zero if none left.
+    pub wait: Span,
+    /// The flows, in any order; one that sends in several classes has an entry for each.
+    pub flows: Vec<Sent>,
+}
+
+/// What a flow sent in an interval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sent {
+    /// Which flow.
+    pub flow: Flow,
+    /// The class of these frames; 0 if frames are not told apart.
+    pub class: u16,
+    /// Bytes on the wire.
+    pub bytes: u64,
+    /// The longest frame, as bytes on the wire.
+    pub longest: u32,
+    /// Frames of it that were dropped.
+    pub lost: u32,
+    /// Their bytes on the wire.
+    pub lost_bytes: u64,
+}
+
+/// Something to be told of a flow.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event {
+    /// It has become an offender.
+    Became {
+        /// Which flow.
+        flow: Flow,
+        /// What it sent in the last interval, in bit/s.
+        rate: f64,
+        /// Its part of all that arrived, 0 to 1.
+        share: f64,
+        /// The fair rate, in bit/s.
+        fair: f64,
+    },
+    /// It is an offender no more.
+    Ceased {
+        /// Which flow.
+        flow: Flow,
+        /// For how long it was one.
+        for_long: Span,
+        /// How many frames of it the queue dropped meanwhile.
+        lost: u64,
+    },
+}
+
+/// Who has sent how much of late, and who has done so for long.
+#[derive(Clone, Debug)]
+pub struct Offenders {
+    rules: Rules,
+    sharing: Sharing,
+    suspects: Vec<Suspect>,
+    last: Interval,
+    fair: Option<Fair>,
+    became: u64,
+}
+
+/// A flow that is an offender, or on the way to it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Suspect {
+    flow: Flow,
+    class: u16,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum State {
+    /// It has exceeded for some intervals in a row: the sum of their [weights](Exceeds::weight).
+    Rising(u32),
+    /// It is one.
+    Offender(Offence),
+}
+
+/// What there is to say of an offender.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Offence {
+    /// Since when it is one.
+    pub since: Time,
+    /// How many frames of it the queue has dropped since.
+    pub lost: u64,
+    /// For how many intervals in a row it has been below the threshold.
+    falling: u32,
+}
+
+impl Offenders {
+    /// Nobody is one yet.
+    pub fn new(rules: Rules, sharing: Sharing) -> Offenders {
+        Offenders {
+            rules,
+            sharing,
+            suspects: Vec::new(),
+            last: Interval::default(),
+            fair: None,
+            became: 0,
+        }
+    }
+
+    /// Goes on by other rules. Offenders stay so until they cease by them.
+    pub fn goes_by(&mut self, rules: Rules, sharing: Sharing) {
+        (self.rules, self.sharing) = (rules, sharing);
+    }
+
+    /// An interval has ended at `now`, in which this arrived for a link of `rate`; what there is to
+    /// tell.
+    pub fn hear(&mut self, now: Time, rate: Rate, mut interval: Interval) -> Vec<Event> {
+        interval
+            .flows
+            .sort_by(|one, other| other.bytes.cmp(&one.bytes).then(one.flow.cmp(&other.flow)));
+        let capacity = rate.bytes_in(interval.span).get().saturating_sub(interval.allowed);
+        self.fair = fair(&interval, capacity, &self.sharing);
+        self.last = interval;
+        let mut events = self.ceasing(now);
+        events.extend(self.rising(now));
+        events
+    }
+
+    /// Goes through those that are offenders: who is no more.
+    fn ceasing(&mut self, now: Time) -> Vec<Event> {
+        let (rules, last, fair) = (&self.rules, &self.last, &self.fair);
+        let mut events = Vec::new();
+        self.suspects.retain_mut(|suspect| {
+            let sent = last.flows.iter().find(|sent| suspect.is(sent)).copied();
+            let sent = sent.unwrap_or(Sent::nothing(suspect.flow, suspect.class));
+            let State::Offender(offence) = &mut suspect.state else { return true };
+            offence.lost += u64::from(sent.lost);
+            let exceeds = fair.as_ref().is_some_and(|fair| {
+                let at_most = (sent.bytes + last.unseen) as f64;
+                sent.loses(fair) && at_most >= rules.clear_factor * fair.of(&sent)
+                    || last.is_deaf(&sent, fair)
+            });
+            offence.falling = if exceeds { 0 } else { offence.falling + 1 };
+            if offence.falling < rules.clear_after {
+                return true;
+            }
+            let Offence { since, lost, .. } = *offence;
+            events.push(Event::Ceased { flow: suspect.flow, for_long: now.since(since), lost });
+            false
+        });
+        events
+    }
+
+    /// Goes through those that exceed the factor: who is an offender now. Those that no longer do
+    /// it are forgotten.
+    fn rising(&mut self, now: Time) -> Vec<Event> {
+        let (offenders, before): (Vec<Suspect>, Vec<Suspect>) = self
+            .suspects
+            .drain(..)
+            .partition(|suspect| matches!(suspect.state, State::Offender(_)));
+        self.suspects = offenders;
+        let mut events = Vec::new();
+        let Some(fair) = &self.fair else { return events };
+        let exceeds = |sent| Some((sent, self.last.exceeds(sent, fair, &self.rules)?));
+        for (sent, how) in self.last.flows.iter().filter_map(exceeds) {
+            if self.suspects.len() == SUSPECTS {
+                break;
+            }
+            if self.suspects.iter().any(|suspect| suspect.is(sent)) {
+                continue;
+            }
+            let sum = how.weight()
+                + before.iter().find(|suspect| suspect.is(sent)).map_or(0, Suspect::risen);
+            let state = if sum < self.rules.after * Exceeds::Far.weight() {
+                State::Rising(sum)
+            } else {
+                self.became += 1;
+                let share = sent.bytes as f64 / self.last.arrived as f64;
+                let [rate, fair] =
+                    [sent.bytes as f64, fair.of(sent)].map(|bytes| self.last.per_second(bytes));
+                events.push(Event::Became { flow: sent.flow, rate, share, fair });
+                State::Offender(Offence { since: now, lost: 0, falling: 0 })
+            };
+            self.suspects.push(Suspect { flow: sent.flow, class: sent.class, state });
+        }
+        events
+    }
+
+    /// What arrived in the last interval, the flow that sent most first.
+    pub fn last(&self) -> &Interval {
+        &self.last
+    }
+
+    /// The fair rate in the last interval, in bit/s; `None` if the link was not congested. With
+    /// classes the least of them.
+    pub fn fair_rate(&self) -> Option<f64> {
+        self.fair.as_ref().map(|fair| self.last.per_second(fair.least()))
+    }
+
+    /// How many times its fair rate `sent` was, of the last interval; `None` if nothing held it
+    /// back.
+    pub fn fair_shares(&self, sent: &Sent) -> Option<f64> {
+        let fair = self.fair.as_ref()?.of(sent);
+        (fair > 0.0 && fair.is_finite()).then(|| sent.bytes as f64 / fair)
+    }
+
+    /// Those that are offenders with the class in which they are, in no order.
+    pub fn offenders(&self) -> impl Iterator<Item = (Flow, u16, Offence)> {
+        self.suspects.iter().filter_map(|suspect| match suspect.state {
+            State::Offender(offence) => Some((suspect.flow, suspect.class, offence)),
+            State::Rising(_) => None,
+        })
+    }
+
+    /// How often a flow has become one.
+    pub fn became(&self) -> u64 {
+        self.became
+    }
+}
+
+/// How a flow exceeded in an interval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Exceeds {
+    /// By the factor.
+    Far,
+    /// By less, and deaf.
+    Deaf,
+}
+
+impl Exceeds {
+    /// How much such an interval counts. TCP may seem deaf for two seconds while it recovers from a
+    /// window of losses.
+    const fn weight(self) -> u32 {
+        match self {
+            Exceeds::Far => 2,
+            Exceeds::Deaf => 1,
+        }
+    }
+}
+
+impl Suspect {
+    /// Whether `sent` is of it.
+    fn is(&self, sent: &Sent) -> bool {
+        (self.flow, self.class) == (sent.flow, sent.class)
+    }
+
+    /// The weights of the intervals in a row in which it has exceeded.
+    fn risen(&self) -> u32 {
+        match self.state {
+            State::Rising(sum) => sum,
+            State::Offender(_) => 0, // such ones are not asked
+        }
+    }
+}
+
+impl Interval {
+    /// So many bytes in this interval, in bit/s.
+    pub fn per_second(&self, bytes: f64) -> f64 {
+        bytes * 8.0 / self.span.as_secs().max(1e-9)
+    }
+
+    /// How `sent` exceeded, if it did.
+    fn exceeds(&self, sent: &Sent, fair: &Fair, rules: &Rules) -> Option<Exceeds> {
+        let far = sent.bytes as f64 > rules.factor * fair.of(sent) && sent.loses(fair);
+        if far {
+            return Some(Exceeds::Far);
+        }
+        self.is_deaf(sent, fair).then_some(Exceeds::Deaf)
+    }
+
+    /// Whether `sent` went on beyond its fair rate, which it lost, as TCP would not.
+    fn is_deaf(&self, sent: &Sent, fair: &Fair) -> bool {
+        let loss = sent.lost_bytes as f64 / (sent.bytes + self.unseen).max(1) as f64;
+        if loss < HEARD || sent.bytes as f64 <= fair.of(sent) || !sent.loses(fair) {
+            return false;
+        }
+        let per_trip =
+            sent.bytes as f64 * (self.wait + TRIP).as_secs() / self.span.as_secs().max(1e-9);
+        per_trip > DEAF * f64::from(sent.longest) * segments_per_trip(loss.min(1.0))
+    }
+}
+
+impl Sent {
+    /// One of whom nothing came.
+    pub const fn nothing(flow: Flow, class: u16) -> Sent {
+        Sent { flow, class, bytes: 0, longest: 0, lost: 0, lost_bytes: 0 }
+    }
+
+    /// Whether it lost itself what it sent beyond its fair rate.
+    fn loses(&self, fair: &Fair) -> bool {
+        self.lost_bytes as f64 >= LOSES * (self.bytes as f64 - fair.of(self))
+    }
+}
+
+/// How many segments TCP sends in a round-trip time where this part of them is lost: RFC 5348 §3.1
+/// with b = 1 and t_RTO = 4 R.
+fn segments_per_trip(loss: f64) -> f64 {
+    let timeouts = 4.0 * 3.0 * (3.0 * loss / 8.0).sqrt() * loss * (1.0 + 32.0 * loss * loss);
+    1.0 / ((2.0 * loss / 3.0).sqrt() + timeouts)
+}
+
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Event::Became { flow, rate, share, fair } => {
+                let [sends, might] = [rate, fair].map(|&rate| human::rate(Figure::exact(rate)));
+                let (share, times) = (human::percent(*share), rate / fair.max(1.0));
+                write!(
+                    f,
+                    "{flow} has become an offender: it sends {sends}, {share} of what arrives and {times:.1} times its \
+                     fair rate of {might}"
+                )
+            }
+            Event::Ceased { flow, for_long, lost } => {
+                let (seconds, lost) = (human::seconds(for_long.as_secs()), human::count(*lost));
+                write!(
+                    f,
+                    "{flow} is an offender no more, after {seconds}; {lost} of its frames were dropped meanwhile"
+                )
+            }
+        }
+    }
+}
