@@ -106,7 +106,7 @@ validate-attacks: build ## The same attackers against every queue, in the simula
 unseen: build ## validation/unseen.md, every queue in settings that no preset was tuned on, and without an attack; half an hour
 	python3 validation/unseen.py
 
-choosing: build ## docs/choosing.md, which queue for what and at what cost, from runs of every queue; twelve minutes
+choosing: build ## docs/study/choosing.md, which queue for what and at what cost, from runs of every queue; twelve minutes
 	python3 validation/choosing.py
 
 papers: build ## Every published experiment at its full length, and what came out as papers/results.csv, figures.csv and readings.csv; a quarter of an hour on two cores

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes docs/choosing.md: which queue to pick for what, every statement from runs of the simulator.
+"""Writes docs/study/choosing.md: which queue to pick for what, every statement from runs of the simulator.
 
 usage: choosing.py [--seeds N] [--queue NAME …]     build first; `make choosing` does both, twelve minutes on two idle cores
 
@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 HERE = pathlib.Path(__file__).resolve().parent
 TIDEGATE = HERE.parent / "target" / "release" / "tidegate"
-PAGE = HERE.parent / "docs" / "choosing.md"
+PAGE = HERE.parent / "docs" / "study" / "choosing.md"
 COSTS = HERE.parent / "papers" / "comparison" / "cost.csv"
 
 # What counts as protected: users keep so much of their fair share, at the lower end of the 95 % interval.
@@ -362,7 +362,7 @@ def first(tables, cost, memory, count):
 
 
 def page(tables, cost, memory, seeds):
-    """The whole of docs/choosing.md."""
+    """The whole of docs/study/choosing.md."""
     count = sum(len(q.columns) for q in QUESTIONS if q.figure == "share")
     lines = [
         "# Which queue for what", "",
@@ -375,13 +375,13 @@ def page(tables, cost, memory, seeds):
         *first(tables, cost, memory, count), "",
         "**How this was made.** By `make choosing`; nothing here is typed in. Every queue of the catalog, as its preset `auto` scales it to",
         f"the line, {seeds} seeds of each setting in the simulator. The line has 20 Mbit/s and a buffer of 100 ms, the users are connections",
-        "of CUBIC with selective acknowledgements ([the scenario](../validation/scenarios/choosing.toml)). Means; the 95 % interval",
+        "of CUBIC with selective acknowledgements ([the scenario](../../validation/scenarios/choosing.toml)). Means; the 95 % interval",
         "stands beside those that it makes uncertain by more than a tenth; bold is what does well. What the simulator is worth beside real",
-        "TCP is [measured](../validation/README.md#the-gateway-against-the-simulator). A packet's time is from [the benchmark](../papers/comparison/cost.csv)",
+        "TCP is [measured](../../validation/README.md#the-gateway-against-the-simulator). A packet's time is from [the benchmark](../../papers/comparison/cost.csv)",
         "(`make cost`), with a thousand flows of twice a line of 10 Gbit/s, or a hundred classes where a queue has classes, the loop",
         "included. Memory is what the queue keeps on the line of this page besides packets.", "",
         "How users fare when one flood comes from 1, 4, 16 or 64 sources, in the simulator and on the gate's path, stands in",
-        "[validation/attacks.md](../validation/attacks.md).", "",
+        "[validation/attacks.md](../../validation/attacks.md).", "",
     ]
     for question in QUESTIONS:
         lines += section(question, tables[question.title])

@@ -3,7 +3,7 @@
 
 usage: unseen.py [--seeds N] [--queue NAME …]     build first; `make unseen` does both
 
-docs/choosing.md asks questions, and presets were tuned on some of its settings. Here are others: other rates, other crowds, other floods,
+docs/study/choosing.md asks questions, and presets were tuned on some of its settings. Here are others: other rates, other crowds, other floods,
 and a lone connection that nobody attacks. Its presets were frozen before. With --queue only those are run and nothing is written.
 Python's standard library only.
 """
@@ -190,7 +190,7 @@ def main():
     lines = [
         "# Settings that no preset was tuned on", "",
         "Written by `make unseen`. Every queue is its preset `auto`. The presets were frozen before this page was made. How it reckons was",
-        "mended once since, in four rows; no preset was. [Which queue for what](../docs/choosing.md) has the settings that some were tuned on.", "",
+        "mended once since, in four rows; no preset was. [Which queue for what](../docs/study/choosing.md) has the settings that some were tuned on.", "",
         *tables("Protection", f"Users' goodput in % of their fair share / the worst user's / how many of them got less than a tenth, where anybody did. Bold, and "
                 f"counted: the users keep {PROTECTED:.0f} % at the lower end of the 95 % interval and the worst of them {WORST:.0f} %. With transfers: the time within which 95 in 100 "
                 f"come; bold is up to {NEAR:.0f} times the best queue's. Means of {args.seeds} seeds. A flood of 2 × offers twice the line's rate, all its senders together.",

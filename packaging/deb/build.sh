@@ -40,7 +40,10 @@ mkdir -p "$doc"
 	sed '/@MIT@/,$d' "$here/copyright"
 	sed -n '5,$p' "$source/LICENSE-MIT" | sed 's/^$/./; s/^/ /'
 } > "$doc/copyright"
-install -m 644 "$source/README.md" "$source/LIMITATIONS.md" "$source"/docs/*.md "$source"/docs/*.png "$doc/"
+install -m 644 "$source/README.md" "$source/LIMITATIONS.md" "$doc/"
+(cd "$source" && find docs -name "*.md" -o -name "*.png" | sort) | while read -r page; do
+	install -D -m 644 "$source/$page" "$doc/$page"
+done
 install -m 644 "$source/crates/tidegate-gateway/dashboard/tidegate.json" "$doc/grafana-dashboard.json"
 install -m 644 "$here/../tidegate.rules.yml" "$doc/tidegate.rules.yml"
 gzip -9nc "$source/CHANGELOG.md" > "$doc/changelog.gz"

@@ -23,7 +23,7 @@ const FOLDERS: [&str; 3] = ["/etc/tidegate", "/run/tidegate", "/etc/sysctl.d"];
 
 /// What a fence of the page that begins with this word holds, line by line.
 fn fenced(word: &str) -> Vec<String> {
-    let page = fs::read_to_string(repository().join("docs/operating.md")).unwrap();
+    let page = fs::read_to_string(repository().join("docs/operate/install.md")).unwrap();
     let mut lines = Vec::new();
     let mut inside = false;
     for line in page.lines() {

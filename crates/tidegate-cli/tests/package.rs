@@ -81,7 +81,7 @@ const INSTALLED: [&str; 11] = [
     "usr/share/zsh/vendor-completions/_tidegate",
     "usr/share/fish/vendor_completions.d/tidegate.fish",
     "usr/share/doc/tidegate/copyright",
-    "usr/share/doc/tidegate/operating.md",
+    "usr/share/doc/tidegate/docs/operate/install.md",
     "usr/share/doc/tidegate/grafana-dashboard.json",
     "usr/share/doc/tidegate/tidegate.rules.yml",
 ];

@@ -24,7 +24,7 @@ const PAGE: &str = "\
 # The adversary
 
 Written by `make validate-adversary`. What the adversary may do, and what follows from it, stands in
-[docs/gate.md](../docs/gate.md#who-aims-at-a-user).
+[docs/reference/gate.md](../docs/operate/security.md#floods-aimed-at-a-user).
 ";
 
 const AIMS: &str = "

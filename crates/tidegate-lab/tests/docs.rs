@@ -1,4 +1,4 @@
-//! The tables of `docs/scenarios.md` are those of the code. `TIDEGATE_BLESS=1` rewrites them.
+//! The tables of `docs/reference/scenarios.md` are those of the code. `TIDEGATE_BLESS=1` rewrites them.
 use std::fmt::Write;
 use std::path::Path;
 
@@ -30,7 +30,7 @@ fn table<P: Params + Default>(required: &[&str], unset: &[(&str, &str)]) -> Stri
 
 #[test]
 fn the_tables_are_those_of_the_code() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/scenarios.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/scenarios.md");
     let page = std::fs::read_to_string(&path).unwrap();
     let mut wanted = page.clone();
     for (name, table) in [
@@ -89,7 +89,7 @@ fn the_tables_are_those_of_the_code() {
     } else {
         assert!(
             page == wanted,
-            "docs/scenarios.md is out of date: TIDEGATE_BLESS=1 cargo test -p tidegate-lab --test docs"
+            "docs/reference/scenarios.md is out of date: TIDEGATE_BLESS=1 cargo test -p tidegate-lab --test docs"
         );
     }
 }

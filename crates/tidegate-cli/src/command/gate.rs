@@ -71,7 +71,7 @@ use trial::{Beside, Places};
 ///
 /// A flow that sends more than its share of a congested link for some seconds is told of on
 /// standard error, and so is its end. With --socket whoever connects there is told how things
-/// stand, in JSON (docs/gate.md).
+/// stand, in JSON (docs/reference/gate.md).
 ///
 /// Where the system lets it, its frames come before other processes' work (nice -20) and its memory
 /// stays in memory.
@@ -143,7 +143,7 @@ struct Args {
     #[arg(long, value_name = "Q", required_unless_present_any = ["remove", "config"])]
     queue: Option<QueueSpec>,
     /// Read links, both directions, classes and lists from this file instead; SIGHUP reads it
-    /// again (docs/gate.md)
+    /// again (docs/operate/change.md)
     #[arg(long, value_name = "FILE", conflicts_with_all = OF_A_LINK)]
     config: Option<PathBuf>,
     /// How much may wait, as in "125 kB" or "100 packets" [default: what the link sends in 100 ms]
@@ -186,7 +186,7 @@ struct Args {
     /// that is sent. `tidegate top` looks at /run/tidegate/gate.sock
     #[arg(long, value_name = "PATH")]
     socket: Option<Place>,
-    /// Serve figures as OpenMetrics at http://ADDR:PORT/metrics, for Prometheus (docs/watching.md)
+    /// Serve figures as OpenMetrics at http://ADDR:PORT/metrics, for Prometheus (docs/operate/metrics.md)
     #[arg(long, value_name = "ADDR:PORT")]
     metrics: Option<Address>,
     /// Serve them even where others than this machine can reach them

@@ -1,7 +1,7 @@
 //! How the gates of a process stand, as one document: `tidegate.snapshot/1`.
 //!
 //! Counters go up only, from the start of the process on and across reloads; whoever reads takes
-//! differences. Times are in seconds, lengths in bytes, rates in bit/s. docs/gate.md says what
+//! differences. Times are in seconds, lengths in bytes, rates in bit/s. docs/reference/gate.md says what
 //! every key is.
 //!
 //! ```
@@ -71,7 +71,7 @@ pub struct Link {
     pub reverse: Direction,
 }
 
-/// A direction: the account as docs/gate.md has it, and what it is like just now.
+/// A direction: the account as docs/reference/gate.md has it, and what it is like just now.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Direction {
     /// The interface that frames come in by.

@@ -2,7 +2,7 @@
 //!
 //! A paper is a folder: `paper.toml` (experiments, runs, figures, what was fitted), scenarios,
 //! `printed.csv` with one claim a row, and `explained.toml` with the reasons for differences and
-//! other readings of the text (docs/papers.md). [`Paper::read`] checks all of it against each
+//! other readings of the text (docs/study/papers.md). [`Paper::read`] checks all of it against each
 //! other, [`run()`] simulates what is not stored yet, and [`rows`] sets our figures beside the
 //! printed ones.
 mod board;

@@ -1,9 +1,9 @@
 use super::*;
 use tidegate_gateway::run::plan::Plan;
 
-/// The example of `docs/gate.md`.
+/// The example of `docs/operate/settings.md`.
 fn example() -> &'static str {
-    let page = include_str!("../../../../../../docs/gate.md");
+    let page = include_str!("../../../../../../docs/operate/settings.md");
     let (_, rest) = page.split_once("```toml\n").expect("an example");
     rest.split_once("```").expect("its end").0
 }
