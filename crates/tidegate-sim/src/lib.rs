@@ -45,12 +45,13 @@ mod reference;
 pub mod sources;
 
 pub use engine::{Simulation, simulate};
+pub use measure::delay::Delay;
 pub use measure::histogram::Histogram;
 #[doc(hidden)]
 pub use measure::meters::Trace;
 pub use measure::outcome::{
-    Completions, Count, Counters, Delay, Delays, FlowOutcome, GaugeSeries, GroupOutcome,
-    LinkOutcome, Outcome, Plan, QueueSeries,
+    Completions, Count, Counters, Delays, FlowOutcome, GaugeSeries, GroupOutcome, LinkOutcome,
+    Outcome, Plan, QueueSeries,
 };
 pub use measure::spread::Spread;
 pub use net::network::{Flow, FlowId, GroupId, LinkId, LinkSpec, MOST, Network, NodeId};

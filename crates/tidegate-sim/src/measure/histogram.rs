@@ -15,7 +15,7 @@
 //! ```
 use tidegate::Span;
 
-use crate::measure::outcome::Delay;
+use crate::measure::delay::Delay;
 use crate::measure::spread::Spread;
 
 /// Times below two to this many nanoseconds share one part.

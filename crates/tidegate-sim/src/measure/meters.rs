@@ -4,10 +4,10 @@
 use tidegate::{Span, Time};
 
 use crate::event::prefetch::fetch;
+use crate::measure::delay::Delay;
 use crate::measure::histogram::{BITS, Histogram, coarser, part, parts, quantile};
 use crate::measure::outcome::{
-    Completions, Count, Counters, Delay, Delays, FlowOutcome, GroupOutcome, LinkOutcome, Outcome,
-    Plan,
+    Completions, Count, Counters, Delays, FlowOutcome, GroupOutcome, LinkOutcome, Outcome, Plan,
 };
 use crate::measure::spread::{Spread, Windows};
 use crate::net::flight::{Body, flag};

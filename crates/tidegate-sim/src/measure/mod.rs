@@ -1,5 +1,6 @@
 //! What is counted, and what comes of a run.
 
+pub(crate) mod delay;
 pub(crate) mod histogram;
 pub(crate) mod meters;
 pub(crate) mod outcome;

@@ -7,6 +7,7 @@
 //! queues that they pass.
 use tidegate::{ConfigError, DropReason, MarkReason, Rate, Span, Time};
 
+use crate::measure::delay::Delay;
 use crate::measure::histogram::Histogram;
 use crate::measure::spread::Spread;
 use crate::net::network::{GroupId, LinkId};
@@ -111,34 +112,6 @@ impl Count {
     /// The bytes as a rate over `window`, in bit/s; 0 for an empty window.
     pub fn rate(self, window: Span) -> f64 {
         if window == Span::ZERO { 0.0 } else { self.bytes as f64 * 8.0 / window.as_secs() }
-    }
-}
-
-/// A delay over many packets: mean, population standard deviation and three percentiles.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Delay {
-    /// The mean; `None` if there was no packet.
-    pub mean: Option<Span>,
-    /// The standard deviation; likewise.
-    pub sd: Option<Span>,
-    /// The median; `None` if there was no packet or none was kept.
-    pub p50: Option<Span>,
-    /// The 95th percentile; likewise.
-    pub p95: Option<Span>,
-    /// The 99th percentile; likewise.
-    pub p99: Option<Span>,
-}
-
-impl Delay {
-    /// Of the delays in `all`, in nanoseconds, whose percentiles `quantile` knows.
-    pub(crate) fn of(all: &Spread, quantile: impl Fn(f64) -> Option<Span>) -> Delay {
-        Delay {
-            mean: (all.count > 0).then(|| Span::from_nanos((all.sum / all.count as u128) as u64)),
-            sd: all.deviation().map(|sd| Span::from_nanos((sd + 0.5) as u64)),
-            p50: quantile(0.5),
-            p95: quantile(0.95),
-            p99: quantile(0.99),
-        }
     }
 }
 

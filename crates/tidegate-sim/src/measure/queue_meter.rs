@@ -2,9 +2,10 @@
 //! told.
 use tidegate::{Backlog, DropReason, Gauge, MarkReason, Qdisc, Size, Span};
 
+use crate::measure::delay::Delay;
 use crate::measure::histogram::{BITS, Histogram, part};
 use crate::measure::meters::Meters;
-use crate::measure::outcome::{Count, Delay, Delays, GaugeSeries, LinkOutcome, Plan, QueueSeries};
+use crate::measure::outcome::{Count, Delays, GaugeSeries, LinkOutcome, Plan, QueueSeries};
 use crate::measure::spread::Gaps;
 use crate::net::flight::Flight;
 use crate::net::network::{LinkId, LinkSpec, Network};

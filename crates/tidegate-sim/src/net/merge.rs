@@ -13,9 +13,6 @@ use crate::net::flight::Flight;
 use crate::net::line::Line;
 use crate::net::routes::Joint;
 
-/// Most strands of a confluence: who is first of them is found by looking at all.
-pub(crate) const STRANDS: usize = 8;
-
 /// What is to enter one such link.
 #[derive(Clone, Debug)]
 pub(crate) struct Confluence {

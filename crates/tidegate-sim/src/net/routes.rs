@@ -18,9 +18,11 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use tidegate::{ConfigError, Span};
 
 use crate::net::flight::Flight;
-use crate::net::merge::STRANDS;
 use crate::net::network::{FlowId, Network};
 use crate::sources::Source;
+
+/// Most strands of a confluence: who is first of them is found by looking at all.
+pub(crate) const STRANDS: usize = 8;
 
 /// What a packet does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,6 +5,7 @@
 use tidegate::{Bytes, ConfigError, Ecn};
 
 mod history;
+mod note;
 mod ns2;
 mod receiver;
 mod sender;

@@ -1,7 +1,6 @@
 //! ns-2.35's TFRC where it differs from the RFC: how the rate follows the reports, the timeout in
 //! the equation, and how the equation is inverted. Rates in bytes a second, times in seconds.
-use super::Report;
-use super::sender::TfrcSender;
+use super::{Report, TfrcRules, Times};
 
 /// ns-2's control of the rate.
 #[derive(Clone, Copy, Debug, Default)]
@@ -19,6 +18,17 @@ pub(super) struct Ns2 {
     /// The round trip in eighths of a tick, and its deviation in quarters of a tick.
     srtt: i64,
     rttvar: i64,
+}
+
+/// What the control knows of its sender, whose rate it sets.
+pub(super) struct Sending {
+    pub rules: TfrcRules,
+    /// The length of a packet.
+    pub size: f64,
+    pub path: Times,
+    /// The rate after the first report.
+    pub initial_rate: f64,
+    pub rate: f64,
 }
 
 /// The tick in which the timeout is measured.
@@ -49,13 +59,7 @@ impl Ns2 {
 
     /// `report`, the `first` or a later one, sets `sender`'s rate: whether a packet is to go at
     /// once.
-    pub fn reported(
-        &mut self,
-        sender: &mut TfrcSender,
-        at: f64,
-        report: Report,
-        first: bool,
-    ) -> bool {
+    pub fn reported(&mut self, sender: &mut Sending, at: f64, report: Report, first: bool) -> bool {
         self.round += 1;
         let most = if self.round > 1 { 2.0 * report.received } else { 0.0 };
         if !self.lossy && (first || report.loss == 0.0) {
@@ -79,12 +83,12 @@ impl Ns2 {
     }
 
     /// Before the first loss: twice the rate in a round trip, as far as twice what was received.
-    fn slow_start(&mut self, sender: &mut TfrcSender, at: f64, most: f64) {
+    fn slow_start(&mut self, sender: &mut Sending, at: f64, most: f64) {
         let packet = sender.size / sender.path.rtt;
         let before = sender.rate;
         let begins = self.round <= 2;
         let after = if begins {
-            before.max(sender.initial_rate())
+            before.max(sender.initial_rate)
         } else if most <= 0.0 {
             packet
         } else if before < most && at - self.changed > sender.path.rtt {

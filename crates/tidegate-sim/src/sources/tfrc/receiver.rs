@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use tidegate::{Span, Time};
 
 use super::history::History;
-use super::sender::Note;
+use super::note::Note;
 use super::{Tfrc, TfrcRules, Times};
 
 /// How many later packets make a missing one lost (RFC 5348 §5.1); ns-2: one.

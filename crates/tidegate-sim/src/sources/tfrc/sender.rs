@@ -1,7 +1,8 @@
 //! The sending end: the rate, and when the next packet goes (RFC 5348 §4).
 use tidegate::{Ecn, Span, Time};
 
-use super::ns2::Ns2;
+use super::note::Note;
+use super::ns2::{Ns2, Sending};
 use super::{Damping, Report, Tfrc, TfrcRules, Times};
 use crate::sources::tcp::Output;
 
@@ -16,29 +17,17 @@ const NEWS: f64 = 0.1;
 /// when it was short.
 const KEPT: usize = 256;
 
-/// What a packet tells the receiver of its sender.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Note {
-    /// The path as it was when the packet was sent; a round trip of 0 before the first report.
-    pub path: Times,
-    /// How many reports had come and timers run out by then: losses of one round are of one event
-    /// (ns-2).
-    pub round: u32,
-    /// Whether the packet is to be reported at once (ns-2).
-    pub urgent: bool,
-}
-
 /// The sending end of one flow. Rates in bytes a second, times in seconds but for those of events.
 #[derive(Clone, Debug)]
 pub(crate) struct TfrcSender {
-    pub(super) rules: TfrcRules,
+    rules: TfrcRules,
     damping: Damping,
     ecn: Ecn,
-    pub(super) size: f64,
+    size: f64,
     /// X.
-    pub(super) rate: f64,
+    rate: f64,
     /// R and t_RTO; 0 before the first report.
-    pub(super) path: Times,
+    path: Times,
     /// Of the square root of R's samples the mean.
     root: f64,
     /// The last sample.
@@ -153,7 +142,9 @@ impl TfrcSender {
             Control::Ns2(control) => {
                 let mut control = *control;
                 self.timeout_at = now + self.patience(2.0);
-                let out_of_turn = control.reported(self, at, report, first);
+                let mut sending = self.sending();
+                let out_of_turn = control.reported(&mut sending, at, report, first);
+                self.rate = sending.rate;
                 self.control = Control::Ns2(control);
                 self.tell(control.round, false);
                 if out_of_turn {
@@ -176,6 +167,12 @@ impl TfrcSender {
                 self.replan(now);
             }
         }
+    }
+
+    /// What ns-2's control sees of this sender.
+    fn sending(&self) -> Sending {
+        let (rules, size, path, rate) = (self.rules, self.size, self.path, self.rate);
+        Sending { rules, size, path, initial_rate: self.initial_rate(), rate }
     }
 
     /// No report has come for long: half the rate (§4.4).
@@ -243,7 +240,7 @@ impl TfrcSender {
     }
 
     /// The initial window a round trip.
-    pub(super) fn initial_rate(&self) -> f64 {
+    fn initial_rate(&self) -> f64 {
         let window = (4.0 * self.size).min((2.0 * self.size).max(WINDOW));
         window / self.path.rtt
     }
