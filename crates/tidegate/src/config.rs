@@ -219,18 +219,88 @@ pub fn unknown_param(name: &str, text: &str, params: &[Param]) -> ConfigError {
 /// toy.set("weight", "0.5").unwrap();
 /// assert_eq!(toy.get("weight").unwrap(), "0.5");
 /// ```
+///
+/// A struct may share parameters with another one, its base. A field without symbol and bounds
+/// takes them from the base's field of the same name, and its documentation unless it has its own.
+/// `base()` gives the base with the values of these fields.
+///
+/// ```
+/// # tidegate::params! {
+/// #     /// What a toy is made of.
+/// #     pub struct ToyConfig {
+/// #         /// How much of it.
+/// #         weight: f64 = 0.002, "w_q", 1e-9 ..= 1.0;
+/// #     }
+/// # }
+/// tidegate::params! {
+///     /// A toy on wheels.
+///     pub struct CarConfig: ToyConfig {
+///         /// The number of wheels.
+///         wheels: u32 = 4, "", 1 ..= 100;
+///         weight: f64 = 0.5;
+///     }
+/// }
+/// use tidegate::config::Params;
+/// assert_eq!(CarConfig::PARAMS[1].symbol, "w_q");
+/// assert_eq!(CarConfig::default().base(), ToyConfig { weight: 0.5 });
+/// ```
 #[macro_export]
 macro_rules! params {
     (
         $(#[$meta:meta])*
         pub struct $name:ident {
-            $( $(#[doc = $doc:literal])+ $field:ident : $type:ty = $default:expr, $symbol:literal, $least:literal ..= $most:literal; )*
+            $(
+                $(#[doc = $doc:literal])+
+                $field:ident : $type:ty = $default:expr, $symbol:literal, $least:literal ..= $most:literal;
+            )*
         }
+    ) => {
+        $crate::params! {
+            @build $(#[$meta])* $name
+            { $( $(#[doc = $doc])+ $field: $type = $default; )* }
+            { $( $crate::param!($field: $type, [$($doc),+], $symbol, $least, $most); )* }
+        }
+    };
+    (
+        $(#[$meta:meta])*
+        pub struct $name:ident : $base:ident {
+            $(
+                $(#[doc = $doc:literal])*
+                $field:ident : $type:ty = $default:expr
+                $(, $symbol:literal, $least:literal ..= $most:literal)?;
+            )*
+        }
+    ) => {
+        $crate::params! {
+            @build $(#[$meta])* $name
+            {
+                $(
+                    $(#[doc = $doc])*
+                    #[doc = concat!("Parameter `", stringify!($field), "`.")]
+                    $field: $type = $default;
+                )*
+            }
+            { $( $crate::param!($field: $type, [$($doc),*], $($symbol, $least, $most)? in $base); )* }
+        }
+
+        impl $name {
+            /// The base with the values of the parameters that both have.
+            pub fn base(&self) -> $base {
+                let mut base = $base::default();
+                $( $crate::copy_param!(self, base, $field $(, $symbol)?); )*
+                base
+            }
+        }
+    };
+    (
+        @build $(#[$meta:meta])* $name:ident
+        { $( $(#[$field_meta:meta])+ $field:ident : $type:ty = $default:expr; )* }
+        { $( $row:expr; )* }
     ) => {
         $(#[$meta])*
         #[derive(Clone, Debug, PartialEq)]
         pub struct $name {
-            $( $(#[doc = $doc])+ pub $field: $type, )*
+            $( $(#[$field_meta])+ pub $field: $type, )*
         }
 
         impl Default for $name {
@@ -240,16 +310,7 @@ macro_rules! params {
         }
 
         impl $crate::config::Params for $name {
-            const PARAMS: &'static [$crate::config::Param] = &[
-                $( $crate::config::Param {
-                    name: stringify!($field),
-                    symbol: $symbol,
-                    doc: concat!($($doc),+),
-                    kind: <$type as $crate::config::Value>::KIND,
-                    bounds: ($least as f64, $most as f64),
-                    range: || $crate::config::range_text::<$type>($least as f64, $most as f64),
-                }, )*
-            ];
+            const PARAMS: &'static [$crate::config::Param] = &[$( $row, )*];
 
             #[allow(unused_variables, unused_mut, unused_assignments)]
             fn set(&mut self, name: &str, text: &str) -> Result<(), $crate::ConfigError> {
@@ -269,7 +330,11 @@ macro_rules! params {
 
             #[allow(unused_variables)]
             fn get(&self, name: &str) -> Option<$crate::config::Text> {
-                $( if name == stringify!($field) { return Some($crate::config::Value::write(&self.$field)); } )*
+                $(
+                    if name == stringify!($field) {
+                        return Some($crate::config::Value::write(&self.$field));
+                    }
+                )*
                 None
             }
 
@@ -284,6 +349,66 @@ macro_rules! params {
             }
         }
     };
+}
+
+/// The row of one parameter in its table: declared here, or taken from a base.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! param {
+    (
+        $field:ident : $type:ty, [$($doc:literal),+], $symbol:literal, $least:literal, $most:literal
+        $(in $base:ident)?
+    ) => {
+        $crate::config::Param {
+            name: stringify!($field),
+            symbol: $symbol,
+            doc: concat!($($doc),+),
+            kind: <$type as $crate::config::Value>::KIND,
+            bounds: ($least as f64, $most as f64),
+            range: || $crate::config::range_text::<$type>($least as f64, $most as f64),
+        }
+    };
+    ($field:ident : $type:ty, [$($doc:literal),*], in $base:ident) => {
+        $crate::config::shared_param(
+            <$base as $crate::config::Params>::PARAMS,
+            stringify!($field),
+            concat!($($doc),*),
+        )
+    };
+}
+
+/// Copies a parameter to the base if it is the base's, which is if it has no symbol of its own.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! copy_param {
+    ($from:ident, $to:ident, $field:ident) => {
+        $to.$field = $from.$field.clone();
+    };
+    ($from:ident, $to:ident, $field:ident, $symbol:literal) => {};
+}
+
+/// The parameter `name` of `base`, with `doc` for its documentation unless that is empty.
+#[doc(hidden)]
+pub const fn shared_param(base: &[Param], name: &str, doc: &'static str) -> Param {
+    let mut i = 0;
+    while i < base.len() {
+        if same(base[i].name, name) {
+            let doc = if doc.is_empty() { base[i].doc } else { doc };
+            return Param { doc, ..base[i] };
+        }
+        i += 1;
+    }
+    panic!("the base has no parameter of this name");
+}
+
+/// Whether two texts are equal, at compile time.
+const fn same(a: &str, b: &str) -> bool {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    let mut i = 0;
+    while i < a.len() && i < b.len() && a[i] == b[i] {
+        i += 1;
+    }
+    i == a.len() && i == b.len()
 }
 
 /// The owned string that parameters are written into.

@@ -1,10 +1,9 @@
 //! CoDel's law (nichols2018 §5): watch how long packets waited, and signal ever more often while
 //! they wait too long.
 //!
-//! The law is given a [`CodelQueue`] when the link asks for a packet; it takes packets off its head,
-//! has
-//! some of them signalled, and hands back the one to send. It holds no packet itself, so one line
-//! may follow it or a thousand.
+//! The law is given a [`CodelQueue`] when the link asks for a packet; it takes packets off
+//! its head, has some of them signalled, and hands back the one to send. It holds no packet itself,
+//! so one queue may follow it or a thousand.
 //!
 //! ```
 //! use tidegate::{Span, Time, parts::codel_law::CodelLaw};

@@ -19,15 +19,13 @@ pub type Ared = Fifo<AredRule>;
 crate::params! {
     /// Adaptive RED's parameters. Defaults are floyd2001's, thresholds and weight for a slow link; the presets take
     /// those from the link.
-    pub struct AredConfig {
-        /// Below this average nothing happens.
-        min: Size = Size::Packets(5), "min_th", 0 ..= 1_000_000_000_000_u64;
+    pub struct AredConfig: RedConfig {
+        min: Size = Size::Packets(5);
         /// At this average p_b has risen to max_p; at twice this to 1.
-        max: Size = Size::Packets(15), "max_th", 1 ..= 1_000_000_000_000_u64;
+        max: Size = Size::Packets(15);
         /// max_p at the beginning.
-        probability: Prob = Prob::clip(0.1), "max_p", 0.0 ..= 1.0;
-        /// Weight of the queue of the moment in its average.
-        weight: f64 = 0.002, "w_q", 1e-9 ..= 1.0;
+        probability: Prob = Prob::clip(0.1);
+        weight: f64 = 0.002;
         /// Time between two changes of max_p.
         interval: Span = Span::from_millis(500), "interval", 1_000_000 ..= 60_000_000_000_u64;
         /// Added to max_p when the average is too high; at most a quarter of max_p is.
@@ -38,16 +36,11 @@ crate::params! {
         least: Prob = Prob::clip(0.01), "", 0.0 ..= 1.0;
         /// A max_p above this is not raised.
         most: Prob = Prob::clip(0.5), "", 0.0 ..= 1.0;
-        /// In what the queue is measured.
-        mode: Mode = Mode::Packets, "", 0 ..= 0;
-        /// In byte mode: where the packet's length enters, in p_b or, after the correction, in p_a.
-        byte_order: ByteOrder = ByteOrder::After, "", 0 ..= 0;
-        /// Whether at least 1/p_b packets pass between two signals.
-        wait: Wait = Wait::On, "", 0 ..= 0;
-        /// Whether ECN-capable packets are marked instead of dropped.
-        ecn: Signal = Signal::Mark, "", 0 ..= 0;
-        /// Whether they are marked also where RED is certain.
-        mark_above_max: Certain = Certain::Drop, "", 0 ..= 0;
+        mode: Mode = Mode::Packets;
+        byte_order: ByteOrder = ByteOrder::After;
+        wait: Wait = Wait::On;
+        ecn: Signal = Signal::Mark;
+        mark_above_max: Certain = Certain::Drop;
     }
 }
 
@@ -67,20 +60,11 @@ pub struct AredRule {
 impl AredRule {
     fn new(config: &AredConfig, link: &Link) -> Result<AredRule, ConfigError> {
         let inner = RedConfig {
-            min: config.min,
-            max: config.max,
-            probability: config.probability,
-            weight: config.weight,
-            mode: config.mode,
-            byte_order: config.byte_order,
             gentle: Gentle::On,
-            wait: config.wait,
             idle_decay: IdleDecay::MPlusOne,
             on_crossing: Leniency::Pass,
             short_queue: Leniency::Pass,
-            ecn: config.ecn,
-            mark_up_to: Prob::ONE,
-            mark_above_max: config.mark_above_max,
+            ..config.base()
         };
         let red = RedRule::new(&inner, link)?;
         let (min, max) = red.thresholds();

@@ -28,7 +28,7 @@ choices! {
 
 crate::params! {
     /// BLACK's parameters, RED's among them.
-    pub struct BlackConfig {
+    pub struct BlackConfig: RedConfig {
         /// How many high-bandwidth flows are remembered.
         cache: u32 = 50, "HBF", 1 ..= 4096;
         /// Who makes room in a full cache.
@@ -42,35 +42,20 @@ crate::params! {
         /// Whether flows are judged only while the queue is above that.
         gate: Gate = Gate::On, "", 0 ..= 0;
         /// Below this average RED does nothing.
-        min: Size = Size::Packets(5), "min_th", 0 ..= 1_000_000_000_000_u64;
-        /// At this average RED's p_b has risen to `probability`.
-        max: Size = Size::Packets(15), "max_th", 1 ..= 1_000_000_000_000_u64;
-        /// p_b at `max`.
-        probability: Prob = Prob::clip(0.1), "max_p", 0.0 ..= 1.0;
-        /// Weight of the queue of the moment in RED's average.
-        weight: f64 = 0.002, "w_q", 1e-9 ..= 1.0;
-        /// RED: whether p_b rises on from `max` to twice `max`.
-        gentle: Gentle = Gentle::On, "", 0 ..= 0;
-        /// RED: whether at least 1/p_b packets pass between two signals.
-        wait: Wait = Wait::On, "", 0 ..= 0;
+        min: Size = Size::Packets(5);
+        max: Size = Size::Packets(15);
+        probability: Prob = Prob::clip(0.1);
+        weight: f64 = 0.002;
+        gentle: Gentle = Gentle::On;
+        wait: Wait = Wait::On;
         /// Whether RED marks ECN-capable packets instead of dropping them; BLACK itself always drops.
-        ecn: Signal = Signal::Mark, "", 0 ..= 0;
+        ecn: Signal = Signal::Mark;
     }
 }
 
 impl BlackConfig {
     fn red(&self, link: &Link) -> Result<RedRule, ConfigError> {
-        let config = RedConfig {
-            min: self.min,
-            max: self.max,
-            probability: self.probability,
-            weight: self.weight,
-            gentle: self.gentle,
-            wait: self.wait,
-            ecn: self.ecn,
-            ..RedConfig::default()
-        };
-        RedRule::new(&config, link)
+        RedRule::new(&self.base(), link)
     }
 
     /// q_th.

@@ -15,31 +15,23 @@ use crate::units::{Prob, Size, Time};
 
 crate::params! {
     /// CHOKe's parameters. Default thresholds are for a limit of 300 packets; the presets take them from the limit.
-    pub struct ChokeConfig {
-        /// Below this average nothing happens.
-        min: Size = Size::Packets(100), "min_th", 0 ..= 1_000_000_000_000_u64;
+    pub struct ChokeConfig: RedConfig {
+        min: Size = Size::Packets(100);
         /// At this average RED's p_b has risen to `probability`; above, whatever was not compared away is dropped.
-        max: Size = Size::Packets(200), "max_th", 1 ..= 1_000_000_000_000_u64;
-        /// RED's p_b at `max`.
-        probability: Prob = Prob::clip(0.02), "max_p", 0.0 ..= 1.0;
-        /// Weight of the queue of the moment in its average.
-        weight: f64 = 0.002, "w_q", 1e-9 ..= 1.0;
+        max: Size = Size::Packets(200);
+        probability: Prob = Prob::clip(0.02);
+        weight: f64 = 0.002;
         /// How many waiting packets an arriving one is compared with.
         candidates: u32 = 1, "m", 1 ..= 256;
         /// Above 0: in so many equal regions from `min` to `max`, 2, 4, 6 … candidates, whatever `candidates` says.
         regions: u32 = 0, "k", 0 ..= 128;
-        /// In what the average counts.
-        mode: Mode = Mode::Packets, "", 0 ..= 0;
-        /// In byte mode: where the packet's length enters, in p_b or, after the correction, in p_a.
-        byte_order: ByteOrder = ByteOrder::After, "", 0 ..= 0;
-        /// Whether p_b rises on from `max` to twice `max` instead of jumping to 1.
-        gentle: Gentle = Gentle::Off, "", 0 ..= 0;
-        /// Whether at least 1/p_b packets pass between two signals.
-        wait: Wait = Wait::Off, "", 0 ..= 0;
+        mode: Mode = Mode::Packets;
+        byte_order: ByteOrder = ByteOrder::After;
+        gentle: Gentle = Gentle::Off;
+        wait: Wait = Wait::Off;
         /// Whether RED's part marks ECN-capable packets instead of dropping them; a match always drops.
-        ecn: Signal = Signal::Mark, "", 0 ..= 0;
-        /// Whether they are marked also where RED is certain.
-        mark_above_max: Certain = Certain::Drop, "", 0 ..= 0;
+        ecn: Signal = Signal::Mark;
+        mark_above_max: Certain = Certain::Drop;
     }
 }
 
@@ -276,22 +268,7 @@ impl Entry for Choke {
     ];
 
     fn build(config: &ChokeConfig, link: Link, dice: Rng) -> Result<Self, ConfigError> {
-        let red = RedRule::new(
-            &RedConfig {
-                min: config.min,
-                max: config.max,
-                probability: config.probability,
-                weight: config.weight,
-                mode: config.mode,
-                byte_order: config.byte_order,
-                gentle: config.gentle,
-                wait: config.wait,
-                ecn: config.ecn,
-                mark_above_max: config.mark_above_max,
-                ..RedConfig::default()
-            },
-            &link,
-        )?;
+        let red = RedRule::new(&config.base(), &link)?;
         let (min, max) = red.thresholds();
         Ok(Choke {
             waiting: Crowd { line: Lines::new(1), all: Vec::new() },

@@ -17,33 +17,25 @@ pub type FengRed = Fifo<FengRedRule>;
 crate::params! {
     /// Self-configuring RED's parameters. Defaults are feng1999's, thresholds for a limit of 25 packets; the presets
     /// take those from the limit.
-    pub struct FengRedConfig {
-        /// Below this average nothing happens.
-        min: Size = Size::Packets(5), "min_th", 0 ..= 1_000_000_000_000_u64;
+    pub struct FengRedConfig: RedConfig {
+        min: Size = Size::Packets(5);
         /// At this average p_b has risen to max_p.
-        max: Size = Size::Packets(20), "max_th", 1 ..= 1_000_000_000_000_u64;
+        max: Size = Size::Packets(20);
         /// max_p at the beginning.
-        probability: Prob = Prob::clip(0.1), "max_p", 0.0 ..= 1.0;
-        /// Weight of the queue of the moment in its average.
-        weight: f64 = 0.002, "w_q", 1e-9 ..= 1.0;
+        probability: Prob = Prob::clip(0.1);
+        weight: f64 = 0.002;
         /// What max_p is divided by when the average falls below `min`.
         alpha: f64 = 3.0, "alpha", 1.0 ..= 1000.0;
         /// What max_p is multiplied by when the average rises above `max`.
         beta: f64 = 2.0, "beta", 1.0 ..= 1000.0;
         /// max_p falls no lower than this.
         floor: Prob = Prob::clip(0.001), "", 0.0 ..= 1.0;
-        /// In what the queue is measured.
-        mode: Mode = Mode::Packets, "", 0 ..= 0;
-        /// In byte mode: where the packet's length enters, in p_b or, after the correction, in p_a.
-        byte_order: ByteOrder = ByteOrder::After, "", 0 ..= 0;
-        /// Whether p_b rises on from `max` to twice `max` instead of jumping to 1.
-        gentle: Gentle = Gentle::Off, "", 0 ..= 0;
-        /// Whether at least 1/p_b packets pass between two signals.
-        wait: Wait = Wait::Off, "", 0 ..= 0;
-        /// Whether ECN-capable packets are marked instead of dropped.
-        ecn: Signal = Signal::Mark, "", 0 ..= 0;
-        /// Whether they are marked also where RED is certain.
-        mark_above_max: Certain = Certain::Drop, "", 0 ..= 0;
+        mode: Mode = Mode::Packets;
+        byte_order: ByteOrder = ByteOrder::After;
+        gentle: Gentle = Gentle::Off;
+        wait: Wait = Wait::Off;
+        ecn: Signal = Signal::Mark;
+        mark_above_max: Certain = Certain::Drop;
     }
 }
 
@@ -61,20 +53,7 @@ pub struct FengRedRule {
 
 impl FengRedRule {
     fn new(config: &FengRedConfig, link: &Link) -> Result<FengRedRule, ConfigError> {
-        let inner = RedConfig {
-            min: config.min,
-            max: config.max,
-            probability: config.probability,
-            weight: config.weight,
-            mode: config.mode,
-            byte_order: config.byte_order,
-            gentle: config.gentle,
-            wait: config.wait,
-            ecn: config.ecn,
-            mark_above_max: config.mark_above_max,
-            ..RedConfig::default()
-        };
-        let red = RedRule::new(&inner, link)?;
+        let red = RedRule::new(&config.base(), link)?;
         let (min, max) = red.thresholds();
         let FengRedConfig { alpha, beta, .. } = *config;
         Ok(FengRedRule {

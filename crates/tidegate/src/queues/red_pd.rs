@@ -47,7 +47,7 @@ choices! {
 
 crate::params! {
     /// RED-PD's parameters, RED's among them.
-    pub struct RedPdConfig {
+    pub struct RedPdConfig: RedConfig {
         /// The round-trip time of the TCP whose rate at the present loss is the target.
         rtt: Span = Span::from_millis(40), "R", 1_000_000 ..= 3_600_000_000_000_u64;
         /// How many lists of drops are kept.
@@ -81,23 +81,17 @@ crate::params! {
         /// What a flow must have lost in the list that ends, to be dropped from more.
         tightens: Tightens = Tightens::RedDrop, "", 0 ..= 0;
         /// Below this average RED does nothing, and responsive flows are not dropped from beforehand.
-        min: Size = Size::Packets(25), "min_th", 0 ..= 1_000_000_000_000_u64;
-        /// At this average RED's p_b has risen to `probability`.
-        max: Size = Size::Packets(75), "max_th", 1 ..= 1_000_000_000_000_u64;
-        /// p_b at `max`.
-        probability: Prob = Prob::clip(0.1), "max_p", 0.0 ..= 1.0;
-        /// Weight of the queue of the moment in RED's average.
-        weight: f64 = 0.002, "w_q", 1e-9 ..= 1.0;
-        /// RED: in what the queue is measured.
-        mode: Mode = Mode::Bytes, "", 0 ..= 0;
-        /// RED: whether p_b rises on from `max` to twice `max`.
-        gentle: Gentle = Gentle::On, "", 0 ..= 0;
-        /// RED: whether at least 1/p_b packets pass between two signals.
-        wait: Wait = Wait::Off, "", 0 ..= 0;
+        min: Size = Size::Packets(25);
+        max: Size = Size::Packets(75);
+        probability: Prob = Prob::clip(0.1);
+        weight: f64 = 0.002;
+        mode: Mode = Mode::Bytes;
+        gentle: Gentle = Gentle::On;
+        wait: Wait = Wait::Off;
         /// RED: whose rules it follows where they differ.
         rules: RedRules = RedRules::Floyd1993, "", 0 ..= 0;
         /// Whether RED marks ECN-capable packets instead of dropping them; the pre-filter always drops.
-        ecn: Signal = Signal::Mark, "", 0 ..= 0;
+        ecn: Signal = Signal::Mark;
     }
 }
 
@@ -107,20 +101,8 @@ impl RedPdConfig {
             RedRules::Floyd1993 => (IdleDecay::M, Leniency::Roll),
             RedRules::Ns2 => (IdleDecay::MPlusOne, Leniency::Pass),
         };
-        let config = RedConfig {
-            min: self.min,
-            max: self.max,
-            probability: self.probability,
-            weight: self.weight,
-            mode: self.mode,
-            gentle: self.gentle,
-            wait: self.wait,
-            idle_decay,
-            on_crossing: leniency,
-            short_queue: leniency,
-            ecn: self.ecn,
-            ..RedConfig::default()
-        };
+        let config =
+            RedConfig { idle_decay, on_crossing: leniency, short_queue: leniency, ..self.base() };
         RedRule::new(&config, link)
     }
 

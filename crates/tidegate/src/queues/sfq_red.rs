@@ -16,31 +16,24 @@ use crate::units::{Prob, Size, Span, Time};
 
 crate::params! {
     /// The parameters of SFQ with RED. Defaults are the preset `paper`.
-    pub struct SfqRedConfig {
+    pub struct SfqRedConfig: RedConfig {
         /// How many bins flows are hashed to.
         bins: u32 = 46, "", 1 ..= 65_536;
         /// What a bin may have waiting.
         bin_limit: Size = Size::Bytes(9_000), "", 1 ..= 1_000_000_000_000_u64;
         /// Below this average of its bin nothing happens to a packet.
-        min: Size = Size::Bytes(2_000), "min_th", 0 ..= 1_000_000_000_000_u64;
+        min: Size = Size::Bytes(2_000);
         /// At this average p_b has risen to `probability`; above, every packet is dropped.
-        max: Size = Size::Bytes(8_000), "max_th", 1 ..= 1_000_000_000_000_u64;
-        /// p_b at `max`.
-        probability: Prob = Prob::clip(0.1), "max_p", 0.0 ..= 1.0;
+        max: Size = Size::Bytes(8_000);
+        probability: Prob = Prob::clip(0.1);
         /// Weight of the bin of the moment in its average.
-        weight: f64 = 0.002, "w_q", 1e-9 ..= 1.0;
-        /// In what the averages count.
-        mode: Mode = Mode::Packets, "", 0 ..= 0;
-        /// In byte mode: where the packet's length enters, in p_b or, after the correction, in p_a.
-        byte_order: ByteOrder = ByteOrder::After, "", 0 ..= 0;
-        /// Whether p_b rises on from `max` to twice `max` instead of jumping to 1.
-        gentle: Gentle = Gentle::Off, "", 0 ..= 0;
-        /// Whether at least 1/p_b packets pass between two signals.
-        wait: Wait = Wait::Off, "", 0 ..= 0;
-        /// Whether ECN-capable packets are marked instead of dropped.
-        ecn: Signal = Signal::Mark, "", 0 ..= 0;
-        /// Whether they are marked also where RED is certain.
-        mark_above_max: Certain = Certain::Drop, "", 0 ..= 0;
+        weight: f64 = 0.002;
+        mode: Mode = Mode::Packets;
+        byte_order: ByteOrder = ByteOrder::After;
+        gentle: Gentle = Gentle::Off;
+        wait: Wait = Wait::Off;
+        ecn: Signal = Signal::Mark;
+        mark_above_max: Certain = Certain::Drop;
     }
 }
 
@@ -190,22 +183,7 @@ impl Entry for SfqRed {
     ];
 
     fn build(config: &SfqRedConfig, link: Link, mut dice: Rng) -> Result<Self, ConfigError> {
-        let red = RedRule::new(
-            &RedConfig {
-                min: config.min,
-                max: config.max,
-                probability: config.probability,
-                weight: config.weight,
-                mode: config.mode,
-                byte_order: config.byte_order,
-                gentle: config.gentle,
-                wait: config.wait,
-                ecn: config.ecn,
-                mark_above_max: config.mark_above_max,
-                ..RedConfig::default()
-            },
-            &link,
-        )?;
+        let red = RedRule::new(&config.base(), &link)?;
         let bins = config.bins as usize;
         Ok(SfqRed {
             lines: Lines::new(bins),

@@ -28,7 +28,7 @@ pub type Sfred = Fifo<SfredRule>;
 
 crate::params! {
     /// SFRED's parameters. Defaults are the preset `paper`.
-    pub struct SfredConfig {
+    pub struct SfredConfig: RedConfig {
         /// Levels of bins, each with its own hash function.
         levels: u32 = 2, "L", 1 ..= 8;
         /// Bins on each level.
@@ -48,25 +48,20 @@ crate::params! {
         /// It falls no lower than this.
         floor: Prob = Prob::clip(0.001), "", 0.0 ..= 1.0;
         /// What it is at the beginning.
-        probability: Prob = Prob::clip(0.1), "max_p", 0.0 ..= 1.0;
+        probability: Prob = Prob::clip(0.1);
         /// What all flows with a max_p of 1 share.
         penalty_rate: Rate = Rate::from_bps(160_000), "", 0 ..= 1_000_000_000_000_000_u64;
         /// How much of it they can save up; no longer packet of theirs passes.
         penalty_depth: Size = Size::Packets(2), "", 1 ..= 1_000_000_000;
         /// Below this average of the queue nothing happens to a packet with a max_p below 1.
-        min: Size = Size::Bytes(40_000), "min_th", 0 ..= 1_000_000_000_000_u64;
+        min: Size = Size::Bytes(40_000);
         /// At this average of the queue p_b has risen to the flow's max_p; above, every packet is dropped.
-        max: Size = Size::Bytes(160_000), "max_th", 1 ..= 1_000_000_000_000_u64;
-        /// Weight of the queue of the moment in its average.
-        weight: f64 = 0.002, "w_q", 1e-9 ..= 1.0;
-        /// Whether p_b rises on from `max` to twice `max` instead of jumping to 1.
-        gentle: Gentle = Gentle::Off, "", 0 ..= 0;
-        /// Whether at least 1/p_b packets pass between two signals.
-        wait: Wait = Wait::Off, "", 0 ..= 0;
-        /// Whether ECN-capable packets are marked instead of dropped.
-        ecn: Signal = Signal::Mark, "", 0 ..= 0;
-        /// Whether they are marked also where RED is certain.
-        mark_above_max: Certain = Certain::Drop, "", 0 ..= 0;
+        max: Size = Size::Bytes(160_000);
+        weight: f64 = 0.002;
+        gentle: Gentle = Gentle::Off;
+        wait: Wait = Wait::Off;
+        ecn: Signal = Signal::Mark;
+        mark_above_max: Certain = Certain::Drop;
     }
 }
 
@@ -115,23 +110,12 @@ impl SfredRule {
             let why = alloc::format!("must be above bin_min = {}", config.bin_min);
             return Err(ConfigError::new("bin_max", config.bin_max, why));
         }
-        let inner = RedConfig {
-            min: config.min,
-            max: config.max,
-            probability: config.probability,
-            weight: config.weight,
-            gentle: config.gentle,
-            wait: config.wait,
-            ecn: config.ecn,
-            mark_above_max: config.mark_above_max,
-            ..RedConfig::default()
-        };
         let mut bins: Bins<BinAverage> = Bins::new(config.levels as usize, config.bins);
         bins.rekey(&mut Rng::from_seed(dice.bits()));
         bins.iter_mut().for_each(|bin| bin.max_p = config.probability.get());
         Ok(SfredRule {
             bins,
-            red: RedRule::new(&inner, link)?,
+            red: RedRule::new(&config.base(), link)?,
             bucket: TokenBucket::new(
                 config.penalty_rate,
                 Bytes::new(config.penalty_depth.in_bytes(link.mean_packet)),
