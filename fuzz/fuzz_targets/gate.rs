@@ -8,7 +8,8 @@ use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
 use tidegate::{Rate, Span};
-use tidegate_gateway::run::plan::{Plan, Secret};
+use tidegate_gateway::run::plan::Plan;
+use tidegate_gateway::run::way::Secret;
 use tidegate_gateway::device::ring::Ring;
 use tidegate_lab::{Place, Problem, Problems};
 

@@ -13,7 +13,7 @@ use tidegate_gateway::path::overhead::Overhead;
 use tidegate_gateway::path::sort::Sorter;
 use tidegate_gateway::watch::fair::Sharing;
 use tidegate_gateway::watch::meter::{Classes, Meter};
-use tidegate_gateway::watch::offenders::{Event, Offenders, Rules};
+use tidegate_gateway::watch::offenders::{Alarm, Offenders, Rules};
 use tidegate_gateway::watch::sample::Sample;
 use tidegate_packet::{Ends, FlowHasher, FlowKey};
 use tidegate_sim::sources::Flavor;
@@ -47,7 +47,7 @@ struct Heard<'a, S: ?Sized>(&'a mut Meter, &'a mut S);
 
 impl<S: Sink + ?Sized> Sink for Heard<'_, S> {
     fn dropped(&mut self, now: Time, packet: &Packet, why: DropReason) {
-        self.0.lost(packet.flow, packet, Classes::Todays);
+        self.0.lost(packet.flow, packet, Classes::Current);
         self.1.dropped(now, packet, why);
     }
     fn marked(&mut self, now: Time, packet: &Packet, why: MarkReason) {
@@ -93,10 +93,10 @@ impl Watched {
             self.meter.sample(self.due, &self.sorter, &mut self.sample.there);
             if self.sample.there.closed {
                 let interval = self.sample.there.interval.clone();
-                for event in self.offenders.hear(self.due, self.rate, interval) {
-                    let (flow, became) = match event {
-                        Event::Became { flow, .. } => (flow, true),
-                        Event::Ceased { flow, .. } => (flow, false),
+                for alarm in self.offenders.hear(self.due, self.rate, interval) {
+                    let (flow, became) = match alarm {
+                        Alarm::Became { flow, .. } => (flow, true),
+                        Alarm::Ceased { flow, .. } => (flow, false),
                     };
                     let flow =
                         (0..16).find(|&key| FlowKey::FiveTuple.flow(&ends(key)) == flow).unwrap();
@@ -117,7 +117,7 @@ impl Qdisc for Watched {
     fn dequeue<S: Sink + ?Sized>(&mut self, now: Time, out: &mut S) -> Option<Packet> {
         self.look(now);
         let packet = self.queue.dequeue(now, &mut Heard(&mut self.meter, out))?;
-        self.meter.left(&packet, Classes::Todays);
+        self.meter.left(&packet, Classes::Current);
         self.meter.waited(now.since(packet.arrived));
         Some(packet)
     }

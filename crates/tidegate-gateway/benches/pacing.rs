@@ -20,11 +20,12 @@ use tidegate_gateway::machine::clock;
 use tidegate_gateway::machine::host;
 use tidegate_gateway::machine::namespaces::{Namespace, alone, cable, possible};
 use tidegate_gateway::path::gate::Gate;
-use tidegate_gateway::run::plan::{Plan, Secret, Settings, Way};
-use tidegate_gateway::run::pump::{Orders, Waits, Wish, pump};
+use tidegate_gateway::run::plan::{Plan, Settings};
+use tidegate_gateway::run::pump::{Commands, Request, Waits, pump};
 use tidegate_gateway::run::wakes;
+use tidegate_gateway::run::way::{Secret, Way};
 use tidegate_gateway::watch::counters::Loss;
-use tidegate_gateway::watch::observer::Witness;
+use tidegate_gateway::watch::observer::Observer;
 
 /// A full frame of Ethernet, in bytes.
 const LEN: usize = 1514;
@@ -205,7 +206,7 @@ impl Late {
     }
 }
 
-impl Witness for Late {
+impl Observer for Late {
     fn sent(&mut self, at: Time, _: Span, _: Option<MarkReason>, _: &[u8]) {
         self.0.push(clock::now().since(at).as_nanos() as f64);
     }
@@ -261,11 +262,11 @@ impl Rig {
                     plan.lanes(Secret { hash: [1, 2], seed: 3 }, Late::new()).expect("lanes");
                 let mut gate = Gate::new(lane, wire, inner, outer);
                 let _ = (host::keep_memory(), host::come_first());
-                let wish = || if stop.load(Relaxed) { Wish::End } else { Wish::GoOn };
+                let request = || if stop.load(Relaxed) { Request::End } else { Request::GoOn };
                 let mut tell = |_| ();
-                let orders = Orders { waits, ..Orders::new(&wish, &mut tell) };
-                pump(&mut gate, &mut Unguarded, orders).expect("the pump");
-                gate.into_witness().0
+                let commands = Commands { waits, ..Commands::new(&request, &mut tell) };
+                pump(&mut gate, &mut Unguarded, commands).expect("the pump");
+                gate.into_observer().0
             });
             pin(0);
             std::thread::sleep(Duration::from_millis(100));

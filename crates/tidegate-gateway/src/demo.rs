@@ -26,7 +26,8 @@ use tidegate_report::{Document, Series};
 
 use crate::machine::namespaces;
 use crate::path::rehash::Rehash;
-use crate::run::plan::{Plan, Settings, Way};
+use crate::run::plan::{Plan, Settings};
+use crate::run::way::Way;
 use meter::Meter;
 use processors::Processors;
 pub use rig::{Rig, SERVER};

@@ -22,18 +22,18 @@ use tidegate_gateway::path::sort::Sorter;
 use tidegate_gateway::path::wire::Wire;
 use tidegate_gateway::watch::counters::{Loss, Tally};
 use tidegate_gateway::watch::meter::Meter;
-use tidegate_gateway::watch::observer::Witness;
+use tidegate_gateway::watch::observer::Observer;
 use tidegate_gateway::watch::offenders::Rules;
 use tidegate_packet::{FlowHasher, FlowKey, ipv4_checksum};
 
-/// Everything that the witness saw.
+/// Everything that the observer saw.
 #[derive(Debug, Default)]
 struct Seen {
     sent: Vec<(Time, Span, Option<MarkReason>, Vec<u8>)>,
     lost: Vec<(Loss, Vec<u8>)>,
 }
 
-impl Witness for &mut Seen {
+impl Observer for &mut Seen {
     fn sent(&mut self, at: Time, waited: Span, mark: Option<MarkReason>, frame: &[u8]) {
         self.sent.push((at, waited, mark, frame.to_vec()));
     }

@@ -17,10 +17,12 @@ use tidegate_gateway::device::port::Port;
 use tidegate_gateway::device::ring::Ring;
 use tidegate_gateway::machine::clock;
 use tidegate_gateway::machine::namespaces::{Namespace, alone, cable, possible, skip};
-use tidegate_gateway::path::gate::{Account, Gate};
+use tidegate_gateway::path::gate::Gate;
 use tidegate_gateway::path::overhead::Overhead;
-use tidegate_gateway::run::plan::{Plan, Secret, Settings, Way};
-use tidegate_gateway::run::pump::{Orders, Waits, Wish, pump};
+use tidegate_gateway::run::plan::{Plan, Settings};
+use tidegate_gateway::run::pump::{Commands, Request, Waits, pump};
+use tidegate_gateway::run::way::{Secret, Way};
+use tidegate_gateway::watch::counters::Account;
 
 use rings::send;
 
@@ -78,10 +80,11 @@ impl Rig {
             let gate = scope.spawn(|| {
                 let (lane, wire) = plan.lanes(Secret { hash: [1, 2], seed: 3 }, ()).unwrap();
                 let mut gate = Gate::new(lane, wire, inner, outer);
-                let wish = || if stop.load(Relaxed) { Wish::End } else { Wish::GoOn };
-                let mut tell = |news| panic!("{news:?}");
-                let orders = Orders { waits: wanted.waits, ..Orders::new(&wish, &mut tell) };
-                pump(&mut gate, &mut Unguarded, orders).unwrap();
+                let request = || if stop.load(Relaxed) { Request::End } else { Request::GoOn };
+                let mut tell = |event| panic!("{event:?}");
+                let commands =
+                    Commands { waits: wanted.waits, ..Commands::new(&request, &mut tell) };
+                pump(&mut gate, &mut Unguarded, commands).unwrap();
                 gate.account()
             });
             // However this ends, the gate ends with it.

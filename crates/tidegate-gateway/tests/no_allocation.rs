@@ -18,7 +18,8 @@ use tidegate::{Ecn, Link, Rng, Size, Span, Time};
 use tidegate_gateway::device::guard::Unguarded;
 use tidegate_gateway::device::port::{Port, Received, Unsent};
 use tidegate_gateway::path::gate::Gate;
-use tidegate_gateway::run::plan::{Plan, Secret, Settings, Way};
+use tidegate_gateway::run::plan::{Plan, Settings};
+use tidegate_gateway::run::way::{Secret, Way};
 use tidegate_gateway::watch::counters::Tally;
 use tidegate_gateway::watch::sample::samples;
 
@@ -123,7 +124,7 @@ fn no_frame_and_no_sample_allocates_after_warm_up() {
                     gate.turn(now, &mut Unguarded);
                 }
                 if number % 50 == 0 {
-                    sampler.take(now, &mut gate);
+                    sampler.take(|sample| gate.sample(now, sample));
                     while let Some(sample) = taken.next() {
                         closed += u32::from(sample.there.closed);
                         taken.give_back(sample);

@@ -2,7 +2,8 @@
 use proptest::prelude::*;
 use tidegate::{Rate, Rng, Span, Time};
 use tidegate_gateway::watch::fair::{Sharing, fair};
-use tidegate_gateway::watch::offenders::{Event, Interval, Offenders, Rules, SUSPECTS, Sent};
+use tidegate_gateway::watch::interval::{Interval, Sent};
+use tidegate_gateway::watch::offenders::{Alarm, Offenders, Rules, SUSPECTS};
 use tidegate_packet::{Address, Ends, Flow, FlowKey};
 
 /// In half a second it sends 62500 bytes.
@@ -45,8 +46,8 @@ impl Told {
 
     fn hear(&mut self, interval: &Interval) -> Vec<String> {
         self.now += interval.span;
-        let events = self.offenders.hear(self.now, LINK, interval.clone());
-        events.iter().map(Event::to_string).collect()
+        let alarms = self.offenders.hear(self.now, LINK, interval.clone());
+        alarms.iter().map(Alarm::to_string).collect()
     }
 
     fn are(&self) -> Vec<Flow> {
@@ -214,9 +215,9 @@ fn whoever_the_flow_key_names_is_named() {
     let mut offenders = Offenders::new(Rules { after: 1, ..Rules::default() }, Sharing::Flows);
     let flows = vec![Sent { flow: Flow::Source(client), ..sent(1, 1_000_000) }];
     let flood = Interval { flows, arrived: 1_000_000, ..interval(&[]) };
-    let events = offenders.hear(Time::ZERO, LINK, flood);
+    let alarms = offenders.hear(Time::ZERO, LINK, flood);
     assert!(
-        events[0]
+        alarms[0]
             .to_string()
             .starts_with("192.0.2.7 has become an offender: it sends 16.0 Mbit/s, 100 % of")
     );
@@ -310,11 +311,11 @@ fn classes_have_their_parts_by_weight_and_flows_share_those() {
     let mut offenders =
         Offenders::new(Rules { after: 1, ..Rules::default() }, Sharing::Classes(vec![4.0, 1.0]));
     let customers = all(vec![of(0, 1, 50_000), of(1, 2, 40_000)]);
-    let events = offenders.hear(Time::ZERO, LINK, customers);
-    assert_eq!(events.len(), 1);
+    let alarms = offenders.hear(Time::ZERO, LINK, customers);
+    assert_eq!(alarms.len(), 1);
     assert!(
-        matches!(events[0], Event::Became { flow: named, .. } if named == flow(2)),
-        "{events:?}"
+        matches!(alarms[0], Alarm::Became { flow: named, .. } if named == flow(2)),
+        "{alarms:?}"
     );
 }
 
@@ -375,7 +376,7 @@ proptest! {
             };
             let bytes: Vec<u64> = (0..6).map(&mut any).collect();
             let heard = interval(&bytes);
-            let events = offenders.hear(Time::from_nanos(number * 500_000_000), LINK, heard.clone());
+            let alarms = offenders.hear(Time::from_nanos(number * 500_000_000), LINK, heard.clone());
             let mut sorted = heard;
             sorted.flows.sort_by_key(|sent| std::cmp::Reverse(sent.bytes));
             let fair = fair(&sorted, CAPACITY, &Sharing::Flows).map(|fair| fair.least());
@@ -383,15 +384,15 @@ proptest! {
                 let times = fair.map_or(0.0, |fair| bytes[at] as f64 / fair);
                 above[at] = if times > factor { above[at] + 1 } else { 0 };
                 below[at] = if times < clear { below[at] + 1 } else { 0 };
-                let told = events.iter().filter(|event| matches!(event,
-                    Event::Became { flow: of, .. } | Event::Ceased { flow: of, .. } if *of == flow(at as u32 + 1)));
-                for event in told {
-                    match event {
-                        Event::Became { .. } => {
+                let told = alarms.iter().filter(|alarm| matches!(alarm,
+                    Alarm::Became { flow: of, .. } | Alarm::Ceased { flow: of, .. } if *of == flow(at as u32 + 1)));
+                for alarm in told {
+                    match alarm {
+                        Alarm::Became { .. } => {
                             prop_assert!(!is[at] && above[at] >= after);
                             (is[at], below[at]) = (true, 0);
                         }
-                        Event::Ceased { .. } => {
+                        Alarm::Ceased { .. } => {
                             prop_assert!(is[at] && below[at] >= clear_after);
                             is[at] = false;
                         }

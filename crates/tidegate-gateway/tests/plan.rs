@@ -5,7 +5,8 @@ use tidegate_gateway::device::memory::{Cable, cable};
 use tidegate_gateway::device::port::Port;
 use tidegate_gateway::path::gate::{Gate, Next};
 use tidegate_gateway::path::pool::Pool;
-use tidegate_gateway::run::plan::{Plan, Secret, Settings, Way};
+use tidegate_gateway::run::plan::{Plan, Settings};
+use tidegate_gateway::run::way::{Secret, Way};
 use tidegate_gateway::watch::counters::Loss;
 
 fn settings(limit: &str, delay: Span) -> Settings {

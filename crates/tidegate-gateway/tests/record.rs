@@ -10,7 +10,7 @@ use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketOption;
 use pcap_file::pcapng::{Block, PcapNgReader};
 use tidegate::{Bytes, DropReason, MarkReason, Rng, Span, Time};
 use tidegate_gateway::watch::counters::Loss;
-use tidegate_gateway::watch::observer::Witness;
+use tidegate_gateway::watch::observer::Observer;
 use tidegate_gateway::watch::record::{Recorder, Recording};
 use tidegate_packet::Capture;
 

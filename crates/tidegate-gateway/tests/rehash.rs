@@ -12,7 +12,8 @@ use rig::{Fates, Rig, SECRET, balanced, link, send, settings, way};
 use tidegate::catalog::{self, QUEUES};
 use tidegate::{Ecn, Rng, Size, Span};
 use tidegate_gateway::path::rehash::Rehash;
-use tidegate_gateway::run::plan::{Plan, Way};
+use tidegate_gateway::run::plan::Plan;
+use tidegate_gateway::run::way::Way;
 use tidegate_packet::{Frame, LinkType, set_ce};
 
 #[test]

@@ -13,7 +13,8 @@ use rig::{Fates, Rig, SECRET, Terms, Trial, balanced, link, send, settings, way}
 use tidegate::catalog;
 use tidegate::{DropReason, Ecn, Rng, Size, Span, Time};
 use tidegate_gateway::path::sort::{Class, deal};
-use tidegate_gateway::run::plan::{Plan, Settings, Way};
+use tidegate_gateway::run::plan::{Plan, Settings};
+use tidegate_gateway::run::way::Way;
 use tidegate_gateway::watch::counters::{Counters, Loss, Tally};
 
 #[test]
@@ -356,7 +357,7 @@ fn a_third_queue_waits_for_the_first_and_memory_never_runs_out() {
     let mut rig = Rig::new(&old, &mut fates);
     let mut dice = Rng::from_seed(1);
     let (mut number, mut renewed, mut refused) = (0, 0, 0);
-    // Every 10 ms frames for 60 ms of the line, and a wish to change.
+    // Every 10 ms frames for 60 ms of the line, and a request to change.
     for turn in 0..400 {
         for _ in 0..50 {
             number += 1;

@@ -16,9 +16,10 @@ use tidegate_gateway::device::memory::End;
 use tidegate_gateway::device::port::Port;
 use tidegate_gateway::path::gate::Gate;
 use tidegate_gateway::path::sort::{Class, deal};
-use tidegate_gateway::run::plan::{Plan, Settings, Way};
+use tidegate_gateway::run::plan::{Plan, Settings};
+use tidegate_gateway::run::way::Way;
 use tidegate_gateway::watch::counters::Tally;
-use tidegate_gateway::watch::monitor::{Desk, Moment};
+use tidegate_gateway::watch::monitor::{Moment, Monitor};
 use tidegate_gateway::watch::offenders::Rules;
 use tidegate_gateway::watch::sample::{Sampler, samples};
 use tidegate_gateway::watch::snapshot::{Direction, SCHEMA, Snapshot};
@@ -53,13 +54,13 @@ fn plan(there: Way, back: Option<Way>) -> Plan {
     Plan::new(settings, 1500).unwrap()
 }
 
-/// A gate, both far ends, and the desk to which it is told.
+/// A gate, both far ends, and the monitor that it reports to.
 struct Rig {
     clients: End,
     servers: End,
     gate: Gate<End, End, ()>,
     sampler: Sampler,
-    desk: Desk,
+    monitor: Monitor,
     plan: Plan,
     now: Time,
     due: Time,
@@ -73,9 +74,9 @@ impl Rig {
         let (there, back) = plan.lanes(SECRET, ()).unwrap();
         let known = plan.settings().back.as_ref().map(Way::known_classes);
         let (sampler, samples) = samples(plan.settings().there.known_classes(), known);
-        let desk = Desk::new(BEGAN, [("uplink".to_string(), plan.clone(), samples)]);
+        let monitor = Monitor::new(BEGAN, [("uplink".to_string(), plan.clone(), samples)]);
         let gate = Gate::new(there, back, inner, outer);
-        Rig { clients, servers, gate, sampler, desk, plan, now: BEGAN, due: BEGAN, told: vec![] }
+        Rig { clients, servers, gate, sampler, monitor, plan, now: BEGAN, due: BEGAN, told: vec![] }
     }
 
     /// Does what is to be done up to `then`, and takes a sample every beat.
@@ -83,8 +84,8 @@ impl Rig {
         while self.due <= then {
             let due = self.due;
             self.turn(due);
-            self.sampler.take(due, &mut self.gate);
-            self.told.extend(self.desk.take_in().iter().map(|(_, event)| event.to_string()));
+            self.sampler.take(|sample| self.gate.sample(due, sample));
+            self.told.extend(self.monitor.take_in().iter().map(|(_, alarm)| alarm.to_string()));
             self.due += BEAT;
         }
         self.turn(then);
@@ -98,9 +99,9 @@ impl Rig {
 
     /// Goes by another plan from here on.
     fn renew(&mut self, plan: Plan) {
-        self.desk.goes_by(0, &plan);
+        self.monitor.goes_by(0, &plan);
         drop(self.gate.renew(self.now, plan.instead_of(&self.plan, SECRET).unwrap()));
-        self.desk.reloaded();
+        self.monitor.reloaded();
         self.plan = plan;
     }
 
@@ -108,7 +109,7 @@ impl Rig {
         let wall = SystemTime::UNIX_EPOCH
             + Duration::from_secs(1_000_000)
             + Duration::from_nanos(self.now.as_nanos());
-        self.desk.snapshot(Moment { now: self.now, wall })
+        self.monitor.snapshot(Moment { now: self.now, wall })
     }
 }
 
@@ -260,8 +261,8 @@ fn rates_and_delays_of_late_are_those_of_the_last_second() {
     );
     assert_eq!((link.managed.from.as_str(), link.managed.to.as_str()), ("if1", "if2"));
     assert_eq!((link.reverse.from.as_str(), &link.reverse.queue), ("if2", &None));
-    rig.desk.ended(0);
-    rig.desk.refused("it is no TOML");
+    rig.monitor.ended(0);
+    rig.monitor.refused("it is no TOML");
     let snapshot = rig.snapshot();
     assert!(!snapshot.links[0].running);
     assert_eq!(
@@ -402,16 +403,16 @@ fn a_reader_that_comes_late_misses_nothing_that_is_counted() {
         for beat in 0..200 {
             (0..10).for_each(|_| traffic(&mut rig, &mut dice, &mut frames));
             rig.turn(rig.now + BEAT);
-            rig.sampler.take(rig.now, &mut rig.gate);
+            rig.sampler.take(|sample| rig.gate.sample(rig.now, sample));
             if beat % every == every - 1 {
-                rig.desk.take_in();
+                rig.monitor.take_in();
             }
         }
         // The last samples that were given away may be old: what there is of room, and once more.
         for _ in 0..8 {
             rig.turn(rig.now + BEAT);
-            rig.sampler.take(rig.now, &mut rig.gate);
-            rig.desk.take_in();
+            rig.sampler.take(|sample| rig.gate.sample(rig.now, sample));
+            rig.monitor.take_in();
         }
         let managed = rig.snapshot().links[0].managed.clone();
         seen.push((counters(&managed), managed.held));

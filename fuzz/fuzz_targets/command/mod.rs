@@ -8,18 +8,8 @@ pub mod notes;
 #[path = "../../../crates/tidegate-cli/src/command/gate/scrape.rs"]
 pub mod scrape;
 
-/// Stands for what prints accounts, of which messages take only how many links there are.
-pub mod account {
-    /// How many links were asked for.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub enum Links {
-        One,
-        Several,
-    }
-}
-
-/// Stands for what joins interfaces, of which reading takes the choices only.
-pub mod joint {
+/// Stands for the choice that the command line knows, too: without that, no `clap` is needed here.
+pub mod on_exit {
     /// What the wire does when the gate has stopped.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum OnExit {

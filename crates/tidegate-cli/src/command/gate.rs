@@ -5,6 +5,8 @@ mod demo;
 mod joint;
 mod link;
 mod notes;
+mod on_exit;
+mod ready;
 mod run;
 mod scrape;
 mod service;
@@ -30,11 +32,13 @@ use tidegate_packet::{FlowKey, Prefix};
 
 use crate::failure::Failure;
 use crate::output;
-use account::Links;
 use config::{Config, LinkParams};
-use joint::{OnExit, Purpose};
+use joint::Purpose;
 use link::{DRAIN, LinkConfig, Wanted};
-use run::{Outcome, Ready, Together, run};
+use notes::Links;
+use on_exit::OnExit;
+use ready::Ready;
+use run::{Outcome, Together, run};
 use scrape::{Address, Metrics};
 use trial::{Beside, Places};
 

@@ -28,8 +28,9 @@ use tidegate_gateway::machine::clock;
 use tidegate_gateway::machine::failopen::FailOpen;
 use tidegate_gateway::machine::namespaces::{Namespace, cable, possible};
 use tidegate_gateway::path::gate::Gate;
-use tidegate_gateway::run::plan::{Plan, Secret, Settings, Way};
-use tidegate_gateway::run::pump::{Orders, Wish, pump};
+use tidegate_gateway::run::plan::{Plan, Settings};
+use tidegate_gateway::run::pump::{Commands, Request, pump};
+use tidegate_gateway::run::way::{Secret, Way};
 
 use flood::{BURST, Flood};
 
@@ -177,10 +178,10 @@ fn gateway(middle: &Namespace, queue: &str, rate: Rate) -> (f64, f64) {
         let (inner, outer) = (Ring::open("in").unwrap(), Ring::open("out").unwrap());
         let mut guard = FailOpen::install([&inner, &outer].map(Ring::index), clock::now()).unwrap();
         let mut gate = Gate::new(lane, wire, inner, outer);
-        let (wish, mut tell) = (|| Wish::GoOn, |_| ());
-        let orders = Orders { duration: Some(RUN), ..Orders::new(&wish, &mut tell) };
+        let (request, mut tell) = (|| Request::GoOn, |_| ());
+        let commands = Commands { duration: Some(RUN), ..Commands::new(&request, &mut tell) };
         let before = spent();
-        pump(&mut gate, &mut guard, orders).unwrap();
+        pump(&mut gate, &mut guard, commands).unwrap();
         let (cost, account) = (spent() - before, gate.account().managed);
         let (received, missed) = (account.received.frames as f64, account.missed as f64);
         (cost / received, missed / (received + missed))

@@ -1,6 +1,9 @@
 //! One end of the wire: where frames come in and go out.
 use std::{fmt, io};
 
+/// An Ethernet header and two tags, which an MTU leaves out, in bytes.
+pub(crate) const HEADER: u32 = 14 + 2 * 4;
+
 use tidegate::Time;
 
 use crate::watch::counters::Tally;

@@ -244,15 +244,15 @@ pub fn bind(socket: BorrowedFd<'_>, index: c_int, protocol: Protocol) -> io::Res
 /// Lets `socket` receive the frames on interface `index` that are for others; the kernel forgets it
 /// with the socket.
 pub fn hear_all(socket: BorrowedFd<'_>, index: c_int) -> io::Result<()> {
-    let wish = libc::packet_mreq {
+    let request = libc::packet_mreq {
         mr_ifindex: index,
         mr_type: libc::PACKET_MR_PROMISC as u16,
         mr_alen: 0,
         mr_address: [0; 8],
     };
     let (at, len) =
-        (ptr::from_ref(&wish).cast(), size_of::<libc::packet_mreq>() as libc::socklen_t);
-    // SAFETY: `wish` outlives the call, which reads `len` bytes of it.
+        (ptr::from_ref(&request).cast(), size_of::<libc::packet_mreq>() as libc::socklen_t);
+    // SAFETY: `request` outlives the call, which reads `len` bytes of it.
     let answer = unsafe {
         libc::setsockopt(socket.as_raw_fd(), libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, at, len)
     };

@@ -6,7 +6,7 @@ use tidegate::{Backlog, Link, Packet};
 
 /// Frames that wait beside the queue. A counter of what the queue has given says whose turn it is.
 #[derive(Debug, Default)]
-pub(crate) struct Aside {
+pub(crate) struct Bypass {
     waiting: VecDeque<Waiting>,
     backlog: Backlog,
     /// What has left the queue so far, sent or dropped, in bytes.
@@ -20,7 +20,7 @@ struct Waiting {
     behind: u64,
 }
 
-impl Aside {
+impl Bypass {
     /// Whether there is room for one more of `len` bytes: the line may be as long as the queue may.
     pub(crate) fn has_room(&self, link: &Link, len: u32) -> bool {
         link.has_room(self.backlog, len)
@@ -67,21 +67,21 @@ mod tests {
 
     #[test]
     fn each_leaves_behind_what_waited_when_it_came() {
-        let mut aside = Aside::default();
+        let mut bypass = Bypass::default();
         let packet = |number| Packet::new(number, 100);
-        aside.push(packet(1), 0);
-        aside.push(packet(2), 1500);
-        aside.push(packet(3), 1000);
-        assert_eq!(aside.due().map(|p| p.flow), Some(1));
-        assert_eq!(aside.due(), None);
-        aside.passed(1000);
-        assert_eq!(aside.due(), None, "the one before it waits");
-        aside.passed(500);
-        assert_eq!([aside.due(), aside.due()].map(|p| p.unwrap().flow), [2, 3]);
-        aside.push(packet(4), 9000);
-        assert_eq!((aside.due(), aside.backlog().packets), (None, 1));
-        assert_eq!(aside.pop().unwrap().flow, 4, "nothing goes before it any more");
-        assert_eq!(aside.backlog(), Backlog::default());
+        bypass.push(packet(1), 0);
+        bypass.push(packet(2), 1500);
+        bypass.push(packet(3), 1000);
+        assert_eq!(bypass.due().map(|p| p.flow), Some(1));
+        assert_eq!(bypass.due(), None);
+        bypass.passed(1000);
+        assert_eq!(bypass.due(), None, "the one before it waits");
+        bypass.passed(500);
+        assert_eq!([bypass.due(), bypass.due()].map(|p| p.unwrap().flow), [2, 3]);
+        bypass.push(packet(4), 9000);
+        assert_eq!((bypass.due(), bypass.backlog().packets), (None, 1));
+        assert_eq!(bypass.pop().unwrap().flow, 4, "nothing goes before it any more");
+        assert_eq!(bypass.backlog(), Backlog::default());
     }
 
     #[test]
@@ -89,11 +89,11 @@ mod tests {
         let link =
             Link::new("1 Mbit/s".parse().unwrap(), Size::Packets(2), "100 B".parse().unwrap())
                 .unwrap();
-        let mut aside = Aside::default();
+        let mut bypass = Bypass::default();
         for _ in 0..2 {
-            assert!(aside.has_room(&link, 100));
-            aside.push(Packet::new(1, 100), 0);
+            assert!(bypass.has_room(&link, 100));
+            bypass.push(Packet::new(1, 100), 0);
         }
-        assert!(!aside.has_room(&link, 100));
+        assert!(!bypass.has_room(&link, 100));
     }
 }

@@ -6,7 +6,7 @@ use tidegate::{MarkReason, Span, Time};
 use crate::device::port::Unsent;
 use crate::path::pool::{Pool, TOUCHED};
 use crate::watch::counters::{Counters, Loss};
-use crate::watch::observer::Witness;
+use crate::watch::observer::Observer;
 
 /// Frames under way, and how long that takes.
 #[derive(Debug)]
@@ -104,12 +104,12 @@ impl DelayLine {
 
     /// Gives every frame that is due by `now` to `send`, and accounts for it.
     #[inline]
-    pub(crate) fn release<W: Witness>(
+    pub(crate) fn release<W: Observer>(
         &mut self,
         now: Time,
         pool: &mut Pool,
         counters: &mut Counters,
-        witness: &mut W,
+        observer: &mut W,
         send: &mut impl FnMut(&[u8]) -> Result<(), Unsent>,
     ) {
         while let Some(&frame) = self.waiting.front().filter(|frame| frame.due <= now) {
@@ -118,8 +118,8 @@ impl DelayLine {
             let len = bytes.len() as u32;
             counters.held.remove(len);
             match given(send(bytes), len, counters) {
-                None => witness.sent(frame.due, frame.waited, mark, bytes),
-                Some(why) => witness.lost(now, why, bytes),
+                None => observer.sent(frame.due, frame.waited, mark, bytes),
+                Some(why) => observer.lost(now, why, bytes),
             }
             pool.free(frame.slot);
         }

@@ -1,45 +1,52 @@
 //! What becomes of frames that a queue does not give to the link.
 use tidegate::{DropReason, MarkReason, Packet, Sink, Time};
-use tidegate_packet::{Frame, LinkType};
+use tidegate_packet::{Frame, LinkType, Mark, set_ce};
 
-use crate::path::bypass::Aside;
+use crate::path::bypass::Bypass;
 use crate::path::delay::note_of;
 use crate::path::overload::Overload;
 use crate::path::pool::Pool;
 use crate::path::rehash::Keys;
-use crate::path::waiting::Elder;
+use crate::path::waiting::Earlier;
 use crate::watch::counters::{Counters, Loss};
 use crate::watch::meter::{Classes, Meter};
-use crate::watch::observer::Witness;
+use crate::watch::observer::Observer;
 
 /// Whether a frame that begins so can be marked.
 fn is_capable(beginning: &[u8]) -> bool {
     Frame::parse(LinkType::Ethernet, beginning, beginning.len() as u32).ecn.is_capable()
 }
 
+/// Sets CE in a frame, of which the `beginning` with the whole IP header is given; whether it bears
+/// it now. Of one that bore it already, nothing changes.
+pub fn mark(beginning: &mut [u8]) -> bool {
+    let frame = Frame::parse(LinkType::Ethernet, beginning, beginning.len() as u32);
+    matches!(set_ce(beginning, &frame), Mark::Set | Mark::Already)
+}
+
 /// Loses the frame in `slot`, which was held, and gives its memory back.
-pub fn lose_held<W: Witness>(
+pub fn lose_held<W: Observer>(
     now: Time,
     why: Loss,
     slot: u32,
     pool: &mut Pool,
     counters: &mut Counters,
-    witness: &mut W,
+    observer: &mut W,
 ) {
     let len = pool.len(slot);
     counters.held.remove(len);
     counters.lose(why, len);
-    witness.lost(now, why, pool.bytes(slot));
+    observer.lost(now, why, pool.bytes(slot));
     pool.free(slot);
 }
 
-/// Who hears the queue: counts, tells the witness, and gives the memory of the dropped back.
+/// Who hears the queue: counts, tells the observer, and gives the memory of the dropped back.
 pub struct Fate<'a, W> {
     pub pool: &'a mut Pool,
     pub counters: &'a mut Counters,
-    pub witness: &'a mut W,
+    pub observer: &'a mut W,
     pub overload: &'a mut Overload,
-    pub aside: &'a mut Aside,
+    pub bypass: &'a mut Bypass,
     pub meter: &'a mut Meter,
     pub keys: &'a mut Keys,
     /// Of which classes the queue's frames are.
@@ -61,11 +68,11 @@ impl<W> Fate<'_, W> {
     /// packet that it gave; the other's follow when it gives that.
     #[inline]
     pub fn given(&mut self, packet: Packet) -> Packet {
-        self.aside.passed(packet.len);
+        self.bypass.passed(packet.len);
         self.meter.left(&packet, self.classes);
         match self.keys.left(packet.slot) {
             None => packet,
-            Some(Elder { slot, arrived, len }) => {
+            Some(Earlier { slot, arrived, len }) => {
                 self.pool.exchange(packet.slot, slot);
                 let note = self.pool.note(slot);
                 if note != 0
@@ -81,7 +88,7 @@ impl<W> Fate<'_, W> {
     }
 }
 
-impl<W: Witness> Sink for Fate<'_, W> {
+impl<W: Observer> Sink for Fate<'_, W> {
     #[inline]
     fn dropped(&mut self, now: Time, packet: &Packet, why: DropReason) {
         let why = Loss::Queue(why);
@@ -91,10 +98,10 @@ impl<W: Witness> Sink for Fate<'_, W> {
             self.arriving.take_if(|frame| frame.slot == packet.slot)
         {
             self.counters.lose(why, bytes.len() as u32);
-            return self.witness.lost(now, why, bytes);
+            return self.observer.lost(now, why, bytes);
         }
-        self.aside.passed(packet.len);
-        lose_held(now, why, packet.slot, self.pool, self.counters, self.witness);
+        self.bypass.passed(packet.len);
+        lose_held(now, why, packet.slot, self.pool, self.counters, self.observer);
     }
 
     #[inline]

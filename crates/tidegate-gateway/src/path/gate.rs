@@ -46,16 +46,20 @@ use std::io;
 
 use tidegate::Time;
 
+use self::back::Back;
+use self::exit::{Exit, Whose};
+
 use crate::device::guard::Guard;
-use crate::device::port::{Altered, Port, Received, Unsent};
+use crate::device::port::{Altered, HEADER, Port};
 use crate::path::lane::{Lane, LeftOver, Managed};
-use crate::path::pool::Pool;
+use crate::path::pool::Memory;
 use crate::path::wire::Wire;
-use crate::run::plan::HEADER;
-use crate::watch::counters::Counters;
-use crate::watch::observer::Witness;
+use crate::watch::counters::Account;
+use crate::watch::observer::Observer;
 use crate::watch::sample::Sample;
-use crate::watch::snapshot::Memory;
+
+pub mod back;
+mod exit;
 
 /// How many frames are taken from a device before the other one has its turn, and departures
 /// theirs. No departure is late by more than what it takes to receive so many, some microseconds.
@@ -85,19 +89,6 @@ pub enum Next {
     Renewal,
 }
 
-/// The direction from the outer device to the inner.
-#[derive(Debug)]
-#[allow(
-    clippy::large_enum_variant,
-    reason = "one per link, and the packet path must not chase a pointer"
-)]
-pub enum Back<W> {
-    /// Frames pass as they came.
-    Wire(Wire),
-    /// They pass through a queue, too.
-    Lane(Lane<W>),
-}
-
 /// What both directions are to become.
 #[derive(Debug)]
 pub struct Renewal {
@@ -120,49 +111,13 @@ pub enum BackRenewal {
 /// What a gate needed before it was [renewed](Gate::renew), to be dropped where that may take its
 /// time.
 #[derive(Debug)]
-pub struct Relics {
+pub struct Superseded {
     _there: LeftOver,
     _lane: Option<LeftOver>,
     _wire: Option<Wire>,
 }
 
-/// What became of the frames of both directions.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Account {
-    /// From the inner device to the outer, through the queue.
-    pub managed: Counters,
-    /// From the outer device to the inner; through a queue if that direction is managed, too.
-    pub reverse: Counters,
-}
-
-impl Account {
-    /// How many frames wait or are under way.
-    pub fn held(&self) -> u64 {
-        self.managed.held.frames + self.reverse.held.frames
-    }
-}
-
-/// A device, and what frames go out on it.
-#[derive(Debug)]
-struct Exit<P> {
-    port: P,
-    trouble: Option<io::Error>,
-    /// How many of the next frames the kernel has sent on.
-    stale: usize,
-    /// How many frames the device had no room for before the gate began.
-    missed_before: u64,
-}
-
-/// Whose a received frame is to forward.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Whose {
-    /// Ours.
-    Ours,
-    /// It was the kernel's.
-    Kernels,
-}
-
-impl<A: Port, B: Port, W: Witness> Gate<A, B, W> {
+impl<A: Port, B: Port, W: Observer> Gate<A, B, W> {
     /// A gateway from `inner`, the side that floods come from, through `there` to `outer`, and by
     /// `back` back.
     pub fn new(there: Lane<W>, back: impl Into<Back<W>>, inner: A, outer: B) -> Gate<A, B, W> {
@@ -213,7 +168,7 @@ impl<A: Port, B: Port, W: Witness> Gate<A, B, W> {
     ///
     /// # Panics
     /// When the way back is managed and is not to be, or the other way round.
-    pub fn renew(&mut self, now: Time, to: Renewal) -> Relics {
+    pub fn renew(&mut self, now: Time, to: Renewal) -> Superseded {
         self.renewals += 1;
         let there = self.there.renew(now, to.there);
         let (lane, wire) = match (&mut self.back, to.back) {
@@ -221,7 +176,7 @@ impl<A: Port, B: Port, W: Witness> Gate<A, B, W> {
             (Back::Wire(wire), BackRenewal::Wire(to)) => (None, Some(wire.renew(to))),
             _ => panic!("whether the way back is managed is settled when a gate begins"),
         };
-        Relics { _there: there, _lane: lane, _wire: wire }
+        Superseded { _there: there, _lane: lane, _wire: wire }
     }
 
     /// Whether both directions have [settled](Lane::is_settled), so that they may be renewed.
@@ -322,8 +277,8 @@ impl<A: Port, B: Port, W: Witness> Gate<A, B, W> {
     }
 
     /// Who was told everything of the managed direction. Ends the gate.
-    pub fn into_witness(self) -> W {
-        self.there.into_witness()
+    pub fn into_observer(self) -> W {
+        self.there.into_observer()
     }
 
     /// The managed direction.
@@ -366,131 +321,5 @@ impl<A: Port, B: Port, W: Witness> Gate<A, B, W> {
             (Whose::Kernels, back) => back.discard(now, &frame),
         });
         Some(ours)
-    }
-}
-
-impl<W: Witness> Back<W> {
-    #[inline]
-    fn next(&self) -> Option<Time> {
-        match self {
-            Back::Wire(wire) => wire.next(),
-            Back::Lane(lane) => lane.next(),
-        }
-    }
-
-    fn counters(&self) -> &Counters {
-        match self {
-            Back::Wire(wire) => wire.counters(),
-            Back::Lane(lane) => lane.counters(),
-        }
-    }
-
-    fn pool(&self) -> &Pool {
-        match self {
-            Back::Wire(wire) => wire.pool(),
-            Back::Lane(lane) => lane.pool(),
-        }
-    }
-
-    fn reach(&mut self, longest: u32) {
-        match self {
-            Back::Wire(wire) => wire.reach(longest),
-            Back::Lane(lane) => lane.reach(longest),
-        }
-    }
-
-    fn discard(&mut self, now: Time, frame: &Received<'_>) {
-        match self {
-            Back::Wire(wire) => wire.discard(frame),
-            Back::Lane(lane) => lane.discard(now, frame),
-        }
-    }
-
-    fn forget(&mut self, now: Time) {
-        match self {
-            Back::Wire(wire) => wire.forget(),
-            Back::Lane(lane) => lane.forget(now),
-        }
-    }
-}
-
-impl<W> From<Wire> for Back<W> {
-    fn from(wire: Wire) -> Back<W> {
-        Back::Wire(wire)
-    }
-}
-
-impl<W> From<Lane<W>> for Back<W> {
-    fn from(lane: Lane<W>) -> Back<W> {
-        Back::Lane(lane)
-    }
-}
-
-impl<P: Port> Exit<P> {
-    fn new(port: P) -> Exit<P> {
-        Exit { port, trouble: None, stale: 0, missed_before: 0 }
-    }
-
-    /// How many frames may be received. They are counted before the clock is read, so that whoever
-    /// is stopped in between never takes one that the kernel has sent on in the meantime.
-    #[inline]
-    fn ours(&mut self, guard: &mut impl Guard) -> Option<usize> {
-        match self.port.waiting(BATCH) {
-            0 => Some(0),
-            waiting => guard.ours().then_some(waiting),
-        }
-    }
-
-    /// Receives what is [ours](Exit::ours); a device that has nothing for us is asked all the same
-    /// whether it is well.
-    #[inline]
-    fn receive(&mut self, most: usize, mut take: impl FnMut(Received<'_>, Whose)) {
-        let Exit { port, trouble, stale, .. } = self;
-        let received = port.receive(most, &mut |frame| match *stale {
-            0 => take(frame, Whose::Ours),
-            _ => {
-                *stale -= 1;
-                take(frame, Whose::Kernels);
-            }
-        });
-        if let Err(error) = received {
-            *trouble = Some(error);
-        }
-    }
-
-    /// Nothing that has arrived is ours to forward, nor is what stands before it and is still being
-    /// written. How many frames can be received at once of these.
-    fn give_up(&mut self) -> usize {
-        self.stale = self.port.begun();
-        self.port.waiting(self.stale)
-    }
-
-    fn begin(&mut self) {
-        let most = self.give_up();
-        self.receive(most, |_, _| ());
-        self.missed_before = self.port.missed();
-    }
-
-    fn missed(&mut self) -> u64 {
-        self.port.missed() - self.missed_before
-    }
-
-    /// Gives a frame to the device; if there is no room, after what waits there was sent.
-    #[inline]
-    fn give(&mut self, frame: &[u8]) -> Result<(), Unsent> {
-        match self.port.send(frame) {
-            Err(Unsent::Full) => {
-                self.flush();
-                self.port.send(frame)
-            }
-            other => other,
-        }
-    }
-
-    #[inline]
-    fn flush(&mut self) {
-        if let Err(error) = self.port.flush() {
-            self.trouble = Some(error);
-        }
     }
 }

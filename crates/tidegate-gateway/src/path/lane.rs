@@ -3,25 +3,26 @@
 //! Departures follow a computed schedule: a frame leaves when the one before it would have been
 //! sent at the link's rate, or when it arrives, whichever is later. Being called late makes a frame
 //! late and moves no later frame's time.
-use std::collections::VecDeque;
-
 use tidegate::catalog::AnyQueue;
 use tidegate::units::Pacer;
 use tidegate::{Backlog, Bytes, DropReason, Link, Packet, Qdisc, Span, Time};
-use tidegate_packet::{Frame, LinkType, Mark, set_ce};
+use tidegate_packet::{Frame, LinkType};
 
+use self::previous::Previous;
 use crate::device::port::{Received, Unsent};
-use crate::path::bypass::Aside;
+use crate::path::bypass::Bypass;
 use crate::path::delay::{DelayLine, mark_of};
-use crate::path::fate::{Arriving, Fate, lose_held};
+use crate::path::fate::{Arriving, Fate, lose_held, mark};
 use crate::path::overload::Overload;
 use crate::path::pool::Pool;
 use crate::path::rehash::Keys;
 use crate::path::sort::Sorter;
 use crate::watch::counters::{Counters, Loss};
 use crate::watch::meter::{Classes, Meter};
-use crate::watch::observer::Witness;
+use crate::watch::observer::Observer;
 use crate::watch::sample::LaneSample;
+
+mod previous;
 
 /// What a lane is made of.
 #[derive(Debug)]
@@ -47,14 +48,8 @@ pub struct Managed {
 #[derive(Debug)]
 pub struct Lane<W> {
     queue: AnyQueue,
-    /// Queues that were exchanged while frames waited in them: the first gives all it has before
-    /// the next does.
-    elders: VecDeque<AnyQueue>,
-    /// When the last frame is to leave that came from one of them.
-    settles: Time,
-    /// So many of them, the first, have the classes from before a reload.
-    strangers: usize,
-    aside: Aside,
+    previous: Previous,
+    bypass: Bypass,
     link: Link,
     sorter: Sorter,
     keys: Keys,
@@ -65,7 +60,7 @@ pub struct Lane<W> {
     pool: Pool,
     counters: Counters,
     meter: Meter,
-    witness: W,
+    observer: W,
 }
 
 /// What a lane needed before it was [renewed](Lane::renew). It may hold much memory.
@@ -88,15 +83,13 @@ enum State {
     Idle(Time),
 }
 
-impl<W: Witness> Lane<W> {
-    /// A lane with nothing in it, of which `witness` is told everything.
-    pub fn new(of: Managed, witness: W) -> Lane<W> {
+impl<W: Observer> Lane<W> {
+    /// A lane with nothing in it, of which `observer` is told everything.
+    pub fn new(of: Managed, observer: W) -> Lane<W> {
         Lane {
             queue: of.queue,
-            elders: VecDeque::new(),
-            settles: Time::ZERO,
-            strangers: 0,
-            aside: Aside::default(),
+            previous: Previous::default(),
+            bypass: Bypass::default(),
             link: of.link,
             sorter: of.sorter,
             keys: of.keys,
@@ -107,7 +100,7 @@ impl<W: Witness> Lane<W> {
             pool: of.pool,
             counters: Counters::default(),
             meter: of.meter,
-            witness,
+            observer,
         }
     }
 
@@ -117,18 +110,27 @@ impl<W: Witness> Lane<W> {
         let (bytes, len) = (frame.bytes, frame.wire_len);
         self.counters.received.add(len);
         self.counters.unfinished += frame.checksum_missing as u64;
-        let unfit = match () {
-            () if (bytes.len() as u32) < len => Some(Loss::CutOff),
-            () if len > self.pool.longest() => Some(Loss::TooLong),
-            () if !self.pool.has_room(len) => Some(Loss::NoMemory),
-            () => None,
-        };
-        if let Some(why) = unfit {
+        if let Some(why) = self.unfit(frame) {
             return self.lose(now, why, len, bytes);
         }
         self.enqueue(now, bytes);
         if let State::Idle(_) = self.state {
             self.ask(now);
+        }
+    }
+
+    /// Why a frame cannot wait, if it cannot.
+    #[inline]
+    fn unfit(&self, frame: &Received<'_>) -> Option<Loss> {
+        let len = frame.wire_len;
+        if (frame.bytes.len() as u32) < len {
+            Some(Loss::CutOff)
+        } else if len > self.pool.longest() {
+            Some(Loss::TooLong)
+        } else if !self.pool.has_room(len) {
+            Some(Loss::NoMemory)
+        } else {
+            None
         }
     }
 
@@ -145,16 +147,15 @@ impl<W: Witness> Lane<W> {
         let under_way = self.delay.renew(under_way, larger);
         let handed_over = sorter.sorts_as(&self.sorter) && queue.inherit(&mut self.queue);
         let old = std::mem::replace(&mut self.queue, queue);
-        let old = match handed_over || old.backlog().packets == 0 {
-            true => Some(old),
-            false => {
-                self.elders.push_back(old);
-                None
-            }
+        let old = if handed_over || old.backlog().packets == 0 {
+            Some(old)
+        } else {
+            self.previous.push(old);
+            None
         };
         let same_classes = sorter.classes_as(&self.sorter);
         if !same_classes {
-            self.strangers = self.elders.len();
+            self.previous.reclassify();
         }
         let meter = self.meter.renew(meter, same_classes);
         // A frame that the old rate keeps on the link for long does not hold up the new one.
@@ -179,7 +180,7 @@ impl<W: Witness> Lane<W> {
     /// that, and for what this queue lets in, there is room, and not for what a third one would
     /// let in besides.
     pub fn is_settled(&self, now: Time) -> bool {
-        self.elders.is_empty() && self.settles <= now
+        self.previous.is_settled(now)
     }
 
     /// A frame has arrived that must not be sent on.
@@ -191,11 +192,12 @@ impl<W: Witness> Lane<W> {
     /// Loses everything that waits in the queue and is under way: whoever waited for it has had
     /// newer frames meanwhile.
     pub fn forget(&mut self, now: Time) {
-        let (pool, counters, witness) = (&mut self.pool, &mut self.counters, &mut self.witness);
-        self.delay.forget(|slot| lose_held(now, Loss::Lapsed, slot, pool, counters, witness));
+        let (pool, counters, observer) = (&mut self.pool, &mut self.counters, &mut self.observer);
+        self.delay.forget(|slot| lose_held(now, Loss::Lapsed, slot, pool, counters, observer));
         while let Some(packet) = self.taken(now) {
-            let (pool, counters, witness) = (&mut self.pool, &mut self.counters, &mut self.witness);
-            lose_held(now, Loss::Lapsed, packet.slot, pool, counters, witness);
+            let (pool, counters, observer) =
+                (&mut self.pool, &mut self.counters, &mut self.observer);
+            lose_held(now, Loss::Lapsed, packet.slot, pool, counters, observer);
         }
     }
 
@@ -203,7 +205,7 @@ impl<W: Witness> Lane<W> {
     #[inline]
     pub fn depart(&mut self, now: Time, send: &mut impl FnMut(&[u8]) -> Result<(), Unsent>) {
         self.serve(now);
-        self.delay.release(now, &mut self.pool, &mut self.counters, &mut self.witness, send);
+        self.delay.release(now, &mut self.pool, &mut self.counters, &mut self.observer, send);
     }
 
     /// When [`depart`](Lane::depart) has something to do again, unless a frame arrives before.
@@ -219,17 +221,17 @@ impl<W: Witness> Lane<W> {
 
     /// What waits, in queues and beside them; frames under way not counted.
     pub fn backlog(&self) -> Backlog {
-        let aside = self.aside.backlog();
+        let bypass = self.bypass.backlog();
         let judged = self.judged();
-        Backlog { packets: judged.packets + aside.packets, bytes: judged.bytes + aside.bytes }
+        Backlog { packets: judged.packets + bypass.packets, bytes: judged.bytes + bypass.bytes }
     }
 
     /// What waits in queues.
     #[inline]
     fn judged(&self) -> Backlog {
-        self.elders.iter().map(Qdisc::backlog).fold(self.queue.backlog(), |all, elder| Backlog {
-            packets: all.packets + elder.packets,
-            bytes: all.bytes + elder.bytes,
+        self.previous.backlogs().fold(self.queue.backlog(), |all, one| Backlog {
+            packets: all.packets + one.packets,
+            bytes: all.bytes + one.bytes,
         })
     }
 
@@ -257,13 +259,13 @@ impl<W: Witness> Lane<W> {
     }
 
     /// Who was told everything.
-    pub(crate) fn into_witness(self) -> W {
-        self.witness
+    pub(crate) fn into_observer(self) -> W {
+        self.observer
     }
 
     fn lose(&mut self, now: Time, why: Loss, len: u32, bytes: &[u8]) {
         self.counters.lose(why, len);
-        self.witness.lost(now, why, bytes);
+        self.observer.lost(now, why, bytes);
     }
 
     /// Offers a frame for which the pool has room to the queue. It is copied when the queue has let
@@ -273,7 +275,7 @@ impl<W: Witness> Lane<W> {
         let parsed = Frame::parse(LinkType::Ethernet, bytes, len);
         let sorted = self.sorter.sort(&parsed, bytes);
         if sorted.allowed {
-            return self.wait_aside(now, sorted.packet, bytes);
+            return self.wait_in_bypass(now, sorted.packet, bytes);
         }
         self.meter.arrived(&sorted.packet, &parsed.ends);
         let slot = self.pool.take();
@@ -295,18 +297,18 @@ impl<W: Witness> Lane<W> {
     }
 
     /// Lets a frame wait that is not judged, for which the pool has room.
-    fn wait_aside(&mut self, now: Time, packet: Packet, bytes: &[u8]) {
+    fn wait_in_bypass(&mut self, now: Time, packet: Packet, bytes: &[u8]) {
         let len = bytes.len() as u32;
         self.counters.allowed.add(len);
         self.meter.allowed(&packet);
-        if !self.aside.has_room(&self.link, packet.len) {
+        if !self.bypass.has_room(&self.link, packet.len) {
             return self.lose(now, Loss::Queue(DropReason::Overlimit), len, bytes);
         }
         let slot = self.pool.take();
         self.pool.fill(slot, bytes);
         self.counters.held.add(len);
         let ahead = self.judged().bytes;
-        self.aside.push(Packet { arrived: now, ..packet.with_slot(slot) }, ahead);
+        self.bypass.push(Packet { arrived: now, ..packet.with_slot(slot) }, ahead);
     }
 
     /// Lets the link take everything that it has come to by `now`, each frame at its own time.
@@ -361,68 +363,72 @@ impl<W: Witness> Lane<W> {
                 return Some(packet);
             }
             self.meter.lost_after(self.keys.flow(packet.slot), &packet);
-            let (pool, counters, witness) = (&mut self.pool, &mut self.counters, &mut self.witness);
-            lose_held(now, Loss::Overload, packet.slot, pool, counters, witness);
+            let (pool, counters, observer) =
+                (&mut self.pool, &mut self.counters, &mut self.observer);
+            lose_held(now, Loss::Overload, packet.slot, pool, counters, observer);
         }
     }
 
-    /// What is taken next: of those that are not judged, if it is their turn; of the queues; of the
-    /// former after all.
+    /// What is taken next: a frame that is not judged, if it is its turn; then one of the queues;
+    /// then a frame that is not judged after all.
     #[inline]
     fn taken(&mut self, now: Time) -> Option<Packet> {
-        if let Some(packet) = self.aside.due() {
+        if let Some(packet) = self.bypass.due() {
             return Some(packet);
         }
-        if !self.elders.is_empty()
-            && let Some(packet) = self.taken_from_elders(now)
+        if !self.previous.is_empty()
+            && let Some(packet) = self.taken_from_previous(now)
         {
             return Some(packet);
         }
         let (queue, mut fate) = self.queue_and_fate();
         match queue.dequeue(now, &mut fate) {
             Some(packet) => Some(fate.given(packet)),
-            None => self.aside.pop(),
+            None => self.bypass.pop(),
         }
     }
 
-    /// What the first of the elders gives that has anything. None of the catalog's holds back what
-    /// it has.
+    /// What the previous queues give; none of the catalog's holds back what it has.
     #[cold]
-    fn taken_from_elders(&mut self, now: Time) -> Option<Packet> {
-        let Lane {
-            elders, strangers, pool, counters, witness, overload, aside, meter, keys, ..
-        } = self;
-        let classes = Classes::Formers;
-        let mut fate =
-            Fate { pool, counters, witness, overload, aside, meter, keys, classes, arriving: None };
-        while let Some(elder) = elders.front_mut() {
-            fate.classes = if *strangers > 0 { Classes::Formers } else { Classes::Todays };
-            if let Some(packet) = elder.dequeue(now, &mut fate) {
-                return Some(fate.given(packet));
-            }
-            debug_assert_eq!(elder.backlog().packets, 0, "an elder holds packets back");
-            elders.pop_front();
-            *strangers = strangers.saturating_sub(1);
+    fn taken_from_previous(&mut self, now: Time) -> Option<Packet> {
+        let Lane { previous, pool, counters, observer, overload, bypass, meter, keys, .. } = self;
+        let classes = Classes::Previous;
+        let mut fate = Fate {
+            pool,
+            counters,
+            observer,
+            overload,
+            bypass,
+            meter,
+            keys,
+            classes,
+            arriving: None,
+        };
+        let taken = previous.dequeue(now, &mut fate);
+        if taken.is_none() {
+            self.previous.settle(self.delay.last().unwrap_or(now));
         }
-        self.settles = self.delay.last().unwrap_or(now);
-        None
+        taken
     }
 
     /// The queue, and who is to hear it.
     #[inline]
     fn queue_and_fate<'a>(&'a mut self) -> (&'a mut AnyQueue, Fate<'a, W>) {
-        let Lane { queue, pool, counters, witness, overload, aside, meter, keys, .. } = self;
-        let classes = Classes::Todays;
+        let Lane { queue, pool, counters, observer, overload, bypass, meter, keys, .. } = self;
+        let classes = Classes::Current;
         (
             queue,
-            Fate { pool, counters, witness, overload, aside, meter, keys, classes, arriving: None },
+            Fate {
+                pool,
+                counters,
+                observer,
+                overload,
+                bypass,
+                meter,
+                keys,
+                classes,
+                arriving: None,
+            },
         )
     }
-}
-
-/// Sets CE in a frame, of which the `beginning` with the whole IP header is given; whether it bears
-/// it now. Of one that bore it already, nothing changes.
-fn mark(beginning: &mut [u8]) -> bool {
-    let frame = Frame::parse(LinkType::Ethernet, beginning, beginning.len() as u32);
-    matches!(set_ce(beginning, &frame), Mark::Set | Mark::Already)
 }

@@ -15,6 +15,7 @@
 //! pool.free(slot);
 //! assert!(pool.has_room(1024));
 //! ```
+use serde::{Deserialize, Serialize};
 
 /// Bytes in a cell: most headers and small frames fit one, a full frame of Ethernet takes six.
 pub const CELL: usize = 256;
@@ -24,6 +25,23 @@ pub(crate) const TOUCHED: usize = 1 << 19;
 const PAGE: usize = 4096;
 /// No cell.
 const NONE: u32 = u32::MAX;
+
+/// The memory that was laid out for waiting frames.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Memory {
+    /// Taken by frames now, in bytes.
+    pub used_bytes: u64,
+    /// In all, in bytes.
+    pub bytes: u64,
+}
+
+impl Memory {
+    /// How much of `pool` is taken.
+    pub(crate) fn of(pool: &Pool) -> Memory {
+        let memory = |cells: u32| Pool::memory(cells.into());
+        Memory { used_bytes: memory(pool.used()), bytes: memory(pool.cells()) }
+    }
+}
 
 /// Frames that wait. One is known by its slot, the number of its first cell.
 #[derive(Debug)]

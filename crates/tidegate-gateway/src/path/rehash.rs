@@ -33,7 +33,7 @@ use tidegate::parts::every::Every;
 use tidegate::units::UnitError;
 use tidegate::{Packet, Rng, Seed, Span, Time};
 
-use crate::path::waiting::{Elder, Waiting};
+use crate::path::waiting::{Earlier, Waiting};
 
 /// How often, where nobody says otherwise and the queue needs it. In the experiment of
 /// `validation/adversary.md` somebody who watches does no measurable harm then; with 2 s he did, in
@@ -136,7 +136,7 @@ impl Keys {
     /// The queue has given the frame in `slot`, which leaves. If there is one of its flow that has
     /// waited for longer, that one is to leave, and the frames are to change slots.
     #[inline]
-    pub fn left(&mut self, slot: u32) -> Option<Elder> {
+    pub fn left(&mut self, slot: u32) -> Option<Earlier> {
         self.waiting.leave(slot)
     }
 

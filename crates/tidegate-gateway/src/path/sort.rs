@@ -9,7 +9,7 @@ use tidegate_packet::{Dscp, FlowHasher, Frame, Prefix, PrefixSet, vlan_priority}
 
 use crate::path::overhead::Overhead;
 use crate::watch::heavy::Counted;
-use crate::watch::offenders::Sent;
+use crate::watch::interval::Sent;
 
 /// Frames of one class of service: those that meet all that is asked, where anything is. A list
 /// asks for one of its entries.

@@ -67,7 +67,7 @@ struct Frame {
 
 /// One that has waited for longer than another of its flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Elder {
+pub struct Earlier {
     /// Where it was; the other is there now.
     pub slot: u32,
     /// When it came.
@@ -171,21 +171,21 @@ impl Waiting {
     /// waited for longer: that one leaves in its stead, and the frame waits on where that one
     /// was.
     #[inline]
-    pub fn leave(&mut self, slot: u32) -> Option<Elder> {
+    pub fn leave(&mut self, slot: u32) -> Option<Earlier> {
         let Frame { flow, class, .. } = self.frames[slot as usize];
         let line = *self.lines.of(flow);
-        let elder = if line.former == 0 { slot } else { self.eldest(line.first, flow, class) };
-        if elder == slot {
+        let earlier = if line.former == 0 { slot } else { self.earliest(line.first, flow, class) };
+        if earlier == slot {
             self.drop_out(slot);
             return None;
         }
-        Some(self.stand_in(slot, elder))
+        Some(self.stand_in(slot, earlier))
     }
 
     /// The first of this flow and class, of which there is one, on the line that begins with
     /// `first`.
     #[cold]
-    fn eldest(&self, first: u32, flow: u64, class: u16) -> u32 {
+    fn earliest(&self, first: u32, flow: u64, class: u16) -> u32 {
         let mut at = first;
         loop {
             let frame = &self.frames[at as usize];
@@ -196,16 +196,16 @@ impl Waiting {
         }
     }
 
-    /// Lets the frame in slot `elder` go; the one in `slot` is in that one's slot from here on,
+    /// Lets the frame in slot `earlier` go; the one in `slot` is in that one's slot from here on,
     /// with its own place on the line.
-    fn stand_in(&mut self, slot: u32, elder: u32) -> Elder {
-        let Frame { arrived, len, former, .. } = self.frames[elder as usize];
-        self.unlink(elder);
+    fn stand_in(&mut self, slot: u32, earlier: u32) -> Earlier {
+        let Frame { arrived, len, former, .. } = self.frames[earlier as usize];
+        self.unlink(earlier);
         self.vacate(slot);
         let frame = Frame { former, ..self.frames[slot as usize] };
-        self.frames[elder as usize] = frame;
-        self.between(&frame, elder, elder);
-        Elder { slot: elder, arrived, len }
+        self.frames[earlier as usize] = frame;
+        self.between(&frame, earlier, earlier);
+        Earlier { slot: earlier, arrived, len }
     }
 
     /// The frame in `slot` is on its line no more.
@@ -334,7 +334,7 @@ mod tests {
                     let (flow, class, own) = held[slot as usize].take().unwrap();
                     let leaves = match waiting.leave(slot) {
                         None => own,
-                        Some(Elder { slot: other, arrived, len }) => {
+                        Some(Earlier { slot: other, arrived, len }) => {
                             stood_in += 1;
                             assert_eq!(len as u64, arrived.as_nanos(), "its own length");
                             assert_eq!(

@@ -1,22 +1,17 @@
 //! What a gateway is to do, checked before any network is touched.
-use tidegate::catalog::AnyConfig;
-use tidegate::config::{Param, Params};
-use tidegate::{Bytes, ConfigError, Link, Packet, Qdisc, Rate, Rng, Size, Span};
-use tidegate_packet::{FlowHasher, FlowKey, Prefix};
+use tidegate::{Bytes, ConfigError, Packet, Rate, Rng, Size, Span};
 
+use crate::device::port::HEADER;
 use crate::device::ring::Ring;
 use crate::path::delay::DelayLine;
-use crate::path::gate::{Back, BackRenewal, Renewal};
-use crate::path::lane::{Lane, Managed};
-use crate::path::overhead::Overhead;
+use crate::path::gate::back::Back;
+use crate::path::gate::{BackRenewal, Renewal};
+use crate::path::lane::Lane;
 use crate::path::pool::{CELL, Pool};
-use crate::path::rehash::{Keys, Rehash};
-use crate::path::sort::{Class, Sorter};
 use crate::path::waiting::Waiting;
 use crate::path::wire::Wire;
-use crate::watch::meter::Meter;
-use crate::watch::observer::Witness;
-use crate::watch::offenders::Rules;
+use crate::run::way::{Secret, Way};
+use crate::watch::observer::Observer;
 
 /// The longest delay that the delay lines make.
 const LONGEST_DELAY: Span = Span::from_millis(2000);
@@ -26,16 +21,11 @@ const MOST_MEMORY: u64 = 8_000_000_000;
 /// at least half full, and all that it has outgrown, which the allocator may keep, is together as
 /// much again.
 const WAITING: u64 = 4 * size_of::<Packet>() as u64;
-/// The shortest frame that a limit in bytes is laid out for: the least of Ethernet, without its
-/// check sequence.
-const SHORT: u64 = 60;
 /// Frames and bytes a second that the reverse direction is laid out for, which nothing limits but
 /// this machine.
 const REVERSE: (Rate, u64) = (Rate::from_bps(10_000_000_000), 1_000_000);
 /// The least MTU of IPv4 (RFC 791), and the most of Linux.
 const MTU: (u32, u32) = (68, 65_535);
-/// An Ethernet header and two tags, which an MTU leaves out, in bytes.
-pub(crate) const HEADER: u32 = 14 + 2 * 4;
 /// The longest name of an interface, in bytes.
 const LONGEST_NAME: usize = 15;
 
@@ -54,29 +44,6 @@ pub struct Settings {
     pub delay: Span,
 }
 
-/// A managed direction.
-#[derive(Clone, Debug)]
-pub struct Way {
-    /// The queue's link: rate, hard limit, mean packet.
-    pub link: Link,
-    /// The queue with its parameters on that link.
-    pub queue: AnyConfig,
-    /// What to call it.
-    pub label: String,
-    /// Which frames are one flow.
-    pub flow_key: FlowKey,
-    /// How often flows get new keys before the queue.
-    pub rehash: Rehash,
-    /// What a frame takes on the wire beyond its bytes.
-    pub overhead: Overhead,
-    /// Classes of frames, of which the queue was [told](crate::path::sort::deal).
-    pub classes: Vec<Class>,
-    /// Whose frames no queue judges, by sender or receiver.
-    pub allowed: Vec<Prefix>,
-    /// When a flow is an offender.
-    pub offenders: Rules,
-}
-
 /// What is to be done, all of it checked.
 #[derive(Clone, Debug)]
 pub struct Plan {
@@ -84,15 +51,6 @@ pub struct Plan {
     mtu: u32,
     /// Cells for what waits and is under way in the one direction and in the other.
     cells: [u32; 2],
-}
-
-/// What nobody outside may guess, so that nobody can aim at a bin.
-#[derive(Clone, Copy, Debug)]
-pub struct Secret {
-    /// Keys the hash of flows.
-    pub hash: [u64; 2],
-    /// Begins the queues' dice, and those of a rehash.
-    pub seed: u64,
 }
 
 impl Plan {
@@ -156,22 +114,22 @@ impl Plan {
         self.mtu
     }
 
-    /// The two directions, empty. `witness` is told everything of the managed one, and its like of
+    /// The two directions, empty. `observer` is told everything of the managed one, and its like of
     /// the other.
     ///
     /// # Errors
     /// A queue cannot be built; [`new`](Plan::new) has tried.
-    pub fn lanes<W: Witness + Default>(
+    pub fn lanes<W: Observer + Default>(
         &self,
         secret: Secret,
-        witness: W,
+        observer: W,
     ) -> Result<(Lane<W>, Back<W>), ConfigError> {
         let Renewal { there, back } = self.renewal(secret, self.cells)?;
         let back = match back {
             BackRenewal::Wire(wire) => Back::Wire(wire),
             BackRenewal::Lane(managed) => Back::Lane(Lane::new(managed, W::default())),
         };
-        Ok((Lane::new(there, witness), back))
+        Ok((Lane::new(there, observer), back))
     }
 
     /// What a gate is to become that goes by `old`. The flows' hash keeps its key; with another
@@ -285,122 +243,6 @@ impl Settings {
     /// The managed directions, each with what its fields begin with.
     pub fn ways(&self) -> impl Iterator<Item = (&'static str, &Way)> {
         [("", &self.there)].into_iter().chain(self.back.iter().map(|way| ("back.", way)))
-    }
-}
-
-impl Way {
-    /// Through `queue`, called `label`, to `link`: flows by five-tuple, a rehash as usual, no
-    /// overhead, one class, everything judged.
-    pub fn new(link: Link, queue: AnyConfig, label: impl Into<String>) -> Way {
-        let (flow_key, overhead, offenders) = Default::default();
-        let (label, rehash) = (label.into(), Rehash::usual(&queue));
-        Way {
-            link,
-            queue,
-            label,
-            flow_key,
-            rehash,
-            overhead,
-            classes: vec![],
-            allowed: vec![],
-            offenders,
-        }
-    }
-
-    fn managed(&self, secret: Secret, delay: Span, pool: Pool) -> Result<Managed, ConfigError> {
-        let hasher = FlowHasher::new(self.flow_key, secret.hash);
-        Ok(Managed {
-            queue: self.queue.build(self.link, Rng::from_seed(secret.seed))?,
-            link: self.link,
-            sorter: Sorter::new(hasher, self.overhead, &self.classes, &self.allowed),
-            keys: Keys::new(self.rehash, secret.seed, pool.cells()),
-            under_way: DelayLine::new(delay, &pool),
-            pool,
-            meter: Meter::new(&self.offenders, self.known_classes()),
-        })
-    }
-
-    /// How many classes frames fall into, with the one for what none of the list takes; none
-    /// without a list.
-    pub fn known_classes(&self) -> usize {
-        match self.classes.last() {
-            None => 0,
-            Some(last) => self.classes.len() + usize::from(!last.takes_all()),
-        }
-    }
-
-    /// Whether its queue takes over what waits in the queue of `old`.
-    fn takes_over(&self, old: &Way) -> Result<bool, ConfigError> {
-        let mut theirs = old.queue.build(old.link, Rng::from_seed(0))?;
-        let mut ours = self.queue.build(self.link, Rng::from_seed(0))?;
-        // Frames that are not judged wait on where none does any more.
-        let lines = self.lines_within_limit() >= old.lines_within_limit();
-        Ok(lines
-            && self.flow_key == old.flow_key
-            && self.classes == old.classes
-            && ours.inherit(&mut theirs))
-    }
-
-    /// How many lines of frames there are with the limit's length: the queue's, and that of frames
-    /// that are not judged.
-    fn lines_within_limit(&self) -> u64 {
-        if self.allowed.is_empty() { 1 } else { 2 }
-    }
-
-    /// Cells for what the limit lets wait, and for what the link sends during the delay.
-    fn cells(&self, delay: Span, mtu: u32) -> u64 {
-        let longest = Pool::cells_for(mtu + HEADER) as u64;
-        let waiting = match self.link.limit {
-            Size::Packets(packets) => packets.saturating_mul(longest),
-            Size::Bytes(bytes) => bytes.div_ceil(SHORT),
-        };
-        // One more that arrives, and one more at each end of the delay line.
-        waiting
-            .saturating_mul(self.lines_within_limit())
-            .saturating_add(self.link.rate.bytes_in(delay).get().div_ceil(SHORT))
-            .saturating_add(3 * longest)
-    }
-
-    fn lines(&self) -> Vec<(&'static str, String)> {
-        let Way { link, queue, label, flow_key, rehash, overhead, classes, allowed, offenders } =
-            self;
-        let parameters: Vec<_> =
-            queue.values().iter().map(|(p, value)| format!("{} = {value}", p.name)).collect();
-        let mut lines = vec![
-            ("rate", link.rate.to_string()),
-            ("limit", link.limit.to_string()),
-            ("mean_packet", link.mean_packet.to_string()),
-            ("queue", label.clone()),
-        ];
-        if !parameters.is_empty() {
-            lines.push(("parameters", parameters.join(", ")));
-        }
-        if !classes.is_empty() {
-            lines.push((
-                "classes",
-                classes.iter().map(Class::to_string).collect::<Vec<_>>().join("; "),
-            ));
-        }
-        if !allowed.is_empty() {
-            lines.push((
-                "allow",
-                allowed.iter().map(Prefix::to_string).collect::<Vec<_>>().join(", "),
-            ));
-        }
-        if *offenders != Rules::default() {
-            let rule =
-                |param: &Param| Some(format!("{} = {}", param.name, offenders.get(param.name)?));
-            lines.push((
-                "offenders",
-                Rules::PARAMS.iter().filter_map(rule).collect::<Vec<_>>().join(", "),
-            ));
-        }
-        lines.extend([
-            ("flow_key", flow_key.to_string()),
-            ("rehash", rehash.to_string()),
-            ("overhead", overhead.to_string()),
-        ]);
-        lines
     }
 }
 

@@ -13,41 +13,42 @@ use tidegate::{Span, Time};
 use crate::device::guard::{BEAT, Guard, Promise};
 use crate::device::port::{Altered, Port};
 use crate::machine::clock;
-use crate::path::gate::{Account, Gate, Next, Relics, Renewal};
+use crate::path::gate::{Gate, Next, Renewal, Superseded};
 use crate::run::tick::Tick;
 use crate::run::wakes::{self, Wakes};
-use crate::watch::observer::Witness;
+use crate::watch::counters::Account;
+use crate::watch::observer::Observer;
 use crate::watch::sample::Sampler;
 
 /// How long to pump, and whom to tell.
-pub struct Orders<'a> {
+pub struct Commands<'a> {
     /// What it does until something is due.
     pub waits: Waits,
     /// When to stop by itself.
     pub duration: Option<Span>,
     /// How often to tell how things stand.
     pub status: Option<Span>,
-    /// What is wished; asked every [`BEAT`].
-    pub wish: &'a dyn Fn() -> Wish,
-    /// How long what waits may take to leave after the wish to [drain](Wish::Drain).
+    /// What is requested; polled every [`BEAT`].
+    pub request: &'a dyn Fn() -> Request,
+    /// How long what waits may take to leave after the request to [drain](Request::Drain).
     pub drain: Span,
     /// Whence changes come; looked at every [`BEAT`].
     pub changes: Option<&'a Receiver<Box<Change>>>,
     /// What is given a sample every [`BEAT`].
     pub sampler: Option<&'a mut Sampler>,
     /// Is told what happens. It must not wait: frames do.
-    pub tell: &'a mut dyn FnMut(News),
+    pub tell: &'a mut dyn FnMut(Event),
 }
 
-impl<'a> Orders<'a> {
-    /// To pump, asleep between departures, as long as nothing else is wished.
-    pub fn new(wish: &'a dyn Fn() -> Wish, tell: &'a mut dyn FnMut(News)) -> Orders<'a> {
+impl<'a> Commands<'a> {
+    /// To pump, asleep between departures, as long as nothing else is requested.
+    pub fn new(request: &'a dyn Fn() -> Request, tell: &'a mut dyn FnMut(Event)) -> Commands<'a> {
         let (waits, drain) = (Waits::Asleep, Span::ZERO);
-        Orders {
+        Commands {
             waits,
             duration: None,
             status: None,
-            wish,
+            request,
             drain,
             changes: None,
             sampler: None,
@@ -58,7 +59,7 @@ impl<'a> Orders<'a> {
 
 /// Whether to go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wish {
+pub enum Request {
     /// Yes.
     GoOn,
     /// No: what arrives from here on is the kernel's, and what waits is to be sent, each frame at
@@ -91,7 +92,7 @@ pub enum Waits {
 
 /// Something has happened.
 #[derive(Debug)]
-pub enum News {
+pub enum Event {
     /// How things stand after so long.
     Status(Span, Box<Account>),
     /// A device is in trouble; frames for it are lost until it is well again.
@@ -105,7 +106,7 @@ pub enum News {
     Lapsed(u64),
     /// It goes on [changed](Change). What it needed before is to be dropped; so many frames waited
     /// then.
-    Changed(Box<Relics>, u64),
+    Changed(Box<Superseded>, u64),
     /// A frame has come in by this device, for the first time, whose checksum its sender left to
     /// hardware that is not there: it is sent on as it is, and whoever receives it finds it
     /// damaged.
@@ -128,12 +129,12 @@ pub enum Side {
 pub fn pump<A, B, W, G>(
     gate: &mut Gate<A, B, W>,
     guard: &mut G,
-    mut orders: Orders<'_>,
+    mut commands: Commands<'_>,
 ) -> io::Result<Span>
 where
     A: Port + AsFd,
     B: Port + AsFd,
-    W: Witness,
+    W: Observer,
     G: Guard,
 {
     // Where the system refuses, sleeps end later and frames leave later; nothing else.
@@ -142,7 +143,7 @@ where
     let begun = processor.now();
     let mut chores =
         Chores { begun, due: begun, status_due: begun, ill: [false; 2], unfinished: [false; 2] };
-    let end = orders.duration.map_or(Time::MAX, |span| begun + span);
+    let end = commands.duration.map_or(Time::MAX, |span| begun + span);
     loop {
         let now = processor.now();
         if now >= end {
@@ -151,25 +152,27 @@ where
         }
         if now >= chores.due {
             chores.due = (now + BEAT).min(end);
-            chores.look_after(now, gate, &mut orders);
-            beat(now, gate, guard, &mut orders);
+            chores.look_after(now, gate, &mut commands);
+            beat(now, gate, guard, &mut commands);
             // After a beat, so that it has all the time till the next.
-            change(now, gate, &mut orders);
-            match (orders.wish)() {
-                Wish::GoOn => {}
-                Wish::End => {
+            change(now, gate, &mut commands);
+            match (commands.request)() {
+                Request::GoOn => {}
+                Request::End => {
                     leave(now, gate, guard);
                     return Ok(now.since(begun));
                 }
-                Wish::Drain => {
+                Request::Drain => {
                     leave(now + BEAT, gate, guard);
-                    return Ok(drain(gate, clock::now() + orders.drain, orders.wish).since(begun));
+                    return Ok(
+                        drain(gate, clock::now() + commands.drain, commands.request).since(begun)
+                    );
                 }
             }
         }
-        match (gate.turn(now, guard), orders.waits) {
+        match (gate.turn(now, guard), commands.waits) {
             (Next::Now, _) => {}
-            (Next::Renewal, _) => beat(clock::now(), gate, guard, &mut orders),
+            (Next::Renewal, _) => beat(clock::now(), gate, guard, &mut commands),
             (Next::At(_) | Next::Arrival, Waits::Awake) => std::hint::spin_loop(),
             (Next::At(departure), Waits::Asleep) => {
                 let shortly_before =
@@ -182,24 +185,24 @@ where
 }
 
 /// Goes on as the next change says, if there is one and the last has been come to in full.
-fn change<A: Port, B: Port, W: Witness>(
+fn change<A: Port, B: Port, W: Observer>(
     now: Time,
     gate: &mut Gate<A, B, W>,
-    orders: &mut Orders<'_>,
+    commands: &mut Commands<'_>,
 ) {
     if gate.is_settled(now)
-        && let Some(change) = orders.changes.and_then(|changes| changes.try_recv().ok())
+        && let Some(change) = commands.changes.and_then(|changes| changes.try_recv().ok())
     {
         let Change { waits, drain, to } = *change;
-        let relics = gate.renew(now, to);
-        (orders.waits, orders.drain) = (waits, drain);
-        (orders.tell)(News::Changed(Box::new(relics), gate.account().held()));
+        let superseded = gate.renew(now, to);
+        (commands.waits, commands.drain) = (waits, drain);
+        (commands.tell)(Event::Changed(Box::new(superseded), gate.account().held()));
     }
 }
 
 /// Takes what has arrived, until `end` at the latest, and leaves what comes to the kernel. What
 /// comes in the moment between is lost, and counted.
-fn leave<A: Port, B: Port, W: Witness>(
+fn leave<A: Port, B: Port, W: Observer>(
     end: Time,
     gate: &mut Gate<A, B, W>,
     guard: &mut impl Guard,
@@ -210,16 +213,16 @@ fn leave<A: Port, B: Port, W: Witness>(
 }
 
 /// Sends what waits, each frame at its time, until nothing is left, or `until` then, or the end is
-/// wished; when that was.
-fn drain<A: Port, B: Port, W: Witness>(
+/// requested; when that was.
+fn drain<A: Port, B: Port, W: Observer>(
     gate: &mut Gate<A, B, W>,
     until: Time,
-    wish: &dyn Fn() -> Wish,
+    request: &dyn Fn() -> Request,
 ) -> Time {
     loop {
         let now = clock::now();
         let left = match gate.drain(now) {
-            Some(next) if now < until && wish() != Wish::End => {
+            Some(next) if now < until && request() != Request::End => {
                 next.min(until).min(now + BEAT).since(now)
             }
             _ => return now,
@@ -231,15 +234,15 @@ fn drain<A: Port, B: Port, W: Witness>(
 }
 
 /// Renews the promise, and throws away what the kernel has forwarded while it had lapsed.
-fn beat<A: Port, B: Port, W: Witness>(
+fn beat<A: Port, B: Port, W: Observer>(
     now: Time,
     gate: &mut Gate<A, B, W>,
     guard: &mut impl Guard,
-    orders: &mut Orders<'_>,
+    commands: &mut Commands<'_>,
 ) {
     if guard.beat() == Promise::Lapsed {
         let lost = gate.discard(now);
-        (orders.tell)(News::Lapsed(lost));
+        (commands.tell)(Event::Lapsed(lost));
     }
 }
 
@@ -263,7 +266,7 @@ impl Processor {
     }
 
     /// Waits until a frame arrives, but not longer than until `then`.
-    fn sleep<A: Port + AsFd, B: Port + AsFd, W: Witness>(
+    fn sleep<A: Port + AsFd, B: Port + AsFd, W: Observer>(
         &mut self,
         gate: &Gate<A, B, W>,
         then: Time,
@@ -294,11 +297,11 @@ struct Chores {
 }
 
 impl Chores {
-    fn look_after<A: Port, B: Port, W: Witness>(
+    fn look_after<A: Port, B: Port, W: Observer>(
         &mut self,
         now: Time,
         gate: &mut Gate<A, B, W>,
-        orders: &mut Orders<'_>,
+        commands: &mut Commands<'_>,
     ) {
         for ((trouble, ill), side) in
             gate.trouble().into_iter().zip(&mut self.ill).zip([Side::Inner, Side::Outer])
@@ -307,33 +310,33 @@ impl Chores {
             match (trouble, *ill) {
                 // One that is taken away was mostly down before, and that was told.
                 (Some(error), was) if !was || is_gone(&error) => {
-                    (orders.tell)(News::Trouble(side, error))
+                    (commands.tell)(Event::Trouble(side, error))
                 }
-                (None, true) => (orders.tell)(News::Well(side)),
+                (None, true) => (commands.tell)(Event::Well(side)),
                 (Some(_), _) | (None, false) => continue,
             }
             *ill = fails;
         }
         for (altered, side) in gate.altered().into_iter().zip([Side::Inner, Side::Outer]) {
-            altered.into_iter().for_each(|what| (orders.tell)(News::Altered(side, what)));
+            altered.into_iter().for_each(|what| (commands.tell)(Event::Altered(side, what)));
         }
         gate.count_missed();
-        if let Some(sampler) = &mut orders.sampler {
-            sampler.take(now, gate);
+        if let Some(sampler) = &mut commands.sampler {
+            sampler.take(|sample| gate.sample(now, sample));
         }
         for ((count, seen), side) in
             gate.unfinished().into_iter().zip(&mut self.unfinished).zip([Side::Inner, Side::Outer])
         {
             if count > 0 && !*seen {
                 *seen = true;
-                (orders.tell)(News::Unfinished(side));
+                (commands.tell)(Event::Unfinished(side));
             }
         }
-        if let Some(every) = orders.status
+        if let Some(every) = commands.status
             && now >= self.status_due
         {
             if self.status_due > self.begun {
-                (orders.tell)(News::Status(now.since(self.begun), Box::new(gate.account())));
+                (commands.tell)(Event::Status(now.since(self.begun), Box::new(gate.account())));
             }
             self.status_due = now + every;
         }

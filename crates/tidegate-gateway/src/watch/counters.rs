@@ -151,3 +151,32 @@ impl Counters {
         self.sent = self.sent - unsent;
     }
 }
+
+/// What became of the frames of both directions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Account {
+    /// From the inner device to the outer, through the queue.
+    pub managed: Counters,
+    /// From the outer device to the inner; through a queue if that direction is managed, too.
+    pub reverse: Counters,
+}
+
+impl Account {
+    /// How many frames wait or are under way.
+    pub fn held(&self) -> u64 {
+        self.managed.held.frames + self.reverse.held.frames
+    }
+}
+
+/// What became of the frames of a class, by their length on the wire: received = left + lost +
+/// waiting. Lengths are those of the packets that the queue gave or dropped; where another frame of
+/// the flow left in one's stead, its own follows later.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ClassTally {
+    /// Offered to the queue.
+    pub received: Tally,
+    /// Left the queue for the link.
+    pub left: Tally,
+    /// Dropped by the queue.
+    pub lost: Tally,
+}

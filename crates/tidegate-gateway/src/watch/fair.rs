@@ -4,9 +4,7 @@
 //! The **fair rate** is what no flow may exceed so that together they just fill the link (Bertsekas
 //! and Gallager, Data Networks, §6.5.2). Where classes have [weights](Sharing), each class gets its
 //! part first. What a class leaves goes to the others.
-use crate::path::sort::BY_CLASS;
-use crate::run::plan::Way;
-use crate::watch::offenders::{Interval, Sent};
+use crate::watch::interval::{Interval, Sent};
 
 /// How a link is meant to be shared.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -18,22 +16,6 @@ pub enum Sharing {
     Classes(Vec<f64>),
     /// Among flows, each by the weight of its class.
     Weighted(Vec<f64>),
-}
-
-impl Sharing {
-    /// As the queue of `way` shares its link. A queue that takes classes for its lines shares among
-    /// them; one that has weights only (CSFQ) gives each flow the weight of its class.
-    pub fn of(way: &Way) -> Sharing {
-        if way.classes.is_empty() {
-            return Sharing::Flows;
-        }
-        let mut weights: Vec<f64> = way.classes.iter().map(|class| class.weight).collect();
-        weights.resize(way.known_classes(), 1.0);
-        match way.queue.get(BY_CLASS[1]) {
-            Some(_) => Sharing::Classes(weights),
-            None => Sharing::Weighted(weights),
-        }
-    }
 }
 
 /// The fair rates of an interval, as bytes.

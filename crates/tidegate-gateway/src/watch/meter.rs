@@ -4,7 +4,7 @@ use tidegate::{Packet, Span, Time};
 use tidegate_packet::Ends;
 
 use crate::path::sort::Sorter;
-use crate::watch::counters::Tally;
+use crate::watch::counters::ClassTally;
 use crate::watch::heavy::Heavy;
 use crate::watch::offenders::Rules;
 use crate::watch::sample::LaneSample;
@@ -20,26 +20,13 @@ fn key(flow: u64, class: u16) -> u64 {
     flow ^ u64::from(class).wrapping_mul(0x9e37_79b9_7f4a_7c15) // 2^64 by the golden ratio: far apart
 }
 
-/// What became of the frames of a class, by their length on the wire: received = left + lost +
-/// waiting. Lengths are those of the packets that the queue gave or dropped; where another frame of
-/// the flow left in one's stead, its own follows later.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ClassTally {
-    /// Offered to the queue.
-    pub received: Tally,
-    /// Left the queue for the link.
-    pub left: Tally,
-    /// Dropped by the queue.
-    pub lost: Tally,
-}
-
 /// Whether a queue has the classes of today.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Classes {
     /// It has.
-    Todays,
+    Current,
     /// It has those from before a reload: its frames are of no class of today's.
-    Formers,
+    Previous,
 }
 
 /// What is measured.
@@ -103,7 +90,7 @@ impl Meter {
     #[inline]
     pub fn lost(&mut self, flow: u64, packet: &Packet, of: Classes) {
         self.heavy.lost(key(flow, packet.class), packet.len);
-        if of == Classes::Todays
+        if of == Classes::Current
             && let Some(class) = self.classes.get_mut(usize::from(packet.class))
         {
             class.lost.add(packet.len);
@@ -120,7 +107,7 @@ impl Meter {
     /// The queue has given a frame to the link.
     #[inline]
     pub fn left(&mut self, packet: &Packet, of: Classes) {
-        if of == Classes::Todays
+        if of == Classes::Current
             && let Some(class) = self.classes.get_mut(usize::from(packet.class))
         {
             class.left.add(packet.len);

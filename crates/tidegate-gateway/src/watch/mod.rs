@@ -11,6 +11,7 @@
 //! | [`sample`] | plain figures that leave the thread that moves frames |
 //! | [`monitor`] | keeps samples and turns them into documents |
 //! | [`snapshot`] | the document itself |
+//! | [`interval`] | what arrived in an interval, flow by flow |
 //! | [`offenders`] | flows that send too much for too long |
 //! | [`fair`] | the rate that is fair to a flow |
 //! | [`socket`] | hands documents to programs that connect |
@@ -18,6 +19,7 @@
 pub mod counters;
 pub mod fair;
 pub mod heavy;
+pub mod interval;
 pub mod meter;
 pub mod metrics;
 pub mod monitor;

@@ -7,11 +7,11 @@ use std::time::SystemTime;
 use tidegate::{Span, Time};
 
 use crate::machine::host;
-use crate::run::plan::{Plan, Way};
-use crate::watch::counters::{Counters, Tally};
-use crate::watch::fair::Sharing;
-use crate::watch::meter::ClassTally;
-use crate::watch::offenders::{Event, Offenders, Sent};
+use crate::run::plan::Plan;
+use crate::run::way::Way;
+use crate::watch::counters::{ClassTally, Counters, Tally};
+use crate::watch::interval::Sent;
+use crate::watch::offenders::{Alarm, Offenders};
 use crate::watch::sample::{LaneSample, Sample, Samples};
 use crate::watch::snapshot::{
     self, Bucket, Class, Delay, Delays, Direction, Flow, Flows, Link, Queue, Reading, Recent,
@@ -35,7 +35,7 @@ pub struct Moment {
 
 /// Keeps how the gates stand.
 #[derive(Debug)]
-pub struct Desk(Mutex<Kept>);
+pub struct Monitor(Mutex<Kept>);
 
 #[derive(Debug)]
 struct Kept {
@@ -70,23 +70,23 @@ struct Past {
     longest: [Span; 2],
 }
 
-impl Desk {
-    /// A desk for these links, each with its name, its plan and whence its samples come, which
+impl Monitor {
+    /// A monitor for these links, each with its name, its plan and whence its samples come, which
     /// begin `now`.
-    pub fn new(now: Time, links: impl IntoIterator<Item = (String, Plan, Samples)>) -> Desk {
+    pub fn new(now: Time, links: impl IntoIterator<Item = (String, Plan, Samples)>) -> Monitor {
         let links = links
             .into_iter()
             .map(|(name, plan, samples)| Gated::new(now, name, plan, samples))
             .collect();
-        Desk(Mutex::new(Kept { began: now, reloads: Reloads::default(), links }))
+        Monitor(Mutex::new(Kept { began: now, reloads: Reloads::default(), links }))
     }
 
     /// Takes in what samples there are; who has become an offender by them and who has ceased to be
     /// one, with the number of its link. To be called several times a second.
-    pub fn take_in(&self) -> Vec<(usize, Event)> {
+    pub fn take_in(&self) -> Vec<(usize, Alarm)> {
         let mut kept = self.kept();
         let told = kept.links.iter_mut().enumerate();
-        told.flat_map(|(number, link)| link.take_in().into_iter().map(move |event| (number, event)))
+        told.flat_map(|(number, link)| link.take_in().into_iter().map(move |alarm| (number, alarm)))
             .collect()
     }
 
@@ -165,7 +165,7 @@ impl Gated {
         let mut last = Box::new(Sample::empty(0, plan.settings().back.as_ref().map(|_| 0)));
         last.at = now;
         let offenders = ways(&plan)
-            .map(|way| way.map(|way| Offenders::new(way.offenders.clone(), Sharing::of(way))));
+            .map(|way| way.map(|way| Offenders::new(way.offenders.clone(), way.sharing())));
         let past = VecDeque::from([Past::of(&last)]);
         Gated { name, plan, next: VecDeque::new(), running: true, samples, last, past, offenders }
     }
@@ -175,21 +175,21 @@ impl Gated {
         let Some(plan) = self.next.pop_front() else { return };
         for (offenders, way) in self.offenders.iter_mut().zip(ways(&plan)) {
             if let (Some(offenders), Some(way)) = (offenders, way) {
-                offenders.goes_by(way.offenders.clone(), Sharing::of(way));
+                offenders.goes_by(way.offenders.clone(), way.sharing());
             }
         }
         self.plan = plan;
     }
 
-    fn take_in(&mut self) -> Vec<Event> {
-        let mut events = Vec::new();
+    fn take_in(&mut self) -> Vec<Alarm> {
+        let mut alarms = Vec::new();
         while let Some(sample) = self.samples.next() {
             (self.last.renewals..sample.renewals).for_each(|_| self.change());
             for (offenders, lane) in self.offenders.iter_mut().zip(sample.lanes()) {
                 if let (Some(offenders), Some(lane)) = (offenders, lane)
                     && lane.closed
                 {
-                    events.extend(offenders.hear(sample.at, lane.rate, lane.interval.clone()));
+                    alarms.extend(offenders.hear(sample.at, lane.rate, lane.interval.clone()));
                 }
             }
             self.past.push_back(Past::of(&sample));
@@ -199,7 +199,7 @@ impl Gated {
             }
             self.samples.give_back(std::mem::replace(&mut self.last, sample));
         }
-        events
+        alarms
     }
 
     fn told(&self, day: Day) -> Link {

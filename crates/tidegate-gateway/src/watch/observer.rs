@@ -5,7 +5,7 @@ use crate::watch::counters::Loss;
 
 /// Sees every frame once, when its fate is known. It must not wait for anything: frames do, while
 /// it looks.
-pub trait Witness {
+pub trait Observer {
     /// `frame` left for the wire, after waiting in the queue for so long. `mark` says why it bears
     /// the mark that the queue gave it; the mark is in the bytes already.
     fn sent(&mut self, at: Time, waited: Span, mark: Option<MarkReason>, frame: &[u8]);
@@ -14,7 +14,7 @@ pub trait Witness {
 }
 
 /// Nobody looks.
-impl Witness for () {
+impl Observer for () {
     #[inline]
     fn sent(&mut self, _: Time, _: Span, _: Option<MarkReason>, _: &[u8]) {}
     #[inline]
@@ -22,17 +22,17 @@ impl Witness for () {
 }
 
 /// Somebody looks, or nobody.
-impl<W: Witness> Witness for Option<W> {
+impl<W: Observer> Observer for Option<W> {
     #[inline]
     fn sent(&mut self, at: Time, waited: Span, mark: Option<MarkReason>, frame: &[u8]) {
-        if let Some(witness) = self {
-            witness.sent(at, waited, mark, frame);
+        if let Some(observer) = self {
+            observer.sent(at, waited, mark, frame);
         }
     }
     #[inline]
     fn lost(&mut self, at: Time, why: Loss, frame: &[u8]) {
-        if let Some(witness) = self {
-            witness.lost(at, why, frame);
+        if let Some(observer) = self {
+            observer.lost(at, why, frame);
         }
     }
 }

@@ -30,6 +30,7 @@ use tidegate_packet::Flow;
 use tidegate_report::{Figure, human};
 
 use crate::watch::fair::{Fair, Sharing, fair};
+use crate::watch::interval::{Interval, Sent};
 
 /// So many flows are offenders, or on the way to it, at most; of more the larger ones.
 pub const SUSPECTS: usize = 64;
@@ -79,45 +80,9 @@ impl Rules {
     }
 }
 
-/// What arrived in an interval, as bytes on the wire.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Interval {
-    /// How long it was.
-    pub span: Span,
-    /// What all flows sent that are judged.
-    pub arrived: u64,
-    /// What was sent besides, of the same link's rate, by those that are not judged.
-    pub allowed: u64,
-    /// So many bytes may be missing from each flow, and have come at most of one that is not told.
-    pub unseen: u64,
-    /// What arrived of each class; empty if frames are not told apart.
-    pub classes: Vec<u64>,
-    /// What nine of ten frames that left the queue had waited at least; zero if none left.
-    pub wait: Span,
-    /// The flows, in any order; one that sends in several classes has an entry for each.
-    pub flows: Vec<Sent>,
-}
-
-/// What a flow sent in an interval.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sent {
-    /// Which flow.
-    pub flow: Flow,
-    /// The class of these frames; 0 if frames are not told apart.
-    pub class: u16,
-    /// Bytes on the wire.
-    pub bytes: u64,
-    /// The longest frame, as bytes on the wire.
-    pub longest: u32,
-    /// Frames of it that were dropped.
-    pub lost: u32,
-    /// Their bytes on the wire.
-    pub lost_bytes: u64,
-}
-
 /// Something to be told of a flow.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Event {
+pub enum Alarm {
     /// It has become an offender.
     Became {
         /// Which flow.
@@ -198,22 +163,22 @@ impl Offenders {
 
     /// An interval has ended at `now`, in which this arrived for a link of `rate`; what there is to
     /// tell.
-    pub fn hear(&mut self, now: Time, rate: Rate, mut interval: Interval) -> Vec<Event> {
+    pub fn hear(&mut self, now: Time, rate: Rate, mut interval: Interval) -> Vec<Alarm> {
         interval
             .flows
             .sort_by(|one, other| other.bytes.cmp(&one.bytes).then(one.flow.cmp(&other.flow)));
         let capacity = rate.bytes_in(interval.span).get().saturating_sub(interval.allowed);
         self.fair = fair(&interval, capacity, &self.sharing);
         self.last = interval;
-        let mut events = self.ceasing(now);
-        events.extend(self.rising(now));
-        events
+        let mut alarms = self.ceasing(now);
+        alarms.extend(self.rising(now));
+        alarms
     }
 
     /// Goes through those that are offenders: who is no more.
-    fn ceasing(&mut self, now: Time) -> Vec<Event> {
+    fn ceasing(&mut self, now: Time) -> Vec<Alarm> {
         let (rules, last, fair) = (&self.rules, &self.last, &self.fair);
-        let mut events = Vec::new();
+        let mut alarms = Vec::new();
         self.suspects.retain_mut(|suspect| {
             let sent = last.flows.iter().find(|sent| suspect.is(sent)).copied();
             let sent = sent.unwrap_or(Sent::nothing(suspect.flow, suspect.class));
@@ -229,22 +194,22 @@ impl Offenders {
                 return true;
             }
             let Offence { since, lost, .. } = *offence;
-            events.push(Event::Ceased { flow: suspect.flow, for_long: now.since(since), lost });
+            alarms.push(Alarm::Ceased { flow: suspect.flow, for_long: now.since(since), lost });
             false
         });
-        events
+        alarms
     }
 
     /// Goes through those that exceed the factor: who is an offender now. Those that no longer do
     /// it are forgotten.
-    fn rising(&mut self, now: Time) -> Vec<Event> {
+    fn rising(&mut self, now: Time) -> Vec<Alarm> {
         let (offenders, before): (Vec<Suspect>, Vec<Suspect>) = self
             .suspects
             .drain(..)
             .partition(|suspect| matches!(suspect.state, State::Offender(_)));
         self.suspects = offenders;
-        let mut events = Vec::new();
-        let Some(fair) = &self.fair else { return events };
+        let mut alarms = Vec::new();
+        let Some(fair) = &self.fair else { return alarms };
         let exceeds = |sent| Some((sent, self.last.exceeds(sent, fair, &self.rules)?));
         for (sent, how) in self.last.flows.iter().filter_map(exceeds) {
             if self.suspects.len() == SUSPECTS {
@@ -262,12 +227,12 @@ impl Offenders {
                 let share = sent.bytes as f64 / self.last.arrived as f64;
                 let [rate, fair] =
                     [sent.bytes as f64, fair.of(sent)].map(|bytes| self.last.per_second(bytes));
-                events.push(Event::Became { flow: sent.flow, rate, share, fair });
+                alarms.push(Alarm::Became { flow: sent.flow, rate, share, fair });
                 State::Offender(Offence { since: now, lost: 0, falling: 0 })
             };
             self.suspects.push(Suspect { flow: sent.flow, class: sent.class, state });
         }
-        events
+        alarms
     }
 
     /// What arrived in the last interval, the flow that sent most first.
@@ -299,6 +264,35 @@ impl Offenders {
     /// How often a flow has become one.
     pub fn became(&self) -> u64 {
         self.became
+    }
+}
+
+impl Interval {
+    /// How `sent` exceeded, if it did.
+    fn exceeds(&self, sent: &Sent, fair: &Fair, rules: &Rules) -> Option<Exceeds> {
+        let far = sent.bytes as f64 > rules.factor * fair.of(sent) && sent.loses(fair);
+        if far {
+            return Some(Exceeds::Far);
+        }
+        self.is_deaf(sent, fair).then_some(Exceeds::Deaf)
+    }
+
+    /// Whether `sent` went on beyond its fair rate, which it lost, as TCP would not.
+    fn is_deaf(&self, sent: &Sent, fair: &Fair) -> bool {
+        let loss = sent.lost_bytes as f64 / (sent.bytes + self.unseen).max(1) as f64;
+        if loss < HEARD || sent.bytes as f64 <= fair.of(sent) || !sent.loses(fair) {
+            return false;
+        }
+        let per_trip =
+            sent.bytes as f64 * (self.wait + TRIP).as_secs() / self.span.as_secs().max(1e-9);
+        per_trip > DEAF * f64::from(sent.longest) * segments_per_trip(loss.min(1.0))
+    }
+}
+
+impl Sent {
+    /// Whether it lost itself what it sent beyond its fair rate.
+    fn loses(&self, fair: &Fair) -> bool {
+        self.lost_bytes as f64 >= LOSES * (self.bytes as f64 - fair.of(self))
     }
 }
 
@@ -337,45 +331,6 @@ impl Suspect {
     }
 }
 
-impl Interval {
-    /// So many bytes in this interval, in bit/s.
-    pub fn per_second(&self, bytes: f64) -> f64 {
-        bytes * 8.0 / self.span.as_secs().max(1e-9)
-    }
-
-    /// How `sent` exceeded, if it did.
-    fn exceeds(&self, sent: &Sent, fair: &Fair, rules: &Rules) -> Option<Exceeds> {
-        let far = sent.bytes as f64 > rules.factor * fair.of(sent) && sent.loses(fair);
-        if far {
-            return Some(Exceeds::Far);
-        }
-        self.is_deaf(sent, fair).then_some(Exceeds::Deaf)
-    }
-
-    /// Whether `sent` went on beyond its fair rate, which it lost, as TCP would not.
-    fn is_deaf(&self, sent: &Sent, fair: &Fair) -> bool {
-        let loss = sent.lost_bytes as f64 / (sent.bytes + self.unseen).max(1) as f64;
-        if loss < HEARD || sent.bytes as f64 <= fair.of(sent) || !sent.loses(fair) {
-            return false;
-        }
-        let per_trip =
-            sent.bytes as f64 * (self.wait + TRIP).as_secs() / self.span.as_secs().max(1e-9);
-        per_trip > DEAF * f64::from(sent.longest) * segments_per_trip(loss.min(1.0))
-    }
-}
-
-impl Sent {
-    /// One of whom nothing came.
-    pub const fn nothing(flow: Flow, class: u16) -> Sent {
-        Sent { flow, class, bytes: 0, longest: 0, lost: 0, lost_bytes: 0 }
-    }
-
-    /// Whether it lost itself what it sent beyond its fair rate.
-    fn loses(&self, fair: &Fair) -> bool {
-        self.lost_bytes as f64 >= LOSES * (self.bytes as f64 - fair.of(self))
-    }
-}
-
 /// How many segments TCP sends in a round-trip time where this part of them is lost: RFC 5348 §3.1
 /// with b = 1 and t_RTO = 4 R.
 fn segments_per_trip(loss: f64) -> f64 {
@@ -383,10 +338,10 @@ fn segments_per_trip(loss: f64) -> f64 {
     1.0 / ((2.0 * loss / 3.0).sqrt() + timeouts)
 }
 
-impl fmt::Display for Event {
+impl fmt::Display for Alarm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Event::Became { flow, rate, share, fair } => {
+            Alarm::Became { flow, rate, share, fair } => {
                 let [sends, might] = [rate, fair].map(|&rate| human::rate(Figure::exact(rate)));
                 let (share, times) = (human::percent(*share), rate / fair.max(1.0));
                 write!(
@@ -395,7 +350,7 @@ impl fmt::Display for Event {
                      fair rate of {might}"
                 )
             }
-            Event::Ceased { flow, for_long, lost } => {
+            Alarm::Ceased { flow, for_long, lost } => {
                 let (seconds, lost) = (human::seconds(for_long.as_secs()), human::count(*lost));
                 write!(
                     f,

@@ -23,7 +23,7 @@ use tidegate::{Bytes, MarkReason, Span, Time};
 
 use crate::machine::confine;
 use crate::watch::counters::Loss;
-use crate::watch::observer::Witness;
+use crate::watch::observer::Observer;
 
 /// Frames are handed to the writing thread by so many bytes at a time …
 const CHUNK: usize = 256 << 10;
@@ -62,7 +62,7 @@ pub struct Recorded {
     pub trouble: Option<String>,
 }
 
-/// Records what it witnesses.
+/// Records what it observes.
 #[derive(Debug)]
 pub struct Recorder {
     chunk: Chunk,
@@ -188,7 +188,7 @@ impl Recorder {
     }
 }
 
-impl Witness for Recorder {
+impl Observer for Recorder {
     #[inline]
     fn sent(&mut self, at: Time, waited: Span, mark: Option<MarkReason>, frame: &[u8]) {
         self.note(at, Fate::Sent(waited, mark), frame);

@@ -9,13 +9,10 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use tidegate::{Backlog, Gauge, Rate, Span, Time};
 
-use crate::device::port::Port;
-use crate::path::gate::{Account, Gate};
+use crate::path::pool::Memory;
+use crate::watch::counters::{Account, ClassTally};
 use crate::watch::heavy;
-use crate::watch::meter::ClassTally;
-use crate::watch::observer::Witness;
-use crate::watch::offenders::Interval;
-use crate::watch::snapshot::Memory;
+use crate::watch::interval::Interval;
 use crate::watch::sojourn::Sojourns;
 
 /// How many samples go round: one that is read, one that is kept, and others for a reader that
@@ -89,11 +86,12 @@ pub fn samples(there: usize, back: Option<usize>) -> (Sampler, Samples) {
 }
 
 impl Sampler {
-    /// Gives a sample of `gate` away, if an empty one is at hand.
-    pub fn take<A: Port, B: Port, W: Witness>(&mut self, now: Time, gate: &mut Gate<A, B, W>) {
+    /// Has an empty sample filled and gives it away, if one is at hand.
+    pub fn take(&mut self, fill: impl FnOnce(&mut Sample)) {
         let Ok(mut sample) = self.spare.try_recv() else { return };
-        gate.sample(now, &mut sample);
-        let _ = self.full.try_send(sample); // there is room for all; it fails when nobody reads any more
+        fill(&mut sample);
+        // There is room for all; it fails when nobody reads any more.
+        let _ = self.full.try_send(sample);
     }
 }
 
@@ -105,7 +103,8 @@ impl Samples {
 
     /// Gives one back to be filled again.
     pub fn give_back(&self, sample: Box<Sample>) {
-        let _ = self.spare.try_send(sample); // there is room for all; it fails when the gate has ended
+        // There is room for all; it fails when the gate has ended.
+        let _ = self.spare.try_send(sample);
     }
 }
 

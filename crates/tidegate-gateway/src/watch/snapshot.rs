@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use tidegate::{MarkReason, Size};
 
-use crate::path::pool::Pool;
+use crate::path::pool::Memory;
 use crate::watch::counters::{Counters, Loss, Tally};
 
 /// The document's name and version.
@@ -113,15 +113,6 @@ pub struct Recent {
     pub sent_bps: f64,
     /// What was lost for any reason, in bit/s.
     pub lost_bps: f64,
-}
-
-/// The memory that was laid out for waiting frames.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Memory {
-    /// Taken by frames now, in bytes.
-    pub used_bytes: u64,
-    /// In all, in bytes.
-    pub bytes: u64,
 }
 
 /// A queue and the link behind it.
@@ -279,13 +270,6 @@ impl From<Size> for Limit {
             Size::Bytes(bytes) => Limit::Bytes(bytes),
             Size::Packets(packets) => Limit::Packets(packets),
         }
-    }
-}
-
-impl Memory {
-    pub(crate) fn of(pool: &Pool) -> Memory {
-        let memory = |cells: u32| Pool::memory(cells.into());
-        Memory { used_bytes: memory(pool.used()), bytes: memory(pool.cells()) }
     }
 }
 

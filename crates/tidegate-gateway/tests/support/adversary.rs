@@ -13,7 +13,7 @@ pub use line::{Attack, Kept};
 use tidegate::catalog::{self, AnyConfig, AnyQueue};
 use tidegate::{Link, NullSink, Packet, Qdisc, Rng, Time};
 use tidegate_gateway::path::rehash::Rehash;
-use tidegate_gateway::run::plan::Secret;
+use tidegate_gateway::run::way::Secret;
 use tidegate_packet::{Address, Ends, FlowHasher, FlowKey, Transport};
 
 /// Bytes of every packet.

@@ -80,9 +80,9 @@ impl Qdisc for Gated {
                 .dequeue(now, &mut Fate { keys, overload, free, held, arriving: None, out })?;
             let marked = given.ecn == Ecn::Ce;
             let mut leaves = held[given.slot as usize];
-            if let Some(elder) = keys.left(given.slot) {
+            if let Some(earlier) = keys.left(given.slot) {
                 // The one that came first leaves, and the other waits in its place.
-                leaves = std::mem::replace(&mut held[elder.slot as usize], leaves);
+                leaves = std::mem::replace(&mut held[earlier.slot as usize], leaves);
             }
             free.push(given.slot);
             let leaves =

@@ -8,11 +8,13 @@ use tidegate::{Ecn, Link, MarkReason, Rng, Size, Span, Time};
 use tidegate_gateway::device::guard::Unguarded;
 use tidegate_gateway::device::memory::{Cable, End, cable};
 use tidegate_gateway::device::port::Port;
-use tidegate_gateway::path::gate::{Account, Gate, Next};
+use tidegate_gateway::path::gate::{Gate, Next};
 use tidegate_gateway::path::sort::{Class, deal};
-use tidegate_gateway::run::plan::{Plan, Secret, Settings, Way};
+use tidegate_gateway::run::plan::{Plan, Settings};
+use tidegate_gateway::run::way::{Secret, Way};
+use tidegate_gateway::watch::counters::Account;
 use tidegate_gateway::watch::counters::{Counters, Loss, Tally};
-use tidegate_gateway::watch::observer::Witness;
+use tidegate_gateway::watch::observer::Observer;
 use tidegate_gateway::watch::sample::Sample;
 use tidegate_packet::{Frame, LinkType};
 
@@ -27,7 +29,7 @@ pub struct Fates {
     pub lost: HashMap<&'static str, u64>,
 }
 
-impl Witness for &mut Fates {
+impl Observer for &mut Fates {
     fn sent(&mut self, _: Time, _: Span, mark: Option<MarkReason>, frame: &[u8]) {
         let ecn = Frame::parse(LinkType::Ethernet, frame, frame.len() as u32).ecn;
         assert!(mark.is_none() || ecn == Ecn::Ce, "told as marked with {ecn:?}");
@@ -80,7 +82,7 @@ pub fn wide_cable() -> (End, End) {
 }
 
 /// Has `gate` do all that is to be done from `now` up to `then`; the time that it is afterwards.
-pub fn turn<W: Witness>(gate: &mut Gate<End, End, W>, mut now: Time, then: Time) -> Time {
+pub fn turn<W: Observer>(gate: &mut Gate<End, End, W>, mut now: Time, then: Time) -> Time {
     loop {
         match gate.turn(now, &mut Unguarded) {
             Next::Now => {}

@@ -2,34 +2,18 @@
 use serde_json::{Map, Value, json};
 use tidegate::{Bytes, MarkReason, Span};
 use tidegate_gateway::machine::failopen::Passed;
-use tidegate_gateway::path::gate::Account;
-use tidegate_gateway::watch::counters::{Counters, Loss, Tally};
+use tidegate_gateway::watch::counters::{Account, Counters, Loss, Tally};
 use tidegate_gateway::watch::record::Recorded;
 use tidegate_report::{Figure, human};
 
-use super::run::Ended;
+use super::notes::Links;
+use super::ready::Ended;
 use crate::failure::Failure;
 use crate::manual::{Block, Page};
 use crate::output;
 
 /// A plan as pairs of a name and a text.
 pub type Lines = Vec<(String, String)>;
-
-/// How many links were asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Links {
-    /// One: its document is an object.
-    One,
-    /// Several: their documents are a list, even if of some there is none.
-    Several,
-}
-
-impl Links {
-    /// Of so many.
-    pub fn of(count: usize) -> Links {
-        if count > 1 { Links::Several } else { Links::One }
-    }
-}
 
 /// Prints plans, one for each link: as JSON an object, or a list of them if there are several.
 ///

@@ -6,8 +6,9 @@ use tidegate::config::{Params, Value};
 use tidegate::units::UnitError;
 use tidegate::{Bytes, ConfigError, Rate, Size, Span, params};
 use tidegate_gateway::path::sort::Class;
-use tidegate_gateway::run::plan::{Settings, Way};
+use tidegate_gateway::run::plan::Settings;
 use tidegate_gateway::run::pump::Waits;
+use tidegate_gateway::run::way::Way;
 use tidegate_gateway::watch::offenders::Rules;
 use tidegate_gateway::watch::socket::Place;
 use tidegate_lab::nearest::did_you_mean;
@@ -16,8 +17,8 @@ use tidegate_lab::reader::{
 };
 use tidegate_lab::{Problem, Problems, QueueSpec};
 
-use super::joint::OnExit;
 use super::link::{DRAIN, LinkConfig, Wanted};
+use super::on_exit::OnExit;
 use super::scrape::{Address, Metrics};
 use crate::failure::Failure;
 

@@ -11,17 +11,9 @@ use tidegate_gateway::machine::preflight::{self, Force, Obstacle, Preflight};
 use tidegate_gateway::machine::rights;
 
 use super::notes::Pen;
+use super::on_exit::OnExit;
 use crate::failure::Failure;
 use crate::output;
-
-/// What the wire does when the gate has stopped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum OnExit {
-    /// The kernel goes on forwarding, unmanaged
-    Open,
-    /// Nothing is forwarded; everything is as it was before
-    Close,
-}
 
 /// What interfaces are looked at for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,15 +6,16 @@ use tidegate::{Bytes, ConfigError, Link, Rate, Size, Span, catalog};
 use tidegate_gateway::path::overhead::Overhead;
 use tidegate_gateway::path::rehash::Rehash;
 use tidegate_gateway::path::sort::{BY_CLASS, Class, deal};
-use tidegate_gateway::run::plan::{Plan, Settings, Way};
+use tidegate_gateway::run::plan::{Plan, Settings};
 use tidegate_gateway::run::pump::Waits;
 use tidegate_gateway::run::wakes;
+use tidegate_gateway::run::way::Way;
 use tidegate_gateway::watch::offenders::Rules;
 use tidegate_lab::replay::default_limit;
 use tidegate_lab::{Place, Problem, Problems, QueueSpec};
 use tidegate_packet::{FlowKey, Prefix};
 
-use super::joint::OnExit;
+use super::on_exit::OnExit;
 use crate::failure::Failure;
 
 /// How long what waits may take to leave at the end, if nobody says otherwise.

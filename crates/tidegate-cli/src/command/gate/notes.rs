@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 
 use time::UtcDateTime;
 
-use super::account::Links;
 use crate::failure::Failure;
 use crate::output;
 
@@ -15,6 +14,22 @@ use crate::output;
 const WAITING: usize = 64;
 /// How long the end may take that is given to what still waits.
 const PATIENCE: Duration = Duration::from_secs(1);
+
+/// How many links were asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Links {
+    /// One: its document is an object.
+    One,
+    /// Several: their documents are a list, even if of some there is none.
+    Several,
+}
+
+impl Links {
+    /// Of so many.
+    pub fn of(count: usize) -> Links {
+        if count > 1 { Links::Several } else { Links::One }
+    }
+}
 
 /// Whither notes go.
 #[derive(Debug)]

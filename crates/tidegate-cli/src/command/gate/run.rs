@@ -10,44 +10,32 @@ use nix::sys::signal::Signal;
 use tidegate::Span;
 use tidegate_gateway::device::ring::Ring;
 use tidegate_gateway::machine::clock;
-use tidegate_gateway::machine::confine;
-use tidegate_gateway::machine::confine::Work;
-use tidegate_gateway::machine::facts::Interface;
+use tidegate_gateway::machine::confine::{self, Work};
 use tidegate_gateway::machine::failopen::Passed;
 use tidegate_gateway::machine::host;
 use tidegate_gateway::machine::rights;
-use tidegate_gateway::path::gate::{Account, Gate};
-use tidegate_gateway::run::plan::{Plan, Secret, Way};
-use tidegate_gateway::run::pump::{Change, News, Orders, Side, Wish, is_gone, pump};
-use tidegate_gateway::watch::monitor::Desk;
-use tidegate_gateway::watch::record::{Recorded, Recorder, Recording};
+use tidegate_gateway::path::gate::Gate;
+use tidegate_gateway::run::pump::{Change, Commands, Event, Request, Side, is_gone, pump};
+use tidegate_gateway::run::way::{Secret, Way};
+use tidegate_gateway::watch::counters::Account;
+use tidegate_gateway::watch::monitor::Monitor;
+use tidegate_gateway::watch::record::{Recorder, Recording};
 use tidegate_gateway::watch::sample::{Sampler, samples};
 
-use super::account::Links;
 use super::config::Source;
 use super::joint::Joint;
 use super::link::LinkConfig;
-use super::notes::{self, Notes, Pen};
+use super::notes::{self, Links, Notes, Pen};
+use super::ready::{Ended, Ready};
 use super::scrape::Metrics;
 use super::service::{Manager, Pulse};
 use super::signals;
 use super::view::{self, View};
-use super::watch::{Event, Running, Teller, Watch, Wished};
+use super::watch::{Message, Requested, Running, Teller, Watch};
 use crate::failure::Failure;
 
 /// A gate between two interfaces of the kernel.
 type Live = Gate<Ring, Ring, Option<Recorder>>;
-
-/// A link whose interfaces may be joined.
-#[derive(Clone, Debug)]
-pub struct Ready {
-    /// What was asked for.
-    pub config: LinkConfig,
-    /// What is to be done.
-    pub plan: Plan,
-    /// Its interfaces.
-    pub ends: [Interface; 2],
-}
 
 /// What holds for all links.
 #[derive(Clone, Copy, Debug)]
@@ -62,24 +50,6 @@ pub struct Together<'a> {
     pub duration: Option<Span>,
     /// How often to tell how things stand.
     pub status: Option<Span>,
-}
-
-/// A gate that has ended.
-#[derive(Debug)]
-pub struct Ended {
-    /// What was asked for, at the end.
-    pub config: LinkConfig,
-    /// What was done, at the end.
-    pub plan: Plan,
-    /// How long.
-    pub span: Span,
-    /// What became of the frames.
-    pub account: Account,
-    /// What the kernel's program did with those that came in by the one interface and by the
-    /// other.
-    pub passed: [Passed; 2],
-    /// What was recorded.
-    pub recorded: Option<Recorded>,
 }
 
 /// How all of them ended.
@@ -104,9 +74,9 @@ struct Started {
 /// # Errors
 /// One cannot start; then none does.
 pub fn run(links: Vec<Ready>, together: Together<'_>) -> Result<Outcome, Failure> {
-    let (to, events) = channel();
-    let (teller, wished) = (Teller::new(to), Wished::default());
-    listen(together.file, teller.clone(), wished.clone())?;
+    let (to, messages) = channel();
+    let (teller, requested) = (Teller::new(to), Requested::default());
+    listen(together.file, teller.clone(), requested.clone())?;
     let how_many = Links::of(links.len());
     // Threads that need nothing of what a start needs are begun by one that has given it up.
     let (notes, manager) = apart(|| Ok((Notes::new(how_many)?, Manager::new()?)))?;
@@ -118,9 +88,9 @@ pub fn run(links: Vec<Ready>, together: Together<'_>) -> Result<Outcome, Failure
     let gates = opened.collect::<Result<Vec<_>, _>>()?;
     let whose = |link: &Ready| notes::whose(how_many, &link.config.name);
     let names = links.iter().map(|link| link.config.name.clone()).collect();
-    let (desk, samplers) = desk(&links);
+    let (monitor, samplers) = monitor(&links);
     let pen = notes.pen();
-    let view = apart(|| View::open(&desk, socket, metrics, names, pen))?;
+    let view = apart(|| View::open(&monitor, socket, metrics, names, pen))?;
     // Before anything is taken over, since it takes as long as the memory is large. Where the
     // system refuses, so be it.
     let _ = host::keep_memory();
@@ -144,20 +114,27 @@ pub fn run(links: Vec<Ready>, together: Together<'_>) -> Result<Outcome, Failure
                 pen: notes.pen().of(&link.config.name),
                 changes,
                 sampler,
-                wished: wished.clone(),
+                requested: requested.clone(),
                 pulse,
             };
             // The others are not to run on without it.
-            threads.push(spawn(scope, started, ordered).inspect_err(|_| wished.end())?);
+            threads.push(spawn(scope, started, ordered).inspect_err(|_| requested.end())?);
             running.push(Running::new(link, secret, change, felt));
         }
         // All that is left to this thread is to tell, and to have the file read. What it keeps, if
         // the kernel refuses, it does not use.
         let _ =
             confine::keep_for(if together.file.is_some() { Work::Reloads } else { Work::Other });
-        let watch =
-            Watch::new(running, together.file.cloned(), desk, wished, teller, notes.pen(), manager);
-        let links = watch.until_all_are_over(&events);
+        let watch = Watch::new(
+            running,
+            together.file.cloned(),
+            monitor,
+            requested,
+            teller,
+            notes.pen(),
+            manager,
+        );
+        let links = watch.until_all_are_over(&messages);
         let mut outcome = Outcome { ended: vec![], failed: vec![], notes };
         for (link, thread) in links.into_iter().zip(threads) {
             match thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)) {
@@ -177,7 +154,7 @@ fn apart<T: Send>(work: impl FnOnce() -> Result<T, Failure> + Send) -> Result<T,
 }
 
 /// Where what the gates sample comes together, and what each gives it away by.
-fn desk(links: &[Ready]) -> (Arc<Desk>, Vec<Sampler>) {
+fn monitor(links: &[Ready]) -> (Arc<Monitor>, Vec<Sampler>) {
     let of = |link: &Ready| {
         let settings = link.plan.settings();
         let (sampler, samples) =
@@ -185,18 +162,18 @@ fn desk(links: &[Ready]) -> (Arc<Desk>, Vec<Sampler>) {
         ((link.config.name.clone(), link.plan.clone(), samples), sampler)
     };
     let (told, samplers): (Vec<_>, Vec<_>) = links.iter().map(of).unzip();
-    (Arc::new(Desk::new(clock::now(), told)), samplers)
+    (Arc::new(Monitor::new(clock::now(), told)), samplers)
 }
 
-/// From here on SIGHUP, if there is a `file`, has it read again, and every other signal wishes the
+/// From here on SIGHUP has the `file`, if there is one, read again. Every other signal requests the
 /// end. That needs nobody but who hears the signal.
-fn listen(file: Option<&Source>, teller: Teller, wished: Wished) -> Result<(), Failure> {
+fn listen(file: Option<&Source>, teller: Teller, requested: Requested) -> Result<(), Failure> {
     let reads = file.is_some();
     signals::listen(move |signal| match signal {
-        Signal::SIGHUP if reads => teller.tell(Event::ReadAgain),
+        Signal::SIGHUP if reads => teller.tell(Message::ReadAgain),
         _ => {
-            wished.raise();
-            teller.tell(Event::Ending)
+            requested.raise();
+            teller.tell(Message::Ending)
         }
     })
 }
@@ -276,7 +253,7 @@ struct Ordered<'a> {
     pen: Pen,
     changes: Receiver<Box<Change>>,
     sampler: Sampler,
-    wished: Wished,
+    requested: Requested,
     /// Whither it shows that it moves.
     pulse: Pulse,
 }
@@ -290,7 +267,7 @@ struct Over {
 
 impl Drop for Over {
     fn drop(&mut self) {
-        self.teller.tell(Event::Over(self.number, self.why.take()));
+        self.teller.tell(Message::Over(self.number, self.why.take()));
     }
 }
 
@@ -324,31 +301,31 @@ fn move_frames(
     let _ = host::come_first();
     let _ = confine::keep_for(Work::Frames);
     let Ordered {
-        number, link, together, teller, pen, changes, mut sampler, wished, pulse, ..
+        number, link, together, teller, pen, changes, mut sampler, requested, pulse, ..
     } = ordered;
     let gone = std::cell::Cell::new(None);
-    let wish = || {
+    let request = || {
         pulse.beat();
-        match (gone.get(), wished.now()) {
-            (None, Wished::GO_ON) => Wish::GoOn,
-            (None, Wished::DRAIN) => Wish::Drain,
-            _ => Wish::End,
+        match (gone.get(), requested.now()) {
+            (None, Requested::GO_ON) => Request::GoOn,
+            (None, Requested::DRAIN) => Request::Drain,
+            _ => Request::End,
         }
     };
-    let tell = &mut |news| {
-        gone.set(gone.get().or(taken_away(&news)));
-        teller.news(number, news);
+    let tell = &mut |event| {
+        gone.set(gone.get().or(taken_away(&event)));
+        teller.event(number, event);
     };
-    let orders = Orders {
+    let commands = Commands {
         waits: link.waits,
         duration: together.duration,
         status: together.status,
         drain: link.drain,
         changes: Some(&changes),
         sampler: Some(&mut sampler),
-        ..Orders::new(&wish, tell)
+        ..Commands::new(&request, tell)
     };
-    let pumped = pump(&mut gate, &mut joint, orders);
+    let pumped = pump(&mut gate, &mut joint, commands);
     let passed = joint.passed();
     let parted = match gone.get() {
         None => joint.part(&pen),
@@ -366,13 +343,13 @@ fn move_frames(
     if unmanaged > 0 {
         pen.note(format!("{unmanaged} frames were forwarded by the kernel meanwhile, unmanaged"));
     }
-    Ok((span, gate.account(), passed, gate.into_witness()))
+    Ok((span, gate.account(), passed, gate.into_observer()))
 }
 
-/// The interface that was taken away, if these are such news.
-fn taken_away(news: &News) -> Option<Side> {
-    match news {
-        News::Trouble(side, error) if is_gone(error) => Some(*side),
+/// The interface that was taken away, if the event says so.
+fn taken_away(event: &Event) -> Option<Side> {
+    match event {
+        Event::Trouble(side, error) if is_gone(error) => Some(*side),
         _ => None,
     }
 }

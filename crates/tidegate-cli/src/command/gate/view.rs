@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use tidegate_gateway::machine::clock;
 use tidegate_gateway::watch::metrics::serve::Listener;
-use tidegate_gateway::watch::monitor::{Desk, Moment};
+use tidegate_gateway::watch::monitor::{Moment, Monitor};
 use tidegate_gateway::watch::socket::{Serving, Socket};
 
 use super::notes::Pen;
@@ -34,19 +34,19 @@ pub fn socket(path: &Path) -> Result<Socket, Failure> {
 }
 
 impl View {
-    /// Shows what comes to `desk`: at `socket`, by `metrics`, and by `pen` with the link's name of
+    /// Shows what comes to `monitor`: at `socket`, by `metrics`, and by `pen` with the link's name of
     /// `names`.
     ///
     /// # Errors
     /// The system refuses a thread.
     pub fn open(
-        desk: &Arc<Desk>,
+        monitor: &Arc<Monitor>,
         socket: Option<Socket>,
         metrics: Option<Listener>,
         names: Vec<String>,
         pen: Pen,
     ) -> Result<View, Failure> {
-        let shown = Arc::clone(desk);
+        let shown = Arc::clone(monitor);
         let snapshot =
             move || shown.snapshot(Moment { now: clock::now(), wall: SystemTime::now() });
         metrics.map(|listener| scrape::serve(listener, snapshot.clone())).transpose()?;
@@ -54,13 +54,13 @@ impl View {
         let _serving =
             socket.map(|socket| socket.serve(document)).transpose().map_err(Failure::runtime)?;
         let (ends, ended) = channel();
-        let desk = Arc::clone(desk);
+        let monitor = Arc::clone(monitor);
         let pens: Vec<Pen> = names.iter().map(|name| pen.of(name)).collect();
         drop(pen);
         let take_in = move || {
             while ended.recv_timeout(EVERY) == Err(RecvTimeoutError::Timeout) {
-                for (number, event) in desk.take_in() {
-                    pens[number].note(event.to_string());
+                for (number, alarm) in monitor.take_in() {
+                    pens[number].note(alarm.to_string());
                 }
             }
         };

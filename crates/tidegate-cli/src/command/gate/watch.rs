@@ -1,5 +1,5 @@
-//! What looks after gates that run: it tells their news and has their file read again. The end does
-//! not wait for it: that is wished by whoever hears the signal.
+//! What looks after gates that run: it reports their events and has their file read again. The end
+//! does not wait for it: the thread that receives the signal requests it.
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
@@ -8,25 +8,25 @@ use std::time::Duration;
 
 use tidegate_gateway::machine::clock;
 use tidegate_gateway::machine::host;
-use tidegate_gateway::run::plan::Secret;
-use tidegate_gateway::run::pump::{Change, News, Side};
-use tidegate_gateway::watch::monitor::Desk;
+use tidegate_gateway::run::pump::{Change, Event, Side};
+use tidegate_gateway::run::way::Secret;
+use tidegate_gateway::watch::monitor::Monitor;
 
 use super::account;
 use super::config::{Config, Source};
 use super::notes::Pen;
-use super::run::Ready;
+use super::ready::Ready;
 use super::service::{Felt, Heart, Manager};
 use crate::failure::Failure;
 
-/// How many news may wait to be told; what comes then is not told.
-const NEWS: usize = 64;
+/// How many events may wait to be reported. Further ones are not reported.
+const EVENTS: usize = 64;
 
-/// What is wished of all gates: a number that every signal to end raises.
+/// What is requested of all gates: a number that every signal to end raises.
 #[derive(Clone, Debug, Default)]
-pub struct Wished(Arc<AtomicU8>);
+pub struct Requested(Arc<AtomicU8>);
 
-impl Wished {
+impl Requested {
     /// Go on.
     pub const GO_ON: u8 = 0;
     /// Let leave what waits.
@@ -34,16 +34,16 @@ impl Wished {
     /// End at once.
     const END: u8 = 2;
 
-    /// One wishes the end. However often they do it stays the end.
+    /// Requests the end. Further calls change nothing.
     pub fn raise(&self) {
-        let _ = self
-            .0
-            .fetch_update(Relaxed, Relaxed, |wish| Some(wish.saturating_add(1).min(Wished::END)));
+        let _ = self.0.fetch_update(Relaxed, Relaxed, |request| {
+            Some(request.saturating_add(1).min(Requested::END))
+        });
     }
 
     /// All are to end at once.
     pub fn end(&self) {
-        self.0.store(Wished::END, Relaxed);
+        self.0.store(Requested::END, Relaxed);
     }
 
     /// Which of the above it is.
@@ -53,15 +53,15 @@ impl Wished {
 }
 
 /// What the watch hears.
-pub enum Event {
+pub enum Message {
     /// The file is to be read again.
     ReadAgain,
-    /// The end is wished.
+    /// The end is requested.
     Ending,
     /// What it says, read and laid out.
     Renewed(Result<Vec<Renewed>, Failure>),
     /// Of the link of this number.
-    News(usize, News),
+    Event(usize, Event),
     /// The link of this number has ended, and why, if it failed.
     Over(usize, Option<String>),
 }
@@ -72,27 +72,27 @@ type Renewed = (Ready, Box<Change>);
 /// Tells the watch, and never waits for it.
 #[derive(Clone)]
 pub struct Teller {
-    to: Sender<Event>,
+    to: Sender<Message>,
     untold: Arc<AtomicUsize>,
 }
 
 impl Teller {
     /// Tells whoever receives from the other end of `to`.
-    pub fn new(to: Sender<Event>) -> Teller {
+    pub fn new(to: Sender<Message>) -> Teller {
         Teller { to, untold: Arc::default() }
     }
 
     /// Whether somebody hears it.
-    pub fn tell(&self, event: Event) -> bool {
-        self.to.send(event).is_ok()
+    pub fn tell(&self, message: Message) -> bool {
+        self.to.send(message).is_ok()
     }
 
-    /// Tells news, if few wait to be told. What a gate needed before a change goes in any case: it
+    /// Reports an event, if few wait to be reported. What a gate needed before a change goes in any case: it
     /// may be gigabytes, and to free them here would keep frames waiting.
-    pub fn news(&self, number: usize, news: News) {
-        if matches!(news, News::Changed(..)) || self.untold.load(Relaxed) < NEWS {
+    pub fn event(&self, number: usize, event: Event) {
+        if matches!(event, Event::Changed(..)) || self.untold.load(Relaxed) < EVENTS {
             self.untold.fetch_add(1, Relaxed);
-            self.tell(Event::News(number, news));
+            self.tell(Message::Event(number, event));
         }
     }
 }
@@ -137,8 +137,8 @@ enum Reading {
 pub struct Watch {
     links: Vec<Running>,
     file: Option<Source>,
-    desk: Arc<Desk>,
-    wished: Wished,
+    monitor: Arc<Monitor>,
+    requested: Requested,
     teller: Teller,
     pen: Pen,
     reading: Reading,
@@ -152,12 +152,12 @@ pub struct Watch {
 const LONG: Duration = Duration::from_secs(3600);
 
 impl Watch {
-    /// Looks after `links`, which `file` was read for; `desk` and `manager` are to hear of them.
+    /// Looks after `links`, which `file` was read for; `monitor` and `manager` are to hear of them.
     pub fn new(
         links: Vec<Running>,
         file: Option<Source>,
-        desk: Arc<Desk>,
-        wished: Wished,
+        monitor: Arc<Monitor>,
+        requested: Requested,
         teller: Teller,
         pen: Pen,
         manager: Manager,
@@ -166,8 +166,8 @@ impl Watch {
         Watch {
             links,
             file,
-            desk,
-            wished,
+            monitor,
+            requested,
             teller,
             pen,
             reading: Reading::No,
@@ -178,27 +178,27 @@ impl Watch {
     }
 
     /// Does so until all have ended; what each was in the end.
-    pub fn until_all_are_over(mut self, events: &Receiver<Event>) -> Vec<Ready> {
+    pub fn until_all_are_over(mut self, messages: &Receiver<Message>) -> Vec<Ready> {
         let mut running = self.links.len();
         self.manager.ready(&self.names());
         while running > 0 {
             self.heart.look(&self.manager);
-            let event = match events.recv_timeout(self.heart.rest().unwrap_or(LONG)) {
-                Ok(event) => event,
+            let message = match messages.recv_timeout(self.heart.rest().unwrap_or(LONG)) {
+                Ok(message) => message,
                 Err(RecvTimeoutError::Timeout) => continue,
                 Err(RecvTimeoutError::Disconnected) => break,
             };
-            match event {
-                Event::ReadAgain => self.read_again(),
-                Event::Ending => self.manager.stopping(),
-                Event::Renewed(renewed) => self.go_on_as(renewed),
-                Event::News(number, news) => {
+            match message {
+                Message::ReadAgain => self.read_again(),
+                Message::Ending => self.manager.stopping(),
+                Message::Renewed(renewed) => self.go_on_as(renewed),
+                Message::Event(number, event) => {
                     self.teller.untold.fetch_sub(1, Relaxed);
-                    self.news(number, news);
+                    self.event(number, event);
                 }
-                Event::Over(number, why) => {
+                Message::Over(number, why) => {
                     running -= 1;
-                    self.desk.ended(number);
+                    self.monitor.ended(number);
                     // Of the last one it is told at the end, which is now.
                     if let Some(why) = why.filter(|_| running > 0) {
                         self.pen.note(format!("error: {why}\nthe other links go on"));
@@ -210,31 +210,31 @@ impl Watch {
         self.links.into_iter().map(|link| link.now).collect()
     }
 
-    /// Tells news.
-    fn news(&mut self, number: usize, news: News) {
+    /// Reports an event.
+    fn event(&mut self, number: usize, event: Event) {
         let link = &mut self.links[number];
-        if let News::Changed(..) = news
+        if let Event::Changed(..) = event
             && let Some(next) = link.next.take()
         {
             link.now = next;
         }
         let config = &link.now.config;
         let name = |side: Side| [&config.settings.inner, &config.settings.outer][side as usize];
-        self.pen.of(&config.name).note(match news {
-            News::Status(span, account) => account::status(span, &account),
-            News::Trouble(side, error) => format!("{}: {error}; frames for it are lost meanwhile", name(side)),
-            News::Well(side) => format!("{}: well again", name(side)),
-            News::Altered(side, what) => format!("{}: {what}", name(side)),
-            News::Unfinished(side) => format!(
+        self.pen.of(&config.name).note(match event {
+            Event::Status(span, account) => account::status(span, &account),
+            Event::Trouble(side, error) => format!("{}: {error}; frames for it are lost meanwhile", name(side)),
+            Event::Well(side) => format!("{}: well again", name(side)),
+            Event::Altered(side, what) => format!("{}: {what}", name(side)),
+            Event::Unfinished(side) => format!(
                 "{}: frames come with checksums that their sender left to hardware, and receivers will find them damaged; \
                  turn that off at the sender: ethtool -K ITS_INTERFACE tx off",
                 name(side)
             ),
-            News::Lapsed(frames) => format!(
+            Event::Lapsed(frames) => format!(
                 "we were stopped, and the kernel forwarded: {frames} frames that it has sent on were thrown away"
             ),
-            News::Changed(relics, held) => {
-                drop(relics);
+            Event::Changed(superseded, held) => {
+                drop(superseded);
                 format!("goes on as the file says now; {held} frames waited and wait still")
             }
         });
@@ -255,7 +255,7 @@ impl Watch {
         let links: Vec<_> = self.links.iter().map(|link| (link.now.clone(), link.secret)).collect();
         let teller = self.teller.clone();
         let read = move || {
-            teller.tell(Event::Renewed(renewed(&file, links)));
+            teller.tell(Message::Renewed(renewed(&file, links)));
         };
         match thread::Builder::new().name("file".into()).spawn(read) {
             Ok(_) => self.reading = Reading::Yes,
@@ -265,7 +265,7 @@ impl Watch {
 
     /// Whether the gates are ending, which is told then.
     fn is_ending(&self) -> bool {
-        let ending = self.wished.now() != Wished::GO_ON;
+        let ending = self.requested.now() != Requested::GO_ON;
         if ending {
             self.pen.note("the gate is ending; the file was not heeded");
         }
@@ -281,17 +281,17 @@ impl Watch {
                 for (number, (link, (ready, to))) in self.links.iter_mut().zip(renewed).enumerate()
                 {
                     // Before it goes by that, so that nobody sees new figures beside the old plan.
-                    self.desk.goes_by(number, &ready.plan);
+                    self.monitor.goes_by(number, &ready.plan);
                     // One that has ended needs no change.
                     if link.change.send(to).is_ok() {
                         link.next = Some(ready);
                     }
                 }
-                self.desk.reloaded();
+                self.monitor.reloaded();
             }
             Err(why) => {
                 let why = why.why();
-                self.desk.refused(&why);
+                self.monitor.refused(&why);
                 self.pen.note(format!(
                     "error: {why}\nthe file was not heeded; everything goes on as before"
                 ));
@@ -310,7 +310,7 @@ impl Watch {
     /// The file was read again, and how things stand is `status`.
     fn have_read(&mut self, status: &str) {
         self.reading = Reading::No;
-        if self.wished.now() == Wished::GO_ON {
+        if self.requested.now() == Requested::GO_ON {
             self.manager.ready(status);
         }
         if std::mem::take(&mut self.again) {

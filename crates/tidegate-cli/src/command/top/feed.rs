@@ -28,7 +28,7 @@ const WAITING: usize = 16;
 
 /// What is heard of a gate.
 #[derive(Clone, Debug)]
-pub enum News {
+pub enum Update {
     /// How it is.
     Snapshot(Box<Snapshot>),
     /// There is none, or none any more: why.
@@ -120,28 +120,28 @@ pub fn read(line: &str) -> Result<Snapshot, String> {
 ///
 /// # Errors
 /// The system refuses a thread.
-pub fn follow(socket: &Path) -> Result<Receiver<News>, Failure> {
-    let (to, news) = sync_channel(WAITING);
+pub fn follow(socket: &Path) -> Result<Receiver<Update>, Failure> {
+    let (to, updates) = sync_channel(WAITING);
     let socket = PathBuf::from(socket);
     let work = move || {
         loop {
             let Err(why) = Feed::open(&socket).and_then(|mut feed| -> Result<(), String> {
                 loop {
-                    if to.send(News::Snapshot(Box::new(feed.snapshot()?))).is_err() {
+                    if to.send(Update::Snapshot(Box::new(feed.snapshot()?))).is_err() {
                         return Ok(());
                     }
                 }
             }) else {
                 return;
             };
-            if to.send(News::Gone(why)).is_err() {
+            if to.send(Update::Gone(why)).is_err() {
                 return;
             }
             thread::sleep(AGAIN);
         }
     };
     thread::Builder::new().name("feed".into()).spawn(work).map_err(Failure::runtime)?;
-    Ok(news)
+    Ok(updates)
 }
 
 #[cfg(test)]
@@ -196,10 +196,10 @@ mod tests {
     fn one_gate_is_followed_after_the_other() {
         let (_home, path) =
             gate(|mut stream| stream.write_all(line().as_bytes()).unwrap_or_default());
-        let news = follow(&path).unwrap();
+        let updates = follow(&path).unwrap();
         for _ in 0..2 {
-            assert!(matches!(news.recv(), Ok(News::Snapshot(_))));
-            assert!(matches!(news.recv(), Ok(News::Gone(why)) if why == "the gate has ended"));
+            assert!(matches!(updates.recv(), Ok(Update::Snapshot(_))));
+            assert!(matches!(updates.recv(), Ok(Update::Gone(why)) if why == "the gate has ended"));
         }
     }
 }

@@ -7,12 +7,12 @@ use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event};
 
 use super::feed;
-use super::model::{Model, Wish};
+use super::model::{Action, Model};
 use super::view;
 use crate::failure::Failure;
 use crate::interrupt;
 
-/// How long a key, news or a signal may wait to be heeded.
+/// How long a key, an update or a signal may wait to be heeded.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Shows the gate that listens at `socket` until somebody has seen enough.
@@ -25,13 +25,13 @@ pub fn show(socket: &Path) -> Result<(), Failure> {
     }
     // A signal only asks; the terminal is given back below.
     interrupt::listen_and_tidy();
-    let news = feed::follow(socket)?;
+    let updates = feed::follow(socket)?;
     let mut model = Model::of(socket);
     let mut screen = Screen::open().map_err(Failure::runtime)?;
     let mut stale = true;
     while !interrupt::asked() {
-        for news in news.try_iter() {
-            model.hear(news);
+        for updates in updates.try_iter() {
+            model.hear(updates);
             stale = true;
         }
         if stale {
@@ -41,7 +41,7 @@ pub fn show(socket: &Path) -> Result<(), Failure> {
         if event::poll(LOOK).map_err(Failure::runtime)? {
             stale = true;
             if let Event::Key(key) = event::read().map_err(Failure::runtime)?
-                && model.press(key) == Wish::Leave
+                && model.press(key) == Action::Leave
             {
                 return Ok(());
             }

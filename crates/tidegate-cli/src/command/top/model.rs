@@ -6,7 +6,7 @@ use std::path::Path;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use tidegate_gateway::watch::snapshot::{Link, Snapshot};
 
-use super::feed::News;
+use super::feed::Update;
 use super::rates::{self, Both, Rate};
 
 /// How many seconds are remembered.
@@ -14,7 +14,7 @@ const REMEMBERED: usize = 600;
 
 /// What somebody wants who pressed a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wish {
+pub enum Action {
     /// To see more.
     Stay,
     /// Enough.
@@ -48,10 +48,10 @@ impl Model {
     }
 
     /// Takes in what is heard.
-    pub fn hear(&mut self, news: News) {
-        match news {
-            News::Gone(why) => self.gone = Some(why),
-            News::Snapshot(snapshot) => self.see(*snapshot),
+    pub fn hear(&mut self, updates: Update) {
+        match updates {
+            Update::Gone(why) => self.gone = Some(why),
+            Update::Snapshot(snapshot) => self.see(*snapshot),
         }
     }
 
@@ -81,15 +81,15 @@ impl Model {
     }
 
     /// Heeds a key.
-    pub fn press(&mut self, key: KeyEvent) -> Wish {
+    pub fn press(&mut self, key: KeyEvent) -> Action {
         if key.kind == KeyEventKind::Release {
-            return Wish::Stay;
+            return Action::Stay;
         }
         let links = self.last.as_ref().map_or(1, |last| last.links.len().max(1));
         match key.code {
-            KeyCode::Char('q') | KeyCode::Esc => return Wish::Leave,
+            KeyCode::Char('q') | KeyCode::Esc => return Action::Leave,
             KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => {
-                return Wish::Leave;
+                return Action::Leave;
             }
             KeyCode::Tab | KeyCode::Right | KeyCode::Down => {
                 self.chosen = (self.chosen + 1) % links
@@ -99,7 +99,7 @@ impl Model {
             }
             _ => {}
         }
-        Wish::Stay
+        Action::Stay
     }
 
     /// Which link is shown.
@@ -133,11 +133,11 @@ mod tests {
     }
 
     fn see(model: &mut Model, snapshot: &Snapshot) {
-        model.hear(News::Snapshot(Box::new(snapshot.clone())));
+        model.hear(Update::Snapshot(Box::new(snapshot.clone())));
     }
 
     fn press(model: &mut Model, code: KeyCode) -> &str {
-        assert_eq!(model.press(KeyEvent::new(code, KeyModifiers::NONE)), Wish::Stay);
+        assert_eq!(model.press(KeyEvent::new(code, KeyModifiers::NONE)), Action::Stay);
         &model.link().unwrap().name
     }
 
@@ -152,7 +152,7 @@ mod tests {
         see(&mut model, &grow(&second, 1.0));
         assert_eq!(model.past().unwrap()[0], [[398_400_000, 99_720_000], [0, 0]]);
         // It is the same gate that is heard again.
-        model.hear(News::Gone("silent".into()));
+        model.hear(Update::Gone("silent".into()));
         see(&mut model, &grow(&second, 2.0));
         assert_eq!((&model.gone, model.past().unwrap()[0].len()), (&None, 3));
         let mut other = grow(&second, 3.0);
@@ -175,7 +175,7 @@ mod tests {
     #[test]
     fn keys_go_round_the_links_and_a_reload_does_not_change_which_is_shown() {
         let mut model = model();
-        assert_eq!(model.press(KeyCode::Tab.into()), Wish::Stay, "there is none yet");
+        assert_eq!(model.press(KeyCode::Tab.into()), Action::Stay, "there is none yet");
         see(&mut model, &gate());
         assert_eq!(model.link().unwrap().name, "west");
         assert_eq!(press(&mut model, KeyCode::Tab), "lab");
@@ -196,8 +196,8 @@ mod tests {
         let mut model = model();
         let control = KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL);
         for key in [KeyCode::Char('q').into(), KeyCode::Esc.into(), control] {
-            assert_eq!(model.press(key), Wish::Leave, "{key:?}");
+            assert_eq!(model.press(key), Action::Leave, "{key:?}");
         }
-        assert_eq!(model.press(KeyCode::Char('c').into()), Wish::Stay);
+        assert_eq!(model.press(KeyCode::Char('c').into()), Action::Stay);
     }
 }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use tidegate::catalog::AnyQueue;
 use tidegate::{DropReason, MarkReason, Packet, Qdisc, Rng, Sink, Span, Time};
 use tidegate_gateway::path::rehash::Keys;
-use tidegate_gateway::run::plan::Secret;
+use tidegate_gateway::run::way::Secret;
 use tidegate_packet::FlowHasher;
 
 use super::{Aim, LEN, Target, any_flow, hasher, user};
@@ -180,7 +180,7 @@ struct Line {
     arriving: Vec<u32>,
     order: Rng,
     /// What users will hear: when, who, and whether the packet arrived.
-    news: VecDeque<(Time, u32, bool)>,
+    event: VecDeque<(Time, u32, bool)>,
     lost: Lost,
     /// Packets of users that arrived.
     got: u64,
@@ -204,7 +204,7 @@ impl Line {
         let (queue, keys) = (target.queue(secret), Keys::new(target.rehash, secret.seed, SLOTS));
         let (free, numbers) = ((0..SLOTS).collect(), vec![0; SLOTS as usize]);
         let (now, slot, got, order) = (Time::ZERO, 0, 0, Rng::from_seed(dice.bits()));
-        let (arriving, news, lost, waited) = Default::default();
+        let (arriving, event, lost, waited) = Default::default();
         Line {
             queue,
             keys,
@@ -216,7 +216,7 @@ impl Line {
             slot,
             arriving,
             order,
-            news,
+            event,
             lost,
             got,
             waited,
@@ -244,7 +244,8 @@ impl Line {
             more(self, slot);
             self.offer_by_chance();
             if let Some(pkt) = self.queue.dequeue(self.now, &mut self.lost) {
-                let arrived = self.keys.left(pkt.slot).map_or(pkt.arrived, |elder| elder.arrived);
+                let arrived =
+                    self.keys.left(pkt.slot).map_or(pkt.arrived, |earlier| earlier.arrived);
                 self.ended(pkt.slot, Some(self.now.since(arrived)));
             }
             self.hear_losses();
@@ -255,9 +256,9 @@ impl Line {
 
     fn tell_users(&mut self) {
         while let Some(&(when, number, arrived)) =
-            self.news.front().filter(|news| news.0 <= self.now)
+            self.event.front().filter(|event| event.0 <= self.now)
         {
-            self.news.pop_front();
+            self.event.pop_front();
             self.users[number as usize].hears(when, arrived);
         }
     }
@@ -295,7 +296,7 @@ impl Line {
         let number = self.numbers[slot as usize];
         if number < USERS as u32 {
             self.got += u64::from(after.is_some());
-            self.news.push_back((self.now + ROUND_TRIP, number, after.is_some()));
+            self.event.push_back((self.now + ROUND_TRIP, number, after.is_some()));
         } else {
             self.waited.push((number, after));
         }

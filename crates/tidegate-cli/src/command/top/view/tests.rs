@@ -7,14 +7,14 @@ use ratatui::crossterm::event::KeyCode;
 use ratatui::style::Color;
 use tidegate_gateway::watch::snapshot::Snapshot;
 
-use super::super::feed::News;
+use super::super::feed::Update;
 use super::super::sample::{flooded, gate, grow};
 use super::*;
 
 /// What is known after these snapshots.
 fn model(heard: impl IntoIterator<Item = Snapshot>) -> Model {
     let mut model = Model::of(Path::new("/run/tidegate/gate.sock"));
-    heard.into_iter().for_each(|snapshot| model.hear(News::Snapshot(Box::new(snapshot))));
+    heard.into_iter().for_each(|snapshot| model.hear(Update::Snapshot(Box::new(snapshot))));
     model
 }
 
@@ -164,7 +164,7 @@ fn a_wide_one_has_both_directions_side_by_side() {
 fn no_size_is_too_small_or_too_large() {
     let models = [model([]), model([gate()]), flood(), {
         let mut gone = flood();
-        gone.hear(News::Gone("the gate has ended".into()));
+        gone.hear(Update::Gone("the gate has ended".into()));
         gone
     }];
     for model in &models {
@@ -182,14 +182,14 @@ fn a_gate_that_is_gone_is_said_to_be_gone_and_shown_as_it_was() {
     assert_eq!(waiting[0], "waiting for a gate at /run/tidegate/gate.sock");
     assert!(waiting[1..].iter().all(String::is_empty), "{waiting:?}");
     let mut nowhere = model([]);
-    nowhere.hear(News::Gone("no gate listens at x\n  look elsewhere".into()));
+    nowhere.hear(Update::Gone("no gate listens at x\n  look elsewhere".into()));
     assert_eq!(lines(&nowhere, 80, 10)[..3], ["no gate listens at x", "  look elsewhere", ""]);
     let mut model = flood();
-    model.hear(News::Gone("the gate has ended".into()));
+    model.hear(Update::Gone("the gate has ended".into()));
     let gone = lines(&model, 100, 30);
     line(&gone, "the gate has ended; below is what was heard last");
     line(&gone, "in       398 Mbit/s");
-    model.hear(News::Snapshot(Box::new(grow(&flooded(&gate()), 1.0))));
+    model.hear(Update::Snapshot(Box::new(grow(&flooded(&gate()), 1.0))));
     assert!(!lines(&model, 100, 30).iter().any(|line| line.contains("has ended;")));
 }
 
