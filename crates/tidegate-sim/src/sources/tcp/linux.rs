@@ -30,7 +30,7 @@ impl TcpSender {
         }
         self.end_reduction();
         let prior = self.window.cwnd.min(self.window.most() as f64);
-        self.window.mark(self.found(now));
+        self.window.on_ecn(self.found(now));
         self.window.cwnd = prior;
         if let Some(rack) = &mut self.rack {
             rack.begin(prior);
@@ -43,7 +43,7 @@ impl TcpSender {
     /// A reduction has come to its end.
     fn end_reduction(&mut self) {
         if self.last == Last::Duplicates || self.is_marked() {
-            self.window.recovered();
+            self.window.on_recovered();
             self.last = Last::Recovered;
         }
     }
@@ -68,7 +68,7 @@ impl TcpSender {
     /// The window opens, unless it is on its way down.
     pub(super) fn grow_unless_reducing(&mut self, acked: &Acked) {
         if self.last != Last::Duplicates && !self.is_marked() {
-            self.window.grow(acked);
+            self.window.on_ack(acked);
         }
     }
 

@@ -44,6 +44,7 @@ mod rack;
 mod receiver;
 mod report;
 mod rto;
+mod rules;
 mod sack1;
 mod scoreboard;
 mod selective;
@@ -54,6 +55,7 @@ pub use congestion::*;
 pub(crate) use delayed::{DelayedAck, Wait};
 pub(crate) use receiver::Receiver;
 pub(crate) use report::{Report, Reports};
+pub use rules::Rules;
 pub(crate) use sender::{Output, TcpSender};
 
 /// How a connection finds and repairs losses.
@@ -70,38 +72,6 @@ pub enum Flavor {
     /// The same told by time, with probes of what nothing tells of (RACK-TLP, RFC 8985) and a
     /// window that falls by proportional rate reduction (RFC 9937).
     Rack,
-}
-
-/// Whose rules hold where the RFCs, Linux and ns differ.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rules {
-    /// The RFCs': the data in flight are halved (RFC 5681 eq. 4); recovery ends with cwnd =
-    /// ssthresh; Reno enters recovery at every third duplicate.
-    Rfc,
-    /// ns-2.35's: the congestion window is halved, ssthresh rounded down; recovery ends with cwnd
-    /// where it stands; at most two segments leave per acknowledgement during recovery; Reno
-    /// too enters recovery once per window; a connection whose SYN was lost begins with window
-    /// 1. With selective acknowledgements losses are repaired as by its Sack1, and each block
-    /// makes an acknowledgement 8 bytes longer.
-    Ns2,
-    /// Linux's: as the RFCs', but the least timeout bounds the deviation of the round trip alone,
-    /// so that it is a round trip longer; every partial acknowledgement restarts the timer (RFC
-    /// 6582 §4, "slow but steady"); the congestion window is cut, not the data in flight; a
-    /// timeout in a recovery, or in the round trip of a mark, does not cut again. Reno and CUBIC
-    /// have windows of whole segments, CUBIC its slow start's end from HyStart (ha2011); BBR
-    /// has what Linux has beyond its draft. [`Flavor::Rack`] has Linux's states with it
-    /// (`linux`).
-    Linux,
-    /// ns-1's, for Reno and NewReno: see the [module](self).
-    Ns1,
-}
-
-impl Rules {
-    /// Whether they are those of ns, old or new.
-    #[inline]
-    pub(super) fn is_ns(self) -> bool {
-        matches!(self, Rules::Ns2 | Rules::Ns1)
-    }
 }
 
 /// The parameters of a TCP connection.
@@ -333,11 +303,7 @@ impl Tcp {
     /// What is paced chooses each segment by what it knows to have arrived, and leaves at its own
     /// times.
     fn check_pace(&self) -> Result<(), ConfigError> {
-        let name = match self.congestion {
-            Congestion::Bbr(_) => "BBR",
-            Congestion::Unresponsive(_) => "an unresponsive sender",
-            _ => return Ok(()),
-        };
+        let Some(name) = self.congestion.needs().paces_as else { return Ok(()) };
         if !matches!(self.flavor, Flavor::Sack | Flavor::Rack) {
             let why = format!("must be Sack or Rack with {name}");
             return Err(ConfigError::new("flavor", format!("{:?}", self.flavor), why));

@@ -22,10 +22,12 @@ impl TcpSender {
         let echo = self.heard(now, ack, echo);
         if ack > self.una {
             if self.duplicates > DUPLICATES {
-                self.window.vegas_settles();
+                self.window.settle_vegas();
             }
             self.advance(now, ack, echo);
-            if self.una < self.end && self.window.worried(self.una, self.una < self.max, now) {
+            if self.una < self.end
+                && self.window.sees_another_hole(self.una, self.una < self.max, now)
+            {
                 self.duplicates = DUPLICATES;
                 self.send(now, self.una, out);
             }
@@ -40,7 +42,7 @@ impl TcpSender {
     fn ns2_vegas_duplicate(&mut self, now: Time, out: &mut Vec<Output>) {
         self.duplicates += 1;
         let outstanding = self.una < self.max;
-        let overdue = !outstanding || self.window.expired(self.una, now);
+        let overdue = !outstanding || self.window.is_overdue(self.una, now);
         if !overdue && self.duplicates != DUPLICATES {
             if self.duplicates > DUPLICATES {
                 self.window.cwnd += 1.0;
@@ -54,7 +56,7 @@ impl TcpSender {
         self.recover = self.max;
         self.reduced = true;
         let found = Found { now, una: self.una, flight: self.next - self.una };
-        let times = self.window.vegas_loses(found, outstanding, self.duplicates);
+        let times = self.window.on_vegas_loss(found, outstanding, self.duplicates);
         self.rto.back_off();
         self.rto.abandon();
         self.set_timer(now);

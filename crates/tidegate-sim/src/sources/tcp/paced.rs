@@ -2,7 +2,7 @@
 //! acknowledgements come.
 use tidegate::{Rng, Span, Time};
 
-use super::congestion::{Congestion, News};
+use super::congestion::{Pacing, RateNews};
 use super::sender::{Output, TcpSender};
 use super::{Rules, Tcp};
 
@@ -19,10 +19,10 @@ pub(super) enum Departures {
 
 impl Departures {
     pub fn of(tcp: &Tcp) -> Departures {
-        match tcp.congestion {
-            Congestion::Bbr(_) | Congestion::Unresponsive(_) => Departures::Paced,
-            _ if tcp.overhead == Span::ZERO => Departures::AtOnce,
-            _ => Departures::Scattered(tcp.overhead),
+        match tcp.overhead {
+            _ if tcp.congestion.needs().paces_as.is_some() => Departures::Paced,
+            Span::ZERO => Departures::AtOnce,
+            overhead => Departures::Scattered(overhead),
         }
     }
 }
@@ -45,7 +45,7 @@ impl TcpSender {
                 self.send_at = self.free;
                 return;
             }
-            let Some((rate, quantum)) = self.window.pace() else { return };
+            let Some(Pacing { rate, quantum }) = self.window.pacing() else { return };
             let sent = self.send_together(now, quantum, out);
             if sent == 0 {
                 break;
@@ -109,12 +109,12 @@ impl TcpSender {
         let repair = self.repairs();
         let (flight, lost) = (self.flight(), self.found_lost() - before.lost);
         let Some(deliveries) = &mut self.deliveries else { return };
-        let sample = deliveries.sample(self.window.least_rtt());
+        let sample = deliveries.sample(self.window.min_rtt());
         // What was sent twice is timed by the stamp that the acknowledgement brings back.
         let rtt = sample.prior.map(|_| sample.rtt.unwrap_or(now.since(self.answered)));
         let wait = self.free.since(now);
-        let news = News { now, sample, rtt, lost, before: before.flight, flight, wait, repair };
-        self.window.model(&news, dice);
+        let news = RateNews { now, sample, rtt, lost, before: before.flight, flight, wait, repair };
+        self.window.on_sample(&news, dice);
         if self.window.holds_back() {
             deliveries.limit(flight);
         }

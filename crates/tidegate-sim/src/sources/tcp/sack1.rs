@@ -86,7 +86,7 @@ impl TcpSender {
         let beginning = self.una == (self.handshake == Handshake::Syn) as u32;
         if self.una > self.recover || beginning {
             // The congestion window is halved, whatever is in flight.
-            self.window.cut(Found { now, una: self.una, flight: 0 });
+            self.window.on_loss(Found { now, una: self.una, flight: 0 });
             self.recover = self.max;
             self.reduced = true;
         } else if self.last != Last::Echo {

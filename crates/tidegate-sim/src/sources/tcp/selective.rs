@@ -86,7 +86,7 @@ impl TcpSender {
             // sent past an older hole: the loss is held against no more than the
             // window.
             let flight = (self.max - self.una - board.limited).min(self.window.segments());
-            self.window.cut(Found { now, una: self.una, flight });
+            self.window.on_loss(Found { now, una: self.una, flight });
             self.reduced = true;
         }
         self.recover = self.max;

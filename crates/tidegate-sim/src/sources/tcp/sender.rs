@@ -9,8 +9,9 @@ use super::delivery::Deliveries;
 use super::paced::Departures;
 use super::rack::Rack;
 use super::rto::{Answer, Rto};
+use super::rules::RuleSet;
 use super::scoreboard::Scoreboard;
-use super::{Congestion, EcnUse, Flavor, Handshake, LimitedTransmit, Rules, Tcp};
+use super::{EcnUse, Flavor, Handshake, LimitedTransmit, Rules, Tcp};
 use crate::net::flight::flag;
 
 /// A segment to be sent.
@@ -111,14 +112,14 @@ impl TcpSender {
             opening: ns2_vegas as u32,
             board: (tcp.flavor == Flavor::Sack).then(Box::default),
             rack: (tcp.flavor == Flavor::Rack).then(Box::default),
-            deliveries: matches!(tcp.congestion, Congestion::Bbr(_)).then(Box::default),
+            deliveries: tcp.congestion.needs().rate_samples.then(Box::default),
             answered: Time::ZERO,
             una: 0,
             next: 0,
             max: 0,
             recover: 0,
             duplicates: 0,
-            window: Window::new(tcp, cwnd),
+            window: Window::new(tcp, &RuleSet::of(tcp), cwnd),
             last: Last::Nothing,
             partial: false,
             reduced: false,
@@ -205,9 +206,9 @@ impl TcpSender {
     pub(super) fn heard(&mut self, now: Time, ack: u32, echo: bool) -> bool {
         if ack > self.una {
             let acked = self.news(now, ack, echo);
-            self.window.heard(&acked);
+            self.window.on_every_ack(&acked);
         }
-        let echo = echo && !self.window.answers_marks_itself();
+        let echo = echo && !self.window.control_answers_marks();
         if echo && self.ecn == EcnUse::On {
             self.echoed(now, ack);
         }
@@ -241,11 +242,11 @@ impl TcpSender {
             let reducing = matches!(self.last, Last::Duplicates | Last::Echo) && self.una < recover;
             let cut = self.rules == Rules::Linux && reducing;
             self.doubt(recover);
-            self.window.collapse(self.found(now), self.timed_out != self.una && !cut);
+            self.window.on_rto(self.found(now), self.timed_out != self.una && !cut);
         }
         self.timed_out = self.una;
         self.last = Last::Timeout;
-        if !self.window.never_waits() {
+        if self.window.answers_timeouts() {
             self.rto.back_off();
         }
         self.rto.abandon();
@@ -266,7 +267,7 @@ impl TcpSender {
     /// Marks had closed the window, and the timer has run out with nothing in flight: one segment
     /// may go.
     fn reopen(&mut self, now: Time, dice: &mut Rng, out: &mut Vec<Output>) {
-        if !self.window.closed() {
+        if !self.window.is_closed() {
             return;
         }
         self.window.restart();
@@ -292,7 +293,7 @@ impl TcpSender {
             self.open(&acked);
         } else if !echo || self.rules == Rules::Ns1 {
             self.doubling = false;
-            self.window.grow(&acked);
+            self.window.on_ack(&acked);
         }
     }
 
@@ -305,7 +306,7 @@ impl TcpSender {
     /// The handshake is over.
     pub(super) fn open(&mut self, acked: &Acked) {
         let lost = self.ever_timed_out && self.rules == Rules::Ns2;
-        self.window.open(if lost { 1.0 } else { self.initial_window as f64 }, acked);
+        self.window.on_open(if lost { 1.0 } else { self.initial_window as f64 }, acked);
     }
 
     /// The same but for the window: what the acknowledgement says.
@@ -322,7 +323,7 @@ impl TcpSender {
         self.next = self.next.max(ack);
         self.rto.acked(&answer, echo && self.doubling);
         acked.rtt = self.rto.smooth;
-        if self.una < self.max || self.window.closed() {
+        if self.una < self.max || self.window.is_closed() {
             self.set_timer(now);
         } else {
             self.timeout_at = Time::MAX;
@@ -340,7 +341,7 @@ impl TcpSender {
 
     fn leave_recovery(&mut self) {
         if self.last == Last::Duplicates {
-            self.window.recovered();
+            self.window.on_recovered();
             self.last = Last::Recovered;
         }
         self.window.inflation = 0;
@@ -365,7 +366,7 @@ impl TcpSender {
     /// The next hole, if a finer timeout shows one (brakmo1995 §3.1).
     #[inline]
     fn look_again(&mut self, now: Time, out: &mut Vec<Output>) {
-        if self.una < self.max && self.window.worried(self.una, true, now) {
+        if self.una < self.max && self.window.sees_another_hole(self.una, true, now) {
             self.duplicates = DUPLICATES;
             self.last = Last::Duplicates;
             self.send(now, self.una, out);
@@ -375,7 +376,7 @@ impl TcpSender {
     fn duplicate(&mut self, now: Time, out: &mut Vec<Output>) {
         self.duplicates += 1;
         if self.duplicates == DUPLICATES
-            || self.una < self.max && self.window.expired(self.una, now)
+            || self.una < self.max && self.window.is_overdue(self.una, now)
         {
             self.third_duplicate(now, out);
         } else if self.duplicates > DUPLICATES {
@@ -405,7 +406,7 @@ impl TcpSender {
         if cut {
             // A mark has halved the window for this round trip; the loss is only repaired.
         } else if news || again {
-            self.window.cut(Found { now, una: self.una, flight: self.next - self.una });
+            self.window.on_loss(Found { now, una: self.una, flight: self.next - self.una });
             self.recover = self.max;
             self.reduced = true;
         } else {
@@ -425,7 +426,7 @@ impl TcpSender {
     /// come. By ns-2's rules, where retransmissions do say so, every echo after a timeout is a new
     /// mark.
     pub(super) fn echoed(&mut self, now: Time, ack: u32) {
-        if self.window.is_heedless() {
+        if !self.window.answers_losses() {
             self.reduced = true; // it is not told of the same one for ever
             return;
         }
@@ -446,7 +447,7 @@ impl TcpSender {
         }
         self.recover = self.max;
         self.last = Last::Echo;
-        self.window.mark(self.found(now));
+        self.window.on_ecn(self.found(now));
         self.reduced = true;
     }
 
@@ -456,7 +457,7 @@ impl TcpSender {
         if self.una >= self.recover.max(1) {
             self.recover = self.next;
             self.last = Last::Echo;
-            self.window.mark(self.found(now));
+            self.window.on_ecn(self.found(now));
         }
     }
 
@@ -543,7 +544,7 @@ impl TcpSender {
     #[inline(always)]
     pub(super) fn send(&mut self, now: Time, seq: u32, out: &mut Vec<Output>) {
         let again = seq < self.max;
-        self.window.sent(&Sending { now, seq, una: self.una, again });
+        self.window.on_sent(&Sending { now, seq, una: self.una, again });
         if let Some(deliveries) = &mut self.deliveries {
             deliveries.sent(now, seq, self.una, self.max);
         }

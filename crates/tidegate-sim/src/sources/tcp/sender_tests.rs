@@ -275,7 +275,7 @@ fn an_old_mark_after_a_timeout_is_no_new_one() {
         for ack in 2..=recover {
             bench.now += RTT;
             bench.acknowledge(ack, true);
-            assert!(!bench.sender.window.closed(), "{flavor:?}: at {ack}");
+            assert!(!bench.sender.window.is_closed(), "{flavor:?}: at {ack}");
             assert!(bench.sender.rto.timeout() <= usual, "{flavor:?}: at {ack}");
             assert!(!bench.take().is_empty(), "{flavor:?}: something goes out at {ack}");
         }

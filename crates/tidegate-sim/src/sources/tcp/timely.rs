@@ -79,7 +79,7 @@ impl TcpSender {
         }
         if (self.last == Last::Duplicates || self.is_marked())
             && news > 0
-            && !self.window.is_heedless()
+            && self.window.answers_losses()
             && let Some(rack) = &mut self.rack
         {
             self.window.cwnd = rack.reduce(news, lost, advanced, self.window.ssthresh);
@@ -101,13 +101,13 @@ impl TcpSender {
         let prior = self.window.cwnd;
         if !cut {
             let flight = (self.max - self.una).min(self.window.segments());
-            self.window.cut(Found { now, una: self.una, flight });
+            self.window.on_loss(Found { now, una: self.una, flight });
             self.reduced = true;
         }
         let goes_on = cut && self.is_marked();
         if let Some(rack) = &mut self.rack {
             rack.probe_at = Time::MAX;
-            if !self.window.is_heedless() && !goes_on {
+            if self.window.answers_losses() && !goes_on {
                 rack.begin(prior);
                 self.window.cwnd = rack.reduce(0, 1, false, self.window.ssthresh);
             }
@@ -220,7 +220,7 @@ impl TcpSender {
         }
         if lost && !self.mends() {
             let flight = (self.max - self.una).min(self.window.segments());
-            self.window.cut(Found { now, una: self.una, flight });
+            self.window.on_loss(Found { now, una: self.una, flight });
             self.reduced = true;
             self.recover = self.max;
             self.last = Last::Recovered;

@@ -3,7 +3,8 @@
 //!
 //! Reno is AIMD(1, 1/2). With the fraction b removed, and losses 1/p packets apart, the mean window
 //! is √(a (2 − b) / (2 b p)), so that AIMD(a, b) takes as much as Reno where a = 3 b / (2 − b).
-use super::{Acked, Law, Loss};
+use super::{Acked, CongestionControl, Loss};
+use crate::sources::tcp::Tcp;
 
 tidegate::params! {
     /// The parameters of AIMD(a, b); by default those of Reno.
@@ -34,74 +35,76 @@ pub(super) struct Aimd {
     retained: f64,
 }
 
-impl Aimd {
-    pub fn new(params: &AimdParams) -> Aimd {
+impl CongestionControl for Aimd {
+    type Params = AimdParams;
+
+    fn new(params: &AimdParams, _: &Tcp) -> Aimd {
         let retained = match params.reading {
             Share::Retained => params.b,
             Share::Removed => 1.0 - params.b,
         };
         Aimd { a: params.a, retained }
     }
-}
 
-impl Law for Aimd {
-    fn acked(&mut self, cwnd: f64, ssthresh: &mut f64, ack: &Acked) -> f64 {
+    fn on_ack(&mut self, cwnd: f64, ssthresh: &mut f64, ack: &Acked) -> f64 {
         cwnd + ack.counted() * if cwnd < *ssthresh { 1.0 } else { self.a / cwnd }
     }
 
     /// Slow start has gone too far by a factor of two, whatever b is (as in ns-2).
-    fn lost(&mut self, loss: &Loss) -> f64 {
+    fn on_loss(&mut self, loss: &Loss) -> f64 {
         loss.window() * if loss.in_slow_start() { 0.5 } else { self.retained }
     }
 
-    fn timed_out(&mut self, loss: &Loss) -> f64 {
+    fn on_rto(&mut self, loss: &Loss) -> f64 {
         loss.found / 2.0
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::Rules;
     use super::super::bench::{ack, loss};
     use super::*;
 
     fn aimd(a: f64, b: f64, reading: Share) -> Aimd {
-        Aimd::new(&AimdParams { a, b, reading })
+        Aimd::new(&AimdParams { a, b, reading }, &Tcp::reno())
     }
 
     /// By hand: from 10 with a = 2 the acknowledgements add 2/10, then 2/10.2, then 2/10.396…
     #[test]
     fn steps_by_hand() {
-        let mut law = aimd(2.0, 0.875, Share::Retained);
+        let mut control = aimd(2.0, 0.875, Share::Retained);
         let mut cwnd = 10.0;
         for wanted in [10.2, 10.396_078_431_372_55, 10.588_458_665_246_56] {
-            cwnd = law.acked(cwnd, &mut 10.0, &ack());
+            cwnd = control.on_ack(cwnd, &mut 10.0, &ack());
             assert!((cwnd - wanted).abs() < 1e-12, "{cwnd} is not {wanted}");
         }
-        assert_eq!(law.acked(4.0, &mut 10.0, &ack()), 5.0, "slow start is Reno's");
+        assert_eq!(control.on_ack(4.0, &mut 10.0, &ack()), 5.0, "slow start is Reno's");
     }
 
     #[test]
     fn both_readings_of_b() {
         for (reading, left) in [(Share::Retained, 35.0), (Share::Removed, 5.0)] {
-            let mut law = aimd(1.0, 0.875, reading);
-            assert_eq!(law.lost(&loss(40.0, 20.0)), left, "in congestion avoidance");
-            assert_eq!(law.lost(&loss(40.0, 1e6)), 20.0, "in slow start");
-            assert_eq!(law.timed_out(&loss(40.0, 20.0)), 20.0);
+            let mut control = aimd(1.0, 0.875, reading);
+            assert_eq!(control.on_loss(&loss(40.0, 20.0)), left, "in congestion avoidance");
+            assert_eq!(control.on_loss(&loss(40.0, 1e6)), 20.0, "in slow start");
+            assert_eq!(control.on_rto(&loss(40.0, 20.0)), 20.0);
         }
     }
 
     #[test]
     fn by_default_it_is_reno() {
-        let mut law = Aimd::new(&AimdParams::default());
-        let mut reno = super::super::reno::Reno::new(Rules::Rfc);
+        let mut control = Aimd::new(&AimdParams::default(), &Tcp::reno());
+        let mut reno = super::super::reno::Reno::new(&(), &Tcp::reno());
         for cwnd in [1.0, 2.5, 17.0, 4000.0] {
             for mut ssthresh in [2.0, 1e6] {
                 assert_eq!(
-                    law.acked(cwnd, &mut ssthresh, &ack()),
-                    reno.acked(cwnd, &mut ssthresh, &ack())
+                    control.on_ack(cwnd, &mut ssthresh, &ack()),
+                    reno.on_ack(cwnd, &mut ssthresh, &ack())
                 );
-                assert_eq!(law.lost(&loss(cwnd, ssthresh)), reno.lost(&loss(cwnd, ssthresh)));
+                assert_eq!(
+                    control.on_loss(&loss(cwnd, ssthresh)),
+                    reno.on_loss(&loss(cwnd, ssthresh))
+                );
             }
         }
     }

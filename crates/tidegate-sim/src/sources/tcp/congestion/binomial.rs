@@ -7,7 +7,8 @@
 //! 2, 0) for (α, β, k, l) is not fair to Reno.
 use tidegate::ConfigError;
 
-use super::{Acked, Law, Loss};
+use super::{Acked, CongestionControl, Loss};
+use crate::sources::tcp::Tcp;
 
 tidegate::params! {
     /// The parameters of a binomial; by default those of SQRT.
@@ -36,20 +37,6 @@ tidegate::choices! {
     }
 }
 
-impl BinomialParams {
-    /// What only both together say.
-    pub(super) fn check_reading(&self) -> Result<(), ConfigError> {
-        match self.reading {
-            Reading::Ns2 if self.beta > 1.0 => {
-                let why =
-                    "must lie in 0 to 1 with reading = \"ns2\": a loss takes (1 − beta) w^l away";
-                Err(ConfigError::new("beta", self.beta, why))
-            }
-            Reading::Paper | Reading::Ns2 => Ok(()),
-        }
-    }
-}
-
 /// A binomial at work.
 #[derive(Clone, Debug)]
 pub(super) struct Binomial {
@@ -60,25 +47,33 @@ pub(super) struct Binomial {
     beta: f64,
 }
 
-impl Binomial {
-    pub fn new(params: &BinomialParams) -> Binomial {
+impl CongestionControl for Binomial {
+    type Params = BinomialParams;
+
+    fn new(params: &BinomialParams, _: &Tcp) -> Binomial {
         let beta = match params.reading {
             Reading::Paper => params.beta,
             Reading::Ns2 => 1.0 - params.beta,
         };
         Binomial { k: params.k, l: params.l, alpha: params.alpha, beta }
     }
-}
 
-impl Law for Binomial {
+    fn check(params: &BinomialParams) -> Result<(), ConfigError> {
+        if params.reading == Reading::Ns2 && params.beta > 1.0 {
+            let why = "must lie in 0 to 1 with reading = \"ns2\": a loss takes (1 − beta) w^l away";
+            return Err(ConfigError::new("beta", params.beta, why));
+        }
+        Ok(())
+    }
+
     /// In slow start as Reno.
-    fn acked(&mut self, cwnd: f64, ssthresh: &mut f64, ack: &Acked) -> f64 {
+    fn on_ack(&mut self, cwnd: f64, ssthresh: &mut f64, ack: &Acked) -> f64 {
         cwnd + ack.counted()
             * if cwnd < *ssthresh { 1.0 } else { self.alpha / libm::pow(cwnd, self.k + 1.0) }
     }
 
     /// Slow start has gone too far by a factor of two, whatever the powers are (as in ns-2).
-    fn lost(&mut self, loss: &Loss) -> f64 {
+    fn on_loss(&mut self, loss: &Loss) -> f64 {
         if loss.in_slow_start() {
             return loss.found / 2.0;
         }
@@ -86,7 +81,7 @@ impl Law for Binomial {
         (window - self.beta * libm::pow(window, self.l)).max(1.0)
     }
 
-    fn timed_out(&mut self, loss: &Loss) -> f64 {
+    fn on_rto(&mut self, loss: &Loss) -> f64 {
         loss.found / 2.0
     }
 }
@@ -97,7 +92,7 @@ mod tests {
     use super::*;
 
     fn binomial(k: f64, l: f64, alpha: f64, beta: f64, reading: Reading) -> Binomial {
-        Binomial::new(&BinomialParams { k, l, alpha, beta, reading })
+        Binomial::new(&BinomialParams { k, l, alpha, beta, reading }, &Tcp::reno())
     }
 
     /// By hand, for a window of 16: what an acknowledgement adds, and what a loss leaves.
@@ -111,11 +106,17 @@ mod tests {
             (-1.0, 1.0, 0.125, 0.25, 0.125, 12.0),    /* MIMD: an eighth of a packet for each, a
                                                        * quarter taken away */
         ] {
-            let mut law = binomial(k, l, alpha, beta, Reading::Paper);
-            assert!((law.acked(16.0, &mut 2.0, &ack()) - 16.0 - step).abs() < 1e-14, "{k} {l}");
-            assert!((law.lost(&loss(16.0, 2.0)) - left).abs() < 1e-12, "{k} {l}");
-            assert_eq!(law.acked(16.0, &mut 20.0, &ack()), 17.0, "slow start is Reno's");
-            assert_eq!((law.lost(&loss(16.0, 20.0)), law.timed_out(&loss(16.0, 2.0))), (8.0, 8.0));
+            let mut control = binomial(k, l, alpha, beta, Reading::Paper);
+            assert!(
+                (control.on_ack(16.0, &mut 2.0, &ack()) - 16.0 - step).abs() < 1e-14,
+                "{k} {l}"
+            );
+            assert!((control.on_loss(&loss(16.0, 2.0)) - left).abs() < 1e-12, "{k} {l}");
+            assert_eq!(control.on_ack(16.0, &mut 20.0, &ack()), 17.0, "slow start is Reno's");
+            assert_eq!(
+                (control.on_loss(&loss(16.0, 20.0)), control.on_rto(&loss(16.0, 2.0))),
+                (8.0, 8.0)
+            );
         }
     }
 
@@ -123,18 +124,20 @@ mod tests {
     /// decreases.
     #[test]
     fn ns2_s_reading() {
-        assert_eq!(binomial(2.0, 0.0, 1.5, 1.0, Reading::Ns2).lost(&loss(16.0, 2.0)), 16.0);
-        assert_eq!(binomial(0.0, 1.0, 1.0, 0.75, Reading::Ns2).lost(&loss(16.0, 2.0)), 12.0);
-        assert_eq!(binomial(0.5, 0.5, 1.0, 0.25, Reading::Ns2).lost(&loss(16.0, 2.0)), 13.0);
+        assert_eq!(binomial(2.0, 0.0, 1.5, 1.0, Reading::Ns2).on_loss(&loss(16.0, 2.0)), 16.0);
+        assert_eq!(binomial(0.0, 1.0, 1.0, 0.75, Reading::Ns2).on_loss(&loss(16.0, 2.0)), 12.0);
+        assert_eq!(binomial(0.5, 0.5, 1.0, 0.25, Reading::Ns2).on_loss(&loss(16.0, 2.0)), 13.0);
         let params =
             BinomialParams { beta: 1.5, reading: Reading::Ns2, ..BinomialParams::default() };
-        let error = params.check_reading().unwrap_err();
+        let error = Binomial::check(&params).unwrap_err();
         assert!(error.field == "beta" && error.why.contains("0 to 1"), "{error}");
-        assert!(BinomialParams { beta: 1.5, ..BinomialParams::default() }.check_reading().is_ok());
+        assert!(
+            Binomial::check(&BinomialParams { beta: 1.5, ..BinomialParams::default() }).is_ok()
+        );
     }
 
     #[test]
     fn a_small_window_is_not_cut_below_one() {
-        assert_eq!(binomial(2.0, 0.0, 1.5, 5.0, Reading::Paper).lost(&loss(3.0, 2.0)), 1.0);
+        assert_eq!(binomial(2.0, 0.0, 1.5, 5.0, Reading::Paper).on_loss(&loss(3.0, 2.0)), 1.0);
     }
 }

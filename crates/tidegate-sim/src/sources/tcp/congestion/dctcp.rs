@@ -4,7 +4,8 @@
 //! a round trip, and a loss half. The receiver echoes each packet's own mark (§3.2), in place of
 //! one mark until the sender has answered.
 use super::marks::Marks;
-use super::{Acked, Law, Loss};
+use super::{Acked, CongestionControl, Loss, MarkFeedback, Needs};
+use crate::sources::tcp::Tcp;
 
 tidegate::params! {
     /// The parameters of DCTCP.
@@ -24,28 +25,30 @@ pub(super) struct Dctcp {
     marks: Marks,
 }
 
-impl Dctcp {
-    pub fn new(params: &DctcpParams) -> Dctcp {
+impl CongestionControl for Dctcp {
+    type Params = DctcpParams;
+
+    const NEEDS: Needs = Needs { marks: MarkFeedback::Exact, ..Needs::CLASSIC };
+
+    fn new(params: &DctcpParams, _: &Tcp) -> Dctcp {
         Dctcp { g: params.g, alpha: params.alpha, marks: Marks::default() }
     }
-}
 
-impl Law for Dctcp {
-    fn acked(&mut self, cwnd: f64, ssthresh: &mut f64, ack: &Acked) -> f64 {
+    fn on_ack(&mut self, cwnd: f64, ssthresh: &mut f64, ack: &Acked) -> f64 {
         cwnd + ack.counted() * if cwnd < *ssthresh { 1.0 } else { 1.0 / cwnd }
     }
 
-    fn lost(&mut self, loss: &Loss) -> f64 {
+    fn on_loss(&mut self, loss: &Loss) -> f64 {
         loss.found / 2.0
     }
 
     /// RFC 8257 §3.3 takes the window itself, whose fraction of a segment what is in flight has
     /// not.
-    fn marked(&mut self, loss: &Loss) -> f64 {
+    fn on_ecn(&mut self, loss: &Loss) -> f64 {
         loss.cwnd * (1.0 - self.alpha / 2.0)
     }
 
-    fn heard(&mut self, ack: &Acked) {
+    fn on_every_ack(&mut self, ack: &Acked) {
         if let Some(round) = self.marks.count(ack) {
             self.alpha += self.g * (round.fraction() - self.alpha);
         }
@@ -61,11 +64,11 @@ mod tests {
     /// of 64 after each.
     #[test]
     fn alpha_by_hand() {
-        let mut law = Dctcp::new(&DctcpParams::default());
-        assert_eq!(law.marked(&loss(64.0, 2.0)), 32.0, "α is one to begin with");
+        let mut control = Dctcp::new(&DctcpParams::default(), &Tcp::reno());
+        assert_eq!(control.on_ecn(&loss(64.0, 2.0)), 32.0, "α is one to begin with");
         // The first acknowledgement is a round trip of its own: 15/16.
-        law.heard(&Acked { una: 1, max: 8, ..ack() });
-        assert_eq!(law.alpha, 0.9375);
+        control.on_every_ack(&Acked { una: 1, max: 8, ..ack() });
+        assert_eq!(control.alpha, 0.9375);
         let mut una = 1;
         // 0.9375 · 15/16 + 1/16; 0.94140625 · 15/16 + 0.25/16; · 15/16; · 15/16 + 0.125/16
         for (marked, alpha) in [
@@ -76,11 +79,11 @@ mod tests {
         ] {
             for i in 0..8 {
                 una += 1;
-                law.heard(&Acked { una, max: una + 7, echo: i < marked, ..ack() });
+                control.on_every_ack(&Acked { una, max: una + 7, echo: i < marked, ..ack() });
             }
-            assert!((law.alpha - alpha).abs() < 1e-15, "{} is not {alpha}", law.alpha);
-            assert!((law.marked(&loss(64.0, 2.0)) - 64.0 * (1.0 - alpha / 2.0)).abs() < 1e-12);
+            assert!((control.alpha - alpha).abs() < 1e-15, "{} is not {alpha}", control.alpha);
+            assert!((control.on_ecn(&loss(64.0, 2.0)) - 64.0 * (1.0 - alpha / 2.0)).abs() < 1e-12);
         }
-        assert_eq!(law.lost(&loss(64.0, 2.0)), 32.0, "a loss is answered as ever (§3.4)");
+        assert_eq!(control.on_loss(&loss(64.0, 2.0)), 32.0, "a loss is answered as ever (§3.4)");
     }
 }

@@ -56,7 +56,7 @@ impl Rounds {
         Rounds { marks: Marks::default(), round: None, searching: true }
     }
 
-    /// Before [`Law::acked`](super::Law::acked) changes the window: whose turn it is.
+    /// Before [`CongestionControl::on_ack`](super::CongestionControl::on_ack) changes the window: whose turn it is.
     pub fn turn(&mut self, cwnd: f64, ssthresh: f64) -> Turn {
         let round = self.round.take();
         self.searching &= cwnd < ssthresh && round.is_none_or(|round| round.marked == 0);
@@ -67,17 +67,17 @@ impl Rounds {
         }
     }
 
-    pub fn lost(&mut self, loss: &Loss) -> f64 {
+    pub fn on_loss(&mut self, loss: &Loss) -> f64 {
         self.searching = false;
         loss.found / 2.0
     }
 
-    pub fn timed_out(&mut self, loss: &Loss) -> f64 {
+    pub fn on_rto(&mut self, loss: &Loss) -> f64 {
         self.searching = true;
         loss.found / 2.0
     }
 
-    pub fn heard(&mut self, ack: &Acked) {
+    pub fn on_every_ack(&mut self, ack: &Acked) {
         self.round = self.marks.count(ack).or(self.round);
     }
 }

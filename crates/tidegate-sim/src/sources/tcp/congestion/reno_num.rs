@@ -6,27 +6,30 @@
 //! The window never falls below one segment: what is closed hears of no price. Slow start, and its
 //! end with the first mark or loss, are Reno's; so is what a loss leaves.
 use super::marks::{Rounds, Turn};
-use super::{Acked, Law, Loss};
+use super::{Acked, CongestionControl, Loss, MarkFeedback, Needs};
+use crate::sources::tcp::Tcp;
 
 tidegate::params! {
     /// `reno_num` has no parameters.
     pub struct RenoNumParams {}
 }
 
-/// The law at work.
+/// It at work.
 #[derive(Clone, Debug)]
 pub(super) struct RenoNum {
     rounds: Rounds,
 }
 
-impl RenoNum {
-    pub fn new(_: &RenoNumParams) -> RenoNum {
+impl CongestionControl for RenoNum {
+    type Params = RenoNumParams;
+
+    const NEEDS: Needs = Needs { marks: MarkFeedback::ExactForControl, ..Needs::CLASSIC };
+
+    fn new(_: &RenoNumParams, _: &Tcp) -> RenoNum {
         RenoNum { rounds: Rounds::new() }
     }
-}
 
-impl Law for RenoNum {
-    fn acked(&mut self, cwnd: f64, ssthresh: &mut f64, ack: &Acked) -> f64 {
+    fn on_ack(&mut self, cwnd: f64, ssthresh: &mut f64, ack: &Acked) -> f64 {
         match self.rounds.turn(cwnd, *ssthresh) {
             Turn::Search => cwnd + ack.counted(),
             Turn::Answer(round) => {
@@ -37,16 +40,16 @@ impl Law for RenoNum {
         }
     }
 
-    fn lost(&mut self, loss: &Loss) -> f64 {
-        self.rounds.lost(loss)
+    fn on_loss(&mut self, loss: &Loss) -> f64 {
+        self.rounds.on_loss(loss)
     }
 
-    fn timed_out(&mut self, loss: &Loss) -> f64 {
-        self.rounds.timed_out(loss)
+    fn on_rto(&mut self, loss: &Loss) -> f64 {
+        self.rounds.on_rto(loss)
     }
 
-    fn heard(&mut self, ack: &Acked) {
-        self.rounds.heard(ack);
+    fn on_every_ack(&mut self, ack: &Acked) {
+        self.rounds.on_every_ack(ack);
     }
 }
 
@@ -57,41 +60,41 @@ mod tests {
 
     /// The law after the first acknowledgement, with ten segments under way.
     fn begun() -> (RenoNum, u32) {
-        let mut law = RenoNum::new(&RenoNumParams {});
-        law.heard(&Acked { una: 1, max: 10, ..ack() });
-        law.acked(1.0, &mut 1e6, &ack());
-        (law, 1)
+        let mut control = RenoNum::new(&RenoNumParams {}, &Tcp::reno());
+        control.on_every_ack(&Acked { una: 1, max: 10, ..ack() });
+        control.on_ack(1.0, &mut 1e6, &ack());
+        (control, 1)
     }
 
     /// A round trip of ten acknowledgements, so many of them marked: the window after it.
-    fn round(law: &mut RenoNum, mut cwnd: f64, una: &mut u32, marked: u32) -> f64 {
+    fn round(control: &mut RenoNum, mut cwnd: f64, una: &mut u32, marked: u32) -> f64 {
         for i in 0..10 {
             *una += 1;
             let ack = Acked { una: *una, max: *una + 9, echo: i < marked, ..ack() };
-            law.heard(&ack);
-            cwnd = law.acked(cwnd, &mut 1e6, &ack);
+            control.on_every_ack(&ack);
+            cwnd = control.on_ack(cwnd, &mut 1e6, &ack);
         }
         cwnd
     }
 
     #[test]
     fn steps_by_hand() {
-        let (mut law, mut una) = begun();
-        assert_eq!(round(&mut law, 10.0, &mut una, 0), 20.0, "slow start");
-        law.lost(&loss(20.0, 1e6));
-        assert_eq!(round(&mut law, 10.0, &mut una, 0), 11.0);
+        let (mut control, mut una) = begun();
+        assert_eq!(round(&mut control, 10.0, &mut una, 0), 20.0, "slow start");
+        control.on_loss(&loss(20.0, 1e6));
+        assert_eq!(round(&mut control, 10.0, &mut una, 0), 11.0);
         // 10 + 0.9 − 0.1 · 100 / 2, and 10 + 0.5 − 0.5 · 100 / 2 < 1
-        assert!((round(&mut law, 10.0, &mut una, 1) - 5.9).abs() < 1e-12);
-        assert_eq!(round(&mut law, 10.0, &mut una, 5), 1.0);
+        assert!((round(&mut control, 10.0, &mut una, 1) - 5.9).abs() < 1e-12);
+        assert_eq!(round(&mut control, 10.0, &mut una, 5), 1.0);
     }
 
     /// At w = √(2 (1 − q) / q) it stays: √18 for a tenth.
     #[test]
     fn its_equilibrium() {
-        let (mut law, mut una) = begun();
+        let (mut control, mut una) = begun();
         let mut cwnd = 4.0;
         for _ in 0..200 {
-            cwnd = round(&mut law, cwnd, &mut una, 1);
+            cwnd = round(&mut control, cwnd, &mut una, 1);
         }
         assert!((cwnd - 18f64.sqrt()).abs() < 1e-9, "{cwnd}");
     }

@@ -3,7 +3,7 @@
 //! receiver's.
 use tidegate::Rate;
 
-use super::{Acked, Law, Loss};
+use super::{Acked, Answers, CongestionControl, Loss, Needs, Pacing};
 use crate::sources::tcp::Tcp;
 use crate::sources::tcp::delivery::SegmentRate;
 
@@ -21,36 +21,36 @@ const ALL: f64 = f64::INFINITY;
 /// A sender that heeds nothing, at work.
 #[derive(Clone, Debug)]
 pub(super) struct Unresponsive {
-    rate: Rate,
-    pace: SegmentRate,
+    rate: SegmentRate,
 }
 
-impl Unresponsive {
-    pub fn new(params: &UnresponsiveParams) -> Unresponsive {
-        Unresponsive { rate: params.rate, pace: SegmentRate::ZERO }
+impl CongestionControl for Unresponsive {
+    type Params = UnresponsiveParams;
+
+    const NEEDS: Needs = Needs {
+        answers: Answers::Nothing,
+        paces_as: Some("an unresponsive sender"),
+        ..Needs::CLASSIC
+    };
+
+    fn new(params: &UnresponsiveParams, tcp: &Tcp) -> Unresponsive {
+        Unresponsive { rate: SegmentRate::of(params.rate, tcp.segment) }
     }
 
-    /// It is that of a connection like `tcp`, which begins.
-    pub fn begin(&mut self, tcp: &Tcp) {
-        self.pace = SegmentRate::of(self.rate, tcp.segment);
-    }
-
-    /// The pace; segments leave one by one.
-    pub fn pace(&self) -> (SegmentRate, u32) {
-        (self.pace, 1)
-    }
-}
-
-impl Law for Unresponsive {
-    fn acked(&mut self, _: f64, _: &mut f64, _: &Acked) -> f64 {
+    fn on_ack(&mut self, _: f64, _: &mut f64, _: &Acked) -> f64 {
         ALL
     }
 
-    fn lost(&mut self, _: &Loss) -> f64 {
+    fn on_loss(&mut self, _: &Loss) -> f64 {
         ALL
     }
 
-    fn restart(&self) -> f64 {
+    fn restart_window(&self) -> f64 {
         ALL
+    }
+
+    /// Segments leave one by one.
+    fn pacing(&self) -> Option<Pacing> {
+        Some(Pacing { rate: self.rate, quantum: 1 })
     }
 }

@@ -14,9 +14,8 @@
 //! without all that.
 use tidegate::{ConfigError, Time};
 
-use super::{Acked, Law, Loss, Sending};
-
-mod ns2;
+use super::{Acked, CongestionControl, Loss, Sending, SynAck, VegasCut, VegasLoss};
+use crate::sources::tcp::{Rules, Tcp};
 
 tidegate::params! {
     /// The parameters of Vegas.
@@ -27,20 +26,6 @@ tidegate::params! {
         beta: u32 = 3, "beta", 0 ..= 1000;
         /// How many waiting packets end slow start.
         gamma: u32 = 1, "gamma", 0 ..= 1000;
-    }
-}
-
-impl VegasParams {
-    /// What only both together say.
-    pub(super) fn check_order(&self) -> Result<(), ConfigError> {
-        if self.beta < self.alpha {
-            return Err(ConfigError::new(
-                "beta",
-                self.beta,
-                format!("must be at least alpha, {}", self.alpha),
-            ));
-        }
-        Ok(())
     }
 }
 
@@ -71,6 +56,8 @@ pub(super) struct Vegas {
     searching: bool,
     /// By ns-2's rules the threshold alone says that, so that slow start may come again.
     by_threshold: bool,
+    /// How the acknowledgement of a SYN counts: by ns-2's rules as any other.
+    syn_ack: SynAck,
     /// When the window was last cut.
     cut: Option<Time>,
     /// What that has left, by ns-2's rules; nothing after a timeout.
@@ -82,28 +69,6 @@ pub(super) struct Vegas {
 }
 
 impl Vegas {
-    pub fn new(params: &VegasParams) -> Vegas {
-        Vegas {
-            alpha: params.alpha as i64,
-            beta: params.beta as i64,
-            gamma: params.gamma as i64,
-            base: f64::MAX,
-            end: 0,
-            began: Time::ZERO,
-            sum: 0.0,
-            count: 0,
-            step: 0.0,
-            grows: true,
-            searching: true,
-            by_threshold: false,
-            cut: None,
-            left: 0.0,
-            fine: FineTimeout::default(),
-            log: Log::default(),
-            worried: 0,
-        }
-    }
-
     /// Whether slow start is under way.
     fn doubles(&self, cwnd: f64, ssthresh: f64) -> bool {
         (self.searching || self.by_threshold) && cwnd < ssthresh
@@ -173,8 +138,42 @@ fn nanos(now: Time, then: Time) -> f64 {
     now.since(then).as_nanos() as f64
 }
 
-impl Law for Vegas {
-    fn acked(&mut self, mut cwnd: f64, ssthresh: &mut f64, ack: &Acked) -> f64 {
+impl CongestionControl for Vegas {
+    type Params = VegasParams;
+
+    fn new(params: &VegasParams, tcp: &Tcp) -> Vegas {
+        let ns2 = tcp.rules == Rules::Ns2;
+        Vegas {
+            alpha: params.alpha as i64,
+            beta: params.beta as i64,
+            gamma: params.gamma as i64,
+            base: f64::MAX,
+            end: 0,
+            began: Time::ZERO,
+            sum: 0.0,
+            count: 0,
+            step: 0.0,
+            grows: true,
+            searching: true,
+            by_threshold: tcp.is_ns2_vegas(),
+            syn_ack: if ns2 { SynAck::CountsAsData } else { SynAck::OpensOnly },
+            cut: None,
+            left: 0.0,
+            fine: FineTimeout::default(),
+            log: Log::default(),
+            worried: 0,
+        }
+    }
+
+    fn check(params: &VegasParams) -> Result<(), ConfigError> {
+        if params.beta < params.alpha {
+            let why = format!("must be at least alpha, {}", params.alpha);
+            return Err(ConfigError::new("beta", params.beta, why));
+        }
+        Ok(())
+    }
+
+    fn on_ack(&mut self, mut cwnd: f64, ssthresh: &mut f64, ack: &Acked) -> f64 {
         self.fine.begin(nanos(ack.now, self.began));
         if ack.una > self.end {
             cwnd = self.round(cwnd, ssthresh, ack);
@@ -191,7 +190,7 @@ impl Law for Vegas {
         cwnd
     }
 
-    fn lost(&mut self, loss: &Loss) -> f64 {
+    fn on_loss(&mut self, loss: &Loss) -> f64 {
         let Some(Sent { at, times }) = self.log.get(loss.una) else { return loss.found / 2.0 };
         self.fine.back_off(times);
         self.worried = WORRIED;
@@ -203,46 +202,67 @@ impl Law for Vegas {
         Vegas::leaves(loss.found.min(loss.inflated) as u64, times)
     }
 
-    fn marked(&mut self, loss: &Loss) -> f64 {
+    fn on_ecn(&mut self, loss: &Loss) -> f64 {
         self.searching = false;
         loss.found / 2.0
     }
 
-    fn timed_out(&mut self, loss: &Loss) -> f64 {
+    fn on_rto(&mut self, loss: &Loss) -> f64 {
         self.searching = true;
         self.cut = Some(loss.now);
         self.left = 0.0;
         loss.found / 2.0
     }
 
-    fn restart(&self) -> f64 {
+    fn restart_window(&self) -> f64 {
         LEAST
     }
 
-    fn sent(&mut self, sending: &Sending) {
+    fn on_sent(&mut self, sending: &Sending) {
         if sending.seq == 0 && !sending.again {
             self.began = sending.now;
         }
-        self.log.sent(sending);
+        self.log.on_sent(sending);
     }
 
     /// Its round trip tells nothing of the path of data: a SYN is short.
-    fn opened(&mut self, ack: &Acked) {
-        self.fine.begin(nanos(ack.now, self.began));
-        (self.end, self.began, self.grows) = (ack.next, ack.now, false);
+    fn on_open(&mut self, ack: &Acked) -> SynAck {
+        if self.syn_ack == SynAck::OpensOnly {
+            self.fine.begin(nanos(ack.now, self.began));
+            (self.end, self.began, self.grows) = (ack.next, ack.now, false);
+        }
+        self.syn_ack
     }
 
-    fn expired(&self, seq: u32, now: Time) -> bool {
+    fn is_overdue(&self, seq: u32, now: Time) -> bool {
         self.log.get(seq).is_some_and(|sent| nanos(now, sent.at) >= self.fine.timeout)
     }
 
-    fn worried(&mut self, una: u32, in_flight: bool, now: Time) -> bool {
+    fn sees_another_hole(&mut self, una: u32, in_flight: bool, now: Time) -> bool {
         if self.worried == 0 {
             return false;
         }
-        let expired = !in_flight || self.expired(una, now);
+        let expired = !in_flight || self.is_overdue(una, now);
         self.worried = if expired { self.worried - 1 } else { 0 };
         expired
+    }
+
+    fn on_vegas_loss(&mut self, loss: &VegasLoss) -> VegasCut {
+        let VegasLoss { found, outstanding, window } = *loss;
+        let sent = self.log.get(found.una).filter(|_| outstanding);
+        let times = sent.map_or(0, |sent| sent.times);
+        self.fine.back_off(times);
+        self.worried = WORRIED.min(found.flight + 1);
+        let uncut = sent.is_some_and(|sent| self.cut.is_none_or(|cut| cut < sent.at));
+        if uncut {
+            self.cut = Some(found.now);
+            self.left = Vegas::leaves(window as u64, times);
+        }
+        VegasCut { times, window: uncut.then_some(self.left) }
+    }
+
+    fn vegas_window(&self) -> Option<f64> {
+        Some(self.left)
     }
 }
 
@@ -307,7 +327,7 @@ impl Log {
     }
 
     /// `seq` is sent, and nothing below `una` is in flight.
-    fn sent(&mut self, sending: &Sending) {
+    fn on_sent(&mut self, sending: &Sending) {
         let Sending { now, seq, una, again } = *sending;
         if (seq - una) as usize >= self.sent.len() {
             self.widen(seq, una);
@@ -337,7 +357,7 @@ mod tests {
     /// that has always as much in flight as its window allows: its windows, a line per round
     /// trip.
     struct Path {
-        law: Vegas,
+        control: Vegas,
         cwnd: f64,
         ssthresh: f64,
         now: u64,
@@ -348,7 +368,7 @@ mod tests {
     impl Path {
         fn new(cwnd: f64) -> Path {
             let mut path = Path {
-                law: Vegas::new(&VegasParams::default()),
+                control: Vegas::new(&VegasParams::default(), &Tcp::reno()),
                 cwnd,
                 ssthresh: 1e6,
                 now: 0,
@@ -362,7 +382,7 @@ mod tests {
         fn fill(&mut self) {
             while self.next - self.una < self.cwnd as u32 {
                 let (now, seq, una) = (Time::from_nanos(self.now), self.next, self.una);
-                self.law.sent(&Sending { now, seq, una, again: false });
+                self.control.on_sent(&Sending { now, seq, una, again: false });
                 self.next += 1;
             }
         }
@@ -375,7 +395,7 @@ mod tests {
                 self.una += 1;
                 let (now, una, next) = (Time::from_nanos(self.now), self.una, self.next);
                 let ack = Acked { now, una, next, max: next, ..super::super::bench::ack() };
-                self.cwnd = self.law.acked(self.cwnd, &mut self.ssthresh, &ack);
+                self.cwnd = self.control.on_ack(self.cwnd, &mut self.ssthresh, &ack);
                 self.fill();
             }
             self.cwnd

@@ -15,7 +15,8 @@
 use tidegate::Span;
 
 use super::marks::{Marks, Rounds, Turn};
-use super::{Acked, Law, Loss};
+use super::{Acked, CongestionControl, Loss, MarkFeedback, Needs};
+use crate::sources::tcp::Tcp;
 
 tidegate::params! {
     /// The parameters of Vegas with REM's price.
@@ -29,7 +30,7 @@ tidegate::params! {
     }
 }
 
-/// The law at work.
+/// It at work.
 #[derive(Clone, Debug)]
 pub(super) struct VegasRem {
     alpha: f64,
@@ -39,11 +40,6 @@ pub(super) struct VegasRem {
 }
 
 impl VegasRem {
-    pub fn new(params: &VegasRemParams) -> VegasRem {
-        let scale = params.kappa.as_secs() / libm::log(params.phi);
-        VegasRem { alpha: params.alpha, scale, rounds: Rounds::new() }
-    }
-
     /// κ q in seconds, as one round trip tells it.
     fn price(&self, round: &Marks) -> f64 {
         let most = round.acked as f64 - 0.5;
@@ -51,8 +47,17 @@ impl VegasRem {
     }
 }
 
-impl Law for VegasRem {
-    fn acked(&mut self, cwnd: f64, ssthresh: &mut f64, ack: &Acked) -> f64 {
+impl CongestionControl for VegasRem {
+    type Params = VegasRemParams;
+
+    const NEEDS: Needs = Needs { marks: MarkFeedback::ExactForControl, ..Needs::CLASSIC };
+
+    fn new(params: &VegasRemParams, _: &Tcp) -> VegasRem {
+        let scale = params.kappa.as_secs() / libm::log(params.phi);
+        VegasRem { alpha: params.alpha, scale, rounds: Rounds::new() }
+    }
+
+    fn on_ack(&mut self, cwnd: f64, ssthresh: &mut f64, ack: &Acked) -> f64 {
         match self.rounds.turn(cwnd, *ssthresh) {
             Turn::Search => cwnd + ack.counted(),
             Turn::Answer(round) => {
@@ -65,16 +70,16 @@ impl Law for VegasRem {
         }
     }
 
-    fn lost(&mut self, loss: &Loss) -> f64 {
-        self.rounds.lost(loss)
+    fn on_loss(&mut self, loss: &Loss) -> f64 {
+        self.rounds.on_loss(loss)
     }
 
-    fn timed_out(&mut self, loss: &Loss) -> f64 {
-        self.rounds.timed_out(loss)
+    fn on_rto(&mut self, loss: &Loss) -> f64 {
+        self.rounds.on_rto(loss)
     }
 
-    fn heard(&mut self, ack: &Acked) {
-        self.rounds.heard(ack);
+    fn on_every_ack(&mut self, ack: &Acked) {
+        self.rounds.on_every_ack(ack);
     }
 }
 
@@ -85,17 +90,18 @@ mod tests {
 
     #[test]
     fn the_price_is_read_from_the_fraction_marked() {
-        let law = VegasRem::new(&VegasRemParams::default());
+        let control = VegasRem::new(&VegasRemParams::default(), &Tcp::reno());
         let kappa = 1.4e-3;
         for price in [1.0, 100.0, 693.0] {
             // A million packets marked with REM's probability.
             let marked = (1e6 * (1.0 - libm::pow(1.001, -price))).round() as u32;
-            let read = law.price(&Marks { acked: 1_000_000, marked, ..Marks::default() }) / kappa;
+            let read =
+                control.price(&Marks { acked: 1_000_000, marked, ..Marks::default() }) / kappa;
             assert!((read - price).abs() < 2e-3 * price, "{read} is not {price}");
         }
-        assert_eq!(law.price(&Marks { acked: 5, ..Marks::default() }), 0.0);
+        assert_eq!(control.price(&Marks { acked: 5, ..Marks::default() }), 0.0);
         // All of four: 1 − 3.5/4 = 1/8.
-        let all = law.price(&Marks { acked: 4, marked: 4, ..Marks::default() }) / kappa;
+        let all = control.price(&Marks { acked: 4, marked: 4, ..Marks::default() }) / kappa;
         assert!((all - libm::log(8.0) / libm::log(1.001)).abs() < 1e-6, "{all}");
     }
 
@@ -106,15 +112,16 @@ mod tests {
         for (alpha, marked, wanted) in
             [(2.0, 0, 11.0), (2.0, 1, 9.0), (14.7, 1, 9.0), (14.8, 1, 11.0)]
         {
-            let mut law = VegasRem::new(&VegasRemParams { alpha, ..VegasRemParams::default() });
-            law.lost(&loss(20.0, 1e6));
-            law.heard(&Acked { una: 1, max: 10, ..ack() });
-            law.acked(10.0, &mut 1e6, &ack());
+            let mut control =
+                VegasRem::new(&VegasRemParams { alpha, ..VegasRemParams::default() }, &Tcp::reno());
+            control.on_loss(&loss(20.0, 1e6));
+            control.on_every_ack(&Acked { una: 1, max: 10, ..ack() });
+            control.on_ack(10.0, &mut 1e6, &ack());
             let mut cwnd = 10.0;
             for una in 2..=11 {
                 let ack = Acked { una, max: una + 9, echo: una - 2 < marked, ..ack() };
-                law.heard(&ack);
-                cwnd = law.acked(cwnd, &mut 1e6, &ack);
+                control.on_every_ack(&ack);
+                cwnd = control.on_ack(cwnd, &mut 1e6, &ack);
             }
             assert_eq!(cwnd, wanted, "alpha {alpha}, {marked} marked");
         }

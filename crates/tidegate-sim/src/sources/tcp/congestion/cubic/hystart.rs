@@ -77,7 +77,7 @@ impl HyStart {
 
 #[cfg(test)]
 mod tests {
-    use super::super::bench::ack;
+    use super::super::super::bench::ack;
     use super::*;
     use tidegate::{Span, Time};
 

@@ -1,58 +1,16 @@
 //! CUBIC (RFC 9438). Windows in segments, times in seconds.
 use tidegate::Time;
 
-use super::cubic_linux::LinuxCubic;
 use super::hystart::HyStart;
-use super::{Acked, Law, Loss};
-use crate::sources::Rules;
+use super::{Acked, CubicParams, FastConvergence, Loss, STEP, SlowStart};
 
-tidegate::params! {
-    /// The parameters of CUBIC.
-    pub struct CubicParams {
-        /// What a loss leaves of the window (RFC 9438 §4.6).
-        beta: f64 = 0.7, "beta_cubic", 0.1 ..= 0.95;
-        /// How fast the cubic grows, in packets per second cubed (RFC 9438 §5).
-        c: f64 = 0.4, "C", 0.001 ..= 100.0;
-        /// Whether a flow that loses at a smaller window than before gives up more (RFC 9438 §4.7).
-        fast_convergence: FastConvergence = FastConvergence::On, "", 0 ..= 0;
-        /// How slow start ends: with a loss or a mark, or also when round-trip times begin to grow (HyStart++, RFC 9406).
-        slow_start: SlowStart = SlowStart::HyStart, "", 0 ..= 0;
-    }
-}
-
-tidegate::choices! {
-    /// Whether fast convergence (RFC 9438 §4.7) is in use.
-    pub enum FastConvergence {
-        /// In use.
-        On = "on",
-        /// Not in use.
-        Off = "off",
-    }
-}
-
-tidegate::choices! {
-    /// How slow start ends.
-    pub enum SlowStart {
-        /// With a loss or a mark (RFC 5681).
-        Standard = "standard",
-        /// Also when round-trip times begin to grow (HyStart++, RFC 9406).
-        HyStart = "hystart",
-    }
-}
-
-/// The most segments that one acknowledgement counts for (RFC 3465 §2.2). One that fills a hole
-/// acknowledges many at once that arrived long before, while the window was not to grow.
-pub(super) const STEP: u32 = 2;
-
-/// CUBIC at work.
+/// CUBIC by the RFC, at work.
 #[derive(Clone, Debug)]
-pub(super) struct Cubic {
+pub(in super::super) struct RfcCubic {
     beta: f64,
     c: f64,
     fast: FastConvergence,
     hystart: Option<HyStart>,
-    /// In place of all that follows, by Linux's rules.
-    linux: Option<LinuxCubic>,
     /// The window before the last reduction, less what fast convergence takes off: W_max.
     w_max: f64,
     /// The window just before the last reduction: cwnd_prior.
@@ -68,14 +26,13 @@ pub(super) struct Cubic {
     flat: bool,
 }
 
-impl Cubic {
-    pub fn new(params: &CubicParams) -> Cubic {
-        Cubic {
+impl RfcCubic {
+    pub fn new(params: &CubicParams) -> RfcCubic {
+        RfcCubic {
             beta: params.beta,
             c: params.c,
             fast: params.fast_convergence,
             hystart: (params.slow_start == SlowStart::HyStart).then(HyStart::new),
-            linux: None,
             w_max: 0.0,
             prior: 0.0,
             epoch: None,
@@ -85,9 +42,34 @@ impl Cubic {
         }
     }
 
-    /// By these rules.
-    pub fn by(&mut self, rules: Rules, params: &CubicParams) {
-        self.linux = (rules == Rules::Linux).then(|| LinuxCubic::new(params));
+    /// New data are acknowledged: the new window.
+    pub fn on_ack(&mut self, cwnd: f64, ssthresh: &mut f64, ack: &Acked) -> f64 {
+        if cwnd < *ssthresh {
+            return match &mut self.hystart {
+                Some(hystart) => hystart.acked(cwnd, ssthresh, ack),
+                None => cwnd + ack.segments.min(STEP) as f64,
+            };
+        }
+        self.avoid(cwnd, ack)
+    }
+
+    /// What a loss leaves.
+    pub fn on_loss(&mut self, loss: &Loss) -> f64 {
+        self.hystart = None;
+        let cwnd = loss.cwnd;
+        let gives_way = self.fast == FastConvergence::On && cwnd < self.w_max;
+        self.w_max = if gives_way { cwnd * (1.0 + self.beta) / 2.0 } else { cwnd };
+        self.prior = cwnd;
+        self.epoch = None;
+        self.flat = false;
+        loss.found * self.beta
+    }
+
+    /// What a timeout leaves. The next stage starts flat.
+    pub fn on_rto(&mut self, loss: &Loss) -> f64 {
+        let left = self.on_loss(loss);
+        self.flat = true;
+        left
     }
 
     /// The window of congestion avoidance (RFC 9438 §4.2 to §4.5).
@@ -129,74 +111,14 @@ impl Cubic {
     }
 }
 
-impl Law for Cubic {
-    fn acked(&mut self, cwnd: f64, ssthresh: &mut f64, ack: &Acked) -> f64 {
-        if let Some(linux) = &mut self.linux {
-            linux.measured(ack);
-            return if cwnd < *ssthresh {
-                linux.search(cwnd, ssthresh, ack)
-            } else {
-                linux.avoid(cwnd, ack)
-            };
-        }
-        if cwnd < *ssthresh {
-            return match &mut self.hystart {
-                Some(hystart) => hystart.acked(cwnd, ssthresh, ack),
-                None => cwnd + ack.segments.min(STEP) as f64,
-            };
-        }
-        self.avoid(cwnd, ack)
-    }
-
-    /// Linux's goes by nothing that was before a timeout.
-    fn forget(&mut self) {
-        if let Some(linux) = &mut self.linux {
-            linux.forget();
-        }
-    }
-
-    /// By Linux's rules the round trip of the handshake is one that later ones are held against:
-    /// Linux itself goes by data only, but of whatever applications send first, as iperf3 does
-    /// a few bytes, the path is found empty.
-    fn opened(&mut self, ack: &Acked) {
-        if let Some(linux) = &mut self.linux {
-            linux.measured(ack);
-        }
-    }
-
-    fn lost(&mut self, loss: &Loss) -> f64 {
-        if let Some(linux) = &mut self.linux {
-            return linux.lost(loss.found);
-        }
-        self.hystart = None;
-        let cwnd = loss.cwnd;
-        let gives_way = self.fast == FastConvergence::On && cwnd < self.w_max;
-        self.w_max = if gives_way { cwnd * (1.0 + self.beta) / 2.0 } else { cwnd };
-        self.prior = cwnd;
-        self.epoch = None;
-        self.flat = false;
-        loss.found * self.beta
-    }
-
-    /// The next stage starts flat.
-    fn timed_out(&mut self, loss: &Loss) -> f64 {
-        if let Some(linux) = &mut self.linux {
-            return linux.timed_out(loss.found);
-        }
-        let left = self.lost(loss);
-        self.flat = true;
-        left
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::bench::{ack, loss};
+    use super::super::super::bench::{ack, loss};
     use super::*;
     use tidegate::Span;
 
-    fn plain() -> Cubic {
-        Cubic::new(&CubicParams { slow_start: SlowStart::Standard, ..CubicParams::default() })
+    fn plain() -> RfcCubic {
+        RfcCubic::new(&CubicParams { slow_start: SlowStart::Standard, ..CubicParams::default() })
     }
 
     /// A path of 100 ms with a segment's acknowledgement every `100 ms / cwnd`, from a loss at 1000
@@ -205,14 +127,14 @@ mod tests {
     #[test]
     fn the_window_follows_the_closed_form_between_losses() {
         let mut cubic = plain();
-        let mut cwnd = cubic.lost(&loss(1000.0, 2.0));
+        let mut cwnd = cubic.on_loss(&loss(1000.0, 2.0));
         assert_eq!(cwnd, 700.0);
         let k = libm::cbrt(300.0 / 0.4);
         let (mut ssthresh, mut now) = (cwnd, 0.0);
         let mut crossed = 0;
         while now < 1.8 * k {
             let ack = Acked { now: Time::ZERO + Span::from_secs(now), ..ack() };
-            cwnd = cubic.acked(cwnd, &mut ssthresh, &ack);
+            cwnd = cubic.on_ack(cwnd, &mut ssthresh, &ack);
             let exact = 0.4 * (now - k) * (now - k) * (now - k) + 1000.0;
             // The slope is at most 3 C (0.8 K)^2 a second; of a tenth of that the window may be off
             // at either side.
@@ -230,12 +152,12 @@ mod tests {
     #[test]
     fn a_filled_hole_is_no_burst_of_growth() {
         let mut cubic = plain();
-        let mut cwnd = cubic.timed_out(&loss(4.0, 2.0)).max(2.0);
+        let mut cwnd = cubic.on_rto(&loss(4.0, 2.0)).max(2.0);
         let mut ssthresh = cwnd;
         for i in 0..4 {
             let now = Time::ZERO + Span::from_secs(i as f64);
             let before = cwnd;
-            cwnd = cubic.acked(cwnd, &mut ssthresh, &Acked { now, segments: 60, ..ack() });
+            cwnd = cubic.on_ack(cwnd, &mut ssthresh, &Acked { now, segments: 60, ..ack() });
             assert!(cwnd - before <= 1.0, "{before} to {cwnd}");
         }
     }
@@ -244,13 +166,13 @@ mod tests {
     #[test]
     fn a_flow_that_has_less_than_before_gives_way() {
         let mut cubic = plain();
-        cubic.lost(&loss(100.0, 2.0));
+        cubic.on_loss(&loss(100.0, 2.0));
         assert_eq!(cubic.w_max, 100.0);
-        assert_eq!(cubic.lost(&loss(80.0, 2.0)), 56.0);
+        assert_eq!(cubic.on_loss(&loss(80.0, 2.0)), 56.0);
         assert!((cubic.w_max - 68.0).abs() < 1e-12);
-        let mut stays = Cubic { fast: FastConvergence::Off, ..plain() };
-        stays.lost(&loss(100.0, 2.0));
-        stays.lost(&loss(80.0, 2.0));
+        let mut stays = RfcCubic { fast: FastConvergence::Off, ..plain() };
+        stays.on_loss(&loss(100.0, 2.0));
+        stays.on_loss(&loss(80.0, 2.0));
         assert_eq!(stays.w_max, 80.0);
     }
 
@@ -258,12 +180,12 @@ mod tests {
     #[test]
     fn on_a_short_path_it_is_as_fast_as_reno() {
         let mut cubic = plain();
-        let mut cwnd = cubic.lost(&loss(20.0, 2.0));
+        let mut cwnd = cubic.on_loss(&loss(20.0, 2.0));
         let mut ssthresh = cwnd;
         for round in 0..10 {
             for _ in 0..cwnd as u32 {
                 let now = Time::ZERO + Span::from_millis(round);
-                cwnd = cubic.acked(cwnd, &mut ssthresh, &Acked { now, rtt: 1_000_000, ..ack() });
+                cwnd = cubic.on_ack(cwnd, &mut ssthresh, &Acked { now, rtt: 1_000_000, ..ack() });
             }
         }
         assert!((cwnd - 14.0 - 10.0 * 9.0 / 17.0).abs() < 0.4, "{cwnd}");

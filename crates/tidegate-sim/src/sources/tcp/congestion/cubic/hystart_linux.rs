@@ -67,7 +67,7 @@ impl LinuxHyStart {
 
 #[cfg(test)]
 mod tests {
-    use super::super::bench::ack;
+    use super::super::super::bench::ack;
     use super::*;
     use tidegate::Time;
 

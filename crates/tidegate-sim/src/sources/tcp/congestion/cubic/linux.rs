@@ -5,10 +5,9 @@
 //! 1.
 use tidegate::Time;
 
-use super::Acked;
-use super::cubic::{CubicParams, FastConvergence, STEP, SlowStart};
 use super::hystart_linux::LinuxHyStart;
-use super::whole::Whole;
+use super::{Acked, CubicParams, FastConvergence, STEP, SlowStart};
+use crate::sources::tcp::congestion::whole::Whole;
 
 /// Ticks of a second, as distributions configure it.
 const TICKS: u64 = 250;
@@ -25,7 +24,7 @@ const LEAST: u32 = 2;
 
 /// At work. Windows in segments.
 #[derive(Clone, Debug)]
-pub(super) struct LinuxCubic {
+pub(in super::super) struct LinuxCubic {
     /// What a loss leaves, of [`SCALE`].
     beta: u32,
     c: f64,
@@ -71,6 +70,12 @@ impl LinuxCubic {
         }
     }
 
+    /// New data are acknowledged: the new window.
+    pub fn on_ack(&mut self, cwnd: f64, ssthresh: &mut f64, ack: &Acked) -> f64 {
+        self.measured(ack);
+        if cwnd < *ssthresh { self.search(cwnd, ssthresh, ack) } else { self.avoid(cwnd, ack) }
+    }
+
     /// A round trip is measured.
     pub fn measured(&mut self, ack: &Acked) {
         if self.epoch.is_none_or(|epoch| ticks(ack.now.as_nanos()) - epoch >= TICKS) {
@@ -79,7 +84,7 @@ impl LinuxCubic {
     }
 
     /// The window of slow start, which may end here.
-    pub fn search(&mut self, cwnd: f64, ssthresh: &mut f64, ack: &Acked) -> f64 {
+    fn search(&mut self, cwnd: f64, ssthresh: &mut f64, ack: &Acked) -> f64 {
         let window = cwnd as u32;
         if let Some(hystart) = &mut self.hystart
             && hystart.ends(window, self.least, ack)
@@ -99,7 +104,7 @@ impl LinuxCubic {
     }
 
     /// The window of congestion avoidance.
-    pub fn avoid(&mut self, cwnd: f64, ack: &Acked) -> f64 {
+    fn avoid(&mut self, cwnd: f64, ack: &Acked) -> f64 {
         let window = (cwnd as u32).max(1);
         let segments = ack.segments.min(STEP);
         self.aim(window, segments, ack.now);
@@ -148,7 +153,7 @@ impl LinuxCubic {
     }
 
     /// What a loss leaves of `found`.
-    pub fn lost(&mut self, found: f64) -> f64 {
+    pub fn on_loss(&mut self, found: f64) -> f64 {
         let window = found as u32;
         let gives_way = self.fast && window < self.w_max;
         self.w_max = if gives_way { part(window, SCALE + self.beta, 2 * SCALE) } else { window };
@@ -158,8 +163,8 @@ impl LinuxCubic {
     }
 
     /// The next stage starts flat, and nothing is known of the path.
-    pub fn timed_out(&mut self, found: f64) -> f64 {
-        let left = self.lost(found);
+    pub fn on_rto(&mut self, found: f64) -> f64 {
+        let left = self.on_loss(found);
         self.forget();
         left
     }
@@ -183,14 +188,14 @@ fn ticks(nanos: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::bench::ack;
+    use super::super::super::bench::ack;
     use super::*;
     use tidegate::Span;
 
     /// Runs `rounds` of `rtt` from what a loss at `window` leaves; the windows at their ends.
     fn rounds(window: f64, rtt: Span, rounds: u64) -> Vec<f64> {
         let mut cubic = LinuxCubic::new(&CubicParams::default());
-        let mut cwnd = cubic.lost(window);
+        let mut cwnd = cubic.on_loss(window);
         let round = |i: u64| {
             let begin = Time::from_nanos(1_000_000_000 + i * rtt.as_nanos());
             let gap = rtt.as_nanos() / cwnd as u64;
@@ -210,7 +215,7 @@ mod tests {
         let mut cubic = LinuxCubic::new(&CubicParams::default());
         let left = [(10.0, 7.0), (8.9, 5.0), (7.0, 4.0), (5.0, 3.0), (4.0, 2.0)];
         for (window, expected) in left {
-            assert_eq!(cubic.lost(window), expected, "{window}");
+            assert_eq!(cubic.on_loss(window), expected, "{window}");
         }
     }
 
@@ -242,7 +247,7 @@ mod tests {
     #[test]
     fn after_a_timeout_it_starts_flat() {
         let mut cubic = LinuxCubic::new(&CubicParams::default());
-        assert_eq!(cubic.timed_out(100.0), 70.0);
+        assert_eq!(cubic.on_rto(100.0), 70.0);
         let mut cwnd = 70.0;
         for i in 0..210 {
             cwnd = cubic.avoid(

@@ -9,10 +9,12 @@
 //! long-term rate of a path that polices is not here.
 use tidegate::{Bytes, Rate, Rng, Span, Time};
 
-use super::aggregation::Aggregation;
-use super::{Acked, Law, Loss};
+use super::{Acked, Answers, CongestionControl, Loss, Needs, Pacing, RateNews, Repair};
 use crate::sources::tcp::delivery::{Sample, SegmentRate};
 use crate::sources::tcp::{Rules, Tcp};
+
+mod aggregation;
+use aggregation::Aggregation;
 
 tidegate::params! {
     /// The parameters of BBR.
@@ -61,33 +63,6 @@ enum Mode {
     ProbeRtt,
 }
 
-/// What the sender repairs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) enum Repair {
-    Nothing,
-    /// A loss that acknowledgements told of: fast recovery.
-    Loss,
-    /// Everything, since the timer ran out.
-    All,
-}
-
-/// What an acknowledgement tells BBR.
-#[derive(Clone, Copy, Debug)]
-pub(in super::super) struct News {
-    pub now: Time,
-    pub sample: Sample,
-    /// The round-trip time, if it tells one.
-    pub rtt: Option<Span>,
-    /// How many segments it shows to be lost.
-    pub lost: u32,
-    /// How many were under way before it, and how many are now.
-    pub before: u32,
-    pub flight: u32,
-    /// How long it is before more may leave.
-    pub wait: Span,
-    pub repair: Repair,
-}
-
 /// BBR at work.
 #[derive(Clone, Debug)]
 pub(super) struct Bbr {
@@ -132,75 +107,13 @@ pub(super) struct Bbr {
 }
 
 impl Bbr {
-    pub fn new(params: &BbrParams) -> Bbr {
-        Bbr {
-            mode: Mode::Startup,
-            rates: [(0, SegmentRate::ZERO); ROUNDS],
-            bandwidth: SegmentRate::ZERO,
-            round: 0,
-            round_end: 0,
-            least: None,
-            least_at: Time::ZERO,
-            pacing_gain: HIGH_GAIN,
-            cwnd_gain: HIGH_GAIN,
-            grown: SegmentRate::ZERO,
-            without_growth: 0,
-            filled: false,
-            phase_at: Time::ZERO,
-            probe_until: None,
-            probe_round: false,
-            repair: Repair::Nothing,
-            conserving: false,
-            prior: 0.0,
-            pace: SegmentRate::ZERO,
-            quantum: 1,
-            used: 1.0 - params.margin,
-            initial_window: 1.0,
-            segment: Bytes::new(1),
-            aggregation: None,
-        }
-    }
-
-    /// It is that of a connection like `tcp`, which begins.
-    pub fn begin(&mut self, tcp: &Tcp) {
-        (self.initial_window, self.segment) = (tcp.initial_window, tcp.segment);
-        self.aggregation = (tcp.rules == Rules::Linux).then(Aggregation::default);
-        self.begin_pace(NOMINAL);
-    }
-
-    /// The pace, and how many segments leave together.
-    pub fn pace(&self) -> (SegmentRate, u32) {
-        (self.pace, self.quantum)
-    }
-
-    /// The least round-trip time of late; nothing before the first.
-    pub fn least(&self) -> Span {
+    /// The least round-trip time of late; zero before the first.
+    fn least(&self) -> Span {
         self.least.unwrap_or_default()
     }
 
-    /// Whether it holds data back to see the path empty.
-    pub fn holds_back(&self) -> bool {
-        self.mode == Mode::ProbeRtt
-    }
-
-    /// An acknowledgement comes: the new window (§3.5.1).
-    pub fn learn(&mut self, cwnd: f64, news: &News, dice: &mut Rng) -> f64 {
-        let cwnd = self.turn_to(cwnd, news);
-        let starts = self.update_bandwidth(&news.sample);
-        if let Some(aggregation) = &mut self.aggregation {
-            aggregation.learn(news.now, &news.sample, starts, self.bandwidth, cwnd);
-        }
-        self.check_cycle(news);
-        self.check_full_pipe(starts, &news.sample);
-        self.check_drain(news, dice);
-        let expired = self.update_least(news);
-        let cwnd = self.check_probe_rtt(cwnd, starts, expired, news, dice);
-        self.set_pace(self.pacing_gain);
-        self.window(cwnd, news)
-    }
-
     /// A recovery begins, or the last one is over (§4.2.3.4).
-    fn turn_to(&mut self, cwnd: f64, news: &News) -> f64 {
+    fn turn_to(&mut self, cwnd: f64, news: &RateNews) -> f64 {
         let cwnd = match (self.repair, news.repair) {
             (Repair::Nothing | Repair::All, Repair::Loss) => {
                 self.save(cwnd);
@@ -266,7 +179,7 @@ impl Bbr {
         self.filled = self.without_growth >= PLATEAU;
     }
 
-    fn check_drain(&mut self, news: &News, dice: &mut Rng) {
+    fn check_drain(&mut self, news: &RateNews, dice: &mut Rng) {
         if self.mode == Mode::Startup && self.filled {
             self.mode = Mode::Drain;
             (self.pacing_gain, self.cwnd_gain) = (1.0 / HIGH_GAIN, HIGH_GAIN);
@@ -293,7 +206,7 @@ impl Bbr {
 
     /// Each phase takes a round trip; that of 5/4 goes on until so much is under way or something
     /// is lost, that of 3/4 ends when what it came to drain is gone (§4.3.4.3).
-    fn check_cycle(&mut self, news: &News) {
+    fn check_cycle(&mut self, news: &RateNews) {
         let Mode::ProbeBw(phase) = self.mode else { return };
         let full = news.now.since(self.phase_at) > self.least();
         let before = self.under_way(news.before, news);
@@ -308,7 +221,7 @@ impl Bbr {
     }
 
     /// Takes the round-trip time in (§4.1.2.3): whether the least one was too old.
-    fn update_least(&mut self, news: &News) -> bool {
+    fn update_least(&mut self, news: &RateNews) -> bool {
         let expired = self.least.is_some() && news.now.since(self.least_at) > HOLDS;
         let Some(rtt) = news.rtt else { return expired };
         if self.least.is_none() {
@@ -328,7 +241,7 @@ impl Bbr {
         mut cwnd: f64,
         starts: bool,
         expired: bool,
-        news: &News,
+        news: &RateNews,
         dice: &mut Rng,
     ) -> f64 {
         if expired && self.mode != Mode::ProbeRtt {
@@ -397,7 +310,7 @@ impl Bbr {
     /// Of `flight` segments that are or were under way, how many the cycle goes by. By Linux's
     /// rules those that will be when the next leave, with these if it probes
     /// (bbr_packets_in_net_at_edt).
-    fn under_way(&self, flight: u32, news: &News) -> f64 {
+    fn under_way(&self, flight: u32, news: &RateNews) -> f64 {
         if self.aggregation.is_none() {
             return flight as f64;
         }
@@ -432,7 +345,7 @@ impl Bbr {
     }
 
     /// The window (§4.2.3.4 to §4.2.3.6).
-    fn window(&mut self, mut cwnd: f64, news: &News) -> f64 {
+    fn window(&mut self, mut cwnd: f64, news: &RateNews) -> f64 {
         let target = self.inflight_and(self.cwnd_gain, self.room());
         let arrived = news.sample.news as f64;
         if news.lost > 0 {
@@ -452,25 +365,93 @@ impl Bbr {
     }
 }
 
-/// The window is set when the model has learned of an acknowledgement, not by these.
-impl Law for Bbr {
-    fn acked(&mut self, cwnd: f64, _: &mut f64, _: &Acked) -> f64 {
+/// The window is set with each sample of the delivery rate; these leave it as it is.
+impl CongestionControl for Bbr {
+    type Params = BbrParams;
+
+    const NEEDS: Needs = Needs {
+        answers: Answers::Timeouts,
+        rate_samples: true,
+        paces_as: Some("BBR"),
+        ..Needs::CLASSIC
+    };
+
+    fn new(params: &BbrParams, tcp: &Tcp) -> Bbr {
+        let mut bbr = Bbr {
+            mode: Mode::Startup,
+            rates: [(0, SegmentRate::ZERO); ROUNDS],
+            bandwidth: SegmentRate::ZERO,
+            round: 0,
+            round_end: 0,
+            least: None,
+            least_at: Time::ZERO,
+            pacing_gain: HIGH_GAIN,
+            cwnd_gain: HIGH_GAIN,
+            grown: SegmentRate::ZERO,
+            without_growth: 0,
+            filled: false,
+            phase_at: Time::ZERO,
+            probe_until: None,
+            probe_round: false,
+            repair: Repair::Nothing,
+            conserving: false,
+            prior: 0.0,
+            pace: SegmentRate::ZERO,
+            quantum: 1,
+            used: 1.0 - params.margin,
+            initial_window: tcp.initial_window,
+            segment: tcp.segment,
+            aggregation: (tcp.rules == Rules::Linux).then(Aggregation::default),
+        };
+        bbr.begin_pace(NOMINAL);
+        bbr
+    }
+
+    fn on_ack(&mut self, cwnd: f64, _: &mut f64, _: &Acked) -> f64 {
         cwnd
     }
 
-    fn lost(&mut self, loss: &Loss) -> f64 {
+    fn on_loss(&mut self, loss: &Loss) -> f64 {
         loss.cwnd
     }
 
     /// The window is back at one segment, and begins anew from there (§4.2.3.4).
-    fn timed_out(&mut self, loss: &Loss) -> f64 {
+    fn on_rto(&mut self, loss: &Loss) -> f64 {
         self.save(loss.cwnd);
         self.repair = Repair::All;
         self.conserving = false;
         loss.cwnd
     }
+
+    /// An acknowledgement comes: the new window (§3.5.1).
+    fn on_sample(&mut self, cwnd: f64, news: &RateNews, dice: &mut Rng) -> f64 {
+        let cwnd = self.turn_to(cwnd, news);
+        let starts = self.update_bandwidth(&news.sample);
+        if let Some(aggregation) = &mut self.aggregation {
+            aggregation.learn(news.now, &news.sample, starts, self.bandwidth, cwnd);
+        }
+        self.check_cycle(news);
+        self.check_full_pipe(starts, &news.sample);
+        self.check_drain(news, dice);
+        let expired = self.update_least(news);
+        let cwnd = self.check_probe_rtt(cwnd, starts, expired, news, dice);
+        self.set_pace(self.pacing_gain);
+        self.window(cwnd, news)
+    }
+
+    fn pacing(&self) -> Option<Pacing> {
+        Some(Pacing { rate: self.pace, quantum: self.quantum })
+    }
+
+    fn min_rtt(&self) -> Span {
+        self.least()
+    }
+
+    /// In ProbeRTT, to see the path empty.
+    fn holds_back(&self) -> bool {
+        self.mode == Mode::ProbeRtt
+    }
 }
 
 #[cfg(test)]
-#[path = "bbr_tests.rs"]
 mod tests;

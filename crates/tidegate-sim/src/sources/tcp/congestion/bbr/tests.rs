@@ -22,8 +22,7 @@ impl Path {
     }
 
     fn by(rules: Rules) -> Path {
-        let mut bbr = Bbr::new(&BbrParams::default());
-        bbr.begin(&Tcp { rules, ..Tcp::bbr() });
+        let bbr = Bbr::new(&BbrParams::default(), &Tcp { rules, ..Tcp::bbr() });
         Path { bbr, cwnd: 10.0, now: Time::ZERO, delivered: 0, dice: Rng::from_seed(1) }
     }
 
@@ -47,16 +46,16 @@ impl Path {
     /// `rate` a second; `flight` are under way.
     fn round(&mut self, rate: f64, rtt: Span, flight: u32) {
         self.now += rtt;
-        let news = News { rtt: Some(rtt), ..self.news(10, rate, flight) };
+        let news = RateNews { rtt: Some(rtt), ..self.news(10, rate, flight) };
         self.hear(news);
     }
 
     /// `news` segments are acknowledged, of the round that runs.
-    fn news(&self, news: u32, rate: f64, flight: u32) -> News {
+    fn news(&self, news: u32, rate: f64, flight: u32) -> RateNews {
         let rate = Some(SegmentRate::new(rate, Span::from_secs(1.0)));
         let (delivered, prior) = (self.delivered + news, Some(self.delivered));
         let sample = Sample { news, delivered, prior, rate, limited: false, rtt: None };
-        News {
+        RateNews {
             now: self.now,
             sample,
             rtt: None,
@@ -68,9 +67,9 @@ impl Path {
         }
     }
 
-    fn hear(&mut self, news: News) {
+    fn hear(&mut self, news: RateNews) {
         self.delivered = news.sample.delivered;
-        self.cwnd = self.bbr.learn(self.cwnd, &news, &mut self.dice);
+        self.cwnd = self.bbr.on_sample(self.cwnd, &news, &mut self.dice);
     }
 
     fn pace(&self) -> f64 {
@@ -174,7 +173,7 @@ fn phases_take_a_round_trip_or_what_they_came_for() {
     let phase_after = |phase: usize, waited: Span, before: u32, lost: u32| {
         let mut path = Path::cruising(phase);
         path.now += waited;
-        let news = News { before, lost, ..path.news(1, 1000.0, before) };
+        let news = RateNews { before, lost, ..path.news(1, 1000.0, before) };
         path.hear(news);
         match path.bbr.mode {
             Mode::ProbeBw(phase) => phase,
@@ -247,7 +246,7 @@ fn by_linux_phases_look_ahead_to_the_next_departure() {
     let goes_on = |phase: usize, before: u32, wait: Span| {
         let mut path = Path::cruising_by(Rules::Linux, phase);
         path.now += ms(if phase == 0 { 51 } else { 10 });
-        let news = News { before, wait, ..path.news(1, 1000.0, before) };
+        let news = RateNews { before, wait, ..path.news(1, 1000.0, before) };
         path.hear(news);
         path.bbr.mode == Mode::ProbeBw(phase)
     };
@@ -308,7 +307,8 @@ fn a_recovery_sends_no_more_than_arrives() {
     path.delivered += 40; // under way when the loss is found
     let late = path.delivered - 40;
     let said = |path: &Path, arrived, lost, flight| {
-        let mut news = News { lost, repair: Repair::Loss, ..path.news(arrived, 1000.0, flight) };
+        let mut news =
+            RateNews { lost, repair: Repair::Loss, ..path.news(arrived, 1000.0, flight) };
         news.sample.prior = Some(late);
         news
     };
@@ -335,9 +335,9 @@ fn a_recovery_sends_no_more_than_arrives() {
 fn after_a_timeout_it_begins_with_one_and_ends_with_what_it_had() {
     let mut path = Path::cruising(2);
     (0..20).for_each(|_| path.round(1000.0, ms(50), 56));
-    path.bbr.timed_out(&loss(path.cwnd, 1e6));
+    path.bbr.on_rto(&loss(path.cwnd, 1e6));
     path.cwnd = 1.0;
-    path.bbr.timed_out(&loss(path.cwnd, 1e6));
+    path.bbr.on_rto(&loss(path.cwnd, 1e6));
     let mut news = path.news(1, 10.0, 1);
     news.repair = Repair::All;
     path.hear(news);
@@ -350,7 +350,7 @@ fn after_a_timeout_it_begins_with_one_and_ends_with_what_it_had() {
 #[test]
 fn a_margin_is_held_back_of_every_pace() {
     let mut path = Path::cruising(2);
-    path.bbr.used = Bbr::new(&BbrParams { margin: 0.01 }).used;
+    path.bbr.used = Bbr::new(&BbrParams { margin: 0.01 }, &Tcp::bbr()).used;
     path.now += ms(1);
     let news = path.news(1, 1000.0, 60);
     path.hear(news);
