@@ -81,14 +81,14 @@ def main():
     seeds = parser.parse_args().seeds
     queues = [f"{q['name']}/auto" for q in json.loads(run([str(TIDEGATE), "list", "--json"]))["queues"]] + list(MORE)
     text = ["# The same attackers against every queue", "",
-            "Written by `make validate-attacks`. The line, the users and the flood are those of",
-            "[the scenario](scenarios/attacks.toml): eight users of CUBIC, 10 Mbit/s, a flood of 20 Mbit/s from so many sources.",
-            "With *ECT* users and flood speak ECN, and the flood heeds no mark.", "",
+            "Written by `make validate-attacks` with [this scenario](scenarios/attacks.toml).",
+            "Eight users of CUBIC share 10 Mbit/s with a flood of 20 Mbit/s from the number of sources that heads the column.",
+            "With *ECT* users and flood speak ECN, and the flood ignores marks.", "",
             f"Each cell: users' mean goodput in per cent of their fair share with the 95 % interval over {seeds} seeds; the worst",
             f"user's; how many of the {USERS} are below a tenth. A fair share is the line divided by users and sources.", "",
             "## In the simulator", "", *table(simulated(queues, seeds), queues), "",
             "## On the gate's path", "",
-            "The gate's own hash, its new keys (`rehash` as usual) and its rule against marks that nobody heeds.", "",
+            "The gate's own hash, its new keys (`rehash` as usual) and its rule against flows that ignore marks.", "",
             *table(gated(seeds), queues)]
     PAGE.write_text("\n".join(text) + "\n")
 

@@ -85,8 +85,8 @@ def keep(version, fresh):
     head = [
         "# Agreement with ns-2",
         "",
-        f"Written by `validation/compare.py`; {package} against tidegate {version}. Mean ± half width of the 95 %",
-        "interval over the seeds, in percent of the mean. What is compared, and how it was made the same: README.md.",
+        f"Written by `validation/compare.py`; {package} against tidegate {version}.",
+        "Mean ± half width of the 95 % interval over the seeds, in percent of the mean. [ns2.md](ns2.md) says how both were made the same.",
         "",
     ]
     path.write_text("\n".join([*head, *table]) + "\n")

@@ -3,11 +3,11 @@
 
 usage: gateway.py [--rounds N] [--scale PART] [--control C] [--measured FILE] [--add] [QUEUE …]
 
-Runs `tidegate gate demo` (root, iperf3) for every queue of the catalog with the kernel's TCP cut down to NewReno, its cubic
-and its reno, `tidegate compare` on scenarios/gate8.toml, prints the table and keeps it in gateway.md; the figures of every run go
-to gateway.jsonl in place of those of the same control and scale, and --measured takes them from there instead.
-Of some queues it is not kept, or with --add it is, beside what was measured before: where runs vary, their mean wants more of them. With --scale
-.25 the line and the flood are a quarter, for machines too slow for the whole. Status 1 if a row disagrees.
+Runs `tidegate gate demo` (root, iperf3) for every queue, with the kernel's TCP cut down to NewReno, its cubic and its reno.
+Runs `tidegate compare` on scenarios/gate8.toml, prints the table and keeps it in gateway.md.
+The figures of every run go to gateway.jsonl, in place of those of the same control and scale. --measured reads them from there.
+With QUEUE nothing is kept, or with --add it is, beside earlier runs: where runs vary, the mean needs more of them.
+With --scale .25 the line and the flood are a quarter, for slow machines. Status 1 if a row disagrees.
 """
 import argparse
 import json
@@ -23,14 +23,14 @@ TIDEGATE = HERE.parent / "target" / "release" / "tidegate"
 TWIN = HERE / "scenarios" / "gate8.toml"
 KEPT = HERE / "gateway.jsonl"
 WARMUP, DURATION = 5, 10  # s, the same on both sides
-# The warm-up of queues that take longer to settle, in s. SFRED in the end takes every connection for unresponsive and acquits
-# none: within 4 to 20 s, so that what is measured from 5 s on is how many have come that far, which is chance.
+# The warm-up of queues that take longer to settle, in s. Within 4 to 20 s SFRED takes every connection for unresponsive and
+# acquits none. From 5 s on one would measure how many have come that far, which is chance.
 SETTLES = {"sfred": 25}
 # Those whose papers have classes, which nothing here gives.
 FITTED = ("wfq", "ewfq")
 SEEDS = 40
-# What the table calls it: what the demo is told, the simulator's source, and what more the simulator is told of it. NewReno
-# without SACK, every segment acknowledged, is what ns-2 has; the others are what users have.
+# By the table's name: the demo's options, the simulator's source, and that source's settings.
+# NewReno without SACK, every segment acknowledged, is what ns-2 has. The others are what users have.
 KERNEL = {"delayed_ack": "40 ms"}
 CONTROLS = {
     "newreno": (["--congestion", "reno", "--newreno"], "newreno", {}),
@@ -246,12 +246,14 @@ def keep(lines):
     head = [
         "# The gateway against the simulator",
         "",
-        "Written by `make validate-gateway`. Mbit/s, frames counted whole. Simulated: mean ± half width of the 95 % interval over",
-        f"{SEEDS} seeds. Measured: the mean of the runs (± the same, of three or more), the kernel's TCP (newreno: without SACK, RACK",
-        "and time stamps) and iperf3's UDP through `tidegate gate --rehash off`. What is compared, and why it differs where it does: README.md. `ends hold`: simulated with TCP whose ends",
-        f"hold each segment for up to {HOLD}, evenly drawn, as a receiver does that waits for a processor. `flood only N`: this machine",
-        f"was too busy to offer {STEADY:.1%} of the flood in any of {TRIES} tries; the last one counts. SFRED is measured from {SETTLES['sfred']} s on, by",
-        f"when it has settled, the others from {WARMUP} s.",
+        "Written by `make validate-gateway`. Mbit/s, frames counted whole. [sender.md](sender.md) says what was made the same, and why.",
+        "",
+        f"- Simulated: mean ± half width of the 95 % interval over {SEEDS} seeds.",
+        "- Measured: mean of the runs (± the same, of three or more). The kernel's TCP and iperf3's UDP go through `tidegate gate --rehash off`.",
+        "- `newreno`: the kernel's TCP without SACK, RACK and time stamps.",
+        f"- `ends hold`: simulated ends hold each segment for up to {HOLD}, evenly drawn, as a receiver that waits for a processor.",
+        f"- `flood only N`: the machine was too busy to offer {STEADY:.1%} of the flood in any of {TRIES} tries. The last one counts.",
+        f"- SFRED is measured from {SETTLES['sfred']} s on, when it has settled, the others from {WARMUP} s.",
         "",
     ]
     (HERE / "gateway.md").write_text("\n".join([*head, *lines]) + "\n")

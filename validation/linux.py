@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Sets our figures beside the kernel's (linux/results/VERSION.csv) and writes linux.md. Status 1 if a row of the open loop
-disagrees, or one of the closed loop that has no explanation in EXPLAINED.
+"""Sets our figures beside the kernel's (linux/results/VERSION.csv) and writes linux.md.
+Status 1 if a row disagrees, unless it is of the closed loop and EXPLAINED has an explanation.
 
 usage: linux.py [--tidegate COMMAND]
 """
@@ -18,8 +18,8 @@ from cells import CELLS, FLOOD, QUEUES  # noqa: E402
 
 TIDEGATE = HERE.parent / "target" / "release" / "tidegate"
 WITHIN = {"open": 0.03, "closed": 0.10}
-STARVED = 0.02  # of the line: below it a handful of packets is left, whose number says nothing
-# What is known of the rows of the closed loop that lie beyond a tenth; README.md has the evidence.
+STARVED = 0.02  # of the line: below it so few packets are left that their number is chance
+# Why rows of the closed loop differ by more than a tenth; kernel-queues.md has the evidence.
 EXPLAINED = {
     line.split("|")[0].strip(): line.split("|")[1].strip() for line in (HERE / "linux" / "explained.txt").read_text().splitlines() if "|" in line
 }
@@ -98,8 +98,9 @@ def main():
         "# Linux's queues beside ours",
         "",
         f"Written by `make validate-linux`, from `linux/results/{kept[-1].name}` ({package}, User-Mode Linux in simulated time).",
-        "Mbit/s, frames counted whole. Kernel: mean ± standard deviation over its runs. Ours: mean ± half width of the 95 % interval over ten seeds.",
-        "`linux/cells.py` has the set-ups, [README.md](README.md#linuxs-queues-as-witness) what was made the same and what differs.",
+        "Mbit/s, frames counted whole. Kernel: mean ± standard deviation over its runs.",
+        "Ours: mean ± half width of the 95 % interval over ten seeds.",
+        "[kernel-queues.md](kernel-queues.md) says what was made the same and what differs; `linux/cells.py` has the set-ups.",
     ]
     words = {
         "open": "Open loop: three datagram senders at a fifth of the line each, and a flood of three times the line",

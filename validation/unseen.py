@@ -3,8 +3,8 @@
 
 usage: unseen.py [--seeds N] [--queue NAME …]     build first; `make unseen` does both
 
-docs/study/choosing.md asks questions, and presets were tuned on some of its settings. Here are others: other rates, other crowds, other floods,
-and a lone connection that nobody attacks. Its presets were frozen before. With --queue only those are run and nothing is written.
+Presets were tuned on some settings of docs/study/choosing.md. Here are others: other rates, crowds and floods, and a lone connection.
+The presets were frozen before. With --queue only those queues run, and nothing is written.
 Python's standard library only.
 """
 import argparse
@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from choosing import BASE, PROTECTED, WORST, Column, Question, catalog, group, results, scaled, share, transfer, worst
 
 PAGE = pathlib.Path(__file__).resolve().parent / "unseen.md"
-# What is lost of a thin sender's packets at most, in per cent.
+# Greatest loss of a thin sender's packets, in per cent.
 THIN = 2.0
-# A lone connection's goodput at least, in per cent of the line; and beside a thin sender.
+# Least goodput of a lone connection, in per cent of the line; and beside a thin sender.
 ALONE, BESIDE = 95.0, 90.0
 # Shows what a line gives where it is less.
 PLAIN = "drop_tail"
@@ -189,15 +189,19 @@ def main():
     protected, harmed = protects(queues, args.seeds), harms(queues, args.seeds)
     lines = [
         "# Settings that no preset was tuned on", "",
-        "Written by `make unseen`. Every queue is its preset `auto`. The presets were frozen before this page was made. How it reckons was",
-        "mended once since, in four rows; no preset was. [Which queue for what](../docs/study/choosing.md) has the settings that some were tuned on.", "",
-        *tables("Protection", f"Users' goodput in % of their fair share / the worst user's / how many of them got less than a tenth, where anybody did. Bold, and "
-                f"counted: the users keep {PROTECTED:.0f} % at the lower end of the 95 % interval and the worst of them {WORST:.0f} %. With transfers: the time within which 95 in 100 "
-                f"come; bold is up to {NEAR:.0f} times the best queue's. Means of {args.seeds} seeds. A flood of 2 × offers twice the line's rate, all its senders together.",
+        "Written by `make unseen`. Every queue has its preset `auto`, frozen before this page was made.",
+        "Later the page's reckoning was corrected in four rows; no preset changed.",
+        "[Which queue for what](../docs/study/choosing.md) has the settings that some presets were tuned on.", "",
+        *tables("Protection", "Each cell: users' goodput in % of their fair share / the worst user's / how many users got less than a tenth, where any did. "
+                f"A bold cell passes: users keep {PROTECTED:.0f} % at the lower end of the 95 % interval, and the worst user {WORST:.0f} %. "
+                f"With transfers: the time within which 95 of 100 finish; bold is up to {NEAR:.0f} times the best queue's. "
+                f"Means of {args.seeds} seeds. A flood of 2 × offers twice the line's rate, all its senders together.",
                 protected, queues),
-        *tables("Harm without an attack", f"A connection of CUBIC, alone but for a packet that somebody sends every twelve seconds, and what it gets of its line in %: {ALONE:.0f} or more passes, or what drop-tail gets but for one. Where a third figure names the setting, it shares the line with "
-                f"a thin sender of datagrams at that rate: {BESIDE:.0f} % of the line and a loss of the thin sender's up to {THIN:.0f} % pass. The time after the rate is the round trip; "
-                "the buffer holds 100 ms.", harmed, queues),
+        *tables("Harm without an attack", "One connection of CUBIC, and one packet from somebody else every twelve seconds. "
+                f"Each cell: what the connection gets of its line in %. It passes at {ALONE:.0f}, or at drop-tail's figure less one. "
+                "Where a third figure names the setting, a thin sender of datagrams at that rate shares the line. "
+                f"Then {BESIDE:.0f} % of the line passes, with up to {THIN:.0f} % of the thin sender's packets lost. "
+                "The time after the rate is the round trip; the buffer holds 100 ms.", harmed, queues),
     ]
     if args.queue:
         print("\n".join(lines))

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""The kernel's TCP as witness of the simulator's: reno, cubic and bbr, each by itself and all three together, without and with a
-flood of three times the line, through the gateway and simulated.
+"""The kernel's TCP as witness of the simulator's: reno, cubic and bbr, each alone and all three together.
+Each case runs through the gateway and simulated, without and with a flood of three times the line.
 
 usage: witness.py [--quick] [--rounds N] [--scale PART] [--measured FILE] [--mix MIX] [QUEUE …]
 
-The line has 100 Mbit/s, or with --scale .25, as `make validate-witness` has it, a quarter of that, which a machine of two
-processors can bear with all the senders and receivers on it. Each case is measured in every round, all cases before the next round, and
-the means are compared. Prints the table and keeps it in witness.md, and the figures of every run in witness.jsonl, from which --measured takes them again.
+The line has 100 Mbit/s. `make validate-witness` uses --scale .25, a quarter, which two processors can bear with all senders.
+Each round measures every case once, and the means are compared.
+Prints the table and keeps it in witness.md. The figures of every run go to witness.jsonl; --measured reads a file of them.
 Root, iperf3, and an idle machine. Status 1 if somewhere another group wins.
 """
 import argparse
@@ -21,7 +21,7 @@ from setups import HERE
 
 KEPT = HERE / "witness.jsonl"
 QUEUES = ["drop_tail", "red", "fq_codel", "care"]
-# The kernel's congestion control, the simulator's source, and what more the simulator is told of it.
+# By the kernel's congestion control: the simulator's source and that source's settings.
 SOURCES = {
     "reno": ("rack", {"delayed_ack": "40 ms"}),
     "cubic": ("cubic", {"loss_recovery": "rack", "delayed_ack": "40 ms"}),
@@ -196,8 +196,9 @@ def keep(lines, scale, rounds):
         "# The kernel's TCP as witness",
         "",
         f"Written by `make validate-witness`. Mbit/s, frames counted whole, on a line of {mbit(LINE * scale)} Mbit/s, 20 ms each way, a limit of 100 ms.",
-        f"Simulated: `scenarios/gate8.toml` with these groups, mean ± half width of the 95 % interval over {SEEDS} seeds; the kernel's",
-        f"reno is held against `rack`, with delayed acknowledgements all three. Measured: {runs} through `tidegate gate`. What agrees and what does not: README.md.",
+        f"Simulated: `scenarios/gate8.toml` with these groups, mean ± half width of the 95 % interval over {SEEDS} seeds.",
+        "The kernel's reno is paired with `rack`. All three delay acknowledgements.",
+        f"Measured: {runs} through `tidegate gate`. [sender.md](sender.md) says what was made the same.",
         "",
     ]
     (HERE / "witness.md").write_text("\n".join([*head, *lines]).rstrip() + "\n")

@@ -23,18 +23,21 @@ const T: f64 = 2.201;
 const PAGE: &str = "\
 # The adversary
 
-Written by `make validate-adversary`. What the adversary may do, and what follows from it, stands in
-[docs/reference/gate.md](../docs/operate/security.md#floods-aimed-at-a-user).
+Written by `make validate-adversary`.
+[The book](../docs/operate/security.md#floods-aimed-at-a-user) says what the adversary may do, and what follows from it.
 ";
 
 const AIMS: &str = "
 ## How often he meets a user
 
-A million flows against one user, a thousand under each of a thousand secrets of the gate: of a million, how many share the user's
-queue, bin or class (in SFB and SFRED its bins on all levels), with the 95 % interval. *Near*: the user's own addresses and ports but
-for a few bits. *Guessed*: a thousand out of a million flows, which share the user's place under a secret that was guessed. *Key*:
-the key of the flows' hash has leaked and the queue's dice have not; fifty flows under each of two hundred secrets. *Secret*: both have leaked.
-All of it before the gate gives flows their first new keys.
+A million flows aim at one user, a thousand under each of a thousand secrets of the gate.
+Each cell: of a million, how many share the user's queue, bin or class, with the 95 % interval. In SFB and SFRED: its bins on all levels.
+All of it happens before the gate gives flows their first new keys.
+
+- *Near*: the user's own addresses and ports, except for a few bits.
+- *Guessed*: a thousand of a million flows, which share the user's place under a guessed secret.
+- *Key*: the key of the flows' hash has leaked, the queue's dice have not. Fifty flows under each of two hundred secrets.
+- *Secret*: both have leaked.
 
 | queue | by chance | random | near | guessed | key | secret |
 |---|---|---|---|---|---|---|";
@@ -42,11 +45,13 @@ All of it before the gate gives flows their first new keys.
 const FLOODS: &str = "
 ## What users are left with
 
-Eight users with a window like Reno's and 40 ms on 10 Mbit/s, 11 to 21 seconds without a flood; then, of twice what the line carries, a flood of
-sixteen flows for twenty seconds. Per cent of the line that users get, with the 95 % interval over twelve secrets. *Watched*: in the five
-seconds before, the adversary sends a packet of each of 1250 flows and floods with those that were lost or waited longest.
-*Secret*: two flows against each user, chosen under the secret that holds when the gate starts. *By the gate*: it gives flows new keys
-before the queue, as it does unless told otherwise; below it the same queue with `rehash` off.
+Eight users with a window like Reno's and 40 ms share 10 Mbit/s, 11 to 21 seconds without a flood.
+Then sixteen flows flood the line with twice its rate for twenty seconds.
+Each cell: per cent of the line that users get, with the 95 % interval over twelve secrets.
+
+- *Watched*: in the five seconds before, the adversary sends a packet of each of 1250 flows. He floods with those that were lost or waited longest.
+- *Secret*: two flows against each user, chosen under the secret that holds when the gate starts.
+- *By the gate*: it gives flows new keys before the queue, its default. The next row is the same queue with `rehash` off.
 
 | queue | places change | no flood | random: first second | all | guessed | watched: first second | all | last 5 s | secret: all | last 5 s |
 |---|---|---|---|---|---|---|---|---|---|---|";

@@ -1,4 +1,4 @@
-//! The plain NewReno sender of ns-2.35, in floats, from the facts in `validation/README.md`. It is
+//! The plain NewReno sender of ns-2.35, in floats, from the facts in `validation/ns2.md`. It is
 //! the oracle for ours: too simple to be wrong, and held against recorded runs of ns-2 itself.
 
 /// Clock tick of the RTT samples, in seconds.
