@@ -8,33 +8,24 @@
 //! result directory whole or not at all. Nothing here prints.
 #![forbid(unsafe_code)]
 
-mod calls;
 pub mod check;
-mod columnar;
-mod document;
-mod lives;
-mod load;
-mod lower;
+mod layout;
 pub mod nearest;
 pub mod paper;
-mod plan;
 pub mod problem;
 pub mod reader;
 pub mod replay;
-pub mod run;
-mod sample;
 pub mod scenario;
-mod settled;
 pub mod sketch;
 pub mod spec;
-pub mod stats;
-pub mod store;
+mod study;
 
 pub use check::{Check, check, skipped};
-pub use load::overloads;
+pub use layout::overloads;
 pub use problem::{Place, Problem, Problems};
+pub use reader::Set;
 pub use replay::{Replay, ReplayError, Replayed, replay};
-pub use run::{Job, Outcome, Progress, RunError, Watch, run};
-pub use scenario::{Scenario, Set};
+pub use scenario::Scenario;
 pub use spec::QueueSpec;
 pub use store::StoreError;
+pub use study::{Job, Outcome, Progress, RunError, Watch, run, stats, store};

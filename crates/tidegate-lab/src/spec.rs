@@ -11,9 +11,10 @@ use std::fmt;
 use std::str::FromStr;
 
 use tidegate::catalog::{self, AnyConfig};
-use tidegate::{ConfigError, Link};
+use tidegate::{ConfigError, Link, Rng};
 
 use crate::nearest::did_you_mean;
+use crate::problem::{Place, Problem, Problems};
 
 /// What is wrong with the second queue of a label.
 pub(crate) const SAME_LABEL: &str =
@@ -93,6 +94,28 @@ impl QueueSpec {
             })?;
         }
         Ok(config)
+    }
+
+    /// The parameters of `spec` on `link`, if it exists and can be built there.
+    ///
+    /// # Errors
+    /// As [`QueueSpec::resolve`], and what only building finds, such as two parameters that do not go
+    /// together.
+    pub(crate) fn possible(&self, link: &Link) -> Result<AnyConfig, ConfigError> {
+        let config = self.resolve(link)?;
+        config.build(*link, Rng::from_seed(0)).map(|_| config)
+    }
+
+    /// A queue that was refused, as a problem of the command line rather than of a file.
+    pub(crate) fn refused(&self, error: ConfigError) -> Problems {
+        // Where the name itself is wrong, the problem says it.
+        let place = if error.field == "queue" {
+            "the command line".into()
+        } else {
+            format!("queue {self}")
+        };
+        let place = Place::File(place);
+        Problems::one(Problem { place, field: error.field, value: error.value, why: error.why })
     }
 
     /// The text without the label.

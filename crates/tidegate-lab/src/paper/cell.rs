@@ -11,7 +11,7 @@ use tidegate_report::{Document, Series};
 use super::shelf::wrong;
 use crate::scenario::Scenario;
 use crate::spec::QueueSpec;
-use crate::store::StoreError;
+use crate::study::store::StoreError;
 
 /// The version, and with it a hash of the sources of queues and simulator: results of other code
 /// are not taken for ours.

@@ -1,7 +1,7 @@
 //! What is drawn: the papers' figures, ours.
 use tidegate_report::papers::{Chart, ChartLine, Point};
 
-use crate::stats::figure_of_some;
+use crate::study::stats::figure_of_some;
 
 use super::book::{Figure, Kind, Known, Paper, Run};
 use super::run::{Length, Results};

@@ -2,7 +2,7 @@
 use tidegate_report::Figure;
 use tidegate_report::papers as page;
 
-use crate::stats::figure_of_some;
+use crate::study::stats::figure_of_some;
 
 use super::board;
 use super::book::{Experiment, Explanation, Paper, Reading, Run};

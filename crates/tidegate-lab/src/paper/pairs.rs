@@ -9,7 +9,8 @@ use tidegate::catalog;
 use tidegate::{ConfigError, Rng};
 
 use crate::problem::Problems;
-use crate::scenario::{Scenario, Set};
+use crate::reader::Set;
+use crate::scenario::Scenario;
 
 use super::Folder;
 use super::book::{Paper, Run};

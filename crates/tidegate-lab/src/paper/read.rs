@@ -4,8 +4,8 @@ use tidegate::catalog::QUEUES;
 
 use crate::nearest::did_you_mean;
 use crate::problem::{Problem, Problems};
-use crate::reader::{Document, Kind as Toml, Node, Reader, Table, scalar};
-use crate::scenario::{Scenario, Set};
+use crate::reader::{Document, Kind as Toml, Node, Reader, Set, Table, scalar};
+use crate::scenario::Scenario;
 
 use super::book::{Experiment, Fitted, Paper, Run};
 use super::claim::{self, Page};

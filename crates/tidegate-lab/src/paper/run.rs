@@ -6,10 +6,9 @@ use std::path::Path;
 
 use rayon::prelude::*;
 
-use crate::document;
-use crate::run::{Configs, Job, News, PIECES, RunError, Watch, replicate};
 use crate::scenario::Scenario;
-use crate::store::StoreError;
+use crate::study::store::StoreError;
+use crate::study::{Configs, Job, News, PIECES, RunError, Watch, document, replicate};
 
 use super::board::Column;
 use super::book::{Kind, Paper, Run};
@@ -242,6 +241,6 @@ fn of_seed(cell: &Cell, seed: u64, news: &News<'_>) -> Result<Replication, RunEr
         threads: None,
     };
     let (sample, series) = replicate(&job, &configs, seed, job.series, &news.of_weight(weight))?;
-    let document = document::document(&job, &configs.spec, &configs.watched, &[sample]);
+    let document = document(&job, &configs.spec, &configs.watched, &[sample]);
     Ok(Replication { document, series })
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::store::{self, File, StoreError};
+use crate::study::store::{self, File, StoreError};
 
 use super::cell::VERSION;
 

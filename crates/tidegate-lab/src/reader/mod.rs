@@ -10,8 +10,10 @@ use crate::nearest::did_you_mean;
 use crate::problem::{Place, Problem, Problems};
 use crate::spec::{QueueSpec, check_label};
 
+mod set;
 mod tree;
 
+pub use set::Set;
 pub use tree::{Document, Entry, Kind, Node, Origin, cut, name_of};
 
 /// The longest title, description and name, in characters.

@@ -2,8 +2,8 @@
 //! override.
 use toml_span::value::{Value, ValueInner};
 
+use super::set::Set;
 use crate::problem::{Place, Problem};
-use crate::scenario::Set;
 
 /// The largest file that is read, in bytes.
 pub(crate) const FILE_LIMIT: usize = 4 << 20;

@@ -4,7 +4,7 @@ use tidegate::config::{Param, Params};
 use tidegate::{Rate, Size};
 pub use tidegate_sim::sources::tcp::Congestion;
 
-use super::model::{LossRecovery, Switch, Tcp};
+use super::tcp::{LossRecovery, Switch, Tcp};
 
 /// A TCP connection: its congestion control and what all connections have.
 #[derive(Clone, Debug, PartialEq)]

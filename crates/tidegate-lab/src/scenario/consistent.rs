@@ -1,11 +1,13 @@
 //! What one value must be to another: times in order, names that exist, nodes that can be reached,
 //! loads that end.
-use tidegate::catalog::AnyConfig;
-use tidegate::{ConfigError, Link, Rng, Span};
+use tidegate::{Link, Span};
 
+use super::demand::When;
+use super::lowered::lowered;
 use super::model::*;
 use super::read::fits;
-use super::sources::{Source, When};
+use super::sources::Source;
+use super::tcp::Data;
 use crate::problem::Place;
 use crate::reader::{Kind, Node, Origin, Reader, name_of};
 use crate::spec::{QueueSpec, SAME_LABEL, twice};
@@ -134,7 +136,7 @@ impl Look<'_, '_> {
             );
         }
         // The simulator has the last word on a source's parameters among themselves.
-        if let Err(error) = crate::lower::source(&group.source).check() {
+        if let Err(error) = lowered(&group.source).check() {
             let key = match error.field.as_str() {
                 "segment" => "packet",
                 "receiver_window" => "window",
@@ -293,7 +295,7 @@ impl Look<'_, '_> {
     }
 
     fn queue(&mut self, path: &str, spec: &QueueSpec, link: &Link) {
-        if let Err(error) = possible(spec, link) {
+        if let Err(error) = spec.possible(link) {
             let key = if error.field == "queue" { "name" } else { error.field.as_str() };
             let (mut origin, _) = locate(self.root, path);
             if let Some((inner, _)) = find(self.root, &format!("{path}.{key}")) {
@@ -332,16 +334,6 @@ impl Look<'_, '_> {
             self.refuse("run.duration", why);
         }
     }
-}
-
-/// The parameters of `spec` on `link`, if it exists and can be built there.
-///
-/// # Errors
-/// As [`QueueSpec::resolve`], and what only building finds, such as two parameters that do not go
-/// together.
-pub(crate) fn possible(spec: &QueueSpec, link: &Link) -> Result<AnyConfig, ConfigError> {
-    let config = spec.resolve(link)?;
-    config.build(*link, Rng::from_seed(0)).map(|_| config)
 }
 
 fn ends<'g>(group: &'g Group, key: &str) -> &'g [String] {

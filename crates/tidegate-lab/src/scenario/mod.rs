@@ -4,62 +4,37 @@ mod chain;
 mod classes;
 mod connection;
 mod consistent;
+mod demand;
 mod drawn;
+mod lowered;
 mod model;
 mod periods;
 mod read;
 mod sources;
+mod tcp;
 mod write;
 
 pub use arrivals::Arrivals;
 pub use chain::{Chain, Managed};
 pub use classes::Classes;
 pub use connection::*;
-pub(crate) use consistent::possible;
+pub(crate) use demand::When;
 pub use drawn::{Drawn, Start, Unit};
+pub(crate) use lowered::lowered;
 pub use model::*;
 pub use periods::Periods;
-pub(crate) use sources::When;
 pub use sources::{
-    FileName, OnOff, Oscillating, Replay, SOURCES, Source, Tfrc, Unresponsive, Voip, Web,
+    Cbr, FileName, OnOff, Oscillating, Replay, SOURCES, Source, Tfrc, Unresponsive, Voip, Web,
 };
+pub use tcp::*;
 
 use std::path::Path;
-use std::str::FromStr;
-
-use tidegate::ConfigError;
 
 use crate::problem::Problems;
-use crate::reader::{Document, File, Reader};
+use crate::reader::{Document, File, Reader, Set};
 
 /// What a scenario's file is.
 const FILE: File = File { kind: "a scenario", least: "[network] and one [[group]]" };
-
-/// An override from the command line: `run.duration=5 s`, `group.flood.rate=45 Mbit/s`,
-/// `queue.min=20 packets`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Set {
-    /// The field's path; a group by its name, a link by its number from 1.
-    pub path: String,
-    /// The value: bare text, or TOML for a list or a table; empty to take the key away.
-    pub value: String,
-}
-
-impl FromStr for Set {
-    type Err = ConfigError;
-
-    fn from_str(text: &str) -> Result<Set, ConfigError> {
-        let wrong = || {
-            ConfigError::new("--set", text, "must be written path=value, as in run.duration=5 s")
-        };
-        let (path, value) = text.split_once('=').ok_or_else(wrong)?;
-        let (path, value) = (path.trim(), value.trim());
-        match path.is_empty() {
-            true => Err(wrong()),
-            false => Ok(Set { path: path.into(), value: value.into() }),
-        }
-    }
-}
 
 impl Scenario {
     /// Reads the scenario in the file `path`, with `sets` applied.

@@ -9,8 +9,8 @@ use tidegate_sim::sources::{Begin, Damping, Law, TfrcRules, Web as SimWeb};
 use super::arrivals::Arrivals;
 use super::connection::Connection;
 use super::drawn::Drawn;
-use super::model::{Cbr, Group, Switch, Tcp};
 use super::periods::Periods;
+use super::tcp::{Switch, Tcp};
 
 /// What a flow sends.
 #[derive(Clone, Debug, PartialEq)]
@@ -82,6 +82,20 @@ pub const SOURCES: &[(&str, &str)] = &[
     ("oscillating", "packets at a rate that changes between two on a timetable"),
     ("replay", "the packets of a capture, at their times and of their lengths"),
 ];
+
+params! {
+    /// A group with `source = "cbr"`.
+    pub struct Cbr {
+        /// Rate of each flow, in wire bytes; required.
+        rate: Rate = Rate::from_bps(1_000_000), "r", 1 ..= 1_000_000_000_000u64;
+        /// Length of a packet on the wire.
+        packet: Bytes = Bytes::new(1000), "L", 1 ..= 65_535;
+        /// Each interval is multiplied by a number drawn from 1 − jitter to 1 + jitter.
+        jitter: f64 = 0.5, "", 0.0 ..= 1.0;
+        /// Whether its packets are ECN-capable; it heeds no mark all the same.
+        ecn: Switch = Switch::Off, "", 0 ..= 0;
+    }
+}
 
 params! {
     /// A group with `source = "on_off"`. What its distributions draw once for each flow is drawn when the flow is made.
@@ -214,31 +228,6 @@ const fn exponential(mean_ms: u64) -> Drawn<Span> {
     Drawn::by(Law::Exponential { mean: Span::from_millis(mean_ms).as_nanos() })
 }
 
-/// By what the times of a group's flows go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum When {
-    /// `start` and `stop`.
-    Start,
-    /// `active`.
-    Active,
-    /// Calls that come and go.
-    Calls,
-    /// From `start` to `stop`, connections of drawn lengths.
-    Lives,
-}
-
-impl Group {
-    /// By what the times of its flows go.
-    pub(crate) fn when(&self) -> When {
-        match &self.source {
-            Source::Voip(voip) if voip.erlangs > 0.0 => When::Calls,
-            Source::Unresponsive(..) => When::Lives,
-            _ if !self.active.is_empty() => When::Active,
-            _ => When::Start,
-        }
-    }
-}
-
 impl Source {
     /// Its name among [`SOURCES`].
     pub fn name(&self) -> &'static str {
@@ -299,44 +288,6 @@ impl Source {
             | Source::Voip(_)
             | Source::Oscillating(_)
             | Source::Replay(..) => None,
-        }
-    }
-}
-
-impl Group {
-    /// The mean rate of one of its flows while it is active in a run of this length; `None` for
-    /// what takes all it gets.
-    pub fn demand(&self, duration: Span) -> Option<Rate> {
-        let rate = match &self.source {
-            Source::Tcp(connection) => connection.rate()?.as_bps() as f64,
-            Source::Finite(_) | Source::Web(..) | Source::Tfrc(_) => return None,
-            Source::Unresponsive(lives, connection) => {
-                connection.rate()?.as_bps() as f64 * lives.on.law.share_beside(&lives.off.law)
-            }
-            Source::Cbr(cbr) => cbr.rate.as_bps() as f64,
-            Source::OnOff(_) | Source::Voip(_) => {
-                let tidegate_sim::Source::OnOff(source) = crate::lower::source(&self.source) else {
-                    return None;
-                };
-                source.mean_rate() * self.calls_per_line()
-            }
-            Source::Replay(_, arrivals) => {
-                let seconds = arrivals.duration.as_secs().max(1e-3);
-                arrivals.bytes as f64 * 8.0 / seconds / self.count as f64
-            }
-            Source::Oscillating(source) => {
-                let share = source.high_during.total(duration).as_secs() / duration.as_secs();
-                source.high.as_bps() as f64 * share + source.low.as_bps() as f64 * (1.0 - share)
-            }
-        };
-        Some(Rate::from_bps(rate as u64))
-    }
-
-    /// The mean number of calls on each line, if none were lost.
-    fn calls_per_line(&self) -> f64 {
-        match &self.source {
-            Source::Voip(voip) if voip.erlangs > 0.0 => (voip.erlangs / self.count as f64).min(1.0),
-            _ => 1.0,
         }
     }
 }

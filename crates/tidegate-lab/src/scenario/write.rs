@@ -6,8 +6,9 @@ use tidegate::catalog::AnyConfig;
 use tidegate::config::{Params, Value};
 
 use super::connection::Connection;
+use super::demand::When;
 use super::model::*;
-use super::sources::{Source, When};
+use super::sources::Source;
 use crate::reader::is_number;
 use crate::spec::QueueSpec;
 

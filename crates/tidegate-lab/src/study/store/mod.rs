@@ -1,4 +1,7 @@
 //! The result directory: written whole or not at all.
+mod columnar;
+mod file;
+
 use std::fmt;
 use std::fs;
 use std::io::{self, Write};
@@ -7,18 +10,9 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 use tidegate_report::Document;
 
-use crate::columnar;
-use crate::run::Outcome;
+pub use self::file::File;
+use super::job::Outcome;
 use crate::scenario::Scenario;
-
-/// A file of a result directory.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct File {
-    /// Its name, without directories.
-    pub name: String,
-    /// What is in it.
-    pub bytes: Vec<u8>,
-}
 
 /// A result directory that could not be written; nothing was changed.
 #[derive(Debug)]

@@ -49,9 +49,9 @@ use tidegate::catalog::{AnyConfig, TARGET_RTT};
 use tidegate::{Bytes, ConfigError, Link, Packet, Rate, Seed, Size, Time};
 use tidegate_packet::{Capture, CaptureError, Ends, FlowHasher, FlowKey, Skips, Transport};
 
-use crate::run::{Outcome, Progress, Watch};
 use crate::spec::QueueSpec;
-use crate::store::{self, File};
+use crate::study::store::{self, File};
+use crate::study::{Outcome, Progress, Watch};
 pub use delays::CELLS;
 pub use flows::FLOWS;
 use line::Line;

@@ -6,11 +6,10 @@ use tidegate_report::fair::{self, Worst};
 use tidegate_report::{Counts, Line, Quantity, Series};
 use tidegate_sim::{Count, Counters, Delay, LinkOutcome, Outcome, Spread};
 
-use crate::lower::milli;
-use crate::plan::Plan;
+use super::course::Course;
+use super::stats;
+use crate::layout::Plan;
 use crate::scenario::Scenario;
-use crate::settled::Course;
-use crate::stats;
 
 /// One replication's numbers. Rates in bit/s, delays in ms.
 #[derive(Clone, Debug, PartialEq)]
@@ -93,6 +92,9 @@ pub(crate) struct FlowSample {
     pub packets: Counts,
     pub bytes: Counts,
 }
+
+/// What one flow's figures take, in bytes.
+pub(crate) const BYTES_PER_FLOW_KEPT: f64 = size_of::<FlowSample>() as f64;
 
 /// What groups and flows have in common.
 #[derive(Clone, Debug, PartialEq)]
@@ -347,4 +349,9 @@ pub(crate) fn series(seed: u64, plan: &Plan, outcome: &Outcome) -> Series {
         lines.push(Line::new(Quantity::Loss, &group.name, "bit/s", rates));
     }
     Series { seed: Some(seed), time_s: outcome.grid.iter().map(|t| t.as_secs()).collect(), lines }
+}
+
+/// Milliseconds, the unit of delays in results.
+fn milli(span: Option<Span>) -> Option<f64> {
+    span.map(Span::as_millis)
 }

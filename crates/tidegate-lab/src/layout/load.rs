@@ -10,7 +10,7 @@ use tidegate::{Seed, Time};
 use tidegate_report::Overload;
 use tidegate_report::overload::ACCESS;
 
-use crate::plan::{Flow, Plan};
+use super::{Flow, Plan};
 use crate::scenario::{Group, Scenario, When};
 
 /// What rounding may do to a sum of rates that fills a link to the bit.

@@ -1,18 +1,15 @@
 //! What a reader of a scenario would work out by hand: products of rate and delay, shares, loads.
-use std::fmt;
+mod text;
 
-use tidegate::catalog::AnyConfig;
 use tidegate::parts::spread::sharing;
-use tidegate::{Bytes, ConfigError, Link, Rate, Seed, Size, Span};
+use tidegate::{Bytes, Link, Rate, Seed, Size, Span};
 use tidegate_report::Overload;
 
-use crate::load::Load;
-use crate::plan::Plan;
-use crate::problem::{Place, Problem, Problems};
-use crate::sample::FlowSample;
+use crate::layout::{Flow, Load, Plan};
+use crate::problem::Problems;
 use crate::scenario::{GraphLink, Group, Network, Scenario, Source};
 use crate::spec::QueueSpec;
-use crate::stats;
+use crate::study::{BYTES_PER_FLOW_KEPT, stats, values};
 
 /// Simulator events for each packet and link it crosses: 0.22 to 0.45 in the shipped scenarios and
 /// chan2003's mix.
@@ -28,7 +25,7 @@ const BYTES_PER_FLOW: f64 = 4400.0;
 /// Bytes that the program takes without any flow.
 const BYTES_TO_BEGIN: f64 = 5e6;
 
-/// What follows from a scenario. [`Display`](fmt::Display) writes it as text.
+/// What follows from a scenario. [`Display`](std::fmt::Display) writes it as text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Check {
     /// The scenario's name.
@@ -179,7 +176,7 @@ pub fn check(scenario: &Scenario, queues: &[QueueSpec]) -> Result<Check, Problem
         replication_s,
         wall_s: replication_s * replications.div_ceil(at_once.max(1)) as f64,
         memory_bytes: BYTES_TO_BEGIN + at_once as f64 * (flows * BYTES_PER_FLOW + state),
-        flows_bytes: replications as f64 * flows * size_of::<FlowSample>() as f64,
+        flows_bytes: replications as f64 * flows * BYTES_PER_FLOW_KEPT,
     })
 }
 
@@ -211,17 +208,8 @@ fn links(scenario: &Scenario) -> Vec<LinkCheck> {
     graph.links.iter().filter_map(link).collect()
 }
 
-/// A queue that was refused, as a problem of the command line rather than of a file.
-pub(crate) fn refused(spec: &QueueSpec, error: ConfigError) -> Problems {
-    // Where the name itself is wrong, the problem says it.
-    let place =
-        if error.field == "queue" { "the command line".into() } else { format!("queue {spec}") };
-    let place = Place::File(place);
-    Problems::one(Problem { place, field: error.field, value: error.value, why: error.why })
-}
-
 fn queue_check(spec: &QueueSpec, link: &Link, flows: u64) -> Result<QueueCheck, Problems> {
-    let config = crate::scenario::possible(spec, link).map_err(|error| refused(spec, error))?;
+    let config = spec.possible(link).map_err(|error| spec.refused(error))?;
     Ok(QueueCheck {
         label: spec.label(),
         name: spec.name.clone(),
@@ -232,18 +220,13 @@ fn queue_check(spec: &QueueSpec, link: &Link, flows: u64) -> Result<QueueCheck, 
     })
 }
 
-/// Every parameter with its value as text.
-pub(crate) fn values(config: &AnyConfig) -> Vec<(String, String)> {
-    config.values().into_iter().map(|(param, value)| (param.name.to_string(), value)).collect()
-}
-
 fn base_rtts(scenario: &Scenario, plan: &Plan) -> Vec<Span> {
     let mut routes = plan.routes();
     // What nobody answers is taken as if somebody did.
     let lengths =
         |group: &Group| (group.source.packet(), group.source.answer().unwrap_or(Bytes::new(40)));
     let lengths: Vec<_> = scenario.groups.iter().map(lengths).collect();
-    let rtt = |flow: &crate::plan::Flow| {
+    let rtt = |flow: &Flow| {
         let (there, back) = lengths[flow.group as usize];
         routes.base_rtt(flow, there, back)
     };
@@ -294,7 +277,7 @@ fn spread(spans: impl Iterator<Item = Span>) -> (Span, Span) {
 fn events(scenario: &Scenario, plan: &Plan, shares: &[f64]) -> f64 {
     let mut routes = plan.routes();
     let seconds = scenario.run.duration.as_secs();
-    let packets = |(flow, share): (&crate::plan::Flow, &f64)| {
+    let packets = |(flow, share): (&Flow, &f64)| {
         let hops = routes.path(flow.from, flow.to).len() as f64;
         let group = &scenario.groups[flow.group as usize];
         let bits = match group.demand(scenario.run.duration) {
@@ -304,174 +287,4 @@ fn events(scenario: &Scenario, plan: &Plan, shares: &[f64]) -> f64 {
         hops * bits * seconds / group.source.packet().bits() as f64
     };
     plan.flows.iter().zip(shares).map(packets).sum::<f64>() * EVENTS_PER_HOP
-}
-
-impl fmt::Display for Check {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{}: {} over {}", self.scenario, counted(self.flows, "flow"), self.rate)?;
-        let range = |(low, high): (Span, Span)| match low == high {
-            true => milli(low),
-            false => format!("{} to {}", milli(low), milli(high)),
-        };
-        let packets = self.bdp.get() as f64 * self.limit_packets / self.limit_bytes().max(1.0);
-        writeln!(f, "  base RTT        {}", range(self.base_rtt))?;
-        writeln!(f, "  bandwidth-delay {} ({packets:.0} packets)", self.bdp)?;
-        let (limit, drain) = (self.limit, milli(self.limit_delay));
-        writeln!(
-            f,
-            "  queue limit     {limit} = {drain} = {:.1} × bandwidth-delay",
-            self.limit_packets / packets.max(1e-9)
-        )?;
-        writeln!(f, "  groups")?;
-        for group in &self.groups {
-            let offered = match (group.offered, group.arrives) {
-                (None, _) => "all it gets".into(),
-                (Some(offered), Some(arrives))
-                    if (arrives.as_bps() as f64) < offered.as_bps() as f64 * 0.9999 =>
-                {
-                    format!(
-                        "offers {}, but only {} can arrive",
-                        rate_text(offered),
-                        rate_text(arrives)
-                    )
-                }
-                (Some(offered), _) => format!("offers {}", rate_text(offered)),
-            };
-            let (name, count, share) =
-                (&group.name, counted(group.count as u64, "flow"), rate_text(group.fair_share));
-            writeln!(
-                f,
-                "    {name}: {count}, {offered}, fair share {share} each, RTT {}",
-                range(group.base_rtt)
-            )?;
-        }
-        for overload in &self.overloads {
-            writeln!(f, "  WARNING: {overload}.")?;
-        }
-        for skipped in &self.skipped {
-            writeln!(f, "  WARNING: {skipped}.")?;
-        }
-        self.write_links(f)?;
-        writeln!(f, "  queues")?;
-        for queue in &self.queues {
-            let params: Vec<_> =
-                queue.params.iter().map(|(name, value)| format!("{name} = {value}")).collect();
-            let params = if params.is_empty() { "no parameters".into() } else { params.join(", ") };
-            writeln!(
-                f,
-                "    {} ({}/{}): {} of state; {params}",
-                queue.label,
-                queue.name,
-                queue.preset,
-                Bytes::new(queue.state_bytes)
-            )?;
-            if let Some(sharing) = queue.sharing {
-                let chance = if sharing < 1e-4 {
-                    "less than .01 %".into()
-                } else {
-                    format!("{:.2} %", sharing * 100.0)
-                };
-                writeln!(
-                    f,
-                    "      a flow has to share its place with a chance of {chance} while all {} are busy",
-                    self.flows
-                )?;
-            }
-        }
-        self.write_costs(f)
-    }
-}
-
-impl Check {
-    fn write_links(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if !self.links.is_empty() {
-            writeln!(f, "  managed links")?;
-        }
-        let tried = match self.queues.as_slice() {
-            [only] => only.label.as_str(),
-            _ => "each of the queues below",
-        };
-        for link in &self.links {
-            let watched = if link.watched { " (watched)" } else { "" };
-            let queue = link.queue.as_deref().unwrap_or(tried);
-            writeln!(f, "    {}{watched}: {}, {}, {queue}", link.name, link.rate, link.limit)?;
-        }
-        Ok(())
-    }
-
-    fn write_costs(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (events, one) = (self.events / 1e6, seconds(self.replication_s));
-        writeln!(f, "  a replication   about {events:.1} million events, {one} on an idle core")?;
-        let (all, wall) = (counted(self.replications, "replication"), seconds(self.wall_s));
-        let memory = scaled(self.memory_bytes, BYTE_STEPS, 2);
-        write!(
-            f,
-            "  everything      {all}, {} at once: about {wall} and {memory} of memory",
-            self.at_once
-        )?;
-        // Worth a word only where it weighs.
-        if self.flows_bytes > self.memory_bytes / 10.0 {
-            write!(f, ", {} more with --flows or --out", scaled(self.flows_bytes, BYTE_STEPS, 2))?;
-        }
-        Ok(())
-    }
-
-    fn limit_bytes(&self) -> f64 {
-        self.rate.as_bps() as f64 / 8.0 * self.limit_delay.as_secs()
-    }
-}
-
-fn milli(span: Span) -> String {
-    format!("{:.1} ms", span.as_millis())
-}
-
-const RATE_STEPS: [&str; 4] = ["bit/s", "kbit/s", "Mbit/s", "Gbit/s"];
-const BYTE_STEPS: [&str; 4] = ["B", "kB", "MB", "GB"];
-
-fn rate_text(rate: Rate) -> String {
-    scaled(rate.as_bps() as f64, RATE_STEPS, 4)
-}
-
-/// `value` in the unit that leaves one to three digits before the point, with so many digits in
-/// all, or fewer where the last ones would be zeros.
-fn scaled(value: f64, units: [&str; 4], digits: usize) -> String {
-    let (mut value, mut unit) = (value, 0);
-    while value >= 1000.0 && unit + 1 < units.len() {
-        value /= 1000.0;
-        unit += 1;
-    }
-    let before = [10.0, 100.0, 1000.0].iter().filter(|&&step| value >= step).count() + 1;
-    let text = format!("{value:.*}", digits.saturating_sub(before));
-    let text =
-        if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
-    format!("{text} {}", units[unit])
-}
-
-fn seconds(seconds: f64) -> String {
-    if seconds < 100.0 { format!("{seconds:.1} s") } else { format!("{seconds:.0} s") }
-}
-
-fn counted(count: u64, what: &str) -> String {
-    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn rates_and_bytes_are_written_in_fitting_units() {
-        let rate = |bps| rate_text(Rate::from_bps(bps));
-        assert_eq!(
-            [rate(0), rate(12), rate(1200), rate(243_902)],
-            ["0 bit/s", "12 bit/s", "1.2 kbit/s", "243.9 kbit/s"]
-        );
-        assert_eq!([rate(30_000_000), rate(1_666_666)], ["30 Mbit/s", "1.667 Mbit/s"]);
-        assert_eq!(rate(5_000_000_000_000), "5000 Gbit/s");
-        assert_eq!(
-            [scaled(4.4e9, BYTE_STEPS, 2), scaled(445e6, BYTE_STEPS, 2)],
-            ["4.4 GB", "445 MB"]
-        );
-        assert_eq!([counted(1, "flow"), counted(2, "flow")], ["1 flow", "2 flows"]);
-    }
 }

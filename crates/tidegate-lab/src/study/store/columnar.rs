@@ -14,8 +14,8 @@ use parquet::schema::types::Type;
 use serde_json::json;
 use tidegate_report::{Counts, Figure, Flow, Quantity};
 
-use crate::run::Outcome;
-use crate::store::File;
+use super::file::File;
+use crate::study::job::Outcome;
 
 /// A column: its name, unit and meaning, and its values.
 struct Column {

@@ -6,14 +6,12 @@
 //! what MSER (White 1997) finds on the mean over the seeds: the truncation that leaves the mean of
 //! the rest with the least marginal standard error. It stands if the rest passes the same test.
 use tidegate_report::{Unsettled, interval};
-use tidegate_sim::Outcome;
 
-use crate::run::{Job, grid_is_cheap};
-use crate::sample::Sample;
-use crate::stats;
+use super::job::{Job, grid_is_cheap};
+use super::sample::Sample;
+use super::stats;
+use crate::scenario::Group;
 
-/// At most so many pieces of a run are looked at.
-const PIECES: usize = 200;
 /// The least number of pieces in the measured time of which anything is said.
 const LEAST: usize = 20;
 /// A change below this part of the later throughput does not matter; nor does one below a fifth of
@@ -22,37 +20,13 @@ const MATTERS: f64 = 0.05;
 /// How often a result whose groups all are steady is called unsteady, at most.
 const LEVEL: f64 = 0.01;
 
-/// Rates over time, warm-up included.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Course {
-    /// The length of a piece in seconds.
-    piece_s: f64,
-    /// Each group's rates in bit/s, a piece each.
-    rates: Vec<Vec<f64>>,
-}
-
-impl Course {
-    /// The course of `outcome`; empty without a grid of time.
-    pub fn new(outcome: &Outcome) -> Course {
-        let Some(step) = outcome.plan.step else { return Course::default() };
-        let readings = outcome.grid.len().div_ceil(PIECES).max(1);
-        let piece_s = step.as_secs() * readings as f64;
-        let rate = |bytes: &[u64]| bytes.iter().sum::<u64>() as f64 * 8.0 / piece_s;
-        let rates = outcome
-            .delivered_bytes
-            .iter()
-            .map(|all| all.chunks_exact(readings).map(rate).collect());
-        Course { piece_s, rates: rates.collect() }
-    }
-}
-
 /// The groups that had not settled. None of a single seed, from which it cannot be told.
 pub(crate) fn unsettled(job: &Job, samples: &[Sample]) -> Vec<Unsettled> {
     let groups = &job.scenario.groups;
     if !grid_is_cheap(&job.scenario) {
         return vec![];
     }
-    let of = |(index, group): (usize, &crate::scenario::Group)| {
+    let of = |(index, group): (usize, &Group)| {
         let runs: Vec<&[f64]> =
             samples.iter().filter_map(|s| s.course.rates.get(index).map(Vec::as_slice)).collect();
         let fair: Vec<f64> =

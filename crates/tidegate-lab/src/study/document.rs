@@ -8,12 +8,12 @@ use tidegate_report::{
     Aggregate, Bottleneck, Conduct, Counts, Document, Figure, OverFlows, PerFlow, Queue,
 };
 
-use crate::check::values;
-use crate::run::Job;
-use crate::sample::{Delays, FlowSample, Gaps, GroupSample, LinkSample, Rates, Sample};
-use crate::settled;
+use super::configs::values;
+use super::job::Job;
+use super::sample::{Delays, FlowSample, Gaps, GroupSample, LinkSample, Rates, Sample};
+use super::settled;
+use super::stats::{figure, figure_of_some, part, rare, skewed};
 use crate::spec::QueueSpec;
-use crate::stats::{figure, figure_of_some, part, rare, skewed};
 
 /// The result of one queue: `samples` has one entry for each seed.
 pub(crate) fn document(

@@ -1,0 +1,85 @@
+//! From a laid-out scenario to the simulator's network.
+use tidegate::catalog::{AnyConfig, AnyQueue};
+use tidegate::{Bytes, ConfigError, Link, Seed};
+use tidegate_sim as sim;
+
+use super::Plan;
+use crate::scenario::{Group, Network, Scenario, Source, lowered};
+
+/// The network of `plan`, its managed links with queues by `configs`, in order.
+///
+/// # Errors
+/// A queue that cannot be built.
+pub(crate) fn network(
+    scenario: &Scenario,
+    plan: &Plan,
+    configs: &[AnyConfig],
+    seed: Seed,
+) -> Result<sim::Network<AnyQueue>, ConfigError> {
+    let mut network = sim::Network::new();
+    let name = |node: u32| plan.nodes.get(node as usize).map_or("", String::as_str);
+    let nodes: Vec<sim::NodeId> =
+        (0..plan.node_count).map(|node| network.node(name(node))).collect();
+    let mean_packet = mean_packet(scenario);
+    let mut configs = configs.iter();
+    for (index, wire) in plan.wires.iter().enumerate() {
+        let (from, to) = (nodes[wire.from as usize], nodes[wire.to as usize]);
+        let Some(limit) = wire.limit else {
+            // Links that cannot drop have no figures, and so need no name.
+            network.link("", from, to, wire.rate, wire.delay);
+            continue;
+        };
+        let label = format!("{}->{}", name(wire.from), name(wire.to));
+        let config = configs.next().expect("every managed link has a configuration");
+        let link = Link { rate: wire.rate, limit, mean_packet };
+        // By its number, since two links may lie between the same nodes.
+        let dice = seed.stream(&format!("queue {index} {label}"));
+        let id = network.queue(label, (from, to), wire.rate, wire.delay, config.build(link, dice)?);
+        network.limit(id, limit);
+    }
+    let groups: Vec<_> = scenario.groups.iter().map(|group| network.group(&group.name)).collect();
+    let sources: Vec<_> = scenario.groups.iter().map(|group| lowered(&group.source)).collect();
+    let mut within = vec![0; groups.len()];
+    for flow in &plan.flows {
+        let index = within[flow.group as usize];
+        within[flow.group as usize] += 1;
+        let id = network.flow(sim::Flow {
+            group: groups[flow.group as usize],
+            from: nodes[flow.from as usize],
+            to: nodes[flow.to as usize],
+            key: flow.key,
+            class: scenario.groups[flow.group as usize].class.of(index),
+            start: flow.start,
+            stop: flow.stop,
+            source: match &scenario.groups[flow.group as usize] {
+                Group { source: Source::Replay(_, arrivals), count, .. } => {
+                    let arrivals = arrivals.of(index, *count as usize);
+                    sim::Source::Replay(tidegate_sim::sources::Replay { arrivals })
+                }
+                _ => with_data(&sources[flow.group as usize], flow.data),
+            },
+        });
+        if !flow.again.is_empty() {
+            network.again(id, flow.again.clone());
+        }
+    }
+    Ok(network)
+}
+
+fn mean_packet(scenario: &Scenario) -> Bytes {
+    match &scenario.network {
+        Network::Dumbbell(dumbbell) => dumbbell.mean_packet,
+        Network::Graph(graph) => graph.mean_packet,
+    }
+}
+
+/// `source` with so much to send, rounded up to whole packets.
+fn with_data(source: &sim::Source, data: Option<Bytes>) -> sim::Source {
+    match (source.clone(), data) {
+        (sim::Source::Tcp(tcp), Some(data)) => {
+            let segments = data.get().div_ceil(tcp.segment.get()).clamp(1, u32::MAX as u64 - 2);
+            sim::Source::Tcp(sim::Tcp { data: Some(segments as u32), ..tcp })
+        }
+        (source, _) => source,
+    }
+}

@@ -1,0 +1,20 @@
+//! Replications of a scenario: what to run, how it went, what was measured, where it is kept.
+mod configs;
+mod course;
+mod document;
+mod job;
+mod run;
+mod sample;
+mod settled;
+pub mod stats;
+pub mod store;
+mod watch;
+
+pub(crate) use configs::{Configs, values};
+pub(crate) use document::document;
+pub use job::{Job, Outcome};
+pub(crate) use run::{PIECES, replicate};
+pub use run::{RunError, run};
+pub(crate) use sample::BYTES_PER_FLOW_KEPT;
+pub(crate) use watch::News;
+pub use watch::{Progress, Watch};

@@ -1,0 +1,141 @@
+//! Replications: every queue with every seed, side by side on all cores.
+use std::fmt;
+use std::time::{Duration, Instant};
+
+use rayon::prelude::*;
+use tidegate::{ConfigError, Seed, Time};
+use tidegate_report::Series;
+use tidegate_sim::{Delays, Simulation};
+
+use super::configs::Configs;
+use super::document;
+use super::job::{Job, Outcome, grid_is_cheap};
+use super::sample::{Sample, series};
+use super::watch::{News, Watch, Weighted};
+use crate::layout::{self, Plan};
+use crate::problem::{Place, Problem, Problems};
+use crate::spec::QueueSpec;
+
+/// Pieces that a replication is run in, to look up between them.
+pub(crate) const PIECES: u64 = 200;
+
+/// Why there is no result.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RunError {
+    /// A queue or the network cannot be.
+    Invalid(Problems),
+    /// [`Watch::cancelled`] said so.
+    Cancelled,
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RunError::Invalid(problems) => problems.fmt(f),
+            RunError::Cancelled => f.write_str("cancelled; nothing was written"),
+        }
+    }
+}
+
+impl std::error::Error for RunError {}
+
+/// Runs every queue of `job` with every seed; one outcome per queue, in order.
+///
+/// # Errors
+/// A queue that does not exist or whose parameters cannot be; cancelled by `watch`.
+pub fn run(job: &Job, watch: &dyn Watch) -> Result<Vec<Outcome>, RunError> {
+    QueueSpec::distinct(&job.queues)
+        .map_err(|(spec, error)| RunError::Invalid(spec.refused(error)))?;
+    let queues = job
+        .queues
+        .iter()
+        .map(|spec| Configs::new(&job.scenario, spec))
+        .collect::<Result<Vec<_>, _>>();
+    let queues = queues.map_err(RunError::Invalid)?;
+    let seeds = job.scenario.seeds();
+    let cells: Vec<(usize, usize)> =
+        (0..queues.len()).flat_map(|q| (0..seeds.len()).map(move |s| (q, s))).collect();
+    let news = News::new(watch, cells.len(), cells.len() as u64 * PIECES);
+    let threads = rayon::ThreadPoolBuilder::new().num_threads(job.threads.unwrap_or(0)).build();
+    let threads = threads.map_err(|error| RunError::Invalid(whole(&error.to_string())))?;
+    let begin = Instant::now();
+    let cell = |&(q, s): &(usize, usize)| {
+        let from = begin.elapsed();
+        let (sample, series) =
+            replicate(job, &queues[q], seeds[s], job.series && s == 0, &news.of_weight(1))?;
+        Ok(Cell { sample, series, from, to: begin.elapsed() })
+    };
+    let done: Result<Vec<Cell>, RunError> =
+        threads.install(|| cells.par_iter().map(cell).collect());
+    let mut done = done?.into_iter();
+    let outcome = |queue: &Configs| {
+        let cells: Vec<Cell> = done.by_ref().take(seeds.len()).collect();
+        let from = cells.iter().map(|c| c.from).min().unwrap_or_default();
+        let to = cells.iter().map(|c| c.to).max().unwrap_or_default();
+        let series = cells.first().and_then(|c| c.series.clone()).unwrap_or_default();
+        let samples: Vec<Sample> = cells.into_iter().map(|c| c.sample).collect();
+        let mut document = document::document(job, &queue.spec, &queue.watched, &samples);
+        document.wall_s = Some(to.saturating_sub(from).as_secs_f64());
+        Outcome { document, series }
+    };
+    let outcomes = queues.iter().map(outcome).collect();
+    // Whoever gave up at the very end gets no result either.
+    if watch.cancelled() { Err(RunError::Cancelled) } else { Ok(outcomes) }
+}
+
+/// A finished replication.
+struct Cell {
+    sample: Sample,
+    series: Option<Series>,
+    from: Duration,
+    to: Duration,
+}
+
+/// One replication.
+pub(crate) fn replicate(
+    job: &Job,
+    queue: &Configs,
+    seed: u64,
+    with_series: bool,
+    news: &Weighted<'_, '_>,
+) -> Result<(Sample, Option<Series>), RunError> {
+    if news.watch().cancelled() {
+        return Err(RunError::Cancelled);
+    }
+    let scenario = &job.scenario;
+    let seed = Seed::new(seed);
+    let plan = Plan::new(scenario, seed);
+    let invalid = |error: ConfigError| RunError::Invalid(whole(&error.to_string()));
+    let network = layout::network(scenario, &plan, &queue.links, seed).map_err(invalid)?;
+    let end = Time::ZERO + scenario.run.duration;
+    let what = tidegate_sim::Plan {
+        warmup: Time::ZERO + scenario.run.warmup,
+        end,
+        step: (with_series || grid_is_cheap(scenario)).then_some(scenario.run.series),
+        rate_window: Some(scenario.run.rate_window),
+        delays: if job.flows { Delays::Flows } else { Delays::Groups },
+    };
+    let mut simulation = Simulation::new(network, what, seed).map_err(invalid)?;
+    for piece in 1..=PIECES {
+        simulation.run_until(Time::from_nanos(
+            (end.as_nanos() as u128 * piece as u128 / PIECES as u128) as u64,
+        ));
+        news.piece();
+        if news.watch().cancelled() {
+            return Err(RunError::Cancelled);
+        }
+    }
+    let outcome = simulation.finish();
+    let sample = Sample::new(scenario, &plan, &outcome, job.flows);
+    news.cell();
+    Ok((sample, with_series.then(|| series(seed.get(), &plan, &outcome))))
+}
+
+fn whole(why: &str) -> Problems {
+    Problems::one(Problem {
+        place: Place::File("network".into()),
+        field: "".into(),
+        value: "".into(),
+        why: why.into(),
+    })
+}
