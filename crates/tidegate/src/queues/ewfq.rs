@@ -635,13 +635,14 @@ impl Entry for Ewfq {
         },
         Preset {
             name: "paper",
-            doc: "lu2012 §V: three classes as the driver gives them, the first two TCP; the backlog in bits, m_fair no higher than what classes send",
+            doc: "lu2012 §V: three classes as the driver gives them, the first two TCP; the backlog in bits, m_fair no higher than what classes send; the longest line makes room",
             config: |_| EwfqConfig {
                 classes: 3,
                 map: Map::Class,
                 responsive: ByClass::each(&[Responsive::On, Responsive::On, Responsive::Off]),
                 unit: BacklogUnit::Bits,
                 ceiling: Ceiling::Largest,
+                overflow: Overflow::Longest,
                 ..EwfqConfig::default()
             },
         },
