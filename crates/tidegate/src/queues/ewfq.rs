@@ -642,7 +642,7 @@ impl Entry for Ewfq {
                 responsive: ByClass::each(&[Responsive::On, Responsive::On, Responsive::Off]),
                 unit: BacklogUnit::Bits,
                 ceiling: Ceiling::Largest,
-                overflow: Overflow::Longest,
+                overflow: EwfqVictim::Longest,
                 ..EwfqConfig::default()
             },
         },
