@@ -10,7 +10,7 @@ MUTANTS ?= 0/10
 SOAK_SECONDS ?= 3600
 SOAK_OUT ?= $(CURDIR)/out/soak
 
-.PHONY: help build deb soak demo test lint bench bench-gate fuzz mutants validate validate-gateway validate-witness validate-linux validate-spoofed validate-adversary validate-attacks unseen choosing speed papers cost clean
+.PHONY: help build deb queue soak demo test lint bench bench-gate fuzz mutants validate validate-gateway validate-witness validate-linux validate-spoofed validate-adversary validate-attacks unseen choosing speed papers cost clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -48,6 +48,9 @@ test-long: ## The tests that take minutes
 	cargo test --workspace --locked -- --ignored
 
 .PHONY: test-long
+
+queue: ## The files of a new queue, ready to fill in (NAME=coin)
+	python3 templates/queue/new.py "$(NAME)"
 
 soak: test-deps ## A gate under TCP, floods, reloads and flapping interfaces, and its account (SOAK_SECONDS=3600, SOAK_OUT=out/soak); root
 	SOAK_SECONDS=$(SOAK_SECONDS) SOAK_OUT=$(SOAK_OUT) cargo test --release --locked -p tidegate-cli --test soak -- --nocapture

@@ -1,0 +1,34 @@
+//! TEMPLATE against its paper: golden numbers and the naive twin.
+mod naive;
+mod support;
+mod twinned;
+
+use naive::template::NaiveTemplate;
+use support::twin::OPERATIONS;
+use support::workload::Workload;
+use tidegate::{NullSink, Rng};
+use twinned::Twinned as _;
+use twinned::template::Twinned;
+
+/// The paper's own example, worked out by hand.
+#[test]
+fn the_twin_gives_the_golden_numbers() {
+    assert_eq!(NaiveTemplate { probability: 0.01 }.signal_probability(), 0.01);
+}
+
+#[test]
+fn the_queue_agrees_with_its_twin() {
+    let link = support::link("10 Mbit/s", "100 packets", "770 B");
+    for settings in [&[][..], &[("probability", "0.2"), ("ecn", "off")]] {
+        let config = support::config("template", Some("paper"), settings, &link);
+        let mut twinned = Twinned::beside(&config, link, Rng::from_seed(3)).unwrap();
+        Workload::restless(OPERATIONS).run(
+            &mut twinned,
+            &link,
+            &mut Rng::from_seed(11),
+            &mut NullSink,
+        );
+        assert!(twinned.operations >= OPERATIONS, "{}", twinned.operations);
+        twinned.disputes.settle();
+    }
+}
