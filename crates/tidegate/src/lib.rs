@@ -41,7 +41,28 @@ pub use qdisc::{Backlog, DropReason, Gauge, Link, MarkReason, NullSink, Qdisc, S
 pub use rng::{Rng, Seed};
 pub use units::{Bytes, Prob, Rate, Size, Span, Time};
 
-/// The worked example of the contributors' guide, compiled and run with the tests.
-#[cfg(doctest)]
-#[doc = include_str!("../../../CONTRIBUTING.md")]
-struct Contributing;
+/// The template of a new queue, compiled and run with the tests.
+#[cfg(test)]
+#[path = "../../../templates/queue/queue.rs"]
+mod template;
+
+#[cfg(test)]
+mod tests {
+    use super::template::{Template, TemplateConfig};
+    use crate::entry::Entry;
+    use crate::{Bytes, Link, NullSink, Packet, Prob, Qdisc, Rate, Rng, Size, Time};
+
+    /// Half of the packets are dropped, within six deviations.
+    #[test]
+    fn the_template_of_a_queue_works() {
+        let rate = Rate::from_bps(10_000_000);
+        let link = Link::new(rate, Size::Packets(1000), Bytes::new(1000)).unwrap();
+        let config = TemplateConfig { probability: Prob::clip(0.5), ..Default::default() };
+        let mut queue = Template::build(&config, link, Rng::from_seed(1)).unwrap();
+        for _ in 0..1000 {
+            queue.enqueue(Time::ZERO, Packet::new(7, 1000), &mut NullSink);
+        }
+        let held = queue.backlog().packets;
+        assert!((405..596).contains(&held), "{held}");
+    }
+}
