@@ -284,3 +284,27 @@ fn shells_complete_the_subcommands() {
     }
     home.run(&["completions", "csh"]).refused(2, &["csh", "bash", "fish"]);
 }
+
+/// The help of the gate is what fits a screen; the rest is said where there is room.
+#[test]
+fn help_of_the_gate_fits_a_screen_and_its_page_has_the_rest() {
+    let home = Home::new();
+    let short = home.run(&["gate", "--help"]).out;
+    assert_eq!(short, home.run(&["gate", "-h"]).out);
+    assert!(short.lines().count() <= 45, "{short}");
+    assert!(short.lines().all(|line| line.chars().count() <= 100), "{short}");
+    assert_eq!(home.run(&["man", "--out", "pages"]).code, 0);
+    let page = home.read("pages/tidegate-gate.1");
+    let long = home.run(&["help", "gate"]).out;
+    for said in [
+        "SIGHUP lets it read the file again",
+        "seconds, and when that ends",
+        "second of the start",
+        "at least 84",
+    ] {
+        let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(!one_line(&short).contains(said), "{said}");
+        assert!(one_line(&page).contains(said), "{said}");
+        assert!(one_line(&long).contains(said), "{said}");
+    }
+}

@@ -44,48 +44,55 @@ use trial::{Beside, Places};
 
 /// Manage a live link: a bump in the wire.
 ///
-/// Takes every frame that comes in on one interface, passes it through a queue that leads to a link
-/// of the given rate, and sends it out on the other interface, and every frame of the other
-/// direction back unmanaged. Hosts on either side see nothing of it but its decisions. Linux, root;
-/// `tidegate doctor` says what is lacking.
+/// Frames come in on one interface, pass a queue that leads to a link of the given rate, and leave
+/// on the other interface. Frames of the other direction pass unmanaged. Hosts on either side see
+/// only the queue's decisions. It needs Linux and root; `tidegate doctor` says what is lacking.
 ///
 /// It does not start on interfaces that the machine needs otherwise, unless --force is given. A
-/// small program in the kernel forwards, unmanaged, whenever the gate is not to be seen for 0.3 s,
-/// even if it was killed; it stays when the gate stops (--on-exit close takes it away).
+/// small program in the kernel forwards frames, unmanaged, when the gate has not moved for 0.3 s,
+/// even if it was killed. The program stays when the gate stops, unless --on-exit is close.
 ///
 /// A frame leaves when the one before it has been sent at the rate, by a computed schedule. Lengths
 /// count as Ethernet frames without check sequence; --overhead adds what the managed link adds.
 ///
-/// A queue that would pass what it cannot mark (its parameter non_ect) drops it here, unless told
-/// otherwise.
+/// A queue that would pass a frame that it cannot mark (its parameter non_ect) drops it here. The
+/// parameter overrules that.
 ///
-/// At the end it says what was received, sent, lost for which reason, marked, and held. It stops
-/// after --duration, or on Ctrl-C or SIGTERM: then the kernel forwards what arrives, and what waits
-/// still leaves, for at most --drain. However often they come it ends in order; the second time
-/// within a tenth of a second.
+/// At the end it reports what was received, sent, lost for which reason, marked, and held. It stops
+/// after --duration, or on Ctrl-C or SIGTERM. Then the kernel forwards what arrives, and what waits
+/// still leaves, for at most --drain. It always ends in order; after a second signal, within a tenth
+/// of a second.
 ///
-/// With --config it does what a file says of one link or several, in both directions or one, with
-/// classes by address, code point or VLAN priority and with prefixes that are never judged. SIGHUP
-/// lets it read the file again: no frame is lost by that, and a file with a mistake changes
-/// nothing.
+/// With --config it does what a file says of one link or several, in both directions or one. The
+/// file can name classes by address, code point or VLAN priority, and prefixes that are never
+/// judged. SIGHUP lets it read the file again. No frame is lost by that, and a file with a mistake
+/// changes nothing.
 ///
-/// Between departures it sleeps, and now and then it is woken late. With --busy it never sleeps:
-/// gaps between frames are then as even as the machine can make them, and a processor does nothing
+/// Between departures it sleeps, and sometimes it wakes late. With --busy it never sleeps: gaps
+/// between frames are then as even as the machine can make them, and one processor does nothing
 /// else. Give it one of its own (taskset).
 ///
-/// A flow that sends more than its share of a congested link for some seconds is told of on
-/// standard error, and so is its end. With --socket whoever connects there is told how things
-/// stand, in JSON (docs/reference/gate.md).
+/// It reports on standard error when a flow sends more than its share of a congested link for some
+/// seconds, and when that ends. With --socket it serves how things stand, in JSON
+/// (docs/reference/gate.md).
 ///
-/// Where the system lets it, its frames come before other processes' work (nice -20) and its memory
-/// stays in memory.
+/// Where the system allows it, its frames come before other processes' work (nice -20) and its
+/// memory stays in memory.
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+#[command(disable_help_flag = true)]
 #[command(after_help = "\
 Examples:
   tidegate gate --in eth1 --out eth2 --rate 100mbit --queue drr/auto --dry-run
   tidegate gate --in eth1 --out eth2 --rate \"95 Mbit/s\" --queue fq_codel/auto --overhead ethernet
-  tidegate gate --in eth1 --out eth2 --rate 100mbit --queue drop_tail --delay 20ms --duration 10s --json
+  tidegate gate --config gate.toml --dry-run
+
+More: `tidegate help gate`, or its manual page, which `tidegate man` writes.")]
+#[command(after_long_help = "\
+Examples:
+  tidegate gate --in eth1 --out eth2 --rate 100mbit --queue drr/auto --dry-run
+  tidegate gate --in eth1 --out eth2 --rate \"95 Mbit/s\" --queue fq_codel/auto --overhead ethernet
+  tidegate gate --in eth1 --out eth2 --rate 100mbit --queue drop_tail --delay 20ms --json
   tidegate gate --config gate.toml --dry-run
   tidegate gate --remove --in eth1 --out eth2")]
 pub struct Gateway {
@@ -93,6 +100,9 @@ pub struct Gateway {
     other: Option<Other>,
     #[command(flatten)]
     live: Option<Args>,
+    /// Print this help
+    #[arg(short, long, action = clap::ArgAction::HelpShort)]
+    help: Option<bool>,
 }
 
 #[derive(Debug, clap::Subcommand)]
@@ -140,64 +150,87 @@ struct Args {
     /// The interface that the protected link leads to
     #[arg(long = "out", value_name = "IF2", required_unless_present = "config")]
     outer: Option<String>,
-    /// The managed link's rate, as in "100 Mbit/s" or tc's 100mbit
+    /// The rate of the managed link, as in "100 Mbit/s" or 100mbit
     #[arg(long, allow_hyphen_values = true, required_unless_present_any = ["remove", "config"])]
     rate: Option<Rate>,
-    /// The queue, NAME[/PRESET][,param=value…][ as LABEL], preset `auto` if none is named
+    /// The queue, NAME[/PRESET][,param=value…][ as LABEL]
+    ///
+    /// The preset is `auto` if none is named.
     #[arg(long, value_name = "Q", required_unless_present_any = ["remove", "config"])]
     queue: Option<QueueSpec>,
-    /// Read links, both directions, classes and lists from this file instead; SIGHUP reads it
-    /// again (docs/operate/change.md)
+    /// Read all about links from this file; SIGHUP reads it again
+    ///
+    /// The file holds links, both directions, classes and lists (docs/operate/change.md).
     #[arg(long, value_name = "FILE", conflicts_with_all = OF_A_LINK)]
     config: Option<PathBuf>,
-    /// How much may wait, as in "125 kB" or "100 packets" [default: what the link sends in 100 ms]
+    /// How much may wait [default: what the link sends in 100 ms]
+    ///
+    /// As in "125 kB" or "100 packets".
     #[arg(long, value_name = "SIZE", allow_hyphen_values = true)]
     limit: Option<Size>,
-    /// The usual length of a packet, by which queues turn bytes into packets and back
+    /// The usual length of a packet
+    ///
+    /// Queues use it to turn bytes into packets and back.
     #[arg(long, value_name = "SIZE", default_value = "1000 B", allow_hyphen_values = true)]
     mean_packet: Bytes,
-    /// Which packets are one flow: five-tuple, source, destination, pair, or source-prefix/N
+    /// Which packets are one flow
+    ///
+    /// One of five-tuple, source, destination, pair, or source-prefix/N.
     #[arg(long, value_name = "K", default_value = "five-tuple")]
     flow_key: FlowKey,
-    /// Give flows new keys before the queue every so often, or `off` [default: 1 s for queues
-    /// where flows keep places for longer]
+    /// How often flows get new keys, or `off` [default: by queue]
+    ///
+    /// The default is 1 s for queues where flows keep places for longer, and `off` for others.
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     rehash: Option<Rehash>,
-    /// Do not judge frames whose sender or receiver is in this prefix; they take their share of
-    /// the rate. May be repeated
+    /// Do not judge frames from or to this prefix; may be repeated
+    ///
+    /// They take their share of the rate.
     #[arg(long, value_name = "PREFIX")]
     allow: Vec<Prefix>,
-    /// Added to every frame's length: bytes, or `ethernet` (check sequence, preamble, gap: 24 B;
-    /// at least 84 B in all)
+    /// Added to every frame's length: a size, or `ethernet`
+    ///
+    /// With `ethernet` a frame counts with check sequence, preamble and gap: 24 B more, and at
+    /// least 84 B in all.
     #[arg(long, value_name = "SIZE", default_value = "0 B", allow_hyphen_values = true)]
     overhead: Overhead,
-    /// Let frames be under way for so long, after the queue and in the reverse direction
+    /// Delay frames for so long, in both directions
+    ///
+    /// The delay follows the queue.
     #[arg(long, value_name = "TIME", default_value = "0 s", allow_hyphen_values = true)]
     delay: Span,
-    /// Never sleep: frames leave more evenly, and a processor is used up all the time
+    /// Never sleep: frames leave more evenly; takes a processor
     #[arg(long)]
     busy: bool,
-    /// On Ctrl-C or SIGTERM, let what waits leave for at most so long, up to 60 s
+    /// After Ctrl-C or SIGTERM, send what waits for so long
+    ///
+    /// At most 60 s.
     #[arg(long, value_name = "TIME", default_value_t = DRAIN, allow_hyphen_values = true)]
     drain: Span,
     /// Stop after so long
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     duration: Option<Span>,
-    /// Say how things stand every so often, on standard error
+    /// Report on standard error every so often
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     status: Option<Span>,
-    /// Tell how things stand at a Unix socket here: a line of JSON every second, or for every line
-    /// that is sent. `tidegate top` looks at /run/tidegate/gate.sock
+    /// Serve how things stand, in JSON, at this Unix socket
+    ///
+    /// A line every second, or for every line that is sent. `tidegate top` looks at
+    /// /run/tidegate/gate.sock.
     #[arg(long, value_name = "PATH")]
     socket: Option<Place>,
-    /// Serve figures as OpenMetrics at http://ADDR:PORT/metrics, for Prometheus (docs/operate/metrics.md)
+    /// Serve figures as OpenMetrics over HTTP, for Prometheus
+    ///
+    /// They are at http://ADDR:PORT/metrics (docs/operate/metrics.md).
     #[arg(long, value_name = "ADDR:PORT")]
     metrics: Option<Address>,
-    /// Serve them even where others than this machine can reach them
+    /// Serve them even where other machines can reach them
     #[arg(long, requires = "metrics")]
     metrics_public: bool,
-    /// Write every frame of the managed direction, with what became of it as a comment, into this
-    /// new capture (pcapng); `%s` in its name is the second of the start
+    /// Write frames and their fates into this new capture (pcapng)
+    ///
+    /// It holds every frame of the managed direction, with what became of it as a comment. `%s` in
+    /// its name is the second of the start.
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
     /// Let the capture grow to so much and no more
@@ -206,16 +239,20 @@ struct Args {
     /// Check everything, print what would be done, and do nothing
     #[arg(long)]
     dry_run: bool,
-    /// Print the plan or the account as JSON instead of a table
+    /// Print JSON instead of a table
+    ///
+    /// The plan or the account.
     #[arg(long)]
     json: bool,
     /// Start in spite of what was found at the interfaces
     #[arg(long)]
     force: bool,
-    /// What the wire does when the gate has stopped
+    /// The wire after the end
     #[arg(long, value_name = "STATE", value_enum, default_value = "open")]
     on_exit: OnExit,
-    /// Remove what a gate that is gone has left at the interfaces, and do nothing else
+    /// Remove what a gate that is gone has left at the interfaces
+    ///
+    /// It does nothing else.
     #[arg(long, conflicts_with_all = ["rate", "queue", "config", "dry_run", "socket", "metrics"])]
     remove: bool,
 }

@@ -26,7 +26,7 @@ const CUBIC: &str = "cubic";
 /// A group of its own, where the kernel has it.
 const BBR: &str = "bbr";
 
-/// Send kernel TCP and a flood of UDP through the gateway, and say who got what behind each queue.
+/// Send kernel TCP and a flood of UDP through the gateway: who gets what behind each queue.
 ///
 /// Makes three network namespaces, clients, gateway and server, that nothing else on this machine
 /// sees, and sends real packets through `tidegate gate` for a few seconds with each queue: TCP
@@ -96,6 +96,14 @@ pub struct Args {
     /// Add each flow to the result
     #[arg(long)]
     flows: bool,
+    #[arg(
+        short,
+        long,
+        action = clap::ArgAction::Help,
+        help = "Print help (see more with '--help')",
+        long_help = "Print help (see a summary with '-h')"
+    )]
+    help: Option<bool>,
 }
 
 impl Args {
