@@ -199,10 +199,11 @@ impl Pen {
         }
         let shown = columns_that_fit(&least, width.into());
         for (number, (column, least)) in table.column_iter_mut().zip(&least).enumerate() {
-            column.set_constraint(match number < shown {
+            column.set_constraint(if number < shown {
                 // The cell's two blanks are of its width.
-                true => ColumnConstraint::LowerBoundary(Width::Fixed(least + 2)),
-                false => ColumnConstraint::Hidden,
+                ColumnConstraint::LowerBoundary(Width::Fixed(least + 2))
+            } else {
+                ColumnConstraint::Hidden
             });
         }
         table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width);

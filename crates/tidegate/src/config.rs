@@ -4,6 +4,7 @@
 //! A queue declares its parameters with [`params!`](crate::params); the command line, the scenario
 //! reader, the manual page and the tests all read the same [`Param`] table.
 mod by_class;
+pub mod readable;
 
 use alloc::format;
 use alloc::string::{String, ToString};

@@ -8,7 +8,7 @@ use support::checked::{Checked, Tally};
 use support::workload::Workload;
 use support::{base_seed, bless, every_preset, gauges, links, reference_link};
 use tidegate::catalog::{self, AnyConfig, Row};
-use tidegate::config::Param;
+use tidegate::config::{Param, readable};
 use tidegate::{Link, NullSink, Packet, Qdisc, Rng, Size, Time};
 
 /// A queue under watch, after the mixed workload.
@@ -268,20 +268,22 @@ fn table(row: &Row) -> String {
     let mut text =
         format!("| parameter | symbol | `{first}` | range | what |\n|---|---|---|---|---|\n");
     for (param, value) in config(first).values() {
-        let range = (param.range)().replace(" | ", ", ");
         text += &format!(
-            "| `{}` | {} | {value} | {range} | {} |\n",
+            "| `{}` | {} | {} | {} | {} |\n",
             param.name,
             param.symbol,
+            readable::value(&value),
+            readable::range(param),
             param.doc.trim()
         );
     }
-    text += "\nPresets (values that depend on the link: for 10 Mbit/s, a limit of 100 packets, 1000 B a packet):\n";
+    text += "\nPresets, with the values that differ from the first on a link of 10 Mbit/s with a limit\n\
+             of 100 packets of 1000 B:\n";
     for (preset, doc) in (row.presets)() {
         let changes = config(preset).values().into_iter().zip(config(first).values());
         let changes: Vec<String> = changes
             .filter(|((_, its), (_, first))| its != first)
-            .map(|((param, its), _)| format!("`{}` {its}", param.name))
+            .map(|((param, its), _)| format!("`{}` {}", param.name, readable::value(&its)))
             .collect();
         let changes =
             if changes.is_empty() { String::new() } else { format!(": {}", changes.join(", ")) };

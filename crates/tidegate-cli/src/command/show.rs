@@ -1,6 +1,6 @@
 //! `tidegate show`: the manual page of a queue, a source or a scenario.
-use tidegate::catalog::{self, QUEUES, Row};
-use tidegate::config::{Param, Params};
+use tidegate::catalog::{self, AnyConfig, QUEUES, Row};
+use tidegate::config::{Param, Params, readable};
 use tidegate::{Bytes, Link, Rate, Size};
 use tidegate_lab::nearest::did_you_mean;
 use tidegate_lab::scenario::{
@@ -94,7 +94,8 @@ fn queue(row: &Row, link: &Link) -> Result<Page, Failure> {
 /// How many presets a table of a page has room for.
 const ABREAST: usize = 6;
 
-/// The presets, every parameter under each of them, and the state they need.
+/// The presets with the state they need, and every parameter: its value in the first preset, and
+/// the others' where they differ.
 fn parameters(row: &Row, link: &Link) -> Result<Vec<Block>, Failure> {
     let presets = (row.presets)();
     let mut configs = Vec::new();
@@ -113,27 +114,43 @@ fn parameters(row: &Row, link: &Link) -> Result<Vec<Block>, Failure> {
             Bytes::new(config.state_bytes(link))
         )));
     }
-    let at = format!(
-        "Their values on a link of {} with a limit of {} and packets of {}:",
-        link.rate, link.limit, link.mean_packet
-    );
     blocks.push(Block::Heading("Parameters".into()));
     if row.params.is_empty() {
         blocks.push(Block::Text("None; the limit is the link's.".into()));
         return Ok(blocks);
     }
     blocks.extend(row.params.iter().map(|param| Block::Item(described(param))));
-    blocks.push(Block::Text(at));
-    for (presets, configs) in presets.chunks(ABREAST).zip(configs.chunks(ABREAST)) {
-        let head = ["parameter"].into_iter().chain(presets.iter().map(|p| p.0));
-        let mut rows = vec![head.map(String::from).collect::<Vec<_>>()];
-        for param in row.params {
-            let values = configs.iter().map(|c| c.get(param.name).unwrap_or_default());
-            rows.push(std::iter::once(format!("`{}`", param.name)).chain(values).collect());
-        }
-        blocks.push(Block::Table(rows));
+    blocks.push(Block::Text(format!(
+        "Values on a link of {} with a limit of {} and packets of {}. An empty cell means the value \
+         of `{}`:",
+        link.rate, link.limit, link.mean_packet, presets[0].0
+    )));
+    for (number, names) in presets.chunks(ABREAST).enumerate() {
+        blocks.push(values(row, number * ABREAST, names, &configs));
     }
     Ok(blocks)
+}
+
+/// A table of the values in the presets `names`, which begin with the one numbered `begin`. What is
+/// as in the first preset is left empty.
+fn values(row: &Row, begin: usize, names: &[(&str, &str)], configs: &[AnyConfig]) -> Block {
+    let head = ["parameter"].into_iter().chain(names.iter().map(|preset| preset.0));
+    let mut rows = vec![head.map(String::from).collect::<Vec<_>>()];
+    for param in row.params {
+        let value = |preset: usize| configs[preset].get(param.name).unwrap_or_default();
+        let cell = |preset: usize| {
+            if preset > 0 && value(preset) == value(0) {
+                String::new()
+            } else {
+                readable::value(&value(preset))
+            }
+        };
+        let cells: Vec<String> = (begin..begin + names.len()).map(cell).collect();
+        if cells.iter().any(|cell| !cell.is_empty()) {
+            rows.push([vec![format!("`{}`", param.name)], cells].concat());
+        }
+    }
+    Block::Table(rows)
 }
 
 fn source(name: &str, what: &str) -> Page {
@@ -188,7 +205,7 @@ fn keys(params: &[Param], defaults: &impl Params) -> Vec<Block> {
 fn described(param: &Param) -> String {
     let symbol =
         if param.symbol.is_empty() { String::new() } else { format!(" ({})", param.symbol) };
-    format!("`{}`{symbol}: {} {}.", param.name, param.doc.trim(), (param.range)())
+    format!("`{}`{symbol}: {} {}.", param.name, param.doc.trim(), readable::range(param))
 }
 
 fn scenario(name: &str, text: &str) -> Result<Page, Failure> {
