@@ -10,7 +10,7 @@ MUTANTS ?= 0/10
 SOAK_SECONDS ?= 3600
 SOAK_OUT ?= $(CURDIR)/out/soak
 
-.PHONY: help build deb queue soak demo test lint bench bench-gate fuzz mutants validate validate-gateway validate-witness validate-linux validate-spoofed validate-adversary validate-attacks unseen choosing speed papers cost clean
+.PHONY: help build deb queue soak demo test docs lint bench bench-gate fuzz mutants validate validate-gateway validate-witness validate-linux validate-spoofed validate-adversary validate-attacks unseen choosing speed papers cost clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -63,6 +63,19 @@ advisories: ## A new snapshot of the advisory database for `make deny` (ADVISORI
 	supply/advisories.sh $(ADVISORIES)
 
 .PHONY: deny advisories
+
+MDBOOK := 0.5.4
+
+docs: ## The book, with a search and its links checked: out/docs/index.html
+	@command -v python3 >/dev/null || { $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq --no-install-recommends python3; }
+	@[ "$$(target/mdbook/bin/mdbook --version 2>/dev/null)" = "mdbook v$(MDBOOK)" ] || \
+	  cargo install --quiet --locked mdbook --version $(MDBOOK) --no-default-features --features search --root target/mdbook
+	tools/links.py
+	tools/book.py target/book
+	rm -rf out/docs
+	target/mdbook/bin/mdbook build --dest-dir $(CURDIR)/out/docs target/book
+	tools/links.py --site out/docs
+	@printf '\nOpen this in a browser:\n  %s\n' "$(CURDIR)/out/docs/index.html"
 
 lint:
 	cargo fmt --all --check

@@ -378,8 +378,8 @@ def page(tables, cost, memory, seeds):
         "of CUBIC with selective acknowledgements ([the scenario](../../validation/scenarios/choosing.toml)). Means; the 95 % interval",
         "stands beside those that it makes uncertain by more than a tenth; bold is what does well. What the simulator is worth beside real",
         "TCP is [measured](../../validation/README.md#the-gateway-against-the-simulator). A packet's time is from [the benchmark](../../papers/comparison/cost.csv)",
-        "(`make cost`), with a thousand flows of twice a line of 10 Gbit/s, or a hundred classes where a queue has classes, the loop",
-        "included. Memory is what the queue keeps on the line of this page besides packets.", "",
+        "(`make cost`), the loop included, for a thousand flows of twice a link of 10 Gbit/s. A queue with classes has a hundred of them",
+        "there. Memory is what the queue keeps on the link of this page besides packets.", "",
         "How users fare when one flood comes from 1, 4, 16 or 64 sources, in the simulator and on the gate's path, stands in",
         "[validation/attacks.md](../../validation/attacks.md).", "",
     ]

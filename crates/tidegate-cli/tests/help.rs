@@ -125,7 +125,7 @@ fn queues_of_the_gates_examples_protect() {
 #[test]
 fn the_documented_override_fits_every_shipped_scenario() {
     let home = Home::new();
-    let guide = std::fs::read_to_string(repository().join("docs/reference/scenarios.md")).unwrap();
+    let guide = std::fs::read_to_string(repository().join("docs/study/scenario.md")).unwrap();
     let help = home.run(&["run", "--help"]).out;
     let named = |text: &str, end: char| -> String {
         let rest = &text[text.find("run.duration=").unwrap()..];

@@ -1,5 +1,5 @@
-//! The operators' page: its commands in their order, as somebody would who knows nothing else. What
-//! systemd would do is done as the unit says; what the package manager does is tried elsewhere.
+//! The operators' pages: their commands in their order, as somebody would who knows nothing else.
+//! What systemd would do is done as the unit says; what the package manager does is tried elsewhere.
 #![cfg(target_os = "linux")]
 mod common;
 
@@ -21,9 +21,13 @@ const TIDEGATE: &str = env!("CARGO_BIN_EXE_tidegate");
 /// Folders that the page names.
 const FOLDERS: [&str; 3] = ["/etc/tidegate", "/run/tidegate", "/etc/sysctl.d"];
 
-/// What a fence of the page that begins with this word holds, line by line.
+/// The pages, in the order in which they are followed.
+const PAGES: [&str; 2] = ["docs/operate/install.md", "docs/operate/change.md"];
+
+/// What a fence of the pages that begins with this word holds, line by line.
 fn fenced(word: &str) -> Vec<String> {
-    let page = fs::read_to_string(repository().join("docs/operate/install.md")).unwrap();
+    let pages = PAGES.map(|page| fs::read_to_string(repository().join(page)).unwrap());
+    let page = pages.join("\n");
     let mut lines = Vec::new();
     let mut inside = false;
     for line in page.lines() {

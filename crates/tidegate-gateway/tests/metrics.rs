@@ -189,7 +189,7 @@ fn every_gauge_of_every_queue_has_a_family_for_its_unit() {
     }
 }
 
-/// The list of families as a table, as docs/operate/metrics.md has it.
+/// The list of families as a table, as docs/reference/metrics.md has it.
 fn table() -> String {
     let mut table = String::from("| metric | kind | labels | what it tells |\n|---|---|---|---|\n");
     for family in FAMILIES {
@@ -209,7 +209,7 @@ fn table() -> String {
 
 #[test]
 fn the_page_for_operators_lists_every_metric() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/operate/metrics.md");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/metrics.md");
     let page = std::fs::read_to_string(path).unwrap();
     let (before, rest) = page.split_once("<!-- metrics: ").unwrap();
     let (head, rest) = rest.split_once('\n').unwrap();

@@ -41,6 +41,11 @@ pub use qdisc::{Backlog, DropReason, Gauge, Link, MarkReason, NullSink, Qdisc, S
 pub use rng::{Rng, Seed};
 pub use units::{Bytes, Prob, Rate, Size, Span, Time};
 
+/// The example of the book's page on the library, compiled and run with the tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/embed/library.md")]
+struct Embed;
+
 /// The template of a new queue, compiled and run with the tests.
 #[cfg(test)]
 #[path = "../../../templates/queue/queue.rs"]

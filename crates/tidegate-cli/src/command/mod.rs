@@ -6,6 +6,8 @@ mod gate;
 mod list;
 mod man;
 mod paper;
+#[cfg(test)]
+mod reference;
 mod replay;
 mod run;
 mod show;

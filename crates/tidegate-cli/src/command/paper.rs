@@ -19,7 +19,7 @@ use crate::{interrupt, output, shipped};
 ///
 /// Each experiment has claims: numbers or orders that the paper prints, each with the tolerance
 /// within which ours holds. The verdict is computed: holds, differs, fitted (a parameter was chosen
-/// on this very number), or cannot be checked. docs/study/papers.md tells how a paper is written down.
+/// on this very number), or cannot be checked. docs/study/paper.md tells how a paper is written down.
 #[derive(Debug, clap::Args)]
 #[command(arg_required_else_help = true)]
 #[command(after_help = "\

@@ -11,7 +11,7 @@
 //! | `norm of GROUP …`, `norm of GROUP … n 61` | norm of these groups' flows against C/n, n being their number or as told |
 //! | `jain GROUP` | Jain's index of the throughputs of a group's flows, or of all flows |
 //! | `class jain throughput`, `class jain goodput` | of the groups' means, each counted as often as it has flows |
-//! | `norm`, `deviation from fair`, `utilization`, `nearly full` | see `docs/reference/results.md` |
+//! | `norm`, `deviation from fair`, `utilization`, `nearly full` | see `docs/study/compare.md` |
 //! | `delay mean`, `delay sd`, `delay p50`, `delay p95`, `delay p99` | waiting time in the queue |
 //! | `drop gap cov GROUP` | coefficient of variation of the gaps between drops of its packets |
 //! | `rate cov mean GROUP`, `rate cov sd GROUP` | of each flow's throughput over windows: mean and deviation over flows |

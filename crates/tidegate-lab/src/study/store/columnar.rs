@@ -1,5 +1,5 @@
 //! Results as Parquet files, for DuckDB, pandas and their like: the same numbers as in
-//! `result.json` and `series.json`, a row for each flow and for each reading. `docs/reference/results.md`
+//! `result.json` and `series.json`, a row for each flow and for each reading. `docs/study/data.md`
 //! lists the columns; each file's metadata has their units and meanings too, under the key
 //! `tidegate.columns`.
 use std::sync::Arc;

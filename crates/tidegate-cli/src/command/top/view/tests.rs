@@ -236,7 +236,7 @@ fn the_past_is_drawn_from_the_right() {
 fn the_page_for_operators_shows_this_view() {
     const BEGIN: &str =
         "<!-- view: tests of the command hold this against what is drawn -->\n```\n";
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/operate/metrics.md");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/operate/watch.md");
     let page = std::fs::read_to_string(path).unwrap();
     let (before, rest) = page.split_once(BEGIN).unwrap();
     let (_, after) = rest.split_once("```\n<!-- end of view -->").unwrap();
