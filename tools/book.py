@@ -15,9 +15,9 @@ from links import LINK, ROOT, is_relative
 
 DOCS = ROOT / "docs"
 MANUALS = ROOT / "crates/tidegate/src/queues"
-# Where a page of the project stands in the list: the first that its path begins with.
-PARTS = [("The project", ("README", "ARCHITECTURE", "CONTRIBUTING", "LIMITATIONS", "CHANGELOG", "supply", "")),
-         ("Evidence", ("validation", "papers")), ("Manual pages of queues", ("crates/tidegate/src/queues",))]
+QUEUES = "- [Queues](reference/queues.md)\n"
+# Pages of the project at the end of the list, in this order; further ones come last.
+FIRST = ("README", "ARCHITECTURE", "CONTRIBUTING", "LIMITATIONS", "CHANGELOG")
 
 
 def place(file):
@@ -62,14 +62,24 @@ def title(page):
     return re.sub(r"[\[\]`]", "", heading[1]) if heading else page.stem
 
 
-def rank(page):
-    """The part of the list in which a page outside docs/ stands, and its place there."""
-    name = page.relative_to(ROOT).as_posix()
-    for part in (2, 1, 0):
-        for at, start in enumerate(PARTS[part][1]):
-            if name.startswith(start):
-                return part, at, name
-    return 0, 0, name
+def listed(pages, depth=0):
+    """Lines of the list for `pages`."""
+    return "".join(f"{'  ' * depth}- [{title(page)}]({place(page)})\n" for page in pages)
+
+
+def project(pages):
+    """The end of the list: pages of the project, those of a folder below its README."""
+    lines = "\n# The project\n\n" + listed(ROOT / f"{name}.md" for name in FIRST if ROOT / f"{name}.md" in pages)
+    rest = [page for page in pages if page.stem not in FIRST or page.parent != ROOT]
+    folders = {}
+    for page in rest:
+        folders.setdefault(page.relative_to(ROOT).parts[0], []).append(page)
+    for name, inside in sorted(folders.items()):
+        readme = ROOT / name / "README.md"
+        below = [page for page in inside if page != readme]
+        lines += listed([readme]) if readme in inside else f"- [{name.capitalize()}]()\n"
+        lines += listed(below, 1)
+    return lines
 
 
 def main():
@@ -90,10 +100,10 @@ def main():
             written.write_text(fitted(file, waiting))
         else:
             shutil.copyfile(file, written)
-    beside = sorted((rank(page), page) for page in done if page.suffix == ".md" and DOCS not in page.parents)
-    for part, (name, _) in enumerate(PARTS):
-        pages = [page for (at, *_), page in beside if at == part]
-        summary += f"\n# {name}\n\n" + "".join(f"- [{title(page)}]({place(page)})\n" for page in pages)
+    beside = sorted(page for page in done if page.suffix == ".md" and DOCS not in page.parents)
+    manuals = [page for page in beside if page.parent == MANUALS]
+    summary = summary.replace(QUEUES, QUEUES + listed(manuals, 1))
+    summary += project([page for page in beside if page.parent != MANUALS])
     (target / "src/SUMMARY.md").write_text(summary)
     for name in ("book.toml", "book.css"):
         shutil.copyfile(DOCS / name, target / name)

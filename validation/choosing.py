@@ -303,9 +303,15 @@ def in_bytes(text):
     return float(number) * {"B": 1, "kB": 1e3, "MB": 1e6}[unit]
 
 
+def short(size):
+    """A size with three significant digits, as in `126 kB`."""
+    number, unit = size.split(" ")
+    return f"{float(f'{float(number):.3g}'):g} {unit}"
+
+
 def priced(queue, cost, memory):
     """A queue with what it costs."""
-    return f"`{queue}` ({cost[queue]:.0f} ns, {memory[queue]})"
+    return f"`{queue}` ({cost[queue]:.0f} ns, {short(memory[queue])})"
 
 
 # How many queues an answer names.
@@ -357,7 +363,7 @@ def first(tables, cost, memory, count):
     lines.append("|---" * (len(names) + 4) + "|")
     for whole, queue, kept in rows:
         cells = [f"{n} of {len(q.columns)}" for n, q in zip(kept, asked)]
-        lines.append(f"| `{queue}` | " + " | ".join(cells) + f" | **{whole} of {count}** | {cost[queue]:.0f} | {memory[queue]} |")
+        lines.append(f"| `{queue}` | " + " | ".join(cells) + f" | **{whole} of {count}** | {cost[queue]:.0f} | {short(memory[queue])} |")
     return lines
 
 
@@ -366,17 +372,17 @@ def page(tables, cost, memory, seeds):
     count = sum(len(q.columns) for q in QUESTIONS if q.figure == "share")
     lines = [
         "# Which queue for what", "",
-        "Every queue is its preset `auto`, which fits it to the line; a name without a preset means that. The papers' own values",
-        "(`sfb/paper`) may protect little on a line that the paper did not have.", "",
-        "**At first sight.** Of the queues that do well in the most settings of a question, the four that cost least:", "",
+        "This page says which queue protects whom, at what delay and cost. Every queue has its preset `auto`, which fits it to the link.",
+        "The papers' own values (`sfb/paper`) may protect little on another link.", "",
+        "**In short.** Of the queues that do well in the most settings of a question, the four that cost least:", "",
         *answers(tables, cost, memory), "",
-        f"**Who protects users at all.** In how many of the settings with a flood the users keep {PROTECTED:.0f} % of their fair share,",
-        f"and the worst of them {WORST:.0f} % of his, by question:", "",
+        "**Who protects users at all.** A queue protects users in a setting if they keep",
+        f"{PROTECTED:.0f} % of their fair share, and the worst of them {WORST:.0f} % of his. Settings with a flood, by question:", "",
         *first(tables, cost, memory, count), "",
-        "**How this was made.** By `make choosing`; nothing here is typed in. Every queue of the catalog, as its preset `auto` scales it to",
-        f"the line, {seeds} seeds of each setting in the simulator. The line has 20 Mbit/s and a buffer of 100 ms, the users are connections",
-        "of CUBIC with selective acknowledgements ([the scenario](../../validation/scenarios/choosing.toml)). Means; the 95 % interval",
-        "stands beside those that it makes uncertain by more than a tenth; bold is what does well. What the simulator is worth beside real",
+        f"**How this was made.** `make choosing` runs every queue in the simulator, {seeds} seeds of each setting, and writes this page.",
+        "The link has 20 Mbit/s and a buffer of 100 ms. Users are connections of CUBIC with selective acknowledgements",
+        "([the scenario](../../validation/scenarios/choosing.toml)). Figures are means. The 95 % interval stands beside those that are",
+        "uncertain by more than a tenth. Bold is what does well. What the simulator is worth beside real",
         "TCP is [measured](../../validation/README.md#the-gateway-against-the-simulator). A packet's time is from [the benchmark](../../papers/comparison/cost.csv)",
         "(`make cost`), the loop included, for a thousand flows of twice a link of 10 Gbit/s. A queue with classes has a hundred of them",
         "there. Memory is what the queue keeps on the link of this page besides packets.", "",
