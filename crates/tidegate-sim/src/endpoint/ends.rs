@@ -10,7 +10,9 @@ use crate::measure::meters::Meters;
 use crate::net::flight::{Body, Label, flag};
 use crate::net::network::{Flow, FlowId, Network};
 use crate::net::routes::{Routes, Way};
-use crate::sources::tcp::{DelayedAck, Output, Receiver, Report, Reports, TcpSender, Wait};
+use crate::sources::tcp::{
+    Arrival, DelayedAck, Output, Receiver, Report, Reports, TcpSender, Wait,
+};
 use crate::sources::{
     Feedback, Handshake, Open, OpenPacket, Period, Rules, Session, Source, Tcp, TfrcArrival,
     TfrcReceiver, TfrcSender,
@@ -405,7 +407,7 @@ impl Ends {
         }
         if tcp.look(now, &mut sender.dice, &mut self.out) {
             // It was about something else.
-        } else if tcp.timeout_at <= now && tcp.timed_out(now, &mut sender.dice, &mut self.out) {
+        } else if tcp.timeout_at() <= now && tcp.timed_out(now, &mut sender.dice, &mut self.out) {
             meters.timed_out(now.as_nanos(), flow);
         }
         sender.rearm()
@@ -439,8 +441,12 @@ impl Ends {
         if session.as_ref().is_some_and(|session| session.idle) {
             return Timers::NONE;
         }
-        tcp.answered = Time::from_nanos(ack.born);
-        tcp.reported(now, &report, ack.flags() & flag::ECHO != 0, &mut sender.dice, &mut self.out);
+        let arrival = Arrival {
+            report: &report,
+            echo: ack.flags() & flag::ECHO != 0,
+            answers: Time::from_nanos(ack.born),
+        };
+        tcp.on_ack(now, &arrival, &mut sender.dice, &mut self.out);
         if tcp.is_done() && session.is_some() {
             return sender.think(now);
         }
@@ -692,7 +698,7 @@ impl Sender {
     /// The connection is done with, or none was open: when the next one is opened.
     fn think(&mut self, now: Time) -> Timers {
         let Work::Tcp(tcp, Some(session)) = &mut self.work else { return Timers::NONE };
-        tcp.send_at = Time::MAX; // a burst that waited has nothing left to send
+        tcp.cancel_burst();
         self.send = session.think(now, &mut self.dice);
         Timers { send: self.send.as_nanos(), ..Timers::NONE }
     }
@@ -701,7 +707,7 @@ impl Sender {
     #[inline(always)]
     fn rearm(&mut self) -> Timers {
         let (send_at, timeout_at) = match &self.work {
-            Work::Tcp(tcp, _) => (tcp.send_at, tcp.alarm()),
+            Work::Tcp(tcp, _) => (tcp.send_at(), tcp.alarm()),
             Work::Tfrc(tfrc) => (tfrc.send_at, tfrc.timeout_at),
             Work::Open(..) => return Timers::NONE,
         };

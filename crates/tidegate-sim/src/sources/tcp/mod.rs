@@ -1,8 +1,14 @@
-//! TCP: parameters here, the connection's two ends in `sender` and `receiver`, the window in
-//! `congestion`, the retransmission timeout in `rto`, ns-2's Vegas in `ns2_vegas`; what selective
-//! acknowledgements add in `selective` (by ns-2's rules `sack1`), `scoreboard` and `report`, or by
-//! time in `timely` and `rack`, with `linux` for what Linux has besides; what a model of the path
-//! adds in `paced` and `delivery`.
+//! TCP. The parameters are here; `sender` and `receiver` are the two ends of a connection.
+//!
+//! | Place | What it has |
+//! |---|---|
+//! | `connection` | sequence numbers, window, timer, marks: all but the repair of losses |
+//! | `recovery` | one file for each way to find and repair losses |
+//! | `congestion` | one file for each congestion control |
+//! | `rules` | what the RFCs, Linux and ns say of each case where they differ |
+//! | `opening`, `marks`, `rto` | handshake, ECN, the retransmission timeout |
+//! | `departures`, `transmit`, `delivery` | when segments leave, pacing, delivery rates |
+//! | `receiver`, `delayed`, `report` | what is acknowledged, when, and how it travels |
 //!
 //! Sequence numbers count segments; every data segment has the same length on the wire. The
 //! receiver acknowledges every segment, or delays acknowledgements (`delayed`). Three sets of
@@ -35,28 +41,27 @@
 use tidegate::{Bytes, ConfigError, Rate, Span};
 
 mod congestion;
+mod connection;
 mod delayed;
 mod delivery;
-mod linux;
-mod ns2_vegas;
-mod paced;
-mod rack;
+mod departures;
+mod marks;
+mod opening;
 mod receiver;
+mod recovery;
 mod report;
 mod rto;
 mod rules;
-mod sack1;
-mod scoreboard;
-mod selective;
 mod sender;
-mod timely;
+mod transmit;
 
 pub use congestion::*;
+pub(crate) use connection::Output;
 pub(crate) use delayed::{DelayedAck, Wait};
 pub(crate) use receiver::Receiver;
 pub(crate) use report::{Report, Reports};
 pub use rules::Rules;
-pub(crate) use sender::{Output, TcpSender};
+pub(crate) use sender::{Arrival, TcpSender};
 
 /// How a connection finds and repairs losses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

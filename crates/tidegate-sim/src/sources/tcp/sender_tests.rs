@@ -1,6 +1,9 @@
 //! Golden numbers of the window: slow start, recovery, timeouts, echoes.
-use super::super::Timestamps;
+use tidegate::{Ecn, Span};
+
 use super::*;
+use crate::net::flight::flag;
+use crate::sources::tcp::{EcnUse, Flavor, Handshake, LimitedTransmit, Rules, Timestamps};
 
 /// A sender and the segments it has put out and nobody has looked at.
 struct Bench {
@@ -24,7 +27,7 @@ impl Bench {
     /// In congestion avoidance with a window of `cwnd`, all of it in flight.
     fn avoiding(tcp: Tcp, cwnd: u32) -> Bench {
         let mut bench = Bench::new(Tcp { initial_window: cwnd as f64, ..tcp });
-        bench.sender.window.ssthresh = cwnd as f64;
+        bench.sender.connection.window.ssthresh = cwnd as f64;
         assert_eq!(bench.take(), (0..cwnd).collect::<Vec<_>>());
         bench
     }
@@ -39,18 +42,13 @@ impl Bench {
     }
 
     fn acknowledge(&mut self, ack: u32, echo: bool) {
-        self.sender.answered = Time::from_nanos(self.now.saturating_sub(RTT));
-        self.sender.acknowledged(
-            Time::from_nanos(self.now),
-            ack,
-            echo,
-            &mut self.dice,
-            &mut self.out,
-        );
+        let (now, answers) = (self.now, Time::from_nanos(self.now.saturating_sub(RTT)));
+        let arrival = Arrival { report: &Report::plain(ack), echo, answers };
+        self.sender.on_ack(Time::from_nanos(now), &arrival, &mut self.dice, &mut self.out);
     }
 
     fn timeout(&mut self) -> Vec<u32> {
-        self.now = self.sender.timeout_at.as_nanos();
+        self.now = self.sender.timeout_at().as_nanos();
         assert!(self.sender.timed_out(Time::from_nanos(self.now), &mut self.dice, &mut self.out));
         self.take()
     }
@@ -86,7 +84,11 @@ fn a_loss_free_connection_doubles_each_round_trip() {
 fn congestion_avoidance_adds_one_each_round_trip() {
     let mut bench = Bench::avoiding(one(Flavor::Reno), 10);
     (1..=10).for_each(|a| drop(bench.ack(a)));
-    assert!((bench.sender.window.cwnd - 11.0).abs() < 0.06, "{}", bench.sender.window.cwnd);
+    assert!(
+        (bench.sender.connection.window.cwnd - 11.0).abs() < 0.06,
+        "{}",
+        bench.sender.connection.window.cwnd
+    );
 }
 
 /// RFC 3465: an acknowledgement of two segments opens the window by what two acknowledgements
@@ -105,11 +107,15 @@ fn delayed_acknowledgements_do_not_slow_growth_down() {
     assert_eq!(rounds, [2, 4, 8, 16, 32]);
     let mut bench = Bench::avoiding(delayed, 10);
     (2..=10).step_by(2).for_each(|a| drop(bench.ack(a)));
-    assert!((bench.sender.window.cwnd - 11.0).abs() < 0.1, "{}", bench.sender.window.cwnd);
-    let before = bench.sender.window.cwnd;
+    assert!(
+        (bench.sender.connection.window.cwnd - 11.0).abs() < 0.1,
+        "{}",
+        bench.sender.connection.window.cwnd
+    );
+    let before = bench.sender.connection.window.cwnd;
     bench.ack(20);
     assert!(
-        (bench.sender.window.cwnd - before - 2.0 / before).abs() < 1e-12,
+        (bench.sender.connection.window.cwnd - before - 2.0 / before).abs() < 1e-12,
         "of ten at once two count"
     );
 }
@@ -121,7 +127,7 @@ fn a_loss_at_16_halves_to_8() {
         // Segment 0 is lost; the other fifteen each yield a duplicate.
         assert_eq!((bench.ack(0), bench.ack(0)), (vec![], vec![]));
         assert_eq!(bench.ack(0), [0], "the third is a fast retransmit");
-        let window = &bench.sender.window;
+        let window = &bench.sender.connection.window;
         assert_eq!((window.ssthresh, window.cwnd, window.inflation), (8.0, 8.0, 3));
         let recovery: Vec<u32> = (0..12).flat_map(|_| bench.ack(0)).collect();
         assert_eq!(
@@ -131,9 +137,9 @@ fn a_loss_at_16_halves_to_8() {
         );
         bench.now += RTT;
         bench.ack(16);
-        assert_eq!(bench.sender.window.inflation, 0);
+        assert_eq!(bench.sender.connection.window.inflation, 0);
         assert!(
-            (bench.sender.window.cwnd - 8.125).abs() < 1e-12,
+            (bench.sender.connection.window.cwnd - 8.125).abs() < 1e-12,
             "8, and this acknowledgement's eighth"
         );
     }
@@ -146,10 +152,13 @@ fn a_partial_acknowledgement_keeps_new_reno_in_recovery_and_lets_reno_out() {
         // 0 and 5 are lost: fourteen duplicates, then the repair of 0 acknowledges up to 5.
         (0..14).for_each(|_| drop(bench.ack(0)));
         assert_eq!(bench.ack(5).first().copied().filter(|&s| s == 5), expected);
-        let inflated = bench.sender.window.inflation > 0;
+        let inflated = bench.sender.connection.window.inflation > 0;
         assert_eq!(inflated, flavor == Flavor::NewReno);
         bench.ack(30);
-        assert_eq!((bench.sender.window.inflation, bench.sender.window.ssthresh), (0, 8.0));
+        assert_eq!(
+            (bench.sender.connection.window.inflation, bench.sender.connection.window.ssthresh),
+            (0, 8.0)
+        );
     }
 }
 
@@ -158,10 +167,10 @@ fn old_losses_start_no_second_recovery_in_new_reno() {
     let mut bench = Bench::avoiding(one(Flavor::NewReno), 16);
     (0..6).for_each(|_| drop(bench.ack(0)));
     bench.timeout();
-    let cut = bench.sender.window.ssthresh;
+    let cut = bench.sender.connection.window.ssthresh;
     // Duplicates for what is sent again below `recover` say nothing new.
     (0..5).for_each(|_| assert_eq!(bench.ack(0), []));
-    assert_eq!(bench.sender.window.ssthresh, cut);
+    assert_eq!(bench.sender.connection.window.ssthresh, cut);
 }
 
 #[test]
@@ -188,16 +197,16 @@ fn doubling(tcp: Tcp, after: Span) {
         let before = bench.now;
         assert_eq!(bench.timeout(), [0]);
         gaps.push((bench.now - before) / 1_000_000);
-        assert_eq!(bench.sender.window.cwnd, 1.0);
+        assert_eq!(bench.sender.connection.window.cwnd, 1.0);
     }
     assert_eq!(gaps, [3000, 6000, 12_000, 24_000]);
     assert_eq!(
-        bench.sender.window.ssthresh, 4.0,
+        bench.sender.connection.window.ssthresh, 4.0,
         "a segment that times out again does not cut again"
     );
     bench.now += RTT;
     assert_eq!(bench.ack(1), [1, 2], "slow start, from the hole");
-    let timeout = bench.sender.rto.timeout();
+    let timeout = bench.sender.connection.rto.timeout();
     assert!(
         timeout.as_nanos().abs_diff(after.as_nanos()) <= 30_000_000,
         "{timeout:?} for {after:?}, up to a tick"
@@ -210,7 +219,7 @@ fn marks_reduce_once_a_window_and_are_answered() {
     (1..4).for_each(|a| bench.acknowledge(a, false));
     bench.out.clear();
     (4..12).for_each(|a| bench.acknowledge(a, true));
-    let window = &bench.sender.window;
+    let window = &bench.sender.connection.window;
     assert_eq!(window.ssthresh, 8.0, "16 in flight, halved once for eight echoes");
     assert_eq!(window.cwnd, 8.0, "and no growth while they last");
     (12..17).for_each(|a| bench.acknowledge(a, false));
@@ -218,9 +227,9 @@ fn marks_reduce_once_a_window_and_are_answered() {
     assert!(told.len() > 1 && told[0] && !told[1..].contains(&true), "said once: {told:?}");
     assert!(bench.out.iter().all(|o| o.flags & flag::ECN == Ecn::Ect0 as u8));
     // Beyond the window that was cut, a mark counts again.
-    let recover = bench.sender.recover;
+    let recover = bench.sender.connection.recover;
     bench.acknowledge(recover + 1, true);
-    assert!(bench.sender.window.ssthresh < 8.0);
+    assert!(bench.sender.connection.window.ssthresh < 8.0);
 }
 
 /// RFC 3168 §6.1.2: with a window of one the next segment waits for the timer; by ns-2's rules a
@@ -236,7 +245,7 @@ fn marks_at_a_window_of_one_wait_for_the_timer() {
             bench.now += RTT;
             bench.acknowledge(ack, true);
             assert_eq!(bench.take(), [], "{rules:?}: the window is closed");
-            let due = bench.sender.timeout_at.as_nanos();
+            let due = bench.sender.timeout_at().as_nanos();
             waits.push((due - bench.now) / doubled);
             bench.now = due;
             assert!(
@@ -269,21 +278,22 @@ fn an_old_mark_after_a_timeout_is_no_new_one() {
         bench.now += RTT;
         bench.acknowledge(1, true);
         bench.out.clear();
-        let usual = bench.sender.rto.timeout();
-        let recover = bench.sender.max;
+        let usual = bench.sender.connection.rto.timeout();
+        let recover = bench.sender.connection.max;
         bench.timeout();
         for ack in 2..=recover {
             bench.now += RTT;
             bench.acknowledge(ack, true);
-            assert!(!bench.sender.window.is_closed(), "{flavor:?}: at {ack}");
-            assert!(bench.sender.rto.timeout() <= usual, "{flavor:?}: at {ack}");
+            assert!(!bench.sender.connection.window.is_closed(), "{flavor:?}: at {ack}");
+            assert!(bench.sender.connection.rto.timeout() <= usual, "{flavor:?}: at {ack}");
             assert!(!bench.take().is_empty(), "{flavor:?}: something goes out at {ack}");
         }
-        let before = bench.sender.window.ssthresh;
+        let before = bench.sender.connection.window.ssthresh;
         bench.now += RTT;
         bench.acknowledge(recover + 1, true);
         assert!(
-            bench.sender.window.ssthresh <= before && bench.sender.window.cwnd <= 1.0,
+            bench.sender.connection.window.ssthresh <= before
+                && bench.sender.connection.window.cwnd <= 1.0,
             "beyond it a mark counts again"
         );
     }
@@ -343,19 +353,22 @@ fn by_ns_1_an_echo_halves_by_whole_segments_and_opens_too() {
         bench.now += RTT;
         bench.acknowledge(2, true);
         assert_eq!(
-            (bench.sender.window.ssthresh, bench.sender.window.cwnd),
+            (bench.sender.connection.window.ssthresh, bench.sender.connection.window.cwnd),
             (4.0, 4.25),
             "of 9.11"
         );
-        let recover = bench.sender.recover;
+        let recover = bench.sender.connection.recover;
         assert_eq!(recover, 10, "sent before it");
         for ack in 3..=recover {
             bench.acknowledge(ack, true);
-            assert_eq!(bench.sender.window.ssthresh, 4.0, "{flavor:?}: once a round trip, {ack}");
+            assert_eq!(
+                bench.sender.connection.window.ssthresh, 4.0,
+                "{flavor:?}: once a round trip, {ack}"
+            );
         }
-        let cwnd = bench.sender.window.cwnd;
+        let cwnd = bench.sender.connection.window.cwnd;
         bench.acknowledge(recover + 1, true);
-        assert_eq!(bench.sender.window.ssthresh, 2.0, "{cwnd}");
+        assert_eq!(bench.sender.connection.window.ssthresh, 2.0, "{cwnd}");
     }
 }
 
@@ -368,20 +381,20 @@ fn by_ns_1_a_window_of_one_never_closes() {
     bench.now += RTT;
     bench.acknowledge(1, true);
     assert_eq!(
-        (bench.sender.window.cwnd, bench.take()),
+        (bench.sender.connection.window.cwnd, bench.take()),
         (2.0, vec![1, 2]),
         "the first halves nothing"
     );
     bench.now += RTT;
     bench.acknowledge(2, true);
     assert_eq!(
-        (bench.sender.window.cwnd, bench.take()),
+        (bench.sender.connection.window.cwnd, bench.take()),
         (2.0, vec![3]),
         "one, and one more: two are under way"
     );
     bench.acknowledge(3, true);
     assert_eq!(
-        (bench.sender.window.cwnd, bench.take()),
+        (bench.sender.connection.window.cwnd, bench.take()),
         (2.5, vec![4]),
         "what is told in the same round trip only opens"
     );
@@ -389,13 +402,13 @@ fn by_ns_1_a_window_of_one_never_closes() {
         bench.now += RTT;
         bench.acknowledge(ack, true);
         assert!(
-            !bench.take().is_empty() && bench.sender.window.ssthresh == 2.0,
+            !bench.take().is_empty() && bench.sender.connection.window.ssthresh == 2.0,
             "{ack}: ssthresh is at least two"
         );
         assert!(
-            (1.0..=2.5).contains(&bench.sender.window.cwnd),
+            (1.0..=2.5).contains(&bench.sender.connection.window.cwnd),
             "{ack}: {}",
-            bench.sender.window.cwnd
+            bench.sender.connection.window.cwnd
         );
     }
 }
@@ -409,18 +422,18 @@ fn by_ns_1_a_loss_cuts_after_a_mark() {
     bench.ack(1);
     bench.acknowledge(2, true);
     bench.take();
-    assert_eq!(bench.sender.window.ssthresh, 8.0);
+    assert_eq!(bench.sender.connection.window.ssthresh, 8.0);
     assert_eq!((bench.ack(2), bench.ack(2)), (vec![], vec![]), "no limited transmit");
     bench.acknowledge(2, false);
     assert_eq!(
         bench.out.iter().map(|o| (o.seq, o.flags & flag::ECN)).collect::<Vec<_>>(),
         [(2, Ecn::Ect0 as u8)]
     );
-    assert_eq!(bench.sender.window.ssthresh, 4.0);
-    let cwnd = bench.sender.window.cwnd;
+    assert_eq!(bench.sender.connection.window.ssthresh, 4.0);
+    let cwnd = bench.sender.connection.window.cwnd;
     bench.ack(17);
     assert_eq!(
-        bench.sender.window.cwnd,
+        bench.sender.connection.window.cwnd,
         cwnd + 1.0 / cwnd,
         "recovery ends with the window where it stands"
     );
@@ -432,14 +445,17 @@ fn by_ns_1_a_loss_cuts_after_a_mark() {
 fn by_ns_1_a_timeout_is_answered_once() {
     let mut bench = Bench::avoiding(ns1(Flavor::Reno), 16);
     assert_eq!(bench.timeout(), [0]);
-    assert_eq!((bench.sender.window.ssthresh, bench.sender.window.cwnd), (8.0, 1.0));
+    assert_eq!(
+        (bench.sender.connection.window.ssthresh, bench.sender.connection.window.cwnd),
+        (8.0, 1.0)
+    );
     bench.now += RTT;
     bench.acknowledge(2, true);
     (0..3).for_each(|_| bench.acknowledge(2, false));
-    assert_eq!(bench.sender.window.ssthresh, 8.0);
+    assert_eq!(bench.sender.connection.window.ssthresh, 8.0);
     bench.acknowledge(17, false);
     bench.acknowledge(18, true);
-    assert!(bench.sender.window.ssthresh < 8.0);
+    assert!(bench.sender.connection.window.ssthresh < 8.0);
 }
 
 #[test]
@@ -460,5 +476,5 @@ fn finite_data_end() {
     bench.now += RTT;
     assert_eq!(bench.ack(1), [1, 2]);
     assert_eq!((bench.ack(2), bench.ack(3), bench.ack(4)), (vec![3], vec![], vec![]));
-    assert_eq!(bench.sender.timeout_at, Time::MAX);
+    assert_eq!(bench.sender.timeout_at(), Time::MAX);
 }

@@ -1,12 +1,13 @@
 //! Golden sequences of recovery with selective acknowledgements, worked out by hand from RFC 6675.
 use std::collections::BTreeSet;
 
-use tidegate::Span;
+use tidegate::{Rng, Span};
 
 use super::*;
 use crate::net::flight::flag;
 use crate::sources::EcnUse;
-use crate::sources::tcp::{Receiver, Tcp};
+use crate::sources::tcp::report::Report;
+use crate::sources::tcp::{Arrival, Receiver, Tcp, TcpSender};
 
 /// A sender and a receiver; the test decides what arrives.
 struct Bench {
@@ -22,7 +23,7 @@ impl Bench {
         let mut dice = Rng::from_seed(1);
         let tcp = Tcp { initial_window: cwnd as f64, ..tcp };
         let mut sender = TcpSender::new(&tcp, &mut dice);
-        sender.window.ssthresh = cwnd as f64;
+        sender.connection.window.ssthresh = cwnd as f64;
         let mut out = Vec::new();
         sender.wake(Time::ZERO, &mut dice, &mut out);
         assert_eq!(out.len() as u32, cwnd);
@@ -34,7 +35,8 @@ impl Bench {
         let received = self.receiver.receive(seq, false, false);
         let report = self.receiver.report().unwrap_or(Report::plain(received.ack));
         let mut out = Vec::new();
-        self.sender.reported(Time::from_nanos(self.now), &report, false, &mut self.dice, &mut out);
+        let arrival = Arrival { report: &report, echo: false, answers: Time::ZERO };
+        self.sender.on_ack(Time::from_nanos(self.now), &arrival, &mut self.dice, &mut out);
         out.iter().map(|o| o.seq).collect()
     }
 
@@ -43,7 +45,7 @@ impl Bench {
     }
 
     fn timeout(&mut self) -> Vec<u32> {
-        self.now = self.sender.timeout_at.as_nanos();
+        self.now = self.sender.timeout_at().as_nanos();
         let mut out = Vec::new();
         assert!(self.sender.timed_out(Time::from_nanos(self.now), &mut self.dice, &mut out));
         out.iter().map(|o| o.seq).collect()
@@ -55,7 +57,7 @@ fn one_loss_of_ten() {
     let mut bench = Bench::avoiding(Tcp::sack(), 10);
     assert_eq!((bench.arrive(1), bench.arrive(2)), (vec![10], vec![11]), "limited transmit");
     assert_eq!(bench.arrive(3), [0], "three held beyond it: lost");
-    let window = &bench.sender.window;
+    let window = &bench.sender.connection.window;
     assert_eq!(
         (window.cwnd, window.ssthresh),
         (5.0, 5.0),
@@ -70,8 +72,11 @@ fn one_loss_of_ten() {
         [16],
         "5 and this acknowledgement's fifth, of which 4 are under way"
     );
-    assert!((bench.sender.window.cwnd - 5.2).abs() < 1e-12 && bench.sender.last == Last::Recovered);
-    assert_eq!(bench.sender.window.segments(), 5);
+    assert!(
+        (bench.sender.connection.window.cwnd - 5.2).abs() < 1e-12
+            && bench.sender.connection.phase == Phase::Recovered
+    );
+    assert_eq!(bench.sender.connection.window.segments(), 5);
 }
 
 #[test]
@@ -94,8 +99,8 @@ fn many_losses_of_a_window_take_one_cut_and_are_each_sent_once() {
         under_way = sent;
     }
     assert_eq!(again, [0, 3, 4, 9, 15]);
-    assert_eq!(bench.sender.window.ssthresh, 10.0);
-    assert!(bench.sender.una >= 20 && bench.sender.last == Last::Recovered);
+    assert_eq!(bench.sender.connection.window.ssthresh, 10.0);
+    assert!(bench.sender.connection.una >= 20 && bench.sender.connection.phase == Phase::Recovered);
 }
 
 /// The last segment of a window is lost together with another: no evidence beyond it, so the rescue
@@ -108,7 +113,7 @@ fn the_rescue_saves_a_timeout() {
     assert_eq!(sent, [2], "the data are at their end, and nothing is known to be lost beyond");
     assert_eq!(bench.arrive(2), [9], "so there is room for what may be lost: the last of all");
     assert_eq!(bench.arrive(9), [8], "now there is something held beyond it");
-    assert_eq!((bench.arrive(8), bench.sender.una), (vec![], 10));
+    assert_eq!((bench.arrive(8), bench.sender.connection.una), (vec![], 10));
 }
 
 #[test]
@@ -117,12 +122,15 @@ fn after_a_timeout_what_is_held_is_not_sent_again() {
     // Only 2 and 5 arrive; limited transmit's 8 and 9 are lost, too.
     assert_eq!(bench.arrive_all([2, 5]), [8, 9]);
     assert_eq!(bench.timeout(), [0]);
-    assert_eq!((bench.sender.window.cwnd, bench.sender.window.ssthresh), (1.0, 4.0));
+    assert_eq!(
+        (bench.sender.connection.window.cwnd, bench.sender.connection.window.ssthresh),
+        (1.0, 4.0)
+    );
     assert_eq!(bench.arrive(0), [1, 3], "slow start, past 2");
     assert_eq!(bench.arrive(1), [4, 6], "1 brings 2 along, for one segment's growth");
     assert_eq!(bench.arrive(3), [7, 8]);
     assert_eq!(bench.timeout(), [4], "sent again and lost again");
-    assert_eq!(bench.sender.window.cwnd, 1.0);
+    assert_eq!(bench.sender.connection.window.cwnd, 1.0);
 }
 
 /// A loss among the segments sent since a timeout starts a recovery only when all of before is
@@ -133,13 +141,13 @@ fn a_timeouts_losses_are_cut_for_once() {
     assert_eq!(bench.timeout(), [0]);
     assert_eq!(bench.arrive(0), [1, 2]);
     assert_eq!(bench.arrive(1), [3], "at ssthresh, 2");
-    let cut = bench.sender.window.ssthresh;
+    let cut = bench.sender.connection.window.ssthresh;
     // 2 is lost once more; 3 and what it lets out arrive: no second cut, the timer must find it.
     let mut sent = vec![3];
     for _ in 0..6 {
         sent = bench.arrive_all(sent);
     }
-    assert_eq!((bench.sender.una, bench.sender.window.ssthresh), (2, cut));
+    assert_eq!((bench.sender.connection.una, bench.sender.connection.window.ssthresh), (2, cut));
     assert_eq!(bench.timeout(), [2]);
 }
 
@@ -150,7 +158,9 @@ fn what_is_sent_again_says_so() {
     for seq in 1..4 {
         bench.receiver.receive(seq, false, false);
         let report = bench.receiver.report().unwrap();
-        bench.sender.reported(now, &report, false, &mut bench.dice, &mut out);
+        let arrival =
+            Arrival { report: &report, echo: false, answers: bench.sender.connection.answered };
+        bench.sender.on_ack(now, &arrival, &mut bench.dice, &mut out);
     }
     let again: Vec<_> = out.iter().filter(|o| o.flags & flag::AGAIN != 0).collect();
     assert_eq!((again.len(), again[0].seq, again[0].flags & flag::ECN), (1, 0, 0));

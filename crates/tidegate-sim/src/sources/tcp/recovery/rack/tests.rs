@@ -1,8 +1,10 @@
 //! Golden sequences of recovery by RACK-TLP and proportional rate reduction, worked out by hand
 //! from RFC 8985 and RFC 9937.
-use super::super::sender::TcpSender;
-use super::super::{EcnUse, Flavor, Receiver, Rules, Tcp, Timestamps};
+use tidegate::Rng;
+
 use super::*;
+use crate::sources::tcp::report::Report;
+use crate::sources::tcp::{Arrival, EcnUse, Flavor, Receiver, Rules, Tcp, TcpSender, Timestamps};
 
 const MILLI: u64 = 1_000_000;
 
@@ -24,7 +26,7 @@ impl Bench {
         let mut dice = Rng::from_seed(1);
         let tcp = Tcp { initial_window: cwnd as f64, ..tcp };
         let mut sender = TcpSender::new(&tcp, &mut dice);
-        sender.window.ssthresh = cwnd as f64;
+        sender.connection.window.ssthresh = cwnd as f64;
         let mut out = Vec::new();
         sender.wake(Time::ZERO, &mut dice, &mut out);
         assert_eq!(out.len() as u32, cwnd);
@@ -45,13 +47,15 @@ impl Bench {
         let received = self.receiver.receive(seq, false, false);
         let report = self.receiver.report().unwrap_or(Report::plain(received.ack));
         let mut out = Vec::new();
-        self.sender.reported(Time::from_nanos(self.now), &report, echo, &mut self.dice, &mut out);
+        let answers = self.sender.connection.answered;
+        let arrival = Arrival { report: &report, echo, answers };
+        self.sender.on_ack(Time::from_nanos(self.now), &arrival, &mut self.dice, &mut out);
         out.iter().map(|o| o.seq).collect()
     }
 
     /// The retransmission timer runs out: what is sent then.
     fn time_out(&mut self) -> Vec<u32> {
-        let at = self.sender.timeout_at;
+        let at = self.sender.timeout_at();
         self.now = at.as_nanos();
         let mut out = Vec::new();
         assert!(self.sender.timed_out(at, &mut self.dice, &mut out));
@@ -65,7 +69,7 @@ impl Bench {
     /// The next timer runs out: what is sent then. It must not be the retransmission timer's time.
     fn alarm(&mut self) -> Vec<u32> {
         let at = self.sender.alarm();
-        assert!(at < self.sender.timeout_at);
+        assert!(at < self.sender.timeout_at());
         self.now = at.as_nanos();
         let mut out = Vec::new();
         assert!(self.sender.look(at, &mut self.dice, &mut out));
@@ -89,7 +93,7 @@ fn the_window_falls_in_proportion() {
         "a quarter of a round trip for reordering"
     );
     assert_eq!(bench.arrive(3), [0], "three held beyond it: no more waiting");
-    assert_eq!(bench.sender.window.ssthresh, 5.0);
+    assert_eq!(bench.sender.connection.window.ssthresh, 5.0);
     let sent: Vec<usize> = (4..10).map(|seq| bench.arrive(seq).len()).collect();
     assert_eq!(
         sent,
@@ -98,7 +102,10 @@ fn the_window_falls_in_proportion() {
     );
     bench.pass(100);
     assert_eq!(bench.arrive_all([10, 11, 0]), [14, 15, 16]);
-    assert!((bench.sender.window.cwnd - 5.2).abs() < 1e-9 && bench.sender.last == Last::Recovered);
+    assert!(
+        (bench.sender.connection.window.cwnd - 5.2).abs() < 1e-9
+            && bench.sender.connection.phase == Phase::Recovered
+    );
 }
 
 #[test]
@@ -107,7 +114,7 @@ fn two_beyond_a_hole_wait_for_reordering_and_no_longer() {
     assert_eq!(bench.arrive_all([1, 2]), []);
     assert_eq!((bench.alarm(), bench.now), (vec![0], 125 * MILLI));
     bench.pass(100);
-    assert_eq!((bench.arrive(0), bench.sender.una), (vec![], 3));
+    assert_eq!((bench.arrive(0), bench.sender.connection.una), (vec![], 3));
 }
 
 /// What RFC 6675 leaves to the timer: a retransmission that is lost again.
@@ -124,7 +131,7 @@ fn a_lost_retransmission_is_seen_a_round_trip_later() {
     assert_eq!(bench.arrive_all([10, 11]), [14, 15], "sent before it");
     bench.pass(1);
     assert_eq!(bench.arrive(12).first(), Some(&0));
-    assert_eq!(bench.sender.window.ssthresh, 5.0, "one cut for one recovery");
+    assert_eq!(bench.sender.connection.window.ssthresh, 5.0, "one cut for one recovery");
 }
 
 /// Both of the last two segments are lost: the probe repeats the last, and that it arrives tells of
@@ -136,9 +143,9 @@ fn a_probe_saves_a_timeout() {
     assert_eq!((bench.alarm(), bench.now), (vec![9], 300 * MILLI));
     bench.pass(100);
     assert_eq!(bench.arrive(9), [8]);
-    assert!(bench.sender.window.ssthresh < 10.0);
+    assert!(bench.sender.connection.window.ssthresh < 10.0);
     bench.pass(100);
-    assert_eq!((bench.arrive(8), bench.sender.una), (vec![], 10));
+    assert_eq!((bench.arrive(8), bench.sender.connection.una), (vec![], 10));
     assert_eq!(bench.sender.alarm(), Time::MAX);
 }
 
@@ -147,7 +154,7 @@ fn a_probe_is_new_data_where_there_are_any_even_beyond_the_window() {
     let mut bench = Bench::avoiding(rack(), 4);
     assert_eq!(bench.arrive(0), [4]);
     assert_eq!((bench.alarm(), bench.now), (vec![5], 300 * MILLI));
-    assert_eq!(bench.sender.alarm(), bench.sender.timeout_at, "one probe, then the timer");
+    assert_eq!(bench.sender.alarm(), bench.sender.timeout_at(), "one probe, then the timer");
 }
 
 #[test]
@@ -155,7 +162,7 @@ fn a_timeout_takes_for_lost_what_is_older_than_a_round_trip() {
     let mut bench = Bench::avoiding(Tcp { data: Some(8), ..rack() }, 8);
     bench.arrive(0);
     bench.alarm();
-    let at = bench.sender.timeout_at;
+    let at = bench.sender.timeout_at();
     assert!(!bench.sender.look(at, &mut bench.dice, &mut Vec::new()));
     assert_eq!(bench.time_out(), [1]);
     bench.pass(100);
@@ -183,12 +190,18 @@ fn a_mark_lowers_the_window_in_proportion_only_by_linux_s_rules() {
         [1, 0, 1, 0, 1, 0, 1, 0, 0, 1],
         "ceil(delivered / 2) less what was sent, while more than five are under way; then up to five"
     );
-    assert_eq!(bench.sender.window.ssthresh, 5.0, "marks on the way down are answered by it");
+    assert_eq!(
+        bench.sender.connection.window.ssthresh, 5.0,
+        "marks on the way down are answered by it"
+    );
     // 10 was sent after the first mark: with it the way down ends.
     assert_eq!(bench.arrive(10).len(), 1);
-    assert_eq!((bench.sender.window.cwnd, bench.sender.last), (5.0, Last::Recovered));
+    assert_eq!(
+        (bench.sender.connection.window.cwnd, bench.sender.connection.phase),
+        (5.0, Phase::Recovered)
+    );
     bench.echo(11);
-    assert_eq!(bench.sender.window.ssthresh, 2.0, "half of five, whole");
+    assert_eq!(bench.sender.connection.window.ssthresh, 2.0, "half of five, whole");
 }
 
 #[test]
@@ -197,12 +210,12 @@ fn by_linux_a_loss_on_the_way_down_for_a_mark_is_only_repaired() {
     assert_eq!((bench.echo(0), bench.arrive_all([2, 3])), (vec![10], vec![11]));
     // Of three that arrive two may leave, and have; with the fourth the second half of a segment is
     // there.
-    assert_eq!((bench.arrive(4), bench.sender.last), (vec![], Last::Duplicates));
+    assert_eq!((bench.arrive(4), bench.sender.connection.phase), (vec![], Phase::Recovery));
     assert_eq!(bench.arrive(5), [1]);
-    assert_eq!(bench.sender.window.ssthresh, 5.0);
+    assert_eq!(bench.sender.connection.window.ssthresh, 5.0);
     bench.pass(100);
     bench.arrive_all([6, 7, 8, 9, 10, 11, 1]);
-    assert_eq!((bench.sender.una, bench.sender.window.cwnd as u32), (12, 5));
+    assert_eq!((bench.sender.connection.una, bench.sender.connection.window.cwnd as u32), (12, 5));
 }
 
 /// Of window ten, 0 and its repair are lost, and 12, which was sent in the recovery; 12's repair is
@@ -219,11 +232,11 @@ fn by_linux_what_a_recovery_has_lost_besides_is_a_loss_of_its_own() {
         assert!(repairs.contains(&0) && repairs.contains(&12), "{repairs:?}");
         bench.pass(100);
         bench.arrive(0);
-        assert_eq!(bench.sender.una, 12);
-        (bench.sender.last, bench.sender.window.ssthresh)
+        assert_eq!(bench.sender.connection.una, 12);
+        (bench.sender.connection.phase, bench.sender.connection.window.ssthresh)
     };
-    assert_eq!(ends(Tcp { rules: Rules::Rfc, ..linux() }), (Last::Recovered, 5.0));
-    assert_eq!(ends(linux()), (Last::Duplicates, 2.0));
+    assert_eq!(ends(Tcp { rules: Rules::Rfc, ..linux() }), (Phase::Recovered, 5.0));
+    assert_eq!(ends(linux()), (Phase::Recovery, 2.0));
 }
 
 /// The mark is of what was sent before 10; that 10 is lost too is another matter.
@@ -232,12 +245,15 @@ fn by_linux_a_loss_beyond_a_mark_cuts_again() {
     let mut bench = Bench::avoiding(linux(), 10);
     assert_eq!(bench.echo(0), [10]);
     assert!(bench.arrive_all([1, 3, 4, 5, 6, 7, 8, 9]).contains(&2));
-    assert_eq!((bench.sender.last, bench.sender.window.ssthresh), (Last::Duplicates, 5.0));
+    assert_eq!(
+        (bench.sender.connection.phase, bench.sender.connection.window.ssthresh),
+        (Phase::Recovery, 5.0)
+    );
     bench.pass(100);
     assert!(bench.arrive_all([11, 12]).contains(&10));
     bench.arrive(2);
-    assert_eq!((bench.sender.una, bench.sender.last), (10, Last::Duplicates));
-    assert_eq!(bench.sender.window.ssthresh, 2.0);
+    assert_eq!((bench.sender.connection.una, bench.sender.connection.phase), (10, Phase::Recovery));
+    assert_eq!(bench.sender.connection.window.ssthresh, 2.0);
 }
 
 /// F-RTO's step 2b: the first acknowledgement after a timeout lets new data out; if these are
@@ -271,16 +287,16 @@ fn by_linux_a_repair_lost_after_a_timeout_is_a_loss_like_any_other() {
         }
         bench.pass(100);
         // The first is lost; what was sent after it arrives.
-        let window = bench.sender.window.cwnd;
+        let window = bench.sender.connection.window.cwnd;
         bench.arrive(sent[1]);
-        (bench.sender.last, window, bench.sender.window.ssthresh)
+        (bench.sender.connection.phase, window, bench.sender.connection.window.ssthresh)
     };
     assert_eq!(
         lost(Tcp { rules: Rules::Rfc, ..linux() }),
-        (Last::Timeout, 8.0, 8.5),
+        (Phase::Timeout, 8.0, 8.5),
         "half of the 17 under way, and not again"
     );
-    assert_eq!(lost(linux()), (Last::Duplicates, 4.0, 2.0));
+    assert_eq!(lost(linux()), (Phase::Recovery, 4.0, 2.0));
 }
 
 #[test]
@@ -289,7 +305,7 @@ fn by_linux_a_timeout_on_the_way_down_for_a_mark_does_not_cut_again() {
         let mut bench = Bench::avoiding(tcp, 10);
         bench.echo(0);
         bench.time_out();
-        bench.sender.window.ssthresh
+        bench.sender.connection.window.ssthresh
     };
     assert_eq!([cut(linux()), cut(Tcp { rules: Rules::Rfc, ..linux() })], [5.0, 4.5]);
 }
@@ -300,12 +316,12 @@ fn with_time_stamps_the_acknowledgement_of_a_repair_ends_the_back_off() {
         let mut bench = Bench::avoiding(tcp, 4);
         bench.arrive(0);
         bench.alarm();
-        let usual = bench.sender.rto.timeout();
+        let usual = bench.sender.connection.rto.timeout();
         bench.time_out();
         bench.time_out();
         bench.pass(100);
         bench.arrive(1);
-        (bench.sender.rto.timeout().as_nanos() / usual.as_nanos()) as u32
+        (bench.sender.connection.rto.timeout().as_nanos() / usual.as_nanos()) as u32
     };
     let karn = |tcp: Tcp| Tcp { timestamps: Timestamps::Off, ..tcp };
     let rfc = || Tcp { rules: Rules::Rfc, ..linux() };

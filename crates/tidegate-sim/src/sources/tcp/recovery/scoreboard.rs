@@ -4,8 +4,7 @@
 //! The RFC's procedures walk over all that is outstanding. Here they are counters: which segments
 //! the receiver holds is a bit each; below `lost` every other segment counts as lost, and below
 //! `resent` each has been sent again.
-use super::report::{Block, Report};
-use super::sack1::Sack1;
+use crate::sources::tcp::report::{Block, Report};
 
 /// How many segments the receiver must hold beyond one that is to count as lost (RFC 6675 §2,
 /// DupThresh).
@@ -33,13 +32,9 @@ pub(super) struct Scoreboard {
     top: [u32; EVIDENCE],
     /// How many segments acknowledgements have shown to be lost, in all.
     pub found_lost: u32,
-    /// How many segments limited transmit has let out since the last new acknowledgement.
-    pub limited: u32,
     /// The rescue retransmission waits until more than this is acknowledged (RFC 6675 §2,
     /// RescueRxt).
     rescued: u32,
-    /// What the sender keeps besides where it goes by ns-2's rules.
-    pub sack1: Sack1,
 }
 
 impl Scoreboard {

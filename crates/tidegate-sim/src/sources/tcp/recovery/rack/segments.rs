@@ -7,9 +7,9 @@
 //! round trip counts as too short for what was sent again (§6.2 step 2).
 use std::collections::VecDeque;
 
-use tidegate::{Span, Time};
+use tidegate::Time;
 
-use super::report::{Block, Report};
+use crate::sources::tcp::report::{Block, Report};
 
 /// How many segments beyond a hole make it unnecessary to wait for reordering (RFC 8985 §6.2 step
 /// 4, DupThresh).
@@ -37,7 +37,7 @@ struct Segment {
 
 /// The segments under way of one connection.
 #[derive(Clone, Debug)]
-pub(super) struct Rack {
+pub(super) struct Segments {
     /// The first segment not acknowledged, and one past the greatest sent.
     una: u32,
     max: u32,
@@ -63,50 +63,11 @@ pub(super) struct Rack {
     rtt: u64,
     /// The least round-trip time, `u64::MAX` before the first.
     min_rtt: u64,
-    /// When to look for losses without an acknowledgement, and when to send a probe; [`Time::MAX`]
-    /// for never.
-    pub reorder_at: Time,
-    pub probe_at: Time,
-    /// The probe that is under way.
-    pub probe: Option<Probe>,
-    pub reduction: Reduction,
-    pub doubt: Doubt,
 }
 
-/// Whether the last timeout may have been in vain (F-RTO, RFC 5682), as Linux doubts it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Doubt {
-    /// It was not, or that has been tried.
-    #[default]
-    None,
-    /// The first acknowledgement after it lets new data out.
-    Doubted,
-    /// It has come.
-    Trying,
-}
-
-/// A tail loss probe (RFC 8985 §7).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Probe {
-    /// One past the greatest number sent when it was.
-    pub end: u32,
-    /// Whether it repeats a segment.
-    pub again: bool,
-}
-
-/// Proportional rate reduction (RFC 9937), in segments.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Reduction {
-    /// The window before it (RecoverFS).
-    prior: f64,
-    /// How many segments have arrived since, and how many have been sent.
-    delivered: u32,
-    pub sent: u32,
-}
-
-impl Default for Rack {
-    fn default() -> Rack {
-        Rack {
+impl Default for Segments {
+    fn default() -> Segments {
+        Segments {
             una: 0,
             max: 0,
             segments: Vec::new(),
@@ -121,16 +82,11 @@ impl Default for Rack {
             latest: 0,
             rtt: 0,
             min_rtt: u64::MAX,
-            reorder_at: Time::MAX,
-            probe_at: Time::MAX,
-            probe: None,
-            reduction: Reduction::default(),
-            doubt: Doubt::None,
         }
     }
 }
 
-impl Rack {
+impl Segments {
     fn at(&mut self, seq: u32) -> &mut Segment {
         let at = seq as usize & (self.segments.len() - 1);
         &mut self.segments[at]
@@ -192,7 +148,7 @@ impl Rack {
         mut arrived: impl FnMut(u32),
     ) -> u32 {
         let mut news = 0;
-        let mut take = |rack: &mut Rack, seq| {
+        let mut take = |rack: &mut Segments, seq| {
             if rack.arrived(now, seq) {
                 news += 1;
                 arrived(seq);
@@ -227,12 +183,12 @@ impl Rack {
         true
     }
 
-    /// Finds what is lost by now: how many segments. `repairing` says that losses are known of
-    /// already. If some will be unless they arrive before, that is when to look again.
-    pub fn detect(&mut self, now: Time, repairing: bool) -> u32 {
+    /// Finds what is lost by now: how many segments, and when to look again; [`Time::MAX`] for
+    /// never. `repairing` says that losses are known of already.
+    pub fn detect(&mut self, now: Time, repairing: bool) -> (u32, Time) {
         let tolerance = if repairing || self.held >= EVIDENCE { 0 } else { self.min_rtt / 4 };
         let before = self.waiting;
-        self.reorder_at = Time::MAX;
+        let mut again_at = Time::MAX;
         while let Some(&(serial, seq)) = self.order.front() {
             if self.is_under_way(serial, seq) {
                 if serial >= self.latest {
@@ -240,14 +196,14 @@ impl Rack {
                 }
                 let due = Time::from_nanos(self.at(seq).sent + self.rtt + tolerance);
                 if due > now {
-                    self.reorder_at = due;
+                    again_at = due;
                     break;
                 }
                 self.lose(seq);
             }
             self.order.pop_front();
         }
-        self.waiting - before
+        (self.waiting - before, again_at)
     }
 
     /// Whether `seq` is under way by transmission `serial`.
@@ -277,7 +233,6 @@ impl Rack {
                 self.lose(seq);
             }
         }
-        (self.reorder_at, self.probe_at, self.probe) = (Time::MAX, Time::MAX, None);
     }
 
     /// The next lost segment that is not under way again.
@@ -316,113 +271,12 @@ impl Rack {
         self.held == 0 && self.lost == 0
     }
 
-    /// When a probe is due of what is sent or acknowledged at `now`, no later than the timer at
-    /// `timeout` (RFC 8985 §7.2); `alone` is what an acknowledgement of a single segment may
-    /// wait for another.
-    pub fn set_probe(&mut self, now: Time, srtt: u64, timeout: Time, alone: Span) {
-        let delay = if srtt == 0 { Span::from_secs(1.0) } else { Span::from_nanos(2 * srtt) };
-        let delay = if self.max - self.una == 1 { delay + alone } else { delay };
-        self.probe_at = (now + delay).min(timeout);
-    }
-
-    /// A reduction from `prior` begins.
-    pub fn begin(&mut self, prior: f64) {
-        self.reduction = Reduction { prior, delivered: 0, sent: 0 };
-    }
-
-    /// `news` segments have arrived and `lost` are found lost, with the cumulative acknowledgement
-    /// `advanced` or not: the window on its way to `ssthresh` (RFC 9937 §6.2).
-    pub fn reduce(&mut self, news: u32, lost: u32, advanced: bool, ssthresh: f64) -> f64 {
-        let pipe = self.pipe() as f64;
-        let Reduction { prior, delivered, sent } = &mut self.reduction;
-        *delivered += news;
-        let (delivered, sent) = (*delivered as f64, *sent as f64);
-        let more = if pipe > ssthresh {
-            // The quotient of two whole numbers is rounded up; what is sent is whole.
-            libm::ceil(delivered * ssthresh / *prior) - sent
-        } else {
-            let bound = (delivered - sent).max(news as f64) + (advanced && lost == 0) as u32 as f64;
-            bound.min(ssthresh - pipe)
-        };
-        // The first repair goes out whatever is under way.
-        pipe + more.max((sent == 0.0) as u32 as f64)
+    /// Whether one segment alone is not acknowledged.
+    pub fn is_single(&self) -> bool {
+        self.max - self.una == 1
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::collections::BTreeMap;
-    use tidegate::rng::mix;
-
-    /// What became of a segment: its last transmission, whether it arrived, whether it is lost,
-    /// whether under way again.
-    #[derive(Clone, Copy, Default)]
-    struct Known {
-        at: u64,
-        serial: usize,
-        held: bool,
-        lost: bool,
-        again: bool,
-    }
-
-    /// Against a map that is walked through for every acknowledgement: counts, losses, and what is
-    /// to be sent again next.
-    #[test]
-    fn it_agrees_with_a_map() {
-        let (mut rack, mut map) = (Rack::default(), BTreeMap::<u32, Known>::new());
-        let (mut una, mut max, mut now, mut serial) = (0u32, 0u32, 0u64, 0);
-        let (mut latest, mut rtt, mut losses) = (None, 0, 0);
-        for i in 0..20_000u64 {
-            let dice = mix(i);
-            now += dice % 3 * 1_000_000;
-            if rack.pipe() < 40 {
-                let seq = rack.next_lost().unwrap_or(max);
-                rack.sent(seq, Time::from_nanos(now));
-                let before = map.get(&seq).copied().unwrap_or_default();
-                map.insert(seq, Known { at: now, serial, again: seq < max, ..before });
-                max = max.max(seq + 1);
-                serial += 1;
-                continue;
-            }
-            // One that is under way arrives, mostly of those sent first; with what is held up to
-            // the first hole.
-            let mut under_way: Vec<(usize, u32)> = map
-                .iter()
-                .filter(|(_, k)| !k.held && (!k.lost || k.again))
-                .map(|(&seq, k)| (k.serial, seq))
-                .collect();
-            under_way.sort_unstable();
-            let (number, seq) = under_way[(dice >> 32) as usize % under_way.len().min(8)];
-            let known = map.get_mut(&seq).unwrap();
-            known.held = true;
-            if latest.is_none_or(|l| number > l) {
-                (latest, rtt) = (Some(number), now - known.at);
-            }
-            while map.get(&una).is_some_and(|k| k.held) {
-                map.remove(&una);
-                una += 1;
-            }
-            let mut report = Report::plain(una);
-            if seq >= una {
-                report.blocks[0] = Block { from: seq, to: seq + 1 };
-            }
-            assert_eq!(rack.update(Time::from_nanos(now), &report), 1);
-            let lost = rack.detect(Time::from_nanos(now), true);
-            let mut found = 0;
-            for known in map.values_mut().filter(|k| !k.held && (!k.lost || k.again)) {
-                if Some(known.serial) < latest && known.at + rtt <= now {
-                    (known.lost, known.again) = (true, false);
-                    found += 1;
-                }
-            }
-            assert_eq!(lost, found, "{i}");
-            losses += lost;
-            let waits =
-                map.iter().find(|(_, k)| !k.held && k.lost && !k.again).map(|(&seq, _)| seq);
-            let pipe = map.values().filter(|k| !k.held && (!k.lost || k.again)).count() as u32;
-            assert_eq!((rack.next_lost(), rack.pipe()), (waits, pipe), "{i}");
-        }
-        assert!(una > 2_000 && losses > 1_000, "{una} acknowledged, {losses} lost");
-    }
-}
+#[path = "segments_tests.rs"]
+mod tests;

@@ -3,6 +3,7 @@ use super::*;
 use tidegate::Rate;
 
 use crate::sources::tcp::report::{Block, Report};
+use crate::sources::tcp::{Arrival, Tcp, TcpSender};
 use crate::sources::{EcnUse, Handshake, Rules};
 
 struct Bench {
@@ -33,15 +34,15 @@ impl Bench {
             .iter_mut()
             .zip(held)
             .for_each(|(block, &(from, to))| *block = Block { from, to });
-        self.sender.answered = self.now;
-        self.sender.reported(self.now, &report, false, &mut self.dice, &mut self.out);
+        let arrival = Arrival { report: &report, echo: false, answers: self.now };
+        self.sender.on_ack(self.now, &arrival, &mut self.dice, &mut self.out);
         self.out.drain(..).map(|o| o.seq).collect()
     }
 
     /// Goes on to when something waits to be sent.
     fn turn(&mut self) -> Vec<u32> {
-        assert!(self.sender.send_at > self.now && self.sender.send_at < Time::MAX);
-        self.now = self.sender.send_at;
+        assert!(self.sender.send_at() > self.now && self.sender.send_at() < Time::MAX);
+        self.now = self.sender.send_at();
         self.wake()
     }
 }
@@ -62,9 +63,9 @@ fn the_initial_window_leaves_in_pairs() {
     }
     // The window is full (the SYN's acknowledgement has opened it by one), and one more is sent
     // when it is.
-    assert_eq!(bench.sender.send_at, last + Span::from_nanos(6_931_472));
+    assert_eq!(bench.sender.send_at(), last + Span::from_nanos(6_931_472));
     assert_eq!(bench.turn(), [11]);
-    assert_eq!(bench.sender.send_at, Time::MAX);
+    assert_eq!(bench.sender.send_at(), Time::MAX);
 }
 
 /// An acknowledgement that comes while something waits changes nothing of when it leaves, and a
@@ -75,9 +76,9 @@ fn a_repair_waits_for_its_turn() {
     bench.wake();
     bench.now += RTT;
     bench.report(1, &[]);
-    let due = bench.sender.send_at;
+    let due = bench.sender.send_at();
     assert_eq!(bench.report(1, &[(2, 3)]), []);
-    assert_eq!(bench.sender.send_at, due);
+    assert_eq!(bench.sender.send_at(), due);
     (0..4).for_each(|_| drop(bench.turn()));
     assert_eq!(bench.report(1, &[(2, 5)]), [], "the third beyond it, and it is lost");
     assert_eq!(bench.turn()[0], 1);
@@ -87,9 +88,12 @@ fn a_repair_waits_for_its_turn() {
 fn what_waits_for_its_turn_is_not_late() {
     let mut bench = Bench::new(&Tcp::bbr());
     bench.wake();
-    bench.sender.free = bench.now + Span::from_secs(5.0);
-    bench.sender.set_timer(bench.now);
-    assert_eq!(bench.sender.timeout_at, bench.sender.free + Span::from_secs(3.0));
+    bench.sender.connection.departures.free = bench.now + Span::from_secs(5.0);
+    bench.sender.connection.set_timer(bench.now);
+    assert_eq!(
+        bench.sender.timeout_at(),
+        bench.sender.connection.departures.free + Span::from_secs(3.0)
+    );
 }
 
 /// Linux (tcp_update_skb_after_send): what leaves late pays so much less, but half at least.
@@ -97,10 +101,10 @@ fn what_waits_for_its_turn_is_not_late() {
 fn by_linux_what_leaves_late_pays_less() {
     let price = |rules: Rules, late: Span| {
         let mut bench = Bench::new(&Tcp { rules, ..Tcp::bbr() });
-        bench.sender.free = Time::ZERO + Span::from_secs(1.0);
-        bench.now = bench.sender.free + late;
+        bench.sender.connection.departures.free = Time::ZERO + Span::from_secs(1.0);
+        bench.now = bench.sender.connection.departures.free + late;
         assert_eq!(bench.wake().len(), 10);
-        bench.sender.free.since(bench.now).as_nanos()
+        bench.sender.connection.departures.free.since(bench.now).as_nanos()
     };
     let whole = price(Rules::Rfc, Span::ZERO);
     let late = Span::from_nanos(whole / 4);
@@ -134,7 +138,9 @@ fn a_sender_that_has_no_more_says_so() {
     for (data, lacks) in [(Some(5), true), (Some(10), false), (None, false)] {
         let mut bench = Bench::new(&Tcp { data, ..Tcp::bbr() });
         assert_eq!(bench.wake().len() as u32, data.unwrap_or(10));
-        let Some(deliveries) = &mut bench.sender.deliveries else { panic!("{:?}", bench.sender) };
+        let Some(deliveries) = &mut bench.sender.connection.deliveries else {
+            panic!("{:?}", bench.sender)
+        };
         deliveries.sent(bench.now, 4, 0, 5);
         deliveries.arrived(bench.now + RTT, 4);
         assert_eq!(deliveries.sample(RTT).limited, lacks, "{data:?}");
@@ -161,11 +167,11 @@ fn an_unresponsive_sender_keeps_its_times() {
     assert_eq!(bench.report(1, &[]), [], "an acknowledgement lets nothing out");
     assert_eq!(bench.report(1, &[(2, 9)]), [], "nor a loss");
     assert_eq!((go(&mut bench, 1), go(&mut bench, 1)), (1, 51), "the repair goes in its turn");
-    let patience = bench.sender.rto.timeout();
+    let patience = bench.sender.connection.rto.timeout();
     for _ in 0..5 {
         assert!(bench.sender.timed_out(bench.now, &mut bench.dice, &mut bench.out));
         assert_eq!(bench.out, []);
         go(&mut bench, 3);
-        assert_eq!(bench.sender.rto.timeout(), patience);
+        assert_eq!(bench.sender.connection.rto.timeout(), patience);
     }
 }

@@ -11,10 +11,11 @@ use proptest::prelude::{
     Just, Strategy, TestCaseError, prop, prop_assert, prop_assert_eq, prop_oneof, proptest,
 };
 use proptest::strategy::ValueTree;
-use tidegate::Span;
+use tidegate::{Rng, Span};
 
 use super::*;
-use crate::sources::tcp::{Receiver, Tcp};
+use crate::sources::tcp::report::Report;
+use crate::sources::tcp::{Arrival, Receiver, Tcp, TcpSender};
 
 /// What the RFC calls DupThresh.
 const DUP_THRESH: usize = 3;
@@ -210,7 +211,7 @@ fn both(
     let tcp = Tcp { initial_window: cwnd as f64, data: Some(data), ..Tcp::sack() };
     let mut dice = Rng::from_seed(1);
     let mut sender = TcpSender::new(&tcp, &mut dice);
-    sender.window.ssthresh = ssthresh as f64;
+    sender.connection.window.ssthresh = ssthresh as f64;
     let (mut receiver, mut out) = (Receiver::new(&tcp), vec![]);
     let mut letter = Letter::new(cwnd, ssthresh, data);
     sender.wake(Time::ZERO, &mut dice, &mut out);
@@ -220,14 +221,14 @@ fn both(
         let sent: Vec<i64> = out.drain(..).map(|output| output.seq as i64).collect();
         prop_assert_eq!(&sent, &letter.out, "step {}: {:?}", step, letter);
         prop_assert!(
-            (sender.window.cwnd - letter.cwnd).abs() < 1e-9,
+            (sender.connection.window.cwnd - letter.cwnd).abs() < 1e-9,
             "step {}: {} {:?}",
             step,
-            sender.window.cwnd,
+            sender.connection.window.cwnd,
             letter
         );
         prop_assert_eq!(
-            sender.last == Last::Duplicates,
+            sender.connection.phase == Phase::Recovery,
             letter.recovery_point.is_some(),
             "step {}",
             step
@@ -249,7 +250,8 @@ fn both(
         }
         let report = receiver.report().unwrap_or(Report::plain(received.ack));
         let now = Time::ZERO + Span::from_millis(100 + step);
-        sender.reported(now, &report, false, &mut dice, &mut out);
+        let arrival = Arrival { report: &report, echo: false, answers: Time::ZERO };
+        sender.on_ack(now, &arrival, &mut dice, &mut out);
         letter.hear(&report);
     }
     Ok((letter.rules, letter.recoveries))
