@@ -7,14 +7,21 @@
 //! for acknowledgements that come in bunches (`aggregation`), is even, and has two segments more
 //! while it probes; the phases of the cycle see what is under way when the next segments leave. The
 //! long-term rate of a path that polices is not here.
-use tidegate::{Bytes, Rate, Rng, Span, Time};
+use tidegate::{Rng, Span, Time};
 
 use super::{Acked, Answers, CongestionControl, Loss, Needs, Pacing, RateNews, Repair};
 use crate::sources::tcp::delivery::{Sample, SegmentRate};
 use crate::sources::tcp::{Rules, Tcp};
 
 mod aggregation;
+mod filter;
+mod full_pipe;
+mod pace;
+
 use aggregation::Aggregation;
+use filter::BandwidthFilter;
+use full_pipe::FullPipe;
+use pace::Pace;
 
 tidegate::params! {
     /// The parameters of BBR.
@@ -30,25 +37,14 @@ const HIGH_GAIN: f64 = 2.0 / std::f64::consts::LN_2;
 const CWND_GAIN: f64 = 2.0;
 /// The pace's gains in ProbeBW, one after the other (§4.3.4.1).
 const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
-/// Over how many round trips the delivery rate is the greatest: BtlBwFilterLen (§4.1.1.2).
-const ROUNDS: usize = 10;
 /// How long the least round-trip time holds: RTpropFilterLen (§4.1.2.2).
 const HOLDS: Span = Span::from_millis(10_000);
 /// In ProbeRTT no more than this is under way, BBRMinPipeCwnd, for this long, ProbeRTTDuration
 /// (§4.3.5).
 const LEAST: f64 = 4.0;
 const PROBE: Span = Span::from_millis(200);
-/// The pipe is full when the rate has not grown by this factor in so many round trips (§4.3.2.2).
-const GROWTH: f64 = 1.25;
-const PLATEAU: u32 = 3;
 /// The round-trip time before the first is measured (§4.2.1).
 const NOMINAL: Span = Span::from_millis(1);
-/// Up to which pace one segment leaves at a time, up to which two, and beyond that how much: what
-/// the pace is in a millisecond, within a bound (§4.2.2).
-const SINGLE: Rate = Rate::from_bps(1_200_000);
-const DOUBLE: Rate = Rate::from_bps(24_000_000);
-const TOGETHER: Span = Span::from_millis(1);
-const TOGETHER_MOST: Bytes = Bytes::new(64_000);
 /// How much more may be under way while it probes, however small the product of bandwidth and delay
 /// (Linux, bbr_quantization_budget).
 const PROBES: f64 = 2.0;
@@ -69,7 +65,7 @@ pub(super) struct Bbr {
     mode: Mode,
     /// The greatest delivery rate of each of the last rounds, with its number (BBR.BtlBwFilter),
     /// and of all (BBR.BtlBw).
-    rates: [(usize, SegmentRate); ROUNDS],
+    rates: BandwidthFilter,
     bandwidth: SegmentRate,
     /// How many round trips there have been, and how much must be delivered for the next:
     /// BBR.round_count, BBR.next_round_delivered.
@@ -80,11 +76,7 @@ pub(super) struct Bbr {
     least_at: Time,
     pacing_gain: f64,
     cwnd_gain: f64,
-    /// The rate at which growth was last seen, BBR.full_bw, how many rounds ago, and whether the
-    /// pipe has been full.
-    grown: SegmentRate,
-    without_growth: u32,
-    filled: bool,
+    pipe: FullPipe,
     /// When the phase of the cycle began.
     phase_at: Time,
     /// When ProbeRTT may end, if little enough is under way; and whether a round trip of it is
@@ -96,12 +88,8 @@ pub(super) struct Bbr {
     conserving: bool,
     /// The window before a recovery or ProbeRTT cut it: BBR.prior_cwnd.
     prior: f64,
-    pace: SegmentRate,
-    quantum: u32,
-    /// What is not held back of the pace.
-    used: f64,
+    pace: Pace,
     initial_window: f64,
-    segment: Bytes,
     /// By Linux's rules, how acknowledgements bunch.
     aggregation: Option<Aggregation>,
 }
@@ -151,36 +139,13 @@ impl Bbr {
         if let Some(rate) = sample.rate
             && (rate >= self.bandwidth || !sample.limited)
         {
-            self.filter(rate);
+            self.bandwidth = self.rates.insert(self.round, rate);
         }
         starts
     }
 
-    /// The bandwidth is the greatest rate of the last rounds, this one included.
-    fn filter(&mut self, rate: SegmentRate) {
-        let (round, slot) = (self.round, &mut self.rates[self.round % ROUNDS]);
-        if slot.0 != round || rate > slot.1 {
-            *slot = (round, rate);
-        }
-        let recent = self.rates.iter().filter(|slot| round - slot.0 < ROUNDS);
-        self.bandwidth = recent.map(|slot| slot.1).fold(SegmentRate::ZERO, SegmentRate::max);
-    }
-
-    fn check_full_pipe(&mut self, starts: bool, sample: &Sample) {
-        if self.filled || !starts || sample.limited {
-            return;
-        }
-        if self.bandwidth >= self.grown.times(GROWTH) {
-            self.grown = self.bandwidth;
-            self.without_growth = 0;
-            return;
-        }
-        self.without_growth += 1;
-        self.filled = self.without_growth >= PLATEAU;
-    }
-
     fn check_drain(&mut self, news: &RateNews, dice: &mut Rng) {
-        if self.mode == Mode::Startup && self.filled {
+        if self.mode == Mode::Startup && self.pipe.filled {
             self.mode = Mode::Drain;
             (self.pacing_gain, self.cwnd_gain) = (1.0 / HIGH_GAIN, HIGH_GAIN);
         }
@@ -225,7 +190,7 @@ impl Bbr {
         let expired = self.least.is_some() && news.now.since(self.least_at) > HOLDS;
         let Some(rtt) = news.rtt else { return expired };
         if self.least.is_none() {
-            self.begin_pace(rtt);
+            self.pace.begin(self.initial_window, rtt);
         }
         if expired || self.least.is_none_or(|least| rtt <= least) {
             self.least = Some(rtt);
@@ -273,38 +238,11 @@ impl Bbr {
     }
 
     fn leave_probe_rtt(&mut self, now: Time, dice: &mut Rng) {
-        if self.filled {
+        if self.pipe.filled {
             return self.probe_bandwidth(now, dice);
         }
         self.mode = Mode::Startup;
         (self.pacing_gain, self.cwnd_gain) = (HIGH_GAIN, HIGH_GAIN);
-    }
-
-    /// The pace at which to begin, of the initial window and a round-trip time (§4.2.1).
-    fn begin_pace(&mut self, rtt: Span) {
-        self.pace = SegmentRate::new(self.initial_window, rtt.max(Span::from_nanos(1)))
-            .times(HIGH_GAIN * self.used);
-        self.set_quantum();
-    }
-
-    /// The pace is the model's; before the pipe is full it only grows (§4.2.1).
-    fn set_pace(&mut self, gain: f64) {
-        let pace = self.bandwidth.times(gain * self.used);
-        if self.bandwidth > SegmentRate::ZERO && (self.filled || pace > self.pace) {
-            self.pace = pace;
-            self.set_quantum();
-        }
-    }
-
-    /// How many segments leave together (§4.2.2).
-    fn set_quantum(&mut self) {
-        let rate = self.pace.on_the_wire(self.segment);
-        self.quantum = match rate {
-            _ if rate < SINGLE => 1,
-            _ if rate < DOUBLE => 2,
-            _ => (rate.bytes_in(TOGETHER).min(TOGETHER_MOST).get() / self.segment.get()).max(2)
-                as u32,
-        };
     }
 
     /// Of `flight` segments that are or were under way, how many the cycle goes by. By Linux's
@@ -314,7 +252,7 @@ impl Bbr {
         if self.aggregation.is_none() {
             return flight as f64;
         }
-        let next = if self.pacing_gain > 1.0 { self.quantum } else { 0 };
+        let next = if self.pacing_gain > 1.0 { self.pace.quantum } else { 0 };
         ((flight + next) as f64 - libm::floor(self.bandwidth.segments_in(news.wait))).max(0.0)
     }
 
@@ -327,8 +265,9 @@ impl Bbr {
     /// The same with `more`. By Linux's rules it is even, and more when it probes.
     fn inflight_and(&self, gain: f64, more: f64) -> f64 {
         let Some(least) = self.least else { return self.initial_window };
-        let inflight =
-            libm::ceil(gain * self.bandwidth.segments_in(least)) + more + 3.0 * self.quantum as f64;
+        let inflight = libm::ceil(gain * self.bandwidth.segments_in(least))
+            + more
+            + 3.0 * self.pace.quantum as f64;
         if self.aggregation.is_none() {
             return inflight;
         }
@@ -339,7 +278,7 @@ impl Bbr {
     /// What the window has besides for acknowledgements that bunch.
     fn room(&self) -> f64 {
         match &self.aggregation {
-            Some(aggregation) if self.filled => aggregation.room(self.bandwidth),
+            Some(aggregation) if self.pipe.filled => aggregation.room(self.bandwidth),
             _ => 0.0,
         }
     }
@@ -354,7 +293,7 @@ impl Bbr {
         if self.conserving {
             cwnd = cwnd.max(news.flight as f64 + arrived);
         } else {
-            if self.filled {
+            if self.pipe.filled {
                 cwnd = (cwnd + arrived).min(target);
             } else if cwnd < target || (news.sample.delivered as f64) < self.initial_window {
                 cwnd += arrived;
@@ -379,7 +318,7 @@ impl CongestionControl for Bbr {
     fn new(params: &BbrParams, tcp: &Tcp) -> Bbr {
         let mut bbr = Bbr {
             mode: Mode::Startup,
-            rates: [(0, SegmentRate::ZERO); ROUNDS],
+            rates: BandwidthFilter::default(),
             bandwidth: SegmentRate::ZERO,
             round: 0,
             round_end: 0,
@@ -387,23 +326,18 @@ impl CongestionControl for Bbr {
             least_at: Time::ZERO,
             pacing_gain: HIGH_GAIN,
             cwnd_gain: HIGH_GAIN,
-            grown: SegmentRate::ZERO,
-            without_growth: 0,
-            filled: false,
+            pipe: FullPipe::default(),
             phase_at: Time::ZERO,
             probe_until: None,
             probe_round: false,
             repair: Repair::Nothing,
             conserving: false,
             prior: 0.0,
-            pace: SegmentRate::ZERO,
-            quantum: 1,
-            used: 1.0 - params.margin,
+            pace: Pace::new(params.margin, tcp.segment),
             initial_window: tcp.initial_window,
-            segment: tcp.segment,
             aggregation: (tcp.rules == Rules::Linux).then(Aggregation::default),
         };
-        bbr.begin_pace(NOMINAL);
+        bbr.pace.begin(tcp.initial_window, NOMINAL);
         bbr
     }
 
@@ -431,16 +365,16 @@ impl CongestionControl for Bbr {
             aggregation.learn(news.now, &news.sample, starts, self.bandwidth, cwnd);
         }
         self.check_cycle(news);
-        self.check_full_pipe(starts, &news.sample);
+        self.pipe.check(self.bandwidth, starts, news.sample.limited);
         self.check_drain(news, dice);
         let expired = self.update_least(news);
         let cwnd = self.check_probe_rtt(cwnd, starts, expired, news, dice);
-        self.set_pace(self.pacing_gain);
+        self.pace.follow(self.bandwidth, self.pacing_gain, self.pipe.filled);
         self.window(cwnd, news)
     }
 
     fn pacing(&self) -> Option<Pacing> {
-        Some(Pacing { rate: self.pace, quantum: self.quantum })
+        Some(Pacing { rate: self.pace.rate, quantum: self.pace.quantum })
     }
 
     fn min_rtt(&self) -> Span {

@@ -73,7 +73,7 @@ impl Path {
     }
 
     fn pace(&self) -> f64 {
-        self.bbr.pace.segments_in(Span::from_secs(1.0))
+        self.bbr.pace.rate.segments_in(Span::from_secs(1.0))
     }
 }
 
@@ -107,7 +107,7 @@ fn startup_ends_after_three_rounds_without_a_quarter_more() {
         (156.0, true),
     ] {
         path.round(rate, ms(50), 300);
-        assert_eq!(path.bbr.filled, filled, "{rate}");
+        assert_eq!(path.bbr.pipe.filled, filled, "{rate}");
     }
     assert_eq!(path.bbr.mode, Mode::Drain);
     assert!(about(path.pace(), 156.0 / HIGH_GAIN));
@@ -119,7 +119,7 @@ fn startup_ends_after_three_rounds_without_a_quarter_more() {
         (news.rtt, news.sample.limited) = (Some(ms(50)), true);
         path.hear(news);
     }
-    assert!(!path.bbr.filled);
+    assert!(!path.bbr.pipe.filled);
 }
 
 /// 1000 segments a second for 50 ms are 50, and three quanta of two; twice as much is the window
@@ -143,13 +143,12 @@ fn drain_ends_at_the_bandwidth_delay_product() {
 #[test]
 fn how_many_leave_together() {
     let mut path = Path::new();
-    path.bbr.filled = true;
     for (rate, quantum) in
         [(149.0, 1), (151.0, 2), (2999.0, 2), (3001.0, 3), (12_500.0, 12), (1e6, 64)]
     {
         path.bbr.bandwidth = SegmentRate::new(rate, Span::from_secs(1.0));
-        path.bbr.set_pace(1.0);
-        assert_eq!(path.bbr.quantum, quantum, "{rate}");
+        path.bbr.pace.follow(path.bbr.bandwidth, 1.0, true);
+        assert_eq!(path.bbr.pace.quantum, quantum, "{rate}");
     }
 }
 
@@ -229,7 +228,7 @@ fn by_linux_the_window_has_room_for_bunches_and_is_even() {
 fn by_linux_there_is_no_room_before_the_pipe_is_full() {
     let mut path = Path::by(Rules::Linux);
     path.round(100.0, ms(100), 10);
-    assert_eq!((path.bbr.room(), path.bbr.filled), (0.0, false));
+    assert_eq!((path.bbr.room(), path.bbr.pipe.filled), (0.0, false));
     let mut path = Path::cruising_by(Rules::Linux, 2);
     assert_eq!(path.bbr.room(), 10.0);
     while path.bbr.mode != Mode::ProbeRtt {
@@ -350,7 +349,7 @@ fn after_a_timeout_it_begins_with_one_and_ends_with_what_it_had() {
 #[test]
 fn a_margin_is_held_back_of_every_pace() {
     let mut path = Path::cruising(2);
-    path.bbr.used = Bbr::new(&BbrParams { margin: 0.01 }, &Tcp::bbr()).used;
+    path.bbr.pace.used = Bbr::new(&BbrParams { margin: 0.01 }, &Tcp::bbr()).pace.used;
     path.now += ms(1);
     let news = path.news(1, 1000.0, 60);
     path.hear(news);

@@ -17,6 +17,12 @@ use tidegate::{ConfigError, Time};
 use super::{Acked, CongestionControl, Loss, Sending, SynAck, VegasCut, VegasLoss};
 use crate::sources::tcp::{Rules, Tcp};
 
+mod fine_timeout;
+mod log;
+
+use fine_timeout::FineTimeout;
+use log::{Log, Sent};
+
 tidegate::params! {
     /// The parameters of Vegas.
     pub struct VegasParams {
@@ -266,151 +272,5 @@ impl CongestionControl for Vegas {
     }
 }
 
-/// A retransmission timeout without ticks: mean and deviation of round trips as in 4.3BSD, in
-/// nanoseconds.
-#[derive(Clone, Debug)]
-struct FineTimeout {
-    /// Eight times the mean, and four times the deviation; zero before the first round trip.
-    mean: f64,
-    deviation: f64,
-    timeout: f64,
-}
-
-impl Default for FineTimeout {
-    fn default() -> FineTimeout {
-        FineTimeout { mean: 0.0, deviation: 0.0, timeout: f64::MAX }
-    }
-}
-
-impl FineTimeout {
-    /// The first acknowledgement comes `rtt` after the first segment.
-    fn begin(&mut self, rtt: f64) {
-        if self.mean == 0.0 {
-            (self.mean, self.deviation) = (8.0 * rtt, rtt);
-            self.timeout = (self.mean / 4.0 + self.deviation) / 2.0;
-        }
-    }
-
-    fn measure(&mut self, rtt: f64) {
-        let error = rtt - self.mean / 8.0;
-        self.mean += error;
-        self.deviation += error.abs() - self.deviation / 4.0;
-        self.timeout = (self.mean / 4.0 + self.deviation) / 2.0 * (1.0 + 1.0 / 16.0);
-    }
-
-    /// A segment that was sent so many times is lost.
-    fn back_off(&mut self, times: u32) {
-        self.timeout *= if times > 1 { 2.0 } else { 1.0 + 1.0 / 8.0 };
-    }
-}
-
-/// When a segment was last sent, and how many times it was.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Sent {
-    at: Time,
-    times: u32,
-}
-
-/// When the segments in flight were sent, each at its number modulo the length.
-#[derive(Clone, Debug, Default)]
-struct Log {
-    sent: Vec<Sent>,
-}
-
-impl Log {
-    fn place(&self, seq: u32) -> usize {
-        seq as usize & self.sent.len().wrapping_sub(1)
-    }
-
-    fn get(&self, seq: u32) -> Option<Sent> {
-        self.sent.get(self.place(seq)).copied().filter(|sent| sent.times > 0)
-    }
-
-    /// `seq` is sent, and nothing below `una` is in flight.
-    fn on_sent(&mut self, sending: &Sending) {
-        let Sending { now, seq, una, again } = *sending;
-        if (seq - una) as usize >= self.sent.len() {
-            self.widen(seq, una);
-        }
-        let place = self.place(seq);
-        let times = if again { self.sent[place].times + 1 } else { 1 };
-        self.sent[place] = Sent { at: now, times };
-    }
-
-    /// Makes room up to `seq`; the receiver's window bounds it.
-    #[cold]
-    fn widen(&mut self, seq: u32, una: u32) {
-        let old = std::mem::take(self);
-        self.sent = vec![Sent::default(); (seq - una + 1).next_power_of_two().max(16) as usize];
-        for known in (una..seq).take(old.sent.len()) {
-            let place = self.place(known);
-            self.sent[place] = old.sent[old.place(known)];
-        }
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A path of 100 ms without queue (`base`) that sends `rate` packets a second, and a sender
-    /// that has always as much in flight as its window allows: its windows, a line per round
-    /// trip.
-    struct Path {
-        control: Vegas,
-        cwnd: f64,
-        ssthresh: f64,
-        now: u64,
-        next: u32,
-        una: u32,
-    }
-
-    impl Path {
-        fn new(cwnd: f64) -> Path {
-            let mut path = Path {
-                control: Vegas::new(&VegasParams::default(), &Tcp::reno()),
-                cwnd,
-                ssthresh: 1e6,
-                now: 0,
-                next: 0,
-                una: 0,
-            };
-            path.fill();
-            path
-        }
-
-        fn fill(&mut self) {
-            while self.next - self.una < self.cwnd as u32 {
-                let (now, seq, una) = (Time::from_nanos(self.now), self.next, self.una);
-                self.control.on_sent(&Sending { now, seq, una, again: false });
-                self.next += 1;
-            }
-        }
-
-        /// All in flight is acknowledged within an instant, `rtt_ms` after it was sent.
-        fn round(&mut self, rtt_ms: u64) -> f64 {
-            self.now += rtt_ms * 1_000_000;
-            let end = self.next;
-            while self.una < end {
-                self.una += 1;
-                let (now, una, next) = (Time::from_nanos(self.now), self.una, self.next);
-                let ack = Acked { now, una, next, max: next, ..super::super::bench::ack() };
-                self.cwnd = self.control.on_ack(self.cwnd, &mut self.ssthresh, &ack);
-                self.fill();
-            }
-            self.cwnd
-        }
-    }
-
-    /// By hand: from two it doubles in every other round trip while diff = w (1 − 100 / rtt) is at
-    /// most one.
-    #[test]
-    fn slow_start_doubles_every_other_round_trip() {
-        let mut path = Path::new(2.0);
-        let windows: Vec<f64> = [100; 7].map(|rtt| path.round(rtt)).to_vec();
-        assert_eq!(windows, [2.0, 4.0, 4.0, 8.0, 8.0, 16.0, 16.0]);
-        // 16 · (1 − 100 / 112) = 1.7, rounded 2, is more than γ: an eighth less, and slow start is
-        // over.
-        assert_eq!(path.round(112), 32.0, "it is told of a round trip once it is over");
-    }
-}
+mod tests;
