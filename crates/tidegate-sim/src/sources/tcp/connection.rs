@@ -232,10 +232,10 @@ impl Connection {
     pub fn on_mark(&mut self, now: Time, ack: u32, flight: u32) {
         let found = Found { now, una: self.una, flight };
         let response = self.marks.response;
-        if response == MarkResponse::OncePerRoundTrip {
+        if response == MarkResponse::FirstOfRoundTrip {
             return self.quench(found);
         }
-        let after_timeout = response == MarkResponse::OncePerWindowOrTimeout;
+        let after_timeout = response == MarkResponse::AfterTimeoutToo;
         if ack <= self.recover && !(self.phase == Phase::Timeout && after_timeout) {
             return;
         }

@@ -153,11 +153,13 @@ tidegate::choices! {
 }
 
 tidegate::choices! {
-    /// Whether segments bear time stamps (RFC 7323). The lengths on the wire are as set, with or without.
+    /// Whether segments bear time stamps (RFC 7323). The lengths on the wire are as set, with or
+    /// without.
     pub enum Timestamps {
         /// One segment is timed at a time, and none that is sent again (Karn's rule).
         Off = "off",
-        /// Every acknowledgement of new data gives a sample of the round trip, and a sample ends the timer's back-off.
+        /// Every acknowledgement of new data gives a sample of the round trip, and a sample ends
+        /// the timer's back-off.
         On = "on",
     }
 }
@@ -347,7 +349,8 @@ impl Tcp {
             return Err(ConfigError::new("max_rto", self.max_rto, "must be at most an hour"));
         }
         if self.delayed_ack > Span::from_millis(500) {
-            let bound = "must be at most 500 ms (RFC 1122 §4.2.3.2); 0 s acknowledges every segment at once";
+            let bound = "must be at most 500 ms (RFC 1122 §4.2.3.2); \
+                         0 s acknowledges every segment at once";
             return Err(ConfigError::new("delayed_ack", self.delayed_ack, bound));
         }
         if self.overhead > Span::from_secs(1.0) {

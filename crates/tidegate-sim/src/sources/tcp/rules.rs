@@ -13,8 +13,8 @@ pub enum Rules {
     Rfc,
     /// ns-2.35's: the congestion window is halved, ssthresh rounded down; recovery ends with cwnd
     /// where it stands; at most two segments leave per acknowledgement during recovery; Reno
-    /// too enters recovery once per window; a connection whose SYN was lost begins with window
-    /// 1. With selective acknowledgements losses are repaired as by its Sack1, and each block
+    /// too enters recovery once per window; a connection whose SYN was lost begins with a window of
+    /// one. With selective acknowledgements losses are repaired as by its Sack1, and each block
     /// makes an acknowledgement 8 bytes longer.
     Ns2,
     /// Linux's: as the RFCs', but the least timeout bounds the deviation of the round trip alone,
@@ -132,11 +132,11 @@ pub(super) enum PartialAck {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MarkResponse {
     /// One for each window of data (RFC 3168 §6.1.2).
-    OncePerWindow,
+    FirstOfWindow,
     /// The same, and each after a timeout. At a window of one segment the timer backs off.
-    OncePerWindowOrTimeout,
+    AfterTimeoutToo,
     /// One for each round trip, before the acknowledgement itself counts.
-    OncePerRoundTrip,
+    FirstOfRoundTrip,
 }
 
 /// What an acknowledgement that echoes a mark does besides.
@@ -232,7 +232,7 @@ const RFC: RuleSet = RuleSet {
     partial_ack: PartialAck::FirstRestartsTimer,
     limited_transmit: LimitedTransmit::On,
     recovery_burst: None,
-    mark_response: MarkResponse::OncePerWindow,
+    mark_response: MarkResponse::FirstOfWindow,
     marked_ack: MarkedAck::GrowsNothing,
     ect: EctSegments::NewData,
     after_lost_syn: AfterLostSyn::InitialWindow,
@@ -261,7 +261,7 @@ const NS2: RuleSet = RuleSet {
     idle_duplicates: IdleDuplicates::Counted,
     entry: RecoveryEntry::OncePerWindowOrFirst,
     recovery_burst: Some(2),
-    mark_response: MarkResponse::OncePerWindowOrTimeout,
+    mark_response: MarkResponse::AfterTimeoutToo,
     ect: EctSegments::AllData,
     after_lost_syn: AfterLostSyn::OneSegment,
     sack: SackRecovery::Sack1,
@@ -277,7 +277,7 @@ const NS1: RuleSet = RuleSet {
     idle_duplicates: IdleDuplicates::Counted,
     entry: RecoveryEntry::UnlessTimeout,
     limited_transmit: LimitedTransmit::Off,
-    mark_response: MarkResponse::OncePerRoundTrip,
+    mark_response: MarkResponse::FirstOfRoundTrip,
     marked_ack: MarkedAck::Grows,
     ect: EctSegments::AllData,
     ..RFC

@@ -13,7 +13,8 @@ tidegate::params! {
         a: f64 = 1.0, "a", 0.001 ..= 1000.0;
         /// The fraction of the window that a loss leaves, or takes away: see `reading`.
         b: f64 = 0.5, "b", 0.01 ..= 0.99;
-        /// Whether `b` is the fraction that is left, as ns-2 reads `decrease_num_`, or the one that is taken away.
+        /// Whether `b` is the fraction that is left, as ns-2 reads `decrease_num_`, or the one that
+        /// is taken away.
         reading: Share = Share::Retained, "", 0 ..= 0;
     }
 }

@@ -19,9 +19,11 @@ tidegate::params! {
         l: f64 = 0.5, "l", 0.0 ..= 1.0;
         /// What a round trip without loss adds, times w^k, in packets.
         alpha: f64 = 1.0, "alpha", 0.001 ..= 1000.0;
-        /// What a loss takes away, divided by w^l, in packets; with `reading = "ns2"` one less that.
+        /// What a loss takes away, divided by w^l, in packets; with `reading = "ns2"` one less
+        /// that.
         beta: f64 = 0.5, "beta", 0.0 ..= 1000.0;
-        /// Whether a loss takes beta w^l away (`paper`), or (1 − beta) w^l as ns-2 does with its `decrease_num_`, where 1 is no
+        /// Whether a loss takes beta w^l away (`paper`), or (1 − beta) w^l as ns-2 does with its
+        /// `decrease_num_`, where 1 is no
         /// decrease at all.
         reading: Reading = Reading::Paper, "", 0 ..= 0;
     }

@@ -56,7 +56,8 @@ impl Rounds {
         Rounds { marks: Marks::default(), round: None, searching: true }
     }
 
-    /// Before [`CongestionControl::on_ack`](super::CongestionControl::on_ack) changes the window: whose turn it is.
+    /// Before [`CongestionControl::on_ack`](super::CongestionControl::on_ack) changes the window:
+    /// whose turn it is.
     pub fn turn(&mut self, cwnd: f64, ssthresh: f64) -> Turn {
         let round = self.round.take();
         self.searching &= cwnd < ssthresh && round.is_none_or(|round| round.marked == 0);

@@ -19,7 +19,8 @@ tidegate::params! {
         c: f64 = 0.4, "C", 0.001 ..= 100.0;
         /// Whether a flow that loses at a smaller window than before gives up more (RFC 9438 §4.7).
         fast_convergence: FastConvergence = FastConvergence::On, "", 0 ..= 0;
-        /// How slow start ends: with a loss or a mark, or also when round-trip times begin to grow (HyStart++, RFC 9406).
+        /// How slow start ends: with a loss or a mark, or also when round-trip times begin to grow
+        /// (HyStart++, RFC 9406).
         slow_start: SlowStart = SlowStart::HyStart, "", 0 ..= 0;
     }
 }

@@ -188,7 +188,7 @@ fn a_mark_lowers_the_window_in_proportion_only_by_linux_s_rules() {
     assert_eq!(
         in_proportion,
         [1, 0, 1, 0, 1, 0, 1, 0, 0, 1],
-        "ceil(delivered / 2) less what was sent, while more than five are under way; then up to five"
+        "ceil(delivered / 2) less what was sent, while over five are under way; then up to five"
     );
     assert_eq!(
         bench.sender.connection.window.ssthresh, 5.0,
