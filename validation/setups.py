@@ -1,7 +1,7 @@
 """The set-ups on which Tidegate and ns-2 are compared: one row per network and queue.
 
 A row names the ns-2 script with its arguments and our twin scenario with its queue. Everything that is
-the same in all rows stands in COMMON. How each ns-2 setting corresponds to ours: README.md.
+the same in all rows stands in COMMON. ns2.md says how each ns-2 setting corresponds to ours.
 """
 import math
 from dataclasses import dataclass, field

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """sfb400 with 2 Mbit/s of jittered UDP and little or no `overhead`, in ns-2 and here: TCP's loss and Jain's index.
 
-usage: overhead.py [--seeds N] [--ours N] [--jobs N] [--tidegate FILE] [QUEUE …]     prints README.md's table
+usage: overhead.py [--seeds N] [--ours N] [--jobs N] [--tidegate FILE] [QUEUE …]     prints ties.md's table
 
 Without `overhead` a packet sent by a timer and one sent by an acknowledgement meet at the bottleneck at exactly one
 time. The other rows part them by next to nothing: a line that is a ten-millionth faster or slower, access links whose
