@@ -15,7 +15,7 @@ use crate::units::{Prob, Time};
 /// When and by how much a probability falls.
 #[derive(Clone, Copy, Debug)]
 pub struct FilterLaw {
-    /// The most by which it falls at once; a small one is halved.
+    /// The most that it falls at once; a small one is halved.
     pub decrease: Prob,
     /// A flow is released at this probability.
     pub release: Prob,

@@ -101,7 +101,7 @@ crate::params! {
         gentle: Gentle = Gentle::Off, "", 0 ..= 0;
         /// Whether at least 1/p_b packets pass between two signals.
         wait: Wait = Wait::Off, "", 0 ..= 0;
-        /// By which power of 1 − w_q the average falls over an idle time of m packet times.
+        /// The power of 1 − w_q that the average falls by over an idle time of m packet times.
         idle_decay: IdleDecay = IdleDecay::M, "m", 0 ..= 0;
         /// What happens to the packet with which the average comes to `min`.
         on_crossing: Leniency = Leniency::Roll, "", 0 ..= 0;

@@ -70,7 +70,7 @@ crate::params! {
         start: Span = Span::ZERO, "", 0 ..= 3_600_000_000_000_u64;
         /// The least time between two changes of a flow's drop probability.
         hold: Span = Span::from_millis(400), "", 0 ..= 3_600_000_000_000_u64;
-        /// The most by which a flow's drop probability falls at once; a small one is halved.
+        /// The most that a flow's drop probability falls at once; a small one is halved.
         decrease: Prob = Prob::clip(0.05), "", 0.001 ..= 1.0;
         /// A flow that loses nothing any more is released at this drop probability.
         release: Prob = Prob::clip(0.005), "min_thresh", 0.0 ..= 1.0;
