@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """The parts of record.sh that are no shell: senders, sinks, the recorder. Each ends by itself.
 
-    traffic.py offloads-off DEV     no segmentation or checksum offload on DEV
-    traffic.py sink                 takes whatever comes, on ports 80 (TCP) and 9 (UDP)
-    traffic.py send SECONDS         all senders, from their addresses
-    traffic.py record DEV SECONDS FILE   what comes in on DEV, as pcapng
+traffic.py offloads-off DEV     no segmentation or checksum offload on DEV
+traffic.py sink                 takes whatever comes, on ports 80 (TCP) and 9 (UDP)
+traffic.py send SECONDS         all senders, from their addresses
+traffic.py record DEV SECONDS FILE   what comes in on DEV, as pcapng
 """
+
 import array
 import fcntl
 import selectors
@@ -41,7 +42,9 @@ def sink():
             sock.bind((address, port))
             if kind == socket.SOCK_STREAM:
                 sock.listen(64)
-            listening.register(sock, selectors.EVENT_READ, "listen" if kind == socket.SOCK_STREAM else "read")
+            listening.register(
+                sock, selectors.EVENT_READ, "listen" if kind == socket.SOCK_STREAM else "read"
+            )
     while True:
         for key, _ in listening.select():
             if key.data == "listen":
@@ -126,12 +129,19 @@ def option(code, value):
 
 
 def record(device, seconds, path):
-    with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3)) as sock, open(path, "wb") as file:
+    with (
+        socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3)) as sock,
+        open(path, "wb") as file,
+    ):
         sock.setsockopt(socket.SOL_SOCKET, 33, 1 << 25)  # SO_RCVBUFFORCE
         sock.setsockopt(socket.SOL_SOCKET, 35, 1)  # SO_TIMESTAMPNS
         sock.bind((device, 3))
         comment = b"Packets offered to a bottleneck of 10 Mbit/s by kernel TCP and a UDP flood. See captures/README.md."
-        section = struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1) + option(1, comment) + option(4, b"captures/record.sh")
+        section = (
+            struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1)
+            + option(1, comment)
+            + option(4, b"captures/record.sh")
+        )
         file.write(block(0x0A0D0D0A, section + option(0, b"")))
         options = option(2, device.encode()) + option(9, b"\x09") + option(0, b"")
         file.write(block(1, struct.pack("<HHI", 1, 0, SNAP_LEN) + options))
@@ -143,12 +153,16 @@ def record(device, seconds, path):
                 frame, ancillary, _, address = sock.recvmsg(1 << 16, 64)
             except TimeoutError:
                 break
-            if address[2] == socket.PACKET_OUTGOING:  # what the router sends back is not offered to the bottleneck
+            if (
+                address[2] == socket.PACKET_OUTGOING
+            ):  # what the router sends back is not offered to the bottleneck
                 continue
             whole, nanos = struct.unpack("qq", ancillary[0][2])
             stamp = whole * 10**9 + nanos
             bytes_ = frame[:SNAP_LEN]
-            fixed = struct.pack("<IIIII", 0, stamp >> 32, stamp & 0xFFFFFFFF, len(bytes_), len(frame))
+            fixed = struct.pack(
+                "<IIIII", 0, stamp >> 32, stamp & 0xFFFFFFFF, len(bytes_), len(frame)
+            )
             file.write(block(6, fixed + bytes_))
             packets += 1
         lost = struct.unpack("II", sock.getsockopt(263, 6, 8))[1]  # SOL_PACKET, PACKET_STATISTICS

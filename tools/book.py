@@ -4,6 +4,7 @@ that they refer to, with the links changed to fit.
 
     tools/book.py DIR       writes DIR/book.toml and DIR/src
 """
+
 import os
 import re
 import shutil
@@ -22,7 +23,9 @@ FIRST = ("README", "ARCHITECTURE", "CONTRIBUTING", "LIMITATIONS", "CHANGELOG")
 
 def place(file):
     """Where a file of the project stands in the book."""
-    inside = file.relative_to(DOCS) if DOCS in file.parents else Path("project") / file.relative_to(ROOT)
+    inside = (
+        file.relative_to(DOCS) if DOCS in file.parents else Path("project") / file.relative_to(ROOT)
+    )
     return inside.with_name("index.md") if inside.name == "README.md" else inside
 
 
@@ -40,13 +43,16 @@ def text(page):
 
 def fitted(page, found):
     """The text of `page` with links as they are in the book; `found` receives what they lead to."""
+
     def link(match):
         target = match[1]
         if target.startswith("#") or not is_relative(target):
             return match[0]
         file = leads_to(page, target)
         if not file.is_file():
-            return re.match(r"!?\[([^\]]*)\]", match[0])[1]  # a folder without a README: there is no page
+            return re.match(r"!?\[([^\]]*)\]", match[0])[
+                1
+            ]  # a folder without a README: there is no page
         found.append(file)
         way = os.path.relpath(place(file), place(page).parent)
         anchor = target.partition("#")[1:]
@@ -69,7 +75,9 @@ def listed(pages, depth=0):
 
 def project(pages):
     """The end of the list: pages of the project, those of a folder below its README."""
-    lines = "\n# The project\n\n" + listed(ROOT / f"{name}.md" for name in FIRST if ROOT / f"{name}.md" in pages)
+    lines = "\n# The project\n\n" + listed(
+        ROOT / f"{name}.md" for name in FIRST if ROOT / f"{name}.md" in pages
+    )
     rest = [page for page in pages if page.stem not in FIRST or page.parent != ROOT]
     folders = {}
     for page in rest:

@@ -7,6 +7,7 @@ as those of the file that defines them.
 
     tools/circles.py [CRATE...]      crates/* by default; exit status 1 if there is a circle
 """
+
 import pathlib
 import re
 import sys
@@ -21,7 +22,7 @@ def code(text):
         while depth and end < len(text):
             depth += {"{": 1, "}": -1}.get(text[end], 0)
             end += 1
-        text = text[:found.start()] + text[end:]
+        text = text[: found.start()] + text[end:]
     return text
 
 
@@ -39,7 +40,7 @@ def leaves(tree, before=()):
         return
     before += tuple(p.strip() for p in head.split("::") if p.strip())
     depth, start = 0, 0
-    inner = rest[:rest.rindex("}")]
+    inner = rest[: rest.rindex("}")]
     for at, sign in enumerate(inner + ","):
         depth += {"{": 1, "}": -1}.get(sign, 0)
         if sign == "," and depth == 0:
@@ -95,13 +96,13 @@ def graph(crate):
             module = path
             while module not in known:
                 module = module[:-1]
-            rest = path[len(module):]
+            rest = path[len(module) :]
             if not rest or (module, rest[0]) not in exports:
                 return module
             path = exports[module, rest[0]] + rest[1:]
         return module
 
-    kin = lambda a, b: a[:len(b)] == b or b[:len(a)] == a
+    kin = lambda a, b: a[: len(b)] == b or b[: len(a)] == a
     edges = {at: {owner(path) for path in found} for at, found in uses.items()}
     return {at: {o for o in owners if not kin(o, at)} for at, owners in edges.items()}
 
@@ -120,8 +121,8 @@ def circles(edges):
             elif to in stack:
                 low[at] = min(low[at], index[to])
         if low[at] == index[at]:
-            part = stack[stack.index(at):]
-            del stack[stack.index(at):]
+            part = stack[stack.index(at) :]
+            del stack[stack.index(at) :]
             if len(part) > 1:
                 found.append(part)
 

@@ -5,6 +5,7 @@ if it names one; every page of docs/ stands in docs/SUMMARY.md. With --site DIR 
     tools/links.py               all Markdown files of the project
     tools/links.py --site out/docs
 """
+
 import functools
 import html.parser
 import os
@@ -41,7 +42,11 @@ def links(text):
 
 
 def is_relative(target):
-    return not re.match(r"[a-z][a-z0-9+.-]*:", target, re.I) and not target.startswith("//") and "::" not in target
+    return (
+        not re.match(r"[a-z][a-z0-9+.-]*:", target, re.I)
+        and not target.startswith("//")
+        and "::" not in target
+    )
 
 
 @functools.lru_cache(None)
@@ -63,8 +68,13 @@ def anchors(path):
 
 def tracked():
     """The project's Markdown files."""
-    found = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "*.md"], cwd=ROOT, check=True,
-                           capture_output=True, text=True).stdout
+    found = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard", "*.md"],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
     return [ROOT / name for name in sorted(found.split("\n")) if name and (ROOT / name).is_file()]
 
 

@@ -9,6 +9,7 @@ or list after it, and gives the reason: <!-- words: the sentence is RFC 3168's o
 Linters of prose (vale, textlint) know both checks; they come as binaries or need another runtime,
 and `make test` installs neither.
 """
+
 import fnmatch
 import pathlib
 import re
@@ -90,7 +91,7 @@ def check(name, text, shares):
             continue
         for avoid in RULES["avoid"]:
             if found := re.search(rf"\b{avoid['words']}\b", plain(part), re.I):
-                told.append(f"{name}:{line}: \"{found[0]}\": say instead: {avoid['say']}")
+                told.append(f'{name}:{line}: "{found[0]}": say instead: {avoid["say"]}')
         for sentence, words in sentences(part) if kind == "text" else ():
             total += 1
             if words > rule["long"]:

@@ -5,6 +5,7 @@ usage: attacks.py [--seeds N]     build first; `make validate-attacks` does both
 
 Python's standard library only.
 """
+
 import argparse
 import collections
 import json
@@ -36,15 +37,32 @@ def simulated(queues, seeds):
     of = collections.defaultdict(list)
     for sources, ecn in ATTACKS:
         for seed in range(1, seeds + 1):
-            cmd = [str(TIDEGATE), "compare", str(SCENARIO), "--json", "--flows", "--seeds", "1", "--seed", str(seed),
-                   # Users are under way when the flood begins, as on the gate's path.
-                   "--set", "group.flood.start=uniform(10 s, 10.1 s)", "--set", f"group.flood.count={sources}", "--set", f"group.flood.rate={FLOOD // sources} bit/s"]
+            cmd = [
+                str(TIDEGATE),
+                "compare",
+                str(SCENARIO),
+                "--json",
+                "--flows",
+                "--seeds",
+                "1",
+                "--seed",
+                str(seed),
+                # Users are under way when the flood begins, as on the gate's path.
+                "--set",
+                "group.flood.start=uniform(10 s, 10.1 s)",
+                "--set",
+                f"group.flood.count={sources}",
+                "--set",
+                f"group.flood.rate={FLOOD // sources} bit/s",
+            ]
             if ecn:
                 cmd += ["--set", "group.users.ecn=on", "--set", "group.flood.ecn=on"]
             for queue in queues:
                 cmd += ["--queue", f"{queue} as {queue}"]
             for document in json.loads(run(cmd)):
-                users = [f["goodput_bps"]["mean"] for f in document["flows"] if f["group"] == "users"]
+                users = [
+                    f["goodput_bps"]["mean"] for f in document["flows"] if f["group"] == "users"
+                ]
                 of[document["label"], sources, ecn].append(users)
     return of
 
@@ -52,8 +70,20 @@ def simulated(queues, seeds):
 def gated(seeds):
     """The same on the gate's path."""
     of = collections.defaultdict(list)
-    for line in run(["cargo", "bench", "--locked", "-q", "-p", "tidegate-gateway", "--bench", "adversary_attacks", "--",
-                     str(seeds)]).splitlines():
+    for line in run(
+        [
+            "cargo",
+            "bench",
+            "--locked",
+            "-q",
+            "-p",
+            "tidegate-gateway",
+            "--bench",
+            "adversary_attacks",
+            "--",
+            str(seeds),
+        ]
+    ).splitlines():
         queue, preset, sources, ecn, _, *users = line.split(",")
         of[f"{queue}/{preset}", int(sources), int(ecn)].append([float(u) for u in users])
     return of
@@ -72,24 +102,42 @@ def cell(runs, sources):
 def table(of, queues):
     names = [f"{n} ECT" if ecn else str(n) for n, ecn in ATTACKS]
     lines = ["| queue | " + " | ".join(names) + " |", "|---" * (len(names) + 1) + "|"]
-    return lines + [f"| {q} | " + " | ".join(cell(of[q, n, e], n) for n, e in ATTACKS) + " |" for q in queues]
+    return lines + [
+        f"| {q} | " + " | ".join(cell(of[q, n, e], n) for n, e in ATTACKS) + " |" for q in queues
+    ]
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seeds", type=int, default=5, choices=range(5, 11), help="runs of each cell (5 to 10; 5)")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--seeds", type=int, default=5, choices=range(5, 11), help="runs of each cell (5 to 10; 5)"
+    )
     seeds = parser.parse_args().seeds
-    queues = [f"{q['name']}/auto" for q in json.loads(run([str(TIDEGATE), "list", "--json"]))["queues"]] + list(MORE)
-    text = ["# The same attackers against every queue", "",
-            "Written by `make validate-attacks` with [this scenario](scenarios/attacks.toml).",
-            "Eight users of CUBIC share 10 Mbit/s with a flood of 20 Mbit/s from the number of sources that heads the column.",
-            "With *ECT* users and flood speak ECN, and the flood ignores marks.", "",
-            f"Each cell: users' mean goodput in per cent of their fair share, with the 95 % interval over {seeds} seeds.",
-            f"Then the worst user's, and how many of the {USERS} are below a tenth. A fair share is the line divided by users and sources.", "",
-            "## In the simulator", "", *table(simulated(queues, seeds), queues), "",
-            "## On the gate's path", "",
-            "The gate's own hash, its new keys (`rehash` as usual) and its rule against flows that ignore marks.", "",
-            *table(gated(seeds), queues)]
+    queues = [
+        f"{q['name']}/auto" for q in json.loads(run([str(TIDEGATE), "list", "--json"]))["queues"]
+    ] + list(MORE)
+    text = [
+        "# The same attackers against every queue",
+        "",
+        "Written by `make validate-attacks` with [this scenario](scenarios/attacks.toml).",
+        "Eight users of CUBIC share 10 Mbit/s with a flood of 20 Mbit/s from the number of sources that heads the column.",
+        "With *ECT* users and flood speak ECN, and the flood ignores marks.",
+        "",
+        f"Each cell: users' mean goodput in per cent of their fair share, with the 95 % interval over {seeds} seeds.",
+        f"Then the worst user's, and how many of the {USERS} are below a tenth. A fair share is the line divided by users and sources.",
+        "",
+        "## In the simulator",
+        "",
+        *table(simulated(queues, seeds), queues),
+        "",
+        "## On the gate's path",
+        "",
+        "The gate's own hash, its new keys (`rehash` as usual) and its rule against flows that ignore marks.",
+        "",
+        *table(gated(seeds), queues),
+    ]
     PAGE.write_text("\n".join(text) + "\n")
 
 

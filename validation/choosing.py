@@ -9,6 +9,7 @@ costs is what `make cost` measured, what a queue keeps is what `tidegate check` 
 nothing is written.
 Python's standard library only.
 """
+
 import argparse
 import csv
 import json
@@ -84,7 +85,10 @@ def wait(document):
 
 
 FIGURES = {
-    "share": (share, "users' goodput, % of their fair share, and behind the stroke the worst user's"),
+    "share": (
+        share,
+        "users' goodput, % of their fair share, and behind the stroke the worst user's",
+    ),
     "even": (even, "Jain's index among the users, %"),
     "slowest": (slowest, "the worst user's goodput, % of a fair share"),
     "transfer": (transfer, "time within which 95 in 100 objects come, ms"),
@@ -109,7 +113,10 @@ def floods(rates):
 
 def offenders(counts):
     """So many floods, that send twice the line together."""
-    return tuple(Column(str(n), (f"group.flood.count={n}", f"group.flood.rate={40_000 // n} kbit/s")) for n in counts)
+    return tuple(
+        Column(str(n), (f"group.flood.count={n}", f"group.flood.rate={40_000 // n} kbit/s"))
+        for n in counts
+    )
 
 
 BASE, WEB, GREEDY = "choosing.toml", "choosing-web.toml", "choosing-greedy.toml"
@@ -119,8 +126,14 @@ QUESTIONS = (
         "How hard the flood is",
         "One sender that heeds nothing, of five times its fair share to ten times the line. Fair would be 0.95 Mbit/s for each.",
         BASE,
-        floods([("5 × fair", "4.8 Mbit/s"), ("half the line", "10 Mbit/s"),
-                ("2 × line", "40 Mbit/s"), ("10 × line", "200 Mbit/s")]),
+        floods(
+            [
+                ("5 × fair", "4.8 Mbit/s"),
+                ("half the line", "10 Mbit/s"),
+                ("2 × line", "40 Mbit/s"),
+                ("10 × line", "200 Mbit/s"),
+            ]
+        ),
         "share",
     ),
     Question(
@@ -151,25 +164,41 @@ QUESTIONS = (
         "Far and near users",
         "No flood; half of the twenty users have round trips of 24 ms, half of so much. What the worst of them gets.",
         BASE,
-        tuple(Column(f"{24 + 2 * (ms - 1)} ms", (ASLEEP, f'group.users.access_delay=["1 ms", "{ms} ms"]'))
-              for ms in (1, 20, 50, 150)),
+        tuple(
+            Column(
+                f"{24 + 2 * (ms - 1)} ms", (ASLEEP, f'group.users.access_delay=["1 ms", "{ms} ms"]')
+            )
+            for ms in (1, 20, 50, 150)
+        ),
         "slowest",
     ),
     Question(
         "ECN",
         "Users who speak ECN beside a flood of twice the line that does not, and one that says it does and heeds no mark.",
         BASE,
-        (Column("nobody"), Column("users", ("group.users.ecn=on",)),
-         Column("users, and the flood lies", ("group.users.ecn=on", "group.flood.ecn=on"))),
+        (
+            Column("nobody"),
+            Column("users", ("group.users.ecn=on",)),
+            Column("users, and the flood lies", ("group.users.ecn=on", "group.flood.ecn=on")),
+        ),
         "share",
     ),
     Question(
         "Slow lines",
         "Five users and a flood of twice the line, each line with a buffer of 200 ms.",
         BASE,
-        tuple(Column(name, (f"network.rate={rate} kbit/s", f"network.limit={rate // 40} kB", "group.users.count=5",
-                            f"group.flood.rate={2 * rate} kbit/s"))
-              for name, rate in (("512 kbit/s", 512), ("2 Mbit/s", 2000), ("10 Mbit/s", 10000))),
+        tuple(
+            Column(
+                name,
+                (
+                    f"network.rate={rate} kbit/s",
+                    f"network.limit={rate // 40} kB",
+                    "group.users.count=5",
+                    f"group.flood.rate={2 * rate} kbit/s",
+                ),
+            )
+            for name, rate in (("512 kbit/s", 512), ("2 Mbit/s", 2000), ("10 Mbit/s", 10000))
+        ),
         "share",
     ),
     Question(
@@ -193,7 +222,14 @@ QUESTIONS = (
 
 def results(question, column, queues, seeds):
     """The result of each queue in one setting, by name."""
-    cmd = [str(TIDEGATE), "compare", str(HERE / "scenarios" / question.scenario), "--json", "--seeds", str(seeds)]
+    cmd = [
+        str(TIDEGATE),
+        "compare",
+        str(HERE / "scenarios" / question.scenario),
+        "--json",
+        "--seeds",
+        str(seeds),
+    ]
     cmd += [word for queue in queues for word in ("--queue", queue)]
     cmd += [word for text in column.set for word in ("--set", text)]
     run = subprocess.run(cmd, capture_output=True, text=True)
@@ -233,8 +269,11 @@ def good(question, figures):
     """Which queues do well in a column of figures, by queue."""
     known = {queue: f for queue, f in figures.items() if f is not None}
     if question.figure == "share":
-        return [queue for queue, (mean, ci95, least) in known.items()
-                if mean - ci95 >= PROTECTED and (least is None or least >= WORST)]
+        return [
+            queue
+            for queue, (mean, ci95, least) in known.items()
+            if mean - ci95 >= PROTECTED and (least is None or least >= WORST)
+        ]
     if not known:
         return []
     if question.least:
@@ -254,23 +293,38 @@ def told(question, table):
     lines = []
     for number, column in enumerate(question.columns):
         names = good(question, {queue: row[number] for queue, row in table.items()})
-        lines.append(f"- {column.name}: {what}: " + (", ".join(f"`{n}`" for n in names) if names else "**none**"))
+        lines.append(
+            f"- {column.name}: {what}: "
+            + (", ".join(f"`{n}`" for n in names) if names else "**none**")
+        )
     return lines
 
 
 def section(question, table):
     """A question's part of the page."""
     names = [column.name for column in question.columns]
-    does = [good(question, {queue: row[number] for queue, row in table.items()}) for number in range(len(names))]
+    does = [
+        good(question, {queue: row[number] for queue, row in table.items()})
+        for number in range(len(names))
+    ]
     lines = [f"## {question.title}", "", question.why, "", *told(question, table), ""]
-    lines += [f"In {FIGURES[question.figure][1]}:", "", "| queue | " + " | ".join(names) + " |", "|---" * (len(names) + 1) + "|"]
+    lines += [
+        f"In {FIGURES[question.figure][1]}:",
+        "",
+        "| queue | " + " | ".join(names) + " |",
+        "|---" * (len(names) + 1) + "|",
+    ]
     for queue, row in table.items():
         cells = [f"**{written(f)}**" if queue in of else written(f) for f, of in zip(row, does)]
         lines.append(f"| `{queue}` | " + " | ".join(cells) + " |")
     last = question.columns[-1]
     words = "".join(f" --set '{text}'" for text in last.set)
-    lines += ["", f"The last column as a report: `tidegate compare validation/scenarios/{question.scenario}{words} --out out/choosing"
-              " --queue sfb --queue …`", ""]
+    lines += [
+        "",
+        f"The last column as a report: `tidegate compare validation/scenarios/{question.scenario}{words} --out out/choosing"
+        " --queue sfb --queue …`",
+        "",
+    ]
     return lines
 
 
@@ -280,8 +334,12 @@ def states(queues):
     listed = ", ".join(f'"{queue}"' for queue in queues)
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "all.toml"
-        path.write_text(text.replace("[[group]]", f"[compare]\nqueues = [{listed}]\n\n[[group]]", 1))
-        said = subprocess.run([str(TIDEGATE), "check", str(path)], capture_output=True, text=True, check=True).stdout
+        path.write_text(
+            text.replace("[[group]]", f"[compare]\nqueues = [{listed}]\n\n[[group]]", 1)
+        )
+        said = subprocess.run(
+            [str(TIDEGATE), "check", str(path)], capture_output=True, text=True, check=True
+        ).stdout
     lines = [line.strip() for line in said.splitlines() if " of state;" in line]
     of = {line.split(" ")[0]: line.split("): ")[1].split(" of state;")[0] for line in lines}
     return {queue: of[queue] for queue in queues}
@@ -320,16 +378,26 @@ NAMED = 4
 
 def answers(tables, cost, memory):
     """A line for each question: who does well in most of its settings, the cheapest first."""
-    lines = ["| for | do well in | the cheapest of them (time of a packet, memory) |", "|---|---|---|"]
+    lines = [
+        "| for | do well in | the cheapest of them (time of a packet, memory) |",
+        "|---|---|---|",
+    ]
     for question in QUESTIONS:
         table, count = tables[question.title], len(question.columns)
-        well = [good(question, {queue: row[number] for queue, row in table.items()}) for number in range(count)]
+        well = [
+            good(question, {queue: row[number] for queue, row in table.items()})
+            for number in range(count)
+        ]
         times = {queue: sum(queue in column for column in well) for queue in table}
         most = max(times.values())
-        best = sorted((queue for queue in table if times[queue] == most), key=lambda queue: cost[queue])
+        best = sorted(
+            (queue for queue in table if times[queue] == most), key=lambda queue: cost[queue]
+        )
         names = ", ".join(priced(queue, cost, memory) for queue in best[:NAMED])
         more = f" and {len(best) - NAMED} more" if len(best) > NAMED else ""
-        lines.append(f"| {link(question)} | {most} of {count} settings | {names if most else '**none**'}{more if most else ''} |")
+        lines.append(
+            f"| {link(question)} | {most} of {count} settings | {names if most else '**none**'}{more if most else ''} |"
+        )
     return lines
 
 
@@ -344,7 +412,9 @@ def pick(rows, cost, memory, count):
     for whole, queue, _ in sorted(rows, key=lambda row: (-row[0], in_bytes(memory[row[1]]))):
         if whole and in_bytes(memory[queue]) < least:
             begin = "with less memory than that" if lines else "of all queues"
-            lines.append(f"- {begin}: {priced(queue, cost, memory)}, which protects users in {whole} of {count} settings")
+            lines.append(
+                f"- {begin}: {priced(queue, cost, memory)}, which protects users in {whole} of {count} settings"
+            )
             least = in_bytes(memory[queue])
     return lines
 
@@ -355,15 +425,28 @@ def first(tables, cost, memory, count):
     names = [link(q) for q in asked]
     rows = []
     for queue in memory:
-        kept = [sum(queue in good(q, {n: row[i] for n, row in tables[q.title].items()}) for i in range(len(q.columns)))
-                for q in asked]
+        kept = [
+            sum(
+                queue in good(q, {n: row[i] for n, row in tables[q.title].items()})
+                for i in range(len(q.columns))
+            )
+            for q in asked
+        ]
         rows.append((sum(kept), queue, kept))
     rows.sort(key=lambda row: (-row[0], cost[row[1]]))
-    lines = [*pick(rows, cost, memory, count), "", "| queue | " + " | ".join(names) + " | of all | ns per packet | memory |"]
+    lines = [
+        *pick(rows, cost, memory, count),
+        "",
+        "| queue | " + " | ".join(names) + " | of all | ns per packet | memory |",
+    ]
     lines.append("|---" * (len(names) + 4) + "|")
     for whole, queue, kept in rows:
         cells = [f"{n} of {len(q.columns)}" for n, q in zip(kept, asked)]
-        lines.append(f"| `{queue}` | " + " | ".join(cells) + f" | **{whole} of {count}** | {cost[queue]:.0f} | {short(memory[queue])} |")
+        lines.append(
+            f"| `{queue}` | "
+            + " | ".join(cells)
+            + f" | **{whole} of {count}** | {cost[queue]:.0f} | {short(memory[queue])} |"
+        )
     return lines
 
 
@@ -371,23 +454,31 @@ def page(tables, cost, memory, seeds):
     """The whole of docs/study/choosing.md."""
     count = sum(len(q.columns) for q in QUESTIONS if q.figure == "share")
     lines = [
-        "# Which queue for what", "",
+        "# Which queue for what",
+        "",
         "This page says which queue protects whom, at what delay and cost. Every queue has its preset `auto`, which fits it to the link.",
-        "The papers' own values (`sfb/paper`) may protect little on another link.", "",
-        "**In short.** Of the queues that do well in the most settings of a question, the four that cost least:", "",
-        *answers(tables, cost, memory), "",
+        "The papers' own values (`sfb/paper`) may protect little on another link.",
+        "",
+        "**In short.** Of the queues that do well in the most settings of a question, the four that cost least:",
+        "",
+        *answers(tables, cost, memory),
+        "",
         "**Who protects users at all.** A queue protects users in a setting if they keep",
-        f"{PROTECTED:.0f} % of their fair share, and the worst of them {WORST:.0f} % of his. Settings with a flood, by question:", "",
-        *first(tables, cost, memory, count), "",
+        f"{PROTECTED:.0f} % of their fair share, and the worst of them {WORST:.0f} % of his. Settings with a flood, by question:",
+        "",
+        *first(tables, cost, memory, count),
+        "",
         f"**How this was made.** `make choosing` runs every queue in the simulator, {seeds} seeds of each setting, and writes this page.",
         "The link has 20 Mbit/s and a buffer of 100 ms. Users are connections of CUBIC with selective acknowledgements",
         "([the scenario](../../validation/scenarios/choosing.toml)). Figures are means. The 95 % interval stands beside those that are",
         "uncertain by more than a tenth. Bold is what does well. What the simulator is worth beside real",
         "TCP is [measured](../../validation/README.md#the-gateway-against-the-simulator). A packet's time is from [the benchmark](../../papers/comparison/cost.csv)",
         "(`make cost`), the loop included, for a thousand flows of twice a link of 10 Gbit/s. A queue with classes has a hundred of them",
-        "there. Memory is what the queue keeps on the link of this page besides packets.", "",
+        "there. Memory is what the queue keeps on the link of this page besides packets.",
+        "",
         "How users fare when one flood comes from 1, 4, 16 or 64 sources, in the simulator and on the gate's path, stands in",
-        "[validation/attacks.md](../../validation/attacks.md).", "",
+        "[validation/attacks.md](../../validation/attacks.md).",
+        "",
     ]
     for question in QUESTIONS:
         lines += section(question, tables[question.title])
@@ -396,12 +487,16 @@ def page(tables, cost, memory, seeds):
 
 def catalog():
     """Every queue's name."""
-    listed = subprocess.run([str(TIDEGATE), "list", "--json"], capture_output=True, text=True, check=True).stdout
+    listed = subprocess.run(
+        [str(TIDEGATE), "list", "--json"], capture_output=True, text=True, check=True
+    ).stdout
     return [queue["name"] for queue in json.loads(listed)["queues"]]
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--seeds", type=int, default=5, help="seeds of each setting (5)")
     parser.add_argument("--queue", action="append", help="only this queue; nothing is written")
     args = parser.parse_args()

@@ -5,6 +5,7 @@ usage: compare.py [--seeds N] [LABEL …]     the ns-2 side is read from ns2/res
 
 The rows of a run with seeds as setups.py says are kept in agreement.md, in place of the same set-ups' old ones.
 """
+
 import argparse
 import json
 import subprocess
@@ -26,7 +27,15 @@ def theirs(setup):
 
 def ours(tidegate, setup, seeds):
     """Our version, and our mean and half width for each figure."""
-    cmd = [str(tidegate), "run", str(setup.twin), *setup.ours, "--seeds", str(seeds or setup.seeds), "--json"]
+    cmd = [
+        str(tidegate),
+        "run",
+        str(setup.twin),
+        *setup.ours,
+        "--seeds",
+        str(seeds or setup.seeds),
+        "--json",
+    ]
     run = subprocess.run(cmd, capture_output=True, text=True)
     if run.returncode:
         sys.exit(f"{' '.join(cmd)} failed:\n{run.stderr}")
@@ -69,7 +78,10 @@ def row(setup, what, a, b):
     return f"| {setup.label} | {what} | {cells[0]} | {cells[1]} | {ratio:.4f} | {verdict} |"
 
 
-HEAD = ["| set-up | figure | ns-2 | ours | ours / ns-2 | within 5 % (RED-PD, Vegas on care26 through drop-tail: 7 %) |", "|---|---|---|---|---|---|"]
+HEAD = [
+    "| set-up | figure | ns-2 | ours | ours / ns-2 | within 5 % (RED-PD, Vegas on care26 through drop-tail: 7 %) |",
+    "|---|---|---|---|---|---|",
+]
 
 
 def keep(version, fresh):
@@ -95,7 +107,9 @@ def keep(version, fresh):
 def main():
     ask = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     ask.add_argument("--seeds", type=int, help="our replications (default: as setups.py says)")
-    ask.add_argument("--tidegate", default=TIDEGATE, help="the command (default: the release build)")
+    ask.add_argument(
+        "--tidegate", default=TIDEGATE, help="the command (default: the release build)"
+    )
     ask.add_argument("labels", nargs="*", metavar="LABEL", help="set-ups to compare (default: all)")
     given = ask.parse_args()
     unknown = set(given.labels) - {s.label for s in SETUPS}

@@ -6,6 +6,7 @@ usage: cost.py      after `cargo bench -p tidegate --bench queue_cost`; `make co
 A thousand flows, twice the link's rate, the loop included: the medians of criterion's batches of a thousand packets.
 Python's standard library only.
 """
+
 import json
 import pathlib
 import sys

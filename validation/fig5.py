@@ -5,6 +5,7 @@ usage: fig5.py [TIDEGATE]      on an idle machine; `make cost` does it
 
 A second of 10 Gbit/s is 1.25 million packets of 1 kB (the paper's §4.2). Python's standard library only.
 """
+
 import json
 import pathlib
 import subprocess
@@ -17,8 +18,12 @@ LINES = {"mincount/censored": "purge", "black/matches": "black"}
 
 
 def main():
-    tidegate = sys.argv[1] if len(sys.argv) > 1 else str(HERE.parent / "target" / "release" / "tidegate")
-    told = subprocess.run([tidegate, "sketch", "--quick", "--json"], check=True, capture_output=True).stdout
+    tidegate = (
+        sys.argv[1] if len(sys.argv) > 1 else str(HERE.parent / "target" / "release" / "tidegate")
+    )
+    told = subprocess.run(
+        [tidegate, "sketch", "--quick", "--json"], check=True, capture_output=True
+    ).stdout
     rows = []
     for row in json.loads(told)["rows"]:
         if row["estimator"] in LINES and row["skew"] == "equal":

@@ -9,6 +9,7 @@ The figures of every run go to gateway.jsonl, in place of those of the same cont
 With QUEUE nothing is kept, or with --add it is, beside earlier runs: where runs vary, the mean needs more of them.
 With --scale .25 the line and the flood are a quarter, for slow machines. Status 1 if a row disagrees.
 """
+
 import argparse
 import json
 import os
@@ -83,7 +84,17 @@ def preset(queue):
 def measure(queue, control, scale=1):
     """One run on real packets, and how many were thrown away before because the machine was too busy."""
     # The simulator's flows keep their keys.
-    words = ["gate", "demo", "--bbr", "0", "--rehash", "off", *CONTROLS[control][0], "--queue", preset(queue)]
+    words = [
+        "gate",
+        "demo",
+        "--bbr",
+        "0",
+        "--rehash",
+        "off",
+        *CONTROLS[control][0],
+        "--queue",
+        preset(queue),
+    ]
     words += ["--rate", f"{LINE * scale:.0f}bit", "--flood", f"{FLOOD * scale:.0f}bit"]
     words += ["--warmup", f"{SETTLES.get(queue, WARMUP)}s", "--duration", f"{DURATION}s"]
     for thrown in range(TRIES):
@@ -108,14 +119,34 @@ def simulate_after(warmup, queues, control, scale, hold):
     _, source, more = CONTROLS[control]
     words = ["compare", str(TWIN), "--seeds", str(SEEDS), "--set", f"group.tcp.source={source}"]
     words += [word for key, value in more.items() for word in ("--set", f"group.tcp.{key}={value}")]
-    words += ["--set", f"network.rate={LINE * scale:.0f} bit/s", "--set", f"network.limit={LINE * scale / 80:.0f} B"]
-    words += ["--set", f"group.flood.rate={FLOOD * scale:.0f} bit/s", "--set", f"group.tcp.overhead={hold}"]
-    words += ["--set", f"run.warmup={warmup + 1}s", "--set", f"run.duration={warmup + 1 + DURATION}s"]
+    words += [
+        "--set",
+        f"network.rate={LINE * scale:.0f} bit/s",
+        "--set",
+        f"network.limit={LINE * scale / 80:.0f} B",
+    ]
+    words += [
+        "--set",
+        f"group.flood.rate={FLOOD * scale:.0f} bit/s",
+        "--set",
+        f"group.tcp.overhead={hold}",
+    ]
+    words += [
+        "--set",
+        f"run.warmup={warmup + 1}s",
+        "--set",
+        f"run.duration={warmup + 1 + DURATION}s",
+    ]
     for queue in queues:
         words += ["--queue", preset(queue)]
     documents = run(words)
-    half = lambda d, name: next(g for g in d["groups"] if g["name"] == name)["throughput_bps"]["ci95"] or 0.0
-    return {d["label"]: {**figures(d), "tcp_ci": half(d, "tcp"), "flood_ci": half(d, "flood")} for d in documents}
+    half = lambda d, name: (
+        next(g for g in d["groups"] if g["name"] == name)["throughput_bps"]["ci95"] or 0.0
+    )
+    return {
+        d["label"]: {**figures(d), "tcp_ci": half(d, "tcp"), "flood_ci": half(d, "flood")}
+        for d in documents
+    }
 
 
 def mbit(rate):
@@ -134,7 +165,9 @@ def mean(runs, what):
 
 def known(runs, group):
     """The mean of the runs; of three or more with its interval, which two are too few for."""
-    return interval(*mean_ci([r[group] for r in runs])) if len(runs) > 2 else mbit(mean(runs, group))
+    return (
+        interval(*mean_ci([r[group] for r in runs])) if len(runs) > 2 else mbit(mean(runs, group))
+    )
 
 
 def verdict(simulated, runs, scale):
@@ -143,7 +176,11 @@ def verdict(simulated, runs, scale):
     starved = STARVED * FAIR * LINE * scale
     both_starve = max(mean(runs, "tcp"), simulated["tcp"]) < starved
     groups = ("flood",) if both_starve else ("tcp", "flood")
-    far = [name for name in groups if abs(mean(runs, name) - simulated[name]) > WITHIN * simulated[name]]
+    far = [
+        name
+        for name in groups
+        if abs(mean(runs, name) - simulated[name]) > WITHIN * simulated[name]
+    ]
     said = "NO: " + ", ".join(far) if far else "TCP starves on both" if both_starve else "yes"
     busy = [r["flood_offered"] for r in runs if r["thrown"] >= TRIES]
     return f"{said} (flood only {min(busy) / 1e6:.0f})" if busy else said
@@ -151,21 +188,38 @@ def verdict(simulated, runs, scale):
 
 def protects(part):
     """In a word, of TCP's part of its fair share."""
-    return "yes" if part >= 0.8 else "in part" if part >= 0.5 else "hardly" if part >= STARVED else "no"
+    return (
+        "yes"
+        if part >= 0.8
+        else "in part"
+        if part >= 0.5
+        else "hardly"
+        if part >= STARVED
+        else "no"
+    )
 
 
 def row(queue, scale, prompt, held, runs):
     """One queue's line of a table, of its measured runs."""
     cells = [queue]
     for group in ("tcp", "flood"):
-        cells += [interval(prompt[group], prompt[f"{group}_ci"]), mbit(held[group]), known(runs, group)]
+        cells += [
+            interval(prompt[group], prompt[f"{group}_ci"]),
+            mbit(held[group]),
+            known(runs, group),
+        ]
     protected = protects(mean(runs, "tcp") / (FAIR * LINE * scale))
-    return "| " + " | ".join([*cells, str(len(runs)), verdict(prompt, runs, scale), protected]) + " |"
+    return (
+        "| " + " | ".join([*cells, str(len(runs)), verdict(prompt, runs, scale), protected]) + " |"
+    )
 
 
 def table(control, scale, queues, measured):
     """Simulated beside measured, for one congestion control at one scale; nothing if none was measured."""
-    runs = {q: [r for r in measured if (r["queue"], r["control"], r["scale"]) == (q, control, scale)] for q in queues}
+    runs = {
+        q: [r for r in measured if (r["queue"], r["control"], r["scale"]) == (q, control, scale)]
+        for q in queues
+    }
     queues = [queue for queue in queues if runs[queue]]
     if not queues:
         return []
@@ -202,17 +256,31 @@ def read(path):
 
 def main():
     ask = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    ask.add_argument("--rounds", type=int, default=1, help="measured runs of each queue and congestion control")
-    ask.add_argument("--scale", type=float, default=1, help="of the line's rate and the flood's, 0.05 to 1")
+    ask.add_argument(
+        "--rounds", type=int, default=1, help="measured runs of each queue and congestion control"
+    )
+    ask.add_argument(
+        "--scale", type=float, default=1, help="of the line's rate and the flood's, 0.05 to 1"
+    )
     ask.add_argument("--measured", type=Path, help="take measured runs from this file")
-    ask.add_argument("--add", action="store_true", help="keep the runs of these queues, beside those kept before")
-    ask.add_argument("--control", action="append", choices=list(CONTROLS), help="only this one; may be repeated")
-    ask.add_argument("queues", nargs="*", metavar="QUEUE", help="queues to compare (default: the whole catalog)")
+    ask.add_argument(
+        "--add", action="store_true", help="keep the runs of these queues, beside those kept before"
+    )
+    ask.add_argument(
+        "--control", action="append", choices=list(CONTROLS), help="only this one; may be repeated"
+    )
+    ask.add_argument(
+        "queues", nargs="*", metavar="QUEUE", help="queues to compare (default: the whole catalog)"
+    )
     given = ask.parse_args()
     if not 0.05 <= given.scale <= 1:
         ask.error(f"--scale {given.scale}: must lie in 0.05 to 1")
-    listed = subprocess.run([str(TIDEGATE), "list", "queues"], capture_output=True, text=True).stdout
-    catalog = [line.split()[0] for line in listed.splitlines() if line.startswith("  ") and line.split()]
+    listed = subprocess.run(
+        [str(TIDEGATE), "list", "queues"], capture_output=True, text=True
+    ).stdout
+    catalog = [
+        line.split()[0] for line in listed.splitlines() if line.startswith("  ") and line.split()
+    ]
     queues = given.queues or catalog
     if given.add and not given.queues:
         ask.error("--add: name the queues that are to be measured again")
@@ -225,17 +293,28 @@ def main():
             for control in controls:
                 for queue in queues:
                     measured.append(measure(queue, control, given.scale))
-                    print(f"{control:7} {queue:12} tcp {mbit(measured[-1]['tcp'])}, flood {mbit(measured[-1]['flood'])}, "
-                          f"thrown away {measured[-1]['thrown']}", file=sys.stderr, flush=True)
+                    print(
+                        f"{control:7} {queue:12} tcp {mbit(measured[-1]['tcp'])}, flood {mbit(measured[-1]['flood'])}, "
+                        f"thrown away {measured[-1]['thrown']}",
+                        file=sys.stderr,
+                        flush=True,
+                    )
         if given.add:
             measured = [*read(KEPT), *measured]
             KEPT.write_text("".join(json.dumps(r) + "\n" for r in measured))
         elif not given.queues:
-            others = [r for r in read(KEPT) if r["control"] not in controls or r["scale"] != given.scale]
+            others = [
+                r for r in read(KEPT) if r["control"] not in controls or r["scale"] != given.scale
+            ]
             measured = [*others, *measured]
             KEPT.write_text("".join(json.dumps(r) + "\n" for r in measured))
     scales = sorted({r["scale"] for r in measured}, reverse=True)
-    lines = [line for scale in scales for control in CONTROLS for line in table(control, scale, queues, measured)]
+    lines = [
+        line
+        for scale in scales
+        for control in CONTROLS
+        for line in table(control, scale, queues, measured)
+    ]
     print("\n".join(lines))
     if not given.queues:
         keep(lines)

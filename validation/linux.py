@@ -4,6 +4,7 @@ Status 1 if a row disagrees, unless it is of the closed loop and EXPLAINED has a
 
 usage: linux.py [--tidegate COMMAND]
 """
+
 import argparse
 import csv
 import json
@@ -21,7 +22,9 @@ WITHIN = {"open": 0.03, "closed": 0.10}
 STARVED = 0.02  # of the line: below it so few packets are left that their number is chance
 # Why rows of the closed loop differ by more than a tenth; kernel-queues.md has the evidence.
 EXPLAINED = {
-    line.split("|")[0].strip(): line.split("|")[1].strip() for line in (HERE / "linux" / "explained.txt").read_text().splitlines() if "|" in line
+    line.split("|")[0].strip(): line.split("|")[1].strip()
+    for line in (HERE / "linux" / "explained.txt").read_text().splitlines()
+    if "|" in line
 }
 
 
@@ -39,10 +42,16 @@ def kernel(rows, cell, queue):
 def ours(tidegate, cell, queue):
     """By group, mean and half width of the 95 % interval, in bit/s."""
     twin = HERE / "scenarios" / f"linux-{cell.loop}.toml"
-    sets = [f"network.rate={cell.rate} bit/s", f"network.delay={cell.delay_ms} ms", f"group.flood.rate={cell.rate * FLOOD} bit/s"]
+    sets = [
+        f"network.rate={cell.rate} bit/s",
+        f"network.delay={cell.delay_ms} ms",
+        f"group.flood.rate={cell.rate * FLOOD} bit/s",
+    ]
     sets += [f"group.tcp.count={cell.connections}"] if cell.loop == "closed" else []
     words = [str(tidegate), "run", str(twin), "--queue", queue.ours, "--seeds", "10", "--json"]
-    done = subprocess.run(words + [w for s in sets for w in ("--set", s)], capture_output=True, text=True)
+    done = subprocess.run(
+        words + [w for s in sets for w in ("--set", s)], capture_output=True, text=True
+    )
     if done.returncode:
         sys.exit(f"{' '.join(words)} failed:\n{done.stderr}")
     document = json.loads(done.stdout)
@@ -67,29 +76,55 @@ def verdict(cell, name, theirs, us):
         if max(a, b) > STARVED * cell.rate and abs(b / a - 1) > WITHIN[cell.loop]:
             far.append(group)
     why = EXPLAINED.get(f"{cell.name} {name}")
-    return "yes" if not far else f"explained: {why}" if why and cell.loop == "closed" else f"NO: {', '.join(far)}"
+    return (
+        "yes"
+        if not far
+        else f"explained: {why}"
+        if why and cell.loop == "closed"
+        else f"NO: {', '.join(far)}"
+    )
 
 
 def table(rows, cell, tidegate):
-    names = [name for name in cell.queues if any((r["cell"], r["queue"]) == (cell.name, name) for r in rows)]
+    names = [
+        name
+        for name in cell.queues
+        if any((r["cell"], r["queue"]) == (cell.name, name) for r in rows)
+    ]
     other = "user" if cell.loop == "open" else "tcp"
     within = f"within {100 * WITHIN[cell.loop]:.0f} %"
-    lines = [f"| queue | kernel: flood | ours | kernel: {other} | ours | runs | {within} |", "|---|---|---|---|---|---|---|"]
+    lines = [
+        f"| queue | kernel: flood | ours | kernel: {other} | ours | runs | {within} |",
+        "|---|---|---|---|---|---|---|",
+    ]
     for name in names:
         theirs = kernel(rows, cell.name, name)
         us = ours(tidegate, cell, QUEUES[name]) if QUEUES[name].ours else None
         said = lambda group: f"{mbit(us[group][0])} ± {mbit(us[group][1])}" if us else "–"
         judged = verdict(cell, name, theirs, us) if us else "ours has none"
-        cells = [name, spread(theirs["flood"]), said("flood"), spread(theirs.get(other, [0.0])), said(other), len(theirs["flood"]), judged]
+        cells = [
+            name,
+            spread(theirs["flood"]),
+            said("flood"),
+            spread(theirs.get(other, [0.0])),
+            said(other),
+            len(theirs["flood"]),
+            judged,
+        ]
         lines.append("| " + " | ".join(map(str, cells)) + " |")
     return lines
 
 
 def main():
     ask = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    ask.add_argument("--tidegate", default=TIDEGATE, help="the command (default: the release build)")
+    ask.add_argument(
+        "--tidegate", default=TIDEGATE, help="the command (default: the release build)"
+    )
     given = ask.parse_args()
-    kept = sorted((HERE / "linux" / "results").glob("*.csv"), key=lambda p: [int(n) for n in p.stem.split(".")])
+    kept = sorted(
+        (HERE / "linux" / "results").glob("*.csv"),
+        key=lambda p: [int(n) for n in p.stem.split(".")],
+    )
     if not kept:
         sys.exit("no figures: run validation/linux/run.py")
     rows = list(csv.DictReader(kept[-1].open()))
@@ -109,7 +144,11 @@ def main():
     lines = []
     for cell in CELLS.values():
         lines += ["", f"## {words[cell.loop].format(n=cell.connections)}", ""]
-        lines += [f"{cell.rate // 10**6} Mbit/s, {cell.delay_ms} ms each way.", "", *table(rows, cell, given.tidegate)]
+        lines += [
+            f"{cell.rate // 10**6} Mbit/s, {cell.delay_ms} ms each way.",
+            "",
+            *table(rows, cell, given.tidegate),
+        ]
     (HERE / "linux.md").write_text("\n".join(head + lines) + "\n")
     print("\n".join(lines))
     sys.exit(any("| NO" in line for line in lines))

@@ -7,6 +7,7 @@ Experiments are those of papers/results.csv with a claim that differs. The choic
 the manual page of the paper's own queue lists. Cells that DIR has already are not run again.
 Python's standard library only.
 """
+
 import argparse
 import csv
 import io

@@ -11,6 +11,7 @@ ns-2 runs with its fastest scheduler and with totals only; ours keeps the meters
 wall time and user + system CPU time. Run: ns-2's simulation alone (setup excluded) against `wall_s` of our result, which
 has the making of the result in it. Ratios are medians over pairs. Memory: the greatest resident set, in a run of its own.
 """
+
 import argparse
 import json
 import os
@@ -25,7 +26,9 @@ from pathlib import Path
 from setups import HERE, SETUPS
 
 TIDEGATE = HERE.parent / "target" / "release" / "tidegate"
-SFB400, CARE26 = (next(s for s in SETUPS if s.label == label) for label in ("sfb400-45m-red", "care26-mix-red"))
+SFB400, CARE26 = (
+    next(s for s in SETUPS if s.label == label) for label in ("sfb400-45m-red", "care26-mix-red")
+)
 REGULAR = ("--set", "group.tcp.overhead=0 s", "--set", "group.udp.jitter=0")
 
 
@@ -60,7 +63,10 @@ def scaled(folder, flows, duration, queue="red"):
         ("45 Mbit/s", f"{45_000 * scale:.0f} kbit/s"),
         ("100 Mbit/s", f"{100_000 * scale:.0f} kbit/s"),
         ("200 packets", f"{200 * scale:.0f} packets"),
-        ("min=40 packets,max=160 packets", f"min={40 * scale:.0f} packets,max={160 * scale:.0f} packets"),
+        (
+            "min=40 packets,max=160 packets",
+            f"min={40 * scale:.0f} packets,max={160 * scale:.0f} packets",
+        ),
         ("count = 400", f"count = {flows}"),
         ('"20 s"', '"0 s"'),
         ('"100 s"', f'"{duration} s"'),
@@ -69,7 +75,10 @@ def scaled(folder, flows, duration, queue="red"):
         text = text.replace(old, new)
     if queue == "drop_tail":
         text = text[: text.index('[[group]]\nname = "udp"')]
-        text = "\n".join('queue = "drop_tail"' if line.startswith("queue =") else line for line in text.splitlines())
+        text = "\n".join(
+            'queue = "drop_tail"' if line.startswith("queue =") else line
+            for line in text.splitlines()
+        )
     path = folder / f"sfb{flows}-{duration}.toml"
     path.write_text(text)
     return path
@@ -132,7 +141,11 @@ def say(cell, what, figure, goal="", reached=None):
 def against_ns2(cell, job, pairs, goal=None):
     """Both sides in turn; `goal`: how many times faster the run alone is to be."""
     both = [pair(job, seed) for seed in range(1, pairs + 1)]
-    for key, what in [("wall", "process, wall s"), ("cpu", "process, CPU s"), ("run", "run alone, s")]:
+    for key, what in [
+        ("wall", "process, wall s"),
+        ("cpu", "process, CPU s"),
+        ("run", "run alone, s"),
+    ]:
         ratios = [a[key] / b[key] for a, b in both]
         middle = statistics.median(ratios)
         theirs, ours = (statistics.median(side[key] for side in sides) for sides in zip(*both))
@@ -141,7 +154,11 @@ def against_ns2(cell, job, pairs, goal=None):
             say(cell, what, figure, f"{goal} times", middle >= goal)
         else:
             say(cell, what, figure)
-    say(cell, "peak memory, MB", f"ns-2 {memory(*job.ns2(1)):.1f}, ours {memory(*job.tidegate(1)):.1f}")
+    say(
+        cell,
+        "peak memory, MB",
+        f"ns-2 {memory(*job.ns2(1)):.1f}, ours {memory(*job.tidegate(1)):.1f}",
+    )
 
 
 def sfb400(pairs, _):
@@ -163,7 +180,13 @@ def sfb6400(pairs, folder):
 def sfb100000(_, folder):
     job = Job("", [], scaled(folder, 100_000, 10, "drop_tail"))
     ours = run_ours(job, 1)
-    say("sfb100000", "process, wall s", f"ours {ours['wall']:.1f}", "below 120 s", ours["wall"] < 120)
+    say(
+        "sfb100000",
+        "process, wall s",
+        f"ours {ours['wall']:.1f}",
+        "below 120 s",
+        ours["wall"] < 120,
+    )
     most = memory(*job.tidegate(1))
     say("sfb100000", "peak memory, MB", f"ours {most:.0f}", "below 4096 MB", most < 4096)
 
@@ -186,8 +209,15 @@ CELLS = {f.__name__: f for f in (sfb400, care26, sfb6400, sfb100000, growth)}
 
 def main():
     ask = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    ask.add_argument("--pairs", type=int, default=11, help="how many runs of each (default 11; the long ones fewer)")
-    ask.add_argument("cells", nargs="*", metavar="CELL", help=f"of {', '.join(CELLS)} (default: all)")
+    ask.add_argument(
+        "--pairs",
+        type=int,
+        default=11,
+        help="how many runs of each (default 11; the long ones fewer)",
+    )
+    ask.add_argument(
+        "cells", nargs="*", metavar="CELL", help=f"of {', '.join(CELLS)} (default: all)"
+    )
     given = ask.parse_args()
     unknown = set(given.cells) - set(CELLS)
     if unknown:

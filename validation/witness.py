@@ -9,6 +9,7 @@ Each round measures every case once, and the means are compared.
 Prints the table and keeps it in witness.md. The figures of every run go to witness.jsonl; --measured reads a file of them.
 Root, iperf3, and an idle machine. Status 1 if somewhere another group wins.
 """
+
 import argparse
 import json
 import sys
@@ -16,7 +17,20 @@ import tempfile
 from pathlib import Path
 from statistics import fmean
 
-from gateway import FLOOD, LINE, SEEDS, STARVED, STEADY, TRIES, TWIN, WITHIN, first, interval, mbit, run
+from gateway import (
+    FLOOD,
+    LINE,
+    SEEDS,
+    STARVED,
+    STEADY,
+    TRIES,
+    TWIN,
+    WITHIN,
+    first,
+    interval,
+    mbit,
+    run,
+)
 from setups import HERE
 
 KEPT = HERE / "witness.jsonl"
@@ -42,7 +56,11 @@ def twin(mix, flood):
     groups = []
     for name in MIXES[mix]:
         source, more = SOURCES[name]
-        words = {'name = "tcp"': f'name = "{name}"', "count = 8": f"count = {count}", '"newreno"': f'"{source}"'}
+        words = {
+            'name = "tcp"': f'name = "{name}"',
+            "count = 8": f"count = {count}",
+            '"newreno"': f'"{source}"',
+        }
         text = tcp
         for old, new in words.items():
             assert text.count(old) == 1, f"{TWIN.name} has no {old}"
@@ -71,9 +89,19 @@ def measure(mix, flood, queue, scale, quick):
     count, warmup, duration = times(mix)
     # The simulator's flows keep their keys.
     words = ["gate", "demo", "--bbr", "0", "--rehash", "off", "--queue", queue, "--tcp", str(count)]
-    words += ["--rate", f"{LINE * scale:.0f}bit", "--flood", f"{FLOOD * scale if flood else 0:.0f}bit/s"]
+    words += [
+        "--rate",
+        f"{LINE * scale:.0f}bit",
+        "--flood",
+        f"{FLOOD * scale if flood else 0:.0f}bit/s",
+    ]
     words += [word for name in MIXES[mix] for word in ("--congestion", name)]
-    words += ["--warmup", f"{2 if quick else warmup}s", "--duration", f"{3 if quick else duration}s"]
+    words += [
+        "--warmup",
+        f"{2 if quick else warmup}s",
+        "--duration",
+        f"{3 if quick else duration}s",
+    ]
     for thrown in range(TRIES):
         found = figures(run(words, preexec_fn=first)[0], MIXES[mix])
         steady = not flood or found["offered"]["flood"] >= STEADY * FLOOD * scale
@@ -90,8 +118,18 @@ def simulate(mix, flood, queues, scale, quick):
         path = Path(home) / "witness.toml"
         path.write_text(twin(mix, flood))
         words = ["compare", str(path), "--seeds", str(2 if quick else SEEDS)]
-        words += ["--set", f"run.warmup={warmup + 1}s", "--set", f"run.duration={warmup + 1 + duration}s"]
-        words += ["--set", f"network.rate={LINE * scale:.0f} bit/s", "--set", f"network.limit={LINE * scale / 80:.0f} B"]
+        words += [
+            "--set",
+            f"run.warmup={warmup + 1}s",
+            "--set",
+            f"run.duration={warmup + 1 + duration}s",
+        ]
+        words += [
+            "--set",
+            f"network.rate={LINE * scale:.0f} bit/s",
+            "--set",
+            f"network.limit={LINE * scale / 80:.0f} B",
+        ]
         words += ["--set", f"group.flood.rate={FLOOD * scale:.0f} bit/s"] if flood else []
         documents = run(words + [word for queue in queues for word in ("--queue", queue)])
     return {document["label"]: figures(document, MIXES[mix]) for document in documents}
@@ -108,7 +146,8 @@ def far(simulated, measured, scale):
     return [
         name
         for name in simulated
-        if max(simulated[name], measured[name]) > starved and abs(measured[name] / simulated[name] - 1) > WITHIN
+        if max(simulated[name], measured[name]) > starved
+        and abs(measured[name] / simulated[name] - 1) > WITHIN
     ]
 
 
@@ -117,15 +156,30 @@ def mean(runs):
     worst = max(runs, key=lambda run: run["thrown"])
     rates = {name: fmean(run["rates"][name] for run in runs) for name in worst["rates"]}
     delays = [run["delay_p50_ms"] for run in runs if run["delay_p50_ms"] is not None]
-    return {**worst, "rates": rates, "each": [run["rates"] for run in runs], "delay_p50_ms": fmean(delays) if delays else None}
+    return {
+        **worst,
+        "rates": rates,
+        "each": [run["rates"] for run in runs],
+        "delay_p50_ms": fmean(delays) if delays else None,
+    }
 
 
 def row(simulated, measured):
     rates, half, seen = simulated["rates"], simulated["half"], measured["rates"]
-    each = lambda name: " (" + ", ".join(mbit(run[name]) for run in measured["each"]) + ")" if len(measured["each"]) > 1 else ""
-    delay = lambda figures: "–" if figures["delay_p50_ms"] is None else f"{figures['delay_p50_ms']:.3g}"
+    each = lambda name: (
+        " (" + ", ".join(mbit(run[name]) for run in measured["each"]) + ")"
+        if len(measured["each"]) > 1
+        else ""
+    )
+    delay = lambda figures: (
+        "–" if figures["delay_p50_ms"] is None else f"{figures['delay_p50_ms']:.3g}"
+    )
     apart = far(rates, seen, measured["scale"])
-    wins = f"{winner(seen)}" if winner(seen) == winner(rates) else f"NO: {winner(seen)} for {winner(rates)}"
+    wins = (
+        f"{winner(seen)}"
+        if winner(seen) == winner(rates)
+        else f"NO: {winner(seen)} for {winner(rates)}"
+    )
     cells = [
         measured["queue"],
         mbit(FLOOD * measured["scale"]) if measured["flood"] else "–",
@@ -135,7 +189,9 @@ def row(simulated, measured):
         wins,
         f"no: {', '.join(apart)}" if apart else "yes",
     ]
-    busy = f" (flood only {mbit(measured['offered']['flood'])})" if measured["thrown"] >= TRIES else ""
+    busy = (
+        f" (flood only {mbit(measured['offered']['flood'])})" if measured["thrown"] >= TRIES else ""
+    )
     return "| " + " | ".join(cells) + f"{busy} |"
 
 
@@ -158,12 +214,20 @@ def table(mix, measured, scale, quick):
 
 def main():
     ask = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    ask.add_argument("--quick", action="store_true", help="three seconds each, kept nowhere: whether it works")
+    ask.add_argument(
+        "--quick", action="store_true", help="three seconds each, kept nowhere: whether it works"
+    )
     ask.add_argument("--rounds", type=int, default=1, help="measured runs of each case")
-    ask.add_argument("--scale", type=float, default=1, help="of the line's rate and the flood's, 0.05 to 1")
+    ask.add_argument(
+        "--scale", type=float, default=1, help="of the line's rate and the flood's, 0.05 to 1"
+    )
     ask.add_argument("--measured", type=Path, help="take measured runs from this file")
-    ask.add_argument("--mix", action="append", choices=list(MIXES), help="only this one; may be repeated")
-    ask.add_argument("queues", nargs="*", metavar="QUEUE", help=f"queues (default: {' '.join(QUEUES)})")
+    ask.add_argument(
+        "--mix", action="append", choices=list(MIXES), help="only this one; may be repeated"
+    )
+    ask.add_argument(
+        "queues", nargs="*", metavar="QUEUE", help=f"queues (default: {' '.join(QUEUES)})"
+    )
     given = ask.parse_args()
     if not 0.05 <= given.scale <= 1:
         ask.error(f"--scale {given.scale}: must lie in 0.05 to 1")
@@ -179,7 +243,11 @@ def main():
         for mix, flood, queue in cases * given.rounds:
             measured.append(measure(mix, flood, queue, given.scale, given.quick))
             said = ", ".join(f"{name} {mbit(rate)}" for name, rate in measured[-1]["rates"].items())
-            print(f"{mix:8} {queue:10} {said}, thrown away {measured[-1]['thrown']}", file=sys.stderr, flush=True)
+            print(
+                f"{mix:8} {queue:10} {said}, thrown away {measured[-1]['thrown']}",
+                file=sys.stderr,
+                flush=True,
+            )
     whole = not given.quick and not given.queues and not given.mix
     if whole and not given.measured:
         KEPT.write_text("".join(json.dumps(r) + "\n" for r in measured))

@@ -7,6 +7,7 @@ The files come from this directory. `template`, `Template` and `TEMPLATE` become
 its Rust type and its title. The lines in the lists go to their places in the alphabet; the
 catalog's goes to the end.
 """
+
 import pathlib
 import re
 import sys
@@ -68,7 +69,9 @@ def main(name, root):
     insert(crate / "tests/naive/mod.rs", r"pub mod ", f"pub mod {name};\n")
     insert(crate / "tests/twinned/mod.rs", r"pub mod ", f"pub mod {name};\n")
     arm = f'            "{name}" => with::<{name}::Twinned>(case, tape),\n'
-    insert(crate / "tests/twinned/mod.rs", r'            "\w+" => with::<\w+::Twinned>\(case, ', arm)
+    insert(
+        crate / "tests/twinned/mod.rs", r'            "\w+" => with::<\w+::Twinned>\(case, ', arm
+    )
 
 
 if __name__ == "__main__":

@@ -8,11 +8,15 @@ One line, RATE bit/s, 200 packets may wait, delay each way as the cell says:
 
 The delays are on frames that are forwarded, so that they belong to no sender's socket any more.
 """
+
 from dataclasses import dataclass
 
 FRAME = 1514  # bytes, Ethernet header counted, as tc counts
 LIMIT = 200  # packets
-USERS, FLOOD = 1 / 5, 3  # of the line: each of three datagram senders in the open loop, and the flood in both
+USERS, FLOOD = (
+    1 / 5,
+    3,
+)  # of the line: each of three datagram senders in the open loop, and the flood in both
 
 
 @dataclass(frozen=True)
@@ -40,11 +44,18 @@ QUEUES = {
     ),
     "sfq": Queue(f"sfq limit 127 quantum {FRAME} divisor 1024 perturb 0", "sfq/paper"),
     "drr": Queue("drr", "drr/paper,quantum=1514 B", classes=True),
-    "fq_codel": Queue(f"fq_codel limit {LIMIT} flows 1024 quantum {FRAME} target 5ms interval 100ms noecn", "fq_codel/paper,ecn=off"),
+    "fq_codel": Queue(
+        f"fq_codel limit {LIMIT} flows 1024 quantum {FRAME} target 5ms interval 100ms noecn",
+        "fq_codel/paper,ecn=off",
+    ),
     "codel": Queue(f"codel limit {LIMIT} target 5ms interval 100ms noecn", "codel/paper,ecn=off"),
-    "pie": Queue(f"pie limit {LIMIT} target 15ms tupdate 15ms alpha 2 beta 20 noecn", "pie/paper,ecn=off"),
+    "pie": Queue(
+        f"pie limit {LIMIT} target 15ms tupdate 15ms alpha 2 beta 20 noecn", "pie/paper,ecn=off"
+    ),
     "cake": Queue("cake unlimited besteffort flows nowash no-ack-filter memlimit 400k"),
-    "fq_pie": Queue(f"fq_pie limit {LIMIT} flows 1024 target 15ms tupdate 15ms alpha 2 beta 20 quantum {FRAME} noecn"),
+    "fq_pie": Queue(
+        f"fq_pie limit {LIMIT} flows 1024 target 15ms tupdate 15ms alpha 2 beta 20 quantum {FRAME} noecn"
+    ),
     "hhf": Queue(f"hhf limit {LIMIT} quantum {FRAME}"),
 }
 

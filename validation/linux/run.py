@@ -6,6 +6,7 @@ usage: run.py [--runs N] [--fresh] [--cell CELL] [QUEUE …]
 Runs what the file lacks; with --fresh what is named anew. A kernel's time is simulated, so a run does not depend on
 what else the machine does, but sfb and the other hashing queues draw their keys and dice from the kernel's random numbers: hence several runs each.
 """
+
 import argparse
 import csv
 import os
@@ -21,7 +22,16 @@ HERE = Path(__file__).parent
 OUT = HERE.parent.parent / "out" / "linux"
 RUNS = 2
 SECONDS = 900  # on the wall, for one run
-FIELDS = ["cell", "queue", "run", "flow", "offered_bps", "throughput_bps", "delay_ms", "delay_p50_ms"]
+FIELDS = [
+    "cell",
+    "queue",
+    "run",
+    "flow",
+    "offered_bps",
+    "throughput_bps",
+    "delay_ms",
+    "delay_p50_ms",
+]
 BEGIN = 500_000_000  # ns after boot: the network stands, the receiver listens
 FLOOD_PORT, USER_PORT, TCP_PORT = 7000, 8001, 10001
 
@@ -30,12 +40,20 @@ def senders(cell, run):
     """The words of every sender, and the source ports in use."""
     at = lambda seconds: BEGIN + round(seconds * 1e9)
     stretch = f"{at(cell.warmup)} {at(cell.duration)}"
-    udp = lambda port, begin, rate: f"flood 10.0.3.2 {port} {at(begin)} {stretch} {rate} {FRAME} .5 {run * 1000 + port} 0"
-    words = [udp(FLOOD_PORT, cell.flood_begins if cell.loop == "closed" else 0, cell.rate * FLOOD)] if cell.flood else []
+    udp = lambda port, begin, rate: (
+        f"flood 10.0.3.2 {port} {at(begin)} {stretch} {rate} {FRAME} .5 {run * 1000 + port} 0"
+    )
+    words = (
+        [udp(FLOOD_PORT, cell.flood_begins if cell.loop == "closed" else 0, cell.rate * FLOOD)]
+        if cell.flood
+        else []
+    )
     if cell.loop == "open":
         words += [udp(USER_PORT + n, 0, cell.rate * USERS) for n in range(3)]
         return words, [FLOOD_PORT, *range(USER_PORT, USER_PORT + 3)]
-    words.append(f"connect 10.0.3.2 {TCP_PORT} {cell.connections} {at(0)} 10000000 {at(cell.duration)} {cell.control} {run} {cell.every_ms * 1_000_000}")
+    words.append(
+        f"connect 10.0.3.2 {TCP_PORT} {cell.connections} {at(0)} 10000000 {at(cell.duration)} {cell.control} {run} {cell.every_ms * 1_000_000}"
+    )
     return words, [FLOOD_PORT, *range(TCP_PORT, TCP_PORT + cell.connections)]
 
 
@@ -72,7 +90,13 @@ def script(cell, queue, run):
         f"N r tc qdisc add dev r1 parent 1:1 handle 10: {queue.tc} || echo @error tc",
         *classes,
         # What no filter takes drr drops, ARP too.
-        *(["N r tc filter add dev r1 parent 10: protocol all prio 2 u32 match u32 0 0 flowid 10:1"] if queue.classes else []),
+        *(
+            [
+                "N r tc filter add dev r1 parent 10: protocol all prio 2 u32 match u32 0 0 flowid 10:1"
+            ]
+            if queue.classes
+            else []
+        ),
         "echo @queue $(N r tc -d qdisc show dev r1 | grep ' 10:')",
         f"N b $load receive b0 {BEGIN + round(cell.warmup * 1e9)} {BEGIN + round(cell.duration * 1e9)} &",
         *(f"N a $load {sender} &" for sender in words),
@@ -91,11 +115,37 @@ def boot(cell, queue, run, kernel=OUT / "kernel" / "linux"):
         path = Path(home) / "cell.sh"
         path.write_text(script(cell, queue, run))
         path.chmod(0o755)
-        words = [kernel, "mem=384M", "rootfstype=hostfs", "rootflags=/", "ro", "root=/dev/root", f"init={path}", "quiet", "loglevel=1"]
-        words += ["time-travel=inf-cpu", "seccomp=on", f"uml_dir={home}", "umid=cell", "con0=null,fd:1", "con=null"]
-        done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=SECONDS, env={**os.environ, "TMPDIR": home})
+        words = [
+            kernel,
+            "mem=384M",
+            "rootfstype=hostfs",
+            "rootflags=/",
+            "ro",
+            "root=/dev/root",
+            f"init={path}",
+            "quiet",
+            "loglevel=1",
+        ]
+        words += [
+            "time-travel=inf-cpu",
+            "seccomp=on",
+            f"uml_dir={home}",
+            "umid=cell",
+            "con0=null,fd:1",
+            "con=null",
+        ]
+        done = subprocess.run(
+            words,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            env={**os.environ, "TMPDIR": home},
+        )
     if "@end" not in done.stdout or "@error" in done.stdout:
-        sys.exit(f"{cell.name}: {queue.tc}: the kernel did not come to the end:\n{done.stdout[-3000:]}{done.stderr[-1000:]}")
+        sys.exit(
+            f"{cell.name}: {queue.tc}: the kernel did not come to the end:\n{done.stdout[-3000:]}{done.stderr[-1000:]}"
+        )
     return done.stdout
 
 
@@ -111,11 +161,29 @@ def rows(cell, name, run, text):
     for port in [p for p in names if p in got or p in sent]:
         _, size, mean, median = got.get(port, (0, 0, 0, 0))
         offered = sent[port] * FRAME * 8 / seconds if port in sent else None
-        delays = [float(ms) - cell.delay_ms for ms in (mean, median)] if port in sent and int(size) else [None, None]
+        delays = (
+            [float(ms) - cell.delay_ms for ms in (mean, median)]
+            if port in sent and int(size)
+            else [None, None]
+        )
         found.append([names[port], offered, int(size) * 8 / seconds, *delays])
     figure = lambda value, digits: "" if value is None else f"{value:.{digits}f}"
     return [
-        dict(zip(FIELDS, [cell.name, name, run, flow, figure(offered, 0), figure(rate, 0), figure(mean, 3), figure(median, 2)]))
+        dict(
+            zip(
+                FIELDS,
+                [
+                    cell.name,
+                    name,
+                    run,
+                    flow,
+                    figure(offered, 0),
+                    figure(rate, 0),
+                    figure(mean, 3),
+                    figure(median, 2),
+                ],
+            )
+        )
         for flow, offered, rate, mean, median in found
     ]
 
@@ -124,8 +192,12 @@ def main():
     ask = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     ask.add_argument("--runs", type=int, default=RUNS)
     ask.add_argument("--fresh", action="store_true", help="also what the file has")
-    ask.add_argument("--cell", action="append", choices=list(CELLS), help="only this one; may be repeated")
-    ask.add_argument("queues", nargs="*", metavar="QUEUE", help=f"queues (default: all of {' '.join(QUEUES)})")
+    ask.add_argument(
+        "--cell", action="append", choices=list(CELLS), help="only this one; may be repeated"
+    )
+    ask.add_argument(
+        "queues", nargs="*", metavar="QUEUE", help=f"queues (default: all of {' '.join(QUEUES)})"
+    )
     given = ask.parse_args()
     if unknown := set(given.queues) - set(QUEUES):
         ask.error(f"unknown queue {sorted(unknown)}; known: {' '.join(QUEUES)}")
@@ -154,13 +226,27 @@ def main():
     order = {queue: n for n, queue in enumerate(QUEUES)}
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         for case, fresh in zip(todo, pool.map(one, todo)):
-            print(*case, ", ".join(f"{r['flow']} {int(r['throughput_bps']) / 1e6:.2f}" for r in fresh), file=sys.stderr, flush=True)
+            print(
+                *case,
+                ", ".join(f"{r['flow']} {int(r['throughput_bps']) / 1e6:.2f}" for r in fresh),
+                file=sys.stderr,
+                flush=True,
+            )
             table += fresh
             kept.parent.mkdir(exist_ok=True)
             with kept.open("w", newline="") as file:
                 out = csv.DictWriter(file, FIELDS, lineterminator="\n")
                 out.writeheader()
-                out.writerows(sorted(table, key=lambda row: (list(CELLS).index(row["cell"]), order[row["queue"]], int(row["run"]))))
+                out.writerows(
+                    sorted(
+                        table,
+                        key=lambda row: (
+                            list(CELLS).index(row["cell"]),
+                            order[row["queue"]],
+                            int(row["run"]),
+                        ),
+                    )
+                )
     (HERE / "results" / "versions.txt").write_text((OUT / "package").read_text())
 
 

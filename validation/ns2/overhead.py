@@ -7,6 +7,7 @@ Without `overhead` a packet sent by a timer and one sent by an acknowledgement m
 time. The other rows part them by next to nothing: a line that is a ten-millionth faster or slower, access links whose
 rates are a millionth apart.
 """
+
 import argparse
 import json
 import subprocess
@@ -31,7 +32,9 @@ def line(bps):
 
 def apart():
     """Access links a millionth apart, on either side."""
-    return ["apart=1e-6"], [f"link.{first + i}.rate={100_000_000 + 100 * i} bit/s" for first in (2, 8) for i in range(5)]
+    return ["apart=1e-6"], [
+        f"link.{first + i}.rate={100_000_000 + 100 * i} bit/s" for first in (2, 8) for i in range(5)
+    ]
 
 
 # What is changed: a label, ns-2's words, our settings.
@@ -43,7 +46,13 @@ CASES = [
     ("access links 10⁻⁶ apart", *apart()),
 ] + [
     (f"overhead {n} {unit}", [f"overhead={n}e-{digits}"], [f"group.tcp.overhead={n} {unit}"])
-    for n, unit, digits in ((1, "ns", 9), (10, "ns", 9), (100, "ns", 9), (1, "us", 6), (10, "us", 6))
+    for n, unit, digits in (
+        (1, "ns", 9),
+        (10, "ns", 9),
+        (100, "ns", 9),
+        (1, "us", 6),
+        (10, "us", 6),
+    )
 ]
 
 
@@ -65,8 +74,23 @@ def theirs(queue, words, seed):
 
 def ours(tidegate, queue, settings, seeds):
     """Our mean and half width for each figure."""
-    sets = [word for setting in ["group.tcp.overhead=0 s", *settings] for word in ("--set", setting)]
-    out = output([str(tidegate), "run", str(TWIN), "--json", "--threads", "1", "--seeds", str(seeds), *OURS[queue], *sets])
+    sets = [
+        word for setting in ["group.tcp.overhead=0 s", *settings] for word in ("--set", setting)
+    ]
+    out = output(
+        [
+            str(tidegate),
+            "run",
+            str(TWIN),
+            "--json",
+            "--threads",
+            "1",
+            "--seeds",
+            str(seeds),
+            *OURS[queue],
+            *sets,
+        ]
+    )
     tcp = next(group for group in json.loads(out)["groups"] if group["name"] == "tcp")
     return {name: (tcp[key]["mean"], tcp[key]["ci95"]) for name, key in FIGURES.items()}
 
@@ -77,7 +101,9 @@ def main():
     ask.add_argument("--ours", type=int, default=8, help="our replications, at least 2")
     ask.add_argument("--jobs", type=int, default=2, help="runs at a time")
     ask.add_argument("--tidegate", type=Path, default=TIDEGATE, help="our program")
-    ask.add_argument("queues", nargs="*", metavar="QUEUE", help=f"of {', '.join(OURS)} (default: all)")
+    ask.add_argument(
+        "queues", nargs="*", metavar="QUEUE", help=f"of {', '.join(OURS)} (default: all)"
+    )
     given = ask.parse_args()
     if unknown := set(given.queues) - set(OURS):
         ask.error(f"unknown queue {sorted(unknown)}; known: {', '.join(OURS)}")
@@ -87,7 +113,12 @@ def main():
     print("|---|---|---|---|---|---|---|---|")
     with ThreadPoolExecutor(given.jobs) as pool:
         rows = [
-            (queue, label, [pool.submit(theirs, queue, words, seed) for seed in range(1, given.seeds + 1)], sets)
+            (
+                queue,
+                label,
+                [pool.submit(theirs, queue, words, seed) for seed in range(1, given.seeds + 1)],
+                sets,
+            )
             for queue in given.queues or OURS
             for label, words, sets in CASES
         ]

@@ -5,6 +5,7 @@ usage: run.py [--seeds N] [LABEL …]     runs what is missing; --fresh starts e
 
 RED-PD's wants RED_PD_TCL, the folder tcl/ex/red-pd of ns-2.35's source, since the package lacks its controller.
 """
+
 import argparse
 import json
 import platform
@@ -17,8 +18,19 @@ sys.path.insert(0, str(HERE.parent))
 from setups import RESULTS, SETUPS, mean_ci  # noqa: E402
 
 KEEP = [
-    "jain_all", "loss_tcp_mbps", "loss_udp_mbps", "mean_q_bytes", "util", "tcp_goodput_total_mbps",
-    "bott_arrivals", "bott_drops", "bott_departures", "tcp_data_sent", "tcp_rtx", "tcp_rto", "tcp_cuts",
+    "jain_all",
+    "loss_tcp_mbps",
+    "loss_udp_mbps",
+    "mean_q_bytes",
+    "util",
+    "tcp_goodput_total_mbps",
+    "bott_arrivals",
+    "bott_drops",
+    "bott_departures",
+    "tcp_data_sent",
+    "tcp_rtx",
+    "tcp_rto",
+    "tcp_cuts",
 ]
 
 
@@ -30,14 +42,22 @@ def once(setup, seed):
     if not lines:
         sys.exit(f"{' '.join(cmd)} gave no result:\n{run.stdout[-400:]}{run.stderr[-800:]}")
     result = json.loads(lines[-1][5:])
-    return {"seed": seed, "args": result["args"], **{key: result[key] for key in [m[0] for m in setup.metrics] + KEEP}}
+    return {
+        "seed": seed,
+        "args": result["args"],
+        **{key: result[key] for key in [m[0] for m in setup.metrics] + KEEP},
+    }
 
 
 def versions():
     """Of ns-2, as the package manager knows it, and of the machine."""
     query = ["dpkg-query", "-W", "-f", "${Package} ${Version} ${Architecture}", "ns2"]
     package = subprocess.run(query, capture_output=True, text=True).stdout.strip()
-    return {"ns2": package or "unknown", "machine": platform.machine(), "system": platform.platform()}
+    return {
+        "ns2": package or "unknown",
+        "machine": platform.machine(),
+        "system": platform.platform(),
+    }
 
 
 def fill(setup, seeds, fresh):

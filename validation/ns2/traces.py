@@ -5,6 +5,7 @@ The first line of a file names the sender, the arrivals lost at the second link,
 among what was not lost; then `seconds,number` of each packet sent. Arguments: the names of cases (default: all). A test of the simulator replays it and expects the same numbers at the
 same times.
 """
+
 import random
 import subprocess
 import sys
