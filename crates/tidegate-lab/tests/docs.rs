@@ -98,6 +98,16 @@ writes as `result.json`. [Compare queues](../study/compare.md) has the formulas.
 page from the [schema](../../crates/tidegate-report/schema/tidegate.result-1.json).
 ";
 
+const QUANTITIES_HEAD: &str = "# Quantities of a claim
+
+This page lists what a claim of a [paper](../study/paper.md) may be about. A test writes it from the
+code.
+
+Units: `Mbit/s`, `kbit/s` (also ` each`, of a flow), `% of fair share`, `%`, `ms`, `s`, `flows`,
+`bytes`, `kB`, or none for a ratio.
+
+";
+
 /// The keys of a section: those written here, then those declared.
 struct Keys {
     rows: Vec<[String; 4]>,
@@ -281,4 +291,12 @@ fn the_page_of_results_is_that_of_the_schema() {
         let _ = writeln!(page, "| {kind} | {what} |");
     }
     hold("results.md", &page);
+}
+
+#[test]
+fn the_page_of_quantities_is_that_of_the_code() {
+    let source = include_str!("../src/paper/quantity.rs");
+    let rows = source.lines().filter_map(|line| line.strip_prefix("//! |"));
+    let table: String = rows.map(|row| format!("|{row}\n")).collect();
+    hold("quantities.md", &format!("{QUANTITIES_HEAD}{FROM_CODE}{table}"));
 }
