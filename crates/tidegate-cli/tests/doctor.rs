@@ -31,7 +31,8 @@ fn what_interfaces_lack_is_told_with_the_command_that_mends_it() {
     let (code, out, err) = doctor(&gate, &ends);
     assert_eq!((code, err.as_str()), (1, "error: a gateway lacks 2 things here\n"), "{out}");
     for told in [
-        "lacks   interface       if1 makes one frame of several that arrive (gro)\n                        ethtool -K if1 gro off\n",
+        "lacks   interface       if1 makes one frame of several that arrive (gro)\n\
+        \x20                       ethtool -K if1 gro off\n",
         "lacks   interface       if2 is down\n                        ip link set if2 up\n",
     ] {
         assert!(out.contains(told), "{out}");

@@ -99,13 +99,15 @@ fn a_gate_ends_when_an_interface_is_taken_away() {
         "ip link set east down; sleep 0.3; ip link delete east",
         // To where nobody looks; the namespace goes with the process in it.
         "unshare -n sleep 20 & sleep 0.3; ip link set east netns $!",
-        "ip link delete east; ip link add east type veth peer name other; ip link set east up; ip link set other up",
+        "ip link delete east; ip link add east type veth peer name other; ip link set east up; ip \
+         link set other up",
     ] {
         let Some(net) = Net::new() else { return };
         let gate = net.start(&[]);
         net.rig.gateway.run(&["sh", "-ec", how]).unwrap();
         let (code, _, err) = gate.ended();
-        let told = "error: east is gone, and with it the gate: it was deleted or moved to another network namespace, so \
+        let told = "error: east is gone, and with it the gate: it was deleted or moved to another \
+            network namespace, so \
                     that nothing can pass between it and west\n";
         assert!(err.ends_with(told), "{err}");
         assert_eq!(code, 1);
@@ -124,7 +126,8 @@ fn a_renamed_interface_is_the_same_interface_whatever_becomes_of_it_then() {
         // As newer kernels let one, and as one has to with older ones; then what a name of the
         // start would not find.
         (
-            "ip link set west name up0 2>/dev/null || { ip link set west down; ip link set west name up0; ip link set up0 up; }",
+            "ip link set west name up0 2>/dev/null || { ip link set west down; ip link set west \
+             name up0; ip link set up0 up; }",
             "up0",
             "west",
         ),
@@ -136,7 +139,8 @@ fn a_renamed_interface_is_the_same_interface_whatever_becomes_of_it_then() {
         ),
         // Another of the old name is nobody's.
         (
-            "ip link add west type veth peer name another; ip link set west up; ip link set up0 down; sleep 0.2; ip link set up0 up",
+            "ip link add west type veth peer name another; ip link set west up; ip link set up0 \
+             down; sleep 0.2; ip link set up0 up",
             "up0",
             "west",
         ),
@@ -363,15 +367,17 @@ fn a_start_is_refused_before_anything_is_touched() {
         let mut refusal = format!("error: this cannot start\n  {told}\n      {mend}\n");
         let forced = net.run(&[&settings[..], &["--force", "--dry-run"]].concat());
         // Nothing can be received from an interface that is down.
-        match told.ends_with("is down") {
-            true => assert_eq!(forced, (1, String::new(), refusal.clone())),
-            false => {
-                refusal += "With --force it starts all the same.\n";
-                assert!(
-                    forced.0 == 0 && forced.1.contains(&format!("in_spite_of     {told}")),
-                    "{forced:?}"
-                );
-            }
+        if told.ends_with(
+            "is \
+            down",
+        ) {
+            assert_eq!(forced, (1, String::new(), refusal.clone()))
+        } else {
+            refusal += "With --force it starts all the same.\n";
+            assert!(
+                forced.0 == 0 && forced.1.contains(&format!("in_spite_of     {told}")),
+                "{forced:?}"
+            );
         }
         assert_eq!((code, out.as_str(), err, net.traces()), (1, "", refusal, before));
         shell(mend);

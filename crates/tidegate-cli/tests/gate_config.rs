@@ -260,12 +260,14 @@ fn a_link_that_ends_alone_is_told_of_at_once_and_at_the_end() {
         }
     }
     let config = Config::new();
-    let other = "[[link]]\nname = \"other\"\nin = \"north\"\nout = \"south\"\nrate = \"1 Mbit/s\"\nqueue = \"red\"\n";
+    let other = "[[link]]\nname = \"other\"\nin = \"north\"\nout = \"south\"\nrate = \"1 \
+        Mbit/s\"\nqueue = \"red\"\n";
     config.says("drop_tail", "10 Gbit/s", other);
     let gate = config.start(&net);
     net.must_cross_the_gate();
     net.rig.gateway.run(&["ip", "link", "delete", "south"]).unwrap();
-    const TOLD: &str = "error: other: south is gone, and with it the gate: it was deleted or moved to another network namespace, so that nothing can pass between it and north\n";
+    const TOLD: &str = "error: other: south is gone, and with it the gate: it was deleted or \
+        moved to another network namespace, so that nothing can pass between it and north\n";
     config.until_told(&format!("{TOLD}the other links go on\n"), 1);
     net.must_cross_the_gate();
     let (code, out, _) = gate.stop();

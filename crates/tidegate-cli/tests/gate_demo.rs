@@ -370,7 +370,8 @@ fn the_kernel_s_tcp_bears_the_simulator_out() {
             "[[group]]\nname = \"{name}\"\nsource = \"{source}\"\nstart = \"0 s\"\n{tcp}\n"
         );
     }
-    twin += "[[group]]\nname = \"flood\"\nsource = \"cbr\"\nrate = \"60 Mbit/s\"\npacket = \"1514 B\"\nstart = \"100 ms\"\n";
+    twin += "[[group]]\nname = \"flood\"\nsource = \"cbr\"\nrate = \"60 Mbit/s\"\npacket = \"1514 \
+        B\"\nstart = \"100 ms\"\n";
     home.write("twin.toml", twin);
     let simulated = home.run(&["compare", "twin.toml", "--json"]).json();
     let mut words: Vec<&str> =

@@ -46,7 +46,8 @@ impl Manager {
 
     fn says(&self, queue: &str) {
         let way = format!("rate = \"10 Gbit/s\"\nlimit = \"20000 packets\"\nqueue = \"{queue}\"\n");
-        let link = "[[link]]\nname = \"uplink\"\nin = \"west\"\nout = \"east\"\ndelay = \"20 ms\"\non_exit = \"close\"\n";
+        let link = "[[link]]\nname = \"uplink\"\nin = \"west\"\nout = \"east\"\ndelay = \"20 \
+            ms\"\non_exit = \"close\"\n";
         fs::write(self.file(), link.to_string() + &way).unwrap();
     }
 

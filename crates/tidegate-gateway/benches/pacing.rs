@@ -87,7 +87,8 @@ fn main() {
         let [late, latest] =
             [quantile(&mut late, 0.5), quantile(&mut late, 0.99)].map(|nanos| nanos / 1e3);
         println!(
-            "{:>10} {:>6} {due:>10.3} {gap:>10.3} {off:>11.3} {before:>12.3} {after:>12.3} {late:>10.3} {latest:>10.3} {:>8}",
+            "{:>10} {:>6} {due:>10.3} {gap:>10.3} {off:>11.3} {before:>12.3} {after:>12.3} \
+             {late:>10.3} {latest:>10.3} {:>8}",
             rate.to_string(),
             if waits == Waits::Awake { "awake" } else { "asleep" },
             stamps.len()
@@ -110,10 +111,12 @@ fn main() {
         "two bare wake-ups, which that takes asleep: p99 {one:.1} us before and {other:.1} us after"
     );
     println!(
-        "bare loop: a thread that sleeps (or does not), looks at the clock until a gap is over, and does nothing else: what"
+        "bare loop: a thread that sleeps (or does not), looks at the clock until a gap is over, \
+         and does nothing else: what"
     );
     println!(
-        "this machine lets anybody do. It had the same processor, beside the same sender, before the gateway and after."
+        "this machine lets anybody do. It had the same processor, beside the same sender, before \
+         the gateway and after."
     );
 }
 

@@ -559,9 +559,10 @@ fn what_stands_behind_an_unfinished_frame_is_thrown_away_too() {
         for _ in 0..3 {
             send(&mut clients, &[1; 1000]);
         }
-        match beginning {
-            true => gate.begin(),
-            false => assert_eq!(gate.discard(at(1)), 3),
+        if beginning {
+            gate.begin()
+        } else {
+            assert_eq!(gate.discard(at(1)), 3)
         }
         send(&mut clients, &[2; 1000]);
         first.set(false);

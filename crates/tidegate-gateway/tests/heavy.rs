@@ -57,7 +57,8 @@ impl Both {
 fn few_flows_are_told_exactly() {
     let (mut both, mut dice) = (Both::default(), Rng::from_seed(1));
     for _ in 0..50_000 {
-        let flow = dice.below(MOST as u64) << 32 | 7; // all of them begin at the same place of the table
+        // all of them begin at the same place of the table
+        let flow = dice.below(MOST as u64) << 32 | 7;
         both.arrived(flow, 60 + dice.below(1455) as u32);
     }
     assert_eq!((both.heavy.unseen(), both.heavy.flows().len()), (0, MOST));

@@ -51,18 +51,22 @@ fn figures_are_those_of_the_snapshot_in_base_units() {
         "tidegate_file_refused 0.0",
         "tidegate_link_running{link=\"lab\"} 0.0",
         "tidegate_received_frames_total{link=\"west\",direction=\"managed\"} 90000000",
-        "tidegate_lost_frames_total{link=\"west\",direction=\"managed\",reason=\"penalty\"} 60000000",
+        "tidegate_lost_frames_total{link=\"west\",direction=\"managed\",reason=\"penalty\"} \
+         60000000",
         "tidegate_lost_bytes_total{link=\"west\",direction=\"reverse\",reason=\"unsent\"} 10000",
         "tidegate_marked_frames_total{link=\"west\",direction=\"managed\",reason=\"forced\"} 7",
         "tidegate_link_rate_bytes_per_second{link=\"west\",direction=\"managed\"} 12500000.0",
         "tidegate_queue_limit_bytes{link=\"west\",direction=\"managed\"} 1250000.0",
         "tidegate_queue_limit_packets{link=\"lab\",direction=\"reverse\"} 8000.0",
         "tidegate_queue_delay_seconds_count{link=\"west\",direction=\"managed\"} 29000000",
-        "tidegate_queue_delay_seconds_bucket{le=\"0.001\",link=\"west\",direction=\"managed\"} 8700000",
-        "tidegate_queue_delay_seconds_bucket{le=\"+Inf\",link=\"west\",direction=\"managed\"} 29000000",
+        "tidegate_queue_delay_seconds_bucket{le=\"0.001\",link=\"west\",direction=\"managed\"} \
+         8700000",
+        "tidegate_queue_delay_seconds_bucket{le=\"+Inf\",link=\"west\",direction=\"managed\"} \
+         29000000",
         "tidegate_queue_state{link=\"west\",direction=\"managed\",gauge=\"p_max\"} 0.84",
         "tidegate_queue_state_bytes_per_second{link=\"west\",direction=\"managed\",gauge=\"price\"} 1000000.0",
-        "tidegate_class_lost_frames_total{link=\"west\",direction=\"managed\",class=\"(rest)\"} 60998905",
+        "tidegate_class_lost_frames_total{link=\"west\",direction=\"managed\",class=\"(rest)\"} \
+         60998905",
         "tidegate_offenders_flows{link=\"west\",direction=\"managed\"} 2.0",
         "tidegate_offences_total{link=\"west\",direction=\"managed\"} 17",
         "tidegate_fair_rate_bytes_per_second{link=\"west\",direction=\"managed\"} 1390000.0",

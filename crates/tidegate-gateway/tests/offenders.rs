@@ -73,10 +73,9 @@ fn a_flood_is_told_of_once_when_it_has_lasted_and_once_when_it_has_ceased_for_lo
     // 62500 bytes less what the two want is what the third might send.
     assert_eq!(
         told.hear(&flood),
-        [
-            "10.0.0.3:5000 -> 10.0.1.1:80 has become an offender: it sends 3.00 Mbit/s, 82 % of what arrives and 8.3 times \
-          its fair rate of 360 kbit/s"
-        ]
+        ["10.0.0.3:5000 -> 10.0.1.1:80 has become an offender: it sends 3.00 Mbit/s, 82 % of \
+             what arrives and 8.3 times \
+          its fair rate of 360 kbit/s"]
     );
     assert_eq!(told.are(), [flow(3)]);
     for _ in 0..20 {
@@ -92,9 +91,8 @@ fn a_flood_is_told_of_once_when_it_has_lasted_and_once_when_it_has_ceased_for_lo
     // A frame was lost in each of the 21 intervals that it went on.
     assert_eq!(
         told.hear(&calm),
-        [
-            "10.0.0.3:5000 -> 10.0.1.1:80 is an offender no more, after 20 s; 21 of its frames were dropped meanwhile"
-        ]
+        ["10.0.0.3:5000 -> 10.0.1.1:80 is an offender no more, after 20 s; 21 of its frames \
+             were dropped meanwhile"]
     );
     assert_eq!((told.are(), told.offenders.became()), (vec![], 1));
 }
@@ -361,8 +359,9 @@ proptest! {
         }
     }
 
-    /// Whatever is sent: nobody becomes an offender who has not exceeded the factor so often in a row, nobody ceases to be one
-    /// who has not stayed below the other so often, and each is told in turn.
+    /// Whatever is sent: nobody becomes an offender who has not exceeded the factor so often in a
+    /// row, nobody ceases to be one who has not stayed below the other so often, and each is told
+    /// in turn.
     #[test]
     fn nobody_becomes_one_or_ceases_to_be_one_at_once(seed: u64, after in 1_u32..6, clear_after in 1_u32..6) {
         let rules = Rules { after, clear_after, ..Rules::default() };
@@ -398,7 +397,8 @@ proptest! {
                         }
                     }
                 }
-                prop_assert!(is[at] || above[at] < after, "nobody who has gone on so long is spared");
+                prop_assert!(is[at] || above[at] < after, "nobody who has gone on so long is \
+                    spared");
             }
         }
     }

@@ -51,7 +51,8 @@ fn each_obstacle_is_found_can_mostly_be_forced_and_is_mended_by_the_command_name
         ("ip link set if1 down", "if1 is down"),
         ("ip address add 10.1.1.1/24 dev if1", "if1 is already used: it has the address 10.1.1.1"),
         (
-            "sysctl -qw net.ipv6.conf.if2.disable_ipv6=0; ip address add fd00::1/64 dev if2 nodad; ip -6 address flush scope link",
+            "sysctl -qw net.ipv6.conf.if2.disable_ipv6=0; ip address add fd00::1/64 dev if2 \
+             nodad; ip -6 address flush scope link",
             "if2 is already used: it has the address fd00::1",
         ),
         (
@@ -76,7 +77,8 @@ fn each_obstacle_is_found_can_mostly_be_forced_and_is_mended_by_the_command_name
         ),
         (
             "tc qdisc add dev if1 ingress; tc filter add dev if1 ingress bpf bytecode '1,6 0 0 0,'",
-            "if1 is already used: the old ingress discipline is at it with filters (bpf), in the place of ours",
+            "if1 is already used: the old ingress discipline is at it with filters (bpf), in the \
+             place of ours",
         ),
         ("ethtool -K if1 gro on", "if1 makes one frame of several that arrive (gro)"),
     ];

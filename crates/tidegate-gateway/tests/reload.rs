@@ -367,13 +367,12 @@ fn a_third_queue_waits_for_the_first_and_memory_never_runs_out() {
             );
         }
         rig.until(rig.now + Span::from_millis(10));
-        match rig.gate.is_settled(rig.now) {
-            true => {
-                let next = plan(kinds[renewed % kinds.len()], ["10 Mbit/s", "9 Mbit/s"][turn % 2]);
-                drop(rig.gate.renew(rig.now, next.instead_of(&old, SECRET).unwrap()));
-                (old, renewed) = (next, renewed + 1);
-            }
-            false => refused += 1,
+        if rig.gate.is_settled(rig.now) {
+            let next = plan(kinds[renewed % kinds.len()], ["10 Mbit/s", "9 Mbit/s"][turn % 2]);
+            drop(rig.gate.renew(rig.now, next.instead_of(&old, SECRET).unwrap()));
+            (old, renewed) = (next, renewed + 1);
+        } else {
+            refused += 1
         }
     }
     let managed = rig.gate.account().managed;

@@ -89,7 +89,8 @@ fn frame(tags: &[(u16, u16)], len: usize) -> Vec<u8> {
         frame.extend(protocol.to_be_bytes());
         frame.extend(content.to_be_bytes());
     }
-    frame.extend(0x88b5_u16.to_be_bytes()); // IEEE 802's first local experimental type: no stack answers
+    // IEEE 802's first local experimental type: no stack answers
+    frame.extend(0x88b5_u16.to_be_bytes());
     let seed = len + 7 * tags.len();
     frame.extend((frame.len()..len).map(|i| (i * 31 + seed) as u8));
     frame
@@ -223,7 +224,8 @@ fn an_interface_goes_on_under_another_name() {
     let (mut west, mut east) = (rig.west(), rig.east());
     let shell = |command: &str| rig.left.run(&["sh", "-ec", command]).unwrap();
     shell(
-        "ip link set east down; ip link set east name far; ip link add east type veth peer name another; ip link set far up",
+        "ip link set east down; ip link set east name far; ip link add east type veth peer name \
+         another; ip link set far up",
     );
     assert!(until(&mut east, |answer| answer.is_ok()).is_ok());
     for _ in 0..40 {

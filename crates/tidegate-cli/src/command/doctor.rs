@@ -42,9 +42,10 @@ impl Args {
                 Err(error) => checks.push(Check::unknown("interface", &error)),
             }
         }
-        match self.json {
-            true => output::print(&format!("{:#}\n", document(&checks)))?,
-            false => output::print(&checks.iter().map(lines).collect::<String>())?,
+        if self.json {
+            output::print(&format!("{:#}\n", document(&checks)))?
+        } else {
+            output::print(&checks.iter().map(lines).collect::<String>())?
         }
         match lacking(&checks) {
             0 => Ok(()),

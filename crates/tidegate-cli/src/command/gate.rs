@@ -3,6 +3,7 @@ mod account;
 mod config;
 mod demo;
 mod joint;
+mod keys;
 mod link;
 mod notes;
 mod on_exit;
@@ -11,6 +12,7 @@ mod run;
 mod scrape;
 mod service;
 mod signals;
+mod source;
 mod trial;
 mod view;
 mod watch;
@@ -32,14 +34,15 @@ use tidegate_packet::{FlowKey, Prefix};
 
 use crate::failure::Failure;
 use crate::output;
-use config::{Config, LinkParams};
 use joint::Purpose;
+use keys::LinkParams;
 use link::{DRAIN, LinkConfig, Wanted};
 use notes::Links;
 use on_exit::OnExit;
 use ready::Ready;
 use run::{Outcome, Together, run};
 use scrape::{Address, Metrics};
+use source::Config;
 use trial::{Beside, Places};
 
 /// Manage a live link: a bump in the wire.
@@ -60,8 +63,8 @@ use trial::{Beside, Places};
 ///
 /// At the end it reports what was received, sent, lost for which reason, marked, and held. It stops
 /// after --duration, or on Ctrl-C or SIGTERM. Then the kernel forwards what arrives, and what waits
-/// still leaves, for at most --drain. It always ends in order; after a second signal, within a tenth
-/// of a second.
+/// still leaves, for at most --drain. It always ends in order; after a second signal, within a
+/// tenth of a second.
 ///
 /// With --config it does what a file says of one link or several, in both directions or one. The
 /// file can name classes by address, code point or VLAN priority, and prefixes that are never
@@ -323,7 +326,8 @@ impl Args {
         let (Some(inner), Some(outer), Some(rate), Some(queue)) =
             (&self.inner, &self.outer, self.rate, &self.queue)
         else {
-            return Err(Failure::input("--in, --out, --rate and --queue are needed")); // the parser has said so before
+            // the parser has said so before
+            return Err(Failure::input("--in, --out, --rate and --queue are needed"));
         };
         LinkParams { drain: self.drain, ..LinkParams::default() }
             .check()
@@ -364,11 +368,13 @@ fn may_be_awake(links: &[LinkConfig]) -> Result<(), Failure> {
             Err(Failure::input("--busy takes a processor, and this machine has no other"))
         }
         Room::Full(there_are) => Err(Failure::Input(format!(
-            "{awake} links are busy, each of which takes a processor; this machine has {there_are}, and one is for the rest"
+            "{awake} links are busy, each of which takes a processor; this machine has \
+             {there_are}, and one is for the rest"
         ))),
         Room::Rationed(given) => {
             output::note(&format!(
-                "warning: a busy gate takes a processor, and the control group gives us the time of {given}: when that \
+                "warning: a busy gate takes a processor, and the control group gives us the time \
+                 of {given}: when that \
                  is used up we are stopped; give it more (CPUQuota=, --cpus), or let it sleep"
             ));
             Ok(())

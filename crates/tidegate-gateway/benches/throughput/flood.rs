@@ -1,6 +1,7 @@
 //! A flood made in the kernel: frames that a small XDP program gives their flows and sends out, at
 //! a price that leaves the core that makes them time to receive what they become.
-#![allow(unsafe_code)] // the bpf system call, which has no safe wrapper that runs programs on live frames
+// the bpf system call, which has no safe wrapper that runs programs on live frames
+#![allow(unsafe_code)]
 
 use std::ffi::c_long;
 use std::io;

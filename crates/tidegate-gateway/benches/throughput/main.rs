@@ -69,9 +69,10 @@ fn main() -> ExitCode {
     }
     let named: Vec<String> =
         std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
-    let queues: Vec<&str> = match named.is_empty() {
-        true => vec!["drop_tail", "red", "sfb"],
-        false => named.iter().map(String::as_str).collect(),
+    let queues: Vec<&str> = if named.is_empty() {
+        vec!["drop_tail", "red", "sfb"]
+    } else {
+        named.iter().map(String::as_str).collect()
     };
     println!("   bytes   Gbit/s  queue       Mpps in      out   Gbit/s  missed  us/frame  (least)");
     for kind in KINDS {

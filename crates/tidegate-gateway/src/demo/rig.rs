@@ -183,7 +183,8 @@ impl Rig {
         }
         let (rate, burst, class) = (rate.as_bps(), 2 * length, format!("1:{port:x}"));
         tc(&format!(
-            "class add dev {USERS} parent 1: classid {class} htb rate {rate} burst {burst} cburst {burst}"
+            "class add dev {USERS} parent 1: classid {class} htb rate {rate} burst {burst} cburst \
+             {burst}"
         ))?;
         let udp_to_port = format!("match ip protocol 17 0xff match ip dport {port} 0xffff");
         tc(&format!(

@@ -113,16 +113,18 @@ impl End {
 
     fn put(&mut self, frame: Frame) {
         let mut line = self.leaves.borrow_mut();
-        match line.frames.len() < self.cable.arrived {
-            true => line.frames.push_back(frame),
-            false => line.missed += 1,
+        if line.frames.len() < self.cable.arrived {
+            line.frames.push_back(frame)
+        } else {
+            line.missed += 1
         }
     }
 
     fn still_up(&self) -> io::Result<()> {
-        match *self.up.borrow() {
-            true => Ok(()),
-            false => Err(io::Error::new(io::ErrorKind::NetworkDown, "the cable is pulled out")),
+        if *self.up.borrow() {
+            Ok(())
+        } else {
+            Err(io::Error::new(io::ErrorKind::NetworkDown, "the cable is pulled out"))
         }
     }
 }

@@ -96,7 +96,8 @@ impl fmt::Display for Altered {
             Altered::Outgrown(mtu, why) => {
                 write!(
                     f,
-                    "its MTU is {mtu} B now, and longer packets than before are lost (cut_off): {why}; start the gate anew"
+                    "its MTU is {mtu} B now, and longer packets than before are lost (cut_off): \
+                     {why}; start the gate anew"
                 )
             }
         }

@@ -161,9 +161,10 @@ fn capabilities() -> Check {
         .map(|(_, name)| *name)
         .collect();
     let names = rights::names();
-    let (state, found) = match lacking.is_empty() {
-        true => (State::Ok, names),
-        false => (State::Lacks, format!("{} not held; root holds them", lacking.join(","))),
+    let (state, found) = if lacking.is_empty() {
+        (State::Ok, names)
+    } else {
+        (State::Lacks, format!("{} not held; root holds them", lacking.join(",")))
     };
     Check::new("capabilities", state, found, Some(&rights::mend()))
 }
@@ -197,7 +198,8 @@ fn judged(name: &'static str, outcome: io::Result<&str>, mend: &str, held: u64) 
             if is_refusal(&why) && CAPABILITIES.iter().all(|(bit, _)| held >> bit & 1 == 1) =>
         {
             let found = format!(
-                "{why}, although the capabilities are held: a container or a security module refuses it"
+                "{why}, although the capabilities are held: a container or a security module \
+                 refuses it"
             );
             Check::new(name, State::Lacks, found, None)
         }

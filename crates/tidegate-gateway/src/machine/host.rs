@@ -22,9 +22,10 @@ const FIRST: i32 = -20;
 /// The system refuses.
 pub fn come_first() -> io::Result<()> {
     system::nice(FIRST)?;
-    match getsid(None) == Ok(getpid()) && getpid() != Pid::from_raw(1) {
-        true => fs::write("/proc/self/autogroup", FIRST.to_string()),
-        false => Ok(()),
+    if getsid(None) == Ok(getpid()) && getpid() != Pid::from_raw(1) {
+        fs::write("/proc/self/autogroup", FIRST.to_string())
+    } else {
+        Ok(())
     }
 }
 

@@ -131,12 +131,13 @@ pub fn run(command: &mut Command) -> io::Result<String> {
     let Output { status, stdout, stderr } = spawn_apart(whole)
         .and_then(|child| child.wait_with_output())
         .map_err(|e| io::Error::other(format!("{told}: {e}")))?;
-    match status.success() {
-        true => Ok(String::from_utf8_lossy(&stdout).into_owned()),
-        false => Err(io::Error::other(format!(
+    if status.success() {
+        Ok(String::from_utf8_lossy(&stdout).into_owned())
+    } else {
+        Err(io::Error::other(format!(
             "{told}: {status}: {}",
             String::from_utf8_lossy(&stderr).trim()
-        ))),
+        )))
     }
 }
 

@@ -155,7 +155,8 @@ impl Display for Finding {
                 };
                 write!(
                     f,
-                    "{name} is already used: the old ingress discipline is at it{with}, in the place of ours"
+                    "{name} is already used: the old ingress discipline is at it{with}, in the \
+                     place of ours"
                 )
             }
             Tcx => write!(f, "{name} is already used: others' tcx programs are at it"),
@@ -166,7 +167,8 @@ impl Display for Finding {
             LargerMtu(own, smaller) => {
                 write!(
                     f,
-                    "{name} carries packets of up to {own} B, the other interface only of up to {smaller} B"
+                    "{name} carries packets of up to {own} B, the other interface only of up to \
+                     {smaller} B"
                 )
             }
         }
@@ -266,9 +268,10 @@ fn judge(end: &Interface, details: &Details, all: &[Interface], now: Time) -> Ve
     found(!details.addresses.is_empty(), Addresses(details.addresses.clone()));
     found(controller.is_some(), PartOf(controller.unwrap_or_default()));
     found(!on_it.is_empty(), Carries(on_it));
-    match details.old_ingress {
-        true => found(true, OldIngress(foreign)),
-        false => found(!foreign.is_empty(), Filters(foreign)),
+    if details.old_ingress {
+        found(true, OldIngress(foreign))
+    } else {
+        found(!foreign.is_empty(), Filters(foreign))
     }
     found(details.tcx, Tcx);
     found(end.xdp, Xdp);
@@ -354,11 +357,16 @@ mod tests {
                 "east is already used: it has the address 10.0.0.1, fe80::1 | \
                  ip -4 address flush dev east && sysctl -w net/ipv6/conf/east/disable_ipv6=1",
                 "east is already used: it is part of br0 | ip link set east nomaster",
-                "east is already used: other interfaces stand on it (east.5) | ip link delete east.5",
-                "east is already used: filters of others are at it (flower) | tc qdisc delete dev east clsact",
-                "east is already used: others' tcx programs are at it | bpftool net detach tcx_ingress dev east",
-                "east is already used: an XDP program takes its frames first | ip link set dev east xdp off",
-                "east makes one frame of several that arrive (gro, lro) | ethtool -K east gro off lro off",
+                "east is already used: other interfaces stand on it (east.5) | ip link delete \
+                 east.5",
+                "east is already used: filters of others are at it (flower) | tc qdisc delete dev \
+                 east clsact",
+                "east is already used: others' tcx programs are at it | bpftool net detach \
+                 tcx_ingress dev east",
+                "east is already used: an XDP program takes its frames first | ip link set dev \
+                 east xdp off",
+                "east makes one frame of several that arrive (gro, lro) | ethtool -K east gro off \
+                 lro off",
             ]
         );
     }

@@ -20,7 +20,8 @@
 //! let lane = Managed {
 //!     queue: catalog::config("drop_tail", None, &link)?.build(link, Rng::from_seed(1))?,
 //!     link,
-//!     sorter: Sorter::new(FlowHasher::new(FlowKey::FiveTuple, [1, 2]), Default::default(), &[], &[]),
+//!     sorter: Sorter::new(FlowHasher::new(FlowKey::FiveTuple, [1, 2]), Default::default(), &[],
+//! &[]),
 //!     keys: Keys::new(Rehash::OFF, 3, pool.cells()),
 //!     under_way: DelayLine::new(Span::ZERO, &pool),
 //!     pool,

@@ -8,8 +8,8 @@
 //! A flow takes its new key as soon as nothing of it waits. One of which something waits keeps the
 //! old key, until the next rehash at the latest; then its packets wait in two places for a while,
 //! and whichever of them the queue gives, the frame of its flow and class that came first leaves.
-//! So a rehash puts no flow out of order. Flows that share a [line](crate::path::waiting) wait for each
-//! other.
+//! So a rehash puts no flow out of order. Flows that share a [line](crate::path::waiting) wait for
+//! each other.
 //!
 //! ```
 //! use tidegate::{Packet, Span, Time};

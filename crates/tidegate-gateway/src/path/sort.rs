@@ -38,9 +38,8 @@ impl Class {
 impl fmt::Display for Class {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} (weight {}", self.name, self.weight)?;
-        let mut list = |what: &str, all: Vec<String>| match all.is_empty() {
-            true => Ok(()),
-            false => write!(f, ", {what} {}", all.join(" ")),
+        let mut list = |what: &str, all: Vec<String>| {
+            if all.is_empty() { Ok(()) } else { write!(f, ", {what} {}", all.join(" ")) }
         };
         list("prefix", self.prefixes.iter().map(Prefix::to_string).collect())?;
         list("dscp", self.dscp.iter().map(Dscp::to_string).collect())?;
@@ -142,10 +141,7 @@ impl Sorter {
     /// Sorts a frame, all of which is in `bytes`.
     #[inline]
     pub fn sort(&self, frame: &Frame, bytes: &[u8]) -> Sorted {
-        let class = match self.classes.is_empty() {
-            true => 0,
-            false => self.class(frame, bytes),
-        };
+        let class = if self.classes.is_empty() { 0 } else { self.class(frame, bytes) };
         let packet =
             Packet::new(self.hasher.hash(&frame.ends), self.overhead.on_wire(bytes.len() as u32));
         let allowed = !self.allowed.is_empty() && among(&self.allowed, frame);

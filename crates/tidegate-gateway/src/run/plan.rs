@@ -165,7 +165,8 @@ impl Plan {
             needed <= MOST_MEMORY && Vec::<u8>::new().try_reserve_exact(needed as usize).is_ok();
         if !room {
             let why = format!(
-                "needs {} with what waits in the queue before it; end the gate and start it anew, or change less at a time",
+                "needs {} with what waits in the queue before it; end the gate and start it anew, \
+                 or change less at a time",
                 Bytes::new(needed)
             );
             return Err(ConfigError::new("limit", new.there.link.limit, why));
@@ -256,11 +257,10 @@ fn names(settings: &Settings) -> Result<(), ConfigError> {
             return Err(ConfigError::new(field, name, why));
         }
     }
-    match settings.inner == settings.outer {
-        true => {
-            Err(ConfigError::new("out", &settings.outer, "must be another interface than `in`"))
-        }
-        false => Ok(()),
+    if settings.inner == settings.outer {
+        Err(ConfigError::new("out", &settings.outer, "must be another interface than `in`"))
+    } else {
+        Ok(())
     }
 }
 

@@ -49,9 +49,10 @@ impl Wakes {
 
     /// A sleep has ended `late`.
     pub fn woke(&mut self, late: Span) {
-        self.margin = match late + LEFT > self.margin {
-            true => (self.margin + UP).min(MOST),
-            false => (self.margin - DOWN).max(LEAST),
+        self.margin = if late + LEFT > self.margin {
+            (self.margin + UP).min(MOST)
+        } else {
+            (self.margin - DOWN).max(LEAST)
         };
     }
 }

@@ -76,13 +76,12 @@ fn by_class(of: &Interval, capacity: f64, weights: &[f64]) -> Vec<f64> {
     let part = level(classes, capacity);
     let of_class = |(class, weight): (usize, &f64)| {
         let may = weight * part;
-        match arrived(class) > may {
-            false => f64::INFINITY,
-            true => {
-                let untold = arrived(class) - told(class) as f64;
-                let flows = flows(class).map(|sent| (sent.bytes as f64, 1.0)).collect();
-                f64::max(level(flows, may - untold), of.unseen as f64)
-            }
+        if arrived(class) > may {
+            let untold = arrived(class) - told(class) as f64;
+            let flows = flows(class).map(|sent| (sent.bytes as f64, 1.0)).collect();
+            f64::max(level(flows, may - untold), of.unseen as f64)
+        } else {
+            f64::INFINITY
         }
     };
     weights.iter().enumerate().map(of_class).collect()

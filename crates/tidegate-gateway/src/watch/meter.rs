@@ -17,7 +17,8 @@ const SHORT: f64 = 0.1;
 /// each.
 #[inline]
 fn key(flow: u64, class: u16) -> u64 {
-    flow ^ u64::from(class).wrapping_mul(0x9e37_79b9_7f4a_7c15) // 2^64 by the golden ratio: far apart
+    // 2^64 by the golden ratio: far apart
+    flow ^ u64::from(class).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 /// Whether a queue has the classes of today.

@@ -3,9 +3,9 @@
 //! who ceases to be one.
 //!
 //! A flow exceeds in an interval if three things hold. The link is congested: more arrived than it
-//! sends. The flow sent more than its [fair rate](crate::watch::fair). And the flow itself lost at least
-//! half of what it sent beyond that rate. The last one spares a user whose share has grown because
-//! the queue holds a flood below its own. Besides, one of two things must hold:
+//! sends. The flow sent more than its [fair rate](crate::watch::fair). And the flow itself lost at
+//! least half of what it sent beyond that rate. The last one spares a user whose share has grown
+//! because the queue holds a flood below its own. Besides, one of two things must hold:
 //!
 //! - It sent more than [`Rules::factor`] times its fair rate.
 //! - It is **deaf**: it lost at least 5 % of its bytes and still sent three times what TCP would.
@@ -20,9 +20,9 @@
 //! interval is calm if the flow was not deaf, and sent less than [`Rules::clear_factor`] times its
 //! fair rate or lost less than half of what exceeded it.
 //!
-//! Of flows of which [less is told](crate::watch::heavy) than came, less is what counts when they become
-//! offenders, and more when they cease. The fair rate is never below what a flow may have sent
-//! unseen.
+//! Of flows of which [less is told](crate::watch::heavy) than came, less is what counts when they
+//! become offenders, and more when they cease. The fair rate is never below what a flow may have
+//! sent unseen.
 use std::fmt;
 
 use tidegate::{ConfigError, Rate, Span, Time, params};
@@ -70,12 +70,11 @@ impl Rules {
     /// # Errors
     /// Names the field, its value and the bound.
     pub fn consistent(&self) -> Result<(), ConfigError> {
-        match self.clear_factor <= self.factor {
-            true => Ok(()),
-            false => {
-                let why = format!("must be at most the factor, {}", self.factor);
-                Err(ConfigError::new("clear_factor", self.clear_factor, why))
-            }
+        if self.clear_factor <= self.factor {
+            Ok(())
+        } else {
+            let why = format!("must be at most the factor, {}", self.factor);
+            Err(ConfigError::new("clear_factor", self.clear_factor, why))
         }
     }
 }
@@ -346,7 +345,8 @@ impl fmt::Display for Alarm {
                 let (share, times) = (human::percent(*share), rate / fair.max(1.0));
                 write!(
                     f,
-                    "{flow} has become an offender: it sends {sends}, {share} of what arrives and {times:.1} times its \
+                    "{flow} has become an offender: it sends {sends}, {share} of what arrives and \
+                     {times:.1} times its \
                      fair rate of {might}"
                 )
             }
@@ -354,7 +354,8 @@ impl fmt::Display for Alarm {
                 let (seconds, lost) = (human::seconds(for_long.as_secs()), human::count(*lost));
                 write!(
                     f,
-                    "{flow} is an offender no more, after {seconds}; {lost} of its frames were dropped meanwhile"
+                    "{flow} is an offender no more, after {seconds}; {lost} of its frames were \
+                     dropped meanwhile"
                 )
             }
         }

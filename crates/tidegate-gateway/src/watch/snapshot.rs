@@ -1,13 +1,14 @@
 //! How the gates of a process stand, as one document: `tidegate.snapshot/1`.
 //!
 //! Counters go up only, from the start of the process on and across reloads; whoever reads takes
-//! differences. Times are in seconds, lengths in bytes, rates in bit/s. docs/reference/gate.md says what
-//! every key is.
+//! differences. Times are in seconds, lengths in bytes, rates in bit/s. docs/reference/gate.md says
+//! what every key is.
 //!
 //! ```
 //! use tidegate_gateway::watch::snapshot::{SCHEMA, Snapshot};
 //! let text = format!(
-//!     r#"{{ "schema": "{SCHEMA}", "version": "0.1.0", "time_s": 1.7e9, "uptime_s": 60.0, "resident_bytes": 9000000,
+//!     r#"{{ "schema": "{SCHEMA}", "version": "0.1.0", "time_s": 1.7e9, "uptime_s": 60.0,
+//! "resident_bytes": 9000000,
 //!          "reloads": {{ "done": 1, "refused": 0, "last_error": null }}, "links": [] }}"#
 //! );
 //! let snapshot: Snapshot = serde_json::from_str(&text)?;

@@ -182,7 +182,8 @@ fn make_folder(path: &Path) -> io::Result<Option<&Path>> {
                 Err(error) => {
                     let folder = folder.display();
                     let why = format!(
-                        "there is no folder {folder}, and it cannot be made ({error}); try mkdir -p {folder}"
+                        "there is no folder {folder}, and it cannot be made ({error}); try mkdir \
+                         -p {folder}"
                     );
                     Err(io::Error::new(error.kind(), why))
                 }
@@ -199,7 +200,8 @@ fn identity(path: &Path) -> io::Result<(u64, u64)> {
 impl Drop for Socket {
     fn drop(&mut self) {
         if identity(&self.path).is_ok_and(|there| there == self.identity) {
-            let _ = fs::remove_file(&self.path); // a socket that is left is replaced by the next start
+            // a socket that is left is replaced by the next start
+            let _ = fs::remove_file(&self.path);
         }
     }
 }

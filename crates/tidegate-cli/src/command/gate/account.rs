@@ -36,9 +36,10 @@ pub fn print_plans(plans: &[Lines], json: bool) -> Result<(), Failure> {
 /// # Errors
 /// It cannot be written.
 pub fn print(ended: &[Ended], links: Links, json: bool) -> Result<(), Failure> {
-    match json {
-        true => print_documents(ended.iter().map(document).collect(), links),
-        false => output::print(&ended.iter().map(page).collect::<Vec<_>>().join("\n")),
+    if json {
+        print_documents(ended.iter().map(document).collect(), links)
+    } else {
+        output::print(&ended.iter().map(page).collect::<Vec<_>>().join("\n"))
     }
 }
 

@@ -4,129 +4,29 @@ use std::path::{Path, PathBuf};
 
 use tidegate::config::{Params, Value};
 use tidegate::units::UnitError;
-use tidegate::{Bytes, ConfigError, Rate, Size, Span, params};
+use tidegate::{ConfigError, Rate};
 use tidegate_gateway::path::sort::Class;
 use tidegate_gateway::run::plan::Settings;
 use tidegate_gateway::run::pump::Waits;
 use tidegate_gateway::run::way::Way;
 use tidegate_gateway::watch::offenders::Rules;
-use tidegate_gateway::watch::socket::Place;
 use tidegate_lab::nearest::did_you_mean;
 use tidegate_lab::reader::{
     Document, Entry, File, Kind, Node, Reader, Table, cut, name_of, scalar,
 };
 use tidegate_lab::{Problem, Problems, QueueSpec};
 
-use super::link::{DRAIN, LinkConfig, Wanted};
+use super::keys::{
+    ClassParams, LinkParams, MARKS, OF_CLASS, OF_FILE, OF_LINK, OF_WAY, Priority, WayParams,
+};
+use super::link::{LinkConfig, Wanted};
 use super::on_exit::OnExit;
 use super::scrape::{Address, Metrics};
-use crate::failure::Failure;
+use super::source::{Config, Source};
 
 /// What such a file is.
 const FILE: File =
     File { kind: "a gate's file", least: "one [[link]] with in, out, rate and queue" };
-
-params! {
-    /// A managed direction's quantities.
-    pub struct WayParams {
-        /// The managed link's rate.
-        rate: Rate = Rate::from_bps(1), "", 1 ..= 1_000_000_000_000_000_u64;
-        /// How much may wait.
-        limit: Size = Size::Packets(1), "", 1 ..= 1_099_511_627_776_u64;
-        /// The usual length of a packet.
-        mean_packet: Bytes = Bytes::new(1000), "", 1 ..= 65_535;
-    }
-}
-
-params! {
-    /// A link's quantities.
-    pub struct LinkParams {
-        /// How long frames are under way.
-        delay: Span = Span::ZERO, "", 0 ..= 2_000_000_000_u64;
-        /// How long what waits may take to leave at the end.
-        drain: Span = DRAIN, "", 0 ..= 60_000_000_000_u64;
-        /// How long the capture may become.
-        record_limit: Bytes = Bytes::new(1), "", 1 ..= 1_000_000_000_000_000_u64;
-    }
-}
-
-params! {
-    /// A class's quantities.
-    pub struct ClassParams {
-        /// Its part of the link, in proportion to the others'.
-        weight: f64 = 1.0, "", 0.01 ..= 10_000.0;
-    }
-}
-
-/// Keys of the file itself.
-const OF_FILE: [&str; 4] = ["socket", "metrics", "metrics_public", "link"];
-/// Keys of every managed direction.
-const OF_WAY: [&str; 10] = [
-    "rate",
-    "limit",
-    "mean_packet",
-    "queue",
-    "flow_key",
-    "rehash",
-    "overhead",
-    "allow",
-    "class",
-    "offenders",
-];
-/// Keys that a link has besides.
-const OF_LINK: [&str; 10] =
-    ["name", "in", "out", "back", "delay", "busy", "drain", "on_exit", "record", "record_limit"];
-/// What a class may ask for.
-const OF_CLASS: [&str; 5] = ["name", "weight", "prefix", "dscp", "priority"];
-/// Names of classes for the mark that a firewall sets, which no packet socket shows.
-const MARKS: [&str; 4] = ["mark", "fwmark", "skb_mark", "connmark"];
-
-/// What gates are to do.
-#[derive(Clone, Debug)]
-pub struct Config {
-    /// The links.
-    pub links: Vec<LinkConfig>,
-    /// The file that says so; none for the command line.
-    pub source: Option<Source>,
-}
-
-/// A file that says what gates are to do, and what it says of all of them.
-#[derive(Clone, Debug)]
-pub struct Source {
-    /// Where it is.
-    pub path: PathBuf,
-    /// Where the socket is to be, if there is to be one.
-    pub socket: Option<Place>,
-    /// Where the figures are to be served, if they are.
-    pub metrics: Option<Metrics>,
-    /// Where both stand, or the beginning of the file.
-    places: [tidegate_lab::Place; 2],
-}
-
-impl Source {
-    /// Whether what gates that run cannot change is as in `old`.
-    ///
-    /// # Errors
-    /// What is not.
-    pub fn may_follow(&self, old: &Source) -> Result<(), Failure> {
-        let told = |of: &Source| {
-            [
-                of.socket.as_ref().map(Place::to_string),
-                of.metrics.map(|metrics| metrics.to_string()),
-            ]
-        };
-        let mut all = ["socket", "metrics"]
-            .into_iter()
-            .zip(&self.places)
-            .zip(told(self).into_iter().zip(told(old)));
-        let Some(((field, place), (now, _))) = all.find(|(_, (now, before))| now != before) else {
-            return Ok(());
-        };
-        let why = "cannot be otherwise while the gate runs; end it and start it anew".into();
-        let (place, field, value) = (place.clone(), field.into(), now.unwrap_or("none".into()));
-        Err(Failure::input(Problems::one(Problem { place, field, value, why })))
-    }
-}
 
 /// What the file `path` says.
 ///
@@ -415,7 +315,8 @@ impl Of<'_> {
                 self.0.only(&alone, "a [[class]]", &OF_CLASS);
                 continue;
             }
-            let why = "no such key: a firewall's mark is set after frames were taken from the interface and is not in \
+            let why = "no such key: a firewall's mark is set after frames were taken from the \
+                interface and is not in \
                        them; use `dscp`, or the `priority` in a VLAN tag";
             self.0.problem(entry.key_origin, &table.field(&entry.key), "", why);
         }
@@ -486,23 +387,6 @@ impl Of<'_> {
                 self.0.problem(node.origin, field, &cut(&error.text, 60), error.why);
                 None
             }
-        }
-    }
-}
-
-/// A priority in a VLAN tag.
-struct Priority(u8);
-
-impl std::str::FromStr for Priority {
-    type Err = UnitError;
-
-    fn from_str(text: &str) -> Result<Priority, UnitError> {
-        match text.parse::<u8>() {
-            Ok(priority @ 0..=7) => Ok(Priority(priority)),
-            _ => Err(UnitError {
-                text: text.into(),
-                why: "must be a whole number from 0 to 7".into(),
-            }),
         }
     }
 }

@@ -133,9 +133,10 @@ impl Args {
         if !self.flows {
             documents.iter_mut().for_each(|d| d.flows = None);
         }
-        match self.json {
-            true => experiment::json(&documents, Shape::List),
-            false => experiment::human(&documents, usize::MAX),
+        if self.json {
+            experiment::json(&documents, Shape::List)
+        } else {
+            experiment::human(&documents, usize::MAX)
         }
     }
 
@@ -183,7 +184,8 @@ impl Args {
             0 => {}
             _ if groups.iter().any(|group| group.name == BBR) => {}
             _ if !has(BBR)? => output::note(
-                "There is no group bbr: this kernel has no congestion control of that name, nor a module to load for it \
+                "There is no group bbr: this kernel has no congestion control of that name, nor a \
+                 module to load for it \
                  (tcp_bbr; zcat /proc/config.gz | grep TCP_CONG_BBR). --bbr 0 keeps this quiet.",
             ),
             count => groups.push(tcp(BBR, BBR, count)),
@@ -234,9 +236,13 @@ fn within(
     move |text| {
         let span: Span =
             text.parse().map_err(|error: tidegate::units::UnitError| error.to_string())?;
-        match (bounds[0]..=bounds[1]).contains(&span) {
-            true => Ok(span),
-            false => Err(format!("must lie in {least} to {most}")),
+        if (bounds[0]..=bounds[1]).contains(&span) {
+            Ok(span)
+        } else {
+            Err(format!(
+                "must lie in \
+            {least} to {most}"
+            ))
         }
     }
 }

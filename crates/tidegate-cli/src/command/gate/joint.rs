@@ -103,7 +103,8 @@ pub fn lines(
     let mut lines = vec![(
         "loaded",
         format!(
-            "a program at the ingress of {one} and {other} (clsact), which forwards when we do not; both promiscuous"
+            "a program at the ingress of {one} and {other} (clsact), which forwards when we do \
+             not; both promiscuous"
         ),
     )];
     if !preflight.leftovers.is_empty() {
@@ -194,7 +195,8 @@ impl Joint {
         match self.on_exit {
             OnExit::Close => self.fail_open.remove().map_err(Failure::runtime)?,
             OnExit::Open => pen.note(format!(
-                "the kernel goes on forwarding between {one} and {other}, unmanaged; this ends it:\n  \
+                "the kernel goes on forwarding between {one} and {other}, unmanaged; this ends \
+                 it:\n  \
                  tidegate gate --remove --in {one} --out {other}"
             )),
         }

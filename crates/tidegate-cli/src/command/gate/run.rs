@@ -22,7 +22,6 @@ use tidegate_gateway::watch::monitor::Monitor;
 use tidegate_gateway::watch::record::{Recorder, Recording};
 use tidegate_gateway::watch::sample::{Sampler, samples};
 
-use super::config::Source;
 use super::joint::Joint;
 use super::link::LinkConfig;
 use super::notes::{self, Links, Notes, Pen};
@@ -30,6 +29,7 @@ use super::ready::{Ended, Ready};
 use super::scrape::Metrics;
 use super::service::{Manager, Pulse};
 use super::signals;
+use super::source::Source;
 use super::view::{self, View};
 use super::watch::{Message, Requested, Running, Teller, Watch};
 use crate::failure::Failure;
@@ -236,7 +236,8 @@ fn join(links: &[Ready], gates: Vec<Live>) -> Result<Vec<Started>, Failure> {
         }
     }
     let started = joints.into_iter().zip(gates).map(|(mut joint, mut gate)| {
-        joint.take_over(|| gate.begin()); // what has arrived before that was nobody's or was forwarded by the kernel
+        // what has arrived before that was nobody's or was forwarded by the kernel
+        joint.take_over(|| gate.begin());
         Started { gate, joint }
     });
     Ok(started.collect())
@@ -334,7 +335,8 @@ fn move_frames(
             let names = [&link.settings.inner, &link.settings.outer];
             let (name, other) = (names[side as usize], names[1 - side as usize]);
             Err(Failure::Runtime(format!(
-                "{name} is gone, and with it the gate: it was deleted or moved to another network namespace, so that \
+                "{name} is gone, and with it the gate: it was deleted or moved to another network \
+                 namespace, so that \
                  nothing can pass between it and {other}"
             )))
         }

@@ -45,13 +45,13 @@ impl Metrics {
     /// # Errors
     /// They are not.
     pub fn new(address: Address, public: bool) -> Result<Metrics, ConfigError> {
-        match public || address.0.ip().is_loopback() {
-            true => Ok(Metrics { address }),
-            false => {
-                let why = "others can reach this address, and nobody is asked for a password there; take 127.0.0.1, or \
+        if public || address.0.ip().is_loopback() {
+            Ok(Metrics { address })
+        } else {
+            let why = "others can reach this address, and nobody is asked for a password \
+                    there; take 127.0.0.1, or \
                            say metrics_public (--metrics-public) if it is meant";
-                Err(ConfigError::new("metrics", address, why))
-            }
+            Err(ConfigError::new("metrics", address, why))
         }
     }
 
@@ -59,7 +59,10 @@ impl Metrics {
     fn warning(&self) -> Option<String> {
         let address = self.address;
         (!address.0.ip().is_loopback()).then(|| {
-            format!("warning: whoever reaches {address} can read how the gate is; nothing is encrypted, nobody asked")
+            format!(
+                "warning: whoever reaches {address} can read how the gate is; nothing is \
+                encrypted, nobody asked"
+            )
         })
     }
 

@@ -34,7 +34,8 @@ pub fn socket(path: &Path) -> Result<Socket, Failure> {
 }
 
 impl View {
-    /// Shows what comes to `monitor`: at `socket`, by `metrics`, and by `pen` with the link's name of
+    /// Shows what comes to `monitor`: at `socket`, by `metrics`, and by `pen` with the link's name
+    /// of
     /// `names`.
     ///
     /// # Errors

@@ -13,10 +13,10 @@ use tidegate_gateway::run::way::Secret;
 use tidegate_gateway::watch::monitor::Monitor;
 
 use super::account;
-use super::config::{Config, Source};
 use super::notes::Pen;
 use super::ready::Ready;
 use super::service::{Felt, Heart, Manager};
+use super::source::{Config, Source};
 use crate::failure::Failure;
 
 /// How many events may wait to be reported. Further ones are not reported.
@@ -87,8 +87,8 @@ impl Teller {
         self.to.send(message).is_ok()
     }
 
-    /// Reports an event, if few wait to be reported. What a gate needed before a change goes in any case: it
-    /// may be gigabytes, and to free them here would keep frames waiting.
+    /// Reports an event, if few wait to be reported. What a gate needed before a change goes in any
+    /// case: it may be gigabytes, and to free them here would keep frames waiting.
     pub fn event(&self, number: usize, event: Event) {
         if matches!(event, Event::Changed(..)) || self.untold.load(Relaxed) < EVENTS {
             self.untold.fetch_add(1, Relaxed);
@@ -222,16 +222,22 @@ impl Watch {
         let name = |side: Side| [&config.settings.inner, &config.settings.outer][side as usize];
         self.pen.of(&config.name).note(match event {
             Event::Status(span, account) => account::status(span, &account),
-            Event::Trouble(side, error) => format!("{}: {error}; frames for it are lost meanwhile", name(side)),
+            Event::Trouble(side, error) => format!(
+                "{}: {error}; frames for it are lost \
+                meanwhile",
+                name(side)
+            ),
             Event::Well(side) => format!("{}: well again", name(side)),
             Event::Altered(side, what) => format!("{}: {what}", name(side)),
             Event::Unfinished(side) => format!(
-                "{}: frames come with checksums that their sender left to hardware, and receivers will find them damaged; \
+                "{}: frames come with checksums that their sender left to hardware, and receivers \
+                 will find them damaged; \
                  turn that off at the sender: ethtool -K ITS_INTERFACE tx off",
                 name(side)
             ),
             Event::Lapsed(frames) => format!(
-                "we were stopped, and the kernel forwarded: {frames} frames that it has sent on were thrown away"
+                "we were stopped, and the kernel forwarded: {frames} frames that it has sent on \
+                 were thrown away"
             ),
             Event::Changed(superseded, held) => {
                 drop(superseded);

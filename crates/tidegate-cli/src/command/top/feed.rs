@@ -107,11 +107,10 @@ impl Feed {
 pub fn read(line: &str) -> Result<Snapshot, String> {
     let snapshot: Snapshot = serde_json::from_str(line)
         .map_err(|error| format!("what came from the socket is no snapshot we know: {error}"))?;
-    match snapshot.schema == SCHEMA {
-        true => Ok(snapshot),
-        false => {
-            Err(format!("the gate tells {}, and we know {SCHEMA}", human::plain(&snapshot.schema)))
-        }
+    if snapshot.schema == SCHEMA {
+        Ok(snapshot)
+    } else {
+        Err(format!("the gate tells {}, and we know {SCHEMA}", human::plain(&snapshot.schema)))
     }
 }
 

@@ -298,9 +298,10 @@ fn draw_past(frame: &mut Frame, area: Rect, past: &Past) {
 
 /// `text`, or as much of it as `width` columns take, with a sign that there is more.
 fn cut(text: &str, width: usize) -> String {
-    match text.chars().count() > width {
-        true => text.chars().take(width.saturating_sub(1)).chain(['…']).collect(),
-        false => text.into(),
+    if text.chars().count() > width {
+        text.chars().take(width.saturating_sub(1)).chain(['…']).collect()
+    } else {
+        text.into()
     }
 }
 

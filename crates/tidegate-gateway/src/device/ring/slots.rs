@@ -1,6 +1,7 @@
 //! The receive ring's memory: slots that belong to the kernel until it has put a frame into them,
 //! then to us.
-#![allow(unsafe_code)] // memory shared with the kernel: what each access is trusted with stands beside it
+// memory shared with the kernel: what each access is trusted with stands beside it
+#![allow(unsafe_code)]
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -191,10 +192,7 @@ unsafe fn frame<'a>(slot: NonNull<u8>, size: usize) -> Received<'a> {
     let bytes =
         unsafe { std::slice::from_raw_parts_mut(slot.as_ptr().add(start - TAG), TAG + kept) };
     let tagged = header.tp_status & libc::TP_STATUS_VLAN_VALID != 0 && kept >= ADDRESSES;
-    let (bytes, added) = match tagged {
-        true => (bytes, TAG),
-        false => (&mut bytes[TAG..], 0),
-    };
+    let (bytes, added) = if tagged { (bytes, TAG) } else { (&mut bytes[TAG..], 0) };
     if tagged {
         bytes.copy_within(TAG..TAG + ADDRESSES, 0);
         let tpid = match header.tp_status & libc::TP_STATUS_VLAN_TPID_VALID {

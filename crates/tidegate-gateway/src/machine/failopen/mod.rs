@@ -38,7 +38,8 @@ use attach::Place;
 use hold::Hold;
 
 /// How long the heartbeat stays fresh after it was renewed, of which [`GUARD`] is not ours: time
-/// for four of the [`BEAT`](crate::device::guard::BEAT)s, so that a busy machine does not make it lapse.
+/// for four of the [`BEAT`](crate::device::guard::BEAT)s, so that a busy machine does not make it
+/// lapse.
 pub const VALID: Span = Span::from_millis(300);
 /// How long before its end we call it stale ourselves.
 pub const GUARD: Span = Span::from_millis(100);
@@ -267,10 +268,7 @@ impl FailOpen {
         let old = self.gate.valid_until;
         let renewed = self.write(Gate { valid_until: until, ..self.gate });
         fence(Ordering::SeqCst);
-        match clock::now() + GUARD <= old && renewed.is_ok() {
-            true => Promise::Kept,
-            false => Promise::Lapsed,
-        }
+        if clock::now() + GUARD <= old && renewed.is_ok() { Promise::Kept } else { Promise::Lapsed }
     }
 
     /// Ends the heartbeat: from here on the kernel forwards.
@@ -297,10 +295,10 @@ impl FailOpen {
         let ours =
             |filter: &attach::Filter| filter.is_ours() && filter.program == Some(self.program);
         let [one, other] = self.gate.interfaces.map(|interface| {
-            match attach::filters(netlink, interface)?.iter().any(ours) {
-                true => Installed { interface, program: self.program, gate: self.gate }
-                    .take_away(netlink),
-                false => Ok(()),
+            if attach::filters(netlink, interface)?.iter().any(ours) {
+                Installed { interface, program: self.program, gate: self.gate }.take_away(netlink)
+            } else {
+                Ok(())
             }
         });
         opened.and(one).and(other)
@@ -475,9 +473,10 @@ fn told<E: std::error::Error + 'static>(what: &str) -> impl Fn(E) -> io::Error {
             told = format!("{told}: {error}");
             cause = error.source();
         }
-        match is_refusal(&error) {
-            true => io::Error::new(io::ErrorKind::PermissionDenied, told),
-            false => io::Error::other(told),
+        if is_refusal(&error) {
+            io::Error::new(io::ErrorKind::PermissionDenied, told)
+        } else {
+            io::Error::other(told)
         }
     }
 }

@@ -1,5 +1,10 @@
 use super::*;
+use crate::failure::Failure;
+use tidegate::Span;
 use tidegate_gateway::run::plan::Plan;
+use tidegate_gateway::watch::socket::Place;
+
+use super::super::link::DRAIN;
 
 /// The example of `docs/operate/settings.md`.
 fn example() -> &'static str {

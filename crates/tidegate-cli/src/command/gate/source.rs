@@ -1,0 +1,56 @@
+//! What a gate's file says, and what of it cannot change while gates run.
+use std::path::PathBuf;
+
+use tidegate_gateway::watch::socket::Place;
+use tidegate_lab::{Problem, Problems};
+
+use super::link::LinkConfig;
+use super::scrape::Metrics;
+use crate::failure::Failure;
+
+/// What gates are to do.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The links.
+    pub links: Vec<LinkConfig>,
+    /// The file that says so; none for the command line.
+    pub source: Option<Source>,
+}
+
+/// A file that says what gates are to do, and what it says of all of them.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Where the socket is to be, if there is to be one.
+    pub socket: Option<Place>,
+    /// Where the figures are to be served, if they are.
+    pub metrics: Option<Metrics>,
+    /// Where both stand, or the beginning of the file.
+    pub places: [tidegate_lab::Place; 2],
+}
+
+impl Source {
+    /// Whether what gates that run cannot change is as in `old`.
+    ///
+    /// # Errors
+    /// What is not.
+    pub fn may_follow(&self, old: &Source) -> Result<(), Failure> {
+        let told = |of: &Source| {
+            [
+                of.socket.as_ref().map(Place::to_string),
+                of.metrics.map(|metrics| metrics.to_string()),
+            ]
+        };
+        let mut all = ["socket", "metrics"]
+            .into_iter()
+            .zip(&self.places)
+            .zip(told(self).into_iter().zip(told(old)));
+        let Some(((field, place), (now, _))) = all.find(|(_, (now, before))| now != before) else {
+            return Ok(());
+        };
+        let why = "cannot be otherwise while the gate runs; end it and start it anew".into();
+        let (place, field, value) = (place.clone(), field.into(), now.unwrap_or("none".into()));
+        Err(Failure::input(Problems::one(Problem { place, field, value, why })))
+    }
+}
