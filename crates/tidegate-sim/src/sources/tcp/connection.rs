@@ -160,7 +160,7 @@ impl Connection {
 
     /// What the acknowledgement of everything below `ack` lets the timer learn; `una` is still as
     /// it was before it.
-    #[inline]
+    #[inline(always)]
     pub fn answer(&self, now: Time, ack: u32) -> Answer {
         let per_round = (self.max - self.una).div_ceil(self.window.step).max(1);
         Answer { now, ack, sent: self.answered, per_round }

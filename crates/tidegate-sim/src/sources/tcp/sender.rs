@@ -84,7 +84,7 @@ impl TcpSender {
     }
 
     /// An acknowledgement arrives.
-    #[inline]
+    #[inline(always)]
     pub fn on_ack(&mut self, now: Time, ack: &Arrival, dice: &mut Rng, out: &mut Vec<Output>) {
         let connection = &mut self.connection;
         connection.answered = ack.answers;
@@ -113,8 +113,9 @@ impl TcpSender {
     }
 }
 
-/// An acknowledgement arrives: the congestion control's counts, marks, losses, departures.
-#[inline(always)]
+/// An acknowledgement arrives: the congestion control's counts, marks, losses, departures. It is a
+/// function of its own for each recovery, so that the cache need not hold all of them.
+#[inline(never)]
 fn on_ack<R: LossRecovery>(
     recovery: &mut R,
     connection: &mut Connection,
