@@ -1,5 +1,5 @@
-//! What a sending end has whatever repairs its losses: sequence numbers, window, timer, handshake,
-//! marks and departures.
+//! The sending end of a connection without its loss recovery: sequence numbers, window, timer,
+//! handshake, marks and departures.
 use tidegate::{Rng, Time};
 
 use super::congestion::{Acked, Found, RateNews, Repair, Sending, Window};
@@ -11,6 +11,9 @@ use super::rto::{Answer, Rto};
 use super::rules::{MarkResponse, MarkedAck, RuleSet, TimeoutAfterCut};
 use super::{Handshake, Tcp};
 use crate::net::flight::flag;
+
+/// The end of data that have none.
+const ENDLESS: u32 = u32::MAX;
 
 /// A segment to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +41,7 @@ pub(super) enum Phase {
     Marked,
 }
 
-/// The sending end of one connection, but for the repair of losses.
+/// The sending end of one connection, except for the repair of losses.
 #[derive(Clone, Debug)]
 pub(super) struct Connection {
     /// The first segment not acknowledged.
@@ -79,7 +82,7 @@ impl Connection {
             una: 0,
             next: 0,
             max: 0,
-            end: tcp.data.map_or(u32::MAX, |n| n.saturating_add(opening.first_data())),
+            end: tcp.data.map_or(ENDLESS, |n| n.saturating_add(opening.first_data())),
             recover: 0,
             phase: Phase::Undisturbed,
             window: Window::new(tcp, rules, cwnd),
@@ -96,7 +99,7 @@ impl Connection {
         }
     }
 
-    /// What an acknowledgement of new data says.
+    /// Describes an acknowledgement of new data to the congestion control.
     #[inline]
     pub fn acked(&self, now: Time, ack: u32, echo: bool) -> Acked {
         let (rtt, sent, next) = (self.rto.smooth, self.answered, self.next.max(ack));
@@ -122,7 +125,7 @@ impl Connection {
         self.window.on_open(self.opening.initial_window(), acked);
     }
 
-    /// As [`advance`](Connection::advance), but leaves the window: what the acknowledgement says.
+    /// Does the same without growing the window. Returns what the acknowledgement says.
     #[inline(always)]
     pub fn accept(&mut self, now: Time, ack: u32, echo: bool) -> Acked {
         if self.window.inflation > 0 || self.phase == Phase::Recovery {
@@ -150,7 +153,7 @@ impl Connection {
         self.window.inflation = 0;
     }
 
-    /// A partial acknowledgement that leaves the window to the segments in flight.
+    /// A partial acknowledgement: recovery goes on, and the timer starts anew.
     #[inline]
     pub fn accept_in_part(&mut self, now: Time, ack: u32) {
         self.rto.acked_in_part(&self.answer(now, ack));
@@ -158,8 +161,7 @@ impl Connection {
         self.set_timer(now);
     }
 
-    /// What the acknowledgement of everything below `ack` lets the timer learn; `una` is still as
-    /// it was before it.
+    /// Describes an acknowledgement up to `ack` to the timer. It does not count in `una` yet.
     #[inline(always)]
     pub fn answer(&self, now: Time, ack: u32) -> Answer {
         let per_round = (self.max - self.una).div_ceil(self.window.step).max(1);
@@ -186,7 +188,7 @@ impl Connection {
         self.restart_timer(now);
     }
 
-    /// Something is sent again: the timer starts anew, and what was being timed is not any more.
+    /// A segment is sent again: the timer starts anew, and the running measurement is given up.
     pub fn restart_timer(&mut self, now: Time) {
         self.rto.abandon();
         self.set_timer(now);
@@ -277,8 +279,8 @@ impl Connection {
         self.max < self.end && self.max - self.una < self.window.most()
     }
 
-    /// Which lost segments are to be sent again: in recovery, and after a timeout as far as it
-    /// reaches.
+    /// Which lost segments are to be sent again. After a timeout these are all that were sent
+    /// before it.
     #[inline]
     pub fn repairs(&self) -> Repair {
         match self.phase {
@@ -288,8 +290,8 @@ impl Connection {
         }
     }
 
-    /// The congestion control's model of the path takes an acknowledgement in: it found `lost`
-    /// segments lost and left `flight` of `before` under way.
+    /// Gives a sample of the delivery rate to the congestion control. The acknowledgement showed
+    /// `lost` segments to be lost and left `flight` of `before` in flight.
     pub fn sample_rate(&mut self, now: Time, before: u32, flight: u32, lost: u32, dice: &mut Rng) {
         let repair = self.repairs();
         let Some(deliveries) = &mut self.deliveries else { return };

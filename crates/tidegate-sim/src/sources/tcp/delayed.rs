@@ -55,7 +55,7 @@ impl DelayedAck {
     /// A segment that left its sender at `born` has come at `at`, `marked` or not: whether its
     /// acknowledgement waits. The second segment in order does not let the first wait any
     /// longer; what is out of order, fills a gap, or says that marks have begun or ended is
-    /// told at once (RFC 5681 §4.2, RFC 8257 §3.2).
+    /// acknowledged at once (RFC 5681 §4.2, RFC 8257 §3.2).
     #[inline]
     pub fn arrived(&mut self, at: Time, born: u64, marked: bool, received: &Received) -> Wait {
         let first = self.waiting.map_or(born, |(born, _)| born);
@@ -74,9 +74,9 @@ impl DelayedAck {
         Wait::No { born: first }
     }
 
-    /// Of a receiver whose acknowledgements each tell of their own segments' marks: a segment that
-    /// is `marked` or not is about to come. If marks begin or end with it, what waits to be
-    /// acknowledged is so before, by itself: when that left its sender.
+    /// A segment, `marked` or not, is about to arrive at a receiver with exact mark feedback. If it
+    /// differs in that from the segment that waits, the latter is acknowledged first, by itself.
+    /// Returns when that one left its sender.
     pub fn release(&mut self, marked: bool) -> Option<u64> {
         self.waiting.take_if(|_| marked != self.marked).map(|(born, _)| born)
     }

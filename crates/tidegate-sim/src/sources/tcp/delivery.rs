@@ -95,7 +95,7 @@ pub(super) struct Sample {
     pub delivered: u32,
     /// How many had been when the segment was sent that the sample is of; `None` without one.
     pub prior: Option<u32>,
-    /// The delivery rate, if it can be told.
+    /// The delivery rate, if it can be measured.
     pub rate: Option<SegmentRate>,
     /// Whether the sender lacked data, so that the path may be faster.
     pub limited: bool,

@@ -71,10 +71,10 @@ pub enum Flavor {
     /// A partial acknowledgement retransmits the next hole and stays in recovery; only the first
     /// restarts the timer (RFC 6582, "impatient").
     NewReno,
-    /// The receiver tells what it holds beyond the first hole (RFC 2018), and the sender repairs
+    /// The receiver reports what it holds beyond the first hole (RFC 2018), and the sender repairs
     /// what is missing, with no more under way than the window (RFC 6675).
     Sack,
-    /// The same told by time, with probes of what nothing tells of (RACK-TLP, RFC 8985) and a
+    /// The same, with losses found by time, probes of a silent tail (RACK-TLP, RFC 8985) and a
     /// window that falls by proportional rate reduction (RFC 9937).
     Rack,
 }
@@ -224,7 +224,7 @@ impl Tcp {
         }
     }
 
-    /// A sender of `rate` that heeds neither loss nor mark, and tells losses by time; otherwise as
+    /// A sender of `rate` that heeds neither loss nor mark, and finds losses by time; otherwise as
     /// [`Tcp::reno`].
     pub fn unresponsive(rate: Rate) -> Tcp {
         let congestion = Congestion::Unresponsive(UnresponsiveParams { rate });

@@ -14,14 +14,14 @@ pub(crate) struct Receiver {
     /// A mark has come and is echoed until the sender says that it has reduced its window (RFC
     /// 3168 §6.1.3).
     echo: bool,
-    /// Each acknowledgement tells whether its own segment was marked, instead (RFC 8257 §3.2;
+    /// Each acknowledgement says whether its own segment was marked, instead (RFC 8257 §3.2;
     /// ns-1).
     exact: bool,
     /// Of a receiver that acknowledges selectively.
     recent: Option<Box<Recent>>,
 }
 
-/// What a selective acknowledgement tells of.
+/// What a selective acknowledgement reports.
 #[derive(Clone, Debug)]
 struct Recent {
     /// The blocks beyond what is in order, the one with the latest arrival first.
@@ -30,7 +30,7 @@ struct Recent {
     memory: usize,
 }
 
-/// How many blocks are remembered in the order of their latest arrivals. Three are told of; behind
+/// How many blocks are remembered in the order of their latest arrivals. Three are reported; behind
 /// these stand those that come up again when two of them grow together or are acknowledged. ns-2
 /// remembers only the three.
 const RECENT: usize = 32;
@@ -92,7 +92,7 @@ impl Receiver {
         Received { ack: self.next, new: self.next - before, in_order }
     }
 
-    /// Whether each acknowledgement tells of its own segments' marks only.
+    /// Whether each acknowledgement reports the marks of its own segments only.
     pub fn is_exact(&self) -> bool {
         self.exact
     }
@@ -113,7 +113,7 @@ impl Receiver {
     }
 
     /// The block with `seq` in it, if it lies beyond what is in order, is the latest; what is in
-    /// order is told no more.
+    /// order is not reported any more.
     fn remember(&mut self, seq: u32) {
         let latest =
             (seq > self.next).then(|| Block { from: self.run_down(seq), to: self.run_up(seq) });
@@ -133,7 +133,7 @@ impl Receiver {
         loop {
             let at = (seq & (self.room() - 1)) as usize;
             let held = (!(self.bits[at / 64] << (63 - at % 64))).leading_zeros();
-            // The segment expected next is not held, so that it ends there at the latest.
+            // The segment expected next is not held, so that the run ends there or before.
             if held <= at as u32 % 64 {
                 return seq + 1 - held;
             }

@@ -20,7 +20,7 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    /// How many blocks it tells of.
+    /// How many blocks it has.
     pub fn count(&self) -> u16 {
         self.blocks.iter().filter(|block| block.from < block.to).count() as u16
     }

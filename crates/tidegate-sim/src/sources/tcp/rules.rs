@@ -139,12 +139,12 @@ pub(super) enum MarkResponse {
     FirstOfRoundTrip,
 }
 
-/// What an acknowledgement that echoes a mark does besides.
+/// Whether an acknowledgement that echoes a mark also opens the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MarkedAck {
-    /// Nothing.
+    /// It does not.
     GrowsNothing,
-    /// It opens the window as any other.
+    /// It does, like any other.
     Grows,
 }
 
@@ -186,7 +186,7 @@ pub(super) enum RackStates {
     Linux,
 }
 
-/// The code that repairs losses told of by selective acknowledgements.
+/// The recovery that goes with selective acknowledgements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SackRecovery {
     /// RFC 6675.

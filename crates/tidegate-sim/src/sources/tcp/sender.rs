@@ -71,10 +71,7 @@ impl TcpSender {
     /// When the next of its timers expires.
     #[inline]
     pub fn alarm(&self) -> Time {
-        match &self.recovery {
-            Recovery::Rack(rack) => self.connection.timeout_at.min(rack.alarm_at()),
-            _ => self.connection.timeout_at,
-        }
+        self.connection.timeout_at.min(self.recovery.alarm_at())
     }
 
     /// The flow begins, or the burst that waited goes out.
@@ -103,13 +100,16 @@ impl TcpSender {
 
     /// The time of something other than the retransmission timer may have come: whether it has.
     pub fn look(&mut self, now: Time, dice: &mut Rng, out: &mut Vec<Output>) -> bool {
-        let Recovery::Rack(rack) = &mut self.recovery else { return false };
-        let (rack, connection) = (&mut **rack, &mut self.connection);
-        let alarm = rack.on_alarm(connection, now, out);
-        if alarm == Alarm::Fill {
-            fill(rack, connection, now, Burst::WINDOW, dice, out);
+        if self.recovery.alarm_at() > now {
+            return false;
         }
-        alarm != Alarm::None
+        let connection = &mut self.connection;
+        with_recovery!(&mut self.recovery, recovery => {
+            if recovery.on_alarm(connection, now, out) == Alarm::Fill {
+                fill(recovery, connection, now, Burst::WINDOW, dice, out);
+            }
+        });
+        true
     }
 }
 

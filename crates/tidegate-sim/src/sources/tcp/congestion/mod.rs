@@ -167,7 +167,7 @@ pub(super) enum Answers {
 pub(super) enum MarkFeedback {
     /// The receiver echoes until the sender answers (RFC 3168 §6.1.3).
     OncePerRound,
-    /// Each acknowledgement tells of its own segments (RFC 8257 §3.2); one a round trip is
+    /// Each acknowledgement reports its own segments (RFC 8257 §3.2); one a round trip is
     /// answered.
     Exact,
     /// The same, and the control itself answers all of them.
@@ -279,7 +279,7 @@ impl Loss {
 pub(super) struct RateNews {
     pub now: Time,
     pub sample: Sample,
-    /// The round-trip time, if it tells one.
+    /// The round-trip time, if it gives one.
     pub rtt: Option<Span>,
     /// How many segments it shows to be lost.
     pub lost: u32,
@@ -296,7 +296,7 @@ pub(super) struct RateNews {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Repair {
     Nothing,
-    /// A loss that acknowledgements told of: fast recovery.
+    /// A loss that acknowledgements have shown: fast recovery.
     Loss,
     /// Everything, since the timer expired.
     All,

@@ -10,7 +10,7 @@
 //! equilibrium.
 //!
 //! A window holds few packets, so that the price read in one round trip is a coarse one: with w
-//! packets none lies between 0 and −log_φ(1 − 1/w). What comes out on average is told by
+//! packets none lies between 0 and −log_φ(1 − 1/w). What comes out on average is read by
 //! [`RenoNum`](super::RenoNumParams) more evenly.
 use tidegate::Span;
 

@@ -49,8 +49,6 @@ pub(super) struct Ack<'a> {
 /// What came of an alarm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Alarm {
-    /// There was none.
-    None,
     /// It is dealt with.
     Done,
     /// Segments may leave now.
@@ -109,10 +107,9 @@ pub(super) trait LossRecovery {
         Time::MAX
     }
 
-    /// Such a time may have come.
-    #[inline]
+    /// Such a time has come.
     fn on_alarm(&mut self, _: &mut Connection, _now: Time, _: &mut Vec<Output>) -> Alarm {
-        Alarm::None
+        Alarm::Done
     }
 }
 
@@ -143,6 +140,18 @@ impl Recovery {
             (Flavor::Sack, SackRecovery::Rfc) => Recovery::Sack(Box::new(Sack::new(rules))),
             (Flavor::Sack, SackRecovery::Sack1) => Recovery::Sack1(Box::new(Sack1::new(rules))),
             (Flavor::Rack, _) => Recovery::Rack(Box::new(Rack::new(rules))),
+        }
+    }
+
+    /// When to look for losses or to probe without an acknowledgement; [`Time::MAX`] for never.
+    #[inline]
+    pub fn alarm_at(&self) -> Time {
+        match self {
+            Recovery::DuplicateAcks(recovery) => recovery.alarm_at(),
+            Recovery::Sack(recovery) => recovery.alarm_at(),
+            Recovery::Rack(recovery) => recovery.alarm_at(),
+            Recovery::Sack1(recovery) => recovery.alarm_at(),
+            Recovery::Ns2Vegas(recovery) => recovery.alarm_at(),
         }
     }
 }

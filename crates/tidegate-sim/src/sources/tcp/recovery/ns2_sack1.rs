@@ -2,8 +2,8 @@
 //!
 //! In recovery what is under way is counted, not worked out: every acknowledgement takes one off, a
 //! partial one two, every segment sent puts one on. Whatever is missing below a segment that the
-//! receiver holds is sent again, however few it holds beyond. After a timeout all that it has told
-//! is forgotten and everything is sent again. Its duplicates do not count before new data are
+//! receiver holds is sent again, however few it holds beyond. After a timeout all its reports
+//! are forgotten and everything is sent again. Its duplicates do not count before new data are
 //! acknowledged.
 use tidegate::Time;
 
@@ -39,7 +39,7 @@ impl Sack1 {
         Sack1 { board: Scoreboard::default(), stage: Stage::Open, duplicates: 0, limited_transmit }
     }
 
-    /// All that the receiver has told is forgotten; everything below `una` is acknowledged.
+    /// All reports of the receiver are forgotten; everything below `una` is acknowledged.
     fn forget(&mut self, una: u32, stage: Stage) {
         self.board.forget(una);
         self.stage = stage;

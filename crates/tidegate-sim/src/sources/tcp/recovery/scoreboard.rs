@@ -28,7 +28,7 @@ pub(super) struct Scoreboard {
     /// What the receiver does not hold below this has been sent again (one past the RFC's
     /// HighRxt); at least `una`.
     resent: u32,
-    /// The greatest numbers that the receiver has told of, in falling order; 0 for none.
+    /// The greatest numbers that the receiver has reported, in falling order; 0 for none.
     top: [u32; EVIDENCE],
     /// How many segments acknowledgements have shown to be lost, in all.
     pub found_lost: u32,
@@ -63,7 +63,7 @@ impl Scoreboard {
         self.update_telling(report, |_| {})
     }
 
-    /// The same; each segment that has arrived and was not known to have is told to `arrived`.
+    /// The same; calls `arrived` for each segment that is now known to have arrived.
     #[inline]
     pub fn update_telling(&mut self, report: &Report, mut arrived: impl FnMut(u32)) -> u32 {
         self.advance(report.ack, &mut arrived);
@@ -185,7 +185,7 @@ impl Scoreboard {
         self.held_below = 0;
     }
 
-    /// All that the receiver has told is forgotten; everything below `una` is acknowledged.
+    /// All reports of the receiver are forgotten; everything below `una` is acknowledged.
     pub fn forget(&mut self, una: u32) {
         if self.held > 0 {
             self.bits.fill(0);

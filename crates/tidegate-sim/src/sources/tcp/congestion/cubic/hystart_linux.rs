@@ -3,7 +3,7 @@
 //! begin to grow.
 use super::Acked;
 
-/// Smaller windows are not looked at, in segments.
+/// The least window that is checked, in segments.
 const LEAST_WINDOW: u32 = 16;
 /// Acknowledgements no further apart belong to one train.
 const TRAIN_GAP: u64 = 2_000_000;

@@ -37,7 +37,7 @@ tidegate::params! {
 
 /// The least window, in segments.
 const LEAST: f64 = 2.0;
-/// How many acknowledgements after a repair are looked at for another hole.
+/// How many acknowledgements after a repair are checked for another hole.
 const WORRIED: u32 = 2;
 
 /// Vegas at work; times in nanoseconds.
@@ -70,7 +70,7 @@ pub(super) struct Vegas {
     left: f64,
     fine: FineTimeout,
     log: Log,
-    /// How many acknowledgements are still looked at for another hole.
+    /// How many more acknowledgements are checked for another hole.
     worried: u32,
 }
 
@@ -231,7 +231,7 @@ impl CongestionControl for Vegas {
         self.log.on_sent(sending);
     }
 
-    /// Its round trip tells nothing of the path of data: a SYN is short.
+    /// Its round trip says nothing of the path of data: a SYN is short.
     fn on_open(&mut self, ack: &Acked) -> SynAck {
         if self.syn_ack == SynAck::OpensOnly {
             self.fine.begin(nanos(ack.now, self.began));

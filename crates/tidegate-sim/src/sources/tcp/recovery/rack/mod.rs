@@ -1,5 +1,5 @@
-//! Recovery by RACK-TLP (RFC 8985): losses told by time, probes for what nothing tells of, and a
-//! window that falls by proportional rate reduction (RFC 9937), as in Linux.
+//! Recovery by RACK-TLP (RFC 8985): losses found by time, probes where no
+//! acknowledgement comes, and a window that falls by proportional rate reduction (RFC 9937), as in Linux.
 use tidegate::{Span, Time};
 
 use super::{Ack, Alarm, Burst, LossRecovery};
@@ -79,8 +79,7 @@ impl Rack {
         }
     }
 
-    /// Looks for losses, of which the first begins a recovery, and lets the window of a recovery
-    /// follow what has arrived.
+    /// Looks for losses. The first begins a recovery, whose window then follows what has arrived.
     fn find_losses(&mut self, connection: &mut Connection, now: Time, news: u32, advanced: bool) {
         let repairing = connection.repairs() != Repair::Nothing;
         let again = self.segments.again();
@@ -288,9 +287,6 @@ impl LossRecovery for Rack {
         if self.reorder_at <= now {
             self.find_losses(connection, now, 0, false);
             return Alarm::Fill;
-        }
-        if self.probe_at > now {
-            return Alarm::None;
         }
         self.probe_at = Time::MAX;
         if connection.una < connection.max {
