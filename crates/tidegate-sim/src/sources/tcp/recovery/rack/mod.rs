@@ -1,5 +1,7 @@
-//! Recovery by RACK-TLP (RFC 8985): losses found by time, probes where no
-//! acknowledgement comes, and a window that falls by proportional rate reduction (RFC 9937), as in Linux.
+//! Recovery by RACK-TLP (RFC 8985), as in Linux.
+//!
+//! Losses are found by time, and probes go out where no acknowledgement comes. The window falls by
+//! proportional rate reduction (RFC 9937).
 use tidegate::{Span, Time};
 
 use super::{Ack, Alarm, Burst, LossRecovery};
