@@ -143,3 +143,46 @@ to = "b"
     );
     assert_eq!(result.aggregate.fair_deviation, None, "one flow crosses it");
 }
+
+/// `count` flows of `source` and a flood, through a queue of eight packets.
+fn crowded(count: u32, source: &str, flood: &str) -> Document {
+    document(&format!(
+        "[run]\nduration = \"12 s\"\nwarmup = \"2 s\"\nseeds = 1\nrate_window = \"500 ms\"\n\
+         [network]\nrate = \"2 Mbit/s\"\nlimit = \"8 packets\"\n\
+         [[group]]\nname = \"g\"\ncount = {count}\n{source}\n\
+         [[group]]\nname = \"flood\"\nsource = \"cbr\"\nrate = \"{flood}\"\n"
+    ))
+}
+
+#[test]
+fn synchrony_and_starvation_of_a_group_are_the_means_over_its_flows() {
+    let document = crowded(6, "source = \"newreno\"", "2.2 Mbit/s");
+    let flows = document.flows.as_ref().unwrap();
+    let own = || flows.iter().filter(|flow| flow.group.as_deref() == Some("g"));
+    let group = &document.groups[0];
+    let over = |of: fn(&tidegate_report::Flow) -> Option<Figure>| {
+        own().map(|flow| mean(of(flow))).sum::<f64>() / own().count() as f64
+    };
+    near(mean(group.loss_synchronization), over(|f| f.loss_synchronization), "synchrony");
+    near(mean(group.starved_time), over(|f| f.starved_time), "starved time");
+    // An event has at least one of six flows in it.
+    assert!((1.0 / 6.0..1.0).contains(&mean(group.loss_synchronization)));
+    assert!((0.05..1.0).contains(&mean(group.starved_time)), "{:?}", group.starved_time);
+}
+
+#[test]
+fn edges_of_synchrony_and_starvation() {
+    // Of one flow every event is its own, which says nothing.
+    let one = crowded(1, "source = \"newreno\"", "2.2 Mbit/s");
+    assert!(one.groups.iter().all(|group| group.loss_synchronization.is_none()));
+    assert!(mean(one.groups[1].starved_time) == 0.0, "a flood does not starve");
+    // Without losses there is no event.
+    let calm = crowded(2, "source = \"cbr\"\nrate = \"100 kbit/s\"", "100 kbit/s");
+    assert_eq!(calm.groups[0].loss_synchronization, None);
+    assert_eq!(mean(calm.groups[0].starved_time), 0.0);
+    // Who is silent by himself does not starve, nor is he well.
+    let talk = crowded(3, "source = \"on_off\"\nrate = \"300 kbit/s\"", "2.2 Mbit/s");
+    assert_eq!(talk.groups[0].starved_time, None);
+    let late = crowded(3, "source = \"newreno\"\nstart = \"3 s\"", "100 kbit/s");
+    assert_eq!(late.groups[0].starved_time, None);
+}

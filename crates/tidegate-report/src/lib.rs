@@ -9,16 +9,22 @@ pub mod figure;
 pub mod html;
 pub mod human;
 pub mod interval;
+mod metric;
+pub mod metrics;
 pub mod overload;
 pub mod papers;
+mod parts;
+pub mod pool;
 pub mod result;
 pub mod series;
 pub mod table;
 
 pub use figure::Figure;
+pub use metric::{Metric, Pool};
+pub use metrics::{Flow, FlowSample, Group, GroupSample};
 pub use overload::Overload;
+pub use parts::{Conduct, Counts, Delay, Gaps, OverFlows, PerFlow};
 pub use result::{
-    Aggregate, Bottleneck, Conduct, Counts, Delay, Document, Flow, Gaps, Group, Link, OverFlows,
-    PerFlow, Queue, SCHEMA, SchemaName, Source, Unsettled,
+    Aggregate, Bottleneck, Document, Link, Queue, SCHEMA, SchemaName, Source, Unsettled,
 };
 pub use series::{Line, Quantity, Series};

@@ -50,8 +50,8 @@ pub use measure::histogram::Histogram;
 #[doc(hidden)]
 pub use measure::meters::Trace;
 pub use measure::outcome::{
-    Completions, Count, Counters, Delays, FlowOutcome, GaugeSeries, GroupOutcome, LinkOutcome,
-    Outcome, Plan, QueueSeries,
+    Completions, Count, Counters, Delays, FlowOutcome, GaugeSeries, GroupOutcome, LOSS_EVENT,
+    LinkOutcome, Outcome, Plan, QueueSeries,
 };
 pub use measure::spread::Spread;
 pub use net::network::{Flow, FlowId, GroupId, LinkId, LinkSpec, MOST, Network, NodeId};

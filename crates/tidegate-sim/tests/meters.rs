@@ -1,17 +1,19 @@
 //! The meters against the same figures worked out by brute force from a list of every packet sent,
 //! delivered and dropped.
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use tidegate::{Bytes, Link, Prob, Rate, Rng, Seed, Size, Span, Time, catalog};
 use tidegate_sim::{
-    Cbr, Delay, Flow, GroupId, Network, NodeId, Outcome, Plan, Simulation, Source, Spread, Tcp,
-    Trace,
+    Cbr, Delay, Flow, GroupId, LOSS_EVENT, Network, NodeId, Outcome, Plan, Simulation, Source,
+    Spread, Tcp, Trace,
 };
 
 const WARMUP: u64 = 1_000_000_000;
 const END: u64 = 9_000_000_000;
 const TAU: u64 = 250_000_000;
 const STEP: u64 = 400_000_000;
+/// The flows' rates in bit/s below which they starve; of the last it is not known.
+const STARVED: [f64; 3] = [1.62e6, 0.43e6, 0.0];
 
 fn plan() -> Plan {
     Plan {
@@ -51,6 +53,7 @@ fn two_queues() -> (Outcome, Trace) {
     network.flow(flow(through, a, c, cbr(2.3, 1000, 0.9)));
     network.flow(flow(through, a, c, cbr(0.6, 500, 0.5)));
     network.flow(flow(cross, a, b, cbr(1.7, 1200, 1.0)));
+    network.starve_below(STARVED.to_vec());
     Simulation::new(network, plan(), Seed::new(4)).unwrap().finish_traced()
 }
 
@@ -123,6 +126,58 @@ fn gaps_between_drops() {
     for (f, flow) in (0..).zip(&outcome.flows) {
         let of = |flow: u32| flow == f;
         is_spread_of(&flow.drop_gaps, &[gaps(&of, 0), gaps(&of, 1)].concat(), "a flow's drops");
+    }
+}
+
+/// The congestion events of a group as lists of flows: each begins with a drop while none is on.
+fn loss_events(outcome: &Outcome, trace: &Trace, group: usize, link: u32) -> Vec<BTreeSet<u32>> {
+    let of = |flow: u32| outcome.flows[flow as usize].group.index() == group;
+    let mut events: Vec<(u64, BTreeSet<u32>)> = vec![];
+    for &(at, _, flow, _) in trace.dropped.iter().filter(|d| counts(d.0) && d.1 == link && of(d.2))
+    {
+        match events.last_mut() {
+            Some((begin, flows)) if at - *begin < LOSS_EVENT.as_nanos() => {
+                flows.insert(flow);
+            }
+            _ => events.push((at, BTreeSet::from([flow]))),
+        }
+    }
+    events.into_iter().map(|(_, flows)| flows).collect()
+}
+
+#[test]
+fn congestion_events_and_who_loses_in_them() {
+    let (outcome, trace) = two_queues();
+    let mut together = 0;
+    for (g, group) in outcome.groups.iter().enumerate() {
+        let all: Vec<_> =
+            [0, 1].into_iter().flat_map(|link| loss_events(&outcome, &trace, g, link)).collect();
+        assert_eq!(group.loss_events, all.len() as u64, "{}", group.name);
+        together += all.iter().filter(|flows| flows.len() > 1).count();
+        for (f, flow) in (0..).zip(&outcome.flows).filter(|(_, flow)| flow.group.index() == g) {
+            let lost = all.iter().filter(|flows| flows.contains(&f)).count();
+            assert_eq!(flow.loss_events as usize, lost, "flow {f}");
+        }
+    }
+    assert!(together > 20, "both flows lose in {together} events: too few to tell anything");
+}
+
+#[test]
+fn windows_in_which_a_flow_starves() {
+    let (outcome, trace) = two_queues();
+    for ((f, flow), least) in (0..).zip(&outcome.flows).zip(STARVED) {
+        // Of these sources everything that is delivered is new.
+        let mut windows = vec![0u64; ((END - WARMUP) / TAU) as usize];
+        for &(at, _, _, len) in trace.delivered.iter().filter(|s| s.1 == f && counts(s.0)) {
+            windows[((at - WARMUP) / TAU) as usize] += len as u64;
+        }
+        let rate = |bytes: u64| bytes as f64 * 8.0 / (TAU as f64 / 1e9);
+        let starved = windows.iter().filter(|bytes| rate(**bytes) < least).count();
+        assert_eq!(flow.starved, (least > 0.0).then_some(starved as u64), "flow {f}");
+        assert!(
+            least == 0.0 || (2..30).contains(&starved),
+            "flow {f}: {starved} tell nothing, {windows:?}"
+        );
     }
 }
 

@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 
 use tidegate::{Bytes, Rate, Rng, Seed, Size, Span, Time};
 use tidegate_packet::{Ends, FlowHasher};
+use tidegate_report::fair::STARVED;
 use tidegate_sim::sources::Period;
 
 use self::calls::Calls;
@@ -198,6 +199,18 @@ impl Plan {
             })
             .collect();
         max_min(&capacity, &claims)
+    }
+
+    /// The goodput of each flow, in bit/s, below which it starves, its fair share being in
+    /// `shares`; 0 where it may be silent by itself within the measured time.
+    pub fn starved_below(&self, scenario: &Scenario, shares: &[f64]) -> Vec<f64> {
+        let (from, to) = (Time::ZERO + scenario.run.warmup, Time::ZERO + scenario.run.duration);
+        let below = |(flow, share): (&Flow, &f64)| {
+            let sends = scenario.groups[flow.group as usize].source.always_sends();
+            let throughout = flow.start <= from && flow.stop >= to && flow.data.is_none();
+            if sends && throughout { STARVED * share } else { 0.0 }
+        };
+        self.flows.iter().zip(shares).map(below).collect()
     }
 }
 

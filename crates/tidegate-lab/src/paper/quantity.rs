@@ -17,6 +17,7 @@
 //! | `rate cov mean GROUP`, `rate cov sd GROUP` | of each flow's throughput over windows: mean and deviation over flows |
 //! | `least flow GROUP`, `greatest flow GROUP` | throughput of its least or greatest flow |
 //! | `flows of GROUP below 20 %` | how many get less than that part of C/n, n being all flows |
+//! | `loss synchronization GROUP`, `starved time GROUP` | any other metric of a group that is declared as a ratio, by its name |
 //! | `gauge NAME mean`, `gauge NAME rmse 600`, either with a time | the queue's inner state; its root mean square error |
 //! | `misclassified(levels 2, bins 23, floods 4)` and the like | a closed form (`closed.rs`) |
 //! | `elsewhere: WHAT` | what no simulation tells, in any unit |
@@ -25,7 +26,7 @@ mod words;
 use std::fmt;
 use std::str::FromStr;
 
-use tidegate_report::{Document, Figure, Group, Line, Quantity as Shown, fair};
+use tidegate_report::{Document, Figure, Group, Line, Metric, Quantity as Shown, fair};
 
 use super::cell::Replication;
 use super::closed::Closed;
@@ -56,6 +57,7 @@ enum What {
     RateCov(Moment, String),
     End(Extreme, String),
     Below(String, f64),
+    Declared(&'static Metric, String),
     Gauge(String, Reduce, Window),
     Closed(Closed),
     Elsewhere,
@@ -133,7 +135,8 @@ impl Quantity {
             | What::LossRatioOver(_)
             | What::MarkRatio(_)
             | What::Jain(_)
-            | What::ClassJain(_) => Dimension::Ratio,
+            | What::ClassJain(_)
+            | What::Declared(..) => Dimension::Ratio,
             What::Ratio(..) | What::LossRatioChange(..) => Dimension::Ratio,
             What::Whole(Whole::Deviation | Whole::Utilization) => Dimension::Ratio,
             What::DropGapCov(_) | What::RateCov(..) => Dimension::Ratio,
@@ -177,7 +180,10 @@ impl Quantity {
             | What::MarkRatio(who)
             | What::Jain(who)
             | What::DropGapCov(who) => who.group(),
-            What::RateCov(_, group) | What::End(_, group) | What::Below(group, _) => Some(group),
+            What::RateCov(_, group)
+            | What::End(_, group)
+            | What::Below(group, _)
+            | What::Declared(_, group) => Some(group),
             _ => None,
         }
     }
@@ -269,6 +275,7 @@ impl Quantity {
             What::End(Extreme::Least, _) => mean(groups.first()?.per_flow.min),
             What::End(Extreme::Greatest, _) => mean(groups.first()?.per_flow.max),
             What::Below(group, share) => below(document, group, *share),
+            What::Declared(metric, _) => mean(groups.first()?.figure(metric.name)),
             What::Gauge(name, how, window) => {
                 reduce(replication, Shown::Gauge, Some(name), *how, *window)
             }
@@ -396,84 +403,4 @@ impl FromStr for Quantity {
 }
 
 #[cfg(test)]
-mod tests {
-    use tidegate_report::Series;
-
-    use super::*;
-
-    fn group(name: &str, count: u64, bps: f64) -> Group {
-        let figure = Figure::exact(bps);
-        let fair = Figure::exact(1e6 * count as f64);
-        Group {
-            name: name.into(),
-            count,
-            throughput_bps: figure,
-            fair_share_bps: fair,
-            ..Group::default()
-        }
-    }
-
-    fn replication() -> Replication {
-        let document = Document {
-            groups: vec![group("tcp", 4, 3e6), group("udp", 1, 2e6)],
-            ..Document::default()
-        };
-        let lines = vec![
-            Line::new(Shown::Throughput, "udp", "bit/s", [1e6, 2e6, 4e6, 9e6]),
-            Line::new(Shown::Gauge, "flows", "", [f64::NAN, 4.0, 6.0, 9.0]),
-        ];
-        Replication {
-            document,
-            series: Some(Series { seed: None, time_s: vec![1.0, 2.0, 3.0, 4.0], lines }),
-        }
-    }
-
-    fn value(quantity: &str, unit: &str) -> Option<f64> {
-        quantity.parse::<Quantity>().unwrap().value(&replication(), unit.parse().unwrap())
-    }
-
-    #[test]
-    fn rates_in_their_units() {
-        assert_eq!(value("throughput udp", "Mbit/s"), Some(2.0));
-        assert_eq!(value("throughput total", "Mbit/s"), Some(5.0));
-        assert_eq!(value("throughput tcp", "kbit/s each"), Some(750.0));
-        assert_eq!(value("throughput tcp", "% of fair share"), Some(75.0));
-        assert_eq!(value("throughput udp over tcp", ""), Some(2.0 / 0.75));
-        assert_eq!(value("loss tcp", "Mbit/s"), None, "what was not measured is not zero");
-        assert_eq!(value("throughput udp 1 s..3 s", "Mbit/s"), Some(3.0));
-    }
-
-    #[test]
-    fn state_over_time() {
-        assert_eq!(value("gauge flows mean", "flows"), Some(19.0 / 3.0));
-        assert_eq!(value("gauge flows mean 0 s..3 s", "flows"), Some(5.0));
-        assert_eq!(value("gauge flows rmse 5 0 s..3 s", "flows"), Some(1.0));
-        assert_eq!(value("gauge nobody mean", "flows"), None);
-    }
-
-    #[test]
-    fn class_means_weighted_by_count() {
-        // Table 2 of the Purge paper, BLACK at 100 flows: its classes' means give its index.
-        let groups = [
-            group("a", 85, 85.0 * 82.944),
-            group("b", 12, 12.0 * 105.472),
-            group("c", 3, 3.0 * 112.64),
-        ];
-        assert!((class_jain(&groups, Rate::Throughput).unwrap() - 0.9902).abs() < 5e-5);
-    }
-
-    #[test]
-    fn what_is_no_quantity_says_what_would_be() {
-        for (text, why) in [
-            ("troughput tcp", "no such quantity"),
-            ("gauge flows rmse x", "must be the number that is true"),
-            ("jain total 1 s..2 s", "can be of a time"),
-            ("throughput udp 3 s..1 s", "rising"),
-            ("misclasified(levels 2)", "misclassified"),
-            ("", "no such quantity"),
-        ] {
-            let error = text.parse::<Quantity>().unwrap_err();
-            assert!(error.contains(why), "{text}: {error}");
-        }
-    }
-}
+mod tests;

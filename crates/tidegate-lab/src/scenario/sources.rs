@@ -10,7 +10,7 @@ use super::arrivals::Arrivals;
 use super::connection::Connection;
 use super::drawn::Drawn;
 use super::periods::Periods;
-use super::tcp::{Switch, Tcp};
+use super::tcp::{Data, Switch, Tcp};
 
 /// What a flow sends.
 #[derive(Clone, Debug, PartialEq)]
@@ -272,6 +272,15 @@ impl Source {
         match self {
             Source::Tcp(c) | Source::Finite(c) | Source::Web(_, c) => c.rate().is_none(),
             Source::Tfrc(_) => true,
+            _ => false,
+        }
+    }
+
+    /// Whether it always has something to send while it is active.
+    pub fn always_sends(&self) -> bool {
+        match self {
+            Source::Tcp(c) => c.tcp.data == Data::Endless,
+            Source::Tfrc(_) | Source::Cbr(_) => true,
             _ => false,
         }
     }

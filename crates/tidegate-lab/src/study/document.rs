@@ -5,12 +5,12 @@ use tidegate::catalog::AnyConfig;
 use tidegate_packet::FlowKey;
 use tidegate_report as report;
 use tidegate_report::{
-    Aggregate, Bottleneck, Conduct, Counts, Document, Figure, OverFlows, PerFlow, Queue,
+    Aggregate, Bottleneck, Conduct, Counts, Document, Figure, GroupSample, Queue,
 };
 
 use super::configs::values;
 use super::job::Job;
-use super::sample::{Delays, FlowSample, Gaps, GroupSample, LinkSample, Rates, Sample};
+use super::sample::{Delays, Gaps, LinkSample, OfFlow, Sample};
 use super::settled;
 use super::stats::{figure, figure_of_some, part, rare, skewed};
 use crate::spec::QueueSpec;
@@ -126,70 +126,34 @@ fn gaps(samples: impl Iterator<Item = Gaps> + Clone) -> report::Gaps {
 
 fn group(job: &Job, index: usize, samples: &[Sample]) -> report::Group {
     let group = &job.scenario.groups[index];
-    let of = || samples.iter().map(|s| &s.groups[index]);
-    let nth = |i: usize| figure_of_some(of().map(|g: &GroupSample| g.per_flow[i]));
-    let r = Figures::new(of().map(|g| &g.rates));
+    let of = || samples.iter().map(|s| &s.groups[index].metrics);
     let heeds = group.source.heeds_loss();
-    let received = |rates: &Rates| if heeds { rates.goodput } else { rates.throughput };
-    let shares = of().map(|g| received(&g.rates) / g.rates.fair_share);
-    let users = of().map(|g| g.users).max().filter(|users| *users != group.count as usize);
+    let share = |g: &GroupSample| {
+        Some(if heeds { g.goodput_bps } else { g.throughput_bps }? / g.fair_share_bps?)
+    };
+    let users = samples.iter().map(|s| s.groups[index].users).max();
     report::Group {
         name: group.name.clone(),
         count: group.count as u64,
-        throughput_bps: r.throughput,
-        goodput_bps: r.goodput,
-        loss_ratio: r.loss_ratio,
-        loss_bps: r.loss,
-        mark_ratio: r.mark_ratio,
-        per_flow: PerFlow { mean: nth(0), min: nth(1), max: nth(2) },
-        jain: jain(of().map(|g| g.jain)),
-        fair_share_bps: r.fair_share,
-        offered_bps: r.offered,
-        delay_ms: r.delay,
         conduct: Some(if heeds { Conduct::Responsive } else { Conduct::Unresponsive }),
-        one_way_ms: delay(of().map(|g| g.one_way)),
-        rtt_ms: delay(of().map(|g| g.round_trip)),
-        retransmitted_bytes: r.retransmitted,
-        drop_gap_ms: r.drop_gaps,
-        rate_cov: OverFlows {
-            mean: figure_of_some(of().map(|g| g.rate_cov[0])),
-            sd: figure_of_some(of().map(|g| g.rate_cov[1])),
-        },
-        completions: figure(of().map(|g| g.completions)),
-        completion_ms: delay(of().map(|g| g.completion)),
-        worst_share: skewed(of().map(|g| Some(g.worst?.share))).map(rare),
-        user_count: users.map(|users| users as u64),
-        starved: figure_of_some(of().map(|g| Some(g.worst?.starved as f64))).map(rare),
+        user_count: users.filter(|users| *users != group.count as usize).map(|users| users as u64),
         // A share that is no number belongs to a group without a fair share, and then none is one.
-        share_by_seed: shares.filter(|share| share.is_finite()).collect(),
-        packets: Some(total(of().map(|g| g.counts))),
+        share_by_seed: of().filter_map(share).filter(|share| share.is_finite()).collect(),
+        ..report::Group::pooled(of())
     }
 }
 
 fn flows(job: &Job, samples: &[Sample]) -> Vec<report::Flow> {
     let Some(first) = samples.first() else { return vec![] };
     let mut within = vec![0u32; job.scenario.groups.len()];
-    let flow = |(index, f): (usize, &FlowSample)| {
+    let flow = |(index, f): (usize, &OfFlow)| {
         let group = &job.scenario.groups[f.group].name;
         within[f.group] += 1;
-        let of = || samples.iter().map(move |s| &s.flows[index]);
-        let r = Figures::new(of().map(|f| &f.rates));
         report::Flow {
             index: index as u64,
             label: format!("{group} {}", within[f.group]),
             group: Some(group.clone()),
-            throughput_bps: r.throughput,
-            goodput_bps: r.goodput,
-            loss_ratio: r.loss_ratio,
-            mark_ratio: r.mark_ratio,
-            delay_ms: r.delay,
-            fair_share_bps: r.fair_share,
-            offered_bps: r.offered,
-            retransmitted_bytes: r.retransmitted,
-            drop_gap_ms: r.drop_gaps,
-            rate_cov: figure_of_some(of().map(|f| f.rate_cov)),
-            packets: Some(total(of().map(|f| f.packets))),
-            bytes: Some(total(of().map(|f| f.bytes))),
+            ..report::Flow::pooled(samples.iter().map(|s| &s.flows[index].metrics))
         }
     };
     first.flows.iter().enumerate().map(flow).collect()
@@ -202,37 +166,4 @@ fn total(counts: impl Iterator<Item = Counts>) -> Counts {
         dropped: a.dropped + b.dropped,
         marked: a.marked + b.marked,
     })
-}
-
-/// [`Rates`] over replications.
-struct Figures {
-    throughput: Option<Figure>,
-    goodput: Option<Figure>,
-    offered: Option<Figure>,
-    fair_share: Option<Figure>,
-    loss: Option<Figure>,
-    loss_ratio: Option<Figure>,
-    mark_ratio: Option<Figure>,
-    delay: report::Delay,
-    retransmitted: Option<Figure>,
-    drop_gaps: report::Gaps,
-}
-
-impl Figures {
-    fn new<'s>(rates: impl Iterator<Item = &'s Rates> + Clone) -> Figures {
-        let exact = |value: fn(&Rates) -> f64| figure(rates.clone().map(value));
-        let some = |value: fn(&Rates) -> Option<f64>| figure_of_some(rates.clone().map(value));
-        Figures {
-            throughput: exact(|r| r.throughput),
-            goodput: exact(|r| r.goodput),
-            offered: exact(|r| r.offered),
-            fair_share: exact(|r| r.fair_share),
-            loss: exact(|r| r.loss).map(rare),
-            loss_ratio: some(|r| r.loss_ratio).map(rare),
-            mark_ratio: some(|r| r.mark_ratio).map(rare),
-            delay: delay(rates.clone().map(|r| r.delay)),
-            retransmitted: exact(|r| r.retransmitted),
-            drop_gaps: gaps(rates.clone().map(|r| r.drop_gaps)),
-        }
-    }
 }

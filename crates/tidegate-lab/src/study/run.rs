@@ -106,7 +106,9 @@ pub(crate) fn replicate(
     let seed = Seed::new(seed);
     let plan = Plan::new(scenario, seed);
     let invalid = |error: ConfigError| RunError::Invalid(whole(&error.to_string()));
-    let network = layout::network(scenario, &plan, &queue.links, seed).map_err(invalid)?;
+    let shares = plan.fair_shares(scenario);
+    let mut network = layout::network(scenario, &plan, &queue.links, seed).map_err(invalid)?;
+    network.starve_below(plan.starved_below(scenario, &shares));
     let end = Time::ZERO + scenario.run.duration;
     let what = tidegate_sim::Plan {
         warmup: Time::ZERO + scenario.run.warmup,
@@ -126,7 +128,7 @@ pub(crate) fn replicate(
         }
     }
     let outcome = simulation.finish();
-    let sample = Sample::new(scenario, &plan, &outcome, job.flows);
+    let sample = Sample::new(&plan, &shares, &outcome, job.flows);
     news.cell();
     Ok((sample, with_series.then(|| series(seed.get(), &plan, &outcome))))
 }

@@ -3,13 +3,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tidegate::{DropReason, MarkReason, Span};
 use tidegate_report::fair::{self, Worst};
-use tidegate_report::{Counts, Line, Quantity, Series};
-use tidegate_sim::{Count, Counters, Delay, LinkOutcome, Outcome, Spread};
+use tidegate_report::{Counts, FlowSample, GroupSample, Line, Quantity, Series};
+use tidegate_sim::{Count, Counters, Delay, FlowOutcome, LinkOutcome, Outcome, Spread};
 
 use super::course::Course;
 use super::stats;
 use crate::layout::Plan;
-use crate::scenario::Scenario;
 
 /// One replication's numbers. Rates in bit/s, delays in ms.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,11 +33,11 @@ pub(crate) struct Sample {
     pub flow_count: usize,
     pub drops: Vec<(&'static str, f64)>,
     pub marks: Vec<(&'static str, f64)>,
-    pub groups: Vec<GroupSample>,
+    pub groups: Vec<OfGroup>,
     /// What became of the watched queue's packets.
     pub counts: Counts,
     /// Each flow, if it was asked for.
-    pub flows: Vec<FlowSample>,
+    pub flows: Vec<OfFlow>,
     /// Each group's rates over time, warm-up included, for the check whether it had settled.
     pub course: Course,
 }
@@ -65,102 +64,34 @@ pub(crate) struct LinkSample {
 
 /// One group.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct GroupSample {
-    pub rates: Rates,
-    pub jain: Option<f64>,
-    /// Mean, least and greatest throughput of its flows.
-    pub per_flow: [Option<f64>; 3],
-    pub one_way: Delays,
-    pub round_trip: Delays,
-    /// Mean and standard deviation over flows of the coefficient of variation of a flow's rates.
-    pub rate_cov: [Option<f64>; 2],
-    pub completions: f64,
-    pub completion: Delays,
-    /// The worst of its users, and how many are starved.
-    pub worst: Option<Worst>,
+pub(crate) struct OfGroup {
+    pub metrics: GroupSample,
     /// How many flows the flow key makes of it.
     pub users: usize,
-    pub counts: Counts,
 }
 
 /// One flow.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct FlowSample {
+pub(crate) struct OfFlow {
     pub group: usize,
-    pub rates: Rates,
-    pub rate_cov: Option<f64>,
-    pub packets: Counts,
-    pub bytes: Counts,
+    pub metrics: FlowSample,
 }
 
 /// What one flow's figures take, in bytes.
-pub(crate) const BYTES_PER_FLOW_KEPT: f64 = size_of::<FlowSample>() as f64;
-
-/// What groups and flows have in common.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Rates {
-    pub throughput: f64,
-    pub goodput: f64,
-    pub offered: f64,
-    pub fair_share: f64,
-    pub loss: f64,
-    pub loss_ratio: Option<f64>,
-    pub mark_ratio: Option<f64>,
-    pub delay: Delays,
-    pub retransmitted: f64,
-    pub drop_gaps: Gaps,
-}
+pub(crate) const BYTES_PER_FLOW_KEPT: f64 = size_of::<OfFlow>() as f64;
 
 impl Sample {
-    /// What `outcome` of `plan` says; each flow too if `flows`.
-    pub fn new(scenario: &Scenario, plan: &Plan, outcome: &Outcome, flows: bool) -> Sample {
+    /// What `outcome` of `plan` says, the flows' fair shares being `shares`; each flow too if
+    /// `flows`.
+    pub fn new(plan: &Plan, shares: &[f64], outcome: &Outcome, flows: bool) -> Sample {
         let window = outcome.plan.window();
         let link = watched(plan, outcome);
         let queues = Queues { single: outcome.links.len() == 1, window };
-        let shares = plan.fair_shares(scenario);
         let throughputs: Vec<f64> =
             outcome.flows.iter().map(|f| f.counters.delivered.rate(window)).collect();
         let goodputs: Vec<f64> = outcome.flows.iter().map(|f| f.counters.goodput(window)).collect();
         let crossing = Crossing::new(plan, link);
-        let group = |index: usize| {
-            let of = |values: &[f64]| -> Vec<f64> {
-                let members =
-                    plan.flows.iter().zip(values).filter(|(flow, _)| flow.group as usize == index);
-                members.map(|(_, value)| *value).collect()
-            };
-            let (rates, share) = (of(&throughputs), of(&shares).iter().sum());
-            let end = |pick: fn(f64, f64) -> f64| rates.iter().copied().reduce(pick);
-            let g = &outcome.groups[index];
-            let covs = outcome
-                .flows
-                .iter()
-                .filter(|f| f.group.index() == index)
-                .filter_map(|f| f.windows.variation());
-            let covs: Vec<f64> = covs.collect();
-            let own = |flow: usize| plan.flows[flow].group as usize == index;
-            let users: Vec<(f64, f64)> =
-                by_key(plan, &goodputs, own).into_iter().zip(by_key(plan, &shares, own)).collect();
-            GroupSample {
-                rates: queues.rates(&g.counters, g.delay, &g.drop_gaps, share),
-                jain: jain_by_key(plan, &throughputs, Some(index)),
-                per_flow: [stats::mean(&rates), end(f64::min), end(f64::max)],
-                one_way: delays(g.one_way),
-                round_trip: delays(g.round_trip),
-                rate_cov: [stats::mean(&covs), stats::deviation(&covs)],
-                completions: g.completions.transfers.packets as f64,
-                completion: delays(g.completions.time),
-                worst: Worst::of(users.clone()),
-                users: users.len(),
-                counts: counts(&g.counters, |c| c.packets),
-            }
-        };
-        let flow = |(index, f): (usize, &tidegate_sim::FlowOutcome)| FlowSample {
-            group: plan.flows[index].group as usize,
-            rates: queues.rates(&f.counters, f.delay, &f.drop_gaps, shares[index]),
-            rate_cov: f.windows.variation(),
-            packets: counts(&f.counters, |c| c.packets),
-            bytes: counts(&f.counters, |c| c.bytes),
-        };
+        let all = AllFlows { plan, outcome, queues: &queues, throughputs: &throughputs };
         Sample {
             events: outcome.events,
             packets: link.arrivals.packets,
@@ -189,7 +120,9 @@ impl Sample {
                 .iter()
                 .map(|r| (r.name(), link.marked(*r).packets as f64))
                 .collect(),
-            groups: (0..scenario.groups.len()).map(group).collect(),
+            groups: (0..outcome.groups.len())
+                .map(|index| all.group(index, shares, &goodputs))
+                .collect(),
             counts: Counts {
                 offered: link.arrivals.packets,
                 delivered: link.departures.packets,
@@ -198,12 +131,95 @@ impl Sample {
             },
             course: Course::new(outcome),
             flows: if flows {
-                outcome.flows.iter().enumerate().map(flow).collect()
+                (0..plan.flows.len()).map(|index| all.flow(index, shares[index])).collect()
             } else {
                 vec![]
             },
         }
     }
+}
+
+/// The flows of a replication, and the throughput of each.
+struct AllFlows<'o> {
+    plan: &'o Plan,
+    outcome: &'o Outcome,
+    queues: &'o Queues,
+    throughputs: &'o [f64],
+}
+
+impl AllFlows<'_> {
+    fn group(&self, index: usize, shares: &[f64], goodputs: &[f64]) -> OfGroup {
+        let AllFlows { plan, outcome, throughputs, .. } = *self;
+        let own = |flow: usize| plan.flows[flow].group as usize == index;
+        let members = || (0..plan.flows.len()).filter(|flow| own(*flow));
+        let outcomes = || members().map(|flow| &outcome.flows[flow]);
+        let rates: Vec<f64> = members().map(|flow| throughputs[flow]).collect();
+        let end = |pick: fn(f64, f64) -> f64| rates.iter().copied().reduce(pick);
+        let g = &outcome.groups[index];
+        let covs: Vec<f64> = outcomes().filter_map(|f| f.windows.variation()).collect();
+        let users: Vec<(f64, f64)> =
+            by_key(plan, goodputs, own).into_iter().zip(by_key(plan, shares, own)).collect();
+        let worst = Worst::of(users.iter().copied());
+        let synchrony: Vec<f64> =
+            outcomes().filter_map(|f| ratio(f.loss_events as u64, g.loss_events)).collect();
+        let starved: Vec<f64> = outcomes().filter_map(starved_time).collect();
+        let base = self.queues.base(&g.counters);
+        let metrics = GroupSample {
+            throughput_bps: Some(g.counters.delivered.rate(self.queues.window)),
+            goodput_bps: Some(g.counters.goodput(self.queues.window)),
+            loss_ratio: ratio(g.counters.dropped.packets, base.packets),
+            loss_bps: Some(g.counters.dropped.rate(self.queues.window)),
+            mark_ratio: ratio(g.counters.marked.packets, base.packets),
+            per_flow: [stats::mean(&rates), end(f64::min), end(f64::max)],
+            jain: jain_by_key(plan, throughputs, Some(index)),
+            fair_share_bps: Some(members().map(|flow| shares[flow]).sum()),
+            offered_bps: Some(base.rate(self.queues.window)),
+            delay_ms: delays(g.delay),
+            one_way_ms: delays(g.one_way),
+            rtt_ms: delays(g.round_trip),
+            retransmitted_bytes: Some(g.counters.retransmitted_bytes as f64),
+            drop_gap_ms: gaps(&g.drop_gaps),
+            rate_cov: [stats::mean(&covs), stats::deviation(&covs)],
+            completions: Some(g.completions.transfers.packets as f64),
+            completion_ms: delays(g.completions.time),
+            worst_share: worst.map(|worst| worst.share),
+            starved: worst.map(|worst| worst.starved as f64),
+            packets: counts(&g.counters, |c| c.packets),
+            // Of one flow every event is its own.
+            loss_synchronization: stats::mean(&synchrony).filter(|_| g.flows > 1),
+            starved_time: stats::mean(&starved),
+        };
+        OfGroup { metrics, users: users.len() }
+    }
+
+    fn flow(&self, index: usize, share: f64) -> OfFlow {
+        let (f, group) = (&self.outcome.flows[index], self.plan.flows[index].group as usize);
+        let g = &self.outcome.groups[group];
+        let base = self.queues.base(&f.counters);
+        let metrics = FlowSample {
+            throughput_bps: Some(f.counters.delivered.rate(self.queues.window)),
+            goodput_bps: Some(f.counters.goodput(self.queues.window)),
+            loss_ratio: ratio(f.counters.dropped.packets, base.packets),
+            mark_ratio: ratio(f.counters.marked.packets, base.packets),
+            delay_ms: delays(f.delay),
+            fair_share_bps: Some(share),
+            offered_bps: Some(base.rate(self.queues.window)),
+            retransmitted_bytes: Some(f.counters.retransmitted_bytes as f64),
+            drop_gap_ms: gaps(&f.drop_gaps),
+            rate_cov: f.windows.variation(),
+            packets: counts(&f.counters, |c| c.packets),
+            bytes: counts(&f.counters, |c| c.bytes),
+            loss_synchronization: ratio(f.loss_events as u64, g.loss_events)
+                .filter(|_| g.flows > 1),
+            starved_time: starved_time(f),
+        };
+        OfFlow { group, metrics }
+    }
+}
+
+/// The part of its windows in which `flow` starved, if that is known.
+fn starved_time(flow: &FlowOutcome) -> Option<f64> {
+    ratio(flow.starved?, flow.windows.count)
 }
 
 /// Jain's index over what the flow key makes one flow, since that is what can be given equal
@@ -278,20 +294,8 @@ struct Queues {
 }
 
 impl Queues {
-    fn rates(&self, c: &Counters, delay: Delay, between_drops: &Spread, fair_share: f64) -> Rates {
-        let base = if self.single { c.offered } else { c.sent };
-        Rates {
-            throughput: c.delivered.rate(self.window),
-            goodput: c.goodput(self.window),
-            offered: base.rate(self.window),
-            fair_share,
-            loss: c.dropped.rate(self.window),
-            loss_ratio: ratio(c.dropped.packets, base.packets),
-            mark_ratio: ratio(c.marked.packets, base.packets),
-            delay: delays(delay),
-            retransmitted: c.retransmitted_bytes as f64,
-            drop_gaps: gaps(between_drops),
-        }
+    fn base(&self, c: &Counters) -> Count {
+        if self.single { c.offered } else { c.sent }
     }
 }
 

@@ -30,7 +30,7 @@ pub(crate) fn unsettled(job: &Job, samples: &[Sample]) -> Vec<Unsettled> {
         let runs: Vec<&[f64]> =
             samples.iter().filter_map(|s| s.course.rates.get(index).map(Vec::as_slice)).collect();
         let fair: Vec<f64> =
-            samples.iter().filter_map(|s| Some(s.groups.get(index)?.rates.fair_share)).collect();
+            samples.iter().filter_map(|s| s.groups.get(index)?.metrics.fair_share_bps).collect();
         let piece_s = samples.first()?.course.piece_s;
         let look = Look {
             runs: &runs,

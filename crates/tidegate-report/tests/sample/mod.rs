@@ -101,6 +101,8 @@ pub fn simulated(shape: Shape, tcp: u64) -> Document {
         completion_ms: delay(800.0),
         worst_share: figure(least / share, 9.0),
         starved: figure(if shape.flood_bps > LINK / 2.0 { tcp as f64 * 0.95 } else { 0.0 }, 5.0),
+        loss_synchronization: figure(0.4, 8.0),
+        starved_time: figure(0.02, 20.0),
         packets: Some(Counts {
             offered: 1_000_000,
             delivered: 988_000,

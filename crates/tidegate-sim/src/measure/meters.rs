@@ -58,6 +58,8 @@ pub(crate) struct Meters {
     pub drop_gaps: Vec<Spread>,
     /// The bytes that each flow got in windows of `tau`; none without.
     windows: Vec<Windows>,
+    /// The congestion events in which each flow lost.
+    pub loss_events: Vec<u32>,
     tau: u64,
     step: u64,
     /// When the interval of the grid began that was asked for last, and where its cells begin.
@@ -93,7 +95,8 @@ impl Meters {
                 Spread::default();
                 if plan.delays == Delays::Flows { flows } else { 0 }
             ],
-            windows: vec![Windows::NONE; if plan.rate_window.is_some() { flows } else { 0 }],
+            windows: windows(network, plan),
+            loss_events: vec![0; flows],
             tau: plan.rate_window.map_or(u64::MAX, |tau| tau.as_nanos()),
             step: plan.step.map_or(u64::MAX, |s| s.as_nanos()),
             interval: (0, 0),
@@ -148,7 +151,7 @@ impl Meters {
             counters.delivered.add(data.len());
             counters.goodput_bytes += new;
             if let Some(windows) = self.windows.get_mut(flow as usize) {
-                windows.add(at, data.len() as u64, self.warmup, self.tau);
+                windows.add(at, [data.len() as u64, new], self.warmup, self.tau);
             }
             if self.delays != Delays::Off {
                 let took = at - data.born;
@@ -286,6 +289,7 @@ impl Meters {
         let of = |q| quantile(FLOW_BITS, counts, q);
         let whole = self.window / self.tau;
         let windows = |w: &Windows| w.finish(whole, self.warmup + whole * self.tau);
+        let (windows, starved) = self.windows.get(index).map(windows).unwrap_or_default();
         FlowOutcome {
             group: GroupId(group),
             counters,
@@ -296,7 +300,9 @@ impl Meters {
                 p95: of(0.95),
                 p99: of(0.99),
             },
-            windows: self.windows.get(index).map(windows).unwrap_or_default(),
+            windows,
+            starved,
+            loss_events: self.loss_events[index],
             drop_gaps: self.drop_gaps.get(index).copied().unwrap_or_default(),
         }
     }
@@ -318,9 +324,20 @@ impl Meters {
             one_way: self.one_way[index].delay(),
             round_trip: self.round_trip[index].delay(),
             drop_gaps: merged(links.iter().map(|link| &link.group_drop_gaps[index])),
+            loss_events: links.iter().map(|link| link.group_loss_events[index] as u64).sum(),
             completions: Completions { transfers: *transfers, time: times.delay() },
         }
     }
+}
+
+/// The windows of each flow, if there are any.
+fn windows<Q>(network: &Network<Q>, plan: &Plan) -> Vec<Windows> {
+    let Some(tau) = plan.rate_window else { return vec![] };
+    let least = |flow: usize| {
+        let rate = network.starved_below.get(flow).copied().unwrap_or(0.0);
+        (rate / 8.0 * tau.as_secs()) as f32
+    };
+    (0..network.flows.len()).map(|flow| Windows::new(least(flow))).collect()
 }
 
 fn merged<'s>(spreads: impl Iterator<Item = &'s Spread>) -> Spread {

@@ -15,6 +15,10 @@ use crate::net::network::{GroupId, LinkId};
 /// The most readings of a series, over all groups.
 const MOST_READINGS: u64 = 10_000_000;
 
+/// How long a congestion event of a group lasts: a usual round trip. It begins with a drop of one
+/// of the group's data packets while no other is on; it is counted for each queue by itself.
+pub const LOSS_EVENT: Span = Span::from_millis(100);
+
 /// What to run: how long, and what to keep.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
@@ -183,6 +187,10 @@ pub struct FlowOutcome {
     pub delay: Delay,
     /// The bytes delivered in each whole [`rate window`](Plan::rate_window).
     pub windows: Spread,
+    /// In how many of these it [starved](crate::Network::starve_below); `None` if that is not known.
+    pub starved: Option<u64>,
+    /// The [congestion events](LOSS_EVENT) of its group in which it lost a packet.
+    pub loss_events: u32,
     /// The gaps between its drops at the same queue, in nanoseconds; with [`Delays::Flows`].
     pub drop_gaps: Spread,
 }
@@ -207,6 +215,8 @@ pub struct GroupOutcome {
     pub round_trip: Delay,
     /// The gaps between drops of any of its packets at the same queue, in nanoseconds.
     pub drop_gaps: Spread,
+    /// Its [congestion events](LOSS_EVENT), over all queues.
+    pub loss_events: u64,
     /// Flows, or transfers of one, that came to their end: how long they took.
     pub completions: Completions,
 }
@@ -253,6 +263,8 @@ pub struct LinkOutcome {
     pub drop_gaps: Spread,
     /// The gaps between its drops of data packets of each group.
     pub group_drop_gaps: Vec<Spread>,
+    /// The [congestion events](LOSS_EVENT) of each group here.
+    pub group_loss_events: Vec<u32>,
     /// Delays in the queue; empty with [`Delays::Off`].
     pub delays: Histogram,
     /// The queue on the grid; `None` without a grid.

@@ -5,7 +5,9 @@ use tidegate::{Backlog, DropReason, Gauge, MarkReason, Qdisc, Size, Span};
 use crate::measure::delay::Delay;
 use crate::measure::histogram::{BITS, Histogram, part};
 use crate::measure::meters::Meters;
-use crate::measure::outcome::{Count, Delays, GaugeSeries, LinkOutcome, Plan, QueueSeries};
+use crate::measure::outcome::{
+    Count, Delays, GaugeSeries, LOSS_EVENT, LinkOutcome, Plan, QueueSeries,
+};
 use crate::measure::spread::Gaps;
 use crate::net::flight::Flight;
 use crate::net::network::{LinkId, LinkSpec, Network};
@@ -36,6 +38,9 @@ pub(crate) struct QueueMeter {
     /// The gaps between the drops of each group and, if they are kept, of each flow.
     group_gaps: Vec<Gaps>,
     flow_gaps: Vec<Gaps>,
+    /// Each group's congestion events, and the last of them in which each flow lost.
+    events: Vec<LossEvents>,
+    lost_in: Vec<u32>,
     keep: bool,
     /// Since the last reading: waiting times and packets that left, packets offered and dropped.
     step_waited: u64,
@@ -54,7 +59,7 @@ impl QueueMeter {
         plan: &Plan,
         [groups, flows]: [usize; 2],
     ) -> QueueMeter {
-        let flows = if plan.delays == Delays::Flows { flows } else { 0 };
+        let kept = if plan.delays == Delays::Flows { flows } else { 0 };
         QueueMeter {
             link,
             warmup: plan.warmup.as_nanos(),
@@ -74,7 +79,9 @@ impl QueueMeter {
             waited: 0,
             gaps: Gaps::NONE,
             group_gaps: vec![Gaps::NONE; groups],
-            flow_gaps: vec![Gaps::NONE; flows],
+            flow_gaps: vec![Gaps::NONE; kept],
+            events: vec![LossEvents::default(); groups],
+            lost_in: vec![0; flows],
             keep: plan.delays != Delays::Off,
             step_waited: 0,
             step_left: 0,
@@ -126,7 +133,13 @@ impl QueueMeter {
             self.gaps.note(at);
             if flight.body.is_data() {
                 meters.flows[flight.flow as usize].counters.dropped.add(flight.body.len());
-                self.group_gaps[meters.group(flight.flow)].note(at);
+                let group = meters.group(flight.flow);
+                self.group_gaps[group].note(at);
+                let (event, last) =
+                    (self.events[group].at(at), &mut self.lost_in[flight.flow as usize]);
+                if std::mem::replace(last, event) != event {
+                    meters.loss_events[flight.flow as usize] += 1;
+                }
                 if let Some(gaps) = self.flow_gaps.get_mut(flight.flow as usize) {
                     gaps.note(at);
                 }
@@ -207,9 +220,31 @@ impl QueueMeter {
             delay: Delay { mean, ..self.delays.delay() },
             drop_gaps: self.gaps.spread,
             group_drop_gaps: self.group_gaps.iter().map(|gaps| gaps.spread).collect(),
+            group_loss_events: self.events.iter().map(|events| events.number).collect(),
             delays: self.delays,
             series: self.series,
         }
+    }
+}
+
+/// The congestion events of a group at one queue.
+#[derive(Clone, Copy, Debug, Default)]
+struct LossEvents {
+    /// When the latest ends.
+    until: u64,
+    /// How many there were: the number of the latest, from 1.
+    number: u32,
+}
+
+impl LossEvents {
+    /// The number of the event to which a loss at `at` belongs.
+    #[inline]
+    fn at(&mut self, at: u64) -> u32 {
+        if self.number == 0 || at >= self.until {
+            self.number += 1;
+            self.until = at + LOSS_EVENT.as_nanos();
+        }
+        self.number
     }
 }
 

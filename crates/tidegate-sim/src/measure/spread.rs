@@ -95,43 +95,61 @@ impl Gaps {
 }
 
 /// Bytes in successive windows of one length. Deliveries to one flow are told in order, so only one
-/// window is open.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// window is open. One cache line.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Windows {
     /// The end of the open window.
     until: u64,
-    /// The bytes in it so far.
+    /// The bytes in it so far, and those of them that are new to the receiver.
     bytes: u64,
-    /// The bytes of those that are closed and were not empty.
-    closed: Spread,
+    new: u64,
+    /// With fewer new bytes in a window the flow starves.
+    least: f32,
+    /// Closed windows in which it did not starve.
+    fed: u32,
+    /// The bytes of those that are closed, added up, and their squares.
+    sum: u128,
+    squares: u128,
 }
 
-impl Windows {
-    pub const NONE: Windows =
-        Windows { until: 0, bytes: 0, closed: Spread { count: 0, sum: 0, squares: 0 } };
+const _: () = assert!(size_of::<Windows>() == 64);
 
-    /// `len` bytes come at `at`; windows of `width` begin at `begin`.
+impl Windows {
+    /// Windows of a flow that starves with fewer than `least` new bytes in one; of zero it never
+    /// does.
+    pub const fn new(least: f32) -> Windows {
+        Windows { until: 0, bytes: 0, new: 0, least, fed: 0, sum: 0, squares: 0 }
+    }
+
+    /// `len` bytes come at `at`, `new` of them new; windows of `width` begin at `begin`.
     #[inline]
-    pub fn add(&mut self, at: u64, len: u64, begin: u64, width: u64) {
+    pub fn add(&mut self, at: u64, [len, new]: [u64; 2], begin: u64, width: u64) {
         if at >= self.until {
             self.close();
             self.until = begin + ((at - begin) / width + 1) * width;
         }
         self.bytes += len;
+        self.new += new;
     }
 
     fn close(&mut self) {
         if self.bytes > 0 {
-            self.closed.add(std::mem::take(&mut self.bytes));
+            self.fed += u32::from(self.new as f32 >= self.least);
+            let mut closed = Spread { count: 0, sum: self.sum, squares: self.squares };
+            closed.add(self.bytes);
+            (self.sum, self.squares) = (closed.sum, closed.squares);
+            (self.bytes, self.new) = (0, 0);
         }
     }
 
-    /// The bytes of each of the first `windows` windows, which end at `end`, the empty ones too.
-    pub fn finish(mut self, windows: u64, end: u64) -> Spread {
+    /// The bytes of each of the first `windows` windows, which end at `end`, the empty ones too;
+    /// and in how many of these the flow starved, if that is known.
+    pub fn finish(mut self, windows: u64, end: u64) -> (Spread, Option<u64>) {
         if self.until <= end {
             self.close();
         }
-        Spread { count: windows, ..self.closed }
+        let starved = (self.least > 0.0).then(|| windows.saturating_sub(self.fed as u64));
+        (Spread { count: windows, sum: self.sum, squares: self.squares }, starved)
     }
 }
 
@@ -163,12 +181,14 @@ mod tests {
         [5, 5, 9, 20].into_iter().for_each(|at| gaps.note(at));
         assert_eq!(gaps.spread, [0, 4, 11].into_iter().collect());
         // Windows of 10 from 100 on; the last, from 140 on, is not whole.
-        let mut windows = Windows::NONE;
+        let mut windows = Windows::new(6.0);
         for (at, len) in [(100, 3), (109, 2), (110, 7), (135, 1), (141, 100)] {
-            windows.add(at, len, 100, 10);
+            windows.add(at, [len, len.min(50)], 100, 10);
         }
-        assert_eq!(windows.finish(4, 140), [5, 7, 0, 1].into_iter().collect());
-        assert_eq!(windows.finish(5, 150), [5, 7, 0, 1, 100].into_iter().collect());
-        assert_eq!(Windows::NONE.finish(3, 130), [0, 0, 0].into_iter().collect());
+        let of = |values: &[u64]| values.iter().copied().collect::<Spread>();
+        assert_eq!(windows.finish(4, 140), (of(&[5, 7, 0, 1]), Some(3)));
+        assert_eq!(windows.finish(5, 150), (of(&[5, 7, 0, 1, 100]), Some(3)));
+        assert_eq!(Windows::new(1.0).finish(3, 130), (of(&[0, 0, 0]), Some(3)));
+        assert_eq!(Windows::new(0.0).finish(3, 130), (of(&[0, 0, 0]), None));
     }
 }

@@ -51,6 +51,8 @@ pub struct Network<Q = AnyQueue> {
     pub(crate) flows: Vec<Flow>,
     /// When flows are active once more after their stop.
     pub(crate) again: BTreeMap<FlowId, Vec<Period>>,
+    /// The goodput in bit/s below which each flow starves; none if that is not known.
+    pub(crate) starved_below: Vec<f64>,
 }
 
 /// A directed link.
@@ -113,6 +115,7 @@ impl<Q> Network<Q> {
             groups: Vec::new(),
             flows: Vec::new(),
             again: BTreeMap::new(),
+            starved_below: vec![],
         }
     }
 
@@ -184,6 +187,12 @@ impl<Q> Network<Q> {
     pub fn flow(&mut self, flow: Flow) -> FlowId {
         self.flows.push(flow);
         FlowId(self.flows.len() as u32 - 1)
+    }
+
+    /// Counts the [rate windows](crate::Plan::rate_window) in which a flow starves: in which its
+    /// goodput is below its entry of `rates`, in bit/s.
+    pub fn starve_below(&mut self, rates: Vec<f64>) {
+        self.starved_below = rates;
     }
 
     /// Has `flow` start again after its stop: from the one to the other time, in order. What it

@@ -1,4 +1,6 @@
 //! How a quantity is written: from its words to what it is.
+use tidegate_report::{Group, Metric};
+
 use super::{EVER, Extreme, Moment, Rate, Reduce, Stat, What, Who, Whole, Window};
 
 /// What quantities begin with, to name what may have been meant.
@@ -24,6 +26,11 @@ const KNOWN: [&str; 19] = [
     "gauge",
 ];
 
+/// The declared metrics of a group that are a ratio, and so need no unit.
+fn declared() -> impl Iterator<Item = &'static Metric> {
+    Group::METRICS.iter().filter(|metric| metric.shape == "ratio")
+}
+
 impl What {
     pub(super) fn read(text: &str) -> Result<What, String> {
         if let (Some((one, other)), true) = (text.split_once(" over "), text.contains("..")) {
@@ -39,8 +46,12 @@ impl What {
         let (body, window) = Window::split(text)?;
         let words: Vec<&str> = body.split_whitespace().collect();
         let unknown = || {
-            let near = crate::nearest::did_you_mean(body, &KNOWN).unwrap_or_default();
-            format!("no such quantity; they begin with {}{near}", KNOWN.join(" | "))
+            let declared: Vec<String> =
+                declared().map(|metric| metric.name.replace('_', " ")).collect();
+            let mut known: Vec<&str> = KNOWN.to_vec();
+            known.extend(declared.iter().map(String::as_str).filter(|name| !KNOWN.contains(name)));
+            let near = crate::nearest::did_you_mean(body, &known).unwrap_or_default();
+            format!("no such quantity; they begin with {}{near}", known.join(" | "))
         };
         let what = match (words.as_slice(), window) {
             (["gauge", name, "mean"], w) => {
@@ -96,6 +107,11 @@ impl What {
                 let share: f64 =
                     share.parse().map_err(|_| format!("`{share}` must be a number of per cent"))?;
                 What::Below((*group).into(), share / 100.0)
+            }
+            ([name @ .., group], None) => {
+                let name = name.join("_");
+                let metric = declared().find(|metric| metric.name == name).ok_or_else(unknown)?;
+                What::Declared(metric, (*group).into())
             }
             _ => return Err(unknown()),
         };

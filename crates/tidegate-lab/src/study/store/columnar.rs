@@ -247,6 +247,18 @@ fn flows(outcomes: &[Outcome]) -> Table {
     table
 }
 
+/// Metrics with columns of their own; every other has one by its own name.
+const NAMED: [&str; 8] = [
+    "throughput_bps",
+    "goodput_bps",
+    "offered_bps",
+    "fair_share_bps",
+    "loss_ratio",
+    "mark_ratio",
+    "retransmitted_bytes",
+    "rate_cov",
+];
+
 fn flow_row(table: &mut Table, flow: &Flow) {
     let text = |text: &str| Some(ByteArray::from(text));
     table.whole("flow", "", "place among all flows, from 0", Some(flow.index));
@@ -286,6 +298,9 @@ fn flow_row(table: &mut Table, flow: &Flow) {
         "coefficient of variation of its throughput over windows",
         flow.rate_cov,
     );
+    for metric in Flow::METRICS.iter().filter(|m| m.single && !NAMED.contains(&m.name)) {
+        table.figure(metric.name, metric.unit, metric.what, flow.figure(metric.name));
+    }
     table.counts("packets", flow.packets);
     table.counts("bytes", flow.bytes);
     table.end_row();

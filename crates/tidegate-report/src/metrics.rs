@@ -1,0 +1,177 @@
+//! The metrics of groups and flows, each declared once: field, shape in the schema, unit, how
+//! replications are taken together, one line of what it is. Samples, documents, schema, tables of
+//! the documentation, Parquet columns and papers' quantities follow.
+use crate::figure::Figure;
+use crate::metric::metrics;
+use crate::parts::{Conduct, Counts, Delay, Gaps, OverFlows, PerFlow};
+
+metrics! {
+    /// A group of flows. Rates are the group's total.
+    pub struct Group, sampled by GroupSample:
+        {
+            /// Its name in the scenario.
+            name: String,
+            /// Number of flows.
+            count: u64,
+        }
+        [
+            throughput_bps: Option<Figure> = rate, "bit/s", Mean,
+                "bits received, in bit/s";
+            goodput_bps: Option<Figure> = rate, "bit/s", Mean,
+                "bits new to the receiver, in bit/s";
+            loss_ratio: Option<Figure> = ratio, "", Rare,
+                "packets lost over packets offered";
+            loss_bps: Option<Figure> = rate, "bit/s", Rare,
+                "bits lost at the queue, in bit/s";
+            mark_ratio: Option<Figure> = ratio, "", Rare,
+                "packets marked over packets offered";
+            per_flow: PerFlow = per_flow, "bit/s", Mean,
+                "throughput of its flows one by one, in bit/s";
+            #[serde(default)]
+            jain: Option<Figure> = ratio, "", SkewedPart,
+                "Jain's index of its flows' throughputs in one replication";
+            #[serde(default)]
+            fair_share_bps: Option<Figure> = rate, "bit/s", Mean,
+                "the max-min shares of its flows added up, demand counted where known, in bit/s";
+            #[serde(default)]
+            offered_bps: Option<Figure> = rate, "bit/s", Mean,
+                "what it offered to the queue, in bit/s";
+            #[serde(default)]
+            delay_ms: Delay = delay, "ms", Skewed,
+                "wait at one queue, over every passage of its packets through a managed queue; with several managed links neither the watched link's alone nor the sum over a path";
+        ]
+        {
+            /// Whether its senders heed congestion, where that is known.
+            #[serde(default)]
+            conduct: Option<Conduct>,
+        }
+        [
+            #[serde(default)]
+            one_way_ms: Delay = delay, "ms", Skewed,
+                "from sender to receiver, of packets delivered: all links and queues of the way";
+            #[serde(default)]
+            rtt_ms: Delay = delay, "ms", Skewed,
+                "round trips: of every acknowledgement, the time since the packet that it answers was sent";
+            #[serde(default)]
+            retransmitted_bytes: Option<Figure> = amount, "bytes", Mean,
+                "bytes of data sent again, per replication";
+            #[serde(default)]
+            drop_gap_ms: Gaps = gaps, "ms", Mean,
+                "gaps between successive drops of any of its packets";
+            #[serde(default)]
+            rate_cov: OverFlows = over_flows, "", Mean,
+                "coefficient of variation of each flow's throughput over successive windows";
+            #[serde(default)]
+            completions: Option<Figure> = amount, "transfers", Mean,
+                "transfers of a given size that were finished, per replication";
+            #[serde(default)]
+            completion_ms: Delay = delay, "ms", Skewed,
+                "from the start of such a transfer to the arrival of its last byte";
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            worst_share: Option<Figure> = amount, "", SkewedRare,
+                "what the worst of its users (what the flow key makes one flow) gets of his own fair share by goodput: the least of each replication; can exceed 1";
+        ]
+        {
+            /// How many users the flow key makes of its flows, where that is not as many.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            user_count: Option<u64>,
+        }
+        [
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            starved: Option<Figure> = amount, "users", Rare,
+                "how many of its users get less than a tenth of theirs";
+        ]
+        {
+            /// What it [`received`](Group::received) over its fair share in each replication, in the order
+            /// of the seeds, so that results can be compared pair by pair.
+            #[serde(default, skip_serializing_if = "Vec::is_empty")]
+            share_by_seed: Vec<f64>,
+        }
+        [
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            packets: Option<Counts> = counts, "packets", Sum,
+                "what became of its packets at queues, over all replications together";
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            loss_synchronization: Option<Figure> = ratio, "", Mean,
+                "part of its flows that lose in a congestion event, which begins with a loss of the group and lasts 100 ms; mean over events; null of one flow or without losses";
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            starved_time: Option<Figure> = ratio, "", Rare,
+                "part of the windows (run.rate_window) in which a flow's goodput is below a tenth of its fair share, mean over its flows; null where senders may be silent by themselves";
+        ]
+}
+
+metrics! {
+    /// One flow.
+    pub struct Flow, sampled by FlowSample:
+        {
+            /// Its place among all flows, from 0.
+            index: u64,
+            /// Its name: the scenario's, or the addresses of a capture.
+            label: String,
+            /// Its group's name.
+            group: Option<String>,
+        }
+        [
+            throughput_bps: Option<Figure> = rate, "bit/s", Mean,
+                "bits received, in bit/s";
+            goodput_bps: Option<Figure> = rate, "bit/s", Mean,
+                "bits new to the receiver, in bit/s";
+            loss_ratio: Option<Figure> = ratio, "", Rare,
+                "packets lost over packets offered";
+            mark_ratio: Option<Figure> = ratio, "", Rare,
+                "packets marked over packets offered";
+            delay_ms: Delay = delay, "ms", Skewed,
+                "wait at one queue, over every passage of its packets through a managed queue; with several managed links neither the watched link's alone nor the sum over a path";
+            #[serde(default)]
+            fair_share_bps: Option<Figure> = rate, "bit/s", Mean,
+                "its max-min fair share, in bit/s";
+            #[serde(default)]
+            offered_bps: Option<Figure> = rate, "bit/s", Mean,
+                "what it offered to the queue, in bit/s";
+            #[serde(default)]
+            retransmitted_bytes: Option<Figure> = amount, "bytes", Mean,
+                "bytes of data that it sent again, per replication";
+            #[serde(default)]
+            drop_gap_ms: Gaps = gaps, "ms", Mean,
+                "gaps between its successive drops";
+            #[serde(default)]
+            rate_cov: Option<Figure> = amount, "", Mean,
+                "coefficient of variation of its throughput over successive windows";
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            packets: Option<Counts> = counts, "packets", Sum,
+                "its packets, over all replications";
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            bytes: Option<Counts> = counts, "bytes", Sum,
+                "its bytes, over all replications";
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            loss_synchronization: Option<Figure> = ratio, "", Mean,
+                "part of its group's congestion events in which it loses";
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            starved_time: Option<Figure> = ratio, "", Rare,
+                "part of the windows (run.rate_window) in which its goodput is below a tenth of its fair share";
+        ]
+}
+
+/// Goodput below this part of throughput is worth a word.
+const WASTED: f64 = 0.95;
+
+impl Group {
+    /// What it got for the reckoning of shares: of senders that heed congestion the goodput, where
+    /// it is known, else the throughput. What such a sender sends twice is no use to it.
+    pub fn received(&self) -> Option<Figure> {
+        let goodput = self.goodput_bps.filter(|_| self.conduct == Some(Conduct::Responsive));
+        goodput.or(self.throughput_bps)
+    }
+
+    /// How many users it has, where the flow key makes fewer of them than there are connections;
+    /// else its flows.
+    pub fn users(&self) -> u64 {
+        self.user_count.unwrap_or(self.count)
+    }
+
+    /// Its goodput over its throughput, where that is below 95 %.
+    pub fn wasteful(&self) -> Option<f64> {
+        let ratio = self.goodput_bps?.mean() / self.throughput_bps?.mean();
+        (ratio < WASTED).then_some(ratio)
+    }
+}
