@@ -1,12 +1,10 @@
-//! What follows from the metrics' declaration and is kept as a file: the schema's fields and the
-//! table of the documentation. `TIDEGATE_BLESS=1` writes both anew.
-use std::fmt::Write;
+//! The schema's fields of groups and flows are those that the metrics' declaration says, and so is
+//! `docs/reference/results.md`, which is made from the schema. `TIDEGATE_BLESS=1` writes it anew.
 use std::path::Path;
 
 use tidegate_report::{Flow, Group, Metric};
 
 const SCHEMA: &str = "schema/tidegate.result-1.json";
-const TABLE: &str = "../../docs/reference/metrics-declared.md";
 
 /// A metric's field, as the schema's text has it.
 fn field(metric: &Metric) -> String {
@@ -36,31 +34,6 @@ fn with_fields(schema: &str, name: &str, metrics: &[Metric]) -> String {
     format!("{}{own}{}", &schema[..begin], &schema[end..])
 }
 
-/// The table of the documentation.
-fn table() -> String {
-    let mut text = String::from(
-        "<!-- Made from the declaration in tidegate-report by TIDEGATE_BLESS=1 cargo test -p tidegate-report --test metrics -->\n\
-         # Metrics of groups and flows\n\n\
-         Each metric is declared once. This table is made from the declaration.\n\
-         `shape` is its definition in the schema. `seeds` says how replications are taken together.\n",
-    );
-    for (title, metrics) in [("groups", Group::METRICS), ("flows", Flow::METRICS)] {
-        let _ = write!(
-            text,
-            "\n## Of {title}\n\n| metric | unit | shape | seeds | what |\n|---|---|---|---|---|\n"
-        );
-        for m in metrics {
-            let seeds = m.pool.name();
-            let _ = writeln!(
-                text,
-                "| `{}` | {} | {} | {seeds} | {} |",
-                m.name, m.unit, m.shape, m.what
-            );
-        }
-    }
-    text
-}
-
 #[track_caller]
 fn same(file: &str, want: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
@@ -77,11 +50,6 @@ fn the_schema_is_that_of_the_declaration() {
     let schema = std::fs::read_to_string(path).unwrap();
     let schema = with_fields(&schema, "group", Group::METRICS);
     same(SCHEMA, &with_fields(&schema, "flow", Flow::METRICS));
-}
-
-#[test]
-fn the_table_is_that_of_the_declaration() {
-    same(TABLE, &table());
 }
 
 #[test]
