@@ -50,7 +50,9 @@
 use tidegate::catalog::AnyQueue;
 use tidegate::{ConfigError, Qdisc, Seed, Time};
 
-use crate::endpoint::ends::{Answer, Ends, NEVER, Timers};
+use crate::endpoint::ends::Ends;
+use crate::endpoint::receiver::Answer;
+use crate::endpoint::sender::{NEVER, Timers};
 use crate::event::queue::{Agenda, Class, Heap, Key};
 use crate::measure::meters::{Meters, Trace};
 use crate::measure::outcome::{Outcome, Plan};

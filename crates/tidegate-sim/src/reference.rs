@@ -7,7 +7,9 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use tidegate::{Backlog, ConfigError, DropReason, MarkReason, Packet, Qdisc, Seed, Sink, Time};
 
-use crate::endpoint::ends::{Answer, Ends, NEVER, Timers};
+use crate::endpoint::ends::Ends;
+use crate::endpoint::receiver::Answer;
+use crate::endpoint::sender::{NEVER, Timers};
 use crate::event::queue::{Class, Key};
 use crate::measure::meters::{Meters, Trace};
 use crate::measure::outcome::{Outcome, Plan};

@@ -1,3 +1,5 @@
 //! The two ends of each flow: senders, receivers, and their timers.
 
 pub(crate) mod ends;
+pub(crate) mod receiver;
+pub(crate) mod sender;

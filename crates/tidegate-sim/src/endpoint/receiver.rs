@@ -1,0 +1,250 @@
+//! A flow's receiving end: what it has received, and what it answers.
+use std::collections::VecDeque;
+
+use tidegate::Time;
+
+use super::sender::NEVER;
+use crate::measure::meters::Meters;
+use crate::net::flight::{Body, flag};
+use crate::net::network::Flow;
+use crate::sources::tcp::{DelayedAck, Receiver, Reports, Wait};
+use crate::sources::{Feedback, Handshake, Rules, Source, Tcp, TfrcReceiver};
+
+/// What a block of a selective acknowledgement takes by ns-2's rules: two numbers of four bytes.
+const BLOCK: u16 = 8;
+
+/// A flow's receiving end, in one line of the cache.
+#[derive(Clone, Debug)]
+#[repr(align(64))]
+pub(super) struct Far {
+    pub(super) receiver: Receiver,
+    /// Where the way back begins; 0 for a flow that is not answered.
+    pub(super) back: u32,
+    /// The first segment that will never come, when all data are there: the transfer is finished.
+    pub(super) end: u32,
+    pub(super) ack_len: u16,
+    /// How much longer each block makes a selective acknowledgement.
+    pub(super) block_len: u16,
+    /// Which connection it is at.
+    pub(super) life: u8,
+    /// Whether segment 0 carries no data.
+    pub(super) syn: bool,
+    /// What connections without end that answer at once have no need of.
+    pub(super) more: Option<Box<More>>,
+}
+
+const _: () = assert!(size_of::<Far>() == 64);
+
+/// The rest of a receiving end.
+#[derive(Clone, Debug, Default)]
+pub(super) struct More {
+    /// Of a connection whose acknowledgements are delayed.
+    pub(super) delayed: Option<DelayedAck>,
+    pub(super) transfer: Transfer,
+    /// Those of the connections opened since, with their numbers, in order: when a packet of one
+    /// is dealt with, the sender may be at the next but one.
+    pub(super) coming: VecDeque<(u8, Transfer)>,
+    /// In place of all that, of a TFRC flow.
+    pub(super) tfrc: Option<TfrcReceiver>,
+}
+
+impl More {
+    /// Connection `life` is opened, to bring this over.
+    pub(super) fn expect(&mut self, life: u8, transfer: Transfer) {
+        // Of more the numbers cannot be told apart.
+        if self.coming.len() == 127 {
+            self.coming.pop_front();
+        }
+        self.coming.push_back((life, transfer));
+    }
+
+    /// The transfer is that of connection `life`.
+    pub(super) fn turn_to(&mut self, life: u8) {
+        while let Some(&(of, transfer)) = self.coming.front()
+            && life.wrapping_sub(of) < 128
+        {
+            self.transfer = transfer;
+            self.coming.pop_front();
+        }
+    }
+}
+
+/// What a connection has to bring over.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Transfer {
+    /// See [`Far::end`].
+    pub(super) end: u32,
+    /// When it was asked for.
+    pub(super) start: Time,
+    pub(super) bytes: u64,
+}
+
+/// What a receiver has to say, and when.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Answer {
+    /// Nothing.
+    None,
+    /// This, on its way back now.
+    Now(Body),
+    /// Perhaps something then: an event of class [`Class::Acknowledge`] to add.
+    Later(u64),
+    /// Both.
+    Both(Body, u64),
+    /// Two, one after the other.
+    Twice(Body, Body),
+}
+
+impl Default for Transfer {
+    /// Nothing that ever ends.
+    fn default() -> Transfer {
+        Transfer { end: u32::MAX, start: Time::ZERO, bytes: 0 }
+    }
+}
+
+impl Transfer {
+    /// What a connection like `tcp`, opened at `start`, has to bring over.
+    pub(super) fn of(tcp: &Tcp, start: Time) -> Transfer {
+        let syn = tcp.handshake == Handshake::Syn;
+        let end = tcp.data.map_or(u32::MAX, |n| n.saturating_add(syn as u32));
+        Transfer { end, start, bytes: tcp.data.map_or(0, |n| n as u64 * tcp.segment.get()) }
+    }
+}
+
+impl Far {
+    /// The receiving end of `flow`, whose way back begins at `back`.
+    pub(super) fn new(flow: &Flow, back: u32) -> Far {
+        match (&flow.source, flow.source.tcp()) {
+            (_, Some(tcp)) => Far::tcp(tcp, flow.start, back),
+            (Source::Tfrc(tfrc), _) => {
+                let tfrc_end = Some(TfrcReceiver::new(tfrc));
+                let more = Box::new(More { tfrc: tfrc_end, ..More::default() });
+                Far { more: Some(more), ack_len: tfrc.report.get() as u16, ..Far::deaf(back) }
+            }
+            _ => Far::deaf(back),
+        }
+    }
+
+    /// Of a connection that starts at `start`.
+    pub(super) fn tcp(tcp: &Tcp, start: Time, back: u32) -> Far {
+        let syn = tcp.handshake == Handshake::Syn;
+        let block_len = if tcp.rules == Rules::Ns2 { BLOCK } else { 0 };
+        let more = More {
+            delayed: DelayedAck::new(tcp),
+            transfer: Transfer::of(tcp, start),
+            ..More::default()
+        };
+        let end = more.transfer.end;
+        let more = (more.delayed.is_some() || tcp.data.is_some()).then(|| Box::new(more));
+        Far {
+            receiver: Receiver::new(tcp),
+            end,
+            ack_len: tcp.ack.get() as u16,
+            block_len,
+            syn,
+            more,
+            ..Far::deaf(back)
+        }
+    }
+
+    /// What becomes of the acknowledgement that is due at `at`, or waits.
+    #[inline(always)]
+    pub(super) fn answer(
+        &self,
+        at: u64,
+        wait: Wait,
+        reports: &mut Reports,
+        meters: &mut Meters,
+    ) -> Answer {
+        let born = match wait {
+            Wait::No { born } => born,
+            Wait::Yes => return Answer::None,
+            Wait::Until(due) => return Answer::Later(due.as_nanos()),
+        };
+        meters.answered(at);
+        let (ack, echo) = self.receiver.state();
+        let echo = if echo { flag::ECHO } else { 0 };
+        let (seq, with, blocks) = match self.receiver.report() {
+            Some(report) => (reports.keep(report), flag::BLOCKS, report.count() * self.block_len),
+            None => (ack, 0, 0),
+        };
+        let (len, flags) = (self.ack_len.saturating_add(blocks), flag::ACK | echo | with);
+        Answer::Now(Body::new(born, seq, len, flags, self.life))
+    }
+
+    /// The acknowledgement that waits, if marks begin or end with a segment that is `marked` or
+    /// not, and each is to tell of its own segments only (RFC 8257 §3.2).
+    #[inline]
+    pub(super) fn release(
+        &mut self,
+        at: u64,
+        marked: bool,
+        reports: &mut Reports,
+        meters: &mut Meters,
+    ) -> Option<Body> {
+        if !self.receiver.is_exact() {
+            return None;
+        }
+        let born = self.delayed()?.release(marked)?;
+        match self.answer(at, Wait::No { born }, reports, meters) {
+            Answer::Now(ack) => Some(ack),
+            _ => None,
+        }
+    }
+
+    /// What a TFRC flow's receiver says at `at`.
+    pub(super) fn feed_back(&self, at: u64, feedback: Feedback, meters: &mut Meters) -> Answer {
+        let next = feedback.next.as_nanos();
+        let Some((seq, answered)) = feedback.report else {
+            return if next == NEVER { Answer::None } else { Answer::Later(next) };
+        };
+        meters.answered(at);
+        let report = Body::new(answered.as_nanos(), seq, self.ack_len, flag::ACK, self.life);
+        if next == NEVER { Answer::Now(report) } else { Answer::Both(report, next) }
+    }
+
+    /// Of a source that is not answered.
+    pub(super) fn deaf(back: u32) -> Far {
+        let receiver = Receiver::default();
+        Far {
+            receiver,
+            back,
+            end: u32::MAX,
+            ack_len: 0,
+            block_len: 0,
+            life: 0,
+            syn: false,
+            more: None,
+        }
+    }
+
+    #[inline]
+    pub(super) fn delayed(&mut self) -> Option<&mut DelayedAck> {
+        self.more.as_mut()?.delayed.as_mut()
+    }
+
+    #[inline]
+    pub(super) fn tfrc(&self) -> Option<&TfrcReceiver> {
+        self.more.as_ref()?.tfrc.as_ref()
+    }
+
+    #[inline]
+    pub(super) fn tfrc_mut(&mut self) -> Option<&mut TfrcReceiver> {
+        self.more.as_mut()?.tfrc.as_mut()
+    }
+
+    /// A packet of connection `life` has come: whether that is a later one than the one it was at.
+    /// Of those numbered modulo 256 the nearer way round is the way.
+    pub(super) fn turn_to(&mut self, life: u8) -> bool {
+        if life.wrapping_sub(self.life) >= 128 {
+            return false;
+        }
+        self.receiver.restart();
+        self.life = life;
+        if let Some(more) = &mut self.more {
+            more.delayed.iter_mut().for_each(|delayed| delayed.restart());
+            more.turn_to(life);
+            self.end = more.transfer.end;
+        }
+        true
+    }
+}
