@@ -1,0 +1,66 @@
+//! Ports: what a queue takes in, and what leaves it.
+use tidegate::{Qdisc, Time};
+
+use super::{AHEAD, Simulation};
+use crate::net::flight::Flight;
+use crate::net::routes::Kind;
+
+impl<Q: Qdisc> Simulation<Q> {
+    /// `flight` joins the queue of port `id` now.
+    #[inline(never)]
+    pub(super) fn offer(&mut self, id: usize, flight: Flight) {
+        let now = flight.time;
+        self.depart(id, now);
+        let label = self.ends.label(flight.flow);
+        self.ports[id].offer(now, flight, label, &mut self.waiting, &mut self.meters);
+        self.depart(id, now);
+        self.arm(id);
+    }
+
+    /// Makes the departures of port `id` that begin up to `now`.
+    #[inline]
+    pub(super) fn depart(&mut self, id: usize, now: u64) {
+        if self.ports[id].next <= now {
+            self.catch_up(id, now);
+        }
+    }
+
+    /// The same where there may be some.
+    #[inline(never)]
+    pub(super) fn catch_up(&mut self, id: usize, now: u64) {
+        while let Some(flight) = self.ports[id].catch_up(now, &mut self.waiting, &mut self.meters) {
+            if self.ahead
+                && let Some(then) = self.waiting.likely(AHEAD)
+            {
+                self.fetch(Kind::Meet, then.flow);
+            }
+            let flight = Flight { hop: flight.hop + 1, ..flight };
+            if !self.routes.steps[flight.hop as usize].is_free() {
+                self.line_up(self.ports[id].link as usize, flight);
+            } else if self.ports[id].put_off(flight) {
+                self.go_on(id, self.ports[id].began);
+            }
+        }
+    }
+
+    /// Sees to it that port `id` is looked at in time. An event that is early does no harm and is
+    /// left where it is.
+    #[inline(always)]
+    pub(super) fn arm(&mut self, id: usize) {
+        let port = &mut self.ports[id];
+        let due = port.due();
+        if due < port.armed {
+            port.armed = due;
+            self.agenda.set(port.player, due);
+        }
+    }
+
+    pub(super) fn sample(&mut self, now: u64) {
+        for id in 0..self.ports.len() {
+            self.depart(id, now);
+            let port = &mut self.ports[id];
+            port.queue.advance(Time::from_nanos(now));
+            port.meter.read(&port.queue);
+        }
+    }
+}
