@@ -42,7 +42,7 @@ struct Reference<Q> {
     meters: Meters,
     links: Vec<Link<Q>>,
     waiting: Waiting,
-    agenda: BinaryHeap<Event>,
+    events_due: BinaryHeap<Event>,
     serial: u64,
     events: u64,
 }
@@ -75,14 +75,14 @@ pub fn simulate_by_packet<Q: Qdisc>(
     let mut meters = Meters::new(&network, plan);
     meters.trace = Some(Box::default());
     let ends = Ends::new(&network, &routes, seed, |_| 0);
-    let agenda = BinaryHeap::new();
+    let events_due = BinaryHeap::new();
     let mut run = Reference {
         routes,
         ends,
         meters,
         links,
         waiting: Waiting::default(),
-        agenda,
+        events_due,
         serial: 0,
         events: 0,
     };
@@ -102,7 +102,7 @@ impl<Q: Qdisc> Reference<Q> {
         starts.into_iter().for_each(|key| self.schedule(key, None));
         plan.grid().for_each(|t| self.schedule(Key::new(t.as_nanos(), Class::Sample, 0), None));
         let end = plan.end.as_nanos();
-        while let Some(Reverse((key, _, flight))) = self.agenda.pop() {
+        while let Some(Reverse((key, _, flight))) = self.events_due.pop() {
             // Of the end itself only the reading belongs to the run, and what comes before it at
             // that instant.
             if key.time() > end || key.time() == end && key.class() > Class::Sample {
@@ -120,7 +120,7 @@ impl<Q: Qdisc> Reference<Q> {
 
     fn schedule(&mut self, key: Key, flight: Option<Flight>) {
         self.serial += 1;
-        self.agenda.push(Reverse((key, self.serial, flight.map(Box::new))));
+        self.events_due.push(Reverse((key, self.serial, flight.map(Box::new))));
     }
 
     fn handle(&mut self, key: Key, flight: Option<Box<Flight>>) {
@@ -194,7 +194,7 @@ impl<Q: Qdisc> Reference<Q> {
             }
             Kind::Queue => self.routes.ports[step.index()] as usize,
             Kind::Follow | Kind::Enter => step.index(),
-            Kind::Join => self.routes.joint(step).link as usize,
+            Kind::Join => self.routes.merge_point(step).link as usize,
         };
         flight.hop += 1;
         self.join(now, link, flight);

@@ -48,24 +48,24 @@ impl Ends {
         }
     }
 
-    /// The first event of every flow, with the flow's place in the agenda if it has one; of a
+    /// The first event of every flow, with the flow's place in the event queue if it has one; of a
     /// connection's flow all its starts.
     pub fn starts(&self) -> impl Iterator<Item = (Option<u32>, Key)> {
         self.senders.iter().enumerate().flat_map(|(i, s)| {
-            let (player, class, again) = match s.work {
-                Work::Open(_, player) => (player, Class::Tick, [].as_slice()),
+            let (slot, class, again) = match s.work {
+                Work::Open(_, slot) => (slot, Class::Tick, [].as_slice()),
                 Work::Tcp(..) | Work::Tfrc(_) => (None, Class::Send, s.again.as_slice()),
             };
             let times = std::iter::once(s.send).chain(again.iter().map(|period| period.0));
-            times.map(move |time| (player, Key::new(time.as_nanos(), class, i as u32)))
+            times.map(move |time| (slot, Key::new(time.as_nanos(), class, i as u32)))
         })
     }
 
-    /// Where the way of `flow` begins, if its sender is at home there.
+    /// Where the way of `flow` begins, if its sender is the sole user of its first link there.
     #[inline]
-    pub fn home(&self, flow: u32) -> Option<u32> {
+    pub fn sole_user(&self, flow: u32) -> Option<u32> {
         let sender = &self.senders[flow as usize];
-        sender.home.then_some(sender.there)
+        sender.sole_user.then_some(sender.there)
     }
 
     /// Where the way of `flow` begins.
@@ -80,7 +80,8 @@ impl Ends {
         self.far[flow as usize].back
     }
 
-    /// The next of the events of a sender that is at home: its time and class.
+    /// The next of the events of a sender that is the sole user of its first link: its time and
+    /// class.
     #[inline]
     pub fn due(&self, flow: u32) -> (u64, Class) {
         let Sender { send, timeout, .. } = self.senders[flow as usize];
@@ -127,7 +128,7 @@ impl Ends {
         fetch(self.far.get(flow as usize));
     }
 
-    /// It is the turn of `flow`, which is not answered: its packet, if it sends one, and when its
+    /// It is the turn of `flow`, which is open loop: its packet, if it sends one, and when its
     /// next turn is (`u64::MAX` for never).
     #[inline]
     pub fn tick(&mut self, now: u64, flow: u32) -> (Option<Body>, u64) {
@@ -144,8 +145,8 @@ impl Ends {
         (packet.map(body), next.as_nanos())
     }
 
-    /// It is the turn of `flow`, which is not answered and at home.
-    fn tick_at_home(&mut self, now: u64, flow: u32) -> Timers {
+    /// It is the turn of `flow`, which is open loop and alone on its first link.
+    fn tick_alone(&mut self, now: u64, flow: u32) -> Timers {
         let (data, send) = self.tick(now, flow);
         self.senders[flow as usize].send = Time::from_nanos(send);
         self.out.extend(data.map(|data| Output {
@@ -157,12 +158,12 @@ impl Ends {
     }
 
     /// An event of class [`Class::Send`] of `flow`: a connection starts, or a burst that waited
-    /// goes out; or a source's turn has come that is not answered and at home.
+    /// goes out; or a source's turn has come that is open loop and alone on its first link.
     #[inline(always)]
     pub fn wake(&mut self, now: u64, flow: u32) -> Timers {
         let sender = &mut self.senders[flow as usize];
         if let Work::Open(..) = sender.work {
-            return self.tick_at_home(now, flow);
+            return self.tick_alone(now, flow);
         }
         let now = Time::from_nanos(now);
         if sender.again.last().is_some_and(|period| period.0 == now) {

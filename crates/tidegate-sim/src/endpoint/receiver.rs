@@ -18,7 +18,7 @@ const BLOCK: u16 = 8;
 #[repr(align(64))]
 pub(super) struct Far {
     pub(super) receiver: Receiver,
-    /// Where the way back begins; 0 for a flow that is not answered.
+    /// Where the way back begins; 0 for a flow that is open loop.
     pub(super) back: u32,
     /// The first segment that will never come, when all data are there: the transfer is finished.
     pub(super) end: u32,
@@ -202,7 +202,7 @@ impl Far {
         if next == NEVER { Answer::Now(report) } else { Answer::Both(report, next) }
     }
 
-    /// Of a source that is not answered.
+    /// Of a source that is open loop.
     pub(super) fn deaf(back: u32) -> Far {
         let receiver = Receiver::default();
         Far {

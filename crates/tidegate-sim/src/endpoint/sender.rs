@@ -27,7 +27,7 @@ pub(super) enum Work {
     /// With what opens further connections, if there are to be any.
     Tcp(TcpSender, Option<Box<Session>>),
     Tfrc(TfrcSender),
-    /// With its place in the agenda, unless it is at home.
+    /// With its place in the event queue, unless it is the sole user of its first link.
     Open(Open, Option<u32>),
 }
 
@@ -39,7 +39,8 @@ pub(super) struct Sender {
     /// When it is active after that, the next last.
     pub(super) again: Vec<Period>,
     /// Of a connection, the earliest event of class [`Class::Send`] that is pending, others are
-    /// void; of a source that is not answered its next turn if it is at home, else the first.
+    /// void; of a source that is open loop its next turn if it is the sole user of its first link,
+    /// else the first.
     pub(super) send: Time,
     /// The same of class [`Class::Timeout`].
     pub(super) timeout: Time,
@@ -49,8 +50,8 @@ pub(super) struct Sender {
     pub(super) dice: Rng,
     /// Where its way begins.
     pub(super) there: u32,
-    /// Whether it is at home on the first link of its way.
-    pub(super) home: bool,
+    /// Whether it is the sole user of the first link of its way.
+    pub(super) sole_user: bool,
 }
 
 impl Sender {
@@ -64,9 +65,9 @@ impl Sender {
         slot: &mut impl FnMut(u32) -> u32,
     ) -> Sender {
         let mut send = flow.start;
-        let Way { there, home, .. } = way;
+        let Way { there, sole_user, .. } = way;
         let work = match (Open::new(&flow.source, i as u64, &mut dice), &flow.source) {
-            (Some(source), _) => Work::Open(source, (!home).then(|| slot(i))),
+            (Some(source), _) => Work::Open(source, (!sole_user).then(|| slot(i))),
             (None, Source::Web(web)) => {
                 let tcp = TcpSender::new(&web.tcp, &mut dice);
                 let mut session = Session::web(web, i as u64, &mut dice);
@@ -82,7 +83,7 @@ impl Sender {
         };
         let again = again.iter().rev().copied().collect();
         let (stop, timeout) = (flow.stop, Time::MAX);
-        Sender { stop, again, send, timeout, work, life: 0, dice, there, home }
+        Sender { stop, again, send, timeout, work, life: 0, dice, there, sole_user }
     }
 
     /// Its stop has come: when it starts again, [`NEVER`] if it does not.

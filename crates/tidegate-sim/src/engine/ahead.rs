@@ -9,13 +9,13 @@ use crate::net::flight::{Body, Flight};
 use crate::net::routes::Kind;
 
 impl<Q: Qdisc> Simulation<Q> {
-    /// Notes when the first of what the sender of `flow`, which is at home on `link`, has yet to
-    /// send will come out.
+    /// Notes when the first of what the sender of `flow`, which is the sole user of its first link
+    /// on `link`, has yet to send will come out.
     #[inline(always)]
-    pub(super) fn owe(&mut self, flow: u32, link: usize) {
+    pub(super) fn hold_output(&mut self, flow: u32, link: usize) {
         let (at, len) = self.ends.sends(flow);
         let due = if at == u64::MAX { at } else { self.wires[link].would_transit(at, len) };
-        self.lines[link].owed = due;
+        self.lines[link].pending = due;
     }
 
     /// Sends what `flow`'s sender has put out at `now` and sets its timers.
@@ -48,11 +48,11 @@ impl<Q: Qdisc> Simulation<Q> {
     /// The connection of `flow` sends at `at`.
     #[inline(always)]
     pub(super) fn will_send(&mut self, flow: u32, at: u64) {
-        match self.ends.home(flow) {
+        match self.ends.sole_user(flow) {
             Some(hop) => {
                 let link = self.routes.steps[hop as usize].index();
-                self.owe(flow, link);
-                self.lines[link].tell(&mut self.agenda);
+                self.hold_output(flow, link);
+                self.lines[link].tell(&mut self.events_due);
             }
             None => self.set_timer(Class::Send, flow, at),
         }
@@ -60,9 +60,9 @@ impl<Q: Qdisc> Simulation<Q> {
 
     #[inline]
     pub(super) fn set_timer(&mut self, class: Class, flow: u32, at: u64) {
-        let Timer { pending, player } = &mut self.timers[place(class)];
+        let Timer { pending, slot } = &mut self.timers[place(class)];
         if pending.push(at, flow) {
-            self.agenda.set(*player, at);
+            self.events_due.set(*slot, at);
         }
     }
 
@@ -159,7 +159,7 @@ impl<Q: Qdisc> Simulation<Q> {
         self.launch(flow, now, timers);
     }
 
-    /// Works out what `flow`'s sender, which is at home, does before `end`.
+    /// Works out what `flow`'s sender, which is the sole user of its first link, does before `end`.
     #[inline(always)]
     pub(super) fn advance(&mut self, flow: u32, end: u64) {
         loop {
@@ -186,11 +186,11 @@ impl<Q: Qdisc> Simulation<Q> {
                     self.ends.acknowledge(now, flow, &mut self.waiting.reports, &mut self.meters);
                 self.answer(now, flow, answer);
             }
-            // One that is at home may have something to do before.
-            _ if self.ends.home(flow).is_some() => self.advance(flow, now + 1),
+            // One that is the sole user of its first link may have something to do before.
+            _ if self.ends.sole_user(flow).is_some() => self.advance(flow, now + 1),
             _ => self.act(flow, now, class),
         }
-        let Timer { pending, player } = &self.timers[place(class)];
-        self.agenda.set(*player, pending.next().0);
+        let Timer { pending, slot } = &self.timers[place(class)];
+        self.events_due.set(*slot, pending.next().0);
     }
 }

@@ -9,12 +9,12 @@ impl<Q: Qdisc> Simulation<Q> {
     /// What comes out of `link` now, if something does, where it may.
     #[inline(always)]
     pub(super) fn come_out(&mut self, link: usize, now: u64) -> Option<Flight> {
-        if self.lines[link].owed <= now {
+        if self.lines[link].pending <= now {
             self.collect(link, now);
         }
         let line = &mut self.lines[link];
         let flight = line.pop(now);
-        line.tell(&mut self.agenda);
+        line.tell(&mut self.events_due);
         if self.ahead {
             let line = &self.lines[link];
             line.fetch();
@@ -31,7 +31,7 @@ impl<Q: Qdisc> Simulation<Q> {
     pub(super) fn collect(&mut self, link: usize, now: u64) {
         let flow = self.lines[link].owner;
         self.advance(flow, now);
-        self.owe(flow, link);
+        self.hold_output(flow, link);
     }
 
     /// `flight` will come out of `link` and needs an event then. In line, so that what it consists
@@ -40,7 +40,7 @@ impl<Q: Qdisc> Simulation<Q> {
     pub(super) fn line_up(&mut self, link: usize, flight: Flight) {
         let line = &mut self.lines[link];
         if line.push(flight) {
-            line.tell(&mut self.agenda);
+            line.tell(&mut self.events_due);
         }
     }
 
@@ -48,9 +48,8 @@ impl<Q: Qdisc> Simulation<Q> {
     /// before it.
     #[inline(always)]
     pub(super) fn gather(&mut self, step: Step, flight: Flight) {
-        let (id, strand) = self.routes.strands[step.index()];
-        self.confluences[id as usize]
-            .join(strand as usize, flight, |a, b| self.routes.earlier(a, b));
+        let (id, branch) = self.routes.branches[step.index()];
+        self.merges[id as usize].join(branch as usize, flight, |a, b| self.routes.earlier(a, b));
     }
 
     /// What has departed from port `id` goes on, and enters the links where streams of this port
@@ -63,21 +62,21 @@ impl<Q: Qdisc> Simulation<Q> {
         }
         self.ports[id].departed = departed;
         let mut entry = u64::MAX;
-        for i in self.ports[id].confluences.clone() {
-            let end = self.confluences[i].known(now);
-            if self.confluences[i].next < end {
+        for i in self.ports[id].merges.clone() {
+            let end = self.merges[i].known(now);
+            if self.merges[i].next < end {
                 self.flow_together(i, end);
             }
-            entry = entry.min(self.confluences[i].next);
+            entry = entry.min(self.merges[i].next);
         }
         self.ports[id].entry = entry;
     }
 
-    /// All that enters the link of confluence `id` before `end` does, and goes on.
+    /// All that enters the link of merge point `id` before `end` does, and goes on.
     #[inline(always)]
     pub(super) fn flow_together(&mut self, id: usize, end: u64) {
-        let link = self.confluences[id].link as usize;
-        while let Some(flight) = self.confluences[id].pop(end, |a, b| self.routes.earlier(a, b)) {
+        let link = self.merges[id].link as usize;
+        while let Some(flight) = self.merges[id].pop(end, |a, b| self.routes.earlier(a, b)) {
             let Flight { time, hop, flow, body } = flight;
             let (at, hop) = (self.wires[link].transit(time, body.len()), hop + 1);
             if self.routes.steps[hop as usize].is_free() {

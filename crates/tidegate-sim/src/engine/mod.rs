@@ -1,51 +1,49 @@
 //! Runs a network with as few events as give the same result.
 //!
 //! # What needs an event
-//! A packet needs one only where several streams meet and its place among them matters: at a queue,
-//! where a link is entered from several sides, and at a sender whose first link others use too. All
-//! else is worked out ahead: a link that is fed in order (see `routes`) is a multiplication and
-//! some additions (`wire`), and a receiver whose answers go into such a link answers at once, for
-//! the time at which it will. A departure from a queue needs no event of its own either (`port`),
-//! nor does a link that several streams of one port enter (`confluence`): how far ahead they are
-//! known is how long they are.
+//! A packet needs an event only where streams meet: at a queue, at a link entered from several
+//! sides, and at a sender that shares its first link. Everything else is computed ahead:
 //!
-//! A sender that is at home (`routes`) is told of an acknowledgement as soon as it is known when
-//! that will come back. Its own timers of before then go off first, in their order; what it will
-//! send later is *owed* to its first link, whose turn comes when the first of that would come out.
-//! So is what a source at home sends that hears no acknowledgements. So in a dumbbell in which
-//! every flow has hosts of its own a data packet costs one event, at the queue, and a second where
-//! the acknowledgements meet if the ways are of more lengths than are told apart; with shared hosts
-//! one more back at the sender, and another if it waits before it sends.
+//! - A link that is fed in order (see `routes`) is a multiplication and some additions (`wire`).
+//! - A receiver whose answers go into such a link answers at once, for the later time.
+//! - A departure from a queue needs no event of its own (`port`).
+//! - Nor does a link that several streams of one port enter (`merge`). They are known ahead for as
+//!   long as they take.
 //!
-//! What departs from a port goes on some at a time, when the first of it must: the code for one
-//! stretch of the way is then at hand for all of them. To do the same packet by packet takes a
-//! twentieth longer than to have an event for each (chan2003's mix, 26 flows).
+//! A sender that is the sole user of its first link (`routes`) runs ahead of the clock. It receives
+//! an acknowledgement as soon as the time of its arrival is known. Its earlier timers go off first,
+//! in their order. What it sends later is *pending output* of its first link. The link's turn comes
+//! when the first of that would come out. An open-loop source with a link of its own does the same.
+//!
+//! So in a dumbbell where every flow has its own hosts, a data packet costs one event, at the
+//! queue. Where ways have more lengths than are kept apart, the acknowledgements cost a second one.
+//! Shared hosts cost one more at the sender, and another if the sender waits.
+//!
+//! Departures are processed in batches, so that the code of one stretch stays in the cache. One
+//! packet at a time takes a twentieth longer than an event for each (chan2003's mix, 26 flows).
 //!
 //! # What is pending
-//! One key per link with packets that need an event at its far end (they come out in order, so the
-//! line itself keeps them), per port whose departures fall due, per source that is neither answered
-//! nor at home: a tournament that stays in cache. The timers of connections are in heaps, one for
-//! each class of event, whose heads are players too: bursts that wait a moment, few and
-//! often, do not sink through the timeouts of all flows, which fire once per timeout.
+//! The event queue is a winner tree that stays in cache. It has one key for each link whose packets
+//! need an event at its far end, each port with due departures, and each open-loop source that
+//! shares its first link. The timers of connections are in heaps, one for each class of event. The
+//! heaps' heads are event sources too. So frequent short waits do not sink through the timeouts of
+//! all flows.
 //!
 //! # What is fetched ahead
-//! Of a hundred thousand flows no cache holds the state, and nearly every event is another flow's.
-//! Whose turn comes after this one is known where things are in line, so its state is asked for
-//! while this one is dealt with. Of a few flows it is at hand anyway.
+//! With a hundred thousand flows, nearly every event is another flow's, and no cache holds them
+//! all. Where the next flow is known, its state is prefetched. With few flows it is at hand anyway.
 //!
-//! # What is in line
-//! What every packet passes is put in line by force where the compiler would not
-//! (`inline(always)`), and packets go from step to step in
-//! registers ([`Body`](crate::net::flight::Body)): the first is worth a thirtieth of a run, the second a
-//! seventh (chan2003's mix, 26 flows).
+//! # What is inlined
+//! The steps of every packet are inlined by force (`inline(always)`). Packets travel between them in
+//! registers ([`Body`](crate::net::flight::Body)). The first is worth a thirtieth of a run, the
+//! second a seventh (chan2003's mix, 26 flows).
 //!
 //! # Simultaneous events
-//! Keys order by time, then class, then the number of the link or flow (`agenda`); never by who was
-//! first to schedule. Departures come before readings, those before arrivals, these in the order of
-//! links and on one link in the order of the line; then sources that are not answered, and then
-//! connections' timers, in the order of flows. As a link takes at least a nanosecond, no effect is
-//! simultaneous with its cause. So the order is the network's own and not the engine's, and the
-//! reference, which spends an event on every arrival and departure, has the same (`reference`; the
+//! Keys order by time, then class, then the number of the link or flow (`event::queue`), and never
+//! by who was first to schedule. Departures come first, then readings, then arrivals by link and
+//! line, then open-loop sources, then connections' timers by flow. A link takes at least a
+//! nanosecond, so no effect is simultaneous with its cause. So the order is the network's own. The
+//! reference, with an event for every arrival and departure, has the same order (`reference`; the
 //! test is `tests/reference.rs`).
 mod ahead;
 mod merging;
@@ -55,28 +53,29 @@ use tidegate::catalog::AnyQueue;
 use tidegate::{ConfigError, Qdisc, Seed, Time};
 
 use crate::endpoint::ends::Ends;
-use crate::event::queue::{Agenda, Class, Heap, Key};
+use crate::event::queue::{Class, EventQueue, Heap, Key};
 use crate::measure::meters::{Meters, Trace};
 use crate::measure::outcome::{Outcome, Plan};
 use crate::measure::queue_meter::QueueMeter;
 use crate::net::flight::Waiting;
 use crate::net::line::Line;
-use crate::net::merge::Confluence;
+use crate::net::merge::Merge;
 use crate::net::network::Network;
 use crate::net::port::Port;
 use crate::net::routes::Routes;
 use crate::net::wire::Wire;
 
-/// Who acts when a player's turn comes. Players are numbered in the order of [`Class`] and id.
+/// Who acts when an event source's turn comes. Players are numbered in the order of [`Class`] and
+/// id.
 #[derive(Clone, Copy, Debug)]
-enum Player {
+enum EventSource {
     /// The port of this number.
     Port(u32),
     /// The series are read.
     Readings,
     /// The line of the link of this number.
     Line(u32),
-    /// The flow of this number, which is neither answered nor at home.
+    /// The flow of this number, which is neither closed loop nor the sole user of its first link.
     Source(u32),
     /// The first of the timers of connections of this class.
     Timer(Class),
@@ -91,11 +90,11 @@ const AHEAD: usize = 4;
 /// So many flows' state the cache has at hand.
 const AT_HAND: usize = 128;
 
-/// The timers of one class; the time of the first is in the agenda as well.
+/// The timers of one class; the time of the first is in the event queue as well.
 #[derive(Clone, Debug)]
 struct Timer {
     pending: Heap,
-    player: u32,
+    slot: u32,
 }
 
 /// A network being run.
@@ -112,11 +111,11 @@ pub struct Simulation<Q: Qdisc = AnyQueue> {
     /// What comes out of each link and needs an event there.
     lines: Vec<Line>,
     /// Links that several streams of one port enter, in the order of ports.
-    confluences: Vec<Confluence>,
+    merges: Vec<Merge>,
     waiting: Waiting,
-    agenda: Agenda,
-    players: Vec<Player>,
-    /// The player of whom there is one.
+    events_due: EventQueue,
+    sources_by_slot: Vec<EventSource>,
+    /// The slot of the readings.
     readings: u32,
     /// Timers of connections, by class.
     timers: [Timer; TIMERS.len()],
@@ -144,21 +143,22 @@ impl<Q: Qdisc> Simulation<Q> {
         plan.check(network.groups.len())?;
         let routes = Routes::find(&network)?;
         let wires: Vec<Wire> = network.links.iter().map(|l| Wire::new(l.rate, l.delay)).collect();
-        let mut players = Vec::new();
-        let ports = ports(&mut network, &routes, &wires, &plan, &mut players);
-        let readings = seat(&mut players, Player::Readings);
-        let lines = lines(&routes, &mut players);
-        let confluences: Vec<Confluence> = routes.joints.iter().map(Confluence::new).collect();
-        let ends =
-            Ends::new(&network, &routes, seed, |flow| seat(&mut players, Player::Source(flow)));
+        let mut sources_by_slot = Vec::new();
+        let ports = ports(&mut network, &routes, &wires, &plan, &mut sources_by_slot);
+        let readings = add_slot(&mut sources_by_slot, EventSource::Readings);
+        let lines = lines(&routes, &mut sources_by_slot);
+        let merges: Vec<Merge> = routes.merge_points.iter().map(Merge::new).collect();
+        let ends = Ends::new(&network, &routes, seed, |flow| {
+            add_slot(&mut sources_by_slot, EventSource::Source(flow))
+        });
         let flows = network.flows.len();
         let mut timer = |class| {
-            let player = seat(&mut players, Player::Timer(class));
-            Timer { pending: Heap::new(flows, 2 * flows), player }
+            let slot = add_slot(&mut sources_by_slot, EventSource::Timer(class));
+            Timer { pending: Heap::new(flows, 2 * flows), slot }
         };
         let timers = TIMERS.map(&mut timer);
-        let agenda = Agenda::new(players.len());
-        check_horizon(agenda.horizon().min(timers[0].pending.horizon()), plan.end)?;
+        let events_due = EventQueue::new(sources_by_slot.len());
+        check_horizon(events_due.horizon().min(timers[0].pending.horizon()), plan.end)?;
         let mut run = Simulation {
             meters: Meters::new(&network, &plan),
             network,
@@ -168,10 +168,10 @@ impl<Q: Qdisc> Simulation<Q> {
             ports,
             wires,
             lines,
-            confluences,
+            merges,
             waiting: Waiting::default(),
-            agenda,
-            players,
+            events_due,
+            sources_by_slot,
             readings,
             timers,
             claimed: 0,
@@ -187,14 +187,14 @@ impl<Q: Qdisc> Simulation<Q> {
     /// Schedules what happens first.
     fn begin(&mut self) {
         let starts: Vec<(Option<u32>, Key)> = self.ends.starts().collect();
-        for (player, key) in starts {
-            match player {
-                Some(player) => self.agenda.set(player, key.time()),
+        for (slot, key) in starts {
+            match slot {
+                Some(slot) => self.events_due.set(slot, key.time()),
                 None => self.will_send(key.id() as u32, key.time()),
             }
         }
         if let Some(first) = self.plan.grid().next() {
-            self.agenda.set(self.readings, first.as_nanos());
+            self.events_due.set(self.readings, first.as_nanos());
         }
     }
 
@@ -203,15 +203,15 @@ impl<Q: Qdisc> Simulation<Q> {
     pub fn run_until(&mut self, until: Time) {
         let until = until.min(self.plan.end).as_nanos();
         loop {
-            let (time, player) = self.agenda.next();
+            let (time, slot) = self.events_due.next();
             if time >= until {
                 break;
             }
             assert!(time >= self.now, "time ran back: an event of {time} ns at {} ns", self.now);
             self.now = time;
             // Whoever reads takes no part: with and without series as much happens.
-            self.events += (player != self.readings) as u64;
-            self.handle(time, player);
+            self.events += (slot != self.readings) as u64;
+            self.handle(time, slot);
         }
         self.now = self.now.max(until);
     }
@@ -252,9 +252,10 @@ impl<Q: Qdisc> Simulation<Q> {
             return;
         }
         self.run_until(end);
-        // What senders that are at home have yet to do, of which nothing comes out before the end.
+        // What senders that are alone on its first link have yet to do, of which nothing comes out
+        // before the end.
         for flow in 0..self.network.flows.len() as u32 {
-            if self.ends.home(flow).is_some() {
+            if self.ends.sole_user(flow).is_some() {
                 self.advance(flow, end.as_nanos());
             }
         }
@@ -272,36 +273,36 @@ impl<Q: Qdisc> Simulation<Q> {
     }
 
     #[inline]
-    fn handle(&mut self, now: u64, player: u32) {
-        match self.players[player as usize] {
-            Player::Line(link) => {
+    fn handle(&mut self, now: u64, slot: u32) {
+        match self.sources_by_slot[slot as usize] {
+            EventSource::Line(link) => {
                 let Some(flight) = self.come_out(link as usize, now) else { return };
-                match self.lines[link as usize].door {
+                match self.lines[link as usize].sink_port {
                     u32::MAX => self.travel(now, flight.hop, flight.flow, flight.body),
                     port => self.offer(port as usize, flight),
                 }
             }
-            Player::Source(flow) => {
+            EventSource::Source(flow) => {
                 let (data, next) = self.ends.tick(now, flow);
-                self.agenda.set(player, next);
+                self.events_due.set(slot, next);
                 if let Some(data) = data {
                     self.meters.sent(now, flow, data);
                     self.travel(now, self.ends.there(flow), flow, data);
                 }
             }
-            Player::Timer(class) => self.timer(class),
-            Player::Port(port) => {
+            EventSource::Timer(class) => self.timer(class),
+            EventSource::Port(port) => {
                 let id = port as usize;
                 self.depart(id, now);
                 self.go_on(id, now);
                 let port = &mut self.ports[id];
                 port.armed = port.due();
-                self.agenda.set(player, port.armed);
+                self.events_due.set(slot, port.armed);
             }
-            Player::Readings => {
+            EventSource::Readings => {
                 self.sample(now);
                 let next = Time::from_nanos(now) + self.plan.step.unwrap_or_default();
-                self.agenda.set(player, next.as_nanos());
+                self.events_due.set(slot, next.as_nanos());
             }
         }
     }
@@ -313,7 +314,7 @@ fn ports<Q: Qdisc>(
     routes: &Routes,
     wires: &[Wire],
     plan: &Plan,
-    players: &mut Vec<Player>,
+    sources_by_slot: &mut Vec<EventSource>,
 ) -> Vec<Port<Q>> {
     let extent = [network.groups.len(), network.flows.len()];
     let mut ports = Vec::with_capacity(routes.ports.len());
@@ -328,25 +329,27 @@ fn ports<Q: Qdisc>(
             meter,
             link,
             lookahead,
-            seat(players, Player::Port(i as u32)),
+            add_slot(sources_by_slot, EventSource::Port(i as u32)),
         ));
     }
     for (i, port) in ports.iter_mut().enumerate() {
-        let upto = |i| routes.joints.partition_point(|joint| (joint.port as usize) < i);
-        port.confluences = upto(i)..upto(i + 1);
+        let upto =
+            |i| routes.merge_points.partition_point(|merge_point| (merge_point.port as usize) < i);
+        port.merges = upto(i)..upto(i + 1);
     }
     ports
 }
 
 /// The lines of packets on the links, those with an event source at their end first seated.
-fn lines(routes: &Routes, players: &mut Vec<Player>) -> Vec<Line> {
-    let mut line = |(i, (&needed, &door)): (usize, (&bool, &Option<u32>))| {
-        let player = if needed { seat(players, Player::Line(i as u32)) } else { u32::MAX };
-        Line::new(player, door.unwrap_or(u32::MAX))
+fn lines(routes: &Routes, sources_by_slot: &mut Vec<EventSource>) -> Vec<Line> {
+    let mut line = |(i, (&needed, &sink_port)): (usize, (&bool, &Option<u32>))| {
+        let slot =
+            if needed { add_slot(sources_by_slot, EventSource::Line(i as u32)) } else { u32::MAX };
+        Line::new(slot, sink_port.unwrap_or(u32::MAX))
     };
     let mut lines: Vec<Line> =
-        routes.events.iter().zip(&routes.doors).enumerate().map(&mut line).collect();
-    for (flow, way) in routes.ways.iter().enumerate().filter(|(_, way)| way.home) {
+        routes.events.iter().zip(&routes.sink_ports).enumerate().map(&mut line).collect();
+    for (flow, way) in routes.ways.iter().enumerate().filter(|(_, way)| way.sole_user) {
         lines[routes.steps[way.there as usize].index()].owner = flow as u32;
     }
     lines
@@ -371,10 +374,10 @@ fn check_horizon(horizon: u64, end: Time) -> Result<(), ConfigError> {
     Ok(())
 }
 
-/// Seats a new player: his number.
-fn seat(players: &mut Vec<Player>, player: Player) -> u32 {
-    players.push(player);
-    players.len() as u32 - 1
+/// Gives a new event source a slot: its number.
+fn add_slot(sources_by_slot: &mut Vec<EventSource>, slot: EventSource) -> u32 {
+    sources_by_slot.push(slot);
+    sources_by_slot.len() as u32 - 1
 }
 
 /// Runs `network` as `plan` says, from start to end.

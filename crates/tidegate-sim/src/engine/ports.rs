@@ -51,7 +51,7 @@ impl<Q: Qdisc> Simulation<Q> {
         let due = port.due();
         if due < port.armed {
             port.armed = due;
-            self.agenda.set(port.player, due);
+            self.events_due.set(port.slot, due);
         }
     }
 

@@ -19,7 +19,7 @@ pub(crate) enum Class {
     Sample,
     /// A packet comes out of a link; the id is the link's.
     Arrive,
-    /// A source that is not answered has its turn; the id is the flow's.
+    /// A source that is open loop has its turn; the id is the flow's.
     Tick,
     /// A connection starts, or sends what waited; the id is the flow's.
     Send,
@@ -94,19 +94,19 @@ impl Turns {
     }
 }
 
-/// So many players are few.
+/// So many event sources are few.
 const FEW: usize = 64;
 
-/// When each of a fixed set of players acts next, and who is the next of all: a tree of winners. To
-/// change a player's time costs one comparison a round.
+/// When each of a fixed set of event sources acts next, and who is the next of all: a tree of
+/// winners. To change an event source's time costs one comparison a round.
 #[derive(Clone, Debug)]
-pub(crate) struct Agenda {
+pub(crate) struct EventQueue {
     turns: Tree,
     form: Turns,
 }
 
-/// The winner of all at 1, the players from the middle on; at each other place the lower of the two
-/// at twice its index and the next.
+/// The winner of all at 1, the event sources from the middle on; at each other place the lower of
+/// the two at twice its index and the next.
 #[derive(Clone, Debug)]
 enum Tree {
     /// Of few a change always goes on to the root: to see that it could stop costs more than the
@@ -117,15 +117,15 @@ enum Tree {
     Many(Box<[u64]>),
 }
 
-impl Agenda {
-    /// For so many players, with nothing pending.
-    pub fn new(players: usize) -> Agenda {
-        let form = Turns::of(players.max(1));
-        let turns = match players {
+impl EventQueue {
+    /// For so many event sources, with nothing pending.
+    pub fn new(sources_by_slot: usize) -> EventQueue {
+        let form = Turns::of(sources_by_slot.max(1));
+        let turns = match sources_by_slot {
             0..=FEW => Tree::Few(Box::new([u64::MAX; 2 * FEW])),
-            _ => Tree::Many(vec![u64::MAX; 2 * players.next_power_of_two()].into()),
+            _ => Tree::Many(vec![u64::MAX; 2 * sources_by_slot.next_power_of_two()].into()),
         };
-        Agenda { turns, form }
+        EventQueue { turns, form }
     }
 
     /// Times from this on are never.
@@ -142,19 +142,19 @@ impl Agenda {
         })
     }
 
-    /// `player` acts next at `time`, in place of whenever it would have.
+    /// `slot` acts next at `time`, in place of whenever it would have.
     #[inline(always)]
-    pub fn set(&mut self, player: u32, time: u64) {
-        let turn = self.form.join(time, player);
+    pub fn set(&mut self, slot: u32, time: u64) {
+        let turn = self.form.join(time, slot);
         match &mut self.turns {
-            Tree::Few(turns) => Agenda::set_few(turns, player, turn),
-            Tree::Many(turns) => Agenda::set_many(turns, player, turn),
+            Tree::Few(turns) => EventQueue::set_few(turns, slot, turn),
+            Tree::Many(turns) => EventQueue::set_many(turns, slot, turn),
         }
     }
 
     #[inline(never)]
-    fn set_few(turns: &mut [u64; 2 * FEW], player: u32, mut winner: u64) {
-        let mut at = FEW + player as usize % FEW;
+    fn set_few(turns: &mut [u64; 2 * FEW], slot: u32, mut winner: u64) {
+        let mut at = FEW + slot as usize % FEW;
         turns[at] = winner;
         for _ in 0..FEW.trailing_zeros() {
             winner = winner.min(turns[at ^ 1]);
@@ -164,8 +164,8 @@ impl Agenda {
     }
 
     #[inline]
-    fn set_many(turns: &mut [u64], player: u32, mut winner: u64) {
-        let mut at = turns.len() / 2 + player as usize;
+    fn set_many(turns: &mut [u64], slot: u32, mut winner: u64) {
+        let mut at = turns.len() / 2 + slot as usize;
         turns[at] = winner;
         while at > 1 {
             winner = winner.min(turns[at ^ 1]);
@@ -325,19 +325,19 @@ mod tests {
 
     #[test]
     fn the_tournament_agrees_with_a_search() {
-        for players in [1usize, 2, 3, 17, 64, FEW, FEW + 1] {
-            let mut agenda = Agenda::new(players);
-            let mut all = vec![u64::MAX; players];
+        for sources_by_slot in [1usize, 2, 3, 17, 64, FEW, FEW + 1] {
+            let mut events_due = EventQueue::new(sources_by_slot);
+            let mut all = vec![u64::MAX; sources_by_slot];
             for i in 0..5_000u64 {
                 let dice = mix(i);
-                let player = (dice >> 32) as usize % players;
-                all[player] = if dice.is_multiple_of(5) { u64::MAX } else { dice % 1_000 };
-                agenda.set(player as u32, all[player]);
+                let slot = (dice >> 32) as usize % sources_by_slot;
+                all[slot] = if dice.is_multiple_of(5) { u64::MAX } else { dice % 1_000 };
+                events_due.set(slot as u32, all[slot]);
                 // Of equals the first.
-                let first = (0..players).min_by_key(|&p| all[p]).unwrap();
+                let first = (0..sources_by_slot).min_by_key(|&p| all[p]).unwrap();
                 match all[first] {
-                    u64::MAX => assert!(agenda.next().0 >= agenda.horizon()),
-                    time => assert_eq!(agenda.next(), (time, first as u32)),
+                    u64::MAX => assert!(events_due.next().0 >= events_due.horizon()),
+                    time => assert_eq!(events_due.next(), (time, first as u32)),
                 }
             }
         }

@@ -211,7 +211,7 @@ pub struct GroupOutcome {
     /// From sender to receiver, of packets delivered; empty with [`Delays::Off`].
     pub one_way: Delay,
     /// From a sender and back to it: of every acknowledgement, the time since the packet that it
-    /// answers was sent. Empty with [`Delays::Off`] and for flows that are not answered.
+    /// answers was sent. Empty with [`Delays::Off`] and for flows that are open loop.
     pub round_trip: Delay,
     /// The gaps between drops of any of its packets at the same queue, in nanoseconds.
     pub drop_gaps: Spread,

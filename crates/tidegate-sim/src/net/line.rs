@@ -1,7 +1,7 @@
 //! The packets on a link that need an event at its far end, in the order in which they come out;
-//! also those of one strand of a confluence, which have no turn of their own.
+//! also those of one branch of a merge point, which have no turn of their own.
 use crate::event::prefetch::fetch;
-use crate::event::queue::Agenda;
+use crate::event::queue::EventQueue;
 use crate::net::flight::Flight;
 
 /// How many places behind the head is asked for.
@@ -13,32 +13,32 @@ pub(crate) struct Line {
     ring: Box<[Flight]>,
     head: u32,
     len: u32,
-    /// The link's place among the players of the [`Agenda`].
-    pub player: u32,
+    /// The link's place among the event sources of the [`EventQueue`].
+    pub slot: u32,
     /// The port whose queue all that is in line joins, `u32::MAX` if not all do. Nobody can
     /// foretell whether such a line is next, so it is asked for as late as may be: meanwhile
     /// what is the same for all is done.
-    pub door: u32,
-    /// The flow whose sender is at home on the link, if one is.
+    pub sink_port: u32,
+    /// The flow whose sender is the sole user of its first link on the link, if one is.
     pub owner: u32,
     /// When the first of what that sender has yet to send comes out, `u64::MAX` for never; it may
     /// be early.
-    pub owed: u64,
-    /// Its turn, as the agenda knows it.
+    pub pending: u64,
+    /// Its turn, as the event queue knows it.
     known: u64,
 }
 
 impl Line {
     /// An empty line; it takes no memory yet.
-    pub fn new(player: u32, door: u32) -> Line {
+    pub fn new(slot: u32, sink_port: u32) -> Line {
         Line {
             ring: Box::default(),
             head: 0,
             len: 0,
-            player,
-            door,
+            slot,
+            sink_port,
             owner: u32::MAX,
-            owed: u64::MAX,
+            pending: u64::MAX,
             known: u64::MAX,
         }
     }
@@ -76,19 +76,19 @@ impl Line {
         fetch(self.ring.get((self.head as usize + AHEAD) & mask));
     }
 
-    /// When the next one comes out, or may be owed.
+    /// When the next one comes out, or may be pending.
     #[inline]
     fn turn(&self) -> u64 {
-        self.head().map_or(u64::MAX, |head| head.time).min(self.owed)
+        self.head().map_or(u64::MAX, |head| head.time).min(self.pending)
     }
 
-    /// Tells the `agenda` of its turn, if that has changed.
+    /// Tells the event queue of its turn, if that has changed.
     #[inline]
-    pub fn tell(&mut self, agenda: &mut Agenda) {
+    pub fn tell(&mut self, events_due: &mut EventQueue) {
         let turn = self.turn();
         if turn != self.known {
             self.known = turn;
-            agenda.set(self.player, turn);
+            events_due.set(self.slot, turn);
         }
     }
 
@@ -150,8 +150,11 @@ mod tests {
                 deque.push_back(flight);
             } else {
                 let head = deque.front().copied();
-                line.owed = if i % 7 == 0 { mix(i) % 10_000 } else { u64::MAX };
-                assert_eq!(line.turn(), head.map_or(u64::MAX, |f: Flight| f.time).min(line.owed));
+                line.pending = if i % 7 == 0 { mix(i) % 10_000 } else { u64::MAX };
+                assert_eq!(
+                    line.turn(),
+                    head.map_or(u64::MAX, |f: Flight| f.time).min(line.pending)
+                );
                 assert_eq!(line.pop(head.map_or(i, |f| f.time - 1)), None, "before its time");
                 assert_eq!(line.pop(i + 1), head);
                 deque.pop_front();

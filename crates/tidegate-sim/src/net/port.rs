@@ -32,8 +32,8 @@ pub(crate) struct Port<Q> {
     pub next: u64,
     /// When its pending event of class Depart is, `u64::MAX` for none.
     pub armed: u64,
-    /// Its place among the players of the [`Agenda`](crate::event::queue::Agenda).
-    pub player: u32,
+    /// Its place among the event sources of the [`EventQueue`](crate::event::queue::EventQueue).
+    pub slot: u32,
     /// See [`Routes::lookahead`](crate::net::routes::Routes::lookahead).
     lookahead: u64,
     /// When the last transmission began.
@@ -47,7 +47,7 @@ pub(crate) struct Port<Q> {
     /// `u64::MAX` for none.
     pub entry: u64,
     /// The links where streams of this port meet, by number among all such.
-    pub confluences: Range<usize>,
+    pub merges: Range<usize>,
 }
 
 impl<Q: Qdisc> Port<Q> {
@@ -57,7 +57,7 @@ impl<Q: Qdisc> Port<Q> {
         meter: QueueMeter,
         link: u32,
         lookahead: u64,
-        player: u32,
+        slot: u32,
     ) -> Port<Q> {
         Port {
             queue,
@@ -67,13 +67,13 @@ impl<Q: Qdisc> Port<Q> {
             held: Backlog::default(),
             next: u64::MAX,
             armed: u64::MAX,
-            player,
+            slot,
             lookahead,
             began: 0,
             departed: Vec::with_capacity(TOGETHER),
             first: 0,
             entry: u64::MAX,
-            confluences: 0..0,
+            merges: 0..0,
         }
     }
 

@@ -6,12 +6,12 @@
 //! enter such a link, unless some of them wait and set out at a time of their own. Where several
 //! streams meet, and at a queue, each packet needs an event, so that they are handled in the
 //! order of time; but not where all of the streams come out of one port, in few enough lengths
-//! ([`Joint`]).
+//! ([`MergePoint`]).
 //!
 //! A connection that shares the first link of its way with nobody, or a source that is not
-//! answered, is *at home* there: all that happens to its sender comes from itself, so that it too
-//! can be worked out ahead of the time of everything else, and only what comes out of that link
-//! needs events.
+//! answered, is *alone on its first link* there: all that happens to its sender comes from itself,
+//! so that it too can be worked out ahead of the time of everything else, and only what comes out
+//! of that link needs events.
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
@@ -21,8 +21,8 @@ use crate::net::flight::Flight;
 use crate::net::network::{FlowId, Network};
 use crate::sources::Source;
 
-/// Most strands of a confluence: who is first of them is found by looking at all.
-pub(crate) const STRANDS: usize = 8;
+/// Most branches of a merge point: who is first of them is found by looking at all.
+pub(crate) const BRANCHES: usize = 8;
 
 /// What a packet does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +39,7 @@ pub(crate) enum Kind {
     /// Reach a receiver that answers nothing, or into a link that is fed in order or where streams
     /// of one port meet.
     Reach,
-    /// Come back to a sender that is at home.
+    /// Come back to a sender that is the sole user of its first link.
     Home,
     /// Enter a link where streams of one port meet.
     Join,
@@ -59,7 +59,7 @@ impl Step {
         Step { kind, index }
     }
 
-    /// The link, or for [`Kind::Queue`] the port, or for [`Kind::Join`] the strand among those of
+    /// The link, or for [`Kind::Queue`] the port, or for [`Kind::Join`] the branch among those of
     /// all.
     #[inline]
     pub fn index(self) -> usize {
@@ -80,19 +80,19 @@ pub(crate) struct Way {
     pub there: u32,
     /// And back; for a flow that answers nothing, 0.
     pub back: u32,
-    /// Whether its sender is at home on the first link.
-    pub home: bool,
+    /// Whether its sender is the sole user of its first link on the first link.
+    pub sole_user: bool,
 }
 
 /// A link that several streams enter, all of which come out of the same port over links that are
 /// fed in order and as fast as the port's.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Joint {
+pub(crate) struct MergePoint {
     /// The link.
     pub link: u32,
     /// The port.
     pub port: u32,
-    /// How long it takes along each strand, transmission times aside: no two the same.
+    /// How long it takes along each branch, transmission times aside: no two the same.
     pub lengths: Vec<u64>,
 }
 
@@ -112,15 +112,15 @@ pub(crate) struct Routes {
     /// Whether any packet needs an event at the far end of each link.
     pub events: Vec<bool>,
     /// Where streams of one port meet, in the order of ports.
-    pub joints: Vec<Joint>,
-    /// The joint and the strand there that each [`Kind::Join`] means.
-    pub strands: Vec<(u32, u32)>,
+    pub merge_points: Vec<MergePoint>,
+    /// The merge point and the branch there that each [`Kind::Join`] means.
+    pub branches: Vec<(u32, u32)>,
     /// The link out of which one comes to each step of the way, `u32::MAX` for none: the order of
     /// simultaneous packets.
     pub via: Vec<u32>,
     /// The port whose queue all that needs an event at the far end of each link joins, if it is
     /// the same.
-    pub doors: Vec<Option<u32>>,
+    pub sink_ports: Vec<Option<u32>>,
 }
 
 /// Who feeds a link.
@@ -166,7 +166,7 @@ struct Links {
     /// How many flows go this way.
     flows: u32,
     /// Nothing but what comes back to it and its own timers happens to the first of them, which is
-    /// one connection from its start to its stop or is not answered.
+    /// one connection from its start to its stop or is open loop.
     plain: bool,
 }
 
@@ -264,20 +264,20 @@ impl Routes {
         let feeds = feeds(network.links.len(), links);
         let streams: Vec<Vec<Option<Stream>>> =
             links.iter().map(|l| l.streams(network, &feeds, &ports)).collect();
-        let joints = joints(links, &streams, &feeds, &ports);
-        let mut strands = Vec::new();
-        let mut strand = BTreeMap::new();
-        for (i, joint) in joints.iter().enumerate() {
-            for (j, &length) in joint.lengths.iter().enumerate() {
-                strand.insert((joint.link, length), strands.len() as u32);
-                strands.push((i as u32, j as u32));
+        let merge_points = merge_points(links, &streams, &feeds, &ports);
+        let mut branches = Vec::new();
+        let mut branch = BTreeMap::new();
+        for (i, merge_point) in merge_points.iter().enumerate() {
+            for (j, &length) in merge_point.lengths.iter().enumerate() {
+                branch.insert((merge_point.link, length), branches.len() as u32);
+                branches.push((i as u32, j as u32));
             }
         }
         let step = |link: u32, stream: Option<Stream>| match ports.binary_search(&link) {
             Ok(port) => Step::new(Kind::Queue, port as u32),
             Err(_) if matches!(feeds[link as usize], Feed::One(_)) => Step::new(Kind::Follow, link),
-            Err(_) => match stream.and_then(|s| strand.get(&(link, s.length))) {
-                Some(&strand) => Step::new(Kind::Join, strand),
+            Err(_) => match stream.and_then(|s| branch.get(&(link, s.length))) {
+                Some(&branch) => Step::new(Kind::Join, branch),
                 None => Step::new(Kind::Enter, link),
             },
         };
@@ -285,9 +285,9 @@ impl Routes {
         let mut ways = Vec::with_capacity(links.len());
         for (Links { there, back, plain, .. }, streams) in links.iter().zip(&streams) {
             let (streams, returns) = streams.split_at(there.len());
-            // It is at home if what it sends then waits for an event: else it would be worked out
-            // to its end at once.
-            let home = *plain
+            // It is the sole user of its first link if what it sends then waits for an event: else
+            // it would be worked out to its end at once.
+            let sole_user = *plain
                 && matches!(there[..], [first, next, ..] if step(first, streams[0]).kind == Kind::Enter
                     && feeds[first as usize] == Feed::Sender && !step(next, streams[1]).is_free());
             let begin = steps.len() as u32;
@@ -298,30 +298,34 @@ impl Routes {
             via.extend([u32::MAX].iter().chain(there));
             if !back.is_empty() {
                 steps.extend(back.iter().zip(returns).map(|(&l, &s)| step(l, s)));
-                steps.push(Step::new(if home { Kind::Home } else { Kind::Return }, 0));
+                steps.push(Step::new(if sole_user { Kind::Home } else { Kind::Return }, 0));
                 via.extend(there.last().into_iter().chain(back));
             }
-            ways.push(Way { there: begin, back: if back.is_empty() { 0 } else { turn }, home });
+            ways.push(Way {
+                there: begin,
+                back: if back.is_empty() { 0 } else { turn },
+                sole_user,
+            });
         }
         let mut routes = Routes {
             steps,
             ways: which.iter().map(|&w| ways[w]).collect(),
             lookahead: vec![u64::MAX; ports.len()],
             ports,
-            joints,
-            strands,
+            merge_points,
+            branches,
             via,
             events: vec![false; network.links.len()],
-            doors: vec![None; network.links.len()],
+            sink_ports: vec![None; network.links.len()],
         };
         routes.find_events();
         routes.look_ahead(network, &ways);
         routes
     }
 
-    /// The joint that a [`Kind::Join`] means.
-    pub fn joint(&self, step: Step) -> &Joint {
-        &self.joints[self.strands[step.index()].0 as usize]
+    /// The merge point that a [`Kind::Join`] means.
+    pub fn merge_point(&self, step: Step) -> &MergePoint {
+        &self.merge_points[self.branches[step.index()].0 as usize]
     }
 
     /// Whether `a` takes its step before `b` does: of simultaneous packets that out of the link of
@@ -331,21 +335,21 @@ impl Routes {
         a.time < b.time || a.time == b.time && self.via[a.hop as usize] < self.via[b.hop as usize]
     }
 
-    /// Works out [`Routes::events`] and [`Routes::doors`].
+    /// Works out [`Routes::events`] and [`Routes::sink_ports`].
     fn find_events(&mut self) {
         for pair in self.steps.windows(2) {
             let link = match pair[0].kind {
                 Kind::Follow | Kind::Enter => pair[0].index(),
                 Kind::Queue => self.ports[pair[0].index()] as usize,
-                Kind::Join => self.joint(pair[0]).link as usize,
+                Kind::Join => self.merge_point(pair[0]).link as usize,
                 Kind::Reach | Kind::Home | Kind::Meet | Kind::Return => continue,
             };
             if pair[1].is_free() {
                 continue;
             }
-            let door = (pair[1].kind == Kind::Queue).then_some(pair[1].index);
-            let alike = !self.events[link] || door == self.doors[link];
-            self.doors[link] = if alike { door } else { None };
+            let sink_port = (pair[1].kind == Kind::Queue).then_some(pair[1].index);
+            let alike = !self.events[link] || sink_port == self.sink_ports[link];
+            self.sink_ports[link] = if alike { sink_port } else { None };
             self.events[link] = true;
         }
     }
@@ -388,13 +392,13 @@ impl Routes {
     }
 }
 
-/// The links of which all that enters comes out of one port, in few enough strands.
-fn joints(
+/// The links of which all that enters comes out of one port, in few enough branches.
+fn merge_points(
     links: &[Links],
     streams: &[Vec<Option<Stream>>],
     feeds: &[Feed],
     ports: &[u32],
-) -> Vec<Joint> {
+) -> Vec<MergePoint> {
     let mut entries: BTreeMap<u32, Option<(u32, BTreeSet<u64>)>> = BTreeMap::new();
     for (Links { there, back, .. }, streams) in links.iter().zip(streams) {
         for (&link, stream) in there.iter().chain(back).zip(streams) {
@@ -412,15 +416,15 @@ fn joints(
         }
     }
     let known = entries.into_iter().filter_map(|(link, known)| Some((link, known?)));
-    let few = known.filter(|(_, (_, lengths))| lengths.len() <= STRANDS);
-    let joint = |(link, (port, lengths)): (_, (_, BTreeSet<u64>))| Joint {
+    let few = known.filter(|(_, (_, lengths))| lengths.len() <= BRANCHES);
+    let merge_point = |(link, (port, lengths)): (_, (_, BTreeSet<u64>))| MergePoint {
         link,
         port,
         lengths: lengths.into_iter().collect(),
     };
-    let mut joints: Vec<Joint> = few.map(joint).collect();
-    joints.sort_by_key(|joint| joint.port);
-    joints
+    let mut merge_points: Vec<MergePoint> = few.map(merge_point).collect();
+    merge_points.sort_by_key(|merge_point| merge_point.port);
+    merge_points
 }
 
 /// Who feeds each link.

@@ -7,7 +7,7 @@ use super::on_off::OnOffSender;
 use super::oscillating::OscillatingSender;
 use super::replay::ReplaySender;
 
-/// A source that is not answered, at work.
+/// A source that is open loop, at work.
 #[derive(Clone, Debug)]
 pub(crate) enum Open {
     Cbr(CbrSender),
