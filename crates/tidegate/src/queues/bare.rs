@@ -1,7 +1,7 @@
 #![doc = include_str!("bare.md")]
-use crate::choices;
-use crate::config::ConfigError;
-use crate::entry::{Entry, Info, Preset, TARGET_RTT};
+mod params;
+mod presets;
+
 use crate::packet::Packet;
 use crate::parts::every::{CATCH_UP, Every};
 use crate::parts::ewma::Ewma;
@@ -11,110 +11,11 @@ use crate::parts::rate::RateEstimator;
 use crate::policy::{Fifo, Policy, QueueView, Verdict};
 use crate::qdisc::{DropReason, Gauge, Link, MarkReason};
 use crate::rng::Rng;
-use crate::units::{Bytes, Prob, Size, Span, Time};
+use crate::units::{Bytes, Size, Time};
+pub use params::*;
 
 /// A FIFO that drops from each flow by its share of the buffer and its rate (cho2001).
 pub type Bare = Fifo<BareRule>;
-
-choices! {
-    /// By what beta grows.
-    pub enum Growth {
-        /// By `increase`, as in the pseudo-code.
-        Constant = "constant",
-        /// By as much as the flow's rate is above or below the fair one.
-        Ratio = "ratio",
-    }
-}
-
-choices! {
-    /// What an adjustment of beta does to the bytes that have gone by.
-    pub enum Count {
-        /// They count from zero again.
-        Reset = "reset",
-        /// Nothing, as printed: once it is due, every packet of the flow adjusts beta.
-        Keep = "keep",
-    }
-}
-
-choices! {
-    /// By what a flow's share is estimated.
-    pub enum ShareBy {
-        /// Its rate (eq. 4).
-        Rate = "rate",
-        /// What it has waiting, in the mean (eq. 5); fair is an equal part of the average backlog.
-        Backlog = "backlog",
-    }
-}
-
-choices! {
-    /// With which probability a packet is dropped below max_th.
-    pub enum DropCurve {
-        /// A power of the flow's part of max_th (eq. 6).
-        Power = "power",
-        /// The same for all: the law that §III-B argues against.
-        Constant = "constant",
-    }
-}
-
-choices! {
-    /// How flows are counted: the parameter `active`.
-    pub enum Active {
-        /// Each flow that is known is one.
-        Known = "known",
-        /// A flow is one if its rate is half of the fair one or more, else by its rate a part of one.
-        ByRate = "by_rate",
-    }
-}
-
-crate::params! {
-    /// BARE's parameters. Defaults are the preset `paper`.
-    pub struct BareConfig {
-        /// What a flow may have waiting while there are few flows.
-        most: Size = Size::Bytes(8000), "", 1 ..= 1_000_000_000;
-        /// What a flow may have waiting while there are many.
-        least: Size = Size::Bytes(4000), "", 1 ..= 1_000_000_000;
-        /// Up to so many flows there are few; from here the threshold goes to `crowded` in a straight line.
-        roomy: u32 = 9, "N_1", 1 ..= 16_777_216;
-        /// From so many flows on there are many.
-        crowded: u32 = 40, "N_2", 1 ..= 16_777_216;
-        /// How flows are counted.
-        active: Active = Active::Known, "N_act", 0 ..= 0;
-        /// How often they are counted by rate.
-        recount: Span = Span::from_millis(50), "", 1_000 ..= 3_600_000_000_000_u64;
-        /// The backlog aimed at, as a share of the virtual threshold.
-        target: Prob = Prob::clip(0.5), "target_q / vmax_q", 0.0 ..= 1.0;
-        /// Weight of the backlog of the moment in its average.
-        weight: f64 = 0.006, "w_q", 1e-9 ..= 1.0;
-        /// By what a flow's share is estimated.
-        share: ShareBy = ShareBy::Rate, "", 0 ..= 0;
-        /// Weight of what a flow has waiting in its average, if its share is estimated by that.
-        share_weight: f64 = 0.02, "w", 1e-9 ..= 1.0;
-        /// With which probability a packet is dropped below max_th.
-        law: DropCurve = DropCurve::Power, "", 0 ..= 0;
-        /// That probability, if it is constant.
-        chance: Prob = Prob::clip(0.02), "a", 0.0 ..= 1.0;
-        /// Time constant of the rates.
-        memory: Span = Span::from_millis(384), "K", 1_000 ..= 3_600_000_000_000_u64;
-        /// Exponent of the drop law for a flow that is new.
-        beta: f64 = 7.5, "beta_init", 0.0 ..= 1000.0;
-        /// Its least value: that of flows far above the fair rate.
-        beta_min: f64 = 0.5, "beta_min", 0.0 ..= 1000.0;
-        /// Its greatest value.
-        beta_max: f64 = 10.0, "beta_max", 0.0 ..= 1000.0;
-        /// By what it grows.
-        growth: Growth = Growth::Constant, "", 0 ..= 0;
-        /// The factor, if that is constant.
-        increase: f64 = 1.2, "c", 1.0 ..= 1000.0;
-        /// It is adjusted whenever so many times the flow's threshold have gone by.
-        update_after: f64 = 6.0, "", 0.0 ..= 1_000_000.0;
-        /// What becomes of the bytes that have gone by when it is adjusted.
-        count: Count = Count::Reset, "count_i", 0 ..= 0;
-        /// After so long without a packet a flow is forgotten.
-        timeout: Span = Span::from_millis(1500), "", 1_000 ..= 86_400_000_000_000_u64;
-        /// The most flows that are known at a time; a new one takes the place of the one that is idle longest.
-        flows: u32 = 65_536, "", 1 ..= 16_777_216;
-    }
-}
 
 /// The virtual threshold V_th(N) of Fig. 1, in bytes.
 #[derive(Clone, Copy, Debug)]
@@ -491,96 +392,5 @@ impl Policy for BareRule {
         see(Gauge { name: "max_th", unit: "bytes", value: self.max_th() });
         see(Gauge { name: "target", unit: "bytes", value: self.target() });
         see(Gauge { name: "avg", unit: "bytes", value: self.avg() });
-    }
-}
-
-/// What a flow may have waiting at least, in packets.
-const LEAST: u64 = 2;
-/// What all flows together may have waiting, as a share of the limit.
-const MOST: f64 = 0.95;
-/// The exponent of flows that behave: of a lone flow's packets one in a thousand is dropped at 93 %
-/// of max_th.
-const STEEP: f64 = 100.0;
-
-/// Useful where a flood comes and harmless where none does; each departure from the paper stands in
-/// the manual page.
-fn auto(link: &Link) -> BareConfig {
-    let bytes = link.limit.in_bytes(link.mean_packet) as f64;
-    let limit = bytes / link.mean_packet.get() as f64;
-    let longest_delay = bytes * 8.0 / link.rate.as_bps() as f64;
-    let memory = Span::from_secs((3.0 * longest_delay).max(TARGET_RTT.as_secs()).min(3600.0));
-    let most = MOST * limit;
-    BareConfig {
-        most: Size::Packets((most as u64).max(LEAST)),
-        least: Size::Packets(LEAST),
-        roomy: 1,
-        crowded: (most / LEAST as f64).clamp(1.0, 16_777_216.0) as u32,
-        active: Active::ByRate,
-        target: Prob::clip(0.05),
-        memory,
-        timeout: Span::from_nanos(4 * memory.as_nanos()).max(Span::from_millis(1500)),
-        beta: STEEP,
-        beta_min: 0.01,
-        beta_max: STEEP,
-        ..BareConfig::default()
-    }
-}
-
-impl Entry for Bare {
-    type Config = BareConfig;
-    const INFO: Info = Info {
-        title: "drops from each flow by its share of the buffer and its rate, nearly periodically",
-        paper: "cho2001",
-        manual: include_str!("bare.md"),
-    };
-    const PRESETS: &'static [Preset<BareConfig>] = &[
-        Preset {
-            name: "paper",
-            doc: "cho2001 §III-A; of its Fig. 1, which is lost, our reading: sloping from 9 to 40 flows",
-            config: |_| BareConfig::default(),
-        },
-        Preset {
-            name: "flat120",
-            doc: "another reading: a plateau of 120 kB from 15 to 30 flows",
-            config: |_| BareConfig { roomy: 15, crowded: 30, ..BareConfig::default() },
-        },
-        Preset {
-            name: "flat160",
-            doc: "another reading: a plateau of 160 kB from 20 to 40 flows",
-            config: |_| BareConfig { roomy: 20, crowded: 40, ..BareConfig::default() },
-        },
-        Preset {
-            name: "auto",
-            doc: "flows counted by rate, thresholds from the limit, K and the timeout from limit and rate",
-            config: auto,
-        },
-    ];
-
-    fn build(config: &BareConfig, link: Link, dice: Rng) -> Result<Self, ConfigError> {
-        if config.crowded < config.roomy {
-            let why = alloc::format!("must not be below roomy = {}", config.roomy);
-            return Err(ConfigError::new("crowded", config.crowded, why));
-        }
-        if config.beta_max < config.beta_min {
-            let why = alloc::format!("must not be below beta_min = {}", config.beta_min);
-            return Err(ConfigError::new("beta_max", config.beta_max, why));
-        }
-        if config.share == ShareBy::Backlog && config.active == Active::ByRate {
-            return Err(ConfigError::new("active", "by_rate", "needs share = rate"));
-        }
-        if !(config.beta_min..=config.beta_max).contains(&config.beta) {
-            let why = alloc::format!(
-                "must lie in beta_min = {} to beta_max = {}",
-                config.beta_min,
-                config.beta_max
-            );
-            return Err(ConfigError::new("beta", config.beta, why));
-        }
-        Ok(Fifo::new(BareRule::new(config, &link), link, dice))
-    }
-
-    fn state_bytes(config: &BareConfig, _: &Link) -> u64 {
-        core::mem::size_of::<BareRule>() as u64
-            + FlowTable::<FlowAverages>::state_bytes(config.flows)
     }
 }

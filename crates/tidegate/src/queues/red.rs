@@ -1,120 +1,20 @@
 #![doc = include_str!("red.md")]
-use crate::choices;
+mod params;
+mod presets;
+
 use crate::config::ConfigError;
-use crate::entry::{Entry, Info, Preset};
 use crate::packet::Packet;
 use crate::parts::ewma::Ewma;
-use crate::policy::{Fifo, Policy, QueueView, Signal, Verdict};
+use crate::policy::{Fifo, Policy, QueueView, Verdict};
 use crate::qdisc::{Backlog, DropReason, Gauge, Link, MarkReason};
 use crate::rng::Rng;
-use crate::units::{Prob, Size, Span, Time};
+use crate::units::{Size, Span, Time};
+pub use params::*;
+pub(crate) use presets::share;
+pub use presets::{DELAY_TARGET, automatic};
 
 /// A FIFO that signals congestion early, by the average length of the queue (floyd1993).
 pub type Red = Fifo<RedRule>;
-
-choices! {
-    /// In what the queue is measured.
-    pub enum Mode {
-        /// Packets, whatever their length; each is signalled with the same probability.
-        Packets = "packets",
-        /// Bytes; a long packet is signalled with a higher probability than a short one.
-        Bytes = "bytes",
-    }
-}
-
-choices! {
-    /// In byte mode: where the packet's length enters.
-    pub enum ByteOrder {
-        /// Into p_b, before the correction by the count of packets (floyd1993 §IV).
-        Before = "before",
-        /// Into p_a, after the correction by the count of bytes (ns-2).
-        After = "after",
-    }
-}
-
-choices! {
-    /// What happens above `max`.
-    pub enum Gentle {
-        /// p_b rises from max_p at `max` to 1 at twice `max`.
-        On = "on",
-        /// Every packet is signalled.
-        Off = "off",
-    }
-}
-
-choices! {
-    /// How signals are spread over the packets.
-    pub enum Wait {
-        /// None for 1/p_b packets, then one within the next 1/p_b (ns-2).
-        On = "on",
-        /// One within 1/p_b packets (floyd1993).
-        Off = "off",
-    }
-}
-
-choices! {
-    /// How far `avg` falls over an idle time of m packet times, until the first arrival.
-    pub enum IdleDecay {
-        /// By (1 − w_q)^m (floyd1993).
-        M = "m",
-        /// By (1 − w_q)^(m + 1): the arrival itself finds an empty queue (ns-2).
-        MPlusOne = "m+1",
-    }
-}
-
-choices! {
-    /// Whether the dice are rolled where ns-2 does not.
-    pub enum Leniency {
-        /// Rolled (floyd1993).
-        Roll = "roll",
-        /// The packet passes (ns-2).
-        Pass = "pass",
-    }
-}
-
-choices! {
-    /// Whether ECN-capable packets are marked where RED is certain.
-    pub enum Certain {
-        /// Marked.
-        Mark = "on",
-        /// Dropped: whoever drives the average that high may not be listening (RFC 3168 §7).
-        Drop = "off",
-    }
-}
-
-crate::params! {
-    /// RED's parameters. Defaults are those of floyd1993.
-    pub struct RedConfig {
-        /// Below this average nothing happens.
-        min: Size = Size::Packets(5), "min_th", 0 ..= 1_000_000_000_000_u64;
-        /// At this average p_b has risen to `probability`.
-        max: Size = Size::Packets(15), "max_th", 1 ..= 1_000_000_000_000_u64;
-        /// p_b at `max`.
-        probability: Prob = Prob::clip(0.02), "max_p", 0.0 ..= 1.0;
-        /// Weight of the queue of the moment in its average.
-        weight: f64 = 0.002, "w_q", 1e-9 ..= 1.0;
-        /// In what the queue is measured.
-        mode: Mode = Mode::Packets, "", 0 ..= 0;
-        /// In byte mode: where the packet's length enters, in p_b or, after the correction, in p_a.
-        byte_order: ByteOrder = ByteOrder::After, "", 0 ..= 0;
-        /// Whether p_b rises on from `max` to twice `max` instead of jumping to 1.
-        gentle: Gentle = Gentle::Off, "", 0 ..= 0;
-        /// Whether at least 1/p_b packets pass between two signals.
-        wait: Wait = Wait::Off, "", 0 ..= 0;
-        /// The power of 1 − w_q that the average falls by over an idle time of m packet times.
-        idle_decay: IdleDecay = IdleDecay::M, "m", 0 ..= 0;
-        /// What happens to the packet with which the average comes to `min`.
-        on_crossing: Leniency = Leniency::Roll, "", 0 ..= 0;
-        /// What happens to a packet that finds at most one waiting.
-        short_queue: Leniency = Leniency::Roll, "", 0 ..= 0;
-        /// Whether ECN-capable packets are marked instead of dropped.
-        ecn: Signal = Signal::Mark, "", 0 ..= 0;
-        /// Up to this p_b they are marked, above it dropped all the same.
-        mark_up_to: Prob = Prob::ONE, "mark_p", 0.0 ..= 1.0;
-        /// Whether they are marked also where RED is certain.
-        mark_above_max: Certain = Certain::Drop, "", 0 ..= 0;
-    }
-}
 
 /// p_b as a function of the average, in the unit of the mode. Slopes are kept, so that no packet
 /// divides.
@@ -422,87 +322,10 @@ impl Policy for RedRule {
     }
 }
 
-/// min_th and w_q as floyd2001 §V sets them from the link: half of what the link sends within a
-/// delay target of 5 ms, but at least 5 packets; an average with a time constant of a second, ten
-/// times the target RTT. And so that `gentle` reaches certainty within the limit: min_th is at most
-/// a sixth of it.
-pub fn automatic(link: &Link, delay_target: Span) -> (Size, Size, f64) {
-    let rate = link.packets_per_second();
-    let wanted = (delay_target.as_secs() * rate / 2.0).max(5.0);
-    let min = Size::Packets((wanted.min(link.limit_packets() / 6.0) as u64).max(1));
-    let weight = (1.0 - libm::exp(-1.0 / rate)).max(1e-9);
-    (min, min.scale(3.0), weight)
-}
-
-/// The delay target of preset `auto` (floyd2001 §V).
-pub const DELAY_TARGET: Span = Span::from_millis(5);
-
-/// RED as ns-2 has it by default since 2001, and as our comparisons with it set it.
-fn ns2(link: &Link) -> RedConfig {
-    RedConfig {
-        min: share(link, 0.2),
-        max: share(link, 0.8),
-        probability: Prob::clip(0.1),
-        gentle: Gentle::On,
-        wait: Wait::On,
-        idle_decay: IdleDecay::MPlusOne,
-        on_crossing: Leniency::Pass,
-        short_queue: Leniency::Pass,
-        ..RedConfig::default()
-    }
-}
-
-/// A share of the limit; in bytes where whole packets would be too coarse.
-pub(crate) fn share(link: &Link, share: f64) -> Size {
-    let exact = link.limit.in_bytes(link.mean_packet);
-    match link.limit {
-        Size::Packets(n) if n >= 10 => Size::Packets(n).scale(share),
-        _ => Size::Bytes(exact).scale(share),
-    }
-}
-
-fn auto(link: &Link) -> RedConfig {
-    let (min, max, weight) = automatic(link, DELAY_TARGET);
-    RedConfig { min, max, weight, ..ns2(link) }
-}
-
-impl Entry for Red {
-    type Config = RedConfig;
-    const INFO: Info = Info {
-        title: "signals congestion early, by the average length of the queue",
-        paper: "floyd1993",
-        manual: include_str!("red.md"),
-    };
-    const PRESETS: &'static [Preset<RedConfig>] = &[
-        Preset {
-            name: "paper",
-            doc: "the constants and the rules of floyd1993",
-            config: |_| RedConfig::default(),
-        },
-        Preset {
-            name: "ns2",
-            doc: "the rules of ns-2, thresholds at 20 % and 80 % of the limit",
-            config: ns2,
-        },
-        Preset {
-            name: "auto",
-            doc: "the rules of ns-2, thresholds and weight from rate and limit",
-            config: auto,
-        },
-    ];
-
-    fn build(config: &RedConfig, link: Link, dice: Rng) -> Result<Self, ConfigError> {
-        Ok(Fifo::new(RedRule::new(config, &link)?, link, dice))
-    }
-
-    fn state_bytes(_: &RedConfig, _: &Link) -> u64 {
-        core::mem::size_of::<RedRule>() as u64
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::units::Prob;
 
     fn close(a: f64, b: f64) {
         assert!((a / b - 1.0).abs() < 1e-4, "{a} is not {b}");

@@ -1,99 +1,21 @@
 #![doc = include_str!("red_pd.md")]
-use crate::choices;
+mod params;
+mod presets;
+
 use crate::config::ConfigError;
-use crate::entry::{Entry, Info, Preset};
 use crate::packet::Packet;
 use crate::parts::drop_history::{Account, DropHistory, Keep, MOST_LISTS};
 use crate::parts::pre_filter::{FilterLaw, Monitored, Record};
-use crate::policy::{Fifo, Policy, QueueView, Signal, Verdict};
+use crate::policy::{Fifo, Policy, QueueView, Verdict};
 use crate::qdisc::{DropReason, Gauge, Link, MarkReason};
-use crate::queues::red::{self, Gentle, IdleDecay, Leniency, Mode, RedConfig, RedRule, Wait};
+use crate::queues::red::{IdleDecay, Leniency, RedConfig, RedRule};
 use crate::rng::Rng;
-use crate::units::{Prob, Size, Span, Time};
+use crate::units::{Span, Time};
+pub use params::*;
 
 /// A RED queue before which flows that RED drops from often are dropped from at random
 /// (mahajan2001).
 pub type RedPd = Fifo<RedPdRule>;
-
-choices! {
-    /// What a flow must have lost in the list that ends, to be dropped from more.
-    pub enum Tightens {
-        /// Something to RED.
-        RedDrop = "red_drop",
-        /// Something, to the pre-filter or to RED (the authors' scripts for ns-2).
-        AnyDrop = "any_drop",
-    }
-}
-
-choices! {
-    /// Whether monitored flows are tested for whether they slow down.
-    pub enum Test {
-        /// They are.
-        On = "on",
-        /// All are taken for responsive.
-        Off = "off",
-    }
-}
-
-choices! {
-    /// Whose rules RED follows where they differ.
-    pub enum RedRules {
-        /// floyd1993's.
-        Floyd1993 = "floyd1993",
-        /// ns-2's: RED's `idle_decay` m+1, `on_crossing` and `short_queue` pass.
-        Ns2 = "ns2",
-    }
-}
-
-crate::params! {
-    /// RED-PD's parameters, RED's among them.
-    pub struct RedPdConfig: RedConfig {
-        /// The round-trip time of the TCP whose rate at the present loss is the target.
-        rtt: Span = Span::from_millis(40), "R", 1_000_000 ..= 3_600_000_000_000_u64;
-        /// How many lists of drops are kept.
-        lists: u32 = 5, "M", 1 ..= 8;
-        /// A flow that stands in so many of them is identified.
-        appearances: u32 = 3, "K", 1 ..= 8;
-        /// The most flows in a list, those that lost most.
-        list_flows: u32 = 50, "", 1 ..= 65_536;
-        /// The most flows that are known at a time: in lists, in the one that is open, and monitored.
-        flows: u32 = 1024, "", 1 ..= 65_536;
-        /// A list is no shorter than so many R.
-        least_interval: f64 = 2.0, "", 0.01 ..= 1000.0;
-        /// It is no longer than so many R, and that long while nothing is lost.
-        most_interval: f64 = 10.0, "", 0.01 ..= 1000.0;
-        /// Weight of the newest list in the drop rate.
-        drop_weight: f64 = 0.5, "", 1e-9 ..= 1.0;
-        /// While RED drops no more than this share no flow is identified.
-        least_loss: Prob = Prob::clip(0.001), "", 0.0 ..= 1.0;
-        /// Before this time no flow is identified.
-        start: Span = Span::ZERO, "", 0 ..= 3_600_000_000_000_u64;
-        /// The least time between two changes of a flow's drop probability.
-        hold: Span = Span::from_millis(400), "", 0 ..= 3_600_000_000_000_u64;
-        /// The most that a flow's drop probability falls at once; a small one is halved.
-        decrease: Prob = Prob::clip(0.05), "", 0.001 ..= 1.0;
-        /// A flow that loses nothing any more is released at this drop probability.
-        release: Prob = Prob::clip(0.005), "min_thresh", 0.0 ..= 1.0;
-        /// The same for one that was found unresponsive.
-        release_unresponsive: Prob = Prob::clip(0.0025), "", 0.0 ..= 1.0;
-        /// Whether monitored flows are tested for whether they slow down.
-        test: Test = Test::On, "", 0 ..= 0;
-        /// What a flow must have lost in the list that ends, to be dropped from more.
-        tightens: Tightens = Tightens::RedDrop, "", 0 ..= 0;
-        /// Below this average RED does nothing, and responsive flows are not dropped from beforehand.
-        min: Size = Size::Packets(25);
-        max: Size = Size::Packets(75);
-        probability: Prob = Prob::clip(0.1);
-        weight: f64 = 0.002;
-        mode: Mode = Mode::Bytes;
-        gentle: Gentle = Gentle::On;
-        wait: Wait = Wait::Off;
-        /// RED: whose rules it follows where they differ.
-        rules: RedRules = RedRules::Floyd1993, "", 0 ..= 0;
-        /// Whether RED marks ECN-capable packets instead of dropping them; the pre-filter always drops.
-        ecn: Signal = Signal::Mark;
-    }
-}
 
 impl RedPdConfig {
     fn red(&self, link: &Link) -> Result<RedRule, ConfigError> {
@@ -431,75 +353,5 @@ impl Policy for RedPdRule {
         see(Gauge { name: "p_avg", unit: "", value: self.p_avg });
         see(Gauge { name: "list_length", unit: "s", value: self.length.as_secs() });
         self.red.gauges(see);
-    }
-}
-
-/// RED between a quarter and three quarters of the limit, which the paper does not print.
-fn config(link: &Link) -> RedPdConfig {
-    RedPdConfig {
-        min: red::share(link, 0.25),
-        max: red::share(link, 0.75),
-        ..RedPdConfig::default()
-    }
-}
-
-impl Entry for RedPd {
-    type Config = RedPdConfig;
-    const INFO: Info = Info {
-        title: "RED that drops beforehand from flows which stand often among its own drops",
-        paper: "mahajan2001",
-        manual: include_str!("red_pd.md"),
-    };
-    const PRESETS: &'static [Preset<RedPdConfig>] = &[
-        Preset {
-            name: "paper",
-            doc: "R = 40 ms, three of five lists; RED in bytes between 25 % and 75 % of the limit",
-            config,
-        },
-        Preset {
-            name: "ns2",
-            doc: "the authors' scripts for ns-2 over its RED in packets",
-            config: |link| RedPdConfig {
-                start: Span::from_millis(10_100),
-                tightens: Tightens::AnyDrop,
-                mode: Mode::Packets,
-                wait: Wait::On,
-                rules: RedRules::Ns2,
-                ..config(link)
-            },
-        },
-        Preset {
-            name: "auto",
-            doc: "RED's thresholds and weight from the link as floyd2001 has them, 4096 flows known, 500 in a list",
-            config: |link| {
-                let (min, max, weight) = red::automatic(link, red::DELAY_TARGET);
-                RedPdConfig {
-                    min,
-                    max,
-                    weight,
-                    wait: Wait::On,
-                    flows: 4096,
-                    list_flows: 500,
-                    ..RedPdConfig::default()
-                }
-            },
-        },
-    ];
-
-    fn build(config: &RedPdConfig, link: Link, dice: Rng) -> Result<Self, ConfigError> {
-        if config.appearances > config.lists {
-            let why = alloc::format!("must not exceed lists = {}", config.lists);
-            return Err(ConfigError::new("appearances", config.appearances, why));
-        }
-        if config.most_interval < config.least_interval {
-            let why =
-                alloc::format!("must not be below least_interval = {}", config.least_interval);
-            return Err(ConfigError::new("most_interval", config.most_interval, why));
-        }
-        Ok(Fifo::new(RedPdRule::new(config, &link)?, link, dice))
-    }
-
-    fn state_bytes(config: &RedPdConfig, _: &Link) -> u64 {
-        core::mem::size_of::<RedPdRule>() as u64 + DropHistory::<Monitored>::bytes(config.flows)
     }
 }
