@@ -11,7 +11,7 @@
 //! longer.)
 use crate::net::flight::Flight;
 use crate::net::line::Line;
-use crate::net::routes::MergePoint;
+use crate::net::merge_point::MergePoint;
 
 /// What is to enter one such link.
 #[derive(Clone, Debug)]

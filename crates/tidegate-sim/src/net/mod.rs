@@ -1,9 +1,12 @@
 //! The network: links, ports, routes, merge points, and the packets on their way.
 
+mod feeds;
 pub(crate) mod flight;
 pub(crate) mod line;
 pub(crate) mod merge;
+pub(crate) mod merge_point;
 pub(crate) mod network;
+mod paths;
 pub(crate) mod port;
 pub(crate) mod routes;
 pub(crate) mod wire;

@@ -1,28 +1,25 @@
 //! Which way each flow's packets go, and which of their hops need an event.
 //!
 //! A link that cannot drop is *fed in order* if everything that enters it comes out of one other
-//! link: then its packets' times follow one after the other from that link's, whenever those are
-//! worked out, and its packets need no event. The same holds for a receiver whose acknowledgements
-//! enter such a link, unless some of them wait and set out at a time of their own. Where several
-//! streams meet, and at a queue, each packet needs an event, so that they are handled in the
-//! order of time; but not where all of the streams come out of one port, in few enough lengths
+//! link. The times of its packets then follow from that link's, whenever they are computed, and
+//! its packets need no event. The same holds for a receiver whose acknowledgements enter such a
+//! link, unless some of them wait. Where several streams meet, and at a queue, each packet needs an
+//! event. It does not where all the streams come out of one port, in few enough lengths
 //! ([`MergePoint`]).
 //!
-//! A connection that shares the first link of its way with nobody, or a source that is not
-//! answered, is *alone on its first link* there: all that happens to its sender comes from itself,
-//! so that it too can be worked out ahead of the time of everything else, and only what comes out
-//! of that link needs events.
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+//! A connection, or an open-loop source, may be the *sole user* of the first link of its way. All
+//! that happens to its sender then comes from itself, so it is computed ahead of everything else.
+//! Only what comes out of that link needs events.
+use std::collections::BTreeMap;
 
-use tidegate::{ConfigError, Span};
+use tidegate::ConfigError;
 
+use super::feeds::{Answers, Feed, Links, Stream, feeds, merge_points};
+use super::merge_point::MergePoint;
+use super::paths::Finder;
 use crate::net::flight::Flight;
 use crate::net::network::{FlowId, Network};
 use crate::sources::Source;
-
-/// Most branches of a merge point: who is first of them is found by looking at all.
-pub(crate) const BRANCHES: usize = 8;
 
 /// What a packet does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,18 +81,6 @@ pub(crate) struct Way {
     pub sole_user: bool,
 }
 
-/// A link that several streams enter, all of which come out of the same port over links that are
-/// fed in order and as fast as the port's.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct MergePoint {
-    /// The link.
-    pub link: u32,
-    /// The port.
-    pub port: u32,
-    /// How long it takes along each branch, transmission times aside: no two the same.
-    pub lengths: Vec<u64>,
-}
-
 /// All routes.
 #[derive(Clone, Debug)]
 pub(crate) struct Routes {
@@ -121,95 +106,6 @@ pub(crate) struct Routes {
     /// The port whose queue all that needs an event at the far end of each link joins, if it is
     /// the same.
     pub sink_ports: Vec<Option<u32>>,
-}
-
-/// Who feeds a link.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Feed {
-    Nobody,
-    /// The sender of one flow, whose way begins here.
-    Sender,
-    /// What comes out of this link.
-    One(u32),
-    Several,
-}
-
-/// When a flow is answered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Answers {
-    /// Never.
-    None,
-    /// As soon as a packet comes.
-    AtOnce,
-    /// Also at other times.
-    Delayed,
-}
-
-impl Answers {
-    fn to(source: &Source) -> Answers {
-        match source.tcp() {
-            Some(tcp) if tcp.delayed_ack > Span::ZERO => Answers::Delayed,
-            // A report goes by a timer, too.
-            None if source.is_answered() => Answers::Delayed,
-            _ if source.is_answered() => Answers::AtOnce,
-            _ => Answers::None,
-        }
-    }
-}
-
-/// The links between a pair of nodes: there and, if it is answered, back.
-#[derive(Debug)]
-struct Links {
-    there: Vec<u32>,
-    back: Vec<u32>,
-    answers: Answers,
-    /// How many flows go this way.
-    flows: u32,
-    /// Nothing but what comes back to it and its own timers happens to the first of them, which is
-    /// one connection from its start to its stop or is open loop.
-    plain: bool,
-}
-
-/// What comes out of a port over links that are fed in order and as fast as the port's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Stream {
-    port: u32,
-    /// The delays since, with the port's.
-    length: u64,
-}
-
-impl Links {
-    /// The stream in which a packet, or its answer, enters each link of the way there and back.
-    fn streams<Q>(
-        &self,
-        network: &Network<Q>,
-        feeds: &[Feed],
-        ports: &[u32],
-    ) -> Vec<Option<Stream>> {
-        let mut stream: Option<Stream> = None;
-        let mut enter = |link: u32| {
-            let enters = stream;
-            let spec = &network.links[link as usize];
-            let delay = spec.delay.as_nanos().max(1);
-            stream = match (ports.binary_search(&link), feeds[link as usize]) {
-                (Ok(port), _) => Some(Stream { port: port as u32, length: delay }),
-                (Err(_), Feed::One(_)) => stream
-                    .filter(|s| spec.rate >= network.links[ports[s.port as usize] as usize].rate)
-                    .map(|s| Stream { length: s.length + delay, ..s }),
-                _ => None,
-            };
-            enters
-        };
-        let mut enters: Vec<Option<Stream>> = self.there.iter().map(|&link| enter(link)).collect();
-        // An acknowledgement that has waited is in no stream; but then the links behind are not fed
-        // in order either.
-        let answers = self.answers;
-        enters.extend(self.back.iter().enumerate().map(|(i, &link)| {
-            let stream = enter(link);
-            stream.filter(|_| i > 0 || answers == Answers::AtOnce)
-        }));
-        enters
-    }
 }
 
 impl Routes {
@@ -390,146 +286,4 @@ impl Routes {
             }
         }
     }
-}
-
-/// The links of which all that enters comes out of one port, in few enough branches.
-fn merge_points(
-    links: &[Links],
-    streams: &[Vec<Option<Stream>>],
-    feeds: &[Feed],
-    ports: &[u32],
-) -> Vec<MergePoint> {
-    let mut entries: BTreeMap<u32, Option<(u32, BTreeSet<u64>)>> = BTreeMap::new();
-    for (Links { there, back, .. }, streams) in links.iter().zip(streams) {
-        for (&link, stream) in there.iter().chain(back).zip(streams) {
-            if ports.binary_search(&link).is_ok() || matches!(feeds[link as usize], Feed::One(_)) {
-                continue;
-            }
-            let known =
-                entries.entry(link).or_insert_with(|| stream.map(|s| (s.port, BTreeSet::new())));
-            match (&mut *known, stream) {
-                (Some((port, lengths)), Some(stream)) if *port == stream.port => {
-                    _ = lengths.insert(stream.length)
-                }
-                _ => *known = None,
-            }
-        }
-    }
-    let known = entries.into_iter().filter_map(|(link, known)| Some((link, known?)));
-    let few = known.filter(|(_, (_, lengths))| lengths.len() <= BRANCHES);
-    let merge_point = |(link, (port, lengths)): (_, (_, BTreeSet<u64>))| MergePoint {
-        link,
-        port,
-        lengths: lengths.into_iter().collect(),
-    };
-    let mut merge_points: Vec<MergePoint> = few.map(merge_point).collect();
-    merge_points.sort_by_key(|merge_point| merge_point.port);
-    merge_points
-}
-
-/// Who feeds each link.
-fn feeds(count: usize, links: &[Links]) -> Vec<Feed> {
-    let mut feeds = vec![Feed::Nobody; count];
-    let mut feed = |link: u32, from: Feed| {
-        let slot = &mut feeds[link as usize];
-        *slot = match (*slot, from) {
-            (Feed::Nobody, from) => from,
-            (Feed::One(known), Feed::One(one)) if known == one => from,
-            _ => Feed::Several,
-        };
-    };
-    for Links { there, back, answers, flows, .. } in links {
-        // Senders act each at times of its own, in no order with another's.
-        let mut from = if *flows == 1 { Feed::Sender } else { Feed::Several };
-        for &link in there {
-            feed(link, from);
-            from = Feed::One(link);
-        }
-        if *answers == Answers::Delayed {
-            from = Feed::Several; // an acknowledgement that has waited sets out by a timer
-        }
-        for &link in back {
-            feed(link, from);
-            from = Feed::One(link);
-        }
-    }
-    feeds
-}
-
-/// Finds shortest ways, and remembers the trees of those found so far.
-struct Finder {
-    /// The links out of each node, in the order of links.
-    out: Vec<Vec<u32>>,
-    /// Where each link ends, and its delay.
-    ends: Vec<(u32, u32, u64)>,
-    trees: BTreeMap<u32, Vec<u32>>,
-}
-
-const NONE: u32 = u32::MAX;
-
-impl Finder {
-    fn new<Q>(network: &Network<Q>) -> Finder {
-        let mut out = vec![Vec::new(); network.nodes.len()];
-        for (i, link) in network.links.iter().enumerate() {
-            out[link.from.index()].push(i as u32);
-        }
-        let ends = network.links.iter().map(|l| (l.from.0, l.to.0, l.delay.as_nanos())).collect();
-        Finder { out, ends, trees: BTreeMap::new() }
-    }
-
-    /// The links from `from` to `to`.
-    fn way(&mut self, from: u32, to: u32) -> Option<Vec<u32>> {
-        let mut way = Vec::new();
-        let mut root = from;
-        // A node with one link out, such as a host, has no choice to make; so one tree serves all
-        // hosts of a node.
-        if let [only] = self.out[from as usize][..] {
-            way.push(only);
-            root = self.ends[only as usize].1;
-            if root == to {
-                return Some(way);
-            }
-        }
-        let first = way.len();
-        let (out, ends) = (&self.out, &self.ends);
-        let tree = self.trees.entry(root).or_insert_with(|| tree(out, ends, root));
-        let mut at = to;
-        while at != root {
-            let link = tree[at as usize];
-            if link == NONE {
-                return None;
-            }
-            way.push(link);
-            at = self.ends[link as usize].0;
-        }
-        way[first..].reverse();
-        Some(way)
-    }
-}
-
-/// By which link one comes to each node on the shortest way from `root`: fewest hops, least delay,
-/// first declared.
-fn tree(out: &[Vec<u32>], ends: &[(u32, u32, u64)], root: u32) -> Vec<u32> {
-    let mut via = vec![NONE; out.len()];
-    let mut cost = vec![(u64::MAX, u64::MAX); out.len()];
-    let mut queue = BinaryHeap::new();
-    cost[root as usize] = (0, 0);
-    queue.push(Reverse(((0, 0), root)));
-    while let Some(Reverse((here, node))) = queue.pop() {
-        if here > cost[node as usize] {
-            continue;
-        }
-        for &link in &out[node as usize] {
-            let (_, to, delay) = ends[link as usize];
-            let there = (here.0 + 1, here.1 + delay);
-            if (there, link) < (cost[to as usize], via[to as usize]) && to != root {
-                if there < cost[to as usize] {
-                    queue.push(Reverse((there, to)));
-                }
-                cost[to as usize] = there;
-                via[to as usize] = link;
-            }
-        }
-    }
-    via
 }
