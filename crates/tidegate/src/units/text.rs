@@ -131,7 +131,9 @@ fn wrong_unit(value: f64, unit: &str, what: &str, units: &[Unit]) -> String {
         "gbps" | "Gbps" | "GBps" => Some(("Gbit/s", "GB/s")),
         _ => None,
     };
-    if let (Some((bit, byte)), true) = (bits, core::ptr::eq(units, RATE_UNITS)) {
+    if let Some((bit, byte)) = bits
+        && units.iter().any(|(name, _)| *name == bit)
+    {
         return format!(
             "`{unit}` is ambiguous (tc reads it as bytes per second): write \"{value} {bit}\" or \"{value} {byte}\""
         );
