@@ -22,27 +22,11 @@ use crate::watch::meter::{Classes, Meter};
 use crate::watch::observer::Observer;
 use crate::watch::sample::LaneSample;
 
+mod managed;
 mod previous;
 
-/// What a lane is made of.
-#[derive(Debug)]
-pub struct Managed {
-    /// The queue, empty.
-    pub queue: AnyQueue,
-    /// The link that it was built for: at its rate frames leave, and so much may wait unjudged,
-    /// too.
-    pub link: Link,
-    /// Which frames are one flow or of one class, and which are not judged.
-    pub sorter: Sorter,
-    /// By which keys the queue knows flows.
-    pub keys: Keys,
-    /// Frames under way after they left the queue: none, and how long.
-    pub under_way: DelayLine,
-    /// Where frames wait, in the queue and under way.
-    pub pool: Pool,
-    /// What is measured.
-    pub meter: Meter,
-}
+use self::managed::State;
+pub use self::managed::{LeftOver, Managed};
 
 /// The managed direction.
 #[derive(Debug)]
@@ -61,26 +45,6 @@ pub struct Lane<W> {
     counters: Counters,
     meter: Meter,
     observer: W,
-}
-
-/// What a lane needed before it was [renewed](Lane::renew). It may hold much memory.
-#[derive(Debug)]
-pub struct LeftOver {
-    _queue: Option<AnyQueue>,
-    _pool: Pool,
-    _under_way: DelayLine,
-    _sorter: Sorter,
-    _keys: Keys,
-    _meter: Meter,
-}
-
-/// What the link behind the queue is doing.
-#[derive(Clone, Copy, Debug)]
-enum State {
-    /// It sends until then.
-    Busy(Time),
-    /// It asked in vain, then for the last time.
-    Idle(Time),
 }
 
 impl<W: Observer> Lane<W> {

@@ -1,0 +1,49 @@
+//! What a lane is made of, what its link does, and what is left over after a change.
+use tidegate::catalog::AnyQueue;
+use tidegate::{Link, Time};
+
+use crate::path::delay::DelayLine;
+use crate::path::pool::Pool;
+use crate::path::rehash::Keys;
+use crate::path::sort::Sorter;
+use crate::watch::meter::Meter;
+
+/// What a lane is made of.
+#[derive(Debug)]
+pub struct Managed {
+    /// The queue, empty.
+    pub queue: AnyQueue,
+    /// The link that it was built for: at its rate frames leave, and so much may wait unjudged,
+    /// too.
+    pub link: Link,
+    /// Which frames are one flow or of one class, and which are not judged.
+    pub sorter: Sorter,
+    /// By which keys the queue knows flows.
+    pub keys: Keys,
+    /// Frames under way after they left the queue: none, and how long.
+    pub under_way: DelayLine,
+    /// Where frames wait, in the queue and under way.
+    pub pool: Pool,
+    /// What is measured.
+    pub meter: Meter,
+}
+
+/// What a lane needed before it was [renewed](Lane::renew). It may hold much memory.
+#[derive(Debug)]
+pub struct LeftOver {
+    pub(super) _queue: Option<AnyQueue>,
+    pub(super) _pool: Pool,
+    pub(super) _under_way: DelayLine,
+    pub(super) _sorter: Sorter,
+    pub(super) _keys: Keys,
+    pub(super) _meter: Meter,
+}
+
+/// What the link behind the queue is doing.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum State {
+    /// It sends until then.
+    Busy(Time),
+    /// It asked in vain, then for the last time.
+    Idle(Time),
+}
