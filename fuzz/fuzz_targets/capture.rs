@@ -1,4 +1,5 @@
-//! Arbitrary bytes as a capture file, packed by gzip or not, and as a frame of every link type: nothing panics, time does not run back, limits hold, a mark
+//! Arbitrary bytes as a capture file, packed by gzip or not, and as a frame of every link type:
+//! nothing panics, time does not run back, limits hold, a mark
 //! leaves a checksum that the full sum agrees with.
 #![no_main]
 
@@ -16,7 +17,8 @@ fuzz_target!(|data: &[u8]| {
         check_frame(link, data, data.len() as u32);
     }
     let whole = read(data);
-    // What is packed reads as it does unpacked. (Packing everything would be slow, and what is packed twice is not read.)
+    // What is packed reads as it does unpacked. (Packing everything would be slow, and what is
+    // packed twice is not read.)
     if !data.starts_with(&[0x1f, 0x8b]) && data.len() < 1 << 12 {
         assert_eq!(read(&packed(data)), whole);
     }

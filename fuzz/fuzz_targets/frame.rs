@@ -1,5 +1,7 @@
-//! Arbitrary bytes as an Ethernet frame: ours sees in it what etherparse sees, marks it as etherparse reckons, and the gateway
-//! puts it into the class, and on or off the list, that follows from what etherparse sees. Where the two differ on purpose
+//! Arbitrary bytes as an Ethernet frame: ours sees in it what etherparse sees, marks it as
+//! etherparse reckons, and the gateway
+//! puts it into the class, and on or off the list, that follows from what etherparse sees. Where
+//! the two differ on purpose
 //! stands with the oracle.
 #![no_main]
 

@@ -1,5 +1,7 @@
-//! Arbitrary bytes as a gate's file: what is refused is refused with the line and the column of every mistake; what is accepted
-//! keeps to the bounds, can be planned for or is refused with its place, and means the same behind a line of comment.
+//! Arbitrary bytes as a gate's file: what is refused is refused with the line and the column of
+//! every mistake; what is accepted
+//! keeps to the bounds, can be planned for or is refused with its place, and means the same behind
+//! a line of comment.
 #![no_main]
 #![allow(dead_code, reason = "more of the command is compiled than read")]
 
@@ -65,7 +67,8 @@ fn told(read: &Result<Vec<LinkConfig>, Problems>, more: usize) -> String {
         Ok(links) => links.iter().fold(String::new(), |all, link| {
             let LinkConfig { name, settings, waits, drain, on_exit, record, places } = link;
             let places: Vec<_> = places.iter().map(|(field, place)| (field, moved(place))).collect();
-            all + &format!("{name} {settings:?} {waits:?} {drain} {on_exit:?} {record:?} {places:?}\n")
+            all + &format!("{name} {settings:?} {waits:?} {drain} {on_exit:?} {record:?} \
+                 {places:?}\n")
         }),
         Err(problems) => problems.list().iter().fold(String::new(), |all, Problem { place, field, value, why }| {
             all + &format!("{} {field} = {value}: {why}\n", moved(place))

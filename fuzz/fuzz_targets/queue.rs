@@ -1,6 +1,9 @@
-//! Arbitrary bytes as a queue of the catalog, its link and parameters, and a sequence of calls: nothing panics, every
-//! packet has one fate, what waits is counted and within the limit, only what can be marked is marked, gauges are
-//! numbers, and the naive twin says the same. `crates/tidegate/tests/sequences.rs` does it for a few seconds with every
+//! Arbitrary bytes as a queue of the catalog, its link and parameters, and a sequence of calls:
+//! nothing panics, every
+//! packet has one fate, what waits is counted and within the limit, only what can be marked is
+//! marked, gauges are
+//! numbers, and the naive twin says the same. `crates/tidegate/tests/sequences.rs` does it for a
+//! few seconds with every
 //! test run.
 #![no_main]
 

@@ -1,4 +1,5 @@
-//! Arbitrary bytes as a scenario, after a line `#set path=value` for each override: nothing panics, every refusal
+//! Arbitrary bytes as a scenario, after a line `#set path=value` for each override: nothing panics,
+//! every refusal
 //! says something, and what is accepted is written back as the same scenario.
 #![no_main]
 
@@ -28,7 +29,8 @@ fuzz_target!(|data: &[u8]| {
     match Scenario::parse(written.as_bytes(), "fuzz.toml", &[]) {
         Ok(again) => {
             assert_eq!(again.resolved(), written);
-            // Queues are not compared, since writing spells their parameters out; that is in the text.
+            // Queues are not compared, since writing spells their parameters out; that is in the
+            // text.
             assert_eq!((&again.run, &again.groups), (&scenario.run, &scenario.groups));
         }
         Err(problems) => panic!("{problems}\n{written}"),

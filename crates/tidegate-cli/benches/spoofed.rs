@@ -46,7 +46,8 @@ fn main() -> ExitCode {
         std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
     let wanted = |name: &str| named.is_empty() || named.iter().any(|n| n == name);
     println!(
-        "| queue | flow key | flood, kpps | users before | users during | of the line | memory took | may take |"
+        "| queue | flow key | flood, kpps | users before | users during | of the line | memory \
+         took | may take |"
     );
     println!("|---|---|---|---|---|---|---|---|");
     let keys = |name: &str| if BLIND.contains(&name) { &KEYS[..1] } else { &KEYS };

@@ -1,5 +1,6 @@
 //! The operators' pages: their commands in their order, as somebody would who knows nothing else.
-//! What systemd would do is done as the unit says; what the package manager does is tried elsewhere.
+//! What systemd would do is done as the unit says; what the package manager does is tried
+//! elsewhere.
 #![cfg(target_os = "linux")]
 mod common;
 

@@ -75,7 +75,8 @@ fn a_paper_of_ones_own_is_read_from_its_folder() {
     let home = Home::new();
     let folder = home.path("papers/mine");
     std::fs::create_dir_all(&folder).unwrap();
-    let description = "key = \"me\"\ntitle = \"Mine\"\nseeds = 1\n[[experiment]]\nid = \"X1\"\nplace = \"§1\"\ntitle = \"A form\"\n";
+    let description = "key = \"me\"\ntitle = \"Mine\"\nseeds = 1\n[[experiment]]\nid = \
+         \"X1\"\nplace = \"§1\"\ntitle = \"A form\"\n";
     std::fs::write(folder.join("paper.toml"), description).unwrap();
     let claims = "experiment,setting,queue,quantity,unit,printed,within,place,fit,unchecked,explained\nX1,,,jackknife(),flows,150,0.5,§1,,,\n";
     std::fs::write(folder.join("printed.csv"), claims).unwrap();

@@ -82,7 +82,8 @@ fn the_answer_comes_first_for_people() {
     assert!(!ran.out.contains('\x1b'), "no colours in a pipe");
     assert_eq!(
         ran.err,
-        "22 packets were stamped earlier than the one before them; they were offered at that one's time.\n"
+        "22 packets were stamped earlier than the one before them; they were offered at that one's \
+         time.\n"
     );
 }
 

@@ -1,6 +1,7 @@
 //! Experiments: scenarios in, replications on all cores, figures with intervals out.
 //!
-//! [`Scenario`] reads the TOML of `docs/reference/scenarios.md` (every quantity with its unit, unknown keys
+//! [`Scenario`] reads the TOML of `docs/reference/scenarios.md` (every quantity with its unit,
+//! unknown keys
 //! refused, errors with the place) by the [`reader`] that other files can be read by, too;
 //! [`check`](mod@check) derives what a reader would work out by hand; [`run()`] simulates every
 //! queue with every seed and yields [`tidegate_report`] documents; [`paper`] sets figures beside

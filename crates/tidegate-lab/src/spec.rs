@@ -99,7 +99,8 @@ impl QueueSpec {
     /// The parameters of `spec` on `link`, if it exists and can be built there.
     ///
     /// # Errors
-    /// As [`QueueSpec::resolve`], and what only building finds, such as two parameters that do not go
+    /// As [`QueueSpec::resolve`], and what only building finds, such as two parameters that do not
+    /// go
     /// together.
     pub(crate) fn possible(&self, link: &Link) -> Result<AnyConfig, ConfigError> {
         let config = self.resolve(link)?;

@@ -106,7 +106,8 @@ fn rare_events_of_synthetic_data() {
                 }
             });
             println!(
-                "{mean} lost of {PACKETS}, {burst} at once: {:.1} % well, {printed} intervals, {bounds} bounds",
+                "{mean} lost of {PACKETS}, {burst} at once: {:.1} % well, {printed} intervals, \
+                 {bounds} bounds",
                 well * 100.0
             );
             assert!(well >= 0.93, "{mean} lost, {burst} at once: {well}");

@@ -10,7 +10,8 @@ fn scenario(text: &str) -> Scenario {
 /// A dumbbell of 200 Mbit/s whose access links have the default rate, with these groups.
 fn dumbbell(groups: &str) -> Scenario {
     scenario(&format!(
-        "[run]\nduration = \"4 s\"\nwarmup = \"1 s\"\nseeds = 1\n[network]\nrate = \"200 Mbit/s\"\nlimit = \"100 packets\"\n{groups}"
+        "[run]\nduration = \"4 s\"\nwarmup = \"1 s\"\nseeds = 1\n[network]\nrate = \"200 \
+         Mbit/s\"\nlimit = \"100 packets\"\n{groups}"
     ))
 }
 
@@ -19,7 +20,8 @@ fn graph(links: &[(&str, &str, &str)], groups: &str) -> Scenario {
         .map(|(from, to, more)| format!("[[link]]\nfrom = \"{from}\"\nto = \"{to}\"\n{more}\n"))
         .collect();
     scenario(&format!(
-        "[run]\nduration = \"4 s\"\nwarmup = \"1 s\"\nseeds = 1\n[network]\nkind = \"graph\"\n{links}{groups}"
+        "[run]\nduration = \"4 s\"\nwarmup = \"1 s\"\nseeds = 1\n[network]\nkind = \
+         \"graph\"\n{links}{groups}"
     ))
 }
 
@@ -106,7 +108,8 @@ fn plain_links_before_and_behind_a_queue_count() {
     assert_eq!(found(&before), [("link a->b".into(), 10.0, 15.0, both.clone())]);
     assert_eq!(arrives(&before), [Some(6.0), Some(4.0)]);
     let text = check(&before, &[]).unwrap().to_string();
-    let words = "WARNING: link a->b on the way of groups `one`, `two`: 15.0 Mbit/s offered, 10.0 Mbit/s carried";
+    let words = "WARNING: link a->b on the way of groups `one`, `two`: 15.0 Mbit/s offered, 10.0 \
+         Mbit/s carried";
     assert!(text.contains(words), "{text}");
     // Behind the queue: no more comes than it lets through.
     let behind = |rate: &str| {

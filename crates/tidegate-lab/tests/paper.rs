@@ -338,7 +338,8 @@ fn every_queue_on_another_papers_traffic() {
         "title = \"A flood\"",
         "title = \"A flood\"\nunchecked = \"nobody printed it\"\nevery = \"auto\"",
     );
-    let board = "[[board]]\nexperiment = \"X1\"\nid = \"all\"\ntitle = \"All\"\nmap = \"jain total\"\ncolumns = [\"norm [kbit/s]\", \"state\", \"cost\"]\n";
+    let board = "[[board]]\nexperiment = \"X1\"\nid = \"all\"\ntitle = \"All\"\nmap = \"jain \
+         total\"\ncolumns = [\"norm [kbit/s]\", \"state\", \"cost\"]\n";
     let other = of_all.split("[[fitted]]").next().unwrap().to_string()
         + "[[experiment]]"
         + of_all.split_once("[[experiment]]").unwrap().1
@@ -441,7 +442,8 @@ fn what_is_shipped_can_be_read() {
     let mut ids: Vec<&str> =
         papers.iter().flat_map(|p| p.experiments.iter().map(|e| e.id.as_str())).collect();
     ids.sort_unstable();
-    let expected = "A1 A2 A3 A4 A5 A6 B0 B1 B10 B11 B2 B3 B4 B5 B6 B7 B8 B9 C1 C2 C3 C4 C5 C6 C7 D1 D2 D3 D4 D5 D6 E1 E10 E2 E3 E4 E5 E6 E7 E8 E9 F";
+    let expected = "A1 A2 A3 A4 A5 A6 B0 B1 B10 B11 B2 B3 B4 B5 B6 B7 B8 B9 C1 C2 C3 C4 C5 C6 C7 \
+         D1 D2 D3 D4 D5 D6 E1 E10 E2 E3 E4 E5 E6 E7 E8 E9 F";
     assert_eq!(ids.join(" "), expected);
 }
 

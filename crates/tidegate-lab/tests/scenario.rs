@@ -264,7 +264,8 @@ const BAD: &[(&str, &str, &str, &str, &str)] = &[
         "series = \"100 us\"",
         "run.series",
         "100 us",
-        "makes 600000 points of run.duration = 60 s (line 5); at most 100000 can be: series = \"600 us\"",
+        "makes 600000 points of run.duration = 60 s (line 5); at most 100000 can be: series = \
+         \"600 us\"",
     ),
     ("seeds = 5", "durration = \"1 s\"", "run.durration", "", "did you mean `duration`?"),
     ("seeds = 5", "colour = 3", "run.colour", "", "[run] knows duration, warmup"),
@@ -694,7 +695,8 @@ fn too_many_points_say_where_the_duration_comes_from() {
     let problem = refused(GOOD, &["run.duration=1000000 s"]);
     assert_eq!((problem.field.as_str(), problem.value.as_str()), ("run.series", "100 ms"));
     assert_eq!(problem.place, Place::Set("run.duration=1000000 s".into()));
-    let said = "this default makes 10000000 points of run.duration = 1000000 s (by --set); at most 100000 can be: series = \"10 s\"";
+    let said = "this default makes 10000000 points of run.duration = 1000000 s (by --set); at most \
+         100000 can be: series = \"10 s\"";
     assert!(problem.why.starts_with(said), "{problem}");
     let problem = refused(GRAPH, &["run.series=100 us"]);
     assert!(problem.why.contains("run.duration = 60 s (the default)"), "{problem}");

@@ -30,10 +30,12 @@ fn throughput(seeds: u32, duration: u32, group: &str) -> f64 {
 #[test]
 fn a_schedule_starts_and_stops() {
     // Ten packets a second in [1, 2) and [3, 4.5): 25 of them in ten seconds.
-    let group = "source = \"cbr\"\nrate = \"80 kbit/s\"\njitter = 0\nactive = [\"1 s..2 s\", \"3 s..4500 ms\"]\n";
+    let group = "source = \"cbr\"\nrate = \"80 kbit/s\"\njitter = 0\nactive = [\"1 s..2 s\", \"3 \
+         s..4500 ms\"]\n";
     assert_eq!(throughput(1, 10, group), 25.0 * 8000.0 / 10.0);
     // One a second, but also at the start of a period that is shorter.
-    let slow = "source = \"cbr\"\nrate = \"8 kbit/s\"\njitter = 0\nactive = [\"1 s..1100 ms\", \"1200 ms..1300 ms\", \"9 s..\"]\n";
+    let slow = "source = \"cbr\"\nrate = \"8 kbit/s\"\njitter = 0\nactive = [\"1 s..1100 ms\", \
+         \"1200 ms..1300 ms\", \"9 s..\"]\n";
     assert_eq!(throughput(1, 10, slow), 3.0 * 8000.0 / 10.0);
 }
 
@@ -66,7 +68,8 @@ fn on_off_with_means_of_each_flow_s_own() {
 
 #[test]
 fn files_of_given_sizes_are_done() {
-    let group = "source = \"finite\"\ncount = 40\nstart = \"every(100 ms)\"\ndata = [\"1 kB\", \"2001 B\"]\naccess_delay = \"1 ms\"\n";
+    let group = "source = \"finite\"\ncount = 40\nstart = \"every(100 ms)\"\ndata = [\"1 kB\", \
+         \"2001 B\"]\naccess_delay = \"1 ms\"\n";
     let g = figures(2, 10, group);
     assert_eq!(g.completions.unwrap().mean(), 40.0);
     assert_eq!(g.throughput_bps.unwrap().mean(), 20.0 * (1000.0 + 3000.0) * 8.0 / 10.0);

@@ -62,7 +62,8 @@ access_delay = ["1 ms", "5 ms"]
 
 #[test]
 fn a_parking_lot_has_a_queue_at_every_hop() {
-    let text = "[network]\nkind = \"parking_lot\"\nhops = 3\nrate = \"2 Mbit/s\"\nlimit = \"20 packets\"\nwatch = 2\n";
+    let text = "[network]\nkind = \"parking_lot\"\nhops = 3\nrate = \"2 Mbit/s\"\nlimit = \"20 \
+         packets\"\nwatch = 2\n";
     let middle = "rate = \"2 Mbit/s\"\nlimit = \"20 packets\"\n";
     let long = [
         "[network]\nkind = \"graph\"\n".to_string(),
@@ -79,7 +80,8 @@ fn a_parking_lot_has_a_queue_at_every_hop() {
 fn what_cannot_be_a_chain() {
     let lot = |more: &str| {
         format!(
-            "[network]\nkind = \"parking_lot\"\nrate = \"2 Mbit/s\"\nlimit = \"20 packets\"\n{more}\n{GROUP}"
+            "[network]\nkind = \"parking_lot\"\nrate = \"2 Mbit/s\"\nlimit = \"20 \
+             packets\"\n{more}\n{GROUP}"
         )
     };
     let chain = |more: &str| lot(more).replace("parking_lot", "chain");

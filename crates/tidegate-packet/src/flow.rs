@@ -246,7 +246,8 @@ fn unknown(text: &str) -> String {
             "source-prefix/24"
         }
         _ => {
-            return "must be one of five-tuple | source | destination | pair | source-prefix/N (N from 0 to 128 bits)"
+            return "must be one of five-tuple | source | destination | pair | source-prefix/N (N \
+                 from 0 to 128 bits)"
                 .into();
         }
     };

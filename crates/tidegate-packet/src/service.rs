@@ -64,7 +64,8 @@ impl FromStr for Dscp {
         match named.or_else(number) {
             Some(value) => Ok(Dscp(value)),
             None => {
-                let why = "must be a number from 0 to 63, or a name: CS0 to CS7, AF11 to AF43, EF, VA or LE";
+                let why = "must be a number from 0 to 63, or a name: CS0 to CS7, AF11 to AF43, EF, \
+                     VA or LE";
                 Err(UnitError { text: text.into(), why: why.into() })
             }
         }

@@ -196,7 +196,8 @@ proptest! {
         if frame.ends.transport == full.ends.transport {
             return Ok(());
         }
-        // What is lost is lost to etherparse too; a fragment header cut in two may be any fragment's.
+        // What is lost is lost to etherparse too; a fragment header cut in two may be any
+        // fragment's.
         let lost = matches!(frame.ends.transport, Transport::Portless { .. } | Transport::Fragment { protocol: 44 });
         prop_assert!(lost && LaxSlicedPacket::from_ethernet(bytes).unwrap().transport.is_none(), "{:?}", frame);
     }

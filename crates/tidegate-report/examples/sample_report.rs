@@ -34,7 +34,8 @@ fn compare(tcp: u64) -> String {
             "[link]\nrate = \"45 Mbit/s\"\ndelay = \"10 ms\"\nlimit = \"200 packets\"\n",
         ),
         command: Some(
-            "tidegate compare flood --queue drop_tail --queue red --queue blue --queue sfb --seeds 3",
+            "tidegate compare flood --queue drop_tail --queue red --queue blue --queue sfb --seeds \
+             3",
         ),
     })
 }

@@ -87,7 +87,10 @@ pub fn caveats(documents: &[&Document]) -> Vec<String> {
         for group in &document.groups {
             if let Some(ratio) = group.wasteful() {
                 let (name, ratio) = (&group.name, human::percent(ratio));
-                told.push(format!("{of}{name}: goodput is only {ratio} of throughput, the rest was received twice."));
+                told.push(format!(
+                    "{of}{name}: goodput is only {ratio} of throughput, the rest was \
+                     received twice."
+                ));
             }
         }
         told.extend(document.unsettled.iter().map(|u| of.clone() + &unsettled(u)));
@@ -446,7 +449,8 @@ mod tests {
         document.groups[0].count = 20;
         document.groups[0].worst_share = Figure::exact(0.01);
         document.groups[0].starved = Figure::exact(1.8);
-        let said = "sfb: tcp gets 60 % of its fair share (worst user 1 %, 1.8 of 20 starved), flood is held to 400 kbit/s";
+        let said = "sfb: tcp gets 60 % of its fair share (worst user 1 %, 1.8 of 20 starved), \
+             flood is held to 400 kbit/s";
         assert_eq!(answer(&[&document]), said);
         let told = caveats(&[&document]);
         assert_eq!(told, ["tcp: goodput is only 67 % of throughput, the rest was received twice."]);
@@ -502,7 +506,8 @@ mod tests {
             .map(|i| with_interval(&format!("q{i}"), 0.5 + i as f64 / 100.0, 0.01))
             .collect();
         let text = answer(&many.iter().collect::<Vec<_>>());
-        let best = "best of all, q6: tcp gets 56 % of its fair share (not distinguishable from q5), flood takes ";
+        let best = "best of all, q6: tcp gets 56 % of its fair share (not distinguishable from \
+             q5), flood takes ";
         assert!(text.starts_with(best), "{text}");
         assert!(
             text.contains("worst, q1: tcp gets 51 % (not distinguishable from q2), "),
@@ -515,7 +520,8 @@ mod tests {
         let users =
             vec![group("users", 0.9, None), group("calls", 0.8, None), group("bursts", 3.0, None)];
         let document = Document { label: "red".into(), groups: users, ..Document::default() };
-        let said = "red: users get 90 % of their fair share, calls get 80 %, bursts take 3.00 Mbit/s, 3.0 times their fair share";
+        let said = "red: users get 90 % of their fair share, calls get 80 %, bursts take 3.00 \
+             Mbit/s, 3.0 times their fair share";
         assert_eq!(answer(&[&document]), said);
         assert!(["users", "web users", "voip_calls", "Users"].into_iter().all(plural));
         assert!(

@@ -84,7 +84,10 @@ pub fn render(input: &ReportInput) -> String {
          <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n"
     );
     head(&mut page, input);
-    page.push_str("<noscript><p class=\"trouble\">The charts need JavaScript; every figure stands in the tables.</p></noscript>\n");
+    page.push_str(
+        "<noscript><p class=\"trouble\">The charts need JavaScript; every figure stands \
+         in the tables.</p></noscript>\n",
+    );
     outcome(&mut page, input);
     flows(&mut page, input);
     over_time(&mut page, input);
@@ -187,7 +190,11 @@ fn outcome(page: &mut String, input: &ReportInput) {
     page.push_str("<section>\n<h2>Who got what</h2>\n");
     page.push_str("<p class=\"what\">How the bottleneck was divided between the groups of flows");
     if fair {
-        page.push_str(", and each group’s share of its fair share (max-min, what a group asks for counted where known), on a logarithmic scale: by goodput where senders heed congestion, else by throughput. A ring is the worst user of a group");
+        page.push_str(
+            ", and each group’s share of its fair share (max-min, what a group asks for \
+             counted where known), on a logarithmic scale: by goodput where senders heed \
+             congestion, else by throughput. A ring is the worst user of a group",
+        );
     }
     let intervals = input.runs.iter().any(|run| run.result.seeds.len() > 1);
     page.push_str(if intervals { ". Whiskers are 95 % intervals.</p>\n" } else { ".</p>\n" });
@@ -230,7 +237,8 @@ fn tiles(page: &mut String, document: &Document) {
             .map_or((text.as_str(), String::new()), |(m, h)| (m, format!("± {h}")));
         let _ = writeln!(
             page,
-            "<div class=\"tile\"><span>{name}</span><strong>{mean}</strong> <small>{half}</small></div>"
+            "<div class=\"tile\"><span>{name}</span><strong>{mean}</strong> \
+             <small>{half}</small></div>"
         );
     }
     page.push_str("</div>\n");

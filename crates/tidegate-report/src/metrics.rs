@@ -38,7 +38,9 @@ metrics! {
                 "what it offered to the queue, in bit/s";
             #[serde(default)]
             delay_ms: Delay = delay, "ms", Skewed,
-                "wait at one queue, over every passage of its packets through a managed queue; with several managed links neither the watched link's alone nor the sum over a path";
+                "wait at one queue, over every passage of its packets through a managed queue; \
+                 with several managed links neither the watched link's alone nor the sum over a \
+                 path";
         ]
         {
             /// Whether its senders heed congestion, where that is known.
@@ -51,7 +53,8 @@ metrics! {
                 "from sender to receiver, of packets delivered: all links and queues of the way";
             #[serde(default)]
             rtt_ms: Delay = delay, "ms", Skewed,
-                "round trips: of every acknowledgement, the time since the packet that it answers was sent";
+                "round trips: of every acknowledgement, the time since the packet that it answers \
+                 was sent";
             #[serde(default)]
             retransmitted_bytes: Option<Figure> = amount, "bytes", Mean,
                 "bytes of data sent again, per replication";
@@ -69,7 +72,8 @@ metrics! {
                 "from the start of such a transfer to the arrival of its last byte";
             #[serde(default, skip_serializing_if = "Option::is_none")]
             worst_share: Option<Figure> = amount, "", SkewedRare,
-                "what the worst of its users (what the flow key makes one flow) gets of his own fair share by goodput: the least of each replication; can exceed 1";
+                "what the worst of its users (what the flow key makes one flow) gets of his own \
+                 fair share by goodput: the least of each replication; can exceed 1";
         ]
         {
             /// How many users the flow key makes of its flows, where that is not as many.
@@ -82,7 +86,8 @@ metrics! {
                 "how many of its users get less than a tenth of theirs";
         ]
         {
-            /// What it [`received`](Group::received) over its fair share in each replication, in the order
+            /// What it [`received`](Group::received) over its fair share in each replication, in
+            /// the order
             /// of the seeds, so that results can be compared pair by pair.
             #[serde(default, skip_serializing_if = "Vec::is_empty")]
             share_by_seed: Vec<f64>,
@@ -93,10 +98,13 @@ metrics! {
                 "what became of its packets at queues, over all replications together";
             #[serde(default, skip_serializing_if = "Option::is_none")]
             loss_synchronization: Option<Figure> = ratio, "", Mean,
-                "part of its flows that lose in a congestion event, which begins with a loss of the group and lasts 100 ms; mean over events; null of one flow or without losses";
+                "part of its flows that lose in a congestion event, which begins with a loss of \
+                 the group and lasts 100 ms; mean over events; null of one flow or without losses";
             #[serde(default, skip_serializing_if = "Option::is_none")]
             starved_time: Option<Figure> = ratio, "", Rare,
-                "part of the windows (run.rate_window) in which a flow's goodput is below a tenth of its fair share, mean over its flows; null where senders may be silent by themselves";
+                "part of the windows (run.rate_window) in which a flow's goodput is below a tenth \
+                 of its fair share, mean over its flows; null where senders may be silent by \
+                 themselves";
         ]
 }
 
@@ -121,7 +129,9 @@ metrics! {
             mark_ratio: Option<Figure> = ratio, "", Rare,
                 "packets marked over packets offered";
             delay_ms: Delay = delay, "ms", Skewed,
-                "wait at one queue, over every passage of its packets through a managed queue; with several managed links neither the watched link's alone nor the sum over a path";
+                "wait at one queue, over every passage of its packets through a managed queue; \
+                 with several managed links neither the watched link's alone nor the sum over a \
+                 path";
             #[serde(default)]
             fair_share_bps: Option<Figure> = rate, "bit/s", Mean,
                 "its max-min fair share, in bit/s";
@@ -148,7 +158,8 @@ metrics! {
                 "part of its group's congestion events in which it loses";
             #[serde(default, skip_serializing_if = "Option::is_none")]
             starved_time: Option<Figure> = ratio, "", Rare,
-                "part of the windows (run.rate_window) in which its goodput is below a tenth of its fair share";
+                "part of the windows (run.rate_window) in which its goodput is below a tenth of \
+                 its fair share";
         ]
 }
 

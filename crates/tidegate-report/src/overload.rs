@@ -38,7 +38,8 @@ impl fmt::Display for Overload {
         };
         write!(
             f,
-            "{} {of} group{plural} {}: {} offered, {} carried; the rest never gets through. To change that, {remedy}",
+            "{} {of} group{plural} {}: {} offered, {} carried; the rest never gets through. To \
+             change that, {remedy}",
             human::plain(&self.link),
             names.join(", "),
             rate(self.offered_bps),

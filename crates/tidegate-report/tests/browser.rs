@@ -43,7 +43,8 @@ fn chromium() -> Option<PathBuf> {
     let skip = std::env::var("TIDEGATE_SKIP_BROWSER").is_ok_and(|v| v == "1");
     assert!(
         found.is_some() || skip,
-        "no Chromium: install it (Debian: apt-get install chromium), or set TIDEGATE_SKIP_BROWSER=1 to go without"
+        "no Chromium: install it (Debian: apt-get install chromium), or set \
+         TIDEGATE_SKIP_BROWSER=1 to go without"
     );
     found.filter(|_| !skip)
 }

@@ -33,7 +33,8 @@ fn every_figure_stands_in_the_tables() {
         "0.935 <small>± 0.009</small>",
         "41 234 <small>± 310</small>",
         "limit = 200 packets, w_q = 0.002",
-        "<b>sfb</b>: tcp gets 102\u{a0}% of its fair share (worst user 67\u{a0}%), flood is held to 380\u{a0}kbit/s",
+        "<b>sfb</b>: tcp gets 102\u{a0}% of its fair share (worst user 67\u{a0}%), flood is held \
+         to 380\u{a0}kbit/s",
         "limit = &quot;200 packets&quot; # a &lt; b",
         "--queue &#39;red,max_p=0.1&#39;",
         "Seeds 1, 2, 3.",

@@ -10,7 +10,8 @@ const SCHEMA: &str = "schema/tidegate.result-1.json";
 fn field(metric: &Metric) -> String {
     let what = serde_json::to_string(metric.what).unwrap();
     format!(
-        "        \"{}\": {{\n          \"$ref\": \"#/$defs/{}\",\n          \"description\": {what}\n        }}",
+        "        \"{}\": {{\n          \"$ref\": \"#/$defs/{}\",\n          \"description\": \
+         {what}\n        }}",
         metric.name, metric.shape
     )
 }

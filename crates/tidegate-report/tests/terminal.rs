@@ -25,7 +25,10 @@ fn table_of(text: &str) -> Vec<&str> {
 fn the_answer_stands_first() {
     let text = show(&four(), None);
     assert!(
-        text.starts_with("sfb: tcp gets 102 % of its fair share (worst user 67 %), flood is held to 380 kbit/s;\n"),
+        text.starts_with(
+            "sfb: tcp gets 102 % of its fair share (worst user 67 %), flood is held \
+             to 380 kbit/s;\n"
+        ),
         "{text}"
     );
     assert!(text.contains("drop_tail: tcp gets 4.5 % (worst user 3 %, 19 of 20 starved), flood takes 42.8 Mbit/s, 20 times its fair share"), "{text}");

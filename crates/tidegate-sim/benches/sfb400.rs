@@ -98,7 +98,8 @@ fn report(name: &str, mut seconds: Vec<f64>, outcome: &Outcome) {
     let link = &outcome.links[0];
     let window = outcome.plan.window();
     println!(
-        "{name:<22} best {:7.2} ms  median {:7.2} ms  {:5.1} ns/event  {:6.1} ns/bottleneck packet  {} events  {} departures",
+        "{name:<22} best {:7.2} ms  median {:7.2} ms  {:5.1} ns/event  {:6.1} ns/bottleneck packet \
+          {} events  {} departures",
         best * 1e3,
         median * 1e3,
         best * 1e9 / outcome.events as f64,
@@ -109,7 +110,8 @@ fn report(name: &str, mut seconds: Vec<f64>, outcome: &Outcome) {
     let rate = |g: usize| outcome.groups[g].counters.departed.rate(window) / 1e6;
     let loss = link.all_drops().packets as f64 / link.arrivals.packets as f64;
     println!(
-        "{:<22} tcp {:.2} Mbit/s, flood {:.2} Mbit/s, loss {loss:.4}, queue {:.1} packets, utilization {:.4}",
+        "{:<22} tcp {:.2} Mbit/s, flood {:.2} Mbit/s, loss {loss:.4}, queue {:.1} packets, \
+         utilization {:.4}",
         "",
         rate(0),
         rate(1),

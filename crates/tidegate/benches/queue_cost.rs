@@ -176,7 +176,8 @@ const SUBJECTS: &[Subject] = &[
         // Two packets per flow: the dearest case, as a batch is one packet.
         name: "fq_codel",
         settings: &[],
-        path: "joins its queue, and each second one costs a head: of the fattest queue, or by its CoDel",
+        path: "joins its queue, and each second one costs a head: of the fattest queue, or by its \
+             CoDel",
         took: |c| {
             let heads = [DropReason::Evicted, DropReason::Overlimit, DropReason::Forced];
             2 * heads.iter().map(|&why| c.dropped(why)).sum::<u64>()
@@ -187,7 +188,8 @@ const SUBJECTS: &[Subject] = &[
         // All classes have packets; the limit of all is what sheds.
         name: "drr",
         settings: &[("classes", "100")],
-        path: "joins one of a hundred queues, all busy, and each second one costs the longest its head",
+        path: "joins one of a hundred queues, all busy, and each second one costs the longest its \
+             head",
         took: stolen,
         mixes: Mixes::Thousand,
     },
@@ -264,7 +266,8 @@ const SUBJECTS: &[Subject] = &[
         // All classes have packets, and the buffer of each, 20 packets, is what sheds.
         name: "wfq",
         settings: &[("classes", "100")],
-        path: "joins one of a hundred classes, all busy, and each second one finds its class's buffer full",
+        path: "joins one of a hundred classes, all busy, and each second one finds its class's \
+             buffer full",
         took: |c| 2 * c.dropped(DropReason::Overlimit),
         mixes: Mixes::Thousand,
     },

@@ -33,7 +33,8 @@ macro_rules! catalog {
     ($($key:ident => $variant:ident),+ $(,)?) => {
         /// Any queue of the catalog.
         #[derive(Clone, Debug)]
-        #[allow(clippy::large_enum_variant, reason = "one per link, and the packet path must not chase a pointer")]
+        #[allow(clippy::large_enum_variant, reason = "one per link, and the packet path must not \
+             chase a pointer")]
         pub enum AnyQueue { $(#[doc = concat!("`", stringify!($key), "`")] $variant($variant)),+ }
 
         /// The parameters of any queue of the catalog.

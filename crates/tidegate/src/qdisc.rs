@@ -87,7 +87,8 @@ reasons! {
     DropReason {
         /// The hard limit: there was no room.
         Overlimit = "overlimit",
-        /// A rule rolled the dice (RED's pa, BLUE's p_m …) and the packet could not be, or was not to be, marked.
+        /// A rule rolled the dice (RED's pa, BLUE's p_m …) and the packet could not be, or was not
+        /// to be, marked.
         Early = "early",
         /// A rule was certain (RED above its upper threshold).
         Forced = "forced",

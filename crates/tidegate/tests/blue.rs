@@ -262,7 +262,8 @@ fn against_the_twin(name: &str, settings: &[(&str, &str)]) {
     let mut world = seed.stream("world");
     let mut at = 0;
     for step in 0..OPERATIONS {
-        let phase = (step / 5_000 % 5) as usize; // overload, overload, even, calm, and calm with sleep
+        // overload, overload, even, calm, and calm with sleep
+        let phase = (step / 5_000 % 5) as usize;
         at += world.below(if phase == 4 { 100 * MS } else { 2 * MS });
         let now = Time::from_nanos(at);
         if world.uniform() < [0.8, 0.65, 0.5, 0.3, 0.3][phase] {

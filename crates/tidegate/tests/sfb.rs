@@ -764,7 +764,8 @@ fn against_the_twin(name: &str, setting: Setting, settings: &[(&str, &str)]) -> 
     let mut world = seed.stream("world");
     let mut at = 0;
     for step in 0..OPERATIONS {
-        let phase = (step / 4_000 % 5) as usize; // flood, flood of one, even, calm, and calm with sleep
+        // flood, flood of one, even, calm, and calm with sleep
+        let phase = (step / 4_000 % 5) as usize;
         at += world.below(if phase == 4 && step % 500 == 0 { 3 * SEC } else { 400_000 });
         let now = Time::from_nanos(at);
         if world.uniform() < [0.85, 0.7, 0.5, 0.35, 0.35][phase] {

@@ -1,4 +1,5 @@
-//! The part of the `tidegate` command that reads a gate's file; nothing can depend on a binary, so it is compiled anew.
+//! The part of the `tidegate` command that reads a gate's file; nothing can depend on a binary, so
+//! it is compiled anew.
 #[path = "../../../crates/tidegate-cli/src/command/gate/config.rs"]
 pub mod config;
 #[path = "../../../crates/tidegate-cli/src/command/gate/keys.rs"]

@@ -19,7 +19,8 @@ use crate::{interrupt, output, shipped};
 ///
 /// Each experiment has claims: numbers or orders that the paper prints, each with the tolerance
 /// within which ours holds. The verdict is computed: holds, differs, fitted (a parameter was chosen
-/// on this very number), or cannot be checked. docs/study/paper.md tells how a paper is written down.
+/// on this very number), or cannot be checked. docs/study/paper.md tells how a paper is written
+/// down.
 #[derive(Debug, clap::Args)]
 #[command(arg_required_else_help = true)]
 #[command(after_help = "\
@@ -195,7 +196,8 @@ impl Pairs {
                 )))
             }
             n if n > pairs::MOST_CHOICES => Err(Failure::Input(format!(
-                "{experiment}: {n} choices; there may be {} at most: say by --queue or --choice which",
+                "{experiment}: {n} choices; there may be {} at most: say by --queue or --choice \
+                 which",
                 pairs::MOST_CHOICES
             ))),
             _ => Ok(choices),
@@ -372,7 +374,8 @@ impl Run {
             command_line(std::env::args_os().map(|word| word.to_string_lossy().into_owned()));
         let note = match asked.length {
             Length::Quick => {
-                "A quick run: few replications, and shorter than the paper's, so intervals are wide."
+                "A quick run: few replications, and shorter than the paper's, so intervals are \
+                 wide."
             }
             Length::Full => "",
         };

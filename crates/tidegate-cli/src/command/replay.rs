@@ -141,7 +141,8 @@ fn notes(replayed: &Replayed) {
     }
     if replayed.backward > 0 {
         output::note(&format!(
-            "{} packets were stamped earlier than the one before them; they were offered at that one's time.",
+            "{} packets were stamped earlier than the one before them; they were offered at that \
+             one's time.",
             replayed.backward
         ));
     }

@@ -36,7 +36,8 @@ impl Terms {
             "rate = \"{rate} Mbit/s\"\nqueue = {{ name = \"{queue}\", preset = \"auto\" }}\n"
         );
         format!(
-            "[[link]]\nname = \"uplink\"\nin = \"west\"\nout = \"east\"\non_exit = \"close\"\n{way}[link.back]\n{way}"
+            "[[link]]\nname = \"uplink\"\nin = \"west\"\nout = \"east\"\non_exit = \
+             \"close\"\n{way}[link.back]\n{way}"
         )
     }
 }

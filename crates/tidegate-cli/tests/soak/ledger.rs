@@ -166,7 +166,8 @@ fn direction(
         ),
         Verdict::new(
             format!(
-                "{name}: the same = received + missed + unheard (only by an interface that comes up again)"
+                "{name}: the same = received + missed + unheard (only by an interface that comes \
+                 up again)"
             ),
             taken + unmanaged == received + missed + unheard && (unheard == 0 || flaps > 0),
             format!("{} = {received} + {missed} + {unheard}; {flaps} flaps", taken + unmanaged),
@@ -177,7 +178,8 @@ fn direction(
             format!("{name}: sent by the gate is on the wire"),
             sent <= left + dropped && left <= sent + unmanaged,
             format!(
-                "{sent} sent; {left} on the wire, {dropped} dropped there; {unmanaged} from the kernel"
+                "{sent} sent; {left} on the wire, {dropped} dropped there; {unmanaged} from the \
+                 kernel"
             ),
         ),
         Verdict::new(

@@ -72,7 +72,8 @@ impl fmt::Display for Check {
                 };
                 writeln!(
                     f,
-                    "      a flow has to share its place with a chance of {chance} while all {} are busy",
+                    "      a flow has to share its place with a chance of {chance} while all {} \
+                     are busy",
                     self.flows
                 )?;
             }

@@ -132,7 +132,8 @@ impl Description<'_, '_, '_> {
         let contradicted = self.reader.text(table, "contradicted");
         if contradicted.is_some() && seeds < LEAST_SEEDS {
             let why = format!(
-                "claims hold under it from means of {LEAST_SEEDS} replications at least; [[readings]] has seeds = {seeds}"
+                "claims hold under it from means of {LEAST_SEEDS} replications at least; \
+                 [[readings]] has seeds = {seeds}"
             );
             self.reader.refuse_key(table, "contradicted", why);
         }

@@ -53,7 +53,10 @@ impl FromStr for Choice {
     fn from_str(text: &str) -> Result<Choice, ConfigError> {
         let wrong = |why| ConfigError::new("choice", text, why);
         let (place, value) = text.split_once('=').ok_or_else(|| {
-            wrong("must be QUEUE:PARAM=VALUE or PATH=VALUE, as in sfb:drop_rule=any or group.tcp.rules=ns2")
+            wrong(
+                "must be QUEUE:PARAM=VALUE or PATH=VALUE, as in sfb:drop_rule=any or \
+                 group.tcp.rules=ns2",
+            )
         })?;
         let Some((name, param)) = place.split_once(':') else {
             return text.parse().map(Choice::Scenario);
@@ -253,7 +256,8 @@ impl Grid {
         Ok(grid)
     }
 
-    /// What came of it, the best first: by claims met, then by the factor. Refused choices come last.
+    /// What came of it, the best first: by claims met, then by the factor. Refused choices come
+    /// last.
     pub fn judged(&self, results: &Results) -> Vec<Cell> {
         let claims: Vec<_> =
             self.paper.claims.iter().filter(|claim| claim.experiment == self.experiment).collect();

@@ -74,8 +74,10 @@ pub(super) fn wrong(path: &Path, error: &io::Error) -> StoreError {
     match error.kind() {
         io::ErrorKind::StorageFull => StoreError {
             path: path.into(),
-            why: "cannot be written: the disk is full. What was written before stays, and the same command goes on from there"
-                .into(),
+            why:
+                "cannot be written: the disk is full. What was written before stays, and the same \
+                 command goes on from there"
+                    .into(),
         },
         _ => store::wrong(path, error),
     }

@@ -19,7 +19,8 @@ choices! {
 params! {
     /// `[network] kind = "chain"` or `"parking_lot"`, besides what its links have.
     pub struct Chain {
-        /// In a `parking_lot`: number of links from router to router; the routers are `r0`, `r1` and so on.
+        /// In a `parking_lot`: number of links from router to router; the routers are `r0`, `r1`
+        /// and so on.
         hops: u32 = 2, "", 1 ..= 500;
         /// Which links from router to router have a queue.
         managed: Managed = Managed::All, "", 0 ..= 0;
@@ -96,7 +97,8 @@ impl Reader<'_> {
         sides: [&[String]; 2],
     ) {
         if routers.len() < 2 {
-            let why = "this key is required: the routers' names in order, two at least, as in [\"A\", \"B\", \"C\"]";
+            let why = "this key is required: the routers' names in order, two at least, as in \
+                 [\"A\", \"B\", \"C\"]";
             self.refuse_key(table, "routers", why);
             return;
         }

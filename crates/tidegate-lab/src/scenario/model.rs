@@ -53,7 +53,8 @@ params! {
         seed: u64 = 1, "", 0 ..= 4_000_000_000_000_000u64;
         /// Grid of the recorded series; `duration / series` is at most 100000 points.
         series: Span = Span::from_millis(100), "", 100_000 ..= 1_000_000_000_000_000u64;
-        /// Windows over which each flow's rates are compared (their coefficient of variation), from the end of the warm-up.
+        /// Windows over which each flow's rates are compared (their coefficient of variation), from
+        /// the end of the warm-up.
         rate_window: Span = Span::from_millis(1000), "tau", 1_000_000 ..= 1_000_000_000_000_000u64;
         /// Which packets are one flow to the queue.
         flow_key: Key = Key(FlowKey::FiveTuple), "", 0 ..= 0;
@@ -156,16 +157,20 @@ params! {
         count: u32 = 1, "", 1 ..= 1_000_000;
         /// Number of client hosts that the flows spread over; by default as many as flows.
         hosts: u32 = 1, "", 1 ..= 1_000_000;
-        /// The class of its packets, for queues with classes, or a list of classes dealt out to its flows in turn; by default the
+        /// The class of its packets, for queues with classes, or a list of classes dealt out to its
+        /// flows in turn; by default the
         /// group's place, from 0.
         class: Classes = Classes::one(0), "", 0 ..= 65_535;
-        /// When each flow starts: a time, a list of times dealt out in turn, a distribution, or `every(TIME)` for one flow
+        /// When each flow starts: a time, a list of times dealt out in turn, a distribution, or
+        /// `every(TIME)` for one flow
         /// after the other with such times between them.
         start: Start = Start::default(), "", 0 ..= 1_000_000_000_000_000u64;
-        /// Delays of the hosts' access links, on both sides: a time, a list dealt out to the hosts in turn, or a distribution;
+        /// Delays of the hosts' access links, on both sides: a time, a list dealt out to the hosts
+        /// in turn, or a distribution;
         /// by default the network's.
         access_delay: Drawn<Span> = Drawn::always(Span::ZERO), "", 0 ..= 100_000_000_000u64;
-        /// When the flows are active, in place of `start` and `stop`: a list of periods, as in ["10 s..30 s", "50 s.."].
+        /// When the flows are active, in place of `start` and `stop`: a list of periods, as in ["10
+        /// s..30 s", "50 s.."].
         active: Periods = Periods::default(), "", 0 ..= 1_000_000_000_000_000u64;
         /// When the flows stop; by default they do not.
         stop: Span = Span::ZERO, "", 0 ..= 1_000_000_000_000_000u64;

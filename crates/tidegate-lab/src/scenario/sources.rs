@@ -50,7 +50,8 @@ pub const SOURCES: &[(&str, &str)] = &[
     ),
     (
         "binomial",
-        "TCP whose window grows by alpha / w^k a round trip and loses beta w^l with a loss (SQRT, IIAD)",
+        "TCP whose window grows by alpha / w^k a round trip and loses beta w^l with a loss (SQRT, \
+         IIAD)",
     ),
     ("vegas", "TCP Vegas: a window by how many of its own packets wait in queues"),
     ("vegas_rem", "TCP Vegas with REM's price, which it reads from marks, in place of the delay"),
@@ -65,14 +66,16 @@ pub const SOURCES: &[(&str, &str)] = &[
     ),
     (
         "unresponsive",
-        "TCP that keeps its rate whatever is lost or marked, for drawn times with pauses between them",
+        "TCP that keeps its rate whatever is lost or marked, for drawn times with pauses between \
+         them",
     ),
     ("finite", "TCP that sends a given or distributed amount; how long that takes is reported"),
     ("web", "users who think, fetch an object over a TCP connection of its own, and think again"),
     ("tfrc", "packets at a smooth rate by TCP's throughput equation (RFC 5348)"),
     (
         "cbr",
-        "packets at a fixed rate, with or without jitter, that heed neither loss nor mark (a UDP flood)",
+        "packets at a fixed rate, with or without jitter, that heed neither loss nor mark (a UDP \
+         flood)",
     ),
     (
         "on_off",
@@ -98,7 +101,8 @@ params! {
 }
 
 params! {
-    /// A group with `source = "on_off"`. What its distributions draw once for each flow is drawn when the flow is made.
+    /// A group with `source = "on_off"`. What its distributions draw once for each flow is drawn
+    /// when the flow is made.
     pub struct OnOff {
         /// Rate while it is on, in wire bytes; required.
         rate: Rate = Rate::from_bps(1_000_000), "r", 1 ..= 1_000_000_000_000u64;
@@ -116,9 +120,11 @@ params! {
 }
 
 params! {
-    /// A group with `source = "voip"`: `count` lines. Talk and silence by ITU P.59, rate and packets of the Purge paper.
+    /// A group with `source = "voip"`: `count` lines. Talk and silence by ITU P.59, rate and
+    /// packets of the Purge paper.
     pub struct Voip {
-        /// Calls at a time that are offered to the group's lines, on average: they come as a Poisson process and are lost if
+        /// Calls at a time that are offered to the group's lines, on average: they come as a
+        /// Poisson process and are lost if
         /// every line is busy. 0 for one call on each line, as long as the flow.
         erlangs: f64 = 0.0, "", 0.0 ..= 1_000_000.0;
         /// How long a call is; a distribution.
@@ -155,7 +161,8 @@ params! {
 }
 
 params! {
-    /// A group with `source = "web"`: each flow is a user. The defaults are Neidhardt's laws, as the SRED paper has them.
+    /// A group with `source = "web"`: each flow is a user. The defaults are Neidhardt's laws, as
+    /// the SRED paper has them.
     pub struct Web {
         /// Size of an object, in wire bytes, rounded up to whole packets; a distribution.
         size: Drawn<Bytes> = Drawn::by(SimWeb::size()), "F", 0 ..= 1_000_000_000_000u64;
@@ -181,7 +188,8 @@ params! {
         packet: Bytes = Bytes::new(1000), "s", 1 ..= 65_535;
         /// Length of the receiver's reports on the wire.
         report: Bytes = Bytes::new(40), "", 1 ..= 65_535;
-        /// Whose rules hold where RFC 5348 and ns-2 differ: how the rate grows, what a loss is, when is reported, the equation.
+        /// Whose rules hold where RFC 5348 and ns-2 differ: how the rate grows, what a loss is,
+        /// when is reported, the equation.
         rules: TfrcRules = TfrcRules::Rfc, "", 0 ..= 0;
         /// Whether the rate falls while the round trip grows (RFC 5348 §4.5).
         damping: Damping = Damping::On, "", 0 ..= 0;
@@ -191,9 +199,11 @@ params! {
 }
 
 params! {
-    /// A group with `source = "replay"`. Captured flows are dealt out to the group's flows in the order in which they begin.
+    /// A group with `source = "replay"`. Captured flows are dealt out to the group's flows in the
+    /// order in which they begin.
     pub struct Replay {
-        /// The capture file, pcap or pcapng, packed by gzip or not, from the scenario's directory; required.
+        /// The capture file, pcap or pcapng, packed by gzip or not, from the scenario's directory;
+        /// required.
         capture: FileName = FileName::default(), "", 0 ..= 0;
     }
 }

@@ -24,7 +24,8 @@ choices! {
         NewReno = "newreno",
         /// Fast recovery ends with any new acknowledgement.
         Reno = "reno",
-        /// As `sack`, with losses told by time, probes and a window that falls step by step (RFC 8985, 9937).
+        /// As `sack`, with losses told by time, probes and a window that falls step by step (RFC
+        /// 8985, 9937).
         Rack = "rack",
     }
 }
@@ -48,7 +49,8 @@ choices! {
         Ns2 = "ns2",
         /// Linux's: a longer timer, which every partial acknowledgement restarts.
         Linux = "linux",
-        /// ns-1's, of `reno` and `newreno`: an echoed mark halves the window by whole segments and opens it too, each mark is echoed for itself.
+        /// ns-1's, of `reno` and `newreno`: an echoed mark halves the window by whole segments and
+        /// opens it too, each mark is echoed for itself.
         Ns1 = "ns1",
     }
 }
@@ -58,7 +60,8 @@ choices! {
     pub enum Timestamps {
         /// On, but off with `rules = "ns2"` and `"ns1"`.
         Auto = "auto",
-        /// Every acknowledgement of new data gives a sample of the round trip, which ends the timer's back-off.
+        /// Every acknowledgement of new data gives a sample of the round trip, which ends the
+        /// timer's back-off.
         On = "on",
         /// One segment is timed at a time, and none that is sent again.
         Off = "off",
@@ -77,7 +80,8 @@ pub enum Data {
 params! {
     /// What all TCP sources have. The defaults go by the RFCs.
     pub struct Tcp {
-        /// How it finds and repairs losses; `reno`, `newreno`, `sack` and `rack` say so by their names and have no such key.
+        /// How it finds and repairs losses; `reno`, `newreno`, `sack` and `rack` say so by their
+        /// names and have no such key.
         loss_recovery: LossRecovery = LossRecovery::Sack, "", 0 ..= 0;
         /// Length of a data packet on the wire.
         packet: Bytes = Bytes::new(1000), "L", 41 ..= 65_535;
@@ -85,9 +89,11 @@ params! {
         ack: Bytes = Bytes::new(40), "", 1 ..= 65_535;
         /// Whether it speaks ECN (RFC 3168).
         ecn: Switch = Switch::Off, "", 0 ..= 0;
-        /// How much each connection sends: `endless`, or a size, a list of sizes or a distribution, as in "5 MB".
+        /// How much each connection sends: `endless`, or a size, a list of sizes or a distribution,
+        /// as in "5 MB".
         data: Data = Data::Endless, "", 0 ..= 1_000_000_000_000u64;
-        /// The receiver's window: the most that may be in flight. The default is the most that Linux lets a receive buffer grow to by
+        /// The receiver's window: the most that may be in flight. The default is the most that
+        /// Linux lets a receive buffer grow to by
         /// itself (32 MiB since 6.16).
         window: Size = Size::Bytes(tidegate_sim::Tcp::RECEIVE_BUFFER.get()), "", 1 ..= 1_000_000_000_000u64;
         /// The congestion window to begin with.
@@ -96,13 +102,18 @@ params! {
         handshake: Handshake = Handshake::Skip, "", 0 ..= 0;
         /// Whether the first two duplicate acknowledgements each let a new packet out (RFC 3042).
         limited_transmit: Switch = Switch::On, "", 0 ..= 0;
-        /// Whose rules hold where the RFCs, ns-2, Linux and ns-1 differ; `ns1` is of `reno` and `newreno` only.
+        /// Whose rules hold where the RFCs, ns-2, Linux and ns-1 differ; `ns1` is of `reno` and
+        /// `newreno` only.
         rules: Rules = Rules::Rfc, "", 0 ..= 0;
-        /// Whether segments bear time stamps (RFC 7323), so that every acknowledgement of new data gives a sample of the round trip and
-        /// ends the timer's back-off. Without them Karn's rule holds. The lengths on the wire are as set.
+        /// Whether segments bear time stamps (RFC 7323), so that every acknowledgement of new data
+        /// gives a sample of the round trip and
+        /// ends the timer's back-off. Without them Karn's rule holds. The lengths on the wire are
+        /// as set.
         timestamps: Timestamps = Timestamps::Auto, "", 0 ..= 0;
-        /// How long the acknowledgement of every other packet may wait for the next (RFC 5681 §4.2; Linux: 40 ms). With 0, as in
-        /// ns-2, every packet is acknowledged at once; a connection's first 25, marks that begin or end, gaps and repairs always are.
+        /// How long the acknowledgement of every other packet may wait for the next (RFC 5681 §4.2;
+        /// Linux: 40 ms). With 0, as in
+        /// ns-2, every packet is acknowledged at once; a connection's first 25, marks that begin or
+        /// end, gaps and repairs always are.
         delayed_ack: Span = Span::ZERO, "", 0 ..= 500_000_000u64;
         /// Least retransmission timeout.
         min_rto: Span = Span::from_millis(200), "", 1_000_000 ..= 3_600_000_000_000u64;
@@ -112,7 +123,8 @@ params! {
         max_rto: Span = Span::from_millis(60_000), "", 1_000_000 ..= 3_600_000_000_000u64;
         /// The tick in which round-trip times are measured.
         tick: Span = Span::from_millis(10), "", 1_000 ..= 1_000_000_000u64;
-        /// A burst waits a time uniform on 0 to this (ns-2's `overhead_`), which breaks phase locking.
+        /// A burst waits a time uniform on 0 to this (ns-2's `overhead_`), which breaks phase
+        /// locking.
         overhead: Span = Span::ZERO, "", 0 ..= 1_000_000_000u64;
     }
 }

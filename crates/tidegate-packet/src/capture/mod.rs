@@ -283,7 +283,8 @@ fn not_a_capture(magic: [u8; 4]) -> String {
         [b's', b'n', b'o', b'o'] => "a snoop file, not pcap or pcapng; convert it to pcapng".into(),
         [a, b, c, d] => {
             format!(
-                "neither pcap nor pcapng: the file begins with the bytes {a:02x} {b:02x} {c:02x} {d:02x}"
+                "neither pcap nor pcapng: the file begins with the bytes {a:02x} {b:02x} {c:02x} \
+                 {d:02x}"
             )
         }
     }

@@ -103,7 +103,10 @@ fn index(papers: &[Paper], made: &Made<'_>) -> String {
         made,
     );
     page.push_str(LEGEND);
-    page.push_str("</header>\n<section>\n<h2>At a glance</h2>\n<div class=\"scroll\"><table>\n<thead><tr><th class=\"text\">paper</th>");
+    page.push_str(
+        "</header>\n<section>\n<h2>At a glance</h2>\n<div \
+         class=\"scroll\"><table>\n<thead><tr><th class=\"text\">paper</th>",
+    );
     for kind in KINDS {
         let _ = write!(page, "<th>{kind}</th>");
     }
@@ -174,7 +177,10 @@ fn one(paper: &Paper, made: &Made<'_>) -> String {
     }
     page.push_str("</ul>\n");
     page.push_str(LEGEND);
-    page.push_str("<noscript><p class=\"trouble\">The charts need JavaScript; each lies as SVG below figures/.</p></noscript>\n</header>\n");
+    page.push_str(
+        "<noscript><p class=\"trouble\">The charts need JavaScript; each lies as SVG \
+         below figures/.</p></noscript>\n</header>\n",
+    );
     for experiment in &paper.experiments {
         section(&mut page, paper, experiment);
     }
@@ -209,7 +215,8 @@ fn section(page: &mut String, paper: &Paper, experiment: &Experiment) {
         let (drawn, command) = (map::svg(one), escape(&one.command));
         let _ = writeln!(
             page,
-            "<div class=\"map\">{drawn}</div>\n<p><a href=\"{picture}\">SVG</a> · <code>{command}</code></p>"
+            "<div class=\"map\">{drawn}</div>\n<p><a href=\"{picture}\">SVG</a> · \
+             <code>{command}</code></p>"
         );
     }
     boards(page, &experiment.boards);

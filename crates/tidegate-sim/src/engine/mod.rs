@@ -34,7 +34,8 @@
 //! all. Where the next flow is known, its state is prefetched. With few flows it is at hand anyway.
 //!
 //! # What is inlined
-//! The steps of every packet are inlined by force (`inline(always)`). Packets travel between them in
+//! The steps of every packet are inlined by force (`inline(always)`). Packets travel between them
+//! in
 //! registers ([`Body`](crate::net::flight::Body)). The first is worth a thirtieth of a run, the
 //! second a seventh (chan2003's mix, 26 flows).
 //!

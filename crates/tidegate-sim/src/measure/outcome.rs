@@ -187,7 +187,8 @@ pub struct FlowOutcome {
     pub delay: Delay,
     /// The bytes delivered in each whole [`rate window`](Plan::rate_window).
     pub windows: Spread,
-    /// In how many of these it [starved](crate::Network::starve_below); `None` if that is not known.
+    /// In how many of these it [starved](crate::Network::starve_below); `None` if that is not
+    /// known.
     pub starved: Option<u64>,
     /// The [congestion events](LOSS_EVENT) of its group in which it lost a packet.
     pub loss_events: u32,

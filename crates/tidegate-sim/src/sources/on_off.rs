@@ -32,7 +32,8 @@ tidegate::choices! {
     pub enum Begin {
         /// On, for a whole time.
         On = "on",
-        /// On with probability on / (on + off), by the means, for a whole time of either: in steady state if the times are
+        /// On with probability on / (on + off), by the means, for a whole time of either: in steady
+        /// state if the times are
         /// exponential.
         Either = "either",
     }

@@ -71,7 +71,8 @@ impl<T: Element> Value for ByClass<T> {
         let entries = text.split(SEPARATOR).count();
         if entries > MOST {
             let why = format!(
-                "has {entries} values; at most {MOST} can be, and the last holds for all further classes"
+                "has {entries} values; at most {MOST} can be, and the last holds for all further \
+                 classes"
             );
             return Err(UnitError { text: text.chars().take(20).collect(), why });
         }

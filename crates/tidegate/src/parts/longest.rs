@@ -18,7 +18,8 @@ use crate::qdisc::{Backlog, Link};
 use crate::units::Size;
 
 choices! {
-    /// Which of many lines is the longest: the parameter `longest` of queues that make room by taking from it.
+    /// Which of many lines is the longest: the parameter `longest` of queues that make room by
+    /// taking from it.
     pub enum By {
         /// The one with the most bytes.
         Bytes = "bytes",

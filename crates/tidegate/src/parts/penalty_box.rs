@@ -20,7 +20,8 @@ choices! {
     pub enum Kind {
         /// By bytes, saved up in parts to a depth.
         Bucket = "bucket",
-        /// By whole packets. A look at an empty box that has not earned a whole one forgets what was earned: a flood that
+        /// By whole packets. A look at an empty box that has not earned a whole one forgets what
+        /// was earned: a flood that
         /// asks more often than that gets no other once the depth is used up (Linux's sch_sfb).
         Whole = "whole",
         /// A packet, and then none for as long as the rate takes for one (XNU's classq_sfb).

@@ -182,7 +182,8 @@ impl Entry for Afd {
     const PRESETS: &'static [Preset<AfdConfig>] = &[
         Preset {
             name: "paper",
-            doc: "pan2003's gains and frequency, 500 remembered packets, one in five sampled, half of the limit as target",
+            doc: "pan2003's gains and frequency, 500 remembered packets, one in five sampled, half \
+                 of the limit as target",
             config: |_| AfdConfig::default(),
         },
         Preset {

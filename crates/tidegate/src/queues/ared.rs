@@ -17,7 +17,8 @@ use crate::units::{Prob, Size, Span, Time};
 pub type Ared = Fifo<AredRule>;
 
 crate::params! {
-    /// Adaptive RED's parameters. Defaults are floyd2001's, thresholds and weight for a slow link; the presets take
+    /// Adaptive RED's parameters. Defaults are floyd2001's, thresholds and weight for a slow link;
+    /// the presets take
     /// those from the link.
     pub struct AredConfig: RedConfig {
         min: Size = Size::Packets(5);

@@ -48,7 +48,8 @@ crate::params! {
         weight: f64 = 0.002;
         gentle: Gentle = Gentle::On;
         wait: Wait = Wait::On;
-        /// Whether RED marks ECN-capable packets instead of dropping them; BLACK itself always drops.
+        /// Whether RED marks ECN-capable packets instead of dropping them; BLACK itself always
+        /// drops.
         ecn: Signal = Signal::Mark;
     }
 }
@@ -243,7 +244,8 @@ impl Entry for Black {
         },
         Preset {
             name: "auto",
-            doc: "periods of ten target RTTs, RED's thresholds and weight from the link as floyd2001 has them",
+            doc: "periods of ten target RTTs, RED's thresholds and weight from the link as \
+                 floyd2001 has them",
             config: |link| {
                 let (min, max, weight) = red::automatic(link, red::DELAY_TARGET);
                 let interval = Span::from_nanos(TARGET_RTT.as_nanos() * 10);

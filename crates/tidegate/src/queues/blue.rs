@@ -34,7 +34,8 @@ choices! {
 choices! {
     /// What a link that stays idle does to p_m.
     pub enum Idle {
-        /// One idle event each time the link asks in vain, so a link that asks only once lowers p_m only once.
+        /// One idle event each time the link asks in vain, so a link that asks only once lowers p_m
+        /// only once.
         Event = "event",
         /// An idle event every freeze time for as long as the link is idle, however often it asks.
         Elapsed = "elapsed",

@@ -20,7 +20,8 @@ choices! {
         Packets = "packets",
         /// Its length: the share of a flow is that of its bytes.
         Bytes = "bytes",
-        /// One, but the longer a packet, the likelier it is captured: p_cap is that of a mean packet.
+        /// One, but the longer a packet, the likelier it is captured: p_cap is that of a mean
+        /// packet.
         Chance = "chance",
     }
 }
@@ -30,7 +31,8 @@ choices! {
     pub enum ShareOf {
         /// Of what arrives, by the estimated number of flows, as printed.
         Arrivals = "arrivals",
-        /// Of what the line carries, max-min fairly over the captured flows: while no more arrives than that, nobody is above it.
+        /// Of what the line carries, max-min fairly over the captured flows: while no more arrives
+        /// than that, nobody is above it.
         Line = "line",
     }
 }
@@ -42,7 +44,8 @@ crate::params! {
         occasions: u32 = 200, "t", 1 ..= 65536;
         /// Probability that an arriving packet is captured.
         capture: Prob = Prob::clip(0.04), "p_cap", 1e-6 ..= 1.0;
-        /// How many of the newest captures estimate the number of flows; as many as `occasions` use one list.
+        /// How many of the newest captures estimate the number of flows; as many as `occasions` use
+        /// one list.
         flow_occasions: u32 = 200, "t", 1 ..= 65536;
         /// Below so many captures no packet is judged.
         least_captures: u32 = 5, "", 1 ..= 65536;
@@ -50,9 +53,11 @@ crate::params! {
         weigh: Weigh = Weigh::Packets, "", 0 ..= 0;
         /// Of what a flow's fair share is one.
         share: ShareOf = ShareOf::Arrivals, "S", 0 ..= 0;
-        /// With `share = line`: by this part an empty queue adds to what the line carries, and a full one takes away.
+        /// With `share = line`: by this part an empty queue adds to what the line carries, and a
+        /// full one takes away.
         pull: f64 = 0.0, "", 0.0 ..= 1.0;
-        /// Below this part of the limit the drop probability shrinks with the backlog; 0: it never does.
+        /// Below this part of the limit the drop probability shrinks with the backlog; 0: it never
+        /// does.
         gate: f64 = 0.0, "", 0.0 ..= 1.0;
         /// Captures older than this are forgotten; 0: only when newer ones need their place.
         expire: Span = Span::from_millis(0), "", 0 ..= 3_600_000_000_000_u64;
@@ -256,7 +261,8 @@ impl Policy for CareRule {
 impl Entry for Care {
     type Config = CareConfig;
     const INFO: Info = Info {
-        title: "drops what exceeds the fair share among captured packets; counts flows by capture and recapture",
+        title: "drops what exceeds the fair share among captured packets; counts flows by capture \
+             and recapture",
         paper: "chan2003",
         manual: include_str!("care.md"),
     };
@@ -273,7 +279,8 @@ impl Entry for Care {
         },
         Preset {
             name: "auto",
-            doc: "t = 2000 captures spread over 40 target RTTs (4 s) of bytes at the link's rate, none older than 2 s; shares of what the line carries; no drops while little waits",
+            doc: "t = 2000 captures spread over 40 target RTTs (4 s) of bytes at the link's rate, \
+                 none older than 2 s; shares of what the line carries; no drops while little waits",
             config: |link| {
                 let virtual_buffer = link.packets_per_second() * TARGET_RTT.as_secs() * 40.0;
                 let occasions = 2000;

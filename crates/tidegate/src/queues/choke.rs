@@ -14,22 +14,26 @@ use crate::rng::Rng;
 use crate::units::{Prob, Size, Time};
 
 crate::params! {
-    /// CHOKe's parameters. Default thresholds are for a limit of 300 packets; the presets take them from the limit.
+    /// CHOKe's parameters. Default thresholds are for a limit of 300 packets; the presets take them
+    /// from the limit.
     pub struct ChokeConfig: RedConfig {
         min: Size = Size::Packets(100);
-        /// At this average RED's p_b has risen to `probability`; above, whatever was not compared away is dropped.
+        /// At this average RED's p_b has risen to `probability`; above, whatever was not compared
+        /// away is dropped.
         max: Size = Size::Packets(200);
         probability: Prob = Prob::clip(0.02);
         weight: f64 = 0.002;
         /// How many waiting packets an arriving one is compared with.
         candidates: u32 = 1, "m", 1 ..= 256;
-        /// Above 0: in so many equal regions from `min` to `max`, 2, 4, 6 … candidates, whatever `candidates` says.
+        /// Above 0: in so many equal regions from `min` to `max`, 2, 4, 6 … candidates, whatever
+        /// `candidates` says.
         regions: u32 = 0, "k", 0 ..= 128;
         mode: Mode = Mode::Packets;
         byte_order: ByteOrder = ByteOrder::After;
         gentle: Gentle = Gentle::Off;
         wait: Wait = Wait::Off;
-        /// Whether RED's part marks ECN-capable packets instead of dropping them; a match always drops.
+        /// Whether RED's part marks ECN-capable packets instead of dropping them; a match always
+        /// drops.
         ecn: Signal = Signal::Mark;
         mark_above_max: Certain = Certain::Drop;
     }
@@ -245,7 +249,8 @@ fn auto(link: &Link) -> ChokeConfig {
 impl Entry for Choke {
     type Config = ChokeConfig;
     const INFO: Info = Info {
-        title: "RED that compares each arrival with waiting packets drawn at random, and drops both of one flow",
+        title: "RED that compares each arrival with waiting packets drawn at random, and drops \
+             both of one flow",
         paper: "pan2000",
         manual: include_str!("choke.md"),
     };

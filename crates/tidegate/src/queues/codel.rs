@@ -14,9 +14,11 @@ crate::params! {
     pub struct CodelConfig {
         /// A standing delay below this is acceptable.
         target: Span = Span::from_millis(5), "TARGET", 0 ..= 60_000_000_000_u64;
-        /// How long the delay must stay above target before the first signal; about the longest usual round-trip time.
+        /// How long the delay must stay above target before the first signal; about the longest
+        /// usual round-trip time.
         interval: Span = Span::from_millis(100), "INTERVAL", 1_000 ..= 600_000_000_000_u64;
-        /// The link's longest packet: with no more than this waiting behind it no packet is signalled.
+        /// The link's longest packet: with no more than this waiting behind it no packet is
+        /// signalled.
         mtu: Bytes = Bytes::new(1500), "maxpacket", 0 ..= 1_000_000_000;
         /// Whether ECN-capable packets are marked instead of dropped.
         ecn: Signal = Signal::Mark, "", 0 ..= 0;
@@ -166,7 +168,8 @@ impl Entry for Codel {
         },
         Preset {
             name: "auto",
-            doc: "target at least two packets' time at the link's rate, interval at least ten targets",
+            doc: "target at least two packets' time at the link's rate, interval at least ten \
+                 targets",
             config: auto,
         },
     ];

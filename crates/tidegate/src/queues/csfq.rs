@@ -40,11 +40,13 @@ crate::params! {
         overflow: Prob = Prob::clip(0.01), "", 0.0 ..= 1.0;
         /// By what share it may fall so within a window.
         overflow_most: Prob = Prob::clip(0.25), "", 0.0 ..= 1.0;
-        /// Up to this queue an uncongested link has no fair share, and drops from nobody; 0: the queue is not looked at.
+        /// Up to this queue an uncongested link has no fair share, and drops from nobody; 0: the
+        /// queue is not looked at.
         threshold: Size = Size::Packets(0), "", 0 ..= 1_000_000_000_000_u64;
         /// Each class's flows' part of the link, in proportion.
         weights: ByClass<f64> = ByClass::all(1.0), "w_i", 0.01 ..= 10_000.0;
-        /// The most flows that are known at a time; a new one takes the place of the one that is idle longest.
+        /// The most flows that are known at a time; a new one takes the place of the one that is
+        /// idle longest.
         flows: u32 = 65_536, "", 1 ..= 16_777_216;
     }
 }
@@ -313,12 +315,14 @@ impl Entry for Csfq {
         },
         Preset {
             name: "threshold",
-            doc: "the same, and no fair share while no more than a quarter of the limit waits on an uncongested link",
+            doc: "the same, and no fair share while no more than a quarter of the limit waits on \
+                 an uncongested link",
             config: |link| CsfqConfig { threshold: quarter(link), ..CsfqConfig::default() },
         },
         Preset {
             name: "auto",
-            doc: "time constants from the target RTT, or from the rate of a slow link; the threshold; all arrivals move F",
+            doc: "time constants from the target RTT, or from the rate of a slow link; the \
+                 threshold; all arrivals move F",
             config: auto,
         },
     ];

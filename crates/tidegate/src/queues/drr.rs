@@ -17,9 +17,11 @@ crate::params! {
     pub struct DrrConfig {
         /// How many queues there are.
         classes: u32 = 1024, "n", 1 ..= 65_536;
-        /// What decides the queue of a packet: a hash of its flow, or the class that the driver gave it.
+        /// What decides the queue of a packet: a hash of its flow, or the class that the driver
+        /// gave it.
         map: Map = Map::Flow, "", 0 ..= 0;
-        /// A flow goes to any of so many places that its hash deals it, where nobody waits if there is one; with `map` flow.
+        /// A flow goes to any of so many places that its hash deals it, where nobody waits if there
+        /// is one; with `map` flow.
         ways: u32 = 1, "", 1 ..= 16;
         /// How many bytes a queue of weight 1 may send in a round.
         quantum: Bytes = Bytes::new(1500), "Q", 1 ..= 1_000_000_000;
@@ -170,7 +172,8 @@ impl Entry for Drr {
         },
         Preset {
             name: "ns2",
-            doc: "ns-2's defaults: ten queues, 250 bytes; of equally long ones the first in turn makes room",
+            doc: "ns-2's defaults: ten queues, 250 bytes; of equally long ones the first in turn \
+                 makes room",
             config: |_| DrrConfig {
                 classes: 10,
                 quantum: Bytes::new(250),
@@ -180,7 +183,8 @@ impl Entry for Drr {
         },
         Preset {
             name: "auto",
-            doc: "a quantum of the longest packet with an Ethernet header, queues by the link's rate in sets of eight",
+            doc: "a quantum of the longest packet with an Ethernet header, queues by the link's \
+                 rate in sets of eight",
             config: |link| DrrConfig {
                 classes: auto_buckets(link),
                 ways: WAYS,

@@ -15,7 +15,8 @@ use crate::units::{Prob, Size, Time};
 pub type FengRed = Fifo<FengRedRule>;
 
 crate::params! {
-    /// Self-configuring RED's parameters. Defaults are feng1999's, thresholds for a limit of 25 packets; the presets
+    /// Self-configuring RED's parameters. Defaults are feng1999's, thresholds for a limit of 25
+    /// packets; the presets
     /// take those from the limit.
     pub struct FengRedConfig: RedConfig {
         min: Size = Size::Packets(5);

@@ -20,7 +20,8 @@ crate::params! {
     pub struct FqCodelConfig {
         /// How many queues flows are hashed to.
         flows: u32 = 1024, "", 1 ..= 65536;
-        /// A flow goes to any of so many places that its hash deals it, where nobody waits if there is one.
+        /// A flow goes to any of so many places that its hash deals it, where nobody waits if there
+        /// is one.
         ways: u32 = 1, "", 1 ..= 16;
         /// How many bytes a queue may send before the next one's turn.
         quantum: Bytes = Bytes::new(1514), "", 256 ..= 1_000_000_000;
@@ -28,7 +29,8 @@ crate::params! {
         target: Span = Span::from_millis(5), "target", 0 ..= 60_000_000_000_u64;
         /// How long the delay of a queue must stay above target before the first signal.
         interval: Span = Span::from_millis(100), "interval", 1_000 ..= 600_000_000_000_u64;
-        /// The link's longest packet: with no more than this behind it in all queues together no packet is signalled.
+        /// The link's longest packet: with no more than this behind it in all queues together no
+        /// packet is signalled.
         mtu: Bytes = Bytes::new(1500), "maxpacket", 0 ..= 1_000_000_000;
         /// Most packets that are dropped at once from the fattest queue when the limit is passed.
         drop_batch: u32 = 64, "", 1 ..= 65536;
@@ -245,7 +247,8 @@ impl Entry for FqCodel {
         },
         Preset {
             name: "auto",
-            doc: "target at least two packets' time at the link's rate, interval at least ten targets, queues by the rate in sets of eight",
+            doc: "target at least two packets' time at the link's rate, interval at least ten \
+                 targets, queues by the rate in sets of eight",
             config: auto,
         },
     ];

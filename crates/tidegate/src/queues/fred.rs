@@ -27,7 +27,8 @@ choices! {
 choices! {
     /// Which rules hold while the average is at `max` or above.
     pub enum ManyFlows {
-        /// Whatever arrives is dropped, from flows above twice the average share with a strike (lin1997 §4).
+        /// Whatever arrives is dropped, from flows above twice the average share with a strike
+        /// (lin1997 §4).
         Off = "off",
         /// Each flow may have two packets (lin1997 §5).
         On = "on",
@@ -37,11 +38,13 @@ choices! {
 }
 
 crate::params! {
-    /// FRED's parameters. The presets work out the thresholds; these defaults are for a limit of 100 packets.
+    /// FRED's parameters. The presets work out the thresholds; these defaults are for a limit of
+    /// 100 packets.
     pub struct FredConfig {
         /// Below this average nothing is dropped at random.
         min: Size = Size::Packets(25), "min_th", 0 ..= 1_000_000_000_000_u64;
-        /// At this average the drop probability has risen to `probability`; above, nothing new is buffered.
+        /// At this average the drop probability has risen to `probability`; above, nothing new is
+        /// buffered.
         max: Size = Size::Packets(50), "max_th", 1 ..= 1_000_000_000_000_u64;
         /// p_b at `max`.
         probability: Prob = Prob::clip(0.02), "max_p", 0.0 ..= 1.0;
@@ -324,7 +327,8 @@ const LARGE: f64 = 200.0;
 impl Entry for Fred {
     type Config = FredConfig;
     const INFO: Info = Info {
-        title: "RED with accounts: flows below the average share lose nothing, flows far above it are held down",
+        title: "RED with accounts: flows below the average share lose nothing, flows far above it \
+             are held down",
         paper: "lin1997",
         manual: include_str!("fred.md"),
     };

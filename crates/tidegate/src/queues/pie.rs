@@ -15,7 +15,8 @@ pub type Pie = Fifo<PieRule>;
 choices! {
     /// Whether the gaps between signals are evened out (pan2017 §5.4).
     pub enum Derandomize {
-        /// No signal before the probabilities since the last one add up to .85, one for certain at 8.5.
+        /// No signal before the probabilities since the last one add up to .85, one for certain at
+        /// 8.5.
         On = "on",
         /// Each packet's die is its own.
         Off = "off",
@@ -61,7 +62,8 @@ crate::params! {
         derandomize: Derandomize = Derandomize::On, "", 0 ..= 0;
         /// Whether a step up is limited while the probability is high.
         cap: Cap = Cap::On, "", 0 ..= 0;
-        /// When the probability decays by 2 % per update: without any delay, or while it is below half the target.
+        /// When the probability decays by 2 % per update: without any delay, or while it is below
+        /// half the target.
         decay: Decay = Decay::Idle, "", 0 ..= 0;
         /// Whether ECN-capable packets are marked instead of dropped.
         ecn: Signal = Signal::Mark, "", 0 ..= 0;

@@ -85,7 +85,8 @@ choices! {
     pub enum PushOut {
         /// The arriving packet.
         Off = "off",
-        /// The newest of the last 256 waiting packets that is of a high-bandwidth flow, if there is one.
+        /// The newest of the last 256 waiting packets that is of a high-bandwidth flow, if there is
+        /// one.
         On = "on",
     }
 }
@@ -105,11 +106,14 @@ crate::params! {
         price_interval: Span = Span::from_millis(10), "T_u", 1_000 ..= 60_000_000_000_u64;
         /// Length of a sampling period, in which flows are counted.
         interval: Span = Span::from_millis(1000), "t", 10_000_000 ..= 3_600_000_000_000_u64;
-        /// Time between two updates of the hit fractions; 0: they are updated with the count, each `interval`.
+        /// Time between two updates of the hit fractions; 0: they are updated with the count, each
+        /// `interval`.
         update: Span = Span::from_millis(0), "", 0 ..= 3_600_000_000_000_u64;
-        /// What of the samplings before the last update is kept among those of the past: 0 as printed, 1 all.
+        /// What of the samplings before the last update is kept among those of the past: 0 as
+        /// printed, 1 all.
         past: f64 = 0.0, "Psi(t-1)", 0.0 ..= 1.0;
-        /// By what part of the samplings of the past a flow is judged that is new in the cache; 1 is eq. (2).
+        /// By what part of the samplings of the past a flow is judged that is new in the cache; 1
+        /// is eq. (2).
         fresh: f64 = 1.0, "", 0.0 ..= 1.0;
         /// When the count of flows begins anew.
         window: CountWindow = CountWindow::Period, "", 0 ..= 0;
@@ -123,7 +127,8 @@ crate::params! {
         minima: u32 = 3, "k", 1 ..= 16;
         /// How the minima become a number of flows.
         estimator: Estimator = Estimator::Auto, "", 0 ..= 0;
-        /// Overloaded periods in a row after which high-bandwidth flows are dropped rather than marked.
+        /// Overloaded periods in a row after which high-bandwidth flows are dropped rather than
+        /// marked.
         persist: u32 = 2, "", 0 ..= 1000000;
         /// Which packets' flows are counted.
         count: Input = Input::Offered, "", 0 ..= 0;
@@ -133,7 +138,8 @@ crate::params! {
         input: Input = Input::Admitted, "X", 0 ..= 0;
         /// What a flow's excess over the fair share multiplies.
         own: Own = Own::Mismatch, "", 0 ..= 0;
-        /// With `own = price`: by what power of e a second the price for offenders grows at an input of twice the capacity.
+        /// With `own = price`: by what power of e a second the price for offenders grows at an
+        /// input of twice the capacity.
         gain: f64 = 10.0, "", 0.0 ..= 1e6;
         /// With `own = price`: the highest price for offenders.
         ceiling: f64 = 30.0, "", 0.001 ..= 1e6;
@@ -501,7 +507,8 @@ impl Policy for PurgeRule {
 impl Entry for Purge {
     type Config = PurgeConfig;
     const INFO: Info = Info {
-        title: "REM's price for all, a price of their own and drops for flows above the fair share of the buffer",
+        title: "REM's price for all, a price of their own and drops for flows above the fair share \
+             of the buffer",
         paper: "purge",
         manual: include_str!("purge.md"),
     };
@@ -513,7 +520,8 @@ impl Entry for Purge {
         },
         Preset {
             name: "literal",
-            doc: "the printed sentences where we read them otherwise: the price counts all that is offered, flows are marked with their own price alone",
+            doc: "the printed sentences where we read them otherwise: the price counts all that is \
+                 offered, flows are marked with their own price alone",
             config: |link| PurgeConfig {
                 target: fifth(link),
                 input: Input::Offered,
@@ -524,7 +532,9 @@ impl Entry for Purge {
         },
         Preset {
             name: "auto",
-            doc: "scaled to the rate and the target RTT: 1024 flows remembered over 20 target RTTs (2 s), newcomers judged sooner; a price for offenders; purging above b* only, and at overflow first",
+            doc: "scaled to the rate and the target RTT: 1024 flows remembered over 20 target RTTs \
+                 (2 s), newcomers judged sooner; a price for offenders; purging above b* only, and \
+                 at overflow first",
             config: |link| PurgeConfig {
                 target: fifth(link),
                 gamma: 0.001 / (link.packets_per_second() / 1250.0).clamp(1e-6, 1e6),

@@ -18,7 +18,8 @@ choices! {
     pub enum MarkAt {
         /// When it arrives.
         Enqueue = "enqueue",
-        /// When it leaves; what is to be dropped rather than marked is still judged when it arrives.
+        /// When it leaves; what is to be dropped rather than marked is still judged when it
+        /// arrives.
         Dequeue = "dequeue",
     }
 }

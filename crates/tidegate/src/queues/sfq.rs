@@ -30,7 +30,8 @@ crate::params! {
     pub struct SfqConfig {
         /// How many bins flows are hashed to.
         bins: u32 = 1024, "", 1 ..= 65_536;
-        /// What decides the bin of a packet: a hash of its flow, or the class that the driver gave it.
+        /// What decides the bin of a packet: a hash of its flow, or the class that the driver gave
+        /// it.
         map: Map = Map::Flow, "", 0 ..= 0;
         /// How often the hash function changes; 0: never.
         perturb: Span = Span::ZERO, "", 0 ..= 86_400_000_000_000_u64;
@@ -175,7 +176,8 @@ impl Entry for Sfq {
         },
         Preset {
             name: "auto",
-            doc: "a new hash function every ten seconds, the bin with the most bytes makes room, bins by the link's rate",
+            doc: "a new hash function every ten seconds, the bin with the most bytes makes room, \
+                 bins by the link's rate",
             config: |link| SfqConfig {
                 bins: (auto_buckets(link) * WAYS).min(65_536), // no sets here: eight times as many
                 perturb: Span::from_millis(10_000),

@@ -55,7 +55,8 @@ crate::params! {
         penalty_depth: Size = Size::Packets(2), "", 1 ..= 1_000_000_000;
         /// Below this average of the queue nothing happens to a packet with a max_p below 1.
         min: Size = Size::Bytes(40_000);
-        /// At this average of the queue p_b has risen to the flow's max_p; above, every packet is dropped.
+        /// At this average of the queue p_b has risen to the flow's max_p; above, every packet is
+        /// dropped.
         max: Size = Size::Bytes(160_000);
         weight: f64 = 0.002;
         gentle: Gentle = Gentle::Off;

@@ -37,7 +37,8 @@ crate::params! {
         law: DropRule = DropRule::Full, "", 0 ..= 0;
         /// The largest drop probability of a packet that is no hit.
         probability: Prob = Prob::clip(0.15), "p_max", 0.0 ..= 1.0;
-        /// So many flows bring the drop probability to its full height; with fewer it falls with their square.
+        /// So many flows bring the drop probability to its full height; with fewer it falls with
+        /// their square.
         flows: f64 = 256.0, "256", 1.0 ..= 1e9;
         /// From this share of the limit on a quarter of `probability` is due.
         low: Prob = Prob::clip(1.0 / 6.0), "1/6", 0.0 ..= 1.0;
@@ -137,7 +138,8 @@ fn flows_of(link: &Link) -> f64 {
 impl Entry for Sred {
     type Config = SredConfig;
     const INFO: Info = Info {
-        title: "counts flows by how often a packet meets its own in a list, and drops by that and by the queue",
+        title: "counts flows by how often a packet meets its own in a list, and drops by that and \
+             by the queue",
         paper: "ott1999",
         manual: include_str!("sred.md"),
     };

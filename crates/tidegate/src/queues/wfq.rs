@@ -16,9 +16,11 @@ crate::params! {
     pub struct WfqConfig {
         /// How many classes there are.
         classes: u32 = 1024, "n", 1 ..= 65_536;
-        /// What decides the class of a packet: a hash of its flow, or the class that the driver gave it.
+        /// What decides the class of a packet: a hash of its flow, or the class that the driver
+        /// gave it.
         map: Map = Map::Flow, "", 0 ..= 0;
-        /// A flow goes to any of so many places that its hash deals it, where nobody waits if there is one; with `map` flow.
+        /// A flow goes to any of so many places that its hash deals it, where nobody waits if there
+        /// is one; with `map` flow.
         ways: u32 = 1, "", 1 ..= 16;
         /// Each class's part of the link, in proportion.
         weights: ByClass<f64> = ByClass::all(1.0), "w_i", 0.01 ..= 10_000.0;
@@ -26,7 +28,8 @@ crate::params! {
         buffers: ByClass<f64> = ByClass::all(1.0), "B_i", 0.01 ..= 10_000.0;
         /// What a class may have waiting at least, however small its part.
         least: Size = Size::Packets(4), "", 1 ..= 1_000_000_000;
-        /// How many times the room that is free a class may have waiting where that is more; 0: its own part only.
+        /// How many times the room that is free a class may have waiting where that is more; 0: its
+        /// own part only.
         alpha: f64 = 0.0, "alpha", 0.0 ..= 1000.0;
         /// In which order classes are served.
         order: Order = Order::Wf2qPlus, "", 0 ..= 0;
@@ -147,7 +150,8 @@ impl Entry for Wfq {
     const PRESETS: &'static [Preset<WfqConfig>] = &[
         Preset {
             name: "auto",
-            doc: "flows hashed to classes by the link's rate, in sets of eight; each may have four packets, or twice the room that is free",
+            doc: "flows hashed to classes by the link's rate, in sets of eight; each may have four \
+                 packets, or twice the room that is free",
             config: |link| WfqConfig {
                 classes: auto_buckets(link),
                 ways: WAYS,

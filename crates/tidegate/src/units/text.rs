@@ -135,7 +135,8 @@ fn wrong_unit(value: f64, unit: &str, what: &str, units: &[Unit]) -> String {
         && units.iter().any(|(name, _)| *name == bit)
     {
         return format!(
-            "`{unit}` is ambiguous (tc reads it as bytes per second): write \"{value} {bit}\" or \"{value} {byte}\""
+            "`{unit}` is ambiguous (tc reads it as bytes per second): write \"{value} {bit}\" or \
+             \"{value} {byte}\""
         );
     }
     if let Some((name, _)) = units.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit)) {

@@ -181,7 +181,8 @@ pub fn coefficients(t: usize, order: usize) -> Vec<f64> {
                 let sign = if i % 2 == 0 { 1 } else { -1 };
                 // Caught j times, all on the i occasions left out: then the animal is missed.
                 let (seen, all) = (choose(t, i) - choose(t - j, i - j), choose(t, i));
-                let share = seen * factorial(i) * falling(t - i, t - order + 1); // of seen / all, over the denominator
+                // of seen / all, over the denominator
+                let share = seen * factorial(i) * falling(t - i, t - order + 1);
                 assert_eq!(falling(t, t - order + 1) % all, 0);
                 sign * choose(order, i) * (t - i).pow(order as u32) * share
             })

@@ -174,7 +174,8 @@ fn replaceable(dir: &Path) -> Result<(), StoreError> {
         return Ok(());
     }
     refuse(
-        "is a directory with other things in it, which are left alone; choose a new or an empty one",
+        "is a directory with other things in it, which are left alone; choose a new or an empty \
+         one",
     )
 }
 

@@ -119,7 +119,8 @@ impl TfrcSender {
     pub fn wake(&mut self, now: Time, out: &mut Vec<Output>) {
         if self.send_at == Time::MAX {
             self.send_at = now;
-            self.timeout_at = now + Span::from_secs(2.0 * self.size / self.rate); // §4.2: two seconds
+            // §4.2: two seconds
+            self.timeout_at = now + Span::from_secs(2.0 * self.size / self.rate);
         }
         if now >= self.send_at {
             self.send(now, out);

@@ -47,7 +47,8 @@ choices! {
     pub enum Active {
         /// Each flow that is known is one.
         Known = "known",
-        /// A flow is one if its rate is half of the fair one or more, else by its rate a part of one.
+        /// A flow is one if its rate is half of the fair one or more, else by its rate a part of
+        /// one.
         ByRate = "by_rate",
     }
 }
@@ -59,7 +60,8 @@ crate::params! {
         most: Size = Size::Bytes(8000), "", 1 ..= 1_000_000_000;
         /// What a flow may have waiting while there are many.
         least: Size = Size::Bytes(4000), "", 1 ..= 1_000_000_000;
-        /// Up to so many flows there are few; from here the threshold goes to `crowded` in a straight line.
+        /// Up to so many flows there are few; from here the threshold goes to `crowded` in a
+        /// straight line.
         roomy: u32 = 9, "N_1", 1 ..= 16_777_216;
         /// From so many flows on there are many.
         crowded: u32 = 40, "N_2", 1 ..= 16_777_216;
@@ -97,7 +99,8 @@ crate::params! {
         count: Count = Count::Reset, "count_i", 0 ..= 0;
         /// After so long without a packet a flow is forgotten.
         timeout: Span = Span::from_millis(1500), "", 1_000 ..= 86_400_000_000_000_u64;
-        /// The most flows that are known at a time; a new one takes the place of the one that is idle longest.
+        /// The most flows that are known at a time; a new one takes the place of the one that is
+        /// idle longest.
         flows: u32 = 65_536, "", 1 ..= 16_777_216;
     }
 }

@@ -50,7 +50,8 @@ impl Entry for Bare {
     const PRESETS: &'static [Preset<BareConfig>] = &[
         Preset {
             name: "paper",
-            doc: "cho2001 §III-A; of its Fig. 1, which is lost, our reading: sloping from 9 to 40 flows",
+            doc: "cho2001 §III-A; of its Fig. 1, which is lost, our reading: sloping from 9 to 40 \
+                 flows",
             config: |_| BareConfig::default(),
         },
         Preset {
@@ -65,7 +66,8 @@ impl Entry for Bare {
         },
         Preset {
             name: "auto",
-            doc: "flows counted by rate, thresholds from the limit, K and the timeout from limit and rate",
+            doc: "flows counted by rate, thresholds from the limit, K and the timeout from limit \
+                 and rate",
             config: auto,
         },
     ];

@@ -31,7 +31,8 @@ choices! {
     pub enum JudgedOver {
         /// The interval before this one.
         Whole = "whole",
-        /// The t_i that end with the last update: of the interval before, the part that has not gone by.
+        /// The t_i that end with the last update: of the interval before, the part that has not
+        /// gone by.
         Sliding = "sliding",
     }
 }
@@ -41,7 +42,8 @@ choices! {
     pub enum Ceiling {
         /// To what the link sends in t_i.
         Link = "link",
-        /// To the most that a held class sent, by weight: no r_fair of §III-A lies above the largest r_i / w_i.
+        /// To the most that a held class sent, by weight: no r_fair of §III-A lies above the
+        /// largest r_i / w_i.
         Largest = "largest",
     }
 }
@@ -51,7 +53,8 @@ choices! {
     pub enum Floor {
         /// To a packet in t_i.
         Packet = "packet",
-        /// To the r_fair that solves C = sum of min(r_i, r_fair w_i) of §III-A for what the held classes sent.
+        /// To the r_fair that solves C = sum of min(r_i, r_fair w_i) of §III-A for what the held
+        /// classes sent.
         Fair = "fair",
     }
 }
@@ -61,7 +64,8 @@ choices! {
     pub enum EwfqVictim {
         /// The packet that arrives.
         Arrival = "arrival",
-        /// The last packet of the longest line, by weight. Which one that is is seen when packets come.
+        /// The last packet of the longest line, by weight. Which one that is is seen when packets
+        /// come.
         Longest = "longest",
     }
 }
@@ -75,9 +79,11 @@ crate::params! {
     pub struct EwfqConfig {
         /// How many classes there are.
         classes: u32 = 1024, "n", 1 ..= 65_536;
-        /// What decides the class of a packet: a hash of its flow, or the class that the driver gave it.
+        /// What decides the class of a packet: a hash of its flow, or the class that the driver
+        /// gave it.
         map: Map = Map::Flow, "", 0 ..= 0;
-        /// A flow goes to any of so many classes that its hash deals it, where nobody is if there is one; with `map` flow.
+        /// A flow goes to any of so many classes that its hash deals it, where nobody is if there
+        /// is one; with `map` flow.
         ways: u32 = 1, "", 1 ..= 16;
         /// Each class's part of the link, in proportion.
         weights: ByClass<f64> = ByClass::all(1.0), "w_i", 0.01 ..= 10_000.0;
@@ -113,9 +119,11 @@ crate::params! {
         rtt: Span = Span::from_millis(500), "RTT_o", 1_000 ..= 3_600_000_000_000_u64;
         /// Length of a TCP flow's packets.
         packet: Bytes = Bytes::new(1000), "size_p", 1 ..= 65_535;
-        /// How many classes are taken to be busy (no more than there are), for the first m_fair and for the sampling.
+        /// How many classes are taken to be busy (no more than there are), for the first m_fair and
+        /// for the sampling.
         busy: u32 = 16, "", 1 ..= 65_536;
-        /// How likely a class with a fair share among these is not found in an interval; the sampling follows from it.
+        /// How likely a class with a fair share among these is not found in an interval; the
+        /// sampling follows from it.
         miss: Prob = Prob::clip(0.1), "", 0.0 ..= 1.0;
         /// How many matches it takes to be held; with 0 to be sampled is enough.
         stages: u32 = 1, "k", 0 ..= 16;

@@ -108,12 +108,15 @@ impl Entry for Ewfq {
     const PRESETS: &'static [Preset<EwfqConfig>] = &[
         Preset {
             name: "auto",
-            doc: "flows with a class each, all held, none known to heed drops; the longest line makes room; see below",
+            doc: "flows with a class each, all held, none known to heed drops; the longest line \
+                 makes room; see below",
             config: auto,
         },
         Preset {
             name: "paper",
-            doc: "lu2012 §V: three classes as the driver gives them, the first two TCP; the backlog in bits, m_fair no higher than what classes send; the longest line makes room",
+            doc: "lu2012 §V: three classes as the driver gives them, the first two TCP; the \
+                 backlog in bits, m_fair no higher than what classes send; the longest line makes \
+                 room",
             config: |_| EwfqConfig {
                 classes: 3,
                 map: Map::Class,

@@ -45,7 +45,8 @@ crate::params! {
         appearances: u32 = 3, "K", 1 ..= 8;
         /// The most flows in a list, those that lost most.
         list_flows: u32 = 50, "", 1 ..= 65_536;
-        /// The most flows that are known at a time: in lists, in the one that is open, and monitored.
+        /// The most flows that are known at a time: in lists, in the one that is open, and
+        /// monitored.
         flows: u32 = 1024, "", 1 ..= 65_536;
         /// A list is no shorter than so many R.
         least_interval: f64 = 2.0, "", 0.01 ..= 1000.0;
@@ -69,7 +70,8 @@ crate::params! {
         test: Test = Test::On, "", 0 ..= 0;
         /// What a flow must have lost in the list that ends, to be dropped from more.
         tightens: Tightens = Tightens::RedDrop, "", 0 ..= 0;
-        /// Below this average RED does nothing, and responsive flows are not dropped from beforehand.
+        /// Below this average RED does nothing, and responsive flows are not dropped from
+        /// beforehand.
         min: Size = Size::Packets(25);
         max: Size = Size::Packets(75);
         probability: Prob = Prob::clip(0.1);
@@ -79,7 +81,8 @@ crate::params! {
         wait: Wait = Wait::Off;
         /// RED: whose rules it follows where they differ.
         rules: RedRules = RedRules::Floyd1993, "", 0 ..= 0;
-        /// Whether RED marks ECN-capable packets instead of dropping them; the pre-filter always drops.
+        /// Whether RED marks ECN-capable packets instead of dropping them; the pre-filter always
+        /// drops.
         ecn: Signal = Signal::Mark;
     }
 }

@@ -46,7 +46,8 @@ impl Entry for RedPd {
         },
         Preset {
             name: "auto",
-            doc: "RED's thresholds and weight from the link as floyd2001 has them, 4096 flows known, 500 in a list",
+            doc: "RED's thresholds and weight from the link as floyd2001 has them, 4096 flows \
+                 known, 500 in a list",
             config: |link| {
                 let (min, max, weight) = red::automatic(link, red::DELAY_TARGET);
                 RedPdConfig {

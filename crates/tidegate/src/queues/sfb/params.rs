@@ -61,7 +61,8 @@ choices! {
         Off = "off",
         /// New hash functions and empty bins: the unresponsive are on parole until caught again.
         Moving = "moving",
-        /// As `moving`, with a second set of bins that has learned the unresponsive flows beforehand.
+        /// As `moving`, with a second set of bins that has learned the unresponsive flows
+        /// beforehand.
         Double = "double",
     }
 }
@@ -85,9 +86,11 @@ crate::params! {
         bins: u32 = 23, "N", 1 ..= 65_536;
         /// A bin that holds more packets than this is full.
         bin_size: u32 = 13, "bin_size", 1 ..= 16_777_216;
-        /// In place of `bin_size`, if above 0: with n bins of its level in use, a bin is full beyond b / (b + n − 1) of the limit.
+        /// In place of `bin_size`, if above 0: with n bins of its level in use, a bin is full
+        /// beyond b / (b + n − 1) of the limit.
         overbook: f64 = 0.0, "b", 0.0 ..= 8.0;
-        /// A packet whose bins hold more than this is dropped; never less than `bin_size`, which 0 stands for.
+        /// A packet whose bins hold more than this is dropped; never less than `bin_size`, which 0
+        /// stands for.
         max: u32 = 0, "", 0 ..= 16_777_216;
         /// Added to a bin's p_m by an arrival that finds it full, in steps of 1e-9.
         d_up: Prob = Prob::clip(0.008), "delta", 0.000000001 ..= 1.0;
@@ -99,7 +102,8 @@ crate::params! {
         hold: Span = Span::ZERO, "", 0 ..= 1_000_000_000_000_u64;
         /// How many of a flow's bins must be full for its packet to be dropped.
         drop_rule: DropRule = DropRule::Min, "", 0 ..= 0;
-        /// Whether p_min is asked of every packet, or of those only whose bins are full, in place of the drop.
+        /// Whether p_min is asked of every packet, or of those only whose bins are full, in place
+        /// of the drop.
         early: Early = Early::On, "", 0 ..= 0;
         /// The p_min from which on a flow counts as unresponsive.
         condemn: Prob = Prob::ONE, "", 0.000000001 ..= 1.0;
@@ -117,7 +121,8 @@ crate::params! {
         rehash: Rehash = Rehash::Off, "", 0 ..= 0;
         /// How often they change.
         rehash_interval: Span = Span::from_millis(2_000), "T_h", 1_000_000 ..= 86_400_000_000_000_u64;
-        /// With rehash `double`: the last part of each interval in which the second set of bins learns, as a share.
+        /// With rehash `double`: the last part of each interval in which the second set of bins
+        /// learns, as a share.
         warm_up: Prob = Prob::ONE, "T_w / T_h", 0.0 ..= 1.0;
         /// The greatest p_m that the second set learns.
         warm_cap: Prob = Prob::ONE, "", 0.0 ..= 1.0;
@@ -125,7 +130,8 @@ crate::params! {
         overflow: OverlimitArrival = OverlimitArrival::Count, "", 0 ..= 0;
         /// Whether ECN-capable packets are marked instead of dropped.
         ecn: Signal = Signal::Mark, "", 0 ..= 0;
-        /// Above this p_min more and more of the packets to be marked are dropped instead, and all of them at 1.
+        /// Above this p_min more and more of the packets to be marked are dropped instead, and all
+        /// of them at 1.
         mark_up_to: Prob = Prob::ONE, "", 0.0 ..= 1.0;
     }
 }

@@ -84,7 +84,8 @@ fn apple(link: &Link) -> SfbConfig {
 impl Entry for Sfb {
     type Config = SfbConfig;
     const INFO: Info = Info {
-        title: "Stochastic Fair BLUE: a Bloom filter of accounts finds unresponsive flows and limits their rate",
+        title: "Stochastic Fair BLUE: a Bloom filter of accounts finds unresponsive flows and \
+             limits their rate",
         paper: "feng2001",
         manual: include_str!("../sfb.md"),
     };

@@ -44,7 +44,8 @@ fn the_example_of_the_documentation_says_what_it_is_said_to() {
     );
     assert_eq!(
         told(0, "classes"),
-        "voice (weight 3, dscp EF CS5); backup (weight 0.5, prefix 192.0.2.16/28 2001:db8:7::/48); rest (weight 1)"
+        "voice (weight 3, dscp EF CS5); backup (weight 0.5, prefix 192.0.2.16/28 2001:db8:7::/48); \
+         rest (weight 1)"
     );
     assert!(
         told(0, "parameters").contains("classes = 3")
@@ -94,11 +95,13 @@ fn mistakes_are_told_with_their_place_and_what_was_meant() {
     for (text, told) in [
         (
             "",
-            "gate.toml: is empty; a gate's file has at least one [[link]] with in, out, rate and queue",
+            "gate.toml: is empty; a gate's file has at least one [[link]] with in, out, rate and \
+             queue",
         ),
         (
             "x = 1",
-            "gate.toml:1:1: x: no such key; a gate's file knows socket, metrics, metrics_public, link",
+            "gate.toml:1:1: x: no such key; a gate's file knows socket, metrics, metrics_public, \
+             link",
         ),
         (
             "[link]\nin = \"a\"",
@@ -146,7 +149,8 @@ fn mistakes_are_told_with_their_place_and_what_was_meant() {
         ),
         (
             &format!("{LINK}allow = [\"10.0.0.1/8\"]"),
-            "gate.toml:6:11: link.a.allow = 10.0.0.1/8: has bits beyond its prefix; did you mean `10.0.0.0/8`?",
+            "gate.toml:6:11: link.a.allow = 10.0.0.1/8: has bits beyond its prefix; did you mean \
+             `10.0.0.0/8`?",
         ),
         (&format!("{LINK}busy = 1"), "gate.toml:6:8: link.a.busy = 1: must be true or false"),
         (
@@ -208,7 +212,8 @@ fn mistakes_are_told_with_their_place_and_what_was_meant() {
         ),
         (
             &class("colour = 7"),
-            "link.a.class.1.colour: no such key; a [[class]] knows name, weight, prefix, dscp, priority\n",
+            "link.a.class.1.colour: no such key; a [[class]] knows name, weight, prefix, dscp, \
+             priority\n",
         ),
         (
             &LINK.replace("\"b\"", "\"a\""),
