@@ -1,6 +1,6 @@
-//! Division by a number that stays the same, as a multiplication.
+//! Division by a constant, done as a multiplication.
 
-/// A divisor, and 2⁶⁴ over it.
+/// A divisor, with 2⁶⁴ divided by it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Divisor {
     by: u64,
@@ -20,7 +20,7 @@ impl Divisor {
         self.by
     }
 
-    /// `n` divided: the quotient and what is left.
+    /// The quotient and the remainder of `n`.
     #[inline]
     pub fn divide(self, n: u64) -> (u64, u64) {
         // The inverse is too small by less than one, and `n` is less than 2⁶⁴: the quotient is

@@ -1,15 +1,15 @@
-//! Memory asked for before it is needed.
+//! Prefetches memory before it is needed.
 use prefetch_index::prefetch_index;
 
-/// The length of a line of the cache, in bytes.
+/// The length of a cache line, in bytes.
 const LINE: usize = 64;
 
-/// Asks for all of `item`, if it is there, to be brought into the cache. Changes nothing else, and
-/// reads nothing.
+/// Prefetches all cache lines of `item`, if there is one. It reads no value and changes nothing
+/// else.
 #[inline]
 pub(crate) fn fetch<T>(item: Option<&T>) {
     let Some(item) = item else { return };
-    // Counted from where nothing is, an index is an address.
+    // Relative to an empty slice, an index works as an address.
     let nothing: &[u8] = &[];
     let start = std::ptr::from_ref(item).addr().wrapping_sub(nothing.as_ptr().addr());
     for line in (0..size_of::<T>()).step_by(LINE) {

@@ -1,31 +1,33 @@
-//! What happens next: keys that order events, a tournament for the few things that happen all the
-//! time, and heaps for the many that happen seldom.
+//! The event queue. A winner tree holds the few frequent event sources; heaps hold the many rare
+//! events.
 //!
-//! A key is (time, class, id) in one 128-bit number, and it alone says what the event is; there is
-//! nothing to order by insertion. Players of the tournament are numbered in the order of their
-//! keys. That the order of simultaneous events follows from the network and not from who scheduled
-//! what first is what makes the results independent of how many events the engine saves (see
+//! A key is (time, class, id) in one 128-bit number. The key alone identifies the event, so
+//! insertion order never breaks a tie. Slots of the winner tree are numbered in the order of their
+//! keys.
+//!
+//! The order of simultaneous events therefore follows from the network, not from who scheduled
+//! first. This keeps the results independent of how many events the engine saves (see
 //! [`engine`](crate::engine)).
 
-/// What an event is. The order of simultaneous events: departures before readings before arrivals,
+/// The kind of an event. Simultaneous events run in this order: departures, readings, arrivals,
 /// then sources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub(crate) enum Class {
-    /// A port brings its departures up to date; the id is the port's (in the reference, a
-    /// departure; the link's).
+    /// A port brings its departures up to date; the id is the port's. In the reference simulator
+    /// it is one departure, and the id is the link's.
     Depart,
-    /// Everything is read for the series.
+    /// All queues are sampled for the series.
     Sample,
     /// A packet comes out of a link; the id is the link's.
     Arrive,
-    /// A source that is open loop has its turn; the id is the flow's.
+    /// An open-loop source may send; the id is the flow's.
     Tick,
-    /// A connection starts, or sends what waited; the id is the flow's.
+    /// A connection starts, or sends data that waited; the id is the flow's.
     Send,
     /// A retransmission timer may have run out; the id is the flow's.
     Timeout,
-    /// An acknowledgement may have waited enough; the id is the flow's.
+    /// A delayed acknowledgement may be due; the id is the flow's.
     Acknowledge,
 }
 
@@ -39,7 +41,7 @@ const CLASSES: [Class; 7] = [
     Class::Acknowledge,
 ];
 
-/// An event.
+/// The sort key of an event, which also identifies it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key(u128);
 
@@ -65,20 +67,20 @@ impl Key {
     }
 }
 
-/// A time and whose it is as one number, so that of simultaneous ones the lower number is first.
+/// Packs a time and an index into one number. Of equal times the lower index comes first.
 #[derive(Clone, Copy, Debug)]
 struct Turns {
-    /// How many bits of a turn say whose it is.
+    /// The number of low bits that hold the index.
     bits: u32,
 }
 
 impl Turns {
-    /// Of so many.
+    /// For this many indices.
     fn of(many: usize) -> Turns {
         Turns { bits: many.next_power_of_two().trailing_zeros() }
     }
 
-    /// Times from this on are never.
+    /// Times from here on mean never.
     fn horizon(self) -> u64 {
         u64::MAX >> self.bits
     }
@@ -94,36 +96,36 @@ impl Turns {
     }
 }
 
-/// So many event sources are few.
+/// The most event sources for which the tree has a fixed size.
 const FEW: usize = 64;
 
-/// When each of a fixed set of event sources acts next, and who is the next of all: a tree of
-/// winners. To change an event source's time costs one comparison a round.
+/// The next time of each of a fixed set of event sources, in a winner tree. Changing one time costs
+/// one comparison per level.
 #[derive(Clone, Debug)]
 pub(crate) struct EventQueue {
     turns: Tree,
     form: Turns,
 }
 
-/// The winner of all at 1, the event sources from the middle on; at each other place the lower of
-/// the two at twice its index and the next.
+/// The overall winner is at index 1, and the leaves fill the upper half. Every other node `i` holds
+/// the lower of nodes `2i` and `2i + 1`.
 #[derive(Clone, Debug)]
 enum Tree {
-    /// Of few a change always goes on to the root: to see that it could stop costs more than the
-    /// few rounds left, for nobody can foretell in which round that is. Their number is fixed,
-    /// so that nothing else has to be seen to on the way.
+    /// A small tree: a change always goes up to the root. Stopping early needs a branch that the
+    /// processor cannot predict, and that costs more than the few levels left. The fixed size
+    /// removes every other check.
     Few(Box<[u64; 2 * FEW]>),
-    /// Of many a change stops where it changes nothing.
+    /// A large tree: a change stops at the first node that it leaves as it was.
     Many(Box<[u64]>),
 }
 
 impl EventQueue {
-    /// For so many event sources, with nothing pending.
-    pub fn new(sources_by_slot: usize) -> EventQueue {
-        let form = Turns::of(sources_by_slot.max(1));
-        let turns = match sources_by_slot {
+    /// For this many slots, with nothing pending.
+    pub fn new(slots: usize) -> EventQueue {
+        let form = Turns::of(slots.max(1));
+        let turns = match slots {
             0..=FEW => Tree::Few(Box::new([u64::MAX; 2 * FEW])),
-            _ => Tree::Many(vec![u64::MAX; 2 * sources_by_slot.next_power_of_two()].into()),
+            _ => Tree::Many(vec![u64::MAX; 2 * slots.next_power_of_two()].into()),
         };
         EventQueue { turns, form }
     }
@@ -133,7 +135,8 @@ impl EventQueue {
         self.form.horizon()
     }
 
-    /// The time of the next turn and whose it is. If there is none, a time not before the horizon.
+    /// The time and the slot of the next event. With nothing pending, a time at or after the
+    /// horizon.
     #[inline]
     pub fn next(&self) -> (u64, u32) {
         self.form.part(match &self.turns {
@@ -142,7 +145,7 @@ impl EventQueue {
         })
     }
 
-    /// `slot` acts next at `time`, in place of whenever it would have.
+    /// Sets the next time of `slot` to `time`, in place of the one before.
     #[inline(always)]
     pub fn set(&mut self, slot: u32, time: u64) {
         let turn = self.form.join(time, slot);
@@ -178,20 +181,20 @@ impl EventQueue {
     }
 }
 
-/// How many children a node of the heap has: as many as a line of the cache holds.
+/// The children of a heap node: as many as one cache line holds.
 const CHILDREN: usize = 8;
 
-/// Children of one node, in one line of the cache.
+/// The children of one node, in one cache line.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 struct Children([u64; CHILDREN]);
 
-/// Flows' events of one class, any number for each flow: a heap in which the children of a node
-/// share a line of the cache, for there may be more of them than a cache holds.
+/// A heap of events of one class, any number per flow. The children of a node share a cache line,
+/// because the heap may be larger than the cache.
 #[derive(Clone, Debug)]
 pub(crate) struct Heap {
-    /// The root is the last of the first; the rest of those is not used, nor what lies behind the
-    /// last event: `u64::MAX`.
+    /// The root is the last entry of the first node. Unused entries hold `u64::MAX`: the others of
+    /// the first node, and all after the last event.
     nodes: Vec<Children>,
     len: usize,
     form: Turns,
@@ -200,7 +203,7 @@ pub(crate) struct Heap {
 impl Heap {
     const ROOT: usize = CHILDREN - 1;
 
-    /// Without an event, for so many flows, with room for so many events.
+    /// An empty heap for `flows` flows, with room for `room` events.
     pub fn new(flows: usize, room: usize) -> Heap {
         let mut nodes = Vec::with_capacity(room / CHILDREN + 2);
         nodes.push(Children([u64::MAX; CHILDREN]));
@@ -212,13 +215,13 @@ impl Heap {
         self.form.horizon()
     }
 
-    /// The next event: its time and its flow. If there is none, a time not before the horizon.
+    /// The time and the flow of the next event. With none, a time at or after the horizon.
     #[inline]
     pub fn next(&self) -> (u64, u32) {
         self.form.part(self.node(Heap::ROOT))
     }
 
-    /// Adds an event of `flow` at `time`; whether it is now the next.
+    /// Adds an event of `flow` at `time`. Returns whether it is now the next.
     #[inline]
     pub fn push(&mut self, time: u64, flow: u32) -> bool {
         let turn = self.form.join(time, flow);
@@ -240,7 +243,7 @@ impl Heap {
         at == Heap::ROOT
     }
 
-    /// Takes the next event off.
+    /// Removes the next event.
     #[inline]
     pub fn pop(&mut self) {
         if self.len == 0 {

@@ -1,6 +1,6 @@
-//! Who counts what. Everything is told with its own true time and counted if that lies in the
-//! measuring window, so it does not matter when it is told; all sums are of integers, so it does
-//! not matter in which order.
+//! The meters of flows and groups. Each report bears its own true time, and counts if that lies in
+//! the measuring window. When a report is made does not matter. All sums are of integers, so the
+//! order does not matter either.
 use tidegate::{Span, Time};
 
 use crate::event::prefetch::fetch;
@@ -13,24 +13,24 @@ use crate::measure::spread::{Spread, Windows};
 use crate::net::flight::{Body, flag};
 use crate::net::network::{GroupId, Network};
 
-/// The parts an octave of a flow's histogram, as a power of two.
+/// The bins per octave of a flow's histogram, as a power of two.
 const FLOW_BITS: u32 = 3;
 
-/// A packet put out or delivered, for tests: when, which flow, which number, how long.
+/// A packet sent or delivered, for tests: time, flow, sequence number, length.
 pub type Sight = (u64, u32, u32, u16);
 
-/// What was seen of every packet, for tests.
+/// A record of every packet, for tests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trace {
-    /// Put out by senders.
+    /// Packets sent by senders.
     pub sent: Vec<Sight>,
-    /// Delivered to receivers.
+    /// Packets delivered to receivers.
     pub delivered: Vec<Sight>,
-    /// Dropped by queues: when, at which link, of which flow, how long.
+    /// Packets dropped by queues: time, link, flow, length.
     pub dropped: Vec<Sight>,
 }
 
-/// What is counted of a flow, and whose it is.
+/// A flow's counters and its group.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FlowMeter {
     pub counters: Counters,
@@ -46,7 +46,7 @@ pub(crate) struct Meters {
     end: u64,
     delays: Delays,
     pub flows: Vec<FlowMeter>,
-    /// Each group's delays: in queues, from end to end, there and back, and of whole transfers.
+    /// Each group's delays: in queues, one way, round trip, and of whole transfers.
     group_delays: Vec<Histogram>,
     one_way: Vec<Histogram>,
     round_trip: Vec<Histogram>,
@@ -56,13 +56,13 @@ pub(crate) struct Meters {
     /// The gaps between each flow's drops, which the queues keep until the end; none without
     /// [`Delays::Flows`].
     pub drop_gaps: Vec<Spread>,
-    /// The bytes that each flow got in windows of `tau`; none without.
+    /// The bytes delivered to each flow in windows of `tau`; empty without `tau`.
     windows: Vec<Windows>,
     /// The congestion events in which each flow lost.
     pub loss_events: Vec<u32>,
     tau: u64,
     step: u64,
-    /// When the interval of the grid began that was asked for last, and where its cells begin.
+    /// The grid interval used last: its start, and the index of its first cell.
     interval: (u64, usize),
     /// Bytes delivered and dropped, by interval of the grid and group.
     delivered: Vec<u64>,
@@ -113,14 +113,14 @@ impl Meters {
         at.wrapping_sub(self.warmup) < self.window
     }
 
-    /// What follows will be about `flow`.
+    /// Prefetches the meters of `flow`.
     #[inline]
     pub fn fetch(&self, flow: u32) {
         fetch(self.flows.get(flow as usize));
         fetch(self.windows.get(flow as usize));
     }
 
-    /// `flow`'s sender puts `data` out.
+    /// Counts a packet that `flow`'s sender sends.
     #[inline(always)]
     pub fn sent(&mut self, at: u64, flow: u32, data: Body) {
         self.packets += 1;
@@ -136,14 +136,14 @@ impl Meters {
         }
     }
 
-    /// A retransmission timer of `flow` has run out.
+    /// Counts a retransmission timeout of `flow`.
     pub fn timed_out(&mut self, at: u64, flow: u32) {
         if self.counts(at) {
             self.flows[flow as usize].counters.timeouts += 1;
         }
     }
 
-    /// `data` of `flow` arrive at their receiver, `new` bytes of it new there.
+    /// Counts a packet that reaches `flow`'s receiver, with `new` bytes of goodput.
     #[inline(always)]
     pub fn delivered(&mut self, at: u64, flow: u32, data: Body, new: u64) {
         if self.counts(at) {
@@ -170,7 +170,7 @@ impl Meters {
         }
     }
 
-    /// `data` of `flow` are dropped by the queue of `link` at `at`, whether that counts or not.
+    /// Records a drop at the queue of `link`, also outside the measuring window.
     #[inline]
     pub fn lost(&mut self, at: u64, link: u32, flow: u32, data: Body) {
         if let Some(trace) = &mut self.trace {
@@ -183,7 +183,7 @@ impl Meters {
         }
     }
 
-    /// Where the series keep what happens to `flow` at `at`, if there are series.
+    /// The index of the series' cell for `flow` at `at`, if there are series.
     #[inline]
     fn cell(&mut self, at: u64, flow: u32) -> Option<usize> {
         if self.step == u64::MAX {
@@ -202,7 +202,7 @@ impl Meters {
         self.flows[flow as usize].group as usize
     }
 
-    /// An acknowledgement of what was `born` then comes back to `flow`'s sender.
+    /// Counts a round trip of `flow`: the packet sent at `born` is acknowledged at `at`.
     #[inline(always)]
     pub fn returned(&mut self, at: u64, flow: u32, born: u64) {
         if self.delays != Delays::Off && self.counts(at) {
@@ -212,7 +212,7 @@ impl Meters {
         }
     }
 
-    /// `flow` has brought over `bytes`, all that it had to since `start`.
+    /// Counts a finished transfer of `flow`: `bytes` since `start`.
     pub fn finished(&mut self, flow: u32, start: u64, at: u64, bytes: u64) {
         if self.counts(at) {
             let (transfers, times) = &mut self.transfers[self.flows[flow as usize].group as usize];
@@ -222,13 +222,13 @@ impl Meters {
         }
     }
 
-    /// A receiver answers.
+    /// Counts a packet that a receiver sends.
     #[inline]
     pub fn answered(&mut self, at: u64) {
         self.packets += (at < self.end) as u64;
     }
 
-    /// Data of `flow`, `len` bytes, leave a queue after `waited`.
+    /// Counts a data packet of `flow` that leaves a queue after `waited`.
     #[inline(always)]
     pub fn left(&mut self, flow: u32, len: u32, waited: u64, part: usize) {
         let FlowMeter { counters, group } = &mut self.flows[flow as usize];

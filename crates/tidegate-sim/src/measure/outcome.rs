@@ -1,10 +1,9 @@
-//! What a run yields. All counts are of the measuring window, from the end of the warm-up
-//! (included) to the end of the run (excluded); an arrival, a departure or a delivery counts by its
-//! own true time. Bytes are bytes on the wire.
+//! The outcome of a run. All counts cover the measuring window: from the end of the warm-up
+//! (included) to the end of the run (excluded). Arrivals, departures and deliveries count by their
+//! own true times. Bytes are bytes on the wire.
 //!
-//! Everything that a link behind a queue sees counts once per such link: a flow that passes two
-//! queues is `offered` twice. Acknowledgements are in no flow's figures, only in those of the
-//! queues that they pass.
+//! A packet counts once per queue that it passes: through two queues it is `offered` twice.
+//! Acknowledgements count only in the figures of the queues that they pass, in no flow's.
 use tidegate::{ConfigError, DropReason, MarkReason, Rate, Span, Time};
 
 use crate::measure::delay::Delay;
@@ -22,16 +21,16 @@ pub const LOSS_EVENT: Span = Span::from_millis(100);
 /// What to run: how long, and what to keep.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// What happens before is not counted.
+    /// The end of the warm-up; nothing before it counts.
     pub warmup: Time,
-    /// Where the run ends.
+    /// The end of the run.
     pub end: Time,
     /// The grid of the series, counted from time zero; `None` for no series.
     pub step: Option<Span>,
     /// Whose queueing delays are kept as histograms.
     pub delays: Delays,
-    /// The windows τ whose rates are compared flow by flow, counted from the end of the warm-up;
-    /// `None` for none.
+    /// The length τ of the windows in which each flow's rate is taken, counted from the end of the
+    /// warm-up; `None` for none.
     pub rate_window: Option<Span>,
 }
 
@@ -283,12 +282,12 @@ impl LinkOutcome {
         self.marks[why as usize]
     }
 
-    /// Dropped, for whatever reason.
+    /// Dropped, for any reason.
     pub fn all_drops(&self) -> Count {
         sum(&self.drops)
     }
 
-    /// Marked, for whatever reason.
+    /// Marked, for any reason.
     pub fn all_marks(&self) -> Count {
         sum(&self.marks)
     }
@@ -330,7 +329,7 @@ pub struct GaugeSeries {
     pub values: Vec<f64>,
 }
 
-/// What happened.
+/// The outcome of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     /// What was run.
@@ -347,8 +346,7 @@ pub struct Outcome {
     pub delivered_bytes: Vec<Vec<u64>>,
     /// For every group, the bytes dropped by queues during the step before each point of the grid.
     pub dropped_bytes: Vec<Vec<u64>>,
-    /// Events that the simulator processed. The one figure that depends on how it works, not on
-    /// what it simulates.
+    /// Events that the simulator processed. Only this figure depends on how the simulator works.
     pub events: u64,
     /// Packets that sources and receivers sent in the whole run.
     pub packets: u64,

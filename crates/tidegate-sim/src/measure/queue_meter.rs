@@ -1,5 +1,5 @@
-//! The meter of a link behind a queue. It is told in order of time, whatever other queues have been
-//! told.
+//! The meter of a link behind a queue. Its reports come in order of time, independently of other
+//! queues.
 use tidegate::{Backlog, DropReason, Gauge, MarkReason, Qdisc, Size, Span};
 
 use crate::measure::delay::Delay;
@@ -28,7 +28,7 @@ pub(crate) struct QueueMeter {
     /// The integrals of the backlog over time so far, up to `last`.
     packet_time: u64,
     byte_time: u128,
-    /// From which backlog on the queue is nearly full, and how long it was.
+    /// The backlog from which the queue is nearly full, and the time for which it was.
     full: Backlog,
     full_time: Option<u64>,
     last: u64,
@@ -51,7 +51,7 @@ pub(crate) struct QueueMeter {
 }
 
 impl QueueMeter {
-    /// The meter of link number `link`, described by `spec`, in a network of so many groups and
+    /// The meter of link number `link`, described by `spec`, in a network of that many groups and
     /// flows.
     pub fn new<Q>(
         link: u32,
@@ -96,7 +96,7 @@ impl QueueMeter {
         at.wrapping_sub(self.warmup) < self.window
     }
 
-    /// The backlog, `held` since the last call, may change at `at`.
+    /// Adds the backlog `held` since the last call to the integrals, up to `at`.
     #[inline(always)]
     pub fn hold(&mut self, at: u64, held: Backlog) {
         // `last` begins at the end of the warm-up: what was held before that does not count.
@@ -112,7 +112,7 @@ impl QueueMeter {
         }
     }
 
-    /// `flight` is offered to the queue.
+    /// Counts a packet offered to the queue.
     #[inline(always)]
     pub fn offered(&mut self, at: u64, flight: &Flight, meters: &mut Meters) {
         self.step_offered += 1;
@@ -124,7 +124,7 @@ impl QueueMeter {
         }
     }
 
-    /// `flight` is dropped.
+    /// Counts a packet dropped.
     #[inline]
     pub fn dropped(&mut self, at: u64, flight: &Flight, why: DropReason, meters: &mut Meters) {
         self.step_dropped += 1;
@@ -150,7 +150,7 @@ impl QueueMeter {
         }
     }
 
-    /// `flight` is marked.
+    /// Counts a packet marked.
     pub fn marked(&mut self, at: u64, flight: &Flight, why: MarkReason, meters: &mut Meters) {
         if self.counts(at) {
             self.marks[why as usize].add(flight.body.len());

@@ -1,5 +1,5 @@
-//! Meters of spread: sums of integers from which a mean and a standard deviation follow exactly,
-//! whenever they are told.
+//! Exact mean and standard deviation from sums of integers. The order of the values does not
+//! matter.
 //!
 //! ```
 //! use tidegate_sim::Spread;
@@ -8,7 +8,7 @@
 //! assert!((spread.variation().unwrap() - 0.408248).abs() < 1e-6);
 //! ```
 
-/// Numbers added up, and their squares.
+/// The count, the sum and the sum of squares of some numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Spread {
     /// How many.
@@ -74,7 +74,7 @@ impl FromIterator<u64> for Spread {
     }
 }
 
-/// The gaps between successive events, which must be told in order.
+/// The gaps between successive events, which must be added in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Gaps {
     last: u64,
@@ -94,7 +94,7 @@ impl Gaps {
     }
 }
 
-/// Bytes in successive windows of one length. Deliveries to one flow are told in order, so only one
+/// Bytes in successive windows of one length. Deliveries to a flow come in order, so only one
 /// window is open. One cache line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Windows {

@@ -1,31 +1,30 @@
-//! A packet on its way, and where the rest of a queued packet is kept.
+//! A packet in flight, and the store of what a queued packet carries.
 use std::collections::VecDeque;
 
 use tidegate::{Ecn, Packet};
 
 use crate::sources::tcp::Reports;
 
-/// A packet on its way.
+/// A packet in flight.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Flight {
-    /// When it comes out of the link it is on, in nanoseconds.
+    /// When it reaches the end of the current link, in nanoseconds.
     pub time: u64,
-    /// Position in the route table of what it does next.
+    /// The index of its next step in the route table.
     pub hop: u32,
     /// The flow it belongs to.
     pub flow: u32,
-    /// What its ends say to each other.
+    /// The header.
     pub body: Body,
 }
 
 const _: () = assert!(core::mem::size_of::<Flight>() == 32);
 
-/// What the ends of a flow say to each other, in two words: a packet is handed from step to step in
-/// registers, for what is written into memory piece by piece and read at once as a whole has to
-/// wait until it is there.
+/// The packet header, in two words, so that it travels in registers. A wide load right after
+/// several narrow stores would stall.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Body {
-    /// When it left its sender, in nanoseconds; of an acknowledgement, when the packet did that it
+    /// When it left its sender, in nanoseconds. In an acknowledgement, when the packet left that it
     /// answers.
     pub born: u64,
     /// From the lowest bit: number (32 bits), length (16), flags (8), connection (8).
@@ -36,15 +35,15 @@ pub(crate) struct Body {
 pub(crate) mod flag {
     /// The ECN codepoint.
     pub const ECN: u8 = 0b11;
-    /// Not data, but an acknowledgement.
+    /// An acknowledgement, not data.
     pub const ACK: u8 = 1 << 2;
     /// Congestion experienced, echoed (ECE).
     pub const ECHO: u8 = 1 << 3;
     /// Congestion window reduced (CWR).
     pub const REDUCED: u8 = 1 << 4;
-    /// Sent before.
+    /// A retransmission.
     pub const AGAIN: u8 = 1 << 5;
-    /// A selective acknowledgement: what it says is kept in
+    /// A selective acknowledgement; its blocks are kept in
     /// [`Reports`](crate::sources::tcp::Reports).
     pub const BLOCKS: u8 = 1 << 6;
 }
@@ -62,8 +61,8 @@ impl Body {
         Body { born, word: seq as u64 | len | flags | life }
     }
 
-    /// Its number; of an acknowledgement, the number expected next, or with [`flag::BLOCKS`] the
-    /// place of its report.
+    /// Its sequence number. In an acknowledgement, the number expected next, or with
+    /// [`flag::BLOCKS`] the index of its report.
     #[inline]
     pub fn seq(&self) -> u32 {
         self.word as u32
@@ -81,7 +80,7 @@ impl Body {
         (self.word >> Body::FLAGS) as u8
     }
 
-    /// Which of its flow's connections it belongs to, modulo 256.
+    /// The number of its connection within the flow, modulo 256.
     #[inline]
     pub fn life(&self) -> u8 {
         (self.word >> Body::LIFE) as u8
@@ -107,7 +106,7 @@ impl Body {
     }
 }
 
-/// What queues see of a packet's flow.
+/// The flow key and class that queues see.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Label {
     /// [`Packet::flow`].
@@ -116,21 +115,21 @@ pub(crate) struct Label {
     pub class: u16,
 }
 
-/// Packets that wait in queues: what the queue does not need to know, found by [`Packet::slot`].
+/// What queued packets carry and the queue does not need, found by [`Packet::slot`].
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Waiting {
     flights: Vec<Flight>,
-    /// Slots to be used anew: that of a packet just dropped, then that which has been free
-    /// longest. So the packets of a queue that serves in order lie in order.
+    /// Free slots. A slot whose packet was just dropped is reused first, then the one free longest.
+    /// The packets of a FIFO queue thus lie in order.
     free: VecDeque<u32>,
-    /// The slot that was given up last by a packet that went on.
+    /// The slot freed by the last packet that went on.
     left: u32,
-    /// What selective acknowledgements say, waiting or under way.
+    /// The blocks of selective acknowledgements, queued or in flight.
     pub reports: Reports,
 }
 
 impl Waiting {
-    /// Keeps `flight`; the packet for the queue.
+    /// Stores `flight`, and returns the packet to offer to the queue.
     #[inline]
     pub fn keep(&mut self, flight: Flight, label: Label) -> Packet {
         let slot = match self.free.pop_front() {
@@ -140,7 +139,7 @@ impl Waiting {
             }
             None => {
                 self.flights.push(flight);
-                // Some day all of them may be free.
+                // All slots may be free at once.
                 self.free.reserve(self.flights.len());
                 self.flights.len() as u32 - 1
             }
@@ -151,13 +150,13 @@ impl Waiting {
             .with_slot(slot)
     }
 
-    /// What was kept for `packet`.
+    /// The flight stored for `packet`.
     #[inline]
     pub fn look(&self, packet: &Packet) -> &Flight {
         &self.flights[packet.slot as usize]
     }
 
-    /// What was kept for `packet`, which a queue has dropped; nothing of it is kept any longer.
+    /// Removes the flight of `packet`, which a queue has dropped, together with its report.
     #[inline]
     pub fn lose(&mut self, packet: &Packet) -> Flight {
         self.free.push_front(packet.slot);
@@ -168,7 +167,7 @@ impl Waiting {
         flight
     }
 
-    /// What was kept for `packet`, for the last time, with the mark that a queue may have set.
+    /// Removes the flight of `packet`, which goes on, with any mark that the queue has set.
     #[inline]
     pub fn take(&mut self, packet: &Packet) -> Flight {
         self.free.push_back(packet.slot);
@@ -176,8 +175,7 @@ impl Waiting {
         self.with_mark(packet)
     }
 
-    /// Who may well be so many places behind the packet that went on last: a guess, for what may be
-    /// asked for ahead.
+    /// A guess at the packet `behind` places behind the last one that went on, for prefetching.
     #[inline]
     pub fn likely(&self, behind: usize) -> Option<&Flight> {
         self.flights.get(self.left as usize + behind)

@@ -1,35 +1,35 @@
-//! The packets on a link that need an event at its far end, in the order in which they come out;
-//! also those of one branch of a merge point, which have no turn of their own.
+//! The packets on a link that need an event at its far end, in order of arrival. A branch of a
+//! merge point uses the same structure, but has no slot of its own.
 use crate::event::prefetch::fetch;
 use crate::event::queue::EventQueue;
 use crate::net::flight::Flight;
 
-/// How many places behind the head is asked for.
+/// The distance of the prefetch from the head.
 const AHEAD: usize = 8;
 
-/// A first-in first-out line in a ring whose length is a power of two; it grows and never shrinks.
+/// A FIFO in a ring buffer whose length is a power of two. It grows and never shrinks.
 #[derive(Clone, Debug)]
 pub(crate) struct Line {
     ring: Box<[Flight]>,
     head: u32,
     len: u32,
-    /// The link's place among the event sources of the [`EventQueue`].
+    /// The link's slot in the [`EventQueue`].
     pub slot: u32,
-    /// The port whose queue all that is in line joins, `u32::MAX` if not all do. Nobody can
-    /// foretell whether such a line is next, so it is asked for as late as may be: meanwhile
-    /// what is the same for all is done.
+    /// The port that all packets of this line enter, `u32::MAX` if they go to several places. No
+    /// processor can predict whether such a line is next. The engine therefore tests for it late,
+    /// after the work that all cases share.
     pub sink_port: u32,
-    /// The flow whose sender is the sole user of its first link on the link, if one is.
+    /// The flow whose sender is the sole user of this link, `u32::MAX` for none.
     pub owner: u32,
-    /// When the first of what that sender has yet to send comes out, `u64::MAX` for never; it may
-    /// be early.
+    /// When that sender's next packet comes out, `u64::MAX` for never. The time may be too early,
+    /// never too late.
     pub pending: u64,
-    /// Its turn, as the event queue knows it.
+    /// The time that the event queue has for this line.
     known: u64,
 }
 
 impl Line {
-    /// An empty line; it takes no memory yet.
+    /// An empty line, which allocates nothing yet.
     pub fn new(slot: u32, sink_port: u32) -> Line {
         Line {
             ring: Box::default(),
@@ -43,7 +43,7 @@ impl Line {
         }
     }
 
-    /// Joins the tail. Whether the line was empty.
+    /// Appends at the tail. Returns whether the line was empty.
     #[inline]
     pub fn push(&mut self, flight: Flight) -> bool {
         if self.len as usize == self.ring.len() {
@@ -55,7 +55,7 @@ impl Line {
         self.len == 1
     }
 
-    /// Joins from the tail on, before all that it is `earlier` than.
+    /// Inserts before every packet that `flight` is `earlier` than, searching from the tail.
     #[inline(always)]
     pub fn insert(&mut self, flight: Flight, earlier: impl Fn(&Flight, &Flight) -> bool) {
         self.push(flight);
@@ -68,15 +68,15 @@ impl Line {
         }
     }
 
-    /// Has those fetched that are a few places behind the head: what entered a long line is no
-    /// longer in the cache when it leaves.
+    /// Prefetches packets a few places behind the head. In a long line they have left the cache
+    /// since they entered.
     #[inline]
     pub fn fetch(&self) {
         let mask = self.ring.len().wrapping_sub(1);
         fetch(self.ring.get((self.head as usize + AHEAD) & mask));
     }
 
-    /// When the next one comes out, or may be pending.
+    /// When the next packet comes out, pending output included.
     #[inline]
     fn turn(&self) -> u64 {
         self.head().map_or(u64::MAX, |head| head.time).min(self.pending)
@@ -92,7 +92,7 @@ impl Line {
         }
     }
 
-    /// Leaves from the head, if its time has come.
+    /// Removes the head, if its time has come.
     #[inline]
     pub fn pop(&mut self, now: u64) -> Option<Flight> {
         let flight = *self.head()?;
@@ -106,7 +106,7 @@ impl Line {
         Some(flight)
     }
 
-    /// The one so many places behind the head.
+    /// The packet `behind` places behind the head.
     #[inline]
     pub fn peek(&self, behind: usize) -> Option<&Flight> {
         if behind < self.len as usize {
@@ -116,7 +116,7 @@ impl Line {
         }
     }
 
-    /// The one at the head.
+    /// The packet at the head.
     #[inline]
     pub fn head(&self) -> Option<&Flight> {
         if self.len > 0 { self.ring.get(self.head as usize & (self.ring.len() - 1)) } else { None }

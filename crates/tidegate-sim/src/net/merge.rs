@@ -1,27 +1,28 @@
-//! A link that several streams enter, all of which come out of one port: what enters it needs no
-//! event either.
+//! A merge point: a link that several streams from one port enter. Entering it needs no event.
 //!
-//! A stream that comes out of a port over links that are fed in order is known as far ahead as they
-//! are long. So the order in which such streams enter a link is known as far ahead as the shortest
-//! of them: whatever has yet to leave the port comes later. In a dumbbell this is where the
-//! acknowledgements meet. Streams of one length are one *branch*: what they bring is in order but
-//! for the differences of a few transmission times, so that a packet finds its place from the tail
-//! in a step or two, whatever the number of flows. (An acknowledgement is taken to be no longer
-//! than what it answers; if it is, more of them wait on the way back, and finding the place takes
-//! longer.)
+//! A stream leaves the port over links that are fed in order. Its arrivals are known ahead by the
+//! delay of those links. The order in which the streams enter the merge point is known ahead by
+//! the shortest such delay: packets still in the port come later. In a dumbbell, acknowledgements
+//! meet here.
+//!
+//! Streams of equal delay form one *branch*. Their packets are in order up to a few transmission
+//! times. A packet finds its place from the tail in a step or two, for any number of flows.
+//!
+//! This assumes that an acknowledgement is no longer than the packet it answers. If it is longer,
+//! more of them wait on the way back, and finding the place takes longer.
 use crate::net::flight::Flight;
 use crate::net::line::Line;
 use crate::net::merge_point::MergePoint;
 
-/// What is to enter one such link.
+/// The packets that will enter one merge point.
 #[derive(Clone, Debug)]
 pub(crate) struct Merge {
     /// The link.
     pub link: u32,
     branches: Vec<Line>,
-    /// How long the shortest branch is.
+    /// The delay of the shortest branch.
     lookahead: u64,
-    /// When the first enters, `u64::MAX` for never.
+    /// When the first packet enters, `u64::MAX` for never.
     pub next: u64,
 }
 
@@ -33,7 +34,7 @@ impl Merge {
         Merge { link: merge_point.link, branches, lookahead, next: u64::MAX }
     }
 
-    /// `flight` will enter, in the place that `earlier` gives it.
+    /// Adds `flight` to its branch, in the order that `earlier` gives.
     #[inline(always)]
     pub fn join(
         &mut self,
@@ -45,20 +46,19 @@ impl Merge {
         self.next = self.next.min(flight.time);
     }
 
-    /// The first of each branch, with its number.
+    /// The head of each branch, with the branch's number.
     #[inline(always)]
     fn heads(&self) -> impl Iterator<Item = (usize, &Flight)> {
         self.branches.iter().enumerate().filter_map(|(i, branch)| Some((i, branch.head()?)))
     }
 
-    /// Until when it is known what enters, if what has departed by `departed` is all here: what
-    /// departs then may enter then.
+    /// The time before which all entries are known, given all departures before `departed`.
     #[inline]
     pub fn known(&self, departed: u64) -> u64 {
         departed.saturating_add(self.lookahead)
     }
 
-    /// The first that is to enter, if that is before `end`.
+    /// Removes the first packet to enter, if it enters before `end`.
     #[inline(always)]
     pub fn pop(&mut self, end: u64, earlier: impl Fn(&Flight, &Flight) -> bool) -> Option<Flight> {
         let first =

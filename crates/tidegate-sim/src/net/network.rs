@@ -1,5 +1,4 @@
-//! What is simulated: nodes, links, groups of flows. A description only;
-//! [`Simulation`](crate::Simulation) runs it.
+//! The description of a network: nodes, links and groups of flows. [`Simulation`](crate::Simulation) runs it.
 use std::collections::BTreeMap;
 
 use tidegate::{ConfigError, Rate, Size, Span, Time, catalog::AnyQueue};
@@ -12,7 +11,7 @@ macro_rules! index {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $name(pub(crate) u32);
         impl $name {
-            /// As a position: the how-manieth of its kind, from 0.
+            /// Its position among its kind, from 0.
             pub const fn index(self) -> usize {
                 self.0 as usize
             }
@@ -66,13 +65,12 @@ pub struct LinkSpec<Q> {
     pub to: NodeId,
     /// Its rate, above zero.
     pub rate: Rate,
-    /// Its propagation delay; below one nanosecond counts as one (so that no effect is
-    /// simultaneous with its cause).
+    /// Its propagation delay. Less than one nanosecond counts as one, so that an effect always
+    /// follows its cause.
     pub delay: Span,
-    /// The queue before it; without one it holds whatever arrives and drops nothing.
+    /// The queue before it. A link without a queue holds all packets and drops none.
     pub queue: Option<Q>,
-    /// How much may wait in the queue, where the time for which it is nearly full is to be
-    /// measured.
+    /// The limit of the queue, if the time for which it is nearly full is to be measured.
     pub limit: Option<Size>,
 }
 
@@ -93,8 +91,7 @@ pub struct Flow {
     pub class: u16,
     /// When it starts.
     pub start: Time,
-    /// When its sender falls silent (a packet that would be sent at that very moment is not);
-    /// [`Time::MAX`] for never.
+    /// When its sender stops, [`Time::MAX`] for never. A packet due at that very time is not sent.
     pub stop: Time,
     /// What sends.
     pub source: Source,
@@ -157,8 +154,8 @@ impl<Q> Network<Q> {
         })
     }
 
-    /// Says that the queue of `link` holds up to `limit`, so that the time for which it is nearly
-    /// full is measured.
+    /// Sets the limit of the queue of `link`, so that the time for which it is nearly full is
+    /// measured.
     pub fn limit(&mut self, link: LinkId, limit: Size) {
         self.links[link.index()].limit = Some(limit);
     }
@@ -195,9 +192,9 @@ impl<Q> Network<Q> {
         self.starved_below = rates;
     }
 
-    /// Has `flow` start again after its stop: from the one to the other time, in order. What it
-    /// sends starts anew: a connection is a new one, and what is still on its way of the old
-    /// one counts for nothing.
+    /// Makes `flow` active again in each of `periods`, in order, after its stop. Its source starts
+    /// anew, with a new connection. Packets of the old connection that are still in flight count
+    /// for nothing.
     pub fn again(&mut self, flow: FlowId, periods: Vec<Period>) {
         self.again.insert(flow, periods);
     }
@@ -212,7 +209,7 @@ impl<Q> Network<Q> {
         &self.flows
     }
 
-    /// Whether it can be run.
+    /// Checks that it can be run.
     ///
     /// # Errors
     /// Names the link or the flow, the field, its value and the bound.

@@ -1,11 +1,12 @@
 //! A queue and the link behind it, without an event per departure.
 //!
-//! Departures are worked out when somebody needs to know: [`Port::catch_up`] makes all those that
-//! begin up to a given time, each with its own true time, and asks the queue once more at the true
-//! time at which the link falls idle. That is done before every arrival, before every reading, and
-//! at the latest when what departs could next meet something that needs an event, or what has gone
-//! on enters a link where streams of this port meet ([`Port::due`]); until then what has departed
-//! waits for more to go on with.
+//! Departures are computed on demand. [`Port::catch_up`] makes all departures that begin up to a
+//! given time, each with its own true time. It polls the queue once more at the true time at which
+//! the link falls idle.
+//!
+//! The port catches up before every arrival and before every reading. [`Port::due`] sets the last
+//! moment: a departed packet could next meet something that needs an event, or could enter a merge
+//! point of this port. Until then departed packets wait, and go on together.
 use std::ops::Range;
 
 use tidegate::{Backlog, DropReason, MarkReason, Packet, Qdisc, Sink, Time};
@@ -15,7 +16,7 @@ use crate::measure::queue_meter::QueueMeter;
 use crate::net::flight::{Flight, Label, Waiting};
 use crate::net::wire::Wire;
 
-/// So many that have departed go on together at most.
+/// The most departed packets that go on together.
 const TOGETHER: usize = 64;
 
 /// A queue and the link behind it.
@@ -26,27 +27,26 @@ pub(crate) struct Port<Q> {
     pub meter: QueueMeter,
     /// The link's number.
     pub link: u32,
-    /// What waits in the queue, as it was last told.
+    /// The queue's backlog after the last call to it.
     held: Backlog,
-    /// When to ask the queue next; `u64::MAX` when it is empty and knows that the link is idle.
+    /// When to poll the queue next; `u64::MAX` when it is empty and knows that the link is idle.
     pub next: u64,
-    /// When its pending event of class Depart is, `u64::MAX` for none.
+    /// The time of its pending `Depart` event, `u64::MAX` for none.
     pub armed: u64,
-    /// Its place among the event sources of the [`EventQueue`](crate::event::queue::EventQueue).
+    /// Its slot in the [`EventQueue`](crate::event::queue::EventQueue).
     pub slot: u32,
     /// See [`Routes::lookahead`](crate::net::routes::Routes::lookahead).
     lookahead: u64,
     /// When the last transmission began.
     pub began: u64,
-    /// What has departed and has yet to go on, where that needs no event: a few at a time, so that
-    /// the code for it is at hand.
+    /// Departed packets that go on without an event. A batch of them keeps the code in the
+    /// instruction cache.
     pub departed: Vec<Flight>,
-    /// When the first of those began to depart.
+    /// When transmission of the first of those began.
     first: u64,
-    /// When the first of what has gone on enters a link where streams of this port meet,
-    /// `u64::MAX` for none.
+    /// When the first packet enters a merge point of this port, `u64::MAX` for none.
     pub entry: u64,
-    /// The links where streams of this port meet, by number among all such.
+    /// The merge points of this port, by number among all of them.
     pub merges: Range<usize>,
 }
 
@@ -77,8 +77,8 @@ impl<Q: Qdisc> Port<Q> {
         }
     }
 
-    /// The next departure that begins at or before `now`: the packet and when it comes out at the
-    /// far end.
+    /// Makes the next departure that begins at or before `now`. The packet bears the time at which
+    /// it reaches the far end.
     #[inline(always)]
     pub fn catch_up(
         &mut self,
@@ -108,7 +108,7 @@ impl<Q: Qdisc> Port<Q> {
         None
     }
 
-    /// `flight` arrives at `now`, every departure up to then having been made.
+    /// Offers `flight` to the queue at `now`. All departures up to then must have been made.
     #[inline(always)]
     pub fn offer(
         &mut self,
@@ -124,14 +124,14 @@ impl<Q: Qdisc> Port<Q> {
         let mut fate = Fate { waiting, meters, meter: &mut self.meter };
         self.queue.enqueue(Time::from_nanos(now), packet, &mut fate);
         self.held = self.queue.backlog();
-        // Whatever it was waiting for, an idle link asks again now; unless the queue is empty (the
-        // packet was dropped).
+        // An idle link polls again now, whatever it was waiting for. It does not if the queue is
+        // empty, because the packet was dropped.
         if self.wire.free <= now && self.held.packets > 0 {
             self.next = now;
         }
     }
 
-    /// When the departures must have been brought up to date; `u64::MAX` for whenever.
+    /// When the port must catch up; `u64::MAX` for no such time.
     #[inline]
     pub fn due(&self) -> u64 {
         let next = if self.held.packets == 0 { u64::MAX } else { self.next };
@@ -139,8 +139,7 @@ impl<Q: Qdisc> Port<Q> {
         first.saturating_add(self.lookahead).min(self.entry)
     }
 
-    /// Keeps the last that has departed until others go on, too; whether they are as many as may
-    /// be.
+    /// Adds the last departure to the batch. Returns whether the batch is full.
     #[inline]
     pub fn put_off(&mut self, flight: Flight) -> bool {
         if self.departed.is_empty() {
@@ -151,7 +150,7 @@ impl<Q: Qdisc> Port<Q> {
     }
 }
 
-/// The sink of a port's queue: counts, and lets go of what was kept for the packet.
+/// The sink of a port's queue: counts drops and marks, and frees the slot of a dropped packet.
 struct Fate<'a> {
     waiting: &'a mut Waiting,
     meters: &'a mut Meters,
@@ -172,7 +171,7 @@ impl Sink for Fate<'_> {
 }
 
 impl<Q> Port<Q> {
-    /// The meter, told that the end has come at `end`.
+    /// Closes the meter's integrals of the backlog at `end`.
     pub fn conclude(&mut self, end: u64) {
         self.meter.hold(end, self.held);
     }

@@ -1,12 +1,12 @@
-//! A link as a wire: packets one after the other, each on it for `8 · length / rate`, then the
+//! A link as a wire: it transmits one packet at a time, for `8 · length / rate`, and then adds the
 //! propagation delay.
 use tidegate::{Bytes, Rate, Span};
 
 use crate::event::divide::Divisor;
 
-/// Transmission times at one rate with the remainder carried, as [`tidegate::units::Pacer`] has
-/// them, but without a division a packet; and without a multiplication where packets of one length
-/// follow each other.
+/// Exact transmission times at one rate: the remainder is carried, as in
+/// [`tidegate::units::Pacer`]. No packet needs a division. A packet as long as the last one needs
+/// no multiplication.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 pub(crate) struct Wire {
@@ -16,9 +16,9 @@ pub(crate) struct Wire {
     pub delay: u64,
     /// When the last packet's transmission ends.
     pub free: u64,
-    /// What the divisions so far have left, in bit/s · ns.
+    /// The carried remainder of the divisions, in bit/s · ns.
     remainder: u64,
-    /// The last packet's transmission time and what its division left.
+    /// The last packet's transmission time, and the remainder of its division.
     quotient: (u64, u64),
     /// The last packet's length.
     len: u32,
@@ -39,20 +39,20 @@ impl Wire {
         }
     }
 
-    /// A packet of `len` bytes is there to be sent at `at`: when it comes out at the far end.
+    /// Sends a packet of `len` bytes that is ready at `at`. Returns when it reaches the far end.
     #[inline]
     pub fn transit(&mut self, at: u64, len: u32) -> u64 {
         self.send(at.max(self.free), len) + self.delay
     }
 
-    /// When it would.
+    /// When [`transit`](Wire::transit) would have the packet reach the far end.
     #[inline]
     pub fn would_transit(&self, at: u64, len: u32) -> u64 {
         let quotient = if len == self.len { self.quotient } else { self.divide(len) };
         self.transmission(at.max(self.free), quotient).0 + self.delay
     }
 
-    /// Transmission of `len` bytes begins at `start`, not before the wire is free: when it ends.
+    /// Transmits `len` bytes from `start`, when the wire must be free. Returns the end.
     #[inline]
     pub fn send(&mut self, start: u64, len: u32) -> u64 {
         if len != self.len {
@@ -62,8 +62,8 @@ impl Wire {
         self.free
     }
 
-    /// When a transmission ends that begins at `start`, not before the wire is free, and what the
-    /// divisions have left by then.
+    /// The end of a transmission that begins at `start`, when the wire must be free, and the
+    /// remainder carried then.
     #[inline]
     fn transmission(&self, start: u64, (whole, rest): (u64, u64)) -> (u64, u64) {
         // A product in place of a branch that nobody can foretell.
@@ -75,7 +75,7 @@ impl Wire {
         }
     }
 
-    /// `8·10⁹ · len / rate`: whole nanoseconds and what is left.
+    /// `8·10⁹ · len / rate`: whole nanoseconds and the remainder.
     #[inline]
     fn divide(&self, len: u32) -> (u64, u64) {
         self.rate.divide(Bytes::new(len as u64).bits() * 1_000_000_000)

@@ -1,4 +1,4 @@
-//! Constant bit rate: packets of one length at intervals of `8 · packet / rate`, heedless of loss.
+//! Constant bit rate: packets of one length at intervals of `8 · packet / rate`, whatever is lost.
 //! With jitter j each interval is multiplied by a number uniform on [1 − j, 1 + j); ns-2's
 //! `random_` is j = 0.5.
 use tidegate::units::Pacer;
@@ -37,15 +37,15 @@ impl Cbr {
     }
 }
 
-/// A source of constant bit rate at work.
+/// The state of a source of constant bit rate.
 #[derive(Clone, Debug)]
 pub(crate) struct CbrSender {
     pub len: u32,
     pub ecn: Ecn,
     pacer: Pacer,
-    /// Of the interval, where there is jitter: the least in nanoseconds, and the width above it.
+    /// The range of a jittered interval, in nanoseconds: its least value and its width.
     spread: (f64, f64),
-    /// How many packets were sent.
+    /// The number of packets sent.
     sent: u32,
 }
 

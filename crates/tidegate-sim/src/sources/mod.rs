@@ -1,4 +1,4 @@
-//! What sends: one file a source.
+//! Traffic sources, one file each.
 use tidegate::{Bytes, ConfigError, Rate};
 
 mod cbr;
@@ -29,18 +29,17 @@ pub use web::Web;
 pub enum Source {
     /// A TCP connection with data to send.
     Tcp(Tcp),
-    /// One connection after the other, each with an object to send, and times to think between
-    /// them.
+    /// One TCP connection after the other, each for one object, with think times between them.
     Web(Web),
     /// Packets at a rate by TCP's throughput equation.
     Tfrc(Tfrc),
-    /// Packets at a constant rate, heedless of loss.
+    /// Packets at a constant rate, whatever is lost.
     Cbr(Cbr),
-    /// Packets at a constant rate for drawn times, between which there is silence.
+    /// Packets at a constant rate during on periods of random length, silence between them.
     OnOff(OnOff),
-    /// Packets at a rate that changes between two on a timetable.
+    /// Packets at a rate that switches between two values on a timetable.
     Oscillating(Oscillating),
-    /// Packets by a list.
+    /// Packets at listed times.
     Replay(Replay),
 }
 
@@ -50,7 +49,7 @@ impl Source {
         self.tcp().is_some() || matches!(self, Source::Tfrc(_))
     }
 
-    /// How its connections are, if it has any.
+    /// The parameters of its connections, if it uses TCP.
     pub fn tcp(&self) -> Option<&Tcp> {
         match self {
             Source::Tcp(tcp) => Some(tcp),
@@ -63,7 +62,7 @@ impl Source {
         }
     }
 
-    /// Whether its parameters can be.
+    /// Checks its parameters.
     ///
     /// # Errors
     /// Names the parameter, its value and the bound.

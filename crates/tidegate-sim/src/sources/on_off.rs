@@ -1,10 +1,10 @@
-//! On and off: packets of one length at a constant rate while on, nothing while off, both for drawn
-//! times. With exponential times ns-2's `Exponential`, with Pareto ones its `Pareto`; with the
-//! times of ITU P.59 a telephone call.
+//! On and off: packets of one length at a constant rate while on, nothing while off. Both periods
+//! have random lengths. Exponential lengths give ns-2's `Exponential`, Pareto ones its `Pareto`,
+//! and those of ITU P.59 a telephone call.
 //!
-//! A packet goes whenever the source has been on for another `8 · packet / rate`, times on before
-//! an off counted in, so that the mean rate is exactly `rate · on / (on + off)`. (ns-2 sends a
-//! whole number of packets each time, which is half a packet more a time.)
+//! The source sends a packet after each `8 · packet / rate` of on time, summed across off periods.
+//! The mean rate is thus exactly `rate · on / (on + off)`. ns-2 sends a whole number of packets per
+//! on period, on average half a packet more.
 use tidegate::units::Pacer;
 use tidegate::{Bytes, ConfigError, Ecn, Rate, Rng, Span, Time};
 
@@ -39,8 +39,8 @@ tidegate::choices! {
     }
 }
 
-/// It must be on for this part of a packet's interval at least, on average; else it would be busy
-/// with being off.
+/// The least mean on period, as a part of a packet's interval. With less, a packet would take too
+/// many periods.
 const LEAST_PART: f64 = 1e-3;
 /// Longer than any run, so that sums of times stay in range.
 const LONGEST: u64 = 1_000_000_000_000_000_000;
@@ -65,7 +65,7 @@ impl OnOff {
     }
 }
 
-/// A source that is on and off, at work.
+/// The state of a source that is on and off.
 #[derive(Clone, Debug)]
 pub(crate) struct OnOffSender {
     pub len: u32,
@@ -75,15 +75,15 @@ pub(crate) struct OnOffSender {
     off: Law,
     /// The probability to begin on.
     begin: f64,
-    /// How long it is still on, from the last packet; `None` before the start.
+    /// The rest of the on period after the last packet; `None` before the start.
     left: Option<u64>,
-    /// How many times were drawn of each.
+    /// The number of periods drawn of each kind.
     turn: u64,
     sent: u32,
 }
 
 impl OnOffSender {
-    /// With what is drawn once a flow drawn now.
+    /// The source of flow number `flow`. Values drawn once per flow are drawn now.
     pub fn new(source: &OnOff, flow: u64, dice: &mut Rng) -> OnOffSender {
         let (on, off) = (source.on.settle(dice, flow), source.off.settle(dice, flow));
         let begin = match source.begin {
@@ -104,14 +104,14 @@ impl OnOffSender {
         }
     }
 
-    /// It starts again.
+    /// Starts again after silence.
     pub fn restart(&mut self) {
         self.left = None;
         self.pacer.reset();
     }
 
-    /// At `now` a packet is due, or it starts: the packet's number, none if it starts with being
-    /// off, and when the next is due.
+    /// Starts, or sends the packet due at `now`. Returns its number (none if it starts off) and when
+    /// the next is due.
     pub fn send(&mut self, now: Time, dice: &mut Rng) -> (Option<u32>, Time) {
         let Some(left) = self.left else {
             let on = self.begin == 1.0 || dice.chance(self.begin);

@@ -1,4 +1,4 @@
-//! Sources that hear nothing of what becomes of their packets: a packet now, and when the next.
+//! Open-loop sources: they get no feedback. Each call sends a packet and says when the next is due.
 use tidegate::{Ecn, Rng, Time};
 
 use super::Source;
@@ -38,7 +38,7 @@ impl Open {
         })
     }
 
-    /// The length of the shortest packet that it may send next, in bytes.
+    /// The least length of its next packet, in bytes.
     #[inline]
     pub fn least_len(&self) -> u32 {
         match self {
@@ -49,7 +49,7 @@ impl Open {
         }
     }
 
-    /// It was silent and starts again.
+    /// Starts again after silence.
     pub fn restart(&mut self) {
         match self {
             Open::OnOff(source) => source.restart(),

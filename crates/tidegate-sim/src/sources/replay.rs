@@ -1,5 +1,5 @@
-//! Packets at the times and of the lengths of a list, such as a capture's arrivals. Whoever sent
-//! them does not react.
+//! Packets at the times and lengths of a list, such as the arrivals of a capture. The source is
+//! open loop.
 use std::sync::Arc;
 
 use tidegate::{ConfigError, Ecn, Span, Time};
@@ -15,10 +15,10 @@ pub struct Arrival {
     pub ecn: Ecn,
 }
 
-/// The parameters of a source that goes by a list.
+/// The parameters of a source that replays a list.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Replay {
-    /// The packets, in the order of time; those of one instant go a nanosecond apart.
+    /// The packets, in order of time. Simultaneous ones are sent a nanosecond apart.
     pub arrivals: Arc<[Arrival]>,
 }
 
@@ -36,7 +36,7 @@ impl Replay {
     }
 }
 
-/// A source that goes by a list, at work.
+/// The state of a source that replays a list.
 #[derive(Clone, Debug)]
 pub(crate) struct ReplaySender {
     arrivals: Arc<[Arrival]>,
@@ -55,7 +55,7 @@ impl ReplaySender {
         self.arrivals.get(self.sent).map_or(0, |next| next.len as u32)
     }
 
-    /// It starts again, with the first packet.
+    /// Starts again with the first packet.
     pub fn restart(&mut self) {
         (self.start, self.sent) = (None, 0);
     }

@@ -1,14 +1,14 @@
-//! The short transfers of a user of the web: think, fetch one object over a connection of its own,
-//! think again (a closed loop). Each object is a new connection, in slow start anew. Neidhardt's
-//! heavy-tailed laws of object and of thinking, as ott1999 (SRED) has them, are [`Web::neidhardt`].
+//! The short transfers of a web user (a closed loop): think, fetch one object, think again. Each
+//! object has a new connection, which begins in slow start. [`Web::neidhardt`] has Neidhardt's
+//! heavy-tailed distributions of object sizes and think times, as ott1999 (SRED) gives them.
 use tidegate::{ConfigError, Rng, Span, Time};
 
 use super::{Law, Tcp};
 
-/// The parameters of a user of the web.
+/// The parameters of a web user.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Web {
-    /// How each object is sent; without an amount of data.
+    /// The connection that sends each object, without an amount of data.
     pub tcp: Tcp,
     /// The size of an object, in bytes on the wire; rounded up to whole segments.
     pub size: Law,
@@ -21,18 +21,18 @@ pub struct Web {
 const LONGEST: u64 = 1_000_000_000_000_000_000;
 
 impl Web {
-    /// With the laws of size and thinking of ott1999 §IV: objects of median 2190 B and mean 15 kB,
-    /// times of a mean near 3 s, drawn again below 50 ms.
+    /// The distributions of ott1999 §IV. Objects have median 2190 B and mean 15 kB. Think times
+    /// have a mean near 3 s and are drawn again below 50 ms.
     pub fn neidhardt(tcp: Tcp) -> Web {
         Web { tcp, size: Web::size(), think: Web::think() }
     }
 
-    /// Neidhardt's law of sizes.
+    /// Neidhardt's distribution of object sizes.
     pub const fn size() -> Law {
         Law::LogLogistic { median: 2190, shape: 1.15066 }
     }
 
-    /// Neidhardt's law of thinking.
+    /// Neidhardt's distribution of think times.
     pub fn think() -> Law {
         let times = [
             Law::LogLogistic { median: 1_000_000_000, shape: 1.243437 },
@@ -57,27 +57,28 @@ impl Web {
 #[derive(Clone, Debug)]
 pub(crate) struct Session {
     tcp: Tcp,
-    /// What a user does; a flow without one starts again only when it is told to.
+    /// The distributions of size and think time. Without them a flow starts again only by its
+    /// timetable.
     user: Option<(Law, Law)>,
     /// Whether no connection is open.
     pub idle: bool,
-    /// How many times it thought.
+    /// The number of think times drawn.
     turn: u64,
 }
 
 impl Session {
-    /// Connections like `tcp`, each when it is told to start.
+    /// Connections like `tcp`, started only by the flow's timetable.
     pub fn plain(tcp: &Tcp) -> Session {
         Session { tcp: tcp.clone(), user: None, idle: false, turn: 0 }
     }
 
-    /// What the user of flow number `flow` does; what is drawn once a flow is drawn now.
+    /// The session of flow number `flow`. Values drawn once per flow are drawn now.
     pub fn web(web: &Web, flow: u64, dice: &mut Rng) -> Session {
         let user = (web.size.settle(dice, flow), web.think.settle(dice, flow));
         Session { tcp: web.tcp.clone(), user: Some(user), idle: true, turn: 0 }
     }
 
-    /// No connection is open from `now` on: when the next one will be; [`Time::MAX`] for never.
+    /// Ends the connection at `now`. Returns when the next one opens, [`Time::MAX`] for never.
     pub fn think(&mut self, now: Time, dice: &mut Rng) -> Time {
         let Some((_, think)) = &self.user else { return Time::MAX };
         self.idle = true;
@@ -90,7 +91,7 @@ impl Session {
         self.user.is_some()
     }
 
-    /// The next connection is opened.
+    /// Opens the next connection.
     pub fn open(&mut self, dice: &mut Rng) -> &Tcp {
         self.idle = false;
         if let Some((size, _)) = &self.user {
