@@ -186,9 +186,10 @@ pub fn whole<T: TryFrom<i128>>(
 pub fn command_line(args: impl Iterator<Item = String>) -> String {
     let quoted = |word: String| {
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:+@%".contains(c);
-        match !word.is_empty() && word.chars().all(plain) {
-            true => word,
-            false => format!("'{}'", word.replace('\'', r"'\''")),
+        if !word.is_empty() && word.chars().all(plain) {
+            word
+        } else {
+            format!("'{}'", word.replace('\'', r"'\''"))
         }
     };
     let words = std::iter::once("tidegate".to_string()).chain(args.skip(1).map(quoted));

@@ -63,13 +63,10 @@ fn missing(argument: &str) -> String {
         return format!("{argument}: no such file; did you mean the shipped scenario `{stem}`?");
     }
     let near = did_you_mean(&stem, &names()).unwrap_or_default();
-    match names().is_empty() {
-        true => format!("{argument}: no such file"),
-        false => {
-            let known = names().join(", ");
-            format!(
-                "{argument}: no such file, and no such shipped scenario; those are {known}{near}"
-            )
-        }
+    if names().is_empty() {
+        format!("{argument}: no such file")
+    } else {
+        let known = names().join(", ");
+        format!("{argument}: no such file, and no such shipped scenario; those are {known}{near}")
     }
 }

@@ -339,6 +339,7 @@ fn unfinished_checksums_are_told_of_when_they_come() {
 }
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "told in order, in one piece")]
 fn a_start_is_refused_before_anything_is_touched() {
     let Some(net) = Net::new() else { return };
     let settings = ["--rate", "1mbit", "--queue", "drop_tail"];
@@ -402,6 +403,7 @@ fn a_start_is_refused_before_anything_is_touched() {
 }
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "told in order, in one piece")]
 fn what_it_records_is_a_capture_of_every_frame() {
     let Some(net) = Net::new() else { return };
     let before = net.traces();

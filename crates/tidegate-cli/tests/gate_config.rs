@@ -88,6 +88,7 @@ fn lapsed(direction: &Value) -> u64 {
 }
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "told in order, in one piece")]
 fn a_file_is_read_again_while_traffic_flows_and_one_with_a_mistake_is_not_heeded() {
     let Some(net) = Net::new() else { return };
     let before = net.traces();

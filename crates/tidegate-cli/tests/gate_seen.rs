@@ -73,6 +73,7 @@ impl Folder {
 }
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "told in order, in one piece")]
 fn who_floods_is_seen_at_the_socket_and_told_of_once_across_reloads() {
     let Some(net) = Net::new() else { return };
     let folder = Folder(tempfile::tempdir().unwrap());

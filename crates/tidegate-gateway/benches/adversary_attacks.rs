@@ -54,6 +54,7 @@ fn main() {
 }
 
 /// What each user gets.
+#[allow(clippy::too_many_lines, reason = "told in order, in one piece")]
 fn goodputs(target: &Target, sources: u64, ecn: Ecn, run: u64) -> Vec<f64> {
     let mut dice = Rng::from_seed(run);
     let secret = secret(&mut dice);

@@ -43,6 +43,7 @@ const RATES: [(&str, Waits, Duration); 6] = [
     ("1 Gbit/s", Waits::Asleep, Duration::from_secs(2)),
 ];
 
+#[allow(clippy::too_many_lines, reason = "told in order, in one piece")]
 fn main() {
     if let Err(why) = possible() {
         println!("SKIPPED: {why}");

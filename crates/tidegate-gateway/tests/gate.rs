@@ -215,6 +215,7 @@ fn what_was_received_is_sent_or_lost_for_a_reason_or_held_under_every_queue() {
 
 /// What leaves may differ from what arrived in its mark, and in nothing else.
 #[test]
+#[allow(clippy::too_many_lines, reason = "told in order, in one piece")]
 fn marks_are_set_where_the_sender_speaks_ecn_and_the_checksum_stays_right() {
     for queue in ["red", "blue", "sfb", "codel"] {
         let mut seen = Seen::default();

@@ -87,6 +87,7 @@ fn page_faults() -> i64 {
 }
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "told in order, in one piece")]
 fn no_frame_and_no_sample_allocates_after_warm_up() {
     let mut dice = Rng::from_seed(1);
     // At first, on memory that nobody had before, with so much room that frames do not come round

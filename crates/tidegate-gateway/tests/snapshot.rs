@@ -149,6 +149,7 @@ fn counters(of: &Direction) -> BTreeMap<String, u64> {
 }
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "told in order, in one piece")]
 fn every_document_is_by_the_schema_and_accounts_for_all_and_counters_never_go_back() {
     let schema: Value =
         serde_json::from_str(include_str!("../schema/tidegate.snapshot-1.json")).unwrap();
@@ -335,6 +336,7 @@ fn an_offender_stays_one_however_often_its_key_changes() {
     offends("drr", "100 ms");
 }
 
+#[allow(clippy::too_many_lines, reason = "told in order, in one piece")]
 fn offends(queue: &str, rehash: &str) {
     let rules = Rules { after: 2, clear_after: 3, ..Rules::default() };
     let there = Way {

@@ -88,9 +88,8 @@ impl QueueSpec {
             })?;
         let known: Vec<_> = config.row().params.iter().map(|p| p.name).collect();
         for (param, value) in &self.params {
-            config.set(param, value).map_err(|error| match known.contains(&param.as_str()) {
-                true => error,
-                false => suggest(error, param, &known),
+            config.set(param, value).map_err(|error| {
+                if known.contains(&param.as_str()) { error } else { suggest(error, param, &known) }
             })?;
         }
         Ok(config)

@@ -88,6 +88,7 @@ fn figures_follow_from_the_flows() {
 }
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "told in order, in one piece")]
 fn every_managed_link_has_its_figures() {
     let result = document(
         r#"

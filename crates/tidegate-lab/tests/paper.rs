@@ -373,6 +373,7 @@ fn every_queue_on_another_papers_traffic() {
 }
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "told in order, in one piece")]
 fn mistakes_have_their_place() {
     let told = |description: &str, claims: &str| match Paper::read(&folder(description, claims)) {
         Ok(_) => "nothing".into(),

@@ -762,6 +762,7 @@ fn a_preset_that_goes_by_the_link_stays_a_preset_on_several() {
 }
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "told in order, in one piece")]
 fn bad_graphs_are_named() {
     let cases: &[(&str, &str, &str, &str)] = &[
         (
@@ -946,6 +947,7 @@ stop = "50 s"
 "#;
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "told in order, in one piece")]
 fn sources_that_cannot_be_are_named() {
     let text = [GOOD, GROUPS].concat();
     for (from, to, field, why) in [

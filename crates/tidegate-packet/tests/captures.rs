@@ -272,6 +272,7 @@ fn a_file_cut_at_any_byte_gives_what_is_whole_and_says_where_it_ends() {
 }
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "told in order, in one piece")]
 fn damage_is_named() {
     let record = |stamp, captured: u32, wire_len: u32| {
         let good = [pcap_header(Little, 0xa1b2_c3d4, 1), pcap_record(Little, (1, 1), 60, b"good")]

@@ -275,10 +275,8 @@ fn text(document: &Document, wording: Wording, tie: &str) -> String {
 
 fn part(group: &Group, wording: Wording) -> String {
     let (name, rate) = (&group.name, human::rate_mean(group.throughput_bps));
-    let [gets, takes, is, its] = match plural(name) {
-        true => ["get", "take", "are", "their"],
-        false => ["gets", "takes", "is", "its"],
-    };
+    let [gets, takes, is, its] =
+        if plural(name) { ["get", "take", "are", "their"] } else { ["gets", "takes", "is", "its"] };
     let Some(share) = share(group).map(|s| s.mean()) else {
         return format!("{name} {gets} {rate}");
     };

@@ -277,13 +277,14 @@ fn flows(page: &mut String, input: &ReportInput) {
     );
     for (i, run) in input.runs.iter().enumerate().filter(|(_, run)| !run.flows.is_empty()) {
         let shown = view::flows_shown(run.flows).len();
-        let what = match shown == run.flows.len() {
-            true => String::new(),
-            false => format!(
+        let what = if shown == run.flows.len() {
+            String::new()
+        } else {
+            format!(
                 "{} of {} {members}: the greatest, and of the rest every so-manieth",
                 human::count(shown as u64),
                 human::count(run.flows.len() as u64)
-            ),
+            )
         };
         card(page, &format!("flows-{i}"), run.result.title(), &what);
     }

@@ -238,9 +238,10 @@ impl Document {
     /// # Errors
     /// No JSON, or JSON that is no such document; the error has line and column.
     pub fn read_all(text: &str) -> Result<Vec<Document>, serde_json::Error> {
-        match text.trim_start().starts_with('[') {
-            true => serde_json::from_str(text),
-            false => serde_json::from_str(text).map(|document| vec![document]),
+        if text.trim_start().starts_with('[') {
+            serde_json::from_str(text)
+        } else {
+            serde_json::from_str(text).map(|document| vec![document])
         }
     }
 

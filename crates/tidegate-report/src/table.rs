@@ -103,8 +103,8 @@ pub fn flows(document: &Document, flows: &[Flow], most: usize, look: &Look) -> S
     // of each packet.
     let counted = order.iter().any(|f| f.packets.is_some() && f.goodput_bps.is_none());
     let mut table = new(look);
-    let head: &[&str] = match counted {
-        true => &[
+    let head: &[&str] = if counted {
+        &[
             "flow",
             "group",
             "offered",
@@ -115,8 +115,9 @@ pub fn flows(document: &Document, flows: &[Flow], most: usize, look: &Look) -> S
             "throughput",
             "delay p50",
             "p99",
-        ],
-        false => &["flow", "group", "throughput", "goodput", "loss", "marked", "delay p50", "p99"],
+        ]
+    } else {
+        &["flow", "group", "throughput", "goodput", "loss", "marked", "delay p50", "p99"]
     };
     header(&mut table, head);
     for flow in order.iter().take(most) {
@@ -176,9 +177,10 @@ fn details(document: &Document, look: &Look) -> String {
             return String::new();
         }
         let whole = made(&detail, first, Intervals::Shown);
-        let told = match widest(&whole) <= look.room() {
-            true => fit(whole, look, None),
-            false => fit(made(&detail, first, Intervals::Hidden), look, Some("the 95 % intervals")),
+        let told = if widest(&whole) <= look.room() {
+            fit(whole, look, None)
+        } else {
+            fit(made(&detail, first, Intervals::Hidden), look, Some("the 95 % intervals"))
         };
         told + "\n\n"
     };

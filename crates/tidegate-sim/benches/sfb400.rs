@@ -21,6 +21,7 @@ const HOSTS: usize = 5;
 
 /// The network with `queue` before the bottleneck, `flows` TCP flows and everything `scale` times
 /// as fast.
+#[allow(clippy::too_many_lines, reason = "told in order, in one piece")]
 fn network(queue: &str, flows: u64, scale: u64, seed: Seed) -> Network {
     let mut network = Network::new();
     let mut dice = seed.stream("network");
@@ -65,9 +66,10 @@ fn network(queue: &str, flows: u64, scale: u64, seed: Seed) -> Network {
         let (from, to) =
             (left[dice.below(HOSTS as u64) as usize], right[dice.below(HOSTS as u64) as usize]);
         let start = Time::from_nanos(dice.below(1_000_000_000));
-        let (group, source) = match i == flows {
-            true => (flood, Source::Cbr(cbr.clone())),
-            false => (tcp, Source::Tcp(Tcp::ns2(Flavor::NewReno))),
+        let (group, source) = if i == flows {
+            (flood, Source::Cbr(cbr.clone()))
+        } else {
+            (tcp, Source::Tcp(Tcp::ns2(Flavor::NewReno)))
         };
         network.flow(Flow {
             group,

@@ -8,6 +8,7 @@ use tidegate_sim::sources::{Begin, Flavor, Law, Web};
 use tidegate_sim::{Cbr, Flow, Network, OnOff, Plan, Simulation, Source, Tcp};
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "told in order, in one piece")]
 fn nothing_is_allocated_after_warm_up() {
     let mut network = Network::new();
     let [a, b] = ["a", "b"].map(|name| network.node(name));

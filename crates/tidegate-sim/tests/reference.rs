@@ -140,6 +140,7 @@ impl Draw {
         }
     }
 
+    #[allow(clippy::too_many_lines, reason = "told in order, in one piece")]
     fn source(&mut self) -> Source {
         if self.chance(0.4) {
             return self.open();

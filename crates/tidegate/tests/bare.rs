@@ -205,6 +205,7 @@ fn twin_agrees_over_a_million_operations() {
 
 /// Every constant another than the paper's, on a link of which the limit is often reached.
 #[test]
+#[allow(clippy::too_many_lines, reason = "told in order, in one piece")]
 fn twin_agrees_with_other_constants() {
     let settings = [
         ("most", "9 packets"),

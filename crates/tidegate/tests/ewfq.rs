@@ -377,6 +377,7 @@ fn twin_agrees_over_a_million_operations() {
 }
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "told in order, in one piece")]
 fn twin_agrees_in_every_mode() {
     let bits = drive(
         &[

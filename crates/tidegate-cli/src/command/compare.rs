@@ -26,9 +26,10 @@ pub struct Args {
 impl Args {
     pub fn execute(self) -> Result<(), Failure> {
         let scenario = self.experiment.scenario()?;
-        let scenario = match self.queues.is_empty() {
-            true => scenario,
-            false => scenario.with_compare(self.queues).map_err(Failure::input)?,
+        let scenario = if self.queues.is_empty() {
+            scenario
+        } else {
+            scenario.with_compare(self.queues).map_err(Failure::input)?
         };
         let queues = scenario.compare.clone();
         if queues.is_empty() {

@@ -171,19 +171,21 @@ impl Pairs {
             paper::publish(dir, &[file]).map_err(Failure::runtime)?;
             output::note(&format!("Wrote {}.", dir.join(name).display()));
         }
-        match self.how.json {
-            true => output::print(&format!(
+        if self.how.json {
+            output::print(&format!(
                 "{:#}\n",
                 Value::from(cells.iter().map(cell).collect::<Vec<_>>())
-            )),
-            false => output::print(&paired(&cells)),
+            ))
+        } else {
+            output::print(&paired(&cells))
         }
     }
 
     fn choices(&self, paper: &Paper, experiment: &str) -> Result<Vec<Choice>, Failure> {
-        let choices = match self.choices.is_empty() {
-            true => pairs::listed(paper, experiment, self.queue.as_deref()),
-            false => self.choices.clone(),
+        let choices = if self.choices.is_empty() {
+            pairs::listed(paper, experiment, self.queue.as_deref())
+        } else {
+            self.choices.clone()
         };
         match choices.len() {
             0 => {
@@ -284,13 +286,14 @@ fn folders_in(dir: &Path) -> Result<Vec<Folder<'static>>, Failure> {
         }
         folders.push(Folder { name: name(&path).into(), files });
     }
-    match folders.is_empty() {
-        true => Err(Failure::Input(format!(
+    if folders.is_empty() {
+        Err(Failure::Input(format!(
             "{}: no folder in it has a {}",
             dir.display(),
             paper::DESCRIPTION
-        ))),
-        false => Ok(folders),
+        )))
+    } else {
+        Ok(folders)
     }
 }
 
@@ -347,12 +350,13 @@ impl Run {
         if let Some(dir) = &self.how.out {
             self.publish(dir, &asked, &results, &rows)?;
         }
-        match self.how.json {
-            true => output::print(&format!(
+        if self.how.json {
+            output::print(&format!(
                 "{:#}\n",
                 Value::from(rows.iter().map(object).collect::<Vec<_>>())
-            )),
-            false => output::print(&(table(&rows) + &summary(&rows) + &reasons(&papers, &rows))),
+            ))
+        } else {
+            output::print(&(table(&rows) + &summary(&rows) + &reasons(&papers, &rows)))
         }
     }
 
@@ -468,9 +472,10 @@ fn summary(rows: &[Row<'_>]) -> String {
         .filter(|(_, n)| *n > 0)
         .map(|(kind, n)| format!("{n} {}", if n == 1 { kind } else { of_several(kind) }))
         .collect();
-    match parts.is_empty() {
-        true => "No claims.\n".into(),
-        false => format!("{}: {}.\n", claims(rows.len()), parts.join("; ")),
+    if parts.is_empty() {
+        "No claims.\n".into()
+    } else {
+        format!("{}: {}.\n", claims(rows.len()), parts.join("; "))
     }
 }
 

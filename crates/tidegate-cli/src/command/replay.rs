@@ -88,9 +88,10 @@ impl Args {
             experiment::write(dir, &files)?;
         }
         let documents: Vec<Document> = replayed.outcomes.into_iter().map(|o| o.document).collect();
-        match self.json {
-            true => experiment::json(&documents, Shape::One)?,
-            false => experiment::human(&documents, SHOWN)?,
+        if self.json {
+            experiment::json(&documents, Shape::One)?
+        } else {
+            experiment::human(&documents, SHOWN)?
         }
         match replayed.damage {
             Some(damage) => Err(Failure::Input(format!(
@@ -128,9 +129,10 @@ impl Args {
 /// Reads the usual length of a packet, which has the bounds that it has in a scenario.
 fn mean_packet(text: &str) -> Result<Bytes, String> {
     let bytes = text.parse::<Bytes>().map_err(|error| error.to_string())?;
-    match (40..=65_535).contains(&bytes.get()) {
-        true => Ok(bytes),
-        false => Err("must lie in 40 B to 65535 B".into()),
+    if (40..=65_535).contains(&bytes.get()) {
+        Ok(bytes)
+    } else {
+        Err("must lie in 40 B to 65535 B".into())
     }
 }
 

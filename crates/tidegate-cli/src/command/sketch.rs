@@ -120,9 +120,10 @@ fn trust(table: &Table, method: Method, flows: &[u64]) -> String {
 }
 
 fn range(&(least, most): &(u64, u64)) -> String {
-    match least == most {
-        true => flows_of(least),
-        false => format!("{} to {}", human::count(least), flows_of(most)),
+    if least == most {
+        flows_of(least)
+    } else {
+        format!("{} to {}", human::count(least), flows_of(most))
     }
 }
 

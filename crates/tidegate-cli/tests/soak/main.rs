@@ -71,6 +71,7 @@ impl Turns {
 }
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "told in order, in one piece")]
 fn it_goes_on_and_on_and_accounts_for_every_frame() {
     if let Err(why) = possible() {
         return skip(&why);

@@ -292,6 +292,7 @@ mod tests {
     /// Whatever the queue drops and in whose turn, of each flow and class the frames leave in the
     /// order in which they came, though the queue knows them by one key and then by another.
     #[test]
+    #[allow(clippy::too_many_lines, reason = "told in order, in one piece")]
     fn who_came_first_leaves_first() {
         const SLOTS: u32 = 60;
         for seed in 0..40 {

@@ -8,9 +8,8 @@ use super::Check;
 impl fmt::Display for Check {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}: {} over {}", self.scenario, counted(self.flows, "flow"), self.rate)?;
-        let range = |(low, high): (Span, Span)| match low == high {
-            true => milli(low),
-            false => format!("{} to {}", milli(low), milli(high)),
+        let range = |(low, high): (Span, Span)| {
+            if low == high { milli(low) } else { format!("{} to {}", milli(low), milli(high)) }
         };
         let packets = self.bdp.get() as f64 * self.limit_packets / self.limit_bytes().max(1.0);
         writeln!(f, "  base RTT        {}", range(self.base_rtt))?;

@@ -31,9 +31,10 @@ pub(crate) struct Load {
 /// seed.
 pub fn overloads(scenario: &Scenario) -> Vec<Overload> {
     // Without such sources there is nothing to lay out.
-    match scenario.groups.iter().any(|group| group.demand(scenario.run.duration).is_some()) {
-        true => Load::of(scenario, &Plan::new(scenario, Seed::new(scenario.run.seed))).overloads,
-        false => vec![],
+    if scenario.groups.iter().any(|group| group.demand(scenario.run.duration).is_some()) {
+        Load::of(scenario, &Plan::new(scenario, Seed::new(scenario.run.seed))).overloads
+    } else {
+        vec![]
     }
 }
 

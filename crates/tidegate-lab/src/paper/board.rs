@@ -116,12 +116,13 @@ impl std::str::FromStr for Column {
             None => (text, ""),
         };
         let (quantity, unit): (Quantity, Unit) = (quantity.parse()?, unit.parse()?);
-        match quantity.dimension() == unit.dimension() {
-            true => Ok(Column::Of(quantity, unit)),
-            false => Err(format!(
+        if quantity.dimension() == unit.dimension() {
+            Ok(Column::Of(quantity, unit))
+        } else {
+            Err(format!(
                 "`{quantity}` is measured in {}",
                 Unit::of(quantity.dimension()).join(" | ")
-            )),
+            ))
         }
     }
 }

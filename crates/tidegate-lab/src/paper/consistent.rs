@@ -123,11 +123,10 @@ fn claim_consistent(paper: &Paper, claim: &Claim) -> Result<(), Wrong> {
         run.map_or(vec![], |r| r.full.compare.iter().map(|q| q.label()).collect());
     let has = |label: &str| labels.iter().any(|known| known == label);
     if let Some(why) = &claim.unchecked {
-        return match why == NO_QUEUE && has(&claim.queue) {
-            true => {
-                Err(("unchecked", why.clone(), "a run fills this row, so it can be checked".into()))
-            }
-            false => Ok(()),
+        return if why == NO_QUEUE && has(&claim.queue) {
+            Err(("unchecked", why.clone(), "a run fills this row, so it can be checked".into()))
+        } else {
+            Ok(())
         };
     }
     if !has(&claim.queue) {

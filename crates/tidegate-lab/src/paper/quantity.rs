@@ -394,10 +394,8 @@ impl FromStr for Quantity {
         if let Some(told) = text.strip_prefix("elsewhere:") {
             return Ok(Quantity::elsewhere(told.trim()));
         }
-        let what = match text.ends_with(')') {
-            true => What::Closed(text.parse()?),
-            false => What::read(text)?,
-        };
+        let what =
+            if text.ends_with(')') { What::Closed(text.parse()?) } else { What::read(text)? };
         Ok(Quantity { text: text.into(), what })
     }
 }

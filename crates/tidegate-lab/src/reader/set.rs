@@ -22,9 +22,10 @@ impl FromStr for Set {
         };
         let (path, value) = text.split_once('=').ok_or_else(wrong)?;
         let (path, value) = (path.trim(), value.trim());
-        match path.is_empty() {
-            true => Err(wrong()),
-            false => Ok(Set { path: path.into(), value: value.into() }),
+        if path.is_empty() {
+            Err(wrong())
+        } else {
+            Ok(Set { path: path.into(), value: value.into() })
         }
     }
 }

@@ -79,9 +79,8 @@ impl Reader<'_> {
             links.extend(left.iter().enumerate().map(|(i, node)| spokes.link(i, node, first)));
             links.extend(right.iter().enumerate().map(|(i, node)| spokes.link(i, last, node)));
         }
-        let end = |nodes: Vec<String>, router: Option<&String>| match nodes.is_empty() {
-            true => router.cloned().into_iter().collect(),
-            false => nodes,
+        let end = |nodes: Vec<String>, router: Option<&String>| {
+            if nodes.is_empty() { router.cloned().into_iter().collect() } else { nodes }
         };
         let ends = [end(left, routers.first()), end(right, routers.last())];
         (Network::Graph(Graph { mean_packet: line.mean_packet, links }), ends)

@@ -63,10 +63,13 @@ impl Population {
                 let u = dice.between(0.0, total);
                 (self.cumulative.partition_point(|&sum| sum <= u) as u64).min(self.flows - 1)
             }
-            (Skew::Elephant, _) if self.flows > 1 => match dice.chance(Skew::SHARE) {
-                true => 0,
-                false => 1 + dice.below(self.flows - 1),
-            },
+            (Skew::Elephant, _) if self.flows > 1 => {
+                if dice.chance(Skew::SHARE) {
+                    0
+                } else {
+                    1 + dice.below(self.flows - 1)
+                }
+            }
             _ => dice.below(self.flows),
         }
     }

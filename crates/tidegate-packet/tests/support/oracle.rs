@@ -95,6 +95,7 @@ pub fn agree(bytes: &[u8]) -> Option<Seen> {
 }
 
 /// What etherparse sees; `ours` only says what stands where nothing can be known.
+#[allow(clippy::too_many_lines, reason = "told in order, in one piece")]
 fn see(bytes: &[u8], ours: &Seen) -> Option<Seen> {
     let Ok(sliced) = LaxSlicedPacket::from_ethernet(bytes) else {
         let none = Transport::NotIp { ethertype: 0 };

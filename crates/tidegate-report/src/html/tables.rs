@@ -213,8 +213,8 @@ fn flows(page: &mut String, run: &Run) {
         run.result.members()
     );
     open(page, "", &["flow", "group"]);
-    match counted {
-        true => heads_then_body(
+    if counted {
+        heads_then_body(
             page,
             &[
                 "offered",
@@ -226,31 +226,29 @@ fn flows(page: &mut String, run: &Run) {
                 "delay p50",
                 "p99",
             ],
-        ),
-        false => heads_then_body(
+        )
+    } else {
+        heads_then_body(
             page,
             &["throughput", "fair share", "goodput", "loss", "marked", "delay p50", "p99"],
-        ),
+        )
     }
     for flow in order.into_iter().take(FLOWS) {
         let _ = write!(page, "<tr><th scope=\"row\">{}</th>", escape(&flow.label));
         text(page, flow.group.as_deref().unwrap_or(human::NONE));
-        match counted {
-            true => {
-                let counts = flow.packets.unwrap_or_default();
-                for n in [counts.offered, counts.delivered, counts.dropped, counts.marked] {
-                    cell(page, &human::count(n));
-                }
-                cell(page, &human::ratio(flow.loss_ratio));
-                cell(page, &human::rate(flow.throughput_bps));
+        if counted {
+            let counts = flow.packets.unwrap_or_default();
+            for n in [counts.offered, counts.delivered, counts.dropped, counts.marked] {
+                cell(page, &human::count(n));
             }
-            false => {
-                cell(page, &human::rate(flow.throughput_bps));
-                cell(page, &human::rate(human::bare(flow.fair_share_bps)));
-                cell(page, &human::rate(flow.goodput_bps));
-                cell(page, &human::ratio(flow.loss_ratio));
-                cell(page, &human::ratio(flow.mark_ratio));
-            }
+            cell(page, &human::ratio(flow.loss_ratio));
+            cell(page, &human::rate(flow.throughput_bps));
+        } else {
+            cell(page, &human::rate(flow.throughput_bps));
+            cell(page, &human::rate(human::bare(flow.fair_share_bps)));
+            cell(page, &human::rate(flow.goodput_bps));
+            cell(page, &human::ratio(flow.loss_ratio));
+            cell(page, &human::ratio(flow.mark_ratio));
         }
         cell(page, &human::millis(flow.delay_ms.p50));
         cell(page, &human::millis(flow.delay_ms.p99));

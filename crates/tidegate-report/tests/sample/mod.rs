@@ -64,6 +64,7 @@ pub const SHAPES: [Shape; 4] = [
 const LINK: f64 = 45e6;
 
 /// A simulated result: `tcp` flows and one flood, three seeds.
+#[allow(clippy::too_many_lines, reason = "told in order, in one piece")]
 pub fn simulated(shape: Shape, tcp: u64) -> Document {
     let share = LINK / (tcp + 1) as f64;
     let mut flows = tcp_flows(shape, tcp);
@@ -226,6 +227,7 @@ pub fn wobble(i: u64) -> f64 {
 }
 
 /// A replayed capture: no seeds, no intervals, no goodput, flows with counts.
+#[allow(clippy::too_many_lines, reason = "told in order, in one piece")]
 pub fn replayed(queue: &str, flood_ratio: f64) -> Document {
     let flow = |index: u64, label: &str, group: &str, offered: u64, lost: f64| {
         let dropped = (offered as f64 * lost) as u64;

@@ -96,7 +96,7 @@ fn short(number: &str) -> String {
     }
     let digits = number.chars().enumerate();
     digits.fold(String::new(), |mut grouped, (i, digit)| {
-        if i > 0 && (number.len() - i) % 3 == 0 {
+        if i > 0 && (number.len() - i).is_multiple_of(3) {
             grouped.push(',');
         }
         grouped.push(digit);

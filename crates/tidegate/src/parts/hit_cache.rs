@@ -480,6 +480,7 @@ mod tests {
 
     /// Against a plain list that is searched and sorted.
     #[test]
+    #[allow(clippy::too_many_lines, reason = "told in order, in one piece")]
     fn behaves_as_a_list() {
         for (most, flows, replace) in [
             (1, 3, Replace::Oldest),

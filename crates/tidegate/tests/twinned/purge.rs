@@ -151,6 +151,7 @@ const KNOWN: [(&str, &str); 10] = [
 ];
 
 impl super::Twinned for Twinned {
+    #[allow(clippy::too_many_lines, reason = "told in order, in one piece")]
     fn beside(config: &AnyConfig, link: Link, dice: Rng) -> Option<Twinned> {
         let config = with_known(config, &KNOWN);
         let AnyQueue::Purge(queue) = config.build(link, dice).ok()? else { return None };

@@ -85,6 +85,7 @@ impl Twinned {
 }
 
 impl Qdisc for Twinned {
+    #[allow(clippy::too_many_lines, reason = "told in order, in one piece")]
     fn enqueue<S: Sink + ?Sized>(&mut self, now: Time, pkt: Packet, out: &mut S) {
         self.catch_up(now);
         let waiting = self.queue.backlog();
@@ -172,6 +173,7 @@ impl super::Twinned for Twinned {
     /// What has no length is dropped without a trace.
     const LEAST: u32 = 1;
 
+    #[allow(clippy::too_many_lines, reason = "told in order, in one piece")]
     fn beside(config: &AnyConfig, link: Link, dice: Rng) -> Option<Twinned> {
         // The twin knows as many flows as there are.
         let config = super::with_known(config, &[("flows", "8192")]);

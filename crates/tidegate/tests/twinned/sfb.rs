@@ -83,6 +83,7 @@ impl Twinned {
     }
 
     /// What the twin says of the packet, and what became of it.
+    #[allow(clippy::too_many_lines, reason = "told in order, in one piece")]
     fn judge(&mut self, now: f64, said: Said, pkt: &Packet, fate: &Fate, die: Option<f64>) {
         let mut paid = 0.0;
         let capable = self.ecn && pkt.ecn.is_capable();
@@ -213,6 +214,7 @@ impl Qdisc for Twinned {
 }
 
 impl super::Twinned for Twinned {
+    #[allow(clippy::too_many_lines, reason = "told in order, in one piece")]
     fn beside(config: &AnyConfig, link: Link, dice: Rng) -> Option<Twinned> {
         // In whole steps of 1e-9, in which p_m is kept; in the twin times are nanoseconds, which
         // floats hold exactly.

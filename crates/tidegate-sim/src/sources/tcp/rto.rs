@@ -283,9 +283,10 @@ mod tests {
                 rto.abandon();
             }
             assert_eq!(rto.timeout(), Span::from_millis(6400));
-            match partial {
-                true => rto.acked_in_part(&answer(2, 900, 30)),
-                false => rto.acked(&answer(2, 900, 30), false),
+            if partial {
+                rto.acked_in_part(&answer(2, 900, 30))
+            } else {
+                rto.acked(&answer(2, 900, 30), false)
             }
             assert_eq!(rto.timeout(), Span::from_millis(200));
         }

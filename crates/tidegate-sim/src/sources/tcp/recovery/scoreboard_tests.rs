@@ -44,6 +44,7 @@ impl Naive {
 
 /// A random course of losses, reordered reports and timeouts.
 #[test]
+#[allow(clippy::too_many_lines, reason = "told in order, in one piece")]
 fn the_counters_are_the_rfcs_procedures() {
     let (mut recoveries, mut timeouts, mut again) = (0, 0, 0);
     for course in 0..60u64 {
