@@ -77,8 +77,12 @@ docs: ## The book, with a search and its links checked: out/docs/index.html
 	tools/links.py --site out/docs
 	@printf '\nOpen this in a browser:\n  %s\n' "$(CURDIR)/out/docs/index.html"
 
-lint:
+lint: ## Layout, clippy, circles of imports, lengths of lines and files, links and words of documents
 	cargo fmt --all --check
+	tools/circles.py
+	tools/shape.py
+	tools/links.py
+	tools/words.py
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 
 bench: ## ns per packet of every queue, and the simulator's speed
