@@ -210,8 +210,8 @@ pub struct GroupOutcome {
     pub delays: Histogram,
     /// From sender to receiver, of packets delivered; empty with [`Delays::Off`].
     pub one_way: Delay,
-    /// From a sender and back to it: of every acknowledgement, the time since the packet that it
-    /// answers was sent. Empty with [`Delays::Off`] and for flows that are open loop.
+    /// Round-trip times: from sending a packet to its acknowledgement. Empty with [`Delays::Off`]
+    /// and for open-loop flows.
     pub round_trip: Delay,
     /// The gaps between drops of any of its packets at the same queue, in nanoseconds.
     pub drop_gaps: Spread,

@@ -1,4 +1,5 @@
-//! The description of a network: nodes, links and groups of flows. [`Simulation`](crate::Simulation) runs it.
+//! The description of a network: nodes, links and groups of flows.
+//! [`Simulation`](crate::Simulation) runs it.
 use std::collections::BTreeMap;
 
 use tidegate::{ConfigError, Rate, Size, Span, Time, catalog::AnyQueue};

@@ -1,21 +1,21 @@
-//! Laws of chance: how times (in nanoseconds) and sizes (in bytes) come about. All are drawn by
-//! inversion, one die each.
+//! Probability distributions of times (in nanoseconds) and sizes (in bytes). Values are drawn by
+//! inversion, from one random number each.
 use std::sync::Arc;
 
 use tidegate::Rng;
 
-/// How an amount comes about. Amounts are whole numbers of a base unit: nanoseconds or bytes.
+/// A probability distribution. Amounts are whole numbers of a base unit: nanoseconds or bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Law {
     /// Always the same.
     Constant(u64),
-    /// These, dealt out in turn; at least one.
+    /// These values in turn; at least one.
     InTurn(Arc<[u64]>),
     /// Uniform on [least, most); `least` if they are equal.
     Uniform {
         /// The least.
         least: u64,
-        /// What it stays below.
+        /// The bound, not included.
         most: u64,
     },
     /// Exponential.
@@ -37,7 +37,7 @@ pub enum Law {
         /// The standard deviation of its logarithm.
         sigma: f64,
     },
-    /// Log-logistic: P(X > x) = 1 / (1 + (x / median)^shape), Neidhardt's law of web traffic in
+    /// Log-logistic: P(X > x) = 1 / (1 + (x / median)^shape), Neidhardt's model of web traffic in
     /// ott1999.
     LogLogistic {
         /// Its median.
@@ -45,30 +45,29 @@ pub enum Law {
         /// The exponent of its tail; the mean is finite above 1.
         shape: f64,
     },
-    /// Normal. It can be negative, and so is of use only [`Within`](Law::Within) a range; by itself
-    /// it gives 0 then.
+    /// Normal. A negative value becomes 0; use it [`Within`](Law::Within) a range to avoid that.
     Normal {
         /// Its mean.
         mean: u64,
         /// Its standard deviation.
         deviation: u64,
     },
-    /// The one law with this probability, else the other.
+    /// A mixture: the first with this probability, else the second.
     Mix(f64, Box<[Law; 2]>),
-    /// The law, drawn again until it lies from the one to the other.
+    /// Truncated: drawn again until it lies between these bounds, which are included.
     Within(Box<Law>, u64, u64),
-    /// The one law with its scale (mean, least or median) drawn from the other, by [`Law::settle`]
-    /// once.
+    /// The first with its scale (mean, least or median) drawn from the second.
+    /// [`Law::settle`] draws the scale once.
     Scaled(Box<Law>, Box<Law>),
 }
 
 /// More than any amount that is drawn: 30 years in nanoseconds.
 const CEILING: f64 = 1e18;
-/// Points by which the mean within a range is worked out.
+/// The points of the numerical mean within a range.
 const POINTS: u32 = 4096;
 
 impl Law {
-    /// An amount. `turn` says whose turn it is.
+    /// Draws an amount. `turn` is the position for [`Law::InTurn`].
     pub fn draw(&self, dice: &mut Rng, turn: u64) -> u64 {
         match self {
             Law::Constant(amount) => *amount,
@@ -85,8 +84,7 @@ impl Law {
         }
     }
 
-    /// This law with every scale that is itself drawn drawn for good. What is settled draws without
-    /// allocating.
+    /// Draws every random scale once and for all. The result draws amounts without allocating.
     pub fn settle(&self, dice: &mut Rng, turn: u64) -> Law {
         match self {
             Law::Scaled(law, by) => law.at_scale(by.draw(dice, turn)),
@@ -98,8 +96,8 @@ impl Law {
         }
     }
 
-    /// This law, settled, from `least` to `most`; of a mixture the parts, with the shares that they
-    /// have there.
+    /// Truncates a settled distribution to `least..=most`. A mixture keeps its parts, weighted by
+    /// their mass in that range.
     fn within(self, least: u64, most: u64) -> Law {
         let Law::Mix(first, laws) = self else { return Law::Within(Box::new(self), least, most) };
         let [a, b] = *laws;
@@ -107,7 +105,7 @@ impl Law {
         Law::Mix(one / (one + other), Box::new([a.within(least, most), b.within(least, most)]))
     }
 
-    /// The same law with another scale: mean, least or median, whichever it has.
+    /// The same distribution with another scale: mean, least or median, whichever it has.
     fn at_scale(&self, scale: u64) -> Law {
         match self.clone() {
             Law::Exponential { .. } => Law::Exponential { mean: scale },
@@ -118,7 +116,7 @@ impl Law {
         }
     }
 
-    /// The least that it gives.
+    /// The least value.
     pub fn least(&self) -> u64 {
         match self {
             Law::Constant(amount) => *amount,
@@ -131,7 +129,7 @@ impl Law {
         }
     }
 
-    /// The most that it gives; `None` if there is no such bound.
+    /// The greatest value; `None` without a bound.
     pub fn most(&self) -> Option<u64> {
         match self {
             Law::Constant(amount) => Some(*amount),
@@ -146,8 +144,8 @@ impl Law {
         }
     }
 
-    /// Its mean; infinite where it is. Within a range it is worked out numerically, to a few per
-    /// cent for a heavy tail.
+    /// The mean, which may be infinite. Within a range it is numerical, to a few per cent for a
+    /// heavy tail.
     pub fn mean(&self) -> f64 {
         match self {
             Law::Constant(amount) => *amount as f64,
@@ -171,7 +169,7 @@ impl Law {
         }
     }
 
-    /// Of two that take turns, its share of the time: of its mean and the `other`'s.
+    /// The share of time of this period when it alternates with the `other`: by their means.
     pub fn share_beside(&self, other: &Law) -> f64 {
         let mean = self.mean();
         if mean.is_infinite() { 1.0 } else { mean / (mean + other.mean()) }
@@ -202,7 +200,7 @@ impl Law {
         }
     }
 
-    /// How often it lies from `least` to `most`.
+    /// The probability of `least..=most`.
     pub fn mass(&self, least: u64, most: u64) -> f64 {
         match self {
             Law::Mix(first, laws) => {
@@ -225,7 +223,7 @@ impl Law {
         if amount == u64::MAX { 1.0 } else { self.distribution(amount as f64) }
     }
 
-    /// P(X ≤ x), for laws of one piece.
+    /// P(X ≤ x), for a distribution that is not a mixture.
     fn distribution(&self, x: f64) -> f64 {
         match self {
             Law::Exponential { mean } => -libm::expm1(-x / *mean as f64),
@@ -249,7 +247,7 @@ impl Law {
         }
     }
 
-    /// The x with P(X ≤ x) = u, for laws of one piece.
+    /// The x with P(X ≤ x) = u, for a distribution that is not a mixture.
     fn quantile(&self, u: f64) -> f64 {
         match self {
             Law::Exponential { mean } => -(*mean as f64) * libm::log1p(-u),

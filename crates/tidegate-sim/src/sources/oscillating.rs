@@ -7,13 +7,13 @@ use tidegate::{Bytes, ConfigError, Ecn, Prob, Rate, Rng, Span, Time};
 
 use super::{check_packet, check_rate};
 
-/// From when to when, the end not included.
+/// The start and the end of a period, the end not included.
 pub type Period = (Time, Time);
 
-/// Whether `periods` are in order and none is empty.
+/// Checks that `periods` are in order and none is empty.
 ///
 /// # Errors
-/// Which is not, as `field`.
+/// Names the first that is not, as `field`.
 pub(crate) fn check_periods(
     field: &str,
     periods: &[Period],
@@ -69,10 +69,10 @@ impl Oscillating {
     }
 }
 
-/// Billionths of a bit: what a rate in bit/s adds up to in a nanosecond.
+/// A bit in billionths: a rate of 1 bit/s sends one billionth in a nanosecond.
 const BIT: u128 = 1_000_000_000;
 
-/// An oscillating source at work.
+/// The state of an oscillating source.
 #[derive(Clone, Debug)]
 pub(crate) struct OscillatingSender {
     pub len: u32,
@@ -82,7 +82,7 @@ pub(crate) struct OscillatingSender {
     /// The first period that has not ended.
     at: usize,
     jitter: f64,
-    /// What the last division left, in billionths of a bit.
+    /// The remainder of the last division, in billionths of a bit.
     remainder: u128,
     sent: u32,
 }

@@ -1,10 +1,10 @@
 //! Loss events and the intervals between them (RFC 5348 §5).
 
-/// How many closed intervals count.
+/// The number of closed intervals that count.
 const N: usize = 8;
 /// Their weights (RFC 5348 §5.4).
 const WEIGHTS: [f64; N] = [1.0, 1.0, 1.0, 1.0, 0.8, 0.6, 0.4, 0.2];
-/// The most that old intervals are discounted (§5.5).
+/// The least discount factor of old intervals (§5.5).
 const LEAST_DISCOUNT: f64 = 0.5;
 
 /// The loss intervals of a flow.
@@ -12,21 +12,20 @@ const LEAST_DISCOUNT: f64 = 0.5;
 pub(super) struct History {
     /// The closed intervals, the youngest first, in packets.
     closed: [f64; N],
-    /// What each of them is discounted by for good.
+    /// The permanent discount factor of each.
     discounts: [f64; N],
     /// How many there are.
     count: usize,
-    /// The first packet lost in the youngest event, and when that was.
+    /// The first packet lost in the youngest event, and the time of that loss.
     event: Option<(u32, f64)>,
 }
 
 impl History {
-    /// Packet `seq` was lost at `at`, in seconds, with round trips of `rtt`: whether that is a new
-    /// event. Of the first event the interval before it is `first`, for what was sent before
-    /// says nothing (§6.3.1).
+    /// Adds the loss of packet `seq` at `at`, in seconds. Returns whether it begins a new event. The
+    /// interval before the first event is `first`, not what was sent (§6.3.1).
     pub fn lost(&mut self, seq: u32, at: f64, rtt: f64, first: impl FnOnce() -> f64) -> bool {
         let interval = match self.event {
-            // Losses within a round trip of the event's first are of that event.
+            // Losses within a round trip of an event's first loss belong to that event.
             Some((_, begin)) if at <= begin + rtt => return false,
             Some((begin, _)) => seq.wrapping_sub(begin) as f64,
             None => first(),
@@ -42,7 +41,7 @@ impl History {
         true
     }
 
-    /// The loss event rate when `next` is the packet expected next; 0 before the first event.
+    /// The loss event rate, given the next packet expected; 0 before the first event.
     pub fn loss_event_rate(&self, next: u32) -> f64 {
         let Some((begin, _)) = self.event else { return 0.0 };
         let open = next.wrapping_sub(begin) as f64;
@@ -50,14 +49,14 @@ impl History {
         1.0 / mean.max(1.0)
     }
 
-    /// What an open interval much longer than the mean discounts the closed ones by.
+    /// The discount of the closed intervals by an open one much longer than the mean.
     fn discount(&self, open: f64) -> f64 {
         let (sum, weights) = self.sums(WEIGHTS);
         let mean = sum / weights;
         if open > 2.0 * mean { (2.0 * mean / open).max(LEAST_DISCOUNT) } else { 1.0 }
     }
 
-    /// The weighted mean, with the open interval or without, whichever is more.
+    /// The weighted mean, with or without the open interval, whichever is greater.
     fn mean(&self, open: f64, discount: f64) -> f64 {
         let (sum, weights) = self.sums(WEIGHTS);
         let shifted =
@@ -66,7 +65,7 @@ impl History {
         ((open * WEIGHTS[0] + rest) / (WEIGHTS[0] + others)).max(sum / weights)
     }
 
-    /// The closed intervals' sum and their weights', each with its discount.
+    /// The weighted and discounted sum of the closed intervals, and the sum of the weights.
     fn sums(&self, weights: [f64; N]) -> (f64, f64) {
         (0..self.count).fold((0.0, 0.0), |(sum, total), i| {
             let weight = weights[i] * self.discounts[i];

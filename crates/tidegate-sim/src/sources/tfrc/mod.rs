@@ -1,7 +1,8 @@
-//! TFRC (RFC 5348): packets at a rate by TCP's throughput equation for the loss event rate that the
-//! receiver reports. Parameters and the equation here, the two ends in `sender` and `receiver`,
-//! loss events and their intervals in `history`; what ns-2 does in place of the RFC in `ns2`. The
-//! sender always has something to send.
+//! TFRC (RFC 5348): TCP's throughput equation gives the sending rate for the loss event rate that
+//! the receiver reports. The sender always has data to send.
+//!
+//! This file has the parameters and the equation. `sender` and `receiver` are the two ends, and
+//! `history` keeps the loss intervals. `ns2` has what ns-2 does in place of the RFC.
 use tidegate::{Bytes, ConfigError, Ecn};
 
 mod history;
@@ -22,11 +23,11 @@ pub struct Tfrc {
     pub packet: Bytes,
     /// The length of a report on the wire.
     pub report: Bytes,
-    /// Whose rules hold where the RFC and ns-2 differ.
+    /// The rules to follow where the RFC and ns-2 differ.
     pub rules: TfrcRules,
     /// Whether the rate falls while the round trip grows (RFC 5348 §4.5).
     pub damping: Damping,
-    /// The ECN codepoint that its packets bear; a mark is a loss (§5.1).
+    /// The ECN codepoint of its packets; a mark counts as a loss (§5.1).
     pub ecn: Ecn,
 }
 
@@ -68,7 +69,7 @@ impl Tfrc {
     }
 }
 
-/// The times of a path, in seconds, as the equation takes them.
+/// The times of a path that the equation uses, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Times {
     /// The round trip, R; 0 for unknown.
@@ -103,7 +104,7 @@ impl TfrcRules {
     }
 }
 
-/// Where the falling function `at` is `x`, by halving the interval in ratio.
+/// Solves `at(p) = x` for a decreasing function `at`, by bisection on a logarithmic scale.
 fn halved_in_ratio(x: f64, at: impl Fn(f64) -> f64) -> f64 {
     let (mut low, mut high) = (1e-8, 1.0);
     for _ in 0..60 {

@@ -1,18 +1,17 @@
-//! ns-2.35's TFRC where it differs from the RFC: how the rate follows the reports, the timeout in
-//! the equation, and how the equation is inverted. Rates in bytes a second, times in seconds.
+//! ns-2.35's TFRC where it differs from the RFC: the control of the rate, the timeout in the
+//! equation, and the inversion of the equation. Rates are in bytes per second, times in seconds.
 use super::{Report, TfrcRules, Times};
 
 /// ns-2's control of the rate.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Ns2 {
-    /// How many reports have come and timers run out.
+    /// The number of reports received and timeouts.
     pub round: u32,
     /// A loss has been reported.
     lossy: bool,
-    /// When the rate was changed last.
+    /// The time of the last change of the rate.
     changed: f64,
-    /// In slow start the rate grows from packet to packet: what it has grown to, and by how much
-    /// at each.
+    /// In slow start the rate grows with each packet: its value so far, and the step.
     grown: f64,
     step: f64,
     /// The round trip in eighths of a tick, and its deviation in quarters of a tick.
@@ -20,7 +19,7 @@ pub(super) struct Ns2 {
     rttvar: i64,
 }
 
-/// What the control knows of its sender, whose rate it sets.
+/// The sender's state that the control reads, and the rate that it sets.
 pub(super) struct Sending {
     pub rules: TfrcRules,
     /// The length of a packet.
@@ -33,18 +32,17 @@ pub(super) struct Sending {
 
 /// The tick in which the timeout is measured.
 const TICK: f64 = 0.1;
-/// How near the rate must be when the equation is inverted, and how many steps that may take.
+/// The tolerance of the inversion of the equation, and its most steps.
 const NEAR: f64 = 0.05;
 const STEPS: u32 = 32;
 
 impl Ns2 {
     /// The rate to begin with.
     pub const FIRST: f64 = 300.0;
-    /// What a new sample of the round trip counts.
+    /// The weight of a new sample of the round trip.
     pub const NEWS: f64 = 0.05;
 
-    /// t_RTO after another `sample` of the round trip: as TCP's, in whole ticks and with no least
-    /// value.
+    /// t_RTO after another `sample` of the round trip: TCP's, in whole ticks, with no least value.
     pub fn timeout(&mut self, sample: f64) -> f64 {
         let ticks = ((sample / TICK + 0.5) as i64).max(1);
         if self.srtt == 0 {
@@ -57,8 +55,8 @@ impl Ns2 {
         (((self.rttvar << 3) + self.srtt) >> 3) as f64 * TICK
     }
 
-    /// `report`, the `first` or a later one, sets `sender`'s rate: whether a packet is to go at
-    /// once.
+    /// Sets `sender`'s rate by `report`, the `first` or a later one. Returns whether to send a
+    /// packet at once.
     pub fn reported(&mut self, sender: &mut Sending, at: f64, report: Report, first: bool) -> bool {
         self.round += 1;
         let most = if self.round > 1 { 2.0 * report.received } else { 0.0 };
@@ -82,7 +80,7 @@ impl Ns2 {
         false
     }
 
-    /// Before the first loss: twice the rate in a round trip, as far as twice what was received.
+    /// Before the first loss: doubles the rate per round trip, up to twice the rate received.
     fn slow_start(&mut self, sender: &mut Sending, at: f64, most: f64) {
         let packet = sender.size / sender.path.rtt;
         let before = sender.rate;
@@ -105,7 +103,7 @@ impl Ns2 {
         self.step = if rises { (after - before) / (after / packet) } else { 0.0 };
     }
 
-    /// The rate for the interval to the next packet, while it is growing towards `rate`.
+    /// The rate for the interval to the next packet, while it grows towards `rate`.
     pub fn slow_increase(&mut self, rate: f64) -> Option<f64> {
         if self.lossy || self.round <= 2 || self.grown + 1e-6 >= rate {
             return None;
@@ -115,7 +113,7 @@ impl Ns2 {
     }
 }
 
-/// Where the falling function `at` is `x` within 5 %, by halving the steps.
+/// Solves `at(p) = x` for a decreasing function `at` within 5 %, by halving the steps.
 pub(super) fn near(x: f64, at: impl Fn(f64) -> f64) -> f64 {
     let (mut p, mut step) = (0.5, 0.25);
     for _ in 0..STEPS {

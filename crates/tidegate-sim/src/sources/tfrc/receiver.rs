@@ -1,5 +1,5 @@
-//! The receiving end: finds losses, keeps their history, and reports (RFC 5348 §5, §6): once a
-//! round trip, by a timer, and at once with a new loss event.
+//! The receiver: detects losses, keeps their history, and reports (RFC 5348 §5, §6). A timer makes
+//! it report once a round trip; a new loss event makes it report at once.
 use std::collections::VecDeque;
 
 use tidegate::{Span, Time};
@@ -8,25 +8,25 @@ use super::history::History;
 use super::note::Note;
 use super::{Tfrc, TfrcRules, Times};
 
-/// How many later packets make a missing one lost (RFC 5348 §5.1); ns-2: one.
+/// The later packets after which a missing one is lost (RFC 5348 §5.1); one in ns-2.
 const LATER: u8 = 3;
-/// How many reports are kept until their sender reads them. One goes a round trip, as the packet
-/// bears it; while a queue grows without limit, more are on their way.
+/// The reports kept until the sender reads them. At one per round trip few are in flight. More are
+/// while a queue grows without limit.
 const KEPT: usize = 256;
 
-/// After how many round trips ns-2 reports in any case.
+/// The round trips after which ns-2 reports, whatever has come.
 const NS2_PATIENCE: f64 = 1.5;
 
-/// What the receiver tells the sender.
+/// A report from the receiver to the sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Report {
-    /// Bytes a second that arrived since the report before.
+    /// The bytes per second received since the last report.
     pub received: f64,
     /// The loss event rate.
     pub loss: f64,
 }
 
-/// A packet as it arrives.
+/// An arriving packet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrival {
     pub seq: u32,
@@ -36,59 +36,58 @@ pub(crate) struct Arrival {
     pub note: Note,
 }
 
-/// What is to be sent back, and when to look again.
+/// The report to send, and the time of the next timer event.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Feedback {
-    /// The number of a report to send now, and when a packet was sent that it answers at once: the
-    /// one that came last, as if it had been sent later by as long as it has been here (RFC
-    /// 5348 §6.2, t_delay).
+    /// The number of the report to send now, and the send time that it echoes. That is the last
+    /// packet's, later by the time since its arrival (RFC 5348 §6.2, t_delay).
     pub report: Option<(u32, Time)>,
-    /// The time of an event to be added, [`Time::MAX`] for none.
+    /// The time of an event to add, [`Time::MAX`] for none.
     pub next: Time,
 }
 
-/// Packets that are missing, until enough later ones have come.
+/// Missing packets, until enough later ones have come.
 #[derive(Clone, Copy, Debug)]
 struct Gap {
     first: u32,
     /// The packet after the gap.
     after: u32,
-    /// The time of the packet before it, and of that after it, in seconds.
+    /// The times of the packets before and after the gap, in seconds.
     between: (f64, f64),
-    /// How many later packets have come.
+    /// The number of later packets so far.
     later: u8,
 }
 
-/// The receiving end of one flow.
+/// The receiver of one flow.
 #[derive(Clone, Debug)]
 pub(crate) struct TfrcReceiver {
     rules: TfrcRules,
     size: f64,
-    /// The packet expected next.
+    /// The next packet expected.
     next: u32,
-    /// The time of the last one that losses go by: when it came (ns-2: when it was sent).
+    /// The time that dates losses: the last packet's arrival (its sending in ns-2), in seconds.
     last: f64,
-    /// What it told.
+    /// The note in the last packet.
     note: Note,
     gaps: [Option<Gap>; LATER as usize],
     history: History,
     /// The round of the youngest loss event; `None` before the first.
     event_round: Option<u32>,
-    /// When it reported last, in seconds; `None` before the first packet.
+    /// The time of the last report, in seconds; `None` before the first packet.
     reported: Option<f64>,
     /// Bytes since then.
     bytes: f64,
     /// Whether a packet has come since the last report.
     news: bool,
-    /// How long the last packet took to come.
+    /// The one-way delay of the last packet.
     took: Span,
-    /// When the feedback timer runs out; [`Time::MAX`] while there is nothing to report.
+    /// When the feedback timer expires; [`Time::MAX`] while there is nothing to report.
     due: Time,
     /// The earliest event that is pending for it. Others are void.
     armed: Time,
-    /// The rate of the report before.
+    /// The rate in the last report.
     rate: f64,
-    /// When the packets of about the last round trip came, the oldest first (ns-2).
+    /// The arrivals of about the last two round trips, the oldest first (ns-2).
     recent: VecDeque<f64>,
     reports: Box<[Report; KEPT]>,
     count: u32,
@@ -118,7 +117,7 @@ impl TfrcReceiver {
         }
     }
 
-    /// A packet arrives at `now`.
+    /// Takes a packet that arrives at `now`.
     pub fn receive(&mut self, now: Time, packet: Arrival) -> Feedback {
         let at = now.as_secs();
         self.note = packet.note;
@@ -139,8 +138,8 @@ impl TfrcReceiver {
         self.feedback(now, report)
     }
 
-    /// Whether a packet is to be reported although nothing is lost: the first (RFC 5348 §6.3), by
-    /// ns-2's rules the first of a round trip, and one for which the timer has run out.
+    /// Whether to report without a loss. The first packet is reported (RFC 5348 §6.3), and one that
+    /// comes after the timer has expired. By ns-2's rules so is the first of each round trip.
     fn is_due(&self, now: Time) -> bool {
         let Some(then) = self.reported else { return true };
         let rtt = self.note.path.rtt;
@@ -150,8 +149,8 @@ impl TfrcReceiver {
         }
     }
 
-    /// The timer begins to run again, a packet having come. It runs out every round trip, and while
-    /// nothing came nobody looked; what is measured is of the round trip that it is in now.
+    /// Restarts a stopped timer when a packet comes. The timer would have expired every round trip
+    /// in between. The rate is measured from the start of the current round trip.
     fn start_timer(&mut self, now: Time) {
         let (rtt, at) = (self.note.path.rtt, now.as_secs());
         let (TfrcRules::Rfc, Time::MAX, Some(then)) = (self.rules, self.due, self.reported) else {
@@ -168,7 +167,7 @@ impl TfrcReceiver {
         self.due = Time::ZERO + Span::from_secs(from + rtt);
     }
 
-    /// The time has come for which an event was asked.
+    /// Handles the timer event at `now`.
     pub fn ring(&mut self, now: Time) -> Feedback {
         if self.armed != now {
             return Feedback { report: None, next: Time::MAX };
@@ -186,7 +185,7 @@ impl TfrcReceiver {
         self.feedback(now, None)
     }
 
-    /// A report, if there is one, and the event for the timer, if none is pending in time.
+    /// Returns `report`, and the timer's next event unless one is pending early enough.
     fn feedback(&mut self, now: Time, report: Option<u32>) -> Feedback {
         let answered = Time::ZERO + now.since(Time::ZERO + self.took);
         let next = if self.due < self.armed { self.due } else { Time::MAX };
@@ -194,8 +193,7 @@ impl TfrcReceiver {
         Feedback { report: report.map(|number| (number, answered)), next }
     }
 
-    /// Which packets are missing, and which of those are now lost: whether a new loss event has
-    /// begun.
+    /// Finds missing packets, and those that are now lost. Returns whether a new loss event began.
     fn notice(&mut self, time: f64, at: f64, seq: u32) -> bool {
         let mut event = false;
         for i in 0..self.gaps.len() {
@@ -222,7 +220,7 @@ impl TfrcReceiver {
         event
     }
 
-    /// The packets of `gap` are lost, at times between those of its neighbours (§5.2).
+    /// Counts the packets of `gap` as lost, at times between those of its neighbours (§5.2).
     fn close(&mut self, gap: Gap, now: f64) -> bool {
         let (before, after) = gap.between;
         let steps = (gap.after - gap.first + 1) as f64;
@@ -235,8 +233,8 @@ impl TfrcReceiver {
     }
 
     fn lost(&mut self, seq: u32, mut time: f64, now: f64) -> bool {
-        // Before the first report comes back nothing is known of the round trip: a second, as the
-        // rate then is.
+        // The round trip is unknown before the first report returns. Take a second, since the rate
+        // is then one packet a second.
         let path = if self.note.path.rtt > 0.0 { self.note.path } else { Times::of(1.0) };
         if self.rules == TfrcRules::Ns2 {
             if self.event_round == Some(self.note.round) {
@@ -255,9 +253,8 @@ impl TfrcReceiver {
         event
     }
 
-    /// The rate for which the first interval stands, `seq` being the first packet lost: what was
-    /// received in the last round trip, and if that was nothing, or less, half a packet
-    /// (§6.3.1).
+    /// The rate that sets the first loss interval (§6.3.1): the rate received in the last round
+    /// trip, and at least half a packet. `seq` is the first packet lost.
     fn target(&self, seq: u32, now: f64, rtt: f64) -> f64 {
         let least = match self.rules {
             TfrcRules::Rfc => 0.5 * self.size / rtt,
@@ -277,7 +274,7 @@ impl TfrcReceiver {
         }
     }
 
-    /// Takes the arrival of a packet down.
+    /// Records the arrival of a packet.
     fn remember(&mut self, at: f64) {
         let since = at - 2.0 * self.note.path.rtt;
         while self.recent.front().is_some_and(|&then| then < since) {
@@ -292,13 +289,12 @@ impl TfrcReceiver {
         self.size * count.max(1) as f64 / rtt
     }
 
-    /// Reports at `now`, when it is `due` or before that.
+    /// Makes a report at `now`, which is `due` or early. Returns its number.
     fn report(&mut self, now: Time, due: bool) -> u32 {
         let at = now.as_secs();
         let rtt = self.note.path.rtt;
         let since = self.reported.map_or(0.0, |then| at - then);
-        // A report before its time, for a loss, is of the rate of the one before: too few packets
-        // have come since.
+        // An early report, for a loss, repeats the last rate: too few packets have come since.
         let whole = since > 0.0 && (due || since >= rtt);
         if self.rules == TfrcRules::Ns2 {
             self.rate = if rtt > 0.0 { self.measured(at, rtt) } else { self.size };

@@ -1,4 +1,4 @@
-//! The sending end: the rate, and when the next packet goes (RFC 5348 §4).
+//! The sender: the rate, and the time of the next packet (RFC 5348 §4).
 use tidegate::{Ecn, Span, Time};
 
 use super::note::Note;
@@ -10,14 +10,13 @@ use crate::sources::tcp::Output;
 const LONGEST: f64 = 64.0;
 /// The initial window is at least two packets and up to this, in bytes (§4.2).
 const WINDOW: f64 = 4380.0;
-/// What a new sample of the round trip counts (q = 0.9).
+/// The weight of a new sample of the round trip (q = 0.9).
 const NEWS: f64 = 0.1;
-/// How many of the notes that packets bore are kept for the receiver to read. It reads one as old
-/// as its packet, which may have waited in a long queue while reports came that had been asked for
-/// when it was short.
+/// The notes kept for the receiver to read. A packet's note is as old as the packet. The packet may
+/// have waited in a long queue while many reports arrived.
 const KEPT: usize = 256;
 
-/// The sending end of one flow. Rates in bytes a second, times in seconds but for those of events.
+/// The sender of one flow. Rates are in bytes per second, times in seconds except those of events.
 #[derive(Clone, Debug)]
 pub(crate) struct TfrcSender {
     rules: TfrcRules,
@@ -28,13 +27,13 @@ pub(crate) struct TfrcSender {
     rate: f64,
     /// R and t_RTO; 0 before the first report.
     path: Times,
-    /// Of the square root of R's samples the mean.
+    /// The mean of the square roots of R's samples.
     root: f64,
     /// The last sample.
     sample: f64,
     pub(super) loss: f64,
     control: Control,
-    /// What packets told the receiver, from which number on.
+    /// The notes in packets, each with the first packet that has it.
     notes: Box<[(u32, Note); KEPT]>,
     changes: usize,
     next: u32,
@@ -42,7 +41,7 @@ pub(crate) struct TfrcSender {
     sent_at: Time,
     /// When the next one is due; [`Time::MAX`] before the start.
     pub send_at: Time,
-    /// When the rate is halved for want of reports; [`Time::MAX`] before the start.
+    /// When missing reports halve the rate; [`Time::MAX`] before the start.
     pub timeout_at: Time,
 }
 
@@ -56,10 +55,10 @@ enum Control {
 /// The RFC's control (§4.3).
 #[derive(Clone, Copy, Debug)]
 struct Rfc {
-    /// When the rate was doubled last.
+    /// The time of the last doubling.
     doubled: f64,
-    /// X_recv_set: the receiver's rates of the last two round trips, and when they came, the
-    /// youngest first.
+    /// X_recv_set: the rates reported in the last two round trips, with their times, youngest
+    /// first.
     rates: [(f64, f64); 8],
     count: usize,
 }
@@ -71,7 +70,7 @@ impl Rfc {
         recent
     }
 
-    /// Takes `rate` in and forgets those older than `since`.
+    /// Adds `rate`, and removes those older than `since`.
     fn add(&mut self, at: f64, rate: f64, since: f64) {
         self.rates.rotate_right(1);
         self.rates[0] = (at, rate);
@@ -115,7 +114,7 @@ impl TfrcSender {
         }
     }
 
-    /// It starts, or its next packet may be due.
+    /// Starts, or sends the next packet if it is due.
     pub fn wake(&mut self, now: Time, out: &mut Vec<Output>) {
         if self.send_at == Time::MAX {
             self.send_at = now;
@@ -134,7 +133,7 @@ impl TfrcSender {
         self.send_at = now + self.interval();
     }
 
-    /// The packet that answers one sent at `born` brings `report`.
+    /// Takes `report`, which answers a packet sent at `born`.
     pub fn reported(&mut self, now: Time, report: Report, born: Time, out: &mut Vec<Output>) {
         let (at, first) = (now.as_secs(), self.path.rtt == 0.0);
         self.measure(now.since(born).as_secs());
@@ -170,13 +169,13 @@ impl TfrcSender {
         }
     }
 
-    /// What ns-2's control sees of this sender.
+    /// The state that ns-2's control reads.
     fn sending(&self) -> Sending {
         let (rules, size, path, rate) = (self.rules, self.size, self.path, self.rate);
         Sending { rules, size, path, initial_rate: self.initial_rate(), rate }
     }
 
-    /// No report has come for long: half the rate (§4.4).
+    /// Halves the rate: no report has come for too long (§4.4).
     pub fn timed_out(&mut self, now: Time, out: &mut Vec<Output>) {
         match &mut self.control {
             Control::Ns2(control) => {
@@ -189,7 +188,7 @@ impl TfrcSender {
             }
             Control::Rfc(control) => {
                 self.rate = (self.rate / 2.0).max(self.size / LONGEST);
-                // Until something else is heard, what was received allows no more than that.
+                // Until the next report, the received rate allows no more than this.
                 *control =
                     Rfc { doubled: control.doubled, ..Rfc::only(now.as_secs(), self.rate / 2.0) };
                 self.timeout_at = now + self.patience(4.0);
@@ -198,7 +197,7 @@ impl TfrcSender {
         }
     }
 
-    /// What packet `seq` told.
+    /// The note in packet `seq`.
     pub fn note_of(&self, seq: u32) -> Note {
         let oldest = self.changes.saturating_sub(KEPT);
         let kept = (oldest..self.changes).rev().map(|i| self.notes[i % KEPT]);
@@ -207,7 +206,7 @@ impl TfrcSender {
             .map_or_else(Note::default, |change| change.1)
     }
 
-    /// Packets from now on tell this.
+    /// Sets the note for packets from now on.
     fn tell(&mut self, round: u32, urgent: bool) {
         self.notes[self.changes % KEPT] = (self.next, Note { path: self.path, round, urgent });
         self.changes += 1;
@@ -246,13 +245,13 @@ impl TfrcSender {
         window / self.path.rtt
     }
 
-    /// How long a report is waited for: so many round trips, or two packets.
+    /// How long to wait for a report: `round_trips` or two packets, whichever is longer.
     fn patience(&self, round_trips: f64) -> Span {
         let two_packets = 2.0 * self.size / self.rate;
         Span::from_secs((round_trips * self.path.rtt).max(two_packets))
     }
 
-    /// From one packet to the next, by the rate as it is now.
+    /// The interval between packets at the current rate.
     fn interval(&mut self) -> Span {
         let slow = match &mut self.control {
             Control::Ns2(control) => control.slow_increase(self.rate),
@@ -266,7 +265,7 @@ impl TfrcSender {
         Span::from_secs(self.size / rate.max(self.size / LONGEST))
     }
 
-    /// The next packet goes by the rate as it is now.
+    /// Reschedules the next packet by the current rate.
     fn replan(&mut self, now: Time) {
         self.send_at = (self.sent_at + self.interval()).max(now + Span::from_nanos(1));
     }
