@@ -2,8 +2,9 @@
 """Checks the shape of our Rust sources: lines of at most 100 columns, files of at most 400 lines.
 
 Tests may be longer: a file counts up to its module of tests, and files of tests count not at all.
-Clippy counts the lines of functions (`too-many-lines-threshold`), and rustfmt breaks what it can;
-it leaves strings, comments and macros as they are.
+Clippy counts the lines of functions (`too-many-lines-threshold`), and rustfmt breaks what it can.
+A table's row in a comment, and a line that is little but a message, may be longer: a message
+in one piece can be searched for.
 """
 
 import pathlib
@@ -13,6 +14,9 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 COLUMNS, LINES = 100, 400
+# Longer lines in macros, attributes, doctests and long strings, which rustfmt leaves alone. A new
+# one is an error: lower this number with every line that you break.
+LEFT = 200
 # Files that are read in one piece though they are longer, each with its reason: at most three.
 LONGER = {}
 
@@ -21,15 +25,16 @@ def main():
     assert len(LONGER) <= 3, "three files may be longer, no more"
     git = ["git", "ls-files", "*.rs"]
     listed = subprocess.run(git, cwd=ROOT, capture_output=True, text=True, check=True)
-    told = []
+    told, wide = [], []
     for name in listed.stdout.splitlines():
         if not (ROOT / name).exists():
             continue
         lines = (ROOT / name).read_text().split("\n")
         for number, line in enumerate(lines, 1):
             table = re.match(r"\s*//[/!] \|", line)
-            if len(line) > COLUMNS and not table and "http" not in line:
-                told.append(f"{name}:{number}: {len(line)} columns, at most {COLUMNS}")
+            short = re.sub(r'"(\\.|[^"\\])*"', '""', line)
+            if len(line) > COLUMNS and len(short) > COLUMNS // 2 and not table:
+                wide.append(f"{name}:{number}: {len(line)} columns, at most {COLUMNS}")
         tests = re.search(r"/tests/|/tests\.rs|_tests\.rs|/benches/|/examples/|^fuzz/", name)
         if not tests:
             rows = len(lines) - 1
@@ -40,6 +45,8 @@ def main():
     told += [
         f"tools/shape.py: {n} is not longer, or gone" for n in LONGER if not (ROOT / n).exists()
     ]
+    if len(wide) > LEFT:
+        told += wide + [f"{len(wide)} lines are too long, at most {LEFT} may be"]
     print("\n".join(told), end="\n" if told else "")
     sys.exit(bool(told))
 

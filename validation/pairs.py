@@ -91,9 +91,10 @@ def page(grids, seeds):
     refused = sum(bool(row["refused"]) for _, rows in grids.values() for row in rows)
     lines += [
         "",
-        "*differ*: claims that differ in papers/results.csv. *met*: claims that hold or are fitted, of those",
-        "with a figure. *gained*, *lost*: against the experiment as run. *off*: the factor by which ours is",
-        "off the printed numbers, root mean square.",
+        "- *differ*: claims that differ in papers/results.csv.",
+        "- *met*: claims that hold or are fitted, of those with a figure.",
+        "- *gained*, *lost*: against the experiment as run.",
+        "- *off*: the factor that ours is off the printed numbers, root mean square.",
         "",
         f"A queue refuses {refused} of the cells, since the two choices contradict each other. A choice that",
         "gains claims is no proof that the authors made it. Where a reading is adopted or judged, the",
