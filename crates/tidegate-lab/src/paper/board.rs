@@ -1,62 +1,18 @@
 //! Tables that set queues side by side in each setting of an experiment, and one quantity of all of
 //! them as a map.
-use std::fmt;
-
 use tidegate_report::{Figure, papers as page};
 
 use crate::reader::Table;
 use crate::spec::QueueSpec;
 
 use super::book::{Paper, Run};
-use super::look;
-use super::quantity::Quantity;
-use super::read::Description;
-use super::run::Results;
-use super::unit::Unit;
+use super::description::Description;
+use super::drawn::{Board, Column};
+use super::results::Results;
+use super::table::number;
 
 /// The name of the file that says what a packet costs in each queue.
 const COSTS: &str = "cost.csv";
-
-/// A table of queues for each setting of an experiment.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Board {
-    /// The experiment.
-    pub experiment: String,
-    /// Its name.
-    pub id: String,
-    /// What is compared.
-    pub title: String,
-    /// What its columns are.
-    pub columns: Vec<Column>,
-    /// The column that is drawn as a map, queues against settings, if one is.
-    pub map: Option<Column>,
-    /// Nanoseconds for each packet, by queue, as measured.
-    pub costs: Vec<(String, f64)>,
-}
-
-/// What a column shows.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Column {
-    /// A quantity of the results.
-    Of(Quantity, Unit),
-    /// What the queue keeps at most besides the packets, in kB.
-    State,
-    /// What a packet costs in time, in ns, as measured elsewhere.
-    Cost,
-}
-
-impl fmt::Display for Column {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Column::Of(quantity, unit) => match unit.to_string().as_str() {
-                "" => write!(f, "{quantity}"),
-                unit => write!(f, "{quantity}, {unit}"),
-            },
-            Column::State => f.write_str("state, kB"),
-            Column::Cost => f.write_str("a packet, ns"),
-        }
-    }
-}
 
 impl Description<'_, '_, '_> {
     pub(super) fn board(&mut self, table: &Table<'_>, paper: &Paper) -> Option<Board> {
@@ -102,40 +58,7 @@ impl Description<'_, '_, '_> {
     }
 }
 
-impl std::str::FromStr for Column {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Column, String> {
-        match text {
-            "state" => return Ok(Column::State),
-            "cost" => return Ok(Column::Cost),
-            _ => {}
-        }
-        let (quantity, unit) = match text.strip_suffix(']').and_then(|text| text.split_once(" [")) {
-            Some((quantity, unit)) => (quantity, unit),
-            None => (text, ""),
-        };
-        let (quantity, unit): (Quantity, Unit) = (quantity.parse()?, unit.parse()?);
-        if quantity.dimension() == unit.dimension() {
-            Ok(Column::Of(quantity, unit))
-        } else {
-            Err(format!(
-                "`{quantity}` is measured in {}",
-                Unit::of(quantity.dimension()).join(" | ")
-            ))
-        }
-    }
-}
-
 impl Column {
-    /// What it needs of a run.
-    pub(super) fn quantity(&self) -> Option<&Quantity> {
-        match self {
-            Column::Of(quantity, _) => Some(quantity),
-            _ => None,
-        }
-    }
-
     fn figure(
         &self,
         board: &Board,
@@ -145,7 +68,7 @@ impl Column {
     ) -> Option<Figure> {
         match self {
             Column::Of(quantity, unit) => {
-                look::figure(results, (&run.under, &run.setting, &queue.label()), quantity, *unit)
+                results.figure((&run.under, &run.setting, &queue.label()), quantity, *unit)
             }
             Column::State => {
                 let link = run.full.bottleneck();
@@ -248,8 +171,8 @@ pub(super) fn points(paper: &Paper, experiments: &[String], results: &Results) -
                     column.figure(board, run, queue, results)
                 };
                 let Some(figure) = figure else { continue };
-                let half = figure.ci95().map_or(String::new(), super::figure::number);
-                let mean = super::figure::number(figure.mean());
+                let half = figure.ci95().map_or(String::new(), number);
+                let mean = number(figure.mean());
                 let (folder, id) = (paper.folder.clone(), board.id.clone());
                 rows.push(vec![
                     folder,

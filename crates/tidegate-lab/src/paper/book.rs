@@ -1,10 +1,8 @@
 //! A paper as values: what was run in it, what we run, what is drawn, and what was fitted.
 use crate::scenario::Scenario;
 
-use super::board::Board;
 use super::claim::Claim;
-use super::quantity::Quantity;
-use super::unit::Unit;
+use super::drawn::{Board, Figure};
 
 /// A paper with its experiments and claims, everything in it checked against everything else.
 #[derive(Clone, Debug, PartialEq)]
@@ -87,62 +85,6 @@ pub struct Fitted {
     pub name: String,
     /// What it is, and how it was chosen.
     pub parameter: String,
-}
-
-/// Something to draw.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Figure {
-    /// The experiment.
-    pub experiment: String,
-    /// Its name: of its file, too.
-    pub id: String,
-    /// What it shows.
-    pub title: String,
-    /// What is drawn against what.
-    pub kind: Kind,
-    /// What the horizontal axis is called.
-    pub x: String,
-    /// The reading whose runs are drawn.
-    pub reading: String,
-    /// The unit of the vertical axis.
-    pub unit: Unit,
-    /// The quantity drawn; for [`Kind::Time`] its gauge, for [`Kind::Flows`] the rate.
-    pub quantity: Quantity,
-    /// The quantity as written: `{x}` in it is the place on the axis.
-    pub text: String,
-}
-
-/// What is drawn against what.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Kind {
-    /// A quantity over the runs' `x`, a line for each queue.
-    Sweep,
-    /// A quantity over time in one setting, a line for each queue, of the first seed.
-    Time {
-        /// The setting.
-        setting: String,
-    },
-    /// The throughput of each flow in one setting, a line for each queue, means over the seeds.
-    Flows {
-        /// The setting.
-        setting: String,
-    },
-    /// What is known without simulating: a closed form, or points measured elsewhere.
-    Known {
-        /// The lines.
-        lines: Vec<Known>,
-        /// What measures them again; none of a closed form.
-        command: Option<String>,
-    },
-}
-
-/// A line of a figure that is known without simulating.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Known {
-    /// What it is of.
-    pub name: String,
-    /// Its points.
-    pub points: Vec<(f64, f64)>,
 }
 
 /// Why some claims differ, with the evidence.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use siphasher::sip128::{Hasher128, SipHasher13};
 use tidegate_report::{Document, Series};
 
-use super::shelf::wrong;
+use super::unwritten::wrong;
 use crate::scenario::Scenario;
 use crate::spec::QueueSpec;
 use crate::study::store::StoreError;

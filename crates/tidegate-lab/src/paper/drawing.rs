@@ -2,9 +2,10 @@
 //! measured elsewhere.
 use crate::reader::Table;
 
-use super::book::{Figure, Kind, Known, Paper};
+use super::book::Paper;
+use super::description::{Description, filled};
+use super::drawn::{Figure, Kind, Known};
 use super::quantity::Quantity;
-use super::read::{Description, filled};
 use super::unit::Unit;
 
 /// The most points of a closed form.

@@ -3,7 +3,7 @@ use crate::problem::{Place, Problem};
 use crate::reader::{Document, Reader, Table};
 
 use super::book::{Explanation, Paper, Reading, Readings, Run};
-use super::read::{Description, filled};
+use super::description::{Description, filled};
 use super::{EXPLAINED, Folder};
 
 /// The most replications of a reading.

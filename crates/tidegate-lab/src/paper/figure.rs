@@ -3,9 +3,11 @@ use tidegate_report::papers::{Chart, ChartLine, Point};
 
 use crate::study::stats::figure_of_some;
 
-use super::book::{Figure, Kind, Known, Paper, Run};
-use super::run::{Length, Results};
-use super::{board, look};
+use super::board;
+use super::book::{Paper, Run};
+use super::drawn::{Figure, Kind, Known};
+use super::results::{Length, Results};
+use super::table::{self, number};
 
 /// The figures of `experiments` of `paper`, each with the name of its experiment; those of which
 /// nothing was run are left out.
@@ -72,7 +74,7 @@ fn sweep(paper: &Paper, figure: &Figure, results: &Results) -> Vec<ChartLine> {
         let point = |run: &&Run| {
             let place = (run.experiment.as_str(), run.setting.as_str(), label.as_str());
             let x = run.x?;
-            let ours = look::figure(results, place, &figure.quantity_at(x), figure.unit)?;
+            let ours = results.figure(place, &figure.quantity_at(x), figure.unit)?;
             Some(Point { x, y: ours.mean(), ci95: ours.ci95() })
         };
         let ours: Vec<Point> = runs.iter().filter_map(point).collect();
@@ -155,12 +157,7 @@ pub fn points(papers: &[Paper], experiments: &[String], results: &Results) -> St
         }
         rows.extend(board::points(paper, experiments, results));
     }
-    look::table(&COLUMNS, rows.into_iter())
-}
-
-/// Six digits behind the point, and no more of them than there are.
-pub(super) fn number(value: f64) -> String {
-    format!("{}", (value * 1e6).round() / 1e6)
+    table::written(&COLUMNS, rows.into_iter())
 }
 
 fn fields(folder: &str, chart: &Chart, queue: &str, point: &Point) -> Vec<String> {

@@ -11,7 +11,9 @@ mod cell;
 mod claim;
 mod closed;
 mod consistent;
+mod description;
 mod drawing;
+mod drawn;
 mod explained;
 mod figure;
 mod look;
@@ -19,24 +21,28 @@ pub mod pairs;
 mod quantity;
 mod read;
 mod readings;
+mod results;
+mod row;
 mod run;
 mod shelf;
+mod table;
 mod unit;
+mod unwritten;
 mod verdict;
 
 use std::borrow::Cow;
 
-pub use board::{Board, Column};
-pub use book::{
-    Experiment, Explanation, Figure, Fitted, Kind, Known, Paper, Reading, Readings, Run,
-};
+pub use book::{Experiment, Explanation, Fitted, Paper, Reading, Readings, Run};
 pub use cell::{VERSION, sources};
 pub use claim::{Claim, Fit};
+pub use drawn::{Board, Column, Figure, Kind, Known};
 pub use figure::{charts, points};
-pub use look::{Row, csv, page, rows};
+pub use look::page;
 pub use quantity::Quantity;
 pub use readings::csv as readings;
-pub use run::{Asked, Length, PaperError, Results, run};
+pub use results::{Length, Results};
+pub use row::{Row, csv, rows};
+pub use run::{Asked, PaperError, run};
 pub use shelf::{prepare, publish};
 pub use verdict::{Other, Printed, Verdict, Within};
 

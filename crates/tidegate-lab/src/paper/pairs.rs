@@ -14,8 +14,9 @@ use crate::scenario::Scenario;
 
 use super::Folder;
 use super::book::{Paper, Run};
-use super::look::{self, Row};
-use super::run::Results;
+use super::results::Results;
+use super::row::{self, Row};
+use super::table;
 use super::verdict::Verdict;
 
 /// The most choices of a grid: 2016 pairs.
@@ -211,7 +212,7 @@ impl Cell {
 
 /// Cells as a table of comma-separated values.
 pub fn csv(cells: &[Cell]) -> String {
-    look::table(&COLUMNS, cells.iter().map(|cell| cell.fields().to_vec()))
+    table::written(&COLUMNS, cells.iter().map(|cell| cell.fields().to_vec()))
 }
 
 impl Grid {
@@ -264,7 +265,7 @@ impl Grid {
         let rows = |under: &str| {
             claims
                 .iter()
-                .map(|claim| look::row(&self.paper, claim, under, results))
+                .map(|claim| row::row(&self.paper, claim, under, results))
                 .collect::<Vec<Row<'_>>>()
         };
         let holds = |row: &Row<'_>| matches!(row.verdict, Verdict::Holds | Verdict::Fitted);

@@ -3,8 +3,9 @@ use tidegate_report::papers as page;
 
 use super::book::{Paper, Reading, Readings};
 use super::claim::Claim;
-use super::look::{self, Row};
-use super::run::Results;
+use super::results::Results;
+use super::row::{self, Row};
+use super::table;
 use super::verdict::Verdict;
 
 /// What the experiment's own reading is called.
@@ -12,7 +13,7 @@ const OWN: &str = "as run";
 
 /// The claims that `table` shows under one reading, which results know as `under`.
 fn judged<'p>(paper: &'p Paper, table: &Readings, under: &str, results: &Results) -> Vec<Row<'p>> {
-    table.claims(paper).map(|claim| look::row(paper, claim, under, results)).collect()
+    table.claims(paper).map(|claim| row::row(paper, claim, under, results)).collect()
 }
 
 /// Name and rows of each reading of `table`, the experiment's own first.
@@ -120,5 +121,5 @@ pub fn csv(papers: &[Paper], experiments: &[String], results: &Results) -> Strin
             }
         }
     }
-    look::table(&COLUMNS, lines.into_iter())
+    table::written(&COLUMNS, lines.into_iter())
 }

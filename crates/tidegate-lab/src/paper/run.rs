@@ -10,19 +10,11 @@ use crate::scenario::Scenario;
 use crate::study::store::StoreError;
 use crate::study::{Configs, Job, News, PIECES, RunError, Watch, document, replicate};
 
-use super::board::Column;
-use super::book::{Kind, Paper, Run};
+use super::book::{Paper, Run};
 use super::cell::{Cell, Keeps, Replication};
+use super::drawn::{Column, Kind};
 use super::quantity::Quantity;
-
-/// How long replications are, and how many.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Length {
-    /// The paper's.
-    Full,
-    /// Few and short.
-    Quick,
-}
+use super::results::{Length, Results};
 
 /// Replications of a quick run.
 const QUICK_SEEDS: u32 = 3;
@@ -60,32 +52,6 @@ impl Asked<'_> {
         };
         scenario.run.seeds = self.seeds.unwrap_or(usual);
         scenario
-    }
-}
-
-/// What came of it.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Results {
-    /// By name of the cell.
-    cells: BTreeMap<String, Vec<Replication>>,
-    /// Experiment or reading, setting, and queue's label to the name of the cell.
-    names: BTreeMap<(String, String, String), String>,
-}
-
-impl Results {
-    /// The replications of a queue in a setting of an experiment, or of another reading; none if
-    /// that was not run.
-    pub fn of(&self, under: &str, setting: &str, queue: &str) -> Option<&[Replication]> {
-        let name = self.names.get(&(under.into(), setting.into(), queue.into()))?;
-        Some(self.cells.get(name)?.as_slice())
-    }
-
-    /// Whether anything of a setting was run.
-    pub fn has(&self, run: &Run) -> bool {
-        run.full
-            .compare
-            .iter()
-            .any(|queue| self.of(&run.under, &run.setting, &queue.label()).is_some())
     }
 }
 

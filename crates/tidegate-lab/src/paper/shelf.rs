@@ -1,6 +1,6 @@
 //! The output directory: cells that stay, and tables and pages that each run makes anew.
 use std::fs;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::Path;
 
 use serde_json::json;
@@ -8,6 +8,7 @@ use serde_json::json;
 use crate::study::store::{self, File, StoreError};
 
 use super::cell::VERSION;
+use super::unwritten::wrong;
 
 /// What earlier runs may have left, cells apart.
 const MADE: [&str; 5] = ["results.csv", "figures.csv", "readings.csv", "made.json", "figures"];
@@ -66,21 +67,6 @@ fn readable(file: &fs::File) -> std::io::Result<()> {
 #[cfg(not(unix))]
 fn readable(_: &fs::File) -> std::io::Result<()> {
     Ok(())
-}
-
-/// What could not be written to a folder of papers. Its files are whole one by one; those written
-/// before stay.
-pub(super) fn wrong(path: &Path, error: &io::Error) -> StoreError {
-    match error.kind() {
-        io::ErrorKind::StorageFull => StoreError {
-            path: path.into(),
-            why:
-                "cannot be written: the disk is full. What was written before stays, and the same \
-                 command goes on from there"
-                    .into(),
-        },
-        _ => store::wrong(path, error),
-    }
 }
 
 #[cfg(test)]

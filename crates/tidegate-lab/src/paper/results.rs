@@ -1,0 +1,57 @@
+//! What came of the runs.
+use std::collections::BTreeMap;
+
+use tidegate_report::Figure;
+
+use crate::study::stats::figure_of_some;
+
+use super::book::Run;
+use super::cell::Replication;
+use super::quantity::Quantity;
+use super::unit::Unit;
+
+/// How long replications are, and how many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Length {
+    /// The paper's.
+    Full,
+    /// Few and short.
+    Quick,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Results {
+    /// By name of the cell.
+    pub(super) cells: BTreeMap<String, Vec<Replication>>,
+    /// Experiment or reading, setting, and queue's label to the name of the cell.
+    pub(super) names: BTreeMap<(String, String, String), String>,
+}
+
+impl Results {
+    /// The replications of a queue in a setting of an experiment, or of another reading; none if
+    /// that was not run.
+    pub fn of(&self, under: &str, setting: &str, queue: &str) -> Option<&[Replication]> {
+        let name = self.names.get(&(under.into(), setting.into(), queue.into()))?;
+        Some(self.cells.get(name)?.as_slice())
+    }
+
+    /// Whether anything of a setting was run.
+    pub fn has(&self, run: &Run) -> bool {
+        run.full
+            .compare
+            .iter()
+            .any(|queue| self.of(&run.under, &run.setting, &queue.label()).is_some())
+    }
+
+    /// A quantity's figure over the seeds, in `unit`.
+    pub(super) fn figure(
+        &self,
+        (under, setting, queue): (&str, &str, &str),
+        quantity: &Quantity,
+        unit: Unit,
+    ) -> Option<Figure> {
+        let replications = self.of(under, setting, queue)?;
+        figure_of_some(replications.iter().map(|replication| quantity.value(replication, unit)))
+    }
+}
