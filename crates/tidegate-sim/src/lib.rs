@@ -2,8 +2,8 @@
 //! clocks or threads.
 //!
 //! Describe a [`Network`] (nodes, links, flows), say for how long ([`Plan`]), and [`simulate`] it.
-//! The same seed gives the same [`Outcome`], bit for bit; every flow draws from a stream of its
-//! own, so that adding one shifts nobody's dice.
+//! The same seed gives the same [`Outcome`], bit for bit. Every flow has its own random stream, so
+//! adding a flow changes no other flow's draws.
 //!
 //! ```
 //! use tidegate::{Link, Rate, Seed, Span, Time, catalog};
@@ -30,10 +30,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A queue is anything that is a [`Qdisc`](tidegate::Qdisc); the default is any of the catalog. To
-//! show progress or to give up, run a [`Simulation`] in steps. How it works, and why so few events
-//! are enough, is in the module `engine`; what is counted, and over which time, in the types of an
-//! [`Outcome`].
+//! A queue is any [`Qdisc`](tidegate::Qdisc); the default is any of the catalog. To show progress
+//! or to stop early, run a [`Simulation`] in steps. The module `engine` explains how it works and
+//! why few events suffice. The types of an [`Outcome`] say what is counted, and over which time.
 #![forbid(unsafe_code)]
 
 mod endpoint;

@@ -1,7 +1,6 @@
-//! The same network packet by packet: every link has a queue (unlimited where none was given),
-//! every arrival and every end of a transmission is an event in one heap. Slow and plain; it is
-//! what [`engine`](crate::engine) is tested against. The ends of flows and the meters are shared,
-//! all that is between them is not.
+//! The reference simulator: slow, plain, packet by packet. [`engine`](crate::engine) is tested
+//! against it. Every link has a queue, unlimited where none is given. Every arrival and every end
+//! of a transmission is an event in one heap. It shares only the ends of flows and the meters.
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 

@@ -1,8 +1,8 @@
 //! Delays in a log-linear histogram: each octave of nanoseconds is cut into equal parts.
 //!
-//! With `2^BITS` parts an octave a quantile is off by at most one part's width, `1 / 2^BITS` of the
-//! value; within a part values are taken as evenly spread. Below 2^[`FLOOR`] ns (about a
-//! microsecond) the first part holds everything, above 2^[`CEILING`] ns (about 69 s) the last.
+//! There are `2^BITS` parts per octave. A quantile is off by at most one part's width, `1 / 2^BITS`
+//! of the value. Within a part, values are taken as evenly spread. The first part holds all below
+//! 2^[`FLOOR`] ns (about a microsecond), the last all above 2^[`CEILING`] ns (about 69 s).
 //!
 //! ```
 //! use tidegate::Span;
@@ -102,7 +102,7 @@ impl Histogram {
         self.record_in(part(BITS, time.as_nanos()), time.as_nanos());
     }
 
-    /// Counts `nanos` in, of which `part` is the part.
+    /// Counts `nanos` in, which falls into `part`.
     #[inline]
     pub(crate) fn record_in(&mut self, part: usize, nanos: u64) {
         let count = &mut self.counts[part];

@@ -3,7 +3,7 @@
 //! and those of ITU P.59 a telephone call.
 //!
 //! The source sends a packet after each `8 · packet / rate` of on time, summed across off periods.
-//! The mean rate is thus exactly `rate · on / (on + off)`. ns-2 sends a whole number of packets per
+//! The mean rate is thus exactly `rate · on / (on + off)`. By contrast, ns-2 sends a whole number of packets per
 //! on period, on average half a packet more.
 use tidegate::units::Pacer;
 use tidegate::{Bytes, ConfigError, Ecn, Rate, Rng, Span, Time};
@@ -110,8 +110,8 @@ impl OnOffSender {
         self.pacer.reset();
     }
 
-    /// Starts, or sends the packet due at `now`. Returns its number (none if it starts off) and when
-    /// the next is due.
+    /// Starts, or sends the packet due at `now`. Returns its number (none if it starts off) and
+    /// when the next is due.
     pub fn send(&mut self, now: Time, dice: &mut Rng) -> (Option<u32>, Time) {
         let Some(left) = self.left else {
             let on = self.begin == 1.0 || dice.chance(self.begin);

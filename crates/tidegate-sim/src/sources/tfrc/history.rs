@@ -21,8 +21,8 @@ pub(super) struct History {
 }
 
 impl History {
-    /// Adds the loss of packet `seq` at `at`, in seconds. Returns whether it begins a new event. The
-    /// interval before the first event is `first`, not what was sent (§6.3.1).
+    /// Adds the loss of packet `seq` at `at`, in seconds. Returns whether it begins a new event.
+    /// The interval before the first event is `first`, not what was sent (§6.3.1).
     pub fn lost(&mut self, seq: u32, at: f64, rtt: f64, first: impl FnOnce() -> f64) -> bool {
         let interval = match self.event {
             // Losses within a round trip of an event's first loss belong to that event.

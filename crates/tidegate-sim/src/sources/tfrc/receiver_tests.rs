@@ -1,8 +1,8 @@
 use super::*;
 use tidegate::Span;
 
-/// A packet every 10 ms, sent 50 ms before, of a path of 100 ms, which the sender knows from
-/// the given number on; and the next event.
+/// A packet every 10 ms, sent 50 ms before it arrives, on a path of 100 ms. The sender knows the
+/// path from the given packet on. The last field is the next event.
 struct Paced(TfrcReceiver, u32, Time);
 
 impl Paced {
@@ -80,8 +80,8 @@ fn ring(receiver: &mut TfrcReceiver, at: f64) -> Feedback {
     receiver.ring(Time::ZERO + Span::from_secs(at))
 }
 
-/// RFC 5348 §6.2: what has come in a round trip is reported at its end, by itself; nothing is
-/// not reported, and the next packet falls in the round trip that has begun meanwhile.
+/// RFC 5348 §6.2: the timer reports at the end of a round trip in which packets came. It reports
+/// nothing after an empty one; the next packet then belongs to the current round trip.
 #[test]
 fn the_timer_reports_what_has_come() {
     let mut receiver = TfrcReceiver::new(&Tfrc::default());

@@ -89,9 +89,8 @@ impl TfrcSender {
     pub fn new(tfrc: &Tfrc) -> TfrcSender {
         let size = tfrc.packet.get() as f64;
         let (rate, control) = match tfrc.rules {
-            TfrcRules::Rfc => (size, Control::Rfc(Rfc::only(0.0, f64::INFINITY))), /* a packet a */
-            // second (§4.
-            // 2)
+            // A packet a second (§4.2).
+            TfrcRules::Rfc => (size, Control::Rfc(Rfc::only(0.0, f64::INFINITY))),
             TfrcRules::Ns2 => (Ns2::FIRST, Control::Ns2(Ns2::default())),
         };
         TfrcSender {
