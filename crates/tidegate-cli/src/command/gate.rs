@@ -34,6 +34,7 @@ use tidegate_packet::{FlowKey, Prefix};
 
 use crate::failure::Failure;
 use crate::output;
+use account::Lines;
 use joint::Purpose;
 use keys::LinkParams;
 use link::{DRAIN, LinkConfig, Wanted};
@@ -42,7 +43,7 @@ use on_exit::OnExit;
 use ready::Ready;
 use run::{Outcome, Together, run};
 use scrape::{Address, Metrics};
-use source::Config;
+use source::{Config, Source};
 use trial::{Beside, Places};
 
 /// Manage a live link: a bump in the wire.
@@ -268,31 +269,12 @@ impl Args {
             );
         }
         let Config { links, source } = self.wanted()?;
-        let told = self.metrics.map(|address| Metrics::new(address, self.metrics_public));
-        let metrics = told
-            .transpose()
-            .map_err(Failure::input)?
-            .or(source.as_ref().and_then(|source| source.metrics));
+        let metrics = self.metrics(source.as_ref())?;
         may_be_awake(&links)?;
         let force = if self.force { Force::Yes } else { Force::No };
         let purpose = if self.dry_run { Purpose::Show } else { Purpose::Start };
-        let mut ready = Vec::new();
-        let mut plans = Vec::new();
-        let mut beside = Beside::Nobody;
         let how_many = Links::of(links.len());
-        for config in links {
-            let names = [config.settings.inner.as_str(), config.settings.outer.as_str()];
-            let cleared = joint::cleared(names, force, purpose)?;
-            let plan = config.plan(cleared.ends[0].mtu.max(cleared.ends[1].mtu))?;
-            let name =
-                (how_many == Links::Several).then(|| ("link".to_string(), config.name.clone()));
-            let parts = [config.lines(&plan), joint::lines(&cleared, config.on_exit)];
-            plans.push(name.into_iter().chain(parts.into_iter().flatten()).collect());
-            if cleared.is_held() {
-                beside = Beside::Gate;
-            }
-            ready.push(Ready { config, plan, ends: cleared.ends });
-        }
+        let Prepared { ready, mut plans, beside } = prepared(links, force, purpose)?;
         let socket = self
             .socket
             .as_ref()
@@ -301,7 +283,7 @@ impl Args {
         if self.dry_run {
             let places = Places { socket, metrics };
             places.try_out(ready.iter().map(|link| &link.config), beside)?;
-            plans.iter_mut().for_each(|plan: &mut account::Lines| plan.extend(places.lines()));
+            plans.iter_mut().for_each(|plan| plan.extend(places.lines()));
             return account::print_plans(&plans, self.json);
         }
         let together = Together {
@@ -316,6 +298,13 @@ impl Args {
         notes.end(failed.iter().map(|why| format!("error: {why}")));
         printed?;
         if failed.is_empty() { Ok(()) } else { Err(Failure::Told) }
+    }
+
+    /// Where figures are to be served: as the command line says, else the file.
+    fn metrics(&self, source: Option<&Source>) -> Result<Option<Metrics>, Failure> {
+        let told = self.metrics.map(|address| Metrics::new(address, self.metrics_public));
+        let told = told.transpose().map_err(Failure::input)?;
+        Ok(told.or(source.and_then(|source| source.metrics)))
     }
 
     /// What the file says, or the one link of the command line.
@@ -357,6 +346,36 @@ impl Args {
         };
         Ok(Config { links: vec![link], source: None })
     }
+}
+
+/// Links that may start.
+struct Prepared {
+    ready: Vec<Ready>,
+    /// What each would do.
+    plans: Vec<Lines>,
+    /// Who holds some of the interfaces.
+    beside: Beside,
+}
+
+/// Looks at the interfaces of all links, and plans what to do there.
+fn prepared(links: Vec<LinkConfig>, force: Force, purpose: Purpose) -> Result<Prepared, Failure> {
+    let mut ready = Vec::new();
+    let mut plans = Vec::new();
+    let mut beside = Beside::Nobody;
+    let how_many = Links::of(links.len());
+    for config in links {
+        let names = [config.settings.inner.as_str(), config.settings.outer.as_str()];
+        let cleared = joint::cleared(names, force, purpose)?;
+        let plan = config.plan(cleared.ends[0].mtu.max(cleared.ends[1].mtu))?;
+        let name = (how_many == Links::Several).then(|| ("link".to_string(), config.name.clone()));
+        let parts = [config.lines(&plan), joint::lines(&cleared, config.on_exit)];
+        plans.push(name.into_iter().chain(parts.into_iter().flatten()).collect());
+        if cleared.is_held() {
+            beside = Beside::Gate;
+        }
+        ready.push(Ready { config, plan, ends: cleared.ends });
+    }
+    Ok(Prepared { ready, plans, beside })
 }
 
 /// Whether those of the links' threads that never sleep would find processors, and others another.

@@ -114,6 +114,7 @@ impl Finding {
 }
 
 impl Display for Finding {
+    #[allow(clippy::too_many_lines, reason = "a list of refusals")]
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let name = &self.interface;
         match &self.obstacle {

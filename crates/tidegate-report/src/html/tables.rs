@@ -49,29 +49,35 @@ fn groups(page: &mut String, input: &ReportInput) {
             }
             text(page, &group.name);
             cell(page, &human::count(group.count));
-            share_cell(page, group);
-            if several {
-                worst_cells(page, group);
-            }
-            cell(page, &human::rate(group.throughput_bps));
-            let class = if group.wasteful().is_some() { " class=\"bad\"" } else { "" };
-            cell_of(page, class, &human::rate(group.goodput_bps));
-            cell(page, &human::rate(human::bare(group.fair_share_bps)));
-            cell(
-                page,
-                &human::loss(
-                    group.loss_ratio,
-                    group.packets,
-                    group.loss_ratio.and_then(|f| f.ci95()),
-                ),
-            );
-            cell(page, &human::ratio(group.mark_ratio));
-            cell(page, &human::millis(group.delay_ms.p50));
-            cell(page, &human::millis(group.delay_ms.p99));
+            group_cells(page, group, several);
             page.push_str("</tr>\n");
         }
     }
     close(page);
+    group_notes(page, input, several);
+}
+
+/// What a group got; its worst user if some group has `several` users.
+fn group_cells(page: &mut String, group: &Group, several: bool) {
+    share_cell(page, group);
+    if several {
+        worst_cells(page, group);
+    }
+    cell(page, &human::rate(group.throughput_bps));
+    let class = if group.wasteful().is_some() { " class=\"bad\"" } else { "" };
+    cell_of(page, class, &human::rate(group.goodput_bps));
+    cell(page, &human::rate(human::bare(group.fair_share_bps)));
+    cell(
+        page,
+        &human::loss(group.loss_ratio, group.packets, group.loss_ratio.and_then(|f| f.ci95())),
+    );
+    cell(page, &human::ratio(group.mark_ratio));
+    cell(page, &human::millis(group.delay_ms.p50));
+    cell(page, &human::millis(group.delay_ms.p99));
+}
+
+/// What explains the columns of the groups.
+fn group_notes(page: &mut String, input: &ReportInput, several: bool) {
     if input.runs.iter().any(|run| answer::goodput_exceeds(run.result)) {
         let _ = writeln!(page, "<p class=\"what note\">{}</p>", answer::GOODPUT);
     }
@@ -213,6 +219,19 @@ fn flows(page: &mut String, run: &Run) {
         run.result.members()
     );
     open(page, "", &["flow", "group"]);
+    flow_heads(page, counted);
+    for flow in order.into_iter().take(FLOWS) {
+        let _ = write!(page, "<tr><th scope=\"row\">{}</th>", escape(&flow.label));
+        text(page, flow.group.as_deref().unwrap_or(human::NONE));
+        flow_cells(page, flow, counted);
+        page.push_str("</tr>\n");
+    }
+    close(page);
+    page.push_str("</details>\n");
+}
+
+/// The heads of [`flow_cells`].
+fn flow_heads(page: &mut String, counted: bool) {
     if counted {
         heads_then_body(
             page,
@@ -233,29 +252,26 @@ fn flows(page: &mut String, run: &Run) {
             &["throughput", "fair share", "goodput", "loss", "marked", "delay p50", "p99"],
         )
     }
-    for flow in order.into_iter().take(FLOWS) {
-        let _ = write!(page, "<tr><th scope=\"row\">{}</th>", escape(&flow.label));
-        text(page, flow.group.as_deref().unwrap_or(human::NONE));
-        if counted {
-            let counts = flow.packets.unwrap_or_default();
-            for n in [counts.offered, counts.delivered, counts.dropped, counts.marked] {
-                cell(page, &human::count(n));
-            }
-            cell(page, &human::ratio(flow.loss_ratio));
-            cell(page, &human::rate(flow.throughput_bps));
-        } else {
-            cell(page, &human::rate(flow.throughput_bps));
-            cell(page, &human::rate(human::bare(flow.fair_share_bps)));
-            cell(page, &human::rate(flow.goodput_bps));
-            cell(page, &human::ratio(flow.loss_ratio));
-            cell(page, &human::ratio(flow.mark_ratio));
+}
+
+/// What a flow got: what became of its packets where they were `counted`, else its rates.
+fn flow_cells(page: &mut String, flow: &Flow, counted: bool) {
+    if counted {
+        let counts = flow.packets.unwrap_or_default();
+        for n in [counts.offered, counts.delivered, counts.dropped, counts.marked] {
+            cell(page, &human::count(n));
         }
-        cell(page, &human::millis(flow.delay_ms.p50));
-        cell(page, &human::millis(flow.delay_ms.p99));
-        page.push_str("</tr>\n");
+        cell(page, &human::ratio(flow.loss_ratio));
+        cell(page, &human::rate(flow.throughput_bps));
+    } else {
+        cell(page, &human::rate(flow.throughput_bps));
+        cell(page, &human::rate(human::bare(flow.fair_share_bps)));
+        cell(page, &human::rate(flow.goodput_bps));
+        cell(page, &human::ratio(flow.loss_ratio));
+        cell(page, &human::ratio(flow.mark_ratio));
     }
-    close(page);
-    page.push_str("</details>\n");
+    cell(page, &human::millis(flow.delay_ms.p50));
+    cell(page, &human::millis(flow.delay_ms.p99));
 }
 
 fn open(page: &mut String, caption: &str, names: &[&str]) {

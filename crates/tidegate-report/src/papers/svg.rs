@@ -1,4 +1,6 @@
 //! A figure as SVG.
+use plotters::coord::Shift;
+use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 
 use super::{Chart, ChartLine, Point};
@@ -30,6 +32,7 @@ const COLOURS: [RGBColor; 7] = [
 /// More points than this are a line without dots.
 const DOTS: usize = 60;
 
+type Plane<'a, B> = ChartContext<'a, B, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
 type Drawn = Result<(), DrawingAreaErrorKind<std::io::Error>>;
 
 /// The figure as an SVG document: ours as lines with whiskers, what is printed as crosses of the
@@ -59,19 +62,12 @@ fn draw(chart: &Chart, text: &mut String) -> Drawn {
 fn plot<B: DrawingBackend>(
     chart: &Chart,
     rows: &[Vec<Entry>],
-    area: &DrawingArea<B, plotters::coord::Shift>,
+    area: &DrawingArea<B, Shift>,
 ) -> Result<(), DrawingAreaErrorKind<B::ErrorType>> {
     area.fill(&WHITE)?;
     area.titled(&chart.title, ("sans-serif", 18))?;
     let (head, body) = area.split_vertically(TITLE + ROW * rows.len() as u32);
-    for (row, entries) in rows.iter().enumerate() {
-        let y = (TITLE + ROW * row as u32 + ROW / 2) as i32;
-        for entry in entries {
-            let (x, colour) = (entry.x as i32, colour(entry.number));
-            head.draw(&PathElement::new([(x, y), (x + 18, y)], colour.stroke_width(3)))?;
-            head.draw(&Text::new(entry.name.clone(), (x + 24, y - 7), ("sans-serif", 13)))?;
-        }
-    }
+    draw_key(rows, &head)?;
     let x = Axis::of(chart, |p| p.x, |_| 0.0, None);
     let y = Axis::of(chart, |p| p.y, Point::half, Some(0.0));
     let mut plane = ChartBuilder::on(&body)
@@ -94,33 +90,52 @@ fn plot<B: DrawingBackend>(
     let names = names(chart);
     for line in &chart.lines {
         let colour = colour(names.iter().position(|name| **name == line.name).unwrap_or(0));
-        let points = || line.points.iter().map(|p| (p.x, p.y));
-        if line.printed {
-            plane.draw_series(points().map(|at| Cross::new(at, 5, colour.stroke_width(2))))?;
-            continue;
-        }
-        let few = line.points.len() <= DOTS;
-        if !chart.apart {
-            plane.draw_series(LineSeries::new(
-                points(),
-                colour.stroke_width(if few { 2 } else { 1 }),
-            ))?;
-        }
-        if few || chart.apart {
-            plane.draw_series(points().map(|at| Circle::new(at, 3, colour.filled())))?;
-        }
-        let whiskers = line.points.iter().filter(|p| p.ci95.is_some_and(|half| half > 0.0));
-        plane.draw_series(whiskers.map(|p| {
-            ErrorBar::new_vertical(
-                p.x,
-                p.y - p.half(),
-                p.y,
-                p.y + p.half(),
-                colour.stroke_width(1),
-                6,
-            )
-        }))?;
+        draw_line(&mut plane, line, colour, chart.apart)?;
     }
+    Ok(())
+}
+
+/// Draws the key into the picture's `head`.
+fn draw_key<B: DrawingBackend>(
+    rows: &[Vec<Entry>],
+    head: &DrawingArea<B, Shift>,
+) -> Result<(), DrawingAreaErrorKind<B::ErrorType>> {
+    for (row, entries) in rows.iter().enumerate() {
+        let y = (TITLE + ROW * row as u32 + ROW / 2) as i32;
+        for entry in entries {
+            let (x, colour) = (entry.x as i32, colour(entry.number));
+            head.draw(&PathElement::new([(x, y), (x + 18, y)], colour.stroke_width(3)))?;
+            head.draw(&Text::new(entry.name.clone(), (x + 24, y - 7), ("sans-serif", 13)))?;
+        }
+    }
+    Ok(())
+}
+
+/// Draws a line with its whiskers, or what is printed as crosses; only dots where points stand
+/// `apart`.
+fn draw_line<B: DrawingBackend>(
+    plane: &mut Plane<'_, B>,
+    line: &ChartLine,
+    colour: RGBColor,
+    apart: bool,
+) -> Result<(), DrawingAreaErrorKind<B::ErrorType>> {
+    let points = || line.points.iter().map(|p| (p.x, p.y));
+    if line.printed {
+        plane.draw_series(points().map(|at| Cross::new(at, 5, colour.stroke_width(2))))?;
+        return Ok(());
+    }
+    let few = line.points.len() <= DOTS;
+    if !apart {
+        plane
+            .draw_series(LineSeries::new(points(), colour.stroke_width(if few { 2 } else { 1 })))?;
+    }
+    if few || apart {
+        plane.draw_series(points().map(|at| Circle::new(at, 3, colour.filled())))?;
+    }
+    let whiskers = line.points.iter().filter(|p| p.ci95.is_some_and(|half| half > 0.0));
+    plane.draw_series(whiskers.map(|p| {
+        ErrorBar::new_vertical(p.x, p.y - p.half(), p.y, p.y + p.half(), colour.stroke_width(1), 6)
+    }))?;
     Ok(())
 }
 

@@ -108,6 +108,44 @@ pub(crate) struct Routes {
     pub sink_ports: Vec<Option<u32>>,
 }
 
+/// The number of each branch, by its link and the length of the stream that takes it.
+type Branches = BTreeMap<(u32, u64), u32>;
+
+/// All branches, as [`Routes::branches`] has them, and their numbers.
+fn branches(merge_points: &[MergePoint]) -> (Vec<(u32, u32)>, Branches) {
+    let (mut branches, mut numbers) = (Vec::new(), Branches::new());
+    for (i, merge_point) in merge_points.iter().enumerate() {
+        for (j, &length) in merge_point.lengths.iter().enumerate() {
+            numbers.insert((merge_point.link, length), branches.len() as u32);
+            branches.push((i as u32, j as u32));
+        }
+    }
+    (branches, numbers)
+}
+
+/// Tells which step a hop is.
+struct Hops<'a> {
+    feeds: &'a [Feed],
+    ports: &'a [u32],
+    branches: Branches,
+}
+
+impl Hops<'_> {
+    /// The step onto `link` of a packet that is part of `stream`.
+    fn at(&self, link: u32, stream: Option<Stream>) -> Step {
+        match self.ports.binary_search(&link) {
+            Ok(port) => Step::new(Kind::Queue, port as u32),
+            Err(_) if matches!(self.feeds[link as usize], Feed::One(_)) => {
+                Step::new(Kind::Follow, link)
+            }
+            Err(_) => match stream.and_then(|s| self.branches.get(&(link, s.length))) {
+                Some(&branch) => Step::new(Kind::Join, branch),
+                None => Step::new(Kind::Enter, link),
+            },
+        }
+    }
+}
+
 impl Routes {
     /// Finds every flow's way.
     ///
@@ -161,22 +199,9 @@ impl Routes {
         let streams: Vec<Vec<Option<Stream>>> =
             links.iter().map(|l| l.streams(network, &feeds, &ports)).collect();
         let merge_points = merge_points(links, &streams, &feeds, &ports);
-        let mut branches = Vec::new();
-        let mut branch = BTreeMap::new();
-        for (i, merge_point) in merge_points.iter().enumerate() {
-            for (j, &length) in merge_point.lengths.iter().enumerate() {
-                branch.insert((merge_point.link, length), branches.len() as u32);
-                branches.push((i as u32, j as u32));
-            }
-        }
-        let step = |link: u32, stream: Option<Stream>| match ports.binary_search(&link) {
-            Ok(port) => Step::new(Kind::Queue, port as u32),
-            Err(_) if matches!(feeds[link as usize], Feed::One(_)) => Step::new(Kind::Follow, link),
-            Err(_) => match stream.and_then(|s| branch.get(&(link, s.length))) {
-                Some(&branch) => Step::new(Kind::Join, branch),
-                None => Step::new(Kind::Enter, link),
-            },
-        };
+        let (branches, numbers) = branches(&merge_points);
+        let hops = Hops { feeds: &feeds, ports: &ports, branches: numbers };
+        let step = |link: u32, stream: Option<Stream>| hops.at(link, stream);
         let (mut steps, mut via) = (Vec::new(), Vec::new());
         let mut ways = Vec::with_capacity(links.len());
         for (Links { there, back, plain, .. }, streams) in links.iter().zip(&streams) {

@@ -98,7 +98,7 @@ pub fn run(links: Vec<Ready>, together: Together<'_>) -> Result<Outcome, Failure
     if let Err(why) = confine::confine() {
         notes.pen().note(format!("warning: the gate may do more than it has to: {why}"));
     }
-    let outcome = thread::scope(|scope| {
+    let ended = thread::scope(|scope| {
         let (mut running, mut threads) = (Vec::new(), Vec::new());
         let all = links.into_iter().zip(secrets).zip(started).zip(samplers);
         for (number, (((link, secret), started), sampler)) in all.enumerate() {
@@ -135,16 +135,24 @@ pub fn run(links: Vec<Ready>, together: Together<'_>) -> Result<Outcome, Failure
             manager,
         );
         let links = watch.until_all_are_over(&messages);
-        let mut outcome = Outcome { ended: vec![], failed: vec![], notes };
-        for (link, thread) in links.into_iter().zip(threads) {
-            match thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)) {
-                Ok(pumped) => outcome.ended.push(finish(link, pumped)),
-                Err(why) => outcome.failed.push(why),
-            }
-        }
-        Ok(outcome)
+        Ok(outcome(links.into_iter().zip(threads), notes))
     });
     drop(view); // it has a pen
+    ended
+}
+
+/// How the gates of `threads` ended, once all of them have.
+fn outcome<'s>(
+    threads: impl Iterator<Item = (Ready, thread::ScopedJoinHandle<'s, Result<Pumped, String>>)>,
+    notes: Notes,
+) -> Outcome {
+    let mut outcome = Outcome { ended: vec![], failed: vec![], notes };
+    for (link, thread) in threads {
+        match thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)) {
+            Ok(pumped) => outcome.ended.push(finish(link, pumped)),
+            Err(why) => outcome.failed.push(why),
+        }
+    }
     outcome
 }
 
