@@ -86,7 +86,7 @@ pub(crate) enum Answer {
     None,
     /// This, on its way back now.
     Now(Body),
-    /// Perhaps something then: an event of class [`Class::Acknowledge`] to add.
+    /// Perhaps something then: an event of class `Class::Acknowledge` to add.
     Later(u64),
     /// Both.
     Both(Body, u64),

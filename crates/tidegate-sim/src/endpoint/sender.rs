@@ -9,9 +9,9 @@ use crate::sources::{Open, Period, Session, Source, TfrcSender};
 /// The times of the events that a sender asks for; [`NEVER`] for none.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Timers {
-    /// Of class [`Class::Send`].
+    /// Of class `Class::Send`.
     pub send: u64,
-    /// Of class [`Class::Timeout`].
+    /// Of class `Class::Timeout`.
     pub timeout: u64,
 }
 
@@ -38,11 +38,11 @@ pub(super) struct Sender {
     pub(super) stop: Time,
     /// When it is active after that, the next last.
     pub(super) again: Vec<Period>,
-    /// Of a connection, the earliest event of class [`Class::Send`] that is pending, others are
+    /// Of a connection, the earliest event of class `Class::Send` that is pending, others are
     /// void; of a source that is open loop its next turn if it is the sole user of its first link,
     /// else the first.
     pub(super) send: Time,
-    /// The same of class [`Class::Timeout`].
+    /// The same of class `Class::Timeout`.
     pub(super) timeout: Time,
     pub(super) work: Work,
     /// Which connection it is, counted modulo 256; packets of others are not for it.
