@@ -344,7 +344,7 @@ fn provenance(page: &mut String, input: &ReportInput) {
         }
         let documents: Vec<&Document> = input.runs.iter().map(|run| run.result).collect();
         let wall: f64 = input.runs.iter().filter_map(|run| run.result.wall_s).sum();
-        if let Some(packets) = human::packets(&documents) {
+        if let Some(packets) = answer::packets(&documents) {
             let _ = write!(page, "{packets}");
             let _ = write!(
                 page,

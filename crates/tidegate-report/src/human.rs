@@ -6,7 +6,8 @@
 //! assert_eq!(human::ratio(Figure::exact(0.0312)), "3.12 %");
 //! assert_eq!(human::rate(None), "–");
 //! ```
-use crate::{Counts, Document, Figure};
+use crate::figure::Figure;
+use crate::parts::Counts;
 
 /// What stands where a figure does not apply.
 pub const NONE: &str = "–";
@@ -136,21 +137,6 @@ pub fn count(n: u64) -> String {
     text
 }
 
-/// How many packets these results are of: per queue where each had as many, as in a replay; `None`
-/// where unknown.
-pub fn packets(documents: &[&Document]) -> Option<String> {
-    let counts: Vec<u64> = documents.iter().filter_map(|d| d.packets).collect();
-    let total: u64 = counts.iter().sum();
-    match counts.as_slice() {
-        _ if total == 0 => None,
-        [one] => Some(format!("{} packets", count(*one))),
-        [first, rest @ ..] if rest.iter().all(|n| n == first) => {
-            Some(format!("{} packets through each of {} queues", count(*first), counts.len()))
-        }
-        _ => Some(format!("{} packets over {} queues", count(total), counts.len())),
-    }
-}
-
 /// Seconds with three digits, without zeros behind the point: `50 s`, `6.09 s`.
 pub fn seconds(seconds: f64) -> String {
     let text = format!("{seconds:.*}", decimals(seconds));
@@ -243,15 +229,5 @@ mod tests {
         assert_eq!(seconds(6.090298339), "6.09 s");
         assert_eq!((seconds(50.0), seconds(100.0)), ("50 s".into(), "100 s".into()));
         assert_eq!(plain("a\x1b[31mb"), "a·[31mb");
-    }
-
-    #[test]
-    fn packets_are_told_per_queue_where_each_had_as_many() {
-        let of = |packets| Document { packets, ..Document::default() };
-        let (a, b, none) = (of(Some(9_200)), of(Some(9_300)), of(None));
-        assert_eq!(packets(&[&a]).unwrap(), "9 200 packets");
-        assert_eq!(packets(&[&a, &a]).unwrap(), "9 200 packets through each of 2 queues");
-        assert_eq!(packets(&[&a, &b]).unwrap(), "18 500 packets over 2 queues");
-        assert_eq!(packets(&[&none]), None);
     }
 }

@@ -17,7 +17,7 @@ use look::{fit, widest, wrapped};
 
 use crate::answer::{
     GOODPUT, MEDIANS, REPLAY, STARVED, TOO_RARE, Verdict, caveats, clauses, few_seeds,
-    goodput_exceeds, offends, share, too_rare, worst,
+    goodput_exceeds, offends, packets, share, too_rare, worst,
 };
 use crate::detail::{self, Detail};
 use crate::{Counts, Delay, Document, Figure, Flow, Group, human};
@@ -383,7 +383,7 @@ fn notes(documents: &[&Document], intervals: Intervals) -> String {
         }
         n => made.push(format!("{n} seeds; more columns would show the 95 % intervals")),
     }
-    made.extend(human::packets(documents));
+    made.extend(packets(documents));
     let wall: f64 = documents.iter().filter_map(|d| d.wall_s).sum();
     if wall > 0.0 {
         made.push(format!("{wall:.2} s"));

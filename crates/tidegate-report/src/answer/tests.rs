@@ -1,0 +1,190 @@
+use super::*;
+use crate::Unsettled;
+
+fn group(name: &str, share: f64, conduct: Option<Conduct>) -> Group {
+    Group {
+        name: name.into(),
+        throughput_bps: Figure::exact(share * 1e6),
+        fair_share_bps: Figure::exact(1e6),
+        conduct,
+        ..Group::default()
+    }
+}
+
+fn document(label: &str, tcp: f64, flood: f64) -> Document {
+    let groups = vec![
+        group("tcp", tcp, Some(Conduct::Responsive)),
+        group("flood", flood, Some(Conduct::Unresponsive)),
+    ];
+    Document { label: label.into(), groups, ..Document::default() }
+}
+
+#[test]
+fn the_best_queue_comes_first() {
+    let (tail, sfb) = (document("drop_tail", 0.03, 28.4), document("sfb", 0.97, 0.4));
+    assert_eq!(
+        answer(&[&tail, &sfb]),
+        "sfb: tcp gets 97 % of its fair share, flood is held to 400 kbit/s; \
+         drop_tail: tcp gets 3 %, flood takes 28.4 Mbit/s, 28 times its fair share"
+    );
+}
+
+#[test]
+fn of_many_queues_the_best_and_the_worst() {
+    let many: Vec<Document> =
+        (1..=6).map(|i| document(&format!("q{i}"), i as f64 / 10.0, 1.0)).collect();
+    let text = answer(&many.iter().collect::<Vec<_>>());
+    assert!(text.starts_with("best of all, q6: tcp gets 60 %"), "{text}");
+    assert!(text.contains("; worst, q1: tcp gets 10 %"), "{text}");
+}
+
+#[test]
+fn where_conduct_is_unknown_the_queue_nearest_to_fair_comes_first() {
+    let unknown = |label: &str, a: f64, b: f64| {
+        let groups = vec![group("tcp", a, None), group("udp", b, None)];
+        Document { label: label.into(), groups, ..Document::default() }
+    };
+    let (tail, sfb) = (unknown("drop_tail", 0.67, 2.6), unknown("sfb", 0.67, 0.52));
+    let text = answer(&[&tail, &sfb]);
+    assert!(text.starts_with("sfb: tcp gets 67 % of its fair share, udp gets 52 %; "), "{text}");
+}
+
+#[test]
+fn who_asks_for_no_more_than_is_fair_is_not_held_back_but_served_or_starved() {
+    let mut call = group("voip", 0.4, Some(Conduct::Unresponsive));
+    call.offered_bps = Figure::exact(1e6);
+    let starved =
+        Document { label: "red".into(), groups: vec![call.clone()], ..Document::default() };
+    assert_eq!(answer(&[&starved]), "red: voip gets 40 % of its fair share");
+    call.offered_bps = Figure::exact(9e6);
+    let held = Document { label: "red".into(), groups: vec![call], ..Document::default() };
+    assert_eq!(answer(&[&held]), "red: voip is held to 400 kbit/s");
+}
+
+#[test]
+fn without_a_fair_share_only_rates() {
+    let group =
+        Group { name: "udp".into(), throughput_bps: Figure::exact(2e6), ..Group::default() };
+    let document = Document { label: "red".into(), groups: vec![group], ..Document::default() };
+    assert_eq!(answer(&[&document]), "red: udp gets 2.00 Mbit/s");
+    assert_eq!(answer(&[]), "");
+}
+
+fn with_interval(label: &str, tcp: f64, half: f64) -> Document {
+    let mut document = document(label, tcp, 20.0);
+    document.groups[0].throughput_bps = Figure::new(tcp * 1e6, Some(half * 1e6));
+    document.seeds = vec![1, 2, 3, 4, 5];
+    document
+}
+
+/// A result whose users have these shares, one for each seed.
+fn by_seed(label: &str, shares: &[f64]) -> Document {
+    let mut document = document(label, 1.0, 20.0);
+    let figure = interval::mean(shares).unwrap();
+    document.groups[0].throughput_bps =
+        Figure::new(figure.mean() * 1e6, figure.ci95().map(|half| half * 1e6));
+    document.groups[0].share_by_seed = shares.to_vec();
+    document.seeds = (1..=shares.len() as u64).collect();
+    document
+}
+
+#[test]
+fn the_difference_decides_not_the_overlap() {
+    // The intervals overlap: .50 ± .020 and .53 ± .020. The difference is .03 ± .023.
+    let (a, b) = (with_interval("a", 0.50, 0.02), with_interval("b", 0.53, 0.02));
+    assert!(!answer(&[&a, &b]).contains("distinguishable"), "{}", answer(&[&a, &b]));
+    let near = with_interval("c", 0.52, 0.02);
+    assert!(
+        answer(&[&a, &near]).contains("(not distinguishable from c)"),
+        "{}",
+        answer(&[&a, &near])
+    );
+    // Pair by pair b is ahead in every seed; by themselves the two spread too far.
+    let shares = [0.3, 0.4, 0.5, 0.6, 0.7];
+    let ahead = shares.map(|s| s + 0.01 + s / 100.0);
+    let (a, mut b) = (by_seed("a", &shares), by_seed("b", &ahead));
+    assert!(!answer(&[&a, &b]).contains("distinguishable"), "{}", answer(&[&a, &b]));
+    b.seeds = vec![6, 7, 8, 9, 10];
+    assert!(answer(&[&a, &b]).contains("distinguishable"), "other seeds are no pairs");
+}
+
+#[test]
+fn responsive_flows_go_by_goodput_and_the_worst_user_is_named() {
+    let mut document = document("sfb", 0.9, 0.4);
+    document.groups[0].goodput_bps = Figure::exact(0.6e6);
+    document.groups[0].count = 20;
+    document.groups[0].worst_share = Figure::exact(0.01);
+    document.groups[0].starved = Figure::exact(1.8);
+    let said = "sfb: tcp gets 60 % of its fair share (worst user 1 %, 1.8 of 20 starved), \
+         flood is held to 400 kbit/s";
+    assert_eq!(answer(&[&document]), said);
+    let told = caveats(&[&document]);
+    assert_eq!(told, ["tcp: goodput is only 67 % of throughput, the rest was received twice."]);
+}
+
+#[test]
+fn a_short_warmup_is_told() {
+    let unsettled =
+        |warmup_s| Unsettled { group: "tcp".into(), early_bps: 108.0, late_bps: 100.0, warmup_s };
+    let of = |u: Unsettled| {
+        caveats(&[&Document { unsettled: vec![u], ..Document::default() }]).remove(0)
+    };
+    let begin = "tcp: not steady, in the first quarter 8 % higher than in the second half; ";
+    assert_eq!(of(unsettled(Some(20.0))), format!("{begin}a run.warmup of 20 s would do."));
+    assert!(of(unsettled(None)).starts_with(&format!("{begin}it does not settle within this run")));
+}
+
+#[test]
+fn where_intervals_overlap_no_rank_is_claimed() {
+    let all = [
+        ("red", 0.0187, 0.0027),
+        ("blue", 0.0161, 0.0060),
+        ("sfb", 0.91, 0.02),
+        ("drop_tail", 0.0005, 0.0001),
+    ];
+    let all = all.map(|(label, share, half)| with_interval(label, share, half));
+    let texts: Vec<String> =
+        clauses(&all.iter().collect::<Vec<_>>()).into_iter().map(|c| c.text).collect();
+    let tied: Vec<bool> = texts.iter().map(|text| text.contains("not distinguishable")).collect();
+    assert_eq!(tied, [false, false, true, false], "{texts:?}");
+    assert!(
+        texts[2].starts_with("tcp gets 1.6 % (not distinguishable from red), flood takes "),
+        "{}",
+        texts[2]
+    );
+    let one_seed = [document("red", 0.018, 20.0), document("blue", 0.018, 20.0)];
+    assert!(
+        !answer(&[&one_seed[0], &one_seed[1]]).contains("distinguishable"),
+        "without intervals nothing is known"
+    );
+}
+
+#[test]
+fn the_best_of_many_says_who_may_be_as_good() {
+    let many: Vec<Document> =
+        (1..=6).map(|i| with_interval(&format!("q{i}"), 0.5 + i as f64 / 100.0, 0.01)).collect();
+    let text = answer(&many.iter().collect::<Vec<_>>());
+    let best = "best of all, q6: tcp gets 56 % of its fair share (not distinguishable from \
+         q5), flood takes ";
+    assert!(text.starts_with(best), "{text}");
+    assert!(text.contains("worst, q1: tcp gets 51 % (not distinguishable from q2), "), "{text}");
+}
+
+#[test]
+fn groups_named_in_the_plural() {
+    let users =
+        vec![group("users", 0.9, None), group("calls", 0.8, None), group("bursts", 3.0, None)];
+    let document = Document { label: "red".into(), groups: users, ..Document::default() };
+    let said = "red: users get 90 % of their fair share, calls get 80 %, bursts take 3.00 \
+         Mbit/s, 3.0 times their fair share";
+    assert_eq!(answer(&[&document]), said);
+    assert!(["users", "web users", "voip_calls", "Users"].into_iter().all(plural));
+    assert!(
+        !["tcp", "https", "dns", "bus", "s", "", "access", "QUICs", "DNS"].into_iter().any(plural)
+    );
+}
+
+#[test]
+fn a_label_cannot_command_the_terminal() {
+    assert!(!answer(&[&document("\x1b[2J", 1.0, 1.0)]).contains('\x1b'));
+}
