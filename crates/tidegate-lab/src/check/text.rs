@@ -3,53 +3,59 @@ use std::fmt;
 
 use tidegate::{Bytes, Rate, Span};
 
-use super::Check;
+use super::{Check, GroupCheck};
 
 impl fmt::Display for Check {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write_path(f)?;
+        self.write_groups(f)?;
+        self.write_warnings(f)?;
+        self.write_links(f)?;
+        self.write_queues(f)?;
+        self.write_costs(f)
+    }
+}
+
+impl Check {
+    fn write_path(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}: {} over {}", self.scenario, counted(self.flows, "flow"), self.rate)?;
-        let range = |(low, high): (Span, Span)| {
-            if low == high { milli(low) } else { format!("{} to {}", milli(low), milli(high)) }
-        };
         let packets = self.bdp.get() as f64 * self.limit_packets / self.limit_bytes().max(1.0);
-        writeln!(f, "  base RTT        {}", range(self.base_rtt))?;
+        writeln!(f, "  base RTT        {}", milli_range(self.base_rtt))?;
         writeln!(f, "  bandwidth-delay {} ({packets:.0} packets)", self.bdp)?;
         let (limit, drain) = (self.limit, milli(self.limit_delay));
         writeln!(
             f,
             "  queue limit     {limit} = {drain} = {:.1} × bandwidth-delay",
             self.limit_packets / packets.max(1e-9)
-        )?;
+        )
+    }
+
+    fn write_groups(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "  groups")?;
         for group in &self.groups {
-            let offered = match (group.offered, group.arrives) {
-                (None, _) => "all it gets".into(),
-                (Some(offered), Some(arrives))
-                    if (arrives.as_bps() as f64) < offered.as_bps() as f64 * 0.9999 =>
-                {
-                    format!(
-                        "offers {}, but only {} can arrive",
-                        rate_text(offered),
-                        rate_text(arrives)
-                    )
-                }
-                (Some(offered), _) => format!("offers {}", rate_text(offered)),
-            };
+            let offered = offers(group);
             let (name, count, share) =
                 (&group.name, counted(group.count as u64, "flow"), rate_text(group.fair_share));
             writeln!(
                 f,
                 "    {name}: {count}, {offered}, fair share {share} each, RTT {}",
-                range(group.base_rtt)
+                milli_range(group.base_rtt)
             )?;
         }
+        Ok(())
+    }
+
+    fn write_warnings(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for overload in &self.overloads {
             writeln!(f, "  WARNING: {overload}.")?;
         }
         for skipped in &self.skipped {
             writeln!(f, "  WARNING: {skipped}.")?;
         }
-        self.write_links(f)?;
+        Ok(())
+    }
+
+    fn write_queues(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "  queues")?;
         for queue in &self.queues {
             let params: Vec<_> =
@@ -64,11 +70,7 @@ impl fmt::Display for Check {
                 Bytes::new(queue.state_bytes)
             )?;
             if let Some(sharing) = queue.sharing {
-                let chance = if sharing < 1e-4 {
-                    "less than .01 %".into()
-                } else {
-                    format!("{:.2} %", sharing * 100.0)
-                };
+                let chance = per_cent(sharing);
                 writeln!(
                     f,
                     "      a flow has to share its place with a chance of {chance} while all {} \
@@ -77,11 +79,9 @@ impl fmt::Display for Check {
                 )?;
             }
         }
-        self.write_costs(f)
+        Ok(())
     }
-}
 
-impl Check {
     fn write_links(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.links.is_empty() {
             writeln!(f, "  managed links")?;
@@ -118,6 +118,28 @@ impl Check {
     fn limit_bytes(&self) -> f64 {
         self.rate.as_bps() as f64 / 8.0 * self.limit_delay.as_secs()
     }
+}
+
+/// What a group offers, and whether all of it can arrive.
+fn offers(group: &GroupCheck) -> String {
+    match (group.offered, group.arrives) {
+        (None, _) => "all it gets".into(),
+        (Some(offered), Some(arrives))
+            if (arrives.as_bps() as f64) < offered.as_bps() as f64 * 0.9999 =>
+        {
+            format!("offers {}, but only {} can arrive", rate_text(offered), rate_text(arrives))
+        }
+        (Some(offered), _) => format!("offers {}", rate_text(offered)),
+    }
+}
+
+/// A chance, which may be too small to be told.
+fn per_cent(chance: f64) -> String {
+    if chance < 1e-4 { "less than .01 %".into() } else { format!("{:.2} %", chance * 100.0) }
+}
+
+fn milli_range((low, high): (Span, Span)) -> String {
+    if low == high { milli(low) } else { format!("{} to {}", milli(low), milli(high)) }
 }
 
 fn milli(span: Span) -> String {

@@ -143,9 +143,7 @@ fn row(
         return None;
     }
     let before = problems.len();
-    let field = |name: &str| {
-        record[COLUMNS.iter().position(|c| *c == name).unwrap_or_default()].trim().to_string()
-    };
+    let field = |name: &str| field(record, name);
     let mut refuse =
         |name: &str, why: String| problems.push(page.problem(line, name, &field(name), why));
     let quantity =
@@ -154,22 +152,15 @@ fn row(
     if let (Some(quantity), Some(unit)) = (&quantity, unit)
         && !quantity.measured_in(unit)
     {
-        let units: Vec<_> = Unit::of(quantity.dimension())
-            .into_iter()
-            .map(|u| if u.is_empty() { "none" } else { u })
-            .collect();
-        refuse("unit", format!("`{quantity}` is measured in {}", units.join(", ")));
+        refuse("unit", other_unit(quantity));
     }
     let printed = field("printed").parse::<Printed>().map_err(|why| refuse("printed", why)).ok();
     let within = match field("within").as_str() {
         "" => None,
         text => text.parse::<Within>().map_err(|why| refuse("within", why)).ok(),
     };
-    if matches!(printed, Some(Printed::Number(_))) && field("within").is_empty() {
-        refuse("within", "a number needs a tolerance, as in 10 %, or 0.005".into());
-    }
-    if quantity.as_ref().is_some_and(Quantity::is_elsewhere) && field("unchecked").is_empty() {
-        refuse("unchecked", "must tell where it is measured, since no run does".into());
+    for (name, why) in lacking(field, quantity.as_ref(), printed.as_ref()) {
+        refuse(name, why.into());
     }
     let fit = fit(&field("fit")).map_err(|why| refuse("fit", why)).ok();
     for name in ["experiment", "place"] {
@@ -195,6 +186,35 @@ fn row(
         unchecked: Some(field("unchecked")).filter(|why| !why.is_empty()),
         explained: Some(field("explained")).filter(|name| !name.is_empty()),
     })
+}
+
+fn field(record: &csv::StringRecord, name: &str) -> String {
+    record[COLUMNS.iter().position(|c| *c == name).unwrap_or_default()].trim().to_string()
+}
+
+/// The fields that a row needs beside its quantity and what is printed, and has not.
+fn lacking(
+    field: impl Fn(&str) -> String,
+    quantity: Option<&Quantity>,
+    printed: Option<&Printed>,
+) -> Vec<(&'static str, &'static str)> {
+    let mut found = vec![];
+    if matches!(printed, Some(Printed::Number(_))) && field("within").is_empty() {
+        found.push(("within", "a number needs a tolerance, as in 10 %, or 0.005"));
+    }
+    if quantity.is_some_and(Quantity::is_elsewhere) && field("unchecked").is_empty() {
+        found.push(("unchecked", "must tell where it is measured, since no run does"));
+    }
+    found
+}
+
+/// What a quantity is measured in, where the unit is another.
+fn other_unit(quantity: &Quantity) -> String {
+    let units: Vec<_> = Unit::of(quantity.dimension())
+        .into_iter()
+        .map(|u| if u.is_empty() { "none" } else { u })
+        .collect();
+    format!("`{quantity}` is measured in {}", units.join(", "))
 }
 
 fn fit(text: &str) -> Result<Fit, String> {

@@ -3,7 +3,7 @@
 use crate::nearest::did_you_mean;
 use crate::problem::{Place, Problem};
 
-use super::book::Paper;
+use super::book::{Paper, Run};
 use super::claim::{Claim, Fit, Page};
 use super::{DESCRIPTION, EXPLAINED};
 
@@ -91,6 +91,31 @@ fn explained(paper: &Paper, problems: &mut Vec<Problem>) {
 type Wrong = (&'static str, String, String);
 
 fn claim_consistent(paper: &Paper, claim: &Claim) -> Result<(), Wrong> {
+    names(paper, claim)?;
+    if claim.quantity.closed().is_some() {
+        let placed =
+            !claim.setting.is_empty() || !claim.queue.is_empty() || claim.printed.other().is_some();
+        let why = "a closed form has neither setting nor queue".to_string();
+        return if placed { Err(("quantity", claim.quantity.to_string(), why)) } else { Ok(()) };
+    }
+    let run = paper.run(&claim.experiment, &claim.setting);
+    let labels: Vec<String> =
+        run.map_or(vec![], |r| r.full.compare.iter().map(|q| q.label()).collect());
+    let known: Vec<&str> = labels.iter().map(String::as_str).collect();
+    if let Some(why) = &claim.unchecked {
+        return if why == NO_QUEUE && known.contains(&claim.queue.as_str()) {
+            Err(("unchecked", why.clone(), "a run fills this row, so it can be checked".into()))
+        } else {
+            Ok(())
+        };
+    }
+    queue(claim, run, &known)?;
+    compared(paper, claim, run)?;
+    groups(claim, run)
+}
+
+/// Experiment, fit and explanation are the paper's.
+fn names(paper: &Paper, claim: &Claim) -> Result<(), Wrong> {
     if paper.experiment(&claim.experiment).is_none() {
         return Err((
             "experiment",
@@ -103,66 +128,45 @@ fn claim_consistent(paper: &Paper, claim: &Claim) -> Result<(), Wrong> {
     {
         return Err(("fit", name.clone(), format!("{DESCRIPTION} has no such [[fitted]]")));
     }
-    if let Some(name) =
-        claim.explained.as_ref().filter(|name| !paper.explanations.iter().any(|e| e.name == **name))
-    {
-        return Err((
-            "explained",
-            name.clone(),
-            format!("{EXPLAINED} has no such [[explanation]]"),
-        ));
-    }
-    if claim.quantity.closed().is_some() {
-        let placed =
-            !claim.setting.is_empty() || !claim.queue.is_empty() || claim.printed.other().is_some();
-        let why = "a closed form has neither setting nor queue".to_string();
-        return if placed { Err(("quantity", claim.quantity.to_string(), why)) } else { Ok(()) };
-    }
-    let run = paper.run(&claim.experiment, &claim.setting);
-    let labels: Vec<String> =
-        run.map_or(vec![], |r| r.full.compare.iter().map(|q| q.label()).collect());
-    let has = |label: &str| labels.iter().any(|known| known == label);
-    if let Some(why) = &claim.unchecked {
-        return if why == NO_QUEUE && has(&claim.queue) {
-            Err(("unchecked", why.clone(), "a run fills this row, so it can be checked".into()))
-        } else {
-            Ok(())
-        };
-    }
-    if !has(&claim.queue) {
-        let known: Vec<&str> = labels.iter().map(String::as_str).collect();
-        let near = did_you_mean(&claim.queue, &known).unwrap_or_default();
-        let why = match run {
-            Some(_) => {
-                format!("the run has no queue of that label; it has {}{near}", known.join(", "))
-            }
-            None => {
-                format!("no run has the setting `{}`, and `unchecked` says not why", claim.setting)
-            }
-        };
-        return Err(("queue", claim.queue.clone(), why));
-    }
-    if let Some(other) = claim.printed.other() {
-        let theirs =
-            other.setting.as_ref().map_or(run, |setting| paper.run(&claim.experiment, setting));
-        match theirs {
-            None => {
-                return Err((
-                    "printed",
-                    claim.text.clone(),
-                    "the experiment has no such setting".into(),
-                ));
-            }
-            Some(run) if !run.full.compare.iter().any(|queue| queue.label() == other.queue) => {
-                return Err((
-                    "printed",
-                    other.queue.clone(),
-                    "the run has no queue of that label".into(),
-                ));
-            }
-            Some(_) => {}
+    match &claim.explained {
+        Some(name) if !paper.explanations.iter().any(|e| e.name == *name) => {
+            Err(("explained", name.clone(), format!("{EXPLAINED} has no such [[explanation]]")))
         }
+        _ => Ok(()),
     }
+}
+
+/// The claim's queue is one of those that its run compares, `known`.
+fn queue(claim: &Claim, run: Option<&Run>, known: &[&str]) -> Result<(), Wrong> {
+    if known.contains(&claim.queue.as_str()) {
+        return Ok(());
+    }
+    let near = did_you_mean(&claim.queue, known).unwrap_or_default();
+    let why = match run {
+        Some(_) => format!("the run has no queue of that label; it has {}{near}", known.join(", ")),
+        None => {
+            format!("no run has the setting `{}`, and `unchecked` says not why", claim.setting)
+        }
+    };
+    Err(("queue", claim.queue.clone(), why))
+}
+
+/// What is printed against another queue names one that is run.
+fn compared(paper: &Paper, claim: &Claim, run: Option<&Run>) -> Result<(), Wrong> {
+    let Some(other) = claim.printed.other() else { return Ok(()) };
+    let theirs =
+        other.setting.as_ref().map_or(run, |setting| paper.run(&claim.experiment, setting));
+    match theirs {
+        None => Err(("printed", claim.text.clone(), "the experiment has no such setting".into())),
+        Some(run) if !run.full.compare.iter().any(|queue| queue.label() == other.queue) => {
+            Err(("printed", other.queue.clone(), "the run has no queue of that label".into()))
+        }
+        Some(_) => Ok(()),
+    }
+}
+
+/// The groups that the quantity names are the scenario's.
+fn groups(claim: &Claim, run: Option<&Run>) -> Result<(), Wrong> {
     let named = claim.quantity.groups();
     let groups: Vec<&str> =
         run.map_or(vec![], |r| r.full.groups.iter().map(|g| g.name.as_str()).collect());

@@ -62,22 +62,7 @@ impl Description<'_, '_, '_> {
         }
         let unit: Unit = self.parsed(table, "unit")?;
         let text = self.text(table, "quantity");
-        let setting = self.reader.text(table, "setting").unwrap_or_default();
-        let kind = match self.reader.text(table, "kind").as_deref() {
-            None | Some("sweep") => Kind::Sweep,
-            Some("time") => Kind::Time { setting },
-            Some("flows") => Kind::Flows { setting },
-            Some("formula") => self.formula(table, &text, unit)?,
-            Some("measured") => self.measured(table)?,
-            Some(_) => {
-                self.reader.refuse_key(
-                    table,
-                    "kind",
-                    "must be one of sweep | time | flows | formula | measured",
-                );
-                return None;
-            }
-        };
+        let kind = self.kind(table, &text, unit)?;
         if let Kind::Time { setting } | Kind::Flows { setting } = &kind
             && paper.run(&experiment, setting).is_none()
         {
@@ -95,6 +80,34 @@ impl Description<'_, '_, '_> {
             let units = Unit::of(quantity.dimension()).join(" | ");
             self.reader.refuse_key(table, "unit", format!("`{quantity}` is measured in {units}"));
         }
+        let id = self.figure_id(table, paper);
+        let title = self.text(table, "title");
+        let x = self.reader.text(table, "x").unwrap_or_default();
+        let reading = self.reader.text(table, "reading").unwrap_or_default();
+        Some(Figure { experiment, id, title, kind, x, reading, unit, quantity, text })
+    }
+
+    fn kind(&mut self, table: &Table<'_>, text: &str, unit: Unit) -> Option<Kind> {
+        let setting = self.reader.text(table, "setting").unwrap_or_default();
+        match self.reader.text(table, "kind").as_deref() {
+            None | Some("sweep") => Some(Kind::Sweep),
+            Some("time") => Some(Kind::Time { setting }),
+            Some("flows") => Some(Kind::Flows { setting }),
+            Some("formula") => self.formula(table, text, unit),
+            Some("measured") => self.measured(table),
+            Some(_) => {
+                self.reader.refuse_key(
+                    table,
+                    "kind",
+                    "must be one of sweep | time | flows | formula | measured",
+                );
+                None
+            }
+        }
+    }
+
+    /// A figure's name, which no other figure of the paper has.
+    fn figure_id(&mut self, table: &Table<'_>, paper: &Paper) -> String {
         let id = self.text(table, "id");
         if id.is_empty()
             || !id.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
@@ -106,10 +119,7 @@ impl Description<'_, '_, '_> {
                 "must be a name of its own, of letters, digits and -",
             );
         }
-        let title = self.text(table, "title");
-        let x = self.reader.text(table, "x").unwrap_or_default();
-        let reading = self.reader.text(table, "reading").unwrap_or_default();
-        Some(Figure { experiment, id, title, kind, x, reading, unit, quantity, text })
+        id
     }
 
     /// A closed form over whole numbers `{x}`, a line for each entry of `vary`.

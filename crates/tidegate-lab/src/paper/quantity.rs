@@ -21,14 +21,14 @@
 //! | `gauge NAME mean`, `gauge NAME rmse 600`, either with a time | the queue's inner state; its root mean square error |
 //! | `misclassified(levels 2, bins 23, floods 4)` and the like | a closed form (`closed.rs`) |
 //! | `elsewhere: WHAT` | what no simulation tells, in any unit |
+mod value;
 mod words;
 
 use std::fmt;
 use std::str::FromStr;
 
-use tidegate_report::{Document, Figure, Group, Line, Metric, Quantity as Shown, fair};
+use tidegate_report::{Line, Metric, Quantity as Shown};
 
-use super::cell::Replication;
 use super::closed::Closed;
 use super::unit::{Dimension, Unit};
 
@@ -212,78 +212,6 @@ impl Quantity {
         }
     }
 
-    /// Its value in one replication, in `unit`; none where it does not apply.
-    pub fn value(&self, replication: &Replication, unit: Unit) -> Option<f64> {
-        let document = &replication.document;
-        let groups = members(document, self.group());
-        let count = groups.iter().map(|g| g.count).sum::<u64>() as f64;
-        let fair = groups.iter().filter_map(|g| mean(g.fair_share_bps)).sum();
-        Some(self.base(replication, &groups)? * unit.per_base(count, fair))
-    }
-
-    fn base(&self, replication: &Replication, groups: &[&Group]) -> Option<f64> {
-        let document = &replication.document;
-        let all = &document.aggregate;
-        let over = |shown, name: Option<&str>, window| {
-            reduce(replication, shown, name, Reduce::Mean, window)
-        };
-        match &self.what {
-            What::Rate(rate, _) => sum(groups, |g| rate.of(g)),
-            What::RateOver(rate, who, window) => {
-                let shown = if *rate == Rate::Loss { Shown::Loss } else { Shown::Throughput };
-                let names = groups.iter().map(|g| g.name.as_str());
-                match who {
-                    Who::Group(name) => over(shown, Some(name), *window),
-                    Who::All => names.map(|name| over(shown, Some(name), *window)).sum(),
-                }
-            }
-            What::Ratio(rate, one, other) => {
-                let each = |name: &str| {
-                    let group = document.groups.iter().find(|g| g.name == name)?;
-                    Some(mean(rate.of(group))? / group.count as f64)
-                };
-                Some(each(one)? / each(other)?)
-            }
-            What::LossRatio(Who::All) => mean(all.loss_ratio),
-            What::LossRatio(_) => mean(groups.first()?.loss_ratio),
-            What::LossRatioOver(window) => over(Shown::Loss, Some("loss ratio"), *window),
-            What::LossRatioChange(one, other) => {
-                let of = |window| over(Shown::Loss, Some("loss ratio"), window);
-                Some(of(*one)? / of(*other)?)
-            }
-            What::NormOf(groups, n) => norm_of(document, groups, *n),
-            What::MarkRatio(Who::All) => mean(all.mark_ratio),
-            What::MarkRatio(_) => mean(groups.first()?.mark_ratio),
-            What::Jain(Who::All) => mean(all.jain),
-            What::Jain(_) => mean(groups.first()?.jain),
-            What::ClassJain(rate) => class_jain(&document.groups, *rate),
-            What::Whole(Whole::Norm) => Some(mean(all.norm_kbps)? * 1e3),
-            What::Whole(Whole::Deviation) => mean(all.fair_deviation),
-            What::Whole(Whole::Utilization) => mean(all.utilization),
-            What::Whole(Whole::NearlyFull) => mean(all.nearly_full_s),
-            What::Delay(stat) => mean(match stat {
-                Stat::Mean => all.queue_delay_ms.mean,
-                Stat::Sd => all.queue_delay_ms.sd,
-                Stat::P50 => all.queue_delay_ms.p50,
-                Stat::P95 => all.queue_delay_ms.p95,
-                Stat::P99 => all.queue_delay_ms.p99,
-            }),
-            What::DropGapCov(Who::All) => mean(all.drop_gap_ms.cov),
-            What::DropGapCov(_) => mean(groups.first()?.drop_gap_ms.cov),
-            What::RateCov(Moment::Mean, _) => mean(groups.first()?.rate_cov.mean),
-            What::RateCov(Moment::Sd, _) => mean(groups.first()?.rate_cov.sd),
-            What::End(Extreme::Least, _) => mean(groups.first()?.per_flow.min),
-            What::End(Extreme::Greatest, _) => mean(groups.first()?.per_flow.max),
-            What::Below(group, share) => below(document, group, *share),
-            What::Declared(metric, _) => mean(groups.first()?.figure(metric.name)),
-            What::Gauge(name, how, window) => {
-                reduce(replication, Shown::Gauge, Some(name), *how, *window)
-            }
-            What::Closed(closed) => Some(closed.value()),
-            What::Elsewhere => None,
-        }
-    }
-
     /// The line of a replication's series that draws it over time.
     pub fn line<'s>(&self, series: &'s tidegate_report::Series) -> Option<&'s Line> {
         let (what, name) = match &self.what {
@@ -303,79 +231,6 @@ impl Who {
         match self {
             Who::Group(name) => Some(name),
             Who::All => None,
-        }
-    }
-}
-
-impl Rate {
-    fn of(self, group: &Group) -> Option<Figure> {
-        match self {
-            Rate::Throughput => group.throughput_bps,
-            Rate::Goodput => group.goodput_bps,
-            Rate::Loss => group.loss_bps,
-            Rate::Offered => group.offered_bps,
-        }
-    }
-}
-
-fn mean(figure: Option<Figure>) -> Option<f64> {
-    figure.map(|f| f.mean())
-}
-
-fn sum(groups: &[&Group], of: impl Fn(&Group) -> Option<Figure>) -> Option<f64> {
-    groups.iter().map(|g| mean(of(g))).sum()
-}
-
-fn members<'d>(document: &'d Document, group: Option<&str>) -> Vec<&'d Group> {
-    document.groups.iter().filter(|g| group.is_none_or(|name| g.name == name)).collect()
-}
-
-/// Jain's index when each flow has its group's mean.
-fn class_jain(groups: &[Group], rate: Rate) -> Option<f64> {
-    let mut rates = vec![];
-    for group in groups {
-        let each = mean(rate.of(group))? / group.count as f64;
-        rates.extend(std::iter::repeat_n(each, group.count as usize));
-    }
-    fair::jain(&rates)
-}
-
-/// The norm of the flows of `groups` against C/n.
-fn norm_of(document: &Document, groups: &[String], n: Option<f64>) -> Option<f64> {
-    let flows = document.flows.as_ref()?;
-    let mine =
-        flows.iter().filter(|f| f.group.as_ref().is_some_and(|group| groups.contains(group)));
-    let rates: Vec<f64> = mine.filter_map(|f| mean(f.throughput_bps)).collect();
-    let fair = document.bottleneck.rate_bps? / n.unwrap_or(rates.len() as f64);
-    Some(crate::study::stats::norm(&rates, fair))
-}
-
-/// How many flows of `group` get less than `share` of C/n.
-fn below(document: &Document, group: &str, share: f64) -> Option<f64> {
-    let flows = document.flows.as_ref()?;
-    let each = document.bottleneck.rate_bps? / flows.len() as f64;
-    let mine = flows.iter().filter(|f| f.group.as_deref() == Some(group));
-    Some(mine.filter(|f| mean(f.throughput_bps).is_some_and(|rate| rate < share * each)).count()
-        as f64)
-}
-
-fn reduce(
-    replication: &Replication,
-    shown: Shown,
-    name: Option<&str>,
-    how: Reduce,
-    window: Window,
-) -> Option<f64> {
-    let series = replication.series.as_ref()?;
-    let line =
-        series.lines.iter().find(|l| l.what == shown && name.is_none_or(|name| l.name == name))?;
-    let within = |t: &f64| *t > window.from && *t <= window.to;
-    let values = series.time_s.iter().zip(&line.values).filter(|(t, _)| within(t));
-    let values: Vec<f64> = values.filter_map(|(_, value)| *value).collect();
-    match how {
-        Reduce::Mean => crate::study::stats::mean(&values),
-        Reduce::Rmse(truth) => {
-            crate::study::stats::rmse(&values.iter().map(|v| (*v, truth)).collect::<Vec<_>>())
         }
     }
 }

@@ -10,6 +10,9 @@ use super::claim::{self, Page};
 use super::description::{Description, Vary, filled};
 use super::{CLAIMS, DESCRIPTION, Folder, consistent, explained};
 
+/// The keys of `paper.toml`.
+const KEYS: [&str; 10] =
+    ["key", "title", "authors", "venue", "seeds", "experiment", "run", "fitted", "figure", "board"];
 /// The most runs of a paper.
 const MOST_RUNS: usize = 1000;
 
@@ -50,30 +53,9 @@ impl Paper {
 impl Description<'_, '_, '_> {
     fn paper(&mut self, root: &Node) -> Paper {
         let table = self.reader.table(root, "");
-        let known = [
-            "key",
-            "title",
-            "authors",
-            "venue",
-            "seeds",
-            "experiment",
-            "run",
-            "fitted",
-            "figure",
-            "board",
-        ];
-        self.reader.only(&table, "a paper", &known);
+        self.reader.only(&table, "a paper", &KEYS);
         let seeds = self.whole(&table, "seeds", 1, 10_000).unwrap_or(1) as u32;
-        let mut experiments = vec![];
-        let mut shared: Vec<Shared> = vec![];
-        for table in self.tables(&table, "experiment") {
-            let (experiment, common) = self.experiment(&table);
-            if experiments.iter().any(|known: &Experiment| known.id == experiment.id) {
-                self.reader.refuse_key(&table, "id", "another experiment is called that too");
-            }
-            experiments.push(experiment);
-            shared.push(common);
-        }
+        let (experiments, shared) = self.experiments(&table);
         let mut paper = Paper {
             folder: self.folder.name.to_string(),
             key: self.text(&table, "key"),
@@ -109,6 +91,21 @@ impl Description<'_, '_, '_> {
             paper.boards.extend(board);
         }
         paper
+    }
+
+    /// The experiments, and what the runs of each share.
+    fn experiments(&mut self, root: &Table<'_>) -> (Vec<Experiment>, Vec<Shared>) {
+        let mut experiments = vec![];
+        let mut shared: Vec<Shared> = vec![];
+        for table in self.tables(root, "experiment") {
+            let (experiment, common) = self.experiment(&table);
+            if experiments.iter().any(|known: &Experiment| known.id == experiment.id) {
+                self.reader.refuse_key(&table, "id", "another experiment is called that too");
+            }
+            experiments.push(experiment);
+            shared.push(common);
+        }
+        (experiments, shared)
     }
 
     fn experiment(&mut self, table: &Table<'_>) -> (Experiment, Shared) {

@@ -1,23 +1,17 @@
 //! What one value must be to another: times in order, names that exist, nodes that can be reached,
 //! loads that end.
+mod group;
+
 use tidegate::{Link, Span};
 
-use super::demand::When;
-use super::lowered::lowered;
 use super::model::*;
 use super::read::fits;
-use super::sources::Source;
-use super::tcp::Data;
 use crate::problem::Place;
 use crate::reader::{Kind, Node, Origin, Reader, name_of};
 use crate::spec::{QueueSpec, SAME_LABEL, twice};
 
 /// The most flows of a scenario.
 const FLOW_LIMIT: u64 = 1_000_000;
-/// The most connections of one host: what its ports tell apart.
-const CONNECTION_LIMIT: u32 = 60_000;
-/// The most calls of one group.
-const CALL_LIMIT: f64 = 1e7;
 /// The most points of a series.
 const POINT_LIMIT: u64 = 100_000;
 /// The most packets of one replication: days of work.
@@ -32,7 +26,7 @@ pub(super) fn consistent(reader: &mut Reader<'_>, root: &Node, scenario: &mut Sc
     look.run(&scenario.run);
     look.names(&scenario.groups);
     for (index, group) in scenario.groups.iter().enumerate() {
-        look.group(scenario, group, index);
+        group::consistent(&mut look, scenario, group, index);
     }
     look.compare(scenario);
     if look.reader.problems.is_empty() {
@@ -75,8 +69,8 @@ impl Look<'_, '_> {
             Some(Place::Set(_) | Place::File(_)) => " (by --set)".to_string(),
         };
         let why = format!(
-            "{} makes {points} points of run.duration = {}{}; at most {POINT_LIMIT} can be: series = \"{least}\" or more, \
-             or a shorter duration",
+            "{} makes {points} points of run.duration = {}{}; at most {POINT_LIMIT} can be: \
+             series = \"{least}\" or more, or a shorter duration",
             if series.is_none() { "this default" } else { "this" },
             run.duration,
             said(duration),
@@ -103,121 +97,6 @@ impl Look<'_, '_> {
                 "group",
                 format!("the groups have {flows} flows together; at most {FLOW_LIMIT} can be"),
             );
-        }
-    }
-
-    fn group(&mut self, scenario: &Scenario, group: &Group, index: usize) {
-        // By number, since names may be the mistake.
-        let at = |key: &str| format!("group.#{}.{key}", index + 1);
-        let field = |key: &str| format!("group.{}.{key}", group.name);
-        let mut refuse = |key: &str, why: String| {
-            let (origin, value) = locate(self.root, &at(key));
-            self.reader.problem(origin, &field(key), &value, why);
-        };
-        if group.hosts > group.count {
-            refuse("hosts", format!("cannot be more than the flows, count = {}", group.count));
-        } else if group.count.div_ceil(group.hosts) > CONNECTION_LIMIT {
-            refuse(
-                "hosts",
-                format!(
-                    "a host has at most {CONNECTION_LIMIT} connections; count = {}",
-                    group.count
-                ),
-            );
-        }
-        let (first, last) = group.start.range();
-        let last = last.unwrap_or(first);
-        let when = group.when();
-        let by_start = matches!(when, When::Start | When::Lives);
-        if by_start && last >= scenario.run.duration {
-            refuse(
-                "start",
-                format!("must be before the end, run.duration = {}", scenario.run.duration),
-            );
-        }
-        // The simulator has the last word on a source's parameters among themselves.
-        if let Err(error) = lowered(&group.source).check() {
-            let key = match error.field.as_str() {
-                "segment" => "packet",
-                "receiver_window" => "window",
-                "flavor" => "loss_recovery",
-                other => other,
-            };
-            refuse(key, format!("{}: {}", error.value, error.why));
-        }
-        // What these would say, something else says.
-        let (others, why): (&[&str], _) = match when {
-            When::Start => (&[], ""),
-            When::Active => (
-                &["start", "stop"],
-                "cannot be given beside active, which says when the flows start and stop",
-            ),
-            When::Lives => (
-                &["active"],
-                "cannot be given beside on and off, which say when the flows are active",
-            ),
-            When::Calls => (
-                &["start", "stop", "active"],
-                "cannot be given beside erlangs: calls come and go by themselves",
-            ),
-        };
-        for key in others.iter().filter(|key| find(self.root, &at(key)).is_some()) {
-            refuse(key, why.into());
-        }
-        if matches!(&group.source, Source::Finite(connection) if connection.tcp.data == Data::Endless)
-        {
-            refuse(
-                "data",
-                "must be an amount, as in \"5 MB\"; what never ends is source = \"newreno\"".into(),
-            );
-        }
-        if matches!(group.source, Source::Tfrc(_)) && group.active.count() > 1 {
-            refuse("active", "a tfrc flow has one period only; it cannot start again".into());
-        }
-        if let Source::Replay(_, arrivals) = &group.source
-            && group.count as usize > arrivals.flows.len()
-        {
-            refuse("count", format!("is more than the capture's flows, {}", arrivals.flows.len()));
-        }
-        if let Source::Voip(voip) = &group.source {
-            let mean = voip.call.law.mean() / 1e9;
-            let calls = voip.erlangs * (1.0 + scenario.run.duration.as_secs() / mean);
-            if mean.is_infinite() && voip.erlangs > 0.0 {
-                refuse(
-                    "call",
-                    "has no mean, so that no rate of calls makes so many at a time".into(),
-                );
-            } else if calls > CALL_LIMIT {
-                refuse(
-                    "erlangs",
-                    format!("makes about {calls:.1e} calls; at most {CALL_LIMIT:.0e} can be"),
-                );
-            }
-        }
-        if let Source::Unresponsive(lives, _) = &group.source {
-            let mean = (lives.on.law.mean() + lives.off.law.mean()) / 1e9;
-            let times = group.count as f64 * scenario.run.duration.as_secs() / mean;
-            if times > CALL_LIMIT {
-                refuse(
-                    "on",
-                    format!("makes about {times:.1e} connections; at most {CALL_LIMIT:.0e} can be"),
-                );
-            }
-        }
-        if let Some(stop) = group.stop.filter(|stop| *stop <= last && by_start) {
-            refuse("stop", format!("{stop} is not after the start, {last}"));
-        }
-        match &scenario.network {
-            Network::Dumbbell(_) => {
-                for key in ["from", "to"].into_iter().filter(|key| !ends(group, key).is_empty()) {
-                    refuse(key, "is for [network] kind = \"graph\"; in a dumbbell flows go from left to right".into());
-                }
-            }
-            Network::Graph(graph) => {
-                for (key, why) in route_problems(graph, group) {
-                    refuse(key, why);
-                }
-            }
         }
     }
 
@@ -334,68 +213,6 @@ impl Look<'_, '_> {
             self.refuse("run.duration", why);
         }
     }
-}
-
-fn ends<'g>(group: &'g Group, key: &str) -> &'g [String] {
-    if key == "from" { &group.from } else { &group.to }
-}
-
-/// What is wrong with the ends of a group's flows, by key.
-fn route_problems(graph: &Graph, group: &Group) -> Vec<(&'static str, String)> {
-    let nodes: Vec<&str> =
-        graph.links.iter().flat_map(|l| [l.from.as_str(), l.to.as_str()]).collect();
-    let mut found = vec![];
-    for key in ["from", "to"] {
-        let names = ends(group, key);
-        if names.is_empty() {
-            found.push((key, "this key is required in a graph: a node or a list of nodes".into()));
-        }
-        for name in names.iter().filter(|name| !nodes.contains(&name.as_str())) {
-            let near = crate::nearest::did_you_mean(name, &nodes).unwrap_or_default();
-            found.push((key, format!("no link ends at a node `{name}`{near}")));
-        }
-    }
-    if !found.is_empty() {
-        return found;
-    }
-    if let Some(both) = group.from.iter().find(|name| group.to.contains(name)) {
-        return vec![(
-            "to",
-            format!("`{both}` is in from and in to; a flow cannot end where it begins"),
-        )];
-    }
-    let Some(reached) = group.from.first().map(|start| component(graph, start)) else {
-        return found;
-    };
-    let outside =
-        |names: &[String]| names.iter().find(|name| !reached.contains(&name.as_str())).cloned();
-    match (outside(&group.from), outside(&group.to)) {
-        (Some(name), _) => {
-            vec![("from", format!("no links lead from `{name}` to the other nodes named"))]
-        }
-        (_, Some(name)) => {
-            vec![("to", format!("no links lead from `{}` to `{name}`", group.from[0]))]
-        }
-        _ => found,
-    }
-}
-
-/// The nodes that can be reached from `start`.
-fn component<'g>(graph: &'g Graph, start: &'g str) -> Vec<&'g str> {
-    let mut reached = vec![start];
-    let mut next = 0;
-    while next < reached.len() {
-        let here = reached[next];
-        next += 1;
-        for link in &graph.links {
-            for (a, b) in [(&link.from, &link.to), (&link.to, &link.from)] {
-                if a == here && !reached.contains(&b.as_str()) {
-                    reached.push(b);
-                }
-            }
-        }
-    }
-    reached
 }
 
 /// Where the value at `path` stands and what it is; for a value that is not written, where it would

@@ -1,5 +1,7 @@
 //! Times and sizes that are drawn, as text: `"10 ms"`, `"uniform(0 s, 1 s)"`, `"pareto(1.2, 10 kB)
 //! in ..10 MB"`.
+mod law;
+
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -7,8 +9,6 @@ use tidegate::config::{SEPARATOR, Value};
 use tidegate::units::UnitError;
 use tidegate::{Bytes, Span};
 use tidegate_sim::sources::Law;
-
-use crate::nearest::did_you_mean;
 
 /// A time or a size: one for all, a list dealt out in turn, or drawn by a law.
 ///
@@ -64,22 +64,13 @@ impl Unit for Bytes {
     }
 }
 
-/// The distributions: how each is written.
-const LAWS: [(&str, &str); 7] = [
-    ("uniform", "uniform(LEAST, MOST)"),
-    ("exponential", "exponential(MEAN)"),
-    ("pareto", "pareto(SHAPE, LEAST)"),
-    ("lognormal", "lognormal(MEDIAN, SIGMA)"),
-    ("loglogistic", "loglogistic(MEDIAN, SHAPE)"),
-    ("normal", "normal(MEAN, DEVIATION) in LEAST..MOST"),
-    ("mix", "mix(PROBABILITY, ONE, OTHER)"),
-];
 /// How deep distributions may stand in one another.
 const DEPTH: u32 = 4;
 /// The most values in a list.
 const MOST: usize = 1024;
-/// A range that a law hits less often than this is a mistake.
-const RARELY: f64 = 1e-9;
+fn refuse(text: &str, why: impl Into<String>) -> UnitError {
+    UnitError { text: text.trim().chars().take(60).collect(), why: why.into() }
+}
 
 impl<U: Unit> Drawn<U> {
     /// By `law`.
@@ -106,7 +97,7 @@ impl<U: Unit> Value for Drawn<U> {
     fn read(text: &str) -> Result<Self, UnitError> {
         let entries: Vec<&str> = text.split(SEPARATOR).collect();
         let law = match entries.as_slice() {
-            [one] => law::<U>(one, DEPTH)?,
+            [one] => law::law::<U>(one, DEPTH)?,
             several if several.len() > MOST => {
                 return Err(refuse(
                     text,
@@ -136,164 +127,6 @@ impl<U: Unit> Value for Drawn<U> {
 
     fn write_bound(magnitude: f64) -> String {
         U::text(magnitude as u64)
-    }
-}
-
-fn refuse(text: &str, why: impl Into<String>) -> UnitError {
-    UnitError { text: text.trim().chars().take(60).collect(), why: why.into() }
-}
-
-fn law<U: Unit>(text: &str, depth: u32) -> Result<Law, UnitError> {
-    let text = text.trim();
-    let law = match text.rsplit_once(" in ") {
-        Some((law, range)) if !range.contains([',', ')']) => {
-            within::<U>(text, one::<U>(law.trim(), depth)?, range)?
-        }
-        _ => one::<U>(text, depth)?,
-    };
-    match law {
-        Law::Normal { .. } => {
-            let why = format!(
-                "such a {} can be negative: add a range, as in \"{text} in LEAST..\"",
-                U::NAME
-            );
-            Err(refuse(text, why))
-        }
-        law => Ok(law),
-    }
-}
-
-/// `law` in a range `LEAST..MOST`, either of which may be left out.
-fn within<U: Unit>(text: &str, law: Law, range: &str) -> Result<Law, UnitError> {
-    let Some((least, most)) = range.split_once("..") else {
-        return Err(refuse(text, "a range is written LEAST..MOST, LEAST.. or ..MOST"));
-    };
-    let end = |text: &str, open: u64| if text.trim().is_empty() { Ok(open) } else { U::base(text) };
-    let (least, most) = (end(least, 0)?, end(most, u64::MAX)?);
-    if matches!(law, Law::Constant(_)) {
-        return Err(refuse(text, "a range is for a distribution"));
-    }
-    if most <= least {
-        return Err(refuse(text, "the range ends before it begins"));
-    }
-    let mass = law.mass(least, most);
-    if mass.is_nan() || mass < RARELY {
-        return Err(refuse(text, "the distribution hardly ever lies in that range"));
-    }
-    Ok(Law::Within(Box::new(law), least, most))
-}
-
-/// A constant or a distribution without a range.
-fn one<U: Unit>(text: &str, depth: u32) -> Result<Law, UnitError> {
-    let Some((name, rest)) = text.split_once('(') else { return U::base(text).map(Law::Constant) };
-    let Some(inner) = rest.strip_suffix(')') else {
-        return Err(refuse(
-            text,
-            "a distribution ends with a bracket, as in \"uniform(0 s, 1 s)\"",
-        ));
-    };
-    let name = name.trim();
-    let Some((_, form)) = LAWS.iter().find(|law| law.0 == name) else {
-        let near = did_you_mean(name, &LAWS.map(|law| law.0)).unwrap_or_default();
-        let known = LAWS.map(|law| law.1).join(", ");
-        return Err(refuse(text, format!("no such distribution; there are {known}{near}")));
-    };
-    if depth == 0 {
-        return Err(refuse(text, "too many distributions in one another"));
-    }
-    let args = arguments(inner);
-    let read = Read::<U> { text, form, depth, unit: PhantomData };
-    match (name, args.as_slice()) {
-        ("uniform", [least, most]) => {
-            let (least, most) = (U::base(least)?, U::base(most)?);
-            if least > most {
-                let why = format!(
-                    "the range begins at {}, after its end, {}",
-                    U::text(least),
-                    U::text(most)
-                );
-                return Err(refuse(text, why));
-            }
-            Ok(Law::Uniform { least, most })
-        }
-        ("exponential", [mean]) => read.scaled(mean, |mean| Law::Exponential { mean }),
-        ("pareto", [shape, least]) => {
-            let shape = read.number(shape)?;
-            read.scaled(least, |least| Law::Pareto { shape, least })
-        }
-        ("lognormal", [median, sigma]) => {
-            let sigma = read.number(sigma)?;
-            read.scaled(median, |median| Law::LogNormal { median, sigma })
-        }
-        ("loglogistic", [median, shape]) => {
-            let shape = read.number(shape)?;
-            read.scaled(median, |median| Law::LogLogistic { median, shape })
-        }
-        ("normal", [mean, deviation]) => {
-            Ok(Law::Normal { mean: U::base(mean)?, deviation: U::base(deviation)?.max(1) })
-        }
-        ("mix", [first, a, b]) => {
-            let first = first.parse::<tidegate::Prob>()?.get();
-            Ok(Law::Mix(first, Box::new([law::<U>(a, depth - 1)?, law::<U>(b, depth - 1)?])))
-        }
-        _ => Err(refuse(text, format!("is written {form}"))),
-    }
-}
-
-/// What stands between commas, those in brackets apart.
-fn arguments(text: &str) -> Vec<&str> {
-    let (mut depth, mut from, mut found) = (0i32, 0, vec![]);
-    for (i, c) in text.char_indices() {
-        match c {
-            '(' => depth += 1,
-            ')' => depth -= 1,
-            ',' if depth == 0 => {
-                found.push(text[from..i].trim());
-                from = i + 1;
-            }
-            _ => {}
-        }
-    }
-    found.push(text[from..].trim());
-    found
-}
-
-/// Reads the arguments of one distribution.
-struct Read<'t, U> {
-    text: &'t str,
-    form: &'t str,
-    depth: u32,
-    unit: PhantomData<U>,
-}
-
-impl<U: Unit> Read<'_, U> {
-    /// A shape or a sigma.
-    fn number(&self, text: &str) -> Result<f64, UnitError> {
-        match f64::read(text) {
-            Ok(number) if (0.01..=100.0).contains(&number) => Ok(number),
-            Ok(_) => Err(refuse(
-                text,
-                format!("must lie in 0.01 to 100; a distribution is written {}", self.form),
-            )),
-            Err(error) => {
-                Err(refuse(text, format!("{}; a distribution is written {}", error.why, self.form)))
-            }
-        }
-    }
-
-    /// A law by its scale, which may itself be drawn, once for each flow.
-    fn scaled(&self, text: &str, law_of: impl Fn(u64) -> Law) -> Result<Law, UnitError> {
-        let by = law::<U>(text, self.depth - 1)?;
-        if by.least() == 0 {
-            return Err(refuse(
-                self.text,
-                format!("a distribution's scale must be above zero: {}", self.form),
-            ));
-        }
-        Ok(match by {
-            Law::Constant(scale) => law_of(scale),
-            by => Law::Scaled(Box::new(law_of(1)), Box::new(by)),
-        })
     }
 }
 

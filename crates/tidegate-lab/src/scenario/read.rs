@@ -188,7 +188,6 @@ impl Reader<'_> {
     }
 
     fn source(&mut self, table: &Table<'_>) -> Source {
-        let known: Vec<&str> = SOURCES.iter().map(|s| s.0).collect();
         let source = self.text(table, "source");
         if let Some(connection) = source.as_deref().and_then(Connection::named) {
             if connection.rate().is_some() {
@@ -234,6 +233,15 @@ impl Reader<'_> {
                     &required,
                 ));
             }
+            word => self.no_source(table, word),
+        }
+        Source::Tcp(Connection::default())
+    }
+
+    /// Refuses a group whose source is called `word`, or is not told.
+    fn no_source(&mut self, table: &Table<'_>, word: Option<&str>) {
+        let known: Vec<&str> = SOURCES.iter().map(|s| s.0).collect();
+        match word {
             Some(word) => {
                 let near = did_you_mean(word, &known).unwrap_or_default();
                 self.refuse_key(
@@ -266,7 +274,6 @@ impl Reader<'_> {
             }
             None => {}
         }
-        Source::Tcp(Connection::default())
     }
 
     /// A source's own parameters; `what` it is in messages.

@@ -112,14 +112,8 @@ impl Sample {
                 outcome.links.iter().map(link_sample).collect()
             },
             flow_count: plan.flows.iter().map(|flow| flow.key).collect::<BTreeSet<_>>().len(),
-            drops: DropReason::ALL
-                .iter()
-                .map(|r| (r.name(), link.dropped(*r).packets as f64))
-                .collect(),
-            marks: MarkReason::ALL
-                .iter()
-                .map(|r| (r.name(), link.marked(*r).packets as f64))
-                .collect(),
+            drops: drops(link),
+            marks: marks(link),
             groups: (0..outcome.groups.len())
                 .map(|index| all.group(index, shares, &goodputs))
                 .collect(),
@@ -137,6 +131,16 @@ impl Sample {
             },
         }
     }
+}
+
+/// Packets that the link dropped, by reason.
+fn drops(link: &LinkOutcome) -> Vec<(&'static str, f64)> {
+    DropReason::ALL.iter().map(|r| (r.name(), link.dropped(*r).packets as f64)).collect()
+}
+
+/// Packets that the link marked, by reason.
+fn marks(link: &LinkOutcome) -> Vec<(&'static str, f64)> {
+    MarkReason::ALL.iter().map(|r| (r.name(), link.marked(*r).packets as f64)).collect()
 }
 
 /// The flows of a replication, and the throughput of each.

@@ -1,5 +1,7 @@
-use tidegate_report::Series;
+use tidegate_report::{Document, Figure, Group, Series};
 
+use super::super::cell::Replication;
+use super::value::class_jain;
 use super::*;
 
 fn group(name: &str, count: u64, bps: f64) -> Group {

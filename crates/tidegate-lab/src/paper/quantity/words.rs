@@ -31,6 +31,15 @@ fn declared() -> impl Iterator<Item = &'static Metric> {
     Group::METRICS.iter().filter(|metric| metric.shape == "ratio")
 }
 
+/// What is told of words that are no quantity.
+fn unknown(body: &str) -> String {
+    let declared: Vec<String> = declared().map(|metric| metric.name.replace('_', " ")).collect();
+    let mut known: Vec<&str> = KNOWN.to_vec();
+    known.extend(declared.iter().map(String::as_str).filter(|name| !KNOWN.contains(name)));
+    let near = crate::nearest::did_you_mean(body, &known).unwrap_or_default();
+    format!("no such quantity; they begin with {}{near}", known.join(" | "))
+}
+
 impl What {
     pub(super) fn read(text: &str) -> Result<What, String> {
         if let (Some((one, other)), true) = (text.split_once(" over "), text.contains("..")) {
@@ -45,44 +54,57 @@ impl What {
         }
         let (body, window) = Window::split(text)?;
         let words: Vec<&str> = body.split_whitespace().collect();
-        let unknown = || {
-            let declared: Vec<String> =
-                declared().map(|metric| metric.name.replace('_', " ")).collect();
-            let mut known: Vec<&str> = KNOWN.to_vec();
-            known.extend(declared.iter().map(String::as_str).filter(|name| !KNOWN.contains(name)));
-            let near = crate::nearest::did_you_mean(body, &known).unwrap_or_default();
-            format!("no such quantity; they begin with {}{near}", known.join(" | "))
-        };
-        let what = match (words.as_slice(), window) {
-            (["gauge", name, "mean"], w) => {
-                What::Gauge((*name).into(), Reduce::Mean, w.unwrap_or(EVER))
-            }
-            (["gauge", name, "rmse", truth], w) => {
+        if let Some(gauge) = What::gauge(&words, window)? {
+            return Ok(gauge);
+        }
+        match window {
+            Some(window) => What::of_time(&words, window),
+            None => What::of_run(&words, body),
+        }
+    }
+
+    /// A gauge; none if the words are of something else.
+    fn gauge(words: &[&str], window: Option<Window>) -> Result<Option<What>, String> {
+        let (name, how) = match words {
+            ["gauge", name, "mean"] => (name, Reduce::Mean),
+            ["gauge", name, "rmse", truth] => {
                 let truth = truth
                     .parse()
                     .map_err(|_| format!("`{truth}` must be the number that is true"))?;
-                What::Gauge((*name).into(), Reduce::Rmse(truth), w.unwrap_or(EVER))
+                (name, Reduce::Rmse(truth))
             }
-            (["loss", "ratio"], Some(w)) => What::LossRatioOver(w),
-            ([rate @ ("throughput" | "loss"), who], Some(w)) => {
-                What::RateOver(Rate::read(rate), Who::read(who), w)
+            _ => return Ok(None),
+        };
+        Ok(Some(What::Gauge((*name).into(), how, window.unwrap_or(EVER))))
+    }
+
+    /// What is of a part of the run.
+    fn of_time(words: &[&str], window: Window) -> Result<What, String> {
+        match words {
+            ["loss", "ratio"] => Ok(What::LossRatioOver(window)),
+            [rate @ ("throughput" | "loss"), who] => {
+                Ok(What::RateOver(Rate::read(rate), Who::read(who), window))
             }
-            (_, Some(_)) => {
-                return Err("only throughput, loss, loss ratio and gauge can be of a time".into());
-            }
-            (["loss", "ratio", who], None) => What::LossRatio(Who::read(who)),
-            (["mark", "ratio", who], None) => What::MarkRatio(Who::read(who)),
-            ([rate @ ("throughput" | "goodput" | "loss" | "offered"), who], None) => {
+            _ => Err("only throughput, loss, loss ratio and gauge can be of a time".into()),
+        }
+    }
+
+    /// What is of the whole run; `body` is its words in one text.
+    fn of_run(words: &[&str], body: &str) -> Result<What, String> {
+        let what = match words {
+            ["loss", "ratio", who] => What::LossRatio(Who::read(who)),
+            ["mark", "ratio", who] => What::MarkRatio(Who::read(who)),
+            [rate @ ("throughput" | "goodput" | "loss" | "offered"), who] => {
                 What::Rate(Rate::read(rate), Who::read(who))
             }
-            ([rate @ ("throughput" | "goodput"), one, "over", other], None) => {
+            [rate @ ("throughput" | "goodput"), one, "over", other] => {
                 What::Ratio(Rate::read(rate), (*one).into(), (*other).into())
             }
-            (["jain", who], None) => What::Jain(Who::read(who)),
-            (["class", "jain", rate @ ("throughput" | "goodput")], None) => {
+            ["jain", who] => What::Jain(Who::read(who)),
+            ["class", "jain", rate @ ("throughput" | "goodput")] => {
                 What::ClassJain(Rate::read(rate))
             }
-            (["norm", "of", groups @ .., "n", n], None) if !groups.is_empty() => {
+            ["norm", "of", groups @ .., "n", n] if !groups.is_empty() => {
                 let n = n
                     .parse()
                     .ok()
@@ -90,30 +112,31 @@ impl What {
                     .ok_or("n must be a number of flows")?;
                 What::NormOf(groups.iter().map(|g| g.to_string()).collect(), Some(n))
             }
-            (["norm", "of", groups @ ..], None) if !groups.is_empty() => {
+            ["norm", "of", groups @ ..] if !groups.is_empty() => {
                 What::NormOf(groups.iter().map(|g| g.to_string()).collect(), None)
             }
-            (["norm"], None) => What::Whole(Whole::Norm),
-            (["deviation", "from", "fair"], None) => What::Whole(Whole::Deviation),
-            (["utilization"], None) => What::Whole(Whole::Utilization),
-            (["nearly", "full"], None) => What::Whole(Whole::NearlyFull),
-            (["delay", stat], None) => What::Delay(Stat::read(stat).ok_or_else(unknown)?),
-            (["drop", "gap", "cov", who], None) => What::DropGapCov(Who::read(who)),
-            (["rate", "cov", "mean", group], None) => What::RateCov(Moment::Mean, (*group).into()),
-            (["rate", "cov", "sd", group], None) => What::RateCov(Moment::Sd, (*group).into()),
-            (["least", "flow", group], None) => What::End(Extreme::Least, (*group).into()),
-            (["greatest", "flow", group], None) => What::End(Extreme::Greatest, (*group).into()),
-            (["flows", "of", group, "below", share, "%"], None) => {
+            ["norm"] => What::Whole(Whole::Norm),
+            ["deviation", "from", "fair"] => What::Whole(Whole::Deviation),
+            ["utilization"] => What::Whole(Whole::Utilization),
+            ["nearly", "full"] => What::Whole(Whole::NearlyFull),
+            ["delay", stat] => What::Delay(Stat::read(stat).ok_or_else(|| unknown(body))?),
+            ["drop", "gap", "cov", who] => What::DropGapCov(Who::read(who)),
+            ["rate", "cov", "mean", group] => What::RateCov(Moment::Mean, (*group).into()),
+            ["rate", "cov", "sd", group] => What::RateCov(Moment::Sd, (*group).into()),
+            ["least", "flow", group] => What::End(Extreme::Least, (*group).into()),
+            ["greatest", "flow", group] => What::End(Extreme::Greatest, (*group).into()),
+            ["flows", "of", group, "below", share, "%"] => {
                 let share: f64 =
                     share.parse().map_err(|_| format!("`{share}` must be a number of per cent"))?;
                 What::Below((*group).into(), share / 100.0)
             }
-            ([name @ .., group], None) => {
+            [name @ .., group] => {
                 let name = name.join("_");
-                let metric = declared().find(|metric| metric.name == name).ok_or_else(unknown)?;
+                let metric =
+                    declared().find(|metric| metric.name == name).ok_or_else(|| unknown(body))?;
                 What::Declared(metric, (*group).into())
             }
-            _ => return Err(unknown()),
+            _ => return Err(unknown(body)),
         };
         Ok(what)
     }
