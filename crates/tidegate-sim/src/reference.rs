@@ -8,8 +8,8 @@ use tidegate::{Backlog, ConfigError, DropReason, MarkReason, Packet, Qdisc, Seed
 
 use crate::endpoint::ends::Ends;
 use crate::endpoint::receiver::Answer;
-use crate::endpoint::sender::{NEVER, Timers};
-use crate::event::queue::{Class, Key};
+use crate::endpoint::sender::Timers;
+use crate::event::queue::{Class, Key, NEVER};
 use crate::measure::meters::{Meters, Trace};
 use crate::measure::outcome::{Outcome, Plan};
 use crate::measure::queue_meter::QueueMeter;

@@ -3,9 +3,9 @@
 use tidegate::{Seed, Time};
 
 use super::receiver::{Answer, Far, More, Transfer};
-use super::sender::{NEVER, Sender, Timers, Work};
+use super::sender::{Sender, Timers, Work};
 use crate::event::prefetch::fetch;
-use crate::event::queue::{Class, Key};
+use crate::event::queue::{Class, Key, NEVER};
 use crate::measure::meters::Meters;
 use crate::net::flight::{Body, Label, flag};
 use crate::net::network::{Flow, FlowId, Network};

@@ -3,12 +3,15 @@ use std::collections::VecDeque;
 
 use tidegate::Time;
 
-use super::sender::NEVER;
+use crate::event::queue::NEVER;
 use crate::measure::meters::Meters;
 use crate::net::flight::{Body, flag};
 use crate::net::network::Flow;
 use crate::sources::tcp::{DelayedAck, Receiver, Reports, Wait};
 use crate::sources::{Feedback, Handshake, Rules, Source, Tcp, TfrcReceiver};
+
+/// The end of a connection that has data for ever.
+const ENDLESS: u32 = u32::MAX;
 
 /// What a block of a selective acknowledgement takes by ns-2's rules: two numbers of four bytes.
 const BLOCK: u16 = 8;
@@ -97,7 +100,7 @@ pub(crate) enum Answer {
 impl Default for Transfer {
     /// Nothing that ever ends.
     fn default() -> Transfer {
-        Transfer { end: u32::MAX, start: Time::ZERO, bytes: 0 }
+        Transfer { end: ENDLESS, start: Time::ZERO, bytes: 0 }
     }
 }
 
@@ -105,7 +108,7 @@ impl Transfer {
     /// What a connection like `tcp`, opened at `start`, has to bring over.
     pub(super) fn of(tcp: &Tcp, start: Time) -> Transfer {
         let syn = tcp.handshake == Handshake::Syn;
-        let end = tcp.data.map_or(u32::MAX, |n| n.saturating_add(syn as u32));
+        let end = tcp.data.map_or(ENDLESS, |n| n.saturating_add(syn as u32));
         Transfer { end, start, bytes: tcp.data.map_or(0, |n| n as u64 * tcp.segment.get()) }
     }
 }
@@ -208,7 +211,7 @@ impl Far {
         Far {
             receiver,
             back,
-            end: u32::MAX,
+            end: ENDLESS,
             ack_len: 0,
             block_len: 0,
             life: 0,

@@ -1,6 +1,7 @@
 //! A flow's sending end: its source, its timers, and when it starts again.
 use tidegate::{Rng, Time};
 
+use crate::event::queue::NEVER;
 use crate::net::network::Flow;
 use crate::net::routes::Way;
 use crate::sources::tcp::TcpSender;
@@ -14,9 +15,6 @@ pub(crate) struct Timers {
     /// Of class `Class::Timeout`.
     pub timeout: u64,
 }
-
-/// Later than every event.
-pub(crate) const NEVER: u64 = u64::MAX;
 
 impl Timers {
     pub(super) const NONE: Timers = Timers { send: NEVER, timeout: NEVER };

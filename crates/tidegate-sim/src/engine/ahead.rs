@@ -3,8 +3,8 @@ use tidegate::Qdisc;
 
 use super::{Simulation, Timer, place};
 use crate::endpoint::receiver::Answer;
-use crate::endpoint::sender::{NEVER, Timers};
-use crate::event::queue::Class;
+use crate::endpoint::sender::Timers;
+use crate::event::queue::{Class, NEVER};
 use crate::net::flight::{Body, Flight};
 use crate::net::routes::Kind;
 
@@ -14,7 +14,7 @@ impl<Q: Qdisc> Simulation<Q> {
     #[inline(always)]
     pub(super) fn hold_output(&mut self, flow: u32, link: usize) {
         let (at, len) = self.ends.sends(flow);
-        let due = if at == u64::MAX { at } else { self.wires[link].would_transit(at, len) };
+        let due = if at == NEVER { at } else { self.wires[link].would_transit(at, len) };
         self.lines[link].pending = due;
     }
 

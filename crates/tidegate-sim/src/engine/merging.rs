@@ -2,6 +2,7 @@
 use tidegate::Qdisc;
 
 use super::{AHEAD, Simulation};
+use crate::event::queue::NEVER;
 use crate::net::flight::Flight;
 use crate::net::routes::Step;
 
@@ -61,7 +62,7 @@ impl<Q: Qdisc> Simulation<Q> {
             self.travel(time, hop, flow, body);
         }
         self.ports[id].departed = departed;
-        let mut entry = u64::MAX;
+        let mut entry = NEVER;
         for i in self.ports[id].merges.clone() {
             let end = self.merges[i].known(now);
             if self.merges[i].next < end {

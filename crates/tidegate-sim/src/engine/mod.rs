@@ -54,7 +54,7 @@ use tidegate::catalog::AnyQueue;
 use tidegate::{ConfigError, Qdisc, Seed, Time};
 
 use crate::endpoint::ends::Ends;
-use crate::event::queue::{Class, EventQueue, Heap, Key};
+use crate::event::queue::{Class, EventQueue, Heap, Key, NONE};
 use crate::measure::meters::{Meters, Trace};
 use crate::measure::outcome::{Outcome, Plan};
 use crate::measure::queue_meter::QueueMeter;
@@ -279,7 +279,7 @@ impl<Q: Qdisc> Simulation<Q> {
             EventSource::Line(link) => {
                 let Some(flight) = self.come_out(link as usize, now) else { return };
                 match self.lines[link as usize].sink_port {
-                    u32::MAX => self.travel(now, flight.hop, flight.flow, flight.body),
+                    NONE => self.travel(now, flight.hop, flight.flow, flight.body),
                     port => self.offer(port as usize, flight),
                 }
             }
@@ -345,8 +345,8 @@ fn ports<Q: Qdisc>(
 fn lines(routes: &Routes, sources_by_slot: &mut Vec<EventSource>) -> Vec<Line> {
     let mut line = |(i, (&needed, &sink_port)): (usize, (&bool, &Option<u32>))| {
         let slot =
-            if needed { add_slot(sources_by_slot, EventSource::Line(i as u32)) } else { u32::MAX };
-        Line::new(slot, sink_port.unwrap_or(u32::MAX))
+            if needed { add_slot(sources_by_slot, EventSource::Line(i as u32)) } else { NONE };
+        Line::new(slot, sink_port.unwrap_or(NONE))
     };
     let mut lines: Vec<Line> =
         routes.events.iter().zip(&routes.sink_ports).enumerate().map(&mut line).collect();

@@ -9,6 +9,12 @@
 //! first. This keeps the results independent of how many events the engine saves (see
 //! [`engine`](crate::engine)).
 
+/// Later than every event: the time of what is not pending.
+pub(crate) const NEVER: u64 = u64::MAX;
+
+/// The number of no flow, port, link or slot.
+pub(crate) const NONE: u32 = u32::MAX;
+
 /// The kind of an event. Simultaneous events run in this order: departures, readings, arrivals,
 /// then sources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,7 +1,7 @@
 //! The packets on a link that need an event at its far end, in order of arrival. A branch of a
 //! merge point uses the same structure, but has no slot of its own.
 use crate::event::prefetch::fetch;
-use crate::event::queue::EventQueue;
+use crate::event::queue::{EventQueue, NEVER, NONE};
 use crate::net::flight::Flight;
 
 /// The distance of the prefetch from the head.
@@ -15,13 +15,13 @@ pub(crate) struct Line {
     len: u32,
     /// The link's slot in the [`EventQueue`].
     pub slot: u32,
-    /// The port that all packets of this line enter, `u32::MAX` if they go to several places. No
+    /// The port that all packets of this line enter, `NONE` if they go to several places. No
     /// processor can predict whether such a line is next. The engine therefore tests for it late,
     /// after the work that all cases share.
     pub sink_port: u32,
-    /// The flow whose sender is the sole user of this link, `u32::MAX` for none.
+    /// The flow whose sender is the sole user of this link, `NONE` for none.
     pub owner: u32,
-    /// When that sender's next packet comes out, `u64::MAX` for never. The time may be too early,
+    /// When that sender's next packet comes out, `NEVER` for never. The time may be too early,
     /// never too late.
     pub pending: u64,
     /// The time that the event queue has for this line.
@@ -37,9 +37,9 @@ impl Line {
             len: 0,
             slot,
             sink_port,
-            owner: u32::MAX,
-            pending: u64::MAX,
-            known: u64::MAX,
+            owner: NONE,
+            pending: NEVER,
+            known: NEVER,
         }
     }
 
@@ -79,7 +79,7 @@ impl Line {
     /// When the next packet comes out, pending output included.
     #[inline]
     fn turn(&self) -> u64 {
-        self.head().map_or(u64::MAX, |head| head.time).min(self.pending)
+        self.head().map_or(NEVER, |head| head.time).min(self.pending)
     }
 
     /// Tells the event queue of its turn, if that has changed.
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn it_agrees_with_a_deque() {
-        let (mut line, mut deque) = (Line::new(0, u32::MAX), VecDeque::new());
+        let (mut line, mut deque) = (Line::new(0, NONE), VecDeque::new());
         for i in 0..10_000u64 {
             // Waves, so that it grows, wraps and runs empty.
             if mix(i) % 100 < 35 + 30 * (i / 500 % 2) {
@@ -150,11 +150,8 @@ mod tests {
                 deque.push_back(flight);
             } else {
                 let head = deque.front().copied();
-                line.pending = if i % 7 == 0 { mix(i) % 10_000 } else { u64::MAX };
-                assert_eq!(
-                    line.turn(),
-                    head.map_or(u64::MAX, |f: Flight| f.time).min(line.pending)
-                );
+                line.pending = if i % 7 == 0 { mix(i) % 10_000 } else { NEVER };
+                assert_eq!(line.turn(), head.map_or(NEVER, |f: Flight| f.time).min(line.pending));
                 assert_eq!(line.pop(head.map_or(i, |f| f.time - 1)), None, "before its time");
                 assert_eq!(line.pop(i + 1), head);
                 deque.pop_front();
@@ -164,7 +161,7 @@ mod tests {
 
     #[test]
     fn what_joins_from_the_tail_is_in_order() {
-        let (mut line, mut sorted) = (Line::new(0, u32::MAX), Vec::new());
+        let (mut line, mut sorted) = (Line::new(0, NONE), Vec::new());
         for i in 0..5_000u64 {
             // Of equals the first remains so; half of them leave, so that it wraps.
             let flight = Flight { time: i + mix(i) % 10, flow: i as u32, ..Flight::default() };
@@ -172,10 +169,10 @@ mod tests {
             sorted.push(flight);
             sorted.sort_by_key(|f| f.time);
             if mix(i).is_multiple_of(2) {
-                assert_eq!(line.pop(u64::MAX), Some(sorted.remove(0)));
+                assert_eq!(line.pop(NEVER), Some(sorted.remove(0)));
             }
         }
         assert!(sorted.len() > 1_000);
-        sorted.into_iter().for_each(|flight| assert_eq!(line.pop(u64::MAX), Some(flight)));
+        sorted.into_iter().for_each(|flight| assert_eq!(line.pop(NEVER), Some(flight)));
     }
 }

@@ -10,6 +10,7 @@
 //!
 //! This assumes that an acknowledgement is no longer than the packet it answers. If it is longer,
 //! more of them wait on the way back, and finding the place takes longer.
+use crate::event::queue::{NEVER, NONE};
 use crate::net::flight::Flight;
 use crate::net::line::Line;
 use crate::net::merge_point::MergePoint;
@@ -22,16 +23,16 @@ pub(crate) struct Merge {
     branches: Vec<Line>,
     /// The delay of the shortest branch.
     lookahead: u64,
-    /// When the first packet enters, `u64::MAX` for never.
+    /// When the first packet enters, `NEVER` for never.
     pub next: u64,
 }
 
 impl Merge {
     /// With nothing to enter yet.
     pub fn new(merge_point: &MergePoint) -> Merge {
-        let branches = vec![Line::new(u32::MAX, u32::MAX); merge_point.lengths.len()];
-        let lookahead = merge_point.lengths.iter().copied().min().unwrap_or(u64::MAX);
-        Merge { link: merge_point.link, branches, lookahead, next: u64::MAX }
+        let branches = vec![Line::new(NONE, NONE); merge_point.lengths.len()];
+        let lookahead = merge_point.lengths.iter().copied().min().unwrap_or(NEVER);
+        Merge { link: merge_point.link, branches, lookahead, next: NEVER }
     }
 
     /// Adds `flight` to its branch, in the order that `earlier` gives.
@@ -63,9 +64,9 @@ impl Merge {
     pub fn pop(&mut self, end: u64, earlier: impl Fn(&Flight, &Flight) -> bool) -> Option<Flight> {
         let first =
             self.heads().reduce(|first, next| if earlier(next.1, first.1) { next } else { first });
-        let (branch, time) = first.map_or((0, u64::MAX), |(branch, head)| (branch, head.time));
+        let (branch, time) = first.map_or((0, NEVER), |(branch, head)| (branch, head.time));
         if time < end {
-            return self.branches[branch].pop(u64::MAX);
+            return self.branches[branch].pop(NEVER);
         }
         self.next = time;
         None

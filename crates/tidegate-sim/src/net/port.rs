@@ -11,6 +11,7 @@ use std::ops::Range;
 
 use tidegate::{Backlog, DropReason, MarkReason, Packet, Qdisc, Sink, Time};
 
+use crate::event::queue::NEVER;
 use crate::measure::meters::Meters;
 use crate::measure::queue_meter::QueueMeter;
 use crate::net::flight::{Flight, Label, Waiting};
@@ -29,9 +30,9 @@ pub(crate) struct Port<Q> {
     pub link: u32,
     /// The queue's backlog after the last call to it.
     held: Backlog,
-    /// When to poll the queue next; `u64::MAX` when it is empty and knows that the link is idle.
+    /// When to poll the queue next; `NEVER` when it is empty and knows that the link is idle.
     pub next: u64,
-    /// The time of its pending `Depart` event, `u64::MAX` for none.
+    /// The time of its pending `Depart` event, `NEVER` for none.
     pub armed: u64,
     /// Its slot in the [`EventQueue`](crate::event::queue::EventQueue).
     pub slot: u32,
@@ -44,7 +45,7 @@ pub(crate) struct Port<Q> {
     pub departed: Vec<Flight>,
     /// When transmission of the first of those began.
     first: u64,
-    /// When the first packet enters a merge point of this port, `u64::MAX` for none.
+    /// When the first packet enters a merge point of this port, `NEVER` for none.
     pub entry: u64,
     /// The merge points of this port, by number among all of them.
     pub merges: Range<usize>,
@@ -65,14 +66,14 @@ impl<Q: Qdisc> Port<Q> {
             meter,
             link,
             held: Backlog::default(),
-            next: u64::MAX,
-            armed: u64::MAX,
+            next: NEVER,
+            armed: NEVER,
             slot,
             lookahead,
             began: 0,
             departed: Vec::with_capacity(TOGETHER),
             first: 0,
-            entry: u64::MAX,
+            entry: NEVER,
             merges: 0..0,
         }
     }
@@ -102,7 +103,7 @@ impl<Q: Qdisc> Port<Q> {
             }
             self.next = match self.queue.wake_at() {
                 Some(wake) if self.held.packets > 0 => wake.as_nanos().max(at + 1),
-                _ => u64::MAX,
+                _ => NEVER,
             };
         }
         None
@@ -131,10 +132,10 @@ impl<Q: Qdisc> Port<Q> {
         }
     }
 
-    /// When the port must catch up; `u64::MAX` for no such time.
+    /// When the port must catch up; `NEVER` for no such time.
     #[inline]
     pub fn due(&self) -> u64 {
-        let next = if self.held.packets == 0 { u64::MAX } else { self.next };
+        let next = if self.held.packets == 0 { NEVER } else { self.next };
         let first = if self.departed.is_empty() { next } else { self.first };
         first.saturating_add(self.lookahead).min(self.entry)
     }

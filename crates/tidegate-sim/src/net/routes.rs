@@ -17,6 +17,7 @@ use tidegate::ConfigError;
 use super::feeds::{Answers, Feed, Links, Stream, feeds, merge_points};
 use super::merge_point::MergePoint;
 use super::paths::Finder;
+use crate::event::queue::{NEVER, NONE};
 use crate::net::flight::Flight;
 use crate::net::network::{FlowId, Network};
 use crate::sources::Source;
@@ -89,7 +90,7 @@ pub(crate) struct Routes {
     /// Each flow's.
     pub ways: Vec<Way>,
     /// Each port's least latency, from the start of a transmission to the next thing that needs an
-    /// event, or to the next [`Kind::Join`]; u64::MAX if
+    /// event, or to the next [`Kind::Join`]; `NEVER` if
     /// nothing ever does.
     pub lookahead: Vec<u64>,
     /// The link of each port, in the order of links.
@@ -100,7 +101,7 @@ pub(crate) struct Routes {
     pub merge_points: Vec<MergePoint>,
     /// The merge point and the branch there that each [`Kind::Join`] means.
     pub branches: Vec<(u32, u32)>,
-    /// The link out of which one comes to each step of the way, `u32::MAX` for none: the order of
+    /// The link out of which one comes to each step of the way, `NONE` for none: the order of
     /// simultaneous packets.
     pub via: Vec<u32>,
     /// The port whose queue all that needs an event at the far end of each link joins, if it is
@@ -216,7 +217,7 @@ impl Routes {
             let free = back.first().is_none_or(|&l| step(l, returns[0]).is_free());
             steps.push(Step::new(if free { Kind::Reach } else { Kind::Meet }, 0));
             let turn = steps.len() as u32;
-            via.extend([u32::MAX].iter().chain(there));
+            via.extend([NONE].iter().chain(there));
             if !back.is_empty() {
                 steps.extend(back.iter().zip(returns).map(|(&l, &s)| step(l, s)));
                 steps.push(Step::new(if sole_user { Kind::Home } else { Kind::Return }, 0));
@@ -231,7 +232,7 @@ impl Routes {
         let mut routes = Routes {
             steps,
             ways: which.iter().map(|&w| ways[w]).collect(),
-            lookahead: vec![u64::MAX; ports.len()],
+            lookahead: vec![NEVER; ports.len()],
             ports,
             merge_points,
             branches,
@@ -290,10 +291,10 @@ impl Routes {
                                 Kind::Follow => latency += delay(next.index()),
                                 // The way back is written down behind the way there.
                                 Kind::Reach if answered => {}
-                                Kind::Reach => latency = u64::MAX,
+                                Kind::Reach => latency = NEVER,
                                 _ => break,
                             }
-                            if latency == u64::MAX {
+                            if latency == NEVER {
                                 break;
                             }
                         }
