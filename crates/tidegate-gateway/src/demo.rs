@@ -4,6 +4,7 @@
 //! line, and who got what is counted on the wires at its two ends. Everything is gone when a
 //! measurement ends, however it ends.
 mod meter;
+mod process;
 mod processors;
 mod result;
 mod rig;
@@ -29,11 +30,12 @@ use crate::path::rehash::Rehash;
 use crate::run::plan::{Plan, Settings};
 use crate::run::way::Way;
 use meter::Meter;
+pub use process::Process;
 use processors::Processors;
 pub use rig::{Rig, SERVER};
 pub use spoof::{Spoofed, Users};
 use traffic::{Flow, Traffic};
-pub use traffic::{Group, Process, Sending};
+pub use traffic::{Group, Sending};
 
 /// What every measurement has in common.
 #[derive(Clone, Debug)]

@@ -7,20 +7,21 @@
 //! let text = table::results(&[&document], &table::Look::plain());
 //! assert!(text.starts_with("red: tcp gets 9.00 Mbit/s\n"));
 //! ```
+mod flows;
 mod look;
+mod notes;
 
 use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, Row, Table};
 use comfy_table::{ContentLineStyle, LineStyle, TableStyle};
 
+pub use flows::flows;
 pub use look::{Colour, Look, columns_that_fit, left_out};
 use look::{fit, widest, wrapped};
+use notes::notes;
 
-use crate::answer::{
-    GOODPUT, MEDIANS, REPLAY, STARVED, TOO_RARE, Verdict, caveats, clauses, few_seeds,
-    goodput_exceeds, offends, packets, share, too_rare, worst,
-};
+use crate::answer::{Verdict, clauses, offends, share, worst};
 use crate::detail::{self, Detail};
-use crate::{Counts, Delay, Document, Figure, Flow, Group, human};
+use crate::{Delay, Document, Figure, Group, human};
 
 /// A rule under the header and nothing else.
 pub const STYLE: TableStyle = TableStyle::new()
@@ -90,70 +91,6 @@ pub fn results(documents: &[&Document], look: &Look) -> String {
     let answer = wrapped(&clauses.join(";\n"), look);
     let more = if let [one] = documents { details(one, look) } else { String::new() };
     format!("{answer}\n{table}\n\n{more}{}", wrapped(&notes(documents, intervals), look))
-}
-
-/// The flows that offered or got most, at most `most` of them. Ends with a line feed.
-pub fn flows(document: &Document, flows: &[Flow], most: usize, look: &Look) -> String {
-    let weight = |f: &Flow| {
-        f.packets.map_or(0.0, |p| p.offered as f64) + f.throughput_bps.map_or(0.0, |t| t.mean())
-    };
-    let mut order: Vec<&Flow> = flows.iter().collect();
-    order.sort_by(|a, b| weight(b).total_cmp(&weight(a)).then(a.index.cmp(&b.index)));
-    // Where goodput is known, senders were simulated, and what they got says more than what became
-    // of each packet.
-    let counted = order.iter().any(|f| f.packets.is_some() && f.goodput_bps.is_none());
-    let mut table = new(look);
-    let head: &[&str] = if counted {
-        &[
-            "flow",
-            "group",
-            "offered",
-            "delivered",
-            "dropped",
-            "marked",
-            "loss",
-            "throughput",
-            "delay p50",
-            "p99",
-        ]
-    } else {
-        &["flow", "group", "throughput", "goodput", "loss", "marked", "delay p50", "p99"]
-    };
-    header(&mut table, head);
-    for flow in order.iter().take(most) {
-        table.add_row(if counted { counted_flow(flow) } else { flow_row(flow) });
-    }
-    align(&mut table, 2);
-    let more = order.len().saturating_sub(most);
-    let note = match more {
-        0 => String::new(),
-        1 => "and 1 more flow; --json lists more of them\n".into(),
-        _ => format!("and {} more flows; --json lists more of them\n", human::count(more as u64)),
-    };
-    format!("{}\n{}\n{note}", human::plain(document.title()), fit(table, look, None))
-}
-
-fn flow_row(flow: &Flow) -> Vec<Cell> {
-    vec![
-        text(&flow.label),
-        text(flow.group.as_deref().unwrap_or(human::NONE)),
-        Cell::new(human::rate(flow.throughput_bps)),
-        Cell::new(human::rate(flow.goodput_bps)),
-        Cell::new(human::ratio(flow.loss_ratio)),
-        Cell::new(human::ratio(flow.mark_ratio)),
-        Cell::new(human::millis(flow.delay_ms.p50)),
-        Cell::new(human::millis(flow.delay_ms.p99)),
-    ]
-}
-
-fn counted_flow(flow: &Flow) -> Vec<Cell> {
-    let Counts { offered, delivered, dropped, marked } = flow.packets.unwrap_or_default();
-    let mut row = vec![text(&flow.label), text(flow.group.as_deref().unwrap_or(human::NONE))];
-    row.extend([offered, delivered, dropped, marked].map(|n| Cell::new(human::count(n))));
-    row.push(Cell::new(human::ratio(flow.loss_ratio)));
-    row.push(Cell::new(human::rate_mean(flow.throughput_bps)));
-    row.extend(delays(&flow.delay_ms, Intervals::Hidden));
-    row
 }
 
 /// The figures behind the first table, of one result.
@@ -345,57 +282,6 @@ fn group_table(document: &Document, look: &Look, columns: Columns, with: Interva
     }
     align(&mut table, 1);
     table
-}
-
-/// What stands below a table: for one result its aggregate; always how it came about.
-fn notes(documents: &[&Document], intervals: Intervals) -> String {
-    let Some(first) = documents.first() else { return String::new() };
-    let mut notes = String::new();
-    if let [one] = documents {
-        let [jain, used, p50, p99] = aggregate_text(one, Intervals::Shown);
-        notes += &format!("Jain {jain}, utilization {used}, queueing delay p50 {p50}, p99 {p99}\n");
-        if goodput_exceeds(one) {
-            notes += &format!("{GOODPUT}\n");
-        }
-    }
-    for caveat in caveats(documents) {
-        notes += &format!("{caveat}\n");
-    }
-    if documents.iter().any(|d| d.groups.iter().any(|g| worst(g).is_some())) {
-        notes += &format!("{STARVED}\n");
-    }
-    if documents.iter().any(|d| too_rare(d)) {
-        notes += &format!("{TOO_RARE}\n");
-    }
-    if few_seeds(documents) && intervals == Intervals::Shown {
-        notes += &format!("{MEDIANS}\n");
-    }
-    let mut made = vec![match first.source {
-        crate::Source::Simulated => format!("simulated {}", first.scenario),
-        crate::Source::Replayed => format!("replayed {}", first.scenario),
-        crate::Source::Measured => format!("measured {}", first.scenario),
-    }];
-    match first.seeds.len() {
-        0 => {}
-        1 => made.push(format!("seed {}, so no intervals", first.seeds[0])),
-        n if intervals == Intervals::Shown => {
-            made.push(format!("{n} seeds, ± is the 95 % interval"))
-        }
-        n => made.push(format!("{n} seeds; more columns would show the 95 % intervals")),
-    }
-    made.extend(packets(documents));
-    let wall: f64 = documents.iter().filter_map(|d| d.wall_s).sum();
-    if wall > 0.0 {
-        made.push(format!("{wall:.2} s"));
-    }
-    notes += &(human::plain(&made.join("; ")) + "\n");
-    if first.source == crate::Source::Replayed {
-        notes += &format!("{REPLAY}\n");
-    }
-    if let Some(why) = documents.iter().find_map(|d| d.incomplete.as_deref()) {
-        notes += &format!("INCOMPLETE: {}\n", human::plain(why));
-    }
-    notes
 }
 
 fn aggregate_text(document: &Document, with: Intervals) -> [String; 4] {

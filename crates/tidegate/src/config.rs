@@ -4,14 +4,17 @@
 //! A queue declares its parameters with [`params!`](crate::params); the command line, the scenario
 //! reader, the manual page and the tests all read the same [`Param`] table.
 mod by_class;
+mod choices;
 pub mod readable;
+mod value;
 
 use alloc::format;
 use alloc::string::{String, ToString};
 use core::fmt;
 
-use crate::units::{self, Bytes, Prob, Rate, Size, Span, UnitError};
 pub use by_class::{ByClass, Element, SEPARATOR};
+pub use choices::not_a_choice;
+pub use value::{Value, read_error};
 
 /// A configuration that cannot be: which field, what it was, and what it must be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,106 +61,6 @@ pub struct Param {
     pub bounds: (f64, f64),
     /// The bounds as text, units included.
     pub range: fn() -> String,
-}
-
-/// A type that a parameter can have.
-pub trait Value: Sized {
-    /// What kind of text it takes.
-    const KIND: &'static str;
-    /// Reads it.
-    ///
-    /// # Errors
-    /// When `text` is no such value.
-    fn read(text: &str) -> Result<Self, UnitError>;
-    /// Writes it so that [`read`](Value::read) gives it back.
-    fn write(&self) -> String;
-    /// How large it is, in its base unit, to compare with the bounds.
-    fn magnitude(&self) -> f64;
-    /// The least and the greatest magnitude in it, for values that are several.
-    fn extent(&self) -> (f64, f64) {
-        (self.magnitude(), self.magnitude())
-    }
-    /// A bound as text.
-    fn write_bound(magnitude: f64) -> String;
-}
-
-macro_rules! value {
-    ($type:ty, $kind:literal, $read:expr, $magnitude:expr, $bound:expr) => {
-        impl Value for $type {
-            const KIND: &'static str = $kind;
-            fn read(text: &str) -> Result<Self, UnitError> {
-                ($read)(text)
-            }
-            fn write(&self) -> String {
-                self.to_string()
-            }
-            fn magnitude(&self) -> f64 {
-                ($magnitude)(self)
-            }
-            fn write_bound(magnitude: f64) -> String {
-                ($bound)(magnitude)
-            }
-        }
-    };
-}
-
-/// What [`read_whole`] says; [`read_error`] adds the parameter's own range.
-const NOT_WHOLE: &str = "must be a whole number";
-
-fn read_whole(text: &str, most: f64) -> Result<f64, UnitError> {
-    let n = units::parse_number(text)?;
-    // Whole means that nothing is left behind the point; there is no `fract` without the host's
-    // mathematics.
-    if n < 0.0 || n > most || (n as u64) as f64 != n {
-        return Err(UnitError { text: text.into(), why: NOT_WHOLE.into() });
-    }
-    Ok(n)
-}
-
-value!(f64, "number", units::parse_number, |v: &f64| *v, units::write_number);
-value!(Span, "time", |t: &str| t.parse(), |v: &Span| v.as_nanos() as f64, |m: f64| {
-    Span::from_nanos(m as u64).to_string()
-});
-value!(Bytes, "bytes", |t: &str| t.parse(), |v: &Bytes| v.get() as f64, |m: f64| Bytes::new(
-    m as u64
-)
-.to_string());
-value!(Rate, "rate", |t: &str| t.parse(), |v: &Rate| v.as_bps() as f64, |m: f64| Rate::from_bps(
-    m as u64
-)
-.to_string());
-value!(Prob, "probability", |t: &str| t.parse(), |v: &Prob| v.get(), units::write_number);
-value!(
-    u32,
-    "whole number",
-    |t: &str| read_whole(t, u32::MAX as f64).map(|n| n as u32),
-    |v: &u32| *v as f64,
-    units::write_number
-);
-value!(
-    u64,
-    "whole number",
-    |t: &str| read_whole(t, 9.0e15).map(|n| n as u64),
-    |v: &u64| *v as f64,
-    units::write_number
-);
-value!(
-    Size,
-    "queue length",
-    |t: &str| t.parse(),
-    |v: &Size| match v {
-        Size::Packets(n) | Size::Bytes(n) => *n as f64,
-    },
-    |m: f64| format!("{} packets or bytes", m as u64)
-);
-
-/// The error for a text that is no value of `param`'s type.
-pub fn read_error(param: &Param, error: UnitError) -> ConfigError {
-    let why = match error.why.as_str() {
-        NOT_WHOLE => format!("{NOT_WHOLE} from {}", (param.range)()),
-        _ => error.why,
-    };
-    ConfigError::new(param.name, error.text, why)
 }
 
 /// Checks `value` against `param`'s bounds.
@@ -419,58 +322,6 @@ pub type Text = String;
 pub fn range_text<V: Value>(least: f64, most: f64) -> String {
     let (least, most) = (V::write_bound(least), V::write_bound(most));
     if least == most { most } else { format!("{least} to {most}") }
-}
-
-/// Declares an enum whose variants are words: a mode is an enum, not a boolean. Bounds are `0 ..=
-/// 0`.
-///
-/// ```
-/// tidegate::choices! {
-///     /// Which way.
-///     pub enum Way { /** Up. */ Up = "up", /** Down. */ Down = "down" }
-/// }
-/// use tidegate::config::Value;
-/// assert_eq!(Way::read("up").unwrap(), Way::Up);
-/// assert!(Way::read("left").unwrap_err().why.contains("up | down"));
-/// ```
-#[macro_export]
-macro_rules! choices {
-    ($(#[$meta:meta])* pub enum $name:ident { $($(#[$vmeta:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
-        $(#[$meta])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum $name { $($(#[$vmeta])* $variant),+ }
-
-        impl $crate::config::Value for $name {
-            const KIND: &'static str = $crate::words!($($word),+);
-            fn read(text: &str) -> Result<Self, $crate::units::UnitError> {
-                match text {
-                    $($word => Ok($name::$variant),)+
-                    _ => Err($crate::config::not_a_choice(text, Self::KIND)),
-                }
-            }
-            fn write(&self) -> $crate::config::Text {
-                match self { $($name::$variant => $word),+ }.into()
-            }
-            fn magnitude(&self) -> f64 {
-                0.0
-            }
-            fn write_bound(_: f64) -> $crate::config::Text {
-                Self::KIND.into()
-            }
-        }
-    };
-}
-
-/// The words of a choice with bars between them.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! words {
-    ($first:literal $(, $rest:literal)*) => { concat!($first $(, " | ", $rest)*) };
-}
-
-/// The error for a word that is none of a choice's.
-pub fn not_a_choice(text: &str, words: &str) -> UnitError {
-    UnitError { text: text.into(), why: format!("must be one of {words}") }
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ mod keys;
 mod link;
 mod notes;
 mod on_exit;
+mod prepared;
 mod ready;
 mod run;
 mod scrape;
@@ -34,17 +35,16 @@ use tidegate_packet::{FlowKey, Prefix};
 
 use crate::failure::Failure;
 use crate::output;
-use account::Lines;
 use joint::Purpose;
 use keys::LinkParams;
 use link::{DRAIN, LinkConfig, Wanted};
 use notes::Links;
 use on_exit::OnExit;
-use ready::Ready;
+use prepared::{Prepared, prepared};
 use run::{Outcome, Together, run};
 use scrape::{Address, Metrics};
 use source::{Config, Source};
-use trial::{Beside, Places};
+use trial::Places;
 
 /// Manage a live link: a bump in the wire.
 ///
@@ -346,36 +346,6 @@ impl Args {
         };
         Ok(Config { links: vec![link], source: None })
     }
-}
-
-/// Links that may start.
-struct Prepared {
-    ready: Vec<Ready>,
-    /// What each would do.
-    plans: Vec<Lines>,
-    /// Who holds some of the interfaces.
-    beside: Beside,
-}
-
-/// Looks at the interfaces of all links, and plans what to do there.
-fn prepared(links: Vec<LinkConfig>, force: Force, purpose: Purpose) -> Result<Prepared, Failure> {
-    let mut ready = Vec::new();
-    let mut plans = Vec::new();
-    let mut beside = Beside::Nobody;
-    let how_many = Links::of(links.len());
-    for config in links {
-        let names = [config.settings.inner.as_str(), config.settings.outer.as_str()];
-        let cleared = joint::cleared(names, force, purpose)?;
-        let plan = config.plan(cleared.ends[0].mtu.max(cleared.ends[1].mtu))?;
-        let name = (how_many == Links::Several).then(|| ("link".to_string(), config.name.clone()));
-        let parts = [config.lines(&plan), joint::lines(&cleared, config.on_exit)];
-        plans.push(name.into_iter().chain(parts.into_iter().flatten()).collect());
-        if cleared.is_held() {
-            beside = Beside::Gate;
-        }
-        ready.push(Ready { config, plan, ends: cleared.ends });
-    }
-    Ok(Prepared { ready, plans, beside })
 }
 
 /// Whether those of the links' threads that never sleep would find processors, and others another.

@@ -4,20 +4,17 @@
 //! (`rig`): a flood could starve it, and a queue would take it for one more flow. What was received
 //! is counted on the wire, and nothing is asked of iperf3 at the end.
 use std::ffi::c_int;
-use std::io::{self, Read};
+use std::io;
 use std::net::TcpStream;
 use std::os::fd::AsFd;
-use std::process::{Child, Stdio};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use libc::{IPPROTO_TCP, TCP_WINDOW_CLAMP};
 use tidegate::{Bytes, Rate};
 
+use super::process::Process;
 use super::rig::{FLOW_PORTS, Rig, SERVER, client};
-use crate::machine::namespaces::Namespace;
-use crate::machine::system::{borrow, set_option, spawn_apart};
+use crate::machine::system::{borrow, set_option};
 
 /// Ethernet, IPv4 and UDP headers, in bytes: what a datagram is longer on the wire.
 const UDP_HEADERS: u32 = 14 + 20 + 8;
@@ -28,9 +25,6 @@ const LEAST_PAYLOAD: u32 = 16;
 const STOCK: u64 = 1_000_000;
 /// How long a receiver may take to begin.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How much is kept of what a process says, in bytes.
-const HEARD: usize = 64 << 10;
-
 /// How a group sends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sending {
@@ -82,127 +76,6 @@ pub fn flows(groups: &[Group]) -> Vec<Flow> {
     let groups =
         groups.iter().enumerate().flat_map(|(i, group)| std::iter::repeat_n(i, group.count.into()));
     groups.zip(0..).map(|(group, index)| Flow { group, index }).collect()
-}
-
-/// A process that is ended when this is dropped, or when the thread that began it ends. It has a
-/// session of its own: a Ctrl-C at the terminal is for us, who end it in our own order.
-#[derive(Debug)]
-pub struct Process {
-    child: Child,
-    out: Listener,
-    err: Listener,
-}
-
-impl Process {
-    /// Starts `program` in `namespace`; what it says is kept.
-    ///
-    /// # Errors
-    /// It cannot be started.
-    pub fn start(namespace: &Namespace, program: &[&str]) -> io::Result<Process> {
-        let tied = [&["setpriv", "--pdeathsig", "KILL"], program].concat();
-        let mut command = namespace.command(&tied);
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = spawn_apart(&mut command)
-            .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", program[0])))?;
-        let (out, err) =
-            (Listener::start(child.stdout.take())?, Listener::start(child.stderr.take())?);
-        Ok(Process { child, out, err })
-    }
-
-    /// Its id.
-    pub fn id(&self) -> u32 {
-        self.child.id()
-    }
-
-    /// Memory that it has for itself alone, in bytes.
-    ///
-    /// # Errors
-    /// It has ended.
-    pub fn memory(&self) -> io::Result<u64> {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.id()))?;
-        let line =
-            status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap_or_default();
-        let kib: u64 = line.trim().trim_end_matches(" kB").parse().map_err(io::Error::other)?;
-        Ok(kib * 1024)
-    }
-
-    /// What it has said on standard error so far.
-    pub fn said(&self) -> String {
-        self.err.so_far()
-    }
-
-    /// What it said, if it has ended.
-    ///
-    /// # Errors
-    /// That cannot be told.
-    pub fn ended(&mut self) -> io::Result<Option<String>> {
-        let Some(status) = self.child.try_wait()? else { return Ok(None) };
-        let said = Some(self.err.all())
-            .filter(|said| !said.trim().is_empty())
-            .unwrap_or_else(|| self.out.all());
-        Ok(Some(format!("{status}: {}", said.trim())))
-    }
-
-    /// Asks it to end, as Ctrl-C does, and waits for it; its standard output.
-    ///
-    /// # Errors
-    /// It failed; the error has what it said.
-    pub fn finish(&mut self) -> io::Result<String> {
-        let pid = nix::unistd::Pid::from_raw(self.child.id() as i32);
-        // It may have ended by itself.
-        let _ = nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGINT);
-        match self.child.wait()? {
-            status if status.success() => Ok(self.out.all()),
-            status => Err(io::Error::other(format!("{status}: {}", self.err.all().trim()))),
-        }
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        // It may have ended already.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-/// Reads all that a process says, so that it never waits to be heard, and keeps the end of it.
-#[derive(Debug, Default)]
-struct Listener {
-    heard: Arc<Mutex<Vec<u8>>>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl Listener {
-    fn start(from: Option<impl Read + Send + 'static>) -> io::Result<Listener> {
-        let Some(mut from) = from else { return Ok(Listener::default()) };
-        let heard = Arc::new(Mutex::new(Vec::new()));
-        let kept = heard.clone();
-        let listen = move || {
-            let mut piece = [0; 4096];
-            while let Ok(count @ 1..) = from.read(&mut piece) {
-                let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-                kept.extend_from_slice(&piece[..count]);
-                let excess = kept.len().saturating_sub(HEARD);
-                kept.drain(..excess);
-            }
-        };
-        let thread = std::thread::Builder::new().name("listener".into()).spawn(listen)?;
-        Ok(Listener { heard, thread: Some(thread) })
-    }
-
-    fn so_far(&self) -> String {
-        String::from_utf8_lossy(&self.heard.lock().unwrap_or_else(PoisonError::into_inner))
-            .into_owned()
-    }
-
-    /// Everything, once the process has ended.
-    fn all(&mut self) -> String {
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
-        self.so_far()
-    }
 }
 
 /// Senders and their receivers, each by the flow's place.

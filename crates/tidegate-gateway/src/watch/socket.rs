@@ -5,9 +5,11 @@
 //! line gets one at once; if it then ends its side, it gets no more. What a client does not read is
 //! kept for it up to one document, and those that come meanwhile it misses. All of that is the work
 //! of one thread, for which no gate waits.
+mod client;
+
 use std::fmt;
 use std::fs::{self, Permissions};
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind};
 use std::os::fd::AsFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -20,14 +22,14 @@ use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use tidegate::units::UnitError;
 
+use client::{Client, Input, Stays};
+
 /// Where a socket is looked for if nobody says where it is.
 pub const USUAL: &str = "/run/tidegate/gate.sock";
 /// So many clients at a time; who comes then is sent away.
 pub const CLIENTS: usize = 16;
 /// How often each gets a document.
 const EVERY: Duration = Duration::from_secs(1);
-/// A client that has taken nothing for so long of what is kept for it is sent away.
-const PATIENCE: Duration = Duration::from_secs(30);
 /// Who may connect: the owner and the group.
 const MODE: u32 = 0o660;
 
@@ -223,38 +225,6 @@ struct Server<D> {
     document: D,
 }
 
-/// Somebody who has connected.
-struct Client {
-    stream: UnixStream,
-    /// What is kept for it, and how much of that it has taken.
-    kept: (Vec<u8>, usize),
-    /// When it last took something, or had taken all.
-    well: Instant,
-    /// Whether it has asked for a document that it has not got.
-    asks: bool,
-    input: Input,
-}
-
-/// What may still come from a client.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Input {
-    /// Lines.
-    Open,
-    /// Lines; some have come.
-    Used,
-    /// Nothing: it has ended its side without asking for anything, and listens.
-    Silent,
-    /// Nothing: it has ended its side after asking, and goes when it has got what it asked for.
-    Over,
-}
-
-/// Whether a client is to stay.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stays {
-    Yes,
-    No,
-}
-
 impl<D: FnMut() -> String> Server<D> {
     fn serve(mut self) {
         let mut due = Instant::now() + EVERY;
@@ -346,67 +316,4 @@ struct Ready {
     knocks: bool,
     /// What was seen of each client.
     clients: Vec<PollFlags>,
-}
-
-impl Client {
-    fn waits_for(&self) -> PollFlags {
-        let reads = matches!(self.input, Input::Open | Input::Used);
-        let writes = self.kept.1 < self.kept.0.len();
-        let when = |is, flag| if is { flag } else { PollFlags::empty() };
-        when(reads, PollFlags::POLLIN) | when(writes, PollFlags::POLLOUT)
-    }
-
-    /// Takes what it has sent, if there was something `seen` of it.
-    fn read(&mut self, seen: PollFlags) -> Stays {
-        if seen.intersects(PollFlags::POLLHUP | PollFlags::POLLERR) {
-            return Stays::No;
-        }
-        if !seen.contains(PollFlags::POLLIN) {
-            return Stays::Yes;
-        }
-        let mut bytes = [0; 256];
-        match self.stream.read(&mut bytes) {
-            Ok(0) => {
-                self.input = if self.input == Input::Used { Input::Over } else { Input::Silent }
-            }
-            Ok(count) if bytes[..count].contains(&b'\n') => {
-                (self.asks, self.input) = (true, Input::Used)
-            }
-            Ok(_) => {}
-            Err(error)
-                if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
-            Err(_) => return Stays::No,
-        }
-        Stays::Yes
-    }
-
-    /// Whether it is to get a document: if it has taken the one before.
-    fn wants(&self, every: bool) -> bool {
-        self.kept.1 == self.kept.0.len() && (self.asks || every && self.input != Input::Over)
-    }
-
-    fn keep(&mut self, line: &[u8]) {
-        self.kept.0.clear();
-        self.kept.0.extend_from_slice(line);
-        (self.kept.1, self.asks) = (0, false);
-    }
-
-    /// Gives it what it takes of what is kept.
-    fn write(&mut self, now: Instant) -> Stays {
-        while self.kept.1 < self.kept.0.len() {
-            match self.stream.write(&self.kept.0[self.kept.1..]) {
-                Ok(count) if count > 0 => (self.kept.1, self.well) = (self.kept.1 + count, now),
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error)
-                    if error.kind() == ErrorKind::WouldBlock
-                        && now.duration_since(self.well) < PATIENCE =>
-                {
-                    return Stays::Yes;
-                }
-                _ => return Stays::No,
-            }
-        }
-        self.well = now;
-        if self.input == Input::Over && !self.asks { Stays::No } else { Stays::Yes }
-    }
 }

@@ -1,160 +1,21 @@
 #![doc = include_str!("purge.md")]
-use crate::choices;
-use crate::config::ConfigError;
-use crate::entry::{Entry, Info, Preset, TARGET_RTT};
+mod params;
+mod presets;
+
 use crate::packet::Packet;
 use crate::parts::every::{CATCH_UP, Every};
-use crate::parts::hit_cache::{HitCache, Replace};
-use crate::parts::mincount::{Estimator, MinCount};
+use crate::parts::hit_cache::HitCache;
+use crate::parts::mincount::MinCount;
 use crate::parts::price::Price;
-use crate::policy::{Fifo, NonEct, Policy, QueueView, Signal, Verdict};
+use crate::policy::{Fifo, NonEct, Policy, QueueView, Verdict};
 use crate::qdisc::{DropReason, Gauge, Link, MarkReason};
 use crate::rng::Rng;
-use crate::units::{Bytes, Size, Span, Time};
+use crate::units::Time;
+pub use params::*;
 
 /// A FIFO that marks by REM's price and purges what takes more than its share while the link is
 /// overloaded.
 pub type Purge = Fifo<PurgeRule>;
-
-choices! {
-    /// In what eq. (3) counts.
-    pub enum LoadUnit {
-        /// Bits and bits per second.
-        Bits = "bits",
-        /// Bytes and bytes per second.
-        Bytes = "bytes",
-        /// Mean packets and mean packets per second.
-        Packets = "packets",
-    }
-}
-
-choices! {
-    /// Which packets count.
-    pub enum Input {
-        /// What was let in.
-        Admitted = "admitted",
-        /// Whatever was offered.
-        Offered = "offered",
-    }
-}
-
-choices! {
-    /// With what a high-bandwidth flow is marked.
-    pub enum Stronger {
-        /// The larger of its own price and the link's.
-        Larger = "larger",
-        /// Its own, as printed, although it may be the smaller one.
-        Literal = "literal",
-    }
-}
-
-choices! {
-    /// What becomes of the hit fractions while nothing is sampled.
-    pub enum Memory {
-        /// They last.
-        Hold = "hold",
-        /// They last, but flows are purged only while the queue is above b*.
-        Gate = "gate",
-        /// They halve in each period without a sampling.
-        Fade = "fade",
-    }
-}
-
-choices! {
-    /// When the count of flows begins anew.
-    pub enum CountWindow {
-        /// In each period.
-        Period = "period",
-        /// Never: whoever was counted once counts for ever.
-        Never = "never",
-    }
-}
-
-choices! {
-    /// What a flow's excess over the fair share multiplies in eq. (3).
-    pub enum Own {
-        /// γ (α (b − b*) + X − c), as printed: the mismatch of the moment.
-        Mismatch = "mismatch",
-        /// A price for offenders that grows while there is a mismatch and falls when it is gone.
-        Price = "price",
-    }
-}
-
-choices! {
-    /// Who is dropped when there is no room.
-    pub enum PushOut {
-        /// The arriving packet.
-        Off = "off",
-        /// The newest of the last 256 waiting packets that is of a high-bandwidth flow, if there is
-        /// one.
-        On = "on",
-    }
-}
-
-crate::params! {
-    /// Purge's parameters. Defaults are Table 1 of its paper, and our choices where it is silent.
-    pub struct PurgeConfig {
-        /// Step of the price.
-        gamma: f64 = 0.001, "gamma", 1e-12 ..= 1e6;
-        /// Weight of the backlog against the rate.
-        alpha: f64 = 0.1, "alpha", 0.0 ..= 1e6;
-        /// Base of the marking probability.
-        phi: f64 = 1.001, "phi", 1.000000001 ..= 1000.0;
-        /// The backlog aimed at; above it the queue is sampled.
-        target: Size = Size::Bytes(250_000), "b*", 1 ..= 1_000_000_000_000_u64;
-        /// Time between two price updates.
-        price_interval: Span = Span::from_millis(10), "T_u", 1_000 ..= 60_000_000_000_u64;
-        /// Length of a sampling period, in which flows are counted.
-        interval: Span = Span::from_millis(1000), "t", 10_000_000 ..= 3_600_000_000_000_u64;
-        /// Time between two updates of the hit fractions; 0: they are updated with the count, each
-        /// `interval`.
-        update: Span = Span::from_millis(0), "", 0 ..= 3_600_000_000_000_u64;
-        /// What of the samplings before the last update is kept among those of the past: 0 as
-        /// printed, 1 all.
-        past: f64 = 0.0, "Psi(t-1)", 0.0 ..= 1.0;
-        /// By what part of the samplings of the past a flow is judged that is new in the cache; 1
-        /// is eq. (2).
-        fresh: f64 = 1.0, "", 0.0 ..= 1.0;
-        /// When the count of flows begins anew.
-        window: CountWindow = CountWindow::Period, "", 0 ..= 0;
-        /// How many high-bandwidth flows are remembered.
-        cache: u32 = 50, "HBF", 1 ..= 4096;
-        /// Who makes room in a full cache.
-        replace: Replace = Replace::Oldest, "", 0 ..= 0;
-        /// Buckets of MINCOUNT.
-        buckets: u32 = 1024, "m", 2 ..= 65536;
-        /// Minima in each bucket.
-        minima: u32 = 3, "k", 1 ..= 16;
-        /// How the minima become a number of flows.
-        estimator: Estimator = Estimator::Auto, "", 0 ..= 0;
-        /// Overloaded periods in a row after which high-bandwidth flows are dropped rather than
-        /// marked.
-        persist: u32 = 2, "", 0 ..= 1000000;
-        /// Which packets' flows are counted.
-        count: Input = Input::Offered, "", 0 ..= 0;
-        /// In what eq. (3) counts.
-        unit: LoadUnit = LoadUnit::Bits, "", 0 ..= 0;
-        /// Which packets the price counts as input.
-        input: Input = Input::Admitted, "X", 0 ..= 0;
-        /// What a flow's excess over the fair share multiplies.
-        own: Own = Own::Mismatch, "", 0 ..= 0;
-        /// With `own = price`: by what power of e a second the price for offenders grows at an
-        /// input of twice the capacity.
-        gain: f64 = 10.0, "", 0.0 ..= 1e6;
-        /// With `own = price`: the highest price for offenders.
-        ceiling: f64 = 30.0, "", 0.001 ..= 1e6;
-        /// With what a high-bandwidth flow is marked.
-        stronger: Stronger = Stronger::Larger, "", 0 ..= 0;
-        /// What becomes of the hit fractions while nothing is sampled.
-        memory: Memory = Memory::Hold, "", 0 ..= 0;
-        /// Who is dropped when there is no room.
-        push_out: PushOut = PushOut::Off, "", 0 ..= 0;
-        /// Whether ECN-capable packets are marked instead of dropped.
-        ecn: Signal = Signal::Mark, "", 0 ..= 0;
-        /// What becomes of a packet that was to be marked but is Not-ECT.
-        non_ect: NonEct = NonEct::Pass, "", 0 ..= 0;
-    }
-}
 
 /// The least price for offenders, from which it grows.
 const FLOOR: f64 = 1e-7;
@@ -504,76 +365,12 @@ impl Policy for PurgeRule {
     }
 }
 
-impl Entry for Purge {
-    type Config = PurgeConfig;
-    const INFO: Info = Info {
-        title: "REM's price for all, a price of their own and drops for flows above the fair share \
-             of the buffer",
-        paper: "purge",
-        manual: include_str!("purge.md"),
-    };
-    const PRESETS: &'static [Preset<PurgeConfig>] = &[
-        Preset {
-            name: "paper",
-            doc: "Table 1, with b* one fifth of the limit (250 kB of its 1250 kB)",
-            config: |link| PurgeConfig { target: fifth(link), ..PurgeConfig::default() },
-        },
-        Preset {
-            name: "literal",
-            doc: "the printed sentences where we read them otherwise: the price counts all that is \
-                 offered, flows are marked with their own price alone",
-            config: |link| PurgeConfig {
-                target: fifth(link),
-                input: Input::Offered,
-                stronger: Stronger::Literal,
-                estimator: Estimator::Paper,
-                ..PurgeConfig::default()
-            },
-        },
-        Preset {
-            name: "auto",
-            doc: "scaled to the rate and the target RTT: 1024 flows remembered over 20 target RTTs \
-                 (2 s), newcomers judged sooner; a price for offenders; purging above b* only, and \
-                 at overflow first",
-            config: |link| PurgeConfig {
-                target: fifth(link),
-                gamma: 0.001 / (link.packets_per_second() / 1250.0).clamp(1e-6, 1e6),
-                price_interval: Span::from_nanos(TARGET_RTT.as_nanos() / 20),
-                cache: 1024,
-                update: Span::from_nanos(TARGET_RTT.as_nanos() / 10),
-                past: 0.995,
-                fresh: 0.1,
-                own: Own::Price,
-                ceiling: 10.0,
-                persist: 1,
-                memory: Memory::Gate,
-                push_out: PushOut::On,
-                ..PurgeConfig::default()
-            },
-        },
-    ];
-
-    fn build(config: &PurgeConfig, link: Link, mut dice: Rng) -> Result<Self, ConfigError> {
-        let rule = PurgeRule::new(config, &link, &mut dice);
-        Ok(Fifo::new(rule, link, dice))
-    }
-
-    fn state_bytes(config: &PurgeConfig, _: &Link) -> u64 {
-        let sketch = config.buckets as u64 * config.minima as u64 * 4;
-        core::mem::size_of::<PurgeRule>() as u64 + HitCache::bytes(config.cache) + sketch
-    }
-}
-
-/// b* as the paper has it: 15 to 20 % of the buffer, and never nothing.
-fn fifth(link: &Link) -> Size {
-    let bytes = link.limit.in_bytes(link.mean_packet) / 5;
-    Size::Bytes(Bytes::new(bytes).get().max(1))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::entry::Entry;
     use crate::qdisc::{NullSink, Qdisc};
+    use crate::units::{Bytes, Size, Span};
 
     /// 8 Mbit/s, b* 20 packets.
     fn rule(change: impl FnOnce(&mut PurgeConfig)) -> PurgeRule {

@@ -86,7 +86,6 @@ pub fn run(links: Vec<Ready>, together: Together<'_>) -> Result<Outcome, Failure
     // First what may fail for want of memory: it leaves nothing behind.
     let opened = links.iter().zip(&secrets).map(|(link, secret)| open(link, *secret));
     let gates = opened.collect::<Result<Vec<_>, _>>()?;
-    let whose = |link: &Ready| notes::whose(how_many, &link.config.name);
     let names = links.iter().map(|link| link.config.name.clone()).collect();
     let (monitor, samplers) = monitor(&links);
     let pen = notes.pen();
@@ -99,28 +98,15 @@ pub fn run(links: Vec<Ready>, together: Together<'_>) -> Result<Outcome, Failure
         notes.pen().note(format!("warning: the gate may do more than it has to: {why}"));
     }
     let ended = thread::scope(|scope| {
-        let (mut running, mut threads) = (Vec::new(), Vec::new());
-        let all = links.into_iter().zip(secrets).zip(started).zip(samplers);
-        for (number, (((link, secret), started), sampler)) in all.enumerate() {
-            let (change, changes) = channel();
-            let pulse = Pulse::default();
-            let felt = pulse.felt();
-            let ordered = Ordered {
-                number,
-                whose: whose(&link),
-                link: link.config.clone(),
-                together,
-                teller: teller.clone(),
-                pen: notes.pen().of(&link.config.name),
-                changes,
-                sampler,
-                requested: requested.clone(),
-                pulse,
-            };
-            // The others are not to run on without it.
-            threads.push(spawn(scope, started, ordered).inspect_err(|_| requested.end())?);
-            running.push(Running::new(link, secret, change, felt));
-        }
+        let shared = Shared {
+            how_many,
+            together,
+            teller: teller.clone(),
+            requested: requested.clone(),
+            pen: notes.pen(),
+        };
+        let gates = links.into_iter().zip(secrets).zip(started).zip(samplers);
+        let (running, threads) = begin(scope, gates, shared)?;
         // All that is left to this thread is to tell, and to have the file read. What it keeps, if
         // the kernel refuses, it does not use.
         let _ =
@@ -141,11 +127,50 @@ pub fn run(links: Vec<Ready>, together: Together<'_>) -> Result<Outcome, Failure
     ended
 }
 
+/// What all gates share.
+struct Shared<'a> {
+    how_many: Links,
+    together: Together<'a>,
+    teller: Teller,
+    requested: Requested,
+    pen: Pen,
+}
+
+/// The thread of a gate.
+type Thread<'s> = thread::ScopedJoinHandle<'s, Result<Pumped, String>>;
+
+/// Begins a thread for each of `gates`; what there is to watch, and the threads.
+fn begin<'s>(
+    scope: &'s Scope<'s, '_>,
+    gates: impl Iterator<Item = (((Ready, Secret), Started), Sampler)>,
+    shared: Shared<'s>,
+) -> Result<(Vec<Running>, Vec<Thread<'s>>), Failure> {
+    let (mut running, mut threads) = (Vec::new(), Vec::new());
+    for (number, (((link, secret), started), sampler)) in gates.enumerate() {
+        let (change, changes) = channel();
+        let pulse = Pulse::default();
+        let felt = pulse.felt();
+        let ordered = Ordered {
+            number,
+            whose: notes::whose(shared.how_many, &link.config.name),
+            link: link.config.clone(),
+            together: shared.together,
+            teller: shared.teller.clone(),
+            pen: shared.pen.of(&link.config.name),
+            changes,
+            sampler,
+            requested: shared.requested.clone(),
+            pulse,
+        };
+        // The others are not to run on without it.
+        threads.push(spawn(scope, started, ordered).inspect_err(|_| shared.requested.end())?);
+        running.push(Running::new(link, secret, change, felt));
+    }
+    Ok((running, threads))
+}
+
 /// How the gates of `threads` ended, once all of them have.
-fn outcome<'s>(
-    threads: impl Iterator<Item = (Ready, thread::ScopedJoinHandle<'s, Result<Pumped, String>>)>,
-    notes: Notes,
-) -> Outcome {
+fn outcome<'s>(threads: impl Iterator<Item = (Ready, Thread<'s>)>, notes: Notes) -> Outcome {
     let mut outcome = Outcome { ended: vec![], failed: vec![], notes };
     for (link, thread) in threads {
         match thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)) {
@@ -288,7 +313,7 @@ fn spawn<'s>(
     scope: &'s Scope<'s, '_>,
     started: Started,
     ordered: Ordered<'s>,
-) -> Result<thread::ScopedJoinHandle<'s, Result<Pumped, String>>, Failure> {
+) -> Result<Thread<'s>, Failure> {
     let name = format!("gate {}", ordered.link.name);
     let work = move || {
         let mut over = Over { number: ordered.number, why: None, teller: ordered.teller.clone() };

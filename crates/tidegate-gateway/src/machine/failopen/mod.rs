@@ -20,22 +20,28 @@
 //! wake-up of a packet socket's reader has the memory barrier for its side, we have a fence for
 //! ours.)
 pub mod attach;
+mod gate;
 mod hold;
+mod installed;
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{Ordering, fence};
 
 use aya::Ebpf;
-use aya::maps::{Array, MapData, MapInfo, PerCpuArray};
-use aya::programs::{SchedClassifier, loaded_programs};
+use aya::maps::{Array, MapData, PerCpuArray};
+use aya::programs::SchedClassifier;
 use tidegate::{Span, Time};
 
 use crate::device::guard::{Guard, Promise};
 use crate::machine::clock;
 use crate::machine::netlink::Netlink;
 use attach::Place;
+use gate::Restore;
+pub use gate::{Gate, Holder};
 use hold::Hold;
+use installed::{Installed, installed};
+pub use installed::{find, holds, remove};
 
 /// How long the heartbeat stays fresh after it was renewed, of which [`GUARD`] is not ours: time
 /// for four of the [`BEAT`](crate::device::guard::BEAT)s, so that a busy machine does not make it
@@ -46,94 +52,6 @@ pub const GUARD: Span = Span::from_millis(100);
 
 /// What `gate.bpf.c` compiles to.
 const OBJECT: &[u8] = aya::include_bytes_aligned!("gate.bpf.o");
-
-/// What `struct gate` of the program says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Gate {
-    /// The heartbeat is fresh before this time of the monotonic clock.
-    pub valid_until: Time,
-    /// The two interfaces, by index.
-    pub interfaces: [u32; 2],
-    /// The process that holds them, or held them until it was killed.
-    pub holder: Option<Holder>,
-    /// What is to be undone at each interface when the program is removed.
-    restore: [Restore; 2],
-}
-
-/// A process, told from others that had its number before or will have it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Holder {
-    /// Its number.
-    pub process: u32,
-    /// When it began, in the system's ticks.
-    pub started: u64,
-}
-
-impl Holder {
-    fn ourselves() -> Holder {
-        let process = std::process::id();
-        Holder { process, started: start_of(process).unwrap_or(0) }
-    }
-
-    fn lives(&self) -> bool {
-        start_of(self.process) == Some(self.started)
-    }
-}
-
-/// When the process with this number began, if there is one that has not ended.
-fn start_of(process: u32) -> Option<u64> {
-    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    // The name stands in parentheses and may have some itself; after it the state, and the start as
-    // the 22nd of all.
-    let mut fields = stat.rsplit_once(')')?.1.split_ascii_whitespace();
-    match fields.next()? {
-        "Z" | "X" => None, // ended, and not yet waited for
-        _ => fields.nth(18)?.parse().ok(),
-    }
-}
-
-/// What was changed at an interface besides the filter.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Restore {
-    /// The discipline was added by us.
-    clsact: bool,
-    /// It was we who told it to take frames for any address.
-    promiscuous: bool,
-}
-
-impl Gate {
-    fn words(&self) -> [u64; 6] {
-        let restore = self.restore.map(|r| u64::from(r.clsact) | u64::from(r.promiscuous) << 1);
-        let [one, other] = self.interfaces.map(u64::from);
-        let (process, started) =
-            self.holder.map_or((0, 0), |holder| (holder.process.into(), holder.started));
-        [self.valid_until.as_nanos(), one, other, process, started, restore[0] | restore[1] << 2]
-    }
-
-    fn from_words([valid_until, one, other, process, started, restore]: [u64; 6]) -> Gate {
-        let bit = |n: u32| restore >> n & 1 == 1;
-        Gate {
-            valid_until: Time::from_nanos(valid_until),
-            interfaces: [one as u32, other as u32],
-            holder: (process != 0).then_some(Holder { process: process as u32, started }),
-            restore: [0, 2].map(|at| Restore { clsact: bit(at), promiscuous: bit(at + 1) }),
-        }
-    }
-
-    /// The process that holds the interfaces, if it lives: its heartbeat is fresh, or it is stopped
-    /// or starved and may go on.
-    pub fn held(&self, now: Time) -> Option<u32> {
-        let holder = self.holder.filter(|holder| now < self.valid_until || holder.lives());
-        holder.map(|holder| holder.process)
-    }
-
-    fn restore_of(&self, interface: u32) -> Restore {
-        match self.interfaces.iter().position(|&i| i == interface) {
-            Some(at) => self.restore[at],
-            None => Restore::default(),
-        }
-    }
-}
 
 /// What the program did with what came in by an interface.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -345,99 +263,6 @@ impl Drop for FailOpen {
     }
 }
 
-/// A program of ours that was found.
-#[derive(Clone, Copy, Debug)]
-struct Installed {
-    /// Where it was found.
-    interface: u32,
-    /// Its number.
-    program: u32,
-    gate: Gate,
-}
-
-impl Installed {
-    /// Takes it from its interface and undoes what was changed there for it.
-    fn take_away(&self, netlink: &mut Netlink) -> io::Result<()> {
-        let (restore, interface) = (self.gate.restore_of(self.interface), self.interface);
-        attach::detach(netlink, interface)?;
-        if restore.clsact && attach::filters(netlink, interface)?.is_empty() {
-            attach::delete_clsact(netlink, interface)?;
-        }
-        if restore.promiscuous {
-            attach::set_promiscuous(netlink, interface, false)?;
-        }
-        Ok(())
-    }
-
-    /// Takes it from the other end of its pair unless that is one of `interfaces`: it would go on
-    /// sending here.
-    fn let_go_of_others(&self, netlink: &mut Netlink, interfaces: [u32; 2]) -> io::Result<()> {
-        for other in self.gate.interfaces.into_iter().filter(|other| !interfaces.contains(other)) {
-            // Who holds it replaces what is there, or has done so.
-            let Ok(_hold) = Hold::take(other) else { continue };
-            if let Some(same) =
-                installed(netlink, other)?.filter(|found| found.program == self.program)
-            {
-                same.take_away(netlink)?;
-            }
-        }
-        Ok(())
-    }
-}
-
-/// The program of ours at `interface`.
-fn installed(netlink: &mut Netlink, interface: u32) -> io::Result<Option<Installed>> {
-    let filter = attach::filters(netlink, interface)?.into_iter().find(attach::Filter::is_ours);
-    let Some(program) = filter.and_then(|f| f.program) else { return Ok(None) };
-    let mut all = loaded_programs().peekable();
-    if let Some(Err(error)) = all.peek()
-        && is_refusal(error)
-    {
-        let why = "whose program is at it cannot be seen (Operation not permitted)";
-        return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
-    }
-    let map = all.flatten().find(|p| p.id() == program).and_then(|p| p.map_ids().ok().flatten());
-    let named = |id: &u32| MapInfo::from_id(*id).is_ok_and(|m| m.name_as_str() == Some("GATE"));
-    let id = map.into_iter().flatten().find(named).ok_or_else(|| foreign("has no map of ours"))?;
-    let map = aya::maps::Map::from_map_data(MapData::from_id(id).map_err(io::Error::other)?);
-    let state = map.and_then(Array::<_, [u64; 6]>::try_from).map_err(io::Error::other)?;
-    let gate = Gate::from_words(state.get(&0, 0).map_err(io::Error::other)?);
-    Ok(Some(Installed { interface, program, gate }))
-}
-
-/// The gate that is installed at `interface`, alive or left over.
-///
-/// # Errors
-/// The kernel's; a filter of our name that is not ours.
-pub fn find(netlink: &mut Netlink, interface: u32) -> io::Result<Option<Gate>> {
-    Ok(installed(netlink, interface)?.map(|found| found.gate))
-}
-
-/// Whether the process with this number holds `interface` and its heartbeat is fresh: frames take
-/// their way through it.
-///
-/// # Errors
-/// The kernel's.
-pub fn holds(process: u32, interface: u32, now: Time) -> io::Result<bool> {
-    let gate = find(&mut Netlink::open()?, interface)?;
-    Ok(gate.is_some_and(|gate| {
-        gate.holder.is_some_and(|h| h.process == process) && now < gate.valid_until
-    }))
-}
-
-/// Takes away what a gate that is gone has left at `interface`, which then is as before; whether
-/// there was any.
-///
-/// # Errors
-/// A gate holds it; the kernel's.
-pub fn remove(interface: u32) -> io::Result<bool> {
-    let _hold = Hold::take(interface)?;
-    let netlink = &mut Netlink::open()?;
-    let Some(found) = installed(netlink, interface)? else { return Ok(false) };
-    found.take_away(netlink)?;
-    Ok(true)
-}
-
 fn classifier(program: &mut Ebpf) -> io::Result<&mut SchedClassifier> {
     program.program_mut(attach::NAME).ok_or_else(damaged)?.try_into().map_err(io::Error::other)
 }
@@ -448,10 +273,6 @@ fn program_fd(program: &Ebpf) -> io::Result<BorrowedFd<'_>> {
 
 fn damaged() -> io::Error {
     io::Error::other("the compiled program is not the one of the source")
-}
-
-fn foreign(how: &str) -> io::Error {
-    io::Error::other(format!("a filter named {} that {how} is installed", attach::NAME))
 }
 
 /// Whether the kernel has said that we are not allowed.
@@ -478,44 +299,5 @@ fn told<E: std::error::Error + 'static>(what: &str) -> impl Fn(E) -> io::Error {
         } else {
             io::Error::other(told)
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_the_kernel_is_told_can_be_read_back() {
-        let on = Restore { clsact: true, promiscuous: false };
-        let off = Restore { clsact: false, promiscuous: true };
-        for restore in [[on, off], [off, on], [on, on], [Restore::default(), off]] {
-            let holder =
-                [Some(Holder { process: 77, started: 1 << 40 }), None][restore[0].clsact as usize];
-            let gate =
-                Gate { valid_until: Time::from_nanos(7), interfaces: [3, 9], holder, restore };
-            assert_eq!(Gate::from_words(gate.words()), gate);
-            assert_eq!((gate.restore_of(3), gate.restore_of(9)), (restore[0], restore[1]));
-            assert_eq!(gate.restore_of(4), Restore::default());
-        }
-    }
-
-    #[test]
-    fn a_gate_is_held_while_its_heartbeat_is_fresh_or_its_process_lives() {
-        let ourselves = Holder::ourselves();
-        assert!(ourselves.started > 0);
-        let gone = Holder { started: ourselves.started - 1, ..ourselves };
-        let gate = |holder| Gate {
-            valid_until: Time::from_nanos(7),
-            interfaces: [3, 9],
-            holder,
-            restore: Default::default(),
-        };
-        let held = |holder| [6, 7].map(|now| gate(holder).held(Time::from_nanos(now)));
-        let us = Some(std::process::id());
-        assert_eq!(
-            (held(Some(ourselves)), held(Some(gone)), held(None)),
-            ([us, us], [us, None], [None, None])
-        );
     }
 }
