@@ -24,7 +24,7 @@ pub trait Watch: Sync {
     fn progress(&self, progress: Progress) {
         let _ = progress;
     }
-    /// Whether to give up. Asked often; once it says yes, [`run`] returns [`RunError::Cancelled`]
+    /// Whether to give up. Asked often; once it says yes, the run returns `RunError::Cancelled`
     /// soon.
     fn cancelled(&self) -> bool {
         false
