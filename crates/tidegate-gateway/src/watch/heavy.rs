@@ -17,8 +17,9 @@
 //! use tidegate_packet::Ends;
 //! let mut heavy = Heavy::new();
 //! let ends = Ends::simulated(1, 2, 3, 4);
-//! (0..10_000).for_each(|number| heavy.arrived(number % 2 * number, 100, 0, &ends)); // half of
-//! them are of flow 0 let most = heavy.flows().iter().max_by_key(|flow| flow.bytes).unwrap();
+//! // Half of the frames are of flow 0.
+//! (0..10_000).for_each(|number| heavy.arrived(number % 2 * number, 100, 0, &ends));
+//! let most = heavy.flows().iter().max_by_key(|flow| flow.bytes).unwrap();
 //! assert_eq!(most.hash, 0);
 //! assert!(most.bytes <= 500_000 && most.bytes + heavy.unseen() >= 500_000);
 //! ```
