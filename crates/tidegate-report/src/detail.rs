@@ -1,7 +1,7 @@
 //! The figures behind the first table, as rows of text for the terminal and the report: delays from
 //! end to end, what was sent again, how even rates and drops were, finished transfers, and each
 //! queue by itself. Columns that apply to nobody are left out.
-use crate::{Delay, Document, Figure, Gaps, Group, human};
+use crate::{Delay, Document, Figure, Flow, Gaps, Group, human};
 
 /// A table: what heads its columns of numbers, and its rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -114,6 +114,18 @@ fn delay(heads: [&'static str; 3], delay: &Delay) -> [(&'static str, String); 3]
 
 fn gaps(gaps: &Gaps) -> [(&'static str, String); 2] {
     [("gap of drops", human::millis(gaps.mean)), ("CoV", human::number(gaps.cov))]
+}
+
+/// Flows by what they offered and got, most first, and whether their packets are what to show.
+/// Where goodput is known, senders were simulated: what they got says more than each packet's fate.
+pub(crate) fn greatest(flows: &[Flow]) -> (Vec<&Flow>, bool) {
+    let weight = |f: &Flow| {
+        f.packets.map_or(0.0, |p| p.offered as f64) + f.throughput_bps.map_or(0.0, |t| t.mean())
+    };
+    let mut order: Vec<&Flow> = flows.iter().collect();
+    order.sort_by(|a, b| weight(b).total_cmp(&weight(a)).then(a.index.cmp(&b.index)));
+    let counted = order.iter().any(|f| f.packets.is_some() && f.goodput_bps.is_none());
+    (order, counted)
 }
 
 #[cfg(test)]

@@ -201,12 +201,7 @@ fn count(figure: Figure) -> String {
 }
 
 fn flows(page: &mut String, run: &Run) {
-    let weight = |f: &Flow| {
-        f.packets.map_or(0.0, |p| p.offered as f64) + f.throughput_bps.map_or(0.0, |t| t.mean())
-    };
-    let mut order: Vec<&Flow> = run.flows.iter().collect();
-    order.sort_by(|a, b| weight(b).total_cmp(&weight(a)).then(a.index.cmp(&b.index)));
-    let counted = order.iter().any(|flow| flow.packets.is_some() && flow.goodput_bps.is_none());
+    let (order, counted) = detail::greatest(&run.flows);
     let more = match order.len().saturating_sub(FLOWS) {
         0 => String::new(),
         _ => format!(", the greatest {FLOWS}"),

@@ -3,18 +3,11 @@ use comfy_table::Cell;
 
 use super::look::fit;
 use super::{Intervals, Look, align, delays, header, new, text};
-use crate::{Counts, Document, Flow, human};
+use crate::{Counts, Document, Flow, detail, human};
 
 /// The flows that offered or got most, at most `most` of them. Ends with a line feed.
 pub fn flows(document: &Document, flows: &[Flow], most: usize, look: &Look) -> String {
-    let weight = |f: &Flow| {
-        f.packets.map_or(0.0, |p| p.offered as f64) + f.throughput_bps.map_or(0.0, |t| t.mean())
-    };
-    let mut order: Vec<&Flow> = flows.iter().collect();
-    order.sort_by(|a, b| weight(b).total_cmp(&weight(a)).then(a.index.cmp(&b.index)));
-    // Where goodput is known, senders were simulated, and what they got says more than what became
-    // of each packet.
-    let counted = order.iter().any(|f| f.packets.is_some() && f.goodput_bps.is_none());
+    let (order, counted) = detail::greatest(flows);
     let mut table = new(look);
     let head: &[&str] = if counted {
         &[
