@@ -5,8 +5,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use tidegate::ConfigError;
 use tidegate::catalog;
-use tidegate::{ConfigError, Rng};
 
 use crate::problem::Problems;
 use crate::reader::Set;
@@ -309,11 +309,8 @@ impl Grid {
 fn refused(runs: &[Run]) -> Option<String> {
     runs.iter().find_map(|run| {
         let link = run.full.bottleneck();
-        run.full.compare.iter().find_map(|spec| {
-            let built =
-                spec.resolve(&link).and_then(|config| config.build(link, Rng::from_seed(0)));
-            built.err().map(|error| error.to_string())
-        })
+        let mut compared = run.full.compare.iter();
+        compared.find_map(|spec| spec.possible(&link).err().map(|error| error.to_string()))
     })
 }
 
