@@ -10,6 +10,8 @@ use super::report::Report;
 use super::rules::{RuleSet, SackRecovery};
 use super::{Flavor, Tcp};
 
+#[cfg(test)]
+mod bench;
 mod duplicate_acks;
 mod ns2_sack1;
 mod ns2_vegas;

@@ -1,56 +1,13 @@
 //! Golden sequences of recovery with selective acknowledgements, worked out by hand from RFC 6675.
 use std::collections::BTreeSet;
 
-use tidegate::{Rng, Span};
+use tidegate::Span;
 
 use super::*;
 use crate::net::flight::flag;
 use crate::sources::EcnUse;
-use crate::sources::tcp::report::Report;
-use crate::sources::tcp::{Arrival, Receiver, Tcp, TcpSender};
-
-/// A sender and a receiver; the test decides what arrives.
-struct Bench {
-    sender: TcpSender,
-    receiver: Receiver,
-    dice: Rng,
-    now: u64,
-}
-
-impl Bench {
-    /// With a window of `cwnd`, all of it sent, in congestion avoidance.
-    fn avoiding(tcp: Tcp, cwnd: u32) -> Bench {
-        let mut dice = Rng::from_seed(1);
-        let tcp = Tcp { initial_window: cwnd as f64, ..tcp };
-        let mut sender = TcpSender::new(&tcp, &mut dice);
-        sender.connection.window.ssthresh = cwnd as f64;
-        let mut out = Vec::new();
-        sender.wake(Time::ZERO, &mut dice, &mut out);
-        assert_eq!(out.len() as u32, cwnd);
-        Bench { sender, receiver: Receiver::new(&tcp), dice, now: 100_000_000 }
-    }
-
-    /// `seq` arrives and its acknowledgement comes back: what is sent then.
-    fn arrive(&mut self, seq: u32) -> Vec<u32> {
-        let received = self.receiver.receive(seq, false, false);
-        let report = self.receiver.report().unwrap_or(Report::plain(received.ack));
-        let mut out = Vec::new();
-        let arrival = Arrival { report: &report, echo: false, answers: Time::ZERO };
-        self.sender.on_ack(Time::from_nanos(self.now), &arrival, &mut self.dice, &mut out);
-        out.iter().map(|o| o.seq).collect()
-    }
-
-    fn arrive_all(&mut self, segments: impl IntoIterator<Item = u32>) -> Vec<u32> {
-        segments.into_iter().flat_map(|seq| self.arrive(seq)).collect()
-    }
-
-    fn timeout(&mut self) -> Vec<u32> {
-        self.now = self.sender.timeout_at().as_nanos();
-        let mut out = Vec::new();
-        assert!(self.sender.timed_out(Time::from_nanos(self.now), &mut self.dice, &mut out));
-        out.iter().map(|o| o.seq).collect()
-    }
-}
+use crate::sources::tcp::recovery::bench::Bench;
+use crate::sources::tcp::{Arrival, Tcp};
 
 #[test]
 fn one_loss_of_ten() {
@@ -121,7 +78,7 @@ fn after_a_timeout_what_is_held_is_not_sent_again() {
     let mut bench = Bench::avoiding(Tcp::sack(), 8);
     // Only 2 and 5 arrive; limited transmit's 8 and 9 are lost, too.
     assert_eq!(bench.arrive_all([2, 5]), [8, 9]);
-    assert_eq!(bench.timeout(), [0]);
+    assert_eq!(bench.time_out(), [0]);
     assert_eq!(
         (bench.sender.connection.window.cwnd, bench.sender.connection.window.ssthresh),
         (1.0, 4.0)
@@ -129,7 +86,7 @@ fn after_a_timeout_what_is_held_is_not_sent_again() {
     assert_eq!(bench.arrive(0), [1, 3], "slow start, past 2");
     assert_eq!(bench.arrive(1), [4, 6], "1 brings 2 along, for one segment's growth");
     assert_eq!(bench.arrive(3), [7, 8]);
-    assert_eq!(bench.timeout(), [4], "sent again and lost again");
+    assert_eq!(bench.time_out(), [4], "sent again and lost again");
     assert_eq!(bench.sender.connection.window.cwnd, 1.0);
 }
 
@@ -138,7 +95,7 @@ fn after_a_timeout_what_is_held_is_not_sent_again() {
 #[test]
 fn a_timeouts_losses_are_cut_for_once() {
     let mut bench = Bench::avoiding(Tcp::sack(), 4);
-    assert_eq!(bench.timeout(), [0]);
+    assert_eq!(bench.time_out(), [0]);
     assert_eq!(bench.arrive(0), [1, 2]);
     assert_eq!(bench.arrive(1), [3], "at ssthresh, 2");
     let cut = bench.sender.connection.window.ssthresh;
@@ -148,7 +105,7 @@ fn a_timeouts_losses_are_cut_for_once() {
         sent = bench.arrive_all(sent);
     }
     assert_eq!((bench.sender.connection.una, bench.sender.connection.window.ssthresh), (2, cut));
-    assert_eq!(bench.timeout(), [2]);
+    assert_eq!(bench.time_out(), [2]);
 }
 
 #[test]

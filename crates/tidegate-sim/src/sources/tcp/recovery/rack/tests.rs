@@ -1,71 +1,17 @@
 //! Golden sequences of recovery by RACK-TLP and proportional rate reduction, worked out by hand
 //! from RFC 8985 and RFC 9937.
-use tidegate::Rng;
 
 use super::*;
-use crate::sources::tcp::report::Report;
-use crate::sources::tcp::{Arrival, EcnUse, Flavor, Receiver, Rules, Tcp, TcpSender, Timestamps};
+use crate::sources::tcp::recovery::bench::Bench;
+use crate::sources::tcp::{EcnUse, Flavor, Rules, Tcp, Timestamps};
 
 const MILLI: u64 = 1_000_000;
-
-/// A sender and a receiver 100 ms apart there and back; the test decides what arrives.
-struct Bench {
-    sender: TcpSender,
-    receiver: Receiver,
-    dice: Rng,
-    now: u64,
-}
 
 fn rack() -> Tcp {
     Tcp { flavor: Flavor::Rack, ..Tcp::sack() }
 }
 
 impl Bench {
-    /// With a window of `cwnd`, all of it sent at 0, in congestion avoidance; now it is 100 ms.
-    fn avoiding(tcp: Tcp, cwnd: u32) -> Bench {
-        let mut dice = Rng::from_seed(1);
-        let tcp = Tcp { initial_window: cwnd as f64, ..tcp };
-        let mut sender = TcpSender::new(&tcp, &mut dice);
-        sender.connection.window.ssthresh = cwnd as f64;
-        let mut out = Vec::new();
-        sender.wake(Time::ZERO, &mut dice, &mut out);
-        assert_eq!(out.len() as u32, cwnd);
-        Bench { sender, receiver: Receiver::new(&tcp), dice, now: 100 * MILLI }
-    }
-
-    /// `seq` has arrived and its acknowledgement comes back now: what is sent then.
-    fn arrive(&mut self, seq: u32) -> Vec<u32> {
-        self.come(seq, false)
-    }
-
-    /// The same, and it says that a mark has arrived.
-    fn echo(&mut self, seq: u32) -> Vec<u32> {
-        self.come(seq, true)
-    }
-
-    fn come(&mut self, seq: u32, echo: bool) -> Vec<u32> {
-        let received = self.receiver.receive(seq, false, false);
-        let report = self.receiver.report().unwrap_or(Report::plain(received.ack));
-        let mut out = Vec::new();
-        let answers = self.sender.connection.answered;
-        let arrival = Arrival { report: &report, echo, answers };
-        self.sender.on_ack(Time::from_nanos(self.now), &arrival, &mut self.dice, &mut out);
-        out.iter().map(|o| o.seq).collect()
-    }
-
-    /// The retransmission timer runs out: what is sent then.
-    fn time_out(&mut self) -> Vec<u32> {
-        let at = self.sender.timeout_at();
-        self.now = at.as_nanos();
-        let mut out = Vec::new();
-        assert!(self.sender.timed_out(at, &mut self.dice, &mut out));
-        out.iter().map(|o| o.seq).collect()
-    }
-
-    fn arrive_all(&mut self, segments: impl IntoIterator<Item = u32>) -> Vec<u32> {
-        segments.into_iter().flat_map(|seq| self.arrive(seq)).collect()
-    }
-
     /// The next timer runs out: what is sent then. It must not be the retransmission timer's time.
     fn alarm(&mut self) -> Vec<u32> {
         let at = self.sender.alarm();
