@@ -201,7 +201,7 @@ fn count(figure: Figure) -> String {
 }
 
 fn flows(page: &mut String, run: &Run) {
-    let (order, counted) = detail::greatest(&run.flows);
+    let (order, counted) = detail::greatest(run.flows);
     let more = match order.len().saturating_sub(FLOWS) {
         0 => String::new(),
         _ => format!(", the greatest {FLOWS}"),
