@@ -2,7 +2,7 @@
 use std::path::PathBuf;
 
 use tidegate_lab::{
-    Job, Outcome, QueueSpec, RunError, Scenario, Set, overloads, run, skipped, store,
+    Job, Outcome, QueueSpec, RunError, Scenario, Set, overloads, results, run, skipped,
 };
 use tidegate_report::Document;
 use tidegate_report::html::{self, ReportInput, Run};
@@ -89,7 +89,7 @@ impl Experiment {
     ) -> Result<(), Failure> {
         interrupt::listen();
         if let Some(dir) = &self.out {
-            store::accept(dir).map_err(Failure::input)?;
+            results::accept(dir).map_err(Failure::input)?;
         }
         let overloads = overloads(&scenario);
         overloads.iter().for_each(|overload| output::note(&format!("warning: {overload}.")));
@@ -107,7 +107,7 @@ impl Experiment {
             document.incomplete = (!skipped.is_empty()).then(|| skipped.join("; "));
         }
         if let Some(dir) = &self.out {
-            let mut files = store::files(&job.scenario, &outcomes);
+            let mut files = results::files(&job.scenario, &outcomes);
             let scenario = job.scenario.resolved();
             files.push(report(&job.scenario.title, Some(&scenario), &outcomes));
             write(dir, &files)?;
@@ -151,20 +151,20 @@ pub fn human(documents: &[Document], most: usize) -> Result<(), Failure> {
 }
 
 /// The HTML report on `outcomes`.
-pub fn report(title: &str, scenario: Option<&str>, outcomes: &[Outcome]) -> store::File {
+pub fn report(title: &str, scenario: Option<&str>, outcomes: &[Outcome]) -> results::File {
     let runs = outcomes.iter().map(|o| Run::of(&o.document).with_series(&o.series)).collect();
     let command = command_line(std::env::args_os().map(|word| word.to_string_lossy().into_owned()));
     let page = html::render(&ReportInput { title, runs, scenario, command: Some(&command) });
-    store::File { name: "report.html".into(), bytes: page.into_bytes() }
+    results::File { name: "report.html".into(), bytes: page.into_bytes() }
 }
 
 /// Writes a result directory whole or not at all, and says where it lies.
 ///
 /// # Errors
 /// It cannot be written, or Ctrl-C came before.
-pub fn write(dir: &std::path::Path, files: &[store::File]) -> Result<(), Failure> {
+pub fn write(dir: &std::path::Path, files: &[results::File]) -> Result<(), Failure> {
     interrupt::uninterrupted(|| {
-        store::write(dir, files).map_err(|error| Failure::Runtime(error.to_string()))?;
+        results::write(dir, files).map_err(|error| Failure::Runtime(error.to_string()))?;
         output::note(&format!("Wrote {}.", dir.join("report.html").display()));
         Ok(())
     })

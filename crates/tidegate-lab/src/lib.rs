@@ -5,7 +5,7 @@
 //! refused, errors with the place) by the [`reader`] that other files can be read by, too;
 //! [`check`](mod@check) derives what a reader would work out by hand; [`run()`] simulates every
 //! queue with every seed and yields [`tidegate_report`] documents; [`paper`] sets figures beside
-//! those that papers print; [`sketch`] measures how well flows are counted; [`store`] writes a
+//! those that papers print; [`sketch`] measures how well flows are counted; [`results`] writes a
 //! result directory whole or not at all. Nothing here prints.
 #![forbid(unsafe_code)]
 
@@ -16,17 +16,18 @@ pub mod paper;
 pub mod problem;
 pub mod reader;
 pub mod replay;
+mod replication;
+pub mod results;
 pub mod scenario;
 pub mod sketch;
 pub mod spec;
-mod study;
 
 pub use check::{Check, check, skipped};
 pub use layout::overloads;
 pub use problem::{Place, Problem, Problems};
 pub use reader::Set;
 pub use replay::{Replay, ReplayError, Replayed, replay};
+pub use replication::{Job, Outcome, Progress, RunError, Watch, run, stats};
+pub use results::WriteError;
 pub use scenario::Scenario;
 pub use spec::QueueSpec;
-pub use store::StoreError;
-pub use study::{Job, Outcome, Progress, RunError, Watch, run, stats, store};

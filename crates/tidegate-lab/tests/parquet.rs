@@ -6,7 +6,7 @@ use std::path::Path;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 use serde_json::{Value, json};
-use tidegate_lab::{Job, Scenario, run, store};
+use tidegate_lab::{Job, Scenario, results, run};
 
 /// The rows of a file, as JSON, and its metadata.
 fn rows(dir: &Path, name: &str) -> (Vec<BTreeMap<String, Value>>, BTreeMap<String, String>) {
@@ -54,7 +54,7 @@ rate = "1 Mbit/s"
     let job = Job { scenario, queues, flows, series: true, threads: Some(1) };
     let outcomes = run(&job, &()).unwrap();
     let dir = tempfile::tempdir().unwrap();
-    for file in store::files(&job.scenario, &outcomes) {
+    for file in results::files(&job.scenario, &outcomes) {
         std::fs::write(dir.path().join(file.name), file.bytes).unwrap();
     }
     let result = outcomes.iter().map(|o| serde_json::to_value(&o.document).unwrap()).collect();

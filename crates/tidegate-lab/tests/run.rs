@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tidegate_lab::{
-    Job, Outcome, Progress, QueueSpec, RunError, Scenario, Set, Watch, check, run, store,
+    Job, Outcome, Progress, QueueSpec, RunError, Scenario, Set, Watch, check, results, run,
 };
 
 fn root() -> PathBuf {
@@ -44,7 +44,7 @@ fn the_same_on_one_thread_or_many() {
         let job = Job { threads: Some(threads), ..job(flood(&[]), &queues) };
         let outcomes = timeless(run(&job, &()).unwrap());
         let bytes: Vec<u8> =
-            store::files(&job.scenario, &outcomes).into_iter().flat_map(|f| f.bytes).collect();
+            results::files(&job.scenario, &outcomes).into_iter().flat_map(|f| f.bytes).collect();
         (outcomes, bytes)
     };
     let one = on(1);

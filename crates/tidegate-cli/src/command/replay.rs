@@ -3,7 +3,7 @@ use std::path::PathBuf;
 
 use tidegate::{Bytes, Rate, Size};
 use tidegate_lab::replay::{FLOWS, Replay, ReplayError, Replayed, default_limit, replay};
-use tidegate_lab::{QueueSpec, store};
+use tidegate_lab::{QueueSpec, results};
 use tidegate_packet::{Fault, FlowKey};
 use tidegate_report::Document;
 
@@ -77,7 +77,7 @@ impl Args {
         let job = self.job();
         job.resolve().map_err(Failure::input)?;
         if let Some(dir) = &self.out {
-            store::accept(dir).map_err(Failure::input)?;
+            results::accept(dir).map_err(Failure::input)?;
         }
         let replayed = replay(&job, &Onlooker::new()).map_err(|error| self.failure(error))?;
         notes(&replayed);

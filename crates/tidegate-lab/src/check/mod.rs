@@ -7,9 +7,9 @@ use tidegate_report::Overload;
 
 use crate::layout::{Flow, Load, Plan};
 use crate::problem::Problems;
+use crate::replication::{BYTES_PER_FLOW_KEPT, stats, values};
 use crate::scenario::{GraphLink, Group, Network, Scenario, Source};
 use crate::spec::QueueSpec;
-use crate::study::{BYTES_PER_FLOW_KEPT, stats, values};
 
 /// Simulator events for each packet and link it crosses: 0.22 to 0.45 in the shipped scenarios and
 /// chan2003's mix.

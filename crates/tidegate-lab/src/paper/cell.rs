@@ -9,9 +9,9 @@ use siphasher::sip128::{Hasher128, SipHasher13};
 use tidegate_report::{Document, Series};
 
 use super::unwritten::wrong;
+use crate::results::WriteError;
 use crate::scenario::Scenario;
 use crate::spec::QueueSpec;
-use crate::study::store::StoreError;
 
 /// The version, and with it a hash of the sources of queues and simulator: results of other code
 /// are not taken for ours.
@@ -107,7 +107,7 @@ impl Cell {
     }
 
     /// Stores its result in `dir`, whole or not at all.
-    pub fn store(&self, dir: &Path, replications: &[Replication]) -> Result<(), StoreError> {
+    pub fn store(&self, dir: &Path, replications: &[Replication]) -> Result<(), WriteError> {
         let stored = Stored {
             schema: SCHEMA.into(),
             version: VERSION.into(),

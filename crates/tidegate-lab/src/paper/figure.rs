@@ -1,7 +1,7 @@
 //! What is drawn: the papers' figures, ours.
 use tidegate_report::papers::{Chart, ChartLine, Point};
 
-use crate::study::stats::figure_of_some;
+use crate::replication::stats::figure_of_some;
 
 use super::board;
 use super::book::{Paper, Run};

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 
 use tidegate_report::Figure;
 
-use crate::study::stats::figure_of_some;
+use crate::replication::stats::figure_of_some;
 
 use super::book::Run;
 use super::cell::Replication;

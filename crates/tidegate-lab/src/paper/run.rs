@@ -6,9 +6,9 @@ use std::path::Path;
 
 use rayon::prelude::*;
 
+use crate::replication::{Configs, Job, News, PIECES, RunError, Watch, document, replicate};
+use crate::results::WriteError;
 use crate::scenario::Scenario;
-use crate::study::store::StoreError;
-use crate::study::{Configs, Job, News, PIECES, RunError, Watch, document, replicate};
 
 use super::book::{Paper, Run};
 use super::cell::{Cell, Keeps, Replication};
@@ -61,7 +61,7 @@ pub enum PaperError {
     /// A run failed, or was given up.
     Run(RunError),
     /// A cell could not be stored.
-    Store(StoreError),
+    Store(WriteError),
 }
 
 impl fmt::Display for PaperError {

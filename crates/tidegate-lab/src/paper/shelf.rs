@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::study::store::{self, File, StoreError};
+use crate::results::{self, File, WriteError};
 
 use super::cell::VERSION;
 use super::unwritten::wrong;
@@ -17,11 +17,11 @@ const MADE: [&str; 5] = ["results.csv", "figures.csv", "readings.csv", "made.jso
 ///
 /// # Errors
 /// It holds something that is not ours, or cannot be written.
-pub fn prepare(dir: &Path) -> Result<(), StoreError> {
-    store::accept(dir)?;
+pub fn prepare(dir: &Path) -> Result<(), WriteError> {
+    results::accept(dir)?;
     fs::create_dir_all(dir).map_err(|error| wrong(dir, &error))?;
-    let mark = json!({ "made_by": store::MAKER, "version": VERSION, "kind": "papers" });
-    write(dir, &File { name: store::MARK.into(), bytes: format!("{mark:#}\n").into_bytes() })
+    let mark = json!({ "made_by": results::MAKER, "version": VERSION, "kind": "papers" });
+    write(dir, &File { name: results::MARK.into(), bytes: format!("{mark:#}\n").into_bytes() })
 }
 
 /// Replaces the tables and pages in `dir` by `files`; names may have one folder. Cells stay.
@@ -29,7 +29,7 @@ pub fn prepare(dir: &Path) -> Result<(), StoreError> {
 /// # Errors
 /// It cannot be written; what was there may then be gone, and the next run makes it again from the
 /// cells.
-pub fn publish(dir: &Path, files: &[File]) -> Result<(), StoreError> {
+pub fn publish(dir: &Path, files: &[File]) -> Result<(), WriteError> {
     let old = |name: &str| MADE.contains(&name) || name.ends_with(".html");
     for entry in fs::read_dir(dir).map_err(|error| wrong(dir, &error))?.flatten() {
         let path = entry.path();
@@ -44,7 +44,7 @@ pub fn publish(dir: &Path, files: &[File]) -> Result<(), StoreError> {
 }
 
 /// Writes a file whole or not at all.
-fn write(dir: &Path, file: &File) -> Result<(), StoreError> {
+fn write(dir: &Path, file: &File) -> Result<(), WriteError> {
     let path = dir.join(&file.name);
     let folder = path.parent().unwrap_or(dir);
     let write = || {

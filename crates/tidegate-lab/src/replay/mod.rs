@@ -49,9 +49,9 @@ use tidegate::catalog::{AnyConfig, TARGET_RTT};
 use tidegate::{Bytes, ConfigError, Link, Packet, Rate, Seed, Size, Time};
 use tidegate_packet::{Capture, CaptureError, Ends, FlowHasher, FlowKey, Skips, Transport};
 
+use crate::replication::{Outcome, Progress, Watch};
+use crate::results::{self, File};
 use crate::spec::QueueSpec;
-use crate::study::store::{self, File};
-use crate::study::{Outcome, Progress, Watch};
 pub use delays::CELLS;
 pub use flows::FLOWS;
 use line::Line;
@@ -227,9 +227,9 @@ pub fn replay(job: &Replay, watch: &dyn Watch) -> Result<Replayed, ReplayError> 
 /// it.
 pub fn files(job: &Replay, replayed: &Replayed) -> Vec<File> {
     let queues: Vec<_> = replayed.outcomes.iter().map(|o| o.document.label.as_str()).collect();
-    let mut files = store::results(&replayed.outcomes);
+    let mut files = results::documents(&replayed.outcomes);
     files.push(File { name: "replay.toml".into(), bytes: job.resolved().into_bytes() });
-    files.push(store::mark(&job.name(), &[job.seed], &queues));
+    files.push(results::mark(&job.name(), &[job.seed], &queues));
     files
 }
 

@@ -13,8 +13,8 @@ use super::delays::{Delays, Dense};
 use super::flows::Tale;
 use super::line::{Line, Tally};
 use super::{Class, Replay};
+use crate::replication::Outcome;
 use crate::spec::QueueSpec;
-use crate::study::Outcome;
 
 /// The outcome of `line`, whose last packet was offered at `last`.
 pub(super) fn outcome(

@@ -21,8 +21,8 @@ use rayon::prelude::*;
 use serde::Serialize;
 use tidegate::Seed;
 
-use crate::study::stats;
-use crate::study::{News, Watch};
+use crate::replication::stats;
+use crate::replication::{News, Watch};
 pub use counters::Method;
 use traffic::Population;
 pub use traffic::Skew;

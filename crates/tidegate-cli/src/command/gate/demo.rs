@@ -9,7 +9,7 @@ use tidegate_gateway::demo::{
 };
 use tidegate_gateway::path::rehash::Rehash;
 use tidegate_lab::replay::default_limit;
-use tidegate_lab::{Outcome, QueueSpec, store};
+use tidegate_lab::{Outcome, QueueSpec, results};
 use tidegate_packet::FlowKey;
 use tidegate_report::Document;
 
@@ -113,7 +113,7 @@ impl Args {
         let demo = self.demo()?;
         let trials = self.trials(&demo.link)?;
         if let Some(dir) = &self.out {
-            store::accept(dir).map_err(Failure::input)?;
+            results::accept(dir).map_err(Failure::input)?;
         }
         let onlooker = Onlooker::new();
         let mut outcomes = Vec::new();
@@ -124,8 +124,8 @@ impl Args {
         drop(onlooker);
         if let Some(dir) = &self.out {
             let labels: Vec<&str> = trials.iter().map(|trial| trial.label.as_str()).collect();
-            let mut files = store::results(&outcomes);
-            files.push(store::mark("gate demo", &[], &labels));
+            let mut files = results::documents(&outcomes);
+            files.push(results::mark("gate demo", &[], &labels));
             files.push(experiment::report(&self.title(), None, &outcomes));
             experiment::write(dir, &files)?;
         }

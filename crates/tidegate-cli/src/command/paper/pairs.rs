@@ -2,7 +2,7 @@
 use serde_json::{Value, json};
 use tidegate_lab::paper::pairs::{self, Cell, Choice, Grid};
 use tidegate_lab::paper::{self, Paper};
-use tidegate_lab::store::File;
+use tidegate_lab::results::File;
 
 use super::{How, experiments, folders};
 use crate::failure::Failure;

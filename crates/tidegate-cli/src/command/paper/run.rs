@@ -3,7 +3,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use tidegate_lab::paper::{self, Asked, Length, Results, Row};
-use tidegate_lab::store::File;
+use tidegate_lab::results::File;
 use tidegate_report::papers::{Made, render};
 
 use super::{How, experiments, folders, told};

@@ -125,7 +125,7 @@ fn norm_of(document: &Document, groups: &[String], n: Option<f64>) -> Option<f64
         flows.iter().filter(|f| f.group.as_ref().is_some_and(|group| groups.contains(group)));
     let rates: Vec<f64> = mine.filter_map(|f| mean(f.throughput_bps)).collect();
     let fair = document.bottleneck.rate_bps? / n.unwrap_or(rates.len() as f64);
-    Some(crate::study::stats::norm(&rates, fair))
+    Some(crate::replication::stats::norm(&rates, fair))
 }
 
 /// How many flows of `group` get less than `share` of C/n.
@@ -150,9 +150,9 @@ fn reduce(
     let values = series.time_s.iter().zip(&line.values).filter(|(t, _)| within(t));
     let values: Vec<f64> = values.filter_map(|(_, value)| *value).collect();
     match how {
-        Reduce::Mean => crate::study::stats::mean(&values),
+        Reduce::Mean => crate::replication::stats::mean(&values),
         Reduce::Rmse(truth) => {
-            crate::study::stats::rmse(&values.iter().map(|v| (*v, truth)).collect::<Vec<_>>())
+            crate::replication::stats::rmse(&values.iter().map(|v| (*v, truth)).collect::<Vec<_>>())
         }
     }
 }

@@ -7,7 +7,6 @@ mod run;
 mod sample;
 mod settled;
 pub mod stats;
-pub mod store;
 mod watch;
 
 pub(crate) use configs::{Configs, values};

@@ -11,36 +11,36 @@ use serde_json::json;
 use tidegate_report::Document;
 
 pub use self::file::File;
-use super::job::Outcome;
+use crate::replication::Outcome;
 use crate::scenario::Scenario;
 
 /// A result directory that could not be written; nothing was changed.
 #[derive(Debug)]
-pub struct StoreError {
+pub struct WriteError {
     /// The directory.
     pub path: PathBuf,
     /// What went wrong and what to do about it.
     pub why: String,
 }
 
-impl fmt::Display for StoreError {
+impl fmt::Display for WriteError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.path.display(), self.why)
     }
 }
 
-impl std::error::Error for StoreError {}
+impl std::error::Error for WriteError {}
 
 /// The file by which a result directory is known to be ours.
 pub const MARK: &str = "run.json";
 /// What stands in it.
 pub(crate) const MAKER: &str = "tidegate";
 
-/// The files that go with `outcomes`: those of [`results`], `scenario.toml` (resolved) and
+/// The files that go with `outcomes`: those of [`documents`], `scenario.toml` (resolved) and
 /// `run.json` (version, seeds, queues). `report.html` is the report crate's; add it.
 pub fn files(scenario: &Scenario, outcomes: &[Outcome]) -> Vec<File> {
     let queues: Vec<_> = outcomes.iter().map(|o| o.document.label.as_str()).collect();
-    let mut files = results(outcomes);
+    let mut files = documents(outcomes);
     files.push(text("scenario.toml", scenario.resolved().trim_end().into()));
     files.push(mark(&scenario.name, &scenario.seeds(), &queues));
     files
@@ -48,7 +48,7 @@ pub fn files(scenario: &Scenario, outcomes: &[Outcome]) -> Vec<File> {
 
 /// `result.json` (one document, or a list for several queues) and `series.json`; the same as
 /// Parquet: `flows.parquet`, `series.parquet`, `gauges.parquet`.
-pub fn results(outcomes: &[Outcome]) -> Vec<File> {
+pub fn documents(outcomes: &[Outcome]) -> Vec<File> {
     let result = match outcomes {
         [only] => only.document.to_json(),
         several => {
@@ -83,7 +83,7 @@ pub fn mark(scenario: &str, seeds: &[u64], queues: &[&str]) -> File {
 ///
 /// # Errors
 /// It holds something that is not ours, is no directory, or cannot be written.
-pub fn accept(dir: &Path) -> Result<(), StoreError> {
+pub fn accept(dir: &Path) -> Result<(), WriteError> {
     replaceable(dir)?;
     let parent = parent(dir)?;
     tempfile::Builder::new()
@@ -98,7 +98,7 @@ pub fn accept(dir: &Path) -> Result<(), StoreError> {
 ///
 /// # Errors
 /// As [`accept`]; a full disk.
-pub fn write(dir: &Path, files: &[File]) -> Result<(), StoreError> {
+pub fn write(dir: &Path, files: &[File]) -> Result<(), WriteError> {
     replaceable(dir)?;
     let parent = parent(dir)?;
     // In the same directory, so that the rename cannot cross a file system. Removed when dropped,
@@ -156,8 +156,8 @@ fn share(_: &Path) -> io::Result<()> {
 }
 
 /// Whether what is at `dir`, if anything, may be replaced.
-fn replaceable(dir: &Path) -> Result<(), StoreError> {
-    let refuse = |why: &str| Err(StoreError { path: dir.into(), why: why.into() });
+fn replaceable(dir: &Path) -> Result<(), WriteError> {
+    let refuse = |why: &str| Err(WriteError { path: dir.into(), why: why.into() });
     match fs::symlink_metadata(dir) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(wrong(dir, &error)),
@@ -186,10 +186,10 @@ fn is_ours(dir: &Path) -> bool {
 }
 
 /// The directory that holds `dir`, made if it is missing.
-fn parent(dir: &Path) -> Result<PathBuf, StoreError> {
+fn parent(dir: &Path) -> Result<PathBuf, WriteError> {
     if dir.file_name().is_none() {
         let why = "is no name for a new directory; give one, as in results/flood";
-        return Err(StoreError { path: dir.into(), why: why.into() });
+        return Err(WriteError { path: dir.into(), why: why.into() });
     }
     let parent = match dir.parent() {
         Some(parent) if parent.as_os_str().is_empty() => PathBuf::from("."),
@@ -200,7 +200,7 @@ fn parent(dir: &Path) -> Result<PathBuf, StoreError> {
     Ok(parent)
 }
 
-pub(crate) fn wrong(path: &Path, error: &io::Error) -> StoreError {
+pub(crate) fn wrong(path: &Path, error: &io::Error) -> WriteError {
     let why = match error.kind() {
         io::ErrorKind::PermissionDenied => "cannot be written (permission denied)".into(),
         io::ErrorKind::ReadOnlyFilesystem => "cannot be written (read-only file system)".into(),
@@ -211,7 +211,7 @@ pub(crate) fn wrong(path: &Path, error: &io::Error) -> StoreError {
         // Not the error's own text, which may name a temporary file.
         kind => format!("cannot be written: {kind}"),
     };
-    StoreError { path: path.into(), why }
+    WriteError { path: path.into(), why }
 }
 
 #[cfg(test)]

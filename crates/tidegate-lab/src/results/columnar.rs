@@ -15,7 +15,7 @@ use serde_json::json;
 use tidegate_report::{Counts, Figure, Flow, Quantity};
 
 use super::file::File;
-use crate::study::job::Outcome;
+use crate::replication::Outcome;
 
 /// A column: its name, unit and meaning, and its values.
 struct Column {
