@@ -18,13 +18,13 @@ pub mod pool;
 pub mod result;
 pub mod series;
 pub mod table;
+pub mod tidy;
 
 pub use figure::Figure;
 pub use metric::{Metric, Pool};
-pub use metrics::{Flow, FlowSample, Group, GroupSample};
+pub use metrics::{Aggregate, AggregateSample, Flow, FlowSample, Group, GroupSample};
 pub use overload::Overload;
 pub use parts::{Conduct, Counts, Delay, Gaps, OverFlows, PerFlow};
-pub use result::{
-    Aggregate, Bottleneck, Document, Link, Queue, SCHEMA, SchemaName, Source, Unsettled,
-};
+pub use result::{Bottleneck, Document, Link, Queue, SCHEMA, SchemaName, Source, Unsettled};
 pub use series::{Line, Quantity, Series};
+pub use tidy::Tidy;

@@ -19,6 +19,19 @@ pub struct Metric {
     pub what: &'static str,
     /// Whether it is one figure, and not several.
     pub single: bool,
+    /// What the values of one replication are called behind its name.
+    pub parts: &'static [&'static str],
+}
+
+impl Metric {
+    /// The names of its columns in a table of replications: its own, or `name_part` of each part.
+    pub fn columns(&self) -> impl Iterator<Item = String> + '_ {
+        let of = |part: &&str| match *part {
+            "" => self.name.to_string(),
+            part => format!("{}_{part}", self.name),
+        };
+        self.parts.iter().map(of)
+    }
 }
 
 /// How replications are taken together.
@@ -28,6 +41,8 @@ pub enum Pool {
     Mean,
     /// Their mean, of events that may be [`rare`].
     Rare,
+    /// Their mean, a [`part`] from 0 to 1.
+    Part,
     /// Their mean, [`skewed`] from seed to seed.
     Skewed,
     /// Skewed, and of events that may be rare.
@@ -44,6 +59,7 @@ impl Pool {
         match self {
             Pool::Mean => "mean",
             Pool::Rare => "mean of rare events",
+            Pool::Part => "mean from 0 to 1",
             Pool::Skewed => "skewed mean",
             Pool::SkewedRare => "skewed mean of rare events",
             Pool::SkewedPart => "skewed mean from 0 to 1",
@@ -55,6 +71,7 @@ impl Pool {
         match self {
             Pool::Mean | Pool::Sum => figure_of_some(values),
             Pool::Rare => figure_of_some(values).map(rare),
+            Pool::Part => figure_of_some(values).map(part),
             Pool::Skewed => skewed(values),
             Pool::SkewedRare => skewed(values).map(rare),
             Pool::SkewedPart => skewed(values).map(part),
@@ -68,6 +85,12 @@ pub trait Pooled {
     type Sample: Clone;
     /// Whether it is one figure.
     const SINGLE: bool = false;
+    /// What the values of a replication are called behind the metric's name; one without a name of
+    /// its own for a single figure.
+    const PARTS: &[&str];
+
+    /// The values of a replication, as many as [`Pooled::PARTS`].
+    fn values(sample: &Self::Sample) -> impl Iterator<Item = Option<f64>>;
 
     /// All replications' values taken together.
     fn pool(samples: impl Iterator<Item = Self::Sample> + Clone, how: Pool) -> Self;
@@ -81,6 +104,11 @@ pub trait Pooled {
 impl Pooled for Option<Figure> {
     type Sample = Option<f64>;
     const SINGLE: bool = true;
+    const PARTS: &[&str] = &[""];
+
+    fn values(sample: &Option<f64>) -> impl Iterator<Item = Option<f64>> {
+        std::iter::once(*sample)
+    }
 
     fn pool(samples: impl Iterator<Item = Option<f64>> + Clone, how: Pool) -> Self {
         how.figure(samples)
@@ -96,6 +124,11 @@ macro_rules! several {
     ($($name:ident { $($field:ident),+ } $count:literal;)+) => { $(
         impl Pooled for $name {
             type Sample = [Option<f64>; $count];
+            const PARTS: &[&str] = &[$(stringify!($field)),+];
+
+            fn values(sample: &Self::Sample) -> impl Iterator<Item = Option<f64>> {
+                sample.iter().copied()
+            }
 
             fn pool(samples: impl Iterator<Item = Self::Sample> + Clone, how: Pool) -> Self {
                 let mut places = 0..$count;
@@ -118,6 +151,12 @@ several! {
 
 impl Pooled for Option<Counts> {
     type Sample = Counts;
+    const PARTS: &[&str] = &["offered", "delivered", "dropped", "marked"];
+
+    fn values(sample: &Counts) -> impl Iterator<Item = Option<f64>> {
+        let Counts { offered, delivered, dropped, marked } = *sample;
+        [offered, delivered, dropped, marked].into_iter().map(|count| Some(count as f64))
+    }
 
     fn pool(samples: impl Iterator<Item = Counts> + Clone, _: Pool) -> Self {
         Some(samples.fold(Counts::default(), |a, b| Counts {
@@ -153,6 +192,14 @@ macro_rules! metrics {
             #[doc = $what] pub $metric: <$kind as $crate::metric::Pooled>::Sample,
         )* )* }
 
+        impl $sample {
+            /// The values of all metrics, in the order of their [columns]($crate::Metric::columns).
+            pub fn values(&self) -> impl Iterator<Item = Option<f64>> + '_ {
+                std::iter::empty()
+                    $( $( .chain(<$kind as $crate::metric::Pooled>::values(&self.$metric)) )* )*
+            }
+        }
+
         impl $name {
             /// Its metrics, in the order of the document.
             pub const METRICS: &[$crate::Metric] = &[ $( $( $crate::Metric {
@@ -162,6 +209,7 @@ macro_rules! metrics {
                 pool: $crate::Pool::$pool,
                 what: $what,
                 single: <$kind as $crate::metric::Pooled>::SINGLE,
+                parts: <$kind as $crate::metric::Pooled>::PARTS,
             }, )* )* ];
 
             /// The metrics of all replications; the other fields are left empty.

@@ -1,9 +1,65 @@
-//! The metrics of groups and flows, each declared once: field, shape in the schema, unit, how
+//! The metrics of links, groups and flows, each declared once: field, shape in the schema, unit, how
 //! replications are taken together, one line of what it is. Samples, documents, schema, tables of
 //! the documentation, Parquet columns and papers' quantities follow.
+use std::collections::BTreeMap;
+
 use crate::figure::Figure;
 use crate::metric::metrics;
 use crate::parts::{Conduct, Counts, Delay, Gaps, OverFlows, PerFlow};
+
+metrics! {
+    /// All flows together, and the watched link's queue.
+    pub struct Aggregate, sampled by AggregateSample:
+        {}
+        [
+            jain: Option<Figure> = ratio, "", SkewedPart,
+                "Jain's index of the flows' throughputs, from 1/n to 1";
+            utilization: Option<Figure> = ratio, "", Part,
+                "bits sent over bits the link could have sent, 0 to 1";
+            queue_delay_ms: Delay = delay, "ms", Skewed,
+                "waiting time in the queue of delivered packets, in ms";
+            #[serde(default)]
+            throughput_bps: Option<Figure> = rate, "bit/s", Mean,
+                "bits delivered, in bit/s";
+            #[serde(default)]
+            loss_ratio: Option<Figure> = ratio, "", Rare,
+                "packets lost over packets offered, 0 to 1";
+            #[serde(default)]
+            mark_ratio: Option<Figure> = ratio, "", Rare,
+                "packets marked over packets offered, 0 to 1";
+            #[serde(default)]
+            queue_packets: Option<Figure> = amount, "packets", Skewed,
+                "mean length of the queue over time, in packets";
+        ]
+        {
+            /// Drops by reason, in packets per replication.
+            #[serde(default)]
+            drops: BTreeMap<String, Figure>,
+            /// Marks by reason, in packets per replication.
+            #[serde(default)]
+            marks: BTreeMap<String, Figure>,
+        }
+        [
+            #[serde(default)]
+            norm_kbps: Option<Figure> = amount, "kbit/s", Mean,
+                "distance of the flows over the bottleneck to C/n, √Σ(b_j − C/n)² of their \
+                 throughputs, in kbit/s (chan2010's norm)";
+            #[serde(default)]
+            fair_deviation: Option<Figure> = amount, "", Mean,
+                "standard deviation around 1 of the goodputs over C/n, √(Σ(g_i/(C/n) − 1)² / \
+                 (n − 1)) (cho2001 eq. 7)";
+            #[serde(default)]
+            nearly_full_s: Option<Figure> = amount, "s", Mean,
+                "time for which the queue held 95 % of its limit or more, in s per replication \
+                 (cho2001's dwell)";
+            #[serde(default)]
+            drop_gap_ms: Gaps = gaps, "ms", Mean,
+                "gaps between successive drops of the queue";
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            packets: Option<Counts> = counts, "packets", Sum,
+                "what became of its packets, over all replications together";
+        ]
+}
 
 metrics! {
     /// A group of flows. Rates are the group's total.

@@ -22,8 +22,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::Figure;
-use crate::metrics::{Flow, Group};
-use crate::parts::{Counts, Delay, Gaps};
+use crate::metrics::{Aggregate, Flow, Group};
+use crate::parts::{Delay, Gaps};
 
 /// The JSON Schema (draft 2020-12) of the document.
 pub const SCHEMA: &str = include_str!("../schema/tidegate.result-1.json");
@@ -150,53 +150,6 @@ pub struct Bottleneck {
     pub flow_count: Option<u64>,
 }
 
-/// All flows together.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Aggregate {
-    /// Jain's index of the flows' throughputs, from 1/n to 1.
-    pub jain: Option<Figure>,
-    /// Bits sent over bits the link could have sent, 0 to 1.
-    pub utilization: Option<Figure>,
-    /// Waiting time in the queue of delivered packets, in ms.
-    pub queue_delay_ms: Delay,
-    /// Bits delivered, in bit/s.
-    #[serde(default)]
-    pub throughput_bps: Option<Figure>,
-    /// Packets lost over packets offered, 0 to 1.
-    #[serde(default)]
-    pub loss_ratio: Option<Figure>,
-    /// Packets marked over packets offered, 0 to 1.
-    #[serde(default)]
-    pub mark_ratio: Option<Figure>,
-    /// Mean length of the queue over time, in packets.
-    #[serde(default)]
-    pub queue_packets: Option<Figure>,
-    /// Drops by reason, in packets per replication.
-    #[serde(default)]
-    pub drops: BTreeMap<String, Figure>,
-    /// Marks by reason, in packets per replication.
-    #[serde(default)]
-    pub marks: BTreeMap<String, Figure>,
-    /// Distance of the flows over the bottleneck to C/n, √Σ(b_j − C/n)² of their throughputs, in
-    /// kbit/s (chan2010's norm).
-    #[serde(default)]
-    pub norm_kbps: Option<Figure>,
-    /// Standard deviation around 1 of their goodputs over C/n, √(Σ(g_i/(C/n) − 1)² / (n − 1))
-    /// (cho2001 eq. 7).
-    #[serde(default)]
-    pub fair_deviation: Option<Figure>,
-    /// Time for which the queue held 95 % of its limit or more, in s per replication (cho2001's
-    /// dwell).
-    #[serde(default)]
-    pub nearly_full_s: Option<Figure>,
-    /// Gaps between successive drops of the queue.
-    #[serde(default)]
-    pub drop_gap_ms: Gaps,
-    /// What became of its packets, over all replications together.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub packets: Option<Counts>,
-}
-
 /// One of several managed links.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Link {
@@ -214,7 +167,7 @@ pub struct Link {
     pub mark_ratio: Option<Figure>,
     /// Mean length of its queue over time, in packets.
     pub queue_packets: Option<Figure>,
-    /// As [`Aggregate::nearly_full_s`].
+    /// As [`crate::Aggregate::nearly_full_s`].
     pub nearly_full_s: Option<Figure>,
     /// Gaps between successive drops of its queue.
     pub drop_gap_ms: Gaps,

@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 use tidegate::catalog::AnyConfig;
 use tidegate_packet::FlowKey;
 use tidegate_report as report;
-use tidegate_report::{
-    Aggregate, Bottleneck, Conduct, Counts, Document, Figure, GroupSample, Queue,
-};
+use tidegate_report::{Aggregate, Bottleneck, Conduct, Document, Figure, GroupSample, Queue};
 
 use super::configs::values;
 use super::job::Job;
@@ -57,23 +55,10 @@ pub(crate) fn document(
 }
 
 fn aggregate(samples: &[Sample]) -> Aggregate {
-    let exact = |value: fn(&Sample) -> f64| figure(samples.iter().map(value));
-    let some = |value: fn(&Sample) -> Option<f64>| figure_of_some(samples.iter().map(value));
     Aggregate {
-        jain: jain(samples.iter().map(|s| s.jain)),
-        utilization: exact(|s| s.utilization).map(part),
-        queue_delay_ms: delay(samples.iter().map(|s| s.delay)),
-        throughput_bps: exact(|s| s.throughput),
-        loss_ratio: some(|s| s.loss_ratio).map(rare),
-        mark_ratio: some(|s| s.mark_ratio).map(rare),
-        queue_packets: skewed(samples.iter().map(|s| Some(s.queue_packets))),
         drops: by_reason(samples, |s| &s.drops),
         marks: by_reason(samples, |s| &s.marks),
-        norm_kbps: exact(|s| s.norm_kbps),
-        fair_deviation: some(|s| s.fair_deviation),
-        nearly_full_s: some(|s| s.nearly_full_s),
-        drop_gap_ms: gaps(samples.iter().map(|s| s.drop_gaps)),
-        packets: Some(total(samples.iter().map(|s| s.counts))),
+        ..Aggregate::pooled(samples.iter().map(|s| &s.aggregate))
     }
 }
 
@@ -96,11 +81,6 @@ fn links(samples: &[Sample]) -> Vec<report::Link> {
         }
     };
     first.links.iter().enumerate().map(link).collect()
-}
-
-/// Jain's index, which is skewed and cannot be above 1.
-fn jain(samples: impl Iterator<Item = Option<f64>>) -> Option<Figure> {
-    skewed(samples).map(part)
 }
 
 /// Reasons that occurred at least once.
@@ -157,13 +137,4 @@ fn flows(job: &Job, samples: &[Sample]) -> Vec<report::Flow> {
         }
     };
     first.flows.iter().enumerate().map(flow).collect()
-}
-
-fn total(counts: impl Iterator<Item = Counts>) -> Counts {
-    counts.fold(Counts::default(), |a, b| Counts {
-        offered: a.offered + b.offered,
-        delivered: a.delivered + b.delivered,
-        dropped: a.dropped + b.dropped,
-        marked: a.marked + b.marked,
-    })
 }

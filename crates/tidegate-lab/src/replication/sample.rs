@@ -3,7 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tidegate::{DropReason, MarkReason, Span};
 use tidegate_report::fair::{self, Worst};
-use tidegate_report::{Counts, FlowSample, GroupSample, Line, Quantity, Series};
+use tidegate_report::{AggregateSample, Counts, FlowSample, GroupSample, Line, Quantity, Series};
 use tidegate_sim::{Count, Counters, Delay, FlowOutcome, LinkOutcome, Outcome, Spread};
 
 use super::course::Course;
@@ -16,17 +16,8 @@ pub(crate) struct Sample {
     pub events: u64,
     /// Offered to the watched queue.
     pub packets: u64,
-    pub jain: Option<f64>,
-    pub utilization: f64,
-    pub throughput: f64,
-    pub delay: Delays,
-    pub loss_ratio: Option<f64>,
-    pub mark_ratio: Option<f64>,
-    pub queue_packets: f64,
-    pub norm_kbps: f64,
-    pub fair_deviation: Option<f64>,
-    pub nearly_full_s: Option<f64>,
-    pub drop_gaps: Gaps,
+    /// All flows together, and the watched link's queue.
+    pub aggregate: AggregateSample,
     /// Every managed link, if there are several.
     pub links: Vec<LinkSample>,
     /// Flows as the flow key makes them.
@@ -34,8 +25,6 @@ pub(crate) struct Sample {
     pub drops: Vec<(&'static str, f64)>,
     pub marks: Vec<(&'static str, f64)>,
     pub groups: Vec<OfGroup>,
-    /// What became of the watched queue's packets.
-    pub counts: Counts,
     /// Each flow, if it was asked for.
     pub flows: Vec<OfFlow>,
     /// Each group's rates over time, warm-up included, for the check whether it had settled.
@@ -95,17 +84,25 @@ impl Sample {
         Sample {
             events: outcome.events,
             packets: link.arrivals.packets,
-            jain: jain_by_key(plan, &throughputs, None),
-            utilization: link.utilization,
-            throughput: throughputs.iter().sum(),
-            delay: delays(link.delay),
-            loss_ratio: ratio(link.all_drops().packets, link.arrivals.packets),
-            mark_ratio: ratio(link.all_marks().packets, link.arrivals.packets),
-            queue_packets: link.mean_packets,
-            norm_kbps: stats::norm(&crossing.of(&throughputs), crossing.fair) / 1e3,
-            fair_deviation: stats::fair_deviation(&crossing.of(&goodputs), crossing.fair),
-            nearly_full_s: link.nearly_full.map(Span::as_secs),
-            drop_gaps: gaps(&link.drop_gaps),
+            aggregate: AggregateSample {
+                jain: jain_by_key(plan, &throughputs, None),
+                utilization: Some(link.utilization),
+                queue_delay_ms: delays(link.delay),
+                throughput_bps: Some(throughputs.iter().sum()),
+                loss_ratio: ratio(link.all_drops().packets, link.arrivals.packets),
+                mark_ratio: ratio(link.all_marks().packets, link.arrivals.packets),
+                queue_packets: Some(link.mean_packets),
+                norm_kbps: Some(stats::norm(&crossing.of(&throughputs), crossing.fair) / 1e3),
+                fair_deviation: stats::fair_deviation(&crossing.of(&goodputs), crossing.fair),
+                nearly_full_s: link.nearly_full.map(Span::as_secs),
+                drop_gap_ms: gaps(&link.drop_gaps),
+                packets: Counts {
+                    offered: link.arrivals.packets,
+                    delivered: link.departures.packets,
+                    dropped: link.all_drops().packets,
+                    marked: link.all_marks().packets,
+                },
+            },
             links: if queues.single {
                 vec![]
             } else {
@@ -117,12 +114,6 @@ impl Sample {
             groups: (0..outcome.groups.len())
                 .map(|index| all.group(index, shares, &goodputs))
                 .collect(),
-            counts: Counts {
-                offered: link.arrivals.packets,
-                delivered: link.departures.packets,
-                dropped: link.all_drops().packets,
-                marked: link.all_marks().packets,
-            },
             course: Course::new(outcome),
             flows: if flows {
                 (0..plan.flows.len()).map(|index| all.flow(index, shares[index])).collect()
