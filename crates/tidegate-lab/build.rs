@@ -1,5 +1,7 @@
-//! A hash of the sources that decide what a simulation gives, so that stored results of other code
-//! are known as such.
+//! Two things that are known when the crate is built. A hash of the sources that decide what a
+//! simulation gives, so that stored results of other code are known as such. And the scenarios and
+//! the papers of the repository, so that `flood` means the same from anywhere.
+use std::fmt::Write;
 use std::hash::Hasher;
 use std::path::{Path, PathBuf};
 
@@ -8,11 +10,17 @@ use siphasher::sip::SipHasher13;
 /// Below the folder of this crate.
 const SOURCES: [&str; 3] = ["../tidegate/src", "../tidegate-sim/src", "src"];
 /// What only reads results.
-const READERS: [&str; 3] = ["src/paper", "src/replay", "src/sketch"];
+const READERS: [&str; 5] =
+    ["src/paper", "src/replay", "src/shipped.rs", "src/show.rs", "src/sketch"];
+
+fn main() {
+    let crates = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    hash_of_sources(&crates);
+    shipped(&crates.join("../.."));
+}
 
 #[allow(clippy::disallowed_macros, reason = "this is how a build script speaks to cargo")]
-fn main() {
-    let base = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+fn hash_of_sources(base: &Path) {
     let mut files = vec![];
     for folder in SOURCES {
         println!("cargo::rerun-if-changed={}", base.join(folder).display());
@@ -22,7 +30,7 @@ fn main() {
     files.sort();
     let mut hasher = SipHasher13::new_with_keys(0, 0);
     for file in &files {
-        let name = file.strip_prefix(&base).unwrap_or(file).to_string_lossy().replace('\\', "/");
+        let name = file.strip_prefix(base).unwrap_or(file).to_string_lossy().replace('\\', "/");
         hasher.write(name.as_bytes());
         hasher.write(&std::fs::read(file).unwrap_or_default());
     }
@@ -39,4 +47,61 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
             files.push(path);
         }
     }
+}
+
+/// Writes the scenarios and the papers below `base` as code.
+fn shipped(base: &Path) {
+    let scenarios = files(&base.join("scenarios"), &["toml"]);
+    let list = scenarios.iter().map(|file| {
+        let name = file.file_stem().expect("it ends in .toml").to_string_lossy();
+        format!("({name:?}, {})", include(file))
+    });
+    write("shipped.rs", list);
+    let mut folders: Vec<PathBuf> = entries(&base.join("papers"));
+    folders.retain(|folder| folder.join("paper.toml").is_file());
+    write("papers.rs", folders.iter().map(|folder| paper(folder)));
+}
+
+/// A paper's name and its files, as code.
+fn paper(folder: &Path) -> String {
+    let name = folder.file_name().expect("it is an entry of a folder").to_string_lossy();
+    let mut code = format!("({name:?}, &[\n");
+    for file in files(folder, &["toml", "csv"]) {
+        let name = file.file_name().expect("it is an entry of a folder").to_string_lossy();
+        let _ = writeln!(code, "        ({name:?}, {}),", include(&file));
+    }
+    code + "    ])"
+}
+
+fn include(file: &Path) -> String {
+    format!("include_str!({:?})", file.display().to_string())
+}
+
+/// A list as code, into a file of cargo's folder.
+fn write(name: &str, items: impl Iterator<Item = String>) {
+    let mut code = String::from("&[\n");
+    for item in items {
+        let _ = writeln!(code, "    {item},");
+    }
+    code.push_str("]\n");
+    let out = std::env::var_os("OUT_DIR").expect("cargo sets it");
+    std::fs::write(Path::new(&out).join(name), code).expect("cargo's folder can be written");
+}
+
+/// The files in `folder` with one of `endings`, by name.
+fn files(folder: &Path, endings: &[&str]) -> Vec<PathBuf> {
+    let mut files = entries(folder);
+    files
+        .retain(|file| file.extension().is_some_and(|ending| endings.iter().any(|e| ending == *e)));
+    files
+}
+
+/// What is in `folder`, by name.
+#[allow(clippy::disallowed_macros, reason = "this is how a build script speaks to cargo")]
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    println!("cargo::rerun-if-changed={}", folder.display());
+    let read = std::fs::read_dir(folder).into_iter().flatten();
+    let mut entries: Vec<PathBuf> = read.flatten().map(|entry| entry.path()).collect();
+    entries.sort();
+    entries
 }

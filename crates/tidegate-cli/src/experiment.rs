@@ -2,7 +2,7 @@
 use std::path::PathBuf;
 
 use tidegate_lab::{
-    Job, Outcome, QueueSpec, RunError, Scenario, Set, overloads, results, run, skipped,
+    Job, Outcome, QueueSpec, RunError, Scenario, Set, overloads, results, run, shipped, skipped,
 };
 use tidegate_report::Document;
 use tidegate_report::html::{self, ReportInput, Run};
@@ -10,7 +10,7 @@ use tidegate_report::table::{self, Look};
 
 use crate::failure::Failure;
 use crate::progress::Onlooker;
-use crate::{interrupt, output, shipped};
+use crate::{interrupt, output};
 
 /// Arguments of a simulation.
 #[derive(Debug, clap::Args)]
@@ -71,7 +71,7 @@ impl Experiment {
     /// # Errors
     /// There is none, or it is wrong.
     pub fn scenario(&self) -> Result<Scenario, Failure> {
-        let mut scenario = shipped::open(&self.scenario, &self.sets)?;
+        let mut scenario = open(&self.scenario, &self.sets)?;
         scenario.run.seeds = self.seeds.unwrap_or(scenario.run.seeds);
         scenario.run.seed = self.seed.unwrap_or(scenario.run.seed);
         Ok(scenario)
@@ -121,6 +121,19 @@ impl Experiment {
             (false, _) => human(&documents, usize::MAX),
         }
     }
+}
+
+/// The scenario that `argument` means, with `sets` applied. Says so where it is a shipped one.
+///
+/// # Errors
+/// There is none, or it is wrong.
+pub fn open(argument: &str, sets: &[Set]) -> Result<Scenario, Failure> {
+    let opened = shipped::open(argument, sets).map_err(Failure::input)?;
+    if opened.shipped {
+        let version = env!("CARGO_PKG_VERSION");
+        output::note(&format!("Scenario `{argument}` as shipped with tidegate {version}."));
+    }
+    Ok(opened.scenario)
 }
 
 /// The documents as JSON, on standard output.

@@ -4,11 +4,9 @@ mod command;
 mod experiment;
 mod failure;
 mod interrupt;
-mod manual;
 mod note;
 mod output;
 mod progress;
-mod shipped;
 
 use std::process::ExitCode;
 

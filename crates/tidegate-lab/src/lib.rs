@@ -19,6 +19,8 @@ pub mod replay;
 mod replication;
 pub mod results;
 pub mod scenario;
+pub mod shipped;
+pub mod show;
 pub mod sketch;
 pub mod spec;
 

@@ -12,6 +12,7 @@ pub mod interval;
 mod metric;
 pub mod metrics;
 pub mod overload;
+pub mod page;
 pub mod papers;
 mod parts;
 pub mod pool;

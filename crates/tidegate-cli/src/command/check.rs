@@ -1,8 +1,9 @@
 //! `tidegate check`: what follows from a scenario.
 use tidegate_lab::{QueueSpec, Set, check};
 
+use crate::experiment::open;
 use crate::failure::Failure;
-use crate::{output, shipped};
+use crate::output;
 
 /// Check a scenario and print what follows from it, without running it.
 ///
@@ -28,7 +29,7 @@ pub struct Args {
 
 impl Args {
     pub fn execute(self) -> Result<(), Failure> {
-        let scenario = shipped::open(&self.scenario, &self.sets)?;
+        let scenario = open(&self.scenario, &self.sets)?;
         let check = check(&scenario, &self.queues).map_err(Failure::input)?;
         output::print(&format!("{}\n", check.to_string().trim_end()))
     }

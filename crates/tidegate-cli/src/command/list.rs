@@ -2,11 +2,11 @@
 use clap::ValueEnum;
 use serde_json::{Value, json};
 use tidegate::catalog::QUEUES;
-use tidegate_lab::Scenario;
 use tidegate_lab::scenario::SOURCES;
+use tidegate_lab::{Scenario, shipped, show};
 
 use crate::failure::Failure;
-use crate::{output, shipped};
+use crate::output;
 
 /// List the queues, the traffic sources and the shipped scenarios.
 #[derive(Debug, clap::Args)]
@@ -55,7 +55,7 @@ impl Kind {
 
     fn json(self) -> Value {
         match self {
-            Kind::Queues => QUEUES.iter().map(queue).collect(),
+            Kind::Queues => QUEUES.iter().map(show::queue_json).collect(),
             Kind::Sources => SOURCES.iter().map(|(name, what)| json!({"name": name, "title": what})).collect(),
             Kind::Scenarios => scenarios()
                 .map(|s| {
@@ -67,22 +67,9 @@ impl Kind {
     }
 }
 
-fn queue(row: &tidegate::catalog::Row) -> Value {
-    let presets: Vec<Value> = (row.presets)()
-        .into_iter()
-        .map(|(name, doc)| json!({"name": name, "title": doc}))
-        .collect();
-    let params: Vec<Value> = row
-        .params
-        .iter()
-        .map(|p| json!({"name": p.name, "symbol": p.symbol, "title": p.doc.trim(), "kind": p.kind, "range": (p.range)()}))
-        .collect();
-    json!({"name": row.name, "title": row.info.title, "paper": row.info.paper, "presets": presets, "params": params})
-}
-
 /// The shipped scenarios; a test holds that every one of them can be read.
 fn scenarios() -> impl Iterator<Item = Scenario> {
-    shipped::SCENARIOS.iter().filter_map(|(name, text)| shipped::shipped(name, text, &[]).ok())
+    shipped::SCENARIOS.iter().filter_map(|(name, text)| shipped::read(name, text, &[]).ok())
 }
 
 impl Args {

@@ -2,10 +2,11 @@
 use tidegate::Bytes;
 use tidegate_lab::sketch::{self, Method, Row, Skew, Study, Table};
 use tidegate_report::human;
+use tidegate_report::page::{Block, Page};
+use tidegate_report::table::Look;
 
 use crate::experiment::whole;
 use crate::failure::Failure;
-use crate::manual::{Block, Page};
 use crate::progress::Onlooker;
 use crate::{interrupt, output};
 
@@ -61,7 +62,7 @@ impl Args {
                 .map_err(|e| Failure::Runtime(e.to_string()))?;
             return output::print(&format!("{text}\n"));
         }
-        output::print(&page(&table, flows).render())
+        output::print(&page(&table, flows).render(&Look::stdout()))
     }
 }
 

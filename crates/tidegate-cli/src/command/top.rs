@@ -12,6 +12,7 @@ mod words;
 use std::path::PathBuf;
 
 use tidegate_gateway::watch::socket::USUAL;
+use tidegate_report::table::Look;
 
 use crate::failure::Failure;
 use crate::output;
@@ -55,6 +56,6 @@ impl Args {
         }
         let mut next = || feed.snapshot().map_err(Failure::Runtime);
         let (old, new) = (next()?, next()?);
-        output::print(&table::page(&old, &new).render())
+        output::print(&table::page(&old, &new).render(&Look::stdout()))
     }
 }

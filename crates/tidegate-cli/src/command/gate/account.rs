@@ -4,12 +4,13 @@ use tidegate::{Bytes, MarkReason, Span};
 use tidegate_gateway::machine::failopen::Passed;
 use tidegate_gateway::watch::counters::{Account, Counters, Loss, Tally};
 use tidegate_gateway::watch::record::Recorded;
+use tidegate_report::page::{Block, Page};
+use tidegate_report::table::Look;
 use tidegate_report::{Figure, human};
 
 use super::notes::Links;
 use super::ready::Ended;
 use crate::failure::Failure;
-use crate::manual::{Block, Page};
 use crate::output;
 
 /// A plan as pairs of a name and a text.
@@ -157,7 +158,7 @@ fn page(Ended { plan, span, account, passed, recorded, .. }: &Ended) -> String {
             "Recorded {written} frames in {size}; {unwritten} went unrecorded{because}."
         )));
     }
-    page.render()
+    page.render(&Look::stdout())
 }
 
 /// What stands where nothing happened.

@@ -2,9 +2,9 @@
 use std::path::{Path, PathBuf};
 
 use tidegate_lab::paper::{self, Folder, Paper};
+use tidegate_lab::shipped;
 
 use crate::failure::Failure;
-use crate::shipped;
 
 /// All papers, in order.
 pub(super) fn papers(from: Option<&Path>) -> Result<Vec<Paper>, Failure> {

@@ -3,10 +3,11 @@ use serde_json::{Value, json};
 use tidegate_lab::paper::pairs::{self, Cell, Choice, Grid};
 use tidegate_lab::paper::{self, Paper};
 use tidegate_lab::results::File;
+use tidegate_report::page::{Block, Page};
+use tidegate_report::table::Look;
 
 use super::{How, experiments, folders};
 use crate::failure::Failure;
-use crate::manual::{Block, Page};
 use crate::{interrupt, output};
 
 /// Run an experiment under every pair of readings, and print how many claims each meets.
@@ -98,7 +99,7 @@ fn paired(cells: &[Cell]) -> String {
     lines.extend(plain.iter().chain(&others).map(|cell| cell.fields().to_vec()));
     let mut page = Page::default();
     page.add(Block::Table(lines));
-    page.render()
+    page.render(&Look::stdout())
         + "\nmet: claims that hold or are fitted, of those with a figure; gained, lost: against as run; factor: how far ours is off \
            the printed numbers, in the root mean square.\n"
 }

@@ -1,9 +1,9 @@
 //! What is told of claims: for a terminal, and as JSON.
 use serde_json::{Value, json};
 use tidegate_lab::paper::{Paper, Row, Verdict};
+use tidegate_report::page::{Block, Page};
 use tidegate_report::papers::KINDS;
-
-use crate::manual::{Block, Page};
+use tidegate_report::table::Look;
 
 pub(super) fn object(row: &Row<'_>) -> Value {
     let c = row.claim;
@@ -28,7 +28,7 @@ pub(super) fn table(rows: &[Row<'_>]) -> String {
     }
     let mut page = Page::default();
     page.add(Block::Table(lines));
-    page.render() + "\n"
+    page.render(&Look::stdout()) + "\n"
 }
 
 /// How many claims have which verdict.

@@ -3,10 +3,10 @@ use std::collections::BTreeMap;
 
 use tidegate_gateway::watch::snapshot::{Direction, Link, Snapshot};
 use tidegate_report::human;
+use tidegate_report::page::{Block, Page};
 
 use super::rates::{Both, Rates, between};
 use super::words;
-use crate::manual::{Block, Page};
 
 /// What happened between two snapshots, and how things stand at the second.
 pub fn page(old: &Snapshot, new: &Snapshot) -> Page {
