@@ -95,6 +95,9 @@ pub trait Pooled {
     /// All replications' values taken together.
     fn pool(samples: impl Iterator<Item = Self::Sample> + Clone, how: Pool) -> Self;
 
+    /// What it holds, as many as [`Pooled::PARTS`].
+    fn figures(&self) -> impl Iterator<Item = Option<Figure>>;
+
     /// Itself, if it is one figure.
     fn figure(&self) -> Option<Figure> {
         None
@@ -112,6 +115,10 @@ impl Pooled for Option<Figure> {
 
     fn pool(samples: impl Iterator<Item = Option<f64>> + Clone, how: Pool) -> Self {
         how.figure(samples)
+    }
+
+    fn figures(&self) -> impl Iterator<Item = Option<Figure>> {
+        std::iter::once(*self)
     }
 
     fn figure(&self) -> Option<Figure> {
@@ -137,6 +144,10 @@ macro_rules! several {
                     how.figure(samples.clone().map(move |sample| sample[place]))
                 };
                 $name { $($field: next()),+ }
+            }
+
+            fn figures(&self) -> impl Iterator<Item = Option<Figure>> {
+                [$(self.$field),+].into_iter()
             }
         }
     )+ };
@@ -165,6 +176,13 @@ impl Pooled for Option<Counts> {
             dropped: a.dropped + b.dropped,
             marked: a.marked + b.marked,
         }))
+    }
+
+    fn figures(&self) -> impl Iterator<Item = Option<Figure>> {
+        let of = |pick: fn(&Counts) -> u64| {
+            self.as_ref().and_then(|counts| Figure::exact(pick(counts) as f64))
+        };
+        [of(|c| c.offered), of(|c| c.delivered), of(|c| c.dropped), of(|c| c.marked)].into_iter()
     }
 }
 
@@ -221,6 +239,12 @@ macro_rules! metrics {
                     ), )* )*
                     ..$name::default()
                 }
+            }
+
+            /// The figures of all metrics, in the order of their [columns]($crate::Metric::columns).
+            pub fn figures(&self) -> impl Iterator<Item = Option<$crate::Figure>> + '_ {
+                std::iter::empty()
+                    $( $( .chain($crate::metric::Pooled::figures(&self.$metric)) )* )*
             }
 
             /// The metric called `name`, if it is one figure and is known.

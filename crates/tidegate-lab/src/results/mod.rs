@@ -1,6 +1,7 @@
 //! The result directory: written whole or not at all.
-mod columnar;
 mod file;
+mod parquet;
+pub mod tables;
 
 use std::fmt;
 use std::fs;
@@ -8,7 +9,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
-use tidegate_report::Document;
+use tidegate_report::{Document, Quantity};
 
 pub use self::file::File;
 use crate::replication::Outcome;
@@ -62,7 +63,12 @@ pub fn documents(outcomes: &[Outcome]) -> Vec<File> {
         text("result.json", result),
         text("series.json", serde_json::Value::from(series).to_string()),
     ];
-    files.extend(columnar::files(outcomes));
+    let tables = [
+        (tables::flows(outcomes), "flows.parquet"),
+        (tables::readings(outcomes, |quantity| quantity != Quantity::Gauge), "series.parquet"),
+        (tables::readings(outcomes, |quantity| quantity == Quantity::Gauge), "gauges.parquet"),
+    ];
+    files.extend(tables.iter().map(|(table, name)| parquet::file(table, name)));
     files
 }
 
