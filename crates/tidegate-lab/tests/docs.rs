@@ -78,6 +78,7 @@ const HEAD: &str = "# Scenario keys
 This page lists every key of a scenario. [Write a scenario](../study/scenario.md) is the guide;
 [networks](../study/networks.md), [traffic](../study/traffic.md) and [TCP](../study/tcp.md) say what
 the keys mean together. A test writes this page from the code.
+A quantity may be [derived from others](../study/scenario.md#derived-values).
 
 Bounds: 1000000 flows over all groups, 60000 connections of one host, 1000 groups, links or queues,
 100000 points of a series, and 10^10 packets of a replication.

@@ -5,7 +5,7 @@ use tidegate::parts::spread::sharing;
 use tidegate::{Bytes, Link, Rate, Seed, Size, Span};
 use tidegate_report::Overload;
 
-use crate::layout::{Flow, Load, Plan};
+use crate::layout::{Flow, Load, Plan, base_round_trips, mean_round_trip};
 use crate::problem::Problems;
 use crate::replication::{BYTES_PER_FLOW_KEPT, stats, values};
 use crate::scenario::{GraphLink, Group, Network, Scenario, Source};
@@ -40,7 +40,9 @@ pub struct Check {
     pub limit_packets: f64,
     /// How long a full queue takes to drain.
     pub limit_delay: Span,
-    /// Rate times the mean base RTT over the flows: what the link itself holds.
+    /// Mean base RTT of the responsive flows, or of all if none is: `rtt` in a scenario.
+    pub mean_rtt: Span,
+    /// Rate times that: what the path itself holds, and `bdp` in a scenario.
     pub bdp: Bytes,
     /// Least and greatest base RTT (empty queues, one packet's times on the wire included) over
     /// the flows.
@@ -145,10 +147,10 @@ pub fn check(scenario: &Scenario, queues: &[QueueSpec]) -> Result<Check, Problem
         .collect::<Result<Vec<_>, _>>()?;
     let plan = Plan::new(scenario, Seed::new(scenario.run.seed));
     let shares = plan.fair_shares(scenario);
-    let rtts = base_rtts(scenario, &plan);
+    let rtts = base_round_trips(scenario, &plan);
     let load = Load::of(scenario, &plan);
     let groups = group_checks(scenario, &plan, &shares, &rtts, &load);
-    let mean_rtt = rtts.iter().map(|rtt| rtt.as_secs()).sum::<f64>() / rtts.len().max(1) as f64;
+    let mean_rtt = mean_round_trip(scenario, &plan, &rtts);
     let events = events(scenario, &plan, &shares);
     let replications = tried.len() as u64 * scenario.run.seeds as u64;
     let at_once =
@@ -163,7 +165,8 @@ pub fn check(scenario: &Scenario, queues: &[QueueSpec]) -> Result<Check, Problem
         limit: link.limit,
         limit_packets: link.limit_packets(),
         limit_delay: link.rate.time_to_send(Bytes::new(link.limit.in_bytes(link.mean_packet))),
-        bdp: Bytes::new((link.rate.as_bps() as f64 / 8.0 * mean_rtt) as u64),
+        mean_rtt,
+        bdp: link.rate.bytes_in(mean_rtt),
         base_rtt: spread(rtts.iter().copied()),
         groups,
         overloads: load.overloads,
@@ -218,19 +221,6 @@ fn queue_check(spec: &QueueSpec, link: &Link, flows: u64) -> Result<QueueCheck, 
         state_bytes: config.state_bytes(link),
         sharing: config.hash_table().map(|table| sharing(table.buckets, table.ways, flows)),
     })
-}
-
-fn base_rtts(scenario: &Scenario, plan: &Plan) -> Vec<Span> {
-    let mut routes = plan.routes();
-    // What nobody answers is taken as if somebody did.
-    let lengths =
-        |group: &Group| (group.source.packet(), group.source.answer().unwrap_or(Bytes::new(40)));
-    let lengths: Vec<_> = scenario.groups.iter().map(lengths).collect();
-    let rtt = |flow: &Flow| {
-        let (there, back) = lengths[flow.group as usize];
-        routes.base_rtt(flow, there, back)
-    };
-    plan.flows.iter().map(rtt).collect()
 }
 
 fn group_checks(

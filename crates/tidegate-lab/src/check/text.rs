@@ -20,7 +20,8 @@ impl Check {
     fn write_path(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}: {} over {}", self.scenario, counted(self.flows, "flow"), self.rate)?;
         let packets = self.bdp.get() as f64 * self.limit_packets / self.limit_bytes().max(1.0);
-        writeln!(f, "  base RTT        {}", milli_range(self.base_rtt))?;
+        let rtts = milli_range(self.base_rtt);
+        writeln!(f, "  base RTT        {rtts}, mean of responsive flows {}", milli(self.mean_rtt))?;
         writeln!(f, "  bandwidth-delay {} ({packets:.0} packets)", self.bdp)?;
         let (limit, drain) = (self.limit, milli(self.limit_delay));
         writeln!(

@@ -4,6 +4,7 @@ mod calls;
 mod lives;
 mod load;
 mod network;
+mod round_trip;
 mod routes;
 mod shares;
 
@@ -19,6 +20,7 @@ use self::lives::lives;
 pub(crate) use self::load::Load;
 pub use self::load::overloads;
 pub(crate) use self::network::network;
+pub(crate) use self::round_trip::{base_round_trips, mean_round_trip};
 use self::routes::Routes;
 use self::shares::{Claim, max_min};
 use crate::scenario::{

@@ -20,7 +20,7 @@ pub(super) fn read(folder: &Folder<'_>, paper: &mut Paper, problems: &mut Vec<Pr
         Ok(root) => root,
         Err(found) => return problems.extend(found),
     };
-    let mut reader = Reader { doc: &doc, problems: vec![] };
+    let mut reader = Reader::new(&doc);
     let mut description = Description { reader: &mut reader, folder };
     let table = description.reader.table(&root, "");
     description.reader.only(&table, "the file", &["explanation", "readings", "reading"]);

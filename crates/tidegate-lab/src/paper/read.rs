@@ -34,7 +34,7 @@ impl Paper {
         let doc = Document { file: &file, text, sets: &[] };
         let several = |found| Problems::new(found).expect("a failure has at least one problem");
         let root = doc.read().map_err(several)?;
-        let mut reader = Reader { doc: &doc, problems: vec![] };
+        let mut reader = Reader::new(&doc);
         let mut paper = Description { reader: &mut reader, folder }.paper(&root);
         let claims_file = format!("{}/{CLAIMS}", folder.name);
         paper.claims = claim::read(rows, &claims_file, &mut reader.problems);

@@ -7,11 +7,15 @@ use crate::nearest::did_you_mean;
 use crate::problem::Problem;
 use crate::spec::{QueueSpec, check_label};
 
+mod derived;
 mod file;
+mod quantity;
 mod set;
 mod tree;
 
+pub(crate) use derived::{Expression, Fault, Request, Unknown};
 pub use file::File;
+pub(crate) use quantity::{Dimension, Quantity, Wanted};
 pub use set::Set;
 pub use tree::{Document, Entry, Kind, Node, Origin, cut, name_of};
 
@@ -56,9 +60,22 @@ pub struct Reader<'a> {
     pub doc: &'a Document<'a>,
     /// What is wrong with it, so far.
     pub problems: Vec<Problem>,
+    /// Values that are to be derived from others; `None` where values must be plain.
+    pub(crate) derived: Option<Vec<Request>>,
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
+    /// A reader of plain values.
+    pub fn new(doc: &'a Document<'a>) -> Reader<'a> {
+        Reader { doc, problems: vec![], derived: None }
+    }
+
+    /// A reader that takes down the values that are to be derived, and reads their defaults in
+    /// place of them.
+    pub(crate) fn deriving(doc: &'a Document<'a>) -> Reader<'a> {
+        Reader { derived: Some(vec![]), ..Reader::new(doc) }
+    }
+
     /// A queue, as its text or as a table of name, preset, label and parameters.
     pub fn queue(&mut self, node: &Node, path: &str) -> QueueSpec {
         if let Kind::Text(text) | Kind::Bare(text) = &node.kind {
@@ -86,9 +103,14 @@ impl Reader<'_> {
                 Err(why) => self.refuse_key(&table, "label", why),
             }
         }
+        let params = tidegate::catalog::find(&spec.name).map_or(&[][..], |row| row.params);
         for entry in
             table.entries.iter().filter(|e| !matches!(e.key.as_str(), "name" | "preset" | "label"))
         {
+            let kind = params.iter().find(|p| p.name == entry.key).map_or("", |p| p.kind);
+            if self.derives(&entry.node, &table.field(&entry.key), kind) {
+                continue;
+            }
             match by_class(&entry.node) {
                 Some(text) => spec.params.push((entry.key.clone(), text)),
                 None => self.problem(
@@ -281,11 +303,16 @@ impl Reader<'_> {
             return;
         };
         if let (Kind::Text(text), true) = (&node.kind, is_number(kind)) {
+            if self.derives(node, field, kind) {
+                return;
+            }
             let why = format!("must be a {kind}, written without quotes");
             self.problem(node.origin, field, &cut(text, 60), why);
             return;
         }
-        if let Err(error) = set(&text) {
+        if let Err(error) = set(&text)
+            && !self.derives(node, field, kind)
+        {
             self.problem(node.origin, field, &cut(&error.value, 60), error.why);
         }
     }

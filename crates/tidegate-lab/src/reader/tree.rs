@@ -34,7 +34,7 @@ pub struct Node {
 pub enum Kind {
     /// A text in quotes.
     Text(String),
-    /// The text of an override, which may stand for a text or for a number.
+    /// The text of an override or of a derived value, which may stand for a text or for a number.
     Bare(String),
     /// A whole number.
     Whole(i64),

@@ -35,6 +35,18 @@ pub(super) fn consistent(reader: &mut Reader<'_>, root: &Node, scenario: &mut Sc
     }
 }
 
+/// Adds to the reader's problems why flows of `scenario` cannot have their places and routes.
+pub(super) fn laid_out(reader: &mut Reader<'_>, root: &Node, scenario: &mut Scenario) {
+    let mut look = Look { reader, root };
+    if let Network::Graph(graph) = &mut scenario.network {
+        look.graph(graph);
+    }
+    look.names(&scenario.groups);
+    for (index, group) in scenario.groups.iter().enumerate() {
+        group::laid_out(&mut look, scenario, group, index);
+    }
+}
+
 struct Look<'r, 'd> {
     reader: &'r mut Reader<'d>,
     root: &'r Node,

@@ -5,6 +5,7 @@ mod classes;
 mod connection;
 mod consistent;
 mod demand;
+mod derived;
 mod drawn;
 mod lowered;
 mod model;
@@ -54,9 +55,13 @@ impl Scenario {
         let text = FILE.text(bytes, file)?;
         let doc = Document { file, text, sets };
         let several = |found| Problems::new(found).expect("a failure has at least one problem");
-        let root = doc.read().map_err(several)?;
-        let mut reader = Reader { doc: &doc, problems: vec![] };
+        let mut root = doc.read().map_err(several)?;
+        let mut reader = Reader::deriving(&doc);
         let mut scenario = reader.scenario(&root, &name_of(file));
+        if derived::settle(&mut reader, &mut root, &scenario) {
+            reader = Reader::new(&doc);
+            scenario = reader.scenario(&root, &name_of(file));
+        }
         if reader.problems.is_empty() {
             consistent::consistent(&mut reader, &root, &mut scenario);
         }

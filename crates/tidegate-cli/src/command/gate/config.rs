@@ -48,7 +48,7 @@ pub fn parse(bytes: &[u8], path: &Path) -> Result<Config, Problems> {
         let found = found.into_iter().map(in_brackets).collect();
         Problems::new(found).expect("a failure has at least one problem")
     })?;
-    let mut of = Of(Reader { doc: &doc, problems: vec![] });
+    let mut of = Of(Reader::new(&doc));
     let (source, links) = (of.source(&root, path), of.links(&root));
     match Problems::new(of.0.problems) {
         Some(problems) => Err(problems),

@@ -39,6 +39,13 @@ pub(super) fn consistent(
     one.ends();
 }
 
+/// Refuses what keeps the flows of `group` from having a place and a route.
+pub(super) fn laid_out(look: &mut Look<'_, '_>, scenario: &Scenario, group: &Group, index: usize) {
+    let mut one = OneGroup { look, scenario, group, index };
+    one.hosts();
+    one.ends();
+}
+
 struct OneGroup<'l, 'r, 'd> {
     look: &'l mut Look<'r, 'd>,
     scenario: &'l Scenario,
