@@ -15,6 +15,7 @@ pub mod overload;
 pub mod page;
 pub mod papers;
 mod parts;
+pub mod plot;
 pub mod pool;
 pub mod result;
 pub mod series;

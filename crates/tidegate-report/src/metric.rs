@@ -67,7 +67,8 @@ impl Pool {
         }
     }
 
-    fn figure(self, values: impl Iterator<Item = Option<f64>>) -> Option<Figure> {
+    /// The figure of so many replications.
+    pub(crate) fn figure(self, values: impl Iterator<Item = Option<f64>>) -> Option<Figure> {
         match self {
             Pool::Mean | Pool::Sum => figure_of_some(values),
             Pool::Rare => figure_of_some(values).map(rare),

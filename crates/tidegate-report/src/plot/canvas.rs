@@ -1,0 +1,245 @@
+//! An SVG document of a stated size. Coordinates are points, 1/72 inch, from the upper left.
+//!
+//! Written by hand: plotters rounds to whole pixels, spells a dashed line out dash by dash and
+//! knows no facets with common axes.
+use std::fmt::Write;
+
+use super::style::{Marker, Stroke};
+use crate::html::escape;
+
+/// Points in a millimetre.
+pub(super) const MM: f64 = 72.0 / 25.4;
+
+/// A place on the paper.
+pub(super) type At = (f64, f64);
+
+/// A rectangle on the paper.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Rect {
+    pub x: f64,
+    pub y: f64,
+    pub width: f64,
+    pub height: f64,
+}
+
+impl Rect {
+    pub(super) fn right(&self) -> f64 {
+        self.x + self.width
+    }
+
+    pub(super) fn bottom(&self) -> f64 {
+        self.y + self.height
+    }
+
+    /// So much larger on all sides.
+    pub(super) fn grown(self, by: f64) -> Rect {
+        let (width, height) = (self.width + 2.0 * by, self.height + 2.0 * by);
+        Rect { x: self.x - by, y: self.y - by, width, height }
+    }
+}
+
+/// Which part of a text stands at its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Anchor {
+    Start,
+    Middle,
+    End,
+}
+
+/// How a text looks.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Words {
+    pub anchor: Anchor,
+    /// Clockwise, in degrees.
+    pub turn: f64,
+    pub bold: bool,
+    pub colour: &'static str,
+}
+
+impl Words {
+    pub(super) fn at(anchor: Anchor) -> Words {
+        Words { anchor, turn: 0.0, bold: false, colour: "#222" }
+    }
+}
+
+/// A picture that is being written.
+pub(super) struct Canvas {
+    text: String,
+    clips: usize,
+}
+
+impl Canvas {
+    /// An empty picture of so many points, with its font.
+    pub(super) fn new((width, height): (f64, f64), font: &str, size: f64) -> Canvas {
+        let mut text = String::new();
+        let [wide, tall] = [width, height].map(short);
+        let [wide_mm, tall_mm] = [width / MM, height / MM].map(short);
+        let (font, size) = (escape(font), short(size));
+        let _ = writeln!(
+            text,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{wide_mm}mm\" \
+             height=\"{tall_mm}mm\" viewBox=\"0 0 {wide} {tall}\" font-family=\"{font}\" \
+             font-size=\"{size}\">\n<rect width=\"{wide}\" height=\"{tall}\" fill=\"#fff\"/>"
+        );
+        Canvas { text, clips: 0 }
+    }
+
+    /// The whole document.
+    pub(super) fn finish(mut self) -> String {
+        self.text.push_str("</svg>\n");
+        self.text
+    }
+
+    /// Begins a group of marks that belong to `name`.
+    pub(super) fn open(&mut self, class: &str, name: &str) {
+        let _ = write!(self.text, "<g class=\"{class}\" aria-label=\"{}\">", escape(name));
+    }
+
+    /// Begins a group of which nothing shows outside `inside`.
+    pub(super) fn open_clipped(&mut self, inside: Rect) {
+        self.clips += 1;
+        let number = self.clips;
+        let _ = write!(self.text, "<clipPath id=\"c{number}\">");
+        self.rectangle(inside, "#000", None);
+        let _ = write!(self.text, "</clipPath>\n<g clip-path=\"url(#c{number})\">");
+    }
+
+    /// Ends the group that was begun last.
+    pub(super) fn close(&mut self) {
+        self.text.push_str("</g>\n");
+    }
+
+    /// A line through `points`.
+    pub(super) fn line(&mut self, points: &[At], stroke: Stroke) {
+        if points.len() > 1 {
+            let path = path_of(points);
+            let _ = write!(self.text, "<path d=\"{path}\" fill=\"none\"{}/>", stroke_of(stroke));
+        }
+    }
+
+    /// The area within `points`.
+    pub(super) fn area(&mut self, points: &[At], colour: &str, opacity: f64) {
+        let path = path_of(points);
+        let _ = write!(
+            self.text,
+            "<path d=\"{path}Z\" fill=\"{colour}\" fill-opacity=\"{}\"/>",
+            short(opacity)
+        );
+    }
+
+    /// A rectangle.
+    pub(super) fn rectangle(&mut self, r: Rect, fill: &str, edge: Option<Stroke>) {
+        let [x, y, width, height] = [r.x, r.y, r.width, r.height].map(short);
+        let edge = edge.map(stroke_of).unwrap_or_default();
+        let _ = write!(
+            self.text,
+            "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" fill=\"{fill}\"{edge}/>"
+        );
+    }
+
+    /// An ellipse around `at`, with its half-axes; the first is turned clockwise by so many degrees.
+    pub(super) fn ellipse(&mut self, at: At, half: At, turn: f64, fill: &str, edge: Stroke) {
+        let [x, y, a, b, turn] = [at.0, at.1, half.0, half.1, turn].map(short);
+        let _ = write!(
+            self.text,
+            "<ellipse cx=\"{x}\" cy=\"{y}\" rx=\"{a}\" ry=\"{b}\" transform=\"rotate({turn} {x} {y})\" \
+             fill=\"{fill}\" fill-opacity=\"0.12\"{}/>",
+            stroke_of(edge)
+        );
+    }
+
+    /// A mark of this radius.
+    pub(super) fn marker(&mut self, marker: Marker, (x, y): At, radius: f64, colour: &str) {
+        if marker == Marker::Circle {
+            let [x, y, radius] = [x, y, radius].map(short);
+            let _ = write!(
+                self.text,
+                "<circle cx=\"{x}\" cy=\"{y}\" r=\"{radius}\" fill=\"{colour}\"/>"
+            );
+            return;
+        }
+        let corners: Vec<At> =
+            marker.corners().iter().map(|(dx, dy)| (x + dx * radius, y + dy * radius)).collect();
+        let mut path = path_of(&corners);
+        if marker.is_open() {
+            path = corners.chunks(2).map(path_of).collect();
+            let stroke = Stroke::thin(colour, radius * 0.55);
+            let _ = write!(self.text, "<path d=\"{path}\" fill=\"none\"{}/>", stroke_of(stroke));
+        } else {
+            let _ = write!(self.text, "<path d=\"{path}Z\" fill=\"{colour}\"/>");
+        }
+    }
+
+    /// A text on its baseline.
+    pub(super) fn words(&mut self, (x, y): At, text: &str, words: Words) {
+        let [x, y] = [x, y].map(short);
+        let anchor = match words.anchor {
+            Anchor::Start => "",
+            Anchor::Middle => " text-anchor=\"middle\"",
+            Anchor::End => " text-anchor=\"end\"",
+        };
+        let turn = if words.turn == 0.0 {
+            String::new()
+        } else {
+            format!(" transform=\"rotate({} {x} {y})\"", short(words.turn))
+        };
+        let bold = if words.bold { " font-weight=\"bold\"" } else { "" };
+        let _ = writeln!(
+            self.text,
+            "<text x=\"{x}\" y=\"{y}\" fill=\"{}\"{anchor}{bold}{turn}>{}</text>",
+            words.colour,
+            escape(text)
+        );
+    }
+}
+
+/// A number with two decimals at most.
+pub(super) fn short(number: f64) -> String {
+    let text = format!("{number:.2}");
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    if text == "-0" { "0".into() } else { text.into() }
+}
+
+fn path_of(points: &[At]) -> String {
+    let mut path = String::new();
+    for (n, &(x, y)) in points.iter().enumerate() {
+        let _ = write!(path, "{}{} {}", if n == 0 { "M" } else { "L" }, short(x), short(y));
+    }
+    path
+}
+
+fn stroke_of(stroke: Stroke) -> String {
+    let mut text =
+        format!(" stroke=\"{}\" stroke-width=\"{}\"", stroke.colour, short(stroke.width));
+    if !stroke.dash.is_empty() {
+        let _ = write!(text, " stroke-dasharray=\"{}\"", stroke.dash);
+    }
+    text
+}
+
+/// About how wide a text is, in its font's size. The same on every machine and rather too wide than
+/// too narrow: letters as of a wide sans serif.
+pub(super) fn width_of(text: &str) -> f64 {
+    let wide = |c: char| match c {
+        'i' | 'j' | 'l' | 'I' | '.' | ',' | ':' | ';' | '\'' | '|' | '!' | ' ' => 0.33,
+        'f' | 't' | 'r' | '(' | ')' | '[' | ']' | '/' | '-' => 0.41,
+        'm' | 'w' | 'M' | 'W' | '@' | '%' => 0.98,
+        c if c.is_uppercase() => 0.7,
+        c if c.is_ascii() => 0.63,
+        c if ('\u{2e80}'..'\u{ffdc}').contains(&c) => 1.0,
+        _ => 0.7,
+    };
+    text.chars().map(wide).sum()
+}
+
+/// `text` cut to this width, in its font's size.
+pub(super) fn fitted(text: &str, width: f64) -> String {
+    if width_of(text) <= width {
+        return text.into();
+    }
+    let mut cut: String = text.into();
+    while !cut.is_empty() && width_of(&cut) + 0.98 > width {
+        cut.pop();
+    }
+    cut.trim_end().to_string() + "…"
+}

@@ -1,0 +1,112 @@
+//! One standard deviation of two quantities over seeds, as RFC 7928 (§ 2.7) has it of delay and
+//! goodput.
+use super::Scale;
+use super::axis::{Axis, Numbers, usable};
+use super::canvas::{At, Canvas};
+use super::extents::{Extents, name};
+use super::frame::Frame;
+use super::select::{Panel, Selection};
+use super::style::Look;
+use crate::tidy::Column;
+
+/// The ellipses of a panel.
+pub(super) struct Ellipses {
+    ellipses: Vec<(usize, Spread)>,
+    scales: (Scale, Scale),
+    not_positive: usize,
+}
+
+/// Two quantities over seeds, in the axes' even measures.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Spread {
+    pub mean: [f64; 2],
+    /// Variance of the first, covariance, variance of the second; none of one seed.
+    pub covariance: Option<[f64; 3]>,
+}
+
+impl Spread {
+    /// Of pairs, at least one.
+    pub(super) fn of(pairs: &[[f64; 2]]) -> Spread {
+        let n = pairs.len() as f64;
+        let mean = [0, 1].map(|k| pairs.iter().map(|pair| pair[k]).sum::<f64>() / n);
+        let of = |a: usize, b: usize| {
+            let products = pairs.iter().map(|pair| (pair[a] - mean[a]) * (pair[b] - mean[b]));
+            products.sum::<f64>() / (n - 1.0)
+        };
+        let covariance = (pairs.len() > 1).then(|| [of(0, 0), of(0, 1), of(1, 1)]);
+        Spread { mean, covariance }
+    }
+}
+
+/// The half-axes of the ellipse of one standard deviation, the longer first, and the direction of
+/// that one: an angle from the first coordinate towards the second, in degrees.
+pub(super) fn axes_of([a, both, b]: [f64; 3]) -> (At, f64) {
+    let middle = (a + b) / 2.0;
+    let apart = ((a - b) / 2.0).hypot(both);
+    let half = ((middle + apart).max(0.0).sqrt(), (middle - apart).max(0.0).sqrt());
+    (half, (2.0 * both).atan2(a - b).to_degrees() / 2.0)
+}
+
+impl Ellipses {
+    /// Of a panel's rows: `y` over `x`.
+    pub(super) fn of(selection: &Selection, panel: &Panel, x: &Column, y: &Column) -> Ellipses {
+        let scales = (selection.plot.x_scale, selection.plot.y_scale);
+        let pair = |row: usize| Some([x.number(row)?, y.number(row)?]);
+        let finite = |pair: &[f64; 2]| pair.iter().all(|value| usable(*value));
+        let seeds = selection.by_seed(
+            &panel.rows,
+            |row| Some(selection.series(row)),
+            |row| pair(row).filter(finite),
+        );
+        let mut not_positive = 0;
+        let mut ellipses = vec![];
+        for (series, pairs) in seeds {
+            let held: Vec<[f64; 2]> = pairs
+                .iter()
+                .filter(|[x, y]| scales.0.holds(*x) && scales.1.holds(*y))
+                .map(|[x, y]| [scales.0.even(*x), scales.1.even(*y)])
+                .collect();
+            not_positive += pairs.len() - held.len();
+            if !held.is_empty() {
+                ellipses.push((series, Spread::of(&held)));
+            }
+        }
+        Ellipses { ellipses, scales, not_positive }
+    }
+
+    /// Takes its values into `extents`.
+    pub(super) fn reach(&self, extents: &mut Extents) {
+        extents.not_positive += self.not_positive;
+        for (_, Spread { mean, covariance }) in &self.ellipses {
+            extents.drawn += 1;
+            extents.single += usize::from(covariance.is_none());
+            let [a, _, b] = covariance.unwrap_or_default().map(|v| v.max(0.0).sqrt());
+            for side in [-1.0, 1.0] {
+                extents.x.add(self.scales.0.back(mean[0] + side * a));
+                extents.y.add(self.scales.1.back(mean[1] + side * b));
+            }
+        }
+    }
+
+    /// Draws it within `frame`.
+    pub(super) fn draw(&self, frame: &Frame, names: &[String], canvas: &mut Canvas) {
+        let (Axis::Numbers(x), Axis::Numbers(y)) = (frame.x, frame.y) else { return };
+        for (series, spread) in self.ellipses.iter().rev() {
+            let look = Look::of(*series);
+            canvas.open("series", name(names, *series));
+            let at = frame.at_places(x.even_place(spread.mean[0]), y.even_place(spread.mean[1]));
+            if let Some(covariance) = spread.covariance {
+                let (half, turn) = axes_of(on_paper(covariance, frame, x, y));
+                canvas.ellipse(at, half, turn, look.colour, look.line(0.9));
+            }
+            canvas.marker(look.marker, at, 0.24 * frame.font, look.colour);
+            canvas.close();
+        }
+    }
+}
+
+/// A covariance in points of the paper, whose second coordinate grows downwards.
+fn on_paper([a, both, b]: [f64; 3], frame: &Frame, x: &Numbers, y: &Numbers) -> [f64; 3] {
+    let (across, down) = (x.stretch() * frame.rect.width, -y.stretch() * frame.rect.height);
+    [a * across * across, both * across * down, b * down * down]
+}

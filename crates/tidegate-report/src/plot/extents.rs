@@ -1,0 +1,21 @@
+//! What shapes have in common: how far they reach, and what they are called.
+use super::axis::Extent;
+
+/// How far the shapes of all panels reach, and what of them cannot be shown.
+#[derive(Default)]
+pub(super) struct Extents {
+    pub x: Extent,
+    pub y: Extent,
+    pub z: Extent,
+    /// How many values a logarithmic axis has no place for.
+    pub not_positive: usize,
+    /// How many places have too few seeds for what the kind shows.
+    pub single: usize,
+    /// How many values are drawn.
+    pub drawn: usize,
+}
+
+/// The name of a series; empty where there is but one.
+pub(super) fn name(names: &[String], series: usize) -> &str {
+    names.get(series).map_or("", String::as_str)
+}
