@@ -23,6 +23,7 @@ pub mod shipped;
 pub mod show;
 pub mod sketch;
 pub mod spec;
+pub mod study;
 
 pub use check::{Check, check, skipped};
 pub use layout::overloads;

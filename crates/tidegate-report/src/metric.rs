@@ -67,8 +67,8 @@ impl Pool {
         }
     }
 
-    /// The figure of so many replications.
-    pub(crate) fn figure(self, values: impl Iterator<Item = Option<f64>>) -> Option<Figure> {
+    /// The figure of all replications' values.
+    pub fn figure(self, values: impl Iterator<Item = Option<f64>>) -> Option<Figure> {
         match self {
             Pool::Mean | Pool::Sum => figure_of_some(values),
             Pool::Rare => figure_of_some(values).map(rare),

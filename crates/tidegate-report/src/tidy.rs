@@ -38,6 +38,20 @@ impl Tidy {
         self.columns.first().map_or(0, |column| column.values.len())
     }
 
+    /// Adds the rows of `other`, which has the same columns.
+    pub fn append(&mut self, other: Tidy) {
+        for (column, other) in self.columns.iter_mut().zip(other.columns) {
+            column.values.append(other.values);
+        }
+    }
+
+    /// Adds `rows` of `other`, which has the same columns.
+    pub fn append_rows(&mut self, other: &Tidy, rows: std::ops::Range<usize>) {
+        for (column, other) in self.columns.iter_mut().zip(&other.columns) {
+            column.values.append_rows(&other.values, rows.clone());
+        }
+    }
+
     /// The column called `name`.
     pub fn column(&self, name: &str) -> Option<&Column> {
         self.columns.iter().find(|column| column.name == name)
@@ -87,6 +101,32 @@ impl Values {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// Adds `other`, which has the same type.
+    fn append(&mut self, other: Values) {
+        match (self, other) {
+            (Values::Text(all), Values::Text(more)) => all.extend(more),
+            (Values::Whole(all), Values::Whole(more)) => all.extend(more),
+            (Values::Number(all), Values::Number(more)) => all.extend(more),
+            _ => {}
+        }
+    }
+
+    /// Adds `rows` of `other`, which has the same type.
+    pub fn append_rows(&mut self, other: &Values, rows: std::ops::Range<usize>) {
+        match (self, other) {
+            (Values::Text(all), Values::Text(more)) => {
+                all.extend_from_slice(more.get(rows).unwrap_or_default())
+            }
+            (Values::Whole(all), Values::Whole(more)) => {
+                all.extend_from_slice(more.get(rows).unwrap_or_default())
+            }
+            (Values::Number(all), Values::Number(more)) => {
+                all.extend_from_slice(more.get(rows).unwrap_or_default())
+            }
+            _ => {}
+        }
     }
 
     /// Takes all values away.

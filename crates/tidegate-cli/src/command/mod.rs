@@ -12,6 +12,7 @@ mod replay;
 mod run;
 mod show;
 mod sketch;
+mod sweep;
 mod top;
 
 use clap::{Parser, Subcommand};
@@ -38,6 +39,7 @@ Examples:
   tidegate show sfb                    the manual page of a queue
   tidegate run flood                   simulate a shipped scenario
   tidegate compare flood               the same with several queues side by side
+  tidegate sweep STUDY.toml            a grid of scenarios and queues, as one table
   tidegate check flood                 what follows from a scenario, without running it
   tidegate replay --help               the packets of a capture through a queue
   tidegate gate --help                 a live link through a queue
@@ -60,6 +62,7 @@ pub struct Cli {
 pub enum Command {
     Run(run::Args),
     Compare(compare::Args),
+    Sweep(sweep::Sweep),
     Check(check::Args),
     Replay(replay::Args),
     Gate(Box<gate::Gateway>),
@@ -82,6 +85,7 @@ impl Command {
         match self {
             Command::Run(args) => args.execute(),
             Command::Compare(args) => args.execute(),
+            Command::Sweep(args) => args.execute(),
             Command::Check(args) => args.execute(),
             Command::Replay(args) => args.execute(),
             Command::Gate(args) => args.execute(),

@@ -10,6 +10,8 @@ use crate::results::{self, File, WriteError};
 use super::cell::VERSION;
 use super::unwritten::wrong;
 
+/// What kind of directory it is, for those who would write into it.
+const KIND: &str = "papers";
 /// What earlier runs may have left, cells apart.
 const MADE: [&str; 5] = ["results.csv", "figures.csv", "readings.csv", "made.json", "figures"];
 
@@ -18,9 +20,9 @@ const MADE: [&str; 5] = ["results.csv", "figures.csv", "readings.csv", "made.jso
 /// # Errors
 /// It holds something that is not ours, or cannot be written.
 pub fn prepare(dir: &Path) -> Result<(), WriteError> {
-    results::accept(dir)?;
+    results::accept_kind(dir, Some(KIND))?;
     fs::create_dir_all(dir).map_err(|error| wrong(dir, &error))?;
-    let mark = json!({ "made_by": results::MAKER, "version": VERSION, "kind": "papers" });
+    let mark = json!({ "made_by": results::MAKER, "version": VERSION, "kind": KIND });
     write(dir, &File { name: results::MARK.into(), bytes: format!("{mark:#}\n").into_bytes() })
 }
 

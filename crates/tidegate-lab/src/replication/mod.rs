@@ -14,6 +14,6 @@ pub(crate) use document::document;
 pub use job::{Job, Outcome};
 pub(crate) use run::{PIECES, replicate};
 pub use run::{RunError, run};
-pub(crate) use sample::BYTES_PER_FLOW_KEPT;
+pub(crate) use sample::{BYTES_PER_FLOW_KEPT, Sample};
 pub(crate) use watch::News;
 pub use watch::{Progress, Watch};

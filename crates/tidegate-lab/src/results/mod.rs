@@ -1,6 +1,6 @@
 //! The result directory: written whole or not at all.
 mod file;
-mod parquet;
+pub(crate) mod parquet;
 pub mod tables;
 
 use std::fmt;
@@ -90,7 +90,13 @@ pub fn mark(scenario: &str, seeds: &[u64], queues: &[&str]) -> File {
 /// # Errors
 /// It holds something that is not ours, is no directory, or cannot be written.
 pub fn accept(dir: &Path) -> Result<(), WriteError> {
-    replaceable(dir)?;
+    accept_kind(dir, None)
+}
+
+/// As [`accept`], for a directory of another kind than one result's. Each kind takes its own
+/// alone: a study or a shelf of papers holds more work than a result, which must not replace it.
+pub(crate) fn accept_kind(dir: &Path, kind: Option<&str>) -> Result<(), WriteError> {
+    replaceable(dir, kind)?;
     let parent = parent(dir)?;
     tempfile::Builder::new()
         .prefix(".tidegate-")
@@ -105,7 +111,7 @@ pub fn accept(dir: &Path) -> Result<(), WriteError> {
 /// # Errors
 /// As [`accept`]; a full disk.
 pub fn write(dir: &Path, files: &[File]) -> Result<(), WriteError> {
-    replaceable(dir)?;
+    replaceable(dir, None)?;
     let parent = parent(dir)?;
     // In the same directory, so that the rename cannot cross a file system. Removed when dropped,
     // whatever happens.
@@ -162,7 +168,7 @@ fn share(_: &Path) -> io::Result<()> {
 }
 
 /// Whether what is at `dir`, if anything, may be replaced.
-fn replaceable(dir: &Path) -> Result<(), WriteError> {
+fn replaceable(dir: &Path, kind: Option<&str>) -> Result<(), WriteError> {
     let refuse = |why: &str| Err(WriteError { path: dir.into(), why: why.into() });
     match fs::symlink_metadata(dir) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -176,7 +182,7 @@ fn replaceable(dir: &Path) -> Result<(), WriteError> {
         Ok(_) => {}
     }
     let mut entries = fs::read_dir(dir).map_err(|e| wrong(dir, &e))?;
-    if entries.next().is_none() || is_ours(dir) {
+    if entries.next().is_none() || is_ours(dir, kind) {
         return Ok(());
     }
     refuse(
@@ -185,10 +191,10 @@ fn replaceable(dir: &Path) -> Result<(), WriteError> {
     )
 }
 
-fn is_ours(dir: &Path) -> bool {
+fn is_ours(dir: &Path, kind: Option<&str>) -> bool {
     let text = fs::read_to_string(dir.join(MARK)).unwrap_or_default();
     let mark: Result<serde_json::Value, _> = serde_json::from_str(&text);
-    mark.is_ok_and(|mark| mark["made_by"] == MAKER)
+    mark.is_ok_and(|mark| mark["made_by"] == MAKER && mark["kind"].as_str() == kind)
 }
 
 /// The directory that holds `dir`, made if it is missing.

@@ -72,6 +72,14 @@ impl Scenario {
     }
 }
 
+/// What is in the scenario's file `path`.
+///
+/// # Errors
+/// It cannot be read.
+pub(crate) fn bytes(path: &Path) -> Result<Vec<u8>, Problems> {
+    FILE.bytes(path)
+}
+
 /// The short name of a scenario file: without directories and ending.
 fn name_of(file: &str) -> String {
     Path::new(file)

@@ -1,0 +1,64 @@
+//! The name of a case: a hash of all that its results hang on.
+use std::fmt;
+use std::hash::Hasher;
+
+use siphasher::sip128::{Hasher128, SipHasher13};
+
+use crate::paper::VERSION;
+use crate::scenario::Scenario;
+use crate::spec::QueueSpec;
+
+/// The name of a case, 128 bits.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Key([u8; 16]);
+
+impl Key {
+    /// The key of `queue` in `scenario`: of the resolved scenario without titles and seeds, and of
+    /// the sources of queues and simulator.
+    pub fn new(scenario: &Scenario, queue: &QueueSpec) -> Key {
+        let mut scenario = scenario.clone();
+        (scenario.title, scenario.description) = (String::new(), String::new());
+        (scenario.run.seed, scenario.run.seeds) = (0, 1);
+        scenario.compare.clear();
+        // What it is called does not change what comes of it.
+        scenario.queue = QueueSpec { label: None, ..queue.clone() };
+        Key::of(&[VERSION, &scenario.resolved()])
+    }
+
+    /// The key of these texts. It is a name: no adversary chooses studies.
+    pub fn of(texts: &[&str]) -> Key {
+        let mut hasher = SipHasher13::new_with_keys(0, 0);
+        for text in texts {
+            hasher.write(text.as_bytes());
+            hasher.write_u8(0);
+        }
+        Key(hasher.finish128().as_u128().to_be_bytes())
+    }
+
+    /// Its bytes.
+    pub fn bytes(&self) -> &[u8; 16] {
+        &self.0
+    }
+
+    /// The key that [`Key::fmt`](fmt::Display) writes as these bits.
+    pub(super) fn from_bits(bits: u128) -> Key {
+        Key(bits.to_be_bytes())
+    }
+
+    /// The key of these bytes, if they are as many.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Key> {
+        bytes.try_into().ok().map(Key)
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:032x}", u128::from_be_bytes(self.0))
+    }
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}

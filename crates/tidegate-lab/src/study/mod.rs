@@ -1,0 +1,38 @@
+//! Studies: a grid of scenarios and queues, run with every seed, its results in one tidy table.
+//!
+//! A study is a TOML file (`docs/study/sweep.md`). [`Study::parse`] reads it, [`Prepared`] checks
+//! every cell of it, [`sweep()`] runs what a [`Store`] does not have yet, and [`tables`] makes the
+//! tables of what it has.
+mod axis;
+mod cell;
+mod compute;
+mod file;
+mod key;
+mod part;
+mod prepared;
+mod read;
+mod rows;
+mod seeds;
+mod shard;
+mod store;
+mod substitute;
+mod sweep;
+mod tables;
+mod written;
+
+pub use axis::{Axis, Setting, Typed};
+pub use cell::Cell;
+pub use compute::{Batch, compute};
+pub use file::{Base, Study};
+pub use key::Key;
+pub use part::{NoPart, Part};
+pub use prepared::{Case, Prepared};
+pub use seeds::{Seeds, Until};
+pub use shard::Shard;
+pub use store::{Store, StoreError};
+pub use sweep::{Asked, SweepError, Swept, sweep};
+pub use tables::{Answer, Tables, tables};
+pub use written::Wanted;
+
+/// The most replications of a study, in all cells together.
+pub const MOST_REPLICATIONS: u64 = 10_000_000;

@@ -1,0 +1,233 @@
+//! Reading a study's file.
+mod axes;
+mod seeds;
+
+use std::path::Path;
+
+use crate::nearest::did_you_mean;
+use crate::problem::Problems;
+use crate::reader::{Document, File, Kind, Node, Reader, Table, scalar};
+use crate::spec::QueueSpec;
+
+use super::axis::{Axis, Setting};
+use super::file::{Base, Study};
+use super::seeds::Seeds;
+use super::substitute::names;
+
+/// What a study's file is.
+const FILE: File = File { kind: "a study", least: "a scenario" };
+/// The keys of a study.
+const KEYS: [&str; 11] = [
+    "title",
+    "description",
+    "scenario",
+    "scenarios",
+    "queues",
+    "seeds",
+    "seed",
+    "flows",
+    "set",
+    "axes",
+    "plot",
+];
+
+/// What the file says.
+struct Draft {
+    title: String,
+    scenarios: Vec<Base>,
+    queues: Vec<String>,
+    set: Vec<Setting>,
+    axes: Vec<Axis>,
+    seeds: Seeds,
+    first_seed: u64,
+    flows: bool,
+}
+
+impl Study {
+    /// Reads the study in `bytes`, which messages call `file`. Its scenarios are files beside it,
+    /// or shipped ones.
+    ///
+    /// # Errors
+    /// It is no UTF-8, no TOML, or says what cannot be.
+    pub fn parse(bytes: &[u8], file: &str) -> Result<Study, Problems> {
+        let text = FILE.text(bytes, file)?;
+        let doc = Document { file, text, sets: &[] };
+        let several = |found| Problems::new(found).expect("a failure has at least one problem");
+        let root = doc.read().map_err(several)?;
+        let mut reader = Reader::new(&doc);
+        let draft = Draft::read(&mut reader, &root);
+        if let Some(problems) = Problems::new(reader.problems) {
+            return Err(problems);
+        }
+        let study = draft.finish(file, text);
+        study.bounded()?;
+        Ok(study)
+    }
+
+    /// Reads the study in the file `path`.
+    ///
+    /// # Errors
+    /// The file cannot be read; as [`Study::parse`].
+    pub fn open(path: &Path) -> Result<Study, Problems> {
+        Study::parse(&FILE.bytes(path)?, &path.display().to_string())
+    }
+}
+
+impl Draft {
+    fn read(reader: &mut Reader<'_>, root: &Node) -> Draft {
+        let table = reader.table(root, "");
+        reader.only(&table, "a study", &KEYS);
+        let scenarios = reader.scenarios_of(&table);
+        let axes = reader.axes(&table);
+        let draft = Draft {
+            title: reader.text(&table, "title").unwrap_or_default(),
+            queues: reader.queues_of(&table, &axes),
+            set: reader.set_of(&table),
+            seeds: reader.seeds_of(&table),
+            first_seed: reader.whole_of(&table, "seed", 0, 4_000_000_000_000_000).unwrap_or(1)
+                as u64,
+            flows: reader.flag(&table, "flows"),
+            scenarios,
+            axes,
+        };
+        reader.unused(&draft);
+        draft
+    }
+
+    fn finish(self, file: &str, text: &str) -> Study {
+        let stem = Path::new(file).file_stem().map(|stem| stem.to_string_lossy().into_owned());
+        Study {
+            name: stem.unwrap_or_else(|| file.into()),
+            title: self.title,
+            text: text.into(),
+            file: file.into(),
+            scenarios: self.scenarios,
+            queues: self.queues,
+            set: self.set,
+            axes: self.axes,
+            seeds: self.seeds,
+            first_seed: self.first_seed,
+            flows: self.flows,
+        }
+    }
+}
+
+impl Reader<'_> {
+    fn scenarios_of(&mut self, table: &Table<'_>) -> Vec<Base> {
+        let (key, node) = match (table.get("scenario"), table.get("scenarios")) {
+            (Some(node), None) => ("scenario", node),
+            (None, Some(node)) => ("scenarios", node),
+            (Some(_), Some(_)) => {
+                self.refuse_key(table, "scenarios", "there is a key `scenario` already");
+                return vec![];
+            }
+            (None, None) => {
+                let why = "this key is required: a scenario file, or a shipped scenario's name";
+                self.missing(table, "scenario", why);
+                return vec![];
+            }
+        };
+        let nodes = match &node.kind {
+            Kind::List(_) => self.list(node, key),
+            _ => std::slice::from_ref(node),
+        };
+        let found: Vec<Base> =
+            nodes.iter().filter_map(|node| self.scenario_at(node, key)).collect();
+        for (at, base) in found.iter().enumerate() {
+            if found[..at].iter().any(|other| other.name == base.name) {
+                let why = "another scenario has this name; tables could not tell them apart";
+                self.problem(nodes[at].origin, key, &base.name, why);
+            }
+        }
+        found
+    }
+
+    /// The scenario that `node` names: a file beside the study, else a shipped one.
+    fn scenario_at(&mut self, node: &Node, key: &str) -> Option<Base> {
+        let (Kind::Text(name) | Kind::Bare(name)) = &node.kind else {
+            let why = format!("must be a scenario's file or name, not {}", node.what());
+            self.problem(node.origin, key, &node.shown(), why);
+            return None;
+        };
+        let path = Path::new(self.doc.file).parent().unwrap_or(Path::new("")).join(name);
+        if !path.is_file()
+            && let Some(text) = crate::shipped::find(name)
+        {
+            let file = format!("{name}.toml");
+            return Some(Base { name: name.clone(), file, bytes: text.as_bytes().to_vec() });
+        }
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        match crate::scenario::bytes(&path) {
+            Ok(bytes) => Some(Base { name: stem, file: path.display().to_string(), bytes }),
+            Err(why) => {
+                let why = format!("{why}; nor is there a shipped scenario of this name");
+                self.problem(node.origin, key, name, why);
+                None
+            }
+        }
+    }
+
+    fn queues_of(&mut self, table: &Table<'_>, axes: &[Axis]) -> Vec<String> {
+        let Some(node) = table.get("queues") else {
+            let why = "this key is required: a list of queues, as in [\"drop_tail\", \"sfb\"]";
+            self.missing(table, "queues", why);
+            return vec![];
+        };
+        let mut queues: Vec<String> = vec![];
+        for item in self.list(node, "queues") {
+            let Some(text) = scalar(item) else {
+                self.problem(item.origin, "queues", "", "must be a queue as text, as in \"sfb\"");
+                continue;
+            };
+            if let Err(error) = text.parse::<QueueSpec>() {
+                self.problem(item.origin, "queues", &error.value, error.why);
+            }
+            let known: Vec<&str> = axes.iter().map(|axis| axis.name.as_str()).collect();
+            for name in names(&text).into_iter().filter(|name| !known.contains(name)) {
+                let near = did_you_mean(name, &known).unwrap_or_default();
+                self.problem(item.origin, "queues", name, format!("no axis has this name{near}"));
+            }
+            let label = |text: &str| text.parse().map(|spec: QueueSpec| spec.label()).ok();
+            if queues.iter().any(|other| label(other) == label(&text)) {
+                self.problem(item.origin, "queues", &text, crate::spec::SAME_LABEL);
+            }
+            queues.push(text);
+        }
+        queues
+    }
+
+    fn whole_of(&mut self, table: &Table<'_>, key: &str, least: i64, most: i64) -> Option<i64> {
+        let node = table.get(key)?;
+        match node.kind {
+            Kind::Whole(n) if (least..=most).contains(&n) => Some(n),
+            _ => {
+                self.refuse_key(table, key, format!("must be a whole number, {least} to {most}"));
+                None
+            }
+        }
+    }
+
+    /// Refuses axes that nothing uses: variables that neither a queue nor `[set]` names.
+    fn unused(&mut self, draft: &Draft) {
+        let used = |name: &str| {
+            let word = |text: &str| {
+                text.split(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '.' | '-')))
+                    .any(|word| word == name)
+            };
+            draft.queues.iter().any(|queue| names(queue).contains(&name))
+                || draft.set.iter().flat_map(|set| &set.values).any(|(text, _)| word(text))
+                || draft.axes.iter().flat_map(|axis| &axis.settings).any(|setting| {
+                    setting.path.is_some() && setting.values.iter().any(|(text, _)| word(text))
+                })
+        };
+        for axis in &draft.axes {
+            let variable = axis.settings.iter().all(|setting| setting.path.is_none());
+            if variable && !used(&axis.name) {
+                let why = "nothing uses this axis: name a path, as in network.rate = […], or use \
+                           the name in [set] or in a queue, as in {name}";
+                let origin = axis.settings[0].values[0].1;
+                self.problem(origin, &format!("axes.{}", axis.name), "", why);
+            }
+        }
+    }
+}
