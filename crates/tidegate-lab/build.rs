@@ -1,9 +1,11 @@
-//! Two things that are known when the crate is built. A hash of the sources that decide what a
-//! simulation gives, so that stored results of other code are known as such. And the scenarios and
-//! the papers of the repository, so that `flood` means the same from anywhere.
+//! Three things that are known when the crate is built. A hash of the sources that decide what a
+//! simulation gives, so that stored results of other code are known as such. The commit, of a
+//! release. And the scenarios and the papers of the repository, so that `flood` means the same from
+//! anywhere.
 use std::fmt::Write;
 use std::hash::Hasher;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use siphasher::sip::SipHasher13;
 
@@ -16,6 +18,7 @@ const READERS: [&str; 5] =
 fn main() {
     let crates = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     hash_of_sources(&crates);
+    commit(&crates.join("../.."));
     shipped(&crates.join("../.."));
 }
 
@@ -35,6 +38,35 @@ fn hash_of_sources(base: &Path) {
         hasher.write(&std::fs::read(file).unwrap_or_default());
     }
     println!("cargo::rustc-env=TIDEGATE_SOURCES={:016x}", hasher.finish());
+}
+
+/// The commit of the clone at `base`, if it is one. Only for a release: every commit builds this
+/// crate anew, for which who works on it would wait.
+#[allow(clippy::disallowed_macros, reason = "this is how a build script speaks to cargo")]
+fn commit(base: &Path) {
+    let git = |arguments: &[&str]| {
+        let ran = Command::new("git").arg("-C").arg(base).args(arguments).output().ok()?;
+        let text = String::from_utf8(ran.stdout).ok()?;
+        ran.status.success().then(|| text.trim().to_string()).filter(|text| !text.is_empty())
+    };
+    if std::env::var("PROFILE").as_deref() != Ok("release") {
+        return;
+    }
+    // A package within another's clone has no commit of its own.
+    let top =
+        git(&["rev-parse", "--show-toplevel"]).and_then(|top| Path::new(&top).canonicalize().ok());
+    if top.is_none() || top != base.canonicalize().ok() {
+        return;
+    }
+    let Some(commit) = git(&["rev-parse", "HEAD"]) else { return };
+    println!("cargo::rustc-env=TIDEGATE_COMMIT={commit}");
+    let branch = git(&["symbolic-ref", "-q", "HEAD"]);
+    let names = ["HEAD", "packed-refs"].map(String::from).into_iter().chain(branch);
+    let paths = names.filter_map(|name| git(&["rev-parse", "--git-path", &name]));
+    // A file that is not there would count as changed each time.
+    for path in paths.map(|path| base.join(path)).filter(|path| path.exists()) {
+        println!("cargo::rerun-if-changed={}", path.display());
+    }
 }
 
 /// The Rust sources below `folder`.

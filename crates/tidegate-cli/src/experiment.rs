@@ -1,6 +1,8 @@
 //! What `run` and `compare` have in common: a scenario, its seeds, and where results go.
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
+use tidegate_lab::results::{Begun, Manifest};
 use tidegate_lab::{
     Job, Outcome, QueueSpec, RunError, Scenario, Set, overloads, results, run, shipped, skipped,
 };
@@ -87,6 +89,7 @@ impl Experiment {
         queues: Vec<QueueSpec>,
         shape: Shape,
     ) -> Result<(), Failure> {
+        let begun = begin();
         interrupt::listen();
         if let Some(dir) = &self.out {
             results::accept(dir).map_err(Failure::input)?;
@@ -110,7 +113,9 @@ impl Experiment {
             let mut files = results::files(&job.scenario, &outcomes);
             let scenario = job.scenario.resolved();
             files.push(report(&job.scenario.title, Some(&scenario), &outcomes));
-            write(dir, &files)?;
+            let queues: Vec<_> = outcomes.iter().map(|o| o.document.label.as_str()).collect();
+            let manifest = Manifest::new(&job.scenario.name, &job.scenario.seeds(), &queues);
+            write(dir, &files, manifest, begun, &self.sets)?;
         }
         if !self.flows {
             outcomes.iter_mut().for_each(|o| o.document.flows = None);
@@ -166,21 +171,41 @@ pub fn human(documents: &[Document], most: usize) -> Result<(), Failure> {
 /// The HTML report on `outcomes`.
 pub fn report(title: &str, scenario: Option<&str>, outcomes: &[Outcome]) -> results::File {
     let runs = outcomes.iter().map(|o| Run::of(&o.document).with_series(&o.series)).collect();
-    let command = command_line(std::env::args_os().map(|word| word.to_string_lossy().into_owned()));
+    let command = command_line(arguments().into_iter());
     let page = html::render(&ReportInput { title, runs, scenario, command: Some(&command) });
     results::File { name: "report.html".into(), bytes: page.into_bytes() }
 }
 
-/// Writes a result directory whole or not at all, and says where it lies.
+/// Writes a result directory whole or not at all, and says where it lies. `manifest` is what it is
+/// of; the work has `begun` then, with `sets` applied.
 ///
 /// # Errors
 /// It cannot be written, or Ctrl-C came before.
-pub fn write(dir: &std::path::Path, files: &[results::File]) -> Result<(), Failure> {
+pub fn write(
+    dir: &Path,
+    files: &[results::File],
+    manifest: Manifest,
+    begun: Begun,
+    sets: &[Set],
+) -> Result<(), Failure> {
+    let settings = sets.iter().map(|set| format!("{}={}", set.path, set.value)).collect();
+    let manifest = manifest.made(begun.how(arguments(), settings));
     interrupt::uninterrupted(|| {
-        results::write(dir, files).map_err(|error| Failure::Runtime(error.to_string()))?;
+        results::write(dir, files, &manifest)
+            .map_err(|error| Failure::Runtime(error.to_string()))?;
         output::note(&format!("Wrote {}.", dir.join("report.html").display()));
         Ok(())
     })
+}
+
+/// The moment at which a command begins.
+pub fn begin() -> Begun {
+    Begun::at(SystemTime::now())
+}
+
+/// The arguments of this command, its name first.
+fn arguments() -> Vec<String> {
+    std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
 /// Reads a whole number from `least` to `most`, which must fit a `T`.

@@ -106,6 +106,26 @@ fn a_directory_holds_the_result_and_what_it_takes_to_repeat_it() {
     assert!(home.read("result/result.json").starts_with('{'));
 }
 
+#[test]
+fn a_directory_says_how_it_was_made() {
+    let home = Home::new();
+    let words = ["run", "small.toml", "--set", "network.rate=2 Mbit/s", "--out", "result"];
+    assert_eq!(home.run(&words).code, 0);
+    let made: Value = serde_json::from_str(&home.read("result/run.json")).unwrap();
+    let command: Vec<&str> =
+        made["command"].as_array().unwrap().iter().map(|word| word.as_str().unwrap()).collect();
+    assert_eq!(command[1..], words);
+    assert_eq!(made["settings"], serde_json::json!(["network.rate=2 Mbit/s"]));
+    assert_eq!(made["version"], env!("CARGO_PKG_VERSION"));
+    assert_eq!((&made["scenario"], made["sources"].as_str().unwrap().len()), (&"small".into(), 16));
+    assert!(made["machine"]["cores"].as_u64().unwrap() >= 1);
+    let took = made["duration_s"].as_f64().unwrap();
+    assert!(took > 0.0 && took < 300.0, "{took}");
+    let year: u32 = made["begun"].as_str().unwrap()[..4].parse().unwrap();
+    assert!(year >= 2024 && made["begun"].as_str().unwrap().ends_with('Z'));
+    assert_eq!(made["seeds"].as_array().unwrap().len(), 2);
+}
+
 /// What was tried, not what the scenario says, is what the directory repeats.
 #[test]
 fn a_directory_repeats_the_queues_that_were_given() {

@@ -2,8 +2,9 @@
 use std::path::PathBuf;
 
 use tidegate::{Bytes, Rate, Size};
+use tidegate_lab::QueueSpec;
 use tidegate_lab::replay::{FLOWS, Replay, ReplayError, Replayed, default_limit, replay};
-use tidegate_lab::{QueueSpec, results};
+use tidegate_lab::results::{self, Manifest};
 use tidegate_packet::{Fault, FlowKey};
 use tidegate_report::Document;
 
@@ -73,6 +74,7 @@ pub struct Args {
 
 impl Args {
     pub fn execute(self) -> Result<(), Failure> {
+        let begun = experiment::begin();
         interrupt::listen();
         let job = self.job();
         job.resolve().map_err(Failure::input)?;
@@ -85,7 +87,10 @@ impl Args {
             let title = format!("{} at {}", job.name(), job.rate);
             let mut files = tidegate_lab::replay::files(&job, &replayed);
             files.push(experiment::report(&title, Some(&job.resolved()), &replayed.outcomes));
-            experiment::write(dir, &files)?;
+            let queues: Vec<_> =
+                replayed.outcomes.iter().map(|o| o.document.label.as_str()).collect();
+            let manifest = Manifest::new(&job.name(), &[job.seed], &queues);
+            experiment::write(dir, &files, manifest, begun, &[])?;
         }
         let documents: Vec<Document> = replayed.outcomes.into_iter().map(|o| o.document).collect();
         if self.json {

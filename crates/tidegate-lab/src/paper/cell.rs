@@ -9,7 +9,7 @@ use siphasher::sip128::{Hasher128, SipHasher13};
 use tidegate_report::{Document, Series};
 
 use super::unwritten::wrong;
-use crate::results::WriteError;
+use crate::results::{self, WriteError};
 use crate::scenario::Scenario;
 use crate::spec::QueueSpec;
 
@@ -19,7 +19,7 @@ pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "+", env!("TIDEGATE
 
 /// The hash of the sources of queues and simulator that this was built from.
 pub fn sources() -> &'static str {
-    env!("TIDEGATE_SOURCES")
+    results::SOURCES
 }
 
 /// The folder of the cells in an output directory.

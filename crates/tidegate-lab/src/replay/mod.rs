@@ -223,13 +223,10 @@ pub fn replay(job: &Replay, watch: &dyn Watch) -> Result<Replayed, ReplayError> 
 }
 
 /// The files that go with `replayed`: `result.json` (one document, or a list for several queues),
-/// `series.json`, `replay.toml` (resolved) and `run.json`. `report.html` is the report crate's; add
-/// it.
+/// `series.json` and `replay.toml` (resolved). `report.html` is the report crate's; add it.
 pub fn files(job: &Replay, replayed: &Replayed) -> Vec<File> {
-    let queues: Vec<_> = replayed.outcomes.iter().map(|o| o.document.label.as_str()).collect();
     let mut files = results::documents(&replayed.outcomes);
     files.push(File { name: "replay.toml".into(), bytes: job.resolved().into_bytes() });
-    files.push(results::mark(&job.name(), &[job.seed], &queues));
     files
 }
 

@@ -1,5 +1,6 @@
 //! The result directory: written whole or not at all.
 mod file;
+mod manifest;
 pub(crate) mod parquet;
 pub mod tables;
 
@@ -12,6 +13,8 @@ use serde_json::json;
 use tidegate_report::{Document, Quantity};
 
 pub use self::file::File;
+pub(crate) use self::manifest::MAKER;
+pub use self::manifest::{Begun, COMMIT, How, MARK, Machine, Manifest, SOURCES};
 use crate::replication::Outcome;
 use crate::scenario::Scenario;
 
@@ -32,18 +35,11 @@ impl fmt::Display for WriteError {
 
 impl std::error::Error for WriteError {}
 
-/// The file by which a result directory is known to be ours.
-pub const MARK: &str = "run.json";
-/// What stands in it.
-pub(crate) const MAKER: &str = "tidegate";
-
-/// The files that go with `outcomes`: those of [`documents`], `scenario.toml` (resolved) and
-/// `run.json` (version, seeds, queues). `report.html` is the report crate's; add it.
+/// The files that go with `outcomes`: those of [`documents`], and `scenario.toml` (resolved).
+/// `report.html` is the report crate's; add it.
 pub fn files(scenario: &Scenario, outcomes: &[Outcome]) -> Vec<File> {
-    let queues: Vec<_> = outcomes.iter().map(|o| o.document.label.as_str()).collect();
     let mut files = documents(outcomes);
     files.push(text("scenario.toml", scenario.resolved().trim_end().into()));
-    files.push(mark(&scenario.name, &scenario.seeds(), &queues));
     files
 }
 
@@ -76,14 +72,6 @@ fn text(name: &str, text: String) -> File {
     File { name: name.into(), bytes: (text + "\n").into_bytes() }
 }
 
-/// The file [`MARK`]: which version made the directory, from what, with which seeds and queues.
-pub fn mark(scenario: &str, seeds: &[u64], queues: &[&str]) -> File {
-    let text = json!({
-        "made_by": MAKER, "version": env!("CARGO_PKG_VERSION"), "scenario": scenario, "seeds": seeds, "queues": queues,
-    });
-    File { name: MARK.into(), bytes: format!("{text:#}\n").into_bytes() }
-}
-
 /// Whether `dir` can take a result: it does not exist, is empty, or holds an earlier result (to be
 /// replaced), and its parent can be written. Ask before the work.
 ///
@@ -105,12 +93,12 @@ pub(crate) fn accept_kind(dir: &Path, kind: Option<&str>) -> Result<(), WriteErr
     Ok(())
 }
 
-/// Writes `files` into `dir`, replacing an earlier result there. On error nothing is left and
-/// nothing is lost.
+/// Writes `files` and `manifest` into `dir`, replacing an earlier result there. On error nothing is
+/// left and nothing is lost.
 ///
 /// # Errors
 /// As [`accept`]; a full disk.
-pub fn write(dir: &Path, files: &[File]) -> Result<(), WriteError> {
+pub fn write(dir: &Path, files: &[File], manifest: &Manifest) -> Result<(), WriteError> {
     replaceable(dir, None)?;
     let parent = parent(dir)?;
     // In the same directory, so that the rename cannot cross a file system. Removed when dropped,
@@ -119,7 +107,7 @@ pub fn write(dir: &Path, files: &[File]) -> Result<(), WriteError> {
         .prefix(".tidegate-")
         .tempdir_in(&parent)
         .map_err(|e| wrong(dir, &e))?;
-    for file in files {
+    for file in files.iter().chain([&manifest.file()]) {
         let path = fresh.path().join(&file.name);
         write_file(&path, &file.bytes).map_err(|e| wrong(dir, &e))?;
     }
@@ -239,11 +227,12 @@ mod tests {
         names
     }
 
+    fn write(dir: &Path, files: &[File]) -> Result<(), WriteError> {
+        super::write(dir, files, &Manifest::new("flood", &[1, 2], &["red"]))
+    }
+
     fn result(text: &str) -> Vec<File> {
-        vec![
-            mark("flood", &[1, 2], &["red"]),
-            File { name: "result.json".into(), bytes: text.into() },
-        ]
+        vec![File { name: "result.json".into(), bytes: text.into() }]
     }
 
     #[test]

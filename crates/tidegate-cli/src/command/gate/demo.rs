@@ -9,7 +9,8 @@ use tidegate_gateway::demo::{
 };
 use tidegate_gateway::path::rehash::Rehash;
 use tidegate_lab::replay::default_limit;
-use tidegate_lab::{Outcome, QueueSpec, results};
+use tidegate_lab::results::{self, Manifest};
+use tidegate_lab::{Outcome, QueueSpec};
 use tidegate_packet::FlowKey;
 use tidegate_report::Document;
 
@@ -109,6 +110,7 @@ pub struct Args {
 impl Args {
     pub fn execute(self) -> Result<(), Failure> {
         interrupt::listen_and_tidy();
+        let begun = experiment::begin();
         possible().map_err(Failure::Runtime)?;
         let demo = self.demo()?;
         let trials = self.trials(&demo.link)?;
@@ -125,9 +127,9 @@ impl Args {
         if let Some(dir) = &self.out {
             let labels: Vec<&str> = trials.iter().map(|trial| trial.label.as_str()).collect();
             let mut files = results::documents(&outcomes);
-            files.push(results::mark("gate demo", &[], &labels));
             files.push(experiment::report(&self.title(), None, &outcomes));
-            experiment::write(dir, &files)?;
+            let manifest = Manifest::new("gate demo", &[], &labels);
+            experiment::write(dir, &files, manifest, begun, &[])?;
         }
         let mut documents: Vec<Document> = outcomes.into_iter().map(|o| o.document).collect();
         if !self.flows {
