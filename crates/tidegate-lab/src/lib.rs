@@ -13,6 +13,7 @@ pub mod check;
 mod layout;
 pub mod nearest;
 pub mod paper;
+pub mod print;
 pub mod problem;
 pub mod reader;
 pub mod replay;
