@@ -77,6 +77,7 @@ fn a_directory_holds_the_result_and_what_it_takes_to_repeat_it() {
     let names = [
         "flows.parquet",
         "gauges.parquet",
+        "groups.parquet",
         "report.html",
         "result.json",
         "run.json",

@@ -83,6 +83,50 @@ const FIGURES: [(&str, &str); 16] = [
     ("starved_time", "/starved_time"),
 ];
 
+/// The mean over the rows of a group is the document's, and a row is what a run of that seed alone
+/// says.
+#[test]
+fn groups_have_what_each_seed_says() {
+    let (dir, result, _) = written(&["red", "sfb"], false);
+    let (rows, notes) = rows(dir.path(), "groups.parquet");
+    assert_eq!(rows.len(), 2 * 2 * 2, "queues, seeds, groups");
+    let mut compared = 0;
+    for document in result.as_array().unwrap() {
+        for group in document["groups"].as_array().unwrap() {
+            let own: Vec<_> = rows
+                .iter()
+                .filter(|row| row["queue"] == document["label"] && row["group"] == group["name"])
+                .collect();
+            assert_eq!(own.iter().map(|row| &row["seed"]).collect::<Vec<_>>(), [1, 2]);
+            assert!(
+                own.iter().all(|row| row["scenario"] == "small" && row["flows"] == group["count"])
+            );
+            let figures = (group.as_object().unwrap().iter().map(|(k, v)| (k.clone(), v))).chain(
+                document["aggregate"]
+                    .as_object()
+                    .unwrap()
+                    .iter()
+                    .map(|(k, v)| (format!("link_{k}"), v)),
+            );
+            for (name, figure) in figures {
+                let (Some(mean), true) = (figure["mean"].as_f64(), own[0].contains_key(&name))
+                else {
+                    continue;
+                };
+                let values: Vec<f64> = own.iter().filter_map(|row| row[&name].as_f64()).collect();
+                let found = values.iter().sum::<f64>() / values.len() as f64;
+                assert!((found - mean).abs() <= 1e-12 * mean.abs(), "{name}: {values:?} {mean}");
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 60, "{compared}");
+    let told: Vec<Value> = serde_json::from_str(&notes["tidegate.columns"]).unwrap();
+    assert_eq!(told.len(), rows[0].len());
+    let share = told.iter().find(|column| column["name"] == "share").unwrap();
+    assert!(share["what"].as_str().unwrap().contains("fair share"));
+}
+
 #[test]
 fn flows_are_those_of_the_result() {
     let (dir, result, _) = written(&["red", "sfb"], true);

@@ -57,7 +57,8 @@ pub(super) fn outcome(
         flows: Some(listed(tally, fair.as_deref(), &over, job.listed)),
         ..Document::default()
     };
-    Outcome { document, series: tally.series.series(job.seed, &seen) }
+    let series = tally.series.series(job.seed, &seen);
+    Outcome { document, series, by_seed: tidegate_report::Tidy::default() }
 }
 
 /// The time over which rates are taken, and the link's rate.

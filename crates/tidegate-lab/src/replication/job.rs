@@ -1,5 +1,5 @@
 //! What to run, and what comes of it.
-use tidegate_report::{Document, Series};
+use tidegate_report::{Document, Series, Tidy};
 
 use crate::scenario::Scenario;
 use crate::spec::QueueSpec;
@@ -27,6 +27,8 @@ pub struct Outcome {
     pub document: Document,
     /// What happened over time with the first seed; empty unless the job asked for it.
     pub series: Series,
+    /// What each seed says of each group; empty where no dice were rolled.
+    pub by_seed: Tidy,
 }
 
 /// At most so many readings are taken only to see whether the groups had settled.

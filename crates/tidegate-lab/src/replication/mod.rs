@@ -1,4 +1,5 @@
 //! Replications of a scenario: what to run, how it went, what was measured, where it is kept.
+pub(crate) mod by_seed;
 mod configs;
 mod course;
 mod document;

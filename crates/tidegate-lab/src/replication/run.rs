@@ -7,6 +7,7 @@ use tidegate::{ConfigError, Seed, Time};
 use tidegate_report::Series;
 use tidegate_sim::{Delays, Simulation};
 
+use super::by_seed;
 use super::configs::Configs;
 use super::document;
 use super::job::{Job, Outcome, grid_is_cheap};
@@ -76,7 +77,8 @@ pub fn run(job: &Job, watch: &dyn Watch) -> Result<Vec<Outcome>, RunError> {
         let samples: Vec<Sample> = cells.into_iter().map(|c| c.sample).collect();
         let mut document = document::document(job, &queue.spec, &queue.watched, &samples);
         document.wall_s = Some(to.saturating_sub(from).as_secs_f64());
-        Outcome { document, series }
+        let by_seed = by_seed::table(&job.scenario, &samples);
+        Outcome { document, series, by_seed }
     };
     let outcomes = queues.iter().map(outcome).collect();
     // Whoever gave up at the very end gets no result either.

@@ -44,7 +44,8 @@ pub fn files(scenario: &Scenario, outcomes: &[Outcome]) -> Vec<File> {
 }
 
 /// `result.json` (one document, or a list for several queues) and `series.json`; the same as
-/// Parquet: `flows.parquet`, `series.parquet`, `gauges.parquet`.
+/// Parquet: `flows.parquet`, `series.parquet`, `gauges.parquet`; and `groups.parquet`, which has
+/// what each seed says.
 pub fn documents(outcomes: &[Outcome]) -> Vec<File> {
     let result = match outcomes {
         [only] => only.document.to_json(),
@@ -65,6 +66,10 @@ pub fn documents(outcomes: &[Outcome]) -> Vec<File> {
         (tables::readings(outcomes, |quantity| quantity == Quantity::Gauge), "gauges.parquet"),
     ];
     files.extend(tables.iter().map(|(table, name)| parquet::file(table, name)));
+    let by_seed = tables::seeds(outcomes);
+    if by_seed.rows() > 0 {
+        files.push(parquet::file(&by_seed, "groups.parquet"));
+    }
     files
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tidegate_report::tidy::{Column, Tidy, Values};
 use tidegate_report::{Aggregate, Counts, Document, Figure, Flow, Group, Metric, Pool, Quantity};
 
-use crate::replication::Outcome;
+use crate::replication::{Outcome, by_seed};
 
 /// A row for each queue: what all flows got together, and how its queue fared.
 ///
@@ -46,6 +46,28 @@ pub fn groups(outcomes: &[Outcome]) -> Tidy {
         row(&Document::default(), &Group::default());
     }
     table.done(empty)
+}
+
+/// A row for each queue, seed and group of flows: what each replication says.
+pub fn seeds(outcomes: &[Outcome]) -> Tidy {
+    let mut names = Rows::default();
+    let mut rows = by_seed::columns();
+    for outcome in outcomes {
+        for _ in 0..outcome.by_seed.rows() {
+            names.result(&outcome.document);
+            names.end_row();
+        }
+        for (column, more) in rows.iter_mut().zip(&outcome.by_seed.columns) {
+            column.values.append_rows(&more.values, 0..outcome.by_seed.rows());
+        }
+    }
+    let empty = names.table.columns.is_empty();
+    if empty {
+        names.result(&Document::default());
+    }
+    let mut table = names.done(empty);
+    table.columns.append(&mut rows);
+    table
 }
 
 /// A row for each queue and flow, where the documents list flows.

@@ -2,27 +2,23 @@
 use std::sync::Arc;
 
 use tidegate_report::tidy::{Column, Values};
-use tidegate_report::{Aggregate, Flow, Group, GroupSample, Metric, Tidy};
+use tidegate_report::{Flow, Tidy};
 
 use crate::replication::Sample;
+pub(super) use crate::replication::by_seed::LINK;
+use crate::replication::by_seed::{self, Row, of_metrics, text, whole};
 
 use super::prepared::Case;
 
-/// What the columns of the watched link begin with.
-pub(super) const LINK: &str = "link_";
-
 /// A table without rows that has the columns of groups as they are stored.
 pub(super) fn groups() -> Tidy {
-    let mut columns = leads();
-    columns.push(text("conduct", "responsive or unresponsive"));
-    columns.push(whole("flows", "flows", "how many flows the group has"));
-    columns.push(whole("users", "users", "how many users its flows are"));
-    let share = "what it received over its fair share: goodput of responsive senders, else \
-                 throughput";
-    columns.push(number("share", "", share));
-    columns.extend(of_metrics(Group::METRICS, ""));
-    columns.extend(of_metrics(Aggregate::METRICS, LINK));
+    let mut columns = vec![case()];
+    columns.extend(by_seed::columns());
     Tidy { columns }
+}
+
+fn case() -> Column {
+    text("case", "the name of queue and cell")
 }
 
 /// The columns of a table of groups that have figures, without rows.
@@ -33,39 +29,14 @@ pub(super) fn figures() -> Vec<Column> {
 
 /// A table without rows that has the columns of flows as they are stored.
 pub(super) fn flows() -> Tidy {
-    let mut columns = leads();
-    columns.push(whole("flow", "", "its place among all flows, from 0"));
-    columns.extend(of_metrics(Flow::METRICS, ""));
-    Tidy { columns }
-}
-
-fn leads() -> Vec<Column> {
-    vec![
-        text("case", "the name of queue and cell"),
+    let mut columns = vec![
+        case(),
         whole("seed", "", "the replication's seed"),
         text("group", "the group's name in the scenario"),
-    ]
-}
-
-/// The columns of `metrics`, which begin with `lead`.
-fn of_metrics(metrics: &[Metric], lead: &str) -> Vec<Column> {
-    let of = |metric: &Metric| {
-        let (unit, what) = (metric.unit, metric.what);
-        metric.columns().map(move |name| number(&format!("{lead}{name}"), unit, what)).collect()
-    };
-    metrics.iter().map(of).collect::<Vec<Vec<Column>>>().concat()
-}
-
-fn text(name: &str, what: &str) -> Column {
-    Column::new(name, "", what, Values::Text(vec![]))
-}
-
-fn whole(name: &str, unit: &str, what: &str) -> Column {
-    Column::new(name, unit, what, Values::Whole(vec![]))
-}
-
-fn number(name: &str, unit: &str, what: &str) -> Column {
-    Column::new(name, unit, what, Values::Number(vec![]))
+        whole("flow", "", "its place among all flows, from 0"),
+    ];
+    columns.extend(of_metrics(Flow::METRICS, ""));
+    Tidy { columns }
 }
 
 /// The rows of one replication.
@@ -81,23 +52,15 @@ impl Rows {
         let scenario = &case.job.scenario;
         let names: Vec<Arc<str>> =
             scenario.groups.iter().map(|g| Arc::from(g.name.as_str())).collect();
-        for (at, of_group) in sample.groups.iter().enumerate() {
-            let heeds = scenario.groups[at].source.heeds_loss();
-            let mut row = Row { columns: groups.columns.iter_mut() };
+        for at in 0..sample.groups.len() {
+            let mut row = Row::of(&mut groups);
             row.text(key.clone());
-            row.whole(seed);
-            row.text(names[at].clone());
-            row.text(if heeds { "responsive" } else { "unresponsive" }.into());
-            row.whole(scenario.groups[at].count as u64);
-            row.whole(of_group.users as u64);
-            row.number(share(&of_group.metrics, heeds));
-            of_group.metrics.values().for_each(|value| row.number(value));
-            sample.aggregate.values().for_each(|value| row.number(value));
+            row.group(scenario, seed, sample, at);
         }
         let flows = case.job.flows.then(|| {
             let mut flows = flows();
             for (at, flow) in sample.flows.iter().enumerate() {
-                let mut row = Row { columns: flows.columns.iter_mut() };
+                let mut row = Row::of(&mut flows);
                 row.text(key.clone());
                 row.whole(seed);
                 row.text(names[flow.group].clone());
@@ -114,36 +77,5 @@ impl Rows {
         let names = self.groups.column("group")?;
         let row = (0..self.groups.rows()).find(|row| names.text(*row).as_deref() == Some(group))?;
         self.groups.column(column)?.number(row)
-    }
-}
-
-/// What a group received over its fair share; none where it has none.
-fn share(group: &GroupSample, heeds: bool) -> Option<f64> {
-    let received = if heeds { group.goodput_bps } else { group.throughput_bps }?;
-    Some(received / group.fair_share_bps?).filter(|share| share.is_finite())
-}
-
-/// A row that is being filled, column by column.
-struct Row<'t> {
-    columns: std::slice::IterMut<'t, Column>,
-}
-
-impl Row<'_> {
-    fn text(&mut self, value: Arc<str>) {
-        if let Some(Column { values: Values::Text(all), .. }) = self.columns.next() {
-            all.push(Some(value));
-        }
-    }
-
-    fn whole(&mut self, value: u64) {
-        if let Some(Column { values: Values::Whole(all), .. }) = self.columns.next() {
-            all.push(i64::try_from(value).ok());
-        }
-    }
-
-    fn number(&mut self, value: Option<f64>) {
-        if let Some(Column { values: Values::Number(all), .. }) = self.columns.next() {
-            all.push(value);
-        }
     }
 }

@@ -12,7 +12,7 @@ use tidegate_lab::replay::default_limit;
 use tidegate_lab::results::{self, Manifest};
 use tidegate_lab::{Outcome, QueueSpec};
 use tidegate_packet::FlowKey;
-use tidegate_report::Document;
+use tidegate_report::{Document, Tidy};
 
 use crate::experiment::{self, Shape, whole};
 use crate::failure::Failure;
@@ -219,7 +219,7 @@ impl Args {
 }
 
 fn outcome(measured: Measured) -> Outcome {
-    Outcome { document: measured.document, series: measured.series }
+    Outcome { document: measured.document, series: measured.series, by_seed: Tidy::default() }
 }
 
 fn failure(error: DemoError) -> Failure {
