@@ -1,4 +1,5 @@
 //! A part of a study's results: the rows of some replications.
+use std::collections::BTreeSet;
 use std::fmt;
 
 use tidegate_report::Tidy;
@@ -83,6 +84,21 @@ impl Part {
         };
         let flows = flows.map(|bytes| read(bytes, rows::flows())).transpose()?;
         Ok(Part { groups: read(groups, rows::groups())?, flows })
+    }
+
+    /// The rows of these replications.
+    pub(super) fn only(&self, which: &BTreeSet<(Key, u64)>) -> Part {
+        let cut = |table: &Tidy, mut out: Tidy| {
+            let spans = spans(table).unwrap_or_default();
+            for span in spans.iter().filter(|span| which.contains(&(span.key, span.seed))) {
+                out.append_rows(table, span.first..span.first + span.rows);
+            }
+            out
+        };
+        Part {
+            groups: cut(&self.groups, rows::groups()),
+            flows: self.flows.as_ref().map(|flows| cut(flows, rows::flows())),
+        }
     }
 
     /// Which rows of groups are which replication's.

@@ -1,4 +1,5 @@
 //! A table that is written while it comes, as Parquet and, where asked for, as CSV.
+use std::error::Error;
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
@@ -41,7 +42,7 @@ impl<'w> Output<'w> {
         like: Tidy,
         wanted: Wanted<'w>,
     ) -> Result<Output<'w>, StoreError> {
-        let failed = |error: &dyn std::fmt::Display| StoreError::failed(dir, error.to_string());
+        let failed = |error: &(dyn Error + 'static)| StoreError::table(dir, error);
         let file = || fresh(dir).map_err(|error| StoreError::io(dir, &error));
         let parquet = file()?;
         let out = parquet.reopen().map_err(|error| StoreError::io(dir, &error))?;
@@ -67,7 +68,7 @@ impl<'w> Output<'w> {
 
     fn write(&mut self) -> Result<(), StoreError> {
         let dir = self.dir.clone();
-        let failed = |error: &dyn std::fmt::Display| StoreError::failed(&dir, error.to_string());
+        let failed = |error: &(dyn Error + 'static)| StoreError::table(&dir, error);
         if let Some((_, writer)) = &mut self.parquet {
             writer.add(&self.waiting).map_err(|error| failed(&error))?;
         }
@@ -92,13 +93,13 @@ impl<'w> Output<'w> {
     pub fn finish(mut self) -> Result<Tidy, StoreError> {
         self.write()?;
         let dir = self.dir.clone();
-        let failed = |error: &dyn std::fmt::Display| StoreError::failed(&dir, error.to_string());
+        let failed = |error: &(dyn Error + 'static)| StoreError::table(&dir, error);
         if let Some((file, writer)) = self.parquet.take() {
             writer.finish().map_err(|error| failed(&error))?;
             place(file, &dir, &format!("{}.parquet", self.name))?;
         }
         if let Some(csv) = self.csv.take() {
-            let file = csv.into_inner().map_err(|error| failed(&error))?;
+            let file = csv.into_inner().map_err(|error| failed(error.error()))?;
             place(file, &dir, &format!("{}.csv", self.name))?;
         }
         Ok(self.kept)

@@ -36,6 +36,18 @@ impl StoreError {
         StoreError { path: error.path, why: error.why, refused: false }
     }
 
+    /// What the writer of a table in `path` says: that of the disk, where it lies beneath.
+    pub(crate) fn table(path: &Path, error: &(dyn std::error::Error + 'static)) -> StoreError {
+        let mut cause = Some(error);
+        while let Some(inner) = cause {
+            if let Some(disk) = inner.downcast_ref::<io::Error>() {
+                return StoreError::io(path, disk);
+            }
+            cause = inner.source();
+        }
+        StoreError::failed(path, error.to_string())
+    }
+
     /// What the database `path` says.
     pub(super) fn database(path: &Path, error: &rusqlite::Error) -> StoreError {
         use rusqlite::ErrorCode;

@@ -7,6 +7,7 @@
 mod error;
 mod shelf;
 
+use std::borrow::Cow;
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -175,9 +176,8 @@ impl Store {
     /// # Errors
     /// The disk is full or refuses; the store is as it was.
     pub fn add(&mut self, part: &Part) -> Result<(), StoreError> {
-        if part.is_empty() {
-            return Ok(());
-        }
+        let Some(part) = self.fresh(part)? else { return Ok(()) };
+        let part = part.as_ref();
         let bad = |error: super::part::NoPart| StoreError::failed(&self.dir, error.to_string());
         let groups = part.spans().map_err(bad)?;
         let flows = part.flows.as_ref().map(spans).transpose().map_err(bad)?;
@@ -195,6 +195,22 @@ impl Store {
             }
         }
         written
+    }
+
+    /// What of `part` is not done yet; none if all is.
+    fn fresh<'p>(&self, part: &'p Part) -> Result<Option<Cow<'p, Part>>, StoreError> {
+        let spans = part.spans().map_err(|e| StoreError::failed(&self.dir, e.to_string()))?;
+        let mut fresh = vec![];
+        for span in &spans {
+            if self.place(&span.key, span.seed)?.is_none() {
+                fresh.push((span.key, span.seed));
+            }
+        }
+        Ok(match fresh.len() {
+            0 => None,
+            all if all == spans.len() => Some(Cow::Borrowed(part)),
+            _ => Some(Cow::Owned(part.only(&fresh.into_iter().collect()))),
+        })
     }
 
     /// Writes the files of part `id`.
