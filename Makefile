@@ -30,6 +30,16 @@ demo: build ## A flood against TCP through four queues, simulated and replayed, 
 test: test-deps lint deny ## Format, lints, supply chain and every test
 	cargo build --locked -p tidegate
 	cargo test --workspace --locked
+	crates/tidegate-python/tests/run.sh
+
+wheel: test-deps ## The Python package, target/wheels/tidegate-VERSION-….whl
+	crates/tidegate-python/tests/run.sh --tools
+	target/python/tools/bin/maturin build --release --locked --out target/wheels --manifest-path crates/tidegate-python/Cargo.toml
+
+test-python: test-deps ## The Python package in a fresh environment, and its tests
+	crates/tidegate-python/tests/run.sh
+
+.PHONY: wheel test-python
 
 .PHONY: test-deps
 test-deps:

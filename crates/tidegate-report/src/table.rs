@@ -21,6 +21,7 @@ use notes::notes;
 
 use crate::answer::{Verdict, clauses, offends, share, worst};
 use crate::detail::{self, Detail};
+use crate::html::escape;
 use crate::{Delay, Document, Figure, Group, human};
 
 /// A rule under the header and nothing else.
@@ -91,6 +92,22 @@ pub fn results(documents: &[&Document], look: &Look) -> String {
     let answer = wrapped(&clauses.join(";\n"), look);
     let more = if let [one] = documents { details(one, look) } else { String::new() };
     format!("{answer}\n{table}\n\n{more}{}", wrapped(&notes(documents, intervals), look))
+}
+
+/// The same figures as a table of HTML, for notebooks.
+pub fn html(documents: &[&Document]) -> String {
+    let look = Look::plain();
+    let table = match documents {
+        [one] => group_table(one, &look, Columns::All, Intervals::Shown),
+        many => long(many, &look, Intervals::Shown),
+    };
+    let row = |row: &Row, tag: &str| {
+        let cell = |cell: &Cell| format!("<{tag}>{}</{tag}>", escape(&cell.content()));
+        format!("<tr>{}</tr>\n", row.cell_iter().map(cell).collect::<String>())
+    };
+    let head = table.header().map_or(String::new(), |head| row(head, "th"));
+    let body: String = table.row_iter().map(|cells| row(cells, "td")).collect();
+    format!("<table>\n<thead>{head}</thead>\n<tbody>{body}</tbody>\n</table>\n")
 }
 
 /// The figures behind the first table, of one result.

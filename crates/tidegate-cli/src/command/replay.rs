@@ -3,7 +3,7 @@ use std::path::PathBuf;
 
 use tidegate::{Bytes, Rate, Size};
 use tidegate_lab::QueueSpec;
-use tidegate_lab::replay::{FLOWS, Replay, ReplayError, Replayed, default_limit, replay};
+use tidegate_lab::replay::{Replay, ReplayError, default_limit, replay};
 use tidegate_lab::results::{self, Manifest};
 use tidegate_packet::{Fault, FlowKey};
 use tidegate_report::Document;
@@ -82,10 +82,10 @@ impl Args {
             results::accept(dir).map_err(Failure::input)?;
         }
         let replayed = replay(&job, &Onlooker::new()).map_err(|error| self.failure(error))?;
-        notes(&replayed);
+        replayed.notes().iter().for_each(|note| output::note(note));
         if let Some(dir) = &self.out {
             let title = format!("{} at {}", job.name(), job.rate);
-            let mut files = tidegate_lab::replay::files(&job, &replayed);
+            let mut files = tidegate_lab::replay::files(&job, &replayed.outcomes);
             files.push(experiment::report(&title, Some(&job.resolved()), &replayed.outcomes));
             let queues: Vec<_> =
                 replayed.outcomes.iter().map(|o| o.document.label.as_str()).collect();
@@ -138,26 +138,5 @@ fn mean_packet(text: &str) -> Result<Bytes, String> {
         Ok(bytes)
     } else {
         Err("must lie in 40 B to 65535 B".into())
-    }
-}
-
-/// What is odd about the capture, on standard error.
-fn notes(replayed: &Replayed) {
-    if replayed.skipped.packets() > 0 {
-        output::note(&format!("{}.", replayed.skipped));
-    }
-    if replayed.backward > 0 {
-        output::note(&format!(
-            "{} packets were stamped earlier than the one before them; they were offered at that \
-             one's time.",
-            replayed.backward
-        ));
-    }
-    if replayed.crowded > 0 {
-        output::note(&format!(
-            "The capture has more than {FLOWS} flows: {} packets of later ones are counted together, and there is no Jain \
-             index and no fair share. A coarser --flow-key makes fewer flows.",
-            replayed.crowded
-        ));
     }
 }

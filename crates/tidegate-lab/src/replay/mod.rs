@@ -166,6 +166,32 @@ pub struct Replayed {
     pub crowded: u64,
 }
 
+impl Replayed {
+    /// What is odd about the capture, in sentences; empty for a usual one.
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes = vec![];
+        if self.skipped.packets() > 0 {
+            notes.push(format!("{}.", self.skipped));
+        }
+        if self.backward > 0 {
+            notes.push(format!(
+                "{} packets were stamped earlier than the one before them; they were offered at \
+                 that one's time.",
+                self.backward
+            ));
+        }
+        if self.crowded > 0 {
+            notes.push(format!(
+                "The capture has more than {FLOWS} flows: {} packets of later ones are counted \
+                 together, and there is no Jain index and no fair share. A coarser flow key makes \
+                 fewer flows.",
+                self.crowded
+            ));
+        }
+        notes
+    }
+}
+
 /// Why there is no result at all.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReplayError {
@@ -224,8 +250,8 @@ pub fn replay(job: &Replay, watch: &dyn Watch) -> Result<Replayed, ReplayError> 
 
 /// The files that go with `replayed`: `result.json` (one document, or a list for several queues),
 /// `series.json` and `replay.toml` (resolved). `report.html` is the report crate's; add it.
-pub fn files(job: &Replay, replayed: &Replayed) -> Vec<File> {
-    let mut files = results::documents(&replayed.outcomes);
+pub fn files(job: &Replay, outcomes: &[Outcome]) -> Vec<File> {
+    let mut files = results::documents(outcomes);
     files.push(File { name: "replay.toml".into(), bytes: job.resolved().into_bytes() });
     files
 }

@@ -3,7 +3,7 @@ use std::fmt;
 use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
-use tidegate::{ConfigError, Seed, Time};
+use tidegate::{ConfigError, Seed, Span, Time};
 use tidegate_report::Series;
 use tidegate_sim::{Delays, Simulation};
 
@@ -19,6 +19,9 @@ use crate::spec::QueueSpec;
 
 /// Pieces that a replication is run in, to look up between them.
 pub(crate) const PIECES: u64 = 200;
+
+/// The most simulated time between two looks: a long run is given up as soon as a short one.
+const LOOK_UP: Span = Span::from_millis(10_000);
 
 /// Why there is no result.
 #[derive(Clone, Debug, PartialEq)]
@@ -120,14 +123,17 @@ pub(crate) fn replicate(
         delays: if job.flows { Delays::Flows } else { Delays::Groups },
     };
     let mut simulation = Simulation::new(network, what, seed).map_err(invalid)?;
+    let mut now = Time::ZERO;
     for piece in 1..=PIECES {
-        simulation.run_until(Time::from_nanos(
-            (end.as_nanos() as u128 * piece as u128 / PIECES as u128) as u64,
-        ));
-        news.piece();
-        if news.watch().cancelled() {
-            return Err(RunError::Cancelled);
+        let until = (end.as_nanos() as u128 * piece as u128 / PIECES as u128) as u64;
+        while now < Time::from_nanos(until) {
+            now = Time::from_nanos(until).min(now + LOOK_UP);
+            simulation.run_until(now);
+            if news.watch().cancelled() {
+                return Err(RunError::Cancelled);
+            }
         }
+        news.piece();
     }
     let outcome = simulation.finish();
     let sample = Sample::new(&plan, &shares, &outcome, job.flows);
