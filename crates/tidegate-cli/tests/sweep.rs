@@ -8,7 +8,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use common::Home;
-use tidegate_lab::study::Part;
+use tidegate_lab::study::{Part, empty};
 
 /// Two rates, three numbers of users, two queues, two seeds: 24 replications.
 const GRID: &str = r#"
@@ -160,7 +160,7 @@ fn stored_rows(dir: &Path) -> usize {
     let groups = paths.filter(|path| !path.to_string_lossy().contains("flows"));
     let rows = groups.map(|path| {
         let bytes = std::fs::read(&path).unwrap();
-        Part::from_bytes(bytes, None).unwrap_or_else(|e| panic!("{path:?}: {e}")).rows()
+        Part::from_bytes(bytes, None, &empty()).unwrap_or_else(|e| panic!("{path:?}: {e}")).len()
     });
     rows.sum()
 }

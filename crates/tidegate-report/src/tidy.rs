@@ -38,6 +38,17 @@ impl Tidy {
         self.columns.first().map_or(0, |column| column.values.len())
     }
 
+    /// A table of the same columns without rows.
+    pub fn emptied(&self) -> Tidy {
+        let empty = |values: &Values| match values {
+            Values::Text(_) => Values::Text(vec![]),
+            Values::Whole(_) => Values::Whole(vec![]),
+            Values::Number(_) => Values::Number(vec![]),
+        };
+        let of = |c: &Column| Column::new(&c.name, &c.unit, &c.what, empty(&c.values));
+        Tidy { columns: self.columns.iter().map(of).collect() }
+    }
+
     /// Adds the rows of `other`, which has the same columns.
     pub fn append(&mut self, other: Tidy) {
         for (column, other) in self.columns.iter_mut().zip(other.columns) {

@@ -87,6 +87,7 @@ impl How {
                 dir.display()
             )),
             (PaperError::Run(error), _) => Failure::input(error),
+            (PaperError::Store(error), _) if error.refused => Failure::input(error),
             (PaperError::Store(error), _) => Failure::runtime(error),
         })
     }

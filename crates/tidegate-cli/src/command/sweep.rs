@@ -121,7 +121,7 @@ impl Args {
         }
         let shard = self.shard.unwrap_or(Shard::WHOLE);
         let own = shard.folder().map_or_else(|| dir.clone(), |folder| dir.join(folder));
-        let mut store = Store::open(&own).map_err(failed)?;
+        let mut store = Store::open(&own, study::empty()).map_err(failed)?;
         let asked = Asked { threads: self.threads.map(usize::from), shard };
         let swept = study::sweep(&prepared, &mut store, asked, &Onlooker::new());
         let swept = swept.map_err(|error| match error {
@@ -143,7 +143,7 @@ impl Args {
 
     /// Says what would be run, and about how long it takes.
     fn foretell(&self, prepared: &Prepared, dir: &Path) -> Result<(), Failure> {
-        let store = Store::exists(dir).then(|| Store::open(dir).map_err(failed));
+        let store = Store::exists(dir).then(|| Store::open(dir, study::empty()).map_err(failed));
         let mut store = store.transpose()?;
         let missing = prepared.missing(store.as_mut(), Shard::WHOLE).map_err(failed)?;
         let threads = self.threads.map(usize::from);

@@ -1,31 +1,14 @@
-//! A cell: one queue in one setting with all its seeds. Its name is a hash of all that its result
-//! hangs on.
-use std::hash::Hasher;
-use std::io::Write;
-use std::path::{Path, PathBuf};
+//! A cell: one queue in one setting. Its replications are stored as documents.
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use siphasher::sip128::{Hasher128, SipHasher13};
-use tidegate_report::{Document, Series};
+use tidegate_report::tidy::{Column, Values};
+use tidegate_report::{Document, Series, Tidy};
 
-use super::unwritten::wrong;
-use crate::results::{self, WriteError};
+use crate::replication::{Configs, Job, News, RunError, document, replicate};
 use crate::scenario::Scenario;
 use crate::spec::QueueSpec;
-
-/// The version, and with it a hash of the sources of queues and simulator: results of other code
-/// are not taken for ours.
-pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "+", env!("TIDEGATE_SOURCES"));
-
-/// The hash of the sources of queues and simulator that this was built from.
-pub fn sources() -> &'static str {
-    results::SOURCES
-}
-
-/// The folder of the cells in an output directory.
-const FOLDER: &str = "cells";
-/// The form of a cell's file.
-const SCHEMA: &str = "tidegate.cell/1";
+use crate::study::{Keeps, Key, Part};
 
 /// What one replication gave.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -37,93 +20,69 @@ pub struct Replication {
     pub series: Option<Series>,
 }
 
-/// What is kept of a cell besides its figures.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Keeps {
-    /// Each flow.
-    pub flows: bool,
-    /// What happened over time with every seed.
-    pub series: bool,
-}
-
-impl Keeps {
-    pub fn and(self, other: Keeps) -> Keeps {
-        Keeps { flows: self.flows || other.flows, series: self.series || other.series }
-    }
-}
-
 /// One queue in one setting.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Cell {
     pub scenario: Scenario,
     pub queue: QueueSpec,
     pub keeps: Keeps,
-    /// The scenario with every default spelled out.
-    resolved: String,
-    name: String,
-}
-
-/// A cell as it is stored.
-#[derive(Serialize, Deserialize)]
-struct Stored {
-    schema: String,
-    version: String,
-    scenario: String,
-    replications: Vec<Replication>,
+    pub key: Key,
 }
 
 impl Cell {
     pub fn new(scenario: &Scenario, queue: &QueueSpec, keeps: Keeps) -> Cell {
-        // What it is called does not change what comes of it.
-        let (title, description) = (String::new(), String::new());
-        let scenario =
-            Scenario { title, description, compare: vec![queue.clone()], ..scenario.clone() };
-        let resolved = scenario.resolved();
-        // The key is fixed: the hash is a name, and no adversary chooses scenarios.
-        let mut hasher = SipHasher13::new_with_keys(0, 0);
-        hasher.write(format!("{VERSION}\n{keeps:?}\n{resolved}").as_bytes());
-        let name = format!("{:032x}", hasher.finish128().as_u128());
-        Cell { scenario, queue: queue.clone(), keeps, resolved, name }
+        let scenario = Scenario { compare: vec![queue.clone()], ..scenario.clone() };
+        let key = Key::new(&scenario, queue, keeps);
+        Cell { scenario, queue: queue.clone(), keeps, key }
     }
 
-    /// The hash of its resolved scenario and of the version.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn path(&self, dir: &Path) -> PathBuf {
-        dir.join(FOLDER).join(format!("{}.json", self.name))
-    }
-
-    /// What is stored of it in `dir`; none if nothing is, or nothing that can be trusted.
-    pub fn load(&self, dir: &Path) -> Option<Vec<Replication>> {
-        let text = std::fs::read(self.path(dir)).ok()?;
-        let stored: Stored = serde_json::from_slice(&text).ok()?;
-        let ours = stored.schema == SCHEMA
-            && stored.version == VERSION
-            && stored.scenario == self.resolved;
-        let whole = stored.replications.len() == self.scenario.run.seeds as usize;
-        (ours && whole).then_some(stored.replications)
-    }
-
-    /// Stores its result in `dir`, whole or not at all.
-    pub fn store(&self, dir: &Path, replications: &[Replication]) -> Result<(), WriteError> {
-        let stored = Stored {
-            schema: SCHEMA.into(),
-            version: VERSION.into(),
-            scenario: self.resolved.clone(),
-            replications: replications.to_vec(),
+    /// Runs the replication with `seed`; its row.
+    pub fn run(&self, seed: u64, weight: u64, news: &News<'_>) -> Result<Part, RunError> {
+        let mut scenario = self.scenario.clone();
+        (scenario.run.seed, scenario.run.seeds) = (seed, 1);
+        let configs = Configs::new(&scenario, &self.queue).map_err(RunError::Invalid)?;
+        let job = Job {
+            scenario,
+            queues: vec![self.queue.clone()],
+            flows: self.keeps.flows,
+            series: self.keeps.series,
+            threads: None,
         };
-        let text =
-            serde_json::to_vec(&stored).expect("names are strings and numbers are numbers or null");
-        let path = self.path(dir);
-        let folder = dir.join(FOLDER);
-        let write = || {
-            std::fs::create_dir_all(&folder)?;
-            let mut file = tempfile::NamedTempFile::new_in(&folder)?;
-            file.write_all(&text)?;
-            file.persist(&path).map_err(|error| error.error)
-        };
-        write().map(drop).map_err(|error| wrong(&path, &error))
+        let (sample, series) =
+            replicate(&job, &configs, seed, job.series, &news.of_weight(weight))?;
+        let document = document(&job, &configs.spec, &configs.watched, &[sample]);
+        Ok(row(self.key, seed, &Replication { document, series }))
     }
+}
+
+/// A part without rows: case, seed and what the replication gave, as JSON.
+pub(super) fn empty() -> Part {
+    let column = |name: &str, what: &str, values| Column::new(name, "", what, values);
+    let columns = vec![
+        column("case", "the name of queue and setting", Values::Text(vec![])),
+        column("seed", "the replication's seed", Values::Whole(vec![])),
+        column("replication", "what it gave, as JSON", Values::Text(vec![])),
+    ];
+    Part { rows: Tidy { columns }, flows: Tidy::default() }
+}
+
+fn row(key: Key, seed: u64, replication: &Replication) -> Part {
+    let json = serde_json::to_string(replication)
+        .expect("names are strings and numbers are numbers or null");
+    let values = [
+        Values::Text(vec![Some(key.to_string().into())]),
+        Values::Whole(vec![i64::try_from(seed).ok()]),
+        Values::Text(vec![Some(Arc::from(json))]),
+    ];
+    let mut part = empty();
+    for (column, values) in part.rows.columns.iter_mut().zip(values) {
+        column.values = values;
+    }
+    part
+}
+
+/// What the replication in a row gave; none of anything else.
+pub(super) fn read(part: &Part) -> Option<Replication> {
+    let text = part.rows.column("replication")?.text(0)?;
+    serde_json::from_str(&text).ok()
 }

@@ -100,7 +100,7 @@ fn over_time(paper: &Paper, figure: &Figure, setting: &str, results: &Results) -
     let runs =
         paper.runs.iter().filter(|r| r.experiment == figure.experiment && r.setting == setting);
     let line = |label: String| {
-        let first = results.of(&figure.experiment, setting, &label)?.first()?;
+        let first = *results.of(&figure.experiment, setting, &label)?.first()?;
         let series = first.series.as_ref()?;
         let values = &figure.quantity.line(series)?.values;
         let unit = figure.unit.per_base(1.0, 1.0);
@@ -123,7 +123,7 @@ fn flows(paper: &Paper, figure: &Figure, setting: &str, results: &Results) -> Ve
             let of = |r: &super::cell::Replication| {
                 Some(r.document.flows.as_ref()?.get(flow)?.throughput_bps?.mean() * unit)
             };
-            let ours = figure_of_some(all.iter().map(of))?;
+            let ours = figure_of_some(all.iter().copied().map(of))?;
             Some(Point { x: flow as f64, y: ours.mean(), ci95: None })
         };
         Some(ChartLine {

@@ -32,8 +32,8 @@ mod verdict;
 
 use std::borrow::Cow;
 
+pub use crate::results::VERSION;
 pub use book::{Experiment, Explanation, Fitted, Paper, Reading, Readings, Run};
-pub use cell::{VERSION, sources};
 pub use claim::{Claim, Fit};
 pub use drawn::{Board, Column, Figure, Kind, Known};
 pub use figure::{charts, points};

@@ -9,6 +9,7 @@ use super::book::Run;
 use super::cell::Replication;
 use super::quantity::Quantity;
 use super::unit::Unit;
+use crate::study::Key;
 
 /// How long replications are, and how many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,18 +23,25 @@ pub enum Length {
 /// What came of it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Results {
-    /// By name of the cell.
-    pub(super) cells: BTreeMap<String, Vec<Replication>>,
-    /// Experiment or reading, setting, and queue's label to the name of the cell.
-    pub(super) names: BTreeMap<(String, String, String), String>,
+    /// By case and seed.
+    pub(super) replications: BTreeMap<(Key, u64), Replication>,
+    /// What stands at experiment or reading, setting, and queue's label.
+    pub(super) places: BTreeMap<(String, String, String), Place>,
+}
+
+/// A case, and which of its seeds.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Place {
+    pub key: Key,
+    pub seeds: Vec<u64>,
 }
 
 impl Results {
     /// The replications of a queue in a setting of an experiment, or of another reading; none if
     /// that was not run.
-    pub fn of(&self, under: &str, setting: &str, queue: &str) -> Option<&[Replication]> {
-        let name = self.names.get(&(under.into(), setting.into(), queue.into()))?;
-        Some(self.cells.get(name)?.as_slice())
+    pub fn of(&self, under: &str, setting: &str, queue: &str) -> Option<Vec<&Replication>> {
+        let place = self.places.get(&(under.into(), setting.into(), queue.into()))?;
+        place.seeds.iter().map(|seed| self.replications.get(&(place.key, *seed))).collect()
     }
 
     /// Whether anything of a setting was run.
@@ -52,6 +60,8 @@ impl Results {
         unit: Unit,
     ) -> Option<Figure> {
         let replications = self.of(under, setting, queue)?;
-        figure_of_some(replications.iter().map(|replication| quantity.value(replication, unit)))
+        figure_of_some(
+            replications.into_iter().map(|replication| quantity.value(replication, unit)),
+        )
     }
 }

@@ -86,7 +86,7 @@ pub(super) fn row<'p>(
             let theirs =
                 other.and_then(|o| of(o.setting.as_ref().unwrap_or(&claim.setting), &o.queue));
             let of_place = |setting: &str, queue: &str| {
-                results.of(under, setting, queue).map_or(0, <[_]>::len)
+                results.of(under, setting, queue).map_or(0, |all| all.len())
             };
             let theirs = theirs.zip(other).map(|(figure, o)| {
                 (figure, of_place(o.setting.as_ref().unwrap_or(&claim.setting), &o.queue))

@@ -1,20 +1,16 @@
-//! What is asked for, run: cells that are stored are read, the others simulated side by side and
-//! stored one by one.
-use std::collections::BTreeMap;
+//! What is asked for, run: what is stored is read, the rest goes through the engine of studies.
 use std::fmt;
 use std::path::Path;
 
-use rayon::prelude::*;
-
-use crate::replication::{Configs, Job, News, PIECES, RunError, Watch, document, replicate};
-use crate::results::WriteError;
+use crate::replication::{RunError, Watch};
 use crate::scenario::Scenario;
+use crate::study::{Batch, Keeps, Round, RoundError, Store, StoreError};
 
 use super::book::{Paper, Run};
-use super::cell::{Cell, Keeps, Replication};
+use super::cell::{self, Cell};
 use super::drawn::{Column, Kind};
 use super::quantity::Quantity;
-use super::results::{Length, Results};
+use super::results::{Length, Place, Results};
 
 /// Replications of a quick run.
 const QUICK_SEEDS: u32 = 3;
@@ -60,8 +56,8 @@ impl Asked<'_> {
 pub enum PaperError {
     /// A run failed, or was given up.
     Run(RunError),
-    /// A cell could not be stored.
-    Store(WriteError),
+    /// The store fails.
+    Store(StoreError),
 }
 
 impl fmt::Display for PaperError {
@@ -74,6 +70,21 @@ impl fmt::Display for PaperError {
 }
 
 impl std::error::Error for PaperError {}
+
+impl From<StoreError> for PaperError {
+    fn from(error: StoreError) -> PaperError {
+        PaperError::Store(error)
+    }
+}
+
+impl From<RoundError> for PaperError {
+    fn from(error: RoundError) -> PaperError {
+        match error {
+            RoundError::Invalid(problems) => PaperError::Run(RunError::Invalid(problems)),
+            RoundError::Store(error) => PaperError::Store(error),
+        }
+    }
+}
 
 impl From<RunError> for PaperError {
     fn from(error: RunError) -> PaperError {
@@ -119,70 +130,72 @@ fn own_keeps(paper: &Paper, run: &Run) -> Keeps {
     claims.map(|claim| of(&claim.quantity)).chain(drawn).fold(Keeps::default(), Keeps::and)
 }
 
-/// Runs what is asked for; what is stored in `dir` is taken from there, and each cell is stored
-/// there when it is done.
+/// The folder of the store in an output directory.
+const STORE: &str = "store";
+
+/// Runs what is asked for; what is stored in `dir` is taken from there, and what is done is stored
+/// there while it goes on.
 ///
 /// # Errors
-/// A queue or network that cannot be; a cell that cannot be stored; `watch` says so.
+/// A queue or network that cannot be; a store that fails; `watch` says so.
 pub fn run(
     asked: &Asked<'_>,
     dir: Option<&Path>,
     watch: &dyn Watch,
 ) -> Result<Results, PaperError> {
     let mut results = Results::default();
-    let mut missing: BTreeMap<String, Cell> = BTreeMap::new();
+    let mut cells: Vec<Cell> = vec![];
     for (paper, run) in asked.runs() {
         let scenario = asked.scenario(run);
         for queue in &scenario.compare {
             let cell = Cell::new(&scenario, queue, keeps(paper, run));
             let name = (run.under.clone(), run.setting.clone(), queue.label());
-            results.names.insert(name, cell.name().into());
-            if results.cells.contains_key(cell.name()) || missing.contains_key(cell.name()) {
-                continue;
-            }
-            match dir.and_then(|dir| cell.load(dir)) {
-                Some(replications) => drop(results.cells.insert(cell.name().into(), replications)),
-                None => drop(missing.insert(cell.name().into(), cell)),
+            // A cell that stands at several places may have more seeds at one of them.
+            let place = Place { key: cell.key, seeds: scenario.seeds() };
+            results.places.insert(name, place);
+            match cells.iter_mut().find(|known| known.key == cell.key) {
+                Some(known) if known.scenario.run.seeds >= cell.scenario.run.seeds => {}
+                Some(known) => *known = cell,
+                None => cells.push(cell),
             }
         }
     }
-    let missing: Vec<Cell> = missing.into_values().collect();
-    let done = simulate(&missing, dir, watch)?;
-    results.cells.extend(missing.iter().map(|cell| cell.name().to_string()).zip(done));
+    // Without a directory, a store that goes when the results are there.
+    let passing = tempfile::tempdir();
+    let passing = passing.map_err(|error| StoreError::io(&std::env::temp_dir(), &error))?;
+    let dir = dir.map_or_else(|| passing.path().join(STORE), |dir| dir.join(STORE));
+    let mut store = Store::open(&dir, cell::empty())?;
+    simulate(&cells, &mut store, watch)?;
+    for cell in &cells {
+        for seed in cell.scenario.seeds() {
+            let rows = store.rows(&cell.key, seed)?;
+            let replication = rows.as_ref().and_then(cell::read);
+            results.replications.extend(replication.map(|found| ((cell.key, seed), found)));
+        }
+    }
     Ok(results)
 }
 
-fn simulate(
-    cells: &[Cell],
-    dir: Option<&Path>,
-    watch: &dyn Watch,
-) -> Result<Vec<Vec<Replication>>, PaperError> {
-    let replications = cells.iter().map(|c| c.scenario.run.seeds as usize).sum();
-    let pieces =
-        cells.iter().map(|c| weight(&c.scenario) * PIECES * c.scenario.run.seeds as u64).sum();
-    let news = News::new(watch, replications, pieces);
-    let one = |cell: &Cell| -> Result<Vec<Replication>, PaperError> {
-        let seeds = cell.scenario.seeds();
-        let all: Result<Vec<_>, RunError> =
-            seeds.par_iter().map(|seed| of_seed(cell, *seed, &news)).collect();
-        let all = all?;
-        if let Some(dir) = dir {
-            cell.store(dir, &all).map_err(PaperError::Store)?;
-        }
-        Ok(all)
-    };
-    // The longest first, so that no core is left with one at the end.
-    let mut order: Vec<usize> = (0..cells.len()).collect();
-    order.sort_by_key(|&i| std::cmp::Reverse(weight(&cells[i].scenario)));
-    let done: Result<Vec<(usize, Vec<Replication>)>, PaperError> =
-        order.par_iter().with_max_len(1).map(|&i| Ok((i, one(&cells[i])?))).collect();
-    let mut done = done?;
-    done.sort_by_key(|(i, _)| *i);
-    if watch.cancelled() {
-        Err(RunError::Cancelled.into())
-    } else {
-        Ok(done.into_iter().map(|(_, all)| all).collect())
+/// Runs what `store` has not of `cells`.
+fn simulate(cells: &[Cell], store: &mut Store, watch: &dyn Watch) -> Result<(), PaperError> {
+    let mut batches = vec![];
+    for (case, cell) in cells.iter().enumerate() {
+        let done = store.seeds(&cell.key)?;
+        let missing = cell.scenario.seeds().into_iter().filter(|seed| !done.contains(seed));
+        batches.extend(missing.map(|seed| Batch { case, seed, seeds: 1 }));
     }
+    // The longest first, so that no core is left with one at the end.
+    batches.sort_by_key(|batch| std::cmp::Reverse(weight(&cells[batch.case].scenario)));
+    let round = Round {
+        batches: &batches,
+        threads: std::thread::available_parallelism().map_or(1, usize::from),
+        weight: &|case| weight(&cells[case].scenario),
+        runner: &|| {
+            Box::new(|case, seed, news| cells[case].run(seed, weight(&cells[case].scenario), news))
+        },
+    };
+    round.go(store, cell::empty(), watch)?;
+    if watch.cancelled() { Err(RunError::Cancelled.into()) } else { Ok(()) }
 }
 
 /// About how much work a replication is: thousands of packets that its bottleneck can carry.
@@ -191,22 +204,4 @@ fn weight(scenario: &Scenario) -> u64 {
     let packets = link.rate.as_bps() as f64 * scenario.run.duration.as_secs()
         / link.mean_packet.bits() as f64;
     1 + (packets / 1e3) as u64
-}
-
-/// One replication of a cell.
-fn of_seed(cell: &Cell, seed: u64, news: &News<'_>) -> Result<Replication, RunError> {
-    let mut scenario = cell.scenario.clone();
-    (scenario.run.seed, scenario.run.seeds) = (seed, 1);
-    let configs = Configs::new(&scenario, &cell.queue).map_err(RunError::Invalid)?;
-    let weight = weight(&scenario);
-    let job = Job {
-        scenario,
-        queues: vec![cell.queue.clone()],
-        flows: cell.keeps.flows,
-        series: cell.keeps.series,
-        threads: None,
-    };
-    let (sample, series) = replicate(&job, &configs, seed, job.series, &news.of_weight(weight))?;
-    let document = document(&job, &configs.spec, &configs.watched, &[sample]);
-    Ok(Replication { document, series })
 }

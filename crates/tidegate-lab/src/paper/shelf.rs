@@ -5,9 +5,8 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::results::{self, File, WriteError};
+use crate::results::{self, File, VERSION, WriteError};
 
-use super::cell::VERSION;
 use super::unwritten::wrong;
 
 /// What kind of directory it is, for those who would write into it.

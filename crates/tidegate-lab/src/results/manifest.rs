@@ -11,6 +11,8 @@ use super::File;
 pub const MARK: &str = "run.json";
 /// What stands in it.
 pub(crate) const MAKER: &str = "tidegate";
+/// The version, and with it [`SOURCES`]: results of other code are not taken for ours.
+pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "+", env!("TIDEGATE_SOURCES"));
 /// A hash of the sources that decide what a simulation gives.
 pub const SOURCES: &str = env!("TIDEGATE_SOURCES");
 /// The commit that the program was built from; none but in a release built from a clone.

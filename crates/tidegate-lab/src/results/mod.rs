@@ -14,7 +14,7 @@ use tidegate_report::{Document, Quantity};
 
 pub use self::file::File;
 pub(crate) use self::manifest::MAKER;
-pub use self::manifest::{Begun, COMMIT, How, MARK, Machine, Manifest, SOURCES};
+pub use self::manifest::{Begun, COMMIT, How, MARK, Machine, Manifest, SOURCES, VERSION};
 use crate::replication::Outcome;
 use crate::scenario::Scenario;
 

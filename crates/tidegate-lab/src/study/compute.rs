@@ -4,20 +4,10 @@ use std::time::{Duration, Instant};
 use crate::problem::Problems;
 use crate::replication::{News, RunError, Watch, replicate};
 
+use super::batch::Batch;
 use super::part::Part;
 use super::prepared::{Case, Prepared};
-use super::rows::Rows;
-
-/// Replications to run: of one case, with these seeds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Batch {
-    /// The place of the case in the study.
-    pub case: usize,
-    /// The first seed.
-    pub seed: u64,
-    /// How many.
-    pub seeds: u32,
-}
+use super::rows;
 
 /// Runs replications one after the other and keeps the last case, which the next one may be, too.
 pub(super) struct Runner<'p> {
@@ -31,14 +21,14 @@ impl<'p> Runner<'p> {
     }
 
     /// The rows of the replication of `case` with `seed`.
-    pub fn run(&mut self, case: usize, seed: u64, news: &News<'_>) -> Result<Rows, RunError> {
+    pub fn run(&mut self, case: usize, seed: u64, news: &News<'_>) -> Result<Part, RunError> {
         let case = match self.case.take().filter(|known| known.index == case) {
             Some(known) => known,
             None => self.prepared.case(case).map_err(RunError::Invalid)?,
         };
         let weight = pieces(self.prepared.weight(case.index));
         let done = replicate(&case.job, &case.configs, seed, false, &news.of_weight(weight));
-        let rows = done.map(|(sample, _)| Rows::new(&case, seed, &sample));
+        let rows = done.map(|(sample, _)| case.rows(seed, &sample));
         self.case = Some(case);
         rows
     }
@@ -63,10 +53,10 @@ pub fn compute(
     let all = batches.iter().map(work).sum::<u64>() * crate::replication::PIECES;
     let news = News::new(watch, of, all);
     let mut runner = Runner::new(prepared);
-    let mut part = Part::empty(prepared.study.flows);
+    let mut part = rows::empty();
     for batch in batches {
         for seed in batch.seed..batch.seed + batch.seeds as u64 {
-            part.add(runner.run(batch.case, seed, &news)?);
+            part.append(runner.run(batch.case, seed, &news)?);
         }
     }
     Ok(part)

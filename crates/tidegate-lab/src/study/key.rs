@@ -4,25 +4,41 @@ use std::hash::Hasher;
 
 use siphasher::sip128::{Hasher128, SipHasher13};
 
-use crate::paper::VERSION;
+use crate::results::VERSION;
 use crate::scenario::Scenario;
 use crate::spec::QueueSpec;
+
+/// What is kept of a replication besides its figures.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Keeps {
+    /// Each flow.
+    pub flows: bool,
+    /// What happened over time.
+    pub series: bool,
+}
+
+impl Keeps {
+    /// What either keeps.
+    pub fn and(self, other: Keeps) -> Keeps {
+        Keeps { flows: self.flows || other.flows, series: self.series || other.series }
+    }
+}
 
 /// The name of a case, 128 bits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Key([u8; 16]);
 
 impl Key {
-    /// The key of `queue` in `scenario`: of the resolved scenario without titles and seeds, and of
-    /// the sources of queues and simulator.
-    pub fn new(scenario: &Scenario, queue: &QueueSpec) -> Key {
+    /// The key of `queue` in `scenario`, of whose replications `keeps` is stored: a hash of the
+    /// resolved scenario without titles and seeds, and of the sources of queues and simulator.
+    pub fn new(scenario: &Scenario, queue: &QueueSpec, keeps: Keeps) -> Key {
         let mut scenario = scenario.clone();
         (scenario.title, scenario.description) = (String::new(), String::new());
         (scenario.run.seed, scenario.run.seeds) = (0, 1);
         scenario.compare.clear();
         // What it is called does not change what comes of it.
         scenario.queue = QueueSpec { label: None, ..queue.clone() };
-        Key::of(&[VERSION, &scenario.resolved()])
+        Key::of(&[VERSION, &format!("{keeps:?}"), &scenario.resolved()])
     }
 
     /// The key of these texts. It is a name: no adversary chooses studies.

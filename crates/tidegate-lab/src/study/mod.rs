@@ -4,6 +4,7 @@
 //! every cell of it, [`sweep()`] runs what a [`Store`] does not have yet, and [`tables`] makes the
 //! tables of what it has.
 mod axis;
+mod batch;
 mod cell;
 mod compute;
 mod file;
@@ -11,6 +12,7 @@ mod key;
 mod part;
 mod prepared;
 mod read;
+mod round;
 mod rows;
 mod seeds;
 mod shard;
@@ -21,12 +23,15 @@ mod tables;
 mod written;
 
 pub use axis::{Axis, Setting, Typed};
+pub use batch::Batch;
 pub use cell::Cell;
-pub use compute::{Batch, compute};
+pub use compute::compute;
 pub use file::{Base, Study};
-pub use key::Key;
+pub use key::{Keeps, Key};
 pub use part::{NoPart, Part};
 pub use prepared::{Case, Prepared};
+pub(crate) use round::{Round, RoundError};
+pub use rows::empty;
 pub use seeds::{Seeds, Until};
 pub use shard::Shard;
 pub use store::{Store, StoreError};

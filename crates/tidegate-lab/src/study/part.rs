@@ -1,28 +1,29 @@
-//! A part of a study's results: the rows of some replications.
+//! The rows of some replications, those of one after those of another.
 use std::collections::BTreeSet;
 use std::fmt;
+use std::ops::Range;
 
 use tidegate_report::Tidy;
 
 use crate::results::parquet;
 
 use super::key::Key;
-use super::rows::{self, Rows};
 
-/// The rows of some replications, those of one after those of another.
+/// The rows of some replications, in two tables.
 #[derive(Clone, Debug)]
 pub struct Part {
-    pub(super) groups: Tidy,
-    pub(super) flows: Option<Tidy>,
+    /// The rows, behind case and seed.
+    pub(crate) rows: Tidy,
+    /// More of them with other columns, behind case and seed: of each flow, where flows are kept.
+    pub(crate) flows: Tidy,
 }
 
 /// Which rows are one replication's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Span {
     pub key: Key,
     pub seed: u64,
-    pub first: usize,
-    pub rows: usize,
+    pub rows: Range<usize>,
 }
 
 /// Why bytes are no part.
@@ -38,78 +39,81 @@ impl fmt::Display for NoPart {
 impl std::error::Error for NoPart {}
 
 impl Part {
-    /// A part without rows; with a table of flows if `flows`.
-    pub fn empty(flows: bool) -> Part {
-        Part { groups: rows::groups(), flows: flows.then(rows::flows) }
-    }
-
     /// Whether it has no rows.
     pub fn is_empty(&self) -> bool {
-        self.groups.rows() == 0
+        self.rows.rows() == 0
     }
 
-    /// How many rows it has, of groups and flows together.
-    pub fn rows(&self) -> usize {
-        self.groups.rows() + self.flows.as_ref().map_or(0, Tidy::rows)
+    /// How many rows it has, in all tables.
+    pub fn len(&self) -> usize {
+        self.rows.rows() + self.flows.rows()
     }
 
-    pub(super) fn add(&mut self, rows: Rows) {
-        self.groups.append(rows.groups);
-        if let (Some(all), Some(flows)) = (&mut self.flows, rows.flows) {
-            all.append(flows);
-        }
+    /// A part of the same columns without rows.
+    pub fn emptied(&self) -> Part {
+        Part { rows: self.rows.emptied(), flows: self.flows.emptied() }
     }
 
-    /// Adds the rows of `other`.
-    pub fn join(&mut self, other: Part) {
-        self.add(Rows { groups: other.groups, flows: other.flows });
+    /// Adds the rows of `other`, which has the same columns.
+    pub fn append(&mut self, other: Part) {
+        self.rows.append(other.rows);
+        self.flows.append(other.flows);
     }
 
-    /// Its tables as Parquet files: of groups, and of flows where they are kept.
+    /// Its tables as Parquet files; none of flows where there are none.
     pub fn to_bytes(&self) -> (Vec<u8>, Option<Vec<u8>>) {
-        let flows = self.flows.as_ref().map(|flows| parquet::written(flows, &[]));
-        (parquet::written(&self.groups, &[]), flows)
+        let flows = (self.flows.rows() > 0).then(|| parquet::written(&self.flows, &[]));
+        (parquet::written(&self.rows, &[]), flows)
     }
 
-    /// The part whose tables [`Part::to_bytes`] made.
+    /// The part whose tables [`Part::to_bytes`] made, with the columns of `like`.
     ///
     /// # Errors
     /// The bytes are of something else.
-    pub fn from_bytes(groups: Vec<u8>, flows: Option<Vec<u8>>) -> Result<Part, NoPart> {
-        let read = |bytes: Vec<u8>, like: Tidy| {
-            let tidy = parquet::read(bytes).map_err(|error| NoPart(error.to_string()))?;
-            let same =
-                tidy.columns.iter().map(|c| &c.name).eq(like.columns.iter().map(|c| &c.name));
-            same.then_some(tidy).ok_or_else(|| NoPart("has columns of another version".into()))
+    pub fn from_bytes(rows: Vec<u8>, flows: Option<Vec<u8>>, like: &Part) -> Result<Part, NoPart> {
+        let names = |table: &Tidy| -> Vec<String> {
+            table.columns.iter().map(|column| column.name.clone()).collect()
         };
-        let flows = flows.map(|bytes| read(bytes, rows::flows())).transpose()?;
-        Ok(Part { groups: read(groups, rows::groups())?, flows })
+        let read = |bytes: Vec<u8>, like: &Tidy| {
+            let table = parquet::read(bytes).map_err(|error| NoPart(error.to_string()))?;
+            let other = || NoPart("has columns of another version".into());
+            (names(&table) == names(like)).then_some(table).ok_or_else(other)
+        };
+        let rows = read(rows, &like.rows)?;
+        let flows = flows.map(|bytes| read(bytes, &like.flows)).transpose()?;
+        Ok(Part { rows, flows: flows.unwrap_or_else(|| like.flows.emptied()) })
     }
 
     /// The rows of these replications.
     pub(super) fn only(&self, which: &BTreeSet<(Key, u64)>) -> Part {
-        let cut = |table: &Tidy, mut out: Tidy| {
+        let cut = |table: &Tidy| {
+            let mut out = table.emptied();
             let spans = spans(table).unwrap_or_default();
             for span in spans.iter().filter(|span| which.contains(&(span.key, span.seed))) {
-                out.append_rows(table, span.first..span.first + span.rows);
+                out.append_rows(table, span.rows.clone());
             }
             out
         };
-        Part {
-            groups: cut(&self.groups, rows::groups()),
-            flows: self.flows.as_ref().map(|flows| cut(flows, rows::flows())),
-        }
+        Part { rows: cut(&self.rows), flows: cut(&self.flows) }
     }
 
-    /// Which rows of groups are which replication's.
-    pub(super) fn spans(&self) -> Result<Vec<Span>, NoPart> {
-        spans(&self.groups)
+    /// The rows at these places.
+    pub(super) fn cut(&self, rows: Range<usize>, flows: Range<usize>) -> Part {
+        let cut = |table: &Tidy, rows: Range<usize>| {
+            let mut out = table.emptied();
+            out.append_rows(table, rows);
+            out
+        };
+        Part { rows: cut(&self.rows, rows), flows: cut(&self.flows, flows) }
     }
 }
 
 /// Which rows of `table` are which replication's.
 pub(super) fn spans(table: &Tidy) -> Result<Vec<Span>, NoPart> {
-    let column = |at: usize| table.columns.get(at).ok_or_else(|| NoPart("has no rows".into()));
+    if table.rows() == 0 {
+        return Ok(vec![]);
+    }
+    let column = |at: usize| table.columns.get(at).ok_or_else(|| NoPart("has no keys".into()));
     let (keys, seeds) = (column(0)?, column(1)?);
     let mut found: Vec<Span> = vec![];
     for row in 0..table.rows() {
@@ -117,10 +121,10 @@ pub(super) fn spans(table: &Tidy) -> Result<Vec<Span>, NoPart> {
         let (Some(key), Some(seed)) = (key, seeds.number(row)) else {
             return Err(NoPart(format!("row {row} has no case or no seed")));
         };
-        let key = Key::from_bits(key);
-        match found.last_mut().filter(|last| last.key == key && last.seed == seed as u64) {
-            Some(last) => last.rows += 1,
-            None => found.push(Span { key, seed: seed as u64, first: row, rows: 1 }),
+        let (key, seed) = (Key::from_bits(key), seed as u64);
+        match found.last_mut().filter(|last| last.key == key && last.seed == seed) {
+            Some(last) => last.rows.end += 1,
+            None => found.push(Span { key, seed, rows: row..row + 1 }),
         }
     }
     Ok(found)

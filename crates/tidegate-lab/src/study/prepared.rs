@@ -7,7 +7,7 @@ use crate::scenario::Scenario;
 use crate::spec::QueueSpec;
 
 use super::file::Study;
-use super::key::Key;
+use super::key::{Keeps, Key};
 use super::seeds::Seeds;
 
 /// A study whose every cell was read and checked, with the name of each case.
@@ -48,7 +48,8 @@ impl Study {
                 .map(|queue| {
                     let spec = self.queue(&cell, queue)?;
                     checked(&scenario, &spec).map_err(|p| self.in_cell(&cell, p))?;
-                    Ok((Key::new(&scenario, &spec), weight(&scenario)))
+                    let keeps = Keeps { flows: self.flows, series: false };
+                    Ok((Key::new(&scenario, &spec, keeps), weight(&scenario)))
                 })
                 .collect()
         };

@@ -8,6 +8,7 @@ use crate::replication::Sample;
 pub(super) use crate::replication::by_seed::LINK;
 use crate::replication::by_seed::{self, Row, of_metrics, text, whole};
 
+use super::part::Part;
 use super::prepared::Case;
 
 /// A table without rows that has the columns of groups as they are stored.
@@ -39,14 +40,22 @@ pub(super) fn flows() -> Tidy {
     Tidy { columns }
 }
 
-/// The rows of one replication.
-pub(super) struct Rows {
-    pub groups: Tidy,
-    pub flows: Option<Tidy>,
+/// A part of a study without rows.
+pub fn empty() -> Part {
+    Part { rows: groups(), flows: flows() }
 }
 
-impl Rows {
-    pub fn new(case: &Case, seed: u64, sample: &Sample) -> Rows {
+/// The figure `column` of `group` in the rows of one replication.
+pub(super) fn figure(rows: &Part, group: &str, column: &str) -> Option<f64> {
+    let names = rows.rows.column("group")?;
+    let row = (0..rows.rows.rows()).find(|row| names.text(*row).as_deref() == Some(group))?;
+    rows.rows.column(column)?.number(row)
+}
+
+impl Case {
+    /// The rows of the replication with `seed`, which gave `sample`.
+    pub(super) fn rows(&self, seed: u64, sample: &Sample) -> Part {
+        let case = self;
         let mut groups = groups();
         let key: Arc<str> = case.key.to_string().into();
         let scenario = &case.job.scenario;
@@ -57,25 +66,16 @@ impl Rows {
             row.text(key.clone());
             row.group(scenario, seed, sample, at);
         }
-        let flows = case.job.flows.then(|| {
-            let mut flows = flows();
-            for (at, flow) in sample.flows.iter().enumerate() {
-                let mut row = Row::of(&mut flows);
-                row.text(key.clone());
-                row.whole(seed);
-                row.text(names[flow.group].clone());
-                row.whole(at as u64);
-                flow.metrics.values().for_each(|value| row.number(value));
-            }
-            flows
-        });
-        Rows { groups, flows }
-    }
-
-    /// The figure `column` of `group`.
-    pub fn figure(&self, group: &str, column: &str) -> Option<f64> {
-        let names = self.groups.column("group")?;
-        let row = (0..self.groups.rows()).find(|row| names.text(*row).as_deref() == Some(group))?;
-        self.groups.column(column)?.number(row)
+        let mut flows = flows();
+        // None but where flows are kept.
+        for (at, flow) in sample.flows.iter().enumerate() {
+            let mut row = Row::of(&mut flows);
+            row.text(key.clone());
+            row.whole(seed);
+            row.text(names[flow.group].clone());
+            row.whole(at as u64);
+            flow.metrics.values().for_each(|value| row.number(value));
+        }
+        Part { rows: groups, flows }
     }
 }

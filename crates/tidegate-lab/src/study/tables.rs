@@ -9,7 +9,7 @@ use tidegate_report::{Aggregate, Figure, Group, Pool, Tidy};
 use super::axis::{Setting, Typed};
 use super::file::Study;
 use super::prepared::Prepared;
-use super::rows::{self, Rows};
+use super::rows;
 use super::store::{Store, StoreError};
 use super::written::{Output, Wanted};
 
@@ -69,16 +69,14 @@ pub fn tables(
         let needed = study.seeds.needed(&known) as u64;
         let mut all = rows::groups();
         for seed in study.first_seed..study.first_seed + needed {
-            let Some(Rows { groups: found, flows: of_flows }) =
-                store.rows(&prepared.key(case), seed)?
-            else {
+            let Some(found) = store.rows(&prepared.key(case), seed)? else {
                 tables.missing += 1;
                 continue;
             };
-            if let (Some(flows), Some(of_flows)) = (&mut flows, of_flows) {
-                flows.add(lead.before(of_flows))?;
+            if let Some(flows) = &mut flows {
+                flows.add(lead.before(found.flows))?;
             }
-            all.append(found);
+            all.append(found.rows);
         }
         tables.rows += all.rows() as u64;
         let summary = lead.summary(&all, &pools);

@@ -13,9 +13,9 @@ use crate::{interrupt, output};
 
 /// Run experiments and print every claim with our figure and the verdict.
 ///
-/// With --out, each queue in each setting is stored when it is done, under a hash of its scenario
-/// and of the code that made it: the same command, asked again, runs only what is missing. Beside
-/// them lie the table of all claims (results.csv), the points of all figures (figures.csv), the
+/// With --out, every replication is stored while it goes on, under a hash of its scenario and of
+/// the code that made it: the same command, asked again, runs only what is missing. Beside the
+/// store lie the table of all claims (results.csv), the points of all figures (figures.csv), the
 /// figures as SVG, and pages (index.html).
 #[derive(Debug, clap::Args)]
 pub(super) struct Run {

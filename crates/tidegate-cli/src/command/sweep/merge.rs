@@ -2,7 +2,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use tidegate_lab::study::{Shard, Store};
+use tidegate_lab::study::{self, Shard, Store};
 
 use super::{Of, failed};
 use crate::failure::Failure;
@@ -34,9 +34,9 @@ impl Merge {
             let why = "holds no part of a study";
             return Err(Failure::Input(format!("{}: {why}", none.display())));
         }
-        let mut store = Store::open(&dir).map_err(failed)?;
+        let mut store = Store::open(&dir, study::empty()).map_err(failed)?;
         for part in &parts {
-            let mut other = Store::open(part).map_err(failed)?;
+            let mut other = Store::open(part, study::empty()).map_err(failed)?;
             let new = store.merge(&mut other).map_err(failed)?;
             output::note(&format!("{}: {new} replications.", part.display()));
         }

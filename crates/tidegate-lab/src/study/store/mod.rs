@@ -18,9 +18,8 @@ pub use error::StoreError;
 
 use self::shelf::Shelf;
 use super::key::Key;
-use super::part::{Part, spans};
-use super::rows::Rows;
-use crate::paper::VERSION;
+use super::part::{NoPart, Part, Span, spans};
+use crate::results::VERSION;
 
 /// The database's file.
 const DATABASE: &str = "store.sqlite";
@@ -32,7 +31,9 @@ const SCHEMA: &str = "tidegate.study/1";
 /// The tables of the database.
 const TABLES: &str = "
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
-CREATE TABLE part (id INTEGER PRIMARY KEY, rows INTEGER NOT NULL, flow_rows INTEGER) STRICT;
+CREATE TABLE part (
+  id INTEGER PRIMARY KEY, bytes INTEGER NOT NULL, flow_bytes INTEGER NOT NULL
+) STRICT;
 CREATE TABLE done (
   case_key BLOB NOT NULL, seed INTEGER NOT NULL, part INTEGER NOT NULL,
   first INTEGER NOT NULL, rows INTEGER NOT NULL,
@@ -47,6 +48,9 @@ pub struct Store {
     shelf: Shelf,
 }
 
+/// The lengths of a part's files, in bytes: of its rows, and of its flows or 0.
+type Lengths = (i64, i64);
+
 /// Where the rows of a replication lie.
 #[derive(Clone, Copy, Debug)]
 struct Place {
@@ -58,12 +62,13 @@ struct Place {
 }
 
 impl Store {
-    /// The store in `dir`, made if there is none.
+    /// The store in `dir` of parts with the columns of `like`, made if there is none. What damaged
+    /// parts had counts as missing.
     ///
     /// # Errors
     /// Another process works on it; it is of another version; what is there is no store; the disk
     /// refuses.
-    pub fn open(dir: &Path) -> Result<Store, StoreError> {
+    pub fn open(dir: &Path, like: Part) -> Result<Store, StoreError> {
         if !Store::exists(dir) {
             vacant(dir)?;
         }
@@ -72,7 +77,7 @@ impl Store {
         let wrong = |error: rusqlite::Error| StoreError::database(dir, &error);
         let database = Connection::open(dir.join(DATABASE)).map_err(wrong)?;
         lock(&database).map_err(wrong)?;
-        let store = Store { dir: dir.into(), database, shelf: Shelf::new(parts) };
+        let store = Store { dir: dir.into(), database, shelf: Shelf::new(parts, like) };
         store.claim()?;
         store.sweep_up()?;
         Ok(store)
@@ -118,8 +123,17 @@ impl Store {
         self.database.query_row(select, [key], |row| row.get(0)).optional().ok().flatten()
     }
 
-    /// Removes files of parts that the database does not know.
+    /// Removes files of parts that the database does not know, and forgets parts whose files are
+    /// gone or have another length.
     fn sweep_up(&self) -> Result<(), StoreError> {
+        for (id, lengths) in self.lengths()? {
+            let length = |name: String| {
+                fs::metadata(self.shelf.dir.join(name)).map_or(0, |found| found.len() as i64)
+            };
+            if (length(groups_file(id)), length(flows_file(id))) != lengths {
+                self.forget(id).map_err(|e| self.wrong(e))?;
+            }
+        }
         let known = self.parts()?;
         let io = |error| StoreError::io(&self.dir, &error);
         for entry in fs::read_dir(&self.shelf.dir).map_err(io)? {
@@ -131,6 +145,23 @@ impl Store {
             }
         }
         Ok(())
+    }
+
+    /// The lengths of each part's files, in bytes; 0 of one that it has not.
+    fn lengths(&self) -> Result<Vec<(i64, Lengths)>, StoreError> {
+        let read = || {
+            let mut select = self.database.prepare("SELECT id, bytes, flow_bytes FROM part")?;
+            let rows = select.query_map([], |row| Ok((row.get(0)?, (row.get(1)?, row.get(2)?))))?;
+            rows.collect::<Result<Vec<_>, _>>()
+        };
+        read().map_err(|e| self.wrong(e))
+    }
+
+    fn forget(&self, id: i64) -> rusqlite::Result<()> {
+        let begun = self.database.unchecked_transaction()?;
+        begun.execute("DELETE FROM done WHERE part = ?1", [id])?;
+        begun.execute("DELETE FROM part WHERE id = ?1", [id])?;
+        begun.commit()
     }
 
     fn parts(&self) -> Result<std::collections::BTreeSet<i64>, StoreError> {
@@ -178,16 +209,16 @@ impl Store {
     pub fn add(&mut self, part: &Part) -> Result<(), StoreError> {
         let Some(part) = self.fresh(part)? else { return Ok(()) };
         let part = part.as_ref();
-        let bad = |error: super::part::NoPart| StoreError::failed(&self.dir, error.to_string());
-        let groups = part.spans().map_err(bad)?;
-        let flows = part.flows.as_ref().map(spans).transpose().map_err(bad)?;
+        let bad = |error: NoPart| StoreError::failed(&self.dir, error.to_string());
+        let rows = spans(&part.rows).map_err(bad)?;
+        let flows = spans(&part.flows).map_err(bad)?;
         let id: i64 = self
             .database
             .query_row("SELECT coalesce(max(id), 0) + 1 FROM part", [], |row| row.get(0))
             .map_err(|e| self.wrong(e))?;
-        let written = self.write(id, part).and_then(|()| {
-            self.enter(id, part, &groups, flows.as_deref()).map_err(|e| self.wrong(e))
-        });
+        let written = self
+            .write(id, part)
+            .and_then(|lengths| self.enter(id, lengths, &rows, &flows).map_err(|e| self.wrong(e)));
         if written.is_err() {
             // What is left would be swept up when the store is opened next.
             for name in [groups_file(id), flows_file(id)] {
@@ -199,7 +230,8 @@ impl Store {
 
     /// What of `part` is not done yet; none if all is.
     fn fresh<'p>(&self, part: &'p Part) -> Result<Option<Cow<'p, Part>>, StoreError> {
-        let spans = part.spans().map_err(|e| StoreError::failed(&self.dir, e.to_string()))?;
+        let spans = spans(&part.rows);
+        let spans = spans.map_err(|e| StoreError::failed(&self.dir, e.to_string()))?;
         let mut fresh = vec![];
         for span in &spans {
             if self.place(&span.key, span.seed)?.is_none() {
@@ -213,10 +245,11 @@ impl Store {
         })
     }
 
-    /// Writes the files of part `id`.
-    fn write(&self, id: i64, part: &Part) -> Result<(), StoreError> {
-        let (groups, flows) = part.to_bytes();
-        let files = [(groups_file(id), Some(groups)), (flows_file(id), flows)];
+    /// Writes the files of part `id`; their lengths.
+    fn write(&self, id: i64, part: &Part) -> Result<Lengths, StoreError> {
+        let (rows, flows) = part.to_bytes();
+        let lengths = (rows.len() as i64, flows.as_ref().map_or(0, |flows| flows.len() as i64));
+        let files = [(groups_file(id), Some(rows)), (flows_file(id), flows)];
         for (name, bytes) in files.iter().filter_map(|(name, b)| Some((name, b.as_ref()?))) {
             let fresh = self.shelf.dir.join(format!("{name}.new"));
             let write = || {
@@ -232,39 +265,35 @@ impl Store {
             })?;
         }
         let folder = File::open(&self.shelf.dir).and_then(|folder| folder.sync_all());
-        folder.map_err(|error| StoreError::io(&self.dir, &error))
+        folder.map(|()| lengths).map_err(|error| StoreError::io(&self.dir, &error))
     }
 
     /// Enters part `id` into the database.
     fn enter(
         &self,
         id: i64,
-        part: &Part,
-        groups: &[super::part::Span],
-        flows: Option<&[super::part::Span]>,
+        lengths: Lengths,
+        rows: &[Span],
+        flows: &[Span],
     ) -> rusqlite::Result<()> {
         let begun = self.database.unchecked_transaction()?;
-        let flow_rows = part.flows.as_ref().map(|flows| flows.rows() as i64);
-        begun.execute(
-            "INSERT INTO part VALUES (?1, ?2, ?3)",
-            params![id, part.groups.rows() as i64, flow_rows],
-        )?;
+        begun.execute("INSERT INTO part VALUES (?1, ?2, ?3)", params![id, lengths.0, lengths.1])?;
         {
             let mut insert = begun
                 .prepare_cached("INSERT OR IGNORE INTO done VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")?;
-            for (at, span) in groups.iter().enumerate() {
-                // Every group has flows, so both tables have the replications in one order.
-                let flow = flows.and_then(|flows| flows.get(at));
-                let flow = flow.filter(|flow| (flow.key, flow.seed) == (span.key, span.seed));
-                let (first_flow, flow_rows) = flow.map_or((0, 0), |flow| (flow.first, flow.rows));
+            for (at, span) in rows.iter().enumerate() {
+                // Where there are flows at all, all replications have some, in one order.
+                let flow =
+                    flows.get(at).filter(|flow| (flow.key, flow.seed) == (span.key, span.seed));
+                let flow = flow.map_or(0..0, |flow| flow.rows.clone());
                 insert.execute(params![
                     span.key.bytes(),
                     span.seed as i64,
                     id,
-                    span.first as i64,
-                    span.rows as i64,
-                    first_flow as i64,
-                    flow_rows as i64
+                    span.rows.start as i64,
+                    span.rows.len() as i64,
+                    flow.start as i64,
+                    flow.len() as i64
                 ])?;
             }
         }
@@ -275,20 +304,11 @@ impl Store {
     ///
     /// # Errors
     /// The database fails, or a part is damaged.
-    pub(super) fn rows(&mut self, key: &Key, seed: u64) -> Result<Option<Rows>, StoreError> {
+    pub(crate) fn rows(&mut self, key: &Key, seed: u64) -> Result<Option<Part>, StoreError> {
         let Some(place) = self.place(key, seed)? else { return Ok(None) };
-        let part = self.shelf.part(place.part)?;
-        let cut = |table: &tidegate_report::Tidy, first: usize, rows: usize| {
-            let mut like = tidegate_report::Tidy { columns: table.columns.clone() };
-            like.columns.iter_mut().for_each(|column| column.values.clear());
-            like.append_rows(table, first..first + rows);
-            like
-        };
-        let flows = part.flows.as_ref();
-        Ok(Some(Rows {
-            groups: cut(&part.groups, place.first, place.rows),
-            flows: flows.map(|flows| cut(flows, place.first_flow, place.flow_rows)),
-        }))
+        let Place { first, rows, first_flow, flow_rows, part } = place;
+        let part = self.shelf.part(part)?;
+        Ok(Some(part.cut(first..first + rows, first_flow..first_flow + flow_rows)))
     }
 
     fn place(&self, key: &Key, seed: u64) -> Result<Option<Place>, StoreError> {

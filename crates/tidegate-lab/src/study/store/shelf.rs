@@ -13,13 +13,15 @@ const MOST_ROWS: usize = 200_000;
 /// Reads parts and keeps the last ones.
 pub(super) struct Shelf {
     pub dir: PathBuf,
+    /// A part without rows.
+    like: Part,
     /// The last one read stands last.
     kept: VecDeque<(i64, Part)>,
 }
 
 impl Shelf {
-    pub fn new(dir: PathBuf) -> Shelf {
-        Shelf { dir, kept: VecDeque::new() }
+    pub fn new(dir: PathBuf, like: Part) -> Shelf {
+        Shelf { dir, like, kept: VecDeque::new() }
     }
 
     /// Part `id`.
@@ -32,7 +34,7 @@ impl Shelf {
             }
             None => {
                 let part = self.read(id)?;
-                while self.kept.iter().map(|(_, part)| part.rows()).sum::<usize>() > MOST_ROWS {
+                while self.kept.iter().map(|(_, part)| part.len()).sum::<usize>() > MOST_ROWS {
                     self.kept.pop_front();
                 }
                 self.kept.push_back((id, part));
@@ -50,7 +52,7 @@ impl Shelf {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
             Err(error) => return Err(damaged(&path, &error)),
         };
-        Part::from_bytes(groups, flows).map_err(|error| damaged(&path, &error))
+        Part::from_bytes(groups, flows, &self.like).map_err(|error| damaged(&path, &error))
     }
 }
 
