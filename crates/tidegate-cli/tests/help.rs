@@ -3,8 +3,8 @@ mod common;
 
 use common::{Home, repository};
 
-const COMMANDS: [&str; 9] =
-    ["run", "compare", "check", "replay", "list", "show", "sketch", "completions", "paper"];
+const COMMANDS: [&str; 10] =
+    ["run", "compare", "diff", "check", "replay", "list", "show", "sketch", "completions", "paper"];
 /// Those that touch the network; their examples name interfaces and sockets that no machine here
 /// has.
 const ON_A_LINK: [&str; 3] = ["gate", "doctor", "top"];
@@ -49,6 +49,11 @@ fn words(line: &str) -> Vec<String> {
 #[test]
 fn examples_of_the_subcommands_run() {
     let home = Home::new();
+    // What the examples of `diff` compare.
+    for (name, rate) in [("before", "2 Mbit/s"), ("after", "3 Mbit/s")] {
+        let set = format!("network.rate={rate}");
+        assert_eq!(home.run(&["run", "small.toml", "--set", &set, "--out", name]).code, 0);
+    }
     for command in COMMANDS {
         for example in examples(&home, &[command]) {
             let words = words(&example);

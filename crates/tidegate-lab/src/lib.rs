@@ -19,6 +19,7 @@ pub mod reader;
 pub mod replay;
 mod replication;
 pub mod results;
+pub mod saved;
 pub mod scenario;
 pub mod shipped;
 pub mod show;

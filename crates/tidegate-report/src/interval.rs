@@ -66,6 +66,36 @@ impl Estimate {
         self.mean.abs() > quantile(self.freedom, 1.0 - tail) * self.error
     }
 
+    /// How likely chance takes it as far from zero as it is, or farther, on either side. Without
+    /// any spread, what is not zero is no chance.
+    pub fn chance(self) -> f64 {
+        if self.error > 0.0 {
+            let law = StudentsT::new(0.0, 1.0, self.freedom.max(1.0))
+                .expect("a positive number of degrees of freedom");
+            return 2.0 * law.cdf(-self.mean.abs() / self.error);
+        }
+        if self.mean == 0.0 { 1.0 } else { 0.0 }
+    }
+
+    /// The mean with its interval.
+    fn figure(self) -> Figure {
+        let half = if self.error > 0.0 { t_975(self.freedom) * self.error } else { 0.0 };
+        Figure::new(self.mean, Some(half))
+            .unwrap_or_else(|| Figure::exact(0.0).expect("zero is finite"))
+    }
+
+    /// This − `other`, independent of each other (Welch 1947, his degrees of freedom).
+    fn minus(self, other: Estimate) -> Estimate {
+        let [u, v] = [self.error * self.error, other.error * other.error];
+        // Without any spread there is nothing to weigh.
+        let freedom = if u + v > 0.0 {
+            (u + v) * (u + v) / (u * u / self.freedom + v * v / other.freedom)
+        } else {
+            1.0
+        };
+        Estimate { mean: self.mean - other.mean, error: (u + v).sqrt(), freedom }
+    }
+
     /// So many times this.
     pub fn times(self, factor: f64) -> Estimate {
         Estimate { mean: factor * self.mean, error: factor.abs() * self.error, ..self }
@@ -75,26 +105,45 @@ impl Estimate {
 /// `a` − `b`, independent of each other, with the interval of the difference (Welch 1947, his
 /// degrees of freedom).
 pub fn welch(a: Estimate, b: Estimate) -> Figure {
-    let [u, v] = [a.error * a.error, b.error * b.error];
-    let freedom = (u + v) * (u + v) / (u * u / a.freedom + v * v / b.freedom);
-    // Without any spread there is nothing to weigh.
-    let half = if u + v > 0.0 { t_975(freedom) * (u + v).sqrt() } else { 0.0 };
-    Figure::new(a.mean - b.mean, Some(half))
-        .unwrap_or_else(|| Figure::exact(0.0).expect("zero is finite"))
+    a.minus(b).figure()
 }
 
 /// The mean of `a` − the mean of `b` with the interval of the difference. Where the k-th of both
 /// had the same seed (`same_seeds`) and they rise and fall together, the spread is of the
 /// differences within the pairs; else Welch's. None of fewer than two.
 pub fn difference(a: &[f64], b: &[f64], same_seeds: bool) -> Option<Figure> {
+    compared(a, b, same_seeds).map(|compared| compared.difference)
+}
+
+/// Two means beside each other.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Compared {
+    /// The first − the second, with its interval.
+    pub difference: Figure,
+    /// How likely chance makes so great a difference of equal means.
+    pub chance: f64,
+    /// Whether the spread is of the differences within pairs.
+    pub paired: bool,
+}
+
+/// As [`difference`], and how likely it is by chance.
+pub fn compared(a: &[f64], b: &[f64], same_seeds: bool) -> Option<Compared> {
     // A correlation of 2/√n comes by chance in one of forty cases, so that the choice costs the
     // interval next to nothing; a test measures that. Of four pairs or fewer none is enough.
     let paired_from = 2.0 / (a.len() as f64).sqrt();
     if same_seeds && a.len() == b.len() && correlation(a, b).is_some_and(|r| r >= paired_from) {
         let within: Vec<f64> = a.iter().zip(b).map(|(a, b)| a - b).collect();
-        return mean(&within);
+        let difference = mean(&within)?;
+        let chance = Estimate::of(&within)?.chance();
+        return Some(Compared { difference, chance, paired: true });
     }
-    Some(welch(Estimate::of(a)?, Estimate::of(b)?))
+    Some(apart(Estimate::of(a)?, Estimate::of(b)?))
+}
+
+/// As [`welch`], and how likely it is by chance.
+pub fn apart(a: Estimate, b: Estimate) -> Compared {
+    let difference = a.minus(b);
+    Compared { difference: difference.figure(), chance: difference.chance(), paired: false }
 }
 
 /// Pearson's correlation; none where one of them does not vary.

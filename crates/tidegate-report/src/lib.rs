@@ -4,6 +4,7 @@
 //! simulated, replayed or measured, and looks the same.
 pub mod answer;
 pub mod detail;
+pub mod diff;
 pub mod fair;
 pub mod figure;
 pub mod html;

@@ -67,6 +67,11 @@ impl Pool {
         }
     }
 
+    /// Whether values are skewed from seed to seed.
+    pub const fn is_skewed(self) -> bool {
+        matches!(self, Pool::Skewed | Pool::SkewedRare | Pool::SkewedPart)
+    }
+
     /// The figure of all replications' values.
     pub fn figure(self, values: impl Iterator<Item = Option<f64>>) -> Option<Figure> {
         match self {

@@ -42,8 +42,12 @@ pub fn part(figure: Figure) -> Figure {
 pub fn skewed(values: impl IntoIterator<Item = Option<f64>>) -> Option<Figure> {
     let values: Vec<f64> = values.into_iter().flatten().collect();
     let plain = figure(values.iter().copied())?;
-    let wider = (1.0 + 1.5 / values.len() as f64).sqrt();
-    Figure::new(plain.mean(), plain.ci95().map(|half| half * wider))
+    Figure::new(plain.mean(), plain.ci95().map(|half| half * wider(values.len())))
+}
+
+/// So much wider the interval of what is skewed is, over so many replications.
+pub(crate) fn wider(replications: usize) -> f64 {
+    (1.0 + 1.5 / replications as f64).sqrt()
 }
 
 /// The figure of those replications in which the quantity exists; none if it exists in none.

@@ -7,6 +7,7 @@
 //! let text = table::results(&[&document], &table::Look::plain());
 //! assert!(text.starts_with("red: tcp gets 9.00 Mbit/s\n"));
 //! ```
+mod diff;
 mod flows;
 mod look;
 mod notes;
@@ -14,6 +15,7 @@ mod notes;
 use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, Row, Table};
 use comfy_table::{ContentLineStyle, LineStyle, TableStyle};
 
+pub use diff::{Shown, diff};
 pub use flows::flows;
 pub use look::{Colour, Look, columns_that_fit, left_out};
 use look::{fit, widest, wrapped};

@@ -1,6 +1,7 @@
 //! The subcommands, one file each. A new one: its file, a variant here, an arm in `execute`.
 mod check;
 mod compare;
+mod diff;
 mod doctor;
 mod gate;
 mod list;
@@ -40,6 +41,7 @@ Examples:
   tidegate run flood                   simulate a shipped scenario
   tidegate compare flood               the same with several queues side by side
   tidegate sweep STUDY.toml            a grid of scenarios and queues, as one table
+  tidegate diff out/a out/b            two saved results side by side
   tidegate check flood                 what follows from a scenario, without running it
   tidegate replay --help               the packets of a capture through a queue
   tidegate gate --help                 a live link through a queue
@@ -63,6 +65,7 @@ pub enum Command {
     Run(run::Args),
     Compare(compare::Args),
     Sweep(sweep::Sweep),
+    Diff(diff::Args),
     Check(check::Args),
     Replay(replay::Args),
     Gate(Box<gate::Gateway>),
@@ -86,6 +89,7 @@ impl Command {
             Command::Run(args) => args.execute(),
             Command::Compare(args) => args.execute(),
             Command::Sweep(args) => args.execute(),
+            Command::Diff(args) => args.execute(),
             Command::Check(args) => args.execute(),
             Command::Replay(args) => args.execute(),
             Command::Gate(args) => args.execute(),

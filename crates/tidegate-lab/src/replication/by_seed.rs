@@ -7,8 +7,7 @@ use tidegate_report::{Aggregate, Group, GroupSample, Metric, Tidy};
 use super::sample::Sample;
 use crate::scenario::Scenario;
 
-/// What the columns of the watched link begin with.
-pub(crate) const LINK: &str = "link_";
+pub(crate) use tidegate_report::diff::LINK;
 
 /// The columns, without rows: seed and group, what is known of the group, its metrics, and those
 /// of the watched link.
