@@ -324,3 +324,32 @@ fn seeds_go_on_until_the_interval_is_narrow() {
     assert!(counts.len() > 1, "the cells need different numbers: {counts:?}");
     assert!(home.run(&["sweep", "grid.toml"]).err.contains("stored already"));
 }
+
+#[test]
+fn what_the_page_on_studies_shows_can_be_run() {
+    let page = std::fs::read_to_string(common::repository().join("docs/study/sweep.md")).unwrap();
+    let mut blocks = page.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap());
+    let (study, until) = (blocks.next().unwrap(), blocks.next().unwrap());
+    assert!(study.lines().count() <= 25);
+    let home = Home::new();
+    let foretold = |text: &str, words: &[&str]| {
+        home.write("page.toml", text);
+        let ran = home.run(&["sweep", "page.toml", "--dry-run"]);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        for word in words {
+            assert!(ran.out.contains(word), "`{word}` is missing in {}", ran.out);
+        }
+    };
+    foretold(study, &["36 cells × 5 queues × 5 seeds: 900 replications"]);
+    foretold(&study.replace("seeds = 5", until), &["3 to 50 seeds, until tcp.goodput_bps"]);
+    // The first column of the table of axes, one after the other.
+    let axes = page.lines().filter_map(|line| line.strip_prefix("| `")?.split("` |").next());
+    let axes: Vec<&str> = axes.filter(|axis| axis.contains(" = ")).collect();
+    assert_eq!(axes.len(), 4);
+    let head = study.split("[axes]").next().unwrap();
+    for (axis, cells) in axes.iter().zip([2, 5, 2, 2]) {
+        let set = if axis.starts_with("rtt") { "network.delay = \"rtt / 2\"\n" } else { "" };
+        let words = format!("{cells} cells × 5 queues");
+        foretold(&format!("{head}{set}[axes]\n{axis}\n"), &[&words]);
+    }
+}
