@@ -14,6 +14,9 @@ use crate::failure::Failure;
 use crate::progress::Onlooker;
 use crate::{interrupt, output};
 
+/// The page that is made for people.
+const REPORT: &str = "report.html";
+
 /// Arguments of a simulation.
 #[derive(Debug, clap::Args)]
 pub struct Experiment {
@@ -50,12 +53,24 @@ pub struct Experiment {
     /// this directory
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Whether --out writes report.html, which has about 1 MB
+    #[arg(long, value_name = "WHETHER", value_enum, default_value_t = Report::On, requires = "out")]
+    report: Report,
     /// Print the result as JSON (schema tidegate.result/1) instead of a table
     #[arg(long)]
     json: bool,
     /// Add each flow to the result
     #[arg(long)]
     flows: bool,
+}
+
+/// Whether a report is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Report {
+    /// It is.
+    On,
+    /// It is not.
+    Off,
 }
 
 /// What `--json` prints.
@@ -111,8 +126,10 @@ impl Experiment {
         }
         if let Some(dir) = &self.out {
             let mut files = results::files(&job.scenario, &outcomes);
-            let scenario = job.scenario.resolved();
-            files.push(report(&job.scenario.title, Some(&scenario), &outcomes));
+            if self.report == Report::On {
+                let scenario = job.scenario.resolved();
+                files.push(report(&job.scenario.title, Some(&scenario), &outcomes));
+            }
             let queues: Vec<_> = outcomes.iter().map(|o| o.document.label.as_str()).collect();
             let manifest = Manifest::new(&job.scenario.name, &job.scenario.seeds(), &queues);
             write(dir, &files, manifest, begun, &self.sets)?;
@@ -173,7 +190,7 @@ pub fn report(title: &str, scenario: Option<&str>, outcomes: &[Outcome]) -> resu
     let runs = outcomes.iter().map(|o| Run::of(&o.document).with_series(&o.series)).collect();
     let command = command_line(arguments().into_iter());
     let page = html::render(&ReportInput { title, runs, scenario, command: Some(&command) });
-    results::File { name: "report.html".into(), bytes: page.into_bytes() }
+    results::File { name: REPORT.into(), bytes: page.into_bytes() }
 }
 
 /// Writes a result directory whole or not at all, and says where it lies. `manifest` is what it is
@@ -193,7 +210,9 @@ pub fn write(
     interrupt::uninterrupted(|| {
         results::write(dir, files, &manifest)
             .map_err(|error| Failure::Runtime(error.to_string()))?;
-        output::note(&format!("Wrote {}.", dir.join("report.html").display()));
+        let page = files.iter().find(|file| file.name == REPORT);
+        let read_first = page.map_or("result.json", |page| &page.name);
+        output::note(&format!("Wrote {}.", dir.join(read_first).display()));
         Ok(())
     })
 }

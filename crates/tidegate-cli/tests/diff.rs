@@ -141,6 +141,41 @@ fn results_of_every_kind_are_read() {
     );
 }
 
+/// Cells of studies are matched by what is varied; a study with an axis more is another one.
+#[test]
+fn studies_are_compared_cell_by_cell() {
+    let home = Home::new();
+    let study = |name: &str, limit: &str, axes: &str| {
+        let text = format!(
+            "scenario = \"small.toml\"\nqueues = [\"red\"]\nseeds = 3\n\
+             [set]\nnetwork.limit = \"{limit}\"\n[axes]\n{axes}\n"
+        );
+        home.write(&format!("{name}.toml"), text);
+        let ran = home.run(&["sweep", &format!("{name}.toml")]);
+        assert_eq!(ran.code, 0, "{ran:?}");
+    };
+    let rates = "network.rate = [\"1 Mbit/s\", \"3 Mbit/s\"]";
+    study("one", "1 bdp", rates);
+    study("two", "3 bdp", "network.rate = [\"3 Mbit/s\", \"1 Mbit/s\", \"5 Mbit/s\"]");
+    study("more", "3 bdp", &format!("{rates}\ngroup.tcp.count = [1, 2]"));
+    let metric = ["--metric", "goodput_bps"];
+    let diff = home.run(&[&["diff", "one.study", "two.study", "--json"], &metric[..]].concat());
+    let diff = diff.json();
+    assert_eq!((&diff["summary"]["figures"], &diff["summary"]["alone_b"]), (&4.into(), &3.into()));
+    for figure in diff["figures"].as_array().unwrap() {
+        let rate = figure["place"]["network.rate"].as_str().unwrap();
+        let set = ["--set", &format!("network.rate={rate} bit/s"), "--set", "network.limit=1 bdp"];
+        let run = ["run", "small.toml", "--queue", "red", "--seeds", "3", "--json"];
+        let document = home.run(&[&run[..], &set[..]].concat()).json();
+        let groups = document["groups"].as_array().unwrap();
+        let own = groups.iter().find(|group| group["name"] == figure["place"]["group"]).unwrap();
+        assert_eq!(own["goodput_bps"]["mean"], figure["a"]["mean"], "{figure}");
+    }
+    let text = home.run(&[&["diff", "one.study", "two.study", "--all"], &metric[..]].concat()).out;
+    assert!(text.contains("\n 3 Mbit/s") && text.contains("3 rows stand in B alone"), "{text}");
+    home.refuses(2, &["diff", "one.study", "more.study"], &["by scenario, network.rate, queue"]);
+}
+
 #[test]
 fn what_cannot_be_compared_is_refused() {
     let home = Home::new();

@@ -108,6 +108,20 @@ fn a_directory_holds_the_result_and_what_it_takes_to_repeat_it() {
 }
 
 #[test]
+fn the_report_can_be_left_out() {
+    let home = Home::new();
+    let out = ["compare", "small.toml", "--out", "result"];
+    assert!(home.run(&out).err.contains("Wrote result/report.html."));
+    let with: Vec<String> = home.files();
+    let ran = home.run(&[&out[..], &["--report", "off"]].concat());
+    assert!(ran.code == 0 && ran.err.contains("Wrote result/result.json."), "{ran:?}");
+    let without = home.files();
+    assert!(!without.contains(&"result/report.html".to_string()));
+    assert_eq!(without.len() + 1, with.len(), "nothing else is missing: {without:?}");
+    home.refuses(2, &["run", "small.toml", "--report", "off"], &["--out"]);
+}
+
+#[test]
 fn a_directory_says_how_it_was_made() {
     let home = Home::new();
     let words = ["run", "small.toml", "--set", "network.rate=2 Mbit/s", "--out", "result"];

@@ -54,6 +54,8 @@ pub enum Verdict {
 pub struct Diff {
     /// The keys' names.
     pub keys: Vec<String>,
+    /// Their units, empty for texts and pure numbers.
+    pub units: Vec<String>,
     /// The queues, where each result has one and they are not the same.
     pub queues: Option<[String; 2]>,
     /// The figures: those that differ first, the least likely ones before others.
@@ -103,7 +105,14 @@ impl Diff {
             return Err(NoDiff::TooMany(many));
         }
         let alone = [a.places().len() - pairs.len(), b.places().len() - pairs.len()];
-        let mut diff = Diff { keys: a.keys().to_vec(), queues, rows: vec![], alone, one_sided: 0 };
+        let mut diff = Diff {
+            keys: a.keys().to_vec(),
+            units: a.units().to_vec(),
+            queues,
+            rows: vec![],
+            alone,
+            one_sided: 0,
+        };
         for (in_a, in_b) in pairs {
             for (metric_a, metric_b) in &metrics {
                 match (a.values(in_a, *metric_a), b.values(in_b, *metric_b)) {

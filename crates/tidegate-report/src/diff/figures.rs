@@ -80,6 +80,8 @@ impl Values {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Figures {
     keys: Vec<String>,
+    /// The unit of each key.
+    units: Vec<String>,
     places: Vec<Vec<String>>,
     metrics: Vec<Name>,
     /// By metric and place.
@@ -139,8 +141,9 @@ impl Figures {
             metrics.push(metric);
             values.push(all.into_iter().map(settled).collect());
         }
+        let units = keys.iter().map(|column| column.unit.clone()).collect();
         let keys = keys.iter().map(|column| column.name.clone()).collect();
-        Ok(Figures { keys, places: places.list, metrics, values })
+        Ok(Figures { keys, units, places: places.list, metrics, values })
     }
 
     /// Those of documents, whose replications were taken together.
@@ -187,12 +190,18 @@ impl Figures {
             }
         }
         let keys = ["scenario", "queue", "group"].map(String::from).to_vec();
-        Figures { keys, places: places.list, metrics, values }
+        let units = vec![String::new(); keys.len()];
+        Figures { keys, units, places: places.list, metrics, values }
     }
 
     /// The names of the keys; the last is `group`.
     pub fn keys(&self) -> &[String] {
         &self.keys
+    }
+
+    /// The units of the keys, empty for texts and pure numbers.
+    pub fn units(&self) -> &[String] {
+        &self.units
     }
 
     /// The keys' values of each place; the group is empty for the watched link.

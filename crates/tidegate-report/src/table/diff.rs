@@ -110,7 +110,7 @@ fn table(diff: &Diff, rows: &[&Row], look: &Look) -> String {
     for row in rows {
         let place = keys.iter().map(|at| match row.place[*at].as_str() {
             "" => text("(the link)"),
-            name => text(name),
+            value => text(&setting(value, &diff.units[*at])),
         });
         let mut cells: Vec<Cell> = place.collect();
         cells.push(text(&row.metric.name));
@@ -130,6 +130,27 @@ fn table(diff: &Diff, rows: &[&Row], look: &Look) -> String {
     }
     align(&mut table, keys.len() + 1);
     fit(table, look, None)
+}
+
+/// What is varied, in a unit that is easily read, to the last digit.
+fn setting(value: &str, unit: &str) -> String {
+    const RATES: [(f64, &str); 4] =
+        [(1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s")];
+    const TIMES: [(f64, &str); 3] = [(1.0, "s"), (1e-3, "ms"), (1e-6, "us")];
+    const BYTES: [(f64, &str); 3] = [(1e6, "MB"), (1e3, "kB"), (1.0, "bytes")];
+    let steps: &[(f64, &str)] = match unit {
+        "bit/s" => &RATES,
+        "s" => &TIMES,
+        "bytes" | "B" => &BYTES,
+        _ => &[],
+    };
+    let scaled = value.parse::<f64>().ok().and_then(|number| {
+        let (factor, unit) = steps.iter().find(|(factor, _)| number.abs() >= *factor)?;
+        // A quotient of decimals may miss one by its last digit.
+        let rounded = (number / factor * 1e9).round() / 1e9;
+        Some(format!("{rounded} {unit}"))
+    });
+    scaled.unwrap_or_else(|| format!("{value} {unit}").trim_end().into())
 }
 
 /// The second − the first with its interval, and its sign.
@@ -156,6 +177,28 @@ fn value(metric: &Name, figure: Figure) -> String {
                 Some((mean, half)) => format!("{mean} {unit} ± {half}"),
                 None => format!("{number} {unit}"),
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_varied_keeps_its_digits() {
+        for (value, unit, expected) in [
+            ("20000000", "bit/s", "20 Mbit/s"),
+            ("10010000", "bit/s", "10.01 Mbit/s"),
+            ("0.03", "s", "30 ms"),
+            ("0.0001", "s", "100 us"),
+            ("0", "s", "0 s"),
+            ("1500", "bytes", "1.5 kB"),
+            ("40", "packets", "40 packets"),
+            ("0.25", "", "0.25"),
+            ("red", "", "red"),
+        ] {
+            assert_eq!(setting(value, unit), expected);
         }
     }
 }
