@@ -5,7 +5,9 @@ mod told;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use tidegate_lab::study::{self, Asked, Batch, Prepared, Shard, Store, Study, SweepError, Wanted};
+use tidegate_lab::study::{
+    self, Asked, Batch, Drawn, Prepared, Shard, Store, Study, SweepError, Tables, Wanted,
+};
 
 use crate::experiment::whole;
 use crate::failure::Failure;
@@ -104,11 +106,26 @@ impl Of {
 
     /// Writes the tables and says what came out.
     fn publish(&self, prepared: &Prepared, store: &mut Store, dir: &Path) -> Result<(), Failure> {
-        let wanted = Wanted { keep: &|_| false, csv: self.csv };
+        let keep = |name: &str| prepared.study.draws(name);
+        let wanted = Wanted { keep: &keep, csv: self.csv };
         let tables = study::tables(prepared, store, dir, wanted).map_err(failed)?;
         output::print(&told::answers(prepared, &tables))?;
         output::note(&format!("Wrote {}.", dir.join("groups.parquet").display()));
-        Ok(())
+        self.draw(&prepared.study, &tables, dir)
+    }
+
+    /// Draws the study's plots.
+    fn draw(&self, study: &Study, tables: &Tables, dir: &Path) -> Result<(), Failure> {
+        let drawn = study::plots(study, tables, dir).map_err(failed)?;
+        let mut refused = vec![];
+        for Drawn { name, files, notes, refused: why } in drawn {
+            for file in files {
+                output::note(&format!("Drew {}.", dir.join(file).display()));
+            }
+            notes.iter().for_each(|note| output::note(&format!("  {name}: {note}.")));
+            refused.extend(why.map(|why| format!("plot {name}: {why}")));
+        }
+        if refused.is_empty() { Ok(()) } else { Err(Failure::Input(refused.join("\n"))) }
     }
 }
 
@@ -116,6 +133,10 @@ impl Args {
     fn execute(self) -> Result<(), Failure> {
         let prepared = self.of.prepared()?;
         let dir = self.of.dir(&prepared.study);
+        // A part draws nothing, and need not have the fonts.
+        if self.shard.is_none() {
+            prepared.drawable().map_err(Failure::input)?;
+        }
         if self.dry_run {
             return self.foretell(&prepared, &dir);
         }

@@ -1,5 +1,6 @@
 //! An axis: what is varied, and its values with their type.
 use tidegate::{Bytes, Rate, Size, Span};
+use tidegate_report::tidy::Values;
 
 use crate::reader::Origin;
 
@@ -34,6 +35,19 @@ pub enum Typed {
     Whole(Vec<i64>),
     /// Numbers, with the unit that they are counted in; empty for pure numbers.
     Number(&'static str, Vec<f64>),
+}
+
+impl Typed {
+    /// The values as those of a table's column.
+    pub(super) fn values(&self) -> Values {
+        match self {
+            Typed::Text(all) => {
+                Values::Text(all.iter().map(|text| Some(text.as_str().into())).collect())
+            }
+            Typed::Whole(all) => Values::Whole(all.iter().copied().map(Some).collect()),
+            Typed::Number(_, all) => Values::Number(all.iter().copied().map(Some).collect()),
+        }
+    }
 }
 
 impl Axis {

@@ -2,6 +2,8 @@
 use crate::problem::{Place, Problem, Problems};
 use crate::spec::QueueSpec;
 
+use tidegate_report::plot::Plot;
+
 use super::MOST_REPLICATIONS;
 use super::axis::{Axis, Setting};
 use super::seeds::Seeds;
@@ -31,6 +33,8 @@ pub struct Study {
     pub first_seed: u64,
     /// Whether each flow is kept.
     pub flows: bool,
+    /// What is drawn of it.
+    pub plots: Vec<Plot>,
 }
 
 /// A scenario that a study varies.

@@ -128,7 +128,7 @@ fn leads(study: &Study) -> Vec<Column> {
 
 /// The columns of a table whose stored columns are those of `stored`: the case's name gives way to
 /// cell and queue.
-fn behind(study: &Study, stored: &Tidy) -> Tidy {
+pub(super) fn behind(study: &Study, stored: &Tidy) -> Tidy {
     let mut columns = leads(study);
     columns.extend(stored.columns.iter().skip(1).cloned());
     Tidy { columns }

@@ -113,6 +113,14 @@ fn place(file: NamedTempFile, dir: &Path, name: &str) -> Result<(), StoreError> 
     file.persist(dir.join(name)).map(drop).map_err(|error| io(error.error))
 }
 
+/// Writes the file `name` in `dir`, whole or not at all.
+pub(super) fn whole(dir: &Path, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
+    let io = |error: std::io::Error| StoreError::io(dir, &error);
+    let mut file = fresh(dir).map_err(io)?;
+    std::io::Write::write_all(&mut file, bytes).map_err(io)?;
+    place(file, dir, name)
+}
+
 /// A file without a name yet, for whoever the umask allows.
 fn fresh(dir: &Path) -> std::io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();

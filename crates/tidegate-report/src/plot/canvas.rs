@@ -137,13 +137,14 @@ impl Canvas {
         );
     }
 
-    /// An ellipse around `at`, with its half-axes; the first is turned clockwise by so many degrees.
+    /// An ellipse around `at`, with its half-axes; the first is turned clockwise by so many
+    /// degrees.
     pub(super) fn ellipse(&mut self, at: At, half: At, turn: f64, fill: &str, edge: Stroke) {
         let [x, y, a, b, turn] = [at.0, at.1, half.0, half.1, turn].map(short);
         let _ = write!(
             self.text,
-            "<ellipse cx=\"{x}\" cy=\"{y}\" rx=\"{a}\" ry=\"{b}\" transform=\"rotate({turn} {x} {y})\" \
-             fill=\"{fill}\" fill-opacity=\"0.12\"{}/>",
+            "<ellipse cx=\"{x}\" cy=\"{y}\" rx=\"{a}\" ry=\"{b}\" \
+             transform=\"rotate({turn} {x} {y})\" fill=\"{fill}\" fill-opacity=\"0.12\"{}/>",
             stroke_of(edge)
         );
     }

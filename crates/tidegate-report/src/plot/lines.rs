@@ -8,7 +8,7 @@ use super::select::{Panel, Selection};
 use super::style::Look;
 use super::{Kind, Scale};
 use crate::tidy::{Column, Values};
-use crate::{Aggregate, Figure, Flow, Group, Pool};
+use crate::{Aggregate, Figure, Flow, Group, Metric, Pool};
 
 /// The lines of a panel.
 pub(super) struct Lines {
@@ -33,9 +33,13 @@ const CAP: f64 = 0.2;
 
 /// How replications of a quantity are taken together: as its declaration has it.
 pub(super) fn pool_of(column: &Column) -> Pool {
-    let tables = [Group::METRICS, Aggregate::METRICS, Flow::METRICS];
-    let mut all = tables.into_iter().flatten();
-    let found = all.find(|metric| metric.columns().any(|name| name == column.name));
+    let name = column.name.as_str();
+    let (tables, name): (&[&[Metric]], &str) = match name.strip_prefix("link_") {
+        Some(name) => (&[Aggregate::METRICS], name),
+        None => (&[Group::METRICS, Flow::METRICS], name),
+    };
+    let mut all = tables.iter().copied().flatten();
+    let found = all.find(|metric| metric.columns().any(|column| column == name));
     match found.map(|metric| metric.pool) {
         None | Some(Pool::Sum) => Pool::Mean,
         Some(pool) => pool,

@@ -9,6 +9,10 @@ use crate::tidy::{Column, Tidy, Values};
 const SEED: &str = "seed";
 /// The column of groups, which quantities of a link have once for each of them.
 const GROUP: &str = "group";
+/// What a group is known by, too.
+const CONDUCT: &str = "conduct";
+/// The column that numbers the cells: the other settings say the same.
+const CELL: &str = "cell";
 /// The most panels of a plot.
 const MOST_PANELS: usize = 48;
 
@@ -31,13 +35,19 @@ pub(super) struct Panel {
     pub rows: Vec<usize>,
 }
 
-/// The names of the columns that say how a row came about: those before the seed.
+/// The names of the columns that say how a row came about: those before the seed, but for the
+/// cell's number, and texts behind it.
 pub(super) fn conditions(tidy: &Tidy) -> Vec<&str> {
-    let names = tidy.columns.iter().map(|column| column.name.as_str());
-    if tidy.column(SEED).is_none() {
-        return names.filter(|name| matches!(*name, "scenario" | "queue" | GROUP)).collect();
+    let mut before = tidy.column(SEED).is_some();
+    let mut names = vec![];
+    for column in &tidy.columns {
+        before &= column.name != SEED;
+        let text = matches!(column.values, Values::Text(_));
+        if (before && column.name != CELL) || text {
+            names.push(column.name.as_str());
+        }
     }
-    names.take_while(|name| *name != SEED).collect()
+    names
 }
 
 impl<'t> Selection<'t> {
@@ -87,8 +97,8 @@ impl<'t> Selection<'t> {
             }
             if self.facets.len() == 2 {
                 let why = format!(
-                    "rows differ in {name}, too ({}); choose one with where = {{ \"{name}\" = … }}, \
-                     or take the mean over all with pool = [\"{name}\"]",
+                    "rows differ in {name}, too ({}); choose one with where = {{ \"{name}\" = … \
+                     }}, or take the mean over all with pool = [\"{name}\"]",
                     factor.known()
                 );
                 return Err(Refused::new("facet", &self.plot.facets.join(", "), why));
@@ -156,7 +166,8 @@ impl<'t> Selection<'t> {
 
     /// The run that a row is of: all conditions but the group, and the seed.
     fn run_of(&self) -> Result<impl Fn(usize) -> Vec<Option<u64>> + use<'t>, Refused> {
-        let names = conditions(self.tidy).into_iter().filter(|name| *name != GROUP);
+        let of_group = |name: &&str| !matches!(*name, GROUP | CONDUCT);
+        let names = conditions(self.tidy).into_iter().filter(of_group);
         let factors: Vec<Factor> =
             names.map(|name| self.factor("facet", name)).collect::<Result<_, _>>()?;
         let seed = self.tidy.column(SEED);

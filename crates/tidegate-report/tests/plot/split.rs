@@ -103,14 +103,17 @@ fn axes_in_step_need_no_panels() {
     assert_eq!(Seen::of(&picture.svg).panels().len(), 1);
 }
 
-/// Two groups of three runs; the utilization is the link's.
+/// Two groups of three runs, each run a cell; the utilization is the link's.
 fn groups() -> Tidy {
+    let conduct = ["responsive", "unresponsive"];
     Tidy {
         columns: vec![
+            numbers("cell", "", &[0.0, 0.0, 1.0, 1.0, 2.0, 2.0]),
             texts("queue", &["red"; 6]),
-            texts("group", &["tcp", "flood", "tcp", "flood", "tcp", "flood"]),
             seeds(&[1, 1, 2, 2, 3, 3]),
-            numbers("utilization", "", &[0.5, 0.5, 0.6, 0.6, 0.7, 0.7]),
+            texts("group", &["tcp", "flood", "tcp", "flood", "tcp", "flood"]),
+            texts("conduct", &[conduct; 3].concat()),
+            numbers("link_utilization", "", &[0.5, 0.5, 0.6, 0.6, 0.7, 0.7]),
             numbers("throughput_bps", "bit/s", &[1e6, 9e6, 2e6, 8e6, 3e6, 7e6]),
         ],
     }
@@ -118,7 +121,7 @@ fn groups() -> Tidy {
 
 #[test]
 fn a_quantity_of_the_link_counts_once_for_each_run() {
-    let picture = drawn(&plot(Kind::Strip, "queue", "utilization"), &groups());
+    let picture = drawn(&plot(Kind::Strip, "queue", "link_utilization"), &groups());
     let seen = Seen::of(&picture.svg);
     let [panel] = seen.panels()[..] else { panic!("one panel") };
     let points = seen.series(panel, "red");

@@ -24,6 +24,7 @@ pub struct Merge {
 impl Merge {
     pub fn execute(self) -> Result<(), Failure> {
         let prepared = self.of.prepared()?;
+        prepared.drawable().map_err(Failure::input)?;
         let dir = self.of.dir(&prepared.study);
         let parts = if self.parts.is_empty() { below(&dir)? } else { self.parts.clone() };
         if parts.is_empty() {

@@ -10,9 +10,14 @@ use crate::reader::{Document, File, Kind, Node, Reader, Table, scalar};
 use crate::spec::QueueSpec;
 
 use super::axis::{Axis, Setting};
+use super::drawn::levels;
 use super::file::{Base, Study};
+use super::plot::Known;
+use super::rows;
 use super::seeds::Seeds;
 use super::substitute::names;
+use super::tables::behind;
+use tidegate_report::plot::Plot;
 
 /// What a study's file is.
 const FILE: File = File { kind: "a study", least: "a scenario" };
@@ -55,11 +60,11 @@ impl Study {
         let several = |found| Problems::new(found).expect("a failure has at least one problem");
         let root = doc.read().map_err(several)?;
         let mut reader = Reader::new(&doc);
-        let draft = Draft::read(&mut reader, &root);
+        let mut study = Draft::read(&mut reader, &root).finish(file, text);
+        study.plots = reader.plots_of_study(&root, &study);
         if let Some(problems) = Problems::new(reader.problems) {
             return Err(problems);
         }
-        let study = draft.finish(file, text);
         study.bounded()?;
         Ok(study)
     }
@@ -108,11 +113,22 @@ impl Draft {
             seeds: self.seeds,
             first_seed: self.first_seed,
             flows: self.flows,
+            plots: vec![],
         }
     }
 }
 
 impl Reader<'_> {
+    /// The plots, checked by the columns that the study's tables will have.
+    fn plots_of_study(&mut self, root: &Node, study: &Study) -> Vec<Plot> {
+        let groups = behind(study, &rows::groups());
+        let flows = study.flows.then(|| behind(study, &rows::flows()));
+        let levels = |name: &str| levels(study, name);
+        let known = Known { groups: &groups, flows: flows.as_ref(), levels: &levels };
+        let table = self.table(root, "");
+        self.plots_of(&table, &known)
+    }
+
     fn scenarios_of(&mut self, table: &Table<'_>) -> Vec<Base> {
         let (key, node) = match (table.get("scenario"), table.get("scenarios")) {
             (Some(node), None) => ("scenario", node),
