@@ -61,80 +61,92 @@ fn a_path_of_where_may_be_written_without_quotes() {
     assert_eq!(study.plots[0].filters[0].values, [Wanted::Number(5.0)]);
 }
 
-#[test]
-fn what_is_wrong_has_its_place_and_what_was_meant() {
-    let lines = "name = \"a\"\nkind = \"lines\"\n";
-    for (plot, said) in [
-        ("kind = \"lines\"\n", "7:1: plot.name: this key is required"),
-        ("name = \"a b\"\nkind = \"lines\"\n", "8:9: plot.name = a b: must be a name"),
-        ("name = \"a\"\n", "7:1: plot.kind: this key is required: one of lines, heat, cdf"),
-        (
-            "name = \"a\"\nkind = \"line\"\n",
-            "9:9: plot.kind = line: must be one of lines, heat, cdf, box, strip, ellipses; did you \
-             mean `lines`?",
-        ),
-        (lines, "7:1: plot.x: this key is required: a setting: scenario, network.delay"),
-        (
-            &format!("{lines}x = \"network.dely\"\ny = \"share\"\n"),
-            "10:6: plot.x = network.dely: no such column; must be a setting: scenario, \
-             network.delay, group.tcp.count, queue, group, conduct; did you mean `network.delay`?",
-        ),
-        (
-            &format!("{lines}x = \"share\"\ny = \"share\"\n"),
-            "10:6: plot.x = share: is measured; must be a setting",
-        ),
-        (
-            &format!("{lines}x = \"queue\"\ny = \"troughput_bps\"\n"),
-            "11:6: plot.y = troughput_bps: no such column; must be a figure, such as share, \
-             throughput_bps or link_queue_delay_ms_mean; did you mean `throughput_bps`?",
-        ),
-        (
-            &format!("{lines}x = \"queue\"\ny = \"share\"\nz = \"share\"\n"),
-            "12:6: plot.z = share: lines has no such axis",
-        ),
-        (
-            &format!("{lines}x = \"queue\"\ny = \"share\"\nx_scale = \"logarithmic\"\n"),
-            "12:12: plot.x_scale = logarithmic: lines has no axis of numbers here",
-        ),
-        (
-            &format!("{lines}x = \"queue\"\ny = \"share\"\nwidht = \"80 mm\"\n"),
-            "12:1: plot.widht: no such key; a plot knows",
-        ),
-        (
-            &format!("{lines}x = \"queue\"\ny = \"share\"\nwidth = \"80\"\n"),
-            "12:10: plot.width = 80: must be a length in mm, cm, in or pt from 20 mm to 1000 mm",
-        ),
-        (
-            &format!("{lines}x = \"queue\"\ny = \"share\"\nformats = [\"svg\", \"pfd\"]\n"),
-            "12:20: plot.formats = pfd: must be some of svg, pdf, png; did you mean `pdf`?",
-        ),
-        (
-            &format!("{lines}x = \"queue\"\ny = \"share\"\nfacet = [\"queue\", \"seed\"]\n"),
-            "12:20: plot.facet = seed: is measured; must be a setting",
-        ),
-        (
-            &format!("{lines}x = \"queue\"\ny = \"share\"\nwhere = {{ queue = \"sfb\" }}\n"),
-            "12:20: plot.where.queue = sfb: no cell has this value; known are red, SFB; did you \
-             mean `SFB`?",
-        ),
-        (
-            &format!("{lines}x = \"queue\"\ny = \"share\"\nwhere = {{ network.delay = 5 }}\n"),
-            "12:27: plot.where.network.delay = 5: must be a number with a unit of time, as in \
-             \"20 ms\"",
-        ),
-        (
-            &format!(
-                "{lines}x = \"queue\"\ny = \"share\"\nwhere = {{ network.delay = \"6 ms\" }}\n"
-            ),
-            "12:29: plot.where.network.delay = 6 ms: no cell has this value",
-        ),
-    ] {
+const LINES: &str = "name = \"a\"\nkind = \"lines\"\n";
+
+/// Checks that each plot is refused with these words at this place.
+fn each_is_refused(all: &[(String, &str)]) {
+    for (plot, said) in all {
         let found = refused(plot);
         assert!(
             found.iter().any(|line| line.starts_with(&format!("s.toml:{said}"))),
             "{plot}\n{said}\n{found:#?}"
         );
     }
+}
+
+#[test]
+fn what_is_wrong_has_its_place_and_what_was_meant() {
+    each_is_refused(&[
+        ("kind = \"lines\"\n".into(), "7:1: plot.name: this key is required"),
+        ("name = \"a b\"\nkind = \"lines\"\n".into(), "8:9: plot.name = a b: must be a name"),
+        ("name = \"a\"\n".into(), "7:1: plot.kind: this key is required: one of lines, heat, cdf"),
+        (
+            "name = \"a\"\nkind = \"line\"\n".into(),
+            "9:9: plot.kind = line: must be one of lines, heat, cdf, box, strip, ellipses; did you \
+             mean `lines`?",
+        ),
+        (LINES.into(), "7:1: plot.x: this key is required: a setting: scenario, network.delay"),
+        (
+            format!("{LINES}x = \"network.dely\"\ny = \"share\"\n"),
+            "10:6: plot.x = network.dely: no such column; must be a setting: scenario, \
+             network.delay, group.tcp.count, queue, group, conduct; did you mean `network.delay`?",
+        ),
+        (
+            format!("{LINES}x = \"share\"\ny = \"share\"\n"),
+            "10:6: plot.x = share: is measured; must be a setting",
+        ),
+        (
+            format!("{LINES}x = \"queue\"\ny = \"troughput_bps\"\n"),
+            "11:6: plot.y = troughput_bps: no such column; must be a figure, such as share, \
+             throughput_bps or link_queue_delay_ms_mean; did you mean `throughput_bps`?",
+        ),
+        (
+            format!("{LINES}x = \"queue\"\ny = \"share\"\nz = \"share\"\n"),
+            "12:6: plot.z = share: lines has no such axis",
+        ),
+        (
+            format!("{LINES}x = \"queue\"\ny = \"share\"\nx_scale = \"logarithmic\"\n"),
+            "12:12: plot.x_scale = logarithmic: lines has no axis of numbers here",
+        ),
+    ]);
+}
+
+#[test]
+fn values_that_cannot_be_have_their_place_and_what_was_meant() {
+    each_is_refused(&[
+        (
+            format!("{LINES}x = \"queue\"\ny = \"share\"\nwidht = \"80 mm\"\n"),
+            "12:1: plot.widht: no such key; a plot knows",
+        ),
+        (
+            format!("{LINES}x = \"queue\"\ny = \"share\"\nwidth = \"80\"\n"),
+            "12:10: plot.width = 80: must be a length in mm, cm, in or pt from 20 mm to 1000 mm",
+        ),
+        (
+            format!("{LINES}x = \"queue\"\ny = \"share\"\nformats = [\"svg\", \"pfd\"]\n"),
+            "12:20: plot.formats = pfd: must be some of svg, pdf, png; did you mean `pdf`?",
+        ),
+        (
+            format!("{LINES}x = \"queue\"\ny = \"share\"\nfacet = [\"queue\", \"seed\"]\n"),
+            "12:20: plot.facet = seed: is measured; must be a setting",
+        ),
+        (
+            format!("{LINES}x = \"queue\"\ny = \"share\"\nwhere = {{ queue = \"sfb\" }}\n"),
+            "12:20: plot.where.queue = sfb: no cell has this value; known are red, SFB; did you \
+             mean `SFB`?",
+        ),
+        (
+            format!("{LINES}x = \"queue\"\ny = \"share\"\nwhere = {{ network.delay = 5 }}\n"),
+            "12:27: plot.where.network.delay = 5: must be a number with a unit of time, as in \
+             \"20 ms\"",
+        ),
+        (
+            format!(
+                "{LINES}x = \"queue\"\ny = \"share\"\nwhere = {{ network.delay = \"6 ms\" }}\n"
+            ),
+            "12:28: plot.where.network.delay = 6 ms: no cell has this value",
+        ),
+    ]);
 }
 
 #[test]
