@@ -98,6 +98,15 @@ fn limits_are_in_packets_unless_bytes_are_meant() {
     assert_eq!(found.bottleneck().limit.to_string(), "41 packets");
 }
 
+/// A window counts packets of its group, whatever the mean packet is; so it stays in bytes.
+#[test]
+fn windows_are_in_bytes() {
+    let sets = ["group.web-users.window=2 bdp", "group.web-users.initial_window=4 ms"];
+    let resolved = parse(SCENARIO, &sets).unwrap().resolved();
+    assert!(resolved.contains("\nwindow = \"122.496 kB\"\n"), "{resolved}");
+    assert!(resolved.contains("\ninitial_window = \"5 kB\"\n"), "{resolved}");
+}
+
 const GRAPH: &str = r#"
 [network]
 kind = "graph"
