@@ -4,7 +4,7 @@
 usage: choosing.py [--seeds N] [--queue NAME …]     build first; `make choosing` does both, twelve minutes on two idle cores
 
 Every queue of the catalog, preset `auto`, meets the same questions: a scenario of ours and what is set in it. A question
-asks for one figure; its table has a column for each setting, and what it says is counted from the table. What a packet
+is a study with an axis of settings, and asks for one figure; its table has a column for each setting, and what it says is counted from the table. What a packet
 costs is what `make cost` measured, what a queue keeps is what `tidegate check` says. With --queue only those are run and
 nothing is written.
 Python's standard library only.
@@ -17,6 +17,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import tomllib
 from dataclasses import dataclass
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -52,36 +53,34 @@ class Question:
     least: bool = False  # whether the smallest figure is the best
 
 
-def share(document):
+def share(users):
     """What `users` get of their fair share by goodput, in per cent."""
-    users = group(document, "users")
-    return scaled(users["goodput_bps"], 100 / users["fair_share_bps"]["mean"])
+    return scaled(users, "goodput_bps", 100 / float(users["fair_share_bps"]))
 
 
-def worst(document):
+def worst(users):
     """What the worst of the users gets of his fair share by goodput, in per cent; none where that is not known."""
-    return scaled(group(document, "users").get("worst_share"), 100)
+    return scaled(users, "worst_share", 100)
 
 
-def even(document):
+def even(users):
     """Jain's index of the users among themselves, in per cent."""
-    return scaled(group(document, "users")["jain"], 100)
+    return scaled(users, "jain", 100)
 
 
-def slowest(document):
+def slowest(users):
     """The same as a question's own figure."""
-    return worst(document)
+    return worst(users)
 
 
-def transfer(document):
+def transfer(users):
     """The time within which 95 in 100 objects come, in ms; none where fewer than a hundred came in a replication."""
-    users = group(document, "users")
-    return scaled(users["completion_ms"]["p95"], 1) if users["completions"]["mean"] >= 100 else None
+    return scaled(users, "completion_ms_p95", 1) if float(users["completions"]) >= 100 else None
 
 
-def wait(document):
+def wait(users):
     """The mean wait in the queue, in ms."""
-    return scaled(document["aggregate"]["queue_delay_ms"]["mean"], 1)
+    return scaled(users, "link_queue_delay_ms_mean", 1)
 
 
 FIGURES = {
@@ -96,15 +95,11 @@ FIGURES = {
 }
 
 
-def group(document, name):
-    return next(g for g in document["groups"] if g["name"] == name)
-
-
-def scaled(figure, by):
+def scaled(row, figure, by):
     """Mean and half width of the 95 % interval, times `by`."""
-    if figure is None or figure["mean"] is None:
+    if not row[figure]:
         return None
-    return figure["mean"] * by, (figure["ci95"] or 0.0) * by
+    return float(row[figure]) * by, float(row[f"{figure}_ci95"] or 0.0) * by
 
 
 def floods(rates):
@@ -220,36 +215,71 @@ QUESTIONS = (
 )
 
 
-def results(question, column, queues, seeds):
-    """The result of each queue in one setting, by name."""
-    cmd = [
-        str(TIDEGATE),
-        "compare",
-        str(HERE / "scenarios" / question.scenario),
-        "--json",
-        "--seeds",
-        str(seeds),
+def axis(question):
+    """The question's settings as an axis of a study, on which all that they set goes in step."""
+    scenario = HERE / "scenarios" / question.scenario
+    own = [dict(text.split("=", 1) for text in column.set) for column in question.columns]
+    paths = dict.fromkeys(path for of in own for path in of)
+    lines = ["[axes.setting.set]"] if paths else []
+    for path in paths:
+        values = [of.get(path) or as_it_is(scenario, path) for of in own]
+        lines.append(f"{path} = [{', '.join(map(toml, values))}]")
+    return lines
+
+
+def toml(value):
+    """A value of `--set` as TOML."""
+    return value if value.startswith("[") else json.dumps(value)
+
+
+# What holds where a scenario does not say.
+DEFAULTS = {"group.users.ecn": "off", "group.flood.ecn": "off"}
+
+
+def as_it_is(scenario, path):
+    """The value at `path` in the scenario, as a setting that leaves it alone sets it."""
+    table, *keys = path.split(".")
+    node = tomllib.loads(scenario.read_text())[table]
+    if table == "group":
+        name, *keys = keys
+        node = next(group for group in node if group["name"] == name)
+    value = node.get(keys[0], DEFAULTS.get(path))
+    return json.dumps(value) if isinstance(value, list) else str(value)
+
+
+def swept(scenario, queues, seeds, lines):
+    """The means of a study of `scenario`, by queue and number of the cell: each group's row."""
+    head = [
+        f"scenario = {json.dumps(str(HERE / 'scenarios' / scenario))}",
+        f"queues = {json.dumps(list(queues))}",
+        f"seeds = {seeds}",
     ]
-    cmd += [word for queue in queues for word in ("--queue", queue)]
-    cmd += [word for text in column.set for word in ("--set", text)]
-    run = subprocess.run(cmd, capture_output=True, text=True)
-    if run.returncode:
-        sys.exit(f"{' '.join(cmd)} failed:\n{run.stderr}")
-    documents = json.loads(run.stdout)
-    return {d["label"]: d for d in (documents if isinstance(documents, list) else [documents])}
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        path = folder / "study.toml"
+        path.write_text("\n".join([*head, *lines]) + "\n")
+        cmd = [str(TIDEGATE), "sweep", str(path), "--csv", "--out", str(folder / "out")]
+        run = subprocess.run(cmd, capture_output=True, text=True)
+        if run.returncode:
+            sys.exit(f"{' '.join(cmd)} failed:\n{run.stderr}\n{path.read_text()}")
+        found = {}
+        with (folder / "out" / "summary.csv").open(newline="") as table:
+            for row in csv.DictReader(table):
+                found.setdefault((row["queue"], int(row["cell"])), {})[row["group"]] = row
+    return found
 
 
 def measured(question, queues, seeds):
     """The figures of a question: for each queue, one for each column."""
     figure = FIGURES[question.figure][0]
+    of = swept(question.scenario, queues, seeds, axis(question))
     table = {queue: [] for queue in queues}
-    for column in question.columns:
-        print(f"  {column.name}", file=sys.stderr, flush=True)
-        of = results(question, column, queues, seeds)
-        for queue in queues:
-            own = figure(of[queue])
+    for queue in queues:
+        for number in range(len(question.columns)):
+            row = of[queue, number]["users"]
+            own = figure(row)
             # The mean, its interval, and the worst user beside it.
-            beside = worst(of[queue]) if question.figure == "share" else None
+            beside = worst(row) if question.figure == "share" else None
             table[queue].append(own and (*own, beside and beside[0]))
     return table
 

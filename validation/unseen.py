@@ -17,13 +17,11 @@ from choosing import (
     BASE,
     PROTECTED,
     WORST,
-    Column,
-    Question,
     catalog,
-    group,
-    results,
     scaled,
     share,
+    swept,
+    toml,
     transfer,
     worst,
 )
@@ -184,10 +182,14 @@ CALLS = tuple(
 )
 
 
-def documents(name, sets, queues, seeds, scenario=BASE):
-    """What comes of a setting, by queue."""
+def means(name, sets, queues, seeds, scenario=BASE):
+    """What comes of a setting, by queue: each group's means."""
     print(f"  {name}", file=sys.stderr, flush=True)
-    return results(Question("", "", scenario, (), ""), Column(name, sets), queues, seeds)
+    # A later word for a path holds, as on the command line.
+    own = dict(word.split("=", 1) for word in sets)
+    lines = ["[set]", *(f"{path} = {toml(value)}" for path, value in own.items())]
+    found = swept(scenario, queues, seeds, lines)
+    return {queue: found[queue, 0] for queue in queues}
 
 
 def number(setting, key):
@@ -201,9 +203,9 @@ def protects(queues, seeds):
     """By setting and queue: text, whether it protects, how many starve."""
     table = {}
     for setting in SETTINGS:
-        of = documents(setting.name, setting.set, queues, seeds, setting.scenario)
+        of = means(setting.name, setting.set, queues, seeds, setting.scenario)
         if setting.figure == "transfer":
-            figures = {queue: transfer(of[queue]) for queue in queues}
+            figures = {queue: transfer(of[queue]["users"]) for queue in queues}
             best = min((f[0] for f in figures.values() if f), default=0)
             table[setting.name] = {
                 q: ("–", False) if f is None else (f"{f[0]:.0f} ms", f[0] <= NEAR * best)
@@ -212,21 +214,21 @@ def protects(queues, seeds):
             continue
         table[setting.name] = {}
         for queue in queues:
-            users = group(of[queue], "users")
-            mean, ci95 = share(of[queue])
-            least, starved = worst(of[queue])[0], (users.get("starved") or {"mean": 0.0})["mean"]
+            users = of[queue]["users"]
+            mean, ci95 = share(users)
+            least, starved = worst(users)[0], float(users["starved"] or 0.0)
             if setting.senders:
                 count, rate = (
                     float(number(setting, key)) for key in ("group.users.count", "network.rate")
                 )
-                # The document's fair share is of all users together.
+                # The table's fair share is of all users together.
                 by = (
-                    users["fair_share_bps"]["mean"]
+                    float(users["fair_share_bps"])
                     / count
                     * (count + setting.senders)
                     / (rate * 1e6)
                 )
-                # Who gets less than a tenth of this share, the document does not count.
+                # Who gets less than a tenth of this share, the table does not count.
                 mean, ci95, least, starved = mean * by, ci95 * by, least * by, 0.0
             text = f"{mean:.0f} / {least:.0f}" + (
                 f" / {starved:.{0 if starved >= 9.95 else 1}f}" if starved else ""
@@ -240,19 +242,19 @@ def harms(queues, seeds):
     table = {}
     for name, sets in LONE:
         rate = float(name.split()[0]) * 1e4
-        of = documents(name, sets, dict.fromkeys([*queues, PLAIN]), seeds)
+        of = means(name, sets, list(dict.fromkeys([*queues, PLAIN])), seeds)
         got = {
-            queue: scaled(group(document, "users")["goodput_bps"], 1 / rate)[0]
-            for queue, document in of.items()
+            queue: scaled(groups["users"], "goodput_bps", 1 / rate)[0]
+            for queue, groups in of.items()
         }
         enough = min(ALONE, got[PLAIN] - 1)
         table[name] = {queue: (f"{got[queue]:.0f}", got[queue] >= enough) for queue in queues}
     for name, sets in CALLS:
         table[name] = {}
         rate = float(name.split()[0]) * 1e4
-        for queue, document in documents(name, sets, queues, seeds).items():
-            got = scaled(group(document, "users")["goodput_bps"], 1 / rate)[0]
-            lost = 100 * group(document, "flood")["loss_ratio"]["mean"]
+        for queue, groups in means(name, sets, queues, seeds).items():
+            got = scaled(groups["users"], "goodput_bps", 1 / rate)[0]
+            lost = 100 * float(groups["flood"]["loss_ratio"])
             table[name][queue] = (f"{got:.0f} / {lost:.1f}", got >= BESIDE and lost <= THIN)
     return table
 

@@ -73,7 +73,8 @@ impl Reader<'_> {
                 _ => {
                     let path = name.contains('.').then(|| name.clone());
                     let setting = reader.setting(&entry.node, path, name.clone(), &field);
-                    setting.map(|setting| Axis { name, settings: vec![setting] })
+                    let axis = setting.map(|setting| Axis { name, settings: vec![setting] });
+                    axis.map(|axis| reader.distinct(axis, &field))
                 }
             };
             axes.extend(axis);
@@ -95,7 +96,7 @@ impl Reader<'_> {
             Some(values) => self.setting(values, path, column, &table.field("values")),
             None => self.steps(&table, path, column),
         };
-        Some(Axis { name: name.into(), settings: vec![setting?] })
+        Some(self.distinct(Axis { name: name.into(), settings: vec![setting?] }, field))
     }
 
     /// Settings that go in step.
@@ -123,8 +124,23 @@ impl Reader<'_> {
         if settings.is_empty() {
             let why = "must be a table of paths with their values";
             self.problem(node.origin, field, "", why);
+            return None;
         }
-        (!settings.is_empty()).then(|| Axis { name: name.into(), settings })
+        Some(self.distinct(Axis { name: name.into(), settings }, field))
+    }
+
+    /// Refuses steps of an axis that set the same as another one.
+    fn distinct(&mut self, axis: Axis, field: &str) -> Axis {
+        let step = |at: usize| -> Vec<Option<&String>> {
+            axis.settings.iter().map(|s| s.values.get(at).map(|(text, _)| text)).collect()
+        };
+        for at in 0..axis.len() {
+            if (0..at).any(|other| step(other) == step(at)) {
+                let (text, origin) = &axis.settings[0].values[at];
+                self.problem(*origin, field, text, "is given twice");
+            }
+        }
+        axis
     }
 
     /// A list of values.
@@ -142,11 +158,6 @@ impl Reader<'_> {
             .collect();
         if values.is_empty() {
             return None;
-        }
-        for (at, (text, origin)) in values.iter().enumerate() {
-            if values[..at].iter().any(|(other, _)| other == text) {
-                self.problem(*origin, field, text, "is given twice");
-            }
         }
         let texts: Vec<&str> = values.iter().map(|(text, _)| text.as_str()).collect();
         match Typed::of(&texts) {
