@@ -298,3 +298,66 @@ fn what_the_round_trip_depends_on_cannot_be_derived_from_it() {
     assert!(tried > 30, "{tried}");
     assert_eq!(changing.len(), 11, "{changing:?}");
 }
+
+/// What stands in drawn expressions.
+const WORDS: [&str; 22] = [
+    "network.rate",
+    "network.delay",
+    "network.limit",
+    "run.warmup",
+    "run.duration",
+    "queue.min",
+    "group.flood.rate",
+    "group.web-users.count",
+    "bdp",
+    "rtt",
+    "2",
+    "0.5",
+    "10 ms",
+    "5 packets",
+    "20 kB",
+    "1 Mbit/s",
+    "(",
+    ")",
+    "+",
+    "-",
+    "×",
+    "/",
+];
+/// Keys that drawn expressions are put to.
+const KEYS: [&str; 8] = [
+    "network.rate",
+    "network.delay",
+    "network.limit",
+    "run.warmup",
+    "queue.min",
+    "queue.max",
+    "group.flood.rate",
+    "group.web-users.count",
+];
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(3000))]
+
+    /// Whatever is written, it is a value or an error; and a scenario that is read has plain values,
+    /// which read back the same.
+    #[test]
+    fn drawn_expressions_are_values_or_errors(
+        drawn in proptest::collection::vec(
+            (0..KEYS.len(), proptest::collection::vec(0..WORDS.len(), 1..6)), 1..4)
+    ) {
+        let sets: Vec<String> = drawn.iter().map(|(key, words)| {
+            let words: Vec<&str> = words.iter().map(|word| WORDS[*word]).collect();
+            format!("{}={}", KEYS[*key], words.join(" "))
+        }).collect();
+        let sets: Vec<&str> = sets.iter().map(String::as_str).collect();
+        match parse(SCENARIO, &sets) {
+            Ok(scenario) => {
+                let resolved = scenario.resolved();
+                let again = parse(&resolved, &[]).unwrap_or_else(|why| panic!("{sets:?}: {why}"));
+                proptest::prop_assert_eq!(again.resolved(), resolved);
+            }
+            Err(why) => proptest::prop_assert!(why.contains("--set") || why.contains("s.toml:"), "{}", why),
+        }
+    }
+}
