@@ -1,4 +1,5 @@
-//! The report: one HTML file that needs nothing else, on line or off.
+//! The report: one HTML file that needs nothing else, on line or off; or, where there are many,
+//! pages that share one file.
 //!
 //! Figures are written into the page as text, so that it says everything without a script; the
 //! charts are drawn by [Apache ECharts](https://echarts.apache.org), which is vendored and goes into the file. The page's own policy
@@ -12,12 +13,16 @@
 //! assert!(page.contains("<h1>A &lt;flood&gt;</h1>") && !page.contains("<b>flood"));
 //! ```
 mod charts;
+mod library;
 mod tables;
 mod view;
 
 use std::fmt::Write;
 
 use crate::{Document, Figure, Flow, Series, Source, answer, human};
+
+pub(crate) use library::Library;
+pub use library::{LIBRARY, library};
 
 pub(crate) const STYLE: &str = include_str!("html/report.css");
 /// Draws the charts; one script in so many files.
@@ -29,8 +34,8 @@ const SCRIPT: [&str; 6] = [
     include_str!("html/script/time.js"),
     include_str!("html/script/page.js"),
 ];
-pub(crate) const CHARTS: &str = include_str!("../vendor/echarts/echarts.common.min.js");
-pub(crate) const NOTICES: [&str; 3] = [
+const CHARTS: &str = include_str!("../vendor/echarts/echarts.common.min.js");
+const NOTICES: [&str; 3] = [
     include_str!("../vendor/echarts/NOTICE"),
     include_str!("../vendor/echarts/LICENSE-zrender"),
     include_str!("../vendor/echarts/LICENSE-d3"),
@@ -74,13 +79,24 @@ impl<'a> Run<'a> {
 
 /// The report as one HTML page.
 pub fn render(input: &ReportInput) -> String {
+    written(input, Library::Within)
+}
+
+/// The report as a page that shares the chart library with others: [`library`] must lie beside it
+/// as [`LIBRARY`].
+pub fn render_beside(input: &ReportInput) -> String {
+    written(input, Library::Beside)
+}
+
+fn written(input: &ReportInput, library: Library) -> String {
     let mut page = String::with_capacity(CHARTS.len() + 200_000);
+    let policy = library.policy();
     let title = escape(input.title);
     let _ = write!(
         page,
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'unsafe-inline'; \
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; {policy}; \
          style-src 'unsafe-inline'; img-src data:\">\n\
          <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n"
     );
@@ -95,7 +111,7 @@ pub fn render(input: &ReportInput) -> String {
     tables::write(&mut page, input);
     provenance(&mut page, input);
     page.push_str("</main>\n");
-    scripts(&mut page, input);
+    scripts(&mut page, input, library);
     page.push_str("</body>\n</html>\n");
     page
 }
@@ -222,7 +238,7 @@ fn provenance(page: &mut String, input: &ReportInput) {
     page.push_str("Charts by Apache ECharts 6.1.0, Apache License 2.0.</footer>\n</section>\n");
 }
 
-fn scripts(page: &mut String, input: &ReportInput) {
+fn scripts(page: &mut String, input: &ReportInput, library: Library) {
     let data = serde_json::to_string(&view::View::of(input))
         .expect("names are strings and numbers are numbers or null");
     let _ = writeln!(
@@ -230,23 +246,14 @@ fn scripts(page: &mut String, input: &ReportInput) {
         "<script type=\"application/json\" id=\"data\">{}</script>",
         in_script(&data)
     );
-    let _ = writeln!(
-        page,
-        "<script type=\"text/plain\" id=\"notices\">\n{}</script>",
-        in_script(&NOTICES.join("\n\n"))
-    );
     // The watch goes first: it must hear of errors in what follows.
     page.push_str(
         "<script>window.addEventListener('error', function (e) { document.documentElement.dataset.error = e.message; });\
          document.addEventListener('securitypolicyviolation', function (e) { \
          document.documentElement.dataset.blocked = e.blockedURI || e.violatedDirective; });</script>\n",
     );
-    let _ = writeln!(page, "<script>{CHARTS}</script>");
-    let _ = writeln!(
-        page,
-        "<script>\n(function () {{\n'use strict';\n{}}})();\n</script>",
-        SCRIPT.join("\n")
-    );
+    library.write(page);
+    library.draw(page);
 }
 
 /// Text as HTML shows it: `<`, `>`, `&` and quotes escaped, control characters that HTML forbids

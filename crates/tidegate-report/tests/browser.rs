@@ -9,7 +9,7 @@ use std::process::Command;
 use std::sync::Mutex;
 
 use sample::{SHAPES, replayed, series, simulated};
-use tidegate_report::html::{ReportInput, Run, render};
+use tidegate_report::html::{LIBRARY, ReportInput, Run, library, render, render_beside};
 use tidegate_report::{Document, Series};
 
 /// One browser at a time: each takes a core and some 200 MB.
@@ -62,11 +62,19 @@ fn at_the_end(page: &str, html: &str) -> String {
 
 /// The page after its script has run, as HTML; `None` if there is to be no browser.
 fn load(name: &str, page: &str, flags: &[&str]) -> Option<String> {
+    load_beside(name, page, None, flags)
+}
+
+/// The same of a page with the chart library beside it.
+fn load_beside(name: &str, page: &str, library: Option<&str>, flags: &[&str]) -> Option<String> {
     let program = chromium()?;
     let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(|failed| failed.into_inner());
     let scratch = Scratch::new(name);
     let file = scratch.0.join("report.html");
     std::fs::write(&file, at_the_end(page, COUNT_FETCHES)).unwrap();
+    if let Some(library) = library {
+        std::fs::write(scratch.0.join(LIBRARY), library).unwrap();
+    }
     let output = run(&program, &scratch.0, &file, flags);
     let log = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "the browser failed:\n{log}");
@@ -158,6 +166,22 @@ fn a_comparison_draws_every_chart() {
     assert_eq!(shapes(&dom, "flows-0", VERMILION), 1, "a bar for the flood");
     assert_eq!(shapes(&dom, "share", BLUE), 4, "a dot for every queue");
     assert!(dom.contains("▲ 42.8 Mbit/s"), "the flood leaves the picture and bears its figure");
+}
+
+#[test]
+fn pages_that_share_the_library_draw_the_same() {
+    let (documents, series) = comparison(20);
+    let input = input(&documents, &series);
+    let page = render_beside(&input);
+    assert!(page.len() + library().len() < render(&input).len() + 1000, "no more than one page");
+    assert!(page.len() < 150_000, "{} bytes", page.len());
+    let Some(dom) = load_beside("beside", &page, Some(&library()), &[]) else { return };
+    // The library is all that it loads.
+    assert_drawn(&dom.replacen("data-fetched=\"1\"", "data-fetched=\"0\"", 1), 6 + 4 + 4 + 3);
+    assert_eq!(shapes(&dom, "flows-0", BLUE), 20, "a bar for every TCP flow");
+    let fetching = at_the_end(&page, "<img src=\"http://127.0.0.1:9/pixel.png\">");
+    let dom = load_beside("beside-fetch", &fetching, Some(&library()), &[]).unwrap_or_default();
+    assert!(root(&dom).contains("data-blocked"), "and nothing else may be: {}", root(&dom));
 }
 
 #[test]

@@ -12,7 +12,8 @@ use super::unwritten::wrong;
 /// What kind of directory it is, for those who would write into it.
 const KIND: &str = "papers";
 /// What earlier runs may have left, cells apart.
-const MADE: [&str; 5] = ["results.csv", "figures.csv", "readings.csv", "made.json", "figures"];
+const MADE: [&str; 6] =
+    ["results.csv", "figures.csv", "readings.csv", "made.json", "charts.js", "figures"];
 
 /// Makes `dir` ready to take cells: a new or empty one, or one of ours.
 ///

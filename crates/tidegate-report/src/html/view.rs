@@ -9,6 +9,8 @@ const FLOWS: usize = 1200;
 /// At most so many points of a line are drawn; of more, neighbours are averaged.
 const POINTS: usize = 1000;
 
+/// At most so many points of inner state, whose panels share the width.
+const GAUGES: usize = 300;
 /// At most so many points of a throughput, which is counted in packets: on a finer grid it is
 /// noise.
 const RATES: usize = 200;
@@ -59,17 +61,29 @@ struct FlowView<'a> {
     index: u64,
     label: &'a str,
     group: Option<&'a str>,
-    throughput: Option<Figure>,
-    fair: Option<f64>,
-    loss: Option<Figure>,
+    throughput: Option<Drawn>,
+    fair: Option<Short>,
+    loss: Option<Drawn>,
 }
 
 #[derive(Serialize)]
 struct SeriesView<'a> {
-    time: Vec<f64>,
+    time: Grid,
     /// The grid of throughputs.
-    coarse: Vec<f64>,
+    coarse: Grid,
+    /// The grid of inner state.
+    inner: Grid,
     lines: Vec<LineView<'a>>,
+}
+
+/// Points of time.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+enum Grid {
+    /// So many, evenly spaced.
+    Even { from: f64, step: f64, count: usize },
+    /// Each by itself.
+    Listed(Vec<Short>),
 }
 
 #[derive(Serialize)]
@@ -77,7 +91,34 @@ struct LineView<'a> {
     what: Quantity,
     name: &'a str,
     unit: &'a str,
-    values: Vec<Option<f64>>,
+    values: Vec<Option<Short>>,
+}
+
+/// A number with four digits, as many as a chart and its hints show.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Short(f64);
+
+impl Serialize for Short {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let Short(value) = *self;
+        // A whole number is shorter without its `.0`.
+        if value.fract() == 0.0 && value.abs() < 1e15 {
+            to.serialize_i64(value as i64)
+        } else {
+            to.serialize_f64(value)
+        }
+    }
+}
+
+/// A figure with as many digits as a chart shows.
+#[derive(Clone, Copy, Serialize)]
+struct Drawn {
+    mean: Short,
+    ci95: Option<Short>,
+}
+
+fn drawn(figure: Option<Figure>) -> Option<Drawn> {
+    figure.map(|f| Drawn { mean: short(f.mean()), ci95: f.ci95().map(short) })
 }
 
 impl<'a> View<'a> {
@@ -120,21 +161,36 @@ fn run_view<'a>(run: &Run<'a>) -> RunView<'a> {
     }
 }
 
+/// What no chart shows is left out: losses over time.
 fn series_view(series: &Series) -> SeriesView<'_> {
     let step = |most: usize| series.time_s.len().div_ceil(most).max(1);
-    let grid = |step: usize| series.time_s.chunks(step).map(|chunk| chunk[0]).collect();
-    let of = |line: &Line| {
-        if matches!(line.what, Quantity::Throughput | Quantity::Loss) {
-            step(RATES)
-        } else {
-            step(POINTS)
-        }
+    let grid = |most: usize| grid(series.time_s.chunks(step(most)).map(|chunk| chunk[0]).collect());
+    let most = |line: &Line| match line.what {
+        Quantity::Throughput | Quantity::Loss => RATES,
+        Quantity::Gauge => GAUGES,
+        Quantity::Queue | Quantity::Delay => POINTS,
     };
+    let lines = series.lines.iter().filter(|line| line.what != Quantity::Loss);
     SeriesView {
-        time: grid(step(POINTS)),
-        coarse: grid(step(RATES)),
-        lines: series.lines.iter().map(|line| line_view(line, of(line))).collect(),
+        time: grid(POINTS),
+        coarse: grid(RATES),
+        inner: grid(GAUGES),
+        lines: lines.map(|line| line_view(line, step(most(line)))).collect(),
     }
+}
+
+fn grid(times: Vec<f64>) -> Grid {
+    let even = |from: f64, step: f64| {
+        let off = |(n, time): (usize, &f64)| (from + n as f64 * step - time).abs() > step * 1e-6;
+        !times.iter().enumerate().any(off)
+    };
+    if let [from, .., last] = times[..] {
+        let step = (last - from) / (times.len() - 1) as f64;
+        if even(from, step) {
+            return Grid::Even { from, step, count: times.len() };
+        }
+    }
+    Grid::Listed(times.into_iter().map(Short).collect())
 }
 
 fn flow_view(flow: &Flow) -> FlowView<'_> {
@@ -142,9 +198,9 @@ fn flow_view(flow: &Flow) -> FlowView<'_> {
         index: flow.index,
         label: &flow.label,
         group: flow.group.as_deref(),
-        throughput: flow.throughput_bps,
-        fair: flow.fair_share_bps.map(|f| f.mean()),
-        loss: flow.loss_ratio,
+        throughput: drawn(flow.throughput_bps),
+        fair: flow.fair_share_bps.map(|f| short(f.mean())),
+        loss: drawn(flow.loss_ratio),
     }
 }
 
@@ -167,14 +223,13 @@ pub(super) fn flows_shown(flows: &[Flow]) -> Vec<&Flow> {
 fn line_view(line: &Line, step: usize) -> LineView<'_> {
     let values = line.values.chunks(step).map(|chunk| {
         let seen: Vec<f64> = chunk.iter().flatten().copied().filter(|v| v.is_finite()).collect();
-        (!seen.is_empty()).then(|| rounded(seen.iter().sum::<f64>() / seen.len() as f64))
+        (!seen.is_empty()).then(|| short(seen.iter().sum::<f64>() / seen.len() as f64))
     });
     LineView { what: line.what, name: &line.name, unit: &line.unit, values: values.collect() }
 }
 
-/// Six digits: what a chart can show, in half the room.
-fn rounded(value: f64) -> f64 {
-    format!("{value:.5e}").parse().unwrap_or(value)
+fn short(value: f64) -> Short {
+    Short(format!("{value:.3e}").parse().unwrap_or(value))
 }
 
 #[cfg(test)]
@@ -204,7 +259,7 @@ mod tests {
     #[test]
     fn long_lines_are_averaged_and_gaps_stay() {
         let line = Line::new(Quantity::Delay, "d", "ms", [1.0, 3.0, f64::NAN, f64::NAN, 5.0]);
-        assert_eq!(line_view(&line, 2).values, [Some(2.0), None, Some(5.0)]);
+        assert_eq!(line_view(&line, 2).values, [Some(Short(2.0)), None, Some(Short(5.0))]);
     }
 
     #[test]
@@ -214,12 +269,22 @@ mod tests {
             [Quantity::Throughput, Quantity::Queue].map(|what| Line::new(what, "l", "", many()));
         let series = Series { seed: None, time_s: many().collect(), lines: lines.into() };
         let view = series_view(&series);
+        let count = |grid: &Grid| match grid {
+            Grid::Even { from, step, count } => {
+                assert_eq!((*from, *step), (0.0, (4000 / count) as f64));
+                *count
+            }
+            Grid::Listed(times) => times.len(),
+        };
         let lengths = [
-            view.coarse.len(),
+            count(&view.coarse),
             view.lines[0].values.len(),
-            view.time.len(),
+            count(&view.time),
             view.lines[1].values.len(),
         ];
         assert_eq!(lengths, [RATES, RATES, POINTS, POINTS]);
+        let uneven = grid(vec![0.0, 0.1, 0.3]);
+        assert_eq!(uneven, Grid::Listed([0.0, 0.1, 0.3].map(Short).into()));
+        assert_eq!(serde_json::to_string(&short(9_866_670.0)).unwrap(), "9867000");
     }
 }

@@ -1,6 +1,7 @@
 //! Papers reproduced: pages that set our figures beside the printed ones, and each figure as SVG.
 //!
-//! Every page is one file that works offline, like the report of a run; they link to each other.
+//! Every page works offline, like the report of a run; they link to each other and share the chart
+//! library.
 //!
 //! ```
 //! use tidegate_report::papers::{self, Paper};

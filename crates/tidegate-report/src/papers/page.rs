@@ -1,7 +1,7 @@
 //! The pages: one over all papers, one for each.
 use std::fmt::Write;
 
-use crate::html::{self, escape, in_script};
+use crate::html::{self, Library, escape, in_script};
 
 use super::prose::prose;
 use super::tables::{boards, class, explanations, readings, table};
@@ -30,8 +30,8 @@ pub struct Page {
     pub text: String,
 }
 
-/// The pages of `papers`: `index.html`, then one for each, then each figure as SVG below
-/// `figures/`.
+/// The pages of `papers`: `index.html`, then one for each, then the chart library that they share,
+/// if there are charts, then each figure as SVG below `figures/`.
 pub fn render(papers: &[Paper], made: &Made<'_>) -> Vec<Page> {
     let mut pages = vec![Page { name: "index.html".into(), text: index(papers, made) }];
     pages.extend(
@@ -39,6 +39,9 @@ pub fn render(papers: &[Paper], made: &Made<'_>) -> Vec<Page> {
             .iter()
             .map(|paper| Page { name: format!("{}.html", paper.folder), text: one(paper, made) }),
     );
+    if papers.iter().flat_map(|paper| &paper.experiments).any(|e| !e.charts.is_empty()) {
+        pages.push(Page { name: html::LIBRARY.into(), text: html::library() });
+    }
     for paper in papers {
         let charts = paper.experiments.iter().flat_map(|e| &e.charts);
         pages
@@ -60,12 +63,12 @@ fn count<'c>(claims: impl Iterator<Item = &'c Claim> + Clone) -> [usize; KINDS.l
 }
 
 fn head(page: &mut String, kicker: &str, title: &str, made: &Made<'_>) {
-    let style = html::STYLE;
+    let (style, policy) = (html::STYLE, Library::Beside.policy());
     let _ = write!(
         page,
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'unsafe-inline'; \
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; {policy}; \
          style-src 'unsafe-inline'; img-src data:\">\n\
          <title>{title}</title>\n<style>\n{style}{STYLE}</style>\n</head>\n<body>\n<main>\n\
          <header>\n<p class=\"kicker\">{kicker}</p>\n<h1>{title}</h1>\n",
@@ -162,7 +165,7 @@ fn glance(page: &mut String, paper: &Paper) {
 }
 
 fn one(paper: &Paper, made: &Made<'_>) -> String {
-    let mut page = String::with_capacity(html::CHARTS.len() + 200_000);
+    let mut page = String::with_capacity(200_000);
     head(
         &mut page,
         "<a href=\"index.html\">Tidegate · the papers, reproduced</a>",
@@ -272,8 +275,6 @@ fn scripts(page: &mut String, charts: &[&Chart]) {
         "<script type=\"application/json\" id=\"data\">{}</script>",
         in_script(&data)
     );
-    let notices = in_script(&html::NOTICES.join("\n\n"));
-    let _ = writeln!(page, "<script type=\"text/plain\" id=\"notices\">\n{notices}</script>");
-    let _ = writeln!(page, "<script>{}</script>", html::CHARTS);
+    Library::Beside.write(page);
     let _ = writeln!(page, "<script>\n(function () {{\n'use strict';\n{SCRIPT}}})();\n</script>");
 }

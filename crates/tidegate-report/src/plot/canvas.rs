@@ -117,6 +117,12 @@ impl Canvas {
         }
     }
 
+    /// Lines between two points each, as one.
+    pub(super) fn lines(&mut self, pairs: &[[At; 2]], stroke: Stroke) {
+        let path: String = pairs.iter().map(|pair| path_of(pair)).collect();
+        let _ = write!(self.text, "<path d=\"{path}\" fill=\"none\"{}/>", stroke_of(stroke));
+    }
+
     /// The area within `points`.
     pub(super) fn area(&mut self, points: &[At], colour: &str, opacity: f64) {
         let path = path_of(points);
@@ -203,8 +209,16 @@ pub(super) fn short(number: f64) -> String {
 
 fn path_of(points: &[At]) -> String {
     let mut path = String::new();
-    for (n, &(x, y)) in points.iter().enumerate() {
-        let _ = write!(path, "{}{} {}", if n == 0 { "M" } else { "L" }, short(x), short(y));
+    let mut last: Option<[String; 2]> = None;
+    for &(x, y) in points {
+        let [x, y] = [x, y].map(short);
+        let _ = match &last {
+            None => write!(path, "M{x} {y}"),
+            Some([before, _]) if *before == x => write!(path, "V{y}"),
+            Some([_, before]) if *before == y => write!(path, "H{x}"),
+            Some(_) => write!(path, "L{x} {y}"),
+        };
+        last = Some([x, y]);
     }
     path
 }

@@ -16,7 +16,7 @@ pub(super) struct Cdf {
 }
 
 /// The most steps of a line: more are finer than it is wide.
-const STEPS: usize = 400;
+const STEPS: usize = 200;
 
 impl Cdf {
     /// Of all rows of a panel.

@@ -135,11 +135,12 @@ impl Lines {
         }
         for (x, (low, high)) in spans {
             let cap = CAP * frame.font;
-            canvas.line(&[frame.at(x, low), frame.at(x, high)], look.edge(0.7));
+            let mut whisker = vec![[frame.at(x, low), frame.at(x, high)]];
             for end in [low, high].into_iter().filter(|end| self.scales.1.holds(*end)) {
                 let (x, y) = frame.at(x, end);
-                canvas.line(&[(x - cap, y), (x + cap, y)], look.edge(0.7));
+                whisker.push([(x - cap, y), (x + cap, y)]);
             }
+            canvas.lines(&whisker, look.edge(0.7));
         }
     }
 }

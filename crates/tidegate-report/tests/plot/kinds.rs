@@ -26,7 +26,7 @@ fn lines_stand_at_the_means_and_whiskers_end_with_the_intervals() {
     }
     let whiskers: Vec<_> = paths
         .iter()
-        .filter(|path| path.len() == 2 && path[0].0 == path[1].0)
+        .filter(|path| path.len() == 6 && path[0].0 == path[1].0)
         .map(|path| [upwards.value(path[0].1), upwards.value(path[1].1)])
         .collect();
     assert_eq!(whiskers.len(), 3);

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use tidegate_report::plot::{Kind, Plot, Scale, Wanted, draw};
 use tidegate_report::tidy::{Column, Tidy, Values};
 
-use super::seen::{Seen, number};
+use super::seen::{Seen, number, points};
 use super::table::{numbers, only, over_seeds, plot, seeds, texts, throughputs};
 use super::{drawn, refused};
 
@@ -84,7 +84,9 @@ fn an_interval_that_reaches_zero_has_no_end_on_a_logarithmic_axis() {
     let seen = Seen::of(&picture.svg);
     let panel = seen.panels()[0];
     let series = seen.series(panel, "red");
-    assert_eq!(series.iter().filter(|n| n.has_tag_name("path")).count(), 2, "whisker and one end");
+    let paths: Vec<_> = series.iter().filter(|n| n.has_tag_name("path")).collect();
+    assert_eq!(paths.len(), 1, "a whisker");
+    assert_eq!(points(*paths[0]).len(), 4, "the whisker and its upper end");
 }
 
 #[test]

@@ -48,13 +48,23 @@ pub fn number(node: Node, name: &str) -> f64 {
 
 /// The points of a path.
 pub fn points(node: Node) -> Vec<(f64, f64)> {
-    let path = node.attribute("d").expect("a path has points");
-    let pairs = path.split(['M', 'L', 'Z']).filter(|pair| !pair.is_empty());
-    let pair = |pair: &str| {
-        let (x, y) = pair.split_once(' ').expect("two coordinates");
-        (x.parse().unwrap(), y.parse().unwrap())
-    };
-    pairs.map(pair).collect()
+    let path = node.attribute("d").expect("a path has points").trim_end_matches('Z');
+    let mut points: Vec<(f64, f64)> = vec![];
+    let starts: Vec<usize> =
+        path.match_indices(['M', 'L', 'H', 'V']).map(|found| found.0).collect();
+    let ends = starts.iter().skip(1).copied().chain([path.len()]);
+    for (start, end) in starts.iter().zip(ends) {
+        let (command, rest) = path[*start..end].split_at(1);
+        let number = |text: &str| text.parse::<f64>().expect("a coordinate is a number");
+        let last = points.last().copied().unwrap_or_default();
+        points.push(match (command, rest.split_once(' ')) {
+            ("H", None) => (number(rest), last.1),
+            ("V", None) => (last.0, number(rest)),
+            (_, Some((x, y))) => (number(x), number(y)),
+            _ => panic!("{command}{rest} in {path}"),
+        });
+    }
+    points
 }
 
 impl<'t> Seen<'t> {

@@ -36,8 +36,8 @@ fn lines(svg: &str, panels: usize) -> Vec<Vec<f64>> {
         if Seen::edge(panel)[1] != row {
             (row, upwards) = (Seen::edge(panel)[1], seen.upwards(panel, false));
         }
-        let path = seen.series(panel, "").into_iter().filter(|n| n.has_tag_name("path"));
-        let path = path.map(points).find(|path| path.len() > 2).expect("a line");
+        let line = |n: &roxmltree::Node| n.attribute("stroke-width") == Some("1");
+        let path = seen.series(panel, "").into_iter().find(line).map(points).expect("a line");
         lines.push(path.iter().map(|at| upwards.value(at.1)).collect());
     }
     lines

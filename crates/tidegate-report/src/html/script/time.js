@@ -57,7 +57,8 @@ const state = (run, box, c) => overTime(run, box, c, gaugePanels(run), true);
 function overTime(run, box, c, list, inner) {
   const place = places(list, box, inner);
   const bottom = place.length ? place[place.length - 1].top + place[place.length - 1].height : 0;
-  const time = run.series.time;
+  const grid = (g) => Array.isArray(g) ? g : Array.from({ length: g.count }, (_, i) => +(g.from + i * g.step).toPrecision(9));
+  const time = grid(run.series.time), grids = { throughput: grid(run.series.coarse), gauge: grid(run.series.inner) };
   // Samples that stand for the interval they begin end where the last interval ends: at 100 s, not at 99.8.
   const last = time[time.length - 1] || 0, after = last + (time.length > 1 ? last - time[time.length - 2] : 0);
   const whole = (t) => Math.abs(t - Math.round(t)) < 1e-6;
@@ -80,7 +81,7 @@ function overTime(run, box, c, list, inner) {
         name: line.name, type: 'line', xAxisIndex: k, yAxisIndex: k, showSymbol: false, connectNulls: false,
         lineStyle: { color, width: 1.4 }, itemStyle: { color },
         areaStyle: panel.what === 'queue' || panel.what === 'delay' ? { color, opacity: 0.14 } : undefined,
-        data: (panel.what === 'throughput' ? run.series.coarse : time).map((t, i) => [t, line.values[i] === null || line.values[i] === undefined ? null : line.values[i] / panel.factor]),
+        data: (grids[panel.what] || time).map((t, i) => [t, line.values[i] === null || line.values[i] === undefined ? null : line.values[i] / panel.factor]),
         markLine: own && own.fair !== null ? {
           silent: true, symbol: 'none', label: { show: false }, data: [{ yAxis: own.fair / panel.factor }],
           lineStyle: { color, type: [4, 4], width: 1.2 } } : undefined,
