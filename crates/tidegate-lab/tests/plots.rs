@@ -159,3 +159,18 @@ fn plots_of_flows_need_flows_and_names_differ() {
     let twice = format!("{plot}[[plot]]\n{plot}");
     assert!(refused(&twice)[0].contains("plot.name = a: another plot has this name"));
 }
+
+/// The manual's page and the study that its pictures come from.
+#[test]
+fn the_manual_has_a_picture_of_every_kind() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/study/plots");
+    let study = Study::open(&std::path::Path::new(folder).join("flood.toml"))
+        .unwrap_or_else(|problems| panic!("{problems}"));
+    let kinds: Vec<&str> = study.plots.iter().map(|plot| plot.kind.name()).collect();
+    assert!(Kind::ALL.iter().all(|kind| kinds.contains(&kind.name())), "{kinds:?}");
+    for plot in &study.plots {
+        let file = format!("{folder}/{}.svg", plot.name);
+        let size = std::fs::metadata(&file).unwrap_or_else(|error| panic!("{file}: {error}")).len();
+        assert!(size < 30_000, "{file} has {size} bytes");
+    }
+}
