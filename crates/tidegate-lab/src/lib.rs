@@ -10,6 +10,8 @@
 #![forbid(unsafe_code)]
 
 pub mod check;
+pub mod foreign;
+mod label;
 mod layout;
 pub mod nearest;
 pub mod paper;

@@ -13,14 +13,16 @@ use std::str::FromStr;
 use tidegate::catalog::{self, AnyConfig};
 use tidegate::{ConfigError, Link, Rng};
 
+use crate::foreign::Foreign;
+use crate::label::check_label;
 use crate::nearest::did_you_mean;
 use crate::problem::{Place, Problem, Problems};
 
 /// What is wrong with the second queue of a label.
 pub(crate) const SAME_LABEL: &str =
     "another queue is called that too; give each its own, as in \"red as RED 1\"";
-/// The longest label, in characters.
-const LABEL_LIMIT: usize = 80;
+/// What is wrong with a queue that is not in the catalog where only those can be.
+const NOT_HERE: &str = "is not in the catalog; such queues can only be simulated";
 
 /// Which queue, from which preset, with which parameters changed, and what to call it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,12 +35,25 @@ pub struct QueueSpec {
     pub params: Vec<(String, String)>,
     /// What tables and charts call it, if not its own text.
     pub label: Option<String>,
+    /// The queue itself, if it is not in the catalog. It has no preset and no text.
+    pub foreign: Option<Foreign>,
 }
 
 impl QueueSpec {
     /// The queue `name` fitted to its line ([`catalog::DEFAULT_PRESET`]).
     pub fn named(name: impl Into<String>) -> QueueSpec {
-        QueueSpec { name: name.into(), preset: None, params: Vec::new(), label: None }
+        QueueSpec {
+            name: name.into(),
+            preset: None,
+            params: Vec::new(),
+            label: None,
+            foreign: None,
+        }
+    }
+
+    /// A queue that is not in the catalog.
+    pub fn foreign(foreign: Foreign) -> QueueSpec {
+        QueueSpec { foreign: Some(foreign.clone()), ..QueueSpec::named(foreign.name()) }
     }
 
     /// What to call it: the label, or else the text without one.
@@ -69,8 +84,12 @@ impl QueueSpec {
     /// Its parameters on `link`: the preset's, then each change in order.
     ///
     /// # Errors
-    /// Names what is unknown (with the nearest known word), or the value that breaks a bound.
+    /// Names what is unknown (with the nearest known word), or the value that breaks a bound. A
+    /// queue that is not in the catalog has no such parameters.
     pub fn resolve(&self, link: &Link) -> Result<AnyConfig, ConfigError> {
+        if let Some(foreign) = &self.foreign {
+            return Err(ConfigError::new("queue", foreign.name(), NOT_HERE));
+        }
         let suggest = |mut error: ConfigError, word: &str, known: &[&str]| {
             if let Some(near) = did_you_mean(word, known) {
                 error.why += &near;
@@ -173,7 +192,7 @@ impl FromStr for QueueSpec {
             }
             params.push((param.into(), value.into()));
         }
-        Ok(QueueSpec { name: name.into(), preset: preset.map(Into::into), params, label })
+        Ok(QueueSpec { preset: preset.map(Into::into), params, label, ..QueueSpec::named(name) })
     }
 }
 
@@ -181,15 +200,6 @@ impl FromStr for QueueSpec {
 pub(crate) fn twice(specs: &[QueueSpec]) -> Option<usize> {
     let labels: Vec<String> = specs.iter().map(QueueSpec::label).collect();
     (0..labels.len()).find(|&i| labels[..i].contains(&labels[i]))
-}
-
-/// A label that can stand in a table: one line, not empty, not too long.
-pub(crate) fn check_label(label: &str) -> Result<String, String> {
-    let length = label.chars().count();
-    if length == 0 || length > LABEL_LIMIT || label.chars().any(char::is_control) {
-        return Err(format!("a label must be one line of 1 to {LABEL_LIMIT} characters"));
-    }
-    Ok(label.into())
 }
 
 #[cfg(test)]

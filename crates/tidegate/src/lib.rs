@@ -24,6 +24,7 @@
 
 extern crate alloc;
 
+pub mod boxed;
 pub mod catalog;
 pub mod config;
 pub mod entry;

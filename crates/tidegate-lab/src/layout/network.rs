@@ -1,27 +1,27 @@
 //! From a laid-out scenario to the simulator's network.
-use tidegate::catalog::{AnyConfig, AnyQueue};
-use tidegate::{Bytes, ConfigError, Link, Seed};
+use tidegate::{Bytes, ConfigError, Link, Rng, Seed};
 use tidegate_sim as sim;
 
 use super::Plan;
 use crate::scenario::{Group, Network, Scenario, Source, lowered};
 
-/// The network of `plan`, its managed links with queues by `configs`, in order.
+/// The network of `plan`, its managed links with queues that `queue` builds: asked in order, with
+/// the number of each among them.
 ///
 /// # Errors
 /// A queue that cannot be built.
-pub(crate) fn network(
+pub(crate) fn network<Q>(
     scenario: &Scenario,
     plan: &Plan,
-    configs: &[AnyConfig],
     seed: Seed,
-) -> Result<sim::Network<AnyQueue>, ConfigError> {
+    queue: impl Fn(usize, Link, Rng) -> Result<Q, ConfigError>,
+) -> Result<sim::Network<Q>, ConfigError> {
     let mut network = sim::Network::new();
     let name = |node: u32| plan.nodes.get(node as usize).map_or("", String::as_str);
     let nodes: Vec<sim::NodeId> =
         (0..plan.node_count).map(|node| network.node(name(node))).collect();
     let mean_packet = mean_packet(scenario);
-    let mut configs = configs.iter();
+    let mut managed = 0;
     for (index, wire) in plan.wires.iter().enumerate() {
         let (from, to) = (nodes[wire.from as usize], nodes[wire.to as usize]);
         let Some(limit) = wire.limit else {
@@ -30,11 +30,12 @@ pub(crate) fn network(
             continue;
         };
         let label = format!("{}->{}", name(wire.from), name(wire.to));
-        let config = configs.next().expect("every managed link has a configuration");
         let link = Link { rate: wire.rate, limit, mean_packet };
         // By its number, since two links may lie between the same nodes.
         let dice = seed.stream(&format!("queue {index} {label}"));
-        let id = network.queue(label, (from, to), wire.rate, wire.delay, config.build(link, dice)?);
+        let queue = queue(managed, link, dice)?;
+        managed += 1;
+        let id = network.queue(label, (from, to), wire.rate, wire.delay, queue);
         network.limit(id, limit);
     }
     let groups: Vec<_> = scenario.groups.iter().map(|group| network.group(&group.name)).collect();

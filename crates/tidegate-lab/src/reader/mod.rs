@@ -3,9 +3,10 @@
 use tidegate::ConfigError;
 use tidegate::config::{Param, Params, SEPARATOR, Value};
 
+use crate::label::check_label;
 use crate::nearest::did_you_mean;
 use crate::problem::Problem;
-use crate::spec::{QueueSpec, check_label};
+use crate::spec::QueueSpec;
 
 mod derived;
 mod file;

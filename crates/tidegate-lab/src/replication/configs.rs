@@ -1,7 +1,9 @@
 //! A queue's parameters on every link of a scenario.
-use tidegate::Link;
 use tidegate::catalog::AnyConfig;
+use tidegate::{ConfigError, Link, Rng};
 
+use super::held::Held;
+use crate::foreign::Foreign;
 use crate::problem::Problems;
 use crate::scenario::{Network, Scenario};
 use crate::spec::QueueSpec;
@@ -10,15 +12,53 @@ use crate::spec::QueueSpec;
 pub(crate) struct Configs {
     pub spec: QueueSpec,
     /// On the watched link.
-    pub watched: AnyConfig,
+    pub watched: Chosen,
     /// On each link of the network's description that has a queue, in order.
-    pub links: Vec<AnyConfig>,
+    pub links: Vec<Chosen>,
+}
+
+/// A queue for a link.
+#[derive(Clone, Debug)]
+pub(crate) enum Chosen {
+    /// One of the catalog.
+    Catalog(AnyConfig),
+    /// Another.
+    Foreign(Foreign),
+}
+
+impl Chosen {
+    /// That of `spec`, which can be built on `link`.
+    fn new(spec: &QueueSpec, link: &Link) -> Result<Chosen, ConfigError> {
+        match &spec.foreign {
+            None => spec.possible(link).map(Chosen::Catalog),
+            Some(foreign) => {
+                foreign.build(*link, Rng::from_seed(0))?;
+                Ok(Chosen::Foreign(foreign.clone()))
+            }
+        }
+    }
+
+    /// The queue, empty, whichever it is.
+    pub fn build(&self, link: Link, dice: Rng) -> Result<Held, ConfigError> {
+        match self {
+            Chosen::Catalog(config) => config.build(link, dice).map(Held::Catalog),
+            Chosen::Foreign(foreign) => foreign.build(link, dice).map(Held::Foreign),
+        }
+    }
+
+    /// Every parameter with its value as text.
+    pub fn values(&self) -> Vec<(String, String)> {
+        match self {
+            Chosen::Catalog(config) => values(config),
+            Chosen::Foreign(foreign) => foreign.params().to_vec(),
+        }
+    }
 }
 
 impl Configs {
     pub fn new(scenario: &Scenario, spec: &QueueSpec) -> Result<Configs, Problems> {
         let on = |spec: &QueueSpec, link: &Link| {
-            spec.possible(link).map_err(|error| spec.refused(error))
+            Chosen::new(spec, link).map_err(|error| spec.refused(error))
         };
         let watched = on(spec, &scenario.bottleneck())?;
         let links = match &scenario.network {

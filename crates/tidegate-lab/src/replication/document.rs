@@ -1,12 +1,11 @@
 //! From the replications' numbers to the result document: means with their intervals.
 use std::collections::BTreeMap;
 
-use tidegate::catalog::AnyConfig;
 use tidegate_packet::FlowKey;
 use tidegate_report as report;
 use tidegate_report::{Aggregate, Bottleneck, Conduct, Document, Figure, GroupSample, Queue};
 
-use super::configs::values;
+use super::configs::Chosen;
 use super::job::Job;
 use super::sample::{Delays, Gaps, LinkSample, OfFlow, Sample};
 use super::settled;
@@ -17,7 +16,7 @@ use crate::spec::QueueSpec;
 pub(crate) fn document(
     job: &Job,
     spec: &QueueSpec,
-    config: &AnyConfig,
+    config: &Chosen,
     samples: &[Sample],
 ) -> Document {
     let scenario = &job.scenario;
@@ -30,8 +29,8 @@ pub(crate) fn document(
         label: spec.label(),
         queue: Queue {
             name: spec.name.clone(),
-            preset: Some(spec.preset().into()),
-            params: values(config).into_iter().collect(),
+            preset: spec.foreign.is_none().then(|| spec.preset().into()),
+            params: config.values().into_iter().collect(),
         },
         seeds: scenario.seeds(),
         version: env!("CARGO_PKG_VERSION").into(),

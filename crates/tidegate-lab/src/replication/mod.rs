@@ -3,6 +3,7 @@ pub(crate) mod by_seed;
 mod configs;
 mod course;
 mod document;
+mod held;
 mod job;
 mod run;
 mod sample;

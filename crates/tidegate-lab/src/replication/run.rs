@@ -5,11 +5,12 @@ use std::time::{Duration, Instant};
 use rayon::prelude::*;
 use tidegate::{ConfigError, Seed, Span, Time};
 use tidegate_report::Series;
-use tidegate_sim::{Delays, Simulation};
+use tidegate_sim::{Delays, Network, Simulation};
 
 use super::by_seed;
 use super::configs::Configs;
 use super::document;
+use super::held::Held;
 use super::job::{Job, Outcome, grid_is_cheap};
 use super::sample::{Sample, series};
 use super::watch::{News, Watch, Weighted};
@@ -110,10 +111,8 @@ pub(crate) fn replicate(
     let scenario = &job.scenario;
     let seed = Seed::new(seed);
     let plan = Plan::new(scenario, seed);
-    let invalid = |error: ConfigError| RunError::Invalid(whole(&error.to_string()));
     let shares = plan.fair_shares(scenario);
-    let mut network = layout::network(scenario, &plan, &queue.links, seed).map_err(invalid)?;
-    network.starve_below(plan.starved_below(scenario, &shares));
+    let starved = plan.starved_below(scenario, &shares);
     let end = Time::ZERO + scenario.run.duration;
     let what = tidegate_sim::Plan {
         warmup: Time::ZERO + scenario.run.warmup,
@@ -122,12 +121,30 @@ pub(crate) fn replicate(
         rate_window: Some(scenario.run.rate_window),
         delays: if job.flows { Delays::Flows } else { Delays::Groups },
     };
+    let build = |link: usize, to, dice| queue.links[link].build(to, dice);
+    let network = layout::network(scenario, &plan, seed, build).map_err(invalid)?;
+    let outcome = simulate(network, starved, what, seed, news)?;
+    let sample = Sample::new(&plan, &shares, &outcome, job.flows);
+    news.cell();
+    Ok((sample, with_series.then(|| series(seed.get(), &plan, &outcome))))
+}
+
+/// Runs `network`, whose flows starve below so many bit/s each, in pieces.
+fn simulate(
+    mut network: Network<Held>,
+    starved_below: Vec<f64>,
+    what: tidegate_sim::Plan,
+    seed: Seed,
+    news: &Weighted<'_, '_>,
+) -> Result<tidegate_sim::Outcome, RunError> {
+    network.starve_below(starved_below);
+    let end = what.end.as_nanos() as u128;
     let mut simulation = Simulation::new(network, what, seed).map_err(invalid)?;
     let mut now = Time::ZERO;
     for piece in 1..=PIECES {
-        let until = (end.as_nanos() as u128 * piece as u128 / PIECES as u128) as u64;
-        while now < Time::from_nanos(until) {
-            now = Time::from_nanos(until).min(now + LOOK_UP);
+        let until = Time::from_nanos((end * piece as u128 / PIECES as u128) as u64);
+        while now < until {
+            now = until.min(now + LOOK_UP);
             simulation.run_until(now);
             if news.watch().cancelled() {
                 return Err(RunError::Cancelled);
@@ -135,10 +152,11 @@ pub(crate) fn replicate(
         }
         news.piece();
     }
-    let outcome = simulation.finish();
-    let sample = Sample::new(&plan, &shares, &outcome, job.flows);
-    news.cell();
-    Ok((sample, with_series.then(|| series(seed.get(), &plan, &outcome))))
+    Ok(simulation.finish())
+}
+
+fn invalid(error: ConfigError) -> RunError {
+    RunError::Invalid(whole(&error.to_string()))
 }
 
 fn whole(why: &str) -> Problems {

@@ -139,6 +139,7 @@ fn spelled_out(spec: &QueueSpec, links: &[Link]) -> QueueSpec {
         preset: Some(spec.preset().to_string()).filter(|preset| !preset.is_empty()),
         params,
         label: Some(spec.label()),
+        foreign: spec.foreign.clone(),
     }
 }
 

@@ -22,6 +22,8 @@ pub struct Tables {
     pub missing: u64,
     /// The columns of groups that were asked for.
     pub groups: Tidy,
+    /// The same of their means over seeds.
+    pub summary: Tidy,
     /// The same of flows, where they are kept.
     pub flows: Tidy,
     /// What each group got behind each queue.
@@ -84,7 +86,7 @@ pub fn tables(
         means.add(summary)?;
         groups.add(lead.before(all))?;
     }
-    (tables.groups, _) = (groups.finish()?, means.finish()?);
+    (tables.groups, tables.summary) = (groups.finish()?, means.finish()?);
     tables.flows = flows.map(Output::finish).transpose()?.unwrap_or_default();
     Ok(tables)
 }
