@@ -125,6 +125,12 @@ impl Outcomes {
         self.table(index, tables::groups)
     }
 
+    /// A row for each queue, group and seed.
+    #[pyo3(signature = (index=None))]
+    fn seeds(&self, index: Option<usize>) -> PyResult<Table> {
+        self.table(index, tables::seeds)
+    }
+
     /// A row for each queue and flow.
     #[pyo3(signature = (index=None))]
     fn flows(&self, index: Option<usize>) -> PyResult<Table> {

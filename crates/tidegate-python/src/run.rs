@@ -8,7 +8,8 @@ use tidegate_lab::{
     Job, Outcome, Problems, QueueSpec, RunError, Scenario, Set, overloads, shipped, skipped,
 };
 
-use crate::attend::{Stop, attended};
+use crate::attend::attended;
+use crate::discipline::{Trouble, foreign};
 use crate::failure;
 use crate::outcomes::{Origin, Outcomes};
 
@@ -42,7 +43,16 @@ pub enum Queues {
     /// The scenario's own queue, or those that it compares.
     Own(bool),
     /// These.
-    Given(Vec<String>),
+    Given(Vec<Queue>),
+}
+
+/// A queue of a job.
+#[derive(FromPyObject)]
+pub enum Queue {
+    /// One of the catalog, as users write it.
+    Text(String),
+    /// A `tidegate.Discipline`.
+    Object(Py<PyAny>),
 }
 
 /// Runs `scenario`, TOML if `text` is true and else a path or name, with `queues`: their texts,
@@ -64,12 +74,16 @@ pub fn run(
         options.sets.into_iter().map(|(path, value)| Set { path, value }).collect();
     let wrong = |problems: Problems| failure::scenario(py, &problems);
     let scenario = open(scenario, given, &sets).map_err(wrong)?;
-    let (scenario, queues) = chosen(py, scenario, queues)?;
+    let trouble = Trouble::default();
+    let (scenario, queues) = chosen(py, scenario, queues, &trouble)?;
     let (overloads, skipped) = (overloads(&scenario), skipped(&scenario));
     let job =
         Job { scenario, queues, flows: options.flows, series: true, threads: options.threads };
-    let stop = Stop::default();
-    let run = attended(py, &stop, || tidegate_lab::run(&job, &stop))?;
+    let stop = &*trouble.stop;
+    let run = attended(py, stop, || tidegate_lab::run(&job, stop))?;
+    if let Some(error) = trouble.take() {
+        return Err(error);
+    }
     let mut outcomes: Vec<Outcome> = run.map_err(|error| match error {
         RunError::Cancelled => failure::gave_up(),
         RunError::Invalid(problems) => wrong(problems),
@@ -95,14 +109,17 @@ fn chosen(
     py: Python<'_>,
     scenario: Scenario,
     queues: Queues,
+    trouble: &Trouble,
 ) -> PyResult<(Scenario, Vec<QueueSpec>)> {
     let wrong = |problems: Problems| failure::scenario(py, &problems);
     let refused = |error: ConfigError| failure::queue(py, &error);
     let specs = match queues {
         Queues::Own(false) => vec![scenario.own_queue().clone()],
         Queues::Own(true) => scenario.compare.clone(),
-        Queues::Given(texts) => {
-            let specs = specs(&texts).map_err(refused)?;
+        Queues::Given(queues) => {
+            let specs = queues.iter().map(|queue| spec(py, queue, trouble));
+            let specs = specs.collect::<PyResult<Vec<_>>>()?;
+            QueueSpec::distinct(&specs).map_err(|(_, error)| refused(error))?;
             scenario.open_to(&specs).map_err(wrong)?;
             specs
         }
@@ -112,12 +129,20 @@ fn chosen(
         return Err(refused(ConfigError::new("queues", "[]", why)));
     }
     let link = scenario.bottleneck();
-    for spec in &specs {
+    for spec in specs.iter().filter(|spec| spec.foreign.is_none()) {
         spec.resolve(&link)
             .and_then(|config| config.build(link, Rng::from_seed(0)))
             .map_err(refused)?;
     }
     Ok((scenario, specs))
+}
+
+fn spec(py: Python<'_>, queue: &Queue, trouble: &Trouble) -> PyResult<QueueSpec> {
+    let spec = match queue {
+        Queue::Text(text) => text.parse(),
+        Queue::Object(object) => foreign(object.bind(py), trouble)?.map(QueueSpec::foreign),
+    };
+    spec.map_err(|error| failure::queue(py, &error))
 }
 
 /// Queues as users write them, no two with one label.

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{
-    ArrayRef, Float64Array, Int64Array, RecordBatch, RecordBatchIterator, StringArray,
+    ArrayRef, Float64Array, Int64Array, RecordBatch, RecordBatchIterator, RecordBatchOptions,
+    StringArray,
 };
 use arrow_schema::ffi::FFI_ArrowSchema;
 use arrow_schema::{ArrowError, DataType, Field, Schema};
@@ -32,7 +33,9 @@ impl Table {
     pub fn new(table: &Tidy) -> PyResult<Table> {
         let fields: Vec<Field> = table.columns.iter().map(field).collect();
         let arrays: Vec<ArrayRef> = table.columns.iter().map(array).collect();
-        let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays).map_err(wrong)?;
+        let options = RecordBatchOptions::new().with_row_count(Some(table.rows()));
+        let schema = Arc::new(Schema::new(fields));
+        let batch = RecordBatch::try_new_with_options(schema, arrays, &options).map_err(wrong)?;
         Ok(Table { batch })
     }
 }

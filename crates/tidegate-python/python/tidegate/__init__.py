@@ -6,25 +6,35 @@
 True
 
 `run` and `compare` simulate, `replay` takes the packets of a capture. A scenario is a file, a shipped
-name, TOML or a dict. Every quantity has its unit: rates in bit/s, times in s or ms as the column's name
+name, TOML or a dict. `Queue` is a queue to be driven packet by packet, `Discipline` the base class of
+a queue written in Python. Every quantity has its unit: rates in bit/s, times in s or ms as the column's name
 or metadata says, lengths in bytes. `docs/study/python.md` is the guide.
 """
 
+from ._discipline import Discipline
 from ._errors import CaptureError, Problem, QueueError, ScenarioError, TidegateWarning
 from ._native import VERSION as __version__
-from ._native import Table
+from ._native import Backlog, Fate, Link, Packet, Queue, Table
 from ._results import Comparison, Result
 from ._run import compare, replay, run
 from ._show import Page, queues, scenarios, show
+from ._sweep import StudyResult, sweep
 
 __all__ = [
+    "Backlog",
     "CaptureError",
     "Comparison",
+    "Discipline",
+    "Fate",
+    "Link",
+    "Packet",
     "Page",
     "Problem",
+    "Queue",
     "QueueError",
     "Result",
     "ScenarioError",
+    "StudyResult",
     "Table",
     "TidegateWarning",
     "__version__",
@@ -34,4 +44,5 @@ __all__ = [
     "run",
     "scenarios",
     "show",
+    "sweep",
 ]

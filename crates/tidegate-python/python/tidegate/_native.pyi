@@ -1,7 +1,8 @@
 """What the package is built on, in Rust."""
 
 import os
-from typing import Any, final
+import pathlib
+from typing import Any, Literal, final
 
 VERSION: str
 
@@ -28,6 +29,148 @@ class Table:
     def __arrow_c_schema__(self) -> object: ...
 
 @final
+class Link:
+    """The link that a queue is built for."""
+
+    @property
+    def rate(self) -> int:
+        """Its rate, in bit/s."""
+    @property
+    def limit(self) -> int:
+        """How much may wait: a number of `limit_unit`."""
+    @property
+    def limit_unit(self) -> Literal["packets", "bytes"]: ...
+    @property
+    def mean_packet(self) -> int:
+        """The usual length of a packet, in bytes."""
+    def has_room(self, packets: int, bytes: int, length: int) -> bool:
+        """Whether one more packet of ``length`` bytes fits beside ``packets`` packets of ``bytes`` bytes."""
+
+@final
+class Packet:
+    """A packet: what a queue knows of it."""
+
+    @property
+    def id(self) -> int:
+        """Its number: of packets offered to one queue, no two have the same."""
+    @property
+    def flow(self) -> int:
+        """Its flow, from 0 to 2**64 - 1: equal for all packets of a flow."""
+    @property
+    def bytes(self) -> int:
+        """Its length on the wire, in bytes."""
+    @property
+    def class_(self) -> int:
+        """Its class of service; queues without classes ignore it."""
+    @property
+    def arrived(self) -> int:
+        """When it was offered to the queue, in ns."""
+    @property
+    def ecn(self) -> Literal["not_ect", "ect0", "ect1", "ce"]:
+        """Its ECN codepoint; a mark makes it ``ce``."""
+    @property
+    def ecn_capable(self) -> bool:
+        """Whether it can be marked."""
+
+@final
+class Fate:
+    """What became of a packet that was dropped or marked."""
+
+    @property
+    def kind(self) -> Literal["dropped", "marked"]: ...
+    @property
+    def packet(self) -> Packet:
+        """The packet that was offered, or a victim."""
+    @property
+    def reason(self) -> str:
+        """``overlimit``, ``early``, ``forced``, ``bin_full``, ``penalty``, ``unfair`` or ``evicted``."""
+
+@final
+class Backlog:
+    """What waits in a queue; a packet in transmission has left it."""
+
+    @property
+    def packets(self) -> int: ...
+    @property
+    def bytes(self) -> int: ...
+
+@final
+class Queue:
+    """A queue of the catalog, to be driven packet by packet.
+
+    Times are whole nanoseconds, so that they are exact, and never run back. A hash of a flow's number,
+    keyed by the seed, decides where the flow belongs, as everywhere in Tidegate.
+
+    Args:
+        queue: ``NAME[/PRESET][,param=value…]``, as in ``"sfb/paper,bins=46"``.
+        rate: The link's rate, to which presets fit the queue, as in ``"10 Mbit/s"``.
+        limit: How much may wait, as in ``"100 packets"`` or ``"125 kB"``.
+        mean_packet: The usual length of a packet.
+        seed: Seed of the queue's dice and of the hash of flows, from 0 to 2**64 - 1.
+
+    Raises:
+        QueueError: The queue or the link cannot be.
+    """
+
+    def __new__(
+        cls, queue: str, *, rate: str, limit: str, mean_packet: str = "1000 B", seed: int = 1
+    ) -> Queue: ...
+    def enqueue(
+        self,
+        now: int,
+        *,
+        flow: int,
+        bytes: int,
+        ecn: Literal["not_ect", "ect0", "ect1", "ce"] = "not_ect",
+        class_: int = 0,
+    ) -> list[Fate]:
+        """Offers a packet at ``now`` ns.
+
+        Args:
+            now: In ns, at least as late as in every earlier call.
+            flow: The flow's number, from 0 to 2**64 - 1.
+            bytes: The packet's length on the wire, from 20 to 65535 bytes.
+            ecn: Its ECN codepoint.
+            class_: Its class of service, from 0 to 65535.
+
+        Returns:
+            What was dropped or marked: the packet itself, or victims.
+
+        Raises:
+            ValueError: Time runs back, or the packet cannot be.
+        """
+    def dequeue(self, now: int) -> tuple[Packet | None, list[Fate]]:
+        """Takes the packet to send at ``now`` ns.
+
+        Returns:
+            The packet, None for none; and what was dropped or marked on the way.
+        """
+    def advance(self, now: int) -> None:
+        """Does the periodic work that has fallen due by ``now`` ns, while nobody offers or asks."""
+    def probe(self) -> dict[str, float]:
+        """The queue's inner state: a number for each gauge, in the paper's terms.
+
+        The queue's page (`show`) says what each is and its unit.
+        """
+    @property
+    def backlog(self) -> Backlog:
+        """What waits."""
+    @property
+    def wake_at(self) -> int | None:
+        """When to ask again, in ns, of a queue that holds packets back although the link is free."""
+    @property
+    def link(self) -> Link:
+        """The link it was built for."""
+    @property
+    def params(self) -> dict[str, str]:
+        """Every parameter with its value on this link, as text."""
+
+@final
+class Ledger:
+    def drop(self, packet: Packet, why: str) -> None: ...
+    def mark(self, packet: Packet, why: str) -> None: ...
+
+@final
 class Outcomes:
     def labels(self) -> list[str]: ...
     def json(self, index: int) -> str: ...
@@ -35,6 +178,7 @@ class Outcomes:
     def html(self, index: int | None = None) -> str: ...
     def queues(self, index: int | None = None) -> Table: ...
     def groups(self, index: int | None = None) -> Table: ...
+    def seeds(self, index: int | None = None) -> Table: ...
     def flows(self, index: int | None = None) -> Table: ...
     def series(self, index: int | None = None) -> Table: ...
     def report(self) -> str: ...
@@ -42,8 +186,20 @@ class Outcomes:
     def resolved(self) -> str: ...
     def __len__(self) -> int: ...
 
+@final
+class Done:
+    name: str
+    directory: pathlib.Path
+    cells: int
+    run: int
+    had: int
+    groups: Table
+    summary: Table
+    flows: Table | None
+
+def sweep(study: str, text: bool, options: dict[str, Any]) -> Done: ...
 def run(
-    scenario: str, text: bool, queues: bool | list[str], options: dict[str, Any]
+    scenario: str, text: bool, queues: bool | list[Any], options: dict[str, Any]
 ) -> tuple[Outcomes, list[str]]: ...
 def replay(capture: str, options: dict[str, Any]) -> tuple[Outcomes, list[str]]: ...
 def queues() -> str: ...

@@ -34,6 +34,11 @@ class _Tables:
         return self._outcomes.groups(self._index)
 
     @cached_property
+    def seeds(self) -> Table:
+        """A row for each queue, group and seed: what each replication says, for tests and box plots."""
+        return self._outcomes.seeds(self._index)
+
+    @cached_property
     def flows(self) -> Table:
         """A row for each queue and flow: rates in bit/s, delays in ms.
 

@@ -9,15 +9,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from . import _native, _toml
+from ._discipline import Discipline
 from ._errors import TidegateWarning
 from ._results import Comparison, Result
 
+Queue = str | Discipline
 Scenario = str | os.PathLike[str] | Mapping[str, Any]
 
 
 def run(
     scenario: Scenario,
-    queue: str | None = None,
+    queue: Queue | None = None,
     *,
     set: Mapping[str, Any] | None = None,
     seeds: int | None = None,
@@ -34,7 +36,8 @@ def run(
         scenario: A file, as a path or text without line ends; the name of a shipped scenario
             (see `scenarios`); TOML, as text with line ends; or a dict of what the TOML would say.
         queue: ``NAME[/PRESET][,param=value…][ as LABEL]``, as in ``"sfb/paper,bins=46"``. Without
-            it, the watched link's own or the scenario's.
+            it, the watched link's own or the scenario's. Or a `Discipline`: a queue written in
+            Python.
         set: Values to change, by path: ``{"run.duration": "30 s", "group.flood.rate": "20 Mbit/s"}``.
             None takes a key away.
         seeds: Number of replications, from 1 to 10000; without it, the scenario's own.
@@ -45,6 +48,7 @@ def run(
     Raises:
         ScenarioError: The scenario is wrong; ``problems`` has each place.
         QueueError: The queue is wrong.
+        Exception: What a queue written in Python raised.
     """
     queues = False if queue is None else [_queue(queue)]
     return _simulate(scenario, queues, set, seeds, seed, flows, threads)[0]
@@ -52,7 +56,7 @@ def run(
 
 def compare(
     scenario: Scenario,
-    queues: Sequence[str] | str | None = None,
+    queues: Sequence[Queue] | Queue | None = None,
     *,
     set: Mapping[str, Any] | None = None,
     seeds: int | None = None,
@@ -105,9 +109,12 @@ def replay(
     """
     with open(capture, "rb"):
         pass
+    texts = _queues(queues)
+    if any(isinstance(queue, Discipline) for queue in texts):
+        raise TypeError("a queue written in Python can only be simulated")
     options = {
         "rate": rate,
-        "queues": _queues(queues),
+        "queues": texts,
         "limit": limit,
         "mean_packet": mean_packet,
         "flow_key": flow_key,
@@ -121,7 +128,7 @@ def replay(
 
 def _simulate(
     scenario: Scenario,
-    queues: bool | list[str],
+    queues: bool | list[Queue],
     set: Mapping[str, Any] | None,
     seeds: int | None,
     seed: int | None,
@@ -153,14 +160,14 @@ def _set(path: str, of: Any) -> str:
     return of if isinstance(of, str) else _toml.value(of, path)
 
 
-def _queue(queue: str) -> str:
-    if not isinstance(queue, str):
-        raise TypeError(f"a queue must be text, as in 'sfb/paper', not {queue!r}")
+def _queue(queue: Queue) -> Queue:
+    if not isinstance(queue, (str, Discipline)):
+        raise TypeError(f"a queue must be text, as in 'sfb/paper', or a Discipline, not {queue!r}")
     return queue
 
 
-def _queues(queues: Sequence[str] | str) -> list[str]:
-    return [_queue(queue) for queue in ([queues] if isinstance(queues, str) else queues)]
+def _queues(queues: Sequence[Queue] | Queue) -> list[Queue]:
+    return [_queue(queue) for queue in ([queues] if isinstance(queues, (str, Discipline)) else queues)]
 
 
 def _told(result: Comparison, notes: Sequence[str]) -> Comparison:
