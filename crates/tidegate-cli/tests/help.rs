@@ -8,6 +8,8 @@ const COMMANDS: [&str; 10] =
 /// Those that touch the network; their examples name interfaces and sockets that no machine here
 /// has.
 const ON_A_LINK: [&str; 3] = ["gate", "doctor", "top"];
+/// Those whose examples go on from one another, and that have tests of their own.
+const IN_STEPS: [&str; 1] = ["sweep"];
 
 /// The examples in the help of `command`: lines that begin with two blanks and `tidegate`.
 fn examples(home: &Home, command: &[&str]) -> Vec<String> {
@@ -73,7 +75,10 @@ fn examples_of_the_command_itself_are_commands() {
     let home = Home::new();
     for example in examples(&home, &[]) {
         let command = example.split_whitespace().nth(1).unwrap().to_string();
-        assert!([&COMMANDS[..], &ON_A_LINK].concat().contains(&command.as_str()), "{example}");
+        assert!(
+            [&COMMANDS[..], &ON_A_LINK, &IN_STEPS].concat().contains(&command.as_str()),
+            "{example}"
+        );
     }
     let help = home.run(&["--help"]).out;
     for said in [
@@ -258,7 +263,7 @@ fn there_is_a_manual_page_for_every_subcommand() {
     let ran = home.run(&["man", "--out", "pages/man1"]);
     assert_eq!((ran.code, ran.out.as_str()), (0, ""), "{}", ran.err);
     let page = |name: &str| home.read(&format!("pages/man1/{name}"));
-    for command in [&COMMANDS[..], &ON_A_LINK, &["man", "gate-demo"]].concat() {
+    for command in [&COMMANDS[..], &ON_A_LINK, &IN_STEPS, &["man", "gate-demo"]].concat() {
         let text = page(&format!("tidegate-{command}.1"));
         assert!(text.contains(".SH NAME") && text.contains(".SH SYNOPSIS"), "{command}: {text}");
     }
@@ -283,7 +288,7 @@ fn shells_complete_the_subcommands() {
     let home = Home::new();
     for shell in ["bash", "zsh", "fish"] {
         let script = home.run(&["completions", shell]).out;
-        for word in [&COMMANDS[..], &ON_A_LINK, &["--flow-key", "--dry-run"]].concat() {
+        for word in [&COMMANDS[..], &ON_A_LINK, &IN_STEPS, &["--flow-key", "--dry-run"]].concat() {
             assert!(script.contains(word.trim_start_matches('-')), "{shell}: {word}");
         }
     }
