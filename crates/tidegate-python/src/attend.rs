@@ -25,6 +25,12 @@ impl Watch for Stop {
     fn cancelled(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
+
+    /// Python knows the thread all the while. It would else get to know it anew with each call of
+    /// a queue that is written in Python, which takes longer than the call.
+    fn thread(&self, work: &mut (dyn FnMut() + Send)) {
+        Python::attach(|py| py.detach(work));
+    }
 }
 
 /// Does `work` on a thread of its own, without Python's lock. This thread looks for signals, as

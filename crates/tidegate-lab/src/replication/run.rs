@@ -3,6 +3,7 @@ use std::fmt;
 use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
+use rayon::{ThreadBuilder, ThreadPoolBuilder};
 use tidegate::{ConfigError, Seed, Span, Time};
 use tidegate_report::Series;
 use tidegate_sim::{Delays, Network, Simulation};
@@ -61,8 +62,6 @@ pub fn run(job: &Job, watch: &dyn Watch) -> Result<Vec<Outcome>, RunError> {
     let cells: Vec<(usize, usize)> =
         (0..queues.len()).flat_map(|q| (0..seeds.len()).map(move |s| (q, s))).collect();
     let news = News::new(watch, cells.len(), cells.len() as u64 * PIECES);
-    let threads = rayon::ThreadPoolBuilder::new().num_threads(job.threads.unwrap_or(0)).build();
-    let threads = threads.map_err(|error| RunError::Invalid(whole(&error.to_string())))?;
     let begin = Instant::now();
     let cell = |&(q, s): &(usize, usize)| {
         let from = begin.elapsed();
@@ -70,8 +69,16 @@ pub fn run(job: &Job, watch: &dyn Watch) -> Result<Vec<Outcome>, RunError> {
             replicate(job, &queues[q], seeds[s], job.series && s == 0, &news.of_weight(1))?;
         Ok(Cell { sample, series, from, to: begin.elapsed() })
     };
-    let done: Result<Vec<Cell>, RunError> =
-        threads.install(|| cells.par_iter().map(cell).collect());
+    let thread = |thread: ThreadBuilder| {
+        let mut thread = Some(thread);
+        watch.thread(&mut || thread.take().into_iter().for_each(ThreadBuilder::run));
+    };
+    let done = ThreadPoolBuilder::new()
+        .num_threads(job.threads.unwrap_or(0))
+        .build_scoped(thread, |pool| {
+            pool.install(|| cells.par_iter().map(cell).collect::<Result<Vec<Cell>, _>>())
+        });
+    let done = done.map_err(|error| RunError::Invalid(whole(&error.to_string())))?;
     let mut done = done?.into_iter();
     let outcome = |queue: &Configs| {
         let cells: Vec<Cell> = done.by_ref().take(seeds.len()).collect();

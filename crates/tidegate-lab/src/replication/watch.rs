@@ -29,6 +29,10 @@ pub trait Watch: Sync {
     fn cancelled(&self) -> bool {
         false
     }
+    /// All that one thread of the job does: must call `work` once. For who has to prepare threads.
+    fn thread(&self, work: &mut (dyn FnMut() + Send)) {
+        work();
+    }
 }
 
 /// Nobody looks on.

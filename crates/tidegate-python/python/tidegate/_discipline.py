@@ -16,8 +16,8 @@ class Discipline:
     nanoseconds and never run back. Of each packet that it is offered, a queue must either return it
     once from `dequeue`, or `drop` it once, or hold it; anything else ends the run with an error.
 
-    It is slow: a call from the simulator takes about a microsecond besides what your method does, and
-    only one thread runs Python at a time. For long studies write the queue in Rust.
+    It is slow: the plainest queue takes ten times as long as the catalog's, and only one thread runs
+    Python at a time. For long studies write the queue in Rust.
 
     An exception that you raise ends the run and comes out of `run` or `compare`.
 
