@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use tidegate_lab::study::{
-    self, Asked, Prepared, Shard, Store, StoreError, Study, SweepError, Swept, Tables, Wanted,
+    self, Asked, Drawn, Prepared, Shard, Store, StoreError, Study, SweepError, Swept, Tables,
+    Wanted,
 };
 use tidegate_lab::{Problems, Watch};
 
@@ -41,6 +42,12 @@ pub struct Done {
     had: u64,
     groups: Py<Table>,
     summary: Py<Table>,
+    /// The pictures that were drawn.
+    plots: Vec<PathBuf>,
+    /// What a reader of the pictures cannot see in them.
+    notes: Vec<String>,
+    /// Why a picture was not drawn.
+    refused: Vec<String>,
     /// None where flows are not kept.
     flows: Option<Py<Table>>,
 }
@@ -79,16 +86,25 @@ pub fn sweep(py: Python<'_>, study: &str, text: bool, options: Options) -> PyRes
         options.directory.clone().unwrap_or_else(|| PathBuf::from(format!("{name}.study")));
     let stop = Stop::default();
     let done = attended(py, &stop, || work(study, &directory, &options, &stop))?;
-    let (swept, tables) = done.map_err(|why| match why {
+    let (swept, tables, drawn) = done.map_err(|why| match why {
         Failure::Invalid(problems) => failure::scenario(py, &problems),
         Failure::Store(error) => PyOSError::new_err(error.to_string()),
         Failure::Cancelled => failure::gave_up(),
     })?;
+    let (mut plots, mut notes, mut undrawn) = (vec![], vec![], vec![]);
+    for Drawn { name, files, notes: seen, refused } in drawn {
+        plots.extend(files.iter().map(|file| directory.join(file)));
+        notes.extend(seen.iter().map(|note| format!("plot {name}: {note}")));
+        undrawn.extend(refused.iter().map(|why| format!("plot {name}: {why}")));
+    }
     let table = |tidy| Py::new(py, Table::new(tidy)?);
     Ok(Done {
         groups: table(&tables.groups)?,
         summary: table(&tables.summary)?,
         flows: kept.then(|| table(&tables.flows)).transpose()?,
+        plots,
+        notes,
+        refused: undrawn,
         run: swept.run,
         had: swept.had,
         name,
@@ -102,16 +118,19 @@ fn work(
     directory: &Path,
     options: &Options,
     watch: &dyn Watch,
-) -> Result<(Swept, Tables), Failure> {
+) -> Result<(Swept, Tables, Vec<Drawn>), Failure> {
     let prepared = study.prepare(watch).map_err(Failure::Invalid)?;
     let prepared: Prepared = prepared.ok_or(Failure::Cancelled)?;
+    prepared.drawable().map_err(Failure::Invalid)?;
     let mut store = Store::open(directory, study::empty())?;
     let asked = Asked { threads: options.threads, shard: Shard::WHOLE };
     let swept = study::sweep(&prepared, &mut store, asked, watch)?;
     let keep = |name: &str| {
-        options.columns.as_ref().is_none_or(|columns| columns.iter().any(|column| column == name))
+        let asked = |columns: &Vec<String>| columns.iter().any(|column| column == name);
+        options.columns.as_ref().is_none_or(asked) || prepared.study.draws(name)
     };
     let wanted = Wanted { keep: &keep, csv: options.csv };
     let tables = study::tables(&prepared, &mut store, directory, wanted)?;
-    Ok((swept, tables))
+    let drawn = study::plots(&prepared.study, &tables, directory)?;
+    Ok((swept, tables, drawn))
 }

@@ -108,3 +108,13 @@ def test_an_interrupted_study_goes_on(tmp_path):
         tidegate.sweep(long, tmp_path / "out")
     again = tidegate.sweep(STUDY.replace("seeds = 2", "seeds = 3"), tmp_path / "out")
     assert again.run < 24 and len(again.groups) == 72
+
+
+def test_a_study_draws_its_plots(done):
+    plot = '[[plot]]\nname = "rates"\nkind = "lines"\nx = "network.rate"\ny = "share"\ngroup = "tcp"\n'
+    drawn = tidegate.sweep(STUDY + plot, done.directory)
+    assert drawn.run == 0 and [path.name for path in drawn.plots] == ["rates.svg"]
+    assert drawn.notes == ["plot rates: 2 panels, one for each setting that is on no axis"]
+    assert drawn.plots[0].read_text().lstrip().startswith("<svg") and done.plots == []
+    with pytest.raises(tidegate.ScenarioError, match="plot"):
+        tidegate.sweep(STUDY + plot.replace('"tcp"', '"tpc"'), done.directory)

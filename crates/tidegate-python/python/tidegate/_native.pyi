@@ -193,6 +193,9 @@ class Done:
     cells: int
     run: int
     had: int
+    plots: list[pathlib.Path]
+    notes: list[str]
+    refused: list[str]
     groups: Table
     summary: Table
     flows: Table | None

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import pathlib
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from . import _native, _toml
+from ._errors import TidegateWarning
 from ._native import Done, Table
 
 
@@ -44,6 +46,16 @@ class StudyResult:
         return self._done.flows
 
     @property
+    def plots(self) -> list[pathlib.Path]:
+        """The pictures that the study declares, as files in `directory`."""
+        return self._done.plots
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader of the pictures cannot see in them."""
+        return self._done.notes
+
+    @property
     def run(self) -> int:
         """How many replications were run now; the store had the others."""
         return self._done.run
@@ -67,7 +79,7 @@ def sweep(
     """Runs a study: scenarios and queues over axes, with every seed.
 
     What is done is stored while it goes on. The same call, made again, runs only what is missing,
-    also after Ctrl-C or after axes or seeds were added.
+    also after Ctrl-C or after axes or seeds were added. Its plots are drawn; warns of one that cannot be.
 
     Args:
         study: A file, as a path or text without line ends; TOML, as text with line ends; or a dict
@@ -75,7 +87,8 @@ def sweep(
         directory: Where results go; without it, the study's name with the ending ``.study``.
         threads: How many to use, from 1 to 1024; without it, one a core.
         csv: Whether the tables are written as CSV, too.
-        columns: The columns to keep in memory; without it, all of them. The files have them all.
+        columns: The columns to keep in memory, beside those that plots need; without it, all of
+            them. The files have them all.
 
     Raises:
         ScenarioError: The study is wrong; ``problems`` has each place.
@@ -91,4 +104,7 @@ def sweep(
     directory = None if directory is None else os.fspath(directory)
     columns = None if columns is None else list(columns)
     options = {"directory": directory, "threads": threads, "csv": csv, "columns": columns}
-    return StudyResult(_native.sweep(given, text, options))
+    done = _native.sweep(given, text, options)
+    for why in done.refused:
+        warnings.warn(why, TidegateWarning, stacklevel=2)
+    return StudyResult(done)
