@@ -111,7 +111,7 @@ impl Typed {
         match found.iter().flatten().position(|(_, other)| *other != unit) {
             None => Ok(Typed::Number(unit, found.iter().flatten().map(|(v, _)| *v).collect())),
             Some(at) => {
-                Err((at, format!("{}, while the first is {}", said(&found[at]), said(&found[0]))))
+                Err((at, format!("{}, while the first {}", said(&found[at]), said(&found[0]))))
             }
         }
     }
