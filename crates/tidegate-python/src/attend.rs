@@ -43,6 +43,19 @@ pub fn attended<T: Send>(
     stop: &Stop,
     work: impl FnOnce() -> T + Send,
 ) -> PyResult<T> {
+    attended_by(py, stop, |_| Ok(()), work)
+}
+
+/// As [`attended`]; calls `look` again and again meanwhile.
+///
+/// # Errors
+/// As [`attended`], and what `look` raised.
+pub fn attended_by<T: Send>(
+    py: Python<'_>,
+    stop: &Stop,
+    mut look: impl FnMut(Python<'_>) -> PyResult<()> + Send,
+    work: impl FnOnce() -> T + Send,
+) -> PyResult<T> {
     py.detach(|| {
         thread::scope(|scope| {
             let (done, result) = channel();
@@ -54,7 +67,9 @@ pub fn attended<T: Send>(
                 match result.recv_timeout(LOOK) {
                     Ok(result) => return Ok(result),
                     Err(RecvTimeoutError::Timeout) => {
-                        if let Err(error) = Python::attach(|py| py.check_signals()) {
+                        let looked =
+                            Python::attach(|py| py.check_signals().and_then(|()| look(py)));
+                        if let Err(error) = looked {
                             stop.ask();
                             return Err(error);
                         }

@@ -4,6 +4,7 @@ use std::fmt::Display;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use tidegate::ConfigError;
+use tidegate_lab::study::StoreError;
 use tidegate_lab::{Place, Problem, Problems};
 
 /// The exception `name` of the package, made of `arguments`.
@@ -32,6 +33,11 @@ pub fn queue(py: Python<'_>, error: &ConfigError) -> PyErr {
 /// A capture that cannot be read: `CaptureError`.
 pub fn capture(py: Python<'_>, error: impl Display) -> PyErr {
     exception(py, "CaptureError", (error.to_string(),))
+}
+
+/// A study's store that refuses or fails: `StoreError`.
+pub fn store(py: Python<'_>, error: &StoreError) -> PyErr {
+    exception(py, "StoreError", (error.to_string(),))
 }
 
 /// Work that gave up although nobody had asked.

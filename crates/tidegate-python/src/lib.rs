@@ -33,7 +33,7 @@ mod _native {
     #[pymodule_export]
     use crate::show::{queues, scenarios, show};
     #[pymodule_export]
-    use crate::sweep::{Done, sweep};
+    use crate::sweep::{Published, Store, Study};
     #[pymodule_export]
     use crate::table::Table;
     #[pymodule_export]

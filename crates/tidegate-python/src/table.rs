@@ -8,7 +8,7 @@ use arrow_array::{
     StringArray,
 };
 use arrow_schema::ffi::FFI_ArrowSchema;
-use arrow_schema::{ArrowError, DataType, Field, Schema};
+use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyCapsule, PyDict};
@@ -22,7 +22,8 @@ use tidegate_report::tidy::{Column, Values};
 /// field's metadata has its `unit` and what it is (`description`).
 #[pyclass(frozen, module = "tidegate")]
 pub struct Table {
-    batch: RecordBatch,
+    schema: SchemaRef,
+    batches: Vec<RecordBatch>,
 }
 
 impl Table {
@@ -31,12 +32,28 @@ impl Table {
     /// # Errors
     /// Its columns differ in length.
     pub fn new(table: &Tidy) -> PyResult<Table> {
-        let fields: Vec<Field> = table.columns.iter().map(field).collect();
-        let arrays: Vec<ArrayRef> = table.columns.iter().map(array).collect();
-        let options = RecordBatchOptions::new().with_row_count(Some(table.rows()));
+        Table::of(table, [Ok(table)])
+    }
+
+    /// The table with the columns of `like` and the rows of `pieces`, one after the other.
+    ///
+    /// # Errors
+    /// A piece cannot be had, or has other columns.
+    pub fn of<T: std::borrow::Borrow<Tidy>>(
+        like: &Tidy,
+        pieces: impl IntoIterator<Item = PyResult<T>>,
+    ) -> PyResult<Table> {
+        let fields: Vec<Field> = like.columns.iter().map(field).collect();
         let schema = Arc::new(Schema::new(fields));
-        let batch = RecordBatch::try_new_with_options(schema, arrays, &options).map_err(wrong)?;
-        Ok(Table { batch })
+        let batch = |piece: PyResult<T>| {
+            let piece = piece?;
+            let piece = piece.borrow();
+            let arrays: Vec<ArrayRef> = piece.columns.iter().map(array).collect();
+            let options = RecordBatchOptions::new().with_row_count(Some(piece.rows()));
+            RecordBatch::try_new_with_options(schema.clone(), arrays, &options).map_err(wrong)
+        };
+        let batches = pieces.into_iter().map(batch).collect::<PyResult<_>>()?;
+        Ok(Table { schema, batches })
     }
 }
 
@@ -45,7 +62,7 @@ impl Table {
     /// The columns' names, in order.
     #[getter]
     fn columns(&self) -> Vec<String> {
-        self.batch.schema().fields().iter().map(|field| field.name().clone()).collect()
+        self.schema.fields().iter().map(|field| field.name().clone()).collect()
     }
 
     /// Each column's unit; empty for texts and pure numbers.
@@ -61,11 +78,11 @@ impl Table {
     }
 
     fn __len__(&self) -> usize {
-        self.batch.num_rows()
+        self.batches.iter().map(RecordBatch::num_rows).sum()
     }
 
     fn __repr__(&self) -> String {
-        let rows = self.batch.num_rows();
+        let rows = self.__len__();
         let ending = if rows == 1 { "" } else { "s" };
         let columns = self.columns();
         let more = columns.len().saturating_sub(SHOWN);
@@ -83,14 +100,15 @@ impl Table {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         // The interface allows a producer to answer any request with what it has.
         drop(requested_schema);
-        let batches = RecordBatchIterator::new([Ok(self.batch.clone())], self.batch.schema());
+        let batches = self.batches.clone().into_iter().map(Ok);
+        let batches = RecordBatchIterator::new(batches, self.schema.clone());
         let stream = FFI_ArrowArrayStream::new(Box::new(batches));
         PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
     }
 
     /// The table's schema in a capsule.
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        let schema = FFI_ArrowSchema::try_from(&*self.batch.schema()).map_err(wrong)?;
+        let schema = FFI_ArrowSchema::try_from(&*self.schema).map_err(wrong)?;
         PyCapsule::new_with_value(py, schema, c"arrow_schema")
     }
 }
@@ -98,11 +116,10 @@ impl Table {
 impl Table {
     /// Each column's name, and what its metadata has under `key`.
     fn notes(&self, key: &str) -> Vec<(String, String)> {
-        let schema = self.batch.schema();
         let note = |field: &Arc<Field>| {
             (field.name().clone(), field.metadata().get(key).cloned().unwrap_or_default())
         };
-        schema.fields().iter().map(note).collect()
+        self.schema.fields().iter().map(note).collect()
     }
 }
 

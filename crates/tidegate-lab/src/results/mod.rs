@@ -15,6 +15,7 @@ use tidegate_report::{Document, Quantity};
 pub use self::file::File;
 pub(crate) use self::manifest::MAKER;
 pub use self::manifest::{Begun, COMMIT, How, MARK, Machine, Manifest, SOURCES, VERSION};
+pub use self::parquet::pieces;
 use crate::replication::Outcome;
 use crate::scenario::Scenario;
 

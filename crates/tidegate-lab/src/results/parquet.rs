@@ -1,4 +1,6 @@
 //! Tables as Parquet files, and back.
+use std::fs::File;
+use std::io;
 use std::sync::Arc;
 
 use parquet::basic::{ConvertedType, LogicalType, Repetition, Type as Physical};
@@ -7,9 +9,9 @@ use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int64Ty
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
-use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
-use parquet::schema::types::Type;
+use parquet::schema::types::{ColumnDescPtr, Type};
 use serde_json::{Value, json};
 use tidegate_report::Tidy;
 use tidegate_report::tidy::{Column, Values};
@@ -122,31 +124,85 @@ fn levels<T>(values: &[Option<T>]) -> Vec<i16> {
 /// # Errors
 /// It is no Parquet file, or has columns of other types.
 pub(crate) fn read(bytes: Vec<u8>) -> Result<Tidy, ParquetError> {
-    let file = SerializedFileReader::new(bytes::Bytes::from(bytes))?;
-    let meanings = meanings(&file);
-    let schema = file.metadata().file_metadata().schema_descr_ptr();
-    let mut columns = vec![];
-    for (at, described) in schema.columns().iter().enumerate() {
-        let name = described.name().to_string();
-        let mut values = match described.physical_type() {
-            Physical::BYTE_ARRAY => Values::Text(vec![]),
-            Physical::INT64 => Values::Whole(vec![]),
-            Physical::DOUBLE => Values::Number(vec![]),
-            other => {
-                return Err(ParquetError::General(format!("column {name} is of type {other}")));
-            }
-        };
-        for group in 0..file.num_row_groups() {
-            read_column(file.get_row_group(group)?.get_column_reader(at)?, &mut values)?;
-        }
-        let (unit, what) = meanings.get(at).cloned().unwrap_or_default();
-        columns.push(Column { name, unit, what, values });
+    let pieces = Pieces::new(bytes::Bytes::from(bytes))?;
+    let mut table = pieces.columns().clone();
+    for piece in pieces {
+        table.append(piece?);
     }
-    Ok(Tidy { columns })
+    Ok(table)
+}
+
+/// The table in a Parquet file of ours that is too large to be read at once: its columns without
+/// rows, and the rows piece by piece.
+///
+/// # Errors
+/// It is no Parquet file, has columns of other types, or the disk refuses.
+pub fn pieces(file: File) -> io::Result<(Tidy, impl Iterator<Item = io::Result<Tidy>>)> {
+    let pieces = Pieces::new(file).map_err(io::Error::other)?;
+    Ok((pieces.columns().clone(), pieces.map(|piece| piece.map_err(io::Error::other))))
+}
+
+/// A table that is read piece by piece, as [`Writer::add`] wrote it.
+struct Pieces<R: ChunkReader + 'static> {
+    file: SerializedFileReader<R>,
+    columns: Tidy,
+    next: usize,
+}
+
+impl<R: ChunkReader + 'static> Pieces<R> {
+    /// The table in `source`.
+    ///
+    /// # Errors
+    /// As [`read`].
+    pub fn new(source: R) -> Result<Pieces<R>, ParquetError> {
+        let file = SerializedFileReader::new(source)?;
+        let meanings = meanings(&file);
+        let schema = file.metadata().file_metadata().schema_descr_ptr();
+        let column = |(at, described): (usize, &ColumnDescPtr)| {
+            let name = described.name().to_string();
+            let values = match described.physical_type() {
+                Physical::BYTE_ARRAY => Values::Text(vec![]),
+                Physical::INT64 => Values::Whole(vec![]),
+                Physical::DOUBLE => Values::Number(vec![]),
+                other => {
+                    return Err(ParquetError::General(format!("column {name} is of type {other}")));
+                }
+            };
+            let (unit, what) = meanings.get(at).cloned().unwrap_or_default();
+            Ok(Column { name, unit, what, values })
+        };
+        let columns = schema.columns().iter().enumerate().map(column);
+        let columns = Tidy { columns: columns.collect::<Result<_, _>>()? };
+        Ok(Pieces { file, columns, next: 0 })
+    }
+
+    /// The table without its rows.
+    pub fn columns(&self) -> &Tidy {
+        &self.columns
+    }
+
+    fn piece(&self, at: usize) -> Result<Tidy, ParquetError> {
+        let group = self.file.get_row_group(at)?;
+        let mut table = self.columns.clone();
+        for (at, column) in table.columns.iter_mut().enumerate() {
+            read_column(group.get_column_reader(at)?, &mut column.values)?;
+        }
+        Ok(table)
+    }
+}
+
+impl<R: ChunkReader + 'static> Iterator for Pieces<R> {
+    type Item = Result<Tidy, ParquetError>;
+
+    fn next(&mut self) -> Option<Result<Tidy, ParquetError>> {
+        let at = (self.next < self.file.num_row_groups()).then_some(self.next)?;
+        self.next += 1;
+        Some(self.piece(at))
+    }
 }
 
 /// Unit and meaning of each column.
-fn meanings(file: &SerializedFileReader<bytes::Bytes>) -> Vec<(String, String)> {
+fn meanings<R: ChunkReader + 'static>(file: &SerializedFileReader<R>) -> Vec<(String, String)> {
     let notes = file.metadata().file_metadata().key_value_metadata();
     let text = notes.into_iter().flatten().find(|note| note.key == COLUMNS);
     let parsed = text.and_then(|note| serde_json::from_str(note.value.as_deref()?).ok());

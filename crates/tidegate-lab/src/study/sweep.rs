@@ -115,6 +115,12 @@ impl Prepared {
         Ok(missing)
     }
 
+    /// Replications of the cases of `shard` that are sure to be needed.
+    pub fn planned(&self, shard: Shard) -> u64 {
+        let cases = (0..self.cases()).filter(|case| shard.has(*case)).count() as u64;
+        cases * self.study.seeds.needed(&[]) as u64
+    }
+
     /// The figure that says whether there are enough seeds, of those that are done without a gap.
     pub(super) fn known(
         &self,
@@ -169,7 +175,7 @@ pub fn sweep(
     loop {
         let missing = prepared.missing(Some(store), asked.shard)?;
         let of: u64 = missing.iter().map(|batch| batch.seeds as u64).sum();
-        let had = *had.get_or_insert_with(|| planned(prepared, asked.shard).saturating_sub(of));
+        let had = *had.get_or_insert_with(|| prepared.planned(asked.shard).saturating_sub(of));
         if missing.is_empty() {
             return Ok(Swept { run, had, wall: begun.elapsed() });
         }
@@ -187,10 +193,4 @@ pub fn sweep(
             return Err(SweepError::Cancelled(Swept { run, had, wall: begun.elapsed() }));
         }
     }
-}
-
-/// Replications of the cases of `shard` that are sure to be needed.
-fn planned(prepared: &Prepared, shard: Shard) -> u64 {
-    let cases = (0..prepared.cases()).filter(|case| shard.has(*case)).count() as u64;
-    cases * prepared.study.seeds.needed(&[]) as u64
 }

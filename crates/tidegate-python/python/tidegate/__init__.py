@@ -5,14 +5,16 @@
 >>> both["sfb"].document["aggregate"]["utilization"]["mean"] > 0.9
 True
 
-`run` and `compare` simulate, `replay` takes the packets of a capture. A scenario is a file, a shipped
-name, TOML or a dict. `Queue` is a queue to be driven packet by packet, `Discipline` the base class of
-a queue written in Python. Every quantity has its unit: rates in bit/s, times in s or ms as the column's name
-or metadata says, lengths in bytes. `docs/study/python.md` is the guide.
+
+`run` and `compare` simulate, `sweep` runs a study of many cells, `replay` takes the packets of a
+capture. A scenario is a file, a shipped name, TOML or a dict. `Queue` is a queue to be driven packet by
+packet, `Discipline` the base class of a queue written in Python. Every quantity has its unit: rates in
+bit/s, times in s or ms as the column's name or metadata says, lengths in bytes. `docs/study/python.md`
+is the guide.
 """
 
 from ._discipline import Discipline
-from ._errors import CaptureError, Problem, QueueError, ScenarioError, TidegateWarning
+from ._errors import CaptureError, Problem, QueueError, ScenarioError, StoreError, TidegateWarning
 from ._native import VERSION as __version__
 from ._native import Backlog, Fate, Link, Packet, Queue, Table
 from ._results import Comparison, Result
@@ -34,6 +36,7 @@ __all__ = [
     "QueueError",
     "Result",
     "ScenarioError",
+    "StoreError",
     "StudyResult",
     "Table",
     "TidegateWarning",

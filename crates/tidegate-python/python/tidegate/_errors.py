@@ -68,5 +68,10 @@ class CaptureError(ValueError):
     """A capture that cannot be read, or holds no packet."""
 
 
+class StoreError(OSError):
+    """The store of a study refuses or fails: another process works on it, it is of another version,
+    the disk is full. What was stored before is whole."""
+
+
 class TidegateWarning(UserWarning):
     """Something odd about a scenario or capture; there is a result all the same."""

@@ -1,7 +1,8 @@
 """What the package is built on, in Rust."""
 
 import os
-import pathlib
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, Literal, final
 
 VERSION: str
@@ -187,20 +188,82 @@ class Outcomes:
     def __len__(self) -> int: ...
 
 @final
-class Done:
-    name: str
-    directory: pathlib.Path
-    cells: int
-    run: int
-    had: int
-    plots: list[pathlib.Path]
-    notes: list[str]
-    refused: list[str]
-    groups: Table
-    summary: Table
-    flows: Table | None
+class Study:
+    """A study whose every cell was read and checked.
 
-def sweep(study: str, text: bool, options: dict[str, Any]) -> Done: ...
+    A case is a queue in a cell. Replications are triples: case, first seed, number of seeds.
+    """
+
+    MAKER: str
+    """What results hang on: the version of the package and a hash of its sources."""
+
+    def __init__(
+        self, text: str, file: str, scenarios: Sequence[tuple[str, str, bytes]] | None = None
+    ) -> None:
+        """Reads TOML that messages call ``file``. Its scenarios are files beside it or shipped
+        ones, unless ``scenarios`` has their names, files and bytes."""
+    @staticmethod
+    def open(path: str | os.PathLike[str]) -> Study: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def cells(self) -> int: ...
+    @property
+    def replications(self) -> int:
+        """The most that it may need."""
+    @property
+    def planned(self) -> int:
+        """Those that are sure to be needed."""
+    def parts(self) -> tuple[str, str, list[tuple[str, str, bytes]]]:
+        """What makes the same study on another machine: the arguments of `Study`."""
+    def drawable(self) -> None: ...
+    def weights(self) -> list[float]:
+        """About how much work a replication of each case is, in no unit."""
+    def seconds(self, replications: Sequence[tuple[int, int, int]]) -> float | None:
+        """The seconds that a sample says these take on one thread; None of nothing."""
+    def compute(self, replications: Sequence[tuple[int, int, int]]) -> tuple[bytes, bytes | None]:
+        """Runs these one after the other; their rows, as two Parquet files: of groups, and of flows
+        where the study keeps them."""
+
+@final
+class Store:
+    """The store of a study in a directory. No other process can work on it until it is closed."""
+
+    def __init__(self, dir: str | os.PathLike[str], shard: str | None = None) -> None: ...
+    @property
+    def dir(self) -> Path: ...
+    def close(self) -> None: ...
+    def missing(self, study: Study) -> list[tuple[int, int, int]]:
+        """The replications that ``study`` needs and the store has not, as far as it is known."""
+    def add(self, parts: Sequence[tuple[bytes, bytes | None]]) -> None:
+        """Stores what `Study.compute` gave, all of it at once or nothing."""
+    def sweep(
+        self,
+        study: Study,
+        threads: int | None = None,
+        shard: str | None = None,
+        progress: Callable[[float, int, int], object] | None = None,
+    ) -> tuple[int, int]:
+        """Runs what is missing. How many replications were run, and how many the store had."""
+    def publish(self, study: Study, csv: bool) -> Published:
+        """Writes the tables and draws the plots of what the store has."""
+
+@final
+class Published:
+    """The tables of a study."""
+
+    @property
+    def rows(self) -> int:
+        """How many the table of groups has."""
+    @property
+    def missing(self) -> int:
+        """Replications that are not done."""
+    def groups(self) -> Table: ...
+    def summary(self) -> Table: ...
+    def flows(self) -> Table: ...
+    def answers(self) -> list[tuple[str, str, float, float, str]]: ...
+    def plots(self) -> list[tuple[str, list[str], list[str], str | None]]: ...
+
 def run(
     scenario: str, text: bool, queues: bool | list[Any], options: dict[str, Any]
 ) -> tuple[Outcomes, list[str]]: ...

@@ -1,110 +1,236 @@
-"""`sweep`: a study over axes."""
+"""`sweep`: a study, on this machine."""
 
 from __future__ import annotations
 
+import html
 import os
-import pathlib
+import shutil
+import sys
+import tempfile
+import time
 import warnings
-from collections.abc import Mapping, Sequence
+import weakref
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
-from . import _native, _toml
+from . import _toml
 from ._errors import TidegateWarning
-from ._native import Done, Table
+from ._native import Published, Store, Table
+from ._native import Study as Checked
 
+Study = str | os.PathLike[str] | Mapping[str, Any]
+Progress = Callable[[float, int, int], object]
 
-class StudyResult:
-    """The tables of a study that was run, and where they lie as Parquet."""
-
-    def __init__(self, done: Done) -> None:
-        self._done = done
-
-    @property
-    def directory(self) -> pathlib.Path:
-        """The directory: the store, ``groups.parquet`` and ``summary.parquet``."""
-        return self._done.directory
-
-    @property
-    def groups(self) -> Table:
-        """A row for each cell, queue, group and seed. Axes are columns; units are in the metadata."""
-        return self._done.groups
-
-    @property
-    def summary(self) -> Table:
-        """A row for each cell, queue and group: means over seeds, each with half its 95 % interval."""
-        return self._done.summary
-
-    @property
-    def flows(self) -> Table:
-        """A row for each cell, queue, seed and flow.
-
-        Raises:
-            ValueError: Flows were not kept; the study must say ``flows = true``.
-        """
-        if self._done.flows is None:
-            raise ValueError("flows were not kept; the study must say flows = true")
-        return self._done.flows
-
-    @property
-    def plots(self) -> list[pathlib.Path]:
-        """The pictures that the study declares, as files in `directory`."""
-        return self._done.plots
-
-    @property
-    def notes(self) -> list[str]:
-        """What a reader of the pictures cannot see in them."""
-        return self._done.notes
-
-    @property
-    def run(self) -> int:
-        """How many replications were run now; the store had the others."""
-        return self._done.run
-
-    def __repr__(self) -> str:
-        d = self._done
-        return (
-            f"<tidegate.StudyResult {d.name}: {d.cells} cells, {len(d.groups)} rows; "
-            f"{d.run} replications run, {d.had} stored before, in {d.directory}>"
-        )
+# What messages call a study that is no file.
+TEXT = "study.toml"
 
 
 def sweep(
-    study: str | os.PathLike[str] | Mapping[str, Any],
-    directory: str | os.PathLike[str] | None = None,
+    study: Study,
+    out: str | os.PathLike[str] | None = None,
     *,
     threads: int | None = None,
+    shard: str | None = None,
     csv: bool = False,
-    columns: Sequence[str] | None = None,
+    progress: bool | Progress | None = None,
 ) -> StudyResult:
     """Runs a study: scenarios and queues over axes, with every seed.
 
-    What is done is stored while it goes on. The same call, made again, runs only what is missing,
-    also after Ctrl-C or after axes or seeds were added. Its plots are drawn; warns of one that cannot be.
+    Does what ``tidegate sweep`` does, with the same store, tables and plots of the same bytes. Warns of
+    a plot that cannot be. What is done
+    is stored while it goes on, and only what is missing is run. Other Python threads run on
+    meanwhile; Ctrl-C ends it, and what was done stays stored.
 
     Args:
         study: A file, as a path or text without line ends; TOML, as text with line ends; or a dict
-            of what the TOML would say. Scenarios are files beside it, or shipped ones.
-        directory: Where results go; without it, the study's name with the ending ``.study``.
-        threads: How many to use, from 1 to 1024; without it, one a core.
-        csv: Whether the tables are written as CSV, too.
-        columns: The columns to keep in memory, beside those that plots need; without it, all of
-            them. The files have them all.
+            of what the TOML would say. Scenarios of the last two are found from the working directory.
+        out: The directory of the results. Without it, a file's name with the ending ``.study``; for
+            TOML and dicts a temporary one, which lives as long as what this returns.
+        threads: How many to use; without it, one a core. The result is the same.
+        shard: Run one part of several, as in ``"3/10"``. It goes into a folder of its own below
+            ``out``, and has no tables: ``tidegate sweep merge`` puts the parts together.
+        csv: Whether to write the tables as CSV, too.
+        progress: A function of the fraction that is done, the replications done, and how many there
+            are; or whether to draw a bar on standard error. Without it, if that is a terminal.
 
     Raises:
-        ScenarioError: The study is wrong; ``problems`` has each place.
-        OSError: The directory holds something else, is in use, or cannot be written.
+        ScenarioError: The study or one of its scenarios is wrong; ``problems`` has each place.
+        StoreError: Another process works on the store, it is of another version, the disk is full.
     """
     if threads is not None and not 1 <= threads <= 1024:
         raise ValueError(f"threads = {threads}: must lie in 1 to 1024")
+    checked = check(study)
+    if shard is None:
+        checked.drawable()
+    place = Place(study, checked, out)
+    store = Store(place.path, shard)
+    try:
+        with Listening(progress) as listener:
+            run, had = store.sweep(checked, threads, shard, listener)
+        published = store.publish(checked, csv) if shard is None else None
+        return StudyResult(checked, store.dir, run, had, published, place)
+    finally:
+        store.close()
+
+
+class StudyResult:
+    """What came of a study, and where it lies.
+
+    Attributes:
+        directory: Where its store and tables are.
+        run: How many replications were run.
+        had: How many were stored already.
+        plots: The pictures that the study declares, as files in ``directory``.
+        notes: What a reader of the pictures cannot see in them.
+    """
+
+    def __init__(
+        self,
+        study: Checked,
+        directory: Path,
+        run: int,
+        had: int,
+        published: Published | None,
+        place: object,
+    ) -> None:
+        self.directory, self.run, self.had = Path(directory), run, had
+        self.plots: list[Path] = []
+        self._study, self._published, self._place = study, published, place
+        self.notes: list[str] = []
+        for plot, files, notes, refused in published.plots() if published else ():
+            self.plots += [self.directory / file for file in files]
+            self.notes += [f"plot {plot}: {note}" for note in notes]
+            if refused:
+                warnings.warn(f"plot {plot}: {refused}", TidegateWarning, stacklevel=3)
+
+    @property
+    def _tables(self) -> Published:
+        if self._published is None:
+            raise ValueError("a part of a study has no tables; `tidegate sweep merge` makes them of all parts")
+        return self._published
+
+    @cached_property
+    def groups(self) -> Table:
+        """A row for each cell, queue, group and seed. Every axis is a column, with its unit.
+
+        Names end in their unit: ``_bps`` is bit/s, ``_ms`` milliseconds, ``_s`` seconds; a ratio is
+        from 0 to 1. ``share`` is what the group received over its fair share.
+        """
+        return self._tables.groups()
+
+    @cached_property
+    def summary(self) -> Table:
+        """The means over seeds: a row for each cell, queue and group.
+
+        A figure is followed by ``…_ci95``, half the width of its 95 % interval.
+        """
+        return self._tables.summary()
+
+    @cached_property
+    def flows(self) -> Table:
+        """A row for each flow and seed.
+
+        Raises:
+            ValueError: Flows were not kept; ask for them with ``flows = true`` in the study.
+        """
+        return self._tables.flows()
+
+    def _rows(self) -> list[list[str]]:
+        head = ["queue", "group", "% of fair share", "least of all cells", "in the cell"]
+        answers = self._published.answers() if self._published else []
+        percent = "{:.1f}".format
+        return [head] + [[q, g, percent(100 * m), percent(100 * l), cell] for q, g, m, l, cell in answers]
+
+    def _repr_html_(self) -> str:
+        rows = self._rows()
+
+        def row(cells: list[str], tag: str) -> str:
+            return "<tr>" + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells) + "</tr>\n"
+
+        body = "".join(row(cells, "td") for cells in rows[1:])
+        return f"<table>\n<thead>{row(rows[0], 'th')}</thead>\n<tbody>{body}</tbody>\n</table>\n"
+
+    def __repr__(self) -> str:
+        rows = f", {self._published.rows} rows" if self._published else ""
+        head = (
+            f"{self._study.name}: {self._study.cells} cells{rows}; {self.run} replications run, "
+            f"{self.had} stored before, in {self.directory}"
+        )
+        rows = self._rows() if self._published else []
+        widths = [max(map(len, column)) for column in zip(*rows)]
+        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
+        return "\n".join([head, *lines, *self.notes])
+
+
+class Place:
+    """Where results go: a directory of the user's, or a temporary one that goes with this object."""
+
+    def __init__(self, study: Study, checked: Checked, out: str | os.PathLike[str] | None) -> None:
+        if out is not None:
+            self.path = os.fspath(out)
+        elif _is_text(study):
+            temporary = tempfile.mkdtemp(prefix="tidegate-")
+            weakref.finalize(self, shutil.rmtree, temporary, ignore_errors=True)
+            self.path = os.path.join(temporary, "study")
+        else:
+            self.path = f"{checked.name}.study"
+
+
+def check(study: Study) -> Checked:
+    """The study with every cell checked."""
     if isinstance(study, Mapping):
-        text, given = True, _toml.dumps(study)
-    else:
-        given = os.fspath(study)
-        text = isinstance(study, str) and "\n" in study
-    directory = None if directory is None else os.fspath(directory)
-    columns = None if columns is None else list(columns)
-    options = {"directory": directory, "threads": threads, "csv": csv, "columns": columns}
-    done = _native.sweep(given, text, options)
-    for why in done.refused:
-        warnings.warn(why, TidegateWarning, stacklevel=2)
-    return StudyResult(done)
+        return Checked(_toml.dumps(study), TEXT)
+    if _is_text(study):
+        return Checked(study, TEXT)
+    return Checked.open(os.fspath(study))
+
+
+def _is_text(study: Study) -> bool:
+    return isinstance(study, Mapping) or (isinstance(study, str) and "\n" in study)
+
+
+class Listening:
+    """Whom to call with how far a study has come; the bar, if that is what is wanted."""
+
+    def __init__(self, progress: bool | Progress | None) -> None:
+        self._bar = None
+        if callable(progress):
+            self._listener = progress
+        else:
+            wanted = sys.stderr.isatty() if progress is None else progress
+            self._listener = self._bar = _Bar() if wanted else None
+
+    def __enter__(self) -> Progress | None:
+        return self._listener
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar:
+            self._bar.end()
+
+
+class _Bar:
+    """A bar on standard error with the time that is left."""
+
+    WIDTH = 40
+
+    def __init__(self) -> None:
+        self._begun = time.monotonic()
+        self._drawn = 0
+
+    def __call__(self, fraction: float, done: int, of: int) -> None:
+        if fraction <= 0:
+            return
+        fraction = min(fraction, 1.0)
+        left = (time.monotonic() - self._begun) * (1 - fraction) / fraction
+        full = int(self.WIDTH * fraction)
+        bar = "█" * full + "░" * (self.WIDTH - full)
+        line = f"{bar} {fraction:4.0%}  {done} of {of} done  {left:.0f} s left"
+        print("\r" + line.ljust(self._drawn), end="", file=sys.stderr, flush=True)
+        self._drawn = len(line)
+
+    def end(self) -> None:
+        """Takes the bar away."""
+        if self._drawn:
+            print("\r" + " " * self._drawn, end="\r", file=sys.stderr, flush=True)

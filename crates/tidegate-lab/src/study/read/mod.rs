@@ -55,12 +55,25 @@ impl Study {
     /// # Errors
     /// It is no UTF-8, no TOML, or says what cannot be.
     pub fn parse(bytes: &[u8], file: &str) -> Result<Study, Problems> {
+        Study::read(bytes, file, None)
+    }
+
+    /// Reads the study in `bytes`, whose scenarios are at hand: on another machine, say, that has
+    /// not their files.
+    ///
+    /// # Errors
+    /// As [`Study::parse`].
+    pub fn parse_with(bytes: &[u8], file: &str, scenarios: Vec<Base>) -> Result<Study, Problems> {
+        Study::read(bytes, file, Some(scenarios))
+    }
+
+    fn read(bytes: &[u8], file: &str, scenarios: Option<Vec<Base>>) -> Result<Study, Problems> {
         let text = FILE.text(bytes, file)?;
         let doc = Document { file, text, sets: &[] };
         let several = |found| Problems::new(found).expect("a failure has at least one problem");
         let root = doc.read().map_err(several)?;
         let mut reader = Reader::new(&doc);
-        let mut study = Draft::read(&mut reader, &root).finish(file, text);
+        let mut study = Draft::read(&mut reader, &root, scenarios).finish(file, text);
         study.plots = reader.plots_of_study(&root, &study);
         if let Some(problems) = Problems::new(reader.problems) {
             return Err(problems);
@@ -79,10 +92,10 @@ impl Study {
 }
 
 impl Draft {
-    fn read(reader: &mut Reader<'_>, root: &Node) -> Draft {
+    fn read(reader: &mut Reader<'_>, root: &Node, scenarios: Option<Vec<Base>>) -> Draft {
         let table = reader.table(root, "");
         reader.only(&table, "a study", &KEYS);
-        let scenarios = reader.scenarios_of(&table);
+        let scenarios = scenarios.unwrap_or_else(|| reader.scenarios_of(&table));
         let axes = reader.axes(&table);
         let draft = Draft {
             title: reader.text(&table, "title").unwrap_or_default(),

@@ -1,0 +1,9 @@
+//! Studies: a grid of scenarios and queues, its store, its tables.
+mod heard;
+mod store;
+mod study;
+mod swept;
+
+pub use store::Store;
+pub use study::Study;
+pub use swept::Published;

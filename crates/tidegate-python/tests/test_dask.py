@@ -1,0 +1,104 @@
+"""Studies on Dask's workers: the same bytes, whatever happens to a worker."""
+
+import os
+import signal
+import threading
+import time
+
+import pytest
+import tidegate
+from grid import GRID, command, tables, write
+
+distributed = pytest.importorskip("distributed")
+import tidegate.dask  # noqa: E402
+
+pytestmark = pytest.mark.filterwarnings("default")
+
+
+@pytest.fixture(scope="module")
+def client():
+    cluster = distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1", silence_logs=50
+    )
+    with cluster, distributed.Client(cluster) as client:
+        yield client
+
+
+@pytest.fixture
+def expected(tmp_path):
+    """A study of some seconds, and its tables."""
+    path = write(tmp_path, GRID.replace("seeds = 3", "seeds = 60").replace("flows = true", ""))
+    small = path.with_name("small.toml")
+    small.write_text(small.read_text().replace('"2 s"', '"80 s"'))
+    command("sweep", path, "--out", tmp_path / "command")
+    return path, tables(tmp_path / "command")
+
+
+def test_batches_are_of_a_second_and_more():
+    missing = [(0, 1, 100), (1, 1, 1), (2, 5, 400), (0, 200, 3)]
+    weights = [0.5, 30.0, 2.0]
+    for pace, threads in ((0.1, 2), (1.0, 1), (0.01, 50)):
+        found = list(tidegate.dask.batches(missing, weights, lambda: pace, lambda: threads))
+        units = [(case, s) for batch in found for case, first, n in batch for s in range(first, first + n)]
+        assert units == [(case, s) for case, first, n in missing for s in range(first, first + n)]
+        seconds = [sum(weights[case] * n * pace for case, _, n in batch) for batch in found]
+        assert min(seconds[:-1], default=1) >= 1 - 1e-9
+        # No more than the longest by one replication, which cannot be divided.
+        assert max(seconds) < 5 + 30 * pace
+
+
+def test_two_workers_make_the_commands_bytes(client, expected, tmp_path):
+    path, whole = expected
+    heard = []
+    result = tidegate.dask.sweep(path, client, tmp_path / "out", progress=lambda *news: heard.append(news))
+    assert (result.run, result.had) == (480, 0) and tables(tmp_path / "out") == whole
+    assert heard[-1] == (pytest.approx(1), 480, 480)
+    # Nothing is left to do; and Dask holds nothing of it.
+    assert tidegate.dask.sweep(path, client, tmp_path / "out").had == 480
+    assert not client.futures
+
+
+def test_seeds_until_an_interval_is_narrow(client, tmp_path):
+    seeds = 'seeds = { until = "20 %", of = "tcp.goodput_bps", least = 3, most = 6 }'
+    path = write(tmp_path, GRID.replace("seeds = 3", seeds))
+    command("sweep", path, "--out", tmp_path / "command")
+    result = tidegate.dask.sweep(path, client, tmp_path / "out")
+    assert result.run > 24 and tables(tmp_path / "out") == tables(tmp_path / "command")
+
+
+def test_a_killed_worker_loses_nothing(client, expected, tmp_path):
+    path, whole = expected
+    victim = client.run(os.getpid).popitem()[1]
+    killed = []
+
+    def kill(fraction, done, of):
+        if not killed:
+            killed.append(done)
+            os.kill(victim, signal.SIGKILL)
+
+    result = tidegate.dask.sweep(path, client, tmp_path / "out", progress=kill)
+    assert 0 < killed[0] < result.run == 480 and tables(tmp_path / "out") == whole
+    assert victim not in client.run(os.getpid).values()
+
+
+def test_an_interrupted_study_goes_on_elsewhere(client, expected, tmp_path):
+    path, whole = expected
+
+    def stop(fraction, done, of):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        tidegate.dask.sweep(path, client, tmp_path / "out", progress=stop)
+    assert "were stored already" in command("sweep", path, "--out", tmp_path / "out")
+    assert tables(tmp_path / "out") == whole
+
+
+def test_a_worker_of_another_version_is_refused(client, tmp_path, monkeypatch):
+    class Other:
+        MAKER = "9.9.9+other"
+
+    monkeypatch.setattr(tidegate.dask, "Checked", Other)
+    with pytest.raises(RuntimeError, match="and the client 9.9.9"):
+        tidegate.dask.sweep(write(tmp_path), client, tmp_path / "out")
+    with pytest.raises(tidegate.ScenarioError, match="no such file"):
+        tidegate.dask.sweep(tmp_path / "none.toml", client)
