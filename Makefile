@@ -39,7 +39,12 @@ wheel: test-deps ## The Python package, target/wheels/tidegate-VERSION-….whl
 test-python: test-deps ## The Python package in a fresh environment, and its tests
 	crates/tidegate-python/tests/run.sh
 
-.PHONY: wheel test-python
+test-slurm: test-deps ## Studies through a real Slurm of one node (root; not part of test)
+	crates/tidegate-python/tests/run.sh --install
+	crates/tidegate-python/tests/slurm/packages.sh target/slurm
+	$(SUDO) timeout --kill-after=20 600 target/python/fresh/bin/python -B crates/tidegate-python/tests/slurm/run.py target/slurm
+
+.PHONY: wheel test-python test-slurm
 
 .PHONY: test-deps
 test-deps:

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Builds the wheel, installs it into a fresh environment and runs its tests. Arguments go to pytest.
+# Builds the wheel, installs it into a fresh environment and runs its tests. Arguments go to pytest,
+# but --tools alone makes what builds, and --install goes as far as the fresh environment.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../../.." && pwd)
@@ -38,5 +39,6 @@ rm -rf "$work/wheels"
 "$tools/bin/maturin" build --quiet --locked --profile dev --out "$work/wheels" \
   --manifest-path crates/tidegate-python/Cargo.toml
 install_wheel "$work"/wheels/tidegate-*.whl
+if [ "${1-}" = --install ]; then exit; fi
 cd "$here/.."
 "$fresh/bin/python" -m pytest -q -p no:cacheprovider "$@"

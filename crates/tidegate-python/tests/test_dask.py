@@ -1,12 +1,17 @@
 """Studies on Dask's workers: the same bytes, whatever happens to a worker."""
 
+import contextlib
 import os
+import re
+import shlex
 import signal
-import threading
-import time
+import socket
+import subprocess
+import sys
 
 import pytest
 import tidegate
+from conftest import ROOT
 from grid import GRID, command, tables, write
 
 distributed = pytest.importorskip("distributed")
@@ -102,3 +107,30 @@ def test_a_worker_of_another_version_is_refused(client, tmp_path, monkeypatch):
         tidegate.dask.sweep(write(tmp_path), client, tmp_path / "out")
     with pytest.raises(tidegate.ScenarioError, match="no such file"):
         tidegate.dask.sweep(tmp_path / "none.toml", client)
+
+
+def test_the_books_page_on_rented_machines(tmp_path):
+    page = (ROOT / "docs/study/rented-cluster.md").read_text()
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    here = {"10.0.0.5": "127.0.0.1", "8786": str(port), "nworkers 16": "nworkers 1"}
+
+    def local(text):
+        for there, instead in here.items():
+            text = text.replace(there, instead)
+        return text
+
+    path = write(tmp_path)
+    path.rename(tmp_path / "rtt.toml")
+    (tmp_path / "rtt.py").write_text(local(re.search(r"^```python\n(.*?)^```", page, re.S | re.M)[1]))
+    with contextlib.ExitStack() as stack:
+        for line in re.findall(r"^    studies/bin/dask (.*)", page, re.M):
+            options = ["--no-dashboard"] if line.startswith("sch") else ["--no-nanny"]
+            begun = [sys.executable, "-m", "dask", *shlex.split(local(line)), *options]
+            process = stack.enter_context(subprocess.Popen(begun, stderr=subprocess.DEVNULL, cwd=tmp_path))
+            stack.callback(process.terminate)
+        done = subprocess.run([sys.executable, "rtt.py"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0 and "24 replications run, 0 stored before, in rtt.study" in done.stdout, done
+    command("sweep", tmp_path / "rtt.toml", "--out", tmp_path / "command")
+    assert tables(tmp_path / "rtt.study") == tables(tmp_path / "command")
