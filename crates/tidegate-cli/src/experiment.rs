@@ -223,7 +223,7 @@ pub fn begin() -> Begun {
 }
 
 /// The arguments of this command, its name first.
-fn arguments() -> Vec<String> {
+pub fn arguments() -> Vec<String> {
     std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect()
 }
 

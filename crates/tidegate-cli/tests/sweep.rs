@@ -102,6 +102,11 @@ fn only_what_is_missing_is_run() {
     let home = Home::new();
     home.write("grid.toml", GRID);
     assert!(home.run(&["sweep", "grid.toml"]).err.contains("Ran 24 replications"));
+    assert_eq!(home.read("grid.study/study.toml"), GRID);
+    let how: serde_json::Value = serde_json::from_str(&home.read("grid.study/run.json")).unwrap();
+    assert_eq!((&how["kind"], &how["seeds"]), (&"study".into(), &serde_json::json!([1, 2])));
+    assert_eq!(how["queues"], serde_json::json!(["drop_tail", "blue as BLUE"]));
+    assert_eq!(how["command"][1], "sweep");
     let again = home.run(&["sweep", "grid.toml"]);
     assert!(again.err.contains("All 24 replications were stored already"), "{again:?}");
     let longer = GRID.replace("\"3 Mbit/s\"", "\"2 Mbit/s\", \"3 Mbit/s\"");

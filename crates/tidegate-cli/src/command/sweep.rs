@@ -5,11 +5,12 @@ mod told;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use tidegate_lab::results::Begun;
 use tidegate_lab::study::{
     self, Asked, Batch, Drawn, Prepared, Shard, Store, Study, SweepError, Tables, Wanted,
 };
 
-use crate::experiment::whole;
+use crate::experiment::{arguments, begin, whole};
 use crate::failure::Failure;
 use crate::progress::Onlooker;
 use crate::{interrupt, output};
@@ -105,13 +106,21 @@ impl Of {
     }
 
     /// Writes the tables and says what came out.
-    fn publish(&self, prepared: &Prepared, store: &mut Store, dir: &Path) -> Result<(), Failure> {
+    fn publish(
+        &self,
+        prepared: &Prepared,
+        store: &mut Store,
+        dir: &Path,
+        begun: Begun,
+    ) -> Result<(), Failure> {
         let keep = |name: &str| prepared.study.draws(name);
         let wanted = Wanted { keep: &keep, csv: self.csv };
         let tables = study::tables(prepared, store, dir, wanted).map_err(failed)?;
         output::print(&told::answers(prepared, &tables))?;
         output::note(&format!("Wrote {}.", dir.join("groups.parquet").display()));
-        self.draw(&prepared.study, &tables, dir)
+        let drawn = self.draw(&prepared.study, &tables, dir);
+        study::mark(prepared, dir, begun.how(arguments(), vec![])).map_err(failed)?;
+        drawn
     }
 
     /// Draws the study's plots.
@@ -131,6 +140,7 @@ impl Of {
 
 impl Args {
     fn execute(self) -> Result<(), Failure> {
+        let begun = begin();
         let prepared = self.of.prepared()?;
         let dir = self.of.dir(&prepared.study);
         // A part draws nothing, and need not have the fonts.
@@ -152,7 +162,7 @@ impl Args {
         })?;
         output::note(&told::swept(&prepared, &swept));
         if shard == Shard::WHOLE {
-            self.of.publish(&prepared, &mut store, &dir)
+            self.of.publish(&prepared, &mut store, &dir, begun)
         } else {
             output::note(&format!(
                 "Part {shard} lies in {}; `tidegate sweep merge` puts the parts together.",

@@ -1,12 +1,11 @@
 //! How results came about: by which command, of which version, on which machine.
-use std::io::Write;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
 use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 
-use super::{File, WriteError, wrong};
+use super::File;
 
 /// The file by which a directory of results is known to be ours.
 pub const MARK: &str = "run.json";
@@ -105,29 +104,6 @@ impl Manifest {
     pub fn file(&self) -> File {
         let text = serde_json::to_string_pretty(self).expect("texts and numbers make JSON");
         File { name: MARK.into(), bytes: (text + "\n").into_bytes() }
-    }
-
-    /// Writes [`MARK`] into `dir`, whole or not at all, beside what is there: for directories that
-    /// grow, as a study's does.
-    ///
-    /// # Errors
-    /// It cannot be written.
-    pub fn put(&self, dir: &Path) -> Result<(), WriteError> {
-        let put = || {
-            let mut file = tempfile::Builder::new();
-            file.prefix(".tidegate-");
-            #[cfg(unix)]
-            {
-                use std::os::unix::fs::PermissionsExt;
-                // For whoever the umask allows, not the owner alone.
-                file.permissions(std::fs::Permissions::from_mode(0o666));
-            }
-            let mut file = file.tempfile_in(dir)?;
-            file.write_all(&self.file().bytes)?;
-            file.as_file().sync_all()?;
-            file.persist(dir.join(MARK)).map(drop).map_err(|error| error.error)
-        };
-        put().map_err(|error: std::io::Error| wrong(dir, &error))
     }
 
     /// What `bytes` of such a file say; `None` if it is not ours.
@@ -234,20 +210,6 @@ mod tests {
         manifest.how = Some(how);
         manifest.kind = Some("study".into());
         assert_eq!(Manifest::read(&manifest.file().bytes), Some(manifest));
-    }
-
-    #[test]
-    fn a_manifest_is_put_beside_what_is_there() {
-        let dir = tempfile::tempdir().unwrap();
-        std::fs::write(dir.path().join("store"), "kept").unwrap();
-        for seeds in [&[1][..], &[1, 2]] {
-            let manifest = Manifest::new("flood", seeds, &["red"]);
-            manifest.put(dir.path()).unwrap();
-            let bytes = std::fs::read(dir.path().join(MARK)).unwrap();
-            assert_eq!(Manifest::read(&bytes), Some(manifest));
-        }
-        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 2, "nothing else is left");
-        assert!(Manifest::new("flood", &[], &[]).put(&dir.path().join("none")).is_err());
     }
 
     #[test]

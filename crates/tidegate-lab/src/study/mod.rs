@@ -1,8 +1,8 @@
 //! Studies: a grid of scenarios and queues, run with every seed, its results in one tidy table.
 //!
 //! A study is a TOML file (`docs/study/sweep.md`). [`Study::parse`] reads it, [`Prepared`] checks
-//! every cell of it, [`sweep()`] runs what a [`Store`] does not have yet, and [`tables`] makes the
-//! tables of what it has.
+//! every cell of it, [`sweep()`] runs what a [`Store`] does not have yet, [`tables`] makes the
+//! tables of what it has, and [`mark`] says how they came about.
 mod axis;
 mod batch;
 mod cell;
@@ -10,6 +10,7 @@ mod compute;
 mod drawn;
 mod file;
 mod key;
+mod mark;
 mod part;
 mod plot;
 mod prepared;
@@ -31,6 +32,7 @@ pub use compute::compute;
 pub use drawn::{Drawn, plots};
 pub use file::{Base, Study};
 pub use key::{Keeps, Key};
+pub use mark::mark;
 pub use part::{NoPart, Part};
 pub use prepared::{Case, Prepared};
 pub(crate) use round::{Round, RoundError};

@@ -245,8 +245,8 @@ class Store:
         progress: Callable[[float, int, int], object] | None = None,
     ) -> tuple[int, int]:
         """Runs what is missing. How many replications were run, and how many the store had."""
-    def publish(self, study: Study, csv: bool) -> Published:
-        """Writes the tables and draws the plots of what the store has."""
+    def publish(self, study: Study, csv: bool, command: Sequence[str]) -> Published:
+        """Writes the tables and draws the plots of what the store has, and how they came about."""
 
 @final
 class Published:

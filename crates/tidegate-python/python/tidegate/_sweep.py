@@ -69,7 +69,7 @@ def sweep(
     try:
         with Listening(progress) as listener:
             run, had = store.sweep(checked, threads, shard, listener)
-        published = store.publish(checked, csv) if shard is None else None
+        published = store.publish(checked, csv, sys.orig_argv) if shard is None else None
         return StudyResult(checked, store.dir, run, had, published, place)
     finally:
         store.close()

@@ -1,9 +1,11 @@
 //! The store of a study.
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use tidegate_lab::results::Begun;
 use tidegate_lab::study::{self, Asked, Part, Shard, SweepError, Wanted};
 
 use super::heard::Heard;
@@ -17,6 +19,7 @@ use crate::failure;
 pub struct Store {
     dir: PathBuf,
     open: Mutex<Option<study::Store>>,
+    begun: Begun,
 }
 
 /// The rows of some replications: groups, and flows where they are kept.
@@ -47,11 +50,12 @@ impl Store {
     #[new]
     #[pyo3(signature = (dir, shard=None))]
     fn new(py: Python<'_>, dir: PathBuf, shard: Option<&str>) -> PyResult<Store> {
+        let begun = Begun::at(SystemTime::now());
         let folder = part(py, shard)?.folder();
         let dir = folder.map_or_else(|| dir.clone(), |folder| dir.join(folder));
         let open = py.detach(|| study::Store::open(&dir, study::empty()));
         let open = open.map_err(|error| failure::store(py, &error))?;
-        Ok(Store { dir, open: Mutex::new(Some(open)) })
+        Ok(Store { dir, open: Mutex::new(Some(open)), begun })
     }
 
     #[getter]
@@ -111,13 +115,20 @@ impl Store {
     }
 
     /// Writes the tables of what the store has of `study`, each whole or not at all, and draws its
-    /// plots.
-    fn publish(&self, py: Python<'_>, study: &Study, csv: bool) -> PyResult<Published> {
+    /// plots. `command` is what the process was called with.
+    fn publish(
+        &self,
+        py: Python<'_>,
+        study: &Study,
+        csv: bool,
+        command: Vec<String>,
+    ) -> PyResult<Published> {
         let (of, dir) = (&study.prepared.study, &self.dir);
         let (tables, drawn) = self.with(py, |store| {
             let wanted = Wanted { keep: &|name: &str| of.draws(name), csv };
             let tables = study::tables(&study.prepared, store, dir, wanted)?;
             let drawn = study::plots(of, &tables, dir)?;
+            study::mark(&study.prepared, dir, self.begun.how(command, vec![]))?;
             Ok((tables, drawn))
         })?;
         Published::new(dir, of, tables, drawn)

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use tidegate_lab::study::{self, Shard, Store};
 
 use super::{Of, failed};
+use crate::experiment::begin;
 use crate::failure::Failure;
 use crate::output;
 
@@ -23,6 +24,7 @@ pub struct Merge {
 
 impl Merge {
     pub fn execute(self) -> Result<(), Failure> {
+        let begun = begin();
         let prepared = self.of.prepared()?;
         prepared.drawable().map_err(Failure::input)?;
         let dir = self.of.dir(&prepared.study);
@@ -48,7 +50,7 @@ impl Merge {
                 "{count} replications are still missing; `tidegate sweep` runs them."
             ));
         }
-        self.of.publish(&prepared, &mut store, &dir)
+        self.of.publish(&prepared, &mut store, &dir, begun)
     }
 }
 
