@@ -24,6 +24,7 @@
 
 extern crate alloc;
 
+pub mod bottleneck;
 pub mod boxed;
 pub mod catalog;
 pub mod config;
@@ -36,6 +37,7 @@ pub mod queues;
 pub mod rng;
 pub mod units;
 
+pub use bottleneck::Bottleneck;
 pub use config::ConfigError;
 pub use packet::{Ecn, Packet};
 pub use qdisc::{Backlog, DropReason, Gauge, Link, MarkReason, NullSink, Qdisc, Sink};

@@ -7,7 +7,8 @@ mod support;
 use counting::{Calls, calls};
 use support::workload::Workload;
 use support::{every_preset, links};
-use tidegate::{NullSink, Packet, Qdisc, Rng, Time};
+use tidegate::bottleneck::Trace;
+use tidegate::{Bottleneck, NullSink, Packet, Prob, Qdisc, Rng, Span, Time};
 
 /// Warm-up is one pass of the workload and a queue filled to its limit by the smallest packets.
 #[test]
@@ -61,5 +62,39 @@ impl<Q: Qdisc> Qdisc for Later<'_, Q> {
     }
     fn backlog(&self) -> tidegate::Backlog {
         self.0.backlog()
+    }
+}
+
+/// A bottleneck's lines and payloads, too. Warm-up is the first of two equal bursts.
+#[test]
+fn a_bottleneck_does_not_allocate_either() {
+    for link in links() {
+        for (row, _, config) in every_preset(&link).into_iter().filter(|(_, p, _)| *p == "auto") {
+            let build = || config.build(link, Rng::from_seed(1)).unwrap();
+            let delay = Span::from_millis(20);
+            let trace: Trace = "1\n1\n3\n".parse().unwrap();
+            let rated = Bottleneck::new(link.rate, delay, build()).unwrap();
+            let traced = Bottleneck::new(trace, delay, build()).unwrap();
+            for bottleneck in [rated, traced] {
+                let mut bottleneck = bottleneck.with_loss(Prob::clip(0.1), Rng::from_seed(2));
+                let mut begin = Time::ZERO;
+                let mut burst = || {
+                    for n in 0..4_000 {
+                        let at = begin + Span::from_micros(n * 10);
+                        bottleneck.offer(at, Packet::new(n % 30, 1_000), [n; 3]);
+                    }
+                    let mut fates = 0;
+                    while let Some(wake) = bottleneck.next_wake() {
+                        begin = wake;
+                        while bottleneck.poll_fate(wake).is_some() {
+                            fates += 1;
+                        }
+                    }
+                    assert_eq!(fates, 4_000);
+                };
+                burst();
+                assert_eq!(calls(burst), Calls::NONE, "{} on {link:?}", row.name);
+            }
+        }
     }
 }

@@ -1,0 +1,105 @@
+//! The link behind a queue: when a packet that begins now has left, and when the next may begin.
+use super::trace::{Cursor, Trace};
+use crate::config::ConfigError;
+use crate::units::{Pacer, Rate, Span, Time};
+
+/// What a link can carry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Capacity {
+    /// The same rate at all times, above zero and at most 1 Pbit/s.
+    Rate(Rate),
+    /// As a trace has it.
+    Trace(Trace),
+}
+
+impl From<Rate> for Capacity {
+    fn from(rate: Rate) -> Capacity {
+        Capacity::Rate(rate)
+    }
+}
+
+impl From<Trace> for Capacity {
+    fn from(trace: Trace) -> Capacity {
+        Capacity::Trace(trace)
+    }
+}
+
+/// A link, and how far it has got.
+#[derive(Clone, Debug)]
+pub(super) struct Wire {
+    kind: Kind,
+    /// When the next packet may begin.
+    free: Time,
+}
+
+#[derive(Clone, Debug)]
+enum Kind {
+    Rate(Pacer),
+    Trace(Cursor),
+}
+
+impl Wire {
+    pub fn new(capacity: Capacity) -> Result<Wire, ConfigError> {
+        let kind = match capacity {
+            Capacity::Rate(rate) if !(1..=1_000_000_000_000_000).contains(&rate.as_bps()) => {
+                return Err(ConfigError::new(
+                    "capacity",
+                    rate,
+                    "must lie above 0 bit/s, up to 1 Pbit/s",
+                ));
+            }
+            Capacity::Rate(rate) => Kind::Rate(Pacer::new(rate)),
+            Capacity::Trace(trace) => Kind::Trace(Cursor::new(trace)),
+        };
+        Ok(Wire { kind, free: Time::ZERO })
+    }
+
+    /// When the next packet may begin, if nothing is waited for.
+    #[inline]
+    pub fn free(&self) -> Time {
+        self.free
+    }
+
+    /// When a packet begins that comes to a free link at `now`: a trace's opportunity of that very
+    /// moment has passed.
+    #[inline]
+    pub fn after(&mut self, now: Time) -> Time {
+        match &mut self.kind {
+            Kind::Rate(_) => now,
+            Kind::Trace(_) => self.at_or_after(now + Span::from_nanos(1)),
+        }
+    }
+
+    /// When a packet begins that may do so from `time` on, with the link free.
+    #[inline]
+    pub fn at_or_after(&mut self, time: Time) -> Time {
+        match &mut self.kind {
+            Kind::Rate(_) => time,
+            Kind::Trace(cursor) => {
+                cursor.seek(time);
+                cursor.time()
+            }
+        }
+    }
+
+    /// Sends `len` bytes at `start`, which is [`free`](Wire::free) or came from
+    /// [`after`](Wire::after) or [`at_or_after`](Wire::at_or_after). Returns when the last has left.
+    #[inline]
+    pub fn send(&mut self, start: Time, len: u32) -> Time {
+        match &mut self.kind {
+            Kind::Rate(pacer) => {
+                if start > self.free {
+                    pacer.reset();
+                }
+                self.free = start + pacer.next(len);
+                self.free
+            }
+            Kind::Trace(cursor) => {
+                let end = cursor.send(len);
+                self.free = cursor.time();
+                end
+            }
+        }
+    }
+}
