@@ -30,7 +30,16 @@ demo: build ## A flood against TCP through four queues, simulated and replayed, 
 test: test-deps lint deny ## Format, lints, supply chain and every test
 	cargo build --locked -p tidegate
 	cargo test --workspace --locked
+	tools/package.sh
 	crates/tidegate-python/tests/run.sh
+
+package: ## The published crates, packed and built as a user gets them, and used in a crate of its own
+	tools/package.sh
+
+publish-check: package ## What `cargo publish` would do, all but the upload; asks the registry
+	cargo publish --dry-run --locked -p tidegate -p tidegate-packet -p tidegate-sim
+
+.PHONY: package publish-check
 
 wheel: test-deps ## The Python package, target/wheels/tidegate-VERSION-….whl
 	crates/tidegate-python/tests/run.sh --tools

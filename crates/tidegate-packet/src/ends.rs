@@ -4,6 +4,7 @@ use std::net::Ipv6Addr;
 
 /// An address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum Address {
     /// Of a network card; zeros where the capture does not say.
     Mac([u8; 6]),
@@ -15,6 +16,7 @@ pub enum Address {
 
 /// What a packet says beyond its addresses of the conversation that it belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum Transport {
     /// A protocol with ports (TCP, UDP, DCCP, SCTP, UDP-Lite).
     Ports {

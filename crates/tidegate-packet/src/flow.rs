@@ -28,6 +28,7 @@ use crate::ends::{Address, Ends, Transport};
 /// protocol) are one flow. Under `five-tuple` it is a flow of its own beside those of whole
 /// packets; under the other keys, the same flow. A frame that is not IP goes by its MAC addresses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum FlowKey {
     /// Addresses, protocol and ports alike (`five-tuple`). Frames that are not IP: MAC addresses
     /// and EtherType.
@@ -49,6 +50,7 @@ pub enum FlowKey {
 
 /// One flow under some [`FlowKey`]: what its packets have alike. Its text is a label for reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum Flow {
     /// Under `five-tuple`.
     FiveTuple(Ends),

@@ -24,6 +24,7 @@ use crate::wifi;
 
 /// What stands before the network header of a frame: the `LINKTYPE_` values of the capture formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum LinkType {
     /// Ethernet, with any number (up to eight) of VLAN tags: code 1.
     Ethernet,
@@ -124,6 +125,7 @@ impl core::error::Error for UnsupportedLinkType {}
 
 /// What a queue needs to know of a frame, and where its IP header stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Frame {
     /// Length on the wire, in bytes, link header included; without what the capturing machine put
     /// before it (the headers of radiotap and of BSD's loopback).

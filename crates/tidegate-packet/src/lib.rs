@@ -29,3 +29,8 @@ pub use flow::{Flow, FlowHasher, FlowKey};
 pub use frame::{Frame, LinkType, UnsupportedLinkType};
 pub use prefix::{Prefix, PrefixSet};
 pub use service::{Dscp, vlan_priority};
+
+/// The example of the README, compiled and run with the tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

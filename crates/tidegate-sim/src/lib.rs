@@ -57,3 +57,8 @@ pub use net::network::{Flow, FlowId, GroupId, LinkId, LinkSpec, MOST, Network, N
 #[doc(hidden)]
 pub use reference::simulate_by_packet;
 pub use sources::{Cbr, OnOff, Oscillating, Source, Tcp, Tfrc};
+
+/// The example of the README, compiled and run with the tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -33,12 +33,14 @@ macro_rules! catalog {
     ($($key:ident => $variant:ident),+ $(,)?) => {
         /// Any queue of the catalog.
         #[derive(Clone, Debug)]
+        #[non_exhaustive]
         #[allow(clippy::large_enum_variant, reason = "one per link, and the packet path must not \
              chase a pointer")]
         pub enum AnyQueue { $(#[doc = concat!("`", stringify!($key), "`")] $variant($variant)),+ }
 
         /// The parameters of any queue of the catalog.
         #[derive(Clone, Debug, PartialEq)]
+        #[non_exhaustive]
         pub enum AnyConfig { $(#[doc = concat!("`", stringify!($key), "`")] $variant(<$variant as Entry>::Config)),+ }
 
         /// Every queue, in the order of the documentation.

@@ -5,6 +5,7 @@
 //! reader, the manual page and the tests all read the same [`Param`] table.
 mod by_class;
 mod choices;
+#[doc(hidden)] // For the pages of Tidegate's own crates.
 pub mod readable;
 mod value;
 
@@ -12,9 +13,14 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use core::fmt;
 
-pub use by_class::{ByClass, Element, SEPARATOR};
+pub use by_class::ByClass;
+#[doc(hidden)] // For the macros, and for Tidegate's own crates.
+pub use by_class::{Element, SEPARATOR};
+#[doc(hidden)]
 pub use choices::not_a_choice;
-pub use value::{Value, read_error};
+pub use value::Value;
+#[doc(hidden)]
+pub use value::read_error;
 
 /// A configuration that cannot be: which field, what it was, and what it must be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,7 +63,7 @@ pub struct Param {
     pub doc: &'static str,
     /// What kind of text it takes: `number`, `time`, or the words of a choice.
     pub kind: &'static str,
-    /// Least and greatest value, in the base unit (packets or bytes for a [`Size`]).
+    /// Least and greatest value, in the base unit (packets or bytes for a [`Size`](crate::Size)).
     pub bounds: (f64, f64),
     /// The bounds as text, units included.
     pub range: fn() -> String,
@@ -67,6 +73,7 @@ pub struct Param {
 ///
 /// # Errors
 /// When it lies outside, or is not a number.
+#[doc(hidden)] // For the macros.
 pub fn check_bounds<V: Value>(param: &Param, value: &V) -> Result<(), ConfigError> {
     let (least, most) = param.bounds;
     let (smallest, largest) = value.extent();
@@ -97,6 +104,7 @@ pub trait Params: Clone + 'static {
 }
 
 /// The error for a name that is no parameter.
+#[doc(hidden)] // For the macros.
 pub fn unknown_param(name: &str, text: &str, params: &[Param]) -> ConfigError {
     let known: String = params.iter().map(|p| format!("{}, ", p.name)).collect();
     let why = match known.trim_end_matches(", ") {
@@ -316,9 +324,11 @@ const fn same(a: &str, b: &str) -> bool {
 }
 
 /// The owned string that parameters are written into.
+#[doc(hidden)] // For the macros.
 pub type Text = String;
 
 /// Bounds as text. Choices have no bounds and list their words instead.
+#[doc(hidden)] // For the macros.
 pub fn range_text<V: Value>(least: f64, most: f64) -> String {
     let (least, most) = (V::write_bound(least), V::write_bound(most));
     if least == most { most } else { format!("{least} to {most}") }

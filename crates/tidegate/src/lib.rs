@@ -28,11 +28,14 @@ pub mod bottleneck;
 pub mod boxed;
 pub mod catalog;
 pub mod config;
+#[doc(hidden)] // For the queues of the catalog.
 pub mod entry;
 pub mod packet;
+#[doc(hidden)] // For the project's own crates, which examine the parts by themselves.
 pub mod parts;
 pub mod policy;
 pub mod qdisc;
+#[doc(hidden)] // For the twins in the tests, which compare with each. Users have the catalog.
 pub mod queues;
 pub mod rng;
 pub mod units;
@@ -44,9 +47,11 @@ pub use qdisc::{Backlog, DropReason, Gauge, Link, MarkReason, NullSink, Qdisc, S
 pub use rng::{Rng, Seed};
 pub use units::{Bytes, Prob, Rate, Size, Span, Time};
 
-/// The example of the book's page on the library, compiled and run with the tests.
+/// The examples of the book's page on the library and of the README, compiled and run with the
+/// tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/embed/library.md")]
+#[doc = include_str!("../README.md")]
 struct Embed;
 
 /// The template of a new queue, compiled and run with the tests.

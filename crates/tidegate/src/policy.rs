@@ -12,6 +12,7 @@ use crate::units::Time;
 
 /// What a rule decides of an arriving packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Verdict {
     /// Let it in.
     Admit,

@@ -70,6 +70,7 @@ macro_rules! reasons {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[repr(u8)]
+        #[non_exhaustive]
         pub enum $name { $($(#[$vdoc])* $variant),+ }
         impl $name {
             /// Every reason, in order.

@@ -15,6 +15,8 @@
 mod text;
 
 use core::ops::{Add, AddAssign, Sub, SubAssign};
+use core::time::Duration;
+
 pub use text::UnitError;
 pub(crate) use text::{parse_number, write_number};
 
@@ -242,6 +244,19 @@ impl Size {
     }
 }
 
+/// At most 2^64 − 1 ns, 584 years.
+impl From<Duration> for Span {
+    fn from(duration: Duration) -> Span {
+        Span(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX))
+    }
+}
+
+impl From<Span> for Duration {
+    fn from(span: Span) -> Duration {
+        Duration::from_nanos(span.0)
+    }
+}
+
 impl Add<Span> for Time {
     type Output = Time;
     fn add(self, span: Span) -> Time {
@@ -344,6 +359,13 @@ mod tests {
         assert!("-1 packets".parse::<Size>().unwrap_err().why.contains("negative"));
         assert_eq!("2.0 packets".parse(), Ok(Size::Packets(2)));
         assert!("1.1".parse::<Prob>().is_err());
+    }
+
+    #[test]
+    fn spans_are_durations() {
+        assert_eq!(Duration::from(Span::from_millis(1)), Duration::from_millis(1));
+        assert_eq!(Span::from(Duration::from_micros(7)), Span::from_micros(7));
+        assert_eq!(Span::from(Duration::MAX), Span(u64::MAX));
     }
 
     #[test]

@@ -356,7 +356,7 @@ fn class(ends: &Ends) -> Class {
         Transport::Ports { protocol, .. }
         | Transport::Portless { protocol }
         | Transport::Fragment { protocol } => protocol,
-        Transport::NotIp { .. } | Transport::Simulated { .. } => return Class::Other,
+        _ => return Class::Other,
     };
     match protocol {
         6 => Class::Tcp,

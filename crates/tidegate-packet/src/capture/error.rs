@@ -4,6 +4,7 @@ use std::path::Path;
 
 /// Why a capture cannot be read (any further): at which byte what is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CaptureError {
     /// What sort of thing is wrong.
     pub fault: Fault,
@@ -20,6 +21,7 @@ pub struct CaptureError {
 
 /// What a capture lies in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Within {
     /// The file itself.
     File,
@@ -29,6 +31,7 @@ pub enum Within {
 
 /// What sort of thing is wrong with a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Fault {
     /// The file cannot be opened.
     Open,

@@ -93,6 +93,7 @@ enum State {
 
 /// A packet of a capture.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct CapturedPacket<'a> {
     /// When it was captured, counted from the first packet.
     pub time: Time,

@@ -8,6 +8,7 @@ const MOST_NAMED: usize = 32;
 
 /// What was passed over in a capture, by interface. Its text is a clause without a full stop.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Skips {
     named: Vec<Skipped>,
     packets: u64,
@@ -15,6 +16,7 @@ pub struct Skips {
 
 /// An interface whose packets are passed over.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Skipped {
     /// Its number in its section of the file.
     pub interface: u32,

@@ -120,6 +120,7 @@ impl Count {
 
 /// Counters of a flow, or of a group: its flows' sums.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Counters {
     /// Data packets that the source sent, retransmissions included.
     pub sent: Count,
@@ -176,6 +177,7 @@ impl Counters {
 
 /// A flow's figures.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct FlowOutcome {
     /// Its group.
     pub group: GroupId,
@@ -197,6 +199,7 @@ pub struct FlowOutcome {
 
 /// A group's figures.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct GroupOutcome {
     /// Its name.
     pub name: String,
@@ -223,6 +226,7 @@ pub struct GroupOutcome {
 
 /// Transfers that were finished.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Completions {
     /// How many, and their bytes.
     pub transfers: Count,
@@ -233,6 +237,7 @@ pub struct Completions {
 
 /// A link behind a queue: its figures.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct LinkOutcome {
     /// Which link.
     pub link: LinkId,
@@ -303,6 +308,7 @@ fn sum(counts: &[Count]) -> Count {
 /// A queue on the grid. The k-th reading is of time (k + 1) × step, after departures and before
 /// arrivals of that instant. The whole run is in it, warm-up included.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct QueueSeries {
     /// Waiting packets.
     pub packets: Vec<u32>,
@@ -320,6 +326,7 @@ pub struct QueueSeries {
 
 /// One of a queue's gauges on the grid.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct GaugeSeries {
     /// Its name.
     pub name: &'static str,
@@ -331,6 +338,7 @@ pub struct GaugeSeries {
 
 /// The outcome of a run.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Outcome {
     /// What was run.
     pub plan: Plan,

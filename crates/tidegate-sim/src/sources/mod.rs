@@ -26,6 +26,7 @@ pub use web::Web;
 
 /// What a flow sends.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Source {
     /// A TCP connection with data to send.
     Tcp(Tcp),

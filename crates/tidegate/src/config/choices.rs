@@ -20,6 +20,7 @@ macro_rules! choices {
     ($(#[$meta:meta])* pub enum $name:ident { $($(#[$vmeta:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[non_exhaustive]
         pub enum $name { $($(#[$vmeta])* $variant),+ }
 
         impl $crate::config::Value for $name {

@@ -65,6 +65,7 @@ pub(crate) use sender::{Arrival, TcpSender};
 
 /// How a connection finds and repairs losses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Flavor {
     /// Fast retransmit and fast recovery; any new acknowledgement ends recovery (RFC 2581).
     Reno,

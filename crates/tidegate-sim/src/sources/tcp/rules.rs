@@ -7,6 +7,7 @@ use super::{EcnUse, Flavor, LimitedTransmit, Tcp};
 
 /// Whose rules hold where the RFCs, Linux and ns differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Rules {
     /// The RFCs': the data in flight are halved (RFC 5681 eq. 4); recovery ends with cwnd =
     /// ssthresh; Reno enters recovery at every third duplicate.

@@ -25,6 +25,7 @@ macro_rules! controls {
     ($d:tt $($(#[doc = $doc:literal])+ $name:literal => $variant:ident($params:ident)),+ $(,)?) => {
         /// How the congestion window grows and shrinks: the congestion control.
         #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
         pub enum Congestion {
             /// One segment more in a round trip, half of them after a loss (RFC 5681).
             #[default]
