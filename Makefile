@@ -180,5 +180,14 @@ BPF_OBJECT ?= $(BPF).o
 bpf: ## The gateway's program in the kernel, anew from its source (needs clang 14; the object is committed)
 	clang -O2 -target bpf -Wall -Werror -I/usr/include/$$(uname -m)-linux-gnu -c $(BPF).c -o $(BPF_OBJECT)
 
+ENGINE := docs/play/engine.js
+
+.PHONY: wasm
+wasm: ## The simulator for the page where one can play, docs/play, anew from its source (the module is committed)
+	@rustup target add wasm32-unknown-unknown >/dev/null 2>&1 || true
+	RUSTFLAGS="--remap-path-prefix=$${CARGO_HOME:-$$HOME/.cargo}=cargo --remap-path-prefix=$(CURDIR)=tidegate" \
+	  cargo build --locked -p tidegate-wasm --profile wasm --target wasm32-unknown-unknown
+	tools/engine.py target/wasm32-unknown-unknown/wasm/tidegate_wasm.wasm $(ENGINE)
+
 clean: ## Removes what was built
 	cargo clean && rm -rf out

@@ -108,6 +108,8 @@ def main():
             written.write_text(fitted(file, waiting))
         else:
             shutil.copyfile(file, written)
+            if file.suffix == ".html":  # A page of its own goes with all that lies beside it.
+                waiting += [beside for beside in file.parent.iterdir() if beside.is_file()]
     beside = sorted(page for page in done if page.suffix == ".md" and DOCS not in page.parents)
     manuals = [page for page in beside if page.parent == MANUALS]
     summary = summary.replace(QUEUES, QUEUES + listed(manuals, 1))

@@ -4,7 +4,8 @@ use std::time::SystemTime;
 
 use tidegate_lab::results::{Begun, Manifest};
 use tidegate_lab::{
-    Job, Outcome, QueueSpec, RunError, Scenario, Set, overloads, results, run, shipped, skipped,
+    Job, Outcome, QueueSpec, RunError, Scenario, Set, command, overloads, results, run, shipped,
+    skipped,
 };
 use tidegate_report::Document;
 use tidegate_report::html::{self, ReportInput, Run};
@@ -188,7 +189,7 @@ pub fn human(documents: &[Document], most: usize) -> Result<(), Failure> {
 /// The HTML report on `outcomes`.
 pub fn report(title: &str, scenario: Option<&str>, outcomes: &[Outcome]) -> results::File {
     let runs = outcomes.iter().map(|o| Run::of(&o.document).with_series(&o.series)).collect();
-    let command = command_line(arguments().into_iter());
+    let command = command::line(arguments().into_iter().skip(1));
     let page = html::render(&ReportInput { title, runs, scenario, command: Some(&command) });
     results::File { name: REPORT.into(), bytes: page.into_bytes() }
 }
@@ -236,33 +237,5 @@ pub fn whole<T: TryFrom<i128>>(
         Ok((n, Ok(value))) if (least..=most).contains(&n) => Ok(value),
         Ok(_) => Err(format!("must lie in {least} to {most}")),
         Err(_) => Err(format!("must be a whole number from {least} to {most}")),
-    }
-}
-
-/// The command as one would type it.
-pub fn command_line(args: impl Iterator<Item = String>) -> String {
-    let quoted = |word: String| {
-        let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:+@%".contains(c);
-        if !word.is_empty() && word.chars().all(plain) {
-            word
-        } else {
-            format!("'{}'", word.replace('\'', r"'\''"))
-        }
-    };
-    let words = std::iter::once("tidegate".to_string()).chain(args.skip(1).map(quoted));
-    words.collect::<Vec<_>>().join(" ")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_command_line_can_be_pasted() {
-        let args = ["./tidegate", "run", "it's", "--set", "run.duration=5 s", ""].map(String::from);
-        assert_eq!(
-            command_line(args.into_iter()),
-            r"tidegate run 'it'\''s' --set 'run.duration=5 s' ''"
-        );
     }
 }

@@ -75,6 +75,8 @@ fn arguments_that_cannot_be() {
     run(&["--threads", "0"], &["--threads", "must lie in 1 to 1024"]);
     run(&["--set", "network.rate"], &["path=value"]);
     run(&["--set", "network.rat="], &["--set network.rat=", "there is no `rat` here to take away"]);
+    run(&["--set", "group.nobody="], &["--set group.nobody=", "there is no `nobody`", "flood"]);
+    run(&["--set", "group.tcp=", "--set", "group.flood="], &["group", "must have 1 to 1000"]);
     run(
         &["--set", "network.rate=10 mbps"],
         &["--set network.rate=10 mbps", "\"10 Mbit/s\" or \"10 MB/s\""],

@@ -7,34 +7,52 @@
 //! queue with every seed and yields [`tidegate_report`] documents; [`paper`] sets figures beside
 //! those that papers print; [`sketch`] measures how well flows are counted; [`results`] writes a
 //! result directory whole or not at all. Nothing here prints.
+//!
+//! Without the feature `full`, which is on by default, there is what a module in a browser needs: a
+//! scenario in, documents out, in one thread.
 #![forbid(unsafe_code)]
+#![cfg_attr(
+    not(feature = "full"),
+    allow(dead_code, unused_imports, reason = "what papers and studies also use")
+)]
 
 pub mod check;
+pub mod command;
 pub mod foreign;
 mod label;
 mod layout;
 pub mod nearest;
+#[cfg(feature = "full")]
 pub mod paper;
+#[cfg(feature = "full")]
 pub mod print;
 pub mod problem;
 pub mod reader;
+#[cfg(feature = "full")]
 pub mod replay;
 mod replication;
+#[cfg(feature = "full")]
 pub mod results;
+#[cfg(feature = "full")]
 pub mod saved;
 pub mod scenario;
 pub mod shipped;
+#[cfg(feature = "full")]
 pub mod show;
+#[cfg(feature = "full")]
 pub mod sketch;
 pub mod spec;
+#[cfg(feature = "full")]
 pub mod study;
 
 pub use check::{Check, check, skipped};
 pub use layout::overloads;
 pub use problem::{Place, Problem, Problems};
 pub use reader::Set;
+#[cfg(feature = "full")]
 pub use replay::{Replay, ReplayError, Replayed, replay};
 pub use replication::{Job, Outcome, Progress, RunError, Watch, run, stats};
+#[cfg(feature = "full")]
 pub use results::WriteError;
 pub use scenario::Scenario;
 pub use spec::QueueSpec;

@@ -13,13 +13,16 @@ pub mod interval;
 mod metric;
 pub mod metrics;
 pub mod overload;
+#[cfg(feature = "print")]
 pub mod page;
+#[cfg(feature = "print")]
 pub mod papers;
 mod parts;
 pub mod plot;
 pub mod pool;
 pub mod result;
 pub mod series;
+#[cfg(feature = "print")]
 pub mod table;
 pub mod tidy;
 

@@ -3,6 +3,7 @@
 use toml_span::value::{Value, ValueInner};
 
 use super::set::Set;
+use crate::nearest::did_you_mean;
 use crate::problem::{Place, Problem};
 
 /// The largest file that is read, in bytes.
@@ -249,6 +250,10 @@ impl Document<'_> {
         for (depth, step) in tables.iter().enumerate() {
             node = descend(node, step, depth, origin).map_err(wrong)?;
         }
+        if let (true, Kind::List(items)) = (set.value.is_empty(), &mut node.kind) {
+            items.remove(element(items, last).map_err(wrong)?);
+            return Ok(());
+        }
         let entries =
             node.table_mut().ok_or_else(|| wrong(format!("`{}` has no keys", tables.join("."))))?;
         if set.value.is_empty() {
@@ -290,27 +295,24 @@ fn descend<'n>(
             Ok(&mut entries[at].node)
         }
         Kind::List(items) => {
-            let names: Vec<String> =
-                items.iter().map(|item| name_of(item).unwrap_or_default().to_string()).collect();
-            let number =
-                step.parse::<usize>().ok().filter(|n| (1..=names.len()).contains(n)).map(|n| n - 1);
-            match names.iter().position(|name| name == step).or(number) {
-                Some(at) => Ok(&mut items[at]),
-                None => {
-                    let known: Vec<&str> =
-                        names.iter().map(String::as_str).filter(|name| !name.is_empty()).collect();
-                    let near = crate::nearest::did_you_mean(step, &known).unwrap_or_default();
-                    let known = if known.is_empty() {
-                        format!("1 to {}", names.len())
-                    } else {
-                        known.join(", ")
-                    };
-                    Err(format!("there is no `{step}` here; known are {known}{near}"))
-                }
-            }
+            let at = element(items, step)?;
+            Ok(&mut items[at])
         }
         _ => Err(format!("`{step}` lies below a value that is no table")),
     }
+}
+
+/// Which of a list's elements `step` names, by its name or number from 1.
+fn element(items: &[Node], step: &str) -> Result<usize, String> {
+    let names: Vec<&str> = items.iter().map(|item| name_of(item).unwrap_or_default()).collect();
+    let number = || step.parse::<usize>().ok()?.checked_sub(1).filter(|n| *n < names.len());
+    names.iter().position(|name| *name == step).or_else(number).ok_or_else(|| {
+        let known: Vec<&str> = names.iter().copied().filter(|name| !name.is_empty()).collect();
+        let near = did_you_mean(step, &known).unwrap_or_default();
+        let all = format!("1 to {}", names.len());
+        let known = if known.is_empty() { all } else { known.join(", ") };
+        format!("there is no `{step}` here; known are {known}{near}")
+    })
 }
 
 /// The value of the key `name` of a table.

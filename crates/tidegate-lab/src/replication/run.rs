@@ -1,9 +1,7 @@
 //! Replications: every queue with every seed, side by side on all cores.
 use std::fmt;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use rayon::prelude::*;
-use rayon::{ThreadBuilder, ThreadPoolBuilder};
 use tidegate::{ConfigError, Seed, Span, Time};
 use tidegate_report::Series;
 use tidegate_sim::{Delays, Network, Simulation};
@@ -14,7 +12,7 @@ use super::document;
 use super::held::Held;
 use super::job::{Job, Outcome, grid_is_cheap};
 use super::sample::{Sample, series};
-use super::watch::{News, Watch, Weighted};
+use super::watch::{News, Watch, Weighted, now};
 use crate::layout::{self, Plan};
 use crate::problem::{Place, Problem, Problems};
 use crate::spec::QueueSpec;
@@ -62,32 +60,23 @@ pub fn run(job: &Job, watch: &dyn Watch) -> Result<Vec<Outcome>, RunError> {
     let cells: Vec<(usize, usize)> =
         (0..queues.len()).flat_map(|q| (0..seeds.len()).map(move |s| (q, s))).collect();
     let news = News::new(watch, cells.len(), cells.len() as u64 * PIECES);
-    let begin = Instant::now();
+    let begin = now();
     let cell = |&(q, s): &(usize, usize)| {
-        let from = begin.elapsed();
+        let since = || begin.map(|begin| begin.elapsed());
+        let from = since();
         let (sample, series) =
             replicate(job, &queues[q], seeds[s], job.series && s == 0, &news.of_weight(1))?;
-        Ok(Cell { sample, series, from, to: begin.elapsed() })
+        Ok(Cell { sample, series, from, to: since() })
     };
-    let thread = |thread: ThreadBuilder| {
-        let mut thread = Some(thread);
-        watch.thread(&mut || thread.take().into_iter().for_each(ThreadBuilder::run));
-    };
-    let done = ThreadPoolBuilder::new()
-        .num_threads(job.threads.unwrap_or(0))
-        .build_scoped(thread, |pool| {
-            pool.install(|| cells.par_iter().map(cell).collect::<Result<Vec<Cell>, _>>())
-        });
-    let done = done.map_err(|error| RunError::Invalid(whole(&error.to_string())))?;
-    let mut done = done?.into_iter();
+    let mut done = each(job, watch, &cells, cell)?.into_iter();
     let outcome = |queue: &Configs| {
         let cells: Vec<Cell> = done.by_ref().take(seeds.len()).collect();
-        let from = cells.iter().map(|c| c.from).min().unwrap_or_default();
-        let to = cells.iter().map(|c| c.to).max().unwrap_or_default();
+        let from = cells.iter().filter_map(|c| c.from).min();
+        let to = cells.iter().filter_map(|c| c.to).max();
         let series = cells.first().and_then(|c| c.series.clone()).unwrap_or_default();
         let samples: Vec<Sample> = cells.into_iter().map(|c| c.sample).collect();
         let mut document = document::document(job, &queue.spec, &queue.watched, &samples);
-        document.wall_s = Some(to.saturating_sub(from).as_secs_f64());
+        document.wall_s = from.zip(to).map(|(from, to)| to.saturating_sub(from).as_secs_f64());
         let by_seed = by_seed::table(&job.scenario, &samples);
         Outcome { document, series, by_seed }
     };
@@ -96,12 +85,43 @@ pub fn run(job: &Job, watch: &dyn Watch) -> Result<Vec<Outcome>, RunError> {
     if watch.cancelled() { Err(RunError::Cancelled) } else { Ok(outcomes) }
 }
 
-/// A finished replication.
+/// A finished replication, and when it began and ended, where there is a clock.
 struct Cell {
     sample: Sample,
     series: Option<Series>,
-    from: Duration,
-    to: Duration,
+    from: Option<Duration>,
+    to: Option<Duration>,
+}
+
+/// Does all `cells` of `job` side by side, in order.
+#[cfg(feature = "full")]
+fn each(
+    job: &Job,
+    watch: &dyn Watch,
+    cells: &[(usize, usize)],
+    cell: impl Fn(&(usize, usize)) -> Result<Cell, RunError> + Sync + Send,
+) -> Result<Vec<Cell>, RunError> {
+    use rayon::prelude::*;
+    use rayon::{ThreadBuilder, ThreadPoolBuilder};
+    let thread = |thread: ThreadBuilder| {
+        let mut thread = Some(thread);
+        watch.thread(&mut || thread.take().into_iter().for_each(ThreadBuilder::run));
+    };
+    ThreadPoolBuilder::new()
+        .num_threads(job.threads.unwrap_or(0))
+        .build_scoped(thread, |pool| pool.install(|| cells.par_iter().map(cell).collect()))
+        .map_err(|error| RunError::Invalid(whole(&error.to_string())))?
+}
+
+/// Does all `cells`, one after the other.
+#[cfg(not(feature = "full"))]
+fn each(
+    _: &Job,
+    _: &dyn Watch,
+    cells: &[(usize, usize)],
+    cell: impl Fn(&(usize, usize)) -> Result<Cell, RunError>,
+) -> Result<Vec<Cell>, RunError> {
+    cells.iter().map(cell).collect()
 }
 
 /// One replication.

@@ -18,6 +18,11 @@ pub struct Progress {
     pub of: usize,
 }
 
+/// The time, where there is a clock. A module in a browser has none.
+pub(super) fn now() -> Option<Instant> {
+    (!cfg!(target_arch = "wasm32")).then(Instant::now)
+}
+
 /// Who looks on while a job runs. Called from many threads.
 pub trait Watch: Sync {
     /// The job has come so far. Called several times a second or less.
@@ -65,7 +70,7 @@ impl<'w> News<'w> {
         // Whoever finds the lock taken leaves the telling to the other.
         let Ok(mut told) = self.told.try_lock() else { return };
         if told.is_none_or(|then| then.elapsed() >= NEWS) {
-            *told = Some(Instant::now());
+            *told = now();
             self.watch.progress(self.progress());
         }
     }

@@ -2,12 +2,12 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
+use tidegate_lab::command;
 use tidegate_lab::paper::{self, Asked, Length, Results, Row};
 use tidegate_lab::results::File;
 use tidegate_report::papers::{Made, render};
 
 use super::{How, experiments, folders, told};
-use crate::experiment::command_line;
 use crate::failure::Failure;
 use crate::{interrupt, output};
 
@@ -65,8 +65,8 @@ impl Run {
             .map(|paper| paper::page(paper, &asked.experiments, results, asked.length))
             .filter(|page| !page.experiments.is_empty())
             .collect();
-        let command =
-            command_line(std::env::args_os().map(|word| word.to_string_lossy().into_owned()));
+        let arguments = std::env::args_os().skip(1);
+        let command = command::line(arguments.map(|word| word.to_string_lossy().into_owned()));
         let note = match asked.length {
             Length::Quick => {
                 "A quick run: few replications, and shorter than the paper's, so intervals are \
