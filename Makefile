@@ -115,6 +115,11 @@ bench: ## ns per packet of every queue, and the simulator's speed
 bench-gate: ## The gateway: frames a second and what one costs, how exactly they leave; root, and an idle machine
 	cargo bench --locked -p tidegate-gateway --bench throughput --bench pacing
 
+bench-shell: ## A shell's link: what it adds to a packet, how much it carries; root, and an idle machine
+	cargo bench --locked -p tidegate-cli --bench shell
+
+.PHONY: bench-shell
+
 fuzz: ## Ten minutes for each fuzz target (FUZZ_SECONDS=600); needs cargo-fuzz and a nightly toolchain
 	cd fuzz && for t in $$(cargo +nightly fuzz list); do cargo +nightly fuzz run $$t -- -max_total_time=$(FUZZ_SECONDS); done
 

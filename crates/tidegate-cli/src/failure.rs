@@ -26,6 +26,9 @@ pub enum Failure {
     ClosedPipe,
     /// The work failed, and the message has been printed.
     Told,
+    /// A command that was run for the user ended with this status, or could not be run; all has
+    /// been said.
+    Status(u8),
 }
 
 impl Failure {
@@ -43,7 +46,9 @@ impl Failure {
     pub fn why(self) -> String {
         match self {
             Failure::Input(why) | Failure::Runtime(why) | Failure::Stopped(why) => why,
-            Failure::Interrupted | Failure::ClosedPipe | Failure::Told => format!("{self:?}"),
+            Failure::Interrupted | Failure::ClosedPipe | Failure::Told | Failure::Status(_) => {
+                format!("{self:?}")
+            }
         }
     }
 
@@ -68,6 +73,7 @@ impl Failure {
             }
             Failure::ClosedPipe => 0,
             Failure::Told => RUNTIME,
+            Failure::Status(status) => status,
         };
         ExitCode::from(code)
     }

@@ -5,9 +5,9 @@ use common::{Home, repository};
 
 const COMMANDS: [&str; 10] =
     ["run", "compare", "diff", "check", "replay", "list", "show", "sketch", "completions", "paper"];
-/// Those that touch the network; their examples name interfaces and sockets that no machine here
-/// has.
-const ON_A_LINK: [&str; 3] = ["gate", "doctor", "top"];
+/// Those that touch the network; their examples name interfaces, sockets and programs that no
+/// machine here has.
+const ON_A_LINK: [&str; 4] = ["gate", "shell", "doctor", "top"];
 /// Those whose examples go on from one another, and that have tests of their own.
 const IN_STEPS: [&str; 1] = ["sweep"];
 

@@ -12,10 +12,12 @@
 //! | [`watch`] | what is counted and measured on the way, and the documents that show it |
 //! | [`run`] | the plan of a gate, and the loop that carries it out |
 //! | [`machine`] | what a gate needs of its machine and its kernel |
+//! | [`shell`] | a command behind a link of its own |
 //! | [`demo`] | measures who gets what: kernel TCP and a flood through the gateway |
 pub mod demo;
 pub mod device;
 pub mod machine;
 pub mod path;
 pub mod run;
+pub mod shell;
 pub mod watch;

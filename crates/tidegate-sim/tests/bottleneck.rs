@@ -22,8 +22,8 @@ fn pick(dice: &mut Rng, from: &[u64]) -> u64 {
     from[dice.below(from.len() as u64) as usize]
 }
 
-/// As the simulator's record: deliveries as time, flow, number and length; drops as time, link, flow
-/// and length.
+/// As the simulator's record: deliveries as time, flow, number and length; drops as time, link,
+/// flow and length.
 type Seen = (Vec<(u64, u32, u32, u16)>, Vec<(u64, u32, u32, u16)>);
 
 impl Case {

@@ -4,7 +4,7 @@ mod config;
 mod demo;
 mod joint;
 mod keys;
-mod link;
+pub(super) mod link;
 mod notes;
 mod on_exit;
 mod prepared;
@@ -192,10 +192,10 @@ struct Args {
     /// They take their share of the rate.
     #[arg(long, value_name = "PREFIX")]
     allow: Vec<Prefix>,
-    /// Added to every frame's length: a size, or `ethernet`
+    /// Added to every frame's length: a size, `ethernet`, or `ip`
     ///
     /// With `ethernet` a frame counts with check sequence, preamble and gap: 24 B more, and at
-    /// least 84 B in all.
+    /// least 84 B in all. With `ip` it counts without its Ethernet header.
     #[arg(long, value_name = "SIZE", default_value = "0 B", allow_hyphen_values = true)]
     overhead: Overhead,
     /// Delay frames for so long, in both directions

@@ -11,6 +11,7 @@ mod paper;
 mod reference;
 mod replay;
 mod run;
+mod shell;
 mod show;
 mod sketch;
 mod sweep;
@@ -46,6 +47,7 @@ Examples:
   tidegate replay --help               the packets of a capture through a queue
   tidegate gate --help                 a live link through a queue
   tidegate top                         watch a gate that runs
+  tidegate shell --help                a command behind a link of its own
   tidegate sketch --quick              how well flows are counted
   tidegate paper list                  published experiments, and what we say of them
 
@@ -69,6 +71,7 @@ pub enum Command {
     Check(check::Args),
     Replay(replay::Args),
     Gate(Box<gate::Gateway>),
+    Shell(Box<shell::Args>),
     Doctor(doctor::Args),
     Top(top::Args),
     List(list::Args),
@@ -93,6 +96,7 @@ impl Command {
             Command::Check(args) => args.execute(),
             Command::Replay(args) => args.execute(),
             Command::Gate(args) => args.execute(),
+            Command::Shell(args) => args.execute(),
             Command::Doctor(args) => args.execute(),
             Command::Top(args) => args.execute(),
             Command::List(args) => args.execute(),

@@ -131,8 +131,9 @@ impl Ring {
         };
         let exit = ring.exit.as_fd();
         system::set_option(exit, libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, 1).map_err(named)?;
-        system::set_option(exit, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, SEND_BUFFER)
-            .map_err(named)?;
+        let room = |name| system::set_option(exit, libc::SOL_SOCKET, name, SEND_BUFFER);
+        // Who is root of its own namespaces only has what the system gives everybody.
+        room(libc::SO_SNDBUFFORCE).or_else(|_| room(libc::SO_SNDBUF)).map_err(named)?;
         ring.attach(interface).map_err(named)?;
         Ok(ring)
     }

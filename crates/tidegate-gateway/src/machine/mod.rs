@@ -11,6 +11,7 @@
 //! | [`rights`] | what a process must be allowed to do |
 //! | [`confine`] | what a running gate keeps of its rights |
 //! | [`host`] | processors, priority and memory |
+//! | [`net`], [`interfaces`] | network namespaces without names, and virtual cables between them |
 //! | [`namespaces`] | networks of our own to try things in |
 pub mod clock;
 pub mod confine;
@@ -18,7 +19,9 @@ pub mod doctor;
 pub mod facts;
 pub mod failopen;
 pub mod host;
+pub mod interfaces;
 pub mod namespaces;
+pub mod net;
 pub mod netlink;
 pub mod offloads;
 pub mod preflight;

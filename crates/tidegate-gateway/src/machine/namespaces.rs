@@ -5,11 +5,11 @@
 //! offloads are set as `ethtool -K` would.
 use std::fs::File;
 use std::io::{self, Write};
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 
-use nix::sched::CloneFlags;
-
+use crate::machine::net::Net;
 use crate::machine::offloads;
 use crate::machine::system::spawn_apart;
 
@@ -56,13 +56,7 @@ impl Namespace {
     /// # Errors
     /// The namespace cannot be entered.
     pub fn inside<T: Send>(&self, work: impl FnOnce() -> T + Send) -> io::Result<T> {
-        let namespace = File::open(format!("/run/netns/{}", self.name))?;
-        let enter =
-            || nix::sched::setns(&namespace, CloneFlags::CLONE_NEWNET).map_err(io::Error::from);
-        std::thread::scope(|scope| {
-            let thread = scope.spawn(|| enter().map(|()| work()));
-            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        })
+        Net::open(Path::new(&format!("/run/netns/{}", self.name)))?.inside(work)
     }
 
     /// The number of the interface called `name` inside.

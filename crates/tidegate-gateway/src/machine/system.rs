@@ -71,6 +71,25 @@ pub fn spawn_apart(command: &mut Command) -> io::Result<Child> {
     started
 }
 
+/// Starts `command` with the signals of `mask` held. It ends when this thread does: nobody else
+/// would know of it.
+pub fn spawn_bound(command: &mut Command, mask: SigSet) -> io::Result<Child> {
+    let ours = std::process::id();
+    let bind = move || {
+        nix::sys::prctl::set_pdeathsig(Signal::SIGKILL)?;
+        mask.thread_set_mask()?;
+        // We may have ended before.
+        if nix::unistd::getppid().as_raw() as u32 == ours {
+            Ok(())
+        } else {
+            Err(io::Error::from_raw_os_error(libc::ESRCH))
+        }
+    };
+    // SAFETY: it calls nothing between fork and exec but what may be called there
+    // (signal-safety(7)).
+    unsafe { command.pre_exec(bind) }.spawn()
+}
+
 /// What may cross [`set_option`] and [`option`]: plain numbers, of which any bytes are a value and
 /// none a pointer.
 ///

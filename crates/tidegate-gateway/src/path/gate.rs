@@ -282,6 +282,16 @@ impl<A: Port, B: Port, W: Observer> Gate<A, B, W> {
         self.there.into_observer()
     }
 
+    /// Who was told everything of the managed direction, and of the other if it is managed, too.
+    /// Ends the gate.
+    pub fn into_observers(self) -> (W, Option<W>) {
+        let back = match self.back {
+            Back::Lane(lane) => Some(lane.into_observer()),
+            Back::Wire(_) => None,
+        };
+        (self.there.into_observer(), back)
+    }
+
     /// The managed direction.
     pub fn lane(&self) -> &Lane<W> {
         &self.there

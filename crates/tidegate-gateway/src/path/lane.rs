@@ -4,7 +4,6 @@
 //! sent at the link's rate, or when it arrives, whichever is later. Being called late makes a frame
 //! late and moves no later frame's time.
 use tidegate::catalog::AnyQueue;
-use tidegate::units::Pacer;
 use tidegate::{Backlog, Bytes, DropReason, Link, Packet, Qdisc, Span, Time};
 use tidegate_packet::{Frame, LinkType};
 
@@ -14,6 +13,7 @@ use crate::path::bypass::Bypass;
 use crate::path::delay::{DelayLine, mark_of};
 use crate::path::fate::{Arriving, Fate, lose_held, mark};
 use crate::path::overload::Overload;
+use crate::path::pace::Pace;
 use crate::path::pool::Pool;
 use crate::path::rehash::Keys;
 use crate::path::sort::Sorter;
@@ -37,7 +37,7 @@ pub struct Lane<W> {
     link: Link,
     sorter: Sorter,
     keys: Keys,
-    pacer: Pacer,
+    pace: Pace,
     state: State,
     overload: Overload,
     delay: DelayLine,
@@ -57,7 +57,7 @@ impl<W: Observer> Lane<W> {
             link: of.link,
             sorter: of.sorter,
             keys: of.keys,
-            pacer: Pacer::new(of.link.rate),
+            pace: Pace::at(of.link.rate),
             state: State::Idle(Time::ZERO),
             overload: Overload::new(),
             delay: of.under_way,
@@ -128,7 +128,8 @@ impl<W: Observer> Lane<W> {
                 (*until).min(now + link.rate.time_to_send(Bytes::new(self.pool.longest().into()))),
             );
         }
-        (self.link, self.pacer, self.overload) = (link, Pacer::new(link.rate), Overload::new());
+        self.pace = Pace::at(link.rate);
+        (self.link, self.overload) = (link, Overload::new());
         let sorter = std::mem::replace(&mut self.sorter, sorter);
         LeftOver {
             _queue: old,
@@ -212,21 +213,6 @@ impl<W: Observer> Lane<W> {
         self.meter.sample(now, &self.sorter, into);
     }
 
-    /// Frames of up to `longest` bytes may wait from here on.
-    pub(crate) fn reach(&mut self, longest: u32) {
-        self.pool.reach(longest);
-    }
-
-    /// The memory of waiting frames.
-    pub(crate) fn pool(&self) -> &Pool {
-        &self.pool
-    }
-
-    /// Who was told everything.
-    pub(crate) fn into_observer(self) -> W {
-        self.observer
-    }
-
     fn lose(&mut self, now: Time, why: Loss, len: u32, bytes: &[u8]) {
         self.counters.lose(why, len);
         self.observer.lost(now, why, bytes);
@@ -298,6 +284,13 @@ impl<W: Observer> Lane<W> {
 
     /// The link is free at `now` and takes the next frame, if there is one.
     fn ask(&mut self, now: Time) {
+        if let State::Idle(_) = self.state
+            && let begins = self.pace.begins(now)
+            && begins > now
+        {
+            self.state = State::Busy(begins);
+            return;
+        }
         match self.next_frame(now) {
             Some(packet) => {
                 if let Some(why) = mark_of(self.pool.note(packet.slot))
@@ -309,11 +302,12 @@ impl<W: Observer> Lane<W> {
                     self.counters.marked[why as usize] -= 1;
                 }
                 self.meter.waited(now.since(packet.arrived));
-                self.delay.push(now, packet.arrived, packet.slot);
-                self.state = State::Busy(now + self.pacer.next(packet.len));
+                let sending = self.pace.send(now, packet.len);
+                self.delay.push(sending.leaves, packet.arrived, packet.slot);
+                self.state = State::Busy(sending.free);
             }
             None => {
-                self.pacer.reset();
+                self.pace.rest();
                 self.state = State::Idle(now);
             }
         }

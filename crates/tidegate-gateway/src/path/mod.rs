@@ -9,6 +9,7 @@
 //! | [`rehash`] | the key of the flows' hash, renewed from time to time |
 //! | [`waiting`] | which frame of a flow came first |
 //! | [`pool`] | the memory of waiting frames |
+//! | [`pace`] | when frames leave for the link |
 //! | [`overhead`] | how many bytes a frame takes on the link |
 //! | [`delay`] | frames on their way for a fixed time |
 pub(crate) mod bypass;
@@ -18,6 +19,7 @@ pub mod gate;
 pub mod lane;
 pub mod overhead;
 pub(crate) mod overload;
+pub mod pace;
 pub mod pool;
 pub mod rehash;
 pub mod sort;

@@ -15,6 +15,8 @@ pub enum Overhead {
     /// A full Ethernet: padded to 60 bytes, then check sequence (4), preamble and start of frame
     /// (8), gap (12).
     Ethernet,
+    /// Less than nothing: the packet alone counts, without the Ethernet header.
+    Ip,
 }
 
 /// The most bytes of overhead that are meant seriously.
@@ -22,6 +24,8 @@ const MOST: u64 = 1000;
 /// The least frame of Ethernet without its check sequence (IEEE 802.3 §3.2.8), and what surrounds a
 /// frame.
 const ETHERNET: (u32, u32) = (60, 24);
+/// The header of an Ethernet frame without tags.
+const HEADER: u32 = 14;
 
 impl Overhead {
     /// What a frame of `len` bytes takes on the wire, in bytes.
@@ -31,6 +35,8 @@ impl Overhead {
             Overhead::Fixed(bytes) => len + bytes,
             Overhead::Ethernet if len < ETHERNET.0 => ETHERNET.0 + ETHERNET.1,
             Overhead::Ethernet => len + ETHERNET.1,
+            Overhead::Ip if len > HEADER => len - HEADER,
+            Overhead::Ip => 1,
         }
     }
 }
@@ -46,6 +52,7 @@ impl fmt::Display for Overhead {
         match self {
             Overhead::Fixed(bytes) => write!(f, "{}", Bytes::new(*bytes as u64)),
             Overhead::Ethernet => f.write_str("ethernet"),
+            Overhead::Ip => f.write_str("ip"),
         }
     }
 }
@@ -53,17 +60,20 @@ impl fmt::Display for Overhead {
 impl FromStr for Overhead {
     type Err = UnitError;
 
-    /// `"24 B"`, or `"ethernet"`.
+    /// `"24 B"`, `"ethernet"`, or `"ip"`.
     fn from_str(text: &str) -> Result<Overhead, UnitError> {
-        if text == "ethernet" {
-            return Ok(Overhead::Ethernet);
+        match text {
+            "ethernet" => return Ok(Overhead::Ethernet),
+            "ip" => return Ok(Overhead::Ip),
+            _ => {}
         }
         match text.parse::<Bytes>() {
             Ok(bytes) if bytes.get() <= MOST => Ok(Overhead::Fixed(bytes.get() as u32)),
             Ok(_) => Err(UnitError { text: text.into(), why: format!("must be at most {MOST} B") }),
-            Err(error) => {
-                Err(UnitError { why: format!("{}; or write `ethernet`", error.why), ..error })
-            }
+            Err(error) => Err(UnitError {
+                why: format!("{}; or write `ethernet` or `ip`", error.why),
+                ..error
+            }),
         }
     }
 }
@@ -78,6 +88,7 @@ mod tests {
             ("0 B", "0 B", 14, 1514),
             ("24B", "24 B", 38, 1538),
             ("ethernet", "ethernet", 84, 1538),
+            ("ip", "ip", 1, 1500),
         ] {
             let overhead: Overhead = text.parse().unwrap();
             assert_eq!(overhead.to_string(), out);

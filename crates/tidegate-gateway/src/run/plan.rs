@@ -1,5 +1,5 @@
 //! What a gateway is to do, checked before any network is touched.
-use tidegate::{Bytes, ConfigError, Packet, Rate, Rng, Size, Span};
+use tidegate::{Bytes, ConfigError, Packet, Rng, Size, Span};
 
 use crate::device::port::HEADER;
 use crate::device::ring::Ring;
@@ -7,10 +7,10 @@ use crate::path::delay::DelayLine;
 use crate::path::gate::back::Back;
 use crate::path::gate::{BackRenewal, Renewal};
 use crate::path::lane::Lane;
-use crate::path::pool::{CELL, Pool};
+use crate::path::pool::Pool;
 use crate::path::waiting::Waiting;
 use crate::path::wire::Wire;
-use crate::run::way::{Secret, Way};
+use crate::run::way::{Secret, Way, open_cells};
 use crate::watch::observer::Observer;
 
 /// The longest delay that the delay lines make.
@@ -21,9 +21,6 @@ const MOST_MEMORY: u64 = 8_000_000_000;
 /// at least half full, and all that it has outgrown, which the allocator may keep, is together as
 /// much again.
 const WAITING: u64 = 4 * size_of::<Packet>() as u64;
-/// Frames and bytes a second that the reverse direction is laid out for, which nothing limits but
-/// this machine.
-const REVERSE: (Rate, u64) = (Rate::from_bps(10_000_000_000), 1_000_000);
 /// The least MTU of IPv4 (RFC 791), and the most of Linux.
 const MTU: (u32, u32) = (68, 65_535);
 /// The longest name of an interface, in bytes.
@@ -79,7 +76,7 @@ impl Plan {
         let back = settings
             .back
             .as_ref()
-            .map_or(reverse_cells(settings.delay), |way| way.cells(settings.delay, mtu));
+            .map_or(open_cells(settings.delay), |way| way.cells(settings.delay, mtu));
         for (prefix, way) in settings.ways() {
             let named = |error: ConfigError| ConfigError {
                 field: format!("{prefix}{}", error.field),
@@ -124,12 +121,29 @@ impl Plan {
         secret: Secret,
         observer: W,
     ) -> Result<(Lane<W>, Back<W>), ConfigError> {
+        self.lanes_seen_by(secret, [observer, W::default()])
+    }
+
+    /// The two directions, empty. The one of `observers` is told everything of the managed one, the
+    /// other of the way back if that is managed, too.
+    ///
+    /// # Errors
+    /// A queue cannot be built; [`new`](Plan::new) has tried.
+    pub fn lanes_seen_by<W: Observer>(
+        &self,
+        secret: Secret,
+        [observer, of_back]: [W; 2],
+    ) -> Result<(Lane<W>, Back<W>), ConfigError> {
+        let Settings { there: way, back: way_back, .. } = &self.settings;
         let Renewal { there, back } = self.renewal(secret, self.cells)?;
-        let back = match back {
-            BackRenewal::Wire(wire) => Back::Wire(wire),
-            BackRenewal::Lane(managed) => Back::Lane(Lane::new(managed, W::default())),
+        let back = match (back, way_back) {
+            (BackRenewal::Lane(managed), Some(way)) => {
+                Back::Lane(Lane::new(managed, of_back).paced(&way.paced)?)
+            }
+            (BackRenewal::Lane(managed), None) => Back::Lane(Lane::new(managed, of_back)),
+            (BackRenewal::Wire(wire), _) => Back::Wire(wire),
         };
-        Ok((Lane::new(there, observer), back))
+        Ok((Lane::new(there, observer).paced(&way.paced)?, back))
     }
 
     /// What a gate is to become that goes by `old`. The flows' hash keeps its key; with another
@@ -262,11 +276,4 @@ fn names(settings: &Settings) -> Result<(), ConfigError> {
     } else {
         Ok(())
     }
-}
-
-/// Cells for what comes back during the delay: one for each frame begun, and one for every cell's
-/// worth of bytes.
-fn reverse_cells(delay: Span) -> u64 {
-    let frames = (REVERSE.1 as f64 * delay.as_secs()) as u64;
-    REVERSE.0.bytes_in(delay).get() / CELL as u64 + frames
 }

@@ -1,14 +1,15 @@
 //! A managed direction as it is asked for: its link, its queue, its classes.
-use tidegate::catalog::AnyConfig;
+use tidegate::catalog::{self, AnyConfig};
 use tidegate::config::{Param, Params};
-use tidegate::{ConfigError, Link, Qdisc, Rng, Size, Span};
+use tidegate::{Bytes, ConfigError, Link, Qdisc, Rate, Rng, Size, Span};
 use tidegate_packet::{FlowHasher, FlowKey, Prefix};
 
 use crate::device::port::HEADER;
 use crate::path::delay::DelayLine;
 use crate::path::lane::Managed;
 use crate::path::overhead::Overhead;
-use crate::path::pool::Pool;
+use crate::path::pace::Paced;
+use crate::path::pool::{CELL, Pool};
 use crate::path::rehash::{Keys, Rehash};
 use crate::path::sort::{BY_CLASS, Class, Sorter};
 use crate::watch::fair::Sharing;
@@ -18,12 +19,27 @@ use crate::watch::offenders::Rules;
 /// The shortest frame that a limit in bytes is laid out for: the least of Ethernet, without its
 /// check sequence.
 const SHORT: u64 = 60;
+/// The link of a direction that nothing limits, for what asks: rate, limit, mean packet. Nothing
+/// waits for it.
+const OPEN: (Rate, Size, Bytes) =
+    (Rate::from_bps(10_000_000_000), Size::Packets(100), Bytes::new(1000));
+/// Frames a second that a direction is laid out for which nothing limits but this machine.
+const OPEN_FRAMES: u64 = 1_000_000;
+
+/// Cells for what is under way during the delay where nothing limits it but this machine: one for
+/// each frame begun, and one for every cell's worth of bytes.
+pub(super) fn open_cells(delay: Span) -> u64 {
+    let frames = (OPEN_FRAMES as f64 * delay.as_secs()) as u64;
+    OPEN.0.bytes_in(delay).get() / CELL as u64 + frames
+}
 
 /// A managed direction.
 #[derive(Clone, Debug)]
 pub struct Way {
     /// The queue's link: rate, hard limit, mean packet.
     pub link: Link,
+    /// How it sends: at the rate of that link, if nobody says otherwise.
+    pub paced: Paced,
     /// The queue with its parameters on that link.
     pub queue: AnyConfig,
     /// What to call it.
@@ -59,6 +75,7 @@ impl Way {
         let (label, rehash) = (label.into(), Rehash::usual(&queue));
         Way {
             link,
+            paced: Paced::AtRate,
             queue,
             label,
             flow_key,
@@ -68,6 +85,16 @@ impl Way {
             allowed: vec![],
             offenders,
         }
+    }
+
+    /// To a link that nothing limits but this machine.
+    ///
+    /// # Errors
+    /// None that anybody has seen: the queue fits its link.
+    pub fn open() -> Result<Way, ConfigError> {
+        let link = Link::new(OPEN.0, OPEN.1, OPEN.2)?;
+        let queue = catalog::config("drop_tail", None, &link)?;
+        Ok(Way { paced: Paced::Unlimited, ..Way::new(link, queue, "none") })
     }
 
     pub(super) fn managed(
@@ -139,13 +166,18 @@ impl Way {
         // One more that arrives, and one more at each end of the delay line.
         waiting
             .saturating_mul(self.lines_within_limit())
-            .saturating_add(self.link.rate.bytes_in(delay).get().div_ceil(SHORT))
+            .saturating_add(match &self.paced {
+                Paced::AtRate => self.link.rate.bytes_in(delay).get().div_ceil(SHORT),
+                Paced::ByTrace(trace, _) => trace.most_in(delay).get().div_ceil(SHORT),
+                Paced::Unlimited => open_cells(delay),
+            })
             .saturating_add(3 * longest)
     }
 
     pub(super) fn lines(&self) -> Vec<(&'static str, String)> {
-        let Way { link, queue, label, flow_key, rehash, overhead, classes, allowed, offenders } =
-            self;
+        let Way {
+            link, queue, label, flow_key, rehash, overhead, classes, allowed, offenders, ..
+        } = self;
         let parameters: Vec<_> =
             queue.values().iter().map(|(p, value)| format!("{} = {value}", p.name)).collect();
         let mut lines = vec![

@@ -29,7 +29,6 @@ use alloc::collections::VecDeque;
 
 use slab::Slab;
 
-use self::wire::Wire;
 use crate::catalog::AnyQueue;
 use crate::config::ConfigError;
 use crate::packet::Packet;
@@ -38,7 +37,7 @@ use crate::rng::Rng;
 use crate::units::{Prob, Span, Time};
 
 pub use trace::{MOST_LINES, OPPORTUNITY, Trace};
-pub use wire::Capacity;
+pub use wire::{Capacity, Wire};
 
 /// The longest delay.
 const MOST_DELAY: Span = Span::from_millis(3_600_000);

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use core::str::FromStr;
 
 use crate::config::ConfigError;
-use crate::units::{Bytes, Rate, Time};
+use crate::units::{Bytes, Rate, Span, Time};
 
 /// What one delivery opportunity carries.
 pub const OPPORTUNITY: Bytes = Bytes::new(1500);
@@ -41,8 +41,8 @@ impl Trace {
     /// A trace of delivery opportunities at `times`, in milliseconds.
     ///
     /// # Errors
-    /// No time, too many, a time before the one that precedes it, or a length of zero. `field` names
-    /// the line.
+    /// No time, too many, a time before the one that precedes it, or a length of zero. `field`
+    /// names the line.
     pub fn new(times: impl IntoIterator<Item = u32>) -> Result<Trace, ConfigError> {
         let times: Vec<u32> = times.into_iter().take(MOST_LINES + 1).collect();
         if times.len() > MOST_LINES {
@@ -67,6 +67,31 @@ impl Trace {
     pub fn mean_rate(&self) -> Rate {
         let bits = self.times.len() as u64 * OPPORTUNITY.bits();
         Rate::from_bps((bits * 1_000 / self.length()).max(1))
+    }
+
+    /// The most that it carries in any time of this length.
+    ///
+    /// ```
+    /// # use tidegate::{Bytes, Span, bottleneck::Trace};
+    /// let trace: Trace = "1\n2\n2\n10\n".parse()?;
+    /// assert_eq!(trace.most_in(Span::from_millis(1)), Bytes::new(3 * 1500));
+    /// assert_eq!(trace.most_in(Span::from_millis(12)), Bytes::new(8 * 1500));
+    /// # Ok::<(), tidegate::ConfigError>(())
+    /// ```
+    pub fn most_in(&self, span: Span) -> Bytes {
+        let (count, length) = (self.times.len(), self.length());
+        let millis = span.as_nanos().div_ceil(NANOS_PER_MILLI);
+        let (whole, rest) = (millis / length, millis % length);
+        let at = |line: usize| self.times[line % count] as u64 + (line / count) as u64 * length;
+        let (mut end, mut most) = (0, 0);
+        for start in 0..count {
+            while at(end) <= at(start) + rest {
+                end += 1;
+            }
+            most = most.max(end - start);
+        }
+        let all = whole.saturating_mul(count as u64).saturating_add(most as u64);
+        Bytes::new(all.saturating_mul(OPPORTUNITY.get()))
     }
 
     /// In milliseconds.

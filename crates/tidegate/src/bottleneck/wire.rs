@@ -25,9 +25,20 @@ impl From<Trace> for Capacity {
     }
 }
 
-/// A link, and how far it has got.
+/// A link, and how far it has got, for a driver that has a queue and a delay of its own.
+///
+/// ```
+/// use tidegate::{Span, Time};
+/// use tidegate::bottleneck::{Trace, Wire};
+/// let trace: Trace = "1\n3\n".parse()?;
+/// let mut wire = Wire::new(trace.into())?;
+/// let begins = wire.after(Time::ZERO);
+/// assert_eq!(begins, Time::ZERO + Span::from_millis(1));
+/// assert_eq!(wire.send(begins, 3000), Time::ZERO + Span::from_millis(3));
+/// # Ok::<(), tidegate::ConfigError>(())
+/// ```
 #[derive(Clone, Debug)]
-pub(super) struct Wire {
+pub struct Wire {
     kind: Kind,
     /// When the next packet may begin.
     free: Time,
@@ -40,6 +51,10 @@ enum Kind {
 }
 
 impl Wire {
+    /// An idle link at the beginning of time.
+    ///
+    /// # Errors
+    /// A rate of zero or above 1 Pbit/s.
     pub fn new(capacity: Capacity) -> Result<Wire, ConfigError> {
         let kind = match capacity {
             Capacity::Rate(rate) if !(1..=1_000_000_000_000_000).contains(&rate.as_bps()) => {
@@ -84,7 +99,8 @@ impl Wire {
     }
 
     /// Sends `len` bytes at `start`, which is [`free`](Wire::free) or came from
-    /// [`after`](Wire::after) or [`at_or_after`](Wire::at_or_after). Returns when the last has left.
+    /// [`after`](Wire::after) or [`at_or_after`](Wire::at_or_after). Returns when the last has
+    /// left.
     #[inline]
     pub fn send(&mut self, start: Time, len: u32) -> Time {
         match &mut self.kind {

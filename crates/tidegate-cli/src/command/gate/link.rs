@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use tidegate::{Bytes, ConfigError, Link, Rate, Size, Span, catalog};
 use tidegate_gateway::path::overhead::Overhead;
+use tidegate_gateway::path::pace::Paced;
 use tidegate_gateway::path::rehash::Rehash;
 use tidegate_gateway::path::sort::{BY_CLASS, Class, deal};
 use tidegate_gateway::run::plan::{Plan, Settings};
@@ -170,6 +171,7 @@ impl Wanted {
         let rehash = rehash.unwrap_or_else(|| Rehash::usual(&config));
         Ok(Way {
             link,
+            paced: Paced::AtRate,
             queue: config,
             label: queue.label(),
             flow_key,

@@ -1,8 +1,10 @@
 //! What a lane is made of, what its link does, and what is left over after a change.
 use tidegate::catalog::AnyQueue;
-use tidegate::{Link, Time};
+use tidegate::{ConfigError, Link, Time};
 
 use crate::path::delay::DelayLine;
+use crate::path::lane::Lane;
+use crate::path::pace::{Pace, Paced};
 use crate::path::pool::Pool;
 use crate::path::rehash::Keys;
 use crate::path::sort::Sorter;
@@ -37,6 +39,31 @@ pub struct LeftOver {
     pub(super) _sorter: Sorter,
     pub(super) _keys: Keys,
     pub(super) _meter: Meter,
+}
+
+impl<W> Lane<W> {
+    /// The same before the first frame, paced so until it is [renewed](Lane::renew).
+    ///
+    /// # Errors
+    /// None: a trace that could be read can be followed.
+    pub fn paced(self, paced: &Paced) -> Result<Lane<W>, ConfigError> {
+        Ok(Lane { pace: Pace::new(paced, self.link.rate)?, ..self })
+    }
+
+    /// Frames of up to `longest` bytes may wait from here on.
+    pub(crate) fn reach(&mut self, longest: u32) {
+        self.pool.reach(longest);
+    }
+
+    /// The memory of waiting frames.
+    pub(crate) fn pool(&self) -> &Pool {
+        &self.pool
+    }
+
+    /// Who was told everything.
+    pub(crate) fn into_observer(self) -> W {
+        self.observer
+    }
 }
 
 /// What the link behind the queue is doing.

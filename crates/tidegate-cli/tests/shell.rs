@@ -1,0 +1,168 @@
+//! `tidegate shell` in a network of its own. Skipped, and says so, where none can be made.
+#[path = "shell/agrees.rs"]
+mod agrees;
+mod common;
+#[path = "shell/within.rs"]
+mod within;
+
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use common::{Home, Ran};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use tidegate_gateway::machine::namespaces::skip;
+use within::{Outside, Shell, TIDEGATE, round_trip};
+
+/// Any user that is not root.
+const NOBODY: [&str; 5] = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"];
+
+#[test]
+fn what_cannot_be_meant_is_refused_before_anything_is_made() {
+    let home = Home::new();
+    let refuses = |args: &[&str], words: &[&str]| {
+        home.refuses(2, &[&["shell"], args, &["--", "true"]].concat(), words);
+    };
+    refuses(&["--rate", "20mbit", "--queue", "sfbb"], &["up: ", "sfbb", "did you mean `sfb`?"]);
+    refuses(&["--down-rate", "1mbit", "--queue", "red,max_th=2 kB,min_th=3 kB"], &["down: "]);
+    refuses(&["--queue", "sfb"], &["--queue", "--rate"]);
+    refuses(&["--up-limit", "9 kB"], &["--limit", "--trace"]);
+    refuses(&["--rate", "10 mbps"], &["ambiguous"]);
+    refuses(&["--rate", "0 bit/s"], &["rate", "0 bit/s"]);
+    refuses(&["--delay", "3 s"], &["delay", "at most 2 s"]);
+    refuses(&["--loss", "1.5"], &["1.5"]);
+    refuses(&["--rate", "1mbit", "--trace", "x"], &["cannot be used with"]);
+    refuses(&["--trace", "none"], &["none: No such file"]);
+    home.write("back.trace", "5\n3\n");
+    refuses(&["--down-trace", "back.trace"], &["back.trace: line 2 = 3", "time runs back"]);
+    home.write("words.trace", "5\nsix\n");
+    refuses(&["--trace", "words.trace"], &["words.trace: line 2", "milliseconds"]);
+    home.write("still.trace", "0\n");
+    refuses(&["--trace", "still.trace"], &["still.trace: line 1", "above 0 ms"]);
+    home.write("empty.trace", "");
+    refuses(&["--trace", "empty.trace"], &["empty.trace"]);
+    home.write("there-up.pcapng", "");
+    refuses(&["--record", "there.pcapng"], &["there-up.pcapng: is there already"]);
+    home.refuses(2, &["shell", "--", ""], &["the command is empty"]);
+}
+
+#[test]
+fn the_commands_status_is_ours() {
+    let Some(outside) = Outside::new() else { return };
+    let status = |words: &[&str]| -> Ran {
+        let ran = outside.shell(&[&["--delay", "1 ms", "--"], words].concat());
+        ran.stdin_null().output().unwrap().into()
+    };
+    assert_eq!(status(&["true"]).code, 0);
+    assert_eq!(status(&["sh", "-c", "exit 7"]).code, 7);
+    assert_eq!(status(&["sh", "-c", "kill -TERM $$"]).code, 128 + 15);
+    status(&["no-such-program"]).refused(127, &["error: no-such-program: No such file"]);
+    status(&["/etc/passwd"]).refused(126, &["error: /etc/passwd: Permission denied"]);
+    assert_eq!(outside.interfaces(), ["lo"], "nothing is left");
+}
+
+#[test]
+fn signals_are_for_the_command_and_nothing_is_left_of_a_shell_that_was_killed() {
+    let Some(outside) = Outside::new() else { return };
+    let script =
+        "trap 'echo heard; exit 5' TERM; echo $$ $TIDEGATE_BASE; while :; do sleep .05; done";
+    let mut shell = Shell::start(outside.shell(&["--", "sh", "-c", script]));
+    assert!(outside.interfaces().len() == 2, "{:?}", outside.interfaces());
+    kill(Pid::from_raw(shell.id() as i32), Signal::SIGTERM).unwrap();
+    assert_eq!((shell.line().as_str(), shell.wait()), ("heard", Some(5)));
+
+    let mut shell = Shell::start(outside.shell(&["--rate", "1mbit", "--", "sh", "-c", script]));
+    let command = format!("/proc/{}", shell.command);
+    kill(Pid::from_raw(shell.id() as i32), Signal::SIGKILL).unwrap();
+    assert_eq!(shell.wait(), None);
+    let begun = Instant::now();
+    while outside.interfaces() != ["lo"] || std::path::Path::new(&command).exists() {
+        assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", outside.interfaces());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn shells_nest_and_each_adds_its_delay() {
+    let Some(outside) = Outside::new() else { return };
+    let inner = [TIDEGATE, "shell", "--delay", "7 ms", "--"];
+    let words = [&["--delay", "20 ms", "--"], &inner[..], &inner, &Shell::WAITS].concat();
+    let shell = Shell::start(outside.shell(&words));
+    assert_eq!(shell.base.to_string(), "100.64.0.1", "that of the outermost");
+    let took = round_trip(&outside.net, &shell.net, shell.base);
+    assert!(took >= Duration::from_millis(68), "2 × (20 + 7 + 7) ms: {took:?}");
+    // Beside it in the same network.
+    let other = Shell::start(outside.shell(&[&["--"], &Shell::WAITS[..]].concat()));
+    assert_eq!(other.base.to_string(), "100.65.0.1");
+    round_trip(&outside.net, &other.net, other.base);
+}
+
+#[test]
+fn without_root_servers_run_in_a_shell_around() {
+    let Some(outside) = Outside::new() else { return };
+    let inner = format!(
+        "echo $$ nowhere; exec {TIDEGATE} shell --delay '9 ms' -- sh -c 'id -u; echo $$ \
+         $TIDEGATE_BASE; exec sleep 60'"
+    );
+    let words = [&NOBODY[..], &[TIDEGATE, "shell", "--", "sh", "-c", &inner]].concat();
+    let mut command = outside.command(&words);
+    let mut around = match Shell::try_start(command.env_remove("TIDEGATE_BASE")) {
+        Ok(around) => around,
+        Err(why) => return skip(&format!("no namespaces without root: {why}")),
+    };
+    assert_eq!(around.line(), "65534", "who runs it stays who he is");
+    let within = around.line();
+    let (command, base) = within.split_once(' ').unwrap();
+    let net = within::net_of(command.parse().unwrap());
+    let took = round_trip(&around.net, &net, base.parse().unwrap());
+    assert!(took >= Duration::from_millis(18), "{took:?}");
+    assert_eq!(outside.interfaces(), ["lo"], "nothing outside was touched");
+}
+
+#[test]
+fn where_namespaces_cannot_be_made_it_says_what_is_needed() {
+    let Some(outside) = Outside::new() else { return };
+    // In a user namespace that may have no more of them, and with no capability in it.
+    let script = format!(
+        "echo 0 > /proc/sys/user/max_user_namespaces && exec setpriv --inh-caps=-all \
+         --bounding-set=-all {TIDEGATE} shell -- true"
+    );
+    let mut command =
+        outside.command(&["unshare", "--user", "--map-root-user", "sh", "-c", &script]);
+    let ran: Ran = command.stdin(Stdio::null()).output().unwrap().into();
+    ran.refused(2, &["cannot make a network", "needs root", "sysctl -w user.max_user_namespaces"]);
+}
+
+#[test]
+fn a_meter_and_captures_tell_of_both_directions() {
+    let Some(outside) = Outside::new() else { return };
+    let home = Home::new();
+    let options =
+        ["--up-rate", "8mbit", "--delay", "1 ms", "--meter", "--record", "a.pcapng", "--"];
+    let mut command = outside.shell(&[&options[..], &Shell::WAITS].concat());
+    let mut shell = Shell::start(command.current_dir(home.path("")).stderr(Stdio::piped()));
+    for _ in 0..20 {
+        round_trip(&outside.net, &shell.net, shell.base);
+    }
+    std::thread::sleep(Duration::from_millis(2500));
+    let said = shell.end();
+    let last =
+        said.lines().find(|line| line.starts_with("up ")).unwrap_or_else(|| panic!("{said}"));
+    assert!(last.contains("; down ") && last.contains(" ms in the queue, 0 lost"), "{said}");
+    for name in ["a-up.pcapng", "a-down.pcapng"] {
+        let ran = home.run(&["replay", name, "--rate", "8mbit", "--queue", "sfb", "--json"]);
+        let flow = &ran.json()["flows"][0];
+        assert_eq!(flow["offered_packets"].as_u64().or(Some(20)), Some(20), "{flow}");
+    }
+}
+
+trait Quiet {
+    fn stdin_null(self) -> Command;
+}
+
+impl Quiet for Command {
+    fn stdin_null(mut self) -> Command {
+        self.stdin(Stdio::null());
+        self
+    }
+}
