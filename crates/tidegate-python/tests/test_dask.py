@@ -1,6 +1,7 @@
 """Studies on Dask's workers: the same bytes, whatever happens to a worker."""
 
 import contextlib
+import json
 import os
 import re
 import shlex
@@ -58,6 +59,7 @@ def test_two_workers_make_the_commands_bytes(client, expected, tmp_path):
     result = tidegate.dask.sweep(path, client, tmp_path / "out", progress=lambda *news: heard.append(news))
     assert (result.run, result.had) == (480, 0) and tables(tmp_path / "out") == whole
     assert heard[-1] == (pytest.approx(1), 480, 480)
+    assert json.loads((tmp_path / "out" / "run.json").read_text())["command"] == sys.orig_argv
     # Nothing is left to do; and Dask holds nothing of it.
     assert tidegate.dask.sweep(path, client, tmp_path / "out").had == 480
     assert not client.futures

@@ -39,9 +39,8 @@ def sweep(
     """Runs a study: scenarios and queues over axes, with every seed.
 
     Does what ``tidegate sweep`` does, with the same store, tables and plots of the same bytes. Warns of
-    a plot that cannot be. What is done
-    is stored while it goes on, and only what is missing is run. Other Python threads run on
-    meanwhile; Ctrl-C ends it, and what was done stays stored.
+    a plot that cannot be. What is done is stored while it goes on, and only what is missing is run.
+    Other Python threads run on meanwhile; Ctrl-C ends it, and what was done stays stored.
 
     Args:
         study: A file, as a path or text without line ends; TOML, as text with line ends; or a dict

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -76,7 +77,8 @@ def sweep(
             Listening(progress) as listener,
         ):
             run, had = _Job(checked, store, connected, listener).rounds()
-        return StudyResult(checked, store.dir, run, had, store.publish(checked, csv), place)
+        published = store.publish(checked, csv, sys.orig_argv)
+        return StudyResult(checked, store.dir, run, had, published, place)
     finally:
         store.close()
 
