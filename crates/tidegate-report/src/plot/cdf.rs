@@ -2,10 +2,10 @@
 use super::Scale;
 use super::axis::usable;
 use super::canvas::{At, Canvas};
-use super::extents::{Extents, name};
+use super::extents::Extents;
 use super::frame::Frame;
 use super::select::{Panel, Selection};
-use super::style::Look;
+use super::style::{Series, of_series};
 use crate::tidy::Column;
 
 /// The distributions of a panel.
@@ -44,10 +44,11 @@ impl Cdf {
     }
 
     /// Draws it within `frame`.
-    pub(super) fn draw(&self, frame: &Frame, names: &[String], canvas: &mut Canvas) {
+    pub(super) fn draw(&self, frame: &Frame, names: &[Series], canvas: &mut Canvas) {
         for (series, values) in self.series.iter().rev() {
-            canvas.open("series", name(names, *series));
-            canvas.line(&self.steps(values, frame), Look::of(*series).line(1.0));
+            let (name, look) = of_series(names, *series);
+            canvas.open("series", name);
+            canvas.line(&self.steps(values, frame), look.line(1.0));
             canvas.close();
         }
     }

@@ -3,10 +3,10 @@
 use super::Scale;
 use super::axis::{Axis, Numbers, usable};
 use super::canvas::{At, Canvas};
-use super::extents::{Extents, name};
+use super::extents::Extents;
 use super::frame::Frame;
 use super::select::{Panel, Selection};
-use super::style::Look;
+use super::style::{Series, of_series};
 use crate::tidy::Column;
 
 /// The ellipses of a panel.
@@ -89,11 +89,11 @@ impl Ellipses {
     }
 
     /// Draws it within `frame`.
-    pub(super) fn draw(&self, frame: &Frame, names: &[String], canvas: &mut Canvas) {
+    pub(super) fn draw(&self, frame: &Frame, names: &[Series], canvas: &mut Canvas) {
         let (Axis::Numbers(x), Axis::Numbers(y)) = (frame.x, frame.y) else { return };
         for (series, spread) in self.ellipses.iter().rev() {
-            let look = Look::of(*series);
-            canvas.open("series", name(names, *series));
+            let (name, look) = of_series(names, *series);
+            canvas.open("series", name);
             let at = frame.at_places(x.even_place(spread.mean[0]), y.even_place(spread.mean[1]));
             if let Some(covariance) = spread.covariance {
                 let (half, turn) = axes_of(on_paper(covariance, frame, x, y));

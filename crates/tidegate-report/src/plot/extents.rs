@@ -14,8 +14,3 @@ pub(super) struct Extents {
     /// How many values are drawn.
     pub drawn: usize,
 }
-
-/// The name of a series; empty where there is but one.
-pub(super) fn name(names: &[String], series: usize) -> &str {
-    names.get(series).map_or("", String::as_str)
-}

@@ -68,6 +68,14 @@ impl<'t> Factor<'t> {
         Factor { column, levels, of }
     }
 
+    /// The place of each level among those of the whole column, chosen or not.
+    pub(super) fn places(&self) -> Vec<usize> {
+        let all: Vec<usize> = (0..self.column.values.len()).collect();
+        let whole = Factor::of(self.column, &all).levels;
+        let place = |level| whole.iter().position(|other| other == level).unwrap_or(0);
+        self.levels.iter().map(place).collect()
+    }
+
     /// The level of `row`.
     pub(super) fn level(&self, row: usize) -> Option<usize> {
         self.of[row]

@@ -1,7 +1,7 @@
 //! Which series is which: rows of samples above the panels, where they cover nothing.
 use super::Kind;
 use super::canvas::{Anchor, Canvas, Rect, Words, fitted, width_of};
-use super::style::{Look, Stroke};
+use super::style::{Look, Series, Stroke};
 
 /// Width of a sample with the gap behind it, in the font's size.
 const SAMPLE: f64 = 2.9;
@@ -18,15 +18,15 @@ pub(super) struct Legend {
 struct Entry {
     x: f64,
     name: String,
-    series: usize,
+    look: Look,
 }
 
 impl Legend {
     /// Of these series within a width in the font's size.
-    pub(super) fn of(names: &[String], width: f64) -> Legend {
+    pub(super) fn of(names: &[Series], width: f64) -> Legend {
         let mut rows: Vec<Vec<Entry>> = vec![];
         let mut x = f64::INFINITY;
-        for (series, name) in names.iter().enumerate() {
+        for Series { name, look } in names {
             let name = fitted(name, width - SAMPLE);
             let wide = SAMPLE + width_of(&name);
             if x + wide > width {
@@ -34,7 +34,7 @@ impl Legend {
                 x = 0.0;
             }
             if let Some(row) = rows.last_mut() {
-                row.push(Entry { x, name, series });
+                row.push(Entry { x, name, look: *look });
             }
             x += wide + GAP;
         }
@@ -52,7 +52,7 @@ impl Legend {
             let y = top + (number as f64 + 0.5) * ROW * font;
             for entry in row {
                 let x = left + entry.x * font;
-                sample((x, y), font, kind, Look::of(entry.series), canvas);
+                sample((x, y), font, kind, entry.look, canvas);
                 let at = (x + SAMPLE * font, y + 0.35 * font);
                 canvas.words(at, &entry.name, Words::at(Anchor::Start));
             }

@@ -1,11 +1,11 @@
 //! Means over seeds with their intervals, along a setting.
 use super::axis::{Axis, usable};
 use super::canvas::{At, Canvas};
-use super::extents::{Extents, name};
+use super::extents::Extents;
 use super::factor::Factor;
 use super::frame::Frame;
 use super::select::{Panel, Selection};
-use super::style::Look;
+use super::style::{Look, Series, of_series};
 use super::{Kind, Scale};
 use crate::tidy::{Column, Values};
 use crate::{Aggregate, Figure, Flow, Group, Metric, Pool};
@@ -101,15 +101,15 @@ impl Lines {
     }
 
     /// Draws it within `frame`.
-    pub(super) fn draw(&self, frame: &Frame, names: &[String], canvas: &mut Canvas) {
+    pub(super) fn draw(&self, frame: &Frame, names: &[Series], canvas: &mut Canvas) {
         // The first stands in front, as it does in the legend.
         for line in self.lines.iter().rev() {
-            let look = Look::of(line.series);
+            let (name, look) = of_series(names, line.series);
             let points: Vec<&Point> =
                 line.points.iter().filter(|point| self.shown(point)).collect();
             let at: Vec<At> = points.iter().map(|p| frame.at(p.x, p.figure.mean())).collect();
             let band = points.len() >= BAND;
-            canvas.open("series", name(names, line.series));
+            canvas.open("series", name);
             self.intervals(&points, frame, look, canvas);
             if let Axis::Numbers(_) = frame.x {
                 canvas.line(&at, look.line(1.0));

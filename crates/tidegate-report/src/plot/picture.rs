@@ -9,7 +9,7 @@ use super::layout::{Layout, Needs, TICKS, legend_width};
 use super::legend::Legend;
 use super::select::{Panel, Selection};
 use super::shape::{Columns, Shape};
-use super::style::{Stroke, shade};
+use super::style::{Series, Stroke, shade};
 use super::unit::{Unit, title_of, with_unit};
 use super::{Kind, Picture, Plot, Refused, Scale};
 use crate::tidy::{Column, Tidy, Values};
@@ -189,13 +189,14 @@ impl<'a> Sheet<'a> {
         Ok(Sheet { selection, axes, legend, layout, across, upwards, bar, turned })
     }
 
-    /// The names that a legend is needed for.
-    fn series(selection: &Selection) -> Vec<String> {
+    /// The series that a legend is needed for.
+    fn series(selection: &Selection) -> Vec<Series> {
         let plot = selection.plot;
         let on_axis = |name: &str| plot.columns().any(|(_, column)| column == name);
         let colour = selection.colour.as_ref();
         let needed = colour.filter(|c| c.levels.len() > 1 && !on_axis(&c.column.name));
-        needed.filter(|_| plot.kind != Kind::Heat).map(Factor::full_names).unwrap_or_default()
+        let needed = needed.filter(|_| plot.kind != Kind::Heat);
+        needed.map(|_| selection.names()).unwrap_or_default()
     }
 
     fn draw(&self, panels: &[Panel], shapes: &[Shape]) -> String {

@@ -2,6 +2,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::factor::Factor;
+use super::style::{Look, MOST_SERIES, Series};
 use super::{Kind, Plot, Refused, Wanted};
 use crate::tidy::{Column, Tidy, Values};
 
@@ -23,6 +24,8 @@ pub(super) struct Selection<'t> {
     pub rows: Vec<usize>,
     /// What series are by.
     pub colour: Option<Factor<'t>>,
+    /// The number of each series' look.
+    looks: Vec<usize>,
     /// What panels are by: one or two.
     pub facets: Vec<Factor<'t>>,
 }
@@ -50,15 +53,34 @@ pub(super) fn conditions(tidy: &Tidy) -> Vec<&str> {
     names
 }
 
+/// The number of each series' look. A series looks the same in all plots of a table, whichever
+/// others are left out, as long as there are looks for all.
+fn looks(colour: &Factor) -> Vec<usize> {
+    let places = colour.places();
+    if places.iter().all(|place| *place < MOST_SERIES) {
+        places
+    } else {
+        (0..places.len()).collect()
+    }
+}
+
 impl<'t> Selection<'t> {
     /// The rows that `plot` has of `tidy`.
     pub(super) fn of(plot: &'t Plot, tidy: &'t Tidy) -> Result<Selection<'t>, Refused> {
-        let mut selection =
-            Selection { plot, tidy, rows: filtered(plot, tidy)?, colour: None, facets: vec![] };
+        let mut selection = Selection {
+            plot,
+            tidy,
+            rows: filtered(plot, tidy)?,
+            colour: None,
+            looks: vec![],
+            facets: vec![],
+        };
         let default = Some("queue").filter(|_| plot.kind != Kind::Heat);
         let colour = plot.colour.as_deref().or(default.filter(|name| tidy.column(name).is_some()));
         if let Some(name) = colour {
-            selection.colour = Some(selection.factor("colour", name)?);
+            let colour = selection.factor("colour", name)?;
+            selection.looks = looks(&colour);
+            selection.colour = Some(colour);
         }
         for name in &plot.facets {
             let facet = selection.factor("facet", name)?;
@@ -188,9 +210,8 @@ impl<'t> Selection<'t> {
             return Err(Refused::new("facet", &names.join(", "), why));
         }
         let series = self.colour.as_ref().map_or(1, |colour| colour.levels.len());
-        if series > super::style::MOST_SERIES {
-            let most = super::style::MOST_SERIES;
-            let why = format!("has {series} values; at most {most} can be told apart");
+        if series > MOST_SERIES {
+            let why = format!("has {series} values; at most {MOST_SERIES} can be told apart");
             let name = self.colour.as_ref().map_or("", |colour| &colour.column.name);
             return Err(Refused::new("colour", name, why));
         }
@@ -219,9 +240,11 @@ impl<'t> Selection<'t> {
         self.colour.as_ref().and_then(|colour| colour.level(row)).unwrap_or(0)
     }
 
-    /// What the series are called.
-    pub(super) fn names(&self) -> Vec<String> {
-        self.colour.as_ref().map(Factor::full_names).unwrap_or_default()
+    /// The names and looks of the series.
+    pub(super) fn names(&self) -> Vec<Series> {
+        let Some(colour) = &self.colour else { return vec![] };
+        let series = |(name, look): (String, &usize)| Series { name, look: Look::of(*look) };
+        colour.full_names().into_iter().zip(&self.looks).map(series).collect()
     }
 
     /// Values by `key`, one for each seed: of the rows of a seed the mean.

@@ -9,6 +9,7 @@ use super::heat::Heat;
 use super::lines::Lines;
 use super::select::{Panel, Selection, conditions, numbers};
 use super::spread::Spread;
+use super::style::Series;
 use super::{Kind, Refused};
 use crate::tidy::Column;
 
@@ -85,7 +86,7 @@ impl Shape {
     }
 
     /// Draws it within `frame`.
-    pub(super) fn draw(&self, frame: &Frame, names: &[String], canvas: &mut Canvas) {
+    pub(super) fn draw(&self, frame: &Frame, names: &[Series], canvas: &mut Canvas) {
         match self {
             Shape::Lines(lines) => lines.draw(frame, names, canvas),
             Shape::Heat(heat) => heat.draw(frame, canvas),

@@ -1,11 +1,11 @@
 //! How values spread over seeds: boxes or single points.
 use super::axis::{Axis, usable};
 use super::canvas::{Canvas, Rect};
-use super::extents::{Extents, name};
+use super::extents::Extents;
 use super::factor::Factor;
 use super::frame::Frame;
 use super::select::{Panel, Selection};
-use super::style::{Look, Stroke};
+use super::style::{Look, Series, Stroke, of_series};
 use super::{Kind, Scale};
 use crate::tidy::Column;
 
@@ -97,13 +97,14 @@ impl Spread {
     }
 
     /// Draws it within `frame`.
-    pub(super) fn draw(&self, frame: &Frame, names: &[String], canvas: &mut Canvas) {
+    pub(super) fn draw(&self, frame: &Frame, names: &[Series], canvas: &mut Canvas) {
         for place in &self.places {
-            canvas.open("series", name(names, place.series));
-            let (middle, width) = self.slot(place, frame);
+            let (name, look) = of_series(names, place.series);
+            canvas.open("series", name);
+            let slot = self.slot(place, frame);
             match self.kind {
-                Kind::Box => self.draw_box(place, middle, width, frame, canvas),
-                _ => self.draw_points(place, middle, width, frame, canvas),
+                Kind::Box => self.draw_box(place, look, slot, frame, canvas),
+                _ => self.draw_points(place, look, slot, frame, canvas),
             }
             canvas.close();
         }
@@ -118,8 +119,14 @@ impl Spread {
         (frame.rect.x + (place.level as f64 + 0.5) * level + offset, slot)
     }
 
-    fn draw_box(&self, of: &Place, middle: f64, slot: f64, frame: &Frame, canvas: &mut Canvas) {
-        let look = Look::of(of.series);
+    fn draw_box(
+        &self,
+        of: &Place,
+        look: Look,
+        (middle, slot): (f64, f64),
+        frame: &Frame,
+        canvas: &mut Canvas,
+    ) {
         let Quartiles { box_, whiskers } = Quartiles::of(&of.values);
         let height = |value: f64| frame.at(0.0, value).1;
         let half = (0.38 * slot).min(1.6 * frame.font);
@@ -147,8 +154,14 @@ impl Spread {
         }
     }
 
-    fn draw_points(&self, of: &Place, middle: f64, slot: f64, frame: &Frame, canvas: &mut Canvas) {
-        let look = Look::of(of.series);
+    fn draw_points(
+        &self,
+        of: &Place,
+        look: Look,
+        (middle, slot): (f64, f64),
+        frame: &Frame,
+        canvas: &mut Canvas,
+    ) {
         let half = (0.4 * slot).min(2.0 * frame.font);
         for (n, value) in of.in_order.iter().enumerate().filter(|(_, v)| self.scale.holds(**v)) {
             // Even and the same on every machine: steps of the golden section.

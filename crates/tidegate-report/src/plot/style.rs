@@ -70,6 +70,18 @@ pub(super) struct Look {
     pub marker: Marker,
 }
 
+/// A series as the legend has it.
+#[derive(Clone, Debug)]
+pub(super) struct Series {
+    pub name: String,
+    pub look: Look,
+}
+
+/// Name and look of the series of a number. Where series are not told apart, it has no name.
+pub(super) fn of_series(all: &[Series], number: usize) -> (&str, Look) {
+    all.get(number).map_or(("", Look::of(number)), |series| (&series.name, series.look))
+}
+
 /// The most series of a plot.
 pub(super) const MOST_SERIES: usize = COLOURS.len() * DASHES.len();
 

@@ -138,3 +138,23 @@ fn quantities_of_groups_are_kept_apart() {
     };
     assert_eq!(Seen::of(&drawn(&users, &groups()).svg).panels().len(), 1);
 }
+
+#[test]
+fn a_series_looks_the_same_when_others_are_left_out() {
+    for kind in [Kind::Lines, Kind::Box, Kind::Strip] {
+        let all = plot(kind, "network.delay", "throughput_bps");
+        let one = Plot { filters: vec![only("queue", Wanted::Text("sfb".into()))], ..all.clone() };
+        let look = |plot: &Plot| {
+            let picture = drawn(plot, &throughputs());
+            let seen = Seen::of(&picture.svg);
+            let parts = seen.series(seen.panels()[0], "sfb");
+            let of = |part: &roxmltree::Node| {
+                ["fill", "stroke", "stroke-dasharray"]
+                    .map(|name| part.attribute(name).map(String::from))
+            };
+            parts.iter().map(of).collect::<Vec<_>>()
+        };
+        assert!(!look(&one).is_empty());
+        assert_eq!(look(&one), look(&all), "{kind:?}");
+    }
+}
