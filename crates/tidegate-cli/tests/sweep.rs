@@ -227,9 +227,13 @@ fn what_is_no_study_is_refused_at_its_place() {
     refuses("[1, 2, 3]", "[1, 2, 1]", &["wrong.toml:11:", "given twice"]);
     refuses("0.5 × network.rate", "0.5 × network.delay", &["wrong.toml:8:", "time", "rate"]);
     refuses("small.toml", "smal.toml", &["wrong.toml:3:", "smal.toml"]);
-    refuses("\"drop_tail\"", "\"droptail\"", &["did you mean `drop_tail`?"]);
+    refuses("\"drop_tail\"", "\"droptail\"", &["wrong.toml:4:", "did you mean `drop_tail`?"]);
     refuses("\"drop_tail\"", "\"blue as BLUE\"", &["wrong.toml:4:", "another queue"]);
-    refuses("\"drop_tail\"", "\"red,min={mn}\"", &["wrong.toml:4:", "no axis has this name"]);
+    refuses(
+        "\"drop_tail\"",
+        "\"red,min={mn}\"",
+        &["wrong.toml:4:", "no axis has a value of this name"],
+    );
     refuses("seeds = 2", "seeds = 0", &["wrong.toml:5:", "1 to 10000"]);
     refuses("seeds = 2", "sedes = 2", &["wrong.toml:5:", "did you mean `seeds`?"]);
     refuses("seeds = 2", "seeds = { until = \"5 %\" }", &["seeds.of", "required"]);
@@ -243,17 +247,87 @@ fn what_is_no_study_is_refused_at_its_place() {
 }
 
 #[test]
+fn what_is_set_twice_or_named_as_something_else_is_refused() {
+    let home = Home::new();
+    let refuses = |set: &str, axes: &str, words: &[&str]| {
+        let study = GRID.replace("[set]", &format!("[set]\n{set}"));
+        home.write("twice.toml", format!("{study}{axes}"));
+        let words = [&["error: twice.toml:"], words].concat();
+        home.run(&["sweep", "twice.toml"]).refused(2, &words);
+    };
+    let again = "r = { path = \"network.rate\", values = [\"5 Mbit/s\"] }";
+    refuses("", again, &["axes.network.rate: another axis varies this, too"]);
+    let step = "r.set = { network.rate = [\"5 Mbit/s\"], network.delay = [\"5 ms\"] }";
+    refuses("", step, &["axes.network.rate: another axis varies this, too"]);
+    refuses("network.rate = \"1 Mbit/s\"", "", &["set.network.rate: is an axis, too"]);
+    refuses("", "network.delay = [\"1 ms\", \"1000 us\"]", &["1000 us: is given twice"]);
+    for (name, why) in [
+        ("share", "is a column of the tables"),
+        ("queue", "is a column of the tables"),
+        ("rtt", "is the base round trip in expressions"),
+        ("bdp", "is the bandwidth-delay product in expressions"),
+        ("kB", "is a unit"),
+        ("Mbit", "is a unit"),
+    ] {
+        let set = format!("network.delay = \"1 ms × {name}\"");
+        refuses(&set, &format!("{name} = [1, 2]"), &[&format!("axes.{name}: {why}")]);
+    }
+    refuses("run.seeds = 3", "", &["run.seeds", "its own keys `seed` and `seeds`"]);
+    refuses("", "run.seed = [1, 2]", &["run.seed", "its own keys `seed` and `seeds`"]);
+    // The name of what goes in step is no value, since it has several.
+    let step = "way.set = { network.delay = [\"1 ms\"], network.access_delay = [\"2 ms\"] }";
+    refuses("network.limit = \"way × network.rate\"", step, &["network.limit", "way"]);
+}
+
+#[test]
+fn variables_go_in_step_with_paths() {
+    let home = Home::new();
+    let study = GRID
+        .replace("\"blue as BLUE\"", "\"codel,target={target},interval={network.delay} as codel\"")
+        .replace("[set]", "[set]\nnetwork.limit = \"most × 1 kB\"")
+        .replace("group.tcp.count = [1, 2, 3]\n", "");
+    let step = r#"way.set.network.delay = ["100 ms", "200 ms"]
+way.set.target = ["5 ms", "9 ms"]
+way.set.most = [10, 20]
+"#;
+    home.write("step.toml", format!("{study}{step}"));
+    let plan = home.run(&["sweep", "step.toml", "--dry-run"]);
+    assert!(plan.out.contains("4 cells × 2 queues × 2 seeds: 16 replications"), "{plan:?}");
+    assert!(plan.out.contains("target: in step with network.delay, 5 ms, 9 ms"), "{plan:?}");
+    assert_eq!(home.run(&["sweep", "step.toml", "--csv"]).code, 0);
+    let rows = rows(&home.read("step.study/groups.csv"));
+    let slow = |row: &&BTreeMap<String, String>| {
+        row["queue"] == "codel"
+            && row["most"] == "20"
+            && row["seed"] == "2"
+            && row["group"] == "tcp"
+    };
+    let row = rows.iter().filter(slow).find(|row| row["network.rate"] == "3000000").unwrap();
+    assert_eq!((row["network.delay"].as_str(), row["target"].as_str()), ("0.2", "0.009"));
+    let set = ["run.duration=2 s", "network.rate=3 Mbit/s", "group.flood.rate=1500 kbit/s"];
+    let set = set.iter().chain(&["network.delay=200 ms", "network.limit=20 kB"]);
+    let mut args = vec!["run", "small.toml", "--json", "--seeds", "1", "--seed", "2"];
+    args.extend(["--queue", "codel,target=9 ms,interval=200 ms"]);
+    set.for_each(|set| args.extend(["--set", set]));
+    let document = home.run(&args).json();
+    let group = document["groups"].as_array().unwrap().iter().find(|g| g["name"] == "tcp").unwrap();
+    assert_eq!(row["goodput_bps"].parse().ok(), group["goodput_bps"]["mean"].as_f64());
+}
+
+#[test]
 fn a_million_million_cells_are_refused_with_the_count() {
     let home = Home::new();
     let axis = |name: &str| format!("{name} = {{ from = 1, to = 1000, steps = 1000 }}\n");
     let axes: String =
-        ["run.seed", "group.tcp.count", "group.tcp.hosts", "group.flood.count"].map(axis).concat();
+        ["network.mean_packet", "group.tcp.count", "group.tcp.hosts", "group.flood.count"]
+            .map(axis)
+            .concat();
     home.write(
         "huge.toml",
         format!("scenario = \"small.toml\"\nqueues = [\"red\"]\n[axes]\n{axes}"),
     );
     let begun = std::time::Instant::now();
-    let words = ["1000000000000 cells", "at most 10000000", "run.seed has 1000"];
+    let words = ["1000000000000 cells", "at most 10000000", "network.mean_packet has 1000"];
     home.run(&["sweep", "huge.toml"]).refused(2, &words);
     assert!(begun.elapsed() < Duration::from_secs(5));
     assert!(!home.path("huge.study").exists());
@@ -353,7 +427,7 @@ fn what_the_page_on_studies_shows_can_be_run() {
     assert_eq!(axes.len(), 4);
     let head = study.split("[axes]").next().unwrap();
     for (axis, cells) in axes.iter().zip([2, 5, 2, 2]) {
-        let set = if axis.starts_with("rtt") { "network.delay = \"rtt / 2\"\n" } else { "" };
+        let set = if axis.starts_with("way") { "network.delay = \"way / 2\"\n" } else { "" };
         let words = format!("{cells} cells × 5 queues");
         foretold(&format!("{head}{set}[axes]\n{axis}\n"), &[&words]);
     }

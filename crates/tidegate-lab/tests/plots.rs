@@ -61,6 +61,18 @@ fn a_path_of_where_may_be_written_without_quotes() {
     assert_eq!(study.plots[0].filters[0].values, [Wanted::Number(5.0)]);
 }
 
+#[test]
+fn what_goes_in_step_is_pooled_together() {
+    let step = "way.set = { network.delay = [\"5 ms\"], network.access_delay = [\"2 ms\"] }";
+    let text = STUDY.replace("network.delay = [\"5 ms\", \"20 ms\"]", step);
+    let pooled = |pool: &str| {
+        let plot = format!("name = \"a\"\nkind = \"box\"\ny = \"share\"\npool = \"{pool}\"\n");
+        Study::parse(format!("{text}{plot}").as_bytes(), "s.toml").unwrap().plots[0].pooled.clone()
+    };
+    assert_eq!(pooled("network.access_delay"), ["network.access_delay", "network.delay"]);
+    assert_eq!(pooled("group.tcp.count"), ["group.tcp.count"]);
+}
+
 const LINES: &str = "name = \"a\"\nkind = \"lines\"\n";
 
 /// Checks that each plot is refused with these words at this place.

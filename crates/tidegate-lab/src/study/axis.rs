@@ -18,7 +18,7 @@ pub struct Axis {
 pub struct Setting {
     /// The path in the scenario, as `--set` has it; none for a variable that expressions use.
     pub path: Option<String>,
-    /// Its name in tables: the path, or the axis's name.
+    /// Its name in tables: the path, or the variable's name.
     pub column: String,
     /// Its values as text, each with its place in the file.
     pub values: Vec<(String, Origin)>,
@@ -38,6 +38,15 @@ pub enum Typed {
 }
 
 impl Typed {
+    /// Whether the values at two places are equal.
+    pub(super) fn same(&self, one: usize, other: usize) -> bool {
+        match self {
+            Typed::Text(all) => all.get(one) == all.get(other),
+            Typed::Whole(all) => all.get(one) == all.get(other),
+            Typed::Number(_, all) => all.get(one) == all.get(other),
+        }
+    }
+
     /// The values as those of a table's column.
     pub(super) fn values(&self) -> Values {
         match self {
@@ -59,6 +68,16 @@ impl Axis {
     /// Whether it has none; such an axis is refused.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// The names that stand for its values, each with its setting: the columns, and its own name
+    /// where that is no column. The name of what goes in step stands for no single value.
+    pub(super) fn names(&self) -> impl Iterator<Item = (&str, &Setting)> {
+        let own = match &self.settings[..] {
+            [only] if only.column != self.name => Some((self.name.as_str(), only)),
+            _ => None,
+        };
+        own.into_iter().chain(self.settings.iter().map(|s| (s.column.as_str(), s)))
     }
 }
 
@@ -149,6 +168,15 @@ mod tests {
         let (at, why) = of(&["5 ms", "6 ms", "7 Mbit/s"]).unwrap_err();
         assert_eq!((at, why.as_str()), (2, "is a rate, while the first is a time"));
         assert!(of(&["5 ms", "7"]).unwrap_err().1.contains("pure number"));
+    }
+
+    #[test]
+    fn values_are_the_same_however_they_are_written() {
+        let of = |texts: &[&str]| Typed::of(texts).unwrap();
+        assert!(of(&["1 Mbit/s", "1000 kbit/s"]).same(0, 1));
+        assert!(of(&["0.5", "1", "5e-1"]).same(0, 2));
+        assert!(!of(&["1 ms", "2 ms"]).same(0, 1));
+        assert!(!of(&["1 bdp", "2 bdp"]).same(0, 1));
     }
 
     #[test]

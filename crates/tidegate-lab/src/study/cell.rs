@@ -1,5 +1,5 @@
 //! A cell: one scenario with one value of each axis.
-use crate::problem::{Place, Problem, Problems};
+use crate::problem::{Problem, Problems};
 use crate::reader::{Document, Origin, Set};
 use crate::scenario::Scenario;
 use crate::spec::QueueSpec;
@@ -30,13 +30,13 @@ impl Study {
         Cell { index, scenario: rest, steps }
     }
 
-    /// The values of `cell`, by the names of their axes.
+    /// The values of `cell`, by their names.
     fn bindings(&self, cell: &Cell) -> Vec<Binding<'_>> {
-        self.axes
-            .iter()
-            .zip(&cell.steps)
-            .map(|(axis, step)| (axis.name.as_str(), axis.settings[0].values[*step].0.as_str()))
-            .collect()
+        let axes = self.axes.iter().zip(&cell.steps);
+        axes.flat_map(|(axis, step)| {
+            axis.names().map(|(name, s)| (name, s.values[*step].0.as_str()))
+        })
+        .collect()
     }
 
     /// What is set in the scenario of `cell`, each with its place in the study's file.
@@ -74,10 +74,10 @@ impl Study {
         let text = in_braces(&self.queues[queue], &self.bindings(cell));
         text.parse().map_err(|error: tidegate::ConfigError| {
             Problems::one(Problem {
-                place: Place::File(self.file.clone()),
+                place: self.place_of(queue),
                 field: "queues".into(),
                 value: error.value,
-                why: error.why,
+                why: format!("{} (in {})", error.why, self.named(cell)),
             })
         })
     }

@@ -1,5 +1,6 @@
 //! A study as its file says it.
 use crate::problem::{Place, Problem, Problems};
+use crate::reader::{Document, Origin};
 use crate::spec::QueueSpec;
 
 use tidegate_report::plot::Plot;
@@ -23,6 +24,8 @@ pub struct Study {
     pub scenarios: Vec<Base>,
     /// The queues as written, with the names of axes in braces.
     pub queues: Vec<String>,
+    /// Where each queue stands in the file.
+    pub(super) queues_at: Vec<Origin>,
     /// What is set in every scenario.
     pub set: Vec<Setting>,
     /// What is varied; the last axis goes round fastest.
@@ -87,6 +90,11 @@ impl Study {
             value: String::new(),
             why,
         }))
+    }
+
+    /// The place in the file where the queue of this index stands.
+    pub(super) fn place_of(&self, queue: usize) -> Place {
+        Document { file: &self.file, text: &self.text, sets: &[] }.place(self.queues_at[queue])
     }
 
     /// The label of the queue of this index: as written, or what stands behind ` as `.

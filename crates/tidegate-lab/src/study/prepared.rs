@@ -47,7 +47,7 @@ impl Study {
             (0..self.queues.len())
                 .map(|queue| {
                     let spec = self.queue(&cell, queue)?;
-                    checked(&scenario, &spec).map_err(|p| self.in_cell(&cell, p))?;
+                    checked(&scenario, &spec).map_err(|p| self.in_cell(&cell, queue, p))?;
                     let keeps = Keeps { flows: self.flows, series: false };
                     Ok((Key::new(&scenario, &spec, keeps), weight(&scenario)))
                 })
@@ -76,10 +76,10 @@ impl Study {
         }))
     }
 
-    fn in_cell(&self, cell: &super::cell::Cell, problems: Problems) -> Problems {
+    fn in_cell(&self, cell: &super::cell::Cell, queue: usize, problems: Problems) -> Problems {
         let told = |problem: &Problem| {
             let why = format!("{} (in {})", problem.why, self.named(cell));
-            Problem { why, place: Place::File(self.file.clone()), ..problem.clone() }
+            Problem { why, place: self.place_of(queue), ..problem.clone() }
         };
         Problems::new(problems.list().iter().map(told).collect()).unwrap_or(problems)
     }

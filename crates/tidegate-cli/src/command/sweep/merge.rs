@@ -37,6 +37,13 @@ impl Merge {
             let why = "holds no part of a study";
             return Err(Failure::Input(format!("{}: {why}", none.display())));
         }
+        let own = fs::canonicalize(&dir).ok();
+        if let Some(same) =
+            parts.iter().find(|part| own.is_some() && fs::canonicalize(part).ok() == own)
+        {
+            let why = "is where the parts are put together, not a part";
+            return Err(Failure::Input(format!("{}: {why}", same.display())));
+        }
         let mut store = Store::open(&dir, study::empty()).map_err(failed)?;
         for part in &parts {
             let mut other = Store::open(part, study::empty()).map_err(failed)?;

@@ -30,9 +30,10 @@ pub(super) fn answers(prepared: &Prepared, tables: &Tables) -> String {
 pub(super) fn swept(prepared: &Prepared, swept: &Swept) -> String {
     let run = match (swept.run, swept.had) {
         (0, had) => format!("All {had} replications were stored already."),
-        (run, 0) => format!("Ran {run} replications in {}.", time(swept.wall)),
+        (run, 0) => format!("Ran {} in {}.", counted(run, "replication"), time(swept.wall)),
         (run, had) => {
-            format!("Ran {run} replications in {}; {had} were stored already.", time(swept.wall))
+            let (run, took) = (counted(run, "replication"), time(swept.wall));
+            format!("Ran {run} in {took}; {had} were stored already.")
         }
     };
     format!("{}: {run}", prepared.study.name)
@@ -42,19 +43,22 @@ pub(super) fn swept(prepared: &Prepared, swept: &Swept) -> String {
 pub(super) fn plan(prepared: &Prepared, count: u64, estimate: Option<Duration>) -> String {
     let study = &prepared.study;
     let mut out = format!(
-        "{} cells × {} queues{}: {} replications at most.\n",
-        study.cells(),
-        study.queues.len(),
+        "{} × {}{}: {} at most.\n",
+        counted(study.cells(), "cell"),
+        counted(study.queues.len() as u64, "queue"),
         seeds(study),
-        study.replications()
+        counted(study.replications(), "replication")
     );
     for axis in &study.axes {
-        for setting in &axis.settings {
+        for (at, setting) in axis.settings.iter().enumerate() {
             let values: Vec<&str> =
                 setting.values.iter().take(6).map(|(text, _)| text.as_str()).collect();
             let more = if axis.len() > values.len() { ", …" } else { "" };
-            let (name, count) = (&setting.column, axis.len());
-            out += &format!("  {name}: {count} values, {}{more}\n", values.join(", "));
+            let count = match at {
+                0 => counted(axis.len() as u64, "value"),
+                _ => format!("in step with {}", axis.settings[0].column),
+            };
+            out += &format!("  {}: {count}, {}{more}\n", setting.column, values.join(", "));
         }
     }
     const SHOWN: u64 = 10;
@@ -67,7 +71,9 @@ pub(super) fn plan(prepared: &Prepared, count: u64, estimate: Option<Duration>) 
     out += &match (count, estimate) {
         (0, _) | (_, None) => "Everything is stored already.\n".to_string(),
         (count, Some(time_)) => {
-            format!("{count} replications are to be run, in about {}.\n", time(time_))
+            let verb = if count == 1 { "is" } else { "are" };
+            let count = counted(count, "replication");
+            format!("{count} {verb} to be run, in about {}.\n", time(time_))
         }
     };
     out
@@ -75,7 +81,7 @@ pub(super) fn plan(prepared: &Prepared, count: u64, estimate: Option<Duration>) 
 
 fn seeds(study: &Study) -> String {
     match &study.seeds {
-        Seeds::Fixed(seeds) => format!(" × {seeds} seeds"),
+        Seeds::Fixed(seeds) => format!(" × {}", counted(*seeds as u64, "seed")),
         Seeds::Until(until) => format!(
             " × {} to {} seeds, until {}.{} is known to {} %",
             until.least,
@@ -85,6 +91,12 @@ fn seeds(study: &Study) -> String {
             until.relative * 100.0
         ),
     }
+}
+
+/// So many of what `noun` names.
+fn counted(count: u64, noun: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{plural}")
 }
 
 /// A time for people.

@@ -106,7 +106,8 @@ impl Reader<'_> {
         let mut settings: Vec<Setting> = vec![];
         self.flatten(table.entries, "", &mut |reader, path, entry| {
             let field = format!("{lead}{path}");
-            let setting = reader.setting(&entry.node, Some(path.clone()), path, &field);
+            let sets = path.contains('.').then(|| path.clone());
+            let setting = reader.setting(&entry.node, sets, path, &field);
             let Some(setting) = setting else { return };
             if let Some(first) = settings.first()
                 && first.values.len() != setting.values.len()
@@ -131,11 +132,10 @@ impl Reader<'_> {
 
     /// Refuses steps of an axis that set the same as another one.
     fn distinct(&mut self, axis: Axis, field: &str) -> Axis {
-        let step = |at: usize| -> Vec<Option<&String>> {
-            axis.settings.iter().map(|s| s.values.get(at).map(|(text, _)| text)).collect()
-        };
+        let same =
+            |one: usize, other: usize| axis.settings.iter().all(|s| s.typed.same(one, other));
         for at in 0..axis.len() {
-            if (0..at).any(|other| step(other) == step(at)) {
+            if (0..at).any(|other| same(other, at)) {
                 let (text, origin) = &axis.settings[0].values[at];
                 self.problem(*origin, field, text, "is given twice");
             }

@@ -1,12 +1,13 @@
 //! Reading a study's file.
 mod axes;
+mod names;
 mod seeds;
 
 use std::path::Path;
 
 use crate::nearest::did_you_mean;
 use crate::problem::Problems;
-use crate::reader::{Document, File, Kind, Node, Reader, Table, scalar};
+use crate::reader::{Document, File, Kind, Node, Origin, Reader, Table, scalar};
 use crate::spec::QueueSpec;
 
 use super::axis::{Axis, Setting};
@@ -40,7 +41,7 @@ const KEYS: [&str; 11] = [
 struct Draft {
     title: String,
     scenarios: Vec<Base>,
-    queues: Vec<String>,
+    queues: Vec<(String, Origin)>,
     set: Vec<Setting>,
     axes: Vec<Axis>,
     seeds: Seeds,
@@ -75,6 +76,7 @@ impl Study {
         let mut reader = Reader::new(&doc);
         let mut study = Draft::read(&mut reader, &root, scenarios).finish(file, text);
         study.plots = reader.plots_of_study(&root, &study);
+        study.plots.iter_mut().for_each(|plot| pool_steps(plot, &study.axes));
         if let Some(problems) = Problems::new(reader.problems) {
             return Err(problems);
         }
@@ -88,6 +90,18 @@ impl Study {
     /// The file cannot be read; as [`Study::parse`].
     pub fn open(path: &Path) -> Result<Study, Problems> {
         Study::parse(&FILE.bytes(path)?, &path.display().to_string())
+    }
+}
+
+/// Pools what goes in step with what `plot` pools: both stand for the same cells.
+fn pool_steps(plot: &mut Plot, axes: &[Axis]) {
+    for axis in axes {
+        let names = || axis.settings.iter().map(|setting| &setting.column);
+        if names().any(|name| plot.pooled.contains(name)) {
+            let others = names().filter(|name| !plot.pooled.contains(name)).cloned();
+            let others: Vec<String> = others.collect();
+            plot.pooled.extend(others);
+        }
     }
 }
 
@@ -109,10 +123,12 @@ impl Draft {
             axes,
         };
         reader.unused(&draft);
+        reader.clashes(&draft);
         draft
     }
 
     fn finish(self, file: &str, text: &str) -> Study {
+        let (queues, queues_at) = self.queues.into_iter().unzip();
         let stem = Path::new(file).file_stem().map(|stem| stem.to_string_lossy().into_owned());
         Study {
             name: stem.unwrap_or_else(|| file.into()),
@@ -120,7 +136,8 @@ impl Draft {
             text: text.into(),
             file: file.into(),
             scenarios: self.scenarios,
-            queues: self.queues,
+            queues,
+            queues_at,
             set: self.set,
             axes: self.axes,
             seeds: self.seeds,
@@ -196,13 +213,13 @@ impl Reader<'_> {
         }
     }
 
-    fn queues_of(&mut self, table: &Table<'_>, axes: &[Axis]) -> Vec<String> {
+    fn queues_of(&mut self, table: &Table<'_>, axes: &[Axis]) -> Vec<(String, Origin)> {
         let Some(node) = table.get("queues") else {
             let why = "this key is required: a list of queues, as in [\"drop_tail\", \"sfb\"]";
             self.missing(table, "queues", why);
             return vec![];
         };
-        let mut queues: Vec<String> = vec![];
+        let mut queues: Vec<(String, Origin)> = vec![];
         for item in self.list(node, "queues") {
             let Some(text) = scalar(item) else {
                 self.problem(item.origin, "queues", "", "must be a queue as text, as in \"sfb\"");
@@ -211,16 +228,22 @@ impl Reader<'_> {
             if let Err(error) = text.parse::<QueueSpec>() {
                 self.problem(item.origin, "queues", &error.value, error.why);
             }
-            let known: Vec<&str> = axes.iter().map(|axis| axis.name.as_str()).collect();
+            let known = axes.iter().flat_map(Axis::names).map(|(name, _)| name);
+            let known: Vec<&str> = known.collect();
             for name in names(&text).into_iter().filter(|name| !known.contains(name)) {
                 let near = did_you_mean(name, &known).unwrap_or_default();
-                self.problem(item.origin, "queues", name, format!("no axis has this name{near}"));
+                self.problem(
+                    item.origin,
+                    "queues",
+                    name,
+                    format!("no axis has a value of this name{near}"),
+                );
             }
             let label = |text: &str| text.parse().map(|spec: QueueSpec| spec.label()).ok();
-            if queues.iter().any(|other| label(other) == label(&text)) {
+            if queues.iter().any(|(other, _)| label(other) == label(&text)) {
                 self.problem(item.origin, "queues", &text, crate::spec::SAME_LABEL);
             }
-            queues.push(text);
+            queues.push((text, item.origin));
         }
         queues
     }
@@ -232,30 +255,6 @@ impl Reader<'_> {
             _ => {
                 self.refuse_key(table, key, format!("must be a whole number, {least} to {most}"));
                 None
-            }
-        }
-    }
-
-    /// Refuses axes that nothing uses: variables that neither a queue nor `[set]` names.
-    fn unused(&mut self, draft: &Draft) {
-        let used = |name: &str| {
-            let word = |text: &str| {
-                text.split(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '.' | '-')))
-                    .any(|word| word == name)
-            };
-            draft.queues.iter().any(|queue| names(queue).contains(&name))
-                || draft.set.iter().flat_map(|set| &set.values).any(|(text, _)| word(text))
-                || draft.axes.iter().flat_map(|axis| &axis.settings).any(|setting| {
-                    setting.path.is_some() && setting.values.iter().any(|(text, _)| word(text))
-                })
-        };
-        for axis in &draft.axes {
-            let variable = axis.settings.iter().all(|setting| setting.path.is_none());
-            if variable && !used(&axis.name) {
-                let why = "nothing uses this axis: name a path, as in network.rate = […], or use \
-                           the name in [set] or in a queue, as in {name}";
-                let origin = axis.settings[0].values[0].1;
-                self.problem(origin, &format!("axes.{}", axis.name), "", why);
             }
         }
     }

@@ -3,6 +3,10 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+/// What a full disk does to a store.
+const DISK_FULL: &str = "cannot be written: the disk is full. What was stored before is whole. \
+                         Make room, and the same command goes on from there";
+
 /// What is wrong with a store. It is as it was before.
 #[derive(Debug)]
 pub struct StoreError {
@@ -32,6 +36,9 @@ impl StoreError {
     }
 
     pub(crate) fn io(path: &Path, error: &io::Error) -> StoreError {
+        if error.kind() == io::ErrorKind::StorageFull {
+            return StoreError::failed(path, DISK_FULL);
+        }
         let error = crate::results::wrong(path, error);
         StoreError { path: error.path, why: error.why, refused: false }
     }
@@ -59,10 +66,7 @@ impl StoreError {
             Some(ErrorCode::NotADatabase) => {
                 StoreError::refused(path, "its store.sqlite is no database; it is left alone")
             }
-            Some(ErrorCode::DiskFull) => StoreError::failed(
-                path,
-                "cannot be written: the disk is full. What was stored before is whole",
-            ),
+            Some(ErrorCode::DiskFull) => StoreError::failed(path, DISK_FULL),
             _ => StoreError::failed(path, format!("the store fails: {error}")),
         }
     }

@@ -57,5 +57,9 @@ impl Shelf {
 }
 
 fn damaged(path: &std::path::Path, error: &dyn std::fmt::Display) -> StoreError {
-    StoreError::failed(path, format!("the store is damaged: {error}"))
+    let why = format!(
+        "the store is damaged: {error}. Delete this file, and `tidegate sweep` runs anew what was \
+         in it"
+    );
+    StoreError::failed(path, why)
 }
