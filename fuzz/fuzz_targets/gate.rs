@@ -103,7 +103,8 @@ fn check_links(links: &[LinkConfig]) {
         assert!(ends.iter().all(other), "{ends:?}: one is another link's");
         // One link may have one twice, which its plan refuses.
         interfaces.extend(ends);
-        assert!(link.settings.delay <= Span::from_millis(2000) && link.drain <= Span::from_millis(60_000));
+        assert!(link.settings.delay <= Span::from_millis(2000));
+        assert!(link.drain <= Span::from_millis(60_000));
         for (_, way) in link.settings.ways() {
             let rates = Rate::from_bps(1)..=Rate::from_bps(1_000_000_000_000_000);
             assert!(rates.contains(&way.link.rate), "{}", way.link.rate);

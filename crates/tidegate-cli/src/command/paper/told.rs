@@ -9,8 +9,10 @@ pub(super) fn object(row: &Row<'_>) -> Value {
     let c = row.claim;
     json!({
         "paper": row.paper, "experiment": c.experiment, "setting": c.setting, "queue": c.queue,
-        "quantity": c.quantity.to_string(), "unit": c.unit.to_string(), "printed": c.text, "place": c.place,
-        "ours": row.ours.map(|f| f.mean()), "ci95": row.ours.and_then(|f| f.ci95()), "verdict": row.verdict.kind(),
+        "quantity": c.quantity.to_string(), "unit": c.unit.to_string(), "printed": c.text,
+        "place": c.place,
+        "ours": row.ours.map(|f| f.mean()), "ci95": row.ours.and_then(|f| f.ci95()),
+        "verdict": row.verdict.kind(),
         "reason": row.reason(), "explained": row.explanation(),
     })
 }
