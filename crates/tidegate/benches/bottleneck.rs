@@ -3,8 +3,8 @@
 //!
 //! The queue alone is asked once for each packet that the link can send. The bottleneck is offered
 //! the same packets and polled after each pair until it has nothing. Payloads have 24 bytes, as a
-//! `Vec` has. The two take turns, batch by batch, so that what else the machine does meets both; the
-//! figure is the median of their differences, with the quartiles.
+//! `Vec` has. The two take turns, batch by batch, so that what else the machine does meets both.
+//! The figure is the median of their differences, with the quartiles.
 #![allow(clippy::disallowed_macros, clippy::disallowed_methods, reason = "a benchmark measures")]
 #![allow(missing_docs, reason = "criterion's macros write undocumented functions")]
 use std::hint::black_box;

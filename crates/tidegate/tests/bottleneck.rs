@@ -1,7 +1,7 @@
 //! The bottleneck against a naive twin, and what must hold of any.
 //!
-//! The twin does one thing after the other: at each instant the link asks, or a packet arrives. At a
-//! fixed rate it adds up bits since the link was last idle. A trace it walks line by line, as
+//! The twin does one thing after the other: at each instant the link asks, or a packet arrives. At
+//! a fixed rate it adds up bits since the link was last idle. A trace it walks line by line, as
 //! mahimahi does.
 mod support;
 
@@ -305,8 +305,11 @@ fn lines() -> impl Strategy<Value = Vec<u32>> {
     })
 }
 
-fn trace(lines: &[u32]) -> Trace {
-    Trace::new(lines.iter().copied()).unwrap()
+fn by_lines() -> impl Strategy<Value = (Case, Vec<u32>)> {
+    lines().prop_flat_map(|lines| {
+        let trace = Trace::new(lines.iter().copied()).unwrap();
+        (case(Just(trace.into())), Just(lines))
+    })
 }
 
 /// Each packet has one fate, in the order of time.
@@ -344,7 +347,7 @@ proptest! {
 
     #[test]
     fn it_is_the_twins_by_a_trace(
-        (case, lines) in lines().prop_flat_map(|lines| (case(Just(trace(&lines).into())), Just(lines))),
+        (case, lines) in by_lines(),
         stride in 0..40_000_000_u64,
     ) {
         let all = fates(&case, 0);
@@ -430,8 +433,8 @@ fn what_cannot_be_is_refused() {
     assert_eq!(delay, "delay = 3601 s: must be at most an hour");
 }
 
-/// Of what is known at one time, the drop comes first; a poll leaves out what was dropped; and before
-/// a packet has begun, it is known that the delay is ahead.
+/// Of what is known at one time, the drop comes first. A poll leaves out what was dropped. Before a
+/// packet has begun, it is known that the delay is ahead.
 #[test]
 fn ties_and_wakes() {
     let link = support::link("8 Mbit/s", "1 packet", "1000 B");
