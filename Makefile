@@ -5,12 +5,13 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 TIDEGATE := target/release/tidegate
+CONTAINER ?= podman
 FUZZ_SECONDS ?= 600
 MUTANTS ?= 0/10
 SOAK_SECONDS ?= 3600
 SOAK_OUT ?= $(CURDIR)/out/soak
 
-.PHONY: help build deb queue soak demo test docs lint bench bench-gate fuzz mutants validate validate-gateway validate-witness validate-linux validate-spoofed validate-adversary validate-attacks unseen choosing speed papers cost clean
+.PHONY: help build deb static container queue soak demo test docs lint bench bench-gate fuzz mutants validate validate-gateway validate-witness validate-linux validate-spoofed validate-adversary validate-attacks unseen choosing speed papers cost clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -20,6 +21,18 @@ build: ## The release binary, target/release/tidegate
 
 deb: build ## The Debian package, out/tidegate_VERSION_ARCHITECTURE.deb
 	packaging/deb/build.sh $(TIDEGATE) out
+
+MUSL := $(shell uname -m)-unknown-linux-musl
+
+static: ## The command as one static file for any Linux, with its pages: out/static/tidegate-….tar.gz
+	@command -v musl-gcc >/dev/null || { $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq --no-install-recommends musl-tools; }
+	rustup target add $(MUSL)
+	cargo build --release --locked -p tidegate-cli --target $(MUSL)
+	rm -rf out/static
+	packaging/static.sh target/$(MUSL)/release/tidegate out/static
+
+container: static ## The static command as the container tidegate:latest (CONTAINER=podman)
+	$(CONTAINER) build -f packaging/Containerfile -t tidegate out/static/tidegate-*-linux
 
 demo: build ## A flood against TCP through four queues, simulated and replayed, with reports
 	rm -rf out/demo out/demo-replay

@@ -19,21 +19,9 @@ export SOURCE_DATE_EPOCH
 
 root=$stage/root
 doc=$root/usr/share/doc/tidegate
-install -D -m 755 "$binary" "$root/usr/bin/tidegate"
-strip --strip-unneeded "$root/usr/bin/tidegate"
+"$here/../stage.sh" "$binary" "$root"
 install -D -m 644 "$here/../tidegate.service" "$root/usr/lib/systemd/system/tidegate.service"
 install -D -m 644 "$here/../gate.toml" "$root/etc/tidegate/gate.toml"
-
-mkdir -p "$root/usr/share/man"
-"$binary" man --out "$root/usr/share/man/man1"
-gzip -9n "$root"/usr/share/man/man1/*
-complete() { # SHELL FILE
-	mkdir -p "$(dirname "$root/$2")"
-	"$binary" completions "$1" > "$root/$2"
-}
-complete bash usr/share/bash-completion/completions/tidegate
-complete zsh usr/share/zsh/vendor-completions/_tidegate
-complete fish usr/share/fish/vendor_completions.d/tidegate.fish
 
 mkdir -p "$doc"
 {

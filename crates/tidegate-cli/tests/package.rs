@@ -136,6 +136,18 @@ fn it_is_installed_runs_keeps_what_was_configured_and_leaves_nothing() {
 }
 
 #[test]
+fn only_a_static_command_goes_into_the_archive_for_all_systems() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("static");
+    let packed =
+        Command::new(repository().join("packaging/static.sh")).arg(TIDEGATE).arg(&out).output();
+    let packed = packed.unwrap();
+    let said = String::from_utf8_lossy(&packed.stderr);
+    assert!(!packed.status.success() && said.contains("is linked with libraries"), "{said}");
+    assert!(!out.exists());
+}
+
+#[test]
 fn the_file_that_comes_with_it_can_be_read() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("gate.toml");

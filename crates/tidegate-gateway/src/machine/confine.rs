@@ -174,20 +174,20 @@ fn allowed() -> Result<Rules, seccompiler::BackendError> {
         libc::SYS_bpf,
         [MAP_LOOKUP, MAP_UPDATE].iter().map(|&what| one(0, what)).collect::<Result<_, _>>()?,
     )?;
+    // C libraries differ in the type, and none has more than 32 bits.
     let questions = [
-        libc::SIOCGIFNAME,
-        libc::SIOCGIFINDEX,
-        libc::SIOCGIFMTU,
-        libc::SIOCGIFFLAGS,
-        libc::FIONBIO,
-        libc::FIOCLEX,
-        libc::TCGETS,
-        libc::TIOCGWINSZ,
+        libc::SIOCGIFNAME as u32,
+        libc::SIOCGIFINDEX as u32,
+        libc::SIOCGIFMTU as u32,
+        libc::SIOCGIFFLAGS as u32,
+        libc::FIONBIO as u32,
+        libc::FIOCLEX as u32,
+        libc::TCGETS as u32,
+        libc::TIOCGWINSZ as u32,
     ];
-    // As some C libraries have them signed, and none has more than 32 bits.
     only(
         libc::SYS_ioctl,
-        questions.iter().map(|&what| one(1, u64::from(what as u32))).collect::<Result<_, _>>()?,
+        questions.iter().map(|&what| one(1, u64::from(what))).collect::<Result<_, _>>()?,
     )?;
     let own =
         [libc::PR_SET_NAME, libc::PR_GET_NAME, libc::PR_SET_TIMERSLACK, libc::PR_CAPBSET_DROP];

@@ -169,7 +169,9 @@ pub fn interface_at(socket: BorrowedFd<'_>, index: c_int) -> io::Result<(Name, I
         let mut request: libc::ifreq = unsafe { zeroed() };
         request.ifr_ifru.ifru_ifindex = index;
         // SAFETY: `request` has the number and room for the name, and outlives the call.
-        done(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCGIFNAME, &raw mut request) })?;
+        done(unsafe {
+            libc::ioctl(socket.as_raw_fd(), libc::SIOCGIFNAME as libc::Ioctl, &raw mut request)
+        })?;
         let name = Name(request.ifr_name.map(|byte| byte as u8));
         match interface(socket, name.as_str()) {
             Ok(found) if found.index == index => return Ok((name, found)),
@@ -205,7 +207,7 @@ pub fn interface(socket: BorrowedFd<'_>, name: &str) -> io::Result<Interface> {
     let mut ask = |what: c_ulong| {
         // SAFETY: `request` is a zero-terminated name and room for the answer, and outlives the
         // call.
-        done(unsafe { libc::ioctl(socket.as_raw_fd(), what, &raw mut request) })?;
+        done(unsafe { libc::ioctl(socket.as_raw_fd(), what as libc::Ioctl, &raw mut request) })?;
         io::Result::Ok(request.ifr_ifru)
     };
     // SAFETY: each call fills the very field that is read after it.
@@ -297,7 +299,8 @@ pub fn send_batch<'a>(
     // SAFETY: the first `count` messages point at parts and frames that outlive the call, which
     // only reads them.
     let sent = unsafe {
-        libc::sendmmsg(socket.as_raw_fd(), messages.as_mut_ptr(), count, libc::MSG_DONTWAIT)
+        // The flags are unsigned in some C libraries.
+        libc::sendmmsg(socket.as_raw_fd(), messages.as_mut_ptr(), count, libc::MSG_DONTWAIT as _)
     };
     done(sent).map(|sent| sent as usize)
 }
