@@ -42,6 +42,7 @@ demo: build ## A flood against TCP through four queues, simulated and replayed, 
 
 test: test-deps lint deny ## Format, lints, supply chain and every test
 	cargo build --locked -p tidegate
+	cargo build --locked -p tidegate-wasm
 	cargo test --workspace --locked
 	tools/package.sh
 	crates/tidegate-python/tests/run.sh
@@ -203,7 +204,8 @@ ENGINE := docs/play/engine.js
 .PHONY: wasm
 wasm: ## The simulator for the page where one can play, docs/play, anew from its source (the module is committed)
 	@rustup target add wasm32-unknown-unknown >/dev/null 2>&1 || true
-	RUSTFLAGS="--remap-path-prefix=$${CARGO_HOME:-$$HOME/.cargo}=cargo --remap-path-prefix=$(CURDIR)=tidegate" \
+	sources=$$(printf -- '--remap-path-prefix=%s=crates ' "$${CARGO_HOME:-$$HOME/.cargo}"/registry/src/*); \
+	RUSTFLAGS="$$sources --remap-path-prefix=$(CURDIR)=tidegate" \
 	  cargo build --locked -p tidegate-wasm --profile wasm --target wasm32-unknown-unknown
 	tools/engine.py target/wasm32-unknown-unknown/wasm/tidegate_wasm.wasm $(ENGINE)
 

@@ -27,7 +27,7 @@ function laySliders(changed) {
     });
     input.addEventListener("input", () => changed(key, steps[Number(input.value)]));
     const label = element("label", { for: key }, place.textContent.trim());
-    place.replaceChildren(label, element("output", { for: key }), input);
+    place.replaceChildren(label, element("output", { for: key, "aria-live": "off" }), input);
   }
 }
 

@@ -7,7 +7,9 @@
 
 /* Unpacks a module and returns a function that has a request answered. */
 async function startEngine(packed) {
-  const bytes = Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0));
+  const letters = atob(packed);
+  const bytes = new Uint8Array(letters.length);
+  for (let i = 0; i < letters.length; i += 1) bytes[i] = letters.charCodeAt(i);
   const unpacked = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
   const code = await new Response(unpacked).arrayBuffer();
   const module = await WebAssembly.compile(code);

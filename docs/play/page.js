@@ -156,4 +156,4 @@
   window.addEventListener("hashchange", followLink);
   window.tidegate = state; // For tests.
   await followLink();
-})();
+})().catch((error) => showTroubles([`The page cannot run here: ${error.message}`]));

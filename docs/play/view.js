@@ -57,10 +57,10 @@ function showAnswer(played, read) {
   const tile = (name, value, kind, more) => element("div", { class: `tile ${kind}` },
     element("span", {}, name), element("strong", {}, value), element("small", {}, more));
   byId("tiles").replaceChildren(
-    tile("Users get", percent(read.share), grade(read.share), "of their fair share"),
+    tile("Users get", percent(read.share), grade(read.share), "of a fair share"),
     tile("Worst user", percent(read.worst), grade(read.worst),
       `${read.starved} of ${read.users.count} starved`),
-    tile("Their packets wait", milliseconds(read.wait), "", fate(read)),
+    tile("Packets wait", milliseconds(read.wait), "", fate(read)),
   );
   return `${title}: ${sentence}`;
 }

@@ -231,6 +231,29 @@ fn parameters_that_cannot_be_are_refused_and_the_page_goes_on() {
     page.is_well();
 }
 
+/// A drag asks for more than can be simulated: only the newest request waits.
+#[test]
+fn stale_requests_are_dropped_and_late_ones_given_up() {
+    let Some(mut page) = open("") else { return };
+    settle(&mut page);
+    let asked = page.eval(
+        "(async () => { const machine = new Machine(ENGINE, 15000); \
+         const run = { run: { sets: [], queue: 'sfb' } }; \
+         const all = await Promise.all([1, 2, 3, 4].map(() => machine.ask(run))); \
+         return all.map((reply) => reply !== null && 'played' in reply); })()",
+    );
+    assert_eq!(asked, serde_json::json!([true, false, false, true]));
+    let late = page.eval(
+        "(async () => { const machine = new Machine(ENGINE, 5); \
+         const run = { run: { sets: ['run.duration=1000 s'], queue: 'sfb' } }; \
+         const [first, second] = await Promise.all([1, 2].map(() => machine.ask(run))); \
+         return [first.problem, second.problem]; })()",
+    );
+    let said = "no result within 0.005 s; try a slower line";
+    assert_eq!(late, serde_json::json!([said, said]), "the next one is asked of a new worker");
+    page.is_well();
+}
+
 #[test]
 fn what_is_saved_is_what_the_command_reads_and_prints() {
     let Some(mut page) = open("#queue=fq_codel&users=6&rate=3") else { return };
