@@ -11,7 +11,7 @@ MUTANTS ?= 0/10
 SOAK_SECONDS ?= 3600
 SOAK_OUT ?= $(CURDIR)/out/soak
 
-.PHONY: help build deb static container queue soak demo test docs lint bench bench-gate fuzz mutants validate validate-gateway validate-witness validate-linux validate-spoofed validate-adversary validate-attacks unseen choosing speed papers cost clean
+.PHONY: help build deb static container queue soak demo test docs lint bench bench-gate fuzz mutants validate validate-gateway validate-witness validate-linux validate-spoofed validate-adversary validate-attacks validate-advise unseen choosing speed papers cost clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -162,6 +162,11 @@ validate-spoofed: test-deps ## Forged sources: what users are left with behind e
 
 validate-adversary: ## Who knows the code but not the secret and aims at a user: how often he meets one, and what he does; some minutes
 	cargo bench --locked -p tidegate-gateway --bench adversary > validation/adversary.md
+
+validate-advise: build ## A capture behind drop-tail, the advice, then the advised queue on the gateway; root, seven minutes
+	@for p in tcpdump:tcpdump ethtool:ethtool ip:iproute2 python3:python3; do command -v $${p%:*} >/dev/null || need="$${need-} $${p#*:}"; done; \
+	  [ -z "$${need-}" ] || { $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq --no-install-recommends $$need; }
+	python3 validation/advise.py
 
 validate-attacks: build ## The same attackers against every queue, in the simulator and on the gate's path; two minutes
 	python3 validation/attacks.py

@@ -2,6 +2,7 @@
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use tidegate::Bytes;
 use tidegate_lab::results::{Begun, Manifest};
 use tidegate_lab::{
     Job, Outcome, QueueSpec, RunError, Scenario, Set, command, overloads, results, run, shipped,
@@ -237,5 +238,18 @@ pub fn whole<T: TryFrom<i128>>(
         Ok((n, Ok(value))) if (least..=most).contains(&n) => Ok(value),
         Ok(_) => Err(format!("must lie in {least} to {most}")),
         Err(_) => Err(format!("must be a whole number from {least} to {most}")),
+    }
+}
+
+/// Reads the usual length of a packet, which has the bounds that it has in a scenario.
+///
+/// # Errors
+/// It is no length, or beyond them.
+pub fn mean_packet(text: &str) -> Result<Bytes, String> {
+    let bytes = text.parse::<Bytes>().map_err(|error| error.to_string())?;
+    if (40..=65_535).contains(&bytes.get()) {
+        Ok(bytes)
+    } else {
+        Err("must lie in 40 B to 65535 B".into())
     }
 }

@@ -3,8 +3,19 @@ mod common;
 
 use common::{Home, repository};
 
-const COMMANDS: [&str; 10] =
-    ["run", "compare", "diff", "check", "replay", "list", "show", "sketch", "completions", "paper"];
+const COMMANDS: [&str; 11] = [
+    "run",
+    "compare",
+    "diff",
+    "check",
+    "replay",
+    "advise",
+    "list",
+    "show",
+    "sketch",
+    "completions",
+    "paper",
+];
 /// Those that touch the network; their examples name interfaces, sockets and programs that no
 /// machine here has.
 const ON_A_LINK: [&str; 4] = ["gate", "shell", "doctor", "top"];

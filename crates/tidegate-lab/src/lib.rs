@@ -3,6 +3,7 @@
 //! [`Scenario`] reads the TOML of `docs/reference/scenarios.md` (every quantity with its unit,
 //! unknown keys
 //! refused, errors with the place) by the [`reader`] that other files can be read by, too;
+//! [`advise`](mod@advise) says which queue would help the senders of a capture;
 //! [`check`](mod@check) derives what a reader would work out by hand; [`run()`] simulates every
 //! queue with every seed and yields [`tidegate_report`] documents; [`paper`] sets figures beside
 //! those that papers print; [`sketch`] measures how well flows are counted; [`results`] writes a
@@ -16,6 +17,7 @@
     allow(dead_code, unused_imports, reason = "what papers and studies also use")
 )]
 
+pub mod advise;
 pub mod check;
 pub mod command;
 pub mod foreign;

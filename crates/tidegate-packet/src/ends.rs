@@ -80,6 +80,20 @@ impl Ends {
             transport: Transport::Simulated { source: source_port, destination: destination_port },
         }
     }
+
+    /// The ends of an answer: receiver and sender change places.
+    pub const fn turned(self) -> Ends {
+        let transport = match self.transport {
+            Transport::Ports { protocol, source, destination } => {
+                Transport::Ports { protocol, source: destination, destination: source }
+            }
+            Transport::Simulated { source, destination } => {
+                Transport::Simulated { source: destination, destination: source }
+            }
+            portless => portless,
+        };
+        Ends { source: self.destination, destination: self.source, transport }
+    }
 }
 
 impl Address {

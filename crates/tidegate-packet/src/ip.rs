@@ -17,6 +17,25 @@ impl Ip {
             Ip::V4 { at } | Ip::V6 { at } => at,
         }
     }
+
+    /// Where the header after this one begins in `bytes`, and how long what begins there is; of a
+    /// frame of `frame_len` bytes. `None` behind IPv6's extension headers, and for a header that is
+    /// not whole.
+    pub(crate) fn transport(self, bytes: &[u8], frame_len: u32) -> Option<(usize, usize)> {
+        let at = self.at();
+        let (header, stated) = match self {
+            Ip::V4 { .. } => ((*bytes.get(at)? & 0x0f) as usize * 4, be16(bytes, at + 2)? as usize),
+            Ip::V6 { .. } if !matches!(bytes.get(at + 6)?, 6 | 17) => return None,
+            Ip::V6 { .. } => (40, be16(bytes, at + 4)? as usize),
+        };
+        let length = match (self, stated) {
+            // A segment that a network card is to cut up does not say how long it is.
+            (_, 0) => (frame_len as usize).saturating_sub(at + header),
+            (Ip::V4 { .. }, total) => total.saturating_sub(header),
+            (Ip::V6 { .. }, payload) => payload,
+        };
+        Some((at + header, length))
+    }
 }
 
 /// The protocol number of IPv6's fragment header, under which every fragment of an IPv6 packet

@@ -8,6 +8,7 @@
 //! | [`flow`] | flow keys (`five-tuple`, `source`, `destination`, `pair`, `source-prefix/N`), their keyed hash and their labels |
 //! | [`capture`] | pcap and pcapng files, in gzip too, streamed |
 //! | [`prefix`], [`service`] | prefixes of addresses and sets of them; code points (DSCP) and VLAN priorities |
+//! | [`tcp`], [`quic`] | a TCP segment's numbers; whether a datagram begins a QUIC connection |
 //! | [`ecn`] | the ECN codepoint set to CE, and the IPv4 checksum with it |
 #![forbid(unsafe_code)]
 
@@ -19,7 +20,9 @@ pub mod frame;
 mod header;
 mod ip;
 pub mod prefix;
+pub mod quic;
 pub mod service;
+pub mod tcp;
 mod wifi;
 
 pub use capture::{Capture, CaptureError, CapturedPacket, Fault, Skipped, Skips, Within};
@@ -29,6 +32,7 @@ pub use flow::{Flow, FlowHasher, FlowKey};
 pub use frame::{Frame, LinkType, UnsupportedLinkType};
 pub use prefix::{Prefix, PrefixSet};
 pub use service::{Dscp, vlan_priority};
+pub use tcp::Segment;
 
 /// The example of the README, compiled and run with the tests.
 #[cfg(doctest)]

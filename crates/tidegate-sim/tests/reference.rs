@@ -470,6 +470,30 @@ fn a_sender_at_home_needs_no_events() {
     assert!((seen.fast as f64) < 0.65 * seen.packets as f64, "{seen:?}");
 }
 
+/// The first packet is under way on its sender's own link for longer than the sender's timer waits.
+#[test]
+fn a_timer_may_run_out_before_the_first_packet_comes_out() {
+    let mut seen = Seen::default();
+    for seed in 4000..4020 {
+        let mut draw = Draw::new(seed);
+        let [a, b] = ["a", "b"].map(|name| draw.network.node(name));
+        draw.queue(a, b);
+        draw.plain(b, a);
+        for key in 0..4 {
+            let delay = Span::from_millis(draw.pick(&[5, 700, 1200, 1600]));
+            let [from, to] =
+                [a, b].map(|router| draw.own(router, Rate::from_bps(100_000_000), |_| delay));
+            let start = Time::from_nanos(draw.dice.below(1_000_000_000));
+            let handshake = draw.pick(&[Handshake::Skip, Handshake::Syn]);
+            let source = Source::Tcp(Tcp { handshake, ..Tcp::rack() });
+            let (group, stop) = (draw.groups[0], Time::MAX);
+            draw.network.flow(Flow { group, from, to, key, class: 0, start, stop, source });
+        }
+        seen.compare(draw.network, seed);
+    }
+    assert!(seen.packets > 1_000, "{seen:?}");
+}
+
 #[test]
 fn the_length_of_steps_changes_nothing() {
     for seed in 0..20 {

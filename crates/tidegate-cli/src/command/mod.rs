@@ -1,4 +1,5 @@
 //! The subcommands, one file each. A new one: its file, a variant here, an arm in `execute`.
+mod advise;
 mod check;
 mod compare;
 mod diff;
@@ -45,6 +46,7 @@ Examples:
   tidegate diff out/a out/b            two saved results side by side
   tidegate check flood                 what follows from a scenario, without running it
   tidegate replay --help               the packets of a capture through a queue
+  tidegate advise --help               which queue would help the link of a capture
   tidegate gate --help                 a live link through a queue
   tidegate top                         watch a gate that runs
   tidegate shell --help                a command behind a link of its own
@@ -70,6 +72,7 @@ pub enum Command {
     Diff(diff::Args),
     Check(check::Args),
     Replay(replay::Args),
+    Advise(advise::Args),
     Gate(Box<gate::Gateway>),
     Shell(Box<shell::Args>),
     Doctor(doctor::Args),
@@ -95,6 +98,7 @@ impl Command {
             Command::Diff(args) => args.execute(),
             Command::Check(args) => args.execute(),
             Command::Replay(args) => args.execute(),
+            Command::Advise(args) => args.execute(),
             Command::Gate(args) => args.execute(),
             Command::Shell(args) => args.execute(),
             Command::Doctor(args) => args.execute(),

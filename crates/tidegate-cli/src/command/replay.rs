@@ -8,7 +8,7 @@ use tidegate_lab::results::{self, Manifest};
 use tidegate_packet::{Fault, FlowKey};
 use tidegate_report::Document;
 
-use crate::experiment::{self, Shape, whole};
+use crate::experiment::{self, Shape, mean_packet, whole};
 use crate::failure::Failure;
 use crate::progress::Onlooker;
 use crate::{interrupt, output};
@@ -128,15 +128,5 @@ impl Args {
             }
             other => Failure::input(other),
         }
-    }
-}
-
-/// Reads the usual length of a packet, which has the bounds that it has in a scenario.
-fn mean_packet(text: &str) -> Result<Bytes, String> {
-    let bytes = text.parse::<Bytes>().map_err(|error| error.to_string())?;
-    if (40..=65_535).contains(&bytes.get()) {
-        Ok(bytes)
-    } else {
-        Err("must lie in 40 B to 65535 B".into())
     }
 }

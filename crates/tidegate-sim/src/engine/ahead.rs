@@ -58,8 +58,11 @@ impl<Q: Qdisc> Simulation<Q> {
         }
     }
 
+    /// A sender that is the sole user of its first link is worked out when its packet comes out
+    /// there. By then its timer may have run out, and what that does is worked out at once.
     #[inline]
     pub(super) fn set_timer(&mut self, class: Class, flow: u32, at: u64) {
+        let at = at.max(self.now);
         let Timer { pending, slot } = &mut self.timers[place(class)];
         if pending.push(at, flow) {
             self.events_due.set(*slot, at);

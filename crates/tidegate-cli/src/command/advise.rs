@@ -1,0 +1,162 @@
+//! `tidegate advise`: which queue would help the link of a capture.
+mod page;
+
+use std::path::PathBuf;
+
+use tidegate::{Bytes, Rate, Size};
+use tidegate_lab::advise::{Advise, AdviseError, Advised, advise};
+use tidegate_lab::replay::default_limit;
+use tidegate_lab::results::{self, File, Manifest};
+use tidegate_lab::{Outcome, QueueSpec};
+use tidegate_packet::Fault;
+use tidegate_report::table::Look;
+
+use crate::experiment::{self, mean_packet, whole};
+use crate::failure::Failure;
+use crate::progress::Onlooker;
+use crate::{interrupt, output};
+
+/// Say which queue would help the users of a link, from a capture of its traffic.
+///
+/// Reads a pcap or pcapng file that was taken at the link or near it. Finds the time in which the
+/// link was congested, who sent then, their round trips, who reacts to losses and who floods.
+/// Rebuilds that traffic with senders that react, since those of a capture do not, and simulates it
+/// with each queue.
+///
+/// Says what users get now and what they would get, which queue to choose, the gate's file, and the
+/// tc command where Linux has the queue; and what the capture could not tell.
+///
+/// Memory does not grow with the file. A capture without congestion is no error: then there is
+/// nothing to mend. Of a damaged file, what can be read is judged; then the damage is an error.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tidegate advise capture.pcapng --rate 10mbit
+  tidegate advise capture.pcapng --rate \"10 Mbit/s\" --queue drop_tail --queue sfq --out out
+  tidegate advise capture.pcapng --rate 10mbit --queue drop_tail --queue drr --seeds 2 --json")]
+pub struct Args {
+    /// The capture, a pcap or pcapng file, perhaps packed by gzip
+    capture: PathBuf,
+    /// The link's rate, as in 100mbit or "100 Mbit/s"
+    #[arg(long, allow_hyphen_values = true)]
+    rate: Rate,
+    /// How much may wait, as in "125 kB" or "100 packets" [default: what the link sends in 100 ms]
+    #[arg(long, value_name = "SIZE", allow_hyphen_values = true)]
+    limit: Option<Size>,
+    /// The usual length of a packet, by which queues turn bytes into packets and back
+    #[arg(
+        long,
+        value_name = "SIZE",
+        default_value = "1000 B",
+        value_parser = mean_packet,
+        allow_hyphen_values = true
+    )]
+    mean_packet: Bytes,
+    /// A queue to try, NAME[/PRESET][,param=value…][ as LABEL], preset `auto` if none is named;
+    /// give it several times [default: drop_tail and nine others]
+    #[arg(long = "queue", value_name = "Q")]
+    queues: Vec<QueueSpec>,
+    /// Number of replications, 2 to 100
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 5,
+        value_parser = whole::<u32>(2, 100),
+        allow_negative_numbers = true
+    )]
+    seeds: u32,
+    /// Seed of the first replication; the others take the next ones
+    #[arg(
+        long,
+        value_name = "BASE",
+        default_value_t = 1,
+        value_parser = whole::<u64>(0, 4_000_000_000_000_000),
+        allow_negative_numbers = true
+    )]
+    seed: u64,
+    /// Write advice.json, gate.toml, the scenario, result.json, tables and report.html into this
+    /// directory
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Print the answer as JSON (schema tidegate.advice/1) instead of a page
+    #[arg(long)]
+    json: bool,
+}
+
+impl Args {
+    pub fn execute(self) -> Result<(), Failure> {
+        let begun = experiment::begin();
+        interrupt::listen();
+        let job = self.job();
+        job.link().map_err(Failure::input)?;
+        if let Some(dir) = &self.out {
+            results::accept(dir).map_err(Failure::input)?;
+        }
+        let advised = advise(&job, &Onlooker::new()).map_err(|error| self.failure(error))?;
+        if let Some(dir) = &self.out {
+            let queues: Vec<String> = job.queues.iter().map(QueueSpec::label).collect();
+            let queues: Vec<&str> = queues.iter().map(String::as_str).collect();
+            let seeds: Vec<u64> = (0..u64::from(job.seeds)).map(|i| job.seed + i).collect();
+            let manifest = Manifest::new(&job.name(), &seeds, &queues);
+            experiment::write(dir, &files(&job, &advised)?, manifest, begun, &[])?;
+        }
+        if self.json {
+            output::print(&format!("{}\n", json(&advised)?))?;
+        } else {
+            output::print(&page::page(&advised.advice).render(&Look::stdout()))?;
+        }
+        match advised.damage {
+            Some(damage) => Err(Failure::Input(format!(
+                "{}: {damage}; the answer is of the packets before",
+                self.capture.display()
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    fn job(&self) -> Advise {
+        let new = Advise::new(&self.capture, self.rate);
+        let queues = if self.queues.is_empty() { new.queues } else { self.queues.clone() };
+        Advise {
+            limit: self.limit.unwrap_or_else(|| default_limit(self.rate, self.mean_packet)),
+            mean_packet: self.mean_packet,
+            queues,
+            seeds: self.seeds,
+            seed: self.seed,
+            ..new
+        }
+    }
+
+    fn failure(&self, error: AdviseError) -> Failure {
+        match error {
+            AdviseError::Cancelled => Failure::Interrupted,
+            // A file that cannot be opened is named by the error.
+            AdviseError::Capture(error) if error.fault == Fault::Open => Failure::input(error),
+            AdviseError::Capture(error) => {
+                Failure::Input(format!("{}: {error}", self.capture.display()))
+            }
+            other => Failure::input(other),
+        }
+    }
+}
+
+fn json(advised: &Advised) -> Result<String, Failure> {
+    serde_json::to_string_pretty(&advised.advice).map_err(|e| Failure::Runtime(e.to_string()))
+}
+
+/// What goes into the directory.
+fn files(job: &Advise, advised: &Advised) -> Result<Vec<File>, Failure> {
+    let mut files = vec![];
+    if let Some((scenario, outcomes)) = &advised.tried {
+        let outcomes: &[Outcome] = outcomes;
+        files = results::files(scenario, outcomes);
+        let title = format!("{} at {}, rebuilt", job.name(), job.rate);
+        files.push(experiment::report(&title, Some(&scenario.resolved()), outcomes));
+    }
+    let text = |name: &str, text: String| File { name: name.into(), bytes: text.into_bytes() };
+    files.push(text("advice.json", json(advised)? + "\n"));
+    if let Some(choice) = &advised.advice.choice {
+        files.push(text("gate.toml", choice.gate_toml.clone()));
+    }
+    Ok(files)
+}

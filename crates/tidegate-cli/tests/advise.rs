@@ -1,0 +1,127 @@
+//! `tidegate advise`, as users meet it.
+mod common;
+
+use common::Home;
+use serde_json::Value;
+
+const ADVISE: [&str; 12] = [
+    "advise",
+    "capture.pcapng",
+    "--rate",
+    "10mbit",
+    "--queue",
+    "drop_tail",
+    "--queue",
+    "fq_codel",
+    "--queue",
+    "drr",
+    "--seeds",
+    "2",
+];
+
+fn with<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    [&ADVISE[..], more].concat()
+}
+
+/// Asserts that `advice` holds against the committed schema.
+fn hold(advice: &Value) {
+    let schema: Value = serde_json::from_str(tidegate_lab::advise::SCHEMA).unwrap();
+    let schema = jsonschema::draft202012::new(&schema).unwrap();
+    let wrong: Vec<String> =
+        schema.iter_errors(advice).map(|e| format!("{}: {e}", e.instance_path())).collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn the_answer_fits_a_screen() {
+    let ran = Home::new().run(&ADVISE);
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+    let first = ran.out.lines().next().unwrap();
+    assert!(first.starts_with("Choose ") && first.contains("the worst user would get"), "{first}");
+    assert!(ran.out.lines().count() <= 50, "{}", ran.out);
+    for said in ["heeds nothing", "now, captured", "drop_tail", " ± ", "queue = \"", "Not known"] {
+        assert!(ran.out.contains(said), "`{said}` is missing in: {}", ran.out);
+    }
+    assert!(!ran.out.contains('\x1b'), "no colours in a pipe");
+}
+
+#[test]
+fn the_document_and_the_directory_say_the_same() {
+    let home = Home::new();
+    let ran = home.run(&with(&["--json", "--out", "out/advice"]));
+    let advice = ran.json();
+    let kept: Value = serde_json::from_str(&home.read("out/advice/advice.json")).unwrap();
+    assert_eq!((advice["schema"].as_str(), &kept), (Some("tidegate.advice/1"), &advice));
+    assert_eq!(advice["verdict"], "change");
+    hold(&advice);
+    let gate = home.read("out/advice/gate.toml");
+    assert_eq!(Some(gate.as_str()), advice["choice"]["gate_toml"].as_str());
+    for name in ["scenario.toml", "result.json", "report.html", "run.json"] {
+        assert!(home.path("out/advice").join(name).exists(), "{name}");
+    }
+    let again = home.run(&["check", "out/advice/scenario.toml"]);
+    assert_eq!(again.code, 0, "the scenario can be taken along: {}", again.err);
+}
+
+#[test]
+fn the_gate_takes_the_file() {
+    let home = Home::new();
+    assert_eq!(home.run(&with(&["--out", "out"])).code, 0);
+    // No such interfaces are here, and that is all that is wrong.
+    let ran = home.run(&["gate", "--config", "out/gate.toml", "--dry-run"]);
+    assert!(ran.code != 0 && ran.err.contains("eth1"), "{}", ran.err);
+    assert!(!ran.err.contains("gate.toml:"), "{}", ran.err);
+}
+
+#[test]
+fn a_link_without_congestion_needs_nothing() {
+    let ran = Home::new().run(&["advise", "capture.pcapng", "--rate", "1 Gbit/s"]);
+    assert_eq!(ran.code, 0, "that is an answer, not an error: {}", ran.err);
+    assert!(ran.out.starts_with("Nothing to mend: 1.00 Gbit/s were never used up."), "{}", ran.out);
+}
+
+#[test]
+fn same_seed_same_bytes() {
+    let home = Home::new();
+    let answer = |seed| home.run(&with(&["--json", "--seed", seed])).json();
+    assert_eq!(answer("1"), answer("1"));
+    assert_ne!(answer("1"), answer("7"));
+}
+
+#[test]
+fn what_is_wrong_is_said() {
+    let home = Home::new();
+    let bytes = std::fs::read(home.path("capture.pcapng")).unwrap();
+    home.write("empty.pcap", "");
+    home.write("letter.txt", "Dear reader, this is not a capture.");
+    home.write("head.pcapng", &bytes[..200]);
+    let cases: [(&[&str], &[&str]); 11] = [
+        (&["capture.pcapng"], &["--rate"]),
+        (&["capture.pcapng", "--rate", "0mbit"], &["rate", "0"]),
+        (&["capture.pcapng", "--rate", "100"], &["a rate needs a unit, as in \"10 Mbit/s\""]),
+        (&["capture.pcapng", "--rate", "100mbps"], &["ambiguous"]),
+        (&["capture.pcapng", "--rate", "-1mbit"], &["cannot be negative"]),
+        (&["no.pcap", "--rate", "1mbit"], &["cannot open `no.pcap`"]),
+        (&["empty.pcap", "--rate", "1mbit"], &["empty.pcap: the file is empty"]),
+        (&["letter.txt", "--rate", "1mbit"], &["letter.txt: neither pcap nor pcapng"]),
+        (&["head.pcapng", "--rate", "1mbit"], &["head.pcapng"]),
+        (&["capture.pcapng", "--rate", "1mbit", "--queue", "dr"], &["did you mean `drr`"]),
+        (&["capture.pcapng", "--rate", "1mbit", "--seeds", "1"], &["must lie in 2 to 100"]),
+    ];
+    for (args, words) in cases {
+        home.refuses(2, &[&["advise"], args].concat(), words);
+    }
+}
+
+#[test]
+fn of_a_capture_that_ends_early_the_rest_is_judged() {
+    let home = Home::new();
+    let bytes = std::fs::read(home.path("capture.pcapng")).unwrap();
+    home.write("cut.pcapng", &bytes[..bytes.len() * 3 / 4]);
+    let mut args = ADVISE;
+    args[1] = "cut.pcapng";
+    let ran = home.run(&args);
+    assert_eq!(ran.code, 2);
+    assert!(ran.out.starts_with("Choose "), "{}", ran.out);
+    assert!(ran.err.contains("the answer is of the packets before"), "{}", ran.err);
+}

@@ -1,0 +1,234 @@
+//! Who is who: which senders react to losses, which flood, which come and go.
+use tidegate::Span;
+use tidegate_packet::Transport;
+
+use super::conversation::{Flow, Grid};
+use super::round_trip::Known;
+use super::survey::{Loaded, Survey};
+use super::window::{Load, Sent, Window};
+
+/// A sender whose rate varies less, in deviations over the mean, sends at a fixed rate. TCP's rate
+/// varies by a fifth even alone; what a capture's clock and a busy machine do to a fixed one is
+/// below a tenth.
+const STEADY: f64 = 0.15;
+/// Of its fair share, what a TCP that lost nothing must send to be held back by the link.
+const THIN: f64 = 0.1;
+/// Below this part of the window a transfer that ended is a short one.
+const SHORT: f64 = 0.5;
+/// Of packets, what a sender must lose for its reaction to be judged.
+const LOSES: f64 = 0.01;
+/// By so much a sender must exceed what TCP would send at its loss and round trip (mathis1997,
+/// √1.5 / √p packets a round trip). Twice is within TCP's own scatter.
+const UNFRIENDLY: f64 = 4.0;
+/// Packets of the other end, as a part of its own, that are more than a greeting.
+const ANSWERED: f64 = 0.02;
+/// Packets without which a flow is not worth a word.
+const LEAST_PACKETS: u64 = 3;
+
+/// What kind of sender a flow is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Kind {
+    /// TCP that goes on and heeds losses.
+    Long,
+    /// A transfer that ended, or would have.
+    Short,
+    /// It heeds nothing.
+    Flood,
+    /// It asks for less than the link would give it.
+    Thin,
+    /// Its packets are encrypted QUIC: it is taken to react.
+    Quic,
+    /// Datagrams both ways at a rate that varies: nobody can tell whether it reacts. It is taken
+    /// to.
+    Untold,
+}
+
+/// A flow and what it is.
+#[derive(Clone, Debug)]
+pub(super) struct Judged<'s> {
+    pub(super) flow: Flow<'s>,
+    pub(super) kind: Kind,
+    pub(super) sent: Sent,
+    /// While it sends, in bit/s.
+    pub(super) rate: f64,
+    pub(super) round_trip: Option<(Span, Known)>,
+}
+
+/// Where the capture was taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Spot {
+    /// Before the queue: what is lost was seen.
+    Before,
+    /// Behind the queue: what is lost was not.
+    Behind,
+    /// It does not show.
+    Unknown,
+}
+
+/// Everybody who sends while the link is congested.
+#[derive(Clone, Debug)]
+pub(super) struct Judgement<'s> {
+    pub(super) window: Window,
+    pub(super) spot: Spot,
+    pub(super) flows: Vec<Judged<'s>>,
+    /// Requests for a connection that were never answered.
+    pub(super) unanswered: u64,
+}
+
+/// Judges everybody in `loaded` within `window`, or the part of it in which there is a flood.
+pub(super) fn judge<'s>(
+    survey: &Survey,
+    loaded: &Loaded<'s>,
+    load: &Load,
+    window: Window,
+    rate: f64,
+) -> Judgement<'s> {
+    let court = Court::new(loaded, load.grid, window, rate);
+    let first = court.everybody(loaded);
+    let steady = |j: &&Judged<'_>| j.kind == Kind::Flood && j.sent.duty() > 0.85;
+    let floods: Vec<_> =
+        first.iter().filter(steady).filter_map(|j| Some((j.sent.span?, j.rate))).collect();
+    let window = load.flooded(window, &floods);
+    let court = Court::new(loaded, load.grid, window, rate);
+    let unanswered = |flow: &&Flow<'_>| flow.way().opened.is_some() && flow.back().packets == 0;
+    // Where only one direction was captured, no answer is to be seen.
+    let requests = loaded.flows.iter().filter(|_| loaded.back_packets > 0);
+    let unanswered = requests.filter(unanswered).count() as u64;
+    Judgement {
+        window,
+        spot: spot(survey, loaded, load),
+        flows: court.everybody(loaded),
+        unanswered,
+    }
+}
+
+/// Where the capture was taken, as far as losses and loads show it.
+fn spot(survey: &Survey, loaded: &Loaded<'_>, load: &Load) -> Spot {
+    let sum = |of: fn(&Flow<'_>) -> u64| loaded.flows.iter().map(of).sum::<u64>();
+    let again = sum(|flow| flow.way().sequence.again);
+    let filled = sum(|flow| flow.way().sequence.filled);
+    let enough = 10.max(survey.packets / 100_000);
+    if load.beyond() || again >= enough && again > 4 * filled {
+        Spot::Before
+    } else if filled >= enough && filled > 4 * again {
+        Spot::Behind
+    } else {
+        Spot::Unknown
+    }
+}
+
+/// What a flow is judged by.
+struct Court {
+    grid: Grid,
+    window: Window,
+    /// What each would get if all who send asked for everything, in bit/s.
+    fair: f64,
+    /// The most data of a transfer that came to an end soon; none if no transfer did.
+    ended: Option<u64>,
+}
+
+impl Court {
+    fn new(loaded: &Loaded<'_>, grid: Grid, window: Window, rate: f64) -> Court {
+        let mut court = Court { grid, window, fair: rate, ended: None };
+        let sends = |flow: &Flow<'_>| Sent::by(*flow, window).packets >= LEAST_PACKETS;
+        let count = loaded.flows.iter().filter(|flow| court.counts(flow) && sends(flow)).count();
+        court.fair = rate / count.max(1) as f64;
+        let ended = loaded.flows.iter().filter(|flow| court.ended_soon(**flow));
+        court.ended = ended.map(|flow| flow.way().data).max();
+        court
+    }
+
+    /// Whether a flow carries data.
+    fn counts(&self, flow: &Flow<'_>) -> bool {
+        !is_tcp(*flow) || flow.way().data > 0
+    }
+
+    fn everybody<'s>(&self, loaded: &Loaded<'s>) -> Vec<Judged<'s>> {
+        let flows = loaded.flows.iter().filter(|flow| self.counts(flow));
+        flows.filter_map(|flow| self.judged(*flow)).collect()
+    }
+
+    fn judged<'s>(&self, flow: Flow<'s>) -> Option<Judged<'s>> {
+        let sent = Sent::by(flow, self.window);
+        if sent.packets < LEAST_PACKETS {
+            return None;
+        }
+        let rate = sent.rate(self.grid);
+        let round_trip = flow.conversation.round_trips.least();
+        let kind = if is_tcp(flow) {
+            self.tcp(flow, &sent, rate)
+        } else {
+            self.datagrams(flow, &sent, rate)
+        };
+        Some(Judged { flow, kind, sent, rate, round_trip })
+    }
+
+    fn datagrams(&self, flow: Flow<'_>, sent: &Sent, rate: f64) -> Kind {
+        if flow.conversation.quic {
+            return Kind::Quic;
+        }
+        // Who asks for no more than a share takes it from nobody.
+        if rate <= self.fair {
+            return Kind::Thin;
+        }
+        let steady = sent.variation().is_none_or(|variation| variation < STEADY);
+        let answers = flow.back().packets as f64 > ANSWERED * flow.way().packets as f64;
+        if steady || !answers { Kind::Flood } else { Kind::Untold }
+    }
+
+    fn tcp(&self, flow: Flow<'_>, sent: &Sent, rate: f64) -> Kind {
+        if self.ended_soon(flow) || self.would_end(flow) {
+            return Kind::Short;
+        }
+        if sent.again == 0 && rate < THIN * self.fair {
+            return Kind::Thin;
+        }
+        if self.heeds_nothing(flow, sent, rate) { Kind::Flood } else { Kind::Long }
+    }
+
+    /// Whether it loses much and sends on as before, at a rate that no TCP has at such losses.
+    fn heeds_nothing(&self, flow: Flow<'_>, sent: &Sent, rate: f64) -> bool {
+        let lost = sent.again as f64 / sent.packets.max(1) as f64;
+        if lost < LOSES || sent.packets < 200 {
+            return false;
+        }
+        let steady = sent.variation().is_some_and(|variation| variation < STEADY);
+        let trips = &flow.conversation.round_trips;
+        let least = trips.least().map(|(span, _)| span);
+        let Some(least) = least else { return steady && lost > 5.0 * LOSES };
+        let seconds = (least + trips.wait().unwrap_or(Span::ZERO)).as_secs().max(1e-4);
+        let packet = f64::from(flow.way().longest.min(1514)) * 8.0;
+        let friendly = (1.5 / lost).sqrt() * packet / seconds;
+        steady && rate > UNFRIENDLY * friendly
+    }
+
+    /// Whether it came to an end within the window, and soon.
+    fn ended_soon(&self, flow: Flow<'_>) -> bool {
+        let ended = [flow.way().ended, flow.back().ended].into_iter().flatten().min();
+        let within = ended.is_some_and(|at| {
+            let index = self.grid.index(at);
+            (self.window.from..self.window.to).contains(&index)
+        });
+        within && is_tcp(flow) && self.part(flow) < SHORT
+    }
+
+    /// Whether it began within the window, and others that were as long or as large have ended.
+    fn would_end(&self, flow: Flow<'_>) -> bool {
+        let Some(largest) = self.ended else { return false };
+        let began = |at| self.grid.index(at) >= self.window.from;
+        let since = flow.way().opened.or(flow.back().opened);
+        let like = self.part(flow) < SHORT || flow.way().data <= largest;
+        like && since.is_some_and(began)
+    }
+
+    /// The part of the window from its first packet to its last.
+    fn part(&self, flow: Flow<'_>) -> f64 {
+        let span = Sent::by(flow, self.window).span;
+        let length = |window: Window| f64::from(window.to - window.from);
+        span.map_or(0.0, length) / length(self.window).max(1.0)
+    }
+}
+
+pub(super) fn is_tcp(flow: Flow<'_>) -> bool {
+    matches!(flow.conversation.ends.transport, Transport::Ports { protocol: 6, .. })
+}

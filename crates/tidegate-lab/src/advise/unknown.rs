@@ -1,0 +1,168 @@
+//! What a capture could not tell, in sentences.
+use tidegate_report::human;
+
+use super::judge::{Judged, Judgement, Kind, Spot, is_tcp};
+use super::rebuild::USUAL_RTT_MS;
+use super::round_trip::Known;
+use super::senders::{Conduct, Senders};
+use super::survey::{CONVERSATIONS, Loaded, Survey};
+use super::window::Load;
+
+/// Part of the time in which a link is busy whose queue was seldom empty.
+const OFTEN: f64 = 0.8;
+/// Seconds from which on a capture says something of what goes on.
+const LONG_ENOUGH: f64 = 5.0;
+/// Of all flows, so many of one host are many.
+const MANY: f64 = 0.3;
+
+/// `1 connection`, `2 connections`.
+fn count(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
+/// What is not known of who sends, and what was taken for it.
+pub(super) fn of_senders(
+    judgement: &Judgement<'_>,
+    loaded: &Loaded<'_>,
+    load: &Load,
+    senders: &[Senders],
+) -> Vec<String> {
+    let mut notes = vec![];
+    if loaded.back_packets == 0 {
+        notes.push("One direction only: nobody's answers were seen.".into());
+    }
+    notes.extend(spot(judgement, senders));
+    let of_kind = |kind| judgement.flows.iter().filter(|j| j.kind == kind).count();
+    match of_kind(Kind::Quic) {
+        0 => {}
+        n => notes.push(format!(
+            "{} of QUIC: encryption hides losses and round trips. Taken to react as CUBIC.",
+            count(n, "connection")
+        )),
+    }
+    match of_kind(Kind::Untold) {
+        0 => {}
+        n => notes.push(format!(
+            "{} of datagrams both ways at a varying rate: whether losses matter to them does not \
+             show. Taken to react as CUBIC.",
+            count(n, "flow")
+        )),
+    }
+    notes.extend(round_trips(judgement, load));
+    let seconds = judgement.window.seconds(load.grid);
+    if seconds < LONG_ENOUGH {
+        notes.push(format!("Only {seconds:.1} s of congestion: what is rare did not show."));
+    }
+    match judgement.unanswered as usize {
+        0 => {}
+        n => notes.push(format!("{} never answered; not rebuilt.", count(n, "request"))),
+    }
+    notes.extend(many(judgement));
+    notes
+}
+
+fn spot(judgement: &Judgement<'_>, senders: &[Senders]) -> Option<String> {
+    let floods = senders.iter().any(|group| group.conduct == Conduct::Flood);
+    match judgement.spot {
+        Spot::Before if floods => Some(
+            "Captured before the queue: what the flood gets now is what others leave it.".into(),
+        ),
+        Spot::Before => None,
+        Spot::Behind if floods => Some(
+            "Captured behind the queue: the flood sends more than was seen, how much is a guess."
+                .into(),
+        ),
+        Spot::Behind => None,
+        Spot::Unknown => {
+            Some("Whether it was captured before or behind the queue does not show.".into())
+        }
+    }
+}
+
+fn round_trips(judgement: &Judgement<'_>, load: &Load) -> Vec<String> {
+    let mut notes = vec![];
+    let reacts = |j: &&Judged<'_>| matches!(j.kind, Kind::Long | Kind::Short);
+    let all: Vec<&Judged<'_>> = judgement.flows.iter().filter(reacts).collect();
+    let known = |how: Known| {
+        all.iter().filter(|j| j.round_trip.is_some_and(|(_, known)| known == how)).count()
+    };
+    let unknown = all.iter().filter(|j| j.round_trip.is_none()).count();
+    if unknown > 0 && unknown == all.len() {
+        notes.push(format!(
+            "No round trip is known (no handshake, no answers seen): taken for {USUAL_RTT_MS} ms."
+        ));
+    } else if unknown > 0 {
+        notes.push(format!(
+            "Of {} of {} no round trip is known: taken for the others' median.",
+            count(unknown, "connection"),
+            all.len()
+        ));
+    }
+    match known(Known::Reply) {
+        0 => {}
+        n => notes.push(format!(
+            "{} of {} by a server's first data alone, its time to answer included.",
+            count(n, "round trip"),
+            all.len()
+        )),
+    }
+    if load.busy() > OFTEN && unknown < all.len() {
+        let busy = human::percent(load.busy());
+        notes.push(format!(
+            "The link was busy for {busy} of the time: round trips may hold some of the wait."
+        ));
+    }
+    notes
+}
+
+/// A host with many of the connections, which would be many users.
+fn many(judgement: &Judgement<'_>) -> Option<String> {
+    let mut hosts = std::collections::BTreeMap::new();
+    let tcp: Vec<_> = judgement.flows.iter().filter(|j| is_tcp(j.flow)).collect();
+    for judged in &tcp {
+        *hosts.entry(judged.flow.ends().source).or_insert(0usize) += 1;
+    }
+    let (host, most) = hosts.into_iter().max_by_key(|(_, n)| *n)?;
+    let others = tcp.len() - most;
+    (others > 0 && most > 3 && most as f64 > MANY * tcp.len() as f64).then(|| {
+        format!(
+            "{host} has {most} of {} connections and so as many shares; flow_key = \"source\" \
+             makes it one user.",
+            tcp.len()
+        )
+    })
+}
+
+/// What is odd about the file itself.
+pub(super) fn of_capture(survey: &Survey) -> Vec<String> {
+    let mut notes = vec![];
+    if !survey.sides.agree() {
+        notes.push(
+            "Senders are on more than two sides, as behind a switch: each connection's heavier \
+             direction counts."
+                .into(),
+        );
+    }
+    if survey.merged > 0 {
+        notes.push(format!(
+            "{} frames were longer than any wire carries (segmentation offload): counted as \
+             frames of 1514 bytes.",
+            survey.merged
+        ));
+    }
+    if survey.others.packets > 0 {
+        notes.push(format!(
+            "More than {CONVERSATIONS} conversations: {} packets of later ones have no sender \
+             here.",
+            survey.others.packets
+        ));
+    }
+    if survey.skipped.packets() > 0 {
+        notes.push(format!("{}.", survey.skipped));
+    }
+    if survey.backward > 0 {
+        notes
+            .push(format!("{} packets were stamped earlier than the one before.", survey.backward));
+    }
+    notes
+}

@@ -1,0 +1,201 @@
+//! Captures whose truth is known, and what is made of them.
+#[path = "support/wire.rs"]
+mod wire;
+
+use tidegate_lab::advise::{Advice, Advise, AdviseError, Conduct, Senders, Verdict, advise};
+use tidegate_lab::{Progress, QueueSpec, Watch};
+use wire::{FULL, Taken, Tcp, Wire};
+
+/// The answer on `wire`, a link of `rate`.
+fn answer(wire: &mut Wire, rate: &str) -> Advice {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("made.pcap");
+    wire.write(&path);
+    let queues: Vec<QueueSpec> =
+        ["drop_tail", "drr", "fq_codel"].map(|name| name.parse().unwrap()).to_vec();
+    let job = Advise { queues, seeds: 2, ..Advise::new(path, rate.parse().unwrap()) };
+    advise(&job, &()).unwrap().advice
+}
+
+fn group<'a>(advice: &'a Advice, name: &str) -> &'a Senders {
+    let names = || advice.senders.iter().map(|g| &g.name).collect::<Vec<_>>();
+    advice.senders.iter().find(|g| g.name == name).unwrap_or_else(|| panic!("{:?}", names()))
+}
+
+fn near(value: f64, expected: f64, part: f64) -> bool {
+    (value - expected).abs() <= part * expected
+}
+
+/// Three users with other round trips, and a flood of twice the line from the third second on.
+fn flooded(both: bool, taken: Taken) -> Wire {
+    let mut wire = Wire::default();
+    for (host, rtt_ms) in [(1, 20), (2, 48), (3, 80)] {
+        let window = (3 + rtt_ms / 20, 8 + rtt_ms / 20);
+        wire.tcp(Tcp { rtt_ms, window, both, taken, ..Tcp::new(host) });
+    }
+    let rate = if taken == Taken::Before { 20_000_000 } else { 3_200_000 };
+    wire.udp(9, rate, 1000, (3000, 10_000));
+    wire
+}
+
+#[test]
+fn users_round_trips_and_the_flood_are_found() {
+    let advice = answer(&mut flooded(true, Taken::Before), "10 Mbit/s");
+    let users = group(&advice, "users");
+    assert_eq!((users.count, users.conduct, users.ecn), (3, Conduct::Users, false));
+    for (found, truth) in users.round_trips_ms.iter().zip([20.0, 48.0, 80.0]) {
+        assert!(near(*found, truth, 0.02), "{:?}", users.round_trips_ms);
+    }
+    let flood = group(&advice, "flood");
+    assert_eq!((flood.count, flood.conduct, flood.packet), (1, Conduct::Flood, 1000));
+    assert!(near(flood.rate_bps, 20e6, 0.02) && flood.duty == 1.0, "{flood:?}");
+    assert_eq!(flood.who, ["10.0.0.9:5000 -> 10.0.1.200:443 udp"]);
+    let (from, to) = advice.seen.window_s.unwrap();
+    assert!(near(from, 3.0, 0.05) && near(to, 10.0, 0.05), "the time of the flood: {from} {to}");
+    assert_eq!(advice.verdict, Verdict::Change);
+    let choice = advice.choice.as_ref().unwrap();
+    assert!(["drr", "fq_codel"].contains(&choice.queue.as_str()), "{choice:?}");
+    let promise = |name: &str| advice.tried.iter().find(|p| p.queue == name).unwrap();
+    assert!(promise("drop_tail").users.unwrap().mean() < 0.2);
+    assert!(promise("drr").worst.unwrap().mean() > 0.9);
+    assert!(promise("drr").users.unwrap().ci95().is_some(), "with an interval");
+}
+
+#[test]
+fn behind_the_queue_a_flood_sends_more_than_was_seen() {
+    let advice = answer(&mut flooded(true, Taken::Behind), "11 Mbit/s");
+    let flood = group(&advice, "flood");
+    assert!(flood.rate_bps > 3.23e6, "{flood:?}");
+    assert!(advice.unknown.iter().any(|n| n.contains("behind the queue")), "{:?}", advice.unknown);
+}
+
+#[test]
+fn one_direction_is_enough_for_the_handshake() {
+    let advice = answer(&mut flooded(false, Taken::Before), "10 Mbit/s");
+    let users = group(&advice, "users");
+    for (found, truth) in users.round_trips_ms.iter().zip([20.0, 48.0, 80.0]) {
+        assert!(near(*found, truth, 0.001), "{:?}", users.round_trips_ms);
+    }
+    assert!(advice.unknown[0].starts_with("One direction only"), "{:?}", advice.unknown);
+}
+
+#[test]
+fn without_congestion_there_is_nothing_to_mend() {
+    let advice = answer(&mut flooded(true, Taken::Before), "1 Gbit/s");
+    assert_eq!((advice.verdict, advice.choice), (Verdict::NothingToMend, None));
+    assert!(advice.tried.is_empty() && advice.seen.busy == 0.0);
+    assert!(near(advice.seen.most_bps, 24e6, 0.25), "{}", advice.seen.most_bps);
+}
+
+#[test]
+fn a_tcp_that_loses_and_sends_on_is_a_flood() {
+    let mut wire = Wire::default();
+    wire.tcp(Tcp { window: (12, 13), ..Tcp::new(1) });
+    wire.tcp(Tcp { window: (40, 40), lost_each: 12, rtt_ms: 60, ..Tcp::new(2) });
+    let advice = answer(&mut wire, "10 Mbit/s");
+    assert_eq!(group(&advice, "users").count, 1);
+    assert_eq!(group(&advice, "flood").count, 1);
+}
+
+#[test]
+fn quic_is_taken_to_react_and_said_to_be() {
+    let mut wire = flooded(true, Taken::Before);
+    wire.datagrams(5, 800_000, 1200, (0, 10_000), &[0xc3, 0, 0, 0, 1, 8]);
+    let advice = answer(&mut wire, "10 Mbit/s");
+    assert_eq!(group(&advice, "quic").count, 1);
+    assert!(advice.unknown.iter().any(|note| note.contains("QUIC")), "{:?}", advice.unknown);
+}
+
+#[test]
+fn transfers_that_end_are_told_from_users_that_go_on() {
+    let mut wire = flooded(true, Taken::Before);
+    for n in 0..30 {
+        let from_ms = 3000 + n * 200;
+        let (data, port) = (Some(20), 50_000 + n as u16);
+        wire.tcp(Tcp { port, from_ms, data, window: (10, 99), ..Tcp::new(4) });
+    }
+    let advice = answer(&mut wire, "10 Mbit/s");
+    let transfers = group(&advice, "transfers");
+    assert_eq!((transfers.count, transfers.conduct), (30, Conduct::Short));
+    assert!(near(transfers.arrivals_per_s.unwrap(), 30.0 / 7.0, 0.05), "{transfers:?}");
+    assert_eq!(group(&advice, "users").count, 3);
+    let drr = advice.tried.iter().find(|p| p.queue == "drr").unwrap();
+    assert!(drr.transfer_ms.is_some_and(|ms| (50.0..2000.0).contains(&ms.mean())), "{drr:?}");
+}
+
+#[test]
+fn a_flood_that_comes_and_goes_and_a_sender_of_little() {
+    let mut wire = Wire::default();
+    for host in [1, 2, 3] {
+        wire.tcp(Tcp { window: (9, 11), ..Tcp::new(host) });
+    }
+    for second in 0..5 {
+        wire.udp(9, 30_000_000, FULL, (second * 2000, second * 2000 + 1000));
+    }
+    wire.udp(8, 64_000, 200, (0, 10_000));
+    let advice = answer(&mut wire, "10 Mbit/s");
+    let flood = group(&advice, "flood");
+    assert!(near(flood.rate_bps, 30e6, 0.03) && near(flood.duty, 0.5, 0.15), "{flood:?}");
+    let thin = group(&advice, "thin");
+    assert_eq!(thin.conduct, Conduct::Thin);
+    assert!(near(thin.rate_bps, 64_000.0, 0.1), "{thin:?}");
+}
+
+#[test]
+fn ecn_is_told_apart() {
+    let mut wire = flooded(true, Taken::Before);
+    for host in [11, 12] {
+        wire.tcp(Tcp { ecn: true, window: (4, 9), ..Tcp::new(host) });
+    }
+    let advice = answer(&mut wire, "10 Mbit/s");
+    let capable = group(&advice, "users-ecn");
+    assert!((capable.count, capable.ecn) == (2, true) && !group(&advice, "users").ecn);
+}
+
+#[test]
+fn only_floods_leave_nobody_to_help() {
+    let advice = answer(Wire::default().udp(9, 20_000_000, 1000, (0, 3000)), "10 Mbit/s");
+    assert_eq!(advice.verdict, Verdict::NobodyToHelp);
+}
+
+#[test]
+fn invented_flows_are_counted_together() {
+    let mut wire = flooded(true, Taken::Before);
+    for n in 0..80_000 {
+        wire.lone(n, 4_000_000_000 + u64::from(n) * 50_000);
+    }
+    let advice = answer(&mut wire, "10 Mbit/s");
+    assert!(advice.unknown.iter().any(|n| n.contains("conversations")), "{:?}", advice.unknown);
+    assert_eq!(group(&advice, "users").count, 3);
+}
+
+#[test]
+fn what_is_no_capture_or_an_empty_one_is_refused() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("made.pcap");
+    let ask = || advise(&Advise::new(&path, "10 Mbit/s".parse().unwrap()), &()).unwrap_err();
+    assert!(matches!(ask(), AdviseError::Capture(_)), "no such file");
+    Wire::default().write(&path);
+    assert_eq!(ask(), AdviseError::Empty(path.clone()));
+    std::fs::write(&path, "This is a letter.").unwrap();
+    assert!(ask().to_string().contains("neither pcap nor pcapng"));
+}
+
+/// Gives up at once.
+struct Impatient;
+
+impl Watch for Impatient {
+    fn progress(&self, _: Progress) {}
+    fn cancelled(&self) -> bool {
+        true
+    }
+}
+
+#[test]
+fn it_can_be_given_up() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("made.pcap");
+    flooded(true, Taken::Before).write(&path);
+    let job = Advise::new(&path, "10 Mbit/s".parse().unwrap());
+    assert_eq!(advise(&job, &Impatient).unwrap_err(), AdviseError::Cancelled);
+}

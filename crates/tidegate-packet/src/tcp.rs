@@ -1,0 +1,144 @@
+//! What a TCP segment says to somebody who watches its connection pass.
+//!
+//! ```
+//! use tidegate_packet::{Frame, LinkType, tcp::Segment};
+//! let mut bytes = [0u8; 40];
+//! bytes[0] = 0x45; // IPv4, five words
+//! bytes[3] = 140; // bytes in all, of which 40 were captured
+//! bytes[9] = 6;
+//! bytes[27] = 7; // sequence number
+//! (bytes[32], bytes[33]) = (0x50, 0x10); // five words; ACK
+//! let frame = Frame::parse(LinkType::Raw, &bytes, 140);
+//! let segment = Segment::of(&frame, &bytes).unwrap();
+//! assert_eq!((segment.seq, segment.payload, segment.ack), (7, 100, Some(0)));
+//! ```
+use crate::ends::Transport;
+use crate::frame::Frame;
+use crate::header::array;
+
+/// A TCP segment's numbers. Sequence numbers and time stamps wrap around at 2^32.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// The sequence number of its first byte.
+    pub seq: u32,
+    /// Up to which byte the sender has received everything, if it says so.
+    pub ack: Option<u32>,
+    /// Bytes of data.
+    pub payload: u32,
+    /// Whether it opens a connection (SYN).
+    pub opens: bool,
+    /// Whether it ends one (FIN or RST).
+    pub ends: bool,
+    /// Its time stamp and the one that it echoes (RFC 7323): TSval and TSecr.
+    pub stamps: Option<(u32, u32)>,
+}
+
+const TCP: u8 = 6;
+const LEAST_HEADER: usize = 20;
+const FIN: u8 = 1;
+const SYN: u8 = 2;
+const RST: u8 = 4;
+const ACK: u8 = 16;
+// Kinds of options: the two without a length, and the time stamps.
+const END: u8 = 0;
+const PAD: u8 = 1;
+const STAMPS: u8 = 8;
+
+impl Segment {
+    /// The segment in `frame`, which was read from `bytes`; `None` if it is not TCP, or its header
+    /// is cut short.
+    pub fn of(frame: &Frame, bytes: &[u8]) -> Option<Segment> {
+        if !matches!(frame.ends.transport, Transport::Ports { protocol: TCP, .. }) {
+            return None;
+        }
+        let (at, whole) = frame.ip?.transport(bytes, frame.len)?;
+        let header: [u8; LEAST_HEADER] = array(bytes, at)?;
+        let header_len = (header[12] >> 4) as usize * 4;
+        if header_len < LEAST_HEADER {
+            return None;
+        }
+        let number = |at: usize| u32::from_be_bytes(array(&header, at).unwrap_or_default());
+        let flags = header[13];
+        let options = bytes.get(at + LEAST_HEADER..bytes.len().min(at + header_len));
+        Some(Segment {
+            seq: number(4),
+            ack: (flags & ACK != 0).then(|| number(8)),
+            payload: whole.saturating_sub(header_len) as u32,
+            opens: flags & SYN != 0,
+            ends: flags & (FIN | RST) != 0,
+            stamps: stamps(options.unwrap_or_default()),
+        })
+    }
+}
+
+/// The time stamps among a header's `options`.
+fn stamps(mut options: &[u8]) -> Option<(u32, u32)> {
+    loop {
+        match *options {
+            [END, ..] | [] => return None,
+            [PAD, ref rest @ ..] => options = rest,
+            [STAMPS, 10, ref rest @ ..] => {
+                let value = array(rest, 0).map(u32::from_be_bytes)?;
+                return Some((value, array(rest, 4).map(u32::from_be_bytes)?));
+            }
+            [_, length, ..] => options = options.get((length as usize).max(2)..)?,
+            [_] => return None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frame::LinkType;
+
+    /// An IPv4 segment of `payload` bytes with these flags and options, its payload cut off.
+    fn packet(flags: u8, options: &[u8], payload: u16) -> Vec<u8> {
+        let words = 5 + options.len().div_ceil(4);
+        let total = 20 + words as u16 * 4 + payload;
+        let mut bytes = vec![0x45, 0];
+        bytes.extend(total.to_be_bytes());
+        bytes.extend([0, 0, 0, 0, 64, TCP, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
+        bytes.extend([0, 80, 1, 0, 0xff, 0xff, 0xff, 0xf0, 0, 0, 0, 9]);
+        bytes.extend([(words as u8) << 4, flags, 0, 0, 0, 0, 0, 0]);
+        bytes.extend(options);
+        bytes.resize(20 + words * 4, 0);
+        bytes
+    }
+
+    fn read(bytes: &[u8], wire: u32) -> Option<Segment> {
+        Segment::of(&Frame::parse(LinkType::Raw, bytes, wire), bytes)
+    }
+
+    #[test]
+    fn numbers_flags_and_stamps() {
+        let options = [PAD, PAD, STAMPS, 10, 0, 0, 1, 0, 0, 0, 0, 5];
+        let segment = read(&packet(ACK, &options, 1000), 1052).unwrap();
+        let expected = Segment {
+            seq: 0xffff_fff0,
+            ack: Some(9),
+            payload: 1000,
+            opens: false,
+            ends: false,
+            stamps: Some((256, 5)),
+        };
+        assert_eq!(segment, expected);
+        let syn = read(&packet(SYN, &[2, 4, 5, 180], 0), 44).unwrap();
+        assert_eq!((syn.opens, syn.ends, syn.ack, syn.stamps), (true, false, None, None));
+        assert!(read(&packet(RST, &[], 0), 40).unwrap().ends);
+        assert!(read(&packet(FIN | ACK, &[], 0), 40).unwrap().ends);
+    }
+
+    #[test]
+    fn padding_is_no_payload_and_a_header_cut_short_no_segment() {
+        let bytes = packet(ACK, &[], 0);
+        assert_eq!(read(&bytes, 60).unwrap().payload, 0, "as Ethernet pads short frames");
+        for cut in 24..bytes.len() {
+            assert_eq!(read(&bytes[..cut], 60), None);
+        }
+        let odd = packet(ACK, &[STAMPS, 10, 0, 0], 0);
+        assert_eq!(read(&odd, 60).unwrap().stamps, None);
+        let endless = packet(ACK, &[3, 0, 3, 0], 0);
+        assert_eq!(read(&endless, 60).unwrap().stamps, None);
+    }
+}

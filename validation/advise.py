@@ -1,0 +1,482 @@
+#!/usr/bin/env python3
+"""Holds `tidegate advise` against the gateway: a capture behind drop-tail, the advice, then the advised queue with the same senders.
+
+usage: advise.py [--case NAME]... [--keep FILE]     build first; `make validate-advise` does both
+
+Root, iproute2, tcpdump and ethtool. Prints the table and writes it to advise.md; --case runs a part and writes nothing.
+Every case makes namespaces of its own and removes them:
+
+    near ------------------- r0 router r3 -- west [gate] east -- server
+    far -- [delay gate] ---- r1
+
+A case takes 35 s: senders behind drop-tail, the advice, senders behind the advised queue.
+Ends with status 1 if what users get agrees in fewer than eight of ten cases.
+"""
+
+import argparse
+import json
+import os
+import random
+import selectors
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+TIDEGATE = Path(os.environ.get("TIDEGATE", HERE.parent / "target" / "release" / "tidegate"))
+PAGE = HERE / "advise.md"
+SERVER, SERVER_ECN = "10.78.0.2", "10.78.0.3"
+NAMES = ("near", "far", "delay", "router", "gate", "server")
+USERS_FROM, FLOOD_FROM = 0.3, 2.5  # s after the start
+LASTS, MEASURED_FROM = 13.0, 5.0  # s; what is measured is from the second on
+FULL, DATA = 1514, 1448  # bytes of a frame and of its data
+DATAGRAM = 1000  # bytes of a frame of the flood
+WITHIN = 0.10  # of a group's share of the link
+AGREE = 8  # of ten cases
+
+
+@dataclass(frozen=True)
+class Case:
+    """Who sends over which line, and where it is captured."""
+
+    name: str
+    rate: int  # Mbit/s
+    delay: int = 10  # ms each way at the line
+    near: int = 4  # users
+    far: int = 0  # users who are `further` ms away
+    further: int = 20  # ms each way
+    flood: float = 2.0  # times the line
+    floods: int = 1
+    ecn: bool = False
+    transfers: float = 0  # a second, of 60 kB
+    pulse: float = 0  # s on and as long off
+    spot: str = "before"  # before, behind, or by the gate's own --record
+
+
+CASES = (
+    Case("8 users, a flood", 20, near=8),
+    Case("16 users, a flood", 20, near=16, flood=1.5),
+    Case("near and far users", 20, near=4, far=4),
+    Case("no flood, near and far", 20, near=3, far=3, flood=0),
+    Case("four floods", 16, near=6, flood=2.4, floods=4),
+    Case("users speak ECN", 20, near=6, ecn=True),
+    Case("a slow line", 6, near=5, delay=15),
+    Case("a faster line", 40, near=5, delay=5, flood=1.25),
+    Case("short transfers", 20, near=4, transfers=5),
+    Case("captured behind", 20, near=6, spot="behind"),
+    Case("the gate's own capture", 20, near=6, flood=0.8, spot="record"),
+    Case("a flood in pulses", 20, near=6, pulse=1.0),
+)
+
+
+def run(*words, check=True, **more):
+    done = subprocess.run(words, capture_output=True, text=True, **more)
+    if check and done.returncode:
+        raise SystemExit(f"{' '.join(map(str, words))} failed:\n{done.stderr}")
+    return done
+
+
+def first():
+    """Before other work of this machine, in a session of its own."""
+    os.setsid()
+    Path("/proc/self/autogroup").write_text("-20")
+
+
+class Net:
+    """The namespaces of a case."""
+
+    def __init__(self, case):
+        self.case, self.pid = case, os.getpid()
+        self.processes = []
+
+    def of(self, name):
+        return f"tga-{self.pid}-{name}"
+
+    def inside(self, name, *words, **more):
+        return run("ip", "netns", "exec", self.of(name), *map(str, words), **more)
+
+    def start(self, name, *words, **more):
+        words = ["ip", "netns", "exec", self.of(name), *map(str, words)]
+        process = subprocess.Popen(words, preexec_fn=first, **more)
+        self.processes.append(process)
+        return process
+
+    def cable(self, a, a_if, b, b_if):
+        run("ip", "-n", self.of(a), "link", "add", a_if, "type", "veth", "peer", "name", b_if, "netns", self.of(b))
+        for name, device in ((a, a_if), (b, b_if)):
+            self.inside(name, "ethtool", "-K", device, "gro", "off", "gso", "off", "tso", "off", "tx", "off", check=False)
+            self.inside(name, "sysctl", "-qw", f"net.ipv6.conf.{device}.disable_ipv6=1")
+            run("ip", "-n", self.of(name), "link", "set", device, "up")
+
+    def __enter__(self):
+        try:
+            self.build()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def build(self):
+        for name in NAMES:
+            run("ip", "netns", "add", self.of(name))
+        self.cable("near", "eth0", "router", "r0")
+        self.cable("far", "eth0", "delay", "west")
+        self.cable("delay", "east", "router", "r1")
+        self.cable("router", "r3", "gate", "west")
+        self.cable("gate", "east", "server", "eth0")
+        address = lambda name, device, text: run("ip", "-n", self.of(name), "address", "add", text, "dev", device)
+        hosts = self.case.near + self.case.floods + 1
+        for n in range(hosts):
+            address("near", "eth0", f"10.78.1.{n + 1}/24")
+        for n in range(max(1, self.case.far)):
+            address("far", "eth0", f"10.78.2.{n + 1}/24")
+        for device, text in (("r0", "10.78.1.254/24"), ("r1", "10.78.2.254/24"), ("r3", "10.78.0.1/24")):
+            address("router", device, text)
+        for host in (SERVER, SERVER_ECN):
+            address("server", "eth0", f"{host}/24")
+        self.inside("router", "sysctl", "-qw", "net.ipv4.ip_forward=1")
+        for name, via in (("near", "10.78.1.254"), ("far", "10.78.2.254"), ("server", "10.78.0.1")):
+            run("ip", "-n", self.of(name), "route", "add", "default", "via", via)
+            self.inside(name, "sysctl", "-qw", f"net.ipv4.tcp_ecn={int(self.case.ecn)}", "net.ipv4.tcp_no_metrics_save=1")
+            # A socket that began with bbr would be paced for good; each asks for cubic itself.
+            self.inside(name, "sysctl", "-qw", "net.ipv4.tcp_congestion_control=reno")
+        self.introduce()
+
+    def introduce(self):
+        """Tells router and server each other's hardware addresses: a flood must not starve the question."""
+        for a, a_if, b, b_if, hosts in (
+            ("router", "r3", "server", "eth0", (SERVER, SERVER_ECN)),
+            ("server", "eth0", "router", "r3", ("10.78.0.1",)),
+        ):
+            mac = self.inside(b, "cat", f"/sys/class/net/{b_if}/address").stdout.strip()
+            for host in hosts:
+                run("ip", "-n", self.of(a), "neigh", "replace", host, "lladdr", mac, "dev", a_if, "nud", "permanent")
+
+    def stop(self, process, how=signal.SIGINT):
+        if process.poll() is None:
+            # `ip netns exec` becomes the program itself.
+            process.send_signal(how)
+        try:
+            process.wait(10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+    def __exit__(self, *_):
+        for process in self.processes:
+            self.stop(process)
+        for name in NAMES:
+            run("ip", "netns", "delete", self.of(name), check=False)
+
+
+def gate(net, name, *words):
+    """A gate between west and east, once it has taken over."""
+    process = net.start(
+        name, TIDEGATE, "gate", "--in", "west", "--out", "east", *words,
+        "--drain", "0s", stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+    )
+    time.sleep(1.0)
+    if process.poll() is not None:
+        raise SystemExit(f"the gate ended: {process.stderr.read()}")
+    threading.Thread(target=process.stderr.read, daemon=True).start()
+    return process
+
+
+def stage(net, queue, home, what):
+    """Lets all senders send through a gate with `queue`. What each got in bytes, between the times measured."""
+    case = net.case
+    line = ["--rate", f"{case.rate}mbit", "--queue", queue, "--delay", f"{case.delay}ms"]
+    capture = home / f"{what}.pcapng"
+    if what == "now" and case.spot == "record":
+        line += ["--record", str(capture)]
+    gates = [gate(net, "gate", *line)]
+    if case.far:
+        gates.append(gate(net, "delay", "--rate", "1gbit", "--queue", "drop_tail", "--delay", f"{case.further}ms"))
+    dump = None
+    if what == "now" and case.spot != "record":
+        name, device = ("router", "r3") if case.spot == "before" else ("server", "eth0")
+        dump = net.start(name, "tcpdump", "-q", "-i", device, "-s", "96", "-B", "16384", "-w", str(capture), "ip",
+                         stderr=subprocess.DEVNULL)
+    sink = net.start("server", sys.executable, __file__, "--role", "sink", stdout=subprocess.PIPE, text=True)
+    time.sleep(0.7)
+    senders = [net.start("near", sys.executable, __file__, "--role", "near", "--setting", json.dumps(case.__dict__))]
+    if case.far:
+        senders.append(net.start("far", sys.executable, __file__, "--role", "far", "--setting", json.dumps(case.__dict__)))
+    if case.flood:
+        senders.append(net.start("near", sys.executable, __file__, "--role", "flood", "--setting", json.dumps(case.__dict__)))
+    for process in senders:
+        process.wait(LASTS + 30)
+    got = json.loads(sink.communicate(timeout=30)[0])
+    for process in (*gates, dump):
+        if process:
+            net.stop(process)
+    return got, capture
+
+
+# --- in the namespaces ---------------------------------------------------------------------------
+
+
+def sink():
+    """Takes whatever comes; prints what each sender got through within the time measured."""
+    listening = selectors.DefaultSelector()
+    tcp = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    tcp.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    tcp.bind(("0.0.0.0", 80))
+    tcp.listen(512)
+    udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    udp.setsockopt(socket.SOL_SOCKET, 33, 1 << 22)  # SO_RCVBUFFORCE
+    udp.bind(("0.0.0.0", 9))
+    listening.register(tcp, selectors.EVENT_READ, None)
+    listening.register(udp, selectors.EVENT_READ, None)
+    got, took, peers, begun, buffer = {}, [], {}, {}, bytearray(1 << 18)
+    start = time.monotonic()
+    while (now := time.monotonic()) < start + LASTS + 0.5:
+        counts = MEASURED_FROM <= now - start <= LASTS
+        for key, _ in listening.select(0.1):
+            one = key.fileobj
+            if one is tcp:
+                connection, peer = tcp.accept()
+                peers[connection], begun[connection] = peer, now
+                listening.register(connection, selectors.EVENT_READ, None)
+            elif one is udp:
+                length, peer = udp.recvfrom_into(buffer)
+                if counts:
+                    name = f"udp {peer[0]}:{peer[1]}"
+                    got[name] = got.get(name, 0) + length + 42
+            else:
+                take(one, buffer, listening, got, took, peers, begun, counts)
+    print(json.dumps({"bytes": got, "took": took}))
+
+
+def take(one, buffer, listening, got, took, peers, begun, counts):
+    try:
+        length = one.recv_into(buffer)
+    except OSError:
+        length = 0
+    peer = peers[one]
+    kind = "short" if peer[1] < 30000 else "user"
+    if length == 0:
+        listening.unregister(one)
+        one.close()
+        if kind == "short" and counts:
+            took.append(time.monotonic() - begun[one])
+    elif counts:
+        name = f"{kind} {peer[0]}:{peer[1]}"
+        got[name] = got.get(name, 0) + length * FULL / DATA
+
+
+def stream(source, port, server, start, end, amount=None):
+    """A connection that sends as fast as it may, or so much."""
+    time.sleep(max(0, start - time.monotonic()))
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as sock:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"cubic")
+        sock.bind((source, port))
+        if amount is None:
+            # What is still in the socket's buffer at the end need not go out.
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        try:
+            sock.settimeout(max(0.1, end - time.monotonic()))
+            sock.connect((server, 80))
+            left = amount
+            while (time_left := end - time.monotonic()) > 0 and (left is None or left > 0):
+                sock.settimeout(time_left)
+                sent = sock.send(bytes(1 << 14 if left is None else min(left, 1 << 14)))
+                left = None if left is None else left - sent
+        except OSError:
+            pass  # starved to the end
+
+
+def users(case, net, count):
+    start = time.monotonic()
+    end = start + LASTS
+    jobs = [(stream, f"10.78.{net}.{n + 1}", 40000 + n, SERVER, start + USERS_FROM + 0.05 * n, end) for n in range(count)]
+    if net == 1 and case.transfers:
+        dice, at, n = random.Random(7), start + 1.0, 0
+        while at < end - 0.5:
+            jobs.append((stream, f"10.78.1.{case.near + case.floods + 1}", 20000 + n, SERVER, at, end, 60_000))
+            at, n = at + dice.expovariate(case.transfers), n + 1
+    threads = [threading.Thread(target=job[0], args=job[1:], daemon=True) for job in jobs]
+    for thread in threads:
+        thread.start()
+    time.sleep(max(0, end - time.monotonic()) + 0.2)
+
+
+def flood(case):
+    """Datagrams at fixed times whatever becomes of them; what is late is sent at once."""
+    start = time.monotonic()
+    begin, end = start + FLOOD_FROM, start + LASTS
+    socks = []
+    for n in range(case.floods):
+        sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
+        sock.bind((f"10.78.1.{case.near + n + 1}", 9000 + n))
+        sock.connect((SERVER, 9))
+        socks.append(sock)
+    gap = DATAGRAM * 8 / (case.flood * case.rate * 1e6)
+    data, sent = bytes(DATAGRAM - 42), 0
+    while (now := time.monotonic()) < end:
+        due = begin + sent * gap
+        if now < due:
+            time.sleep(min(due - now, 0.001) if due - now > 0.0002 else 0)
+            continue
+        if not case.pulse or int((due - begin) / case.pulse) % 2 == 0:
+            try:
+                socks[sent % case.floods].send(data)
+            except OSError:
+                pass
+        sent += 1
+
+
+# --- the comparison ------------------------------------------------------------------------------
+
+
+def shares(case, got):
+    """What the gateway gave of the line: users, floods; and the worst user's rate over the users' mean."""
+    seconds = LASTS - MEASURED_FROM
+    line = case.rate * 1e6 / 8 * seconds
+    each = [b for name, b in got["bytes"].items() if name.startswith("user")]
+    each += [0.0] * (case.near + case.far - len(each))
+    of = lambda kind: sum(b for name, b in got["bytes"].items() if name.startswith(kind)) / line
+    return {"users": sum(each) / line, "flood": of("udp"), "worst": min(each) / (sum(each) / len(each) or 1)}
+
+
+def promised(advice):
+    """The same as `advise` has it, of the advised queue."""
+    choice = advice["choice"]["queue"] if advice["choice"] else "drop_tail"
+    promise = next(p for p in advice["tried"] if p["queue"] == choice)
+    goes_on = {s["name"]: s for s in advice["senders"] if s["conduct"] in ("users", "quic", "untold")}
+    count = sum(s["count"] for s in goes_on.values())
+    thin = sum(s["count"] for s in advice["senders"] if s["conduct"] == "thin")
+    users = promise["user_bps"]["mean"] * (count + thin) / advice["rate_bps"]
+    flood = promise["flood"]["mean"] if promise["flood"] else 0.0
+    return choice, {"users": users, "flood": flood}
+
+
+def agree(said, gave):
+    """Whether a share is within a tenth."""
+    return abs(said - gave) <= WITHIN * gave
+
+
+def try_case(case):
+    begun = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder, Net(case) as net:
+        home = Path(folder)
+        before, capture = stage(net, "drop_tail", home, "now")
+        asked = time.monotonic()
+        done = run(str(TIDEGATE), "advise", str(capture), "--rate", f"{case.rate}mbit", "--json", "--out", str(home / "out"))
+        took = time.monotonic() - asked
+        advice = json.loads(done.stdout)
+        if not advice["tried"]:
+            raise SystemExit(f"{case.name}: {advice['verdict']}")
+        queue, said = promised(advice)
+        after, _ = stage(net, queue, home, "then")
+    kinds = {}
+    for group in advice["senders"]:
+        kinds[group["conduct"]] = kinds.get(group["conduct"], 0) + group["count"]
+    tail = next(p for p in advice["tried"] if p["queue"] == "drop_tail")
+    return {
+        "case": case,
+        "queue": queue,
+        "now": shares(case, before),
+        "captured": advice["now"],
+        "tail": tail,
+        "said": said,
+        "gave": shares(case, after),
+        "kinds": kinds,
+        "packets": advice["seen"]["packets"],
+        "took": took,
+        "seconds": time.monotonic() - begun,
+        "load": os.getloadavg()[0],
+    }
+
+
+def row(r):
+    case, pc = r["case"], lambda share: f"{100 * share:.1f}"
+    right = [agree(r["said"][who], r["gave"][who]) for who in ("users", "flood")]
+    who = ", ".join(f"{n} {kind}" for kind, n in sorted(r["kinds"].items()))
+    return right, [
+        case.name,
+        who,
+        pc(r["now"]["users"]),
+        pc(r["captured"]["user_bps"]["mean"] * (case.near + case.far) / case.rate / 1e6) if r["captured"]["user_bps"] else "–",
+        r["queue"],
+        pc(r["said"]["users"]),
+        pc(r["gave"]["users"]),
+        pc(r["said"]["flood"]),
+        pc(r["gave"]["flood"]),
+        pc(r["gave"]["worst"]),
+        f"{r['took']:.1f}",
+        f"{r['load']:.1f}",
+        *("yes" if one else "no" for one in right),
+    ]
+
+
+HEAD = (
+    "case | who was found | users now, measured | users now, by the capture | advised | users: said | gave | floods: said | gave "
+    "| worst user over mean | advise took, s | load | users within a tenth | floods"
+)
+
+
+def page(rows, right):
+    users, both = (sum(one) for one in ([u for u, _ in right], [u and f for u, f in right]))
+    head = [
+        "# The advice against the gateway",
+        "",
+        "Written by `make validate-advise`. Kernel CUBIC and floods of UDP go through `tidegate gate`, first with drop-tail. `tidegate advise`",
+        "reads a capture of that. Then the same senders go through the queue that it advises.",
+        "",
+        f"**What users get is within a tenth of what the advice said in {users} of {len(rows)} cases; what floods get too in {both}.**",
+        "Where both are not, the flood has a few per cent of the line, and a tenth of that is little.",
+        "",
+        "- Shares are of the line, in per cent. Users are compared by goodput with headers, floods by what arrived.",
+        f"- Rates, numbers and delays stand in [advise.py](advise.py). Senders send for {LASTS:.0f} s; from {MEASURED_FROM:.0f} s on they are measured.",
+        f"- One run of each case. `load` is the machine's: {os.cpu_count()} processors, which other work shared.",
+        "- The thresholds of the advice were set on made captures (`crates/tidegate-lab/tests/advise.rs`), none on these.",
+        "",
+    ]
+    cells = HEAD.split(" | ")
+    lines = ["| " + " | ".join(c) + " |" for c in [cells, ["---"] * len(cells), *rows]]
+    return "\n".join([*head, *lines]) + "\n"
+
+
+def main():
+    ask = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    ask.add_argument("--case", action="append", help="only this one; may be repeated")
+    ask.add_argument("--role", help=argparse.SUPPRESS)
+    ask.add_argument("--setting", help=argparse.SUPPRESS)
+    given = ask.parse_args()
+    case = Case(**json.loads(given.setting)) if given.setting else None
+    match given.role:
+        case "sink":
+            return sink()
+        case "near":
+            return users(case, 1, case.near)
+        case "far":
+            return users(case, 2, case.far)
+        case "flood":
+            return flood(case)
+    cases = [c for c in CASES if not given.case or c.name in given.case]
+    rows, right = [], []
+    for case in cases:
+        agrees, cells = row(try_case(case))
+        rows.append(cells)
+        right.append(agrees)
+        print(" | ".join(cells), file=sys.stderr, flush=True)
+    text = page(rows, right)
+    if given.case:
+        print(text)
+    else:
+        PAGE.write_text(text)
+    sys.exit(10 * sum(users for users, _ in right) < AGREE * len(rows))
+
+
+if __name__ == "__main__":
+    main()
