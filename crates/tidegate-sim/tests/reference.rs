@@ -485,7 +485,7 @@ fn a_timer_may_run_out_before_the_first_packet_comes_out() {
                 [a, b].map(|router| draw.own(router, Rate::from_bps(100_000_000), |_| delay));
             let start = Time::from_nanos(draw.dice.below(1_000_000_000));
             let handshake = draw.pick(&[Handshake::Skip, Handshake::Syn]);
-            let source = Source::Tcp(Tcp { handshake, ..Tcp::rack() });
+            let source = Source::Tcp(Tcp { handshake, flavor: Flavor::Rack, ..Tcp::reno() });
             let (group, stop) = (draw.groups[0], Time::MAX);
             draw.network.flow(Flow { group, from, to, key, class: 0, start, stop, source });
         }

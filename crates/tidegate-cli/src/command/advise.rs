@@ -32,7 +32,7 @@ use crate::{interrupt, output};
 #[command(after_help = "\
 Examples:
   tidegate advise capture.pcapng --rate 10mbit
-  tidegate advise capture.pcapng --rate \"10 Mbit/s\" --queue drop_tail --queue sfq --out out
+  tidegate advise capture.pcapng --rate \"10 Mbit/s\" --queue drop_tail --queue sfq --out out/advice
   tidegate advise capture.pcapng --rate 10mbit --queue drop_tail --queue drr --seeds 2 --json")]
 pub struct Args {
     /// The capture, a pcap or pcapng file, perhaps packed by gzip
