@@ -17,6 +17,7 @@
     allow(dead_code, unused_imports, reason = "what papers and studies also use")
 )]
 
+#[cfg(feature = "full")]
 pub mod advise;
 pub mod check;
 pub mod command;
