@@ -53,7 +53,16 @@ package: ## The published crates, packed and built as a user gets them, and used
 publish-check: package ## What `cargo publish` would do, all but the upload; asks the registry
 	cargo publish --dry-run --locked -p tidegate -p tidegate-packet -p tidegate-sim
 
-.PHONY: package publish-check
+SEMVER := 0.51.0
+# The last release; before there is one, the first state that could be published.
+SEMVER_BASE ?= $(shell git describe --tags --abbrev=0 --match 'v[0-9]*' 2>/dev/null || echo 18904c4)
+
+semver: ## Whether the published crates keep what they promised in SEMVER_BASE (the last release); the first time it builds cargo-semver-checks
+	@[ "$$(target/semver/bin/cargo-semver-checks semver-checks --version 2>/dev/null)" = "cargo-semver-checks $(SEMVER)" ] || \
+	  cargo install --quiet --locked cargo-semver-checks --version $(SEMVER) --no-default-features --root target/semver
+	PATH="$$PATH:target/semver/bin" cargo semver-checks --baseline-rev $(SEMVER_BASE) -p tidegate -p tidegate-packet -p tidegate-sim
+
+.PHONY: package publish-check semver
 
 wheel: test-deps ## The Python package, target/wheels/tidegate-VERSION-….whl
 	crates/tidegate-python/tests/run.sh --tools

@@ -4,7 +4,6 @@ use crate::ip::Ip;
 
 /// What came of an attempt to mark a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum Mark {
     /// The codepoint was ECT(0) or ECT(1) and is CE now.
     Set,

@@ -4,7 +4,6 @@ use std::net::Ipv6Addr;
 
 /// An address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
 pub enum Address {
     /// Of a network card; zeros where the capture does not say.
     Mac([u8; 6]),
