@@ -5,6 +5,8 @@ mod common;
 #[path = "shell/within.rs"]
 mod within;
 
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream, UdpSocket};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -31,6 +33,7 @@ fn what_cannot_be_meant_is_refused_before_anything_is_made() {
     refuses(&["--rate", "0 bit/s"], &["rate", "0 bit/s"]);
     refuses(&["--delay", "3 s"], &["delay", "at most 2 s"]);
     refuses(&["--loss", "1.5"], &["1.5"]);
+    refuses(&["--forward", "0"], &["0", "1..=65535"]);
     refuses(&["--rate", "1mbit", "--trace", "x"], &["cannot be used with"]);
     refuses(&["--trace", "none"], &["none: No such file"]);
     home.write("back.trace", "5\n3\n");
@@ -117,6 +120,46 @@ fn without_root_servers_run_in_a_shell_around() {
     let took = round_trip(&around.net, &net, base.parse().unwrap());
     assert!(took >= Duration::from_millis(18), "{took:?}");
     assert_eq!(outside.interfaces(), ["lo"], "nothing outside was touched");
+}
+
+#[test]
+fn ports_that_are_named_lead_to_this_machine() {
+    let Some(outside) = Outside::new() else { return };
+    let here = || {
+        let at = (std::net::Ipv4Addr::LOCALHOST, 7200);
+        (TcpListener::bind(at).unwrap(), UdpSocket::bind(at).unwrap())
+    };
+    let (listener, socket) = outside.net.inside(here).unwrap();
+    let options = [TIDEGATE, "shell", "--delay", "9 ms", "--forward", "7200", "--"];
+    let mut command = outside.command(&[&NOBODY[..], &options, &Shell::WAITS].concat());
+    let shell = match Shell::try_start(&mut command) {
+        Ok(shell) => shell,
+        Err(why) => return skip(&format!("no namespaces without root: {why}")),
+    };
+    let begun = Instant::now();
+    let connect = || TcpStream::connect((shell.base, 7200));
+    let mut client = shell.net.inside(connect).unwrap().unwrap();
+    let (mut server, _) = listener.accept().unwrap();
+    let mut text = String::new();
+    client.write_all(b"there").unwrap();
+    client.shutdown(Shutdown::Write).unwrap();
+    server.read_to_string(&mut text).unwrap();
+    server.write_all(b" and back").unwrap();
+    drop(server);
+    client.read_to_string(&mut text).unwrap();
+    assert_eq!(text, "there and back");
+    assert!(begun.elapsed() >= Duration::from_millis(36), "two round trips");
+
+    let bind = || UdpSocket::bind((std::net::Ipv4Addr::UNSPECIFIED, 0));
+    let client = shell.net.inside(bind).unwrap().unwrap();
+    for socket in [&client, &socket] {
+        socket.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    }
+    client.send_to(b"ping", (shell.base, 7200)).unwrap();
+    let mut bytes = [0; 10];
+    let (len, from) = socket.recv_from(&mut bytes).unwrap();
+    socket.send_to(&bytes[..len], from).unwrap();
+    assert_eq!(client.recv(&mut bytes).unwrap(), 4);
 }
 
 #[test]

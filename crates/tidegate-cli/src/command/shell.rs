@@ -15,6 +15,7 @@ use tidegate_gateway::machine::net::Net;
 use tidegate_gateway::run::plan::{Plan, Settings};
 use tidegate_gateway::run::way::Way;
 use tidegate_gateway::shell::command::Signals;
+use tidegate_gateway::shell::forward::lead;
 use tidegate_gateway::shell::link::{Ended, Link, Wanted};
 use tidegate_gateway::shell::network::{EAST, MTU, Network, WEST, nowhere};
 use tidegate_gateway::shell::user::{self, Outside};
@@ -47,8 +48,8 @@ const BY_SIGNAL: i32 = 128;
 ///
 /// The outside is at the address $TIDEGATE_BASE. Shells can be nested; the variable stays that of
 /// the outermost. As root, the outside is this machine. Without root it needs a kernel that lets
-/// users make namespaces, and the outside is an empty network: start servers in a shell around this
-/// one (docs/embed/shell.md).
+/// users make namespaces, and the outside is an empty network: name ports with --forward, or start
+/// servers in a shell around this one (docs/embed/shell.md).
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -118,6 +119,11 @@ pub struct Args {
     /// what the queue did to it.
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
+    /// Lead this port of $TIDEGATE_BASE to this machine's 127.0.0.1; may be repeated
+    ///
+    /// TCP and UDP. It is for shells without root, and for servers that listen only there.
+    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
+    forward: Vec<u16>,
     /// The command and its arguments [default: $SHELL]
     #[arg(value_name = "COMMAND", trailing_var_arg = true, allow_hyphen_values = true)]
     command: Vec<OsString>,
@@ -142,8 +148,15 @@ impl Args {
         let wanted = Wanted { plan, loss, recorders };
         let (link, view) = Link::begin(&network, wanted).map_err(|e| no_network(e, outside))?;
         let meter = self.meter.then(|| Meter::begin(view)).transpose().map_err(Failure::runtime)?;
-        if outside == Outside::Callers && std::env::var_os(BASE).is_none() {
-            command.env(BASE, network.block.base().to_string());
+        let base = network.block.base();
+        for port in &self.forward {
+            lead(&network.outer, base, *port)
+                .map_err(|error| Failure::Input(format!("--forward {port}: {error}")))?;
+        }
+        // Outside of a shell that leads nowhere there is nobody to be found.
+        let leads = outside == Outside::Callers || !self.forward.is_empty();
+        if leads && std::env::var_os(BASE).is_none() {
+            command.env(BASE, base.to_string());
         }
         network.inner.enter().map_err(Failure::runtime)?;
         let ran = signals.run(&mut command);
