@@ -72,11 +72,12 @@ class Result(_Tables):
 
     def __init__(self, outcomes: Outcomes, index: int) -> None:
         self._outcomes, self._index = outcomes, index
+        self._at = index
 
     @property
     def label(self) -> str:
         """What this result is called beside others; by default the queue's own text."""
-        return self._outcomes.labels()[self._index]
+        return self._outcomes.labels()[self._at]
 
     @cached_property
     def document(self) -> dict[str, Any]:
@@ -85,7 +86,7 @@ class Result(_Tables):
         A figure is a dict of ``mean`` over the seeds and ``ci95``, half the width of its 95 %
         interval (None for one seed).
         """
-        return json.loads(self._outcomes.json(self._index))
+        return json.loads(self._outcomes.json(self._at))
 
 
 class Comparison(_Tables, Sequence[Result]):

@@ -157,9 +157,9 @@ class StudyResult:
             f"{self._study.name}: {self._study.cells} cells{rows}; {self.run} replications run, "
             f"{self.had} stored before, in {self.directory}"
         )
-        rows = self._rows() if self._published else []
-        widths = [max(map(len, column)) for column in zip(*rows)]
-        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
+        table = self._rows() if self._published else []
+        widths = [max(map(len, column)) for column in zip(*table)]
+        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in table]
         return "\n".join([head, *lines, *self.notes])
 
 
@@ -181,7 +181,7 @@ def check(study: Study) -> Checked:
     """The study with every cell checked."""
     if isinstance(study, Mapping):
         return Checked(_toml.dumps(study), TEXT)
-    if _is_text(study):
+    if isinstance(study, str) and _is_text(study):
         return Checked(study, TEXT)
     return Checked.open(os.fspath(study))
 
@@ -196,7 +196,7 @@ class Listening:
     def __init__(self, progress: bool | Progress | None) -> None:
         self._bar = None
         if callable(progress):
-            self._listener = progress
+            self._listener: Progress | None = progress
         else:
             wanted = sys.stderr.isatty() if progress is None else progress
             self._listener = self._bar = _Bar() if wanted else None

@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from functools import lru_cache
+from typing import Any
 
 from ._native import Store
 from ._native import Study as Checked
@@ -103,7 +104,9 @@ class _Job:
         while missing := self.store.missing(self.study):
             count = sum(seeds for _, _, seeds in missing)
             had = self.study.planned - count if had is None else had
-            self.pace = self.pace or self.study.seconds(missing) / self.weight(missing)
+            seconds = self.study.seconds(missing)
+            assert seconds is not None, "something is missing, so it takes time"
+            self.pace = self.pace or seconds / self.weight(missing)
             self.round(missing, count)
             run += count
         return run, self.study.planned if had is None else max(had, 0)
@@ -189,7 +192,7 @@ def batches(
         yield batch
 
 
-def _result(result: object) -> tuple[bytes, bytes | None, float]:
+def _result(result: Any) -> tuple[bytes, bytes | None, float]:
     if isinstance(result, BaseException):  # a batch that somebody cancelled
         raise result
     return result
