@@ -22,7 +22,7 @@ pub struct Saved {
     pub figures: Figures,
     /// How it came about, where that is written beside it.
     pub manifest: Option<Manifest>,
-    /// The resolved scenario, where that is written beside it.
+    /// The resolved scenario, or the study, where that is written beside it.
     scenario: Option<String>,
 }
 
@@ -71,7 +71,8 @@ impl Saved {
             }
         };
         let manifest = bytes(&path.join(results::MARK)).ok();
-        let scenario = bytes(&path.join("scenario.toml")).ok();
+        let text = |name: &str| bytes(&path.join(name)).ok();
+        let scenario = text("scenario.toml").or_else(|| text("study.toml"));
         Ok(Saved {
             figures,
             manifest: manifest.and_then(|bytes| Manifest::read(&bytes)),
@@ -79,7 +80,7 @@ impl Saved {
         })
     }
 
-    /// What the scenarios of `self` and `other` have set otherwise, as `network.rate: 10 Mbit/s
+    /// What the scenarios or studies of `self` and `other` have set otherwise, as `network.rate: 10 Mbit/s
     /// and 20 Mbit/s`; ten at most, and how many more. None where a scenario is not known.
     pub fn settings_apart(&self, other: &Saved) -> Option<(Vec<String>, usize)> {
         let [a, b] = [self, other].map(|saved| saved.scenario.as_deref().and_then(settings));
@@ -153,14 +154,15 @@ fn bytes(path: &Path) -> Result<Vec<u8>, Unreadable> {
     Ok(bytes)
 }
 
-/// Path and value of each key of a scenario; none of what is no TOML. Words for readers are left
-/// out.
+/// Path and value of each key of a scenario or a study; none of what is no TOML. Words for readers
+/// and plots are left out.
 fn settings(text: &str) -> Option<Vec<(String, String)>> {
     let doc = reader::Document { file: "scenario.toml", text, sets: &[] };
     let root = doc.read().ok()?;
     let mut all = vec![];
     flatten(&root, "", &mut all);
-    all.retain(|(path, _)| path != "title" && path != "description");
+    let shown = |path: &str| ["title", "description"].contains(&path) || path.starts_with("plot.");
+    all.retain(|(path, _)| !shown(path));
     Some(all)
 }
 

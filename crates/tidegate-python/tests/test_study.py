@@ -182,7 +182,7 @@ def test_a_store_filled_by_hand_is_the_same(tmp_path, grid):
     store.add(results[:5])
     store.add(results)
     assert store.missing(study) == [] and study.seconds([]) is None
-    assert store.publish(study, False).missing == 0
+    assert store.publish(study, False, ["a test"]).missing == 0
     assert tables(tmp_path / "out") == expected
     with pytest.raises(ValueError, match="no part of a study"):
         store.add([(b"nothing", None)])
