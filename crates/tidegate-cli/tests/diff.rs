@@ -173,7 +173,8 @@ fn studies_are_compared_cell_by_cell() {
     }
     let text = home.run(&[&["diff", "one.study", "two.study", "--all"], &metric[..]].concat()).out;
     assert!(text.contains("\n 3 Mbit/s") && text.contains("3 rows stand in B alone"), "{text}");
-    let apart = "Set otherwise in A and B:\n  set.network.limit: 1 bdp and 3 bdp\n  axes.network.rate.";
+    let apart =
+        "Set otherwise in A and B:\n  set.network.limit: 1 bdp and 3 bdp\n  axes.network.rate.";
     assert!(text.contains(apart), "{text}");
     home.refuses(2, &["diff", "one.study", "more.study"], &["by scenario, network.rate, queue"]);
 }
