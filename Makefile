@@ -34,13 +34,28 @@ static: ## The command as one static file for any Linux, with its pages: out/sta
 container: static ## The static command as the container tidegate:latest (CONTAINER=podman)
 	$(CONTAINER) build -f packaging/Containerfile -t tidegate out/static/tidegate-*-linux
 
+c: ## The C library, its header and its pkg-config file: out/c (docs/embed/c.md)
+	cargo build --release --locked -p tidegate-c
+	packaging/c.sh target/release out/c
+
+CBINDGEN := 0.29.2
+
+cbindgen:
+	@[ "$$(target/cbindgen/bin/cbindgen --version 2>/dev/null)" = "cbindgen $(CBINDGEN)" ] || \
+	  cargo install --quiet --locked cbindgen --version $(CBINDGEN) --root target/cbindgen
+
+c-header: cbindgen ## The header of the C library, anew from its sources (it is committed)
+	cd crates/tidegate-c && ../../target/cbindgen/bin/cbindgen --quiet --output include/tidegate.h
+
+.PHONY: c cbindgen c-header
+
 demo: build ## A flood against TCP through four queues, simulated and replayed, with reports
 	rm -rf out/demo out/demo-replay
 	$(TIDEGATE) compare flood --out out/demo
 	$(TIDEGATE) replay captures/flood.pcapng --rate "10 Mbit/s" --queue drop_tail --queue red --queue blue --queue sfb --out out/demo-replay
 	@printf '\nOpen these in a browser:\n  %s\n  %s\n' "$(CURDIR)/out/demo/report.html" "$(CURDIR)/out/demo-replay/report.html"
 
-test: test-deps lint deny ## Format, lints, supply chain and every test
+test: test-deps cbindgen lint deny ## Format, lints, supply chain and every test
 	cargo build --locked -p tidegate
 	cargo build --locked -p tidegate-wasm
 	cargo test --workspace --locked

@@ -11,6 +11,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use tidegate::catalog::{self, AnyConfig};
+use tidegate::written::Written;
 use tidegate::{ConfigError, Link, Rng};
 
 use crate::foreign::Foreign;
@@ -166,33 +167,15 @@ impl FromStr for QueueSpec {
             Some((body, label)) => (body, Some(check_label(label.trim()).map_err(wrong)?)),
             None => (text, None),
         };
-        let mut parts = body.split(',').map(str::trim);
-        let head = parts.next().unwrap_or_default();
-        let (name, preset) = match head.split_once('/') {
-            Some((name, preset)) => (name.trim(), Some(preset.trim())),
-            None => (head, None),
-        };
-        if name.is_empty() || preset == Some("") {
-            return Err(wrong(
-                "must be NAME[/PRESET][,param=value…][ as LABEL], as in \"sfb/paper,bins=46\""
-                    .into(),
-            ));
-        }
-        let mut params: Vec<(String, String)> = Vec::new();
-        for part in parts {
-            let Some((param, value)) = part.split_once('=') else {
-                return Err(wrong(format!("`{part}` must be written param=value")));
-            };
-            let (param, value) = (param.trim(), value.trim());
-            if param.is_empty() || value.is_empty() {
-                return Err(wrong(format!("`{part}` must be written param=value")));
-            }
-            if params.iter().any(|(name, _)| name == param) {
-                return Err(wrong(format!("`{param}` is given twice")));
-            }
-            params.push((param.into(), value.into()));
-        }
-        Ok(QueueSpec { preset: preset.map(Into::into), params, label, ..QueueSpec::named(name) })
+        let Written { name, preset, params, .. } =
+            Written::read(body).map_err(|error| ConfigError { value: text.into(), ..error })?;
+        let params = params.iter().map(|(param, value)| (param.to_string(), value.to_string()));
+        Ok(QueueSpec {
+            preset: preset.map(Into::into),
+            params: params.collect(),
+            label,
+            ..QueueSpec::named(name)
+        })
     }
 }
 

@@ -39,6 +39,7 @@ pub mod qdisc;
 pub mod queues;
 pub mod rng;
 pub mod units;
+pub mod written;
 
 pub use bottleneck::Bottleneck;
 pub use config::ConfigError;
