@@ -8,6 +8,7 @@ use tidegate_lab::{
     Job, Outcome, QueueSpec, RunError, Scenario, Set, command, overloads, results, run, shipped,
     skipped,
 };
+use tidegate_packet::{CaptureError, Fault};
 use tidegate_report::Document;
 use tidegate_report::html::{self, ReportInput, Run};
 use tidegate_report::table::{self, Look};
@@ -252,4 +253,22 @@ pub fn mean_packet(text: &str) -> Result<Bytes, String> {
     } else {
         Err("must lie in 40 B to 65535 B".into())
     }
+}
+
+/// Why the capture at `path` cannot be used.
+pub fn unreadable(path: &Path, error: &CaptureError) -> Failure {
+    match error.fault {
+        // A file that cannot be opened is named by the error.
+        Fault::Open => Failure::input(error),
+        _ => Failure::Input(format!("{}: {error}", path.display())),
+    }
+}
+
+/// What to say at the end if the capture at `path` was `damaged`: `what` is of the packets before.
+///
+/// # Errors
+/// It was.
+pub fn sound(path: &Path, damaged: Option<&CaptureError>, what: &str) -> Result<(), Failure> {
+    let why = |damage| format!("{}: {damage}; the {what} is of the packets before", path.display());
+    damaged.map_or(Ok(()), |damage| Err(Failure::Input(why(damage))))
 }

@@ -70,6 +70,18 @@ fn behind_the_queue_a_flood_sends_more_than_was_seen() {
 }
 
 #[test]
+fn users_that_a_flood_leaves_nothing_are_still_users() {
+    let mut wire = Wire::default();
+    for host in [1, 2, 3] {
+        wire.tcp(Tcp { to_ms: 2900, window: (4, 9), taken: Taken::Behind, ..Tcp::new(host) });
+    }
+    wire.udp(9, 9_900_000, 1000, (3000, 9000));
+    let advice = answer(&mut wire, "10 Mbit/s");
+    assert_eq!((group(&advice, "users").count, group(&advice, "flood").count), (3, 1));
+    assert_eq!(advice.now.unwrap().worst.unwrap().mean(), 0.0);
+}
+
+#[test]
 fn one_direction_is_enough_for_the_handshake() {
     let advice = answer(&mut flooded(false, Taken::Before), "10 Mbit/s");
     let users = group(&advice, "users");

@@ -8,7 +8,6 @@ use tidegate_lab::advise::{Advise, AdviseError, Advised, advise};
 use tidegate_lab::replay::default_limit;
 use tidegate_lab::results::{self, File, Manifest};
 use tidegate_lab::{Outcome, QueueSpec};
-use tidegate_packet::Fault;
 use tidegate_report::table::Look;
 
 use crate::experiment::{self, mean_packet, whole};
@@ -105,13 +104,7 @@ impl Args {
         } else {
             output::print(&page::page(&advised.advice).render(&Look::stdout()))?;
         }
-        match advised.damage {
-            Some(damage) => Err(Failure::Input(format!(
-                "{}: {damage}; the answer is of the packets before",
-                self.capture.display()
-            ))),
-            None => Ok(()),
-        }
+        experiment::sound(&self.capture, advised.damage.as_ref(), "answer")
     }
 
     fn job(&self) -> Advise {
@@ -130,11 +123,7 @@ impl Args {
     fn failure(&self, error: AdviseError) -> Failure {
         match error {
             AdviseError::Cancelled => Failure::Interrupted,
-            // A file that cannot be opened is named by the error.
-            AdviseError::Capture(error) if error.fault == Fault::Open => Failure::input(error),
-            AdviseError::Capture(error) => {
-                Failure::Input(format!("{}: {error}", self.capture.display()))
-            }
+            AdviseError::Capture(error) => experiment::unreadable(&self.capture, &error),
             other => Failure::input(other),
         }
     }

@@ -5,7 +5,7 @@ use tidegate::{Bytes, Rate, Size};
 use tidegate_lab::QueueSpec;
 use tidegate_lab::replay::{Replay, ReplayError, default_limit, replay};
 use tidegate_lab::results::{self, Manifest};
-use tidegate_packet::{Fault, FlowKey};
+use tidegate_packet::FlowKey;
 use tidegate_report::Document;
 
 use crate::experiment::{self, Shape, mean_packet, whole};
@@ -98,13 +98,7 @@ impl Args {
         } else {
             experiment::human(&documents, SHOWN)?
         }
-        match replayed.damage {
-            Some(damage) => Err(Failure::Input(format!(
-                "{}: {damage}; the result is of the packets before",
-                self.capture.display()
-            ))),
-            None => Ok(()),
-        }
+        experiment::sound(&self.capture, replayed.damage.as_ref(), "result")
     }
 
     fn job(&self) -> Replay {
@@ -121,11 +115,7 @@ impl Args {
     fn failure(&self, error: ReplayError) -> Failure {
         match error {
             ReplayError::Cancelled => Failure::Interrupted,
-            // A file that cannot be opened is named by the error.
-            ReplayError::Capture(error) if error.fault == Fault::Open => Failure::input(error),
-            ReplayError::Capture(error) => {
-                Failure::Input(format!("{}: {error}", self.capture.display()))
-            }
+            ReplayError::Capture(error) => experiment::unreadable(&self.capture, &error),
             other => Failure::input(other),
         }
     }

@@ -118,6 +118,12 @@ impl Way {
         before - self.cells.len()
     }
 
+    /// Bytes of data, each counted once though it may have passed again.
+    pub(super) fn once(&self) -> u64 {
+        let again = self.sequence.again.min(self.data_packets);
+        self.data - self.data * again / self.data_packets.max(1)
+    }
+
     /// Segments that were lost, as far as that shows.
     pub(super) fn lost(&self) -> u64 {
         self.sequence.again + self.sequence.filled

@@ -22,6 +22,10 @@ const LOSES: f64 = 0.01;
 const UNFRIENDLY: f64 = 4.0;
 /// Packets of the other end, as a part of its own, that are more than a greeting.
 const ANSWERED: f64 = 0.02;
+/// A connection that sent until so shortly before the window, in s, and did not end, would go on.
+const STALLED: f64 = 3.0;
+/// Segments that make a connection one that had something to send.
+const AT_WORK: u64 = 10;
 /// Packets without which a flow is not worth a word.
 const LEAST_PACKETS: u64 = 3;
 
@@ -130,11 +134,13 @@ struct Court {
 impl Court {
     fn new(loaded: &Loaded<'_>, grid: Grid, window: Window, rate: f64) -> Court {
         let mut court = Court { grid, window, fair: rate, ended: None };
-        let sends = |flow: &Flow<'_>| Sent::by(*flow, window).packets >= LEAST_PACKETS;
+        let sends = |flow: &Flow<'_>| {
+            Sent::by(*flow, window).packets >= LEAST_PACKETS || court.stalled(*flow)
+        };
         let count = loaded.flows.iter().filter(|flow| court.counts(flow) && sends(flow)).count();
         court.fair = rate / count.max(1) as f64;
         let ended = loaded.flows.iter().filter(|flow| court.ended_soon(**flow));
-        court.ended = ended.map(|flow| flow.way().data).max();
+        court.ended = ended.map(|flow| flow.way().once()).max();
         court
     }
 
@@ -150,12 +156,15 @@ impl Court {
 
     fn judged<'s>(&self, flow: Flow<'s>) -> Option<Judged<'s>> {
         let sent = Sent::by(flow, self.window);
-        if sent.packets < LEAST_PACKETS {
+        let stalled = self.stalled(flow);
+        if sent.packets < LEAST_PACKETS && !stalled {
             return None;
         }
         let rate = sent.rate(self.grid);
         let round_trip = flow.conversation.round_trips.least();
-        let kind = if is_tcp(flow) {
+        let kind = if stalled && sent.packets < LEAST_PACKETS {
+            Kind::Long
+        } else if is_tcp(flow) {
             self.tcp(flow, &sent, rate)
         } else {
             self.datagrams(flow, &sent, rate)
@@ -180,7 +189,8 @@ impl Court {
         if self.ended_soon(flow) || self.would_end(flow) {
             return Kind::Short;
         }
-        if sent.again == 0 && rate < THIN * self.fair {
+        let little = rate < THIN * self.fair && self.before(flow) < THIN * self.fair;
+        if sent.again == 0 && little {
             return Kind::Thin;
         }
         if self.heeds_nothing(flow, sent, rate) { Kind::Flood } else { Kind::Long }
@@ -202,6 +212,23 @@ impl Court {
         steady && rate > UNFRIENDLY * friendly
     }
 
+    /// The rate of a flow before the window, in bit/s.
+    fn before(&self, flow: Flow<'_>) -> f64 {
+        Sent::by(flow, Window { from: 0, to: self.window.from }).rate(self.grid)
+    }
+
+    /// Whether a connection was at work just before the window and did not end: a flood can leave
+    /// it nothing at all.
+    fn stalled(&self, flow: Flow<'_>) -> bool {
+        let (way, back) = (flow.way(), flow.back());
+        let ended = [way.ended, back.ended].into_iter().flatten().min();
+        let over = ended.is_some_and(|at| self.grid.index(at) < self.window.from);
+        let patience = (STALLED / self.grid.seconds()).ceil() as u32;
+        let lately = self.grid.index(way.last) + patience >= self.window.from;
+        let before = self.grid.index(way.first) < self.window.from;
+        way.data_packets >= AT_WORK && before && lately && !over
+    }
+
     /// Whether it came to an end within the window, and soon.
     fn ended_soon(&self, flow: Flow<'_>) -> bool {
         let ended = [flow.way().ended, flow.back().ended].into_iter().flatten().min();
@@ -212,13 +239,13 @@ impl Court {
         within && is_tcp(flow) && self.part(flow) < SHORT
     }
 
-    /// Whether it began within the window, and others that were as long or as large have ended.
+    /// Whether others like it have ended: it began within the window, or it is no larger than they
+    /// are and stalls.
     fn would_end(&self, flow: Flow<'_>) -> bool {
         let Some(largest) = self.ended else { return false };
-        let began = |at| self.grid.index(at) >= self.window.from;
-        let since = flow.way().opened.or(flow.back().opened);
-        let like = self.part(flow) < SHORT || flow.way().data <= largest;
-        like && since.is_some_and(began)
+        let Some(since) = flow.way().opened.or(flow.back().opened) else { return false };
+        let began = self.grid.index(since) >= self.window.from;
+        began && self.part(flow) < SHORT || flow.way().once() <= largest
     }
 
     /// The part of the window from its first packet to its last.

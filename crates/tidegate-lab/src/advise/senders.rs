@@ -227,7 +227,7 @@ impl Pen<'_, '_> {
         if conduct == Conduct::Short {
             let mut by_time: Vec<_> = flows.iter().map(|j| j.flow.way()).collect();
             by_time.sort_by_key(|way| way.first);
-            return by_time.iter().map(|way| way.data.max(1) as f64).collect();
+            return by_time.iter().map(|way| way.once().max(1) as f64).collect();
         }
         let got = |j: &&Judged<'_>| {
             // Behind the queue each segment passes once.
