@@ -447,6 +447,8 @@ def page(rows):
         f"- Rates, numbers and delays stand in [advise.py](advise.py). Senders send for {LASTS:.0f} s; from {MEASURED_FROM:.0f} s on they are measured.",
         f"- One run of each case. `load` is the machine's: {os.cpu_count()} processors, which other work shared.",
         "- The thresholds of the advice were set on made captures (`crates/tidegate-lab/tests/advise.rs`), none on these.",
+        "- The cases found two faults, which were mended: stalled transfers, and users that a flood leaves nothing. The rows `short transfers`",
+        "  and `captured behind` were measured anew after that.",
         "",
     ]
     cells = HEAD.split(" | ")

@@ -13,7 +13,7 @@ use super::window::{Load, Sent, Window};
 const STEADY: f64 = 0.15;
 /// Of its fair share, what a TCP that lost nothing must send to be held back by the link.
 const THIN: f64 = 0.1;
-/// Below this part of the window a transfer that ended is a short one.
+/// A transfer that ended and lasted less than this part of the window is a short one.
 const SHORT: f64 = 0.5;
 /// Of packets, what a sender must lose for its reaction to be judged.
 const LOSES: f64 = 0.01;
@@ -26,6 +26,8 @@ const ANSWERED: f64 = 0.02;
 const STALLED: f64 = 3.0;
 /// Segments that make a connection one that had something to send.
 const AT_WORK: u64 = 10;
+/// Sizes of stalled transfers are estimates: what exceeds the largest by less is as large.
+const LARGER: f64 = 1.25;
 /// Packets without which a flow is not worth a word.
 const LEAST_PACKETS: u64 = 3;
 
@@ -236,7 +238,7 @@ impl Court {
             let index = self.grid.index(at);
             (self.window.from..self.window.to).contains(&index)
         });
-        within && is_tcp(flow) && self.part(flow) < SHORT
+        within && is_tcp(flow) && self.life(flow) < SHORT
     }
 
     /// Whether others like it have ended: it began within the window, or it is no larger than they
@@ -245,14 +247,14 @@ impl Court {
         let Some(largest) = self.ended else { return false };
         let Some(since) = flow.way().opened.or(flow.back().opened) else { return false };
         let began = self.grid.index(since) >= self.window.from;
-        began && self.part(flow) < SHORT || flow.way().once() <= largest
+        began && self.life(flow) < SHORT || flow.way().once() as f64 <= LARGER * largest as f64
     }
 
-    /// The part of the window from its first packet to its last.
-    fn part(&self, flow: Flow<'_>) -> f64 {
-        let span = Sent::by(flow, self.window).span;
-        let length = |window: Window| f64::from(window.to - window.from);
-        span.map_or(0.0, length) / length(self.window).max(1.0)
+    /// From its first packet to its last, as a part of the window's length.
+    fn life(&self, flow: Flow<'_>) -> f64 {
+        let way = flow.way();
+        let steps = self.grid.index(way.last) + 1 - self.grid.index(way.first);
+        f64::from(steps) / f64::from((self.window.to - self.window.from).max(1))
     }
 }
 
