@@ -1,8 +1,13 @@
 "use strict";
 
-/* Small charts as SVG: bars and lines. Colours come from the style sheet and follow its theme. */
+/*
+ * Small charts as SVG: bars and lines. Colours come from the style sheet and follow its theme.
+ * A running gate's own page loads this file, too.
+ */
 
 const SVG = "http://www.w3.org/2000/svg";
+
+const byId = (id) => document.getElementById(id);
 
 function element(name, attributes = {}, ...children) {
   const made = name.includes(":")
@@ -20,6 +25,27 @@ function picture(host, height, label) {
   const width = Math.max(240, Math.round(host.clientWidth));
   const frame = { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label };
   return [svg("svg", frame), width];
+}
+
+/* A part of 1 in per cent: below ten with one digit more. */
+function percent(part) {
+  const value = part * 100;
+  return `${Number(value.toFixed(value < 9.95 ? 1 : 0))}\u00a0%`;
+}
+
+/* `part` of 1 as a bar. */
+function bar(part, kind) {
+  const frame = { viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" };
+  const width = 100 * Math.min(1, Math.max(0, part));
+  return svg("svg", frame, svg("rect", { width: 100, height: 10, class: "fill-idle" }),
+    svg("rect", { width, height: 10, class: `fill-${kind}` }));
+}
+
+/* A box in `host` for each of `count` charts, the same ones as before. */
+function boxes(host, count) {
+  while (host.children.length > count) host.lastChild.remove();
+  while (host.children.length < count) host.append(element("figure", { class: "chart" }));
+  return [...host.children];
 }
 
 /* Steps of 1, 2 or 5 times a power of ten, up to about `count` of them below `most`. */
@@ -97,35 +123,41 @@ function bars(host, shares, label) {
 
 /* All charts over time show the same moment under the pointer. */
 const moments = new Set();
+let pointed = null;
 
-function pointAt(index) {
-  for (const show of moments) show(index);
+/* Shows the moment `time`, or none. */
+function pointAt(time) {
+  pointed = time;
+  for (const show of moments) show(time);
 }
 
 /*
- * Lines over time. `chart`: { title, unit, time, warmup, lines: [{ name, kind, values }], most,
- * area }.
+ * Lines over time. `chart`: { title, unit, time, lines: [{ name, kind, values }], most, area }.
+ * Where the axis begins, with its marks and their names: `from`, `marks`, `nameMark`. What does
+ * not count at the beginning: `warmup`. A dashed line across: `level`. What is said of a line
+ * while nothing is pointed at, and how that is called: `usual`, `usually`.
  */
 function lines(host, chart) {
   const [height, top, left, bottom] = [150, 10, 46, 20];
   const { time } = chart;
   const most = chart.most ?? greatest(chart.lines);
   const [drawn, width] = picture(host, height, summary(chart));
-  const end = time[time.length - 1];
-  const x = (t) => left + ((width - left - 6) * t) / end;
+  const [from, end] = [chart.from ?? 0, time[time.length - 1]];
+  const x = (t) => left + ((width - left - 6) * (t - from)) / (end - from);
   const y = (value) => top + (height - top - bottom) * (1 - value / most);
-  drawn.append(svg("rect", {
-    x: left, y: top, width: x(chart.warmup) - left, height: height - top - bottom, class: "warmup",
-  }));
+  if (chart.warmup !== undefined) {
+    const size = { width: x(chart.warmup) - left, height: height - top - bottom };
+    drawn.append(svg("rect", { x: left, y: top, ...size, class: "warmup" }));
+  }
   for (const value of ticks(most, 3)) {
     drawn.append(
       svg("line", { x1: left, x2: width - 6, y1: y(value), y2: y(value), class: "rule" }),
       svg("text", { x: left - 6, y: y(value) + 4, class: "tick end" }, brief(value)),
     );
   }
-  for (const t of ticks(end, 4)) {
-    const place = t === 0 ? "tick" : t === end ? "tick end" : "tick middle";
-    drawn.append(svg("text", { x: x(t), y: height - 4, class: place }, `${brief(t)} s`));
+  for (const t of chart.marks ?? ticks(end, 4)) {
+    const place = t === from ? "tick" : t === end ? "tick end" : "tick middle";
+    drawn.append(svg("text", { x: x(t), y: height - 4, class: place }, nameMoment(chart, t)));
   }
   for (const { kind, values } of chart.lines) {
     const draw = (shape, name) => {
@@ -134,10 +166,16 @@ function lines(host, chart) {
     if (chart.area) draw(area, `area-${kind}`);
     draw(path, `line line-${kind}`);
   }
+  if (chart.level !== undefined) {
+    const [y1, y2] = [y(chart.level), y(chart.level)];
+    drawn.append(svg("line", { x1: left, x2: width - 6, y1, y2, class: "fair" }));
+  }
   const head = legend(chart);
   host.replaceChildren(head.node, drawn);
-  follow(drawn, chart, { x, top, low: height - bottom, left, width }, head);
+  follow(drawn, chart, { x, from, end, top, low: height - bottom, left, width }, head);
 }
+
+const nameMoment = (chart, t) => chart.nameMark?.(t) ?? `${brief(t)} s`;
 
 /* What a chart says over its picture: title, and of each line its name and a value. */
 function legend(chart) {
@@ -148,7 +186,7 @@ function legend(chart) {
     return element("span", { class: "key" }, ...(several ? key(line) : []), values[i]);
   });
   const show = (index) => chart.lines.forEach((line, i) => {
-    const value = index === null ? mean(line.values, chart) : line.values[index];
+    const value = index === null ? usual(line, chart) : line.values[index];
     values[i].textContent = value === null ? "–" : `${brief(value)} ${chart.unit}`.trim();
   });
   show(null);
@@ -158,28 +196,38 @@ function legend(chart) {
 }
 
 /* Shows the values of the moment under the pointer, in all charts over time. */
-function follow(drawn, chart, { x, top, low, left, width }, head) {
+function follow(drawn, chart, { x, from, end, top, low, left, width }, head) {
   const mark = svg("line", { y1: top, y2: low, class: "mark", visibility: "hidden" });
   drawn.append(mark);
-  const show = (index) => {
+  const show = (time) => {
     if (!drawn.isConnected) return moments.delete(show);
-    const known = index !== null && index < chart.time.length;
+    const known = time !== null;
+    const index = known ? nearest(chart.time, time) : null;
     mark.setAttribute("visibility", known ? "visible" : "hidden");
     if (known) {
       mark.setAttribute("x1", x(chart.time[index]));
       mark.setAttribute("x2", x(chart.time[index]));
     }
-    head.show(known ? index : null);
-    head.when.textContent = known ? ` at ${brief(chart.time[index])} s` : "";
+    head.show(index);
+    head.when.textContent = known ? ` at ${nameMoment(chart, chart.time[index])}` : "";
   };
   moments.add(show);
   drawn.addEventListener("pointermove", (event) => {
     const box = drawn.getBoundingClientRect();
     const along = ((event.clientX - box.left) / box.width) * width - left;
     const part = Math.min(1, Math.max(0, along / (width - left - 6)));
-    pointAt(Math.round(part * (chart.time.length - 1)));
+    pointAt(from + part * (end - from));
   });
   drawn.addEventListener("pointerleave", () => pointAt(null));
+}
+
+/* Which of `times` is nearest to `time`. */
+function nearest(times, time) {
+  let best = 0;
+  times.forEach((t, i) => {
+    if (Math.abs(t - time) < Math.abs(times[best] - time)) best = i;
+  });
+  return best;
 }
 
 function greatest(lines) {
@@ -190,17 +238,20 @@ function greatest(lines) {
 
 /* The mean after the warm-up. */
 function mean(values, { time, warmup }) {
-  const counted = values.filter((value, i) => value !== null && time[i] > warmup);
+  const counted = values.filter((value, i) => value !== null && !(time[i] <= warmup));
   return counted.length === 0 ? null : counted.reduce((sum, v) => sum + v, 0) / counted.length;
 }
 
+const usual = (line, chart) => (chart.usual ?? mean)(line.values, chart);
+
 function summary(chart) {
   const said = chart.lines.map((line) => {
-    const usual = mean(line.values, chart);
-    const value = usual === null ? "unknown" : `on average ${brief(usual)} ${chart.unit}`;
-    return `${line.name} ${value}`;
+    const value = usual(line, chart);
+    const how = chart.usually ?? "on average";
+    return `${line.name} ${value === null ? "unknown" : `${how} ${brief(value)} ${chart.unit}`}`;
   });
-  return `${chart.title} over ${brief(chart.time.at(-1))} seconds: ${said.join(", ")}`;
+  const span = chart.time.at(-1) - (chart.from ?? 0);
+  return `${chart.title} over ${brief(span)} seconds: ${said.join(", ")}`;
 }
 
 /* A line with gaps where nothing was seen. */

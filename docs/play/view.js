@@ -2,14 +2,7 @@
 
 /* What came of a run, shown. */
 
-const byId = (id) => document.getElementById(id);
 const figure = (value) => value?.mean ?? null;
-
-/* A part of 1 in per cent: below ten with one digit more. */
-function percent(part) {
-  const value = part * 100;
-  return `${Number(value.toFixed(value < 9.95 ? 1 : 0))}\u00a0%`;
-}
 
 /* What the page needs of a result document. */
 function readResult(text) {
@@ -90,13 +83,6 @@ function showShares({ result, users, used }) {
     `Users from ${percent(few[0])} to ${percent(few.at(-1))} of a fair share`);
 }
 
-/* A box in `host` for each of `count` charts, the same ones as before. */
-function boxes(host, count) {
-  while (host.children.length > count) host.lastChild.remove();
-  while (host.children.length < count) host.append(element("figure", { class: "chart" }));
-  return [...host.children];
-}
-
 /* Rates, waiting times, losses and the length of the queue. */
 function showTime(series, warmup, rate) {
   const { time_s: time } = series;
@@ -164,12 +150,8 @@ function layTable(queues, choose) {
 
 /* A cell that shows `part` of 1 as a bar and as a figure. */
 function fillBar(cell, part) {
-  const frame = { viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" };
-  const bar = svg("svg", frame,
-    svg("rect", { width: 100, height: 10, class: "fill-idle" }),
-    svg("rect", { width: Math.min(100, part * 100), height: 10, class: `fill-${grade(part)}` }));
   cell.className = "share";
-  cell.replaceChildren(bar, element("span", {}, percent(part)));
+  cell.replaceChildren(bar(part, grade(part)), element("span", {}, percent(part)));
 }
 
 /* What came of the same traffic through the queue of a row. */

@@ -227,6 +227,8 @@ fn once_it_runs_no_thread_may_do_more_than_it_has_to() {
         &socket,
         "--record",
         &capture,
+        "--web",
+        "127.0.0.1:0",
         "--metrics",
         "127.0.0.1:0",
         "--status",
@@ -252,7 +254,9 @@ fn once_it_runs_no_thread_may_do_more_than_it_has_to() {
         assert_eq!((of("NoNewPrivs"), of("Seccomp")), ("1", "2"), "{name}");
         names.push(name);
     }
-    for name in ["gate west", "metrics", "socket", "recorder", "notes", "signals", "view"] {
+    for name in
+        ["gate west", "metrics", "web", "events", "socket", "recorder", "notes", "signals", "view"]
+    {
         assert!(names.iter().any(|one| one == name), "{name} is not among {names:?}");
     }
     let (code, out, err) = gate.stop();

@@ -2,19 +2,18 @@
 //! long.
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use tidegate_gateway::watch::metrics::serve::{Limits, Listener, Page};
+use tidegate_gateway::watch::http::{Limits, Listener};
+use tidegate_gateway::watch::metrics::site;
 
 /// Serves `page` at a port that the system chooses.
 fn serve(page: impl Fn() -> String + Send + Sync + 'static, limits: Limits) -> SocketAddr {
     let listener = Listener::bind((Ipv4Addr::LOCALHOST, 0).into()).unwrap();
     let address = listener.address().unwrap();
-    let page: Arc<Page> = Arc::new(page);
-    listener.serve(page, limits).unwrap();
+    listener.serve("metrics", site(page), limits).unwrap();
     address
 }
 

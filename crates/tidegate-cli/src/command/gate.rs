@@ -10,7 +10,7 @@ mod on_exit;
 mod prepared;
 mod ready;
 mod run;
-mod scrape;
+mod served;
 mod service;
 mod signals;
 mod source;
@@ -42,7 +42,7 @@ use notes::Links;
 use on_exit::OnExit;
 use prepared::{Prepared, prepared};
 use run::{Outcome, Together, run};
-use scrape::{Address, Metrics};
+use served::{Address, Http, Served, What};
 use source::{Config, Source};
 use trial::Places;
 
@@ -78,7 +78,7 @@ use trial::Places;
 ///
 /// It reports on standard error when a flow sends more than its share of a congested link for some
 /// seconds, and when that ends. With --socket it serves how things stand, in JSON
-/// (docs/reference/gate.md).
+/// (docs/reference/gate.md). With --web a browser shows it.
 ///
 /// Where the system allows it, its frames come before other processes' work (nice -20) and its
 /// memory stays in memory.
@@ -229,8 +229,16 @@ struct Args {
     #[arg(long, value_name = "ADDR:PORT")]
     metrics: Option<Address>,
     /// Serve them even where other machines can reach them
-    #[arg(long, requires = "metrics")]
+    #[arg(long, requires = "metrics", hide_short_help = true)]
     metrics_public: bool,
+    /// Serve a page that shows how things stand in a browser
+    ///
+    /// It is at http://ADDR:PORT/ and can only be read (docs/operate/watch.md).
+    #[arg(long, value_name = "ADDR:PORT")]
+    web: Option<Address>,
+    /// Serve it even where other machines can reach it
+    #[arg(long, requires = "web", hide_short_help = true)]
+    web_public: bool,
     /// Write frames and their fates into this new capture (pcapng)
     ///
     /// It holds every frame of the managed direction, with what became of it as a comment. `%s` in
@@ -257,7 +265,8 @@ struct Args {
     /// Remove what a gate that is gone has left at the interfaces
     ///
     /// It does nothing else.
-    #[arg(long, conflicts_with_all = ["rate", "queue", "config", "dry_run", "socket", "metrics"])]
+    #[arg(long, conflicts_with_all = ["rate", "queue", "config", "dry_run"])]
+    #[arg(conflicts_with_all = ["socket", "metrics", "web"])]
     remove: bool,
 }
 
@@ -269,7 +278,7 @@ impl Args {
             );
         }
         let Config { links, source } = self.wanted()?;
-        let metrics = self.metrics(source.as_ref())?;
+        let http = self.http(source.as_ref())?;
         may_be_awake(&links)?;
         let force = if self.force { Force::Yes } else { Force::No };
         let purpose = if self.dry_run { Purpose::Show } else { Purpose::Start };
@@ -281,7 +290,7 @@ impl Args {
             .or(source.as_ref().and_then(|source| source.socket.as_ref()))
             .map(Place::path);
         if self.dry_run {
-            let places = Places { socket, metrics };
+            let places = Places { socket, http };
             places.try_out(ready.iter().map(|link| &link.config), beside)?;
             plans.iter_mut().for_each(|plan| plan.extend(places.lines()));
             return account::print_plans(&plans, self.json);
@@ -289,7 +298,7 @@ impl Args {
         let together = Together {
             file: source.as_ref(),
             socket,
-            metrics,
+            http,
             duration: self.duration,
             status: self.status,
         };
@@ -300,11 +309,16 @@ impl Args {
         if failed.is_empty() { Ok(()) } else { Err(Failure::Told) }
     }
 
-    /// Where figures are to be served: as the command line says, else the file.
-    fn metrics(&self, source: Option<&Source>) -> Result<Option<Metrics>, Failure> {
-        let told = self.metrics.map(|address| Metrics::new(address, self.metrics_public));
-        let told = told.transpose().map_err(Failure::input)?;
-        Ok(told.or(source.and_then(|source| source.metrics)))
+    /// What is to be served over HTTP: as the command line says, else the file.
+    fn http(&self, source: Option<&Source>) -> Result<Http, Failure> {
+        let of = |what, address: Option<Address>, public| {
+            let served = address.map(|address| Served::new(what, address, public));
+            served.transpose().map_err(Failure::input)
+        };
+        let metrics = of(What::Metrics, self.metrics, self.metrics_public)?;
+        let web = of(What::Web, self.web, self.web_public)?;
+        let file = source.map(|source| source.http).unwrap_or_default();
+        Http { metrics, web }.or(file).map_err(Failure::input)
     }
 
     /// What the file says, or the one link of the command line.

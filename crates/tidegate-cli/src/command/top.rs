@@ -2,8 +2,8 @@
 mod feed;
 mod live;
 mod model;
-mod rates;
 #[cfg(test)]
+#[path = "../../../tidegate-gateway/tests/support/standing.rs"]
 mod sample;
 mod table;
 mod view;

@@ -3,6 +3,7 @@
 //!
 //! Needs Chromium (`apt-get install chromium`; `make test` does that). Without it tests fail,
 //! unless `TIDEGATE_SKIP_BROWSER=1` is set.
+#![allow(dead_code, reason = "each test file uses its part")]
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -51,10 +52,15 @@ fn chromium() -> Option<PathBuf> {
 impl Page {
     /// An empty page; `None` if there is to be no browser.
     pub fn open() -> Option<Page> {
+        Page::open_by(|shell| Command::new(shell))
+    }
+
+    /// The same of a browser that a shell starts, which `command` begins: in a network of its own.
+    pub fn open_by(command: impl FnOnce(&str) -> Command) -> Option<Page> {
         let program = chromium()?;
         let turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         let [profile, downloads] = [(); 2].map(|()| TempDir::new().unwrap());
-        let mut browser = Command::new("sh")
+        let mut browser = command("sh")
             .args(["-c", START, "sh"])
             .arg(program)
             .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"])

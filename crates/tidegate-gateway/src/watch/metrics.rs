@@ -3,13 +3,13 @@
 //! Base units throughout: seconds, bytes, ratios. Labels name links, directions, reasons, classes
 //! and gauges; flows come and go by the million and have none. [`FAMILIES`] is the whole list.
 mod families;
-pub mod serve;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
+use hyper::{Method, StatusCode};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet};
@@ -19,7 +19,22 @@ use prometheus_client::registry::{Registry, Unit};
 pub use families::FAMILIES;
 
 use crate::watch::counters::Tally;
+use crate::watch::http::{Site, only_get, refused, said};
 use crate::watch::snapshot::{Delays, Snapshot};
+
+/// Where the page is.
+pub const PATH: &str = "/metrics";
+/// What the page is (OpenMetrics 1.0, "Content Negotiation").
+const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// A site with one page at [`PATH`], which `page` writes anew for each who asks.
+pub fn site(page: impl Fn() -> String + Send + Sync + 'static) -> Arc<Site> {
+    Arc::new(move |request| match (request.uri().path(), request.method()) {
+        (PATH, &Method::GET) => said(StatusCode::OK, OPEN_METRICS, page()),
+        (PATH, _) => only_get(),
+        _ => refused(StatusCode::NOT_FOUND, "what there is to see is at /metrics"),
+    })
+}
 
 /// What a family of figures is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -15,18 +15,24 @@
 //! | [`offenders`] | flows that send too much for too long |
 //! | [`fair`] | the rate that is fair to a flow |
 //! | [`socket`] | hands documents to programs that connect |
+//! | [`http`] | answers those who ask over HTTP, within bounds |
 //! | [`metrics`] | the documents as OpenMetrics, over HTTP |
+//! | [`rates`] | what happened in a second, from two documents |
+//! | [`web`] | the page in a browser |
 pub mod counters;
 pub mod fair;
 pub mod heavy;
+pub mod http;
 pub mod interval;
 pub mod meter;
 pub mod metrics;
 pub mod monitor;
 pub mod observer;
 pub mod offenders;
+pub mod rates;
 pub mod record;
 pub mod sample;
 pub mod snapshot;
 pub mod socket;
 pub mod sojourn;
+pub mod web;

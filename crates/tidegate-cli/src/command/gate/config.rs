@@ -21,8 +21,8 @@ use super::keys::{
 };
 use super::link::{LinkConfig, Wanted};
 use super::on_exit::OnExit;
-use super::scrape::{Address, Metrics};
-use super::source::{Config, Source};
+use super::served::{Address, Http, Served, What};
+use super::source::{Config, FIXED, Source};
 
 /// What such a file is.
 const FILE: File =
@@ -74,23 +74,28 @@ impl Of<'_> {
     fn source(&mut self, root: &Node, path: &Path) -> Source {
         let table = self.0.table(root, "");
         self.0.only(&table, "a gate's file", &OF_FILE);
-        let places = ["socket", "metrics"]
+        let places = FIXED
             .map(|key| self.0.doc.place(table.get(key).map_or(table.origin, |node| node.origin)));
         let socket = self.parsed(&table, "socket");
-        Source { path: path.into(), socket, metrics: self.metrics(&table), places }
+        let http = Http {
+            metrics: self.served(&table, What::Metrics),
+            web: self.served(&table, What::Web),
+        };
+        if let Err(error) = http.or(http) {
+            self.refuse(&table, error);
+        }
+        Source { path: path.into(), socket, http, places }
     }
 
-    fn metrics(&mut self, table: &Table<'_>) -> Option<Metrics> {
-        let public = self.0.flag(table, "metrics_public");
-        if table.get("metrics_public").is_some() && table.get("metrics").is_none() {
-            self.0.refuse_key(
-                table,
-                "metrics_public",
-                "there is no `metrics` that it could open to others",
-            );
+    fn served(&mut self, table: &Table<'_>, what: What) -> Option<Served> {
+        let (key, opens) = (what.key(), what.public_key());
+        let public = self.0.flag(table, opens);
+        if table.get(opens).is_some() && table.get(key).is_none() {
+            let why = format!("there is no `{key}` that it could open to others");
+            self.0.refuse_key(table, opens, &why);
         }
-        let address: Address = self.parsed(table, "metrics")?;
-        Metrics::new(address, public).map_err(|error| self.refuse(table, error)).ok()
+        let address: Address = self.parsed(table, key)?;
+        Served::new(what, address, public).map_err(|error| self.refuse(table, error)).ok()
     }
 
     fn links(&mut self, root: &Node) -> Vec<LinkConfig> {

@@ -37,7 +37,7 @@ params! {
 }
 
 /// Keys of the file itself.
-pub const OF_FILE: [&str; 4] = ["socket", "metrics", "metrics_public", "link"];
+pub const OF_FILE: [&str; 6] = ["socket", "metrics", "metrics_public", "web", "web_public", "link"];
 /// Keys of every managed direction.
 pub const OF_WAY: [&str; 10] = [
     "rate",

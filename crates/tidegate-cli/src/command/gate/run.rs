@@ -26,7 +26,7 @@ use super::joint::Joint;
 use super::link::LinkConfig;
 use super::notes::{self, Links, Notes, Pen};
 use super::ready::{Ended, Ready};
-use super::scrape::Metrics;
+use super::served::Http;
 use super::service::{Manager, Pulse};
 use super::signals;
 use super::source::Source;
@@ -44,8 +44,8 @@ pub struct Together<'a> {
     pub file: Option<&'a Source>,
     /// Where to tell whoever connects how things stand.
     pub socket: Option<&'a Path>,
-    /// Where to serve figures to be scraped.
-    pub metrics: Option<Metrics>,
+    /// What to serve over HTTP.
+    pub http: Http,
     /// When to stop by themselves.
     pub duration: Option<Span>,
     /// How often to tell how things stand.
@@ -81,7 +81,7 @@ pub fn run(links: Vec<Ready>, together: Together<'_>) -> Result<Outcome, Failure
     // Threads that need nothing of what a start needs are begun by one that has given it up.
     let (notes, manager) = apart(|| Ok((Notes::new(how_many)?, Manager::new()?)))?;
     let socket = together.socket.map(view::socket).transpose()?;
-    let metrics = together.metrics.map(|metrics| metrics.listen(&notes.pen())).transpose()?;
+    let http = together.http.listen(&notes.pen())?;
     let secrets = links.iter().map(|_| secret()).collect::<Result<Vec<_>, _>>()?;
     // First what may fail for want of memory: it leaves nothing behind.
     let opened = links.iter().zip(&secrets).map(|(link, secret)| open(link, *secret));
@@ -89,7 +89,7 @@ pub fn run(links: Vec<Ready>, together: Together<'_>) -> Result<Outcome, Failure
     let names = links.iter().map(|link| link.config.name.clone()).collect();
     let (monitor, samplers) = monitor(&links);
     let pen = notes.pen();
-    let view = apart(|| View::open(&monitor, socket, metrics, names, pen))?;
+    let view = apart(|| View::open(&monitor, socket, http, names, pen))?;
     // Before anything is taken over, since it takes as long as the memory is large. Where the
     // system refuses, so be it.
     let _ = host::keep_memory();

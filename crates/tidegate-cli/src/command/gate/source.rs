@@ -5,7 +5,7 @@ use tidegate_gateway::watch::socket::Place;
 use tidegate_lab::{Problem, Problems};
 
 use super::link::LinkConfig;
-use super::scrape::Metrics;
+use super::served::Http;
 use crate::failure::Failure;
 
 /// What gates are to do.
@@ -24,11 +24,14 @@ pub struct Source {
     pub path: PathBuf,
     /// Where the socket is to be, if there is to be one.
     pub socket: Option<Place>,
-    /// Where the figures are to be served, if they are.
-    pub metrics: Option<Metrics>,
-    /// Where both stand, or the beginning of the file.
-    pub places: [tidegate_lab::Place; 2],
+    /// What is to be served over HTTP.
+    pub http: Http,
+    /// Where each of [`FIXED`] stands, or the beginning of the file.
+    pub places: [tidegate_lab::Place; FIXED.len()],
 }
+
+/// Keys of the file that cannot change while gates run.
+pub const FIXED: [&str; 3] = ["socket", "metrics", "web"];
 
 impl Source {
     /// Whether what gates that run cannot change is as in `old`.
@@ -39,13 +42,12 @@ impl Source {
         let told = |of: &Source| {
             [
                 of.socket.as_ref().map(Place::to_string),
-                of.metrics.map(|metrics| metrics.to_string()),
+                of.http.metrics.map(|served| served.to_string()),
+                of.http.web.map(|served| served.to_string()),
             ]
         };
-        let mut all = ["socket", "metrics"]
-            .into_iter()
-            .zip(&self.places)
-            .zip(told(self).into_iter().zip(told(old)));
+        let mut all =
+            FIXED.into_iter().zip(&self.places).zip(told(self).into_iter().zip(told(old)));
         let Some(((field, place), (now, _))) = all.find(|(_, (now, before))| now != before) else {
             return Ok(());
         };

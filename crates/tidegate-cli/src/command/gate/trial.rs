@@ -8,7 +8,7 @@ use tidegate_gateway::watch::socket::Socket;
 
 use super::link::LinkConfig;
 use super::run::capture_of_now;
-use super::scrape::Metrics;
+use super::served::Http;
 use crate::failure::Failure;
 
 /// Who may have the places already.
@@ -25,8 +25,8 @@ pub enum Beside {
 pub struct Places<'a> {
     /// Where to tell whoever connects how things stand.
     pub socket: Option<&'a Path>,
-    /// Where to serve figures to be scraped.
-    pub metrics: Option<Metrics>,
+    /// What to serve over HTTP.
+    pub http: Http,
 }
 
 impl Places<'_> {
@@ -49,9 +49,7 @@ impl Places<'_> {
         {
             return Err(Failure::runtime(error));
         }
-        if let Some(metrics) = self.metrics {
-            metrics.try_out(theirs)?;
-        }
+        self.http.all().try_for_each(|served| served.try_out(theirs))?;
         for (path, _) in links.into_iter().filter_map(|link| link.record.as_ref()) {
             if let Err(error) = Recorder::try_out(&capture_of_now(path))
                 && !theirs(&error)
@@ -65,23 +63,21 @@ impl Places<'_> {
     /// Them as pairs of a name and a text, like the plan's.
     pub fn lines(&self) -> Vec<(String, String)> {
         let socket = self.socket.map(|path| ("socket".into(), path.display().to_string()));
-        let metrics = self.metrics.map(|metrics| ("metrics".into(), metrics.to_string()));
-        socket.into_iter().chain(metrics).collect()
+        let http = self.http.all().map(|served| (served.key().into(), served.to_string()));
+        socket.into_iter().chain(http).collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::served::{Served, What};
     use super::*;
     use std::net::TcpListener;
     use std::os::unix::net::UnixListener;
 
-    fn tried(
-        socket: Option<&Path>,
-        metrics: Option<Metrics>,
-        beside: Beside,
-    ) -> Result<(), String> {
-        Places { socket, metrics }.try_out([], beside).map_err(Failure::why)
+    fn tried(socket: Option<&Path>, http: Option<Http>, beside: Beside) -> Result<(), String> {
+        let http = http.unwrap_or_default();
+        Places { socket, http }.try_out([], beside).map_err(Failure::why)
     }
 
     #[test]
@@ -103,12 +99,13 @@ mod tests {
         }
         let port = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = port.local_addr().unwrap().to_string();
-        let metrics = Metrics::new(address.parse().unwrap(), false).unwrap();
+        let web = Served::new(What::Web, address.parse().unwrap(), false).ok();
+        let http = Http { web, ..Http::default() };
         assert!(
-            tried(None, Some(metrics), Beside::Nobody)
+            tried(None, Some(http), Beside::Nobody)
                 .unwrap_err()
-                .starts_with(&format!("metrics at {address}: "))
+                .starts_with(&format!("web at {address}: "))
         );
-        assert_eq!(tried(None, Some(metrics), Beside::Gate), Ok(()));
+        assert_eq!(tried(None, Some(http), Beside::Gate), Ok(()));
     }
 }

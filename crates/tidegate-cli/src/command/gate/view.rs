@@ -1,5 +1,5 @@
 //! What can be seen of gates that run: who offends, as notes, and how they stand, as documents at a
-//! socket and figures to be scraped.
+//! socket, as figures to be scraped and as a page.
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -7,12 +7,14 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, SystemTime};
 
 use tidegate_gateway::machine::clock;
-use tidegate_gateway::watch::metrics::serve::Listener;
+use tidegate_gateway::watch::http::{Limits, Listener};
+use tidegate_gateway::watch::metrics::{self, Pages};
 use tidegate_gateway::watch::monitor::{Moment, Monitor};
 use tidegate_gateway::watch::socket::{Serving, Socket};
+use tidegate_gateway::watch::web::{Bounds, Web};
 
 use super::notes::Pen;
-use super::scrape;
+use super::served::Http;
 use crate::failure::Failure;
 
 /// How often what the gates have sampled is taken in.
@@ -23,6 +25,7 @@ pub struct View {
     ends: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
     _serving: Option<Serving>,
+    _web: Option<Web>,
 }
 
 /// The socket at `path`.
@@ -34,8 +37,7 @@ pub fn socket(path: &Path) -> Result<Socket, Failure> {
 }
 
 impl View {
-    /// Shows what comes to `monitor`: at `socket`, by `metrics`, and by `pen` with the link's name
-    /// of
+    /// Shows what comes to `monitor`: at `socket`, by `http`, and by `pen` with the link's name of
     /// `names`.
     ///
     /// # Errors
@@ -43,14 +45,20 @@ impl View {
     pub fn open(
         monitor: &Arc<Monitor>,
         socket: Option<Socket>,
-        metrics: Option<Listener>,
+        http: Http<Listener>,
         names: Vec<String>,
         pen: Pen,
     ) -> Result<View, Failure> {
         let shown = Arc::clone(monitor);
         let snapshot =
             move || shown.snapshot(Moment { now: clock::now(), wall: SystemTime::now() });
-        metrics.map(|listener| scrape::serve(listener, snapshot.clone())).transpose()?;
+        if let Some(listener) = http.metrics {
+            let (pages, snapshot) = (Pages::default(), snapshot.clone());
+            let site = metrics::site(move || pages.page(snapshot()));
+            listener.serve("metrics", site, Limits::default()).map_err(Failure::runtime)?;
+        }
+        let web = |listener| Web::serve(listener, snapshot.clone(), Bounds::default());
+        let _web = http.web.map(web).transpose().map_err(Failure::runtime)?;
         let document = move || snapshot().line();
         let _serving =
             socket.map(|socket| socket.serve(document)).transpose().map_err(Failure::runtime)?;
@@ -67,7 +75,7 @@ impl View {
         };
         let thread =
             thread::Builder::new().name("view".into()).spawn(take_in).map_err(Failure::runtime)?;
-        Ok(View { ends: Some(ends), thread: Some(thread), _serving })
+        Ok(View { ends: Some(ends), thread: Some(thread), _serving, _web })
     }
 }
 

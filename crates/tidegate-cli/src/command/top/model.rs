@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use tidegate_gateway::watch::rates::{self, Both, Rate};
 use tidegate_gateway::watch::snapshot::{Link, Snapshot};
 
 use super::feed::Update;
-use super::rates::{self, Both, Rate};
 
 /// How many seconds are remembered.
 const REMEMBERED: usize = 600;

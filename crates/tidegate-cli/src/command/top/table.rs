@@ -1,11 +1,11 @@
 //! The same as plain tables: once, for scripts and for terminals that can do no more.
 use std::collections::BTreeMap;
 
+use tidegate_gateway::watch::rates::{Both, Rates, between};
 use tidegate_gateway::watch::snapshot::{Direction, Link, Snapshot};
 use tidegate_report::human;
 use tidegate_report::page::{Block, Page};
 
-use super::rates::{Both, Rates, between};
 use super::words;
 
 /// What happened between two snapshots, and how things stand at the second.

@@ -4,11 +4,12 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Style, Stylize};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Paragraph, RenderDirection, Row, Sparkline, Table};
+use tidegate_gateway::watch::rates::{Rate, Rates};
 use tidegate_gateway::watch::snapshot::{Direction, Queue};
 use tidegate_report::human;
 
 use super::model::{Model, Past};
-use super::rates::{Rate, Rates};
+
 use super::words;
 
 /// From so many columns on, both directions stand side by side.

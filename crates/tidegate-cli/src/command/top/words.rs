@@ -1,10 +1,9 @@
 //! Figures as words, for the view and the table alike.
+use tidegate_gateway::watch::rates::Rate;
 use tidegate_gateway::watch::snapshot::{
     Class, Delay, Direction, Flow, Flows, Limit, Queue, Reading, Snapshot,
 };
 use tidegate_report::{Figure, human};
-
-use super::rates::Rate;
 
 /// What stands where a figure is not known.
 pub const UNKNOWN: &str = human::NONE;

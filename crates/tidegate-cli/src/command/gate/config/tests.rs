@@ -102,7 +102,7 @@ fn mistakes_are_told_with_their_place_and_what_was_meant() {
         (
             "x = 1",
             "gate.toml:1:1: x: no such key; a gate's file knows socket, metrics, metrics_public, \
-             link",
+             web, web_public, link",
         ),
         (
             "[link]\nin = \"a\"",
