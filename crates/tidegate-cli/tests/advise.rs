@@ -4,7 +4,7 @@ mod common;
 use common::Home;
 use serde_json::Value;
 
-const ADVISE: [&str; 12] = [
+const ADVISE: [&str; 13] = [
     "advise",
     "capture.pcapng",
     "--rate",
@@ -17,6 +17,7 @@ const ADVISE: [&str; 12] = [
     "drr",
     "--seeds",
     "2",
+    "--one-direction",
 ];
 
 fn with<'a>(more: &[&'a str]) -> Vec<&'a str> {
@@ -75,8 +76,10 @@ fn the_gate_takes_the_file() {
 
 #[test]
 fn a_link_without_congestion_needs_nothing() {
-    let ran = Home::new().run(&["advise", "capture.pcapng", "--rate", "1 Gbit/s"]);
-    assert_eq!(ran.code, 0, "that is an answer, not an error: {}", ran.err);
+    let fast = ["advise", "capture.pcapng", "--rate", "1 Gbit/s", "--one-direction"];
+    let ran = Home::new().run(&fast);
+    assert_eq!(ran.code, 2, "{ran:?}");
+    assert!(ran.err.contains("capture.pcapng: there is no congestion in it"), "{}", ran.err);
     assert!(ran.out.starts_with("Nothing to mend: 1.00 Gbit/s were never used up."), "{}", ran.out);
 }
 
@@ -95,12 +98,16 @@ fn what_is_wrong_is_said() {
     home.write("empty.pcap", "");
     home.write("letter.txt", "Dear reader, this is not a capture.");
     home.write("head.pcapng", &bytes[..200]);
-    let cases: [(&[&str], &[&str]); 11] = [
+    let cases: [(&[&str], &[&str]); 12] = [
         (&["capture.pcapng"], &["--rate"]),
         (&["capture.pcapng", "--rate", "0mbit"], &["rate", "0"]),
         (&["capture.pcapng", "--rate", "100"], &["a rate needs a unit, as in \"10 Mbit/s\""]),
         (&["capture.pcapng", "--rate", "100mbps"], &["ambiguous"]),
         (&["capture.pcapng", "--rate", "-1mbit"], &["cannot be negative"]),
+        (
+            &["capture.pcapng", "--rate", "10mbit"],
+            &["capture.pcapng: one direction only", "--one-direction"],
+        ),
         (&["no.pcap", "--rate", "1mbit"], &["cannot open `no.pcap`"]),
         (&["empty.pcap", "--rate", "1mbit"], &["empty.pcap: the file is empty"]),
         (&["letter.txt", "--rate", "1mbit"], &["letter.txt: neither pcap nor pcapng"]),

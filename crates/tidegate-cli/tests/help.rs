@@ -3,24 +3,14 @@ mod common;
 
 use common::{Home, repository};
 
-const COMMANDS: [&str; 11] = [
-    "run",
-    "compare",
-    "diff",
-    "check",
-    "replay",
-    "advise",
-    "list",
-    "show",
-    "sketch",
-    "completions",
-    "paper",
-];
+const COMMANDS: [&str; 10] =
+    ["run", "compare", "diff", "check", "replay", "list", "show", "sketch", "completions", "paper"];
 /// Those that touch the network; their examples name interfaces, sockets and programs that no
 /// machine here has.
 const ON_A_LINK: [&str; 4] = ["gate", "shell", "doctor", "top"];
-/// Those whose examples go on from one another, and that have tests of their own.
-const IN_STEPS: [&str; 1] = ["sweep"];
+/// Those whose examples go on from one another or read files of several kinds, and that have tests
+/// of their own.
+const IN_STEPS: [&str; 2] = ["advise", "sweep"];
 
 /// The examples in the help of `command`: lines that begin with two blanks and `tidegate`.
 fn examples(home: &Home, command: &[&str]) -> Vec<String> {

@@ -13,7 +13,12 @@ fn answer(wire: &mut Wire, rate: &str) -> Advice {
     wire.write(&path);
     let queues: Vec<QueueSpec> =
         ["drop_tail", "drr", "fq_codel"].map(|name| name.parse().unwrap()).to_vec();
-    let job = Advise { queues, seeds: 2, ..Advise::new(path, rate.parse().unwrap()) };
+    let job = Advise {
+        queues,
+        seeds: 2,
+        one_direction: true,
+        ..Advise::new(path, rate.parse().unwrap())
+    };
     advise(&job, &()).unwrap().advice
 }
 

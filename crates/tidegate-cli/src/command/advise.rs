@@ -4,7 +4,7 @@ mod page;
 use std::path::PathBuf;
 
 use tidegate::{Bytes, Rate, Size};
-use tidegate_lab::advise::{Advise, AdviseError, Advised, advise};
+use tidegate_lab::advise::{Advise, AdviseError, Advised, Verdict, advise};
 use tidegate_lab::replay::default_limit;
 use tidegate_lab::results::{self, File, Manifest};
 use tidegate_lab::{Outcome, QueueSpec};
@@ -25,14 +25,16 @@ use crate::{interrupt, output};
 /// Says what users get now and what they would get, which queue to choose, the gate's file, and the
 /// tc command where Linux has the queue; and what the capture could not tell.
 ///
-/// Memory does not grow with the file. A capture without congestion is no error: then there is
-/// nothing to mend. Of a damaged file, what can be read is judged; then the damage is an error.
+/// Memory does not grow with the file. Exit code 2 says that there is no advice: no capture, one
+/// direction only, no congestion in it. Of a damaged file, what can be read is judged; then the
+/// damage is an error.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   tidegate advise capture.pcapng --rate 10mbit
   tidegate advise capture.pcapng --rate \"10 Mbit/s\" --queue drop_tail --queue sfq --out out/advice
-  tidegate advise capture.pcapng --rate 10mbit --queue drop_tail --queue drr --seeds 2 --json")]
+  tidegate advise capture.pcapng --rate 10mbit --queue drop_tail --queue drr --seeds 2 --json
+  tidegate advise recorded-up.pcapng --rate 10mbit --one-direction     by a gate's --record")]
 pub struct Args {
     /// The capture, a pcap or pcapng file, perhaps packed by gzip
     capture: PathBuf,
@@ -73,6 +75,9 @@ pub struct Args {
         allow_negative_numbers = true
     )]
     seed: u64,
+    /// Be advised by one direction, too, as a gate's --record writes it
+    #[arg(long)]
+    one_direction: bool,
     /// Write advice.json, gate.toml, the scenario, result.json, tables and report.html into this
     /// directory
     #[arg(long, value_name = "DIR")]
@@ -104,7 +109,18 @@ impl Args {
         } else {
             output::print(&page::page(&advised.advice).render(&Look::stdout()))?;
         }
-        experiment::sound(&self.capture, advised.damage.as_ref(), "answer")
+        experiment::sound(&self.capture, advised.damage.as_ref(), "answer")?;
+        self.advised(advised.advice.verdict)
+    }
+
+    /// Fails where there was nothing to advise on.
+    fn advised(&self, verdict: Verdict) -> Result<(), Failure> {
+        let why = match verdict {
+            Verdict::Change | Verdict::Keep => return Ok(()),
+            Verdict::NothingToMend => "there is no congestion in it",
+            Verdict::NobodyToHelp => "nobody in it reacts to congestion",
+        };
+        Err(Failure::Input(format!("{}: {why}, so there is no advice", self.capture.display())))
     }
 
     fn job(&self) -> Advise {
@@ -116,6 +132,7 @@ impl Args {
             queues,
             seeds: self.seeds,
             seed: self.seed,
+            one_direction: self.one_direction,
             ..new
         }
     }

@@ -65,6 +65,8 @@ pub struct Advise {
     pub seeds: u32,
     /// Seed of the first replication.
     pub seed: u64,
+    /// Whether a capture of one direction is judged. Who reacts shows less well in one.
+    pub one_direction: bool,
 }
 
 impl Advise {
@@ -81,6 +83,7 @@ impl Advise {
             queues: usual(),
             seeds: 5,
             seed: 1,
+            one_direction: false,
         }
     }
 
@@ -106,7 +109,6 @@ impl Advise {
 /// What the answer comes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum Verdict {
     /// Another queue helps users.
     Change,
@@ -201,6 +203,8 @@ pub enum AdviseError {
     Capture(CaptureError),
     /// It is sound and holds no packet.
     Empty(PathBuf),
+    /// Nobody's answers are in it, and [`Advise::one_direction`] was not asked for.
+    OneDirection(PathBuf),
     /// The link or a queue cannot be.
     Queue(ConfigError),
     /// The rebuilt traffic cannot be simulated.
@@ -216,6 +220,12 @@ impl fmt::Display for AdviseError {
             AdviseError::Empty(path) => {
                 write!(f, "`{}` is a capture without a packet", path.display())
             }
+            AdviseError::OneDirection(path) => write!(
+                f,
+                "{}: one direction only: nobody's answers are in it, so round trips and who reacts \
+                 show less well. Capture both directions, or let this one do with --one-direction",
+                path.display()
+            ),
             AdviseError::Queue(error) => error.fmt(f),
             AdviseError::Scenario(problems) => problems.fmt(f),
             AdviseError::Cancelled => f.write_str("cancelled; nothing was written"),
@@ -234,6 +244,9 @@ pub fn advise(job: &Advise, watch: &dyn Watch) -> Result<Advised, AdviseError> {
     let link = job.link().map_err(AdviseError::Queue)?;
     let survey = Survey::read(&job.capture, watch)?;
     let loaded = survey.loaded();
+    if loaded.back_packets == 0 && !job.one_direction {
+        return Err(AdviseError::OneDirection(job.capture.clone()));
+    }
     let load = Load::new(&survey, &loaded, job.rate);
     let capacity = job.rate.as_bps() as f64;
     let mut advice = Advice {
