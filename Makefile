@@ -47,7 +47,12 @@ cbindgen:
 c-header: cbindgen ## The header of the C library, anew from its sources (it is committed)
 	cd crates/tidegate-c && ../../target/cbindgen/bin/cbindgen --quiet --output include/tidegate.h
 
-.PHONY: c cbindgen c-header
+bench-c: c ## What C costs above Rust: flood.c and flood.rs in turn; an idle machine
+	cargo build --release --locked -p tidegate-c --example flood
+	cc -O2 -Iout/c/include -o out/c/flood crates/tidegate-c/examples/flood.c out/c/lib/libtidegate_c.a -lpthread -lm -ldl
+	crates/tidegate-c/flood.py out/c/flood target/release/examples/flood
+
+.PHONY: c cbindgen c-header bench-c
 
 demo: build ## A flood against TCP through four queues, simulated and replayed, with reports
 	rm -rf out/demo out/demo-replay

@@ -193,13 +193,17 @@ enum tidegate_status tidegate_bottleneck_poll(struct tidegate_bottleneck *bottle
                                               uint64_t now,
                                               struct tidegate_fate *fate);
 
-// The same for every packet, delivered, lost or dropped. Of one time, drops come first.
+// Takes the next packets by `now`, delivered, lost or dropped, into `fates`, which has room for
+// `most`; `count` receives how many. They come in the order of time; of one time, drops come
+// first. If all the room was taken there may be more.
 //
 // # Safety
-// Pointers are null or valid.
-enum tidegate_status tidegate_bottleneck_poll_fate(struct tidegate_bottleneck *bottleneck,
-                                                   uint64_t now,
-                                                   struct tidegate_fate *fate);
+// Pointers are null or valid, and `fates` has that room.
+enum tidegate_status tidegate_bottleneck_poll_fates(struct tidegate_bottleneck *bottleneck,
+                                                    uint64_t now,
+                                                    struct tidegate_fate *fates,
+                                                    size_t most,
+                                                    size_t *count);
 
 // When to poll next if nothing is offered before; TIDEGATE_NEVER if nothing is inside, or there is
 // no bottleneck. It may come before there is something to poll, never after.

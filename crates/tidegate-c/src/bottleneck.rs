@@ -142,40 +142,11 @@ pub unsafe extern "C" fn tidegate_bottleneck_offer(
 ) -> Status {
     let does = |bottleneck: &mut Bottleneck| {
         // SAFETY: the caller says that it is valid if it is not null.
-        let packet = unsafe { packet.as_ref() }.ok_or_else(|| Failure::null("packet"))?;
-        bottleneck.inner.offer(Time::from_nanos(now), packet.read()?, payload);
-        Ok(Status::Ok)
-    };
-    // SAFETY: the caller's promise.
-    unsafe { call(bottleneck, does) }
-}
-
-/// Which fates a poll gives.
-#[derive(Clone, Copy)]
-enum Polled {
-    Delivered,
-    All,
-}
-
-/// Takes the next fate by `now` into `fate`.
-///
-/// # Safety
-/// As for [`tidegate_bottleneck_poll`].
-#[inline]
-unsafe fn poll(bottleneck: *mut Bottleneck, now: u64, fate: *mut Fate, which: Polled) -> Status {
-    let does = |bottleneck: &mut Bottleneck| {
-        if fate.is_null() {
-            return Err(Failure::null("fate"));
+        match unsafe { Packet::read(packet) } {
+            Ok(packet) => bottleneck.inner.offer(Time::from_nanos(now), packet, payload),
+            Err(status) => return status,
         }
-        let now = Time::from_nanos(now);
-        let next = match which {
-            Polled::Delivered => bottleneck.inner.poll(now),
-            Polled::All => bottleneck.inner.poll_fate(now),
-        };
-        let Some(next) = next else { return Ok(Status::Nothing) };
-        // SAFETY: it is not null, and the caller says that it can be written to.
-        unsafe { fate.write(next.into()) };
-        Ok(Status::Ok)
+        Status::Ok
     };
     // SAFETY: the caller's promise.
     unsafe { call(bottleneck, does) }
@@ -192,22 +163,57 @@ pub unsafe extern "C" fn tidegate_bottleneck_poll(
     now: u64,
     fate: *mut Fate,
 ) -> Status {
+    let does = |bottleneck: &mut Bottleneck| {
+        if fate.is_null() {
+            return Failure::null("fate").keep();
+        }
+        let Some(next) = bottleneck.inner.poll(Time::from_nanos(now)) else {
+            return Status::Nothing;
+        };
+        // SAFETY: it is not null, and the caller says that it can be written to.
+        unsafe { fate.write(next.into()) };
+        Status::Ok
+    };
     // SAFETY: the caller's promise.
-    unsafe { poll(bottleneck, now, fate, Polled::Delivered) }
+    unsafe { call(bottleneck, does) }
 }
 
-/// The same for every packet, delivered, lost or dropped. Of one time, drops come first.
+/// Takes the next packets by `now`, delivered, lost or dropped, into `fates`, which has room for
+/// `most`; `count` receives how many. They come in the order of time; of one time, drops come
+/// first. If all the room was taken there may be more.
 ///
 /// # Safety
-/// Pointers are null or valid.
+/// Pointers are null or valid, and `fates` has that room.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tidegate_bottleneck_poll_fate(
+pub unsafe extern "C" fn tidegate_bottleneck_poll_fates(
     bottleneck: *mut Bottleneck,
     now: u64,
-    fate: *mut Fate,
+    fates: *mut Fate,
+    most: usize,
+    count: *mut usize,
 ) -> Status {
+    if count.is_null() {
+        return Failure::null("count").keep();
+    }
+    let mut taken = 0;
+    let does = |bottleneck: &mut Bottleneck| {
+        if fates.is_null() {
+            return Failure::null("fates").keep();
+        }
+        while taken < most
+            && let Some(next) = bottleneck.inner.poll_fate(Time::from_nanos(now))
+        {
+            // SAFETY: the caller says that there is room for `most`, of which fewer are taken.
+            unsafe { fates.add(taken).write(next.into()) };
+            taken += 1;
+        }
+        Status::Ok
+    };
     // SAFETY: the caller's promise.
-    unsafe { poll(bottleneck, now, fate, Polled::All) }
+    let status = unsafe { call(bottleneck, does) };
+    // SAFETY: it is not null, and the caller says that it can be written to.
+    unsafe { count.write(taken) };
+    status
 }
 
 /// When to poll next if nothing is offered before; TIDEGATE_NEVER if nothing is inside, or there is

@@ -55,7 +55,7 @@ impl Failure {
 
     /// Keeps the text for [`tidegate_last_error`].
     #[cold]
-    fn keep(self) -> Status {
+    pub fn keep(self) -> Status {
         let text = CString::new(self.why.replace('\0', "\u{fffd}")).unwrap_or_default();
         // A thread that is ending has nobody to read it.
         let _ = LAST.try_with(|last| last.replace(text));
@@ -93,15 +93,13 @@ pub(crate) unsafe fn make<T>(out: *mut *mut T, new: impl FnOnce() -> Result<T, F
     status
 }
 
-/// Calls what is behind `held`.
+/// Calls what is behind `held`. What fails says so by [`Failure::keep`], so that a call that does
+/// not has no failure to carry about.
 ///
 /// # Safety
 /// `held` is null, or came from [`make`], is not freed, and nobody else uses it meanwhile.
 #[inline]
-pub(crate) unsafe fn call<T: Held>(
-    held: *mut T,
-    does: impl FnOnce(&mut T) -> Result<Status, Failure>,
-) -> Status {
+pub(crate) unsafe fn call<T: Held>(held: *mut T, does: impl FnOnce(&mut T) -> Status) -> Status {
     // SAFETY: the caller's promise is that of `as_mut`.
     let Some(held) = (unsafe { held.as_mut() }) else {
         return Failure::null("the queue or bottleneck").keep();
@@ -109,14 +107,10 @@ pub(crate) unsafe fn call<T: Held>(
     if *held.broken() {
         return Failure::bug().keep();
     }
-    match catch_unwind(AssertUnwindSafe(|| does(held))) {
-        Ok(Ok(status)) => status,
-        Ok(Err(failure)) => failure.keep(),
-        Err(_) => {
-            *held.broken() = true;
-            Failure::bug().keep()
-        }
-    }
+    catch_unwind(AssertUnwindSafe(|| does(held))).unwrap_or_else(|_| {
+        *held.broken() = true;
+        Failure::bug().keep()
+    })
 }
 
 /// Frees what is behind `held`.
@@ -198,9 +192,9 @@ mod tests {
         // SAFETY: `out` can be written to; the pointer in it is used here alone, and freed once.
         unsafe {
             assert_eq!(make(&mut out, || Ok(Thing::default())), Status::Ok);
-            assert_eq!(call(out, |_| Ok(Status::Nothing)), Status::Nothing);
+            assert_eq!(call(out, |_| Status::Nothing), Status::Nothing);
             assert_eq!(call(out, |_| panic!("on purpose")), Status::Bug);
-            assert_eq!(call(out, |_| Ok(Status::Ok)), Status::Bug);
+            assert_eq!(call(out, |_| Status::Ok), Status::Bug);
             free(out);
             assert_eq!(make(&mut out, || panic!("on purpose")), Status::Bug);
         }

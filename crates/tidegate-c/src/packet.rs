@@ -82,21 +82,30 @@ pub struct Backlog {
 }
 
 impl Packet {
-    /// As the library has it.
+    /// As the library has it; a status if that cannot be.
     ///
-    /// # Errors
-    /// A length that no IP packet has.
+    /// # Safety
+    /// `packet` is null or valid.
     #[inline]
-    pub(crate) fn read(&self) -> Result<tidegate::Packet, Failure> {
-        if !LENGTHS.contains(&self.len) {
-            let (len, least, most) = (self.len, LENGTHS.start(), LENGTHS.end());
-            let why = format!("len = {len}: must lie in {least} to {most} bytes");
-            return Err(Failure::new(Status::OutOfRange, why));
+    pub(crate) unsafe fn read(packet: *const Packet) -> Result<tidegate::Packet, Status> {
+        // SAFETY: the caller says that it is valid if it is not null.
+        let Some(packet) = (unsafe { packet.as_ref() }) else {
+            return Err(Failure::null("packet").keep());
+        };
+        if !LENGTHS.contains(&packet.len) {
+            return Err(packet.wrong_length());
         }
-        Ok(tidegate::Packet::new(self.flow, self.len)
-            .with_slot(self.slot)
-            .with_class(self.service_class)
-            .with_ecn(Ecn::from_bits(self.ecn)))
+        Ok(tidegate::Packet::new(packet.flow, packet.len)
+            .with_slot(packet.slot)
+            .with_class(packet.service_class)
+            .with_ecn(Ecn::from_bits(packet.ecn)))
+    }
+
+    #[cold]
+    fn wrong_length(&self) -> Status {
+        let (len, least, most) = (self.len, LENGTHS.start(), LENGTHS.end());
+        let why = format!("len = {len}: must lie in {least} to {most} bytes");
+        Failure::new(Status::OutOfRange, why).keep()
     }
 }
 

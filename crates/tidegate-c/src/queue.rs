@@ -66,20 +66,40 @@ impl Sink for Told {
 }
 
 impl Queue {
-    /// Goes on to `now`, and forgets what the call before told.
-    ///
-    /// # Errors
-    /// A time that runs back.
+    /// Goes on to `now`, and forgets what the call before told; a status if time runs back.
     #[inline]
-    fn go_on(&mut self, now: u64) -> Result<Time, Failure> {
+    fn go_on(&mut self, now: u64) -> Result<Time, Status> {
         if now < self.now {
-            let why = format!("now = {now}: time must not run back; it was {} ns", self.now);
-            return Err(Failure::new(Status::OutOfRange, why));
+            return Err(self.runs_back(now));
         }
         self.now = now;
         self.told.0.clear();
         Ok(Time::from_nanos(now))
     }
+
+    #[cold]
+    fn runs_back(&self, now: u64) -> Status {
+        let why = format!("now = {now}: time must not run back; it was {} ns", self.now);
+        Failure::new(Status::OutOfRange, why).keep()
+    }
+
+    /// See [`tidegate_queue_enqueue`].
+    #[inline]
+    fn enqueue(
+        &mut self,
+        now: u64,
+        packet: Result<tidegate::Packet, Status>,
+    ) -> Result<(), Status> {
+        let (packet, now) = (packet?, self.go_on(now)?);
+        self.queue.enqueue(now, packet, &mut self.told);
+        Ok(())
+    }
+}
+
+/// How a call ended that says only what failed.
+#[inline]
+fn status(ended: Result<(), Status>) -> Status {
+    ended.err().unwrap_or(Status::Ok)
 }
 
 /// The link of `link`, at the rate `default` unless it says one.
@@ -168,14 +188,8 @@ pub unsafe extern "C" fn tidegate_queue_enqueue(
     now: u64,
     packet: *const Packet,
 ) -> Status {
-    let does = |queue: &mut Queue| {
-        // SAFETY: the caller says that it is valid if it is not null.
-        let packet = unsafe { packet.as_ref() }.ok_or_else(|| Failure::null("packet"))?;
-        let packet = packet.read()?;
-        let now = queue.go_on(now)?;
-        queue.queue.enqueue(now, packet, &mut queue.told);
-        Ok(Status::Ok)
-    };
+    // SAFETY: the caller's promise.
+    let does = |queue: &mut Queue| status(queue.enqueue(now, unsafe { Packet::read(packet) }));
     // SAFETY: the caller's promise.
     unsafe { call(queue, does) }
 }
@@ -193,15 +207,18 @@ pub unsafe extern "C" fn tidegate_queue_dequeue(
 ) -> Status {
     let does = |queue: &mut Queue| {
         if packet.is_null() {
-            return Err(Failure::null("packet"));
+            return Failure::null("packet").keep();
         }
-        let now = queue.go_on(now)?;
+        let now = match queue.go_on(now) {
+            Ok(now) => now,
+            Err(status) => return status,
+        };
         let Some(sent) = queue.queue.dequeue(now, &mut queue.told) else {
-            return Ok(Status::Nothing);
+            return Status::Nothing;
         };
         // SAFETY: it is not null, and the caller says that it can be written to.
         unsafe { packet.write(sent.into()) };
-        Ok(Status::Ok)
+        Status::Ok
     };
     // SAFETY: the caller's promise.
     unsafe { call(queue, does) }
@@ -232,11 +249,7 @@ pub unsafe extern "C" fn tidegate_queue_events(
 /// `queue` is null or valid.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tidegate_queue_advance(queue: *mut Queue, now: u64) -> Status {
-    let does = |queue: &mut Queue| {
-        let now = queue.go_on(now)?;
-        queue.queue.advance(now);
-        Ok(Status::Ok)
-    };
+    let does = |queue: &mut Queue| status(queue.go_on(now).map(|now| queue.queue.advance(now)));
     // SAFETY: the caller's promise.
     unsafe { call(queue, does) }
 }

@@ -88,7 +88,9 @@ static void nobody(void) {
   REFUSED(tidegate_queue_advance(NULL, 0), NULL_POINTER, "null pointer");
   REFUSED(tidegate_bottleneck_offer(NULL, 0, &packet, 0), NULL_POINTER, "null pointer");
   REFUSED(tidegate_bottleneck_poll(NULL, 0, &fate), NULL_POINTER, "null pointer");
-  REFUSED(tidegate_bottleneck_poll_fate(NULL, 0, &fate), NULL_POINTER, "null pointer");
+  REFUSED(tidegate_bottleneck_poll_fates(NULL, 0, &fate, 1, &count), NULL_POINTER, "null pointer");
+  MUST(count == 0);
+  count = 9;
   MUST(tidegate_queue_events(NULL, &count) == NULL && count == 0);
   MUST(tidegate_queue_events(NULL, NULL) == NULL);
   MUST(tidegate_queue_backlog(NULL).packets == 0 && tidegate_bottleneck_backlog(NULL).packets == 0);
@@ -126,11 +128,15 @@ static void a_bottleneck(void) {
   tidegate_fate fate;
   MUST(tidegate_bottleneck_poll(there, 10000000, &fate) == TIDEGATE_STATUS_OK);
   MUST(fate.at == 6000000 && fate.payload == ~0ull && fate.outcome == TIDEGATE_OUTCOME_DELIVERED);
-  MUST(tidegate_bottleneck_poll_fate(there, 10000000, &fate) == TIDEGATE_STATUS_OK);
+  size_t count;
+  REFUSED(tidegate_bottleneck_poll_fates(there, 0, NULL, 1, &count), NULL_POINTER, "fates is a null pointer");
+  REFUSED(tidegate_bottleneck_poll_fates(there, 0, &fate, 1, NULL), NULL_POINTER, "count is a null pointer");
+  MUST(tidegate_bottleneck_poll_fates(there, 10000000, &fate, 0, &count) == TIDEGATE_STATUS_OK && count == 0);
+  MUST(tidegate_bottleneck_poll_fates(there, 10000000, &fate, 1, &count) == TIDEGATE_STATUS_OK && count == 1);
   MUST(fate.at == 10000000 && fate.payload == 3 && fate.reason == TIDEGATE_REASON_OVERLIMIT);
-  while (tidegate_bottleneck_poll_fate(there, TIDEGATE_NEVER, &fate) == TIDEGATE_STATUS_OK)
-    MUST(fate.outcome == TIDEGATE_OUTCOME_DELIVERED);
-  MUST(fate.payload == ~2ull && tidegate_bottleneck_inside(there) == 0);
+  tidegate_fate rest[5];
+  MUST(tidegate_bottleneck_poll_fates(there, TIDEGATE_NEVER, rest, 5, &count) == TIDEGATE_STATUS_OK && count == 2);
+  MUST(rest[0].outcome == TIDEGATE_OUTCOME_DELIVERED && rest[1].payload == ~2ull && tidegate_bottleneck_inside(there) == 0);
   tidegate_bottleneck_free(there);
 
   link.rate = "8 Mbit/s";
