@@ -5,7 +5,7 @@
 //! let link = Link::new("10 Mbit/s".parse()?, "200 kB".parse()?, "1000 B".parse()?)?;
 //! let config = Written::read("sfb/paper,bins=32")?.config(&link)?;
 //! assert_eq!((config.name(), config.get("bins").as_deref()), ("sfb", Some("32")));
-//! # Ok::<(), tidegate::ConfigError>(())
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 use alloc::format;
 use alloc::string::String;
