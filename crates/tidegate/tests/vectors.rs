@@ -392,6 +392,19 @@ fn every_queue_has_vectors_that_show_what_it_does() {
     assert!(missing.is_empty(), "vectors do not show {missing:?}");
 }
 
+/// No file is left of a queue or preset that is gone.
+#[test]
+fn there_are_no_other_files() {
+    let names = |row: &'static Row| {
+        (row.presets)().into_iter().map(|(preset, _)| format!("{}-{preset}.jsonl", row.name))
+    };
+    let known: BTreeSet<String> = catalog::QUEUES.iter().flat_map(names).collect();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("vectors");
+    let files = std::fs::read_dir(folder).unwrap();
+    let files = files.map(|file| file.unwrap().file_name().into_string().unwrap());
+    assert_eq!(files.filter(|name| name.ends_with(".jsonl")).collect::<BTreeSet<_>>(), known);
+}
+
 /// A checker that knows only the page and the manual pages agrees, and sees a fate that is wrong.
 #[test]
 fn a_checker_in_another_language_agrees() {
