@@ -97,7 +97,7 @@ function axis(past) {
   const now = past.at(-1).time_s;
   const time = past.map((point) => point.time_s - now);
   const from = -Math.min(300, Math.max(60, -time[0]));
-  const step = from < -60 ? 60 : 15;
+  const step = from < -150 ? 60 : from < -60 ? 30 : 15;
   const marks = [];
   for (let t = 0; t >= from; t -= step) marks.push(t);
   const nameMark = (t) => (t === 0 ? "now" : t % 60 === 0 ? `−${-t / 60} min` : `−${brief(-t)} s`);
