@@ -11,8 +11,8 @@ use tidegate_lab::scenario::{
     Unresponsive, Voip, Web,
 };
 use tidegate_sim::sources::tcp::{
-    AimdParams, BbrParams, BinomialParams, CubicParams, DctcpParams, UnresponsiveParams,
-    VegasParams, VegasRemParams,
+    AimdParams, BbrParams, BinomialParams, CubicParams, DctcpParams, LedbatParams,
+    UnresponsiveParams, VegasParams, VegasRemParams,
 };
 
 /// Holds `docs/reference/NAME` against `text`, or writes it.
@@ -195,6 +195,7 @@ fn tcp(page: &mut String) {
     let marked = "The keys of TCP (`ecn` must be on), and:";
     section(page, "### `vegas_rem`", marked, Keys::of::<VegasRemParams>(&[]));
     section(page, "### `dctcp`", marked, Keys::of::<DctcpParams>(&[]));
+    section(page, "### `ledbat`", "The keys of TCP, and:", Keys::of::<LedbatParams>(&[]));
     let bbr = "The keys of TCP without `overhead`, and:";
     section(page, "### `bbr`", bbr, Keys::of::<BbrParams>(&[]));
     let malicious = "The keys of TCP without `data`, `initial_window`, `rules` and `overhead`, no \

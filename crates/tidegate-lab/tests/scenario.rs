@@ -467,6 +467,13 @@ const BAD: &[(&str, &str, &str, &str, &str)] = &[
         "3",
         "must be at least alpha, 4",
     ),
+    (
+        "source = \"newreno\"",
+        "source = \"ledbat\"\ntarget = \"200 ms\"",
+        "group.tcp.target",
+        "200 ms",
+        "must lie in 1 ms to 100 ms",
+    ),
     ("source = \"newreno\"", "source = \"vegas_rem\"\nkappa = 1", "group.tcp.kappa", "1", "unit"),
     (
         "source = \"newreno\"",

@@ -60,6 +60,7 @@ pub const SOURCES: &[(&str, &str)] = &[
         "Reno as a law of rates: a packet more a round trip, half the window less for every mark",
     ),
     ("dctcp", "TCP DCTCP: a window that is cut by the fraction of packets marked (RFC 8257)"),
+    ("ledbat", "TCP with LEDBAT's window, which yields to other traffic (RFC 6817)"),
     (
         "bbr",
         "TCP BBR, version 1: segments paced by a model of the path (Cardwell and others, 2017)",

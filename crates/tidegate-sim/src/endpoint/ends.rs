@@ -307,6 +307,7 @@ impl Ends {
         }
         let marked = data.flags() & flag::ECN == flag::ECN;
         let waited = far.release(at, marked, reports, meters);
+        far.measure(at, data);
         let received = far.receiver.receive(data.seq(), marked, data.flags() & flag::REDUCED != 0);
         // The SYN is the first in order and brings no data.
         let new =

@@ -7,7 +7,7 @@ use crate::event::queue::NEVER;
 use crate::measure::meters::Meters;
 use crate::net::flight::{Body, flag};
 use crate::net::network::Flow;
-use crate::sources::tcp::{DelayedAck, Receiver, Reports, Wait};
+use crate::sources::tcp::{DelayedAck, Receiver, Report, Reports, Wait};
 use crate::sources::{Feedback, Handshake, Rules, Source, Tcp, TfrcReceiver};
 
 /// The end of a connection that has data for ever.
@@ -44,6 +44,9 @@ pub(super) struct More {
     /// Of a connection whose acknowledgements are delayed.
     pub(super) delayed: Option<DelayedAck>,
     pub(super) transfer: Transfer,
+    /// Of a connection whose sender goes by delays: that of the last segment.
+    pub(super) delays: bool,
+    pub(super) delay: Option<u32>,
     /// Those of the connections opened since, with their numbers, in order: when a packet of one
     /// is dealt with, the sender may be at the next but one.
     pub(super) coming: VecDeque<(u8, Transfer)>,
@@ -134,10 +137,12 @@ impl Far {
         let more = More {
             delayed: DelayedAck::new(tcp),
             transfer: Transfer::of(tcp, start),
+            delays: tcp.congestion.needs().delays,
             ..More::default()
         };
         let end = more.transfer.end;
-        let more = (more.delayed.is_some() || tcp.data.is_some()).then(|| Box::new(more));
+        let needed = more.delayed.is_some() || more.delays || tcp.data.is_some();
+        let more = needed.then(|| Box::new(more));
         Far {
             receiver: Receiver::new(tcp),
             end,
@@ -166,12 +171,31 @@ impl Far {
         meters.answered(at);
         let (ack, echo) = self.receiver.state();
         let echo = if echo { flag::ECHO } else { 0 };
-        let (seq, with, blocks) = match self.receiver.report() {
+        let (seq, with, blocks) = match self.report() {
             Some(report) => (reports.keep(report), flag::BLOCKS, report.count() * self.block_len),
             None => (ack, 0, 0),
         };
         let (len, flags) = (self.ack_len.saturating_add(blocks), flag::ACK | echo | with);
         Answer::Now(Body::new(born, seq, len, flags, self.life))
+    }
+
+    /// What an acknowledgement says now beside its number, if anything.
+    #[inline]
+    fn report(&self) -> Option<Report> {
+        let report = self.receiver.report();
+        let Some(delay) = self.more.as_deref().and_then(|more| more.delay) else { return report };
+        let plain = || Report::plain(self.receiver.state().0);
+        Some(Report { delay: Some(delay), ..report.unwrap_or_else(plain) })
+    }
+
+    /// `data` have come at `at`: how long they were under way, if their sender goes by that. A SYN
+    /// is shorter than data and says nothing of them.
+    #[inline]
+    pub(super) fn measure(&mut self, at: u64, data: Body) {
+        if let Some(more) = self.more.as_deref_mut().filter(|more| more.delays) {
+            let micros = ((at - data.born) / 1000).min(u32::MAX as u64) as u32;
+            more.delay = (!self.syn || data.seq() > 0).then_some(micros);
+        }
     }
 
     /// The acknowledgement that waits, if marks begin or end with a segment that is `marked` or

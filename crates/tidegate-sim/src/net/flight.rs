@@ -43,7 +43,7 @@ pub(crate) mod flag {
     pub const REDUCED: u8 = 1 << 4;
     /// A retransmission.
     pub const AGAIN: u8 = 1 << 5;
-    /// A selective acknowledgement; its blocks are kept in
+    /// An acknowledgement that says more than its number; its report is kept in
     /// [`Reports`](crate::sources::tcp::Reports).
     pub const BLOCKS: u8 = 1 << 6;
 }

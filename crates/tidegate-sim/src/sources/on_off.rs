@@ -3,8 +3,8 @@
 //! and those of ITU P.59 a telephone call.
 //!
 //! The source sends a packet after each `8 · packet / rate` of on time, summed across off periods.
-//! The mean rate is thus exactly `rate · on / (on + off)`. By contrast, ns-2 sends a whole number of packets per
-//! on period, on average half a packet more.
+//! The mean rate is thus exactly `rate · on / (on + off)`. By contrast, ns-2 sends a whole number
+//! of packets per on period, on average half a packet more.
 use tidegate::units::Pacer;
 use tidegate::{Bytes, ConfigError, Ecn, Rate, Rng, Span, Time};
 

@@ -1,4 +1,5 @@
-//! What a selective acknowledgement says (RFC 2018), and where that is kept while it is under way.
+//! What an acknowledgement says beside its number (RFC 2018, RFC 6817), and where that is kept
+//! while it is under way.
 
 /// The most blocks of one acknowledgement: beside time stamps no more fit (RFC 2018 §3).
 pub(crate) const BLOCKS: usize = 3;
@@ -17,6 +18,9 @@ pub(crate) struct Report {
     pub ack: u32,
     /// What is there beyond, the most recent first.
     pub blocks: [Block; BLOCKS],
+    /// How long the segment that it answers was under way, in microseconds, if the sender goes by
+    /// that (RFC 6817 §2.4.1).
+    pub delay: Option<u32>,
 }
 
 impl Report {
@@ -25,10 +29,10 @@ impl Report {
         self.blocks.iter().filter(|block| block.from < block.to).count() as u16
     }
 
-    /// One without blocks.
+    /// One that says nothing else.
     #[inline]
     pub fn plain(ack: u32) -> Report {
-        Report { ack, blocks: [Block::default(); BLOCKS] }
+        Report { ack, blocks: [Block::default(); BLOCKS], delay: None }
     }
 }
 

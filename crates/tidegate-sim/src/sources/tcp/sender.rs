@@ -151,7 +151,10 @@ fn observe<R: LossRecovery>(
     now: Time,
     ack: &Arrival,
 ) -> bool {
-    let Report { ack: upto, .. } = *ack.report;
+    let Report { ack: upto, delay, .. } = *ack.report;
+    if let Some(delay) = delay {
+        connection.window.on_delay(now, delay);
+    }
     if upto > connection.una {
         let acked = connection.acked(now, upto, ack.echo);
         connection.window.on_every_ack(&acked);

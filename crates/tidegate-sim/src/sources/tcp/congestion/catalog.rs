@@ -8,6 +8,7 @@ use super::bbr::{Bbr, BbrParams};
 use super::binomial::{Binomial, BinomialParams};
 use super::cubic::{Cubic, CubicParams};
 use super::dctcp::{Dctcp, DctcpParams};
+use super::ledbat::{Ledbat, LedbatParams};
 use super::reno::Reno;
 use super::reno_num::{RenoNum, RenoNumParams};
 use super::unresponsive::{Unresponsive, UnresponsiveParams};
@@ -75,7 +76,7 @@ macro_rules! controls {
             }
 
             /// What it needs of the connection around it.
-            pub(in super::super) const fn needs(&self) -> Needs {
+            pub(crate) const fn needs(&self) -> Needs {
                 match self {
                     Congestion::Reno => Reno::NEEDS,
                     $(Congestion::$variant(_) => $variant::NEEDS,)+
@@ -141,6 +142,8 @@ controls! { $
     "reno_num" => RenoNum(RenoNumParams),
     /// In proportion to the fraction of packets marked (RFC 8257).
     "dctcp" => Dctcp(DctcpParams),
+    /// By the delay that it adds, so that it yields (RFC 6817).
+    "ledbat" => Ledbat(LedbatParams),
     /// By a model of the path, version 1 (draft-cardwell-iccrg-bbr-congestion-control-00);
     /// with selective acknowledgements.
     "bbr" => Bbr(BbrParams),
@@ -196,6 +199,10 @@ impl Control {
     #[inline(always)]
     pub fn on_every_ack(&mut self, ack: &Acked) {
         with!(self, control => control.on_every_ack(ack));
+    }
+
+    pub fn on_delay(&mut self, now: Time, delay: u32) {
+        with!(self, control => control.on_delay(now, delay));
     }
 
     pub fn on_open(&mut self, ack: &Acked) -> SynAck {

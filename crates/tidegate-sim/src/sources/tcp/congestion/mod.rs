@@ -14,6 +14,7 @@ mod binomial;
 mod catalog;
 mod cubic;
 mod dctcp;
+mod ledbat;
 mod marks;
 mod reno;
 mod reno_num;
@@ -29,6 +30,7 @@ pub use binomial::{BinomialParams, Reading};
 pub use catalog::Congestion;
 pub use cubic::{CubicParams, FastConvergence, SlowStart};
 pub use dctcp::DctcpParams;
+pub use ledbat::LedbatParams;
 pub use reno_num::RenoNumParams;
 pub use unresponsive::UnresponsiveParams;
 pub use vegas::VegasParams;
@@ -81,6 +83,10 @@ trait CongestionControl: Sized {
     /// New data are acknowledged, also during recovery, and nothing has been done about it yet.
     fn on_every_ack(&mut self, _: &Acked) {}
 
+    /// An acknowledgement says for how long the segment that it answers was under way, in
+    /// microseconds.
+    fn on_delay(&mut self, _: Time, _: u32) {}
+
     /// A SYN is acknowledged. How that counts.
     fn on_open(&mut self, _: &Acked) -> SynAck {
         SynAck::OpensOnly
@@ -130,13 +136,15 @@ trait CongestionControl: Sized {
 
 /// What a congestion control needs of the connection around it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Needs {
+pub(crate) struct Needs {
     /// What cuts its window.
     pub answers: Answers,
     /// How marks reach it.
     pub marks: MarkFeedback,
     /// Whether each acknowledgement brings a sample of the delivery rate.
     pub rate_samples: bool,
+    /// Whether the receiver measures how long each segment is under way.
+    pub delays: bool,
     /// What messages call it, if it paces. Then it needs selective acknowledgements.
     pub paces_as: Option<&'static str>,
 }
@@ -147,13 +155,14 @@ impl Needs {
         answers: Answers::Everything,
         marks: MarkFeedback::OncePerRound,
         rate_samples: false,
+        delays: false,
         paces_as: None,
     };
 }
 
 /// Which events cut a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Answers {
+pub(crate) enum Answers {
     /// Losses, marks and timeouts.
     Everything,
     /// Timeouts only; its model learns of losses.
@@ -164,7 +173,7 @@ pub(super) enum Answers {
 
 /// How marks reach a congestion control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum MarkFeedback {
+pub(crate) enum MarkFeedback {
     /// The receiver echoes until the sender answers (RFC 3168 §6.1.3).
     OncePerRound,
     /// Each acknowledgement reports its own segments (RFC 8257 §3.2); one a round trip is

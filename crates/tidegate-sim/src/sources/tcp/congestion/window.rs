@@ -130,6 +130,11 @@ impl Window {
         self.control.on_every_ack(ack);
     }
 
+    /// An acknowledgement says how long its segment was under way, in microseconds.
+    pub fn on_delay(&mut self, now: Time, delay: u32) {
+        self.control.on_delay(now, delay);
+    }
+
     /// The handshake is over: data may go, `initial` segments.
     pub fn on_open(&mut self, initial: f64, ack: &Acked) {
         self.cwnd = initial;

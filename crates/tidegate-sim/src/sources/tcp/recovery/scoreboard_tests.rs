@@ -74,7 +74,7 @@ fn the_counters_are_the_rfcs_procedures() {
             }
             // Old reports come late at times.
             let ack = if dice >> 60 == 0 { naive.una } else { ack };
-            let report = Report { ack, blocks };
+            let report = Report { blocks, ..Report::plain(ack) };
             let before = naive.held.len() as u32;
             let unknown: Vec<u32> = (naive.una..max).filter(|s| !naive.held.contains(s)).collect();
             let sound: Vec<u32> = unknown.iter().copied().filter(|&s| !naive.lost(s)).collect();
@@ -129,14 +129,14 @@ fn the_counters_are_the_rfcs_procedures() {
 fn the_rescue_is_the_last_one_missing_once_and_not_at_once() {
     let mut board = Scoreboard::default();
     board.update(&Report {
-        ack: 0,
         blocks: [Block { from: 1, to: 8 }, Block { from: 9, to: 10 }, Block::default()],
+        ..Report::plain(0)
     });
     board.begin();
     assert_eq!(board.rescue(10), None, "the first retransmission may yet bring all along");
     board.update(&Report {
-        ack: 8,
         blocks: [Block { from: 9, to: 10 }, Block::default(), Block::default()],
+        ..Report::plain(8)
     });
     assert_eq!((board.rescue(12), board.rescue(12)), (Some(11), None));
 }
