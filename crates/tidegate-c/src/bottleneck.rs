@@ -1,10 +1,11 @@
 //! A bottleneck: a queue, the link behind it, and the way to the other end.
+use std::cell::Cell;
 use std::ffi::c_char;
 
 use tidegate::bottleneck::{Capacity, Trace};
 use tidegate::{Prob, Qdisc, Seed, Span, Time};
 
-use crate::failure::{Failure, Held, Status, call, free, make, optional, read};
+use crate::failure::{Failure, Held, Status, call, free, look, make, optional, read};
 use crate::packet::{Backlog, Outcome, Packet, Reason, or_never};
 use crate::queue::{LinkText, build, link_of, parse};
 
@@ -42,12 +43,12 @@ pub struct Fate {
 #[derive(Debug)]
 pub struct Bottleneck {
     inner: tidegate::Bottleneck<u64>,
-    broken: bool,
+    broken: Cell<bool>,
 }
 
 impl Held for Bottleneck {
-    fn broken(&mut self) -> &mut bool {
-        &mut self.broken
+    fn broken(&self) -> &Cell<bool> {
+        &self.broken
     }
 }
 
@@ -97,7 +98,7 @@ unsafe fn new(
         let loss: Prob = parse("way.loss", loss)?;
         inner = inner.with_loss(loss, Seed::new(seed).stream("loss"));
     }
-    Ok(Bottleneck { inner, broken: false })
+    Ok(Bottleneck { inner, broken: Cell::default() })
 }
 
 /// Makes a bottleneck and puts it into `out`; null if it fails. `queue`, `link` and `seed` are as
@@ -224,7 +225,7 @@ pub unsafe extern "C" fn tidegate_bottleneck_poll_fates(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tidegate_bottleneck_next_wake(bottleneck: *const Bottleneck) -> u64 {
     // SAFETY: the caller says that it is valid if it is not null.
-    or_never(unsafe { bottleneck.as_ref() }.and_then(|bottleneck| bottleneck.inner.next_wake()))
+    or_never(unsafe { look(bottleneck, None, |bottleneck| bottleneck.inner.next_wake()) })
 }
 
 /// How many packets were offered whose fate nobody has polled; 0 if there is no bottleneck.
@@ -234,7 +235,7 @@ pub unsafe extern "C" fn tidegate_bottleneck_next_wake(bottleneck: *const Bottle
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tidegate_bottleneck_inside(bottleneck: *const Bottleneck) -> usize {
     // SAFETY: the caller says that it is valid if it is not null.
-    unsafe { bottleneck.as_ref() }.map_or(0, |bottleneck| bottleneck.inner.inside())
+    unsafe { look(bottleneck, 0, |bottleneck| bottleneck.inner.inside()) }
 }
 
 /// What waits in the queue; nothing if there is no bottleneck.
@@ -244,6 +245,5 @@ pub unsafe extern "C" fn tidegate_bottleneck_inside(bottleneck: *const Bottlenec
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tidegate_bottleneck_backlog(bottleneck: *const Bottleneck) -> Backlog {
     // SAFETY: the caller says that it is valid if it is not null.
-    let bottleneck = unsafe { bottleneck.as_ref() };
-    bottleneck.map(|bottleneck| bottleneck.inner.queue().backlog()).unwrap_or_default().into()
+    unsafe { look(bottleneck, Backlog::default(), |held| held.inner.queue().backlog().into()) }
 }

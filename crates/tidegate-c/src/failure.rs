@@ -1,5 +1,5 @@
 //! What went wrong: a code, and a text for people.
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ffi::{CStr, CString, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -72,7 +72,7 @@ impl From<ConfigError> for Failure {
 /// What C holds a pointer to.
 pub(crate) trait Held {
     /// Whether a call panicked: then what it holds may be half done.
-    fn broken(&mut self) -> &mut bool;
+    fn broken(&self) -> &Cell<bool>;
 }
 
 /// Makes a `T` and puts it behind a pointer in `out`; null if that fails.
@@ -104,12 +104,29 @@ pub(crate) unsafe fn call<T: Held>(held: *mut T, does: impl FnOnce(&mut T) -> St
     let Some(held) = (unsafe { held.as_mut() }) else {
         return Failure::null("the queue or bottleneck").keep();
     };
-    if *held.broken() {
+    if held.broken().get() {
         return Failure::bug().keep();
     }
     catch_unwind(AssertUnwindSafe(|| does(held))).unwrap_or_else(|_| {
-        *held.broken() = true;
+        held.broken().set(true);
         Failure::bug().keep()
+    })
+}
+
+/// Reads what is behind `held`; `none` of nothing, of what panicked, and where reading panics.
+///
+/// # Safety
+/// As for [`call`], but others may read it meanwhile.
+#[inline]
+pub(crate) unsafe fn look<T: Held, R>(held: *const T, none: R, does: impl FnOnce(&T) -> R) -> R {
+    // SAFETY: the caller's promise is that of `as_ref`.
+    let Some(held) = (unsafe { held.as_ref() }).filter(|held| !held.broken().get()) else {
+        return none;
+    };
+    catch_unwind(AssertUnwindSafe(|| does(held))).unwrap_or_else(|_| {
+        held.broken().set(true);
+        Failure::bug().keep();
+        none
     })
 }
 
@@ -173,11 +190,11 @@ mod tests {
     use super::*;
 
     #[derive(Debug, Default)]
-    struct Thing(bool);
+    struct Thing(Cell<bool>);
 
     impl Held for Thing {
-        fn broken(&mut self) -> &mut bool {
-            &mut self.0
+        fn broken(&self) -> &Cell<bool> {
+            &self.0
         }
     }
 
@@ -193,8 +210,10 @@ mod tests {
         unsafe {
             assert_eq!(make(&mut out, || Ok(Thing::default())), Status::Ok);
             assert_eq!(call(out, |_| Status::Nothing), Status::Nothing);
+            assert_eq!(look(out, 0, |_| 7), 7);
             assert_eq!(call(out, |_| panic!("on purpose")), Status::Bug);
             assert_eq!(call(out, |_| Status::Ok), Status::Bug);
+            assert_eq!(look(out, 0, |_| 7), 0, "it may be half done");
             free(out);
             assert_eq!(make(&mut out, || panic!("on purpose")), Status::Bug);
         }

@@ -72,7 +72,7 @@ pub enum Reason {
 }
 
 /// What waits in a queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Backlog {
     /// Their lengths added up, in bytes.

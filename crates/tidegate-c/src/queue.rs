@@ -1,11 +1,12 @@
 //! A queue of the catalog.
+use std::cell::Cell;
 use std::ffi::c_char;
 
 use tidegate::catalog::AnyQueue;
 use tidegate::written::Written;
 use tidegate::{DropReason, Link, MarkReason, Qdisc, Seed, Sink, Time};
 
-use crate::failure::{Failure, Held, Status, call, free, make, optional, read};
+use crate::failure::{Failure, Held, Status, call, free, look, make, optional, read};
 use crate::packet::{Backlog, Outcome, Packet, Reason, or_never};
 
 /// The link that a queue is built for, as text. A queue fits its parameters to it.
@@ -38,12 +39,12 @@ pub struct Queue {
     queue: AnyQueue,
     now: u64,
     told: Told,
-    broken: bool,
+    broken: Cell<bool>,
 }
 
 impl Held for Queue {
-    fn broken(&mut self) -> &mut bool {
-        &mut self.broken
+    fn broken(&self) -> &Cell<bool> {
+        &self.broken
     }
 }
 
@@ -161,7 +162,7 @@ pub unsafe extern "C" fn tidegate_queue_new(
         // SAFETY: the caller says that both are null or valid.
         let (queue, link) = unsafe { (read(queue, "queue")?, link_of(link, None)?) };
         let queue = build(queue, link, seed)?;
-        Ok(Queue { queue, now: 0, told: Told::default(), broken: false })
+        Ok(Queue { queue, now: 0, told: Told::default(), broken: Cell::default() })
     };
     // SAFETY: the caller says that it is null or can be written to.
     unsafe { make(out, new) }
@@ -235,12 +236,14 @@ pub unsafe extern "C" fn tidegate_queue_events(
     count: *mut usize,
 ) -> *const Event {
     // SAFETY: the caller says that it is valid if it is not null.
-    let events = unsafe { queue.as_ref() }.map_or(&[][..], |queue| &queue.told.0);
+    let (first, len) = unsafe {
+        look(queue, (std::ptr::null(), 0), |queue| (queue.told.0.as_ptr(), queue.told.0.len()))
+    };
     if !count.is_null() {
         // SAFETY: it is not null, and the caller says that it can be written to.
-        unsafe { count.write(events.len()) };
+        unsafe { count.write(len) };
     }
-    if events.is_empty() || count.is_null() { std::ptr::null() } else { events.as_ptr() }
+    if len == 0 || count.is_null() { std::ptr::null() } else { first }
 }
 
 /// Does the periodic work that has fallen due by `now`, on a link that neither offers nor asks.
@@ -262,7 +265,7 @@ pub unsafe extern "C" fn tidegate_queue_advance(queue: *mut Queue, now: u64) -> 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tidegate_queue_wake_at(queue: *const Queue) -> u64 {
     // SAFETY: the caller says that it is valid if it is not null.
-    or_never(unsafe { queue.as_ref() }.and_then(|queue| queue.queue.wake_at()))
+    or_never(unsafe { look(queue, None, |queue| queue.queue.wake_at()) })
 }
 
 /// What waits; nothing if there is no queue.
@@ -272,5 +275,5 @@ pub unsafe extern "C" fn tidegate_queue_wake_at(queue: *const Queue) -> u64 {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tidegate_queue_backlog(queue: *const Queue) -> Backlog {
     // SAFETY: the caller says that it is valid if it is not null.
-    unsafe { queue.as_ref() }.map(|queue| queue.queue.backlog()).unwrap_or_default().into()
+    unsafe { look(queue, Backlog::default(), |queue| queue.queue.backlog().into()) }
 }

@@ -8,11 +8,14 @@ use wire::{FULL, Taken, Tcp, Wire};
 
 /// The answer on `wire`, a link of `rate`.
 fn answer(wire: &mut Wire, rate: &str) -> Advice {
+    answer_of(&["drop_tail", "drr", "fq_codel"], wire, rate)
+}
+
+fn answer_of(queues: &[&str], wire: &mut Wire, rate: &str) -> Advice {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("made.pcap");
     wire.write(&path);
-    let queues: Vec<QueueSpec> =
-        ["drop_tail", "drr", "fq_codel"].map(|name| name.parse().unwrap()).to_vec();
+    let queues: Vec<QueueSpec> = queues.iter().map(|name| name.parse().unwrap()).collect();
     let job = Advise {
         queues,
         seeds: 2,
@@ -64,6 +67,16 @@ fn users_round_trips_and_the_flood_are_found() {
     assert!(promise("drop_tail").users.unwrap().mean() < 0.2);
     assert!(promise("drr").worst.unwrap().mean() > 0.9);
     assert!(promise("drr").users.unwrap().ci95().is_some(), "with an interval");
+}
+
+#[test]
+fn a_queue_of_ones_own_name_is_advised_by_it() {
+    let queues = ["drop_tail", "drr,quantum=3000 B as mine"];
+    let advice = answer_of(&queues, &mut flooded(true, Taken::Before), "10 Mbit/s");
+    let choice = advice.choice.unwrap();
+    assert_eq!(choice.queue, "mine");
+    assert!(advice.tried.iter().any(|promise| promise.queue == choice.queue));
+    assert!(choice.gate_toml.contains("drr"), "{}", choice.gate_toml);
 }
 
 #[test]

@@ -18,6 +18,8 @@ const MOST: usize = 256;
 const IDLE: Duration = Duration::from_secs(60);
 /// The longest datagram.
 const DATAGRAM: usize = 65_536;
+/// After a connection that could not be taken, such as for want of descriptors, before the next.
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// Leads `port` of `base`, an address in `outer`, to this machine's loopback as long as the process
 /// runs. To be called on a thread in this machine's network. A port that is served there already is
@@ -51,7 +53,11 @@ fn home(port: u16) -> SocketAddr {
 /// Takes connections and gives each two threads. One that there is no room or no server for ends.
 fn serve(listener: &TcpListener, port: u16) {
     let open = Arc::new(());
-    while let Ok((from, _)) = listener.accept() {
+    loop {
+        let Ok((from, _)) = listener.accept() else {
+            thread::sleep(PAUSE);
+            continue;
+        };
         // Each thread holds it once more.
         if Arc::strong_count(&open) > 2 * MOST {
             continue;

@@ -144,7 +144,7 @@ pub struct Seen {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Choice {
-    /// The queue as users write it.
+    /// The queue's label, as among those tried.
     pub queue: String,
     /// Its parameters on this link.
     pub params: Vec<(String, String)>,
@@ -348,7 +348,7 @@ fn decide(job: &Advise, link: &Link, advice: &mut Advice) {
         let spec = &job.queues[index];
         let config = spec.resolve(link).ok()?;
         Some(Choice {
-            queue: spec.to_string(),
+            queue: spec.label(),
             params: config.values().into_iter().map(|(p, value)| (p.name.into(), value)).collect(),
             gate_toml: gate::toml(spec, &config, link),
             tc: linux::commands(spec, &config, link, "eth2"),

@@ -48,7 +48,8 @@ pub(super) fn now(judgement: &Judgement<'_>, senders: &[Senders], capacity: f64)
     let least = users.iter().filter_map(|(g, fair)| Some(g.each.first()? / fair));
     let worst = least.fold(f64::INFINITY, f64::min);
     let rates = group_rates(judgement, senders, capacity);
-    let took: Vec<f64> = senders.iter().flat_map(|g| g.took_ms.iter().copied()).collect();
+    let transfers = senders.iter().filter(|g| g.conduct == Conduct::Short);
+    let took: Vec<f64> = transfers.flat_map(|g| g.took_ms.iter().copied()).collect();
     let waits: Vec<f64> = judgement
         .flows
         .iter()
