@@ -9,13 +9,12 @@ Python's standard library only.
 import argparse
 import collections
 import json
-import pathlib
 import statistics
 import subprocess
 import sys
 
-HERE = pathlib.Path(__file__).resolve().parent
-TIDEGATE = HERE.parent / "target" / "release" / "tidegate"
+from studies import HERE, TIDEGATE, swept
+
 SCENARIO = HERE / "scenarios" / "attacks.toml"
 PAGE = HERE / "attacks.md"
 ATTACKS = ((1, 0), (4, 0), (16, 0), (64, 0), (16, 1))
@@ -34,37 +33,25 @@ def run(cmd):
 
 def simulated(queues, seeds):
     """Users' goodputs of each run, in bit/s, by queue and attack."""
-    of = collections.defaultdict(list)
-    for sources, ecn in ATTACKS:
-        for seed in range(1, seeds + 1):
-            cmd = [
-                str(TIDEGATE),
-                "compare",
-                str(SCENARIO),
-                "--json",
-                "--flows",
-                "--seeds",
-                "1",
-                "--seed",
-                str(seed),
-                # Users are under way when the flood begins, as on the gate's path.
-                "--set",
-                "group.flood.start=uniform(10 s, 10.1 s)",
-                "--set",
-                f"group.flood.count={sources}",
-                "--set",
-                f"group.flood.rate={FLOOD // sources} bit/s",
-            ]
-            if ecn:
-                cmd += ["--set", "group.users.ecn=on", "--set", "group.flood.ecn=on"]
-            for queue in queues:
-                cmd += ["--queue", f"{queue} as {queue}"]
-            for document in json.loads(run(cmd)):
-                users = [
-                    f["goodput_bps"]["mean"] for f in document["flows"] if f["group"] == "users"
-                ]
-                of[document["label"], sources, ecn].append(users)
-    return of
+    ecn = ["on" if ecn else "off" for _, ecn in ATTACKS]
+    lines = [
+        "flows = true",
+        "[set]",
+        # Users are under way when the flood begins, as on the gate's path.
+        'group.flood.start = "uniform(10 s, 10.1 s)"',
+        "[axes.attack.set]",
+        f"group.flood.count = {[sources for sources, _ in ATTACKS]}",
+        f"group.flood.rate = {json.dumps([f'{FLOOD // sources} bit/s' for sources, _ in ATTACKS])}",
+        f"group.users.ecn = {json.dumps(ecn)}",
+        f"group.flood.ecn = {json.dumps(ecn)}",
+    ]
+    of = collections.defaultdict(lambda: collections.defaultdict(list))
+    named = [f"{queue} as {queue}" for queue in queues]
+    for row in swept(SCENARIO, named, seeds, lines, "flows"):
+        if row["group"] == "users":
+            attack = (row["queue"], *ATTACKS[int(row["cell"])])
+            of[attack][int(row["seed"])].append(float(row["goodput_bps"]))
+    return {attack: [by_seed[seed] for seed in sorted(by_seed)] for attack, by_seed in of.items()}
 
 
 def gated(seeds):

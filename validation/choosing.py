@@ -20,8 +20,8 @@ import tempfile
 import tomllib
 from dataclasses import dataclass
 
-HERE = pathlib.Path(__file__).resolve().parent
-TIDEGATE = HERE.parent / "target" / "release" / "tidegate"
+from studies import HERE, TIDEGATE, swept
+
 PAGE = HERE.parent / "docs" / "study" / "choosing.md"
 COSTS = HERE.parent / "papers" / "comparison" / "cost.csv"
 
@@ -247,32 +247,18 @@ def as_it_is(scenario, path):
     return json.dumps(value) if isinstance(value, list) else str(value)
 
 
-def swept(scenario, queues, seeds, lines):
+def grouped(scenario, queues, seeds, lines):
     """The means of a study of `scenario`, by queue and number of the cell: each group's row."""
-    head = [
-        f"scenario = {json.dumps(str(HERE / 'scenarios' / scenario))}",
-        f"queues = {json.dumps(list(queues))}",
-        f"seeds = {seeds}",
-    ]
-    with tempfile.TemporaryDirectory() as folder:
-        folder = pathlib.Path(folder)
-        path = folder / "study.toml"
-        path.write_text("\n".join([*head, *lines]) + "\n")
-        cmd = [str(TIDEGATE), "sweep", str(path), "--csv", "--out", str(folder / "out")]
-        run = subprocess.run(cmd, capture_output=True, text=True)
-        if run.returncode:
-            sys.exit(f"{' '.join(cmd)} failed:\n{run.stderr}\n{path.read_text()}")
-        found = {}
-        with (folder / "out" / "summary.csv").open(newline="") as table:
-            for row in csv.DictReader(table):
-                found.setdefault((row["queue"], int(row["cell"])), {})[row["group"]] = row
+    found = {}
+    for row in swept(HERE / "scenarios" / scenario, queues, seeds, lines):
+        found.setdefault((row["queue"], int(row["cell"])), {})[row["group"]] = row
     return found
 
 
 def measured(question, queues, seeds):
     """The figures of a question: for each queue, one for each column."""
     figure = FIGURES[question.figure][0]
-    of = swept(question.scenario, queues, seeds, axis(question))
+    of = grouped(question.scenario, queues, seeds, axis(question))
     table = {queue: [] for queue in queues}
     for queue in queues:
         for number in range(len(question.columns)):

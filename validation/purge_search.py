@@ -13,77 +13,64 @@ import argparse
 import itertools
 import json
 import math
-import pathlib
-import subprocess
-import sys
 
-HERE = pathlib.Path(__file__).resolve().parent
-TIDEGATE = HERE.parent / "target" / "release" / "tidegate"
+from studies import HERE, swept
+
 SCENARIO = HERE.parent / "papers" / "purge" / "a6.toml"
 
 # kbit/s of a flow: TCP, UDP, unresponsive TCP (purge, Table 2).
 PRINTED = {100: (94.208, 103.424, 104.448), 500: (19.456, 21.504, 22.528)}
 GROUPS = ("tcp", "udp", "deaf")
-# Queues in one run of the command.
-TOGETHER = 18
+# Readings of the queue, by parameter.
+READINGS = {
+    "unit": ("bits", "bytes"),
+    "cache": (50, 1024),
+    "memory": ("hold", "gate", "fade"),
+    "interval": ("200 ms", "1 s", "5 s"),
+    "input": ("admitted", "offered"),
+}
 
 
-def purges():
-    """Every reading of the queue, as `--queue` takes it, with its label."""
-    units, caches, memories = ("bits", "bytes"), (50, 1024), ("hold", "gate", "fade")
-    periods, inputs = ("200 ms", "1 s", "5 s"), ("admitted", "offered")
-    for unit, cache, memory, period, counted in itertools.product(
-        units, caches, memories, periods, inputs
-    ):
-        params = f"unit={unit},cache={cache},memory={memory},interval={period},input={counted}"
-        yield f"purge/paper,{params}", params.replace(",", ", ").replace("=", " ")
+def step(packet, each):
+    """What the numbers of flows set in step; `each` says whether the rates are a flow's."""
+    counts = {
+        n: {"tcp": n * 85 // 100, "udp": n * 12 // 100, "deaf": n * 3 // 100} for n in PRINTED
+    }
+    of = {f"group.{g}.count": [counts[n][g] for n in PRINTED] for g in GROUPS}
+    for g, rate in (("udp", 3e6), ("deaf", 5e6)):
+        of[f"group.{g}.rate"] = [
+            f"{rate if each else rate / counts[n][g]:.0f} bit/s" for n in PRINTED
+        ]
+    lines = ["[set]", f'network.mean_packet = "{packet}"']
+    lines += [f'group.{group}.packet = "{packet}"' for group in GROUPS]
+    return lines + ["[axes.flows.set]", *(f"{path} = {json.dumps(v)}" for path, v in of.items())]
 
 
-def settings(flows, packet, each):
-    """What is set in the scenario; `each` says whether the rates are a flow's."""
-    counts = {"tcp": flows * 85 // 100, "udp": flows * 12 // 100, "deaf": flows * 3 // 100}
-    rates = {"udp": 3e6, "deaf": 5e6}
-    sets = [f"network.mean_packet={packet}"]
-    sets += [f"group.{group}.packet={packet}" for group in GROUPS]
-    sets += [f"group.{group}.count={counts[group]}" for group in GROUPS]
-    return sets + [
-        f"group.{g}.rate={rate if each else rate / counts[g]:.0f} bit/s"
-        for g, rate in rates.items()
-    ]
-
-
-def measured(flows, packet, each, queues):
-    """By label, kbit/s of a flow of each class."""
-    cmd = [str(TIDEGATE), "compare", str(SCENARIO), "--json", "--seeds", "2"]
-    cmd += [
-        word
-        for spec, label in queues
-        for word in ("--queue", f"{spec} as {label.replace(',', ' ')}")
-    ]
-    cmd += [word for text in settings(flows, packet, each) for word in ("--set", text)]
-    run = subprocess.run(cmd, capture_output=True, text=True)
-    if run.returncode:
-        sys.exit(f"{' '.join(cmd)} failed:\n{run.stderr}")
-    documents = json.loads(run.stdout)
-    rate = lambda group: group["throughput_bps"]["mean"] / group["count"] / 1e3
-    return [
-        tuple(rate(next(g for g in d["groups"] if g["name"] == name)) for name in GROUPS)
-        for d in documents
-    ]
+def measured(packet, each):
+    """By reading of the queue, then by number of flows: kbit/s of a flow of each class."""
+    axes = ["[axes]", *(f"{name} = {json.dumps(values)}" for name, values in READINGS.items())]
+    queue = "purge/paper," + ",".join(f"{name}={{{name}}}" for name in READINGS)
+    rows = swept(SCENARIO, [f"{queue} as purge"], 2, [*step(packet, each), *axes])
+    found = {}
+    for row in rows:
+        reading = ", ".join(f"{name} {row[name]}" for name in READINGS)
+        # The axis of flows is the first, and goes round slowest.
+        flows = list(PRINTED)[int(row["cell"]) // math.prod(map(len, READINGS.values()))]
+        rate = float(row["per_flow_mean"]) / 1e3
+        found.setdefault(reading, {}).setdefault(flows, {})[row["group"]] = rate
+    return {
+        reading: {n: tuple(rates[n][g] for g in GROUPS) for n in PRINTED}
+        for reading, rates in found.items()
+    }
 
 
 def main():
     ask = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     ask.add_argument("--best", type=int, default=10, help="how many are told")
     given = ask.parse_args()
-    queues, found = list(purges()), []
+    found = []
     for packet, each in itertools.product(("8 kB", "1 kB"), (False, True)):
-        rates = {flows: [] for flows in PRINTED}
-        for flows in PRINTED:
-            for start in range(0, len(queues), TOGETHER):
-                rates[flows] += measured(flows, packet, each, queues[start : start + TOGETHER])
-        for number, (_, label) in enumerate(queues):
-            ours = {flows: rates[flows][number] for flows in PRINTED}
+        for label, ours in measured(packet, each).items():
             logs = [
                 math.log(max(a, 1e-3) / b) for n in PRINTED for a, b in zip(ours[n], PRINTED[n])
             ]

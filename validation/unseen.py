@@ -18,9 +18,9 @@ from choosing import (
     PROTECTED,
     WORST,
     catalog,
+    grouped,
     scaled,
     share,
-    swept,
     toml,
     transfer,
     worst,
@@ -188,7 +188,7 @@ def means(name, sets, queues, seeds, scenario=BASE):
     # A later word for a path holds, as on the command line.
     own = dict(word.split("=", 1) for word in sets)
     lines = ["[set]", *(f"{path} = {toml(value)}" for path, value in own.items())]
-    found = swept(scenario, queues, seeds, lines)
+    found = grouped(scenario, queues, seeds, lines)
     return {queue: found[queue, 0] for queue in queues}
 
 
