@@ -272,7 +272,8 @@ fn the_page_of_results_is_that_of_the_schema() {
     let mut page = String::from(RESULTS_HEAD);
     // The document first, then what it is made of.
     let names = ["document", "aggregate", "group", "flow", "link", "bottleneck", "unsettled"];
-    let parts = ["overload", "number", "delay", "gaps", "counts", "per_flow", "over_flows"];
+    let parts =
+        ["overload", "number", "delay", "gaps", "counts", "per_flow", "over_flows", "over_time"];
     for name in names.iter().chain(&parts) {
         let kind = &kinds[*name];
         let _ = write!(page, "\n## `{name}`\n\n");

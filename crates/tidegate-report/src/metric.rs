@@ -1,7 +1,7 @@
 //! What a metric is, and what follows from its declaration: the field of the document, that of one
 //! replication's sample, how samples become the field, and its row in [`Metric`] tables.
 use crate::figure::Figure;
-use crate::parts::{Counts, Delay, Gaps, OverFlows, PerFlow};
+use crate::parts::{Counts, Delay, Gaps, OverFlows, OverTime, PerFlow};
 use crate::pool::{figure_of_some, part, rare, skewed};
 
 /// A declared metric.
@@ -163,6 +163,7 @@ several! {
     Delay { mean, sd, p50, p95, p99 } 5;
     Gaps { mean, cov } 2;
     OverFlows { mean, sd } 2;
+    OverTime { p5, p25, p50, p75, p95 } 5;
     PerFlow { mean, min, max } 3;
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::figure::Figure;
 use crate::metric::metrics;
-use crate::parts::{Conduct, Counts, Delay, Gaps, OverFlows, PerFlow};
+use crate::parts::{Conduct, Counts, Delay, Gaps, OverFlows, OverTime, PerFlow};
 
 metrics! {
     /// All flows together, and the watched link's queue.
@@ -161,6 +161,29 @@ metrics! {
                 "part of the windows (run.rate_window) in which a flow's goodput is below a tenth \
                  of its fair share, mean over its flows; null where senders may be silent by \
                  themselves";
+            #[serde(default, skip_serializing_if = "Delay::is_unknown")]
+            delay_variation_ms: Delay = delay, "ms", Skewed,
+                "how much longer packets took from sender to receiver than on an idle way: \
+                 packet delay variation (RFC 5481); with run.metrics = \"rfc7928\"";
+            #[serde(default, skip_serializing_if = "Delay::is_unknown")]
+            startup_ms: Delay = delay, "ms", Skewed,
+                "from the start of a transfer with a handshake to the arrival of its request; with \
+                 run.metrics = \"rfc7928\"";
+            #[serde(default, skip_serializing_if = "Delay::is_unknown")]
+            page_ms: Delay = delay, "ms", Skewed,
+                "of a host with several transfers, all finished: from the first start to the last \
+                 end; with run.metrics = \"rfc7928\"";
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            loss_run: Option<Figure> = amount, "packets", Mean,
+                "packets of a flow that were lost one after the other, by their numbers: mean over \
+                 runs; null without losses; with run.metrics = \"rfc7928\"";
+            #[serde(default, skip_serializing_if = "OverTime::is_unknown")]
+            rate_over_time_bps: OverTime = over_time, "bit/s", Mean,
+                "throughput in the intervals of run.series; with run.metrics = \"rfc7928\"";
+            #[serde(default, skip_serializing_if = "OverTime::is_unknown")]
+            loss_over_time: OverTime = over_time, "", Mean,
+                "bytes lost over bytes lost or received in these intervals; with run.metrics = \
+                 \"rfc7928\"";
         ]
 }
 

@@ -51,6 +51,35 @@ pub struct Delay {
     pub p99: Option<Figure>,
 }
 
+impl Delay {
+    /// Whether nothing is known of it.
+    pub fn is_unknown(&self) -> bool {
+        self.mean.is_none()
+    }
+}
+
+/// How a figure is spread over the intervals of `run.series` in the measured time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct OverTime {
+    /// 5th percentile.
+    pub p5: Option<Figure>,
+    /// Lower quartile.
+    pub p25: Option<Figure>,
+    /// Median.
+    pub p50: Option<Figure>,
+    /// Upper quartile.
+    pub p75: Option<Figure>,
+    /// 95th percentile.
+    pub p95: Option<Figure>,
+}
+
+impl OverTime {
+    /// Whether nothing is known of it.
+    pub fn is_unknown(&self) -> bool {
+        self.p50.is_none()
+    }
+}
+
 /// The spread of a figure over a group's flows, each itself a mean over replications.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PerFlow {

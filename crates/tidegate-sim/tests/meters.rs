@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use tidegate::{Bytes, Link, Prob, Rate, Rng, Seed, Size, Span, Time, catalog};
+use tidegate_sim::sources::Handshake;
 use tidegate_sim::{
     Cbr, Delay, Flow, GroupId, LOSS_EVENT, Network, NodeId, Outcome, Plan, Simulation, Source,
     Spread, Tcp, Trace,
@@ -54,6 +55,10 @@ fn two_queues() -> (Outcome, Trace) {
     network.flow(flow(through, a, c, cbr(0.6, 500, 0.5)));
     network.flow(flow(cross, a, b, cbr(1.7, 1200, 1.0)));
     network.starve_below(STARVED.to_vec());
+    let long = |nanos_a_byte: u64, delay: u64| {
+        [delay, delay + 65_536 * nanos_a_byte].map(Span::from_nanos)
+    };
+    network.idle_ways(vec![long(6000, 6_000_000), long(6000, 6_000_000), long(2000, 3_000_000)]);
     Simulation::new(network, plan(), Seed::new(4)).unwrap().finish_traced()
 }
 
@@ -106,6 +111,98 @@ fn delays_from_end_to_end() {
         let took: Vec<u64> = seen.map(|&(at, flow, seq, _)| at - sent[&(flow, seq)]).collect();
         is_delay_of(outcome.groups[group].one_way, took, "one way");
     }
+}
+
+#[test]
+fn variation_is_what_a_packet_takes_beyond_an_idle_way() {
+    let (outcome, trace) = two_queues();
+    let sent: BTreeMap<(u32, u32), u64> =
+        trace.sent.iter().map(|&(at, flow, seq, _)| ((flow, seq), at)).collect();
+    for group in 0..2 {
+        // 4 and 2 Mbit/s are 2 and 4 us a byte; each link has 3 ms.
+        let idle =
+            |len: u64| if group == 0 { len * 6000 + 6_000_000 } else { len * 2000 + 3_000_000 };
+        let seen = trace
+            .delivered
+            .iter()
+            .filter(|s| counts(s.0) && outcome.flows[s.1 as usize].group.index() == group);
+        let over: Vec<u64> =
+            seen.map(|&(at, flow, seq, len)| at - sent[&(flow, seq)] - idle(len as u64)).collect();
+        is_delay_of(outcome.groups[group].variation.unwrap(), over, "variation");
+    }
+}
+
+/// Flows of UDP and short transfers of TCP, which begin with a handshake, at a short queue; all are
+/// at rest at the end.
+fn short_transfers() -> (Outcome, Trace) {
+    let mut network = Network::new();
+    let [a, b] = ["a", "b"].map(|name| network.node(name));
+    let (rate, limit) = (Rate::from_bps(4_000_000), Size::Packets(8));
+    let link = Link::new(rate, limit, Bytes::new(1000)).unwrap();
+    let queue =
+        catalog::config("drop_tail", None, &link).unwrap().build(link, Rng::from_seed(1)).unwrap();
+    network.queue("a->b", (a, b), rate, Span::from_millis(5), queue);
+    network.link("b->a", b, a, Rate::from_bps(1_000_000_000), Span::from_millis(5));
+    let (udp, tcp) = (network.group("udp"), network.group("tcp"));
+    for mbit in [4.4, 1.3] {
+        let stop = Time::from_nanos(7_000_000_000);
+        network.flow(Flow { stop, ..flow(udp, a, b, cbr(mbit, 700, 1.0)) });
+    }
+    for n in 0..60 {
+        let start = Time::from_nanos(n * 83_333_333);
+        let source = Source::Tcp(Tcp {
+            data: Some(4),
+            handshake: Handshake::Syn,
+            initial_rto: Span::from_millis(400),
+            ..Tcp::new_reno()
+        });
+        network.flow(Flow { start, ..flow(tcp, a, b, source) });
+    }
+    network.idle_ways(vec![[Span::ZERO; 2]; 62]);
+    let plan = Plan::until(Time::from_nanos(20_000_000_000));
+    Simulation::new(network, plan, Seed::new(3)).unwrap().finish_traced()
+}
+
+#[test]
+fn runs_of_losses_are_gaps_in_the_numbers_that_arrive() {
+    let (outcome, trace) = short_transfers();
+    for flow in 0..2 {
+        let seqs = |all: &[(u64, u32, u32, u16)]| -> BTreeSet<u32> {
+            all.iter().filter(|s| s.1 == flow).map(|s| s.2).collect()
+        };
+        let (sent, got) = (seqs(&trace.sent), seqs(&trace.delivered));
+        let lost: Vec<u32> = sent.difference(&got).copied().collect();
+        let runs = lost.iter().filter(|seq| **seq == 0 || got.contains(&(**seq - 1))).count();
+        assert!(runs > 20 && lost.len() > runs + 20, "{runs} runs of {} losses", lost.len());
+        let flow = &outcome.flows[flow as usize];
+        assert_eq!(
+            (flow.loss_runs, flow.counters.dropped.packets),
+            (Some(runs as u32), lost.len() as u64)
+        );
+    }
+}
+
+#[test]
+fn requests_arrive_and_transfers_end_when_the_list_says_so() {
+    let (outcome, trace) = short_transfers();
+    let mut took = vec![];
+    for n in 0..60 {
+        let flow = n + 2;
+        let at = |seq: u32| {
+            let found = trace.delivered.iter().find(|s| s.1 == flow && s.2 == seq);
+            found.expect("every segment arrives at last").0
+        };
+        took.push(at(0) - n as u64 * 83_333_333);
+        let end = (1..=4).map(at).max().map(Time::from_nanos);
+        assert_eq!(outcome.flows[flow as usize].finished, end, "flow {n}");
+    }
+    let again = took.iter().filter(|took| **took > 400_000_000).count();
+    assert!((3..40).contains(&again), "{again} requests were lost: too few to tell anything");
+    let startup = outcome.groups[1].startup.unwrap();
+    let nanos = |span: Option<Span>| span.unwrap().as_nanos() as f64;
+    let (mean, sd) = mean_and_sd(&took);
+    assert!((nanos(startup.mean) - mean).abs() <= 1.0 && (nanos(startup.sd) - sd).abs() <= 1.0);
+    assert_eq!(outcome.groups[0].startup.unwrap().mean, None);
 }
 
 #[test]

@@ -24,7 +24,7 @@ pub(crate) use self::round_trip::{base_round_trips, mean_round_trip};
 use self::routes::Routes;
 use self::shares::{Claim, max_min};
 use crate::scenario::{
-    Connection, Data, Dumbbell, Graph, Group, Network, Scenario, Source, Start, Tcp, When,
+    Connection, Data, Dumbbell, Graph, Group, Metrics, Network, Scenario, Source, Start, Tcp, When,
 };
 
 /// What a drawn delay is clipped to, where the distribution has no bound of its own.
@@ -201,6 +201,15 @@ impl Plan {
             })
             .collect();
         max_min(&capacity, &claims)
+    }
+
+    /// What the idle way of each flow takes, if RFC 7928's metrics are asked for.
+    pub fn idle_ways(&self, scenario: &Scenario) -> Vec<[Span; 2]> {
+        if scenario.run.metrics == Metrics::Usual {
+            return vec![];
+        }
+        let mut routes = self.routes();
+        self.flows.iter().map(|flow| routes.idle(flow)).collect()
     }
 
     /// The goodput of each flow, in bit/s, below which it starves, its fair share being in

@@ -98,6 +98,18 @@ impl<'p> Routes<'p> {
         path
     }
 
+    /// What the way of `flow` takes a packet of no length and one of 65536 bytes when nothing
+    /// waits.
+    pub fn idle(&mut self, flow: &Flow) -> [Span; 2] {
+        [0, 1 << 16].map(|len| {
+            let way = self.path(flow.from, flow.to);
+            let wires = way.iter().map(|&index| &self.plan.wires[index as usize]);
+            wires.fold(Span::ZERO, |sum, wire| {
+                sum + wire.delay + wire.rate.time_to_send(Bytes::new(len))
+            })
+        })
+    }
+
     /// The time of a `there`-byte packet from `from` to `to` and of a `back`-byte answer through
     /// empty queues.
     pub fn base_rtt(&mut self, flow: &Flow, there: Bytes, back: Bytes) -> Span {

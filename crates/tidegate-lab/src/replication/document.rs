@@ -6,8 +6,9 @@ use tidegate_report as report;
 use tidegate_report::{Aggregate, Bottleneck, Conduct, Document, Figure, GroupSample, Queue};
 
 use super::configs::Chosen;
+use super::delays::Delays;
 use super::job::Job;
-use super::sample::{Delays, Gaps, LinkSample, OfFlow, Sample};
+use super::sample::{Gaps, LinkSample, OfFlow, Sample};
 use super::settled;
 use super::stats::{figure, figure_of_some, part, rare, skewed};
 use crate::spec::QueueSpec;

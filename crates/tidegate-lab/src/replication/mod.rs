@@ -2,7 +2,9 @@
 pub(crate) mod by_seed;
 mod configs;
 mod course;
+mod delays;
 mod document;
+mod end_to_end;
 mod held;
 mod job;
 mod run;

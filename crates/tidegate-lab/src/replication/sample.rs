@@ -4,9 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use tidegate::{DropReason, MarkReason, Span};
 use tidegate_report::fair::{self, Worst};
 use tidegate_report::{AggregateSample, Counts, FlowSample, GroupSample, Line, Quantity, Series};
-use tidegate_sim::{Count, Counters, Delay, FlowOutcome, LinkOutcome, Outcome, Spread};
+use tidegate_sim::{Count, Counters, FlowOutcome, LinkOutcome, Outcome, Spread};
 
 use super::course::Course;
+use super::delays::{Delays, delays, milli};
+use super::end_to_end::EndToEnd;
 use super::stats;
 use crate::layout::Plan;
 
@@ -30,9 +32,6 @@ pub(crate) struct Sample {
     /// Each group's rates over time, warm-up included, for the check whether it had settled.
     pub course: Course,
 }
-
-/// Mean, standard deviation, median, 95th and 99th percentile of a delay.
-pub(crate) type Delays = [Option<f64>; 5];
 
 /// Mean and coefficient of variation of the gaps between drops.
 pub(crate) type Gaps = [Option<f64>; 2];
@@ -159,6 +158,7 @@ impl AllFlows<'_> {
             outcomes().filter_map(|f| ratio(f.loss_events as u64, g.loss_events)).collect();
         let starved: Vec<f64> = outcomes().filter_map(starved_time).collect();
         let base = self.queues.base(&g.counters);
+        let more = EndToEnd::new(plan, outcome, index);
         let metrics = GroupSample {
             throughput_bps: Some(g.counters.delivered.rate(self.queues.window)),
             goodput_bps: Some(g.counters.goodput(self.queues.window)),
@@ -183,6 +183,12 @@ impl AllFlows<'_> {
             // Of one flow every event is its own.
             loss_synchronization: stats::mean(&synchrony).filter(|_| g.flows > 1),
             starved_time: stats::mean(&starved),
+            delay_variation_ms: more.delay_variation,
+            startup_ms: more.startup,
+            page_ms: more.page,
+            loss_run: more.loss_run,
+            rate_over_time_bps: more.rate,
+            loss_over_time: more.loss,
         };
         OfGroup { metrics, users: users.len() }
     }
@@ -305,10 +311,6 @@ fn ratio(part: u64, of: u64) -> Option<f64> {
     (of > 0).then(|| (part as f64 / of as f64).min(1.0))
 }
 
-fn delays(delay: Delay) -> Delays {
-    [delay.mean, delay.sd, delay.p50, delay.p95, delay.p99].map(milli)
-}
-
 fn gaps(between: &Spread) -> Gaps {
     [between.mean().map(|nanos| nanos / 1e6), between.variation()]
 }
@@ -348,9 +350,4 @@ pub(crate) fn series(seed: u64, plan: &Plan, outcome: &Outcome) -> Series {
         lines.push(Line::new(Quantity::Loss, &group.name, "bit/s", rates));
     }
     Series { seed: Some(seed), time_s: outcome.grid.iter().map(|t| t.as_secs()).collect(), lines }
-}
-
-/// Milliseconds, the unit of delays in results.
-fn milli(span: Option<Span>) -> Option<f64> {
-    span.map(Span::as_millis)
 }

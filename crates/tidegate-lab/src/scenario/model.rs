@@ -1,7 +1,7 @@
 //! What a scenario says, as values.
 use tidegate::config::Value;
 use tidegate::units::UnitError;
-use tidegate::{Bytes, Link, Rate, Size, Span, params};
+use tidegate::{Bytes, Link, Rate, Size, Span, choices, params};
 use tidegate_packet::FlowKey;
 
 use super::classes::Classes;
@@ -58,6 +58,19 @@ params! {
         rate_window: Span = Span::from_millis(1000), "tau", 1_000_000 ..= 1_000_000_000_000_000u64;
         /// Which packets are one flow to the queue.
         flow_key: Key = Key(FlowKey::FiveTuple), "", 0 ..= 0;
+        /// Which metrics of groups are taken: the usual ones, or the rest of RFC 7928 §2 besides
+        /// (variation of delays, start-up, whole pages, runs of losses, rates and losses over time).
+        metrics: Metrics = Metrics::Usual, "", 0 ..= 0;
+    }
+}
+
+choices! {
+    /// Which metrics are taken.
+    pub enum Metrics {
+        /// Those that cost nothing.
+        Usual = "usual",
+        /// Those of RFC 7928 §2 besides.
+        Rfc7928 = "rfc7928",
     }
 }
 

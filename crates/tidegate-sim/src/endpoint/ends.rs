@@ -310,8 +310,11 @@ impl Ends {
         far.measure(at, data);
         let received = far.receiver.receive(data.seq(), marked, data.flags() & flag::REDUCED != 0);
         // The SYN is the first in order and brings no data.
-        let new =
-            received.new - (far.syn && received.new > 0 && received.ack == received.new) as u32;
+        let opens = far.syn && received.new > 0 && received.ack == received.new;
+        let new = received.new - opens as u32;
+        if opens && let Some(More { transfer, .. }) = far.more.as_deref() {
+            meters.opened(flow, transfer.start.as_nanos(), at);
+        }
         meters.delivered(at, flow, data, new as u64 * data.len() as u64);
         if received.ack == far.end
             && received.new > 0

@@ -5,6 +5,7 @@ use tidegate::{Span, Time};
 
 use crate::event::prefetch::fetch;
 use crate::measure::delay::Delay;
+use crate::measure::end_to_end::EndToEnd;
 use crate::measure::histogram::{BITS, Histogram, coarser, part, parts, quantile};
 use crate::measure::outcome::{
     Completions, Count, Counters, Delays, FlowOutcome, GroupOutcome, LinkOutcome, Outcome, Plan,
@@ -68,6 +69,8 @@ pub(crate) struct Meters {
     delivered: Vec<u64>,
     dropped: Vec<u64>,
     packets: u64,
+    /// What only RFC 7928 asks for; `None` unless it is measured.
+    more: Option<Box<EndToEnd>>,
     pub trace: Option<Box<Trace>>,
 }
 
@@ -103,6 +106,7 @@ impl Meters {
             delivered: vec![0; points * groups],
             dropped: vec![0; points * groups],
             packets: 0,
+            more: EndToEnd::new(&network.idle, groups),
             trace: None,
         }
     }
@@ -156,6 +160,9 @@ impl Meters {
             if self.delays != Delays::Off {
                 let took = at - data.born;
                 self.one_way[*group as usize].record_in(part(BITS, took), took);
+                if let Some(more) = &mut self.more {
+                    more.delivered(flow, *group, data.len(), took);
+                }
             }
         }
         if let Some(cell) = self.cell(at, flow)
@@ -175,6 +182,10 @@ impl Meters {
     pub fn lost(&mut self, at: u64, link: u32, flow: u32, data: Body) {
         if let Some(trace) = &mut self.trace {
             trace.dropped.push((at, link, flow, data.len() as u16));
+        }
+        let counts = self.counts(at);
+        if let Some(more) = &mut self.more {
+            more.lost(flow, data, counts);
         }
         if let Some(cell) = self.cell(at, flow)
             && let Some(bytes) = self.dropped.get_mut(cell)
@@ -212,8 +223,19 @@ impl Meters {
         }
     }
 
+    /// Counts a connection of `flow` whose request, made at `start`, arrives at `at`.
+    pub fn opened(&mut self, flow: u32, start: u64, at: u64) {
+        let (counts, group) = (self.counts(at), self.flows[flow as usize].group);
+        if let Some(more) = self.more.as_mut().filter(|_| counts) {
+            more.opened(group, at - start);
+        }
+    }
+
     /// Counts a finished transfer of `flow`: `bytes` since `start`.
     pub fn finished(&mut self, flow: u32, start: u64, at: u64, bytes: u64) {
+        if let Some(more) = &mut self.more {
+            more.finished(flow, at);
+        }
         if self.counts(at) {
             let (transfers, times) = &mut self.transfers[self.flows[flow as usize].group as usize];
             transfers.packets += 1;
@@ -290,6 +312,7 @@ impl Meters {
         let whole = self.window / self.tau;
         let windows = |w: &Windows| w.finish(whole, self.warmup + whole * self.tau);
         let (windows, starved) = self.windows.get(index).map(windows).unwrap_or_default();
+        let more = self.more.as_ref().map(|more| more.of_flow(index));
         FlowOutcome {
             group: GroupId(group),
             counters,
@@ -303,6 +326,8 @@ impl Meters {
             windows,
             starved,
             loss_events: self.loss_events[index],
+            loss_runs: more.map(|(_, runs)| runs),
+            finished: more.map(|(at, _)| Time::from_nanos(at)).filter(|at| *at > Time::ZERO),
             drop_gaps: self.drop_gaps.get(index).copied().unwrap_or_default(),
         }
     }
@@ -315,6 +340,7 @@ impl Meters {
         links: &[LinkOutcome],
     ) -> GroupOutcome {
         let (transfers, times) = &self.transfers[index];
+        let more = self.more.as_ref().map(|more| more.of_group(index));
         GroupOutcome {
             name: network.groups[index].clone(),
             flows: 0,
@@ -326,6 +352,8 @@ impl Meters {
             drop_gaps: merged(links.iter().map(|link| &link.group_drop_gaps[index])),
             loss_events: links.iter().map(|link| link.group_loss_events[index] as u64).sum(),
             completions: Completions { transfers: *transfers, time: times.delay() },
+            variation: more.map(|[variation, _]| variation),
+            startup: more.map(|[_, startup]| startup),
         }
     }
 }

@@ -193,6 +193,11 @@ pub struct FlowOutcome {
     pub starved: Option<u64>,
     /// The [congestion events](LOSS_EVENT) of its group in which it lost a packet.
     pub loss_events: u32,
+    /// The runs of its losses: a packet lost belongs to the run of the one lost before if its
+    /// number follows. With [idle ways](crate::Network::idle_ways).
+    pub loss_runs: Option<u32>,
+    /// When its latest transfer was finished; with [idle ways](crate::Network::idle_ways).
+    pub finished: Option<Time>,
     /// The gaps between its drops at the same queue, in nanoseconds; with [`Delays::Flows`].
     pub drop_gaps: Spread,
 }
@@ -222,6 +227,12 @@ pub struct GroupOutcome {
     pub loss_events: u64,
     /// Flows, or transfers of one, that came to their end: how long they took.
     pub completions: Completions,
+    /// How much longer packets took from sender to receiver than on an
+    /// [idle way](crate::Network::idle_ways); `None` if those are not known.
+    pub variation: Option<Delay>,
+    /// From the start of a connection with a handshake and a given amount of data to the arrival of
+    /// its request; likewise.
+    pub startup: Option<Delay>,
 }
 
 /// Transfers that were finished.

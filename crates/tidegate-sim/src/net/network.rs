@@ -53,6 +53,8 @@ pub struct Network<Q = AnyQueue> {
     pub(crate) again: BTreeMap<FlowId, Vec<Period>>,
     /// The goodput in bit/s below which each flow starves; none if that is not known.
     pub(crate) starved_below: Vec<f64>,
+    /// What each flow's idle way takes a packet of no length, and one of 64 KiB.
+    pub(crate) idle: Vec<[Span; 2]>,
 }
 
 /// A directed link.
@@ -114,6 +116,7 @@ impl<Q> Network<Q> {
             flows: Vec::new(),
             again: BTreeMap::new(),
             starved_below: vec![],
+            idle: vec![],
         }
     }
 
@@ -191,6 +194,13 @@ impl<Q> Network<Q> {
     /// goodput is below its entry of `rates`, in bit/s.
     pub fn starve_below(&mut self, rates: Vec<f64>) {
         self.starved_below = rates;
+    }
+
+    /// Measures the variation of delays, start-up times and runs of losses (RFC 7928 §2). `idle` is
+    /// what the way of each flow takes a packet of no length and one of 65536 bytes when nothing
+    /// waits.
+    pub fn idle_ways(&mut self, idle: Vec<[Span; 2]>) {
+        self.idle = idle;
     }
 
     /// Makes `flow` active again in each of `periods`, in order, after its stop. Its source starts
